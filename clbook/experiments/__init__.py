@@ -1,0 +1,1 @@
+"""One module an experiment: a frozen `Config`, `run(config) -> Result`."""

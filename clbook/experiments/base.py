@@ -1,0 +1,110 @@
+"""What every experiment shares: settings that know their unit and range, and results that know their settings."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import numbers
+
+
+def setting(default, doc, *, unit="", low=None, high=None, above=None, choices=None, log=False):
+    """A dataclass field with its meaning and allowed range, read by validation and by the explorer's controls.
+
+    Args:
+        default: the value that shows the chapter's phenomenon; its type is the field's type.
+        doc: one line for a reader, shown as a tooltip.
+        unit: unit of the value, e.g. "iterations"; empty for pure numbers.
+        low, high: inclusive bounds. above: exclusive lower bound.
+        choices: the allowed values, where they are not a range.
+        log: whether a slider over this field should be logarithmic.
+    """
+    return dataclasses.field(default=default, metadata=dict(
+        doc=doc, unit=unit, low=low, high=high, above=above, choices=choices, log=log))
+
+
+def allowed(field) -> str:
+    """The range of a `setting`, in words: 'a number > 0 and <= 10', 'one of clusters, donut'."""
+    m = field.metadata
+    if m["choices"] is not None:
+        return "one of " + ", ".join(map(str, m["choices"]))
+    kind = {bool: "True or False", int: "a whole number", float: "a number", tuple: "a sequence of whole numbers",
+            str: "a text"}[type(field.default)]
+    words = [f"{sign} {m[key]:g}" for key, sign in (("above", ">"), ("low", ">="), ("high", "<=")) if m[key] is not None]
+    return (kind + " " + " and ".join(words)).strip()
+
+
+def _coerce(value, kind):
+    """`value` as plain Python of the field's type; ValueError where that would change it."""
+    if kind is bool:
+        if not isinstance(value, bool) and value not in (0, 1):
+            raise ValueError
+        return bool(value)
+    if kind is int:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or int(value) != value:
+            raise ValueError
+        return int(value)
+    if kind is float:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
+            raise ValueError
+        return float(value)
+    if kind is tuple:
+        if isinstance(value, (str, bytes)):
+            raise ValueError
+        return tuple(_coerce(v, int) for v in value)
+    if not isinstance(value, kind):
+        raise ValueError
+    return value
+
+
+class Settings:
+    """Base of every `Config`: a frozen dataclass whose fields are made with `setting`.
+
+    Construction checks each field; a value of the wrong type or out of range raises a ValueError that names the
+    field, the value and what is allowed. Checks that involve two fields go in the subclass's `check`.
+    """
+
+    def __post_init__(self):
+        for field in dataclasses.fields(self):
+            value = getattr(self, field.name)
+            m = field.metadata
+            try:
+                value = _coerce(value, type(field.default))
+            except (ValueError, TypeError, OverflowError):
+                raise self.error(field.name) from None
+            for v in value if isinstance(value, tuple) else (value,):
+                if ((m["choices"] is not None and v not in m["choices"])
+                        or (m["low"] is not None and v < m["low"]) or (m["high"] is not None and v > m["high"])
+                        or (m["above"] is not None and v <= m["above"])):
+                    raise self.error(field.name)
+            object.__setattr__(self, field.name, value)
+        self.check()
+
+    def check(self):
+        """Conditions that involve more than one field; raises `self.error(name, allowed)`."""
+
+    def error(self, name, allowed_values=None) -> ValueError:
+        """The ValueError for field `name`, naming its value and what is allowed."""
+        field = next(f for f in dataclasses.fields(self) if f.name == name)
+        return ValueError(f"{name} = {getattr(self, name)!r} is not allowed: {name} must be "
+                          f"{allowed_values or allowed(field)}")
+
+    def replace(self, **changes):
+        """A copy with some fields changed (and checked again)."""
+        return dataclasses.replace(self, **changes)
+
+
+@dataclasses.dataclass
+class Outcome:
+    """Base of every `Result`.
+
+    Attributes:
+        config: the settings of the run.
+        seconds: wall-clock time the run took.
+        device: "cpu" or the name of the accelerator.
+        stopped: True where the reader stopped the run before its end.
+    """
+
+    config: Settings
+    seconds: float
+    device: str
+    stopped: bool

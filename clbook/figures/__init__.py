@@ -1,0 +1,1 @@
+"""One module a chapter: `Result` -> `Picture` (a matplotlib figure with its alt text)."""

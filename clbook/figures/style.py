@@ -1,0 +1,64 @@
+"""The book's one figure style, and `Picture`: a matplotlib figure that carries its own alt text."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import html
+import io
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+# Okabe and Ito's colour-blind-safe palette; class k has the same colour on every page.
+CLASS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8B6F00", "#5D3A9B", "#555555",
+                 "#40B0A6")
+INK, MUTED, GRID, ACCENT = "#1b1f24", "#5b6470", "#dde1e6", "#000000"
+
+RC = {
+    "font.family": "DejaVu Sans", "font.size": 10, "axes.titlesize": 10.5, "axes.labelsize": 10,
+    "axes.edgecolor": MUTED, "axes.labelcolor": INK, "text.color": INK, "xtick.color": MUTED, "ytick.color": MUTED,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": GRID,
+    "grid.linewidth": 0.6, "axes.axisbelow": True, "legend.frameon": False, "legend.fontsize": 9,
+    "lines.linewidth": 1.4, "figure.facecolor": "white", "axes.facecolor": "white", "image.cmap": "viridis",
+    "axes.prop_cycle": mpl.cycler(color=CLASS_COLOURS), "mathtext.fontset": "dejavusans",
+    "figure.constrained_layout.use": True,
+}
+
+
+def colour(k: int) -> str:
+    """The colour of class `k` (they repeat after ten)."""
+    return CLASS_COLOURS[int(k) % len(CLASS_COLOURS)]
+
+
+def axes(columns=1, rows=1, *, width=7.2, height=3.2, **kwargs):
+    """(figure, array of axes) in the book's style, made without pyplot so that threads may draw."""
+    with mpl.rc_context(RC):
+        fig = Figure(figsize=(width, height))
+        return fig, fig.subplots(rows, columns, squeeze=False, **kwargs)
+
+
+@dataclasses.dataclass
+class Picture:
+    """A drawn figure and the text that says what it shows.
+
+    Attributes:
+        fig: the matplotlib figure.
+        alt: one or two sentences with the figure's numbers, for a reader who cannot see it.
+    Shown by a notebook as an <img> with that alt text.
+    """
+
+    fig: Figure
+    alt: str
+
+    def png(self, dpi=144) -> bytes:
+        buffer = io.BytesIO()
+        with mpl.rc_context(RC):
+            self.fig.savefig(buffer, format="png", dpi=dpi)
+        return buffer.getvalue()
+
+    def _repr_html_(self) -> str:
+        width = int(self.fig.get_figwidth() * 96)
+        data = base64.b64encode(self.png()).decode()
+        return (f'<img class="dark-light clbook-figure" style="width:{width}px;max-width:100%" '
+                f'alt="{html.escape(self.alt)}" src="data:image/png;base64,{data}">')
