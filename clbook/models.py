@@ -1,0 +1,104 @@
+"""Networks: plain modules whose initial weights come from a given generator and never from the global one."""
+
+from __future__ import annotations
+
+import itertools
+import numbers
+
+import torch
+from torch import nn
+
+ACTIVATIONS = {
+    "tanh": nn.Tanh,
+    "relu": nn.ReLU,
+    "leaky_relu": nn.LeakyReLU,
+    "gelu": nn.GELU,
+    "silu": nn.SiLU,
+    "softplus": nn.Softplus,
+    "sigmoid": nn.Sigmoid,
+    "identity": nn.Identity,
+}
+
+
+def _activation(name):
+    if name not in ACTIVATIONS:
+        raise ValueError(f"activation = {name!r} is not allowed: activation must be one of {', '.join(ACTIVATIONS)}")
+    return ACTIVATIONS[name]
+
+
+def _whole(name, values, least, most=None):
+    """`values` as a tuple of `least` to `most` whole numbers >= 1; ValueError naming `name` otherwise."""
+    try:
+        values = tuple(values)
+    except TypeError:
+        values = (values,)
+    whole = all(isinstance(v, numbers.Integral) and not isinstance(v, bool) and v >= 1 for v in values)
+    if not whole or len(values) < least or (most is not None and len(values) > most):
+        count = f"{least} or more" if most is None else f"{most}"
+        raise ValueError(f"{name} = {values!r} is not allowed: {name} must be {count} whole number(s) >= 1")
+    return values
+
+
+def _layer(kind, *args, generator, **kwargs):
+    """A layer with PyTorch's default distribution, U(-b, b) with b = fan_in^-1/2, drawn with `generator`."""
+    layer = nn.utils.skip_init(kind, *args, device=generator.device, **kwargs)
+    bound = layer.weight[0].numel() ** -0.5
+    with torch.no_grad():
+        for parameter in (layer.weight, layer.bias):
+            parameter.uniform_(-bound, bound, generator=generator)
+    return layer
+
+
+class MLP(nn.Sequential):
+    """Fully connected network, Linear - activation - ... - Linear, (n, widths[0]) -> (n, widths[-1]).
+
+    The one-hidden-layer and the three-hidden-layer network of LS Sec. 4.2 are `MLP((2, 100, 1))` and
+    `MLP((D, 100, 100, 100, 1))`.
+
+    Args:
+        widths: numbers of units from the input to the output, at least two.
+        activation: a key of `ACTIVATIONS`; none follows the last layer.
+        generator: source of the initial weights; the layers are made on its device. None is a fresh
+            `torch.Generator()`, so two networks made without one start equal.
+
+    Raises:
+        ValueError: for other widths or activations.
+    """
+
+    def __init__(self, widths, activation="tanh", generator=None):
+        widths = _whole("widths", widths, 2)
+        make = _activation(activation)
+        generator = torch.Generator() if generator is None else generator
+        layers = []
+        for fan_in, fan_out in itertools.pairwise(widths):
+            layers += [_layer(nn.Linear, fan_in, fan_out, generator=generator), make()]
+        super().__init__(*layers[:-1])
+
+
+class CNN(nn.Sequential):
+    """Two convolutional layers (3 x 3, stride 2) and one fully connected layer (LS Sec. 4.2.2).
+
+    (n, *image) -> (n, d). LS does not give the sizes; these keep a 28 x 28 image at 7 x 7 before the last layer.
+
+    Args:
+        image: (channels, height, width) of the input.
+        d: embedding dimensions.
+        channels: channels of the two convolutional layers.
+        activation: a key of `ACTIVATIONS`.
+        generator: as for `MLP`.
+
+    Raises:
+        ValueError: for other sizes or activations.
+    """
+
+    def __init__(self, image, d=1, channels=(8, 16), activation="relu", generator=None):
+        depth, height, width = _whole("image", image, 3, 3)
+        first, second = _whole("channels", channels, 2, 2)
+        (d,) = _whole("d", d, 1, 1)
+        make = _activation(activation)
+        generator = torch.Generator() if generator is None else generator
+        conv = {"kernel_size": 3, "stride": 2, "padding": 1, "generator": generator}
+        cells = -(-height // 4) * -(-width // 4)
+        super().__init__(_layer(nn.Conv2d, depth, first, **conv), make(),
+                         _layer(nn.Conv2d, first, second, **conv), make(),
+                         nn.Flatten(), _layer(nn.Linear, second * cells, d, generator=generator))
