@@ -1,0 +1,110 @@
+"""Sphinx extension of the book: pages that are never stale, and that say what it took to compute them.
+
+The execution cache of jupyter-cache is keyed by a notebook's own cells. Left alone it would go on serving the numbers
+of an older `clbook`, and would not notice that the package no longer imports. Here each state of the package gets a
+cache of its own, and the change of that setting makes Sphinx read every page again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.errors import ExtensionError
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+
+SOURCES = ("clbook/**/*.py", "clbook/**/*.js", "clbook/**/*.css", "requirements.txt")
+
+# Run by the interpreter and in the folder that the notebooks run in, so that it sees the package that they will see.
+PROBE = """
+import importlib, json, os, pkgutil, platform
+import clbook
+for module in pkgutil.walk_packages(clbook.__path__, "clbook."):
+    importlib.import_module(module.name)
+import torch
+cuda = torch.cuda.is_available()
+cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+print(json.dumps(dict(
+    package=os.path.dirname(os.path.realpath(clbook.__file__)), clbook=clbook.__version__,
+    python=platform.python_version(), torch=torch.__version__,
+    device=torch.cuda.get_device_name(0) if cuda else f"the CPU ({cores} cores)")))
+"""
+
+
+def fingerprint(root: Path) -> str:
+    """Hash of all that a notebook's numbers depend on besides its own cells.
+
+    These are the sources of `clbook` below `root`, the pinned requirements, the versions of Python and torch, and the
+    folder of data files that the reader has chosen.
+    """
+    digest = hashlib.sha256()
+    for text in (platform.python_version(), metadata.version("torch"), os.environ.get("CLBOOK_DATA", "")):
+        digest.update(text.encode() + b"\0")
+    for path in sorted({path for pattern in SOURCES for path in root.glob(pattern)}):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def probe(root: Path) -> dict:
+    """Versions and device that the notebooks will run with.
+
+    Raises:
+        ExtensionError: where a module of `clbook` does not import, or the notebooks would import another `clbook`
+            than the one below `root`.
+    """
+    run = subprocess.run([sys.executable, "-c", PROBE], cwd=root / "book", capture_output=True, text=True)
+    if run.returncode:
+        raise ExtensionError(f"clbook does not import, so the book cannot be built:\n{run.stderr}")
+    environment = json.loads(run.stdout.splitlines()[-1])
+    if Path(environment["package"]) != (root / "clbook").resolve():
+        raise ExtensionError(f"the notebooks would import clbook from {environment['package']}, not from {root}: "
+                             "run `pip install -r requirements.txt` here first")
+    return environment
+
+
+def choose_cache(app, config):
+    """Point myst-nb at the execution cache of this state of the package, and remove the caches of other states."""
+    root = Path(app.srcdir)
+    caches = Path(app.outdir).parent / ".jupyter_cache"
+    cache = caches / fingerprint(root)
+    record = cache / "environment.json"
+    if not record.exists():
+        environment = probe(root)
+        shutil.rmtree(caches, ignore_errors=True)
+        cache.mkdir(parents=True)
+        record.write_text(json.dumps(environment))
+    config.nb_execution_cache_path = str(cache)
+    config.clbook_environment = json.loads(record.read_text())
+
+
+def add_computed(app, doctree, docname):
+    """Append to a notebook's page how long its code took, and with what."""
+    run = getattr(app.env, "nb_metadata", {}).get(docname, {}).get("exec_data")
+    if not run or not run["runtime"]:
+        return
+    seconds = run["runtime"]
+    time = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.1f} minutes"
+    versions = app.config.clbook_environment
+    text = (f"The code of this page took {time} when the book was built (runs that were already in the sweep cache "
+            f"take none), on {versions['device']}, with clbook {versions['clbook']}, torch {versions['torch']} and "
+            f"Python {versions['python']}.")
+    doctree.append(nodes.paragraph(text, text, classes=["clbook-computed"]))
+
+
+def setup(app):
+    """Register the hooks; tell the notebooks that they run for a static page."""
+    os.environ["CLBOOK_STATIC"] = "1"
+    app.add_config_value("clbook_environment", {}, "env", dict)
+    app.connect("config-inited", choose_cache)
+    app.connect("doctree-resolved", add_computed)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
