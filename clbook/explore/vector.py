@@ -1,0 +1,308 @@
+"""Matplotlib's own drawing as a compact display list that the player turns back into SVG, frame by frame.
+
+Every mark of a figure - line, marker, text, filled shape - is one thing: a path drawn at a position with a style. Paths
+are SVG path data in relative whole units, so they are already delta-coded, do not depend on where they stand, and a
+line that has grown since the last frame is the old text and a suffix. A `Scene` stores what its frames share once.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import io
+import json
+import os
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backend_bases import FigureCanvasBase, RendererBase
+from matplotlib.colors import to_hex
+from matplotlib.path import Path
+from matplotlib.transforms import Affine2D
+from PIL import Image
+
+from clbook.figures import style
+
+UNITS = 20  # drawing units in a canvas pixel; a canvas pixel is a point, 1/72 inch
+MAGNIFY = 2  # image pixels in a canvas pixel
+FAR = 10_000 * UNITS  # vertices further out than this are pulled in, so that no viewer overflows
+COMMANDS = {Path.MOVETO: ("m", 1), Path.LINETO: ("l", 1), Path.CURVE3: ("q", 2), Path.CURVE4: ("c", 3)}
+
+
+def quantise(vertices) -> np.ndarray:
+    """`vertices` (n, 2), in units, as whole numbers (n, 2)."""
+    return np.clip(np.rint(vertices), -FAR, FAR).astype(np.int64)
+
+
+def encode(vertices, codes, origin) -> str:
+    """SVG path data with relative coordinates, drawn from `origin`.
+
+    Args:
+        vertices: whole numbers (n, 2), in units.
+        codes: matplotlib's path codes (n,), without STOP.
+        origin: (2,), the point that the first command is relative to.
+    """
+    if (codes[1:] == Path.LINETO).all():
+        steps = np.diff(vertices, axis=0, prepend=np.asarray(origin)[None])
+        return ("m%d %d" + "l%d %d" * (len(steps) - 1)) % tuple(steps.ravel().tolist())
+    words, (x, y), points, i = [], map(int, origin), vertices.tolist(), 0
+    start = x, y
+    while i < len(points):
+        if codes[i] == Path.CLOSEPOLY:
+            words.append("z")
+            (x, y), i = start, i + 1
+            continue
+        letter, count = COMMANDS[codes[i]]
+        words.append(letter + " ".join(f"{px - x} {py - y}" for px, py in points[i:i + count]))
+        (x, y), i = points[i + count - 1], i + count
+        if letter == "m":
+            start = x, y
+    return "".join(words)
+
+
+class Table(dict):
+    """Distinct things, each numbered by its first appearance."""
+
+    def number(self, key) -> int:
+        return self.setdefault(key, len(self))
+
+
+def deltas(values) -> list[int]:
+    """Whole numbers as differences from the one before."""
+    return np.diff(np.asarray(values, np.int64), prepend=0).tolist()
+
+
+def ragged(rows) -> tuple[list[int], list[int]]:
+    """Rows of whole numbers as (differences of lengths, differences of all numbers in a row)."""
+    return deltas([len(row) for row in rows]), deltas([value for row in rows for value in row])
+
+
+class Canvas(FigureCanvasBase):
+    """Lets the layout engine measure text with the renderer that draws it."""
+
+    def get_renderer(self):
+        return self.renderer
+
+
+class Scene:
+    """The frames of one explorer.
+
+    `add` draws a picture; `payload` is all frames as text for the player. Artists with a gid are data: the player
+    offers their points, in data coordinates, as CSV under that name.
+    """
+
+    def __init__(self):
+        self.paths, self.points, self.lists = Table(), Table(), Table()
+        self.styles, self.images, self.series, self.ops, self.axes = Table(), Table(), Table(), Table(), Table()
+        self.frames, self.text, self.size = [], {}, None
+        self._texts, self._parts = [], []  # of each path: its text; (number of steps back, characters cut, suffix)
+        self._slots = []  # the last frame's paths, in drawing order
+
+    def add(self, picture):
+        """Draw a `Picture` as the next frame; ValueError where its size differs from the first one's."""
+        fig = picture.fig
+        fig.dpi = 72
+        size = tuple(int(round(v * UNITS)) for v in fig.get_size_inches() * 72)
+        if self.size not in (None, size):
+            raise ValueError(f"figure size {size} differs from the first frame's {self.size}: all frames share one size")
+        self.size = size
+        axes = fig.findobj(Axes)
+        for k, ax in enumerate(axes):
+            ax.set_gid(k)
+        fig.set_canvas(canvas := Canvas(fig))
+        canvas.renderer = renderer = Renderer(self, fig)
+        with mpl.rc_context(style.RC):
+            fig.draw(renderer)
+        self._slots = renderer.slots
+        geometry = tuple(self._geometry(ax) for ax in axes)
+        self.frames.append((renderer.ops, self.axes.number(geometry), picture.alt))
+
+    def _geometry(self, ax):
+        """(x0, y0, x1, y1 in units, x limits, y limits, x log, y log); None where the read-out cannot invert it."""
+        scales = ax.get_xscale(), ax.get_yscale()
+        if ax.name != "rectilinear" or not set(scales) <= {"linear", "log"} or not ax.get_visible():
+            return None
+        x0, y0, x1, y1 = ax.get_window_extent().extents * UNITS
+        box = (x0, self.size[1] - y1, x1, self.size[1] - y0)
+        limits = (*ax.get_xlim(), *ax.get_ylim())
+        return (*(round(float(v), 2) for v in box), *map(float, limits), *(int(s == "log") for s in scales))
+
+    def path(self, text, slot) -> int:
+        """The number of a path; a new one is stored as the path in the last frame's same `slot`, cut, and a suffix."""
+        number = self.paths.number(text)
+        if number == len(self._texts):
+            reference = self._slots[slot] if slot < len(self._slots) else number
+            before = self._texts[reference] if reference < number else ""
+            shared = len(before) if text.startswith(before) else len(os.path.commonprefix([before, text]))
+            self._texts.append(text)
+            self._parts.append((number - reference, len(before) - shared, text[shared:]))
+        return number
+
+    def payload(self) -> str:
+        """All frames as base64 of gzipped JSON; number columns hold differences, which compress well."""
+        gaps, cuts, suffixes = zip(*self._parts, strict=True)
+        ops = np.array(list(self.ops)).T
+        data = dict(
+            units=UNITS, size=self.size, gaps=deltas(gaps), cuts=cuts, suffixes=suffixes,
+            points=ragged(self.points), lists=ragged(self.lists), ops=[deltas(column) for column in ops],
+            styles=list(self.styles), images=list(self.images), series=list(self.series), axes=list(self.axes),
+            frames=[(deltas(ops), axes, alt) for ops, axes, alt in self.frames])
+        packed = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()
+        return base64.b64encode(gzip.compress(packed, 9, mtime=0)).decode()
+
+
+class Renderer(RendererBase):
+    """Collects one figure's drawing calls as numbers of `scene`'s tables.
+
+    An operation is (clip list, path list, style list, points, series, image): paths and styles have one entry, or one
+    for each point; an image has no paths and its points are its corner and size.
+    """
+
+    def __init__(self, scene, fig):
+        super().__init__()
+        self.scene, self.ops, self.slots = scene, [], []
+        self.width, self.height = fig.get_size_inches() * 72
+        self.flip = Affine2D().scale(UNITS, -UNITS)
+        self.place = self.flip.frozen().translate(0, self.height * UNITS)
+        self.groups, self.label = [], None
+
+    def get_canvas_width_height(self):
+        return self.width, self.height
+
+    def option_image_nocomposite(self):
+        return True
+
+    def get_image_magnification(self):
+        return MAGNIFY
+
+    def open_group(self, s, gid=None):
+        self.groups.append((s, gid))
+        if gid is not None and s != "axes":
+            axes = [g for name, g in self.groups if name == "axes"]
+            self.label = (axes[-1], str(gid)) if axes else None
+
+    def close_group(self, s):
+        self.groups.pop()
+        self.label = None
+
+    def draw_path(self, gc, path, transform, rgbFace=None):
+        if gc.get_hatch():
+            raise ValueError(f"hatch = {gc.get_hatch()!r} is not allowed: the explorer draws fills without hatches")
+        clip = (0, 0, self.width * UNITS, self.height * UNITS)
+        plain = rgbFace is None and self.label is None
+        path = path.cleaned(transform + self.place, remove_nans=True, clip=clip if plain else None,
+                            simplify=path.should_simplify if plain else False, sketch=gc.get_sketch_params())
+        vertices, codes = quantise(path.vertices[:-1]), path.codes[:-1]
+        if len(vertices):
+            self._mark(gc, [encode(vertices, codes, vertices[0])], [self._style(gc, rgbFace)], vertices[:1], line=1)
+
+    def draw_markers(self, gc, marker_path, marker_trans, path, trans, rgbFace=None):
+        points = (trans + self.place).transform(path.vertices)
+        self._mark(gc, [self._around_origin(marker_path, marker_trans)], [self._style(gc, rgbFace)],
+                   quantise(points[np.isfinite(points).all(1)]), line=0)
+
+    def draw_path_collection(self, gc, master_transform, paths, all_transforms, offsets, offset_trans, *args, **kwargs):
+        raw = list(self._iter_collection_raw_paths(master_transform, paths, all_transforms))
+        lines = not offset_trans.transform(offsets).any()
+        marks, texts = [], {}
+        for x, y, k, gc0, face in self._iter_collection(gc, range(len(raw)), offsets, offset_trans, *args, **kwargs):
+            if lines:
+                path = raw[k][0].cleaned(raw[k][1] + self.place, remove_nans=True)
+                vertices = quantise(path.vertices[:-1])
+                if not len(vertices):
+                    continue
+                text, point = encode(vertices, path.codes[:-1], vertices[0]), vertices[0]
+            else:
+                if k not in texts:
+                    texts[k] = self._around_origin(*raw[k])
+                text, point = texts[k], quantise(self.place.transform((x, y)))
+            marks.append((text, self._style(gc0, face), point))
+        if marks:
+            texts, styles, points = zip(*marks, strict=True)
+            self._mark(gc, texts, styles, np.array(points), line=int(lines))
+
+    def draw_text(self, gc, x, y, s, prop, angle, ismath=False, mtext=None):
+        key = (s, hash(prop), angle, ismath)
+        text = self.scene.text.get(key)
+        if text is None:
+            size = self.points_to_pixels(prop.get_size_in_points())
+            glyphs = Path(*self._text2path.get_text_path(prop, s, ismath=ismath))
+            turn = Affine2D().scale(size / self._text2path.FONT_SCALE).rotate_deg(angle)
+            text = self.scene.text[key] = self._around_origin(glyphs, turn) if len(glyphs) else ""
+        if text:
+            gc.set_linewidth(0)
+            self._mark(gc, [text], [self._style(gc, gc.get_rgb())], quantise(np.array([[x, y]]) * UNITS), line=0)
+
+    def draw_image(self, gc, x, y, im, transform=None):
+        height, width = im.shape[0] / MAGNIFY, im.shape[1] / MAGNIFY
+        buffer = io.BytesIO()
+        Image.fromarray(np.ascontiguousarray(im[::-1])).save(buffer, format="png", optimize=True)
+        box = np.array([[x, self.height - y - height], [width, height]]) * UNITS
+        image = self.scene.images.number(base64.b64encode(buffer.getvalue()).decode())
+        self._operation(gc, (), (), quantise(box), image)
+
+    def _around_origin(self, path, transform) -> str:
+        """Path data of a marker or text, drawn from the point it is placed at."""
+        path = path.cleaned(transform + self.flip)
+        return encode(quantise(path.vertices[:-1]), path.codes[:-1], (0, 0))
+
+    def _mark(self, gc, texts, styles, points, line):
+        """Draw paths at `points` (n, 2); one path or style, or one for each point."""
+        if len(set(texts)) == 1:
+            texts = texts[:1]
+        if len(set(styles)) == 1:
+            styles = styles[:1]
+        self._operation(gc, texts, styles, points, -1, line)
+
+    def _operation(self, gc, texts, styles, points, image, line=0):
+        scene = self.scene
+        series = scene.series.number((*self.label, line)) if self.label else -1
+        self.label = None  # a line and its markers are one series
+        steps = np.diff(points, axis=0, prepend=0)
+        op = (scene.lists.number(self._clips(gc)), scene.lists.number(tuple(map(self._path, texts))),
+              scene.lists.number(tuple(map(scene.styles.number, styles))),
+              scene.points.number(tuple(steps.ravel().tolist())), series, image)
+        self.ops.append(scene.ops.number(op))
+
+    def _path(self, text) -> int:
+        self.slots.append(number := self.scene.path(text, len(self.slots)))
+        return number
+
+    def _clips(self, gc) -> tuple[int, ...]:
+        """Numbers of the paths, placed at the canvas's corner, that the drawing is cut to."""
+        rectangle, (path, transform) = gc.get_clip_rectangle(), gc.get_clip_path()
+        clips = [] if rectangle is None else [(Path.unit_rectangle(), Affine2D().scale(
+            rectangle.width, rectangle.height).translate(rectangle.x0, rectangle.y0))]
+        clips += [] if path is None else [(path, transform)]
+        numbers = []
+        for path, transform in clips:
+            path = path.cleaned(transform + self.place)
+            numbers.append(self._path(encode(quantise(path.vertices[:-1]), path.codes[:-1], (0, 0))))
+        return tuple(numbers)
+
+    def _style(self, gc, face) -> int:
+        """SVG attributes of fill and stroke."""
+        forced = gc.get_alpha() if gc.get_forced_alpha() else None
+        words = []
+
+        def colour(name, rgba):
+            alpha = forced if forced is not None else (rgba[3] if rgba is not None and len(rgba) == 4 else 1)
+            if rgba is None or alpha == 0:
+                words.append(f'{name}="none"')
+                return False
+            words.append(f'{name}="{to_hex(rgba)}"' + (f' {name}-opacity="{alpha:.3g}"' if alpha < 1 else ""))
+            return True
+
+        colour("fill", face)
+        width = gc.get_linewidth() * UNITS
+        if width > 0 and colour("stroke", gc.get_rgb()):
+            cap, join = gc.get_capstyle().replace("projecting", "square"), gc.get_joinstyle()
+            words.append(f'stroke-width="{width:.4g}" stroke-linecap="{cap}" stroke-linejoin="{join}"')
+            offset, dashes = gc.get_dashes()
+            if dashes is not None:
+                words.append('stroke-dasharray="%s" stroke-dashoffset="%.4g"' % (
+                    " ".join(f"{d * UNITS:.4g}" for d in dashes), offset * UNITS))
+        if not gc.get_antialiased():
+            words.append('shape-rendering="crispEdges"')
+        return " ".join(words)
