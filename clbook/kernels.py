@@ -1,0 +1,351 @@
+"""The neural kernel K_ij^{kl} = <grad_w f^k(x_i), grad_w f^l(x_j)> (LS eq. 8), its closed forms and its block scores.
+
+Kernels of networks have shape (n, n, d, d): samples i, j, then output coordinates k, l.
+"""
+
+from __future__ import annotations
+
+import collections
+import math
+
+import torch
+from torch import nn
+from torch.func import functional_call, jacrev, vmap
+from torch.nn import functional as F
+from torch.nn.modules.batchnorm import _BatchNorm
+from torch.nn.modules.dropout import _DropoutNd
+
+from clbook.metrics import class_ids
+from clbook.models import ACTIVATIONS
+
+BLOCK = 2**18  # numbers in one block of rows of K: a few such blocks stay in a core's cache
+CHUNK = 2**22  # numbers in one chunk of per-sample gradients
+
+
+def empirical(model, x, *, progress=None):
+    """The kernel of any module over all its trainable parameters (LS eq. 8), layer by layer.
+
+    A fully connected layer y = W a + b that sees one vector a sample adds (<a_i, a_j> + 1) <delta_i^k, delta_j^l>,
+    where delta^k = df^k / dy comes from one backward pass of sum_i f^k(x_i): no parameter gradient is formed.
+    A layer that sees several positions a sample (Conv2d, Linear on sequences) adds the Gram matrix of its per-sample
+    gradients sum_t delta_t a_t'. Parameters of which neither is true (other modules, shared weights) go through
+    chunks of `vmap(jacrev)`. Blocks of rows of the upper half are filled, the rest follows from K_ij^{kl} = K_ji^{lk},
+    so that little more memory than K's own is used.
+
+    Args:
+        model: module (n, ...) -> (n, d) that treats samples independently: f(x_i) must not depend on x_j.
+            Its weights, mode and `.grad` fields are left as they are.
+        x: (n, ...) inputs, on the model's device.
+        progress: called as progress(fraction) after each block.
+
+    Returns:
+        (n, n, d, d), a view in which each [:, :, k, l] is contiguous.
+
+    Raises:
+        ValueError: where the output is not (n, d), nothing in it is trainable, or a module mixes samples or draws
+            random numbers (batch normalisation or dropout in training mode).
+    """
+    out, layers, rest = _trace(model, x)
+    n, d = out.shape
+    K = torch.zeros((d, d, n, n), dtype=out.dtype, device=out.device)
+    vectors = [layer for layer in layers if layer.positions == 1]
+    sources = [_vector_blocks(K, vectors)] if vectors else []
+    sources += [_position_blocks(K, layer) for layer in layers if layer.positions > 1]
+    sources += [_jacobian_blocks(K, model, x, rest)] if rest else []
+    for done, source in enumerate(sources):
+        for fraction in source:
+            if progress is not None:
+                progress((done + fraction) / len(sources))
+    for rows, later in _row_blocks(K):
+        K[:, :, later, rows] = K[:, :, rows, later].permute(1, 0, 3, 2)
+    return K.permute(2, 3, 0, 1)
+
+
+def autograd(model, x):
+    """The kernel of `empirical` from the definition: every per-sample Jacobian at once, then one product. Slow.
+
+    Args:
+        model, x: as for `empirical`; the module must be one that `torch.func` can map over.
+
+    Returns:
+        (n, n, d, d).
+    """
+    J = _jacobian(model, x, [name for name, p in model.named_parameters() if p.requires_grad])  # (n, d, parameters)
+    n, d, _ = J.shape
+    return (J.flatten(0, 1) @ J.flatten(0, 1).T).view(n, d, n, d).permute(0, 2, 1, 3)
+
+
+class _Layer:
+    """What one call of a Linear or Conv2d layer leaves for the kernel.
+
+    Attributes:
+        output: (n, ...) what the layer returned, a node of the graph.
+        deltas: (d, n, out, positions) derivatives of each output coordinate with respect to `output`.
+    """
+
+    def __init__(self, module, a, output):
+        self.module, self.a, self.output = module, a, output
+
+    @property
+    def positions(self):
+        return self.deltas.shape[-1]
+
+    def set_deltas(self, deltas):
+        """Stores the derivatives (d, n, *output) with positions last."""
+        if isinstance(self.module, nn.Linear):
+            deltas = deltas.movedim(-1, 2)
+        self.deltas = deltas.flatten(3) if deltas.dim() > 3 else deltas[..., None]
+
+    def columns(self, rows=slice(None)):
+        """(n, features, positions): what multiplies the trainable weights, with a one for the bias."""
+        m, a = self.module, self.a[rows]
+        if isinstance(m, nn.Linear):
+            a = a.reshape(len(a), -1, a.shape[-1]).transpose(1, 2)
+        else:
+            a = F.unfold(a, m.kernel_size, m.dilation, m.padding, m.stride)
+        parts = [a] if m.weight.requires_grad else []
+        if m.bias is not None and m.bias.requires_grad:
+            parts.append(a.new_ones(()).expand(len(a), 1, a.shape[-1]))
+        return torch.cat(parts, 1)
+
+
+def _trace(model, x):
+    """One forward and d backward passes: the output (n, d), the layers with their deltas, the names of the others."""
+    for module in model.modules():
+        if module.training and isinstance(module, (_BatchNorm, _DropoutNd)):
+            raise ValueError(f"model has {type(module).__name__} in training mode, which mixes samples or is random: "
+                             "call model.eval() first")
+    calls = collections.defaultdict(list)
+
+    def keep(module, inputs, output):
+        calls[module].append(_Layer(module, inputs[0].detach(), output))
+        return output.clone()  # an activation that works in place must not overwrite the node that deltas belong to
+
+    hooks = [m.register_forward_hook(keep) for m in model.modules() if _layerwise(m)]
+    try:
+        with torch.enable_grad():
+            out = model(x)
+    finally:
+        for hook in hooks:
+            hook.remove()
+    if out.dim() != 2 or len(out) != len(x):
+        raise ValueError(f"model returned shape {tuple(out.shape)} for {len(x)} inputs: it must return (n, d)")
+    if out.grad_fn is None:
+        raise ValueError("model has no trainable parameter that its output depends on")
+
+    uses = _uses(out.grad_fn)
+    layers, covered = [], set()
+    for module, seen in calls.items():
+        trainable = [p for p in module.parameters() if p.requires_grad]
+        if len(seen) == 1 and len(seen[0].a) == len(seen[0].output) == len(x) and all(
+                uses[id(p)] == 1 for p in trainable):
+            layers += seen
+            covered.update(map(id, trainable))
+    if layers:
+        nodes = [layer.output for layer in layers]
+        deltas = [torch.autograd.grad(out[:, k].sum(), nodes, retain_graph=True) for k in range(out.shape[1])]
+        for layer, delta in zip(layers, zip(*deltas)):
+            layer.set_deltas(torch.stack(delta))
+    rest = [name for name, p in model.named_parameters() if p.requires_grad and uses[id(p)] and id(p) not in covered]
+    return out, layers, rest
+
+
+def _layerwise(module):
+    """Whether a module is a plain Linear or Conv2d layer with something to train."""
+    if type(module) is nn.Conv2d:
+        if module.groups > 1 or module.padding_mode != "zeros" or isinstance(module.padding, str):
+            return False
+    elif type(module) is not nn.Linear:
+        return False
+    own = dict(module.named_parameters(recurse=False))
+    return own.keys() <= {"weight", "bias"} and any(p.requires_grad for p in own.values())
+
+
+def _uses(root):
+    """How often each parameter, by id, enters the graph below `root`: a layer's own product is the only one iff 1."""
+    uses, seen, stack = collections.Counter(), {root}, [root]
+    while stack:
+        for node, _ in stack.pop().next_functions:
+            if hasattr(node, "variable"):
+                uses[id(node.variable)] += 1
+            elif node is not None and node not in seen:
+                seen.add(node)
+                stack.append(node)
+    return uses
+
+
+def _row_blocks(K):
+    """Slices (rows, later) that cut the rows of K (d, d, n, n) into blocks, with the rows after each block."""
+    n = K.shape[-1]
+    size = max(1, BLOCK // (K.shape[0] ** 2 * n))
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n)), slice(min(start + size, n), n)
+
+
+def _vector_blocks(K, layers):
+    """Adds sum over layers of (activation Gram + 1) * (delta Gram) to the upper half of K; yields the fraction done."""
+    factors = [(layer.columns()[..., 0], layer.deltas[..., 0]) for layer in layers]  # (n, features), (d, n, out)
+    for rows, later in _row_blocks(K):
+        cols = slice(rows.start, later.stop)
+        target = K[:, :, rows, cols].transpose(1, 2)  # (d, rows, d, cols)
+        for a, delta in factors:
+            gram = a[rows] @ a[cols].T
+            deltas = delta[:, rows].flatten(0, 1) @ delta[:, cols].flatten(0, 1).T
+            target.addcmul_(deltas.view(target.shape), gram[None, :, None, :])
+        yield rows.stop / later.stop
+
+
+def _position_blocks(K, layer):
+    """Adds the Gram matrix of one layer's per-sample gradients, some output channels at a time."""
+    d, n, out, positions = layer.deltas.shape
+    features = layer.columns(slice(1)).shape[1]
+    channels = max(1, CHUNK // (n * d * features))
+    samples = max(1, CHUNK // (positions * features))
+    for first in range(0, out, channels):
+        deltas = layer.deltas[:, :, first:first + channels]
+        G = torch.cat([torch.einsum("nft,dnot->dnof", layer.columns(slice(s, s + samples)), deltas[:, s:s + samples])
+                       for s in range(0, n, samples)], 1).flatten(2)  # (d, n, gradients)
+        for rows, later in _row_blocks(K):
+            cols = slice(rows.start, later.stop)
+            target = K[:, :, rows, cols].transpose(1, 2)
+            target += (G[:, rows].flatten(0, 1) @ G[:, cols].flatten(0, 1).T).view(target.shape)
+        yield min(first + channels, out) / out
+
+
+def _jacobian_blocks(K, model, x, names):
+    """Adds the parameters in `names` from chunks of Jacobians, two chunks in memory at a time."""
+    d, _, n, _ = K.shape
+    weights = dict(model.named_parameters())
+    size = max(1, CHUNK // (d * sum(weights[name].numel() for name in names)))
+    chunks = [slice(start, min(start + size, n)) for start in range(0, n, size)]
+    for index, rows in enumerate(chunks):
+        left = right = _jacobian(model, x[rows], names)
+        for cols in chunks[index:]:
+            if cols is not rows:
+                right = _jacobian(model, x[cols], names)
+            target = K[:, :, rows, cols].permute(2, 0, 3, 1)  # (rows, d, cols, d)
+            target += (left.flatten(0, 1) @ right.flatten(0, 1).T).view(target.shape)
+        yield rows.stop / n
+
+
+def _jacobian(model, x, names):
+    """(n, d, parameters): d f^k(x_i) / dw for the parameters in `names`."""
+    weights = {name: p.detach() for name, p in model.named_parameters() if name in names}
+    with torch.no_grad():
+        parts = vmap(jacrev(lambda w, xi: functional_call(model, w, (xi[None],))[0]), (None, 0))(weights, x)
+    return torch.cat([part.reshape(*part.shape[:2], -1) for part in parts.values()], 2)
+
+
+def one_hidden(B, x, activation, d, scale):
+    """The kernel of f = A' sigma(B x) over the inner weights B alone, A fixed (LS Prop. B.5, eq. 32; VA Prop. 4.3).
+
+    K_ij^{kl} = 1_{k=l} scale x_i'x_j sum_{p in block k} sigma'(b_p x_i) sigma'(b_p x_j). `scale` is the square of A's
+    non-zero entries: 1/(M D) for A = 1/sqrt(M D) (LS eq. 31), 1/M for A = 1/sqrt(M) (VA eq. 19).
+
+    Args:
+        B: (M d, D) inner weights; rows (k-1) M .. k M feed output k.
+        x: (n, D). activation: a key of `models.ACTIVATIONS`. d: output dimensions. scale: the prefactor.
+
+    Returns:
+        (n, n, d, d).
+
+    Raises:
+        ValueError: for an unknown activation or a number of rows of B that d does not divide.
+    """
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"activation = {activation!r} is not allowed: it must be one of {', '.join(ACTIVATIONS)}")
+    if d < 1 or len(B) % d:
+        raise ValueError(f"d = {d!r} is not allowed: it must divide the number of rows of B, {len(B)}")
+    pre = (x @ B.T).detach().requires_grad_()
+    with torch.enable_grad():
+        slope, = torch.autograd.grad(ACTIVATIONS[activation]()(pre).sum(), pre)
+    slope = slope.view(len(x), d, -1).transpose(0, 1)  # (d, n, M)
+    return torch.diag_embed((scale * (x @ x.T) * (slope @ slope.mT)).permute(1, 2, 0))
+
+
+def infinite_width(x, scale=1.0):
+    """Limit M -> infinity of `one_hidden` for ReLU and isotropic centred Gaussian rows (LS Prop. B.6, VA Prop. 4.4).
+
+    K_ij = scale x_i'x_j [1/2 - angle(x_i, x_j) / (2 pi)], times the d x d identity. The angle is
+    2 atan2(|u - v|, |u + v|) of the unit vectors: arccos loses half the digits where two points coincide.
+
+    Args:
+        x: (n, D). scale: 1 with A = 1/sqrt(M) (VA), 1/D with A = 1/sqrt(M D) (LS).
+
+    Returns:
+        (n, n).
+    """
+    u = F.normalize(x, dim=1)
+    apart, along = (torch.cdist(u, v, compute_mode="donot_use_mm_for_euclid_dist") for v in (u, -u))
+    return scale * (x @ x.T) * (0.5 - torch.atan2(apart, along) / math.pi)
+
+
+def _scalar(K, labels):
+    """K as a finite (n, n) float64 tensor (trace over d divided by d where it is (n, n, d, d)) and class numbers."""
+    K = torch.as_tensor(K).detach()
+    if K.dim() not in (2, 4) or K.shape[0] != K.shape[1] or (K.dim() == 4 and K.shape[2] != K.shape[3]):
+        raise ValueError(f"K has shape {tuple(K.shape)}: it must be (n, n) or (n, n, d, d)")
+    if K.dim() == 4:
+        K = K.diagonal(dim1=2, dim2=3).mean(-1)
+    if not torch.isfinite(K).all():
+        raise ValueError("K has entries that are not finite")
+    ids, count = class_ids(labels, len(K))
+    onehot = F.one_hot(torch.as_tensor(ids, device=K.device), count).double()
+    return K.double(), onehot
+
+
+def alignment(K, labels):
+    """Centred alignment <HKH, HYY'H> / (|HKH| |HYY'H|) of a kernel with the Gram matrix of one-hot labels Y.
+
+    1 for the ideal blocks of LS Fig. 5, near 0 for a kernel that ignores the classes. For two classes Y Y' may be
+    replaced by y y' with y = +-1: centring makes them proportional.
+
+    Args:
+        K: (n, n) or (n, n, d, d). labels: (n,) of at least two classes.
+
+    Returns:
+        float in [-1, 1].
+
+    Raises:
+        ValueError: for other shapes, one class, entries that are not finite, or a constant kernel.
+    """
+    K, Y = _scalar(K, labels)
+    centred = K - K.mean(0) - K.mean(1, keepdim=True) + K.mean()
+    norm = torch.linalg.norm(centred)
+    if norm <= 1e-14 * torch.linalg.norm(K):
+        raise ValueError("K is constant: its centred alignment is undefined")
+    Y = Y - Y.mean(0)
+    return float(((centred @ Y) * Y).sum() / norm / torch.linalg.norm(Y.T @ Y))
+
+
+def gradient_structure(K, labels):
+    """Theta and sigma^2 of LS Theorem 4.3, condition (c), from the kernel alone.
+
+    With g_i = grad_w f(x_i), mu_q their mean over class q and xi_i = g_i - mu_q: Theta = |mu_1 - mu_2|^2 and
+    sigma^2 = (1/n) sum_i |xi_i|^2. LS divides class sums by n/2, which is the mean for its equal classes. For more
+    than two classes Theta is the mean over pairs of classes.
+
+    Args:
+        K: (n, n) or (n, n, d, d). labels: (n,) of at least two classes.
+
+    Returns:
+        (theta, sigma2), floats >= 0.
+
+    Raises:
+        ValueError: for other shapes, one class, or entries that are not finite.
+    """
+    K, Y = _scalar(K, labels)
+    means = Y / Y.sum(0)  # (n, C)
+    S = means.T @ K @ means  # <mu_p, mu_q>
+    count = len(S)
+    theta = 2 * (S.trace() - S.sum() / count) / (count - 1)
+    sigma2 = (K.trace() - Y.sum(0) @ S.diagonal()) / len(K)
+    return max(0.0, float(theta)), max(0.0, float(sigma2))
+
+
+def fisher(K, labels):
+    """The Fisher ratio Theta / sigma^2 of `gradient_structure`: infinite for ideal blocks, 0 where Theta is 0."""
+    theta, sigma2 = gradient_structure(K, labels)
+    if theta == 0:
+        return 0.0
+    return theta / sigma2 if sigma2 > 0 else math.inf
