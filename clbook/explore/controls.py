@@ -1,0 +1,95 @@
+"""Widgets for the fields of any Config, made from the fields' own metadata: the live explorer's controls."""
+
+from __future__ import annotations
+
+import html
+import math
+from itertools import pairwise
+
+import ipywidgets as widgets
+
+from clbook.experiments.base import allowed
+
+STOPS = 4  # slider steps between neighbouring grid values
+
+
+def control(field, value, *, explored):
+    """The widget that holds a field's value; text for numbers, so that any allowed value can be typed.
+
+    Args:
+        field: a dataclass field made with `setting`. value: its value at the start.
+        explored: whether the control stands beside a slider, which then carries the label.
+    """
+    about = {"description": label(field), "tooltip": meaning(field), "style": {"description_width": "11em"},
+             "layout": {"width": "auto"}}
+    if isinstance(value, bool):
+        return widgets.Checkbox(value, indent=False, **about)
+    if field.metadata["choices"] is not None:
+        return widgets.Dropdown(options=list(field.metadata["choices"]), value=value, **about)
+    if explored:
+        about |= {"description": "", "layout": {"width": "8em"}}
+    return widgets.Text(text(value), continuous_update=False, **about)
+
+
+def slider(field, grid):
+    """A slider over the grid values and some rounded values between them, evenly spaced in log where the field is."""
+    stops = [grid[0]]
+    for low, high in pairwise(grid):
+        if isinstance(low, (int, float)):
+            log = field.metadata["log"] and min(low, high) > 0
+            between = [low * (high / low) ** (k / STOPS) if log else low + (high - low) * k / STOPS
+                       for k in range(1, STOPS)]
+            rounded = [round(v) if isinstance(field.default, int) else float(f"{v:.2g}") for v in between]
+            stops += [v for v in dict.fromkeys(rounded) if min(low, high) < v < max(low, high)]
+        stops.append(high)
+    return widgets.SelectionSlider(options=[text(v) for v in stops], readout=False, description=label(field),
+                                   tooltip=meaning(field), layout={"flex": "1 1 16em", "width": "auto"})
+
+
+def nearest(shown, value, field):
+    """The position of the slider `shown` that is nearest to `value`; its present one where nothing is near."""
+    stops = [read(stop, field) for stop in shown.options]
+    if value in stops:
+        return stops.index(value)
+    if not isinstance(value, (int, float)) or not math.isfinite(value):
+        return shown.index
+    return min(range(len(stops)), key=lambda k: abs(stops[k] - value))
+
+
+def label(field) -> str:
+    """'tau', or 'steps (iterations)' where the field has a unit."""
+    return f"{field.name} ({field.metadata['unit']})" if field.metadata["unit"] else field.name
+
+
+def meaning(field) -> str:
+    """What the field means and which values it may take."""
+    return f"{field.metadata['doc']} ({allowed(field)})"
+
+
+def text(value) -> str:
+    """A value as a reader would type it: '0.1', '2', '100, 100'."""
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value).removesuffix(".0")
+
+
+def read(value, field):
+    """The value that a control holds, from its text; text that is no number is left for the Config to refuse by name."""
+    if not isinstance(value, str) or isinstance(field.default, str):
+        return value
+    parts = value.strip("()[] ").replace(",", " ").split() if isinstance(field.default, tuple) else [value.strip()]
+    try:
+        numbers = tuple(int(part) if part.lstrip("+-").isdecimal() else float(part) for part in parts)
+    except ValueError:
+        return value
+    return numbers if isinstance(field.default, tuple) else numbers[0]
+
+
+def words(sentence) -> str:
+    """HTML of a plain sentence that a screen reader announces when it changes."""
+    return f'<span role="status" style="line-height:1.4">{html.escape(sentence)}</span>'
+
+
+def alarm(error) -> str:
+    """HTML of an error in words: a ValueError says it all, any other kind is named."""
+    kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+    return (f'<span role="alert" style="color:var(--jp-error-color1,#b00020);line-height:1.4">'
+            f'{html.escape(kind + str(error))}</span>')
