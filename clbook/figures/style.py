@@ -38,6 +38,13 @@ def axes(columns=1, rows=1, *, width=7.2, height=3.2, **kwargs):
         return fig, fig.subplots(rows, columns, squeeze=False, **kwargs)
 
 
+def mosaic(layout, *, width=7.2, height=4.0, **kwargs):
+    """(figure, {name: axes}) for a layout as in matplotlib's `subplot_mosaic`, in the book's style."""
+    with mpl.rc_context(RC):
+        fig = Figure(figsize=(width, height))
+        return fig, fig.subplot_mosaic(layout, **kwargs)
+
+
 @dataclasses.dataclass
 class Picture:
     """A drawn figure and the text that says what it shows.
@@ -62,3 +69,26 @@ class Picture:
         data = base64.b64encode(self.png()).decode()
         return (f'<img class="dark-light clbook-figure" style="width:{width}px;max-width:100%" '
                 f'alt="{html.escape(self.alt)}" src="data:image/png;base64,{data}">')
+
+
+@dataclasses.dataclass
+class Table:
+    """A small table of measured values: `header` and `rows` of cells, already formatted.
+
+    Shown by a notebook as an HTML table; printing it gives aligned text.
+    """
+
+    header: tuple
+    rows: list
+
+    def _repr_html_(self) -> str:
+        def line(cells, tag):
+            return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+
+        return (f'<table class="table clbook-table"><thead>{line(self.header, "th")}</thead><tbody>'
+                f'{"".join(line(row, "td") for row in self.rows)}</tbody></table>')
+
+    def __str__(self) -> str:
+        lines = [[str(cell) for cell in row] for row in (self.header, *self.rows)]
+        widths = [max(map(len, column)) for column in zip(*lines)]
+        return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in lines)

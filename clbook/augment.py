@@ -1,0 +1,47 @@
+"""Augmentations T: each call draws one fresh view of every point. They never see labels.
+
+Random numbers come from the generator that is passed in, never from torch's global one; kornia is used through its
+functions, with parameters that we draw, because its random classes draw from the global generator.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from kornia.filters import gaussian_blur2d
+from kornia.geometry.transform import get_rotation_matrix2d, warp_affine
+
+
+def noise(x: torch.Tensor, sd: float, generator: torch.Generator) -> torch.Tensor:
+    """x (n, D) plus independent normal noise of standard deviation `sd` in each coordinate."""
+    return x + sd * torch.randn(x.shape, generator=generator, device=x.device, dtype=x.dtype)
+
+
+def rotation(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
+    """x (n, 2) with every point turned about the origin by its own uniform angle (LS Section 4.2.2, the donut)."""
+    angle = 2 * math.pi * torch.rand(len(x), generator=generator, device=x.device, dtype=x.dtype)
+    cos, sin = angle.cos(), angle.sin()
+    return torch.stack([cos * x[:, 0] - sin * x[:, 1], sin * x[:, 0] + cos * x[:, 1]], dim=1)
+
+
+def _uniform(low, high, size, generator, device):
+    return low + (high - low) * torch.rand(size, generator=generator, device=device)
+
+
+def images(x: torch.Tensor, generator: torch.Generator, *, degrees=15.0, scale=0.1, blur=0.8) -> torch.Tensor:
+    """Flattened square grey images x (n, side * side), rotated, resized and blurred (LS Section 4.2.2).
+
+    Rotation is uniform in +-`degrees`, the factor of size in 1 +- `scale`, the blur's standard deviation in
+    [0.1, `blur`] pixels. Raises ValueError where the images are not square.
+    """
+    n, side = len(x), math.isqrt(x.shape[1])
+    if side * side != x.shape[1]:
+        raise ValueError(f"x has {x.shape[1]} pixels an image: images must be square")
+    picture = x.reshape(n, 1, side, side)
+    centre = torch.full((n, 2), (side - 1) / 2, device=x.device)
+    size = _uniform(1 - scale, 1 + scale, (n, 1), generator, x.device).expand(n, 2)
+    turn = get_rotation_matrix2d(centre, _uniform(-degrees, degrees, (n,), generator, x.device), size)
+    picture = warp_affine(picture, turn, (side, side), align_corners=True)
+    sigma = _uniform(0.1, blur, (n, 1), generator, x.device).expand(n, 2)
+    return gaussian_blur2d(picture, (3, 3), sigma).reshape(n, -1)

@@ -1,0 +1,64 @@
+"""Data sets: labelled point clouds and scikit-learn's digits (shipped with it, no download).
+
+Every maker takes a `torch.Generator`, returns `x` (n, D) float32 and `labels` (n,) int64 sorted by class, with class
+sizes that differ by at most one.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from sklearn.datasets import load_digits
+
+DONUT_RING = (1.8, 2.2)  # radii of the ring; the disc has radius 1
+
+
+def balanced_labels(n: int, classes: int) -> torch.Tensor:
+    """(n,) labels 0, 0, ..., 1, 1, ...: every class has floor(n / classes) or one more point."""
+    if not 1 <= classes <= n:
+        raise ValueError(f"n = {n} is not allowed: n must be at least the number of classes, {classes}")
+    return torch.arange(n) * classes // n
+
+
+def clusters(n: int, classes: int, spread: float, generator: torch.Generator):
+    """Gaussian clusters in the plane, centred on the unit circle (LS Section 4.2.1; VA Section 5).
+
+    Two clusters lie at (1, 0) and (0, 1); up to four are a quarter turn apart, more are spread evenly.
+    `spread` is the standard deviation of each coordinate. Returns x (n, 2), labels (n,).
+    """
+    labels = balanced_labels(n, classes)
+    angle = labels * (math.pi / 2 if classes <= 4 else 2 * math.pi / classes)
+    centres = torch.stack([angle.cos(), angle.sin()], dim=1)
+    return centres + spread * torch.randn(n, 2, generator=generator), labels
+
+
+def donut(n: int, generator: torch.Generator):
+    """A disc of radius 1 (label 0) inside a ring (label 1), both uniform in area (LS Fig. 4, left). x (n, 2)."""
+    labels = balanced_labels(n, 2)
+    inner = torch.where(labels == 0, 0.0, DONUT_RING[0])
+    outer = torch.where(labels == 0, 1.0, DONUT_RING[1])
+    u = torch.rand(n, generator=generator)
+    radius = (inner**2 + u * (outer**2 - inner**2)).sqrt()
+    angle = 2 * math.pi * torch.rand(n, generator=generator)
+    return torch.stack([radius * angle.cos(), radius * angle.sin()], dim=1), labels
+
+
+def digits(n: int, classes: int, generator: torch.Generator):
+    """`n` of scikit-learn's 8 x 8 digits, from the classes 0 .. classes - 1, drawn without replacement.
+
+    Returns x (n, 64) in [0, 1] and labels (n,). Raises ValueError where the set has too few images of a class.
+    """
+    images, targets = load_digits(return_X_y=True)
+    images, targets = torch.tensor(images, dtype=torch.float32) / 16, torch.tensor(targets)
+    if not 1 <= classes <= 10:
+        raise ValueError(f"classes = {classes} is not allowed: the digits have between 1 and 10 classes")
+    labels = balanced_labels(n, classes)
+    chosen = []
+    for k in range(classes):
+        of_class, wanted = torch.nonzero(targets == k).flatten(), int((labels == k).sum())
+        if wanted > len(of_class):
+            raise ValueError(f"n = {n} is not allowed: class {k} of the digits has {len(of_class)} images, "
+                             f"{wanted} were asked for")
+        chosen.append(of_class[torch.randperm(len(of_class), generator=generator)[:wanted]])
+    return images[torch.cat(chosen)], labels

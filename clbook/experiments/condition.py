@@ -1,0 +1,70 @@
+"""Condition (e) of LS Theorem 4.3, measured on runs of `separability` and held against what they did."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from scipy.stats import spearmanr
+from sklearn.metrics import roc_auc_score
+
+from clbook import theory
+from clbook.experiments.separability import Result
+
+
+@dataclasses.dataclass
+class Check:
+    """One row a run: both sides of condition (e), and whether and when the run separated.
+
+    Attributes (all (r,)):
+        eps, tau: the settings. gamma, theta, sigma2: measured at the start. delta: largest drift of the kernel up to
+            separation, or to the end.
+        left, right: both sides of (e), with delta. ratio, ratio_frozen: left / right with delta, and with delta = 0.
+        separated: whether the run separated. steps: iterations it took (NaN otherwise).
+        folds: the same time in e-folds of the predicted growth, steps * lr * `theory.growth_rate` (NaN otherwise).
+    """
+
+    eps: np.ndarray
+    tau: np.ndarray
+    gamma: np.ndarray
+    theta: np.ndarray
+    sigma2: np.ndarray
+    delta: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    ratio: np.ndarray
+    ratio_frozen: np.ndarray
+    separated: np.ndarray
+    steps: np.ndarray
+    folds: np.ndarray
+
+    def confusion(self, ratio, threshold=1.0):
+        """((true positives, false positives), (false negatives, true negatives)) of predicting `ratio` > threshold."""
+        predicted = ratio > threshold
+        return ((int((predicted & self.separated).sum()), int((predicted & ~self.separated).sum())),
+                (int((~predicted & self.separated).sum()), int((~predicted & ~self.separated).sum())))
+
+    def auc(self, ratio) -> float:
+        """Probability that a run that separated has the larger `ratio`; NaN where all runs did the same."""
+        both = self.separated.any() and not self.separated.all()
+        return float(roc_auc_score(self.separated, ratio)) if both else float("nan")
+
+    def rank_correlation(self, group) -> float:
+        """Spearman's correlation of `group` with the time to separation in e-folds, over runs that separated."""
+        return float(spearmanr(group[self.separated], self.folds[self.separated]).statistic)
+
+
+def check(results: list[Result]) -> Check:
+    """Measure condition (e) on network runs with two classes and d = 1, the theorem's setting."""
+    rows = []
+    for r in results:
+        c, lr = r.config, r.config.lr_over_tau * r.config.tau
+        until = r.steps <= (r.separable_at if r.separable_at is not None else r.steps[-1])
+        measured = {"gamma": r.gamma[0], "theta": r.theta[0], "sigma2": r.sigma2[0], "delta": r.drift[until].max()}
+        left, right = theory.separation_condition(c.eps, c.tau, c.n, **measured)
+        _, frozen = theory.separation_condition(c.eps, c.tau, c.n, **(measured | {"delta": 0.0}))
+        steps = np.nan if r.separable_at is None else r.separable_at
+        rows.append({"eps": c.eps, "tau": c.tau, **measured, "left": left, "right": right, "ratio": left / right,
+                     "ratio_frozen": left / frozen, "separated": r.separable_at is not None, "steps": steps,
+                     "folds": steps * lr * theory.growth_rate(r.theta[0], c.tau, c.gradient)})
+    return Check(**{key: np.array([row[key] for row in rows]) for key in rows[0]})
