@@ -15,7 +15,6 @@ import os
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.backend_bases import FigureCanvasBase, RendererBase
 from matplotlib.colors import to_hex
 from matplotlib.path import Path
@@ -27,6 +26,7 @@ from clbook.figures import style
 UNITS = 20  # drawing units in a canvas pixel; a canvas pixel is a point, 1/72 inch
 MAGNIFY = 2  # image pixels in a canvas pixel
 FAR = 10_000 * UNITS  # vertices further out than this are pulled in, so that no viewer overflows
+TITLES = ("left", "center", "right")
 COMMANDS = {Path.MOVETO: ("m", 1), Path.LINETO: ("l", 1), Path.CURVE3: ("q", 2), Path.CURVE4: ("c", 3)}
 
 
@@ -78,6 +78,19 @@ def ragged(rows) -> tuple[list[int], list[int]]:
     return deltas([len(row) for row in rows]), deltas([value for row in rows for value in row])
 
 
+def png(rgba) -> str:
+    """`rgba` (rows, columns, 4), uint8, as a base64 PNG, with a palette where it has at most 256 colours."""
+    colours, index = np.unique(rgba.view(np.uint32), return_inverse=True)
+    if len(colours) <= 256:
+        image = Image.fromarray(index.reshape(rgba.shape[:2]).astype(np.uint8))
+        image.putpalette(colours.tobytes(), "RGBA")
+    else:
+        image = Image.fromarray(rgba)
+    buffer = io.BytesIO()
+    image.save(buffer, format="png")
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
 class Canvas(FigureCanvasBase):
     """Lets the layout engine measure text with the renderer that draws it."""
 
@@ -95,7 +108,8 @@ class Scene:
     def __init__(self):
         self.paths, self.points, self.lists = Table(), Table(), Table()
         self.styles, self.images, self.series, self.ops, self.axes = Table(), Table(), Table(), Table(), Table()
-        self.frames, self.text, self.size = [], {}, None
+        self.frames, self.size = [], None
+        self.text, self.extent, self.png, self.layout = {}, {}, {}, {}  # what is slow to make and comes again
         self._texts, self._parts = [], []  # of each path: its text; (number of steps back, characters cut, suffix)
         self._slots = []  # the last frame's paths, in drawing order
 
@@ -103,20 +117,39 @@ class Scene:
         """Draw a `Picture` as the next frame; ValueError where its size differs from the first one's."""
         fig = picture.fig
         fig.dpi = 72
-        size = tuple(int(round(v * UNITS)) for v in fig.get_size_inches() * 72)
+        size = tuple(round(v * UNITS) for v in fig.get_size_inches() * 72)
         if self.size not in (None, size):
             raise ValueError(f"figure size {size} differs from the first frame's {self.size}: all frames share one size")
         self.size = size
-        axes = fig.findobj(Axes)
+        axes = [ax for outer in fig.axes for ax in (outer, *outer.child_axes)]
         for k, ax in enumerate(axes):
             ax.set_gid(k)
         fig.set_canvas(canvas := Canvas(fig))
         canvas.renderer = renderer = Renderer(self, fig)
         with mpl.rc_context(style.RC):
+            self._arrange(fig, axes)
             fig.draw(renderer)
         self._slots = renderer.slots
         geometry = tuple(self._geometry(ax) for ax in axes)
         self.frames.append((renderer.ops, self.axes.number(geometry), picture.alt))
+
+    def _arrange(self, fig, axes):
+        """Place the axes: by the layout engine, or as it placed those of an earlier frame with the same surroundings.
+
+        The engine takes longer than the drawing, and axes that stand still are easier to watch.
+        """
+        if fig.get_layout_engine() is None:
+            return
+        key = tuple((ax.get_xscale(), ax.get_yscale(), ax.get_xlim(), ax.get_ylim(), ax.get_aspect(), ax.get_xlabel(),
+                     ax.get_ylabel(), [ax.get_title(loc).count("\n") + bool(ax.get_title(loc)) for loc in TITLES],
+                     ax.get_visible()) for ax in axes)
+        key = repr((key, fig.get_suptitle(), fig.get_supxlabel(), fig.get_supylabel()))
+        if key not in self.layout:
+            fig.get_layout_engine().execute(fig)
+            self.layout[key] = [ax.get_position(original=True).frozen() for ax in axes]
+        fig.set_layout_engine("none")
+        for ax, position in zip(axes, self.layout[key], strict=True):
+            ax.set_position(position, which="original")
 
     def _geometry(self, ax):
         """(x0, y0, x1, y1 in units, x limits, y limits, x log, y log); None where the read-out cannot invert it."""
@@ -143,11 +176,11 @@ class Scene:
         """All frames as base64 of gzipped JSON; number columns hold differences, which compress well."""
         gaps, cuts, suffixes = zip(*self._parts, strict=True)
         ops = np.array(list(self.ops)).T
-        data = dict(
-            units=UNITS, size=self.size, gaps=deltas(gaps), cuts=cuts, suffixes=suffixes,
-            points=ragged(self.points), lists=ragged(self.lists), ops=[deltas(column) for column in ops],
-            styles=list(self.styles), images=list(self.images), series=list(self.series), axes=list(self.axes),
-            frames=[(deltas(ops), axes, alt) for ops, axes, alt in self.frames])
+        data = {
+            "units": UNITS, "size": self.size, "gaps": deltas(gaps), "cuts": cuts, "suffixes": suffixes,
+            "points": ragged(self.points), "lists": ragged(self.lists), "ops": [deltas(column) for column in ops],
+            "styles": list(self.styles), "images": list(self.images), "series": list(self.series),
+            "axes": list(self.axes), "frames": [(deltas(ops), axes, alt) for ops, axes, alt in self.frames]}
         packed = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()
         return base64.b64encode(gzip.compress(packed, 9, mtime=0)).decode()
 
@@ -169,6 +202,12 @@ class Renderer(RendererBase):
 
     def get_canvas_width_height(self):
         return self.width, self.height
+
+    def get_text_width_height_descent(self, s, prop, ismath):
+        known, key = self.scene.extent, (s, hash(prop), ismath)
+        if key not in known:
+            known[key] = super().get_text_width_height_descent(s, prop, ismath)
+        return known[key]
 
     def option_image_nocomposite(self):
         return True
@@ -224,23 +263,23 @@ class Renderer(RendererBase):
 
     def draw_text(self, gc, x, y, s, prop, angle, ismath=False, mtext=None):
         key = (s, hash(prop), angle, ismath)
-        text = self.scene.text.get(key)
-        if text is None:
-            size = self.points_to_pixels(prop.get_size_in_points())
+        known = self.scene.text
+        if key not in known:
             glyphs = Path(*self._text2path.get_text_path(prop, s, ismath=ismath))
-            turn = Affine2D().scale(size / self._text2path.FONT_SCALE).rotate_deg(angle)
-            text = self.scene.text[key] = self._around_origin(glyphs, turn) if len(glyphs) else ""
-        if text:
+            turn = Affine2D().scale(prop.get_size_in_points() / self._text2path.FONT_SCALE).rotate_deg(angle)
+            known[key] = self._around_origin(glyphs, turn) if len(glyphs) else ""
+        if known[key]:
             gc.set_linewidth(0)
-            self._mark(gc, [text], [self._style(gc, gc.get_rgb())], quantise(np.array([[x, y]]) * UNITS), line=0)
+            self._mark(gc, [known[key]], [self._style(gc, gc.get_rgb())], quantise(np.array([[x, y]]) * UNITS), line=0)
 
     def draw_image(self, gc, x, y, im, transform=None):
         height, width = im.shape[0] / MAGNIFY, im.shape[1] / MAGNIFY
-        buffer = io.BytesIO()
-        Image.fromarray(np.ascontiguousarray(im[::-1])).save(buffer, format="png", optimize=True)
-        box = np.array([[x, self.height - y - height], [width, height]]) * UNITS
-        image = self.scene.images.number(base64.b64encode(buffer.getvalue()).decode())
-        self._operation(gc, (), (), quantise(box), image)
+        known, pixels = self.scene.png, np.ascontiguousarray(im[::-1])
+        key = (im.shape, pixels.tobytes())
+        if key not in known:
+            known[key] = png(pixels)
+        image = self.scene.images.number(known[key])
+        self._operation(gc, (), (), quantise(np.array([[x, self.height - y - height], [width, height]]) * UNITS), image)
 
     def _around_origin(self, path, transform) -> str:
         """Path data of a marker or text, drawn from the point it is placed at."""
@@ -301,8 +340,8 @@ class Renderer(RendererBase):
             words.append(f'stroke-width="{width:.4g}" stroke-linecap="{cap}" stroke-linejoin="{join}"')
             offset, dashes = gc.get_dashes()
             if dashes is not None:
-                words.append('stroke-dasharray="%s" stroke-dashoffset="%.4g"' % (
-                    " ".join(f"{d * UNITS:.4g}" for d in dashes), offset * UNITS))
+                lengths = " ".join(f"{d * UNITS:.4g}" for d in dashes)
+                words.append(f'stroke-dasharray="{lengths}" stroke-dashoffset="{offset * UNITS:.4g}"')
         if not gc.get_antialiased():
             words.append('shape-rendering="crispEdges"')
         return " ".join(words)
