@@ -1,0 +1,351 @@
+"""The live explorer in a real kernel, driven by the messages that a front end sends and read from those it receives."""
+
+import html
+import os
+import re
+import time
+from pathlib import Path
+from queue import Empty
+
+import pytest
+from jupyter_client.manager import KernelManager
+
+HERE = Path(__file__).parent
+SETUP = """
+import threading, toy
+from clbook.explore.live import panel
+runs = []
+def run(config, **kwargs):
+    runs.append(config)
+    if config.n == 13:
+        raise ValueError("the run diverged at <step> 7")
+    if config.n == 14:
+        raise ZeroDivisionError("a bug")
+    return toy.run(config, **kwargs)
+def show(axes=None, scrub="steps", **settings):
+    return panel(run, toy.draw, toy.Config(**settings), scrub=scrub, axes=axes or {"a": [0.1, 1.0, 10.0]})
+"""
+
+
+class FrontEnd:
+    """A mirror of every widget's state, kept from the kernel's messages as JupyterLab keeps it."""
+
+    def __init__(self):
+        path = os.pathsep.join([str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")])
+        self.manager = KernelManager()
+        self.manager.start_kernel(env={**os.environ, "PYTHONPATH": path})
+        self.client = self.manager.client()
+        self.client.start_channels()
+        self.client.wait_for_ready(timeout=30)
+        self.state, self.times, self.displayed, self.printed, self.closed = {}, [], [], "", set()
+
+    def pump(self, until, timeout=10.0):
+        """Take in messages until `until()` is true; AssertionError after `timeout` seconds."""
+        end = time.monotonic() + timeout
+        while not until():
+            assert time.monotonic() < end, f"nothing of the kind within {timeout} s; the kernel printed: {self.printed}"
+            try:
+                message = self.client.get_iopub_msg(timeout=0.02)
+            except Empty:
+                continue
+            kind, content = message["msg_type"], message["content"]
+            if kind in ("comm_open", "comm_msg"):
+                data = content["data"]
+                for path, buffer in zip(data.get("buffer_paths", []), message["buffers"], strict=True):
+                    data["state"][path[0]] = bytes(buffer)
+                if "state" in data:
+                    self.state.setdefault(content["comm_id"], {}).update(data["state"])
+                    self.times.append((time.monotonic(), content["comm_id"], data["state"]))
+            elif kind == "comm_close":
+                self.closed.add(content["comm_id"])
+            elif kind == "display_data" or kind == "execute_result":
+                self.displayed.append(content["data"])
+            elif kind == "stream":
+                self.printed += content["text"]
+            elif kind == "error":
+                self.printed += "\n".join(content["traceback"])
+
+    def execute(self, code, cell="cell", timeout=20):
+        """Run a cell; what it printed and showed is in `printed` and `displayed`."""
+        self.printed, self.displayed = "", []
+        message = self.client.session.msg("execute_request", {
+            "code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False,
+            "stop_on_error": True}, metadata={"cellId": cell})
+        self.client.shell_channel.send(message)
+        replies = []
+
+        def replied():
+            while self.client.shell_channel.msg_ready():
+                replies.append(self.client.get_shell_msg())
+            return any(reply["parent_header"].get("msg_id") == message["header"]["msg_id"] for reply in replies)
+
+        self.pump(replied, timeout)
+        self.settle()
+        return self
+
+    def settle(self):
+        """Take in what is on its way."""
+        end = time.monotonic() + 0.1
+        self.pump(lambda: time.monotonic() > end)
+
+    def send(self, model, data):
+        message = self.client.session.msg("comm_msg", {"comm_id": model, "data": data})
+        self.client.shell_channel.send(message)
+        return time.monotonic()
+
+    def set(self, model, **state):
+        """What a slider or an entry sends when the reader changes it; the time of sending."""
+        return self.send(model, {"method": "update", "state": state, "buffer_paths": []})
+
+    def click(self, model):
+        return self.send(model, {"method": "custom", "content": {"event": "click"}})
+
+
+class Panel:
+    """The displayed panel's parts, found as a reader finds them: by what they are and the words on them."""
+
+    def __init__(self, front):
+        views = [shown["application/vnd.jupyter.widget-view+json"]["model_id"] for shown in front.displayed
+                 if "application/vnd.jupyter.widget-view+json" in shown]
+        self.front, self.model = front, views[-1]
+        self.ids = self._below(self.model)
+        self.run, self.stop = (self.find("ButtonModel", word) for word in ("Run", "Stop"))
+        self.image, self.progress = self.find("ImageModel"), self.find("FloatProgressModel")
+        self.scrub = self.find("IntSliderModel")
+        self.status, self.message, self.caption = [m for m in self.ids if self.get(m, "_model_name") == "HTMLModel"][-3:]
+
+    def _below(self, model):
+        below = [model]
+        for child in self.front.state[model].get("children", []):
+            below += self._below(child.removeprefix("IPY_MODEL_"))
+        return below
+
+    def find(self, kind, words=""):
+        return next(m for m in self.ids if self.get(m, "_model_name") == kind
+                    and words in (self.get(m, "description") or self.get(m, "tooltip") or ""))
+
+    def get(self, model, key):
+        return self.front.state[model].get(key)
+
+    def words(self, model):
+        return html.unescape(re.sub("<[^>]*>", "", self.get(model, "value")))
+
+    def idle(self):
+        return self.get(self.stop, "disabled")
+
+    def finish(self, timeout=10.0):
+        """Wait for the run to end and for its picture, which follows at once."""
+        self.front.pump(self.idle, timeout)
+        self.front.execute("try:\n    p.wait(5);\nexcept Exception:\n    pass")
+        return self
+
+    def history(self, model, key, since):
+        return [(at, state[key]) for at, comm, state in self.front.times if comm == model and key in state and at >= since]
+
+
+@pytest.fixture(scope="module")
+def front():
+    front = FrontEnd()
+    front.execute(SETUP)
+    yield front
+    front.client.stop_channels()
+    if front.manager.is_alive():
+        front.manager.shutdown_kernel(now=True)
+
+
+def show(front, arguments=""):
+    front.execute(f"p = show({arguments}); p")
+    return Panel(front)
+
+
+def test_panel_shows_a_picture_and_its_alt_text_without_a_click(front):
+    p = show(front)
+    p.finish()
+    assert p.get(p.image, "value").startswith(b"\x89PNG")
+    assert "turn a = 1:" in p.words(p.caption)
+    assert p.get(p.image, "tooltip") == p.words(p.caption)
+    assert "a = 1" in p.words(p.status) and " s on cpu" in p.words(p.status)
+    assert p.get(p.progress, "value") == 1
+    assert front.printed == ""
+
+
+def test_every_field_has_a_control_with_its_unit_and_meaning(front):
+    p = show(front, 'axes={"a": [0.1, 1.0], "turn": [False, True]}')
+    p.finish()
+    kinds = {"SelectionSliderModel": "a (rad)", "CheckboxModel": "turn", "DropdownModel": "shape", "TextModel": "n (points)"}
+    for kind, words in kinds.items():
+        control = p.find(kind, words)
+        assert p.get(control, "tooltip")
+    assert "(a number > 0 and <= 100)" in p.get(p.find("SelectionSliderModel", "a (rad)"), "tooltip")
+    labels = p.get(p.find("SelectionSliderModel"), "_options_labels")
+    assert labels[0] == "0.1" and labels[-1] == "1"
+    assert list(labels)[1:-1] == ["0.18", "0.32", "0.56"]
+
+
+def test_a_slider_move_reruns_and_writes_the_entry(front):
+    p = show(front)
+    p.finish()
+    before = p.get(p.image, "value")
+    slider = p.find("SelectionSliderModel")
+    last = len(p.get(slider, "_options_labels")) - 1
+    front.set(slider, index=last)
+    front.pump(lambda: not p.idle())
+    p.finish()
+    assert p.get(p.find("TextModel", "how fast"), "value") == "10"
+    assert "turn a = 10:" in p.words(p.caption) and p.get(p.image, "value") != before
+
+
+def test_an_entry_off_the_grid_runs_and_moves_the_slider_to_the_nearest_stop(front):
+    p = show(front)
+    p.finish()
+    front.set(p.find("TextModel", "how fast"), value="6.2e-1")
+    front.pump(lambda: not p.idle())
+    p.finish()
+    slider = p.find("SelectionSliderModel")
+    assert "turn a = 0.62:" in p.words(p.caption)
+    assert p.get(p.find("TextModel", "how fast"), "value") == "6.2e-1"
+    assert p.get(slider, "_options_labels")[p.get(slider, "index")] == "0.56"
+
+
+def test_a_setting_without_slider_waits_for_run(front):
+    p = show(front)
+    p.finish()
+    front.set(p.find("TextModel", "n (points)"), value="7")
+    front.pump(lambda: "press Run" in p.words(p.message))
+    assert p.idle()
+    front.click(p.run)
+    front.pump(lambda: not p.idle())
+    p.finish()
+    assert p.words(p.caption).startswith("7 points") and p.words(p.message) == ""
+    assert "n = 7" in p.words(p.status)
+
+
+@pytest.mark.parametrize("typed, reason", [("-1", "a = -1 is not allowed: a must be a number > 0 and <= 100"),
+                                           ("nan", "a = nan is not allowed"), ("fast <b>", "a = 'fast <b>' is not allowed")])
+def test_an_invalid_value_is_answered_in_words_and_the_picture_stays(front, typed, reason):
+    p = show(front)
+    p.finish()
+    picture = p.get(p.image, "value")
+    front.set(p.find("TextModel", "how fast"), value=typed)
+    front.pump(lambda: "not allowed" in p.words(p.message))
+    p.finish()
+    assert reason in p.words(p.message)
+    assert p.get(p.image, "value") == picture and front.printed == ""
+    front.set(p.find("TextModel", "how fast"), value="2")
+    front.pump(lambda: not p.idle())
+    p.finish()
+    assert p.words(p.message) == "" and "turn a = 2:" in p.words(p.caption)
+
+
+def test_a_refusing_run_is_shown_in_words_and_a_failing_one_in_the_log_too(front):
+    p = show(front)
+    p.finish()
+    picture = p.get(p.image, "value")
+    n = p.find("TextModel", "n (points)")
+    for value, words, logged in (("13", "the run diverged at &lt;step&gt; 7", False),
+                                 ("14", "ZeroDivisionError: a bug", True)):
+        front.printed = ""
+        front.set(n, value=value)
+        front.click(p.run)
+        front.pump(lambda words=words: words in p.get(p.message, "value") and p.idle())
+        front.settle()
+        assert ("Traceback" in front.printed) == logged
+        assert p.get(p.image, "value") == picture
+        assert f"Not run: a = 1, n = {value}" in p.words(p.status) and "picture is of a = 1." in p.words(p.status)
+    front.execute("try:\n    p.wait(5)\nexcept ZeroDivisionError as error:\n    print('waited:', error)")
+    assert "waited: a bug" in front.printed
+
+
+def test_progress_rises_and_the_first_partial_picture_comes_within_a_second(front):
+    p = show(front)
+    p.finish()
+    for field, value in (("steps", "100"), ("delay", "0.02")):
+        front.set(p.find("TextModel", field), value=value)
+    sent = front.set(p.find("SelectionSliderModel"), index=0)
+    front.pump(lambda: not p.idle())
+    p.finish()
+    bar = [value for _, value in p.history(p.progress, "value", sent)]
+    assert bar == sorted(bar) and bar[-1] == 1
+    assert len(set(bar)) >= 8
+    pictures = [at - sent for at, _ in p.history(p.image, "value", sent)]
+    print("pictures after", [f"{at:.2f} s" for at in pictures])
+    assert pictures[0] <= 1.0
+    assert 2 <= len(pictures) <= 7
+
+
+def test_stop_takes_effect_within_half_a_second_and_keeps_what_there_is(front):
+    p = show(front, "steps=1000, delay=0.02")
+    front.pump(lambda: p.get(p.progress, "value") > 0.03)
+    sent = front.click(p.stop)
+    front.pump(p.idle)
+    took = time.monotonic() - sent
+    print(f"stopped after {took:.3f} s")
+    assert took < 0.5
+    p.finish()
+    front.execute("print(p.result.stopped, 10 < len(p.result.steps) < 500, threading.active_count())")
+    assert front.printed.startswith("True True")
+    assert "stopped at" in p.words(p.status) and p.get(p.progress, "value") < 0.5
+
+
+def test_a_new_run_replaces_the_one_that_is_going(front):
+    p = show(front, "steps=1000, delay=0.02")
+    front.pump(lambda: p.get(p.progress, "value") > 0.02)
+    slider = p.find("SelectionSliderModel")
+    front.set(p.find("TextModel", "steps"), value="5")
+    for index in (0, 1, 2):
+        front.set(slider, index=index)
+    front.pump(lambda: p.words(p.status).startswith("Running") and "replaced" in p.words(p.status))
+    p.finish()
+    assert "replaced at" in p.words(p.status) and "steps = 5" in p.words(p.status)
+    front.execute("print(runs[-2].steps, runs[-1].steps, runs[-1].a)")
+    assert front.printed.split() == ["1000", "5", p.get(slider, "_options_labels")[2]]
+
+
+def test_scrubbing_redraws_without_running(front):
+    p = show(front)
+    p.finish()
+    assert p.get(p.scrub, "max") == 30 and p.get(p.scrub, "value") == 30
+    front.execute("print(len(runs))")
+    ran, picture = front.printed, p.get(p.image, "value")
+    sent = front.set(p.scrub, value=12)
+    front.pump(lambda: "at step 12 " in p.words(p.caption))
+    print(f"frame drawn after {time.monotonic() - sent:.2f} s")
+    assert p.get(p.image, "value") != picture and p.get(p.scrub, "description") == "steps = 12"
+    front.set(p.find("SelectionSliderModel"), index=0)
+    front.pump(lambda: not p.idle())
+    p.finish()
+    assert "at step 12 " in p.words(p.caption), "a reader who chose a time sees the next run at that time"
+    front.execute("print(len(runs))")
+    assert int(front.printed) == int(ran) + 1
+
+
+def test_without_scrub_there_is_no_time_slider(front):
+    p = show(front, "scrub=None")
+    p.finish()
+    layout = p.get(p.scrub, "layout").removeprefix("IPY_MODEL_")
+    assert p.get(layout, "display") == "none"
+    assert "at step 30 " in p.words(p.caption)
+
+
+def test_the_cell_returns_at_once_and_rerunning_it_closes_the_panel_it_made(front):
+    began = time.monotonic()
+    p = show(front, "steps=1000, delay=0.02")
+    assert time.monotonic() - began < 1.5
+    q = show(front, "steps=3")
+    q.finish()
+    assert {p.model, p.image, p.run} <= front.closed
+    front.execute("import time; time.sleep(0.3)\n"
+                  "print([t.name for t in threading.enumerate() if 'explorer' in t.name])")
+    assert front.printed.strip() == "[]"
+
+
+def test_the_kernel_ends_cleanly_with_a_run_in_flight(front):
+    p = show(front, "steps=1000, delay=0.02")
+    front.pump(lambda: p.get(p.progress, "value") > 0.01)
+    front.client.shutdown()
+    began = time.monotonic()
+    while front.manager.is_alive() and time.monotonic() - began < 5:
+        time.sleep(0.02)
+    print(f"kernel ended after {time.monotonic() - began:.2f} s")
+    assert not front.manager.is_alive()
+    assert front.manager.provisioner.process.returncode == 0
