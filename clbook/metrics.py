@@ -1,6 +1,7 @@
 """Measures of a representation: separability, similarity of two representations, readouts, spectra.
 
-All take torch tensors (any device) or numpy arrays and compute in float64.
+All take torch tensors (on any device) or numpy arrays, compute in float64 and return plain numbers or numpy arrays.
+A ValueError names the argument that has the wrong shape, entries that are not finite, or no defined answer.
 """
 
 from __future__ import annotations
@@ -8,30 +9,277 @@ from __future__ import annotations
 import numpy as np
 import torch
 from scipy import optimize, sparse
+from scipy.special import entr
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+MARGIN = 1e-7  # least margin, in whitened units, that `separable` tells from zero
 
 
-def _array(name, values, ndim):
-    """`values` as a finite float64 array of `ndim` dimensions (a vector is one column); ValueError naming it."""
-    if isinstance(values, torch.Tensor):
-        values = values.detach().cpu().numpy()
-    values = np.asarray(values, dtype=np.float64)
-    if values.ndim == 1 and ndim == 2:
+def _numpy(values):
+    return values.detach().cpu().numpy() if isinstance(values, torch.Tensor) else np.asarray(values)
+
+
+def _points(name, values):
+    """`values` as a finite float64 array (n, d); a vector is n points in one dimension."""
+    values = _numpy(values).astype(np.float64, copy=False)
+    if values.ndim == 1:
         values = values[:, None]
-    if values.ndim != ndim:
-        raise ValueError(f"{name} has shape {values.shape}: it must have {ndim} dimensions")
+    if values.ndim != 2 or not values.size:
+        raise ValueError(f"{name} has shape {values.shape}: it must be (n, d)")
     if not np.isfinite(values).all():
         raise ValueError(f"{name} has entries that are not finite")
     return values
 
 
-def class_ids(labels, n):
+def class_ids(labels, n, name="labels"):
     """Labels as numbers 0 .. C-1 and C; ValueError where there are not n of them or fewer than two classes."""
-    if isinstance(labels, torch.Tensor):
-        labels = labels.detach().cpu().numpy()
-    labels = np.asarray(labels)
+    labels = _numpy(labels)
     if labels.shape != (n,):
-        raise ValueError(f"labels has shape {labels.shape}: it must be ({n},), one for each point")
+        raise ValueError(f"{name} has shape {labels.shape}: it must be ({n},), one for each point")
     classes, ids = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(f"labels holds {len(classes)} class: it must hold at least two")
+        raise ValueError(f"{name} holds {len(classes)} class: it must hold at least two")
     return ids, len(classes)
+
+
+def separable(z, labels):
+    """Whether an affine rule with one score a class, argmax_c (w_c'z + b_c), is right on every point, strictly.
+
+    For two classes this is linear separability, the conclusion of LS Theorem 4.3. In one dimension it holds exactly
+    iff the classes occupy disjoint intervals, which sorting decides; points of two classes at the same place are not
+    separable. In more dimensions the points are whitened, which changes no answer but makes it independent of
+    scale, and the largest margin over |w| <= 1 (each entry, w_0 = 0) is found by linear programming: separable means
+    a margin above `MARGIN`. Directions with less than 1e-12 of the largest spread count as flat.
+
+    Args:
+        z: (n,) or (n, d). labels: (n,) of at least two classes.
+
+    Returns:
+        bool.
+    """
+    z = _points("z", z)
+    ids, count = class_ids(labels, len(z))
+    if z.shape[1] > 1:
+        return _largest_margin(z, ids, count) > MARGIN
+    z = z[:, 0]
+    order = np.argsort(z)
+    z, ids = z[order], ids[order]
+    changes = np.flatnonzero(ids[1:] != ids[:-1])
+    return len(changes) == count - 1 and bool((z[changes] < z[changes + 1]).all())
+
+
+def _largest_margin(z, ids, count):
+    """max over w, b of min over i and c != y_i of (w_{y_i} - w_c)'u_i + b_{y_i} - b_c, at most 1, u the whitened z."""
+    left, spread, _ = np.linalg.svd(z - z.mean(0), full_matrices=False)
+    u = left[:, spread > 1e-12 * spread[0]] * len(z) ** 0.5
+    if not u.size:
+        return 0.0
+    n, d = u.shape
+    own = np.repeat(ids, count - 1)
+    other = np.concatenate([np.delete(np.arange(count), c)[None] for c in range(count)])[ids].ravel()
+    features = np.repeat(np.hstack([u, np.ones((n, 1))]), count - 1, axis=0)  # (rows, d + 1)
+    rows = np.repeat(np.arange(len(own)), d + 1)
+    blocks = [sparse.csr_array((sign * features.ravel(), (rows, (c[:, None] * (d + 1) + np.arange(d + 1)).ravel())),
+                               shape=(len(own), count * (d + 1))) for c, sign in ((own, -1.0), (other, 1.0))]
+    scores = (blocks[0] + blocks[1])[:, d + 1:]  # class 0 has score 0: only differences matter
+    problem = optimize.linprog(
+        np.r_[np.zeros(scores.shape[1]), -1.0],
+        A_ub=sparse.hstack([scores, sparse.csr_array(np.ones((len(own), 1)))], format="csr"), b_ub=np.zeros(len(own)),
+        bounds=([(-1, 1)] * d + [(None, None)]) * (count - 1) + [(0, 1)], method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10})
+    if problem.status != 0:
+        raise RuntimeError(f"the linear program for separability failed: {problem.message}")
+    return -problem.fun
+
+
+def _directions(a, b):
+    """Both representations with rows of unit length; ValueError for unequal numbers of rows or a zero row."""
+    unit = []
+    for name, values in (("a", a), ("b", b)):
+        values = torch.from_numpy(_points(name, values))
+        values = values / values.abs().amax(1, keepdim=True)  # so that squares neither overflow nor vanish
+        if not torch.isfinite(values).all():
+            raise ValueError(f"{name} has a zero row: its cosine similarity is undefined")
+        unit.append(values / torch.linalg.norm(values, dim=1, keepdim=True))
+    if len(unit[0]) != len(unit[1]):
+        raise ValueError(f"b has {len(unit[1])} rows: it must have as many as a, {len(unit[0])}")
+    return unit
+
+
+def _ratio(name, inner):
+    """inner(a, b) / sqrt(inner(a, a) inner(b, b)) for a function of two indices; ValueError where it is 0 / 0."""
+    aa, bb = inner(0, 0), inner(1, 1)
+    for which, square in (("a", aa), ("b", bb)):
+        if square <= 1e-28:
+            raise ValueError(f"{which} has the same similarity for every pair: {name} is undefined")
+    return inner(0, 1) / (aa * bb) ** 0.5
+
+
+def linear_cka(a, b):
+    """Linear CKA of two representations of the same inputs, on cosine similarities (SA Sec. 3).
+
+    <H S H, H S' H>_F / (|H S H|_F |H S' H|_F) with S_ij = cos(a_i, a_j) and H = I - 11'/N. With X the centred unit
+    rows, H S H = X X', so that the inner product is |X' Y|_F^2: d x d numbers instead of N x N.
+
+    Args:
+        a: (N, d). b: (N, d').
+
+    Returns:
+        float in [0, 1].
+    """
+    X = [u - u.mean(0) for u in _directions(a, b)]
+    return _ratio("linear CKA", lambda p, q: float((X[p].T @ X[q]).square().sum()) / len(X[0]) ** 2)
+
+
+def rsa(a, b):
+    """RSA of two representations of the same inputs: Pearson correlation of the off-diagonal dissimilarities (SA Sec. 3).
+
+    Dissimilarity is 1 - cos(a_i, a_j), i < j. Write u_i = x_i + m with m the mean of the unit rows. Up to the
+    constant |m|^2 the similarity is t_ij = x_i'x_j + p_i + p_j, p_i = m'x_i, and as the x_i and p_i sum to zero,
+    sum_ij t_ij t'_ij = |X' X'|_F^2 + 2 N p'p' and sum_ij t_ij = 0: everything follows from d x d numbers, without
+    the cancellation that raw similarities suffer when all points lie in a narrow cone.
+
+    Args:
+        a: (N, d). b: (N, d'), N >= 3.
+
+    Returns:
+        float in [-1, 1].
+    """
+    unit = _directions(a, b)
+    n = len(unit[0])
+    if n < 3:
+        raise ValueError(f"a has {n} rows: RSA needs at least 3")
+    mean = [u.mean(0) for u in unit]
+    X = [u - m for u, m in zip(unit, mean)]
+    p = [x @ m for x, m in zip(X, mean)]
+    diagonal = [x.square().sum(1) + 2 * q for x, q in zip(X, p)]
+    pairs = n * (n - 1)
+
+    def covariance(i, j):
+        full = (X[i].T @ X[j]).square().sum() + 2 * n * p[i] @ p[j]
+        off = full - diagonal[i] @ diagonal[j]
+        return float(off / pairs - diagonal[i].sum() * diagonal[j].sum() / pairs**2)
+
+    return _ratio("RSA", covariance)
+
+
+def weight_gap(m1, m2):
+    """Layer-wise distance of two networks, 2 |W - W'|_F / (|W| + |W'|), the mean over layers (SA Sec. 5.1, Fig. 6).
+
+    SA calls it an average and writes a sum over layers; the sum is this times the number of layers. Layers are the
+    parameters with two or more dimensions (matrices, convolution kernels), so biases and scales are left out.
+
+    Args:
+        m1, m2: modules of the same architecture.
+
+    Returns:
+        float in [0, 2]; 0 for equal weights.
+    """
+    w1, w2 = ({name: p.detach().double() for name, p in m.named_parameters() if p.dim() > 1} for m in (m1, m2))
+    if {k: v.shape for k, v in w1.items()} != {k: v.shape for k, v in w2.items()} or not w1:
+        raise ValueError("m2 must have the same layers as m1, at least one, with the same names and shapes")
+    gaps = []
+    for name, w in w1.items():
+        size = torch.linalg.norm(w) + torch.linalg.norm(w2[name])
+        gaps.append(float(2 * torch.linalg.norm(w - w2[name]) / size) if size > 0 else 0.0)
+    return sum(gaps) / len(gaps)
+
+
+def _readout(train, y, test, y_test):
+    train, test = _points("train", train), _points("test", test)
+    if train.shape[1] != test.shape[1]:
+        raise ValueError(f"test has {test.shape[1]} dimensions: it must have as many as train, {train.shape[1]}")
+    class_ids(y, len(train), "y")
+    y, y_test = _numpy(y), _numpy(y_test)
+    if y_test.shape != (len(test),):
+        raise ValueError(f"y_test has shape {y_test.shape}: it must be ({len(test)},)")
+    return train, y, test, y_test
+
+
+def nccc(train, y, test, y_test):
+    """Accuracy of the nearest class-centre classifier (SA Sec. 5, Table 1): centres are class means of `train`.
+
+    Args:
+        train: (n, d). y: (n,). test: (m, d). y_test: (m,).
+
+    Returns:
+        float in [0, 1].
+    """
+    train, y, test, y_test = _readout(train, y, test, y_test)
+    classes = np.unique(y)
+    centres = np.stack([train[y == c].mean(0) for c in classes])
+    nearest = np.argmin((centres**2).sum(1) - 2 * test @ centres.T, axis=1)
+    return float((classes[nearest] == y_test).mean())
+
+
+def linear_probe(train, y, test, y_test):
+    """Accuracy of a linear probe (SA Sec. 5, Table 1): logistic regression (L2, C = 1) on standardised features.
+
+    Args:
+        train: (n, d). y: (n,). test: (m, d). y_test: (m,).
+
+    Returns:
+        float in [0, 1].
+    """
+    train, y, test, y_test = _readout(train, y, test, y_test)
+    probe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    return float(probe.fit(train, y).score(test, y_test))
+
+
+def r2(latents, features):
+    """Adjusted R^2 of each latent dimension under the best affine map from the features (CS Sec. 4, Fig. 1).
+
+    1 - (1 - R^2) (n - 1) / (n - p - 1) with p the rank of the centred features; near 0, and below it half of the
+    time, for features that know nothing of the latent.
+
+    Args:
+        latents: (n, k). features: (n, d), n > rank + 1.
+
+    Returns:
+        (k,) array of numbers <= 1.
+    """
+    latents, features = _points("latents", latents), _points("features", features)
+    n = len(latents)
+    if len(features) != n:
+        raise ValueError(f"features has {len(features)} rows: it must have as many as latents, {n}")
+    latents = latents - latents.mean(0)
+    total = (latents**2).sum(0)
+    if not total.all():
+        raise ValueError("latents has a constant column: its R^2 is undefined")
+    left, spread, _ = np.linalg.svd(features - features.mean(0), full_matrices=False)
+    left = left[:, spread > 1e-12 * max(spread[0], np.abs(features).max())]
+    p = left.shape[1]
+    if n <= p + 1:
+        raise ValueError(f"features has {n} rows: an adjusted R^2 needs more than its rank + 1 = {p + 1}")
+    residual = ((latents - left @ (left.T @ latents)) ** 2).sum(0)
+    return 1 - residual / total * (n - 1) / (n - p - 1)
+
+
+def spectrum(z):
+    """Eigenvalues of the covariance of a representation, descending (CS Fig. 2); their number is min(n, d).
+
+    Args:
+        z: (n, d).
+
+    Returns:
+        (min(n, d),) array of numbers >= 0: variances along the principal directions.
+    """
+    z = _points("z", z)
+    return np.linalg.svd(z - z.mean(0), compute_uv=False) ** 2 / len(z)
+
+
+def effective_rank(z):
+    """exp of the entropy of the singular values of the centred points, divided by their sum (Roy & Vetterli 2007).
+
+    Args:
+        z: (n, d).
+
+    Returns:
+        float between 1 (all points on a line) and min(n, d) (equal spread); 0 where all points coincide.
+    """
+    size = np.sqrt(spectrum(z))
+    if size[0] <= 1e-14 * np.abs(_points("z", z)).max():
+        return 0.0
+    return float(np.exp(entr(size / size.sum()).sum()))
