@@ -1,6 +1,6 @@
 """Measures of a representation: separability, similarity of two representations, readouts, spectra.
 
-All take torch tensors (on any device) or numpy arrays, compute in float64 and return plain numbers or numpy arrays.
+All take torch tensors (on any device) or numpy arrays and return plain numbers or float64 arrays.
 A ValueError names the argument that has the wrong shape, entries that are not finite, or no defined answer.
 """
 
@@ -62,7 +62,7 @@ def separable(z, labels):
     z = _points("z", z)
     ids, count = class_ids(labels, len(z))
     if z.shape[1] > 1:
-        return _largest_margin(z, ids, count) > MARGIN
+        return _affine_rule_exists(z, ids, count)
     z = z[:, 0]
     order = np.argsort(z)
     z, ids = z[order], ids[order]
@@ -70,51 +70,74 @@ def separable(z, labels):
     return len(changes) == count - 1 and bool((z[changes] < z[changes + 1]).all())
 
 
-def _largest_margin(z, ids, count):
-    """max over w, b of min over i and c != y_i of (w_{y_i} - w_c)'u_i + b_{y_i} - b_c, at most 1, u the whitened z."""
+def _affine_rule_exists(z, ids, count):
+    """Whether min over i and c != y_i of (w_{y_i} - w_c)'u_i + b_{y_i} - b_c can exceed `MARGIN`, u the whitened z."""
     left, spread, _ = np.linalg.svd(z - z.mean(0), full_matrices=False)
     u = left[:, spread > 1e-12 * spread[0]] * len(z) ** 0.5
     if not u.size:
-        return 0.0
+        return False
     n, d = u.shape
+    centres = np.stack([u[ids == c].mean(0) for c in range(count)])
+    scores = u @ centres.T - (centres**2).sum(1) / 2
+    own = scores[np.arange(n), ids]
+    scores[np.arange(n), ids] = -np.inf
+    if (own - scores.max(1)).min() > MARGIN * np.abs(centres - centres[0]).max():
+        return True  # nearest centre is such a rule, which spares the linear program
+
     own = np.repeat(ids, count - 1)
-    other = np.concatenate([np.delete(np.arange(count), c)[None] for c in range(count)])[ids].ravel()
-    features = np.repeat(np.hstack([u, np.ones((n, 1))]), count - 1, axis=0)  # (rows, d + 1)
+    other = np.stack([np.delete(np.arange(count), c) for c in range(count)])[ids].ravel()
+    features = np.repeat(np.hstack([u, np.ones((n, 1))]), count - 1, axis=0).ravel()
     rows = np.repeat(np.arange(len(own)), d + 1)
-    blocks = [sparse.csr_array((sign * features.ravel(), (rows, (c[:, None] * (d + 1) + np.arange(d + 1)).ravel())),
-                               shape=(len(own), count * (d + 1))) for c, sign in ((own, -1.0), (other, 1.0))]
-    scores = (blocks[0] + blocks[1])[:, d + 1:]  # class 0 has score 0: only differences matter
+
+    def at(classes):
+        columns = (classes[:, None] * (d + 1) + np.arange(d + 1)).ravel()
+        return sparse.csr_array((features, (rows, columns)), shape=(len(own), count * (d + 1)))
+
+    gaps = (at(other) - at(own))[:, d + 1:]  # class 0 has score 0: only differences of scores matter
     problem = optimize.linprog(
-        np.r_[np.zeros(scores.shape[1]), -1.0],
-        A_ub=sparse.hstack([scores, sparse.csr_array(np.ones((len(own), 1)))], format="csr"), b_ub=np.zeros(len(own)),
+        np.r_[np.zeros(gaps.shape[1]), -1.0],
+        A_ub=sparse.hstack([gaps, sparse.csr_array(np.ones((len(own), 1)))], format="csr"), b_ub=np.zeros(len(own)),
         bounds=([(-1, 1)] * d + [(None, None)]) * (count - 1) + [(0, 1)], method="highs",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10})
     if problem.status != 0:
         raise RuntimeError(f"the linear program for separability failed: {problem.message}")
-    return -problem.fun
+    return bool(-problem.fun > MARGIN)
 
 
 def _directions(a, b):
-    """Both representations with rows of unit length; ValueError for unequal numbers of rows or a zero row."""
-    unit = []
+    """Rows of unit length less their mean, and the means; float32 where both arguments are, so that products are fast.
+
+    Raises:
+        ValueError: for unequal numbers of rows or a zero row.
+    """
+    exact = np.float32 if _numpy(a).dtype == _numpy(b).dtype == np.float32 else np.float64
+    a, b = _points("a", a), _points("b", b)
+    if len(a) != len(b):
+        raise ValueError(f"b has {len(b)} rows: it must have as many as a, {len(a)}")
+    centred, means = [], []
     for name, values in (("a", a), ("b", b)):
-        values = torch.from_numpy(_points(name, values))
-        values = values / values.abs().amax(1, keepdim=True)  # so that squares neither overflow nor vanish
-        if not torch.isfinite(values).all():
+        length = _squares(values) ** 0.5
+        if not length.all():
             raise ValueError(f"{name} has a zero row: its cosine similarity is undefined")
-        unit.append(values / torch.linalg.norm(values, dim=1, keepdim=True))
-    if len(unit[0]) != len(unit[1]):
-        raise ValueError(f"b has {len(unit[1])} rows: it must have as many as a, {len(unit[0])}")
-    return unit
+        unit = values / length[:, None]
+        means.append(unit.mean(0))
+        unit -= means[-1]
+        centred.append(unit.astype(exact, copy=False))
+    return centred, means
 
 
-def _ratio(name, inner):
-    """inner(a, b) / sqrt(inner(a, a) inner(b, b)) for a function of two indices; ValueError where it is 0 / 0."""
-    aa, bb = inner(0, 0), inner(1, 1)
-    for which, square in (("a", aa), ("b", bb)):
+def _squares(rows):
+    """(n,) squared lengths of the rows, in float64."""
+    return np.einsum("nd,nd->n", rows, rows, dtype=np.float64)
+
+
+def _correlation(name, inner):
+    """inner(0, 1) / sqrt(inner(0, 0) inner(1, 1)); ValueError where one representation has no spread."""
+    squares = inner(0, 0), inner(1, 1)
+    for which, square in zip("ab", squares):
         if square <= 1e-28:
-            raise ValueError(f"{which} has the same similarity for every pair: {name} is undefined")
-    return inner(0, 1) / (aa * bb) ** 0.5
+            raise ValueError(f"{which} has the same similarity for every pair: its {name} is undefined")
+    return float(inner(0, 1) / (squares[0] * squares[1]) ** 0.5)
 
 
 def linear_cka(a, b):
@@ -129,17 +152,17 @@ def linear_cka(a, b):
     Returns:
         float in [0, 1].
     """
-    X = [u - u.mean(0) for u in _directions(a, b)]
-    return _ratio("linear CKA", lambda p, q: float((X[p].T @ X[q]).square().sum()) / len(X[0]) ** 2)
+    X, _ = _directions(a, b)
+    return _correlation("linear CKA", lambda i, j: _squares(X[i].T @ X[j]).sum() / len(X[0]) ** 2)
 
 
 def rsa(a, b):
-    """RSA of two representations of the same inputs: Pearson correlation of the off-diagonal dissimilarities (SA Sec. 3).
+    """RSA of two representations of the same inputs: Pearson correlation of off-diagonal dissimilarities (SA Sec. 3).
 
-    Dissimilarity is 1 - cos(a_i, a_j), i < j. Write u_i = x_i + m with m the mean of the unit rows. Up to the
-    constant |m|^2 the similarity is t_ij = x_i'x_j + p_i + p_j, p_i = m'x_i, and as the x_i and p_i sum to zero,
-    sum_ij t_ij t'_ij = |X' X'|_F^2 + 2 N p'p' and sum_ij t_ij = 0: everything follows from d x d numbers, without
-    the cancellation that raw similarities suffer when all points lie in a narrow cone.
+    The dissimilarity is 1 - cos(a_i, a_j), i < j. With the unit rows written x_i + m, m their mean, the similarity is
+    |m|^2 + t_ij, t_ij = x_i'x_j + p_i + p_j, p_i = m'x_i. As the x_i and the p_i sum to zero, sum_ij t_ij = 0 and
+    sum_ij t_ij t'_ij = |X' X'|_F^2 + 2 N p'p': d x d numbers instead of N x N, without the cancellation that raw
+    similarities suffer when all points lie in a narrow cone.
 
     Args:
         a: (N, d). b: (N, d'), N >= 3.
@@ -147,22 +170,19 @@ def rsa(a, b):
     Returns:
         float in [-1, 1].
     """
-    unit = _directions(a, b)
-    n = len(unit[0])
+    X, means = _directions(a, b)
+    n = len(X[0])
     if n < 3:
         raise ValueError(f"a has {n} rows: RSA needs at least 3")
-    mean = [u.mean(0) for u in unit]
-    X = [u - m for u, m in zip(unit, mean)]
-    p = [x @ m for x, m in zip(X, mean)]
-    diagonal = [x.square().sum(1) + 2 * q for x, q in zip(X, p)]
+    p = [x @ m for x, m in zip(X, means)]
+    diagonal = [_squares(x) + 2 * q for x, q in zip(X, p)]
     pairs = n * (n - 1)
 
     def covariance(i, j):
-        full = (X[i].T @ X[j]).square().sum() + 2 * n * p[i] @ p[j]
-        off = full - diagonal[i] @ diagonal[j]
-        return float(off / pairs - diagonal[i].sum() * diagonal[j].sum() / pairs**2)
+        off = _squares(X[i].T @ X[j]).sum() + 2 * n * p[i] @ p[j] - diagonal[i] @ diagonal[j]
+        return off / pairs - diagonal[i].sum() * diagonal[j].sum() / pairs**2
 
-    return _ratio("RSA", covariance)
+    return _correlation("RSA", covariance)
 
 
 def weight_gap(m1, m2):
