@@ -23,7 +23,7 @@ def control(field, value, *, explored):
     about = {"description": label(field), "tooltip": meaning(field), "style": {"description_width": "11em"},
              "layout": {"width": "auto"}}
     if isinstance(value, bool):
-        return widgets.Checkbox(value, indent=False, **about)
+        return widgets.Checkbox(value, **about)
     if field.metadata["choices"] is not None:
         return widgets.Dropdown(options=list(field.metadata["choices"]), value=value, **about)
     if explored:

@@ -3,7 +3,8 @@
 Threads. A panel owns two: one runs the experiment, one draws. Each lives only while it has work, takes the newest job it
 was given and drops the older ones, and is a daemon, so that a kernel can end with a run in flight. What a run needs from
 its thread it must set itself: grad mode and the current CUDA device are torch's thread-local state and start at their
-defaults here. Widget updates may come from any thread: ipykernel sends them all from its own output thread.
+defaults here. Widget updates may come from any thread: ipykernel sends them all from its own output thread. What the
+reader does reaches the panel between cells: while a long cell executes, sliders and Stop wait for its end.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import weakref
 
 import ipywidgets as widgets
 from IPython import get_ipython
+from traitlets import Unicode
 
 from clbook.explore import controls
 
@@ -78,7 +80,8 @@ class Panel(widgets.VBox):
     def _build(self, title, axes):
         self.controls = {name: controls.control(field, getattr(self._base, name), explored=name in axes)
                          for name, field in self._fields.items()}
-        self.sliders, rows, width = {}, [], f"{max(len(controls.label(self._fields[name])) for name in axes) * 0.6 + 1:.1f}em"
+        labels = [controls.label(self._fields[name]) for name in axes] + [f"{self._scrub} = 00000"]
+        self.sliders, rows, width = {}, [], f"{max(map(len, labels)) * 0.55:.1f}em"
         for name, grid in axes.items():
             self.controls[name].observe(lambda change, name=name: self._explored(name), "value")
             self.controls[name].style.description_width = width
@@ -110,18 +113,19 @@ class Panel(widgets.VBox):
         self.run_button.on_click(lambda _: self._request(delay=0))
         self.stop_button.on_click(lambda _: self.stop())
         self.progress = widgets.FloatProgress(0, min=0, max=1, tooltip="How much of the run is done",
-                                              layout={"flex": "1 1 8em", "min_width": "6em", "width": "auto"})
+                                              layout={"flex": "1 1 8em", "min_width": "6em", "width": "auto", "height": "12px",
+                                                      "align_self": "center"})
         buttons = widgets.HBox([self.run_button, self.stop_button, more, self.progress], layout={"flex_flow": "row wrap"})
         self.status, self.message, self.caption = widgets.HTML(), widgets.HTML(), widgets.HTML()
-        self.image = widgets.Image(format="png", layout={"width": "100%", "height": "auto", "object_fit": "contain"})
+        self.image = _Image(format="png", layout={"width": "100%", "height": "auto", "object_fit": "contain"})
         self.scrub_slider = widgets.IntSlider(0, min=0, max=1, readout=False, description=str(self._scrub),
-                                              tooltip="Recorded time of the picture",
-                                              layout={"width": "100%", "display": "" if self._scrub else "none"})
+                                              tooltip="Recorded time of the picture", style={"description_width": width},
+                                              layout={"width": "calc(100% - 12px)", "display": "" if self._scrub else "none"})
         self.scrub_slider.observe(self._scrubbed, "value")
         heading = [widgets.HTML(f"<b>{html.escape(title)}</b>")] if title else []
         self.children = [*heading, *rows, buttons, folded, self.status, self.message, self.image, self.scrub_slider,
                          self.caption]
-        self.layout = widgets.Layout(width="100%", max_width="860px", grid_gap="2px")
+        self.layout = widgets.Layout(width="100%", max_width="720px", grid_gap="2px")
 
     def _explored(self, name):
         if name in self.sliders:
@@ -141,22 +145,29 @@ class Panel(widgets.VBox):
             self._quiet = False
 
     def _set(self, change):
-        self.message.value = controls.words("Settings changed: press Run to see them.")
+        if self._config() is not None:
+            self.message.value = controls.words("Settings changed: press Run to see them.")
 
     def _scrubbed(self, change):
         with self._lock:
             if not self._quiet and self._partial is not None:
                 self._painter.put(self._partial)
 
+    def _config(self):
+        """The settings shown; None where they are not allowed, which the panel then says."""
+        try:
+            return self._base.replace(**{name: controls.read(control.value, self._fields[name])
+                                         for name, control in self.controls.items()})
+        except ValueError as error:
+            self.message.value = controls.alarm(error)
+            return None
+
     # The run
 
     def _request(self, delay=DEBOUNCE):
         """Run the settings shown, `delay` seconds from now, in place of the run that is going."""
-        try:
-            config = self._base.replace(**{name: controls.read(control.value, self._fields[name])
-                                           for name, control in self.controls.items()})
-        except ValueError as error:
-            self.message.value = controls.alarm(error)
+        config = self._config()
+        if config is None:
             return
         with self._lock:
             job, before = _Job(config, delay), self._job
@@ -287,7 +298,8 @@ class Panel(widgets.VBox):
             _log.exception("%s: the figure of %s failed", self._name, result.config)
             self._error, self.message.value = error, controls.alarm(error)
             return
-        self.image.layout.max_width = f"{picture.fig.get_figwidth() * 96:.0f}px"
+        width = round(picture.fig.get_figwidth() * 96)
+        self.image.layout.max_width, self.layout.max_width = f"{width}px", f"{max(width, 640)}px"
         self.image.value = png
         self.image.tooltip = picture.alt
         self.caption.value = controls.words(picture.alt)
@@ -298,6 +310,12 @@ class Panel(widgets.VBox):
         """The explored settings, and those that differ from the start: 'eps = 0.1, tau = 0.01'."""
         return ", ".join(f"{name} = {controls.text(getattr(config, name))}" for name in self._fields
                          if name in self._axes or getattr(config, name) != getattr(self._base, name))
+
+
+class _Image(widgets.Image):
+    """An image whose tooltip is its accessible name; ipywidgets 8.1 has no alt, and its tooltip needs a description."""
+
+    description = Unicode("").tag(sync=True)
 
 
 class _Job:
