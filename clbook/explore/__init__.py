@@ -1,0 +1,56 @@
+"""One explorer, two renderings: a live panel in JupyterLab, a player with every frame in it in the built book."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+
+
+def explore(run, figure, base_config, *, scrub=None, frames=24, name=None, title="", **axes):
+    """Sliders over an experiment: `explore(run, figure, Config(), eps=[.02, 1], tau=[.1, .01])`.
+
+    Live, a change of a slider reruns the experiment. Where the environment variable CLBOOK_STATIC is 1 (the book's
+    build), every grid point is run once and drawn by the same figure function into a page that needs no kernel.
+
+    Args:
+        run: `run(config, *, progress=None, device=None)` -> Result.
+        figure: `figure(result)` -> Picture, or `figure(result, frame=i)` -> Picture where `scrub` is given.
+        base_config: the settings at the start; its values of the explored fields are on the grid.
+        scrub: name of the Result's array of recorded times (T,), e.g. "steps"; `frame` counts through it.
+        frames: how many recorded times the static page holds at most; the first and the last always.
+        name: what a link calls the explorer (`#name:eps=1&tau=0.01`); the explored fields unless given.
+        title: a short visible heading.
+        axes: at most two fields of the Config, each with its grid of values.
+
+    Raises:
+        ValueError: an axis that is no field of the Config, more than two, an empty or repeating grid, a value that the
+            Config refuses, a start that is not on the grid, fewer than two frames, `scrub` that the Result lacks.
+    """
+    axes = grid(base_config, axes)
+    if not isinstance(frames, int) or frames < 2:
+        raise ValueError(f"frames = {frames!r} is not allowed: frames must be a whole number >= 2")
+    name = re.sub(r"[^\w-]+", "-", name or "-".join(axes) or "explorer")
+    if os.environ.get("CLBOOK_STATIC") == "1":
+        from clbook.explore.static import player
+        return player(run, figure, base_config, scrub=scrub, frames=frames, name=name, title=title, axes=axes)
+    from clbook.explore.live import panel
+    return panel(run, figure, base_config, scrub=scrub, name=name, title=title, axes=axes)
+
+
+def grid(base_config, axes) -> dict[str, list]:
+    """`axes` with every value as the Config holds it; ValueError as `explore` says."""
+    fields = [f.name for f in dataclasses.fields(base_config)]
+    if len(axes) > 2:
+        raise ValueError(f"{len(axes)} axes ({', '.join(axes)}) are not allowed: an explorer varies at most two fields")
+    checked = {}
+    for axis, values in axes.items():
+        if axis not in fields:
+            raise ValueError(f"{axis} is not a field of {type(base_config).__name__}: it has {', '.join(fields)}")
+        checked[axis] = [getattr(base_config.replace(**{axis: value}), axis) for value in values]
+        start = getattr(base_config, axis)
+        if start not in checked[axis]:
+            raise ValueError(f"{axis} = {checked[axis]!r} is not allowed: it must hold the start's value, {start!r}")
+        if len(set(checked[axis])) < len(checked[axis]):
+            raise ValueError(f"{axis} = {checked[axis]!r} is not allowed: it repeats a value")
+    return checked

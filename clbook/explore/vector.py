@@ -74,7 +74,7 @@ def deltas(values) -> list[int]:
 
 
 def ragged(rows) -> tuple[list[int], list[int]]:
-    """Rows of whole numbers as (differences of lengths, differences of all numbers in a row)."""
+    """Rows of whole numbers as (differences of lengths, differences of all numbers one after the other)."""
     return deltas([len(row) for row in rows]), deltas([value for row in rows for value in row])
 
 
@@ -178,7 +178,8 @@ class Scene:
         ops = np.array(list(self.ops)).T
         data = {
             "units": UNITS, "size": self.size, "gaps": deltas(gaps), "cuts": cuts, "suffixes": suffixes,
-            "points": ragged(self.points), "lists": ragged(self.lists), "ops": [deltas(column) for column in ops],
+            "x": ragged([p[0::2] for p in self.points]), "y": ragged([p[1::2] for p in self.points]),
+            "lists": ragged(self.lists), "ops": [deltas(column) for column in ops],
             "styles": list(self.styles), "images": list(self.images), "series": list(self.series),
             "axes": list(self.axes), "frames": [(deltas(ops), axes, alt) for ops, axes, alt in self.frames]}
         packed = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()
@@ -298,10 +299,9 @@ class Renderer(RendererBase):
         scene = self.scene
         series = scene.series.number((*self.label, line)) if self.label else -1
         self.label = None  # a line and its markers are one series
-        steps = np.diff(points, axis=0, prepend=0)
         op = (scene.lists.number(self._clips(gc)), scene.lists.number(tuple(map(self._path, texts))),
               scene.lists.number(tuple(map(scene.styles.number, styles))),
-              scene.points.number(tuple(steps.ravel().tolist())), series, image)
+              scene.points.number(tuple(points.ravel().tolist())), series, image)
         self.ops.append(scene.ops.number(op))
 
     def _path(self, text) -> int:

@@ -1,0 +1,137 @@
+"""The static explorer: every grid point run once, every frame drawn once, in a page that needs no kernel or network."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import html
+import importlib.resources
+import io
+import itertools
+import json
+
+import numpy as np
+from PIL import Image
+
+from clbook.explore.vector import Scene
+from clbook.figures.style import Picture
+from clbook.sweep import sweep
+
+
+def player(run, figure, base_config, *, scrub, frames, name, title, axes):
+    """Run the grid `axes` and draw its frames; arguments as `explore` has checked them. Returns a `Player`."""
+    configs = [base_config.replace(**dict(zip(axes, values, strict=True)))
+               for values in itertools.product(*axes.values())]
+    results = sweep(run, configs)
+    if scrub is not None and not hasattr(results[0], scrub):
+        raise ValueError(f"scrub = {scrub!r} is not allowed: {type(results[0]).__name__} has no such attribute")
+    scene, times = Scene(), []
+    for config, result in zip(configs, results, strict=True):
+        chosen = [None] if scrub is None else spread(len(getattr(result, scrub)), frames)
+        times.append([0 if k is None else float(f"{getattr(result, scrub)[k]:.6g}") for k in chosen])
+        for k in chosen:
+            picture = figure(result) if k is None else figure(result, frame=k)
+            if config == base_config and k == chosen[-1]:
+                start = Start(configs.index(config), small_png(picture), picture)
+            scene.add(picture)
+    return Player(base_config, axes, scrub, times, scene, start, name, title)
+
+
+@dataclasses.dataclass
+class Start:
+    """What the page shows first: the number of the run, the picture and its PNG."""
+
+    run: int
+    png: bytes
+    picture: Picture
+
+
+def spread(count, most) -> list[int]:
+    """At most `most` of range(count), evenly spread, the first and the last always."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int)).tolist()
+
+
+def small_png(picture) -> bytes:
+    """The picture at twice its size on the page, with a palette: a few kilobytes."""
+    image = Image.open(io.BytesIO(picture.png(dpi=192))).convert("RGB")
+    buffer = io.BytesIO()
+    image.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(buffer, "png", optimize=True)
+    return buffer.getvalue()
+
+
+def words(value) -> str:
+    """A setting's value for a reader and for a link."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, tuple):
+        return " x ".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+class Player:
+    """The explorer as HTML. The first one that a process shows brings the style sheet and the script with it.
+
+    Attributes:
+        scene: the frames, run by run, each run's recorded times in order. times: those times, one list for each run.
+    """
+
+    _first = None
+
+    def __init__(self, base_config, axes, scrub, times, scene, start, name, title):
+        self.base_config, self.axes, self.scrub, self.times = base_config, axes, scrub, times
+        self.scene, self.start, self.name, self.title = scene, start, name, title
+
+    def _repr_html_(self) -> str:
+        if Player._first is None:
+            Player._first = self
+        first, picture, heading = Player._first is self, self.start.picture, html.escape(self.title)
+        others = ", ".join(f.name for f in dataclasses.fields(self.base_config) if f.name not in self.axes)
+        setup = {"name": self.name, "times": self.times,
+                 "axes": [[axis, [words(v) for v in values]] for axis, values in self.axes.items()]}
+        return "".join((
+            asset("<style>", "player.css", "</style>") if first else "",
+            f'<figure class="clbook-explorer" role="group" aria-label="{heading or html.escape(self.name)}">',
+            f'<p class="clbook-title">{heading}</p>' if heading else "",
+            f'<div class="clbook-stage"><img class="dark-light" alt="{html.escape(picture.alt)}" ',
+            f'style="width:{picture.fig.get_figwidth() * 96:.0f}px" src="data:image/png;base64,',
+            base64.b64encode(self.start.png).decode(),
+            '"><span class="clbook-readout" aria-hidden="true" hidden></span></div>',
+            f'<div class="clbook-controls">{self._sliders()}</div><div class="clbook-buttons">',
+            button("play", "Play", "run through the recorded times") if self.scrub else "",
+            button("reset", "Reset", "back to the start"), button("svg", "SVG", "download this picture"),
+            button("csv", "CSV", "download the numbers in this picture"), "</div>",
+            '<noscript><p class="clbook-note">The sliders need JavaScript; the picture shows the start.</p></noscript>',
+            '<p class="clbook-note">Every other setting is live-only: open this chapter in JupyterLab to change ',
+            f"{others} and to rerun.</p>" if others else "",
+            '<script type="application/json" class="clbook-setup">', json.dumps(setup).replace("<", "\\u003c"),
+            f'</script><script type="text/plain" class="clbook-frames">{self.scene.payload()}</script>',
+            asset("<script>", "player.js", "</script>") if first else "",
+            "<script>clbookExplorer(document.currentScript.parentNode)</script></figure>"))
+
+    def _sliders(self) -> str:
+        fields = {f.name: f.metadata for f in dataclasses.fields(self.base_config)}
+        rows = [slider(axis, fields[axis]["unit"], fields[axis]["doc"], [words(v) for v in values],
+                       values.index(getattr(self.base_config, axis)), axis) for axis, values in self.axes.items()]
+        if self.scrub is not None:
+            times = [f"{t:.6g}" for t in self.times[self.start.run]]
+            rows.append(slider(self.scrub, "", "recorded time within the run", times, len(times) - 1, "frame"))
+        return "".join(rows)
+
+
+def button(do, label, about) -> str:
+    """One button; it is enabled by the script."""
+    return f'<button type="button" data-do="{do}" title="{about}" disabled>{label}</button>'
+
+
+def slider(label, unit, doc, shown, index, axis) -> str:
+    """One labelled range input; it is enabled by the script."""
+    label = html.escape(label + (f" ({unit})" if unit else ""))
+    value = html.escape(shown[index])
+    return (f'<label title="{html.escape(doc)}"><span>{label}</span><input type="range" min="0" max="{len(shown) - 1}" '
+            f'step="1" value="{index}" data-axis="{axis}" aria-label="{label}" aria-valuetext="{value}" autocomplete="off" '
+            f'disabled><output aria-live="off">{value}</output></label>')
+
+
+def asset(before, file, after) -> str:
+    """A file of this package between two tags."""
+    return before + importlib.resources.files("clbook.explore").joinpath(file).read_text(encoding="utf-8") + after

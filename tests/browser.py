@@ -1,0 +1,75 @@
+"""A real browser for tests of pages: headless Chromium, with every request that leaves the machine blocked and counted."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import shutil
+import tempfile
+
+FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+         "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+HERE = ("file:", "data:", "blob:", "about:")
+
+
+class NoBrowser(Exception):
+    """There is no Chromium on this machine; with CI set a RuntimeError is raised instead."""
+
+
+def chromium() -> str:
+    """Path of the browser; `NoBrowser` where there is none, RuntimeError where CI is set."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        if path := shutil.which(name):
+            return path
+    message = "no chromium, chromium-browser or google-chrome on the PATH"
+    raise RuntimeError(message) if os.environ.get("CI") else NoBrowser(message)
+
+
+@dataclasses.dataclass
+class Tab:
+    """A page and what it did.
+
+    Attributes:
+        page: Playwright's page.
+        requests: addresses that were asked for and blocked. errors: console errors and uncaught exceptions.
+    """
+
+    page: object
+    requests: list[str] = dataclasses.field(default_factory=list)
+    errors: list[str] = dataclasses.field(default_factory=list)
+
+
+@contextlib.contextmanager
+def browser():
+    """`with browser() as tab: t = tab(width=390)`: a fresh profile; `tab` opens an empty `Tab`.
+
+    `tab(width=1200, height=900, allow=None, **context)`: `allow` is an origin that may be asked, e.g. a local server's;
+    other arguments go to Playwright's context, e.g. java_script_enabled, reduced_motion.
+    """
+    executable = chromium()
+    from playwright.sync_api import sync_playwright
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as home:
+        process = playwright.chromium.launch(executable_path=executable, args=FLAGS, env={**os.environ, "HOME": home})
+
+        def tab(width=1200, height=900, allow=None, **context):
+            page = process.new_context(viewport={"width": width, "height": height}, **context).new_page()
+            opened = Tab(page)
+
+            def gate(route):
+                url = route.request.url
+                if url.startswith(HERE) or (allow and url.startswith(allow)):
+                    route.continue_()
+                else:
+                    opened.requests.append(url)
+                    route.abort()
+
+            page.route("**/*", gate)
+            page.on("console", lambda message: message.type == "error" and opened.errors.append(message.text))
+            page.on("pageerror", lambda error: opened.errors.append(str(error)))
+            return opened
+
+        try:
+            yield tab
+        finally:
+            process.close()
