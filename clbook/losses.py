@@ -1,7 +1,8 @@
-"""Contrastive losses: one pure function an equation, differentiable twice.
+"""Contrastive losses: one pure function an equation, each a scalar that can be differentiated twice.
 
-Papers: LS = linear separability, VA = variational analysis, SA = supervised alignment, SL = semantic learners,
-CS = content and style. A bad argument raises a ValueError that names it.
+LS = linear separability, VA = variational analysis, SA = supervised alignment, SL = semantic learners, CS = content
+and style. `z1` and `z2` are two views of the same n data points: z1[i] and z2[i] are a positive pair. sim is the
+cosine. The losses differ in who the anchors are and which pairs the denominator holds: each docstring says both.
 """
 
 from __future__ import annotations
@@ -11,7 +12,152 @@ import math
 import numbers
 import operator
 
+import torch
 import torch.nn.functional as F
+
+
+def softplus(t):
+    """log(1 + e^t), to full relative accuracy in both tails (torch's own is cut off at t = 20)."""
+    return -F.logsigmoid(-t)
+
+
+def nt_xent(z1, z2, tau):
+    """SimCLR's NT-Xent, Chen et al. 2020, eq. 1.
+
+    mean over views a of  -log[ exp(sim(a, a') / tau) / sum_{b != a} exp(sim(a, b) / tau) ],  a' being a's other view.
+
+    Anchors: all 2n views. Denominator: the 2n - 1 other views, positive included.
+    Libraries: lightly's NTXentLoss is the same; so are pytorch-metric-learning's NTXentLoss and SupConLoss for points
+    that all have their own label, but for a small constant inside the log, and anchors left out where it gives 0.
+    Range: > 0, at most log(2n - 1) + 2 / tau.
+    Raises ValueError: shapes that differ or one point only, tau <= 0, a zero row, values that are not finite.
+
+    Args:
+        z1, z2: (n, d) embeddings of the two views, n >= 2, no zero row. tau: temperature > 0.
+    """
+    u = _unit_views(z1, z2, tau)
+    return softplus(_log_negatives(u, u, tau) - _positive(u, tau)).mean()
+
+
+def cl(z1, z2, tau):
+    """The CL loss of SA Sec. 3 (unnumbered).
+
+    mean_i  -log[ e(z1_i, z2_i) / sum_j (1{j != i} e(z1_i, z1_j) + e(z1_i, z2_j)) ],  e(a, b) = exp(sim(a, b) / tau).
+
+    Anchors: the n views in z1. Denominator: 2n - 1 terms, both views of the other points and the positive.
+    Half of `nt_xent`, which is the mean of cl(z1, z2) and cl(z2, z1). SA trains with `dcl` instead.
+    Range: > 0, at most log(2n - 1) + 2 / tau.
+    Raises ValueError as `nt_xent` does.
+
+    Args:
+        z1, z2: (n, d) embeddings of the two views, n >= 2, no zero row. tau: temperature > 0.
+    """
+    u = _unit_views(z1, z2, tau)
+    return softplus(_log_negatives(u[:len(z1)], u, tau) - _positive(u, tau)).mean()
+
+
+def dcl(z1, z2, tau):
+    """Decoupled contrastive loss, Yeh et al. 2022, eq. 6; the "CL" of SA's experiments (Sec. 5.1).
+
+    mean over views a of  -sim(a, a') / tau + log sum_b exp(sim(a, b) / tau),  b over both views of the other points.
+
+    Anchors: all 2n views. Denominator: 2n - 2 terms, the positive left out.
+    Libraries: lightly's DCLLoss is the same in version 1.6.
+    Range: within 2 / tau of log(2n - 2); it can be negative.
+    Raises ValueError as `nt_xent` does.
+
+    Args:
+        z1, z2: (n, d) embeddings of the two views, n >= 2, no zero row. tau: temperature > 0.
+    """
+    u = _unit_views(z1, z2, tau)
+    return (_log_negatives(u, u, tau) - _positive(u, tau)).mean()
+
+
+def nscl(z1, z2, labels, tau):
+    """Negatives-only supervised contrastive loss, Luthra et al. 2025, SA Sec. 3 (unnumbered), symmetric in the views.
+
+    mean over views a of  -sim(a, a') / tau + log sum_b exp(sim(a, b) / tau),  b over the views of other classes.
+
+    Anchors: all 2n views (SA's formula: those in z1). Denominator: two terms for each point of another class. The
+    positive is left out, as in SA Sec. 3; SA Lemma 3 covers both choices. The positive pair is still the point's own:
+    labels only remove terms, and with n different labels this is `dcl`.
+    Range: >= log 2 - 2 / tau; it can be negative.
+    Raises ValueError as `nt_xent` does, and for labels of another length, or all equal (no negatives).
+
+    Args:
+        z1, z2: (n, d) embeddings of the two views, n >= 2, no zero row. labels: n classes, not all equal.
+        tau: temperature > 0.
+    """
+    u = _unit_views(z1, z2, tau)
+    labels = _labels("labels", labels, z1)
+    return (_log_negatives(u, u, tau, labels[:, None] == labels) - _positive(u, tau)).mean()
+
+
+def supcon(z1, z2, labels, tau):
+    """Supervised contrastive loss L_out, Khosla et al. 2020, eq. 2; the "SCL" of SA Sec. 5.
+
+    mean over views a of  -(1 / |P(a)|) sum_{p in P(a)} log[ exp(sim(a, p) / tau) / sum_{b != a} exp(sim(a, b) / tau) ].
+
+    Anchors: all 2n views. Positives P(a): all other views of the class, |P(a)| = 2 n_class - 1. Denominator: the 2n - 1
+    other views, positives included. The denominator is `nt_xent`'s: the two differ by the mean attraction only.
+    Libraries: pytorch-metric-learning's SupConLoss is the same up to small constants, but averages over the anchors
+    whose loss is not 0, and gives 0 for a single class; Khosla's code multiplies by tau / base_temperature, here by 1.
+    Range: > 0, at most log(2n - 1) + 2 / tau.
+    Raises ValueError as `nt_xent` does, and for labels of another length, or all equal (no negatives).
+
+    Args:
+        z1, z2: (n, d) embeddings of the two views, n >= 2, no zero row. labels: n classes, not all equal.
+        tau: temperature > 0.
+    """
+    u = _unit_views(z1, z2, tau)
+    _, group, size = _labels("labels", labels, z1).unique(return_inverse=True, return_counts=True)
+    point = u.view(2, *z1.shape).sum(0)  # (n, d)
+    class_sum = point.new_zeros(len(size), z1.shape[1]).index_add(0, group, point)
+    positive = _positive(u, tau)
+    # The class without the anchor's own point: exactly 0 for a class of one, so that a small loss survives rounding.
+    rest = (class_sum[group] - point).repeat(2, 1)
+    mean_positive = (positive + (u * rest).sum(-1).view(2, -1) / tau) / (2 * size[group] - 1)  # (2, n)
+    return (softplus(_log_negatives(u, u, tau) - positive) + (positive - mean_positive)).mean()
+
+
+def nt_xent_mean(z1, z2, tau):
+    """NT-Xent with expectations for sums, LS and VA eq. 1.
+
+    mean_i  log( 1 + (1/n) sum_{j != i} (e(z1_i, z1_j) + e(z1_i, z2_j)) / e(z1_i, z2_i) ),  e(a, b) = exp(sim(a, b) / tau).
+
+    Anchors: the n views in z1. Negatives: 2n - 2 terms divided by n, then the positive. The indicator is on the *data*
+    points: two points with the same embedding still repel. `cl` is this without the 1/n.
+    Range: > 0, at most log 3 + 2 / tau.
+    Raises ValueError as `nt_xent` does.
+
+    Args:
+        z1, z2: (n, d) embeddings of the two views, n >= 2, no zero row. tau: temperature > 0.
+    """
+    u = _unit_views(z1, z2, tau)
+    log_mean = _log_negatives(u[:len(z1)], u, tau) - math.log(len(z1))
+    return softplus(log_mean - _positive(u, tau)).mean()
+
+
+def generalized(z1, z2, log_eta, psi=softplus):
+    """The generalised NT-Xent loss, LS eq. 3 and 4 (VA eq. 4 and 5), in log space.
+
+    mean_i  Psi( (1/n) sum_j eta(|z1_i - z2_j|^2 / 2) / eta(|z1_i - z2_i|^2 / 2) ).
+
+    Anchors: the n rows z1_i = f(T x_i). Numerator: n terms z2_j = f(T' x_j), the positive included, no indicator. On
+    the unit sphere with eta(t) = exp(-t / tau) and the default Psi(t) = log(1 + t) it is eq. 1 without its factor 2.
+    Range: in the range of Psi; >= log(1 + 1/n) for the default one.
+    Raises ValueError: shapes that differ or one point only, values that are not finite, a loss that is not finite.
+
+    Args:
+        z1, z2: (n, d) embeddings of the two views, n >= 2, on the sphere where the constraint set is the sphere.
+        log_eta: log eta, applied to a tensor of half squared distances; for example `lambda t: -t / tau`.
+        psi: Psi as a function of the logarithm r of its argument; softplus(r) is Psi(t) = log(1 + t).
+    """
+    _check_points(z1=z1, z2=z2)
+    _check_finite(z1=z1, z2=z2)
+    log_weights = log_eta(_distances(z1, z2, [0.5] * z1.shape[1]))  # (n, n)
+    log_ratio = torch.logsumexp(log_weights, 1) - math.log(len(z1)) - log_weights.diagonal()
+    return _finite(psi(log_ratio).mean(), z1=z1, z2=z2)
 
 
 def simplified(z, views, tau):
@@ -21,31 +167,182 @@ def simplified(z, views, tau):
 
     Anchors: the n points. Denominator: n terms for each view k, one for each data point, the positive v_ki included.
     The gradient with respect to `z` alone is the partial one of LS Theorem 4.3 (times 1/n, from the mean over points).
+    Range: >= -log n; 0 when all views coincide.
+    Raises ValueError: wrong shapes or one point only, tau <= 0, values that are not finite or whose squares overflow.
 
     Args:
-        z: (n, d) embeddings of the points, n >= 2.
+        z: (n, d) embeddings of the points, n >= 2. tau: temperature > 0.
         views: (m, n, d) embeddings of the augmented points, views[k, j] = f(T_k(x_j)).
-        tau: temperature > 0.
-
-    Returns:
-        A scalar >= -log n; 0 when all views coincide.
-
-    Raises:
-        ValueError: wrong shapes, tau <= 0, values that are not finite or whose squares overflow.
     """
     _check_tau(tau)
     _check_points(z=z)
     if views.ndim != 3 or views.shape[1:] != z.shape or not len(views):
         raise _error("views", f"a tensor of shape {tuple(views.shape)}", f"of shape (m, {z.shape[0]}, {z.shape[1]})")
-    log_weights = _squared_distances(z, views) * (-0.5 / tau)  # (m, n, n)
+    log_weights = _distances(z, views, [-0.5 / tau] * z.shape[1])  # (m, n, n)
     log_shares = F.log_softmax(log_weights, -1).diagonal(dim1=-2, dim2=-1)  # (m, n)
     return _finite(-log_shares.mean() - math.log(len(z)), z=z, views=views)
 
 
-def _squared_distances(a, b):
-    """|a_i - b_j|^2: (n, d) and (..., m, d) to (..., n, m); differences first, since nearby points cancel."""
-    return functools.reduce(operator.add, (
-        (x[:, None] - y[..., None, :]).square() for x, y in zip(a.unbind(-1), b.unbind(-1), strict=True)))
+def infonce(anchor, positive, negatives=None, tau=1.0, p=2, normalize=False):
+    """InfoNCE with a temperature for each dimension: CS eq. 1, and its l_p form for boxes (CS Sec. 4).
+
+    mean_i  -log[ exp(s(a_i, b_i)) / (exp(s(a_i, b_i)) + sum_m exp(s(a_i, c_m))) ],
+    s(a, b) = -sum_k |a_k - b_k|^p / tau_k,  or with normalize=True  sum_k a_k b_k / tau_k  of the normalised vectors.
+
+    Anchors: the n rows of `anchor` (CS eq. 1 compares its negatives with the positive: swap the two for that).
+    Denominator: the positive and the M negatives; with negatives=None the n - 1 other rows of `positive`.
+    CS eq. 4 has p=2, tau=2, and the other anchors as negatives.
+    Range: >= 0.
+    Raises ValueError: wrong shapes, no negatives, tau <= 0, p < 1, values that are not finite or whose powers overflow,
+    and with normalize=True a zero row.
+
+    Args:
+        anchor, positive: (n, d). negatives: (M, d), or None. tau: a number > 0, or d of them. p: exponent >= 1.
+        normalize: similarity on the sphere; p is not used then.
+    """
+    _check_points(anchor=anchor, positive=positive, least=2 if negatives is None else 1)
+    others = positive if negatives is None else negatives
+    if others.ndim != 2 or not len(others) or others.shape[1] != anchor.shape[1]:
+        raise _error("negatives", f"a tensor of shape {tuple(others.shape)}", f"of shape (M >= 1, {anchor.shape[1]})")
+    if not isinstance(p, numbers.Real) or not 1 <= p < math.inf:
+        raise _error("p", repr(p), "a finite number >= 1")
+    weights = 1 / _temperatures(tau, anchor)  # (d,)
+    if normalize:
+        units = _unit(anchor=anchor, positive=positive, negatives=others)
+        a, b, c = units.split([len(anchor), len(positive), len(others)])
+        attraction, logits = (a * b * weights).sum(-1), (a * weights) @ c.T
+    else:
+        _check_finite(anchor=anchor, positive=positive, negatives=others)
+        attraction = -(_power(anchor - positive, p) * weights).sum(-1)
+        logits = _distances(anchor, others, -weights, p)
+    if negatives is None:
+        logits.detach().fill_diagonal_(-math.inf)
+    return _finite(softplus(_logsumexp(logits) - attraction).mean(), anchor=anchor, positive=positive, negatives=others)
+
+
+def symbol_context(symbols, contexts, ids=None):
+    """InfoNCE between symbols and their contexts, SL eq. 2, with the scalar product as similarity.
+
+    mean_i  -log[ exp(s_i . c_i) / sum_j exp(s_i . c_j) ].
+
+    Anchors: the n symbols. Denominator: the n contexts of the batch, the positive c_i included; with `ids`, contexts of
+    other occurrences of the anchor's symbol are left out. The softmax runs over contexts; SL Lemma A.1's runs over
+    symbols: swap the two arguments for it.
+    Range: >= 0, unbounded above.
+    Raises ValueError: shapes that differ or one pair only, ids of another length or all equal (no negatives), values
+    that are not finite or whose products overflow.
+
+    Args:
+        symbols, contexts: (n, d), n >= 2. ids: n symbol numbers, not all equal, or None.
+    """
+    _check_points(symbols=symbols, contexts=contexts)
+    logits = symbols @ contexts.T
+    ids = _labels("ids", range(len(symbols)) if ids is None else ids, symbols)
+    logits.detach().masked_fill_(ids[:, None] == ids, -math.inf)
+    loss = softplus(_logsumexp(logits) - (symbols * contexts).sum(-1)).mean()
+    return _finite(loss, symbols=symbols, contexts=contexts)
+
+
+def vicreg(z1, z2, weights=(25, 25, 1)):
+    """VICReg, Bardes et al. 2022, eq. 1 to 6, as in LS B.1 and VA A.1.
+
+    l1 mean_i |z1_i - z2_i|^2  +  l2 (v(z1) + v(z2))  +  l3 (c(z1) + c(z2)), with C the covariance (divisor n - 1) of z,
+    v(z) = (1/d) sum_k max(0, 1 - sqrt(C_kk + 1e-4)),  c(z) = (1/d) sum_{k != l} C_kl^2.
+
+    No anchors and no negatives: the variance term prevents collapse.
+    Libraries: the authors' code, lightly and pytorch-metric-learning also divide the first term by d and halve l2.
+    Range: >= 0.
+    Raises ValueError: shapes that differ or one point only, negative weights, values that are not finite or overflow.
+
+    Args:
+        z1, z2: (n, d) embeddings of the two views, n >= 2. weights: (l1, l2, l3), each >= 0.
+    """
+    _check_points(z1=z1, z2=z2)
+    if len(weights) != 3 or not all(0 <= w < math.inf for w in weights):
+        raise _error("weights", repr(weights), "three finite numbers >= 0")
+    attraction = (z1 - z2).square().sum(-1).mean()
+    variance = covariance = 0
+    for z in (z1, z2):
+        c = z.T.cov(correction=1).reshape(z.shape[1], z.shape[1])
+        variance = variance + F.relu(1 - (c.diagonal() + 1e-4).sqrt()).mean()
+        covariance = covariance + (c - c.diagonal().diag()).square().sum() / z.shape[1]
+    return _finite(weights[0] * attraction + weights[1] * variance + weights[2] * covariance, z1=z1, z2=z2)
+
+
+def byol(prediction, target):
+    """BYOL's regression loss, Grill et al. 2020, eq. 2, as in LS B.1 and VA A.1 but on normalised vectors.
+
+    mean_i |p_i / |p_i| - t_i / |t_i||^2  =  2 - 2 mean_i sim(p_i, t_i).
+
+    No negatives. The target's gradient is the caller's decision: BYOL passes target.detach() and adds the swapped pair.
+    Libraries: lightly's NegativeCosineSimilarity is this / 2 - 1.
+    Range: in [0, 4].
+    Raises ValueError: shapes that differ, a zero row, values that are not finite.
+
+    Args:
+        prediction, target: (n, d), no zero row.
+    """
+    _check_points(prediction=prediction, target=target, least=1)
+    p, t = _unit(prediction=prediction, target=target).chunk(2)
+    return (p - t).square().sum(-1).mean()
+
+
+def _unit(**rows):
+    """All rows, stacked and divided by their norms; by their largest entries first, so that no square overflows."""
+    z = torch.cat(tuple(rows.values()))
+    # The direction does not depend on the scale, so its derivative through the scale is 0.
+    scale = torch.linalg.vector_norm(z.detach(), math.inf, -1, keepdim=True)
+    if not (scale.isfinite() & (scale > 0)).all():
+        _check_finite(**rows)
+        name, row = next((name, i) for name, x in rows.items() for i in range(len(x)) if not x[i].any())
+        raise _error(name, f"a tensor whose row {row} is zero", "without zero rows: the cosine needs a direction")
+    z = z / scale
+    return z / torch.linalg.vector_norm(z, dim=-1, keepdim=True)
+
+
+def _unit_views(z1, z2, tau):
+    """The 2n normalised views, z1's first, of checked arguments."""
+    _check_tau(tau)
+    _check_points(z1=z1, z2=z2)
+    return _unit(z1=z1, z2=z2)
+
+
+def _positive(u, tau):
+    """sim(z1_i, z2_i) / tau: (2n, d) to (n,)."""
+    u1, u2 = u.chunk(2)
+    return (u1 * u2).sum(-1) / tau
+
+
+def _log_negatives(anchors, u, tau, same=None):
+    """log sum_b exp(sim(a, b) / tau) over both views b of the other points, or of those that are not `same` (n, n).
+
+    anchors: (n, d) or (2n, d) views, u: (2n, d) views; returns (1, n) or (2, n).
+    """
+    n = len(u) // 2
+    logits = (anchors / tau) @ u.T
+    # A hidden pair weighs exp(-inf) = 0, and so does its gradient: autograd need not know.
+    pairs = logits.detach().view(-1, n, 2, n)
+    if same is None:
+        pairs.diagonal(dim1=1, dim2=3).fill_(-math.inf)
+    else:
+        pairs.masked_fill_(same[:, None], -math.inf)
+    return _logsumexp(logits).view(-1, n)
+
+
+def _logsumexp(logits):
+    """log sum exp of each row; `logits` is overwritten, which halves the memory of torch.logsumexp."""
+    shift = logits.detach().amax(1, keepdim=True)
+    return logits.sub_(shift).exp_().sum(1).log() + shift[:, 0]
+
+
+def _power(x, p):
+    return x.pow(p) if p % 2 == 0 else x.abs().pow(p)
+
+
+def _distances(a, b, weights, p=2):
+    """sum_k w_k |a_ik - b_jk|^p: (n, d), (..., m, d) to (..., n, m); squares stay unexpanded: near points cancel."""
+    columns = zip(a.unbind(-1), b.unbind(-1), weights, strict=True)
+    return functools.reduce(operator.add, (_power(x[:, None] - y[..., None, :], p) * w for x, y, w in columns))
 
 
 def _error(name, value, allowed):
@@ -53,24 +350,49 @@ def _error(name, value, allowed):
 
 
 def _check_tau(tau):
-    if not isinstance(tau, numbers.Real) or not 0 < tau < math.inf:
-        raise _error("tau", repr(tau), "a finite number > 0")
+    if not isinstance(tau, numbers.Real) or not 1e-30 < tau < math.inf:
+        raise _error("tau", repr(tau), "a finite number > 0 (and > 1e-30: float32 holds no larger 1 / tau)")
 
 
-def _check_points(**points):
-    """Each argument is a floating-point tensor (n, d) of the first one's shape, n >= 2, d >= 1."""
+def _temperatures(tau, like):
+    """`tau` as a tensor of d temperatures."""
+    t = torch.as_tensor(tau, dtype=like.dtype, device=like.device)
+    if t.shape not in ((), like.shape[1:]) or not ((t > 1e-30) & t.isfinite()).all():
+        raise _error("tau", repr(tau), f"a finite number > 0, or {like.shape[1]} of them")
+    return t.expand(like.shape[1])
+
+
+def _check_points(least=2, **points):
+    """Each argument is a float32 or float64 tensor (n, d) of the first one's shape, n >= least, d >= 1."""
     shape = next(iter(points.values())).shape
     for name, x in points.items():
-        if x.ndim != 2 or x.shape != shape or shape[0] < 2 or shape[1] < 1 or not x.is_floating_point():
-            raise _error(name, f"a {x.dtype} tensor of shape {tuple(x.shape)}", "floating-point, of shape (n, d) "
-                         f"with n >= 2, d >= 1{f', equal to {tuple(shape)}' if len(points) > 1 else ''}")
+        if (x.ndim != 2 or x.shape != shape or shape[0] < least or shape[1] < 1
+                or x.dtype not in (torch.float32, torch.float64)):
+            equal = f", equal to {tuple(shape)}" if x.shape != shape else ""
+            raise _error(name, f"a {x.dtype} tensor of shape {tuple(x.shape)}",
+                         f"float32 or float64, of shape (n, d) with n >= {least}, d >= 1{equal}")
 
 
-def _finite(loss, **inputs):
-    """`loss`, if it is finite; else a ValueError that says which input is to blame (read only in that case)."""
-    if math.isfinite(loss.item()):
-        return loss
+def _labels(name, labels, like):
+    """`labels` as a tensor (n,); at least two must differ."""
+    labels = torch.as_tensor(labels, device=like.device)
+    if labels.shape != like.shape[:1]:
+        raise _error(name, f"of shape {tuple(labels.shape)}", f"one for each of the {len(like)} points")
+    if (labels == labels[0]).all():
+        raise _error(name, f"{labels[0].item()} for all points", "at least two different values: negatives are needed")
+    return labels
+
+
+def _check_finite(**inputs):
     for name, x in inputs.items():
         if bad := int((~x.isfinite()).sum()):
             raise _error(name, f"a tensor with {bad} of {x.numel()} values not finite", "finite")
-    raise ValueError(f"{' and '.join(inputs)}: finite, but the loss overflows {loss.dtype}; scale them down")
+
+
+def _finite(loss, **inputs):
+    """`loss`, if it is finite; only otherwise are the inputs read, to say which is to blame."""
+    if math.isfinite(loss.item()):
+        return loss
+    _check_finite(**inputs)
+    raise ValueError(f"{', '.join(inputs)} give a loss of {loss.item()}: their differences, powers or products must be "
+                     f"finite in {loss.dtype}")
