@@ -199,10 +199,10 @@ class Recorder:
             self.separable_at = t
         over = bool(config.linger) and self.separable_at is not None and t >= config.linger * max(self.separable_at, 1)
         if due or over:
-            self.rows.append({"steps": t, "z": z.cpu().numpy().copy(), **self.diagnostics(z)})
+            self.rows.append({"steps": t, "z": z.cpu().numpy().copy(), **self.diagnostics(z, t)})
         return not over
 
-    def diagnostics(self, z):
+    def diagnostics(self, z, t):
         """The loss and the quantities of conditions (b), (c) and (d), measured now."""
         tau = self.config.tau
         if self.embedding is None:
@@ -211,6 +211,8 @@ class Recorder:
         views = self.embedding.views(self.view, DRAWS)
         class_means = self.average @ z
         kernel = kernels.empirical(self.embedding.net, self.x)  # (n, n, d, d)
+        if not kernel.isfinite().all():  # the weights can overflow before the embedding does
+            raise Diverged(t)
         matrix = kernel.transpose(1, 2).reshape(2 * (z.numel(),))
         if not self.rows:
             self.first_matrix = matrix

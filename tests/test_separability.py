@@ -1,0 +1,187 @@
+"""The chapter's phenomena over five seeds, and what `experiments.separability` promises about its runs."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from clbook.experiments.condition import check, step_error
+from clbook.experiments.separability import Config, Result, dataset, run, run_pair, start
+from clbook.sweep import sweep
+
+SEEDS = range(5)
+DONUT = dict(data="donut", eps=0.1, tau=0.1, lr_over_tau=0.1, steps=300)
+
+
+def separated(**settings):
+    """Time of separation (or None) for each seed; the runs are shared with the chapter through the sweep's cache."""
+    return [result.separable_at for result in sweep(run, [Config(seed=seed, **settings) for seed in SEEDS])]
+
+
+def test_clusters_separate_within_100_iterations_where_eps2_over_tau_is_small():
+    times = separated(eps=0.1, tau=1.0, steps=100)  # eps^2 / tau = .01
+    assert all(t is not None for t in times), f"expected 5 of 5 seeds to separate, got {times}"
+
+
+def test_vanilla_flow_separates_nothing_and_never_reorders_the_points():
+    for seed in SEEDS:
+        result = run(Config(eps=0.1, tau=1.0, steps=100, network=False, record_every=1, seed=seed))
+        assert result.separable_at is None
+        order = np.argsort(result.z[0, :, 0])
+        assert (np.diff(result.z[:, order, 0], axis=1) >= 0).all()
+        assert np.ptp(result.z[-1]) > 3 * np.ptp(result.z[0]), "the points have to move for the order to mean anything"
+
+
+def test_clusters_rarely_separate_where_eps2_over_tau_is_large_and_all_values_stay_finite():
+    results = sweep(run, [Config(eps=1.0, tau=1 / 300, steps=5000, linger=1, seed=seed) for seed in SEEDS])
+    assert sum(r.separable_at is not None for r in results) <= 1
+    assert all(np.isfinite(r.z).all() and np.isfinite(r.loss).all() for r in results)
+
+
+def test_donut_separates_with_rotation_only():
+    assert all(t is not None and t <= 300 for t in separated(augmentation="rotation", **DONUT))
+    assert separated(augmentation="noise", **DONUT) == [None] * 5
+    assert separated(augmentation="none", **DONUT) == [None] * 5
+    assert separated(network=False, **DONUT) == [None] * 5
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_proposition_4_1_is_first_order_in_the_learning_rate_for_the_partial_gradient_only(seed):
+    coarse, fine = (step_error(Config(lr_over_tau=lr, seed=seed)) for lr in (1e-2, 1e-3))
+    assert coarse / fine >= 8
+    assert step_error(Config(lr_over_tau=1e-4, seed=seed), gradient="full") > 0.2
+
+
+def test_full_gradient_separates_in_half_the_time_of_the_partial_one():
+    ratios = [run(Config(eps=0.02, steps=400, linger=1, gradient="partial", seed=seed)).separable_at
+              / run(Config(eps=0.02, steps=400, linger=1, seed=seed)).separable_at for seed in SEEDS]
+    assert 1.7 < np.median(ratios) < 2.3, ratios
+
+
+def test_time_to_separation_follows_eps_squared_over_tau():
+    """(eps, tau, lr) -> (c eps, c^2 tau, c^2 lr) leaves the number of steps alone while the kernel hardly moves."""
+    for seed in SEEDS:
+        times = [run(Config(eps=0.02 * c, tau=0.01 * c * c, linger=1, seed=seed)).separable_at for c in (1, 2, 4)]
+        assert max(times) - min(times) <= 0.1 * max(times), times
+
+
+def test_same_config_same_bits_and_no_global_seed_is_touched():
+    config = Config(steps=60)
+    torch_state, numpy_state = torch.get_rng_state(), np.random.get_state()[1].copy()
+    first, second = run(config), run(config)
+    for field in dataclasses.fields(Result):
+        a, b = getattr(first, field.name), getattr(second, field.name)
+        if isinstance(a, np.ndarray):
+            assert np.array_equal(a, b), field.name
+    assert torch.equal(torch.get_rng_state(), torch_state)
+    assert np.array_equal(np.random.get_state()[1], numpy_state)
+    assert not np.array_equal(run(config.replace(seed=1)).z, first.z)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_start_lies_in_the_ball_of_diameter_eps_and_fills_it(d):
+    points = start(Config(d=d, n=2000, eps=0.5))
+    radius = points.norm(dim=1)
+    assert radius.max() <= 0.25
+    # in a d-ball the radius relative to the ball's has mean d / (d + 1)
+    assert abs(float(radius.mean()) / 0.25 - d / (d + 1)) < 0.02
+
+
+def test_the_map_starts_invariant():
+    """At w0 every view of x_i is embedded at R_i, so gamma is the largest distance of a start from its class mean."""
+    result = run(Config(steps=1))
+    z, labels = result.z[0], result.labels
+    means = np.stack([z[labels == k].mean(0) for k in (0, 1)])[labels]
+    assert result.gamma[0] == pytest.approx(np.abs(z - means).max(), rel=1e-4)
+    assert result.drift[0] == 0 and result.theta[0] > 1
+
+
+def test_progress_is_called_with_growing_fractions_and_false_stops_the_run():
+    seen = []
+
+    def progress(fraction, partial):
+        seen.append((fraction, len(partial.steps)))
+        return len(seen) < 3
+
+    result = run(Config(steps=100_000), progress=progress)
+    assert result.stopped and len(seen) == 3 and result.steps[-1] < 100_000
+    fractions = [fraction for fraction, _ in seen]
+    assert fractions == sorted(fractions) and 0 < fractions[0] < 1
+    assert len(result.z) == len(result.steps) == len(result.gamma)
+
+
+def test_linger_ends_the_run_after_separation():
+    result = run(Config(linger=3))
+    assert result.steps[-1] == 3 * result.separable_at < Config().steps
+    assert not result.stopped
+
+
+def test_kernel_matrices_are_kept_at_the_times_asked_for():
+    result = run(Config(steps=50, kernels=5))
+    assert len(result.kernel) == len(result.kernel_steps) == 5
+    assert (result.kernel_steps[0], result.kernel_steps[-1]) == (0, 50)
+    np.testing.assert_allclose(result.kernel, result.kernel.transpose(0, 2, 1), rtol=1e-4)
+
+
+def test_embeddings_in_two_dimensions_are_checked_at_recorded_times():
+    result = run(Config(d=2, steps=200, linger=1))
+    assert result.z.shape[2] == 2 and result.separable_at in result.steps
+
+
+def test_pair_starts_both_flows_from_the_same_points():
+    pair = run_pair(Config(steps=20, record_every=1))
+    assert np.array_equal(pair.network.z[0], pair.vanilla.z[0]) and len(pair.steps) == 21
+    stopped = run_pair(Config(steps=100_000), progress=lambda fraction, partial: False)
+    assert stopped.stopped
+
+
+def test_digits_run_with_image_augmentations():
+    config = Config(data="digits", augmentation="image", hidden=(30, 30, 30), n=40, steps=20)
+    x, labels = dataset(config)
+    assert x.shape == (40, 64) and labels.bincount().tolist() == [20, 20]
+    assert np.isfinite(run(config).loss).all()
+
+
+def test_condition_reads_the_run_up_to_separation():
+    results = [run(Config(eps=eps, tau=tau, steps=300, linger=2)) for eps, tau in ((0.02, 0.1), (1.0, 1e-3))]
+    measured = check(results)
+    assert measured.separated.tolist() == [True, False]
+    assert measured.ratio_frozen[0] > 1 > measured.ratio_frozen[1]
+    assert measured.confusion(measured.ratio_frozen) == ((1, 0), (0, 1)) and measured.auc(measured.ratio_frozen) == 1.0
+    drift_at_separation = results[0].drift[results[0].steps <= results[0].separable_at].max()
+    assert measured.delta[0] == drift_at_separation < results[0].drift.max()
+
+
+@pytest.mark.parametrize("field, value", [
+    ("tau", 0.0), ("tau", -1.0), ("tau", float("nan")), ("eps", -0.1), ("eps", float("inf")), ("n", 1), ("n", 2.5),
+    ("data", "moons"), ("activation", "sine"), ("gradient", "half"), ("augmentation", "image"), ("steps", 0),
+    ("hidden", (0,)), ("hidden", "100"), ("classes", 1), ("lr_over_tau", 0), ("network", "yes"), ("seed", -1),
+])
+def test_bad_settings_name_the_field_the_value_and_what_is_allowed(field, value):
+    with pytest.raises(ValueError, match=f"{field} = .* must be ") as error:
+        Config(**{field: value})
+    assert repr(value)[:3] in str(error.value)
+
+
+def test_combinations_that_make_no_sense_are_refused():
+    with pytest.raises(ValueError, match="n = 3 .* at least the number of classes, 4"):
+        Config(n=3, classes=4)
+    with pytest.raises(ValueError, match="classes = 3"):
+        Config(data="donut", classes=3)
+    with pytest.raises(ValueError, match="augmentation"):
+        Config(data="digits", augmentation="rotation")
+    with pytest.raises(ValueError, match="class 0 of the digits has 178 images"):
+        run(Config(data="digits", n=2000, augmentation="image"))
+
+
+def test_a_step_size_that_diverges_is_an_error_that_names_it():
+    with pytest.raises(ValueError, match="lr_over_tau = 10.0 .*diverged at iteration"):
+        run(Config(lr_over_tau=10.0, activation="relu", hidden=(300, 300, 300), tau=10.0, steps=2000))
+
+
+def test_runs_on_cuda_when_there_is_one():
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device on this machine")
+    result = run(Config(steps=100))
+    assert result.device.startswith("cuda") and result.separable_at is not None
