@@ -25,7 +25,7 @@ from traitlets import Unicode
 from clbook.explore import controls
 
 DEBOUNCE = 0.15  # s between a slider's last move and the run it starts
-FIRST_PICTURE = 0.2  # s of running before a partial picture is worth drawing
+FIRST_PICTURE = 0.1  # s of running before a partial picture is worth drawing
 PICTURE_EVERY = 0.5  # s between partial pictures, and four times what the last one took
 PROGRESS_EVERY = 0.1  # s between moves of the progress bar
 
@@ -133,8 +133,9 @@ class Panel(widgets.VBox):
         self._request()
 
     def _slid(self, name):
-        if not self._quiet:
-            self.controls[name].value = self.sliders[name].label
+        with self._lock:
+            if not self._quiet:
+                self.controls[name].value = self.sliders[name].label
 
     def _follow(self, name):
         """Move a slider to the stop nearest to its entry, which holds the truth."""
@@ -197,7 +198,7 @@ class Panel(widgets.VBox):
                 bar = now + PROGRESS_EVERY
                 self.progress.value = job.fraction
                 self.status.value = controls.words(f"Running {self._describe(job.config)} ... {job.fraction:.0%}, "
-                                           f"{now - started:.1f} s{job.note}")
+                                                   f"{now - started:.1f} s.{job.note}")
             if partial is not None and now >= self._next_picture:
                 self._next_picture = math.inf
                 self._show(partial)
@@ -224,10 +225,10 @@ class Panel(widgets.VBox):
                 self.progress.bar_style = "warning" if result.stopped else "success"
                 how = f"stopped at {job.fraction:.0%}, " if result.stopped else ""
                 self.status.value = controls.words(f"{self._describe(job.config)}: {how}{result.seconds:.2f} s on "
-                                           f"{result.device}.{job.note}")
+                                                   f"{result.device}.{job.note}")
             elif self.result is not None:
                 self.status.value = controls.words(f"Not run: {self._describe(job.config)}. The picture is of "
-                                           f"{self._describe(self.result.config)}.")
+                                                   f"{self._describe(self.result.config)}.")
             else:
                 self.status.value = controls.words(f"Not run: {self._describe(job.config)}.")
             if self.result is not None:
@@ -286,13 +287,10 @@ class Panel(widgets.VBox):
     def _paint(self, result):
         started = time.monotonic()
         try:
-            frame = {}
-            if self._scrub:
-                times = getattr(result, self._scrub)
-                frame["frame"] = min(self.scrub_slider.value, len(times) - 1)
-                self.scrub_slider.description = f"{self._scrub} = {times[frame['frame']]:g}"
+            times = getattr(result, self._scrub) if self._scrub else []
+            frame = min(self.scrub_slider.value, len(times) - 1)
             with _drawing:
-                picture = self._figure(result, **frame)
+                picture = self._figure(result, frame=frame) if self._scrub else self._figure(result)
                 png = picture.png()
         except Exception as error:  # noqa: BLE001 - any error belongs in the panel
             _log.exception("%s: the figure of %s failed", self._name, result.config)
@@ -302,6 +300,8 @@ class Panel(widgets.VBox):
         self.image.layout.max_width, self.layout.max_width = f"{width}px", f"{max(width, 640)}px"
         self.image.value = png
         self.image.tooltip = picture.alt
+        if self._scrub:
+            self.scrub_slider.description = f"{self._scrub} = {times[frame]:g}"
         self.caption.value = controls.words(picture.alt)
         ended = time.monotonic()
         self._next_picture = ended + max(PICTURE_EVERY, 4 * (ended - started))
