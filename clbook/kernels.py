@@ -109,6 +109,7 @@ class _Layer:
         return torch.cat(parts, 1)
 
 
+@torch.enable_grad()
 def _trace(model, x):
     """One forward and d backward passes: the output (n, d), the layers with their deltas, the names of the others."""
     for module in model.modules():
@@ -123,8 +124,7 @@ def _trace(model, x):
 
     hooks = [m.register_forward_hook(keep) for m in model.modules() if _layerwise(m)]
     try:
-        with torch.enable_grad():
-            out = model(x)
+        out = model(x)
     finally:
         for hook in hooks:
             hook.remove()

@@ -1,0 +1,287 @@
+"""Kernels against their definition, the closed forms against autograd, block scores against explicit gradients."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from clbook import kernels, models
+
+
+@pytest.fixture
+def generator():
+    return torch.Generator().manual_seed(0)
+
+
+def jacobian(model, x):
+    """(n, d, parameters) by one backward pass for each sample and output: LS eq. 8's gradients as they are written."""
+    weights = [p for p in model.parameters() if p.requires_grad]
+    return torch.stack([torch.stack([
+        torch.cat([g.flatten() for g in torch.autograd.grad(value, weights, retain_graph=True,
+                                                            materialize_grads=True)])
+        for value in model(xi[None])[0]]) for xi in x])
+
+
+def by_definition(model, x):
+    J = jacobian(model, x)
+    return torch.einsum("ikp,jlp->ijkl", J, J)
+
+
+class Fallback(nn.Module):
+    """What the layerwise path cannot take: a norm, a layer used twice, a weight used in passing, a scalar; and in-place."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.norm, self.twice = nn.Linear(5, 6), nn.LayerNorm(6), nn.Linear(6, 6)
+        self.tied, self.last, self.scale = nn.Linear(6, 4), nn.Linear(6, 2, bias=False), nn.Parameter(torch.tensor(1.3))
+        self.unused = nn.Linear(3, 3)
+
+    def forward(self, x):
+        h = self.norm(torch.relu_(self.first(x)))
+        h = self.twice(torch.tanh(self.twice(h))) * self.scale
+        return self.last(F.linear(torch.tanh(self.tied(h)), self.tied.weight.T))
+
+
+class Sequence(nn.Module):
+    """Attention over 5 positions of 1 number: Linear layers that see several positions a sample."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.query, self.value, self.last = (nn.Linear(a, b) for a, b in ((1, 4), (4, 4), (4, 3), (3, 2)))
+
+    def forward(self, x):
+        h = torch.tanh(self.embed(x[:, :, None]))
+        return self.last((self.query(h) @ h.mT).softmax(2).matmul(self.value(h)).mean(1))
+
+
+def networks():
+    yield from (pytest.param(lambda h=h, d=d, a=a: models.MLP((5, *h, d), a), (5,), id=f"{len(h)} hidden, d={d}, {a}")
+                for h, a in (((20,), "tanh"), ((12, 20, 16), "gelu")) for d in (1, 2, 3))
+    yield pytest.param(lambda: models.MLP((5, 2), "identity"), (5,), id="linear")
+    yield pytest.param(lambda: models.CNN((2, 9, 7), 3), (2, 9, 7), id="CNN")
+    yield pytest.param(lambda: nn.Sequential(nn.Conv2d(2, 4, 3, groups=2), nn.ReLU(inplace=True),
+                                             nn.Conv2d(4, 3, 3, padding="same", bias=False), nn.Flatten(),
+                                             nn.Linear(36, 2)), (2, 5, 6), id="grouped and same-padded convolutions")
+    yield pytest.param(Fallback, (5,), id="fallback")
+    yield pytest.param(Sequence, (5,), id="attention")
+
+
+@pytest.mark.parametrize("block", [None, 64])
+@pytest.mark.parametrize(("build", "shape"), list(networks()))
+def test_layerwise_kernel_is_the_definition(build, shape, block, generator, monkeypatch):
+    if block:  # several blocks of rows and several chunks of gradients
+        monkeypatch.setattr(kernels, "BLOCK", block)
+        monkeypatch.setattr(kernels, "CHUNK", 16 * block)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = build().double()
+    x = torch.randn(11, *shape, generator=generator, dtype=torch.float64)
+    K, expected = kernels.empirical(model, x), by_definition(model, x)
+    torch.testing.assert_close(K, expected, rtol=0, atol=1e-10)
+    torch.testing.assert_close(kernels.autograd(model, x), expected, rtol=0, atol=1e-10)
+    assert K.shape == (11, 11, *expected.shape[2:])
+    assert not K.requires_grad
+
+
+def test_frozen_parameters_do_not_count(generator):
+    model = models.MLP((3, 6, 6, 2), generator=generator).double()
+    model[0].weight.requires_grad_(False)
+    model[2].bias.requires_grad_(False)
+    model[4].requires_grad_(False)
+    x = torch.randn(7, 3, generator=generator, dtype=torch.float64)
+    torch.testing.assert_close(kernels.empirical(model, x), by_definition(model, x), rtol=0, atol=1e-12)
+
+
+def test_a_network_is_left_as_it_was(generator):
+    model, x = models.MLP((3, 6, 1), generator=generator), torch.randn(7, 3, generator=generator)
+    with torch.no_grad():
+        kernels.empirical(model, x)
+    assert all(p.grad is None for p in model.parameters())
+    assert not any(m._forward_hooks for m in model.modules())
+
+
+def test_progress_rises_to_one(monkeypatch, generator):
+    monkeypatch.setattr(kernels, "BLOCK", 64)
+    seen = []
+    kernels.empirical(models.CNN((1, 8, 8), 2), torch.randn(9, 1, 8, 8, generator=generator), progress=seen.append)
+    assert seen == sorted(seen)
+    assert len(seen) > 3
+    assert seen[-1] == 1
+
+
+@pytest.mark.parametrize(("model", "message"), [
+    (nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)), "BatchNorm1d in training mode"),
+    (nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5)), "Dropout in training mode"),
+    (nn.Sequential(nn.Linear(3, 4), nn.Flatten(0)), r"shape \(20,\) for 5 inputs"),
+    (nn.Sequential(nn.Linear(3, 4)).requires_grad_(False), "no trainable parameter"),
+])
+def test_networks_without_a_kernel_are_refused(model, message):
+    with pytest.raises(ValueError, match=message):
+        kernels.empirical(model, torch.ones(5, 3))
+
+
+def test_proposition_4_1_is_first_order_in_the_step(generator):
+    """LS Prop. 4.1: dz = -(1/n) K grad L; what is left over after one step shrinks with the learning rate."""
+    x = torch.randn(12, 2, generator=generator, dtype=torch.float64)
+    target = torch.randn(12, 2, generator=generator, dtype=torch.float64)
+    errors = []
+    for lr in (1e-2, 1e-3):
+        model = models.MLP((2, 30, 2), generator=torch.Generator().manual_seed(1)).double()
+        z = model(x)
+        K, slope = kernels.empirical(model, x), (z - target).detach()
+        (0.5 * (z - target).square().sum(1).mean()).backward()
+        with torch.no_grad():
+            for p in model.parameters():
+                p -= lr * p.grad
+            actual = model(x) - z
+        predicted = -lr / len(x) * torch.einsum("ijkl,jl->ik", K, slope)
+        errors.append(float((actual - predicted).norm() / actual.norm()))
+    assert errors[1] < errors[0] / 8
+
+
+class Inner(nn.Module):
+    """f = A' sigma(B x), A fixed with entries a (LS eq. 30-31, VA eq. 18-19)."""
+
+    def __init__(self, B, d, a):
+        super().__init__()
+        self.B, self.d, self.a = nn.Parameter(B), d, a
+
+    def forward(self, x):
+        return self.a * torch.tanh(x @ self.B.T).unflatten(1, (self.d, -1)).sum(2)
+
+
+@pytest.mark.parametrize("d", [1, 3])
+def test_the_explicit_kernel_needs_the_prefactor_of_its_own_paper(d, generator):
+    M, D = 8, 5
+    B = torch.randn(M * d, D, generator=generator, dtype=torch.float64)
+    x = torch.randn(6, D, generator=generator, dtype=torch.float64)
+    for ours, theirs in ((1 / (M * D), 1 / M), (1 / M, 1 / (M * D))):  # LS Prop. B.5 and VA Prop. 4.3
+        truth = by_definition(Inner(B, d, math.sqrt(ours)), x)
+        torch.testing.assert_close(kernels.one_hidden(B, x, "tanh", d, ours), truth, rtol=0, atol=1e-12)
+        assert (kernels.one_hidden(B, x, "tanh", d, theirs) - truth).norm() > 0.5 * truth.norm()
+
+
+def errors_of_width(M, rows, x, seeds):
+    """RMS error of the ReLU kernel of M inner units, rows(generator, M), against its limit."""
+    limit = kernels.infinite_width(x)
+    total = sum((kernels.one_hidden(rows(torch.Generator().manual_seed(s), M), x, "relu", 1, 1 / M)[..., 0, 0] - limit)
+                .square().mean() for s in range(seeds))
+    return math.sqrt(total / seeds)
+
+
+def test_the_infinite_width_error_falls_like_the_root_of_the_width(generator):
+    x = torch.randn(8, 3, generator=generator, dtype=torch.float64)
+
+    def rows(g, M, shift=0.0):
+        return torch.randn(M, 3, generator=g, dtype=torch.float64) + shift
+
+    widths = (64, 1024, 16384)
+    errors = [errors_of_width(M, rows, x, 20) for M in widths]
+    slope = math.log(errors[-1] / errors[0]) / math.log(widths[-1] / widths[0])
+    assert -0.58 < slope < -0.42
+    shifted = [errors_of_width(M, lambda g, M: rows(g, M, 1.0), x, 5) for M in widths]
+    assert shifted[-1] > 0.5 * shifted[0]  # VA Prop. 4.4 asks for Gaussian rows: they must be centred too
+
+
+def test_infinite_width_of_coincident_opposite_and_zero_points():
+    x = torch.tensor([[0.3, 0.4], [0.3, 0.4], [-3.0, -4.0], [0.0, 0.0]], dtype=torch.float64)
+    K = kernels.infinite_width(x, scale=0.5)
+    expected = torch.zeros(4, 4, dtype=torch.float64)
+    expected[:2, :2] = 0.5 * 0.25 / 2
+    expected[2, 2] = 0.5 * 25 / 2
+    torch.testing.assert_close(K, expected, rtol=0, atol=1e-15)
+
+
+def test_one_hidden_refuses_what_it_cannot_mean():
+    B, x = torch.ones(4, 2), torch.ones(3, 2)
+    with pytest.raises(ValueError, match="activation = 'sine'"):
+        kernels.one_hidden(B, x, "sine", 1, 1.0)
+    with pytest.raises(ValueError, match="d = 3"):
+        kernels.one_hidden(B, x, "tanh", 3, 1.0)
+
+
+@pytest.mark.parametrize("labels", [[0, 0, 1, 1, 1], [0, 1, 2, 0, 2]])
+def test_scores_from_the_kernel_are_scores_of_the_gradients(labels, generator):
+    """LS condition (c) and the centred alignment, from gradients and centring matrices written out."""
+    model = models.MLP((2, 9, 2), generator=generator).double()
+    x, labels = torch.randn(5, 2, generator=generator, dtype=torch.float64), torch.tensor(labels)
+    J, K = jacobian(model, x), kernels.empirical(model, x)
+    g = J.flatten(1) / math.sqrt(2)  # the trace over d divided by d
+    means = {c: g[labels == c].mean(0) for c in set(labels.tolist())}
+    pairs = [(means[p] - means[q]).square().sum() for p in means for q in means if p < q]
+    theta = float(sum(pairs) / len(pairs))
+    sigma2 = float(torch.stack([(gi - means[int(c)]).square().sum() for gi, c in zip(g, labels)]).mean())
+    assert kernels.gradient_structure(K, labels) == pytest.approx((theta, sigma2), rel=1e-10)
+    assert kernels.fisher(g @ g.T, labels.numpy()) == pytest.approx(theta / sigma2, rel=1e-10)
+
+    H = torch.eye(5, dtype=torch.float64) - 1 / 5
+    A, T = H @ g @ g.T @ H, H @ (labels[:, None] == labels).double() @ H
+    assert kernels.alignment(K, labels) == pytest.approx(float((A * T).sum() / A.norm() / T.norm()), rel=1e-10)
+
+
+@pytest.mark.parametrize(("a", "b", "c"), [(1.0, 0.0, 1.0), (3.0, 1.0, 1.0), (2.0, -1.0, 5.0)])
+def test_ideal_blocks_score_one(a, b, c):
+    """Step 2 of LS Theorem 4.3's proof: blocks a, b, c with sigma = 0 and Theta = a + c - 2b."""
+    labels = torch.tensor([0] * 4 + [1] * 6)
+    K = torch.tensor([[a, b], [b, c]])[labels][:, labels]
+    assert kernels.alignment(K, labels) == pytest.approx(1, abs=1e-12)
+    assert kernels.gradient_structure(K, labels) == pytest.approx((a + c - 2 * b, 0), abs=1e-12)
+    assert kernels.fisher(K, labels) > 1e12
+
+
+def test_a_kernel_blind_to_the_classes_scores_zero():
+    labels = [0, 1, 0, 1]
+    K = torch.tensor([[1.0, 1, 0, 0], [1, 1, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]])
+    assert kernels.alignment(K, labels) == pytest.approx(0, abs=1e-12)
+    assert kernels.fisher(K, labels) == 0
+
+
+@pytest.mark.parametrize("score", [kernels.alignment, kernels.fisher])
+@pytest.mark.parametrize(("K", "labels", "message"), [
+    (torch.eye(4), [0, 1, 0], "labels has shape"),
+    (torch.eye(4), [1, 1, 1, 1], "labels holds 1 class"),
+    (torch.eye(4) * math.nan, [0, 1, 0, 1], "K has entries"),
+    (torch.ones(4, 3), [0, 1, 0, 1], "K has shape"),
+])
+def test_scores_refuse_bad_input(score, K, labels, message):
+    with pytest.raises(ValueError, match=message):
+        score(K, labels)
+
+
+def test_the_alignment_of_a_constant_kernel_is_undefined():
+    with pytest.raises(ValueError, match="K is constant"):
+        kernels.alignment(torch.full((4, 4), 0.1), [0, 1, 0, 1])
+
+
+def test_networks_start_from_their_generator_alone():
+    state = torch.random.get_rng_state()
+    first, again, other = (models.MLP((3, 50, 2), generator=torch.Generator().manual_seed(s)) for s in (1, 1, 2))
+    assert torch.equal(torch.random.get_rng_state(), state)
+    assert torch.equal(first[0].weight, again[0].weight)
+    assert not torch.equal(first[0].weight, other[0].weight)
+    for p, inputs in ((first[0].bias, 3), (first[2].weight, 50)):  # PyTorch's default, U(-b, b) with b = inputs^-1/2
+        assert 0.8 < float(p.abs().max()) * math.sqrt(inputs) <= 1
+
+
+@pytest.mark.parametrize(("build", "message"), [
+    (lambda: models.MLP((3,)), "widths"), (lambda: models.MLP((3, 0, 1)), "widths"),
+    (lambda: models.MLP((3, 2.5)), "widths"), (lambda: models.MLP((3, 2), "sine"), "activation = 'sine'"),
+    (lambda: models.CNN((8, 8)), "image"), (lambda: models.CNN((1, 8, 8), 0), "d = "),
+    (lambda: models.CNN((1, 8, 8), 1, (4, 4, 4)), "channels"),
+])
+def test_networks_refuse_bad_sizes(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+def test_kernels_on_an_accelerator_equal_those_on_the_cpu(generator):
+    model = models.CNN((1, 8, 8), 2, generator=generator).double()
+    x = torch.randn(6, 1, 8, 8, generator=generator, dtype=torch.float64)
+    expected, labels = kernels.empirical(model, x), [0, 1, 0, 1, 0, 1]
+    K = kernels.empirical(model.cuda(), x.cuda())
+    assert K.is_cuda
+    torch.testing.assert_close(K.cpu(), expected, rtol=0, atol=1e-10)
+    assert kernels.fisher(K, labels) == pytest.approx(kernels.fisher(expected, labels), rel=1e-8)
