@@ -62,7 +62,8 @@ def probe(root: Path) -> dict:
         ExtensionError: where a module of `clbook` does not import, or the notebooks would import another `clbook`
             than the one below `root`.
     """
-    run = subprocess.run([sys.executable, "-c", PROBE], cwd=root / "book", capture_output=True, text=True)
+    run = subprocess.run([sys.executable, "-c", PROBE], cwd=root / "book", capture_output=True, text=True,
+                         check=False)
     if run.returncode:
         raise ExtensionError(f"clbook does not import, so the book cannot be built:\n{run.stderr}")
     environment = json.loads(run.stdout.splitlines()[-1])

@@ -1,0 +1,216 @@
+"""The built pages in a real browser, with no network: what a reader without kernel, connection or mouse gets.
+
+They are checked where they lie, in `_build/html`, opened as files. Nothing here knows a page or an explorer by name.
+"""
+
+import html.parser
+import os
+import pathlib
+import sys
+import urllib.parse
+
+import pytest
+from browser import NoBrowser, browser
+
+ROOT = pathlib.Path(__file__).parent.parent
+HTML = ROOT / "_build" / "html"
+TEXTS = {p.relative_to(HTML).as_posix(): p.read_text(encoding="utf-8") for p in sorted(HTML.rglob("*.html"))
+         if "_static" not in p.parts}
+PAGES = [name for name, text in TEXTS.items() if 'http-equiv="Refresh"' not in text]
+EXPLORERS = [name for name in PAGES if '<figure class="clbook-explorer"' in TEXTS[name]]
+LIMIT = 3_000_000  # bytes of a page with its images
+
+# The pieces of text in a figure whose contrast (WCAG) against what is painted behind them is below 4.5, with the contrast.
+FAINT = """figure => {
+  const rgb = c => (c.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number);
+  const light = c => { const [r, g, b] = c.map(v => { v /= 255;
+    return v <= 0.03928 ? v / 12.92 : Math.pow((v + 0.055) / 1.055, 2.4); });
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+  const behind = e => { for (; e; e = e.parentElement) { const c = rgb(getComputedStyle(e).backgroundColor);
+    if (c.length < 4 || c[3] > 0.5) return c; } return [255, 255, 255]; };
+  const opacity = e => e ? getComputedStyle(e).opacity * opacity(e.parentElement) : 1;
+  return [...figure.querySelectorAll('*')].filter(e => e.offsetParent
+      && [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())).flatMap(e => {
+    const back = behind(e).slice(0, 3), part = opacity(e);
+    const ink = rgb(getComputedStyle(e).color).slice(0, 3).map((v, i) => part * v + (1 - part) * back[i]);
+    const [high, low] = [light(ink), light(back)].sort((x, y) => y - x);
+    const contrast = (high + 0.05) / (low + 0.05);
+    return contrast < 4.5 ? [`${e.textContent.trim().slice(0, 40)}: ${contrast.toFixed(1)}`] : []; });
+}"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built():
+    """Skips, or fails in CI, where there is no built book of this state of the package."""
+    sys.path.insert(0, str(ROOT / "book" / "_ext"))
+    from clbook_book import fingerprint
+
+    problem = None
+    if not PAGES:
+        problem = "there is no built book: run `jupyter-book build .` first"
+    elif not (ROOT / "_build" / ".jupyter_cache" / fingerprint(ROOT)).is_dir():
+        problem = "the built book is older than clbook: run `jupyter-book build .` again"
+    if problem:
+        pytest.fail(problem) if os.environ.get("CI") else pytest.skip(problem)
+
+
+every_page = pytest.mark.parametrize("page", PAGES or ["no book"])
+every_explorer = pytest.mark.parametrize("page", EXPLORERS or ["no explorer"])
+
+
+class Links(html.parser.HTMLParser):
+    """The ids of a page, where it links to, and the images and other files that it loads."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.links, self.loads, self.hints = set(), [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        attrs = dict(attrs)
+        self.ids.update(attrs[key] for key in ("id", "name") if attrs.get(key))
+        if tag == "a" and attrs.get("href"):
+            self.links.append(attrs["href"])
+        if tag in ("img", "script", "source", "iframe") and attrs.get("src"):
+            self.loads.append(attrs["src"])
+        if tag == "link" and attrs.get("rel") in ("preconnect", "dns-prefetch", "prefetch", "preload"):
+            self.hints.append(attrs["href"])
+
+
+@pytest.fixture(scope="module")
+def parsed():
+    """Page name -> its `Links`."""
+    return {name: Links(text) for name, text in TEXTS.items()}
+
+
+@every_page
+def test_links_lead_somewhere(page, parsed):
+    broken = []
+    for href in parsed[page].links:
+        url = urllib.parse.urlsplit(href)
+        if url.scheme or url.netloc:
+            continue
+        target = (HTML / page).parent / urllib.parse.unquote(url.path) if url.path else HTML / page
+        name = os.path.relpath(target.resolve(), HTML.resolve())
+        anchors = parsed[name].ids if url.fragment and name in parsed else {url.fragment}
+        if not target.exists() or urllib.parse.unquote(url.fragment) not in anchors:
+            broken.append(href)
+    assert broken == []
+
+
+@every_page
+def test_page_is_light(page, parsed):
+    files = {(HTML / page).parent / src for src in parsed[page].loads if "_images" in src}
+    size = (HTML / page).stat().st_size + sum(file.stat().st_size for file in files)
+    assert size < LIMIT, f"{size / 1e6:.2f} MB"
+
+
+@pytest.fixture(scope="module")
+def tab():
+    """Opens tabs of one browser; skips where there is none (in CI that is an error)."""
+    try:
+        with browser() as open_tab:
+            yield open_tab
+    except NoBrowser as missing:
+        pytest.skip(f"{missing}: install one (Debian: apt install chromium) to check the built pages")
+
+
+@pytest.fixture
+def visit(tab, page):
+    """`visit(**how)`: this page in a new tab, as `browser.browser` opens it; closed when the test ends."""
+    opened = []
+
+    def visit(**how):
+        opened.append(tab(**how))
+        opened[-1].page.goto((HTML / page).as_uri())
+        return opened[-1]
+
+    yield visit
+    for each in opened:
+        each.page.context.close()
+
+
+def explorers(opened):
+    return opened.page.query_selector_all("figure.clbook-explorer")
+
+
+@every_page
+def test_page_needs_no_network_logs_no_error_and_describes_its_images(page, parsed, visit):
+    opened = visit()
+    opened.page.mouse.wheel(0, 100_000)
+    opened.page.wait_for_timeout(300)
+    images = opened.page.eval_on_selector_all(
+        "img", "all => all.map(i => [i.alt.trim(), i.naturalWidth, i.outerHTML.slice(0, 200)])")
+    assert [tag for alt, width, tag in images if not alt or not width] == []
+    assert opened.requests == [] and opened.errors == []
+    outside = [url for url in parsed[page].loads + parsed[page].hints if urllib.parse.urlsplit(url).netloc]
+    assert outside == []
+
+
+@every_page
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_page_is_readable_on_a_phone(visit, theme):
+    opened = visit(width=390, color_scheme=theme)
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
+    for figure in explorers(opened):
+        box = figure.bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+        assert figure.evaluate(FAINT) == []
+        image = figure.query_selector("img")
+        assert image.bounding_box()["width"] >= 280
+        assert image.evaluate("i => getComputedStyle(i).filter") == "none", "the dark theme greys the picture"
+
+
+@every_explorer
+def test_explorers_show_their_start_without_javascript(visit):
+    for figure in explorers(visit(java_script_enabled=False)):
+        image = figure.query_selector("img")
+        assert image.is_visible() and image.get_attribute("alt").strip()
+        assert image.bounding_box()["width"] > 200 and image.bounding_box()["height"] > 100
+
+
+def press_arrow(page, slider):
+    """Focus the slider and press the arrow key that has room to move it."""
+    slider.focus()
+    page.keyboard.press(slider.evaluate("s => Number(s.value) < Number(s.max) ? 'ArrowRight' : 'ArrowLeft'"))
+
+
+def drag(page, slider):
+    """Press the mouse in the middle of the slider and let go near the end that is further from its value."""
+    slider.scroll_into_view_if_needed()
+    box, y = slider.bounding_box(), slider.bounding_box()["y"] + slider.bounding_box()["height"] / 2
+    end = slider.evaluate("s => 2 * Number(s.value) < Number(s.min) + Number(s.max) ? 0.98 : 0.02")
+    page.mouse.move(box["x"] + box["width"] / 2, y)
+    page.mouse.down()
+    page.mouse.move(box["x"] + end * box["width"], y, steps=4)
+    page.mouse.up()
+
+
+@every_explorer
+@pytest.mark.parametrize("move", [press_arrow, drag], ids=["key", "mouse"])
+def test_every_slider_changes_picture_and_alt_text(visit, move):
+    opened = visit()
+    for figure in explorers(opened):
+        image = figure.query_selector("img")
+        sliders = figure.query_selector_all("input[type=range]")
+        assert sliders
+        for slider in sliders:
+            image.scroll_into_view_if_needed()
+            text, pixels = image.get_attribute("alt"), image.screenshot()
+            move(opened.page, slider)
+            opened.page.wait_for_function("([image, text]) => image.alt !== text", arg=[image, text], timeout=5000)
+            image.evaluate("image => image.decode()")
+            assert image.screenshot() != pixels, slider.get_attribute("aria-label")
+    assert opened.requests == [] and opened.errors == []
+
+
+def test_notebook_pages_say_what_they_took():
+    for name in PAGES:
+        source = (ROOT / name).with_suffix(".ipynb")
+        if source.exists() and '"cell_type": "code"' in source.read_text():
+            assert "The code of this page took" in TEXTS[name], name
+
+
+def test_the_front_page_shows_an_explorer():
+    assert "book/intro.html" in EXPLORERS
+    assert 'url=book/intro.html"' in TEXTS["index.html"]

@@ -1,0 +1,81 @@
+"""A change in `clbook` is never served stale: what the execution cache of jupyter-cache does not see, the extension does."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+ROOT = pathlib.Path(__file__).parent.parent
+CODE = "import time, clbook.deep\nprint('number', clbook.deep.NUMBER, 'computed', time.time_ns())"
+KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+
+
+class Book:
+    """A book of one page, with this book's configuration, over a package of one module."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        shutil.copytree(ROOT / "book" / "_ext", folder / "book" / "_ext")
+        shutil.copytree(ROOT / "book" / "_static", folder / "book" / "_static")
+        for name in ("_config.yml", "requirements.txt", "book/references.bib"):
+            shutil.copy(ROOT / name, folder / name)
+        (folder / "_toc.yml").write_text("format: jb-book\nroot: book/page\n")
+        (folder / "clbook").mkdir()
+        (folder / "clbook" / "__init__.py").write_text('__version__ = "0"\n')
+        self.write("deep", "NUMBER = 1\n")
+        nbformat.write(new_notebook(cells=[new_markdown_cell("# Page"), new_code_cell(CODE)], metadata=KERNEL),
+                       folder / "book" / "page.ipynb")
+
+    def write(self, module, text):
+        (self.folder / "clbook" / f"{module}.py").write_text(text)
+
+    def build(self):
+        return subprocess.run(
+            [pathlib.Path(sys.executable).with_name("jupyter-book"), "build", ".", "-W", "-n", "--keep-going"],
+            cwd=self.folder, env={**os.environ, "PYTHONPATH": str(self.folder)}, text=True, capture_output=True,
+            check=False)
+
+    def page(self):
+        """(the number the page shows, when it was computed, the page's own text)."""
+        page = self.folder / "_build" / "html" / "book" / "page.html"
+        text = re.sub(r"<[^>]+>", "", page.read_text())
+        number, stamp = re.search(r"number (\d+) computed (\d+)", text).groups()
+        return int(number), int(stamp), text
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    return Book(tmp_path_factory.mktemp("book"))
+
+
+def test_an_edit_of_the_package_reaches_the_page_and_nothing_else_runs_the_notebook_again(book):
+    first = book.build()
+    assert first.returncode == 0, first.stdout + first.stderr
+    number, stamp, text = book.page()
+    assert number == 1 and "The code of this page took" in text and "clbook 0," in text
+
+    assert book.build().returncode == 0
+    assert book.page()[:2] == (1, stamp), "an unchanged book ran its notebook again"
+
+    book.write("deep", "NUMBER = 2\n")
+    assert book.build().returncode == 0
+    number, changed, _ = book.page()
+    assert number == 2 and changed > stamp
+    caches = list((book.folder / "_build" / ".jupyter_cache").iterdir())
+    assert len(caches) == 1, "the outputs of the old package are still there"
+    assert json.loads((caches[0] / "environment.json").read_text())["clbook"] == "0"
+
+
+def test_a_package_that_does_not_import_fails_the_build(book):
+    book.write("unused", "raise RuntimeError('broken on import')\n")
+    build = book.build()
+    assert build.returncode != 0
+    assert "clbook does not import" in build.stdout + build.stderr and "broken on import" in build.stdout + build.stderr
+    (book.folder / "clbook" / "unused.py").unlink()
