@@ -4,6 +4,7 @@ import html
 import os
 import re
 import time
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from queue import Empty
@@ -38,7 +39,8 @@ class FrontEnd:
         self.client = self.manager.client()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=30)
-        self.state, self.times, self.displayed, self.printed, self.closed = {}, [], [], "", set()
+        self.state, self.times, self.closed, self.ended = {}, [], set(), set()
+        self.displayed, self.printed, self.logged = [], "", ""
 
     def pump(self, until, timeout=20.0):
         """Take in messages until `until()` is true; AssertionError after `timeout` seconds."""
@@ -61,8 +63,11 @@ class FrontEnd:
                 self.closed.add(content["comm_id"])
             elif kind == "display_data" or kind == "execute_result":
                 self.displayed.append(content["data"])
+            elif kind == "status" and content["execution_state"] == "idle":
+                self.ended.add(message["parent_header"].get("msg_id"))
             elif kind == "stream":
                 self.printed += content["text"]
+                self.logged += content["text"] if content["name"] == "stderr" else ""
             elif kind == "error":
                 self.printed += "\n".join(content["traceback"])
 
@@ -73,21 +78,8 @@ class FrontEnd:
             "code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False,
             "stop_on_error": True}, metadata={"cellId": cell})
         self.client.shell_channel.send(message)
-        replies = []
-
-        def replied():
-            while self.client.shell_channel.msg_ready():
-                replies.append(self.client.get_shell_msg())
-            return any(reply["parent_header"].get("msg_id") == message["header"]["msg_id"] for reply in replies)
-
-        self.pump(replied, timeout)
-        self.settle()
+        self.pump(lambda: message["header"]["msg_id"] in self.ended, timeout)
         return self
-
-    def settle(self):
-        """Take in what is on its way."""
-        end = time.monotonic() + 0.05
-        self.pump(lambda: time.monotonic() > end)
 
     def send(self, model, data):
         message = self.client.session.msg("comm_msg", {"comm_id": model, "data": data})
@@ -144,14 +136,21 @@ class Panel:
         return [(at, state[key]) for at, comm, state in self.front.times if comm == model and key in state and at >= since]
 
 
+@contextmanager
+def kernel():
+    front = FrontEnd()
+    try:
+        yield front.execute(SETUP)
+    finally:
+        front.client.stop_channels()
+        if front.manager.is_alive():
+            front.manager.shutdown_kernel(now=True)
+
+
 @pytest.fixture(scope="module")
 def front():
-    front = FrontEnd()
-    front.execute(SETUP)
-    yield front
-    front.client.stop_channels()
-    if front.manager.is_alive():
-        front.manager.shutdown_kernel(now=True)
+    with kernel() as front:
+        yield front
 
 
 def show(front, arguments=""):
@@ -167,7 +166,7 @@ def test_panel_shows_a_picture_and_its_alt_text_without_a_click(front):
     assert p.get(p.image, "tooltip") == p.words(p.caption)
     assert "a = 1" in p.words(p.status) and " s on cpu" in p.words(p.status)
     assert p.get(p.progress, "value") == 1
-    assert front.printed == ""
+    assert front.logged == ""
 
 
 def test_every_field_has_a_control_with_its_unit_and_meaning(front):
@@ -231,7 +230,7 @@ def test_an_invalid_value_is_answered_in_words_and_the_picture_stays(front, type
     front.pump(lambda: "not allowed" in p.words(p.message))
     p.finish()
     assert reason in p.words(p.message)
-    assert p.get(p.image, "value") == picture and front.printed == ""
+    assert p.get(p.image, "value") == picture and front.logged == ""
     front.set(p.find("TextModel", "how fast"), value="2")
     front.pump(lambda: not p.idle())
     p.finish()
@@ -245,12 +244,12 @@ def test_a_refusing_run_is_shown_in_words_and_a_failing_one_in_the_log_too(front
     n = p.find("TextModel", "n (points)")
     for value, words, logged in (("13", "the run diverged at &lt;step&gt; 7", False),
                                  ("14", "ZeroDivisionError: a bug", True)):
-        front.printed = ""
+        front.logged = ""
         front.set(n, value=value)
         front.click(p.run)
-        front.pump(lambda words=words: words in p.get(p.message, "value") and p.idle())
-        front.settle()
-        assert ("Traceback" in front.printed) == logged
+        front.pump(lambda words=words: words in p.get(p.message, "value"))
+        p.finish()
+        assert ("Traceback" in front.logged) == logged
         assert p.get(p.image, "value") == picture
         assert f"Not run: a = 1, n = {value}" in p.words(p.status) and "picture is of a = 1." in p.words(p.status)
     front.execute("try:\n    p.wait(5)\nexcept ZeroDivisionError as error:\n    print('waited:', error)")
@@ -343,13 +342,14 @@ def test_the_cell_returns_at_once_and_rerunning_it_closes_the_panel_it_made(fron
     assert front.printed.strip() == "[]"
 
 
-def test_the_kernel_ends_cleanly_with_a_run_in_flight(front):
-    p = show(front, "steps=1000, delay=0.02")
-    front.pump(lambda: p.get(p.progress, "value") > 0.01)
-    front.client.shutdown()
-    began = time.monotonic()
-    while front.manager.is_alive() and time.monotonic() - began < 10:
-        time.sleep(0.02)
-    print(f"kernel ended after {time.monotonic() - began:.2f} s")
-    assert not front.manager.is_alive()
-    assert front.manager.provisioner.process.returncode == 0
+def test_the_kernel_ends_cleanly_with_a_run_in_flight():
+    with kernel() as front:
+        p = show(front, "steps=1000, delay=0.02")
+        front.pump(lambda: p.get(p.progress, "value") > 0.01)
+        front.client.shutdown()
+        began = time.monotonic()
+        while front.manager.is_alive() and time.monotonic() - began < 10:
+            time.sleep(0.02)
+        print(f"kernel ended after {time.monotonic() - began:.2f} s")
+        assert not front.manager.is_alive()
+        assert front.manager.provisioner.process.returncode == 0
