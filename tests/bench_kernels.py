@@ -1,17 +1,22 @@
-"""Time and memory of `kernels.empirical` against the Jacobian and a loop, in one run: python tests/bench_kernels.py
+"""Time and memory of kernels and of CKA and RSA against their definitions: python tests/bench_kernels.py
 
-float32, one thread, interleaved, medians. The network has three hidden layers of 100 units on 64 inputs. Memory is the
-growth of the process's peak, K included (Linux; each measurement in a process of its own).
+One thread, interleaved, medians. Kernels: float32, three hidden layers of 100 units on 64 inputs; memory is the growth
+of the process's peak, K included (Linux; each measurement in a process of its own). CKA and RSA: float64, N=5000, d=128.
 """
 
+import os
 import statistics
 import subprocess
 import sys
 import time
 
+for library in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # read when numpy and torch are loaded
+    os.environ[library] = "1"
+
+import numpy as np
 import torch
 
-from clbook import kernels, models
+from clbook import kernels, metrics, models
 
 HIDDEN = (64, 100, 100, 100)
 
@@ -34,24 +39,46 @@ def by_loop(model, x):
 WAYS = {"layerwise": (kernels.empirical, 9), "jacobian": (by_jacobian, 3), "loop": (by_loop, 1)}
 
 
+def cosines(a):
+    """(N, N) cosine similarities."""
+    a = a / np.linalg.norm(a, axis=1, keepdims=True)
+    return a @ a.T
+
+
+def cka_by_pairs(a, b):
+    """Linear CKA of SA Sec. 3 on N x N matrices, centred by their means."""
+    A, B = ((S := cosines(v)) - S.mean(0) - S.mean(1, keepdims=True) + S.mean() for v in (a, b))
+    return np.vdot(A, B) / np.linalg.norm(A) / np.linalg.norm(B)
+
+
+def rsa_by_pairs(a, b):
+    """RSA of SA Sec. 3 on the pairs i < j."""
+    pairs = np.triu_indices(len(a), 1)
+    return np.corrcoef(1 - cosines(a)[pairs], 1 - cosines(b)[pairs])[0, 1]
+
+
 def setting(n, d):
     """The network and the inputs of a case."""
     generator = torch.Generator().manual_seed(0)
     return models.MLP((*HIDDEN, d), generator=generator), torch.randn(n, HIDDEN[0], generator=generator)
 
 
-def seconds(n, d):
-    """Median seconds of each way, the ways taking turns."""
-    model, x = setting(n, d)
-    kernels.empirical(model, x)
-    spent = {way: [] for way in WAYS}
-    for turn in range(max(repeats for _, repeats in WAYS.values())):
-        for way, (function, repeats) in WAYS.items():
+def seconds(ways, *arguments):
+    """Median seconds of each way, (function, repeats), on the same arguments; the ways take turns."""
+    spent = {way: [] for way in ways}
+    for turn in range(max(repeats for _, repeats in ways.values())):
+        for way, (function, repeats) in ways.items():
             if turn < repeats:
                 start = time.perf_counter()
-                function(model, x)
+                function(*arguments)
                 spent[way].append(time.perf_counter() - start)
     return {way: statistics.median(times) for way, times in spent.items()}
+
+
+def report(title, times):
+    """One line: the seconds of each way and how many times the first way's they are."""
+    first = next(iter(times.values()))
+    print(f"{title}: " + ", ".join(f"{way} {t:.4f} s = {t / first:.0f}x" for way, t in times.items()), flush=True)
 
 
 def high_water():
@@ -73,13 +100,14 @@ def peak(way, n, d):
 def main():
     """Prints the table."""
     for n, d in ((500, 1), (1000, 1), (1000, 2)):
-        times = seconds(n, d)
-        ratios = ", ".join(f"{way} {t:.3f} s = {t / times['layerwise']:.0f}x" for way, t in times.items())
-        print(f"n={n} d={d}: {ratios}", flush=True)
+        report(f"kernel n={n} d={d}", seconds(WAYS, *setting(n, d)))
     for way, n, d in (("layerwise", 1000, 2), ("jacobian", 1000, 2), ("layerwise", 2000, 2)):
         run = subprocess.run([sys.executable, __file__, "peak", way, str(n), str(d)], capture_output=True, text=True,
                              check=True)
-        print(f"n={n} d={d} {way}: {int(run.stdout) / 2**20:.0f} MB = {int(run.stdout) / (4 * n * n * d * d):.2f} x K")
+        print(f"memory n={n} d={d} {way}: {int(run.stdout) / 2**20:.0f} MB = {int(run.stdout) / (4 * n * n * d * d):.2f} x K")
+    a, b = np.random.default_rng(0).normal(size=(2, 5000, 128))
+    report("CKA", seconds({"d x d": (metrics.linear_cka, 9), "N x N": (cka_by_pairs, 3)}, a, b))
+    report("RSA", seconds({"d x d": (metrics.rsa, 9), "N x N": (rsa_by_pairs, 3)}, a, b))
 
 
 if __name__ == "__main__":

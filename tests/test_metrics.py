@@ -1,0 +1,263 @@
+"""Metrics against their definitions; separability against brute force in exact integers."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LinearRegression
+from sklearn.neighbors import NearestCentroid
+from sklearn.svm import SVC
+
+from clbook import metrics, models
+
+few = settings(max_examples=150, deadline=None)
+
+
+def labelled(coordinates, classes):
+    """Strategy: small-integer points with labels, in which ties, collinear points and repeated points are common."""
+    point = st.tuples(*[st.integers(-3, 3)] * coordinates)
+    return st.lists(st.tuples(point, st.integers(0, classes - 1)), min_size=2, max_size=9).map(
+        lambda rows: (np.array([r[0] for r in rows]), np.array([r[1] for r in rows])))
+
+
+def disjoint_intervals(z, labels):
+    """Whether some order of the classes puts each one strictly below the next."""
+    groups = [z[labels == c] for c in np.unique(labels)]
+    return any(all(a.max() < b.min() for a, b in itertools.pairwise(order)) for order in itertools.permutations(groups))
+
+
+def separated_by_a_line(z, labels):
+    """Whether all differences a - b lie in an open half plane: from some u on, within less than a half turn."""
+    first = labels == labels[0]
+    differences = [a - b for a in z[first] for b in z[~first]]
+
+    def within(u, v):
+        cross, dot = u[0] * v[1] - u[1] * v[0], u @ v
+        return cross > 0 or (cross == 0 and dot > 0)
+
+    return any(all(within(u, v) for v in differences) for u in differences)
+
+
+@few
+@given(labelled(1, 4))
+def test_one_dimension_is_disjoint_intervals(case):
+    z, labels = case
+    assume(len(set(labels)) > 1)
+    expected = disjoint_intervals(z[:, 0], labels)
+    assert metrics.separable(z, labels) == expected
+    assert metrics.separable(torch.tensor(z[:, 0], dtype=torch.float32), torch.tensor(labels)) == expected
+
+
+@few
+@given(labelled(1, 3))
+def test_a_line_in_space_is_one_dimension(case):
+    z, labels = case
+    assume(len(set(labels)) > 1)
+    embedded = z @ np.array([[0.3, -1.7, 2.9]]) + 5
+    assert metrics.separable(embedded, labels) == disjoint_intervals(z[:, 0], labels)
+
+
+@few
+@given(labelled(2, 2))
+def test_two_classes_in_the_plane_are_separated_by_a_line(case):
+    z, labels = case
+    assume(len(set(labels)) > 1)
+    assert metrics.separable(z, labels) == separated_by_a_line(z, labels)
+
+
+@few
+@given(labelled(2, 3), st.floats(1e-4, 1e4), st.floats(-100, 100))
+def test_separability_does_not_change_under_affine_maps(case, scale, shift):
+    z, labels = case
+    assume(len(set(labels)) > 1)
+    stretched = z @ np.array([[1.0, 0.4], [0.0, 0.01]]) * scale + shift * scale
+    assert metrics.separable(stretched, labels) == metrics.separable(z, labels)
+
+
+@pytest.mark.filterwarnings("ignore:Solver terminated early")  # where no hard margin exists, nothing can converge
+@pytest.mark.parametrize("gap", [-0.5, 0.0, 0.5])
+@pytest.mark.parametrize("d", [2, 10])
+def test_separability_agrees_with_a_hard_margin(d, gap):
+    rng = np.random.default_rng(d)
+    labels = rng.integers(0, 2, 80)
+    z = rng.normal(size=(80, d))
+    z[:, 0] = np.where(labels == 1, 1, -1) * (np.abs(z[:, 0]) + gap)
+    hard = SVC(kernel="linear", C=1e8, max_iter=200_000).fit(z, labels)
+    assert metrics.separable(z, labels) == (hard.score(z, labels) == 1) == (gap >= 0)
+
+
+@pytest.mark.parametrize(("points", "labels", "expected"), [
+    ([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1], False),  # xor
+    ([[0, 0], [4, 0], [0, 4], [1, 1]], [0, 0, 0, 1], False),  # inside the other's hull
+    ([[0, 0], [2, 0], [1, 0]], [0, 0, 1], False),  # on the other's hull
+    ([[0, 0], [1, 0], [2, 0]], [0, 1, 2], True),  # the middle one has no half plane of its own, but has a score
+    ([[0, 0], [4, 0], [0, 4], [1, 1]], [0, 1, 2, 3], True),  # inside three other classes: Voronoi cells are such a rule
+    ([[1, 1], [1, 1]], [0, 1], False),
+])
+def test_known_configurations(points, labels, expected):
+    assert metrics.separable(points, labels) is expected
+
+
+def test_a_donut_is_not_separable_until_it_is_lifted():
+    angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
+    ring = np.stack([np.cos(angle), np.sin(angle)], 1)
+    z, labels = np.concatenate([ring, 2 * ring]), np.repeat([0, 1], 60)
+    assert not metrics.separable(z, labels)
+    assert metrics.separable(np.column_stack([z, (z**2).sum(1)]), labels)
+
+
+@pytest.mark.parametrize(("z", "labels", "message"), [
+    ([1.0, 2.0, 3.0], [0, 1], "labels has shape"),
+    ([1.0, math.nan], [0, 1], "z has entries"),
+    ([[1.0, math.inf], [0, 0]], [0, 1], "z has entries"),
+    ([1.0, 2.0], [1, 1], "labels holds 1 class"),
+    (np.zeros((2, 2, 2)), [0, 1], "z has shape"),
+])
+def test_separability_refuses_bad_input(z, labels, message):
+    with pytest.raises(ValueError, match=message):
+        metrics.separable(z, labels)
+
+
+def cosines(a):
+    a = a / np.linalg.norm(a, axis=1, keepdims=True)
+    return a @ a.T
+
+
+def cka_by_definition(a, b):
+    H = np.eye(len(a)) - 1 / len(a)
+    A, B = H @ cosines(a) @ H, H @ cosines(b) @ H
+    return (A * B).sum() / np.linalg.norm(A) / np.linalg.norm(B)
+
+
+def rsa_by_definition(a, b):
+    pairs = np.triu_indices(len(a), 1)
+    return np.corrcoef(1 - cosines(a)[pairs], 1 - cosines(b)[pairs])[0, 1]
+
+
+@pytest.mark.parametrize(("n", "d1", "d2"), [(3, 2, 2), (40, 5, 9), (30, 60, 4), (200, 16, 16)])
+@pytest.mark.parametrize("offset", [0.0, 1.0, 30.0])
+def test_similarity_of_representations_is_the_definition(n, d1, d2, offset):
+    rng = np.random.default_rng(n)
+    a = rng.normal(size=(n, d1))
+    b = np.tanh(a @ rng.normal(size=(d1, d2))) + 0.3 * rng.normal(size=(n, d2))
+    a, b = a + offset, b + offset  # an offset puts all points in a narrow cone
+    assert metrics.linear_cka(a, b) == pytest.approx(cka_by_definition(a, b), abs=1e-10)
+    assert metrics.rsa(a, b) == pytest.approx(rsa_by_definition(a, b), abs=1e-10)
+    single = [torch.tensor(v, dtype=torch.float32) for v in (a, b)]
+    assert metrics.linear_cka(*single) == pytest.approx(cka_by_definition(a, b), abs=1e-3)
+
+
+@pytest.mark.parametrize("similarity", [metrics.linear_cka, metrics.rsa])
+def test_similarity_ignores_rotations_and_lengths(similarity):
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(size=(50, 6)), rng.normal(size=(50, 6))
+    rotation, _ = np.linalg.qr(rng.normal(size=(6, 6)))
+    assert similarity(a, a @ rotation * rng.uniform(0.1, 10, (50, 1))) == pytest.approx(1, abs=1e-12)
+    assert similarity(a * 1e30, b * 1e-30) == pytest.approx(similarity(a, b), abs=1e-12)
+    assert similarity(a, b) == pytest.approx(similarity(b, a), abs=1e-12)
+
+
+@pytest.mark.parametrize("similarity", [metrics.linear_cka, metrics.rsa])
+@pytest.mark.parametrize(("a", "b", "message"), [
+    (np.eye(4), np.eye(3), "b has 3 rows"),
+    (np.eye(4), np.diag([1.0, 1, 1, 0]), "b has a zero row"),
+    (np.ones((4, 2)), np.eye(4), "a has the same similarity"),
+    (np.eye(4) * math.nan, np.eye(4), "a has entries"),
+])
+def test_similarity_refuses_what_has_no_answer(similarity, a, b, message):
+    with pytest.raises(ValueError, match=message):
+        similarity(a, b)
+
+
+def test_weight_gap_is_the_mean_over_layers():
+    m1, m2 = models.MLP((3, 4, 2)), models.MLP((3, 4, 2))
+    assert metrics.weight_gap(m1, m2) == 0
+    with torch.no_grad():
+        m2[0].weight.mul_(3)  # 2 |W - 3W| / (|W| + |3W|) = 1
+        m2[2].weight.neg_()  # opposite: 2
+        m2[2].bias.zero_()  # not a matrix
+    assert metrics.weight_gap(m1, m2) == pytest.approx(1.5, abs=1e-6)
+    with pytest.raises(ValueError, match="m2 must have the same layers"):
+        metrics.weight_gap(m1, models.MLP((3, 5, 2)))
+
+
+@pytest.fixture
+def blobs():
+    rng = np.random.default_rng(0)
+    y = np.repeat(["a", "b", "c"], 60)
+    centres = {"a": (0, 0), "b": (2, 0), "c": (0, 2)}
+    z = np.array([centres[label] for label in y]) + rng.normal(size=(180, 2))
+    return z[::2], y[::2], z[1::2], y[1::2]
+
+
+def test_nearest_class_centre_is_scikit_learns(blobs):
+    train, y, test, y_test = blobs
+    assert metrics.nccc(*blobs) == NearestCentroid().fit(train, y).score(test, y_test)
+    assert 0.6 < metrics.nccc(*blobs) < 1
+
+
+def test_linear_probe_reads_what_is_there_and_nothing_else(blobs):
+    train, y, test, y_test = blobs
+    one_hot = [np.eye(3)[np.searchsorted(list("abc"), labels)] for labels in (y, y_test)]
+    assert metrics.linear_probe(one_hot[0], y, one_hot[1], y_test) == 1
+    noise = np.random.default_rng(1).normal(size=(2, 90, 2))
+    assert metrics.linear_probe(noise[0], y, noise[1], y_test) < 0.55
+    assert metrics.linear_probe(1e6 * train, y, 1e6 * test, y_test) == metrics.linear_probe(*blobs)
+
+
+def test_readouts_refuse_arguments_that_do_not_fit(blobs):
+    train, y, test, y_test = blobs
+    for readout in (metrics.nccc, metrics.linear_probe):
+        for arguments, message in (((train, y[1:], test, y_test), "^y has shape"),
+                                   ((train, y, test[:, :1], y_test), "test has 1 dimensions"),
+                                   ((train, y, test, y_test[1:]), "y_test has shape")):
+            with pytest.raises(ValueError, match=message):
+                readout(*arguments)
+
+
+def test_r2_is_adjusted_and_sees_each_latent():
+    rng = np.random.default_rng(0)
+    latents = rng.normal(size=(60, 3))
+    features = np.column_stack([latents[:, 0] * 2 + 1, latents[:, 1] + rng.normal(size=60), rng.normal(size=(60, 4))])
+    plain = np.array([LinearRegression().fit(features, v).score(features, v) for v in latents.T])
+    adjusted = 1 - (1 - plain) * 59 / (60 - 6 - 1)
+    np.testing.assert_allclose(metrics.r2(latents, features), adjusted, atol=1e-12)
+    copies = np.column_stack([features, features[:, 0]])  # a column that adds nothing costs nothing
+    np.testing.assert_allclose(metrics.r2(latents, copies), adjusted, atol=1e-10)
+    blind = [metrics.r2(rng.normal(size=60), rng.normal(size=(60, 20)))[0] for _ in range(100)]
+    assert abs(np.mean(blind)) < 0.05  # the plain R^2 of 20 useless features is 20 / 59
+    np.testing.assert_array_equal(metrics.r2(latents, np.ones((60, 2))), np.zeros(3))
+
+
+def test_r2_refuses_what_has_no_answer():
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="features has 5 rows"):
+        metrics.r2(rng.normal(size=(6, 1)), rng.normal(size=(5, 1)))
+    with pytest.raises(ValueError, match="rank"):
+        metrics.r2(rng.normal(size=(6, 1)), rng.normal(size=(6, 5)))
+    with pytest.raises(ValueError, match="latents has a constant column"):
+        metrics.r2(np.ones((6, 1)), rng.normal(size=(6, 1)))
+
+
+def test_spectrum_holds_the_variances():
+    z = np.random.default_rng(0).normal(size=(50, 4)) * [5, 1, 0.1, 0]
+    np.testing.assert_allclose(metrics.spectrum(z), np.linalg.eigvalsh(np.cov(z.T, bias=True))[::-1], atol=1e-12)
+    assert metrics.spectrum(torch.tensor(z[:3])).shape == (3,)
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_effective_rank_counts_equal_directions(k):
+    z = np.zeros((12, 7))
+    z[:k, :k] = 3 * np.eye(k)
+    z[k:2 * k, :k] = -3 * np.eye(k)
+    assert metrics.effective_rank(z) == pytest.approx(k, abs=1e-10)
+    z[:, 6] = 1e-3 * np.tile([1, -1], 6)
+    assert k < metrics.effective_rank(z) < k + 0.1
+
+
+def test_a_collapsed_representation_has_effective_rank_zero():
+    assert metrics.effective_rank(np.full((7, 3), 0.1)) == 0
