@@ -123,7 +123,7 @@ def supcon(z1, z2, labels, tau):
 def nt_xent_mean(z1, z2, tau):
     """NT-Xent with expectations for sums, LS and VA eq. 1.
 
-    mean_i  log( 1 + (1/n) sum_{j != i} (e(z1_i, z1_j) + e(z1_i, z2_j)) / e(z1_i, z2_i) ),  e(a, b) = exp(sim(a, b) / tau).
+    mean_i  log(1 + (1/n) sum_{j != i} (e(z1_i, z1_j) + e(z1_i, z2_j)) / e(z1_i, z2_i)),  e(a, b) = exp(sim(a, b)/tau).
 
     Anchors: the n views in z1. Negatives: 2n - 2 terms divided by n, then the positive. The indicator is on the *data*
     points: two points with the same embedding still repel. `cl` is this without the 1/n.
