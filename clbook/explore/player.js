@@ -41,7 +41,7 @@ window.clbookExplorer ??= (() => {
       for (const k of op.clips) { clips.add(k); body.push(`<g clip-path="url(#c${k})">`); }
       if (op.image) {
         body.push(`<image x="${op.x[0]}" y="${op.y[0]}" width="${op.x[1]}" height="${op.y[1]}" `
-          + `preserveAspectRatio="none" href="data:image/png;base64,${op.image}"/>`);
+          + `preserveAspectRatio="none" style="image-rendering:pixelated" href="data:image/png;base64,${op.image}"/>`);
       } else {
         const again = op.paths.length === 1 && op.x.length > 1;
         if (again) reused.add(op.paths[0]);
@@ -197,9 +197,12 @@ window.clbookExplorer ??= (() => {
       ticking = 0;
       if (play) play.textContent = reduced.matches ? "Step" : "Play";
     }
+    function step() { // to the next recorded time, from the last one to the first
+      scrub.value = index() < +scrub.max ? index() + 1 : 0;
+      return touched();
+    }
     async function tick() {
-      scrub.value = index() + 1;
-      await touched();
+      await step();
       if (!ticking) return;
       if (index() < +scrub.max) ticking = setTimeout(tick, PAUSE); else stop();
     }
@@ -207,8 +210,7 @@ window.clbookExplorer ??= (() => {
     const actions = {
       play() {
         if (ticking) return stop();
-        if (index() === +scrub.max) scrub.value = -1;
-        if (reduced.matches) { scrub.value = index() + 1; return touched(); }
+        if (reduced.matches) return step();
         play.textContent = "Pause";
         ticking = setTimeout(tick, 0);
       },
@@ -232,6 +234,7 @@ window.clbookExplorer ??= (() => {
       setTimeout(() => URL.revokeObjectURL(link.href), 10000);
     }
 
+    part(".clbook-off").remove();
     inputs.forEach((input) => {
       input.disabled = false;
       input.addEventListener("input", () => { stop(); if (input !== scrub) moved(); touched(); });

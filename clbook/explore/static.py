@@ -100,7 +100,7 @@ class Player:
             button("play", "Play", "run through the recorded times") if self.scrub else "",
             button("reset", "Reset", "back to the start"), button("svg", "SVG", "download this picture"),
             button("csv", "CSV", "download the numbers in this picture"), "</div>",
-            '<noscript><p class="clbook-note">The sliders need JavaScript; the picture shows the start.</p></noscript>',
+            '<p class="clbook-note clbook-off">The sliders need JavaScript; the picture shows the start.</p>',
             '<p class="clbook-note">Every other setting is live-only: open this chapter in JupyterLab to change ',
             f"{others} and to rerun.</p>" if others else "",
             '<script type="application/json" class="clbook-setup">', json.dumps(setup).replace("<", "\\u003c"),

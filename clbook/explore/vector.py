@@ -18,13 +18,14 @@ import numpy as np
 from matplotlib.backend_bases import FigureCanvasBase, RendererBase
 from matplotlib.colors import to_hex
 from matplotlib.path import Path
-from matplotlib.transforms import Affine2D
+from matplotlib.transforms import Affine2D, BboxTransformTo
 from PIL import Image
 
 from clbook.figures import style
 
 UNITS = 20  # drawing units in a canvas pixel; a canvas pixel is a point, 1/72 inch
 MAGNIFY = 2  # image pixels in a canvas pixel
+CELLS = 128  # images with at most so many rows and columns are kept as cells, not resampled
 FAR = 10_000 * UNITS  # vertices further out than this are pulled in, so that no viewer overflows
 TITLES = ("left", "center", "right")
 COMMANDS = {Path.MOVETO: ("m", 1), Path.LINETO: ("l", 1), Path.CURVE3: ("q", 2), Path.CURVE4: ("c", 3)}
@@ -124,6 +125,9 @@ class Scene:
         axes = [ax for outer in fig.axes for ax in (outer, *outer.child_axes)]
         for k, ax in enumerate(axes):
             ax.set_gid(k)
+            for image in ax.images:  # let cells through as they are: smaller than resampled, and sharp at any size
+                if image.get_interpolation() in ("auto", "antialiased", "nearest") and max(image.get_size()) <= CELLS:
+                    image.set_interpolation("none")
         fig.set_canvas(canvas := Canvas(fig))
         canvas.renderer = renderer = Renderer(self, fig)
         with mpl.rc_context(style.RC):
@@ -199,7 +203,8 @@ class Renderer(RendererBase):
         self.width, self.height = fig.get_size_inches() * 72
         self.flip = Affine2D().scale(UNITS, -UNITS)
         self.place = self.flip.frozen().translate(0, self.height * UNITS)
-        self.groups, self.label = [], None
+        self.drop = Affine2D().translate(0, -self.height)  # so that flip does what place does
+        self.groups, self.label, self.rectangles = [], None, {}
 
     def get_canvas_width_height(self):
         return self.width, self.height
@@ -211,6 +216,9 @@ class Renderer(RendererBase):
         return known[key]
 
     def option_image_nocomposite(self):
+        return True
+
+    def option_scale_image(self):
         return True
 
     def get_image_magnification(self):
@@ -228,7 +236,7 @@ class Renderer(RendererBase):
 
     def draw_path(self, gc, path, transform, rgbFace=None):
         if gc.get_hatch():
-            raise ValueError(f"hatch = {gc.get_hatch()!r} is not allowed: the explorer draws fills without hatches")
+            raise ValueError(f"hatch = '{gc.get_hatch()}' is not allowed: the explorer draws fills without hatches")
         clip = (0, 0, self.width * UNITS, self.height * UNITS)
         plain = rgbFace is None and self.label is None
         path = path.cleaned(transform + self.place, remove_nans=True, clip=clip if plain else None,
@@ -274,13 +282,16 @@ class Renderer(RendererBase):
             self._mark(gc, [known[key]], [self._style(gc, gc.get_rgb())], quantise(np.array([[x, y]]) * UNITS), line=0)
 
     def draw_image(self, gc, x, y, im, transform=None):
-        height, width = im.shape[0] / MAGNIFY, im.shape[1] / MAGNIFY
-        known, pixels = self.scene.png, np.ascontiguousarray(im[::-1])
-        key = (im.shape, pixels.tobytes())
+        size = np.array([im.shape[1], im.shape[0]])
+        if transform is None:
+            transform = Affine2D().scale(1 / MAGNIFY)
+        (x0, y0), (x1, y1) = (transform + Affine2D().translate(x, y) + self.place).transform([(0, 0), size])
+        pixels = np.ascontiguousarray(im[::1 if y0 < y1 else -1, ::1 if x0 < x1 else -1])
+        known, key = self.scene.png, (im.shape, pixels.tobytes())
         if key not in known:
             known[key] = png(pixels)
-        image = self.scene.images.number(known[key])
-        self._operation(gc, (), (), quantise(np.array([[x, self.height - y - height], [width, height]]) * UNITS), image)
+        box = quantise(np.array([[min(x0, x1), min(y0, y1)], [abs(x1 - x0), abs(y1 - y0)]]))
+        self._operation(gc, (), (), box, self.scene.images.number(known[key]))
 
     def _around_origin(self, path, transform) -> str:
         """Path data of a marker or text, drawn from the point it is placed at."""
@@ -311,14 +322,13 @@ class Renderer(RendererBase):
     def _clips(self, gc) -> tuple[int, ...]:
         """Numbers of the paths, placed at the canvas's corner, that the drawing is cut to."""
         rectangle, (path, transform) = gc.get_clip_rectangle(), gc.get_clip_path()
-        clips = [] if rectangle is None else [(Path.unit_rectangle(), Affine2D().scale(
-            rectangle.width, rectangle.height).translate(rectangle.x0, rectangle.y0))]
-        clips += [] if path is None else [(path, transform)]
-        numbers = []
-        for path, transform in clips:
-            path = path.cleaned(transform + self.place)
-            numbers.append(self._path(encode(quantise(path.vertices[:-1]), path.codes[:-1], (0, 0))))
-        return tuple(numbers)
+        texts = [] if path is None else [self._around_origin(path, transform + self.drop)]
+        if rectangle is not None:
+            key = rectangle.bounds
+            if key not in self.rectangles:
+                self.rectangles[key] = self._around_origin(Path.unit_rectangle(), BboxTransformTo(rectangle) + self.drop)
+            texts.append(self.rectangles[key])
+        return tuple(map(self._path, texts))
 
     def _style(self, gc, face) -> int:
         """SVG attributes of fill and stroke."""
