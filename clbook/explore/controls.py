@@ -20,7 +20,7 @@ def control(field, value, *, explored):
         field: a dataclass field made with `setting`. value: its value at the start.
         explored: whether the control stands beside a slider, which then carries the label.
     """
-    about = {"description": label(field), "tooltip": meaning(field), "style": {"description_width": "11em"},
+    about = {"description": label(field), "tooltip": meaning(field), "style": {"description_width": "13.5em"},
              "layout": {"width": "auto"}}
     if isinstance(value, bool):
         return widgets.Checkbox(value, **about)

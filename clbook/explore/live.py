@@ -99,7 +99,7 @@ class Panel(widgets.VBox):
         more = widgets.ToggleButton(description="All settings", icon="caret-right", layout={"width": "auto"},
                                     tooltip="Show the settings that have no slider; they take effect with Run")
         folded = widgets.GridBox(rest, layout={"display": "none", "padding": "6px 0", "grid_gap": "2px 16px",
-                                               "grid_template_columns": "repeat(auto-fill, minmax(280px, 1fr))"})
+                                               "grid_template_columns": "repeat(auto-fill, minmax(300px, 1fr))"})
 
         def fold(change):
             folded.layout.display = "grid" if more.value else "none"
