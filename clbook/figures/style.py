@@ -52,7 +52,8 @@ class Picture:
     Attributes:
         fig: the matplotlib figure.
         alt: one or two sentences with the figure's numbers, for a reader who cannot see it.
-    Shown by a notebook as an <img> with that alt text.
+    A notebook shows it as a PNG that carries the alt text inside ("Description"), from where the book's build takes it,
+    and as HTML for a front end that prefers that.
     """
 
     fig: Figure
@@ -61,14 +62,15 @@ class Picture:
     def png(self, dpi=144) -> bytes:
         buffer = io.BytesIO()
         with mpl.rc_context(RC):
-            self.fig.savefig(buffer, format="png", dpi=dpi)
+            self.fig.savefig(buffer, format="png", dpi=dpi, metadata={"Description": self.alt})
         return buffer.getvalue()
 
-    def _repr_html_(self) -> str:
+    def _repr_mimebundle_(self, include=None, exclude=None):
         width = int(self.fig.get_figwidth() * 96)
         data = base64.b64encode(self.png()).decode()
-        return (f'<img class="dark-light clbook-figure" style="width:{width}px;max-width:100%" '
-                f'alt="{html.escape(self.alt)}" src="data:image/png;base64,{data}">')
+        tag = (f'<img style="width:{width}px;max-width:100%;background:white" alt="{html.escape(self.alt)}" '
+               f'src="data:image/png;base64,{data}">')
+        return {"image/png": data, "text/html": tag, "text/plain": self.alt}
 
 
 @dataclasses.dataclass
