@@ -10,6 +10,7 @@ import math
 
 import torch
 from torch import nn
+from torch.autograd.graph import get_gradient_edge
 from torch.func import functional_call, jacrev, vmap
 from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
@@ -76,25 +77,16 @@ def autograd(model, x):
 
 
 class _Layer:
-    """What one call of a Linear or Conv2d layer leaves for the kernel.
+    """One call of a Linear or Conv2d layer: its input a (n, ...) and df^k / d output as raw_deltas (d, n, ...)."""
 
-    Attributes:
-        output: (n, ...) what the layer returned, a node of the graph.
-        deltas: (d, n, out, positions) derivatives of each output coordinate with respect to `output`.
-    """
-
-    def __init__(self, module, a, output):
-        self.module, self.a, self.output = module, a, output
+    def __init__(self, module, a, raw_deltas):
+        self.module, self.a = module, a
+        deltas = raw_deltas.movedim(-1, 2) if isinstance(module, nn.Linear) else raw_deltas
+        self.deltas = deltas.flatten(3) if deltas.dim() > 3 else deltas[..., None]  # (d, n, out, positions)
 
     @property
     def positions(self):
         return self.deltas.shape[-1]
-
-    def set_deltas(self, deltas):
-        """Stores the derivatives (d, n, *output) with positions last."""
-        if isinstance(self.module, nn.Linear):
-            deltas = deltas.movedim(-1, 2)
-        self.deltas = deltas.flatten(3) if deltas.dim() > 3 else deltas[..., None]
 
     def columns(self, rows=slice(None)):
         """(n, features, positions): what multiplies the trainable weights, with a one for the bias."""
@@ -119,8 +111,8 @@ def _trace(model, x):
     calls = collections.defaultdict(list)
 
     def keep(module, inputs, output):
-        calls[module].append(_Layer(module, inputs[0].detach(), output))
-        return output.clone()  # an activation that works in place must not overwrite the node that deltas belong to
+        # the edge, not the tensor: an activation that works in place would turn the tensor into its own result
+        calls[module].append((inputs[0].detach(), output.shape, get_gradient_edge(output)))
 
     hooks = [m.register_forward_hook(keep) for m in model.modules() if _layerwise(m)]
     try:
@@ -134,20 +126,26 @@ def _trace(model, x):
         raise ValueError("model has no trainable parameter that its output depends on")
 
     uses = _uses(out.grad_fn)
-    layers, covered = [], set()
+    taken, covered = [], set()
     for module, seen in calls.items():
+        a, shape, edge = seen[0]
         trainable = [p for p in module.parameters() if p.requires_grad]
-        if len(seen) == 1 and len(seen[0].a) == len(seen[0].output) == len(x) and all(
-                uses[id(p)] == 1 for p in trainable):
-            layers += seen
+        if len(seen) == 1 and len(a) == shape[0] == len(x) and all(uses[id(p)] == 1 for p in trainable):
+            taken.append((module, a, shape, edge))
             covered.update(map(id, trainable))
-    if layers:
-        nodes = [layer.output for layer in layers]
-        deltas = [torch.autograd.grad(out[:, k].sum(), nodes, retain_graph=True) for k in range(out.shape[1])]
-        for layer, delta in zip(layers, zip(*deltas)):
-            layer.set_deltas(torch.stack(delta))
     rest = [name for name, p in model.named_parameters() if p.requires_grad and uses[id(p)] and id(p) not in covered]
-    return out, layers, rest
+    return out.detach(), _backward(out, taken) if taken else [], rest
+
+
+def _backward(out, calls):
+    """The layers of (module, input, output shape, edge) with their deltas: a backward pass for each coordinate."""
+    d = out.shape[1]
+    deltas = [out.new_empty((d, *shape)) for _, _, shape, _ in calls]
+    for k in range(d):
+        gradients = torch.autograd.grad(out[:, k].sum(), [edge for *_, edge in calls], retain_graph=k < d - 1)
+        for delta, gradient in zip(deltas, gradients):
+            delta[k] = gradient
+    return [_Layer(module, a, delta) for (module, a, _, _), delta in zip(calls, deltas)]
 
 
 def _layerwise(module):

@@ -90,7 +90,7 @@ def high_water():
 def peak(way, n, d):
     """Growth of this process's peak memory in bytes while one kernel is computed."""
     function, _ = WAYS[way]
-    function(*setting(8, d))  # libraries load their code and scratch space on first use
+    function(*setting(100, d))  # libraries load their code on first use
     model, x = setting(n, d)
     before = high_water()
     function(model, x)

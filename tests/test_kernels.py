@@ -262,7 +262,7 @@ def test_networks_start_from_their_generator_alone():
     assert torch.equal(first[0].weight, again[0].weight)
     assert not torch.equal(first[0].weight, other[0].weight)
     for p, inputs in ((first[0].bias, 3), (first[2].weight, 50)):  # PyTorch's default, U(-b, b) with b = inputs^-1/2
-        assert 0.8 < float(p.abs().max()) * math.sqrt(inputs) <= 1
+        assert 0.8 < p.detach().abs().max() * math.sqrt(inputs) <= 1
 
 
 @pytest.mark.parametrize(("build", "message"), [
