@@ -317,6 +317,7 @@ def test_the_drawing_is_matplotlibs_own(tab, tmp_path):
     height, width, _ = agg[0].shape
     drawn = Image.open(io.BytesIO(base64.b64decode(tab.page.evaluate(RASTERISE, [svg, width, height])))).convert("RGB")
     difference = [np.abs(np.asarray(drawn, float) - a).mean() for a in agg]
+    print(difference)
     assert difference[0] < 2.5, difference
     assert difference[1] > 2 * difference[0], difference
 
@@ -358,6 +359,7 @@ def test_a_phone_shows_all_of_it(tabs, address):
     slide(page, "a").tap(position={"x": 6, "y": 10})
     wait_alt(page, expected(-1, 0.5))
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    for control in page.locator("figure.clbook-explorer :is(input, button, output, img)").all():
+    assert page.locator("figure.clbook-explorer img").first.bounding_box()["width"] >= 480  # letters of 9 px and more
+    for control in page.locator("figure.clbook-explorer :is(input, button, output, .clbook-stage)").all():
         box = control.bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= 390

@@ -62,7 +62,7 @@ def run(config, *, progress=None, device=None):
 
 
 def draw(result, frame=-1):
-    """Scatter of the points, their mean radius on a log axis, and their Gram matrix, at recorded time `frame`."""
+    """Scatter of the points, their mean radius over log time, and their cosines, at recorded time `frame`."""
     k = range(len(result.steps))[frame]
     fig, ax = style.axes(3, width=7.2, height=2.6)
     scatter, line, gram = ax[0]
@@ -76,9 +76,9 @@ def draw(result, frame=-1):
     line.set(xscale="log", xlim=(0.9, len(result.steps) + 1), ylim=(0, 1.1), xlabel="iteration + 1",
              ylabel=r"mean $\|z_i\|$", title=rf"$a = {result.config.a:g}$, step {result.steps[k]}")
     order = np.argsort(result.labels, kind="stable")
-    z = result.z[k][order]
-    gram.imshow(z @ z.T, vmin=-1, vmax=1)
-    gram.set(title=r"$\langle z_i, z_j\rangle$", xticks=[], yticks=[])
+    u = result.z[k][order] / np.linalg.norm(result.z[k][order], axis=1, keepdims=True)
+    gram.imshow(u @ u.T, vmin=-1, vmax=1)
+    gram.set(title=r"$\cos(z_i, z_j)$", xticks=[], yticks=[])
     gram.grid(False)
     return style.Picture(fig, f"{result.config.n} points on {result.config.b} arms, turn a = {result.config.a:g}: at step "
                               f"{result.steps[k]} their mean distance from the origin is {result.radius[k]:.3f}.")

@@ -257,9 +257,10 @@ window.clbookExplorer ??= (() => {
       if (!inside) return;
       const [dx, dy] = readings(inside, data.width / box.width)(x, y);
       readout.textContent = `${dx}, ${dy}`.replace(/-/g, "\u2212");
-      const stage = readout.parentNode.getBoundingClientRect();
-      readout.style.cssText = `top:${event.clientY - stage.top}px;` + (x < data.width / 2
-        ? `left:${event.clientX - stage.left + 14}px` : `right:${stage.right - event.clientX + 14}px`);
+      const stage = readout.parentNode, corner = stage.getBoundingClientRect();
+      const left = event.clientX - corner.left + stage.scrollLeft;
+      readout.style.cssText = `top:${event.clientY - corner.top}px;left:${left}px;`
+        + `transform:translate(${x < data.width / 2 ? "14px" : "calc(-100% - 14px)"}, -50%)`;
     }
     img.addEventListener("pointermove", hover);
     img.addEventListener("pointerdown", hover);

@@ -93,7 +93,7 @@ class Player:
             f'<figure class="clbook-explorer" role="group" aria-label="{heading or html.escape(self.name)}">',
             f'<p class="clbook-title">{heading}</p>' if heading else "",
             f'<div class="clbook-stage"><img class="dark-light" alt="{html.escape(picture.alt)}" ',
-            f'style="width:{picture.fig.get_figwidth() * 96:.0f}px" src="data:image/png;base64,',
+            f'style="--clbook-width:{picture.fig.get_figwidth() * 96:.0f}px" src="data:image/png;base64,',
             base64.b64encode(self.start.png).decode(),
             '"><span class="clbook-readout" aria-hidden="true" hidden></span></div>',
             f'<div class="clbook-controls">{self._sliders()}</div><div class="clbook-buttons">',

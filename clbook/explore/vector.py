@@ -250,11 +250,13 @@ class Renderer(RendererBase):
         self._mark(gc, [self._around_origin(marker_path, marker_trans)], [self._style(gc, rgbFace)],
                    quantise(points[np.isfinite(points).all(1)]), line=0)
 
-    def draw_path_collection(self, gc, master_transform, paths, all_transforms, offsets, offset_trans, *args, **kwargs):
+    def draw_path_collection(self, gc, master_transform, paths, all_transforms, offsets, offset_trans, *args,
+                             hatchcolors=()):
         raw = list(self._iter_collection_raw_paths(master_transform, paths, all_transforms))
         lines = not offset_trans.transform(offsets).any()
         marks, texts = [], {}
-        for x, y, k, gc0, face in self._iter_collection(gc, range(len(raw)), offsets, offset_trans, *args, **kwargs):
+        for x, y, k, gc0, face in self._iter_collection(gc, range(len(raw)), offsets, offset_trans, *args,
+                                                        hatchcolors=hatchcolors):
             if lines:
                 path = raw[k][0].cleaned(raw[k][1] + self.place, remove_nans=True)
                 vertices = quantise(path.vertices[:-1])
@@ -282,10 +284,9 @@ class Renderer(RendererBase):
             self._mark(gc, [known[key]], [self._style(gc, gc.get_rgb())], quantise(np.array([[x, y]]) * UNITS), line=0)
 
     def draw_image(self, gc, x, y, im, transform=None):
-        size = np.array([im.shape[1], im.shape[0]])
-        if transform is None:
-            transform = Affine2D().scale(1 / MAGNIFY)
-        (x0, y0), (x1, y1) = (transform + Affine2D().translate(x, y) + self.place).transform([(0, 0), size])
+        if transform is None:  # else it takes the unit square to the image's place
+            transform = Affine2D().scale(im.shape[1] / MAGNIFY, im.shape[0] / MAGNIFY)
+        (x0, y0), (x1, y1) = (transform + Affine2D().translate(x, y) + self.place).transform([(0, 0), (1, 1)])
         pixels = np.ascontiguousarray(im[::1 if y0 < y1 else -1, ::1 if x0 < x1 else -1])
         known, key = self.scene.png, (im.shape, pixels.tobytes())
         if key not in known:
