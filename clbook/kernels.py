@@ -111,8 +111,9 @@ def _trace(model, x):
     calls = collections.defaultdict(list)
 
     def keep(module, inputs, output):
-        # the edge, not the tensor: an activation that works in place would turn the tensor into its own result
-        calls[module].append((inputs[0].detach(), output.shape, get_gradient_edge(output)))
+        if inputs and output.requires_grad:
+            # the edge, not the tensor: an activation that works in place would turn the tensor into its own result
+            calls[module].append((inputs[0].detach(), output.shape, get_gradient_edge(output)))
 
     hooks = [m.register_forward_hook(keep) for m in model.modules() if _layerwise(m)]
     try:

@@ -44,6 +44,19 @@ class Fallback(nn.Module):
         return self.last(F.linear(torch.tanh(self.tied(h)), self.tied.weight.T))
 
 
+class Detached(nn.Module):
+    """A branch that passes no gradient, and a layer called by keyword."""
+
+    def __init__(self):
+        super().__init__()
+        self.stopped, self.detached, self.last = nn.Linear(5, 4), nn.Linear(5, 4), nn.Linear(4, 2)
+
+    def forward(self, x):
+        with torch.no_grad():
+            gate = self.stopped(x)
+        return self.last(input=torch.tanh(gate * self.stopped(x)) + self.detached(x).detach())
+
+
 class Sequence(nn.Module):
     """Attention over 5 positions of 1 number: Linear layers that see several positions a sample."""
 
@@ -65,6 +78,7 @@ def networks():
                                              nn.Conv2d(4, 3, 3, padding="same", bias=False), nn.Flatten(),
                                              nn.Linear(36, 2)), (2, 5, 6), id="grouped and same-padded convolutions")
     yield pytest.param(Fallback, (5,), id="fallback")
+    yield pytest.param(Detached, (5,), id="detached")
     yield pytest.param(Sequence, (5,), id="attention")
 
 
