@@ -23,6 +23,7 @@ from IPython import get_ipython
 from traitlets import Unicode
 
 from clbook.explore import controls
+from clbook.figures.style import DRAWING
 
 DEBOUNCE = 0.15  # s between a slider's last move and the run it starts
 FIRST_PICTURE = 0.1  # s of running before a partial picture is worth drawing
@@ -30,7 +31,6 @@ PICTURE_EVERY = 0.5  # s between partial pictures, and four times what the last 
 PROGRESS_EVERY = 0.1  # s between moves of the progress bar
 
 _log = logging.getLogger(__name__)
-_drawing = threading.Lock()  # matplotlib's font and mathtext caches and its rcParams are not thread-safe
 _panels = weakref.WeakSet()
 _cells = {}  # notebook cell -> (the execution that made them, its panels)
 
@@ -289,7 +289,7 @@ class Panel(widgets.VBox):
         try:
             times = getattr(result, self._scrub) if self._scrub else []
             frame = min(self.scrub_slider.value, len(times) - 1)
-            with _drawing:
+            with DRAWING:
                 picture = self._figure(result, frame=frame) if self._scrub else self._figure(result)
                 png = picture.png()
         except Exception as error:  # noqa: BLE001 - any error belongs in the panel

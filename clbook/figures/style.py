@@ -6,6 +6,7 @@ import base64
 import dataclasses
 import html
 import io
+import threading
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
@@ -25,6 +26,9 @@ RC = {
     "figure.constrained_layout.use": True,
 }
 
+# matplotlib's settings and font caches are shared by all threads; a live panel draws in one while a cell draws in another.
+DRAWING = threading.RLock()
+
 
 def colour(k: int) -> str:
     """The colour of class `k` (they repeat after ten)."""
@@ -33,14 +37,14 @@ def colour(k: int) -> str:
 
 def axes(columns=1, rows=1, *, width=7.2, height=3.2, **kwargs):
     """(figure, array of axes) in the book's style, made without pyplot so that threads may draw."""
-    with mpl.rc_context(RC):
+    with DRAWING, mpl.rc_context(RC):
         fig = Figure(figsize=(width, height))
         return fig, fig.subplots(rows, columns, squeeze=False, **kwargs)
 
 
 def mosaic(layout, *, width=7.2, height=4.0, **kwargs):
     """(figure, {name: axes}) for a layout as in matplotlib's `subplot_mosaic`, in the book's style."""
-    with mpl.rc_context(RC):
+    with DRAWING, mpl.rc_context(RC):
         fig = Figure(figsize=(width, height))
         return fig, fig.subplot_mosaic(layout, **kwargs)
 
@@ -61,7 +65,7 @@ class Picture:
 
     def png(self, dpi=144) -> bytes:
         buffer = io.BytesIO()
-        with mpl.rc_context(RC):
+        with DRAWING, mpl.rc_context(RC):
             self.fig.savefig(buffer, format="png", dpi=dpi, metadata={"Description": self.alt})
         return buffer.getvalue()
 
