@@ -313,12 +313,11 @@ def test_the_drawing_is_matplotlibs_own(tab, tmp_path):
     scene = vector.Scene()
     for picture in pictures:
         scene.add(picture)  # places the axes as the page has them
-    agg = [np.asarray(Image.open(io.BytesIO(p.png(dpi=144))).convert("RGB"), float) for p in pictures]
+    agg = [np.asarray(Image.open(io.BytesIO(p.png(dpi=150))).convert("RGB"), float) for p in pictures]
     height, width, _ = agg[0].shape
     drawn = Image.open(io.BytesIO(base64.b64decode(tab.page.evaluate(RASTERISE, [svg, width, height])))).convert("RGB")
     difference = [np.abs(np.asarray(drawn, float) - a).mean() for a in agg]
-    print(difference)
-    assert difference[0] < 2.5, difference
+    assert difference[0] < 2.2, difference  # of 255: letters are hinted, and lines snapped to pixels, only there
     assert difference[1] > 2 * difference[0], difference
 
 
