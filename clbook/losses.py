@@ -325,7 +325,7 @@ def _log_negatives(anchors, u, tau, same=None):
     if same is None:
         pairs.diagonal(dim1=1, dim2=3).fill_(-math.inf)
     else:
-        pairs.masked_fill_(same[:, None], -math.inf)
+        pairs.add_(torch.where(same, -math.inf, 0.0)[:, None])
     return _logsumexp(logits).view(-1, n)
 
 

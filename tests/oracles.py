@@ -1,7 +1,7 @@
 """Slow losses, written from the papers as sums over anchors and pairs: float64 answers for `clbook.losses`.
 
-Embeddings carry a leading axis of T temperatures, (T, n, d) with tau of shape (T,), and a loss is (T,): one call answers
-for every temperature. Only the sum over the d coordinates is vectorised. Gradients come from autograd through the loops.
+Embeddings carry a leading axis of T temperatures, (T, n, d) with tau of shape (T,), and a loss is (T,): one call
+answers for every temperature. Only the sum over the d coordinates is vectorised. Gradients come from autograd.
 """
 
 import math
