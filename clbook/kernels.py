@@ -19,7 +19,7 @@ from torch.nn.modules.dropout import _DropoutNd
 from clbook.metrics import class_ids
 from clbook.models import ACTIVATIONS
 
-BLOCK = 2**18  # numbers in one block of rows of K: a few such blocks stay in a core's cache
+BLOCK = 2**17  # numbers in a block of rows of K, for each output: a few such blocks stay in a core's cache
 CHUNK = 2**22  # numbers in one chunk of per-sample gradients
 
 
@@ -176,7 +176,7 @@ def _uses(root):
 def _row_blocks(K):
     """Slices (rows, later) that cut the rows of K (d, d, n, n) into blocks, with the rows after each block."""
     n = K.shape[-1]
-    size = max(1, BLOCK // (K.shape[0] ** 2 * n))
+    size = max(1, BLOCK // (K.shape[0] * n))
     for start in range(0, n, size):
         yield slice(start, min(start + size, n)), slice(min(start + size, n), n)
 
@@ -222,8 +222,10 @@ def _jacobian_blocks(K, model, x, names):
         for cols in chunks[index:]:
             if cols is not rows:
                 right = _jacobian(model, x[cols], names)
-            target = K[:, :, rows, cols].permute(2, 0, 3, 1)  # (rows, d, cols, d)
-            target += (left.flatten(0, 1) @ right.flatten(0, 1).T).view(target.shape)
+            part = (left.flatten(0, 1) @ right.flatten(0, 1).T).view(len(left), d, len(right), d).permute(1, 3, 0, 2)
+            K[:, :, rows, cols] += part
+            if cols is not rows:  # chunks may be shorter than a block of rows, which must be whole
+                K[:, :, cols, rows] += part.permute(1, 0, 3, 2)
         yield rows.stop / n
 
 
