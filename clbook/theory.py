@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+from scipy.special import gammaln, ive
+
 
 def separation_condition(eps, tau, n, gamma, theta, sigma2, delta):
     """Both sides of condition (e) of LS Theorem 4.3: Theta sqrt(n) eps >> eps^3/tau + gamma + sigma^2 + delta.
@@ -27,3 +30,53 @@ def growth_rate(theta, tau, gradient="partial"):
     ("full"), which doubles the rate.
     """
     return {"partial": 1, "full": 2}[gradient] * theta / (4 * tau)
+
+
+def circle_plateau(tau, factor=2):
+    """Loss of an invariant map whose embedded distribution is uniform on the circle: log(1 + factor exp(-1/tau) I0(1/tau)).
+
+    factor 2: LS eq. 1 with many points (both views of the others repel). factor 1: LS eq. 3 with Psi(t) = log(1 + t).
+    """
+    return sphere_plateau(tau, 2, factor)
+
+
+def sphere_plateau(tau, d, factor=2):
+    """`circle_plateau` on the unit sphere of R^d, d >= 2: log(1 + factor E exp((u - 1) / tau)), u a uniform point's coordinate.
+
+    The mean is Gamma(d/2) (2 tau)^(d/2 - 1) exp(-1/tau) I_{d/2 - 1}(1/tau).
+    """
+    order = d / 2 - 1
+    return math.log1p(factor * math.exp(gammaln(d / 2) + order * math.log(2 * tau)) * ive(order, 1 / tau))
+
+
+def _aliases(count, tau):
+    """Multiples K, 2K, ... of K = `count` and exp(-1/tau) I_{pK}(1/tau): what K even points mistake for a constant."""
+    orders = count * np.arange(1, 2 + math.ceil(12 / (count * math.sqrt(tau)) + 40 / count))
+    return orders, ive(orders, 1 / tau)
+
+
+def even_similarity(count, tau) -> float:
+    """Mean over j of exp((cos(2 pi j / K) - 1) / tau), K = `count`: exp(-1/tau) (I0 + 2 sum_{p >= 1} I_{pK})(1/tau).
+
+    By exp(cos(u) / tau) = sum_k I_k(1/tau) exp(i k u), of which K even points see only the multiples of K.
+    """
+    return float(ive(0, 1 / tau) + 2 * _aliases(count, tau)[1].sum())
+
+
+def split_curvature(count, tau) -> float:
+    """Curvature of LS eq. 3, Psi(t) = log(1 + t), on the circle where copies at one of K = `count` even places part.
+
+    It is -4 Psi'(G) exp(-1/tau) sum_{p >= 1} (pK)^2 I_{pK}(1/tau) < 0, G the `even_similarity`: the eigenvalue of n times
+    the Hessian in the angles, with K(m - 1) eigenvectors where each place holds m copies.
+    """
+    orders, aliases = _aliases(count, tau)
+    return float(-4 * (orders**2 * aliases).sum() / (1 + even_similarity(count, tau)))
+
+
+def threshold_slope(tolerance) -> float:
+    """Slope in tau, as tau -> 0, of the smallest squared distance of K even points on the circle at the plateau.
+
+    They are within the relative `tolerance` of it from K^2 = 2 ln(2/tolerance) / tau on (2 I_K / I_0 = 2 exp(-K^2 tau / 2)),
+    and then 4 sin^2(pi / K) = 2 pi^2 tau / ln(2/tolerance).
+    """
+    return 2 * math.pi**2 / math.log(2 / tolerance)
