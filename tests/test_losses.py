@@ -316,7 +316,7 @@ def test_values_that_are_not_finite_are_refused(name, bad):
 
 
 def test_negatives_that_are_not_finite_are_refused_and_not_silently_weightless():
-    negatives = torch.full((1, 3), math.inf)
+    negatives = torch.tensor([[0.0, 1.0, 2.0], [0.0, 1.0, math.inf]])
     for normalize in (False, True):
         with pytest.raises(ValueError, match="^negatives = .*not finite"):
             losses.infonce(torch.ones(2, 3), torch.ones(2, 3), negatives, normalize=normalize)
