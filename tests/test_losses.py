@@ -354,8 +354,8 @@ def test_labels_of_another_length_or_all_equal_are_refused(name, argument):
         call(name, z, [7] * 5, 0.1)
 
 
-@pytest.mark.parametrize("argument", [dict(p=0.5), dict(p=math.inf), dict(tau=[1.0, 2.0]), dict(tau=[1.0, 2.0, 0.0]),
-                                      dict(negatives=torch.ones(0, 3)), dict(negatives=torch.ones(4, 2))])
+@pytest.mark.parametrize("argument", [{"p": 0.5}, {"p": math.inf}, {"tau": [1.0, 2.0]}, {"tau": [1.0, 2.0, 0.0]},
+                                      {"negatives": torch.ones(0, 3)}, {"negatives": torch.ones(4, 2)}])
 def test_infonce_refuses(argument):
     with pytest.raises(ValueError, match=rf"^{next(iter(argument))} = .* is not allowed"):
         losses.infonce(torch.ones(4, 3), torch.ones(4, 3), **argument)
