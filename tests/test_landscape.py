@@ -1,0 +1,333 @@
+"""The chapter's numbers: what an invariant map's loss forgets, where it levels off, what stands still and what is stable."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clbook import theory
+from clbook.experiments import landscape
+from clbook.experiments.landscape import ETA, PSI, Config, MapsConfig, even, even_loss, forget, run, second_variation
+from clbook.losses import generalized, nt_xent_mean
+
+SEEDS = range(5)
+PLATEAUS = {0.5: 0.48058, 0.2: 0.31268, 0.1: 0.22767, 0.05: 0.16514, 0.02: 0.10717}
+tau_values = st.floats(0.02, 2.0)
+
+
+# The loss forgets the data.
+
+def test_invariant_maps_have_the_loss_of_their_places_whatever_the_classes():
+    for seed in SEEDS:
+        maps = forget(MapsConfig(seed=seed))
+        sorted_, shuffled = maps.accuracy[[0, 2]], maps.accuracy[[1, 3]]
+        assert (sorted_ > 0.9).all() and (shuffled < 0.6).all(), "the readout must tell the maps apart"
+        for name, (three, three_mixed, circle, circle_mixed) in maps.losses.items():
+            assert three == pytest.approx(three_mixed, abs=1e-12), name
+            assert circle == pytest.approx(circle_mixed, abs=1e-12), name
+        assert maps.losses["NT-Xent, eq. 1"][2] < maps.losses["NT-Xent, eq. 1"][0] - 0.1
+        assert maps.losses["VICReg"][0] == pytest.approx(maps.losses["VICReg"][2], abs=1e-9), "same covariance"
+
+
+def test_a_map_that_reads_the_brightness_is_not_invariant_and_its_loss_does_depend_on_the_data():
+    maps = forget(MapsConfig())
+    angle = torch.tensor(maps.x[:, 2])
+    z = torch.stack([angle.cos(), angle.sin()], 1)
+    other = z[torch.randperm(len(z), generator=torch.Generator().manual_seed(0))]
+    assert abs(float(nt_xent_mean(z, z, 0.2) - nt_xent_mean(z, other, 0.2))) > 0.1
+
+
+# Panels of LS Figure 2.
+
+@pytest.mark.parametrize("tau, value", PLATEAUS.items())
+def test_plateau_in_closed_form(tau, value):
+    assert round(theory.circle_plateau(tau), 5) == value
+    angle = 2 * np.pi * np.arange(4096) / 4096
+    mean = np.exp((np.cos(angle) - 1) / tau).mean()
+    assert theory.circle_plateau(tau) == pytest.approx(math.log1p(2 * mean), abs=1e-13)
+    assert theory.circle_plateau(tau, factor=1) == pytest.approx(math.log1p(mean), abs=1e-13)
+
+
+@pytest.mark.parametrize("tau", [1e-3, 0.01, 0.2, 10.0])
+@pytest.mark.parametrize("d", [2, 3, 5, 8])
+def test_sphere_plateau_is_the_quadrature_of_its_definition(tau, d):
+    config = Config(dim=d, clusters=2, tau=tau)
+    assert theory.sphere_plateau(tau, d) == pytest.approx(landscape.uniform_loss(config, "log(1+2t)"), rel=1e-8)
+
+
+def test_sphere_plateau_is_elementary_on_the_ordinary_sphere():
+    assert theory.sphere_plateau(0.3, 3) == pytest.approx(math.log1p(0.3 * (1 - math.exp(-2 / 0.3))), rel=1e-12)
+
+
+@pytest.mark.parametrize("tau", [0.05, 0.1, 0.2, 0.5, 2.0])
+def test_64_even_points_reach_the_plateau_to_1e_10(tau):
+    z = even(64, 2)
+    assert float(generalized(z, z, lambda t: -t / tau)) == pytest.approx(theory.circle_plateau(tau, 1), abs=1e-10)
+    result = run(Config(tau=tau, clusters=2, copies=1))
+    assert result.counts[-1] == 64 and result.curve_mean[-1] == pytest.approx(theory.circle_plateau(tau), abs=1e-10)
+
+
+def test_one_point_has_log_3_and_two_have_their_closed_form():
+    for tau in (0.05, 0.5, 2.0):
+        curve = run(Config(tau=tau, clusters=2, copies=1)).curve_mean
+        assert curve[0] == pytest.approx(math.log(3), abs=1e-14)
+        assert curve[1] == pytest.approx(math.log(2 + math.exp(-2 / tau)), abs=1e-14)
+
+
+@given(tau_values)
+@settings(max_examples=30, deadline=None)
+def test_the_loss_falls_with_the_number_of_places(tau):
+    config = Config(tau=tau)
+    for psi in PSI:
+        losses = [even_loss(k, config, psi) for k in range(1, 33)]
+        assert (np.diff(losses) < 1e-14).all()
+
+
+@pytest.mark.parametrize("count", [1, 3, 8, 20])
+def test_one_anchor_speaks_for_all_and_many_copies_approach_eq_1(count):
+    """`even_loss` against the losses themselves: eq. 3 exactly, eq. 1 up to its 2/n."""
+    config = Config(tau=0.3)
+    z = even(count, 2)
+    if count > 1:
+        assert even_loss(count, config, "log(1+t)") == pytest.approx(float(config.loss(z, z)), abs=1e-14)
+        assert even_loss(count, config, "log(1+2t)", others_only=True) == pytest.approx(
+            float(nt_xent_mean(z, z, 0.3)), abs=1e-14)
+    limit = even_loss(count, config, "log(1+2t)")
+    for m in (4, 16):
+        copied = z.repeat(m, 1)
+        assert float(nt_xent_mean(copied, copied, 0.3)) == pytest.approx(
+            math.log(math.exp(limit) - 2 / (count * m)), abs=1e-13)
+
+
+@given(st.integers(1, 40), tau_values)
+@settings(max_examples=50, deadline=None)
+def test_even_points_alias_the_bessel_series(count, tau):
+    mean = np.exp((np.cos(2 * np.pi * np.arange(count) / count) - 1) / tau).mean()
+    assert theory.even_similarity(count, tau) == pytest.approx(mean, rel=1e-11)
+
+
+@pytest.mark.parametrize("tolerance", [0.1, 0.01, 1e-4, 1e-6])
+def test_threshold_is_linear_for_small_tau_with_the_slope_of_its_tolerance_and_bends_below_it(tolerance):
+    result = run(Config(tolerance=tolerance, clusters=2, copies=1))
+    slope, ratio = theory.threshold_slope(tolerance), result.thresholds / result.taus
+    assert np.abs(ratio[result.taus <= 0.02] / slope - 1).max() < 0.15  # whole numbers of points make steps
+    assert (ratio < 1.05 * slope).all() and ratio[-1] < 0.8 * slope
+    assert np.corrcoef(result.taus, result.thresholds)[0, 1] ** 2 > 0.95
+
+
+def test_threshold_is_the_first_count_within_the_tolerance():
+    result = run(Config(tau=0.07, tolerance=0.003))
+    within = result.curve_mean <= 1.003 * result.plateau_mean
+    assert result.threshold_count == result.counts[within][0]
+    assert result.threshold == pytest.approx(result.distances[within][0])
+
+
+def test_the_misplaced_indicator_rewards_collapse_and_makes_the_curve_rise():
+    result = run(Config())
+    assert result.curve_finite[0] == 0 and (np.diff(result.curve_finite) > 0).all()
+    assert (np.diff(result.curve_mean) < 1e-14).all()
+
+
+# Stationary points.
+
+@pytest.mark.parametrize("psi, eta", list(itertools.product(PSI, ETA)))
+@pytest.mark.parametrize("dim, clusters", [(2, 1), (2, 7), (3, 4), (3, 6), (5, 10)])
+def test_even_and_single_points_are_stationary_for_every_psi_and_eta(psi, eta, dim, clusters):
+    config = Config(psi=psi, eta=eta, dim=dim, clusters=clusters, copies=2)
+    z = landscape.places(config).repeat_interleave(2, 0).requires_grad_()
+    (g,) = torch.autograd.grad(config.loss(z, z), z)
+    assert (g - (g * z).sum(1, keepdim=True) * z).abs().max() < 1e-13
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_points_are_not_stationary_and_eq_5_fails_at_even_ones(seed):
+    tangential = run(Config(clusters=8, copies=1, arrangement="random", seed=seed)).tangential
+    assert tangential.max() > 1e-2
+    five = run(Config(clusters=5, copies=1)).gradient
+    assert np.linalg.norm(five[0] - five[1]) > 0.05, "the full integrals of eq. 5 differ; only their tangential parts agree"
+
+
+def test_gradient_is_ls_eq_14():
+    result = run(Config(clusters=6, copies=1, arrangement="random"))
+    z, tau = result.z, 0.2
+    weight = np.exp(-((z[:, None] - z) ** 2).sum(2) / (2 * tau))
+    slope = 1 / (1 + weight.mean(1))
+    expected = [sum((slope[i] + slope[j]) * -weight[i, j] / tau * (z[i] - z[j]) for j in range(6)) / 6 for i in range(6)]
+    np.testing.assert_allclose(result.gradient, expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_collapse_is_the_global_maximum_among_invariant_maps(seed):
+    for eta in ETA:
+        collapsed = run(Config(clusters=1, copies=8, eta=eta)).loss
+        assert run(Config(clusters=8, copies=1, eta=eta, arrangement="random", seed=seed)).loss < collapsed - 0.05
+
+
+# Curvature.
+
+@pytest.mark.parametrize("K, m", [(4, 5), (8, 4), (3, 10)])
+@pytest.mark.parametrize("tau", [0.05, 0.2, 0.5])
+def test_copies_give_exactly_K_times_m_minus_1_ways_down_and_none_moves_whole_places(K, m, tau):
+    result = run(Config(clusters=K, copies=m, tau=tau))
+    assert result.negative(result.eigenvalues) == K * (m - 1)
+    assert result.negative(result.whole) == 0
+    np.testing.assert_allclose(result.eigenvalues[:K * (m - 1)], theory.split_curvature(K, tau), rtol=1e-9)
+    assert np.abs(result.whole).min() < 1e-12, "turning everything changes nothing"
+
+
+@pytest.mark.parametrize("dim, clusters", [(3, 4), (3, 6), (4, 5)])
+def test_on_the_sphere_each_copy_has_dim_minus_1_ways_down(dim, clusters):
+    result = run(Config(dim=dim, clusters=clusters, copies=3))
+    assert result.negative(result.eigenvalues) == clusters * 2 * (dim - 1) and result.negative(result.whole) == 0
+
+
+@given(st.integers(1, 10), st.floats(0.1, 5.0))
+@settings(max_examples=50, deadline=None)
+def test_splitting_gains_at_every_temperature_and_number_of_places(K, tau):
+    assert theory.split_curvature(K, tau) < 0
+
+
+@pytest.mark.parametrize("psi", PSI)
+def test_psi_only_rescales_the_curvature_of_splitting_and_rational_eta_keeps_its_sign(psi):
+    for eta in ("exponential", "rational"):
+        result = run(Config(clusters=4, copies=3, psi=psi, eta=eta))
+        assert result.negative(result.eigenvalues) == 8 and result.negative(result.whole) == 0
+        split = result.eigenvalues[:8]
+        assert np.ptp(split) < 1e-9 * np.abs(split).max()
+
+
+@pytest.mark.parametrize("psi", PSI)
+def test_a_flat_eta_makes_clusters_stable_and_better_than_uniform(psi):
+    result = run(Config(clusters=4, copies=5, tau=0.5, eta="flat", psi=psi))
+    assert result.negative(result.eigenvalues) == 0 and (result.eigenvalues > 1e-6).sum() == 19
+    assert result.loss < result.plateau - 0.01
+
+
+def test_hessian_agrees_with_differences_along_a_geodesic():
+    config = Config(clusters=5, copies=2, arrangement="random")
+    z = landscape.places(config).repeat_interleave(2, 0)
+    direction = torch.randn(10, 1, generator=torch.Generator().manual_seed(0), dtype=z.dtype)
+    h = (landscape.tangents(z) @ direction[:, :, None])[:, :, 0]
+    length, step = h.norm(dim=1, keepdim=True), 1e-4
+
+    def at(s):
+        w = z * (s * length).cos() + h / length * (s * length).sin()
+        return float(config.loss(w, w))
+
+    measured = 10 * (at(step) - 2 * at(0.0) + at(-step)) / step**2
+    assert float(direction[:, 0] @ landscape.curvature(config, z) @ direction[:, 0]) == pytest.approx(measured, rel=1e-5)
+
+
+# Lemma B.4.
+
+def tangent_field(K, seed):
+    z = even(K, 2)
+    turn = torch.stack([-z[:, 1], z[:, 0]], 1)
+    return z, turn, turn * torch.randn(K, 1, generator=torch.Generator().manual_seed(seed), dtype=z.dtype)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_general_second_variation_is_exact_and_eq_21_as_printed_is_not(seed):
+    z, _, h = tangent_field(5, seed)
+    for tau in (0.1, 0.2, 1.0):
+        s = second_variation(z, h, tau)
+        assert s.formula == pytest.approx(s.autograd, rel=1e-10)
+        assert s.corrected == pytest.approx(s.autograd, rel=1e-10)
+        assert abs(s.printed - s.autograd) > 0.5 * abs(s.autograd)
+        assert s.curved >= s.autograd - 1e-12, "bending along the sphere adds a term that is not negative"
+
+
+def test_a_rotation_changes_nothing_on_the_sphere_but_goes_down_along_the_straight_line():
+    z, turn, _ = tangent_field(5, 0)
+    s = second_variation(z, turn, 0.2)
+    assert abs(s.curved) < 1e-12 and s.autograd < -0.02
+
+
+def condition_20(z, h):
+    """The largest sigma for which LS eq. 20 holds, over pairs whose h differ."""
+    apart, change = z[:, None] - z, h[:, None] - h
+    square = change.square().sum(2)
+    differ = square > 1e-12
+    return float(((apart * change).sum(2) ** 2 / square)[differ].min())
+
+
+@given(st.sampled_from([3, 5, 7]), st.floats(0.005, 0.2), st.integers(0, 10_000))
+@settings(max_examples=60, deadline=None)
+def test_sigma_is_bounded_by_the_gap_and_2_tau_is_enough(K, tau, seed):
+    z, _, h = tangent_field(K, seed)
+    sigma = condition_20(z, h)
+    assert sigma <= 4 * math.sin(math.pi / K) ** 2 + 1e-12
+    if sigma > 2 * tau:
+        assert second_variation(z, h, tau).autograd > 0
+
+
+def test_2_tau_is_met_by_directions_that_the_lemma_does_not_reach():
+    z = even(3, 2)
+    turn = torch.stack([-z[:, 1], z[:, 0]], 1)
+    h = turn * torch.tensor([[1.0], [-1.0], [0.0]], dtype=z.dtype)
+    assert 2 * 0.3 < condition_20(z, h) < 3 * 3**2 * 0.3 and second_variation(z, h, 0.3).autograd > 0
+
+
+# Alignment and uniformity, and what `run` promises.
+
+def test_alignment_and_uniformity_are_wang_and_isola_s():
+    result = run(Config(clusters=12, copies=1))
+    pairs = [np.exp(-2 * ((a - b) ** 2).sum()) for a, b in itertools.combinations(result.z, 2)]
+    assert result.alignment == 0 and result.uniformity == pytest.approx(math.log(np.mean(pairs)), abs=1e-12)
+    assert run(Config(clusters=1)).uniformity == 0
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_views_apart_cost_alignment_and_loss(seed):
+    losses, alignments = zip(*[(r.loss_mean, r.alignment) for r in (
+        run(Config(clusters=40, copies=1, jitter=j, seed=seed)) for j in (0.0, 0.1, 0.3, 1.0))])
+    assert list(losses) == sorted(losses) and list(alignments) == sorted(alignments) and alignments[1] > 1e-3
+
+
+def test_log_loss_is_alignment_plus_uniformity_at_even_points():
+    """The exact decomposition of the exercise, with 1/(2 tau) for Wang and Isola's 2 and pairs i = i included."""
+    result = run(Config(clusters=9, copies=1, psi="log t"))
+    z = result.z
+    squares = ((z[:, None] - z) ** 2).sum(2)
+    assert result.loss == pytest.approx(result.alignment / 0.4 + math.log(np.exp(-squares / 0.4).mean()), abs=1e-13)
+
+
+def test_even_places_are_even():
+    for dim in (2, 3, 5, 8):
+        for count in landscape.counts(dim, 16):
+            z = even(count, dim)
+            assert z.shape == (count, dim) and torch.allclose(z.norm(dim=1), torch.ones(count, dtype=z.dtype))
+            if count > 1:
+                assert z.sum(0).norm() < 1e-12
+                near = (torch.cdist(z, z) + 9 * torch.eye(count)).amin(1)
+                assert torch.allclose(near, near[0].expand_as(near))
+
+
+def test_same_config_same_numbers_and_progress_can_stop_before_the_hessian():
+    a, b = run(Config(arrangement="random", jitter=0.2)), run(Config(arrangement="random", jitter=0.2))
+    assert np.array_equal(a.z, b.z) and a.loss_mean == b.loss_mean and np.array_equal(a.eigenvalues, b.eigenvalues)
+    seen = []
+    stopped = run(Config(), progress=lambda fraction, partial: seen.append((fraction, partial.loss)))
+    assert [f for f, _ in seen] == [0.5, 1.0] and not stopped.stopped
+    stopped = run(Config(), progress=lambda fraction, partial: False)
+    assert stopped.stopped and np.isnan(stopped.eigenvalues).all() and np.isfinite(stopped.loss)
+
+
+@pytest.mark.parametrize("changes, field", [
+    ({"clusters": 0}, "clusters"), ({"tau": 0.0}, "tau"), ({"tau": math.nan}, "tau"), ({"psi": "exp"}, "psi"),
+    ({"eta": "gauss"}, "eta"), ({"dim": 3, "clusters": 5}, "clusters"), ({"copies": 33}, "copies"),
+    ({"clusters": 1, "copies": 1}, "copies"), ({"tolerance": 0.0}, "tolerance"), ({"jitter": -1.0}, "jitter"),
+    ({"arrangement": "line"}, "arrangement"), ({"dim": 1}, "dim"),
+])
+def test_bad_settings_name_the_field_and_what_is_allowed(changes, field):
+    with pytest.raises(ValueError, match=f"{field} = .* must be "):
+        Config(**changes)
+
+
+def test_maps_want_three_equal_classes():
+    with pytest.raises(ValueError, match="n = 100 .* a multiple of 3"):
+        MapsConfig(n=100)
