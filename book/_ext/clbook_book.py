@@ -18,6 +18,7 @@ from importlib import metadata
 from pathlib import Path
 
 from docutils import nodes
+from PIL import Image
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
@@ -102,10 +103,25 @@ def add_computed(app, doctree, docname):
     doctree.append(nodes.paragraph(text, text, classes=["clbook-computed"]))
 
 
+def describe_figures(app, doctree):
+    """Give each computed figure the alt text and the size that its PNG carries (see `clbook.figures.style.Picture`)."""
+    for node in doctree.findall(nodes.image):
+        path = Path(app.srcdir) / node["uri"]
+        if path.suffix != ".png" or not path.exists():
+            continue
+        with Image.open(path) as image:
+            if "Description" not in image.info:
+                continue
+            node["alt"] = image.info["Description"]
+            node["width"] = f"{image.width * 96 / image.info['dpi'][0]:.0f}px"
+            node["classes"] += ["dark-light", "clbook-figure"]
+
+
 def setup(app):
     """Register the hooks; tell the notebooks that they run for a static page."""
     os.environ["CLBOOK_STATIC"] = "1"
     app.add_config_value("clbook_environment", {}, "env", dict)
     app.connect("config-inited", choose_cache)
+    app.connect("doctree-read", describe_figures)
     app.connect("doctree-resolved", add_computed)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -6,12 +6,13 @@ import dataclasses
 
 import numpy as np
 import torch
-from scipy.stats import spearmanr
+from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import roc_auc_score
 
 from clbook import kernels, theory
 from clbook.experiments.separability import Config, Embedding, Result, dataset, network_flow, view_maker
 from clbook.losses import simplified
+from clbook.metrics import linear_probe
 
 
 @dataclasses.dataclass
@@ -19,7 +20,7 @@ class Check:
     """One row a run: both sides of condition (e), and whether and when the run separated.
 
     Attributes (all (r,)):
-        eps, tau: the settings. gamma, theta, sigma2: measured at the start. delta: largest drift of the kernel up to
+        eps, tau, seed: the settings. gamma, theta, sigma2: measured at the start. delta: largest drift of the kernel up to
             separation, or to the end.
         left, right: both sides of (e), with delta. ratio, ratio_frozen: left / right with delta, and with delta = 0.
         separated: whether the run separated. steps: iterations it took (NaN otherwise).
@@ -28,6 +29,7 @@ class Check:
 
     eps: np.ndarray
     tau: np.ndarray
+    seed: np.ndarray
     gamma: np.ndarray
     theta: np.ndarray
     sigma2: np.ndarray
@@ -51,9 +53,18 @@ class Check:
         both = self.separated.any() and not self.separated.all()
         return float(roc_auc_score(self.separated, ratio)) if both else float("nan")
 
-    def rank_correlation(self, group) -> float:
-        """Spearman's correlation of `group` with the time to separation in e-folds, over runs that separated."""
-        return float(spearmanr(group[self.separated], self.folds[self.separated]).statistic)
+    def misfit(self, group) -> float:
+        """Typical factor by which the best increasing function of `group` misses the time to separation.
+
+        One increasing function is fitted to the logarithm of the times of each seed (runs that separated); 1 means that
+        `group` alone decides the time.
+        """
+        squares = []
+        for seed in np.unique(self.seed):
+            mine = self.separated & (self.seed == seed)
+            log_time = np.log(self.steps[mine])
+            squares.extend((log_time - IsotonicRegression().fit_transform(group[mine], log_time)) ** 2)
+        return float(np.exp(np.sqrt(np.mean(squares))))
 
 
 def check(results: list[Result]) -> Check:
@@ -66,7 +77,7 @@ def check(results: list[Result]) -> Check:
         left, right = theory.separation_condition(c.eps, c.tau, c.n, **measured)
         _, frozen = theory.separation_condition(c.eps, c.tau, c.n, **(measured | {"delta": 0.0}))
         steps = np.nan if r.separable_at is None else r.separable_at
-        rows.append({"eps": c.eps, "tau": c.tau, **measured, "left": left, "right": right, "ratio": left / right,
+        rows.append({"eps": c.eps, "tau": c.tau, "seed": c.seed, **measured, "left": left, "right": right, "ratio": left / right,
                      "ratio_frozen": left / frozen, "separated": r.separable_at is not None, "steps": steps,
                      "folds": steps * lr * theory.growth_rate(r.theta[0], c.tau, c.gradient)})
     return Check(**{key: np.array([row[key] for row in rows]) for key in rows[0]})
@@ -91,3 +102,41 @@ def step_error(config: Config, gradient="partial") -> float:
     predicted = -lr / config.n * torch.einsum("ijkl,jl->ik", kernels.empirical(embedding.net, x), g)
     start, step = network_flow(config, embedding, lambda: view)
     return float((step(start, 1) - start - predicted).norm() / predicted.norm())
+
+
+def measured_growth(result: Result) -> float:
+    """Rate of growth, per unit of flow time lr * iterations, of the gap between the two class means.
+
+    Fitted where theory is linear: from the moment the gap has tripled until the embedding's squared extent reaches tau / 4.
+    Raises ValueError where the run has fewer than three recorded times there.
+    """
+    config, z = result.config, result.z[:, :, 0]
+    gap = np.abs(z[:, result.labels == 0].mean(1) - z[:, result.labels == 1].mean(1))
+    linear = (gap >= 3 * gap[0]) & (np.ptp(z, axis=1) ** 2 <= config.tau / 4)
+    if linear.sum() < 3:
+        raise ValueError("result has fewer than three recorded times of linear growth: record more often or lower eps")
+    slope = np.polyfit(result.steps[linear], np.log(gap[linear]), 1)[0]
+    return float(slope / (config.lr_over_tau * config.tau))
+
+
+def block_error(config: Config):
+    """(sigma^2, max |K_ij(0) - block mean|): what the proof of Theorem 4.3 (Step 2) says is O(sigma^2).
+
+    The cross terms <mu_q, xi_j> of K = <mu + xi, mu + xi> are first order in xi, so the entries differ by O(sigma).
+    """
+    x, labels = dataset(config)
+    kernel = kernels.empirical(Embedding(config, x).net, x).diagonal(dim1=2, dim2=3).mean(-1)
+    one_hot = torch.nn.functional.one_hot(labels).to(kernel)
+    average = one_hot / one_hot.sum(0) @ one_hot.T
+    _, sigma2 = kernels.gradient_structure(kernel, labels)
+    return float(sigma2), float((kernel - average @ kernel @ average).abs().max())
+
+
+def best_accuracy(result: Result):
+    """(best, iteration, last): accuracy of a linear readout of the embedding, on the training points themselves.
+
+    `best` is the largest over the recorded times and `iteration` when it was reached; `last` is that at the end.
+    """
+    accuracy = np.array([linear_probe(z, result.labels, z, result.labels) for z in result.z])
+    best = int(accuracy.argmax())
+    return float(accuracy[best]), int(result.steps[best]), float(accuracy[-1])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.collections import LineCollection
+from matplotlib.ticker import NullLocator
 
 from clbook.figures import style
-from clbook.figures.style import MUTED, Picture, axes, colour, mosaic
+from clbook.figures.style import MUTED, Picture, axes, colour, legend, mosaic
 
 MARK = "#111111"
 
@@ -28,6 +29,7 @@ def _paths(ax, result, *, title=None):
     if result.separable_at is not None:
         ax.axvline(result.separable_at + 1, color=MARK, lw=1.2)
     ax.set(xscale="log", xlim=(1, time[-1] * 1.05), ylim=_limits(result.z), xlabel="iteration + 1", title=title)
+    ax.xaxis.set_minor_locator(NullLocator())  # eight ticks a decade cost more time than all the trajectories
 
 
 def _when(result):
@@ -64,15 +66,17 @@ def trajectories(result, frame=-1) -> Picture:
                         f"{_when(result)}. At iteration {now} the embedding spans {np.ptp(result.z[frame]):.3g}.")
 
 
-def inputs(result, title=None) -> Picture:
-    """The data in the plane, coloured by class."""
-    fig, ((ax,),) = axes(width=3.4, height=3.2)
+def opening(result) -> Picture:
+    """The data in the plane, coloured by class, and the trajectories of their one-dimensional embedding."""
+    fig, ((left, right),) = axes(2, width=7.6, height=3.2, width_ratios=(1, 1.7))
     for k in np.unique(result.labels):
-        ax.scatter(*result.x[result.labels == k].T, s=14, color=colour(k), label=f"class {k}", linewidths=0)
-    ax.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal", title=title)
-    ax.legend(loc="upper right")
-    return Picture(fig, f"Input data '{result.config.data}': {result.config.n} points in the plane, "
-                        f"{result.config.classes} classes.")
+        left.scatter(*result.x[result.labels == k].T, s=14, color=colour(k), label=f"class {k}", linewidths=0)
+    left.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal", title="input")
+    legend(left, loc="upper right")
+    _paths(right, result, title=_when(result))
+    right.set_ylabel("embedding $z_i$")
+    return Picture(fig, f"{result.config.n} points in the plane, in {result.config.classes} classes ({result.config.data}), and "
+                        f"the trajectories of their one-dimensional embedding, {_numbers(result.config)}: {_when(result)}.")
 
 
 def panels(results, titles) -> Picture:
@@ -87,22 +91,21 @@ def panels(results, titles) -> Picture:
 def phase_diagram(check, epses, taus) -> Picture:
     """Median time to separation over eps and tau (left); the same times against both groups of eps and tau (right)."""
     fig, ((left, middle, right),) = axes(3, width=9.6, height=3.3, width_ratios=(1.25, 1, 1))
-    folds = np.full((len(epses), len(taus)), np.nan)
+    times = np.full((len(epses), len(taus)), np.nan)
     for i, eps in enumerate(epses):
         for j, tau in enumerate(taus):
             here = (check.eps == eps) & (check.tau == tau)
-            times = np.where(check.separated[here], check.folds[here], np.inf)
-            folds[i, j] = np.median(times)
-    shown = np.where(np.isfinite(folds), folds, np.nan)
+            times[i, j] = np.median(np.where(check.separated[here], check.steps[here], np.inf))
+    shown = np.where(np.isfinite(times), times, np.nan)
     image = left.imshow(np.log10(shown), origin="lower", aspect="auto", cmap="viridis_r")
     left.set(xticks=range(len(taus)), yticks=range(len(epses)), xlabel=r"$\tau$", ylabel=r"$\varepsilon$",
-             title="time to separation, e-folds")
+             title="median iterations to separation")
     left.set_xticklabels([f"{t:g}" for t in taus])
     left.set_yticklabels([f"{e:g}" for e in epses])
     left.grid(False)
-    for (i, j), value in np.ndenumerate(folds):
-        dark = np.isfinite(value) and value > np.nanmedian(shown)
-        left.text(j, i, f"{value:.2g}" if np.isfinite(value) else "never", ha="center", va="center", fontsize=8,
+    for (i, j), value in np.ndenumerate(times):
+        dark = np.isfinite(value) and value**2 > np.nanmin(shown) * np.nanmax(shown)  # past the middle of the log scale
+        left.text(j, i, f"{value:.0f}" if np.isfinite(value) else "never", ha="center", va="center", fontsize=8,
                   color="white" if dark else style.INK)
     columns, rows = np.arange(len(taus)), np.arange(len(epses))
     log_eps, log_tau = np.log10(epses), np.log10(taus)
@@ -110,28 +113,29 @@ def phase_diagram(check, epses, taus) -> Picture:
         eps_on_line = (np.log10(value) + log_tau) / power
         left.plot(columns, np.interp(eps_on_line, log_eps, rows, left=np.nan, right=np.nan), line, color="#D55E00",
                   lw=1.6, label=rf"$\varepsilon^{power}/\tau = {value:g}$")
-    left.legend(loc="upper left", bbox_to_anchor=(0.0, -0.2), ncols=2)
+    legend(left, loc="upper left", bbox_to_anchor=(0.0, -0.2), ncols=2)
     fig.colorbar(image, ax=left, label="log10")
-    text = []
+    text, done = [], check.separated
     for ax, power in ((middle, 2), (right, 3)):
         group = check.eps**power / check.tau
-        done = check.separated
-        ax.scatter(group[done], check.folds[done], s=16, color=colour(0), label="separated", gid=f"eps^{power}/tau")
-        top = np.nanmax(check.folds) * 2
-        ax.scatter(group[~done], np.full((~done).sum(), top), s=20, marker="x", color=colour(1), label="never")
-        correlation = check.rank_correlation(group)
-        ax.set(xscale="log", yscale="log", xlabel=rf"$\varepsilon^{power}/\tau$",
-               title=f"rank correlation {correlation:.2f}")
-        text.append(f"eps^{power}/tau: rank correlation {correlation:.2f}")
-    middle.set_ylabel("time to separation, e-folds")
-    middle.legend(loc="upper left")
-    return Picture(fig, "Time to separation over eps and tau, and against the two groups. " + "; ".join(text) + ". "
-                   f"{int((~check.separated).sum())} of {len(check.eps)} runs never separated.")
+        for seed in np.unique(check.seed):
+            mine = check.seed == seed
+            ax.scatter(group[mine & done], check.steps[mine & done], s=14, color=colour(seed), label=f"seed {seed}",
+                       gid=f"seed {seed}")
+        ax.scatter(group[~done], np.full((~done).sum(), 2 * check.steps[done].max()), s=18, marker="x", color=MUTED,
+                   label="never")
+        factor = check.misfit(group)
+        ax.set(xscale="log", yscale="log", xlabel=rf"$\varepsilon^{power}/\tau$", title=f"misses by a factor {factor:.2f}")
+        text.append(f"an increasing function of eps^{power}/tau misses the times by a factor {factor:.2f}")
+    middle.set_ylabel("iterations to separation")
+    legend(middle, loc="upper left")
+    return Picture(fig, f"Time to separation over eps and tau, and against both groups: {text[0]}; {text[1]}. "
+                        f"{int((~done).sum())} of {len(done)} runs never separated.")
 
 
 def condition(check) -> Picture:
     """Both sides of condition (e), with the kernel's measured drift and without."""
-    fig, grid = axes(2, width=7.6, height=3.4)
+    fig, grid = axes(2, width=7.6, height=3.4, sharex=True, sharey=True)
     text = []
     for ax, ratio, name in zip(grid[0], (check.ratio_frozen, check.ratio),
                                (r"$\delta = 0$", r"$\delta(T)$ as measured")):
@@ -145,8 +149,28 @@ def condition(check) -> Picture:
         (tp, fp), (fn, tn) = check.confusion(ratio)
         text.append(f"ratio > 1 is right in {tp + tn} of {len(ratio)} runs, AUC {check.auc(ratio):.2f}")
     grid[0][0].set_ylabel("left side of (e)")
-    grid[0][0].legend(loc="lower right")
+    legend(grid[0][0], loc="lower right")
     return Picture(fig, f"Condition (e). With delta = 0: {text[0]}. With the measured drift: {text[1]}.")
+
+
+def checker(check) -> Picture:
+    """The terms of condition (e), measured on one run, on one logarithmic axis."""
+    fig, ((ax,),) = axes(width=6.4, height=2.7)
+    eps, tau = float(check.eps[0]), float(check.tau[0])
+    left, ratio = float(check.left[0]), float(check.ratio[0])
+    terms = {r"left side $\Theta\sqrt{n}\,\varepsilon$": left, r"right side, sum": float(check.right[0]),
+             r"$\varepsilon^3/\tau$": eps**3 / tau, r"$\gamma$": float(check.gamma[0]),
+             r"$\sigma^2$": float(check.sigma2[0]), r"$\delta(T)$": float(check.delta[0])}
+    ax.barh(list(terms), list(terms.values()), left=1e-8, color=[colour(0), colour(1)] + [MUTED] * 4)
+    for i, value in enumerate(terms.values()):
+        ax.text(max(value, 1e-8) * 1.3, i, f"{value:.2g}", va="center", fontsize=9)
+    ax.set(xscale="log", xlim=(1e-8, 1e8))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.invert_yaxis()
+    outcome = f"separated at iteration {check.steps[0]:.0f}" if check.separated[0] else "did not separate"
+    ax.set_title(f"ratio {ratio:.3g}: predicted to {'separate' if ratio > 1 else 'stay mixed'}, {outcome}")
+    return Picture(fig, f"eps = {eps:g}, tau = {tau:g}: the left side of condition (e) is {left:.3g}, the right side "
+                        f"{float(check.right[0]):.3g}, their ratio {ratio:.3g}. The run {outcome}.")
 
 
 def kernel_story(result) -> Picture:
@@ -164,7 +188,7 @@ def kernel_story(result) -> Picture:
     for t in result.kernel_steps:
         score.axvline(t + 1, color=MUTED, lw=0.8, ls=":")
     score.set(xscale="log", ylim=(0, 1.05), xlabel="iteration + 1", title="block score of $K(t)$")
-    score.legend(loc="center left")
+    legend(score, loc="center left")
     for name, t, kernel in zip(names, result.kernel_steps, result.kernel):
         scale = np.abs(kernel).max()
         ax[name].imshow(kernel, cmap="RdBu_r", vmin=-scale, vmax=scale)

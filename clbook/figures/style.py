@@ -49,6 +49,11 @@ def mosaic(layout, *, width=7.2, height=4.0, **kwargs):
         return fig, fig.subplot_mosaic(layout, **kwargs)
 
 
+def legend(ax, **kwargs):
+    """A legend without a frame. (`RC` says so too, but only holds while axes are made and pictures saved.)"""
+    return ax.legend(frameon=False, fontsize=RC["legend.fontsize"], **kwargs)
+
+
 @dataclasses.dataclass
 class Picture:
     """A drawn figure and the text that says what it shows.
