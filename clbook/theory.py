@@ -33,7 +33,7 @@ def growth_rate(theta, tau, gradient="partial"):
 
 
 def circle_plateau(tau, factor=2):
-    """Loss of an invariant map whose embedded distribution is uniform on the circle: log(1 + factor exp(-1/tau) I0(1/tau)).
+    """Loss of an invariant map onto the uniform distribution on the circle: log(1 + factor exp(-1/tau) I0(1/tau)).
 
     factor 2: LS eq. 1 with many points (both views of the others repel). factor 1: LS eq. 3 with Psi(t) = log(1 + t).
     """
@@ -41,9 +41,9 @@ def circle_plateau(tau, factor=2):
 
 
 def sphere_plateau(tau, d, factor=2):
-    """`circle_plateau` on the unit sphere of R^d, d >= 2: log(1 + factor E exp((u - 1) / tau)), u a uniform point's coordinate.
+    """`circle_plateau` on the unit sphere of R^d, d >= 2: log(1 + factor E exp((u - 1) / tau)).
 
-    The mean is Gamma(d/2) (2 tau)^(d/2 - 1) exp(-1/tau) I_{d/2 - 1}(1/tau).
+    u is one coordinate of a uniform point. The mean is Gamma(d/2) (2 tau)^(d/2 - 1) exp(-1/tau) I_{d/2 - 1}(1/tau).
     """
     order = d / 2 - 1
     return math.log1p(factor * math.exp(gammaln(d / 2) + order * math.log(2 * tau)) * ive(order, 1 / tau))
@@ -66,8 +66,8 @@ def even_similarity(count, tau) -> float:
 def split_curvature(count, tau) -> float:
     """Curvature of LS eq. 3, Psi(t) = log(1 + t), on the circle where copies at one of K = `count` even places part.
 
-    It is -4 Psi'(G) exp(-1/tau) sum_{p >= 1} (pK)^2 I_{pK}(1/tau) < 0, G the `even_similarity`: the eigenvalue of n times
-    the Hessian in the angles, with K(m - 1) eigenvectors where each place holds m copies.
+    It is -4 Psi'(G) exp(-1/tau) sum_{p >= 1} (pK)^2 I_{pK}(1/tau) < 0, G the `even_similarity`: the eigenvalue of n
+    times the Hessian in the angles, with K(m - 1) eigenvectors where each place holds m copies.
     """
     orders, aliases = _aliases(count, tau)
     return float(-4 * (orders**2 * aliases).sum() / (1 + even_similarity(count, tau)))
@@ -76,7 +76,7 @@ def split_curvature(count, tau) -> float:
 def threshold_slope(tolerance) -> float:
     """Slope in tau, as tau -> 0, of the smallest squared distance of K even points on the circle at the plateau.
 
-    They are within the relative `tolerance` of it from K^2 = 2 ln(2/tolerance) / tau on (2 I_K / I_0 = 2 exp(-K^2 tau / 2)),
-    and then 4 sin^2(pi / K) = 2 pi^2 tau / ln(2/tolerance).
+    They are within the relative `tolerance` of it from K^2 = 2 ln(2/tolerance) / tau on, by 2 I_K / I_0 =
+    2 exp(-K^2 tau / 2), and then 4 sin^2(pi / K) = 2 pi^2 tau / ln(2/tolerance).
     """
     return 2 * math.pi**2 / math.log(2 / tolerance)

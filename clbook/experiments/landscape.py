@@ -1,8 +1,8 @@
-"""What the loss alone says about an embedding, once the map is invariant (LS Sections 2-3, App. B; VA Sections 2-3, App. A).
+"""What the loss alone says about an embedding once the map is invariant (LS Sections 2-3, App. B; VA Sections 2-3).
 
-An invariant map sends all views of a point to one place, so the loss is a function of n points on the sphere and nothing
-else. This module puts them at K places, m copies at each, and measures loss, gradient and curvature. Curvatures and gradients
-are those of n times the loss, so that they do not depend on the number of copies.
+An invariant map sends all views of a point to one place, so the loss is a function of n points on the sphere and
+nothing else. This module puts them at K places, m copies at each, and measures loss, gradient and curvature. Curvatures
+and gradients are those of n times the loss, so that they do not depend on the number of copies.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LOG2 = math.log(2)
 # Psi of LS eq. 3, as functions of the logarithm r of its argument; r <= 0 for an invariant map, so exp(r) <= 1.
 PSI = {"log(1+t)": softplus, "log(1+2t)": lambda r: softplus(r + LOG2), "log t": lambda r: r, "t": torch.exp}
 # log eta of LS eq. 4, as functions of t = |a - b|^2 / 2 and tau.
-ETA = {"exponential": lambda t, tau: -t / tau, "rational": lambda t, tau: -torch.log1p(t / tau),
+ETA = {"exp": lambda t, tau: -t / tau, "rational": lambda t, tau: -torch.log1p(t / tau),
        "flat": lambda t, tau: -(t / tau).square()}
 TAUS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)  # where the threshold is measured
 CURVE, MOST = 64, 200  # numbers of places on the curve, and tried for the threshold
@@ -43,10 +43,10 @@ class Config(Settings):
     dim: int = setting(2, "embedding dimensions; 2 is the circle", low=2, high=8)
     tau: float = setting(0.2, "temperature", low=1e-3, high=10.0, log=True)
     psi: str = setting("log(1+t)", "Psi of LS eq. 3", choices=tuple(PSI))
-    eta: str = setting("exponential", "similarity of LS eq. 4: exp(-t/tau), 1/(1 + t/tau) or exp(-(t/tau)^2)",
+    eta: str = setting("exp", "similarity of LS eq. 4: exp(-t/tau), 1/(1 + t/tau) or exp(-(t/tau)^2)",
                        choices=tuple(ETA))
-    tolerance: float = setting(0.01, "relative distance from the plateau that counts as reaching it", low=1e-6, high=0.5,
-                               log=True)
+    tolerance: float = setting(0.01, "relative distance from the plateau that counts as reaching it", low=1e-6,
+                               high=0.5, log=True)
     jitter: float = setting(0.0, "size of the difference between two views of a point; 0 is an invariant map", low=0.0,
                             high=3.0)
     seed: int = setting(0, "seed of random places and of the views", low=0, high=2**31)
@@ -57,7 +57,8 @@ class Config(Settings):
         if self.clusters * self.copies < 2:
             raise self.error("copies", "at least 2 for a single place: the loss compares points")
         if self.arrangement == "even" and self.clusters not in counts(self.dim, self.clusters):
-            raise self.error("clusters", f"one of {counts(self.dim, self.clusters)} for even places in {self.dim} dimensions")
+            raise self.error("clusters", f"one of {', '.join(map(str, counts(self.dim, 128)))} for even places in "
+                                         f"{self.dim} dimensions")
 
     def log_eta(self, t):
         """log eta of half squared distances `t`."""
@@ -77,15 +78,19 @@ class Result(Outcome):
         loss_mean, loss: LS eq. 1, and eq. 3 with the chosen Psi and eta, of the two views.
         alignment, uniformity: Wang and Isola's measures, mean |z1 - z2|^2 and log mean exp(-2 |a - b|^2), of the views.
         distance: smallest squared distance between places (NaN for one place).
-        counts: (c,) numbers K of places that can be even in this dimension. distances: (c,) their smallest squared distances.
-        curve_mean, curve_finite, curve: (c,) eq. 1 for many copies; eq. 1 for one copy, which is also what an indicator on
-            embedded instead of data points gives for any number; the chosen eq. 3.
+        counts: (c,) numbers K of places that can be even in this dimension. distances: (c,) their smallest squared
+            distances.
+        curve_mean, curve_finite, curve: (c,) eq. 1 for many copies; eq. 1 for one copy, which is also what an indicator
+            on embedded instead of data points gives for any number; the chosen eq. 3.
         plateau_mean, plateau: eq. 1 for many points and the chosen eq. 3 for the uniform distribution.
-        taus, thresholds: (t,) temperatures, and the smallest squared distance at which K even points on the circle come within
-            `tolerance` of the plateau of eq. 1 (relative); threshold: the same at this tau, threshold_count: its K.
-        gradient: (n, d) n times the gradient of eq. 3 at the invariant map; tangential: (n,) length of its tangential part.
+        taus, thresholds: (t,) temperatures, and the smallest squared distance at which K even points on the circle come
+            within `tolerance` of the plateau of eq. 1 (relative); threshold: that at this tau, threshold_count: its K.
+        gradient: (n, d) n times the gradient of eq. 3 at the invariant map; tangential: (n,) length of its tangential
+            part.
         eigenvalues: ascending, (n (d - 1),) of n times the Riemannian Hessian of eq. 3 at the invariant map.
         whole: ascending, (K (d - 1),) of its restriction to directions that move all copies of a place alike.
+        split: ascending, (K (m - 1) (d - 1),) of that to directions that keep the centre of each place's copies. With
+            `whole` these are all eigenvalues, since swapping two copies changes nothing.
     """
 
     z: np.ndarray
@@ -109,6 +114,7 @@ class Result(Outcome):
     tangential: np.ndarray
     eigenvalues: np.ndarray
     whole: np.ndarray
+    split: np.ndarray
 
     def negative(self, values) -> int:
         """How many of `values`, eigenvalues of this result, are negative beyond rounding."""
@@ -144,8 +150,8 @@ def places(config: Config):
 def even_loss(count, config, psi, others_only=False):
     """LS eq. 3 of an invariant map onto `count` even places with equal weight; all anchors see the same.
 
-    With Psi(t) = log(1 + 2t) it is eq. 1 for many copies of each place. With `others_only` the anchor's own place is left
-    out, as an indicator on embedded points would do.
+    With Psi(t) = log(1 + 2t) it is eq. 1 for many copies of each place. With `others_only` the anchor's own place is
+    left out, as an indicator on embedded points would do.
     """
     place = even(count, config.dim)
     log_weights = config.log_eta((place - place[0]).square().sum(1) / 2)
@@ -153,13 +159,13 @@ def even_loss(count, config, psi, others_only=False):
 
 
 def uniform_loss(config, psi):
-    """LS eq. 3 of an invariant map onto the uniform distribution on the sphere, by Gauss quadrature over u = cos(angle)."""
+    """LS eq. 3 of an invariant map onto the uniform distribution on the sphere, by Gauss quadrature over cos(angle)."""
     u, weight = map(torch.tensor, roots_jacobi(600, (config.dim - 3) / 2, (config.dim - 3) / 2))
     return float(PSI[psi](torch.logsumexp(config.log_eta(1 - u) + weight.log() - weight.sum().log(), 0)))
 
 
 def reach(tau, tolerance) -> int:
-    """Smallest number of even points on the circle whose eq. 1 (many copies) is within `tolerance` of its plateau, relative."""
+    """Smallest number of even points on the circle whose eq. 1 (many copies) is within `tolerance` of its plateau."""
     config, plateau = Config(tau=tau), theory.circle_plateau(tau)
     return next(k for k in range(1, MOST + 1) if even_loss(k, config, "log(1+2t)") <= (1 + tolerance) * plateau)
 
@@ -181,7 +187,7 @@ def hessian(function, start):
 
 
 def curvature(config: Config, z):
-    """(n (d - 1), n (d - 1)) n times the Riemannian Hessian of eq. 3 in orthonormal tangent coordinates.
+    """n times the Riemannian Hessian of eq. 3 in orthonormal tangent coordinates, square, n (d - 1) rows.
 
     z -> (z + h) / |z + h| agrees with the sphere's geodesics to second order, so an ordinary Hessian in h will do.
     """
@@ -194,10 +200,17 @@ def curvature(config: Config, z):
     return len(z) * hessian(moved, torch.zeros(len(z), config.dim - 1, dtype=z.dtype, device=z.device))
 
 
-def restricted(matrix, clusters, copies):
-    """The restriction of `curvature` to directions in which all copies of a place move alike, orthonormal coordinates."""
-    k = len(matrix) // (clusters * copies)
-    return (matrix.reshape(clusters, copies, k, clusters, copies, k).sum((1, 4)) / copies).reshape(2 * (clusters * k,))
+def restricted(matrix, config):
+    """(whole, split): `curvature` restricted to directions that move places whole, and to those that part copies."""
+    m, k = config.copies, config.dim - 1
+    one = torch.eye(m, dtype=matrix.dtype, device=matrix.device)
+    one[:, 0] = 1
+    mix = torch.linalg.qr(one)[0]  # orthonormal; the first column is the mean over copies, up to sign
+    mixed = torch.einsum("au,iajbcd,bv->iujvcd", mix,
+                         matrix.reshape(config.clusters, m, k, config.clusters, m, k).permute(0, 1, 3, 4, 2, 5), mix)
+    mixed = mixed.permute(0, 1, 4, 2, 3, 5)  # (K, m, k, K, m, k)
+    whole, split = mixed[:, :1, :, :, :1], mixed[:, 1:, :, :, 1:]
+    return [part.reshape(2 * (math.prod(part.shape[:3]),)) for part in (whole, split)]
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
@@ -205,8 +218,8 @@ def run(config: Config, *, progress=None, device=None) -> Result:
 
     Args:
         config: the settings.
-        progress: `progress(fraction, partial_result)`, called before the Hessian and after it; returning False stops there:
-            a result without the Hessian has NaN eigenvalues and `stopped` set.
+        progress: `progress(fraction, partial_result)`, called before the Hessian and after it; returning False stops
+            there: a result without the Hessian has NaN eigenvalues and `stopped` set.
         device: a torch device; None takes CUDA when there is one.
     """
     began, device = time.monotonic(), default_device(device)
@@ -220,7 +233,7 @@ def run(config: Config, *, progress=None, device=None) -> Result:
         z = z.detach()
         radial = (gradient * z).sum(1, keepdim=True) * z
         number = np.array(counts(config.dim, CURVE))
-        simclr = config.replace(eta="exponential")
+        simclr = config.replace(eta="exp")
         reached = np.array([reach(tau, config.tolerance) for tau in (*TAUS, config.tau)])
         thresholds = 4 * np.sin(np.pi / reached) ** 2
         result = Result(
@@ -237,13 +250,15 @@ def run(config: Config, *, progress=None, device=None) -> Result:
             threshold_count=int(reached[-1]), gradient=gradient.cpu().numpy(),
             tangential=(gradient - radial).norm(dim=1).cpu().numpy(),
             eigenvalues=np.full(len(z) * (config.dim - 1), math.nan),
-            whole=np.full(config.clusters * (config.dim - 1), math.nan))
+            whole=np.full(config.clusters * (config.dim - 1), math.nan),
+            split=np.full(config.clusters * (config.copies - 1) * (config.dim - 1), math.nan))
         result.seconds = time.monotonic() - began
         if progress is not None and progress(0.5, result) is False:
             return dataclasses.replace(result, stopped=True)
         matrix = curvature(config, z)
-        result.eigenvalues = torch.linalg.eigvalsh(matrix).cpu().numpy()
-        result.whole = torch.linalg.eigvalsh(restricted(matrix, config.clusters, config.copies)).cpu().numpy()
+        parts = [torch.linalg.eigvalsh(part).cpu().numpy() for part in restricted(matrix, config)]
+        result.whole, result.split = parts
+        result.eigenvalues = np.sort(np.concatenate(parts))
     result.seconds = time.monotonic() - began
     result.stopped = progress is not None and progress(1.0, result) is False
     return result
@@ -272,7 +287,7 @@ class SecondVariation:
 
 
 def second_variation(z, h, tau) -> SecondVariation:
-    """All readings of LS Lemma B.4's second variation at points z (n, d) in direction h (n, d), eta(t) = exp(-t / tau)."""
+    """All readings of LS Lemma B.4's second variation at z (n, d) in direction h (n, d), eta(t) = exp(-t / tau)."""
     def along(path):
         s = torch.zeros((), dtype=z.dtype, requires_grad=True)
         loss = generalized(path(s), path(s), lambda t: -t / tau, lambda r: softplus(r - LOG2))
@@ -328,10 +343,10 @@ class Maps(Outcome):
 
 
 def forget(config: MapsConfig, *, progress=None, device=None) -> Maps:
-    """Send three clean clusters to the circle by four maps that ignore what the views change (LS Prop. B.1, VA Prop. 2.1).
+    """Send three clean clusters to the circle by four maps that ignore what views change (LS Prop. B.1, VA Prop. 2.1).
 
-    A view redraws the brightness x_3; each map looks up the nearest data point in (x_1, x_2) and returns its target, so it
-    is defined everywhere and invariant. The losses see two views, like in training.
+    A view redraws the brightness x_3; each map looks up the nearest data point in (x_1, x_2) and returns its target, so
+    it is defined everywhere and invariant. The losses see two views, like in training.
     """
     began, device = time.monotonic(), default_device(device)
     generator = torch.Generator().manual_seed(config.seed)

@@ -64,12 +64,12 @@ def _gap_axis(ax):
 
 
 def _curves(ax, result):
-    """Loss against the number of places, eq. 1 and the chosen eq. 3, with both plateaus and the present configuration."""
+    """Loss against the number of places, eq. 1 and the chosen eq. 3, with both plateaus and this configuration."""
     config = result.config
     name = f"eq. 3, $\\Psi$ = {config.psi}"
     ax.axhline(result.plateau_mean, color=EQ1, lw=0.8, ls=":")
     ax.axhline(result.plateau, color=EQ3, lw=0.8, ls=":")
-    ax.plot(result.counts, result.curve_mean, ".-", ms=4, color=EQ1, label="eq. 1, exponential", gid="eq. 1")
+    ax.plot(result.counts, result.curve_mean, ".-", ms=4, color=EQ1, label="eq. 1", gid="eq. 1")
     ax.plot(result.counts, result.curve, ".-", ms=4, color=EQ3, label=name, gid="eq. 3")
     ax.scatter([config.clusters], [result.loss], s=60, facecolors="none", edgecolors=INK, linewidths=1.4, zorder=3,
                label="this configuration", gid="this configuration")
@@ -82,25 +82,19 @@ def _curves(ax, result):
 
 def _spectrum(ax, result):
     """Eigenvalues in order, by whether they part copies or move whole places."""
-    whole, split = result.whole, _difference(result.eigenvalues, result.whole)
     ax.axhline(0, color=MUTED, lw=1)
-    for values, start, k, name in ((split, 1, 3, "parts copies"), (whole, len(split) + 1, 5, "moves whole places")):
+    for values, start, k, name in ((result.split, 1, 3, "parts copies"),
+                                   (result.whole, len(result.split) + 1, 5, "moves whole places")):
         ax.plot(start + np.arange(len(values)), values, "o", ms=4.5, color=colour(k), label=name, gid=name)
     ax.set(xlabel="direction", ylabel="curvature")
 
 
-def _difference(values, removed):
-    """`values` without one match for each of `removed`, both ascending eigenvalues of one matrix."""
-    left = list(values)
-    for value in removed:
-        left.pop(int(np.argmin(np.abs(np.array(left) - value))))
-    return np.array(left)
-
-
 def _verdict(result):
-    bad, whole, split = (result.negative(result.eigenvalues), result.negative(result.whole),
-                         len(result.eigenvalues) - len(result.whole))
-    return bad, whole, split
+    """In words: how many directions go down, and of which kind."""
+    config = result.config
+    return (f"K = {config.clusters} places, m = {config.copies}: {result.negative(result.eigenvalues)} of "
+            f"{len(result.eigenvalues)} directions go down, {result.negative(result.whole)} of those that move whole "
+            f"places; K(m - 1) = {config.clusters * (config.copies - 1)}")
 
 
 def landscape(result) -> Picture:
@@ -112,16 +106,14 @@ def landscape(result) -> Picture:
     _curves(ax["curves"], result)
     ax["curves"].set_title(f"uniform: {result.plateau_mean:.4f} and {result.plateau:.4f}")
     _spectrum(ax["spectrum"], result)
-    bad, whole, split = _verdict(result)
-    ax["spectrum"].set_title(f"{bad} of {len(result.eigenvalues)} go down")
+    ax["spectrum"].set_title(f"{result.negative(result.eigenvalues)} of {len(result.eigenvalues)} go down")
     low, high = ax["spectrum"].get_ylim()
     ax["spectrum"].set_ylim(low, high + 0.3 * (high - low))
     ax["spectrum"].legend(loc="upper left")
-    return Picture(fig, f"{config.clusters} {config.arrangement} places with {config.copies} copies each, tau = {config.tau:g}, "
-                        f"Psi = {config.psi}, eta {config.eta}: eq. 1 for many copies goes from {result.curve_mean[0]:.4f} at "
-                        f"one place to the plateau {result.plateau_mean:.4f}; the chosen eq. 3 is {result.loss:.4f} here, "
-                        f"its plateau {result.plateau:.4f}. {bad} of {len(result.eigenvalues)} directions go down, "
-                        f"{whole} of them move whole places; K(m - 1) = {split}.")
+    return Picture(fig, f"Places: {config.arrangement}; tau = {config.tau:g}, Psi = {config.psi}, eta {config.eta}. "
+                        f"Eq. 1 for many copies goes from {result.curve_mean[0]:.4f} at one place to the plateau "
+                        f"{result.plateau_mean:.4f}; the chosen eq. 3 is {result.loss:.4f} here, its plateau "
+                        f"{result.plateau:.4f}. {_verdict(result)}.")
 
 
 def three_panels(results, tolerances) -> Picture:
@@ -152,13 +144,14 @@ def three_panels(results, tolerances) -> Picture:
     right.set(xlabel=r"$\tau$", ylim=(0, 3.3), title="gap at the plateau")
     right.legend(title="tolerance", loc="upper left")
     plateaus = ", ".join(f"{r.plateau_mean:.5f} at tau {r.config.tau:g}" for r in results)
-    slopes = ", ".join(f"{theory.threshold_slope(r.config.tolerance):.2f} for {r.config.tolerance:g}" for r in tolerances)
+    slopes = ", ".join(f"{theory.threshold_slope(r.config.tolerance):.2f} for {r.config.tolerance:g}"
+                       for r in tolerances)
     return Picture(fig, f"Loss of K even points on the circle: falls with K to the plateaus {plateaus} (eq. 1). "
                         f"The gap at which the plateau is reached grows with tau, with slope by tolerance {slopes}.")
 
 
 def threshold(result) -> Picture:
-    """Loss against the smallest squared distance with the threshold, and the threshold against tau, for one tolerance."""
+    """Loss against the smallest squared distance with the threshold, and thresholds against tau, for one tolerance."""
     config = result.config
     fig, ((left, right),) = axes(2, width=8.2, height=3.3)
     top = (1 + config.tolerance) * result.plateau_mean
@@ -177,16 +170,17 @@ def threshold(result) -> Picture:
                   gid="this temperature")
     right.set(xlabel=r"$\tau$", ylabel="threshold", ylim=(0, 3.3), title=f"tolerance {config.tolerance:g}")
     right.legend(loc="upper left")
-    return Picture(fig, f"tau = {config.tau:g}, tolerance {config.tolerance:g}: {result.threshold_count} even points reach the "
-                        f"plateau {result.plateau_mean:.5f}, with smallest squared distance {result.threshold:.4g}. Over tau, "
-                        f"the threshold follows a line of slope {slope:.3g} while tau is small.")
+    return Picture(fig, f"tau = {config.tau:g}, tolerance {config.tolerance:g}: {result.threshold_count} even points "
+                        f"reach the plateau {result.plateau_mean:.5f}, with smallest squared distance "
+                        f"{result.threshold:.4g}. The threshold follows a line of slope {slope:.3g} while tau is small.")
 
 
 def indicator(result) -> Picture:
     """Eq. 1 of K even places with the indicator on data points, on embedded points, and for one data point a place."""
     fig, ((ax,),) = axes(width=6.0, height=3.2)
     ax.axhline(result.plateau_mean, color=MUTED, lw=0.8, ls=":", label="plateau")
-    ax.plot(result.counts, result.curve_mean, ".-", ms=5, color=EQ1, label="indicator on data points, many copies", gid="data")
+    ax.plot(result.counts, result.curve_mean, ".-", ms=5, color=EQ1, gid="data",
+            label="indicator on data points, many copies")
     ax.plot(result.counts, result.curve_finite, ".-", ms=5, color=colour(3), gid="embedded",
             label="indicator on embedded points (or one copy)")
     ax.set(ylabel="eq. 1", ylim=(-0.05, 1.2))
@@ -198,7 +192,7 @@ def indicator(result) -> Picture:
 
 
 def arrows(results, titles) -> Picture:
-    """Points on the circle and the downhill direction of eq. 3 at each: straight out, where there is nothing to gain."""
+    """Points on the circle and the downhill direction of eq. 3 at each: straight out where nothing is to be gained."""
     fig, grid = axes(len(results), width=2.7 * len(results), height=3.0)
     text = []
     for ax, result, title in zip(grid[0], results, titles):
@@ -217,11 +211,10 @@ def spectra(results) -> Picture:
     fig, grid = axes(len(results), width=3.1 * len(results), height=3.1)
     text = []
     for ax, result in zip(grid[0], results):
-        bad, whole, split = _verdict(result)
+        down = result.negative(result.eigenvalues)
         _spectrum(ax, result)
-        ax.set_title(f"$K$ = {result.config.clusters}, $m$ = {result.config.copies}: {bad} down")
-        text.append(f"K = {result.config.clusters}, m = {result.config.copies}: {bad} of {len(result.eigenvalues)} directions "
-                    f"negative, {whole} of those that move whole places; K(m - 1) = {split}")
+        ax.set_title(f"$K$ = {result.config.clusters}, $m$ = {result.config.copies}: {down} down")
+        text.append(_verdict(result))
     for ax in grid[0][1:]:
         ax.set_ylabel("")
     grid[0][0].legend(loc="center left")
@@ -234,8 +227,8 @@ def measures(results, names) -> Picture:
     text = []
     for k, (result, name) in enumerate(zip(results, names)):
         ax.scatter([result.alignment], [result.uniformity], s=45, color=colour(k), zorder=3, linewidths=0, gid=name)
-        ax.annotate(f"{name}: {result.loss_mean:.3f}", (result.alignment, result.uniformity), xytext=(8, 5 if k % 2 else -5),
-                    textcoords="offset points", va="center", fontsize=9)
+        ax.annotate(f"{name}: {result.loss_mean:.3f}", (result.alignment, result.uniformity), va="center", fontsize=9,
+                    xytext=(8, 5 if k % 2 else -5), textcoords="offset points")
         text.append(f"{name}: alignment {result.alignment:.3f}, uniformity {result.uniformity:.3f}, "
                     f"loss {result.loss_mean:.3f}")
     ax.set(xlabel="alignment (0: views agree)", ylabel="uniformity (lower: more even)")
