@@ -172,7 +172,7 @@ def threshold(result) -> Picture:
     right.legend(loc="upper left")
     return Picture(fig, f"tau = {config.tau:g}, tolerance {config.tolerance:g}: {result.threshold_count} even points "
                         f"reach the plateau {result.plateau_mean:.5f}, with smallest squared distance "
-                        f"{result.threshold:.4g}. The threshold follows a line of slope {slope:.3g} while tau is small.")
+                        f"{result.threshold:.4g}. Thresholds follow a line of slope {slope:.3g} while tau is small.")
 
 
 def indicator(result) -> Picture:
