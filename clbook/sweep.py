@@ -78,6 +78,20 @@ def _call(run, config, key):
     return run(config)
 
 
+def parallel(function, arguments, n_jobs=None):
+    """A generator of `function(*a) for a in arguments`, in order; by parallel processes where there is more than one.
+
+    Args:
+        arguments: a list of tuples. Arrays in them are copied to the processes, so that they can be written to there.
+        n_jobs: processes; None takes what `joblib.parallel_config` says, else all cores.
+    """
+    if n_jobs is None:
+        n_jobs = get_active_backend()[1]
+        n_jobs = -1 if n_jobs == 1 else n_jobs
+    pool = joblib.Parallel(n_jobs=1 if len(arguments) < 2 else n_jobs, return_as="generator", max_nbytes=None)
+    return pool(joblib.delayed(function)(*a) for a in arguments)
+
+
 def sweep(run, configs, progress=None, n_jobs=None):
     """`[run(config) for config in configs]`, from the cache where possible, the rest in parallel.
 
@@ -89,7 +103,7 @@ def sweep(run, configs, progress=None, n_jobs=None):
         configs: frozen dataclasses.
         progress: `progress(fraction, results_so_far)`; returning False ends the sweep, which then returns None for
             each run that has not finished.
-        n_jobs: processes; None takes what `joblib.parallel_config` says, else all cores. A reader with a cluster writes
+        n_jobs: processes, as in `parallel`. A reader with a cluster writes
             `with joblib.parallel_config(backend="dask"):` around the call.
 
     Returns:
@@ -100,11 +114,7 @@ def sweep(run, configs, progress=None, n_jobs=None):
     call, key = memory.cache(_call), fingerprint(run)
     results = [call(run, c, key) if call.check_call_in_cache(run, c, key) else None for c in configs]
     missing = list(dict.fromkeys(c for c, result in zip(configs, results) if result is None))
-    if n_jobs is None:
-        n_jobs = get_active_backend()[1]
-        n_jobs = -1 if n_jobs == 1 else n_jobs
-    done = iter(joblib.Parallel(n_jobs=1 if len(missing) < 2 else n_jobs, return_as="generator")(
-        joblib.delayed(call)(run, config, key) for config in missing))
+    done = parallel(call, [(run, config, key) for config in missing], n_jobs)
     try:
         for finished, (config, result) in enumerate(zip(missing, done), 1):
             results = [result if c == config else r for c, r in zip(configs, results)]

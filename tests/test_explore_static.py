@@ -5,16 +5,14 @@ from __future__ import annotations
 import base64
 import csv
 import io
-import re
+import os
 
+import joblib
+import matplotlib as mpl
 import numpy as np
 import pytest
 import toy
 from browser import NoBrowser, browser
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
-from matplotlib.path import Path
 from PIL import Image
 
 from clbook.explore import explore, static, vector
@@ -25,78 +23,65 @@ GRID = {"a": [0.5, 1, 4], "b": [1, 2]}
 FRAMES = 6
 
 
-# --- the display list -------------------------------------------------------------------------------------------------
-
-def decode(text, origin):
-    """Vertices (n, 2) of relative path data; z takes the place that matplotlib's CLOSEPOLY vertex has."""
-    out, (x, y), start = [], origin, origin
-    for letter, numbers in re.findall(r"([mlqcz])([-\d ]*)", text):
-        if letter == "z":
-            out.append(None)
-            x, y = start
-            continue
-        points = np.array([int(v) for v in re.findall(r"-?\d+", numbers)]).reshape(-1, 2) + (x, y)
-        out.extend(map(tuple, points.tolist()))
-        x, y = out[-1]
-        if letter == "m":
-            start = x, y
-    return out
-
-
-@settings(max_examples=60, deadline=None)
-@given(hnp.arrays(float, st.tuples(st.integers(1, 30), st.just(2)), elements=st.floats(-2000, 2000)))
-def test_a_polyline_survives_to_half_a_unit(points):
-    whole = vector.quantise(points)
-    text = vector.encode(whole, np.array([Path.MOVETO] + [Path.LINETO] * (len(whole) - 1)), whole[0])
-    assert np.abs(np.array(decode(text, tuple(whole[0]))) - points).max() <= 0.5
-
-
-def test_a_line_that_grows_is_the_old_text_and_a_suffix():
-    points = vector.quantise(np.random.default_rng(0).normal(0, 300, (20, 2)))
-    codes = np.array([Path.MOVETO] + [Path.LINETO] * 19)
-    assert vector.encode(points, codes, points[0]).startswith(vector.encode(points[:9], codes[:9], points[0]))
-
-
-@pytest.mark.parametrize("path", [Path.unit_circle(), Path.unit_rectangle(), Path.wedge(10, 200),
-                                  Path.make_compound_path(Path.unit_rectangle(), Path.unit_circle())])
-def test_curves_and_closed_shapes_survive(path):
-    path = path.cleaned()
-    whole, codes = vector.quantise(path.vertices[:-1] * 1000), path.codes[:-1]
-    got = decode(vector.encode(whole, codes, (7, -3)), (7, -3))
-    assert [v for v in got if v] == [tuple(v) for v, c in zip(whole.tolist(), codes, strict=True) if c != Path.CLOSEPOLY]
-    assert [v is None for v in got] == (codes == Path.CLOSEPOLY).tolist()
-
-
-def test_what_frames_share_is_stored_once():
-    result, scene = toy.run(BASE), vector.Scene()
-    scene.add(toy.draw(result, 3))
-    alone = len(scene.ops)
-    scene.add(toy.draw(result, 3))
-    assert len(scene.ops) == alone and scene.frames[0] == scene.frames[1]
-    scene.add(toy.draw(result, 4))
-    assert len(scene.ops) - alone < 0.4 * alone
-    assert scene.frames[2][2] != scene.frames[1][2]  # but the alt text is its own
-
-
-def test_hatches_and_other_sizes_are_refused_not_dropped():
-    scene = vector.Scene()
-    fig, ax = style.axes()
-    ax[0, 0].bar([1], [1], hatch="/")
-    with pytest.raises(ValueError, match="hatch = '/'"):
-        scene.add(style.Picture(fig, "a bar"))
-    scene = vector.Scene()
-    scene.add(style.Picture(style.axes(height=3)[0], "3 inches"))
-    with pytest.raises(ValueError, match="size"):
-        scene.add(style.Picture(style.axes(height=2)[0], "2 inches"))
-
-
-# --- the interface ----------------------------------------------------------------------------------------------------
+# --- processes --------------------------------------------------------------------------------------------------------
 
 @pytest.fixture
 def still(monkeypatch):
     monkeypatch.setenv("CLBOOK_STATIC", "1")
     monkeypatch.setattr(static, "sweep", lambda run, configs: [run(c) for c in configs])
 
+
+def test_a_run_that_fits_is_drawn_with_one_pen_and_nothing_is_lost():
+    runs = [("a", list(range(12))), ("b", list(range(9))), ("c", [None]), ("d", list(range(101))), ("e", [4])]
+    batches = static.batches(runs)
+    assert [(name, k) for batch in batches for name, piece in batch for k in piece] == [
+        (name, k) for name, frames in runs for k in frames]
+    assert [[name for name, _ in batch] for batch in batches[:2]] == [["a"], ["b", "c"]]
+    assert max(sum(len(piece) for _, piece in batch) for batch in batches) <= static.BATCH
+
+
+def test_the_page_does_not_depend_on_the_number_of_processes(still, monkeypatch):
+    monkeypatch.setattr(static, "BATCH", 3)
+    monkeypatch.setattr(static.Player, "_first", None)
+    pids = set()
+
+    def shown():
+        # a function of this test alone, as one written in a notebook; its layout differs from frame to frame
+        def figure(result, frame):
+            picture = toy.draw(result, frame)
+            picture.fig.axes[0].set_ylabel("$z_2$" if frame else "two\nlines")
+            picture.alt += f" {os.getpid()}"
+            return picture
+
+        player = explore(toy.run, figure, BASE, scrub="steps", frames=4, a=[0.5, 1], b=[1, 2])
+        pids.update(alt.rsplit(" ", 1)[1] for _, _, alt in player.scene.frames)
+        player.scene.frames = [(*frame, alt.rsplit(" ", 1)[0]) for *frame, alt in player.scene.frames]
+        return player.scene.payload()
+
+    with mpl.rc_context({"xtick.labelsize": 7.5}):
+        with joblib.parallel_config(backend="sequential"):
+            alone = shown()
+        assert pids == {str(os.getpid())}
+        with joblib.parallel_config(backend="loky", n_jobs=2):
+            together = shown()
+    assert together == alone and len(pids) > 1
+    with joblib.parallel_config(backend="sequential"):
+        assert shown() != alone  # the size of the letters above went to the processes
+
+
+def test_an_error_in_a_process_is_the_readers_own(still, monkeypatch):
+    monkeypatch.setattr(static, "BATCH", 2)
+
+    def figure(result, frame):
+        picture = toy.draw(result, frame)
+        picture.fig.axes[1].bar([1], [1], hatch="/")
+        return picture
+
+    with joblib.parallel_config(backend="loky", n_jobs=2), pytest.raises(ValueError, match="hatch = '/'"):
+        explore(toy.run, figure, BASE, scrub="steps", frames=6, a=[1])
+
+
+# --- the interface ----------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(("axes", "message"), [
     ({"size": [1, 2]}, "size is not a field of Config"),
@@ -310,9 +295,9 @@ def test_the_drawing_is_matplotlibs_own(tab, tmp_path):
     _, svg = download(tab.page, "SVG")
     result = toy.run(BASE)
     pictures = [toy.draw(result, k) for k in (-1, 0)]
-    scene = vector.Scene()
+    pen = vector.Pen()
     for picture in pictures:
-        scene.add(picture)  # places the axes as the page has them
+        pen.draw(picture)  # places the axes as the page has them
     agg = [np.asarray(Image.open(io.BytesIO(p.png(dpi=150))).convert("RGB"), float) for p in pictures]
     height, width, _ = agg[0].shape
     drawn = Image.open(io.BytesIO(base64.b64decode(tab.page.evaluate(RASTERISE, [svg, width, height])))).convert("RGB")
@@ -326,7 +311,7 @@ def test_hover_reads_data_coordinates(tab):
     box = page.locator("figure.clbook-explorer img").first.bounding_box()
     result = toy.run(BASE)
     picture = toy.draw(result)
-    vector.Scene().add(picture)
+    vector.Pen().draw(picture)
     ax = picture.fig.axes[1]
     x, y = ax.transAxes.transform((0.5, 0.25)) / (picture.fig.get_size_inches() * 72)
     page.mouse.move(box["x"] + x * box["width"], box["y"] + (1 - y) * box["height"])

@@ -10,12 +10,15 @@ import io
 import itertools
 import json
 
+import matplotlib as mpl
 import numpy as np
 from PIL import Image
 
-from clbook.explore.vector import Scene
+from clbook.explore.vector import Pen, Scene
 from clbook.figures.style import Picture
-from clbook.sweep import sweep
+from clbook.sweep import parallel, sweep
+
+BATCH = 20  # frames drawn with one pen, which is worth another process's start
 
 
 def player(run, figure, base_config, *, scrub, frames, name, title, axes):
@@ -25,16 +28,46 @@ def player(run, figure, base_config, *, scrub, frames, name, title, axes):
     results = sweep(run, configs)
     if scrub is not None and not hasattr(results[0], scrub):
         raise ValueError(f"scrub = {scrub!r} is not allowed: {type(results[0]).__name__} has no such attribute")
-    scene, times = Scene(), []
-    for config, result in zip(configs, results, strict=True):
-        chosen = [None] if scrub is None else spread(len(getattr(result, scrub)), frames)
-        times.append([0 if k is None else float(f"{getattr(result, scrub)[k]:.6g}") for k in chosen])
-        for k in chosen:
-            picture = figure(result) if k is None else figure(result, frame=k)
-            if config == base_config and k == chosen[-1]:
-                start = Start(configs.index(config), small_png(picture), picture)
-            scene.add(picture)
-    return Player(base_config, axes, scrub, times, scene, start, name, title)
+    chosen = [[None] if scrub is None else spread(len(getattr(result, scrub)), frames) for result in results]
+    times = [[0 if k is None else float(f"{getattr(result, scrub)[k]:.6g}") for k in frames]
+             for result, frames in zip(results, chosen, strict=True)]
+    scene, settings = Scene(), dict(mpl.rcParams.copy())
+    del settings["backend"]
+    work = [(figure, batch, settings) for batch in batches(zip(results, chosen, strict=True))]
+    for drawing in itertools.chain.from_iterable(parallel(draw, work)):
+        scene.add(drawing)
+    first = configs.index(base_config)
+    picture = at(figure, results[first], chosen[first][-1])
+    return Player(base_config, axes, scrub, times, scene, Start(first, small_png(picture), picture), name, title)
+
+
+def at(figure, result, frame) -> Picture:
+    """The picture of `result` at the recorded time `frame`, or of all of it where that is None."""
+    return figure(result) if frame is None else figure(result, frame=frame)
+
+
+def batches(runs) -> list:
+    """`runs`, pairs of (result, frames), as lists of such pairs with at most BATCH frames each.
+
+    A run stays whole where it fits, so that its axes stand still. The batches, and with them the drawings, do not
+    depend on the number of processes.
+    """
+    out, room = [], 0
+    for result, frames in runs:
+        for piece in np.array_split(frames, -(-len(frames) // BATCH)):
+            if len(piece) > room:
+                out.append([])
+                room = BATCH
+            out[-1].append((result, piece.tolist()))
+            room -= len(piece)
+    return out
+
+
+def draw(figure, batch, settings) -> list:
+    """`Drawing`s of a batch by one pen, under matplotlib's `settings`: those that a notebook made hold in its process."""
+    pen = Pen()
+    with mpl.rc_context(settings):
+        return [pen.draw(at(figure, result, frame)) for result, frames in batch for frame in frames]
 
 
 @dataclasses.dataclass

@@ -2,12 +2,14 @@
 
 Every mark of a figure - line, marker, text, filled shape - is one thing: a path drawn at a position with a style. Paths
 are SVG path data in relative whole units, so they are already delta-coded, do not depend on where they stand, and a
-line that has grown since the last frame is the old text and a suffix. A `Scene` stores what its frames share once.
+line that has grown since the last frame is the old text and a suffix. A `Pen` turns one figure into such marks, a
+`Scene` stores what the drawings of many frames share once; they meet in plain data, so pens may work in other processes.
 """
 
 from __future__ import annotations
 
 import base64
+import dataclasses
 import gzip
 import io
 import json
@@ -99,29 +101,42 @@ class Canvas(FigureCanvasBase):
         return self.renderer
 
 
-class Scene:
-    """The frames of one explorer.
+@dataclasses.dataclass(frozen=True)
+class Drawing:
+    """One frame as plain data.
 
-    `add` draws a picture; `payload` is all frames as text for the player. Artists with a gid are data: the player
-    offers their points, in data coordinates, as CSV under that name.
+    Attributes:
+        size: width and height in units.
+        marks: in drawing order, (clips, paths, styles, points, series, image): clips and paths as path data, paths and
+            styles with one entry or one for each point, points as a flat tuple of x and y in units, series None or
+            (number of the axes, name, 1 for a line and 0 for points), image None or a base64 PNG, which has no paths
+            and whose points are its corner and size.
+        axes: of each axes, in units, (x0, y0, x1, y1, x limits, y limits, x log, y log), or None where the read-out
+            cannot invert it.
+        alt: the alt text.
+    """
+
+    size: tuple
+    marks: list
+    axes: tuple
+    alt: str
+
+
+class Pen:
+    """Draws pictures; what is slow to make and comes again is made once.
+
+    A figure with the same surroundings as an earlier one is laid out as that was, so drawings depend on what the pen
+    has drawn before.
     """
 
     def __init__(self):
-        self.paths, self.points, self.lists = Table(), Table(), Table()
-        self.styles, self.images, self.series, self.ops, self.axes = Table(), Table(), Table(), Table(), Table()
-        self.frames, self.size = [], None
-        self.text, self.extent, self.png, self.layout = {}, {}, {}, {}  # what is slow to make and comes again
-        self._texts, self._parts = [], []  # of each path: its text; (number of steps back, characters cut, suffix)
-        self._slots = []  # the last frame's paths, in drawing order
+        self.text, self.extent, self.png, self.layout = {}, {}, {}, {}
 
-    def add(self, picture):
-        """Draw a `Picture` as the next frame; ValueError where its size differs from the first one's."""
+    def draw(self, picture) -> Drawing:
+        """Draw a `Picture`. Artists with a gid are data: the player offers their points as CSV under that name."""
         fig = picture.fig
         fig.dpi = 72
         size = tuple(round(v * UNITS) for v in fig.get_size_inches() * 72)
-        if self.size not in (None, size):
-            raise ValueError(f"figure size {size} differs from the first frame's {self.size}: all frames share one size")
-        self.size = size
         axes = [ax for outer in fig.axes for ax in (outer, *outer.child_axes)]
         for k, ax in enumerate(axes):
             ax.set_gid(k)
@@ -133,9 +148,7 @@ class Scene:
         with mpl.rc_context(style.RC):
             self._arrange(fig, axes)
             fig.draw(renderer)
-        self._slots = renderer.slots
-        geometry = tuple(self._geometry(ax) for ax in axes)
-        self.frames.append((renderer.ops, self.axes.number(geometry), picture.alt))
+        return Drawing(size, renderer.marks, tuple(self._geometry(ax, size[1]) for ax in axes), picture.alt)
 
     def _arrange(self, fig, axes):
         """Place the axes: by the layout engine, or as it placed those of an earlier frame with the same surroundings.
@@ -155,17 +168,48 @@ class Scene:
         for ax, position in zip(axes, self.layout[key], strict=True):
             ax.set_position(position, which="original")
 
-    def _geometry(self, ax):
-        """(x0, y0, x1, y1 in units, x limits, y limits, x log, y log); None where the read-out cannot invert it."""
+    def _geometry(self, ax, height):
         scales = ax.get_xscale(), ax.get_yscale()
         if ax.name != "rectilinear" or not set(scales) <= {"linear", "log"} or not ax.get_visible():
             return None
         x0, y0, x1, y1 = ax.get_window_extent().extents * UNITS
-        box = (x0, self.size[1] - y1, x1, self.size[1] - y0)
         limits = (*ax.get_xlim(), *ax.get_ylim())
-        return (*(round(float(v), 2) for v in box), *map(float, limits), *(int(s == "log") for s in scales))
+        return (*(round(float(v), 2) for v in (x0, height - y1, x1, height - y0)), *map(float, limits),
+                *(int(s == "log") for s in scales))
 
-    def path(self, text, slot) -> int:
+
+class Scene:
+    """The frames of one explorer: `add` takes the next one's `Drawing`, `payload` is all of them as text for the player."""
+
+    def __init__(self):
+        self.paths, self.points, self.lists = Table(), Table(), Table()
+        self.styles, self.images, self.series, self.ops, self.axes = Table(), Table(), Table(), Table(), Table()
+        self.frames, self.size = [], None
+        self._texts, self._parts = [], []  # of each path: its text; (number of steps back, characters cut, suffix)
+        self._slots = []  # the last frame's paths, in drawing order
+
+    def add(self, drawing):
+        """Number the marks of the next frame; ValueError where its size differs from the first one's."""
+        if self.size not in (None, drawing.size):
+            raise ValueError(f"figure size {drawing.size} differs from the first frame's {self.size}: "
+                             "all frames share one size")
+        self.size, slots, ops = drawing.size, [], []
+        for clips, paths, styles, points, series, image in drawing.marks:
+            op = (self._list(clips, slots), self._list(paths, slots),
+                  self.lists.number(tuple(map(self.styles.number, styles))), self.points.number(points),
+                  -1 if series is None else self.series.number(series),
+                  -1 if image is None else self.images.number(image))
+            ops.append(self.ops.number(op))
+        self._slots = slots
+        self.frames.append((ops, self.axes.number(drawing.axes), drawing.alt))
+
+    def _list(self, texts, slots) -> int:
+        """The number of a list of paths, whose numbers `slots` is extended by."""
+        numbers = tuple(self._path(text, len(slots) + k) for k, text in enumerate(texts))
+        slots.extend(numbers)
+        return self.lists.number(numbers)
+
+    def _path(self, text, slot) -> int:
         """The number of a path; a new one is stored as the path in the last frame's same `slot`, cut, and a suffix."""
         number = self.paths.number(text)
         if number == len(self._texts):
@@ -191,15 +235,11 @@ class Scene:
 
 
 class Renderer(RendererBase):
-    """Collects one figure's drawing calls as numbers of `scene`'s tables.
+    """Collects one figure's drawing calls as the marks of a `Drawing`."""
 
-    An operation is (clip list, path list, style list, points, series, image): paths and styles have one entry, or one
-    for each point; an image has no paths and its points are its corner and size.
-    """
-
-    def __init__(self, scene, fig):
+    def __init__(self, pen, fig):
         super().__init__()
-        self.scene, self.ops, self.slots = scene, [], []
+        self.pen, self.marks = pen, []
         self.width, self.height = fig.get_size_inches() * 72
         self.flip = Affine2D().scale(UNITS, -UNITS)
         self.place = self.flip.frozen().translate(0, self.height * UNITS)
@@ -210,7 +250,7 @@ class Renderer(RendererBase):
         return self.width, self.height
 
     def get_text_width_height_descent(self, s, prop, ismath):
-        known, key = self.scene.extent, (s, hash(prop), ismath)
+        known, key = self.pen.extent, (s, hash(prop), ismath)
         if key not in known:
             known[key] = super().get_text_width_height_descent(s, prop, ismath)
         return known[key]
@@ -274,7 +314,7 @@ class Renderer(RendererBase):
 
     def draw_text(self, gc, x, y, s, prop, angle, ismath=False, mtext=None):
         key = (s, hash(prop), angle, ismath)
-        known = self.scene.text
+        known = self.pen.text
         if key not in known:
             glyphs = Path(*self._text2path.get_text_path(prop, s, ismath=ismath))
             turn = Affine2D().scale(prop.get_size_in_points() / self._text2path.FONT_SCALE).rotate_deg(angle)
@@ -288,11 +328,11 @@ class Renderer(RendererBase):
             transform = Affine2D().scale(im.shape[1] / MAGNIFY, im.shape[0] / MAGNIFY)
         (x0, y0), (x1, y1) = (transform + Affine2D().translate(x, y) + self.place).transform([(0, 0), (1, 1)])
         pixels = np.ascontiguousarray(im[::1 if y0 < y1 else -1, ::1 if x0 < x1 else -1])
-        known, key = self.scene.png, (im.shape, pixels.tobytes())
+        known, key = self.pen.png, (im.shape, pixels.tobytes())
         if key not in known:
             known[key] = png(pixels)
         box = quantise(np.array([[min(x0, x1), min(y0, y1)], [abs(x1 - x0), abs(y1 - y0)]]))
-        self._operation(gc, (), (), box, self.scene.images.number(known[key]))
+        self._add(gc, (), (), box, image=known[key])
 
     def _around_origin(self, path, transform) -> str:
         """Path data of a marker or text, drawn from the point it is placed at."""
@@ -305,23 +345,15 @@ class Renderer(RendererBase):
             texts = texts[:1]
         if len(set(styles)) == 1:
             styles = styles[:1]
-        self._operation(gc, texts, styles, points, -1, line)
+        self._add(gc, texts, styles, points, line=line)
 
-    def _operation(self, gc, texts, styles, points, image, line=0):
-        scene = self.scene
-        series = scene.series.number((*self.label, line)) if self.label else -1
+    def _add(self, gc, texts, styles, points, line=0, image=None):
+        series = (*self.label, line) if self.label else None
         self.label = None  # a line and its markers are one series
-        op = (scene.lists.number(self._clips(gc)), scene.lists.number(tuple(map(self._path, texts))),
-              scene.lists.number(tuple(map(scene.styles.number, styles))),
-              scene.points.number(tuple(points.ravel().tolist())), series, image)
-        self.ops.append(scene.ops.number(op))
+        self.marks.append((self._clips(gc), tuple(texts), tuple(styles), tuple(points.ravel().tolist()), series, image))
 
-    def _path(self, text) -> int:
-        self.slots.append(number := self.scene.path(text, len(self.slots)))
-        return number
-
-    def _clips(self, gc) -> tuple[int, ...]:
-        """Numbers of the paths, placed at the canvas's corner, that the drawing is cut to."""
+    def _clips(self, gc) -> tuple[str, ...]:
+        """The paths, placed at the canvas's corner, that the drawing is cut to."""
         rectangle, (path, transform) = gc.get_clip_rectangle(), gc.get_clip_path()
         texts = [] if path is None else [self._around_origin(path, transform + self.drop)]
         if rectangle is not None:
@@ -329,9 +361,9 @@ class Renderer(RendererBase):
             if key not in self.rectangles:
                 self.rectangles[key] = self._around_origin(Path.unit_rectangle(), BboxTransformTo(rectangle) + self.drop)
             texts.append(self.rectangles[key])
-        return tuple(map(self._path, texts))
+        return tuple(texts)
 
-    def _style(self, gc, face) -> int:
+    def _style(self, gc, face) -> str:
         """SVG attributes of fill and stroke."""
         forced = gc.get_alpha() if gc.get_forced_alpha() else None
         words = []

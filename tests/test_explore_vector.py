@@ -1,0 +1,78 @@
+"""The display list: what is kept of matplotlib's drawing, and how frames share it."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+import toy
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from matplotlib.path import Path
+
+from clbook.explore import vector
+from clbook.figures import style
+
+
+def decode(text, origin):
+    """Vertices (n, 2) of relative path data; z takes the place that matplotlib's CLOSEPOLY vertex has."""
+    out, (x, y), start = [], origin, origin
+    for letter, numbers in re.findall(r"([mlqcz])([-\d ]*)", text):
+        if letter == "z":
+            out.append(None)
+            x, y = start
+            continue
+        points = np.array([int(v) for v in re.findall(r"-?\d+", numbers)]).reshape(-1, 2) + (x, y)
+        out.extend(map(tuple, points.tolist()))
+        x, y = out[-1]
+        if letter == "m":
+            start = x, y
+    return out
+
+
+@settings(max_examples=60, deadline=None)
+@given(hnp.arrays(float, st.tuples(st.integers(1, 30), st.just(2)), elements=st.floats(-2000, 2000)))
+def test_a_polyline_survives_to_half_a_unit(points):
+    whole = vector.quantise(points)
+    text = vector.encode(whole, np.array([Path.MOVETO] + [Path.LINETO] * (len(whole) - 1)), whole[0])
+    assert np.abs(np.array(decode(text, tuple(whole[0]))) - points).max() <= 0.5
+
+
+def test_a_line_that_grows_is_the_old_text_and_a_suffix():
+    points = vector.quantise(np.random.default_rng(0).normal(0, 300, (20, 2)))
+    codes = np.array([Path.MOVETO] + [Path.LINETO] * 19)
+    assert vector.encode(points, codes, points[0]).startswith(vector.encode(points[:9], codes[:9], points[0]))
+
+
+@pytest.mark.parametrize("path", [Path.unit_circle(), Path.unit_rectangle(), Path.wedge(10, 200),
+                                  Path.make_compound_path(Path.unit_rectangle(), Path.unit_circle())])
+def test_curves_and_closed_shapes_survive(path):
+    path = path.cleaned()
+    whole, codes = vector.quantise(path.vertices[:-1] * 1000), path.codes[:-1]
+    got = decode(vector.encode(whole, codes, (7, -3)), (7, -3))
+    assert [v for v in got if v] == [tuple(v) for v, c in zip(whole.tolist(), codes, strict=True) if c != Path.CLOSEPOLY]
+    assert [v is None for v in got] == (codes == Path.CLOSEPOLY).tolist()
+
+
+def test_what_frames_share_is_stored_once():
+    result, scene, pen = toy.run(toy.Config()), vector.Scene(), vector.Pen()
+    scene.add(pen.draw(toy.draw(result, 3)))
+    alone = len(scene.ops)
+    scene.add(pen.draw(toy.draw(result, 3)))
+    assert len(scene.ops) == alone and scene.frames[0] == scene.frames[1]
+    scene.add(pen.draw(toy.draw(result, 4)))
+    assert len(scene.ops) - alone < 0.4 * alone
+    assert scene.frames[2][2] != scene.frames[1][2]  # but the alt text is its own
+
+
+def test_hatches_and_other_sizes_are_refused_not_dropped():
+    scene, pen = vector.Scene(), vector.Pen()
+    fig, ax = style.axes()
+    ax[0, 0].bar([1], [1], hatch="/")
+    with pytest.raises(ValueError, match="hatch = '/'"):
+        pen.draw(style.Picture(fig, "a bar"))
+    scene.add(pen.draw(style.Picture(style.axes(height=3)[0], "3 inches")))
+    with pytest.raises(ValueError, match="size"):
+        scene.add(pen.draw(style.Picture(style.axes(height=2)[0], "2 inches")))
