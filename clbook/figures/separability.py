@@ -75,22 +75,25 @@ def opening(result) -> Picture:
     legend(left, loc="upper right")
     _paths(right, result, title=_when(result))
     right.set_ylabel("embedding $z_i$")
-    return Picture(fig, f"{result.config.n} points in the plane, in {result.config.classes} classes ({result.config.data}), and "
-                        f"the trajectories of their one-dimensional embedding, {_numbers(result.config)}: {_when(result)}.")
+    config = result.config
+    return Picture(fig, f"{config.n} points in the plane, in {config.classes} classes ({config.data}), and the trajectories "
+                        f"of their one-dimensional embedding, {_numbers(config)}: {_when(result)}.")
 
 
 def panels(results, titles) -> Picture:
     """Trajectories of several runs side by side, each with its own scale."""
-    fig, grid = axes(len(results), width=2.45 * len(results), height=2.7)
+    fig, grid = axes(len(results), width=2.6 * len(results), height=2.7)
     for ax, result, title in zip(grid[0], results, titles):
-        _paths(ax, result, title=f"{title}\n{_when(result)}")
+        when = "not separable" if result.separable_at is None else f"separable at {result.separable_at}"
+        _paths(ax, result, title=f"{title}\n{when}")
     grid[0][0].set_ylabel("embedding $z_i$")
     return Picture(fig, "; ".join(f"{title}: {_when(r)}" for title, r in zip(titles, results)) + ".")
 
 
 def phase_diagram(check, epses, taus) -> Picture:
     """Median time to separation over eps and tau (left); the same times against both groups of eps and tau (right)."""
-    fig, ((left, middle, right),) = axes(3, width=9.6, height=3.3, width_ratios=(1.25, 1, 1))
+    fig, ax = mosaic([["map", "square"], ["map", "cube"]], width=7.6, height=4.6, width_ratios=(1.3, 1))
+    left = ax["map"]
     times = np.full((len(epses), len(taus)), np.nan)
     for i, eps in enumerate(epses):
         for j, tau in enumerate(taus):
@@ -99,7 +102,7 @@ def phase_diagram(check, epses, taus) -> Picture:
     shown = np.where(np.isfinite(times), times, np.nan)
     image = left.imshow(np.log10(shown), origin="lower", aspect="auto", cmap="viridis_r")
     left.set(xticks=range(len(taus)), yticks=range(len(epses)), xlabel=r"$\tau$", ylabel=r"$\varepsilon$",
-             title="median iterations to separation")
+             title="median iterations to separate")
     left.set_xticklabels([f"{t:g}" for t in taus])
     left.set_yticklabels([f"{e:g}" for e in epses])
     left.grid(False)
@@ -113,22 +116,22 @@ def phase_diagram(check, epses, taus) -> Picture:
         eps_on_line = (np.log10(value) + log_tau) / power
         left.plot(columns, np.interp(eps_on_line, log_eps, rows, left=np.nan, right=np.nan), line, color="#D55E00",
                   lw=1.6, label=rf"$\varepsilon^{power}/\tau = {value:g}$")
-    legend(left, loc="upper left", bbox_to_anchor=(0.0, -0.2), ncols=2)
-    fig.colorbar(image, ax=left, label="log10")
+    legend(left, loc="upper left", bbox_to_anchor=(0.0, -0.14), ncols=2)
+    fig.colorbar(image, ax=left, label="log10", location="top")
     text, done = [], check.separated
-    for ax, power in ((middle, 2), (right, 3)):
+    for panel, power in ((ax["square"], 2), (ax["cube"], 3)):
         group = check.eps**power / check.tau
         for seed in np.unique(check.seed):
             mine = check.seed == seed
-            ax.scatter(group[mine & done], check.steps[mine & done], s=14, color=colour(seed), label=f"seed {seed}",
-                       gid=f"seed {seed}")
-        ax.scatter(group[~done], np.full((~done).sum(), 2 * check.steps[done].max()), s=18, marker="x", color=MUTED,
-                   label="never")
+            panel.scatter(group[mine & done], check.steps[mine & done], s=14, color=colour(seed), label=f"seed {seed}",
+                          gid=f"seed {seed}")
+        panel.scatter(group[~done], np.full((~done).sum(), 2 * check.steps[done].max()), s=18, marker="x", color=MUTED,
+                      label="never")
         factor = check.misfit(group)
-        ax.set(xscale="log", yscale="log", xlabel=rf"$\varepsilon^{power}/\tau$", title=f"misses by a factor {factor:.2f}")
+        panel.set(xscale="log", yscale="log", xlabel=rf"$\varepsilon^{power}/\tau$", ylabel="iterations",
+                  title=f"misses by a factor {factor:.2f}")
         text.append(f"an increasing function of eps^{power}/tau misses the times by a factor {factor:.2f}")
-    middle.set_ylabel("iterations to separation")
-    legend(middle, loc="upper left")
+    legend(ax["square"], loc="upper left")
     return Picture(fig, f"Time to separation over eps and tau, and against both groups: {text[0]}; {text[1]}. "
                         f"{int((~done).sum())} of {len(done)} runs never separated.")
 
@@ -202,7 +205,7 @@ def kernel_story(result) -> Picture:
 
 def side_by_side(pair, frame=-1) -> Picture:
     """The same start with and without the network at one iteration."""
-    fig, grid = axes(4, width=9.0, height=3.1, width_ratios=(2, 1, 2, 1))
+    fig, grid = axes(4, width=7.9, height=3.0, width_ratios=(2, 1, 2, 1))
     now = int(pair.steps[frame])
     for (left, right), result, name in ((grid[0][:2], pair.network, "through the network"),
                                         (grid[0][2:], pair.vanilla, "each point by itself")):
