@@ -16,7 +16,6 @@ from browser import NoBrowser, browser
 from PIL import Image
 
 from clbook.explore import explore, static, vector
-from clbook.figures import style
 
 BASE = toy.Config(n=40)
 GRID = {"a": [0.5, 1, 4], "b": [1, 2]}
@@ -53,7 +52,7 @@ def test_the_page_does_not_depend_on_the_number_of_processes(still, monkeypatch)
             picture.alt += f" {os.getpid()}"
             return picture
 
-        player = explore(toy.run, figure, BASE, scrub="steps", frames=4, a=[0.5, 1], b=[1, 2])
+        player = explore(toy.run, figure, BASE, scrub="steps", frames=4, a=[0.5, 1])
         pids.update(alt.rsplit(" ", 1)[1] for _, _, alt in player.scene.frames)
         player.scene.frames = [(*frame, alt.rsplit(" ", 1)[0]) for *frame, alt in player.scene.frames]
         return player.scene.payload()
