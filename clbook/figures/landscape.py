@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clbook import theory
-from clbook.figures.style import INK, MUTED, Picture, axes, colour, mosaic
+from clbook.figures.style import INK, MUTED, Picture, axes, colour, legend, mosaic
 
 CIRCLE = np.linspace(0, 2 * np.pi, 200)
 EQ1, EQ3, MARK = colour(0), colour(1), colour(2)
@@ -77,7 +77,7 @@ def _curves(ax, result):
     _places_axis(ax)
     low, high = ax.get_ylim()
     ax.set_ylim(low, high + 0.45 * (high - low))  # room for the legend above the curves, wherever they lie
-    ax.legend(loc="upper right")
+    legend(ax, loc="upper right")
 
 
 def _spectrum(ax, result):
@@ -109,7 +109,7 @@ def landscape(result) -> Picture:
     ax["spectrum"].set_title(f"{result.negative(result.eigenvalues)} of {len(result.eigenvalues)} go down")
     low, high = ax["spectrum"].get_ylim()
     ax["spectrum"].set_ylim(low, high + 0.3 * (high - low))
-    ax["spectrum"].legend(loc="upper left")
+    legend(ax["spectrum"], loc="upper left")
     return Picture(fig, f"Places: {config.arrangement}; tau = {config.tau:g}, Psi = {config.psi}, eta {config.eta}. "
                         f"Eq. 1 for many copies goes from {result.curve_mean[0]:.4f} at one place to the plateau "
                         f"{result.plateau_mean:.4f}; the chosen eq. 3 is {result.loss:.4f} here, its plateau "
@@ -132,7 +132,7 @@ def three_panels(results, tolerances) -> Picture:
     left.set_ylabel("loss")
     _places_axis(left)
     _gap_axis(middle)
-    left.legend(title=r"$\tau$", loc="upper right", ncols=2)
+    legend(left, title=r"$\tau$", loc="upper right", ncols=2)
     left.set_title("eq. 1 (solid), eq. 3 (dashed)")
     middle.set_title("the same, against the gap")
     for k, result in enumerate(tolerances):
@@ -142,7 +142,7 @@ def three_panels(results, tolerances) -> Picture:
         line = np.array([0, 1.05 * result.taus.max()])
         right.plot(line, theory.threshold_slope(tolerance) * line, color=colour(k), lw=1)
     right.set(xlabel=r"$\tau$", ylim=(0, 3.3), title="gap at the plateau")
-    right.legend(title="tolerance", loc="upper left")
+    legend(right, title="tolerance", loc="upper left")
     plateaus = ", ".join(f"{r.plateau_mean:.5f} at tau {r.config.tau:g}" for r in results)
     slopes = ", ".join(f"{theory.threshold_slope(r.config.tolerance):.2f} for {r.config.tolerance:g}"
                        for r in tolerances)
@@ -161,7 +161,7 @@ def threshold(result) -> Picture:
     left.axvline(result.threshold, color=MARK, lw=1.2, label=f"threshold {result.threshold:.3g}")
     _gap_axis(left)
     left.set(ylabel="loss", title=f"$\\tau$ = {config.tau:g}: plateau from $K$ = {result.threshold_count}")
-    left.legend(loc="upper right")
+    legend(left, loc="upper right")
     slope = theory.threshold_slope(config.tolerance)
     line = np.array([0, 0.52])
     right.plot(line, slope * line, color=MUTED, lw=1, label=f"slope {slope:.2f} (for small $\\tau$)")
@@ -169,7 +169,7 @@ def threshold(result) -> Picture:
     right.scatter([config.tau], [result.threshold], s=70, facecolors="none", edgecolors=MARK, linewidths=1.6, zorder=3,
                   gid="this temperature")
     right.set(xlabel=r"$\tau$", ylabel="threshold", ylim=(0, 3.3), title=f"tolerance {config.tolerance:g}")
-    right.legend(loc="upper left")
+    legend(right, loc="upper left")
     return Picture(fig, f"tau = {config.tau:g}, tolerance {config.tolerance:g}: {result.threshold_count} even points "
                         f"reach the plateau {result.plateau_mean:.5f}, with smallest squared distance "
                         f"{result.threshold:.4g}. Thresholds follow a line of slope {slope:.3g} while tau is small.")
@@ -185,7 +185,7 @@ def indicator(result) -> Picture:
             label="indicator on embedded points (or one copy)")
     ax.set(ylabel="eq. 1", ylim=(-0.05, 1.2))
     _places_axis(ax)
-    ax.legend(loc="upper right")
+    legend(ax, loc="upper right")
     return Picture(fig, f"Eq. 1 at tau = {result.config.tau:g} against K. Indicator on data points: falls from "
                         f"{result.curve_mean[0]:.4f} to {result.plateau_mean:.4f}. On embedded points: rises from "
                         f"{abs(result.curve_finite[0]):.4f} to {result.curve_finite[-1]:.4f}.")
@@ -217,7 +217,7 @@ def spectra(results) -> Picture:
         text.append(_verdict(result))
     for ax in grid[0][1:]:
         ax.set_ylabel("")
-    grid[0][0].legend(loc="center left")
+    legend(grid[0][0], loc="center left")
     return Picture(fig, "Eigenvalues of the Hessian. " + "; ".join(text) + ".")
 
 
