@@ -13,6 +13,7 @@ import pathlib
 import joblib
 import torch
 from joblib.parallel import get_active_backend
+from tqdm.auto import tqdm
 
 from clbook.dynamics import default_device
 
@@ -96,7 +97,7 @@ def sweep(run, configs, progress=None, n_jobs=None):
     """`[run(config) for config in configs]`, from the cache where possible, the rest in parallel.
 
     Results are stored one by one as they finish, each file written under another name and then renamed: an interrupted
-    or failed sweep keeps every finished run and leaves no half-written file.
+    or failed sweep keeps every finished run and leaves no half-written file. A bar shows how far it is.
 
     Args:
         run: `run(config) -> Result`, a function of an importable module (or of a notebook).
@@ -115,11 +116,14 @@ def sweep(run, configs, progress=None, n_jobs=None):
     results = [call(run, c, key) if call.check_call_in_cache(run, c, key) else None for c in configs]
     missing = list(dict.fromkeys(c for c, result in zip(configs, results) if result is None))
     done = parallel(call, [(run, config, key) for config in missing], n_jobs)
+    quiet = len(missing) < 2 or os.environ.get("CLBOOK_STATIC") == "1"  # a page keeps what is written while it is built
     try:
-        for finished, (config, result) in enumerate(zip(missing, done), 1):
-            results = [result if c == config else r for c, r in zip(configs, results)]
-            if progress is not None and progress(finished / len(missing), results) is False:
-                break
+        with tqdm(total=len(missing), unit="run", leave=False, disable=quiet) as bar:
+            for finished, (config, result) in enumerate(zip(missing, done), 1):
+                results = [result if c == config else r for c, r in zip(configs, results)]
+                bar.update()
+                if progress is not None and progress(finished / len(missing), results) is False:
+                    break
     finally:
         done.close()
     return results
