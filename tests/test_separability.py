@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from clbook.experiments.condition import check, step_error
+from clbook import theory
+from clbook.experiments.condition import best_accuracy, block_error, check, measured_growth, step_error
 from clbook.experiments.separability import Config, Result, dataset, run, run_pair, start
 from clbook.sweep import sweep
 
@@ -148,9 +149,44 @@ def test_condition_reads_the_run_up_to_separation():
     measured = check(results)
     assert measured.separated.tolist() == [True, False]
     assert measured.ratio_frozen[0] > 1 > measured.ratio_frozen[1]
-    assert measured.confusion(measured.ratio_frozen) == ((1, 0), (0, 1)) and measured.auc(measured.ratio_frozen) == 1.0
+    assert measured.confusion(measured.ratio_frozen) == [[1, 0], [0, 1]] and measured.auc(measured.ratio_frozen) == 1.0
     drift_at_separation = results[0].drift[results[0].steps <= results[0].separable_at].max()
     assert measured.delta[0] == drift_at_separation < results[0].drift.max()
+
+
+def test_the_gap_grows_at_the_predicted_rate_and_twice_as_fast_with_the_full_gradient():
+    slow = Config(eps=0.001, lr_over_tau=0.002, record_every=10)
+    for gradient, steps in (("full", 1200), ("partial", 2400)):
+        for result in sweep(run, [slow.replace(gradient=gradient, steps=steps, seed=seed) for seed in range(3)]):
+            predicted = theory.growth_rate(result.theta[0], slow.tau, gradient)
+            assert measured_growth(result) == pytest.approx(predicted, rel=0.05)
+    with pytest.raises(ValueError, match="fewer than three recorded times"):
+        measured_growth(run(Config(steps=2)))
+
+
+def test_the_kernel_differs_from_its_blocks_to_first_order_in_the_spread():
+    """Halving the spread halves the deviation and quarters sigma^2: the proof's O(sigma^2) is O(sigma)."""
+    for seed in SEEDS:
+        (wide, far), (narrow, near) = (block_error(Config(spread=spread, seed=seed)) for spread in (0.1, 0.05))
+        assert 3.7 < wide / narrow < 4.3 and 1.8 < far / near < 2.2
+
+
+def test_condition_e_can_fail_where_clusters_separate_at_once():
+    """eps and tau small together: sigma^2 outweighs the left side, yet the run is that of any small eps^2 / tau."""
+    results = sweep(run, [Config(eps=1e-4, tau=1e-4, steps=400, linger=1, seed=seed) for seed in SEEDS])
+    assert check(results).ratio.max() < 0.5 and all(r.separable_at is not None for r in results)
+
+
+def test_misfit_is_one_for_the_number_that_decides_and_larger_for_another():
+    configs = [Config(eps=eps, tau=tau, steps=400, linger=1) for eps in (0.1, 0.3, 1.0) for tau in (0.01, 0.1, 1.0)]
+    measured = check(sweep(run, configs))
+    assert measured.misfit(measured.eps**2 / measured.tau) < 1.05 < measured.misfit(measured.eps)
+
+
+def test_best_accuracy_is_one_exactly_where_the_points_are_separable():
+    best, at, _ = best_accuracy(run(Config(linger=4)))
+    assert best == 1.0 and at > 20
+    assert best_accuracy(run(Config(steps=100, network=False)))[0] < 0.8
 
 
 @pytest.mark.parametrize("field, value", [

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import torch
 from sklearn.isotonic import IsotonicRegression
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import confusion_matrix, roc_auc_score
 
 from clbook import kernels, theory
 from clbook.experiments.separability import Config, Embedding, Result, dataset, network_flow, view_maker
@@ -17,14 +17,12 @@ from clbook.metrics import linear_probe
 
 @dataclasses.dataclass
 class Check:
-    """One row a run: both sides of condition (e), and whether and when the run separated.
+    """One entry a run, all arrays (r,): the settings, what the conditions ask for, both sides of (e), and the outcome.
 
-    Attributes (all (r,)):
-        eps, tau, seed: the settings. gamma, theta, sigma2: measured at the start. delta: largest drift of the kernel up to
-            separation, or to the end.
-        left, right: both sides of (e), with delta. ratio, ratio_frozen: left / right with delta, and with delta = 0.
-        separated: whether the run separated. steps: iterations it took (NaN otherwise).
-        folds: the same time in e-folds of the predicted growth, steps * lr * `theory.growth_rate` (NaN otherwise).
+    Attributes:
+        gamma, theta, sigma2: measured at the start. delta: largest drift of the kernel until separation, or the end.
+        left, right: both sides of (e). ratio, ratio_frozen: left / right as measured, and with delta = 0.
+        separated: whether the run separated. steps: iterations it took (NaN where it did not).
     """
 
     eps: np.ndarray
@@ -40,18 +38,14 @@ class Check:
     ratio_frozen: np.ndarray
     separated: np.ndarray
     steps: np.ndarray
-    folds: np.ndarray
 
-    def confusion(self, ratio, threshold=1.0):
-        """((true positives, false positives), (false negatives, true negatives)) of predicting `ratio` > threshold."""
-        predicted = ratio > threshold
-        return ((int((predicted & self.separated).sum()), int((predicted & ~self.separated).sum())),
-                (int((~predicted & self.separated).sum()), int((~predicted & ~self.separated).sum())))
+    def confusion(self, score, threshold=1.0):
+        """((true negatives, false positives), (false negatives, true positives)) of predicting `score` > threshold."""
+        return confusion_matrix(self.separated, score > threshold, labels=[False, True]).tolist()
 
-    def auc(self, ratio) -> float:
-        """Probability that a run that separated has the larger `ratio`; NaN where all runs did the same."""
-        both = self.separated.any() and not self.separated.all()
-        return float(roc_auc_score(self.separated, ratio)) if both else float("nan")
+    def auc(self, score) -> float:
+        """Probability that a run that separated has a larger `score` than one that did not; needs both kinds of run."""
+        return float(roc_auc_score(self.separated, score))
 
     def misfit(self, group) -> float:
         """Typical factor by which the best increasing function of `group` misses the time to separation.
@@ -71,15 +65,13 @@ def check(results: list[Result]) -> Check:
     """Measure condition (e) on network runs with two classes and d = 1, the theorem's setting."""
     rows = []
     for r in results:
-        c, lr = r.config, r.config.lr_over_tau * r.config.tau
-        until = r.steps <= (r.separable_at if r.separable_at is not None else r.steps[-1])
-        measured = {"gamma": r.gamma[0], "theta": r.theta[0], "sigma2": r.sigma2[0], "delta": r.drift[until].max()}
+        c, at = r.config, np.nan if r.separable_at is None else r.separable_at
+        before = r.drift[~(r.steps > at)]
+        measured = {"gamma": r.gamma[0], "theta": r.theta[0], "sigma2": r.sigma2[0], "delta": before.max()}
         left, right = theory.separation_condition(c.eps, c.tau, c.n, **measured)
-        _, frozen = theory.separation_condition(c.eps, c.tau, c.n, **(measured | {"delta": 0.0}))
-        steps = np.nan if r.separable_at is None else r.separable_at
-        rows.append({"eps": c.eps, "tau": c.tau, "seed": c.seed, **measured, "left": left, "right": right, "ratio": left / right,
-                     "ratio_frozen": left / frozen, "separated": r.separable_at is not None, "steps": steps,
-                     "folds": steps * lr * theory.growth_rate(r.theta[0], c.tau, c.gradient)})
+        rows.append({"eps": c.eps, "tau": c.tau, "seed": c.seed, **measured, "left": left, "right": right,
+                     "ratio": left / right, "ratio_frozen": left / (right - measured["delta"]),
+                     "separated": r.separable_at is not None, "steps": at})
     return Check(**{key: np.array([row[key] for row in rows]) for key in rows[0]})
 
 

@@ -91,7 +91,7 @@ def panels(results, titles) -> Picture:
 
 
 def phase_diagram(check, epses, taus) -> Picture:
-    """Median time to separation over eps and tau (left); the same times against both groups of eps and tau (right)."""
+    """Median time to separation over eps and tau (left); all times against both groups of eps and tau (right)."""
     fig, ax = mosaic([["map", "square"], ["map", "cube"]], width=7.6, height=4.6, width_ratios=(1.3, 1))
     left = ax["map"]
     times = np.full((len(epses), len(taus)), np.nan)
@@ -149,7 +149,7 @@ def condition(check) -> Picture:
         span = np.array([min(check.left.min(), (check.left / ratio).min()), check.left.max()])
         ax.plot(span, span, color=MUTED, lw=1, ls="--")
         ax.set(xscale="log", yscale="log", xlabel="right side of (e)", title=f"{name}: AUC {check.auc(ratio):.2f}")
-        (tp, fp), (fn, tn) = check.confusion(ratio)
+        (tn, _), (_, tp) = check.confusion(ratio)
         text.append(f"ratio > 1 is right in {tp + tn} of {len(ratio)} runs, AUC {check.auc(ratio):.2f}")
     grid[0][0].set_ylabel("left side of (e)")
     legend(grid[0][0], loc="lower right")
