@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
 import numbers
+from collections.abc import Iterable
 
 import torch
 from torch import nn
 
-ACTIVATIONS = {
-    "tanh": nn.Tanh,
-    "relu": nn.ReLU,
-    "leaky_relu": nn.LeakyReLU,
-    "gelu": nn.GELU,
-    "silu": nn.SiLU,
-    "softplus": nn.Softplus,
-    "sigmoid": nn.Sigmoid,
-    "identity": nn.Identity,
-}
+ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU, "leaky_relu": nn.LeakyReLU, "gelu": nn.GELU, "silu": nn.SiLU,
+               "softplus": nn.Softplus, "sigmoid": nn.Sigmoid, "identity": nn.Identity}
 
 
 def _activation(name):
@@ -26,16 +20,13 @@ def _activation(name):
     return ACTIVATIONS[name]
 
 
-def _whole(name, values, least, most=None):
+def _whole(name, values, least, most=math.inf):
     """`values` as a tuple of `least` to `most` whole numbers >= 1; ValueError naming `name` otherwise."""
-    try:
-        values = tuple(values)
-    except TypeError:
-        values = (values,)
+    values = tuple(values) if isinstance(values, Iterable) else (values,)
     whole = all(isinstance(v, numbers.Integral) and not isinstance(v, bool) and v >= 1 for v in values)
-    if not whole or len(values) < least or (most is not None and len(values) > most):
-        count = f"{least} or more" if most is None else f"{most}"
-        raise ValueError(f"{name} = {values!r} is not allowed: {name} must be {count} whole number(s) >= 1")
+    if not whole or not least <= len(values) <= most:
+        raise ValueError(f"{name} = {values!r} is not allowed: {name} must be {least} "
+                         f"{'' if least == most else 'or more '}whole number(s) >= 1")
     return values
 
 
@@ -52,12 +43,11 @@ def _layer(kind, *args, generator, **kwargs):
 class MLP(nn.Sequential):
     """Fully connected network, Linear - activation - ... - Linear, (n, widths[0]) -> (n, widths[-1]).
 
-    The one-hidden-layer and the three-hidden-layer network of LS Sec. 4.2 are `MLP((2, 100, 1))` and
-    `MLP((D, 100, 100, 100, 1))`.
+    LS Sec. 4.2 has `MLP((2, 100, 1))` and `MLP((D, 100, 100, 100, 1))`.
 
     Args:
-        widths: numbers of units from the input to the output, at least two.
-        activation: a key of `ACTIVATIONS`; none follows the last layer.
+        widths: numbers of units from the input to the output, at least two. activation: a key of `ACTIVATIONS`; none
+            follows the last layer.
         generator: source of the initial weights; the layers are made on its device. None is a fresh
             `torch.Generator()`, so two networks made without one start equal.
 
@@ -66,12 +56,10 @@ class MLP(nn.Sequential):
     """
 
     def __init__(self, widths, activation="tanh", generator=None):
-        widths = _whole("widths", widths, 2)
-        make = _activation(activation)
-        generator = torch.Generator() if generator is None else generator
-        layers = []
-        for fan_in, fan_out in itertools.pairwise(widths):
-            layers += [_layer(nn.Linear, fan_in, fan_out, generator=generator), make()]
+        widths, make = _whole("widths", widths, 2), _activation(activation)
+        generator = generator or torch.Generator()
+        layers = [module for pair in itertools.pairwise(widths)
+                  for module in (_layer(nn.Linear, *pair, generator=generator), make())]
         super().__init__(*layers[:-1])
 
 
@@ -81,11 +69,8 @@ class CNN(nn.Sequential):
     (n, *image) -> (n, d). LS does not give the sizes; these keep a 28 x 28 image at 7 x 7 before the last layer.
 
     Args:
-        image: (channels, height, width) of the input.
-        d: embedding dimensions.
-        channels: channels of the two convolutional layers.
-        activation: a key of `ACTIVATIONS`.
-        generator: as for `MLP`.
+        image: (channels, height, width) of the input. d: embedding dimensions.
+        channels: of the two convolutional layers. activation, generator: as for `MLP`.
 
     Raises:
         ValueError: for other sizes or activations.
@@ -94,9 +79,8 @@ class CNN(nn.Sequential):
     def __init__(self, image, d=1, channels=(8, 16), activation="relu", generator=None):
         depth, height, width = _whole("image", image, 3, 3)
         first, second = _whole("channels", channels, 2, 2)
-        (d,) = _whole("d", d, 1, 1)
-        make = _activation(activation)
-        generator = torch.Generator() if generator is None else generator
+        (d,), make = _whole("d", d, 1, 1), _activation(activation)
+        generator = generator or torch.Generator()
         conv = {"kernel_size": 3, "stride": 2, "padding": 1, "generator": generator}
         cells = -(-height // 4) * -(-width // 4)
         super().__init__(_layer(nn.Conv2d, depth, first, **conv), make(),
