@@ -29,31 +29,22 @@ def nt_xent(z1, z2, tau):
     Anchors: all 2n views. Denominator: the 2n - 1 other views, positive included.
     Libraries: lightly's NTXentLoss is the same; so are pytorch-metric-learning's NTXentLoss and SupConLoss for points
     that all have their own label, but for a small constant inside the log, and anchors left out where it gives 0.
-    Range: > 0, at most log(2n - 1) + 2 / tau.
+    Args: z1, z2 (n, d), n >= 2, no zero row; tau > 0, the temperature. Range: > 0, at most log(2n - 1) + 2 / tau.
     Raises ValueError: shapes that differ or one point only, tau <= 0, a zero row, values that are not finite.
-
-    Args:
-        z1, z2: (n, d) embeddings of the two views, n >= 2, no zero row. tau: temperature > 0.
     """
-    u = _unit_views(z1, z2, tau)
-    return softplus(_log_negatives(u, u, tau) - _positive(u, tau)).mean()
+    return softplus(_log_ratio(_unit_views(z1, z2, tau), tau)).mean()
 
 
 def cl(z1, z2, tau):
-    """The CL loss of SA Sec. 3 (unnumbered).
+    """The CL loss of SA Sec. 3 (unnumbered), half of `nt_xent`: that is the mean of cl(z1, z2) and cl(z2, z1).
 
     mean_i  -log[ e(z1_i, z2_i) / sum_j (1{j != i} e(z1_i, z1_j) + e(z1_i, z2_j)) ],  e(a, b) = exp(sim(a, b) / tau).
 
-    Anchors: the n views in z1. Denominator: 2n - 1 terms, both views of the other points and the positive.
-    Half of `nt_xent`, which is the mean of cl(z1, z2) and cl(z2, z1). SA trains with `dcl` instead.
-    Range: > 0, at most log(2n - 1) + 2 / tau.
-    Raises ValueError as `nt_xent` does.
-
-    Args:
-        z1, z2: (n, d) embeddings of the two views, n >= 2, no zero row. tau: temperature > 0.
+    Anchors: the n views in z1. Denominator: 2n - 1 terms, both views of the other points and the positive. SA
+    trains with `dcl` instead.
+    Args: z1, z2 (n, d), n >= 2; tau > 0. Range: > 0, at most log(2n - 1) + 2 / tau. Raises ValueError as `nt_xent`.
     """
-    u = _unit_views(z1, z2, tau)
-    return softplus(_log_negatives(u[:len(z1)], u, tau) - _positive(u, tau)).mean()
+    return softplus(_log_ratio(_unit_views(z1, z2, tau), tau, anchors=1)).mean()
 
 
 def dcl(z1, z2, tau):
@@ -63,14 +54,10 @@ def dcl(z1, z2, tau):
 
     Anchors: all 2n views. Denominator: 2n - 2 terms, the positive left out.
     Libraries: lightly's DCLLoss is the same in version 1.6.
-    Range: within 2 / tau of log(2n - 2); it can be negative.
+    Args: z1, z2 (n, d), n >= 2; tau > 0. Range: within 2 / tau of log(2n - 2); it can be negative.
     Raises ValueError as `nt_xent` does.
-
-    Args:
-        z1, z2: (n, d) embeddings of the two views, n >= 2, no zero row. tau: temperature > 0.
     """
-    u = _unit_views(z1, z2, tau)
-    return (_log_negatives(u, u, tau) - _positive(u, tau)).mean()
+    return _log_ratio(_unit_views(z1, z2, tau), tau).mean()
 
 
 def nscl(z1, z2, labels, tau):
@@ -81,16 +68,12 @@ def nscl(z1, z2, labels, tau):
     Anchors: all 2n views (SA's formula: those in z1). Denominator: two terms for each point of another class. The
     positive is left out, as in SA Sec. 3; SA Lemma 3 covers both choices. The positive pair is still the point's own:
     labels only remove terms, and with n different labels this is `dcl`.
-    Range: >= log 2 - 2 / tau; it can be negative.
+    Args: z1, z2 (n, d), n >= 2; labels (n,), not all equal; tau > 0. Range: >= log 2 - 2 / tau; it can be negative.
     Raises ValueError as `nt_xent` does, and for labels of another length, or all equal (no negatives).
-
-    Args:
-        z1, z2: (n, d) embeddings of the two views, n >= 2, no zero row. labels: n classes, not all equal.
-        tau: temperature > 0.
     """
     u = _unit_views(z1, z2, tau)
     labels = _labels("labels", labels, z1)
-    return (_log_negatives(u, u, tau, labels[:, None] == labels) - _positive(u, tau)).mean()
+    return _log_ratio(u, tau, same=labels[:, None] == labels).mean()
 
 
 def supcon(z1, z2, labels, tau):
@@ -102,22 +85,19 @@ def supcon(z1, z2, labels, tau):
     other views, positives included. The denominator is `nt_xent`'s: the two differ by the mean attraction only.
     Libraries: pytorch-metric-learning's SupConLoss is the same up to small constants, but averages over the anchors
     whose loss is not 0, and gives 0 for a single class; Khosla's code multiplies by tau / base_temperature, here by 1.
-    Range: > 0, at most log(2n - 1) + 2 / tau.
-    Raises ValueError as `nt_xent` does, and for labels of another length, or all equal (no negatives).
-
-    Args:
-        z1, z2: (n, d) embeddings of the two views, n >= 2, no zero row. labels: n classes, not all equal.
-        tau: temperature > 0.
+    Args: z1, z2 (n, d), n >= 2; labels (n,), not all equal; tau > 0. Range: > 0, at most log(2n - 1) + 2 / tau.
+    Raises ValueError as `nscl` does.
     """
     u = _unit_views(z1, z2, tau)
     _, group, size = _labels("labels", labels, z1).unique(return_inverse=True, return_counts=True)
-    point = u.view(2, *z1.shape).sum(0)  # (n, d)
+    u1, u2 = u.chunk(2)
+    point = u1 + u2  # (n, d)
     class_sum = point.new_zeros(len(size), z1.shape[1]).index_add(0, group, point)
-    positive = _positive(u, tau)
-    # The class without the anchor's own point: exactly 0 for a class of one, so that a small loss survives rounding.
-    rest = (class_sum[group] - point).repeat(2, 1)
-    mean_positive = (positive + (u * rest).sum(-1).view(2, -1) / tau) / (2 * size[group] - 1)  # (2, n)
-    return (softplus(_log_negatives(u, u, tau) - positive) + (positive - mean_positive)).mean()
+    # Without the anchor's own point it is exactly 0 for a class of one, so that a small loss survives rounding.
+    attraction = (point * (class_sum[group] - point)).sum(-1) / 2  # (n,) to others of the class, mean of the two views
+    others = 2 * size[group] - 2
+    lost = (others * (u1 * u2).sum(-1) - attraction) / (others + 1) / tau  # positive less mean positive
+    return softplus(_log_ratio(u, tau)).mean() + lost.mean()
 
 
 def nt_xent_mean(z1, z2, tau):
@@ -127,15 +107,9 @@ def nt_xent_mean(z1, z2, tau):
 
     Anchors: the n views in z1. Negatives: 2n - 2 terms divided by n, then the positive. The indicator is on the *data*
     points: two points with the same embedding still repel. `cl` is this without the 1/n.
-    Range: > 0, at most log 3 + 2 / tau.
-    Raises ValueError as `nt_xent` does.
-
-    Args:
-        z1, z2: (n, d) embeddings of the two views, n >= 2, no zero row. tau: temperature > 0.
+    Args: z1, z2 (n, d), n >= 2; tau > 0. Range: > 0, at most log 3 + 2 / tau. Raises ValueError as `nt_xent` does.
     """
-    u = _unit_views(z1, z2, tau)
-    log_mean = _log_negatives(u[:len(z1)], u, tau) - math.log(len(z1))
-    return softplus(log_mean - _positive(u, tau)).mean()
+    return softplus(_log_ratio(_unit_views(z1, z2, tau), tau, anchors=1) - math.log(len(z1))).mean()
 
 
 def generalized(z1, z2, log_eta, psi=softplus):
@@ -145,13 +119,13 @@ def generalized(z1, z2, log_eta, psi=softplus):
 
     Anchors: the n rows z1_i = f(T x_i). Numerator: n terms z2_j = f(T' x_j), the positive included, no indicator. On
     the unit sphere with eta(t) = exp(-t / tau) and the default Psi(t) = log(1 + t) it is eq. 1 without its factor 2.
-    Range: in the range of Psi; >= log(1 + 1/n) for the default one.
-    Raises ValueError: shapes that differ or one point only, values that are not finite, a loss that is not finite.
 
     Args:
-        z1, z2: (n, d) embeddings of the two views, n >= 2, on the sphere where the constraint set is the sphere.
+        z1, z2: (n, d), n >= 2, on the sphere where the constraint set is the sphere.
         log_eta: log eta, applied to a tensor of half squared distances; for example `lambda t: -t / tau`.
         psi: Psi as a function of the logarithm r of its argument; softplus(r) is Psi(t) = log(1 + t).
+    Range: in the range of Psi; >= log(1 + 1/n) for the default one.
+    Raises ValueError: shapes that differ or one point only, values that are not finite, a loss that is not finite.
     """
     _check_points(z1=z1, z2=z2)
     _check_finite(z1=z1, z2=z2)
@@ -167,12 +141,9 @@ def simplified(z, views, tau):
 
     Anchors: the n points. Denominator: n terms for each view k, one for each data point, the positive v_ki included.
     The gradient with respect to `z` alone is the partial one of LS Theorem 4.3 (times 1/n, from the mean over points).
+    Args: z (n, d), n >= 2; views (m, n, d), views[k, j] = f(T_k(x_j)); tau > 0, the temperature.
     Range: >= -log n; 0 when all views coincide.
     Raises ValueError: wrong shapes or one point only, tau <= 0, values that are not finite or whose squares overflow.
-
-    Args:
-        z: (n, d) embeddings of the points, n >= 2. tau: temperature > 0.
-        views: (m, n, d) embeddings of the augmented points, views[k, j] = f(T_k(x_j)).
     """
     _check_tau(tau)
     _check_points(z=z)
@@ -192,13 +163,10 @@ def infonce(anchor, positive, negatives=None, tau=1.0, p=2, normalize=False):
     Anchors: the n rows of `anchor` (CS eq. 1 compares its negatives with the positive: swap the two for that).
     Denominator: the positive and the M negatives; with negatives=None the n - 1 other rows of `positive`.
     CS eq. 4 has p=2, tau=2, and the other anchors as negatives.
-    Range: >= 0.
+    Args: anchor, positive (n, d); negatives (M, d) or None; tau > 0, or d of them; p >= 1, the exponent;
+    normalize: similarity on the sphere, where p is not used. Range: >= 0.
     Raises ValueError: wrong shapes, no negatives, tau <= 0, p < 1, values that are not finite or whose powers overflow,
     and with normalize=True a zero row.
-
-    Args:
-        anchor, positive: (n, d). negatives: (M, d), or None. tau: a number > 0, or d of them. p: exponent >= 1.
-        normalize: similarity on the sphere; p is not used then.
     """
     _check_points(anchor=anchor, positive=positive, least=2 if negatives is None else 1)
     others = positive if negatives is None else negatives
@@ -207,17 +175,17 @@ def infonce(anchor, positive, negatives=None, tau=1.0, p=2, normalize=False):
     if not isinstance(p, numbers.Real) or not 1 <= p < math.inf:
         raise _error("p", repr(p), "a finite number >= 1")
     weights = 1 / _temperatures(tau, anchor)  # (d,)
+    inputs = {"anchor": anchor, "positive": positive, "negatives": others}
     if normalize:
-        units = _unit(anchor=anchor, positive=positive, negatives=others)
-        a, b, c = units.split([len(anchor), len(positive), len(others)])
+        a, b, c = _unit(**inputs).split([len(anchor), len(positive), len(others)])
         attraction, logits = (a * b * weights).sum(-1), (a * weights) @ c.T
     else:
-        _check_finite(anchor=anchor, positive=positive, negatives=others)
+        _check_finite(**inputs)
         attraction = -(_power(anchor - positive, p) * weights).sum(-1)
         logits = _distances(anchor, others, -weights, p)
     if negatives is None:
         logits.detach().fill_diagonal_(-math.inf)
-    return _finite(softplus(_logsumexp(logits) - attraction).mean(), anchor=anchor, positive=positive, negatives=others)
+    return _finite(softplus(_logsumexp(logits) - attraction).mean(), **inputs)
 
 
 def symbol_context(symbols, contexts, ids=None):
@@ -228,12 +196,9 @@ def symbol_context(symbols, contexts, ids=None):
     Anchors: the n symbols. Denominator: the n contexts of the batch, the positive c_i included; with `ids`, contexts of
     other occurrences of the anchor's symbol are left out. The softmax runs over contexts; SL Lemma A.1's runs over
     symbols: swap the two arguments for it.
-    Range: >= 0, unbounded above.
+    Args: symbols, contexts (n, d), n >= 2; ids (n,) symbol numbers, not all equal, or None. Range: >= 0, unbounded.
     Raises ValueError: shapes that differ or one pair only, ids of another length or all equal (no negatives), values
     that are not finite or whose products overflow.
-
-    Args:
-        symbols, contexts: (n, d), n >= 2. ids: n symbol numbers, not all equal, or None.
     """
     _check_points(symbols=symbols, contexts=contexts)
     logits = symbols @ contexts.T
@@ -251,11 +216,8 @@ def vicreg(z1, z2, weights=(25, 25, 1)):
 
     No anchors and no negatives: the variance term prevents collapse.
     Libraries: the authors' code, lightly and pytorch-metric-learning also divide the first term by d and halve l2.
-    Range: >= 0.
+    Args: z1, z2 (n, d), n >= 2; weights (l1, l2, l3), each >= 0. Range: >= 0.
     Raises ValueError: shapes that differ or one point only, negative weights, values that are not finite or overflow.
-
-    Args:
-        z1, z2: (n, d) embeddings of the two views, n >= 2. weights: (l1, l2, l3), each >= 0.
     """
     _check_points(z1=z1, z2=z2)
     if len(weights) != 3 or not all(0 <= w < math.inf for w in weights):
@@ -276,11 +238,8 @@ def byol(prediction, target):
 
     No negatives. The target's gradient is the caller's decision: BYOL passes target.detach() and adds the swapped pair.
     Libraries: lightly's NegativeCosineSimilarity is this / 2 - 1.
-    Range: in [0, 4].
+    Args: prediction, target (n, d), no zero row. Range: in [0, 4].
     Raises ValueError: shapes that differ, a zero row, values that are not finite.
-
-    Args:
-        prediction, target: (n, d), no zero row.
     """
     _check_points(prediction=prediction, target=target, least=1)
     p, t = _unit(prediction=prediction, target=target).chunk(2)
@@ -307,26 +266,20 @@ def _unit_views(z1, z2, tau):
     return _unit(z1=z1, z2=z2)
 
 
-def _positive(u, tau):
-    """sim(z1_i, z2_i) / tau: (2n, d) to (n,)."""
-    u1, u2 = u.chunk(2)
-    return (u1 * u2).sum(-1) / tau
+def _log_ratio(u, tau, anchors=2, same=None):
+    """(anchors, n): log sum_b exp(sim(a, b) / tau) - sim(a, a') / tau for the views a of the first one or two blocks.
 
-
-def _log_negatives(anchors, u, tau, same=None):
-    """log sum_b exp(sim(a, b) / tau) over both views b of the other points, or of those that are not `same` (n, n).
-
-    anchors: (n, d) or (2n, d) views, u: (2n, d) views; returns (1, n) or (2, n).
+    u: (2n, d) views, a' the other view of a. b: both views of the other points, or of those that are not `same` (n, n).
     """
     n = len(u) // 2
-    logits = (anchors / tau) @ u.T
+    logits = (u[:anchors * n] / tau) @ u.T
     # A hidden pair weighs exp(-inf) = 0, and so does its gradient: autograd need not know.
-    pairs = logits.detach().view(-1, n, 2, n)
+    pairs = logits.detach().view(anchors, n, 2, n)
     if same is None:
         pairs.diagonal(dim1=1, dim2=3).fill_(-math.inf)
     else:
         pairs.add_(torch.where(same, -math.inf, 0.0)[:, None])
-    return _logsumexp(logits).view(-1, n)
+    return _logsumexp(logits).view(anchors, n) - (u[:n] * u[n:]).sum(-1) / tau
 
 
 def _logsumexp(logits):
