@@ -1,6 +1,8 @@
 """The neural kernel K_ij^{kl} = <grad_w f^k(x_i), grad_w f^l(x_j)> (LS eq. 8), its closed forms and its block scores.
 
-Kernels of networks have shape (n, n, d, d): samples i, j, then output coordinates k, l.
+Kernels of networks have shape (n, n, d, d): samples i, j, then output coordinates k, l. The scores `alignment`,
+`gradient_structure` and `fisher` take such a K or (n, n), and labels (n,); other shapes, fewer than two classes and
+entries that are not finite are a ValueError.
 """
 
 from __future__ import annotations
@@ -49,61 +51,42 @@ def empirical(model, x, *, progress=None):
     out, layers, rest = _trace(model, x)
     n, d = out.shape
     K = torch.zeros((d, d, n, n), dtype=out.dtype, device=out.device)
-    vectors = [layer for layer in layers if layer.positions == 1]
+    vectors = [layer for layer in layers if layer[-1].shape[-1] == 1]  # one position a sample
     sources = [_vector_blocks(K, vectors)] if vectors else []
-    sources += [_position_blocks(K, layer) for layer in layers if layer.positions > 1]
+    sources += [_position_blocks(K, *layer) for layer in layers if layer[-1].shape[-1] > 1]
     sources += [_jacobian_blocks(K, model, x, rest)] if rest else []
     for done, source in enumerate(sources):
         for fraction in source:
             if progress is not None:
                 progress((done + fraction) / len(sources))
-    for rows, later in _row_blocks(K):
-        K[:, :, later, rows] = K[:, :, rows, later].permute(1, 0, 3, 2)
+    for rows, _, _ in _row_blocks(K):
+        K[:, :, rows.stop:, rows] = K[:, :, rows, rows.stop:].permute(1, 0, 3, 2)
     return K.permute(2, 3, 0, 1)
 
 
 def autograd(model, x):
-    """The kernel of `empirical` from the definition: every per-sample Jacobian at once, then one product. Slow.
+    """`empirical(model, x)` from the definition: every per-sample Jacobian at once, then one product. Slow.
 
-    Args:
-        model, x: as for `empirical`; the module must be one that `torch.func` can map over.
-
-    Returns:
-        (n, n, d, d).
+    The module must be one that `torch.func` can map over. Returns (n, n, d, d).
     """
-    J = _jacobian(model, x, [name for name, p in model.named_parameters() if p.requires_grad])  # (n, d, parameters)
-    n, d, _ = J.shape
-    return (J.flatten(0, 1) @ J.flatten(0, 1).T).view(n, d, n, d).permute(0, 2, 1, 3)
+    J = _jacobian(model, x, [name for name, p in model.named_parameters() if p.requires_grad])
+    return _gram(J, J).permute(1, 3, 0, 2)
 
 
-class _Layer:
-    """One call of a Linear or Conv2d layer: its input a (n, ...) and df^k / d output as raw_deltas (d, n, ...)."""
-
-    def __init__(self, module, a, raw_deltas):
-        self.module, self.a = module, a
-        deltas = raw_deltas.movedim(-1, 2) if isinstance(module, nn.Linear) else raw_deltas
-        self.deltas = deltas.flatten(3) if deltas.dim() > 3 else deltas[..., None]  # (d, n, out, positions)
-
-    @property
-    def positions(self):
-        return self.deltas.shape[-1]
-
-    def columns(self, rows=slice(None)):
-        """(n, features, positions): what multiplies the trainable weights, with a one for the bias."""
-        m, a = self.module, self.a[rows]
-        if isinstance(m, nn.Linear):
-            a = a.reshape(len(a), -1, a.shape[-1]).transpose(1, 2)
-        else:
-            a = F.unfold(a, m.kernel_size, m.dilation, m.padding, m.stride)
-        parts = [a] if m.weight.requires_grad else []
-        if m.bias is not None and m.bias.requires_grad:
-            parts.append(a.new_ones(()).expand(len(a), 1, a.shape[-1]))
-        return torch.cat(parts, 1)
+def _gram(left, right):
+    """(d, m, d, n): inner products of the gradients `left` (d, m, parameters) and `right` (d, n, parameters)."""
+    d, m, _ = left.shape
+    return (left.flatten(0, 1) @ right.flatten(0, 1).T).view(d, m, d, -1)
 
 
 @torch.enable_grad()
 def _trace(model, x):
-    """One forward and d backward passes: the output (n, d), the layers with their deltas, the names of the others."""
+    """One forward and d backward passes.
+
+    Returns:
+        The output (n, d); the Linear and Conv2d layers that see each sample in one call of their own, as (module,
+        input (n, ...), df^k / d output as (d, n, out, positions)); the names of all other parameters.
+    """
     for module in model.modules():
         if module.training and isinstance(module, (_BatchNorm, _DropoutNd)):
             raise ValueError(f"model has {type(module).__name__} in training mode, which mixes samples or is random: "
@@ -113,7 +96,7 @@ def _trace(model, x):
     def keep(module, inputs, output):
         if inputs and output.requires_grad:
             # the edge, not the tensor: an activation that works in place would turn the tensor into its own result
-            calls[module].append((inputs[0].detach(), output.shape, get_gradient_edge(output)))
+            calls[module].append((inputs[0].detach(), len(output), get_gradient_edge(output)))
 
     hooks = [m.register_forward_hook(keep) for m in model.modules() if _layerwise(m)]
     try:
@@ -126,38 +109,31 @@ def _trace(model, x):
     if out.grad_fn is None:
         raise ValueError("model has no trainable parameter that its output depends on")
 
-    uses = _uses(out.grad_fn)
-    taken, covered = [], set()
-    for module, seen in calls.items():
-        a, shape, edge = seen[0]
-        trainable = [p for p in module.parameters() if p.requires_grad]
-        if len(seen) == 1 and len(a) == shape[0] == len(x) and all(uses[id(p)] == 1 for p in trainable):
-            taken.append((module, a, shape, edge))
-            covered.update(map(id, trainable))
-    rest = [name for name, p in model.named_parameters() if p.requires_grad and uses[id(p)] and id(p) not in covered]
-    return out.detach(), _backward(out, taken) if taken else [], rest
-
-
-def _backward(out, calls):
-    """The layers of (module, input, output shape, edge) with their deltas: a backward pass for each coordinate."""
-    d = out.shape[1]
-    deltas = [out.new_empty((d, *shape)) for _, _, shape, _ in calls]
-    for k in range(d):
-        gradients = torch.autograd.grad(out[:, k].sum(), [edge for *_, edge in calls], retain_graph=k < d - 1)
-        for delta, gradient in zip(deltas, gradients):
-            delta[k] = gradient
-    return [_Layer(module, a, delta) for (module, a, _, _), delta in zip(calls, deltas)]
+    uses, taken, edges = _uses(out.grad_fn), [], []
+    for module, ((a, count, edge), *others) in calls.items():
+        own = [id(p) for p in module.parameters() if p.requires_grad]
+        if not others and len(a) == count == len(x) and all(uses[p] == 1 for p in own):
+            taken.append((module, a))
+            edges.append(edge)
+            for p in own:
+                del uses[p]
+    rest = [name for name, p in model.named_parameters() if uses[id(p)]]
+    passes = [torch.autograd.grad(out[:, k].sum(), edges, retain_graph=True) for k in range(out.shape[1]) if edges]
+    layers = []
+    for (module, a), deltas in zip(taken, zip(*passes)):
+        deltas = torch.stack(deltas)
+        if isinstance(module, nn.Linear):
+            deltas = deltas.movedim(-1, 2)
+        layers.append((module, a, deltas.reshape(*deltas.shape[:3], -1)))
+    return out.detach(), layers, rest
 
 
 def _layerwise(module):
     """Whether a module is a plain Linear or Conv2d layer with something to train."""
-    if type(module) is nn.Conv2d:
-        if module.groups > 1 or module.padding_mode != "zeros" or isinstance(module.padding, str):
-            return False
-    elif type(module) is not nn.Linear:
-        return False
     own = dict(module.named_parameters(recurse=False))
-    return own.keys() <= {"weight", "bias"} and any(p.requires_grad for p in own.values())
+    plain = type(module) is nn.Linear or (type(module) is nn.Conv2d and module.groups == 1 and
+                                          module.padding_mode == "zeros" and not isinstance(module.padding, str))
+    return plain and own.keys() <= {"weight", "bias"} and any(p.requires_grad for p in own.values())
 
 
 def _uses(root):
@@ -173,68 +149,72 @@ def _uses(root):
     return uses
 
 
+def _columns(module, a):
+    """(n, features, positions): what multiplies a layer's trainable weights at input `a`, with a one for the bias."""
+    if isinstance(module, nn.Linear):
+        a = a.reshape(len(a), -1, a.shape[-1]).transpose(1, 2)
+    else:
+        a = F.unfold(a, module.kernel_size, module.dilation, module.padding, module.stride)
+    parts = [a] if module.weight.requires_grad else []
+    if module.bias is not None and module.bias.requires_grad:
+        parts.append(a.new_ones(()).expand(len(a), 1, a.shape[-1]))
+    return torch.cat(parts, 1)
+
+
 def _row_blocks(K):
-    """Slices (rows, later) that cut the rows of K (d, d, n, n) into blocks, with the rows after each block."""
+    """Cuts the upper half of K (d, d, n, n) into blocks: (rows, cols, the block as a view (d, rows, d, cols))."""
     n = K.shape[-1]
-    size = max(1, BLOCK // (K.shape[0] * n))
+    size = max(1, BLOCK // (len(K) * n))
     for start in range(0, n, size):
-        yield slice(start, min(start + size, n)), slice(min(start + size, n), n)
+        rows, cols = slice(start, min(start + size, n)), slice(start, n)
+        yield rows, cols, K[:, :, rows, cols].transpose(1, 2)
 
 
 def _vector_blocks(K, layers):
     """Adds sum over layers of (activation Gram + 1) * (delta Gram) to the upper half of K; yields the fraction done."""
-    factors = [(layer.columns()[..., 0], layer.deltas[..., 0]) for layer in layers]  # (n, features), (d, n, out)
-    for rows, later in _row_blocks(K):
-        cols = slice(rows.start, later.stop)
-        target = K[:, :, rows, cols].transpose(1, 2)  # (d, rows, d, cols)
-        for a, delta in factors:
-            gram = a[rows] @ a[cols].T
-            deltas = delta[:, rows].flatten(0, 1) @ delta[:, cols].flatten(0, 1).T
-            target.addcmul_(deltas.view(target.shape), gram[None, :, None, :])
-        yield rows.stop / later.stop
+    factors = [(_columns(module, a)[..., 0], deltas[..., 0]) for module, a, deltas in layers]  # (n, f), (d, n, out)
+    for rows, cols, block in _row_blocks(K):
+        for a, deltas in factors:
+            block.addcmul_(_gram(deltas[:, rows], deltas[:, cols]), (a[rows] @ a[cols].T)[None, :, None, :])
+        yield rows.stop / cols.stop
 
 
-def _position_blocks(K, layer):
+def _position_blocks(K, module, a, deltas):
     """Adds the Gram matrix of one layer's per-sample gradients, some output channels at a time."""
-    d, n, out, positions = layer.deltas.shape
-    features = layer.columns(slice(1)).shape[1]
+    d, n, out, positions = deltas.shape
+    features = _columns(module, a[:1]).shape[1]
     channels = max(1, CHUNK // (n * d * features))
     samples = max(1, CHUNK // (positions * features))
     for first in range(0, out, channels):
-        deltas = layer.deltas[:, :, first:first + channels]
-        G = torch.cat([torch.einsum("nft,dnot->dnof", layer.columns(slice(s, s + samples)), deltas[:, s:s + samples])
+        part = deltas[:, :, first:first + channels]
+        G = torch.cat([torch.einsum("nft,dnot->dnof", _columns(module, a[s:s + samples]), part[:, s:s + samples])
                        for s in range(0, n, samples)], 1).flatten(2)  # (d, n, gradients)
-        for rows, later in _row_blocks(K):
-            cols = slice(rows.start, later.stop)
-            target = K[:, :, rows, cols].transpose(1, 2)
-            target += (G[:, rows].flatten(0, 1) @ G[:, cols].flatten(0, 1).T).view(target.shape)
+        for rows, cols, block in _row_blocks(K):
+            block += _gram(G[:, rows], G[:, cols])
         yield min(first + channels, out) / out
 
 
 def _jacobian_blocks(K, model, x, names):
     """Adds the parameters in `names` from chunks of Jacobians, two chunks in memory at a time."""
-    d, _, n, _ = K.shape
     weights = dict(model.named_parameters())
-    size = max(1, CHUNK // (d * sum(weights[name].numel() for name in names)))
-    chunks = [slice(start, min(start + size, n)) for start in range(0, n, size)]
+    size = max(1, CHUNK // (len(K) * sum(weights[name].numel() for name in names)))
+    chunks = [slice(start, start + size) for start in range(0, len(x), size)]
     for index, rows in enumerate(chunks):
-        left = right = _jacobian(model, x[rows], names)
+        left = _jacobian(model, x[rows], names)
         for cols in chunks[index:]:
-            if cols is not rows:
-                right = _jacobian(model, x[cols], names)
-            part = (left.flatten(0, 1) @ right.flatten(0, 1).T).view(len(left), d, len(right), d).permute(1, 3, 0, 2)
+            part = _gram(left, left if cols is rows else _jacobian(model, x[cols], names)).transpose(1, 2)
             K[:, :, rows, cols] += part
             if cols is not rows:  # chunks may be shorter than a block of rows, which must be whole
                 K[:, :, cols, rows] += part.permute(1, 0, 3, 2)
-        yield rows.stop / n
+        yield (index + 1) / len(chunks)
 
 
 def _jacobian(model, x, names):
-    """(n, d, parameters): d f^k(x_i) / dw for the parameters in `names`."""
+    """(d, n, parameters): d f^k(x_i) / dw for the parameters in `names`."""
     weights = {name: p.detach() for name, p in model.named_parameters() if name in names}
     with torch.no_grad():
         parts = vmap(jacrev(lambda w, xi: functional_call(model, w, (xi[None],))[0]), (None, 0))(weights, x)
-    return torch.cat([part.reshape(*part.shape[:2], -1) for part in parts.values()], 2)
+    return torch.cat([part.reshape(*part.shape[:2], -1).transpose(0, 1) for part in parts.values()], 2)
 
 
 def one_hidden(B, x, activation, d, scale):
@@ -244,8 +224,8 @@ def one_hidden(B, x, activation, d, scale):
     non-zero entries: 1/(M D) for A = 1/sqrt(M D) (LS eq. 31), 1/M for A = 1/sqrt(M) (VA eq. 19).
 
     Args:
-        B: (M d, D) inner weights; rows (k-1) M .. k M feed output k.
-        x: (n, D). activation: a key of `models.ACTIVATIONS`. d: output dimensions. scale: the prefactor.
+        B: (M d, D) inner weights; rows (k-1) M .. k M feed output k. x: (n, D). d: output dimensions.
+        activation: a key of `models.ACTIVATIONS`. scale: the prefactor.
 
     Returns:
         (n, n, d, d).
@@ -282,7 +262,7 @@ def infinite_width(x, scale=1.0):
 
 
 def _scalar(K, labels):
-    """K as a finite (n, n) float64 tensor (trace over d divided by d where it is (n, n, d, d)) and class numbers."""
+    """K as (n, n), its trace over d divided by d where it is (n, n, d, d), and the one-hot labels (n, C); float64."""
     K = torch.as_tensor(K).detach()
     if K.dim() not in (2, 4) or K.shape[0] != K.shape[1] or (K.dim() == 4 and K.shape[2] != K.shape[3]):
         raise ValueError(f"K has shape {tuple(K.shape)}: it must be (n, n) or (n, n, d, d)")
@@ -291,24 +271,14 @@ def _scalar(K, labels):
     if not torch.isfinite(K).all():
         raise ValueError("K has entries that are not finite")
     ids, count = class_ids(labels, len(K))
-    onehot = F.one_hot(torch.as_tensor(ids, device=K.device), count).double()
-    return K.double(), onehot
+    return K.double(), F.one_hot(torch.as_tensor(ids, device=K.device), count).double()
 
 
 def alignment(K, labels):
-    """Centred alignment <HKH, HYY'H> / (|HKH| |HYY'H|) of a kernel with the Gram matrix of one-hot labels Y.
+    """Centred alignment <HKH, HYY'H> / (|HKH| |HYY'H|) in [-1, 1] of a kernel with the Gram matrix of one-hot labels Y.
 
     1 for the ideal blocks of LS Fig. 5, near 0 for a kernel that ignores the classes. For two classes Y Y' may be
-    replaced by y y' with y = +-1: centring makes them proportional.
-
-    Args:
-        K: (n, n) or (n, n, d, d). labels: (n,) of at least two classes.
-
-    Returns:
-        float in [-1, 1].
-
-    Raises:
-        ValueError: for other shapes, one class, entries that are not finite, or a constant kernel.
+    replaced by y y' with y = +-1: centring makes them proportional. ValueError for a constant kernel.
     """
     K, Y = _scalar(K, labels)
     centred = K - K.mean(0) - K.mean(1, keepdim=True) + K.mean()
@@ -320,20 +290,11 @@ def alignment(K, labels):
 
 
 def gradient_structure(K, labels):
-    """Theta and sigma^2 of LS Theorem 4.3, condition (c), from the kernel alone.
+    """(Theta, sigma^2) of LS Theorem 4.3, condition (c), from the kernel alone; floats >= 0.
 
     With g_i = grad_w f(x_i), mu_q their mean over class q and xi_i = g_i - mu_q: Theta = |mu_1 - mu_2|^2 and
     sigma^2 = (1/n) sum_i |xi_i|^2. LS divides class sums by n/2, which is the mean for its equal classes. For more
     than two classes Theta is the mean over pairs of classes.
-
-    Args:
-        K: (n, n) or (n, n, d, d). labels: (n,) of at least two classes.
-
-    Returns:
-        (theta, sigma2), floats >= 0.
-
-    Raises:
-        ValueError: for other shapes, one class, or entries that are not finite.
     """
     K, Y = _scalar(K, labels)
     means = Y / Y.sum(0)  # (n, C)
