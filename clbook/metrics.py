@@ -6,6 +6,8 @@ A ValueError names the argument that has the wrong shape, entries that are not f
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import torch
 from scipy import optimize, sparse
@@ -44,7 +46,7 @@ def class_ids(labels, n, name="labels"):
     return ids, len(classes)
 
 
-def separable(z, labels):
+def separable(z, labels) -> bool:
     """Whether an affine rule with one score a class, argmax_c (w_c'z + b_c), is right on every point, strictly.
 
     For two classes this is linear separability, the conclusion of LS Theorem 4.3. In one dimension it holds exactly
@@ -55,17 +57,13 @@ def separable(z, labels):
 
     Args:
         z: (n,) or (n, d). labels: (n,) of at least two classes.
-
-    Returns:
-        bool.
     """
     z = _points("z", z)
     ids, count = class_ids(labels, len(z))
     if z.shape[1] > 1:
         return _affine_rule_exists(z, ids, count)
-    z = z[:, 0]
-    order = np.argsort(z)
-    z, ids = z[order], ids[order]
+    order = np.argsort(z[:, 0])
+    z, ids = z[order, 0], ids[order]
     changes = np.flatnonzero(ids[1:] != ids[:-1])
     return len(changes) == count - 1 and bool((z[changes] < z[changes + 1]).all())
 
@@ -84,19 +82,13 @@ def _affine_rule_exists(z, ids, count):
     if (own - scores.max(1)).min() > MARGIN * np.abs(centres - centres[0]).max():
         return True  # nearest centre is such a rule, which spares the linear program
 
-    own = np.repeat(ids, count - 1)
-    other = np.stack([np.delete(np.arange(count), c) for c in range(count)])[ids].ravel()
-    features = np.repeat(np.hstack([u, np.ones((n, 1))]), count - 1, axis=0).ravel()
-    rows = np.repeat(np.arange(len(own)), d + 1)
-
-    def at(classes):
-        columns = (classes[:, None] * (d + 1) + np.arange(d + 1)).ravel()
-        return sparse.csr_array((features, (rows, columns)), shape=(len(own), count * (d + 1)))
-
-    gaps = (at(other) - at(own))[:, d + 1:]  # class 0 has score 0: only differences of scores matter
+    unit = np.eye(count)[:, 1:]  # class 0 has score 0: only differences of scores matter
+    u = np.hstack([u, np.ones((n, 1))])
+    gaps = sparse.vstack([sparse.coo_array(np.kron(unit[other] - unit[own], u[ids == own]))
+                          for own, other in itertools.permutations(range(count), 2)])
     problem = optimize.linprog(
-        np.r_[np.zeros(gaps.shape[1]), -1.0],
-        A_ub=sparse.hstack([gaps, sparse.csr_array(np.ones((len(own), 1)))], format="csr"), b_ub=np.zeros(len(own)),
+        np.r_[np.zeros((count - 1) * (d + 1)), -1.0],
+        A_ub=sparse.hstack([gaps, np.ones((n * (count - 1), 1))]), b_ub=np.zeros(n * (count - 1)),
         bounds=([(-1, 1)] * d + [(None, None)]) * (count - 1) + [(0, 1)], method="highs",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10})
     if problem.status != 0:
@@ -105,10 +97,9 @@ def _affine_rule_exists(z, ids, count):
 
 
 def _directions(a, b):
-    """Rows of unit length less their mean, and the means; float32 where both arguments are, so that products are fast.
+    """Of a and of b: the rows at unit length less their mean, and that mean; ValueError where they have no answer.
 
-    Raises:
-        ValueError: for unequal numbers of rows or a zero row.
+    The rows are float32 where both arguments are, so that products are fast.
     """
     exact = np.float32 if _numpy(a).dtype == _numpy(b).dtype == np.float32 else np.float64
     a, b = _points("a", a), _points("b", b)
@@ -140,35 +131,23 @@ def _correlation(name, inner):
     return float(inner(0, 1) / (squares[0] * squares[1]) ** 0.5)
 
 
-def linear_cka(a, b):
-    """Linear CKA of two representations of the same inputs, on cosine similarities (SA Sec. 3).
+def linear_cka(a, b) -> float:
+    """Linear CKA of two representations a (N, d) and b (N, d') of the same inputs, on cosine similarities (SA Sec. 3).
 
-    <H S H, H S' H>_F / (|H S H|_F |H S' H|_F) with S_ij = cos(a_i, a_j) and H = I - 11'/N. With X the centred unit
-    rows, H S H = X X', so that the inner product is |X' Y|_F^2: d x d numbers instead of N x N.
-
-    Args:
-        a: (N, d). b: (N, d').
-
-    Returns:
-        float in [0, 1].
+    <H S H, H S' H>_F / (|H S H|_F |H S' H|_F), in [0, 1], with S_ij = cos(a_i, a_j) and H = I - 11'/N. With X the
+    centred unit rows, H S H = X X', so that the inner product is |X' Y|_F^2: d x d numbers instead of N x N.
     """
     X, _ = _directions(a, b)
     return _correlation("linear CKA", lambda i, j: _squares(X[i].T @ X[j]).sum() / len(X[0]) ** 2)
 
 
-def rsa(a, b):
-    """RSA of two representations of the same inputs: Pearson correlation of off-diagonal dissimilarities (SA Sec. 3).
+def rsa(a, b) -> float:
+    """RSA of two representations a (N, d) and b (N, d') of the same inputs, N >= 3 (SA Sec. 3).
 
-    The dissimilarity is 1 - cos(a_i, a_j), i < j. With the unit rows written x_i + m, m their mean, the similarity is
-    |m|^2 + t_ij, t_ij = x_i'x_j + p_i + p_j, p_i = m'x_i. As the x_i and the p_i sum to zero, sum_ij t_ij = 0 and
-    sum_ij t_ij t'_ij = |X' X'|_F^2 + 2 N p'p': d x d numbers instead of N x N, without the cancellation that raw
-    similarities suffer when all points lie in a narrow cone.
-
-    Args:
-        a: (N, d). b: (N, d'), N >= 3.
-
-    Returns:
-        float in [-1, 1].
+    The Pearson correlation, in [-1, 1], of the dissimilarities 1 - cos(a_i, a_j), i < j. With the unit rows written
+    x_i + m, m their mean, the similarity is |m|^2 + t_ij, t_ij = x_i'x_j + p_i + p_j, p_i = m'x_i. As the x_i and the
+    p_i sum to zero, sum_ij t_ij = 0 and sum_ij t_ij t'_ij = |X' X'|_F^2 + 2 N p'p': d x d numbers instead of N x N,
+    without the cancellation that raw similarities suffer when all points lie in a narrow cone.
     """
     X, means = _directions(a, b)
     n = len(X[0])
@@ -185,29 +164,23 @@ def rsa(a, b):
     return _correlation("RSA", covariance)
 
 
-def weight_gap(m1, m2):
+def weight_gap(m1, m2) -> float:
     """Layer-wise distance of two networks, 2 |W - W'|_F / (|W| + |W'|), the mean over layers (SA Sec. 5.1, Fig. 6).
 
-    SA calls it an average and writes a sum over layers; the sum is this times the number of layers. Layers are the
-    parameters with two or more dimensions (matrices, convolution kernels), so biases and scales are left out.
-
-    Args:
-        m1, m2: modules of the same architecture.
-
-    Returns:
-        float in [0, 2]; 0 for equal weights.
+    In [0, 2]; 0 for equal weights. SA calls it an average and writes a sum over layers; the sum is this times the
+    number of layers. Layers are the parameters with two or more dimensions (matrices, convolution kernels), so biases
+    and scales are left out. ValueError for modules of different architecture.
     """
     w1, w2 = ({name: p.detach().double() for name, p in m.named_parameters() if p.dim() > 1} for m in (m1, m2))
     if {k: v.shape for k, v in w1.items()} != {k: v.shape for k, v in w2.items()} or not w1:
         raise ValueError("m2 must have the same layers as m1, at least one, with the same names and shapes")
-    gaps = []
-    for name, w in w1.items():
-        size = torch.linalg.norm(w) + torch.linalg.norm(w2[name])
-        gaps.append(float(2 * torch.linalg.norm(w - w2[name]) / size) if size > 0 else 0.0)
-    return sum(gaps) / len(gaps)
+    size = torch.linalg.norm
+    gaps = [2 * size(w - w2[name]) / (size(w) + size(w2[name])).clamp(min=1e-300) for name, w in w1.items()]
+    return float(sum(gaps) / len(gaps))
 
 
 def _readout(train, y, test, y_test):
+    """The arguments (n, d), (n,), (m, d), (m,) as numpy arrays; ValueError where they do not fit each other."""
     train, test = _points("train", train), _points("test", test)
     if train.shape[1] != test.shape[1]:
         raise ValueError(f"test has {test.shape[1]} dimensions: it must have as many as train, {train.shape[1]}")
@@ -218,14 +191,11 @@ def _readout(train, y, test, y_test):
     return train, y, test, y_test
 
 
-def nccc(train, y, test, y_test):
+def nccc(train, y, test, y_test) -> float:
     """Accuracy of the nearest class-centre classifier (SA Sec. 5, Table 1): centres are class means of `train`.
 
     Args:
         train: (n, d). y: (n,). test: (m, d). y_test: (m,).
-
-    Returns:
-        float in [0, 1].
     """
     train, y, test, y_test = _readout(train, y, test, y_test)
     classes = np.unique(y)
@@ -234,14 +204,10 @@ def nccc(train, y, test, y_test):
     return float((classes[nearest] == y_test).mean())
 
 
-def linear_probe(train, y, test, y_test):
+def linear_probe(train, y, test, y_test) -> float:
     """Accuracy of a linear probe (SA Sec. 5, Table 1): logistic regression (L2, C = 1) on standardised features.
 
-    Args:
-        train: (n, d). y: (n,). test: (m, d). y_test: (m,).
-
-    Returns:
-        float in [0, 1].
+    Arguments as for `nccc`.
     """
     train, y, test, y_test = _readout(train, y, test, y_test)
     probe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
@@ -278,26 +244,15 @@ def r2(latents, features):
 
 
 def spectrum(z):
-    """Eigenvalues of the covariance of a representation, descending (CS Fig. 2); their number is min(n, d).
-
-    Args:
-        z: (n, d).
-
-    Returns:
-        (min(n, d),) array of numbers >= 0: variances along the principal directions.
-    """
+    """(min(n, d),) eigenvalues of the covariance of z (n, d), descending: variances along its axes (CS Fig. 2)."""
     z = _points("z", z)
     return np.linalg.svd(z - z.mean(0), compute_uv=False) ** 2 / len(z)
 
 
-def effective_rank(z):
-    """exp of the entropy of the singular values of the centred points, divided by their sum (Roy & Vetterli 2007).
+def effective_rank(z) -> float:
+    """exp of the entropy of the singular values of the centred z (n, d), divided by their sum (Roy & Vetterli 2007).
 
-    Args:
-        z: (n, d).
-
-    Returns:
-        float between 1 (all points on a line) and min(n, d) (equal spread); 0 where all points coincide.
+    Between 1 (all points on a line) and min(n, d) (equal spread); 0 where all points coincide.
     """
     size = np.sqrt(spectrum(z))
     if size[0] <= 1e-14 * np.abs(_points("z", z)).max():
