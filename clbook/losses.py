@@ -36,12 +36,11 @@ def nt_xent(z1, z2, tau):
 
 
 def cl(z1, z2, tau):
-    """The CL loss of SA Sec. 3 (unnumbered), half of `nt_xent`: that is the mean of cl(z1, z2) and cl(z2, z1).
+    """The CL loss of SA Sec. 3 (unnumbered; SA trains with `dcl`), half of `nt_xent`: that is the mean of cl(z1, z2) and cl(z2, z1).
 
     mean_i  -log[ e(z1_i, z2_i) / sum_j (1{j != i} e(z1_i, z1_j) + e(z1_i, z2_j)) ],  e(a, b) = exp(sim(a, b) / tau).
 
-    Anchors: the n views in z1. Denominator: 2n - 1 terms, both views of the other points and the positive. SA
-    trains with `dcl` instead.
+    Anchors: the n views in z1. Denominator: 2n - 1 terms, both views of the other points and the positive.
     Args: z1, z2 (n, d), n >= 2; tau > 0. Range: > 0, at most log(2n - 1) + 2 / tau. Raises ValueError as `nt_xent`.
     """
     return softplus(_log_ratio(_unit_views(z1, z2, tau), tau, anchors=1)).mean()
@@ -52,10 +51,8 @@ def dcl(z1, z2, tau):
 
     mean over views a of  -sim(a, a') / tau + log sum_b exp(sim(a, b) / tau),  b over both views of the other points.
 
-    Anchors: all 2n views. Denominator: 2n - 2 terms, the positive left out.
-    Libraries: lightly's DCLLoss is the same in version 1.6.
-    Args: z1, z2 (n, d), n >= 2; tau > 0. Range: within 2 / tau of log(2n - 2); it can be negative.
-    Raises ValueError as `nt_xent` does.
+    Anchors: all 2n views. Denominator: 2n - 2 terms, the positive left out. Libraries: lightly 1.6's DCLLoss is the same.
+    Args: z1, z2 (n, d), n >= 2; tau > 0. Range: within 2 / tau of log(2n - 2). Raises ValueError as `nt_xent` does.
     """
     return _log_ratio(_unit_views(z1, z2, tau), tau).mean()
 
@@ -119,11 +116,8 @@ def generalized(z1, z2, log_eta, psi=softplus):
 
     Anchors: the n rows z1_i = f(T x_i). Numerator: n terms z2_j = f(T' x_j), the positive included, no indicator. On
     the unit sphere with eta(t) = exp(-t / tau) and the default Psi(t) = log(1 + t) it is eq. 1 without its factor 2.
-
-    Args:
-        z1, z2: (n, d), n >= 2, on the sphere where the constraint set is the sphere.
-        log_eta: log eta, applied to a tensor of half squared distances; for example `lambda t: -t / tau`.
-        psi: Psi as a function of the logarithm r of its argument; softplus(r) is Psi(t) = log(1 + t).
+    Args: z1, z2 (n, d), n >= 2, on the sphere where the constraint set is the sphere; log_eta, log eta of a tensor of half
+    squared distances, for example `lambda t: -t / tau`; psi, Psi as a function of the logarithm r of its argument.
     Range: in the range of Psi; >= log(1 + 1/n) for the default one.
     Raises ValueError: shapes that differ or one point only, values that are not finite, a loss that is not finite.
     """
@@ -141,8 +135,7 @@ def simplified(z, views, tau):
 
     Anchors: the n points. Denominator: n terms for each view k, one for each data point, the positive v_ki included.
     The gradient with respect to `z` alone is the partial one of LS Theorem 4.3 (times 1/n, from the mean over points).
-    Args: z (n, d), n >= 2; views (m, n, d), views[k, j] = f(T_k(x_j)); tau > 0, the temperature.
-    Range: >= -log n; 0 when all views coincide.
+    Args: z (n, d), n >= 2; views (m, n, d), views[k, j] = f(T_k(x_j)); tau > 0. Range: >= -log n; 0 where views coincide.
     Raises ValueError: wrong shapes or one point only, tau <= 0, values that are not finite or whose squares overflow.
     """
     _check_tau(tau)
@@ -223,11 +216,9 @@ def vicreg(z1, z2, weights=(25, 25, 1)):
     if len(weights) != 3 or not all(0 <= w < math.inf for w in weights):
         raise _error("weights", repr(weights), "three finite numbers >= 0")
     attraction = (z1 - z2).square().sum(-1).mean()
-    variance = covariance = 0
-    for z in (z1, z2):
-        c = z.T.cov(correction=1).reshape(z.shape[1], z.shape[1])
-        variance = variance + F.relu(1 - (c.diagonal() + 1e-4).sqrt()).mean()
-        covariance = covariance + (c - c.diagonal().diag()).square().sum() / z.shape[1]
+    covariances = [z.T.cov(correction=1).reshape(z.shape[1], z.shape[1]) for z in (z1, z2)]
+    variance = sum(F.relu(1 - (c.diagonal() + 1e-4).sqrt()).mean() for c in covariances)
+    covariance = sum((c - c.diagonal().diag()).square().sum() / len(c) for c in covariances)
     return _finite(weights[0] * attraction + weights[1] * variance + weights[2] * covariance, z1=z1, z2=z2)
 
 
@@ -237,8 +228,7 @@ def byol(prediction, target):
     mean_i |p_i / |p_i| - t_i / |t_i||^2  =  2 - 2 mean_i sim(p_i, t_i).
 
     No negatives. The target's gradient is the caller's decision: BYOL passes target.detach() and adds the swapped pair.
-    Libraries: lightly's NegativeCosineSimilarity is this / 2 - 1.
-    Args: prediction, target (n, d), no zero row. Range: in [0, 4].
+    Libraries: lightly's NegativeCosineSimilarity is this / 2 - 1. Args: prediction, target (n, d). Range: in [0, 4].
     Raises ValueError: shapes that differ, a zero row, values that are not finite.
     """
     _check_points(prediction=prediction, target=target, least=1)
@@ -321,9 +311,8 @@ def _check_points(least=2, **points):
     for name, x in points.items():
         if (x.ndim != 2 or x.shape != shape or shape[0] < least or shape[1] < 1
                 or x.dtype not in (torch.float32, torch.float64)):
-            equal = f", equal to {tuple(shape)}" if x.shape != shape else ""
-            raise _error(name, f"a {x.dtype} tensor of shape {tuple(x.shape)}",
-                         f"float32 or float64, of shape (n, d) with n >= {least}, d >= 1{equal}")
+            raise _error(name, f"a {x.dtype} tensor of shape {tuple(x.shape)}", "float32 or float64, of shape (n, d) with "
+                         f"n >= {least}, d >= 1, equal for {' and '.join(points)}")
 
 
 def _labels(name, labels, like):

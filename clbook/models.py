@@ -50,9 +50,7 @@ class MLP(nn.Sequential):
             follows the last layer.
         generator: source of the initial weights; the layers are made on its device. None is a fresh
             `torch.Generator()`, so two networks made without one start equal.
-
-    Raises:
-        ValueError: for other widths or activations.
+    Raises ValueError: other widths or activations.
     """
 
     def __init__(self, widths, activation="tanh", generator=None):
@@ -71,9 +69,7 @@ class CNN(nn.Sequential):
     Args:
         image: (channels, height, width) of the input. d: embedding dimensions.
         channels: of the two convolutional layers. activation, generator: as for `MLP`.
-
-    Raises:
-        ValueError: for other sizes or activations.
+    Raises ValueError: other sizes or activations.
     """
 
     def __init__(self, image, d=1, channels=(8, 16), activation="relu", generator=None):
