@@ -184,8 +184,8 @@ def test_misfit_is_one_for_the_number_that_decides_and_larger_for_another():
 
 
 def test_best_accuracy_is_one_exactly_where_the_points_are_separable():
-    best, at, _ = best_accuracy(run(Config(linger=4)))
-    assert best == 1.0 and at > 20
+    result = run(Config(linger=4))
+    assert best_accuracy(result)[:2] == (1.0, result.separable_at)
     assert best_accuracy(run(Config(steps=100, network=False)))[0] < 0.8
 
 

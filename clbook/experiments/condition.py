@@ -127,8 +127,10 @@ def block_error(config: Config):
 def best_accuracy(result: Result):
     """(best, iteration, last): accuracy of a linear readout of the embedding, on the training points themselves.
 
-    `best` is the largest over the recorded times and `iteration` when it was reached; `last` is that at the end.
+    `best` is 1 where the points became separable, at that iteration, else the largest at a recorded one; `last` is that
+    at the end.
     """
     accuracy = np.array([linear_probe(z, result.labels, z, result.labels) for z in result.z])
-    best = int(accuracy.argmax())
-    return float(accuracy[best]), int(result.steps[best]), float(accuracy[-1])
+    if result.separable_at is not None:
+        return 1.0, result.separable_at, float(accuracy[-1])
+    return float(accuracy.max()), int(result.steps[accuracy.argmax()]), float(accuracy[-1])
