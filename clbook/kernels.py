@@ -311,3 +311,19 @@ def fisher(K, labels):
     if theta == 0:
         return 0.0
     return theta / sigma2 if sigma2 > 0 else math.inf
+
+
+def top_eigenvector(K, labels):
+    """Eigenvector of the largest eigenvalue of the centred kernel: the pattern of embeddings that it moves the fastest.
+
+    Args:
+        K: (n, n) or (n, n, d, d). labels: (n,) of at least two classes.
+
+    Returns:
+        (v, share): v (n,) of unit length, and the share in [0, 1] of it that is constant on every class: 1 where the
+        fastest pattern tells classes apart and nothing else.
+    """
+    K, Y = _scalar(K, labels)
+    centred = K - K.mean(0) - K.mean(1, keepdim=True) + K.mean()
+    v = torch.linalg.eigh((centred + centred.T) / 2).eigenvectors[:, -1]
+    return v.cpu().numpy(), float(((Y.T @ v) ** 2 / Y.sum(0)).sum())
