@@ -1,4 +1,4 @@
-"""The kernel's closed forms against automatic differentiation and against finite width (VA Prop. 4.3, 4.4; LS Prop. B.5, B.6)."""
+"""The kernel's closed forms against autograd and against finite width (VA Prop. 4.3, 4.4; LS Prop. B.5, B.6)."""
 
 from __future__ import annotations
 

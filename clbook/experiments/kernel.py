@@ -45,13 +45,15 @@ class Config(Settings):
                         choices=FLOWS)
     angle: float = setting(30.0, "views turn a point by up to this angle", unit="degrees", low=0.0, high=180.0)
     tau: float = setting(0.1, "temperature", above=0.0, low=1e-4, high=10.0, log=True)
-    lr_over_tau: float = setting(0.01, "learning rate divided by tau", above=0.0, high=100.0, log=True)
+    lr_over_tau: float = setting(0.01, "learning rate divided by tau", above=0.0, high=10_000.0, log=True)
     gradient: str = setting("partial", "partial: back-propagate through z alone (VA eq. 11); full: the views as well",
                             choices=("full", "partial"))
     steps: int = setting(1, "iterations", unit="iterations", low=1, high=100_000, log=True)
     seed: int = setting(0, "seed of data, start and weights", low=0, high=2**31)
 
     def check(self):
+        if self.centres == "collinear" and self.clusters % 2:
+            raise self.error("clusters", "even for collinear centres: an odd number puts one at the origin")
         if self.n < 2 * self.clusters:
             raise self.error("n", f"at least twice the number of clusters, {2 * self.clusters}")
 
@@ -64,6 +66,7 @@ class Result(Outcome):
         x: (n, D) points. labels: (n,). views: (VIEWS, n, D). z: (T, n, d). copies: (T, VIEWS, n, d) embedded views.
         measured: (T, n, d) velocity. kernel: (T, n, d) VA Proposition 4.1's, from K(t) and the partial gradient.
         mean, own: (T, n, d) VA Theorem 4.5's, with the cluster's mean gradient and with each point's own.
+        blocks: (T, n, d) the same without its hypothesis: the kernel between all centres, and mean gradients.
         gain: (T, N, d) beta of Theorem 4.5. share: (N,) of the points.
         spread: (T,) largest distance between a point's embedding and that of one of its views.
         moved: (T,) largest distance of a point from its start.
@@ -79,13 +82,14 @@ class Result(Outcome):
     kernel: np.ndarray
     mean: np.ndarray
     own: np.ndarray
+    blocks: np.ndarray
     gain: np.ndarray
     share: np.ndarray
     spread: np.ndarray
     moved: np.ndarray
 
     def error(self, prediction, frame=0) -> float:
-        """|measured - predicted| / |measured| for "kernel", "mean", "own", or "limit" (VA Corollary 4.6)."""
+        """|measured - predicted| / |measured| for "kernel", "mean", "own", "blocks", or "limit" (VA Corollary 4.6)."""
         velocity = self.measured[frame]
         predicted = (self.mean[frame] * (0.5 / self.gain[frame])[self.labels] if prediction == "limit"
                      else getattr(self, prediction)[frame])
@@ -131,11 +135,11 @@ class Embedding:
         """(1 + VIEWS, n, d)."""
         return self.net(self.x) + self.shift
 
-    def gain(self, centres):
-        """beta of VA Theorem 4.5, (N, d): the kernel of a centre with itself, divided by its squared norm."""
+    def kernel_of(self, centres):
+        """The kernel between cluster centres (N, N, d, d), in closed form (VA eq. 20), and |xi_q|^2 (N,)."""
         c, centres = self.config, self.sees(centres)
         K = kernels.one_hidden(self.net.inner.weight, centres, c.activation, c.d, 1 / c.width)
-        return torch.stack([K[q, q].diagonal() / centres[q].square().sum() for q in range(len(centres))])
+        return K, centres.square().sum(1)
 
 
 def network_flow(config: Config, embedding: Embedding):
@@ -195,7 +199,8 @@ def run(config: Config, *, progress=None, device=None) -> Result:
         if config.flow != "vanilla":
             K = kernels.empirical(embedding.net, embedding.x[0])
             by_kernel = -torch.einsum("ijkl,jl->ik", K, gradient) / config.n
-        gain, norms = embedding.gain(centres), embedding.sees(centres).square().sum(1)
+        between, norms = embedding.kernel_of(centres)
+        gain = torch.einsum("qqkk->qk", between) / norms[:, None]
         mean = members.T @ gradient / members.sum(0)[:, None]
 
         def cluster(gradients):
@@ -204,6 +209,7 @@ def run(config: Config, *, progress=None, device=None) -> Result:
 
         row = {"steps": t, "z": z[0], "copies": z[1:], "kernel": by_kernel, "gain": gain,
                "mean": cluster(mean[labels]), "own": cluster(gradient),
+               "blocks": -torch.einsum("qrkl,r,rl->qk", between, share.to(z), mean)[labels],
                "spread": (z[1:] - z[0]).norm(dim=-1).max(), "moved": (z[0] - start).norm(dim=-1).max()}
         rows.append({key: v.detach().cpu().numpy() if isinstance(v, torch.Tensor) else v for key, v in row.items()})
 
@@ -220,6 +226,6 @@ def run(config: Config, *, progress=None, device=None) -> Result:
     try:
         _, _, stopped = iterate(step, begin, config.steps, record, report)
     except Diverged as error:
-        raise config.error("lr_over_tau", f"smaller here (a number > 0 and <= 100): the run diverged at iteration "
+        raise config.error("lr_over_tau", f"smaller here (a number > 0 and <= 10000): the run diverged at iteration "
                                           f"{error.step}") from None
     return result(stopped)

@@ -24,9 +24,8 @@ def _arrows(ax, z, velocity, scale, **style):
 def _fit(ax, *points):
     """Equal axes around all points, with a margin."""
     points = np.concatenate([p.reshape(-1, 2) for p in points])
-    low, high = points.min(0), points.max(0)
-    half = 0.56 * max((high - low).max(), 1e-9)
-    (x, y) = (low + high) / 2
+    half = 0.56 * max(np.ptp(points, axis=0).max(), 1e-9)
+    x, y = (points.min(0) + points.max(0)) / 2
     ax.set(xlim=(x - half, x + half), ylim=(y - half, y + half), aspect="equal")
 
 
@@ -66,14 +65,14 @@ def orbits(flows, frame=-1) -> Picture:
         _points(ax[name], run.z[t], run.labels, 9)
         _fit(ax[name], run.z[t], run.copies[t])
         ax[name].set_title(FLOW_NAMES[name])
-        if i:
-            ax[name].set_ylabel("")
         spread = run.spread[t]
         ax["spread"].plot(run.steps + 1, np.maximum(run.spread, 1e-18), color=colour(i + 3), ls=("-", "--", ":")[i],
                           lw=2, label=FLOW_NAMES[name], gid=name)
         text.append(f"{FLOW_NAMES[name].replace('$', '')}: spread {spread:.1e}, points moved {run.moved[t]:.2g}")
+    ax["radius"].set_ylabel("")
+    ax["vanilla"].set_ylabel("")
     ax["spread"].axvline(now + 1, color=MUTED, lw=1, ls=":")
-    ax["spread"].set(xscale="log", yscale="log", xlabel="iteration + 1", ylim=(3e-19, 1e3),
+    ax["spread"].set(xscale="log", yscale="log", xlabel="iteration + 1", ylim=(3e-19, 1e8),
                      title="spread (0 drawn at $10^{-18}$)")
     legend(ax["spread"], loc="upper left")
     return Picture(fig, f"Iteration {now}, views turned by up to {flows.config.angle:g} degrees. {'; '.join(text)}.")
@@ -99,13 +98,12 @@ def velocities(result, frame=0) -> Picture:
     sizes = [str(round(s * result.config.n)) for s in result.share]
     right.set_xticklabels([f"{size} points" for size in sizes], fontsize=8)
     told = [", ".join(f"{v:.2g}" for v in speeds) for speeds in (measured, expected)]
-    return Picture(fig, f"{result.config.centres.capitalize()} centres, clusters of {', '.join(sizes)} points. Measured "
-                        f"speeds {told[0]}, predicted {told[1]}; error over all points "
-                        f"{result.error('mean', frame):.1%}.")
+    return Picture(fig, f"{result.config.centres} centres, clusters of {', '.join(sizes)} points. Measured speeds "
+                        f"{told[0]}, predicted {told[1]}; error over all points {result.error('mean', frame):.1%}.")
 
 
 def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:
-    """Logarithmic plot of named errors, each (len(x),) or (len(x), seeds): medians, with the seeds as faint dots."""
+    """Logarithmic plot of named errors (len(x), ...): medians over the seeds, and the seeds as faint dots."""
     fig, ((ax,),) = axes(width=6.6, height=3.5)
     text = []
     for i, (name, values) in enumerate(curves.items()):
@@ -113,14 +111,13 @@ def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:
         middle = np.median(values, axis=1)
         power = np.polyfit(np.log(x), np.log(middle), 1)[0]
         ax.plot(x, middle, color=colour(i), marker="o", ms=4, label=f"{name}: slope {power:.2f}", gid=name)
-        if values.shape[1] > 1:
-            ax.plot(x, values, ".", color=colour(i), alpha=0.25, ms=3)
+        ax.plot(x, values, ".", color=colour(i), alpha=0.25, ms=3)
         text.append(f"{name}: from {middle[0]:.2g} to {middle[-1]:.2g}, slope {power:.2f}")
     if slope is not None:
         first = np.median(np.asarray(next(iter(curves.values()))).reshape(len(x), -1)[0])
         ax.plot(x, 0.6 * first * (np.asarray(x) / x[0]) ** slope, color=MUTED, ls="--", lw=1, label=f"slope {slope:g}")
     ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
-    ax.legend(frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    legend(ax, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return Picture(fig, f"{ylabel.capitalize()} over {xlabel}. " + "; ".join(text) + ".")
 
 
