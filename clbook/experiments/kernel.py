@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from clbook import augment, data, kernels, theory
-from clbook.dynamics import Diverged, default_device, iterate, recorded_times
+from clbook.dynamics import default_device, iterate, recorded_times
 from clbook.experiments import separability
 from clbook.experiments.base import Outcome, Settings, setting
 from clbook.losses import simplified
@@ -144,7 +144,7 @@ class Embedding:
 
 def network_flow(config: Config, embedding: Embedding):
     """A step of gradient descent on the weights (VA eq. 15), for `iterate`; the state is f on points and views."""
-    def step(orbits, t):
+    def step(_, t):
         z = embedding()
         loss = simplified(z[0], z[1:] if config.gradient == "full" else z[1:].detach(), config.tau)
         (gradient,) = torch.autograd.grad(loss, embedding.net.inner.weight)
@@ -225,7 +225,6 @@ def run(config: Config, *, progress=None, device=None) -> Result:
     report = progress and (lambda fraction: progress(fraction, result(True)))
     try:
         _, _, stopped = iterate(step, begin, config.steps, record, report)
-    except Diverged as error:
-        raise config.error("lr_over_tau", f"smaller here (a number > 0 and <= 10000): the run diverged at iteration "
-                                          f"{error.step}") from None
+    except ValueError as error:  # the loss refuses what overflows, `iterate` what is no longer finite
+        raise config.error("lr_over_tau", f"smaller here (a number > 0 and <= 10000): the run diverged ({error})") from None
     return result(stopped)

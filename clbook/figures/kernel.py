@@ -14,7 +14,6 @@ FLOW_NAMES = {"network": "through the network", "radius": "a network seeing $|x|
 def _points(ax, z, labels, size=12):
     for k in np.unique(labels):
         ax.scatter(*z[labels == k].T, s=size, color=colour(k), linewidths=0, gid=f"class {k}")
-    ax.set(xlabel="$z^1$", ylabel="$z^2$")
 
 
 def _arrows(ax, z, velocity, scale, **style):
@@ -26,7 +25,8 @@ def _fit(ax, *points):
     points = np.concatenate([p.reshape(-1, 2) for p in points])
     half = 0.56 * max(np.ptp(points, axis=0).max(), 1e-9)
     x, y = (points.min(0) + points.max(0)) / 2
-    ax.set(xlim=(x - half, x + half), ylim=(y - half, y + half), aspect="equal")
+    ax.set(xlim=(x - half, x + half), ylim=(y - half, y + half), aspect="equal", xlabel="$z^1$", ylabel="$z^2$")
+    ax.locator_params(nbins=5)
 
 
 def step(result, frame=0) -> Picture:
@@ -69,8 +69,6 @@ def orbits(flows, frame=-1) -> Picture:
         ax["spread"].plot(run.steps + 1, np.maximum(run.spread, 1e-18), color=colour(i + 3), ls=("-", "--", ":")[i],
                           lw=2, label=FLOW_NAMES[name], gid=name)
         text.append(f"{FLOW_NAMES[name].replace('$', '')}: spread {spread:.1e}, points moved {run.moved[t]:.2g}")
-    ax["radius"].set_ylabel("")
-    ax["vanilla"].set_ylabel("")
     ax["spread"].axvline(now + 1, color=MUTED, lw=1, ls=":")
     ax["spread"].set(xscale="log", yscale="log", xlabel="iteration + 1", ylim=(3e-19, 1e8),
                      title="spread (0 drawn at $10^{-18}$)")
@@ -88,7 +86,7 @@ def velocities(result, frame=0) -> Picture:
     middle, mean = (np.array([v[result.labels == k].mean(0) for k in np.unique(result.labels)]) for v in (z, predicted))
     _arrows(left, middle, mean, scale, color=INK, width=0.009, zorder=5)
     _fit(left, z, z + scale * moved, middle + scale * mean)
-    left.set(xlabel="$z^1$", ylabel="$z^2$", title="measured (colour), predicted (black)")
+    left.set_title("measured (colour), predicted (black)")
     measured, expected = result.speeds("measured", frame), result.speeds("mean", frame)
     place = np.arange(len(measured))
     right.bar(place - 0.2, measured, 0.38, color=[colour(k) for k in place])
@@ -142,7 +140,7 @@ def blocks(result, frame=-1) -> Picture:
     if at is not None:
         right.axvline(at + 1, color=INK, lw=1.3, label="first separable")
     right.axvline(now + 1, color=MUTED, lw=1, ls=":")
-    right.set(xscale="log", yscale="log", ylim=(5e-3, 200), xlabel="iteration + 1", title=f"{result.config.activation}")
+    right.set(xscale="log", yscale="log", ylim=(5e-3, 1e4), xlabel="iteration + 1", title=f"{result.config.activation}")
     legend(right, loc="upper left", ncols=2)
     i = int(np.searchsorted(result.steps, now))
     when = "not separable" if at is None else f"separable from iteration {at}"
