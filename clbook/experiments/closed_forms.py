@@ -7,6 +7,7 @@ import torch
 from torch.nn.functional import normalize
 
 from clbook import kernels
+from clbook.dynamics import one_thread
 from clbook.models import Averaging
 
 
@@ -27,6 +28,7 @@ def explicit_errors(width=64, D=5, d=3, n=12, activation="tanh", seed=0):
     return errors
 
 
+@one_thread()
 def width_errors(widths, seeds, stretch=(1.0, 1.0, 1.0), shift=(0.0, 0.0, 0.0), angles_after=(1.0, 1.0, 1.0)):
     """Relative errors of the infinite-width kernel (VA Proposition 4.4) for ReLU, on 20 points of R^3.
 

@@ -226,5 +226,5 @@ def run(config: Config, *, progress=None, device=None) -> Result:
     try:
         _, _, stopped = iterate(step, begin, config.steps, record, report)
     except ValueError as error:  # the loss refuses what overflows, `iterate` what is no longer finite
-        raise config.error("lr_over_tau", f"smaller here (a number > 0 and <= 10000): the run diverged ({error})") from None
+        raise config.error("lr_over_tau", f"a smaller number > 0 here: the run diverged ({error})") from None
     return result(stopped)
