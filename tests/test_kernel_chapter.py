@@ -29,7 +29,8 @@ def test_proposition_4_1_is_first_order_for_the_partial_gradient_and_wrong_for_t
 
 
 def test_vanilla_flow_keeps_an_invariant_map_exactly_and_only_a_network_that_sees_the_radius_does_too():
-    turning = Config(centres="collinear", clusters=4, delta=0.3, n=40, gradient="full", lr_over_tau=0.1, steps=120)
+    turning = Config(centres="collinear", clusters=4, delta=0.3, n=40, width=64, gradient="full", lr_over_tau=0.1,
+                     steps=120)
     for flows in sweep(invariance.run, [turning.replace(seed=seed) for seed in SEEDS]):
         runs = flows.runs
         assert runs["vanilla"].spread.max() == 0 and runs["vanilla"].moved[-1] > 7 * turning.eps
