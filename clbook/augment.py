@@ -21,8 +21,14 @@ def noise(x: torch.Tensor, sd: float, generator: torch.Generator) -> torch.Tenso
 def rotation(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     """x (n, 2) with every point turned about the origin by its own uniform angle (LS Section 4.2.2, the donut)."""
     angle = 2 * math.pi * torch.rand(len(x), generator=generator, device=x.device, dtype=x.dtype)
+    return turn(x, angle)
+
+
+def turn(x: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:
+    """x (n, D) turned by `angle`, one or (n,) in radians, in the plane of the first two coordinates."""
     cos, sin = angle.cos(), angle.sin()
-    return torch.stack([cos * x[:, 0] - sin * x[:, 1], sin * x[:, 0] + cos * x[:, 1]], dim=1)
+    plane = torch.stack([cos * x[:, 0] - sin * x[:, 1], sin * x[:, 0] + cos * x[:, 1]], dim=1)
+    return torch.cat([plane, x[:, 2:]], dim=1)
 
 
 def _uniform(low, high, size, generator, device):

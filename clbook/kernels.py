@@ -274,6 +274,11 @@ def _scalar(K, labels):
     return K.double(), F.one_hot(torch.as_tensor(ids, device=K.device), count).double()
 
 
+def _centred(K):
+    """H K H with H = I - 11'/n: the kernel's part that does not move all points alike."""
+    return K - K.mean(0) - K.mean(1, keepdim=True) + K.mean()
+
+
 def alignment(K, labels):
     """Centred alignment <HKH, HYY'H> / (|HKH| |HYY'H|) in [-1, 1] of a kernel with the Gram matrix of one-hot labels Y.
 
@@ -281,7 +286,7 @@ def alignment(K, labels):
     replaced by y y' with y = +-1: centring makes them proportional. ValueError for a constant kernel.
     """
     K, Y = _scalar(K, labels)
-    centred = K - K.mean(0) - K.mean(1, keepdim=True) + K.mean()
+    centred = _centred(K)
     norm = torch.linalg.norm(centred)
     if norm <= 1e-14 * torch.linalg.norm(K):
         raise ValueError("K is constant: its centred alignment is undefined")
@@ -311,3 +316,19 @@ def fisher(K, labels):
     if theta == 0:
         return 0.0
     return theta / sigma2 if sigma2 > 0 else math.inf
+
+
+def top_eigenvector(K, labels):
+    """Eigenvector of the largest eigenvalue of the centred kernel: the pattern of embeddings that it moves the fastest.
+
+    Args:
+        K: (n, n) or (n, n, d, d). labels: (n,) of at least two classes.
+
+    Returns:
+        (v, share): v (n,) of unit length, and the share in [0, 1] of it that is constant on every class: 1 where the
+        fastest pattern tells classes apart and nothing else.
+    """
+    K, Y = _scalar(K, labels)
+    centred = _centred(K)
+    v = torch.linalg.eigh((centred + centred.T) / 2).eigenvectors[:, -1]
+    return v.cpu().numpy(), float(((Y.T @ v) ** 2 / Y.sum(0)).sum())

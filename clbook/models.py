@@ -61,6 +61,30 @@ class MLP(nn.Sequential):
         super().__init__(*layers[:-1])
 
 
+class Averaging(nn.Module):
+    """One hidden layer whose outer weights stay fixed: g(x) = A' s(B x), (..., D) -> (..., d) (VA eq. 18, LS eq. 30).
+
+    A adds up the k-th block of `width` units into output k and multiplies by `scale`: 1/sqrt(M) in VA eq. 19, 1/sqrt(M D)
+    in LS eq. 31, with M = width. The rows of B are standard Gaussian.
+
+    Args:
+        D, d: input and output dimensions. width: hidden units for each output.
+        activation: a key of `ACTIVATIONS`. scale: the non-zero entries of A.
+        generator: source of B; None is a fresh `torch.Generator()`.
+    """
+
+    def __init__(self, D, d, width, activation, scale, generator=None):
+        super().__init__()
+        D, d, width = _whole("D, d, width", (D, d, width), 3, 3)
+        generator = torch.Generator() if generator is None else generator
+        self.inner = nn.utils.skip_init(nn.Linear, D, width * d, bias=False, device=generator.device)
+        nn.init.normal_(self.inner.weight, generator=generator)
+        self.activation, self.d, self.scale = _activation(activation)(), d, scale
+
+    def forward(self, x):
+        return self.scale * self.activation(self.inner(x)).unflatten(-1, (self.d, -1)).sum(-1)
+
+
 class CNN(nn.Sequential):
     """Two convolutional layers (3 x 3, stride 2) and one fully connected layer (LS Sec. 4.2.2).
 

@@ -88,7 +88,7 @@ def parallel(function, arguments, n_jobs=None):
     """
     if n_jobs is None:
         n_jobs = get_active_backend()[1]
-        n_jobs = -1 if n_jobs == 1 else n_jobs
+        n_jobs = -1 if n_jobs in (None, 1) else n_jobs
     pool = joblib.Parallel(n_jobs=1 if len(arguments) < 2 else n_jobs, return_as="generator", max_nbytes=None)
     return pool(joblib.delayed(function)(*a) for a in arguments)
 

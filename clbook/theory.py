@@ -32,6 +32,23 @@ def growth_rate(theta, tau, gradient="partial"):
     return {"partial": 1, "full": 2}[gradient] * theta / (4 * tau)
 
 
+def cluster_velocity(share, squared_norm, gain, gradient):
+    """Velocity of a cluster's embedding, -(n_q / n) |xi_q|^2 beta_q grad L (VA eq. 21, Theorem 4.5), for orthogonal centres.
+
+    Args:
+        share: (N,) n_q / n, the share of the points that lie in the cluster.
+        squared_norm: (N,) |xi_q|^2 of its centre.
+        gain: (N, d) diagonal of beta_q, the mean over hidden units of the squared slope at xi_q; for ReLU and infinite width 1/2
+            (VA Corollary 4.6).
+        gradient: (N, d) partial gradient of the loss. The statement has it at the cluster's centre, its proof needs the
+            mean over the cluster's points.
+
+    Returns:
+        (N, d).
+    """
+    return -np.asarray(share)[:, None] * np.asarray(squared_norm)[:, None] * gain * gradient
+
+
 def circle_plateau(tau, factor=2):
     """Loss of an invariant map onto the uniform distribution on the circle: log(1 + factor exp(-1/tau) I0(1/tau)).
 

@@ -11,7 +11,7 @@ import time
 import pytest
 import toy
 
-from clbook.sweep import fingerprint, sources, sweep
+from clbook.sweep import fingerprint, parallel, sources, sweep
 
 
 @pytest.fixture(autouse=True)
@@ -124,3 +124,10 @@ def test_a_killed_sweep_keeps_finished_runs_and_leaves_no_half_written_file(cach
     results = sweep(toy.run, configs, n_jobs=1)
     assert [r.config for r in results] == configs and len(stored(cache)) == 20
     assert not [path for path in cache.rglob("*") if "thread-" in path.name], "a temporary file was left behind"
+
+
+def test_processes_are_used_without_asking():
+    """joblib's own default is one process (None in its active backend); a book would then be built on one core."""
+    if os.cpu_count() < 2:
+        pytest.skip("one core has nothing to run in parallel")
+    assert os.getpid() not in parallel(os.getpid, [()] * 4)

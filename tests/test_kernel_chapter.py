@@ -1,0 +1,177 @@
+"""The numbers of the chapter "What the network adds": velocities, invariance, closed forms, clusters, and K(t)."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+
+from clbook import augment, kernels, models, theory
+from clbook.experiments import closed_forms, invariance, kernel, separability
+from clbook.experiments.kernel import Config, dataset, run
+from clbook.sweep import sweep
+
+SEEDS = range(5)
+FINE = Config(lr_over_tau=1e-5)
+
+
+def slope(x, y):
+    return np.polyfit(np.log(x), np.log(y), 1)[0]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_proposition_4_1_is_first_order_for_the_partial_gradient_and_wrong_for_the_full_one(seed):
+    rates = (0.1, 1.0, 10.0, 100.0)
+    partial, full = ([run(Config(delta=0.3, width=16, seed=seed, gradient=g, lr_over_tau=lr)).error("kernel")
+                      for lr in rates] for g in ("partial", "full"))
+    assert 0.9 < slope(rates, partial) < 1.1 and partial[0] < 1e-4
+    assert min(full) > 0.3
+
+
+def test_vanilla_flow_keeps_an_invariant_map_exactly_and_only_a_network_that_sees_the_radius_does_too():
+    turning = Config(centres="collinear", clusters=4, delta=0.3, n=40, width=64, gradient="full", lr_over_tau=0.1,
+                     steps=120)
+    for flows in sweep(invariance.run, [turning.replace(seed=seed) for seed in SEEDS]):
+        runs = flows.runs
+        assert runs["vanilla"].spread.max() == 0 and runs["vanilla"].moved[-1] > 7 * turning.eps
+        assert runs["network"].spread[0] == 0 and runs["network"].spread[1] > 1e-4
+        assert runs["network"].spread[-1] > 0.1
+        assert runs["radius"].spread.max() < 1e-14 and runs["radius"].moved[-1] > 0.01
+
+
+def test_the_vanilla_flow_moves_copies_one_by_one_so_that_a_zero_spread_says_something():
+    config = Config(n=20, lr_over_tau=1.0)
+    start = dataset(config)[3]
+    orbits = torch.stack([start + 1e-3 * k for k in range(1 + kernel.VIEWS)])
+    apart = kernel.vanilla_flow(config)(orbits, 1) - orbits
+    assert (apart[0] - apart[-1]).abs().max() > 1e-6
+
+
+def test_each_paper_s_prefactor_belongs_to_its_own_outer_weights():
+    errors = closed_forms.explicit_errors()
+    assert max(errors["1/sqrt(M)", "1/M"], errors["1/sqrt(M D)", "1/(M D)"]) < 1e-12
+    assert errors["1/sqrt(M)", "1/(M D)"] == pytest.approx(1 - 1 / 5)
+    assert errors["1/sqrt(M D)", "1/M"] == pytest.approx(4)
+
+
+def test_averaging_is_the_sum_it_stands_for():
+    net = models.Averaging(3, 2, 4, "tanh", 0.5)
+    x = torch.randn(5, 3, generator=torch.Generator().manual_seed(1))
+    A = 0.5 * torch.block_diag(torch.ones(4, 1), torch.ones(4, 1))
+    torch.testing.assert_close(net(x), torch.tanh(x @ net.inner.weight.T) @ A)
+    with pytest.raises(ValueError, match="D, d, width"):
+        models.Averaging(3, 2, 0, "tanh", 0.5)
+
+
+def test_error_of_the_infinite_width_limit_falls_like_the_square_root_for_isotropic_rows_only():
+    widths, stretch = (64, 256, 1024, 4096, 16_384), (3.0, 1.0, 0.3)
+    ways = ({}, {"stretch": stretch}, {"shift": (1.0, 0.0, 0.0)}, {"stretch": stretch, "angles_after": stretch})
+    isotropic, stretched, shifted, repaired = (np.median(closed_forms.width_errors(widths, range(20), **how), axis=1)
+                                               for how in ways)
+    assert -0.6 < slope(widths, isotropic) < -0.4 and -0.6 < slope(widths, repaired) < -0.4
+    assert stretched[-1] > 0.2 and shifted[-1] > 0.4
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_cluster_velocities_are_first_order_in_delta_for_orthogonal_centres(seed):
+    deltas = (0.003, 0.01, 0.03, 0.1)
+
+    def errors(reading, **how):
+        return [run(FINE.replace(delta=d, seed=seed, **how)).error(reading) for d in deltas]
+
+    assert 0.8 < slope(deltas, errors("mean")) < 1.2 and errors("mean")[0] < 0.01
+    assert 0.8 < slope(deltas, errors("own", start="smooth")) < 1.2
+    assert min(errors("own")) > 1, "each point's own gradient is not its cluster's"
+    line = {"centres": "collinear", "clusters": 4}
+    assert min(errors("mean", **line)) > 0.5 and 0.8 < slope(deltas, errors("blocks", **line)) < 1.2
+
+
+def test_theorem_4_5_holds_during_training_too():
+    result = run(Config(steps=200, lr_over_tau=1.0))
+    assert result.moved[-1] > 3 * result.config.eps
+    assert max(result.error("mean", frame) for frame in range(len(result.steps))) < 0.03
+
+
+def test_relu_s_gain_tends_to_one_half():
+    widths = (64, 256, 1024)
+    relu = FINE.replace(activation="relu", delta=1e-3, start="smooth")
+    errors = [np.median([run(relu.replace(width=m, seed=s)).error("limit") for s in range(10)]) for m in widths]
+    assert -0.7 < slope(widths, errors) < -0.3 and errors[-1] < 0.06
+
+
+def test_predicted_velocity_is_the_formula():
+    velocity = theory.cluster_velocity([0.25, 0.75], [4.0, 1.0], np.array([[0.5], [0.2]]), np.array([[2.0], [-1.0]]))
+    np.testing.assert_allclose(velocity, [[-1.0], [0.15]])
+
+
+def test_the_small_cluster_loses_its_velocity_among_four_and_the_large_one_with_it_among_two():
+    def speeds(clusters, ratio):
+        configs = [Config(clusters=clusters, n=240, start="smooth", ratio=ratio, seed=s) for s in SEEDS]
+        return np.median([r.speeds() for r in sweep(run, configs)], axis=0)
+
+    before, after = speeds(4, 1.0), speeds(4, 0.05)
+    assert after[-1] < 0.15 * before[-1] and after[:-1].mean() > 0.8 * before[:-1].mean()
+    two = speeds(2, 0.05)
+    assert two[0] / two[1] == pytest.approx(1, abs=0.05)
+
+
+def test_sizes_follow_the_ratio():
+    labels = dataset(Config(clusters=4, n=240, ratio=0.05))[1]
+    assert labels.bincount().tolist() == [79, 79, 78, 4]
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu", "gelu"])
+def test_the_donut_separates_before_its_kernel_has_blocks(activation):
+    donut = separability.Config(data="donut", augmentation="rotation", tau=1.0, lr_over_tau=0.05, steps=2000,
+                                linger=1.0, activation=activation)
+    for result in sweep(separability.run, [donut.replace(seed=s) for s in range(3)]):
+        assert result.separable_at is not None and result.alignment[-1] < 1.2 * result.alignment[0]
+    clusters = separability.run(separability.Config(activation=activation, steps=1))
+    assert clusters.alignment[0] > 0.9
+
+
+def test_top_eigenvector_of_ideal_blocks_is_the_label():
+    labels = torch.arange(8) // 4
+    y = 2.0 * labels - 1
+    vector, share = kernels.top_eigenvector(3 + torch.outer(y, y), labels)
+    assert share == pytest.approx(1) and abs(vector @ y.numpy()) == pytest.approx(8**0.5)
+    other = torch.tensor([1.0, -1.0] * 4)
+    assert kernels.top_eigenvector(torch.outer(other, other), labels)[1] == pytest.approx(0, abs=1e-12)
+
+
+def test_turn_keeps_lengths_and_further_coordinates():
+    x = torch.randn(6, 4, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    turned = augment.turn(x, torch.tensor(torch.pi / 2, dtype=torch.float64))
+    torch.testing.assert_close(turned[:, 0], -x[:, 1])
+    torch.testing.assert_close(turned.norm(dim=1), x.norm(dim=1))
+    assert torch.equal(turned[:, 2:], x[:, 2:])
+
+
+def test_same_config_same_bits():
+    first, second = run(Config(steps=5)), run(Config(steps=5))
+    assert all(np.array_equal(getattr(first, f.name), getattr(second, f.name)) for f in dataclasses.fields(first)
+               if isinstance(getattr(first, f.name), np.ndarray))
+    assert len(first.steps) == 5 and not np.array_equal(run(Config(seed=1)).z, first.z[:1])
+
+
+@pytest.mark.parametrize("simulate", [run, invariance.run])
+def test_false_stops_the_run_with_what_it_has(simulate):
+    seen = []
+    result = simulate(Config(steps=100_000), progress=lambda fraction, partial: seen.append(fraction) or len(seen) < 3)
+    assert result.stopped and len(seen) == 3 and 1 < len(result.steps) < 100
+    assert seen == sorted(seen) and 0 < seen[0] < 1
+
+
+@pytest.mark.parametrize("field, value", [
+    ("centres", "round"), ("delta", -1), ("ratio", 0), ("width", 0), ("flow", "both"), ("angle", 181), ("n", 5),
+    ("lr_over_tau", float("nan"))])
+def test_bad_settings_name_the_field_and_the_value(field, value):
+    with pytest.raises(ValueError, match=f"{field} = .* must be "):
+        Config(**{field: value})
+
+
+def test_settings_that_make_no_sense_together_or_diverge():
+    with pytest.raises(ValueError, match="clusters = 3 .* even for collinear"):
+        Config(centres="collinear")
+    with pytest.raises(ValueError, match="lr_over_tau = 10000.0 .* the run diverged"):
+        run(Config(lr_over_tau=1e4, activation="identity", width=8, n=8, steps=300, gradient="full", angle=180))
