@@ -33,6 +33,17 @@ def clusters(n: int, classes: int, spread: float, generator: torch.Generator):
     return centres + spread * torch.randn(n, 2, generator=generator), labels
 
 
+def row(n: int, classes: int, spread: float, dim: int, generator: torch.Generator):
+    """Gaussian clusters in a row along the first axis, one apart: (-1, 0), (0, 0), (1, 0), (2, 0) for four (LS Fig. 6).
+
+    `spread` is the standard deviation of each of the `dim` coordinates. Returns x (n, dim), labels (n,).
+    """
+    labels = balanced_labels(n, classes)
+    x = spread * torch.randn(n, dim, generator=generator)
+    x[:, 0] += labels - (classes - 1) // 2
+    return x, labels
+
+
 def donut(n: int, generator: torch.Generator):
     """A disc of radius 1 (label 0) inside a ring (label 1), both uniform in area (LS Fig. 4, left). x (n, 2)."""
     labels = balanced_labels(n, 2)

@@ -11,6 +11,7 @@ import torch
 from scipy import optimize, sparse
 from scipy.special import entr
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -232,6 +233,24 @@ def nccc(train, y, test, y_test):
     centres = np.stack([train[y == c].mean(0) for c in classes])
     nearest = np.argmin((centres**2).sum(1) - 2 * test @ centres.T, axis=1)
     return float((classes[nearest] == y_test).mean())
+
+
+def neighbour_accuracy(z, labels, k=10):
+    """Share of points whose label is the most frequent one among their k nearest other points (the smaller id at ties).
+
+    Args:
+        z: (n, d), n > k. labels: (n,) of at least two classes.
+
+    Returns:
+        float in [0, 1]; about 1/C for C equal classes whose points are mixed at random.
+    """
+    z = _points("z", z)
+    ids, count = class_ids(labels, len(z))
+    if not 1 <= k < len(z):
+        raise ValueError(f"k = {k} is not allowed: k must be between 1 and the number of points less one, {len(z) - 1}")
+    nearest = NearestNeighbors(n_neighbors=k).fit(z).kneighbors(return_distance=False)  # (n, k), without the point itself
+    votes = np.stack([(ids[nearest] == c).sum(1) for c in range(count)])
+    return float((votes.argmax(0) == ids).mean())
 
 
 def linear_probe(train, y, test, y_test):
