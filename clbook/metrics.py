@@ -1,4 +1,4 @@
-"""Measures of a representation: separability, similarity of two representations, readouts, spectra.
+"""Measures of a representation: separability, similarity of two representations, readouts, spectra; and of a loss.
 
 All take torch tensors (on any device) or numpy arrays and return plain numbers or float64 arrays.
 A ValueError names the argument that has the wrong shape, entries that are not finite, or no defined answer.
@@ -322,3 +322,26 @@ def effective_rank(z):
     if size[0] <= 1e-14 * np.abs(_points("z", z)).max():
         return 0.0
     return float(np.exp(entr(size / size.sum()).sum()))
+
+
+def sharpness(loss, parameters, generator, rounds=30):
+    """The Hessian eigenvalue of largest absolute value, by power iteration on Hessian-vector products.
+
+    Near a minimum, gradient descent with a learning rate above 2 / sharpness moves away instead of closer.
+
+    Args:
+        loss: scalar tensor with a graph to `parameters`. parameters: list of tensors.
+        generator: source of the first direction. rounds: products taken.
+
+    Returns:
+        float; negative where the strongest curvature is downwards.
+    """
+    gradients = torch.autograd.grad(loss, parameters, create_graph=True)
+    direction = [torch.randn(p.shape, generator=generator).to(p) for p in parameters]
+    for _ in range(rounds):
+        length = torch.nn.utils.get_total_norm(direction)
+        direction = [v / length for v in direction]
+        product = torch.autograd.grad(gradients, parameters, direction, retain_graph=True)
+        curvature = sum((p * v).sum() for p, v in zip(product, direction))
+        direction = product
+    return float(curvature)

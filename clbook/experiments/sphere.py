@@ -7,20 +7,22 @@ views. So f starts invariant and knows nothing of the data, as VA eq. 17 asks: e
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
 from clbook import data
-from clbook.dynamics import default_device
+from clbook.dynamics import default_device, one_thread
 from clbook.experiments import separability
 from clbook.experiments.base import Outcome, Settings, setting
-from clbook.experiments.separability import DRAWS, Pair, follow, network_flow, vanilla_flow, view_maker
+from clbook.experiments.separability import Pair, follow, network_flow, vanilla_flow, view_maker
 from clbook.losses import simplified
-from clbook.metrics import neighbour_accuracy
+from clbook.metrics import neighbour_accuracy, sharpness
 from clbook.models import ACTIVATIONS
 
+DRAWS = 4  # augmentations over which loss, arrows and sharpness are averaged; memory is DRAWS n^2 numbers
 NEIGHBOURS = 10  # nearest points that vote on a point's label
 CLUSTERED = 0.95  # neighbour accuracy from which the embedding counts as clustered
 TURNS = 12  # views around the sphere, a full turn in all
@@ -42,11 +44,13 @@ class Config(Settings):
     start: str = setting("cap", "where the embedding starts: close together, or anywhere", choices=("cap", "uniform"))
     cap: float = setting(0.05, "standard deviation of the cap, in each coordinate", above=0.0, high=10.0, log=True)
     tau: float = setting(0.2, "temperature", low=1e-3, high=10.0, log=True)
-    lr: float = setting(0.1, "learning rate", above=0.0, high=100.0, log=True)
+    lr: float = setting(0.02, "learning rate", above=0.0, high=100.0, log=True)
     steps: int = setting(300, "iterations", unit="iterations", low=1, high=100_000, log=True)
     network: bool = setting(True, "train a network; False moves each point by itself (VA eq. 13)")
     gradient: str = setting("full", "full: back-propagate through both views; partial: through z alone",
                             choices=("full", "partial"))
+    first: float = setting(-1.0, "where the row of clusters begins", low=-10.0, high=10.0)
+    gap: float = setting(1.0, "distance between neighbouring clusters", low=0.0, high=10.0)
     spread: float = setting(0.1, "standard deviation of a cluster", low=0.0, high=2.0)
     noise: float = setting(0.3, "standard deviation of the noise augmentation", low=0.0, high=2.0)
     record_every: int = setting(0, "record every this many iterations; 0 records a geometric series of times",
@@ -67,6 +71,7 @@ class Result(Outcome):
         z: (T, n, d) embeddings, unit vectors.
         arrows: (T, n, d) negative gradient of LS eq. 12 in z_i, the views held still: its part along the sphere.
         loss: (T,) LS eq. 12. accuracy: (T,) label accuracy of the 10 nearest neighbours, each point's own left out.
+        reach: (T,) median over points of |g(w, x) - g(w0, x)|, to be compared with |R| = 1; NaN without a network.
         clustered_at: first recorded iteration with accuracy >= 0.95, or None.
         separable_at: first recorded iteration at which an affine rule is right on every point, or None.
     """
@@ -78,13 +83,15 @@ class Result(Outcome):
     arrows: np.ndarray
     loss: np.ndarray
     accuracy: np.ndarray
+    reach: np.ndarray
     clustered_at: int | None
     separable_at: int | None
 
 
 def dataset(config: Config):
-    """x (n, d) and labels (n,) of a run, on the CPU; they depend on d, classes, n, spread and seed alone."""
-    return data.row(config.n, config.classes, config.spread, config.d, torch.Generator().manual_seed(config.seed))
+    """x (n, d) and labels (n,) of a run, on the CPU."""
+    generator = torch.Generator().manual_seed(config.seed)
+    return data.row(config.n, config.classes, config.spread, config.d, generator, first=config.first, gap=config.gap)
 
 
 def start(config: Config) -> torch.Tensor:
@@ -105,6 +112,11 @@ class Embedding(separability.Embedding):
     def points(self):
         return F.normalize(super().points(), dim=1)
 
+    @torch.no_grad()
+    def moved(self):
+        """g(w, x) - g(w0, x), (n, d)."""
+        return super().points() - self.start
+
 
 def on_sphere(flow):
     """The flow (start, step) with every step followed by a return to the sphere."""
@@ -122,7 +134,8 @@ class Recorder(separability.Recorder):
         loss = simplified(z, views, self.config.tau)
         (gradient,) = torch.autograd.grad(len(z) * loss, z)
         tangential = gradient - (gradient * z).sum(1, keepdim=True) * z
-        return {"loss": loss.item(), "arrows": -tangential.detach().cpu().numpy(),
+        reach = math.nan if self.embedding is None else self.embedding.moved().norm(dim=1).median().item()
+        return {"loss": loss.item(), "reach": reach, "arrows": -tangential.detach().cpu().numpy(),
                 "accuracy": neighbour_accuracy(z, self.labels, NEIGHBOURS)}
 
     def result(self, stopped) -> Result:
@@ -155,6 +168,26 @@ def run(config: Config, *, progress=None, device=None) -> Result:
 def run_pair(config: Config, *, progress=None, device=None) -> Pair:
     """`run` with and without the network, otherwise with equal settings: rows 2 and 3 of VA Fig. 5 and 6."""
     return separability.run_pair(config, run=run, progress=progress, device=device)
+
+
+def coherence(vectors, labels) -> float:
+    """How alike the directions of `vectors` (n, d) are within a class: length of their mean, averaged over classes.
+
+    1 when each class moves as one; about 1 / sqrt(points of a class) for directions drawn at random.
+    """
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return float(np.mean([np.linalg.norm(unit[labels == k].mean(0)) for k in np.unique(labels)]))
+
+
+def sharpness_at_start(config: Config) -> float:
+    """`metrics.sharpness` of the mean loss over the network's weights w at w0."""
+    x, _ = dataset(config)
+    embedding = Embedding(config, x, start(config))
+    view = view_maker(config, x, config.seed + 4)
+    with one_thread():
+        pairs = [embedding.pair(view()) for _ in range(DRAWS)]
+        loss = simplified(pairs[0][0], torch.stack([v for _, v in pairs]), config.tau)
+        return sharpness(loss, embedding.parameters, torch.Generator().manual_seed(config.seed))
 
 
 @dataclasses.dataclass
