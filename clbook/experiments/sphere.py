@@ -118,12 +118,6 @@ class Embedding(separability.Embedding):
         return super().points() - self.start
 
 
-def on_sphere(flow):
-    """The flow (start, step) with every step followed by a return to the sphere."""
-    z0, step = flow
-    return z0, lambda z, t: F.normalize(step(z, t), dim=1)
-
-
 class Recorder(separability.Recorder):
     """Collects the arrays of a `Result`."""
 
@@ -160,9 +154,10 @@ def run(config: Config, *, progress=None, device=None) -> Result:
     x, labels = (array.to(device) for array in dataset(config))
     embedding = Embedding(config, x, start(config)) if config.network else None
     recorder = Recorder(config, x, labels, embedding, view_maker(config, x, config.seed + 4))
-    flow = (network_flow(config, embedding, view_maker(config, x, config.seed + 3)) if config.network
-            else on_sphere(vanilla_flow(config, start(config).to(device))))
-    return follow(flow, recorder, progress, "lr")
+    if embedding is not None:
+        return follow(network_flow(config, embedding, view_maker(config, x, config.seed + 3)), recorder, progress, "lr")
+    z0, step = vanilla_flow(config, start(config).to(device))
+    return follow((z0, lambda z, t: F.normalize(step(z, t), dim=1)), recorder, progress, "lr")
 
 
 def run_pair(config: Config, *, progress=None, device=None) -> Pair:
@@ -171,10 +166,7 @@ def run_pair(config: Config, *, progress=None, device=None) -> Pair:
 
 
 def coherence(vectors, labels) -> float:
-    """How alike the directions of `vectors` (n, d) are within a class: length of their mean, averaged over classes.
-
-    1 when each class moves as one; about 1 / sqrt(points of a class) for directions drawn at random.
-    """
+    """How alike the directions of `vectors` (n, d) are within a class: length of their mean, averaged; 1 if all are equal."""
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return float(np.mean([np.linalg.norm(unit[labels == k].mean(0)) for k in np.unique(labels)]))
 
@@ -201,7 +193,7 @@ class Turned(Outcome):
 def run_turned(config: Config, *, progress=None, device=None) -> Turned:
     """`run_pair`, to be looked at from all sides."""
     def turned(pair):
-        return Turned(pair.config, pair.seconds, pair.device, pair.stopped, np.linspace(0, 360, TURNS, endpoint=False), pair)
+        return Turned(pair.config, pair.seconds, pair.device, pair.stopped, np.arange(0, 360, 360 // TURNS), pair)
 
     return turned(run_pair(config, device=device,
                            progress=progress and (lambda fraction, partial: progress(fraction, turned(partial)))))
