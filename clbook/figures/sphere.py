@@ -62,11 +62,6 @@ def _embedding(ax, result, i, azimuth=AZIMUTH, title=None):
     _points(ax, lift * result.z[i], result.labels, scale * result.arrows[i], azimuth)
 
 
-def _input(ax, result):
-    ax.scatter(*result.x[:, :2].T, s=7, color=[colour(k) for k in result.labels], linewidths=0, gid="input")
-    ax.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal", title="input", ylim=(-0.8, 0.8), yticks=[-0.5, 0, 0.5])
-
-
 def _says(result):
     return "never clusters" if result.clustered_at is None else f"clusters at iteration {result.clustered_at}"
 
@@ -77,22 +72,23 @@ def _setting(config):
 
 def story(pair, network_times, vanilla_times, azimuth=AZIMUTH) -> Picture:
     """Input, and both flows at chosen iterations, as the rows of VA Fig. 5 and 6; the nearest recorded ones are shown."""
-    columns = len(network_times)
-    fig, ax = mosaic([["x"] + [f"n{j}" for j in range(columns)], ["x"] + [f"v{j}" for j in range(columns)]],
-                     width=10.2, height=3.9, width_ratios=[1.2] + [1] * columns)
-    _input(ax["x"], pair.network)
-    for name, result, times in (("n", pair.network, network_times), ("v", pair.vanilla, vanilla_times)):
+    columns = range(len(network_times))
+    fig, ax = mosaic([["input" for _ in columns], [f"network{j}" for j in columns], [f"vanilla{j}" for j in columns]],
+                     width=7.8, height=4.9, height_ratios=(0.6, 1, 1))
+    ax["input"].scatter(*pair.network.x[:, :2].T, s=7, color=[colour(k) for k in pair.network.labels], linewidths=0)
+    ax["input"].set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal", title="input", ylim=(-0.6, 0.6), yticks=[-0.5, 0, 0.5])
+    for name, result, times in (("network", pair.network, network_times), ("vanilla", pair.vanilla, vanilla_times)):
         for j, t in enumerate(times):
             _embedding(ax[f"{name}{j}"], result, int(np.abs(result.steps - t).argmin()), azimuth)
-        ax[f"{name}0"].set_ylabel("network" if name == "n" else "vanilla")
+        ax[f"{name}0"].set_ylabel(name)
     side = f", seen from {azimuth:.0f} degrees" if pair.config.d == 3 else ""
-    return Picture(fig, f"{_setting(pair.config)}{side}. Top row, through the network: {_says(pair.network)}. Bottom row, each point "
-                        f"by itself: {_says(pair.vanilla)}, and ends at loss {pair.vanilla.loss[-1]:.3f}.")
+    return Picture(fig, f"{_setting(pair.config)}{side}. Top row, through the network: {_says(pair.network)}. Bottom row, "
+                        f"each point by itself: {_says(pair.vanilla)}, and ends at loss {pair.vanilla.loss[-1]:.3f}.")
 
 
 def snapshot(pair, frame=-1) -> Picture:
     """Both flows at one recorded time (left, middle), and loss and neighbour accuracy over time (right)."""
-    fig, ax = mosaic([["n", "v", "a"], ["n", "v", "l"]], width=9.0, height=3.3, width_ratios=(1, 1, 1.05))
+    fig, ax = mosaic([["n", "v", "a"], ["n", "v", "l"]], width=7.8, height=3.0)
     now = int(pair.steps[frame])
     for name, title, tone, result in (("n", "network", NETWORK, pair.network), ("v", "vanilla", VANILLA, pair.vanilla)):
         _embedding(ax[name], result, frame, title=f"{title}, iteration {now}\n{_says(result)}")
@@ -121,7 +117,7 @@ def first_step(pair, scores) -> Picture:
 
     `scores`: coherence within the clusters of the gradient, of the network's first step and of the vanilla one.
     """
-    fig, grid = axes(3, width=9.4, height=3.8)
+    fig, grid = axes(3, width=7.8, height=3.2)
     network, vanilla = pair.network, pair.vanilla
     moves = (network.arrows[0], network.z[1] - network.z[0], vanilla.z[1] - vanilla.z[0])
     names = "negative gradient, both", "first step, network", "first step, vanilla"
@@ -138,7 +134,7 @@ def thresholds(rows) -> Picture:
 
     `rows`: (name, x, accuracy, reach) of one run each.
     """
-    fig, ((left, right),) = axes(2, width=8.6, height=3.4, sharex=True)
+    fig, ((left, right),) = axes(2, width=7.6, height=3.2, sharex=True)
     for k, name in enumerate(dict.fromkeys(row[0] for row in rows)):
         mine = np.array([row[1:] for row in rows if row[0] == name])
         for ax, column in ((left, 1), (right, 2)):
