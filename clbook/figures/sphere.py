@@ -95,10 +95,9 @@ def snapshot(pair, frame=-1) -> Picture:
         ax["a"].plot(result.steps + 1, result.accuracy, color=tone, label=title)
         ax["l"].plot(result.steps + 1, result.loss, color=tone)
     ax["l"].axhline(theory.simplified_plateau(pair.config.tau, pair.config.d), color=MUTED, lw=0.8, ls="--")
-    for name, settings in (("a", {"ylabel": "10-NN accuracy", "ylim": (0, 1.05)}),
-                           ("l", {"ylabel": "loss", "xlabel": "iteration + 1"})):
+    for name, label in (("a", "10-NN accuracy"), ("l", "loss")):
         ax[name].axvline(now + 1, color=MUTED, lw=1, ls=":")
-        ax[name].set(xscale="log", **settings)
+        ax[name].set(xscale="log", ylabel=label, xlabel="" if name == "a" else "iteration + 1")
         ax[name].minorticks_off()
     legend(ax["a"], loc="center left")
     return Picture(fig, f"{_setting(pair.config)}, tau = {pair.config.tau:g}, {pair.config.classes} clusters, iteration {now}: "
@@ -130,10 +129,7 @@ def first_step(pair, scores) -> Picture:
 
 
 def thresholds(rows) -> Picture:
-    """Uniform starts: largest neighbour accuracy, and largest reach, against lr times sharpness / 2.
-
-    `rows`: (name, x, accuracy, reach) of one run each.
-    """
+    """Uniform starts, a row (name, lr times sharpness / 2, accuracy at the end, largest reach) each: both against the second."""
     fig, ((left, right),) = axes(2, width=7.6, height=3.2, sharex=True)
     for k, name in enumerate(dict.fromkeys(row[0] for row in rows)):
         mine = np.array([row[1:] for row in rows if row[0] == name])
