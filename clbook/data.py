@@ -33,6 +33,18 @@ def clusters(n: int, classes: int, spread: float, generator: torch.Generator):
     return centres + spread * torch.randn(n, 2, generator=generator), labels
 
 
+def row(n: int, classes: int, spread: float, dim: int, generator: torch.Generator, *, first=-1.0, gap=1.0):
+    """Gaussian clusters in a row along the first axis, from `first` on, `gap` apart; the other coordinates have mean 0.
+
+    LS Fig. 6 has four at -1, 0, 1, 2, the default; VA Fig. 5 has them at -3, -1, 1, 3. `spread` is the standard deviation
+    of each of the `dim` coordinates. Returns x (n, dim), labels (n,).
+    """
+    labels = balanced_labels(n, classes)
+    x = spread * torch.randn(n, dim, generator=generator)
+    x[:, 0] += first + gap * labels
+    return x, labels
+
+
 def donut(n: int, generator: torch.Generator):
     """A disc of radius 1 (label 0) inside a ring (label 1), both uniform in area (LS Fig. 4, left). x (n, 2)."""
     labels = balanced_labels(n, 2)

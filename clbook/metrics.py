@@ -1,4 +1,4 @@
-"""Measures of a representation: separability, similarity of two representations, readouts, spectra.
+"""Measures of a representation: separability, similarity of two representations, readouts, spectra; and of a loss.
 
 All take torch tensors (on any device) or numpy arrays and return plain numbers or float64 arrays.
 A ValueError names the argument that has the wrong shape, entries that are not finite, or no defined answer.
@@ -13,6 +13,7 @@ import torch
 from scipy import optimize, sparse
 from scipy.special import entr
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -204,6 +205,24 @@ def nccc(train, y, test, y_test) -> float:
     return float((classes[nearest] == y_test).mean())
 
 
+def neighbour_accuracy(z, labels, k=10):
+    """Share of points whose label is the most frequent one among their k nearest other points (the smaller id at ties).
+
+    Args:
+        z: (n, d), n > k. labels: (n,) of at least two classes.
+
+    Returns:
+        float in [0, 1]; about 1/C for C equal classes whose points are mixed at random.
+    """
+    z = _points("z", z)
+    ids, count = class_ids(labels, len(z))
+    if not 1 <= k < len(z):
+        raise ValueError(f"k = {k} is not allowed: k must be between 1 and the number of points less one, {len(z) - 1}")
+    nearest = NearestNeighbors(n_neighbors=k).fit(z).kneighbors(return_distance=False)  # (n, k), without the point itself
+    votes = np.stack([(ids[nearest] == c).sum(1) for c in range(count)])
+    return float((votes.argmax(0) == ids).mean())
+
+
 def linear_probe(train, y, test, y_test) -> float:
     """Accuracy of a linear probe (SA Sec. 5, Table 1): logistic regression (L2, C = 1) on standardised features.
 
@@ -258,3 +277,26 @@ def effective_rank(z) -> float:
     if size[0] <= 1e-14 * np.abs(_points("z", z)).max():
         return 0.0
     return float(np.exp(entr(size / size.sum()).sum()))
+
+
+def sharpness(loss, parameters, generator, rounds=30):
+    """The Hessian eigenvalue of largest absolute value, by power iteration on Hessian-vector products.
+
+    Near a minimum, gradient descent with a learning rate above 2 / sharpness moves away instead of closer.
+
+    Args:
+        loss: scalar tensor with a graph to `parameters`. parameters: list of tensors.
+        generator: source of the first direction. rounds: products taken.
+
+    Returns:
+        float; negative where the strongest curvature is downwards.
+    """
+    gradients = torch.autograd.grad(loss, parameters, create_graph=True)
+    direction = [torch.randn(p.shape, generator=generator).to(p) for p in parameters]
+    for _ in range(rounds):
+        length = torch.nn.utils.get_total_norm(direction)
+        direction = [v / length for v in direction]
+        product = torch.autograd.grad(gradients, parameters, direction, retain_graph=True)
+        curvature = sum((p * v).sum() for p, v in zip(product, direction))
+        direction = product
+    return float(curvature)

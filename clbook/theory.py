@@ -60,10 +60,19 @@ def circle_plateau(tau, factor=2):
 def sphere_plateau(tau, d, factor=2):
     """`circle_plateau` on the unit sphere of R^d, d >= 2: log(1 + factor E exp((u - 1) / tau)).
 
-    u is one coordinate of a uniform point. The mean is Gamma(d/2) (2 tau)^(d/2 - 1) exp(-1/tau) I_{d/2 - 1}(1/tau).
+    u is one coordinate of a uniform point.
+    """
+    return math.log1p(factor * math.exp(simplified_plateau(tau, d)))
+
+
+def simplified_plateau(tau, d):
+    """LS eq. 12 of an invariant map whose embedded distribution is uniform on the unit sphere of R^d, d >= 2.
+
+    log E exp((u - 1) / tau) = log[Gamma(d/2) (2 tau)^(d/2 - 1) exp(-1/tau) I_{d/2 - 1}(1/tau)], u a uniform point's
+    coordinate: log(exp(-1/tau) I0(1/tau)) on the circle, log((1 - exp(-2/tau)) tau / 2) on the sphere of R^3.
     """
     order = d / 2 - 1
-    return math.log1p(factor * math.exp(gammaln(d / 2) + order * math.log(2 * tau)) * ive(order, 1 / tau))
+    return gammaln(d / 2) + order * math.log(2 * tau) + math.log(ive(order, 1 / tau))
 
 
 def _aliases(count, tau):

@@ -17,7 +17,7 @@ import torch
 
 from clbook import augment, data, kernels
 from clbook.dynamics import Diverged, default_device, iterate, recorded_times
-from clbook.experiments.base import Outcome, Settings, setting
+from clbook.experiments.base import Outcome, Settings, allowed, setting
 from clbook.losses import simplified
 from clbook.metrics import separable
 from clbook.models import ACTIVATIONS, MLP
@@ -52,6 +52,11 @@ class Config(Settings):
                                 unit="iterations", low=0, high=10_000)
     kernels: int = setting(0, "number of kernel matrices kept", low=0, high=50)
     seed: int = setting(0, "seed of data, start, weights and augmentations", low=0, high=2**31)
+
+    @property
+    def lr(self) -> float:
+        """The learning rate."""
+        return self.lr_over_tau * self.tau
 
     def check(self):
         if self.n < self.classes:
@@ -127,16 +132,20 @@ def view_maker(config: Config, x: torch.Tensor, seed: int):
 
 
 class Embedding:
-    """f(w, x) = R + g(w, x) - g(w0, x) on the n points of a run, and on views of them."""
+    """f(w, x) = R + g(w, x) - g(w0, x) on the n points of a run, and on views of them; R is drawn by `start` unless given."""
 
-    def __init__(self, config: Config, x: torch.Tensor):
+    def __init__(self, config: Config, x: torch.Tensor, R: torch.Tensor | None = None):
         generator = torch.Generator().manual_seed(config.seed + 2)
         widths = (x.shape[1], *config.hidden, config.d)
         self.net = MLP(widths, config.activation, generator).to(x)
         self.frozen = copy.deepcopy(self.net).requires_grad_(False)
         self.parameters = list(self.net.parameters())
-        self.x, self.start = x, start(config).to(x)
+        self.x, self.start = x, (start(config) if R is None else R).to(x)
         self.shift = self.start - self.frozen(x)
+
+    def points(self):
+        """f(x), (n, d)."""
+        return self.net(self.x) + self.shift
 
     def pair(self, views):
         """f(x) and f(views), both (n, d), in one pass through the network."""
@@ -151,15 +160,14 @@ class Embedding:
 
 def network_flow(config: Config, embedding: Embedding, view):
     """(z0, step) for `iterate`: a step is one of gradient descent on the weights (LS eq. 11) with one view a point."""
-    lr = config.lr_over_tau * config.tau
 
     def step(z, t):
         z, v = embedding.pair(view())
         loss = simplified(z, (v if config.gradient == "full" else v.detach())[None], config.tau)
         gradients = torch.autograd.grad(loss, embedding.parameters)
         with torch.no_grad():
-            torch._foreach_add_(embedding.parameters, gradients, alpha=-lr)
-            return embedding.net(embedding.x) + embedding.shift
+            torch._foreach_add_(embedding.parameters, gradients, alpha=-config.lr)
+            return embedding.points()
 
     return embedding.start, step
 
@@ -169,13 +177,12 @@ def vanilla_flow(config: Config, z0: torch.Tensor):
 
     f stays invariant (LS Theorem 4.2), so the views of a point are the point, whatever the augmentation.
     """
-    lr, n = config.lr_over_tau * config.tau, config.n
 
     def step(z, t):
         z = z.detach().requires_grad_()
         views = z if config.gradient == "full" else z.detach()
         (gradient,) = torch.autograd.grad(simplified(z, views[None], config.tau), z)
-        return (z - lr * n * gradient).detach()  # `simplified` is a mean over points; eq. 10 has no 1/n
+        return (z - config.lr * config.n * gradient).detach()  # `simplified` is a mean over points; eq. 10 has no 1/n
 
     return z0, step
 
@@ -224,16 +231,21 @@ class Recorder:
                 "drift": float(torch.linalg.eigvalsh(matrix - self.first_matrix).abs().max()),
                 "gamma": float((views.mean(0) - class_means).norm(dim=1).max())}
 
-    def result(self, stopped) -> Result:
+    def collected(self, stopped):
+        """(columns, common): the recorded rows as arrays, and what the results of all experiments have beside them."""
         columns = {key: np.array([row[key] for row in self.rows]) for key in self.rows[0]}
+        return columns, {
+            "config": self.config, "seconds": time.monotonic() - self.began, "device": str(self.x.device), "stopped": stopped,
+            "x": self.x.cpu().numpy(), "labels": self.labels.cpu().numpy(), "separable_at": self.separable_at}
+
+    def result(self, stopped) -> Result:
+        columns, common = self.collected(stopped)
         count = min(self.config.kernels, len(self.kept))
         keep = np.unique(np.linspace(0, len(self.kept) - 1, count).round().astype(int)) if count else []
         n = self.config.n
         return Result(
-            config=self.config, seconds=time.monotonic() - self.began, device=str(self.x.device), stopped=stopped,
-            x=self.x.cpu().numpy(), labels=self.labels.cpu().numpy(), separable_at=self.separable_at,
             kernel_steps=columns["steps"][keep] if count else np.zeros(0, int),
-            kernel=np.stack([self.kept[i] for i in keep]) if count else np.zeros((0, n, n)), **columns)
+            kernel=np.stack([self.kept[i] for i in keep]) if count else np.zeros((0, n, n)), **columns, **common)
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
@@ -252,14 +264,20 @@ def run(config: Config, *, progress=None, device=None) -> Result:
     x, labels = (array.to(device) for array in dataset(config))
     embedding = Embedding(config, x) if config.network else None
     recorder = Recorder(config, x, labels, embedding, view_maker(config, x, config.seed + 4))
-    state, step = (network_flow(config, embedding, view_maker(config, x, config.seed + 3)) if config.network
-                   else vanilla_flow(config, start(config).to(device)))
+    flow = (network_flow(config, embedding, view_maker(config, x, config.seed + 3)) if config.network
+            else vanilla_flow(config, start(config).to(device)))
+    return follow(flow, recorder, progress, "lr_over_tau")
+
+
+def follow(flow, recorder, progress, rate):
+    """The recorder's result after iterating `flow` (start, step); ValueError names the field `rate` where it diverges."""
+    config = recorder.config
     report = None if progress is None else lambda fraction: progress(fraction, recorder.result(stopped=True))
     try:
-        _, _, stopped = iterate(step, state, config.steps, recorder, report)
+        _, _, stopped = iterate(flow[1], flow[0], config.steps, recorder, report)
     except Diverged as error:
-        raise config.error("lr_over_tau", f"smaller here (a number > 0 and <= 10): the run diverged at iteration "
-                                          f"{error.step}") from None
+        field = next(f for f in dataclasses.fields(config) if f.name == rate)
+        raise config.error(rate, f"smaller here ({allowed(field)}): the run diverged at iteration {error.step}") from None
     return recorder.result(stopped)
 
 
@@ -272,7 +290,7 @@ class Pair(Outcome):
     vanilla: Result
 
 
-def run_pair(config: Config, *, progress=None, device=None) -> Pair:
+def run_pair(config: Config, *, run=run, progress=None, device=None) -> Pair:
     """`run` with and without the network, otherwise with equal settings (LS eq. 11 beside eq. 10)."""
     def pair(network, vanilla):
         count = min(len(network.steps), len(vanilla.steps))

@@ -1,0 +1,153 @@
+"""The sphere chapter's phenomena over five seeds, and what `experiments.sphere` promises about its runs."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import i0e
+
+from clbook import data, theory
+from clbook.experiments import sphere
+from clbook.experiments.sphere import Config, Result, coherence, dataset, run, run_pair, run_turned, sharpness_at_start, start
+from clbook.losses import simplified
+from clbook.metrics import neighbour_accuracy, sharpness
+from clbook.sweep import sweep
+
+SEEDS = range(5)
+CASES = pytest.mark.parametrize("d, depth", [(2, 1), (2, 4), (3, 1), (3, 4)])
+
+
+@CASES
+def test_a_cap_tears_into_the_clusters_within_100_iterations_through_the_network(d, depth):
+    runs = sweep(run, [Config(d=d, depth=depth, steps=100, seed=seed) for seed in SEEDS])
+    times = [r.clustered_at for r in runs]
+    assert sum(t is not None for t in times) >= 4, times
+    assert sum(r.separable_at is not None for r in runs) >= 4
+
+
+@pytest.mark.parametrize("d, value", [(2, math.log(i0e(5))), (3, math.log(0.1 * (1 - math.exp(-10))))])
+def test_vanilla_flow_ends_at_the_uniform_plateau_and_at_chance(d, value):
+    assert theory.simplified_plateau(0.2, d) == pytest.approx(value, abs=1e-12)
+    runs = sweep(run, [Config(d=d, network=False, record_every=50, seed=seed) for seed in SEEDS])
+    assert [r.loss[-1] for r in runs] == pytest.approx([value] * 5, abs=0.005)
+    assert max(r.accuracy[-1] for r in runs) <= 0.35
+    assert [r.clustered_at for r in runs] == [None] * 5
+    assert all(np.abs(r.arrows[-1]).max() < 0.2 * np.abs(r.arrows[0]).max() for r in runs), "it has come to rest"
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_plateau_is_the_loss_of_many_uniform_points(d):
+    """n uniform points have the plateau as their loss up to 1/n from the point itself and sampling noise."""
+    z = start(Config(d=d, n=2000, start="uniform")).double()
+    assert float(simplified(z, z[None], 0.2)) == pytest.approx(theory.simplified_plateau(0.2, d), abs=0.02)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_both_flows_start_with_equal_arrows_but_only_the_network_moves_clusters_as_one(seed):
+    pair = run_pair(Config(d=3, steps=1, record_every=1, seed=seed))
+    np.testing.assert_allclose(pair.network.arrows[0], pair.vanilla.arrows[0], atol=1e-4)
+    gradient, network, vanilla = (coherence(v, pair.network.labels) for v in (
+        pair.network.arrows[0], pair.network.z[1] - pair.network.z[0], pair.vanilla.z[1] - pair.vanilla.z[0]))
+    assert network > 0.6 and gradient < 0.35 and vanilla == pytest.approx(gradient, abs=0.05)
+
+
+def test_a_uniform_start_clusters_only_above_the_stable_learning_rate():
+    for seed in (0, 1):
+        config = Config(start="uniform", steps=100, record_every=20, seed=seed)
+        limit = 2 / sharpness_at_start(config)
+        below, above = sweep(run, [config.replace(lr=0.15), config.replace(lr=0.5)])
+        assert 0.15 < limit < 0.5
+        assert below.clustered_at is None and below.reach.max() < 0.3
+        assert above.clustered_at is not None and above.reach.max() > 1
+        assert above.loss[-1] > above.loss[0] + 0.3, "it clusters by going up"
+
+
+def test_vanilla_flow_never_changes_the_cyclic_order_on_the_circle():
+    result = run(Config(network=False, start="uniform", n=50, steps=100, record_every=1))
+    angle = np.arctan2(result.z[..., 1], result.z[..., 0])
+    order = np.argsort(angle[0])
+    gaps = np.diff(angle[:, order], axis=1, append=angle[:, order[:1]]) % (2 * np.pi)
+    assert np.allclose(gaps.sum(1), 2 * np.pi, atol=1e-3)
+
+
+def test_arrows_are_the_negative_tangential_gradient():
+    result = run(Config(network=False, steps=3, record_every=1, d=3))
+    z = torch.tensor(result.z[2], dtype=torch.float64, requires_grad=True)
+    unit = torch.nn.functional.normalize(z, dim=1)  # its derivative is the projection on the tangent plane
+    (gradient,) = torch.autograd.grad(200 * simplified(unit, z.detach()[None], 0.2), z)
+    np.testing.assert_allclose(result.arrows[2], -gradient.numpy(), atol=1e-4)
+    np.testing.assert_allclose((result.arrows * result.z).sum(2), 0, atol=1e-4)
+
+
+@pytest.mark.parametrize("settings", [{}, {"d": 3, "depth": 4}, {"network": False}, {"start": "uniform", "lr": 5.0}])
+def test_embeddings_stay_on_the_sphere_and_begin_where_the_start_says(settings):
+    config = Config(steps=20, **settings)
+    result = run(config)
+    np.testing.assert_allclose(np.linalg.norm(result.z, axis=2), 1, atol=1e-5)
+    np.testing.assert_allclose(result.z[0], start(config), atol=1e-6)
+    assert result.reach[0] < 1e-5 if config.network else np.isnan(result.reach).all()
+
+
+def test_starts_are_a_cap_around_the_first_axis_or_uniform():
+    cap, uniform = (start(Config(d=3, n=2000, start=kind)) for kind in ("cap", "uniform"))
+    assert cap[:, 0].min() > 0.9 and cap[:, 1:].std() == pytest.approx(0.05, rel=0.1)
+    assert uniform.mean(0).abs().max() < 0.05 and uniform.square().mean(0) == pytest.approx([1 / 3] * 3, abs=0.03)
+
+
+def test_clusters_lie_in_a_row_as_in_the_papers():
+    for config, centres in ((Config(n=2000), [-1, 0, 1, 2]), (Config(n=2000, first=-3.0, gap=2.0, d=3), [-3, -1, 1, 3])):
+        x, labels = dataset(config)
+        means = torch.stack([x[labels == k].mean(0) for k in range(4)])
+        assert means[:, 0].tolist() == pytest.approx(centres, abs=0.03) and means[:, 1:].abs().max() < 0.03
+        assert x.shape == (2000, config.d)
+
+
+def test_neighbour_accuracy_by_hand_and_against_a_slow_loop():
+    z, labels = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2, 0.15]), np.array([0, 0, 0, 1, 1, 1, 1])
+    assert neighbour_accuracy(z, labels, k=2) == pytest.approx(6 / 7)
+    points, ids = data.clusters(60, 3, 0.6, torch.Generator().manual_seed(0))
+    hits = 0
+    for i in range(60):
+        others = [j for j in torch.cdist(points[i:i + 1], points)[0].argsort().tolist() if j != i][:10]
+        hits += int(ids[others].bincount(minlength=3).argmax() == ids[i])
+    assert neighbour_accuracy(points, ids) == hits / 60
+    with pytest.raises(ValueError, match="k = 7 is not allowed"):
+        neighbour_accuracy(z, labels, k=7)
+
+
+def test_sharpness_finds_the_strongest_curvature_with_its_sign():
+    w = torch.zeros(3, requires_grad=True)
+    for values in ([1.0, 4.0, -2.0], [1.0, 2.0, -5.0]):
+        loss = (torch.tensor(values) * w**2).sum() / 2
+        strongest = max(values, key=abs)
+        assert sharpness(loss, [w], torch.Generator().manual_seed(0)) == pytest.approx(strongest, rel=1e-3)
+
+
+def test_two_thousand_points_run():
+    result = run(Config(n=2000, start="uniform", lr=2.0, steps=2, record_every=2))
+    assert result.z.shape == (2, 2000, 2) and np.isfinite(result.loss).all()
+
+
+def test_same_config_same_bits_and_turning_changes_nothing():
+    config = Config(d=3, steps=10)
+    first, again = run_turned(config).pair, run_pair(config)
+    for field in dataclasses.fields(Result):
+        a, b = (getattr(pair.network, field.name) for pair in (first, again))
+        if isinstance(a, np.ndarray):
+            assert np.array_equal(a, b), field.name
+    assert len(run_turned(config).angles) == sphere.TURNS
+
+
+def test_stop_returns_what_there_is():
+    for function in (run, run_pair, run_turned):
+        result = function(Config(steps=100_000), progress=lambda fraction, partial: False)
+        assert result.stopped
+
+
+@pytest.mark.parametrize("field, value", [("d", 4), ("depth", 0), ("start", "ring"), ("tau", 0.0), ("lr", -1.0), ("n", 5),
+                                          ("classes", 1), ("cap", 0.0)])
+def test_bad_settings_name_the_field(field, value):
+    with pytest.raises(ValueError, match=f"{field} = .* must be "):
+        Config(**{field: value})
