@@ -36,9 +36,9 @@ def player(run, figure, base_config, *, scrub, frames, name, title, axes):
     work = [(figure, batch, settings) for batch in batches(zip(results, chosen, strict=True))]
     for drawing in itertools.chain.from_iterable(parallel(draw, work)):
         scene.add(drawing)
-    first = configs.index(base_config)
-    picture = at(figure, results[first], chosen[first][-1])
-    return Player(base_config, axes, scrub, times, scene, Start(first, small_png(picture), picture), name, title)
+    start = configs.index(base_config)
+    picture = at(figure, results[start], chosen[start][-1])
+    return Player(base_config, axes, scrub, times, scene, start, picture, name, title)
 
 
 def at(figure, result, frame) -> Picture:
@@ -70,26 +70,17 @@ def draw(figure, batch, settings) -> list:
         return [pen.draw(at(figure, result, frame)) for result, frames in batch for frame in frames]
 
 
-@dataclasses.dataclass
-class Start:
-    """What the page shows first: the number of the run, the picture and its PNG."""
-
-    run: int
-    png: bytes
-    picture: Picture
-
-
 def spread(count, most) -> list[int]:
     """At most `most` of range(count), evenly spread, the first and the last always."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int)).tolist()
 
 
-def small_png(picture) -> bytes:
-    """The picture at twice its size on the page, with a palette: a few kilobytes."""
+def small_png(picture) -> str:
+    """The picture at twice its size on the page, with a palette: a few kilobytes, in base64."""
     image = Image.open(io.BytesIO(picture.png(dpi=192))).convert("RGB")
     buffer = io.BytesIO()
     image.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(buffer, "png", optimize=True)
-    return buffer.getvalue()
+    return base64.b64encode(buffer.getvalue()).decode()
 
 
 def words(value) -> str:
@@ -106,48 +97,48 @@ class Player:
 
     Attributes:
         scene: the frames, run by run, each run's recorded times in order. times: those times, one list for each run.
+        picture: what the page shows first, the last recorded time of the run number `start`.
     """
 
     _first = None
 
-    def __init__(self, base_config, axes, scrub, times, scene, start, name, title):
+    def __init__(self, base_config, axes, scrub, times, scene, start, picture, name, title):
         self.base_config, self.axes, self.scrub, self.times = base_config, axes, scrub, times
-        self.scene, self.start, self.name, self.title = scene, start, name, title
+        self.scene, self.start, self.picture, self.name, self.title = scene, start, picture, name, title
 
     def _repr_html_(self) -> str:
-        if Player._first is None:
-            Player._first = self
-        first, picture, heading = Player._first is self, self.start.picture, html.escape(self.title)
+        Player._first = Player._first or self
+        first, heading = Player._first is self, html.escape(self.title)
         others = ", ".join(f.name for f in dataclasses.fields(self.base_config) if f.name not in self.axes)
         setup = {"name": self.name, "times": self.times,
                  "axes": [[axis, [words(v) for v in values]] for axis, values in self.axes.items()]}
         return "".join((
-            asset("<style>", "player.css", "</style>") if first else "",
+            asset("style", "player.css") if first else "",
             f'<figure class="clbook-explorer" role="group" aria-label="{heading or html.escape(self.name)}">',
             f'<p class="clbook-title">{heading}</p>' if heading else "",
-            f'<div class="clbook-stage"><img class="dark-light" alt="{html.escape(picture.alt)}" ',
-            f'style="--clbook-width:{picture.fig.get_figwidth() * 96:.0f}px" src="data:image/png;base64,',
-            base64.b64encode(self.start.png).decode(),
-            '"><span class="clbook-readout" aria-hidden="true" hidden></span></div>',
+            f'<div class="clbook-stage"><img class="dark-light" alt="{html.escape(self.picture.alt)}" ',
+            f'style="--clbook-width:{self.picture.fig.get_figwidth() * 96:.0f}px" ',
+            f'src="data:image/png;base64,{small_png(self.picture)}">',
+            '<span class="clbook-readout" aria-hidden="true" hidden></span></div>',
             f'<div class="clbook-controls">{self._sliders()}</div><div class="clbook-buttons">',
             button("play", "Play", "run through the recorded times") if self.scrub else "",
             button("reset", "Reset", "back to the start"), button("svg", "SVG", "download this picture"),
             button("csv", "CSV", "download the numbers in this picture"), "</div>",
             '<p class="clbook-note clbook-off">The sliders need JavaScript; the picture shows the start.</p>',
-            '<p class="clbook-note">Every other setting is live-only: open this chapter in JupyterLab to change ',
+            '<p class="clbook-note">Every other setting is live-only: open this chapter in JupyterLab to change '
             f"{others} and to rerun.</p>" if others else "",
             '<script type="application/json" class="clbook-setup">', json.dumps(setup).replace("<", "\\u003c"),
             f'</script><script type="text/plain" class="clbook-frames">{self.scene.payload()}</script>',
-            asset("<script>", "player.js", "</script>") if first else "",
+            asset("script", "player.js") if first else "",
             "<script>clbookExplorer(document.currentScript.parentNode)</script></figure>"))
 
     def _sliders(self) -> str:
         fields = {f.name: f.metadata for f in dataclasses.fields(self.base_config)}
-        rows = [slider(axis, fields[axis]["unit"], fields[axis]["doc"], [words(v) for v in values],
-                       values.index(getattr(self.base_config, axis)), axis) for axis, values in self.axes.items()]
+        rows = [slider(axis, axis, fields[axis], values.index(getattr(self.base_config, axis)), map(words, values))
+                for axis, values in self.axes.items()]
         if self.scrub is not None:
-            times = [f"{t:.6g}" for t in self.times[self.start.run]]
-            rows.append(slider(self.scrub, "", "recorded time within the run", times, len(times) - 1, "frame"))
+            times = [f"{t:.6g}" for t in self.times[self.start]]
+            rows.append(slider("frame", self.scrub, {"doc": "recorded time within the run", "unit": ""}, -1, times))
         return "".join(rows)
 
 
@@ -156,15 +147,16 @@ def button(do, label, about) -> str:
     return f'<button type="button" data-do="{do}" title="{about}" disabled>{label}</button>'
 
 
-def slider(label, unit, doc, shown, index, axis) -> str:
-    """One labelled range input; it is enabled by the script."""
-    label = html.escape(label + (f" ({unit})" if unit else ""))
-    value = html.escape(shown[index])
-    return (f'<label title="{html.escape(doc)}"><span>{label}</span><input type="range" min="0" max="{len(shown) - 1}" '
-            f'step="1" value="{index}" data-axis="{axis}" aria-label="{label}" aria-valuetext="{value}" autocomplete="off" '
-            f'disabled><output aria-live="off">{value}</output></label>')
+def slider(axis, label, about, index, values) -> str:
+    """One labelled range input over the words `values`, at `index`; it is enabled by the script."""
+    label = html.escape(label + (f" ({about['unit']})" if about["unit"] else ""))
+    values = [*map(html.escape, values)]
+    return (f'<label title="{html.escape(about["doc"])}"><span>{label}</span><input type="range" min="0" '
+            f'max="{len(values) - 1}" step="1" value="{range(len(values))[index]}" data-axis="{axis}" aria-label="{label}" '
+            f'aria-valuetext="{values[index]}" autocomplete="off" disabled><output aria-live="off">{values[index]}</output>'
+            "</label>")
 
 
-def asset(before, file, after) -> str:
-    """A file of this package between two tags."""
-    return before + importlib.resources.files("clbook.explore").joinpath(file).read_text(encoding="utf-8") + after
+def asset(tag, file) -> str:
+    """A file of this package in a style or script tag."""
+    return f"<{tag}>{importlib.resources.files('clbook.explore').joinpath(file).read_text(encoding='utf-8')}</{tag}>"

@@ -39,13 +39,7 @@ def quantise(vertices) -> np.ndarray:
 
 
 def encode(vertices, codes, origin) -> str:
-    """SVG path data with relative coordinates, drawn from `origin`.
-
-    Args:
-        vertices: whole numbers (n, 2), in units.
-        codes: matplotlib's path codes (n,), without STOP.
-        origin: (2,), the point that the first command is relative to.
-    """
+    """SVG path data, relative from the point `origin`, of whole `vertices` (n, 2) with matplotlib's `codes` (n,), no STOP."""
     if (codes[1:] == Path.LINETO).all():
         steps = np.diff(vertices, axis=0, prepend=np.asarray(origin)[None])
         return ("m%d %d" + "l%d %d" * (len(steps) - 1)) % tuple(steps.ravel().tolist())
@@ -64,11 +58,22 @@ def encode(vertices, codes, origin) -> str:
     return "".join(words)
 
 
-class Table(dict):
-    """Distinct things, each numbered by its first appearance."""
+def number(table, key) -> int:
+    """The place of `key` among the distinct keys of the dict `table`, in order of their first appearance."""
+    return table.setdefault(key, len(table))
 
-    def number(self, key) -> int:
-        return self.setdefault(key, len(self))
+
+def once(known, key, make):
+    """`known[key]`, made by `make()` where it is new."""
+    if key not in known:
+        known[key] = make()
+    return known[key]
+
+
+def placed(path, transform) -> str:
+    """Path data of a matplotlib path that `transform` takes to units, drawn from (0, 0)."""
+    path = path.cleaned(transform)
+    return encode(quantise(path.vertices[:-1]), path.codes[:-1], (0, 0))
 
 
 def deltas(values) -> list[int]:
@@ -92,13 +97,6 @@ def png(rgba) -> str:
     buffer = io.BytesIO()
     image.save(buffer, format="png")
     return base64.b64encode(buffer.getvalue()).decode()
-
-
-class Canvas(FigureCanvasBase):
-    """Lets the layout engine measure text with the renderer that draws it."""
-
-    def get_renderer(self):
-        return self.renderer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -145,8 +143,9 @@ class Pen:
             for image in ax.images:  # let cells through as they are: smaller than resampled, and sharp at any size
                 if image.get_interpolation() in ("auto", "antialiased", "nearest") and max(image.get_size()) <= CELLS:
                     image.set_interpolation("none")
-        fig.set_canvas(canvas := Canvas(fig))
-        canvas.renderer = renderer = Renderer(self, fig)
+        fig.set_canvas(FigureCanvasBase(fig))
+        renderer = Renderer(self, fig)
+        fig.canvas.get_renderer = lambda: renderer  # the layout engine measures text with what draws it
         with mpl.rc_context(style.RC):
             self._arrange(fig, axes)
             fig.draw(renderer)
@@ -159,10 +158,10 @@ class Pen:
         """
         if fig.get_layout_engine() is None:
             return
-        key = tuple((ax.get_xscale(), ax.get_yscale(), ax.get_xlim(), ax.get_ylim(), ax.get_aspect(), ax.get_xlabel(),
-                     ax.get_ylabel(), [ax.get_title(loc).count("\n") + bool(ax.get_title(loc)) for loc in TITLES],
-                     ax.get_visible()) for ax in axes)
-        key = repr((key, fig.get_suptitle(), fig.get_supxlabel(), fig.get_supylabel()))
+        around = [(ax.get_xscale(), ax.get_yscale(), ax.get_xlim(), ax.get_ylim(), ax.get_aspect(), ax.get_xlabel(),
+                   ax.get_ylabel(), ax.get_visible(), [t.count("\n") + bool(t) for t in map(ax.get_title, TITLES)])
+                  for ax in axes]
+        key = repr((around, fig.get_suptitle(), fig.get_supxlabel(), fig.get_supylabel()))
         if key not in self.layout:
             fig.get_layout_engine().execute(fig)
             self.layout[key] = [ax.get_position(original=True).frozen() for ax in axes]
@@ -184,11 +183,12 @@ class Scene:
     """The frames of one explorer: `add` takes the next one's `Drawing`, `payload` is all of them as text for the player."""
 
     def __init__(self):
-        self.paths, self.points, self.lists = Table(), Table(), Table()
-        self.styles, self.images, self.series, self.ops, self.axes = Table(), Table(), Table(), Table(), Table()
+        # what the frames share: distinct things -> their numbers
+        self.paths, self.points, self.lists, self.styles, self.images, self.series, self.ops, self.axes = (
+            {} for _ in range(8))
         self.frames, self.size = [], None
-        self._texts, self._parts = [], []  # of each path: its text; (number of steps back, characters cut, suffix)
-        self._slots = []  # the last frame's paths, in drawing order
+        self.references = []  # of each path: the number of the one in its place in the frame before its first, or its own
+        self.slots = []  # the last frame's paths, in drawing order
 
     def add(self, drawing):
         """Number the marks of the next frame; ValueError where its size differs from the first one's."""
@@ -196,40 +196,40 @@ class Scene:
             raise ValueError(f"figure size {drawing.size} differs from the first frame's {self.size}: "
                              "all frames share one size")
         self.size, slots, ops = drawing.size, [], []
-        for clips, paths, styles, points, series, image in drawing.marks:
-            op = (self._list(clips, slots), self._list(paths, slots),
-                  self.lists.number(tuple(map(self.styles.number, styles))), self.points.number(points),
-                  -1 if series is None else self.series.number(series),
-                  -1 if image is None else self.images.number(image))
-            ops.append(self.ops.number(op))
-        self._slots = slots
-        self.frames.append((ops, self.axes.number(drawing.axes), drawing.alt))
 
-    def _list(self, texts, slots) -> int:
-        """The number of a list of paths, whose numbers `slots` is extended by."""
-        numbers = tuple(self._path(text, len(slots) + k) for k, text in enumerate(texts))
-        slots.extend(numbers)
-        return self.lists.number(numbers)
+        def paths(texts):
+            numbers = tuple(number(self.paths, text) for text in texts)
+            for k in numbers:
+                if k == len(self.references):
+                    self.references.append(self.slots[len(slots)] if len(slots) < len(self.slots) else k)
+                slots.append(k)
+            return number(self.lists, numbers)
 
-    def _path(self, text, slot) -> int:
-        """The number of a path; a new one is stored as the path in the last frame's same `slot`, cut, and a suffix."""
-        number = self.paths.number(text)
-        if number == len(self._texts):
-            reference = self._slots[slot] if slot < len(self._slots) else number
-            before = self._texts[reference] if reference < number else ""
-            shared = len(before) if text.startswith(before) else len(os.path.commonprefix([before, text]))
-            self._texts.append(text)
-            self._parts.append((number - reference, len(before) - shared, text[shared:]))
-        return number
+        for clips, texts, styles, points, series, image in drawing.marks:
+            op = (paths(clips), paths(texts), number(self.lists, tuple(number(self.styles, style) for style in styles)),
+                  number(self.points, points), -1 if series is None else number(self.series, series),
+                  -1 if image is None else number(self.images, image))
+            ops.append(number(self.ops, op))
+        self.slots = slots
+        self.frames.append((ops, number(self.axes, drawing.axes), drawing.alt))
 
     def payload(self) -> str:
-        """All frames as base64 of gzipped JSON; number columns hold differences, which compress well."""
-        gaps, cuts, suffixes = zip(*self._parts, strict=True)
-        ops = np.array(list(self.ops)).T
+        """All frames as base64 of gzipped JSON; number columns hold differences, which compress well.
+
+        A path is stored as its reference's number of steps back, how many of that one's last characters to cut, and
+        a suffix.
+        """
+        texts, gaps, cuts, suffixes = list(self.paths), [], [], []
+        for k, (text, reference) in enumerate(zip(texts, self.references, strict=True)):
+            before = texts[reference] if reference < k else ""
+            shared = len(before) if text.startswith(before) else len(os.path.commonprefix([before, text]))
+            gaps.append(k - reference)
+            cuts.append(len(before) - shared)
+            suffixes.append(text[shared:])
         data = {
             "units": UNITS, "size": self.size, "gaps": deltas(gaps), "cuts": cuts, "suffixes": suffixes,
             "x": ragged([p[0::2] for p in self.points]), "y": ragged([p[1::2] for p in self.points]),
-            "lists": ragged(self.lists), "ops": [deltas(column) for column in ops],
+            "lists": ragged(self.lists), "ops": [deltas(column) for column in zip(*self.ops)],
             "styles": list(self.styles), "images": list(self.images), "series": list(self.series),
             "axes": list(self.axes), "frames": [(deltas(ops), axes, alt) for ops, axes, alt in self.frames]}
         packed = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()
@@ -245,23 +245,19 @@ class Renderer(RendererBase):
         self.width, self.height = fig.get_size_inches() * 72
         self.flip = Affine2D().scale(UNITS, -UNITS)
         self.place = self.flip.frozen().translate(0, self.height * UNITS)
-        self.drop = Affine2D().translate(0, -self.height)  # so that flip does what place does
         self.groups, self.label, self.rectangles = [], None, {}
 
     def get_canvas_width_height(self):
         return self.width, self.height
 
     def get_text_width_height_descent(self, s, prop, ismath):
-        known, key = self.pen.extent, (s, hash(prop), ismath)
-        if key not in known:
-            known[key] = super().get_text_width_height_descent(s, prop, ismath)
-        return known[key]
+        measure = super().get_text_width_height_descent
+        return once(self.pen.extent, (s, hash(prop), ismath), lambda: measure(s, prop, ismath))
 
     def option_image_nocomposite(self):
         return True
 
-    def option_scale_image(self):
-        return True
+    option_scale_image = option_image_nocomposite
 
     def get_image_magnification(self):
         return MAGNIFY
@@ -281,75 +277,55 @@ class Renderer(RendererBase):
             raise ValueError(f"hatch = '{gc.get_hatch()}' is not allowed: the explorer draws fills without hatches")
         clip = (0, 0, self.width * UNITS, self.height * UNITS)
         plain = rgbFace is None and self.label is None
-        path = path.cleaned(transform + self.place, remove_nans=True, clip=clip if plain else None,
-                            simplify=path.should_simplify if plain else False, sketch=gc.get_sketch_params())
-        vertices, codes = quantise(path.vertices[:-1]), path.codes[:-1]
-        if len(vertices):
-            self._mark(gc, [encode(vertices, codes, vertices[0])], [self._style(gc, rgbFace)], vertices[:1], line=1)
+        text, point = self._line(path, transform, clip=clip if plain else None,
+                                 simplify=path.should_simplify if plain else False, sketch=gc.get_sketch_params())
+        if text:
+            self._mark(gc, [text], [self._style(gc, rgbFace)], point, line=1)
 
     def draw_markers(self, gc, marker_path, marker_trans, path, trans, rgbFace=None):
         points = (trans + self.place).transform(path.vertices)
-        self._mark(gc, [self._around_origin(marker_path, marker_trans)], [self._style(gc, rgbFace)],
-                   quantise(points[np.isfinite(points).all(1)]), line=0)
+        self._mark(gc, [placed(marker_path, marker_trans + self.flip)], [self._style(gc, rgbFace)],
+                   quantise(points[np.isfinite(points).all(1)]))
 
     def draw_path_collection(self, gc, master_transform, paths, all_transforms, offsets, offset_trans, *args,
                              hatchcolors=()):
-        raw = list(self._iter_collection_raw_paths(master_transform, paths, all_transforms))
         lines = not offset_trans.transform(offsets).any()
-        marks, texts = [], {}
-        for x, y, k, gc0, face in self._iter_collection(gc, range(len(raw)), offsets, offset_trans, *args,
-                                                        hatchcolors=hatchcolors):
-            if lines:
-                path = raw[k][0].cleaned(raw[k][1] + self.place, remove_nans=True)
-                vertices = quantise(path.vertices[:-1])
-                if not len(vertices):
-                    continue
-                text, point = encode(vertices, path.codes[:-1], vertices[0]), vertices[0]
-            else:
-                if k not in texts:
-                    texts[k] = self._around_origin(*raw[k])
-                text, point = texts[k], quantise(self.place.transform((x, y)))
-            marks.append((text, self._style(gc0, face), point))
+        shapes = [self._line(*raw) if lines else (placed(raw[0], raw[1] + self.flip), None)
+                  for raw in self._iter_collection_raw_paths(master_transform, paths, all_transforms)]
+        marks = [(text, self._style(gc0, face), point if lines else quantise(self.place.transform([(x, y)])))
+                 for x, y, (text, point), gc0, face in self._iter_collection(gc, shapes, offsets, offset_trans, *args,
+                                                                             hatchcolors=hatchcolors) if text]
         if marks:
             texts, styles, points = zip(*marks, strict=True)
-            self._mark(gc, texts, styles, np.array(points), line=int(lines))
+            self._mark(gc, texts, styles, np.concatenate(points), line=int(lines))
 
     def draw_text(self, gc, x, y, s, prop, angle, ismath=False, mtext=None):
-        key = (s, hash(prop), angle, ismath)
-        known = self.pen.text
-        if key not in known:
+        def letters():
             glyphs = Path(*self._text2path.get_text_path(prop, s, ismath=ismath))
             turn = Affine2D().scale(prop.get_size_in_points() / self._text2path.FONT_SCALE).rotate_deg(angle)
-            known[key] = self._around_origin(glyphs, turn) if len(glyphs) else ""
-        if known[key]:
+            return placed(glyphs, turn + self.flip) if len(glyphs) else ""
+
+        if text := once(self.pen.text, (s, hash(prop), angle, ismath), letters):
             gc.set_linewidth(0)
-            self._mark(gc, [known[key]], [self._style(gc, gc.get_rgb())], quantise(np.array([[x, y]]) * UNITS), line=0)
+            self._mark(gc, [text], [self._style(gc, gc.get_rgb())], quantise(np.array([[x, y]]) * UNITS))
 
     def draw_image(self, gc, x, y, im, transform=None):
         if transform is None:  # else it takes the unit square to the image's place
             transform = Affine2D().scale(im.shape[1] / MAGNIFY, im.shape[0] / MAGNIFY)
         (x0, y0), (x1, y1) = (transform + Affine2D().translate(x, y) + self.place).transform([(0, 0), (1, 1)])
         pixels = np.ascontiguousarray(im[::1 if y0 < y1 else -1, ::1 if x0 < x1 else -1])
-        known, key = self.pen.png, (im.shape, pixels.tobytes())
-        if key not in known:
-            known[key] = png(pixels)
         box = quantise(np.array([[min(x0, x1), min(y0, y1)], [abs(x1 - x0), abs(y1 - y0)]]))
-        self._add(gc, (), (), box, image=known[key])
+        self._mark(gc, (), (), box, image=once(self.pen.png, (im.shape, pixels.tobytes()), lambda: png(pixels)))
 
-    def _around_origin(self, path, transform) -> str:
-        """Path data of a marker or text, drawn from the point it is placed at."""
-        path = path.cleaned(transform + self.flip)
-        return encode(quantise(path.vertices[:-1]), path.codes[:-1], (0, 0))
+    def _line(self, path, transform, **how) -> tuple[str, np.ndarray]:
+        """Path data and first point (1, 2) of a path that stands where it is drawn; no text where nothing is left of it."""
+        path = path.cleaned(transform + self.place, remove_nans=True, **how)
+        vertices = quantise(path.vertices[:-1])
+        return encode(vertices, path.codes[:-1], vertices[0]) if len(vertices) else "", vertices[:1]
 
-    def _mark(self, gc, texts, styles, points, line):
-        """Draw paths at `points` (n, 2); one path or style, or one for each point."""
-        if len(set(texts)) == 1:
-            texts = texts[:1]
-        if len(set(styles)) == 1:
-            styles = styles[:1]
-        self._add(gc, texts, styles, points, line=line)
-
-    def _add(self, gc, texts, styles, points, line=0, image=None):
+    def _mark(self, gc, texts, styles, points, line=0, image=None):
+        """Draw paths at `points` (n, 2), one path or style, or one for each point; or the image, as `Drawing` says."""
+        texts, styles = (items[:1] if len(set(items)) == 1 else items for items in (texts, styles))
         series = (*self.label, line) if self.label else None
         self.label = None  # a line and its markers are one series
         self.marks.append((self._clips(gc), tuple(texts), tuple(styles), tuple(points.ravel().tolist()), series, image))
@@ -357,12 +333,10 @@ class Renderer(RendererBase):
     def _clips(self, gc) -> tuple[str, ...]:
         """The paths, placed at the canvas's corner, that the drawing is cut to."""
         rectangle, (path, transform) = gc.get_clip_rectangle(), gc.get_clip_path()
-        texts = [] if path is None else [self._around_origin(path, transform + self.drop)]
+        texts = [] if path is None else [placed(path, transform + self.place)]
         if rectangle is not None:
-            key = rectangle.bounds
-            if key not in self.rectangles:
-                self.rectangles[key] = self._around_origin(Path.unit_rectangle(), BboxTransformTo(rectangle) + self.drop)
-            texts.append(self.rectangles[key])
+            texts.append(once(self.rectangles, rectangle.bounds,
+                              lambda: placed(Path.unit_rectangle(), BboxTransformTo(rectangle) + self.place)))
         return tuple(texts)
 
     def _style(self, gc, face) -> str:
