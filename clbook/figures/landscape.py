@@ -54,8 +54,7 @@ def _classes(ax, points, labels, size, prefix=""):
 
 def forgetting(maps) -> Picture:
     """The data (left) and four invariant maps to the circle, coloured by class, each with its loss and readout."""
-    layout = [["data", "0", "1"], ["data", "2", "3"]]
-    fig, ax = mosaic(layout, width=9.2, height=5.6, width_ratios=(1.15, 1, 1))
+    fig, ax = mosaic([["data", "0", "1"], ["data", "2", "3"]], width=9.2, height=5.6, width_ratios=(1.15, 1, 1))
     plane, loss = maps.x[:, :2], maps.losses["NT-Xent, eq. 1"]
     _classes(ax["data"], plane, maps.labels, 14)
     for k in np.unique(maps.labels):
@@ -114,9 +113,9 @@ def landscape(result) -> Picture:
 def _thresholds(ax, result, ink, name, line_ink, line_name=None):
     """Measured thresholds against tau, and their line for small tau."""
     end = np.array([0, 1.05 * result.taus.max()])
-    slope = theory.threshold_slope(result.config.tolerance)
-    ax.plot(end, slope * end, color=line_ink, lw=1, label=line_name)
-    ax.plot(result.taus, result.thresholds, "o", ms=4.5, color=ink, label=name, gid=name)
+    tolerance = result.config.tolerance
+    ax.plot(end, theory.threshold_slope(tolerance) * end, color=line_ink, lw=1, label=line_name)
+    ax.plot(result.taus, result.thresholds, "o", ms=4.5, color=ink, label=name, gid=f"tolerance {tolerance:g}")
     ax.set(xlabel=r"$\tau$", ylim=(0, 3.3))
 
 
