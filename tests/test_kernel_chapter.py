@@ -29,7 +29,7 @@ def test_proposition_4_1_is_first_order_for_the_partial_gradient_and_wrong_for_t
 
 
 def test_vanilla_flow_keeps_an_invariant_map_exactly_and_only_a_network_that_sees_the_radius_does_too():
-    turning = Config(centres="collinear", clusters=4, delta=0.3, n=40, width=64, gradient="full", lr_over_tau=0.1,
+    turning = Config(centres="line", clusters=4, delta=0.3, n=40, width=64, gradient="full", lr_over_tau=0.1,
                      steps=120)
     for flows in sweep(invariance.run, [turning.replace(seed=seed) for seed in SEEDS]):
         runs = flows.runs
@@ -82,7 +82,7 @@ def test_cluster_velocities_are_first_order_in_delta_for_orthogonal_centres(seed
     assert 0.8 < slope(deltas, errors("mean")) < 1.2 and errors("mean")[0] < 0.01
     assert 0.8 < slope(deltas, errors("own", start="smooth")) < 1.2
     assert min(errors("own")) > 1, "each point's own gradient is not its cluster's"
-    line = {"centres": "collinear", "clusters": 4}
+    line = {"centres": "line", "clusters": 4}
     assert min(errors("mean", **line)) > 0.5 and 0.8 < slope(deltas, errors("blocks", **line)) < 1.2
 
 
@@ -171,7 +171,7 @@ def test_bad_settings_name_the_field_and_the_value(field, value):
 
 
 def test_settings_that_make_no_sense_together_or_diverge():
-    with pytest.raises(ValueError, match="clusters = 3 .* even for collinear"):
-        Config(centres="collinear")
+    with pytest.raises(ValueError, match="clusters = 3 .* even for centres on a line"):
+        Config(centres="line")
     with pytest.raises(ValueError, match="lr_over_tau = 10000.0 .* the run diverged"):
         run(Config(lr_over_tau=1e4, activation="identity", width=8, n=8, steps=300, gradient="full", angle=180))

@@ -29,8 +29,8 @@ FLOWS = ("network", "radius", "vanilla")
 class Config(Settings):
     """Settings of one run; the default is VA's setting, three tight clusters with orthogonal centres."""
 
-    centres: str = setting("orthogonal", "cluster centres: unit vectors along the axes, or points on a line",
-                           choices=("orthogonal", "collinear"))
+    centres: str = setting("axes", "cluster centres: orthogonal unit vectors along the axes, or points on a line",
+                           choices=("axes", "line"))
     clusters: int = setting(3, "number of clusters", low=2, high=8)
     n: int = setting(120, "number of points, all clusters together", low=4, high=2000)
     ratio: float = setting(1.0, "size of the last cluster relative to each other one", low=0.001, high=1.0, log=True)
@@ -52,8 +52,8 @@ class Config(Settings):
     seed: int = setting(0, "seed of data, start and weights", low=0, high=2**31)
 
     def check(self):
-        if self.centres == "collinear" and self.clusters % 2:
-            raise self.error("clusters", "even for collinear centres: an odd number puts one at the origin")
+        if self.centres == "line" and self.clusters % 2:
+            raise self.error("clusters", "even for centres on a line: an odd number puts one at the origin")
         if self.n < 2 * self.clusters:
             raise self.error("n", f"at least twice the number of clusters, {2 * self.clusters}")
 
@@ -107,7 +107,7 @@ def dataset(config: Config):
     last = max(1, round(config.n * config.ratio / (N - 1 + config.ratio)))
     labels = torch.cat([data.balanced_labels(config.n - last, N - 1), torch.full((last,), N - 1)])
     centres = torch.eye(N, dtype=torch.float64)
-    if config.centres == "collinear":
+    if config.centres == "line":
         centres = torch.arange(1.0 - N, N, 2, dtype=torch.float64)[:, None] * torch.eye(1, 2, dtype=torch.float64)
     D = centres.shape[1]
     noise = separability.start(config.replace(eps=2 * config.delta, d=D, seed=config.seed + 10)).double()

@@ -96,8 +96,9 @@ def velocities(result, frame=0) -> Picture:
     sizes = [str(round(s * result.config.n)) for s in result.share]
     right.set_xticklabels([f"{size} points" for size in sizes], fontsize=8)
     told = [", ".join(f"{v:.2g}" for v in speeds) for speeds in (measured, expected)]
-    return Picture(fig, f"{result.config.centres} centres, clusters of {', '.join(sizes)} points. Measured speeds "
-                        f"{told[0]}, predicted {told[1]}; error over all points {result.error('mean', frame):.1%}.")
+    return Picture(fig, f"Centres along the {result.config.centres}, clusters of {', '.join(sizes)} points. Measured "
+                        f"speeds {told[0]}, predicted {told[1]}; error over all points "
+                        f"{result.error('mean', frame):.1%}.")
 
 
 def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:
