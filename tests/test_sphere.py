@@ -10,7 +10,7 @@ from scipy.special import i0e
 
 from clbook import data, theory
 from clbook.experiments import sphere
-from clbook.experiments.sphere import Config, Result, coherence, dataset, run, run_pair, run_turned, sharpness_at_start, start
+from clbook.experiments.sphere import Config, Result, coherence, dataset, run, run_pair, run_turned, start
 from clbook.losses import simplified
 from clbook.metrics import neighbour_accuracy, sharpness
 from clbook.sweep import sweep
@@ -56,7 +56,7 @@ def test_both_flows_start_with_equal_arrows_but_only_the_network_moves_clusters_
 def test_a_uniform_start_clusters_only_above_the_stable_learning_rate():
     for seed in (0, 1):
         config = Config(start="uniform", steps=100, record_every=20, seed=seed)
-        limit = 2 / sharpness_at_start(config)
+        limit = 2 / sphere.sharpness_at_start(config)
         below, above = sweep(run, [config.replace(lr=0.15), config.replace(lr=0.5)])
         assert 0.15 < limit < 0.5
         assert below.clustered_at is None and below.reach.max() < 0.3

@@ -100,8 +100,9 @@ def snapshot(pair, frame=-1) -> Picture:
         ax[name].set(xscale="log", ylabel=label, xlabel="" if name == "a" else "iteration + 1")
         ax[name].minorticks_off()
     legend(ax["a"], loc="center left")
-    return Picture(fig, f"{_setting(pair.config)}, tau = {pair.config.tau:g}, {pair.config.classes} clusters, iteration {now}: "
-                        f"10-nearest-neighbour accuracy {pair.network.accuracy[frame]:.2f} through the network, "
+    config = pair.config
+    return Picture(fig, f"{_setting(config)}, {config.classes} clusters, tau = {config.tau:g}, lr = {config.lr:g}, iteration "
+                        f"{now}: 10-nearest-neighbour accuracy {pair.network.accuracy[frame]:.2f} through the network, "
                         f"{pair.vanilla.accuracy[frame]:.2f} point by point.")
 
 
