@@ -81,11 +81,10 @@ def _gram(left, right):
 
 @torch.enable_grad()
 def _trace(model, x):
-    """One forward and d backward passes.
+    """One forward and d backward passes: the output (n, d), the layers, the names of the parameters outside of them.
 
-    Returns:
-        The output (n, d); the Linear and Conv2d layers that see each sample in one call of their own, as (module,
-        input (n, ...), df^k / d output as (d, n, out, positions)); the names of all other parameters.
+    A layer is a Linear or Conv2d that works once, on all samples: (module, input (n, ...), df^k / d output as
+    (d, n, out, positions)).
     """
     for module in model.modules():
         if module.training and isinstance(module, (_BatchNorm, _DropoutNd)):
@@ -224,14 +223,11 @@ def one_hidden(B, x, activation, d, scale):
     non-zero entries: 1/(M D) for A = 1/sqrt(M D) (LS eq. 31), 1/M for A = 1/sqrt(M) (VA eq. 19).
 
     Args:
-        B: (M d, D) inner weights; rows (k-1) M .. k M feed output k. x: (n, D). d: output dimensions.
-        activation: a key of `models.ACTIVATIONS`. scale: the prefactor.
+        B: (M d, D) inner weights; rows (k-1) M .. k M feed output k. x: (n, D). scale: the prefactor.
+        activation: a key of `models.ACTIVATIONS`. d: output dimensions, a divisor of B's rows; else a ValueError.
 
     Returns:
         (n, n, d, d).
-
-    Raises:
-        ValueError: for an unknown activation or a number of rows of B that d does not divide.
     """
     if activation not in ACTIVATIONS:
         raise ValueError(f"activation = {activation!r} is not allowed: it must be one of {', '.join(ACTIVATIONS)}")
@@ -247,14 +243,9 @@ def one_hidden(B, x, activation, d, scale):
 def infinite_width(x, scale=1.0):
     """Limit M -> infinity of `one_hidden` for ReLU and isotropic centred Gaussian rows (LS Prop. B.6, VA Prop. 4.4).
 
-    K_ij = scale x_i'x_j [1/2 - angle(x_i, x_j) / (2 pi)], times the d x d identity. The angle is
-    2 atan2(|u - v|, |u + v|) of the unit vectors: arccos loses half the digits where two points coincide.
-
-    Args:
-        x: (n, D). scale: 1 with A = 1/sqrt(M) (VA), 1/D with A = 1/sqrt(M D) (LS).
-
-    Returns:
-        (n, n).
+    K_ij = scale x_i'x_j [1/2 - angle(x_i, x_j) / (2 pi)], (n, n) for x (n, D), times the d x d identity. `scale` is 1
+    with A = 1/sqrt(M) (VA), 1/D with A = 1/sqrt(M D) (LS). The angle is 2 atan2(|u - v|, |u + v|) of the unit vectors:
+    arccos loses half the digits where two points coincide.
     """
     u = F.normalize(x, dim=1)
     apart, along = (torch.cdist(u, v, compute_mode="donot_use_mm_for_euclid_dist") for v in (u, -u))

@@ -55,9 +55,7 @@ def separable(z, labels) -> bool:
     separable. In more dimensions the points are whitened, which changes no answer but makes it independent of
     scale, and the largest margin over |w| <= 1 (each entry, w_0 = 0) is found by linear programming: separable means
     a margin above `MARGIN`. Directions with less than 1e-12 of the largest spread count as flat.
-
-    Args:
-        z: (n,) or (n, d). labels: (n,) of at least two classes.
+    z is (n,) or (n, d), labels (n,) hold at least two classes.
     """
     z = _points("z", z)
     ids, count = class_ids(labels, len(z))
@@ -193,10 +191,9 @@ def _readout(train, y, test, y_test):
 
 
 def nccc(train, y, test, y_test) -> float:
-    """Accuracy of the nearest class-centre classifier (SA Sec. 5, Table 1): centres are class means of `train`.
+    """Accuracy on `test` (m, d) of the nearest class-centre classifier (SA Sec. 5, Table 1).
 
-    Args:
-        train: (n, d). y: (n,). test: (m, d). y_test: (m,).
+    The centres are the class means of `train` (n, d); y (n,), y_test (m,) hold the labels.
     """
     train, y, test, y_test = _readout(train, y, test, y_test)
     classes = np.unique(y)
@@ -234,16 +231,10 @@ def linear_probe(train, y, test, y_test) -> float:
 
 
 def r2(latents, features):
-    """Adjusted R^2 of each latent dimension under the best affine map from the features (CS Sec. 4, Fig. 1).
+    """(k,) adjusted R^2 of each of latents (n, k) under the best affine map from features (n, d) (CS Sec. 4, Fig. 1).
 
-    1 - (1 - R^2) (n - 1) / (n - p - 1) with p the rank of the centred features; near 0, and below it half of the
-    time, for features that know nothing of the latent.
-
-    Args:
-        latents: (n, k). features: (n, d), n > rank + 1.
-
-    Returns:
-        (k,) array of numbers <= 1.
+    1 - (1 - R^2) (n - 1) / (n - p - 1), n > p + 1, with p the rank of the centred features; near 0, and below it half
+    of the time, for features that know nothing of the latent.
     """
     latents, features = _points("latents", latents), _points("features", features)
     n = len(latents)
