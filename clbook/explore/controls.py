@@ -14,11 +14,9 @@ STOPS = 4  # slider steps between neighbouring grid values
 
 
 def control(field, value, *, explored):
-    """The widget that holds a field's value; text for numbers, so that any allowed value can be typed.
+    """The widget that holds a field's value, `value` at the start; text for numbers, so that any allowed one can be typed.
 
-    Args:
-        field: a dataclass field made with `setting`. value: its value at the start.
-        explored: whether the control stands beside a slider, which then carries the label.
+    `explored` numbers stand beside a slider, which then carries the label.
     """
     about = {"description": label(field), "tooltip": meaning(field), "style": {"description_width": "13.5em"},
              "layout": {"width": "auto"}}
@@ -31,29 +29,28 @@ def control(field, value, *, explored):
     return widgets.Text(text(value), continuous_update=False, **about)
 
 
-def slider(field, grid):
+def slider(field, grid, style):
     """A slider over the grid values and some rounded values between them, evenly spaced in log where the field is."""
     stops = [grid[0]]
     for low, high in pairwise(grid):
         if isinstance(low, (int, float)):
             log = field.metadata["log"] and min(low, high) > 0
-            between = [low * (high / low) ** (k / STOPS) if log else low + (high - low) * k / STOPS
-                       for k in range(1, STOPS)]
-            rounded = [round(v) if isinstance(field.default, int) else float(f"{v:.2g}") for v in between]
-            stops += [v for v in dict.fromkeys(rounded) if min(low, high) < v < max(low, high)]
+            for t in (k / STOPS for k in range(1, STOPS)):
+                v = low * (high / low) ** t if log else low + (high - low) * t
+                v = round(v) if isinstance(field.default, int) else float(f"{v:.2g}")
+                if v not in stops and min(low, high) < v < max(low, high):
+                    stops.append(v)
         stops.append(high)
-    return widgets.SelectionSlider(options=[text(v) for v in stops], readout=False, description=label(field),
+    return widgets.SelectionSlider(options=[text(v) for v in stops], readout=False, description=label(field), style=style,
                                    tooltip=meaning(field), layout={"flex": "1 1 16em", "width": "auto"})
 
 
 def nearest(shown, value, field):
     """The position of the slider `shown` that is nearest to `value`; its present one where nothing is near."""
     stops = [read(stop, field) for stop in shown.options]
-    if value in stops:
-        return stops.index(value)
-    if not isinstance(value, (int, float)) or not math.isfinite(value):
-        return shown.index
-    return min(range(len(stops)), key=lambda k: abs(stops[k] - value))
+    if isinstance(value, (int, float)) and math.isfinite(value):
+        return min(range(len(stops)), key=lambda k: abs(stops[k] - value))
+    return stops.index(value) if value in stops else shown.index
 
 
 def label(field) -> str:
@@ -83,13 +80,12 @@ def read(value, field):
     return numbers if isinstance(field.default, tuple) else numbers[0]
 
 
-def words(sentence) -> str:
+def words(sentence, role="status", colour="inherit") -> str:
     """HTML of a plain sentence that a screen reader announces when it changes."""
-    return f'<span role="status" style="line-height:1.4">{html.escape(sentence)}</span>'
+    return f'<span role="{role}" style="color:{colour};line-height:1.4">{html.escape(sentence)}</span>'
 
 
 def alarm(error) -> str:
     """HTML of an error in words: a ValueError says it all, any other kind is named."""
     kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-    return (f'<span role="alert" style="color:var(--jp-error-color1,#b00020);line-height:1.4">'
-            f'{html.escape(kind + str(error))}</span>')
+    return words(f"{kind}{error}", "alert", "var(--jp-error-color1,#b00020)")

@@ -1,10 +1,10 @@
 """The explorer with a kernel: ipywidgets made from a Config's own fields, a background run, a picture that follows it.
 
-Threads. A panel owns two: one runs the experiment, one draws. Each lives only while it has work, takes the newest job it
-was given and drops the older ones, and is a daemon, so that a kernel can end with a run in flight. What a run needs from
-its thread it must set itself: grad mode and the current CUDA device are torch's thread-local state and start at their
-defaults here. Widget updates may come from any thread: ipykernel sends them all from its own output thread. What the
-reader does reaches the panel between cells: while a long cell executes, sliders and Stop wait for its end.
+Threads. A panel runs the experiment in one and draws in another; each does the newest job it was given, drops older
+ones, and is a daemon, so that a kernel can end with a run in flight. What a run needs from its thread it must set itself:
+grad mode and the current CUDA device are torch's thread-local state and start at their defaults here. Widget updates may
+come from any thread: ipykernel sends them all from its own output thread. What the reader does reaches the panel between
+cells: while a long cell executes, sliders and Stop wait for its end.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import logging
 import math
 import threading
 import time
-import weakref
+import types
 
 import ipywidgets as widgets
 from IPython import get_ipython
@@ -31,24 +31,23 @@ PICTURE_EVERY = 0.5  # s between partial pictures, and four times what the last 
 PROGRESS_EVERY = 0.1  # s between moves of the progress bar
 
 _log = logging.getLogger(__name__)
-_panels = weakref.WeakSet()
-_cells = {}  # notebook cell -> (the execution that made them, its panels)
+_panels = set()  # those that are open
 
 
-def panel(run, figure, base_config, *, scrub=None, name=None, title="", axes):
-    """A panel that runs `run` on the settings it shows and draws the results with `figure`.
+def panel(run, figure, base_config, *, scrub=None, name="explorer", title="", axes):
+    """A `Panel`; arguments as for `explore`, which has checked them.
 
-    Args:
-        run: `run(config, *, progress)` -> Result; `progress(fraction, partial)` must be called a few times a second:
-            it is where a run is stopped.
-        figure: `figure(result)` -> Picture, or `figure(result, frame=i)` where `scrub` is given.
-        base_config: the settings that are run and shown at once.
-        scrub: name of the Result's array of recorded times, which get a slider that redraws without running.
-        name: what the explorer is called in the log. title: heading over the controls.
-        axes: field name -> grid values; these fields get a slider, and a change of one reruns by itself.
+    `run` must call `progress` a few times a second: it is where a run is stopped. Panels that an earlier execution of
+    this notebook cell made are closed: their output is gone, their runs are not.
     """
+    kernel = getattr(get_ipython(), "kernel", None)
+    request = kernel.get_parent() if kernel else {}
+    cell, execution = request.get("metadata", {}).get("cellId"), request.get("header", {}).get("msg_id")
+    for old in list(_panels):
+        if cell is not None and old.cell == cell and old.execution != execution:
+            old.close()
     shown = Panel(run, figure, base_config, scrub=scrub, name=name, title=title, axes=axes)
-    _close_earlier(shown)
+    shown.cell, shown.execution = cell, execution
     return shown
 
 
@@ -56,20 +55,19 @@ class Panel(widgets.VBox):
     """Controls, a progress bar and a picture; made by `panel`.
 
     Attributes:
+        cell, execution: the notebook cell that made it and that cell's execution; None outside of notebooks.
         result: the latest Result of a run that ended or was stopped; None before the first.
         controls: field name -> the widget that holds its value. sliders: explored number -> its slider.
         run_button, stop_button, progress, status, message, image, caption, scrub_slider: the other parts.
     """
 
     def __init__(self, run, figure, base_config, *, scrub, name, title, axes):
-        self._lock = threading.RLock()
-        self._job = self._partial = self._error = self.result = None
-        self._quiet, self._last = False, 0
         super().__init__()
         self._simulate, self._figure, self._base, self._scrub = run, figure, base_config, scrub
-        self._axes, self._name = tuple(axes), name or getattr(run, "__module__", "explorer")
+        self._axes, self._name = tuple(axes), name
         self._fields = {field.name: field for field in dataclasses.fields(base_config)}
-        self._next_picture = math.inf
+        self._lock, self._next_picture = threading.RLock(), math.inf
+        self._job = self._shown = self._error = self.result = None  # the run that is going, the Result in the picture
         self._runner, self._painter = _Newest(self._work, "run"), _Newest(self._paint, "draw")
         self._build(title, axes)
         _panels.add(self)
@@ -81,17 +79,17 @@ class Panel(widgets.VBox):
         self.controls = {name: controls.control(field, getattr(self._base, name), explored=name in axes)
                          for name, field in self._fields.items()}
         labels = [controls.label(self._fields[name]) for name in axes] + [f"{self._scrub} = 00000"]
-        self.sliders, rows, width = {}, [], f"{max(map(len, labels)) * 0.55:.1f}em"
+        self.sliders, rows, aligned = {}, [], {"description_width": f"{max(map(len, labels)) * 0.55:.1f}em"}
         for name, grid in axes.items():
-            self.controls[name].observe(lambda change, name=name: self._explored(name), "value")
-            self.controls[name].style.description_width = width
-            rows.append(self.controls[name])
-            if isinstance(self.controls[name], widgets.Text):
-                self.sliders[name] = controls.slider(self._fields[name], grid)
-                self.sliders[name].style.description_width = width
-                self.sliders[name].observe(lambda change, name=name: self._slid(name), "index")
-                self._follow(name)
-                rows[-1] = widgets.HBox([self.sliders[name], self.controls[name]], layout={"flex_flow": "row wrap"})
+            entry = self.controls[name]
+            entry.observe(lambda change, name=name: self._explored(name), "value")
+            entry.style.description_width = aligned["description_width"]
+            rows.append(entry)
+            if isinstance(entry, widgets.Text):
+                self.sliders[name] = slider = controls.slider(self._fields[name], grid, style=aligned)
+                slider.index = self._nearest(name)
+                slider.observe(lambda change, name=name: self._slid(name), "index")
+                rows[-1] = widgets.HBox([slider, entry], layout={"flex_flow": "row wrap"})
         rest = [self.controls[name] for name in self._fields if name not in axes]
         for control in rest:
             control.observe(self._set, "value")
@@ -102,8 +100,7 @@ class Panel(widgets.VBox):
                                                "grid_template_columns": "repeat(auto-fill, minmax(300px, 1fr))"})
 
         def fold(change):
-            folded.layout.display = "grid" if more.value else "none"
-            more.icon = "caret-down" if more.value else "caret-right"
+            folded.layout.display, more.icon = ("grid", "caret-down") if more.value else ("none", "caret-right")
 
         more.observe(fold, "value")
         self.run_button = widgets.Button(description="Run", icon="play", button_style="primary", layout={"width": "6em"},
@@ -112,38 +109,33 @@ class Panel(widgets.VBox):
                                           tooltip="Stop the run and keep what it has")
         self.run_button.on_click(lambda _: self._request(delay=0))
         self.stop_button.on_click(lambda _: self.stop())
-        self.progress = widgets.FloatProgress(0, min=0, max=1, tooltip="How much of the run is done",
-                                              layout={"flex": "1 1 8em", "min_width": "6em", "width": "auto", "height": "12px",
-                                                      "align_self": "center"})
+        self.progress = widgets.FloatProgress(0, min=0, max=1, tooltip="How much of the run is done", layout={
+            "flex": "1 1 8em", "min_width": "6em", "width": "auto", "height": "12px", "align_self": "center"})
         buttons = widgets.HBox([self.run_button, self.stop_button, more, self.progress], layout={"flex_flow": "row wrap"})
         self.status, self.message, self.caption = widgets.HTML(), widgets.HTML(), widgets.HTML()
         self.image = _Image(format="png", layout={"width": "100%", "height": "auto", "object_fit": "contain"})
-        self.scrub_slider = widgets.IntSlider(0, min=0, max=1, readout=False, description=str(self._scrub),
-                                              tooltip="Recorded time of the picture", style={"description_width": width},
-                                              layout={"width": "calc(100% - 12px)", "display": "" if self._scrub else "none"})
+        self.scrub_slider = widgets.IntSlider(1, min=0, max=1, readout=False, description=str(self._scrub), style=aligned,
+                                              tooltip="Recorded time of the picture", layout={
+                                                  "width": "calc(100% - 12px)", "display": "" if self._scrub else "none"})
         self.scrub_slider.observe(self._scrubbed, "value")
         heading = [widgets.HTML(f"<b>{html.escape(title)}</b>")] if title else []
         self.children = [*heading, *rows, buttons, folded, self.status, self.message, self.image, self.scrub_slider,
                          self.caption]
         self.layout = widgets.Layout(width="100%", max_width="720px", grid_gap="2px")
 
+    def _nearest(self, name):
+        """The stop of a field's slider that is nearest to its entry, which holds the truth."""
+        field = self._fields[name]
+        return controls.nearest(self.sliders[name], controls.read(self.controls[name].value, field), field)
+
     def _explored(self, name):
         if name in self.sliders:
-            self._follow(name)
+            self.sliders[name].index = self._nearest(name)
         self._request()
 
     def _slid(self, name):
-        with self._lock:
-            if not self._quiet:
-                self.controls[name].value = self.sliders[name].label
-
-    def _follow(self, name):
-        """Move a slider to the stop nearest to its entry, which holds the truth."""
-        field, slider = self._fields[name], self.sliders[name]
-        with self._lock:
-            self._quiet = True
-            slider.index = controls.nearest(slider, controls.read(self.controls[name].value, field), field)
-            self._quiet = False
+        if self.sliders[name].index != self._nearest(name):  # else it has followed its entry
+            self.controls[name].value = self.sliders[name].label
 
     def _set(self, change):
         if self._config() is not None:
@@ -151,8 +143,8 @@ class Panel(widgets.VBox):
 
     def _scrubbed(self, change):
         with self._lock:
-            if not self._quiet and self._partial is not None:
-                self._painter.put(self._partial)
+            if self._shown is not None:
+                self._painter.put(self._shown)
 
     def _config(self):
         """The settings shown; None where they are not allowed, which the panel then says."""
@@ -171,15 +163,15 @@ class Panel(widgets.VBox):
         if config is None:
             return
         with self._lock:
-            job, before = _Job(config, delay), self._job
+            before = self._job
+            self._job = job = types.SimpleNamespace(config=config, delay=delay, stop=threading.Event(), note="",
+                                                    fraction=None)  # how far it came, from 0 on once it has begun
             if before is not None:
                 before.stop.set()
                 began = before.fraction is not None
                 job.note = f" The run before it was replaced at {before.fraction:.0%}." if began else before.note
-            self._job, self._error = job, None
-            self.message.value = ""
-            self.progress.value, self.progress.bar_style = 0, ""
-            self.status.value = controls.words(f"Running {self._describe(config)} ...{job.note}")
+            self._error, self.message.value, self.progress.value, self.progress.bar_style = None, "", 0, ""
+            self._say(f"Running {self._describe(config)} ...{job.note}")
             self.stop_button.disabled = False
             self._runner.put(job)
 
@@ -197,8 +189,7 @@ class Panel(widgets.VBox):
             if now >= bar:
                 bar = now + PROGRESS_EVERY
                 self.progress.value = job.fraction
-                self.status.value = controls.words(f"Running {self._describe(job.config)} ... {job.fraction:.0%}, "
-                                                   f"{now - started:.1f} s.{job.note}")
+                self._say(f"Running {self._describe(job.config)} ... {job.fraction:.0%}, {now - started:.1f} s.{job.note}")
             if partial is not None and now >= self._next_picture:
                 self._next_picture = math.inf
                 self._show(partial)
@@ -224,13 +215,10 @@ class Panel(widgets.VBox):
                 self.progress.value = job.fraction if result.stopped else 1
                 self.progress.bar_style = "warning" if result.stopped else "success"
                 how = f"stopped at {job.fraction:.0%}, " if result.stopped else ""
-                self.status.value = controls.words(f"{self._describe(job.config)}: {how}{result.seconds:.2f} s on "
-                                                   f"{result.device}.{job.note}")
-            elif self.result is not None:
-                self.status.value = controls.words(f"Not run: {self._describe(job.config)}. The picture is of "
-                                                   f"{self._describe(self.result.config)}.")
+                self._say(f"{self._describe(job.config)}: {how}{result.seconds:.2f} s on {result.device}.{job.note}")
             else:
-                self.status.value = controls.words(f"Not run: {self._describe(job.config)}.")
+                old = f" The picture is of {self._describe(self.result.config)}." if self.result is not None else ""
+                self._say(f"Not run: {self._describe(job.config)}.{old}")
             if self.result is not None:
                 self._show(self.result)
             self.stop_button.disabled = True
@@ -240,18 +228,17 @@ class Panel(widgets.VBox):
         with self._lock:
             if self._job is not None:
                 self._job.stop.set()
-                self.status.value = controls.words("Stopping ...")
+                self._say("Stopping ...")
 
     def wait(self, timeout=None):
         """The latest Result once nothing is running or being drawn; for tests and notebooks without a browser.
 
         Raises:
-            TimeoutError: it took longer than `timeout` seconds. Otherwise the error of the latest run, if it had one.
+            TimeoutError: the run or its picture took longer than `timeout` seconds.
+            Exception: the error of the latest run or picture, if it had one.
         """
-        end = None if timeout is None else time.monotonic() + timeout
-        for worker in (self._runner, self._painter):
-            if not worker.idle(None if end is None else max(0.0, end - time.monotonic())):
-                raise TimeoutError(f"the run took longer than timeout = {timeout} s")
+        if not (self._runner.idle(timeout) and self._painter.idle(timeout)):
+            raise TimeoutError(f"the run took longer than timeout = {timeout} s")
         if self._error is not None:
             raise self._error
         return self.result
@@ -259,8 +246,9 @@ class Panel(widgets.VBox):
     def close(self):
         """Stop the run and remove the panel and its controls from the page."""
         self._halt()
+        _panels.discard(self)
         for part in _family(self):
-            super(Panel, part).close() if part is self else part.close()
+            widgets.Widget.close(part)
 
     def _halt(self):
         """End the run without a word."""
@@ -274,14 +262,14 @@ class Panel(widgets.VBox):
     def _show(self, result):
         """Draw `result`; the scrub slider stays at the end of the recorded times until the reader moves it from there."""
         with self._lock:
-            self._partial = result
+            self._shown = None  # so that moving the slider draws nothing
             if self._scrub:
-                last, slider = len(getattr(result, self._scrub)) - 1, self.scrub_slider
-                frame = last if slider.value == self._last else min(slider.value, last)
-                self._quiet, self._last = True, last
-                slider.max = max(last, 1)
-                slider.value = frame
-                self._quiet = False
+                slider = self.scrub_slider
+                at_end = slider.value == slider.max
+                slider.max = max(len(getattr(result, self._scrub)) - 1, 1)
+                if at_end:
+                    slider.value = slider.max
+            self._shown = result
             self._painter.put(result)
 
     def _paint(self, result):
@@ -298,13 +286,15 @@ class Panel(widgets.VBox):
             return
         width = round(picture.fig.get_figwidth() * 96)
         self.image.layout.max_width, self.layout.max_width = f"{width}px", f"{max(width, 640)}px"
-        self.image.value = png
-        self.image.tooltip = picture.alt
+        self.image.value, self.image.tooltip = png, picture.alt
         if self._scrub:
             self.scrub_slider.description = f"{self._scrub} = {times[frame]:g}"
         self.caption.value = controls.words(picture.alt)
-        ended = time.monotonic()
-        self._next_picture = ended + max(PICTURE_EVERY, 4 * (ended - started))
+        now = time.monotonic()
+        self._next_picture = now + max(PICTURE_EVERY, 4 * (now - started))
+
+    def _say(self, sentence):
+        self.status.value = controls.words(sentence)
 
     def _describe(self, config):
         """The explored settings, and those that differ from the start: 'eps = 0.1, tau = 0.01'."""
@@ -318,42 +308,28 @@ class _Image(widgets.Image):
     description = Unicode("").tag(sync=True)
 
 
-class _Job:
-    """One run: its settings, the pause before it, its stop flag, how far it came, what to say about the one before."""
-
-    def __init__(self, config, delay):
-        self.config, self.delay, self.stop = config, delay, threading.Event()
-        self.fraction, self.note = None, ""
-
-
 class _Newest:
-    """A daemon thread that does the newest job it was given, drops older ones, and ends when there is none."""
+    """Does the newest job it was given, one at a time, in a daemon thread; drops those that have not begun by then."""
 
     def __init__(self, work, name):
-        self._work, self._name, self._job, self._thread = work, name, None, None
-        self._changed = threading.Condition()
+        self._work, self._name, self._turn, self._newest, self._thread = work, name, threading.Lock(), None, None
 
     def put(self, job):
-        with self._changed:
-            self._job = job
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._loop, name=f"clbook explorer: {self._name}", daemon=True)
-                self._thread.start()
+        self._newest = task = lambda: self._work(job)
+        thread = threading.Thread(target=self._do, args=(task,), name=f"clbook explorer: {self._name}", daemon=True)
+        thread.start()
+        self._thread = thread  # after its start, since others may join it at any time
 
     def idle(self, timeout=None) -> bool:
-        """Whether the thread had nothing to do within `timeout` seconds."""
-        with self._changed:
-            return self._changed.wait_for(lambda: self._thread is None, timeout)
+        """Whether nothing was left to do within `timeout` seconds."""
+        if self._thread is not None:
+            self._thread.join(timeout)
+        return self._thread is None or not self._thread.is_alive()
 
-    def _loop(self):
-        while True:
-            with self._changed:
-                job, self._job = self._job, None
-                if job is None:
-                    self._thread = None
-                    self._changed.notify_all()
-                    return
-            self._work(job)
+    def _do(self, task):
+        with self._turn:
+            if task is self._newest:
+                task()
 
 
 def _family(widget):
@@ -361,29 +337,11 @@ def _family(widget):
     return [part for child in getattr(widget, "children", ()) for part in _family(child)] + [widget]
 
 
-def _close_earlier(shown):
-    """Close the panels that an earlier execution of this notebook cell made: their output is gone, their runs are not."""
-    kernel = getattr(get_ipython(), "kernel", None)
-    if kernel is None:
-        return
-    request = kernel.get_parent()
-    cell, execution = request.get("metadata", {}).get("cellId"), request.get("header", {}).get("msg_id")
-    if cell is None:
-        return
-    made_by, panels = _cells.get(cell, (execution, []))
-    if made_by != execution:
-        for old in panels:
-            old.close()
-        panels = []
-    _cells[cell] = execution, [*panels, shown]
-
-
 @atexit.register
 def _stop_all():
     """End the runs before the interpreter does: a daemon thread inside torch at that point can crash it."""
-    panels = list(_panels)
-    for shown in panels:
+    for shown in _panels:
         shown._halt()
-    for shown in panels:
+    for shown in _panels:
         shown._runner.idle(1.0)
         shown._painter.idle(1.0)
