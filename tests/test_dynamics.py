@@ -1,5 +1,6 @@
 """The driver loop: recording, stopping, progress, and the refusal to go on with numbers that are not finite."""
 
+import itertools
 import time
 
 import pytest
@@ -51,5 +52,5 @@ def test_thread_count_is_put_back():
 def test_recorded_times_hold_both_ends_and_grow_geometrically():
     times = recorded_times(5000)
     assert times[:4] == [0, 1, 2, 3] and times[-1] == 5000 and len(times) < 80
-    assert all(b <= 1.2 * a + 1 for a, b in zip(times, times[1:]))
+    assert all(b <= 1.2 * a + 1 for a, b in itertools.pairwise(times))
     assert recorded_times(10, 3) == [0, 3, 6, 9, 10]

@@ -12,7 +12,7 @@ from clbook.experiments.separability import Config, Result, dataset, run, run_pa
 from clbook.sweep import sweep
 
 SEEDS = range(5)
-DONUT = dict(data="donut", eps=0.1, tau=0.1, lr_over_tau=0.1, steps=300)
+DONUT = {"data": "donut", "eps": 0.1, "tau": 0.1, "lr_over_tau": 0.1, "steps": 300}
 
 
 def separated(**settings):

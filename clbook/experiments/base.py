@@ -18,8 +18,8 @@ def setting(default, doc, *, unit="", low=None, high=None, above=None, choices=N
         choices: the allowed values, where they are not a range.
         log: whether a slider over this field should be logarithmic.
     """
-    return dataclasses.field(default=default, metadata=dict(
-        doc=doc, unit=unit, low=low, high=high, above=above, choices=choices, log=log))
+    return dataclasses.field(default=default, metadata={
+        "doc": doc, "unit": unit, "low": low, "high": high, "above": above, "choices": choices, "log": log})
 
 
 def allowed(field) -> str:
