@@ -18,7 +18,7 @@ import os
 import matplotlib as mpl
 import numpy as np
 from matplotlib.backend_bases import FigureCanvasBase, RendererBase
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgba
 from matplotlib.path import Path
 from matplotlib.transforms import Affine2D, BboxTransformTo
 from PIL import Image
@@ -120,8 +120,8 @@ class Drawing:
     alt: str
 
 
-class Pen:
-    """Draws pictures; what is slow to make and comes again is made once.
+class Pen(RendererBase):
+    """Draws pictures: collects matplotlib's drawing calls as marks. What is slow to make and comes again is made once.
 
     A figure with the same surroundings as an earlier one is laid out as that was, so drawings depend on what the pen
     has drawn before. Letters do not, so all pens of a process share them: 0.3 s for each pen of a book's page.
@@ -130,13 +130,17 @@ class Pen:
     text, extent = {}, {}
 
     def __init__(self):
+        super().__init__()
         self.png, self.layout = {}, {}
+        self.flip = Affine2D().scale(UNITS, -UNITS)
 
     def draw(self, picture) -> Drawing:
         """Draw a `Picture`. Artists with a gid are data: the player offers their points as CSV under that name."""
         fig = picture.fig
         fig.dpi = 72
-        size = tuple(round(v * UNITS) for v in fig.get_size_inches() * 72)
+        self.width, self.height = fig.get_size_inches() * 72
+        self.place = self.flip.frozen().translate(0, self.height * UNITS)
+        self.marks, self.groups, self.label, self.rectangles = [], [], None, {}
         axes = [ax for outer in fig.axes for ax in (outer, *outer.child_axes)]
         for k, ax in enumerate(axes):
             ax.set_gid(k)
@@ -144,12 +148,12 @@ class Pen:
                 if image.get_interpolation() in ("auto", "antialiased", "nearest") and max(image.get_size()) <= CELLS:
                     image.set_interpolation("none")
         fig.set_canvas(FigureCanvasBase(fig))
-        renderer = Renderer(self, fig)
-        fig.canvas.get_renderer = lambda: renderer  # the layout engine measures text with what draws it
+        fig.canvas.get_renderer = lambda: self  # the layout engine measures text with what draws it
         with mpl.rc_context(style.RC):
             self._arrange(fig, axes)
-            fig.draw(renderer)
-        return Drawing(size, renderer.marks, tuple(self._geometry(ax, size[1]) for ax in axes), picture.alt)
+            fig.draw(self)
+        size = round(self.width * UNITS), round(self.height * UNITS)
+        return Drawing(size, self.marks, tuple(self._geometry(ax) for ax in axes), picture.alt)
 
     def _arrange(self, fig, axes):
         """Place the axes: by the layout engine, or as it placed those of an earlier frame with the same surroundings.
@@ -169,14 +173,123 @@ class Pen:
         for ax, position in zip(axes, self.layout[key], strict=True):
             ax.set_position(position, which="original")
 
-    def _geometry(self, ax, height):
+    def _geometry(self, ax):
         scales = ax.get_xscale(), ax.get_yscale()
         if ax.name != "rectilinear" or not set(scales) <= {"linear", "log"} or not ax.get_visible():
             return None
-        x0, y0, x1, y1 = ax.get_window_extent().extents * UNITS
-        limits = (*ax.get_xlim(), *ax.get_ylim())
-        return (*(round(float(v), 2) for v in (x0, height - y1, x1, height - y0)), *map(float, limits),
+        (x0, y1), (x1, y0) = self.place.transform(ax.get_window_extent().get_points())
+        return (*(round(float(v), 2) for v in (x0, y0, x1, y1)), *map(float, (*ax.get_xlim(), *ax.get_ylim())),
                 *(int(s == "log") for s in scales))
+
+    def get_canvas_width_height(self):
+        return self.width, self.height
+
+    def get_image_magnification(self):
+        return MAGNIFY
+
+    def get_text_width_height_descent(self, s, prop, ismath):
+        measure = super().get_text_width_height_descent
+        return once(self.extent, (s, hash(prop), ismath), lambda: measure(s, prop, ismath))
+
+    def option_image_nocomposite(self):
+        return True
+
+    option_scale_image = option_image_nocomposite
+
+    def open_group(self, s, gid=None):
+        self.groups.append((s, gid))
+        if gid is not None and s != "axes":
+            axes = [g for name, g in self.groups if name == "axes"]
+            self.label = (axes[-1], str(gid)) if axes else None
+
+    def close_group(self, s):
+        self.groups.pop()
+        self.label = None
+
+    def draw_path(self, gc, path, transform, rgbFace=None):
+        if gc.get_hatch():
+            raise ValueError(f"hatch = '{gc.get_hatch()}' is not allowed: the explorer draws fills without hatches")
+        clip = (0, 0, self.width * UNITS, self.height * UNITS)
+        plain = rgbFace is None and self.label is None
+        text, point = self._line(path, transform, clip=clip if plain else None,
+                                 simplify=path.should_simplify if plain else False, sketch=gc.get_sketch_params())
+        if text:
+            self._mark(gc, [text], [self._style(gc, rgbFace)], point, line=1)
+
+    def draw_markers(self, gc, marker_path, marker_trans, path, trans, rgbFace=None):
+        points = (trans + self.place).transform(path.vertices)
+        self._mark(gc, [placed(marker_path, marker_trans + self.flip)], [self._style(gc, rgbFace)],
+                   quantise(points[np.isfinite(points).all(1)]))
+
+    def draw_path_collection(self, gc, master_transform, paths, all_transforms, offsets, offset_trans, *args,
+                             hatchcolors=()):
+        lines = not offset_trans.transform(offsets).any()
+        shapes = [self._line(*raw) if lines else (placed(raw[0], raw[1] + self.flip), None)
+                  for raw in self._iter_collection_raw_paths(master_transform, paths, all_transforms)]
+        marks = [(text, self._style(gc0, face), point if lines else quantise(self.place.transform([(x, y)])))
+                 for x, y, (text, point), gc0, face in self._iter_collection(gc, shapes, offsets, offset_trans, *args,
+                                                                             hatchcolors=hatchcolors) if text]
+        if marks:
+            texts, styles, points = zip(*marks, strict=True)
+            self._mark(gc, texts, styles, np.concatenate(points), line=int(lines))
+
+    def draw_text(self, gc, x, y, s, prop, angle, ismath=False, mtext=None):
+        def letters():
+            glyphs = Path(*self._text2path.get_text_path(prop, s, ismath=ismath))
+            turn = Affine2D().scale(prop.get_size_in_points() / self._text2path.FONT_SCALE).rotate_deg(angle)
+            return placed(glyphs, turn + self.flip) if len(glyphs) else ""
+
+        if text := once(self.text, (s, hash(prop), angle, ismath), letters):
+            gc.set_linewidth(0)
+            self._mark(gc, [text], [self._style(gc, gc.get_rgb())], quantise(np.array([[x, y]]) * UNITS))
+
+    def draw_image(self, gc, x, y, im, transform=None):
+        if transform is None:  # else it takes the unit square to the image's place
+            transform = Affine2D().scale(im.shape[1] / MAGNIFY, im.shape[0] / MAGNIFY)
+        (x0, y0), (x1, y1) = (transform + Affine2D().translate(x, y) + self.place).transform([(0, 0), (1, 1)])
+        pixels = np.ascontiguousarray(im[::1 if y0 < y1 else -1, ::1 if x0 < x1 else -1])
+        box = quantise(np.array([[min(x0, x1), min(y0, y1)], [abs(x1 - x0), abs(y1 - y0)]]))
+        self._mark(gc, (), (), box, image=once(self.png, (im.shape, pixels.tobytes()), lambda: png(pixels)))
+
+    def _line(self, path, transform, **how) -> tuple[str, np.ndarray]:
+        """Path data and first point (1, 2) of a path that stands where it is drawn; no text where nothing is left of it."""
+        path = path.cleaned(transform + self.place, remove_nans=True, **how)
+        vertices = quantise(path.vertices[:-1])
+        return encode(vertices, path.codes[:-1], vertices[0]) if len(vertices) else "", vertices[:1]
+
+    def _mark(self, gc, texts, styles, points, line=0, image=None):
+        """Draw paths at `points` (n, 2), one path or style, or one for each point; or the image, as `Drawing` says."""
+        texts, styles = (items[:1] if len(set(items)) == 1 else items for items in (texts, styles))
+        series = (*self.label, line) if self.label else None
+        self.label = None  # a line and its markers are one series
+        self.marks.append((self._clips(gc), tuple(texts), tuple(styles), tuple(points.ravel().tolist()), series, image))
+
+    def _clips(self, gc) -> tuple[str, ...]:
+        """The paths, placed at the canvas's corner, that the drawing is cut to."""
+        rectangle, (path, transform) = gc.get_clip_rectangle(), gc.get_clip_path()
+        texts = [] if path is None else [placed(path, transform + self.place)]
+        if rectangle is not None:
+            texts.append(once(self.rectangles, rectangle.bounds,
+                              lambda: placed(Path.unit_rectangle(), BboxTransformTo(rectangle) + self.place)))
+        return tuple(texts)
+
+    def _style(self, gc, face) -> str:
+        """SVG attributes of fill and stroke."""
+        words, width = [], gc.get_linewidth() * UNITS
+        for name, rgba in [("fill", face), ("stroke", gc.get_rgb())][:1 + (width > 0)]:
+            alpha = 0 if rgba is None else gc.get_alpha() if gc.get_forced_alpha() else to_rgba(rgba)[3]
+            opacity = f' {name}-opacity="{alpha:.3g}"' if alpha < 1 else ""
+            words.append(f'{name}="{to_hex(rgba)}"{opacity}' if alpha > 0 else f'{name}="none"')
+        if width > 0 and alpha > 0:
+            cap, join = gc.get_capstyle().replace("projecting", "square"), gc.get_joinstyle()
+            words.append(f'stroke-width="{width:.4g}" stroke-linecap="{cap}" stroke-linejoin="{join}"')
+            offset, dashes = gc.get_dashes()
+            if dashes is not None:
+                lengths = " ".join(f"{d * UNITS:.4g}" for d in dashes)
+                words.append(f'stroke-dasharray="{lengths}" stroke-dashoffset="{offset * UNITS:.4g}"')
+        if not gc.get_antialiased():
+            words.append('shape-rendering="crispEdges"')
+        return " ".join(words)
 
 
 class Scene:
@@ -234,133 +347,3 @@ class Scene:
             "axes": list(self.axes), "frames": [(deltas(ops), axes, alt) for ops, axes, alt in self.frames]}
         packed = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()
         return base64.b64encode(gzip.compress(packed, 9, mtime=0)).decode()
-
-
-class Renderer(RendererBase):
-    """Collects one figure's drawing calls as the marks of a `Drawing`."""
-
-    def __init__(self, pen, fig):
-        super().__init__()
-        self.pen, self.marks = pen, []
-        self.width, self.height = fig.get_size_inches() * 72
-        self.flip = Affine2D().scale(UNITS, -UNITS)
-        self.place = self.flip.frozen().translate(0, self.height * UNITS)
-        self.groups, self.label, self.rectangles = [], None, {}
-
-    def get_canvas_width_height(self):
-        return self.width, self.height
-
-    def get_text_width_height_descent(self, s, prop, ismath):
-        measure = super().get_text_width_height_descent
-        return once(self.pen.extent, (s, hash(prop), ismath), lambda: measure(s, prop, ismath))
-
-    def option_image_nocomposite(self):
-        return True
-
-    option_scale_image = option_image_nocomposite
-
-    def get_image_magnification(self):
-        return MAGNIFY
-
-    def open_group(self, s, gid=None):
-        self.groups.append((s, gid))
-        if gid is not None and s != "axes":
-            axes = [g for name, g in self.groups if name == "axes"]
-            self.label = (axes[-1], str(gid)) if axes else None
-
-    def close_group(self, s):
-        self.groups.pop()
-        self.label = None
-
-    def draw_path(self, gc, path, transform, rgbFace=None):
-        if gc.get_hatch():
-            raise ValueError(f"hatch = '{gc.get_hatch()}' is not allowed: the explorer draws fills without hatches")
-        clip = (0, 0, self.width * UNITS, self.height * UNITS)
-        plain = rgbFace is None and self.label is None
-        text, point = self._line(path, transform, clip=clip if plain else None,
-                                 simplify=path.should_simplify if plain else False, sketch=gc.get_sketch_params())
-        if text:
-            self._mark(gc, [text], [self._style(gc, rgbFace)], point, line=1)
-
-    def draw_markers(self, gc, marker_path, marker_trans, path, trans, rgbFace=None):
-        points = (trans + self.place).transform(path.vertices)
-        self._mark(gc, [placed(marker_path, marker_trans + self.flip)], [self._style(gc, rgbFace)],
-                   quantise(points[np.isfinite(points).all(1)]))
-
-    def draw_path_collection(self, gc, master_transform, paths, all_transforms, offsets, offset_trans, *args,
-                             hatchcolors=()):
-        lines = not offset_trans.transform(offsets).any()
-        shapes = [self._line(*raw) if lines else (placed(raw[0], raw[1] + self.flip), None)
-                  for raw in self._iter_collection_raw_paths(master_transform, paths, all_transforms)]
-        marks = [(text, self._style(gc0, face), point if lines else quantise(self.place.transform([(x, y)])))
-                 for x, y, (text, point), gc0, face in self._iter_collection(gc, shapes, offsets, offset_trans, *args,
-                                                                             hatchcolors=hatchcolors) if text]
-        if marks:
-            texts, styles, points = zip(*marks, strict=True)
-            self._mark(gc, texts, styles, np.concatenate(points), line=int(lines))
-
-    def draw_text(self, gc, x, y, s, prop, angle, ismath=False, mtext=None):
-        def letters():
-            glyphs = Path(*self._text2path.get_text_path(prop, s, ismath=ismath))
-            turn = Affine2D().scale(prop.get_size_in_points() / self._text2path.FONT_SCALE).rotate_deg(angle)
-            return placed(glyphs, turn + self.flip) if len(glyphs) else ""
-
-        if text := once(self.pen.text, (s, hash(prop), angle, ismath), letters):
-            gc.set_linewidth(0)
-            self._mark(gc, [text], [self._style(gc, gc.get_rgb())], quantise(np.array([[x, y]]) * UNITS))
-
-    def draw_image(self, gc, x, y, im, transform=None):
-        if transform is None:  # else it takes the unit square to the image's place
-            transform = Affine2D().scale(im.shape[1] / MAGNIFY, im.shape[0] / MAGNIFY)
-        (x0, y0), (x1, y1) = (transform + Affine2D().translate(x, y) + self.place).transform([(0, 0), (1, 1)])
-        pixels = np.ascontiguousarray(im[::1 if y0 < y1 else -1, ::1 if x0 < x1 else -1])
-        box = quantise(np.array([[min(x0, x1), min(y0, y1)], [abs(x1 - x0), abs(y1 - y0)]]))
-        self._mark(gc, (), (), box, image=once(self.pen.png, (im.shape, pixels.tobytes()), lambda: png(pixels)))
-
-    def _line(self, path, transform, **how) -> tuple[str, np.ndarray]:
-        """Path data and first point (1, 2) of a path that stands where it is drawn; no text where nothing is left of it."""
-        path = path.cleaned(transform + self.place, remove_nans=True, **how)
-        vertices = quantise(path.vertices[:-1])
-        return encode(vertices, path.codes[:-1], vertices[0]) if len(vertices) else "", vertices[:1]
-
-    def _mark(self, gc, texts, styles, points, line=0, image=None):
-        """Draw paths at `points` (n, 2), one path or style, or one for each point; or the image, as `Drawing` says."""
-        texts, styles = (items[:1] if len(set(items)) == 1 else items for items in (texts, styles))
-        series = (*self.label, line) if self.label else None
-        self.label = None  # a line and its markers are one series
-        self.marks.append((self._clips(gc), tuple(texts), tuple(styles), tuple(points.ravel().tolist()), series, image))
-
-    def _clips(self, gc) -> tuple[str, ...]:
-        """The paths, placed at the canvas's corner, that the drawing is cut to."""
-        rectangle, (path, transform) = gc.get_clip_rectangle(), gc.get_clip_path()
-        texts = [] if path is None else [placed(path, transform + self.place)]
-        if rectangle is not None:
-            texts.append(once(self.rectangles, rectangle.bounds,
-                              lambda: placed(Path.unit_rectangle(), BboxTransformTo(rectangle) + self.place)))
-        return tuple(texts)
-
-    def _style(self, gc, face) -> str:
-        """SVG attributes of fill and stroke."""
-        forced = gc.get_alpha() if gc.get_forced_alpha() else None
-        words = []
-
-        def colour(name, rgba):
-            alpha = forced if forced is not None else (rgba[3] if rgba is not None and len(rgba) == 4 else 1)
-            if rgba is None or alpha == 0:
-                words.append(f'{name}="none"')
-                return False
-            words.append(f'{name}="{to_hex(rgba)}"' + (f' {name}-opacity="{alpha:.3g}"' if alpha < 1 else ""))
-            return True
-
-        colour("fill", face)
-        width = gc.get_linewidth() * UNITS
-        if width > 0 and colour("stroke", gc.get_rgb()):
-            cap, join = gc.get_capstyle().replace("projecting", "square"), gc.get_joinstyle()
-            words.append(f'stroke-width="{width:.4g}" stroke-linecap="{cap}" stroke-linejoin="{join}"')
-            offset, dashes = gc.get_dashes()
-            if dashes is not None:
-                lengths = " ".join(f"{d * UNITS:.4g}" for d in dashes)
-                words.append(f'stroke-dasharray="{lengths}" stroke-dashoffset="{offset * UNITS:.4g}"')
-        if not gc.get_antialiased():
-            words.append('shape-rendering="crispEdges"')
-        return " ".join(words)
