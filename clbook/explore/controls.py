@@ -29,8 +29,11 @@ def control(field, value, *, explored):
     return widgets.Text(text(value), continuous_update=False, **about)
 
 
-def slider(field, grid, style):
-    """A slider over the grid values and some rounded values between them, evenly spaced in log where the field is."""
+def slider(field, grid, entry, style):
+    """A slider over the grid values and some rounded values between them, evenly spaced in log where the field is.
+
+    It stands at the stop nearest to what `entry`, the field's control, says, and writes there when the reader moves it.
+    """
     stops = [grid[0]]
     for low, high in pairwise(grid):
         if isinstance(low, (int, float)):
@@ -41,16 +44,26 @@ def slider(field, grid, style):
                 if v not in stops and min(low, high) < v < max(low, high):
                     stops.append(v)
         stops.append(high)
-    return widgets.SelectionSlider(options=[text(v) for v in stops], readout=False, description=label(field), style=style,
-                                   tooltip=meaning(field), layout={"flex": "1 1 16em", "width": "auto"})
+    shown = widgets.SelectionSlider(options=[text(v) for v in stops], readout=False, description=label(field), style=style,
+                                    tooltip=meaning(field), layout={"flex": "1 1 16em", "width": "auto"})
 
+    def nearest():
+        value = read(entry.value, field)
+        if isinstance(value, (int, float)) and math.isfinite(value):
+            return min(range(len(stops)), key=lambda k: abs(stops[k] - value))
+        return stops.index(value) if value in stops else shown.index
 
-def nearest(shown, value, field):
-    """The position of the slider `shown` that is nearest to `value`; its present one where nothing is near."""
-    stops = [read(stop, field) for stop in shown.options]
-    if isinstance(value, (int, float)) and math.isfinite(value):
-        return min(range(len(stops)), key=lambda k: abs(stops[k] - value))
-    return stops.index(value) if value in stops else shown.index
+    def follow(change=None):
+        shown.index = nearest()
+
+    def write(change):
+        if shown.index != nearest():  # else it has followed
+            entry.value = shown.label
+
+    follow()
+    entry.observe(follow, "value")
+    shown.observe(write, "index")
+    return shown
 
 
 def label(field) -> str:

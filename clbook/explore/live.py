@@ -57,7 +57,7 @@ class Panel(widgets.VBox):
     Attributes:
         cell, execution: the notebook cell that made it and that cell's execution; None outside of notebooks.
         result: the latest Result of a run that ended or was stopped; None before the first.
-        controls: field name -> the widget that holds its value. sliders: explored number -> its slider.
+        controls: field name -> the widget that holds its value.
         run_button, stop_button, progress, status, message, image, caption, scrub_slider: the other parts.
     """
 
@@ -79,17 +79,15 @@ class Panel(widgets.VBox):
         self.controls = {name: controls.control(field, getattr(self._base, name), explored=name in axes)
                          for name, field in self._fields.items()}
         labels = [controls.label(self._fields[name]) for name in axes] + [f"{self._scrub} = 00000"]
-        self.sliders, rows, aligned = {}, [], {"description_width": f"{max(map(len, labels)) * 0.55:.1f}em"}
+        rows, aligned = [], {"description_width": f"{max(map(len, labels)) * 0.55:.1f}em"}
         for name, grid in axes.items():
             entry = self.controls[name]
-            entry.observe(lambda change, name=name: self._explored(name), "value")
             entry.style.description_width = aligned["description_width"]
             rows.append(entry)
             if isinstance(entry, widgets.Text):
-                self.sliders[name] = slider = controls.slider(self._fields[name], grid, style=aligned)
-                slider.index = self._nearest(name)
-                slider.observe(lambda change, name=name: self._slid(name), "index")
+                slider = controls.slider(self._fields[name], grid, entry, style=aligned)
                 rows[-1] = widgets.HBox([slider, entry], layout={"flex_flow": "row wrap"})
+            entry.observe(lambda change: self._request(), "value")
         rest = [self.controls[name] for name in self._fields if name not in axes]
         for control in rest:
             control.observe(self._set, "value")
@@ -122,20 +120,6 @@ class Panel(widgets.VBox):
         self.children = [*heading, *rows, buttons, folded, self.status, self.message, self.image, self.scrub_slider,
                          self.caption]
         self.layout = widgets.Layout(width="100%", max_width="720px", grid_gap="2px")
-
-    def _nearest(self, name):
-        """The stop of a field's slider that is nearest to its entry, which holds the truth."""
-        field = self._fields[name]
-        return controls.nearest(self.sliders[name], controls.read(self.controls[name].value, field), field)
-
-    def _explored(self, name):
-        if name in self.sliders:
-            self.sliders[name].index = self._nearest(name)
-        self._request()
-
-    def _slid(self, name):
-        if self.sliders[name].index != self._nearest(name):  # else it has followed its entry
-            self.controls[name].value = self.sliders[name].label
 
     def _set(self, change):
         if self._config() is not None:
