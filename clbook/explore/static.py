@@ -108,10 +108,16 @@ class Player:
 
     def _repr_html_(self) -> str:
         Player._first = Player._first or self
-        first, heading = Player._first is self, html.escape(self.title)
-        others = ", ".join(f.name for f in dataclasses.fields(self.base_config) if f.name not in self.axes)
-        setup = {"name": self.name, "times": self.times,
-                 "axes": [[axis, [words(v) for v in values]] for axis, values in self.axes.items()]}
+        first = Player._first is self
+        fields, heading = {f.name: f.metadata for f in dataclasses.fields(self.base_config)}, html.escape(self.title)
+        others = ", ".join(name for name in fields if name not in self.axes)
+        axes = {axis: [words(v) for v in values] for axis, values in self.axes.items()}
+        setup = json.dumps({"name": self.name, "times": self.times, "axes": list(axes.items())})
+        sliders = [slider(axis, axis, fields[axis], self.axes[axis].index(getattr(self.base_config, axis)), values)
+                   for axis, values in axes.items()]
+        if self.scrub is not None:
+            times = [f"{t:.6g}" for t in self.times[self.start]]
+            sliders.append(slider("frame", self.scrub, {"doc": "recorded time within the run", "unit": ""}, -1, times))
         return "".join((
             asset("style", "player.css") if first else "",
             f'<figure class="clbook-explorer" role="group" aria-label="{heading or html.escape(self.name)}">',
@@ -120,26 +126,17 @@ class Player:
             f'style="--clbook-width:{self.picture.fig.get_figwidth() * 96:.0f}px" ',
             f'src="data:image/png;base64,{small_png(self.picture)}">',
             '<span class="clbook-readout" aria-hidden="true" hidden></span></div>',
-            f'<div class="clbook-controls">{self._sliders()}</div><div class="clbook-buttons">',
+            f'<div class="clbook-controls">{"".join(sliders)}</div><div class="clbook-buttons">',
             button("play", "Play", "run through the recorded times") if self.scrub else "",
             button("reset", "Reset", "back to the start"), button("svg", "SVG", "download this picture"),
             button("csv", "CSV", "download the numbers in this picture"), "</div>",
             '<p class="clbook-note clbook-off">The sliders need JavaScript; the picture shows the start.</p>',
             '<p class="clbook-note">Every other setting is live-only: open this chapter in JupyterLab to change '
             f"{others} and to rerun.</p>" if others else "",
-            '<script type="application/json" class="clbook-setup">', json.dumps(setup).replace("<", "\\u003c"),
+            '<script type="application/json" class="clbook-setup">', setup.replace("<", "\\u003c"),
             f'</script><script type="text/plain" class="clbook-frames">{self.scene.payload()}</script>',
             asset("script", "player.js") if first else "",
             "<script>clbookExplorer(document.currentScript.parentNode)</script></figure>"))
-
-    def _sliders(self) -> str:
-        fields = {f.name: f.metadata for f in dataclasses.fields(self.base_config)}
-        rows = [slider(axis, axis, fields[axis], values.index(getattr(self.base_config, axis)), map(words, values))
-                for axis, values in self.axes.items()]
-        if self.scrub is not None:
-            times = [f"{t:.6g}" for t in self.times[self.start]]
-            rows.append(slider("frame", self.scrub, {"doc": "recorded time within the run", "unit": ""}, -1, times))
-        return "".join(rows)
 
 
 def button(do, label, about) -> str:
