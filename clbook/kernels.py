@@ -1,7 +1,7 @@
 """The neural kernel K_ij^{kl} = <grad_w f^k(x_i), grad_w f^l(x_j)> (LS eq. 8), its closed forms and its block scores.
 
 Kernels of networks have shape (n, n, d, d): samples i, j, then output coordinates k, l. The scores `alignment`,
-`gradient_structure` and `fisher` take such a K or (n, n), and labels (n,); other shapes, fewer than two classes and
+`gradient_structure`, `fisher` and `top_eigenvector` take such a K or (n, n), and labels (n,); other shapes, fewer than two classes and
 entries that are not finite are a ValueError.
 """
 
@@ -311,9 +311,6 @@ def fisher(K, labels):
 
 def top_eigenvector(K, labels):
     """Eigenvector of the largest eigenvalue of the centred kernel: the pattern of embeddings that it moves the fastest.
-
-    Args:
-        K: (n, n) or (n, n, d, d). labels: (n,) of at least two classes.
 
     Returns:
         (v, share): v (n,) of unit length, and the share in [0, 1] of it that is constant on every class: 1 where the

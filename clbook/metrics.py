@@ -205,11 +205,7 @@ def nccc(train, y, test, y_test) -> float:
 def neighbour_accuracy(z, labels, k=10):
     """Share of points whose label is the most frequent one among their k nearest other points (the smaller id at ties).
 
-    Args:
-        z: (n, d), n > k. labels: (n,) of at least two classes.
-
-    Returns:
-        float in [0, 1]; about 1/C for C equal classes whose points are mixed at random.
+    z is (n, d), n > k, labels (n,); about 1/C for C equal classes whose points are mixed at random.
     """
     z = _points("z", z)
     ids, count = class_ids(labels, len(z))
