@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import html
 import importlib.resources
@@ -14,8 +13,7 @@ import matplotlib as mpl
 import numpy as np
 from PIL import Image
 
-from clbook.explore.vector import Pen, Scene
-from clbook.figures.style import Picture
+from clbook.explore.vector import Pen, Scene, saved
 from clbook.sweep import parallel, sweep
 
 BATCH = 20  # frames drawn with one pen, which is worth another process's start
@@ -28,22 +26,19 @@ def player(run, figure, base_config, *, scrub, frames, name, title, axes):
     results = sweep(run, configs)
     if scrub is not None and not hasattr(results[0], scrub):
         raise ValueError(f"scrub = {scrub!r} is not allowed: {type(results[0]).__name__} has no such attribute")
-    chosen = [[None] if scrub is None else spread(len(getattr(result, scrub)), frames) for result in results]
-    times = [[0 if k is None else float(f"{getattr(result, scrub)[k]:.6g}") for k in frames]
-             for result, frames in zip(results, chosen, strict=True)]
+    chosen, times = [[{}]] * len(configs), [[0]] * len(configs)  # arguments of `figure` for each frame; its recorded time
+    if scrub is not None:
+        chosen = [[{"frame": k} for k in spread(len(getattr(result, scrub)), frames)] for result in results]
+        times = [[float(f"{getattr(result, scrub)[how['frame']]:.6g}") for how in hows]
+                 for result, hows in zip(results, chosen, strict=True)]
     scene, settings = Scene(), dict(mpl.rcParams.copy())
     del settings["backend"]
     work = [(figure, batch, settings) for batch in batches(zip(results, chosen, strict=True))]
     for drawing in itertools.chain.from_iterable(parallel(draw, work)):
         scene.add(drawing)
     start = configs.index(base_config)
-    picture = at(figure, results[start], chosen[start][-1])
+    picture = figure(results[start], **chosen[start][-1])
     return Player(base_config, axes, scrub, times, scene, start, picture, name, title)
-
-
-def at(figure, result, frame) -> Picture:
-    """The picture of `result` at the recorded time `frame`, or of all of it where that is None."""
-    return figure(result) if frame is None else figure(result, frame=frame)
 
 
 def batches(runs) -> list:
@@ -67,7 +62,7 @@ def draw(figure, batch, settings) -> list:
     """`Drawing`s of a batch by one pen, under matplotlib's `settings`: those that a notebook made hold in its process."""
     pen = Pen()
     with mpl.rc_context(settings):
-        return [pen.draw(at(figure, result, frame)) for result, frames in batch for frame in frames]
+        return [pen.draw(figure(result, **how)) for result, frames in batch for how in frames]
 
 
 def spread(count, most) -> list[int]:
@@ -78,9 +73,7 @@ def spread(count, most) -> list[int]:
 def small_png(picture) -> str:
     """The picture at twice its size on the page, with a palette: a few kilobytes, in base64."""
     image = Image.open(io.BytesIO(picture.png(dpi=192))).convert("RGB")
-    buffer = io.BytesIO()
-    image.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE).save(buffer, "png", optimize=True)
-    return base64.b64encode(buffer.getvalue()).decode()
+    return saved(image.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE), optimize=True)
 
 
 def words(value) -> str:

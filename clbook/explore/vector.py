@@ -86,17 +86,21 @@ def ragged(rows) -> tuple[list[int], list[int]]:
     return deltas([len(row) for row in rows]), deltas([value for row in rows for value in row])
 
 
+def saved(image, **options) -> str:
+    """A Pillow image as a base64 PNG."""
+    buffer = io.BytesIO()
+    image.save(buffer, "png", **options)
+    return base64.b64encode(buffer.getvalue()).decode()
+
+
 def png(rgba) -> str:
     """`rgba` (rows, columns, 4), uint8, as a base64 PNG, with a palette where it has at most 256 colours."""
     colours, index = np.unique(rgba.view(np.uint32), return_inverse=True)
-    if len(colours) <= 256:
-        image = Image.fromarray(index.reshape(rgba.shape[:2]).astype(np.uint8))
-        image.putpalette(colours.tobytes(), "RGBA")
-    else:
-        image = Image.fromarray(rgba)
-    buffer = io.BytesIO()
-    image.save(buffer, format="png")
-    return base64.b64encode(buffer.getvalue()).decode()
+    if len(colours) > 256:
+        return saved(Image.fromarray(rgba))
+    image = Image.fromarray(index.reshape(rgba.shape[:2]).astype(np.uint8))
+    image.putpalette(colours.tobytes(), "RGBA")
+    return saved(image)
 
 
 @dataclasses.dataclass(frozen=True)
