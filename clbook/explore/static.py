@@ -110,7 +110,7 @@ class Player:
                    for axis, values in axes.items()]
         if self.scrub is not None:
             times = [f"{t:.6g}" for t in self.times[self.start]]
-            sliders.append(slider("frame", self.scrub, {"doc": "recorded time within the run", "unit": ""}, -1, times))
+            sliders.append(slider("frame", f"{self.scrub} shown", {"doc": "recorded time within the run", "unit": ""}, -1, times))
         return "".join((
             asset("style", "player.css") if first else "",
             f'<figure class="clbook-explorer" role="group" aria-label="{heading or html.escape(self.name)}">',
