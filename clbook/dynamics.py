@@ -64,17 +64,23 @@ def iterate(step, state, steps, record, progress=None):
         (state, t, stopped): the last state, its step, and whether `progress` stopped the run.
 
     Raises:
-        Diverged: a state is not finite.
+        Diverged: a state is not finite, or a step or its record met numbers that a loss or kernel refuses.
     """
     with one_thread():
         if record(state, 0) is False:
             return state, 0, False
         last = time.monotonic()
         for t in range(1, steps + 1):
-            state = step(state, t)
-            if not math.isfinite(float(state.sum())):
-                raise Diverged(t)
-            if record(state, t) is False:
+            try:
+                state = step(state, t)
+                if not math.isfinite(float(state.sum())):
+                    raise Diverged(t)
+                going = record(state, t)
+            except Diverged:
+                raise
+            except ValueError as error:  # the start was accepted, so it is what training made of it that is refused
+                raise Diverged(t) from error
+            if going is False:
                 return state, t, False
             if progress is not None and time.monotonic() - last > PROGRESS_EVERY:
                 if progress(t / steps) is False:

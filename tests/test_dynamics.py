@@ -42,6 +42,17 @@ def test_a_state_that_is_not_finite_raises_with_its_step(bad):
     assert error.value.step == 3
 
 
+def test_a_step_that_refuses_its_numbers_counts_as_diverged_with_its_cause_kept():
+    def step(state, t):
+        if t == 4:
+            raise ValueError("z gives a loss of nan")
+        return state
+
+    with pytest.raises(Diverged) as error:
+        iterate(step, torch.ones(1), 9, lambda s, t: None)
+    assert error.value.step == 4 and "loss of nan" in str(error.value.__cause__)
+
+
 def test_thread_count_is_put_back():
     before = torch.get_num_threads()
     with one_thread():

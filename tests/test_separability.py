@@ -216,6 +216,12 @@ def test_a_step_size_that_diverges_is_an_error_that_names_it():
         run(Config(lr_over_tau=10.0, activation="relu", hidden=(300, 300, 300), tau=10.0, steps=2000))
 
 
+def test_divergence_that_the_loss_notices_first_names_the_step_size_too():
+    wide = Config(lr_over_tau=10.0, activation="softplus", hidden=(2000,), d=2, tau=10.0, n=30, noise=2.0, spread=2.0)
+    with pytest.raises(ValueError, match="lr_over_tau = 10.0 .* <= 10.*diverged at iteration"):
+        run(wide.replace(steps=300))
+
+
 def test_runs_on_cuda_when_there_is_one():
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device on this machine")

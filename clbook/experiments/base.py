@@ -88,6 +88,11 @@ class Settings:
         return ValueError(f"{name} = {getattr(self, name)!r} is not allowed: {name} must be "
                           f"{allowed_values or allowed(field)}")
 
+    def diverged(self, rate, step) -> ValueError:
+        """The ValueError for a run that diverged at iteration `step`, naming the field `rate` of its step size."""
+        field = next(f for f in dataclasses.fields(self) if f.name == rate)
+        return self.error(rate, f"smaller here ({allowed(field)}): the run diverged at iteration {step}")
+
     def replace(self, **changes):
         """A copy with some fields changed (and checked again)."""
         return dataclasses.replace(self, **changes)

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from clbook import augment, data, kernels, theory
-from clbook.dynamics import default_device, iterate, recorded_times
+from clbook.dynamics import Diverged, default_device, iterate, recorded_times
 from clbook.experiments import separability
 from clbook.experiments.base import Outcome, Settings, setting
 from clbook.losses import simplified
@@ -225,6 +225,6 @@ def run(config: Config, *, progress=None, device=None) -> Result:
     report = progress and (lambda fraction: progress(fraction, result(True)))
     try:
         _, _, stopped = iterate(step, begin, config.steps, record, report)
-    except ValueError as error:  # the loss refuses what overflows, `iterate` what is no longer finite
-        raise config.error("lr_over_tau", f"a smaller number > 0 here: the run diverged ({error})") from None
+    except Diverged as error:
+        raise config.diverged("lr_over_tau", error.step) from error
     return result(stopped)

@@ -17,7 +17,7 @@ import torch
 
 from clbook import augment, data, kernels
 from clbook.dynamics import Diverged, default_device, iterate, recorded_times
-from clbook.experiments.base import Outcome, Settings, allowed, setting
+from clbook.experiments.base import Outcome, Settings, setting
 from clbook.losses import simplified
 from clbook.metrics import separable
 from clbook.models import ACTIVATIONS, MLP
@@ -276,8 +276,7 @@ def follow(flow, recorder, progress, rate):
     try:
         _, _, stopped = iterate(flow[1], flow[0], config.steps, recorder, report)
     except Diverged as error:
-        field = next(f for f in dataclasses.fields(config) if f.name == rate)
-        raise config.error(rate, f"smaller here ({allowed(field)}): the run diverged at iteration {error.step}") from None
+        raise config.diverged(rate, error.step) from error
     return recorder.result(stopped)
 
 
