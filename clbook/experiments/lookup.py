@@ -1,0 +1,342 @@
+"""Which symbols mean the same, and the exact optimum of InfoNCE on look-up tables (SL Sec. 2 to 4, A.1 to A.5).
+
+Distributions are finite, losses are expectations and every symbol and context has a vector of its own, in float64. The
+loss is that of an endless batch: SL eq. 2 less the logarithm of the batch size, so that its infimum is minus the mutual
+information of symbol and context.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+
+import numpy as np
+import torch
+from scipy import optimize, stats
+
+from clbook.dynamics import PROGRESS_EVERY, Diverged, iterate, one_thread, recorded_times
+from clbook.experiments.base import Outcome, Settings, setting
+
+SAME = 1e-9  # total variation up to which two distributions count as equal
+CLASSES, COPIES, CONTEXTS, LABELS = 6, 2, 12, 2  # of the random table; a context with its label is one column
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Finite:
+    """A distribution p (symbols, contexts, labels) that sums to 1, with names along each axis; one label means none."""
+
+    symbols: tuple
+    contexts: tuple
+    labels: tuple
+    p: np.ndarray
+
+    @classmethod
+    def of(cls, rows):
+        """From rows (symbol, context, label, weight); weights are divided by their sum, rows that repeat add up."""
+        rows = [tuple(row) for row in rows]
+        if not rows or any(len(row) != 4 for row in rows):
+            raise ValueError(f"rows = {rows!r:.80} are not allowed: rows must be (symbol, context, label, weight), one or more")
+        names = [tuple(dict.fromkeys(row[i] for row in rows)) for i in range(3)]
+        p = np.zeros([len(axis) for axis in names])
+        for *place, weight in rows:
+            if not 0 <= weight < np.inf:
+                raise ValueError(f"weight = {weight!r} of {place} is not allowed: weight must be a finite number >= 0")
+            p[tuple(axis.index(name) for axis, name in zip(names, place))] += weight
+        if not p.sum() > 0:
+            raise ValueError("all weights are 0: at least one must be > 0")
+        return cls(*names, p / p.sum())
+
+    @property
+    def joint(self):
+        """p(symbol, context), (S, P)."""
+        return self.p.sum(2)
+
+    @property
+    def labelled(self):
+        """p(symbol, (context, label)), (S, P * labels): what SL Sec. 3 contrasts."""
+        return self.p.reshape(len(self.symbols), -1)
+
+
+def _sums(N, k, *sides):
+    if not 1 <= k <= N:
+        raise ValueError(f"k = {k!r} is not allowed: k must be between 1 and N = {N!r}")
+    return [(u, b, side.format(b, (u + b) % k), (u + b) % k) for u in range(N) for b in range(N) for side in sides]
+
+
+def modadd(N=16, k=8) -> Finite:
+    """ModAdd, the downstream task (SL Sec. 5): symbol u, the context is the other addend, the label (u + b) mod k."""
+    return Finite.of((u, context, y, 1) for u, _, context, y in _sums(N, k, "? + {}", "{} + ?"))
+
+
+def cmodadd(N=16, k=8, share=None, symbols=(), same=False) -> Finite:
+    """CModAdd, the contrastive task: the symbol behind the ? of "? + b = c" or "a + ? = c", no label.
+
+    With a `share` (SL A.10), each symbol u of `symbols` has that probability on one of its contexts, the others evenly
+    share the rest. The one is "? + u = c" or, with `same`, "? + 0 = c", which is the same for u and u + k.
+    """
+    if share is not None and not 0 < share < 1:
+        raise ValueError(f"share = {share!r} is not allowed: share must be a number > 0 and < 1")
+    rows = [(u, context, b == (0 if same else u) and context[0] == "?")
+            for u, b, context, _ in _sums(N, k, "? + {} = {}", "{} + ? = {}")]
+    return Finite.of((u, context, "", 1 if share is None or u not in symbols else
+                      2 * N * share if first else 2 * N * (1 - share) / (2 * N - 1)) for u, context, first in rows)
+
+
+def random_table(seed=0, broken="none") -> Finite:
+    """Six pairs of symbols, 12 contexts, 2 labels, all probabilities > 0. Both symbols of a pair have equal p(y | u, rho)
+    unless `broken` is "answers", and equal p(rho | u) unless it is "contexts"."""
+    def draws(broken_one, *shape):
+        each = generator.normal(size=(CLASSES * COPIES, *shape))
+        weights = np.exp(2 * (each if broken == broken_one else each[::COPIES].repeat(COPIES, 0)))
+        return weights / weights.sum(-1, keepdims=True)
+
+    generator = np.random.default_rng(seed)
+    symbol = generator.dirichlet(np.full(CLASSES * COPIES, 5.0))
+    p = symbol[:, None, None] * draws("contexts", CONTEXTS)[..., None] * draws("answers", CONTEXTS, LABELS)
+    return Finite(tuple(range(len(p))), tuple(range(CONTEXTS)), tuple(range(LABELS)), p)
+
+
+def conditional_gap(joint):
+    """Total variation between p(rho | u) and p(rho | v) for all pairs, (S, S); NaN for a symbol that never occurs."""
+    with np.errstate(invalid="ignore"):
+        given = joint / joint.sum(1, keepdims=True)
+    return np.abs(given[:, None] - given[None]).sum(2) / 2
+
+
+def semantic_gap(distribution: Finite):
+    """Largest total variation between p(y | u, rho) and p(y | v, rho) over the contexts that both occur in (Def. 2.1).
+
+    (S, S); NaN where they share no context: then nothing speaks for or against their equivalence.
+    """
+    with np.errstate(invalid="ignore"):
+        given = distribution.p / distribution.joint[..., None]
+    gap = np.abs(given[:, None] - given[None]).sum(3) / 2  # (S, S, P), NaN where one of the two is never seen
+    return np.where(np.isnan(gap).all(2), np.nan, np.nan_to_num(gap, nan=0.0).max(2))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Alignment:
+    """SL Def. 4.1 for one pair of distributions.
+
+    Attributes:
+        symbols: names. semantic: (S, S) `semantic_gap` downstream. conditional: (S, S) `conditional_gap` of the
+        contrastive distribution. aligned: whether exactly the same pairs have gap 0 in both. misses: the other pairs.
+    """
+
+    symbols: tuple
+    semantic: np.ndarray
+    conditional: np.ndarray
+
+    @property
+    def misses(self):
+        u, v = np.nonzero(np.triu((self.semantic <= SAME) != (self.conditional <= SAME), 1))
+        return [(self.symbols[i], self.symbols[j]) for i, j in zip(u, v)]
+
+    @property
+    def aligned(self):
+        return not self.misses
+
+    def groups(self, which):
+        """Sets of equivalent symbols, as sorted tuples, by the gap named `which` ("semantic" or "conditional")."""
+        return list(dict.fromkeys(tuple(s for s, gap in zip(self.symbols, row) if gap <= SAME) for row in getattr(self, which)))
+
+
+def check(contrastive: Finite, downstream: Finite) -> Alignment:
+    """Which symbols are equivalent in each distribution, and whether the two are aligned (SL Def. 2.1, 4.1)."""
+    if set(contrastive.symbols) != set(downstream.symbols):
+        raise ValueError(f"symbols = {contrastive.symbols!r} are not allowed: contrastive and downstream must have the "
+                         f"same symbols, {downstream.symbols!r}")
+    order = [contrastive.symbols.index(s) for s in downstream.symbols]
+    return Alignment(downstream.symbols, semantic_gap(downstream), conditional_gap(contrastive.joint[order]))
+
+
+def pmi(joint):
+    """Pointwise mutual information log p(u, rho) / (p(u) p(rho)), (S, P); minus infinity where p(u, rho) = 0."""
+    with np.errstate(divide="ignore"):
+        return np.log(joint) - np.log(joint.sum(1, keepdims=True)) - np.log(joint.sum(0))
+
+
+def mutual_information(joint) -> float:
+    """I(symbol; context) in nats."""
+    seen = joint > 0
+    return float(joint[seen] @ pmi(joint)[seen])
+
+
+def infonce(z, c, joint, over="contexts"):
+    """SL eq. 2 for an endless batch: E[-z_u . c_rho + log E_rho' exp(z_u . c_rho')], and its derivative in z c^T, (S, P).
+
+    over="symbols" sums over symbols u' ~ p(u) instead, as SL Lemma A.1 does. z (S, d), c (P, d), joint (S, P).
+    """
+    if over == "symbols":
+        loss, slope = infonce(c, z, joint.T)
+        return loss, slope.T
+    symbol, logits = joint.sum(1), z @ c.T
+    weighted = logits + joint.sum(0).log()
+    total = weighted.logsumexp(1)
+    return symbol @ total - (joint * logits).sum(), symbol[:, None] * (weighted - total[:, None]).exp() - joint
+
+
+def update(z, c, joint):
+    """SL A.5 in expectation: (pull, push), (S, d) each; the step of z_u is along pull - push = -(dL/dz_u) / p(u).
+
+    pull is the mean of the contexts that the symbol is seen in, push the mean of all contexts by its softmax.
+    """
+    _, slope = infonce(z, c, joint)
+    symbol = joint.sum(1, keepdim=True)
+    return joint @ c / symbol, (slope + joint) @ c / symbol
+
+
+def batch_floor(batch=32, k=8, samples=None) -> float:
+    """Least expected loss of SL eq. 2 on CModAdd in a batch: E log(1 + X), X the other contexts that fit the anchor.
+
+    X is Bin(batch - 1, 1/k) for independent draws, hypergeometric where the batch is drawn from `samples` without repeats.
+    """
+    x = np.arange(batch)
+    fits = (stats.binom(batch - 1, 1 / k) if samples is None
+            else stats.hypergeom(samples - 1, samples // k - 1, batch - 1))
+    return float(fits.pmf(x) @ np.log1p(x))
+
+
+def l2_distance(decay, N=16, k=8) -> float:
+    """Distance of all different symbols of CModAdd at the optimum with decay/2 (|Z|^2 + |C|^2), d >= k - 1 (this book's).
+
+    The optimal logits are a (1[fits] - 1/k); the penalty is decay times their nuclear norm. See the chapter.
+    """
+    contexts = 2 * N * k
+    slope = (k - 1) * decay * np.sqrt(N * contexts) / k  # derivative of the penalty in a
+    if slope * k >= k - 1:
+        return 0.0
+    return float(np.sqrt(2 * np.sqrt(contexts / N) * np.log((k - 1) * (1 - slope) / slope)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Config(Settings):
+    """Settings of one optimum (`run`) or of gradient descent (`flow`); the default has one optimum, which is reached."""
+
+    data: str = setting("table", "a random table of positive probabilities, or CModAdd", choices=("table", "cmodadd"))
+    broken: str = setting("none", "which hypothesis of Theorem 3.1 the random table breaks",
+                          choices=("none", "answers", "contexts"))
+    N: int = setting(16, "symbols of CModAdd", low=2, high=64)
+    k: int = setting(8, "modulus of CModAdd", low=1, high=64)
+    d: int = setting(12, "embedding dimensions", low=1, high=256)
+    decay: float = setting(0.0, "lambda of the penalty lambda/2 (|Z|^2 + |C|^2)", low=0.0, high=1.0)
+    std: float = setting(1.0, "standard deviation of the start, in each coordinate", above=0.0, high=100.0, log=True)
+    over: str = setting("contexts", "what the softmax runs over: contexts (eq. 2) or symbols (Lemma A.1)",
+                        choices=("contexts", "symbols"))
+    starts: int = setting(1, "starts of L-BFGS; the lowest end is kept", low=1, high=100)
+    lr: float = setting(1.0, "learning rate of gradient descent", above=0.0, high=1000.0, log=True)
+    steps: int = setting(1000, "steps of gradient descent", unit="steps", low=1, high=1_000_000, log=True)
+    seed: int = setting(0, "seed of the table and of the start", low=0, high=2**31)
+
+    def check(self):
+        if self.k > self.N:
+            raise self.error("k", f"at most N = {self.N}")
+
+
+@dataclasses.dataclass
+class Result(Outcome):
+    """Tables at the recorded `steps` (T,): z (T, S, d), c (T, P, d); loss (T,) without penalty; joint p (S, P)."""
+
+    steps: np.ndarray
+    z: np.ndarray
+    c: np.ndarray
+    loss: np.ndarray
+    joint: np.ndarray
+
+    def distances(self, frame=-1):
+        """Sorted Euclidean distances of the conditionally equivalent pairs and of the different pairs."""
+        u, v = np.triu_indices(len(self.joint), 1)
+        length = np.linalg.norm(self.z[frame, u] - self.z[frame, v], axis=1)
+        same = conditional_gap(self.joint)[u, v] <= SAME
+        return np.sort(length[same]), np.sort(length[~same])
+
+    def imbalance(self, frame=-1):
+        """M = Z'Z - C'C, (d, d), which gradient flow conserves."""
+        return self.z[frame].T @ self.z[frame] - self.c[frame].T @ self.c[frame]
+
+
+def distribution(config: Config) -> Finite:
+    """The distribution of a run; a context of the random table is contrasted together with its label."""
+    return cmodadd(config.N, config.k) if config.data == "cmodadd" else random_table(config.seed, config.broken)
+
+
+class _Tables:
+    """Both tables as one tensor x (S + P, d), the loss with penalty, and what was recorded."""
+
+    def __init__(self, config, device):
+        if device is not None and torch.device(device).type != "cpu":
+            raise ValueError(f"device = {device!r} is not allowed: device must be the CPU, these tables are small")
+        self.config, self.began, self.kept = config, time.perf_counter(), []
+        self.joint = torch.from_numpy(distribution(config).labelled)
+
+    def start(self, number=0):
+        generator = torch.Generator().manual_seed(self.config.seed + number)
+        return self.config.std * torch.randn(sum(self.joint.shape), self.config.d, generator=generator, dtype=torch.float64)
+
+    def evaluate(self, x):
+        """(loss without penalty, gradient with it)."""
+        z, c = x.split(self.joint.shape)
+        loss, slope = infonce(z, c, self.joint, self.config.over)
+        return loss, torch.cat([slope @ c, slope.T @ z]) + self.config.decay * x
+
+    def keep(self, x, t):
+        self.kept.append((t, x.clone(), float(self.evaluate(x)[0])))
+
+    def result(self, stopped=False):
+        steps, x, loss = zip(*self.kept)
+        z, c = torch.stack(x).split(self.joint.shape, 1)
+        return Result(self.config, time.perf_counter() - self.began, "cpu", stopped, np.array(steps), z.numpy(), c.numpy(),
+                      np.array(loss), self.joint.numpy())
+
+
+@one_thread()
+def run(config: Config, *, progress=None, device=None) -> Result:
+    """Minimise by L-BFGS to the last digits. Records the kept start (0) and its end (iterations done).
+
+    `progress(fraction, partial)` is called while it works; returning False stops it. Only the CPU is used.
+    """
+    tables, best, last, stopped = _Tables(config, device), None, time.monotonic(), False
+
+    def objective(flat):
+        x = torch.from_numpy(flat).view(-1, config.d)
+        loss, gradient = tables.evaluate(x)
+        return float(loss + config.decay / 2 * x.square().sum()), gradient.numpy().ravel()
+
+    for number in range(config.starts):
+        def watch(intermediate_result):
+            nonlocal last, stopped
+            if progress is not None and time.monotonic() - last > PROGRESS_EVERY:
+                partial = _Tables(config, device)
+                partial.keep(torch.from_numpy(intermediate_result.x).view(-1, config.d).clone(), 0)
+                stopped, last = progress(number / config.starts, partial.result()) is False, time.monotonic()
+                if stopped:
+                    raise StopIteration
+
+        first = tables.start(number)
+        end = optimize.minimize(objective, first.numpy().ravel(), jac=True, method="L-BFGS-B", callback=watch,
+                                options={"maxcor": 50, "ftol": 0, "gtol": 1e-11, "maxiter": 20_000, "maxfun": 40_000})
+        if best is None or end.fun < best[0].fun:
+            best = end, first
+        if stopped:
+            break
+    tables.keep(best[1], 0)
+    tables.keep(torch.from_numpy(best[0].x).view(-1, config.d), best[0].nit)
+    return tables.result(stopped)
+
+
+def flow(config: Config, *, progress=None, device=None) -> Result:
+    """Gradient descent with weight decay from the start, recorded at a geometric series of steps; time t = lr * step."""
+    tables, times = _Tables(config, device), set(recorded_times(config.steps))
+
+    def record(x, t):
+        if t in times:
+            tables.keep(x, t)
+
+    try:
+        x, t, stopped = iterate(lambda x, t: x - config.lr * tables.evaluate(x)[1], tables.start(), config.steps, record,
+                                progress and (lambda fraction: progress(fraction, tables.result())))
+    except Diverged as error:
+        raise config.diverged("lr", error.step) from error
+    if stopped and t not in times:
+        tables.keep(x, t)
+    return tables.result(stopped)
