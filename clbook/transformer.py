@@ -109,3 +109,28 @@ def lookup(table, ids):
     members, tokens, d = table.shape
     offset = tokens * torch.arange(members, device=ids.device)[:, None]
     return F.embedding(ids + offset, table.view(members * tokens, d))
+
+
+def descend(parameters, lr, decay, kind="l2"):
+    """A step of Adam on parameters (members, ...), with a weight decay a member: `update(loss)`, the loss summed over members.
+
+    Args:
+        decay: one number a member. kind: "l2" adds decay * w to the gradient before Adam sees it, as torch.optim.Adam
+            does; "decoupled" shrinks w by 1 - lr * decay, as AdamW does.
+    """
+    optimiser = torch.optim.Adam(parameters, lr=lr, fused=True)
+    decay = torch.tensor(decay, device=parameters[0].device)
+    amounts = [decay.view(-1, *[1] * (p.dim() - 1)) for p in parameters]
+    shrink = [1 - lr * a for a in amounts]
+
+    def update(loss):
+        optimiser.zero_grad()
+        loss.backward()
+        with torch.no_grad():
+            if kind == "l2":
+                torch._foreach_add_([p.grad for p in parameters], torch._foreach_mul(parameters, amounts))
+            else:
+                torch._foreach_mul_(parameters, shrink)
+        optimiser.step()
+
+    return update

@@ -18,7 +18,7 @@ from clbook.dynamics import PROGRESS_EVERY, Diverged, iterate, one_thread, recor
 from clbook.experiments.base import Outcome, Settings, setting
 
 SAME = 1e-9  # total variation up to which two distributions count as equal
-CLASSES, COPIES, CONTEXTS, LABELS = 6, 2, 12, 2  # of the random table; a context with its label is one column
+SYMBOLS = 8  # of the random table
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -82,18 +82,18 @@ def cmodadd(N=16, k=8, share=None, symbols=(), same=False) -> Finite:
                       2 * N * share if first else 2 * N * (1 - share) / (2 * N - 1)) for u, context, first in rows)
 
 
-def random_table(seed=0, broken="none") -> Finite:
-    """Six pairs of symbols, 12 contexts, 2 labels, all probabilities > 0. Both symbols of a pair have equal p(y | u, rho)
-    unless `broken` is "answers", and equal p(rho | u) unless it is "contexts"."""
-    def draws(broken_one, *shape):
-        each = generator.normal(size=(CLASSES * COPIES, *shape))
-        weights = np.exp(2 * (each if broken == broken_one else each[::COPIES].repeat(COPIES, 0)))
+def random_table(seed=0, broken="none", contexts=24) -> Finite:
+    """Four pairs of symbols, two labels, all probabilities > 0. Both symbols of a pair have equal p(y | u, rho) unless
+    `broken` is "answers", and equal p(rho | u) unless it is "contexts"."""
+    def draws(part, *shape):
+        each = generator.normal(size=(SYMBOLS, *shape))
+        weights = np.exp(1.5 * (each if broken == part else each[::2].repeat(2, 0)))
         return weights / weights.sum(-1, keepdims=True)
 
     generator = np.random.default_rng(seed)
-    symbol = generator.dirichlet(np.full(CLASSES * COPIES, 5.0))
-    p = symbol[:, None, None] * draws("contexts", CONTEXTS)[..., None] * draws("answers", CONTEXTS, LABELS)
-    return Finite(tuple(range(len(p))), tuple(range(CONTEXTS)), tuple(range(LABELS)), p)
+    symbol = generator.dirichlet(np.full(SYMBOLS, 5.0))
+    p = symbol[:, None, None] * draws("contexts", contexts)[..., None] * draws("answers", contexts, 2)
+    return Finite(*map(tuple, map(range, p.shape)), p)
 
 
 def conditional_gap(joint):
@@ -211,19 +211,20 @@ def l2_distance(decay, N=16, k=8) -> float:
 
 @dataclasses.dataclass(frozen=True)
 class Config(Settings):
-    """Settings of one optimum (`run`) or of gradient descent (`flow`); the default has one optimum, which is reached."""
+    """Settings of one optimum (`run`) or of one gradient descent (`flow`)."""
 
-    data: str = setting("table", "a random table of positive probabilities, or CModAdd", choices=("table", "cmodadd"))
-    broken: str = setting("none", "which hypothesis of Theorem 3.1 the random table breaks",
+    data: str = setting("table", "a random table, whose contexts come with their labels, or CModAdd",
+                        choices=("table", "cmodadd"))
+    broken: str = setting("none", "which hypothesis of SL Theorem 3.1 the random table breaks",
                           choices=("none", "answers", "contexts"))
+    contexts: int = setting(24, "contexts of the random table, two labels each", low=2, high=1000)
     N: int = setting(16, "symbols of CModAdd", low=2, high=64)
-    k: int = setting(8, "modulus of CModAdd", low=1, high=64)
-    d: int = setting(12, "embedding dimensions", low=1, high=256)
+    k: int = setting(8, "modulus of CModAdd, at most N", low=1, high=64)
+    d: int = setting(8, "embedding dimensions", low=1, high=256)
     decay: float = setting(0.0, "lambda of the penalty lambda/2 (|Z|^2 + |C|^2)", low=0.0, high=1.0)
-    std: float = setting(1.0, "standard deviation of the start, in each coordinate", above=0.0, high=100.0, log=True)
+    std: float = setting(1.0, "standard deviation of the start", above=0.0, high=100.0, log=True)
     over: str = setting("contexts", "what the softmax runs over: contexts (eq. 2) or symbols (Lemma A.1)",
                         choices=("contexts", "symbols"))
-    starts: int = setting(1, "starts of L-BFGS; the lowest end is kept", low=1, high=100)
     lr: float = setting(1.0, "learning rate of gradient descent", above=0.0, high=1000.0, log=True)
     steps: int = setting(1000, "steps of gradient descent", unit="steps", low=1, high=1_000_000, log=True)
     seed: int = setting(0, "seed of the table and of the start", low=0, high=2**31)
@@ -235,7 +236,7 @@ class Config(Settings):
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """Tables at the recorded `steps` (T,): z (T, S, d), c (T, P, d); loss (T,) without penalty; joint p (S, P)."""
+    """Tables at the recorded `steps` (T,): z (T, S, d), c (T, P, d); loss (T,) without the penalty; joint (S, P)."""
 
     steps: np.ndarray
     z: np.ndarray
@@ -244,99 +245,85 @@ class Result(Outcome):
     joint: np.ndarray
 
     def distances(self, frame=-1):
-        """Sorted Euclidean distances of the conditionally equivalent pairs and of the different pairs."""
+        """Sorted distances of the conditionally equivalent pairs, and of the different pairs."""
         u, v = np.triu_indices(len(self.joint), 1)
         length = np.linalg.norm(self.z[frame, u] - self.z[frame, v], axis=1)
         same = conditional_gap(self.joint)[u, v] <= SAME
         return np.sort(length[same]), np.sort(length[~same])
 
     def imbalance(self, frame=-1):
-        """M = Z'Z - C'C, (d, d), which gradient flow conserves."""
+        """M = Z'Z - C'C, (d, d), which gradient flow without decay conserves."""
         return self.z[frame].T @ self.z[frame] - self.c[frame].T @ self.c[frame]
 
 
-def distribution(config: Config) -> Finite:
-    """The distribution of a run; a context of the random table is contrasted together with its label."""
-    return cmodadd(config.N, config.k) if config.data == "cmodadd" else random_table(config.seed, config.broken)
-
-
 class _Tables:
-    """Both tables as one tensor x (S + P, d), the loss with penalty, and what was recorded."""
+    """Z and C as one tensor x (S + P, d), and the states that were kept."""
 
-    def __init__(self, config, device):
-        if device is not None and torch.device(device).type != "cpu":
-            raise ValueError(f"device = {device!r} is not allowed: device must be the CPU, these tables are small")
-        self.config, self.began, self.kept = config, time.perf_counter(), []
-        self.joint = torch.from_numpy(distribution(config).labelled)
+    def __init__(self, config):
+        made = cmodadd(config.N, config.k) if config.data == "cmodadd" else random_table(
+            config.seed, config.broken, config.contexts)
+        self.config, self.began, self.kept, self.joint = config, time.perf_counter(), {}, torch.from_numpy(made.labelled)
+        generator = torch.Generator().manual_seed(config.seed)
+        self.start = config.std * torch.randn(sum(self.joint.shape), config.d, generator=generator, dtype=torch.float64)
 
-    def start(self, number=0):
-        generator = torch.Generator().manual_seed(self.config.seed + number)
-        return self.config.std * torch.randn(sum(self.joint.shape), self.config.d, generator=generator, dtype=torch.float64)
-
-    def evaluate(self, x):
-        """(loss without penalty, gradient with it)."""
+    def slope(self, x):
+        """(loss, its gradient in x), both with the penalty."""
         z, c = x.split(self.joint.shape)
         loss, slope = infonce(z, c, self.joint, self.config.over)
-        return loss, torch.cat([slope @ c, slope.T @ z]) + self.config.decay * x
-
-    def keep(self, x, t):
-        self.kept.append((t, x.clone(), float(self.evaluate(x)[0])))
+        return (loss + self.config.decay / 2 * x.square().sum(),
+                torch.cat([slope @ c, slope.T @ z]) + self.config.decay * x)
 
     def result(self, stopped=False):
-        steps, x, loss = zip(*self.kept)
-        z, c = torch.stack(x).split(self.joint.shape, 1)
-        return Result(self.config, time.perf_counter() - self.began, "cpu", stopped, np.array(steps), z.numpy(), c.numpy(),
-                      np.array(loss), self.joint.numpy())
+        z, c = torch.stack(list(self.kept.values())).split(self.joint.shape, 1)
+        loss = [float(infonce(*tables, self.joint, self.config.over)[0]) for tables in zip(z, c)]
+        return Result(self.config, time.perf_counter() - self.began, "cpu", stopped, np.array([*self.kept]), z.numpy(),
+                      c.numpy(), np.array(loss), self.joint.numpy())
 
 
 @one_thread()
 def run(config: Config, *, progress=None, device=None) -> Result:
-    """Minimise by L-BFGS to the last digits. Records the kept start (0) and its end (iterations done).
+    """Minimise by L-BFGS as far as float64 goes; records the start and the end.
 
-    `progress(fraction, partial)` is called while it works; returning False stops it. Only the CPU is used.
+    Args:
+        config: the settings; lr and steps are not used.
+        progress: `progress(fraction, partial)`, about ten times a second; returning False stops the run.
+        device: not used: such small tables are fastest on the CPU.
     """
-    tables, best, last, stopped = _Tables(config, device), None, time.monotonic(), False
+    tables, last, stopped = _Tables(config), time.monotonic(), False
+
+    def table(flat):
+        return torch.from_numpy(flat).view(-1, config.d)
+
+    def watch(flat):
+        nonlocal last, stopped
+        if progress is not None and time.monotonic() - last > PROGRESS_EVERY:
+            tables.kept[1] = table(flat.copy())
+            last, stopped = time.monotonic(), progress(0.5, tables.result()) is False
+            if stopped:
+                raise StopIteration
 
     def objective(flat):
-        x = torch.from_numpy(flat).view(-1, config.d)
-        loss, gradient = tables.evaluate(x)
-        return float(loss + config.decay / 2 * x.square().sum()), gradient.numpy().ravel()
+        return tuple(part.numpy().ravel() for part in tables.slope(table(flat)))
 
-    for number in range(config.starts):
-        def watch(intermediate_result):
-            nonlocal last, stopped
-            if progress is not None and time.monotonic() - last > PROGRESS_EVERY:
-                partial = _Tables(config, device)
-                partial.keep(torch.from_numpy(intermediate_result.x).view(-1, config.d).clone(), 0)
-                stopped, last = progress(number / config.starts, partial.result()) is False, time.monotonic()
-                if stopped:
-                    raise StopIteration
-
-        first = tables.start(number)
-        end = optimize.minimize(objective, first.numpy().ravel(), jac=True, method="L-BFGS-B", callback=watch,
-                                options={"maxcor": 50, "ftol": 0, "gtol": 1e-11, "maxiter": 20_000, "maxfun": 40_000})
-        if best is None or end.fun < best[0].fun:
-            best = end, first
-        if stopped:
-            break
-    tables.keep(best[1], 0)
-    tables.keep(torch.from_numpy(best[0].x).view(-1, config.d), best[0].nit)
+    tables.kept[0] = tables.start
+    end = optimize.minimize(objective, tables.start.numpy().ravel(), jac=True, method="L-BFGS-B", callback=watch, options={
+        "maxcor": 50, "ftol": 0, "gtol": 1e-11, "maxiter": 20_000, "maxfun": 40_000})
+    tables.kept = {0: tables.start, max(1, end.nit): table(end.x)}
     return tables.result(stopped)
 
 
 def flow(config: Config, *, progress=None, device=None) -> Result:
-    """Gradient descent with weight decay from the start, recorded at a geometric series of steps; time t = lr * step."""
-    tables, times = _Tables(config, device), set(recorded_times(config.steps))
+    """Gradient descent with weight decay, recorded at a geometric series of steps; time is lr times steps. Arguments as `run`."""
+    tables, times = _Tables(config), set(recorded_times(config.steps))
 
     def record(x, t):
         if t in times:
-            tables.keep(x, t)
+            tables.kept[t] = x
 
     try:
-        x, t, stopped = iterate(lambda x, t: x - config.lr * tables.evaluate(x)[1], tables.start(), config.steps, record,
+        x, t, stopped = iterate(lambda x, t: x - config.lr * tables.slope(x)[1], tables.start, config.steps, record,
                                 progress and (lambda fraction: progress(fraction, tables.result())))
     except Diverged as error:
         raise config.diverged("lr", error.step) from error
-    if stopped and t not in times:
-        tables.keep(x, t)
+    tables.kept[t] = x
     return tables.result(stopped)
