@@ -1,8 +1,7 @@
-"""Which symbols mean the same, and the exact optimum of InfoNCE on look-up tables (SL Sec. 2 to 4, A.1 to A.5).
+"""The exact optimum of InfoNCE on look-up tables (SL Sec. 3 and 4, A.1 to A.5), in float64.
 
-Distributions are finite, losses are expectations and every symbol and context has a vector of its own, in float64. The
-loss is that of an endless batch: SL eq. 2 less the logarithm of the batch size, so that its infimum is minus the mutual
-information of symbol and context.
+Every symbol and every context has a vector of its own, and the loss is that of an endless batch: SL eq. 2 less the
+logarithm of the batch size, so that its infimum is minus the mutual information of symbol and context.
 """
 
 from __future__ import annotations
@@ -16,138 +15,7 @@ from scipy import optimize, stats
 
 from clbook.dynamics import PROGRESS_EVERY, Diverged, iterate, one_thread, recorded_times
 from clbook.experiments.base import Outcome, Settings, setting
-
-SAME = 1e-9  # total variation up to which two distributions count as equal
-SYMBOLS = 8  # of the random table
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Finite:
-    """A distribution p (symbols, contexts, labels) that sums to 1, with names along each axis; one label means none."""
-
-    symbols: tuple
-    contexts: tuple
-    labels: tuple
-    p: np.ndarray
-
-    @classmethod
-    def of(cls, rows):
-        """From rows (symbol, context, label, weight); weights are divided by their sum, rows that repeat add up."""
-        rows = [tuple(row) for row in rows]
-        if not rows or any(len(row) != 4 for row in rows):
-            raise ValueError(f"rows = {rows!r:.80} are not allowed: rows must be (symbol, context, label, weight), one or more")
-        names = [tuple(dict.fromkeys(row[i] for row in rows)) for i in range(3)]
-        p = np.zeros([len(axis) for axis in names])
-        for *place, weight in rows:
-            if not 0 <= weight < np.inf:
-                raise ValueError(f"weight = {weight!r} of {place} is not allowed: weight must be a finite number >= 0")
-            p[tuple(axis.index(name) for axis, name in zip(names, place))] += weight
-        if not p.sum() > 0:
-            raise ValueError("all weights are 0: at least one must be > 0")
-        return cls(*names, p / p.sum())
-
-    @property
-    def joint(self):
-        """p(symbol, context), (S, P)."""
-        return self.p.sum(2)
-
-    @property
-    def labelled(self):
-        """p(symbol, (context, label)), (S, P * labels): what SL Sec. 3 contrasts."""
-        return self.p.reshape(len(self.symbols), -1)
-
-
-def _sums(N, k, *sides):
-    if not 1 <= k <= N:
-        raise ValueError(f"k = {k!r} is not allowed: k must be between 1 and N = {N!r}")
-    return [(u, b, side.format(b, (u + b) % k), (u + b) % k) for u in range(N) for b in range(N) for side in sides]
-
-
-def modadd(N=16, k=8) -> Finite:
-    """ModAdd, the downstream task (SL Sec. 5): symbol u, the context is the other addend, the label (u + b) mod k."""
-    return Finite.of((u, context, y, 1) for u, _, context, y in _sums(N, k, "? + {}", "{} + ?"))
-
-
-def cmodadd(N=16, k=8, share=None, symbols=(), same=False) -> Finite:
-    """CModAdd, the contrastive task: the symbol behind the ? of "? + b = c" or "a + ? = c", no label.
-
-    With a `share` (SL A.10), each symbol u of `symbols` has that probability on one of its contexts, the others evenly
-    share the rest. The one is "? + u = c" or, with `same`, "? + 0 = c", which is the same for u and u + k.
-    """
-    if share is not None and not 0 < share < 1:
-        raise ValueError(f"share = {share!r} is not allowed: share must be a number > 0 and < 1")
-    rows = [(u, context, b == (0 if same else u) and context[0] == "?")
-            for u, b, context, _ in _sums(N, k, "? + {} = {}", "{} + ? = {}")]
-    return Finite.of((u, context, "", 1 if share is None or u not in symbols else
-                      2 * N * share if first else 2 * N * (1 - share) / (2 * N - 1)) for u, context, first in rows)
-
-
-def random_table(seed=0, broken="none", contexts=24) -> Finite:
-    """Four pairs of symbols, two labels, all probabilities > 0. Both symbols of a pair have equal p(y | u, rho) unless
-    `broken` is "answers", and equal p(rho | u) unless it is "contexts"."""
-    def draws(part, *shape):
-        each = generator.normal(size=(SYMBOLS, *shape))
-        weights = np.exp(1.5 * (each if broken == part else each[::2].repeat(2, 0)))
-        return weights / weights.sum(-1, keepdims=True)
-
-    generator = np.random.default_rng(seed)
-    symbol = generator.dirichlet(np.full(SYMBOLS, 5.0))
-    p = symbol[:, None, None] * draws("contexts", contexts)[..., None] * draws("answers", contexts, 2)
-    return Finite(*map(tuple, map(range, p.shape)), p)
-
-
-def conditional_gap(joint):
-    """Total variation between p(rho | u) and p(rho | v) for all pairs, (S, S); NaN for a symbol that never occurs."""
-    with np.errstate(invalid="ignore"):
-        given = joint / joint.sum(1, keepdims=True)
-    return np.abs(given[:, None] - given[None]).sum(2) / 2
-
-
-def semantic_gap(distribution: Finite):
-    """Largest total variation between p(y | u, rho) and p(y | v, rho) over the contexts that both occur in (Def. 2.1).
-
-    (S, S); NaN where they share no context: then nothing speaks for or against their equivalence.
-    """
-    with np.errstate(invalid="ignore"):
-        given = distribution.p / distribution.joint[..., None]
-    gap = np.abs(given[:, None] - given[None]).sum(3) / 2  # (S, S, P), NaN where one of the two is never seen
-    return np.where(np.isnan(gap).all(2), np.nan, np.nan_to_num(gap, nan=0.0).max(2))
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Alignment:
-    """SL Def. 4.1 for one pair of distributions.
-
-    Attributes:
-        symbols: names. semantic: (S, S) `semantic_gap` downstream. conditional: (S, S) `conditional_gap` of the
-        contrastive distribution. aligned: whether exactly the same pairs have gap 0 in both. misses: the other pairs.
-    """
-
-    symbols: tuple
-    semantic: np.ndarray
-    conditional: np.ndarray
-
-    @property
-    def misses(self):
-        u, v = np.nonzero(np.triu((self.semantic <= SAME) != (self.conditional <= SAME), 1))
-        return [(self.symbols[i], self.symbols[j]) for i, j in zip(u, v)]
-
-    @property
-    def aligned(self):
-        return not self.misses
-
-    def groups(self, which):
-        """Sets of equivalent symbols, as sorted tuples, by the gap named `which` ("semantic" or "conditional")."""
-        return list(dict.fromkeys(tuple(s for s, gap in zip(self.symbols, row) if gap <= SAME) for row in getattr(self, which)))
-
-
-def check(contrastive: Finite, downstream: Finite) -> Alignment:
-    """Which symbols are equivalent in each distribution, and whether the two are aligned (SL Def. 2.1, 4.1)."""
-    if set(contrastive.symbols) != set(downstream.symbols):
-        raise ValueError(f"symbols = {contrastive.symbols!r} are not allowed: contrastive and downstream must have the "
-                         f"same symbols, {downstream.symbols!r}")
-    order = [contrastive.symbols.index(s) for s in downstream.symbols]
-    return Alignment(downstream.symbols, semantic_gap(downstream), conditional_gap(contrastive.joint[order]))
+from clbook.experiments.equivalence import SAME, cmodadd, conditional_gap, random_table
 
 
 def pmi(joint):
@@ -222,7 +90,8 @@ class Config(Settings):
     k: int = setting(8, "modulus of CModAdd, at most N", low=1, high=64)
     d: int = setting(8, "embedding dimensions", low=1, high=256)
     decay: float = setting(0.0, "lambda of the penalty lambda/2 (|Z|^2 + |C|^2)", low=0.0, high=1.0)
-    std: float = setting(1.0, "standard deviation of the start", above=0.0, high=100.0, log=True)
+    std: float = setting(1.0, "standard deviation of the symbols' start", above=0.0, high=100.0, log=True)
+    std_contexts: float = setting(1.0, "standard deviation of the contexts' start", above=0.0, high=100.0, log=True)
     over: str = setting("contexts", "what the softmax runs over: contexts (eq. 2) or symbols (Lemma A.1)",
                         choices=("contexts", "symbols"))
     lr: float = setting(1.0, "learning rate of gradient descent", above=0.0, high=1000.0, log=True)
@@ -264,7 +133,9 @@ class _Tables:
             config.seed, config.broken, config.contexts)
         self.config, self.began, self.kept, self.joint = config, time.perf_counter(), {}, torch.from_numpy(made.labelled)
         generator = torch.Generator().manual_seed(config.seed)
-        self.start = config.std * torch.randn(sum(self.joint.shape), config.d, generator=generator, dtype=torch.float64)
+        self.start = torch.randn(sum(self.joint.shape), config.d, generator=generator, dtype=torch.float64)
+        for part, std in zip(self.start.split(self.joint.shape), (config.std, config.std_contexts)):
+            part *= std
 
     def slope(self, x):
         """(loss, its gradient in x), both with the penalty."""
@@ -313,7 +184,10 @@ def run(config: Config, *, progress=None, device=None) -> Result:
 
 
 def flow(config: Config, *, progress=None, device=None) -> Result:
-    """Gradient descent with weight decay, recorded at a geometric series of steps; time is lr times steps. Arguments as `run`."""
+    """Gradient descent with weight decay, recorded at a geometric series of steps; time is lr times steps.
+
+    Arguments as `run`. Raises ValueError where it diverges, naming lr.
+    """
     tables, times = _Tables(config), set(recorded_times(config.steps))
 
     def record(x, t):
