@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import numbers
 
 import numpy as np
 import torch
@@ -31,7 +32,7 @@ class Finite:
         names = [tuple(dict.fromkeys(row[i] for row in rows)) for i in range(3)]
         p = np.zeros([len(axis) for axis in names])
         for *place, weight in rows:
-            if not 0 <= weight < np.inf:
+            if not (isinstance(weight, numbers.Real) and 0 <= weight < np.inf):
                 raise ValueError(f"weight = {weight!r} of {place} is not allowed: weight must be a finite number >= 0")
             p[tuple(axis.index(name) for axis, name in zip(names, place))] += weight
         if not p.sum() > 0:
@@ -60,6 +61,8 @@ def cmodadd(N=16, k=8, heavy=(), share=0.9, seed=0) -> Finite:
 
     Each symbol of `heavy` has probability `share` on one random context of its own, its others share the rest (SL A.10).
     """
+    if not 0 < share < 1:
+        raise ValueError(f"share = {share!r} is not allowed: share must be a number > 0 and < 1")
     symbols, contexts = data.cmodadd(N, k)
     weights = data.one_heavy_context(symbols, heavy, share, torch.Generator().manual_seed(seed))
     names = ("{} + {} = {}".format(*("?" if x == N else x for x in context)) for context in contexts.tolist())
@@ -71,7 +74,7 @@ def random_table(seed=0, broken="none", contexts=24) -> Finite:
     `broken` is "answers", and equal p(rho | u) unless it is "contexts"."""
     def draws(part, *shape):
         each = generator.normal(size=(SYMBOLS, *shape))
-        weights = np.exp(1.5 * (each if broken == part else each[::2].repeat(2, 0)))
+        weights = np.exp(1.25 * (each if broken == part else each[::2].repeat(2, 0)))
         return weights / weights.sum(-1, keepdims=True)
 
     generator = np.random.default_rng(seed)

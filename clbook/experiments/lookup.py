@@ -178,7 +178,7 @@ def run(config: Config, *, progress=None, device=None) -> Result:
 
     tables.kept[0] = tables.start
     end = optimize.minimize(objective, tables.start.numpy().ravel(), jac=True, method="L-BFGS-B", callback=watch, options={
-        "maxcor": 50, "ftol": 0, "gtol": 1e-11, "maxiter": 20_000, "maxfun": 40_000})
+        "maxcor": 50, "ftol": 0, "gtol": 1e-9, "maxiter": 20_000, "maxfun": 40_000})
     tables.kept = {0: tables.start, max(1, end.nit): table(end.x)}
     return tables.result(stopped)
 

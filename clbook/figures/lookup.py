@@ -35,7 +35,7 @@ def twins(result):
 
 
 def optimum(result, others) -> Picture:
-    """Left: logits of `result` against PMI, both less their mean over contexts. Right: distances, `others` = {name: result}."""
+    """Left: logits of `result` against PMI, both less their mean over contexts. Right: distances in {name: result}."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.2, width_ratios=(1, 1.5))
     known, found = (part - part.mean(1, keepdims=True) for part in (
         lookup.pmi(result.joint), result.z[-1] @ result.c[-1].T))
@@ -92,7 +92,8 @@ def bands(result) -> Picture:
     legend(right, loc="upper right")
     found = np.unique(different.round(2))
     return Picture(fig, f"d = {config.d}, decay {config.decay:g}: equivalent pairs at most "
-                        f"{equivalent.max(initial=0):.1g} apart, different pairs at {', '.join(f'{x:g}' for x in found)}. One band would be at {law:.2f}.")
+                        f"{equivalent.max(initial=0):.1g} apart, different pairs at "
+                        f"{', '.join(f'{x:g}' for x in found)}. One band would be at {law:.2f}.")
 
 
 def push_pull(result, frame=-1, symbol=0) -> Picture:
