@@ -67,9 +67,9 @@ def balance(runs) -> Picture:
         right.plot(t + 1, ratio, color=colour(i), label=name)
         says.append(f"{name}: |M| falls to {size[-1] / size[0]:.2g} of its start, the ratio to {ratio[-1]:.2g}")
     left.set(xlabel="time", ylabel=r"$\|M(t)\| \,/\, \|M(0)\|$", ylim=(0, 1.1))
-    right.set(xscale="log", xlabel="time + 1", ylabel="ratio: equivalent / different", ylim=(0, 1.1))
+    right.set(xscale="log", xlabel="time + 1", ylabel="ratio: equivalent / different", ylim=(0, 1.35))
     right.minorticks_off()
-    legend(right, loc="lower left")
+    legend(right, loc="upper center", ncols=2, columnspacing=1)
     return Picture(fig, "; ".join(says) + ".")
 
 
@@ -88,8 +88,8 @@ def bands(result) -> Picture:
         right.vlines(place, 0, pairs, color=tone, lw=3, label=name, gid=name)
     law = lookup.l2_distance(config.decay, config.N, config.k)
     right.axvline(law, color=INK, lw=0.8, ls=":", label="one band, by the formula")
-    right.set(xlim=(-0.4, 13.5), ylim=(0, 135), xlabel="distance", ylabel="pairs")
-    legend(right, loc="upper right")
+    right.set(xlim=(-0.4, 13.5), ylim=(0, 120), xlabel="distance", ylabel="pairs")
+    legend(right, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, columnspacing=1, handlelength=1.2)
     found = np.unique(different.round(2))
     return Picture(fig, f"d = {config.d}, decay {config.decay:g}: equivalent pairs at most "
                         f"{equivalent.max(initial=0):.1g} apart, different pairs at "
@@ -99,7 +99,7 @@ def bands(result) -> Picture:
 def push_pull(result, frame=-1, symbol=0) -> Picture:
     """SL A.5 for one symbol in the plane: contexts, as large as their softmax weights, both means, and the push and pull.
 
-    The arrows at the symbol are drawn in the units of the left panel.
+    The arrows at the symbol are drawn at half the size that they would have in the left panel.
     """
     config, joint = result.config, torch.from_numpy(result.joint)
     z, c = result.z[frame], result.c[frame]
@@ -108,11 +108,11 @@ def push_pull(result, frame=-1, symbol=0) -> Picture:
     weight = torch.softmax(torch.from_numpy(c @ z[symbol]) + joint.sum(0).log(), 0).numpy()
     fits = result.joint.argmax(0) % config.k  # the class of the symbols that a context is seen with
     left.scatter(*c.T, s=3 + 1500 * weight, color=[colour(k) for k in fits], linewidths=0, alpha=0.6, gid="contexts")
-    edges = [1.35 * np.abs(table).max() for table in (result.c, result.z)]
+    edges = [1.6 * np.abs(table).max() for table in (result.c, result.z)]
     for ax, start, step, tone, name in (
             (left, push, pull - push, INK, "pull - push"), (right, z[symbol], pull, colour(2), "pull"),
             (right, z[symbol], -push, colour(1), "push"), (right, z[symbol], pull - push, INK, "pull - push")):
-        units = 1 if ax is left else edges[0] / edges[1]
+        units = 1 if ax is left else 2 * edges[0] / edges[1]
         ax.quiver(*start, *step, angles="xy", scale_units="xy", scale=units, width=0.009, color=tone, zorder=3, gid=name)
     for mean, marker, tone, name in ((pull, "^", colour(2), "mean of its contexts (pull)"),
                                      (push, "v", colour(1), "softmax mean (push)")):
