@@ -1,4 +1,4 @@
-"""The downstream half of modular addition: classifiers that start from contrastive embeddings, or not (SL Fig. 2b, 4b to 8b)."""
+"""Modular addition downstream: classifiers that start from contrastive embeddings, or not (SL Fig. 2b, 4b to 8b)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clbook import data
 from clbook.dynamics import Diverged, iterate
 from clbook.transformer import Transformer, descend
 
-LAYERS = 3  # as SL's; two heads where d is even
+LAYERS, HIDDEN = 3, 48  # as many layers as SL's; two heads where d is even
 FRACTION = 0.8  # of the N^2 pairs is trained on
 EVERY = 10  # epochs between two measurements, as in SL
 STARTS = ("pretrained", "random", "permuted")
@@ -21,7 +21,7 @@ STARTS = ("pretrained", "random", "permuted")
 def classify(results, progress, device):
     """Train classifiers (a, b) -> (a + b) mod k from the last tables of `results` and add their accuracies to them.
 
-    The starts: the table as it was learned; a random one, N(0, 1); the learned one with its rows permuted, which has the same
+    The starts: the table as it was learned; a random one, N(0, 1); the learned one with its rows permuted: the same
     vectors on other symbols. The starts of one seed share the other weights, the split and the batches. All classifiers of
     all results train as one batched program, at the lr, batch and decay of the contrastive part.
 
@@ -36,7 +36,7 @@ def classify(results, progress, device):
     members = [(r, i, start) for r in results for start in starts for i in range(r.config.seeds)]
     seeds = [r.config.seed + i for r, i, _ in members]
     generators = [torch.Generator().manual_seed(seed + 2_000_003) for seed in seeds]
-    model = Transformer(N, 2, d, config.k, generators, layers=LAYERS, heads=2 - d % 2, hidden=config.hidden)
+    model = Transformer(N, 2, d, config.k, generators, layers=LAYERS, heads=2 - d % 2, hidden=HIDDEN)
     order = [torch.randperm(N * N, generator=g) for g in generators]
     for m, (r, i, start) in enumerate(members):
         rows = torch.randperm(N, generator=generators[m])
