@@ -31,7 +31,7 @@ def classify(results, progress, device):
     """
     began, config = time.perf_counter(), results[0].config
     N, d = config.N, config.d
-    starts = STARTS if config.classifier == "all" else STARTS[:1]
+    starts = STARTS[: ("none", "pretrained", "both", "all").index(config.classifier)]
     pairs, labels = data.modadd(N, config.k)
     members = [(r, i, start) for r in results for start in starts for i in range(r.config.seeds)]
     seeds = [r.config.seed + i for r, i, _ in members]

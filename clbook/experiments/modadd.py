@@ -47,9 +47,11 @@ class Config(Settings):
                               choices=("none", "one", "all", "shuffled"))
     p: float = setting(0.9, "probability of the heavy context where there is one", above=0.0, high=1.0)
     epochs: int = setting(500, "passes through the training samples", unit="epochs", low=1, high=100_000, log=True)
-    classifier: str = setting("none", "classifiers for modular addition trained afterwards, from which start",
-                              choices=("none", "pretrained", "all"))
+    classifier: str = setting("none", "classifiers trained afterwards: from pretrained, random, permuted tables",
+                              choices=("none", "pretrained", "both", "all"))
     classifier_epochs: int = setting(150, "passes of the classifier", unit="epochs", low=1, high=100_000, log=True)
+    variants: str = setting("appendix", "what `run_variants` compares: all of SL's appendix, or decay and start alone",
+                            choices=("appendix", "decay"))
     seeds: int = setting(1, "runs, with consecutive seeds, in one batched program", low=1, high=100)
     seed: int = setting(0, "seed of the first run: start, split, batches", low=0, high=2**31)
 
@@ -75,7 +77,7 @@ VARIANTS = {  # SL Fig. 2 and 5 to 8 (Fig. 4, d = 128, has another shape), and a
     "one symbol, p = .9": {"misaligned": "one"},
     "all symbols, p = .5": {"misaligned": "all", "p": 0.5}, "all symbols, p = .9": {"misaligned": "all"},
     "shuffled": {"misaligned": "shuffled"}}
-DECAYS = {name: VARIANTS[name] for name in ("base", "no decay", "no decay, small start")}
+DECAYS = ("base", "no decay", "no decay, small start")
 
 
 @dataclasses.dataclass
@@ -112,7 +114,7 @@ class Result(Outcome):
 
 
 def distances(tables, k):
-    """Mean distance of equivalent and of different pairs of rows of tables (..., N, d): two arrays (...), NaN without any."""
+    """Mean distance of equivalent and of different pairs of rows of tables (..., N, d): two arrays (...), or NaN."""
     tables = torch.as_tensor(tables)
     N = tables.shape[-2]
     u, v = torch.triu_indices(N, N, offset=1)
@@ -246,18 +248,13 @@ class Variants(Outcome):
     runs: dict
 
 
-def run_variants(config: Config, *, progress=None, device=None, variants=None) -> Variants:
-    """`run` for each of `VARIANTS`, as one batched program."""
-    variants = VARIANTS if variants is None else variants
+def run_variants(config: Config, *, progress=None, device=None) -> Variants:
+    """`run` for each of `VARIANTS`, or of `DECAYS` among them, as one batched program."""
+    names = DECAYS if config.variants == "decay" else tuple(VARIANTS)
 
     def together(results):
         last = results[-1]
-        return Variants(config, last.seconds, last.device, last.stopped, dict(zip(variants, results)))
+        return Variants(config, last.seconds, last.device, last.stopped, dict(zip(names, results)))
 
-    return together(train([config.replace(**changes) for changes in variants.values()], device=device,
+    return together(train([config.replace(**VARIANTS[name]) for name in names], device=device,
                           progress=progress and (lambda f, partial: progress(f, together(partial)))))
-
-
-def run_decays(config: Config, *, progress=None, device=None) -> Variants:
-    """`run_variants` for `DECAYS` alone: what weight decay and a small start do."""
-    return run_variants(config, progress=progress, device=device, variants=DECAYS)

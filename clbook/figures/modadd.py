@@ -81,7 +81,7 @@ def embedding(result, frame=-1) -> Picture:
     legend(ax["d"], loc="upper right")
     return Picture(fig, f"k = {config.k}, d = {config.d}, decay {config.decay:g}, start {config.init:g}, "
                         f"epoch {result.steps[frame]}: equivalent symbols are {result.equivalent[frame, 0]:.2f} apart, "
-                        f"different ones {result.different[frame, 0]:.2f}; at the end the loss is {result.loss[-1, 0]:.2f}{collapsed}.")
+                        f"different ones {result.different[frame, 0]:.2f}; last loss {result.loss[-1, 0]:.2f}{collapsed}.")
 
 
 def variants(runs, random) -> Picture:
