@@ -118,19 +118,23 @@ def descend(parameters, lr, decay, kind="l2"):
         decay: one number a member. kind: "l2" adds decay * w to the gradient before Adam sees it, as torch.optim.Adam
             does; "decoupled" shrinks w by 1 - lr * decay, as AdamW does.
     """
-    optimiser = torch.optim.Adam(parameters, lr=lr, fused=True)
-    decay = torch.tensor(decay, device=parameters[0].device)
-    amounts = [decay.view(-1, *[1] * (p.dim() - 1)) for p in parameters]
-    shrink = [1 - lr * a for a in amounts]
+    sizes = [p.numel() for p in parameters]
+    flat = nn.Parameter(torch.cat([p.detach().flatten() for p in parameters]))  # one tensor: faster where steps are small
+    flat.grad = torch.zeros_like(flat)
+    for p, values, slopes in zip(parameters, flat.data.split(sizes), flat.grad.split(sizes)):
+        p.data, p.grad = values.view_as(p), slopes.view_as(p)
+    decay = torch.tensor(decay, dtype=flat.dtype, device=flat.device)[:, None]
+    amount = torch.cat([decay.expand(-1, p[0].numel()).flatten() for p in parameters])
+    optimiser = torch.optim.Adam([flat], lr=lr, fused=True)
 
     def update(loss):
-        optimiser.zero_grad()
         loss.backward()
         with torch.no_grad():
             if kind == "l2":
-                torch._foreach_add_([p.grad for p in parameters], torch._foreach_mul(parameters, amounts))
+                flat.grad.addcmul_(flat, amount)
             else:
-                torch._foreach_mul_(parameters, shrink)
+                flat.mul_(1 - lr * amount)
         optimiser.step()
+        flat.grad.zero_()
 
     return update

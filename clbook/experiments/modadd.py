@@ -105,7 +105,8 @@ class Result(Outcome):
 
     @property
     def ratio(self):
-        return self.equivalent / self.different
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self.equivalent / self.different
 
     @property
     def collapsed(self):

@@ -78,7 +78,8 @@ def embedding(result, frame=-1) -> Picture:
         ax[name].axvline(result.steps[frame], color=MUTED, lw=1, ls=":")
     ax["d"].set(title=f"ratio at the end {result.ratio[-1, 0]:.2f}{collapsed}" if np.isfinite(result.ratio[-1, 0]) else "")
     ax["l"].set(xlabel="epoch")
-    legend(ax["d"], loc="upper right")
+    ax["d"].set_ylim(0, 1.45 * max(result.different[:, 0].max(), result.equivalent[:, 0].max()))
+    legend(ax["d"], loc="upper right", ncols=2, columnspacing=1)
     return Picture(fig, f"k = {config.k}, d = {config.d}, decay {config.decay:g}, start {config.init:g}, "
                         f"epoch {result.steps[frame]}: equivalent symbols are {result.equivalent[frame, 0]:.2f} apart, "
                         f"different ones {result.different[frame, 0]:.2f}; last loss {result.loss[-1, 0]:.2f}{collapsed}.")
@@ -108,7 +109,7 @@ def variants(runs, random) -> Picture:
     middle.set(xlim=(0, None), xlabel="mean distance")
     right.set(xlim=(0, 1.02), xlabel="accuracy on unseen pairs")
     for ax in (middle, right):
-        legend(ax, loc="upper right", ncols=2, columnspacing=0.8, handletextpad=0.2)
+        legend(ax, loc="upper right", ncols=2, columnspacing=0.5, handletextpad=0, borderpad=0, handlelength=1.4)
     return Picture(fig, "; ".join(says) + f"; random start {mean:.2f}.")
 
 
@@ -123,7 +124,21 @@ def decays(runs) -> Picture:
     left.set(yscale="log", xlabel="epoch", ylabel="ratio: equivalent / different")
     left.minorticks_off()
     right.set(ylim=(1.4, 2.2), xlabel="epoch", ylabel="loss")
-    for ax, place in ((left, "lower left"), (right, "upper right")):
-        legend(ax, loc=place)
+    legend(left, loc="center right", bbox_to_anchor=(1, 0.32))
+    legend(right, loc="upper right")
     return Picture(fig, "; ".join(f"{name}: ratio {run.ratio[-1].min():.3f} to {run.ratio[-1].max():.3f}, loss "
                                   f"{run.loss[-1].mean():.3f}" for name, run in runs.items()) + ".")
+
+
+def pairs(result) -> Picture:
+    """SL Fig. 7a: the distances of all pairs of symbols, a panel a seed."""
+    fig, (row,) = axes(result.config.seeds, width=7.8, height=2.8, sharey=True)
+    u, v = np.triu_indices(result.config.N, 1)
+    for s, ax in enumerate(row):
+        lengths = np.linalg.norm(result.tables[:, s, u] - result.tables[:, s, v], axis=2)
+        for kind, tone in ((False, DIFFERENT_TONE), (True, SAME_TONE)):
+            ax.plot(result.steps, lengths[:, ((u - v) % result.config.k == 0) == kind], color=tone, lw=0.5, alpha=0.7)
+        ax.set(xlabel="epoch", title=f"seed {result.config.seed + s}", ylim=(0, None))
+    row[0].set_ylabel("distance")
+    return Picture(fig, f"Distances of all pairs over {result.config.epochs} epochs; at the end equivalent pairs are "
+                        f"{result.equivalent[-1].mean():.2f} apart, different ones {result.different[-1].mean():.2f}.")
