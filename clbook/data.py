@@ -1,15 +1,22 @@
-"""Data sets: labelled point clouds and scikit-learn's digits (shipped with it, no download).
+"""Data sets: labelled point clouds; images, scikit-learn's digits (shipped with it) or files in a folder of the reader's.
 
 Every maker takes a `torch.Generator`, returns `x` (n, D) float32 and `labels` (n,) int64 sorted by class, with class
-sizes that differ by at most one.
+sizes that differ by at most one. The tables of modular addition, last, are complete and ask for no generator.
 """
 
 from __future__ import annotations
 
+import contextlib
+import gzip
 import math
+import os
+import pathlib
+import zipfile
+import zlib
 
+import numpy as np
 import torch
-from sklearn.datasets import load_digits
+from sklearn.datasets import fetch_openml, load_digits
 
 DONUT_RING = (1.8, 2.2)  # radii of the ring; the disc has radius 1
 
@@ -56,24 +63,112 @@ def donut(n: int, generator: torch.Generator):
     return torch.stack([radius * angle.cos(), radius * angle.sin()], dim=1), labels
 
 
-def digits(n: int, classes: int, generator: torch.Generator):
-    """`n` of scikit-learn's 8 x 8 digits, from the classes 0 .. classes - 1, drawn without replacement.
+def images(name: str, n: int, classes: int, generator: torch.Generator):
+    """`n` images of the set `name`, one of `IMAGES`, from its classes 0 .. classes - 1, drawn without replacement.
 
-    Returns x (n, 64) in [0, 1] and labels (n,). Raises ValueError where the set has too few images of a class.
+    The digits come with scikit-learn (8 x 8); mnist (28 x 28) and cifar10 (32 x 32, three colours) are read from
+    `data_folder()`. Returns x (n, colours * side * side) in [0, 1], colour by colour, and labels (n,). Raises ValueError
+    where the set has too few images of a class, where its files are missing or damaged, and says what to do.
     """
-    images, targets = load_digits(return_X_y=True)
-    images, targets = torch.tensor(images, dtype=torch.float32) / 16, torch.tensor(targets)
+    if name not in IMAGES:
+        raise ValueError(f"name = {name!r} is not allowed: name must be one of {', '.join(IMAGES)}")
     if not 1 <= classes <= 10:
-        raise ValueError(f"classes = {classes} is not allowed: the digits have between 1 and 10 classes")
+        raise ValueError(f"classes = {classes} is not allowed: {name} has between 1 and 10 classes")
+    pixels, targets = IMAGES[name]()
     labels = balanced_labels(n, classes)
     chosen = []
     for k in range(classes):
-        of_class, wanted = torch.nonzero(targets == k).flatten(), int((labels == k).sum())
+        of_class, wanted = torch.tensor(np.flatnonzero(targets == k)), int((labels == k).sum())
         if wanted > len(of_class):
-            raise ValueError(f"n = {n} is not allowed: class {k} of the digits has {len(of_class)} images, "
+            raise ValueError(f"n = {n} is not allowed: class {k} of {name} has {len(of_class)} images, "
                              f"{wanted} were asked for")
         chosen.append(of_class[torch.randperm(len(of_class), generator=generator)[:wanted]])
-    return images[torch.cat(chosen)], labels
+    return torch.from_numpy(pixels[torch.cat(chosen).numpy()]).float() / (16 if name == "digits" else 255), labels
+
+
+def cache_folder() -> pathlib.Path:
+    """Where finished work is kept: the folder named by CLBOOK_CACHE, else ~/.cache/clbook."""
+    return pathlib.Path(os.environ.get("CLBOOK_CACHE") or pathlib.Path.home() / ".cache" / "clbook")
+
+
+def data_folder() -> pathlib.Path:
+    """Where data files are looked for: the folder named by CLBOOK_DATA, else `data` in the `cache_folder()`."""
+    return pathlib.Path(os.environ.get("CLBOOK_DATA") or cache_folder() / "data")
+
+
+def download(name: str) -> pathlib.Path:
+    """Fetch the set `name`, mnist or cifar10, from OpenML into `data_folder()`, as {name}.npz. Returns its path."""
+    if name not in OPENML:
+        raise ValueError(f"name = {name!r} is not allowed: name must be one of {', '.join(OPENML)}")
+    x, y = fetch_openml(OPENML[name], version=1, return_X_y=True, as_frame=False, data_home=data_folder() / "openml")
+    path = data_folder() / f"{name}.npz"
+    partial = path.with_name(f"{name}.{os.getpid()}.part.npz")  # renamed when whole: a stopped write leaves no half file
+    np.savez_compressed(partial, x=x.astype(np.uint8), y=y.astype(np.uint8))
+    partial.replace(path)
+    return path
+
+
+@contextlib.contextmanager
+def _reading(name):
+    """Errors of reading set `name` become a ValueError that names the file and says what to do."""
+    again = f"set CLBOOK_DATA to the folder that holds it, or call clbook.data.download({name!r})"
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise ValueError(f"CLBOOK_DATA = {str(data_folder())!r} has no file {error.filename}: {again}") from None
+    except (OSError, EOFError, zlib.error, zipfile.BadZipFile, KeyError, ValueError) as error:
+        raise ValueError(f"CLBOOK_DATA = {str(data_folder())!r}: the file of {name} is damaged ({error}): replace it, "
+                         f"{again}") from error
+
+
+def _downloaded(name):
+    """(pixels, labels) of a set fetched by `download`, or None."""
+    path = data_folder() / f"{name}.npz"
+    if not path.exists():
+        return None
+    with np.load(path) as table:
+        return table["x"], table["y"]
+
+
+def _idx(path):
+    """The array of an IDX file (gzip or not), the layout of MNIST's own distribution."""
+    with gzip.open(path) if path.exists() else open(path.with_suffix(""), "rb") as file:
+        head = file.read(4)
+        shape = np.frombuffer(file.read(4 * head[3]), ">u4") if len(head) == 4 and head[:3] == b"\0\0\x08" else ()
+        values = np.frombuffer(file.read(), np.uint8)
+    if not len(shape) or values.size != math.prod(map(int, shape)):
+        says = "x".join(map(str, shape)) or "nothing"
+        raise ValueError(f"{path.name} holds {values.size} bytes where its head says {says}")
+    return values.reshape(*map(int, shape))
+
+
+def _mnist():
+    with _reading("mnist"):
+        if (found := _downloaded("mnist")) is not None:
+            return found
+        raw = data_folder() / "MNIST" / "raw"
+        pixels, labels = (_idx(raw / f"train-{part}-ubyte.gz") for part in ("images-idx3", "labels-idx1"))
+        if len(pixels) != len(labels):
+            raise ValueError(f"{len(pixels)} images but {len(labels)} labels")
+        return pixels.reshape(len(pixels), -1), labels
+
+
+def _cifar10():
+    with _reading("cifar10"):
+        if (found := _downloaded("cifar10")) is not None:
+            return found
+        with np.load(data_folder() / "cifar10_subset" / "cifar10_subset.npz") as table:
+            pixels, labels = table["x_train"], table["y_train"]
+        return pixels.transpose(0, 3, 1, 2).reshape(len(pixels), -1), labels
+
+
+def _digits():
+    pixels, targets = load_digits(return_X_y=True)
+    return pixels.astype(np.uint8), targets
+
+
+IMAGES = {"digits": _digits, "mnist": _mnist, "cifar10": _cifar10}
+OPENML = {"mnist": "mnist_784", "cifar10": "CIFAR_10"}
 
 
 def modadd(N: int, k: int):

@@ -15,12 +15,8 @@ import torch
 from joblib.parallel import get_active_backend
 from tqdm.auto import tqdm
 
+from clbook.data import cache_folder
 from clbook.dynamics import default_device
-
-
-def cache_folder() -> pathlib.Path:
-    """Where results are kept: the folder named by CLBOOK_CACHE, else ~/.cache/clbook."""
-    return pathlib.Path(os.environ.get("CLBOOK_CACHE") or pathlib.Path.home() / ".cache" / "clbook")
 
 
 @functools.cache

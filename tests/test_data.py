@@ -1,5 +1,8 @@
 """Data sets and augmentations: what a view may change and what it may not."""
 
+import gzip
+
+import numpy as np
 import pytest
 import torch
 
@@ -31,11 +34,11 @@ def test_donut_is_a_disc_inside_a_ring_and_both_are_uniform_in_area():
 
 
 def test_digits_are_distinct_images_in_the_unit_interval():
-    x, labels = data.digits(90, 3, generator())
+    x, labels = data.images("digits", 90, 3, generator())
     assert x.min() >= 0 and x.max() <= 1 and labels.bincount().tolist() == [30, 30, 30]
     assert len(torch.unique(x, dim=0)) == 90
     with pytest.raises(ValueError, match="classes = 11"):
-        data.digits(50, 11, generator())
+        data.images("digits", 50, 11, generator())
 
 
 def test_rotation_keeps_the_radius_and_spreads_over_the_circle():
@@ -50,7 +53,7 @@ def test_noise_has_the_standard_deviation_asked_for():
 
 
 def test_images_move_pixels_and_leave_the_global_generator_alone():
-    x, _ = data.digits(20, 2, generator())
+    x, _ = data.images("digits", 20, 2, generator())
     before = torch.get_rng_state()
     a, b = augment.images(x, generator(1)), augment.images(x, generator(1))
     assert torch.equal(a, b) and torch.equal(before, torch.get_rng_state())
@@ -60,3 +63,86 @@ def test_images_move_pixels_and_leave_the_global_generator_alone():
     assert torch.allclose(still, x, atol=1e-4)
     with pytest.raises(ValueError, match="square"):
         augment.images(torch.zeros(3, 60), generator())
+
+
+def idx(array):
+    return b"\0\0\x08" + bytes([array.ndim]) + b"".join(int(size).to_bytes(4, "big") for size in array.shape) + array.tobytes()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A data folder with a small MNIST in its own layout and a small CIFAR-10 table."""
+    monkeypatch.setenv("CLBOOK_DATA", str(tmp_path))
+    rng = np.random.default_rng(0)
+    y = np.arange(40, dtype=np.uint8) % 10
+    (tmp_path / "MNIST" / "raw").mkdir(parents=True)
+    for part, array in (("images-idx3", rng.integers(0, 256, (40, 28, 28), dtype=np.uint8)), ("labels-idx1", y)):
+        (tmp_path / "MNIST" / "raw" / f"train-{part}-ubyte.gz").write_bytes(gzip.compress(idx(array)))
+    (tmp_path / "cifar10_subset").mkdir()
+    np.savez(tmp_path / "cifar10_subset" / "cifar10_subset.npz", y_train=y,
+             x_train=rng.integers(0, 256, (40, 32, 32, 3), dtype=np.uint8))
+    return tmp_path
+
+
+@pytest.mark.parametrize("name, pixels", [("mnist", 784), ("cifar10", 3072)])
+def test_images_are_read_from_the_readers_folder(folder, name, pixels):
+    x, labels = data.images(name, 12, 3, generator())
+    assert x.shape == (12, pixels) and 0 <= x.min() and 0.95 < x.max() <= 1 and labels.bincount().tolist() == [4, 4, 4]
+    with pytest.raises(ValueError, match=f"class 0 of {name} has 4 images, 5 were asked for"):
+        data.images(name, 50, 10, generator())
+
+
+def test_colours_of_an_image_follow_each_other(folder):
+    table = np.load(folder / "cifar10_subset" / "cifar10_subset.npz")
+    x, labels = data.images("cifar10", 40, 10, generator())
+    first = x[labels == 3].reshape(-1, 3, 32, 32)
+    stored = torch.tensor(table["x_train"][table["y_train"] == 3]).permute(0, 3, 1, 2).float() / 255
+    assert torch.cdist(first.flatten(1), stored.flatten(1)).min(1).values.max() < 1e-3
+
+
+def test_unpacked_idx_files_are_read_too(folder):
+    packed = data.images("mnist", 20, 10, generator())[0]
+    for path in (folder / "MNIST" / "raw").iterdir():
+        path.with_suffix("").write_bytes(gzip.decompress(path.read_bytes()))
+        path.unlink()
+    assert torch.equal(data.images("mnist", 20, 10, generator())[0], packed)
+
+
+@pytest.mark.parametrize("name", ["mnist", "cifar10"])
+def test_a_missing_or_damaged_file_says_what_to_do(folder, name):
+    paths = [p for p in folder.rglob("*") if p.is_file() and ("MNIST" in str(p)) == (name == "mnist")]
+    for path in paths:
+        whole = path.read_bytes()
+        for broken in (whole[:len(whole) // 2], b"", b"<html>404</html>"):
+            path.write_bytes(broken)
+            with pytest.raises(ValueError, match=rf"CLBOOK_DATA = .* {name} is damaged .*download\('{name}'\)"):
+                data.images(name, 10, 10, generator())
+        path.unlink()
+        with pytest.raises(ValueError, match=rf"CLBOOK_DATA = .* has no file .*: set CLBOOK_DATA .*download\('{name}'\)"):
+            data.images(name, 10, 10, generator())
+        path.write_bytes(whole)
+
+
+def test_an_idx_file_whose_head_lies_is_damaged(folder):
+    path = folder / "MNIST" / "raw" / "train-labels-idx1-ubyte.gz"
+    path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes())[:-3]))
+    with pytest.raises(ValueError, match="holds 37 bytes where its head says 40"):
+        data.images("mnist", 10, 10, generator())
+
+
+def test_download_stores_what_openml_sends_and_is_read_afterwards(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLBOOK_DATA", str(tmp_path))
+    asked = []
+
+    def openml(name, **kwargs):
+        asked.append(name)
+        return np.full((20, 784), 7, dtype=np.int64), np.array([str(k % 10) for k in range(20)])
+
+    monkeypatch.setattr(data, "fetch_openml", openml)
+    assert data.download("mnist") == tmp_path / "mnist.npz"
+    assert asked == ["mnist_784"] and [p.name for p in tmp_path.iterdir()] == ["mnist.npz"]
+    x, labels = data.images("mnist", 20, 10, generator())
+    assert x.shape == (20, 784) and labels.bincount().tolist() == [2] * 10
+    for call in (lambda: data.download("digits"), lambda: data.images("faces", 5, 2, generator())):
+        with pytest.raises(ValueError, match="name = .* is not allowed: name must be one of"):
+            call()

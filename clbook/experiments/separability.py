@@ -107,7 +107,7 @@ def dataset(config: Config):
         return data.clusters(config.n, config.classes, config.spread, generator)
     if config.data == "donut":
         return data.donut(config.n, generator)
-    return data.digits(config.n, config.classes, generator)
+    return data.images("digits", config.n, config.classes, generator)
 
 
 def start(config: Config) -> torch.Tensor:

@@ -109,7 +109,7 @@ def variants(runs, random) -> Picture:
     middle.set(xlim=(0, None), xlabel="mean distance")
     right.set(xlim=(0, 1.02), xlabel="accuracy on unseen pairs")
     for ax in (middle, right):
-        legend(ax, loc="upper right", ncols=2, columnspacing=0.5, handletextpad=0, borderpad=0, handlelength=1.4)
+        legend(ax, loc="upper right", ncols=2, columnspacing=0.8, handletextpad=0.3, borderpad=0, handlelength=1.2)
     return Picture(fig, "; ".join(says) + f"; random start {mean:.2f}.")
 
 
