@@ -15,7 +15,7 @@ def _normal(shape, std, generators):
 
 
 class Linear(nn.Module):
-    """An affine map a member, (members, n, fan_in) -> (members, n, fan_out); starts as PyTorch's: U(-b, b), b^2 = 1 / fan_in."""
+    """An affine map a member, (members, n, fan_in) -> (members, n, fan_out), from U(-b, b), b^2 = 1 / fan_in."""
 
     def __init__(self, fan_in, fan_out, generators):
         super().__init__()
@@ -112,7 +112,7 @@ def lookup(table, ids):
 
 
 def descend(parameters, lr, decay, kind="l2"):
-    """A step of Adam on parameters (members, ...), with a weight decay a member: `update(loss)`, the loss summed over members.
+    """A step of Adam on parameters (members, ...), a weight decay a member: `update(loss)`, the loss summed over members.
 
     Args:
         decay: one number a member. kind: "l2" adds decay * w to the gradient before Adam sees it, as torch.optim.Adam
