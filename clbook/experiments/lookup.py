@@ -153,12 +153,9 @@ class _Tables:
 
 @one_thread()
 def run(config: Config, *, progress=None, device=None) -> Result:
-    """Minimise by L-BFGS as far as float64 goes; records the start and the end.
+    """Minimise by L-BFGS as far as float64 goes; records the start and the end. lr and steps are not used.
 
-    Args:
-        config: the settings; lr and steps are not used.
-        progress: `progress(fraction, partial)`, about ten times a second; returning False stops the run.
-        device: not used: such small tables are fastest on the CPU.
+    progress as in `separability.run`; device is not used: such small tables are fastest on the CPU.
     """
     tables, last, stopped = _Tables(config), time.monotonic(), False
 
