@@ -44,6 +44,8 @@ def test_variants_are_ordered_as_the_appendix_says_and_shuffled_symbols_learn_no
     assert 0.95 < end["shuffled"].mean() < 1.2
     assert end["base"].mean() < end["all symbols, p = .5"].mean() < end["all symbols, p = .9"].mean()
     assert end["no decay, small start"].mean() < end["no decay"].mean()
+    helped = group.runs["no decay"].accuracy["pretrained"][-1]  # SL Fig. 5b: only slightly
+    assert helped.mean() > first.accuracy["random"][-1].mean() + 0.3
 
 
 def test_on_all_samples_a_small_start_replaces_decay_and_the_loss_reaches_its_floor():
