@@ -215,7 +215,7 @@ def train(configs, *, progress=None, device=None) -> list[Result]:
         losses = [batch_losses(b) * b.shape[1] / drawn.shape[1] for b in drawn.to(device).split(first.batch, 1)]
     report = progress and (lambda fraction: progress(fraction, results()))
     try:
-        _, t, stopped = iterate(epoch, sum(losses), first.epochs, record, report)
+        _, _, stopped = iterate(epoch, sum(losses), first.epochs, record, report)
     except Diverged as error:
         raise first.diverged("lr", error.step) from error
     finished = results(stopped)
