@@ -1,7 +1,7 @@
 """Data sets: labelled point clouds; images, scikit-learn's digits (shipped with it) or files in a folder of the reader's.
 
 Every maker takes a `torch.Generator`, returns `x` (n, D) float32 and `labels` (n,) int64 sorted by class, with class
-sizes that differ by at most one.
+sizes that differ by at most one. The tables of modular addition, last, are complete and ask for no generator.
 """
 
 from __future__ import annotations
@@ -169,3 +169,41 @@ def _digits():
 
 IMAGES = {"digits": _digits, "mnist": _mnist, "cifar10": _cifar10}
 OPENML = {"mnist": "mnist_784", "cifar10": "CIFAR_10"}
+
+
+def modadd(N: int, k: int):
+    """Modular addition (SL Sec. 5): every pair (a, b) of the symbols 0 .. N - 1 and its label (a + b) mod k.
+
+    Returns pairs (N^2, 2) and labels (N^2,), not sorted by class. Two symbols are equivalent when they agree mod k.
+    """
+    if not 1 <= k <= N:
+        raise ValueError(f"k = {k} is not allowed: k must be a whole number >= 1 and <= N = {N}")
+    pairs = torch.cartesian_prod(torch.arange(N), torch.arange(N))
+    return pairs, pairs.sum(1) % k
+
+
+def cmodadd(N: int, k: int):
+    """Contrastive modular addition (SL Sec. 5): `modadd`'s equations (a, b, c) with a or b masked, each once.
+
+    Returns symbols (2 N^2,), the masked a or b, and contexts (2 N^2, 3), the equation with the mask N in its place. The
+    answer c shares its tokens 0 .. k - 1 with the symbols. Every symbol is in 2 N contexts.
+    """
+    pairs, answers = modadd(N, k)
+    equations = torch.column_stack([pairs, answers])
+    contexts = equations.repeat(2, 1)
+    contexts[: N * N, 0] = contexts[N * N:, 1] = N
+    return torch.cat([pairs[:, 0], pairs[:, 1]]), contexts
+
+
+def one_heavy_context(symbols: torch.Tensor, chosen, p: float, generator: torch.Generator):
+    """Weights p(context | symbol) of samples with symbols (n,): uniform, but p on one random sample of each `chosen` symbol.
+
+    SL App. A.10: the heavy context takes p, the symbol's others share 1 - p evenly. Returns (n,), sums to 1 a symbol.
+    """
+    weights = 1 / symbols.bincount()[symbols].double()
+    for u in chosen:
+        (mine,) = torch.nonzero(symbols == u, as_tuple=True)
+        if len(mine) > 1:
+            weights[mine] = (1 - p) / (len(mine) - 1)
+            weights[mine[torch.randint(len(mine), (1,), generator=generator)]] = p
+    return weights

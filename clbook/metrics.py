@@ -10,7 +10,7 @@ import itertools
 
 import numpy as np
 import torch
-from scipy import optimize, sparse
+from scipy import optimize, sparse, stats
 from scipy.special import entr
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestNeighbors
@@ -287,3 +287,12 @@ def sharpness(loss, parameters, generator, rounds=30):
         curvature = sum((p * v).sum() for p, v in zip(product, direction))
         direction = product
     return float(curvature)
+
+
+def mean_interval(values, level=0.95):
+    """Mean over the last axis of values (..., S) and half the width of its confidence interval (Student's t): two arrays."""
+    values = np.asarray(values, float)
+    count = values.shape[-1]
+    if count < 2:
+        raise ValueError(f"values has {count} on its last axis: an interval needs 2 or more")
+    return values.mean(-1), stats.t.ppf((1 + level) / 2, count - 1) * values.std(-1, ddof=1) / count**0.5

@@ -1,0 +1,138 @@
+"""Which symbols mean the same in a finite distribution, and whether two distributions are aligned (SL Sec. 2 to 5)."""
+
+from __future__ import annotations
+
+import dataclasses
+import numbers
+
+import numpy as np
+import torch
+
+from clbook import data
+
+SAME = 1e-9  # total variation up to which two distributions count as equal
+SYMBOLS = 8  # of the random table
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Finite:
+    """A distribution p (symbols, contexts, labels) that sums to 1, with names along each axis; one label means none."""
+
+    symbols: tuple
+    contexts: tuple
+    labels: tuple
+    p: np.ndarray
+
+    @classmethod
+    def of(cls, rows):
+        """From rows (symbol, context, label, weight); weights are divided by their sum, rows that repeat add up."""
+        rows = [tuple(row) for row in rows]
+        if not rows or any(len(row) != 4 for row in rows):
+            raise ValueError(f"rows = {rows!r:.80} are not allowed: each must be (symbol, context, label, weight)")
+        names = [tuple(dict.fromkeys(row[i] for row in rows)) for i in range(3)]
+        p = np.zeros([len(axis) for axis in names])
+        for *place, weight in rows:
+            if not (isinstance(weight, numbers.Real) and 0 <= weight < np.inf):
+                raise ValueError(f"weight = {weight!r} of {place} is not allowed: weight must be a finite number >= 0")
+            p[tuple(axis.index(name) for axis, name in zip(names, place))] += weight
+        if not p.sum() > 0:
+            raise ValueError("all weights are 0: at least one must be > 0")
+        return cls(*names, p / p.sum())
+
+    @property
+    def joint(self):
+        """p(symbol, context), (S, P)."""
+        return self.p.sum(2)
+
+    @property
+    def labelled(self):
+        """p(symbol, (context, label)), (S, P * labels): what SL Sec. 3 contrasts."""
+        return self.p.reshape(len(self.symbols), -1)
+
+
+def modadd(N=16, k=8) -> Finite:
+    """ModAdd, the downstream task (SL Sec. 5): the context of a symbol is the other addend, the label the sum mod k."""
+    pairs, labels = (part.tolist() for part in data.modadd(N, k))
+    return Finite.of((*row, y, 1) for (a, b), y in zip(pairs, labels) for row in ((a, f"? + {b}"), (b, f"{a} + ?")))
+
+
+def cmodadd(N=16, k=8, heavy=(), share=0.9, seed=0) -> Finite:
+    """CModAdd, the contrastive task, without label: the symbol behind the ? of "? + b = c" or "a + ? = c".
+
+    Each symbol of `heavy` has probability `share` on one random context of its own, its others share the rest (SL A.10).
+    """
+    if not 0 < share < 1:
+        raise ValueError(f"share = {share!r} is not allowed: share must be a number > 0 and < 1")
+    symbols, contexts = data.cmodadd(N, k)
+    weights = data.one_heavy_context(symbols, heavy, share, torch.Generator().manual_seed(seed))
+    names = ("{} + {} = {}".format(*("?" if x == N else x for x in context)) for context in contexts.tolist())
+    return Finite.of((u, name, "", w) for u, name, w in zip(symbols.tolist(), names, weights.tolist()))
+
+
+def random_table(seed=0, broken="none", contexts=24) -> Finite:
+    """Four pairs of symbols, two labels, all probabilities > 0. Both symbols of a pair have equal p(y | u, rho) unless
+    `broken` is "answers", and equal p(rho | u) unless it is "contexts"."""
+    def draws(part, *shape):
+        each = generator.normal(size=(SYMBOLS, *shape))
+        weights = np.exp(1.25 * (each if broken == part else each[::2].repeat(2, 0)))
+        return weights / weights.sum(-1, keepdims=True)
+
+    generator = np.random.default_rng(seed)
+    symbol = generator.dirichlet(np.full(SYMBOLS, 5.0))
+    p = symbol[:, None, None] * draws("contexts", contexts)[..., None] * draws("answers", contexts, 2)
+    return Finite(*map(tuple, map(range, p.shape)), p)
+
+
+def conditional_gap(joint):
+    """Total variation between p(rho | u) and p(rho | v) for all pairs, (S, S); NaN for a symbol that never occurs."""
+    with np.errstate(invalid="ignore"):
+        given = joint / joint.sum(1, keepdims=True)
+    return np.abs(given[:, None] - given[None]).sum(2) / 2
+
+
+def semantic_gap(distribution: Finite):
+    """Largest total variation between p(y | u, rho) and p(y | v, rho) over the contexts that both occur in (Def. 2.1).
+
+    (S, S); NaN where they share no context: then nothing speaks for or against their equivalence.
+    """
+    with np.errstate(invalid="ignore"):
+        given = distribution.p / distribution.joint[..., None]
+    gap = np.abs(given[:, None] - given[None]).sum(3) / 2  # (S, S, P), NaN where one of the two is never seen
+    return np.where(np.isnan(gap).all(2), np.nan, np.nan_to_num(gap, nan=0.0).max(2))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Alignment:
+    """SL Def. 4.1 for one pair of distributions.
+
+    Attributes:
+        symbols: names. semantic: (S, S) `semantic_gap` downstream. conditional: (S, S) `conditional_gap` of the
+        contrastive distribution. aligned: whether exactly the same pairs have gap 0 in both. misses: the other pairs.
+    """
+
+    symbols: tuple
+    semantic: np.ndarray
+    conditional: np.ndarray
+
+    @property
+    def misses(self):
+        u, v = np.nonzero(np.triu((self.semantic <= SAME) != (self.conditional <= SAME), 1))
+        return [(self.symbols[i], self.symbols[j]) for i, j in zip(u, v)]
+
+    @property
+    def aligned(self):
+        return not self.misses
+
+    def groups(self, which):
+        """Sets of equivalent symbols, as sorted tuples, by the gap named `which` ("semantic" or "conditional")."""
+        rows = getattr(self, which) <= SAME
+        return list(dict.fromkeys(tuple(s for s, same in zip(self.symbols, row) if same) for row in rows))
+
+
+def check(contrastive: Finite, downstream: Finite) -> Alignment:
+    """Which symbols are equivalent in each distribution, and whether the two are aligned (SL Def. 2.1, 4.1)."""
+    if set(contrastive.symbols) != set(downstream.symbols):
+        raise ValueError(f"symbols = {contrastive.symbols!r} are not allowed: contrastive and downstream must have the "
+                         f"same symbols, {downstream.symbols!r}")
+    order = [contrastive.symbols.index(s) for s in downstream.symbols]
+    return Alignment(downstream.symbols, semantic_gap(downstream), conditional_gap(contrastive.joint[order]))

@@ -1,0 +1,227 @@
+"""SL's theorems at the exact optimum of look-up tables, hypothesis by hypothesis; the checker of equivalence."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from clbook import data
+from clbook.experiments import lookup
+from clbook.experiments.equivalence import Finite, check, cmodadd, conditional_gap, modadd, random_table, semantic_gap
+from clbook.experiments.lookup import Config, flow, infonce, mutual_information, pmi, run
+from clbook.figures.lookup import twins
+from clbook.losses import symbol_context
+from clbook.sweep import sweep
+
+SEEDS = range(4)
+BASIS = {"d": 32, "contexts": 12}  # 24 context-label pairs cannot span 32 dimensions
+
+
+def excess(result):
+    """How far the loss is above minus the mutual information."""
+    return result.loss[-1] + mutual_information(result.joint)
+
+
+def pmi_error(result, axis):
+    logits, known = result.z[-1] @ result.c[-1].T, pmi(result.joint)
+    return np.abs(logits - logits.mean(axis, keepdims=True) - known + known.mean(axis, keepdims=True)).max()
+
+
+def random_tables(joint, d, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return (torch.randn(n, d, generator=generator, dtype=torch.float64) for n in joint.shape)
+
+
+@pytest.mark.parametrize("over", ["contexts", "symbols"])
+def test_population_loss_is_the_batch_loss_of_all_samples_and_its_slope_is_autograd_s(over):
+    symbols, contexts = data.cmodadd(6, 3)
+    _, ids = contexts.unique(dim=0, return_inverse=True)
+    joint = torch.zeros(6, int(ids.max()) + 1, dtype=torch.float64)
+    joint.index_put_((symbols, ids), torch.full((len(ids),), 1 / len(ids), dtype=torch.float64), accumulate=True)
+    z, c = (table.requires_grad_() for table in random_tables(joint, 4))
+    anchors, others = (z[symbols], c[ids]) if over == "contexts" else (c[ids], z[symbols])
+    loss, slope = infonce(z, c, joint, over)
+    assert loss.item() == pytest.approx(symbol_context(anchors, others).item() - math.log(len(ids)), abs=1e-12)
+    gradient = torch.autograd.grad(loss, (z, c))
+    torch.testing.assert_close(gradient, (slope.detach() @ c.detach(), slope.detach().T @ z.detach()))
+
+
+def test_update_is_the_gradient_for_one_symbol_and_appendix_5_for_a_batch_of_distinct_symbols():
+    joint = torch.from_numpy(random_table(1).joint)
+    z, c = (table.requires_grad_() for table in random_tables(joint, 3))
+    (gradient,) = torch.autograd.grad(infonce(z, c, joint)[0], z)
+    pull, push = lookup.update(z, c, joint)
+    torch.testing.assert_close(-gradient / joint.sum(1, keepdim=True), pull - push)
+    batch = c[:8]
+    (gradient,) = torch.autograd.grad(8 * symbol_context(z, batch), z)
+    torch.testing.assert_close(-gradient, batch - torch.softmax(z @ batch.T, 1) @ batch)
+
+
+@pytest.mark.parametrize("over, axis", [("contexts", 1), ("symbols", 0)])
+def test_theorem_3_1_holds_at_the_optimum(over, axis):
+    for result in sweep(run, [Config(seed=seed, over=over) for seed in SEEDS]):
+        same, different = result.distances()
+        assert abs(excess(result)) < 1e-8 and pmi_error(result, axis) < 1e-2
+        assert len(same) == 4 and same.max() < 1e-4 and different.min() > 1
+
+
+@pytest.mark.parametrize("broken", ["answers", "contexts"])
+def test_theorem_3_1_needs_both_hypotheses_on_the_symbols(broken):
+    for result in sweep(run, [Config(seed=seed, broken=broken) for seed in SEEDS[:3]]):
+        assert abs(excess(result)) < 1e-8 and twins(result)[0].min() > 0.3
+
+
+def test_theorem_3_1_needs_the_basis_and_the_basis_is_not_generic():
+    for result in sweep(run, [Config(seed=seed, **BASIS) for seed in SEEDS]):
+        assert abs(excess(result)) < 1e-6 and result.distances()[0].max() > 1
+    for result in sweep(run, [Config(seed=seed, d=32) for seed in SEEDS]):  # 48 pairs could span, and at the start they do
+        spread = [np.linalg.svd(c - c.mean(0), compute_uv=False)[31] for c in (result.c[0], result.c[-1])]
+        assert spread[0] > 0.5 and spread[1] < 1e-3
+        assert abs(excess(result)) < 1e-6 and result.distances()[0].max() > 1
+
+
+def test_eq_2_leaves_a_constant_free_for_each_symbol_so_a_basis_is_not_enough():
+    joint = torch.from_numpy(random_table(0, contexts=4).labelled)  # 8 columns
+    c = torch.eye(8, dtype=torch.float64)
+    z = torch.from_numpy(pmi(joint.numpy()))
+    moved = z.clone()
+    moved[1] += 5
+    assert torch.linalg.norm(z[0] - z[1]) < 1e-9 and torch.linalg.norm(moved[0] - moved[1]) > 14
+    (eq2, eq2_moved), (lemma, lemma_moved) = ([float(infonce(table, c, joint, over)[0]) for table in (z, moved)]
+                                              for over in ("contexts", "symbols"))
+    assert eq2 == pytest.approx(-mutual_information(joint.numpy()), abs=1e-12) and abs(eq2 - eq2_moved) < 1e-12
+    assert lemma == pytest.approx(eq2, abs=1e-12) and lemma_moved - lemma > 0.01
+
+
+def test_lemma_a_1_holds_for_the_softmax_and_not_for_the_exponential_alone():
+    result = run(Config(over="symbols"))
+    exponential = np.exp(result.z[-1] @ result.c[-1].T)
+    density = np.exp(pmi(result.joint))
+    for batch in ([0, 2, 4], [0, 1, 5, 7]):
+        share = density[batch] / density[batch].sum(0)
+        np.testing.assert_allclose(exponential[batch] / exponential[batch].sum(0), share, atol=1e-4)
+        assert np.abs(exponential[batch] - share).max() > 0.1
+
+
+def test_corollary_4_3_equal_vectors_exactly_for_the_symbols_equivalent_downstream():
+    task = check(cmodadd(), modadd())
+    assert task.aligned
+    for result in sweep(run, [Config(data="cmodadd", decay=1e-3, seed=seed) for seed in SEEDS[:3]]):
+        apart = np.linalg.norm(result.z[-1][:, None] - result.z[-1], axis=2)
+        assert ((apart < 1e-3) == (task.semantic == 0)).all()
+
+
+@pytest.mark.parametrize("decay, distance", [(1e-4, 7.550), (1e-3, 6.178)])
+def test_with_decay_all_different_symbols_are_equally_far_apart(decay, distance):
+    assert lookup.l2_distance(decay) == pytest.approx(distance, abs=1e-3)
+    for result in sweep(run, [Config(data="cmodadd", decay=decay, seed=seed) for seed in SEEDS[:3]]):
+        same, different = result.distances()
+        assert same.max() < 1e-3 and different == pytest.approx(distance, rel=0.005)
+
+
+@pytest.mark.parametrize("N, k, decay", [(12, 4, 1e-3), (9, 3, 5e-3), (16, 8, 0.015), (16, 8, 0.0157), (8, 8, 0.02)])
+def test_the_formula_for_that_distance_and_the_decay_at_which_all_collapse(N, k, decay):
+    _, different = run(Config(data="cmodadd", N=N, k=k, decay=decay)).distances()
+    assert different == pytest.approx(lookup.l2_distance(decay, N, k), rel=1e-3, abs=2e-3)
+    if (N, k) == (16, 8):
+        assert (lookup.l2_distance(decay) == 0) == (decay > 1 / 64)
+
+
+def test_fewer_dimensions_give_bands():
+    for d, bands in ((4, [1, 2**0.5]), (2, [math.sin(j * math.pi / 8) / math.sin(math.pi / 8) for j in (1, 2, 3, 4)])):
+        for result in sweep(run, [Config(data="cmodadd", d=d, decay=1e-3, seed=seed) for seed in SEEDS[:3]]):
+            _, different = result.distances()
+            found = different / different.min()
+            assert np.abs(found[:, None] - bands).min(1).max() < 0.01 and np.abs(found[:, None] - bands).min(0).max() < 0.01
+
+
+@pytest.mark.parametrize("decay", [0.0, 1e-3])
+def test_the_imbalance_m_is_conserved_but_for_decay(decay):
+    for seed in SEEDS[:3]:
+        result = flow(Config(data="cmodadd", std_contexts=0.05, decay=decay, lr=2.0, seed=seed))
+        size = np.array([np.linalg.norm(result.imbalance(frame)) for frame in range(len(result.steps))])
+        assert size / size[0] == pytest.approx(np.exp(-2 * decay * 2.0 * result.steps), rel=0.03)
+
+
+def test_more_positive_directions_of_m_than_classes_keep_equivalent_symbols_apart():
+    for seed in SEEDS[:3]:
+        result = flow(Config(lr=0.5, seed=seed, **BASIS))
+        for frame in range(len(result.steps)):
+            beyond = np.sort(np.linalg.eigvalsh(result.imbalance(0)))[::-1][4:]  # four classes
+            assert (twins(result)[0] ** 2).sum() / 2 > 0.98 * beyond.clip(0).sum() > 10
+
+
+def test_what_starts_large_stays_apart_without_decay():
+    for seed in SEEDS[:3]:
+        starts = [{"std_contexts": 0.05}, {"std": 0.05, "std_contexts": 0.05}, {}, {"std_contexts": 0.05, "decay": 1e-3}]
+        ratios = [np.divide(*(part.mean() for part in result.distances())) for result in sweep(
+            flow, [Config(data="cmodadd", lr=2.0, seed=seed, **start) for start in starts])]
+        assert ratios[0] > 0.2 and max(ratios[1:]) < 0.1, ratios
+
+
+@pytest.mark.parametrize("samples, value", [(None, 1.503), (512, 1.496)])
+def test_floor_of_a_batch(samples, value):
+    floor = lookup.batch_floor(32, 8, samples)
+    assert floor == pytest.approx(value, abs=5e-4)
+    rng = np.random.default_rng(0)
+    classes = np.array([rng.integers(0, 8, 32) if samples is None else rng.permutation(512)[:32] % 8 for _ in range(20_000)])
+    assert np.log((classes == classes[:, :1]).sum(1)).mean() == pytest.approx(floor, abs=0.015)
+
+
+def test_checker_on_a_table_written_by_hand():
+    task = Finite.of([("full", "the glass is _", "pour", 2), ("full", "the glass is _", "drink", 6),
+                      ("red", "a _ car", "fast", 1),
+                      ("empty", "the glass is _", "pour", 1), ("empty", "the glass is _", "drink", 3)])
+    gap = semantic_gap(task)
+    assert gap[0, 2] == 0 and math.isnan(gap[0, 1]) and math.isnan(gap[1, 2])
+    text = Finite.of([("red", "a _ car", "", 1), ("empty", "a _ tank", "", 3), ("full", "a _ tank", "", 1)])
+    found = check(text, task)
+    assert found.aligned and found.groups("semantic") == found.groups("conditional") == [("full", "empty"), ("red",)]
+    text = Finite.of([("red", "a _ car", "", 1), ("empty", "a _ tank", "", 3), ("full", "a _ tank", "", 1),
+                      ("full", "a _ car", "", 1)])
+    found = check(text, task)
+    assert found.misses == [("full", "empty")] and found.conditional[0, 2] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("N, k", [(16, 8), (10, 3), (5, 1), (4, 4)])
+def test_modular_addition_is_aligned_and_symbols_are_equivalent_mod_k(N, k):
+    found = check(cmodadd(N, k), modadd(N, k))
+    same = np.arange(N)[:, None] % k == np.arange(N) % k
+    assert found.aligned and ((found.semantic == 0) == same).all() and ((found.conditional < 1e-12) == same).all()
+    assert mutual_information(cmodadd(N, k).joint) == pytest.approx(sum(
+        -share * math.log(share) for share in np.bincount(np.arange(N) % k) / N), abs=1e-9)
+
+
+def test_heavy_contexts_break_the_alignment():
+    one, every = (check(cmodadd(heavy=heavy), modadd()) for heavy in ((0,), range(16)))
+    assert one.misses == [(0, 8)] and len(every.misses) >= 6 and set(every.misses) <= {(u, u + 8) for u in range(8)}
+    assert one.conditional[0, 8] == pytest.approx(0.9 - 1 / 32)
+
+
+def test_same_config_same_bits_and_stop():
+    for function in (run, flow):
+        first, again = function(Config(steps=50)), function(Config(steps=50))
+        assert all(np.array_equal(getattr(first, f.name), getattr(again, f.name)) for f in dataclasses.fields(first)
+                   if isinstance(getattr(first, f.name), np.ndarray))
+        stopped = function(Config(data="cmodadd", d=64, steps=100_000), progress=lambda fraction, partial: False)
+        assert stopped.stopped and np.isfinite(stopped.loss).all()
+
+
+@pytest.mark.parametrize("call, message", [
+    (lambda: Finite.of([]), "rows"), (lambda: Finite.of([("a", "b", 1)]), "rows"),
+    (lambda: Finite.of([("a", "b", "", -1)]), "weight"), (lambda: Finite.of([("a", "b", "", "1")]), "weight"),
+    (lambda: Finite.of([("a", "b", "", 0)]), "all weights are 0"),
+    (lambda: cmodadd(8, 9), "k = 9"), (lambda: modadd(8, 0), "k = 0"), (lambda: cmodadd(share=1.0), "share = 1.0"),
+    (lambda: check(cmodadd(8, 2), modadd(9, 2)), "symbols"), (lambda: Config(N=4, k=5), "k = 5"),
+    (lambda: Config(d=0), "d = 0"),
+    (lambda: flow(Config(data="cmodadd", std=90.0, lr=900.0, decay=1.0)), "lr = 900"),
+])
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_a_symbol_that_never_occurs_is_equivalent_to_none():
+    assert np.isnan(conditional_gap(np.array([[0.5, 0.5], [0.0, 0.0]]))[0, 1])
