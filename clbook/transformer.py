@@ -15,7 +15,7 @@ def _normal(shape, std, generators):
 
 
 class Linear(nn.Module):
-    """An affine map a member, (members, n, fan_in) -> (members, n, fan_out); starts as PyTorch's, U(-b, b), b = fan_in^-1/2."""
+    """An affine map a member, (members, n, fan_in) -> (members, n, fan_out); starts as PyTorch's: U(-b, b), b^2 = 1 / fan_in."""
 
     def __init__(self, fan_in, fan_out, generators):
         super().__init__()
