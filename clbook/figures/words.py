@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from clbook.figures.style import GRID, INK, MUTED, Picture, axes, colour, legend
+from clbook.figures.style import INK, MUTED, Picture, axes, colour, legend
 
 KINDS = {"injected": colour(7), "natural": colour(0), "random": colour(4)}  # the colours of SL Fig. 9
-EDGE = 1.15  # the map's edge, in units of the farthest of its marked words
 
 
 def _kinds(result):
@@ -68,30 +67,29 @@ def neighbours(view, frame=-1) -> Picture:
                         f"{view.config.word} without twins: {', '.join(view.names[1][frame])}.")
 
 
-def vocabulary(result, frame=-1, words=600, marked=12) -> Picture:
+def vocabulary(result, frame=-1, words=1000, marked=10, common=1500) -> Picture:
     """The vocabulary in the plane of the two directions in which the table at the end varies most.
 
-    Grey: the most frequent `words`. Lines join the `marked` most frequent twins and natural synonyms; twins are named.
+    Grey: the most frequent `words`. Lines join the most frequent twins and natural synonyms, `marked` of each, that occur at
+    most `common` times; the first of each pair is named.
     """
     fig, ((ax,),) = axes(1, width=7.2, height=5.6)
-    last = result.table[-1].astype(np.float32)
+    table = result.table.astype(np.float32)
     often = np.argsort(-result.counts, kind="stable")[:words]
-    plane = np.linalg.svd(last[often] - last[often].mean(0), full_matrices=False)[2][:2]
-    table = result.table[frame].astype(np.float32)
-    at = (table - table[often].mean(0)) @ plane.T
-    ax.scatter(*at[often].T, s=4, color=GRID, linewidths=0, gid="vocabulary")
-    shown = {kind: result.pairs[kind][np.argsort(-result.counts[result.pairs[kind]].min(1), kind="stable")[:marked]]
-             for kind in ("injected", "natural")}
-    for kind, pairs in shown.items():
+    plane = np.linalg.svd(table[-1, often] - table[-1, often].mean(0), full_matrices=False)[2][:2]
+    at = (table - table[:, often].mean(1, keepdims=True)) @ plane.T
+    ax.scatter(*at[frame, often].T, s=5, color=MUTED, alpha=0.3, linewidths=0, gid="vocabulary")
+    edge = np.percentile(np.abs(at[:, often]).max(2), 99.8, axis=1).max()
+    for kind in ("injected", "natural"):
+        pairs = result.pairs[kind][(result.counts[result.pairs[kind]] <= common).all(1)]
+        pairs = pairs[np.argsort(-result.counts[pairs].min(1), kind="stable")[:marked]]
         for k, pair in enumerate(pairs):
-            ax.plot(*at[pair].T, color=KINDS[kind], marker="o", ms=3, lw=1.2, label=None if k else kind)
-            if kind == "injected":
-                ax.annotate(result.words[pair[0]][:-1], at[pair].mean(0), xytext=(3, 3), textcoords="offset points",
-                            fontsize=8, color=KINDS[kind])
-    edge = EDGE * np.abs(at[np.concatenate([*shown.values()]).ravel()]).max()
+            ax.plot(*at[frame, pair].T, color=KINDS[kind], marker="o", ms=3, lw=1.4, label=None if k else kind)
+            ax.annotate(result.words[pair[0]].rstrip("₁"), at[frame, pair[0]], xytext=(3, 3), textcoords="offset points",
+                        fontsize=8, color=KINDS[kind])
     ax.set(xlim=(-edge, edge), ylim=(-edge, edge), aspect="equal", xlabel="first direction", ylabel="second direction",
-           title=f"step {result.steps[frame]}, start {result.config.std:g}")
-    if any(len(pairs) for pairs in shown.values()):
+           title=f"step {result.steps[frame]}, start with standard deviation {result.config.std:g}")
+    if ax.lines:
         legend(ax, loc="lower right")
     return Picture(fig, f"Map of the vocabulary, standard deviation of the start {result.config.std:g}: {_numbers(result, frame)}.")
 
