@@ -167,8 +167,14 @@ def _files(folder):
 def version(name: str) -> str:
     """What corpus `name` depends on: versions of the libraries, or names, sizes and times of a folder's files.
 
-    Raises ValueError: a name that is no corpus and no folder, a folder without text, books or `datasets` that are absent.
+    "wordnet" is WordNet's table. Raises ValueError: a name that is no corpus and no folder, a folder without text, books, a
+    table or a library that is absent.
     """
+    if name == "wordnet":
+        if not (path := data_folder() / WORDNET).is_file():
+            raise ValueError(f"natural = 'wordnet' is not allowed: there is no file {path}; set CLBOOK_DATA to the folder "
+                             "that holds it")
+        return _stamp([path])
     if name == "documentation":
         return _versions(*LIBRARIES.values())
     if name == "bookcorpus":
@@ -181,7 +187,11 @@ def version(name: str) -> str:
                          f"{', '.join(NAMES)} or a folder of text files" + (", books in CLBOOK_DATA" if name in NAMES else ""))
     if not (files := _files(folder)):
         raise ValueError(f"corpus = {name!r} is not allowed: {folder} holds no *.txt file")
-    facts = [(str(path), (facts := path.stat()).st_size, facts.st_mtime_ns) for path in files]
+    return _stamp(files)
+
+
+def _stamp(files):
+    facts = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
@@ -228,6 +238,7 @@ def synonyms(words, source: str = "hand") -> list[tuple[str, str]]:
     if source == "hand":
         pairs = [tuple(pair.split()) for pair in SYNONYMS]
     else:
+        version("wordnet")
         path, meanings, shared = data_folder() / WORDNET, collections.Counter(), collections.Counter()
         try:
             with gzip.open(path, "rt", encoding="utf-8") as file:
@@ -235,9 +246,6 @@ def synonyms(words, source: str = "hand") -> list[tuple[str, str]]:
                     members = sorted(words.intersection(row["members"].split("|")))
                     meanings.update(members)
                     shared.update(itertools.combinations(members, 2))
-        except FileNotFoundError:
-            raise ValueError(f"natural = 'wordnet' is not allowed: there is no file {path}; set CLBOOK_DATA to the folder "
-                             "that holds it") from None
         except (OSError, EOFError, zlib.error, KeyError, AttributeError, ValueError) as error:
             raise ValueError(f"natural = 'wordnet' is not allowed: {path} is damaged ({error})") from error
         pairs = [pair for pair, n in shared.items() if 2 * n >= max(meanings[pair[0]], meanings[pair[1]])]

@@ -59,7 +59,8 @@ class Config(Settings):
         if self.injected > self.vocabulary:
             raise self.error("injected", f"at most vocabulary = {self.vocabulary}")
         # No field, but part of what `sweep` caches by: another version of the text is another run.
-        object.__setattr__(self, "version", corpus.version(self.corpus))
+        parts = [self.corpus] + ["wordnet"] * (self.natural == "wordnet")
+        object.__setattr__(self, "version", " ".join(map(corpus.version, parts)))
 
 
 @dataclasses.dataclass
@@ -277,7 +278,7 @@ class View(Config):
 class Neighbours(Outcome):
     """Nearest symbols of a word at the recorded times `steps` (T,), with injected twins [0] and without [1].
 
-    names: two (T, 8) arrays. distances: two (T, 8), in units of the mean distance of random pairs matched to natural ones.
+    names: two (T, 8) arrays. distances: two (T, 8), in units of the mean distance of random pairs.
     twin: name of the word's twin, or None where it was not split.
     """
 
@@ -300,7 +301,7 @@ def nearest(result: Result, word: str):
     away = np.linalg.norm(table - table[:, k, None], axis=2)
     away[:, k] = np.inf
     near = np.argsort(away, axis=1, kind="stable")[:, :NEIGHBOURS]
-    far = result.distances["random, natural"].mean(1, keepdims=True)
+    far = np.concatenate([result.distances[f"random, {kind}"] for kind in ("injected", "natural")], 1).mean(1, keepdims=True)
     return np.array(result.words)[near], np.take_along_axis(away, near, 1) / far
 
 
