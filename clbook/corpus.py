@@ -1,4 +1,4 @@
-"""Text: readers that turn documentation, folders of text and books into sentences of words, and synonyms to look for in them.
+"""Text: readers that turn documentation, folders of text and books into sentences of words, and synonyms to look for.
 
 Every reader gives a `Corpus`: lower-case words as numbers, most frequent first, cut into sentences, no sentence twice.
 """
@@ -35,27 +35,26 @@ GUTENBERG, WORDNET = "nltk_data/corpora/gutenberg", "wordnet/oewn_synsets.tsv.gz
 NAMES = ("documentation", "gutenberg", "bookcorpus")
 
 # Pairs of words that a technical writer may exchange, written down before any run; those a corpus lacks are passed over.
-SYNONYMS = (
-    "allow permit", "allows permits", "also additionally", "appropriate suitable", "approximately roughly",
-    "argument parameter", "arguments parameters", "automatically implicitly", "avoid prevent", "begin start", "begins starts",
-    "bigger larger", "big large", "bug error", "calculate compute", "calculated computed", "calculates computes",
-    "calculation computation", "change modify", "changed modified", "choose select", "chosen selected", "combine merge",
-    "construct build", "contain include", "contains includes", "convert transform", "correct right", "create make",
-    "created made", "decrease reduce", "delete remove", "deleted removed", "denote represent", "denotes represents",
-    "desired wanted", "determine decide", "display show", "displayed shown", "efficient fast", "element entry",
-    "elements entries", "ensure guarantee", "entire whole", "equal identical", "error exception", "estimate approximation",
-    "exact precise", "fail crash", "faster quicker", "final last", "find locate", "folder directory", "function routine",
-    "generate produce", "generated produced", "get obtain", "give provide", "given provided", "handle manage",
-    "help aid", "however nevertheless", "identical same", "improve enhance", "indicate denote", "indicates denotes",
-    "initial starting", "keep retain", "kind type", "kinds types", "length size", "manually explicitly", "mean average",
-    "method approach", "need require", "needed required", "needs requires", "only solely", "optional voluntary",
-    "part portion", "perform execute", "performed executed", "permitted allowed", "pick choose", "probability likelihood",
-    "procedure algorithm", "quickly rapidly", "raise throw", "replace substitute", "result outcome", "results outcomes",
-    "return yield", "returns yields", "sample draw", "shown illustrated", "simple easy", "smaller lower", "sometimes occasionally",
-    "specific particular", "specify define", "specified defined", "start beginning", "stop halt", "supply provide",
-    "though although", "tiny small", "total overall", "true correct", "usually typically", "utilize use", "value quantity",
-    "vanish disappear", "verify check", "whether if", "zero null",
-)
+SYNONYMS = """
+    allow permit, allows permits, also additionally, appropriate suitable, approximately roughly, argument parameter,
+    arguments parameters, automatically implicitly, avoid prevent, begin start, begins starts, bigger larger, big
+    large, bug error, calculate compute, calculated computed, calculates computes, calculation computation, change
+    modify, changed modified, choose select, chosen selected, combine merge, construct build, contain include,
+    contains includes, convert transform, correct right, create make, created made, decrease reduce, delete remove,
+    deleted removed, denote represent, denotes represents, desired wanted, determine decide, display show, displayed
+    shown, efficient fast, element entry, elements entries, ensure guarantee, entire whole, equal identical, error
+    exception, estimate approximation, exact precise, fail crash, faster quicker, final last, find locate, folder
+    directory, function routine, generate produce, generated produced, get obtain, give provide, given provided,
+    handle manage, help aid, however nevertheless, identical same, improve enhance, indicate denote, indicates
+    denotes, initial starting, keep retain, kind type, kinds types, length size, manually explicitly, mean average,
+    method approach, need require, needed required, needs requires, only solely, optional voluntary, part portion,
+    perform execute, performed executed, permitted allowed, pick choose, probability likelihood, procedure algorithm,
+    quickly rapidly, raise throw, replace substitute, result outcome, results outcomes, return yield, returns yields,
+    sample draw, shown illustrated, simple easy, smaller lower, sometimes occasionally, specific particular, specify
+    define, specified defined, start beginning, stop halt, supply provide, though although, tiny small, total overall,
+    true correct, usually typically, utilize use, value quantity, vanish disappear, verify check, whether if, zero
+    null
+"""
 
 
 @dataclasses.dataclass
@@ -184,7 +183,7 @@ def version(name: str) -> str:
     folder = _place(name)
     if not folder.is_dir():
         raise ValueError(f"corpus = {name!r} is not allowed: there is no folder {folder}; corpus must be one of "
-                         f"{', '.join(NAMES)} or a folder of text files" + (", books in CLBOOK_DATA" if name in NAMES else ""))
+                         f"{', '.join(NAMES)} (gutenberg: the books in CLBOOK_DATA) or a folder of text files")
     if not (files := _files(folder)):
         raise ValueError(f"corpus = {name!r} is not allowed: {folder} holds no *.txt file")
     return _stamp(files)
@@ -236,7 +235,7 @@ def synonyms(words, source: str = "hand") -> list[tuple[str, str]]:
     """
     words = set(words)
     if source == "hand":
-        pairs = [tuple(pair.split()) for pair in SYNONYMS]
+        pairs = [tuple(pair.split()) for pair in SYNONYMS.split(",")]
     else:
         version("wordnet")
         path, meanings, shared = data_folder() / WORDNET, collections.Counter(), collections.Counter()

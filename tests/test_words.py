@@ -8,6 +8,7 @@ import types
 import joblib
 import numpy as np
 import pytest
+import sklearn
 import torch
 
 from clbook import corpus
@@ -16,7 +17,8 @@ from clbook.experiments.words import Config, Result, View, run, run_view, text
 from clbook.sweep import sweep
 
 SEEDS = range(3)
-TOPICS = ("the {} sleeps on the warm {} all day", "a {} was eaten with some {} for lunch", "we drove the {} down to a {} again")
+TOPICS = ("the {} sleeps on the warm {} all day", "a {} was eaten with some {} for lunch",
+          "we drove the {} down to a {} again")
 
 
 @pytest.fixture
@@ -58,7 +60,8 @@ def test_documentation_is_read_as_prose_without_code_and_markup():
 
 
 def test_a_sentence_counts_once_and_words_are_ordered_by_frequency():
-    found = corpus.corpus(["One cat sat on the mat. One cat sat on the mat! Too short here.", "The dog saw one other dog run."])
+    found = corpus.corpus(["One cat sat on the mat. One cat sat on the mat! Too short here.",
+                           "The dog saw one other dog run."])
     assert found.words[:3] == ["dog", "one", "the"] and len(found.starts) == 3 and len(found.tokens) == 13
     assert [found.words[t] for t in found.tokens[:6]] == ["one", "cat", "sat", "on", "the", "mat"]
 
@@ -74,13 +77,14 @@ def test_source_files_are_read_and_never_imported(tmp_path):
 def test_the_embedded_corpus_is_large_and_the_same_each_time():
     found = corpus.load()
     assert len(found.tokens) > 500_000 and len(found.starts) > 30_000
-    assert corpus.version("documentation") == corpus.version("documentation") and "scikit-learn 1" in corpus.version("documentation")
+    assert f"scikit-learn {sklearn.__version__}" in corpus.version("documentation")
     counts = np.bincount(found.tokens)
     assert (np.diff(counts) <= 0).all() and found.starts[-1] == len(found.tokens)
 
 
 @pytest.mark.parametrize("name, content, says", [
-    ("a.txt", b"  \n", "a.txt is not allowed: it is empty"), ("a.txt", b"PK\x03\x04\0\0words of a file", "it is a binary file"),
+    ("a.txt", b"  \n", "a.txt is not allowed: it is empty"),
+    ("a.txt", b"PK\x03\x04\0\0words of a file", "it is a binary file"),
     ("a.txt", "caf\xe9 is where the others are".encode("latin-1"), "encoding = 'utf-8' is not allowed for .*a.txt"),
     ("a.txt", b"too short", "no sentence of 5 words"), ("a.md", b"a text of some five words", r"holds no \*.txt file")])
 def test_bad_files_are_named_and_leave_nothing_behind(tmp_path, monkeypatch, name, content, says):
@@ -105,7 +109,8 @@ def test_other_encodings_are_read_when_they_are_named(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("settings, says", [
-    ({"corpus": "/no/such/place"}, "there is no folder /no/such/place"), ({"vocabulary": 50}, "injected = 100 .* vocabulary = 50"),
+    ({"corpus": "/no/such/place"}, "there is no folder /no/such/place"),
+    ({"vocabulary": 50}, "injected = 100 .* vocabulary = 50"),
     ({"encoder": "lstm"}, "encoder = 'lstm'"), ({"std": 0.0}, "std = 0.0"), ({"window": 0}, "window = 0")])
 def test_bad_settings_name_the_field(settings, says):
     with pytest.raises(ValueError, match=says):
@@ -115,7 +120,7 @@ def test_bad_settings_name_the_field(settings, says):
 def test_absent_books_wordnet_and_datasets_are_named(tmp_path, monkeypatch):
     monkeypatch.setenv("CLBOOK_DATA", str(tmp_path))
     monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(ValueError, match="corpus = 'gutenberg' .* books in CLBOOK_DATA"):
+    with pytest.raises(ValueError, match="corpus = 'gutenberg' .* there is no folder .* books in CLBOOK_DATA"):
         Config(corpus="gutenberg")
     with pytest.raises(ValueError, match="natural = 'wordnet' .* set CLBOOK_DATA"):
         Config(natural="wordnet")
@@ -125,7 +130,7 @@ def test_absent_books_wordnet_and_datasets_are_named(tmp_path, monkeypatch):
 
 
 def test_a_small_text_says_how_many_words_can_be_split(folder):
-    with pytest.raises(ValueError, match="injected = 100 is not allowed: injected must be at most [0-9]+ here: the vocabulary has"):
+    with pytest.raises(ValueError, match="injected = 100 is not allowed: injected must be at most [0-9]+ here"):
         run(tiny(folder, injected=100))
 
 
@@ -175,7 +180,7 @@ def test_a_coin_splits_each_chosen_word_and_nothing_else_changes():
     for u, v in found.pairs["injected"]:
         merged[merged == v] = u
     assert np.array_equal(merged, plain.tokens)
-    assert [found.words[k] for k in found.pairs["injected"][0]] == [plain.words[first[0]] + "₁", plain.words[first[0]] + "₂"]
+    assert [found.words[k] for k in found.pairs["injected"][0]] == [plain.words[first[0]] + n for n in "₁₂"]
     assert not set(found.pairs["natural"].ravel()) & {*first, *second}
 
 
@@ -252,11 +257,11 @@ def test_same_config_same_bits(folder, encoder):
 
 def test_stop_returns_what_there_is(folder):
     fractions = []
-    result = run(tiny(folder, steps=100_000), progress=lambda fraction, partial: fractions.append(fraction) or len(fractions) < 2)
+    result = run(tiny(folder, steps=100_000),
+                 progress=lambda fraction, partial: fractions.append(fraction) or len(fractions) < 2)
     assert result.stopped and len(fractions) == 2 and len(result.steps) >= 1
-    view = run_view(View(**{f.name: getattr(tiny(folder, steps=100_000), f.name) for f in dataclasses.fields(Config)}, word="the"),
-                    progress=lambda fraction, partial: False)
-    assert view.stopped
+    view = run_view(View(word="the", **dataclasses.asdict(tiny(folder, steps=100_000))), progress=lambda *_: False)
+    assert view.stopped and len(view.steps) >= 1
 
 
 def test_a_diverged_run_names_lr_and_the_step(folder, monkeypatch):
@@ -268,11 +273,12 @@ def test_a_diverged_run_names_lr_and_the_step(folder, monkeypatch):
 
 
 def test_neighbours_are_sorted_and_know_the_twin(folder):
-    config = View(**{f.name: getattr(tiny(folder), f.name) for f in dataclasses.fields(Config)}, word="the")
+    config = View(word="the", **dataclasses.asdict(tiny(folder)))
     result = sweep(run, [tiny(folder)])[0]
     split = result.words[result.pairs["injected"][0, 0]].rstrip("₁")
     view = run_view(config.replace(word=split))
-    assert view.twin == split + "₂" and split + "₁" not in view.names[0] and not any("₂" in name for name in view.names[1].ravel())
+    assert view.twin == split + "₂" and split + "₁" not in view.names[0]
+    assert not any("₂" in name for name in view.names[1].ravel())
     assert (np.diff(view.distances[0], axis=1) >= 0).all() and view.names[0].shape == (13, words.NEIGHBOURS)
     k, table = result.words.index(split + "₁"), result.table[-1].astype(float)
     away = np.delete(np.linalg.norm(table - table[k], axis=1), k)

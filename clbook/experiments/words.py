@@ -35,7 +35,8 @@ class Config(Settings):
 
     corpus: str = setting("documentation", "text: documentation, gutenberg, bookcorpus or a folder of text files")
     encoding: str = setting("utf-8", "encoding of a folder's files")
-    natural: str = setting("hand", "natural synonyms: a list for technical text, or WordNet's table", choices=("hand", "wordnet"))
+    natural: str = setting("hand", "natural synonyms: a list for technical text, or WordNet's table",
+                           choices=("hand", "wordnet"))
     sentences: int = setting(0, "sentences to read, drawn at random; 0 reads all", low=0, high=10_000_000)
     vocabulary: int = setting(4000, "words, the most frequent ones; the rest is left out", low=10, high=100_000)
     injected: int = setting(100, "words to split into two artificial synonyms", low=0, high=1000)
@@ -49,7 +50,8 @@ class Config(Settings):
     lr: float = setting(2e-3, "learning rate of Adam", above=0.0, high=1.0, log=True)
     batch: int = setting(512, "pairs of a word and its context in a batch", low=2, high=4096)
     steps: int = setting(3000, "training steps", unit="steps", low=1, high=1_000_000, log=True)
-    subsample: float = setting(1e-3, "share of the text from which a word is thinned out (word2vec's t)", above=0.0, high=1.0)
+    subsample: float = setting(1e-3, "share of the text from which a word is thinned out (word2vec's t)",
+                               above=0.0, high=1.0)
     masked: bool = setting(True, "leave other occurrences of the anchor's word out of its negatives")
     over: str = setting("contexts", "what the softmax runs over: contexts (SL eq. 2) or symbols (Lemma A.1)",
                         choices=("contexts", "symbols"))
@@ -144,7 +146,8 @@ def text(config: Config) -> Text:
     tokens, sentence = tokens[tokens < V].astype(np.int64), sentence[tokens < V]
     counts, number = np.bincount(tokens, minlength=V), {word: k for k, word in enumerate(whole.words[:V])}
     seen = [word for word in whole.words[:V] if counts[number[word]]]
-    natural = np.array([[number[word] for word in pair] for pair in corpus.synonyms(seen, config.natural)], int).reshape(-1, 2)
+    natural = [[number[word] for word in pair] for pair in corpus.synonyms(seen, config.natural)]
+    natural = np.array(natural, int).reshape(-1, 2)
     free = np.setdiff1d(np.flatnonzero(counts >= config.common), natural)
     if len(free) < config.injected:
         raise config.error("injected", f"at most {len(free)} here: the vocabulary has {V} words, {len(free)} of them occur "
@@ -177,7 +180,8 @@ class Training:
         self.sentence = F.pad(torch.from_numpy(found.sentence), pad, value=-1).to(device)
         self.around = torch.arange(-w, w + 1, device=device)
         drawn = torch.from_numpy(thinned[found.tokens])
-        self.places = [torch.where(torch.from_numpy(part), drawn, 0.0).cumsum(0).to(device) for part in (~found.held, found.held)]
+        self.places = [torch.where(torch.from_numpy(part), drawn, 0.0).cumsum(0).to(device)
+                       for part in (~found.held, found.held)]
         self.table = (config.std * torch.randn(V, config.d, generator=generator)).to(device).requires_grad_()
         if config.encoder == "mean":
             contexts = (config.std * torch.randn(V + 1, config.d, generator=generator)).to(device).requires_grad_()
@@ -278,7 +282,7 @@ class View(Config):
 class Neighbours(Outcome):
     """Nearest symbols of a word at the recorded times `steps` (T,), with injected twins [0] and without [1].
 
-    names: two (T, 8) arrays. distances: two (T, 8), in units of the mean distance of random pairs.
+    names: two (T, 8) arrays. distances: two (T, 8), in units of the mean distance to all symbols.
     twin: name of the word's twin, or None where it was not split.
     """
 
@@ -291,18 +295,18 @@ class Neighbours(Outcome):
 def nearest(result: Result, word: str):
     """(names (T, 8), distances (T, 8)) of the symbols nearest to `word`, or to its first twin where it was split.
 
-    Distances are in units of the mean random one. Raises ValueError: the word is not in the vocabulary.
+    Distances are in units of the mean over all symbols. Raises ValueError: the word is not in the vocabulary.
     """
     name = next((name for name in (word, word + TWIN[0]) if name in result.words), None)
     if name is None:
-        raise ValueError(f"word = {word!r} is not allowed: word must be one of the {len(result.words)} words of the run, such "
-                         f"as {', '.join(result.words[200:205])}")
+        raise ValueError(f"word = {word!r} is not allowed: word must be one of the {len(result.words)} words of the run, "
+                         f"such as {', '.join(result.words[20:25])}")
     k, table = result.words.index(name), result.table.astype(np.float32)
     away = np.linalg.norm(table - table[:, k, None], axis=2)
+    unit = away.sum(1, keepdims=True) / (len(result.words) - 1)
     away[:, k] = np.inf
     near = np.argsort(away, axis=1, kind="stable")[:, :NEIGHBOURS]
-    far = np.concatenate([result.distances[f"random, {kind}"] for kind in ("injected", "natural")], 1).mean(1, keepdims=True)
-    return np.array(result.words)[near], np.take_along_axis(away, near, 1) / far
+    return np.array(result.words)[near], np.take_along_axis(away, near, 1) / unit
 
 
 _LATEST = {}  # the two runs that a live panel looks at, so that another word needs no training

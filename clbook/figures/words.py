@@ -18,8 +18,8 @@ def _kinds(result):
 
 
 def _numbers(result, frame=-1):
-    return (f"at step {result.steps[frame]} the mean distance is {result.ratio('injected', frame):.2f} of that of random pairs "
-            f"for injected twins, {result.ratio('natural', frame):.2f} for natural synonyms")
+    return (f"at step {result.steps[frame]} the mean distance is {result.ratio('injected', frame):.2f} of that of random "
+            f"pairs for injected twins, {result.ratio('natural', frame):.2f} for natural synonyms")
 
 
 def distances(result, shown=60) -> Picture:
@@ -59,8 +59,8 @@ def neighbours(view, frame=-1) -> Picture:
         ax.barh(place, np.minimum(away[frame], 1.2), color=tones, alpha=0.35, height=0.8)
         for y, name in zip(place, names[frame]):
             ax.text(0.02, y, name, va="center", color=INK)
-        ax.axvline(1, color=KINDS["random"], lw=1.2)
-        ax.set(xlim=(0, 1.25), ylim=(len(place) - 0.4, -0.6), yticks=[], xlabel="distance / random distance", title=title)
+        ax.axvline(1, color=MUTED, lw=1.2, ls=":")
+        ax.set(xlim=(0, 1.25), ylim=(len(place) - 0.4, -0.6), yticks=[], xlabel="distance / mean distance", title=title)
         ax.grid(False)
     split = f"{view.config.word}₁" if view.twin else view.config.word
     return Picture(fig, f"Nearest to {split} at step {view.steps[frame]}: {', '.join(view.names[0][frame])}. Nearest to "
@@ -91,7 +91,8 @@ def vocabulary(result, frame=-1, words=1000, marked=10, common=1500) -> Picture:
            title=f"step {result.steps[frame]}, start with standard deviation {result.config.std:g}")
     if ax.lines:
         legend(ax, loc="lower right")
-    return Picture(fig, f"Map of the vocabulary, standard deviation of the start {result.config.std:g}: {_numbers(result, frame)}.")
+    return Picture(fig, f"Map of the vocabulary, standard deviation of the start {result.config.std:g}: "
+                        f"{_numbers(result, frame)}.")
 
 
 def occurrences(results) -> Picture:
