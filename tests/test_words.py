@@ -74,7 +74,13 @@ def test_source_files_are_read_and_never_imported(tmp_path):
     assert corpus.strings(tmp_path / "b.py") == []
 
 
-def test_the_embedded_corpus_is_large_and_the_same_each_time():
+def test_reading_again_gives_the_same_corpus(monkeypatch):
+    monkeypatch.setattr(corpus, "LIBRARIES", {"matplotlib": "matplotlib"})
+    first, again = corpus._documentation(), corpus._documentation()
+    assert first.words == again.words and np.array_equal(first.tokens, again.tokens) and len(first.words) > 1000
+
+
+def test_the_embedded_corpus_is_large_and_knows_its_versions():
     found = corpus.load()
     assert len(found.tokens) > 500_000 and len(found.starts) > 30_000
     assert f"scikit-learn {sklearn.__version__}" in corpus.version("documentation")
