@@ -12,8 +12,9 @@ import sklearn
 import torch
 
 from clbook import corpus
-from clbook.experiments import words
-from clbook.experiments.words import Config, Result, View, run, run_view, text
+from clbook.experiments import neighbours, words
+from clbook.experiments.neighbours import View, run_view
+from clbook.experiments.words import Config, Result, run, text
 from clbook.sweep import sweep
 
 SEEDS = range(3)
@@ -140,6 +141,11 @@ def test_a_small_text_says_how_many_words_can_be_split(folder):
         run(tiny(folder, injected=100))
 
 
+def test_a_text_without_sentences_to_hold_out_is_refused(folder):
+    with pytest.raises(ValueError, match="corpus = .* a longer text: of the 5 sentences read, none is held out"):
+        run(tiny(folder, sentences=5, injected=0))
+
+
 def test_an_edited_folder_is_another_run(folder):
     before = tiny(folder)
     assert joblib.hash(tiny(folder)) == joblib.hash(before)
@@ -244,10 +250,25 @@ def test_the_same_order_on_books_with_wordnets_synonyms():
         assert r.ratio("injected") < 0.5 and 0.65 <= r.ratio("natural") <= 0.85 and r.twin_nearest[-1] > 0.7
 
 
-def test_a_transformer_shows_it_and_a_large_start_hides_it():
-    transformer, large = sweep(run, [Config(encoder="transformer", batch=256, steps=1500), Config(std=1.0)])
+def test_a_transformer_shows_it_and_a_large_start_hides_it_unless_the_steps_are_large_too():
+    transformer, large, fast = sweep(run, [Config(encoder="transformer", batch=256, steps=1500), Config(std=1.0),
+                                           Config(std=1.0, lr=2e-2)])
     assert transformer.ratio("injected") < 0.5 and transformer.ratio("injected") + 0.1 < transformer.ratio("natural") < 0.9
     assert large.ratio("injected") > 0.8 and large.twin_nearest[-1] < 0.1
+    assert fast.ratio("injected") + 0.1 < fast.ratio("natural") < 0.9 and fast.twin_nearest[-1] > 0.6
+    means = [fast.distances[kind].mean(1) for kind in ("injected", "random, injected")]
+    assert means[0][-1] < 0.5 * means[0][0] and means[1][-1] > 0.4 * means[1][0], "twins converge, others less"
+
+
+def test_another_word_needs_no_training_and_a_stopped_run_is_not_kept(folder, monkeypatch):
+    calls = []
+    monkeypatch.setattr(neighbours, "run", lambda *a, **k: calls.append(a) or run(*a, **k))
+    monkeypatch.setattr(neighbours, "fingerprint", lambda run: "stand-in")
+    config = View(word="the", **dataclasses.asdict(tiny(folder, steps=2000)))
+    assert run_view(config, progress=lambda *_: False).stopped and len(calls) == 1
+    first = run_view(config, progress=lambda *_: True)
+    again = run_view(config.replace(word="sleeps"), progress=lambda *_: True)
+    assert len(calls) == 3 and not first.stopped and not again.stopped and again.config.word == "sleeps"
 
 
 @pytest.mark.parametrize("encoder", ["mean", "transformer"])
@@ -285,7 +306,7 @@ def test_neighbours_are_sorted_and_know_the_twin(folder):
     view = run_view(config.replace(word=split))
     assert view.twin == split + "₂" and split + "₁" not in view.names[0]
     assert not any("₂" in name for name in view.names[1].ravel())
-    assert (np.diff(view.distances[0], axis=1) >= 0).all() and view.names[0].shape == (13, words.NEIGHBOURS)
+    assert (np.diff(view.distances[0], axis=1) >= 0).all() and view.names[0].shape == (13, neighbours.SHOWN)
     k, table = result.words.index(split + "₁"), result.table[-1].astype(float)
     away = np.delete(np.linalg.norm(table - table[k], axis=1), k)
     assert np.delete(np.array(result.words), k)[away.argmin()] == view.names[0][-1, 0]

@@ -7,7 +7,6 @@ twins have the same contexts, as Theorem 4.2 asks; natural synonyms only nearly 
 from __future__ import annotations
 
 import dataclasses
-import functools
 import time
 
 import numpy as np
@@ -18,14 +17,12 @@ from clbook import corpus
 from clbook.dynamics import Diverged, default_device, iterate, one_thread, recorded_times
 from clbook.experiments.base import Outcome, Settings, setting
 from clbook.losses import symbol_context
-from clbook.sweep import sweep
 from clbook.transformer import Transformer
 
 RECORDS = 12  # times at which a run is recorded, beside the start
 HELD = 20  # every 20th sentence is held out, to see whether the contexts are learnt or memorised
 BATCHES = 4  # batches over which the two recorded losses are averaged
 REACH = 20  # a random pair's words stand at most this many places from its model's, in the order of frequency
-NEIGHBOURS = 8  # nearest words shown in a `View`
 TWIN = "₁₂"  # good is split into good₁ and good₂
 
 
@@ -48,7 +45,7 @@ class Config(Settings):
     std: float = setting(0.02, "standard deviation of the start, in each coordinate", above=0.0, high=10.0, log=True)
     decay: float = setting(0.0, "weight decay, added to the gradient", low=0.0, high=1.0)
     lr: float = setting(2e-3, "learning rate of Adam", above=0.0, high=1.0, log=True)
-    batch: int = setting(512, "pairs of a word and its context in a batch", low=2, high=4096)
+    batch: int = setting(512, "pairs of a word and its context in a batch", low=8, high=4096)
     steps: int = setting(3000, "training steps", unit="steps", low=1, high=1_000_000, log=True)
     subsample: float = setting(1e-3, "share of the text from which a word is thinned out (word2vec's t)",
                                above=0.0, high=1.0)
@@ -126,17 +123,12 @@ def matched(pairs, counts, generator):
     return np.array(out, dtype=np.int64).reshape(-1, 2)
 
 
-@functools.lru_cache(maxsize=2)
-def _read(name, encoding, version):
-    return corpus.load(name, encoding)
-
-
 def text(config: Config) -> Text:
     """The corpus of a run with its words split and its pairs drawn.
 
-    Raises ValueError: as `corpus.load`; fewer words than are to be split.
+    Raises ValueError: as `corpus.load`; fewer words than are to be split; too few sentences to hold any out.
     """
-    whole, generator = _read(config.corpus, config.encoding, config.version), np.random.default_rng(config.seed)
+    whole, generator = corpus.load(config.corpus, config.encoding), np.random.default_rng(config.seed)
     sentence = np.repeat(np.arange(len(whole.starts) - 1), np.diff(whole.starts))
     tokens = whole.tokens
     if config.sentences:
@@ -144,6 +136,9 @@ def text(config: Config) -> Text:
         tokens, sentence = tokens[kept[sentence]], sentence[kept[sentence]]
     V = min(config.vocabulary, len(whole.words))
     tokens, sentence = tokens[tokens < V].astype(np.int64), sentence[tokens < V]
+    held = sentence % HELD == HELD - 1
+    if len(np.unique(tokens[held])) < 2:
+        raise config.error("corpus", f"a longer text: of the {len(np.unique(sentence))} sentences read, none is held out")
     counts, number = np.bincount(tokens, minlength=V), {word: k for k, word in enumerate(whole.words[:V])}
     seen = [word for word in whole.words[:V] if counts[number[word]]]
     natural = [[number[word] for word in pair] for pair in corpus.synonyms(seen, config.natural)]
@@ -163,7 +158,7 @@ def text(config: Config) -> Text:
     counts = np.bincount(tokens, minlength=len(words))
     pairs = {"injected": np.stack([chosen, second[chosen]], 1), "natural": natural}
     pairs |= {f"random, {kind}": matched(given, counts, generator) for kind, given in pairs.items()}
-    return Text(words, counts, tokens, sentence, sentence % HELD == HELD - 1, pairs)
+    return Text(words, counts, tokens, sentence, held, pairs)
 
 
 class Training:
@@ -250,16 +245,9 @@ def _mean(table, ids, there):
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
-    """Train the symbol table and the context encoder with InfoNCE.
+    """Train the symbol table and the context encoder with InfoNCE; progress and device as in `separability.run`.
 
-    Args:
-        config: the settings.
-        progress: `progress(fraction, partial_result)`, about ten times a second; returning False stops the run, which
-            then returns what it has, with `stopped` set.
-        device: a torch device; None takes CUDA when there is one.
-
-    Raises:
-        ValueError: the text cannot be read or is too small; the run diverged (the message names lr).
+    Raises ValueError: the text cannot be read or is too small; the run diverged (the message names lr).
     """
     with one_thread():
         training = Training(config, default_device(device))
@@ -269,80 +257,3 @@ def run(config: Config, *, progress=None, device=None) -> Result:
     except Diverged as error:
         raise config.diverged("lr", error.step) from error
     return training.result(stopped)
-
-
-@dataclasses.dataclass(frozen=True)
-class View(Config):
-    """A word to look at in two runs of otherwise equal settings: with injected twins, and without."""
-
-    word: str = setting("number", "the word whose nearest neighbours are shown")
-
-
-@dataclasses.dataclass
-class Neighbours(Outcome):
-    """Nearest symbols of a word at the recorded times `steps` (T,), with injected twins [0] and without [1].
-
-    names: two (T, 8) arrays. distances: two (T, 8), in units of the mean distance to all symbols.
-    twin: name of the word's twin, or None where it was not split.
-    """
-
-    steps: np.ndarray
-    names: list
-    distances: list
-    twin: str | None
-
-
-def nearest(result: Result, word: str):
-    """(names (T, 8), distances (T, 8)) of the symbols nearest to `word`, or to its first twin where it was split.
-
-    Distances are in units of the mean over all symbols. Raises ValueError: the word is not in the vocabulary.
-    """
-    name = next((name for name in (word, word + TWIN[0]) if name in result.words), None)
-    if name is None:
-        raise ValueError(f"word = {word!r} is not allowed: word must be one of the {len(result.words)} words of the run, "
-                         f"such as {', '.join(result.words[20:25])}")
-    k, table = result.words.index(name), result.table.astype(np.float32)
-    away = np.linalg.norm(table - table[:, k, None], axis=2)
-    unit = away.sum(1, keepdims=True) / (len(result.words) - 1)
-    away[:, k] = np.inf
-    near = np.argsort(away, axis=1, kind="stable")[:, :NEIGHBOURS]
-    return np.array(result.words)[near], np.take_along_axis(away, near, 1) / unit
-
-
-_LATEST = {}  # the two runs that a live panel looks at, so that another word needs no training
-
-
-def _trained(config, progress, device):
-    """The run of `config`: the latest one, or the sweep's; with `progress`, trained here so that it can be stopped."""
-    if progress is None:
-        return sweep(run, [config])[0]
-    if config not in _LATEST:
-        result = run(config, progress=progress, device=device)
-        if result.stopped:
-            return result
-        while len(_LATEST) > 1:
-            del _LATEST[next(iter(_LATEST))]
-        _LATEST[config] = result
-    return _LATEST[config]
-
-
-def run_view(config: View, *, progress=None, device=None) -> Neighbours:
-    """Both runs, from the cache where `sweep` has trained them, and the neighbours of the word in each."""
-    settings = {f.name: getattr(config, f.name) for f in dataclasses.fields(Config)}
-
-    def view(both):
-        count = min(len(result.steps) for result in both)
-        names, distances = zip(*(nearest(result, config.word) for result in both))
-        twin = config.word + TWIN[1]
-        return Neighbours(config, sum(r.seconds for r in both), both[0].device, any(r.stopped for r in both),
-                          both[0].steps[:count], [n[:count] for n in names], [d[:count] for d in distances],
-                          twin if twin in both[0].words else None)
-
-    both = []
-    for k, injected in enumerate((config.injected, 0)):
-        def report(fraction, partial, offset=k / 2):
-            return progress(offset + fraction / 2, view([*both, partial] if both else [partial, partial]))
-        both.append(_trained(Config(**settings | {"injected": injected}), progress and report, device))
-        if both[-1].stopped:
-            return view([both[0], both[-1]])
-    return view(both)
