@@ -230,10 +230,10 @@ class Training:
 
     def result(self, stopped) -> Result:
         steps, tables, distances, nearest, loss, held = zip(*self.rows)
-        text = self.text
-        return Result(self.config, time.perf_counter() - self.began, self.device.type, stopped, np.array(steps), text.words,
-                      text.counts, text.pairs, np.stack(tables),
-                      {kind: np.stack([row[kind] for row in distances]) for kind in text.pairs},
+        found = self.text
+        return Result(self.config, time.perf_counter() - self.began, self.device.type, stopped, np.array(steps), found.words,
+                      found.counts, found.pairs, np.stack(tables),
+                      {kind: np.stack([row[kind] for row in distances]) for kind in found.pairs},
                       np.array(nearest), np.array(loss), np.array(held))
 
 

@@ -51,9 +51,10 @@ def ratios(runs) -> Picture:
 
 
 def neighbours(view, frame=-1) -> Picture:
-    """The eight nearest symbols of a word at one recorded time, with its injected twin (left) and without (right)."""
+    """The eight nearest symbols of a word at one recorded time, where words are split (left) and where none is (right)."""
     fig, (panels,) = axes(2, width=7.6, height=2.9, sharex=True)
-    for ax, title, names, away in zip(panels, ("word split in two", "word left whole"), view.names, view.distances):
+    titles = f"{view.config.injected} words split in two", "no word split"
+    for ax, title, names, away in zip(panels, titles, view.names, view.distances):
         tones = [KINDS["injected"] if name == view.twin else KINDS["natural"] for name in names[frame]]
         place = np.arange(len(names[frame]))
         ax.barh(place, np.minimum(away[frame], 1.2), color=tones, alpha=0.35, height=0.8)
@@ -71,7 +72,7 @@ def vocabulary(result, frame=-1, words=1000, marked=10, common=1500) -> Picture:
     """The vocabulary in the plane of the two directions in which the table at the end varies most.
 
     Grey: the most frequent `words`. Lines join the most frequent twins and natural synonyms, `marked` of each, that occur at
-    most `common` times; the first of each pair is named.
+    most `common` times; the first of each pair is named where there is room.
     """
     fig, ((ax,),) = axes(1, width=7.2, height=5.6)
     table = result.table.astype(np.float32)
@@ -79,14 +80,17 @@ def vocabulary(result, frame=-1, words=1000, marked=10, common=1500) -> Picture:
     plane = np.linalg.svd(table[-1, often] - table[-1, often].mean(0), full_matrices=False)[2][:2]
     at = (table - table[:, often].mean(1, keepdims=True)) @ plane.T
     ax.scatter(*at[frame, often].T, s=5, color=MUTED, alpha=0.3, linewidths=0, gid="vocabulary")
-    edge = np.percentile(np.abs(at[:, often]).max(2), 99.8, axis=1).max()
+    edge, named = np.percentile(np.abs(at[:, often]).max(2), 99.8, axis=1).max(), []
     for kind in ("injected", "natural"):
         pairs = result.pairs[kind][(result.counts[result.pairs[kind]] <= common).all(1)]
         pairs = pairs[np.argsort(-result.counts[pairs].min(1), kind="stable")[:marked]]
         for k, pair in enumerate(pairs):
             ax.plot(*at[frame, pair].T, color=KINDS[kind], marker="o", ms=3, lw=1.4, label=None if k else kind)
-            ax.annotate(result.words[pair[0]].rstrip("₁"), at[frame, pair[0]], xytext=(3, 3), textcoords="offset points",
-                        fontsize=8, color=KINDS[kind])
+            here = at[frame, pair[0]] / edge
+            if all(np.abs(here - there)[0] > 0.25 or np.abs(here - there)[1] > 0.05 for there in named):
+                named.append(here)
+                ax.annotate(result.words[pair[0]].rstrip("₁"), at[frame, pair[0]], xytext=(3, 3),
+                            textcoords="offset points", fontsize=8, color=KINDS[kind])
     ax.set(xlim=(-edge, edge), ylim=(-edge, edge), aspect="equal", xlabel="first direction", ylabel="second direction",
            title=f"step {result.steps[frame]}, start with standard deviation {result.config.std:g}")
     if ax.lines:
