@@ -10,7 +10,7 @@ import numpy as np
 from clbook.data import cache_folder
 from clbook.dynamics import default_device
 from clbook.experiments.base import Outcome, setting
-from clbook.experiments.words import TWIN, Config, run
+from clbook.experiments.words import TWIN, Config, Result, run
 from clbook.sweep import fingerprint, sweep
 
 SHOWN = 8  # nearest words
