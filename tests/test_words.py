@@ -146,6 +146,12 @@ def test_a_text_without_sentences_to_hold_out_is_refused(folder):
         run(tiny(folder, sentences=5, injected=0))
 
 
+def test_a_text_of_few_words_is_refused_before_pairs_are_drawn(folder):
+    (folder / "one.txt").write_text("one two one two three. " * 3 + "create make create make create.")
+    with pytest.raises(ValueError, match="corpus = .* a text of 10 different words or more: it has 5"):
+        run(tiny(folder, injected=0))
+
+
 def test_an_edited_folder_is_another_run(folder):
     before = tiny(folder)
     assert joblib.hash(tiny(folder)) == joblib.hash(before)

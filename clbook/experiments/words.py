@@ -136,6 +136,8 @@ def text(config: Config) -> Text:
         tokens, sentence = tokens[kept[sentence]], sentence[kept[sentence]]
     V = min(config.vocabulary, len(whole.words))
     tokens, sentence = tokens[tokens < V].astype(np.int64), sentence[tokens < V]
+    if V < 10:  # with fewer there may be no random pair that is not given
+        raise config.error("corpus", f"a text of 10 different words or more: it has {V}")
     held = sentence % HELD == HELD - 1
     if len(np.unique(tokens[held])) < 2:
         raise config.error("corpus", f"a longer text: of the {len(np.unique(sentence))} sentences read, none is held out")
