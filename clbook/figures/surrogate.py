@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.patches import Rectangle
 
 from clbook import theory
 from clbook.figures.style import ACCENT, INK, MUTED, Picture, axes, colour, legend
@@ -13,22 +14,22 @@ FLOOR = 1e-6  # of the logarithmic axis: drifts start at 0
 
 
 def pairs(panels, images, labels) -> Picture:
-    """Which pairs each loss pulls (blue), pushes (orange) and leaves out (grey), the photographs on both sides.
+    """Which pairs each loss pulls (blue), pushes (orange) and leaves out (blank), the digits along both sides.
 
     Args:
         panels: {name: (2n, 2n) `pair_weights`}. images: (2n, pixels) the 2n views, first views first. labels: (n,).
     """
     n, side = len(labels), int(np.sqrt(images.shape[1]))
     order = np.arange(2 * n).reshape(2, n).T.ravel()  # the two views of a point side by side
-    fig, (row,) = axes(len(panels), width=7.8, height=2.5)
+    fig, (row,) = axes(len(panels), width=7.8, height=2.2)
     tones = {-1: colour(0), 1: colour(4)}
     says = []
     for ax, (name, weights) in zip(row, panels.items()):
         weights = weights[np.ix_(order, order)]
         top = np.nanmax(np.abs(weights))
         for i, j in np.argwhere(np.abs(np.nan_to_num(weights)) > 1e-9 * top):
-            size = 0.25 + 0.75 * (abs(weights[i, j]) / top) ** 0.5
-            ax.add_patch(_square(j, i, size, tones[int(np.sign(weights[i, j]))]))
+            size = 0.25 + 0.63 * (abs(weights[i, j]) / top) ** 0.5
+            ax.add_patch(Rectangle((j - size / 2, i - size / 2), size, size, color=tones[int(np.sign(weights[i, j]))], lw=0))
         for edge in np.flatnonzero(np.diff(np.repeat(labels, 2))) + 0.5:
             ax.axhline(edge, color=INK, lw=0.6)
             ax.axvline(edge, color=INK, lw=0.6)
@@ -43,13 +44,8 @@ def pairs(panels, images, labels) -> Picture:
     return Picture(fig, f"A batch of {n} digits, two views each. " + "; ".join(says) + ".")
 
 
-def _square(x, y, size, tone):
-    from matplotlib.patches import Rectangle
-    return Rectangle((x - size / 2, y - size / 2), size, size, color=tone, lw=0)
-
-
 def coupled(result, frame=-1) -> Picture:
-    """Drift and its three bounds up to a recorded time (left); CKA and what Corollary 1 certifies from each bound (right)."""
+    """Drift and three bounds up to a recorded time (left); CKA and what Corollary 1 makes of each bound (right)."""
     config, shown = result.config, slice(1, len(result.steps) if frame == -1 else frame + 1)
     fig, ((left, right),) = axes(2, width=7.8, height=3.3)
     t, all_t = result.steps[shown], result.steps[1:]
@@ -62,18 +58,20 @@ def coupled(result, frame=-1) -> Picture:
         cka = result.cka if name == "measured" else [theory.cka_lower_bound(*v) for v in zip(values, result.gram_norm)]
         right.plot(t, np.array(cka)[shown], color=tone, gid=f"CKA, {name}")
     left.set(xscale="log", yscale="log", xlim=(1, config.steps), ylim=(1e-5, 1e5), xlabel="steps $t$", ylabel="drift")
-    right.set(xscale="log", xlim=(1, config.steps), ylim=(-1, 1.05), xlabel="steps $t$", ylabel="CKA, measured and certified")
+    right.set(xscale="log", xlim=(1, config.steps), ylim=(-1, 1.05), xlabel="steps $t$",
+              ylabel="CKA, measured and certified")
     for ax in (left, right):
         ax.minorticks_off()
     legend(left, loc="upper left", ncols=2)
     now = t[-1] if len(t) else 0
     drift, bound, triangle = (v[shown][-1] if len(t) else 0.0 for v in (result.drift, result.bound, result.triangle))
-    return Picture(fig, f"C = {config.classes}, tau = {config.tau:g}, B = {config.batch}, eta = {config.eta:g}, step {now}: drift "
-                        f"{drift:.2g}, Theorem 1 {bound:.2g}, triangle inequality {triangle:.2g}, CKA {result.cka[frame]:.4f}.")
+    return Picture(fig, f"C = {config.classes}, tau = {config.tau:g}, B = {config.batch}, eta = {config.eta:g}, step {now}: "
+                        f"drift {drift:.2g}, Theorem 1 {bound:.2g}, triangle inequality {triangle:.2g}, CKA "
+                        f"{result.cka[frame]:.4f}.")
 
 
 def difference(result) -> Picture:
-    """Where the two tables differ at the end: Sigma^NSCL - Sigma^CL between the points (left) and towards the views (right)."""
+    """Where the two tables differ at the end: Sigma^NSCL - Sigma^CL between points (left) and towards views (right)."""
     n = result.config.n
     gap = result.final[1] - result.final[0]
     top = np.quantile(np.abs(gap), 0.999)
@@ -87,8 +85,8 @@ def difference(result) -> Picture:
     same = np.arange(n) * result.config.classes // n
     same = np.tile(same[:, None] == same, 2)
     share = (gap[same] ** 2).sum() / (gap**2).sum()
-    return Picture(fig, f"Difference of the two tables. Pairs of one class are {same.mean():.0%} of all and carry {share:.0%} of the "
-                        "squared drift.")
+    return Picture(fig, f"Difference of the two tables. Pairs of one class are {same.mean():.0%} of all and carry "
+                        f"{share:.0%} of the squared drift.")
 
 
 def vacuous(panels) -> Picture:
@@ -100,8 +98,9 @@ def vacuous(panels) -> Picture:
     for ax, (xname, x, yname, y, ratio, title) in zip(row, panels):
         power = np.clip(np.log10(ratio), -3, 6)
         ax.contourf(x, y, power, levels=[0, 7], colors=[SHADE["color"]])
-        lines = ax.contour(x, y, power, levels=[-2, -1, 0, 1, 3], colors=[INK, INK, TRIANGLE, MUTED, MUTED], linewidths=1.1)
-        ax.clabel(lines, fmt=lambda v: f"$10^{{{v:.0f}}}$" if v else "1", fontsize=9)
+        ax.contour(x, y, power, levels=[0], colors=[TRIANGLE], linewidths=1.6)
+        lines = ax.contour(x, y, power, levels=[-2, -1, 1, 2, 4], colors=[MUTED], linewidths=0.8, linestyles="solid")
+        ax.clabel(lines, fmt=lambda v: f"$10^{{{v:.0f}}}$", fontsize=8.5, inline_spacing=1)
         ax.set(xscale="log", yscale="log", xlabel=xname, ylabel=yname, title=title)
         ax.minorticks_off()
         ax.grid(False)
@@ -110,18 +109,17 @@ def vacuous(panels) -> Picture:
 
 
 def replacement(rows) -> Picture:
-    """Drift over Theorem 1 after one step against the batch size: rows (name, B (k,), ratio (seeds, k), predicted (k,) or None)."""
+    """Drift over Theorem 1 after one step: rows (name, batch sizes (k,), ratio (seeds, k), repaired bound / Theorem 1)."""
     fig, ((ax,),) = axes(1, width=6.2, height=3.0)
     ax.axhspan(1, 1e3, **SHADE)
-    for k, (name, B, ratio, predicted) in enumerate(rows):
-        ax.plot(B, ratio.T, "o", ms=4, color=colour(k), gid=name)
-        ax.plot([], [], "o", ms=4, color=colour(k), label=name)
-        if predicted is not None:
-            ax.plot(B, predicted, color=colour(k), lw=1, gid=f"{name}, repaired")
-    ax.set(xscale="log", yscale="log", ylim=(1e-2, 5), xlabel="batch size $B$", ylabel="drift / Theorem 1")
+    for k, (name, B, ratio, repaired) in enumerate(rows):
+        ax.plot(B, ratio.T, "os"[k], ms=4, color=colour(k), gid=name)
+        ax.plot(B, repaired, color=colour(k), lw=1, label=f"{name}, and repaired bound", gid=f"{name}, repaired")
+    ax.set(xscale="log", yscale="log", ylim=(3e-3, 100), xlabel="batch size $B$", ylabel="drift / Theorem 1")
     ax.minorticks_off()
-    legend(ax, loc="lower right")
-    return Picture(fig, "; ".join(f"{name}: drift over bound from {ratio.min():.2g} to {ratio.max():.2g}" for name, _, ratio, _ in rows))
+    legend(ax, loc="upper left")
+    return Picture(fig, "; ".join(f"{name}: drift over bound from {ratio.min():.2g} to {ratio.max():.2g}"
+                                  for name, _, ratio, _ in rows) + ".")
 
 
 def loss_gap(C, gaps) -> Picture:
@@ -134,7 +132,7 @@ def loss_gap(C, gaps) -> Picture:
             ax.plot(C, values[..., k].T, "os"[k], ms=4, color=colour(k), gid=name)
             ax.plot(C, values[..., k].mean(0), color=colour(k), lw=1, label=f"{name}, slope {slope:.2f}")
             says.append(f"tau = {tau:g}: {name} has slope {slope:.2f}")
-        ax.plot(C, values[..., 0].mean() * np.exp(np.log(C).mean()) / C, color=MUTED, ls=":", label="$1/C$")
+        ax.axhline((values[..., 1] - values[..., 0]).mean(), color=MUTED, ls=":", label="CL - DCL")
         ax.set(xscale="log", yscale="log", xlabel="classes $C$", title=rf"$\tau = {tau:g}$")
         ax.minorticks_off()
         legend(ax, loc="lower left")
