@@ -25,11 +25,12 @@ INPUTS = 32  # dimensions of the synthetic points
 LAYERS = 5  # three of the encoder and two of the projector
 MOVES = {"digits": {"shift": 1.0, "blur": 0.0}, "mnist": {"shift": 2.0}, "cifar10": {"shift": 3.0, "scale": 0.2}}
 RATIO = 1.5  # of the geometric series of recorded times
+LOOKED_AT = 800, 128  # most training points that are compared, most test points whose losses are recorded
 
 
 @dataclasses.dataclass(frozen=True)
 class Config(Settings):
-    """Settings of one run; the default trains all five losses on ten classes, each for 400 steps."""
+    """Settings of one run; the default trains all five losses on ten classes, each for 200 steps."""
 
     data: str = setting("synthetic", "the data set", choices=("synthetic", *data.IMAGES))
     classes: int = setting(10, "number of classes C; the image sets have 10", low=2, high=100)
@@ -40,7 +41,7 @@ class Config(Settings):
     noise: float = setting(0.3, "standard deviation of the noise in a view", low=0.0, high=5.0)
     compare: str = setting("all", "pair: DCL and NSCL; labels: and SCL and CE; all: and CL", choices=tuple(NAMES))
     width: int = setting(128, "width of the encoder's three layers and of the projector's hidden one", low=2, high=1024)
-    d: int = setting(32, "embedding dimensions", low=2, high=256)
+    d: int = setting(64, "embedding dimensions", low=2, high=256)
     batch: int = setting(BASE_BATCH, "points in a batch B, each seen as two views", low=4, high=4096, log=True)
     replacement: bool = setting(False, "draw each batch with replacement; else each epoch is a fresh order of the data")
     tau: float = setting(0.5, "temperature of the contrastive losses", low=1e-3, high=10.0, log=True)
@@ -48,8 +49,8 @@ class Config(Settings):
     lr: float = setting(0.03, "learning rate at a batch size of 128", above=0.0, high=100.0, log=True)
     scaling: str = setting("constant", "how the learning rate grows with the batch size", choices=tuple(POWERS))
     schedule: str = setting("cosine", "learning rate after the warm-up", choices=("cosine", "constant"))
-    warmup: int = setting(40, "iterations of linear warm-up", unit="iterations", low=0, high=10_000)
-    steps: int = setting(400, "iterations", unit="iterations", low=1, high=20_000, log=True)
+    warmup: int = setting(20, "iterations of linear warm-up", unit="iterations", low=0, high=10_000)
+    steps: int = setting(200, "iterations", unit="iterations", low=1, high=20_000, log=True)
     probe: bool = setting(False, "fit linear probes at every recorded time (slower)")
     record_every: int = setting(0, "record every this many iterations; 0 records a geometric series of times",
                                 unit="iterations", low=0, high=10_000)
@@ -83,12 +84,12 @@ class Result(Outcome):
     Similarities, gaps and angles compare each network with the first, trained with DCL: whose own column is 1 or 0.
     Attributes:
         steps: (T,) recorded iterations. labels: (test,), sorted.
-        z: (T, M, test, d) embeddings, after the projector. loss: (T, M) each network's own loss, two views of each test point.
-        cka, rsa: (T, M) of z. cka_train, rsa_train: of as many training points. cka_encoder: of the encoder's outputs.
+        z: (T, M, test, d) embeddings, after the projector. loss: (T, M) each network's own, on two views of test points.
+        cka, rsa: (T, M) of z. cka_train, rsa_train: of training points. cka_encoder: of the encoder's outputs.
         gap: (T, M) mean over layers of the relative weight gap (SA Sec. 5.1, Fig. 6); layer_gap: (T, M, 5) each layer's.
         weight_angle: (T, M) angle in degrees between the changes of all weights since the start (SA App. A.2).
         class_angle: (T, M) the same of a class's mean embedding, averaged over classes; pca_angle: SA's version of the first
-            class, in the first three principal axes of the four sets of embeddings. NaN at the start, where nothing has moved.
+            class, in the first three principal axes of the four sets of embeddings. NaN where nothing has moved.
         loss_gap: (T, M) DCL - NSCL on the same embedding, each network's.
         nccc, probe: (T, M) test accuracy of nearest class centres and of a linear probe on the encoder's outputs.
     """
@@ -136,7 +137,7 @@ def batches(config: Config, labels):
         drawn = torch.cat(epochs)[:config.steps]
     single = (labels[drawn] == labels[drawn[:, :1]]).all(1)
     if single.any():
-        raise config.error("batch", f"larger: batch number {int(single.nonzero()[0])} holds one class only, and NSCL needs negatives")
+        raise config.error("batch", f"larger: batch number {int(single.nonzero()[0])} is of one class, NSCL needs negatives")
     return drawn
 
 
@@ -147,11 +148,18 @@ def view(config: Config, x, generator):
 
 
 class Networks:
-    """M copies of one network with a classification head, as one function of their weights (M, P)."""
+    """M copies of one network with a classification head, as one function of their weights (M, P).
 
-    def __init__(self, config: Config, inputs: int):
+    Images are centred and scaled, all pixels by one number, with the training points x (n, D).
+    """
+
+    def __init__(self, config: Config, x):
         generator = torch.Generator().manual_seed(config.seed + 2)
-        parts = [MLP((inputs, *[config.width] * 4, config.d), "relu", generator), MLP((config.d, config.classes), generator=generator)]
+        self.centre, self.scale = x.mean(0), x.std(0).square().mean().sqrt()
+        if config.data == "synthetic":
+            self.centre, self.scale = 0.0, 1.0
+        parts = [MLP((x.shape[1], *[config.width] * 4, config.d), "relu", generator),
+                 MLP((config.d, config.classes), generator=generator)]
         parameters = [p.detach() for part in parts for p in part.parameters()]
         self.shapes, self.sizes = [p.shape for p in parameters], [p.numel() for p in parameters]
         self.start = torch.nn.utils.parameters_to_vector(parameters)
@@ -163,7 +171,7 @@ class Networks:
 
     def __call__(self, weights, x):
         """x (n, D) to the encoder's outputs (M, n, width), the embeddings (M, n, d) and the head's (M, n, C)."""
-        out, signal = [], x.expand(len(weights), *x.shape)
+        out, signal = [], ((x - self.centre) / self.scale).expand(len(weights), *x.shape)
         for k, (W, b) in enumerate(self.layers(weights)):
             signal = torch.baddbmm(b[:, None], signal, W.mT)
             if k < LAYERS - 1:
@@ -182,7 +190,7 @@ def loss_of(name, z, scores, labels, tau):
 
 def training(config: Config, x, labels, names):
     """(networks, start (M, P), step) for `iterate`: one network for each of `names`, a step of each on the same views."""
-    networks = Networks(config, x.shape[1])
+    networks = Networks(config, x)
     drawn, generator = batches(config, labels.cpu()).to(x.device), torch.Generator().manual_seed(config.seed + 4)
     lars = {"decay": 1e-6, "trust": 1e-3} if config.optimizer == "lars" else {}
     descent = Descent(networks.sizes, [len(s) > 1 for s in networks.shapes], **lars)
@@ -217,12 +225,13 @@ class Recorder:
     """Collects the arrays of a `Result`; called by `iterate` at every step."""
 
     def __init__(self, config, networks, x, labels, x_test, labels_test):
-        self.config, self.networks, self.labels, self.y = config, networks, labels_test, labels
-        self.x, self.x_test, self.rows = x, x_test, []
+        self.config, self.networks, self.device, self.rows = config, networks, x.device, []
         self.times = set(recorded_times(config.steps, config.record_every, RATIO))
-        self.near = torch.arange(config.test) * config.n // config.test  # the training points that are compared
-        generator = torch.Generator().manual_seed(config.seed + 5)
-        self.views = view(config, x_test.repeat(2, 1).cpu(), generator).to(x)
+        near, some = (torch.arange(min(most, count)) * count // min(most, count)
+                      for most, count in zip(LOOKED_AT, (config.n, config.test)))  # evenly, so from every class
+        self.x, self.y = torch.cat([x_test, x[near]]), labels[near].cpu().numpy()
+        self.labels, self.view_labels = labels_test.cpu().numpy(), labels_test[some]
+        self.views = view(config, x_test[some].repeat(2, 1).cpu(), torch.Generator().manual_seed(config.seed + 5)).to(x)
         self.began = time.monotonic()
 
     @torch.no_grad()
@@ -234,36 +243,33 @@ class Recorder:
                 self.rows.append({"steps": t, **self.diagnostics(weights)})
 
     def diagnostics(self, weights):
-        config, labels, y = self.config, self.labels.cpu().numpy(), self.y.cpu().numpy()
-        inside, z, _ = (out.cpu().numpy() for out in self.networks(weights, self.x_test))
-        trained, z_train, _ = (out.cpu().numpy() for out in self.networks(weights, self.x))
+        tau, labels, count = self.config.tau, self.labels, self.config.test
+        inner, z, _ = (out.cpu().numpy() for out in self.networks(weights, self.x))
+        (inner, near), (z, z_near) = ((part[:, :count], part[:, count:]) for part in (inner, z))
         _, views, scores = self.networks(weights, self.views)
-        first = self.rows[0]["z"] if self.rows else z
+        first, mine = self.rows[0]["z"] if self.rows else z, labels == labels[0]
+        moved = (weights - self.networks.start.to(weights))[:, :-sum(self.networks.sizes[-2:])].cpu().numpy()  # no head
         means = np.stack([(z - first)[:, labels == c].mean(1) for c in np.unique(labels)], 1)  # (M, C, d)
-        moved = (weights - self.networks.start.to(weights))[:, :-sum(self.networks.sizes[-2:])].cpu().numpy()
         matrices = [W.cpu().numpy() for W, _ in self.networks.layers(weights)[:LAYERS]]
         size = [np.linalg.norm(W, axis=(1, 2)) for W in matrices]
         layer_gap = np.stack([2 * np.linalg.norm(W - W[0], axis=(1, 2)) / (s + s[0]) for W, s in zip(matrices, size)], 1)
-        probe = metrics.linear_probe if config.probe else lambda *_: np.nan
-        near, mine, each = z_train[:, self.near], labels == labels[0], range(len(z))
+        readouts = {"nccc": metrics.nccc, "probe": metrics.linear_probe if self.config.probe else lambda *_: np.nan}
+        similarities = {"cka": (metrics.linear_cka, z), "rsa": (metrics.rsa, z), "cka_train": (metrics.linear_cka, z_near),
+                        "rsa_train": (metrics.rsa, z_near), "cka_encoder": (metrics.linear_cka, inner)}
         return {
             "z": z, "layer_gap": layer_gap, "gap": layer_gap.mean(1), "weight_angle": angle(moved, moved[0]),
             "class_angle": angle(means, means[0]).mean(1),
             "pca_angle": np.array([pca_angle(first[0, mine], z[0, mine], v[mine]) for v in z]),
-            "cka": np.array([metrics.linear_cka(z[0], v) for v in z]), "rsa": np.array([metrics.rsa(z[0], v) for v in z]),
-            "cka_train": np.array([metrics.linear_cka(near[0], v) for v in near]),
-            "rsa_train": np.array([metrics.rsa(near[0], v) for v in near]),
-            "cka_encoder": np.array([metrics.linear_cka(inside[0], v) for v in inside]),
-            "loss": np.array([float(loss_of(*v, self.labels, config.tau)) for v in zip(config.names, views, scores)]),
-            "loss_gap": np.array([float(losses.dcl(*v.chunk(2), config.tau) - losses.nscl(*v.chunk(2), self.labels, config.tau))
+            "loss": np.array([float(loss_of(*v, self.view_labels, tau)) for v in zip(self.config.names, views, scores)]),
+            "loss_gap": np.array([float(losses.dcl(*v.chunk(2), tau) - losses.nscl(*v.chunk(2), self.view_labels, tau))
                                   for v in views]),
-            "nccc": np.array([metrics.nccc(trained[k], y, inside[k], labels) for k in each]),
-            "probe": np.array([probe(trained[k], y, inside[k], labels) for k in each])}
+            **{key: np.array([metric(v[0], w) for w in v]) for key, (metric, v) in similarities.items()},
+            **{key: np.array([read(a, self.y, b, labels) for a, b in zip(near, inner)]) for key, read in readouts.items()}}
 
     def result(self, stopped) -> Result:
         columns = {key: np.array([row[key] for row in self.rows]) for key in self.rows[0]}
-        return Result(config=self.config, seconds=time.monotonic() - self.began, device=str(self.x.device), stopped=stopped,
-                      labels=self.labels.cpu().numpy(), **columns)
+        return Result(config=self.config, seconds=time.monotonic() - self.began, device=str(self.device), stopped=stopped,
+                      labels=self.labels, **columns)
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
