@@ -158,7 +158,7 @@ def posterior_bound(injections, eta, B, tau, convex=False) -> np.ndarray:
         injections: (T,) g_t, norm of the difference of the two batch gradients at CL's own similarities.
         eta: step size, one or T. B: batch size, points distinct. tau: temperature.
         convex: leave the growth factor out. NSCL's batch loss is convex in the similarities and its Hessian at most
-            1 / (2 tau^2 B), so a step of at most 4 tau^2 B brings no two points further apart.
+            1 / (2 tau^2 B), so a step of at most 4 tau^2 B moves no two tables further apart.
 
     Returns:
         (T + 1,) bounds on the drift after 0 .. T steps. Raises ValueError: convex, and a longer step.
@@ -210,7 +210,7 @@ def _total(eta, T):
     eta = np.asarray(eta, float)
     _within("eta", eta.tolist(), eta.shape in ((), (T,)) and (eta >= 0).all() and np.isfinite(eta).all(),
             f"finite and >= 0, one number or {T}")
-    return float(np.broadcast_to(eta, (T,)).sum())
+    return float(eta.sum() if eta.ndim else T * eta)
 
 
 def _within(name, value, holds, allowed):

@@ -170,6 +170,13 @@ def test_lemma_6_is_an_identity(tau):
     torch.testing.assert_close((p - q).abs().sum(1), 2 * alpha, atol=1e-12, rtol=0)
 
 
+def test_large_steps_leave_the_range_that_lemma_6_needs():
+    for seed in SEEDS:
+        r = run(Config(tau=5.0, classes=50, batch=200, eta=1000.0, seed=seed), device="cpu")
+        assert r.reweighting.max() > 2 * theory.delta(50, 200, 100, 0.01, 5.0) and np.abs(r.final[0]).max() > 10
+        assert (r.drift <= r.bound).all()
+
+
 def test_corollary_2_needs_a_small_drift():
     a = np.random.default_rng(0).normal(size=45)
     a -= a.mean()

@@ -45,7 +45,7 @@ def pairs(panels, images, labels) -> Picture:
 
 
 def coupled(result, frame=-1) -> Picture:
-    """Drift and three bounds up to a recorded time (left); CKA and what Corollary 1 makes of each bound (right)."""
+    """Drift and three bounds, bold up to a recorded time (left); CKA and what Corollary 1 makes of each bound (right)."""
     config, shown = result.config, slice(1, len(result.steps) if frame == -1 else frame + 1)
     fig, ((left, right),) = axes(2, width=7.8, height=3.3)
     t, all_t = result.steps[shown], result.steps[1:]
@@ -54,10 +54,11 @@ def coupled(result, frame=-1) -> Picture:
     left.fill_between(all_t, result.triangle[1:], 1e9, **SHADE)
     right.axhspan(-1, 0, **SHADE)
     for name, (values, tone) in curves.items():
-        left.plot(t, np.clip(values[shown], FLOOR, 1e12), color=tone, label=name, gid=name)
         cka = result.cka if name == "measured" else [theory.cka_lower_bound(*v) for v in zip(values, result.gram_norm)]
-        right.plot(t, np.array(cka)[shown], color=tone, gid=f"CKA, {name}")
-    left.set(xscale="log", yscale="log", xlim=(1, config.steps), ylim=(1e-5, 1e5), xlabel="steps $t$", ylabel="drift")
+        for ax, curve in ((left, np.clip(values, FLOOR, 1e12)), (right, np.array(cka))):
+            ax.plot(all_t, curve[1:], color=tone, lw=0.8, alpha=0.4, gid=f"{name}, later")
+            ax.plot(t, curve[shown], color=tone, lw=2, label=name, gid=name)
+    left.set(xscale="log", yscale="log", xlim=(1, config.steps), ylim=(1e-5, 1e7), xlabel="steps $t$", ylabel="drift")
     right.set(xscale="log", xlim=(1, config.steps), ylim=(-1, 1.05), xlabel="steps $t$",
               ylabel="CKA, measured and certified")
     for ax in (left, right):
@@ -99,8 +100,7 @@ def vacuous(panels) -> Picture:
         power = np.clip(np.log10(ratio), -3, 6)
         ax.contourf(x, y, power, levels=[0, 7], colors=[SHADE["color"]])
         ax.contour(x, y, power, levels=[0], colors=[TRIANGLE], linewidths=1.6)
-        lines = ax.contour(x, y, power, levels=[-2, -1, 1, 2, 4], colors=[MUTED], linewidths=0.8, linestyles="solid")
-        ax.clabel(lines, fmt=lambda v: f"$10^{{{v:.0f}}}$", fontsize=8.5, inline_spacing=1)
+        ax.contour(x, y, power, levels=[-2, -1, 1, 2, 3, 4], colors=[MUTED], linewidths=0.7, linestyles="solid")
         ax.set(xscale="log", yscale="log", xlabel=xname, ylabel=yname, title=title)
         ax.minorticks_off()
         ax.grid(False)
@@ -133,8 +133,8 @@ def loss_gap(C, gaps) -> Picture:
             ax.plot(C, values[..., k].mean(0), color=colour(k), lw=1, label=f"{name}, slope {slope:.2f}")
             says.append(f"tau = {tau:g}: {name} has slope {slope:.2f}")
         ax.axhline((values[..., 1] - values[..., 0]).mean(), color=MUTED, ls=":", label="CL - DCL")
-        ax.set(xscale="log", yscale="log", xlabel="classes $C$", title=rf"$\tau = {tau:g}$")
+        ax.set(xscale="log", yscale="log", ylim=(1e-3, 1.5), xlabel="classes $C$", title=rf"$\tau = {tau:g}$")
         ax.minorticks_off()
-        legend(ax, loc="lower left")
+        legend(ax, loc="upper right")
     row[0].set_ylabel("loss gap")
     return Picture(fig, "; ".join(says) + ".")
