@@ -81,7 +81,8 @@ def test_delta_at_the_papers_example_is_far_from_one_percent():
 def test_bounds_add_up_step_sizes_and_overflow_to_infinity():
     eta = np.linspace(0, 2, 30)
     for bound in (lambda e: theory.similarity_bound(50, 256, 30, e, 1.0, 0.01),
-                  lambda e: theory.triangle_bound(256, 30, e, 1.0), lambda e: theory.weight_bound(50, 256, 30, e, 1.0, 0.01, 1.0, 0.1)):
+                  lambda e: theory.triangle_bound(256, 30, e, 1.0),
+                  lambda e: theory.weight_bound(50, 256, 30, e, 1.0, 0.01, 1.0, 0.1)):
         assert bound(eta) == pytest.approx(bound(1.0)) and bound(0.0) == 0
     assert theory.similarity_bound(50, 4, 30, 1e6, 0.1, 0.01) == math.inf
     assert theory.weight_bound(50, 64, 30, 1e3, 1.0, 0.01, 1, 1) == math.inf

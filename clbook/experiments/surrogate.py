@@ -79,7 +79,7 @@ class Circle(Outcome):
     """What `run_circle` recorded at the times `steps` (K,).
 
     Attributes:
-        drift: (K,) |w^CL - w^NSCL|. bound: (K,) SA Theorem 2. triangle: (K,) 4 G S / tau, a step being at most 2 G eta / tau.
+        drift: (K,) |w^CL - w^NSCL|. bound: (K,) SA Theorem 2. triangle: (K,) 4 G S / tau, a gradient being <= 2 G / tau.
         moved: (K,) |Sigma(w_t) - Sigma(w_0)|_F of CL. missed: (K,) |Sigma(w_t) - surrogate|_F of CL, left side of SA eq. 9.
     """
 
