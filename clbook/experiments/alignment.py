@@ -24,7 +24,7 @@ BASE_BATCH = 128  # the batch size at which all scalings of the learning rate ag
 INPUTS = 32  # dimensions of the synthetic points
 LAYERS = 5  # three of the encoder and two of the projector
 MOVES = {"digits": {"shift": 1.0, "blur": 0.0}, "mnist": {"shift": 2.0}, "cifar10": {"shift": 3.0, "scale": 0.2}}
-RATIO = 1.5  # of the geometric series of recorded times
+RATIO = 1.6  # of the geometric series of recorded times
 LOOKED_AT = 800, 128  # most training points that are compared, most test points whose losses are recorded
 
 
@@ -47,6 +47,7 @@ class Config(Settings):
     tau: float = setting(0.5, "temperature of the contrastive losses", low=1e-3, high=10.0, log=True)
     optimizer: str = setting("sgd", "sgd with momentum, or lars", choices=("sgd", "lars"))
     lr: float = setting(0.03, "learning rate at a batch size of 128", above=0.0, high=100.0, log=True)
+    trust: float = setting(0.02, "LARS: share of its length by which lr = 1 moves a matrix", above=0.0, high=10.0, log=True)
     scaling: str = setting("constant", "how the learning rate grows with the batch size", choices=tuple(POWERS))
     schedule: str = setting("cosine", "learning rate after the warm-up", choices=("cosine", "constant"))
     warmup: int = setting(20, "iterations of linear warm-up", unit="iterations", low=0, high=10_000)
@@ -192,7 +193,7 @@ def training(config: Config, x, labels, names):
     """(networks, start (M, P), step) for `iterate`: one network for each of `names`, a step of each on the same views."""
     networks = Networks(config, x)
     drawn, generator = batches(config, labels.cpu()).to(x.device), torch.Generator().manual_seed(config.seed + 4)
-    lars = {"decay": 1e-6, "trust": 1e-3} if config.optimizer == "lars" else {}
+    lars = {"decay": 1e-6, "trust": config.trust} if config.optimizer == "lars" else {}
     descent = Descent(networks.sizes, [len(s) > 1 for s in networks.shapes], **lars)
 
     def step(weights, t):

@@ -22,6 +22,12 @@ def _log_steps(ax, **kwargs):
     ax.minorticks_off()
 
 
+def _scores(runs, frame=-1):
+    """The CKA with DCL of each other loss, mean over runs, in words."""
+    means = np.mean([r.cka[frame] for r in runs], 0)
+    return ", ".join(f"{NAMES[n]} {v:.2f}" for n, v in zip(runs[0].config.names[1:], means[1:]))
+
+
 def _unit(z):
     return z / np.linalg.norm(z, axis=-1, keepdims=True)
 
@@ -38,8 +44,7 @@ def matrices(result) -> Picture:
         ax.set(xticks=[], yticks=[], title=NAMES[name] + (f"\nCKA {result.cka[-1, k]:.2f}" if k else "\nreference"))
         ax.grid(False)
     fig.colorbar(image, ax=row, shrink=0.8, label="cosine", ticks=[-1, 0, 1])
-    scores = ", ".join(f"{NAMES[n]} {v:.2f}" for n, v in zip(result.config.names[1:count], result.cka[-1, 1:]))
-    return Picture(fig, f"Similarity matrices of test points sorted by class, {_about(result.config)}. CKA with DCL: {scores}.")
+    return Picture(fig, f"Cosines of test points by class, {_about(result.config)}. CKA with DCL: {_scores([result])}.")
 
 
 def _plane(z):
@@ -65,7 +70,7 @@ def sides(result, frame=-1) -> Picture:
             mine = labels % 10 == shade
             ax[name].scatter(*points[mine].T, s=7, color=colour(shade), linewidths=0,
                              gid=f"class {shade}" + (", ..." if result.config.classes > 10 else ""))
-        ax[name].set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), xticks=[], yticks=[], aspect="equal", title=NAMES[name])
+        ax[name].set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), xticks=[], yticks=[], aspect="equal", title=NAMES[name])
     for k, name in enumerate(result.config.names):
         style = {"color": TONES[name], "label": NAMES[name], "gid": NAMES[name]}
         if k:
@@ -73,13 +78,12 @@ def sides(result, frame=-1) -> Picture:
             ax["gap"].plot(result.steps + 1, result.gap[:, k], **style)
         ax["loss"].plot(result.steps + 1, result.loss_gap[:, k], **style)
     for panel, label, limits in (("cka", "CKA with DCL", (0, 1.03)), ("gap", "weight gap to DCL", (0, 0.8)),
-                                 ("loss", "DCL $-$ NSCL loss", (0, 1.6))):
+                                 ("loss", "DCL $-$ NSCL loss", (0, 2.5))):
         ax[panel].axvline(now + 1, color=MUTED, lw=1, ls=":")
         _log_steps(ax[panel], ylabel=label, ylim=limits, xlim=(0.9, 1.2 * (result.config.steps + 1)))
     legend(ax["loss"], loc="upper left")
-    scores = ", ".join(f"{NAMES[n]} {result.cka[frame, k]:.2f}" for k, n in enumerate(result.config.names) if k)
-    return Picture(fig, f"{_about(result.config)}, iteration {now}. CKA with DCL: {scores}. Weight gap DCL to NSCL "
-                        f"{result.gap[frame, 1]:.2f}.")
+    return Picture(fig, f"{_about(result.config)}, iteration {now}. CKA with DCL: {_scores([result], frame)}. Weight gap "
+                        f"of NSCL {result.gap[frame, 1]:.2f}.")
 
 
 def _band(ax, x, values, name, **kwargs):
@@ -96,8 +100,7 @@ def over_training(runs, train=False) -> Picture:
             _band(ax, runs[0].steps + 1, np.stack([getattr(r, key)[:, k] for r in runs]), name)
         _log_steps(ax, ylabel=f"{key[:3].upper()} with DCL", ylim=(0, 1.03))
     legend(row[0], loc="lower left")
-    ends = ", ".join(f"{NAMES[n]} {np.mean([r.cka[-1, k] for r in runs]):.2f}" for k, n in enumerate(runs[0].config.names) if k)
-    return Picture(fig, f"{_about(runs[0].config)}, {len(runs)} seeds. CKA with DCL at the end: {ends}.")
+    return Picture(fig, f"{_about(runs[0].config)}, {len(runs)} seeds. CKA with DCL at the end: {_scores(runs)}.")
 
 
 def by_classes(counts, runs) -> Picture:
@@ -106,11 +109,11 @@ def by_classes(counts, runs) -> Picture:
     for ax, key in zip(row, ("cka", "rsa")):
         for k, name in enumerate(runs[0][0].config.names[1:], 1):
             _band(ax, counts, np.array([[getattr(r, key)[-1, k] for r in seeds] for seeds in runs]).T, name)
-        ax.set(xscale="log", xticks=counts, xticklabels=counts, xlabel="classes $C$", ylabel=f"{key.upper()} with DCL", ylim=(0, 1.03))
+        ax.set(xscale="log", xticks=counts, xticklabels=counts, xlabel="classes $C$", ylabel=f"{key.upper()} with DCL",
+               ylim=(0, 1.03))
         ax.minorticks_off()
     legend(row[0], loc="lower right")
-    ends = "; ".join(f"C = {c}: " + ", ".join(f"{NAMES[n]} {np.mean([r.cka[-1, k] for r in seeds]):.2f}" for k, n in
-                                              enumerate(runs[0][0].config.names) if k) for c, seeds in zip(counts, runs))
+    ends = "; ".join(f"C = {c}: {_scores(seeds)}" for c, seeds in zip(counts, runs))
     return Picture(fig, f"CKA with DCL at the end. {ends}.")
 
 
@@ -121,8 +124,8 @@ def heatmaps(counts, runs) -> Picture:
     for ax, key in zip(grid.flat, ("cka_train", "rsa_train", "cka", "rsa")):
         table = np.array([getattr(r, key)[:, 1] for r in runs])
         image = ax.imshow(table, vmin=0, vmax=1, aspect="auto", origin="lower", interpolation="nearest")
-        ax.set(yticks=range(len(counts)), yticklabels=counts, title=f"{key[:3].upper()}, {'training' if 'train' in key else 'test'} points",
-               xticks=range(0, len(steps), 3), xticklabels=steps[::3])
+        ax.set(yticks=range(len(counts)), yticklabels=counts, xticks=range(0, len(steps), 3), xticklabels=steps[::3],
+               title=f"{key[:3].upper()}, {'training' if 'train' in key else 'test'} points")
         ax.grid(False)
     for ax in grid[:, 0]:
         ax.set_ylabel("classes $C$")
@@ -148,7 +151,7 @@ def by_temperature(taus, runs) -> Picture:
 
 
 def by_batch(sizes, scalings, fixed) -> Picture:
-    """SA Fig. 5: CKA of NSCL with DCL at the end against B, one panel a scaling; fixed: {words: (scalings, sizes, seeds)}."""
+    """SA Fig. 5: CKA of NSCL with DCL at the end against B, a panel a scaling; fixed: {words: (scalings, sizes, seeds)}."""
     fig, (row,) = axes(len(scalings), width=7.8, height=2.7, sharey=True)
     for i, (ax, scaling) in enumerate(zip(row, scalings)):
         for k, (words, values) in enumerate(fixed.items()):
@@ -167,17 +170,17 @@ def apart(runs) -> Picture:
     """SA Fig. 1 and 6: weight gap, similarity and angles between DCL and NSCL over a long run, a line a seed."""
     fig, (row,) = axes(3, width=7.8, height=2.9)
     panels = (("weight gap", [("gap", "mean of layers", "-")]), ("similarity", [("cka", "CKA", "-"), ("rsa", "RSA", "--")]),
-              ("angle of the changes, degrees", [("weight_angle", "weights", "-"), ("class_angle", "class means", "--"),
-                                                 ("pca_angle", "one class, SA's PCA", ":")]))
+              ("angle of the changes, degrees", [
+                  ("weight_angle", "weights", "-"), ("class_angle", "class means", "--"), ("pca_angle", "SA's PCA", ":")]))
     for ax, (label, keys) in zip(row, panels):
         for k, (key, words, style) in enumerate(keys):
             for j, r in enumerate(runs):
                 ax.plot(r.steps, getattr(r, key)[:, 1], color=colour(k), ls=style, lw=1.1, label=None if j else words)
         ax.set(xlabel="iteration", ylabel=label)
-        legend(ax, loc="lower right")
-    row[0].set(ylim=(0, None))
+        legend(ax, loc="lower right" if ax is row[1] else "upper left")
+    row[0].set(ylim=(0, 0.7))
     row[1].set(ylim=(0, 1.03))
-    row[2].set(ylim=(0, 95), yticks=[0, 30, 60, 90])
-    return Picture(fig, f"{_about(runs[0].config)}, {len(runs)} seeds. From iteration {runs[0].steps[1]} to {runs[0].steps[-1]} the "
-                        f"weight gap grows from {np.mean([r.gap[1, 1] for r in runs]):.3f} to "
-                        f"{np.mean([r.gap[-1, 1] for r in runs]):.2f}; CKA ends at {np.mean([r.cka[-1, 1] for r in runs]):.2f}.")
+    row[2].set(ylim=(0, 100), yticks=[0, 30, 60, 90])
+    early, late = (np.mean([r.gap[i, 1] for r in runs]) for i in (1, -1))
+    return Picture(fig, f"{_about(runs[0].config)}, {len(runs)} seeds. Weight gap {early:.3f} at iteration "
+                        f"{runs[0].steps[1]}, {late:.2f} at {runs[0].steps[-1]}; CKA with DCL ends at {_scores(runs)}.")
