@@ -20,7 +20,7 @@ from clbook.models import MLP
 
 NAMES = {"pair": ("dcl", "nscl"), "labels": ("dcl", "nscl", "supcon", "ce"), "all": ("dcl", "nscl", "supcon", "ce", "cl")}
 POWERS = {"linear": 1.0, "root": 0.5, "fourth root": 0.25, "constant": 0.0}
-BASE_BATCH = 128  # the batch size at which all scalings of the learning rate agree
+BASE_BATCH = 64  # the batch size at which all scalings of the learning rate agree
 INPUTS = 32  # dimensions of the synthetic points
 LAYERS = 5  # three of the encoder and two of the projector
 MOVES = {"digits": {"shift": 1.0, "blur": 0.0}, "mnist": {"shift": 2.0}, "cifar10": {"shift": 3.0, "scale": 0.2}}
@@ -42,11 +42,11 @@ class Config(Settings):
     compare: str = setting("all", "pair: DCL and NSCL; labels: and SCL and CE; all: and CL", choices=tuple(NAMES))
     width: int = setting(128, "width of the encoder's three layers and of the projector's hidden one", low=2, high=1024)
     d: int = setting(64, "embedding dimensions", low=2, high=256)
-    batch: int = setting(BASE_BATCH, "points in a batch B, each seen as two views", low=4, high=4096, log=True)
+    batch: int = setting(128, "points in a batch B, each seen as two views", low=4, high=4096, log=True)
     replacement: bool = setting(False, "draw each batch with replacement; else each epoch is a fresh order of the data")
     tau: float = setting(0.5, "temperature of the contrastive losses", low=1e-3, high=10.0, log=True)
     optimizer: str = setting("sgd", "sgd with momentum, or lars", choices=("sgd", "lars"))
-    lr: float = setting(0.03, "learning rate at a batch size of 128", above=0.0, high=100.0, log=True)
+    lr: float = setting(0.03, "learning rate at a batch size of 64", above=0.0, high=100.0, log=True)
     trust: float = setting(0.02, "LARS: share of its length by which lr = 1 moves a matrix", above=0.0, high=10.0, log=True)
     scaling: str = setting("constant", "how the learning rate grows with the batch size", choices=tuple(POWERS))
     schedule: str = setting("cosine", "learning rate after the warm-up", choices=("cosine", "constant"))

@@ -9,7 +9,7 @@ from clbook.figures.style import INK, MUTED, Picture, axes, colour, legend, mosa
 NAMES = {"dcl": "DCL", "nscl": "NSCL", "supcon": "SCL", "ce": "CE", "cl": "CL"}
 TONES = {"dcl": INK, "nscl": colour(0), "supcon": colour(1), "ce": colour(2), "cl": colour(4)}
 MARKS = {"nscl": "o", "supcon": "s", "ce": "^", "cl": "D"}
-SHOWN = 150  # most points in a scatter
+SHOWN, APART = 150, 2.1  # most points in a scatter; distance of the networks in it
 
 
 def _about(config):
@@ -59,28 +59,31 @@ def _plane(z):
 def sides(result, frame=-1) -> Picture:
     """The embeddings of each network at one recorded time (top); similarity, weight gap and loss gap over time (bottom)."""
     names = result.config.names[:4]
-    width = 12 // len(names)
-    fig, ax = mosaic([[n for n in names for _ in range(width)], [p for p in ("cka", "gap", "loss") for _ in range(4)]],
-                     width=7.8, height=4.4)
+    fig, ax = mosaic([["z", "z", "z"], ["cka", "gap", "loss"]], width=7.8, height=4.4)
     chosen = np.linspace(0, len(result.labels) - 1, min(SHOWN, len(result.labels))).round().astype(int)
     plane, now = _plane(result.z[frame][:len(names)][:, chosen]), result.steps[frame]
-    labels = result.labels[chosen]
-    for name, points in zip(names, plane):
-        for shade in range(min(10, result.config.classes)):
-            mine = labels % 10 == shade
-            ax[name].scatter(*points[mine].T, s=7, color=colour(shade), linewidths=0,
-                             gid=f"class {shade}" + (", ..." if result.config.classes > 10 else ""))
-        ax[name].set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), xticks=[], yticks=[], aspect="equal", title=NAMES[name])
+    places = APART * np.arange(len(names))
+    plane[..., 0] += places[:, None]
+    for shade in range(min(10, result.config.classes)):
+        mine = result.labels[chosen] % 10 == shade
+        ax["z"].scatter(*plane[:, mine].reshape(-1, 2).T, s=7, color=colour(shade), linewidths=0, gid=f"classes {shade}, ..."
+                        if result.config.classes > 10 else f"class {shade}")
+    middle, span = places.mean(), 4 * APART  # of the axes' shape, so that a circle is one
+    ax["z"].set(xlim=(middle - span / 2, middle + span / 2), ylim=(-1.1, 1.1), xticks=places, yticks=[],
+                xticklabels=[NAMES[n] for n in names])
+    ax["z"].grid(False)
     for k, name in enumerate(result.config.names):
         style = {"color": TONES[name], "label": NAMES[name], "gid": NAMES[name]}
         if k:
             ax["cka"].plot(result.steps + 1, result.cka[:, k], **style)
             ax["gap"].plot(result.steps + 1, result.gap[:, k], **style)
         ax["loss"].plot(result.steps + 1, result.loss_gap[:, k], **style)
-    for panel, label, limits in (("cka", "CKA with DCL", (0, 1.03)), ("gap", "weight gap to DCL", (0, 0.8)),
-                                 ("loss", "DCL $-$ NSCL loss", (0, 2.5))):
+    for panel, label, limits in (("cka", "CKA with DCL", (0, 1.03)), ("gap", "weight gap to DCL", (0, 1.3)),
+                                 ("loss", "DCL $-$ NSCL loss", (0.01, 20))):
         ax[panel].axvline(now + 1, color=MUTED, lw=1, ls=":")
         _log_steps(ax[panel], ylabel=label, ylim=limits, xlim=(0.9, 1.2 * (result.config.steps + 1)))
+    ax["loss"].set_yscale("log")
+    ax["loss"].minorticks_off()
     legend(ax["loss"], loc="upper left")
     return Picture(fig, f"{_about(result.config)}, iteration {now}. CKA with DCL: {_scores([result], frame)}. Weight gap "
                         f"of NSCL {result.gap[frame, 1]:.2f}.")
