@@ -16,7 +16,7 @@ from clbook.sweep import sweep
 
 SEEDS, COUNTS, TAUS = range(3), (2, 5, 10, 20, 50), (0.1, 0.5, 1.0)
 SMALL = Config(n=200, test=40, width=16, d=8, batch=20, steps=12, warmup=2)
-SYNTHETIC, DIGITS = Config(compare="labels"), Config(data="digits", n=1200, noise=0.1, probe=True)
+SYNTHETIC, DIGITS = Config(compare="labels"), Config(data="digits", n=1200, noise=0.1, probe="end")
 
 
 def ends(configs, key="cka"):
@@ -49,7 +49,7 @@ def test_a_higher_temperature_aligns_more_in_every_seed():
 
 
 def test_weights_part_while_representations_stay():
-    config = DIGITS.replace(compare="pair", probe=False, schedule="constant", warmup=0, steps=600, record_every=20)
+    config = DIGITS.replace(compare="pair", probe="never", schedule="constant", warmup=0, steps=600, record_every=20)
     for r in sweep(run, [config.replace(seed=s) for s in SEEDS]):
         assert r.steps[1] == 20 and r.gap[-1, 1] >= 8 * r.gap[1, 1]
         assert r.cka[:, 1].min() >= 0.75
@@ -158,7 +158,7 @@ def test_warm_up_is_linear_and_the_cosine_falls_to_zero():
 # What is recorded.
 
 def test_recorded_numbers_are_the_definitions():
-    result = run(SMALL.replace(probe=True, compare="all"))
+    result = run(SMALL.replace(probe="always", compare="all"))
     z = result.z[-1]
     assert result.z.shape == (len(result.steps), 5, 40, 8) and result.steps[-1] == 12
     for k in range(5):
@@ -169,12 +169,14 @@ def test_recorded_numbers_are_the_definitions():
     np.testing.assert_allclose(result.gap, result.layer_gap.mean(2), atol=1e-7)
     assert (result.gap[:, 0] == 0).all() and (result.gap[0] == 0).all() and np.isnan(result.weight_angle[0]).all()
     assert (result.loss_gap > 0).all(), "DCL has more terms below the line than NSCL"
-    np.testing.assert_allclose(result.loss_gap[:, 0], result.loss[:, 0] - nscl_on_dcl(result), atol=1e-5)
+    np.testing.assert_allclose(result.loss_gap[:, 0], gap_of_dcl(result), atol=1e-5)
+    ended = run(SMALL.replace(probe="end", compare="all")).probe
+    assert np.isnan(ended[:-1]).all() and (ended[-1] == result.probe[-1]).all() and np.isnan(run(SMALL).probe).all()
     assert ((0 <= result.nccc) & (result.nccc <= 1) & (0 <= result.probe) & (result.probe <= 1)).all()
 
 
-def nscl_on_dcl(result):
-    """NSCL's loss on DCL's embeddings of the recorder's views, from its definition; the weights are trained again."""
+def gap_of_dcl(result):
+    """DCL - NSCL on DCL's embeddings of the recorder's views, both from `losses`; the weights are trained again."""
     config = result.config
     x, labels, x_test, labels_test = dataset(config)
     networks, start, step = training(config, x, labels, config.names)
@@ -183,7 +185,8 @@ def nscl_on_dcl(result):
 
     def record(weights, t):
         if t in result.steps:
-            out.append(float(losses.nscl(*networks(weights, views)[1][0].chunk(2), labels_test, config.tau)))
+            pair = networks(weights, views)[1][0].chunk(2)
+            out.append(float(losses.dcl(*pair, config.tau) - losses.nscl(*pair, labels_test, config.tau)))
 
     iterate(step, start, config.steps, record)
     return np.array(out)

@@ -24,7 +24,7 @@ BASE_BATCH = 64  # the batch size at which all scalings of the learning rate agr
 INPUTS = 32  # dimensions of the synthetic points
 LAYERS = 5  # three of the encoder and two of the projector
 MOVES = {"digits": {"shift": 1.0, "blur": 0.0}, "mnist": {"shift": 2.0}, "cifar10": {"shift": 3.0, "scale": 0.2}}
-RATIO = 1.6  # of the geometric series of recorded times
+RATIO = 2.0  # of the geometric series of recorded times
 LOOKED_AT = 800, 128  # most training points that are compared, most test points whose losses are recorded
 
 
@@ -36,8 +36,7 @@ class Config(Settings):
     classes: int = setting(10, "number of classes C; the image sets have 10", low=2, high=100)
     n: int = setting(2000, "number of training points, all classes together", low=16, high=50_000, log=True)
     test: int = setting(400, "points kept out of training, on which representations are compared", low=10, high=5000)
-    spread: float = setting(1.2, "standard deviation within a class of the synthetic data; class means have 1", low=0.0,
-                            high=10.0)
+    spread: float = setting(1.2, "standard deviation within a synthetic class; that of the means is 1", low=0.0, high=10.0)
     noise: float = setting(0.3, "standard deviation of the noise in a view", low=0.0, high=5.0)
     compare: str = setting("all", "pair: DCL and NSCL; labels: and SCL and CE; all: and CL", choices=tuple(NAMES))
     width: int = setting(128, "width of the encoder's three layers and of the projector's hidden one", low=2, high=1024)
@@ -52,9 +51,8 @@ class Config(Settings):
     schedule: str = setting("cosine", "learning rate after the warm-up", choices=("cosine", "constant"))
     warmup: int = setting(20, "iterations of linear warm-up", unit="iterations", low=0, high=10_000)
     steps: int = setting(200, "iterations", unit="iterations", low=1, high=20_000, log=True)
-    probe: bool = setting(False, "fit linear probes at every recorded time (slower)")
-    record_every: int = setting(0, "record every this many iterations; 0 records a geometric series of times",
-                                unit="iterations", low=0, high=10_000)
+    probe: str = setting("never", "when linear probes are fitted, which is slow", choices=("never", "end", "always"))
+    record_every: int = setting(0, "record every so many; 0: a geometric series", unit="iterations", low=0, high=10_000)
     seed: int = setting(0, "seed of data, weights, batches and views", low=0, high=2**31)
 
     @property
@@ -80,38 +78,29 @@ class Config(Settings):
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """What one run recorded, at the times `steps` (T,), of M = len(config.names) networks; test points unless said.
+    """What one run recorded, at T times, of M = len(config.names) networks; on test points unless said.
 
-    Similarities, gaps and angles compare each network with the first, trained with DCL: whose own column is 1 or 0.
-    Attributes:
-        steps: (T,) recorded iterations. labels: (test,), sorted.
-        z: (T, M, test, d) embeddings, after the projector. loss: (T, M) each network's own, on two views of test points.
-        cka, rsa: (T, M) of z. cka_train, rsa_train: of training points. cka_encoder: of the encoder's outputs.
-        gap: (T, M) mean over layers of the relative weight gap (SA Sec. 5.1, Fig. 6); layer_gap: (T, M, 5) each layer's.
-        weight_angle: (T, M) angle in degrees between the changes of all weights since the start (SA App. A.2).
-        class_angle: (T, M) the same of a class's mean embedding, averaged over classes; pca_angle: SA's version of the first
-            class, in the first three principal axes of the four sets of embeddings. NaN where nothing has moved.
-        loss_gap: (T, M) DCL - NSCL on the same embedding, each network's.
-        nccc, probe: (T, M) test accuracy of nearest class centres and of a linear probe on the encoder's outputs.
+    Similarities, gaps and angles (degrees) compare each network with the first, trained with DCL: whose own column is 1
+    or 0. Angles are between changes since the start, NaN where nothing has moved. Accuracies are those of readouts of the
+    encoder's outputs, on test points.
     """
 
-    steps: np.ndarray
-    labels: np.ndarray
-    z: np.ndarray
-    loss: np.ndarray
-    cka: np.ndarray
+    steps: np.ndarray  # (T,) recorded iterations
+    labels: np.ndarray  # (test,), sorted
+    z: np.ndarray  # (T, M, test, d) embeddings, after the projector
+    cka: np.ndarray  # (T, M) of z, as the next
     rsa: np.ndarray
-    cka_train: np.ndarray
+    cka_train: np.ndarray  # (T, M) of training points, as the next
     rsa_train: np.ndarray
-    cka_encoder: np.ndarray
-    gap: np.ndarray
-    layer_gap: np.ndarray
-    weight_angle: np.ndarray
-    class_angle: np.ndarray
-    pca_angle: np.ndarray
-    loss_gap: np.ndarray
-    nccc: np.ndarray
-    probe: np.ndarray
+    cka_encoder: np.ndarray  # (T, M) of the encoder's outputs
+    gap: np.ndarray  # (T, M) mean over layers of the relative weight gap (SA Sec. 5.1, Fig. 6)
+    layer_gap: np.ndarray  # (T, M, 5) each layer's
+    weight_angle: np.ndarray  # (T, M) of all weights (SA App. A.2)
+    class_angle: np.ndarray  # (T, M) of a class's mean embedding, averaged over classes
+    pca_angle: np.ndarray  # (T, M) of the first class's in SA's way, see the function
+    loss_gap: np.ndarray  # (T, M) DCL - NSCL of each network's embeddings of two views
+    nccc: np.ndarray  # (T, M) accuracy of nearest class centres
+    probe: np.ndarray  # (T, M) accuracy of a linear probe, NaN where none was fitted
 
 
 def dataset(config: Config):
@@ -144,8 +133,8 @@ def batches(config: Config, labels):
 
 def view(config: Config, x, generator):
     """A fresh view of every point of x: noise, after a turn, a change of size and a shift where x holds images."""
-    moved = x if config.data == "synthetic" else augment.images(x, generator, **MOVES[config.data])
-    return augment.noise(moved, config.noise, generator)
+    x = x if config.data == "synthetic" else augment.images(x, generator, **MOVES[config.data])
+    return augment.noise(x, config.noise, generator)
 
 
 class Networks:
@@ -156,9 +145,7 @@ class Networks:
 
     def __init__(self, config: Config, x):
         generator = torch.Generator().manual_seed(config.seed + 2)
-        self.centre, self.scale = x.mean(0), x.std(0).square().mean().sqrt()
-        if config.data == "synthetic":
-            self.centre, self.scale = 0.0, 1.0
+        self.centre, self.scale = (0.0, 1.0) if config.data == "synthetic" else (x.mean(0), x.var(0).mean().sqrt())
         parts = [MLP((x.shape[1], *[config.width] * 4, config.d), "relu", generator),
                  MLP((config.d, config.classes), generator=generator)]
         parameters = [p.detach() for part in parts for p in part.parameters()]
@@ -185,8 +172,7 @@ def loss_of(name, z, scores, labels, tau):
     """The loss `name` of the two views z (2B, d) of a batch; the cross-entropy reads the head's scores (2B, C)."""
     if name == "ce":
         return F.cross_entropy(scores, labels.repeat(2))
-    needed = () if name in ("cl", "dcl") else (labels,)
-    return getattr(losses, name)(*z.chunk(2), *needed, tau)
+    return getattr(losses, name)(*z.chunk(2), *(() if name in ("cl", "dcl") else (labels,)), tau)
 
 
 def training(config: Config, x, labels, names):
@@ -241,29 +227,27 @@ class Recorder:
             if not weights.isfinite().all():
                 raise Diverged(t)
             with np.errstate(invalid="ignore"):
-                self.rows.append({"steps": t, **self.diagnostics(weights)})
+                self.rows.append({"steps": t, **self.diagnostics(weights, t)})
 
-    def diagnostics(self, weights):
-        tau, labels, count = self.config.tau, self.labels, self.config.test
+    def diagnostics(self, weights, t):
+        labels, count, both = self.labels, self.config.test, (self.view_labels, self.config.tau)
         inner, z, _ = (out.cpu().numpy() for out in self.networks(weights, self.x))
         (inner, near), (z, z_near) = ((part[:, :count], part[:, count:]) for part in (inner, z))
-        _, views, scores = self.networks(weights, self.views)
+        views = [v.chunk(2) for v in self.networks(weights, self.views)[1]]
         first, mine = self.rows[0]["z"] if self.rows else z, labels == labels[0]
         moved = (weights - self.networks.start.to(weights))[:, :-sum(self.networks.sizes[-2:])].cpu().numpy()  # no head
         means = np.stack([(z - first)[:, labels == c].mean(1) for c in np.unique(labels)], 1)  # (M, C, d)
-        matrices = [W.cpu().numpy() for W, _ in self.networks.layers(weights)[:LAYERS]]
-        size = [np.linalg.norm(W, axis=(1, 2)) for W in matrices]
-        layer_gap = np.stack([2 * np.linalg.norm(W - W[0], axis=(1, 2)) / (s + s[0]) for W, s in zip(matrices, size)], 1)
-        readouts = {"nccc": metrics.nccc, "probe": metrics.linear_probe if self.config.probe else lambda *_: np.nan}
+        pairs = [(W.norm(dim=(1, 2)), (W - W[0]).norm(dim=(1, 2))) for W, _ in self.networks.layers(weights)[:LAYERS]]
+        layer_gap = torch.stack([2 * apart / (size + size[0]) for size, apart in pairs], 1).cpu().numpy()
+        fit = self.config.probe == "always" or self.config.probe == "end" and t == self.config.steps
+        readouts = {"nccc": metrics.nccc, "probe": metrics.linear_probe if fit else lambda *_: np.nan}
         similarities = {"cka": (metrics.linear_cka, z), "rsa": (metrics.rsa, z), "cka_train": (metrics.linear_cka, z_near),
                         "rsa_train": (metrics.rsa, z_near), "cka_encoder": (metrics.linear_cka, inner)}
         return {
             "z": z, "layer_gap": layer_gap, "gap": layer_gap.mean(1), "weight_angle": angle(moved, moved[0]),
             "class_angle": angle(means, means[0]).mean(1),
             "pca_angle": np.array([pca_angle(first[0, mine], z[0, mine], v[mine]) for v in z]),
-            "loss": np.array([float(loss_of(*v, self.view_labels, tau)) for v in zip(self.config.names, views, scores)]),
-            "loss_gap": np.array([float(losses.dcl(*v.chunk(2), tau) - losses.nscl(*v.chunk(2), self.view_labels, tau))
-                                  for v in views]),
+            "loss_gap": np.array([float(losses.dcl(*v, both[1]) - losses.nscl(*v, *both)) for v in views]),
             **{key: np.array([metric(v[0], w) for w in v]) for key, (metric, v) in similarities.items()},
             **{key: np.array([read(a, self.y, b, labels) for a, b in zip(near, inner)]) for key, read in readouts.items()}}
 
@@ -274,16 +258,9 @@ class Recorder:
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
-    """Train one network for each loss under shared randomness and compare them.
+    """Train one network for each loss under shared randomness; progress and device as in `separability.run`.
 
-    Args:
-        config: the settings.
-        progress: `progress(fraction, partial_result)`, about ten times a second; returning False stops the run, which
-            then returns what it has, with `stopped` set.
-        device: a torch device; None takes CUDA when there is one.
-
-    Raises:
-        ValueError: the data set lacks files or images; a batch holds one class; the run diverged (names lr).
+    Raises ValueError: the data set lacks files or images; a batch holds one class; the run diverged (names lr).
     """
     device = default_device(device)
     x, labels, x_test, labels_test = (array.to(device) for array in dataset(config))

@@ -49,46 +49,32 @@ class Config(Settings):
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """What one run recorded, at the times `steps` (K,).
+    """What one run recorded, at K times."""
 
-    Attributes:
-        drift: (K,) |Sigma^CL - Sigma^NSCL|_F. bound: (K,) SA eq. 2 for the steps so far, Delta taken for all T.
-        posterior: (K,) `theory.posterior_bound` of the injections. triangle: (K,) `theory.triangle_bound`.
-        cka, rsa: (K,) between the two tables' n x n parts. gram_norm, std: (K,) what Corollaries 1 and 2 divide by, for CL.
-        injections: (T,) norm of the difference of the two batch gradients at Sigma^CL, each step.
-        reweighting: (T,) largest |p - q|_1 of an anchor at Sigma^CL, each step: Lemma 6 says at most Delta.
-        final: (2, n, 2n) both tables at the end; their rows are sorted by class.
-    """
-
-    steps: np.ndarray
-    drift: np.ndarray
-    cka: np.ndarray
+    steps: np.ndarray  # (K,) recorded steps
+    drift: np.ndarray  # (K,) |Sigma^CL - Sigma^NSCL|_F
+    cka: np.ndarray  # (K,) between the two tables' n x n parts, as the next
     rsa: np.ndarray
-    gram_norm: np.ndarray
-    std: np.ndarray
-    bound: np.ndarray
-    posterior: np.ndarray
-    triangle: np.ndarray
-    injections: np.ndarray
-    reweighting: np.ndarray
-    final: np.ndarray
+    gram_norm: np.ndarray  # (K,) what Corollary 1 divides by, for CL
+    std: np.ndarray  # (K,) what Corollary 2 divides by, for CL
+    bound: np.ndarray  # (K,) SA eq. 2 for the steps so far, Delta taken for all T
+    posterior: np.ndarray  # (K,) `theory.posterior_bound` of the injections
+    triangle: np.ndarray  # (K,) `theory.triangle_bound`
+    injections: np.ndarray  # (T,) norm of the difference of the two batch gradients at Sigma^CL, each step
+    reweighting: np.ndarray  # (T,) largest |p - q|_1 of an anchor at Sigma^CL, each step: Lemma 6 says at most Delta
+    final: np.ndarray  # (2, n, 2n) both tables at the end; their rows are sorted by class
 
 
 @dataclasses.dataclass
 class Circle(Outcome):
-    """What `run_circle` recorded at the times `steps` (K,).
+    """What `run_circle` recorded, at K times."""
 
-    Attributes:
-        drift: (K,) |w^CL - w^NSCL|. bound: (K,) SA Theorem 2. triangle: (K,) 4 G S / tau, a gradient being <= 2 G / tau.
-        moved: (K,) |Sigma(w_t) - Sigma(w_0)|_F of CL. missed: (K,) |Sigma(w_t) - surrogate|_F of CL, left side of SA eq. 9.
-    """
-
-    steps: np.ndarray
-    drift: np.ndarray
-    moved: np.ndarray
-    missed: np.ndarray
-    bound: np.ndarray
-    triangle: np.ndarray
+    steps: np.ndarray  # (K,) recorded steps
+    drift: np.ndarray  # (K,) |w^CL - w^NSCL|
+    moved: np.ndarray  # (K,) |Sigma(w_t) - Sigma(w_0)|_F of CL
+    missed: np.ndarray  # (K,) |Sigma(w_t) - surrogate|_F of CL, left side of SA eq. 9
+    bound: np.ndarray  # (K,) SA Theorem 2
+    triangle: np.ndarray  # (K,) 4 G S / tau, a gradient being <= 2 G / tau
 
 
 def views(config: Config, labels=None):
@@ -207,13 +193,7 @@ def _descend(config, state, gradient, row, result, progress):
 def run(config: Config, *, progress=None, device=None) -> Result:
     """SA eq. 1 as written, in float64: both tables from one start, by the same batches.
 
-    Args:
-        config: the settings. device: a torch device; None takes CUDA when there is one.
-        progress: `progress(fraction, partial_result)`, about ten times a second; returning False stops the run, which
-            then returns what it has, with `stopped` set.
-
-    Raises:
-        ValueError: the run diverged; the message names eta, its value and its range.
+    Progress and device as in `separability.run`. Raises ValueError: the run diverged (names eta).
     """
     z1, z2, labels = (array.to(default_device(device)) for array in views(config))
     measured, B, T, tau = [], config.batch, config.steps, config.tau

@@ -32,11 +32,16 @@ def _unit(z):
     return z / np.linalg.norm(z, axis=-1, keepdims=True)
 
 
+def _some(labels):
+    """Positions of at most SHOWN points, evenly spaced, so from every class."""
+    return np.linspace(0, len(labels) - 1, min(SHOWN, len(labels))).round().astype(int)
+
+
 def matrices(result) -> Picture:
     """Cosine similarities of the test points, sorted by class, after training with each loss."""
     count = min(len(result.config.names), 4)
     fig, (row,) = axes(count, width=7.8, height=2.5)
-    near = np.arange(min(SHOWN, len(result.labels))) * len(result.labels) // min(SHOWN, len(result.labels))
+    near = _some(result.labels)
     for k, ax in enumerate(row):
         unit = _unit(result.z[-1, k, near])
         image = ax.imshow(unit @ unit.T, vmin=-1, vmax=1, cmap="RdBu_r", interpolation="nearest", gid="similarity")
@@ -60,7 +65,7 @@ def sides(result, frame=-1) -> Picture:
     """The embeddings of each network at one recorded time (top); similarity, weight gap and loss gap over time (bottom)."""
     names = result.config.names[:4]
     fig, ax = mosaic([["z", "z", "z"], ["cka", "gap", "loss"]], width=7.8, height=4.4)
-    chosen = np.linspace(0, len(result.labels) - 1, min(SHOWN, len(result.labels))).round().astype(int)
+    chosen = _some(result.labels)
     plane, now = _plane(result.z[frame][:len(names)][:, chosen]), result.steps[frame]
     places = APART * np.arange(len(names))
     plane[..., 0] += places[:, None]
@@ -95,13 +100,13 @@ def _band(ax, x, values, name, **kwargs):
     ax.fill_between(x, values.min(0), values.max(0), color=TONES[name], alpha=0.18, lw=0)
 
 
-def over_training(runs, train=False) -> Picture:
+def over_training(runs) -> Picture:
     """SA Fig. 2: CKA and RSA with DCL over training, mean and range over the seeds in `runs`."""
     fig, (row,) = axes(2, width=7.6, height=2.9, sharey=True)
-    for ax, key in zip(row, ("cka_train", "rsa_train") if train else ("cka", "rsa")):
+    for ax, key in zip(row, ("cka", "rsa")):
         for k, name in enumerate(runs[0].config.names[1:], 1):
             _band(ax, runs[0].steps + 1, np.stack([getattr(r, key)[:, k] for r in runs]), name)
-        _log_steps(ax, ylabel=f"{key[:3].upper()} with DCL", ylim=(0, 1.03))
+        _log_steps(ax, ylabel=f"{key.upper()} with DCL", ylim=(0, 1.03))
     legend(row[0], loc="lower left")
     return Picture(fig, f"{_about(runs[0].config)}, {len(runs)} seeds. CKA with DCL at the end: {_scores(runs)}.")
 
@@ -160,7 +165,7 @@ def by_batch(sizes, scalings, fixed) -> Picture:
         for k, (words, values) in enumerate(fixed.items()):
             ax.plot(sizes, values[i].mean(1), color=colour(k), marker="os"[k], ls=("-", "--")[k], ms=4, label=words)
             ax.fill_between(sizes, values[i].min(1), values[i].max(1), color=colour(k), alpha=0.18, lw=0)
-        ax.set(xscale="log", xticks=sizes, xticklabels=sizes, xlabel="batch size $B$", title=f"lr: {scaling}")
+        ax.set(xscale="log", xticks=sizes, xticklabels=sizes, xlabel="batch size $B$", ylim=(0.6, 1), title=f"lr: {scaling}")
         ax.minorticks_off()
     row[0].set_ylabel("CKA, DCL and NSCL")
     legend(row[0], loc="lower left")
