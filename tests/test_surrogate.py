@@ -162,6 +162,15 @@ def test_lemma_5_counts_the_anchor_as_its_own_negative_candidate():
     assert best < 1 - 1 / C - epsilon and 2 * math.exp(-2 * 2 * epsilon**2) < 0.8
 
 
+@pytest.mark.parametrize("C, B, T", [(2, 16, 5), (10, 128, 20)])
+def test_corollary_3_fails_no_more_often_than_it_may(C, B, T):
+    draws = torch.randint(C, (300, T, B), generator=torch.Generator().manual_seed(0))
+    most = torch.nn.functional.one_hot(draws, C).sum(2).amax((1, 2)) / B  # share of an anchor's classmates, itself included
+    assert 0.005 < theory.fluctuation(B, T, 0.05) < 1
+    assert (1 - most < 1 - 1 / C - theory.fluctuation(B, T, 0.05)).double().mean() <= 0.05
+    assert (1 - most < 1 - 1 / C - theory.fluctuation(B, T, 0.05) / 2).double().mean() > 0.05, "half the margin would not do"
+
+
 @pytest.mark.parametrize("tau", [0.2, 1.0])
 def test_lemma_6_is_an_identity(tau):
     z1, z2, labels = views(SMALL)
