@@ -9,7 +9,7 @@ import torch
 from clbook import augment, data, losses, metrics
 from clbook.dynamics import Descent, iterate, warmed
 from clbook.experiments import alignment
-from clbook.experiments.alignment import Config, Networks, Result, batches, dataset, run, training
+from clbook.experiments.alignment import Config, Result, batches, dataset, run, training
 from clbook.figures import alignment as figures
 from clbook.models import MLP
 from clbook.sweep import sweep
@@ -62,7 +62,7 @@ def test_networks_share_start_batches_and_views_to_the_bit(monkeypatch):
     x, labels, *_ = dataset(SMALL)
     seen, view = [], alignment.view
     monkeypatch.setattr(alignment, "view", lambda *args: seen.append(view(*args)) or seen[-1])
-    networks, start, step = training(SMALL, x, labels, ("dcl", "dcl", "nscl", "ce"))
+    _, start, step = training(SMALL, x, labels, ("dcl", "dcl", "nscl", "ce"))
     assert (start == start[0]).all()
     end, _, _ = iterate(step, start, SMALL.steps, lambda weights, t: None)
     assert torch.equal(end[0], end[1]), "two copies with one loss see the same and stay equal"

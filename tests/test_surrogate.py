@@ -9,8 +9,19 @@ from torch.autograd import grad
 from torch.autograd.functional import hessian
 
 from clbook import losses, theory
-from clbook.experiments.surrogate import (Config, batch_gradients, batches, logits, loss_gaps, pair_weights, readings, run,
-                                          run_circle, table, views)
+from clbook.experiments.surrogate import (
+    Config,
+    batch_gradients,
+    batches,
+    logits,
+    loss_gaps,
+    pair_weights,
+    readings,
+    run,
+    run_circle,
+    table,
+    views,
+)
 from clbook.sweep import sweep
 
 SEEDS = range(3)
@@ -145,7 +156,7 @@ def test_lemma_2_is_attained_by_two_equal_negatives_and_never_exceeded():
 def test_lemma_3_bounds_the_gradient_and_its_second_case_forgets_the_attraction():
     z1, z2, labels = views(SMALL)
     sims, tau = table(z1, z2), 0.3
-    anchors, full, negatives = logits(sims, torch.ones(12, dtype=torch.float64), labels, tau)
+    _, _, negatives = logits(sims, torch.ones(12, dtype=torch.float64), labels, tau)
     ours = batch_gradients(sims.repeat(2, 1, 1), torch.ones(12, dtype=torch.float64), labels, tau)[0]
     assert (12 * ours.norm(dim=2)).max() <= math.sqrt(2) / tau and ours[0].norm() <= math.sqrt(2 / 12) / tau
     squares = negatives.softmax(1).square().sum(1)

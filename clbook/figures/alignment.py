@@ -56,7 +56,7 @@ def _plane(z):
     """The (M, n, d) embeddings of all networks in their two common principal axes, unit vectors at first: (M, n, 2)."""
     unit = _unit(z.astype(np.float64))
     flat = unit.reshape(-1, z.shape[-1])
-    values, vectors = np.linalg.eigh(np.cov(flat.T))
+    _, vectors = np.linalg.eigh(np.cov(flat.T))
     top = vectors[:, -2:][:, ::-1]
     return (unit - flat.mean(0)) @ (top * np.sign(top[np.abs(top).argmax(0), [0, 1]]))
 
@@ -84,7 +84,7 @@ def sides(result, frame=-1) -> Picture:
             ax["gap"].plot(result.steps + 1, result.gap[:, k], **style)
         ax["loss"].plot(result.steps + 1, result.loss_gap[:, k], **style)
     for panel, label, limits in (("cka", "CKA with DCL", (0, 1.03)), ("gap", "weight gap to DCL", (0, 1.3)),
-                                 ("loss", "DCL $-$ NSCL loss", (0.01, 20))):
+                                 ("loss", "DCL $-$ NSCL loss", (0.01, 1000))):
         ax[panel].axvline(now + 1, color=MUTED, lw=1, ls=":")
         _log_steps(ax[panel], ylabel=label, ylim=limits, xlim=(0.9, 1.2 * (result.config.steps + 1)))
     ax["loss"].set_yscale("log")
