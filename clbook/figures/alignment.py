@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.patches import Circle
 
 from clbook.figures.style import INK, MUTED, Picture, axes, colour, legend, mosaic
 
@@ -53,12 +54,15 @@ def matrices(result) -> Picture:
 
 
 def _plane(z):
-    """The (M, n, d) embeddings of all networks in their two common principal axes, unit vectors at first: (M, n, 2)."""
+    """The (M, n, d) embeddings of all networks, as unit vectors, along their two common principal axes: (M, n, 2).
+
+    They are not centred, so that each network's points stay within its own unit disc.
+    """
     unit = _unit(z.astype(np.float64))
     flat = unit.reshape(-1, z.shape[-1])
     _, vectors = np.linalg.eigh(np.cov(flat.T))
     top = vectors[:, -2:][:, ::-1]
-    return (unit - flat.mean(0)) @ (top * np.sign(top[np.abs(top).argmax(0), [0, 1]]))
+    return unit @ (top * np.sign(top[np.abs(top).argmax(0), [0, 1]]))
 
 
 def sides(result, frame=-1) -> Picture:
@@ -69,6 +73,8 @@ def sides(result, frame=-1) -> Picture:
     plane, now = _plane(result.z[frame][:len(names)][:, chosen]), result.steps[frame]
     places = APART * np.arange(len(names))
     plane[..., 0] += places[:, None]
+    for x in places:
+        ax["z"].add_patch(Circle((x, 0), 1, fill=False, color=MUTED, lw=0.5))
     for shade in range(min(10, result.config.classes)):
         mine = result.labels[chosen] % 10 == shade
         ax["z"].scatter(*plane[:, mine].reshape(-1, 2).T, s=7, color=colour(shade), linewidths=0, gid=f"classes {shade}, ..."
