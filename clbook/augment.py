@@ -35,19 +35,26 @@ def _uniform(low, high, size, generator, device):
     return low + (high - low) * torch.rand(size, generator=generator, device=device)
 
 
-def images(x: torch.Tensor, generator: torch.Generator, *, degrees=15.0, scale=0.1, blur=0.8) -> torch.Tensor:
-    """Flattened square grey images x (n, side * side), rotated, resized and blurred (LS Section 4.2.2).
+def images(x: torch.Tensor, generator: torch.Generator, *, degrees=15.0, scale=0.1, blur=0.8, shift=0.0) -> torch.Tensor:
+    """Flattened square images x (n, colours * side * side), 1 or 3 colours, turned, resized, shifted and blurred.
 
-    Rotation is uniform in +-`degrees`, the factor of size in 1 +- `scale`, the blur's standard deviation in
-    [0.1, `blur`] pixels. Raises ValueError where the images are not square.
+    Rotation is uniform in +-`degrees`, the factor of size in 1 +- `scale`, the shift in +-`shift` pixels each way, the
+    blur's standard deviation in [0.1, `blur`] pixels (0: no blur). The defaults are those of LS Section 4.2.2. What
+    comes from outside the image is black. Raises ValueError where the images are not square.
     """
-    n, side = len(x), math.isqrt(x.shape[1])
-    if side * side != x.shape[1]:
-        raise ValueError(f"x has {x.shape[1]} pixels an image: images must be square")
-    picture = x.reshape(n, 1, side, side)
+    n, pixels = x.shape
+    colours = next((c for c in (1, 3) if math.isqrt(pixels // c) ** 2 * c == pixels), None)
+    if colours is None:
+        raise ValueError(f"x has {pixels} pixels an image: images must be square, in 1 or 3 colours")
+    side = math.isqrt(pixels // colours)
+    picture = x.reshape(n, colours, side, side)
     centre = torch.full((n, 2), (side - 1) / 2, device=x.device)
     size = _uniform(1 - scale, 1 + scale, (n, 1), generator, x.device).expand(n, 2)
-    turn = get_rotation_matrix2d(centre, _uniform(-degrees, degrees, (n,), generator, x.device), size)
-    picture = warp_affine(picture, turn, (side, side), align_corners=True)
-    sigma = _uniform(0.1, blur, (n, 1), generator, x.device).expand(n, 2)
-    return gaussian_blur2d(picture, (3, 3), sigma).reshape(n, -1)
+    move = get_rotation_matrix2d(centre, _uniform(-degrees, degrees, (n,), generator, x.device), size)
+    if shift:
+        move[:, :, 2] += _uniform(-shift, shift, (n, 2), generator, x.device)
+    picture = warp_affine(picture, move, (side, side), align_corners=True)
+    if blur:
+        sigma = _uniform(0.1, blur, (n, 1), generator, x.device).expand(n, 2)
+        picture = gaussian_blur2d(picture, (3, 3), sigma)
+    return picture.reshape(n, -1)

@@ -52,6 +52,16 @@ def row(n: int, classes: int, spread: float, dim: int, generator: torch.Generato
     return x, labels
 
 
+def mixture(n: int, classes: int, spread: float, dim: int, generator: torch.Generator):
+    """A Gaussian cloud for each class in R^dim, with standard deviation `spread` around a mean drawn from N(0, I).
+
+    Returns x (n, dim), labels (n,).
+    """
+    labels = balanced_labels(n, classes)
+    means = torch.randn(classes, dim, generator=generator)
+    return means[labels] + spread * torch.randn(n, dim, generator=generator), labels
+
+
 def donut(n: int, generator: torch.Generator):
     """A disc of radius 1 (label 0) inside a ring (label 1), both uniform in area (LS Fig. 4, left). x (n, 2)."""
     labels = balanced_labels(n, 2)

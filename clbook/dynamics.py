@@ -87,3 +87,45 @@ def iterate(step, state, steps, record, progress=None):
                     return state, t, True
                 last = time.monotonic()
         return state, steps, False
+
+
+def warmed(t: int, steps: int, warmup: int = 0, cosine: bool = True) -> float:
+    """Factor of the learning rate at step t = 1 .. `steps` (SA Sec. 5): linear warm-up, then half a cosine, or 1.
+
+    It is t / warmup up to t = `warmup` and cosine, if asked for, falls from 1 there to 0 one step after the last.
+    """
+    if t <= warmup:
+        return t / warmup
+    return 0.5 + 0.5 * math.cos(math.pi * (t - warmup) / (steps + 1 - warmup)) if cosine else 1.0
+
+
+class Descent:
+    """Gradient descent with momentum, plain or LARS, on M networks of one architecture at once.
+
+    v <- momentum v + lr s (g + decay w),  w <- w - v (You et al. 2017, Algorithm 1). Plain SGD has s = 1. LARS has, for
+    each network and each matrix, s = trust |w| / (|g| + decay |w|); as in SimCLR's code it leaves biases alone (s = 1,
+    no decay). At a constant rate plain SGD is torch.optim.SGD.
+
+    Args:
+        sizes: numbers of entries of the parameters, in the order in which they stand in a row of weights.
+        matrix: for each parameter, whether it is a matrix. momentum, decay: as above. trust: None is plain SGD.
+    """
+
+    def __init__(self, sizes, matrix, momentum=0.9, decay=0.0, trust=None):
+        self.sizes, self.matrix, self.momentum, self.decay, self.trust = sizes, matrix, momentum, decay, trust
+        self.velocity = 0.0
+
+    def step(self, weights, gradient, lr):
+        """The next weights, from weights and gradient (M, P)."""
+        if self.trust is None:
+            direction = gradient + self.decay * weights if self.decay else gradient
+        else:
+            parts = zip(weights.split(self.sizes, 1), gradient.split(self.sizes, 1), self.matrix)
+            direction = torch.cat([self._adapted(w, g) if matrix else g for w, g, matrix in parts], 1)
+        self.velocity = self.momentum * self.velocity + lr * direction
+        return weights - self.velocity
+
+    def _adapted(self, w, g):
+        size, slope = w.norm(dim=1, keepdim=True), g.norm(dim=1, keepdim=True)
+        ratio = self.trust * size / (slope + self.decay * size)
+        return torch.where((size > 0) & (slope > 0), ratio, 1.0) * (g + self.decay * w)

@@ -106,3 +106,113 @@ def threshold_slope(tolerance) -> float:
     2 exp(-K^2 tau / 2), and then 4 sin^2(pi / K) = 2 pi^2 tau / ln(2/tolerance).
     """
     return 2 * math.pi**2 / math.log(2 / tolerance)
+
+
+def fluctuation(B, T, delta) -> float:
+    """epsilon_{B, delta} = sqrt(log(T B / delta) / (2 B)): how far the share of negatives may fall (SA Sec. 3, Lemma 5)."""
+    _within("B", B, B >= 1, ">= 1")
+    _within("T", T, T >= 1, ">= 1")
+    _within("delta", delta, 0 < delta < 1, "between 0 and 1")
+    return math.sqrt(math.log(T * B / delta) / (2 * B))
+
+
+def delta(C, B, T, delta, tau) -> float:
+    """Delta_{C, delta}(B; tau) = 2 exp(2/tau) s / (1 - s), s = 1/C + epsilon_{B, delta} (SA Sec. 3, eq. 14).
+
+    Bounds |p - q|_1 for every anchor of T batches, p the softmax of CL and q of NSCL (SA Lemma 6), for similarities in
+    [-1, 1]. C: classes of equal size. B: batch size. T: steps. delta: probability of failure. tau: temperature.
+    Infinite where s >= 1, which SA excludes. Raises ValueError: an argument out of range.
+    """
+    _within("C", C, C >= 2, ">= 2")
+    _within("tau", tau, 0 < tau < math.inf, "> 0")
+    share = 1 / C + fluctuation(B, T, delta)
+    return 2 * _exp(2 / tau) * share / (1 - share) if share < 1 else math.inf
+
+
+_delta = delta  # the bounds have an argument of this name
+
+
+def similarity_bound(C, B, T, eta, tau, delta) -> float:
+    """SA Theorem 1, eq. 2: |Sigma - Sigma'|_F <= exp(S / (2 tau^2 B)) S Delta / (tau sqrt(B)), S = sum of eta.
+
+    eta: a number or T of them, >= 0. The proof needs batches of distinct points; the rest is as in `delta`.
+    """
+    gap, total = _delta(C, B, T, delta, tau), _total(eta, T)
+    return _exp(total / (2 * tau**2 * B)) * total * gap / (tau * math.sqrt(B)) if total else 0.0
+
+
+def triangle_bound(B, T, eta, tau) -> float:
+    """2 sqrt(2) S / (tau sqrt(B)), S = sum of eta: how far apart any two runs of SA eq. 1 get, by Lemma 3 alone.
+
+    SA Theorem 1 says more than this only while exp(S / (2 tau^2 B)) Delta < 2 sqrt(2).
+    """
+    _within("B", B, B >= 1, ">= 1")
+    _within("tau", tau, 0 < tau < math.inf, "> 0")
+    return 2 * math.sqrt(2) * _total(eta, T) / (tau * math.sqrt(B))
+
+
+def posterior_bound(injections, eta, B, tau, convex=False) -> np.ndarray:
+    """The recursion in the proof of SA Theorem 1, D <- (1 + eta / (2 tau^2 B)) D + eta g, with g as measured.
+
+    Args:
+        injections: (T,) g_t, norm of the difference of the two batch gradients at CL's own similarities.
+        eta: step size, one or T. B: batch size, points distinct. tau: temperature.
+        convex: leave the growth factor out. NSCL's batch loss is convex in the similarities and its Hessian at most
+            1 / (2 tau^2 B), so a step of at most 4 tau^2 B moves no two tables further apart.
+
+    Returns:
+        (T + 1,) bounds on the drift after 0 .. T steps. Raises ValueError: convex, and a longer step.
+    """
+    injections = np.asarray(injections, float)
+    _total(eta, len(injections))
+    eta = np.broadcast_to(eta, injections.shape)
+    if convex and (eta > 4 * tau**2 * B).any():
+        raise ValueError(f"eta = {eta.max():g} is not allowed: eta must be at most 4 tau^2 B = {4 * tau**2 * B:g}")
+    bounds = [0.0]
+    for step, gap in zip(eta, injections):
+        bounds.append((1 + (0 if convex else step / (2 * tau**2 * B))) * bounds[-1] + step * gap)
+    return np.array(bounds)
+
+
+def cka_lower_bound(drift, gram_norm) -> float:
+    """(1 - rho) / (1 + rho), rho = drift / |H Sigma H|_F (SA Corollary 1). For rho > 1 it is negative and says nothing."""
+    _within("gram_norm", gram_norm, gram_norm > 0, "> 0")
+    return 2 / (1 + drift / gram_norm) - 1
+
+
+def rsa_lower_bound(drift, std, pairs) -> float:
+    """(1 - r) / (1 + r), r = drift / (sqrt(pairs) std), std that of the N (N - 1) / 2 dissimilarities (SA Corollary 2).
+
+    Its proof needs r <= 1: beyond, the correlation can be -1, below this.
+    """
+    _within("std", std, std > 0, "> 0")
+    _within("pairs", pairs, pairs >= 1, ">= 1")
+    return cka_lower_bound(drift, math.sqrt(pairs) * std)
+
+
+def weight_bound(C, B, T, eta, tau, delta, G, beta) -> float:
+    """SA Theorem 2: G Delta (exp(beta S) - 1) / (beta tau), S = sum of eta, bounds the distance of the two runs' weights.
+
+    G: largest norm of the gradient of a similarity in the weights. beta: smoothness of both batch losses, > 0.
+    """
+    _within("G", G, G > 0, "> 0")
+    _within("beta", beta, beta > 0, "> 0")
+    growth = beta * _total(eta, T)
+    return G * _delta(C, B, T, delta, tau) * (math.expm1(growth) if growth < 709 else math.inf) / (beta * tau)
+
+
+def _exp(x):
+    return math.exp(x) if x < 709 else math.inf  # 709: the last whole number before float64 overflows
+
+
+def _total(eta, T):
+    """The sum of T step sizes, given as one number or as T."""
+    eta = np.asarray(eta, float)
+    _within("eta", eta.tolist(), eta.shape in ((), (T,)) and (eta >= 0).all() and np.isfinite(eta).all(),
+            f"finite and >= 0, one number or {T}")
+    return float(eta.sum() if eta.ndim else T * eta)
+
+
+def _within(name, value, holds, allowed):
+    if not holds:
+        raise ValueError(f"{name} = {value!r} is not allowed: {name} must be {allowed}")
