@@ -13,7 +13,7 @@ def generators(seeds):
 
 def reference(model, m, tokens, present, heads):
     """The same map through torch.nn.TransformerEncoder, with the weights of member `m`."""
-    _, vocabulary, d = model.tokens.shape
+    d = model.tokens.shape[-1]
     hidden = model.blocks[0].up.weight.shape[-1]
     make = nn.TransformerEncoderLayer(d, heads, hidden, dropout=0.0, batch_first=True)
     net = nn.TransformerEncoder(make, len(model.blocks), enable_nested_tensor=False).double()
