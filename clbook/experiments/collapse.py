@@ -1,0 +1,124 @@
+"""What the theory of content and style says about gradients and optima, against autograd (CS App. C and D).
+
+Latents are uniform on the box [0, 1]^8, their views as in `latents.positives`. All is linear, z = W x, float64 and small.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+from clbook import latents
+from clbook.dynamics import one_thread
+from clbook.losses import infonce, softplus
+
+DIM = 8  # latent dimensions of the paper's linear experiments
+TINY = 1e-3  # size of W at which Lemma 5 is exact to seven digits
+
+
+def pairs(n, d_c, style_sd, generator):
+    """Latents and their views, both (n, 8) in float64; the first d_c dimensions, the content, are equal in both."""
+    z = latents.marginal(n, DIM, "box", generator).double()
+    return z, latents.positives(z, d_c, style_sd, "box", generator)
+
+
+def matrix(kind, generator):
+    """A random (8, 8) matrix: a "rotation" (orthogonal), or "gaussian" entries."""
+    entries = torch.randn(DIM, DIM, generator=generator, dtype=torch.float64)
+    return torch.linalg.qr(entries)[0] if kind == "rotation" else entries
+
+
+def loss(z, views, detach=False):
+    """CS eq. 4 of embeddings (n, d), a term for each anchor (n,); its second sum over j repeats each term M = n - 1 times.
+
+    Anchors: the rows of z. Denominator: the positive and the M other anchors, held still with `detach`.
+    """
+    others = z.detach() if detach else z
+    logits = z @ others.T - (z.square().sum(1)[:, None] + others.square().sum(1)) / 2
+    logits = logits.masked_fill(torch.eye(len(z), dtype=torch.bool), -math.inf)
+    return softplus(torch.logsumexp(logits, 1) + (z - views).square().sum(1) / 2)
+
+
+def descent(W, x, views, detach=False):
+    """dW/dt under gradient flow on the sum of CS eq. 4 at W (d, D), by autograd; observations x and views (n, D)."""
+    W = W.clone().requires_grad_()
+    return -torch.autograd.grad(loss(x @ W.T, views @ W.T, detach).sum(), W)[0]
+
+
+def lemma5(W, x, views, share=2, prefactor=None):
+    """dW/dt = M W [share Sigma_x - Sigma_x~]: CS eq. 5 has share 1; the full gradient has share 2.
+
+    Sigma_x: covariance of x, divisor n - 1. Sigma_x~: mean outer product of x - x~. `prefactor`: M = n - 1 unless given, with
+    which the limit of small W is exact in every sample; CS prints M + 1.
+    """
+    gap = x - views
+    return (len(x) - 1 if prefactor is None else prefactor) * W @ (share * x.T.cov() - gap.T @ gap / len(x))
+
+
+@one_thread()
+def lemma5_errors(scales, n=1024, d_c=4, style_sd=0.3, seed=0):
+    """{name: relative errors of Lemma 5 where W is a rotation times each of `scales`}, with the prefactor M.
+
+    corrected, printed: share 2 and 1 against the full gradient. detached: share 1, the negatives held still.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    turn, mixing = matrix("rotation", generator), matrix("rotation", generator)
+    x, views = (z @ mixing.T for z in pairs(n, d_c, style_sd, generator))
+    errors = {}
+    for name, share, still in (("corrected", 2, False), ("printed", 1, False), ("detached", 1, True)):
+        truths = [(W, descent(W, x, views, still)) for W in (scale * turn for scale in scales)]
+        errors[name] = [float((lemma5(W, x, views, share) - truth).norm() / truth.norm()) for W, truth in truths]
+    return errors
+
+
+@one_thread()
+def gradient_spectrum(d_c, style_sd=0.3, n=1024, start="rotation", mixing="rotation", whiten=False, seed=0):
+    """(8,) singular values, descending, of the gradient at a small W (CS Lemma 6, Prop. 2).
+
+    start, mixing: the kind of W and of the map from latents to observations. whiten: the observations, before all else.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    W, A = (matrix(kind, generator) for kind in (start, mixing))
+    x, views = (z @ A.T for z in pairs(n, d_c, style_sd, generator))
+    if whiten:
+        root = torch.linalg.cholesky(torch.linalg.inv(x.T.cov()))
+        x, views = x @ root, views @ root
+    return torch.linalg.svdvals(descent(TINY * W, x, views))
+
+
+def largest_drop(values) -> int:
+    """How many of the descending `values` stand before the largest ratio of neighbours: Prop. 2's reading of d_c."""
+    return int((values[:-1] / values[1:]).argmax()) + 1
+
+
+@one_thread()
+def surface(content, style, d_c, style_sd=0.3, n=128, batches=4, seed=0):
+    """Mean of CS eq. 4 when the encoder finds the latents and scales content and style: (len(content), len(style))."""
+    generator = torch.Generator().manual_seed(seed)
+    total = torch.zeros(len(content), len(style), dtype=torch.float64)
+    for _ in range(batches):
+        z, views = pairs(n, d_c, style_sd, generator)
+        for i, c in enumerate(content):
+            for j, s in enumerate(style):
+                scale = torch.tensor([float(c)] * d_c + [float(s)] * (DIM - d_c), dtype=torch.float64)
+                total[i, j] += loss(scale * z, scale * views).mean() / batches
+    return total.numpy()
+
+
+@one_thread()
+def sphere_identity(scaling, classes=5, n=200, tau=0.5, seed=0):
+    """CS Prop. 6 on views f(x) of a simplex of content points, one a class, and style without any order, all seen through
+    D = diag(scaling), (8,): (InfoNCE of the content alone, InfoNCE of D f, rank of f, rank of D f, largest gradient in the
+    style of f)."""
+    generator = torch.Generator().manual_seed(seed)
+    corners = torch.linalg.svd(torch.eye(classes, dtype=torch.float64) - 1 / classes)[0][:, :classes - 1]
+    content = corners[torch.arange(n) % classes]
+    style = torch.randn(2, n, DIM - classes + 1, generator=generator, dtype=torch.float64)
+    f = torch.cat([content.expand(2, -1, -1), style], 2).requires_grad_()
+    seen = f * torch.tensor(scaling, dtype=torch.float64)
+    through = infonce(*seen, tau=tau, normalize=True)
+    (gradient,) = torch.autograd.grad(through, f)
+    ranks = [int(torch.linalg.matrix_rank(z[0].detach())) for z in (f, seen)]
+    alone = infonce(content, content, tau=tau, normalize=True)
+    return alone.item(), through.item(), *ranks, gradient[..., classes - 1:].abs().max().item()
