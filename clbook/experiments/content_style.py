@@ -137,7 +137,9 @@ class Runs:
         widths = (first.d, *(first.width,) * (first.layers - 1), first.d)
         nets = [MLP(widths, "leaky_relu", torch.Generator().manual_seed(c.seed + 1)).parameters() for c in configs]
         stacked = [torch.stack(layer).detach().to(device) for layer in zip(*nets)]
-        self.weights, self.biases = stacked[::2], [] if first.layers == 1 else stacked[1::2]
+        self.weights, self.biases = stacked[::2], []
+        if first.layers > 1:  # He et al. 2015: PyTorch's default shrinks the signal, and the deep f then forgets style anyway
+            self.weights, self.biases = [6**0.5 * w for w in stacked[::2]], [torch.zeros_like(b) for b in stacked[1::2]]
         self.tested = self.pairs(TESTED, 0)
 
     def pairs(self, n, t):
