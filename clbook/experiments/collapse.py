@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
 
 from clbook import latents
@@ -30,10 +31,9 @@ def matrix(kind, generator):
 
 
 def loss(z, views, detach=False):
-    """CS eq. 4 of embeddings (n, d), a term for each anchor (n,); its second sum over j repeats each term M = n - 1 times.
+    """CS eq. 4 of embeddings (n, d), a term for each anchor (n,); its second sum repeats each term M = n - 1 times.
 
-    Anchors: the rows of z. Denominator: the positive and the M other anchors, held still with `detach`.
-    """
+    Anchors: the rows of z. Denominator: the positive and the M other anchors, held still with `detach`."""
     others = z.detach() if detach else z
     logits = z @ others.T - (z.square().sum(1)[:, None] + others.square().sum(1)) / 2
     logits = logits.masked_fill(torch.eye(len(z), dtype=torch.bool), -math.inf)
@@ -49,8 +49,8 @@ def descent(W, x, views, detach=False):
 def lemma5(W, x, views, share=2, prefactor=None):
     """dW/dt = M W [share Sigma_x - Sigma_x~]: CS eq. 5 has share 1; the full gradient has share 2.
 
-    Sigma_x: covariance of x, divisor n - 1. Sigma_x~: mean outer product of x - x~. `prefactor`: M = n - 1 unless given, with
-    which the limit of small W is exact in every sample; CS prints M + 1.
+    Sigma_x: covariance of x, divisor n - 1. Sigma_x~: mean outer product of x - x~. `prefactor`: M = n - 1 unless given,
+    which makes the limit of small W exact in every sample; CS prints M + 1.
     """
     gap = x - views
     return (len(x) - 1 if prefactor is None else prefactor) * W @ (share * x.T.cov() - gap.T @ gap / len(x))
@@ -96,21 +96,17 @@ def largest_drop(values) -> int:
 def surface(content, style, d_c, style_sd=0.3, n=128, batches=4, seed=0):
     """Mean of CS eq. 4 when the encoder finds the latents and scales content and style: (len(content), len(style))."""
     generator = torch.Generator().manual_seed(seed)
-    total = torch.zeros(len(content), len(style), dtype=torch.float64)
-    for _ in range(batches):
-        z, views = pairs(n, d_c, style_sd, generator)
-        for i, c in enumerate(content):
-            for j, s in enumerate(style):
-                scale = torch.tensor([float(c)] * d_c + [float(s)] * (DIM - d_c), dtype=torch.float64)
-                total[i, j] += loss(scale * z, scale * views).mean() / batches
-    return total.numpy()
+    drawn = [pairs(n, d_c, style_sd, generator) for _ in range(batches)]
+    scales = torch.tensor([[[c] * d_c + [s] * (DIM - d_c) for s in style] for c in content]).double()
+    return np.array([[np.mean([loss(k * z, k * v).mean().item() for z, v in drawn]) for k in row] for row in scales])
 
 
 @one_thread()
 def sphere_identity(scaling, classes=5, n=200, tau=0.5, seed=0):
-    """CS Prop. 6 on views f(x) of a simplex of content points, one a class, and style without any order, all seen through
-    D = diag(scaling), (8,): (InfoNCE of the content alone, InfoNCE of D f, rank of f, rank of D f, largest gradient in the
-    style of f)."""
+    """CS Prop. 6: f has a corner of a simplex for each class as content, random style, and is seen through diag(scaling).
+
+    Returns (InfoNCE of the content alone, of D f, rank of f, of D f, largest gradient in the style of f).
+    """
     generator = torch.Generator().manual_seed(seed)
     corners = torch.linalg.svd(torch.eye(classes, dtype=torch.float64) - 1 / classes)[0][:, :classes - 1]
     content = corners[torch.arange(n) % classes]
@@ -120,5 +116,5 @@ def sphere_identity(scaling, classes=5, n=200, tau=0.5, seed=0):
     through = infonce(*seen, tau=tau, normalize=True)
     (gradient,) = torch.autograd.grad(through, f)
     ranks = [int(torch.linalg.matrix_rank(z[0].detach())) for z in (f, seen)]
-    alone = infonce(content, content, tau=tau, normalize=True)
-    return alone.item(), through.item(), *ranks, gradient[..., classes - 1:].abs().max().item()
+    alone = infonce(content, content, tau=tau, normalize=True).item()
+    return alone, through.item(), *ranks, gradient[..., classes - 1:].abs().max().item()
