@@ -44,7 +44,7 @@ class Config(Settings):
     batch: int = setting(128, "images in a batch", low=2, high=5000)
     lr: float = setting(2e-3, "step size of AdamW", above=0.0, high=1.0, log=True)
     decay: float = setting(1e-2, "AdamW's weight decay: a step multiplies weights by 1 - lr decay", low=0.0, high=100.0)
-    steps: int = setting(600, "iterations", unit="iterations", low=1, high=100_000, log=True)
+    steps: int = setting(400, "iterations", unit="iterations", low=1, high=100_000, log=True)
     record_every: int = setting(0, "record every so many; 0: start and end", unit="iterations", low=0, high=100_000)
     seed: int = setting(0, "seed of images, weights, batches and views", low=0, high=2**31)
 
