@@ -14,13 +14,20 @@ PROPOSALS = 4  # draws offered at once to the rejection sampler
 MOST_CONDITION = 1e6  # a matrix worse than this is not invertible in float32
 
 
-def marginal(n: int, d: int, space: str, generator: torch.Generator) -> torch.Tensor:
-    """z (n, d): uniform in the box [0, 1]^d, or on the unit sphere."""
+def _random(make, shape, generator):
+    """make(shape), or for `generator` = (generators, which): (R, *shape), run i taking the numbers of generators[which[i]]."""
+    if isinstance(generator, torch.Generator):
+        return make(*shape, generator=generator)
+    return torch.stack([make(*shape, generator=g) for g in generator[0]])[generator[1]]
+
+
+def marginal(n: int, d: int, space: str, generator) -> torch.Tensor:
+    """z (n, d): uniform in the box [0, 1]^d, or on the unit sphere. (R, n, d) for `generator` = (generators, which)."""
     if space not in SPACES:
         raise ValueError(f"space = {space!r} is not allowed: space must be one of {', '.join(SPACES)}")
     if space == "box":
-        return torch.rand(n, d, generator=generator)
-    return F.normalize(torch.randn(n, d, generator=generator), dim=1)
+        return _random(torch.rand, (n, d), generator)
+    return F.normalize(_random(torch.randn, (n, d), generator), dim=-1)
 
 
 def positives(z, d_c, style_sd, space, generator, content_sd=0.0):
@@ -30,8 +37,9 @@ def positives(z, d_c, style_sd, space, generator, content_sd=0.0):
     they stay) and `style_sd` in the others, truncated to [0, 1]. Sphere: von Mises-Fisher around z with concentration
     1 / style_sd^2, given that the first d_c dimensions stay; then a single style dimension stays too.
 
-    Several runs at once: d_c, style_sd and content_sd may be tensors (..., 1, 1) that broadcast against z. All runs get the
-    same random numbers, so that runs differ by their settings alone, and what a run gets does not depend on the others.
+    Several runs at once: d_c, style_sd and content_sd may be tensors (..., 1, 1) that broadcast against z, and `generator` a
+    pair: a list of generators, and for each run which of them is its own. Runs with the same one differ by their settings
+    alone, and what a run gets does not depend on the others.
 
     Raises ValueError: d_c outside 0 .. d, a style_sd that is not above 0, a content_sd below 0, or above 0 on the sphere.
     """
@@ -47,7 +55,7 @@ def positives(z, d_c, style_sd, space, generator, content_sd=0.0):
     if space == "box":
         sd = torch.where(style, style_sd, content_sd)
         low, high = (torch.special.ndtr((edge - z) / sd.clamp(min=1e-6)) for edge in (0, 1))
-        u = torch.rand(z.shape[-2:], generator=generator).to(z)
+        u = _random(torch.rand, z.shape[-2:], generator).to(z)
         step = torch.special.ndtri((low + u * (high - low)).clamp(1e-7, 1 - 1e-7))
         return torch.where(sd > 0, (z + sd * step).clamp(0, 1), z)
     return _von_mises_fisher(z, style, style_sd, generator)
@@ -66,15 +74,15 @@ def _von_mises_fisher(z, style, sd, generator):
     c = kappa * x0 + m1 * torch.log1p(-x0**2 + 1e-12)
     cosine, waiting = torch.ones_like(radius), (radius > 0) & (count > 1)
     n, d = z.shape[-2:]
-    side = torch.randn(n, d, generator=generator).to(z) * style  # drawn first: how often the loop draws depends on the runs
+    side = _random(torch.randn, (n, d), generator).to(z) * style  # drawn first: how often the loop draws depends on the runs
     last = (count - 1).clamp(min=0).expand(z.shape[:-1] + (1,))[..., None, :].expand(z.shape[:-1] + (PROPOSALS, 1))
     while waiting.any():
         # The first coordinate of a uniform direction in R^m is distributed as Wood's proposal.
-        g = torch.randn(n, PROPOSALS, d, generator=generator).to(z)
+        g = _random(torch.randn, (n, PROPOSALS, d), generator).to(z)
         length = g.square().cumsum(-1).sqrt().expand(*z.shape[:-1], PROPOSALS, d).gather(-1, last)[..., 0]
         beta = (1 + g[..., 0] / length) / 2
         w = (1 - (1 + b) * beta) / (1 - (1 - b) * beta)  # (..., n, PROPOSALS)
-        u = torch.rand(n, PROPOSALS, generator=generator).to(z)
+        u = _random(torch.rand, (n, PROPOSALS), generator).to(z)
         good = kappa * w + m1 * torch.log1p(-x0 * w) - c >= u.log()
         found = good.any(-1, keepdim=True) & waiting
         cosine = torch.where(found, w.gather(-1, good.to(torch.uint8).argmax(-1, keepdim=True)), cosine)

@@ -127,10 +127,10 @@ class Runs:
 
     def __init__(self, configs, device):
         self.configs, self.device, first = configs, device, configs[0]
-        self.seeds = [[*rows] for _, rows in itertools.groupby(range(len(configs)), lambda i: configs[i].seed)]
-        column = {name: torch.tensor([float(getattr(c, name)) for c in configs])[:, None, None]
-                  for name in ("d_c", "style_sd", "content_sd")}
-        self.settings = [{name: values[rows] for name, values in column.items()} for rows in self.seeds]
+        self.seeds = sorted({c.seed for c in configs})
+        self.own = [self.seeds.index(c.seed) for c in configs]
+        self.settings = {name: torch.tensor([float(getattr(c, name)) for c in configs])[:, None, None]
+                         for name in ("d_c", "style_sd", "content_sd")}
         self.tau = torch.tensor(np.stack([c.temperatures for c in configs]), dtype=torch.float32, device=device)
         matrices = [mixing(c).matrices for c in configs]
         self.g = latents.Mixing([torch.stack(layer).to(device) for layer in zip(*matrices)])
@@ -144,20 +144,17 @@ class Runs:
 
     def pairs(self, n, t):
         """z and z~, (R, n, d), of step t; a run gets the same ones whatever runs beside it."""
-        first, pairs = self.configs[0], []
-        for rows, settings in zip(self.seeds, self.settings):
-            generator = torch.Generator().manual_seed(self.configs[rows[0]].seed * 1_000_003 + t)
-            z = latents.marginal(n, first.d, first.space, generator).expand(len(rows), n, first.d)
-            pairs.append((z, latents.positives(z, space=first.space, generator=generator, **settings)))
-        return [torch.cat(side).to(self.device) for side in zip(*pairs)]
+        first, generators = self.configs[0], [torch.Generator().manual_seed(s * 1_000_003 + t) for s in self.seeds]
+        z = latents.marginal(n, first.d, first.space, (generators, self.own))
+        positive = latents.positives(z, space=first.space, generator=(generators, self.own), **self.settings)
+        return z.to(self.device), positive.to(self.device)
 
     def layers(self, x):
         """[x, hidden layers, f(x)], each (R, n, width)."""
         out = [x]
         for i, weight in enumerate(self.weights):
-            y = out[-1] @ weight.mT
-            y = y + self.biases[i][:, None] if self.biases else y
-            out.append(F.leaky_relu(y) if i < len(self.weights) - 1 else y)
+            y = torch.baddbmm(self.biases[i][:, None], out[-1], weight.mT) if self.biases else out[-1] @ weight.mT
+            out.append(F.leaky_relu(y, inplace=True) if i < len(self.weights) - 1 else y)
         return out
 
     def loss(self, z, positive):
@@ -212,15 +209,15 @@ class Runs:
 
 
 def shape(config: Config) -> tuple:
-    """What runs of one tensor program have in common, the seed last."""
+    """What runs of one tensor program have in common."""
     free = {"d_c", "style_sd", "content_sd", "tau", "tau_c", "tau_s", "seed"}
-    return (*(getattr(config, f.name) for f in dataclasses.fields(config) if f.name not in free), config.seed)
+    return tuple(getattr(config, f.name) for f in dataclasses.fields(config) if f.name not in free)
 
 
 def together(configs, *, device=None) -> list[Result]:
     """`[run(config) for config in configs]`; those that differ only in contents, sds, temperatures or seeds run at once."""
     configs, done = list(configs), {}
-    for _, group in itertools.groupby(sorted(dict.fromkeys(configs), key=shape), lambda c: shape(c)[:-1]):
+    for _, group in itertools.groupby(sorted(dict.fromkeys(configs), key=shape), shape):
         runs = Runs([*group], default_device(device))
         done.update(zip(runs.configs, runs.train()))
     return [done[config] for config in configs]

@@ -77,7 +77,7 @@ def spectra(groups, dashed) -> Picture:
     right.set(xscale="log", yscale="log", xlabel="iteration", title="gain: style —, content - -")
     for ax in (middle, right):
         ax.minorticks_off()
-    legend(left, loc="upper right", bbox_to_anchor=(1.05, 0.92), labelspacing=0.2)
+    left.legend(frameon=False, fontsize=8, loc="center right", bbox_to_anchor=(1.06, 0.62), labelspacing=0.2)
     return Picture(fig, "Normalised singular values of trained linear maps. " + "; ".join(says) + ".")
 
 
@@ -129,9 +129,9 @@ def directions(panels) -> Picture:
             ax.plot(tau_c, undone, "s--", ms=3, color=colour(k), gid=f"{label}, undone")
             says.append(f"{title}, {label.replace('$', '')}: at tau_c = {tau_c[0]:g} {trained[0]:.2f}, undone {undone[0]:.2f}")
         ax.axvline(1, color=MUTED, lw=0.9, ls=":")
-        ax.set(xscale="log", yscale="log", ylim=(3e-3, 3), xlabel=r"$\tau_c$, with $\tau_s = 1$", title=title)
+        ax.set(xscale="log", yscale="log", ylim=(3e-3, 30), xlabel=r"$\tau_c$, with $\tau_s = 1$", title=title)
         ax.minorticks_off()
-        legend(ax, loc="lower right")
+        legend(ax, loc="upper center")
     row[0].set_ylabel("style gain / content gain")
     return Picture(fig, "; ".join(says) + ".")
 
