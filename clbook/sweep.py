@@ -18,6 +18,8 @@ from tqdm.auto import tqdm
 from clbook.data import cache_folder
 from clbook.dynamics import default_device
 
+LEAST = 8  # runs in one program that are worth another process: a program's cost hardly depends on how many it holds
+
 
 @functools.cache
 def _source(module: str):
@@ -118,8 +120,9 @@ def sweep(run, configs, progress=None, n_jobs=None):
     results = [call(run, c, key) if call.check_call_in_cache(run, c, key) else None for c in configs]
     missing = list(dict.fromkeys(c for c, result in zip(configs, results) if result is None))
     if hasattr(run, "together"):  # one program a process; it keeps its results when all of its runs are done
-        count = joblib.effective_n_jobs(-1 if n_jobs is None else n_jobs)
-        parts = [part for part in (missing[i::count] for i in range(count)) if part]
+        count = min(joblib.effective_n_jobs(-1 if n_jobs is None else n_jobs), len(missing) // LEAST or 1)
+        edges = [len(missing) * i // count for i in range(count + 1)]  # neighbours stay together: they are often of one shape
+        parts = [missing[a:b] for a, b in zip(edges, edges[1:]) if a < b]
         missing, pool = sum(parts, []), parallel(_together, [(call, run, part, key) for part in parts], n_jobs)
         done = (result for part in pool for result in part)
     else:

@@ -42,14 +42,12 @@ class Config(Settings):
     normalize: bool = setting(False, "similarity of normalised embeddings (cosine); off: minus a distance to the power p")
     p: int = setting(2, "exponent of that distance: |a - b|^p, summed over dimensions", choices=(1, 2))
     tau: float = setting(1.0, "temperature", low=1e-3, high=100.0, log=True)
-    tau_c: float = setting(1.0, "temperature of the first d_c embedding dimensions, in units of tau", low=1e-3, high=1e3,
-                           log=True)
-    tau_s: float = setting(1.0, "temperature of the other embedding dimensions, in units of tau", low=1e-3, high=1e3, log=True)
+    tau_c: float = setting(1.0, "temperature of the first d_c embedding dimensions, over tau", low=1e-3, high=1e3, log=True)
+    tau_s: float = setting(1.0, "temperature of the other embedding dimensions, over tau", low=1e-3, high=1e3, log=True)
     n: int = setting(128, "pairs in a batch; an anchor's negatives are the other n - 1", low=2, high=4096)
     lr: float = setting(0.01, "learning rate of Adam", above=0.0, high=1.0, log=True)
     steps: int = setting(2000, "iterations", unit="iterations", low=1, high=100_000, log=True)
-    record_every: int = setting(0, "record every this many iterations; 0 records a geometric series of times",
-                                unit="iterations", low=0, high=100_000)
+    record_every: int = setting(0, "record every so many; 0: a geometric series", unit="iterations", low=0, high=100_000)
     seed: int = setting(0, "seed of g, weights and latents", low=0, high=2**20)
 
     def check(self):
@@ -117,9 +115,10 @@ def style_gain(maps, d_c) -> np.ndarray:
     return gain[..., d_c:].mean(-1) / gain[..., :d_c].mean(-1)
 
 
-def mixing(config: Config) -> latents.Mixing:
-    """The map g of a run."""
-    return latents.mixing(config.d, config.mixing_layers, torch.Generator().manual_seed(config.seed))
+def drawn(config: Config, n, generator):
+    """Latents z of config's kind and their positives, both (n, d)."""
+    z = latents.marginal(n, config.d, config.space, generator)
+    return z, latents.positives(z, config.d_c, config.style_sd, config.space, generator, config.content_sd)
 
 
 class Runs:
@@ -132,7 +131,7 @@ class Runs:
         self.settings = {name: torch.tensor([float(getattr(c, name)) for c in configs])[:, None, None]
                          for name in ("d_c", "style_sd", "content_sd")}
         self.tau = torch.tensor(np.stack([c.temperatures for c in configs]), dtype=torch.float32, device=device)
-        matrices = [mixing(c).matrices for c in configs]
+        matrices = [latents.mixing(first.d, first.mixing_layers, torch.Generator().manual_seed(c.seed)).matrices for c in configs]
         self.g = latents.Mixing([torch.stack(layer).to(device) for layer in zip(*matrices)])
         widths = (first.d, *(first.width,) * (first.layers - 1), first.d)
         nets = [MLP(widths, "leaky_relu", torch.Generator().manual_seed(c.seed + 1)).parameters() for c in configs]
@@ -210,8 +209,7 @@ class Runs:
 
 def shape(config: Config) -> tuple:
     """What runs of one tensor program have in common."""
-    free = {"d_c", "style_sd", "content_sd", "tau", "tau_c", "tau_s", "seed"}
-    return tuple(getattr(config, f.name) for f in dataclasses.fields(config) if f.name not in free)
+    return dataclasses.astuple(config.replace(d_c=0, style_sd=1.0, content_sd=0.0, tau=1.0, tau_c=1.0, tau_s=1.0, seed=0))
 
 
 def together(configs, *, device=None) -> list[Result]:
@@ -224,17 +222,7 @@ def together(configs, *, device=None) -> list[Result]:
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
-    """Train one encoder.
-
-    Args:
-        config: the settings.
-        progress: `progress(fraction, partial_result)`, about ten times a second; returning False stops the run, which
-            then returns what it has, with `stopped` set.
-        device: a torch device; None takes CUDA when there is one.
-
-    Raises:
-        ValueError: the run diverged; the message names lr, its value and its range.
-    """
+    """Train one encoder; progress, device and errors as for `sphere.run`."""
     report = progress and (lambda fraction, results: progress(fraction, results[0]))
     return Runs([config], default_device(device)).train(report)[0]
 
@@ -250,9 +238,8 @@ def parts(map, config: Config, samples=10_000, anchors=1000):
     """
     maps = torch.as_tensor(np.reshape(map, (-1, config.d, config.d)), dtype=torch.float32)
     generator = torch.Generator().manual_seed(config.seed + 10**9)
-    z, negatives = (latents.marginal(count, config.d, config.space, generator) for count in (anchors, samples))
-    positive = latents.positives(z, config.d_c, config.style_sd, config.space, generator, config.content_sd)
-    a, b, c = (points @ maps.mT for points in (z, positive, negatives))
+    points = *drawn(config, anchors, generator), latents.marginal(samples, config.d, config.space, generator)
+    a, b, c = (z @ maps.mT for z in points)
     tau = torch.tensor(config.temperatures, dtype=torch.float32)
     with one_thread():
         total = sum(infonce_runs(y, x, c, tau.expand(len(maps), -1), config.p, config.normalize) * x.shape[1]
@@ -271,9 +258,7 @@ def best_scale(map, config: Config) -> float:
 
 def pair_cosine(config: Config, samples=20_000) -> float:
     """rho: mean cosine of the style parts of a pair, weighted by their squared length, on the sphere."""
-    generator = torch.Generator().manual_seed(config.seed)
-    z = latents.marginal(samples, config.d, config.space, generator)
-    positive = latents.positives(z, config.d_c, config.style_sd, config.space, generator)
+    z, positive = drawn(config, samples, torch.Generator().manual_seed(config.seed))
     return float((z * positive)[:, config.d_c:].sum() / z[:, config.d_c:].square().sum())
 
 
@@ -285,8 +270,7 @@ def growth(config: Config, scale=0.05, samples=1000) -> np.ndarray:
     rates = []
     for batch in range(4):
         generator = torch.Generator().manual_seed(config.seed * 1_000_003 + batch)
-        z = latents.marginal(samples, config.d, config.space, generator).double()
-        positive = latents.positives(z, config.d_c, config.style_sd, config.space, generator, config.content_sd)
+        z, positive = (points.double() for points in drawn(config, samples, generator))
         A = (scale * torch.eye(config.d, dtype=torch.float64)).requires_grad_()
         loss = infonce(positive @ A.T, z @ A.T, tau=config.temperatures, p=config.p, normalize=config.normalize)
         (gradient,) = torch.autograd.grad(loss, A)

@@ -123,10 +123,7 @@ def run(config: Config, *, progress=None, device=None) -> Result:
 
     The loss is CS eq. 1 both ways: similarity sum_k z_k z'_k / tau_k, and the other images' partner views as negatives.
 
-    Args:
-        config: the settings. progress: as for `sphere.run`. device: a torch device; None takes CUDA when there is one.
-    Raises:
-        ValueError: the run diverged (names lr), or the images are not to be had (names what to set).
+    progress, device and errors as for `sphere.run`; images that are not to be had: a ValueError that names what to set.
     """
     began, device = time.monotonic(), default_device(device)
     (x, y), (test, y_test) = ([part.to(device) for part in split] for split in dataset(config))
