@@ -9,7 +9,7 @@ from scipy import optimize, stats
 from scipy.special import ive
 
 from clbook import latents, theory
-from clbook.experiments import content_style as cs
+from clbook.experiments import collapse, content_style as cs
 from clbook.experiments.content_style import Config, Result, run, together
 from clbook.losses import infonce, infonce_runs
 from clbook.metrics import r2
@@ -177,7 +177,7 @@ def test_maps_losses_and_readouts_are_those_of_the_encoder():
 
 def test_parts_of_the_loss_by_hand():
     config = Config(d=4, d_c=1, tau_c=0.5)
-    alignment, uniformity, total = cs.parts(2 * np.eye(4), config, samples=50, anchors=30)
+    alignment, uniformity, total = collapse.parts(2 * np.eye(4), config, samples=50, anchors=30)
     g = seeded(10**9)
     z = latents.marginal(30, 4, "box", g)
     positive = latents.positives(z, 1, 0.3, "box", g)
@@ -185,7 +185,7 @@ def test_parts_of_the_loss_by_hand():
     expected = infonce(2 * positive, 2 * z, 2 * negatives, tau=config.temperatures)
     assert total == pytest.approx(float(expected), rel=1e-5) and total == pytest.approx(alignment + uniformity)
     assert alignment == pytest.approx(float((4 * (positive - z)[:, 1:] ** 2).sum(1).mean()), rel=1e-5)
-    assert cs.parts(np.stack([np.eye(4)] * 2), config, samples=20, anchors=10).shape == (3, 2)
+    assert collapse.parts(np.stack([np.eye(4)] * 2), config, samples=20, anchors=10).shape == (3, 2)
 
 
 def test_growth_rates_follow_the_corrected_lemma_5():
@@ -195,7 +195,7 @@ def test_growth_rates_follow_the_corrected_lemma_5():
     z = latents.marginal(100_000, 8, "box", seeded(5))
     positive = latents.positives(z, 4, 0.3, "box", seeded(6), content_sd=0.1)
     rate = z.var(0) + positive.var(0) - (positive - z).square().mean(0)
-    np.testing.assert_allclose(cs.growth(config, scale=1e-3), 2 * rate.numpy() / config.temperatures, rtol=0.06)
+    np.testing.assert_allclose(collapse.growth(config, scale=1e-3), 2 * rate.numpy() / config.temperatures, rtol=0.06)
 
 
 @pytest.mark.parametrize("tau, d_c, d_s, rho", [(0.5, 2, 6, 0.6), (0.25, 4, 4, 0.3), (1.0, 1, 7, 0.9), (1.0, 4, 4, 0.7)])
@@ -228,7 +228,7 @@ def test_content_collapses_the_spectrum_of_the_box_but_not_its_style():
 def test_on_the_sphere_style_vanishes_and_the_trained_map_beats_the_inverse_only_with_content():
     for k, low, high in ((0, -0.02, 0.02), (4, 0.06, 1.0)):
         for result in sweep(run, [SPHERE.replace(d_c=k, seed=s) for s in SEEDS]):
-            inverse, trained = cs.parts(np.stack([np.eye(8), result.map[-1]]), result.config)[2]
+            inverse, trained = collapse.parts(np.stack([np.eye(8), result.map[-1]]), result.config)[2]
             assert low <= inverse - trained <= high
             assert k == 0 or smallest(result, 2000) <= 0.02
 
@@ -236,8 +236,8 @@ def test_on_the_sphere_style_vanishes_and_the_trained_map_beats_the_inverse_only
 def test_in_the_box_the_trained_map_beats_the_best_scaled_inverse_by_its_content():
     for result in sweep(run, [Config(seed=s) for s in SEEDS]):
         c, eye, content = result.config, np.eye(8), np.diag([1.0] * 2 + [0.0] * 6)
-        scaled, trained, without, beside = cs.parts(np.stack([
-            cs.best_scale(eye, c) * eye, result.map[-1], 30 * content, 29 * content + eye]), c)[2]
+        scaled, trained, without, beside = collapse.parts(np.stack([
+            collapse.best_scale(eye, c) * eye, result.map[-1], 30 * content, 29 * content + eye]), c)[2]
         assert scaled - trained >= 1.5 and beside < without - 0.2
 
 

@@ -76,6 +76,16 @@ def test_slope_at_zero_style_is_the_propositions():
     assert (losses[1] - losses[0]) / 0.02**2 == pytest.approx((1 - 1 / 500) * 2 * (moved - 1 / 6), rel=0.05)
 
 
+def test_where_style_is_gone_the_gradient_has_the_rank_of_content():
+    """CS Prop. 5, at any scale of content: style rests there, and any trace of it grows."""
+    pair = collapse.pairs(500, 3, 0.3, torch.Generator().manual_seed(0))
+    for scale in (0.1, 2.0):
+        W = torch.diag(torch.tensor([scale] * 3 + [0.0] * 5, dtype=torch.float64))
+        assert int(torch.linalg.matrix_rank(collapse.descent(W, *pair), rtol=1e-10)) == 3
+        near = W + 1e-3 * torch.diag(torch.arange(8) >= 3)
+        assert (collapse.descent(near, *pair).diagonal()[3:] > 0).all()
+
+
 def test_corollary_1_taken_apart():
     for d_c in (1, 4):
         (here,), (wide, bare) = collapse.surface((1,), (1,), d_c)[0][None], collapse.surface((2,), (1, 0), d_c)[0]

@@ -1,6 +1,6 @@
-"""What the theory of content and style says about gradients and optima, against autograd (CS App. C and D).
+"""What the theory of content and style says about gradients and optima, against autograd and trained maps (CS App. C and D).
 
-Latents are uniform on the box [0, 1]^8, their views as in `latents.positives`. All is linear, z = W x, float64 and small.
+Down to `sphere_identity` latents are uniform on the box [0, 1]^8, and all is linear, z = W x, float64 and small.
 """
 
 from __future__ import annotations
@@ -9,11 +9,14 @@ import math
 
 import numpy as np
 import torch
+from torch.nn.functional import normalize
 
 from clbook import latents
 from clbook.dynamics import one_thread
-from clbook.losses import infonce, softplus
+from clbook.experiments import content_style
+from clbook.losses import infonce, infonce_runs, softplus
 
+CHUNK = 100  # anchors whose similarities `parts` holds at once
 DIM = 8  # latent dimensions of the paper's linear experiments
 TINY = 1e-3  # size of W at which Lemma 5 is exact to seven digits
 
@@ -118,3 +121,51 @@ def sphere_identity(scaling, classes=5, n=200, tau=0.5, seed=0):
     ranks = [int(torch.linalg.matrix_rank(z[0].detach())) for z in (f, seen)]
     alone = infonce(content, content, tau=tau, normalize=True).item()
     return alone, through.item(), *ranks, gradient[..., classes - 1:].abs().max().item()
+
+
+def parts(map, config: content_style.Config, samples=10_000, anchors=1000):
+    """(alignment, uniformity, total) of the linear map f o g as in CS Table 1, on fresh latents of config's kind.
+
+    Alignment is the mean of minus the similarity within pairs, total is InfoNCE with `samples` negatives from the marginal,
+    uniformity their difference; means are over `anchors` pairs. map is (d, d), or (R, d, d) for R maps: (3,) or (3, R).
+    """
+    maps = torch.as_tensor(np.reshape(map, (-1, config.d, config.d)), dtype=torch.float32)
+    generator = torch.Generator().manual_seed(config.seed + 10**9)
+    points = *content_style.drawn(config, anchors, generator), latents.marginal(samples, config.d, config.space, generator)
+    a, b, c = (z @ maps.mT for z in points)
+    tau = torch.tensor(config.temperatures, dtype=torch.float32)
+    with one_thread():
+        total = sum(infonce_runs(y, x, c, tau.expand(len(maps), -1), config.p, config.normalize) * x.shape[1]
+                    for x, y in zip(a.split(CHUNK, 1), b.split(CHUNK, 1))) / anchors
+    pair = normalize(a, dim=-1) * normalize(b, dim=-1) if config.normalize else -(a - b).abs() ** config.p
+    alignment = -(pair / tau).sum(-1).mean(-1)
+    out = torch.stack([alignment, total - alignment, total]).double().numpy()
+    return out[:, 0] if np.ndim(map) == 2 else out
+
+
+def best_scale(map, config: content_style.Config) -> float:
+    """The s that minimises the InfoNCE of s times the linear map, of 65 between 0.01 and 100."""
+    scales = np.geomspace(0.01, 100, 65)
+    return float(scales[parts(scales[:, None, None] * map, config, samples=500, anchors=500)[2].argmin()])
+
+
+def pair_cosine(config: content_style.Config, samples=20_000) -> float:
+    """rho: mean cosine of the style parts of a pair, weighted by their squared length, on the sphere."""
+    z, positive = content_style.drawn(config, samples, torch.Generator().manual_seed(config.seed))
+    return float((z * positive)[:, config.d_c:].sum() / z[:, config.d_c:].square().sum())
+
+
+def growth(config: content_style.Config, scale=0.05, samples=1000) -> np.ndarray:
+    """(d,) rate at which gradient flow enlarges the gain of each latent, relative to the gain, at the map `scale` times I.
+
+    The latents of the first d_c dimensions go to the embedding dimensions of temperature tau_c. Means over 4 batches.
+    """
+    rates = []
+    for batch in range(4):
+        generator = torch.Generator().manual_seed(config.seed * 1_000_003 + batch)
+        z, positive = (points.double() for points in content_style.drawn(config, samples, generator))
+        A = (scale * torch.eye(config.d, dtype=torch.float64)).requires_grad_()
+        loss = infonce(positive @ A.T, z @ A.T, tau=config.temperatures, p=config.p, normalize=config.normalize)
+        (gradient,) = torch.autograd.grad(loss, A)
+        rates.append(-gradient.diagonal().numpy() / scale)
+    return np.mean(rates, 0)

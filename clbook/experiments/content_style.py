@@ -17,13 +17,12 @@ import torch.nn.functional as F
 from clbook import latents
 from clbook.dynamics import Diverged, default_device, iterate, one_thread, recorded_times
 from clbook.experiments.base import Outcome, Settings, setting
-from clbook.losses import infonce, infonce_runs
+from clbook.losses import infonce_runs
 from clbook.metrics import r2
 from clbook.models import MLP
 
 TESTED = 1000  # fresh latents on which a run's R^2 is measured; its loss on the first LOSS_ON of them
 LOSS_ON = 256
-CHUNK = 100  # anchors whose similarities `parts` holds at once
 
 
 @dataclasses.dataclass(frozen=True)
@@ -228,51 +227,3 @@ def run(config: Config, *, progress=None, device=None) -> Result:
 
 
 run.together = together  # `sweep` calls it: a grid of runs is one program
-
-
-def parts(map, config: Config, samples=10_000, anchors=1000):
-    """(alignment, uniformity, total) of the linear map f o g as in CS Table 1, on fresh latents of config's kind.
-
-    Alignment is the mean of minus the similarity within pairs, total is InfoNCE with `samples` negatives from the marginal,
-    uniformity their difference; means are over `anchors` pairs. map is (d, d), or (R, d, d) for R maps: (3,) or (3, R).
-    """
-    maps = torch.as_tensor(np.reshape(map, (-1, config.d, config.d)), dtype=torch.float32)
-    generator = torch.Generator().manual_seed(config.seed + 10**9)
-    points = *drawn(config, anchors, generator), latents.marginal(samples, config.d, config.space, generator)
-    a, b, c = (z @ maps.mT for z in points)
-    tau = torch.tensor(config.temperatures, dtype=torch.float32)
-    with one_thread():
-        total = sum(infonce_runs(y, x, c, tau.expand(len(maps), -1), config.p, config.normalize) * x.shape[1]
-                    for x, y in zip(a.split(CHUNK, 1), b.split(CHUNK, 1))) / anchors
-    pair = F.normalize(a, dim=-1) * F.normalize(b, dim=-1) if config.normalize else -(a - b).abs() ** config.p
-    alignment = -(pair / tau).sum(-1).mean(-1)
-    out = torch.stack([alignment, total - alignment, total]).double().numpy()
-    return out[:, 0] if np.ndim(map) == 2 else out
-
-
-def best_scale(map, config: Config) -> float:
-    """The s that minimises the InfoNCE of s times the linear map, of 65 between 0.01 and 100."""
-    scales = np.geomspace(0.01, 100, 65)
-    return float(scales[parts(scales[:, None, None] * map, config, samples=500, anchors=500)[2].argmin()])
-
-
-def pair_cosine(config: Config, samples=20_000) -> float:
-    """rho: mean cosine of the style parts of a pair, weighted by their squared length, on the sphere."""
-    z, positive = drawn(config, samples, torch.Generator().manual_seed(config.seed))
-    return float((z * positive)[:, config.d_c:].sum() / z[:, config.d_c:].square().sum())
-
-
-def growth(config: Config, scale=0.05, samples=1000) -> np.ndarray:
-    """(d,) rate at which gradient flow enlarges the gain of each latent, relative to the gain, at the map `scale` times I.
-
-    The latents of the first d_c dimensions go to the embedding dimensions of temperature tau_c. Means over 4 batches.
-    """
-    rates = []
-    for batch in range(4):
-        generator = torch.Generator().manual_seed(config.seed * 1_000_003 + batch)
-        z, positive = (points.double() for points in drawn(config, samples, generator))
-        A = (scale * torch.eye(config.d, dtype=torch.float64)).requires_grad_()
-        loss = infonce(positive @ A.T, z @ A.T, tau=config.temperatures, p=config.p, normalize=config.normalize)
-        (gradient,) = torch.autograd.grad(loss, A)
-        rates.append(-gradient.diagonal().numpy() / scale)
-    return np.mean(rates, 0)
