@@ -77,7 +77,7 @@ def spectra(groups, dashed) -> Picture:
     right.set(xscale="log", yscale="log", xlabel="iteration", title="gain: style —, content - -")
     for ax in (middle, right):
         ax.minorticks_off()
-    left.legend(frameon=False, fontsize=8, loc="center right", bbox_to_anchor=(1.06, 0.62), labelspacing=0.2)
+    left.legend(frameon=False, fontsize=7.5, loc="center right", bbox_to_anchor=(1.08, 0.62), labelspacing=0.2, handlelength=1)
     return Picture(fig, "Normalised singular values of trained linear maps. " + "; ".join(says) + ".")
 
 
