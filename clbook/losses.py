@@ -181,6 +181,63 @@ def infonce(anchor, positive, negatives=None, tau=1.0, p=2, normalize=False):
     return _finite(softplus(_logsumexp(logits) - attraction).mean(), **inputs)
 
 
+class _CrossEntropy(torch.autograd.Function):
+    """(R,) mean over the rows of -log_softmax(logits (R, n, m))[i, i]. Its gradient takes the place of the logits: at R runs
+    at once, new memory costs more than the arithmetic."""
+
+    @staticmethod
+    def forward(ctx, logits):
+        positive = logits.diagonal(dim1=1, dim2=2)
+        shift = logits.amax(2, keepdim=True)
+        attraction = positive - shift[..., 0]
+        total = logits.sub_(shift).exp_().sum(2, keepdim=True)
+        logits.div_(total * logits.shape[1])
+        positive.sub_(1 / logits.shape[1])
+        ctx.gradient = logits
+        return (total[..., 0].log() - attraction).mean(1)
+
+    @staticmethod
+    def backward(ctx, upstream):
+        return ctx.gradient.mul_(upstream[:, None, None])
+
+
+def infonce_runs(anchor, positive, negatives=None, tau=1.0, p=2, normalize=False):
+    """`infonce` of R separate runs in one program: (R,) losses, each the same number up to rounding; differentiable once.
+
+    With u_k = tau_k^(1/p), |a_k - b_k|^p / tau_k = |a_k / u_k - b_k / u_k|^p: the temperatures are a change of units. For p = 2
+    the squares are expanded, around the mean of the candidates; what depends on the anchor alone leaves the softmax.
+    Args: anchor, positive (R, n, d); negatives (R, M, d) or None; tau, a number or (R, d); p, normalize as for `infonce`.
+    Raises ValueError: shapes that do not fit, a tau that is not positive, losses that are not finite.
+    """
+    runs = {"anchor": anchor, "positive": positive} | ({} if negatives is None else {"negatives": negatives})
+    for name, x in runs.items():
+        if x.ndim != 3 or x.shape[::2] != anchor.shape[::2] or (name == "positive" and x.shape != anchor.shape):
+            raise _error(name, f"of shape {tuple(x.shape)}", "of shape (R, n, d), with R and d equal for all, as is n of a pair")
+    tau = torch.as_tensor(tau, dtype=anchor.dtype, device=anchor.device)
+    if tau.shape not in ((), anchor.shape[::2]) or not ((tau > 1e-30) & tau.isfinite()).all():
+        raise _error("tau", f"a tensor of shape {tuple(tau.shape)}", f"a number > 0, or of shape {tuple(anchor.shape[::2])}")
+    unit = tau.expand(anchor.shape[::2])[:, None] ** (-1 / (2 if normalize else p))
+    points = {name: (F.normalize(x, dim=-1) if normalize else x) * unit for name, x in runs.items()}
+    a, b = points["anchor"], points["positive"]
+    if negatives is not None:  # the positive of anchor i is candidate i
+        b = torch.cat([b, points["negatives"]], 1)
+    if normalize:
+        logits = a @ b.mT
+    elif p == 2:
+        middle = b.detach().mean(1, keepdim=True)
+        a, b = a - middle, b - middle
+        logits = torch.baddbmm(-b.square().sum(-1)[:, None], a, b.mT, alpha=2)
+    else:
+        logits = -_power(torch.cdist(a, b, p=p, compute_mode="donot_use_mm_for_euclid_dist"), p)
+    if negatives is not None:
+        hidden = ~torch.eye(a.shape[1], dtype=torch.bool, device=a.device)
+        logits[:, :, :a.shape[1]].detach().masked_fill_(hidden, -math.inf)
+    loss = _CrossEntropy.apply(logits)
+    if not loss.isfinite().all():
+        raise ValueError(f"{', '.join(runs)} give losses {loss.tolist()}: they must be finite")
+    return loss
+
+
 def symbol_context(symbols, contexts, ids=None):
     """InfoNCE between symbols and their contexts, SL eq. 2, with the scalar product as similarity.
 

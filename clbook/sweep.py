@@ -18,6 +18,8 @@ from tqdm.auto import tqdm
 from clbook.data import cache_folder
 from clbook.dynamics import default_device
 
+LEAST = 8  # runs in one program that are worth another process: a program's cost hardly depends on how many it holds
+
 
 @functools.cache
 def _source(module: str):
@@ -70,9 +72,14 @@ def fingerprint(run) -> str:
     return digest.hexdigest()
 
 
-def _call(run, config, key):
-    """One run. `key` is the fingerprint: it is here only to be part of the cache's key."""
-    return run(config)
+def _call(run, config, key, result=None):
+    """One run. `key` is the fingerprint: it is here only to be part of the cache's key; `result` is not part of it."""
+    return run(config) if result is None else result
+
+
+def _together(call, run, configs, key):
+    """Results of `configs`, computed by `run.together` in one program and kept one by one."""
+    return [call(run, config, key, result) for config, result in zip(configs, run.together(configs))]
 
 
 def parallel(function, arguments, n_jobs=None):
@@ -96,7 +103,8 @@ def sweep(run, configs, progress=None, n_jobs=None):
     or failed sweep keeps every finished run and leaves no half-written file. A bar shows how far it is.
 
     Args:
-        run: `run(config) -> Result`, a function of an importable module (or of a notebook).
+        run: `run(config) -> Result`, a function of an importable module (or of a notebook). Where it has an attribute
+            `together`, a function from a list of configs to their results in one program, that is used instead.
         configs: frozen dataclasses.
         progress: `progress(fraction, results_so_far)`; returning False ends the sweep, which then returns None for
             each run that has not finished.
@@ -108,10 +116,17 @@ def sweep(run, configs, progress=None, n_jobs=None):
     """
     configs = list(configs)
     memory = joblib.Memory(cache_folder(), verbose=0)
-    call, key = memory.cache(_call), fingerprint(run)
+    call, key = memory.cache(_call, ignore=["result"]), fingerprint(run)
     results = [call(run, c, key) if call.check_call_in_cache(run, c, key) else None for c in configs]
     missing = list(dict.fromkeys(c for c, result in zip(configs, results) if result is None))
-    done = parallel(call, [(run, config, key) for config in missing], n_jobs)
+    if hasattr(run, "together"):  # one program a process; it keeps its results when all of its runs are done
+        count = min(joblib.effective_n_jobs(-1 if n_jobs is None else n_jobs), len(missing) // LEAST or 1)
+        edges = [len(missing) * i // count for i in range(count + 1)]  # neighbours stay together: they are often of one shape
+        parts = [missing[a:b] for a, b in zip(edges, edges[1:]) if a < b]
+        missing, pool = sum(parts, []), parallel(_together, [(call, run, part, key) for part in parts], n_jobs)
+        done = (result for part in pool for result in part)
+    else:
+        done = pool = parallel(call, [(run, config, key) for config in missing], n_jobs)
     quiet = len(missing) < 2 or os.environ.get("CLBOOK_STATIC") == "1"  # a page keeps what is written while it is built
     try:
         with tqdm(total=len(missing), unit="run", leave=False, disable=quiet) as bar:
@@ -121,5 +136,5 @@ def sweep(run, configs, progress=None, n_jobs=None):
                 if progress is not None and progress(finished / len(missing), results) is False:
                     break
     finally:
-        done.close()
+        pool.close()
     return results

@@ -216,3 +216,16 @@ def _total(eta, T):
 def _within(name, value, holds, allowed):
     if not holds:
         raise ValueError(f"{name} = {value!r} is not allowed: {name} must be {allowed}")
+
+
+def style_share(tau, d_c, d_s, rho):
+    """Style gain over content gain of the best linear map on the sphere, to leading order in 1 / tau; ours, not a paper's.
+
+    With e the content's share of the embeddings' squared length, InfoNCE is, up to a constant and terms of order tau^-3,
+    -(e + rho (1 - e)) / tau + (e^2 / d_c + (1 - e)^2 / d_s) / (2 tau^2); it is least at e = 1 once tau d_c (1 - rho) >= 1.
+
+    Args:
+        tau: temperature. d_c, d_s: dimensions of content and of style, both >= 1. rho: mean cosine of a pair's style.
+    """
+    e = min(1.0, (tau * (1 - rho) + 1 / d_s) * d_c * d_s / (d_c + d_s))
+    return math.sqrt((1 - e) / d_s / (e / d_c))

@@ -1,0 +1,277 @@
+"""Latents, batched runs and the phenomena of the chapter "Content suppresses style" over three seeds."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+import torch
+from scipy import optimize, stats
+from scipy.special import ive
+
+from clbook import latents, theory
+from clbook.experiments import collapse, content_style as cs
+from clbook.experiments.content_style import Config, Result, run, together
+from clbook.losses import infonce, infonce_runs
+from clbook.metrics import r2
+from clbook.sweep import sweep
+
+SEEDS = range(3)
+SPHERE = Config(space="sphere", normalize=True, d_c=4, style_sd=0.5)
+DEEP = Config(space="sphere", normalize=True, d=10, d_c=5, style_sd=0.15, tau=0.5, mixing_layers=3, layers=7, lr=1e-3,
+              steps=2000, record_every=500)
+
+
+def seeded(seed=0):
+    return torch.Generator().manual_seed(seed)
+
+
+# Data.
+
+@pytest.mark.parametrize("m", [2, 3, 8])
+@pytest.mark.parametrize("sd", [0.1, 0.5, 2.0])
+def test_positives_on_the_sphere_are_von_mises_fisher(m, sd):
+    z = torch.zeros(20_000, m)
+    z[:, 0] = 1
+    positive = latents.positives(z, 0, sd, "sphere", seeded())
+    cosine, kappa = positive[:, 0].double(), 1 / sd**2
+    expected = ive(m / 2, kappa) / ive(m / 2 - 1, kappa)
+    assert cosine.mean() == pytest.approx(expected, abs=5 * float(cosine.std()) / 20_000**0.5)
+    assert positive.norm(dim=1) == pytest.approx(np.ones(20_000), abs=1e-5)
+    assert positive[:, 1:].mean(0).abs().max() < 0.03, "no side is preferred"
+
+
+def test_content_on_the_sphere_stays_and_style_keeps_its_length():
+    z = latents.marginal(500, 8, "sphere", seeded())
+    positive = latents.positives(z, 3, 0.5, "sphere", seeded(1))
+    assert torch.equal(positive[:, :3], z[:, :3])
+    assert positive[:, 3:].norm(dim=1) == pytest.approx(z[:, 3:].norm(dim=1), abs=1e-5)
+    assert (positive[:, 3:] - z[:, 3:]).norm(dim=1).min() > 0
+    assert torch.equal(latents.positives(z, 7, 0.5, "sphere", seeded()), z), "one style dimension has nowhere to go"
+
+
+@pytest.mark.parametrize("sd", [0.05, 0.3, 2.0])
+def test_positives_in_the_box_are_truncated_normals(sd):
+    z = torch.full((20_000, 3), 0.2)
+    positive = latents.positives(z, 1, sd, "box", seeded())
+    assert torch.equal(positive[:, 0], z[:, 0]) and positive.min() >= 0 and positive.max() <= 1
+    law = stats.truncnorm(-0.2 / sd, 0.8 / sd, 0.2, sd)
+    assert positive[:, 1].mean() == pytest.approx(law.mean(), abs=0.01)
+    assert stats.kstest(positive[:, 2].numpy(), law.cdf).pvalue > 1e-3
+
+
+def test_runs_side_by_side_get_what_they_get_alone():
+    for space in latents.SPACES:
+        z = latents.marginal(50, 6, space, seeded())
+        d_c, sd = torch.tensor([0.0, 2.0, 5.0])[:, None, None], torch.tensor([0.1, 0.5, 1.0])[:, None, None]
+        both = latents.positives(z.expand(3, 50, 6), d_c, sd, space, seeded(1))
+        for i in range(3):
+            assert torch.equal(both[i], latents.positives(z, int(d_c[i]), float(sd[i]), space, seeded(1)))
+
+
+def test_mixing_is_inverted():
+    for layers in (1, 3):
+        g, z = latents.mixing(10, layers, seeded()), latents.marginal(100, 10, "sphere", seeded(1))
+        assert g.inverse(g(z)) == pytest.approx(z, abs=1e-5)
+    assert latents.mixing(4, 1, seeded())(z[:, :4]).norm(dim=1) == pytest.approx(z[:, :4].norm(dim=1), abs=1e-5), "a rotation"
+
+
+def test_bad_latents_and_mixings_say_what_is_wrong():
+    z = latents.marginal(5, 4, "box", seeded())
+    for arguments, message in (((z, 5, 0.3, "box"), "d_c = 5 is not allowed"), ((z, 1, 0.0, "box"), "style_sd = 0 is not"),
+                               ((z, 1, -1.0, "sphere"), "style_sd = -1 is not")):
+        with pytest.raises(ValueError, match=message):
+            latents.positives(*arguments, seeded())
+    with pytest.raises(ValueError, match="content_sd = 0.1 is not allowed"):
+        latents.positives(z, 1, 0.3, "sphere", seeded(), content_sd=0.1)
+    with pytest.raises(ValueError, match="space = 'torus'"):
+        latents.marginal(5, 4, "torus", seeded())
+    singular = torch.eye(4)
+    singular[3] = singular[2]
+    with pytest.raises(ValueError, match=r"matrices\[1\] is not invertible"):
+        latents.Mixing([torch.eye(4), singular])
+    with pytest.raises(ValueError, match=r"matrices\[0\] has shape \(4, 3\)"):
+        latents.Mixing([torch.ones(4, 3)])
+    with pytest.raises(ValueError, match="slope"):
+        latents.Mixing([torch.eye(2)], slope=0.0)
+
+
+# The loss of many runs.
+
+@pytest.mark.parametrize("normalize, p", [(False, 1), (False, 2), (True, 2)])
+@pytest.mark.parametrize("own", [False, True])
+def test_infonce_of_many_runs_is_infonce_of_each(normalize, p, own):
+    g = seeded()
+    a, b, c = (torch.randn(3, n, 5, generator=g, dtype=torch.double, requires_grad=True) for n in (20, 20, 33))
+    tau = torch.rand(3, 5, generator=g, dtype=torch.double) + 0.05
+    together_ = infonce_runs(a, b, c if own else None, tau, p, normalize)
+    alone = torch.stack([infonce(a[i], b[i], c[i] if own else None, tau[i], p, normalize) for i in range(3)])
+    assert together_.tolist() == pytest.approx(alone.tolist(), rel=1e-12)
+    inputs, weights = [a, b, c][:2 + own], torch.tensor([1.0, 2.0, -3.0])
+    for one, other in zip(torch.autograd.grad((weights * together_).sum(), inputs),
+                          torch.autograd.grad((weights * alone).sum(), inputs)):
+        assert (one - other).abs().max() < 1e-12
+
+
+def test_infonce_of_many_runs_survives_low_temperatures_and_refuses_bad_input():
+    x = torch.rand(2, 10, 4, generator=seeded())
+    for normalize in (False, True):
+        assert infonce_runs(x, x, tau=1e-3, normalize=normalize).isfinite().all()
+    with pytest.raises(ValueError, match="tau"):
+        infonce_runs(x, x, tau=torch.ones(2, 3))
+    with pytest.raises(ValueError, match="tau"):
+        infonce_runs(x, x, tau=0.0)
+    with pytest.raises(ValueError, match="positive"):
+        infonce_runs(x, x[:, :5])
+    with pytest.raises(ValueError, match="must be finite"):
+        infonce_runs(x * torch.nan, x)
+    with pytest.raises(ValueError, match="tau"):
+        infonce(x[0], x[1], tau=[1.0, 2.0])
+
+
+@pytest.mark.parametrize("p", [1, 2])
+def test_a_temperature_for_each_dimension_is_a_change_of_units(p):
+    a, b = torch.rand(2, 50, 8, generator=seeded())
+    tau = 10 ** (2 * torch.rand(8, generator=seeded(1)) - 1)
+    units = tau ** (1 / p)
+    assert float(infonce(a, b, tau=tau, p=p)) == pytest.approx(float(infonce(a / units, b / units, p=p)), rel=1e-5)
+    assert float(infonce(a, b, tau=tau, normalize=True)) != pytest.approx(
+        float(infonce(a / tau**0.5, b / tau**0.5, normalize=True)), rel=1e-2), "not on the sphere"
+
+
+# Runs.
+
+def test_a_run_is_the_same_alone_and_among_others():
+    configs = [Config(steps=30, d_c=k, seed=s) for s in (0, 1) for k in (0, 3)] + [Config(steps=20, p=1), SPHERE.replace(steps=20)]
+    results = together(configs)
+    assert [r.config for r in results] == configs
+    for config, result in zip(configs, results):
+        np.testing.assert_allclose(result.map, run(config).map, atol=1e-5)
+    for field in dataclasses.fields(Result):
+        a, b = (getattr(run(configs[0]), field.name) for _ in range(2))
+        assert not isinstance(a, np.ndarray) or np.array_equal(a, b, equal_nan=True)
+
+
+def test_sweep_trains_runs_together_and_keeps_them_one_by_one(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLBOOK_CACHE", str(tmp_path))
+    configs = [Config(steps=5, d_c=k) for k in (3, 1, 2)]
+    first = sweep(run, configs, n_jobs=1)
+    assert [r.config.d_c for r in first] == [3, 1, 2]
+    monkeypatch.setattr(run, "together", None)  # called now, it would raise
+    again = sweep(run, configs[::-1], n_jobs=1)
+    assert all(np.array_equal(a.map, b.map) for a, b in zip(first, again[::-1]))
+
+
+def test_maps_losses_and_readouts_are_those_of_the_encoder():
+    runs = cs.Runs([Config(d_c=1)], torch.device("cpu"))
+    z = runs.tested[0]
+    now = runs.measured()
+    torch.testing.assert_close(runs.layers(runs.g(z))[-1][0], z[0] @ torch.tensor(now["map"][0], dtype=torch.float32).T)
+    a, b = ((runs.g(side) @ runs.weights[0].mT)[0, :cs.LOSS_ON] for side in runs.tested)
+    assert now["loss"][0] == pytest.approx(float(infonce(b, a)), rel=1e-4)
+    result = run(DEEP.replace(steps=2, record_every=1))
+    runs = cs.Runs([DEEP], torch.device("cpu"))
+    z = runs.tested[0]
+    np.testing.assert_allclose(result.r2[:, 0], np.tile(r2(z[0], runs.g(z)[0]), (3, 1)), atol=1e-5)
+    assert result.r2.shape == (3, 8, 10) and np.isnan(result.map).all()
+
+
+def test_parts_of_the_loss_by_hand():
+    config = Config(d=4, d_c=1, tau_c=0.5)
+    alignment, uniformity, total = collapse.parts(2 * np.eye(4), config, samples=50, anchors=30)
+    g = seeded(10**9)
+    z = latents.marginal(30, 4, "box", g)
+    positive = latents.positives(z, 1, 0.3, "box", g)
+    negatives = latents.marginal(50, 4, "box", g)
+    expected = infonce(2 * positive, 2 * z, 2 * negatives, tau=config.temperatures)
+    assert total == pytest.approx(float(expected), rel=1e-5) and total == pytest.approx(alignment + uniformity)
+    assert alignment == pytest.approx(float((4 * (positive - z)[:, 1:] ** 2).sum(1).mean()), rel=1e-5)
+    assert collapse.parts(np.stack([np.eye(4)] * 2), config, samples=20, anchors=10).shape == (3, 2)
+
+
+def test_growth_rates_follow_the_corrected_lemma_5():
+    """(sigma_z^2 + sigma_z~^2 - sigma_s^2) / tau, all measured on many pairs: CS Lemma 5 with its factor 2, where the walls
+    make the two variances differ a little."""
+    config = Config(d_c=4, content_sd=0.1, tau_c=1.5)
+    z = latents.marginal(100_000, 8, "box", seeded(5))
+    positive = latents.positives(z, 4, 0.3, "box", seeded(6), content_sd=0.1)
+    rate = z.var(0) + positive.var(0) - (positive - z).square().mean(0)
+    np.testing.assert_allclose(collapse.growth(config, scale=1e-3), 2 * rate.numpy() / config.temperatures, rtol=0.06)
+
+
+@pytest.mark.parametrize("tau, d_c, d_s, rho", [(0.5, 2, 6, 0.6), (0.25, 4, 4, 0.3), (1.0, 1, 7, 0.9), (1.0, 4, 4, 0.7)])
+def test_style_share_minimises_the_expanded_loss(tau, d_c, d_s, rho):
+    def energy(e):
+        return -(e + rho * (1 - e)) / tau + (e**2 / d_c + (1 - e) ** 2 / d_s) / (2 * tau**2)
+
+    e = optimize.minimize_scalar(energy, bounds=(1e-6, 1), method="bounded", options={"xatol": 1e-9}).x
+    assert theory.style_share(tau, d_c, d_s, rho) == pytest.approx(((1 - e) / d_s / (e / d_c)) ** 0.5, abs=1e-3)
+    assert (theory.style_share(tau, d_c, d_s, rho) == 0) == (tau * d_c * (1 - rho) >= 1)
+
+
+# Phenomena.
+
+def smallest(result, t):
+    return np.interp(t, result.steps, cs.singular(result.map)[:, -1])
+
+
+def test_content_collapses_the_spectrum_of_the_box_but_not_its_style():
+    results = {k: sweep(run, [Config(d_c=k, seed=s) for s in SEEDS]) for k in (0, 1, 2, 4)}
+    assert min(smallest(r, 2000) for r in results[0]) >= 0.8
+    for k in (1, 2, 4):
+        for result in results[k]:
+            assert smallest(result, 2000) <= 0.2 and smallest(result, 2000) < smallest(result, 500)
+            free = np.mean([cs.gains(r.map[-1]).mean() for r in results[0]])
+            assert cs.gains(result.map[-1])[k:].mean() > 0.7 * free
+            assert cs.gains(result.map[-1])[:k].mean() > 4 * free
+
+
+def test_on_the_sphere_style_vanishes_and_the_trained_map_beats_the_inverse_only_with_content():
+    for k, low, high in ((0, -0.02, 0.02), (4, 0.06, 1.0)):
+        for result in sweep(run, [SPHERE.replace(d_c=k, seed=s) for s in SEEDS]):
+            inverse, trained = collapse.parts(np.stack([np.eye(8), result.map[-1]]), result.config)[2]
+            assert low <= inverse - trained <= high
+            assert k == 0 or smallest(result, 2000) <= 0.02
+    for result in sweep(run, [SPHERE.replace(style_sd=0.3, seed=s) for s in SEEDS]):  # just below the chapter's threshold
+        assert 0.9 < 4 * (1 - collapse.pair_cosine(result.config)) < 1 and smallest(result, 2000) > 0.05
+
+
+def test_in_the_box_the_trained_map_beats_the_best_scaled_inverse_by_its_content():
+    for result in sweep(run, [Config(seed=s) for s in SEEDS]):
+        c, eye, content = result.config, np.eye(8), np.diag([1.0] * 2 + [0.0] * 6)
+        scaled, trained, without, beside = collapse.parts(np.stack([
+            collapse.best_scale(eye, c) * eye, result.map[-1], 30 * content, 29 * content + eye]), c)[2]
+        assert scaled - trained >= 1.5 and beside < without - 0.2
+
+
+def test_a_low_content_temperature_equalises_gains_only_until_it_is_undone():
+    low = sweep(run, [Config(p=1, tau_c=0.01, seed=s) for s in SEEDS])
+    assert np.mean([cs.style_gain(r.map[-1], 2) for r in low]) >= 0.8
+    assert max(cs.style_gain(r.undone[-1], 2) for r in low) <= 0.03
+
+
+def test_a_deep_encoder_on_the_sphere_loses_style_to_content_and_less_at_half_the_temperature():
+    none, some, half = (sweep(run, [DEEP.replace(seed=s, **change) for s in SEEDS])
+                        for change in ({"d_c": 0}, {}, {"tau": 0.25}))
+    for a, b, c in zip(none, some, half):
+        assert a.style_r2[-1, -1] >= 0.5 and b.style_r2[-1, -1] <= 0.25
+        assert c.style_r2[-1, -1] >= b.style_r2[-1, -1] + 0.08
+        assert b.style_r2[-1, 4] > b.style_r2[-1, -1] + 0.2, "earlier layers keep more"
+
+
+# Settings.
+
+@pytest.mark.parametrize("field, value", [("d_c", 9), ("d_c", -1), ("style_sd", 0.0), ("style_sd", 20.0), ("p", 3), ("tau", 0.0),
+                                          ("tau_c", -1.0), ("space", "torus"), ("layers", 0), ("n", 1), ("lr", 0.0)])
+def test_bad_settings_name_the_field(field, value):
+    with pytest.raises(ValueError, match=f"{field} = .* must be "):
+        Config(**{field: value})
+
+
+def test_content_may_vary_in_the_box_only():
+    with pytest.raises(ValueError, match="content_sd"):
+        SPHERE.replace(content_sd=0.1)
+
+
+def test_stop_returns_what_there_is():
+    result = run(Config(steps=100_000), progress=lambda fraction, partial: False)
+    assert result.stopped and len(result.map) == len(result.steps) < 40

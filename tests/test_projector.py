@@ -1,0 +1,163 @@
+"""The theory of content and style against autograd, and what `experiments.projector` promises about its runs."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from clbook.experiments import collapse, projector
+from clbook.experiments.projector import Config, Result, run
+from clbook.losses import infonce, symbol_context
+from clbook.metrics import effective_rank
+from clbook.sweep import sweep
+
+SEEDS = range(3)
+BASE = Config(record_every=200)  # as in the chapter
+QUICK = Config(n=100, n_test=100, batch=50, steps=20)
+
+
+@pytest.mark.parametrize("style_sd", [0.1, 0.3])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_lemma_5_holds_with_twice_the_data_covariance_and_as_printed_only_without_the_negatives_gradient(style_sd, seed):
+    errors = collapse.lemma5_errors((1e-3, 1e-2, 3.0), n=600, style_sd=style_sd, seed=seed)
+    assert errors["corrected"][0] <= 1e-5 and errors["detached"][0] <= 1e-5 and errors["printed"][0] >= 0.4
+    assert errors["corrected"][1] == pytest.approx(100 * errors["corrected"][0], rel=0.01), "second order in W"
+    assert errors["corrected"][2] > 1, "and only for small W"
+
+
+@pytest.mark.parametrize("n", [600, 1100])
+def test_lemma_5_with_the_papers_prefactor_is_off_by_one_over_m(n):
+    x, views = collapse.pairs(n, 4, 0.3, torch.Generator().manual_seed(0))
+    W = 1e-3 * torch.eye(8, dtype=torch.float64)
+    truth = collapse.descent(W, x, views)
+    gap = collapse.lemma5(W, x, views, prefactor=n) - truth
+    assert float(gap.norm() / truth.norm()) == pytest.approx(1 / (n - 1), rel=0.01)
+
+
+def test_the_loss_is_equation_4_written_out():
+    z, views = collapse.pairs(7, 3, 0.3, torch.Generator().manual_seed(1))
+    for i, value in enumerate(collapse.loss(z, views).tolist()):
+        positive = math.exp(-float((z[i] - views[i]).square().sum()) / 2)
+        negative = sum(math.exp(-float((z[i] - z[j]).square().sum()) / 2) for j in range(7) if j != i)
+        assert value == pytest.approx(-math.log(positive / (positive + negative)), abs=1e-12)
+
+
+@pytest.mark.parametrize("d_c", [0, 4])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rank_of_the_gradient_is_two_n_less_one(d_c, seed):
+    for n in range(2, 9):
+        values = collapse.gradient_spectrum(d_c, n=n, seed=seed)
+        assert int((values > 1e-10 * values[0]).sum()) == min(2 * n - 1, 8)
+
+
+def test_content_can_be_counted_after_whitening_but_not_from_a_generic_start():
+    def share(**settings):
+        return np.mean([collapse.largest_drop(collapse.gradient_spectrum(k, seed=s, **settings)) == k
+                        for k in range(1, 8) for s in SEEDS])
+    assert share() >= 0.9 and share(mixing="gaussian", whiten=True) >= 0.9
+    assert share(start="gaussian") <= 0.4 and share(mixing="gaussian") <= 0.4
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("d_c", [1, 2, 4])
+def test_some_style_always_lowers_the_loss(d_c, seed):
+    for style_sd in (0.1, 0.3, 0.6):
+        losses = collapse.surface((0.5, 2, 8, 20), (0, 0.3, 1), d_c, style_sd, seed=seed)
+        assert (losses[:, 1] < losses[:, 0]).all() and (losses[:, 2] < losses[:, 1]).all(), (style_sd, losses)
+
+
+def test_slope_at_zero_style_is_the_propositions():
+    """At c = 0 the shares are 1 / n, so the slope is (1 - 1 / n) d_s (sigma_s^2 - 2 sigma_z^2) / 2."""
+    losses = collapse.surface((1e-6,), (0, 0.02), 4, 0.3, n=500, batches=8)[0]
+    z, views = collapse.pairs(200_000, 4, 0.3, torch.Generator().manual_seed(3))
+    moved = float((z - views)[:, 4:].square().mean())
+    assert (losses[1] - losses[0]) / 0.02**2 == pytest.approx((1 - 1 / 500) * 2 * (moved - 1 / 6), rel=0.05)
+
+
+def test_where_style_is_gone_the_gradient_has_the_rank_of_content():
+    """CS Prop. 5, at any scale of content: style rests there, and any trace of it grows."""
+    pair = collapse.pairs(500, 3, 0.3, torch.Generator().manual_seed(0))
+    for scale in (0.1, 2.0):
+        W = torch.diag(torch.tensor([scale] * 3 + [0.0] * 5, dtype=torch.float64))
+        assert int(torch.linalg.matrix_rank(collapse.descent(W, *pair), rtol=1e-10)) == 3
+        near = W + 1e-3 * torch.diag(torch.arange(8) >= 3)
+        assert (collapse.descent(near, *pair).diagonal()[3:] > 0).all()
+
+
+def test_corollary_1_taken_apart():
+    for d_c in (1, 4):
+        (here,), (wide, bare) = collapse.surface((1,), (1,), d_c)[0][None], collapse.surface((2,), (1, 0), d_c)[0]
+        assert wide < here - 0.1 and bare > wide + 0.1
+
+
+def test_proposition_6_is_an_identity_for_even_content_and_no_style_only():
+    for even in (1, 3):
+        alone, through, rank, rank_seen, gradient = collapse.sphere_identity([even] * 4 + [0] * 4)
+        assert through == pytest.approx(alone, abs=1e-12) and (rank, rank_seen, gradient) == (8, 4, 0)
+    for scaling in ([1] * 4 + [0.1] * 4, [1, 1, 2, 2] + [0] * 4):
+        alone, through, *_ = collapse.sphere_identity(scaling)
+        assert through > alone + 0.01
+
+
+def test_lower_temperatures_fill_more_dimensions_after_the_projector_than_removing_the_norm():
+    regular, bare, cold = (sweep(run, [c.replace(seed=s) for s in SEEDS]) for c in (
+        BASE, BASE.replace(normalize=False), BASE.replace(tau=0.3)))
+    for plain, standard, low in zip(regular, bare, cold):
+        assert low.rank[-1, -1] > plain.rank[-1, -1] + 4
+        assert low.rank[-1, -1] > standard.rank[-1, -1] + 2
+
+
+def test_unused_weights_of_directclr_follow_the_decay_and_nothing_else():
+    for decay in (0.01, 1.0):
+        r = run(QUICK.replace(method="directclr", decay=decay, direct=5))
+        unused, used = r.rows[:, 5:], r.rows[:, :5]
+        np.testing.assert_allclose(unused[-1], unused[0] * (1 - r.config.lr * decay) ** 20, rtol=1e-4)
+        assert np.abs(used[-1] / used[0] - unused[-1].mean() / unused[0].mean()).max() > 1e-3
+        assert r.places == ("h", "r", "z") and np.isnan(r.spectrum[:, 2, 5:]).all()
+
+
+def test_similarity_is_that_of_infonce_and_rows_have_length_one():
+    x = torch.rand(50, 64, generator=torch.Generator().manual_seed(0))
+    config = QUICK.replace(tau=0.5, tau_ratio=0.7)
+    z = projector.Network(config, 64, torch.device("cpu"))(x)["z"].detach()
+    tau = projector.temperatures(config, z)
+    assert tau.tolist() == pytest.approx([0.5] * 32 + [0.35] * 32)
+    torch.testing.assert_close(symbol_context(z[:25] / tau, z[25:]), infonce(z[:25], z[25:], tau=tau, normalize=True))
+    torch.testing.assert_close(z.norm(dim=1), torch.ones(50))
+    flat = projector.Network(config.replace(normalize=False), 64, torch.device("cpu"))(x)["z"].detach()
+    torch.testing.assert_close(flat.square().mean(0) * 64, torch.ones(64), atol=1e-3, rtol=0)
+    torch.testing.assert_close(flat.mean(0), torch.zeros(64), atol=1e-5, rtol=0)
+
+
+def test_rank_is_the_metric_and_the_split_shares_no_image():
+    config = QUICK.replace(n=1200, n_test=540, batch=100, steps=1)
+    (x, labels), (test, held) = projector.dataset(config)
+    assert len(torch.cat([x, test]).unique(dim=0)) == len(torch.cat([x, test])) == 1740
+    assert held.bincount(minlength=10).min() > 20 and labels.bincount(minlength=10).min() > 80
+    r = run(config)
+    network = projector.Network(config, 64, torch.device("cpu"))
+    assert r.rank[0, 0] == pytest.approx(effective_rank(network(test)["h"]), rel=1e-3)
+
+
+def test_same_config_same_bits_and_stop():
+    first, again = run(QUICK), run(QUICK)
+    for field in dataclasses.fields(Result):
+        a, b = getattr(first, field.name), getattr(again, field.name)
+        assert not isinstance(a, np.ndarray) or np.array_equal(a, b, equal_nan=True), field.name
+    assert run(QUICK.replace(steps=100_000), progress=lambda fraction, partial: False).stopped
+
+
+@pytest.mark.parametrize("field, value", [("method", "byol"), ("tau", 0.0), ("tau_ratio", 0.0), ("direct", 65), ("batch", 200),
+                                          ("data", "faces"), ("lr", 0.0), ("decay", -1.0), ("n_test", 5)])
+def test_bad_settings_name_the_field(field, value):
+    with pytest.raises(ValueError, match=f"{field} = .* must be "):
+        QUICK.replace(**{field: value})
+
+
+def test_too_many_images_and_divergence_are_said():
+    with pytest.raises(ValueError, match="n = .* is not allowed"):
+        run(QUICK.replace(n=2000))
+    with pytest.raises(ValueError, match="lr = .* diverged"):
+        run(QUICK.replace(lr=1.0, decay=100.0, steps=200))
