@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 
 from clbook import latents
-from clbook.dynamics import Diverged, default_device, iterate, one_thread, recorded_times
+from clbook.dynamics import Diverged, default_device, iterate, recorded_times
 from clbook.experiments.base import Outcome, Settings, setting
 from clbook.losses import infonce_runs
 from clbook.metrics import r2
