@@ -207,7 +207,7 @@ def test_combinations_that_make_no_sense_are_refused():
         Config(data="donut", classes=3)
     with pytest.raises(ValueError, match="augmentation"):
         Config(data="digits", augmentation="rotation")
-    with pytest.raises(ValueError, match="class 0 of the digits has 178 images"):
+    with pytest.raises(ValueError, match="class 0 of digits has 178 images"):
         run(Config(data="digits", n=2000, augmentation="image"))
 
 

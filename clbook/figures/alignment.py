@@ -67,8 +67,8 @@ def _plane(z):
 
 def sides(result, frame=-1) -> Picture:
     """The embeddings of each network at one recorded time (top); similarity, weight gap and loss gap over time (bottom)."""
-    names = result.config.names[:4]
-    fig, ax = mosaic([["z", "z", "z"], ["cka", "gap", "loss"]], width=7.8, height=4.4)
+    config, names = result.config, result.config.names[:4]
+    fig, ax = mosaic([["z", "z", "z"], ["cka", "gap", "loss"]], width=7.8, height=4.6)
     chosen = _some(result.labels)
     plane, now = _plane(result.z[frame][:len(names)][:, chosen]), result.steps[frame]
     places = APART * np.arange(len(names))
@@ -81,7 +81,8 @@ def sides(result, frame=-1) -> Picture:
                         if result.config.classes > 10 else f"class {shade}")
     middle, span = places.mean(), 4 * APART  # of the axes' shape, so that a circle is one
     ax["z"].set(xlim=(middle - span / 2, middle + span / 2), ylim=(-1.1, 1.1), xticks=places, yticks=[],
-                xticklabels=[NAMES[n] for n in names])
+                xticklabels=[NAMES[n] for n in names],
+                title=f"C = {config.classes}, τ = {config.tau:g}, B = {config.batch}, scaling of the rate: {config.scaling}")
     ax["z"].grid(False)
     for k, name in enumerate(result.config.names):
         style = {"color": TONES[name], "label": NAMES[name], "gid": NAMES[name]}
@@ -96,7 +97,8 @@ def sides(result, frame=-1) -> Picture:
     ax["loss"].set_yscale("log")
     ax["loss"].minorticks_off()
     legend(ax["loss"], loc="upper left")
-    return Picture(fig, f"{_about(result.config)}, iteration {now}. CKA with DCL: {_scores([result], frame)}. Weight gap "
+    return Picture(fig, f"{_about(config)}, scaling {config.scaling}, iteration {now}. CKA with DCL: "
+                        f"{_scores([result], frame)}. Weight gap "
                         f"of NSCL {result.gap[frame, 1]:.2f}.")
 
 

@@ -81,7 +81,8 @@ def bands(result) -> Picture:
     screen = np.pad(centred @ np.linalg.svd(centred)[2][:2].T, ((0, 0), (0, max(0, 2 - config.d))))
     for u, point in enumerate(screen):
         left.scatter(*point, s=30, color=colour(u % config.k), linewidths=0, alpha=0.7, gid=f"class {u % config.k}")
-    left.set(xlim=(-7, 7), ylim=(-7, 7), aspect="equal", xlabel="first axis", ylabel="second axis")
+    left.set(xlim=(-7, 7), ylim=(-7, 7), aspect="equal", xlabel="first axis", ylabel="second axis",
+             title=f"d = {config.d}, decay {config.decay:g}")
     equivalent, different = result.distances()
     for length, tone, name in ((equivalent, SAME_TONE, "equivalent"), (different, DIFFERENT_TONE, "different")):
         place, pairs = np.unique(length.round(2), return_counts=True)
