@@ -80,7 +80,7 @@ def sides(result, frame=-1) -> Picture:
         ax["z"].scatter(*plane[:, mine].reshape(-1, 2).T, s=7, color=colour(shade), linewidths=0, gid=f"classes {shade}, ..."
                         if result.config.classes > 10 else f"class {shade}")
     middle, span = places.mean(), 4 * APART  # of the axes' shape, so that a circle is one
-    ax["z"].set(xlim=(middle - span / 2, middle + span / 2), ylim=(-1.1, 1.1), xticks=places, yticks=[],
+    ax["z"].set(xlim=(middle - span / 2, middle + span / 2), ylim=(-1.1, 1.1), xticks=places, yticks=[], aspect="equal",
                 xticklabels=[NAMES[n] for n in names],
                 title=f"C = {config.classes}, τ = {config.tau:g}, B = {config.batch}, scaling of the rate: {config.scaling}")
     ax["z"].grid(False)
