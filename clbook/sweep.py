@@ -16,7 +16,7 @@ from joblib.parallel import get_active_backend
 from tqdm.auto import tqdm
 
 from clbook.data import cache_folder
-from clbook.dynamics import default_device
+from clbook.runs import default_device
 
 LEAST = 8  # runs in one program that are worth another process: a program's cost hardly depends on how many it holds
 

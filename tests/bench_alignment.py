@@ -3,7 +3,7 @@
 import time
 
 from clbook.experiments.alignment import Config, run
-from clbook.figures.alignment import sides
+from clbook.experiments.alignment.figures import sides
 
 
 def main():

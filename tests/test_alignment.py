@@ -7,11 +7,10 @@ import pytest
 import torch
 
 from clbook import augment, data, losses, metrics
-from clbook.dynamics import Descent, iterate, warmed
 from clbook.experiments import alignment
-from clbook.experiments.alignment import Config, Result, batches, dataset, run, training
-from clbook.figures import alignment as figures
+from clbook.experiments.alignment import Config, Result, batches, dataset, figures, run, training
 from clbook.models import MLP
+from clbook.runs import Descent, iterate, warmed
 from clbook.sweep import sweep
 
 SEEDS, COUNTS, TAUS = range(3), (2, 5, 10, 20, 50), (0.1, 0.5, 1.0)

@@ -9,9 +9,8 @@ from scipy import optimize, stats
 from scipy.special import ive
 
 from clbook import latents, theory
-from clbook.experiments import collapse
 from clbook.experiments import content_style as cs
-from clbook.experiments.content_style import Config, Result, run, together
+from clbook.experiments.content_style import Config, Result, collapse, run, together
 from clbook.losses import infonce, infonce_runs
 from clbook.metrics import r2
 from clbook.sweep import sweep

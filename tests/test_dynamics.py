@@ -6,7 +6,7 @@ import time
 import pytest
 import torch
 
-from clbook.dynamics import Diverged, iterate, one_thread, recorded_times
+from clbook.runs import Diverged, iterate, one_thread, recorded_times
 
 
 def test_every_step_is_recorded_with_its_number_and_the_start_with_zero():

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from matplotlib.path import Path
 
+from clbook import style
 from clbook.explore import vector
-from clbook.figures import style
 
 
 def decode(text, origin):

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from clbook import augment, kernels, models, theory
-from clbook.experiments import closed_forms, invariance, kernel, separability
-from clbook.experiments.kernel import Config, dataset, run
+from clbook.experiments import kernel, separability
+from clbook.experiments.kernel import Config, closed_forms, dataset, invariance, run
 from clbook.sweep import sweep
 
 SEEDS = range(5)

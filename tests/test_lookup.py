@@ -8,10 +8,18 @@ import pytest
 import torch
 
 from clbook import data
-from clbook.experiments import lookup
-from clbook.experiments.equivalence import Finite, check, cmodadd, conditional_gap, modadd, random_table, semantic_gap
-from clbook.experiments.lookup import Config, flow, infonce, mutual_information, pmi, run
-from clbook.figures.lookup import twins
+from clbook.experiments.modadd import lookup
+from clbook.experiments.modadd.equivalence import (
+    Finite,
+    check,
+    cmodadd,
+    conditional_gap,
+    modadd,
+    random_table,
+    semantic_gap,
+)
+from clbook.experiments.modadd.lookup import Config, flow, infonce, mutual_information, pmi, run
+from clbook.experiments.modadd.lookup_figures import twins
 from clbook.losses import symbol_context
 from clbook.sweep import sweep
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from clbook.experiments import collapse, projector
-from clbook.experiments.projector import Config, Result, run
+from clbook.experiments.content_style import collapse, projector
+from clbook.experiments.content_style.projector import Config, Result, run
 from clbook.losses import infonce, symbol_context
 from clbook.metrics import effective_rank
 from clbook.sweep import sweep

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from clbook import theory
-from clbook.experiments.condition import best_accuracy, block_error, check, measured_growth, step_error
 from clbook.experiments.separability import Config, Result, dataset, run, run_pair, start
+from clbook.experiments.separability.condition import best_accuracy, block_error, check, measured_growth, step_error
 from clbook.sweep import sweep
 
 SEEDS = range(5)

@@ -9,7 +9,7 @@ from torch.autograd import grad
 from torch.autograd.functional import hessian
 
 from clbook import losses, theory
-from clbook.experiments.surrogate import (
+from clbook.experiments.alignment.surrogate import (
     Config,
     batch_gradients,
     batches,

@@ -86,7 +86,7 @@ def test_the_fingerprint_covers_losses_and_not_figures():
     from clbook.experiments.separability import run
 
     modules = set(sources(run))
-    assert {"clbook.losses", "clbook.models", "clbook.data", "clbook.kernels", "clbook.experiments.base"} <= modules
+    assert {"clbook.losses", "clbook.models", "clbook.data", "clbook.kernels", "clbook.settings"} <= modules
     assert not any(name.startswith(("clbook.figures", "clbook.explore")) for name in modules)
     assert fingerprint(run) != fingerprint(toy.run)
 

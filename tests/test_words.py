@@ -12,9 +12,9 @@ import sklearn
 import torch
 
 from clbook import corpus
-from clbook.experiments import neighbours, words
-from clbook.experiments.neighbours import View, run_view
-from clbook.experiments.words import Config, Result, run, text
+from clbook.experiments import words
+from clbook.experiments.words import Config, Result, neighbours, run, text
+from clbook.experiments.words.neighbours import View, run_view
 from clbook.sweep import sweep
 
 SEEDS = range(3)

@@ -7,8 +7,8 @@ import time
 
 import numpy as np
 
-from clbook.experiments.base import Outcome, Settings, setting
-from clbook.figures import style
+from clbook import style
+from clbook.settings import Outcome, Settings, setting
 
 
 @dataclasses.dataclass(frozen=True)

@@ -104,7 +104,7 @@ def add_computed(app, doctree, docname):
 
 
 def describe_figures(app, doctree):
-    """Give each computed figure the alt text and the size that its PNG carries (see `clbook.figures.style.Picture`)."""
+    """Give each computed figure the alt text and the size that its PNG carries (see `clbook.style.Picture`)."""
     for node in doctree.findall(nodes.image):
         path = Path(app.srcdir) / node["uri"]
         if path.suffix != ".png" or not path.exists():

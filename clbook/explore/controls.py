@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import ipywidgets as widgets
 
-from clbook.experiments.base import allowed
+from clbook.settings import allowed
 
 STOPS = 4  # slider steps between neighbouring grid values
 

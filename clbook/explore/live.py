@@ -23,7 +23,7 @@ from IPython import get_ipython
 from traitlets import Unicode
 
 from clbook.explore import controls
-from clbook.figures.style import DRAWING
+from clbook.style import DRAWING
 
 DEBOUNCE = 0.15  # s between a slider's last move and the run it starts
 FIRST_PICTURE = 0.1  # s of running before a partial picture is worth drawing

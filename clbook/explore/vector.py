@@ -23,7 +23,7 @@ from matplotlib.path import Path
 from matplotlib.transforms import Affine2D, BboxTransformTo
 from PIL import Image
 
-from clbook.figures import style
+from clbook import style
 
 UNITS = 20  # drawing units in a canvas pixel; a canvas pixel is a point, 1/72 inch
 MAGNIFY = 2  # image pixels in a canvas pixel

@@ -1,0 +1,205 @@
+"""Figures of the chapter "Is self-supervision secretly supervised?" (the experiments; `surrogate` has the theory's)."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.patches import Circle
+
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic
+
+NAMES = {"dcl": "DCL", "nscl": "NSCL", "supcon": "SCL", "ce": "CE", "cl": "CL"}
+TONES = {"dcl": INK, "nscl": colour(0), "supcon": colour(1), "ce": colour(2), "cl": colour(4)}
+MARKS = {"nscl": "o", "supcon": "s", "ce": "^", "cl": "D"}
+SHOWN, APART = 150, 2.1  # most points in a scatter; distance of the networks in it
+
+
+def _about(config):
+    kind = "synthetic points" if config.data == "synthetic" else config.data
+    return f"{kind}, {config.classes} classes, tau = {config.tau:g}, B = {config.batch}, lr = {config.rate:.3g}"
+
+
+def _log_steps(ax, **kwargs):
+    ax.set(xscale="log", xlabel="iteration + 1", **kwargs)
+    ax.minorticks_off()
+
+
+def _scores(runs, frame=-1):
+    """The CKA with DCL of each other loss, mean over runs, in words."""
+    means = np.mean([r.cka[frame] for r in runs], 0)
+    return ", ".join(f"{NAMES[n]} {v:.2f}" for n, v in zip(runs[0].config.names[1:], means[1:]))
+
+
+def _unit(z):
+    return z / np.linalg.norm(z, axis=-1, keepdims=True)
+
+
+def _some(labels):
+    """Positions of at most SHOWN points, evenly spaced, so from every class."""
+    return np.linspace(0, len(labels) - 1, min(SHOWN, len(labels))).round().astype(int)
+
+
+def matrices(result) -> Picture:
+    """Cosine similarities of the test points, sorted by class, after training with each loss."""
+    count = min(len(result.config.names), 4)
+    fig, (row,) = axes(count, width=7.8, height=2.5)
+    near = _some(result.labels)
+    for k, ax in enumerate(row):
+        unit = _unit(result.z[-1, k, near])
+        image = ax.imshow(unit @ unit.T, vmin=-1, vmax=1, cmap="RdBu_r", interpolation="nearest", gid="similarity")
+        name = result.config.names[k]
+        ax.set(xticks=[], yticks=[], title=NAMES[name] + (f"\nCKA {result.cka[-1, k]:.2f}" if k else "\nreference"))
+        ax.grid(False)
+    fig.colorbar(image, ax=row, shrink=0.8, label="cosine", ticks=[-1, 0, 1])
+    return Picture(fig, f"Cosines of test points by class, {_about(result.config)}. CKA with DCL: {_scores([result])}.")
+
+
+def _plane(z):
+    """The (M, n, d) embeddings of all networks, as unit vectors, along their two common principal axes: (M, n, 2).
+
+    They are not centred, so that each network's points stay within its own unit disc.
+    """
+    unit = _unit(z.astype(np.float64))
+    flat = unit.reshape(-1, z.shape[-1])
+    _, vectors = np.linalg.eigh(np.cov(flat.T))
+    top = vectors[:, -2:][:, ::-1]
+    return unit @ (top * np.sign(top[np.abs(top).argmax(0), [0, 1]]))
+
+
+def sides(result, frame=-1) -> Picture:
+    """The embeddings of each network at one recorded time (top); similarity, weight gap and loss gap over time (bottom)."""
+    config, names = result.config, result.config.names[:4]
+    fig, ax = mosaic([["z", "z", "z"], ["cka", "gap", "loss"]], width=7.8, height=4.6)
+    chosen = _some(result.labels)
+    plane, now = _plane(result.z[frame][:len(names)][:, chosen]), result.steps[frame]
+    places = APART * np.arange(len(names))
+    plane[..., 0] += places[:, None]
+    for x in places:
+        ax["z"].add_patch(Circle((x, 0), 1, fill=False, color=MUTED, lw=0.5))
+    for shade in range(min(10, result.config.classes)):
+        mine = result.labels[chosen] % 10 == shade
+        ax["z"].scatter(*plane[:, mine].reshape(-1, 2).T, s=7, color=colour(shade), linewidths=0, gid=f"classes {shade}, ..."
+                        if result.config.classes > 10 else f"class {shade}")
+    middle, span = places.mean(), 4 * APART  # of the axes' shape, so that a circle is one
+    ax["z"].set(xlim=(middle - span / 2, middle + span / 2), ylim=(-1.1, 1.1), xticks=places, yticks=[], aspect="equal",
+                xticklabels=[NAMES[n] for n in names],
+                title=f"C = {config.classes}, τ = {config.tau:g}, B = {config.batch}, scaling of the rate: {config.scaling}")
+    ax["z"].grid(False)
+    for k, name in enumerate(result.config.names):
+        style = {"color": TONES[name], "label": NAMES[name], "gid": NAMES[name]}
+        if k:
+            ax["cka"].plot(result.steps + 1, result.cka[:, k], **style)
+            ax["gap"].plot(result.steps + 1, result.gap[:, k], **style)
+        ax["loss"].plot(result.steps + 1, result.loss_gap[:, k], **style)
+    for panel, label, limits in (("cka", "CKA with DCL", (0, 1.03)), ("gap", "weight gap to DCL", (0, 1.3)),
+                                 ("loss", "DCL $-$ NSCL loss", (0.01, 1000))):
+        ax[panel].axvline(now + 1, color=MUTED, lw=1, ls=":")
+        _log_steps(ax[panel], ylabel=label, ylim=limits, xlim=(0.9, 1.2 * (result.config.steps + 1)))
+    ax["loss"].set_yscale("log")
+    ax["loss"].minorticks_off()
+    legend(ax["loss"], loc="upper left")
+    return Picture(fig, f"{_about(config)}, scaling {config.scaling}, iteration {now}. CKA with DCL: "
+                        f"{_scores([result], frame)}. Weight gap "
+                        f"of NSCL {result.gap[frame, 1]:.2f}.")
+
+
+def _band(ax, x, values, name, **kwargs):
+    """Mean over seeds of values (seeds, len(x)) as a line, their range as a band."""
+    ax.plot(x, values.mean(0), color=TONES[name], label=NAMES[name], marker=MARKS[name], ms=3.5, **kwargs)
+    ax.fill_between(x, values.min(0), values.max(0), color=TONES[name], alpha=0.18, lw=0)
+
+
+def over_training(runs) -> Picture:
+    """SA Fig. 2: CKA and RSA with DCL over training, mean and range over the seeds in `runs`."""
+    fig, (row,) = axes(2, width=7.6, height=2.9, sharey=True)
+    for ax, key in zip(row, ("cka", "rsa")):
+        for k, name in enumerate(runs[0].config.names[1:], 1):
+            _band(ax, runs[0].steps + 1, np.stack([getattr(r, key)[:, k] for r in runs]), name)
+        _log_steps(ax, ylabel=f"{key.upper()} with DCL", ylim=(0, 1.03))
+    legend(row[0], loc="lower left")
+    return Picture(fig, f"{_about(runs[0].config)}, {len(runs)} seeds. CKA with DCL at the end: {_scores(runs)}.")
+
+
+def by_classes(counts, runs) -> Picture:
+    """CKA and RSA with DCL at the end against the number of classes; runs[i][j]: counts[i] classes, seed j."""
+    fig, (row,) = axes(2, width=7.6, height=2.9, sharey=True)
+    for ax, key in zip(row, ("cka", "rsa")):
+        for k, name in enumerate(runs[0][0].config.names[1:], 1):
+            _band(ax, counts, np.array([[getattr(r, key)[-1, k] for r in seeds] for seeds in runs]).T, name)
+        ax.set(xscale="log", xticks=counts, xticklabels=counts, xlabel="classes $C$", ylabel=f"{key.upper()} with DCL",
+               ylim=(0, 1.03))
+        ax.minorticks_off()
+    legend(row[0], loc="lower right")
+    ends = "; ".join(f"C = {c}: {_scores(seeds)}" for c, seeds in zip(counts, runs))
+    return Picture(fig, f"CKA with DCL at the end. {ends}.")
+
+
+def heatmaps(counts, runs) -> Picture:
+    """SA Fig. 3 and 7: CKA and RSA of NSCL with DCL, training (top) and test points (bottom), classes against iterations."""
+    fig, grid = axes(2, 2, width=7.6, height=4.2, sharex=True, sharey=True)
+    steps = runs[0].steps
+    for ax, key in zip(grid.flat, ("cka_train", "rsa_train", "cka", "rsa")):
+        table = np.array([getattr(r, key)[:, 1] for r in runs])
+        image = ax.imshow(table, vmin=0, vmax=1, aspect="auto", origin="lower", interpolation="nearest")
+        ax.set(yticks=range(len(counts)), yticklabels=counts, xticks=range(0, len(steps), 3), xticklabels=steps[::3],
+               title=f"{key[:3].upper()}, {'training' if 'train' in key else 'test'} points")
+        ax.grid(False)
+    for ax in grid[:, 0]:
+        ax.set_ylabel("classes $C$")
+    for ax in grid[1]:
+        ax.set_xlabel("iteration")
+    fig.colorbar(image, ax=grid, label="similarity, DCL and NSCL")
+    return Picture(fig, "CKA and RSA of NSCL with DCL over training. At the end, on test points: " + ", ".join(
+        f"C = {c}: {r.cka[-1, 1]:.2f}" for c, r in zip(counts, runs)) + ".")
+
+
+def by_temperature(taus, runs) -> Picture:
+    """SA Fig. 4: CKA and RSA of NSCL with DCL over training; runs[i][j]: temperature taus[i], seed j."""
+    fig, (row,) = axes(2, width=7.6, height=2.8, sharey=True)
+    for ax, key in zip(row, ("cka", "rsa")):
+        for k, (tau, seeds) in enumerate(zip(taus, runs)):
+            for j, r in enumerate(seeds):
+                ax.plot(r.steps + 1, getattr(r, key)[:, 1], color=colour(k), ls=("-", "--", ":")[k], lw=1.1,
+                        label=None if j else rf"$\tau$ = {tau:g}")
+        _log_steps(ax, ylabel=f"{key.upper()}, DCL and NSCL", ylim=(0, 1.03))
+    legend(row[0], loc="lower left")
+    return Picture(fig, "CKA of NSCL with DCL at the end: " + "; ".join(
+        f"tau = {t:g}: {', '.join(f'{r.cka[-1, 1]:.2f}' for r in seeds)}" for t, seeds in zip(taus, runs)) + ".")
+
+
+def by_batch(sizes, scalings, fixed) -> Picture:
+    """SA Fig. 5: CKA of NSCL with DCL at the end against B, a panel a scaling; fixed: {words: (scalings, sizes, seeds)}."""
+    fig, (row,) = axes(len(scalings), width=7.8, height=2.7, sharey=True)
+    for i, (ax, scaling) in enumerate(zip(row, scalings)):
+        for k, (words, values) in enumerate(fixed.items()):
+            ax.plot(sizes, values[i].mean(1), color=colour(k), marker="os"[k], ls=("-", "--")[k], ms=4, label=words)
+            ax.fill_between(sizes, values[i].min(1), values[i].max(1), color=colour(k), alpha=0.18, lw=0)
+        ax.set(xscale="log", xticks=sizes, xticklabels=sizes, xlabel="batch size $B$", ylim=(0.6, 1), title=f"lr: {scaling}")
+        ax.minorticks_off()
+    row[0].set_ylabel("CKA, DCL and NSCL")
+    legend(row[0], loc="lower left")
+    return Picture(fig, "CKA from the smallest to the largest batch. " + "; ".join(
+        f"{scaling}, {words}: {v[i].mean(1)[0]:.2f} to {v[i].mean(1)[-1]:.2f}"
+        for words, v in fixed.items() for i, scaling in enumerate(scalings)) + ".")
+
+
+def apart(runs) -> Picture:
+    """SA Fig. 1 and 6: weight gap, similarity and angles between DCL and NSCL over a long run, a line a seed."""
+    fig, (row,) = axes(3, width=7.8, height=2.9)
+    panels = (("weight gap", [("gap", "mean of layers", "-")]), ("similarity", [("cka", "CKA", "-"), ("rsa", "RSA", "--")]),
+              ("angle of the changes, degrees", [
+                  ("weight_angle", "weights", "-"), ("class_angle", "class means", "--"), ("pca_angle", "SA's PCA", ":")]))
+    for ax, (label, keys) in zip(row, panels):
+        for k, (key, words, style) in enumerate(keys):
+            for j, r in enumerate(runs):
+                ax.plot(r.steps, getattr(r, key)[:, 1], color=colour(k), ls=style, lw=1.1, label=None if j else words)
+        ax.set(xlabel="iteration", ylabel=label)
+        legend(ax, loc="lower right" if ax is row[1] else "upper left")
+    row[0].plot(runs[0].steps, runs[0].layer_gap[:, 1], color=MUTED, lw=0.7)
+    row[0].plot([], [], color=MUTED, lw=0.7, label="each layer, one seed")
+    legend(row[0], loc="upper left")
+    row[0].set(ylim=(0, 1))
+    row[1].set(ylim=(0, 1.03))
+    row[2].set(ylim=(0, 100), yticks=[0, 30, 60, 90])
+    early, late = (np.mean([r.gap[i, 1] for r in runs]) for i in (1, -1))
+    return Picture(fig, f"{_about(runs[0].config)}, {len(runs)} seeds. Weight gap {early:.3f} at iteration "
+                        f"{runs[0].steps[1]}, {late:.2f} at {runs[0].steps[-1]}; CKA with DCL ends at {_scores(runs)}.")

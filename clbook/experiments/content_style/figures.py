@@ -1,0 +1,157 @@
+"""Figures of the chapter "Content suppresses style": content is one colour and style the other throughout."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clbook.experiments.content_style.experiment import gains, singular
+from clbook.style import INK, MUTED, Picture, axes, colour, legend
+
+CONTENT, STYLE = colour(0), colour(1)
+
+
+def _kinds(config):
+    """[(name, colour, the latents of that kind)], kinds without latents left out."""
+    both = (("content", CONTENT, slice(0, config.d_c)), ("style", STYLE, slice(config.d_c, config.d)))
+    return [kind for kind in both if kind[2].start < kind[2].stop]
+
+
+def _settings(c):
+    where = f"{c.space}, $d_c$ = {c.d_c} of {c.d}, style sd {c.style_sd:g}"
+    return where + (f", $\\tau_c$ = {c.tau_c:g}, $\\tau_s$ = {c.tau_s:g}" if (c.tau_c, c.tau_s) != (1, 1) else "")
+
+
+def linear(result, frame=-1) -> Picture:
+    """A linear run at one recorded time: gain of each latent (filled as trained, hollow with the temperatures undone),
+    singular values, and the mean gains over training."""
+    fig, ((left, middle, right),) = axes(3, width=7.8, height=2.9)
+    config, now = result.config, int(result.steps[frame])
+    index, changed = np.arange(1, config.d + 1), (config.temperatures != 1).any()
+    trained, undone = gains(result.map), gains(result.undone)
+    for name, tone, rows in _kinds(config):
+        left.scatter(index[rows], trained[frame, rows], s=30, color=tone, label=name, gid=name, zorder=3)
+        right.plot(result.steps + 1, trained[:, rows].mean(1), color=tone, gid=name)
+        if changed:
+            left.scatter(index[rows], undone[frame, rows], s=34, facecolors="none", edgecolors=tone, gid=f"{name}, undone")
+            right.plot(result.steps + 1, undone[:, rows].mean(1), color=tone, ls="--", gid=f"{name}, undone")
+    middle.plot(index, singular(result.map[frame]), "o-", ms=4, color=INK, gid="singular values")
+    left.set(yscale="log", ylim=(0.008, 800), xlabel="latent", ylabel="gain", title=f"iteration {now}")
+    middle.set(ylim=(-0.03, 1.05), xlabel="index", title="singular values / largest")
+    right.set(xscale="log", yscale="log", ylim=(0.008, 800), xlabel="iteration + 1", title="mean gain")
+    right.axvline(now + 1, color=MUTED, lw=1, ls=":")
+    for ax in (left, middle):
+        ax.set_xticks(index[::2])
+    for ax in (left, right):
+        ax.minorticks_off()
+    legend(left, loc="upper right")
+    means = ", ".join(f"{name} {trained[frame, rows].mean():.2f}" + (f" (undone {undone[frame, rows].mean():.2f})" if changed
+                      else "") for name, _, rows in _kinds(config))
+    return Picture(fig, f"{_settings(config).replace('$', '')}, iteration {now}: mean gain {means}; smallest singular value "
+                        f"{singular(result.map[frame])[-1]:.3f} of the largest.")
+
+
+def spectra(groups, dashed) -> Picture:
+    """CS Fig. 1, left, and the same runs over time.
+
+    `groups`: {d_c: runs}, averaged over seeds; `dashed`: {label: runs} with other temperatures, in the left panel alone.
+    """
+    fig, ((left, middle, right),) = axes(3, width=7.8, height=3.2)
+    says = []
+    for k, (d_c, runs) in enumerate(groups.items()):
+        values = np.mean([singular(r.map) for r in runs], 0)
+        index = np.arange(1, values.shape[1] + 1)
+        left.plot(index, values[-1], "o-", ms=3.5, color=colour(k), label=f"$d_c$ = {d_c}", gid=f"d_c {d_c}")
+        middle.plot(runs[0].steps[1:], values[1:, -1], color=colour(k))
+        style = np.mean([gains(r.map)[:, d_c:].mean(1) for r in runs], 0)
+        right.plot(runs[0].steps[1:], style[1:], color=colour(k), label=f"style, $d_c$ = {d_c}")
+        if d_c:
+            content = np.mean([gains(r.map)[:, :d_c].mean(1) for r in runs], 0)
+            right.plot(runs[0].steps[1:], content[1:], color=colour(k), ls="--")
+        says.append(f"d_c = {d_c}: smallest {values[-1, -1]:.3f}, style gain {style[-1]:.2f}")
+    for k, (label, runs) in enumerate(dashed.items()):
+        values = np.mean([singular(r.map[-1]) for r in runs], 0)
+        left.plot(index, values, "s--", ms=3, color=colour(6 + k), label=label, gid=label)
+        says.append(f"{label.replace('$', '')}: smallest {values[-1]:.3f}")
+    left.set(ylim=(-0.03, 1.05), xlabel="index", ylabel="singular value / largest", title="at the end")
+    middle.set(xscale="log", ylim=(-0.03, 1.05), xlabel="iteration", title="smallest / largest")
+    right.set(xscale="log", yscale="log", xlabel="iteration", title="gain: style —, content - -")
+    for ax in (middle, right):
+        ax.minorticks_off()
+    left.legend(frameon=False, fontsize=7.5, loc="center right", bbox_to_anchor=(1.08, 0.62), labelspacing=0.2, handlelength=1)
+    return Picture(fig, "Normalised singular values of trained linear maps. " + "; ".join(says) + ".")
+
+
+def depth(panels) -> Picture:
+    """CS Fig. 1, middle and right: R^2 of style (solid) and content (dashed) by depth, the input x at depth 0.
+
+    `panels`: {title: {label: runs}}, averaged over the runs of a label; the dotted line is the R^2 of style in x.
+    """
+    fig, (row,) = axes(len(panels), width=7.8, height=3.5, sharey=True)
+    says = []
+    for ax, (title, lines) in zip(row, panels.items()):
+        for k, (label, runs) in enumerate(lines.items()):
+            style, content = (np.mean([getattr(r, f"{kind}_r2")[-1] for r in runs], 0) for kind in ("style", "content"))
+            ax.plot(style, "o-", ms=3.5, color=colour(k), label=label, gid=label)
+            ax.plot(content, "--", lw=1, color=colour(k))
+            says.append(f"{title}, {label.replace('$', '')}: style {style[0]:.2f} in x, {style[-1]:.2f} at the output")
+        ax.axhline(style[0], color=MUTED, lw=0.9, ls=":")
+        ax.set(ylim=(-0.03, 1.03), xlabel="layer of $f$ (0 is $x$)", title=title, xticks=range(len(style)))
+        ax.legend(frameon=False, fontsize=7.5, loc="lower left")
+    row[0].set_ylabel("$R^2$: style —, content - -")
+    return Picture(fig, "; ".join(says) + ".")
+
+
+def by_depth(result, frame=-1) -> Picture:
+    """A deep run at one recorded time: R^2 by depth, and the R^2 of the output over training."""
+    fig, ((left, right),) = axes(2, width=7.4, height=3.0, sharey=True)
+    now = int(result.steps[frame])
+    for name, tone, values in (("content", CONTENT, result.content_r2), ("style", STYLE, result.style_r2)):
+        left.plot(values[frame], "o-", ms=4, color=tone, label=name, gid=name)
+        left.axhline(values[0, 0], color=tone, lw=0.9, ls=":")
+        right.plot(result.steps, values[:, -1], "o-", ms=4, color=tone, gid=f"{name}, output")
+    right.axvline(now, color=MUTED, lw=1, ls=":")
+    left.set(ylim=(-0.03, 1.03), xlabel="layer of $f$ (0 is $x$)", ylabel="$R^2$", title=f"iteration {now}")
+    right.set(xlabel="iteration", title="at the output")
+    legend(left, loc="lower left")
+    c = result.config
+    return Picture(fig, f"{_settings(c).replace('$', '')}, tau = {c.tau:g}, {'with' if c.normalize else 'without'} normalisation, "
+                        f"iteration {now}: R2 at the output {result.content_r2[frame, -1]:.2f} for content, "
+                        f"{result.style_r2[frame, -1]:.2f} for style; in x {result.style_r2[0, 0]:.2f} for style.")
+
+
+def directions(panels) -> Picture:
+    """Style gain over content gain against tau_c at tau_s = 1. `panels`: {title: {label: (tau_c, trained, undone)}}."""
+    fig, (row,) = axes(len(panels), width=7.8, height=3.2, sharey=True)
+    says = []
+    for ax, (title, lines) in zip(row, panels.items()):
+        for k, (label, (tau_c, trained, undone)) in enumerate(lines.items()):
+            ax.plot(tau_c, trained, "o-", ms=4, color=colour(k), label=label, gid=label)
+            ax.plot(tau_c, undone, "s--", ms=3, color=colour(k), gid=f"{label}, undone")
+            says.append(f"{title}, {label.replace('$', '')}: at tau_c = {tau_c[0]:g} {trained[0]:.2f}, undone {undone[0]:.2f}")
+        ax.axvline(1, color=MUTED, lw=0.9, ls=":")
+        ax.set(xscale="log", yscale="log", ylim=(3e-3, 30), xlabel=r"$\tau_c$, with $\tau_s = 1$", title=title)
+        ax.minorticks_off()
+        legend(ax, loc="upper center")
+    row[0].set_ylabel("style gain / content gain")
+    return Picture(fig, "; ".join(says) + ".")
+
+
+def threshold(rows) -> Picture:
+    """Style gain over content gain on the sphere. `rows`: (d_c, tau, tau d_c (1 - rho), measured, predicted)."""
+    fig, ((left, right),) = axes(2, width=7.6, height=3.2)
+    values = np.array([row[2:] for row in rows])
+    for k, d_c in enumerate(sorted({row[0] for row in rows})):
+        mine = [i for i, row in enumerate(rows) if row[0] == d_c]
+        for ax, x, y in ((left, 0, 1), (right, 2, 1)):
+            ax.scatter(values[mine, x], values[mine, y], s=22, color=colour(k), marker="os^D"[k % 4], label=f"$d_c$ = {d_c}",
+                       gid=f"d_c {d_c}")
+    left.axvline(1, color=INK, lw=0.8, ls="--")
+    left.set(xscale="log", xlabel=r"$\tau \, d_c \, (1 - \rho)$", ylabel="style gain / content gain", ylim=(-0.03, 1.03))
+    left.minorticks_off()
+    right.plot([0, 1], [0, 1], color=INK, lw=0.8, ls="--")
+    right.set(xlabel="predicted", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+    legend(left, loc="upper right")
+    above = values[values[:, 0] >= 1, 1]
+    return Picture(fig, f"{len(values)} linear runs on the sphere. Right of the threshold {len(above)} runs, style gain at most "
+                        f"{above.max():.2f} of the content's; largest distance to the prediction "
+                        f"{np.abs(values[:, 1] - values[:, 2]).max():.2f}.")

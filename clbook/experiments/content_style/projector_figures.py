@@ -1,0 +1,123 @@
+"""Figures of the chapter "Content suppresses style": its theory, and the projector on images."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clbook.style import ACCENT, INK, MUTED, Picture, axes, colour, legend
+
+BEFORE, AFTER = colour(0), colour(1)
+FLOOR = 1e-6  # eigenvalues below it are drawn there
+
+
+def lemmas(scales, errors, sizes, ranks, conditions, d=8) -> Picture:
+    """Left: relative error of Lemma 5's forms against the scale of W. Right: rank of the gradient by batch size."""
+    fig, ((left, right),) = axes(2, width=7.8, height=3.1)
+    for k, (name, values) in enumerate(errors.items()):
+        left.plot(scales, values, marker="os^"[k % 3], ms=4, color=colour(k), label=name, gid=name)
+    left.axvline(1, color=MUTED, lw=0.8, ls=":")
+    left.set(xscale="log", yscale="log", xlabel="size of $W$ (1: as the inverse of $g$)", ylabel="relative error",
+             ylim=(1e-8, 30))
+    legend(left, loc="lower right")
+    right.plot(sizes, ranks, "o", color=ACCENT, ms=6, gid="rank", label="measured rank")
+    for name, bound, line in (("min(2n - 1, d)", [2 * n - 1 for n in sizes], "-"), ("min(n, d)", sizes, "--")):
+        right.plot(sizes, np.minimum(bound, d), color=MUTED, ls=line, label=name)
+    for n, rank, condition in zip(sizes, ranks, conditions):
+        if rank == d:
+            right.annotate(f"{condition:.0f}", (n, rank), (0, 6), textcoords="offset points", ha="center", fontsize=8)
+    right.set(xlabel="images in the batch, $n = M + 1$", ylabel="rank of the gradient", ylim=(0, d + 1.5))
+    legend(right, loc="lower right")
+    for ax in (left, right):
+        ax.minorticks_off()
+    said = ", ".join(f"{name} {values[0]:.1e}" for name, values in errors.items())
+    return Picture(fig, f"Relative errors at the smallest W: {said}. Ranks of the gradient for n = {sizes[0]} to {sizes[-1]}: "
+                        f"{', '.join(map(str, ranks))}.")
+
+
+def readings(cases) -> Picture:
+    """Singular values of the gradient, one panel a case {title: {d_c: values}}; a filled dot ends the content."""
+    fig, (row,) = axes(len(cases), width=7.8, height=2.9, sharey=True)
+    for ax, (title, lines) in zip(row, cases.items()):
+        for k, (d_c, values) in enumerate(lines.items()):
+            values = np.asarray(values) / float(values[0])
+            ax.plot(range(1, len(values) + 1), values, "o-", ms=4, mfc="white", color=colour(k), label=f"$d_c$ = {d_c}")
+            ax.plot(d_c, values[d_c - 1], "o", color=colour(k), ms=5)
+        ax.set(title=title, xlabel="singular value", ylim=(0, 1.08), xticks=range(1, len(values) + 1))
+    row[0].set_ylabel("size / largest")
+    legend(row[0], loc="lower left")
+    return Picture(fig, f"Normalised singular values of the gradient, a panel each for {'; '.join(cases)}.")
+
+
+def surfaces(content, style, losses) -> Picture:
+    """The loss over the scales of content and style, a panel for each {d_c: (content, style)}; the best style is marked."""
+    fig, (row,) = axes(len(losses), width=7.8, height=3.1, sharey=True)
+    for ax, (d_c, values) in zip(row, losses.items()):
+        ax.contourf(content, style, np.log10(values).T, levels=14, cmap="viridis")
+        ax.plot(content, style[values.argmin(1)], color="white", lw=2.2, gid="best style")
+        ax.plot(1, 1, "o", color="white", ms=6, mec=ACCENT)
+        ax.set(xscale="log", title=f"$d_c$ = {d_c}", xlabel="scale of content, $c$")
+        ax.grid(False)
+        ax.minorticks_off()
+    row[0].set_ylabel("scale of style, $s$")
+    best = "; ".join(f"d_c = {k}: from {style[v.argmin(1)].min():.2f} up" for k, v in losses.items())
+    return Picture(fig, f"Contours of log loss. The style scale of lowest loss at each content scale: {best}.")
+
+
+def _spectra(ax, result, frame, title):
+    """Covariance spectra before (dashed) and after (solid) the projector, as in CS Fig. 2."""
+    for place, tone, line in (("h", BEFORE, "--"), (result.places[-1], AFTER, "-")):
+        k = result.places.index(place)
+        values = result.spectrum[frame, k]
+        ax.plot(np.arange(1, len(values) + 1), np.maximum(values, FLOOR), color=tone, ls=line, gid=place,
+                label=f"{'before' if place == 'h' else 'after'} {result.readout[frame, k]:.3f}")
+    ax.set(yscale="log", ylim=(FLOOR, 1.6), xlabel="dimension", title=title)
+    ax.minorticks_off()
+
+
+def _says(result, frame):
+    rank, readout = result.rank[frame], result.readout[frame]
+    return (f"before and after the projector effective rank {rank[0]:.1f} and {rank[-1]:.1f}, readout {readout[0]:.3f} and "
+            f"{readout[-1]:.3f}")
+
+
+def spectra(results) -> Picture:
+    """`_spectra` of each {title: result} at its end."""
+    fig, (row,) = axes(len(results), width=7.8, height=3.0, sharey=True)
+    for ax, (title, result) in zip(row, results.items()):
+        _spectra(ax, result, -1, title)
+        legend(ax, loc="lower left", title="readout")
+    row[0].set_ylabel("eigenvalue / largest")
+    return Picture(fig, "; ".join(f"{title}: {_says(result, -1)}" for title, result in results.items()) + ".")
+
+
+def snapshot(result, frame=-1) -> Picture:
+    """One recorded time: spectra (left), readout so far (right)."""
+    fig, ((left, right),) = axes(2, width=7.4, height=3.0)
+    c = result.config
+    _spectra(left, result, frame, f"iteration {result.steps[frame]}")
+    left.set_ylabel("eigenvalue / largest")
+    for k, tone, line, name in ((0, BEFORE, "--", "before"), (-1, AFTER, "-", "after")):
+        right.plot(result.steps, result.readout[:, k], color=tone, ls=line, marker="o", ms=4, label=name)
+    right.axvline(result.steps[frame], color=MUTED, lw=1, ls=":")
+    right.set(xlabel="iteration", ylabel="readout accuracy", ylim=(0.85, 1))
+    legend(right, loc="lower right")
+    return Picture(fig, f"tau = {c.tau:g}, {'unit length' if c.normalize else 'standardised'}, iteration "
+                        f"{result.steps[frame]}: {_says(result, frame)}.")
+
+
+def unused(results) -> Picture:
+    """CS Fig. 4 for {title: result}: mean absolute weight that each dimension of r gets in the last layer."""
+    fig, (row,) = axes(len(results), width=7.4, height=2.9, sharey=True)
+    said = []
+    for ax, (title, r) in zip(row, results.items()):
+        c, dims = r.config, np.arange(1, r.config.d + 1)
+        ax.plot(dims, r.rows[0], color=MUTED, lw=1, label="at the start", gid="start")
+        ax.plot(dims, r.rows[-1], color=AFTER, label="at the end", gid="end")
+        ax.plot(dims[c.direct:], r.rows[0, c.direct:] * (1 - c.lr * c.decay) ** c.steps, ":", color=INK, label="decay alone")
+        ax.axvline(c.direct + 0.5, color=ACCENT, lw=1)
+        ax.set(title=title, xlabel="dimension of $r$", ylim=(0, None))
+        left = r.rows[-1, c.direct:].mean() / r.rows[0, c.direct:].mean()
+        said.append(f"{title}: {left:.3f} of the unused weights is left")
+    row[0].set_ylabel("mean |weight|")
+    legend(row[0], loc="upper right")
+    return Picture(fig, "; ".join(said) + ".")

@@ -1,0 +1,150 @@
+"""Figures of the chapter "What the network adds: the neural kernel"."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.collections import LineCollection
+
+from clbook import kernels
+from clbook.style import GRID, INK, MUTED, Picture, axes, colour, legend, mosaic
+
+FLOW_NAMES = {"network": "through the network", "radius": "a network seeing $|x|$", "vanilla": "each point by itself"}
+
+
+def _points(ax, z, labels, size=12):
+    for k in np.unique(labels):
+        ax.scatter(*z[labels == k].T, s=size, color=colour(k), linewidths=0, gid=f"class {k}")
+
+
+def _arrows(ax, z, velocity, scale, **style):
+    ax.quiver(*z.T, *(scale * velocity).T, angles="xy", scale_units="xy", scale=1, **style)
+
+
+def _fit(ax, *points):
+    """Equal axes around all points, with a margin."""
+    points = np.concatenate([p.reshape(-1, 2) for p in points])
+    half = 0.56 * max(np.ptp(points, axis=0).max(), 1e-9)
+    x, y = (points.min(0) + points.max(0)) / 2
+    ax.set(xlim=(x - half, x + half), ylim=(y - half, y + half), aspect="equal", xlabel="$z^1$", ylabel="$z^2$")
+    ax.locator_params(nbins=5)
+
+
+def step(result, frame=0) -> Picture:
+    """Each point's change in one iteration: as arrows (left), and against the kernel's prediction (right)."""
+    fig, ((left, right),) = axes(2, width=7.6, height=3.5)
+    z, moved, predicted = result.z[frame], result.measured[frame], result.kernel[frame]
+    scale = 0.12 * np.ptp(z) / np.abs(moved).max()
+    _points(left, z, result.labels)
+    _arrows(left, z, moved, scale, color=[colour(k) for k in result.labels], width=0.004)
+    _fit(left, z, z + scale * moved)
+    left.set_title("change of every point (enlarged)")
+    for k in np.unique(result.labels):
+        mine = result.labels == k
+        right.scatter(predicted[mine].ravel(), moved[mine].ravel(), s=12, color=colour(k), linewidths=0, gid=f"{k}")
+    span = np.array([min(predicted.min(), moved.min()), max(predicted.max(), moved.max())])
+    right.plot(span, span, color=MUTED, lw=1, ls="--")
+    error, config = result.error("kernel", frame), result.config
+    right.set(xlabel="predicted by the kernel, per unit of time", ylabel="measured",
+              title=f"{config.gradient} gradient: error {error:.1e}")
+    return Picture(fig, f"Learning rate {config.lr_over_tau:g} tau, {config.gradient} gradient: the measured change of "
+                        f"the {config.n} points differs from the kernel's prediction by {error:.2g} of its size.")
+
+
+def orbits(flows, frame=-1) -> Picture:
+    """Embedded points and their views, joined, for the three flows at one time, and the spread of orbits over time."""
+    names = list(flows.runs)
+    fig, ax = mosaic([[*names, "spread"]], width=10.4, height=3.1, width_ratios=(1, 1, 1, 1.25))
+    now, text = int(flows.steps[frame]), []
+    for i, (name, run) in enumerate(flows.runs.items()):
+        t = int(np.searchsorted(run.steps, now))
+        for k in np.unique(run.labels):
+            mine = run.labels == k
+            tracks = LineCollection(run.copies[t][:, mine].swapaxes(0, 1), colors=colour(k), linewidths=0.8, alpha=0.7)
+            tracks.set_gid(f"{name}, orbits of class {k}")
+            ax[name].add_collection(tracks)
+        _points(ax[name], run.z[t], run.labels, 9)
+        _fit(ax[name], run.z[t], run.copies[t])
+        ax[name].set_title(FLOW_NAMES[name])
+        spread = run.spread[t]
+        ax["spread"].plot(run.steps + 1, np.maximum(run.spread, 1e-18), color=colour(i + 3), ls=("-", "--", ":")[i],
+                          lw=2, label=FLOW_NAMES[name], gid=name)
+        text.append(f"{FLOW_NAMES[name].replace('$', '')}: spread {spread:.1e}, points moved {run.moved[t]:.2g}")
+    ax["spread"].axvline(now + 1, color=MUTED, lw=1, ls=":")
+    ax["spread"].set(xscale="log", yscale="log", xlabel="iteration + 1", ylim=(3e-19, 1e8),
+                     title="spread (0 drawn at $10^{-18}$)")
+    legend(ax["spread"], loc="upper left")
+    return Picture(fig, f"Iteration {now}, views turned by up to {flows.config.angle:g} degrees. {'; '.join(text)}.")
+
+
+def velocities(result, frame=0) -> Picture:
+    """Velocities of all points with VA Theorem 4.5's for their clusters (left), and the clusters' speeds (right)."""
+    fig, ((left, right),) = axes(2, width=7.8, height=3.5, width_ratios=(1.15, 1))
+    z, moved, predicted = result.z[frame], result.measured[frame], result.mean[frame]
+    fastest = max(np.linalg.norm(moved, axis=1).max(), np.linalg.norm(predicted, axis=1).max())
+    scale = 0.3 * np.ptp(z) / fastest
+    _arrows(left, z, moved, scale, color=[colour(k) for k in result.labels], width=0.003)
+    middle, mean = (np.array([v[result.labels == k].mean(0) for k in np.unique(result.labels)]) for v in (z, predicted))
+    _arrows(left, middle, mean, scale, color=INK, width=0.009, zorder=5)
+    _fit(left, z, z + scale * moved, middle + scale * mean)
+    left.set_title("measured (colour), predicted (black)")
+    measured, expected = result.speeds("measured", frame), result.speeds("mean", frame)
+    place = np.arange(len(measured))
+    right.bar(place - 0.2, measured, 0.38, color=[colour(k) for k in place])
+    right.bar(place + 0.2, expected, 0.38, color=INK)
+    right.set(xticks=place, ylabel="speed of the cluster",
+              title=f"error of Theorem 4.5: {result.error('mean', frame):.1%}")
+    sizes = [str(round(s * result.config.n)) for s in result.share]
+    right.set_xticklabels([f"{size} points" for size in sizes], fontsize=8)
+    told = [", ".join(f"{v:.2g}" for v in speeds) for speeds in (measured, expected)]
+    return Picture(fig, f"Centres along the {result.config.centres}, clusters of {', '.join(sizes)} points. Measured "
+                        f"speeds {told[0]}, predicted {told[1]}; error over all points "
+                        f"{result.error('mean', frame):.1%}.")
+
+
+def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:
+    """Logarithmic plot of named errors (len(x), ...): medians over the seeds, and the seeds as faint dots."""
+    fig, ((ax,),) = axes(width=6.6, height=3.5)
+    text = []
+    for i, (name, values) in enumerate(curves.items()):
+        values = np.asarray(values).reshape(len(x), -1)
+        middle = np.median(values, axis=1)
+        power = np.polyfit(np.log(x), np.log(middle), 1)[0]
+        ax.plot(x, middle, color=colour(i), marker="o", ms=4, label=f"{name}: slope {power:.2f}", gid=name)
+        ax.plot(x, values, ".", color=colour(i), alpha=0.25, ms=3)
+        text.append(f"{name}: from {middle[0]:.2g} to {middle[-1]:.2g}, slope {power:.2f}")
+    if slope is not None:
+        first = np.median(np.asarray(next(iter(curves.values()))).reshape(len(x), -1)[0])
+        ax.plot(x, 0.6 * first * (np.asarray(x) / x[0]) ** slope, color=MUTED, ls="--", lw=1, label=f"slope {slope:g}")
+    ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
+    legend(ax, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return Picture(fig, f"{ylabel.capitalize()} over {xlabel}. " + "; ".join(text) + ".")
+
+
+def blocks(result, frame=-1) -> Picture:
+    """The kernel at one kept time (left), its top eigenvector (middle), and the block scores over training (right)."""
+    fig, ((left, middle, right),) = axes(3, width=10.0, height=3.1, width_ratios=(1, 1.2, 1.6))
+    now, K, labels = int(result.kernel_steps[frame]), result.kernel[frame], result.labels
+    vector, share = kernels.top_eigenvector(K, labels)
+    vector = vector * np.sign(vector[labels == 1].mean() - vector[labels == 0].mean())
+    left.imshow(K, cmap="RdBu_r", vmin=-np.abs(K).max(), vmax=np.abs(K).max())
+    left.set(xticks=[], yticks=[], title=f"$K({now})$")
+    left.grid(False)
+    for k in np.unique(labels):
+        mine = np.flatnonzero(labels == k)
+        middle.scatter(mine, vector[mine], s=10, color=colour(k), linewidths=0, gid=f"class {k}")
+    middle.axhline(0, color=GRID, lw=1)
+    middle.set(xlabel="point", title=f"top eigenvector: {share:.0%} class")
+    ratio = result.theta / result.sigma2
+    right.plot(result.steps + 1, result.alignment, color=colour(2), label="alignment", gid="alignment")
+    right.plot(result.steps + 1, ratio, color=colour(4), ls="--", label=r"Fisher ratio $\Theta/\sigma^2$", gid="fisher")
+    at = result.separable_at
+    if at is not None:
+        right.axvline(at + 1, color=INK, lw=1.3, label="first separable")
+    right.axvline(now + 1, color=MUTED, lw=1, ls=":")
+    right.set(xscale="log", yscale="log", ylim=(5e-3, 1e4), xlabel="iteration + 1", title=f"{result.config.activation}")
+    legend(right, loc="upper left", ncols=2)
+    i = int(np.searchsorted(result.steps, now))
+    when = "not separable" if at is None else f"separable from iteration {at}"
+    return Picture(fig, f"{result.config.data}, {result.config.activation}, iteration {now}: alignment "
+                        f"{result.alignment[i]:.2f}, Fisher ratio {ratio[i]:.2g}, top eigenvector {share:.0%} class; "
+                        f"{when}.")

@@ -1,0 +1,136 @@
+"""LS Proposition 4.1 checked on one step, and condition (e) of Theorem 4.3 held against what runs did."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import torch
+from sklearn.isotonic import IsotonicRegression
+from sklearn.metrics import confusion_matrix, roc_auc_score
+
+from clbook import kernels, theory
+from clbook.experiments.separability.experiment import Config, Embedding, Result, dataset, network_flow, view_maker
+from clbook.losses import simplified
+from clbook.metrics import linear_probe
+
+
+@dataclasses.dataclass
+class Check:
+    """One entry a run, all arrays (r,): the settings, what the conditions ask for, both sides of (e), and the outcome.
+
+    Attributes:
+        gamma, theta, sigma2: measured at the start. delta: largest drift of the kernel until separation, or the end.
+        left, right: both sides of (e). ratio, ratio_frozen: left / right as measured, and with delta = 0.
+        separated: whether the run separated. steps: iterations it took (NaN where it did not).
+    """
+
+    eps: np.ndarray
+    tau: np.ndarray
+    seed: np.ndarray
+    gamma: np.ndarray
+    theta: np.ndarray
+    sigma2: np.ndarray
+    delta: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    ratio: np.ndarray
+    ratio_frozen: np.ndarray
+    separated: np.ndarray
+    steps: np.ndarray
+
+    def confusion(self, score, threshold=1.0):
+        """((true negatives, false positives), (false negatives, true positives)) of predicting `score` > threshold."""
+        return confusion_matrix(self.separated, score > threshold, labels=[False, True]).tolist()
+
+    def auc(self, score) -> float:
+        """Probability that a run that separated has a larger `score` than one that did not; needs both kinds of run."""
+        return float(roc_auc_score(self.separated, score))
+
+    def misfit(self, group) -> float:
+        """Typical factor by which the best increasing function of `group` misses the time to separation.
+
+        One increasing function is fitted to the logarithm of the times of each seed (runs that separated); 1 means that
+        `group` alone decides the time.
+        """
+        squares = []
+        for seed in np.unique(self.seed):
+            mine = self.separated & (self.seed == seed)
+            log_time = np.log(self.steps[mine])
+            squares.extend((log_time - IsotonicRegression().fit_transform(group[mine], log_time)) ** 2)
+        return float(np.exp(np.sqrt(np.mean(squares))))
+
+
+def check(results: list[Result]) -> Check:
+    """Measure condition (e) on network runs with two classes and d = 1, the theorem's setting."""
+    rows = []
+    for r in results:
+        c, at = r.config, np.nan if r.separable_at is None else r.separable_at
+        before = r.drift[~(r.steps > at)]
+        measured = {"gamma": r.gamma[0], "theta": r.theta[0], "sigma2": r.sigma2[0], "delta": before.max()}
+        left, right = theory.separation_condition(c.eps, c.tau, c.n, **measured)
+        rows.append({"eps": c.eps, "tau": c.tau, "seed": c.seed, **measured, "left": left, "right": right,
+                     "ratio": left / right, "ratio_frozen": left / (right - measured["delta"]),
+                     "separated": r.separable_at is not None, "steps": at})
+    return Check(**{key: np.array([row[key] for row in rows]) for key in rows[0]})
+
+
+def step_error(config: Config, gradient="partial") -> float:
+    """Relative error of LS Proposition 4.1 for one step of the run: |dz - predicted| / |predicted|, in float64.
+
+    The prediction is -(lr/n) sum_j K_ij grad L_j with the kernel and gradient before the step. It is exact for a flow, so
+    the error is first order in lr for the gradient that the proposition means, "partial": the one with respect to z_j
+    with the views held still. With "full" the step also moves through the views, and the error does not vanish.
+    """
+    config = config.replace(gradient=gradient)
+    x, _ = dataset(config)
+    x = x.double()
+    embedding = Embedding(config, x)
+    view = view_maker(config, x, config.seed + 3)()
+    z, v = (part.detach() for part in embedding.pair(view))
+    z.requires_grad_()
+    (g,) = torch.autograd.grad(config.n * simplified(z, v[None], config.tau), z)
+    lr = config.lr_over_tau * config.tau
+    predicted = -lr / config.n * torch.einsum("ijkl,jl->ik", kernels.empirical(embedding.net, x), g)
+    start, step = network_flow(config, embedding, lambda: view)
+    return float((step(start, 1) - start - predicted).norm() / predicted.norm())
+
+
+def measured_growth(result: Result) -> float:
+    """Rate of growth, per unit of flow time lr * iterations, of the gap between the two class means.
+
+    Fitted where theory is linear: from the moment the gap has tripled until the embedding's squared extent reaches tau / 4.
+    Raises ValueError where the run has fewer than three recorded times there.
+    """
+    config, z = result.config, result.z[:, :, 0]
+    gap = np.abs(z[:, result.labels == 0].mean(1) - z[:, result.labels == 1].mean(1))
+    linear = (gap >= 3 * gap[0]) & (np.ptp(z, axis=1) ** 2 <= config.tau / 4)
+    if linear.sum() < 3:
+        raise ValueError("result has fewer than three recorded times of linear growth: record more often or lower eps")
+    slope = np.polyfit(result.steps[linear], np.log(gap[linear]), 1)[0]
+    return float(slope / (config.lr_over_tau * config.tau))
+
+
+def block_error(config: Config):
+    """(sigma^2, max |K_ij(0) - block mean|): what the proof of Theorem 4.3 (Step 2) says is O(sigma^2).
+
+    The cross terms <mu_q, xi_j> of K = <mu + xi, mu + xi> are first order in xi, so the entries differ by O(sigma).
+    """
+    x, labels = dataset(config)
+    kernel = kernels.empirical(Embedding(config, x).net, x).diagonal(dim1=2, dim2=3).mean(-1)
+    one_hot = torch.nn.functional.one_hot(labels).to(kernel)
+    average = one_hot / one_hot.sum(0) @ one_hot.T
+    _, sigma2 = kernels.gradient_structure(kernel, labels)
+    return float(sigma2), float((kernel - average @ kernel @ average).abs().max())
+
+
+def best_accuracy(result: Result):
+    """(best, iteration, last): accuracy of a linear readout of the embedding, on the training points themselves.
+
+    `best` is 1 where the points became separable, at that iteration, else the largest at a recorded one; `last` is that
+    at the end.
+    """
+    accuracy = np.array([linear_probe(z, result.labels, z, result.labels) for z in result.z])
+    if result.separable_at is not None:
+        return 1.0, result.separable_at, float(accuracy[-1])
+    return float(accuracy.max()), int(result.steps[accuracy.argmax()]), float(accuracy[-1])

@@ -1,0 +1,218 @@
+"""Figures of the chapter "When do clusters separate?"."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.collections import LineCollection
+from matplotlib.ticker import NullLocator
+
+from clbook import style
+from clbook.style import MUTED, Picture, axes, colour, legend, mosaic
+
+MARK = "#111111"
+
+
+def _limits(z, margin=0.06):
+    low, high = float(z.min()), float(z.max())
+    pad = margin * max(high - low, 1e-9)
+    return low - pad, high + pad
+
+
+def _paths(ax, result, *, title=None):
+    """Trajectories of a 1-D embedding over iteration + 1, one line a point, and the first separable iteration."""
+    time = result.steps + 1
+    for k in np.unique(result.labels):
+        lines = [np.column_stack([time, path]) for path in result.z[:, result.labels == k, 0].T]
+        bundle = LineCollection(lines, colors=colour(k), linewidths=0.7, alpha=0.75)
+        bundle.set_gid(f"class {k}")
+        ax.add_collection(bundle)
+    if result.separable_at is not None:
+        ax.axvline(result.separable_at + 1, color=MARK, lw=1.2)
+    ax.set(xscale="log", xlim=(1, time[-1] * 1.05), ylim=_limits(result.z), xlabel="iteration + 1", title=title)
+    ax.xaxis.set_minor_locator(NullLocator())  # eight ticks a decade cost more time than all the trajectories
+
+
+def _when(result):
+    at = result.separable_at
+    return "not separable" if at is None else f"separable from iteration {at}"
+
+
+def _strip(ax, z, labels, limits):
+    """The embedding at one time: a strip of points a class, on the same vertical axis as the trajectories."""
+    for k in np.unique(labels):
+        mine = z[labels == k, 0]
+        spread = (np.arange(len(mine)) * 0.618) % 1  # golden-ratio spacing keeps neighbours apart
+        dots = ax.scatter(k + 0.15 + 0.7 * spread, mine, s=9, color=colour(k), linewidths=0)
+        dots.set_gid(f"class {k} now")
+    ax.set(ylim=limits, xlim=(0, labels.max() + 1), xticks=np.unique(labels) + 0.5)
+    ax.set_xticklabels([f"class {k}" for k in np.unique(labels)])
+    ax.tick_params(labelleft=False)
+
+
+def _numbers(config):
+    return f"eps = {config.eps:g}, tau = {config.tau:g}"
+
+
+def trajectories(result, frame=-1) -> Picture:
+    """All points' paths (left) and the embedding at one recorded time (right); for embeddings in one dimension."""
+    fig, ((left, right),) = axes(2, width=7.2, height=3.3, width_ratios=(3, 1))
+    now = int(result.steps[frame])
+    _paths(left, result, title=_when(result))
+    left.axvline(now + 1, color=MUTED, lw=1, ls=":")
+    left.set_ylabel("embedding $z_i$")
+    _strip(right, result.z[frame], result.labels, left.get_ylim())
+    right.set_title(f"iteration {now}")
+    return Picture(fig, f"Trajectories of {result.config.n} embedded points, {_numbers(result.config)}: "
+                        f"{_when(result)}. At iteration {now} the embedding spans {np.ptp(result.z[frame]):.3g}.")
+
+
+def opening(result) -> Picture:
+    """The data in the plane, coloured by class, and the trajectories of their one-dimensional embedding."""
+    fig, ((left, right),) = axes(2, width=7.6, height=3.2, width_ratios=(1, 1.7))
+    for k in np.unique(result.labels):
+        left.scatter(*result.x[result.labels == k].T, s=14, color=colour(k), label=f"class {k}", linewidths=0)
+    left.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal", title="input")
+    legend(left, loc="upper right")
+    _paths(right, result, title=_when(result))
+    right.set_ylabel("embedding $z_i$")
+    config = result.config
+    return Picture(fig, f"{config.n} points in the plane, in {config.classes} classes ({config.data}), and the trajectories "
+                        f"of their one-dimensional embedding, {_numbers(config)}: {_when(result)}.")
+
+
+def panels(results, titles) -> Picture:
+    """Trajectories of several runs side by side, each with its own scale."""
+    fig, grid = axes(len(results), width=2.6 * len(results), height=2.7)
+    for ax, result, title in zip(grid[0], results, titles):
+        when = "not separable" if result.separable_at is None else f"separable at {result.separable_at}"
+        _paths(ax, result, title=f"{title}\n{when}")
+    grid[0][0].set_ylabel("embedding $z_i$")
+    return Picture(fig, "; ".join(f"{title}: {_when(r)}" for title, r in zip(titles, results)) + ".")
+
+
+def phase_diagram(check, epses, taus) -> Picture:
+    """Median time to separation over eps and tau (left); all times against both groups of eps and tau (right)."""
+    fig, ax = mosaic([["map", "square"], ["map", "cube"]], width=7.6, height=4.6, width_ratios=(1.3, 1))
+    left = ax["map"]
+    times = np.full((len(epses), len(taus)), np.nan)
+    for i, eps in enumerate(epses):
+        for j, tau in enumerate(taus):
+            here = (check.eps == eps) & (check.tau == tau)
+            times[i, j] = np.median(np.where(check.separated[here], check.steps[here], np.inf))
+    shown = np.where(np.isfinite(times), times, np.nan)
+    image = left.imshow(np.log10(shown), origin="lower", aspect="auto", cmap="viridis_r")
+    left.set(xticks=range(len(taus)), yticks=range(len(epses)), xlabel=r"$\tau$", ylabel=r"$\varepsilon$",
+             title="median iterations to separate")
+    left.set_xticklabels([f"{t:g}" for t in taus])
+    left.set_yticklabels([f"{e:g}" for e in epses])
+    left.grid(False)
+    for (i, j), value in np.ndenumerate(times):
+        dark = np.isfinite(value) and value**2 > np.nanmin(shown) * np.nanmax(shown)  # past the middle of the log scale
+        left.text(j, i, f"{value:.0f}" if np.isfinite(value) else "never", ha="center", va="center", fontsize=8,
+                  color="white" if dark else style.INK)
+    columns, rows = np.arange(len(taus)), np.arange(len(epses))
+    log_eps, log_tau = np.log10(epses), np.log10(taus)
+    for power, line, value in ((2, "-", 10.0), (3, "--", 10.0)):
+        eps_on_line = (np.log10(value) + log_tau) / power
+        left.plot(columns, np.interp(eps_on_line, log_eps, rows, left=np.nan, right=np.nan), line, color="#D55E00",
+                  lw=1.6, label=rf"$\varepsilon^{power}/\tau = {value:g}$")
+    legend(left, loc="upper left", bbox_to_anchor=(0.0, -0.14), ncols=2)
+    fig.colorbar(image, ax=left, label="log10", location="top")
+    text, done = [], check.separated
+    for panel, power in ((ax["square"], 2), (ax["cube"], 3)):
+        group = check.eps**power / check.tau
+        for seed in np.unique(check.seed):
+            mine = check.seed == seed
+            panel.scatter(group[mine & done], check.steps[mine & done], s=14, color=colour(seed), label=f"seed {seed}",
+                          gid=f"seed {seed}")
+        panel.scatter(group[~done], np.full((~done).sum(), 2 * check.steps[done].max()), s=18, marker="x", color=MUTED,
+                      label="never")
+        factor = check.misfit(group)
+        panel.set(xscale="log", yscale="log", xlabel=rf"$\varepsilon^{power}/\tau$", ylabel="iterations",
+                  title=f"misses by a factor {factor:.2f}")
+        text.append(f"an increasing function of eps^{power}/tau misses the times by a factor {factor:.2f}")
+    legend(ax["square"], loc="upper left")
+    return Picture(fig, f"Time to separation over eps and tau, and against both groups: {text[0]}; {text[1]}. "
+                        f"{int((~done).sum())} of {len(done)} runs never separated.")
+
+
+def condition(check) -> Picture:
+    """Both sides of condition (e), with the kernel's measured drift and without."""
+    fig, grid = axes(2, width=7.6, height=3.4, sharex=True, sharey=True)
+    text = []
+    for ax, ratio, name in zip(grid[0], (check.ratio_frozen, check.ratio),
+                               (r"$\delta = 0$", r"$\delta(T)$ as measured")):
+        for flag, k, word in ((True, 0, "separated"), (False, 1, "never")):
+            mine = check.separated == flag
+            ax.scatter((check.left / ratio)[mine], check.left[mine], s=18, color=colour(k), label=word,
+                       marker="o" if flag else "x").set_gid(f"{word}")
+        span = np.array([min(check.left.min(), (check.left / ratio).min()), check.left.max()])
+        ax.plot(span, span, color=MUTED, lw=1, ls="--")
+        ax.set(xscale="log", yscale="log", xlabel="right side of (e)", title=f"{name}: AUC {check.auc(ratio):.2f}")
+        (tn, _), (_, tp) = check.confusion(ratio)
+        text.append(f"ratio > 1 is right in {tp + tn} of {len(ratio)} runs, AUC {check.auc(ratio):.2f}")
+    grid[0][0].set_ylabel("left side of (e)")
+    legend(grid[0][0], loc="lower right")
+    return Picture(fig, f"Condition (e). With delta = 0: {text[0]}. With the measured drift: {text[1]}.")
+
+
+def checker(check) -> Picture:
+    """The terms of condition (e), measured on one run, on one logarithmic axis."""
+    fig, ((ax,),) = axes(width=6.4, height=2.7)
+    eps, tau = float(check.eps[0]), float(check.tau[0])
+    left, ratio = float(check.left[0]), float(check.ratio[0])
+    terms = {r"left side $\Theta\sqrt{n}\,\varepsilon$": left, r"right side, sum": float(check.right[0]),
+             r"$\varepsilon^3/\tau$": eps**3 / tau, r"$\gamma$": float(check.gamma[0]),
+             r"$\sigma^2$": float(check.sigma2[0]), r"$\delta(T)$": float(check.delta[0])}
+    ax.barh(list(terms), list(terms.values()), left=1e-8, color=[colour(0), colour(1)] + [MUTED] * 4)
+    for i, value in enumerate(terms.values()):
+        ax.text(max(value, 1e-8) * 1.3, i, f"{value:.2g}", va="center", fontsize=9)
+    ax.set(xscale="log", xlim=(1e-8, 1e8))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.invert_yaxis()
+    outcome = f"separated at iteration {check.steps[0]:.0f}" if check.separated[0] else "did not separate"
+    ax.set_title(f"ratio {ratio:.3g}: predicted to {'separate' if ratio > 1 else 'stay mixed'}, {outcome}")
+    return Picture(fig, f"eps = {eps:g}, tau = {tau:g}: the left side of condition (e) is {left:.3g}, the right side "
+                        f"{float(check.right[0]):.3g}, their ratio {ratio:.3g}. The run {outcome}.")
+
+
+def kernel_story(result) -> Picture:
+    """Trajectories and block scores on one time axis, above the kernel matrices at the kept times."""
+    names = [f"kernel {t}" for t in result.kernel_steps]
+    half = len(names)
+    fig, ax = mosaic([["paths"] * half + ["score"] * half, [name for name in names for _ in range(2)]],
+                     width=max(7.2, 1.5 * half), height=4.7, height_ratios=(1.4, 1))
+    _paths(ax["paths"], result, title=_when(result))
+    ax["paths"].set_ylabel("embedding $z_i$")
+    score = ax["score"]
+    score.plot(result.steps + 1, result.alignment, color=colour(2), label="alignment with the labels", gid="alignment")
+    if result.separable_at is not None:
+        score.axvline(result.separable_at + 1, color=MARK, lw=1.2, label="first separable")
+    for t in result.kernel_steps:
+        score.axvline(t + 1, color=MUTED, lw=0.8, ls=":")
+    score.set(xscale="log", ylim=(0, 1.05), xlabel="iteration + 1", title="block score of $K(t)$")
+    legend(score, loc="center left")
+    for name, t, kernel in zip(names, result.kernel_steps, result.kernel):
+        scale = np.abs(kernel).max()
+        ax[name].imshow(kernel, cmap="RdBu_r", vmin=-scale, vmax=scale)
+        value = result.alignment[np.searchsorted(result.steps, t)]
+        ax[name].set(xticks=[], yticks=[], title=f"$K({t})$: {value:.2f}")
+        ax[name].grid(False)
+    return Picture(fig, f"The embedding is {_when(result)}. The kernel's alignment with the labels goes from "
+                        f"{result.alignment[0]:.2f} at the start to {result.alignment[-1]:.2f} at iteration "
+                        f"{int(result.steps[-1])}.")
+
+
+def side_by_side(pair, frame=-1) -> Picture:
+    """The same start with and without the network at one iteration."""
+    fig, grid = axes(4, width=7.9, height=3.0, width_ratios=(2, 1, 2, 1))
+    now = int(pair.steps[frame])
+    for (left, right), result, name in ((grid[0][:2], pair.network, "through the network"),
+                                        (grid[0][2:], pair.vanilla, "each point by itself")):
+        _paths(left, result, title=f"{name}\n{_when(result)}")
+        left.axvline(now + 1, color=MUTED, lw=1, ls=":")
+        _strip(right, result.z[frame], result.labels, left.get_ylim())
+        right.set_title(f"iteration {now}")
+    grid[0][0].set_ylabel("embedding $z_i$")
+    return Picture(fig, f"Iteration {now}, {_numbers(pair.config)}. Through the network: {_when(pair.network)}; "
+                        f"each point by itself: {_when(pair.vanilla)}.")

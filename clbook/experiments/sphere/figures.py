@@ -1,0 +1,149 @@
+"""Figures of the chapter "Embeddings on the sphere"."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.collections import LineCollection
+
+from clbook import theory
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic
+
+RING = np.linspace(0, 2 * np.pi, 73)
+NETWORK, VANILLA = colour(7), colour(8)
+AZIMUTH, TILT = 30.0, np.radians(20)  # the camera; degrees to the side of e_1, and above the equator
+LIFT = 0.4  # width of all rings together
+ARROW = 0.45  # length of the longest arrow of a row, in radii of the sphere
+
+
+def _seen(points, azimuth):
+    """(screen (..., 2), depth (...)) of points (..., d) seen from afar; points in the plane are seen as they are."""
+    if points.shape[-1] == 2:
+        return points, np.zeros(points.shape[:-1])
+    a, (x, y, z) = np.radians(azimuth), np.moveaxis(points, -1, 0)
+    towards, right = x * np.cos(a) + y * np.sin(a), y * np.cos(a) - x * np.sin(a)
+    return (np.stack([right, z * np.cos(TILT) - towards * np.sin(TILT)], -1),
+            towards * np.cos(TILT) + z * np.sin(TILT))
+
+
+def _stage(ax, d, azimuth, title):
+    """An empty circle, or a sphere with the front of its equator and of two meridians."""
+    ax.plot(np.cos(RING), np.sin(RING), color=MUTED, lw=0.8)
+    if d == 3:
+        c, s, zero = np.cos(RING), np.sin(RING), np.zeros_like(RING)
+        for curve in ((c, s, zero), (c, zero, s), (zero, c, s)):
+            screen, depth = _seen(np.stack(curve, -1), azimuth)
+            ax.plot(*np.where((depth >= 0)[:, None], screen, np.nan).T, color=MUTED, lw=0.5, alpha=0.6)
+    edge = 1.45 if d == 2 else 1.15
+    ax.set(aspect="equal", xlim=(-edge, edge), ylim=(-edge, edge), xticks=[], yticks=[], title=title)
+    ax.spines[:].set_visible(False)
+
+
+def _points(ax, z, labels, arrows, azimuth=AZIMUTH):
+    """Points z (n, d), a colour a class; on the sphere those behind are pale. Arrows are strokes that begin at the dots."""
+    screen, depth = _seen(z, azimuth)
+    ax.add_collection(LineCollection(np.stack([screen, _seen(z + arrows, azimuth)[0]], 1), linewidths=0.8, alpha=0.6,
+                                     colors=[colour(k) for k in labels], zorder=1, gid="arrows"))
+    for k in np.unique(labels):
+        for front in (False, True):
+            mine = (labels == k) & ((depth >= -1e-9) == front)
+            if mine.any():
+                ax.scatter(*screen[mine].T, s=12, color=colour(k), linewidths=0, alpha=1 if front else 0.25,
+                           gid=f"class {k}" + ("" if front else ", behind"))
+
+
+def _embedding(ax, result, i, azimuth=AZIMUTH, title=None):
+    """One recorded time; arrows have one scale for the whole run, so that they shrink where it comes to rest.
+
+    On the circle each class is lifted to a ring of its own, else the last one drawn would hide the others.
+    """
+    _stage(ax, result.config.d, azimuth, title or f"iteration {result.steps[i]}")
+    scale = ARROW / max(np.linalg.norm(result.arrows, axis=2).max(), 1e-12)
+    lift = 1 + (LIFT * result.labels[:, None] / result.config.classes if result.config.d == 2 else 0)
+    _points(ax, lift * result.z[i], result.labels, scale * result.arrows[i], azimuth)
+
+
+def _says(result):
+    return "never clusters" if result.clustered_at is None else f"clusters at iteration {result.clustered_at}"
+
+
+def _setting(config):
+    return f"{('Circle', 'Sphere')[config.d - 2]}, {config.depth} hidden layer(s), {config.start} start"
+
+
+def story(pair, network_times, vanilla_times, azimuth=AZIMUTH) -> Picture:
+    """Input, and both flows at chosen iterations, as the rows of VA Fig. 5 and 6; the nearest recorded ones are shown."""
+    columns = range(len(network_times))
+    fig, ax = mosaic([["input" for _ in columns], [f"network{j}" for j in columns], [f"vanilla{j}" for j in columns]],
+                     width=7.8, height=4.9, height_ratios=(0.6, 1, 1))
+    ax["input"].scatter(*pair.network.x[:, :2].T, s=7, color=[colour(k) for k in pair.network.labels], linewidths=0)
+    ax["input"].set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal", title="input", ylim=(-0.6, 0.6), yticks=[-0.5, 0, 0.5])
+    for name, result, times in (("network", pair.network, network_times), ("vanilla", pair.vanilla, vanilla_times)):
+        for j, t in enumerate(times):
+            _embedding(ax[f"{name}{j}"], result, int(np.abs(result.steps - t).argmin()), azimuth)
+        ax[f"{name}0"].set_ylabel(name)
+    side = f", seen from {azimuth:.0f} degrees" if pair.config.d == 3 else ""
+    return Picture(fig, f"{_setting(pair.config)}{side}. Top row, through the network: {_says(pair.network)}. Bottom row, "
+                        f"each point by itself: {_says(pair.vanilla)}, and ends at loss {pair.vanilla.loss[-1]:.3f}.")
+
+
+def snapshot(pair, frame=-1) -> Picture:
+    """Both flows at one recorded time (left, middle), and loss and neighbour accuracy over time (right)."""
+    fig, ax = mosaic([["n", "v", "a"], ["n", "v", "l"]], width=7.8, height=3.0)
+    now = int(pair.steps[frame])
+    for name, title, tone, result in (("n", "network", NETWORK, pair.network), ("v", "vanilla", VANILLA, pair.vanilla)):
+        _embedding(ax[name], result, frame, title=f"{title}, iteration {now}\n{_says(result)}")
+        ax["a"].plot(result.steps + 1, result.accuracy, color=tone, label=title)
+        ax["l"].plot(result.steps + 1, result.loss, color=tone)
+    ax["l"].axhline(theory.simplified_plateau(pair.config.tau, pair.config.d), color=MUTED, lw=0.8, ls="--")
+    for name, label in (("a", "10-NN accuracy"), ("l", "loss")):
+        ax[name].axvline(now + 1, color=MUTED, lw=1, ls=":")
+        ax[name].set(xscale="log", ylabel=label, xlabel="" if name == "a" else "iteration + 1")
+        ax[name].minorticks_off()
+    legend(ax["a"], loc="center left")
+    config = pair.config
+    return Picture(fig, f"{_setting(config)}, {config.classes} clusters, tau = {config.tau:g}, lr = {config.lr:g}, iteration "
+                        f"{now}: 10-nearest-neighbour accuracy {pair.network.accuracy[frame]:.2f} through the network, "
+                        f"{pair.vanilla.accuracy[frame]:.2f} point by point.")
+
+
+def turned(result, frame=0) -> Picture:
+    """`story` at recorded times from the first to the last, seen from one angle."""
+    chosen = np.linspace(0, len(result.pair.steps) - 1, 5).round().astype(int)
+    return story(result.pair, result.pair.steps[chosen], result.pair.steps[chosen], float(result.angles[frame]))
+
+
+def first_step(pair, scores) -> Picture:
+    """The cap on the sphere seen from the front, with the arrows of the gradient and the way each flow goes at first.
+
+    `scores`: coherence within the clusters of the gradient, of the network's first step and of the vanilla one.
+    """
+    fig, grid = axes(3, width=7.8, height=3.2)
+    network, vanilla = pair.network, pair.vanilla
+    moves = (network.arrows[0], network.z[1] - network.z[0], vanilla.z[1] - vanilla.z[0])
+    names = "negative gradient, both", "first step, network", "first step, vanilla"
+    for ax, move, name, score in zip(grid[0], moves, names, scores):
+        shown = 0.05 * move / np.linalg.norm(move, axis=1).mean()
+        _points(ax, network.z[0, :, 1:], network.labels, shown[:, 1:])
+        ax.set(aspect="equal", title=f"{name}\ncoherence {score:.2f}", xlabel="$z_2$", xlim=(-0.28, 0.28), ylim=(-0.28, 0.28))
+    grid[0][0].set_ylabel("$z_3$")
+    return Picture(fig, "; ".join(f"{name}: coherence within a cluster {score:.2f}" for name, score in zip(names, scores)) + ".")
+
+
+def thresholds(rows) -> Picture:
+    """Uniform starts, a row (name, lr times sharpness / 2, accuracy at the end, largest reach) each: both against the second."""
+    fig, ((left, right),) = axes(2, width=7.6, height=3.2, sharex=True)
+    for k, name in enumerate(dict.fromkeys(row[0] for row in rows)):
+        mine = np.array([row[1:] for row in rows if row[0] == name])
+        for ax, column in ((left, 1), (right, 2)):
+            ax.scatter(mine[:, 0], mine[:, column], s=22, color=colour(k), marker="os^D"[k % 4], label=name, gid=name)
+    for ax in (left, right):
+        ax.axvline(1, color=INK, lw=0.8, ls="--")
+        ax.set(xscale="log", xlabel=r"lr $\lambda_{\max}$ / 2")
+        ax.minorticks_off()
+    left.set(ylim=(0, 1.05), ylabel="10-NN accuracy at the end")
+    right.set(yscale="log", ylabel="largest reach")
+    right.axhline(1, color=MUTED, lw=0.8, ls=":")
+    legend(left, loc="center left")
+    below, above = ([row[2] >= 0.95 for row in rows if (row[1] < 1) == side] for side in (True, False))
+    return Picture(fig, f"Runs from a uniform start. Below lr = 2 / lambda {sum(below)} of {len(below)} end in clusters, above "
+                        f"it {sum(above)} of {len(above)}.")

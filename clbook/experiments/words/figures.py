@@ -1,0 +1,114 @@
+"""Figures of the chapter "Words"."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clbook.style import INK, MUTED, Picture, axes, colour, legend
+
+KINDS = {"injected": colour(7), "natural": colour(0), "random": colour(4)}  # the colours of SL Fig. 9
+
+
+def _kinds(result):
+    """{kind: (T, P) distances}; both sets of random pairs together."""
+    both = [result.distances[f"random, {kind}"] for kind in ("injected", "natural")]
+    kinds = {"injected": result.distances["injected"], "natural": result.distances["natural"],
+             "random": np.concatenate(both, axis=1)}
+    return {kind: values for kind, values in kinds.items() if values.shape[1]}
+
+
+def _numbers(result, frame=-1):
+    return (f"at step {result.steps[frame]} the mean distance is {result.ratio('injected', frame):.2f} of that of random "
+            f"pairs for injected twins, {result.ratio('natural', frame):.2f} for natural synonyms")
+
+
+def distances(result, shown=60) -> Picture:
+    """SL Fig. 9a and 9b: distances of pairs over training, one by one (the first `shown` of each kind) and their means."""
+    fig, ((left, right),) = axes(2, width=7.6, height=3.3, sharex=True, sharey=True)
+    for kind, values in reversed(_kinds(result).items()):
+        left.plot(result.steps, values[:, :shown], color=KINDS[kind], lw=0.6, alpha=0.35)
+        right.fill_between(result.steps, *np.percentile(values, (25, 75), axis=1), color=KINDS[kind], alpha=0.2, lw=0)
+        right.plot(result.steps, values.mean(1), color=KINDS[kind], lw=2, label=kind, gid=kind)
+    top = np.percentile(_kinds(result)["random"], 99.5)
+    left.set(xlabel="step", ylabel="distance of two symbols", ylim=(0, top), title="single pairs (SL Fig. 9a)")
+    right.set(xlabel="step", title="means and quartiles (SL Fig. 9b)")
+    legend(right, loc="upper left")
+    return Picture(fig, "Distances of pairs over training: " + _numbers(result) + ".")
+
+
+def ratios(runs) -> Picture:
+    """Ratio to the random distance over training: twins (left), natural synonyms (right). runs: {name: Result}."""
+    fig, ((left, right),) = axes(2, width=7.8, height=3.6, sharex=True, sharey=True)
+    for k, (name, result) in enumerate(runs.items()):
+        style = {"color": colour(k), "ls": ("-", "--", ":", "-.")[k % 4], "label": name, "gid": name}
+        for ax, kind in ((left, "injected"), (right, "natural")):
+            ax.plot(result.steps, [result.ratio(kind, frame) for frame in range(len(result.steps))], **style)
+    left.set(ylim=(0, 1.1), xlabel="step", ylabel="distance / random distance", title="injected twins")
+    right.set(xlabel="step", title="natural synonyms")
+    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=9)
+    return Picture(fig, "Distance of twins over that of random pairs at the end: " + ", ".join(
+        f"{name} {result.ratio('injected'):.2f}" for name, result in runs.items()) + ".")
+
+
+def neighbours(view, frame=-1) -> Picture:
+    """The eight nearest symbols of a word at one recorded time, where words are split (left) and where none is (right)."""
+    fig, (panels,) = axes(2, width=7.6, height=2.9, sharex=True)
+    titles = f"{view.config.injected} words split in two", "no word split"
+    for ax, title, names, away in zip(panels, titles, view.names, view.distances):
+        tones = [KINDS["injected"] if name == view.twin else KINDS["natural"] for name in names[frame]]
+        place = np.arange(len(names[frame]))
+        ax.barh(place, np.minimum(away[frame], 1.2), color=tones, alpha=0.35, height=0.8)
+        for y, name in zip(place, names[frame]):
+            ax.text(0.02, y, name, va="center", color=INK)
+        ax.axvline(1, color=MUTED, lw=1.2, ls=":")
+        ax.set(xlim=(0, 1.25), ylim=(len(place) - 0.4, -0.6), yticks=[], xlabel="distance / mean distance", title=title)
+        ax.grid(False)
+    split = f"{view.config.word}₁" if view.twin else view.config.word
+    return Picture(fig, f"Nearest to {split} at step {view.steps[frame]}: {', '.join(view.names[0][frame])}. Nearest to "
+                        f"{view.config.word} without twins: {', '.join(view.names[1][frame])}.")
+
+
+def vocabulary(result, frame=-1, words=1000, marked=10, common=1500) -> Picture:
+    """The vocabulary in the plane of the two directions in which the table at the end varies most.
+
+    Grey: the most frequent `words`. Lines join the most frequent twins and natural synonyms, `marked` of each, that occur at
+    most `common` times; the first of each pair is named where there is room.
+    """
+    fig, ((ax,),) = axes(1, width=7.2, height=5.6)
+    table = result.table.astype(np.float32)
+    often = np.argsort(-result.counts, kind="stable")[:words]
+    plane = np.linalg.svd(table[-1, often] - table[-1, often].mean(0), full_matrices=False)[2][:2]
+    at = (table - table[:, often].mean(1, keepdims=True)) @ plane.T
+    ax.scatter(*at[frame, often].T, s=5, color=MUTED, alpha=0.3, linewidths=0, gid="vocabulary")
+    edge, named = np.percentile(np.abs(at[:, often]).max(2), 99.8, axis=1).max(), []
+    for kind in ("injected", "natural"):
+        pairs = result.pairs[kind][(result.counts[result.pairs[kind]] <= common).all(1)]
+        pairs = pairs[np.argsort(-result.counts[pairs].min(1), kind="stable")[:marked]]
+        for k, pair in enumerate(pairs):
+            ax.plot(*at[frame, pair].T, color=KINDS[kind], marker="o", ms=3, lw=1.4, label=None if k else kind)
+            here = at[frame, pair[0]] / edge
+            if all(np.abs(here - there)[0] > 0.25 or np.abs(here - there)[1] > 0.05 for there in named):
+                named.append(here)
+                ax.annotate(result.words[pair[0]].rstrip("₁"), at[frame, pair[0]], xytext=(3, 3),
+                            textcoords="offset points", fontsize=8, color=KINDS[kind])
+    ax.set(xlim=(-edge, edge), ylim=(-edge, edge), aspect="equal", xlabel="first direction", ylabel="second direction",
+           title=f"step {result.steps[frame]}, start with standard deviation {result.config.std:g}")
+    if ax.lines:
+        legend(ax, loc="lower right")
+    return Picture(fig, f"Map of the vocabulary, standard deviation of the start {result.config.std:g}: "
+                        f"{_numbers(result, frame)}.")
+
+
+def occurrences(results) -> Picture:
+    """Distance of each pair of twins over that of its random pair, against how often the rarer twin occurs."""
+    fig, ((ax,),) = axes(1, width=7.2, height=3.3)
+    count = np.concatenate([r.counts[r.pairs["injected"]].min(1) for r in results])
+    ratio = np.concatenate([r.distances["injected"][-1] / r.distances["random, injected"][-1] for r in results])
+    ax.scatter(count, ratio, s=14, color=KINDS["injected"], linewidths=0, alpha=0.6)
+    ax.axhline(1, color=KINDS["random"], lw=1.2)
+    ax.set(xscale="log", ylim=(0, 1.2), xlabel="occurrences of the rarer twin", ylabel="distance / random distance")
+    ax.minorticks_off()
+    half = np.median(count)
+    ax.axvline(half, color=MUTED, lw=0.8, ls=":")
+    return Picture(fig, f"Twins that occur less than {half:.0f} times are at {ratio[count < half].mean():.2f} of the random "
+                        f"distance, the others at {ratio[count >= half].mean():.2f}.")
