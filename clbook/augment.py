@@ -25,10 +25,10 @@ def rotation(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 
 
 def turn(x: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:
-    """x (n, D) turned by `angle`, one or (n,) in radians, in the plane of the first two coordinates."""
+    """x (..., n, D) turned by `angle`, one or (..., n) in radians, in the plane of the first two coordinates."""
     cos, sin = angle.cos(), angle.sin()
-    plane = torch.stack([cos * x[:, 0] - sin * x[:, 1], sin * x[:, 0] + cos * x[:, 1]], dim=1)
-    return torch.cat([plane, x[:, 2:]], dim=1)
+    plane = torch.stack([cos * x[..., 0] - sin * x[..., 1], sin * x[..., 0] + cos * x[..., 1]], dim=-1)
+    return torch.cat([plane, x[..., 2:].expand(*plane.shape[:-1], -1)], dim=-1)
 
 
 def _uniform(low, high, size, generator, device):

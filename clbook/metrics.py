@@ -67,6 +67,18 @@ def separable(z, labels) -> bool:
     return len(changes) == count - 1 and bool((z[changes] < z[changes + 1]).all())
 
 
+def intervals(z: torch.Tensor, labels: torch.Tensor, classes: int) -> torch.Tensor:
+    """`separable` in one dimension for R sets of points at once, on their device: z (R, n), labels (n,) -> (R,) bool.
+
+    classes: how many of them there are, so that nothing need be read from the device.
+    """
+    z, order = z.sort(-1)
+    ids = labels[order]
+    change = ids[:, 1:] != ids[:, :-1]
+    tie = change & (z[:, 1:] <= z[:, :-1])
+    return (change.sum(1) == classes - 1) & ~tie.any(1)
+
+
 def _affine_rule_exists(z, ids, count):
     """Whether min over i and c != y_i of (w_{y_i} - w_c)'u_i + b_{y_i} - b_c can exceed `MARGIN`, u the whitened z."""
     left, spread, _ = np.linalg.svd(z - z.mean(0), full_matrices=False)

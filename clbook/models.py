@@ -106,3 +106,38 @@ class CNN(nn.Sequential):
         super().__init__(_layer(nn.Conv2d, depth, first, **conv), make(),
                          _layer(nn.Conv2d, first, second, **conv), make(),
                          nn.Flatten(), _layer(nn.Linear, second * cells, d, generator=generator))
+
+
+# R networks of one architecture: parameters are lists of tensors (R, ...), in the order of `module.parameters()`.
+
+def stacked(networks) -> list[torch.Tensor]:
+    """The parameters of R networks of one architecture: tensors (R, ...)."""
+    return [torch.stack(same).detach() for same in zip(*(net.parameters() for net in networks))]
+
+
+def affine(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
+    """x W' + b of R layers: x (R, n, i), weight (R, o, i), bias (R, o) -> (R, n, o).
+
+    A product with one output column is written as a sum: one run alone would take another routine than several.
+    """
+    if weight.shape[1] == 1:
+        out = (x * weight).sum(-1, keepdim=True)
+        return out if bias is None else out + bias[:, None]
+    return x @ weight.mT if bias is None else torch.baddbmm(bias[:, None], x, weight.mT)
+
+
+def mlp(parameters, x: torch.Tensor, activation: str) -> torch.Tensor:
+    """R networks `MLP` at once: parameters as from `stacked`, x (R, n, widths[0]) -> (R, n, widths[-1])."""
+    act = ACTIVATIONS[activation]()
+    for k in range(0, len(parameters), 2):
+        x = affine(act(x) if k else x, parameters[k], parameters[k + 1])
+    return x
+
+
+def member(make, parameters, i: int) -> nn.Module:
+    """The i-th of R networks as a plain module; `make()` gives one of the architecture, whose weights are replaced."""
+    net = make()
+    with torch.no_grad():
+        for p, values in zip(net.parameters(), parameters, strict=True):
+            p.data = values[i].detach()
+    return net

@@ -1,22 +1,27 @@
-"""The one driver loop that every experiment's step function goes through, and what it needs around it."""
+"""The one loop: R runs of one program side by side. Whatever differs between them has R as its leading axis.
+
+An experiment is a `Program`: it says how its runs begin, what one step is, and what is measured. `run(config)` is the case
+R = 1, by the same code. On the CPU a run has the same bits alone and beside others; on a GPU it is equal up to rounding.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import math
+import os
 import time
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 
+import numpy as np
 import torch
 
+from clbook.settings import Outcome, Settings
+
 PROGRESS_EVERY = 0.1  # seconds between two calls of `progress`: often enough for Stop to act within half a second
-
-
-class Diverged(ValueError):
-    """A step produced a number that is not finite; `.step` says which."""
-
-    def __init__(self, step: int):
-        super().__init__(f"the state is no longer finite at step {step}")
-        self.step = step
+BLOCK = 32  # steps whose random numbers are drawn, and copied to the device, at once
+SHAKE = 97  # purpose of the stream that `CLBOOK_SHAKE` draws from
 
 
 def default_device(device=None) -> torch.device:
@@ -49,46 +54,6 @@ def recorded_times(steps: int, every: int = 0, ratio: float = 1.12) -> list[int]
     return sorted(times)
 
 
-def iterate(step, state, steps, record, progress=None):
-    """Apply `step` up to `steps` times: the loop of every experiment.
-
-    Args:
-        step: `step(state, t) -> state`, the t-th step (t = 1, 2, ...). The state is a tensor.
-        state: the start.
-        steps: how many steps at most.
-        record: `record(state, t)`, called at the start (t = 0) and after each step; returning False ends the run there,
-            because nothing more is to be seen.
-        progress: `progress(fraction)`, called about ten times a second; returning False stops the run.
-
-    Returns:
-        (state, t, stopped): the last state, its step, and whether `progress` stopped the run.
-
-    Raises:
-        Diverged: a state is not finite, or a step or its record met numbers that a loss or kernel refuses.
-    """
-    with one_thread():
-        if record(state, 0) is False:
-            return state, 0, False
-        last = time.monotonic()
-        for t in range(1, steps + 1):
-            try:
-                state = step(state, t)
-                if not math.isfinite(float(state.sum())):
-                    raise Diverged(t)
-                going = record(state, t)
-            except Diverged:
-                raise
-            except ValueError as error:  # the start was accepted, so it is what training made of it that is refused
-                raise Diverged(t) from error
-            if going is False:
-                return state, t, False
-            if progress is not None and time.monotonic() - last > PROGRESS_EVERY:
-                if progress(t / steps) is False:
-                    return state, t, True
-                last = time.monotonic()
-        return state, steps, False
-
-
 def warmed(t: int, steps: int, warmup: int = 0, cosine: bool = True) -> float:
     """Factor of the learning rate at step t = 1 .. `steps` (SA Sec. 5): linear warm-up, then half a cosine, or 1.
 
@@ -99,33 +64,413 @@ def warmed(t: int, steps: int, warmup: int = 0, cosine: bool = True) -> float:
     return 0.5 + 0.5 * math.cos(math.pi * (t - warmup) / (steps + 1 - warmup)) if cosine else 1.0
 
 
+# Random numbers: one stream on the CPU for each seed and purpose, so that a run's draws depend neither on the device nor on
+# what runs beside it.
+
+def stream(seed: int, purpose: int) -> torch.Generator:
+    """The CPU generator of one seed and one purpose (0, 1, 2, ...; each experiment names its own)."""
+    return torch.Generator().manual_seed(seed + purpose)
+
+
+def streams(configs: Sequence[Settings], purpose: int) -> list[torch.Generator]:
+    """`stream(config.seed, purpose)` of each run; runs of one seed share one object, and so its draws."""
+    made = {seed: stream(seed, purpose) for seed in {c.seed for c in configs}}
+    return [made[c.seed] for c in configs]
+
+
+class Draws:
+    """What R runs draw at each step: from the CPU in blocks of steps, copied to the device once a block.
+
+    Args:
+        generators: R of them, as from `streams`; an object that stands there twice is drawn from once, for both.
+        draw: `draw(generator) -> tensor`, one run's numbers for one step, on the CPU.
+        block: steps in a block; it does not change the numbers.
+    """
+
+    def __init__(self, generators: Sequence[torch.Generator], draw: Callable, block: int = BLOCK):
+        self.generators = list(dict.fromkeys(generators))
+        self.own = torch.tensor([self.generators.index(g) for g in generators])
+        self.draw, self.block, self.used = draw, block, block
+
+    def next(self) -> torch.Tensor:
+        """(R, ...) the next step's numbers."""
+        if self.used == self.block:
+            block = [torch.stack([self.draw(g) for g in self.generators]) for _ in range(self.block)]
+            self.values, self.used = torch.stack(block).to(self.own.device), 0
+        self.used += 1
+        drawn = self.values[self.used - 1]
+        return drawn if len(self.generators) == len(self.own) == 1 else drawn[self.own]
+
+    def to(self, device) -> Draws:
+        self.own = self.own.to(device)
+        return self
+
+    def keep(self, stay: torch.Tensor) -> None:
+        """Go on for the runs `stay` (R,) alone."""
+        self.own = self.own[stay]
+
+
+# Optimisers of R networks: weights, gradients and what an update remembers are lists of tensors (R, ...).
+
+def _beside(values: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    """`values` (R,) or (R, 1, ...) with as many axes as `like` (R, ...)."""
+    return values.reshape(-1, *(1,) * (like.ndim - 1))
+
+
 class Descent:
-    """Gradient descent with momentum, plain or LARS, on M networks of one architecture at once.
+    """Gradient descent, plain, with momentum or as LARS, of R networks at once.
 
     v <- momentum v + lr s (g + decay w),  w <- w - v (You et al. 2017, Algorithm 1). Plain SGD has s = 1. LARS has, for
     each network and each matrix, s = trust |w| / (|g| + decay |w|); as in SimCLR's code it leaves biases alone (s = 1,
     no decay). At a constant rate plain SGD is torch.optim.SGD.
 
     Args:
-        sizes: numbers of entries of the parameters, in the order in which they stand in a row of weights.
-        matrix: for each parameter, whether it is a matrix. momentum, decay: as above. trust: None is plain SGD.
+        weights: list of tensors (R, ...), changed in place. lr: (R,), also with axes of length 1 after it, or one number; `factor` of a step multiplies it.
+        momentum, decay: as above. trust: None is plain SGD.
     """
 
-    def __init__(self, sizes, matrix, momentum=0.9, decay=0.0, trust=None):
-        self.sizes, self.matrix, self.momentum, self.decay, self.trust = sizes, matrix, momentum, decay, trust
-        self.velocity = 0.0
+    def __init__(self, weights, lr, momentum: float = 0.0, decay: float = 0.0, trust: float | None = None):
+        self.weights, self.momentum, self.decay, self.trust = weights, momentum, decay, trust
+        lr = torch.as_tensor(lr, dtype=weights[0].dtype, device=weights[0].device).flatten().expand(len(weights[0]))
+        self.lr = [_beside(lr, w) for w in weights]
+        self.velocity = [torch.zeros_like(w, requires_grad=False) for w in weights] if momentum else None
 
-    def step(self, weights, gradient, lr):
-        """The next weights, from weights and gradient (M, P)."""
-        if self.trust is None:
-            direction = gradient + self.decay * weights if self.decay else gradient
-        else:
-            parts = zip(weights.split(self.sizes, 1), gradient.split(self.sizes, 1), self.matrix)
-            direction = torch.cat([self._adapted(w, g) if matrix else g for w, g, matrix in parts], 1)
-        self.velocity = self.momentum * self.velocity + lr * direction
-        return weights - self.velocity
+    @torch.no_grad()
+    def step(self, gradients: Sequence[torch.Tensor], factor: float = 1.0) -> None:
+        """One update from gradients of the shapes of the weights."""
+        if self.decay or self.trust is not None:
+            gradients = [self._direction(w, g) for w, g in zip(self.weights, gradients, strict=True)]
+        if self.velocity is None:
+            torch._foreach_addcmul_(self.weights, gradients, self.lr, value=-factor)
+            return
+        torch._foreach_mul_(self.velocity, self.momentum)
+        torch._foreach_addcmul_(self.velocity, gradients, self.lr, value=factor)
+        torch._foreach_sub_(self.weights, self.velocity)
 
-    def _adapted(self, w, g):
-        size, slope = w.norm(dim=1, keepdim=True), g.norm(dim=1, keepdim=True)
+    def _direction(self, w, g):
+        matrix = w.ndim > 2
+        if self.trust is None or not matrix:
+            return g + self.decay * w if self.trust is None else g
+        size, slope = (x.flatten(1).norm(dim=1) for x in (w, g))
         ratio = self.trust * size / (slope + self.decay * size)
-        return torch.where((size > 0) & (slope > 0), ratio, 1.0) * (g + self.decay * w)
+        return _beside(torch.where((size > 0) & (slope > 0), ratio, 1.0), w) * (g + self.decay * w)
+
+    def keep(self, stay: torch.Tensor) -> None:
+        """Go on for the runs `stay` (R,) alone; `weights` already holds theirs."""
+        self.lr = [lr[stay] for lr in self.lr]
+        self.velocity = self.velocity and [v[stay] for v in self.velocity]
+
+
+class Adam:
+    """torch.optim.Adam on R networks at once, with a weight decay for each.
+
+    Args:
+        weights: list of leaf tensors (R, ...), changed in place. lr: one number. decay: (R,) or one number.
+        kind: "l2" adds decay * w to the gradient before Adam sees it, as torch.optim.Adam does; "decoupled" shrinks w by
+            1 - lr * decay, as AdamW does.
+    """
+
+    def __init__(self, weights, lr: float, decay=0.0, kind: str = "l2"):
+        decay = torch.as_tensor(decay, dtype=weights[0].dtype, device=weights[0].device).flatten().expand(len(weights[0]))
+        self.weights, self.lr, self.kind = weights, lr, kind
+        self.decay = [_beside(decay, w) for w in weights] if decay.any() else None  # read once, before the first step
+        self.optimiser = torch.optim.Adam(weights, lr=lr, fused=True)
+
+    @torch.no_grad()
+    def step(self, gradients: Sequence[torch.Tensor]) -> None:
+        """One update from gradients of the shapes of the weights."""
+        if self.decay is not None and self.kind == "l2":
+            gradients = torch._foreach_addcmul(gradients, self.weights, self.decay)
+        elif self.decay is not None:
+            torch._foreach_addcmul_(self.weights, self.weights, self.decay, value=-self.lr)
+        for w, g in zip(self.weights, gradients, strict=True):
+            w.grad = g
+        self.optimiser.step()
+
+    def keep(self, stay: torch.Tensor) -> None:
+        """Go on for the runs `stay` (R,) alone; `weights` already holds theirs."""
+        self.decay = self.decay and [d[stay] for d in self.decay]
+        before = list(self.optimiser.state.values())
+        self.optimiser = torch.optim.Adam(self.weights, lr=self.lr, fused=True)
+        for w, moments in zip(self.weights, before):
+            self.optimiser.state[w] = moments | {name: moments[name][stay] for name in ("exp_avg", "exp_avg_sq")}
+
+
+def _mapped(value, change):
+    """`value` with `change` applied to each tensor in it, through lists, tuples and dicts."""
+    if isinstance(value, torch.Tensor):
+        return change(value)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_mapped(v, change) for v in value)
+    return {k: _mapped(v, change) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+class Program:
+    """R runs of equal shape, trained side by side: the base of every experiment's training.
+
+    Attributes:
+        configs: the settings of each run; `config` is the first's, to read what all share.
+        trained: list of tensors (R, ...), what an optimiser moves. state: namespace of what else differs between runs:
+            tensors (R, ...), or lists or dicts of them. Tensors that are plain attributes are shared by all runs.
+        steps, times: how many steps, and the set of those that are recorded.
+
+    An experiment writes `setup` (on the CPU: data, start, weights), `begin` (on the device: the optimiser), `now(t)`
+    (what is seen at step t), `advance(t)` (the step from t to t + 1) and `measure(z, t)`. Between recorded times none of
+    them may read a value from the device.
+    """
+
+    rate = "lr"  # the setting that is to blame when a run diverges
+    compiles = ()  # methods that `compile` puts through torch.compile
+    Result = Outcome
+
+    def __init__(self, configs: Sequence[Settings]):
+        self.configs, self.config, self.device = list(configs), configs[0], torch.device("cpu")
+        if any(c.program != self.config.program for c in self.configs):
+            raise ValueError("configs = runs of several shapes are not allowed: configs must agree in `Settings.program`")
+        self.state, self.trained, self.optimiser = SimpleNamespace(), [], None
+        self.steps, every = self.config.steps, getattr(self.config, "record_every", 0)
+        self.times = set(recorded_times(self.steps, every))
+        self.setup()
+        self._shake(float(os.environ.get("CLBOOK_SHAKE") or 0))
+
+    def setup(self) -> None:
+        """Make data, start and weights of all runs, on the CPU."""
+
+    def begin(self) -> None:
+        """Make what stands on `trained`, now on its device: the optimiser."""
+
+    def now(self, t: int) -> torch.Tensor:
+        """(R, ...) what is seen at step t: it must stay finite."""
+        raise NotImplementedError
+
+    def advance(self, t: int) -> None:
+        """The step from t to t + 1."""
+        raise NotImplementedError
+
+    def watch(self, z: torch.Tensor, t: int) -> None:
+        """Look at every step, without a read from the device."""
+
+    def measure(self, z: torch.Tensor, t: int) -> dict:
+        """{name: (R, ...)} at a recorded time. Where "finite" (R,) is among them, a run that is False there has diverged."""
+        raise NotImplementedError
+
+    def over(self, t: int) -> torch.Tensor | None:
+        """(R,) runs that end at the recorded time t because nothing more is to be seen; None: all go on."""
+
+    def result(self, i: int, columns: dict, head: dict) -> Outcome:
+        """Run i's Result from its recorded `columns` {name: (T, ...)} and `head`, the fields of every Outcome."""
+        return self.Result(**head, **columns)
+
+    def each(self, name: str, dtype=torch.float32, axes: int = 2) -> torch.Tensor:
+        """(R, 1, ...) the setting `name` of every run, with `axes` more axes."""
+        values = torch.tensor([getattr(c, name) for c in self.configs], dtype=dtype)
+        return values.reshape(-1, *(1,) * axes)
+
+    def descend(self, losses: torch.Tensor, *args) -> None:
+        """One step of the optimiser down the gradient of losses (R,), each with respect to its own run's weights."""
+        self.optimiser.step(torch.autograd.grad(losses.sum(), self.trained), *args)
+
+    def to(self, device, dtype=None) -> Program:
+        """Move everything to `device`, floating point numbers to `dtype` if it is given, and begin there."""
+        def moved(value):
+            return value.to(device, dtype if value.is_floating_point() else None)
+
+        self.device = torch.device(device)
+        for owner in (self, self.state):
+            for name, value in list(vars(owner).items()):
+                setattr(owner, name, value.to(device) if isinstance(value, Draws) else _mapped(value, moved))
+        self.trained = [w.detach().clone().requires_grad_() for w in self.trained]
+        self.begin()
+        return self
+
+    def keep(self, stay: torch.Tensor) -> None:
+        """Go on with the runs `stay` (R,) alone: the others leave the program."""
+        self.configs = [c for c, stays in zip(self.configs, stay.tolist(), strict=True) if stays]
+        self.trained[:] = [w.detach()[stay].requires_grad_() for w in self.trained]  # the list that the optimiser holds
+        for name, value in vars(self.state).items():
+            setattr(self.state, name, _mapped(value, lambda v: v[stay]))
+        for part in vars(self).values():
+            if isinstance(part, (Draws, Descent, Adam)):
+                part.keep(stay)
+
+    @torch.no_grad()
+    def _shake(self, amount):
+        """Perturb the start of every run by a relative `amount`: a verdict that flips under 1e-6 hangs by a thread."""
+        if amount:
+            generators = [stream(c.seed, SHAKE) for c in self.configs]
+            for w in self.trained:
+                w *= 1 + amount * torch.stack([torch.randn(w.shape[1:], generator=g, dtype=w.dtype) for g in generators])
+
+
+class _Rows:
+    """What the runs of a program have recorded, and their Results."""
+
+    def __init__(self, program):
+        self.program, self.rows, self.began = program, [[] for _ in program.configs], time.monotonic()
+        self.configs = program.configs
+
+    def add(self, alive, t, table):
+        for k, i in enumerate(alive):
+            self.rows[i].append({"steps": t} | {name: np.array(value[k]) for name, value in table.items()})
+
+    def result(self, i, stopped):
+        columns = {name: np.stack([row[name] for row in self.rows[i]]) for name in self.rows[i][0]}
+        seconds = (time.monotonic() - self.began) / len(self.configs)
+        head = {"config": self.configs[i], "seconds": seconds, "device": str(self.program.device), "stopped": stopped}
+        return self.program.result(i, columns, head)
+
+
+def follow(program: Program, progress=None, done=None) -> list:
+    """Train the runs of `program` to their ends.
+
+    Args:
+        progress: `progress(fraction, partial)`, about ten times a second, `partial()` being the Results so far; returning
+            False stops all runs.
+        done: `done(outcome)`, called with each run's outcome as soon as the run ends.
+
+    Returns:
+        For each run its Result, or the ValueError of a run that diverged; a stopped run's Result has what it has.
+    """
+    kept, configs = _Rows(program), program.configs
+    outcomes, alive, last = [None] * len(configs), np.arange(len(configs)), time.monotonic()
+    fine = torch.zeros(len(configs), dtype=torch.long, device=program.device)  # steps at which a run was finite
+
+    def hand_in(i, outcome):
+        outcomes[i] = outcome
+        if done is not None:
+            done(outcome)
+
+    def partial():
+        return [kept.result(i, True) if outcomes[i] is None else outcomes[i] for i in range(len(configs))]
+
+    for t in range(program.steps + 1):
+        z = program.now(t)
+        fine += z.detach().flatten(1).isfinite().all(1)  # stays on the device: no wait for it in a plain step
+        program.watch(z, t)
+        stay = None
+        if t in program.times:
+            table = {name: _array(value) for name, value in program.measure(z, t).items()}
+            diverged = (_array(fine) <= t) | ~table.pop("finite", np.ones(len(alive), bool))
+            over = program.over(t)
+            ended = (np.zeros(len(alive), bool) if over is None else _array(over)) | (t == program.steps)
+            whole = {name: value[~diverged] for name, value in table.items()}
+            kept.add(alive[~diverged], t, whole)
+            for k in np.flatnonzero(diverged):
+                hand_in(alive[k], configs[alive[k]].diverged(program.rate, min(int(fine[k]), t)))
+            for k in np.flatnonzero(ended & ~diverged):
+                hand_in(alive[k], kept.result(alive[k], False))
+            stay = ~(ended | diverged)
+            alive = alive[stay]
+            if not len(alive):
+                break
+        program.advance(t)
+        if stay is not None and not stay.all():
+            stay = torch.as_tensor(stay, device=program.device)
+            program.keep(stay)
+            fine = fine[stay]
+        if progress is not None and time.monotonic() - last > PROGRESS_EVERY:
+            if progress(t / program.steps, partial) is False:
+                return partial()
+            last = time.monotonic()
+    return outcomes
+
+
+def _array(value) -> np.ndarray:
+    return value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else np.asarray(value)
+
+
+def together(program, configs: Sequence[Settings], *, progress=None, device=None, done=None, compile=False) -> list:
+    """The runs of `configs`, which agree in `Settings.program`, as one tensor program; arguments as for `follow`.
+
+    compile: through torch.compile, which needs a C++ compiler (on a GPU, Triton).
+    """
+    with one_thread():
+        made = program(list(configs)).to(default_device(device))
+        if compile:
+            compiled(made)
+        return follow(made, progress, done)
+
+
+def alone(program, config: Settings, progress=None, device=None) -> Outcome:
+    """One run: `together` of one. `progress(fraction, partial_result)`, ValueError where it diverged."""
+    report = progress and (lambda fraction, partial: progress(fraction, partial()[0]))
+    (outcome,) = together(program, [config], progress=report, device=device)
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
+
+
+def compiled(program: Program) -> None:
+    """Put the functions that `program.compiles` names through torch.compile; RuntimeError where no compiler is there."""
+    if program.device.type == "cpu":
+        from torch._inductor.cpp_builder import get_cpp_compiler
+        try:
+            get_cpp_compiler()
+        except Exception as error:
+            raise RuntimeError("compile = True needs a C++ compiler, and none was found: install g++ or clang, or leave "
+                               "compile = False") from error
+    for name in program.compiles:
+        setattr(program, name, torch.compile(getattr(program, name)))
+
+
+def grouped(configs: Sequence[Settings]) -> list[list[Settings]]:
+    """Lists of different configs that make one program: they agree in all settings but those marked `each`."""
+    found = {}
+    for config in dict.fromkeys(configs):
+        found.setdefault(config.program, []).append(config)
+    return list(found.values())
+
+
+@dataclasses.dataclass
+class Several(Outcome):
+    """Runs of otherwise equal settings, by name: `several["network"]`."""
+
+    runs: dict
+
+    def __getitem__(self, name):
+        return self.runs[name]
+
+    @property
+    def steps(self) -> np.ndarray:
+        """(T,) the recorded times that all runs have reached."""
+        return min((r.steps for r in self.runs.values()), key=len)
+
+
+def gathered(config: Settings, runs: dict) -> Several:
+    """The Several of finished or partial `runs` {name: Result}."""
+    distinct = {id(r): r for r in runs.values()}.values()
+    return Several(config=config, seconds=sum(r.seconds for r in distinct), device=next(iter(distinct)).device,
+                   stopped=any(r.stopped for r in distinct), runs=runs)
+
+
+def several(run, config: Settings, variants: dict, *, progress=None, device=None) -> Several:
+    """`run` of config.replace(**change) for each {name: change} of `variants`; those of one program train side by side.
+
+    progress: `progress(fraction, partial)`, a Several in which a run at work stands in for those that have not begun.
+    """
+    configs = {name: config.replace(**change) for name, change in variants.items()}
+    done = {}
+
+    def named(current):
+        return gathered(config, {name: done.get(c) or current.get(c) or next(iter(current.values())) for name, c in configs.items()})
+
+    for group in grouped(configs.values()) if hasattr(run, "program") else [[c] for c in dict.fromkeys(configs.values())]:
+        def report(fraction, partial, group=group):
+            current = partial() if callable(partial) else [partial]
+            for outcome in current:
+                if isinstance(outcome, Exception):
+                    raise outcome
+            return progress((len(done) + fraction * len(group)) / len(configs), named(dict(zip(group, current))))
+
+        told = progress and report
+        if hasattr(run, "program"):
+            found = together(run.program, group, progress=told, device=device)
+        else:
+            found = [run(group[0], progress=told, device=device)]
+        for outcome in found:
+            if isinstance(outcome, Exception):
+                raise outcome
+        done.update(zip(group, found))
+        if any(r.stopped for r in found):
+            break
+    return named(done)

@@ -7,7 +7,7 @@ import math
 import numbers
 
 
-def setting(default, doc, *, unit="", low=None, high=None, above=None, choices=None, log=False):
+def setting(default, doc, *, unit="", low=None, high=None, above=None, choices=None, log=False, each=False):
     """A dataclass field with its meaning and allowed range, read by validation and by the explorer's controls.
 
     Args:
@@ -17,9 +17,10 @@ def setting(default, doc, *, unit="", low=None, high=None, above=None, choices=N
         low, high: inclusive bounds. above: exclusive lower bound.
         choices: the allowed values, where they are not a range.
         log: whether a slider over this field should be logarithmic.
+        each: whether runs of one tensor program may differ in it; all other settings make the program's shape.
     """
     return dataclasses.field(default=default, metadata={
-        "doc": doc, "unit": unit, "low": low, "high": high, "above": above, "choices": choices, "log": log})
+        "doc": doc, "unit": unit, "low": low, "high": high, "above": above, "choices": choices, "log": log, "each": each})
 
 
 def allowed(field) -> str:
@@ -97,6 +98,21 @@ class Settings:
         """A copy with some fields changed (and checked again)."""
         return dataclasses.replace(self, **changes)
 
+    @property
+    def program(self) -> tuple:
+        """What runs of one tensor program have in common: all settings but those marked `each`."""
+        return type(self), *(getattr(self, f.name) for f in dataclasses.fields(self) if not f.metadata["each"])
+
+    @property
+    def files(self) -> tuple:
+        """Paths of the data files that a run with these settings reads, and whatever else its data depend on."""
+        return ()
+
+    def described(self) -> str:
+        """'Config(eps=0.3, seed=1)': the settings that differ from their defaults."""
+        changed = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self) if getattr(self, f.name) != f.default)
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed)})"
+
 
 @dataclasses.dataclass
 class Outcome:
@@ -104,8 +120,8 @@ class Outcome:
 
     Attributes:
         config: the settings of the run.
-        seconds: wall-clock time the run took.
-        device: "cpu" or the name of the accelerator.
+        seconds: wall-clock time the run took; of runs in one program, each one's share of it.
+        device: "cpu", or the torch device it ran on, such as "cuda:0".
         stopped: True where the reader stopped the run before its end.
     """
 

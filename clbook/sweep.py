@@ -1,4 +1,4 @@
-"""Many settings, many results: run in parallel, cached on disk, nothing finished is ever lost."""
+"""Many settings, many results: grouped into programs, run in parallel, kept on disk; nothing finished is ever lost."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ import importlib.util
 import inspect
 import os
 import pathlib
+import time
+import traceback
 
 import joblib
+import numpy as np
 import torch
 from joblib.parallel import get_active_backend
 from tqdm.auto import tqdm
 
 from clbook.data import cache_folder
-from clbook.runs import default_device
+from clbook.runs import default_device, gathered, grouped, one_thread, together
 
-LEAST = 8  # runs in one program that are worth another process: a program's cost hardly depends on how many it holds
+MOST = 16  # runs in one program on a CPU: more hardly lower the cost of each, and fewer are shared out more evenly
+PAYS = 0.85  # share of the time of two lone steps that a step of two runs may take, for a program of several to pay
 
 
 @functools.cache
@@ -59,27 +63,73 @@ def sources(run) -> dict[str, str]:
     return found or {run.__module__: inspect.getsource(run)}
 
 
-def fingerprint(run) -> str:
-    """Hash of what a result depends on beside its Config: sources of `run`, versions of torch and numpy, the device.
-
-    joblib.Memory by itself sees an edit of the function it caches, not of what that function calls.
-    """
-    device = default_device()
+def fingerprint(run, device=None) -> str:
+    """Hash of what a result depends on beside its Config: sources of `run`, versions of torch and numpy, device, shaking."""
+    device = default_device(device)
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-    digest = hashlib.sha256(f"{torch.__version__} {name}".encode())
+    shake = os.environ.get("CLBOOK_SHAKE", "")
+    digest = hashlib.sha256(f"{torch.__version__} {np.__version__} {name} {shake} {run.__qualname__}".encode())
     for module, text in sorted(sources(run).items()):
         digest.update(f"\0{module}\0{text}".encode())
     return digest.hexdigest()
 
 
-def _call(run, config, key, result=None):
-    """One run. `key` is the fingerprint: it is here only to be part of the cache's key; `result` is not part of it."""
-    return run(config) if result is None else result
+@functools.cache
+def _content(path: str, size: int, changed: int) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _together(call, run, configs, key):
-    """Results of `configs`, computed by `run.together` in one program and kept one by one."""
-    return [call(run, config, key, result) for config, result in zip(configs, run.together(configs))]
+def _identity(item):
+    """What stands for one of `Settings.files` in a key: a file's content, or the item itself."""
+    if isinstance(item, pathlib.Path) and item.is_file():
+        stat = item.stat()
+        return _content(str(item), stat.st_size, stat.st_mtime_ns)
+    return str(item)
+
+
+# The store: one file a run, for sweeps and live panels alike.
+
+def place(key: str, config) -> pathlib.Path:
+    """The file of the run of `config` by the function whose `fingerprint` is `key`; it follows the data files read."""
+    files = [_identity(item) for item in getattr(config, "files", ())]
+    return cache_folder() / "runs" / f"{joblib.hash((key, config, files))}.pkl"
+
+
+def load(key: str, config):
+    """The stored result, or None."""
+    path = place(key, config)
+    return joblib.load(path) if path.exists() else None
+
+
+def save(key: str, config, result) -> None:
+    """Store a result: written beside and renamed, so that no half file is ever found."""
+    path = place(key, config)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(f".{os.getpid()}.{time.monotonic_ns()}.part")
+    try:
+        joblib.dump(result, part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def kept(run, config, *, progress=None, device=None):
+    """`run(config)`, from the store where it is there; a run that is not stopped is stored. What live panels call."""
+    if not importable(run):
+        return run(config, progress=progress, device=device)
+    key = fingerprint(run, device)
+    result = load(key, config)
+    if result is None:
+        result = run(config, progress=progress, device=device)
+        if not result.stopped:
+            save(key, config, result)
+    return result
+
+
+def importable(run) -> bool:
+    """Whether `run` is a function of an importable module: only its sources, and so its results, can be told apart."""
+    return getattr(run, "__module__", "__main__") != "__main__" and "<" not in getattr(run, "__qualname__", "<")
 
 
 def parallel(function, arguments, n_jobs=None):
@@ -89,52 +139,149 @@ def parallel(function, arguments, n_jobs=None):
         arguments: a list of tuples. Arrays in them are copied to the processes, so that they can be written to there.
         n_jobs: processes; None takes what `joblib.parallel_config` says, else all cores.
     """
-    if n_jobs is None:
-        n_jobs = get_active_backend()[1]
-        n_jobs = -1 if n_jobs in (None, 1) else n_jobs
-    pool = joblib.Parallel(n_jobs=1 if len(arguments) < 2 else n_jobs, return_as="generator", max_nbytes=None)
+    jobs = 1 if len(arguments) < 2 else _jobs(n_jobs)
+    pool = joblib.Parallel(n_jobs=jobs, return_as="generator", max_nbytes=None)
     return pool(joblib.delayed(function)(*a) for a in arguments)
 
 
-def sweep(run, configs, progress=None, n_jobs=None):
-    """`[run(config) for config in configs]`, from the cache where possible, the rest in parallel.
+def _jobs(n_jobs):
+    if n_jobs is None:
+        n_jobs = get_active_backend()[1]
+        n_jobs = -1 if n_jobs in (None, 1) else n_jobs
+    return n_jobs
 
-    Results are stored one by one as they finish, each file written under another name and then renamed: an interrupted
-    or failed sweep keeps every finished run and leaves no half-written file. A bar shows how far it is.
+
+def _pays(program, configs) -> bool:
+    """Whether two runs in one program are cheaper than one after the other, measured: on a CPU one large run may fill the cache."""
+    with one_thread():
+        made = program(configs[:2]).to("cpu")
+
+        def seconds(first, last):
+            began = time.perf_counter()
+            for t in range(first, last):
+                made.now(t)
+                made.advance(t)
+            return time.perf_counter() - began
+
+        seconds(0, 2)
+        both = min(seconds(2, 4), seconds(4, 6))
+        made.keep(torch.tensor([True, False]))
+        seconds(6, 7)
+        return both < PAYS * 2 * min(seconds(7, 9), seconds(9, 11))
+
+
+def _tasks(run, configs, n_jobs):
+    """Lists of configs, each a task of one process: those of one program where that pays, else single runs."""
+    if not hasattr(run, "program"):
+        return [[c] for c in dict.fromkeys(configs)]
+    groups = grouped(configs)
+    if default_device().type == "cuda":
+        return groups
+    jobs, tasks = joblib.effective_n_jobs(_jobs(n_jobs)), []
+    for group in groups:
+        size = 1
+        if len(group) > jobs and group[0].steps > 20 and _pays(run.program, group):
+            size = min(MOST, -(-len(group) // jobs))
+        tasks += [group[k:k + size] for k in range(0, len(group), size)]
+    return tasks
+
+
+def _finish(run, configs, key, compile=False):
+    """[(config, Result or exception)] of one task; each run is stored as soon as it ends.
+
+    Where a whole program fails, by a setting of one run or for want of memory, its runs are halved: only what fails alone
+    has failed.
+    """
+    found = []
+
+    def done(outcome):
+        if not isinstance(outcome, Exception):
+            save(key, outcome.config, outcome)
+            found.append((outcome.config, outcome))
+
+    try:
+        if hasattr(run, "program"):
+            outcomes = together(run.program, configs, done=done, compile=compile)
+            return list(zip(configs, outcomes))
+        result = run(configs[0])
+        save(key, configs[0], result)
+        return [(configs[0], result)]
+    except Exception as error:
+        left = [c for c in configs if c not in dict(found)]
+        if not isinstance(error, ValueError):
+            error.add_note(traceback.format_exc())
+        if len(left) == 1:
+            return [*found, (left[0], error)]
+        half = len(left) // 2
+        return found + _finish(run, left[:half], key, compile) + _finish(run, left[half:], key, compile)
+
+
+def sweep(run, configs, progress=None, n_jobs=None, compile=False):
+    """`[run(config) for config in configs]`: from the store where possible, the rest grouped into programs and in parallel.
+
+    A run is stored as soon as it ends, in a file that is written beside and renamed: an interrupted or failed sweep keeps
+    every finished run and leaves no half-written file. A bar shows how far it is.
 
     Args:
-        run: `run(config) -> Result`, a function of an importable module (or of a notebook). Where it has an attribute
-            `together`, a function from a list of configs to their results in one program, that is used instead.
+        run: `run(config) -> Result`, a function of an importable module (or of a notebook). Its attribute `program`, a
+            `runs.Program`, lets runs of one shape train as one tensor program: where that pays on a CPU, always on a GPU,
+            where the sweep stays in this process. `variants`, a pair (run, {name: changes}), makes it `runs.several`.
         configs: frozen dataclasses.
         progress: `progress(fraction, results_so_far)`; returning False ends the sweep, which then returns None for
             each run that has not finished.
         n_jobs: processes, as in `parallel`. A reader with a cluster writes
-            `with joblib.parallel_config(backend="dask"):` around the call.
+            `with joblib.parallel_config(backend="dask"):` around the call; a group of runs is then a task.
+        compile: put each program through torch.compile.
 
     Returns:
         Results in the order of `configs`.
+
+    Raises:
+        The error of the first run that failed, naming its config, when all others have finished and are stored.
     """
     configs = list(configs)
-    memory = joblib.Memory(cache_folder(), verbose=0)
-    call, key = memory.cache(_call, ignore=["result"]), fingerprint(run)
-    results = [call(run, c, key) if call.check_call_in_cache(run, c, key) else None for c in configs]
-    missing = list(dict.fromkeys(c for c, result in zip(configs, results) if result is None))
-    if hasattr(run, "together"):  # one program a process; it keeps its results when all of its runs are done
-        count = min(joblib.effective_n_jobs(-1 if n_jobs is None else n_jobs), len(missing) // LEAST or 1)
-        edges = [len(missing) * i // count for i in range(count + 1)]  # neighbours stay together: they are often of one shape
-        parts = [missing[a:b] for a, b in zip(edges, edges[1:]) if a < b]
-        missing, pool = sum(parts, []), parallel(_together, [(call, run, part, key) for part in parts], n_jobs)
-        done = (result for part in pool for result in part)
-    else:
-        done = pool = parallel(call, [(run, config, key) for config in missing], n_jobs)
+    if hasattr(run, "variants"):
+        return _several(run, configs, progress, n_jobs, compile)
+    key = fingerprint(run)
+    results = {c: load(key, c) for c in dict.fromkeys(configs)}
+    missing = [c for c, result in results.items() if result is None]
+    tasks = _tasks(run, missing, n_jobs)
+    if default_device().type == "cuda":
+        n_jobs = 1
+    pool, failed = parallel(_finish, [(run, task, key, compile) for task in tasks], n_jobs), {}
     quiet = len(missing) < 2 or os.environ.get("CLBOOK_STATIC") == "1"  # a page keeps what is written while it is built
     try:
         with tqdm(total=len(missing), unit="run", leave=False, disable=quiet) as bar:
-            for finished, (config, result) in enumerate(zip(missing, done), 1):
-                results = [result if c == config else r for c, r in zip(configs, results)]
-                bar.update()
-                if progress is not None and progress(finished / len(missing), results) is False:
-                    break
+            for outcomes in pool:
+                for config, outcome in outcomes:
+                    if isinstance(outcome, Exception):
+                        failed[config] = outcome
+                        continue
+                    results[config] = outcome
+                    if not place(key, config).exists():  # it was made on a machine with a store of its own
+                        save(key, config, outcome)
+                bar.update(len(outcomes))
+                share = 1 - sum(r is None for r in results.values()) / max(len(missing), 1)
+                if progress is not None and progress(share, [results[c] for c in configs]) is False:
+                    return [results[c] for c in configs]
     finally:
         pool.close()
-    return results
+    for config, error in failed.items():
+        error.add_note(f"in {config.described() if hasattr(config, 'described') else config!r}; all other runs are stored")
+        raise error
+    return [results[c] for c in configs]
+
+
+def _several(run, configs, progress, n_jobs, compile):
+    """`sweep` of a function with `variants`: all runs of all configs in one sweep, then gathered by name."""
+    base, variants = run.variants
+    made = {c: {name: c.replace(**change) for name, change in (variants(c) if callable(variants) else variants).items()}
+            for c in dict.fromkeys(configs)}
+
+    def assembled(found):
+        sets = {c: {name: found[part] for name, part in parts.items()} for c, parts in made.items()}
+        return [None if None in sets[c].values() else gathered(c, sets[c]) for c in configs]
+
+    flat = list(dict.fromkeys(part for parts in made.values() for part in parts.values()))
+    report = progress and (lambda fraction, results: progress(fraction, assembled(dict(zip(flat, results)))))
+    return assembled(dict(zip(flat, sweep(base, flat, report, n_jobs, compile))))

@@ -10,9 +10,10 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import confusion_matrix, roc_auc_score
 
 from clbook import kernels, theory
-from clbook.experiments.separability.experiment import Config, Embedding, Result, dataset, network_flow, view_maker
+from clbook.experiments.separability.experiment import VIEWS, Config, Flow, Result
 from clbook.losses import simplified
 from clbook.metrics import linear_probe
+from clbook.models import member
 
 
 @dataclasses.dataclass
@@ -82,18 +83,15 @@ def step_error(config: Config, gradient="partial") -> float:
     the error is first order in lr for the gradient that the proposition means, "partial": the one with respect to z_j
     with the views held still. With "full" the step also moves through the views, and the error does not vanish.
     """
-    config = config.replace(gradient=gradient)
-    x, _ = dataset(config)
-    x = x.double()
-    embedding = Embedding(config, x)
-    view = view_maker(config, x, config.seed + 3)()
-    z, v = (part.detach() for part in embedding.pair(view))
+    flow = Flow([config.replace(gradient=gradient)]).to("cpu", torch.float64)
+    views, net = flow.views(flow.draws, VIEWS).double(), member(flow.make, flow.trained, 0)
+    z, v = (part.detach() for part in flow.embed(views))
     z.requires_grad_()
-    (g,) = torch.autograd.grad(config.n * simplified(z, v[None], config.tau), z)
+    (g,) = torch.autograd.grad(config.n * simplified(z, v, config.tau).sum(), z)
     lr = config.lr_over_tau * config.tau
-    predicted = -lr / config.n * torch.einsum("ijkl,jl->ik", kernels.empirical(embedding.net, x), g)
-    start, step = network_flow(config, embedding, lambda: view)
-    return float((step(start, 1) - start - predicted).norm() / predicted.norm())
+    predicted = -lr / config.n * torch.einsum("ijkl,jl->ik", kernels.empirical(net, flow.state.x[0]), g[0])
+    flow.descend(flow.objective(views)[0])
+    return float((flow.embed(views)[0] - z - predicted).norm() / predicted.norm())
 
 
 def measured_growth(result: Result) -> float:
@@ -116,8 +114,9 @@ def block_error(config: Config):
 
     The cross terms <mu_q, xi_j> of K = <mu + xi, mu + xi> are first order in xi, so the entries differ by O(sigma).
     """
-    x, labels = dataset(config)
-    kernel = kernels.empirical(Embedding(config, x).net, x).diagonal(dim1=2, dim2=3).mean(-1)
+    flow = Flow([config])
+    x, labels = flow.state.x[0], flow.labels
+    kernel = kernels.empirical(member(flow.make, flow.trained, 0), x).diagonal(dim1=2, dim2=3).mean(-1)
     one_hot = torch.nn.functional.one_hot(labels).to(kernel)
     average = one_hot / one_hot.sum(0) @ one_hot.T
     _, sigma2 = kernels.gradient_structure(kernel, labels)

@@ -7,20 +7,20 @@ shared by x_i and all its augmentations. So f starts invariant and inside the ba
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import math
-import time
 
 import numpy as np
 import torch
 
 from clbook import augment, data, kernels
 from clbook.losses import simplified
-from clbook.metrics import separable
-from clbook.models import ACTIVATIONS, MLP
-from clbook.runs import Diverged, default_device, iterate, recorded_times
+from clbook.metrics import intervals, separable
+from clbook.models import ACTIVATIONS, MLP, member, mlp, stacked
+from clbook.runs import Descent, Draws, Program, alone, several, stream, streams
 from clbook.settings import Outcome, Settings, setting
+
+DATA, START, WEIGHTS, VIEWS, RECORDED = range(5)  # purposes of the streams of random numbers
 
 DRAWS = 16  # augmentations over which the recorded loss and the mean of condition (b) are taken
 IMAGE_VIEWS = 64  # augmented copies of an image drawn before training; each step takes one of them
@@ -34,9 +34,9 @@ class Config(Settings):
     classes: int = setting(2, "number of classes", low=2, high=10)
     n: int = setting(100, "number of points, all classes together", low=2, high=2000)
     d: int = setting(1, "embedding dimensions", low=1, high=16)
-    eps: float = setting(0.1, "diameter of the ball from which the embedding starts", low=0.0, high=10.0, log=True)
-    tau: float = setting(0.1, "temperature", above=0.0, low=1e-4, high=10.0, log=True)
-    lr_over_tau: float = setting(0.01, "learning rate divided by tau", above=0.0, high=10.0, log=True)
+    eps: float = setting(0.1, "diameter of the ball from which the embedding starts", low=0.0, high=10.0, log=True, each=True)
+    tau: float = setting(0.1, "temperature", above=0.0, low=1e-4, high=10.0, log=True, each=True)
+    lr_over_tau: float = setting(0.01, "learning rate divided by tau", above=0.0, high=10.0, log=True, each=True)
     steps: int = setting(5000, "most iterations", unit="iterations", low=1, high=100_000, log=True)
     activation: str = setting("tanh", "activation of the hidden layers", choices=tuple(ACTIVATIONS))
     hidden: tuple = setting((100,), "width of each hidden layer", low=1, high=2000)
@@ -44,14 +44,14 @@ class Config(Settings):
     gradient: str = setting("full", "full: back-propagate through both views; partial: through z alone, as in LS eq. 7",
                             choices=("full", "partial"))
     augmentation: str = setting("noise", "what makes a view", choices=("noise", "rotation", "image", "none"))
-    spread: float = setting(0.1, "standard deviation of a cluster", low=0.0, high=2.0)
-    noise: float = setting(0.1, "standard deviation of the noise augmentation", low=0.0, high=2.0)
+    spread: float = setting(0.1, "standard deviation of a cluster", low=0.0, high=2.0, each=True)
+    noise: float = setting(0.1, "standard deviation of the noise augmentation", low=0.0, high=2.0, each=True)
     linger: float = setting(0.0, "end the run at this multiple of the time of separation; 0 runs all steps", low=0.0,
-                            high=100.0)
+                            high=100.0, each=True)
     record_every: int = setting(0, "record every this many iterations; 0 records a geometric series of times",
                                 unit="iterations", low=0, high=10_000)
     kernels: int = setting(0, "number of kernel matrices kept", low=0, high=50)
-    seed: int = setting(0, "seed of data, start, weights and augmentations", low=0, high=2**31)
+    seed: int = setting(0, "seed of data, start, weights and augmentations", low=0, high=2**31, each=True)
 
     @property
     def lr(self) -> float:
@@ -102,7 +102,7 @@ class Result(Outcome):
 
 def dataset(config: Config):
     """x (n, D) and labels (n,) of a run, on the CPU. They depend on data, classes, n, spread and seed alone."""
-    generator = torch.Generator().manual_seed(config.seed)
+    generator = stream(config.seed, DATA)
     if config.data == "clusters":
         return data.clusters(config.n, config.classes, config.spread, generator)
     if config.data == "donut":
@@ -112,140 +112,143 @@ def dataset(config: Config):
 
 def start(config: Config) -> torch.Tensor:
     """R (n, d): uniform in the d-dimensional ball of diameter eps."""
-    generator = torch.Generator().manual_seed(config.seed + 1)
+    generator = stream(config.seed, START)
     direction = torch.nn.functional.normalize(torch.randn(config.n, config.d, generator=generator), dim=1)
     radius = config.eps / 2 * torch.rand(config.n, 1, generator=generator) ** (1 / config.d)
     return radius * direction
 
 
-def view_maker(config: Config, x: torch.Tensor, seed: int):
-    """A function that returns a freshly augmented copy of x (n, D) each time it is called."""
-    generator = torch.Generator(x.device).manual_seed(seed)
-    if config.augmentation == "noise":
-        return lambda: augment.noise(x, config.noise, generator)
-    if config.augmentation == "rotation":
-        return lambda: augment.rotation(x, generator)
-    if config.augmentation == "image":
-        bank = [augment.images(x, generator) for _ in range(IMAGE_VIEWS)]
-        return lambda: bank[int(torch.randint(IMAGE_VIEWS, (1,), generator=generator, device=x.device))]
-    return lambda: x
+class Flow(Program):
+    """R runs of gradient descent on LS eq. 12: the weights of a network (LS eq. 11), or each point by itself (LS eq. 10).
 
-
-class Embedding:
-    """f(w, x) = R + g(w, x) - g(w0, x) on the n points of a run, and on views of them; R is drawn by `start` unless given."""
-
-    def __init__(self, config: Config, x: torch.Tensor, R: torch.Tensor | None = None):
-        generator = torch.Generator().manual_seed(config.seed + 2)
-        widths = (x.shape[1], *config.hidden, config.d)
-        self.net = MLP(widths, config.activation, generator).to(x)
-        self.frozen = copy.deepcopy(self.net).requires_grad_(False)
-        self.parameters = list(self.net.parameters())
-        self.x, self.start = x, (start(config) if R is None else R).to(x)
-        self.shift = self.start - self.frozen(x)
-
-    def points(self):
-        """f(x), (n, d)."""
-        return self.net(self.x) + self.shift
-
-    def pair(self, views):
-        """f(x) and f(views), both (n, d), in one pass through the network."""
-        out, n = self.net(torch.cat([self.x, views])), len(self.x)
-        return out[:n] + self.shift, out[n:] + self.start - self.frozen(views)
-
-    def views(self, view, draws):
-        """f(T(x)) for `draws` augmentations T, (draws, n, d)."""
-        with torch.no_grad():
-            return torch.stack([self.pair(view())[1] for _ in range(draws)])
-
-
-def network_flow(config: Config, embedding: Embedding, view):
-    """(z0, step) for `iterate`: a step is one of gradient descent on the weights (LS eq. 11) with one view a point."""
-
-    def step(z, t):
-        z, v = embedding.pair(view())
-        loss = simplified(z, (v if config.gradient == "full" else v.detach())[None], config.tau)
-        gradients = torch.autograd.grad(loss, embedding.parameters)
-        with torch.no_grad():
-            torch._foreach_add_(embedding.parameters, gradients, alpha=-config.lr)
-            return embedding.points()
-
-    return embedding.start, step
-
-
-def vanilla_flow(config: Config, z0: torch.Tensor):
-    """(z0, step) for `iterate`: z_i <- z_i - lr grad L(z_i) (LS eq. 10), no network.
-
-    f stays invariant (LS Theorem 4.2), so the views of a point are the point, whatever the augmentation.
+    Without a network f stays invariant (LS Theorem 4.2): the views of a point are the point, whatever the augmentation.
     """
 
-    def step(z, t):
-        z = z.detach().requires_grad_()
-        views = z if config.gradient == "full" else z.detach()
-        (gradient,) = torch.autograd.grad(simplified(z, views[None], config.tau), z)
-        return (z - config.lr * config.n * gradient).detach()  # `simplified` is a mean over points; eq. 10 has no 1/n
+    rate, Result, compiles = "lr_over_tau", Result, ("objective",)
 
-    return z0, step
+    def setup(self):
+        c, s = self.config, self.state
+        x, labels = zip(*(dataset(config) for config in self.configs))
+        s.x, self.labels, self.inputs = torch.stack(x), labels[0], [points.numpy() for points in x]
+        s.start, s.tau, s.lr = torch.stack([start(k) for k in self.configs]), self.each("tau"), self.each("lr")
+        s.linger, s.separable_at = self.each("linger", axes=0), torch.full((len(x),), -1)
+        self.trained = [s.start]
+        if c.network:
+            self.make = lambda: MLP((s.x.shape[2], *c.hidden, c.d), c.activation)
+            widths = (s.x.shape[2], *c.hidden, c.d)
+            self.trained = stacked([MLP(widths, c.activation, stream(k.seed, WEIGHTS)) for k in self.configs])
+            s.frozen, s.noise = [w.clone() for w in self.trained], self.each("noise")
+            s.shift = s.start - mlp(s.frozen, s.x, c.activation)
+            self.draws, self.recorded = self.drawer(VIEWS, 1), self.drawer(RECORDED, DRAWS)
 
+    def begin(self):
+        # The loss is a mean over points; LS eq. 10, which moves each point by itself, has no 1/n.
+        self.optimiser = Descent(self.trained, self.state.lr * (1 if self.config.network else self.config.n))
 
-class Recorder:
-    """Collects a run's arrays; called by `iterate` at every step."""
+    def drawer(self, purpose, count):
+        """Draws of what `views` needs for `count` views of each point, or None."""
+        c, s, pixels = self.config, self.state, self.state.x.shape[1:]
+        if c.augmentation == "noise":
+            return Draws(streams(self.configs, purpose), lambda g: torch.stack([torch.randn(pixels, generator=g) for _ in range(count)]))
+        if c.augmentation == "rotation":
+            return Draws(streams(self.configs, purpose), lambda g: torch.stack([torch.rand(c.n, generator=g) for _ in range(count)]))
+        if c.augmentation == "image":
+            generators = [stream(k.seed, purpose) for k in self.configs]
+            bank = [torch.stack([augment.images(x, g) for _ in range(IMAGE_VIEWS)]) for x, g in zip(s.x, generators)]
+            setattr(s, f"bank_{purpose}", torch.stack(bank))
+            return Draws(generators, lambda g: torch.randint(IMAGE_VIEWS, (count,), generator=g))
 
-    def __init__(self, config, x, labels, embedding, view):
-        self.config, self.x, self.labels, self.embedding, self.view = config, x, labels, embedding, view
-        self.times = set(recorded_times(config.steps, config.record_every))
-        self.rows, self.kept, self.separable_at, self.first_matrix = [], [], None, None
-        one_hot = torch.nn.functional.one_hot(labels).to(x)
-        self.average = one_hot / one_hot.sum(0) @ one_hot.T  # (n, n): replaces each point by the mean of its class
-        self.began = time.monotonic()
+    def views(self, draws, purpose):
+        """(R, m, n, D) freshly augmented copies of the points."""
+        s, kind = self.state, self.config.augmentation
+        if kind == "none":
+            return s.x[:, None]
+        drawn = draws.next()
+        if kind == "noise":
+            return s.x[:, None] + s.noise[..., None] * drawn
+        if kind == "rotation":
+            return augment.turn(s.x[:, None], 2 * math.pi * drawn)
+        return getattr(s, f"bank_{purpose}")[torch.arange(len(drawn), device=drawn.device)[:, None], drawn]
 
-    def __call__(self, z, t):
-        """Record step `t` where it is due; False ends the run, once it has lingered after separating."""
-        config = self.config
-        due = t in self.times
-        if self.separable_at is None and (config.d == 1 or due) and separable(z, self.labels):
-            self.separable_at = t
-        over = bool(config.linger) and self.separable_at is not None and t >= config.linger * max(self.separable_at, 1)
-        if due or over:
-            self.rows.append({"steps": t, "z": z.cpu().numpy().copy(), **self.diagnostics(z, t)})
-        return not over
+    def embed(self, views):
+        """f(x) (R, n, d) and f of views (R, m, n, D), (R, m, n, d), each in one pass through the networks."""
+        c, s, n = self.config, self.state, self.config.n
+        flat = views.flatten(1, 2)
+        out = mlp(self.trained, torch.cat([s.x, flat], 1), c.activation)
+        moved = (out[:, n:] - mlp(s.frozen, flat, c.activation)).unflatten(1, (-1, n))
+        return out[:, :n] + s.shift, moved + s.start[:, None]
 
-    def diagnostics(self, z, t):
+    def objective(self, views):
+        """(R,) LS eq. 12 and the embedding (R, n, d)."""
+        z, v = self.embed(views)
+        v = v if self.config.gradient == "full" else v.detach()
+        return simplified.formula(z, v, self.state.tau), z
+
+    def now(self, t):
+        if self.config.network:
+            self.losses, z = self.objective(self.views(self.draws, VIEWS))
+            return z
+        z, = self.trained
+        v = z if self.config.gradient == "full" else z.detach()
+        self.losses = simplified.formula(z, v[:, None], self.state.tau)
+        return z
+
+    def advance(self, t):
+        self.descend(self.losses)
+
+    def watch(self, z, t):
+        if self.config.d == 1:
+            s = self.state
+            first = intervals(z.detach()[..., 0], self.labels, self.config.classes) & (s.separable_at < 0)
+            s.separable_at = torch.where(first, t, s.separable_at)
+
+    def over(self, t):
+        s = self.state
+        return (s.linger > 0) & (s.separable_at >= 0) & (t >= s.linger * s.separable_at.clamp(min=1))
+
+    @torch.no_grad()
+    def measure(self, z, t):
         """The loss and the quantities of conditions (b), (c) and (d), measured now."""
-        tau = self.config.tau
-        if self.embedding is None:
-            return dict.fromkeys(("theta", "sigma2", "alignment", "drift", "gamma"), math.nan) | {
-                "loss": float(simplified(z, z[None], tau))}
-        views = self.embedding.views(self.view, DRAWS)
-        class_means = self.average @ z
-        kernel = kernels.empirical(self.embedding.net, self.x)  # (n, n, d, d)
-        if not kernel.isfinite().all():  # the weights can overflow before the embedding does
-            raise Diverged(t)
-        matrix = kernel.transpose(1, 2).reshape(2 * (z.numel(),))
-        if not self.rows:
-            self.first_matrix = matrix
-        if self.config.kernels:
-            self.kept.append(kernel.diagonal(dim1=2, dim2=3).mean(-1).cpu().numpy())
-        theta, sigma2 = kernels.gradient_structure(kernel, self.labels)
-        return {"loss": float(simplified(z, views, tau)), "theta": float(theta), "sigma2": float(sigma2),
-                "alignment": float(kernels.alignment(kernel, self.labels)),
-                "drift": float(torch.linalg.eigvalsh(matrix - self.first_matrix).abs().max()),
-                "gamma": float((views.mean(0) - class_means).norm(dim=1).max())}
+        c, s = self.config, self.state
+        if c.d > 1:
+            for i in torch.nonzero(s.separable_at < 0)[:, 0].tolist():
+                s.separable_at[i] = t if z[i].isfinite().all() and separable(z[i], self.labels) else -1
+        row = {"z": z, "separable_at": s.separable_at}
+        if not c.network:
+            nothing = torch.full((len(z),), math.nan)
+            return row | dict.fromkeys(("theta", "sigma2", "alignment", "drift", "gamma"), nothing) | {"loss": self.losses}
+        _, views = self.embed(self.views(self.recorded, RECORDED))
+        means = torch.stack([z[:, self.labels == k].mean(1) for k in range(c.classes)], 1)
+        row["gamma"] = (views.mean(1) - means[:, self.labels]).norm(dim=-1).amax(1)
+        row["loss"] = simplified.formula(z, views, s.tau)
+        return row | self.kernels(t)
 
-    def collected(self, stopped):
-        """(columns, common): the recorded rows as arrays, and what the results of all experiments have beside them."""
-        columns = {key: np.array([row[key] for row in self.rows]) for key in self.rows[0]}
-        return columns, {
-            "config": self.config, "seconds": time.monotonic() - self.began, "device": str(self.x.device), "stopped": stopped,
-            "x": self.x.cpu().numpy(), "labels": self.labels.cpu().numpy(), "separable_at": self.separable_at}
+    def kernels(self, t):
+        """What the kernel K(t) of each run says; "finite" is False where the weights have overflowed."""
+        c, s, rows = self.config, self.state, []
+        found = [kernels.empirical(member(self.make, self.trained, i), x) for i, x in enumerate(s.x)]  # (n, n, d, d) each
+        matrices = torch.stack([K.transpose(1, 2).reshape(2 * (c.n * c.d,)) for K in found])
+        if t == 0:
+            s.first_matrix = matrices
+        finite = matrices.flatten(1).isfinite().all(1)
+        for K, matrix, first, fine in zip(found, matrices, s.first_matrix, finite.tolist()):
+            if not fine:
+                rows.append((math.nan,) * 4)
+                continue
+            theta, sigma2 = kernels.gradient_structure(K, self.labels)
+            drift = torch.linalg.eigvalsh(matrix - first).abs().max()
+            rows.append((float(theta), float(sigma2), float(kernels.alignment(K, self.labels)), float(drift)))
+        out = dict(zip(("theta", "sigma2", "alignment", "drift"), np.array(rows).T)) | {"finite": finite}
+        if c.kernels:
+            out["kernel"] = torch.stack([K.diagonal(dim1=2, dim2=3).mean(-1) for K in found])
+        return out
 
-    def result(self, stopped) -> Result:
-        columns, common = self.collected(stopped)
-        count = min(self.config.kernels, len(self.kept))
-        keep = np.unique(np.linspace(0, len(self.kept) - 1, count).round().astype(int)) if count else []
-        n = self.config.n
-        return Result(
-            kernel_steps=columns["steps"][keep] if count else np.zeros(0, int),
-            kernel=np.stack([self.kept[i] for i in keep]) if count else np.zeros((0, n, n)), **columns, **common)
+    def result(self, i, columns, head):
+        c, kept = head["config"], columns.pop("kernel", np.zeros((0, self.config.n, self.config.n)))
+        keep = np.unique(np.linspace(0, max(len(kept) - 1, 0), min(c.kernels, len(kept))).round().astype(int))
+        at = int(columns.pop("separable_at")[-1])
+        return Result(**head, **columns, x=self.inputs[i], labels=self.labels.cpu().numpy(), separable_at=None if at < 0 else at,
+                      kernel_steps=columns["steps"][keep], kernel=kept[keep])
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
@@ -260,47 +263,16 @@ def run(config: Config, *, progress=None, device=None) -> Result:
     Raises:
         ValueError: the run diverged; the message names lr_over_tau, its value and its range.
     """
-    device = default_device(device)
-    x, labels = (array.to(device) for array in dataset(config))
-    embedding = Embedding(config, x) if config.network else None
-    recorder = Recorder(config, x, labels, embedding, view_maker(config, x, config.seed + 4))
-    flow = (network_flow(config, embedding, view_maker(config, x, config.seed + 3)) if config.network
-            else vanilla_flow(config, start(config).to(device)))
-    return follow(flow, recorder, progress, "lr_over_tau")
+    return alone(Flow, config, progress, device)
 
 
-def follow(flow, recorder, progress, rate):
-    """The recorder's result after iterating `flow` (start, step); ValueError names the field `rate` where it diverges."""
-    config = recorder.config
-    report = None if progress is None else lambda fraction: progress(fraction, recorder.result(stopped=True))
-    try:
-        _, _, stopped = iterate(flow[1], flow[0], config.steps, recorder, report)
-    except Diverged as error:
-        raise config.diverged(rate, error.step) from error
-    return recorder.result(stopped)
+run.program = Flow
+PAIR = {"network": {"network": True}, "vanilla": {"network": False}}
 
 
-@dataclasses.dataclass
-class Pair(Outcome):
-    """The run through the network and the vanilla run from the same start, at the same recorded times `steps` (T,)."""
-
-    steps: np.ndarray
-    network: Result
-    vanilla: Result
+def run_pair(config: Config, *, progress=None, device=None):
+    """`run` with and without the network, otherwise with equal settings (LS eq. 11 beside eq. 10): a `runs.Several`."""
+    return several(run, config, PAIR, progress=progress, device=device)
 
 
-def run_pair(config: Config, *, run=run, progress=None, device=None) -> Pair:
-    """`run` with and without the network, otherwise with equal settings (LS eq. 11 beside eq. 10)."""
-    def pair(network, vanilla):
-        count = min(len(network.steps), len(vanilla.steps))
-        return Pair(config, network.seconds + vanilla.seconds, network.device, network.stopped or vanilla.stopped,
-                    network.steps[:count], network, vanilla)
-
-    def half(offset, other):
-        return progress and (lambda fraction, partial: progress(offset + fraction / 2, pair(other or partial, partial)))
-
-    network = run(config.replace(network=True), progress=half(0.0, None), device=device)
-    if network.stopped:
-        return pair(network, network)
-    vanilla = run(config.replace(network=False), progress=half(0.5, network), device=device)
-    return pair(network, vanilla)
+run_pair.variants = run, PAIR
