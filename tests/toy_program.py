@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 import torch
 
-from clbook.runs import Program, alone
+from clbook.runs import Program, alone, several
 from clbook.settings import Outcome, Settings, setting
 
 
@@ -61,3 +61,11 @@ def run(config, *, progress=None, device=None):
 
 
 run.program = Doubling
+PAIR = {"slow": {"growth": 1.0}, "fast": {"growth": 2.0}}
+
+
+def run_pair(config, *, progress=None, device=None):
+    return several(run, config, PAIR, progress=progress, device=device)
+
+
+run_pair.variants = run, PAIR
