@@ -1,7 +1,8 @@
 """Data sets: labelled point clouds; images, scikit-learn's digits (shipped with it) or files in a folder of the reader's.
 
-Every maker takes a `torch.Generator`, returns `x` (n, D) float32 and, but for `ball`, `labels` (n,) int64 sorted by class,
-with class sizes that differ by at most one. The tables of modular addition, last, are complete and ask for no generator.
+Every maker takes a `torch.Generator`, returns `x` (n, D) float32 and, but for `ball`, `labels` (n,) int64 sorted by
+class, with class sizes that differ by at most one. The tables of modular addition, last, are complete and ask for no
+generator.
 """
 
 from __future__ import annotations

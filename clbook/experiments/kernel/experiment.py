@@ -45,7 +45,8 @@ class Config(Settings):
     activation: str = setting("tanh", "activation of the hidden layer", choices=tuple(ACTIVATIONS))
     flow: str = setting("network", "what moves a point: the network, one that sees |x| alone, or only its own gradient",
                         choices=tuple(FLOWS))
-    angle: float = setting(30.0, "views turn a point by up to this angle", unit="degrees", low=0.0, high=180.0, each=True)
+    angle: float = setting(30.0, "views turn a point by up to this angle", unit="degrees", low=0.0, high=180.0,
+                           each=True)
     tau: float = setting(0.1, "temperature", above=0.0, low=1e-4, high=10.0, log=True, each=True)
     lr_over_tau: float = setting(0.01, "learning rate divided by tau", above=0.0, high=10_000.0, log=True, each=True)
     gradient: str = setting("partial", "partial: back-propagate through z alone (VA eq. 11); full: the views as well",
@@ -150,8 +151,8 @@ def partial_gradient(z: torch.Tensor, views: torch.Tensor, tau: float | torch.Te
 class Flow(Program):
     """R runs that follow f on the points and their views, z (R, 1 + VIEWS, n, d).
 
-    Through a network gradient descent moves its weights (VA eq. 15). In the vanilla flow points and views are particles,
-    each moved by the gradient at its place (VA eq. 14).
+    Through a network gradient descent moves its weights (VA eq. 15). In the vanilla flow points and views are
+    particles, each moved by the gradient at its place (VA eq. 14).
     """
 
     rate, Result = "lr_over_tau", Result
@@ -160,11 +161,12 @@ class Flow(Program):
         c, s = self.config, self.state
         self.steps = c.steps - 1  # the last iteration begins there: each recorded time knows the step that follows
         self.times, self.trains = set(recorded_times(self.steps)), c.flow != "vanilla"
-        x, labels, starts = zip(*(dataset(config) for config in self.configs))
+        x, labels, starts = zip(*(dataset(config) for config in self.configs), strict=True)
         s.start, s.labels = torch.stack(starts), torch.stack(labels)
         s.tau, s.lr = (self.each(name, torch.float64) for name in ("tau", "lr"))
-        turned = [orbits(points, k.angle) for points, k in zip(x, self.configs)]
-        self.inputs = [{"x": o[0].numpy(), "views": o[1:].numpy(), "labels": k.numpy()} for o, k in zip(turned, labels)]
+        turned = [orbits(points, k.angle) for points, k in zip(x, self.configs, strict=True)]
+        self.inputs = [{"x": o[0].numpy(), "views": o[1:].numpy(), "labels": ids.numpy()}
+                       for o, ids in zip(turned, labels, strict=True)]
         s.x, self.centres = self.sees(torch.stack(turned)), self.sees(centres_of(c))
         self.make = lambda seed=0: Averaging(
             s.x.shape[-1], c.d, c.width, c.activation, c.width**-0.5, stream(seed, WEIGHTS)).double()
@@ -223,7 +225,7 @@ class Flow(Program):
             "moved": (z[:, 0] - s.start).norm(dim=-1).amax(1), "finite": after.flatten(1).isfinite().all(1)}
 
     def predicted(self, i: int, gradient: torch.Tensor) -> dict[str, np.ndarray]:
-        """Velocities (n, d) of run i by Proposition 4.1 and Theorem 4.5, from its partial gradient (n, d); beta (N, d)."""
+        """Run i by Proposition 4.1 and Theorem 4.5: velocities (n, d) from its partial gradient (n, d); beta (N, d)."""
         c, s = self.config, self.state
         weights, by_kernel = self.trained if self.trains else [s.inner], -gradient
         if self.trains:

@@ -98,7 +98,7 @@ def start(config: Config) -> torch.Tensor:
 
 
 class Flow(Program):
-    """R runs of gradient descent on LS eq. 12 of unit vectors: a network's weights, or each point by itself (VA eq. 13).
+    """R runs of gradient descent on LS eq. 12 of unit vectors: a network's weights, or each point alone (VA eq. 13).
 
     Without a network f stays invariant (LS Theorem 4.2): the views of a point are the point; after a step each point is
     put back on the sphere.
@@ -108,7 +108,7 @@ class Flow(Program):
 
     def setup(self):
         c, s = self.config, self.state
-        x, labels = zip(*(dataset(config) for config in self.configs))
+        x, labels = zip(*(dataset(config) for config in self.configs), strict=True)
         self.inputs, self.labels = [points.numpy() for points in x], labels[0].numpy()
         s.start, s.tau, s.lr = torch.stack([start(k) for k in self.configs]), self.each("tau"), self.each("lr")
         s.separable_at = torch.full((len(x),), -1)
@@ -169,12 +169,13 @@ class Flow(Program):
         loss, arrows = self.arrows(z, views)
         fine = z.flatten(1).isfinite().all(1).tolist()
         accuracy = [neighbour_accuracy(points, self.labels, NEIGHBOURS) if whole else math.nan
-                    for points, whole in zip(z, fine)]
+                    for points, whole in zip(z, fine, strict=True)]
         for i in torch.nonzero(s.separable_at < 0)[:, 0].tolist():
             if fine[i] and separable(z[i], self.labels):
                 s.separable_at[i] = t
+        on_sphere = (z.norm(dim=-1) > 0.5).all(1)  # not so where a square has overflowed: then 0 is what is left of it
         return {"z": z, "loss": loss, "arrows": arrows, "reach": reach, "accuracy": np.array(accuracy),
-                "separable_at": s.separable_at}
+                "separable_at": s.separable_at, "finite": on_sphere}
 
     def arrows(self, z: torch.Tensor, views: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """LS eq. 12 (R,) and minus its gradient in each z_i along the sphere (R, n, d), the views held still."""
