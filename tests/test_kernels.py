@@ -30,7 +30,7 @@ def by_definition(model, x):
 
 
 class Fallback(nn.Module):
-    """What the layerwise path cannot take: a norm, a layer used twice, a weight used in passing, a scalar; and in-place."""
+    """What the layerwise path cannot take: a norm, a layer used twice, a weight used in passing, a scalar; in-place."""
 
     def __init__(self):
         super().__init__()
@@ -226,7 +226,7 @@ def test_scores_from_the_kernel_are_scores_of_the_gradients(labels, generator):
     means = {c: g[labels == c].mean(0) for c in set(labels.tolist())}
     pairs = [(means[p] - means[q]).square().sum() for p in means for q in means if p < q]
     theta = float(sum(pairs) / len(pairs))
-    sigma2 = float(torch.stack([(gi - means[int(c)]).square().sum() for gi, c in zip(g, labels)]).mean())
+    sigma2 = float(torch.stack([(gi - means[int(c)]).square().sum() for gi, c in zip(g, labels, strict=True)]).mean())
     assert kernels.gradient_structure(K, labels) == pytest.approx((theta, sigma2), rel=1e-10)
     assert kernels.fisher(g @ g.T, labels.numpy()) == pytest.approx(theta / sigma2, rel=1e-10)
 
