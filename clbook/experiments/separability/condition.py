@@ -87,11 +87,12 @@ def step_error(config: Config, gradient: str = "partial") -> float:
     views, net = flow.views(flow.draws, VIEWS).double(), member(flow.make, flow.trained, 0)
     z, v = (part.detach() for part in flow.embed(views))
     z.requires_grad_()
-    (g,) = torch.autograd.grad(config.n * simplified(z, v, config.tau).sum(), z)
-    lr = config.lr_over_tau * config.tau
-    predicted = -lr / config.n * torch.einsum("ijkl,jl->ik", kernels.empirical(net, flow.state.x[0]), g[0])
+    (g,) = torch.autograd.grad(config.n * simplified(z, v, flow.state.tau).sum(), z)
+    K = kernels.empirical(net, flow.state.x[0])
+    predicted = -flow.state.lr / config.n * torch.einsum("ijkl,jl->ik", K, g[0])
     flow.descend(flow.objective(views)[0])
-    return float((flow.embed(views)[0] - z - predicted).norm() / predicted.norm())
+    with torch.no_grad():
+        return float((flow.embed(views)[0] - z - predicted).norm() / predicted.norm())
 
 
 def measured_growth(result: Result) -> float:
