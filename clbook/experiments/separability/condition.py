@@ -84,6 +84,8 @@ def step_error(config: Config, gradient: str = "partial") -> float:
     z_j with the views held still. With "full" the step also moves through the views, and the error does not vanish.
     """
     flow = Flow([config.replace(gradient=gradient)]).to("cpu", torch.float64)
+    flow.state.tau, flow.state.lr = (flow.each(name, torch.float64) for name in ("tau", "lr"))  # not those of float32
+    flow.begin()
     views, net = flow.views(flow.draws, VIEWS).double(), member(flow.make, flow.trained, 0)
     z, v = (part.detach() for part in flow.embed(views))
     z.requires_grad_()
