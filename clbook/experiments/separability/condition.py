@@ -93,7 +93,9 @@ def step_error(config: Config, gradient: str = "partial") -> float:
     lr = config.lr_over_tau * config.tau
     predicted = -lr / config.n * torch.einsum("ijkl,jl->ik", kernels.empirical(net, flow.state.x[0]), g[0])
     flow.descend(flow.objective(views)[0])
-    return float((flow.embed(views)[0] - z - predicted).norm() / predicted.norm())
+    with torch.no_grad():
+        moved = flow.embed(views)[0] - z
+        return float((moved - predicted).norm() / predicted.norm())
 
 
 def measured_growth(result: Result) -> float:
