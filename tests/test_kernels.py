@@ -99,6 +99,17 @@ def test_layerwise_kernel_is_the_definition(build, shape, block, generator, monk
     assert not K.requires_grad
 
 
+def test_blocks_cover_the_upper_half_and_off_the_cpu_there_is_one(monkeypatch):
+    monkeypatch.setattr(kernels, "BLOCK", 64)
+    K = torch.zeros(2, 2, 11, 11)
+    for rows, cols, block in kernels._row_blocks(K):
+        assert block.shape == (2, rows.stop - rows.start, 2, cols.stop - cols.start)
+        block += 1
+    assert (K.triu() == torch.ones(11, 11).triu()).all()
+    (rows, cols, _), = kernels._row_blocks(K.to("meta"))  # stands for any device that is not the CPU
+    assert rows == cols == slice(0, 11)
+
+
 def test_frozen_parameters_do_not_count(generator):
     model = models.MLP((3, 6, 6, 2), generator=generator).double()
     model[0].weight.requires_grad_(False)

@@ -84,15 +84,18 @@ def step_error(config: Config, gradient: str = "partial") -> float:
     z_j with the views held still. With "full" the step also moves through the views, and the error does not vanish.
     """
     flow = Flow([config.replace(gradient=gradient)]).to("cpu", torch.float64)
+    flow.state.tau, flow.state.lr = (flow.each(name, torch.float64) for name in ("tau", "lr"))  # not those of float32
+    flow.begin()
     views, net = flow.views(flow.draws, VIEWS).double(), member(flow.make, flow.trained, 0)
     z, v = (part.detach() for part in flow.embed(views))
     z.requires_grad_()
-    (g,) = torch.autograd.grad(config.n * simplified(z, v, flow.state.tau).sum(), z)
-    K = kernels.empirical(net, flow.state.x[0])
-    predicted = -flow.state.lr / config.n * torch.einsum("ijkl,jl->ik", K, g[0])
+    (g,) = torch.autograd.grad(config.n * simplified(z, v, config.tau).sum(), z)
+    lr = config.lr_over_tau * config.tau
+    predicted = -lr / config.n * torch.einsum("ijkl,jl->ik", kernels.empirical(net, flow.state.x[0]), g[0])
     flow.descend(flow.objective(views)[0])
     with torch.no_grad():
-        return float((flow.embed(views)[0] - z - predicted).norm() / predicted.norm())
+        moved = flow.embed(views)[0] - z
+        return float((moved - predicted).norm() / predicted.norm())
 
 
 def measured_growth(result: Result) -> float:
