@@ -1,7 +1,8 @@
 """Data sets: labelled point clouds; images, scikit-learn's digits (shipped with it) or files in a folder of the reader's.
 
-Every maker takes a `torch.Generator`, returns `x` (n, D) float32 and `labels` (n,) int64 sorted by class, with class
-sizes that differ by at most one. The tables of modular addition, last, are complete and ask for no generator.
+Every maker takes a `torch.Generator`, returns `x` (n, D) float32 and, but for `ball`, `labels` (n,) int64 sorted by
+class, with class sizes that differ by at most one. The tables of modular addition, last, are complete and ask for no
+generator.
 """
 
 from __future__ import annotations
@@ -71,6 +72,12 @@ def donut(n: int, generator: torch.Generator):
     radius = (inner**2 + u * (outer**2 - inner**2)).sqrt()
     angle = 2 * math.pi * torch.rand(n, generator=generator)
     return torch.stack([radius * angle.cos(), radius * angle.sin()], dim=1), labels
+
+
+def ball(n: int, d: int, diameter: float, generator: torch.Generator) -> torch.Tensor:
+    """n points drawn uniformly from the d-dimensional ball of that diameter around the origin, (n, d); no labels."""
+    direction = torch.nn.functional.normalize(torch.randn(n, d, generator=generator), dim=1)
+    return diameter / 2 * torch.rand(n, 1, generator=generator) ** (1 / d) * direction
 
 
 def images(name: str, n: int, classes: int, generator: torch.Generator):

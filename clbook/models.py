@@ -129,7 +129,7 @@ def affine(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = No
 
 def mlp(parameters, x: torch.Tensor, activation: str) -> torch.Tensor:
     """R networks `MLP` at once: parameters as from `stacked`, x (R, n, widths[0]) -> (R, n, widths[-1])."""
-    act = ACTIVATIONS[activation]()
+    act = torch.tanh_ if activation == "tanh" else ACTIVATIONS[activation]()  # in place: its derivative needs the output alone
     for k in range(0, len(parameters), 2):
         x = affine(act(x) if k else x, parameters[k], parameters[k + 1])
     return x

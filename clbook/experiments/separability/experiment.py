@@ -17,7 +17,8 @@ from clbook import augment, data, kernels
 from clbook.losses import simplified
 from clbook.metrics import intervals, separable
 from clbook.models import ACTIVATIONS, MLP, member, mlp, stacked
-from clbook.runs import Descent, Draws, Program, alone, several, stream, streams
+from clbook.optim import Descent
+from clbook.runs import Draws, Program, alone, several, stream, streams
 from clbook.settings import Outcome, Settings, setting
 
 DATA, START, WEIGHTS, VIEWS, RECORDED = range(5)  # purposes of the streams of random numbers
