@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import torch
 
+VECTOR = 16  # numbers that the widest vector instruction takes at once
+
 
 def warmed(t: int, steps: int, warmup: int = 0, cosine: bool = True) -> float:
     """Factor of the learning rate at step t = 1 .. `steps` (SA Sec. 5): linear warm-up, then half a cosine, or 1.
@@ -16,8 +18,6 @@ def warmed(t: int, steps: int, warmup: int = 0, cosine: bool = True) -> float:
     if t <= warmup:
         return t / warmup
     return 0.5 + 0.5 * math.cos(math.pi * (t - warmup) / (steps + 1 - warmup)) if cosine else 1.0
-
-VECTOR = 16  # numbers that the widest vector instruction takes at once
 
 
 def _beside(values: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
@@ -87,8 +87,9 @@ class Adam:
         self.weights, self.lr, self.kind = weights, lr, kind
         self.spare = like.new_zeros(runs, -sum(w[0].numel() for w in weights) % VECTOR)
         self._lay_out(torch.cat([*(w.detach().flatten(1) for w in weights), self.spare], 1))
+        none = not isinstance(decay, torch.Tensor) and decay == 0  # a tensor is not read: it may lie on a GPU
         decay = torch.as_tensor(decay, dtype=like.dtype, device=like.device).flatten().expand(runs)
-        self.decay = decay[:, None].repeat(1, self.row.shape[1]) if decay.any() else None  # read once, before the first step
+        self.decay = None if none else decay[:, None].repeat(1, self.row.shape[1])
         self.mean, self.square = torch.zeros_like(self.row), torch.zeros_like(self.row)
         self.steps = torch.zeros((), device=like.device)
 
