@@ -15,8 +15,9 @@ import torch.nn.functional as F
 from clbook import latents
 from clbook.losses import infonce
 from clbook.metrics import r2
-from clbook.models import MLP, stacked
-from clbook.runs import BLOCK, Adam, Draws, Program, alone, recorded_times, stream, streams
+from clbook.models import MLP, affine, stacked
+from clbook.optim import Adam
+from clbook.runs import BLOCK, Draws, Program, alone, recorded_times, stream, streams
 from clbook.settings import Outcome, Settings, setting
 
 MIXING, WEIGHTS, PAIRS, TESTED = range(4)  # purposes of the streams of random numbers
@@ -173,7 +174,7 @@ class Encoders(Program):
         count, out = self.config.layers, [x]
         weights, biases = self.trained[:count], self.trained[count:]
         for i, weight in enumerate(weights):
-            y = torch.baddbmm(biases[i][:, None], out[-1], weight.mT) if biases else out[-1] @ weight.mT
+            y = affine(out[-1], weight, biases[i] if biases else None)
             out.append(F.leaky_relu(y, inplace=True) if i < count - 1 else y)
         return out
 

@@ -19,7 +19,8 @@ from clbook import augment, data
 from clbook.losses import symbol_context
 from clbook.metrics import linear_probe, spectrum
 from clbook.models import MLP, mlp, stacked
-from clbook.runs import BLOCK, Adam, Draws, Program, alone, recorded_times, stream, streams
+from clbook.optim import Adam
+from clbook.runs import BLOCK, Draws, Program, alone, recorded_times, stream, streams
 from clbook.settings import Outcome, Settings, setting
 
 IMAGES, WEIGHTS, COPIES, BATCHES, VIEWS, NOISE = range(6)  # purposes of the streams of random numbers
