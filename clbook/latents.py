@@ -1,7 +1,8 @@
 """Latents with content and style, and the maps that hide them: the controlled data-generating process of CS Sec. 4.1.
 
-Latents z live in the hyperbox [0, 1]^d or on the unit sphere S^{d-1}; the first d_c dimensions are content, which a positive
-pair shares, the rest is style, which varies. Observations are x = g(z), with g an invertible linear or leaky-ReLU network.
+Latents z live in the hyperbox [0, 1]^d or on the unit sphere S^{d-1}; the first d_c dimensions are content, which a
+positive pair shares, the rest is style, which varies. Observations are x = g(z), with g an invertible linear or
+leaky-ReLU network.
 """
 
 from __future__ import annotations
@@ -32,18 +33,19 @@ def positives(z: torch.Tensor, d_c: int, style_sd: float, space: str, generator:
               content_sd: float = 0.0) -> torch.Tensor:
     """A positive partner for each latent, drawn from the conditional of CS Sec. 2 and 4.1.
 
-    Box: every dimension is normal around z, with standard deviation `content_sd` in the first d_c dimensions (0, the default:
-    they stay) and `style_sd` in the others, truncated to [0, 1]. Sphere: von Mises-Fisher around z with concentration
-    1 / style_sd^2, given that the first d_c dimensions stay; then a single style dimension stays too.
+    Box: every dimension is normal around z, with standard deviation `content_sd` in the first d_c dimensions (0, the
+    default: they stay) and `style_sd` in the others, truncated to [0, 1]. Sphere: von Mises-Fisher around z with
+    concentration 1 / style_sd^2, given that the first d_c dimensions stay; then a single style dimension stays too.
 
     Args: z (n, d); d_c and the standard deviations, plain numbers.
     Returns: (n, d).
-    Raises ValueError: d_c outside 0 .. d, a style_sd that is not above 0, a content_sd below 0, or above 0 on the sphere.
+    Raises ValueError: d_c outside 0 .. d, a style_sd that is not above 0, a content_sd below 0, or not 0 on the sphere.
     """
     n, d = z.shape
+    varies = content_sd > 0 and space == "box"
     for name, value, fine, allowed in (
             ("d_c", d_c, 0 <= d_c <= d, f"between 0 and d = {d}"), ("style_sd", style_sd, style_sd > 0, "> 0"),
-            ("content_sd", content_sd, content_sd == 0 or (content_sd > 0 and space == "box"), ">= 0, and 0 on the sphere")):
+            ("content_sd", content_sd, content_sd == 0 or varies, ">= 0, and 0 on the sphere")):
         if not fine:
             raise ValueError(f"{name} = {value:g} is not allowed: {name} must be {allowed}")
     return _partners(z, _chances(n, d, space, generator).to(z), d_c, style_sd, space, content_sd)
@@ -79,7 +81,7 @@ def _placed(points, space):
 
 
 def _chances(n, d, space, generator):
-    """What `_partners` needs: (n, d) uniform in the box; on the sphere (n, d + 3 PROPOSALS), see `_von_mises_fisher`."""
+    """What `_partners` needs: in the box (n, d) uniform, on the sphere (n, d + 3 PROPOSALS) (`_von_mises_fisher`)."""
     if space == "box":
         return torch.rand(n, d, generator=generator)
     side = torch.randn(n, d, generator=generator)
@@ -100,9 +102,9 @@ def _partners(z, chances, d_c, style_sd, space, content_sd):
 def _von_mises_fisher(z, style, sd, chances):
     """von Mises-Fisher around z, concentration 1 / sd^2, on the sphere of the m style dimensions through z (Wood 1994).
 
-    The partner is w axis + (1 - w^2)^1/2 side, with a side uniform at right angles to the axis. Of `PROPOSALS` proposals for
-    w the first that is accepted is taken, and the first of all where none is: Wood's envelope accepts with probability
-    0.657 or more whatever m and the concentration are, so that happens once in 3e7 points at most.
+    The partner is w axis + (1 - w^2)^1/2 side, with a side uniform at right angles to the axis. Of `PROPOSALS` values
+    proposed for w the first that is accepted is taken, and the first of all where none is: Wood's envelope accepts with
+    probability 0.657 or more for m = 2 .. 64 and any concentration up to 1e4, so that happens in one of 3e7 points.
 
     chances: (..., n, d + 3 PROPOSALS) standard normals; logs of uniform numbers; cosines of uniform angles; logs again.
     """
@@ -116,7 +118,7 @@ def _von_mises_fisher(z, style, sd, chances):
     b = m1 / (2 * kappa + (4 * kappa**2 + m1**2).sqrt()).clamp(min=1e-12)
     x0 = (1 - b) / (1 + b)
     c = kappa * x0 + m1 * torch.log1p(-x0**2 + 1e-12)
-    # Wood proposes the first coordinate t of a uniform direction in R^m. Its first two have the length (1 - U^(2/(m-2)))^1/2.
+    # Wood proposes the first coordinate t of a uniform direction in R^m. The first two: length (1 - U^(2/(m-2)))^1/2.
     t = (-torch.expm1(log_uniform * (2 / (m1 - 1).clamp(min=0)))).sqrt() * cosine  # (..., n, PROPOSALS)
     beta = (1 + t) / 2
     w = (1 - (1 + b) * beta) / (1 - (1 - b) * beta)
@@ -130,7 +132,10 @@ def _von_mises_fisher(z, style, sd, chances):
 
 
 def mixed(z: torch.Tensor, matrices: Sequence[torch.Tensor], slope: float = 0.2) -> torch.Tensor:
-    """The network of `Mixing` without its checks: z (..., n, d), matrices a sequence of (..., d, d). Returns (..., n, d)."""
+    """The network of `Mixing` without its checks: z (..., n, d), matrices of (..., d, d).
+
+    Returns: (..., n, d).
+    """
     for i, matrix in enumerate(matrices):
         z = (F.leaky_relu(z, slope) if i else z) @ matrix.mT.to(z)
     return z
@@ -140,8 +145,8 @@ class Mixing:
     """g(z), an invertible network without biases: matrices (d, d) with a leaky ReLU between two (CS Sec. 4.1).
 
     Args:
-        matrices: a sequence of (..., d, d) tensors, the first one is applied first; one makes g linear. Leading axes are
-            separate networks, for z (..., n, d).
+        matrices: a sequence of (..., d, d) tensors, the first one is applied first; one makes g linear. Leading axes
+            are separate networks, for z (..., n, d).
         slope: of the leaky ReLU below 0, > 0.
     Raises ValueError: matrices that are not square, of different sizes, or not invertible; a slope that is not above 0.
     """
@@ -150,9 +155,10 @@ class Mixing:
         self.matrices, self.slope = [torch.as_tensor(m) for m in matrices], slope
         for i, matrix in enumerate(self.matrices):
             if matrix.ndim < 2 or matrix.shape != self.matrices[0].shape or matrix.shape[-1] != matrix.shape[-2]:
-                raise ValueError(f"matrices[{i}] has shape {tuple(matrix.shape)}: it must be square, and all of one shape")
+                raise ValueError(f"matrices[{i}] has shape {tuple(matrix.shape)}: it must be square, all of one shape")
             if not (torch.linalg.cond(matrix.double()) < MOST_CONDITION).all():
-                raise ValueError(f"matrices[{i}] is not invertible: its condition number must be below {MOST_CONDITION:g}")
+                raise ValueError(f"matrices[{i}] is not invertible: its condition number is above the "
+                                 f"limit, {MOST_CONDITION:g}")
         if not self.matrices or not slope > 0:
             raise ValueError("matrices must hold at least one matrix" if not self.matrices else
                              f"slope = {slope!r} is not allowed: slope must be > 0, else the leaky ReLU has no inverse")

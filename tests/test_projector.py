@@ -8,7 +8,7 @@ import torch
 
 from clbook.experiments.content_style import collapse, projector
 from clbook.experiments.content_style.projector import Config, Projectors, run
-from clbook.losses import infonce, symbol_context
+from clbook.losses import infonce
 from clbook.metrics import effective_rank
 from clbook.sweep import sweep
 
@@ -19,7 +19,7 @@ QUICK = Config(n=100, n_test=100, batch=50, steps=20)
 
 @pytest.mark.parametrize("style_sd", [0.1, 0.3])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_lemma_5_holds_with_twice_the_data_covariance_and_as_printed_only_without_the_negatives_gradient(style_sd, seed):
+def test_lemma_5_holds_with_twice_the_covariance_and_as_printed_only_without_the_negatives_gradient(style_sd, seed):
     errors = collapse.lemma5_errors((1e-3, 1e-2, 3.0), n=600, style_sd=style_sd, seed=seed)
     assert errors["corrected"][0] <= 1e-5 and errors["detached"][0] <= 1e-5 and errors["printed"][0] >= 0.4
     assert errors["corrected"][1] == pytest.approx(100 * errors["corrected"][0], rel=0.01), "second order in W"
@@ -103,7 +103,7 @@ def test_proposition_6_is_an_identity_for_even_content_and_no_style_only():
 def test_lower_temperatures_fill_more_dimensions_after_the_projector_than_removing_the_norm():
     regular, bare, cold = (sweep(run, [c.replace(seed=s) for s in SEEDS]) for c in (
         BASE, BASE.replace(normalize=False), BASE.replace(tau=0.3)))
-    for plain, standard, low in zip(regular, bare, cold):
+    for plain, standard, low in zip(regular, bare, cold, strict=True):
         assert low.rank[-1, -1] > plain.rank[-1, -1] + 4
         assert low.rank[-1, -1] > standard.rank[-1, -1] + 2
 
@@ -123,7 +123,8 @@ def test_similarity_is_that_of_infonce_and_rows_have_length_one():
     z, tau = projector.places(QUICK, made.trained, views)["z"], made.state.tau
     assert tau[0, 0].tolist() == pytest.approx([0.5] * 32 + [0.35] * 32) and (tau[1] == 1).all()
     u, v = z.chunk(2, 1)
-    expected = [infonce(a, b, tau=t[0], normalize=True) for pair in ((u, v), (v, u)) for a, b, t in zip(*pair, tau, strict=True)]
+    expected = [infonce(a, b, tau=t[0], normalize=True)
+                for pair in ((u, v), (v, u)) for a, b, t in zip(*pair, tau, strict=True)]
     torch.testing.assert_close(made.losses(views), torch.stack(expected).view(2, 2).mean(0))
     torch.testing.assert_close(z.norm(dim=-1), torch.ones(2, 100))
     flat = projector.places(QUICK.replace(normalize=False), made.trained, views)["z"]
@@ -137,7 +138,8 @@ def test_rank_is_the_metric_and_the_split_shares_no_image():
     assert len(torch.cat([x, test]).unique(dim=0)) == len(torch.cat([x, test])) == 1740
     assert held.bincount(minlength=10).min() > 20 and labels.bincount(minlength=10).min() > 80
     r, made = run(config), Projectors([config])
-    assert r.rank[0, 0] == pytest.approx(effective_rank(projector.places(config, made.trained, test[None])["h"][0]), rel=1e-3)
+    h = projector.places(config, made.trained, test[None])["h"][0]
+    assert r.rank[0, 0] == pytest.approx(effective_rank(h), rel=1e-3)
 
 
 def test_views_of_an_image_are_two_of_its_copies_and_runs_of_one_seed_share_them():

@@ -4,6 +4,15 @@
 says about gradients and optima, checked. `figures` and `projector_figures` draw them.
 """
 
-from clbook.experiments.content_style.experiment import Config, Encoders, Result, drawn, gains, run, singular, style_gain
+from clbook.experiments.content_style.experiment import (
+    Config,
+    Encoders,
+    Result,
+    drawn,
+    gains,
+    run,
+    singular,
+    style_gain,
+)
 
 __all__ = ["Config", "Encoders", "Result", "drawn", "gains", "run", "singular", "style_gain"]

@@ -1,4 +1,4 @@
-"""What the theory of content and style says about gradients and optima, against autograd and trained maps (CS App. C and D).
+"""What theory says about gradients and optima, against autograd and trained maps (CS App. C and D).
 
 Down to `sphere_identity`, latents are uniform on the box [0, 1]^8, and all is linear, z = W x, float64 and small.
 """
@@ -66,8 +66,8 @@ def lemma5(W: torch.Tensor, x: torch.Tensor, views: torch.Tensor, share: float =
            prefactor: float | None = None) -> torch.Tensor:
     """dW/dt = M W [share Sigma_x - Sigma_x~]: CS eq. 5 has share 1; the full gradient has share 2.
 
-    Sigma_x: covariance of x, divisor n - 1. Sigma_x~: mean outer product of x - x~. `prefactor`: M = n - 1 unless given,
-    which makes the limit of small W exact in every sample; CS prints M + 1.
+    Sigma_x: covariance of x, divisor n - 1. Sigma_x~: mean outer product of x - x~. `prefactor`: M = n - 1 unless
+    given, which makes the limit of small W exact in every sample; CS prints M + 1.
     Returns: (d, D), for W (d, D).
     """
     gap = x - views
@@ -79,8 +79,8 @@ def lemma5_errors(scales: Sequence[float], n: int = 1024, d_c: int = 4, style_sd
                   seed: int = 0) -> dict[str, list[float]]:
     """Relative errors of Lemma 5, with the prefactor M, where W is a rotation times each of `scales`.
 
-    Returns: {name: errors}. corrected, printed: share 2 and 1 against the full gradient. detached: share 1, the negatives
-    held still.
+    Returns: {name: errors}. corrected, printed: share 2 and 1 against the full gradient. detached: share 1, the
+    negatives held still.
     """
     generator = stream(seed, 0)
     turn, mixing = matrix("rotation", generator), matrix("rotation", generator)
@@ -132,7 +132,7 @@ def surface(content: Sequence[float], style: Sequence[float], d_c: int, style_sd
 @one_thread()
 def sphere_identity(scaling: Sequence[float], classes: int = 5, n: int = 200, tau: float = 0.5,
                     seed: int = 0) -> tuple[float, float, int, int, float]:
-    """CS Prop. 6: f has a corner of a simplex for each class as content, random style, and is seen through diag(scaling).
+    """CS Prop. 6: f has a corner of a simplex for each class as content, random style, and is seen through a scaling.
 
     Returns: InfoNCE of the content alone, of D f; rank of f, of D f; largest gradient in the style of f.
     """
@@ -153,8 +153,8 @@ def sphere_identity(scaling: Sequence[float], classes: int = 5, n: int = 200, ta
 def parts(maps: np.ndarray, config: Config, samples: int = 10_000, anchors: int = 1000) -> np.ndarray:
     """Alignment, uniformity and total of linear maps f o g as in CS Table 1, on fresh latents of config's kind.
 
-    Alignment is the mean of minus the similarity within pairs, total is InfoNCE with `samples` negatives from the marginal,
-    uniformity their difference; means are over `anchors` pairs.
+    Alignment is the mean of minus the similarity within pairs, total is InfoNCE with `samples` negatives from the
+    marginal, uniformity their difference; means are over `anchors` pairs.
 
     Args: maps (..., d, d).
     Returns: (3, ...).
@@ -172,7 +172,10 @@ def parts(maps: np.ndarray, config: Config, samples: int = 10_000, anchors: int 
 
 
 def best_scale(encoder: np.ndarray, config: Config) -> float:
-    """The s that minimises the InfoNCE of s times the linear map `encoder` (d, d), of 65 between 0.01 and 100. Returns: s."""
+    """The best scale of a linear map `encoder` (d, d), of 65 between 0.01 and 100.
+
+    Returns: the s for which s times the map has the lowest InfoNCE.
+    """
     scales = np.geomspace(0.01, 100, 65)
     return float(scales[parts(scales[:, None, None] * encoder, config, samples=500, anchors=500)[2].argmin()])
 
@@ -194,7 +197,8 @@ def growth(config: Config, scale: float = 0.05, samples: int = 1000) -> np.ndarr
     for _ in range(4):
         z, positive = (points.double() for points in drawn(config, samples, generator))
         A = (scale * torch.eye(config.d, dtype=torch.float64)).requires_grad_()
-        loss = infonce(positive @ A.T, z @ A.T, tau=torch.tensor(config.temperatures), p=config.p, normalize=config.normalize)
+        tau = torch.tensor(config.temperatures)
+        loss = infonce(positive @ A.T, z @ A.T, tau=tau, p=config.p, normalize=config.normalize)
         (gradient,) = torch.autograd.grad(loss, A)
         rates.append(-gradient.diagonal().numpy() / scale)
     return np.mean(rates, 0)

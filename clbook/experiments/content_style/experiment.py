@@ -1,7 +1,7 @@
-"""What contrastive learning keeps of latents that a positive pair shares, and of latents that it does not (CS Sec. 3 and 4).
+"""What contrastive learning keeps of latents that a pair shares, and of those that it does not (CS Sec. 3 and 4).
 
-Latents z with d_c content and d_s = d - d_c style dimensions are hidden by x = g(z); an encoder f is trained with InfoNCE on
-pairs x, x~ (CS Sec. 4.1).
+Latents z with d_c content and d_s = d - d_c style dimensions are hidden by x = g(z); an encoder f is trained with
+InfoNCE on pairs x, x~ (CS Sec. 4.1).
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ class Config(Settings):
     space: str = setting("box", "where the latents live", choices=latents.SPACES)
     d: int = setting(8, "dimensions of latents, observations and embeddings", low=2, high=64)
     d_c: int = setting(2, "number of content dimensions", low=0, high=64, each=True)
-    style_sd: float = setting(0.3, "standard deviation of style within a pair (sphere: 1/sqrt(concentration))", low=0.01,
-                              high=10.0, log=True, each=True)
-    content_sd: float = setting(0.0, "standard deviation of content within a pair; box only", low=0.0, high=10.0, each=True)
+    style_sd: float = setting(0.3, "standard deviation of style within a pair (sphere: 1/sqrt(concentration))",
+                              low=0.01, high=10.0, log=True, each=True)
+    content_sd: float = setting(0.0, "standard deviation of content within a pair; box only", low=0.0, high=10.0,
+                                each=True)
     mixing_layers: int = setting(1, "layers of g; one is linear", low=1, high=10)
     layers: int = setting(1, "layers of f; one is linear, without bias", low=1, high=20)
     width: int = setting(50, "width of the hidden layers of f", low=1, high=1000)
-    normalize: bool = setting(False, "similarity of normalised embeddings (cosine); off: minus a distance to the power p")
-    p: int = setting(2, "exponent of that distance: |a - b|^p, summed over dimensions", choices=(1, 2))
+    normalize: bool = setting(False, "similarity of normalised embeddings (cosine); off: minus a distance to a power")
+    p: int = setting(2, "that power: |a - b|^p, summed over dimensions", choices=(1, 2))
     tau: float = setting(1.0, "temperature", low=1e-3, high=100.0, log=True, each=True)
     tau_c: float = setting(1.0, "temperature of the first d_c embedding dimensions, over tau", low=1e-3, high=1e3,
                            log=True, each=True)
@@ -50,7 +51,8 @@ class Config(Settings):
     n: int = setting(128, "pairs in a batch; an anchor's negatives are the other n - 1", low=2, high=4096)
     lr: float = setting(0.01, "learning rate of Adam", above=0.0, high=1.0, log=True)
     steps: int = setting(2000, "iterations", unit="iterations", low=1, high=100_000, log=True)
-    record_every: int = setting(0, "record every so many; 0: a geometric series", unit="iterations", low=0, high=100_000)
+    record_every: int = setting(0, "record every so many; 0: a geometric series", unit="iterations", low=0,
+                                high=100_000)
     seed: int = setting(0, "seed of g, weights and latents", low=0, high=2**20, each=True)
 
     def check(self):
@@ -72,8 +74,8 @@ class Result(Outcome):
     Attributes:
         loss: (T,) InfoNCE on 256 fresh pairs. map: (T, d, d) the matrix of f o g from latents to embeddings, before any
             normalisation; NaN unless both are linear.
-        r2: (T, layers + 1, d) adjusted R^2 of each latent under the best affine map from x (first), from each hidden layer,
-            from the embedding (last); NaN where f is linear: an invertible matrix keeps it at its value for x.
+        r2: (T, layers + 1, d) adjusted R^2 of each latent under the best affine map from x (first), from each hidden
+            layer, from the embedding (last); NaN where f is linear: an invertible matrix keeps it at its value for x.
     """
 
     steps: np.ndarray
@@ -138,7 +140,7 @@ class Encoders(Program):
         mixings = [latents.mixing(c.d, c.mixing_layers, stream(k.seed, MIXING)).matrices for k in self.configs]
         s.mixing = [torch.stack(layer) for layer in zip(*mixings, strict=True)]
         s.d_c, s.style_sd, s.content_sd = self.each("d_c"), self.each("style_sd"), self.each("content_sd")
-        s.tau = torch.tensor(np.stack([k.temperatures for k in self.configs]), dtype=torch.float32)[:, None]  # (R, 1, d)
+        s.tau = torch.tensor(np.stack([k.temperatures for k in self.configs])).float()[:, None]  # (R, 1, d)
         self.trained = self.start()
         numbers = self.numbers(c.n, stream(c.seed, PAIRS)).numel()
         self.draws = Draws(streams(self.configs, PAIRS), lambda g: self.numbers(c.n, g),

@@ -1,7 +1,7 @@
 """The projector on real images: what it loses, what norm and temperatures change, and DirectCLR (CS Sec. 4.2, App. E).
 
-A network h = f(x), a projector p, and InfoNCE on two augmented views of each image. SimCLR's loss sees p(h). DirectCLR's
-sees the first few dimensions of r = h + p(h), a residual block, and r is what a readout gets.
+A network h = f(x), a projector p, and InfoNCE on two augmented views of each image. SimCLR's loss sees p(h).
+DirectCLR's sees the first few dimensions of r = h + p(h), a residual block, and r is what a readout gets.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ class Result(Outcome):
     Attributes:
         steps: (T,). loss: (T,) of that iteration's batch.
         places: where the network is read: h before the projector, z as the loss sees it, for DirectCLR also r.
-        spectrum: (T, places, d) eigenvalues of the test images' covariance, descending, divided by the first; NaN beyond z.
+        spectrum: (T, places, d) eigenvalues of the test images' covariance, descending, divided by the first; NaN
+            beyond z.
         readout: (T, places) test accuracy of a linear probe fitted to the training images, without augmentation.
         rows: (T, d) mean absolute weight that each dimension gets in the projector's last layer.
     """
@@ -167,10 +168,11 @@ class Projectors(Program):
         """The streams of what a step draws: its images, which two copies of each, and the noise of the views."""
         c = self.config
         block = max(1, min(BLOCK, DRAWN_AT_ONCE // max(2 * c.batch * pixels, c.n)))
-        self.batches = Draws(streams(self.configs, BATCHES), lambda g: torch.randperm(c.n, generator=g)[:c.batch], block)
-        self.copies = Draws(streams(self.configs, VIEWS),
-                            lambda g: torch.rand(BANK, c.batch, generator=g).argsort(0)[:2].flatten(), block)
-        self.noises = Draws(streams(self.configs, NOISE), lambda g: torch.randn(2 * c.batch, pixels, generator=g), block)
+        for name, purpose, draw in (
+                ("batches", BATCHES, lambda g: torch.randperm(c.n, generator=g)[:c.batch]),
+                ("copies", VIEWS, lambda g: torch.rand(BANK, c.batch, generator=g).argsort(0)[:2].flatten()),
+                ("noises", NOISE, lambda g: torch.randn(2 * c.batch, pixels, generator=g))):
+            setattr(self, name, Draws(streams(self.configs, purpose), draw, block))
 
     def begin(self):
         self.optimiser = Adam(self.trained, self.config.lr, self.state.decay, kind="decoupled")
@@ -210,7 +212,8 @@ class Projectors(Program):
             return row | {"finite": False}
         for k, place in enumerate(held):
             sizes = spectrum(held[place])
-            row["spectrum"][k, :len(sizes)] = sizes / sizes[0]
+            if sizes[0] > 0:
+                row["spectrum"][k, :len(sizes)] = sizes / sizes[0]
             row["readout"][k] = linear_probe(train[place], y, held[place], y_test)
         return row
 
@@ -239,7 +242,8 @@ def run(config: Config, *, progress=None, device=None) -> Result:
         What was recorded.
 
     Raises:
-        ValueError: the run diverged, and the message names lr; or images that are not to be had, and it names what to set.
+        ValueError: the run diverged, and the message names lr; or the images are not to be had, and it names
+            what to set.
     """
     return alone(Projectors, config, progress, device)
 
