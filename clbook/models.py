@@ -118,10 +118,11 @@ def stacked(networks) -> list[torch.Tensor]:
 def affine(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
     """x W' + b of R layers: x (R, n, i), weight (R, o, i), bias (R, o) -> (R, n, o).
 
-    A product with one output column is written as a sum: one run alone would take another routine than several.
+    A product with one output column, or one input column, whose gradient is such a product, is written as a sum: one run
+    alone would take another routine than several.
     """
-    if weight.shape[1] == 1:
-        out = (x * weight).sum(-1, keepdim=True)
+    if 1 in weight.shape[1:]:
+        out = (x * weight).sum(-1, keepdim=True) if weight.shape[1] == 1 else x * weight.mT
         return out if bias is None else out + bias[:, None]
     return x @ weight.mT if bias is None else torch.baddbmm(bias[:, None], x, weight.mT)
 

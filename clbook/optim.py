@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 import torch
 
+VECTOR = 16  # numbers that the widest vector instruction takes at once
+
 
 def warmed(t: int, steps: int, warmup: int = 0, cosine: bool = True) -> float:
     """Factor of the learning rate at step t = 1 .. `steps` (SA Sec. 5): linear warm-up, then half a cosine, or 1.
@@ -70,6 +72,10 @@ class Descent:
 class Adam:
     """torch.optim.Adam on R networks at once, with a weight decay for each.
 
+    All weights of a run lie side by side in one row of one tensor, and `weights` become views of it: one update for twenty
+    small tensors. Rows are as long as a multiple of the processor's widest vector, because torch rounds the entries that
+    are left over otherwise, and a run beside others would leave over other ones than alone.
+
     Args:
         weights: list of leaf tensors (R, ...), changed in place. lr: one number. decay: (R,) or one number.
         kind: "l2" adds decay * w to the gradient before Adam sees it, as torch.optim.Adam does; "decoupled" shrinks w by
@@ -77,26 +83,35 @@ class Adam:
     """
 
     def __init__(self, weights, lr: float, decay=0.0, kind: str = "l2"):
-        decay = torch.as_tensor(decay, dtype=weights[0].dtype, device=weights[0].device).flatten().expand(len(weights[0]))
+        like, runs = weights[0].detach(), len(weights[0])
         self.weights, self.lr, self.kind = weights, lr, kind
-        self.decay = [_beside(decay, w) for w in weights] if decay.any() else None  # read once, before the first step
-        self.optimiser = torch.optim.Adam(weights, lr=lr, fused=True)
+        self.spare = like.new_zeros(runs, -sum(w[0].numel() for w in weights) % VECTOR)
+        self._lay_out(torch.cat([*(w.detach().flatten(1) for w in weights), self.spare], 1))
+        none = not isinstance(decay, torch.Tensor) and decay == 0  # a tensor is not read: it may lie on a GPU
+        decay = torch.as_tensor(decay, dtype=like.dtype, device=like.device).flatten().expand(runs)
+        self.decay = None if none else decay[:, None].repeat(1, self.row.shape[1])
+        self.mean, self.square = torch.zeros_like(self.row), torch.zeros_like(self.row)
+        self.steps = torch.zeros((), device=like.device)
+
+    def _lay_out(self, row):
+        self.row = row
+        for w, values in zip(self.weights, row.split([w[0].numel() for w in self.weights] + [self.spare.shape[1]], 1)):
+            w.data = values.view(w.shape)
 
     @torch.no_grad()
     def step(self, gradients: Sequence[torch.Tensor]) -> None:
         """One update from gradients of the shapes of the weights."""
+        gradient = torch.cat([*(g.flatten(1) for g in gradients), self.spare], 1)
         if self.decay is not None and self.kind == "l2":
-            gradients = torch._foreach_addcmul(gradients, self.weights, self.decay)
+            gradient.addcmul_(self.row, self.decay)
         elif self.decay is not None:
-            torch._foreach_addcmul_(self.weights, self.weights, self.decay, value=-self.lr)
-        for w, g in zip(self.weights, gradients, strict=True):
-            w.grad = g
-        self.optimiser.step()
+            self.row.addcmul_(self.row, self.decay, value=-self.lr)
+        self.steps += 1
+        torch._fused_adam_([self.row], [gradient], [self.mean], [self.square], [], [self.steps], lr=self.lr, beta1=0.9,
+                           beta2=0.999, weight_decay=0.0, eps=1e-8, amsgrad=False, maximize=False)
 
     def keep(self, stay: torch.Tensor) -> None:
         """Go on for the runs `stay` (R,) alone; `weights` already holds theirs."""
-        self.decay = self.decay and [d[stay] for d in self.decay]
-        before = list(self.optimiser.state.values())
-        self.optimiser = torch.optim.Adam(self.weights, lr=self.lr, fused=True)
-        for w, moments in zip(self.weights, before):
-            self.optimiser.state[w] = moments | {name: moments[name][stay] for name in ("exp_avg", "exp_avg_sq")}
+        self.mean, self.square, self.spare = self.mean[stay], self.square[stay], self.spare[stay]
+        self.decay = None if self.decay is None else self.decay[stay]
+        self._lay_out(self.row[stay])

@@ -108,7 +108,7 @@ def lookup(table, ids):
     """Rows of table (members, tokens, d) at ids (members, n): (members, n, d). Faster backward than indexing."""
     members, tokens, d = table.shape
     offset = tokens * torch.arange(members, device=ids.device)[:, None]
-    return F.embedding(ids + offset, table.view(members * tokens, d))
+    return F.embedding(ids + offset, table.reshape(members * tokens, d))
 
 
 def descend(parameters, lr, decay, kind="l2"):
