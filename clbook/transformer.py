@@ -1,6 +1,8 @@
-"""Transformer encoders, several of equal shape as one batched program: every parameter has a leading axis of members."""
+"""Transformer encoders, several of equal shape at once: every parameter has a leading axis of members."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
@@ -17,25 +19,27 @@ def _normal(shape, std, generators):
 class Linear(nn.Module):
     """An affine map a member, (members, n, fan_in) -> (members, n, fan_out), from U(-b, b), b^2 = 1 / fan_in."""
 
-    def __init__(self, fan_in, fan_out, generators):
+    def __init__(self, fan_in: int, fan_out: int, generators: Sequence[torch.Generator]):
         super().__init__()
         both = torch.stack([torch.rand(fan_in + 1, fan_out, generator=g, device=g.device) for g in generators])
         both = (2 * both - 1) * fan_in**-0.5
         self.weight, self.bias = nn.Parameter(both[:, :-1].clone()), nn.Parameter(both[:, -1:].clone())
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if 1 in self.weight.shape[1:]:  # one row or column: one member alone would take another routine than several
+            return (x[..., None] * self.weight[:, None]).sum(2) + self.bias
         return torch.baddbmm(self.bias, x, self.weight)
 
 
 class Norm(nn.Module):
     """Layer normalisation over the last axis of (members, n, d), with gain and bias a member."""
 
-    def __init__(self, d, members, device):
+    def __init__(self, d: int, members: int, device: torch.device):
         super().__init__()
         self.gain = nn.Parameter(torch.ones(members, 1, d, device=device))
         self.bias = nn.Parameter(torch.zeros(members, 1, d, device=device))
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         return torch.addcmul(self.bias, F.layer_norm(x, x.shape[-1:]), self.gain)
 
 
@@ -45,15 +49,15 @@ class Block(nn.Module):
     The order of `torch.nn.TransformerEncoderLayer`'s defaults, without dropout. hidden: width of the two-layer network.
     """
 
-    def __init__(self, d, heads, hidden, generators):
+    def __init__(self, d: int, heads: int, hidden: int, generators: Sequence[torch.Generator]):
         super().__init__()
         self.heads = heads
         self.inward, self.outward = Linear(d, 3 * d, generators), Linear(d, d, generators)
         self.up, self.down = Linear(d, hidden, generators), Linear(hidden, d, generators)
         self.norm1, self.norm2 = (Norm(d, len(generators), generators[0].device) for _ in range(2))
 
-    def forward(self, x, length, mask=None):
-        """x (members, n * length, d) -> the same; mask (members * n, 1, 1, length), False where attention may not look."""
+    def forward(self, x: torch.Tensor, length: int, mask: torch.Tensor | None = None) -> torch.Tensor:
+        """x (members, n * length, d) -> the same; mask (members * n, 1, 1, length), False where no one may look."""
         members, rows, d = x.shape
         qkv = self.inward(x).view(-1, length, 3, self.heads, d // self.heads)
         q, k, v = qkv.permute(2, 0, 3, 1, 4)  # each (members * n, heads, length, d / heads)
@@ -63,7 +67,9 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Token and position embeddings, `layers` blocks, a linear readout: (members, n, length) tokens -> (members, n, out).
+    """Token and position embeddings, `layers` blocks, a linear readout.
+
+    Maps tokens (members, n, length) to (members, n, out).
 
     Args:
         tokens: size of the vocabulary. length: tokens in a sequence. d: width. out: output dimensions.
@@ -71,11 +77,13 @@ class Transformer(nn.Module):
         layers, heads: number of blocks, attention heads in each (they divide d).
         hidden: width of each block's two-layer network; None is 4 d.
         readout: "flatten" reads all positions side by side, "mean" their mean.
-        std: standard deviation of the token embeddings at the start; positions have 1 (flatten) or the same `std` (mean).
+        std: standard deviation of the token embeddings at the start; positions have 1 (flatten) or `std` (mean).
     Raises ValueError: heads that do not divide d, another readout.
     """
 
-    def __init__(self, tokens, length, d, out, generators, *, layers=1, heads=1, hidden=None, readout="flatten", std=1.0):
+    def __init__(self, tokens: int, length: int, d: int, out: int, generators: Sequence[torch.Generator], *,
+                 layers: int = 1, heads: int = 1, hidden: int | None = None, readout: str = "flatten",
+                 std: float = 1.0):
         super().__init__()
         if heads < 1 or d % heads:
             raise ValueError(f"heads = {heads!r} is not allowed: heads must divide d = {d}")
@@ -87,10 +95,11 @@ class Transformer(nn.Module):
         self.blocks = nn.ModuleList(Block(d, heads, hidden or 4 * d, generators) for _ in range(layers))
         self.last = Linear(length * d if readout == "flatten" else d, out, generators)
 
-    def forward(self, tokens, present=None):
-        """Args: tokens (members, n, length) int64; present, of the same shape, False where a sequence is padded, or None.
+    def forward(self, tokens: torch.Tensor, present: torch.Tensor | None = None) -> torch.Tensor:
+        """The readout, (members, n, out), of tokens (members, n, length) int64.
 
-        Padding is not attended to; "mean" leaves it out as well. Every sequence needs one token that is present.
+        present: of the same shape, False where a sequence is padded; None: nowhere. Padding is not attended to, and
+        "mean" leaves it out as well. Every sequence needs one token that is present.
         """
         members, n, length = tokens.shape
         x = lookup(self.tokens, tokens.flatten(1)).view(members, n, length, -1) + self.positions[:, None]
@@ -104,37 +113,19 @@ class Transformer(nn.Module):
         return self.last((weight * x).sum(2) / weight.sum(2))
 
 
-def lookup(table, ids):
+def bind(module: nn.Module, tensors: Sequence[torch.Tensor]) -> None:
+    """Let `module` compute with `tensors` in place of its parameters, in the order of `module.parameters()`.
+
+    As `torch.func.functional_call`, which for a network of many small parameters costs a sixth of the step each time.
+    """
+    remaining = iter(tensors)
+    for part in module.modules():
+        for name in part._parameters:
+            part._parameters[name] = next(remaining)
+
+
+def lookup(table: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
     """Rows of table (members, tokens, d) at ids (members, n): (members, n, d). Faster backward than indexing."""
     members, tokens, d = table.shape
     offset = tokens * torch.arange(members, device=ids.device)[:, None]
     return F.embedding(ids + offset, table.reshape(members * tokens, d))
-
-
-def descend(parameters, lr, decay, kind="l2"):
-    """A step of Adam on parameters (members, ...), a weight decay a member: `update(loss)`, the loss summed over members.
-
-    Args:
-        decay: one number a member. kind: "l2" adds decay * w to the gradient before Adam sees it, as torch.optim.Adam
-            does; "decoupled" shrinks w by 1 - lr * decay, as AdamW does.
-    """
-    sizes = [p.numel() for p in parameters]
-    flat = nn.Parameter(torch.cat([p.detach().flatten() for p in parameters]))  # one tensor: faster where steps are small
-    flat.grad = torch.zeros_like(flat)
-    for p, values, slopes in zip(parameters, flat.data.split(sizes), flat.grad.split(sizes)):
-        p.data, p.grad = values.view_as(p), slopes.view_as(p)
-    decay = torch.tensor(decay, dtype=flat.dtype, device=flat.device)[:, None]
-    amount = torch.cat([decay.expand(-1, p[0].numel()).flatten() for p in parameters])
-    optimiser = torch.optim.Adam([flat], lr=lr, fused=True)
-
-    def update(loss):
-        loss.backward()
-        with torch.no_grad():
-            if kind == "l2":
-                flat.grad.addcmul_(flat, amount)
-            else:
-                flat.mul_(1 - lr * amount)
-        optimiser.step()
-        flat.grad.zero_()
-
-    return update

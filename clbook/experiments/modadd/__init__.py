@@ -1,4 +1,9 @@
-"""Modular addition: the chapter's training; its theory checks and figures are modules of this folder."""
+"""Do symbols that mean the same come to lie together? Modular addition.
+
+`experiment`: contrastive training on CModAdd; `classifier`: what follows it in a run, ModAdd from the learned table;
+`lookup`: the exact optimum of the loss on look-up tables, and gradient descent to it; `equivalence`: which symbols mean
+the same in a finite distribution. `figures` draws the training, `lookup_figures` the optimum.
+"""
 
 from clbook.experiments.modadd.experiment import (
     COLLAPSED,
@@ -8,24 +13,14 @@ from clbook.experiments.modadd.experiment import (
     Config,
     Result,
     Samples,
-    Variants,
+    Training,
+    by_name,
     distances,
+    over_seeds,
     run,
+    run_decays,
     run_variants,
-    train,
 )
 
-__all__ = [
-    "COLLAPSED",
-    "Config",
-    "DECAYS",
-    "PAPER",
-    "Result",
-    "Samples",
-    "VARIANTS",
-    "Variants",
-    "distances",
-    "run",
-    "run_variants",
-    "train",
-]
+__all__ = ["COLLAPSED", "DECAYS", "PAPER", "VARIANTS", "Config", "Result", "Samples", "Training", "by_name",
+           "distances", "over_seeds", "run", "run_decays", "run_variants"]

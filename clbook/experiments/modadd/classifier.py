@@ -1,16 +1,23 @@
-"""Modular addition downstream: classifiers that start from contrastive embeddings, or not (SL Fig. 2b, 4b to 8b)."""
+"""Modular addition downstream: classifiers that start from contrastive embeddings, or not (SL Fig. 2b, 4b to 8b).
+
+The starts of a classifier: "pretrained", the table as it was learned; "random", N(0, 1); "permuted", the learned table
+with its rows permuted: the same vectors on other symbols. The starts of one run share the other weights, the split and
+the batches.
+"""
 
 from __future__ import annotations
 
-import time
+from collections.abc import Sequence
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 
 from clbook import data
-from clbook.runs import Diverged, iterate
-from clbook.transformer import Transformer, descend
+from clbook.runs import Adam, Draws, Program, stream
+from clbook.settings import Settings
+from clbook.transformer import Transformer, bind
+
+CLASSIFIER = 2_000_003  # purpose of the stream of random numbers
 
 LAYERS, HIDDEN = 3, 48  # as many layers as SL's; two heads where d is even
 FRACTION = 0.8  # of the N^2 pairs is trained on
@@ -18,59 +25,68 @@ EVERY = 10  # epochs between two measurements, as in SL
 STARTS = ("pretrained", "random", "permuted")
 
 
-def classify(results, progress, device):
-    """Train classifiers (a, b) -> (a + b) mod k from the last tables of `results` and add their accuracies to them.
+def starts(config: Settings) -> tuple[str, ...]:
+    """Names of the starts that `config.classifier` asks for."""
+    return STARTS[: ("none", "pretrained", "both", "all").index(config.classifier)]
 
-    The starts: the table as it was learned; a random one, N(0, 1); the learned one with its rows permuted: the same
-    vectors on other symbols. The starts of one seed share the other weights, the split and the batches. All classifiers of
-    all results train as one batched program, at the lr, batch and decay of the contrastive part.
 
-    Args:
-        results: `modadd.Result`s of equal shape; changed in place (`accuracy`, `accuracy_at`, `seconds`, `stopped`).
-        progress: `progress(fraction)`, returning False stops, or None. device: a torch device.
+class Classifiers(Program):
+    """Networks (a, b) -> (a + b) mod k, one for each start of each contrastive run, at that run's lr, batch and decay.
+
+    Axis 0 goes through the starts of the first run, then through those of the second, and so on. A step is an epoch;
+    the program that trains the tables calls `seat` and then `advance`, so that both parts are one run.
     """
-    began, config = time.perf_counter(), results[0].config
-    N, d = config.N, config.d
-    starts = STARTS[: ("none", "pretrained", "both", "all").index(config.classifier)]
-    pairs, labels = data.modadd(N, config.k)
-    members = [(r, i, start) for r in results for start in starts for i in range(r.config.seeds)]
-    seeds = [r.config.seed + i for r, i, _ in members]
-    generators = [torch.Generator().manual_seed(seed + 2_000_003) for seed in seeds]
-    model = Transformer(N, 2, d, config.k, generators, layers=LAYERS, heads=2 - d % 2, hidden=HIDDEN)
-    order = [torch.randperm(N * N, generator=g) for g in generators]
-    for m, (r, i, start) in enumerate(members):
-        rows = torch.randperm(N, generator=generators[m])
-        if start != "random":
-            learned = torch.as_tensor(r.tables[-1, i])
-            model.tokens.data[m] = learned[rows] if start == "permuted" else learned
-    model, cut = model.to(device), round(FRACTION * N * N)
-    seen, unseen = torch.stack(order)[:, :cut], torch.stack(order)[:, cut:].to(device)
-    pairs, labels = pairs.to(device), labels.to(device)
-    update = descend(list(model.parameters()), config.lr, [r.config.decay for r, _, _ in members], config.decay_kind)
-    at, accuracy = [], []
 
-    def epoch(_, t):
-        shuffled = torch.stack([row[torch.randperm(cut, generator=g)] for row, g in zip(seen, generators)]).to(device)
-        total = 0
-        for batch in shuffled.split(config.batch, 1):
-            scores = model(pairs[batch]).transpose(1, 2)
-            losses = F.cross_entropy(scores, labels[batch], reduction="none").mean(1)
-            update(losses.sum())
+    def __init__(self, configs: Sequence[Settings]):
+        self.starts = starts(configs[0])
+        super().__init__([c for c in configs for _ in self.starts])
+
+    def setup(self):
+        c, s, count = self.config, self.state, len(self.starts)
+        generators = [stream(k.seed, CLASSIFIER) for k in self.configs[::count]]
+        self.net = Transformer(c.N, 2, c.d, c.k, generators, layers=LAYERS, heads=2 - c.d % 2, hidden=HIDDEN)
+        self.trained = [w.detach().repeat_interleave(count, 0) for w in self.net.parameters()]
+        order = torch.stack([torch.randperm(c.N**2, generator=g) for g in generators]).repeat_interleave(count, 0)
+        cut = round(FRACTION * c.N**2)
+        s.seen, s.unseen = order[:, :cut], order[:, cut:]
+        learned, permuted = torch.arange(c.N), [torch.randperm(c.N, generator=g) for g in generators]
+        s.rows = torch.stack([rows if start == "permuted" else learned for rows in permuted for start in self.starts])
+        s.random = torch.tensor([start == "random" for _ in generators for start in self.starts])[:, None, None]
+        s.losses = torch.zeros(len(self.configs))
+        self.pairs, self.labels = data.modadd(c.N, c.k)
+        self.draws = Draws([g for g in generators for _ in self.starts], lambda g: torch.randperm(cut, generator=g))
+
+    def begin(self):
+        self.optimiser = Adam(self.trained, self.config.lr, self.each("decay"), self.config.decay_kind)
+        bind(self.net, self.trained)
+
+    def keep(self, stay: torch.Tensor) -> None:
+        super().keep(stay)
+        bind(self.net, self.trained)
+
+    @torch.no_grad()
+    def seat(self, tables: torch.Tensor) -> None:
+        """Give the classifiers their first embeddings: tables (R, N, d), the last ones of the contrastive runs."""
+        tables = tables.repeat_interleave(len(self.starts), 0)
+        placed = tables.gather(1, self.state.rows[..., None].expand_as(tables))
+        tokens = self.trained[0]
+        tokens.copy_(torch.where(self.state.random, tokens, placed))
+
+    def now(self, t: int) -> torch.Tensor:
+        return self.state.losses
+
+    def advance(self, t: int) -> None:
+        shuffled, total = self.state.seen.gather(1, self.draws.next()), 0
+        for batch in shuffled.split(self.config.batch, 1):
+            scores = self.net(self.pairs[batch]).transpose(1, 2)
+            losses = F.cross_entropy(scores, self.labels[batch], reduction="none").mean(1)
+            self.descend(losses)
             total = total + losses.detach()
-        return total
+        self.state.losses = total
 
-    def record(_, t):
-        if t % EVERY == 0 or t == config.classifier_epochs:
-            with torch.no_grad():
-                right = model(pairs[unseen]).argmax(-1) == labels[unseen]
-            at.append(t)
-            accuracy.append(right.double().mean(1).cpu().numpy())
-
-    try:
-        _, _, stopped = iterate(epoch, torch.zeros(1), config.classifier_epochs, record, progress)
-    except Diverged as error:
-        raise config.diverged("lr", error.step) from error
-    columns = np.array(accuracy).reshape(len(at), len(results), len(starts), config.seeds)
-    for j, r in enumerate(results):
-        r.accuracy, r.accuracy_at = {s: columns[:, j, c] for c, s in enumerate(starts)}, np.array(at)
-        r.seconds, r.stopped = r.seconds + time.perf_counter() - began, stopped
+    @torch.no_grad()
+    def accuracy(self) -> torch.Tensor:
+        """(R, starts) the share of unseen pairs that each classifier adds correctly, now."""
+        unseen = self.state.unseen
+        right = self.net(self.pairs[unseen]).argmax(-1) == self.labels[unseen]
+        return right.double().mean(1).view(-1, len(self.starts))

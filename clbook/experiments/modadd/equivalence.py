@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import numbers
+from collections.abc import Iterable
 
 import numpy as np
 import torch
@@ -24,7 +25,7 @@ class Finite:
     p: np.ndarray
 
     @classmethod
-    def of(cls, rows):
+    def of(cls, rows: Iterable) -> Finite:
         """From rows (symbol, context, label, weight); weights are divided by their sum, rows that repeat add up."""
         rows = [tuple(row) for row in rows]
         if not rows or any(len(row) != 4 for row in rows):
@@ -40,26 +41,26 @@ class Finite:
         return cls(*names, p / p.sum())
 
     @property
-    def joint(self):
+    def joint(self) -> np.ndarray:
         """p(symbol, context), (S, P)."""
         return self.p.sum(2)
 
     @property
-    def labelled(self):
+    def labelled(self) -> np.ndarray:
         """p(symbol, (context, label)), (S, P * labels): what SL Sec. 3 contrasts."""
         return self.p.reshape(len(self.symbols), -1)
 
 
-def modadd(N=16, k=8) -> Finite:
+def modadd_table(N: int = 16, k: int = 8) -> Finite:
     """ModAdd, the downstream task (SL Sec. 5): the context of a symbol is the other addend, the label the sum mod k."""
     pairs, labels = (part.tolist() for part in data.modadd(N, k))
     return Finite.of((*row, y, 1) for (a, b), y in zip(pairs, labels) for row in ((a, f"? + {b}"), (b, f"{a} + ?")))
 
 
-def cmodadd(N=16, k=8, heavy=(), share=0.9, seed=0) -> Finite:
+def cmodadd_table(N: int = 16, k: int = 8, heavy: Iterable[int] = (), share: float = 0.9, seed: int = 0) -> Finite:
     """CModAdd, the contrastive task, without label: the symbol behind the ? of "? + b = c" or "a + ? = c".
 
-    Each symbol of `heavy` has probability `share` on one random context of its own, its others share the rest (SL A.10).
+    Each symbol of `heavy` has probability `share` on one random context of its own, the others share the rest (A.10).
     """
     if not 0 < share < 1:
         raise ValueError(f"share = {share!r} is not allowed: share must be a number > 0 and < 1")
@@ -69,7 +70,7 @@ def cmodadd(N=16, k=8, heavy=(), share=0.9, seed=0) -> Finite:
     return Finite.of((u, name, "", w) for u, name, w in zip(symbols.tolist(), names, weights.tolist()))
 
 
-def random_table(seed=0, broken="none", contexts=24) -> Finite:
+def random_table(seed: int = 0, broken: str = "none", contexts: int = 24) -> Finite:
     """Four pairs of symbols, two labels, all probabilities > 0. Both symbols of a pair have equal p(y | u, rho) unless
     `broken` is "answers", and equal p(rho | u) unless it is "contexts"."""
     def draws(part, *shape):
@@ -83,14 +84,14 @@ def random_table(seed=0, broken="none", contexts=24) -> Finite:
     return Finite(*map(tuple, map(range, p.shape)), p)
 
 
-def conditional_gap(joint):
+def conditional_gap(joint: np.ndarray) -> np.ndarray:
     """Total variation between p(rho | u) and p(rho | v) for all pairs, (S, S); NaN for a symbol that never occurs."""
     with np.errstate(invalid="ignore"):
         given = joint / joint.sum(1, keepdims=True)
     return np.abs(given[:, None] - given[None]).sum(2) / 2
 
 
-def semantic_gap(distribution: Finite):
+def semantic_gap(distribution: Finite) -> np.ndarray:
     """Largest total variation between p(y | u, rho) and p(y | v, rho) over the contexts that both occur in (Def. 2.1).
 
     (S, S); NaN where they share no context: then nothing speaks for or against their equivalence.
@@ -115,15 +116,15 @@ class Alignment:
     conditional: np.ndarray
 
     @property
-    def misses(self):
+    def misses(self) -> list[tuple]:
         u, v = np.nonzero(np.triu((self.semantic <= SAME) != (self.conditional <= SAME), 1))
         return [(self.symbols[i], self.symbols[j]) for i, j in zip(u, v)]
 
     @property
-    def aligned(self):
+    def aligned(self) -> bool:
         return not self.misses
 
-    def groups(self, which):
+    def groups(self, which: str) -> list[tuple]:
         """Sets of equivalent symbols, as sorted tuples, by the gap named `which` ("semantic" or "conditional")."""
         rows = getattr(self, which) <= SAME
         return list(dict.fromkeys(tuple(s for s, same in zip(self.symbols, row) if same) for row in rows))

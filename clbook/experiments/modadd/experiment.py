@@ -1,33 +1,36 @@
 """Contrastive learning of modular addition: which symbols come to lie together (SL Sec. 5, App. A.6 to A.10).
 
-A symbol u has a row z_u of a table, a context such as (?, b, c) goes through a transformer; SL eq. 2 brings a symbol and its
-contexts together. Runs of equal shape - seeds, and variants of one setting - train as one batched program.
+A symbol u has a row z_u of a table, a context such as (?, b, c) goes through a transformer; SL eq. 2 brings a symbol
+and its contexts together. Afterwards a run may train classifiers on its table (`classifier`).
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-import time
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 
 from clbook import data
-from clbook.experiments.modadd.classifier import classify
-from clbook.runs import Diverged, default_device, iterate, recorded_times
+from clbook.experiments.modadd.classifier import EVERY, STARTS, Classifiers, starts
+from clbook.losses import symbol_context
+from clbook.runs import Adam, Draws, Program, Several, alone, recorded_times, several, stream
 from clbook.settings import Outcome, Settings, setting
-from clbook.transformer import Transformer, descend, lookup
+from clbook.transformer import Transformer, bind, lookup
+
+START, SAMPLES = 0, 1_000_003  # purposes of the streams of random numbers
 
 COLLAPSED = 0.1  # mean distance of different pairs below which, with a loss of log(batch), nothing is left to compare
 
 
 @dataclasses.dataclass(frozen=True)
 class Config(Settings):
-    """Settings of one group of runs; the default shows in seconds what SL's own settings (`PAPER`) show in minutes.
+    """Settings of one run; the default shows in seconds what SL's own settings (`PAPER`) show in minutes.
 
-    SL do not give heads and feed-forward width. `hidden` here and `classifier.HIDDEN` were chosen with SL Fig. 2b in view.
+    SL do not give heads and feed-forward width. `hidden` here and `classifier.HIDDEN` were chosen with SL Fig. 2b in
+    view.
     """
 
     N: int = setting(16, "number of symbols, 0 .. N - 1", low=2, high=200)
@@ -37,22 +40,21 @@ class Config(Settings):
     heads: int = setting(1, "attention heads of each layer; they divide d", low=1, high=64)
     hidden: int = setting(16, "width of each layer's feed-forward part", low=1, high=4096)
     lr: float = setting(1e-3, "learning rate of Adam", above=0.0, high=10.0, log=True)
-    decay: float = setting(1e-3, "weight decay", low=0.0, high=1.0)
-    decay_kind: str = setting("l2", "l2: decay is part of Adam's gradient; decoupled: AdamW", choices=("l2", "decoupled"))
-    init: float = setting(1.0, "standard deviation of the symbol table at the start", above=0.0, high=10.0, log=True)
+    decay: float = setting(1e-3, "weight decay", low=0.0, high=1.0, each=True)
+    decay_kind: str = setting("l2", "l2: decay is part of Adam's gradient; decoupled: AdamW",
+                              choices=("l2", "decoupled"))
+    init: float = setting(1.0, "standard deviation of the symbol table at the start", above=0.0, high=10.0, log=True,
+                          each=True)
     batch: int = setting(32, "samples in a batch", low=2, high=4096)
     fraction: float = setting(0.8, "part of the samples that is trained on", above=0.0, high=1.0)
-    misaligned: str = setting("none", "whose contexts are uneven: one symbol's, all symbols'; shuffled: contexts at random",
-                              choices=("none", "one", "all", "shuffled"))
-    p: float = setting(0.9, "probability of the heavy context where there is one", above=0.0, high=1.0)
+    misaligned: str = setting("none", "whose contexts are uneven: one symbol's, all symbols'; shuffled: at random",
+                              choices=("none", "one", "all", "shuffled"), each=True)
+    p: float = setting(0.9, "probability of the heavy context where there is one", above=0.0, high=1.0, each=True)
     epochs: int = setting(500, "passes through the training samples", unit="epochs", low=1, high=100_000, log=True)
     classifier: str = setting("none", "classifiers trained afterwards: from pretrained, random, permuted tables",
                               choices=("none", "pretrained", "both", "all"))
     classifier_epochs: int = setting(100, "passes of the classifier", unit="epochs", low=1, high=100_000, log=True)
-    variants: str = setting("appendix", "what `run_variants` compares: SL's appendix, or decay and start alone",
-                            choices=("appendix", "decay"))
-    seeds: int = setting(1, "runs, with consecutive seeds, in one batched program", low=1, high=100)
-    seed: int = setting(0, "seed of the first run: start, split, batches", low=0, high=2**31)
+    seed: int = setting(0, "seed of start, split and batches", low=0, high=2**31, each=True)
 
     def check(self):
         if self.k > self.N:
@@ -68,7 +70,14 @@ class Config(Settings):
         return round(self.fraction * 2 * self.N**2)
 
 
-PAPER = Config(lr=1e-4, decay=1e-2, layers=3, epochs=10_000, seeds=5, classifier="all", classifier_epochs=10_000)
+    @property
+    def steps(self) -> int:
+        """Epochs of both parts, the contrastive one and the classifiers' after it."""
+        return self.epochs + (self.classifier_epochs if self.classifier != "none" else 0)
+
+
+# SL train five seeds: [PAPER.replace(seed=seed) for seed in range(5)]
+PAPER = Config(lr=1e-4, decay=1e-2, layers=3, epochs=10_000, classifier="all", classifier_epochs=10_000)
 
 VARIANTS = {  # SL Fig. 2 and 5 to 8 (Fig. 4, d = 128, has another shape), and a control
     "base": {}, "no decay": {"decay": 0.0}, "no decay, small start": {"decay": 0.0, "init": 0.02},
@@ -80,16 +89,16 @@ DECAYS = ("base", "no decay", "no decay, small start")
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """What a group of runs recorded, at the epochs `steps` (T,); S seeds.
+    """What one run recorded, at the epochs `steps` (T,) of the contrastive part.
 
     Attributes:
-        steps: (T,) recorded epochs. tables: (T, S, N, d) the symbols' embeddings z_u.
-        loss: (T, S) SL eq. 2, mean over the batches of the epoch (before any step at epoch 0).
-        floor: (T, S) the same batches' loss where z_u . E(rho) is exactly log p(rho | u) / p(rho) (Lemma A.1).
-        equivalent, different: (T, S) mean distance |z_u - z_v| of pairs that agree mod k, and of the others.
-        accuracy: {start: (T', S)} of the classifier on pairs it has not seen, at its epochs accuracy_at (T',).
-        ratio: (T, S) equivalent / different; NaN where there are no such pairs.
-        collapsed: (S,) at the end every distance is small and the loss that of guessing: the ratio says nothing then.
+        steps: (T,) recorded epochs. tables: (T, N, d) the symbols' embeddings z_u.
+        loss: (T,) SL eq. 2, mean over the batches of the epoch (before any step at epoch 0).
+        floor: (T,) the same batches' loss where z_u . E(rho) is exactly log p(rho | u) / p(rho) (Lemma A.1).
+        equivalent, different: (T,) mean distance |z_u - z_v| of pairs that agree mod k, and of the others.
+        accuracy: {start: (T',)} of the classifiers on pairs they have not seen, at their epochs accuracy_at (T',).
+        ratio: (T,) equivalent / different; NaN where there are no such pairs.
+        collapsed: at the end every distance is small and the loss that of guessing: the ratio says nothing then.
     """
 
     steps: np.ndarray
@@ -98,38 +107,46 @@ class Result(Outcome):
     floor: np.ndarray
     equivalent: np.ndarray
     different: np.ndarray
-    accuracy: dict = dataclasses.field(default_factory=dict)
-    accuracy_at: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(0, int))
+    accuracy: dict
+    accuracy_at: np.ndarray
 
     @property
-    def ratio(self):
+    def ratio(self) -> np.ndarray:
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.equivalent / self.different
 
     @property
-    def collapsed(self):
+    def collapsed(self) -> bool:
         guessing = self.loss[-1] > 0.99 * math.log(min(self.config.batch, self.config.samples))
-        return guessing & ~(self.different[-1] > COLLAPSED)
+        return bool(guessing and not self.different[-1] > COLLAPSED)
 
 
-def distances(tables, k):
-    """Mean distance of equivalent and of different pairs of rows of tables (..., N, d): two arrays (...), or NaN."""
-    tables = torch.as_tensor(tables)
-    N = tables.shape[-2]
-    u, v = torch.triu_indices(N, N, offset=1)
-    gaps = (tables[..., u, :] - tables[..., v, :]).norm(dim=-1)
+def over_seeds(results: Sequence[Result], name: str) -> np.ndarray:
+    """(T, S) of S runs, a column each: the field `name`, or the accuracy from the start `name`; T of the shortest."""
+    columns = [r.accuracy[name] if name in STARTS else getattr(r, name) for r in results]
+    return np.stack([c[:min(map(len, columns))] for c in columns], 1)
+
+
+def distances(tables: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
+    """Mean distance of equivalent and of different pairs of rows of tables (..., N, d): two tensors (...), or NaN."""
+    u, v = torch.triu_indices(tables.shape[-2], tables.shape[-2], offset=1)
     same = (u - v) % k == 0
-    return gaps[..., same].mean(-1).numpy(), gaps[..., ~same].mean(-1).numpy()
+    means = []
+    for kind in (same, ~same):
+        first, second = u[kind].to(tables.device), v[kind].to(tables.device)
+        means.append((tables[..., first, :] - tables[..., second, :]).norm(dim=-1).mean(-1))
+    return means[0], means[1]
 
 
 class Samples:
-    """The training samples of one run and the batches drawn from them.
+    """The training samples of one run, and the epochs drawn from them.
 
-    symbols (n,), contexts (n, 3), weights (n,) = p(rho | u) within the run's split, pmi (N, contexts) of that split.
+    symbols (n,), contexts (n, 3) with numbers ids (n,), weights (n,) = p(rho | u) within the run's split, and pmi
+    (N, 2 N k), the pointwise mutual information of symbol and context in that split.
     """
 
-    def __init__(self, config: Config, seed: int):
-        self.config, self.generator = config, torch.Generator().manual_seed(seed + 1_000_003)
+    def __init__(self, config: Config):
+        self.generator = stream(config.seed, SAMPLES)
         symbols, contexts = data.cmodadd(config.N, config.k)
         if config.misaligned == "shuffled":
             symbols = symbols[torch.randperm(len(symbols), generator=self.generator)]
@@ -139,114 +156,161 @@ class Samples:
         chosen = chosen.get(config.misaligned, ())
         self.weights = data.one_heavy_context(self.symbols, chosen, config.p, self.generator)
         self.uneven = bool(chosen)
-        _, self.ids = torch.unique(self.contexts, dim=0, return_inverse=True)
-        joint = torch.zeros(config.N, int(self.ids.max()) + 1, dtype=torch.float64)
+        numbered, ids = torch.unique(contexts, dim=0, return_inverse=True)
+        self.ids = ids[kept]
+        joint = torch.zeros(config.N, len(numbered), dtype=torch.float64)
         joint.index_put_((self.symbols, self.ids), self.weights, accumulate=True)
         self.pmi = (joint / joint.mean(0)).log()
 
-    def epoch(self):
+    def epoch(self) -> torch.Tensor:
         """Indices (n,) of one epoch: every sample once, or as many draws by weight where the contexts are uneven."""
         n = len(self.symbols)
         if self.uneven:
             return torch.multinomial(self.weights, n, replacement=True, generator=self.generator)
         return torch.randperm(n, generator=self.generator)
 
-    def floor(self, indices):
-        """Loss of the exact PMI on the batches that `indices` (n,) are cut into."""
-        losses = []
-        for batch in indices.split(self.config.batch):
-            score = self.pmi[self.symbols[batch]][:, self.ids[batch]]
-            losses.append((score.logsumexp(1) - score.diagonal()).sum())
-        return float(sum(losses) / len(indices))
 
+def floor(pmi: torch.Tensor, symbols: torch.Tensor, ids: torch.Tensor, batch: int) -> torch.Tensor:
+    """Loss of the exact PMI on the batches that an epoch is cut into, (R,).
 
-def train(configs, *, progress=None, device=None) -> list[Result]:
-    """Train configs of equal shape (N, k, d, layers, heads, hidden, lr, batch, fraction, epochs, seeds) as one program.
-
-    Args as for `run`; `progress(fraction, partial_results)`. Returns one `Result` a config.
+    Args: pmi (R, N, contexts); symbols, ids (R, n), the epoch's samples in their order; batch: samples in a batch.
     """
-    device, began = default_device(device), time.perf_counter()
-    first, members = configs[0], [(c, c.seed + i) for c in configs for i in range(c.seeds)]
-    samples = [Samples(c, seed) for c, seed in members]
-    generators = [torch.Generator().manual_seed(seed) for _, seed in members]
-    scale = torch.tensor([c.init for c, _ in members])[:, None, None]
-    encoder = Transformer(first.N + 1, 3, first.d, first.d, generators, layers=first.layers, heads=first.heads,
-                          hidden=first.hidden)
-    table = scale * torch.stack([torch.randn(first.N, first.d, generator=g) for g in generators])
-    encoder, table = encoder.to(device), table.to(device).requires_grad_()
-    symbols, contexts = (torch.stack([getattr(s, name) for s in samples]).to(device) for name in ("symbols", "contexts"))
-    update = descend([table, *encoder.parameters()], first.lr, [c.decay for c, _ in members], first.decay_kind)
-    rows, recorded = torch.arange(len(members), device=device)[:, None], set(recorded_times(first.epochs))
-    columns = {"steps": [], "tables": [], "loss": [], "floor": []}
-    drawn = torch.stack([s.epoch() for s in samples])
+    total, run = 0, torch.arange(len(pmi), device=pmi.device)[:, None, None]
+    for u, rho in zip(symbols.split(batch, 1), ids.split(batch, 1)):
+        scores = pmi[run, u[:, :, None], rho[:, None]]
+        total = total + (scores.logsumexp(-1) - scores.diagonal(dim1=1, dim2=2)).sum(-1)
+    return total / symbols.shape[1]
 
-    def batch_losses(batch):
-        """(members,) SL eq. 2 on the samples batch (members, B)."""
-        scores = lookup(table, symbols[rows, batch]) @ encoder(contexts[rows, batch]).transpose(1, 2)
-        return -F.log_softmax(scores, -1).diagonal(dim1=1, dim2=2).mean(1)
 
-    def epoch(_, t):
-        nonlocal drawn
-        drawn, total = torch.stack([s.epoch() for s in samples]), 0
-        for batch in drawn.to(device).split(first.batch, 1):
-            losses = batch_losses(batch)
-            update(losses.sum())
-            total = total + losses.detach() * batch.shape[1] / drawn.shape[1]
-        return total
+class Training(Program):
+    """R contrastive runs, each followed by the classifiers asked for; a step is an epoch."""
 
-    def record(loss, t):
-        if t in recorded:
-            for name, value in (("steps", t), ("tables", table.detach().cpu().clone()), ("loss", loss.cpu().numpy()),
-                                ("floor", [s.floor(i) for s, i in zip(samples, drawn)])):
-                columns[name].append(value)
+    Result = Result
 
-    def results(stopped=False):
-        tables, steps = torch.stack(columns["tables"]), np.array(columns["steps"])
-        arrays = {name: np.array(columns[name]) for name in ("loss", "floor")}
-        arrays["equivalent"], arrays["different"] = distances(tables, first.k)
-        out = []
-        for j, config in enumerate(configs):
-            mine = slice(j * first.seeds, (j + 1) * first.seeds)
-            out.append(Result(config, time.perf_counter() - began, str(device), stopped, steps, tables[:, mine].numpy(),
-                              **{name: a[:, mine] for name, a in arrays.items()}))
-        return out
+    def setup(self):
+        c, s = self.config, self.state
+        made = {(k.seed, k.misaligned, k.p): Samples(k) for k in self.configs}  # runs that draw the same draw once
+        samples = [made[k.seed, k.misaligned, k.p] for k in self.configs]
+        s.symbols, s.contexts, s.ids, s.pmi = (
+            torch.stack([getattr(own, name) for own in samples]) for name in ("symbols", "contexts", "ids", "pmi"))
+        self.draws = Draws(samples, Samples.epoch)
+        generators = [stream(k.seed, START) for k in self.configs]
+        self.encoder = Transformer(c.N + 1, 3, c.d, c.d, generators, layers=c.layers, heads=c.heads, hidden=c.hidden)
+        table = self.each("init") * torch.stack([torch.randn(c.N, c.d, generator=g) for g in generators])
+        self.trained = [table, *(w.detach() for w in self.encoder.parameters())]
+        self.classifiers, self.times = None, set(recorded_times(c.epochs))
+        if c.classifier != "none":
+            self.classifiers = Classifiers(self.configs)
+            self.times |= {c.epochs + t for t in recorded_times(c.classifier_epochs, EVERY)}
 
-    with torch.no_grad():
-        losses = [batch_losses(b) * b.shape[1] / drawn.shape[1] for b in drawn.to(device).split(first.batch, 1)]
-    report = progress and (lambda fraction: progress(fraction, results()))
-    try:
-        _, _, stopped = iterate(epoch, sum(losses), first.epochs, record, report)
-    except Diverged as error:
-        raise first.diverged("lr", error.step) from error
-    finished = results(stopped)
-    if not stopped and first.classifier != "none":
-        classify(finished, progress and (lambda fraction: progress(fraction, finished)), device)
-    return finished
+    def to(self, device, dtype=None) -> Training:
+        if self.classifiers:
+            self.classifiers.to(device, dtype)
+        return super().to(device, dtype)
+
+    def begin(self):
+        self.optimiser = Adam(self.trained, self.config.lr, self.each("decay"), self.config.decay_kind)
+        bind(self.encoder, self.trained[1:])
+        with torch.no_grad():
+            self.epoch(learn=False)
+
+    def keep(self, stay: torch.Tensor) -> None:
+        super().keep(stay)
+        bind(self.encoder, self.trained[1:])
+        if self.classifiers:
+            self.classifiers.keep(stay.repeat_interleave(len(self.classifiers.starts)))
+
+    def batches(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+        """The epoch's batches: symbols (R, B), contexts (R, B, 3). A single sample left over is none: its loss is 0."""
+        s, size = self.state, self.config.batch
+        symbols = s.symbols.gather(1, s.drawn)
+        contexts = s.contexts.gather(1, s.drawn[..., None].expand(-1, -1, 3))
+        for batch in zip(symbols.split(size, 1), contexts.split(size, 1)):
+            if batch[0].shape[1] > 1:
+                yield batch
+
+    def objective(self, symbols: torch.Tensor, contexts: torch.Tensor) -> torch.Tensor:
+        """(R,) SL eq. 2 of a batch."""
+        return symbol_context.formula(lookup(self.trained[0], symbols), self.encoder(contexts))
+
+    def epoch(self, learn: bool = True) -> None:
+        """Draw an epoch and go through its batches; `state.losses` (R,) becomes the mean over its samples."""
+        s, total = self.state, 0
+        s.drawn = self.draws.next()
+        for symbols, contexts in self.batches():
+            losses = self.objective(symbols, contexts)
+            if learn:
+                self.descend(losses)
+            total = total + losses.detach() * (symbols.shape[1] / self.config.samples)
+        s.losses = total
+
+    def now(self, t):
+        """(R, 1) the loss of the last epoch; (R, 1 + starts) with the classifiers' once they are at work."""
+        losses = self.state.losses[:, None]
+        if t < self.config.epochs or not self.classifiers:
+            return losses
+        if t == self.config.epochs:
+            self.classifiers.seat(self.trained[0])
+        return torch.cat([losses, self.classifiers.now(t).view(len(losses), -1)], 1)
+
+    def advance(self, t):
+        if t < self.config.epochs:
+            self.epoch()
+        else:
+            self.classifiers.advance(t)
+
+    @torch.no_grad()
+    def measure(self, z, t):
+        """Of the contrastive part, which stands still once the classifiers learn, and their accuracy (NaN before)."""
+        c, s, table = self.config, self.state, self.trained[0]
+        equivalent, different = distances(table, c.k)
+        row = {"tables": table, "loss": s.losses, "equivalent": equivalent, "different": different,
+               "floor": floor(s.pmi, s.symbols.gather(1, s.drawn), s.ids.gather(1, s.drawn), c.batch)}
+        nothing = table.new_full((len(table), len(starts(c))), math.nan)
+        return row | {"accuracy": self.classifiers.accuracy() if self.classifiers and t >= c.epochs else nothing}
+
+    def result(self, i, columns, head):
+        c, accuracy, steps = self.config, columns.pop("accuracy"), columns["steps"]
+        first, later = steps <= c.epochs, (steps >= c.epochs) & (c.classifier != "none")
+        return Result(**head, **{name: values[first] for name, values in columns.items()},
+                      accuracy={start: accuracy[later, j] for j, start in enumerate(starts(c))},
+                      accuracy_at=steps[later] - c.epochs)
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
-    """Train `config.seeds` symbol tables and encoders on contrastive modular addition, then the classifiers asked for.
+    """Train a symbol table and an encoder on contrastive modular addition, then the classifiers asked for.
 
-    progress, device and a run that diverges as in `separability.run`; progress goes from 0 to 1 for the contrastive part
-    and once more for the classifiers.
+    Args:
+        config: the settings.
+        progress: `progress(fraction, partial_result)`, about ten times a second; returning False stops the run, which
+            then returns what it has, with `stopped` set.
+        device: a torch device; None takes CUDA when there is one.
+
+    Raises:
+        ValueError: the run diverged; the message names lr, its value and its range.
     """
-    return train([config], device=device, progress=progress and (lambda f, partial: progress(f, partial[0])))[0]
+    return alone(Training, config, progress, device)
 
 
-@dataclasses.dataclass
-class Variants(Outcome):
-    """Runs that differ in decay, start or alignment, trained side by side: {name: Result}."""
-
-    runs: dict
+run.program = Training
+APPENDIX = {name: change for name, change in VARIANTS.items() if name != "base"}
+DECAY_AND_START = {name: VARIANTS[name] for name in DECAYS}
 
 
-def run_variants(config: Config, *, progress=None, device=None) -> Variants:
-    """`run` for each of `VARIANTS` but the base, or for `DECAYS`, as one batched program."""
-    names = DECAYS if config.variants == "decay" else tuple(VARIANTS)[1:]
+def run_variants(config: Config, *, progress=None, device=None) -> Several:
+    """`run` for each of `VARIANTS` but the base, side by side."""
+    return several(run, config, APPENDIX, progress=progress, device=device)
 
-    def together(results):
-        last = results[-1]
-        return Variants(config, last.seconds, last.device, last.stopped, dict(zip(names, results)))
 
-    return together(train([config.replace(**VARIANTS[name]) for name in names], device=device,
-                          progress=progress and (lambda f, partial: progress(f, together(partial)))))
+def run_decays(config: Config, *, progress=None, device=None) -> Several:
+    """`run` for each of `DECAYS`, side by side."""
+    return several(run, config, DECAY_AND_START, progress=progress, device=device)
+
+
+run_variants.variants = run, APPENDIX
+run_decays.variants = run, DECAY_AND_START
+
+
+def by_name(sets: Sequence[Several]) -> dict[str, list[Result]]:
+    """{name: the runs of that name, one a seed} from sets over several seeds."""
+    return {name: [each[name] for each in sets] for name in sets[0].runs}

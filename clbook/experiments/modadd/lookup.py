@@ -13,38 +13,46 @@ import numpy as np
 import torch
 from scipy import optimize, stats
 
-from clbook.experiments.modadd.equivalence import SAME, cmodadd, conditional_gap, random_table
-from clbook.runs import PROGRESS_EVERY, Diverged, iterate, one_thread, recorded_times
+from clbook.experiments.modadd.equivalence import SAME, Finite, cmodadd_table, conditional_gap, random_table
+from clbook.models import affine
+from clbook.runs import PROGRESS_EVERY, Descent, Program, alone, one_thread, stream
 from clbook.settings import Outcome, Settings, setting
 
+START = 0  # purpose of the stream of random numbers
 
-def pmi(joint):
+STOPPED = 99  # scipy's status of a minimisation that its callback ended
+
+
+def pmi(joint: np.ndarray) -> np.ndarray:
     """Pointwise mutual information log p(u, rho) / (p(u) p(rho)), (S, P); minus infinity where p(u, rho) = 0."""
     with np.errstate(divide="ignore"):
         return np.log(joint) - np.log(joint.sum(1, keepdims=True)) - np.log(joint.sum(0))
 
 
-def mutual_information(joint) -> float:
+def mutual_information(joint: np.ndarray) -> float:
     """I(symbol; context) in nats."""
     seen = joint > 0
     return float(joint[seen] @ pmi(joint)[seen])
 
 
-def infonce(z, c, joint, over="contexts"):
-    """SL eq. 2 for an endless batch: E[-z_u . c_rho + log E_rho' exp(z_u . c_rho')], and its derivative in z c^T, (S, P).
+def infonce(z: torch.Tensor, c: torch.Tensor, joint: torch.Tensor,
+            over: str = "contexts") -> tuple[torch.Tensor, torch.Tensor]:
+    """SL eq. 2 for an endless batch: E[-z_u . c_rho + log E_rho' exp(z_u . c_rho')], and its derivative in z c^T.
 
-    over="symbols" sums over symbols u' ~ p(u) instead, as SL Lemma A.1 does. z (S, d), c (P, d), joint (S, P).
+    over="symbols" sums over symbols u' ~ p(u) instead, as SL Lemma A.1 does.
+    Args: z (..., S, d), c (..., P, d), joint (..., S, P). Returns: (...) and (..., S, P).
     """
     if over == "symbols":
-        loss, slope = infonce(c, z, joint.T)
-        return loss, slope.T
-    symbol, logits = joint.sum(1), z @ c.T
-    weighted = logits + joint.sum(0).log()
-    total = weighted.logsumexp(1)
-    return symbol @ total - (joint * logits).sum(), symbol[:, None] * (weighted - total[:, None]).exp() - joint
+        loss, slope = infonce(c, z, joint.mT)
+        return loss, slope.mT
+    symbol, logits = joint.sum(-1), z @ c.mT
+    weighted = logits + joint.sum(-2, keepdim=True).log()
+    total = weighted.logsumexp(-1)
+    loss = (symbol * total).sum(-1) - (joint * logits).sum((-2, -1))
+    return loss, symbol[..., None] * (weighted - total[..., None]).exp() - joint
 
 
-def update(z, c, joint):
+def update(z: torch.Tensor, c: torch.Tensor, joint: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """SL A.5 in expectation: (pull, push), (S, d) each; the step of z_u is along pull - push = -(dL/dz_u) / p(u).
 
     pull is the mean of the contexts that the symbol is seen in, push the mean of all contexts by its softmax.
@@ -54,10 +62,10 @@ def update(z, c, joint):
     return joint @ c / symbol, (slope + joint) @ c / symbol
 
 
-def batch_floor(batch=32, k=8, samples=None) -> float:
+def batch_floor(batch: int = 32, k: int = 8, samples: int | None = None) -> float:
     """Least expected loss of SL eq. 2 on CModAdd in a batch: E log(1 + X), X the other contexts that fit the anchor.
 
-    X is Bin(batch - 1, 1/k) for independent draws, hypergeometric where the batch is drawn from `samples` without repeats.
+    X is Bin(batch - 1, 1/k) for independent draws, hypergeometric for a batch drawn from `samples` without repeats.
     """
     x = np.arange(batch)
     fits = (stats.binom(batch - 1, 1 / k) if samples is None
@@ -65,8 +73,8 @@ def batch_floor(batch=32, k=8, samples=None) -> float:
     return float(fits.pmf(x) @ np.log1p(x))
 
 
-def l2_distance(decay, N=16, k=8) -> float:
-    """Distance of all different symbols of CModAdd at the optimum with decay/2 (|Z|^2 + |C|^2), d >= k - 1 (this book's).
+def l2_distance(decay: float, N: int = 16, k: int = 8) -> float:
+    """Distance of all different symbols of CModAdd at the optimum with decay/2 (|Z|^2 + |C|^2), d >= k - 1 (ours).
 
     The optimal logits are a (1[fits] - 1/k); the penalty is decay times their nuclear norm. See the chapter.
     """
@@ -84,19 +92,20 @@ class Config(Settings):
     data: str = setting("table", "a random table, whose contexts come with their labels, or CModAdd",
                         choices=("table", "cmodadd"))
     broken: str = setting("none", "which hypothesis of SL Theorem 3.1 the random table breaks",
-                          choices=("none", "answers", "contexts"))
+                          choices=("none", "answers", "contexts"), each=True)
     contexts: int = setting(24, "contexts of the random table, two labels each", low=2, high=1000)
     N: int = setting(16, "symbols of CModAdd", low=2, high=64)
     k: int = setting(8, "modulus of CModAdd, at most N", low=1, high=64)
     d: int = setting(8, "embedding dimensions", low=1, high=256)
-    decay: float = setting(0.0, "lambda of the penalty lambda/2 (|Z|^2 + |C|^2)", low=0.0, high=1.0)
-    std: float = setting(1.0, "standard deviation of the symbols' start", above=0.0, high=100.0, log=True)
-    std_contexts: float = setting(1.0, "standard deviation of the contexts' start", above=0.0, high=100.0, log=True)
+    decay: float = setting(0.0, "lambda of the penalty lambda/2 (|Z|^2 + |C|^2)", low=0.0, high=1.0, each=True)
+    std: float = setting(1.0, "standard deviation of the symbols' start", above=0.0, high=100.0, log=True, each=True)
+    std_contexts: float = setting(1.0, "standard deviation of the contexts' start", above=0.0, high=100.0, log=True,
+                                  each=True)
     over: str = setting("contexts", "what the softmax runs over: contexts (eq. 2) or symbols (Lemma A.1)",
                         choices=("contexts", "symbols"))
-    lr: float = setting(1.0, "learning rate of gradient descent", above=0.0, high=1000.0, log=True)
+    lr: float = setting(1.0, "learning rate of gradient descent", above=0.0, high=1000.0, log=True, each=True)
     steps: int = setting(1000, "steps of gradient descent", unit="steps", low=1, high=1_000_000, log=True)
-    seed: int = setting(0, "seed of the table and of the start", low=0, high=2**31)
+    seed: int = setting(0, "seed of the table and of the start", low=0, high=2**31, each=True)
 
     def check(self):
         if self.k > self.N:
@@ -113,88 +122,105 @@ class Result(Outcome):
     loss: np.ndarray
     joint: np.ndarray
 
-    def distances(self, frame=-1):
+    def distances(self, frame: int = -1) -> tuple[np.ndarray, np.ndarray]:
         """Sorted distances of the conditionally equivalent pairs, and of the different pairs."""
         u, v = np.triu_indices(len(self.joint), 1)
         length = np.linalg.norm(self.z[frame, u] - self.z[frame, v], axis=1)
         same = conditional_gap(self.joint)[u, v] <= SAME
         return np.sort(length[same]), np.sort(length[~same])
 
-    def imbalance(self, frame=-1):
+    def imbalance(self, frame: int = -1) -> np.ndarray:
         """M = Z'Z - C'C, (d, d), which gradient flow without decay conserves."""
         return self.z[frame].T @ self.z[frame] - self.c[frame].T @ self.c[frame]
 
 
-class _Tables:
-    """Z and C as one tensor x (S + P, d), and the states that were kept."""
+def distribution(config: Config) -> Finite:
+    """What the tables of a run are fitted to."""
+    if config.data == "cmodadd":
+        return cmodadd_table(config.N, config.k)
+    return random_table(config.seed, config.broken, config.contexts)
 
-    def __init__(self, config):
-        made = cmodadd(config.N, config.k) if config.data == "cmodadd" else random_table(
-            config.seed, config.broken, config.contexts)
-        self.config, self.began, self.kept, self.joint = config, time.perf_counter(), {}, torch.from_numpy(made.labelled)
-        generator = torch.Generator().manual_seed(config.seed)
-        self.start = torch.randn(sum(self.joint.shape), config.d, generator=generator, dtype=torch.float64)
-        for part, std in zip(self.start.split(self.joint.shape), (config.std, config.std_contexts)):
-            part *= std
 
-    def slope(self, x):
-        """(loss, its gradient in x), both with the penalty."""
-        z, c = x.split(self.joint.shape)
-        loss, slope = infonce(z, c, self.joint, self.config.over)
-        return (loss + self.config.decay / 2 * x.square().sum(),
-                torch.cat([slope @ c, slope.T @ z]) + self.config.decay * x)
+class Flow(Program):
+    """R gradient descents with weight decay on the tables Z and C, which are one tensor (R, S + P, d), in float64."""
 
-    def result(self, stopped=False):
-        z, c = torch.stack(list(self.kept.values())).split(self.joint.shape, 1)
-        loss = [float(infonce(*tables, self.joint, self.config.over)[0]) for tables in zip(z, c)]
-        return Result(self.config, time.perf_counter() - self.began, "cpu", stopped, np.array([*self.kept]), z.numpy(),
-                      c.numpy(), np.array(loss), self.joint.numpy())
+    Result = Result
+
+    def setup(self):
+        self.joints = [distribution(c).labelled for c in self.configs]
+        self.sizes, s = self.joints[0].shape, self.state
+        s.joint, s.decay, s.lr = (torch.from_numpy(np.stack(self.joints)), self.each("decay", torch.float64),
+                                  self.each("lr", torch.float64))
+        start = torch.stack([torch.randn(sum(self.sizes), c.d, generator=stream(c.seed, START), dtype=torch.float64)
+                             for c in self.configs])
+        for part, std in zip(start.split(self.sizes, 1), ("std", "std_contexts")):
+            part *= self.each(std, torch.float64)
+        self.trained = [start]
+
+    def begin(self):
+        self.optimiser = Descent(self.trained, self.state.lr)
+
+    def slope(self) -> tuple[torch.Tensor, torch.Tensor]:
+        """(R,) the loss and its gradient in Z and C, (R, S + P, d), both with the penalty."""
+        x, s = self.trained[0].detach(), self.state
+        z, c = x.split(self.sizes, 1)
+        loss, slope = infonce(z, c, s.joint, self.config.over)
+        return (loss + s.decay.flatten() / 2 * x.square().sum((1, 2)),
+                torch.cat([affine(slope, c.mT), affine(slope.mT, z.mT)], 1) + s.decay * x)
+
+    def now(self, t):
+        return self.trained[0]
+
+    def advance(self, t):
+        self.optimiser.step([self.slope()[1]])
+
+    def measure(self, z, t):
+        z, c = z.detach().split(self.sizes, 1)
+        return {"z": z, "c": c, "loss": infonce(z, c, self.state.joint, self.config.over)[0]}
+
+    def result(self, i, columns, head):
+        return Result(**head, **columns, joint=self.joints[i])
 
 
 @one_thread()
 def run(config: Config, *, progress=None, device=None) -> Result:
     """Minimise by L-BFGS as far as float64 goes; records the start and the end. lr and steps are not used.
 
-    progress as in `separability.run`; device is not used: such small tables are fastest on the CPU.
+    progress as in `flow`; device is not used: one minimisation of such small tables is fastest on the CPU.
     """
-    tables, last, stopped = _Tables(config), time.monotonic(), False
-
-    def table(flat):
-        return torch.from_numpy(flat).view(-1, config.d)
-
-    def watch(flat):
-        nonlocal last, stopped
-        if progress is not None and time.monotonic() - last > PROGRESS_EVERY:
-            tables.kept[1] = table(flat.copy())
-            last, stopped = time.monotonic(), progress(0.5, tables.result()) is False
-            if stopped:
-                raise StopIteration
+    problem, began, last = Flow([config]), time.monotonic(), time.monotonic()
+    start = problem.trained[0]
 
     def objective(flat):
-        return tuple(part.numpy().ravel() for part in tables.slope(table(flat)))
+        problem.trained = [torch.from_numpy(flat).view_as(start)]
+        loss, slope = problem.slope()
+        return loss.item(), slope.numpy().ravel()
 
-    tables.kept[0] = tables.start
-    end = optimize.minimize(objective, tables.start.numpy().ravel(), jac=True, method="L-BFGS-B", callback=watch, options={
+    def result(steps, flat, stopped):
+        """The start and the tables `flat` after that many steps, as recorded by the program for its one run."""
+        rows = [problem.measure(x, t) for x, t in ((start, 0), (torch.from_numpy(flat).view_as(start), steps))]
+        columns = {name: np.concatenate([row[name].numpy() for row in rows]) for name in rows[0]}
+        head = {"config": config, "seconds": time.monotonic() - began, "device": "cpu", "stopped": stopped}
+        return problem.result(0, {"steps": np.array([0, steps])} | columns, head)
+
+    def watch(flat):
+        nonlocal last
+        if progress is not None and time.monotonic() - last > PROGRESS_EVERY:
+            last = time.monotonic()
+            if progress(0.5, result(1, flat.copy(), True)) is False:
+                raise StopIteration
+
+    end = optimize.minimize(objective, start.numpy().ravel(), jac=True, method="L-BFGS-B", callback=watch, options={
         "maxcor": 50, "ftol": 0, "gtol": 1e-9, "maxiter": 20_000, "maxfun": 40_000})
-    tables.kept = {0: tables.start, max(1, end.nit): table(end.x)}
-    return tables.result(stopped)
+    return result(max(1, end.nit), end.x, end.status == STOPPED)
 
 
 def flow(config: Config, *, progress=None, device=None) -> Result:
     """Gradient descent with weight decay, recorded at a geometric series of steps; time is lr times steps.
 
-    Arguments as `run`. Raises ValueError where it diverges, naming lr.
+    progress and device as in `modadd.run`. Raises ValueError where it diverges, naming lr.
     """
-    tables, times = _Tables(config), set(recorded_times(config.steps))
+    return alone(Flow, config, progress, device)
 
-    def record(x, t):
-        if t in times:
-            tables.kept[t] = x
 
-    try:
-        x, t, stopped = iterate(lambda x, t: x - config.lr * tables.slope(x)[1], tables.start, config.steps, record,
-                                progress and (lambda fraction: progress(fraction, tables.result())))
-    except Diverged as error:
-        raise config.diverged("lr", error.step) from error
-    tables.kept[t] = x
-    return tables.result(stopped)
+flow.program = Flow

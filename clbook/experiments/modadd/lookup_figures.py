@@ -45,7 +45,8 @@ def optimum(result, others) -> Picture:
     for y, run in enumerate(others.values()):
         kinds = ("twins", SAME_TONE, -0.14), ("other pairs", DIFFERENT_TONE, 0.14)
         for length, (name, tone, shift) in zip(twins(run), kinds):
-            right.scatter(length, np.full(len(length), y + shift), s=12, color=tone, label=None if y else name, gid=name)
+            row = np.full(len(length), y + shift)
+            right.scatter(length, row, s=12, color=tone, label=None if y else name, gid=name)
     right.set(yticks=range(len(others)), yticklabels=others, ylim=(len(others) - 0.5, -0.8), xlim=(-0.3, None),
               xlabel="distance at the optimum")
     legend(right, ncols=2, loc="upper right")
@@ -98,7 +99,7 @@ def bands(result) -> Picture:
 
 
 def push_pull(result, frame=-1, symbol=0) -> Picture:
-    """SL A.5 for one symbol in the plane: contexts, as large as their softmax weights, both means, and the push and pull.
+    """SL A.5 for one symbol in the plane: contexts, as large as their softmax weights, both means, push and pull.
 
     The arrows at the symbol are drawn at half the size that they would have in the left panel.
     """
@@ -114,7 +115,8 @@ def push_pull(result, frame=-1, symbol=0) -> Picture:
             (left, push, pull - push, INK, "pull - push"), (right, z[symbol], pull, colour(2), "pull"),
             (right, z[symbol], -push, colour(1), "push"), (right, z[symbol], pull - push, INK, "pull - push")):
         units = 1 if ax is left else 2 * edges[0] / edges[1]
-        ax.quiver(*start, *step, angles="xy", scale_units="xy", scale=units, width=0.009, color=tone, zorder=3, gid=name)
+        ax.quiver(*start, *step, angles="xy", scale_units="xy", scale=units, width=0.009, color=tone, zorder=3,
+                  gid=name)
     for mean, marker, tone, name in ((pull, "^", colour(2), "mean of its contexts (pull)"),
                                      (push, "v", colour(1), "softmax mean (push)")):
         left.plot(*mean, ls="", marker=marker, ms=9, color=tone, mfc="none", mew=1.8, label=name, gid=name)
