@@ -127,10 +127,11 @@ class Descent:
     Args:
         weights: list of tensors (R, ...), changed in place. lr: (R,), also with axes of length 1 after it, or one number; `factor` of a step multiplies it.
         momentum, decay: as above. trust: None is plain SGD.
+        axes: how many leading axes number networks; with 2, weights are (R, M, ...) and each run has M networks.
     """
 
-    def __init__(self, weights, lr, momentum: float = 0.0, decay: float = 0.0, trust: float | None = None):
-        self.weights, self.momentum, self.decay, self.trust = weights, momentum, decay, trust
+    def __init__(self, weights, lr, momentum: float = 0.0, decay: float = 0.0, trust: float | None = None, axes: int = 1):
+        self.weights, self.momentum, self.decay, self.trust, self.axes = weights, momentum, decay, trust, axes
         lr = torch.as_tensor(lr, dtype=weights[0].dtype, device=weights[0].device).flatten().expand(len(weights[0]))
         self.lr = [_beside(lr, w) for w in weights]
         self.velocity = [torch.zeros_like(w, requires_grad=False) for w in weights] if momentum else None
@@ -148,12 +149,12 @@ class Descent:
         torch._foreach_sub_(self.weights, self.velocity)
 
     def _direction(self, w, g):
-        matrix = w.ndim > 2
+        matrix = w.ndim > self.axes + 1
         if self.trust is None or not matrix:
             return g + self.decay * w if self.trust is None else g
-        size, slope = (x.flatten(1).norm(dim=1) for x in (w, g))
+        size, slope = (x.norm(dim=tuple(range(self.axes, w.ndim)), keepdim=True) for x in (w, g))
         ratio = self.trust * size / (slope + self.decay * size)
-        return _beside(torch.where((size > 0) & (slope > 0), ratio, 1.0), w) * (g + self.decay * w)
+        return torch.where((size > 0) & (slope > 0), ratio, 1.0) * (g + self.decay * w)
 
     def keep(self, stay: torch.Tensor) -> None:
         """Go on for the runs `stay` (R,) alone; `weights` already holds theirs."""
