@@ -131,18 +131,31 @@ def _reading(name):
                          f"{again}") from error
 
 
-def _downloaded(name):
-    """(pixels, labels) of a set fetched by `download`, or None."""
-    path = data_folder() / f"{name}.npz"
-    if not path.exists():
-        return None
+def image_files(name: str) -> tuple[pathlib.Path, ...]:
+    """The files that `images(name, ...)` reads: what `download` stored, else MNIST's own or a subset of CIFAR-10.
+
+    None for the digits, which come with scikit-learn. Files that are missing are named as they should be.
+    """
+    if name not in OPENML:
+        return ()
+    stored = data_folder() / f"{name}.npz"
+    if stored.exists():
+        return (stored,)
+    if name == "cifar10":
+        return (data_folder() / "cifar10_subset" / "cifar10_subset.npz",)
+    packed = [data_folder() / "MNIST" / "raw" / f"train-{part}-ubyte.gz" for part in ("images-idx3", "labels-idx1")]
+    return tuple(path if path.exists() else path.with_suffix("") for path in packed)
+
+
+def _stored(path):
+    """(pixels, labels) of a set fetched by `download`."""
     with np.load(path) as table:
         return table["x"], table["y"]
 
 
 def _idx(path):
     """The array of an IDX file (gzip or not), the layout of MNIST's own distribution."""
-    with gzip.open(path) if path.exists() else open(path.with_suffix(""), "rb") as file:
+    with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
         head = file.read(4)
         shape = np.frombuffer(file.read(4 * head[3]), ">u4") if len(head) == 4 and head[:3] == b"\0\0\x08" else ()
         values = np.frombuffer(file.read(), np.uint8)
@@ -154,10 +167,10 @@ def _idx(path):
 
 def _mnist():
     with _reading("mnist"):
-        if (found := _downloaded("mnist")) is not None:
-            return found
-        raw = data_folder() / "MNIST" / "raw"
-        pixels, labels = (_idx(raw / f"train-{part}-ubyte.gz") for part in ("images-idx3", "labels-idx1"))
+        files = image_files("mnist")
+        if len(files) == 1:
+            return _stored(*files)
+        pixels, labels = map(_idx, files)
         if len(pixels) != len(labels):
             raise ValueError(f"{len(pixels)} images but {len(labels)} labels")
         return pixels.reshape(len(pixels), -1), labels
@@ -165,9 +178,10 @@ def _mnist():
 
 def _cifar10():
     with _reading("cifar10"):
-        if (found := _downloaded("cifar10")) is not None:
-            return found
-        with np.load(data_folder() / "cifar10_subset" / "cifar10_subset.npz") as table:
+        path, = image_files("cifar10")
+        if path.parent == data_folder():
+            return _stored(path)
+        with np.load(path) as table:
             pixels, labels = table["x_train"], table["y_train"]
         return pixels.transpose(0, 3, 1, 2).reshape(len(pixels), -1), labels
 
