@@ -108,43 +108,44 @@ def batches(config: Config) -> Iterator[torch.Tensor]:
             yield torch.bincount(drawn, minlength=config.n).double()
 
 
-def logits(sims: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau) -> tuple[torch.Tensor, torch.Tensor]:
-    """CL's and NSCL's logits (..., n, 2n): similarity / tau plus the log of how often the key is below the line.
+def below(counts: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """log of how often each key stands below the line of each anchor, for CL and for NSCL: (..., 2, n, 2n).
 
-    SA Sec. 3: CL's anchor i meets both views of every point but its own x_i; NSCL's those of other classes alone. The loss
-    of an anchor is logsumexp(logits) - Sigma_ii' / tau, its gradient (softmax(logits) - e_i') / tau, i' = n + i.
-
-    Args:
-        sims: (..., n, 2n). counts, labels: (..., n). tau: a number or (..., 1, 1). All n points get a row; the rows of
-            those with count 0 are of no batch's loss.
+    SA Sec. 3: CL's anchor i meets both views of every point but its own x_i; NSCL's those of other classes alone. All n
+    points have a row; the rows of those with count 0 are of no batch's loss. counts, labels: (..., n).
     """
-    n = sims.shape[-2]
-    own = torch.eye(n, 2 * n, dtype=torch.bool, device=sims.device)
-    full = (sims / tau + counts.log().tile(2)[..., None, :]).masked_fill(own, -math.inf)
-    same = labels[..., :, None] == labels[..., None, :]
-    return full, full.masked_fill(same.tile(2), -math.inf)
+    n = counts.shape[-1]
+    own = torch.eye(n, 2 * n, dtype=torch.bool, device=counts.device)
+    same = (labels[..., :, None] == labels[..., None, :]).tile(2)
+    hidden = torch.stack([own.expand_as(same), same], -3)
+    return counts.log().tile(2)[..., None, None, :].masked_fill(hidden, -math.inf)
+
+
+def logits(sims: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau: float) -> torch.Tensor:
+    """CL's and NSCL's logits (2, n, 2n) at one table sims (n, 2n): similarity / tau plus `below`.
+
+    The loss of an anchor is logsumexp(logits) - Sigma_ii' / tau, its gradient (softmax(logits) - e_i') / tau, i' = n + i.
+    """
+    return sims / tau + below(counts, labels)
 
 
 def batch_gradients(tables: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau) -> tuple[torch.Tensor, ...]:
     """The gradients of a batch's losses: CL's at Sigma^CL and NSCL's at Sigma^NSCL, and how far both differ at Sigma^CL.
 
     Args:
-        tables: (..., 2, n, 2n) Sigma^CL and Sigma^NSCL. counts, labels: (..., n). tau: a number or (..., 1, 1).
+        tables: (..., 2, n, 2n) Sigma^CL and Sigma^NSCL. counts, labels: (..., n). tau: a number or (..., 1, 1, 1).
 
     Returns:
         The gradients (..., 2, n, 2n); the norm of the injection and the largest |p - q|_1 of an anchor, both (...).
     """
-    n, (cl, nscl) = counts.shape[-1], tables.unbind(-3)
-    full, negatives = logits(cl, counts, labels, tau)
-    p, q = full.softmax(-1), negatives.softmax(-1)
-    weight = counts[..., None] / (counts.sum(-1)[..., None, None] * tau)  # (..., n, 1), 0 for points out of the batch
-    gap = p - q
-    injection = (weight * gap).flatten(-2).norm(dim=-1)
-    reweighting = gap.abs().sum(-1).masked_fill(counts == 0, 0.0).amax(-1)
-    shares = torch.stack([p, logits(nscl, counts, labels, tau)[1].softmax(-1)], -3)
-    partner = torch.eye(n, dtype=tables.dtype, device=tables.device)
-    shares[..., n:] -= partner
-    return weight[..., None, :, :] * shares, injection, reweighting
+    n, scaled, keys = counts.shape[-1], tables / tau, below(counts, labels)
+    shares = (scaled + keys).softmax(-1)
+    gap = shares[..., 0, :, :] - (scaled[..., 0, :, :] + keys[..., 1, :, :]).softmax(-1)  # p - q
+    weight = counts[..., None, :, None] / (counts.sum(-1)[..., None, None, None] * tau)  # (..., 1, n, 1), 0 out of the batch
+    injection = (weight[..., 0, :, 0] * gap.norm(dim=-1)).norm(dim=-1)
+    reweighting = gap.norm(p=1, dim=-1).masked_fill(counts == 0, 0.0).amax(-1)
+    shares[..., n:].diagonal(dim1=-2, dim2=-1).sub_(1)  # the partner pulls
+    return shares.mul_(weight), injection, reweighting
 
 
 def readings(z1: torch.Tensor, z2: torch.Tensor, labels: torch.Tensor, tau: float) -> dict[str, float]:
@@ -200,7 +201,7 @@ class Coupled(Program):
         s = self.state
         z1, z2, labels = zip(*(self.points(c) for c in self.configs))
         s.labels = torch.stack(labels)
-        s.eta, s.tau = self.each("eta", torch.float64, axes=3), self.each("tau", torch.float64)
+        s.eta, s.tau = (self.each(name, torch.float64, axes=3) for name in ("eta", "tau"))
         orders = {self.order(c): batches(c) for c in self.configs}
         self.counts = Draws([orders[self.order(c)] for c in self.configs], next)
         self.trained = [torch.stack([table(*pair) for pair in zip(z1, z2)])[:, None].repeat(1, 2, 1, 1)]
@@ -217,7 +218,7 @@ class Coupled(Program):
         return config.seed, config.batch, config.replacement, config.classes
 
     def now(self, t):
-        return self.trained[0].detach()
+        return self.trained[0].detach().sum(-1)  # not finite just where an entry is not
 
     def gradients(self, tables, counts):
         """`batch_gradients` at tables (R, 2, n, 2n)."""
@@ -231,8 +232,9 @@ class Coupled(Program):
         tables -= s.eta * gradients
 
     def measure(self, z, t):
-        self.last[self.state.row] = z
-        rows = [{"drift": (cl - nscl).norm(), **similarity_scores(cl, nscl)} for cl, nscl in z]
+        tables = self.trained[0].detach()
+        self.last[self.state.row] = tables
+        rows = [{"drift": (cl - nscl).norm(), **similarity_scores(cl, nscl)} for cl, nscl in tables]
         return {name: torch.stack([row[name] for row in rows]) for name in rows[0]}
 
     def result(self, i, columns, head):
@@ -278,7 +280,8 @@ class OnCircle(Coupled):
         return views(config.replace(d=2))
 
     def now(self, t):
-        return torch.cat([x.detach().flatten(1) for x in self.trained], 1)
+        tables, w = (x.detach() for x in self.trained)
+        return torch.cat([tables.sum(-1), w], -1)
 
     @torch.no_grad()
     def advance(self, t):
