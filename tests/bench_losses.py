@@ -66,11 +66,6 @@ def libraries(labels, points):
         found["supcon"]["metric-learning SupConLoss"] = lambda a, b: supcon(torch.cat([a, b]), labels.repeat(2))
     except ImportError as error:
         notes.append(f"pytorch-metric-learning: {error}")
-    try:
-        from lightly.loss import NTXentLoss as LightlyNTXent
-        found["nt_xent"]["lightly NTXentLoss"] = LightlyNTXent(TAU)
-    except ImportError as error:
-        notes.append(f"lightly: {error}")
     return found, notes
 
 
@@ -78,14 +73,14 @@ def contenders(points, compiler):
     labels = torch.arange(points) % CLASSES
     own = torch.arange(points)
     found, notes = libraries(labels, points)
-    table = {
-        "nt_xent": {"ours": lambda a, b: losses.nt_xent(a, b, TAU), "plain": plain_nt_xent},
-        "supcon": {"ours": lambda a, b: losses.supcon(a, b, labels, TAU),
-                   "plain": lambda a, b: plain_supcon(a, b, labels)},
-        "dcl": {"ours": lambda a, b: losses.dcl(a, b, TAU), "plain": lambda a, b: plain_masked(a, b, own)},
-        "nscl": {"ours": lambda a, b: losses.nscl(a, b, labels, TAU), "plain": lambda a, b: plain_masked(a, b, labels)},
-    }
-    for name, row in table.items():
+    plain = {"nt_xent": plain_nt_xent, "supcon": lambda a, b: plain_supcon(a, b, labels),
+             "dcl": lambda a, b: plain_masked(a, b, own), "nscl": lambda a, b: plain_masked(a, b, labels)}
+    table = {}
+    for name, reference in plain.items():
+        loss, rest = getattr(losses, name), (labels, TAU) if name in ("supcon", "nscl") else (TAU,)
+        table[name] = row = {"ours": lambda a, b, loss=loss, rest=rest: loss(a, b, *rest),
+                             "ours, .formula": lambda a, b, loss=loss, rest=rest: loss.formula(a, b, *rest),
+                             "plain": reference}
         if compiler:
             row["plain, compiled"] = torch.compile(row["plain"], dynamic=False)
         row.update(found.get(name, {}))
