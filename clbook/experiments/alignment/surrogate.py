@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -17,10 +17,11 @@ from torch.nn.functional import log_softmax, normalize
 
 from clbook import losses, theory
 from clbook.data import balanced_labels
-from clbook.runs import Draws, Program, alone, stream
+from clbook.runs import Program, alone, stream
 from clbook.settings import Outcome, Settings, setting
 
 POINTS, BATCHES, CLASSES = range(3)  # purposes of the streams of random numbers
+DRAWN = 2**22  # most places in batches that are drawn at once
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,14 +99,19 @@ def table(z1: torch.Tensor, z2: torch.Tensor) -> torch.Tensor:
     return z1 @ torch.cat([z1, z2]).T
 
 
-def batches(config: Config) -> Iterator[torch.Tensor]:
-    """Batches without end, each as counts (n,): how often a point is in it. One with a single class is drawn again."""
-    generator, labels = stream(config.seed, BATCHES), balanced_labels(config.n, config.classes)
-    while True:
-        drawn = (torch.randint(config.n, (config.batch,), generator=generator) if config.replacement
-                 else torch.randperm(config.n, generator=generator)[:config.batch])
-        if (labels[drawn] != labels[drawn[0]]).any():
-            yield torch.bincount(drawn, minlength=config.n).double()
+def batches(config: Config) -> torch.Tensor:
+    """(T, n) how often each point is in each step's batch. A batch with a single class is drawn again."""
+    generator, labels, drawn = stream(config.seed, BATCHES), balanced_labels(config.n, config.classes), []
+    missing, most = config.steps, max(1, DRAWN // config.batch)
+    while missing:
+        rows = min(missing, most)
+        new = (torch.randint(config.n, (rows, config.batch), generator=generator) if config.replacement else torch.stack(
+            [torch.randperm(config.n, generator=generator)[:config.batch] for _ in range(rows)]))
+        new = new[(labels[new] != labels[new[:, :1]]).any(1)]
+        one = torch.ones((), dtype=torch.int16)  # small: there may be many steps
+        drawn.append(torch.zeros(len(new), config.n, dtype=torch.int16).scatter_add_(1, new, one.expand(new.shape)))
+        missing -= len(new)
+    return torch.cat(drawn)
 
 
 def below(counts: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -202,8 +208,7 @@ class Coupled(Program):
         z1, z2, labels = zip(*(self.points(c) for c in self.configs))
         s.labels = torch.stack(labels)
         s.eta, s.tau = (self.each(name, torch.float64, axes=3) for name in ("eta", "tau"))
-        orders = {self.order(c): batches(c) for c in self.configs}
-        self.counts = Draws([orders[self.order(c)] for c in self.configs], next)
+        s.batches = torch.stack([batches(c) for c in self.configs])
         self.trained = [torch.stack([table(*pair) for pair in zip(z1, z2)])[:, None].repeat(1, 2, 1, 1)]
         # Read by `result` alone; s.row says where a run that is still here writes.
         s.row, self.last = torch.arange(len(z1)), self.trained[0].clone()
@@ -213,9 +218,9 @@ class Coupled(Program):
         """`views` of one run."""
         return views(config)
 
-    def order(self, config):
-        """What the batches of a run depend on: runs that agree in it share them."""
-        return config.seed, config.batch, config.replacement, config.classes
+    def counts(self, t):
+        """(R, n) how often each point is in the batch of step t."""
+        return self.state.batches[:, t].double()
 
     def now(self, t):
         return self.trained[0].detach().sum(-1)  # not finite just where an entry is not
@@ -227,7 +232,7 @@ class Coupled(Program):
     @torch.no_grad()
     def advance(self, t):
         s, tables = self.state, self.trained[0]
-        gradients, *measured = self.gradients(tables, self.counts.next())
+        gradients, *measured = self.gradients(tables, self.counts(t))
         self.measured[:, s.row, t] = torch.stack(measured)
         tables -= s.eta * gradients
 
@@ -286,7 +291,7 @@ class OnCircle(Coupled):
     @torch.no_grad()
     def advance(self, t):
         s, (tables, w) = self.state, self.trained
-        counts, between, n = self.counts.next(), angles(w), self.config.n
+        counts, between, n = self.counts(t), angles(w), self.config.n
         turn = -self.gradients(between.cos(), counts)[0] * between.sin()  # of each angle w_i - w_k
         gradient = -turn.sum(-2)
         gradient[..., :n] += turn.sum(-1)
