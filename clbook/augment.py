@@ -36,7 +36,7 @@ def _uniform(low, high, size, generator):
 
 
 def moves(n: int, generator: torch.Generator, *, degrees=15.0, scale=0.1, blur=0.8, shift=0.0) -> torch.Tensor:
-    """What `moved` does to each of n pictures: (n, 4) angle, factor of size and the two shifts; with blur (n, 5), its sd.
+    """What `moved` does to each of n pictures: (n, 4) angle, factor of size, two shifts; with blur (n, 5), its sd.
 
     The angle is uniform in +-`degrees`, the factor in 1 +- `scale`, the shift in +-`shift` pixels each way, the blur's
     standard deviation in [0.1, `blur`] pixels (0: no blur). The defaults are those of LS Section 4.2.2.

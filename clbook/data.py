@@ -1,4 +1,4 @@
-"""Data sets: labelled point clouds; images, scikit-learn's digits (shipped with it) or files in a folder of the reader's.
+"""Data sets: labelled point clouds; images, scikit-learn's digits or files in a folder of the reader's.
 
 Every maker takes a `torch.Generator`, returns `x` (n, D) float32 and `labels` (n,) int64 sorted by class, with class
 sizes that differ by at most one. The tables of modular addition, last, are complete and ask for no generator.
@@ -43,8 +43,8 @@ def clusters(n: int, classes: int, spread: float, generator: torch.Generator):
 def row(n: int, classes: int, spread: float, dim: int, generator: torch.Generator, *, first=-1.0, gap=1.0):
     """Gaussian clusters in a row along the first axis, from `first` on, `gap` apart; the other coordinates have mean 0.
 
-    LS Fig. 6 has four at -1, 0, 1, 2, the default; VA Fig. 5 has them at -3, -1, 1, 3. `spread` is the standard deviation
-    of each of the `dim` coordinates. Returns x (n, dim), labels (n,).
+    LS Fig. 6 has four at -1, 0, 1, 2, the default; VA Fig. 5 has them at -3, -1, 1, 3. `spread` is the standard
+    deviation of each of the `dim` coordinates. Returns x (n, dim), labels (n,).
     """
     labels = balanced_labels(n, classes)
     x = spread * torch.randn(n, dim, generator=generator)
@@ -77,8 +77,8 @@ def images(name: str, n: int, classes: int, generator: torch.Generator):
     """`n` images of the set `name`, one of `IMAGES`, from its classes 0 .. classes - 1, drawn without replacement.
 
     The digits come with scikit-learn (8 x 8); mnist (28 x 28) and cifar10 (32 x 32, three colours) are read from
-    `data_folder()`. Returns x (n, colours * side * side) in [0, 1], colour by colour, and labels (n,). Raises ValueError
-    where the set has too few images of a class, where its files are missing or damaged, and says what to do.
+    `data_folder()`. Returns x (n, colours * side * side) in [0, 1], colour by colour, and labels (n,). Raises
+    ValueError where the set has too few images of a class, where its files are missing or damaged, and says what to do.
     """
     if name not in IMAGES:
         raise ValueError(f"name = {name!r} is not allowed: name must be one of {', '.join(IMAGES)}")
@@ -112,7 +112,7 @@ def download(name: str) -> pathlib.Path:
         raise ValueError(f"name = {name!r} is not allowed: name must be one of {', '.join(OPENML)}")
     x, y = fetch_openml(OPENML[name], version=1, return_X_y=True, as_frame=False, data_home=data_folder() / "openml")
     path = data_folder() / f"{name}.npz"
-    partial = path.with_name(f"{name}.{os.getpid()}.part.npz")  # renamed when whole: a stopped write leaves no half file
+    partial = path.with_name(f"{name}.{os.getpid()}.part.npz")  # renamed when whole: no half file is left
     np.savez_compressed(partial, x=x.astype(np.uint8), y=y.astype(np.uint8))
     partial.replace(path)
     return path
@@ -220,7 +220,7 @@ def cmodadd(N: int, k: int):
 
 
 def one_heavy_context(symbols: torch.Tensor, chosen, p: float, generator: torch.Generator):
-    """Weights p(context | symbol) of samples with symbols (n,): uniform, but p on one random sample of each `chosen` symbol.
+    """Weights p(context | symbol) of samples with symbols (n,): uniform, but p on a random sample of each `chosen` one.
 
     SL App. A.10: the heavy context takes p, the symbol's others share 1 - p evenly. Returns (n,), sums to 1 a symbol.
     """

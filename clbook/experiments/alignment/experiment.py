@@ -1,7 +1,7 @@
 """Self-supervised and supervised losses trained side by side under shared randomness (SA Section 5).
 
 One run trains a copy of the same network for each loss. The copies have the same initial weights and see the same
-batches and the same two views of each point: they are the slices of one tensor program. DCL, SA's "CL", is the reference.
+batches and the same two views of each point: slices of one tensor program. DCL, SA's "CL", is the reference.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import pathlib
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -21,7 +22,8 @@ from clbook.settings import Outcome, Settings, setting
 
 DATA, WEIGHTS, BATCHES, VIEWS, RECORDED = 0, 2, 3, 4, 5  # purposes of the streams of random numbers
 
-NAMES = {"pair": ("dcl", "nscl"), "labels": ("dcl", "nscl", "supcon", "ce"), "all": ("dcl", "nscl", "supcon", "ce", "cl")}
+NAMES = {"pair": ("dcl", "nscl"), "labels": ("dcl", "nscl", "supcon", "ce"),
+         "all": ("dcl", "nscl", "supcon", "ce", "cl")}
 POWERS = {"linear": 1.0, "root": 0.5, "fourth root": 0.25, "constant": 0.0}
 BASE_BATCH = 64  # the batch size at which all scalings of the learning rate agree
 INPUTS = 32  # dimensions of the synthetic points
@@ -40,8 +42,8 @@ class Config(Settings):
     classes: int = setting(10, "number of classes C; the image sets have 10", low=2, high=100)
     n: int = setting(2000, "number of training points, all classes together", low=16, high=50_000, log=True)
     test: int = setting(400, "points kept out of training, on which representations are compared", low=10, high=5000)
-    spread: float = setting(1.2, "standard deviation within a synthetic class; that of the means is 1", low=0.0, high=10.0,
-                            each=True)
+    spread: float = setting(1.2, "standard deviation within a synthetic class; that of the means is 1", low=0.0,
+                            high=10.0, each=True)
     noise: float = setting(0.3, "standard deviation of the noise in a view", low=0.0, high=5.0, each=True)
     compare: str = setting("all", "pair: DCL and NSCL; labels: and SCL and CE; all: and CL", choices=tuple(NAMES))
     width: int = setting(128, "width of the encoder's three layers and of the projector's hidden one", low=2, high=1024)
@@ -51,8 +53,10 @@ class Config(Settings):
     tau: float = setting(0.5, "temperature of the contrastive losses", low=1e-3, high=10.0, log=True, each=True)
     optimizer: str = setting("sgd", "sgd with momentum, or lars", choices=("sgd", "lars"))
     lr: float = setting(0.03, "learning rate at a batch size of 64", above=0.0, high=100.0, log=True, each=True)
-    trust: float = setting(0.02, "LARS: share of its length by which lr = 1 moves a matrix", above=0.0, high=10.0, log=True)
-    scaling: str = setting("constant", "how the learning rate grows with the batch size", choices=tuple(POWERS), each=True)
+    trust: float = setting(0.02, "LARS: share of its length by which lr = 1 moves a matrix", above=0.0, high=10.0,
+                           log=True)
+    scaling: str = setting("constant", "how the learning rate grows with the batch size", choices=tuple(POWERS),
+                           each=True)
     schedule: str = setting("cosine", "learning rate after the warm-up", choices=("cosine", "constant"))
     warmup: int = setting(20, "iterations of linear warm-up", unit="iterations", low=0, high=10_000)
     steps: int = setting(200, "iterations", unit="iterations", low=1, high=20_000, log=True)
@@ -79,7 +83,8 @@ class Config(Settings):
         if self.data != "synthetic" and self.classes > 10:
             raise self.error("classes", f"at most 10 for {self.data}, which has no more")
         if min(self.n, self.test) < self.classes:
-            raise self.error("n" if self.n < self.classes else "test", f"at least the number of classes, {self.classes}")
+            short = "n" if self.n < self.classes else "test"
+            raise self.error(short, f"at least the number of classes, {self.classes}")
         if self.batch > self.n and not self.replacement:
             raise self.error("batch", f"at most n = {self.n} without replacement")
         if self.warmup >= self.steps:
@@ -133,7 +138,7 @@ def evenly(most: int, count: int) -> torch.Tensor:
 
 
 def batches(config: Config, labels: torch.Tensor) -> torch.Tensor:
-    """(steps, B) indices of the points in each batch; ValueError where one holds a single class: NSCL has no negatives."""
+    """(steps, B) indices of the points in each batch; ValueError where one is of one class: NSCL has no negatives."""
     generator = stream(config.seed, BATCHES)
     if config.replacement:
         drawn = torch.randint(config.n, (config.steps, config.batch), generator=generator)
@@ -144,12 +149,13 @@ def batches(config: Config, labels: torch.Tensor) -> torch.Tensor:
         drawn = torch.cat(epochs)[:config.steps]
     single = (labels[drawn] == labels[drawn[:, :1]]).all(1)
     if single.any():
-        raise config.error("batch", f"larger: batch number {int(single.nonzero()[0])} is of one class, NSCL needs negatives")
+        first = int(single.nonzero()[0])
+        raise config.error("batch", f"larger: batch number {first} is of one class, NSCL needs negatives")
     return drawn
 
 
 def draw(config: Config, n: int, pixels: int, generator: torch.Generator) -> torch.Tensor:
-    """What `view` needs for n points: (n, m + pixels), for images first the m numbers of `augment.moves`, then noise."""
+    """What `view` needs for n points: (n, m + pixels), m numbers of `augment.moves` if they are images, then noise."""
     moves = [] if config.data == "synthetic" else [augment.moves(n, generator, **MOVES[config.data])]
     return torch.cat([*moves, torch.randn(n, pixels, generator=generator)], 1)
 
@@ -161,7 +167,7 @@ def view(x: torch.Tensor, drawn: torch.Tensor, noise: torch.Tensor) -> torch.Ten
 
 
 def start(config: Config, inputs: int) -> torch.nn.Module:
-    """The network that all losses begin with: encoder and projector, then the classification head, which CE alone uses."""
+    """The network that all losses begin with: encoder and projector, then the classification head, for CE alone."""
     generator = stream(config.seed, WEIGHTS)
     return torch.nn.Sequential(MLP((inputs, *[config.width] * 4, config.d), "relu", generator),
                                MLP((config.d, config.classes), generator=generator))
@@ -187,11 +193,11 @@ def networks(weights: list[torch.Tensor], x: torch.Tensor) -> tuple[torch.Tensor
     return out[2], out[LAYERS - 1], out[-1]
 
 
-def contrasts(names: tuple, z: torch.Tensor, labels: torch.Tensor, tau: torch.Tensor | float) -> torch.Tensor:
+def contrasts(names: Sequence[str], z: torch.Tensor, labels: torch.Tensor, tau: torch.Tensor | float) -> torch.Tensor:
     """Contrastive losses of R runs, `names[k]` of the two views z[:, k] of a batch, from one tensor of cosines.
 
     They are those of `losses`: mean over the views a of  log sum_b exp(s_ab) - sum_p w_ap s_ap,  s = cosine / tau. They
-    differ in the views b below the line and in the shares w of those that pull: the partner, or for SupCon all of the class.
+    differ in the views b below the line and in the shares w of those that pull: the partner, for SupCon the class.
 
     Args:
         names: K of "dcl", "cl", "nscl", "supcon". z: (R, K, 2B, d), first views first. labels: (R, B).
@@ -232,7 +238,8 @@ class Copies(Program):
         sets = {(k.seed, k.spread): k for k in self.configs}  # runs that differ in neither have the same points
         x, labels, x_test, labels_test = zip(*(dataset(k) for k in sets.values()))
         s.points = torch.tensor([list(sets).index((k.seed, k.spread)) for k in self.configs])
-        self.x, x_test, self.labels, self.labels_test = torch.stack(x), torch.stack(x_test)[s.points], labels[0], labels_test[0]
+        self.x, x_test = torch.stack(x), torch.stack(x_test)[s.points]
+        self.labels, self.labels_test = labels[0], labels_test[0]  # of all runs
         near, some = evenly(LOOKED_AT[0], c.n), evenly(LOOKED_AT[1], c.test)
         self.near, self.view_labels, pixels = self.labels[near].numpy(), self.labels_test[some], self.x.shape[-1]
         s.seen = torch.cat([x_test, self.x[:, near][s.points]], 1)
@@ -270,14 +277,13 @@ class Copies(Program):
 
     def objective(self, views, labels):
         """(R, M) the loss of every network on views (R, 2B, D) of points with labels (R, B)."""
-        names = self.config.names
-        _, z, scores = self.outputs(views)
-        contrastive = tuple(name for name in names if name != "ce")
-        chosen = z if contrastive == names else torch.stack([z[:, names.index(name)] for name in contrastive], 1)
-        found = dict(zip(contrastive, contrasts(contrastive, chosen, labels, self.state.tau).unbind(1)))
-        if "ce" in names:
-            found["ce"] = cross_entropy(scores[:, names.index("ce")], labels.tile(2))
-        return torch.stack([found[name] for name in names], 1)
+        names, (_, z, scores) = self.config.names, self.outputs(views)
+        which = [k for k, name in enumerate(names) if name != "ce"]
+        chosen = z if len(which) == len(names) else torch.stack([z[:, k] for k in which], 1)
+        found = iter(contrasts([names[k] for k in which], chosen, labels, self.state.tau).unbind(1))
+        y = labels.tile(2)  # of both views
+        return torch.stack([cross_entropy(scores[:, k], y) if name == "ce" else next(found)
+                            for k, name in enumerate(names)], 1)
 
     def outputs(self, x):
         """`networks` of points or views x (R, n, D)."""
@@ -300,8 +306,8 @@ class Copies(Program):
             (inside, inside_near), (out, out_near) = (np.split(a[i], [c.test], 1) for a in (inner, z))
             with np.errstate(invalid="ignore", over="ignore"):
                 rows.append({"z": out, "loss_gap": loss_gap[i], **similarities(out, out_near, inside),
-                             **weights_apart([w[i] for w in weights], [w[i] for w in start]), **angles(out, first[i], labels),
-                             **readouts(inside_near, self.near, inside, labels, fit)})
+                             **weights_apart([w[i] for w in weights], [w[i] for w in start]),
+                             **angles(out, first[i], labels), **readouts(inside_near, self.near, inside, labels, fit)})
         places = np.cumsum(finite) - 1  # a run that is not finite gets another's row, which nobody reads
         table = {name: np.stack([rows[k][name] for k in places]) for name in rows[0]} if rows else {}
         return table | {"finite": finite}
@@ -321,14 +327,14 @@ def defined(metric, *args) -> float:
 
 
 def similarities(z: np.ndarray, z_train: np.ndarray, encoder: np.ndarray) -> dict[str, np.ndarray]:
-    """{name: (M,)} CKA and RSA with the reference, of embeddings (M, n, d) of test and training points and of outputs."""
+    """{name: (M,)} CKA and RSA with the reference: embeddings (M, n, d) of test and training points, and outputs."""
     pairs = {"cka": (metrics.linear_cka, z), "rsa": (metrics.rsa, z), "cka_train": (metrics.linear_cka, z_train),
              "rsa_train": (metrics.rsa, z_train), "cka_encoder": (metrics.linear_cka, encoder)}
     return {name: np.array([defined(metric, a[0], b) for b in a]) for name, (metric, a) in pairs.items()}
 
 
 def weights_apart(weights: list[np.ndarray], start: list[np.ndarray]) -> dict[str, np.ndarray]:
-    """How far weights (M, out, in), (M, out), ..., the head's left out, are from the reference's, and their changes' angle."""
+    """How far weights (M, out, in), (M, out), ... are from the reference's, and their changes' angle; no head."""
     weights, start, size = weights[:2 * LAYERS], start[:2 * LAYERS], np.linalg.norm
     gaps = [2 * size(W - W[0], axis=(1, 2)) / (size(W, axis=(1, 2)) + size(W[0])) for W in weights[::2]]
     change = np.concatenate([(w - w0).reshape(len(w), -1) for w, w0 in zip(weights, start)], 1)
@@ -337,18 +343,19 @@ def weights_apart(weights: list[np.ndarray], start: list[np.ndarray]) -> dict[st
 
 
 def angles(z: np.ndarray, start: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-    """Angles to the reference's of the classes' mean changes, from the embeddings `start` to those now, both (M, n, d)."""
+    """Angles to the reference's of the classes' mean changes, from embeddings `start` to those now, both (M, n, d)."""
     means = np.stack([(z - start)[:, labels == c].mean(1) for c in np.unique(labels)], 1)  # (M, C, d)
     mine = labels == labels[0]
     by_pca = np.array([pca_angle(start[0, mine], z[0, mine], v[mine]) for v in z])
     return {"class_angle": angle(means, means[0]).mean(1), "pca_angle": by_pca}
 
 
-def readouts(train: np.ndarray, y: np.ndarray, test: np.ndarray, y_test: np.ndarray, fit: bool) -> dict[str, np.ndarray]:
+def readouts(train: np.ndarray, y: np.ndarray, test: np.ndarray, y_test: np.ndarray,
+             fit: bool) -> dict[str, np.ndarray]:
     """Test accuracies of the encoder's outputs, train (M, n, k) and test (M, m, k); a linear probe only if `fit`."""
-    nccc = np.array([metrics.nccc(a, y, b, y_test) for a, b in zip(train, test)])
-    probe = [metrics.linear_probe(a, y, b, y_test) for a, b in zip(train, test)] if fit else np.full(len(nccc), math.nan)
-    return {"nccc": nccc, "probe": np.array(probe)}
+    nccc = [metrics.nccc(a, y, b, y_test) for a, b in zip(train, test)]
+    probe = [metrics.linear_probe(a, y, b, y_test) if fit else math.nan for a, b in zip(train, test)]
+    return {"nccc": np.array(nccc), "probe": np.array(probe)}
 
 
 def angle(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -358,7 +365,7 @@ def angle(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def pca_angle(start: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
-    """SA App. A.2: (n, d) embeddings at the start and of both networks, in three principal axes, then the means' angle."""
+    """SA App. A.2: (n, d) embeddings at the start and of both networks, in 3 principal axes, then the means' angle."""
     stack = np.concatenate([start, start, a, b]).astype(np.float64)
     _, _, axes = np.linalg.svd(stack - stack.mean(0), full_matrices=False)
     return angle((a - start).mean(0) @ axes[:3].T, (b - start).mean(0) @ axes[:3].T)

@@ -38,12 +38,14 @@ class Config(Settings):
     tau: float = setting(2.0, "temperature", low=1e-3, high=100.0, log=True, each=True)
     steps: int = setting(100, "steps T", unit="steps", low=1, high=100_000, log=True)
     replacement: bool = setting(False, "draw batches with replacement, as SA write, so that points repeat", each=True)
-    delta: float = setting(0.01, "probability with which the bounds may fail", above=0.0, high=0.999, log=True, each=True)
+    delta: float = setting(0.01, "probability with which the bounds may fail", above=0.0, high=0.999, log=True,
+                           each=True)
     d: int = setting(16, "dimensions of the embeddings at the start", low=2, high=1000, log=True, each=True)
     spread: float = setting(1.0, "standard deviation within a class; that of the class means is 1", low=0.0, high=100.0,
                             each=True)
     noise: float = setting(0.5, "standard deviation of a view around its point", low=0.0, high=100.0, each=True)
-    record_every: int = setting(0, "record every this many steps; 0: a geometric series", unit="steps", low=0, high=10_000)
+    record_every: int = setting(0, "record every this many steps; 0: a geometric series", unit="steps", low=0,
+                                high=10_000)
     seed: int = setting(0, "seed of points, views and batches", low=0, high=2**31, each=True)
 
     def check(self):
@@ -56,7 +58,7 @@ class Config(Settings):
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """What one run recorded, at K times."""
+    """What one run recorded, at K times; what is of each step, up to the last of them."""
 
     steps: np.ndarray  # (K,) recorded steps
     drift: np.ndarray  # (K,) |Sigma^CL - Sigma^NSCL|_F
@@ -67,7 +69,7 @@ class Result(Outcome):
     bound: np.ndarray  # (K,) SA eq. 2 for the steps so far, Delta taken for all T
     posterior: np.ndarray  # (K,) `theory.posterior_bound` of the injections
     triangle: np.ndarray  # (K,) `theory.triangle_bound`
-    injections: np.ndarray  # (T,) norm of the difference of the two batch gradients at Sigma^CL, each step up to the last recorded
+    injections: np.ndarray  # (T,) norm of the difference of the two batch gradients at Sigma^CL, each step
     reweighting: np.ndarray  # (T,) largest |p - q|_1 of an anchor at Sigma^CL, each step: Lemma 6 says at most Delta
     final: np.ndarray  # (2, n, 2n) both tables at the end; their rows are sorted by class
 
@@ -105,8 +107,11 @@ def batches(config: Config) -> torch.Tensor:
     missing, most = config.steps, max(1, DRAWN // config.batch)
     while missing:
         rows = min(missing, most)
-        new = (torch.randint(config.n, (rows, config.batch), generator=generator) if config.replacement else torch.stack(
-            [torch.randperm(config.n, generator=generator)[:config.batch] for _ in range(rows)]))
+        if config.replacement:
+            new = torch.randint(config.n, (rows, config.batch), generator=generator)
+        else:
+            orders = [torch.randperm(config.n, generator=generator) for _ in range(rows)]
+            new = torch.stack(orders)[:, :config.batch]
         new = new[(labels[new] != labels[new[:, :1]]).any(1)]
         one = torch.ones((), dtype=torch.int16)  # small: there may be many steps
         drawn.append(torch.zeros(len(new), config.n, dtype=torch.int16).scatter_add_(1, new, one.expand(new.shape)))
@@ -130,13 +135,13 @@ def below(counts: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 def logits(sims: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau: float) -> torch.Tensor:
     """CL's and NSCL's logits (2, n, 2n) at one table sims (n, 2n): similarity / tau plus `below`.
 
-    The loss of an anchor is logsumexp(logits) - Sigma_ii' / tau, its gradient (softmax(logits) - e_i') / tau, i' = n + i.
+    An anchor's loss is logsumexp(logits) - Sigma_ii' / tau, its gradient (softmax(logits) - e_i') / tau, i' = n + i.
     """
     return sims / tau + below(counts, labels)
 
 
 def batch_gradients(tables: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau) -> tuple[torch.Tensor, ...]:
-    """The gradients of a batch's losses: CL's at Sigma^CL and NSCL's at Sigma^NSCL, and how far both differ at Sigma^CL.
+    """Gradients of a batch's losses, CL's at Sigma^CL and NSCL's at Sigma^NSCL, and how far both differ at Sigma^CL.
 
     Args:
         tables: (..., 2, n, 2n) Sigma^CL and Sigma^NSCL. counts, labels: (..., n). tau: a number or (..., 1, 1, 1).
@@ -147,7 +152,8 @@ def batch_gradients(tables: torch.Tensor, counts: torch.Tensor, labels: torch.Te
     n, scaled, keys = counts.shape[-1], tables / tau, below(counts, labels)
     shares = (scaled + keys).softmax(-1)
     gap = shares[..., 0, :, :] - (scaled[..., 0, :, :] + keys[..., 1, :, :]).softmax(-1)  # p - q
-    weight = counts[..., None, :, None] / (counts.sum(-1)[..., None, None, None] * tau)  # (..., 1, n, 1), 0 out of the batch
+    total = counts.sum(-1)[..., None, None, None]
+    weight = counts[..., None, :, None] / (total * tau)  # (..., 1, n, 1), 0 for points out of the batch
     injection = (weight[..., 0, :, 0] * gap.norm(dim=-1)).norm(dim=-1)
     reweighting = gap.norm(p=1, dim=-1).masked_fill(counts == 0, 0.0).amax(-1)
     shares[..., n:].diagonal(dim1=-2, dim2=-1).sub_(1)  # the partner pulls
@@ -159,13 +165,14 @@ def readings(z1: torch.Tensor, z2: torch.Tensor, labels: torch.Tensor, tau: floa
     full, negatives = logits(table(z1, z2), torch.ones(len(z1), dtype=z1.dtype), labels, tau)
     partner = torch.eye(len(z1), 2 * len(z1), dtype=torch.bool).roll(len(z1), 1)  # the column n + i of row i
     names = {"CL, positive in (Sec. 3)": full, "CL, positive out: DCL (Sec. 5)": full.masked_fill(partner, -math.inf),
-             "NSCL, positive out (Sec. 3)": negatives, "NSCL, positive in (Lemma 3)": torch.where(partner, full, negatives)}
+             "NSCL, positive out (Sec. 3)": negatives,
+             "NSCL, positive in (Lemma 3)": torch.where(partner, full, negatives)}
     values = {name: float((part.logsumexp(1) - full[partner]).mean()) for name, part in names.items()}
     return values | {"NSCL, -log q_ii' as written (App. D.1)": float(-log_softmax(negatives, 1)[partner].mean())}
 
 
 def loss_gaps(config: Config) -> tuple[float, float]:
-    """(DCL - NSCL, CL - NSCL), all 2n views anchors, of n points whose classes are drawn at random, as in SA's batches."""
+    """(DCL - NSCL, CL - NSCL), all 2n views anchors, of n points whose classes are random, as in SA's batches."""
     labels = torch.randint(config.classes, (config.n,), generator=stream(config.seed, CLASSES))
     z1, z2, _ = views(config, labels)
     supervised = losses.nscl(z1, z2, labels, config.tau)
@@ -173,10 +180,10 @@ def loss_gaps(config: Config) -> tuple[float, float]:
 
 
 def pair_weights(loss: Callable, z1: torch.Tensor, z2: torch.Tensor) -> torch.Tensor:
-    """(2n, 2n) derivative of loss(z1, z2) in each cosine: < 0 pulls the pair together, > 0 pushes it apart, 0 leaves it out.
+    """(2n, 2n) derivative of loss(z1, z2) in each cosine: < 0 pulls the pair together, > 0 pushes it apart.
 
-    For a loss of the cosines alone the gradient in a unit view is a sum over the others' directions; for independent views
-    its coefficients are unique. Each cosine is counted once for either end. The diagonal is nan.
+    For a loss of the cosines alone the gradient in a unit view is a sum over the others' directions, with unique
+    coefficients for independent views. Each cosine is counted once for either end. The diagonal is nan.
     """
     z = torch.cat([z1, z2]).double().requires_grad_()
     (gradient,) = torch.autograd.grad(loss(*z.chunk(2)), z)
@@ -185,7 +192,7 @@ def pair_weights(loss: Callable, z1: torch.Tensor, z2: torch.Tensor) -> torch.Te
 
 
 def similarity_scores(cl: torch.Tensor, nscl: torch.Tensor) -> dict[str, torch.Tensor]:
-    """CKA and RSA (SA Sec. 3) of two tables' n x n parts; of the first |H Sigma H|_F and the dissimilarities' deviation.
+    """CKA and RSA (SA Sec. 3) of two tables' n x n parts; of the first |H Sigma H|_F and the deviation of pairs.
 
     `metrics` has both for points; a table that descends is soon no longer one of cosines, and not even symmetric.
     """
@@ -212,7 +219,7 @@ class Coupled(Program):
         self.trained = [torch.stack([table(*pair) for pair in zip(z1, z2)])[:, None].repeat(1, 2, 1, 1)]
         # Read by `result` alone; s.row says where a run that is still here writes.
         s.row, self.last = torch.arange(len(z1)), self.trained[0].clone()
-        self.measured = torch.zeros(2, len(z1), self.steps, dtype=torch.float64)  # injections and reweighting of each step
+        self.measured = torch.zeros(2, len(z1), self.steps, dtype=torch.float64)  # at each step
 
     def points(self, config):
         """`views` of one run."""
@@ -315,7 +322,7 @@ def run_circle(config: Config, *, progress=None, device=None) -> Circle:
     """Gradient descent on weights, where SA's Assumptions 1 and 2 hold with known constants; arguments as in `run`.
 
     The encoder looks each of the 2n inputs up in a table of angles w and puts it there on the circle: Sigma_ik(w) =
-    cos(w_i - w_k), so G = sqrt(2) and beta <= 2 / tau^2 + 4 / tau. SA eq. 1 runs beside it from Sigma(w_0), same batches.
+    cos(w_i - w_k), so G = sqrt(2) and beta <= 2 / tau^2 + 4 / tau. SA eq. 1 runs beside it from Sigma(w_0).
     """
     return alone(OnCircle, config, progress, device)
 
