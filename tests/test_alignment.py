@@ -93,7 +93,8 @@ def test_networks_share_start_batches_and_views_to_the_bit(monkeypatch):
         again, _ = trained(other)
         assert torch.equal(again.state.batches, begun.state.batches)
         assert all(torch.equal(a[:, 0], b[:, 0]) for a, b in zip(again.trained, begun.trained))
-        assert all(torch.equal(a, b) for a, b in zip(first, views_of(monkeypatch, other))), "views depend on the seed alone"
+        others = views_of(monkeypatch, other)
+        assert all(torch.equal(a, b) for a, b in zip(first, others)), "views depend on the seed alone"
 
 
 @pytest.mark.parametrize("name", ["dcl", "nscl", "supcon", "ce", "cl"])
@@ -105,7 +106,8 @@ def test_a_run_is_the_plain_training_of_one_network(name, monkeypatch):
     x, labels, *_ = dataset(config)
     net = module(begun.trained, 1, 0)
     generator = torch.Generator().manual_seed(config.seed + 2)
-    plain = [*MLP((32, 16, 16, 16, 16, 8), "relu", generator).parameters(), *MLP((8, 10), generator=generator).parameters()]
+    plain = MLP((32, 16, 16, 16, 16, 8), "relu", generator), MLP((8, 10), generator=generator)
+    plain = [p for part in plain for p in part.parameters()]
     assert all(torch.equal(p, q) for p, q in zip(net.parameters(), plain, strict=True))
     optimizer = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9)
     noise = torch.Generator().manual_seed(config.seed + 4)
@@ -211,7 +213,7 @@ def test_recorded_numbers_are_the_definitions():
     np.testing.assert_allclose(result.loss_gap[:, 0], gap_of_dcl(result), atol=1e-5)
     ended = run(SMALL.replace(probe="end", compare="all")).probe
     assert np.isnan(ended[:-1]).all() and (ended[-1] == result.probe[-1]).all() and np.isnan(run(SMALL).probe).all()
-    assert ((0 <= result.nccc) & (result.nccc <= 1) & (0 <= result.probe) & (result.probe <= 1)).all()
+    assert all(((share >= 0) & (share <= 1)).all() for share in (result.nccc, result.probe))
 
 
 def gap_of_dcl(result):
@@ -249,8 +251,9 @@ def test_a_similarity_without_an_answer_is_not_a_divergence():
 def test_three_principal_axes_keep_the_angle_of_three_points_and_not_of_clouds():
     rng = np.random.default_rng(0)
     start, a, b = rng.normal(size=(3, 1, 50))
-    assert experiment.pca_angle(start, a, b) == pytest.approx(experiment.angle(a[0] - start[0], b[0] - start[0]), abs=1e-6)
-    start = rng.normal(size=(100, 50)) * np.where(np.arange(50) < 3, 10, 0.01)  # three wide directions, where both move alike
+    exact = experiment.angle(a[0] - start[0], b[0] - start[0])
+    assert experiment.pca_angle(start, a, b) == pytest.approx(exact, abs=1e-6)
+    start = rng.normal(size=(100, 50)) * np.where(np.arange(50) < 3, 10, 0.01)  # wide where both move alike
     a, b = (start + np.eye(50)[0] + np.eye(50)[k] for k in (3, 4))
     assert experiment.angle((a - start).mean(0), (b - start).mean(0)) == pytest.approx(60, abs=1e-6)
     assert experiment.pca_angle(start, a, b) < 5
@@ -278,7 +281,8 @@ def test_colours_move_together_and_a_shift_moves_by_pixels():
     rgb = augment.images(torch.cat([grey, 2 * grey, 3 * grey], 1), torch.Generator().manual_seed(0)).reshape(50, 3, 64)
     torch.testing.assert_close(rgb[:, 0], augment.images(grey, torch.Generator().manual_seed(0)))
     torch.testing.assert_close(rgb[:, 2], 3 * rgb[:, 0])
-    moved = augment.images(grey, torch.Generator().manual_seed(0), degrees=0.0, scale=0.0, blur=0.0, shift=1.0).reshape(50, 8, 8)
+    only_shift = {"degrees": 0.0, "scale": 0.0, "blur": 0.0, "shift": 1.0}
+    moved = augment.images(grey, torch.Generator().manual_seed(0), **only_shift).reshape(50, 8, 8)
     centre = (moved.sum(1) * torch.arange(8)).sum(1) / moved.sum((1, 2)) - 3.5
     assert centre.abs().max() <= 1 + 1e-5 and centre.std() > 0.4
     still = augment.images(grey, torch.Generator().manual_seed(0), degrees=0.0, scale=0.0, blur=0.0)
@@ -311,8 +315,9 @@ def test_image_sets_run_and_the_store_tells_files_of_one_name_apart(tmp_path, mo
 
 def test_figures_say_their_numbers():
     result, pair = run(SMALL), run(SMALL.replace(compare="pair"))
-    for picture in (figures.sides(result), figures.sides(pair, frame=0), figures.matrices(result), figures.over_training([result]),
-                    figures.by_classes([10], [[result]]), figures.heatmaps([10], [result]), figures.apart([pair])):
+    for picture in (figures.sides(result), figures.sides(pair, frame=0), figures.matrices(result),
+                    figures.over_training([result]), figures.by_classes([10], [[result]]),
+                    figures.heatmaps([10], [result]), figures.apart([pair])):
         assert len(picture.png(dpi=40)) > 1000
         assert any(f"{r.cka[-1, 1]:.2f}" in picture.alt or f"{r.cka[0, 1]:.2f}" in picture.alt for r in (result, pair))
     assert f"{result.cka[-1, 1]:.2f}" in figures.sides(result).alt
