@@ -9,6 +9,8 @@ import torch
 
 VECTOR = 16  # numbers that the widest vector instruction takes at once
 
+VECTOR = 16  # numbers that the widest vector instruction takes at once
+
 
 def warmed(t: int, steps: int, warmup: int = 0, cosine: bool = True) -> float:
     """Factor of the learning rate at step t = 1 .. `steps` (SA Sec. 5): linear warm-up, then half a cosine, or 1.
@@ -35,10 +37,12 @@ class Descent:
     Args:
         weights: list of tensors (R, ...), changed in place. lr: (R,), also with axes of length 1 after it, or one number; `factor` of a step multiplies it.
         momentum, decay: as above. trust: None is plain SGD.
+        axes: how many leading axes number networks; with 2, weights are (R, M, ...) and each run has M networks.
     """
 
-    def __init__(self, weights, lr, momentum: float = 0.0, decay: float = 0.0, trust: float | None = None):
-        self.weights, self.momentum, self.decay, self.trust = weights, momentum, decay, trust
+    def __init__(self, weights, lr, momentum: float = 0.0, decay: float = 0.0, trust: float | None = None,
+                 axes: int = 1):
+        self.weights, self.momentum, self.decay, self.trust, self.axes = weights, momentum, decay, trust, axes
         lr = torch.as_tensor(lr, dtype=weights[0].dtype, device=weights[0].device).flatten().expand(len(weights[0]))
         self.lr = [_beside(lr, w) for w in weights]
         self.velocity = [torch.zeros_like(w, requires_grad=False) for w in weights] if momentum else None
@@ -56,12 +60,12 @@ class Descent:
         torch._foreach_sub_(self.weights, self.velocity)
 
     def _direction(self, w, g):
-        matrix = w.ndim > 2
+        matrix = w.ndim > self.axes + 1
         if self.trust is None or not matrix:
             return g + self.decay * w if self.trust is None else g
-        size, slope = (x.flatten(1).norm(dim=1) for x in (w, g))
+        size, slope = (x.norm(dim=tuple(range(self.axes, w.ndim)), keepdim=True) for x in (w, g))
         ratio = self.trust * size / (slope + self.decay * size)
-        return _beside(torch.where((size > 0) & (slope > 0), ratio, 1.0), w) * (g + self.decay * w)
+        return torch.where((size > 0) & (slope > 0), ratio, 1.0) * (g + self.decay * w)
 
     def keep(self, stay: torch.Tensor) -> None:
         """Go on for the runs `stay` (R,) alone; `weights` already holds theirs."""
@@ -82,21 +86,19 @@ class Adam:
             1 - lr * decay, as AdamW does.
     """
 
-    def __init__(self, weights, lr: float, decay=0.0, kind: str = "l2"):
+    def __init__(self, weights: list[torch.Tensor], lr: float, decay=0.0, kind: str = "l2"):
         like, runs = weights[0].detach(), len(weights[0])
         self.weights, self.lr, self.kind = weights, lr, kind
         self.spare = like.new_zeros(runs, -sum(w[0].numel() for w in weights) % VECTOR)
         self._lay_out(torch.cat([*(w.detach().flatten(1) for w in weights), self.spare], 1))
-        none = not isinstance(decay, torch.Tensor) and decay == 0  # a tensor is not read: it may lie on a GPU
         decay = torch.as_tensor(decay, dtype=like.dtype, device=like.device).flatten().expand(runs)
-        self.decay = None if none else decay[:, None].repeat(1, self.row.shape[1])
-        self.mean, self.square = torch.zeros_like(self.row), torch.zeros_like(self.row)
-        self.steps = torch.zeros((), device=like.device)
+        self.decay = decay[:, None].repeat(1, self.row.shape[1]) if decay.any() else None  # read once, before the first step
 
     def _lay_out(self, row):
-        self.row = row
-        for w, values in zip(self.weights, row.split([w[0].numel() for w in self.weights] + [self.spare.shape[1]], 1)):
+        self.row, sizes = row, [w[0].numel() for w in self.weights]
+        for w, values in zip(self.weights, row.split([*sizes, self.spare.shape[1]], 1)):
             w.data = values.view(w.shape)
+        self.optimiser = torch.optim.Adam([row], lr=self.lr, fused=True)
 
     @torch.no_grad()
     def step(self, gradients: Sequence[torch.Tensor]) -> None:
@@ -106,12 +108,13 @@ class Adam:
             gradient.addcmul_(self.row, self.decay)
         elif self.decay is not None:
             self.row.addcmul_(self.row, self.decay, value=-self.lr)
-        self.steps += 1
-        torch._fused_adam_([self.row], [gradient], [self.mean], [self.square], [], [self.steps], lr=self.lr, beta1=0.9,
-                           beta2=0.999, weight_decay=0.0, eps=1e-8, amsgrad=False, maximize=False)
+        self.row.grad = gradient
+        self.optimiser.step()
 
     def keep(self, stay: torch.Tensor) -> None:
         """Go on for the runs `stay` (R,) alone; `weights` already holds theirs."""
-        self.mean, self.square, self.spare = self.mean[stay], self.square[stay], self.spare[stay]
-        self.decay = None if self.decay is None else self.decay[stay]
+        moments = self.optimiser.state[self.row]
+        self.spare, self.decay = self.spare[stay], None if self.decay is None else self.decay[stay]
         self._lay_out(self.row[stay])
+        if moments:
+            self.optimiser.state[self.row] = moments | {name: moments[name][stay] for name in ("exp_avg", "exp_avg_sq")}

@@ -17,7 +17,8 @@ from clbook import data
 from clbook.losses import simplified
 from clbook.metrics import neighbour_accuracy, separable, sharpness
 from clbook.models import ACTIVATIONS, MLP, mlp, stacked
-from clbook.runs import Descent, Draws, Program, Several, alone, one_thread, several, stream, streams
+from clbook.optim import Descent
+from clbook.runs import Draws, Program, Several, alone, one_thread, several, stream, streams
 from clbook.settings import Outcome, Settings, setting
 
 DATA, START, WEIGHTS, VIEWS, RECORDED = range(5)  # purposes of the streams of random numbers

@@ -16,7 +16,8 @@ from torch.nn.utils.rnn import pad_sequence
 from clbook import corpus
 from clbook.experiments.words.twins import text
 from clbook.losses import symbol_context
-from clbook.runs import Adam, Draws, Program, alone, recorded_times, stream, streams
+from clbook.optim import Adam
+from clbook.runs import Draws, Program, alone, recorded_times, stream, streams
 from clbook.settings import Outcome, Settings, setting
 from clbook.transformer import Transformer, lookup
 
