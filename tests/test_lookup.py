@@ -141,7 +141,8 @@ def test_fewer_dimensions_give_bands():
         for result in sweep(run, [Config(data="cmodadd", d=d, decay=1e-3, seed=seed) for seed in SEEDS[:3]]):
             _, different = result.distances()
             found = different / different.min()
-            assert np.abs(found[:, None] - bands).min(1).max() < 0.01 and np.abs(found[:, None] - bands).min(0).max() < 0.01
+            off = np.abs(found[:, None] - bands)
+            assert off.min(1).max() < 0.01 and off.min(0).max() < 0.01
 
 
 @pytest.mark.parametrize("decay", [0.0, 1e-3])
@@ -161,7 +162,8 @@ def test_more_positive_directions_of_m_than_classes_keep_equivalent_symbols_apar
 
 def test_what_starts_large_stays_apart_without_decay():
     for seed in SEEDS[:3]:
-        starts = [{"std_contexts": 0.05}, {"std": 0.05, "std_contexts": 0.05}, {}, {"std_contexts": 0.05, "decay": 1e-3}]
+        starts = [{"std_contexts": 0.05}, {"std": 0.05, "std_contexts": 0.05}, {},
+                  {"std_contexts": 0.05, "decay": 1e-3}]
         ratios = [np.divide(*(part.mean() for part in result.distances())) for result in sweep(
             flow, [Config(data="cmodadd", lr=2.0, seed=seed, **start) for start in starts])]
         assert ratios[0] > 0.2 and max(ratios[1:]) < 0.1, ratios
@@ -172,7 +174,8 @@ def test_floor_of_a_batch(samples, value):
     floor = lookup.batch_floor(32, 8, samples)
     assert floor == pytest.approx(value, abs=5e-4)
     rng = np.random.default_rng(0)
-    classes = np.array([rng.integers(0, 8, 32) if samples is None else rng.permutation(512)[:32] % 8 for _ in range(20_000)])
+    classes = np.array([rng.integers(0, 8, 32) if samples is None else rng.permutation(512)[:32] % 8
+                        for _ in range(20_000)])
     assert np.log((classes == classes[:, :1]).sum(1)).mean() == pytest.approx(floor, abs=0.015)
 
 

@@ -1,6 +1,5 @@
-"""What the chapter says about modular addition, over several seeds, and what `experiments.modadd` promises of its runs."""
+"""What the chapter says about modular addition, over several seeds, and what its runs and measures are made of."""
 
-import dataclasses
 import math
 
 import numpy as np
@@ -9,61 +8,74 @@ import torch
 from scipy import stats
 
 from clbook import data
-from clbook.experiments import modadd
-from clbook.experiments.modadd import PAPER, VARIANTS, Config, Result, Samples, distances, run, run_variants
+from clbook.experiments.modadd import (
+    PAPER,
+    VARIANTS,
+    Config,
+    Samples,
+    by_name,
+    distances,
+    over_seeds,
+    run,
+    run_decays,
+    run_variants,
+)
+from clbook.experiments.modadd.experiment import floor
 from clbook.losses import symbol_context
 from clbook.metrics import mean_interval
+from clbook.runs import Adam
 from clbook.sweep import sweep
-from clbook.transformer import Transformer, descend
+from clbook.transformer import Transformer
 
-FIRST = Config(seeds=10, classifier="all")  # these three are the chapter's own
-GROUP = Config(seeds=3, classifier="pretrained")
-FULL = Config(seeds=3, fraction=1.0, epochs=1500, variants="decay")
+FIRST = [Config(seed=seed, classifier="all") for seed in range(10)]  # these three are the chapter's own
+GROUP = [Config(seed=seed, classifier="pretrained") for seed in range(3)]
+FULL = [Config(seed=seed, fraction=1.0, epochs=1500) for seed in range(3)]
 TINY = Config(N=6, k=3, d=4, epochs=3, batch=16)
 
 
 def test_equivalent_symbols_come_together():
-    (first,) = sweep(run, [FIRST])
-    assert first.ratio[0] == pytest.approx([1] * 10, abs=0.3)
-    assert first.ratio[-1].mean() < 0.6 and first.ratio[-1].max() < 0.7
-    assert first.different[-1].min() > 2 and not first.collapsed.any()
+    first = sweep(run, FIRST)
+    ratio = over_seeds(first, "ratio")
+    assert ratio[0] == pytest.approx([1] * 10, abs=0.3)
+    assert ratio[-1].mean() < 0.6 and ratio[-1].max() < 0.7
+    assert over_seeds(first, "different")[-1].min() > 2 and not any(r.collapsed for r in first)
 
 
 def test_the_classifier_gains_from_the_right_vectors_not_from_any():
-    (first,) = sweep(run, [FIRST])
-    at = list(first.accuracy_at).index(100)
+    first = sweep(run, FIRST)
+    at = list(first[0].accuracy_at).index(100)
     (good, wide), (random, spread), (permuted, around) = (
-        mean_interval(first.accuracy[start][at]) for start in ("pretrained", "random", "permuted"))
+        mean_interval(over_seeds(first, start)[at]) for start in ("pretrained", "random", "permuted"))
     assert good - wide > 0.7 and random + spread < 0.35
     assert permuted + around < good - wide and abs(permuted - random) < 0.2
 
 
 def test_variants_are_ordered_as_the_appendix_says_and_shuffled_symbols_learn_nothing():
-    (group,), (first,) = sweep(run_variants, [GROUP]), sweep(run, [FIRST])
-    end = {name: result.ratio[-1] for name, result in {"base": first, **group.runs}.items()}
-    assert 0.95 < end["shuffled"].mean() < 1.2
-    assert end["base"].mean() < end["all symbols, p = .5"].mean() < end["all symbols, p = .9"].mean()
-    assert end["no decay, small start"].mean() < end["no decay"].mean()
-    helped = group.runs["no decay"].accuracy["pretrained"][-1]  # SL Fig. 5b: only slightly
-    assert helped.mean() > first.accuracy["random"][-1].mean() + 0.3
+    group, first = by_name(sweep(run_variants, GROUP)), sweep(run, FIRST)
+    end = {name: over_seeds(runs, "ratio")[-1].mean() for name, runs in {"base": first, **group}.items()}
+    assert 0.95 < end["shuffled"] < 1.2
+    assert end["base"] < end["all symbols, p = .5"] < end["all symbols, p = .9"]
+    assert end["no decay, small start"] < end["no decay"]
+    helped = over_seeds(group["no decay"], "pretrained")[-1]  # SL Fig. 5b: only slightly
+    assert helped.mean() > over_seeds(first, "random")[-1].mean() + 0.3
 
 
 def test_on_all_samples_a_small_start_replaces_decay_and_the_loss_reaches_its_floor():
-    (full,) = sweep(run_variants, [FULL])
-    base, none, small = (full.runs[name] for name in ("base", "no decay", "no decay, small start"))
-    assert small.ratio[-1].max() < 0.05
-    assert (base.ratio[-1] < none.ratio[-1]).all()
-    for result in full.runs.values():
+    full = by_name(sweep(run_decays, FULL))
+    base, none, small = (over_seeds(full[name], "ratio")[-1] for name in ("base", "no decay", "no decay, small start"))
+    assert small.max() < 0.05
+    assert (base < none).all()
+    for result in sum(full.values(), []):
         assert 1.48 < result.loss[-2:].mean() < 1.60
-        assert (result.loss[-20:].mean(0) > result.floor[-20:].mean(0)).all()
+        assert result.loss[-20:].mean() > result.floor[-20:].mean()
 
 
 def test_collapse_is_called_by_its_name():
     for init in (0.02, 1.0):
         result = run(Config(decay=0.03, init=init, lr=0.01, epochs=60, fraction=1.0))
-        assert result.collapsed.all() and result.different[-1] < 0.1
+        assert result.collapsed and result.different[-1] < 0.1
         assert result.loss[-1] == pytest.approx(math.log(32), abs=0.02)
-    assert not run(Config(epochs=1)).collapsed.any()
+    assert not run(Config(epochs=1)).collapsed
 
 
 @pytest.mark.parametrize("N, k", [(16, 8), (7, 3), (5, 1), (4, 4)])
@@ -87,9 +99,10 @@ def test_a_heavy_context_takes_its_share():
 
 
 def test_epochs_see_every_sample_once_or_draw_by_weight():
-    even = Samples(Config(), 0)
-    assert sorted(even.epoch().tolist()) == list(range(410)) and len({*zip(even.symbols.tolist(), even.ids.tolist())}) == 410
-    uneven = Samples(Config(misaligned="all", p=0.9), 0)
+    even = Samples(Config())
+    assert sorted(even.epoch().tolist()) == list(range(410))
+    assert len({*zip(even.symbols.tolist(), even.ids.tolist())}) == 410
+    uneven = Samples(Config(misaligned="all", p=0.9))
     heavy = uneven.weights > 0.5
     assert heavy.sum() == 16
     share = np.mean([heavy[uneven.epoch()].double().mean() for _ in range(50)])
@@ -97,31 +110,37 @@ def test_epochs_see_every_sample_once_or_draw_by_weight():
 
 
 def test_the_floor_is_the_logarithm_of_the_fitting_contexts_and_no_scores_beat_it():
-    samples = Samples(Config(fraction=1.0), 1)
+    samples = Samples(Config(fraction=1.0, seed=1))
+
+    def epochs(pmi, count):
+        """(count,) floors of as many epochs, side by side."""
+        drawn = torch.stack([samples.epoch() for _ in range(count)])
+        return floor(pmi.expand(count, -1, -1), samples.symbols[drawn], samples.ids[drawn], 32)
+
     indices = samples.epoch()
     counts = []
     for batch in indices.split(32):
         needed = [(c[2] - c[:2][c[:2] < 16].sum()) % 8 for c in samples.contexts[batch]]  # class of the masked symbol
         counts += [sum(int(s) % 8 == int(n) for n in needed) for s in samples.symbols[batch]]
-    assert samples.floor(indices) == pytest.approx(np.log(counts).mean(), abs=1e-12)
-    many = [samples.floor(samples.epoch()) for _ in range(200)]
-    assert np.mean(many) == pytest.approx(1.4962, abs=0.01)
-    exact, generator = samples.pmi.clone(), torch.Generator().manual_seed(0)
+    found = floor(samples.pmi[None], samples.symbols[indices][None], samples.ids[indices][None], 32)
+    assert found.item() == pytest.approx(np.log(counts).mean(), abs=1e-12)
+    least = epochs(samples.pmi, 200).mean()
+    assert least == pytest.approx(1.4962, abs=0.01)
+    generator = torch.Generator().manual_seed(0)
     for _ in range(5):
-        samples.pmi = exact + 0.5 * torch.randn(exact.shape, generator=generator, dtype=torch.float64)
-        assert np.mean([samples.floor(samples.epoch()) for _ in range(20)]) > np.mean(many)
+        off = samples.pmi + 0.5 * torch.randn(samples.pmi.shape, generator=generator, dtype=torch.float64)
+        assert epochs(off, 20).mean() > least
 
 
 @pytest.mark.parametrize("kind, make", [("l2", torch.optim.Adam), ("decoupled", torch.optim.AdamW)])
-def test_decay_a_member_is_pytorchs(kind, make):
+def test_adam_with_a_decay_a_run_is_pytorchs(kind, make):
     start = torch.randn(3, 4, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     decays, target = (0.0, 0.1, 0.5), torch.linspace(-1, 1, 8, dtype=torch.float64).view(4, 2)
-    ours = start.clone().requires_grad_()
-    update = descend([ours], 0.05, decays, kind)
-    theirs = [start[m].clone().requires_grad_() for m in range(3)]
+    ours, theirs = start.clone().requires_grad_(), [start[m].clone().requires_grad_() for m in range(3)]
+    update = Adam([ours], 0.05, decays, kind)
     optimisers = [make([w], lr=0.05, weight_decay=decay) for w, decay in zip(theirs, decays)]
     for _ in range(20):
-        update((ours - target).pow(4).sum())
+        update.step(torch.autograd.grad((ours - target).pow(4).sum(), [ours]))
         for w, optimiser in zip(theirs, optimisers):
             optimiser.zero_grad()
             (w - target).pow(4).sum().backward()
@@ -129,9 +148,25 @@ def test_decay_a_member_is_pytorchs(kind, make):
     torch.testing.assert_close(ours.detach(), torch.stack([w.detach() for w in theirs]), rtol=1e-5, atol=1e-5)
 
 
+def test_adam_rounds_a_run_alone_as_beside_others_whatever_the_sizes():
+    generator = torch.Generator().manual_seed(0)
+    start = [torch.randn(3, *shape, generator=generator) for shape in ((5,), (3, 7), (2, 1))]
+    beside, alone = [w.clone() for w in start], [w[1:2].clone() for w in start]
+    both = Adam(beside, 0.05, (0.0, 0.1, 0.5)), Adam(alone, 0.05, 0.1)
+    for t in range(20):
+        gradients = [torch.randn(w.shape, generator=generator) for w in beside]
+        if t == 10:  # the first run has ended
+            stay = torch.tensor([False, True, True])
+            beside[:] = [w[stay] for w in beside]
+            both[0].keep(stay)
+        both[0].step([g[-len(w):] for g, w in zip(gradients, beside)])
+        both[1].step([g[1 if t < 10 else -2:][:1] for g in gradients])
+        assert all(torch.equal(a[0], w[-2]) for a, w in zip(alone, beside))
+
+
 def test_training_is_equation_2_with_adam():
     config = TINY.replace(init=0.5)
-    result, samples = run(config), Samples(config, 0)
+    result, samples = run(config), Samples(config)
     generator = torch.Generator().manual_seed(0)
     encoder = Transformer(7, 3, 4, 4, [generator], hidden=16)
     table = (0.5 * torch.randn(6, 4, generator=generator)).requires_grad_()
@@ -145,18 +180,24 @@ def test_training_is_equation_2_with_adam():
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
-        assert result.loss[t, 0] == pytest.approx(np.mean(losses), abs=1e-4)
-        assert np.abs(result.tables[t, 0] - result.tables[t - 1, 0]).max() > 1e-4
-    np.testing.assert_allclose(result.tables[3, 0], table.detach(), atol=1e-4)
+        assert result.loss[t] == pytest.approx(np.mean(losses), abs=1e-4)
+        assert np.abs(result.tables[t] - result.tables[t - 1]).max() > 1e-4
+    np.testing.assert_allclose(result.tables[3], table.detach(), atol=1e-4)
 
 
-def test_a_seed_does_not_depend_on_its_neighbours_in_the_batch():
-    group = run_variants(TINY.replace(seeds=2))
+def test_a_single_sample_left_over_is_no_batch():
+    result = run(TINY.replace(fraction=49 / 72, epochs=2))  # 49 samples: three batches of 16 and one sample
+    assert result.config.samples == 49 and np.isfinite(result.loss).all()
+
+
+def test_variants_side_by_side_are_the_runs_alone():
+    group = run_variants(TINY.replace(seed=1, classifier="both", classifier_epochs=2))
     assert list(group.runs) == list(VARIANTS)[1:]
     for name in ("no decay", "all symbols, p = .9", "shuffled"):
-        alone = run(TINY.replace(seed=1, **VARIANTS[name]))
-        np.testing.assert_allclose(alone.tables[:, 0], group.runs[name].tables[:, 1], atol=1e-4)
-        np.testing.assert_allclose(alone.floor[:, 0], group.runs[name].floor[:, 1], atol=1e-12)
+        alone = run(TINY.replace(seed=1, classifier="both", classifier_epochs=2, **VARIANTS[name]))
+        for field in ("tables", "loss", "floor"):
+            assert np.array_equal(getattr(alone, field), getattr(group[name], field)), (name, field)
+        assert all(np.array_equal(alone.accuracy[start], group[name].accuracy[start]) for start in alone.accuracy)
 
 
 def test_small_starts():
@@ -166,10 +207,25 @@ def test_small_starts():
 
 
 def test_classifiers_share_everything_but_their_first_embedding():
-    same = run(TINY.replace(N=12, k=3, seeds=2, classifier="all", classifier_epochs=1, lr=1e-12))
-    assert same.accuracy["pretrained"].shape == (2, 2) and list(same.accuracy_at) == [0, 1]
-    alone = run(TINY.replace(N=12, k=3, seeds=2, classifier="pretrained", classifier_epochs=1, lr=1e-12))
+    base = TINY.replace(N=12, classifier="all", classifier_epochs=1, lr=1e-12)
+    same = run(base)
+    assert same.accuracy["pretrained"].shape == (2,) and list(same.accuracy_at) == [0, 1]
+    alone = run(base.replace(classifier="pretrained"))
     assert np.array_equal(same.accuracy["pretrained"], alone.accuracy["pretrained"])
+    still = run(base.replace(classifier="none"))
+    assert still.accuracy == {} and np.array_equal(still.steps, same.steps) and np.array_equal(still.loss, same.loss)
+
+
+def test_a_run_that_is_stopped_while_its_classifiers_learn_keeps_the_contrastive_part():
+    config = TINY.replace(epochs=20, classifier="both", classifier_epochs=10_000)
+    result = run(config, progress=lambda fraction, partial: len(partial.accuracy_at) < 3)
+    assert result.stopped and result.steps[-1] == 20 and 3 <= len(result.accuracy["random"]) < 1000
+
+
+def test_the_paper_s_settings_begin():
+    runs = [PAPER.replace(seed=seed, epochs=1, classifier_epochs=1) for seed in range(2)]
+    assert PAPER.epochs == 10_000 and PAPER.samples == 410
+    assert over_seeds(sweep(run, runs, n_jobs=1), "loss").shape == (2, 2)
 
 
 def test_distances_against_a_slow_loop():
@@ -178,7 +234,7 @@ def test_distances_against_a_slow_loop():
     for u in range(6):
         for v in range(u):
             slow[(u - v) % 3 == 0].append(float((table[u] - table[v]).norm()))
-    assert distances(table, 3) == pytest.approx((np.mean(slow[True]), np.mean(slow[False])), abs=1e-6)
+    assert [float(mean) for mean in distances(table, 3)] == pytest.approx([np.mean(slow[k]) for k in (True, False)])
     assert math.isnan(distances(table, 6)[0]) and math.isnan(distances(table, 1)[1])
 
 
@@ -191,32 +247,7 @@ def test_interval_is_students():
         mean_interval([3.0])
 
 
-def test_same_config_same_bits():
-    config = TINY.replace(classifier="all", classifier_epochs=2, seeds=2)
-    first, again = run(config), run(config)
-    for field in dataclasses.fields(Result):
-        a, b = getattr(first, field.name), getattr(again, field.name)
-        if isinstance(a, np.ndarray):
-            assert np.array_equal(a, b), field.name
-    assert all(np.array_equal(first.accuracy[s], again.accuracy[s]) for s in first.accuracy)
-
-
-def test_stop_returns_what_there_is():
-    seen = []
-    for function in (run, run_variants):
-        result = function(Config(epochs=100_000), progress=lambda fraction, partial: seen.append(partial) or False)
-        assert result.stopped and type(seen[-1]) is type(result)
-
-
-def test_a_run_that_diverges_names_its_learning_rate():
-    with pytest.raises(ValueError, match="lr = .* the run diverged at iteration"):
-        run(Config(lr=10.0, decay=1.0, decay_kind="decoupled", init=10.0, epochs=300))
-
-
-@pytest.mark.parametrize("field, value", [("k", 17), ("k", 0), ("heads", 3), ("fraction", 0.0), ("fraction", 1e-3),
-                                          ("p", 1.5), ("misaligned", "both"), ("decay", -1.0), ("init", 0.0),
-                                          ("seeds", 0), ("N", 1)])
-def test_bad_settings_name_the_field(field, value):
+@pytest.mark.parametrize("field, value", [("k", 17), ("heads", 3), ("fraction", 1e-3)])
+def test_settings_that_depend_on_others_are_checked(field, value):
     with pytest.raises(ValueError, match=f"{field} = .* must be "):
         Config(**{field: value})
-    assert modadd.PAPER is PAPER and PAPER.epochs == 10_000 and PAPER.samples == 410

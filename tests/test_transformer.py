@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from clbook.transformer import Transformer, lookup
+from clbook.transformer import Transformer, bind, lookup
 
 
 def generators(seeds):
@@ -57,6 +57,23 @@ def test_a_member_starts_and_learns_the_same_whoever_runs_beside_it():
     for a, b in zip(alone.parameters(), together.parameters()):
         assert torch.equal(a[0], b[1])
         torch.testing.assert_close(a.grad[0], b.grad[1], atol=1e-4, rtol=1e-4)
+
+
+def test_a_member_rounds_the_same_alone_and_beside_others_whatever_the_sizes():
+    for d, heads, hidden in ((8, 2, 16), (5, 1, 1), (1, 1, 3), (6, 3, 13)):
+        tokens = torch.randint(5, (3, 7, 3), generator=torch.Generator().manual_seed(0))
+        models = [Transformer(5, 3, d, 2, generators(seeds), heads=heads, hidden=hidden) for seeds in ([3], [1, 3, 8])]
+        for model, seen in zip(models, (tokens[1:2], tokens)):
+            model(seen).square().sum().backward()
+        for a, b in zip(*(model.parameters() for model in models)):
+            assert torch.equal(a.grad[0], b.grad[1]), (d, heads, hidden)
+
+
+def test_bound_tensors_take_the_place_of_the_parameters():
+    model, other = (Transformer(5, 3, 4, 2, generators([seed])) for seed in (0, 1))
+    tokens = torch.randint(5, (1, 7, 3), generator=torch.Generator().manual_seed(0))
+    bind(model, [w.detach() for w in other.parameters()])
+    assert torch.equal(model(tokens), other(tokens))
 
 
 def test_padding_is_not_seen():

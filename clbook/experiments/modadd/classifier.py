@@ -52,7 +52,7 @@ class Classifiers(Program):
         s.seen, s.unseen = order[:, :cut], order[:, cut:]
         learned, permuted = torch.arange(c.N), [torch.randperm(c.N, generator=g) for g in generators]
         s.rows = torch.stack([rows if start == "permuted" else learned for rows in permuted for start in self.starts])
-        s.random = torch.tensor([start == "random" for _ in generators for start in self.starts])[:, None, None]
+        s.learned = torch.tensor([float(start != "random") for _ in generators for start in self.starts])[:, None, None]
         s.losses = torch.zeros(len(self.configs))
         self.pairs, self.labels = data.modadd(c.N, c.k)
         self.draws = Draws([g for g in generators for _ in self.starts], lambda g: torch.randperm(cut, generator=g))
@@ -70,8 +70,7 @@ class Classifiers(Program):
         """Give the classifiers their first embeddings: tables (R, N, d), the last ones of the contrastive runs."""
         tables = tables.repeat_interleave(len(self.starts), 0)
         placed = tables.gather(1, self.state.rows[..., None].expand_as(tables))
-        tokens = self.trained[0]
-        tokens.copy_(torch.where(self.state.random, tokens, placed))
+        self.trained[0].lerp_(placed, self.state.learned)  # at 0 and 1 it is exact
 
     def now(self, t: int) -> torch.Tensor:
         return self.state.losses

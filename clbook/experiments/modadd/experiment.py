@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 
 from clbook import data
 from clbook.experiments.modadd.classifier import EVERY, STARTS, Classifiers, starts
-from clbook.losses import symbol_context
 from clbook.optim import Adam
 from clbook.runs import Draws, Program, Several, alone, recorded_times, several, stream
 from clbook.settings import Outcome, Settings, setting
@@ -231,8 +231,13 @@ class Training(Program):
                 yield batch
 
     def objective(self, symbols: torch.Tensor, contexts: torch.Tensor) -> torch.Tensor:
-        """(R,) SL eq. 2 of a batch."""
-        return symbol_context.formula(lookup(self.trained[0], symbols), self.encoder(contexts))
+        """(R,) SL eq. 2 of a batch: `losses.symbol_context`, as one softmax, which costs a fifth of the step less.
+
+        In one dimension a product of numbers: its gradient by BLAS would depend on the number of runs.
+        """
+        z, c = lookup(self.trained[0], symbols), self.encoder(contexts)
+        scores = z * c.mT if self.config.d == 1 else z @ c.mT
+        return -F.log_softmax(scores, -1).diagonal(dim1=1, dim2=2).mean(1)
 
     def epoch(self, learn: bool = True) -> None:
         """Draw an epoch and go through its batches; `state.losses` (R,) becomes the mean over its samples."""

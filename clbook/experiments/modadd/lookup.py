@@ -21,6 +21,8 @@ from clbook.settings import Outcome, Settings, setting
 
 START = 0  # purpose of the stream of random numbers
 
+AXES = {"contexts": -1, "symbols": -2}  # of (..., S, P), by what the softmax runs over
+
 STOPPED = 99  # scipy's status of a minimisation that its callback ended
 
 
@@ -43,14 +45,17 @@ def infonce(z: torch.Tensor, c: torch.Tensor, joint: torch.Tensor,
     over="symbols" sums over symbols u' ~ p(u) instead, as SL Lemma A.1 does.
     Args: z (..., S, d), c (..., P, d), joint (..., S, P). Returns: (...) and (..., S, P).
     """
-    if over == "symbols":
-        loss, slope = infonce(c, z, joint.mT)
-        return loss, slope.mT
-    symbol, logits = joint.sum(-1), z @ c.mT
-    weighted = logits + joint.sum(-2, keepdim=True).log()
-    total = weighted.logsumexp(-1)
-    loss = (symbol * total).sum(-1) - (joint * logits).sum((-2, -1))
-    return loss, symbol[..., None] * (weighted - total[..., None]).exp() - joint
+    anchors, prior = marginals(joint, over)
+    logits = z @ c.mT
+    total = (logits + prior).logsumexp(AXES[over], keepdim=True)
+    return ((anchors * total).sum((-2, -1)) - (joint * logits).sum((-2, -1)),
+            anchors * (logits + prior).softmax(AXES[over]) - joint)
+
+
+def marginals(joint: torch.Tensor, over: str) -> tuple[torch.Tensor, torch.Tensor]:
+    """p of the anchors, and log p of what the softmax runs over; both broadcast against joint (..., S, P)."""
+    axis = AXES[over]
+    return joint.sum(axis, keepdim=True), joint.sum(-3 - axis, keepdim=True).log()
 
 
 def update(z: torch.Tensor, c: torch.Tensor, joint: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -152,6 +157,7 @@ class Flow(Program):
         self.sizes, s = self.joints[0].shape, self.state
         s.joint, s.decay, s.lr = (torch.from_numpy(np.stack(self.joints)), self.each("decay", torch.float64),
                                   self.each("lr", torch.float64))
+        s.anchors, s.prior = marginals(s.joint, self.config.over)
         start = torch.stack([torch.randn(sum(self.sizes), c.d, generator=stream(c.seed, START), dtype=torch.float64)
                              for c in self.configs])
         for part, std in zip(start.split(self.sizes, 1), ("std", "std_contexts")):
@@ -161,19 +167,19 @@ class Flow(Program):
     def begin(self):
         self.optimiser = Descent(self.trained, self.state.lr)
 
-    def slope(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """(R,) the loss and its gradient in Z and C, (R, S + P, d), both with the penalty."""
+    def slope(self) -> torch.Tensor:
+        """(R, S + P, d) the gradient of loss and penalty in Z and C: of `infonce`, with marginals that are kept."""
         x, s = self.trained[0].detach(), self.state
         z, c = x.split(self.sizes, 1)
-        loss, slope = infonce(z, c, s.joint, self.config.over)
-        return (loss + s.decay.flatten() / 2 * x.square().sum((1, 2)),
-                torch.cat([affine(slope, c.mT), affine(slope.mT, z.mT)], 1) + s.decay * x)
+        scores = torch.baddbmm(s.prior, z, c.mT)
+        pairs = torch.addcmul(-s.joint, s.anchors, scores.softmax(AXES[self.config.over]))
+        return torch.addcmul(torch.cat([affine(pairs, c.mT), affine(pairs.mT, z.mT)], 1), s.decay, x)
 
     def now(self, t):
         return self.trained[0]
 
     def advance(self, t):
-        self.optimiser.step([self.slope()[1]])
+        self.optimiser.step([self.slope()])
 
     def measure(self, z, t):
         z, c = z.detach().split(self.sizes, 1)
@@ -194,8 +200,8 @@ def run(config: Config, *, progress=None, device=None) -> Result:
 
     def objective(flat):
         problem.trained = [torch.from_numpy(flat).view_as(start)]
-        loss, slope = problem.slope()
-        return loss.item(), slope.numpy().ravel()
+        loss = problem.measure(problem.now(0), 0)["loss"] + config.decay / 2 * problem.now(0).square().sum()
+        return loss.item(), problem.slope().numpy().ravel()
 
     def result(steps, flat, stopped):
         """The start and the tables `flat` after that many steps, as recorded by the program for its one run."""
