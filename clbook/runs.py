@@ -59,8 +59,8 @@ def recorded_times(steps: int, every: int = 0, ratio: float = 1.12) -> list[int]
 # what runs beside it.
 
 def stream(seed: int, purpose: int) -> torch.Generator:
-    """The CPU generator of one seed and one purpose (0, 1, 2, ...; each experiment names its own)."""
-    return torch.Generator().manual_seed(seed + purpose)
+    """The CPU generator of one seed and one purpose (0 .. 99; each experiment names its own); no two share their numbers."""
+    return torch.Generator().manual_seed(100 * seed + purpose)
 
 
 def streams(configs: Sequence[Settings], purpose: int) -> list[torch.Generator]:
