@@ -325,8 +325,8 @@ def _distances(a, b, p=2, unit=1):
     return _power(a[..., :, None, :] - b[..., None, :, :], p).sum(-1)
 
 
-def _power(x, p):
-    return x.square() if p == 2 else x.abs() ** p  # p = 1, 2: same bits; other powers of a tensor round its ends
+def _power(x, p):  # p = 1, 2: the same bits alone and beside others; pow itself rounds the ends of a tensor otherwise
+    return x.square() if p == 2 else x.abs() if p == 1 else x.abs() ** p
 
 
 class _SquaredDistances(torch.autograd.Function):
