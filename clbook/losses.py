@@ -22,6 +22,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
+FEW = 4  # coordinates up to which squared distances are cheaper one by one than through torch.cdist
+
 
 def checked(*points: str, least: int = 2, cosine: bool = False, per_dimension: bool = False) -> Callable:
     """Makes a formula a public loss: arguments are checked before, the value after; `.formula` is the formula itself.
@@ -182,7 +184,7 @@ def simplified(z: torch.Tensor, views: torch.Tensor, tau: float | torch.Tensor) 
     Args: z (..., n, d), n >= 2; views (..., m, n, d), views[..., k, j, :] = f(T_k(x_j)); tau > 0.
     Returns: (...), >= -log n. Raises ValueError: wrong shapes, one point only, tau <= 0, values or squares not finite.
     """
-    log_weights = -_distances(z, views.flatten(-3, -2)) / (2 * tau)  # (..., n, m n)
+    log_weights = _distances(z, views.flatten(-3, -2)) / (-2 * tau)  # (..., n, m n)
     log_shares = F.log_softmax(log_weights.unflatten(-1, views.shape[-3:-1]), -1)  # (..., n, m, n)
     positive = log_shares.diagonal(dim1=-3, dim2=-1)  # (..., m, n)
     return -positive.flatten(-2).mean(-1) - math.log(z.shape[-2])
@@ -318,10 +320,13 @@ def _filled(x):
     return F.pad(x, (0, d, 0, n)) if n or d else x
 
 
-def _distances(a, b, p=2, unit=1):
+def _distances(a, b, p=2, unit=None):
     """(..., n, m) sum_k |(a_ik - b_jk) / unit_k|^p from differences, not expanded: near points cancel."""
-    middle = b.detach().mean(-2, keepdim=True)  # without it, division would round the differences of points far from 0
-    a, b = (a - middle) / unit, (b - middle) / unit
+    if p == 2 and unit is None and a.shape[-1] <= FEW:
+        columns = zip(a.unbind(-1), b.unbind(-1), strict=True)
+        return functools.reduce(torch.add, (_power(x[..., :, None] - y[..., None, :], 2) for x, y in columns))
+    middle = b.detach().mean(-2, keepdim=True)  # else division and products would round differences of points far from 0
+    a, b = ((x - middle if unit is None else (x - middle) / unit) for x in (a, b))
     if p == 2 and a.shape[-1] > 1:
         return _SquaredDistances.apply(a, b)
     return _power(a[..., :, None, :] - b[..., None, :, :], p).sum(-1)
