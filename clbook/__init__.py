@@ -1,7 +1,14 @@
 """The theory of contrastive learning, as code that can be run and checked.
 
-Data flows one way: data -> augment -> models -> losses -> dynamics -> (kernels, metrics) -> experiments -> sweep ->
-figures -> explore. `theory` holds what the papers predict; only experiments and tests read it.
+Imports go one way: the parts (data corpus augment latents models transformer losses kernels metrics theory), the engine
+(settings optim runs sweep style), one folder a chapter in `experiments`, the explorer `explore`. `theory` holds what the
+papers predict; only experiments and tests read it.
 """
+
+import os
+
+# Read by MKL at its first product: without it the last bits of a product depend on where in memory a matrix lies, and a
+# run beside others would differ from the same run alone.
+os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 
 __version__ = "0.1.0"

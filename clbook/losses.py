@@ -65,7 +65,7 @@ def nt_xent(z1: torch.Tensor, z2: torch.Tensor, tau: float | torch.Tensor) -> to
     Anchors: all 2n views. Denominator: the 2n - 1 other views, positive included.
     Libraries: pytorch-metric-learning's NTXentLoss, but for a small constant inside the log.
     Args: z1, z2 (..., n, d), n >= 2, no zero row; tau > 0. Returns: (...), > 0 and at most log(2n - 1) + 2 / tau.
-    Raises ValueError: shapes that differ or one point only, tau <= 0, a zero row, values that are not finite.
+    Raises ValueError: shapes that differ, one point only, tau <= 0, a zero row, values that are not finite.
     """
     positive, negatives = _similarities(_views(z1, z2), tau)
     return softplus(negatives - positive).mean(-1)  # -log[e^p / (e^p + sum e^s)] = log(1 + sum e^s / e^p)
@@ -109,7 +109,7 @@ def nscl(z1: torch.Tensor, z2: torch.Tensor, labels: torch.Tensor, tau: float | 
     Args: z1, z2 (..., n, d), n >= 2; labels (n,) or (..., n), not all equal; tau > 0.
     Returns: (...), >= log 2 - 2 / tau. Raises as `nt_xent`, and for labels of another shape or all equal.
     """
-    positive, negatives = _similarities(_views(z1, z2), tau, same=_equal(labels))
+    positive, negatives = _similarities(_views(z1, z2), tau, same=labels[..., :, None] == labels[..., None, :])
     return (negatives - positive).mean(-1)
 
 
@@ -199,8 +199,7 @@ def infonce(anchor: torch.Tensor, positive: torch.Tensor, negatives: torch.Tenso
     s(a, b) = -sum_k |a_k - b_k|^p / tau_k,  or with normalize=True  sum_k a_k b_k / tau_k  of the normalised vectors.
 
     Anchors: the n rows of `anchor` (CS eq. 1 compares its negatives with the positive: swap the two for that).
-    Denominator: the positive and the M negatives; with negatives=None the n - 1 other rows of `positive`.
-    CS eq. 4 has p=2, tau=2, and the other anchors as negatives.
+    Denominator: the positive and the M negatives; with None the n - 1 other rows of `positive` (CS eq. 4: of `anchor`).
     Args: anchor, positive (..., n, d); negatives (M, d), (..., M, d) or None; tau > 0: one, (d,), (..., 1, 1) or
     (..., 1, d); p >= 1, the exponent; normalize: similarity on the sphere, where p is not used. Returns: (...), >= 0.
     Raises ValueError: wrong shapes, no negatives, tau <= 0, p < 1, values or powers not finite, or a zero row there.
@@ -228,7 +227,8 @@ def symbol_context(symbols: torch.Tensor, contexts: torch.Tensor, ids: torch.Ten
     Args: symbols, contexts (..., n, d), n >= 2; ids (n,) or (..., n), not all equal, or None. Returns: (...), >= 0.
     Raises ValueError: shapes that differ, one pair only, ids of another shape or all equal, products not finite.
     """
-    negatives = _logsumexp(_products(symbols, contexts), hidden=_diagonal(symbols) if ids is None else _equal(ids))
+    hidden = _diagonal(symbols) if ids is None else ids[..., :, None] == ids[..., None, :]  # (n, n) or (..., n, n)
+    negatives = _logsumexp(_products(symbols, contexts), hidden)
     return softplus(negatives - (symbols * contexts).sum(-1)).mean(-1)
 
 
@@ -238,7 +238,6 @@ def vicreg(z1: torch.Tensor, z2: torch.Tensor, weights: Sequence[float] = (25, 2
 
     l1 mean_i |z1_i - z2_i|^2  +  l2 (v(z1) + v(z2))  +  l3 (c(z1) + c(z2)), with C the covariance (divisor n - 1) of z,
     v(z) = (1/d) sum_k max(0, 1 - sqrt(C_kk + 1e-4)),  c(z) = (1/d) sum_{k != l} C_kl^2.
-
     No anchors and no negatives: the variance term prevents collapse.
     Args: z1, z2 (..., n, d), n >= 2; weights (l1, l2, l3), each >= 0. Returns: (...), >= 0. The authors' code also divides
     the first term by d and halves l2. Raises ValueError: as `generalized`, and for negative weights.
@@ -270,25 +269,20 @@ def _similarities(u, tau, anchors=2, same=None):
 
     a' is the other view of a; b runs over both views of the other points, or of those that are not `same` (..., n, n).
     """
-    n = u.shape[-2] // 2
-    a = u[..., :anchors * n, :] / tau
+    n, a = u.shape[-2] // 2, u[..., :anchors * u.shape[-2] // 2, :] / tau
     positive = (a[..., :n, :] * u[..., n:, :]).sum(-1)
     negatives = _logsumexp(_products(a, u), _diagonal(u[..., :n, :]) if same is None else same)
     return positive.tile(anchors), negatives
 
 
-def _views(z1, z2):  # (..., 2n, d)
-    return _unit(torch.cat([z1, z2], -2))
+def _views(z1, z2):
+    return _unit(torch.cat([z1, z2], -2))  # (..., 2n, d)
 
 
 def _unit(z):
     """The rows, divided by their norms; by their largest entries first, so that no square overflows."""
     z = z / torch.linalg.vector_norm(z.detach(), math.inf, -1, keepdim=True)  # no direction depends on this scale
     return z / torch.linalg.vector_norm(z, dim=-1, keepdim=True)
-
-
-def _equal(labels):
-    return labels[..., :, None] == labels[..., None, :]  # (..., n, n)
 
 
 def _diagonal(z):
@@ -306,9 +300,8 @@ def _logsumexp(logits, hidden=None):
 
 
 def _products(a, b):
-    """(..., n, m) scalar products of rows (..., n, d) and (..., m, d), to the same bits alone and beside other runs:
-    BLAS goes another way for one row or column, for few numbers, and by where in memory a run begins; hence the zeros.
-    """
+    """(..., n, m) scalar products of rows (..., n, d) and (..., m, d), to the same bits alone and beside other runs."""
+    # BLAS goes another way for one row or column, for few numbers, and by where in memory a run begins: hence the zeros.
     n, m, runs = a.shape[-2], b.shape[-2], np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a, b = (_filled(x.expand(*runs, *x.shape[-2:])) for x in (a, b))
     filled = a @ b.mT
@@ -332,7 +325,7 @@ def _distances(a, b, p=2, unit=None):
     return _power(a[..., :, None, :] - b[..., None, :, :], p).sum(-1)
 
 
-def _power(x, p):  # p = 1, 2: the same bits alone and beside others; pow itself rounds the ends of a tensor otherwise
+def _power(x, p):  # only p = 1, 2 have the same bits beside others: pow itself rounds the ends of a tensor otherwise
     return x.square() if p == 2 else x.abs() if p == 1 else x.abs() ** p
 
 

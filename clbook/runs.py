@@ -21,7 +21,6 @@ from clbook.settings import Outcome, Settings
 
 PROGRESS_EVERY = 0.1  # seconds between two calls of `progress`: often enough for Stop to act within half a second
 BLOCK = 32  # steps whose random numbers are drawn, and copied to the device, at once
-os.environ.setdefault("MKL_CBWR", "AUTO")  # else a product's last bits depend on where in memory a run's matrix lies
 SHAKE = 97  # purpose of the stream that `CLBOOK_SHAKE` draws from
 
 

@@ -38,7 +38,8 @@ CASES = {
                                 "lr_over_tau", None, ({"seed": 2}, {"lr_over_tau": 0.1})),
     "separability, digits": Case(separability.run, S(data="digits", augmentation="image", n=20, steps=8, hidden=(9,)),
                                  "lr_over_tau", None, ({"seed": 2}, {"tau": 1.0})),
-    "sphere": Case(sphere.run, sphere.Config(n=24, steps=12, width=10), "lr", {"lr": 100.0, "activation": "relu", "depth": 3, "steps": 200},
+    "sphere": Case(sphere.run, sphere.Config(n=24, steps=12, width=10), "lr",
+                   {"activation": "identity", "depth": 8, "width": 100, "lr": 100.0, "tau": 1e-3, "start": "uniform", "steps": 50},
                    ({"seed": 2}, {"tau": 1.0, "lr": 0.5}, {"cap": 0.5, "noise": 0.1})),
     "sphere, deep, three dimensions": Case(sphere.run, sphere.Config(d=3, depth=3, n=24, steps=8, width=9), "lr", None,
                                            ({"seed": 2}, {"spread": 0.5, "gap": 2.0})),
@@ -54,11 +55,11 @@ CASES = {
                       {"lr": 100.0, "steps": 60}, ({"seed": 2}, {"tau": 1.0, "lr": 0.3}, {"noise": 1.0, "spread": 0.5})),
     "alignment, LARS on digits": Case(
         alignment.run, alignment.Config(data="digits", optimizer="lars", n=80, test=40, width=12, d=6, batch=24, steps=5, warmup=1,
-                                        compare="pair", probe="end"), "lr", None, ({"seed": 2}, {"trust": 0.1})),
-    "surrogate": Case(surrogate.run, surrogate.Config(classes=4, n=24, batch=16, steps=12, d=5), "eta",
-                      {"eta": 1e4, "tau": 1e-3, "steps": 400}, ({"seed": 2}, {"tau": 0.5, "classes": 6}, {"replacement": True, "eta": 3.0})),
-    "circle": Case(surrogate.run_circle, surrogate.Config(classes=4, n=24, batch=16, steps=12), "eta",
-                   {"eta": 1e4, "tau": 1e-3, "steps": 400}, ({"seed": 2}, {"tau": 0.5, "eta": 3.0})),
+                                        compare="pair", probe="end"), "lr", None, ({"seed": 2}, {"lr": 0.3})),
+    "surrogate": Case(surrogate.run, surrogate.Config(classes=4, n=24, batch=16, steps=12, d=5), "eta", None,  # bounded steps
+                      ({"seed": 2}, {"tau": 0.5, "classes": 6}, {"replacement": True, "eta": 3.0})),
+    "circle": Case(surrogate.run_circle, surrogate.Config(classes=4, n=24, batch=16, steps=12), "eta", None,
+                   ({"seed": 2}, {"tau": 0.5, "eta": 3.0})),
     "content_style": Case(content_style.run, content_style.Config(n=24, steps=8), "lr", {"lr": 1.0, "steps": 400},
                           ({"seed": 2}, {"tau": 1.0, "style_sd": 0.1}, {"d_c": 0})),
     "content_style, deep on the sphere": Case(
