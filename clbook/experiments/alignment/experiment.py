@@ -32,7 +32,7 @@ LAYERS = 5  # three of the encoder and two of the projector
 MOVES = {"digits": {"shift": 1.0, "blur": 0.0}, "mnist": {"shift": 2.0}, "cifar10": {"shift": 3.0, "scale": 0.2}}
 RATIO = 2.0  # of the geometric series of recorded times
 LOOKED_AT = 800, 128  # most training points that are compared, most test points whose losses are recorded
-DRAWN = 2**23  # most random numbers drawn ahead for a run: large images are drawn fewer steps at once
+DRAWN = 2**23  # most random numbers drawn ahead for a run: of large images, those of fewer steps
 
 
 @dataclasses.dataclass(frozen=True)
@@ -236,30 +236,40 @@ class Copies(Program):
     def setup(self):
         c, s = self.config, self.state
         self.times = set(recorded_times(c.steps, c.record_every, RATIO))
-        sets = {(k.seed, k.spread): k for k in self.configs}  # runs that differ in neither have the same points
-        x, labels, x_test, labels_test = zip(*(dataset(k) for k in sets.values()))
-        s.points = torch.tensor([list(sets).index((k.seed, k.spread)) for k in self.configs])
-        self.x, x_test = torch.stack(x), torch.stack(x_test)[s.points]
-        self.labels, self.labels_test = labels[0], labels_test[0]  # of all runs
-        near, some = evenly(LOOKED_AT[0], c.n), evenly(LOOKED_AT[1], c.test)
-        self.near, self.view_labels, pixels = self.labels[near].numpy(), self.labels_test[some], self.x.shape[-1]
-        s.seen = torch.cat([x_test, self.x[:, near][s.points]], 1)
-        s.centre, s.scale = torch.zeros(len(x_test), 1, pixels), torch.ones(len(x_test), 1, 1)
-        if c.data != "synthetic":  # images are centred, and scaled by one number, with the training points
-            s.centre = torch.stack([a.mean(0, keepdim=True) for a in x])[s.points]
-            s.scale = torch.stack([a.var(0).mean().sqrt() for a in x])[s.points, None, None]
         s.tau, s.noise, s.lr = self.each("tau", axes=3), self.each("noise"), self.each("rate")
-        orders = {k.seed: batches(k, self.labels) for k in sets.values()}
-        s.batches = torch.stack([orders[k.seed] for k in self.configs])
-        block = max(1, min(BLOCK, DRAWN // (2 * c.batch * pixels)))
-        self.draws = Draws(streams(self.configs, VIEWS), lambda g: draw(c, 2 * c.batch, pixels, g), block)
-        drawn = torch.stack([draw(c, 2 * len(some), pixels, stream(k.seed, RECORDED)) for k in self.configs])
-        s.views = view(x_test[:, some].tile(2, 1), drawn, s.noise)
-        starts = stacked([start(k, pixels) for k in self.configs])
+        s.losses = torch.zeros(len(self.configs), len(c.names))
+        self.gather_points()
+        self.draw_ahead()
+        starts = stacked([start(k, self.x.shape[-1]) for k in self.configs])
         starts = starts if "ce" in c.names else starts[:2 * LAYERS]  # no other loss trains the head
         self.trained = [w[:, None].repeat(1, len(c.names), *(1,) * (w.ndim - 1)) for w in starts]
         s.start = [w.clone() for w in self.trained]
-        s.losses = torch.zeros(len(self.configs), len(c.names))
+
+    def gather_points(self):
+        """Training points x (sets, n, D), shared by runs that agree in seed and spread, and those that are recorded."""
+        c, s = self.config, self.state
+        sets = {(k.seed, k.spread): k for k in self.configs}
+        s.points = torch.tensor([list(sets).index((k.seed, k.spread)) for k in self.configs])
+        x, labels, x_test, labels_test = zip(*(dataset(k) for k in sets.values()))
+        self.x, self.labels, self.labels_test = torch.stack(x), labels[0], labels_test[0]  # labels of all runs
+        near = evenly(LOOKED_AT[0], c.n)
+        self.near = self.labels[near].numpy()
+        s.seen = torch.cat([torch.stack(x_test), self.x[:, near]], 1)[s.points]
+        s.centre, s.scale = torch.zeros(len(s.seen), 1, x[0].shape[1]), torch.ones(len(s.seen), 1, 1)
+        if c.data != "synthetic":  # images are centred, and scaled by one number, with the training points
+            s.centre = torch.stack([a.mean(0, keepdim=True) for a in x])[s.points]
+            s.scale = torch.stack([a.var(0).mean().sqrt() for a in x])[s.points, None, None]
+
+    def draw_ahead(self):
+        """Each run's batches (steps, B) and the views that are recorded; the views of the training come in blocks."""
+        c, s, pixels = self.config, self.state, self.x.shape[-1]
+        orders = {k.seed: batches(k, self.labels) for k in self.configs}
+        s.batches = torch.stack([orders[k.seed] for k in self.configs])
+        block = max(1, min(BLOCK, DRAWN // (2 * c.batch * pixels)))
+        self.draws = Draws(streams(self.configs, VIEWS), lambda g: draw(c, 2 * c.batch, pixels, g), block)
+        some = evenly(LOOKED_AT[1], c.test)
+        drawn = torch.stack([draw(c, 2 * len(some), pixels, stream(k.seed, RECORDED)) for k in self.configs])
+        self.view_labels, s.views = self.labels_test[some], view(s.seen[:, some].tile(2, 1), drawn, s.noise)
 
     def begin(self):
         lars = {"decay": 1e-6, "trust": self.config.trust} if self.config.optimizer == "lars" else {}
