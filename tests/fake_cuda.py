@@ -11,17 +11,26 @@ from torch.utils._python_dispatch import TorchDispatchMode
 def fake_cuda():
     """FakeTensorMode in which programs can run on "cuda:0" in a build of torch without CUDA too.
 
-    Such a build has no device guard for CUDA. Indexing asks for one, so it is done by operators here; so does autograd, and
-    gradients are zeros here: `Reads` counts what the backward pass reads.
+    Such a build has no device guard for CUDA. Indexing and the like ask for one, so they are done by operators here; so does
+    autograd, and gradients are zeros here: `Reads` counts what the backward pass reads.
     """
-    before = torch.Tensor.__getitem__, torch.Tensor.__setitem__, torch.Tensor.__invert__, torch.autograd.grad
-    torch.Tensor.__getitem__, torch.Tensor.__setitem__, torch.Tensor.__invert__ = _get, _set, lambda x: torch.bitwise_not(x)
-    torch.autograd.grad = lambda loss, inputs: [torch.zeros_like(w) for w in ([inputs] if isinstance(inputs, torch.Tensor) else inputs)]
+    methods = {"__getitem__": _get, "__setitem__": _set, "__invert__": lambda x: torch.bitwise_not(x),
+               "contiguous": lambda x, memory_format=torch.contiguous_format: torch.clone(x, memory_format=memory_format)}
+    before, grad = {name: getattr(torch.Tensor, name) for name in methods}, torch.autograd.grad
+    torch.autograd.grad = _zeros
+    for name, method in methods.items():
+        setattr(torch.Tensor, name, method)
     try:
         with FakeTensorMode(allow_non_fake_inputs=True), torch.no_grad():
             yield
     finally:
-        torch.Tensor.__getitem__, torch.Tensor.__setitem__, torch.Tensor.__invert__, torch.autograd.grad = before
+        torch.autograd.grad = grad
+        for name, method in before.items():
+            setattr(torch.Tensor, name, method)
+
+
+def _zeros(loss, inputs):
+    return [torch.zeros_like(w) for w in ([inputs] if isinstance(inputs, torch.Tensor) else inputs)]
 
 
 class Reads(TorchDispatchMode):
@@ -55,7 +64,7 @@ def _set(x, key, value):
     if any(t is not None for t in tensors):
         torch.ops.aten.index_put_(view, tensors, value)
     else:
-        view.copy_(value)
+        torch.ops.aten.copy_(view, value)
 
 
 def _view(x, key):

@@ -168,13 +168,13 @@ class Flow(Program):
                 points, views = self.embed(self.recorded.next())
             reach, views = (points - s.start).norm(dim=-1).median(1).values, F.normalize(views, dim=-1)
         loss, arrows = self.arrows(z, views)
-        fine = z.flatten(1).isfinite().all(1).tolist()
+        on_sphere = (z.norm(dim=-1) > 0.5).all(1)  # not so where a square has overflowed: then 0 is what is left of it
+        fine = (on_sphere & z.flatten(1).isfinite().all(1)).tolist()
         accuracy = [neighbour_accuracy(points, self.labels, NEIGHBOURS) if whole else math.nan
                     for points, whole in zip(z, fine, strict=True)]
         for i in torch.nonzero(s.separable_at < 0)[:, 0].tolist():
             if fine[i] and separable(z[i], self.labels):
                 s.separable_at[i] = t
-        on_sphere = (z.norm(dim=-1) > 0.5).all(1)  # not so where a square has overflowed: then 0 is what is left of it
         return {"z": z, "loss": loss, "arrows": arrows, "reach": reach, "accuracy": np.array(accuracy),
                 "separable_at": s.separable_at, "finite": on_sphere}
 
