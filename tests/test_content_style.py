@@ -242,8 +242,8 @@ def test_a_deep_encoder_on_the_sphere_loses_style_to_content_and_less_at_half_th
     none, some, half = (sweep(run, [DEEP.replace(seed=s, **change) for s in SEEDS])
                         for change in ({"d_c": 0}, {}, {"tau": 0.25}))
     for a, b, c in zip(none, some, half, strict=True):
-        assert a.style_r2[-1, -1] >= 0.5 and b.style_r2[-1, -1] <= 0.25
-        assert c.style_r2[-1, -1] >= b.style_r2[-1, -1] + 0.08
+        assert b.style_r2[-1, -1] <= a.style_r2[-1, -1] / 2 and a.style_r2[-1, -1] >= 0.5
+        assert c.style_r2[-1, -1] > b.style_r2[-1, -1]
         assert b.style_r2[-1, 4] > b.style_r2[-1, -1] + 0.2, "earlier layers keep more"
 
 
