@@ -31,30 +31,44 @@ def turn(x: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:
     return torch.cat([plane, x[..., 2:].expand(*plane.shape[:-1], -1)], dim=-1)
 
 
-def _uniform(low, high, size, generator, device):
-    return low + (high - low) * torch.rand(size, generator=generator, device=device)
+def _uniform(low, high, size, generator):
+    return low + (high - low) * torch.rand(size, generator=generator, device=generator.device)
 
 
-def images(x: torch.Tensor, generator: torch.Generator, *, degrees=15.0, scale=0.1, blur=0.8, shift=0.0) -> torch.Tensor:
-    """Flattened square images x (n, colours * side * side), 1 or 3 colours, turned, resized, shifted and blurred.
+def moves(n: int, generator: torch.Generator, *, degrees=15.0, scale=0.1, blur=0.8, shift=0.0) -> torch.Tensor:
+    """What `moved` does to each of n pictures: (n, 4) angle, factor of size, two shifts; with blur (n, 5), its sd.
 
-    Rotation is uniform in +-`degrees`, the factor of size in 1 +- `scale`, the shift in +-`shift` pixels each way, the
-    blur's standard deviation in [0.1, `blur`] pixels (0: no blur). The defaults are those of LS Section 4.2.2. What
-    comes from outside the image is black. Raises ValueError where the images are not square.
+    The angle is uniform in +-`degrees`, the factor in 1 +- `scale`, the shift in +-`shift` pixels each way, the blur's
+    standard deviation in [0.1, `blur`] pixels (0: no blur). The defaults are those of LS Section 4.2.2.
     """
-    n, pixels = x.shape
+    size = _uniform(1 - scale, 1 + scale, (n, 1), generator)
+    angle = _uniform(-degrees, degrees, (n, 1), generator)
+    shifts = _uniform(-shift, shift, (n, 2), generator) if shift else torch.zeros_like(size).expand(n, 2)
+    blurs = [_uniform(0.1, blur, (n, 1), generator)] if blur else []
+    return torch.cat([angle, size, shifts, *blurs], 1)
+
+
+def moved(x: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
+    """Flattened square images x (..., colours * side * side), 1 or 3 colours, turned, resized, shifted and blurred.
+
+    `drawn` (..., 4 or 5), as from `moves`, says how; it is on the device of x, where all the work is done.
+    What comes from outside the image is black. Raises ValueError where the images are not square.
+    """
+    pixels, drawn = x.shape[-1], drawn.flatten(0, -2)
     colours = next((c for c in (1, 3) if math.isqrt(pixels // c) ** 2 * c == pixels), None)
     if colours is None:
         raise ValueError(f"x has {pixels} pixels an image: images must be square, in 1 or 3 colours")
     side = math.isqrt(pixels // colours)
-    picture = x.reshape(n, colours, side, side)
-    centre = torch.full((n, 2), (side - 1) / 2, device=x.device)
-    size = _uniform(1 - scale, 1 + scale, (n, 1), generator, x.device).expand(n, 2)
-    move = get_rotation_matrix2d(centre, _uniform(-degrees, degrees, (n,), generator, x.device), size)
-    if shift:
-        move[:, :, 2] += _uniform(-shift, shift, (n, 2), generator, x.device)
-    picture = warp_affine(picture, move, (side, side), align_corners=True)
-    if blur:
-        sigma = _uniform(0.1, blur, (n, 1), generator, x.device).expand(n, 2)
-        picture = gaussian_blur2d(picture, (3, 3), sigma)
-    return picture.reshape(n, -1)
+    picture = x.reshape(-1, colours, side, side)
+    centre = torch.full((len(drawn), 2), (side - 1) / 2, device=x.device)
+    matrix = get_rotation_matrix2d(centre, drawn[:, 0], drawn[:, 1:2].expand(-1, 2))
+    matrix[:, :, 2] += drawn[:, 2:4]
+    picture = warp_affine(picture, matrix, (side, side), align_corners=True)
+    if drawn.shape[1] == 5:
+        picture = gaussian_blur2d(picture, (3, 3), drawn[:, 4:].expand(-1, 2))
+    return picture.reshape(x.shape)
+
+
+def images(x: torch.Tensor, generator: torch.Generator, **ranges) -> torch.Tensor:
+    """A fresh view of flattened square images x (n, pixels): `moved` by fresh `moves`, whose `ranges` it takes."""
+    return moved(x, moves(len(x), generator, **ranges).to(x.device))

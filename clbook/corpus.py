@@ -17,9 +17,12 @@ import importlib.metadata
 import importlib.util
 import inspect
 import itertools
+import os
 import pathlib
 import re
+import time
 import zlib
+from collections.abc import Iterable
 
 import joblib
 import numpy as np
@@ -30,6 +33,7 @@ LIBRARIES = {"numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn", "mat
 LONG = 80  # characters from which a string in a source file counts as documentation
 DOCUMENTED = 0.2  # share of triple-quoted text from which a source file is read: the rest costs half the time for 15 % more
 FEWEST = 5  # words a sentence must have
+REPORT_EVERY = 0.1  # seconds between two looks at whether to go on reading
 BOOKCORPUS = "train[:1%]"  # SL Fig. 9 counts its steps in such shares
 GUTENBERG, WORDNET = "nltk_data/corpora/gutenberg", "wordnet/oewn_synsets.tsv.gz"  # in CLBOOK_DATA
 NAMES = ("documentation", "gutenberg", "bookcorpus")
@@ -71,10 +75,14 @@ class Corpus:
     starts: np.ndarray
 
 
-def corpus(texts) -> Corpus:
-    """A `Corpus` of an iterable of texts, a paragraph or more each: sentences of at least five words, each kept once."""
-    seen, counts, sentences = set(), collections.Counter(), []
+def corpus(texts: Iterable[str], report=None) -> Corpus:
+    """A `Corpus` of texts, a paragraph or more each: sentences of at least five words, each kept once; report as for `load`."""
+    seen, counts, sentences, told = set(), collections.Counter(), [], time.monotonic()
     for text in texts:
+        if report is not None and time.monotonic() - told > REPORT_EVERY:
+            told = time.monotonic()
+            if report() is False:
+                raise ValueError("corpus: the run was stopped while its text was being read: there is nothing to show yet")
         for sentence in re.split(r"[.!?:;]+(?=\s|$)|\n\s*\n", text.lower()):
             words = tuple(re.findall(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", sentence))
             if len(words) >= FEWEST and words not in seen:
@@ -112,7 +120,7 @@ def strings(path: pathlib.Path) -> list[str]:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) >= LONG]
 
 
-def _documentation() -> Corpus:
+def _documentation(report=None) -> Corpus:
     """The prose in the sources of the libraries that the book needs anyway, tests left out; nothing is imported."""
     def texts():
         for library in LIBRARIES:
@@ -124,13 +132,13 @@ def _documentation() -> Corpus:
     collecting = gc.isenabled()
     gc.disable()  # syntax trees hold no cycles; looking for them costs a third of the time
     try:
-        return corpus(texts())
+        return corpus(texts(), report)
     finally:
         if collecting:
             gc.enable()
 
 
-def _folder(folder: pathlib.Path, encoding: str) -> Corpus:
+def _folder(folder: pathlib.Path, encoding: str, report=None) -> Corpus:
     """All *.txt files below `folder`."""
     def texts():
         for path in _files(folder):
@@ -146,71 +154,82 @@ def _folder(folder: pathlib.Path, encoding: str) -> Corpus:
                 raise ValueError(f"corpus: {path} is not allowed: it is empty, it must hold text")
             yield text
 
-    found = corpus(texts())
+    found = corpus(texts(), report)
     if not len(found.tokens):
         raise ValueError(f"corpus: {folder} is not allowed: its files hold no sentence of {FEWEST} words or more")
     return found
 
 
-def _bookcorpus() -> Corpus:
+def _bookcorpus(report=None) -> Corpus:
     """One per cent of BookCorpus, from the Parquet copy: newer versions of `datasets` refuse the set's own script."""
     import datasets
     rows = datasets.load_dataset("bookcorpus/bookcorpus", revision="refs/convert/parquet", split=BOOKCORPUS)
-    return corpus(row["text"] for row in rows)
+    return corpus((row["text"] for row in rows), report)
 
 
 def _files(folder):
     return sorted(path for path in folder.rglob("*.txt") if path.is_file())
 
 
-def version(name: str) -> str:
-    """What corpus `name` depends on: versions of the libraries, or names, sizes and times of a folder's files.
+def _folder_of(name):
+    return data_folder() / GUTENBERG if name == "gutenberg" else pathlib.Path(os.path.expanduser(name))
 
-    "wordnet" is WordNet's table. Raises ValueError: a name that is no corpus and no folder, a folder without text, books, a
-    table or a library that is absent.
+
+def files(name: str) -> tuple:
+    """What corpus `name` was made from: paths of its files, or versions of libraries; "wordnet" is WordNet's table.
+
+    Returns:
+        Paths and strings; none where nothing is there (`missing` says what to do).
     """
-    if name == "wordnet":
-        if not (path := data_folder() / WORDNET).is_file():
-            raise ValueError(f"natural = 'wordnet' is not allowed: there is no file {path}; set CLBOOK_DATA to the folder "
-                             "that holds it")
-        return _stamp([path])
     if name == "documentation":
         return _versions(*LIBRARIES.values())
     if name == "bookcorpus":
-        if importlib.util.find_spec("datasets") is None:
-            raise ValueError(f"corpus = {name!r} is not allowed: it needs Hugging Face's library, pip install datasets")
-        return f"{BOOKCORPUS} {_versions('datasets')}"
-    folder = _place(name)
-    if not folder.is_dir():
-        raise ValueError(f"corpus = {name!r} is not allowed: there is no folder {folder}; corpus must be one of "
-                         f"{', '.join(NAMES)} (gutenberg: the books in CLBOOK_DATA) or a folder of text files")
-    if not (files := _files(folder)):
-        raise ValueError(f"corpus = {name!r} is not allowed: {folder} holds no *.txt file")
-    return _stamp(files)
+        return BOOKCORPUS, *(_versions("datasets") if importlib.util.find_spec("datasets") else ())
+    if name == "wordnet":
+        return tuple(path for path in (data_folder() / WORDNET,) if path.is_file())
+    return tuple(_files(_folder_of(name)))
 
 
-def _stamp(files):
-    facts = [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
-    return hashlib.sha256(repr(facts).encode()).hexdigest()
+def missing(name: str) -> str | None:
+    """Why corpus `name`, or "wordnet", cannot be read here, and what to set; None where it can be."""
+    if name == "documentation" or (name == "bookcorpus" and importlib.util.find_spec("datasets")):
+        return None
+    if name == "bookcorpus":
+        return f"corpus = {name!r} is not allowed: it needs Hugging Face's library, pip install datasets"
+    if name == "wordnet":
+        return None if files(name) else (f"natural = 'wordnet' is not allowed: there is no file {data_folder() / WORDNET}; "
+                                         "set CLBOOK_DATA to the folder that holds it")
+    if not (folder := _folder_of(name)).is_dir():
+        return (f"corpus = {name!r} is not allowed: there is no folder {folder}; corpus must be one of {', '.join(NAMES)} "
+                "(gutenberg: the books in CLBOOK_DATA) or a folder of text files")
+    return None if files(name) else f"corpus = {name!r} is not allowed: {folder} holds no *.txt file"
 
 
-def _place(name):
-    return data_folder() / GUTENBERG if name == "gutenberg" else pathlib.Path(name).expanduser()
+def require(*names: str) -> None:
+    """Raise a ValueError that says what to set where one of the corpora `names` is `missing`."""
+    for fault in filter(None, map(missing, names)):
+        raise ValueError(fault)
 
 
 @functools.cache
 def _versions(*packages):
-    return " ".join(f"{package} {importlib.metadata.version(package)}" for package in packages)
+    return tuple(f"{package} {importlib.metadata.version(package)}" for package in packages)
 
 
-def _read(name, encoding, version, source):
-    """One corpus; `version` and `source` are there only to be part of the cache's key."""
-    if name in ("documentation", "bookcorpus"):
-        return _documentation() if name == "documentation" else _bookcorpus()
-    return _folder(_place(name), "latin-1" if name == "gutenberg" else encoding)
+def _state(item):
+    """What stands for one of `files` in the key of a reading: name, size and time of a file, or the item itself."""
+    return (str(item), item.stat().st_size, item.stat().st_mtime_ns) if isinstance(item, pathlib.Path) else item
 
 
-def load(name: str = "documentation", encoding: str = "utf-8") -> Corpus:
+def _read(name, encoding, key, report):
+    """One corpus; `key` is there only to be part of the cache's key."""
+    if name == "bookcorpus":
+        return _bookcorpus(report)
+    return _documentation(report) if name == "documentation" else _folder(
+        _folder_of(name), "latin-1" if name == "gutenberg" else encoding, report)
+
+
+def load(name: str = "documentation", encoding: str = "utf-8", report=None) -> Corpus:
     """The corpus `name`, from the cache where it was read before; nothing is kept of a reading that failed.
 
     Args:
@@ -218,26 +237,38 @@ def load(name: str = "documentation", encoding: str = "utf-8") -> Corpus:
             installed, read with `ast`; "gutenberg", the books in CLBOOK_DATA; "bookcorpus", one per cent of BookCorpus
             through the library `datasets`; or a folder, whose *.txt files are read.
         encoding: of a folder's files.
+        report: `report()`, called about ten times a second while the text is read; returning False ends the reading.
 
-    Raises ValueError: as `version` does; an empty or binary file, one in another encoding, files without a sentence.
+    Returns:
+        A Corpus.
+
+    Raises:
+        ValueError: a name that is no corpus and no folder, a folder without text, books, a table or a library that is
+            absent; an empty or binary file, one in another encoding, files without a sentence; `report` returned False.
     """
-    key = version(name)
-    source = hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()
-    return joblib.Memory(cache_folder(), verbose=0).cache(_read)(name, encoding, key, source)
+    require(name)
+    key = [_state(item) for item in files(name)], hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()
+    return joblib.Memory(cache_folder(), verbose=0).cache(_read, ignore=["report"])(name, encoding, key, report)
 
 
-def synonyms(words, source: str = "hand") -> list[tuple[str, str]]:
-    """Pairs of `words` that mean the same, in the order of the list or table.
+def synonyms(words: Iterable[str], source: str = "hand") -> list[tuple[str, str]]:
+    """Pairs of `words` that mean the same.
 
-    source="hand": a list of pairs that technical writers exchange. "wordnet": pairs of the Open English WordNet table in
-    CLBOOK_DATA that share at least half of the meanings (synsets) of each of the two words.
-    Raises ValueError: the table is absent or damaged.
+    Args:
+        source: "hand", a list of pairs that technical writers exchange; "wordnet", pairs of the Open English WordNet table
+            in CLBOOK_DATA that share at least half of the meanings (synsets) of each of the two words.
+
+    Returns:
+        The pairs in the order of the list or table.
+
+    Raises:
+        ValueError: the table is absent or damaged.
     """
     words = set(words)
     if source == "hand":
         pairs = [tuple(pair.split()) for pair in SYNONYMS.split(",")]
     else:
-        version("wordnet")
+        require("wordnet")
         path, meanings, shared = data_folder() / WORDNET, collections.Counter(), collections.Counter()
         try:
             with gzip.open(path, "rt", encoding="utf-8") as file:

@@ -1,7 +1,8 @@
-"""Data sets: labelled point clouds; images, scikit-learn's digits (shipped with it) or files in a folder of the reader's.
+"""Data sets: labelled point clouds; images, scikit-learn's digits or files in a folder of the reader's.
 
-Every maker takes a `torch.Generator`, returns `x` (n, D) float32 and `labels` (n,) int64 sorted by class, with class
-sizes that differ by at most one. The tables of modular addition, last, are complete and ask for no generator.
+Every maker takes a `torch.Generator`, returns `x` (n, D) float32 and, but for `ball`, `labels` (n,) int64 sorted by
+class, with class sizes that differ by at most one. The tables of modular addition, last, are complete and ask for no
+generator.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ def clusters(n: int, classes: int, spread: float, generator: torch.Generator):
 def row(n: int, classes: int, spread: float, dim: int, generator: torch.Generator, *, first=-1.0, gap=1.0):
     """Gaussian clusters in a row along the first axis, from `first` on, `gap` apart; the other coordinates have mean 0.
 
-    LS Fig. 6 has four at -1, 0, 1, 2, the default; VA Fig. 5 has them at -3, -1, 1, 3. `spread` is the standard deviation
-    of each of the `dim` coordinates. Returns x (n, dim), labels (n,).
+    LS Fig. 6 has four at -1, 0, 1, 2, the default; VA Fig. 5 has them at -3, -1, 1, 3. `spread` is the standard
+    deviation of each of the `dim` coordinates. Returns x (n, dim), labels (n,).
     """
     labels = balanced_labels(n, classes)
     x = spread * torch.randn(n, dim, generator=generator)
@@ -73,12 +74,18 @@ def donut(n: int, generator: torch.Generator):
     return torch.stack([radius * angle.cos(), radius * angle.sin()], dim=1), labels
 
 
+def ball(n: int, d: int, diameter: float, generator: torch.Generator) -> torch.Tensor:
+    """n points drawn uniformly from the d-dimensional ball of that diameter around the origin, (n, d); no labels."""
+    direction = torch.nn.functional.normalize(torch.randn(n, d, generator=generator), dim=1)
+    return diameter / 2 * torch.rand(n, 1, generator=generator) ** (1 / d) * direction
+
+
 def images(name: str, n: int, classes: int, generator: torch.Generator):
     """`n` images of the set `name`, one of `IMAGES`, from its classes 0 .. classes - 1, drawn without replacement.
 
     The digits come with scikit-learn (8 x 8); mnist (28 x 28) and cifar10 (32 x 32, three colours) are read from
-    `data_folder()`. Returns x (n, colours * side * side) in [0, 1], colour by colour, and labels (n,). Raises ValueError
-    where the set has too few images of a class, where its files are missing or damaged, and says what to do.
+    `data_folder()`. Returns x (n, colours * side * side) in [0, 1], colour by colour, and labels (n,). Raises
+    ValueError where the set has too few images of a class, where its files are missing or damaged, and says what to do.
     """
     if name not in IMAGES:
         raise ValueError(f"name = {name!r} is not allowed: name must be one of {', '.join(IMAGES)}")
@@ -112,7 +119,7 @@ def download(name: str) -> pathlib.Path:
         raise ValueError(f"name = {name!r} is not allowed: name must be one of {', '.join(OPENML)}")
     x, y = fetch_openml(OPENML[name], version=1, return_X_y=True, as_frame=False, data_home=data_folder() / "openml")
     path = data_folder() / f"{name}.npz"
-    partial = path.with_name(f"{name}.{os.getpid()}.part.npz")  # renamed when whole: a stopped write leaves no half file
+    partial = path.with_name(f"{name}.{os.getpid()}.part.npz")  # renamed when whole: no half file is left
     np.savez_compressed(partial, x=x.astype(np.uint8), y=y.astype(np.uint8))
     partial.replace(path)
     return path
@@ -131,18 +138,31 @@ def _reading(name):
                          f"{again}") from error
 
 
-def _downloaded(name):
-    """(pixels, labels) of a set fetched by `download`, or None."""
-    path = data_folder() / f"{name}.npz"
-    if not path.exists():
-        return None
+def image_files(name: str) -> tuple[pathlib.Path, ...]:
+    """The files that `images(name, ...)` reads: what `download` stored, else MNIST's own or a subset of CIFAR-10.
+
+    None for the digits, which come with scikit-learn. Files that are missing are named as they should be.
+    """
+    if name not in OPENML:
+        return ()
+    stored = data_folder() / f"{name}.npz"
+    if stored.exists():
+        return (stored,)
+    if name == "cifar10":
+        return (data_folder() / "cifar10_subset" / "cifar10_subset.npz",)
+    packed = [data_folder() / "MNIST" / "raw" / f"train-{part}-ubyte.gz" for part in ("images-idx3", "labels-idx1")]
+    return tuple(path if path.exists() else path.with_suffix("") for path in packed)
+
+
+def _stored(path):
+    """(pixels, labels) of a set fetched by `download`."""
     with np.load(path) as table:
         return table["x"], table["y"]
 
 
 def _idx(path):
     """The array of an IDX file (gzip or not), the layout of MNIST's own distribution."""
-    with gzip.open(path) if path.exists() else open(path.with_suffix(""), "rb") as file:
+    with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
         head = file.read(4)
         shape = np.frombuffer(file.read(4 * head[3]), ">u4") if len(head) == 4 and head[:3] == b"\0\0\x08" else ()
         values = np.frombuffer(file.read(), np.uint8)
@@ -154,10 +174,10 @@ def _idx(path):
 
 def _mnist():
     with _reading("mnist"):
-        if (found := _downloaded("mnist")) is not None:
-            return found
-        raw = data_folder() / "MNIST" / "raw"
-        pixels, labels = (_idx(raw / f"train-{part}-ubyte.gz") for part in ("images-idx3", "labels-idx1"))
+        files = image_files("mnist")
+        if len(files) == 1:
+            return _stored(*files)
+        pixels, labels = map(_idx, files)
         if len(pixels) != len(labels):
             raise ValueError(f"{len(pixels)} images but {len(labels)} labels")
         return pixels.reshape(len(pixels), -1), labels
@@ -165,9 +185,10 @@ def _mnist():
 
 def _cifar10():
     with _reading("cifar10"):
-        if (found := _downloaded("cifar10")) is not None:
-            return found
-        with np.load(data_folder() / "cifar10_subset" / "cifar10_subset.npz") as table:
+        path, = image_files("cifar10")
+        if path.parent == data_folder():
+            return _stored(path)
+        with np.load(path) as table:
             pixels, labels = table["x_train"], table["y_train"]
         return pixels.transpose(0, 3, 1, 2).reshape(len(pixels), -1), labels
 
@@ -206,7 +227,7 @@ def cmodadd(N: int, k: int):
 
 
 def one_heavy_context(symbols: torch.Tensor, chosen, p: float, generator: torch.Generator):
-    """Weights p(context | symbol) of samples with symbols (n,): uniform, but p on one random sample of each `chosen` symbol.
+    """Weights p(context | symbol) of samples with symbols (n,): uniform, but p on a random sample of each `chosen` one.
 
     SL App. A.10: the heavy context takes p, the symbol's others share 1 - p evenly. Returns (n,), sums to 1 a symbol.
     """

@@ -1,15 +1,17 @@
 """The neural kernel K_ij^{kl} = <grad_w f^k(x_i), grad_w f^l(x_j)> (LS eq. 8), its closed forms and its block scores.
 
 Kernels of networks have shape (n, n, d, d): samples i, j, then output coordinates k, l. The scores `alignment`,
-`gradient_structure`, `fisher` and `top_eigenvector` take such a K or (n, n), and labels (n,); other shapes, fewer than two classes and
-entries that are not finite are a ValueError.
+`gradient_structure`, `fisher` and `top_eigenvector` take such a K or (n, n), and labels (n,); other shapes, fewer than
+two classes and entries that are not finite are a ValueError.
 """
 
 from __future__ import annotations
 
 import collections
 import math
+from collections.abc import Callable
 
+import numpy as np
 import torch
 from torch import nn
 from torch.autograd.graph import get_gradient_edge
@@ -18,14 +20,14 @@ from torch.nn import functional as F
 from torch.nn.modules.batchnorm import _BatchNorm
 from torch.nn.modules.dropout import _DropoutNd
 
-from clbook.metrics import class_ids
+from clbook.metrics import Labels, class_ids
 from clbook.models import ACTIVATIONS
 
-BLOCK = 2**17  # numbers in a block of rows of K, for each output: a few such blocks stay in a core's cache
+BLOCK = 2**17  # numbers in a block of rows of K, for each output, on a CPU: a few such blocks stay in a core's cache
 CHUNK = 2**22  # numbers in one chunk of per-sample gradients
 
 
-def empirical(model, x, *, progress=None):
+def empirical(model: nn.Module, x: torch.Tensor, *, progress: Callable | None = None) -> torch.Tensor:
     """The kernel of any module over all its trainable parameters (LS eq. 8), layer by layer.
 
     A fully connected layer y = W a + b that sees one vector a sample adds (<a_i, a_j> + 1) <delta_i^k, delta_j^l>,
@@ -33,7 +35,7 @@ def empirical(model, x, *, progress=None):
     A layer that sees several positions a sample (Conv2d, Linear on sequences) adds the Gram matrix of its per-sample
     gradients sum_t delta_t a_t'. Parameters of which neither is true (other modules, shared weights) go through
     chunks of `vmap(jacrev)`. Blocks of rows of the upper half are filled, the rest follows from K_ij^{kl} = K_ji^{lk},
-    so that little more memory than K's own is used.
+    so that little more memory than K's own is used; on an accelerator all rows are one block, and it is twice K's.
 
     Args:
         model: module (n, ...) -> (n, d) that treats samples independently: f(x_i) must not depend on x_j.
@@ -64,7 +66,7 @@ def empirical(model, x, *, progress=None):
     return K.permute(2, 3, 0, 1)
 
 
-def autograd(model, x):
+def autograd(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
     """`empirical(model, x)` from the definition: every per-sample Jacobian at once, then one product. Slow.
 
     The module must be one that `torch.func` can map over. Returns (n, n, d, d).
@@ -119,7 +121,7 @@ def _trace(model, x):
     rest = [name for name, p in model.named_parameters() if uses[id(p)]]
     passes = [torch.autograd.grad(out[:, k].sum(), edges, retain_graph=True) for k in range(out.shape[1]) if edges]
     layers = []
-    for (module, a), deltas in zip(taken, zip(*passes)):
+    for (module, a), deltas in zip(taken, zip(*passes, strict=True), strict=True):
         deltas = torch.stack(deltas)
         if isinstance(module, nn.Linear):
             deltas = deltas.movedim(-1, 2)
@@ -161,9 +163,12 @@ def _columns(module, a):
 
 
 def _row_blocks(K):
-    """Cuts the upper half of K (d, d, n, n) into blocks: (rows, cols, the block as a view (d, rows, d, cols))."""
+    """Cuts the upper half of K (d, d, n, n) into blocks: (rows, cols, the block as a view (d, rows, d, cols)).
+
+    Off the CPU one block is the whole of K: there, many launches cost more than twice the arithmetic.
+    """
     n = K.shape[-1]
-    size = max(1, BLOCK // (len(K) * n))
+    size = max(1, BLOCK // (len(K) * n)) if K.device.type == "cpu" else n
     for start in range(0, n, size):
         rows, cols = slice(start, min(start + size, n)), slice(start, n)
         yield rows, cols, K[:, :, rows, cols].transpose(1, 2)
@@ -216,7 +221,7 @@ def _jacobian(model, x, names):
     return torch.cat([part.reshape(*part.shape[:2], -1).transpose(0, 1) for part in parts.values()], 2)
 
 
-def one_hidden(B, x, activation, d, scale):
+def one_hidden(B: torch.Tensor, x: torch.Tensor, activation: str, d: int, scale: float) -> torch.Tensor:
     """The kernel of f = A' sigma(B x) over the inner weights B alone, A fixed (LS Prop. B.5, eq. 32; VA Prop. 4.3).
 
     K_ij^{kl} = 1_{k=l} scale x_i'x_j sum_{p in block k} sigma'(b_p x_i) sigma'(b_p x_j). `scale` is the square of A's
@@ -240,7 +245,7 @@ def one_hidden(B, x, activation, d, scale):
     return torch.diag_embed((scale * (x @ x.T) * (slope @ slope.mT)).permute(1, 2, 0))
 
 
-def infinite_width(x, scale=1.0):
+def infinite_width(x: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
     """Limit M -> infinity of `one_hidden` for ReLU and isotropic centred Gaussian rows (LS Prop. B.6, VA Prop. 4.4).
 
     K_ij = scale x_i'x_j [1/2 - angle(x_i, x_j) / (2 pi)], (n, n) for x (n, D), times the d x d identity. `scale` is 1
@@ -270,7 +275,7 @@ def _centred(K):
     return K - K.mean(0) - K.mean(1, keepdim=True) + K.mean()
 
 
-def alignment(K, labels):
+def alignment(K: torch.Tensor, labels: Labels) -> float:
     """Centred alignment <HKH, HYY'H> / (|HKH| |HYY'H|) in [-1, 1] of a kernel with the Gram matrix of one-hot labels Y.
 
     1 for the ideal blocks of LS Fig. 5, near 0 for a kernel that ignores the classes. For two classes Y Y' may be
@@ -285,7 +290,7 @@ def alignment(K, labels):
     return float(((centred @ Y) * Y).sum() / norm / torch.linalg.norm(Y.T @ Y))
 
 
-def gradient_structure(K, labels):
+def gradient_structure(K: torch.Tensor, labels: Labels) -> tuple[float, float]:
     """(Theta, sigma^2) of LS Theorem 4.3, condition (c), from the kernel alone; floats >= 0.
 
     With g_i = grad_w f(x_i), mu_q their mean over class q and xi_i = g_i - mu_q: Theta = |mu_1 - mu_2|^2 and
@@ -301,7 +306,7 @@ def gradient_structure(K, labels):
     return max(0.0, float(theta)), max(0.0, float(sigma2))
 
 
-def fisher(K, labels):
+def fisher(K: torch.Tensor, labels: Labels) -> float:
     """The Fisher ratio Theta / sigma^2 of `gradient_structure`: infinite for ideal blocks, 0 where Theta is 0."""
     theta, sigma2 = gradient_structure(K, labels)
     if theta == 0:
@@ -309,7 +314,7 @@ def fisher(K, labels):
     return theta / sigma2 if sigma2 > 0 else math.inf
 
 
-def top_eigenvector(K, labels):
+def top_eigenvector(K: torch.Tensor, labels: Labels) -> tuple[np.ndarray, float]:
     """Eigenvector of the largest eigenvalue of the centred kernel: the pattern of embeddings that it moves the fastest.
 
     Returns:

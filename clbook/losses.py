@@ -18,6 +18,7 @@ import math
 import numbers
 from collections.abc import Callable, Sequence
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -60,12 +61,11 @@ def nt_xent(z1: torch.Tensor, z2: torch.Tensor, tau: float | torch.Tensor) -> to
     mean over views a of  -log[ exp(sim(a, a') / tau) / sum_{b != a} exp(sim(a, b) / tau) ],  a' being a's other view.
 
     Anchors: all 2n views. Denominator: the 2n - 1 other views, positive included.
-    Libraries: pytorch-metric-learning's NTXentLoss and SupConLoss, for points that all have their own label, are the
-    same but for a small constant inside the log, and anchors left out where it gives 0.
+    Libraries: pytorch-metric-learning's NTXentLoss, but for a small constant inside the log.
     Args: z1, z2 (..., n, d), n >= 2, no zero row; tau > 0. Returns: (...), > 0 and at most log(2n - 1) + 2 / tau.
     Raises ValueError: shapes that differ or one point only, tau <= 0, a zero row, values that are not finite.
     """
-    positive, negatives = _similarities(z1, z2, tau)
+    positive, negatives = _similarities(_views(z1, z2), tau)
     return softplus(negatives - positive).mean(-1)  # -log[e^p / (e^p + sum e^s)] = log(1 + sum e^s / e^p)
 
 
@@ -78,7 +78,7 @@ def cl(z1: torch.Tensor, z2: torch.Tensor, tau: float | torch.Tensor) -> torch.T
     Anchors: the n views in z1. Denominator: 2n - 1 terms, both views of the other points and the positive.
     Args, Returns, Raises: as `nt_xent`.
     """
-    positive, negatives = _similarities(z1, z2, tau, anchors=1)
+    positive, negatives = _similarities(_views(z1, z2), tau, anchors=1)
     return softplus(negatives - positive).mean(-1)
 
 
@@ -91,7 +91,7 @@ def dcl(z1: torch.Tensor, z2: torch.Tensor, tau: float | torch.Tensor) -> torch.
     Anchors: all 2n views. Denominator: 2n - 2 terms, the positive left out.
     Args: z1, z2 (..., n, d), n >= 2; tau > 0. Returns: (...), within 2 / tau of log(2n - 2). Raises as `nt_xent`.
     """
-    positive, negatives = _similarities(z1, z2, tau)
+    positive, negatives = _similarities(_views(z1, z2), tau)
     return (negatives - positive).mean(-1)
 
 
@@ -107,7 +107,7 @@ def nscl(z1: torch.Tensor, z2: torch.Tensor, labels: torch.Tensor, tau: float | 
     Args: z1, z2 (..., n, d), n >= 2; labels (n,) or (..., n), not all equal; tau > 0.
     Returns: (...), >= log 2 - 2 / tau. Raises as `nt_xent`, and for labels of another shape or all equal.
     """
-    positive, negatives = _similarities(z1, z2, tau, same=_equal(labels))
+    positive, negatives = _similarities(_views(z1, z2), tau, same=_equal(labels))
     return (negatives - positive).mean(-1)
 
 
@@ -119,17 +119,19 @@ def supcon(z1: torch.Tensor, z2: torch.Tensor, labels: torch.Tensor, tau: float 
 
     Anchors: all 2n views. Positives P(a): all other views of the class, |P(a)| = 2 n_class - 1. Denominator: the 2n - 1
     other views, positives included. The denominator is `nt_xent`'s: the two differ by the mean attraction only.
-    Libraries: pytorch-metric-learning's SupConLoss is the same up to small constants, but averages over the anchors
-    whose loss is not 0, and gives 0 for a single class; Khosla's code multiplies by tau / base_temperature, here by 1.
-    Args: z1, z2 (..., n, d), n >= 2; labels (n,) or (..., n), not all equal; tau > 0.
-    Returns: (...), > 0 and at most log(2n - 1) + 2 / tau. Raises as `nscl`.
+    Args: z1, z2 (..., n, d), n >= 2; labels (n,) or (..., n), not all equal; tau > 0. Returns: (...), > 0 and at most
+    log(2n - 1) + 2 / tau. Raises as `nscl`.
     """
+    n, u, labels = z1.shape[-2], _views(z1, z2), labels.expand(z1.shape[:-1]).contiguous()
+    point = u[..., :n, :] + u[..., n:, :]
+    first, last = (torch.searchsorted(labels.sort(-1).values, labels, right=after) for after in (False, True))
+    place = first[..., None].expand_as(point)  # a number for each class, without a read from the device
     # Without the anchor's own point the sums are exactly 0 for a class of one, so that a small loss survives rounding.
-    peers = (_equal(labels) & ~_diagonal(z1)).to(z1.dtype)  # (..., n, n)
-    others, point = 2 * peers.sum(-1), _unit(z1) + _unit(z2)  # others: how many views of its class's other points
-    attraction = (point / tau * _products(peers, point.mT)).sum(-1) / 2  # to them, the mean of the two views
-    positive, negatives = _similarities(z1, z2, tau)
-    lost = (others * positive[..., :z1.shape[-2]] - attraction) / (others + 1)  # own positive less mean positive
+    peers = torch.zeros_like(point).scatter_add(-2, place, point).gather(-2, place) - point
+    others = 2 * (last - first - 1)  # how many views of its class's other points
+    attraction = (point / tau * peers).sum(-1) / 2  # to them, the mean of the two views
+    positive, negatives = _similarities(u, tau)
+    lost = (others * positive[..., :n] - attraction) / (others + 1)  # own positive less mean positive
     return softplus(negatives - positive).mean(-1) + lost.mean(-1)
 
 
@@ -143,7 +145,7 @@ def nt_xent_mean(z1: torch.Tensor, z2: torch.Tensor, tau: float | torch.Tensor) 
     points: two points with the same embedding still repel. `cl` is this without the 1/n.
     Args: z1, z2 (..., n, d), n >= 2; tau > 0. Returns: (...), > 0 and at most log 3 + 2 / tau. Raises as `nt_xent`.
     """
-    positive, negatives = _similarities(z1, z2, tau, anchors=1)
+    positive, negatives = _similarities(_views(z1, z2), tau, anchors=1)
     return softplus(negatives - math.log(z1.shape[-2]) - positive).mean(-1)
 
 
@@ -236,9 +238,8 @@ def vicreg(z1: torch.Tensor, z2: torch.Tensor, weights: Sequence[float] = (25, 2
     v(z) = (1/d) sum_k max(0, 1 - sqrt(C_kk + 1e-4)),  c(z) = (1/d) sum_{k != l} C_kl^2.
 
     No anchors and no negatives: the variance term prevents collapse.
-    Libraries: the authors' code and pytorch-metric-learning also divide the first term by d and halve l2.
-    Args: z1, z2 (..., n, d), n >= 2; weights (l1, l2, l3), each >= 0. Returns: (...), >= 0.
-    Raises ValueError: shapes that differ, one point only, negative weights, values or squares not finite.
+    Args: z1, z2 (..., n, d), n >= 2; weights (l1, l2, l3), each >= 0. Returns: (...), >= 0. The authors' code also divides
+    the first term by d and halves l2. Raises ValueError: as `generalized`, and for negative weights.
     """
     loss = weights[0] * (z1 - z2).square().sum(-1).mean(-1)
     for z in (z1, z2):
@@ -262,17 +263,20 @@ def byol(prediction: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     return (_unit(prediction) - _unit(target)).square().sum(-1).mean(-1)
 
 
-def _similarities(z1, z2, tau, anchors=2, same=None):
-    """(..., anchors n) sim(a, a') / tau and log sum_b exp(sim(a, b) / tau), a the views in z1 or in both.
+def _similarities(u, tau, anchors=2, same=None):
+    """(..., anchors n) sim(a, a') / tau and log sum_b exp(sim(a, b) / tau), of `_views` u: a the first n or all.
 
     a' is the other view of a; b runs over both views of the other points, or of those that are not `same` (..., n, n).
     """
-    n = z1.shape[-2]
-    u = _unit(torch.cat([z1, z2], -2))  # (..., 2n, d)
+    n = u.shape[-2] // 2
     a = u[..., :anchors * n, :] / tau
     positive = (a[..., :n, :] * u[..., n:, :]).sum(-1)
-    negatives = _logsumexp(_products(a, u), _diagonal(z1) if same is None else same)
+    negatives = _logsumexp(_products(a, u), _diagonal(u[..., :n, :]) if same is None else same)
     return positive.tile(anchors), negatives
+
+
+def _views(z1, z2):  # (..., 2n, d)
+    return _unit(torch.cat([z1, z2], -2))
 
 
 def _unit(z):
@@ -300,12 +304,10 @@ def _logsumexp(logits, hidden=None):
 
 
 def _products(a, b):
-    """(..., n, m) scalar products of rows (..., n, d) and (..., m, d), to the same bits alone and beside other runs.
-
-    BLAS goes another way for one row or column, for few numbers, and where a run does not begin at a multiple of 16
-    bytes: sizes are filled up with zeros to multiples of 8.
+    """(..., n, m) scalar products of rows (..., n, d) and (..., m, d), to the same bits alone and beside other runs:
+    BLAS goes another way for one row or column, for few numbers, and by where in memory a run begins; hence the zeros.
     """
-    n, m, runs = a.shape[-2], b.shape[-2], torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    n, m, runs = a.shape[-2], b.shape[-2], np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a, b = (_filled(x.expand(*runs, *x.shape[-2:])) for x in (a, b))
     filled = a @ b.mT
     return filled if filled.shape[-2:] == (n, m) else filled[..., :n, :m].contiguous()
@@ -325,8 +327,8 @@ def _distances(a, b, p=2, unit=1):
     return _power(a[..., :, None, :] - b[..., None, :, :], p).sum(-1)
 
 
-def _power(x, p):
-    return x.square() if p == 2 else x.abs() ** p  # p = 1, 2: same bits; other powers of a tensor round its ends
+def _power(x, p):  # p = 1, 2: the same bits alone and beside others; pow itself rounds the ends of a tensor otherwise
+    return x.square() if p == 2 else x.abs() if p == 1 else x.abs() ** p
 
 
 class _SquaredDistances(torch.autograd.Function):

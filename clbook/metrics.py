@@ -1,12 +1,13 @@
-"""Measures of a representation: separability, similarity of two representations, readouts, spectra; and of a loss.
+"""Measures. Of a representation: separability, similarity of two of them, readouts, spectra; of a loss; of a sample.
 
-All take torch tensors (on any device) or numpy arrays and return plain numbers or float64 arrays.
+Those of a representation take torch tensors (on any device) or numpy arrays and return plain numbers or float64 arrays.
 A ValueError names the argument that has the wrong shape, entries that are not finite, or no defined answer.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -17,6 +18,8 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+Points = torch.Tensor | np.ndarray | Sequence  # numbers (n, d), or (n,) for n points in one dimension
+Labels = torch.Tensor | np.ndarray | Sequence  # (n,)
 MARGIN = 1e-7  # least margin, in whitened units, that `separable` tells from zero
 
 
@@ -36,8 +39,8 @@ def _points(name, values):
     return values
 
 
-def class_ids(labels, n, name="labels"):
-    """Labels as numbers 0 .. C-1 and C; ValueError where there are not n of them or fewer than two classes."""
+def class_ids(labels: Labels, n: int, name: str = "labels") -> tuple[np.ndarray, int]:
+    """Labels as numbers 0 .. C-1 (n,), and C; ValueError where there are not n of them or fewer than two classes."""
     labels = _numpy(labels)
     if labels.shape != (n,):
         raise ValueError(f"{name} has shape {labels.shape}: it must be ({n},), one for each point")
@@ -47,7 +50,7 @@ def class_ids(labels, n, name="labels"):
     return ids, len(classes)
 
 
-def separable(z, labels) -> bool:
+def separable(z: Points, labels: Labels) -> bool:
     """Whether an affine rule with one score a class, argmax_c (w_c'z + b_c), is right on every point, strictly.
 
     For two classes this is linear separability, the conclusion of LS Theorem 4.3. In one dimension it holds exactly
@@ -108,7 +111,7 @@ def _affine_rule_exists(z, ids, count):
 
 
 def _directions(a, b):
-    """Of a and of b: the rows at unit length less their mean, and that mean; ValueError where they have no answer.
+    """Of a and of b: (the rows at unit length less their mean, that mean); ValueError where they have no answer.
 
     The rows are float32 where both arguments are, so that products are fast.
     """
@@ -116,16 +119,15 @@ def _directions(a, b):
     a, b = _points("a", a), _points("b", b)
     if len(a) != len(b):
         raise ValueError(f"b has {len(b)} rows: it must have as many as a, {len(a)}")
-    centred, means = [], []
+    found = []
     for name, values in (("a", a), ("b", b)):
         length = _squares(values) ** 0.5
         if not length.all():
             raise ValueError(f"{name} has a zero row: its cosine similarity is undefined")
         unit = values / length[:, None]
-        means.append(unit.mean(0))
-        unit -= means[-1]
-        centred.append(unit.astype(exact, copy=False))
-    return centred, means
+        mean = unit.mean(0)
+        found.append(((unit - mean).astype(exact, copy=False), mean))
+    return found
 
 
 def _squares(rows):
@@ -133,26 +135,26 @@ def _squares(rows):
     return np.einsum("nd,nd->n", rows, rows, dtype=np.float64)
 
 
-def _correlation(name, inner):
-    """inner(0, 1) / sqrt(inner(0, 0) inner(1, 1)); ValueError where one representation has no spread."""
-    squares = inner(0, 0), inner(1, 1)
-    for which, square in zip("ab", squares):
+def _correlation(name, inner, a, b):
+    """inner(a, b) / sqrt(inner(a, a) inner(b, b)); ValueError where one representation has no spread."""
+    own = inner(a, a), inner(b, b)
+    for which, square in zip("ab", own, strict=True):
         if square <= 1e-28:
             raise ValueError(f"{which} has the same similarity for every pair: its {name} is undefined")
-    return float(inner(0, 1) / (squares[0] * squares[1]) ** 0.5)
+    return float(inner(a, b) / (own[0] * own[1]) ** 0.5)
 
 
-def linear_cka(a, b) -> float:
+def linear_cka(a: Points, b: Points) -> float:
     """Linear CKA of two representations a (N, d) and b (N, d') of the same inputs, on cosine similarities (SA Sec. 3).
 
     <H S H, H S' H>_F / (|H S H|_F |H S' H|_F), in [0, 1], with S_ij = cos(a_i, a_j) and H = I - 11'/N. With X the
     centred unit rows, H S H = X X', so that the inner product is |X' Y|_F^2: d x d numbers instead of N x N.
     """
-    X, _ = _directions(a, b)
-    return _correlation("linear CKA", lambda i, j: _squares(X[i].T @ X[j]).sum() / len(X[0]) ** 2)
+    (X, _), (Y, _) = _directions(a, b)
+    return _correlation("linear CKA", lambda x, y: _squares(x.T @ y).sum() / len(x) ** 2, X, Y)
 
 
-def rsa(a, b) -> float:
+def rsa(a: Points, b: Points) -> float:
     """RSA of two representations a (N, d) and b (N, d') of the same inputs, N >= 3 (SA Sec. 3).
 
     The Pearson correlation, in [-1, 1], of the dissimilarities 1 - cos(a_i, a_j), i < j. With the unit rows written
@@ -160,22 +162,25 @@ def rsa(a, b) -> float:
     p_i sum to zero, sum_ij t_ij = 0 and sum_ij t_ij t'_ij = |X' X'|_F^2 + 2 N p'p': d x d numbers instead of N x N,
     without the cancellation that raw similarities suffer when all points lie in a narrow cone.
     """
-    X, means = _directions(a, b)
-    n = len(X[0])
+    directions = _directions(a, b)
+    n = len(directions[0][0])
     if n < 3:
         raise ValueError(f"a has {n} rows: RSA needs at least 3")
-    p = [x @ m for x, m in zip(X, means)]
-    diagonal = [_squares(x) + 2 * q for x, q in zip(X, p)]
     pairs = n * (n - 1)
 
-    def covariance(i, j):
-        off = _squares(X[i].T @ X[j]).sum() + 2 * n * p[i] @ p[j] - diagonal[i] @ diagonal[j]
-        return off / pairs - diagonal[i].sum() * diagonal[j].sum() / pairs**2
+    def parts(x, m):
+        p = x @ m
+        return x, p, _squares(x) + 2 * p  # the last: t_ii, which is no pair's
 
-    return _correlation("RSA", covariance)
+    def covariance(first, second):
+        (x, p, diagonal), (y, q, other) = first, second
+        off = _squares(x.T @ y).sum() + 2 * n * p @ q - diagonal @ other
+        return off / pairs - diagonal.sum() * other.sum() / pairs**2
+
+    return _correlation("RSA", covariance, *(parts(*direction) for direction in directions))
 
 
-def weight_gap(m1, m2) -> float:
+def weight_gap(m1: torch.nn.Module, m2: torch.nn.Module) -> float:
     """Layer-wise distance of two networks, 2 |W - W'|_F / (|W| + |W'|), the mean over layers (SA Sec. 5.1, Fig. 6).
 
     In [0, 2]; 0 for equal weights. SA calls it an average and writes a sum over layers; the sum is this times the
@@ -202,7 +207,7 @@ def _readout(train, y, test, y_test):
     return train, y, test, y_test
 
 
-def nccc(train, y, test, y_test) -> float:
+def nccc(train: Points, y: Labels, test: Points, y_test: Labels) -> float:
     """Accuracy on `test` (m, d) of the nearest class-centre classifier (SA Sec. 5, Table 1).
 
     The centres are the class means of `train` (n, d); y (n,), y_test (m,) hold the labels.
@@ -214,7 +219,7 @@ def nccc(train, y, test, y_test) -> float:
     return float((classes[nearest] == y_test).mean())
 
 
-def neighbour_accuracy(z, labels, k=10):
+def neighbour_accuracy(z: Points, labels: Labels, k: int = 10) -> float:
     """Share of points whose label is the most frequent one among their k nearest other points (the smaller id at ties).
 
     z is (n, d), n > k, labels (n,); about 1/C for C equal classes whose points are mixed at random.
@@ -223,12 +228,12 @@ def neighbour_accuracy(z, labels, k=10):
     ids, count = class_ids(labels, len(z))
     if not 1 <= k < len(z):
         raise ValueError(f"k = {k} is not allowed: k must be between 1 and the number of points less one, {len(z) - 1}")
-    nearest = NearestNeighbors(n_neighbors=k).fit(z).kneighbors(return_distance=False)  # (n, k), without the point itself
+    nearest = NearestNeighbors(n_neighbors=k).fit(z).kneighbors(return_distance=False)  # (n, k), the point left out
     votes = np.stack([(ids[nearest] == c).sum(1) for c in range(count)])
     return float((votes.argmax(0) == ids).mean())
 
 
-def linear_probe(train, y, test, y_test) -> float:
+def linear_probe(train: Points, y: Labels, test: Points, y_test: Labels) -> float:
     """Accuracy of a linear probe (SA Sec. 5, Table 1): logistic regression (L2, C = 1) on standardised features.
 
     Arguments as for `nccc`.
@@ -238,7 +243,7 @@ def linear_probe(train, y, test, y_test) -> float:
     return float(probe.fit(train, y).score(test, y_test))
 
 
-def r2(latents, features):
+def r2(latents: Points, features: Points) -> np.ndarray:
     """(k,) adjusted R^2 of each of latents (n, k) under the best affine map from features (n, d) (CS Sec. 4, Fig. 1).
 
     1 - (1 - R^2) (n - 1) / (n - p - 1), n > p + 1, with p the rank of the centred features; near 0, and below it half
@@ -261,13 +266,13 @@ def r2(latents, features):
     return 1 - residual / total * (n - 1) / (n - p - 1)
 
 
-def spectrum(z):
+def spectrum(z: Points) -> np.ndarray:
     """(min(n, d),) eigenvalues of the covariance of z (n, d), descending: variances along its axes (CS Fig. 2)."""
     z = _points("z", z)
     return np.linalg.svd(z - z.mean(0), compute_uv=False) ** 2 / len(z)
 
 
-def effective_rank(z) -> float:
+def effective_rank(z: Points) -> float:
     """exp of the entropy of the singular values of the centred z (n, d), divided by their sum (Roy & Vetterli 2007).
 
     Between 1 (all points on a line) and min(n, d) (equal spread); 0 where all points coincide.
@@ -278,7 +283,10 @@ def effective_rank(z) -> float:
     return float(np.exp(entr(size / size.sum()).sum()))
 
 
-def sharpness(loss, parameters, generator, rounds=30):
+# Of a loss, and of a sample.
+
+def sharpness(loss: torch.Tensor, parameters: Sequence[torch.Tensor], generator: torch.Generator,
+              rounds: int = 30) -> float:
     """The Hessian eigenvalue of largest absolute value, by power iteration on Hessian-vector products.
 
     Near a minimum, gradient descent with a learning rate above 2 / sharpness moves away instead of closer.
@@ -296,13 +304,13 @@ def sharpness(loss, parameters, generator, rounds=30):
         length = torch.nn.utils.get_total_norm(direction)
         direction = [v / length for v in direction]
         product = torch.autograd.grad(gradients, parameters, direction, retain_graph=True)
-        curvature = sum((p * v).sum() for p, v in zip(product, direction))
+        curvature = sum((p * v).sum() for p, v in zip(product, direction, strict=True))
         direction = product
     return float(curvature)
 
 
-def mean_interval(values, level=0.95):
-    """Mean over the last axis of values (..., S) and half the width of its confidence interval (Student's t): two arrays."""
+def mean_interval(values: np.ndarray | Sequence, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+    """Mean over the last axis of values (..., S) and half the width of its confidence interval (Student's t)."""
     values = np.asarray(values, float)
     count = values.shape[-1]
     if count < 2:

@@ -118,17 +118,18 @@ def stacked(networks) -> list[torch.Tensor]:
 def affine(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
     """x W' + b of R layers: x (R, n, i), weight (R, o, i), bias (R, o) -> (R, n, o).
 
-    A product with one output column is written as a sum: one run alone would take another routine than several.
+    A product with one output column, or one input column, whose gradient is such a product, is written as a sum: one run
+    alone would take another routine than several.
     """
-    if weight.shape[1] == 1:
-        out = (x * weight).sum(-1, keepdim=True)
+    if 1 in weight.shape[1:]:
+        out = (x * weight).sum(-1, keepdim=True) if weight.shape[1] == 1 else x * weight.mT
         return out if bias is None else out + bias[:, None]
     return x @ weight.mT if bias is None else torch.baddbmm(bias[:, None], x, weight.mT)
 
 
 def mlp(parameters, x: torch.Tensor, activation: str) -> torch.Tensor:
     """R networks `MLP` at once: parameters as from `stacked`, x (R, n, widths[0]) -> (R, n, widths[-1])."""
-    act = ACTIVATIONS[activation]()
+    act = torch.tanh_ if activation == "tanh" else ACTIVATIONS[activation]()  # in place: its derivative needs the output alone
     for k in range(0, len(parameters), 2):
         x = affine(act(x) if k else x, parameters[k], parameters[k + 1])
     return x

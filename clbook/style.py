@@ -7,9 +7,14 @@ import dataclasses
 import html
 import io
 import threading
+from collections.abc import Sequence
 
 import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.ticker import NullLocator
 
 # Okabe and Ito's colour-blind-safe palette; class k has the same colour on every page.
 CLASS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8B6F00", "#5D3A9B", "#555555",
@@ -26,7 +31,8 @@ RC = {
     "figure.constrained_layout.use": True,
 }
 
-# matplotlib's settings and font caches are shared by all threads; a live panel draws in one while a cell draws in another.
+# matplotlib's settings and font caches are shared by all threads; a live panel draws in one while a cell draws in
+# another.
 DRAWING = threading.RLock()
 
 
@@ -35,23 +41,63 @@ def colour(k: int) -> str:
     return CLASS_COLOURS[int(k) % len(CLASS_COLOURS)]
 
 
-def axes(columns=1, rows=1, *, width=7.2, height=3.2, **kwargs):
+def axes(columns: int = 1, rows: int = 1, *, width: float = 7.2, height: float = 3.2,
+         **kwargs) -> tuple[Figure, np.ndarray]:
     """(figure, array of axes) in the book's style, made without pyplot so that threads may draw."""
     with DRAWING, mpl.rc_context(RC):
         fig = Figure(figsize=(width, height))
         return fig, fig.subplots(rows, columns, squeeze=False, **kwargs)
 
 
-def mosaic(layout, *, width=7.2, height=4.0, **kwargs):
+def mosaic(layout: list, *, width: float = 7.2, height: float = 4.0, **kwargs) -> tuple[Figure, dict[str, Axes]]:
     """(figure, {name: axes}) for a layout as in matplotlib's `subplot_mosaic`, in the book's style."""
     with DRAWING, mpl.rc_context(RC):
         fig = Figure(figsize=(width, height))
         return fig, fig.subplot_mosaic(layout, **kwargs)
 
 
-def legend(ax, **kwargs):
+def legend(ax: Axes, **kwargs) -> Legend:
     """A legend without a frame. (`RC` says so too, but only holds while axes are made and pictures saved.)"""
-    return ax.legend(frameon=False, fontsize=RC["legend.fontsize"], **kwargs)
+    return ax.legend(**{"frameon": False, "fontsize": RC["legend.fontsize"], **kwargs})
+
+
+def log_axis(ax: Axes, ticks: Sequence[float] | None = None, *, axis: str = "x") -> None:
+    """Make axis "x", "y" or both ("xy") logarithmic, without minor ticks: eight a decade take longer than the curves.
+
+    ticks: where the ticks are, labelled with plain numbers; None has powers of ten.
+    """
+    for name in axis:
+        ax.set(**{f"{name}scale": "log"})
+        line = {"x": ax.xaxis, "y": ax.yaxis}[name]
+        line.set_minor_locator(NullLocator())
+        if ticks is not None:
+            line.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks])
+
+
+def band(ax: Axes, x, values, half=None, *, alpha: float = 0.18, **look) -> None:
+    """Several runs as one line: the mean of values (S, len(x)) over S, in a band from the least to the largest.
+
+    half: (len(x),) half widths of the band about the mean, as of `metrics.mean_interval`, in place of the range.
+    look: of the line (color, label, gid ...).
+    """
+    values = np.asarray(values)
+    mean = values.mean(0)
+    low, high = (values.min(0), values.max(0)) if half is None else (mean - half, mean + half)
+    line, = ax.plot(x, mean, **look)
+    ax.fill_between(x, low, high, color=line.get_color(), alpha=alpha, lw=0)
+
+
+def plane(z: np.ndarray) -> np.ndarray:
+    """(d, 2) the two principal axes of points z (..., n, d): `z @ plane(z)` shows them, `other @ plane(z)` others so.
+
+    Each axis points to where its largest entry is positive, so that neither turns over between two frames. Where d = 1
+    the second one is zero.
+    """
+    points = z.reshape(-1, z.shape[-1]).astype(np.float64)
+    main = np.linalg.svd(points - points.mean(0), full_matrices=False)[2][:2]
+    main = np.vstack([main, np.zeros((2 - len(main), z.shape[-1]))])
+    largest = main[[0, 1], np.abs(main).argmax(1)]
+    return (main * np.where(largest < 0, -1, 1)[:, None]).T
 
 
 @dataclasses.dataclass
@@ -68,7 +114,8 @@ class Picture:
     fig: Figure
     alt: str
 
-    def png(self, dpi=144) -> bytes:
+    def png(self, dpi: int = 144) -> bytes:
+        """The figure as a PNG file, the alt text inside."""
         buffer = io.BytesIO()
         with DRAWING, mpl.rc_context(RC):
             self.fig.savefig(buffer, format="png", dpi=dpi, metadata={"Description": self.alt})
@@ -101,5 +148,6 @@ class Table:
 
     def __str__(self) -> str:
         lines = [[str(cell) for cell in row] for row in (self.header, *self.rows)]
-        widths = [max(map(len, column)) for column in zip(*lines)]
-        return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in lines)
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        padded = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in lines)
+        return "\n".join("  ".join(row).rstrip() for row in padded)

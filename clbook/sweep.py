@@ -115,16 +115,29 @@ def save(key: str, config, result) -> None:
 
 
 def kept(run, config, *, progress=None, device=None):
-    """`run(config)`, from the store where it is there; a run that is not stopped is stored. What live panels call."""
-    if not importable(run):
+    """`run(config)`, from the store where it is there; what is not stopped is stored. What live panels call.
+
+    Of a function with `variants` each run is stored by itself, as `sweep` does.
+    """
+    base, variants = getattr(run, "variants", (run, {}))
+    if not importable(base):
         return run(config, progress=progress, device=device)
-    key = fingerprint(run, device)
-    result = load(key, config)
-    if result is None:
+    key = fingerprint(base, device)
+    configs = _variants(config, variants)
+    found = {name: load(key, c) for name, c in configs.items()}
+    if None in found.values():
         result = run(config, progress=progress, device=device)
-        if not result.stopped:
-            save(key, config, result)
-    return result
+        for part in result.runs.values() if variants else [result]:
+            if not part.stopped:
+                save(key, part.config, part)
+        return result
+    return gathered(config, found) if variants else found[None]
+
+
+def _variants(config, variants) -> dict:
+    """{name: the config of each named run}; {None: config} where there are no variants."""
+    changes = variants(config) if callable(variants) else variants
+    return {name: config.replace(**change) for name, change in changes.items()} or {None: config}
 
 
 def importable(run) -> bool:
@@ -275,8 +288,7 @@ def sweep(run, configs, progress=None, n_jobs=None, compile=False):
 def _several(run, configs, progress, n_jobs, compile):
     """`sweep` of a function with `variants`: all runs of all configs in one sweep, then gathered by name."""
     base, variants = run.variants
-    made = {c: {name: c.replace(**change) for name, change in (variants(c) if callable(variants) else variants).items()}
-            for c in dict.fromkeys(configs)}
+    made = {c: _variants(c, variants) for c in dict.fromkeys(configs)}
 
     def assembled(found):
         sets = {c: {name: found[part] for name, part in parts.items()} for c, parts in made.items()}

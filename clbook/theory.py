@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.special import gammaln, ive
 
+Rates = float | Sequence[float] | np.ndarray  # of all steps, or one for each
 
-def separation_condition(eps, tau, n, gamma, theta, sigma2, delta):
+
+def separation_condition(eps: float, tau: float, n: int, gamma: float, theta: float, sigma2: float,
+                         delta: float) -> tuple[float, float]:
     """Both sides of condition (e) of LS Theorem 4.3: Theta sqrt(n) eps >> eps^3/tau + gamma + sigma^2 + delta.
 
     Args:
@@ -23,7 +27,7 @@ def separation_condition(eps, tau, n, gamma, theta, sigma2, delta):
     return theta * math.sqrt(n) * eps, eps**3 / tau + gamma + sigma2 + delta
 
 
-def growth_rate(theta, tau, gradient="partial"):
+def growth_rate(theta: float, tau: float, gradient: str = "partial") -> float:
     """Rate of growth of the gap between two equal clusters while all |z_i - z_j|^2 << tau (LS eq. 34): Theta/(4 tau).
 
     That is for the gradient in z alone ("partial"), which the proof uses. Back-propagation also moves the views
@@ -32,14 +36,14 @@ def growth_rate(theta, tau, gradient="partial"):
     return {"partial": 1, "full": 2}[gradient] * theta / (4 * tau)
 
 
-def cluster_velocity(share, squared_norm, gain, gradient):
-    """Velocity of a cluster's embedding, -(n_q / n) |xi_q|^2 beta_q grad L (VA eq. 21, Theorem 4.5), for orthogonal centres.
+def cluster_velocity(share: np.ndarray, squared_norm: np.ndarray, gain: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """Velocity of a cluster's embedding, -(n_q/n) |xi_q|^2 beta_q grad L (VA eq. 21, Theorem 4.5), orthogonal centres.
 
     Args:
         share: (N,) n_q / n, the share of the points that lie in the cluster.
         squared_norm: (N,) |xi_q|^2 of its centre.
-        gain: (N, d) diagonal of beta_q, the mean over hidden units of the squared slope at xi_q; for ReLU and infinite width 1/2
-            (VA Corollary 4.6).
+        gain: (N, d) diagonal of beta_q, the mean over hidden units of the squared slope at xi_q; for ReLU and infinite
+            width 1/2 (VA Corollary 4.6).
         gradient: (N, d) partial gradient of the loss. The statement has it at the cluster's centre, its proof needs the
             mean over the cluster's points.
 
@@ -49,7 +53,7 @@ def cluster_velocity(share, squared_norm, gain, gradient):
     return -np.asarray(share)[:, None] * np.asarray(squared_norm)[:, None] * gain * gradient
 
 
-def circle_plateau(tau, factor=2):
+def circle_plateau(tau: float, factor: float = 2) -> float:
     """Loss of an invariant map onto the uniform distribution on the circle: log(1 + factor exp(-1/tau) I0(1/tau)).
 
     factor 2: LS eq. 1 with many points (both views of the others repel). factor 1: LS eq. 3 with Psi(t) = log(1 + t).
@@ -57,7 +61,7 @@ def circle_plateau(tau, factor=2):
     return sphere_plateau(tau, 2, factor)
 
 
-def sphere_plateau(tau, d, factor=2):
+def sphere_plateau(tau: float, d: int, factor: float = 2) -> float:
     """`circle_plateau` on the unit sphere of R^d, d >= 2: log(1 + factor E exp((u - 1) / tau)).
 
     u is one coordinate of a uniform point.
@@ -65,7 +69,7 @@ def sphere_plateau(tau, d, factor=2):
     return math.log1p(factor * math.exp(simplified_plateau(tau, d)))
 
 
-def simplified_plateau(tau, d):
+def simplified_plateau(tau: float, d: int) -> float:
     """LS eq. 12 of an invariant map whose embedded distribution is uniform on the unit sphere of R^d, d >= 2.
 
     log E exp((u - 1) / tau) = log[Gamma(d/2) (2 tau)^(d/2 - 1) exp(-1/tau) I_{d/2 - 1}(1/tau)], u a uniform point's
@@ -81,7 +85,7 @@ def _aliases(count, tau):
     return orders, ive(orders, 1 / tau)
 
 
-def even_similarity(count, tau) -> float:
+def even_similarity(count: int, tau: float) -> float:
     """Mean over j of exp((cos(2 pi j / K) - 1) / tau), K = `count`: exp(-1/tau) (I0 + 2 sum_{p >= 1} I_{pK})(1/tau).
 
     By exp(cos(u) / tau) = sum_k I_k(1/tau) exp(i k u), of which K even points see only the multiples of K.
@@ -89,7 +93,7 @@ def even_similarity(count, tau) -> float:
     return float(ive(0, 1 / tau) + 2 * _aliases(count, tau)[1].sum())
 
 
-def split_curvature(count, tau) -> float:
+def split_curvature(count: int, tau: float) -> float:
     """Curvature of LS eq. 3, Psi(t) = log(1 + t), on the circle where copies at one of K = `count` even places part.
 
     It is -4 Psi'(G) exp(-1/tau) sum_{p >= 1} (pK)^2 I_{pK}(1/tau) < 0, G the `even_similarity`: the eigenvalue of n
@@ -99,7 +103,7 @@ def split_curvature(count, tau) -> float:
     return float(-4 * (orders**2 * aliases).sum() / (1 + even_similarity(count, tau)))
 
 
-def threshold_slope(tolerance) -> float:
+def threshold_slope(tolerance: float) -> float:
     """Slope in tau, as tau -> 0, of the smallest squared distance of K even points on the circle at the plateau.
 
     They are within the relative `tolerance` of it from K^2 = 2 ln(2/tolerance) / tau on, by 2 I_K / I_0 =
@@ -108,15 +112,15 @@ def threshold_slope(tolerance) -> float:
     return 2 * math.pi**2 / math.log(2 / tolerance)
 
 
-def fluctuation(B, T, delta) -> float:
-    """epsilon_{B, delta} = sqrt(log(T B / delta) / (2 B)): how far the share of negatives may fall (SA Sec. 3, Lemma 5)."""
+def fluctuation(B: int, T: int, delta: float) -> float:
+    """epsilon_{B, delta} = sqrt(log(T B / delta) / (2 B)): how far the share of negatives may fall (SA Lemma 5)."""
     _within("B", B, B >= 1, ">= 1")
     _within("T", T, T >= 1, ">= 1")
     _within("delta", delta, 0 < delta < 1, "between 0 and 1")
     return math.sqrt(math.log(T * B / delta) / (2 * B))
 
 
-def delta(C, B, T, delta, tau) -> float:
+def reweighting_bound(C: int, B: int, T: int, delta: float, tau: float) -> float:
     """Delta_{C, delta}(B; tau) = 2 exp(2/tau) s / (1 - s), s = 1/C + epsilon_{B, delta} (SA Sec. 3, eq. 14).
 
     Bounds |p - q|_1 for every anchor of T batches, p the softmax of CL and q of NSCL (SA Lemma 6), for similarities in
@@ -129,19 +133,19 @@ def delta(C, B, T, delta, tau) -> float:
     return 2 * _exp(2 / tau) * share / (1 - share) if share < 1 else math.inf
 
 
-_delta = delta  # the bounds have an argument of this name
+delta = reweighting_bound  # SA's own name for it, which is also that of an argument: the probability of failure
 
 
-def similarity_bound(C, B, T, eta, tau, delta) -> float:
+def similarity_bound(C: int, B: int, T: int, eta: Rates, tau: float, delta: float) -> float:
     """SA Theorem 1, eq. 2: |Sigma - Sigma'|_F <= exp(S / (2 tau^2 B)) S Delta / (tau sqrt(B)), S = sum of eta.
 
-    eta: a number or T of them, >= 0. The proof needs batches of distinct points; the rest is as in `delta`.
+    eta: a number or T of them, >= 0. The proof needs batches of distinct points; the rest as in `reweighting_bound`.
     """
-    gap, total = _delta(C, B, T, delta, tau), _total(eta, T)
+    gap, total = reweighting_bound(C, B, T, delta, tau), _total(eta, T)
     return _exp(total / (2 * tau**2 * B)) * total * gap / (tau * math.sqrt(B)) if total else 0.0
 
 
-def triangle_bound(B, T, eta, tau) -> float:
+def triangle_bound(B: int, T: int, eta: Rates, tau: float) -> float:
     """2 sqrt(2) S / (tau sqrt(B)), S = sum of eta: how far apart any two runs of SA eq. 1 get, by Lemma 3 alone.
 
     SA Theorem 1 says more than this only while exp(S / (2 tau^2 B)) Delta < 2 sqrt(2).
@@ -151,7 +155,8 @@ def triangle_bound(B, T, eta, tau) -> float:
     return 2 * math.sqrt(2) * _total(eta, T) / (tau * math.sqrt(B))
 
 
-def posterior_bound(injections, eta, B, tau, convex=False) -> np.ndarray:
+def posterior_bound(injections: Sequence[float] | np.ndarray, eta: Rates, B: int, tau: float,
+                    convex: bool = False) -> np.ndarray:
     """The recursion in the proof of SA Theorem 1, D <- (1 + eta / (2 tau^2 B)) D + eta g, with g as measured.
 
     Args:
@@ -169,18 +174,18 @@ def posterior_bound(injections, eta, B, tau, convex=False) -> np.ndarray:
     if convex and (eta > 4 * tau**2 * B).any():
         raise ValueError(f"eta = {eta.max():g} is not allowed: eta must be at most 4 tau^2 B = {4 * tau**2 * B:g}")
     bounds = [0.0]
-    for step, gap in zip(eta, injections):
+    for step, gap in zip(eta, injections, strict=True):
         bounds.append((1 + (0 if convex else step / (2 * tau**2 * B))) * bounds[-1] + step * gap)
     return np.array(bounds)
 
 
-def cka_lower_bound(drift, gram_norm) -> float:
-    """(1 - rho) / (1 + rho), rho = drift / |H Sigma H|_F (SA Corollary 1). For rho > 1 it is negative and says nothing."""
+def cka_lower_bound(drift: float, gram_norm: float) -> float:
+    """(1 - rho) / (1 + rho), rho = drift / |H Sigma H|_F (SA Corollary 1); negative, so empty, for rho > 1."""
     _within("gram_norm", gram_norm, gram_norm > 0, "> 0")
     return 2 / (1 + drift / gram_norm) - 1
 
 
-def rsa_lower_bound(drift, std, pairs) -> float:
+def rsa_lower_bound(drift: float, std: float, pairs: int) -> float:
     """(1 - r) / (1 + r), r = drift / (sqrt(pairs) std), std that of the N (N - 1) / 2 dissimilarities (SA Corollary 2).
 
     Its proof needs r <= 1: beyond, the correlation can be -1, below this.
@@ -190,15 +195,16 @@ def rsa_lower_bound(drift, std, pairs) -> float:
     return cka_lower_bound(drift, math.sqrt(pairs) * std)
 
 
-def weight_bound(C, B, T, eta, tau, delta, G, beta) -> float:
-    """SA Theorem 2: G Delta (exp(beta S) - 1) / (beta tau), S = sum of eta, bounds the distance of the two runs' weights.
+def weight_bound(C: int, B: int, T: int, eta: Rates, tau: float, delta: float, G: float, beta: float) -> float:
+    """SA Theorem 2: G Delta (exp(beta S) - 1) / (beta tau), S = sum of eta: how far apart the two runs' weights get.
 
     G: largest norm of the gradient of a similarity in the weights. beta: smoothness of both batch losses, > 0.
     """
     _within("G", G, G > 0, "> 0")
     _within("beta", beta, beta > 0, "> 0")
     growth = beta * _total(eta, T)
-    return G * _delta(C, B, T, delta, tau) * (math.expm1(growth) if growth < 709 else math.inf) / (beta * tau)
+    gap = reweighting_bound(C, B, T, delta, tau)
+    return G * gap * (math.expm1(growth) if growth < 709 else math.inf) / (beta * tau)
 
 
 def _exp(x):
@@ -218,11 +224,12 @@ def _within(name, value, holds, allowed):
         raise ValueError(f"{name} = {value!r} is not allowed: {name} must be {allowed}")
 
 
-def style_share(tau, d_c, d_s, rho):
-    """Style gain over content gain of the best linear map on the sphere, to leading order in 1 / tau; ours, not a paper's.
+def style_share(tau: float, d_c: int, d_s: int, rho: float) -> float:
+    """Style gain over content gain of the best linear map on the sphere, to leading order in 1 / tau; ours, no paper's.
 
-    With e the content's share of the embeddings' squared length, InfoNCE is, up to a constant and terms of order tau^-3,
-    -(e + rho (1 - e)) / tau + (e^2 / d_c + (1 - e)^2 / d_s) / (2 tau^2); it is least at e = 1 once tau d_c (1 - rho) >= 1.
+    With e the content's share of the embeddings' squared length, InfoNCE is, up to a constant and terms of order
+    tau^-3, -(e + rho (1 - e)) / tau + (e^2 / d_c + (1 - e)^2 / d_s) / (2 tau^2); it is least at e = 1 once
+    tau d_c (1 - rho) >= 1.
 
     Args:
         tau: temperature. d_c, d_s: dimensions of content and of style, both >= 1. rho: mean cosine of a pair's style.

@@ -1,14 +1,18 @@
-"""How long five runs side by side take, and how soon the first picture comes: `python tests/bench_alignment.py`."""
+"""How long runs of the alignment chapter take, alone and side by side: `python tests/bench_alignment.py`."""
 
 import time
 
-from clbook.experiments.alignment import Config, run
+from clbook.experiments import alignment
+from clbook.experiments.alignment import surrogate
 from clbook.experiments.alignment.figures import sides
+from clbook.runs import together
+
+SIDE_BY_SIDE = 8
 
 
-def main():
+def first_picture():
     """Prints the seconds of the default run, of its first partial result, and of that result's picture."""
-    first, began = [], time.monotonic()
+    first, began, config = [], time.monotonic(), alignment.Config()
 
     def progress(fraction, partial):
         if not first:
@@ -16,11 +20,26 @@ def main():
             sides(partial).png()
             first.append(time.monotonic() - began)
 
-    cpu = time.process_time()
-    run(Config(), progress=progress)
-    print(f"five losses, {Config().steps} steps: {time.monotonic() - began:.1f} s, {time.process_time() - cpu:.1f} s of CPU; "
+    alignment.run(config, progress=progress)
+    print(f"five losses, {config.steps} steps: {time.monotonic() - began:.1f} s; "
           f"first partial result after {first[0]:.2f} s, drawn after {first[1]:.2f} s")
 
 
+def grouped(name, run, config):
+    """Prints microseconds of CPU a run-step, recording included, of runs that differ in their seeds."""
+    for count in (1, SIDE_BY_SIDE):
+        best = []
+        for _ in range(3):
+            began = time.process_time()
+            together(run.program, [config.replace(seed=k) for k in range(count)], device="cpu")
+            best.append((time.process_time() - began) / count / config.steps * 1e6)
+        print(f"{name}, {count} side by side: {min(best):,.0f} microseconds a run-step")
+
+
 if __name__ == "__main__":
-    main()
+    first_picture()
+    grouped("five losses", alignment.run, alignment.Config(steps=60))
+    grouped("a pair, narrow", alignment.run, alignment.Config(compare="pair", width=64, batch=64, steps=60))
+    grouped("digits", alignment.run, alignment.Config(data="digits", n=1200, noise=0.1, compare="labels", steps=60))
+    grouped("coupled tables", surrogate.run, surrogate.Config())
+    grouped("on the circle", surrogate.run_circle, surrogate.Config(n=80, batch=64))

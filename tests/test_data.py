@@ -65,8 +65,19 @@ def test_images_move_pixels_and_leave_the_global_generator_alone():
         augment.images(torch.zeros(3, 60), generator())
 
 
+def test_images_are_moves_drawn_and_then_applied_for_many_runs_at_once():
+    x, _ = data.images("digits", 20, 2, generator())
+    moves = augment.moves(20, generator(1), shift=1.0)
+    assert moves.shape == (20, 5) and augment.moves(20, generator(1), blur=0.0).shape == (20, 4)
+    assert torch.equal(augment.moved(x, moves), augment.images(x, generator(1), shift=1.0))
+    both = torch.stack([augment.moves(20, generator(k)) for k in (1, 2)])
+    views = augment.moved(torch.stack([x, x]), both)
+    assert all(torch.equal(views[k - 1], augment.images(x, generator(k))) for k in (1, 2))
+
+
 def idx(array):
-    return b"\0\0\x08" + bytes([array.ndim]) + b"".join(int(size).to_bytes(4, "big") for size in array.shape) + array.tobytes()
+    sizes = b"".join(int(size).to_bytes(4, "big") for size in array.shape)
+    return b"\0\0\x08" + bytes([array.ndim]) + sizes + array.tobytes()
 
 
 @pytest.fixture
@@ -87,7 +98,7 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("name, pixels", [("mnist", 784), ("cifar10", 3072)])
 def test_images_are_read_from_the_readers_folder(folder, name, pixels):
     x, labels = data.images(name, 12, 3, generator())
-    assert x.shape == (12, pixels) and 0 <= x.min() and 0.95 < x.max() <= 1 and labels.bincount().tolist() == [4, 4, 4]
+    assert x.shape == (12, pixels) and x.min() >= 0 and 0.95 < x.max() <= 1 and labels.bincount().tolist() == [4, 4, 4]
     with pytest.raises(ValueError, match=f"class 0 of {name} has 4 images, 5 were asked for"):
         data.images(name, 50, 10, generator())
 
@@ -118,9 +129,21 @@ def test_a_missing_or_damaged_file_says_what_to_do(folder, name):
             with pytest.raises(ValueError, match=rf"CLBOOK_DATA = .* {name} is damaged .*download\('{name}'\)"):
                 data.images(name, 10, 10, generator())
         path.unlink()
-        with pytest.raises(ValueError, match=rf"CLBOOK_DATA = .* has no file .*: set CLBOOK_DATA .*download\('{name}'\)"):
+        says = rf"CLBOOK_DATA = .* has no file .*: set CLBOOK_DATA .*download\('{name}'\)"
+        with pytest.raises(ValueError, match=says):
             data.images(name, 10, 10, generator())
         path.write_bytes(whole)
+
+
+def test_image_files_are_those_that_are_read(folder):
+    raw = folder / "MNIST" / "raw"
+    images, labels = (raw / f"train-{part}-ubyte.gz" for part in ("images-idx3", "labels-idx1"))
+    assert data.image_files("mnist") == (images, labels) and data.image_files("digits") == ()
+    images.rename(images.with_suffix(""))
+    assert data.image_files("mnist") == (images.with_suffix(""), labels)
+    assert data.image_files("cifar10") == (folder / "cifar10_subset" / "cifar10_subset.npz",)
+    (folder / "cifar10.npz").write_bytes(b"")
+    assert data.image_files("cifar10") == (folder / "cifar10.npz",)
 
 
 def test_an_idx_file_whose_head_lies_is_damaged(folder):

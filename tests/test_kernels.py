@@ -30,7 +30,7 @@ def by_definition(model, x):
 
 
 class Fallback(nn.Module):
-    """What the layerwise path cannot take: a norm, a layer used twice, a weight used in passing, a scalar; and in-place."""
+    """What the layerwise path cannot take: a norm, a layer used twice, a weight used in passing, a scalar; in-place."""
 
     def __init__(self):
         super().__init__()
@@ -97,6 +97,17 @@ def test_layerwise_kernel_is_the_definition(build, shape, block, generator, monk
     torch.testing.assert_close(kernels.autograd(model, x), expected, rtol=0, atol=1e-10)
     assert K.shape == (11, 11, *expected.shape[2:])
     assert not K.requires_grad
+
+
+def test_blocks_cover_the_upper_half_and_off_the_cpu_there_is_one(monkeypatch):
+    monkeypatch.setattr(kernels, "BLOCK", 64)
+    K = torch.zeros(2, 2, 11, 11)
+    for rows, cols, block in kernels._row_blocks(K):
+        assert block.shape == (2, rows.stop - rows.start, 2, cols.stop - cols.start)
+        block += 1
+    assert (K.triu() == torch.ones(11, 11).triu()).all()
+    (rows, cols, _), = kernels._row_blocks(K.to("meta"))  # stands for any device that is not the CPU
+    assert rows == cols == slice(0, 11)
 
 
 def test_frozen_parameters_do_not_count(generator):
@@ -226,7 +237,7 @@ def test_scores_from_the_kernel_are_scores_of_the_gradients(labels, generator):
     means = {c: g[labels == c].mean(0) for c in set(labels.tolist())}
     pairs = [(means[p] - means[q]).square().sum() for p in means for q in means if p < q]
     theta = float(sum(pairs) / len(pairs))
-    sigma2 = float(torch.stack([(gi - means[int(c)]).square().sum() for gi, c in zip(g, labels)]).mean())
+    sigma2 = float(torch.stack([(gi - means[int(c)]).square().sum() for gi, c in zip(g, labels, strict=True)]).mean())
     assert kernels.gradient_structure(K, labels) == pytest.approx((theta, sigma2), rel=1e-10)
     assert kernels.fisher(g @ g.T, labels.numpy()) == pytest.approx(theta / sigma2, rel=1e-10)
 

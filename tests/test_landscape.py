@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from clbook import theory
 from clbook.experiments import landscape
 from clbook.experiments.landscape import ETA, PSI, Config, MapsConfig, even, even_loss, forget, run, second_variation
+from clbook.experiments.landscape.curves import EQ1, MOST
 from clbook.losses import generalized, nt_xent_mean
 
 SEEDS = range(5)
@@ -55,8 +56,7 @@ def test_plateau_in_closed_form(tau, value):
 @pytest.mark.parametrize("tau", [1e-3, 0.01, 0.2, 10.0])
 @pytest.mark.parametrize("d", [2, 3, 5, 8])
 def test_sphere_plateau_is_the_quadrature_of_its_definition(tau, d):
-    config = Config(dim=d, clusters=2, tau=tau)
-    assert theory.sphere_plateau(tau, d) == pytest.approx(landscape.uniform_loss(config, "log(1+2t)"), rel=1e-8)
+    assert theory.sphere_plateau(tau, d) == pytest.approx(landscape.uniform_loss(tau, EQ1, dim=d), rel=1e-8)
 
 
 def test_sphere_plateau_is_elementary_on_the_ordinary_sphere():
@@ -67,44 +67,53 @@ def test_sphere_plateau_is_elementary_on_the_ordinary_sphere():
 def test_64_even_points_reach_the_plateau_to_1e_10(tau):
     z = even(64, 2)
     assert float(generalized(z, z, lambda t: -t / tau)) == pytest.approx(theory.circle_plateau(tau, 1), abs=1e-10)
-    result = run(Config(tau=tau, clusters=2, copies=1))
-    assert result.counts[-1] == 64 and result.curve_mean[-1] == pytest.approx(theory.circle_plateau(tau), abs=1e-10)
+    curves = run(Config(tau=tau, clusters=2, copies=1)).curves
+    assert curves.counts[-1] == 64 and curves.simclr[-1] == pytest.approx(theory.circle_plateau(tau), abs=1e-10)
 
 
 def test_one_point_has_log_3_and_two_have_their_closed_form():
     for tau in (0.05, 0.5, 2.0):
-        curve = run(Config(tau=tau, clusters=2, copies=1)).curve_mean
+        curve = run(Config(tau=tau, clusters=2, copies=1)).curves.simclr
         assert curve[0] == pytest.approx(math.log(3), abs=1e-14)
         assert curve[1] == pytest.approx(math.log(2 + math.exp(-2 / tau)), abs=1e-14)
 
 
 @given(tau_values)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30, deadline=None, derandomize=True)
 def test_the_loss_falls_with_the_number_of_places(tau):
-    config = Config(tau=tau)
     for psi in PSI:
-        losses = [even_loss(k, config, psi) for k in range(1, 33)]
-        assert (np.diff(losses) < 1e-14).all()
+        assert (even_loss(range(1, 33), tau, psi).diff() < 1e-14).all()
 
 
 @pytest.mark.parametrize("count", [1, 3, 8, 20])
 def test_one_anchor_speaks_for_all_and_many_copies_approach_eq_1(count):
     """`even_loss` against the losses themselves: eq. 3 exactly, eq. 1 up to its 2/n."""
-    config = Config(tau=0.3)
     z = even(count, 2)
     if count > 1:
-        assert even_loss(count, config, "log(1+t)") == pytest.approx(float(config.loss(z, z)), abs=1e-14)
-        assert even_loss(count, config, "log(1+2t)", others_only=True) == pytest.approx(
+        assert float(even_loss([count], 0.3)) == pytest.approx(float(Config(tau=0.3).loss(z, z)), abs=1e-14)
+        assert float(even_loss([count], 0.3, EQ1, others_only=True)) == pytest.approx(
             float(nt_xent_mean(z, z, 0.3)), abs=1e-14)
-    limit = even_loss(count, config, "log(1+2t)")
+    limit = float(even_loss([count], 0.3, EQ1))
     for m in (4, 16):
         copied = z.repeat(m, 1)
         assert float(nt_xent_mean(copied, copied, 0.3)) == pytest.approx(
             math.log(math.exp(limit) - 2 / (count * m)), abs=1e-13)
 
 
+@pytest.mark.parametrize("eta", ETA)
+@pytest.mark.parametrize("dim", [2, 5])
+def test_a_curve_holds_the_losses_of_its_configurations_and_no_place_too_many(dim, eta):
+    """Each K and tau in one tensor is the loss of that configuration alone: padded places weigh nothing."""
+    numbers, taus = [k for k in landscape.counts(dim, 20) if k > 1], (0.05, 1.0)
+    losses = even_loss(numbers, torch.tensor(taus, dtype=torch.float64)[:, None, None], "log t", eta, dim)
+    for tau, row in zip(taus, losses, strict=True):
+        for number, loss in zip(numbers, row, strict=True):
+            z, config = even(number, dim), Config(clusters=number, dim=dim, tau=tau, eta=eta, psi="log t")
+            assert float(loss) == pytest.approx(float(config.loss(z, z)), abs=1e-13)
+
+
 @given(st.integers(1, 40), tau_values)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50, deadline=None, derandomize=True)
 def test_even_points_alias_the_bessel_series(count, tau):
     mean = np.exp((np.cos(2 * np.pi * np.arange(count) / count) - 1) / tau).mean()
     assert theory.even_similarity(count, tau) == pytest.approx(mean, rel=1e-11)
@@ -112,24 +121,40 @@ def test_even_points_alias_the_bessel_series(count, tau):
 
 @pytest.mark.parametrize("tolerance", [0.1, 0.01, 1e-4, 1e-6])
 def test_threshold_is_linear_for_small_tau_with_the_slope_of_its_tolerance_and_bends_below_it(tolerance):
-    result = run(Config(tolerance=tolerance, clusters=2, copies=1))
-    slope, ratio = theory.threshold_slope(tolerance), result.thresholds / result.taus
-    assert np.abs(ratio[result.taus <= 0.02] / slope - 1).max() < 0.15  # whole numbers of points make steps
+    found = run(Config(tolerance=tolerance, clusters=2, copies=1)).thresholds
+    slope, ratio = theory.threshold_slope(tolerance), found.gaps / found.taus
+    assert np.abs(ratio[found.taus <= 0.02] / slope - 1).max() < 0.15  # whole numbers of points make steps
     assert (ratio < 1.05 * slope).all() and ratio[-1] < 0.8 * slope
-    assert np.corrcoef(result.taus, result.thresholds)[0, 1] ** 2 > 0.95
+    assert np.corrcoef(found.taus, found.gaps)[0, 1] ** 2 > 0.95
 
 
 def test_threshold_is_the_first_count_within_the_tolerance():
     result = run(Config(tau=0.07, tolerance=0.003))
-    within = result.curve_mean <= 1.003 * result.plateau_mean
-    assert result.threshold_count == result.counts[within][0]
-    assert result.threshold == pytest.approx(result.distances[within][0])
+    within = result.curves.simclr <= 1.003 * result.curves.simclr_plateau
+    assert result.thresholds.count == result.curves.counts[within][0]
+    assert result.thresholds.gap == pytest.approx(result.curves.distances[within][0])
+
+
+def test_every_allowed_temperature_and_tolerance_has_a_threshold():
+    fields = [Config.__dataclass_fields__[name].metadata for name in ("tau", "tolerance")]
+    taus, tolerances = ((field["low"], field["high"]) for field in fields)
+    reached = np.array([landscape.reach(taus, tolerance) for tolerance in tolerances])
+    assert (reached >= 1).all() and 150 < reached.max() < MOST
+    with pytest.raises(ValueError, match="tolerance = 1e-06 is not reached"):
+        landscape.reach([1e-4], 1e-6)
+
+
+def test_results_share_their_curves_and_cannot_change_them():
+    first, second = (run(Config(clusters=2, copies=copies)) for copies in (1, 2))
+    assert first.curves is second.curves and first.thresholds is second.thresholds
+    with pytest.raises(ValueError, match="read-only"):
+        first.curves.simclr[0] = 0.0
 
 
 def test_the_misplaced_indicator_rewards_collapse_and_makes_the_curve_rise():
-    result = run(Config())
-    assert result.curve_finite[0] == 0 and (np.diff(result.curve_finite) > 0).all()
-    assert (np.diff(result.curve_mean) < 1e-14).all()
+    curves = run(Config()).curves
+    assert curves.embedded[0] == 0 and (np.diff(curves.embedded) > 0).all()
+    assert (np.diff(curves.simclr) < 1e-14).all()
 
 
 # Stationary points.
@@ -187,7 +212,7 @@ def test_on_the_sphere_each_copy_has_dim_minus_1_ways_down(dim, clusters):
 
 
 @given(st.integers(1, 10), st.floats(0.1, 5.0))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50, deadline=None, derandomize=True)
 def test_splitting_gains_at_every_temperature_and_number_of_places(K, tau):
     assert theory.split_curvature(K, tau) < 0
 
@@ -205,7 +230,7 @@ def test_psi_only_rescales_the_curvature_of_splitting_and_rational_eta_keeps_its
 def test_a_flat_eta_makes_clusters_stable_and_better_than_uniform(psi):
     result = run(Config(clusters=4, copies=5, tau=0.5, eta="flat", psi=psi))
     assert result.negative(result.eigenvalues) == 0 and (result.eigenvalues > 1e-6).sum() == 19
-    assert result.loss < result.plateau - 0.01
+    assert result.loss < result.curves.chosen_plateau - 0.01
 
 
 def test_hessian_agrees_with_differences_along_a_geodesic():
@@ -260,7 +285,7 @@ def condition_20(z, h):
 
 
 @given(st.sampled_from([3, 5, 7]), st.floats(0.005, 0.2), st.integers(0, 10_000))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, derandomize=True)
 def test_sigma_is_bounded_by_the_gap_and_2_tau_is_enough(K, tau, seed):
     z, _, h = tangent_field(K, seed)
     sigma = condition_20(z, h)
@@ -287,9 +312,9 @@ def test_alignment_and_uniformity_are_wang_and_isola_s():
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_views_apart_cost_alignment_and_loss(seed):
-    losses, alignments = zip(*[(r.loss_mean, r.alignment) for r in (
-        run(Config(clusters=40, copies=1, jitter=j, seed=seed)) for j in (0.0, 0.1, 0.3, 1.0))])
-    assert list(losses) == sorted(losses) and list(alignments) == sorted(alignments) and alignments[1] > 1e-3
+    results = [run(Config(clusters=40, copies=1, jitter=jitter, seed=seed)) for jitter in (0.0, 0.1, 0.3, 1.0)]
+    losses, alignments = [r.loss_mean for r in results], [r.alignment for r in results]
+    assert losses == sorted(losses) and alignments == sorted(alignments) and alignments[1] > 1e-3
 
 
 def test_log_loss_is_alignment_plus_uniformity_at_even_points():
@@ -311,23 +336,18 @@ def test_even_places_are_even():
                 assert torch.allclose(near, near[0].expand_as(near))
 
 
-def test_same_config_same_numbers_and_progress_can_stop_before_the_hessian():
-    a, b = run(Config(arrangement="random", jitter=0.2)), run(Config(arrangement="random", jitter=0.2))
-    assert np.array_equal(a.z, b.z) and a.loss_mean == b.loss_mean and np.array_equal(a.eigenvalues, b.eigenvalues)
+def test_progress_can_stop_before_the_hessian():
     seen = []
-    stopped = run(Config(), progress=lambda fraction, partial: seen.append((fraction, partial.loss)))
-    assert [f for f, _ in seen] == [0.5, 1.0] and not stopped.stopped
+    result = run(Config(), progress=lambda fraction, partial: seen.append((fraction, partial.loss)))
+    assert [fraction for fraction, _ in seen] == [0.5, 1.0] and not result.stopped
     stopped = run(Config(), progress=lambda fraction, partial: False)
-    assert stopped.stopped and np.isnan(stopped.eigenvalues).all() and np.isfinite(stopped.loss)
+    assert stopped.stopped and np.isnan(stopped.eigenvalues).all() and stopped.loss == result.loss
 
 
 @pytest.mark.parametrize("changes, field", [
-    ({"clusters": 0}, "clusters"), ({"tau": 0.0}, "tau"), ({"tau": math.nan}, "tau"), ({"psi": "exp"}, "psi"),
-    ({"eta": "gauss"}, "eta"), ({"dim": 3, "clusters": 5}, "clusters"), ({"copies": 33}, "copies"),
-    ({"clusters": 1, "copies": 1}, "copies"), ({"tolerance": 0.0}, "tolerance"), ({"jitter": -1.0}, "jitter"),
-    ({"arrangement": "line"}, "arrangement"), ({"dim": 1}, "dim"),
+    ({"dim": 3, "clusters": 5}, "clusters"), ({"copies": 33}, "copies"), ({"clusters": 1, "copies": 1}, "copies"),
 ])
-def test_bad_settings_name_the_field_and_what_is_allowed(changes, field):
+def test_combinations_that_make_no_sense_are_refused(changes, field):
     with pytest.raises(ValueError, match=f"{field} = .* must be "):
         Config(**changes)
 

@@ -23,7 +23,7 @@ from clbook.experiments.modadd import (
 from clbook.experiments.modadd.experiment import floor
 from clbook.losses import symbol_context
 from clbook.metrics import mean_interval
-from clbook.runs import Adam
+from clbook.optim import Adam
 from clbook.sweep import sweep
 from clbook.transformer import Transformer
 

@@ -24,6 +24,7 @@ from traitlets import Unicode
 
 from clbook.explore import controls
 from clbook.style import DRAWING
+from clbook.sweep import kept
 
 DEBOUNCE = 0.15  # s between a slider's last move and the run it starts
 FIRST_PICTURE = 0.1  # s of running before a partial picture is worth drawing
@@ -180,7 +181,7 @@ class Panel(widgets.VBox):
             return True
 
         try:
-            self._finish(job, result=self._simulate(job.config, progress=progress))
+            self._finish(job, result=kept(self._simulate, job.config, progress=progress))
         except Exception as error:  # noqa: BLE001 - any error belongs in the panel
             if not isinstance(error, ValueError):
                 _log.exception("%s: the run of %s failed", self._name, job.config)

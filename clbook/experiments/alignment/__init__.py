@@ -1,47 +1,9 @@
-"""Self-supervised and supervised losses side by side: the chapter's training; its theory checks and figures are modules of this folder."""
+"""Is self-supervision secretly supervised? The chapter's training.
 
-from clbook.experiments.alignment.experiment import (
-    BASE_BATCH,
-    INPUTS,
-    LAYERS,
-    LOOKED_AT,
-    MOVES,
-    NAMES,
-    POWERS,
-    RATIO,
-    Config,
-    Networks,
-    Recorder,
-    Result,
-    angle,
-    batches,
-    dataset,
-    loss_of,
-    pca_angle,
-    run,
-    training,
-    view,
-)
+`experiment` trains a network for each loss; `surrogate` holds the recursion of similarities and SA's theorems about it;
+`figures` and `surrogate_figures` draw them.
+"""
 
-__all__ = [
-    "BASE_BATCH",
-    "Config",
-    "INPUTS",
-    "LAYERS",
-    "LOOKED_AT",
-    "MOVES",
-    "NAMES",
-    "Networks",
-    "POWERS",
-    "RATIO",
-    "Recorder",
-    "Result",
-    "angle",
-    "batches",
-    "dataset",
-    "loss_of",
-    "pca_angle",
-    "run",
-    "training",
-    "view",
-]
+from clbook.experiments.alignment.experiment import NAMES, POWERS, Config, Copies, Result, batches, dataset, run
+
+__all__ = ["NAMES", "POWERS", "Config", "Copies", "Result", "batches", "dataset", "run"]

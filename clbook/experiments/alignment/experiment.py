@@ -1,24 +1,30 @@
 """Self-supervised and supervised losses trained side by side under shared randomness (SA Section 5).
 
 One run trains a copy of the same network for each loss. The copies have the same initial weights and see the same
-batches and the same two views of each point: they are the slices of one tensor program. DCL, SA's "CL", is the reference.
+batches and the same two views of each point: slices of one tensor program. DCL, SA's "CL", is the reference.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import time
+import math
+import pathlib
+from collections.abc import Sequence
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 
-from clbook import augment, data, losses, metrics
-from clbook.models import MLP
-from clbook.runs import Descent, Diverged, default_device, iterate, recorded_times, warmed
+from clbook import augment, losses, metrics
+from clbook.data import IMAGES, image_files, images, mixture
+from clbook.models import MLP, affine, stacked
+from clbook.optim import Descent, warmed
+from clbook.runs import BLOCK, Draws, Program, alone, recorded_times, stream, streams
 from clbook.settings import Outcome, Settings, setting
 
-NAMES = {"pair": ("dcl", "nscl"), "labels": ("dcl", "nscl", "supcon", "ce"), "all": ("dcl", "nscl", "supcon", "ce", "cl")}
+DATA, WEIGHTS, BATCHES, VIEWS, RECORDED = 0, 2, 3, 4, 5  # purposes of the streams of random numbers
+
+NAMES = {"pair": ("dcl", "nscl"), "labels": ("dcl", "nscl", "supcon", "ce"),
+         "all": ("dcl", "nscl", "supcon", "ce", "cl")}
 POWERS = {"linear": 1.0, "root": 0.5, "fourth root": 0.25, "constant": 0.0}
 BASE_BATCH = 64  # the batch size at which all scalings of the learning rate agree
 INPUTS = 32  # dimensions of the synthetic points
@@ -26,34 +32,38 @@ LAYERS = 5  # three of the encoder and two of the projector
 MOVES = {"digits": {"shift": 1.0, "blur": 0.0}, "mnist": {"shift": 2.0}, "cifar10": {"shift": 3.0, "scale": 0.2}}
 RATIO = 2.0  # of the geometric series of recorded times
 LOOKED_AT = 800, 128  # most training points that are compared, most test points whose losses are recorded
+DRAWN = 2**23  # most random numbers drawn ahead for a run: large images are drawn fewer steps at once
 
 
 @dataclasses.dataclass(frozen=True)
 class Config(Settings):
     """Settings of one run; the default trains all five losses on ten classes, each for 200 steps."""
 
-    data: str = setting("synthetic", "the data set", choices=("synthetic", *data.IMAGES))
+    data: str = setting("synthetic", "the data set", choices=("synthetic", *IMAGES))
     classes: int = setting(10, "number of classes C; the image sets have 10", low=2, high=100)
     n: int = setting(2000, "number of training points, all classes together", low=16, high=50_000, log=True)
     test: int = setting(400, "points kept out of training, on which representations are compared", low=10, high=5000)
-    spread: float = setting(1.2, "standard deviation within a synthetic class; that of the means is 1", low=0.0, high=10.0)
-    noise: float = setting(0.3, "standard deviation of the noise in a view", low=0.0, high=5.0)
+    spread: float = setting(1.2, "standard deviation within a synthetic class; that of the means is 1", low=0.0,
+                            high=10.0, each=True)
+    noise: float = setting(0.3, "standard deviation of the noise in a view", low=0.0, high=5.0, each=True)
     compare: str = setting("all", "pair: DCL and NSCL; labels: and SCL and CE; all: and CL", choices=tuple(NAMES))
     width: int = setting(128, "width of the encoder's three layers and of the projector's hidden one", low=2, high=1024)
     d: int = setting(64, "embedding dimensions", low=2, high=256)
     batch: int = setting(128, "points in a batch B, each seen as two views", low=4, high=4096, log=True)
     replacement: bool = setting(False, "draw each batch with replacement; else each epoch is a fresh order of the data")
-    tau: float = setting(0.5, "temperature of the contrastive losses", low=1e-3, high=10.0, log=True)
+    tau: float = setting(0.5, "temperature of the contrastive losses", low=1e-3, high=10.0, log=True, each=True)
     optimizer: str = setting("sgd", "sgd with momentum, or lars", choices=("sgd", "lars"))
-    lr: float = setting(0.03, "learning rate at a batch size of 64", above=0.0, high=100.0, log=True)
-    trust: float = setting(0.02, "LARS: share of its length by which lr = 1 moves a matrix", above=0.0, high=10.0, log=True)
-    scaling: str = setting("constant", "how the learning rate grows with the batch size", choices=tuple(POWERS))
+    lr: float = setting(0.03, "learning rate at a batch size of 64", above=0.0, high=100.0, log=True, each=True)
+    trust: float = setting(0.02, "LARS: share of its length by which lr = 1 moves a matrix", above=0.0, high=10.0,
+                           log=True)
+    scaling: str = setting("constant", "how the learning rate grows with the batch size", choices=tuple(POWERS),
+                           each=True)
     schedule: str = setting("cosine", "learning rate after the warm-up", choices=("cosine", "constant"))
     warmup: int = setting(20, "iterations of linear warm-up", unit="iterations", low=0, high=10_000)
     steps: int = setting(200, "iterations", unit="iterations", low=1, high=20_000, log=True)
     probe: str = setting("never", "when linear probes are fitted, which is slow", choices=("never", "end", "always"))
     record_every: int = setting(0, "record every so many; 0: a geometric series", unit="iterations", low=0, high=10_000)
-    seed: int = setting(0, "seed of data, weights, batches and views", low=0, high=2**31)
+    seed: int = setting(0, "seed of data, weights, batches and views", low=0, high=2**31, each=True)
 
     @property
     def names(self) -> tuple:
@@ -65,11 +75,17 @@ class Config(Settings):
         """The learning rate at this batch size, before warm-up and schedule."""
         return self.lr * (self.batch / BASE_BATCH) ** POWERS[self.scaling]
 
+    @property
+    def files(self) -> tuple[pathlib.Path, ...]:
+        """The files of the image set."""
+        return image_files(self.data)
+
     def check(self):
         if self.data != "synthetic" and self.classes > 10:
             raise self.error("classes", f"at most 10 for {self.data}, which has no more")
         if min(self.n, self.test) < self.classes:
-            raise self.error("n" if self.n < self.classes else "test", f"at least the number of classes, {self.classes}")
+            short = "n" if self.n < self.classes else "test"
+            raise self.error(short, f"at least the number of classes, {self.classes}")
         if self.batch > self.n and not self.replacement:
             raise self.error("batch", f"at most n = {self.n} without replacement")
         if self.warmup >= self.steps:
@@ -81,8 +97,9 @@ class Result(Outcome):
     """What one run recorded, at T times, of M = len(config.names) networks; on test points unless said.
 
     Similarities, gaps and angles (degrees) compare each network with the first, trained with DCL: whose own column is 1
-    or 0. Angles are between changes since the start, NaN where nothing has moved. Accuracies are those of readouts of the
-    encoder's outputs, on test points.
+    or 0. Angles are between changes since the start, NaN where nothing has moved; a similarity is NaN where it has no
+    answer, because an embedding is 0 or all are one. Accuracies are those of readouts of the encoder's outputs, on test
+    points.
     """
 
     steps: np.ndarray  # (T,) recorded iterations
@@ -103,21 +120,27 @@ class Result(Outcome):
     probe: np.ndarray  # (T, M) accuracy of a linear probe, NaN where none was fitted
 
 
-def dataset(config: Config):
+def dataset(config: Config) -> tuple[torch.Tensor, ...]:
     """(x, labels, x_test, labels_test) on the CPU, both parts sorted by class, class sizes equal up to rounding."""
-    generator, total = torch.Generator().manual_seed(config.seed), config.n + config.test
+    generator, total = stream(config.seed, DATA), config.n + config.test
     if config.data == "synthetic":
-        x, labels = data.mixture(total, config.classes, config.spread, INPUTS, generator)
+        x, labels = mixture(total, config.classes, config.spread, INPUTS, generator)
     else:
-        x, labels = data.images(config.data, total, config.classes, generator)
+        x, labels = images(config.data, total, config.classes, generator)
     test = torch.zeros(total, dtype=torch.bool)
-    test[torch.arange(config.test) * total // config.test] = True  # evenly, so from every class
+    test[evenly(config.test, total)] = True
     return x[~test], labels[~test], x[test], labels[test]
 
 
-def batches(config: Config, labels):
-    """(steps, B) indices of the points in each batch; ValueError where one holds a single class: NSCL has no negatives."""
-    generator = torch.Generator().manual_seed(config.seed + 3)
+def evenly(most: int, count: int) -> torch.Tensor:
+    """At most `most` of the positions 0 .. count - 1, evenly spaced: of sorted points, some of every class."""
+    some = min(most, count)
+    return torch.arange(some) * count // some
+
+
+def batches(config: Config, labels: torch.Tensor) -> torch.Tensor:
+    """(steps, B) indices of the points in each batch; ValueError where one is of one class: NSCL has no negatives."""
+    generator = stream(config.seed, BATCHES)
     if config.replacement:
         drawn = torch.randint(config.n, (config.steps, config.batch), generator=generator)
     else:
@@ -127,134 +150,226 @@ def batches(config: Config, labels):
         drawn = torch.cat(epochs)[:config.steps]
     single = (labels[drawn] == labels[drawn[:, :1]]).all(1)
     if single.any():
-        raise config.error("batch", f"larger: batch number {int(single.nonzero()[0])} is of one class, NSCL needs negatives")
+        first = int(single.nonzero()[0])
+        raise config.error("batch", f"larger: batch number {first} is of one class, NSCL needs negatives")
     return drawn
 
 
-def view(config: Config, x, generator):
-    """A fresh view of every point of x: noise, after a turn, a change of size and a shift where x holds images."""
-    x = x if config.data == "synthetic" else augment.images(x, generator, **MOVES[config.data])
-    return augment.noise(x, config.noise, generator)
+def draw(config: Config, n: int, pixels: int, generator: torch.Generator) -> torch.Tensor:
+    """What `view` needs for n points: (n, m + pixels), m numbers of `augment.moves` if they are images, then noise."""
+    moves = [] if config.data == "synthetic" else [augment.moves(n, generator, **MOVES[config.data])]
+    return torch.cat([*moves, torch.randn(n, pixels, generator=generator)], 1)
 
 
-class Networks:
-    """M copies of one network with a classification head, as one function of their weights (M, P).
+def view(x: torch.Tensor, drawn: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
+    """A view of each of x (R, n, D), which `drawn` (R, n, m + D) decides: noise of sd (R, 1, 1); images move before."""
+    moves, normal = drawn.split([drawn.shape[-1] - x.shape[-1], x.shape[-1]], -1)
+    return (augment.moved(x, moves) if moves.shape[-1] else x) + noise * normal
 
-    Images are centred and scaled, all pixels by one number, with the training points x (n, D).
+
+def start(config: Config, inputs: int) -> torch.nn.Module:
+    """The network that all losses begin with: encoder and projector, then the classification head, for CE alone."""
+    generator = stream(config.seed, WEIGHTS)
+    return torch.nn.Sequential(MLP((inputs, *[config.width] * 4, config.d), "relu", generator),
+                               MLP((config.d, config.classes), generator=generator))
+
+
+def networks(weights: list[torch.Tensor], x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """M networks for each of R runs, on the run's points.
+
+    Args:
+        weights: W (R, M, out, in) and b (R, M, out) of each layer in turn, the head's last or left out. x: (R, n, D).
+
+    Returns:
+        The encoder's outputs (R, M, n, width), the embeddings (R, M, n, d) and what comes last: with a head its scores
+        (R, M, n, C).
     """
-
-    def __init__(self, config: Config, x):
-        generator = torch.Generator().manual_seed(config.seed + 2)
-        self.centre, self.scale = (0.0, 1.0) if config.data == "synthetic" else (x.mean(0), x.var(0).mean().sqrt())
-        parts = [MLP((x.shape[1], *[config.width] * 4, config.d), "relu", generator),
-                 MLP((config.d, config.classes), generator=generator)]
-        parameters = [p.detach() for part in parts for p in part.parameters()]
-        self.shapes, self.sizes = [p.shape for p in parameters], [p.numel() for p in parameters]
-        self.start = torch.nn.utils.parameters_to_vector(parameters)
-
-    def layers(self, weights):
-        """[(W (M, out, in), b (M, out)), ...]: encoder, projector, head."""
-        parts = [p.unflatten(1, shape) for p, shape in zip(weights.split(self.sizes, 1), self.shapes)]
-        return list(zip(parts[::2], parts[1::2]))
-
-    def __call__(self, weights, x):
-        """x (n, D) to the encoder's outputs (M, n, width), the embeddings (M, n, d) and the head's (M, n, C)."""
-        out, signal = [], ((x - self.centre) / self.scale).expand(len(weights), *x.shape)
-        for k, (W, b) in enumerate(self.layers(weights)):
-            signal = torch.baddbmm(b[:, None], signal, W.mT)
-            if k < LAYERS - 1:
-                signal = signal.relu()
-            out.append(signal)
-        return out[2], out[4], out[5]
+    out, leading = [], weights[0].shape[:2]
+    signal = x[:, None].expand(*leading, *x.shape[1:]).flatten(0, 1)
+    for k in range(len(weights) // 2):
+        signal = affine(signal, *(w.flatten(0, 1) for w in weights[2 * k:2 * k + 2]))
+        if k < LAYERS - 1:
+            signal = signal.relu()
+        out.append(signal.unflatten(0, leading))
+    return out[2], out[LAYERS - 1], out[-1]
 
 
-def loss_of(name, z, scores, labels, tau):
-    """The loss `name` of the two views z (2B, d) of a batch; the cross-entropy reads the head's scores (2B, C)."""
-    if name == "ce":
-        return F.cross_entropy(scores, labels.repeat(2))
-    return getattr(losses, name)(*z.chunk(2), *(() if name in ("cl", "dcl") else (labels,)), tau)
+def contrasts(names: Sequence[str], z: torch.Tensor, labels: torch.Tensor, tau: torch.Tensor | float) -> torch.Tensor:
+    """Contrastive losses of R runs, `names[k]` of the two views z[:, k] of a batch, from one tensor of cosines.
+
+    They are those of `losses`: mean over the views a of  log sum_b exp(s_ab) - sum_p w_ap s_ap,  s = cosine / tau. They
+    differ in the views b below the line and in the shares w of those that pull: the partner, for SupCon the class.
+
+    Args:
+        names: K of "dcl", "cl", "nscl", "supcon". z: (R, K, 2B, d), first views first. labels: (R, B).
+        tau: a number or (R, 1, 1, 1).
+
+    Returns:
+        (R, K)
+    """
+    count = z.shape[-2] // 2
+    unit = torch.nn.functional.normalize(z, dim=-1)
+    s = unit / tau @ unit.mT  # (R, K, 2B, 2B)
+    itself = torch.eye(2 * count, dtype=torch.bool, device=z.device)
+    partner = itself.roll(count, 1)
+    same = (labels[:, :, None] == labels[:, None]).tile(2, 2)  # (R, 2B, 2B)
+    peers = (same & ~itself).to(z.dtype)
+    left_out = {"dcl": itself | partner, "nscl": same}
+    pulling = {"supcon": peers / peers.sum(-1, keepdim=True)}
+    hidden = torch.stack([left_out.get(name, itself).expand_as(same) for name in names], 1)
+    w = torch.stack([pulling.get(name, partner.to(z.dtype)).expand_as(same) for name in names], 1)
+    of_view = s.masked_fill(hidden, -math.inf).logsumexp(-1) - (w * s).sum(-1)  # (R, K, 2B)
+    first = of_view[..., :count].mean(-1)  # SA's CL has the first views alone as anchors
+    return torch.stack([first[:, k] if name == "cl" else of_view[:, k].mean(-1) for k, name in enumerate(names)], 1)
 
 
-def training(config: Config, x, labels, names):
-    """(networks, start (M, P), step) for `iterate`: one network for each of `names`, a step of each on the same views."""
-    networks = Networks(config, x)
-    drawn, generator = batches(config, labels.cpu()).to(x.device), torch.Generator().manual_seed(config.seed + 4)
-    lars = {"decay": 1e-6, "trust": config.trust} if config.optimizer == "lars" else {}
-    descent = Descent(networks.sizes, [len(s) > 1 for s in networks.shapes], **lars)
-
-    def step(weights, t):
-        chosen = drawn[t - 1]
-        views = view(config, x[chosen].repeat(2, 1).cpu(), generator).to(x)
-        weights = weights.detach().requires_grad_()
-        _, z, scores = networks(weights, views)
-        total = sum(loss_of(*each, labels[chosen], config.tau) for each in zip(names, z, scores))
-        (gradient,) = torch.autograd.grad(total, weights)
-        factor = warmed(t, config.steps, config.warmup, config.schedule == "cosine")
-        return descent.step(weights.detach(), gradient, config.rate * factor)
-
-    return networks, networks.start.to(x.device).repeat(len(names), 1), step
+def cross_entropy(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """(R,) the mean of -log softmax(scores)_y over scores (R, n, C) and labels (R, n)."""
+    return -scores.log_softmax(-1).gather(-1, labels[..., None])[..., 0].mean(-1)
 
 
-def angle(a, b):
+class Copies(Program):
+    """R runs, in each M copies of one network that see the same views, each trained with its own loss."""
+
+    Result, compiles = Result, ("objective",)
+
+    def setup(self):
+        c, s = self.config, self.state
+        self.times = set(recorded_times(c.steps, c.record_every, RATIO))
+        sets = {(k.seed, k.spread): k for k in self.configs}  # runs that differ in neither have the same points
+        x, labels, x_test, labels_test = zip(*(dataset(k) for k in sets.values()))
+        s.points = torch.tensor([list(sets).index((k.seed, k.spread)) for k in self.configs])
+        self.x, x_test = torch.stack(x), torch.stack(x_test)[s.points]
+        self.labels, self.labels_test = labels[0], labels_test[0]  # of all runs
+        near, some = evenly(LOOKED_AT[0], c.n), evenly(LOOKED_AT[1], c.test)
+        self.near, self.view_labels, pixels = self.labels[near].numpy(), self.labels_test[some], self.x.shape[-1]
+        s.seen = torch.cat([x_test, self.x[:, near][s.points]], 1)
+        s.centre, s.scale = torch.zeros(len(x_test), 1, pixels), torch.ones(len(x_test), 1, 1)
+        if c.data != "synthetic":  # images are centred, and scaled by one number, with the training points
+            s.centre = torch.stack([a.mean(0, keepdim=True) for a in x])[s.points]
+            s.scale = torch.stack([a.var(0).mean().sqrt() for a in x])[s.points, None, None]
+        s.tau, s.noise, s.lr = self.each("tau", axes=3), self.each("noise"), self.each("rate")
+        orders = {k.seed: batches(k, self.labels) for k in sets.values()}
+        s.batches = torch.stack([orders[k.seed] for k in self.configs])
+        block = max(1, min(BLOCK, DRAWN // (2 * c.batch * pixels)))
+        self.draws = Draws(streams(self.configs, VIEWS), lambda g: draw(c, 2 * c.batch, pixels, g), block)
+        drawn = torch.stack([draw(c, 2 * len(some), pixels, stream(k.seed, RECORDED)) for k in self.configs])
+        s.views = view(x_test[:, some].tile(2, 1), drawn, s.noise)
+        starts = stacked([start(k, pixels) for k in self.configs])
+        starts = starts if "ce" in c.names else starts[:2 * LAYERS]  # no other loss trains the head
+        self.trained = [w[:, None].repeat(1, len(c.names), *(1,) * (w.ndim - 1)) for w in starts]
+        s.start = [w.clone() for w in self.trained]
+        s.losses = torch.zeros(len(self.configs), len(c.names))
+
+    def begin(self):
+        lars = {"decay": 1e-6, "trust": self.config.trust} if self.config.optimizer == "lars" else {}
+        self.optimiser = Descent(self.trained, self.state.lr, momentum=0.9, axes=2, **lars)
+
+    def now(self, t):
+        return self.state.losses  # of the step that led here
+
+    def advance(self, t):
+        c, s = self.config, self.state
+        chosen = s.batches[:, t]
+        views = view(self.x[s.points[:, None], chosen].tile(2, 1), self.draws.next(), s.noise)
+        found = self.objective(views, self.labels[chosen])
+        self.descend(found, warmed(t + 1, c.steps, c.warmup, c.schedule == "cosine"))
+        s.losses = found.detach()
+
+    def objective(self, views, labels):
+        """(R, M) the loss of every network on views (R, 2B, D) of points with labels (R, B)."""
+        names, (_, z, scores) = self.config.names, self.outputs(views)
+        which = [k for k, name in enumerate(names) if name != "ce"]
+        chosen = z if len(which) == len(names) else torch.stack([z[:, k] for k in which], 1)
+        found = iter(contrasts([names[k] for k in which], chosen, labels, self.state.tau).unbind(1))
+        y = labels.tile(2)  # of both views
+        return torch.stack([cross_entropy(scores[:, k], y) if name == "ce" else next(found)
+                            for k, name in enumerate(names)], 1)
+
+    def outputs(self, x):
+        """`networks` of points or views x (R, n, D)."""
+        return networks(self.trained, (x - self.state.centre) / self.state.scale)
+
+    @torch.no_grad()
+    def measure(self, z, t):
+        """What a `Result` has, for each run by itself; "finite" is False where weights or outputs have overflowed."""
+        c, s = self.config, self.state
+        inner, z, _ = self.outputs(s.seen)
+        z1, z2 = self.outputs(s.views)[1].chunk(2, -2)
+        loss_gap = losses.dcl.formula(z1, z2, s.tau) - losses.nscl.formula(z1, z2, self.view_labels, s.tau)
+        if t == 0:
+            s.first = z[:, :, :c.test].clone()
+        finite = torch.stack([a.flatten(1).isfinite().all(1) for a in (*self.trained, inner, z)]).all(0).cpu().numpy()
+        inner, z, first, loss_gap, labels = (a.cpu().numpy() for a in (inner, z, s.first, loss_gap, self.labels_test))
+        weights, start = ([w.cpu().numpy() for w in those] for those in (self.trained, s.start))
+        fit, rows = c.probe == "always" or (c.probe == "end" and t == c.steps), []
+        for i in np.flatnonzero(finite):
+            (inside, inside_near), (out, out_near) = (np.split(a[i], [c.test], 1) for a in (inner, z))
+            with np.errstate(invalid="ignore", over="ignore"):
+                rows.append({"z": out, "loss_gap": loss_gap[i], **similarities(out, out_near, inside),
+                             **weights_apart([w[i] for w in weights], [w[i] for w in start]),
+                             **angles(out, first[i], labels), **readouts(inside_near, self.near, inside, labels, fit)})
+        places = np.cumsum(finite) - 1  # a run that is not finite gets another's row, which nobody reads
+        table = {name: np.stack([rows[k][name] for k in places]) for name in rows[0]} if rows else {}
+        return table | {"finite": finite}
+
+    def result(self, i, columns, head):
+        return Result(**head, **columns, labels=self.labels_test.cpu().numpy())
+
+
+# What is recorded of one run: arrays whose first axis is the M networks, the reference first.
+
+def defined(metric, *args) -> float:
+    """metric(*args), or NaN where it has no answer: for a network that has collapsed."""
+    try:
+        return metric(*args)
+    except ValueError:
+        return math.nan
+
+
+def similarities(z: np.ndarray, z_train: np.ndarray, encoder: np.ndarray) -> dict[str, np.ndarray]:
+    """{name: (M,)} CKA and RSA with the reference: embeddings (M, n, d) of test and training points, and outputs."""
+    pairs = {"cka": (metrics.linear_cka, z), "rsa": (metrics.rsa, z), "cka_train": (metrics.linear_cka, z_train),
+             "rsa_train": (metrics.rsa, z_train), "cka_encoder": (metrics.linear_cka, encoder)}
+    return {name: np.array([defined(metric, a[0], b) for b in a]) for name, (metric, a) in pairs.items()}
+
+
+def weights_apart(weights: list[np.ndarray], start: list[np.ndarray]) -> dict[str, np.ndarray]:
+    """How far weights (M, out, in), (M, out), ... are from the reference's, and their changes' angle; no head."""
+    weights, start, size = weights[:2 * LAYERS], start[:2 * LAYERS], np.linalg.norm
+    gaps = [2 * size(W - W[0], axis=(1, 2)) / (size(W, axis=(1, 2)) + size(W[0])) for W in weights[::2]]
+    change = np.concatenate([(w - w0).reshape(len(w), -1) for w, w0 in zip(weights, start)], 1)
+    layer_gap = np.stack(gaps, 1)
+    return {"layer_gap": layer_gap, "gap": layer_gap.mean(1), "weight_angle": angle(change, change[0])}
+
+
+def angles(z: np.ndarray, start: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
+    """Angles to the reference's of the classes' mean changes, from embeddings `start` to those now, both (M, n, d)."""
+    means = np.stack([(z - start)[:, labels == c].mean(1) for c in np.unique(labels)], 1)  # (M, C, d)
+    mine = labels == labels[0]
+    by_pca = np.array([pca_angle(start[0, mine], z[0, mine], v[mine]) for v in z])
+    return {"class_angle": angle(means, means[0]).mean(1), "pca_angle": by_pca}
+
+
+def readouts(train: np.ndarray, y: np.ndarray, test: np.ndarray, y_test: np.ndarray,
+             fit: bool) -> dict[str, np.ndarray]:
+    """Test accuracies of the encoder's outputs, train (M, n, k) and test (M, m, k); a linear probe only if `fit`."""
+    nccc = [metrics.nccc(a, y, b, y_test) for a, b in zip(train, test)]
+    probe = [metrics.linear_probe(a, y, b, y_test) if fit else math.nan for a, b in zip(train, test)]
+    return {"nccc": np.array(nccc), "probe": np.array(probe)}
+
+
+def angle(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Angle in degrees between vectors a and b (..., k); NaN where one is zero."""
     cosine = (a * b).sum(-1) / (np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1))
     return np.degrees(np.arccos(np.clip(cosine, -1, 1)))
 
 
-def pca_angle(start, a, b):
-    """SA App. A.2: (n, d) embeddings at the start and of both networks, in three principal axes, then the means' angle."""
-    stacked = np.concatenate([start, start, a, b]).astype(np.float64)
-    _, _, axes = np.linalg.svd(stacked - stacked.mean(0), full_matrices=False)
+def pca_angle(start: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
+    """SA App. A.2: (n, d) embeddings at the start and of both networks, in 3 principal axes, then the means' angle."""
+    stack = np.concatenate([start, start, a, b]).astype(np.float64)
+    _, _, axes = np.linalg.svd(stack - stack.mean(0), full_matrices=False)
     return angle((a - start).mean(0) @ axes[:3].T, (b - start).mean(0) @ axes[:3].T)
-
-
-class Recorder:
-    """Collects the arrays of a `Result`; called by `iterate` at every step."""
-
-    def __init__(self, config, networks, x, labels, x_test, labels_test):
-        self.config, self.networks, self.device, self.rows = config, networks, x.device, []
-        self.times = set(recorded_times(config.steps, config.record_every, RATIO))
-        near, some = (torch.arange(min(most, count)) * count // min(most, count)
-                      for most, count in zip(LOOKED_AT, (config.n, config.test)))  # evenly, so from every class
-        self.x, self.y = torch.cat([x_test, x[near]]), labels[near].cpu().numpy()
-        self.labels, self.view_labels = labels_test.cpu().numpy(), labels_test[some]
-        self.views = view(config, x_test[some].repeat(2, 1).cpu(), torch.Generator().manual_seed(config.seed + 5)).to(x)
-        self.began = time.monotonic()
-
-    @torch.no_grad()
-    def __call__(self, weights, t):
-        if t in self.times:
-            if not weights.isfinite().all():
-                raise Diverged(t)
-            with np.errstate(invalid="ignore"):
-                self.rows.append({"steps": t, **self.diagnostics(weights, t)})
-
-    def diagnostics(self, weights, t):
-        labels, count, both = self.labels, self.config.test, (self.view_labels, self.config.tau)
-        inner, z, _ = (out.cpu().numpy() for out in self.networks(weights, self.x))
-        (inner, near), (z, z_near) = ((part[:, :count], part[:, count:]) for part in (inner, z))
-        views = [v.chunk(2) for v in self.networks(weights, self.views)[1]]
-        first, mine = self.rows[0]["z"] if self.rows else z, labels == labels[0]
-        moved = (weights - self.networks.start.to(weights))[:, :-sum(self.networks.sizes[-2:])].cpu().numpy()  # no head
-        means = np.stack([(z - first)[:, labels == c].mean(1) for c in np.unique(labels)], 1)  # (M, C, d)
-        pairs = [(W.norm(dim=(1, 2)), (W - W[0]).norm(dim=(1, 2))) for W, _ in self.networks.layers(weights)[:LAYERS]]
-        layer_gap = torch.stack([2 * apart / (size + size[0]) for size, apart in pairs], 1).cpu().numpy()
-        fit = self.config.probe == "always" or self.config.probe == "end" and t == self.config.steps
-        readouts = {"nccc": metrics.nccc, "probe": metrics.linear_probe if fit else lambda *_: np.nan}
-        similarities = {"cka": (metrics.linear_cka, z), "rsa": (metrics.rsa, z), "cka_train": (metrics.linear_cka, z_near),
-                        "rsa_train": (metrics.rsa, z_near), "cka_encoder": (metrics.linear_cka, inner)}
-        return {
-            "z": z, "layer_gap": layer_gap, "gap": layer_gap.mean(1), "weight_angle": angle(moved, moved[0]),
-            "class_angle": angle(means, means[0]).mean(1),
-            "pca_angle": np.array([pca_angle(first[0, mine], z[0, mine], v[mine]) for v in z]),
-            "loss_gap": np.array([float(losses.dcl(*v, both[1]) - losses.nscl(*v, *both)) for v in views]),
-            **{key: np.array([metric(v[0], w) for w in v]) for key, (metric, v) in similarities.items()},
-            **{key: np.array([read(a, self.y, b, labels) for a, b in zip(near, inner)]) for key, read in readouts.items()}}
-
-    def result(self, stopped) -> Result:
-        columns = {key: np.array([row[key] for row in self.rows]) for key in self.rows[0]}
-        return Result(config=self.config, seconds=time.monotonic() - self.began, device=str(self.device), stopped=stopped,
-                      labels=self.labels, **columns)
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
@@ -262,13 +377,7 @@ def run(config: Config, *, progress=None, device=None) -> Result:
 
     Raises ValueError: the data set lacks files or images; a batch holds one class; the run diverged (names lr).
     """
-    device = default_device(device)
-    x, labels, x_test, labels_test = (array.to(device) for array in dataset(config))
-    networks, start, step = training(config, x, labels, config.names)
-    recorder = Recorder(config, networks, x, labels, x_test, labels_test)
-    report = progress and (lambda fraction: progress(fraction, recorder.result(stopped=True)))
-    try:
-        _, _, stopped = iterate(step, start, config.steps, recorder, report)
-    except Diverged as error:
-        raise config.diverged("lr", error.step) from error
-    return recorder.result(stopped)
+    return alone(Copies, config, progress, device)
+
+
+run.program = Copies

@@ -65,35 +65,38 @@ def _plane(z):
     return unit @ (top * np.sign(top[np.abs(top).argmax(0), [0, 1]]))
 
 
-def sides(result, frame=-1) -> Picture:
-    """The embeddings of each network at one recorded time (top); similarity, weight gap and loss gap over time (bottom)."""
-    config, names = result.config, result.config.names[:4]
-    fig, ax = mosaic([["z", "z", "z"], ["cka", "gap", "loss"]], width=7.8, height=4.6)
-    chosen = _some(result.labels)
-    plane, now = _plane(result.z[frame][:len(names)][:, chosen]), result.steps[frame]
-    places = APART * np.arange(len(names))
+def _discs(ax, z, labels, names, classes):
+    """Embeddings z (M, n, d) of the networks `names`, each in its own unit disc, coloured by class."""
+    plane, places = _plane(z), APART * np.arange(len(names))
     plane[..., 0] += places[:, None]
     for x in places:
-        ax["z"].add_patch(Circle((x, 0), 1, fill=False, color=MUTED, lw=0.5))
-    for shade in range(min(10, result.config.classes)):
-        mine = result.labels[chosen] % 10 == shade
-        ax["z"].scatter(*plane[:, mine].reshape(-1, 2).T, s=7, color=colour(shade), linewidths=0, gid=f"classes {shade}, ..."
-                        if result.config.classes > 10 else f"class {shade}")
+        ax.add_patch(Circle((x, 0), 1, fill=False, color=MUTED, lw=0.5))
+    for shade in range(min(10, classes)):
+        mine, gid = labels % 10 == shade, f"classes {shade}, ..." if classes > 10 else f"class {shade}"
+        ax.scatter(*plane[:, mine].reshape(-1, 2).T, s=7, color=colour(shade), linewidths=0, gid=gid)
     middle, span = places.mean(), 4 * APART  # of the axes' shape, so that a circle is one
-    ax["z"].set(xlim=(middle - span / 2, middle + span / 2), ylim=(-1.1, 1.1), xticks=places, yticks=[], aspect="equal",
-                xticklabels=[NAMES[n] for n in names],
-                title=f"C = {config.classes}, τ = {config.tau:g}, B = {config.batch}, scaling of the rate: {config.scaling}")
-    ax["z"].grid(False)
-    for k, name in enumerate(result.config.names):
+    ax.set(xlim=(middle - span / 2, middle + span / 2), ylim=(-1.1, 1.1), xticks=places, yticks=[], aspect="equal",
+           xticklabels=[NAMES[n] for n in names])
+    ax.grid(False)
+
+
+def sides(result, frame=-1) -> Picture:
+    """The embeddings of each network at one recorded time (top); similarity, weight and loss gap over time (bottom)."""
+    config, names, now = result.config, result.config.names[:4], result.steps[frame]
+    fig, ax = mosaic([["z", "z", "z"], ["cka", "gap", "loss"]], width=7.8, height=4.6)
+    chosen = _some(result.labels)
+    _discs(ax["z"], result.z[frame][:len(names)][:, chosen], result.labels[chosen], names, config.classes)
+    ax["z"].set_title(f"C = {config.classes}, τ = {config.tau:g}, B = {config.batch}, "
+                      f"scaling of the rate: {config.scaling}")
+    for k, name in enumerate(config.names):
         style = {"color": TONES[name], "label": NAMES[name], "gid": NAMES[name]}
-        if k:
-            ax["cka"].plot(result.steps + 1, result.cka[:, k], **style)
-            ax["gap"].plot(result.steps + 1, result.gap[:, k], **style)
-        ax["loss"].plot(result.steps + 1, result.loss_gap[:, k], **style)
+        for panel, values in (("cka", result.cka), ("gap", result.gap), ("loss", result.loss_gap)):
+            if k or panel == "loss":
+                ax[panel].plot(result.steps + 1, values[:, k], **style)
     for panel, label, limits in (("cka", "CKA with DCL", (0, 1.03)), ("gap", "weight gap to DCL", (0, 1.3)),
                                  ("loss", "DCL $-$ NSCL loss", (0.01, 1000))):
         ax[panel].axvline(now + 1, color=MUTED, lw=1, ls=":")
-        _log_steps(ax[panel], ylabel=label, ylim=limits, xlim=(0.9, 1.2 * (result.config.steps + 1)))
+        _log_steps(ax[panel], ylabel=label, ylim=limits, xlim=(0.9, 1.2 * (config.steps + 1)))
     ax["loss"].set_yscale("log")
     ax["loss"].minorticks_off()
     legend(ax["loss"], loc="upper left")
@@ -134,7 +137,7 @@ def by_classes(counts, runs) -> Picture:
 
 
 def heatmaps(counts, runs) -> Picture:
-    """SA Fig. 3 and 7: CKA and RSA of NSCL with DCL, training (top) and test points (bottom), classes against iterations."""
+    """SA Fig. 3 and 7: CKA and RSA of NSCL with DCL, training (top) and test points (bottom), classes by iterations."""
     fig, grid = axes(2, 2, width=7.6, height=4.2, sharex=True, sharey=True)
     steps = runs[0].steps
     for ax, key in zip(grid.flat, ("cka_train", "rsa_train", "cka", "rsa")):
@@ -167,13 +170,14 @@ def by_temperature(taus, runs) -> Picture:
 
 
 def by_batch(sizes, scalings, fixed) -> Picture:
-    """SA Fig. 5: CKA of NSCL with DCL at the end against B, a panel a scaling; fixed: {words: (scalings, sizes, seeds)}."""
+    """SA Fig. 5: CKA of NSCL with DCL at the end against B, a panel a scaling; {words: (scalings, sizes, seeds)}."""
     fig, (row,) = axes(len(scalings), width=7.8, height=2.7, sharey=True)
     for i, (ax, scaling) in enumerate(zip(row, scalings)):
         for k, (words, values) in enumerate(fixed.items()):
             ax.plot(sizes, values[i].mean(1), color=colour(k), marker="os"[k], ls=("-", "--")[k], ms=4, label=words)
             ax.fill_between(sizes, values[i].min(1), values[i].max(1), color=colour(k), alpha=0.18, lw=0)
-        ax.set(xscale="log", xticks=sizes, xticklabels=sizes, xlabel="batch size $B$", ylim=(0.6, 1), title=f"lr: {scaling}")
+        ax.set(xscale="log", xticks=sizes, xticklabels=sizes, xlabel="batch size $B$", ylim=(0.6, 1),
+               title=f"lr: {scaling}")
         ax.minorticks_off()
     row[0].set_ylabel("CKA, DCL and NSCL")
     legend(row[0], loc="lower left")
@@ -185,9 +189,10 @@ def by_batch(sizes, scalings, fixed) -> Picture:
 def apart(runs) -> Picture:
     """SA Fig. 1 and 6: weight gap, similarity and angles between DCL and NSCL over a long run, a line a seed."""
     fig, (row,) = axes(3, width=7.8, height=2.9)
-    panels = (("weight gap", [("gap", "mean of layers", "-")]), ("similarity", [("cka", "CKA", "-"), ("rsa", "RSA", "--")]),
-              ("angle of the changes, degrees", [
-                  ("weight_angle", "weights", "-"), ("class_angle", "class means", "--"), ("pca_angle", "SA's PCA", ":")]))
+    panels = (("weight gap", [("gap", "mean of layers", "-")]),
+              ("similarity", [("cka", "CKA", "-"), ("rsa", "RSA", "--")]),
+              ("angle of the changes, degrees", [("weight_angle", "weights", "-"), ("class_angle", "class means", "--"),
+                                                 ("pca_angle", "SA's PCA", ":")]))
     for ax, (label, keys) in zip(row, panels):
         for k, (key, words, style) in enumerate(keys):
             for j, r in enumerate(runs):

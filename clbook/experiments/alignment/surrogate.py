@@ -9,35 +9,44 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import time
+from collections.abc import Callable
 
 import numpy as np
 import torch
-from torch.nn.functional import log_softmax, normalize, one_hot, softmax
+from torch.nn.functional import log_softmax, normalize
 
 from clbook import losses, theory
 from clbook.data import balanced_labels
-from clbook.runs import Diverged, default_device, iterate, recorded_times
+from clbook.runs import Program, alone, stream
 from clbook.settings import Outcome, Settings, setting
+
+POINTS, BATCHES, CLASSES = range(3)  # purposes of the streams of random numbers
+DRAWN = 2**22  # most places in batches that are drawn at once
 
 
 @dataclasses.dataclass(frozen=True)
 class Config(Settings):
-    """Settings of one run; at the default Theorem 1 begins by saying something."""
+    """Settings of one run; at the default Theorem 1 begins by saying something.
 
-    classes: int = setting(20, "number of classes C, of equal size", low=2, high=1000, log=True)
+    The tables' shape is that of n: all that does not change it may differ between the runs of one program.
+    """
+
+    classes: int = setting(20, "number of classes C, of equal size", low=2, high=1000, log=True, each=True)
     n: int = setting(200, "number of points N, all classes together", low=4, high=2000, log=True)
-    batch: int = setting(128, "batch size B", low=2, high=10_000, log=True)
-    eta: float = setting(1.0, "step size", above=0.0, high=1e4, log=True)
-    tau: float = setting(2.0, "temperature", low=1e-3, high=100.0, log=True)
+    batch: int = setting(128, "batch size B", low=2, high=10_000, log=True, each=True)
+    eta: float = setting(1.0, "step size", above=0.0, high=1e4, log=True, each=True)
+    tau: float = setting(2.0, "temperature", low=1e-3, high=100.0, log=True, each=True)
     steps: int = setting(100, "steps T", unit="steps", low=1, high=100_000, log=True)
-    replacement: bool = setting(False, "draw batches with replacement, as SA write, so that points repeat")
-    delta: float = setting(0.01, "probability with which the bounds may fail", above=0.0, high=0.999, log=True)
-    d: int = setting(16, "dimensions of the embeddings at the start", low=2, high=1000, log=True)
-    spread: float = setting(1.0, "standard deviation within a class; that of the class means is 1", low=0.0, high=100.0)
-    noise: float = setting(0.5, "standard deviation of a view around its point", low=0.0, high=100.0)
-    record_every: int = setting(0, "record every this many steps; 0: a geometric series", unit="steps", low=0, high=10_000)
-    seed: int = setting(0, "seed of points, views and batches", low=0, high=2**31)
+    replacement: bool = setting(False, "draw batches with replacement, as SA write, so that points repeat", each=True)
+    delta: float = setting(0.01, "probability with which the bounds may fail", above=0.0, high=0.999, log=True,
+                           each=True)
+    d: int = setting(16, "dimensions of the embeddings at the start", low=2, high=1000, log=True, each=True)
+    spread: float = setting(1.0, "standard deviation within a class; that of the class means is 1", low=0.0, high=100.0,
+                            each=True)
+    noise: float = setting(0.5, "standard deviation of a view around its point", low=0.0, high=100.0, each=True)
+    record_every: int = setting(0, "record every this many steps; 0: a geometric series", unit="steps", low=0,
+                                high=10_000)
+    seed: int = setting(0, "seed of points, views and batches", low=0, high=2**31, each=True)
 
     def check(self):
         if self.classes > self.n:
@@ -49,7 +58,7 @@ class Config(Settings):
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """What one run recorded, at K times."""
+    """What one run recorded, at K times; what is of each step, up to the last of them."""
 
     steps: np.ndarray  # (K,) recorded steps
     drift: np.ndarray  # (K,) |Sigma^CL - Sigma^NSCL|_F
@@ -77,9 +86,9 @@ class Circle(Outcome):
     triangle: np.ndarray  # (K,) 4 G S / tau, a gradient being <= 2 G / tau
 
 
-def views(config: Config, labels=None):
+def views(config: Config, labels: torch.Tensor | None = None) -> tuple[torch.Tensor, ...]:
     """z1, z2 (n, d), unit vectors in float64, and labels (n,): points around random class means, and a view of each."""
-    generator = torch.Generator().manual_seed(config.seed)
+    generator = stream(config.seed, POINTS)
     labels = balanced_labels(config.n, config.classes) if labels is None else labels
     means, within, noise = (torch.randn(rows, config.d, generator=generator, dtype=torch.float64)
                             for rows in (config.classes, config.n, config.n))
@@ -87,69 +96,94 @@ def views(config: Config, labels=None):
     return z, normalize(z + config.noise * noise / math.sqrt(config.d), dim=1), labels
 
 
-def table(z1, z2):
+def table(z1: torch.Tensor, z2: torch.Tensor) -> torch.Tensor:
     """Sigma (n, 2n) of unit vectors z1, z2 (n, d)."""
     return z1 @ torch.cat([z1, z2]).T
 
 
-def batches(config: Config):
-    """Batches without end, each as counts (n,): how often a point is in it. One with a single class is drawn again."""
-    generator, labels = torch.Generator().manual_seed(config.seed + 1), balanced_labels(config.n, config.classes)
-    while True:
-        drawn = (torch.randint(config.n, (config.batch,), generator=generator) if config.replacement
-                 else torch.randperm(config.n, generator=generator)[:config.batch])
-        if (labels[drawn] != labels[drawn[0]]).any():
-            yield torch.bincount(drawn, minlength=config.n).double()
+def batches(config: Config) -> torch.Tensor:
+    """(T, n) how often each point is in each step's batch. A batch with a single class is drawn again."""
+    generator, labels, drawn = stream(config.seed, BATCHES), balanced_labels(config.n, config.classes), []
+    missing, most = config.steps, max(1, DRAWN // config.batch)
+    while missing:
+        rows = min(missing, most)
+        if config.replacement:
+            new = torch.randint(config.n, (rows, config.batch), generator=generator)
+        else:
+            orders = [torch.randperm(config.n, generator=generator) for _ in range(rows)]
+            new = torch.stack(orders)[:, :config.batch]
+        new = new[(labels[new] != labels[new[:, :1]]).any(1)]
+        one = torch.ones((), dtype=torch.int16)  # small: there may be many steps
+        drawn.append(torch.zeros(len(new), config.n, dtype=torch.int16).scatter_add_(1, new, one.expand(new.shape)))
+        missing -= len(new)
+    return torch.cat(drawn)
 
 
-def logits(sims, counts, labels, tau):
-    """(anchors (m,), CL's logits (m, 2n), NSCL's): similarity / tau plus the log of how often the key is below the line.
+def below(counts: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """log of how often each key stands below the line of each anchor, for CL and for NSCL: (..., 2, n, 2n).
 
-    SA Sec. 3: CL's anchor i meets both views of every point but its own x_i; NSCL's those of other classes alone. The loss
-    of an anchor is logsumexp(logits) - Sigma_ii' / tau, its gradient (softmax(logits) - e_i') / tau, i' = n + i.
+    SA Sec. 3: CL's anchor i meets both views of every point but its own x_i; NSCL's those of other classes alone. All n
+    points have a row; the rows of those with count 0 are of no batch's loss. counts, labels: (..., n).
     """
-    anchors = counts.nonzero()[:, 0]
-    full = sims[anchors] / tau + counts.log().repeat(2)
-    full[range(len(anchors)), anchors] = -math.inf
-    return anchors, full, full.masked_fill(labels[anchors, None] == labels.repeat(2), -math.inf)
+    n = counts.shape[-1]
+    own = torch.eye(n, 2 * n, dtype=torch.bool, device=counts.device)
+    same = (labels[..., :, None] == labels[..., None, :]).tile(2)
+    hidden = torch.stack([own.expand_as(same), same], -3)
+    return counts.log().tile(2)[..., None, None, :].masked_fill(hidden, -math.inf)
 
 
-def batch_gradients(state, counts, labels, tau):
-    """CL's gradient at state[0] and NSCL's at state[1], (2, n, 2n); the injection and the largest |p - q|_1 at state[0]."""
-    gradients = torch.zeros_like(state)
-    for k, sims in enumerate(state):
-        anchors, *both = logits(sims, counts, labels, tau)
-        shares, weight = [softmax(part, 1) for part in both], counts[anchors, None] / (counts.sum() * tau)
-        if k == 0:
-            gap = shares[0] - shares[1]
-            measured = (weight * gap).norm().item(), gap.abs().sum(1).max().item()
-        gradients[k, anchors] = weight * (shares[k] - one_hot(anchors + len(sims), sims.shape[1]))
-    return gradients, measured
+def logits(sims: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau: float) -> torch.Tensor:
+    """CL's and NSCL's logits (2, n, 2n) at one table sims (n, 2n): similarity / tau plus `below`.
+
+    An anchor's loss is logsumexp(logits) - Sigma_ii' / tau, its gradient (softmax(logits) - e_i') / tau, i' = n + i.
+    """
+    return sims / tau + below(counts, labels)
 
 
-def readings(z1, z2, labels, tau):
+def batch_gradients(tables: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau) -> tuple[torch.Tensor, ...]:
+    """Gradients of a batch's losses, CL's at Sigma^CL and NSCL's at Sigma^NSCL, and how far both differ at Sigma^CL.
+
+    Args:
+        tables: (..., 2, n, 2n) Sigma^CL and Sigma^NSCL. counts, labels: (..., n). tau: a number or (..., 1, 1, 1).
+
+    Returns:
+        The gradients (..., 2, n, 2n); the norm of the injection and the largest |p - q|_1 of an anchor, both (...).
+    """
+    n, scaled, keys = counts.shape[-1], tables / tau, below(counts, labels)
+    shares = (scaled + keys).softmax(-1)
+    gap = shares[..., 0, :, :] - (scaled[..., 0, :, :] + keys[..., 1, :, :]).softmax(-1)  # p - q
+    total = counts.sum(-1)[..., None, None, None]
+    weight = counts[..., None, :, None] / (total * tau)  # (..., 1, n, 1), 0 for points out of the batch
+    injection = (weight[..., 0, :, 0] * gap.norm(dim=-1)).norm(dim=-1)
+    reweighting = gap.norm(p=1, dim=-1).masked_fill(counts == 0, 0.0).amax(-1)
+    shares[..., n:].diagonal(dim1=-2, dim2=-1).sub_(1)  # the partner pulls
+    return shares.mul_(weight), injection, reweighting
+
+
+def readings(z1: torch.Tensor, z2: torch.Tensor, labels: torch.Tensor, tau: float) -> dict[str, float]:
     """{name: loss} of one batch of unit vectors, z1's points the anchors: what SA puts below the line, and where."""
-    anchors, full, negatives = logits(table(z1, z2), torch.ones(len(z1), dtype=z1.dtype), labels, tau)
-    partner = one_hot(anchors + len(z1), 2 * len(z1)).bool()
+    full, negatives = logits(table(z1, z2), torch.ones(len(z1), dtype=z1.dtype), labels, tau)
+    partner = torch.eye(len(z1), 2 * len(z1), dtype=torch.bool).roll(len(z1), 1)  # the column n + i of row i
     names = {"CL, positive in (Sec. 3)": full, "CL, positive out: DCL (Sec. 5)": full.masked_fill(partner, -math.inf),
-             "NSCL, positive out (Sec. 3)": negatives, "NSCL, positive in (Lemma 3)": torch.where(partner, full, negatives)}
+             "NSCL, positive out (Sec. 3)": negatives,
+             "NSCL, positive in (Lemma 3)": torch.where(partner, full, negatives)}
     values = {name: float((part.logsumexp(1) - full[partner]).mean()) for name, part in names.items()}
     return values | {"NSCL, -log q_ii' as written (App. D.1)": float(-log_softmax(negatives, 1)[partner].mean())}
 
 
-def loss_gaps(config: Config):
-    """(DCL - NSCL, CL - NSCL), all 2n views anchors, of n points whose classes are drawn at random, as in SA's batches."""
-    labels = torch.randint(config.classes, (config.n,), generator=torch.Generator().manual_seed(config.seed + 2))
+def loss_gaps(config: Config) -> tuple[float, float]:
+    """(DCL - NSCL, CL - NSCL), all 2n views anchors, of n points whose classes are random, as in SA's batches."""
+    labels = torch.randint(config.classes, (config.n,), generator=stream(config.seed, CLASSES))
     z1, z2, _ = views(config, labels)
     supervised = losses.nscl(z1, z2, labels, config.tau)
     return tuple(float(loss(z1, z2, config.tau) - supervised) for loss in (losses.dcl, losses.nt_xent))
 
 
-def pair_weights(loss, z1, z2):
-    """(2n, 2n) derivative of loss(z1, z2) in each cosine: < 0 pulls the pair together, > 0 pushes it apart, 0 leaves it out.
+def pair_weights(loss: Callable, z1: torch.Tensor, z2: torch.Tensor) -> torch.Tensor:
+    """(2n, 2n) derivative of loss(z1, z2) in each cosine: < 0 pulls the pair together, > 0 pushes it apart.
 
-    For a loss of the cosines alone the gradient in a unit view is a sum over the others' directions; for independent views
-    its coefficients are unique. Each cosine is counted once for either end. The diagonal is nan.
+    For a loss of the cosines alone the gradient in a unit view is a sum over the others' directions, with unique
+    coefficients for independent views. Each cosine is counted once for either end. The diagonal is nan.
     """
     z = torch.cat([z1, z2]).double().requires_grad_()
     (gradient,) = torch.autograd.grad(loss(*z.chunk(2)), z)
@@ -157,37 +191,73 @@ def pair_weights(loss, z1, z2):
     return (gradient * length @ torch.linalg.pinv(z.detach() / length)).fill_diagonal_(math.nan)
 
 
-def similarity_scores(sims):
-    """CKA and RSA (SA Sec. 3) of two tables' n x n parts; of the first |H Sigma H|_F and the dissimilarities' deviation."""
-    a, b = sims[..., :sims.shape[1]]
+def similarity_scores(cl: torch.Tensor, nscl: torch.Tensor) -> dict[str, torch.Tensor]:
+    """CKA and RSA (SA Sec. 3) of two tables' n x n parts; of the first |H Sigma H|_F and the deviation of pairs.
+
+    `metrics` has both for points; a table that descends is soon no longer one of cosines, and not even symmetric.
+    """
+    a, b = (s[:, :len(s)] for s in (cl, nscl))
     k, m = (s - s.mean(0) - s.mean(1, keepdim=True) + s.mean() for s in (a, b))
-    i, j = torch.triu_indices(*a.shape, 1)
-    u, v = (s[i, j] - s[i, j].mean() for s in (a, b))
-    scores = (k * m).sum() / (k.norm() * m.norm()), (u @ v) / (u.norm() * v.norm()), k.norm(), u.std(correction=0)
-    return [x.item() for x in scores]
+    above = torch.ones_like(a).triu(1)
+    pairs = above.sum()
+    u, v = (above * (s - (above * s).sum() / pairs) for s in (a, b))
+    return {"cka": (k * m).sum() / (k.norm() * m.norm()), "rsa": (u * v).sum() / (u.norm() * v.norm()),
+            "gram_norm": k.norm(), "std": u.norm() / pairs.sqrt()}
 
 
-def _descend(config, state, gradient, row, result, progress):
-    """The loop of both runs: state - eta gradient(state, counts), row(state) at the recorded times."""
-    began, rows, stream = time.perf_counter(), [], batches(config)
-    times = set(recorded_times(config.steps, config.record_every))
+class Coupled(Program):
+    """SA eq. 1 as written, for R runs, in float64: the two tables of each from one start, by the same batches."""
 
-    def record(state, t):
-        if t in times:
-            rows.append((t, *row(state)))
-        record.state = state
+    rate, Result = "eta", Result
 
-    def outcome(stopped=False):
-        columns = np.array(rows).T
-        return result((config, time.perf_counter() - began, str(state.device), stopped, columns[0].astype(int)), columns[1:],
-                      config.eta * columns[0] / config.steps, record.state)
+    def setup(self):
+        s = self.state
+        z1, z2, labels = zip(*(self.points(c) for c in self.configs))
+        s.labels = torch.stack(labels)
+        s.eta, s.tau = (self.each(name, torch.float64, axes=3) for name in ("eta", "tau"))
+        s.batches = torch.stack([batches(c) for c in self.configs])
+        self.trained = [torch.stack([table(*pair) for pair in zip(z1, z2)])[:, None].repeat(1, 2, 1, 1)]
+        # Read by `result` alone; s.row says where a run that is still here writes.
+        s.row, self.last = torch.arange(len(z1)), self.trained[0].clone()
+        self.measured = torch.zeros(2, len(z1), self.steps, dtype=torch.float64)  # at each step
 
-    try:
-        _, _, stopped = iterate(lambda state, t: state - config.eta * gradient(state, next(stream).to(state.device)), state,
-                                config.steps, record, progress and (lambda fraction: progress(fraction, outcome())))
-    except Diverged as error:
-        raise config.diverged("eta", error.step) from None
-    return outcome(stopped)
+    def points(self, config):
+        """`views` of one run."""
+        return views(config)
+
+    def counts(self, t):
+        """(R, n) how often each point is in the batch of step t."""
+        return self.state.batches[:, t].double()
+
+    def now(self, t):
+        return self.trained[0].detach().sum(-1)  # not finite just where an entry is not
+
+    def gradients(self, tables, counts):
+        """`batch_gradients` at tables (R, 2, n, 2n)."""
+        return batch_gradients(tables, counts, self.state.labels, self.state.tau)
+
+    @torch.no_grad()
+    def advance(self, t):
+        s, tables = self.state, self.trained[0]
+        gradients, *measured = self.gradients(tables, self.counts(t))
+        self.measured[:, s.row, t] = torch.stack(measured)
+        tables -= s.eta * gradients
+
+    def measure(self, z, t):
+        tables = self.trained[0].detach()
+        self.last[self.state.row] = tables
+        rows = [{"drift": (cl - nscl).norm(), **similarity_scores(cl, nscl)} for cl, nscl in tables]
+        return {name: torch.stack([row[name] for row in rows]) for name in rows[0]}
+
+    def result(self, i, columns, head):
+        c, steps = head["config"], columns["steps"]
+        injections, reweighting = self.measured[:, i, :steps[-1]].clone().cpu().numpy()
+        sums = c.eta * steps / c.steps  # step sizes that add up to what they do in so many steps
+        return Result(
+            **head, **columns, injections=injections, reweighting=reweighting, final=self.last[i].clone().cpu().numpy(),
+            bound=np.array([theory.similarity_bound(c.classes, c.batch, c.steps, e, c.tau, c.delta) for e in sums]),
+            triangle=np.array([theory.triangle_bound(c.batch, c.steps, e, c.tau) for e in sums]),
+            posterior=theory.posterior_bound(injections, c.eta, c.batch, c.tau)[steps])
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
@@ -195,55 +265,66 @@ def run(config: Config, *, progress=None, device=None) -> Result:
 
     Progress and device as in `separability.run`. Raises ValueError: the run diverged (names eta).
     """
-    z1, z2, labels = (array.to(default_device(device)) for array in views(config))
-    measured, B, T, tau = [], config.batch, config.steps, config.tau
+    return alone(Coupled, config, progress, device)
 
-    def gradient(state, counts):
-        gradients, pair = batch_gradients(state, counts, labels, tau)
-        measured.append(pair)
-        return gradients
 
-    def row(state):
-        return (state[0] - state[1]).norm().item(), *similarity_scores(state)
+run.program = Coupled
 
-    def result(common, columns, eta, state):
-        injections, reweighting = np.array(measured).reshape(-1, 2).T
-        bound, triangle = np.array([(theory.similarity_bound(config.classes, B, T, e, tau, config.delta),
-                                     theory.triangle_bound(B, T, e, tau)) for e in eta]).T
-        posterior = theory.posterior_bound(injections, config.eta, B, tau)[common[-1]]
-        return Result(*common, *columns, bound, posterior, triangle, injections, reweighting, state.cpu().numpy())
 
-    return _descend(config, table(z1, z2).repeat(2, 1, 1), gradient, row, result, progress)
+def angles(w: torch.Tensor) -> torch.Tensor:
+    """(..., n, 2n) the angles w_i - w_k of weights w (..., 2n)."""
+    return w[..., :w.shape[-1] // 2, None] - w[..., None, :]
+
+
+class OnCircle(Coupled):
+    """SA eq. 1 beside descent on weights w (R, 2, 2n), of CL and of NSCL; see `run_circle`."""
+
+    Result = Circle
+
+    def setup(self):
+        super().setup()
+        z1, z2, _ = zip(*(self.points(c) for c in self.configs))
+        w = torch.stack([torch.atan2(*torch.cat(pair).T.flip(0)) for pair in zip(z1, z2)])
+        self.state.start = angles(w).cos()
+        self.trained = [self.state.start[:, None].repeat(1, 2, 1, 1), w[:, None].repeat(1, 2, 1)]
+
+    def points(self, config):
+        return views(config.replace(d=2))
+
+    def now(self, t):
+        tables, w = (x.detach() for x in self.trained)
+        return torch.cat([tables.sum(-1), w], -1)
+
+    @torch.no_grad()
+    def advance(self, t):
+        s, (tables, w) = self.state, self.trained
+        counts, between, n = self.counts(t), angles(w), self.config.n
+        turn = -self.gradients(between.cos(), counts)[0] * between.sin()  # of each angle w_i - w_k
+        gradient = -turn.sum(-2)
+        gradient[..., :n] += turn.sum(-1)
+        w -= s.eta[..., 0] * gradient
+        tables -= s.eta * self.gradients(tables, counts)[0]
+
+    def measure(self, z, t):
+        tables, w = (x.detach() for x in self.trained)
+        found = angles(w[:, 0]).cos()
+        gaps = {"drift": w[:, 0] - w[:, 1], "moved": found - self.state.start, "missed": found - tables[:, 0]}
+        return {name: gap.flatten(1).norm(dim=1) for name, gap in gaps.items()}
+
+    def result(self, i, columns, head):
+        c = head["config"]
+        G, beta, sums = math.sqrt(2), 2 / c.tau**2 + 4 / c.tau, c.eta * columns["steps"] / c.steps
+        bound = [theory.weight_bound(c.classes, c.batch, c.steps, e, c.tau, c.delta, G, beta) for e in sums]
+        return Circle(**head, **columns, bound=np.array(bound), triangle=4 * G * sums * c.steps / c.tau)
 
 
 def run_circle(config: Config, *, progress=None, device=None) -> Circle:
     """Gradient descent on weights, where SA's Assumptions 1 and 2 hold with known constants; arguments as in `run`.
 
     The encoder looks each of the 2n inputs up in a table of angles w and puts it there on the circle: Sigma_ik(w) =
-    cos(w_i - w_k), so G = sqrt(2) and beta <= 2 / tau^2 + 4 / tau. SA eq. 1 runs beside it from Sigma(w_0), same batches.
+    cos(w_i - w_k), so G = sqrt(2) and beta <= 2 / tau^2 + 4 / tau. SA eq. 1 runs beside it from Sigma(w_0).
     """
-    z1, z2, labels = (array.to(default_device(device)) for array in views(config.replace(d=2)))
-    w0 = torch.atan2(*torch.cat([z1, z2]).T.flip(0)).repeat(2, 1)
-    n, tau = config.n, config.tau
+    return alone(OnCircle, config, progress, device)
 
-    def angles(w):
-        return w[:, :n, None] - w[:, None]
 
-    def gradient(state, counts):  # state (2, 1 + n, 2n): the weights, and below them the surrogate's table
-        between = angles(state[:, 0])
-        turn = -batch_gradients(between.cos(), counts, labels, tau)[0] * between.sin()
-        weights = -turn.sum(1)
-        weights[:, :n] += turn.sum(2)
-        return torch.cat([weights[:, None], batch_gradients(state[:, 1:], counts, labels, tau)[0]], 1)
-
-    def row(state):
-        now = angles(state[:, 0]).cos()[0]
-        return [x.norm().item() for x in (state[0, 0] - state[1, 0], now - start[0, 1:], now - state[0, 1:])]
-
-    def result(common, columns, eta, state):
-        G, beta = math.sqrt(2), 2 / tau**2 + 4 / tau
-        bound = [theory.weight_bound(config.classes, config.batch, config.steps, e, tau, config.delta, G, beta) for e in eta]
-        return Circle(*common, *columns, np.array(bound), 4 * G * eta * config.steps / tau)
-
-    start = torch.cat([w0[:, None], angles(w0).cos()], 1)
-    return _descend(config, start, gradient, row, result, progress)
+run_circle.program = OnCircle

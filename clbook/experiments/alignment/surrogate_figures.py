@@ -1,4 +1,4 @@
-"""Figures of SA's theorems: which pairs a loss moves, the coupled recursion and its bounds, where the bounds say nothing."""
+"""Figures of SA's theorems: which pairs a loss moves, the coupled recursion and its bounds, where they say nothing."""
 
 from __future__ import annotations
 
@@ -29,14 +29,16 @@ def pairs(panels, images, labels) -> Picture:
         top = np.nanmax(np.abs(weights))
         for i, j in np.argwhere(np.abs(np.nan_to_num(weights)) > 1e-9 * top):
             size = 0.25 + 0.63 * (abs(weights[i, j]) / top) ** 0.5
-            ax.add_patch(Rectangle((j - size / 2, i - size / 2), size, size, color=tones[int(np.sign(weights[i, j]))], lw=0))
+            tone = tones[int(np.sign(weights[i, j]))]
+            ax.add_patch(Rectangle((j - size / 2, i - size / 2), size, size, color=tone, lw=0))
         for edge in np.flatnonzero(np.diff(np.repeat(labels, 2))) + 0.5:
             ax.axhline(edge, color=INK, lw=0.6)
             ax.axvline(edge, color=INK, lw=0.6)
         for k, picture in enumerate(images[order].reshape(-1, side, side)):
             for extent in ((k - 0.45, k + 0.45, -0.65, -1.55), (-1.55, -0.65, k + 0.45, k - 0.45)):
                 ax.imshow(picture, cmap="gray_r", extent=extent, vmin=0, vmax=1)
-        ax.set(xlim=(-1.6, 2 * n - 0.5), ylim=(2 * n - 0.5, -1.6), xticks=[], yticks=[], title=name, facecolor="#f4f5f7")
+        ax.set(xlim=(-1.6, 2 * n - 0.5), ylim=(2 * n - 0.5, -1.6), xticks=[], yticks=[], title=name,
+               facecolor="#f4f5f7")
         ax.grid(False)
         ax.spines[:].set_visible(False)
         counts = [int(((weights * s) > 1e-9 * top).sum()) // 2 for s in (-1, 1)]
@@ -45,7 +47,7 @@ def pairs(panels, images, labels) -> Picture:
 
 
 def coupled(result, frame=-1) -> Picture:
-    """Drift and three bounds, bold up to a recorded time (left); CKA and what Corollary 1 makes of each bound (right)."""
+    """Drift and three bounds, bold up to a recorded time (left); CKA and what each bound certifies (right)."""
     config, shown = result.config, slice(1, len(result.steps) if frame == -1 else frame + 1)
     fig, ((left, right),) = axes(2, width=7.8, height=3.3)
     t, all_t = result.steps[shown], result.steps[1:]
@@ -66,9 +68,9 @@ def coupled(result, frame=-1) -> Picture:
     legend(left, loc="upper left", ncols=2)
     now = t[-1] if len(t) else 0
     drift, bound, triangle = (v[shown][-1] if len(t) else 0.0 for v in (result.drift, result.bound, result.triangle))
-    return Picture(fig, f"C = {config.classes}, tau = {config.tau:g}, B = {config.batch}, eta = {config.eta:g}, step {now}: "
-                        f"drift {drift:.2g}, Theorem 1 {bound:.2g}, triangle inequality {triangle:.2g}, CKA "
-                        f"{result.cka[frame]:.4f}.")
+    return Picture(fig, f"C = {config.classes}, tau = {config.tau:g}, B = {config.batch}, eta = {config.eta:g}, "
+                        f"step {now}: drift {drift:.2g}, Theorem 1 {bound:.2g}, triangle inequality "
+                        f"{triangle:.2g}, CKA {result.cka[frame]:.4f}.")
 
 
 def difference(result) -> Picture:
@@ -105,11 +107,12 @@ def vacuous(panels) -> Picture:
         ax.minorticks_off()
         ax.grid(False)
     shares = ", ".join(f"{title}: {(ratio >= 1).mean():.0%}" for *_, ratio, title in panels)
-    return Picture(fig, f"Theorem 1 over the triangle inequality; the shaded part, where it is above 1, covers {shares}.")
+    return Picture(fig, "Theorem 1 over the triangle inequality; the shaded part, where it is above 1, covers "
+                        f"{shares}.")
 
 
 def replacement(rows) -> Picture:
-    """Drift over Theorem 1 after one step: rows (name, batch sizes (k,), ratio (seeds, k), repaired bound / Theorem 1)."""
+    """Drift over Theorem 1 after one step: rows (name, batch sizes (k,), ratio (seeds, k), repaired / Theorem 1)."""
     fig, ((ax,),) = axes(1, width=6.2, height=3.0)
     ax.axhspan(1, 1e3, **SHADE)
     for k, (name, B, ratio, repaired) in enumerate(rows):
@@ -123,7 +126,7 @@ def replacement(rows) -> Picture:
 
 
 def loss_gap(C, gaps) -> Picture:
-    """Loss gaps against the number of classes C (k,): gaps {tau: (seeds, k, 2) of DCL - NSCL and CL - NSCL}, with slopes."""
+    """Loss gaps against the number of classes C (k,): {tau: (seeds, k, 2) of DCL - NSCL and CL - NSCL}, with slopes."""
     fig, (row,) = axes(len(gaps), width=7.8, height=3.2, sharey=True)
     says = []
     for ax, (tau, values) in zip(row, gaps.items()):

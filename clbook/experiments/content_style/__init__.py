@@ -1,31 +1,18 @@
-"""Content and style: the chapter's training; its theory checks and figures are modules of this folder."""
+"""What is kept of content and of style? (CS) The chapter's training.
+
+`experiment`: encoders of latents that are known. `projector`: the same question on images. `collapse`: what the theory
+says about gradients and optima, checked. `figures` and `projector_figures` draw them.
+"""
 
 from clbook.experiments.content_style.experiment import (
-    LOSS_ON,
-    TESTED,
     Config,
+    Encoders,
     Result,
-    Runs,
     drawn,
     gains,
     run,
-    shape,
     singular,
     style_gain,
-    together,
 )
 
-__all__ = [
-    "Config",
-    "LOSS_ON",
-    "Result",
-    "Runs",
-    "TESTED",
-    "drawn",
-    "gains",
-    "run",
-    "shape",
-    "singular",
-    "style_gain",
-    "together",
-]
+__all__ = ["Config", "Encoders", "Result", "drawn", "gains", "run", "singular", "style_gain"]

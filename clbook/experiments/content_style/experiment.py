@@ -1,28 +1,30 @@
-"""What contrastive learning keeps of latents that a positive pair shares, and of latents that it does not (CS Sec. 3 and 4).
+"""What contrastive learning keeps of latents that a pair shares, and of those that it does not (CS Sec. 3 and 4).
 
-Latents z with d_c content and d_s = d - d_c style dimensions are hidden by x = g(z); an encoder f is trained with InfoNCE on
-pairs x, x~ (CS Sec. 4.1). Runs of equal shapes are one tensor program, with a leading axis for the runs.
+Latents z with d_c content and d_s = d - d_c style dimensions are hidden by x = g(z); an encoder f is trained with
+InfoNCE on pairs x, x~ (CS Sec. 4.1).
 """
 
 from __future__ import annotations
 
 import dataclasses
-import itertools
-import time
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
 from clbook import latents
-from clbook.losses import infonce_runs
+from clbook.losses import infonce
 from clbook.metrics import r2
-from clbook.models import MLP
-from clbook.runs import Diverged, default_device, iterate, recorded_times
+from clbook.models import MLP, affine, stacked
+from clbook.optim import Adam
+from clbook.runs import BLOCK, Draws, Program, alone, recorded_times, stream, streams
 from clbook.settings import Outcome, Settings, setting
 
-TESTED = 1000  # fresh latents on which a run's R^2 is measured; its loss on the first LOSS_ON of them
-LOSS_ON = 256
+MIXING, WEIGHTS, PAIRS, TESTED = range(4)  # purposes of the streams of random numbers
+
+LOSS_ON = 256  # pairs on which the recorded loss is measured
+LEAST_TESTED = 1000  # latents on which a run's R^2 is measured, at least; a wide encoder needs more
+DRAWN_AT_ONCE = 2**21  # random numbers of one seed that a block of steps may hold: 8 MB
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,23 +33,27 @@ class Config(Settings):
 
     space: str = setting("box", "where the latents live", choices=latents.SPACES)
     d: int = setting(8, "dimensions of latents, observations and embeddings", low=2, high=64)
-    d_c: int = setting(2, "number of content dimensions", low=0, high=64)
-    style_sd: float = setting(0.3, "standard deviation of style within a pair (sphere: 1/sqrt(concentration))", low=0.01,
-                              high=10.0, log=True)
-    content_sd: float = setting(0.0, "standard deviation of content within a pair; box only", low=0.0, high=10.0)
+    d_c: int = setting(2, "number of content dimensions", low=0, high=64, each=True)
+    style_sd: float = setting(0.3, "standard deviation of style within a pair (sphere: 1/sqrt(concentration))",
+                              low=0.01, high=10.0, log=True, each=True)
+    content_sd: float = setting(0.0, "standard deviation of content within a pair; box only", low=0.0, high=10.0,
+                                each=True)
     mixing_layers: int = setting(1, "layers of g; one is linear", low=1, high=10)
     layers: int = setting(1, "layers of f; one is linear, without bias", low=1, high=20)
     width: int = setting(50, "width of the hidden layers of f", low=1, high=1000)
-    normalize: bool = setting(False, "similarity of normalised embeddings (cosine); off: minus a distance to the power p")
-    p: int = setting(2, "exponent of that distance: |a - b|^p, summed over dimensions", choices=(1, 2))
-    tau: float = setting(1.0, "temperature", low=1e-3, high=100.0, log=True)
-    tau_c: float = setting(1.0, "temperature of the first d_c embedding dimensions, over tau", low=1e-3, high=1e3, log=True)
-    tau_s: float = setting(1.0, "temperature of the other embedding dimensions, over tau", low=1e-3, high=1e3, log=True)
+    normalize: bool = setting(False, "similarity of normalised embeddings (cosine); off: minus a distance to a power")
+    p: int = setting(2, "that power: |a - b|^p, summed over dimensions", choices=(1, 2))
+    tau: float = setting(1.0, "temperature", low=1e-3, high=100.0, log=True, each=True)
+    tau_c: float = setting(1.0, "temperature of the first d_c embedding dimensions, over tau", low=1e-3, high=1e3,
+                           log=True, each=True)
+    tau_s: float = setting(1.0, "temperature of the other embedding dimensions, over tau", low=1e-3, high=1e3,
+                           log=True, each=True)
     n: int = setting(128, "pairs in a batch; an anchor's negatives are the other n - 1", low=2, high=4096)
     lr: float = setting(0.01, "learning rate of Adam", above=0.0, high=1.0, log=True)
     steps: int = setting(2000, "iterations", unit="iterations", low=1, high=100_000, log=True)
-    record_every: int = setting(0, "record every so many; 0: a geometric series", unit="iterations", low=0, high=100_000)
-    seed: int = setting(0, "seed of g, weights and latents", low=0, high=2**20)
+    record_every: int = setting(0, "record every so many; 0: a geometric series", unit="iterations", low=0,
+                                high=100_000)
+    seed: int = setting(0, "seed of g, weights and latents", low=0, high=2**20, each=True)
 
     def check(self):
         if self.d_c > self.d:
@@ -68,8 +74,8 @@ class Result(Outcome):
     Attributes:
         loss: (T,) InfoNCE on 256 fresh pairs. map: (T, d, d) the matrix of f o g from latents to embeddings, before any
             normalisation; NaN unless both are linear.
-        r2: (T, layers + 1, d) adjusted R^2 of each latent under the best affine map from x (first), from each hidden layer,
-            from the embedding (last); NaN where f is linear: an invertible matrix keeps it at its value for x.
+        r2: (T, layers + 1, d) adjusted R^2 of each latent under the best affine map from x (first), from each hidden
+            layer, from the embedding (last); NaN where f is linear: an invertible matrix keeps it at its value for x.
     """
 
     steps: np.ndarray
@@ -93,137 +99,130 @@ class Result(Outcome):
         return _mean(self.r2[..., self.config.d_c:])
 
 
-def _mean(values):
+def _mean(values: np.ndarray) -> np.ndarray:
     return values.mean(-1) if values.shape[-1] else np.full(values.shape[:-1], np.nan)
 
 
-def singular(maps) -> np.ndarray:
+def singular(maps: np.ndarray) -> np.ndarray:
     """(..., d) singular values of maps (..., d, d), divided by the largest, descending (CS Fig. 1, left)."""
     values = np.linalg.svd(maps, compute_uv=False)
     return values / values[..., :1]
 
 
-def gains(maps) -> np.ndarray:
+def gains(maps: np.ndarray) -> np.ndarray:
     """(..., d) how much the map (..., d, d) stretches each latent: the lengths of its columns."""
     return np.linalg.norm(maps, axis=-2)
 
 
-def style_gain(maps, d_c) -> np.ndarray:
+def style_gain(maps: np.ndarray, d_c: int) -> np.ndarray:
     """(...) mean gain of style divided by mean gain of content; 0 < d_c < d."""
     gain = gains(maps)
     return gain[..., d_c:].mean(-1) / gain[..., :d_c].mean(-1)
 
 
-def drawn(config: Config, n, generator):
-    """Latents z of config's kind and their positives, both (n, d)."""
+def drawn(config: Config, n: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+    """n fresh latents of config's kind and their positives.
+
+    Returns: z and z~, both (n, d).
+    """
     z = latents.marginal(n, config.d, config.space, generator)
     return z, latents.positives(z, config.d_c, config.style_sd, config.space, generator, config.content_sd)
 
 
-class Runs:
-    """Runs of equal shapes: their data, encoders and losses, as tensors (R, ...)."""
+class Encoders(Program):
+    """R runs of Adam on InfoNCE: encoders f, the networks g that hide their latents, and the pairs they see."""
 
-    def __init__(self, configs, device):
-        self.configs, self.device, first = configs, device, configs[0]
-        self.seeds = sorted({c.seed for c in configs})
-        self.own = [self.seeds.index(c.seed) for c in configs]
-        self.settings = {name: torch.tensor([float(getattr(c, name)) for c in configs])[:, None, None]
-                         for name in ("d_c", "style_sd", "content_sd")}
-        self.tau = torch.tensor(np.stack([c.temperatures for c in configs]), dtype=torch.float32, device=device)
-        matrices = [latents.mixing(first.d, first.mixing_layers, torch.Generator().manual_seed(c.seed)).matrices for c in configs]
-        self.g = latents.Mixing([torch.stack(layer).to(device) for layer in zip(*matrices)])
-        widths = (first.d, *(first.width,) * (first.layers - 1), first.d)
-        nets = [MLP(widths, "leaky_relu", torch.Generator().manual_seed(c.seed + 1)).parameters() for c in configs]
-        stacked = [torch.stack(layer).detach().to(device) for layer in zip(*nets)]
-        self.weights, self.biases = stacked[::2], []
-        if first.layers > 1:  # He et al. 2015: PyTorch's default shrinks the signal, and the deep f then forgets style anyway
-            self.weights, self.biases = [6**0.5 * w for w in stacked[::2]], [torch.zeros_like(b) for b in stacked[1::2]]
-        self.tested = self.pairs(TESTED, 0)
+    Result, compiles = Result, ("losses",)
 
-    def pairs(self, n, t):
-        """z and z~, (R, n, d), of step t; a run gets the same ones whatever runs beside it."""
-        first, generators = self.configs[0], [torch.Generator().manual_seed(s * 1_000_003 + t) for s in self.seeds]
-        z = latents.marginal(n, first.d, first.space, (generators, self.own))
-        positive = latents.positives(z, space=first.space, generator=(generators, self.own), **self.settings)
-        return z.to(self.device), positive.to(self.device)
+    def setup(self):
+        c, s = self.config, self.state
+        self.times = set(recorded_times(c.steps, c.record_every, ratio=1.5))
+        mixings = [latents.mixing(c.d, c.mixing_layers, stream(k.seed, MIXING)).matrices for k in self.configs]
+        s.mixing = [torch.stack(layer) for layer in zip(*mixings, strict=True)]
+        s.d_c, s.style_sd, s.content_sd = self.each("d_c"), self.each("style_sd"), self.each("content_sd")
+        s.tau = torch.tensor(np.stack([k.temperatures for k in self.configs])).float()[:, None]  # (R, 1, d)
+        self.trained = self.start()
+        numbers = self.numbers(c.n, stream(c.seed, PAIRS)).numel()
+        self.draws = Draws(streams(self.configs, PAIRS), lambda g: self.numbers(c.n, g),
+                           block=max(1, min(BLOCK, DRAWN_AT_ONCE // numbers)))
+        tested = max(LEAST_TESTED, 2 * c.width)  # R^2 needs more points than the rank of a layer
+        s.tested = self.pairs(torch.stack([self.numbers(tested, stream(k.seed, TESTED)) for k in self.configs]))
+
+    def begin(self):
+        self.optimiser = Adam(self.trained, self.config.lr)
+
+    def start(self):
+        """Weights (R, out, in) of all layers of f, then, unless f is linear, their biases (R, out)."""
+        c = self.config
+        widths = (c.d, *(c.width,) * (c.layers - 1), c.d)
+        drawn = stacked([MLP(widths, "leaky_relu", stream(k.seed, WEIGHTS)) for k in self.configs])
+        weights, biases = drawn[::2], drawn[1::2]
+        if c.layers == 1:
+            return weights
+        # He et al. 2015: PyTorch's default shrinks the signal, and the deep f then forgets style anyway.
+        return [6**0.5 * w for w in weights] + [torch.zeros_like(b) for b in biases]
+
+    def numbers(self, n, generator):
+        """The random numbers of n pairs."""
+        return latents.draws(n, self.config.d, self.config.space, generator)
+
+    def pairs(self, drawn):
+        """Latents and positives (R, n, d) from random numbers."""
+        s = self.state
+        return latents.pairs(drawn, self.config.d, s.d_c, s.style_sd, self.config.space, s.content_sd)
 
     def layers(self, x):
         """[x, hidden layers, f(x)], each (R, n, width)."""
-        out = [x]
-        for i, weight in enumerate(self.weights):
-            y = torch.baddbmm(self.biases[i][:, None], out[-1], weight.mT) if self.biases else out[-1] @ weight.mT
-            out.append(F.leaky_relu(y, inplace=True) if i < len(self.weights) - 1 else y)
+        count, out = self.config.layers, [x]
+        weights, biases = self.trained[:count], self.trained[count:]
+        for i, weight in enumerate(weights):
+            y = affine(out[-1], weight, biases[i] if biases else None)
+            out.append(F.leaky_relu(y, inplace=True) if i < count - 1 else y)
         return out
 
-    def loss(self, z, positive):
+    def losses(self, z, positive):
         """(R,) InfoNCE; the positive is compared with the anchors, as in CS eq. 1."""
-        first, n = self.configs[0], z.shape[1]
-        a, b = self.layers(self.g(torch.cat([z, positive], 1)))[-1].split(n, 1)
-        return infonce_runs(b, a, tau=self.tau, p=first.p, normalize=first.normalize)
+        c, n = self.config, z.shape[1]
+        a, b = self.layers(latents.mixed(torch.cat([z, positive], 1), self.state.mixing))[-1].split(n, 1)
+        return infonce.formula(b, a, tau=self.state.tau, p=c.p, normalize=c.normalize)
+
+    def now(self, t):
+        self.current = self.losses(*self.pairs(self.draws.next()))
+        return self.current[:, None]
+
+    def advance(self, t):
+        self.descend(self.current)
 
     @torch.no_grad()
-    def measured(self):
-        """Loss, map and R^2 of every run now."""
-        first, count = self.configs[0], len(self.configs)
-        out = {"loss": self.loss(*(z[:, :LOSS_ON] for z in self.tested)).cpu().numpy(),
-               "map": np.full((count, first.d, first.d), np.nan), "r2": np.full((count, first.layers + 1, first.d), np.nan)}
-        if first.layers > 1:
-            z, outputs = self.tested[0].cpu(), [layer.cpu() for layer in self.layers(self.g(self.tested[0]))]
-            out["r2"] = np.stack([[r2(z[i], layer[i]) for layer in outputs] for i in range(count)])
-        elif first.mixing_layers == 1:
-            out["map"] = (self.weights[0] @ self.g.matrices[0]).cpu().double().numpy()
-        return out
-
-    def train(self, progress=None):
-        """The runs' results; `progress(fraction, results so far)`."""
-        first, rows, began = self.configs[0], [], time.monotonic()
-        times = set(recorded_times(first.steps, first.record_every, ratio=1.5))
-        parameters = [p.requires_grad_() for p in (*self.weights, *self.biases)]
-        optimizer = torch.optim.Adam(parameters, lr=first.lr, fused=True)
-
-        def step(_, t):
-            losses = self.loss(*self.pairs(first.n, t))
-            optimizer.zero_grad()
-            losses.sum().backward()
-            optimizer.step()
-            return losses.detach()
-
-        def record(_, t):
-            if t in times:
-                rows.append({"steps": t, **self.measured()})
-
-        def results(stopped):
-            steps, seconds = np.array([row["steps"] for row in rows]), (time.monotonic() - began) / len(self.configs)
-            columns = {key: np.stack([row[key] for row in rows], 1) for key in ("loss", "map", "r2")}
-            return [Result(config, seconds, str(self.device), stopped, steps, *(c[i] for c in columns.values()))
-                    for i, config in enumerate(self.configs)]
-
-        report = progress and (lambda fraction: progress(fraction, results(True)))
-        try:
-            _, _, stopped = iterate(step, torch.zeros(len(self.configs)), first.steps, record, report)
-        except Diverged as error:
-            raise first.diverged("lr", error.step) from error
-        return results(stopped)
-
-
-def shape(config: Config) -> tuple:
-    """What runs of one tensor program have in common."""
-    return dataclasses.astuple(config.replace(d_c=0, style_sd=1.0, content_sd=0.0, tau=1.0, tau_c=1.0, tau_s=1.0, seed=0))
-
-
-def together(configs, *, device=None) -> list[Result]:
-    """`[run(config) for config in configs]`; those that differ only in contents, sds, temperatures or seeds run at once."""
-    configs, done = list(configs), {}
-    for _, group in itertools.groupby(sorted(dict.fromkeys(configs), key=shape), shape):
-        runs = Runs([*group], default_device(device))
-        done.update(zip(runs.configs, runs.train()))
-    return [done[config] for config in configs]
+    def measure(self, z, t):
+        """Loss, map and R^2 on latents that training has not seen."""
+        c, s, shape = self.config, self.state, (len(z), self.config.layers + 1, self.config.d)
+        row = {"loss": self.losses(*(side[:, :LOSS_ON] for side in s.tested)),
+               "map": np.full((len(z), c.d, c.d), np.nan), "r2": np.full(shape, np.nan)}
+        if c.layers > 1:
+            seen = self.layers(latents.mixed(s.tested[0], s.mixing))
+            fine = torch.stack([layer.flatten(1).isfinite().all(1) for layer in seen]).all(0)
+            for i in torch.nonzero(fine)[:, 0].tolist():
+                row["r2"][i] = [r2(s.tested[0][i], layer[i]) for layer in seen]
+            row["finite"] = fine
+        elif c.mixing_layers == 1:
+            row["map"] = (self.trained[0] @ s.mixing[0]).double()
+        return row
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
-    """Train one encoder; progress, device and errors as for `sphere.run`."""
-    report = progress and (lambda fraction, results: progress(fraction, results[0]))
-    return Runs([config], default_device(device)).train(report)[0]
+    """Train one encoder.
+
+    Args:
+        config: the settings. progress, device: as for `separability.run`.
+
+    Returns:
+        What was recorded.
+
+    Raises:
+        ValueError: the run diverged; the message names lr, its value and its range.
+    """
+    return alone(Encoders, config, progress, device)
 
 
-run.together = together  # `sweep` calls it: a grid of runs is one program
+run.program = Encoders

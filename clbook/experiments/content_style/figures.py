@@ -32,7 +32,8 @@ def linear(result, frame=-1) -> Picture:
         left.scatter(index[rows], trained[frame, rows], s=30, color=tone, label=name, gid=name, zorder=3)
         right.plot(result.steps + 1, trained[:, rows].mean(1), color=tone, gid=name)
         if changed:
-            left.scatter(index[rows], undone[frame, rows], s=34, facecolors="none", edgecolors=tone, gid=f"{name}, undone")
+            left.scatter(index[rows], undone[frame, rows], s=34, facecolors="none", edgecolors=tone,
+                         gid=f"{name}, undone")
             right.plot(result.steps + 1, undone[:, rows].mean(1), color=tone, ls="--", gid=f"{name}, undone")
     middle.plot(index, singular(result.map[frame]), "o-", ms=4, color=INK, gid="singular values")
     left.set(yscale="log", ylim=(0.008, 800), xlabel="latent", ylabel="gain", title=f"iteration {now}")
@@ -44,16 +45,16 @@ def linear(result, frame=-1) -> Picture:
     for ax in (left, right):
         ax.minorticks_off()
     legend(left, loc="upper right")
-    means = ", ".join(f"{name} {trained[frame, rows].mean():.2f}" + (f" (undone {undone[frame, rows].mean():.2f})" if changed
-                      else "") for name, _, rows in _kinds(config))
-    return Picture(fig, f"{_settings(config).replace('$', '')}, iteration {now}: mean gain {means}; smallest singular value "
-                        f"{singular(result.map[frame])[-1]:.3f} of the largest.")
+    means = [f"{name} {trained[frame, rows].mean():.2f}"
+             + (f" (undone {undone[frame, rows].mean():.2f})" if changed else "") for name, _, rows in _kinds(config)]
+    return Picture(fig, f"{_settings(config).replace('$', '')}, iteration {now}: mean gain {', '.join(means)}; "
+                        f"smallest singular value {singular(result.map[frame])[-1]:.3f} of the largest.")
 
 
 def spectra(groups, dashed) -> Picture:
     """CS Fig. 1, left, and the same runs over time.
 
-    `groups`: {d_c: runs}, averaged over seeds; `dashed`: {label: runs} with other temperatures, in the left panel alone.
+    `groups`: {d_c: runs}, averaged over seeds; `dashed`: {label: runs} with other temperatures, in the left panel.
     """
     fig, ((left, middle, right),) = axes(3, width=7.8, height=3.2)
     says = []
@@ -77,7 +78,8 @@ def spectra(groups, dashed) -> Picture:
     right.set(xscale="log", yscale="log", xlabel="iteration", title="gain: style —, content - -")
     for ax in (middle, right):
         ax.minorticks_off()
-    left.legend(frameon=False, fontsize=7.5, loc="center right", bbox_to_anchor=(1.08, 0.62), labelspacing=0.2, handlelength=1)
+    left.legend(frameon=False, fontsize=7.5, loc="center right", bbox_to_anchor=(1.08, 0.62), labelspacing=0.2,
+                handlelength=1)
     return Picture(fig, "Normalised singular values of trained linear maps. " + "; ".join(says) + ".")
 
 
@@ -88,7 +90,7 @@ def depth(panels) -> Picture:
     """
     fig, (row,) = axes(len(panels), width=7.8, height=3.5, sharey=True)
     says = []
-    for ax, (title, lines) in zip(row, panels.items()):
+    for ax, (title, lines) in zip(row, panels.items(), strict=True):
         for k, (label, runs) in enumerate(lines.items()):
             style, content = (np.mean([getattr(r, f"{kind}_r2")[-1] for r in runs], 0) for kind in ("style", "content"))
             ax.plot(style, "o-", ms=3.5, color=colour(k), label=label, gid=label)
@@ -114,20 +116,22 @@ def by_depth(result, frame=-1) -> Picture:
     right.set(xlabel="iteration", title="at the output")
     legend(left, loc="lower left")
     c = result.config
-    return Picture(fig, f"{_settings(c).replace('$', '')}, tau = {c.tau:g}, {'with' if c.normalize else 'without'} normalisation, "
-                        f"iteration {now}: R2 at the output {result.content_r2[frame, -1]:.2f} for content, "
-                        f"{result.style_r2[frame, -1]:.2f} for style; in x {result.style_r2[0, 0]:.2f} for style.")
+    return Picture(fig, f"{_settings(c).replace('$', '')}, tau = {c.tau:g}, {'with' if c.normalize else 'without'} "
+                        f"normalisation, iteration {now}: R2 at the output {result.content_r2[frame, -1]:.2f} for "
+                        f"content, {result.style_r2[frame, -1]:.2f} for style; in x "
+                        f"{result.style_r2[0, 0]:.2f} for style.")
 
 
 def directions(panels) -> Picture:
     """Style gain over content gain against tau_c at tau_s = 1. `panels`: {title: {label: (tau_c, trained, undone)}}."""
     fig, (row,) = axes(len(panels), width=7.8, height=3.2, sharey=True)
     says = []
-    for ax, (title, lines) in zip(row, panels.items()):
+    for ax, (title, lines) in zip(row, panels.items(), strict=True):
         for k, (label, (tau_c, trained, undone)) in enumerate(lines.items()):
             ax.plot(tau_c, trained, "o-", ms=4, color=colour(k), label=label, gid=label)
             ax.plot(tau_c, undone, "s--", ms=3, color=colour(k), gid=f"{label}, undone")
-            says.append(f"{title}, {label.replace('$', '')}: at tau_c = {tau_c[0]:g} {trained[0]:.2f}, undone {undone[0]:.2f}")
+            says.append(f"{title}, {label.replace('$', '')}: at tau_c = {tau_c[0]:g} {trained[0]:.2f}, "
+                        f"undone {undone[0]:.2f}")
         ax.axvline(1, color=MUTED, lw=0.9, ls=":")
         ax.set(xscale="log", yscale="log", ylim=(3e-3, 30), xlabel=r"$\tau_c$, with $\tau_s = 1$", title=title)
         ax.minorticks_off()
@@ -143,15 +147,16 @@ def threshold(rows) -> Picture:
     for k, d_c in enumerate(sorted({row[0] for row in rows})):
         mine = [i for i, row in enumerate(rows) if row[0] == d_c]
         for ax, x, y in ((left, 0, 1), (right, 2, 1)):
-            ax.scatter(values[mine, x], values[mine, y], s=22, color=colour(k), marker="os^D"[k % 4], label=f"$d_c$ = {d_c}",
-                       gid=f"d_c {d_c}")
+            ax.scatter(values[mine, x], values[mine, y], s=22, color=colour(k), marker="os^D"[k % 4],
+                       label=f"$d_c$ = {d_c}", gid=f"d_c {d_c}")
     left.axvline(1, color=INK, lw=0.8, ls="--")
-    left.set(xscale="log", xlabel=r"$\tau \, d_c \, (1 - \rho)$", ylabel="style gain / content gain", ylim=(-0.03, 1.03))
+    left.set(xscale="log", xlabel=r"$\tau \, d_c \, (1 - \rho)$", ylabel="style gain / content gain",
+             ylim=(-0.03, 1.03))
     left.minorticks_off()
     right.plot([0, 1], [0, 1], color=INK, lw=0.8, ls="--")
     right.set(xlabel="predicted", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
     legend(left, loc="upper right")
     above = values[values[:, 0] >= 1, 1]
-    return Picture(fig, f"{len(values)} linear runs on the sphere. Right of the threshold {len(above)} runs, style gain at most "
-                        f"{above.max():.2f} of the content's; largest distance to the prediction "
+    return Picture(fig, f"{len(values)} linear runs on the sphere. Right of the threshold {len(above)} runs, "
+                        f"style gain at most {above.max():.2f} of the content's; largest distance to the prediction "
                         f"{np.abs(values[:, 1] - values[:, 2]).max():.2f}.")

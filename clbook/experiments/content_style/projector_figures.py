@@ -22,7 +22,7 @@ def lemmas(scales, errors, sizes, ranks, conditions, d=8) -> Picture:
     right.plot(sizes, ranks, "o", color=ACCENT, ms=6, gid="rank", label="measured rank")
     for name, bound, line in (("min(2n - 1, d)", [2 * n - 1 for n in sizes], "-"), ("min(n, d)", sizes, "--")):
         right.plot(sizes, np.minimum(bound, d), color=MUTED, ls=line, label=name)
-    for n, rank, condition in zip(sizes, ranks, conditions):
+    for n, rank, condition in zip(sizes, ranks, conditions, strict=True):
         if rank == d:
             right.annotate(f"{condition:.0f}", (n, rank), (0, 6), textcoords="offset points", ha="center", fontsize=8)
     right.set(xlabel="images in the batch, $n = M + 1$", ylabel="rank of the gradient", ylim=(0, d + 1.5))
@@ -30,14 +30,14 @@ def lemmas(scales, errors, sizes, ranks, conditions, d=8) -> Picture:
     for ax in (left, right):
         ax.minorticks_off()
     said = ", ".join(f"{name} {values[0]:.1e}" for name, values in errors.items())
-    return Picture(fig, f"Relative errors at the smallest W: {said}. Ranks of the gradient for n = {sizes[0]} to {sizes[-1]}: "
-                        f"{', '.join(map(str, ranks))}.")
+    return Picture(fig, f"Relative errors at the smallest W: {said}. Ranks of the gradient for n = {sizes[0]} to "
+                        f"{sizes[-1]}: {', '.join(map(str, ranks))}.")
 
 
 def readings(cases) -> Picture:
     """Singular values of the gradient, one panel a case {title: {d_c: values}}; a filled dot ends the content."""
     fig, (row,) = axes(len(cases), width=7.8, height=2.9, sharey=True)
-    for ax, (title, lines) in zip(row, cases.items()):
+    for ax, (title, lines) in zip(row, cases.items(), strict=True):
         for k, (d_c, values) in enumerate(lines.items()):
             values = np.asarray(values) / float(values[0])
             ax.plot(range(1, len(values) + 1), values, "o-", ms=4, mfc="white", color=colour(k), label=f"$d_c$ = {d_c}")
@@ -49,9 +49,9 @@ def readings(cases) -> Picture:
 
 
 def surfaces(content, style, losses) -> Picture:
-    """The loss over the scales of content and style, a panel for each {d_c: (content, style)}; the best style is marked."""
+    """The loss over the scales of content and style, a panel for each {d_c: (content, style)}; best style marked."""
     fig, (row,) = axes(len(losses), width=7.8, height=3.1, sharey=True)
-    for ax, (d_c, values) in zip(row, losses.items()):
+    for ax, (d_c, values) in zip(row, losses.items(), strict=True):
         ax.contourf(content, style, np.log10(values).T, levels=14, cmap="viridis")
         ax.plot(content, style[values.argmin(1)], color="white", lw=2.2, gid="best style")
         ax.plot(1, 1, "o", color="white", ms=6, mec=ACCENT)
@@ -76,14 +76,14 @@ def _spectra(ax, result, frame, title):
 
 def _says(result, frame):
     rank, readout = result.rank[frame], result.readout[frame]
-    return (f"before and after the projector effective rank {rank[0]:.1f} and {rank[-1]:.1f}, readout {readout[0]:.3f} and "
-            f"{readout[-1]:.3f}")
+    return (f"before and after the projector effective rank {rank[0]:.1f} and {rank[-1]:.1f}, readout {readout[0]:.3f} "
+            f"and {readout[-1]:.3f}")
 
 
 def spectra(results) -> Picture:
     """`_spectra` of each {title: result} at its end."""
     fig, (row,) = axes(len(results), width=7.8, height=3.0, sharey=True)
-    for ax, (title, result) in zip(row, results.items()):
+    for ax, (title, result) in zip(row, results.items(), strict=True):
         _spectra(ax, result, -1, title)
         legend(ax, loc="lower left", title="readout")
     row[0].set_ylabel("eigenvalue / largest")
@@ -109,11 +109,12 @@ def unused(results) -> Picture:
     """CS Fig. 4 for {title: result}: mean absolute weight that each dimension of r gets in the last layer."""
     fig, (row,) = axes(len(results), width=7.4, height=2.9, sharey=True)
     said = []
-    for ax, (title, r) in zip(row, results.items()):
+    for ax, (title, r) in zip(row, results.items(), strict=True):
         c, dims = r.config, np.arange(1, r.config.d + 1)
         ax.plot(dims, r.rows[0], color=MUTED, lw=1, label="at the start", gid="start")
         ax.plot(dims, r.rows[-1], color=AFTER, label="at the end", gid="end")
-        ax.plot(dims[c.direct:], r.rows[0, c.direct:] * (1 - c.lr * c.decay) ** c.steps, ":", color=INK, label="decay alone")
+        alone = r.rows[0, c.direct:] * (1 - c.lr * c.decay) ** c.steps
+        ax.plot(dims[c.direct:], alone, ":", color=INK, label="decay alone")
         ax.axvline(c.direct + 0.5, color=ACCENT, lw=1)
         ax.set(title=title, xlabel="dimension of $r$", ylim=(0, None))
         left = r.rows[-1, c.direct:].mean() / r.rows[0, c.direct:].mean()

@@ -1,27 +1,17 @@
-"""What the network adds: the chapter's training; its theory checks and figures are modules of this folder."""
+"""What does the network add? `experiment` holds the chapter's training, `closed_forms` the kernel against its formulas,
+`figures` what it draws."""
 
 from clbook.experiments.kernel.experiment import (
     FLOWS,
     VIEWS,
     Config,
-    Embedding,
+    Flow,
     Result,
     dataset,
-    network_flow,
+    orbits,
     partial_gradient,
     run,
-    vanilla_flow,
+    run_flows,
 )
 
-__all__ = [
-    "Config",
-    "Embedding",
-    "FLOWS",
-    "Result",
-    "VIEWS",
-    "dataset",
-    "network_flow",
-    "partial_gradient",
-    "run",
-    "vanilla_flow",
-]
+__all__ = ["Config", "FLOWS", "Flow", "Result", "VIEWS", "dataset", "orbits", "partial_gradient", "run", "run_flows"]

@@ -11,7 +11,8 @@ from clbook.models import Averaging
 from clbook.runs import one_thread
 
 
-def explicit_errors(width=64, D=5, d=3, n=12, activation="tanh", seed=0):
+def explicit_errors(width: int = 64, D: int = 5, d: int = 3, n: int = 12, activation: str = "tanh",
+                    seed: int = 0) -> dict[tuple[str, str], float]:
     """Relative error of the explicit kernel against autograd, for both papers' outer weights and both prefactors.
 
     Returns:
@@ -29,7 +30,8 @@ def explicit_errors(width=64, D=5, d=3, n=12, activation="tanh", seed=0):
 
 
 @one_thread()
-def width_errors(widths, seeds, stretch=(1.0, 1.0, 1.0), shift=(0.0, 0.0, 0.0), angles_after=(1.0, 1.0, 1.0)):
+def width_errors(widths, seeds, stretch=(1.0, 1.0, 1.0), shift=(0.0, 0.0, 0.0),
+                 angles_after=(1.0, 1.0, 1.0)) -> np.ndarray:
     """Relative errors of the infinite-width kernel (VA Proposition 4.4) for ReLU, on 20 points of R^3.
 
     Args:

@@ -6,23 +6,23 @@ shared by a point and its views so that f starts invariant (VA eq. 17). In float
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import math
-import time
 
 import numpy as np
 import torch
+from torch.nn.functional import one_hot
 
 from clbook import augment, data, kernels, theory
-from clbook.experiments import separability
 from clbook.losses import simplified
-from clbook.models import ACTIVATIONS, Averaging
-from clbook.runs import Diverged, default_device, iterate, recorded_times
+from clbook.models import ACTIVATIONS, Averaging, affine, member, stacked
+from clbook.runs import Program, Several, alone, recorded_times, several, stream
 from clbook.settings import Outcome, Settings, setting
 
+START, WEIGHTS, DATA = 1, 2, 11  # purposes of the streams of random numbers
+
 VIEWS = 6  # copies of each point, turned by angles evenly spaced in +-angle; the loss takes the mean over them
-FLOWS = ("network", "radius", "vanilla")
+FLOWS = {flow: {"flow": flow} for flow in ("network", "radius", "vanilla")}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,23 +33,31 @@ class Config(Settings):
                            choices=("axes", "line"))
     clusters: int = setting(3, "number of clusters", low=2, high=8)
     n: int = setting(120, "number of points, all clusters together", low=4, high=2000)
-    ratio: float = setting(1.0, "size of the last cluster relative to each other one", low=0.001, high=1.0, log=True)
-    delta: float = setting(0.01, "radius of a cluster", low=0.0, high=2.0, log=True)
+    ratio: float = setting(1.0, "size of the last cluster relative to each other one", low=0.001, high=1.0, log=True,
+                           each=True)
+    delta: float = setting(0.01, "radius of a cluster", low=0.0, high=2.0, log=True, each=True)
     start: str = setting("random", "random: anywhere in a ball; smooth: at a linear function of the point",
                          choices=("random", "smooth"))
-    eps: float = setting(0.1, "diameter of the ball from which the embedding starts", low=0.0, high=10.0, log=True)
+    eps: float = setting(0.1, "diameter of the ball from which the embedding starts", low=0.0, high=10.0, log=True,
+                         each=True)
     d: int = setting(2, "embedding dimensions", low=1, high=16)
     width: int = setting(256, "hidden units for each embedding dimension, M", low=1, high=16_384, log=True)
     activation: str = setting("tanh", "activation of the hidden layer", choices=tuple(ACTIVATIONS))
     flow: str = setting("network", "what moves a point: the network, one that sees |x| alone, or only its own gradient",
-                        choices=FLOWS)
-    angle: float = setting(30.0, "views turn a point by up to this angle", unit="degrees", low=0.0, high=180.0)
-    tau: float = setting(0.1, "temperature", above=0.0, low=1e-4, high=10.0, log=True)
-    lr_over_tau: float = setting(0.01, "learning rate divided by tau", above=0.0, high=10_000.0, log=True)
+                        choices=tuple(FLOWS))
+    angle: float = setting(30.0, "views turn a point by up to this angle", unit="degrees", low=0.0, high=180.0,
+                           each=True)
+    tau: float = setting(0.1, "temperature", above=0.0, low=1e-4, high=10.0, log=True, each=True)
+    lr_over_tau: float = setting(0.01, "learning rate divided by tau", above=0.0, high=10_000.0, log=True, each=True)
     gradient: str = setting("partial", "partial: back-propagate through z alone (VA eq. 11); full: the views as well",
                             choices=("full", "partial"))
     steps: int = setting(1, "iterations", unit="iterations", low=1, high=100_000, log=True)
-    seed: int = setting(0, "seed of data, start and weights", low=0, high=2**31)
+    seed: int = setting(0, "seed of data, start and weights", low=0, high=2**31, each=True)
+
+    @property
+    def lr(self) -> float:
+        """The learning rate."""
+        return self.lr_over_tau * self.tau
 
     def check(self):
         if self.centres == "line" and self.clusters % 2:
@@ -88,85 +96,155 @@ class Result(Outcome):
     spread: np.ndarray
     moved: np.ndarray
 
-    def error(self, prediction, frame=0) -> float:
+    def error(self, prediction: str, frame: int = 0) -> float:
         """|measured - predicted| / |measured| for "kernel", "mean", "own", "blocks", or "limit" (VA Corollary 4.6)."""
         velocity = self.measured[frame]
         predicted = (self.mean[frame] * (0.5 / self.gain[frame])[self.labels] if prediction == "limit"
                      else getattr(self, prediction)[frame])
         return float(np.linalg.norm(velocity - predicted) / np.linalg.norm(velocity))
 
-    def speeds(self, velocity="measured", frame=0):
+    def speeds(self, velocity: str = "measured", frame: int = 0) -> np.ndarray:
         """(N,) length of each cluster's mean velocity."""
         v = getattr(self, velocity)[frame]
         return np.array([np.linalg.norm(v[self.labels == q].mean(0)) for q in range(len(self.share))])
 
 
-def dataset(config: Config):
-    """Points x (n, D), labels (n,), centres (N, D) and start R (n, d) of a run; orthogonal centres need D = N."""
+def centres_of(config: Config) -> torch.Tensor:
+    """Returns the cluster centres (N, D): orthogonal ones need D = N, those on a line lie in the plane."""
     N = config.clusters
+    if config.centres == "axes":
+        return torch.eye(N, dtype=torch.float64)
+    return torch.arange(1.0 - N, N, 2, dtype=torch.float64)[:, None] * torch.eye(1, 2, dtype=torch.float64)
+
+
+def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Returns points x (n, D), labels (n,) and start R (n, d) of a run, on the CPU."""
+    centres, seed = centres_of(config), config.seed
+    N, D = centres.shape
     last = max(1, round(config.n * config.ratio / (N - 1 + config.ratio)))
     labels = torch.cat([data.balanced_labels(config.n - last, N - 1), torch.full((last,), N - 1)])
-    centres = torch.eye(N, dtype=torch.float64)
-    if config.centres == "line":
-        centres = torch.arange(1.0 - N, N, 2, dtype=torch.float64)[:, None] * torch.eye(1, 2, dtype=torch.float64)
-    D = centres.shape[1]
-    noise = separability.start(config.replace(eps=2 * config.delta, d=D, seed=config.seed + 10)).double()
-    x = centres[labels] + noise
+    x = centres[labels] + data.ball(config.n, D, 2 * config.delta, stream(seed, DATA)).double()
     if config.start == "random":
-        return x, labels, centres, separability.start(config).double()
-    mix = torch.randn(D, config.d, generator=torch.Generator().manual_seed(config.seed + 1), dtype=torch.float64)
-    return x, labels, centres, config.eps / 2 * x @ mix / math.sqrt(D)
+        return x, labels, data.ball(config.n, config.d, config.eps, stream(seed, START)).double()
+    mix = torch.randn(D, config.d, generator=stream(seed, START), dtype=torch.float64)
+    return x, labels, config.eps / 2 * x @ mix / math.sqrt(D)
 
 
-class Embedding:
-    """f(w, x) = R + g(w, x) - g(w0, x) on points and their views, x (1 + VIEWS, n, D)."""
-
-    def __init__(self, config: Config, x, start):
-        self.config = config
-        self.sees = (lambda x: x.norm(dim=-1, keepdim=True)) if config.flow == "radius" else (lambda x: x)
-        self.x = self.sees(x)
-        generator = torch.Generator().manual_seed(config.seed + 2)
-        self.net = Averaging(self.x.shape[-1], config.d, config.width, config.activation, config.width**-0.5,
-                             generator).to(x)
-        with torch.no_grad():
-            self.shift = start - copy.deepcopy(self.net)(self.x)
-
-    def __call__(self):
-        """(1 + VIEWS, n, d)."""
-        return self.net(self.x) + self.shift
-
-    def kernel_of(self, centres):
-        """The kernel between cluster centres (N, N, d, d), in closed form (VA eq. 20), and |xi_q|^2 (N,)."""
-        c, centres = self.config, self.sees(centres)
-        K = kernels.one_hidden(self.net.inner.weight, centres, c.activation, c.d, 1 / c.width)
-        return K, centres.square().sum(1)
+def orbits(x: torch.Tensor, angle: float) -> torch.Tensor:
+    """Returns the points x (n, D) and VIEWS copies of them, turned by -angle to angle degrees: (1 + VIEWS, n, D)."""
+    angles = torch.linspace(-angle, angle, VIEWS).to(x).deg2rad()
+    return torch.cat([x[None], augment.turn(x[None], angles[:, None])])
 
 
-def network_flow(config: Config, embedding: Embedding):
-    """A step of gradient descent on the weights (VA eq. 15), for `iterate`; the state is f on points and views."""
-    def step(_, t):
-        z = embedding()
-        loss = simplified(z[0], z[1:] if config.gradient == "full" else z[1:].detach(), config.tau)
-        (gradient,) = torch.autograd.grad(loss, embedding.net.inner.weight)
-        with torch.no_grad():
-            embedding.net.inner.weight -= config.lr_over_tau * config.tau * gradient
-            return embedding()
-    return step
+def partial_gradient(z: torch.Tensor, views: torch.Tensor, tau: float | torch.Tensor) -> torch.Tensor:
+    """grad_z L(z_i, x_i) of LS eq. 12 for every point z (..., n, d), with the views (..., m, n, d) held still.
 
-
-def vanilla_flow(config: Config):
-    """A step of VA eq. 14, for `iterate`: points and views are particles, each moved by the gradient at its place."""
-    def step(orbits, t):
-        return torch.stack([z - config.lr_over_tau * config.tau * partial_gradient(z, orbits[1:], config.tau)
-                            for z in orbits])
-    return step
-
-
-def partial_gradient(z, views, tau):
-    """grad_z L(z_i, x_i) of LS eq. 12 for every point, (n, d), with the views (m, n, d) held still."""
+    Returns:
+        (..., n, d).
+    """
     z = z.detach().requires_grad_()
-    (gradient,) = torch.autograd.grad(len(z) * simplified(z, views.detach(), tau), z)
+    loss = simplified.formula(z, views.detach(), tau)  # a mean over the n points
+    (gradient,) = torch.autograd.grad(z.shape[-2] * loss.sum(), z)
     return gradient
+
+
+class Flow(Program):
+    """R runs that follow f on the points and their views, z (R, 1 + VIEWS, n, d).
+
+    Through a network gradient descent moves its weights (VA eq. 15). In the vanilla flow points and views are
+    particles, each moved by the gradient at its place (VA eq. 14).
+    """
+
+    rate, Result = "lr_over_tau", Result
+
+    def setup(self):
+        c, s = self.config, self.state
+        self.steps = c.steps - 1  # the last iteration begins there: each recorded time knows the step that follows
+        self.times, self.trains = set(recorded_times(self.steps)), c.flow != "vanilla"
+        x, labels, starts = zip(*(dataset(config) for config in self.configs), strict=True)
+        s.start, s.labels = torch.stack(starts), torch.stack(labels)
+        s.tau, s.lr = (self.each(name, torch.float64) for name in ("tau", "lr"))
+        turned = [orbits(points, k.angle) for points, k in zip(x, self.configs, strict=True)]
+        self.inputs = [{"x": o[0].numpy(), "views": o[1:].numpy(), "labels": ids.numpy()}
+                       for o, ids in zip(turned, labels, strict=True)]
+        s.x, self.centres = self.sees(torch.stack(turned)), self.sees(centres_of(c))
+        self.make = lambda seed=0: Averaging(
+            s.x.shape[-1], c.d, c.width, c.activation, c.width**-0.5, stream(seed, WEIGHTS)).double()
+        self.trained = stacked([self.make(k.seed) for k in self.configs])
+        if not self.trains:
+            (s.inner,), self.trained = self.trained, [s.start]  # what a network would do is predicted all the same
+
+    def sees(self, x: torch.Tensor) -> torch.Tensor:
+        """What the network is given of points x (..., D)."""
+        return x.norm(dim=-1, keepdim=True) if self.config.flow == "radius" else x
+
+    def begin(self):
+        s = self.state
+        if self.trains:
+            with torch.no_grad():
+                s.frozen = self.network(*self.trained)
+        else:
+            self.trained = [z.detach()[:, None].repeat(1, 1 + VIEWS, 1, 1).requires_grad_() for z in self.trained]
+
+    def network(self, inner: torch.Tensor) -> torch.Tensor:
+        """g (R, 1 + VIEWS, n, d) of the points and views, VA eq. 18, with inner weights B (R, M d, D)."""
+        c = self.config
+        units = ACTIVATIONS[c.activation]()(affine(self.state.x.flatten(1, 2), inner))
+        return (c.width**-0.5 * units.unflatten(-1, (c.d, -1)).sum(-1)).unflatten(1, (-1, c.n))
+
+    def embed(self, trained: torch.Tensor) -> torch.Tensor:
+        """f (R, 1 + VIEWS, n, d); exactly R at w0, for points and views alike."""
+        s = self.state
+        return self.network(trained) - s.frozen + s.start[:, None] if self.trains else trained
+
+    def now(self, t):
+        """z, and in `self.after` what `trained` will be one iteration later."""
+        s, (trained,) = self.state, self.trained
+        z = self.embed(trained)
+        if self.trains:
+            views = z[:, 1:] if self.config.gradient == "full" else z[:, 1:].detach()
+            (gradient,) = torch.autograd.grad(simplified.formula(z[:, 0], views, s.tau).sum(), trained)
+            self.after = trained.detach() - s.lr * gradient
+        else:
+            self.after = z.detach() - s.lr[..., None] * partial_gradient(z, z[:, None, 1:], s.tau[..., None])
+        return z
+
+    def advance(self, t):
+        self.trained = [self.after.requires_grad_()]
+
+    @torch.no_grad()
+    def measure(self, z, t):
+        """The step from t to t + 1, and what the theory predicts for it."""
+        s, after = self.state, self.embed(self.after)
+        with torch.enable_grad():
+            gradient = partial_gradient(z[:, 0], z[:, 1:], s.tau)
+        rows = [self.predicted(i, g) for i, g in enumerate(gradient)]
+        return {name: np.stack([row[name] for row in rows]) for name in rows[0]} | {
+            "z": z[:, 0], "copies": z[:, 1:], "measured": (after[:, 0] - z[:, 0]) / s.lr,
+            "spread": (z[:, 1:] - z[:, :1]).norm(dim=-1).flatten(1).amax(1),
+            "moved": (z[:, 0] - s.start).norm(dim=-1).amax(1), "finite": after.flatten(1).isfinite().all(1)}
+
+    def predicted(self, i: int, gradient: torch.Tensor) -> dict[str, np.ndarray]:
+        """Run i by Proposition 4.1 and Theorem 4.5: velocities (n, d) from its partial gradient (n, d); beta (N, d)."""
+        c, s = self.config, self.state
+        weights, by_kernel = self.trained if self.trains else [s.inner], -gradient
+        if self.trains:
+            K = kernels.empirical(member(self.make, weights, i), s.x[i, 0])
+            by_kernel = -torch.einsum("ijkl,jl->ik", K, gradient) / c.n
+        inner, centres, labels, gradient = (v.cpu() for v in (weights[0][i], self.centres, s.labels[i], gradient))
+        members, norms = one_hot(labels, c.clusters).to(gradient), centres.square().sum(1)
+        share, mean = members.mean(0), members.T @ gradient / members.sum(0)[:, None]
+        between = kernels.one_hidden(inner, centres, c.activation, c.d, 1 / c.width)  # (N, N, d, d), VA eq. 20
+        blocks = -torch.einsum("qrkl,r,rl->qk", between, share, mean)[labels]
+        beta = (torch.einsum("qqkk->qk", between) / norms[:, None]).numpy()
+        by_cluster, of = theory.cluster_velocity(share, norms, beta, mean.numpy()), labels.numpy()
+        by_point = theory.cluster_velocity(share[labels], norms[labels], beta[of], gradient.numpy())
+        return {"kernel": by_kernel.cpu().numpy(), "gain": beta, "mean": by_cluster[of], "own": by_point,
+                "blocks": blocks.numpy()}
+
+    def result(self, i, columns, head):
+        share = np.bincount(self.inputs[i]["labels"]) / self.config.n
+        return Result(**head, **self.inputs[i], **columns, share=share)
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
@@ -177,54 +255,21 @@ def run(config: Config, *, progress=None, device=None) -> Result:
         progress: `progress(fraction, partial_result)`; returning False stops the run, which then returns what it has.
         device: a torch device; None takes CUDA when there is one.
 
+    Returns:
+        The recorded arrays.
+
     Raises:
         ValueError: the run diverged; the message names lr_over_tau, its value and its range.
     """
-    began, device = time.monotonic(), default_device(device)
-    x, labels, centres, start = (array.to(device) for array in dataset(config))
-    angles = torch.linspace(-config.angle, config.angle, VIEWS).to(x).deg2rad()
-    orbits = torch.stack([x, *(augment.turn(x, angle) for angle in angles)])
-    embedding = Embedding(config, orbits, start)
-    share = labels.bincount() / config.n
-    members = torch.nn.functional.one_hot(labels).double()
-    times, rows, lr = set(recorded_times(config.steps - 1)), [], config.lr_over_tau * config.tau
+    return alone(Flow, config, progress, device)
 
-    def record(z, t):
-        if rows and rows[-1]["steps"] == t - 1:
-            rows[-1]["measured"] = (z[0].cpu().numpy() - rows[-1]["z"]) / lr
-        if t not in times:
-            return
-        gradient = partial_gradient(z[0], z[1:], config.tau)
-        by_kernel = -gradient
-        if config.flow != "vanilla":
-            K = kernels.empirical(embedding.net, embedding.x[0])
-            by_kernel = -torch.einsum("ijkl,jl->ik", K, gradient) / config.n
-        between, norms = embedding.kernel_of(centres)
-        gain = torch.einsum("qqkk->qk", between) / norms[:, None]
-        mean = members.T @ gradient / members.sum(0)[:, None]
 
-        def cluster(gradients):
-            parts = (share[labels], norms[labels], gain[labels], gradients)
-            return theory.cluster_velocity(*(part.detach().cpu().numpy() for part in parts))
+run.program = Flow
 
-        row = {"steps": t, "z": z[0], "copies": z[1:], "kernel": by_kernel, "gain": gain,
-               "mean": cluster(mean[labels]), "own": cluster(gradient),
-               "blocks": -torch.einsum("qrkl,r,rl->qk", between, share.to(z), mean)[labels],
-               "spread": (z[1:] - z[0]).norm(dim=-1).max(), "moved": (z[0] - start).norm(dim=-1).max()}
-        rows.append({key: v.detach().cpu().numpy() if isinstance(v, torch.Tensor) else v for key, v in row.items()})
 
-    def result(stopped):
-        whole = [row for row in rows if "measured" in row]
-        fixed = {"x": x, "labels": labels, "views": orbits[1:], "share": share}
-        return Result(config, time.monotonic() - began, str(device), stopped,
-                      **{key: value.cpu().numpy() for key, value in fixed.items()},
-                      **{key: np.array([row[key] for row in whole]) for key in whole[0]})
+def run_flows(config: Config, *, progress=None, device=None) -> Several:
+    """`run` for each of the three flows, from one start (VA and LS Theorem 4.2)."""
+    return several(run, config, FLOWS, progress=progress, device=device)
 
-    step = vanilla_flow(config) if config.flow == "vanilla" else network_flow(config, embedding)
-    begin = start.expand(len(orbits), *start.shape).clone()
-    report = progress and (lambda fraction: progress(fraction, result(True)))
-    try:
-        _, _, stopped = iterate(step, begin, config.steps, record, report)
-    except Diverged as error:
-        raise config.diverged("lr_over_tau", error.step) from error
-    return result(stopped)
+
+run_flows.variants = run, FLOWS

@@ -6,6 +6,8 @@ import numpy as np
 from matplotlib.collections import LineCollection
 
 from clbook import kernels
+from clbook.experiments.kernel.experiment import Result
+from clbook.runs import Several
 from clbook.style import GRID, INK, MUTED, Picture, axes, colour, legend, mosaic
 
 FLOW_NAMES = {"network": "through the network", "radius": "a network seeing $|x|$", "vanilla": "each point by itself"}
@@ -29,7 +31,7 @@ def _fit(ax, *points):
     ax.locator_params(nbins=5)
 
 
-def step(result, frame=0) -> Picture:
+def step(result: Result, frame: int = 0) -> Picture:
     """Each point's change in one iteration: as arrows (left), and against the kernel's prediction (right)."""
     fig, ((left, right),) = axes(2, width=7.6, height=3.5)
     z, moved, predicted = result.z[frame], result.measured[frame], result.kernel[frame]
@@ -50,7 +52,7 @@ def step(result, frame=0) -> Picture:
                         f"the {config.n} points differs from the kernel's prediction by {error:.2g} of its size.")
 
 
-def orbits(flows, frame=-1) -> Picture:
+def orbits(flows: Several, frame: int = -1) -> Picture:
     """Embedded points and their views, joined, for the three flows at one time, and the spread of orbits over time."""
     names = list(flows.runs)
     fig, ax = mosaic([[*names, "spread"]], width=10.4, height=3.1, width_ratios=(1, 1, 1, 1.25))
@@ -76,7 +78,7 @@ def orbits(flows, frame=-1) -> Picture:
     return Picture(fig, f"Iteration {now}, views turned by up to {flows.config.angle:g} degrees. {'; '.join(text)}.")
 
 
-def velocities(result, frame=0) -> Picture:
+def velocities(result: Result, frame: int = 0) -> Picture:
     """Velocities of all points with VA Theorem 4.5's for their clusters (left), and the clusters' speeds (right)."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.5, width_ratios=(1.15, 1))
     z, moved, predicted = result.z[frame], result.measured[frame], result.mean[frame]
@@ -120,8 +122,11 @@ def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:
     return Picture(fig, f"{ylabel.capitalize()} over {xlabel}. " + "; ".join(text) + ".")
 
 
-def blocks(result, frame=-1) -> Picture:
-    """The kernel at one kept time (left), its top eigenvector (middle), and the block scores over training (right)."""
+def blocks(result, frame: int = -1) -> Picture:
+    """The kernel at one kept time (left), its top eigenvector (middle), and the block scores over training (right).
+
+    result: of `separability.run`, with kernels kept.
+    """
     fig, ((left, middle, right),) = axes(3, width=10.0, height=3.1, width_ratios=(1, 1.2, 1.6))
     now, K, labels = int(result.kernel_steps[frame]), result.kernel[frame], result.labels
     vector, share = kernels.top_eigenvector(K, labels)

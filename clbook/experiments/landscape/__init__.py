@@ -1,53 +1,23 @@
-"""What the loss alone decides: the chapter's training; its theory checks and figures are modules of this folder."""
+"""What the loss alone decides: a configuration of points on the sphere, without data and without training.
 
+`experiment` measures one configuration (loss, gradient, curvature), `curves` the loss over the number of places, its
+plateau and thresholds, `maps` what the loss forgets about the data, `variation` LS Lemma B.4; `figures` draws.
+"""
+
+from clbook.experiments.landscape.curves import ETA, PSI, counts, even, even_loss, reach, uniform_loss
 from clbook.experiments.landscape.experiment import (
-    ETA,
-    LOG2,
-    NEGATIVE,
-    PSI,
-    TAUS,
     Config,
-    Maps,
-    MapsConfig,
     Result,
-    SecondVariation,
-    counts,
     curvature,
-    even,
-    even_loss,
-    forget,
     places,
-    reach,
     restricted,
     run,
-    second_variation,
     tangents,
-    uniform_loss,
     uniformity,
 )
+from clbook.experiments.landscape.maps import Maps, MapsConfig, forget
+from clbook.experiments.landscape.variation import SecondVariation, second_variation
 
-__all__ = [
-    "Config",
-    "ETA",
-    "LOG2",
-    "Maps",
-    "MapsConfig",
-    "NEGATIVE",
-    "PSI",
-    "Result",
-    "SecondVariation",
-    "TAUS",
-    "counts",
-    "curvature",
-    "even",
-    "even_loss",
-    "forget",
-    "places",
-    "reach",
-    "restricted",
-    "run",
-    "second_variation",
-    "tangents",
-    "uniform_loss",
-    "uniformity",
-]
+__all__ = ["ETA", "PSI", "Config", "Maps", "MapsConfig", "Result", "SecondVariation", "counts", "curvature", "even",
+           "even_loss", "forget", "places", "reach", "restricted", "run", "second_variation", "tangents",
+           "uniform_loss", "uniformity"]

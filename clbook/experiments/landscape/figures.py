@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from clbook import theory
-from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic
+from clbook.experiments.landscape.experiment import Result
+from clbook.experiments.landscape.maps import Maps
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic
 
 CIRCLE = np.linspace(0, 2 * np.pi, 200)
 EQ1, EQ3, MARK = colour(0), colour(1), colour(2)
 DOTTED = {"lw": 0.8, "ls": ":"}
 RING = {"facecolors": "none", "zorder": 3}  # around the configuration that the sliders hold
-# Logarithmic axes: the number of places, and the smallest squared distance from far apart to close.
-PLACES = {"xlabel": "places $K$", "xlim": (0.9, 70)}, (1, 2, 4, 8, 16, 32, 64)
-GAP = {"xlabel": "smallest squared distance", "xlim": (4.6, 0.008)}, (4, 1, 0.3, 0.1, 0.03, 0.01)
 
 
-def _log_axis(ax, look, ticks):
-    ax.set(xscale="log", **look)
-    ax.set_xticks(ticks, labels=map(str, ticks))
-    ax.minorticks_off()
+def _over_places(ax):
+    log_axis(ax, (1, 2, 4, 8, 16, 32, 64))
+    ax.set(xlabel="places $K$", xlim=(0.9, 70))
+
+
+def _over_gaps(ax):
+    """From places far apart to close ones."""
+    log_axis(ax, (4, 1, 0.3, 0.1, 0.03, 0.01))
+    ax.set(xlabel="smallest squared distance", xlim=(4.6, 0.008))
 
 
 def _curve(ax, x, y, ink, name, **look):
@@ -52,7 +58,7 @@ def _classes(ax, points, labels, size, prefix=""):
         ax.scatter(*points[labels == k].T, s=size, color=colour(k), linewidths=0, gid=f"{prefix}class {k}")
 
 
-def forgetting(maps) -> Picture:
+def forgetting(maps: Maps) -> Picture:
     """The data (left) and four invariant maps to the circle, coloured by class, each with its loss and readout."""
     fig, ax = mosaic([["data", "0", "1"], ["data", "2", "3"]], width=9.2, height=5.6, width_ratios=(1.15, 1, 1))
     plane, loss = maps.x[:, :2], maps.losses["NT-Xent, eq. 1"]
@@ -61,12 +67,14 @@ def forgetting(maps) -> Picture:
         x, y = plane[maps.labels == k].mean(0)
         ax["data"].text(x, y - 0.4, f"class {k}", color=colour(k), ha="center", va="top")
     ax["data"].set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal", title="input ($x_3$ not shown)", ylim=(-0.75, 1.45))
-    for i, (name, limit, size) in enumerate(zip(maps.names, (1.75, 1.75, 1.25, 1.25), (13, 13, 18, 18))):
+    text = []
+    for i, name in enumerate(maps.names):
+        limit, size = (1.75, 13) if "three" in name else (1.25, 18)  # copies of a place stand outwards
         _circle(ax[str(i)], limit, f"{name}\nloss {loss[i]:.4f}, readout {maps.accuracy[i]:.0%}")
         _classes(ax[str(i)], _spread_copies(maps.z[i], 0.017), maps.labels, size, f"{name}, ")
-    text = "; ".join(f"{name}: loss {value:.6f}, accuracy of the nearest class centre {accuracy:.0%}"
-                     for name, value, accuracy in zip(maps.names, loss, maps.accuracy))
-    return Picture(fig, f"Three clusters in the plane and four invariant maps of them to the circle. {text}.")
+        text.append(f"{name}: loss {loss[i]:.6f}, accuracy of the nearest class centre {maps.accuracy[i]:.0%}")
+    return Picture(fig, "Three clusters in the plane and four invariant maps of them to the circle. "
+                        f"{'; '.join(text)}.")
 
 
 def _spectrum(ax, result):
@@ -81,120 +89,124 @@ def _spectrum(ax, result):
 def _verdict(result):
     """In words: how many directions go down, and of which kind."""
     K, m = result.config.clusters, result.config.copies
-    return (f"K = {K} places, m = {m}: {result.negative(result.eigenvalues)} of {len(result.eigenvalues)} directions go "
-            f"down, {result.negative(result.whole)} of those that move whole places; K(m - 1) = {K * (m - 1)}")
+    return (f"K = {K} places, m = {m}: {result.negative(result.eigenvalues)} of {len(result.eigenvalues)} directions "
+            f"go down, {result.negative(result.whole)} of those that move whole places; K(m - 1) = {K * (m - 1)}")
 
 
-def landscape(result) -> Picture:
+def landscape(result: Result) -> Picture:
     """One configuration: where it lies, its loss among those of K even places, and its curvature in every direction."""
-    config = result.config
+    config, found = result.config, result.curves
     fig, ((where, curves, spectrum),) = axes(3, width=9.0, height=3.3, width_ratios=(0.85, 1.2, 1.1))
     _circle(where, 1.45, f"$K$ = {config.clusters}, $m$ = {config.copies}, $\\tau$ = {config.tau:g}")
     where.scatter(*_spread_copies(result.z)[:, :2].T, s=16, color=INK, linewidths=0, gid="points")
     for curve, plateau, ink, gid, name in (
-            (result.curve_mean, result.plateau_mean, EQ1, "eq. 1", "eq. 1"),
-            (result.curve, result.plateau, EQ3, "eq. 3", f"eq. 3, $\\Psi$ = {config.psi}")):
+            (found.simclr, found.simclr_plateau, EQ1, "eq. 1", "eq. 1"),
+            (found.chosen, found.chosen_plateau, EQ3, "eq. 3", f"eq. 3, $\\Psi$ = {config.psi}")):
         curves.axhline(plateau, color=ink, **DOTTED)
-        _curve(curves, result.counts, curve, ink, gid, label=name)
+        _curve(curves, found.counts, curve, ink, gid, label=name)
     curves.scatter([config.clusters], [result.loss], s=60, edgecolors=INK, linewidths=1.4, label="this configuration",
                    gid="this configuration", **RING)
-    curves.set(ylabel="loss", title=f"uniform: {result.plateau_mean:.4f} and {result.plateau:.4f}")
-    _log_axis(curves, *PLACES)
+    curves.set(ylabel="loss", title=f"uniform: {found.simclr_plateau:.4f} and {found.chosen_plateau:.4f}")
+    _over_places(curves)
     _legend_above(curves, 0.45, loc="upper right")
     _spectrum(spectrum, result)
-    spectrum.set(ylabel="curvature", title=f"{result.negative(result.eigenvalues)} of {len(result.eigenvalues)} go down")
+    down = result.negative(result.eigenvalues)
+    spectrum.set(ylabel="curvature", title=f"{down} of {len(result.eigenvalues)} go down")
     _legend_above(spectrum, 0.3, loc="upper left")
     return Picture(fig, f"Places: {config.arrangement}; tau = {config.tau:g}, Psi = {config.psi}, eta {config.eta}. "
-                        f"Eq. 1 for many copies goes from {result.curve_mean[0]:.4f} at one place to the plateau "
-                        f"{result.plateau_mean:.4f}; the chosen eq. 3 is {result.loss:.4f} here, its plateau "
-                        f"{result.plateau:.4f}. {_verdict(result)}.")
+                        f"Eq. 1 for many copies goes from {found.simclr[0]:.4f} at one place to the plateau "
+                        f"{found.simclr_plateau:.4f}; the chosen eq. 3 is {result.loss:.4f} here, its plateau "
+                        f"{found.chosen_plateau:.4f}. {_verdict(result)}.")
 
 
 def _thresholds(ax, result, ink, name, line_ink, line_name=None):
     """Measured thresholds against tau, and their line for small tau."""
-    end = np.array([0, 1.05 * result.taus.max()])
-    tolerance = result.config.tolerance
+    measured, tolerance = result.thresholds, result.config.tolerance
+    end = np.array([0, 1.05 * measured.taus.max()])
     ax.plot(end, theory.threshold_slope(tolerance) * end, color=line_ink, lw=1, label=line_name)
-    ax.plot(result.taus, result.thresholds, "o", ms=4.5, color=ink, label=name, gid=f"tolerance {tolerance:g}")
+    ax.plot(measured.taus, measured.gaps, "o", ms=4.5, color=ink, label=name, gid=f"tolerance {tolerance:g}")
     ax.set(xlabel=r"$\tau$", ylim=(0, 3.3))
 
 
-def three_panels(results, tolerances) -> Picture:
-    """LS Figure 2: loss against K and the gap, for `results` at several tau; thresholds, for one of `tolerances` each."""
+def three_panels(results: Sequence[Result], tolerances: Sequence[Result]) -> Picture:
+    """LS Figure 2: loss against K and the gap, for `results` at several tau; the thresholds of each of `tolerances`."""
     fig, ((left, middle, right),) = axes(3, width=10.2, height=3.5)
     for k, result in enumerate(results):
-        tau = f"{result.config.tau:g}"
-        left.axhline(result.plateau_mean, color=colour(k), **DOTTED)
-        for ax, x in ((left, result.counts), (middle, result.distances)):
-            _curve(ax, x, result.curve_mean, colour(k), f"eq. 1, tau {tau}", label=tau, ms=3.5)
-            ax.plot(x, result.curve, "--", lw=1, color=colour(k), gid=f"eq. 3, tau {tau}")
+        tau, curves = f"{result.config.tau:g}", result.curves
+        left.axhline(curves.simclr_plateau, color=colour(k), **DOTTED)
+        for ax, x in ((left, curves.counts), (middle, curves.distances)):
+            _curve(ax, x, curves.simclr, colour(k), f"eq. 1, tau {tau}", label=tau, ms=3.5)
+            ax.plot(x, curves.chosen, "--", lw=1, color=colour(k), gid=f"eq. 3, tau {tau}")
     left.set(ylabel="loss", title="eq. 1 (solid), eq. 3 (dashed)")
-    _log_axis(left, *PLACES)
+    _over_places(left)
     legend(left, title=r"$\tau$", loc="upper right", ncols=2)
     middle.set_title("the same, against the gap")
-    _log_axis(middle, *GAP)
+    _over_gaps(middle)
     for k, result in enumerate(tolerances):
         _thresholds(right, result, colour(k), f"{result.config.tolerance:g}", colour(k))
     right.set_title("gap at the plateau")
     legend(right, title="tolerance", loc="upper left")
-    plateaus = ", ".join(f"{r.plateau_mean:.5f} at tau {r.config.tau:g}" for r in results)
-    slopes = ", ".join(f"{theory.threshold_slope(t):.2f} for {t:g}" for t in (r.config.tolerance for r in tolerances))
+    plateaus = ", ".join(f"{r.curves.simclr_plateau:.5f} at tau {r.config.tau:g}" for r in results)
+    each = [result.config.tolerance for result in tolerances]
+    slopes = ", ".join(f"{theory.threshold_slope(tolerance):.2f} for {tolerance:g}" for tolerance in each)
     return Picture(fig, f"Loss of K even points on the circle: falls with K to the plateaus {plateaus} (eq. 1). "
                         f"The gap at which the plateau is reached grows with tau, with slope by tolerance {slopes}.")
 
 
-def threshold(result) -> Picture:
+def threshold(result: Result) -> Picture:
     """Loss against the smallest squared distance with the threshold, and thresholds against tau, for one tolerance."""
-    config, plateau, slope = result.config, result.plateau_mean, theory.threshold_slope(result.config.tolerance)
+    config, curves, gap = result.config, result.curves, result.thresholds.gap
+    count, plateau, slope = result.thresholds.count, curves.simclr_plateau, theory.threshold_slope(config.tolerance)
     fig, ((left, right),) = axes(2, width=8.2, height=3.3)
     left.axhspan(plateau, (1 + config.tolerance) * plateau, color=MARK, alpha=0.25, lw=0)
     left.axhline(plateau, color=EQ1, **DOTTED)
-    _curve(left, result.distances, result.curve_mean, EQ1, "eq. 1")
-    left.axvline(result.threshold, color=MARK, lw=1.2, label=f"threshold {result.threshold:.3g}")
-    _log_axis(left, *GAP)
-    left.set(ylabel="loss", title=f"$\\tau$ = {config.tau:g}: plateau from $K$ = {result.threshold_count}")
+    _curve(left, curves.distances, curves.simclr, EQ1, "eq. 1")
+    left.axvline(gap, color=MARK, lw=1.2, label=f"threshold {gap:.3g}")
+    _over_gaps(left)
+    left.set(ylabel="loss", title=f"$\\tau$ = {config.tau:g}: plateau from $K$ = {count}")
     legend(left, loc="upper right")
     _thresholds(right, result, EQ1, "measured", MUTED, f"slope {slope:.2f} (for small $\\tau$)")
-    right.scatter([config.tau], [result.threshold], s=70, edgecolors=MARK, linewidths=1.6, gid="this temperature", **RING)
+    right.scatter([config.tau], [gap], s=70, edgecolors=MARK, linewidths=1.6, gid="this temperature", **RING)
     right.set(ylabel="threshold", title=f"tolerance {config.tolerance:g}")
     legend(right, loc="upper left")
-    return Picture(fig, f"tau = {config.tau:g}, tolerance {config.tolerance:g}: {result.threshold_count} even points "
-                        f"reach the plateau {plateau:.5f}, with smallest squared distance {result.threshold:.4g}. "
+    return Picture(fig, f"tau = {config.tau:g}, tolerance {config.tolerance:g}: {count} even points "
+                        f"reach the plateau {plateau:.5f}, with smallest squared distance {gap:.4g}. "
                         f"Thresholds follow a line of slope {slope:.3g} while tau is small.")
 
 
-def indicator(result) -> Picture:
+def indicator(result: Result) -> Picture:
     """Eq. 1 of K even places with the indicator on data points, on embedded points, and for one data point a place."""
+    curves = result.curves
     fig, ((ax,),) = axes(width=6.0, height=3.2)
-    ax.axhline(result.plateau_mean, color=MUTED, label="plateau", **DOTTED)
-    _curve(ax, result.counts, result.curve_mean, EQ1, "indicator on data points, many copies", ms=5)
-    _curve(ax, result.counts, result.curve_finite, colour(3), "indicator on embedded points (or one copy)", ms=5)
+    ax.axhline(curves.simclr_plateau, color=MUTED, label="plateau", **DOTTED)
+    _curve(ax, curves.counts, curves.simclr, EQ1, "indicator on data points, many copies", ms=5)
+    _curve(ax, curves.counts, curves.embedded, colour(3), "indicator on embedded points (or one copy)", ms=5)
     ax.set(ylabel="eq. 1", ylim=(-0.05, 1.2))
-    _log_axis(ax, *PLACES)
+    _over_places(ax)
     legend(ax, loc="upper right")
     return Picture(fig, f"Eq. 1 at tau = {result.config.tau:g} against K. Indicator on data points: falls from "
-                        f"{result.curve_mean[0]:.4f} to {result.plateau_mean:.4f}. On embedded points: rises from "
-                        f"{abs(result.curve_finite[0]):.4f} to {result.curve_finite[-1]:.4f}.")
+                        f"{curves.simclr[0]:.4f} to {curves.simclr_plateau:.4f}. On embedded points: rises from "
+                        f"{abs(curves.embedded[0]):.4f} to {curves.embedded[-1]:.4f}.")
 
 
-def arrows(results, titles) -> Picture:
+def arrows(results: Sequence[Result], titles: Sequence[str]) -> Picture:
     """Points on the circle and the downhill direction of eq. 3 at each: straight out where nothing is to be gained."""
     fig, (row,) = axes(len(results), width=2.7 * len(results), height=3.0)
-    for ax, result, title in zip(row, results, titles):
+    for ax, result, title in zip(row, results, titles, strict=True):
         _circle(ax, 1.75, f"{title}\ntangential part {result.tangential.max():.0e}")
         length = np.linalg.norm(result.gradient, axis=1).max()
         step = -result.gradient / length * 0.55 if length > 1e-12 else np.zeros_like(result.z)
         ax.quiver(*result.z.T, *step.T, angles="xy", scale_units="xy", scale=1, width=0.012, color=EQ3)
         ax.scatter(*result.z.T, s=28, color=INK, zorder=3, linewidths=0, gid=title)
     text = "; ".join(f"{title}: largest tangential gradient {result.tangential.max():.1e}"
-                     for result, title in zip(results, titles))
+                     for result, title in zip(results, titles, strict=True))
     return Picture(fig, f"Points on the circle with arrows downhill. {text}.")
 
 
-def spectra(results) -> Picture:
+def spectra(results: Sequence[Result]) -> Picture:
     """Curvature in every direction at several numbers of places and copies."""
     fig, (row,) = axes(len(results), width=3.1 * len(results), height=3.1)
-    for ax, result in zip(row, results):
+    for ax, result in zip(row, results, strict=True):
         _spectrum(ax, result)
         ax.set_title(f"$K$ = {result.config.clusters}, $m$ = {result.config.copies}: "
                      f"{result.negative(result.eigenvalues)} down")
@@ -203,10 +215,10 @@ def spectra(results) -> Picture:
     return Picture(fig, "Eigenvalues of the Hessian. " + "; ".join(map(_verdict, results)) + ".")
 
 
-def measures(results, names) -> Picture:
+def measures(results: Sequence[Result], names: Sequence[str]) -> Picture:
     """Alignment and uniformity of configurations, each labelled with its loss (eq. 1)."""
     fig, ((ax,),) = axes(width=6.4, height=3.8)
-    for k, (result, name) in enumerate(zip(results, names)):
+    for k, (result, name) in enumerate(zip(results, names, strict=True)):
         at = result.alignment, result.uniformity
         ax.scatter(*at, s=45, color=colour(k), zorder=3, linewidths=0, gid=name)
         ax.annotate(f"{name}: {result.loss_mean:.3f}", at, va="center", fontsize=9, xytext=(8, 5 if k % 2 else -5),
@@ -215,4 +227,4 @@ def measures(results, names) -> Picture:
     ax.set_xlim(-0.03, 1.75 * max(r.alignment for r in results))
     ax.margins(y=0.12)
     return Picture(fig, "; ".join(f"{name}: alignment {r.alignment:.3f}, uniformity {r.uniformity:.3f}, loss "
-                                  f"{r.loss_mean:.3f}" for r, name in zip(results, names)) + ".")
+                                  f"{r.loss_mean:.3f}" for r, name in zip(results, names, strict=True)) + ".")

@@ -13,7 +13,8 @@ import torch
 import torch.nn.functional as F
 
 from clbook import data
-from clbook.runs import Adam, Draws, Program, stream
+from clbook.optim import Adam
+from clbook.runs import Draws, Program, stream
 from clbook.settings import Settings
 from clbook.transformer import Transformer, bind
 

@@ -16,7 +16,8 @@ import torch.nn.functional as F
 
 from clbook import data
 from clbook.experiments.modadd.classifier import EVERY, STARTS, Classifiers, starts
-from clbook.runs import Adam, Draws, Program, Several, alone, recorded_times, several, stream
+from clbook.optim import Adam
+from clbook.runs import Draws, Program, Several, alone, recorded_times, several, stream
 from clbook.settings import Outcome, Settings, setting
 from clbook.transformer import Transformer, bind, lookup
 

@@ -15,7 +15,8 @@ from scipy import optimize, stats
 
 from clbook.experiments.modadd.equivalence import SAME, Finite, cmodadd_table, conditional_gap, random_table
 from clbook.models import affine
-from clbook.runs import PROGRESS_EVERY, Descent, Program, alone, one_thread, stream
+from clbook.optim import Descent
+from clbook.runs import PROGRESS_EVERY, Program, alone, one_thread, stream
 from clbook.settings import Outcome, Settings, setting
 
 START = 0  # purpose of the stream of random numbers

@@ -40,15 +40,15 @@ class Check:
     separated: np.ndarray
     steps: np.ndarray
 
-    def confusion(self, score, threshold=1.0):
+    def confusion(self, score: np.ndarray, threshold: float = 1.0) -> list[list[int]]:
         """((true negatives, false positives), (false negatives, true positives)) of predicting `score` > threshold."""
         return confusion_matrix(self.separated, score > threshold, labels=[False, True]).tolist()
 
-    def auc(self, score) -> float:
+    def auc(self, score: np.ndarray) -> float:
         """Probability that a run that separated has a larger `score` than one that did not; needs both kinds of run."""
         return float(roc_auc_score(self.separated, score))
 
-    def misfit(self, group) -> float:
+    def misfit(self, group: np.ndarray) -> float:
         """Typical factor by which the best increasing function of `group` misses the time to separation.
 
         One increasing function is fitted to the logarithm of the times of each seed (runs that separated); 1 means that
@@ -65,25 +65,27 @@ class Check:
 def check(results: list[Result]) -> Check:
     """Measure condition (e) on network runs with two classes and d = 1, the theorem's setting."""
     rows = []
-    for r in results:
-        c, at = r.config, np.nan if r.separable_at is None else r.separable_at
-        before = r.drift[~(r.steps > at)]
-        measured = {"gamma": r.gamma[0], "theta": r.theta[0], "sigma2": r.sigma2[0], "delta": before.max()}
-        left, right = theory.separation_condition(c.eps, c.tau, c.n, **measured)
-        rows.append({"eps": c.eps, "tau": c.tau, "seed": c.seed, **measured, "left": left, "right": right,
-                     "ratio": left / right, "ratio_frozen": left / (right - measured["delta"]),
-                     "separated": r.separable_at is not None, "steps": at})
+    for result in results:
+        config, at = result.config, np.nan if result.separable_at is None else result.separable_at
+        delta = result.drift[~(result.steps > at)].max()  # over all times where the run did not separate
+        measured = {"gamma": result.gamma[0], "theta": result.theta[0], "sigma2": result.sigma2[0], "delta": delta}
+        left, right = theory.separation_condition(config.eps, config.tau, config.n, **measured)
+        rows.append({"eps": config.eps, "tau": config.tau, "seed": config.seed, **measured,
+                     "left": left, "right": right, "ratio": left / right, "ratio_frozen": left / (right - delta),
+                     "separated": result.separable_at is not None, "steps": at})
     return Check(**{key: np.array([row[key] for row in rows]) for key in rows[0]})
 
 
-def step_error(config: Config, gradient="partial") -> float:
+def step_error(config: Config, gradient: str = "partial") -> float:
     """Relative error of LS Proposition 4.1 for one step of the run: |dz - predicted| / |predicted|, in float64.
 
-    The prediction is -(lr/n) sum_j K_ij grad L_j with the kernel and gradient before the step. It is exact for a flow, so
-    the error is first order in lr for the gradient that the proposition means, "partial": the one with respect to z_j
-    with the views held still. With "full" the step also moves through the views, and the error does not vanish.
+    The prediction is -(lr/n) sum_j K_ij grad L_j with the kernel and gradient before the step. It is exact for a flow,
+    so the error is first order in lr for the gradient that the proposition means, "partial": the one with respect to
+    z_j with the views held still. With "full" the step also moves through the views, and the error does not vanish.
     """
     flow = Flow([config.replace(gradient=gradient)]).to("cpu", torch.float64)
+    flow.state.tau, flow.state.lr = (flow.each(name, torch.float64) for name in ("tau", "lr"))  # not those of float32
+    flow.begin()
     views, net = flow.views(flow.draws, VIEWS).double(), member(flow.make, flow.trained, 0)
     z, v = (part.detach() for part in flow.embed(views))
     z.requires_grad_()
@@ -91,14 +93,16 @@ def step_error(config: Config, gradient="partial") -> float:
     lr = config.lr_over_tau * config.tau
     predicted = -lr / config.n * torch.einsum("ijkl,jl->ik", kernels.empirical(net, flow.state.x[0]), g[0])
     flow.descend(flow.objective(views)[0])
-    return float((flow.embed(views)[0] - z - predicted).norm() / predicted.norm())
+    with torch.no_grad():
+        moved = flow.embed(views)[0] - z
+        return float((moved - predicted).norm() / predicted.norm())
 
 
 def measured_growth(result: Result) -> float:
     """Rate of growth, per unit of flow time lr * iterations, of the gap between the two class means.
 
-    Fitted where theory is linear: from the moment the gap has tripled until the embedding's squared extent reaches tau / 4.
-    Raises ValueError where the run has fewer than three recorded times there.
+    Fitted where theory is linear: from the moment the gap has tripled until the embedding's squared extent reaches
+    tau / 4. Raises ValueError where the run has fewer than three recorded times there.
     """
     config, z = result.config, result.z[:, :, 0]
     gap = np.abs(z[:, result.labels == 0].mean(1) - z[:, result.labels == 1].mean(1))
@@ -109,7 +113,7 @@ def measured_growth(result: Result) -> float:
     return float(slope / (config.lr_over_tau * config.tau))
 
 
-def block_error(config: Config):
+def block_error(config: Config) -> tuple[float, float]:
     """(sigma^2, max |K_ij(0) - block mean|): what the proof of Theorem 4.3 (Step 2) says is O(sigma^2).
 
     The cross terms <mu_q, xi_j> of K = <mu + xi, mu + xi> are first order in xi, so the entries differ by O(sigma).
@@ -123,7 +127,7 @@ def block_error(config: Config):
     return float(sigma2), float((kernel - average @ kernel @ average).abs().max())
 
 
-def best_accuracy(result: Result):
+def best_accuracy(result: Result) -> tuple[float, int, float]:
     """(best, iteration, last): accuracy of a linear readout of the embedding, on the training points themselves.
 
     `best` is 1 where the points became separable, at that iteration, else the largest at a recorded one; `last` is that

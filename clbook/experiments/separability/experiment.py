@@ -17,7 +17,8 @@ from clbook import augment, data, kernels
 from clbook.losses import simplified
 from clbook.metrics import intervals, separable
 from clbook.models import ACTIVATIONS, MLP, member, mlp, stacked
-from clbook.runs import Descent, Draws, Program, alone, several, stream, streams
+from clbook.optim import Descent
+from clbook.runs import Draws, Program, alone, several, stream, streams
 from clbook.settings import Outcome, Settings, setting
 
 DATA, START, WEIGHTS, VIEWS, RECORDED = range(5)  # purposes of the streams of random numbers
@@ -187,7 +188,7 @@ class Flow(Program):
     def now(self, t):
         if self.config.network:
             self.losses, z = self.objective(self.views(self.draws, VIEWS))
-            return z
+            return z if t else self.state.start  # the same up to rounding
         z, = self.trained
         v = z if self.config.gradient == "full" else z.detach()
         self.losses = simplified.formula(z, v[:, None], self.state.tau)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.collections import LineCollection
-from matplotlib.ticker import NullLocator
 
-from clbook import style
-from clbook.style import MUTED, Picture, axes, colour, legend, mosaic
+from clbook.experiments.separability.condition import Check
+from clbook.experiments.separability.experiment import Result
+from clbook.runs import Several
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic
 
 MARK = "#111111"
 
@@ -28,8 +31,8 @@ def _paths(ax, result, *, title=None):
         ax.add_collection(bundle)
     if result.separable_at is not None:
         ax.axvline(result.separable_at + 1, color=MARK, lw=1.2)
-    ax.set(xscale="log", xlim=(1, time[-1] * 1.05), ylim=_limits(result.z), xlabel="iteration + 1", title=title)
-    ax.xaxis.set_minor_locator(NullLocator())  # eight ticks a decade cost more time than all the trajectories
+    log_axis(ax)
+    ax.set(xlim=(1, time[-1] * 1.05), ylim=_limits(result.z), xlabel="iteration + 1", title=title)
 
 
 def _when(result):
@@ -53,7 +56,7 @@ def _numbers(config):
     return f"eps = {config.eps:g}, tau = {config.tau:g}"
 
 
-def trajectories(result, frame=-1) -> Picture:
+def trajectories(result: Result, frame: int = -1) -> Picture:
     """All points' paths (left) and the embedding at one recorded time (right); for embeddings in one dimension."""
     fig, ((left, right),) = axes(2, width=7.2, height=3.3, width_ratios=(3, 1))
     now = int(result.steps[frame])
@@ -66,7 +69,7 @@ def trajectories(result, frame=-1) -> Picture:
                         f"{_when(result)}. At iteration {now} the embedding spans {np.ptp(result.z[frame]):.3g}.")
 
 
-def opening(result) -> Picture:
+def opening(result: Result) -> Picture:
     """The data in the plane, coloured by class, and the trajectories of their one-dimensional embedding."""
     fig, ((left, right),) = axes(2, width=7.6, height=3.2, width_ratios=(1, 1.7))
     for k in np.unique(result.labels):
@@ -76,72 +79,88 @@ def opening(result) -> Picture:
     _paths(right, result, title=_when(result))
     right.set_ylabel("embedding $z_i$")
     config = result.config
-    return Picture(fig, f"{config.n} points in the plane, in {config.classes} classes ({config.data}), and the trajectories "
-                        f"of their one-dimensional embedding, {_numbers(config)}: {_when(result)}.")
+    return Picture(fig, f"{config.n} points in the plane, in {config.classes} classes ({config.data}), and the "
+                        f"trajectories of their one-dimensional embedding, {_numbers(config)}: {_when(result)}.")
 
 
-def panels(results, titles) -> Picture:
+def panels(results: Sequence[Result], titles: Sequence[str]) -> Picture:
     """Trajectories of several runs side by side, each with its own scale."""
     fig, grid = axes(len(results), width=2.6 * len(results), height=2.7)
-    for ax, result, title in zip(grid[0], results, titles):
+    for ax, result, title in zip(grid[0], results, titles, strict=True):
         when = "not separable" if result.separable_at is None else f"separable at {result.separable_at}"
         _paths(ax, result, title=f"{title}\n{when}")
     grid[0][0].set_ylabel("embedding $z_i$")
-    return Picture(fig, "; ".join(f"{title}: {_when(r)}" for title, r in zip(titles, results)) + ".")
+    return Picture(fig, "; ".join(f"{title}: {_when(r)}" for title, r in zip(titles, results, strict=True)) + ".")
 
 
-def phase_diagram(check, epses, taus) -> Picture:
+def _median_times(check, epses, taus):
+    """(len(epses), len(taus)) median iterations to separate over the seeds; inf where the median run never does."""
+    times = np.empty((len(epses), len(taus)))
+    for (i, j), _ in np.ndenumerate(times):
+        here = (check.eps == epses[i]) & (check.tau == taus[j])
+        times[i, j] = np.median(np.where(check.separated[here], check.steps[here], np.inf))
+    return times
+
+
+def _map_of_times(ax, times, epses, taus):
+    """`times` as colours on a logarithmic scale, each with its number; returns the image."""
+    finite = np.where(np.isfinite(times), times, np.nan)
+    image = ax.imshow(np.log10(finite), origin="lower", aspect="auto", cmap="viridis_r")
+    middle = (np.nanmin(finite) * np.nanmax(finite)) ** 0.5
+    for (i, j), value in np.ndenumerate(times):
+        ax.text(j, i, f"{value:.0f}" if np.isfinite(value) else "never", ha="center", va="center", fontsize=8,
+                color="white" if middle < value < np.inf else INK)
+    ax.set(xlabel=r"$\tau$", ylabel=r"$\varepsilon$", title="median iterations to separate")
+    ax.set_xticks(range(len(taus)), labels=[f"{tau:g}" for tau in taus])
+    ax.set_yticks(range(len(epses)), labels=[f"{eps:g}" for eps in epses])
+    ax.grid(False)
+    return image
+
+
+def _level_lines(ax, epses, taus, level=10.0):
+    """Where eps^2/tau and eps^3/tau equal `level`, on the axes of `_map_of_times`."""
+    columns, rows = np.arange(len(taus)), np.arange(len(epses))
+    for power, line in ((2, "-"), (3, "--")):
+        log_eps = (np.log10(level) + np.log10(taus)) / power
+        ax.plot(columns, np.interp(log_eps, np.log10(epses), rows, left=np.nan, right=np.nan), line, color=colour(1),
+                lw=1.6, label=rf"$\varepsilon^{power}/\tau = {level:g}$")
+    legend(ax, loc="upper left", bbox_to_anchor=(0.0, -0.14), ncols=2)
+
+
+def _times_by_group(ax, check, power):
+    """Times of all runs against eps^power/tau; returns the factor by which the best increasing function misses them."""
+    group, done = check.eps**power / check.tau, check.separated
+    for seed in np.unique(check.seed):
+        mine = done & (check.seed == seed)
+        ax.scatter(group[mine], check.steps[mine], s=14, color=colour(seed), label=f"seed {seed}", gid=f"seed {seed}")
+    late = np.full((~done).sum(), 2 * check.steps[done].max())
+    ax.scatter(group[~done], late, s=18, marker="x", color=MUTED, label="never")
+    factor = check.misfit(group)
+    ax.set(xscale="log", yscale="log", xlabel=rf"$\varepsilon^{power}/\tau$", ylabel="iterations",
+           title=f"misses by a factor {factor:.2f}")
+    return factor
+
+
+def phase_diagram(check: Check, epses: Sequence[float], taus: Sequence[float]) -> Picture:
     """Median time to separation over eps and tau (left); all times against both groups of eps and tau (right)."""
     fig, ax = mosaic([["map", "square"], ["map", "cube"]], width=7.6, height=4.6, width_ratios=(1.3, 1))
-    left = ax["map"]
-    times = np.full((len(epses), len(taus)), np.nan)
-    for i, eps in enumerate(epses):
-        for j, tau in enumerate(taus):
-            here = (check.eps == eps) & (check.tau == tau)
-            times[i, j] = np.median(np.where(check.separated[here], check.steps[here], np.inf))
-    shown = np.where(np.isfinite(times), times, np.nan)
-    image = left.imshow(np.log10(shown), origin="lower", aspect="auto", cmap="viridis_r")
-    left.set(xticks=range(len(taus)), yticks=range(len(epses)), xlabel=r"$\tau$", ylabel=r"$\varepsilon$",
-             title="median iterations to separate")
-    left.set_xticklabels([f"{t:g}" for t in taus])
-    left.set_yticklabels([f"{e:g}" for e in epses])
-    left.grid(False)
-    for (i, j), value in np.ndenumerate(times):
-        dark = np.isfinite(value) and value**2 > np.nanmin(shown) * np.nanmax(shown)  # past the middle of the log scale
-        left.text(j, i, f"{value:.0f}" if np.isfinite(value) else "never", ha="center", va="center", fontsize=8,
-                  color="white" if dark else style.INK)
-    columns, rows = np.arange(len(taus)), np.arange(len(epses))
-    log_eps, log_tau = np.log10(epses), np.log10(taus)
-    for power, line, value in ((2, "-", 10.0), (3, "--", 10.0)):
-        eps_on_line = (np.log10(value) + log_tau) / power
-        left.plot(columns, np.interp(eps_on_line, log_eps, rows, left=np.nan, right=np.nan), line, color="#D55E00",
-                  lw=1.6, label=rf"$\varepsilon^{power}/\tau = {value:g}$")
-    legend(left, loc="upper left", bbox_to_anchor=(0.0, -0.14), ncols=2)
-    fig.colorbar(image, ax=left, label="log10", location="top")
-    text, done = [], check.separated
-    for panel, power in ((ax["square"], 2), (ax["cube"], 3)):
-        group = check.eps**power / check.tau
-        for seed in np.unique(check.seed):
-            mine = check.seed == seed
-            panel.scatter(group[mine & done], check.steps[mine & done], s=14, color=colour(seed), label=f"seed {seed}",
-                          gid=f"seed {seed}")
-        panel.scatter(group[~done], np.full((~done).sum(), 2 * check.steps[done].max()), s=18, marker="x", color=MUTED,
-                      label="never")
-        factor = check.misfit(group)
-        panel.set(xscale="log", yscale="log", xlabel=rf"$\varepsilon^{power}/\tau$", ylabel="iterations",
-                  title=f"misses by a factor {factor:.2f}")
-        text.append(f"an increasing function of eps^{power}/tau misses the times by a factor {factor:.2f}")
+    image = _map_of_times(ax["map"], _median_times(check, epses, taus), epses, taus)
+    _level_lines(ax["map"], epses, taus)
+    fig.colorbar(image, ax=ax["map"], label="log10", location="top")
+    square, cube = (_times_by_group(ax[name], check, power) for name, power in (("square", 2), ("cube", 3)))
     legend(ax["square"], loc="upper left")
-    return Picture(fig, f"Time to separation over eps and tau, and against both groups: {text[0]}; {text[1]}. "
-                        f"{int((~done).sum())} of {len(done)} runs never separated.")
+    return Picture(fig, "Time to separation over eps and tau, and against both groups: an increasing function of "
+                        f"eps^2/tau misses the times by a factor {square:.2f}; an increasing function of eps^3/tau "
+                        f"misses the times by a factor {cube:.2f}. "
+                        f"{int((~check.separated).sum())} of {len(check.separated)} runs never separated.")
 
 
-def condition(check) -> Picture:
+def condition(check: Check) -> Picture:
     """Both sides of condition (e), with the kernel's measured drift and without."""
     fig, grid = axes(2, width=7.6, height=3.4, sharex=True, sharey=True)
     text = []
     for ax, ratio, name in zip(grid[0], (check.ratio_frozen, check.ratio),
-                               (r"$\delta = 0$", r"$\delta(T)$ as measured")):
+                               (r"$\delta = 0$", r"$\delta(T)$ as measured"), strict=True):
         for flag, k, word in ((True, 0, "separated"), (False, 1, "never")):
             mine = check.separated == flag
             ax.scatter((check.left / ratio)[mine], check.left[mine], s=18, color=colour(k), label=word,
@@ -156,7 +175,7 @@ def condition(check) -> Picture:
     return Picture(fig, f"Condition (e). With delta = 0: {text[0]}. With the measured drift: {text[1]}.")
 
 
-def checker(check) -> Picture:
+def checker(check: Check) -> Picture:
     """The terms of condition (e), measured on one run, on one logarithmic axis."""
     fig, ((ax,),) = axes(width=6.4, height=2.7)
     eps, tau = float(check.eps[0]), float(check.tau[0])
@@ -167,8 +186,8 @@ def checker(check) -> Picture:
     ax.barh(list(terms), list(terms.values()), left=1e-8, color=[colour(0), colour(1)] + [MUTED] * 4)
     for i, value in enumerate(terms.values()):
         ax.text(max(value, 1e-8) * 1.3, i, f"{value:.2g}", va="center", fontsize=9)
-    ax.set(xscale="log", xlim=(1e-8, 1e8))
-    ax.xaxis.set_minor_locator(NullLocator())
+    log_axis(ax)
+    ax.set(xlim=(1e-8, 1e8), xlabel="size of the term")
     ax.invert_yaxis()
     outcome = f"separated at iteration {check.steps[0]:.0f}" if check.separated[0] else "did not separate"
     ax.set_title(f"ratio {ratio:.3g}: predicted to {'separate' if ratio > 1 else 'stay mixed'}, {outcome}")
@@ -176,7 +195,7 @@ def checker(check) -> Picture:
                         f"{float(check.right[0]):.3g}, their ratio {ratio:.3g}. The run {outcome}.")
 
 
-def kernel_story(result) -> Picture:
+def kernel_story(result: Result) -> Picture:
     """Trajectories and block scores on one time axis, above the kernel matrices at the kept times."""
     names = [f"kernel {t}" for t in result.kernel_steps]
     half = len(names)
@@ -192,7 +211,7 @@ def kernel_story(result) -> Picture:
         score.axvline(t + 1, color=MUTED, lw=0.8, ls=":")
     score.set(xscale="log", ylim=(0, 1.05), xlabel="iteration + 1", title="block score of $K(t)$")
     legend(score, loc="center left")
-    for name, t, kernel in zip(names, result.kernel_steps, result.kernel):
+    for name, t, kernel in zip(names, result.kernel_steps, result.kernel, strict=True):
         scale = np.abs(kernel).max()
         ax[name].imshow(kernel, cmap="RdBu_r", vmin=-scale, vmax=scale)
         value = result.alignment[np.searchsorted(result.steps, t)]
@@ -203,16 +222,16 @@ def kernel_story(result) -> Picture:
                         f"{int(result.steps[-1])}.")
 
 
-def side_by_side(pair, frame=-1) -> Picture:
+def side_by_side(pair: Several, frame: int = -1) -> Picture:
     """The same start with and without the network at one iteration."""
     fig, grid = axes(4, width=7.9, height=3.0, width_ratios=(2, 1, 2, 1))
     now = int(pair.steps[frame])
-    for (left, right), result, name in ((grid[0][:2], pair.network, "through the network"),
-                                        (grid[0][2:], pair.vanilla, "each point by itself")):
+    for (left, right), result, name in ((grid[0][:2], pair["network"], "through the network"),
+                                        (grid[0][2:], pair["vanilla"], "each point by itself")):
         _paths(left, result, title=f"{name}\n{_when(result)}")
         left.axvline(now + 1, color=MUTED, lw=1, ls=":")
         _strip(right, result.z[frame], result.labels, left.get_ylim())
         right.set_title(f"iteration {now}")
     grid[0][0].set_ylabel("embedding $z_i$")
-    return Picture(fig, f"Iteration {now}, {_numbers(pair.config)}. Through the network: {_when(pair.network)}; "
-                        f"each point by itself: {_when(pair.vanilla)}.")
+    return Picture(fig, f"Iteration {now}, {_numbers(pair.config)}. Through the network: {_when(pair['network'])}; "
+                        f"each point by itself: {_when(pair['vanilla'])}.")

@@ -1,13 +1,10 @@
-"""Where embeddings on the sphere end: the chapter's training; its theory checks and figures are modules of this folder."""
+"""Where do embeddings on the sphere end? `experiment` holds the chapter's training, `figures` what it draws."""
 
 from clbook.experiments.sphere.experiment import (
     CLUSTERED,
-    DRAWS,
-    NEIGHBOURS,
     TURNS,
     Config,
-    Embedding,
-    Recorder,
+    Flow,
     Result,
     Turned,
     coherence,
@@ -19,21 +16,5 @@ from clbook.experiments.sphere.experiment import (
     start,
 )
 
-__all__ = [
-    "CLUSTERED",
-    "Config",
-    "DRAWS",
-    "Embedding",
-    "NEIGHBOURS",
-    "Recorder",
-    "Result",
-    "TURNS",
-    "Turned",
-    "coherence",
-    "dataset",
-    "run",
-    "run_pair",
-    "run_turned",
-    "sharpness_at_start",
-    "start",
-]
+__all__ = ["CLUSTERED", "Config", "Flow", "Result", "TURNS", "Turned", "coherence", "dataset", "run", "run_pair",
+           "run_turned", "sharpness_at_start", "start"]

@@ -14,13 +14,14 @@ import torch
 import torch.nn.functional as F
 
 from clbook import data
-from clbook.experiments import separability
-from clbook.experiments.separability import Pair, follow, network_flow, vanilla_flow, view_maker
 from clbook.losses import simplified
-from clbook.metrics import neighbour_accuracy, sharpness
-from clbook.models import ACTIVATIONS
-from clbook.runs import default_device, one_thread
+from clbook.metrics import neighbour_accuracy, separable, sharpness
+from clbook.models import ACTIVATIONS, MLP, mlp, stacked
+from clbook.optim import Descent
+from clbook.runs import Draws, Program, Several, alone, one_thread, several, stream, streams
 from clbook.settings import Outcome, Settings, setting
+
+DATA, START, WEIGHTS, VIEWS, RECORDED = range(5)  # purposes of the streams of random numbers
 
 DRAWS = 4  # augmentations over which loss, arrows and sharpness are averaged; memory is DRAWS n^2 numbers
 NEIGHBOURS = 10  # nearest points that vote on a point's label
@@ -32,9 +33,6 @@ TURNS = 8  # views around the sphere, a full turn in all
 class Config(Settings):
     """Settings of one run; the default tears a small cap of the circle into the four clusters of the data."""
 
-    augmentation = "noise"  # read by `separability`'s functions, like `hidden` and the settings; here there is no choice
-    linger = 0.0
-
     d: int = setting(2, "embedding dimensions: the circle (2) or the sphere (3); the data have as many", choices=(2, 3))
     depth: int = setting(1, "number of hidden layers", low=1, high=8)
     width: int = setting(100, "width of each hidden layer", low=1, high=2000)
@@ -42,24 +40,21 @@ class Config(Settings):
     classes: int = setting(4, "number of clusters, in a row", low=2, high=10)
     n: int = setting(200, "number of points, all clusters together", low=20, high=2000)
     start: str = setting("cap", "where the embedding starts: close together, or anywhere", choices=("cap", "uniform"))
-    cap: float = setting(0.05, "standard deviation of the cap, in each coordinate", above=0.0, high=10.0, log=True)
-    tau: float = setting(0.2, "temperature", low=1e-3, high=10.0, log=True)
-    lr: float = setting(0.02, "learning rate", above=0.0, high=100.0, log=True)
+    cap: float = setting(0.05, "standard deviation of the cap, in each coordinate", above=0.0, high=10.0, log=True,
+                         each=True)
+    tau: float = setting(0.2, "temperature", low=1e-3, high=10.0, log=True, each=True)
+    lr: float = setting(0.02, "learning rate", above=0.0, high=100.0, log=True, each=True)
     steps: int = setting(300, "iterations", unit="iterations", low=1, high=100_000, log=True)
     network: bool = setting(True, "train a network; False moves each point by itself (VA eq. 13)")
     gradient: str = setting("full", "full: back-propagate through both views; partial: through z alone",
                             choices=("full", "partial"))
-    first: float = setting(-1.0, "where the row of clusters begins", low=-10.0, high=10.0)
-    gap: float = setting(1.0, "distance between neighbouring clusters", low=0.0, high=10.0)
-    spread: float = setting(0.1, "standard deviation of a cluster", low=0.0, high=2.0)
-    noise: float = setting(0.3, "standard deviation of the noise augmentation", low=0.0, high=2.0)
+    first: float = setting(-1.0, "where the row of clusters begins", low=-10.0, high=10.0, each=True)
+    gap: float = setting(1.0, "distance between neighbouring clusters", low=0.0, high=10.0, each=True)
+    spread: float = setting(0.1, "standard deviation of a cluster", low=0.0, high=2.0, each=True)
+    noise: float = setting(0.3, "standard deviation of the noise augmentation", low=0.0, high=2.0, each=True)
     record_every: int = setting(0, "record every this many iterations; 0 records a geometric series of times",
                                 unit="iterations", low=0, high=10_000)
-    seed: int = setting(0, "seed of data, start, weights and augmentations", low=0, high=2**31)
-
-    @property
-    def hidden(self) -> tuple:
-        return (self.width,) * self.depth
+    seed: int = setting(0, "seed of data, start, weights and augmentations", low=0, high=2**31, each=True)
 
 
 @dataclasses.dataclass
@@ -88,54 +83,112 @@ class Result(Outcome):
     separable_at: int | None
 
 
-def dataset(config: Config):
-    """x (n, d) and labels (n,) of a run, on the CPU."""
-    generator = torch.Generator().manual_seed(config.seed)
-    return data.row(config.n, config.classes, config.spread, config.d, generator, first=config.first, gap=config.gap)
+def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
+    """Returns x (n, d) and labels (n,) of a run, on the CPU."""
+    return data.row(config.n, config.classes, config.spread, config.d, stream(config.seed, DATA),
+                    first=config.first, gap=config.gap)
 
 
 def start(config: Config) -> torch.Tensor:
-    """R (n, d), unit vectors: e_1 plus noise, normalised (a cap), or uniform on the sphere."""
-    noise = torch.randn(config.n, config.d, generator=torch.Generator().manual_seed(config.seed + 1))
+    """Returns R (n, d), unit vectors: e_1 plus noise, normalised (a cap), or uniform on the sphere."""
+    noise = torch.randn(config.n, config.d, generator=stream(config.seed, START))
     if config.start == "cap":
         noise = config.cap * noise
         noise[:, 0] += 1
     return F.normalize(noise, dim=1)
 
 
-class Embedding(separability.Embedding):
-    """f(w, x) = normalise(R + g(w, x) - g(w0, x))."""
+class Flow(Program):
+    """R runs of gradient descent on LS eq. 12 of unit vectors: a network's weights, or each point alone (VA eq. 13).
 
-    def pair(self, views):
-        return tuple(F.normalize(part, dim=1) for part in super().pair(views))
+    Without a network f stays invariant (LS Theorem 4.2): the views of a point are the point; after a step each point is
+    put back on the sphere.
+    """
 
-    def points(self):
-        return F.normalize(super().points(), dim=1)
+    Result, compiles = Result, ("objective",)
 
-    @torch.no_grad()
-    def moved(self):
-        """g(w, x) - g(w0, x), (n, d)."""
-        return super().points() - self.start
+    def setup(self):
+        c, s = self.config, self.state
+        x, labels = zip(*(dataset(config) for config in self.configs), strict=True)
+        self.inputs, self.labels = [points.numpy() for points in x], labels[0].numpy()
+        s.start, s.tau, s.lr = torch.stack([start(k) for k in self.configs]), self.each("tau"), self.each("lr")
+        s.separable_at = torch.full((len(x),), -1)
+        self.trained = [s.start]
+        if c.network:
+            s.x, s.noise, widths = torch.stack(x), self.each("noise", axes=3), (c.d, *(c.width,) * c.depth, c.d)
+            self.trained = stacked([MLP(widths, c.activation, stream(k.seed, WEIGHTS)) for k in self.configs])
+            s.frozen = [w.clone() for w in self.trained]
+            s.shift = s.start - mlp(s.frozen, s.x, c.activation)
+            self.draws, self.recorded = self.drawer(VIEWS, 1), self.drawer(RECORDED, DRAWS)
 
+    def begin(self):
+        # The loss is a mean over points; VA eq. 13, which moves each point by itself, has no 1/n.
+        self.optimiser = Descent(self.trained, self.state.lr * (1 if self.config.network else self.config.n))
 
-class Recorder(separability.Recorder):
-    """Collects the arrays of a `Result`."""
+    def drawer(self, purpose: int, count: int) -> Draws:
+        """The noise (R, count, n, d) of `count` views of each point at each step."""
+        c = self.config
+        return Draws(streams(self.configs, purpose),
+                     lambda g: torch.stack([torch.randn(c.n, c.d, generator=g) for _ in range(count)]))
 
-    def diagnostics(self, z, t):
-        """Loss, arrows and neighbour accuracy now."""
+    def embed(self, noise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """R + g(w, x) - g(w0, x), not yet on the sphere: of the points (R, n, d) and of views (R, m, n, d) of them."""
+        c, s = self.config, self.state
+        flat = (s.x[:, None] + s.noise * noise).flatten(1, 2)
+        out = mlp(self.trained, torch.cat([s.x, flat], 1), c.activation)
+        moved = (out[:, c.n:] - mlp(s.frozen, flat, c.activation)).unflatten(1, (-1, c.n))
+        return out[:, :c.n] + s.shift, moved + s.start[:, None]
+
+    def objective(self, noise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """LS eq. 12 (R,) and the embedding (R, n, d)."""
+        z, views = (F.normalize(part, dim=-1) for part in self.embed(noise))
+        views = views if self.config.gradient == "full" else views.detach()
+        return simplified.formula(z, views, self.state.tau), z
+
+    def now(self, t):
+        if self.config.network:
+            self.losses, z = self.objective(self.draws.next())
+            return z
+        z, = self.trained
+        views = z if self.config.gradient == "full" else z.detach()
+        self.losses = simplified.formula(z, views[:, None], self.state.tau)
+        return z
+
+    def advance(self, t):
+        self.descend(self.losses)
+        if not self.config.network:  # the list is the one that the optimiser holds
+            self.trained[:] = [F.normalize(z.detach(), dim=-1).requires_grad_() for z in self.trained]
+
+    def measure(self, z, t):
+        """Loss, arrows, reach, neighbour accuracy and separability now."""
+        s, z = self.state, z.detach()
+        views, reach = z[:, None], torch.full((len(z),), math.nan)
+        if self.config.network:
+            with torch.no_grad():
+                points, views = self.embed(self.recorded.next())
+            reach, views = (points - s.start).norm(dim=-1).median(1).values, F.normalize(views, dim=-1)
+        loss, arrows = self.arrows(z, views)
+        fine = z.flatten(1).isfinite().all(1).tolist()
+        accuracy = [neighbour_accuracy(points, self.labels, NEIGHBOURS) if whole else math.nan
+                    for points, whole in zip(z, fine, strict=True)]
+        for i in torch.nonzero(s.separable_at < 0)[:, 0].tolist():
+            if fine[i] and separable(z[i], self.labels):
+                s.separable_at[i] = t
+        on_sphere = (z.norm(dim=-1) > 0.5).all(1)  # not so where a square has overflowed: then 0 is what is left of it
+        return {"z": z, "loss": loss, "arrows": arrows, "reach": reach, "accuracy": np.array(accuracy),
+                "separable_at": s.separable_at, "finite": on_sphere}
+
+    def arrows(self, z: torch.Tensor, views: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """LS eq. 12 (R,) and minus its gradient in each z_i along the sphere (R, n, d), the views held still."""
         z = z.detach().requires_grad_()
-        views = z.detach()[None] if self.embedding is None else self.embedding.views(self.view, DRAWS)
-        loss = simplified(z, views, self.config.tau)
-        (gradient,) = torch.autograd.grad(len(z) * loss, z)
-        tangential = gradient - (gradient * z).sum(1, keepdim=True) * z
-        reach = math.nan if self.embedding is None else self.embedding.moved().norm(dim=1).median().item()
-        return {"loss": loss.item(), "reach": reach, "arrows": -tangential.detach().cpu().numpy(),
-                "accuracy": neighbour_accuracy(z, self.labels, NEIGHBOURS)}
+        loss = simplified.formula(z, views.detach(), self.state.tau)
+        (gradient,) = torch.autograd.grad(z.shape[1] * loss.sum(), z)
+        return loss, (gradient * z).sum(-1, keepdim=True) * z - gradient
 
-    def result(self, stopped) -> Result:
-        columns, common = self.collected(stopped)
-        clustered = columns["steps"][columns["accuracy"] >= CLUSTERED]
-        return Result(**common, **columns, clustered_at=int(clustered[0]) if len(clustered) else None)
+    def result(self, i, columns, head):
+        at, clustered = int(columns.pop("separable_at")[-1]), columns["steps"][columns["accuracy"] >= CLUSTERED]
+        return Result(**head, **columns, x=self.inputs[i], labels=self.labels, separable_at=None if at < 0 else at,
+                      clustered_at=int(clustered[0]) if len(clustered) else None)
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
@@ -147,53 +200,56 @@ def run(config: Config, *, progress=None, device=None) -> Result:
             then returns what it has, with `stopped` set.
         device: a torch device; None takes CUDA when there is one.
 
+    Returns:
+        The recorded arrays.
+
     Raises:
         ValueError: the run diverged; the message names lr, its value and its range.
     """
-    device = default_device(device)
-    x, labels = (array.to(device) for array in dataset(config))
-    embedding = Embedding(config, x, start(config)) if config.network else None
-    recorder = Recorder(config, x, labels, embedding, view_maker(config, x, config.seed + 4))
-    if embedding is not None:
-        return follow(network_flow(config, embedding, view_maker(config, x, config.seed + 3)), recorder, progress, "lr")
-    z0, step = vanilla_flow(config, start(config).to(device))
-    return follow((z0, lambda z, t: F.normalize(step(z, t), dim=1)), recorder, progress, "lr")
+    return alone(Flow, config, progress, device)
 
 
-def run_pair(config: Config, *, progress=None, device=None) -> Pair:
+run.program = Flow
+PAIR = {"network": {"network": True}, "vanilla": {"network": False}}
+
+
+def run_pair(config: Config, *, progress=None, device=None) -> Several:
     """`run` with and without the network, otherwise with equal settings: rows 2 and 3 of VA Fig. 5 and 6."""
-    return separability.run_pair(config, run=run, progress=progress, device=device)
+    return several(run, config, PAIR, progress=progress, device=device)
 
 
-def coherence(vectors, labels) -> float:
-    """How alike the directions of `vectors` (n, d) are within a class: length of their mean, averaged; 1 if all are equal."""
+run_pair.variants = run, PAIR
+
+
+class Turned(Several):
+    """The two runs of `run_pair`, to be looked at from `angles`."""
+
+    @property
+    def angles(self) -> np.ndarray:
+        """(TURNS,) degrees around the sphere: what an explorer's slider goes through."""
+        return np.arange(0, 360, 360 // TURNS)
+
+
+def run_turned(config: Config, *, progress=None, device=None) -> Turned:
+    """`run_pair`, to be looked at from all sides."""
+    report = progress and (lambda fraction, partial: progress(fraction, Turned(**vars(partial))))
+    return Turned(**vars(run_pair(config, progress=report, device=device)))
+
+
+def coherence(vectors: np.ndarray, labels: np.ndarray) -> float:
+    """How alike the directions of `vectors` (n, d) are within a class of `labels` (n,).
+
+    Returns:
+        The length of a class's mean direction, averaged over classes: 1 if all of a class are equal.
+    """
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     return float(np.mean([np.linalg.norm(unit[labels == k].mean(0)) for k in np.unique(labels)]))
 
 
 def sharpness_at_start(config: Config) -> float:
-    """`metrics.sharpness` of the mean loss over the network's weights w at w0."""
-    x, _ = dataset(config)
-    embedding = Embedding(config, x, start(config))
-    view = view_maker(config, x, config.seed + 4)
+    """Returns `metrics.sharpness` of the mean loss over the network's weights w at w0."""
     with one_thread():
-        pairs = [embedding.pair(view()) for _ in range(DRAWS)]
-        loss = simplified(pairs[0][0], torch.stack([v for _, v in pairs]), config.tau)
-        return sharpness(loss, embedding.parameters, torch.Generator().manual_seed(config.seed))
-
-
-@dataclasses.dataclass
-class Turned(Outcome):
-    """A pair of runs and the angles, in degrees, from which it is looked at."""
-
-    angles: np.ndarray
-    pair: Pair
-
-
-def run_turned(config: Config, *, progress=None, device=None) -> Turned:
-    """`run_pair`, to be looked at from all sides."""
-    def turned(pair):
-        return Turned(pair.config, pair.seconds, pair.device, pair.stopped, np.arange(0, 360, 360 // TURNS), pair)
-
-    return turned(run_pair(config, device=device,
-                           progress=progress and (lambda fraction, partial: progress(fraction, turned(partial)))))
+        flow = Flow([config.replace(network=True)]).to("cpu")
+        z, views = (F.normalize(part, dim=-1) for part in flow.embed(flow.recorded.next()))
+        loss = simplified.formula(z, views, flow.state.tau).sum()
+        return sharpness(loss, flow.trained, torch.Generator().manual_seed(config.seed))

@@ -6,6 +6,8 @@ import numpy as np
 from matplotlib.collections import LineCollection
 
 from clbook import theory
+from clbook.experiments.sphere.experiment import Turned
+from clbook.runs import Several
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic
 
 RING = np.linspace(0, 2 * np.pi, 73)
@@ -15,7 +17,7 @@ LIFT = 0.4  # width of all rings together
 ARROW = 0.45  # length of the longest arrow of a row, in radii of the sphere
 
 
-def _seen(points, azimuth):
+def _seen(points: np.ndarray, azimuth: float) -> tuple[np.ndarray, np.ndarray]:
     """(screen (..., 2), depth (...)) of points (..., d) seen from afar; points in the plane are seen as they are."""
     if points.shape[-1] == 2:
         return points, np.zeros(points.shape[:-1])
@@ -39,7 +41,7 @@ def _stage(ax, d, azimuth, title):
 
 
 def _points(ax, z, labels, arrows, azimuth=AZIMUTH):
-    """Points z (n, d), a colour a class; on the sphere those behind are pale. Arrows are strokes that begin at the dots."""
+    """Points z (n, d), a colour a class; on the sphere those behind are pale. Arrows are strokes from the dots."""
     screen, depth = _seen(z, azimuth)
     ax.add_collection(LineCollection(np.stack([screen, _seen(z + arrows, azimuth)[0]], 1), linewidths=0.8, alpha=0.6,
                                      colors=[colour(k) for k in labels], zorder=1, gid="arrows"))
@@ -70,27 +72,28 @@ def _setting(config):
     return f"{('Circle', 'Sphere')[config.d - 2]}, {config.depth} hidden layer(s), {config.start} start"
 
 
-def story(pair, network_times, vanilla_times, azimuth=AZIMUTH) -> Picture:
-    """Input, and both flows at chosen iterations, as the rows of VA Fig. 5 and 6; the nearest recorded ones are shown."""
-    columns = range(len(network_times))
+def story(pair: Several, network_times, vanilla_times, azimuth: float = AZIMUTH) -> Picture:
+    """Input, and both flows at the recorded iterations nearest to chosen ones, as the rows of VA Fig. 5 and 6."""
+    columns, network, vanilla = range(len(network_times)), pair["network"], pair["vanilla"]
     fig, ax = mosaic([["input" for _ in columns], [f"network{j}" for j in columns], [f"vanilla{j}" for j in columns]],
                      width=7.8, height=4.9, height_ratios=(0.6, 1, 1))
-    ax["input"].scatter(*pair.network.x[:, :2].T, s=7, color=[colour(k) for k in pair.network.labels], linewidths=0)
-    ax["input"].set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal", title="input", ylim=(-0.6, 0.6), yticks=[-0.5, 0, 0.5])
-    for name, result, times in (("network", pair.network, network_times), ("vanilla", pair.vanilla, vanilla_times)):
+    ax["input"].scatter(*network.x[:, :2].T, s=7, color=[colour(k) for k in network.labels], linewidths=0)
+    ax["input"].set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal", title="input", ylim=(-0.6, 0.6),
+                    yticks=[-0.5, 0, 0.5])
+    for name, result, times in (("network", network, network_times), ("vanilla", vanilla, vanilla_times)):
         for j, t in enumerate(times):
             _embedding(ax[f"{name}{j}"], result, int(np.abs(result.steps - t).argmin()), azimuth)
         ax[f"{name}0"].set_ylabel(name)
     side = f", seen from {azimuth:.0f} degrees" if pair.config.d == 3 else ""
-    return Picture(fig, f"{_setting(pair.config)}{side}. Top row, through the network: {_says(pair.network)}. Bottom row, "
-                        f"each point by itself: {_says(pair.vanilla)}, and ends at loss {pair.vanilla.loss[-1]:.3f}.")
+    return Picture(fig, f"{_setting(pair.config)}{side}. Top row, through the network: {_says(network)}. Bottom row, "
+                        f"each point by itself: {_says(vanilla)}, and ends at loss {vanilla.loss[-1]:.3f}.")
 
 
-def snapshot(pair, frame=-1) -> Picture:
+def snapshot(pair: Several, frame: int = -1) -> Picture:
     """Both flows at one recorded time (left, middle), and loss and neighbour accuracy over time (right)."""
     fig, ax = mosaic([["n", "v", "a"], ["n", "v", "l"]], width=7.8, height=3.0)
-    now = int(pair.steps[frame])
-    for name, title, tone, result in (("n", "network", NETWORK, pair.network), ("v", "vanilla", VANILLA, pair.vanilla)):
+    now, network, vanilla = int(pair.steps[frame]), pair["network"], pair["vanilla"]
+    for name, title, tone, result in (("n", "network", NETWORK, network), ("v", "vanilla", VANILLA, vanilla)):
         _embedding(ax[name], result, frame, title=f"{title}, iteration {now}\n{_says(result)}")
         ax["a"].plot(result.steps + 1, result.accuracy, color=tone, label=title)
         ax["l"].plot(result.steps + 1, result.loss, color=tone)
@@ -101,36 +104,41 @@ def snapshot(pair, frame=-1) -> Picture:
         ax[name].minorticks_off()
     legend(ax["a"], loc="center left")
     config = pair.config
-    return Picture(fig, f"{_setting(config)}, {config.classes} clusters, tau = {config.tau:g}, lr = {config.lr:g}, iteration "
-                        f"{now}: 10-nearest-neighbour accuracy {pair.network.accuracy[frame]:.2f} through the network, "
-                        f"{pair.vanilla.accuracy[frame]:.2f} point by point.")
+    return Picture(fig, f"{_setting(config)}, {config.classes} clusters, tau = {config.tau:g}, lr = {config.lr:g}, "
+                        f"iteration {now}: 10-nearest-neighbour accuracy {network.accuracy[frame]:.2f} through the "
+                        f"network, {vanilla.accuracy[frame]:.2f} point by point.")
 
 
-def turned(result, frame=0) -> Picture:
+def turned(result: Turned, frame: int = 0) -> Picture:
     """`story` at recorded times from the first to the last, seen from one angle."""
-    chosen = np.linspace(0, len(result.pair.steps) - 1, 5).round().astype(int)
-    return story(result.pair, result.pair.steps[chosen], result.pair.steps[chosen], float(result.angles[frame]))
+    times = result.steps[np.linspace(0, len(result.steps) - 1, 5).round().astype(int)]
+    return story(result, times, times, float(result.angles[frame]))
 
 
-def first_step(pair, scores) -> Picture:
+def first_step(pair: Several, scores) -> Picture:
     """The cap on the sphere seen from the front, with the arrows of the gradient and the way each flow goes at first.
 
     `scores`: coherence within the clusters of the gradient, of the network's first step and of the vanilla one.
     """
     fig, grid = axes(3, width=7.8, height=3.2)
-    network, vanilla = pair.network, pair.vanilla
+    network, vanilla = pair["network"], pair["vanilla"]
     moves = (network.arrows[0], network.z[1] - network.z[0], vanilla.z[1] - vanilla.z[0])
     names = "negative gradient, both", "first step, network", "first step, vanilla"
-    for ax, move, name, score in zip(grid[0], moves, names, scores):
+    for ax, move, name, score in zip(grid[0], moves, names, scores, strict=True):
         shown = 0.05 * move / np.linalg.norm(move, axis=1).mean()
         _points(ax, network.z[0, :, 1:], network.labels, shown[:, 1:])
-        ax.set(aspect="equal", title=f"{name}\ncoherence {score:.2f}", xlabel="$z_2$", xlim=(-0.28, 0.28), ylim=(-0.28, 0.28))
+        ax.set(aspect="equal", title=f"{name}\ncoherence {score:.2f}", xlabel="$z_2$", xlim=(-0.28, 0.28),
+               ylim=(-0.28, 0.28))
     grid[0][0].set_ylabel("$z_3$")
-    return Picture(fig, "; ".join(f"{name}: coherence within a cluster {score:.2f}" for name, score in zip(names, scores)) + ".")
+    told = (f"{name}: coherence within a cluster {score:.2f}" for name, score in zip(names, scores, strict=True))
+    return Picture(fig, "; ".join(told) + ".")
 
 
 def thresholds(rows) -> Picture:
-    """Uniform starts, a row (name, lr times sharpness / 2, accuracy at the end, largest reach) each: both against the second."""
+    """Accuracy at the end and largest reach over lr times sharpness / 2, runs from uniform starts.
+
+    rows: (name, lr times sharpness / 2, accuracy at the end, largest reach) of each run.
+    """
     fig, ((left, right),) = axes(2, width=7.6, height=3.2, sharex=True)
     for k, name in enumerate(dict.fromkeys(row[0] for row in rows)):
         mine = np.array([row[1:] for row in rows if row[0] == name])
@@ -145,5 +153,5 @@ def thresholds(rows) -> Picture:
     right.axhline(1, color=MUTED, lw=0.8, ls=":")
     legend(left, loc="center left")
     below, above = ([row[2] >= 0.95 for row in rows if (row[1] < 1) == side] for side in (True, False))
-    return Picture(fig, f"Runs from a uniform start. Below lr = 2 / lambda {sum(below)} of {len(below)} end in clusters, above "
-                        f"it {sum(above)} of {len(above)}.")
+    return Picture(fig, f"Runs from a uniform start. Below lr = 2 / lambda {sum(below)} of {len(below)} end in "
+                        f"clusters, above it {sum(above)} of {len(above)}.")

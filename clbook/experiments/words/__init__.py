@@ -1,31 +1,10 @@
-"""Words and their twins: the chapter's training; its theory checks and figures are modules of this folder."""
+"""Words and their twins (SL App. A.11, Fig. 9): the chapter's training.
 
-from clbook.experiments.words.experiment import (
-    BATCHES,
-    HELD,
-    REACH,
-    RECORDS,
-    TWIN,
-    Config,
-    Result,
-    Text,
-    Training,
-    matched,
-    run,
-    text,
-)
+`twins` makes the text: words split by a coin, and pairs to compare; `experiment` trains on it; `neighbours` looks at one word in
+two runs; `figures` holds what the chapter draws.
+"""
 
-__all__ = [
-    "BATCHES",
-    "Config",
-    "HELD",
-    "REACH",
-    "RECORDS",
-    "Result",
-    "TWIN",
-    "Text",
-    "Training",
-    "matched",
-    "run",
-    "text",
-]
+from clbook.experiments.words.experiment import Config, Embedding, Result, run
+from clbook.experiments.words.twins import HELD, REACH, TWIN, Text, text
+
+__all__ = ["HELD", "REACH", "TWIN", "Config", "Embedding", "Result", "Text", "run", "text"]

@@ -1,29 +1,31 @@
 """Word embeddings from words and the contexts they were cut out of, with fabricated synonyms (SL App. A.11, Fig. 9).
 
-Chosen words are split in two: each occurrence becomes one or the other of two artificial twins, with equal probability. The
-twins have the same contexts, as Theorem 4.2 asks; natural synonyms only nearly so; random pairs not at all.
+A place of the text is drawn, its word is the symbol u, the words around it are the context rho. A table has a vector for each
+symbol, an encoder makes one of the context; InfoNCE asks each symbol to find its own context in a batch (SL eq. 2).
 """
 
 from __future__ import annotations
 
 import dataclasses
-import time
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch.nn.utils.rnn import pad_sequence
 
 from clbook import corpus
+from clbook.experiments.words.twins import text
 from clbook.losses import symbol_context
-from clbook.runs import Diverged, default_device, iterate, one_thread, recorded_times
+from clbook.optim import Adam
+from clbook.runs import Draws, Program, alone, recorded_times, stream, streams
 from clbook.settings import Outcome, Settings, setting
-from clbook.transformer import Transformer
+from clbook.transformer import Transformer, lookup
+
+START, DRAWN, RECORDED = range(3)  # purposes of the streams of random numbers; the text is drawn by NumPy, in `twins`
 
 RECORDS = 12  # times at which a run is recorded, beside the start
-HELD = 20  # every 20th sentence is held out, to see whether the contexts are learnt or memorised
 BATCHES = 4  # batches over which the two recorded losses are averaged
-REACH = 20  # a random pair's words stand at most this many places from its model's, in the order of frequency
-TWIN = "₁₂"  # good is split into good₁ and good₂
+TRAINED, HELD_OUT = range(2)  # the two parts of a text
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,48 +39,32 @@ class Config(Settings):
     sentences: int = setting(0, "sentences to read, drawn at random; 0 reads all", low=0, high=10_000_000)
     vocabulary: int = setting(4000, "words, the most frequent ones; the rest is left out", low=10, high=100_000)
     injected: int = setting(100, "words to split into two artificial synonyms", low=0, high=1000)
-    common: int = setting(200, "occurrences that a word must have to be split", low=2, high=100_000)
+    common: int = setting(200, "occurrences that a word must have to be split", low=2, high=100_000, each=True)
     encoder: str = setting("mean", "context encoder: mean of the window's vectors, or a transformer with one layer",
                            choices=("mean", "transformer"))
     window: int = setting(5, "words of context on each side, within the sentence", low=1, high=20)
     d: int = setting(64, "embedding dimensions", low=2, high=512)
-    std: float = setting(0.02, "standard deviation of the start, in each coordinate", above=0.0, high=10.0, log=True)
-    decay: float = setting(0.0, "weight decay, added to the gradient", low=0.0, high=1.0)
+    std: float = setting(0.02, "standard deviation of the start, in each coordinate", above=0.0, high=10.0, log=True,
+                         each=True)
+    decay: float = setting(0.0, "weight decay, added to the gradient", low=0.0, high=1.0, each=True)
     lr: float = setting(2e-3, "learning rate of Adam", above=0.0, high=1.0, log=True)
     batch: int = setting(512, "pairs of a word and its context in a batch", low=8, high=4096)
     steps: int = setting(3000, "training steps", unit="steps", low=1, high=1_000_000, log=True)
     subsample: float = setting(1e-3, "share of the text from which a word is thinned out (word2vec's t)",
-                               above=0.0, high=1.0)
+                               above=0.0, high=1.0, each=True)
     masked: bool = setting(True, "leave other occurrences of the anchor's word out of its negatives")
     over: str = setting("contexts", "what the softmax runs over: contexts (SL eq. 2) or symbols (Lemma A.1)",
                         choices=("contexts", "symbols"))
-    seed: int = setting(0, "seed of the split, the pairs, the start and the batches", low=0, high=2**31)
+    seed: int = setting(0, "seed of the split, the pairs, the start and the batches", low=0, high=2**31, each=True)
 
     def check(self):
         if self.injected > self.vocabulary:
             raise self.error("injected", f"at most vocabulary = {self.vocabulary}")
-        # No field, but part of what `sweep` caches by: another version of the text is another run.
-        parts = [self.corpus] + ["wordnet"] * (self.natural == "wordnet")
-        object.__setattr__(self, "version", " ".join(map(corpus.version, parts)))
 
-
-@dataclasses.dataclass
-class Text:
-    """The text of a run, ready to train on.
-
-    Attributes:
-        words: (V,) names of the symbols; a split word keeps its number as twin 1, all second twins come last.
-        counts: (V,) occurrences. tokens, sentence: (N,) symbol and sentence of each place. held: (N,) left out of training.
-        pairs: {"injected", "natural", "random, injected", "random, natural"} -> (P, 2) symbols. The k-th random pair has
-            words about as frequent as those of the k-th pair it is compared with.
-    """
-
-    words: list
-    counts: np.ndarray
-    tokens: np.ndarray
-    sentence: np.ndarray
-    held: np.ndarray
-    pairs: dict
+    @property
+    def files(self) -> tuple:
+        """Paths or versions of what the text was made from, and of WordNet's table where it is used."""
+        return corpus.files(self.corpus) + (corpus.files("wordnet") if self.natural == "wordnet" else ())
 
 
 @dataclasses.dataclass
@@ -86,10 +72,10 @@ class Result(Outcome):
     """What one run recorded, at the times `steps` (T,).
 
     Attributes:
-        words: (V,). counts: (V,) occurrences. pairs: as in `Text`.
+        steps: (T,) recorded steps. words: (V,). counts: (V,) occurrences. pairs: as in `twins.Text`.
         table: (T, V, d) float16, the symbols' embeddings. distances: {kind of pair -> (T, P)} Euclidean.
-        twin_nearest: (T,) share of twins 1 whose nearest symbol of all is twin 2. loss, held: (T,) mean loss on training
-        sentences and on sentences held out.
+        twin_nearest: (T,) share of twins 1 whose nearest symbol of all is twin 2, NaN where no word is split.
+        loss, held: (T,) mean loss on training sentences and on sentences held out.
     """
 
     steps: np.ndarray
@@ -102,160 +88,199 @@ class Result(Outcome):
     loss: np.ndarray
     held: np.ndarray
 
-    def ratio(self, kind, frame=-1) -> float:
+    def ratio(self, kind: str, frame: int = -1) -> float:
         """Mean distance of the `kind` of pairs over that of the random pairs matched to it; NaN where there are none."""
         near, far = self.distances[kind][frame], self.distances[f"random, {kind}"][frame]
         return float(near.mean() / far.mean()) if len(near) else float("nan")
 
 
-def matched(pairs, counts, generator):
-    """For each pair (P, 2) one of two other symbols near in the order of frequency, none of them given together: (P, 2)."""
-    order = np.argsort(-counts, kind="stable")
-    rank = np.argsort(order, kind="stable")
-    taken = {frozenset(pair) for pair in pairs.tolist()}
-    out = []
-    for pair in pairs:
-        while True:
-            u, v = order[np.clip(rank[pair] + generator.integers(-REACH, REACH + 1, 2), 0, len(order) - 1)].tolist()
-            if u != v and frozenset((u, v)) not in taken:
-                break
-        out.append((u, v))
-    return np.array(out, dtype=np.int64).reshape(-1, 2)
+# What a batch is made of.
+
+def kept_share(counts: np.ndarray, subsample: float) -> np.ndarray:
+    """(V,) probability min(1, sqrt(t / f)) with which a word of frequency f is kept, as in word2vec."""
+    return np.sqrt(subsample * counts.sum() / np.maximum(counts, 1)).clip(max=1)
 
 
-def text(config: Config) -> Text:
-    """The corpus of a run with its words split and its pairs drawn.
+def running_sums(shares: list, texts: list) -> torch.Tensor:
+    """(2, R, N) running sums of the weights with which places are drawn: those to train on, and those held out."""
+    weights = [torch.from_numpy(np.stack([~found.held, found.held], 1) * share[found.tokens][:, None])
+               for share, found in zip(shares, texts, strict=True)]
+    return _side_by_side(weights, 0).cumsum(1).permute(2, 0, 1).contiguous()
 
-    Raises ValueError: as `corpus.load`; fewer words than are to be split; too few sentences to hold any out.
+
+def uniform(batch: int, window: int):
+    """A function that draws what one batch needs, (batch, 2 window + 2) uniform numbers; column 0, for the place, is float64."""
+    def draw(generator):
+        place = torch.rand(batch, 1, generator=generator, dtype=torch.float64)
+        return torch.cat([place, torch.rand(batch, 2 * window + 1, generator=generator).double()], 1)
+
+    return draw
+
+
+def _side_by_side(values, padding):
+    """Tensors of R runs, (N, ...) each, as one (R, N, ...); a text that was read in part is shorter than another's."""
+    return pad_sequence(values, batch_first=True, padding_value=padding)
+
+
+def rows(table, ids):
+    members, tokens, d = table.shape
+    offset = tokens * torch.arange(members, device=ids.device)[:, None]
+    return table.view(members * tokens, d).index_select(0, (ids + offset).flatten()).view(members, -1, d)
+
+
+def _at(values, index):
+    """values (R, N) at index (R, ...): of the shape of `index`."""
+    return values.gather(1, index.flatten(1)).view_as(index)
+
+
+def windows(tokens, sentence, sums, keep, drawn):
+    """R batches of places of the text and the windows around them.
+
+    Args:
+        tokens, sentence: (R, N + 2 window) symbol and sentence of each place, with a window of padding at both ends.
+        sums: (R, N) running sums of the weight with which places are drawn. keep: (R, V + 1) probability that a symbol stays
+            in a window; 0 for the last, which is no word: padding, and the mask.
+        drawn: (R, n, 2 window + 2) uniform numbers: one for the place, one for each place of its window.
+
+    Returns:
+        symbols (R, n), the words at the places; ids (R, n, 2 window + 1), the words around them, with the mask in the middle;
+        there, of the same shape: which of them are in the same sentence and kept. The middle is not.
     """
-    whole, generator = corpus.load(config.corpus, config.encoding), np.random.default_rng(config.seed)
-    sentence = np.repeat(np.arange(len(whole.starts) - 1), np.diff(whole.starts))
-    tokens = whole.tokens
-    if config.sentences:
-        kept = generator.permutation(len(whole.starts) - 1) < config.sentences
-        tokens, sentence = tokens[kept[sentence]], sentence[kept[sentence]]
-    V = min(config.vocabulary, len(whole.words))
-    tokens, sentence = tokens[tokens < V].astype(np.int64), sentence[tokens < V]
-    if V < 10:  # with fewer there may be no random pair that is not given
-        raise config.error("corpus", f"a text of 10 different words or more: it has {V}")
-    held = sentence % HELD == HELD - 1
-    if len(np.unique(tokens[held])) < 2:
-        raise config.error("corpus", f"a longer text: of the {len(np.unique(sentence))} sentences read, none is held out")
-    counts, number = np.bincount(tokens, minlength=V), {word: k for k, word in enumerate(whole.words[:V])}
-    seen = [word for word in whole.words[:V] if counts[number[word]]]
-    natural = [[number[word] for word in pair] for pair in corpus.synonyms(seen, config.natural)]
-    natural = np.array(natural, int).reshape(-1, 2)
-    free = np.setdiff1d(np.flatnonzero(counts >= config.common), natural)
-    if len(free) < config.injected:
-        raise config.error("injected", f"at most {len(free)} here: the vocabulary has {V} words, {len(free)} of them occur "
-                           f"{config.common} times (common) and are in no natural pair")
-    chosen = np.sort(generator.choice(free, config.injected, replace=False))
-    words, second = list(whole.words[:V]), np.full(V, -1)
-    second[chosen] = V + np.arange(len(chosen))
-    words += [words[k] + TWIN[1] for k in chosen]
-    for k in chosen:
-        words[k] += TWIN[0]
-    other = (second[tokens] >= 0) & (generator.random(len(tokens)) < 0.5)
-    tokens[other] = second[tokens[other]]
-    counts = np.bincount(tokens, minlength=len(words))
-    pairs = {"injected": np.stack([chosen, second[chosen]], 1), "natural": natural}
-    pairs |= {f"random, {kind}": matched(given, counts, generator) for kind, given in pairs.items()}
-    return Text(words, counts, tokens, sentence, held, pairs)
+    window = drawn.shape[2] // 2 - 1
+    place = torch.searchsorted(sums, drawn[..., 0] * sums[:, -1:])
+    near = place[..., None] + torch.arange(2 * window + 1, device=place.device)
+    ids, where = _at(tokens, near), _at(sentence, near)
+    there = (drawn[..., 1:] < _at(keep, ids)) & (where == where[..., window, None])
+    symbols = ids[..., window].clone()
+    ids[..., window], there[..., window] = keep.shape[1] - 1, False
+    return symbols, ids, there
 
 
-class Training:
-    """Tables, encoder, optimiser and batches of a run, and what was recorded of it."""
+def mean_of_window(table, ids, there):
+    """Mean of the vectors of the words that are there; zero where none is.
 
-    def __init__(self, config, device):
-        self.config, self.device, self.began = config, device, time.perf_counter()
-        self.text = found = text(config)
-        V, w, generator = len(found.words), config.window, torch.Generator().manual_seed(config.seed)
-        thinned = np.sqrt(config.subsample * len(found.tokens) / np.maximum(found.counts, 1)).clip(max=1)
-        self.keep = torch.tensor(np.append(thinned, 0), dtype=torch.float32, device=device)  # the last symbol is the mask
-        pad = (w, w)
-        self.tokens = F.pad(torch.from_numpy(found.tokens), pad, value=V).to(device)
-        self.sentence = F.pad(torch.from_numpy(found.sentence), pad, value=-1).to(device)
-        self.around = torch.arange(-w, w + 1, device=device)
-        drawn = torch.from_numpy(thinned[found.tokens])
-        self.places = [torch.where(torch.from_numpy(part), drawn, 0.0).cumsum(0).to(device)
-                       for part in (~found.held, found.held)]
-        self.table = (config.std * torch.randn(V, config.d, generator=generator)).to(device).requires_grad_()
-        if config.encoder == "mean":
-            contexts = (config.std * torch.randn(V + 1, config.d, generator=generator)).to(device).requires_grad_()
-            self.encoder, parameters = lambda ids, there: _mean(contexts, ids, there), [contexts]
-        else:
-            net = Transformer(V + 1, 2 * w + 1, config.d, config.d, [generator], heads=2 - config.d % 2, hidden=2 * config.d,
-                              readout="mean", std=config.std).to(device)
-            self.encoder, parameters = lambda ids, there: net(ids[None], there[None])[0], list(net.parameters())
-        self.optimiser = torch.optim.Adam([self.table, *parameters], lr=config.lr, weight_decay=config.decay, fused=True)
-        self.generator = torch.Generator(device=device).manual_seed(config.seed + 1)
-        self.pairs = {kind: torch.from_numpy(pairs).to(device) for kind, pairs in found.pairs.items()}
-        self.times = set(recorded_times(config.steps, -(-config.steps // RECORDS)))
-        self.rows = []
+    table (R, V, d), ids and there (R, n, window) -> (R, n, d).
+    """
+    weight = there.to(table.dtype)[..., None]
+    vectors = rows(table, ids.flatten(1)).view(*ids.shape, -1)
+    return (weight * vectors).sum(2) / weight.sum(2).clamp_min(1)
 
-    def loss(self, part=0, generator=None):
-        """SL eq. 2 (or Lemma A.1's) on a batch of training places, or, for part = 1, of places held out."""
-        c, generator = self.config, generator or self.generator
-        total = self.places[part]
-        draw = torch.rand(c.batch, generator=generator, device=self.device, dtype=total.dtype) * total[-1]
-        place = torch.searchsorted(total, draw).clamp_max(len(total) - 1) + c.window
-        symbols, near = self.tokens[place], place[:, None] + self.around
-        ids = self.tokens[near]
-        there = torch.rand(ids.shape, generator=generator, device=self.device) < self.keep[ids]
-        there &= self.sentence[near] == self.sentence[place][:, None]
-        ids[:, c.window], there[:, c.window] = len(self.table), c.encoder == "transformer"  # the mask in the word's place
-        contexts = self.encoder(ids, there)
-        pair = (F.embedding(symbols, self.table), contexts)
-        return symbol_context(*(pair if c.over == "contexts" else pair[::-1]), symbols if c.masked else None)
 
-    def step(self, table, t):
-        self.optimiser.zero_grad()
-        self.loss().backward()
-        self.optimiser.step()
-        return self.table.detach()
+# What is recorded.
+
+def distances(table, pairs):
+    """(R, P) Euclidean distances of the rows pairs (R, P, 2) of table (R, V, d)."""
+    return (lookup(table, pairs[..., 0]) - lookup(table, pairs[..., 1])).norm(dim=-1)
+
+
+def twin_nearest(table, pairs):
+    """Share of the first rows of pairs (P, 2) whose nearest row of all of table (V, d) is the second; NaN for no pair."""
+    first, second = pairs.T
+    away = torch.cdist(table[first], table).scatter_(1, first[:, None], torch.inf)
+    return (away.argmin(1) == second).double().mean()
+
+
+class Embedding(Program):
+    """R runs of Adam on SL eq. 2, or on Lemma A.1's direction of it: a table of symbols and an encoder of contexts each."""
+
+    Result, compiles = Result, ("losses",)
+
+    def setup(self):
+        c, s, ends = self.config, self.state, (self.config.window,) * 2
+        self.times = set(recorded_times(c.steps, -(-c.steps // RECORDS)))
+        self.texts = texts = [text(k) for k in self.configs]
+        self.mask = len(texts[0].words)  # the number after the last symbol's; runs of one program have as many words
+        shares = [kept_share(found.counts, k.subsample) for found, k in zip(texts, self.configs, strict=True)]
+        s.keep = torch.tensor(np.pad(shares, ((0, 0), (0, 1))), dtype=torch.float32)
+        s.tokens = _side_by_side([F.pad(torch.from_numpy(found.tokens), ends, value=self.mask) for found in texts], self.mask)
+        s.sentence = _side_by_side([F.pad(torch.from_numpy(found.sentence), ends, value=-1) for found in texts], -1)
+        s.sums = list(running_sums(shares, texts))
+        s.pairs = {kind: _side_by_side([torch.from_numpy(found.pairs[kind]) for found in texts], 0) for kind in texts[0].pairs}
+        draw = uniform(c.batch, c.window)
+        self.draws = Draws(streams(self.configs, DRAWN), draw)
+        s.same = torch.stack([torch.stack([draw(g) for _ in range(BATCHES)])  # on which losses are recorded, at each time
+                              for g in (stream(k.seed, RECORDED) for k in self.configs)])
+        self.trained = self.start([stream(k.seed, START) for k in self.configs])
+
+    def start(self, generators) -> list[torch.Tensor]:
+        """The table (R, V, d) of the symbols and the weights of the encoders, each run's from its own generator."""
+        c, std = self.config, self.each("std")
+
+        def vectors(rows):
+            return std * torch.stack([torch.randn(rows, c.d, generator=g) for g in generators])
+
+        table = vectors(self.mask)
+        if c.encoder == "mean":
+            return [table, vectors(self.mask + 1)]
+        self.net = Transformer(self.mask + 1, 2 * c.window + 1, c.d, c.d, generators, readout="mean", hidden=2 * c.d,
+                               heads=1 if c.d % 2 else 2)  # heads must divide d
+        weights = {name: w.detach() for name, w in self.net.named_parameters()}
+        self.names = list(weights)
+        return [table, *(std * w if name in ("tokens", "positions") else w for name, w in weights.items())]
+
+    def begin(self):
+        self.optimiser = Adam(self.trained, self.config.lr, [k.decay for k in self.configs])
+
+    def encode(self, ids, there):
+        """(R, n, d) embeddings of the contexts: ids and there (R, n, 2 window + 1) as from `windows`."""
+        if self.config.encoder == "mean":
+            return mean_of_window(self.trained[1], ids, there)
+        there[..., self.config.window] = True  # the transformer reads the mask in the word's place
+        return torch.func.functional_call(self.net, dict(zip(self.names, self.trained[1:], strict=True)), (ids, there))
+
+    def losses(self, part, drawn):
+        """(R,) SL eq. 2, or Lemma A.1's, on a batch of places of a part of the text."""
+        c, s = self.config, self.state
+        symbols, ids, there = windows(s.tokens, s.sentence, s.sums[part], s.keep, drawn)
+        pair = lookup(self.trained[0], symbols), self.encode(ids, there)
+        return symbol_context.formula(*(pair if c.over == "contexts" else pair[::-1]), symbols if c.masked else None)
+
+    def now(self, t):
+        return self.trained[0].detach().flatten(1).sum(1, keepdim=True)  # finite where every vector is
+
+    def advance(self, t):
+        self.descend(self.losses(TRAINED, self.draws.next()))
 
     @torch.no_grad()
-    def record(self, table, t):
-        if t not in self.times:
-            return
-        table, row = self.table, {}
-        for kind, pairs in self.pairs.items():
-            row[kind] = (table[pairs[:, 0]] - table[pairs[:, 1]]).norm(dim=1).cpu().numpy()
-        first, second = self.pairs["injected"].T
-        away = torch.cdist(table[first], table).scatter_(1, first[:, None], torch.inf)
-        nearest = (away.argmin(1) == second).float().mean().item() if len(first) else float("nan")
-        losses = []
-        for part in (0, 1):
-            same = torch.Generator(device=self.device).manual_seed(self.config.seed + 2)  # the same batches at each time
-            losses.append(np.mean([self.loss(part, same).item() for _ in range(BATCHES)]))
-        self.rows.append((t, table.half().cpu().numpy(), row, nearest, *losses))
+    def measure(self, z, t):
+        """The table, distances of all pairs, who is nearest to the first twins, and the two losses."""
+        table, s = self.trained[0].detach(), self.state
+        trained, held = (torch.stack([self.losses(part, drawn) for drawn in s.same.unbind(1)]).double().mean(0)
+                         for part in (TRAINED, HELD_OUT))
+        nearest = torch.stack([twin_nearest(*run) for run in zip(table, s.pairs["injected"], strict=True)])
+        return {"table": table.half(), "twin_nearest": nearest, "loss": trained, "held": held,
+                **{kind: distances(table, pairs) for kind, pairs in s.pairs.items()}}
 
-    def result(self, stopped) -> Result:
-        steps, tables, distances, nearest, loss, held = zip(*self.rows)
-        found = self.text
-        return Result(self.config, time.perf_counter() - self.began, self.device.type, stopped, np.array(steps), found.words,
-                      found.counts, found.pairs, np.stack(tables),
-                      {kind: np.stack([row[kind] for row in distances]) for kind in found.pairs},
-                      np.array(nearest), np.array(loss), np.array(held))
+    def result(self, i, columns, head):
+        found = self.texts[i]
+        apart = {kind: columns.pop(kind)[:, :len(pairs)] for kind, pairs in found.pairs.items()}
+        return Result(**head, **columns, words=found.words, counts=found.counts, pairs=found.pairs, distances=apart)
 
 
-def _mean(table, ids, there):
-    """Mean of the vectors of the words that are there; zero where none is. table (V, d), ids, there (n, window): (n, d)."""
-    weight = there.to(table.dtype)
-    total = F.embedding_bag(ids, table, per_sample_weights=weight, mode="sum")
-    return total / weight.sum(1, keepdim=True).clamp_min(1)
+def read(config: Config, progress=None) -> None:
+    """Read the run's text, which the store of `corpus.load` keeps; the first time takes seconds, in which `progress` may stop.
+
+    Raises:
+        ValueError: as `corpus.load`; `progress` returned False: there is nothing to show yet.
+    """
+    corpus.load(config.corpus, config.encoding, report=progress and (lambda: progress(0.0, None)))
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
-    """Train the symbol table and the context encoder with InfoNCE; progress and device as in `separability.run`.
+    """Train the symbol table and the context encoder with InfoNCE.
 
-    Raises ValueError: the text cannot be read or is too small; the run diverged (the message names lr).
+    Args:
+        config: the settings.
+        progress: `progress(fraction, partial_result)`, about ten times a second; returning False stops the run, which then
+            returns what it has, with `stopped` set. While a text is read for the first time there is no partial result: None.
+        device: a torch device; None takes CUDA when there is one.
+
+    Raises:
+        ValueError: the text cannot be read, is too small, or was stopped while it was read; the run diverged (the message
+            names lr).
     """
-    with one_thread():
-        training = Training(config, default_device(device))
-    report = None if progress is None else lambda fraction: progress(fraction, training.result(stopped=True))
-    try:
-        _, _, stopped = iterate(training.step, training.table.detach(), config.steps, training.record, report)
-    except Diverged as error:
-        raise config.diverged("lr", error.step) from error
-    return training.result(stopped)
+    read(config, progress)
+    return alone(Embedding, config, progress, device)
+
+
+run.program = Embedding

@@ -1,0 +1,53 @@
+"""The second variation of the loss in one direction, by derivative and by formula (LS Lemma B.4, eq. 20 and 21)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+import torch.nn.functional as F
+
+from clbook.experiments.landscape.curves import LOG2
+from clbook.losses import generalized, softplus
+
+
+class SecondVariation(NamedTuple):
+    """Readings of one second variation.
+
+    Attributes:
+        autograd: the second derivative itself along the line z + s h. formula: LS B.3's expression for any Psi.
+        printed: LS eq. 21 as printed. corrected: that with G for G^2 and its missing factors.
+        curved: the second derivative along the sphere, through (z + s h) / |z + s h|.
+    """
+
+    autograd: float
+    formula: float
+    printed: float
+    corrected: float
+    curved: float
+
+
+def second_variation(z: torch.Tensor, h: torch.Tensor, tau: float) -> SecondVariation:
+    """LS Lemma B.4's at z (n, d) in direction h (n, d), for eta(t) = exp(-t / tau) and Psi(t) = log(1 + t/2)."""
+
+    def along(path):
+        def loss(s):
+            return generalized(path(s), path(s), lambda t: -t / tau, lambda r: softplus(r - LOG2))
+        return float(torch.autograd.functional.hessian(loss, z.new_zeros(())))
+
+    apart, change = z[:, None] - z, h[:, None] - h
+    weight = torch.exp(-apart.square().sum(2) / (2 * tau))  # at most 1
+    inner, square = (apart * change).sum(2), change.square().sum(2)
+
+    def reading(slope, bend):
+        """LS B.3 with (n,) values of Psi' and Psi'' at G."""
+        return float((bend * (weight * inner).mean(1) ** 2 / tau**2
+                      + slope * (weight * (inner**2 / tau - square)).mean(1) / tau).mean())
+
+    G = weight.mean(1)
+    slope = torch.func.grad(lambda t: torch.log1p(t / 2).sum())
+    bend = torch.func.grad(lambda t: slope(t).sum())
+    return SecondVariation(
+        autograd=along(lambda s: z + s * h), formula=reading(slope(G), bend(G)),
+        printed=reading(1 / (1 + G**2 / 2), -1 / (1 + G**2 / 2) ** 2),
+        corrected=reading(1 / (2 + G), -1 / (2 + G) ** 2), curved=along(lambda s: F.normalize(z + s * h, dim=1)))

@@ -1,0 +1,175 @@
+"""What every experiment promises: bits, independence of neighbours, Stop, divergence, bad settings, no wait for the device."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+from fake_cuda import Reads, fake_cuda
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from registry import CASES
+
+from clbook.optim import Adam
+from clbook.runs import one_thread, together
+from clbook.settings import allowed
+
+EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+RUNS = {case.run: case for case in reversed(CASES.values())}  # one case a function
+
+
+def test_each_experiment_is_seen_diverging():
+    assert {case.run for case in CASES.values()} == {case.run for case in CASES.values() if case.diverges}
+
+
+def differences(a, b, near=0.0):
+    """Names of the fields in which two Results differ, beside the time they took."""
+    def same(x, y):
+        if isinstance(x, np.ndarray) and x.dtype.kind == "f":
+            return x.shape == y.shape and np.allclose(x, y, rtol=near, atol=near, equal_nan=True)
+        if isinstance(x, np.ndarray):
+            return np.array_equal(x, y)
+        if isinstance(x, dict):
+            return x.keys() == y.keys() and all(same(x[k], y[k]) for k in x)
+        if isinstance(x, (list, tuple)):
+            return len(x) == len(y) and all(map(same, x, y))
+        return x == y
+
+    return [f.name for f in dataclasses.fields(a) if f.name != "seconds" and not same(getattr(a, f.name), getattr(b, f.name))]
+
+
+@EVERY
+def test_same_config_same_bits_and_no_global_seed_is_touched(case):
+    torch_state, numpy_state = torch.get_rng_state(), np.random.get_state()[1].copy()
+    assert not differences(case.run(case.tiny), case.run(case.tiny))
+    assert torch.equal(torch.get_rng_state(), torch_state) and np.array_equal(np.random.get_state()[1], numpy_state)
+
+
+@EVERY
+def test_a_run_alone_and_beside_others_has_the_same_bits(case):
+    configs = [case.tiny, *(case.tiny.replace(**change) for change in case.neighbours)]
+    beside = together(case.run.program, configs[::-1])[::-1]
+    for config, found in zip(configs, beside):
+        assert not differences(found, case.run(config)), config
+
+
+@EVERY
+def test_another_seed_is_another_run(case):
+    assert differences(case.run(case.tiny), case.run(case.tiny.replace(seed=11)))
+
+
+@EVERY
+def test_a_run_that_is_stopped_has_what_it_has(case, monkeypatch):
+    monkeypatch.setattr("clbook.runs.PROGRESS_EVERY", -1.0)
+    seen = []
+
+    def progress(fraction, partial):
+        seen.append((fraction, len(partial.steps)))
+        return len(seen) < 3
+
+    result = case.run(case.tiny, progress=progress)
+    assert result.stopped and len(seen) == 3 and sorted(seen) == seen and 0 <= seen[0][0] < seen[-1][0] < 1
+    whole = case.run(case.tiny)
+    assert not whole.stopped and len(result.steps) < len(whole.steps)
+    assert result.steps.tolist() == whole.steps[:len(result.steps)].tolist()
+
+
+@pytest.mark.parametrize("case", [c for c in CASES.values() if c.diverges], ids=[n for n, c in CASES.items() if c.diverges])
+def test_a_run_that_diverges_names_the_setting_to_blame(case):
+    with pytest.raises(ValueError, match=f"{case.rate} = .* is not allowed.*diverged at iteration"):
+        case.run(case.tiny.replace(**case.diverges))
+
+
+def programs(case):
+    """The program of the case's runs, on the CPU."""
+    return case.run.program([case.tiny, *(case.tiny.replace(**change) for change in case.neighbours)])
+
+
+def plain_steps(program, first, last):
+    """The steps between two recorded times, as `runs.follow` takes them."""
+    for t in range(first, last):
+        z = program.now(t)
+        program.watch(z, t)
+        program.advance(t)
+        yield z
+
+
+@EVERY
+def test_a_plain_step_on_a_gpu_reads_nothing_from_it_and_mixes_no_devices(case):
+    program = programs(case)
+    with one_thread(), fake_cuda():
+        program.to("cuda:0")
+        assert all(z.device.type == "cuda" for z in plain_steps(program, 0, 2))
+
+
+@EVERY
+def test_a_plain_step_with_its_backward_pass_has_no_operation_that_waits(case):
+    program = programs(case).to("cpu")
+    with one_thread():
+        list(plain_steps(program, 0, 1))
+        if isinstance(program.optimiser, Adam):  # torch's own counts its steps in tensors, which it reads on the CPU alone
+            program.optimiser.optimiser.step = lambda: None
+        with Reads() as reads:
+            list(plain_steps(program, 1, 2))
+    assert reads.found == []
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_on_cuda_runs_agree_with_the_cpu_up_to_rounding(case):
+    if not torch.cuda.is_available():
+        pytest.skip("no CUDA device on this machine")
+    first = case.tiny.replace(steps=1)
+    assert set(differences(case.run(first, device="cuda"), case.run(first, device="cpu"), near=1e-3)) <= {"device"}
+    program = together(case.run.program, [case.tiny, *(case.tiny.replace(**change) for change in case.neighbours)], device="cuda")
+    assert all(r.device.startswith("cuda") for r in program)
+
+
+FIELDS = [(case.tiny, field) for case in RUNS.values() for field in dataclasses.fields(case.tiny)]
+
+
+@pytest.mark.parametrize("config, field", FIELDS, ids=[f"{type(c).__module__.split('.')[-2]}.{f.name}" for c, f in FIELDS])
+def test_a_bad_setting_is_refused_by_its_name_its_value_and_what_is_allowed(config, field):
+    m, kind = field.metadata, type(field.default)
+    bad = [None, "nonsense", math.nan, [1, "x"]]
+    bad += [m[bound] + step for bound, step in (("low", -1), ("high", 1)) if m[bound] is not None and kind in (int, float)]
+    bad += [m["above"]] if m["above"] is not None else []
+    for value in bad if kind is not str or m["choices"] else [None, 3]:
+        with pytest.raises(ValueError, match=f"{field.name} = ") as error:
+            config.replace(**{field.name: value})
+        assert repr(value) in str(error.value) and "must be" in str(error.value)
+    assert allowed(field) and m["doc"]
+
+
+def values(field):
+    """Any allowed value of a setting, of a size that a test can afford."""
+    m, kind = field.metadata, type(field.default)
+    if m["choices"]:
+        return st.sampled_from(m["choices"])
+    if kind is bool:
+        return st.booleans()
+    if kind is str:
+        return st.just(field.default)
+    low = m["low"] if m["low"] is not None else m["above"] if m["above"] is not None else 0
+    high = m["high"] if m["high"] is not None else 100
+    if kind is float:
+        return st.floats(low, high, exclude_min=m["above"] is not None and m["low"] is None, allow_subnormal=False)
+    whole = st.integers(math.ceil(low), min(int(high), max(3 * int(np.max(field.default)), math.ceil(low) + 3, 40)))
+    return st.lists(whole, min_size=1, max_size=3).map(tuple) if kind is tuple else whole
+
+
+@pytest.mark.parametrize("case", RUNS.values(), ids=[c.run.__module__.split(".", 2)[2] for c in RUNS.values()])
+@settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_every_allowed_config_takes_a_step_or_is_refused_by_the_name_of_a_setting(case, data):
+    fields = [f for f in dataclasses.fields(case.tiny) if f.name not in ("steps", "epochs", "record_every")]
+    chosen = data.draw(st.lists(st.sampled_from(fields), max_size=4, unique_by=lambda f: f.name))
+    changes = {f.name: data.draw(values(f), label=f.name) for f in chosen}
+    names = "|".join(f.name for f in dataclasses.fields(case.tiny))
+    length = {"steps": 1} if hasattr(case.tiny, "steps") and not hasattr(type(case.tiny), "steps") else {}
+    try:
+        result = case.run(case.tiny.replace(**changes, **length))
+    except ValueError as error:
+        assert any(f"{name} = " in str(error) for name in names.split("|")), error
+    else:
+        assert len(result.steps) >= 2 and not result.stopped

@@ -1,0 +1,151 @@
+"""Every figure of a chapter on a small result: axes say what they show, data have names, the alt text is true."""
+
+import functools
+import inspect
+import itertools
+import re
+
+import numpy as np
+import pytest
+from sklearn.decomposition import PCA
+
+from clbook import style, theory
+from clbook.experiments import landscape, separability
+from clbook.experiments.landscape import figures as landscape_figures
+from clbook.experiments.separability import figures as separability_figures
+from clbook.experiments.separability.condition import Check
+from clbook.style import Picture
+
+
+def of_landscape():
+    few, random = landscape.Config(clusters=3, copies=2), landscape.Config(clusters=4, copies=1, arrangement="random")
+    one, two, warm, coarse = map(landscape.run, (few, random.replace(jitter=0.1), few.replace(tau=0.5),
+                                                 few.replace(tolerance=0.1)))
+    both = [one, two], ["even", "random"]
+    return {"forgetting": (landscape.forget(landscape.MapsConfig(n=12)),), "landscape": (one,),
+            "three_panels": ([one, warm], [one, coarse]), "threshold": (one,), "indicator": (one,), "arrows": both,
+            "spectra": both[:1], "measures": both}
+
+
+def checked(epses=(0.1, 1.0), taus=(0.01, 1.0), seeds=(0, 1)):
+    """What `condition.check` gives for runs of which one never separated, with made-up numbers."""
+    eps, tau, seed = map(np.array, zip(*itertools.product(epses, taus, seeds), strict=True))
+    separated = np.arange(len(eps)) != 4
+    left, right = 2.0 + eps, 1.0 + np.arange(len(eps))
+    return Check(eps=eps, tau=tau, seed=seed, gamma=eps / 2, theta=np.full(len(eps), 3.0), sigma2=eps / 4,
+                 delta=tau / 2, left=left, right=right, ratio=left / right, ratio_frozen=left / (right - tau / 2),
+                 separated=separated, steps=np.where(separated, 10 + 3 * np.arange(len(eps)), np.nan))
+
+
+def of_separability():
+    config, check = separability.Config(n=12, eps=0.01, hidden=(30,), lr_over_tau=0.05, steps=60, kernels=3), checked()
+    pair = separability.run_pair(config)
+    result = pair["network"]
+    return {"trajectories": (result,), "opening": (result,), "panels": ([result, result], ["one", "two"]),
+            "phase_diagram": (check, (0.1, 1.0), (0.01, 1.0)), "condition": (check,), "checker": (check,),
+            "kernel_story": (result,), "side_by_side": (pair,)}
+
+
+CHAPTERS = {"landscape": (landscape_figures, of_landscape), "separability": (separability_figures, of_separability)}
+
+
+@functools.cache
+def arguments(chapter):
+    return CHAPTERS[chapter][1]()
+
+
+def figures(module):
+    """The names of a module's functions that give a Picture."""
+    return [name for name, f in vars(module).items() if inspect.isfunction(f) and f.__module__ == module.__name__
+            and f.__annotations__.get("return") in (Picture, "Picture")]
+
+
+def drawn(chapter, name):
+    """The figure, at its first and its last frame where it has frames."""
+    draw = getattr(CHAPTERS[chapter][0], name)
+    frames = ({"frame": 0}, {"frame": -1}) if "frame" in inspect.signature(draw).parameters else ({},)
+    return [draw(*arguments(chapter)[name], **frame) for frame in frames]
+
+
+def numbers(text):
+    """All numbers in a text, in order."""
+    return [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", text)]
+
+
+FIGURES = [(chapter, name) for chapter, (module, _) in CHAPTERS.items() for name in figures(module)]
+
+
+@pytest.mark.parametrize("chapter, name", FIGURES)
+def test_axes_are_labelled_and_not_empty_data_has_one_name_and_the_figure_can_be_drawn(chapter, name):
+    for picture in drawn(chapter, name):
+        assert picture.png(dpi=40).startswith(b"\x89PNG") and numbers(picture.alt)
+        for ax in picture.fig.axes:
+            assert ax.has_data(), "an empty panel"
+            if ax.get_label() == "<colorbar>":
+                assert ax.get_xlabel() or ax.get_ylabel()
+                continue
+            for axis, said in ((ax.xaxis, ax.get_xlabel()), (ax.yaxis, ax.get_ylabel() or ax.get_title())):
+                ticks = [label.get_text() for label in axis.get_ticklabels() if label.get_visible()]
+                assert said or not any(map(numbers, ticks)) or any("class" in tick for tick in ticks), axis
+            gids = [artist.get_gid() for artist in ax.get_children() if artist.get_gid() is not None]
+            assert len(gids) == len(set(gids)), gids
+
+
+def test_every_figure_is_in_this_file():
+    for chapter, (module, _) in CHAPTERS.items():
+        assert figures(module) and set(arguments(chapter)) == set(figures(module))
+
+
+@pytest.mark.parametrize("tau, tolerance", [(0.2, 0.01), (0.05, 0.1)])
+def test_alt_text_of_the_landscape_chapter_says_the_numbers_of_its_figure(tau, tolerance):
+    """The threshold by brute force: the first K whose mean of exp(-|a - b|^2 / 2 tau) is near that of the circle."""
+    def loss(count):
+        return np.log1p(2 * np.exp((np.cos(2 * np.pi * np.arange(count) / count) - 1) / tau).mean())
+
+    plateau = loss(4096)
+    count = next(k for k in range(1, 100) if loss(k) <= (1 + tolerance) * plateau)
+    picture = landscape_figures.threshold(landscape.run(landscape.Config(tau=tau, tolerance=tolerance)))
+    assert numbers(picture.alt) == pytest.approx(
+        [tau, tolerance, count, plateau, 4 * np.sin(np.pi / count) ** 2, theory.threshold_slope(tolerance)], rel=5e-3)
+
+
+@pytest.mark.parametrize("frame", [0, -1])
+def test_alt_text_of_the_separability_chapter_says_the_numbers_of_its_figure(frame):
+    result, = arguments("separability")["trajectories"]
+    shown, config = result.z[frame], result.config
+    assert result.separable_at > 0
+    assert numbers(separability_figures.trajectories(result, frame).alt) == pytest.approx(
+        [config.n, config.eps, config.tau, result.separable_at, result.steps[frame], np.ptp(shown)], rel=5e-3)
+
+
+# What figures share.
+
+def test_plane_holds_the_two_principal_axes_and_keeps_their_sign():
+    z = np.random.default_rng(0).normal(size=(3, 40, 5)) * [1, 5, 0.1, 3, 1]
+    axes = style.plane(z)
+    expected = PCA(2).fit(z.reshape(-1, 5)).components_.T
+    np.testing.assert_allclose(np.abs(axes), np.abs(expected), atol=1e-12)
+    assert (axes[np.abs(axes).argmax(0), [0, 1]] > 0).all()
+    np.testing.assert_array_equal(style.plane(-z), axes)
+    np.testing.assert_array_equal(style.plane(z[0, :, :1]), [[1.0, 0.0]])
+
+
+def test_band_is_the_mean_and_the_range_or_what_half_width_it_is_given():
+    _, ((left, right),) = style.axes(2)
+    values = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 7.0]])
+    for ax, half, edges in ((left, None, (1.0, 7.0)), (right, np.full(3, 0.5), (1.5, 5.5))):
+        style.band(ax, range(3), values, half, color=style.colour(1), gid="band")
+        line, = ax.lines
+        assert line.get_ydata().tolist() == [2.0, 2.0, 5.0] and line.get_gid() == "band"
+        extent = ax.collections[0].get_paths()[0].vertices[:, 1]
+        assert (extent.min(), extent.max()) == edges
+
+
+def test_log_axis_has_plain_ticks_and_no_small_ones():
+    _, ((ax,),) = style.axes()
+    ax.plot([1, 100], [1e-3, 10])
+    style.log_axis(ax, (1, 3, 0.5))
+    style.log_axis(ax, axis="y")
+    assert ax.get_xscale() == ax.get_yscale() == "log"
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "3", "0.5"]
+    assert not len(ax.xaxis.get_minorticklocs()) and not len(ax.yaxis.get_minorticklocs())
