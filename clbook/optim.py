@@ -91,8 +91,9 @@ class Adam:
         self.weights, self.lr, self.kind = weights, lr, kind
         self.spare = like.new_zeros(runs, -sum(w[0].numel() for w in weights) % VECTOR)
         self._lay_out(torch.cat([*(w.detach().flatten(1) for w in weights), self.spare], 1))
+        none = not isinstance(decay, torch.Tensor) and decay == 0  # a tensor is not read: it may lie on a GPU
         decay = torch.as_tensor(decay, dtype=like.dtype, device=like.device).flatten().expand(runs)
-        self.decay = decay[:, None].repeat(1, self.row.shape[1]) if decay.any() else None  # read once, before the first step
+        self.decay = None if none else decay[:, None].repeat(1, self.row.shape[1])
 
     def _lay_out(self, row):
         self.row, sizes = row, [w[0].numel() for w in self.weights]
