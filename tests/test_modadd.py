@@ -23,7 +23,7 @@ from clbook.experiments.modadd import (
 from clbook.experiments.modadd.experiment import floor
 from clbook.losses import symbol_context
 from clbook.metrics import mean_interval
-from clbook.runs import Adam
+from clbook.optim import Adam
 from clbook.sweep import sweep
 from clbook.transformer import Transformer
 
@@ -81,10 +81,10 @@ def test_collapse_is_called_by_its_name():
 @pytest.mark.parametrize("N, k", [(16, 8), (7, 3), (5, 1), (4, 4)])
 def test_tables_of_modular_addition(N, k):
     pairs, labels = data.modadd(N, k)
-    assert {(a, b): y for (a, b), y in zip(pairs.tolist(), labels.tolist())} == {
+    assert {(a, b): y for (a, b), y in zip(pairs.tolist(), labels.tolist(), strict=True)} == {
         (a, b): (a + b) % k for a in range(N) for b in range(N)}
     symbols, contexts = data.cmodadd(N, k)
-    found = {(s, tuple(c)) for s, c in zip(symbols.tolist(), contexts.tolist())}
+    found = {(s, tuple(c)) for s, c in zip(symbols.tolist(), contexts.tolist(), strict=True)}
     assert found == {(a, (N, b, (a + b) % k)) for a in range(N) for b in range(N)} | {
         (b, (a, N, (a + b) % k)) for a in range(N) for b in range(N)} and len(symbols) == 2 * N * N
 
@@ -101,7 +101,7 @@ def test_a_heavy_context_takes_its_share():
 def test_epochs_see_every_sample_once_or_draw_by_weight():
     even = Samples(Config())
     assert sorted(even.epoch().tolist()) == list(range(410))
-    assert len({*zip(even.symbols.tolist(), even.ids.tolist())}) == 410
+    assert len({*zip(even.symbols.tolist(), even.ids.tolist(), strict=True)}) == 410
     uneven = Samples(Config(misaligned="all", p=0.9))
     heavy = uneven.weights > 0.5
     assert heavy.sum() == 16
@@ -138,10 +138,10 @@ def test_adam_with_a_decay_a_run_is_pytorchs(kind, make):
     decays, target = (0.0, 0.1, 0.5), torch.linspace(-1, 1, 8, dtype=torch.float64).view(4, 2)
     ours, theirs = start.clone().requires_grad_(), [start[m].clone().requires_grad_() for m in range(3)]
     update = Adam([ours], 0.05, decays, kind)
-    optimisers = [make([w], lr=0.05, weight_decay=decay) for w, decay in zip(theirs, decays)]
+    optimisers = [make([w], lr=0.05, weight_decay=decay) for w, decay in zip(theirs, decays, strict=True)]
     for _ in range(20):
         update.step(torch.autograd.grad((ours - target).pow(4).sum(), [ours]))
-        for w, optimiser in zip(theirs, optimisers):
+        for w, optimiser in zip(theirs, optimisers, strict=True):
             optimiser.zero_grad()
             (w - target).pow(4).sum().backward()
             optimiser.step()
@@ -159,9 +159,9 @@ def test_adam_rounds_a_run_alone_as_beside_others_whatever_the_sizes():
             stay = torch.tensor([False, True, True])
             beside[:] = [w[stay] for w in beside]
             both[0].keep(stay)
-        both[0].step([g[-len(w):] for g, w in zip(gradients, beside)])
+        both[0].step([g[-len(w):] for g, w in zip(gradients, beside, strict=True)])
         both[1].step([g[1 if t < 10 else -2:][:1] for g in gradients])
-        assert all(torch.equal(a[0], w[-2]) for a, w in zip(alone, beside))
+        assert all(torch.equal(a[0], w[-2]) for a, w in zip(alone, beside, strict=True))
 
 
 def test_training_is_equation_2_with_adam():

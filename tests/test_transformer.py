@@ -18,7 +18,7 @@ def reference(model, m, tokens, present, heads):
     make = nn.TransformerEncoderLayer(d, heads, hidden, dropout=0.0, batch_first=True)
     net = nn.TransformerEncoder(make, len(model.blocks), enable_nested_tensor=False).double()
     names = {"self_attn.in_proj_": "inward", "self_attn.out_proj.": "outward", "linear1.": "up", "linear2.": "down"}
-    for theirs, ours in zip(net.layers, model.blocks):
+    for theirs, ours in zip(net.layers, model.blocks, strict=True):
         state = {name + kind: (getattr(ours, own).weight[m].T if kind == "weight" else getattr(ours, own).bias[m, 0])
                  for name, own in names.items() for kind in ("weight", "bias")}
         for norm in ("norm1", "norm2"):
@@ -54,7 +54,7 @@ def test_a_member_starts_and_learns_the_same_whoever_runs_beside_it():
     tokens = torch.randint(5, (1, 7, 3), generator=torch.Generator().manual_seed(0))
     alone(tokens).square().sum().backward()
     together(tokens.expand(3, -1, -1)).square().sum().backward()
-    for a, b in zip(alone.parameters(), together.parameters()):
+    for a, b in zip(alone.parameters(), together.parameters(), strict=True):
         assert torch.equal(a[0], b[1])
         torch.testing.assert_close(a.grad[0], b.grad[1], atol=1e-4, rtol=1e-4)
 
@@ -63,9 +63,9 @@ def test_a_member_rounds_the_same_alone_and_beside_others_whatever_the_sizes():
     for d, heads, hidden in ((8, 2, 16), (5, 1, 1), (1, 1, 3), (6, 3, 13)):
         tokens = torch.randint(5, (3, 7, 3), generator=torch.Generator().manual_seed(0))
         models = [Transformer(5, 3, d, 2, generators(seeds), heads=heads, hidden=hidden) for seeds in ([3], [1, 3, 8])]
-        for model, seen in zip(models, (tokens[1:2], tokens)):
+        for model, seen in zip(models, (tokens[1:2], tokens), strict=True):
             model(seen).square().sum().backward()
-        for a, b in zip(*(model.parameters() for model in models)):
+        for a, b in zip(*(model.parameters() for model in models), strict=True):
             assert torch.equal(a.grad[0], b.grad[1]), (d, heads, hidden)
 
 

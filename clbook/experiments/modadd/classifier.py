@@ -78,8 +78,8 @@ class Classifiers(Program):
     def advance(self, t: int) -> None:
         shuffled, total = self.state.seen.gather(1, self.draws.next()), 0
         for batch in shuffled.split(self.config.batch, 1):
-            scores = self.net(self.pairs[batch]).transpose(1, 2)
-            losses = F.cross_entropy(scores, self.labels[batch], reduction="none").mean(1)
+            scores = F.log_softmax(self.net(self.pairs[batch]), -1)
+            losses = -scores.gather(2, self.labels[batch][..., None]).mean((1, 2))  # cross-entropy of each run
             self.descend(losses)
             total = total + losses.detach()
         self.state.losses = total

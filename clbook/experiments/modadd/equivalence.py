@@ -35,7 +35,7 @@ class Finite:
         for *place, weight in rows:
             if not (isinstance(weight, numbers.Real) and 0 <= weight < np.inf):
                 raise ValueError(f"weight = {weight!r} of {place} is not allowed: weight must be a finite number >= 0")
-            p[tuple(axis.index(name) for axis, name in zip(names, place))] += weight
+            p[tuple(axis.index(name) for axis, name in zip(names, place, strict=True))] += weight
         if not p.sum() > 0:
             raise ValueError("all weights are 0: at least one must be > 0")
         return cls(*names, p / p.sum())
@@ -54,7 +54,8 @@ class Finite:
 def modadd_table(N: int = 16, k: int = 8) -> Finite:
     """ModAdd, the downstream task (SL Sec. 5): the context of a symbol is the other addend, the label the sum mod k."""
     pairs, labels = (part.tolist() for part in data.modadd(N, k))
-    return Finite.of((*row, y, 1) for (a, b), y in zip(pairs, labels) for row in ((a, f"? + {b}"), (b, f"{a} + ?")))
+    return Finite.of((*row, y, 1) for (a, b), y in zip(pairs, labels, strict=True)
+                     for row in ((a, f"? + {b}"), (b, f"{a} + ?")))
 
 
 def cmodadd_table(N: int = 16, k: int = 8, heavy: Iterable[int] = (), share: float = 0.9, seed: int = 0) -> Finite:
@@ -67,7 +68,7 @@ def cmodadd_table(N: int = 16, k: int = 8, heavy: Iterable[int] = (), share: flo
     symbols, contexts = data.cmodadd(N, k)
     weights = data.one_heavy_context(symbols, heavy, share, torch.Generator().manual_seed(seed))
     names = ("{} + {} = {}".format(*("?" if x == N else x for x in context)) for context in contexts.tolist())
-    return Finite.of((u, name, "", w) for u, name, w in zip(symbols.tolist(), names, weights.tolist()))
+    return Finite.of((u, name, "", w) for u, name, w in zip(symbols.tolist(), names, weights.tolist(), strict=True))
 
 
 def random_table(seed: int = 0, broken: str = "none", contexts: int = 24) -> Finite:
@@ -118,7 +119,7 @@ class Alignment:
     @property
     def misses(self) -> list[tuple]:
         u, v = np.nonzero(np.triu((self.semantic <= SAME) != (self.conditional <= SAME), 1))
-        return [(self.symbols[i], self.symbols[j]) for i, j in zip(u, v)]
+        return [(self.symbols[i], self.symbols[j]) for i, j in zip(u, v, strict=True)]
 
     @property
     def aligned(self) -> bool:
@@ -127,7 +128,7 @@ class Alignment:
     def groups(self, which: str) -> list[tuple]:
         """Sets of equivalent symbols, as sorted tuples, by the gap named `which` ("semantic" or "conditional")."""
         rows = getattr(self, which) <= SAME
-        return list(dict.fromkeys(tuple(s for s, same in zip(self.symbols, row) if same) for row in rows))
+        return list(dict.fromkeys(tuple(s for s, same in zip(self.symbols, row, strict=True) if same) for row in rows))
 
 
 def check(contrastive: Finite, downstream: Finite) -> Alignment:

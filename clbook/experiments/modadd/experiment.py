@@ -177,7 +177,7 @@ def floor(pmi: torch.Tensor, symbols: torch.Tensor, ids: torch.Tensor, batch: in
     Args: pmi (R, N, contexts); symbols, ids (R, n), the epoch's samples in their order; batch: samples in a batch.
     """
     total, run = 0, torch.arange(len(pmi), device=pmi.device)[:, None, None]
-    for u, rho in zip(symbols.split(batch, 1), ids.split(batch, 1)):
+    for u, rho in zip(symbols.split(batch, 1), ids.split(batch, 1), strict=True):
         scores = pmi[run, u[:, :, None], rho[:, None]]
         total = total + (scores.logsumexp(-1) - scores.diagonal(dim1=1, dim2=2)).sum(-1)
     return total / symbols.shape[1]
@@ -226,7 +226,7 @@ class Training(Program):
         s, size = self.state, self.config.batch
         symbols = s.symbols.gather(1, s.drawn)
         contexts = s.contexts.gather(1, s.drawn[..., None].expand(-1, -1, 3))
-        for batch in zip(symbols.split(size, 1), contexts.split(size, 1)):
+        for batch in zip(symbols.split(size, 1), contexts.split(size, 1), strict=True):
             if batch[0].shape[1] > 1:
                 yield batch
 

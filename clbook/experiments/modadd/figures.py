@@ -146,7 +146,7 @@ def pairs(runs: Sequence[Result]) -> Picture:
     fig, (row,) = axes(len(runs), width=7.8, height=2.8, sharey=True)
     config = runs[0].config
     u, v = np.triu_indices(config.N, 1)
-    for run, ax in zip(runs, row):
+    for run, ax in zip(runs, row, strict=True):
         lengths = np.linalg.norm(run.tables[:, u] - run.tables[:, v], axis=2)
         for kind, tone in ((False, DIFFERENT_TONE), (True, SAME_TONE)):
             ax.plot(run.steps, lengths[:, ((u - v) % config.k == 0) == kind], color=tone, lw=0.5, alpha=0.7)

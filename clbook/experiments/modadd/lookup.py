@@ -160,7 +160,7 @@ class Flow(Program):
         s.anchors, s.prior = marginals(s.joint, self.config.over)
         start = torch.stack([torch.randn(sum(self.sizes), c.d, generator=stream(c.seed, START), dtype=torch.float64)
                              for c in self.configs])
-        for part, std in zip(start.split(self.sizes, 1), ("std", "std_contexts")):
+        for part, std in zip(start.split(self.sizes, 1), ("std", "std_contexts"), strict=True):
             part *= self.each(std, torch.float64)
         self.trained = [start]
 

@@ -17,13 +17,14 @@ def gaps(alignment, names) -> Picture:
     columns = [alignment[0].semantic, *(a.conditional for a in alignment)]
     fig, (row,) = axes(len(columns), width=7.8, height=2.9)
     shown = [""] + [f"\n{'aligned' if a.aligned else f'not aligned: {len(a.misses)} pairs'}" for a in alignment]
-    for ax, gap, name, says in zip(row, columns, names, shown):
+    for ax, gap, name, says in zip(row, columns, names, shown, strict=True):
         image = ax.imshow(gap, vmin=0, vmax=1)
         ax.plot(*np.nonzero(gap <= SAME), ls="", marker="o", ms=2.5, color="white", gid="equal")
         ax.set(title=name + says, xlabel="$v$", ylabel="$u$" if ax is row[0] else "")
         ax.grid(False)
     fig.colorbar(image, ax=row[-1], label="total variation")
-    return Picture(fig, "; ".join(name + says.replace("\n", ": ") for name, says in zip(names, shown)) + ".")
+    says = (name + said.replace("\n", ": ") for name, said in zip(names, shown, strict=True))
+    return Picture(fig, "; ".join(says) + ".")
 
 
 def twins(result):
@@ -44,7 +45,7 @@ def optimum(result, others) -> Picture:
     left.set(xlabel="PMI less its mean", ylabel=r"$\mathcal{E}^*(u)\cdot E^*(\rho)$ less its mean", aspect="equal")
     for y, run in enumerate(others.values()):
         kinds = ("twins", SAME_TONE, -0.14), ("other pairs", DIFFERENT_TONE, 0.14)
-        for length, (name, tone, shift) in zip(twins(run), kinds):
+        for length, (name, tone, shift) in zip(twins(run), kinds, strict=True):
             row = np.full(len(length), y + shift)
             right.scatter(length, row, s=12, color=tone, label=None if y else name, gid=name)
     right.set(yticks=range(len(others)), yticklabels=others, ylim=(len(others) - 0.5, -0.8), xlim=(-0.3, None),
