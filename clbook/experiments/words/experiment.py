@@ -153,7 +153,8 @@ def windows(tokens, sentence, sums, keep, drawn):
     ids, where = _at(tokens, near), _at(sentence, near)
     there = (drawn[..., 1:] < _at(keep, ids)) & (where == where[..., window, None])
     symbols = ids[..., window].clone()
-    ids[..., window], there[..., window] = keep.shape[1] - 1, False
+    ids[..., window].fill_(keep.shape[1] - 1)
+    there[..., window].fill_(False)
     return symbols, ids, there
 
 
@@ -228,7 +229,7 @@ class Embedding(Program):
         """(R, n, d) embeddings of the contexts: ids and there (R, n, 2 window + 1) as from `windows`."""
         if self.config.encoder == "mean":
             return mean_of_window(self.trained[1], ids, there)
-        there[..., self.config.window] = True  # the transformer reads the mask in the word's place
+        there[..., self.config.window].fill_(True)  # the transformer reads the mask in the word's place
         return torch.func.functional_call(self.net, dict(zip(self.names, self.trained[1:], strict=True)), (ids, there))
 
     def losses(self, part, drawn):
