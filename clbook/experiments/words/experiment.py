@@ -223,7 +223,8 @@ class Embedding(Program):
         return [table, *(std * w if name in ("tokens", "positions") else w for name, w in weights.items())]
 
     def begin(self):
-        self.optimiser = Adam(self.trained, self.config.lr, [k.decay for k in self.configs])
+        decay = [k.decay for k in self.configs]
+        self.optimiser = Adam(self.trained, self.config.lr, decay if any(decay) else 0.0)
 
     def encode(self, ids, there):
         """(R, n, d) embeddings of the contexts: ids and there (R, n, 2 window + 1) as from `windows`."""
