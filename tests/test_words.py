@@ -2,10 +2,10 @@
 
 import dataclasses
 import gzip
+import itertools
 import sys
 import types
 
-import joblib
 import numpy as np
 import pytest
 import sklearn
@@ -13,9 +13,10 @@ import torch
 
 from clbook import corpus
 from clbook.experiments import words
-from clbook.experiments.words import Config, Result, neighbours, run, text
+from clbook.experiments.words import Config, Embedding, experiment, neighbours, run, text
 from clbook.experiments.words.neighbours import View, run_view
-from clbook.sweep import sweep
+from clbook.runs import together
+from clbook.sweep import fingerprint, place, sweep
 
 SEEDS = range(3)
 TOPICS = ("the {} sleeps on the warm {} all day", "a {} was eaten with some {} for lunch",
@@ -54,7 +55,7 @@ def test_documentation_is_read_as_prose_without_code_and_markup():
             Axis along which the sum is taken. See https://example.org/page for more.
         """)
     seen = corpus.corpus([found])
-    sentences = [" ".join(seen.words[t] for t in seen.tokens[a:b]) for a, b in zip(seen.starts, seen.starts[1:])]
+    sentences = [" ".join(seen.words[t] for t in seen.tokens[a:b]) for a, b in itertools.pairwise(seen.starts)]
     assert sentences == ["return the sum of and as in", "the result is exact for integers",
                          "axis along which the sum is taken"]
     assert not {"hidden", "never", "math", "https", "parameters"} & set(seen.words)
@@ -84,7 +85,7 @@ def test_reading_again_gives_the_same_corpus(monkeypatch):
 def test_the_embedded_corpus_is_large_and_knows_its_versions():
     found = corpus.load()
     assert len(found.tokens) > 500_000 and len(found.starts) > 30_000
-    assert f"scikit-learn {sklearn.__version__}" in corpus.version("documentation")
+    assert f"scikit-learn {sklearn.__version__}" in corpus.files("documentation") == Config().files
     counts = np.bincount(found.tokens)
     assert (np.diff(counts) <= 0).all() and found.starts[-1] == len(found.tokens)
 
@@ -115,25 +116,24 @@ def test_other_encodings_are_read_when_they_are_named(tmp_path, monkeypatch):
         corpus.load(str(tmp_path), "klingon")
 
 
-@pytest.mark.parametrize("settings, says", [
-    ({"corpus": "/no/such/place"}, "there is no folder /no/such/place"),
-    ({"vocabulary": 50}, "injected = 100 .* vocabulary = 50"),
-    ({"encoder": "lstm"}, "encoder = 'lstm'"), ({"std": 0.0}, "std = 0.0"), ({"window": 0}, "window = 0")])
-def test_bad_settings_name_the_field(settings, says):
-    with pytest.raises(ValueError, match=says):
-        Config(**settings)
+def test_more_twins_than_words_are_refused():
+    with pytest.raises(ValueError, match="injected = 100 .* vocabulary = 50"):
+        Config(vocabulary=50)
 
 
-def test_absent_books_wordnet_and_datasets_are_named(tmp_path, monkeypatch):
+def test_absent_texts_are_named_by_the_run_and_not_by_the_settings(tmp_path, monkeypatch):
     monkeypatch.setenv("CLBOOK_DATA", str(tmp_path))
-    monkeypatch.setitem(sys.modules, "datasets", None)
-    with pytest.raises(ValueError, match="corpus = 'gutenberg' .* there is no folder .* books in CLBOOK_DATA"):
-        Config(corpus="gutenberg")
+    monkeypatch.setenv("CLBOOK_CACHE", str(tmp_path / "cache"))
+    assert corpus.missing("documentation") is None and Config(corpus="gutenberg", natural="wordnet").files == ()
+    for settings, says in (({"corpus": "/no/such/place"}, "there is no folder /no/such/place"),
+                           ({"corpus": "gutenberg"}, "corpus = 'gutenberg' .* no folder .* books in CLBOOK_DATA")):
+        with pytest.raises(ValueError, match=says):
+            run(Config(**settings))
     with pytest.raises(ValueError, match="natural = 'wordnet' .* set CLBOOK_DATA"):
-        Config(natural="wordnet")
+        text(Config(natural="wordnet"))
     monkeypatch.setattr(corpus.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match="pip install datasets"):
-        Config(corpus="bookcorpus")
+        run(Config(corpus="bookcorpus"))
 
 
 def test_a_small_text_says_how_many_words_can_be_split(folder):
@@ -153,10 +153,22 @@ def test_a_text_of_few_words_is_refused_before_pairs_are_drawn(folder):
 
 
 def test_an_edited_folder_is_another_run(folder):
-    before = tiny(folder)
-    assert joblib.hash(tiny(folder)) == joblib.hash(before)
+    key, config = fingerprint(run), tiny(folder)
+    before = place(key, config)
+    assert place(key, tiny(folder)) == before
     (folder / "two.txt").write_text("one more file with one more sentence.")
-    assert joblib.hash(tiny(folder)) != joblib.hash(before), "the sweep would serve the run of the old text"
+    assert place(key, config) != before, "the sweep would serve the run of the old text"
+
+
+def test_reading_a_text_can_be_stopped_and_leaves_nothing_behind(folder, monkeypatch):
+    monkeypatch.setattr(corpus, "REPORT_EVERY", -1.0)
+    seen = []
+    with pytest.raises(ValueError, match="stopped while its text was read"):
+        run(tiny(folder), progress=lambda *partial: seen.append(partial))  # None: go on
+        (folder / "two.txt").write_text("one more file with one more sentence.")
+        run(tiny(folder), progress=lambda fraction, partial: partial is not None)
+    assert seen[0] == (0.0, None)
+    assert not run(tiny(folder)).stopped
 
 
 def test_bookcorpus_comes_through_datasets(tmp_path, monkeypatch):
@@ -167,7 +179,8 @@ def test_bookcorpus_comes_through_datasets(tmp_path, monkeypatch):
 
     monkeypatch.setenv("CLBOOK_CACHE", str(tmp_path))
     monkeypatch.setitem(sys.modules, "datasets", types.SimpleNamespace(load_dataset=load_dataset))
-    monkeypatch.setattr(corpus, "version", lambda name: "stand-in")
+    monkeypatch.setattr(corpus, "missing", lambda name: None)
+    monkeypatch.setattr(corpus, "files", lambda name: ("stand-in",))
     assert corpus.load("bookcorpus").words[0] == "a"
 
 
@@ -213,30 +226,52 @@ def test_random_pairs_are_as_frequent_as_those_they_are_compared_with():
 
 
 def test_contexts_are_the_neighbours_in_the_sentence_without_the_word_itself(folder):
-    training = words.Training(tiny(folder, window=3, subsample=1.0), torch.device("cpu"))
-    found, seen = training.text, {}
-    training.encoder = lambda ids, there: seen.update(ids=ids.clone(), there=there.clone()) or training.table[ids[:, 0] * 0]
-    training.loss()
-    allowed = set()
-    for s in np.unique(found.sentence):
-        sentence = found.tokens[found.sentence == s].tolist()
-        allowed |= {(tuple(sentence[max(0, i - 3):i]), tuple(sentence[i + 1:i + 4])) for i in range(len(sentence))}
-    for ids, there in zip(seen["ids"].tolist(), seen["there"].tolist()):
-        assert not there[3] and ids[3] == len(found.words)
-        left, right = ([k for k, here in zip(ids[part], there[part]) if here] for part in (slice(0, 3), slice(4, 7)))
-        assert (tuple(left), tuple(right)) in allowed
+    made = Embedding([tiny(folder, window=3, subsample=1.0, seed=seed) for seed in range(2)])
+    s = made.state
+    found = experiment.windows(s.tokens, s.sentence, s.sums[experiment.TRAINED], s.keep, made.draws.next())
+    for run_text, symbols, ids, there in zip(made.texts, *(part.tolist() for part in found), strict=True):
+        allowed = set()
+        for number in np.unique(run_text.sentence):
+            sentence = run_text.tokens[run_text.sentence == number].tolist()
+            allowed |= {(tuple(sentence[max(0, i - 3):i]), word, tuple(sentence[i + 1:i + 4]))
+                        for i, word in enumerate(sentence)}
+        for word, around, here in zip(symbols, ids, there, strict=True):
+            assert not here[3] and around[3] == len(run_text.words)
+            left, right = (tuple(k for k, is_here in zip(around[part], here[part], strict=True) if is_here)
+                           for part in (slice(0, 3), slice(4, 7)))
+            assert (left, word, right) in allowed
 
 
 def test_the_mean_encoder_is_the_mean_and_an_empty_window_is_zero():
-    table = torch.randn(6, 3, generator=torch.Generator().manual_seed(0))
-    ids, there = torch.tensor([[1, 2, 5], [3, 3, 0]]), torch.tensor([[True, True, False], [False, False, False]])
-    assert torch.allclose(words._mean(table, ids, there), torch.stack([(table[1] + table[2]) / 2, torch.zeros(3)]))
+    table = torch.randn(2, 6, 3, generator=torch.Generator().manual_seed(0))
+    ids = torch.tensor([[1, 2, 5], [3, 3, 0]]).expand(2, 2, 3)
+    there = torch.tensor([[True, True, False], [False, False, False]]).expand(2, 2, 3)
+    mean = (table[:, 1] + table[:, 2]) / 2
+    assert torch.allclose(experiment.mean_of_window(table, ids, there), torch.stack([mean, 0 * mean], 1))
 
 
 def test_held_out_sentences_are_never_trained_on(folder):
-    training = words.Training(tiny(folder), torch.device("cpu"))
-    weight = [np.diff(part.numpy(), prepend=0) > 0 for part in training.places]
-    assert (weight[0] == ~training.text.held).all() and (weight[1] == training.text.held).all() and weight[1].any()
+    made = Embedding([tiny(folder)])
+    weight = [np.diff(part[0].numpy(), prepend=0) > 0 for part in made.state.sums]
+    held = made.texts[0].held
+    assert (weight[0] == ~held).all() and (weight[1] == held).all() and weight[1].any()
+
+
+@pytest.mark.parametrize("settings", [
+    {}, {"encoder": "transformer", "window": 2}, {"over": "symbols", "masked": False}])
+def test_runs_beside_others_have_the_bits_they_have_alone_though_their_texts_differ_in_length(folder, settings):
+    """Each draws its own sentences; runs with other starts and other decay keep their own."""
+    base = tiny(folder, sentences=1000, vocabulary=40, **settings)
+    changes = {}, {"seed": 1}, {"seed": 2, "std": 0.1, "decay": 1e-3}, {"seed": 1, "subsample": 0.1}
+    configs = [base.replace(**change) for change in changes]
+    beside = together(Embedding, configs)
+    assert len({len(text(c).tokens) for c in configs}) > 1
+    for config, there in zip(configs, beside, strict=True):
+        here = run(config)
+        assert here.words == there.words and np.array_equal(here.table, there.table)
+        assert np.array_equal(here.loss, there.loss) and np.array_equal(here.held, there.held)
+        for kind in here.pairs:
+            assert np.array_equal(here.distances[kind], there.distances[kind]), kind
 
 
 def test_twins_are_nearest_and_natural_synonyms_in_between_on_the_embedded_corpus():
@@ -248,61 +283,33 @@ def test_twins_are_nearest_and_natural_synonyms_in_between_on_the_embedded_corpu
 
 
 def test_the_same_order_on_books_with_wordnets_synonyms():
-    try:
-        configs = [Config(corpus="gutenberg", natural="wordnet", steps=4000, seed=seed) for seed in SEEDS]
-    except ValueError as error:
-        pytest.skip(str(error))
-    for r in sweep(run, configs):
+    if fault := corpus.missing("gutenberg") or corpus.missing("wordnet"):
+        pytest.skip(fault)
+    for r in sweep(run, [Config(corpus="gutenberg", natural="wordnet", steps=4000, seed=seed) for seed in SEEDS]):
         assert r.ratio("injected") < 0.5 and 0.65 <= r.ratio("natural") <= 0.85 and r.twin_nearest[-1] > 0.7
 
 
 def test_a_transformer_shows_it_and_a_large_start_hides_it_unless_the_steps_are_large_too():
     transformer, large, fast = sweep(run, [Config(encoder="transformer", batch=256, steps=1500), Config(std=1.0),
                                            Config(std=1.0, lr=2e-2)])
-    assert transformer.ratio("injected") < 0.5 and transformer.ratio("injected") + 0.1 < transformer.ratio("natural") < 0.9
+    injected, natural = transformer.ratio("injected"), transformer.ratio("natural")
+    assert injected < 0.5 and injected + 0.1 < natural < 0.9
     assert large.ratio("injected") > 0.8 and large.twin_nearest[-1] < 0.1
     assert fast.ratio("injected") + 0.1 < fast.ratio("natural") < 0.9 and fast.twin_nearest[-1] > 0.6
     means = [fast.distances[kind].mean(1) for kind in ("injected", "random, injected")]
     assert means[0][-1] < 0.5 * means[0][0] and means[1][-1] > 0.4 * means[1][0], "twins converge, others less"
 
 
-def test_another_word_needs_no_training_and_a_stopped_run_is_not_kept(folder, monkeypatch):
-    calls = []
-    monkeypatch.setattr(neighbours, "run", lambda *a, **k: calls.append(a) or run(*a, **k))
-    monkeypatch.setattr(neighbours, "fingerprint", lambda run: "stand-in")
+def test_another_word_needs_no_training_and_a_stopped_run_is_not_kept(folder):
     config = View(word="the", **dataclasses.asdict(tiny(folder, steps=2000)))
-    assert run_view(config, progress=lambda *_: False).stopped and len(calls) == 1
-    first = run_view(config, progress=lambda *_: True)
-    again = run_view(config.replace(word="sleeps"), progress=lambda *_: True)
-    assert len(calls) == 3 and not first.stopped and not again.stopped and again.config.word == "sleeps"
-
-
-@pytest.mark.parametrize("encoder", ["mean", "transformer"])
-def test_same_config_same_bits(folder, encoder):
-    first, again = (run(tiny(folder, encoder=encoder)) for _ in range(2))
-    assert first.table.shape == (13, len(first.words), 8) and first.steps.tolist() == list(range(0, 25, 2))
-    for field in dataclasses.fields(Result):
-        if isinstance(a := getattr(first, field.name), np.ndarray):
-            assert np.array_equal(a, getattr(again, field.name), equal_nan=a.dtype.kind == "f"), field.name
-    other = run(tiny(folder, encoder=encoder, seed=1))
-    assert not np.array_equal(first.table[0], other.table[0])
-
-
-def test_stop_returns_what_there_is(folder):
-    fractions = []
-    result = run(tiny(folder, steps=100_000),
-                 progress=lambda fraction, partial: fractions.append(fraction) or len(fractions) < 2)
-    assert result.stopped and len(fractions) == 2 and len(result.steps) >= 1
-    view = run_view(View(word="the", **dataclasses.asdict(tiny(folder, steps=100_000))), progress=lambda *_: False)
-    assert view.stopped and len(view.steps) >= 1
-
-
-def test_a_diverged_run_names_lr_and_the_step(folder, monkeypatch):
-    """Adam's steps are bounded, so a run has to be made to diverge."""
-    monkeypatch.setattr(words, "symbol_context", lambda symbols, contexts, ids: (symbols * torch.inf).sum())
-    monkeypatch.setattr(words.Training, "record", lambda self, table, t: None)
-    with pytest.raises(ValueError, match="lr = 0.002 is not allowed.*diverged at iteration 1"):
-        run(tiny(folder))
+    said = []
+    assert run_view(config, progress=lambda *_: False).stopped
+    first = run_view(config, progress=lambda fraction, view: said.append((fraction, view.config.word)))
+    told = len(said)
+    again = run_view(config.replace(word="sleeps"), progress=lambda *_: said.append(None))
+    assert told == len(said), "a run was trained again"
+    assert not first.stopped and not again.stopped and again.config.word == "sleeps" and {w for _, w in said} <= {"the"}
+    assert len(list((folder.parent / "cache" / "runs").iterdir())) == 2
 
 
 def test_neighbours_are_sorted_and_know_the_twin(folder):
