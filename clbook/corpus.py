@@ -29,16 +29,19 @@ import numpy as np
 
 from clbook.data import cache_folder, data_folder
 
-LIBRARIES = {"numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn", "matplotlib": "matplotlib", "torch": "torch"}
+LIBRARIES = {"numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn", "matplotlib": "matplotlib",
+             "torch": "torch"}
 LONG = 80  # characters from which a string in a source file counts as documentation
-DOCUMENTED = 0.2  # share of triple-quoted text from which a source file is read: the rest costs half the time for 15 % more
+# share of triple-quoted text from which a source file is read: the rest costs half the time for 15 % more
+DOCUMENTED = 0.2
 FEWEST = 5  # words a sentence must have
 REPORT_EVERY = 0.1  # seconds between two looks at whether to go on reading
 BOOKCORPUS = "train[:1%]"  # SL Fig. 9 counts its steps in such shares
 GUTENBERG, WORDNET = "nltk_data/corpora/gutenberg", "wordnet/oewn_synsets.tsv.gz"  # in CLBOOK_DATA
 NAMES = ("documentation", "gutenberg", "bookcorpus")
 
-# Pairs of words that a technical writer may exchange, written down before any run; those a corpus lacks are passed over.
+# Pairs of words that a technical writer may exchange, written down before any run; those a corpus lacks are
+# passed over.
 SYNONYMS = """
     allow permit, allows permits, also additionally, appropriate suitable, approximately roughly, argument parameter,
     arguments parameters, automatically implicitly, avoid prevent, begin start, begins starts, bigger larger, big
@@ -76,13 +79,16 @@ class Corpus:
 
 
 def corpus(texts: Iterable[str], report=None) -> Corpus:
-    """A `Corpus` of texts, a paragraph or more each: sentences of at least five words, each kept once; report as for `load`."""
+    """A `Corpus` of texts, a paragraph or more each: sentences of at least five words, each kept once;
+    report as for `load`.
+    """
     seen, counts, sentences, told = set(), collections.Counter(), [], time.monotonic()
     for text in texts:
         if report is not None and time.monotonic() - told > REPORT_EVERY:
             told = time.monotonic()
             if report() is False:
-                raise ValueError("corpus: the run was stopped while its text was being read: there is nothing to show yet")
+                raise ValueError("corpus: the run was stopped while its text was being read: "
+                                 "there is nothing to show yet")
         for sentence in re.split(r"[.!?:;]+(?=\s|$)|\n\s*\n", text.lower()):
             words = tuple(re.findall(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", sentence))
             if len(words) >= FEWEST and words not in seen:
@@ -108,7 +114,9 @@ def prose(text: str) -> str:
 
 
 def strings(path: pathlib.Path) -> list[str]:
-    """The prose of the strings of a Python file; none where it has little documentation or is no Python of this version."""
+    """The prose of the strings of a Python file; none where it has little documentation
+    or is no Python of this version.
+    """
     source = path.read_bytes()
     if sum(map(len, re.findall(rb'(?s)"""(.*?)"""', source))) < DOCUMENTED * len(source):
         return []
@@ -148,8 +156,8 @@ def _folder(folder: pathlib.Path, encoding: str, report=None) -> Corpus:
             try:
                 text = raw.decode(encoding)
             except (UnicodeDecodeError, LookupError) as error:
-                raise ValueError(f"encoding = {encoding!r} is not allowed for {path}: {error}; encoding must be that of "
-                                 "the file, such as utf-8 or latin-1") from None
+                raise ValueError(f"encoding = {encoding!r} is not allowed for {path}: {error}; encoding must be that "
+                                 "of the file, such as utf-8 or latin-1") from None
             if not text.strip():
                 raise ValueError(f"corpus: {path} is not allowed: it is empty, it must hold text")
             yield text
@@ -197,11 +205,11 @@ def missing(name: str) -> str | None:
     if name == "bookcorpus":
         return f"corpus = {name!r} is not allowed: it needs Hugging Face's library, pip install datasets"
     if name == "wordnet":
-        return None if files(name) else (f"natural = 'wordnet' is not allowed: there is no file {data_folder() / WORDNET}; "
-                                         "set CLBOOK_DATA to the folder that holds it")
+        return None if files(name) else ("natural = 'wordnet' is not allowed: there is no file "
+                                         f"{data_folder() / WORDNET}; set CLBOOK_DATA to the folder that holds it")
     if not (folder := _folder_of(name)).is_dir():
-        return (f"corpus = {name!r} is not allowed: there is no folder {folder}; corpus must be one of {', '.join(NAMES)} "
-                "(gutenberg: the books in CLBOOK_DATA) or a folder of text files")
+        return (f"corpus = {name!r} is not allowed: there is no folder {folder}; corpus must be one of "
+                f"{', '.join(NAMES)} (gutenberg: the books in CLBOOK_DATA) or a folder of text files")
     return None if files(name) else f"corpus = {name!r} is not allowed: {folder} holds no *.txt file"
 
 
@@ -233,9 +241,9 @@ def load(name: str = "documentation", encoding: str = "utf-8", report=None) -> C
     """The corpus `name`, from the cache where it was read before; nothing is kept of a reading that failed.
 
     Args:
-        name: "documentation", the prose in the source files of numpy, scipy, scikit-learn, matplotlib and torch as they are
-            installed, read with `ast`; "gutenberg", the books in CLBOOK_DATA; "bookcorpus", one per cent of BookCorpus
-            through the library `datasets`; or a folder, whose *.txt files are read.
+        name: "documentation", the prose in the source files of numpy, scipy, scikit-learn, matplotlib and torch as they
+            are installed, read with `ast`; "gutenberg", the books in CLBOOK_DATA; "bookcorpus", one per cent of
+            BookCorpus through the library `datasets`; or a folder, whose *.txt files are read.
         encoding: of a folder's files.
         report: `report()`, called about ten times a second while the text is read; returning False ends the reading.
 
@@ -255,8 +263,8 @@ def synonyms(words: Iterable[str], source: str = "hand") -> list[tuple[str, str]
     """Pairs of `words` that mean the same.
 
     Args:
-        source: "hand", a list of pairs that technical writers exchange; "wordnet", pairs of the Open English WordNet table
-            in CLBOOK_DATA that share at least half of the meanings (synsets) of each of the two words.
+        source: "hand", a list of pairs that technical writers exchange; "wordnet", pairs of the Open English WordNet
+            table in CLBOOK_DATA that share at least half of the meanings (synsets) of each of the two words.
 
     Returns:
         The pairs in the order of the list or table.

@@ -160,7 +160,8 @@ def test_lemma_2_is_attained_by_two_equal_negatives_and_never_exceeded():
         assert 2 * tau**2 * torch.linalg.eigvalsh(H)[-1].item() == pytest.approx(0.5, abs=1e-9)
     z1, z2, labels = views(SMALL.replace(n=6, batch=6))
     for supervised in (False, True):
-        H = hessian(lambda s, k=supervised: literal_loss(s.view(6, 12), range(6), labels, 0.5, k), table(z1, z2).flatten())
+        H = hessian(lambda s, k=supervised: literal_loss(s.view(6, 12), range(6), labels, 0.5, k),
+                    table(z1, z2).flatten())
         assert torch.linalg.eigvalsh(H)[0] > -1e-12 and 6 * 0.25 * torch.linalg.eigvalsh(H)[-1] < 0.5
 
 

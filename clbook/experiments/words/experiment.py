@@ -1,7 +1,8 @@
 """Word embeddings from words and the contexts they were cut out of, with fabricated synonyms (SL App. A.11, Fig. 9).
 
-A place of the text is drawn, its word is the symbol u, the words around it are the context rho. A table has a vector for each
-symbol, an encoder makes one of the context; InfoNCE asks each symbol to find its own context in a batch (SL eq. 2).
+A place of the text is drawn, its word is the symbol u, the words around it are the context rho. A table has a vector
+for each symbol, an encoder makes one of the context; InfoNCE asks each symbol to find its own context in a batch (SL
+eq. 2).
 """
 
 from __future__ import annotations
@@ -89,7 +90,9 @@ class Result(Outcome):
     held: np.ndarray
 
     def ratio(self, kind: str, frame: int = -1) -> float:
-        """Mean distance of the `kind` of pairs over that of the random pairs matched to it; NaN where there are none."""
+        """Mean distance of the `kind` of pairs over that of the random pairs matched to it;
+        NaN where there are none.
+        """
         near, far = self.distances[kind][frame], self.distances[f"random, {kind}"][frame]
         return float(near.mean() / far.mean()) if len(near) else float("nan")
 
@@ -109,7 +112,9 @@ def running_sums(shares: list, texts: list) -> torch.Tensor:
 
 
 def uniform(batch: int, window: int):
-    """A function that draws what one batch needs, (batch, 2 window + 2) uniform numbers; column 0, for the place, is float64."""
+    """A function that draws what one batch needs, (batch, 2 window + 2) uniform numbers;
+    column 0, for the place, is float64.
+    """
     def draw(generator):
         place = torch.rand(batch, 1, generator=generator, dtype=torch.float64)
         return torch.cat([place, torch.rand(batch, 2 * window + 1, generator=generator).double()], 1)
@@ -138,13 +143,13 @@ def windows(tokens, sentence, sums, keep, drawn):
 
     Args:
         tokens, sentence: (R, N + 2 window) symbol and sentence of each place, with a window of padding at both ends.
-        sums: (R, N) running sums of the weight with which places are drawn. keep: (R, V + 1) probability that a symbol stays
-            in a window; 0 for the last, which is no word: padding, and the mask.
+        sums: (R, N) running sums of the weight with which places are drawn. keep: (R, V + 1) probability that a symbol
+            stays in a window; 0 for the last, which is no word: padding, and the mask.
         drawn: (R, n, 2 window + 2) uniform numbers: one for the place, one for each place of its window.
 
     Returns:
-        symbols (R, n), the words at the places; ids (R, n, 2 window + 1), the words around them, with the mask in the middle;
-        there, of the same shape: which of them are in the same sentence and kept. The middle is not.
+        symbols (R, n), the words at the places; ids (R, n, 2 window + 1), the words around them, with the mask in the
+        middle; there, of the same shape: which of them are in the same sentence and kept. The middle is not.
     """
     window = drawn.shape[2] // 2 - 1
     place = torch.searchsorted(sums, drawn[..., 0] * sums[:, -1:])
@@ -174,14 +179,18 @@ def distances(table, pairs):
 
 
 def twin_nearest(table, pairs):
-    """Share of the first rows of pairs (P, 2) whose nearest row of all of table (V, d) is the second; NaN for no pair."""
+    """Share of the first rows of pairs (P, 2) whose nearest row of all of table (V, d) is the second;
+    NaN for no pair.
+    """
     first, second = pairs.T
     away = torch.cdist(table[first], table).scatter_(1, first[:, None], torch.inf)
     return (away.argmin(1) == second).double().mean()
 
 
 class Embedding(Program):
-    """R runs of Adam on SL eq. 2, or on Lemma A.1's direction of it: a table of symbols and an encoder of contexts each."""
+    """R runs of Adam on SL eq. 2, or on Lemma A.1's direction of it:
+    a table of symbols and an encoder of contexts each.
+    """
 
     Result, compiles = Result, ("losses",)
 
@@ -192,13 +201,16 @@ class Embedding(Program):
         self.mask = len(texts[0].words)  # the number after the last symbol's; runs of one program have as many words
         shares = [kept_share(found.counts, k.subsample) for found, k in zip(texts, self.configs, strict=True)]
         s.keep = torch.tensor(np.pad(shares, ((0, 0), (0, 1))), dtype=torch.float32)
-        s.tokens = _side_by_side([F.pad(torch.from_numpy(found.tokens), ends, value=self.mask) for found in texts], self.mask)
+        tokens = [F.pad(torch.from_numpy(found.tokens), ends, value=self.mask) for found in texts]
+        s.tokens = _side_by_side(tokens, self.mask)
         s.sentence = _side_by_side([F.pad(torch.from_numpy(found.sentence), ends, value=-1) for found in texts], -1)
         s.sums = list(running_sums(shares, texts))
-        s.pairs = {kind: _side_by_side([torch.from_numpy(found.pairs[kind]) for found in texts], 0) for kind in texts[0].pairs}
+        s.pairs = {kind: _side_by_side([torch.from_numpy(found.pairs[kind]) for found in texts], 0)
+                   for kind in texts[0].pairs}
         draw = uniform(c.batch, c.window)
         self.draws = Draws(streams(self.configs, DRAWN), draw)
-        s.same = torch.stack([torch.stack([draw(g) for _ in range(BATCHES)])  # on which losses are recorded, at each time
+        # on which losses are recorded, at each time
+        s.same = torch.stack([torch.stack([draw(g) for _ in range(BATCHES)])
                               for g in (stream(k.seed, RECORDED) for k in self.configs)])
         self.trained = self.start([stream(k.seed, START) for k in self.configs])
 
@@ -258,7 +270,8 @@ class Embedding(Program):
 
 
 def read(config: Config, progress=None) -> None:
-    """Read the run's text, which the store of `corpus.load` keeps; the first time takes seconds, in which `progress` may stop.
+    """Read the run's text, which the store of `corpus.load` keeps;
+    the first time takes seconds, in which `progress` may stop.
 
     Raises:
         ValueError: as `corpus.load`; `progress` returned False: there is nothing to show yet.
@@ -271,13 +284,14 @@ def run(config: Config, *, progress=None, device=None) -> Result:
 
     Args:
         config: the settings.
-        progress: `progress(fraction, partial_result)`, about ten times a second; returning False stops the run, which then
-            returns what it has, with `stopped` set. While a text is read for the first time there is no partial result: None.
+        progress: `progress(fraction, partial_result)`, about ten times a second; returning False stops the run, which
+            then returns what it has, with `stopped` set. While a text is read for the first time there is no partial
+            result: None.
         device: a torch device; None takes CUDA when there is one.
 
     Raises:
-        ValueError: the text cannot be read, is too small, or was stopped while it was read; the run diverged (the message
-            names lr).
+        ValueError: the text cannot be read, is too small, or was stopped while it was read; the run diverged (the
+            message names lr).
     """
     read(config, progress)
     return alone(Embedding, config, progress, device)

@@ -18,12 +18,14 @@ def _kinds(result):
 
 
 def _numbers(result, frame=-1):
-    return (f"at step {result.steps[frame]} the mean distance is {result.ratio('injected', frame):.2f} of that of random "
-            f"pairs for injected twins, {result.ratio('natural', frame):.2f} for natural synonyms")
+    return (f"at step {result.steps[frame]} the mean distance is {result.ratio('injected', frame):.2f} of that of "
+            f"random pairs for injected twins, {result.ratio('natural', frame):.2f} for natural synonyms")
 
 
 def distances(result, shown=60) -> Picture:
-    """SL Fig. 9a and 9b: distances of pairs over training, one by one (the first `shown` of each kind) and their means."""
+    """SL Fig. 9a and 9b: distances of pairs over training,
+    one by one (the first `shown` of each kind) and their means.
+    """
     fig, ((left, right),) = axes(2, width=7.6, height=3.3, sharex=True, sharey=True)
     for kind, values in reversed(_kinds(result).items()):
         left.plot(result.steps, values[:, :shown], color=KINDS[kind], lw=0.6, alpha=0.35)
@@ -51,28 +53,30 @@ def ratios(runs) -> Picture:
 
 
 def neighbours(view, frame=-1) -> Picture:
-    """The eight nearest symbols of a word at one recorded time, where words are split (left) and where none is (right)."""
+    """The eight nearest symbols of a word at one recorded time,
+    where words are split (left) and where none is (right).
+    """
     fig, (panels,) = axes(2, width=7.6, height=2.9, sharex=True)
     titles = f"{view.config.injected} words split in two", "no word split"
-    for ax, title, names, away in zip(panels, titles, view.names, view.distances):
+    for ax, title, names, away in zip(panels, titles, view.names, view.distances, strict=True):
         tones = [KINDS["injected"] if name == view.twin else KINDS["natural"] for name in names[frame]]
         place = np.arange(len(names[frame]))
         ax.barh(place, np.minimum(away[frame], 1.2), color=tones, alpha=0.35, height=0.8)
-        for y, name in zip(place, names[frame]):
+        for y, name in zip(place, names[frame], strict=True):
             ax.text(0.02, y, name, va="center", color=INK)
         ax.axvline(1, color=MUTED, lw=1.2, ls=":")
         ax.set(xlim=(0, 1.25), ylim=(len(place) - 0.4, -0.6), yticks=[], xlabel="distance / mean distance", title=title)
         ax.grid(False)
     split = f"{view.config.word}₁" if view.twin else view.config.word
-    return Picture(fig, f"Nearest to {split} at step {view.steps[frame]}: {', '.join(view.names[0][frame])}. Nearest to "
-                        f"{view.config.word} without twins: {', '.join(view.names[1][frame])}.")
+    return Picture(fig, f"Nearest to {split} at step {view.steps[frame]}: {', '.join(view.names[0][frame])}. Nearest "
+                        f"to {view.config.word} without twins: {', '.join(view.names[1][frame])}.")
 
 
 def vocabulary(result, frame=-1, words=1000, marked=10, common=1500) -> Picture:
     """The vocabulary in the plane of the two directions in which the table at the end varies most.
 
-    Grey: the most frequent `words`. Lines join the most frequent twins and natural synonyms, `marked` of each, that occur at
-    most `common` times; the first of each pair is named where there is room.
+    Grey: the most frequent `words`. Lines join the most frequent twins and natural synonyms, `marked` of each, that
+    occur at most `common` times; the first of each pair is named where there is room.
     """
     fig, ((ax,),) = axes(1, width=7.2, height=5.6)
     table = result.table.astype(np.float32)
@@ -110,5 +114,5 @@ def occurrences(results) -> Picture:
     ax.minorticks_off()
     half = np.median(count)
     ax.axvline(half, color=MUTED, lw=0.8, ls=":")
-    return Picture(fig, f"Twins that occur less than {half:.0f} times are at {ratio[count < half].mean():.2f} of the random "
-                        f"distance, the others at {ratio[count >= half].mean():.2f}.")
+    return Picture(fig, f"Twins that occur less than {half:.0f} times are at {ratio[count < half].mean():.2f} of the "
+                        f"random distance, the others at {ratio[count >= half].mean():.2f}.")

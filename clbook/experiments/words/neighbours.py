@@ -49,8 +49,8 @@ def nearest(result: Result, word: str) -> tuple[np.ndarray, np.ndarray]:
     """
     name = next((name for name in (word, word + TWIN[0]) if name in result.words), None)
     if name is None:
-        raise ValueError(f"word = {word!r} is not allowed: word must be one of the {len(result.words)} words of the run, "
-                         f"such as {', '.join(result.words[20:25])}")
+        raise ValueError(f"word = {word!r} is not allowed: word must be one of the {len(result.words)} words of the "
+                         f"run, such as {', '.join(result.words[20:25])}")
     k, table = result.words.index(name), result.table.astype(np.float32)
     away = np.linalg.norm(table - table[:, k, None], axis=2)
     unit = away.sum(1, keepdims=True) / (len(result.words) - 1)
@@ -75,7 +75,8 @@ def _view(config: View, both: Several) -> Neighbours:
 
 def run_view(config: View, *, progress=None, device=None) -> Neighbours:
     """Both runs and the neighbours of the word in each; progress and device as for `run`."""
-    settings = Config(**{f.name: getattr(config, f.name) for f in dataclasses.fields(Config)})  # the word trains nothing
+    # the word trains nothing
+    settings = Config(**{f.name: getattr(config, f.name) for f in dataclasses.fields(Config)})
     read(settings, progress)
     report = progress and (lambda fraction, both: progress(fraction, _view(config, both)))
     return _view(config, several(_trained, settings, VARIANTS, progress=report, device=device))

@@ -1,7 +1,8 @@
 """The text of a run: its words, some of them split in two, and the pairs of words that are compared (SL App. A.11).
 
-A chosen word is split by a coin: each occurrence becomes one or the other of two artificial twins, with equal probability.
-The twins have the same contexts, as Theorem 4.2 asks; natural synonyms only nearly so; random pairs not at all.
+A chosen word is split by a coin: each occurrence becomes one or the other of two artificial twins, with equal
+probability. The twins have the same contexts, as Theorem 4.2 asks; natural synonyms only nearly so; random pairs not at
+all.
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ class Text:
 
     Attributes:
         words: (V,) names of the symbols; a split word keeps its number as twin 1, all second twins come last.
-        counts: (V,) occurrences. tokens, sentence: (N,) symbol and sentence of each place. held: (N,) left out of training.
-        pairs: {"injected", "natural", "random, injected", "random, natural"} -> (P, 2) symbols. The k-th random pair has
-            words about as frequent as those of the k-th pair it is compared with.
+        counts: (V,) occurrences. tokens, sentence: (N,) symbol and sentence of each place. held: (N,) left out of
+            training.
+        pairs: {"injected", "natural", "random, injected", "random, natural"} -> (P, 2) symbols. The k-th random pair
+            has words about as frequent as those of the k-th pair it is compared with.
     """
 
     words: list
@@ -45,8 +47,8 @@ def text(config: Settings) -> Text:
         A Text; the coin and the pairs are drawn from NumPy's generator of the run's seed.
 
     Raises:
-        ValueError: the corpus, or WordNet's table, cannot be read (see `corpus.load`); the text has fewer words than are
-            to be split, or too few sentences to hold any out.
+        ValueError: the corpus, or WordNet's table, cannot be read (see `corpus.load`); the text has fewer words than
+            are to be split, or too few sentences to hold any out.
     """
     corpus.require(config.corpus, *["wordnet"] * (config.natural == "wordnet"))
     generator = np.random.default_rng(config.seed)
@@ -70,8 +72,8 @@ def restricted(whole: corpus.Corpus, config: Settings, generator) -> tuple[list,
     """The sentences and the vocabulary that a run reads.
 
     Returns:
-        words (V,), the most frequent first; tokens and sentence (N,), the word and the sentence of each place. Other words
-        are left out of the text, as if they had not been written.
+        words (V,), the most frequent first; tokens and sentence (N,), the word and the sentence of each place. Other
+        words are left out of the text, as if they had not been written.
     """
     number = np.arange(len(whole.starts) - 1)
     known = whole.tokens < config.vocabulary
@@ -82,7 +84,8 @@ def restricted(whole: corpus.Corpus, config: Settings, generator) -> tuple[list,
     if len(words) < FEWEST:
         raise config.error("corpus", f"a text of {FEWEST} different words or more: it has {len(words)}")
     if len(np.unique(tokens[held_out(sentence)])) < 2:
-        raise config.error("corpus", f"a longer text: of the {len(np.unique(sentence))} sentences read, none is held out")
+        read = len(np.unique(sentence))
+        raise config.error("corpus", f"a longer text: of the {read} sentences read, none is held out")
     return words, tokens, sentence
 
 
@@ -97,8 +100,8 @@ def to_split(counts: np.ndarray, natural: np.ndarray, config: Settings, generato
     """(injected,) numbers of the words to split, drawn from those that are common and in no natural pair."""
     free = np.setdiff1d(np.flatnonzero(counts >= config.common), natural)
     if len(free) < config.injected:
-        raise config.error("injected", f"at most {len(free)} here: the vocabulary has {len(counts)} words, {len(free)} of "
-                           f"them occur {config.common} times (common) and are in no natural pair")
+        raise config.error("injected", f"at most {len(free)} here: the vocabulary has {len(counts)} words, {len(free)} "
+                           f"of them occur {config.common} times (common) and are in no natural pair")
     return np.sort(generator.choice(free, config.injected, replace=False))
 
 
@@ -119,7 +122,9 @@ def split(words: list, tokens: np.ndarray, chosen: np.ndarray, generator) -> tup
 
 
 def matched(pairs: np.ndarray, counts: np.ndarray, generator) -> np.ndarray:
-    """For each pair of (P, 2) one of two other symbols near in the order of frequency, none of them given together: (P, 2)."""
+    """For each pair of (P, 2) one of two other symbols near in the order of frequency,
+    none of them given together: (P, 2).
+    """
     order = np.argsort(-counts, kind="stable")
     rank = np.argsort(order, kind="stable")
     taken = {frozenset(pair) for pair in pairs.tolist()}
