@@ -20,7 +20,8 @@ def setting(default, doc, *, unit="", low=None, high=None, above=None, choices=N
         each: whether runs of one tensor program may differ in it; all other settings make the program's shape.
     """
     return dataclasses.field(default=default, metadata={
-        "doc": doc, "unit": unit, "low": low, "high": high, "above": above, "choices": choices, "log": log, "each": each})
+        "doc": doc, "unit": unit, "low": low, "high": high, "above": above, "choices": choices, "log": log,
+        "each": each})
 
 
 def allowed(field) -> str:
@@ -30,7 +31,8 @@ def allowed(field) -> str:
         return "one of " + ", ".join(map(str, m["choices"]))
     kind = {bool: "True or False", int: "a whole number", float: "a number", tuple: "a sequence of whole numbers",
             str: "a text"}[type(field.default)]
-    words = [f"{sign} {m[key]:g}" for key, sign in (("above", ">"), ("low", ">="), ("high", "<=")) if m[key] is not None]
+    bounds = ("above", ">"), ("low", ">="), ("high", "<=")
+    words = [f"{sign} {m[key]:g}" for key, sign in bounds if m[key] is not None]
     return (kind + " " + " and ".join(words)).strip()
 
 
@@ -110,7 +112,8 @@ class Settings:
 
     def described(self) -> str:
         """'Config(eps=0.3, seed=1)': the settings that differ from their defaults."""
-        changed = ((f.name, getattr(self, f.name)) for f in dataclasses.fields(self) if getattr(self, f.name) != f.default)
+        values = ((f, getattr(self, f.name)) for f in dataclasses.fields(self))
+        changed = ((f.name, value) for f, value in values if value != f.default)
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed)})"
 
 

@@ -111,10 +111,12 @@ def main():
     for way, n, d in (("layerwise", 1000, 2), ("jacobian", 1000, 2), ("layerwise", 2000, 2)):
         run = subprocess.run([sys.executable, __file__, "peak", way, str(n), str(d)], capture_output=True, text=True,
                              check=True)
-        print(f"memory n={n} d={d} {way}: {int(run.stdout) / 2**20:.0f} MB = {int(run.stdout) / (4 * n * n * d * d):.2f} x K")
+        size = int(run.stdout)
+        print(f"memory n={n} d={d} {way}: {size / 2**20:.0f} MB = {size / (4 * n * n * d * d):.2f} x K")
     a, b = np.random.default_rng(0).normal(size=(2, 5000, 128))
     for name, ours, pairs in (("CKA", metrics.linear_cka, cka_by_pairs), ("RSA", metrics.rsa, rsa_by_pairs)):
-        report(name, seconds({"d x d": (ours, 15), "numpy N x N": (pairs, 3), "torch N x N": (in_torch(pairs), 3)}, a, b))
+        ways = {"d x d": (ours, 15), "numpy N x N": (pairs, 3), "torch N x N": (in_torch(pairs), 3)}
+        report(name, seconds(ways, a, b))
 
 
 if __name__ == "__main__":

@@ -26,12 +26,14 @@ def measure(front, chapter):
                   f"from clbook.explore.live import panel", timeout=60)
     run = "run_pair" if chapter == "sphere" else "run"
     began = time.monotonic()
-    front.execute(f"p = panel({chapter}.{run}, {figure}, {chapter}.Config(), scrub='steps', axes={axes!r}); p", timeout=60)
+    front.execute(f"p = panel({chapter}.{run}, {figure}, {chapter}.Config(), scrub='steps', axes={axes!r}); p",
+                  timeout=60)
     p = Panel(front)
     front.pump(lambda: p.get(p.image, "value"), 60)
     first = time.monotonic() - began
     p.finish(120)
-    front.execute(f"p = panel({chapter}.{run}, {figure}, {chapter}.Config({long}), scrub='steps', axes={axes!r}); p", timeout=60)
+    front.execute(f"p = panel({chapter}.{run}, {figure}, {chapter}.Config({long}), scrub='steps', axes={axes!r}); p",
+                  timeout=60)
     p = Panel(front)
     front.pump(lambda: p.get(p.progress, "value") > 0, 60)
     sent = front.click(p.stop)

@@ -1,4 +1,6 @@
-"""A real browser for tests of pages: headless Chromium, with every request that leaves the machine blocked and counted."""
+"""A real browser for tests of pages: headless Chromium,
+with every request that leaves the machine blocked and counted.
+"""
 
 from __future__ import annotations
 

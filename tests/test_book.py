@@ -20,7 +20,8 @@ PAGES = [name for name, text in TEXTS.items() if 'http-equiv="Refresh"' not in t
 EXPLORERS = [name for name in PAGES if '<figure class="clbook-explorer"' in TEXTS[name]]
 LIMIT = 3_000_000  # bytes of a page with its images
 
-# The pieces of text in a figure whose contrast (WCAG) against what is painted behind them is below 4.5, with the contrast.
+# The pieces of text in a figure whose contrast (WCAG) against what is painted behind them is below 4.5, with the
+# contrast.
 FAINT = """figure => {
   const rgb = c => (c.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number);
   const light = c => { const [r, g, b] = c.map(v => { v /= 255;

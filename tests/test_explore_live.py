@@ -5,7 +5,6 @@ import os
 import re
 import time
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from queue import Empty
 
@@ -105,7 +104,8 @@ class Panel:
         self.run, self.stop = (self.find("ButtonModel", word) for word in ("Run", "Stop"))
         self.image, self.progress = self.find("ImageModel"), self.find("FloatProgressModel")
         self.scrub = self.find("IntSliderModel")
-        self.status, self.message, self.caption = [m for m in self.ids if self.get(m, "_model_name") == "HTMLModel"][-3:]
+        texts = [m for m in self.ids if self.get(m, "_model_name") == "HTMLModel"]
+        self.status, self.message, self.caption = texts[-3:]
 
     def _below(self, model):
         below = [model]
@@ -133,7 +133,8 @@ class Panel:
         return self
 
     def history(self, model, key, since):
-        return [(at, state[key]) for at, comm, state in self.front.times if comm == model and key in state and at >= since]
+        return [(at, state[key]) for at, comm, state in self.front.times
+                if comm == model and key in state and at >= since]
 
 
 @contextmanager
@@ -172,7 +173,8 @@ def test_panel_shows_a_picture_and_its_alt_text_without_a_click(front):
 def test_every_field_has_a_control_with_its_unit_and_meaning(front):
     p = show(front, 'axes={"a": [0.1, 1.0], "turn": [False, True]}')
     p.finish()
-    kinds = {"SelectionSliderModel": "a (rad)", "CheckboxModel": "turn", "DropdownModel": "shape", "TextModel": "n (points)"}
+    kinds = {"SelectionSliderModel": "a (rad)", "CheckboxModel": "turn", "DropdownModel": "shape",
+             "TextModel": "n (points)"}
     for kind, words in kinds.items():
         control = p.find(kind, words)
         assert p.get(control, "tooltip")
@@ -221,7 +223,8 @@ def test_a_setting_without_slider_waits_for_run(front):
 
 
 @pytest.mark.parametrize("typed, reason", [("-1", "a = -1 is not allowed: a must be a number > 0 and <= 100"),
-                                           ("nan", "a = nan is not allowed"), ("fast <b>", "a = 'fast <b>' is not allowed")])
+                                           ("nan", "a = nan is not allowed"),
+                                           ("fast <b>", "a = 'fast <b>' is not allowed")])
 def test_an_invalid_value_is_answered_in_words_and_the_picture_stays(front, typed, reason):
     p = show(front)
     p.finish()

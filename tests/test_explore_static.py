@@ -134,7 +134,8 @@ def address(tmp_path_factory):
         body = "<p id='section'>A paragraph.</p>".join(p._repr_html_() for p in players)
     file = tmp_path_factory.mktemp("book") / "page.html"
     file.write_text('<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" '
-                    f'content="width=device-width"><title>Toy</title><body style="font-family:sans-serif">{body}</body></html>')
+                    'content="width=device-width"><title>Toy</title>'
+                    f'<body style="font-family:sans-serif">{body}</body></html>')
     return file.as_uri()
 
 
@@ -152,8 +153,8 @@ def slide(page, axis, k=0):
 
 
 def wait_alt(page, alt, k=0):
-    page.wait_for_function("([k, alt]) => document.querySelectorAll('figure.clbook-explorer img')[k].alt === alt", arg=[k, alt],
-                           timeout=5000)
+    page.wait_for_function("([k, alt]) => document.querySelectorAll('figure.clbook-explorer img')[k].alt === alt",
+                           arg=[k, alt], timeout=5000)
 
 
 @pytest.fixture
@@ -169,7 +170,8 @@ def tab(tabs, address):
 def test_every_slider_moves_by_arrow_key_and_by_mouse(tab):
     page, states = tab.page, [shown(tab.page)]
     assert states[0][1] == expected(-1)
-    for axis, key, alt, value in (("a", "ArrowRight", expected(-1, a=4.0), "4"), ("b", "ArrowLeft", expected(-1, 4.0, 1), "1"),
+    for axis, key, alt, value in (("a", "ArrowRight", expected(-1, a=4.0), "4"),
+                                  ("b", "ArrowLeft", expected(-1, 4.0, 1), "1"),
                                   ("frame", "ArrowLeft", expected(24, 4.0, 1), "24")):
         slide(page, axis).focus()
         page.keyboard.press(key)

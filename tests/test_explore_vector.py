@@ -52,7 +52,8 @@ def test_curves_and_closed_shapes_survive(path):
     path = path.cleaned()
     whole, codes = vector.quantise(path.vertices[:-1] * 1000), path.codes[:-1]
     got = decode(vector.encode(whole, codes, (7, -3)), (7, -3))
-    assert [v for v in got if v] == [tuple(v) for v, c in zip(whole.tolist(), codes, strict=True) if c != Path.CLOSEPOLY]
+    assert [v for v in got if v] == [tuple(v) for v, c in zip(whole.tolist(), codes, strict=True)
+                                     if c != Path.CLOSEPOLY]
     assert [v is None for v in got] == (codes == Path.CLOSEPOLY).tolist()
 
 

@@ -108,7 +108,8 @@ def test_value_and_gradient_are_the_papers_sums(name, n, d):
     def compare(run, tau, shape, layout):
         leaves = [z[run].clone().requires_grad_() for z in tensors]
         value = fast([z.view(*shape, n, d) for z in leaves], n, tau)
-        torch.testing.assert_close(value, expected[run].view(shape), rtol=1e-10, atol=1e-10, msg=lambda m: f"{layout}: {m}")
+        torch.testing.assert_close(value, expected[run].view(shape), rtol=1e-10, atol=1e-10,
+                                   msg=lambda m: f"{layout}: {m}")
         for got, want in zip(torch.autograd.grad(value.sum(), leaves), gradients, strict=True):
             scale = want[run].abs().amax((-2, -1), keepdim=True).clamp(min=1)
             assert ((got - want[run]).abs() <= 1e-10 * scale).all(), f"gradient, {layout}"
@@ -138,9 +139,11 @@ def ways(name):
     return {
         "generalized": {"": lambda a, b, y, tau: ((a, b, lambda t: -t / tau), {})},
         "simplified": {"": lambda a, b, y, tau: ((a, torch.stack([a + b, b, a - b], -3), tau), {})},
-        "symbol_context": {"": lambda a, b, y, tau: ((a / tau, b), {}), "ids": lambda a, b, y, tau: ((a / tau, b, y), {})},
+        "symbol_context": {"": lambda a, b, y, tau: ((a / tau, b), {}),
+                           "ids": lambda a, b, y, tau: ((a / tau, b, y), {})},
         "vicreg": {"": lambda a, b, y, tau: ((a, b), {})}, "byol": {"": lambda a, b, y, tau: ((a, b), {})},
-        "nscl": {"": lambda a, b, y, tau: ((a, b, y, tau), {})}, "supcon": {"": lambda a, b, y, tau: ((a, b, y, tau), {})},
+        "nscl": {"": lambda a, b, y, tau: ((a, b, y, tau), {})},
+        "supcon": {"": lambda a, b, y, tau: ((a, b, y, tau), {})},
     }.get(name, {"": lambda a, b, y, tau: ((a, b, tau), {})})
 
 
@@ -164,7 +167,8 @@ def value_and_gradients(loss, way, problem, leaves=(0, 1, 3)):
 
 
 @pytest.mark.parametrize("n, d", [(2, 1), (3, 2), (5, 1), (7, 13), (17, 3), (33, 5), (64, 8), (101, 2), (128, 1)])
-@pytest.mark.parametrize("name, how", [way for way in WAYS if "p = 3" not in way[1]])  # torch's pow itself differs there
+# torch's pow itself differs at p = 3
+@pytest.mark.parametrize("name, how", [way for way in WAYS if "p = 3" not in way[1]])
 def test_a_run_has_the_same_bits_alone_and_beside_others(name, how, n, d):
     """Value and gradients as (1, n, d) and among R; as (n, d) the value, while a gradient may differ by rounding."""
     loss, way, problem = getattr(losses, name), ways(name)[how], problems(75, n, d)
@@ -222,10 +226,12 @@ def test_a_temperature_can_be_learnt(name, how):
 
     for tau in (torch.tensor(0.4, dtype=torch.float64), torch.full((1, 1), 0.4, dtype=torch.float64)):
         assert torch.autograd.gradcheck(of_tau, tau.requires_grad_())
-        torch.testing.assert_close(of_tau(tau), of_tau(0.4) if "tau" in inspect.signature(loss).parameters else of_tau(tau))
+        given = "tau" in inspect.signature(loss).parameters
+        torch.testing.assert_close(of_tau(tau), of_tau(0.4) if given else of_tau(tau))
 
 
-# A torch built without CUDA can neither index nor differentiate fake "cuda" tensors; "meta" is a device of its own as well.
+# A torch built without CUDA can neither index nor differentiate fake "cuda" tensors; "meta" is a device of its own as
+# well.
 DEVICE = "cuda" if torch.backends.cuda.is_built() else "meta"
 
 
@@ -235,7 +241,8 @@ def test_the_formula_reads_nothing_from_the_device(name, how, runs):
     """Forward, backward and twice: a fake tensor has no values to read, and does not mix with what is on the CPU."""
     loss, way = getattr(losses, name), ways(name)[how]
     with FakeTensorMode():
-        z1, z2, tau = (torch.randn(*runs, *shape, device=DEVICE, requires_grad=True) for shape in ((7, 3), (7, 3), (1, 1)))
+        z1, z2, tau = (torch.randn(*runs, *shape, device=DEVICE, requires_grad=True)
+                       for shape in ((7, 3), (7, 3), (1, 1)))
         args, kwargs = way(z1, z2, torch.zeros(*runs, 7, dtype=torch.long, device=DEVICE), tau)
         value = loss.formula(*args, **kwargs)
         first = torch.autograd.grad(value.sum(), (z1, z2), create_graph=True)

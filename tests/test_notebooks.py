@@ -1,4 +1,6 @@
-"""What nbval does not look at: how the notebooks are stored. (That they run is the test of nbval, in the same pytest.)"""
+"""What nbval does not look at: how the notebooks are stored.
+(That they run is the test of nbval, in the same pytest.)
+"""
 
 import pathlib
 

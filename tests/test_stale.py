@@ -1,4 +1,6 @@
-"""A change in `clbook` is never served stale: what the execution cache of jupyter-cache does not see, the extension does."""
+"""A change in `clbook` is never served stale: what the execution cache of jupyter-cache does not see,
+the extension does.
+"""
 
 import json
 import os

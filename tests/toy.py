@@ -80,5 +80,5 @@ def draw(result, frame=-1):
     gram.imshow(u @ u.T, vmin=-1, vmax=1)
     gram.set(title=r"$\cos(z_i, z_j)$", xticks=[], yticks=[])
     gram.grid(False)
-    return style.Picture(fig, f"{result.config.n} points on {result.config.b} arms, turn a = {result.config.a:g}: at step "
-                              f"{result.steps[k]} their mean distance from the origin is {result.radius[k]:.3f}.")
+    return style.Picture(fig, f"{result.config.n} points on {result.config.b} arms, turn a = {result.config.a:g}: at "
+                              f"step {result.steps[k]} their mean distance from the origin is {result.radius[k]:.3f}.")

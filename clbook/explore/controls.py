@@ -14,7 +14,8 @@ STOPS = 4  # slider steps between neighbouring grid values
 
 
 def control(field, value, *, explored):
-    """The widget that holds a field's value, `value` at the start; text for numbers, so that any allowed one can be typed.
+    """The widget that holds a field's value, `value` at the start;
+    text for numbers, so that any allowed one can be typed.
 
     `explored` numbers stand beside a slider, which then carries the label.
     """
@@ -44,8 +45,8 @@ def slider(field, grid, entry, style):
                 if v not in stops and min(low, high) < v < max(low, high):
                     stops.append(v)
         stops.append(high)
-    shown = widgets.SelectionSlider(options=[text(v) for v in stops], readout=False, description=label(field), style=style,
-                                    tooltip=meaning(field), layout={"flex": "1 1 16em", "width": "auto"})
+    shown = widgets.SelectionSlider(options=[text(v) for v in stops], readout=False, description=label(field),
+                                    style=style, tooltip=meaning(field), layout={"flex": "1 1 16em", "width": "auto"})
 
     def nearest():
         value = read(entry.value, field)
@@ -82,7 +83,9 @@ def text(value) -> str:
 
 
 def read(value, field):
-    """The value that a control holds, from its text; text that is no number is left for the Config to refuse by name."""
+    """The value that a control holds, from its text;
+    text that is no number is left for the Config to refuse by name.
+    """
     if not isinstance(value, str) or isinstance(field.default, str):
         return value
     parts = value.strip("()[] ").replace(",", " ").split() if isinstance(field.default, tuple) else [value.strip()]

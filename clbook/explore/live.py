@@ -1,10 +1,10 @@
 """The explorer with a kernel: ipywidgets made from a Config's own fields, a background run, a picture that follows it.
 
 Threads. A panel runs the experiment in one and draws in another; each does the newest job it was given, drops older
-ones, and is a daemon, so that a kernel can end with a run in flight. What a run needs from its thread it must set itself:
-grad mode and the current CUDA device are torch's thread-local state and start at their defaults here. Widget updates may
-come from any thread: ipykernel sends them all from its own output thread. What the reader does reaches the panel between
-cells: while a long cell executes, sliders and Stop wait for its end.
+ones, and is a daemon, so that a kernel can end with a run in flight. What a run needs from its thread it must set
+itself: grad mode and the current CUDA device are torch's thread-local state and start at their defaults here. Widget
+updates may come from any thread: ipykernel sends them all from its own output thread. What the reader does reaches the
+panel between cells: while a long cell executes, sliders and Stop wait for its end.
 """
 
 from __future__ import annotations
@@ -102,20 +102,22 @@ class Panel(widgets.VBox):
             folded.layout.display, more.icon = ("grid", "caret-down") if more.value else ("none", "caret-right")
 
         more.observe(fold, "value")
-        self.run_button = widgets.Button(description="Run", icon="play", button_style="primary", layout={"width": "6em"},
-                                         tooltip="Run with the settings shown")
+        self.run_button = widgets.Button(description="Run", icon="play", button_style="primary",
+                                         layout={"width": "6em"}, tooltip="Run with the settings shown")
         self.stop_button = widgets.Button(description="Stop", icon="stop", disabled=True, layout={"width": "6em"},
                                           tooltip="Stop the run and keep what it has")
         self.run_button.on_click(lambda _: self._request(delay=0))
         self.stop_button.on_click(lambda _: self.stop())
         self.progress = widgets.FloatProgress(0, min=0, max=1, tooltip="How much of the run is done", layout={
             "flex": "1 1 8em", "min_width": "6em", "width": "auto", "height": "12px", "align_self": "center"})
-        buttons = widgets.HBox([self.run_button, self.stop_button, more, self.progress], layout={"flex_flow": "row wrap"})
+        buttons = widgets.HBox([self.run_button, self.stop_button, more, self.progress],
+                               layout={"flex_flow": "row wrap"})
         self.status, self.message, self.caption = widgets.HTML(), widgets.HTML(), widgets.HTML()
         self.image = _Image(format="png", layout={"width": "100%", "height": "auto", "object_fit": "contain"})
-        self.scrub_slider = widgets.IntSlider(1, min=0, max=1, readout=False, description=str(self._scrub), style=aligned,
-                                              tooltip="Recorded time of the picture", layout={
-                                                  "width": "calc(100% - 12px)", "display": "" if self._scrub else "none"})
+        self.scrub_slider = widgets.IntSlider(
+            1, min=0, max=1, readout=False, description=str(self._scrub), style=aligned,
+            tooltip="Recorded time of the picture",
+            layout={"width": "calc(100% - 12px)", "display": "" if self._scrub else "none"})
         self.scrub_slider.observe(self._scrubbed, "value")
         heading = [widgets.HTML(f"<b>{html.escape(title)}</b>")] if title else []
         self.children = [*heading, *rows, buttons, folded, self.status, self.message, self.image, self.scrub_slider,
@@ -174,7 +176,8 @@ class Panel(widgets.VBox):
             if now >= bar:
                 bar = now + PROGRESS_EVERY
                 self.progress.value = job.fraction
-                self._say(f"Running {self._describe(job.config)} ... {job.fraction:.0%}, {now - started:.1f} s.{job.note}")
+                self._say(f"Running {self._describe(job.config)} ... {job.fraction:.0%}, {now - started:.1f} s."
+                          f"{job.note}")
             if partial is not None and now >= self._next_picture:
                 self._next_picture = math.inf
                 self._show(partial)
@@ -245,7 +248,9 @@ class Panel(widgets.VBox):
     # The picture
 
     def _show(self, result):
-        """Draw `result`; the scrub slider stays at the end of the recorded times until the reader moves it from there."""
+        """Draw `result`; the scrub slider stays at the end of the recorded times
+        until the reader moves it from there.
+        """
         with self._lock:
             self._shown = None  # so that moving the slider draws nothing
             if self._scrub:

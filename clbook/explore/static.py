@@ -26,7 +26,8 @@ def player(run, figure, base_config, *, scrub, frames, name, title, axes):
     results = sweep(run, configs)
     if scrub is not None and not hasattr(results[0], scrub):
         raise ValueError(f"scrub = {scrub!r} is not allowed: {type(results[0]).__name__} has no such attribute")
-    chosen, times = [[{}]] * len(configs), [[0]] * len(configs)  # arguments of `figure` for each frame; its recorded time
+    # arguments of `figure` for each frame; its recorded time
+    chosen, times = [[{}]] * len(configs), [[0]] * len(configs)
     if scrub is not None:
         chosen = [[{"frame": k} for k in spread(len(getattr(result, scrub)), frames)] for result in results]
         times = [[float(f"{getattr(result, scrub)[how['frame']]:.6g}") for how in hows]
@@ -59,7 +60,9 @@ def batches(runs) -> list:
 
 
 def draw(figure, batch, settings) -> list:
-    """`Drawing`s of a batch by one pen, under matplotlib's `settings`: those that a notebook made hold in its process."""
+    """`Drawing`s of a batch by one pen, under matplotlib's `settings`:
+    those that a notebook made hold in its process.
+    """
     pen = Pen()
     with mpl.rc_context(settings):
         return [pen.draw(figure(result, **how)) for result, frames in batch for how in frames]
@@ -110,7 +113,8 @@ class Player:
                    for axis, values in axes.items()]
         if self.scrub is not None:
             times = [f"{t:.6g}" for t in self.times[self.start]]
-            sliders.append(slider("frame", f"{self.scrub} shown", {"doc": "recorded time within the run", "unit": ""}, -1, times))
+            about = {"doc": "recorded time within the run", "unit": ""}
+            sliders.append(slider("frame", f"{self.scrub} shown", about, -1, times))
         return "".join((
             asset("style", "player.css") if first else "",
             f'<figure class="clbook-explorer" role="group" aria-label="{heading or html.escape(self.name)}">',
@@ -142,9 +146,9 @@ def slider(axis, label, about, index, values) -> str:
     label = html.escape(label + (f" ({about['unit']})" if about["unit"] else ""))
     values = [*map(html.escape, values)]
     return (f'<label title="{html.escape(about["doc"])}"><span>{label}</span><input type="range" min="0" '
-            f'max="{len(values) - 1}" step="1" value="{range(len(values))[index]}" data-axis="{axis}" aria-label="{label}" '
-            f'aria-valuetext="{values[index]}" autocomplete="off" disabled><output aria-live="off">{values[index]}</output>'
-            "</label>")
+            f'max="{len(values) - 1}" step="1" value="{range(len(values))[index]}" data-axis="{axis}" '
+            f'aria-label="{label}" aria-valuetext="{values[index]}" autocomplete="off" disabled>'
+            f'<output aria-live="off">{values[index]}</output></label>')
 
 
 def asset(tag, file) -> str:

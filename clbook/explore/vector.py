@@ -3,7 +3,8 @@
 Every mark of a figure - line, marker, text, filled shape - is one thing: a path drawn at a position with a style. Paths
 are SVG path data in relative whole units, so they are already delta-coded, do not depend on where they stand, and a
 line that has grown since the last frame is the old text and a suffix. A `Pen` turns one figure into such marks, a
-`Scene` stores what the drawings of many frames share once; they meet in plain data, so pens may work in other processes.
+`Scene` stores what the drawings of many frames share once; they meet in plain data, so pens may work in other
+processes.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ def quantise(vertices) -> np.ndarray:
 
 
 def encode(vertices, codes, origin) -> str:
-    """SVG path data, relative from the point `origin`, of whole `vertices` (n, 2) with matplotlib's `codes` (n,), no STOP."""
+    """SVG path data, relative from the point `origin`,
+    of whole `vertices` (n, 2) with matplotlib's `codes` (n,), no STOP.
+    """
     if (codes[1:] == Path.LINETO).all():
         steps = np.diff(vertices, axis=0, prepend=np.asarray(origin)[None])
         return ("m%d %d" + "l%d %d" * (len(steps) - 1)) % tuple(steps.ravel().tolist())
@@ -256,7 +259,9 @@ class Pen(RendererBase):
         self._mark(gc, (), (), box, image=once(self.png, (im.shape, pixels.tobytes()), lambda: png(pixels)))
 
     def _line(self, path, transform, **how) -> tuple[str, np.ndarray]:
-        """Path data and first point (1, 2) of a path that stands where it is drawn; no text where nothing is left of it."""
+        """Path data and first point (1, 2) of a path that stands where it is drawn;
+        no text where nothing is left of it.
+        """
         path = path.cleaned(transform + self.place, remove_nans=True, **how)
         vertices = quantise(path.vertices[:-1])
         return encode(vertices, path.codes[:-1], vertices[0]) if len(vertices) else "", vertices[:1]
@@ -297,14 +302,17 @@ class Pen(RendererBase):
 
 
 class Scene:
-    """The frames of one explorer: `add` takes the next one's `Drawing`, `payload` is all of them as text for the player."""
+    """The frames of one explorer: `add` takes the next one's `Drawing`,
+    `payload` is all of them as text for the player.
+    """
 
     def __init__(self):
         # what the frames share: distinct things -> their numbers
         self.paths, self.points, self.lists, self.styles, self.images, self.series, self.ops, self.axes = (
             {} for _ in range(8))
         self.frames, self.size = [], None
-        self.references = []  # of each path: the number of the one in its place in the frame before its first, or its own
+        # of each path: the number of the one in its place in the frame before its first, or its own
+        self.references = []
         self.slots = []  # the last frame's paths, in drawing order
 
     def add(self, drawing):
@@ -346,7 +354,7 @@ class Scene:
         data = {
             "units": UNITS, "size": self.size, "gaps": deltas(gaps), "cuts": cuts, "suffixes": suffixes,
             "x": ragged([p[0::2] for p in self.points]), "y": ragged([p[1::2] for p in self.points]),
-            "lists": ragged(self.lists), "ops": [deltas(column) for column in zip(*self.ops)],
+            "lists": ragged(self.lists), "ops": [deltas(column) for column in zip(*self.ops, strict=True)],
             "styles": list(self.styles), "images": list(self.images), "series": list(self.series),
             "axes": list(self.axes), "frames": [(deltas(ops), axes, alt) for ops, axes, alt in self.frames]}
         packed = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()

@@ -1,8 +1,8 @@
 """When does contrastive training separate the clusters of its data? (LS Section 4, Theorem 4.3, Figures 3 to 5)
 
 The embedding is f(w, x) = R + g(w, x) - g(w0, x), with g a network and R_i drawn uniformly from a ball of diameter eps,
-shared by x_i and all its augmentations. So f starts invariant and inside the ball, as condition (a) asks, and its kernel
-(LS eq. 8) is the kernel of g.
+shared by x_i and all its augmentations. So f starts invariant and inside the ball, as condition (a) asks, and its
+kernel (LS eq. 8) is the kernel of g.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class Config(Settings):
     classes: int = setting(2, "number of classes", low=2, high=10)
     n: int = setting(100, "number of points, all classes together", low=2, high=2000)
     d: int = setting(1, "embedding dimensions", low=1, high=16)
-    eps: float = setting(0.1, "diameter of the ball from which the embedding starts", low=0.0, high=10.0, log=True, each=True)
+    eps: float = setting(0.1, "diameter of the ball from which the embedding starts", low=0.0, high=10.0, log=True,
+                         each=True)
     tau: float = setting(0.1, "temperature", above=0.0, low=1e-4, high=10.0, log=True, each=True)
     lr_over_tau: float = setting(0.01, "learning rate divided by tau", above=0.0, high=10.0, log=True, each=True)
     steps: int = setting(5000, "most iterations", unit="iterations", low=1, high=100_000, log=True)
@@ -120,7 +121,8 @@ def start(config: Config) -> torch.Tensor:
 
 
 class Flow(Program):
-    """R runs of gradient descent on LS eq. 12: the weights of a network (LS eq. 11), or each point by itself (LS eq. 10).
+    """R runs of gradient descent on LS eq. 12: the weights of a network (LS eq. 11),
+    or each point by itself (LS eq. 10).
 
     Without a network f stays invariant (LS Theorem 4.2): the views of a point are the point, whatever the augmentation.
     """
@@ -129,7 +131,7 @@ class Flow(Program):
 
     def setup(self):
         c, s = self.config, self.state
-        x, labels = zip(*(dataset(config) for config in self.configs))
+        x, labels = zip(*(dataset(config) for config in self.configs), strict=True)
         s.x, self.labels, self.inputs = torch.stack(x), labels[0], [points.numpy() for points in x]
         s.start, s.tau, s.lr = torch.stack([start(k) for k in self.configs]), self.each("tau"), self.each("lr")
         s.linger, s.separable_at = self.each("linger", axes=0), torch.full((len(x),), -1)
@@ -150,12 +152,15 @@ class Flow(Program):
         """Draws of what `views` needs for `count` views of each point, or None."""
         c, s, pixels = self.config, self.state, self.state.x.shape[1:]
         if c.augmentation == "noise":
-            return Draws(streams(self.configs, purpose), lambda g: torch.stack([torch.randn(pixels, generator=g) for _ in range(count)]))
+            return Draws(streams(self.configs, purpose),
+                         lambda g: torch.stack([torch.randn(pixels, generator=g) for _ in range(count)]))
         if c.augmentation == "rotation":
-            return Draws(streams(self.configs, purpose), lambda g: torch.stack([torch.rand(c.n, generator=g) for _ in range(count)]))
+            return Draws(streams(self.configs, purpose),
+                         lambda g: torch.stack([torch.rand(c.n, generator=g) for _ in range(count)]))
         if c.augmentation == "image":
             generators = [stream(k.seed, purpose) for k in self.configs]
-            bank = [torch.stack([augment.images(x, g) for _ in range(IMAGE_VIEWS)]) for x, g in zip(s.x, generators)]
+            bank = [torch.stack([augment.images(x, g) for _ in range(IMAGE_VIEWS)])
+                    for x, g in zip(s.x, generators, strict=True)]
             setattr(s, f"bank_{purpose}", torch.stack(bank))
             return Draws(generators, lambda g: torch.randint(IMAGE_VIEWS, (count,), generator=g))
 
@@ -217,7 +222,8 @@ class Flow(Program):
         row = {"z": z, "separable_at": s.separable_at}
         if not c.network:
             nothing = torch.full((len(z),), math.nan)
-            return row | dict.fromkeys(("theta", "sigma2", "alignment", "drift", "gamma"), nothing) | {"loss": self.losses}
+            row |= dict.fromkeys(("theta", "sigma2", "alignment", "drift", "gamma"), nothing)
+            return row | {"loss": self.losses}
         _, views = self.embed(self.views(self.recorded, RECORDED))
         means = torch.stack([z[:, self.labels == k].mean(1) for k in range(c.classes)], 1)
         row["gamma"] = (views.mean(1) - means[:, self.labels]).norm(dim=-1).amax(1)
@@ -227,19 +233,20 @@ class Flow(Program):
     def kernels(self, t):
         """What the kernel K(t) of each run says; "finite" is False where the weights have overflowed."""
         c, s, rows = self.config, self.state, []
-        found = [kernels.empirical(member(self.make, self.trained, i), x) for i, x in enumerate(s.x)]  # (n, n, d, d) each
+        found = [kernels.empirical(member(self.make, self.trained, i), x)  # (n, n, d, d) each
+                 for i, x in enumerate(s.x)]
         matrices = torch.stack([K.transpose(1, 2).reshape(2 * (c.n * c.d,)) for K in found])
         if t == 0:
             s.first_matrix = matrices
         finite = matrices.flatten(1).isfinite().all(1)
-        for K, matrix, first, fine in zip(found, matrices, s.first_matrix, finite.tolist()):
+        for K, matrix, first, fine in zip(found, matrices, s.first_matrix, finite.tolist(), strict=True):
             if not fine:
                 rows.append((math.nan,) * 4)
                 continue
             theta, sigma2 = kernels.gradient_structure(K, self.labels)
             drift = torch.linalg.eigvalsh(matrix - first).abs().max()
             rows.append((float(theta), float(sigma2), float(kernels.alignment(K, self.labels)), float(drift)))
-        out = dict(zip(("theta", "sigma2", "alignment", "drift"), np.array(rows).T)) | {"finite": finite}
+        out = dict(zip(("theta", "sigma2", "alignment", "drift"), np.array(rows).T, strict=True)) | {"finite": finite}
         if c.kernels:
             out["kernel"] = torch.stack([K.diagonal(dim1=2, dim2=3).mean(-1) for K in found])
         return out
@@ -248,8 +255,8 @@ class Flow(Program):
         c, kept = head["config"], columns.pop("kernel", np.zeros((0, self.config.n, self.config.n)))
         keep = np.unique(np.linspace(0, max(len(kept) - 1, 0), min(c.kernels, len(kept))).round().astype(int))
         at = int(columns.pop("separable_at")[-1])
-        return Result(**head, **columns, x=self.inputs[i], labels=self.labels.cpu().numpy(), separable_at=None if at < 0 else at,
-                      kernel_steps=columns["steps"][keep], kernel=kept[keep])
+        return Result(**head, **columns, x=self.inputs[i], labels=self.labels.cpu().numpy(),
+                      separable_at=None if at < 0 else at, kernel_steps=columns["steps"][keep], kernel=kept[keep])
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
