@@ -1,8 +1,8 @@
 """The theory of contrastive learning, as code that can be run and checked.
 
-Imports go one way: the parts (data corpus augment latents models transformer losses kernels metrics theory), the engine
-(settings optim runs sweep style), one folder a chapter in `experiments`, the explorer `explore`. `theory` holds what the
-papers predict; only experiments and tests read it.
+Imports go one way: the parts (data corpus augment latents models transformer losses kernels metrics theory), the
+engine (settings optim runs sweep style), one folder a chapter in `experiments`, the explorer `explore`. `theory` holds
+what the papers predict; only experiments and tests read it.
 """
 
 import os

@@ -239,8 +239,8 @@ def vicreg(z1: torch.Tensor, z2: torch.Tensor, weights: Sequence[float] = (25, 2
     l1 mean_i |z1_i - z2_i|^2  +  l2 (v(z1) + v(z2))  +  l3 (c(z1) + c(z2)), with C the covariance (divisor n - 1) of z,
     v(z) = (1/d) sum_k max(0, 1 - sqrt(C_kk + 1e-4)),  c(z) = (1/d) sum_{k != l} C_kl^2.
     No anchors and no negatives: the variance term prevents collapse.
-    Args: z1, z2 (..., n, d), n >= 2; weights (l1, l2, l3), each >= 0. Returns: (...), >= 0. The authors' code also divides
-    the first term by d and halves l2. Raises ValueError: as `generalized`, and for negative weights.
+    Args: z1, z2 (..., n, d), n >= 2; weights (l1, l2, l3), each >= 0. Returns: (...), >= 0. The authors' code also
+    divides the first term by d and halves l2. Raises ValueError: as `generalized`, and for negative weights.
     """
     loss = weights[0] * (z1 - z2).square().sum(-1).mean(-1)
     for z in (z1, z2):
@@ -301,7 +301,7 @@ def _logsumexp(logits, hidden=None):
 
 def _products(a, b):
     """(..., n, m) scalar products of rows (..., n, d) and (..., m, d), to the same bits alone and beside other runs."""
-    # BLAS goes another way for one row or column, for few numbers, and by where in memory a run begins: hence the zeros.
+    # BLAS goes another way for one row or column, for few numbers, and by where a run begins: hence the zeros.
     n, m, runs = a.shape[-2], b.shape[-2], np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     a, b = (_filled(x.expand(*runs, *x.shape[-2:])) for x in (a, b))
     filled = a @ b.mT
@@ -318,7 +318,7 @@ def _distances(a, b, p=2, unit=None):
     if p == 2 and unit is None and a.shape[-1] <= FEW:
         columns = zip(a.unbind(-1), b.unbind(-1), strict=True)
         return functools.reduce(torch.add, (_power(x[..., :, None] - y[..., None, :], 2) for x, y in columns))
-    middle = b.detach().mean(-2, keepdim=True)  # else division and products would round differences of points far from 0
+    middle = b.detach().mean(-2, keepdim=True)  # else division and products round differences of points far from 0
     a, b = ((x - middle if unit is None else (x - middle) / unit) for x in (a, b))
     if p == 2 and a.shape[-1] > 1:
         return _SquaredDistances.apply(a, b)
@@ -366,7 +366,7 @@ def _accepted(name, x, z, d):
     match name:
         case _ if x is None:
             return None
-        case "tau" if (not all(have in (1, want) for have, want in zip(shape[::-1], (d, 1, *runs[::-1])))
+        case "tau" if (not all(have in (1, want) for have, want in zip(shape[::-1], (d, 1, *runs[::-1]), strict=False))
                        or not ((t := torch.as_tensor(x)) > 1e-30).all() or not t.isfinite().all()):
             raise _error(name, repr(x), "a finite number > 0 (and > 1e-30: float32 holds no larger 1 / tau), or such a "
                          f"tensor that broadcasts against {(*runs, 1, d)}")

@@ -100,12 +100,15 @@ def _affine_rule_exists(z, ids, count):
     u = np.hstack([u, np.ones((n, 1))])
     gaps = sparse.vstack([sparse.coo_array(np.kron(unit[other] - unit[own], u[ids == own]))
                           for own, other in itertools.permutations(range(count), 2)])
-    problem = optimize.linprog(
-        np.r_[np.zeros((count - 1) * (d + 1)), -1.0],
-        A_ub=sparse.hstack([gaps, np.ones((n * (count - 1), 1))]), b_ub=np.zeros(n * (count - 1)),
-        bounds=([(-1, 1)] * d + [(None, None)]) * (count - 1) + [(0, 1)], method="highs",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10})
-    if problem.status != 0:
+    for method in ("highs", "highs-ipm"):  # the first, a simplex method, now and then gives up on points nearly in line
+        problem = optimize.linprog(
+            np.r_[np.zeros((count - 1) * (d + 1)), -1.0],
+            A_ub=sparse.hstack([gaps, np.ones((n * (count - 1), 1))]), b_ub=np.zeros(n * (count - 1)),
+            bounds=([(-1, 1)] * d + [(None, None)]) * (count - 1) + [(0, 1)], method=method,
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10})
+        if problem.status == 0:
+            break
+    else:
         raise RuntimeError(f"the linear program for separability failed: {problem.message}")
     return bool(-problem.fun > MARGIN)
 

@@ -64,8 +64,8 @@ class MLP(nn.Sequential):
 class Averaging(nn.Module):
     """One hidden layer whose outer weights stay fixed: g(x) = A' s(B x), (..., D) -> (..., d) (VA eq. 18, LS eq. 30).
 
-    A adds up the k-th block of `width` units into output k and multiplies by `scale`: 1/sqrt(M) in VA eq. 19, 1/sqrt(M D)
-    in LS eq. 31, with M = width. The rows of B are standard Gaussian.
+    A adds up the k-th block of `width` units into output k and multiplies by `scale`: 1/sqrt(M) in VA eq. 19,
+    1/sqrt(M D) in LS eq. 31, with M = width. The rows of B are standard Gaussian.
 
     Args:
         D, d: input and output dimensions. width: hidden units for each output.
@@ -112,14 +112,14 @@ class CNN(nn.Sequential):
 
 def stacked(networks) -> list[torch.Tensor]:
     """The parameters of R networks of one architecture: tensors (R, ...)."""
-    return [torch.stack(same).detach() for same in zip(*(net.parameters() for net in networks))]
+    return [torch.stack(same).detach() for same in zip(*(net.parameters() for net in networks), strict=True)]
 
 
 def affine(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:
     """x W' + b of R layers: x (R, n, i), weight (R, o, i), bias (R, o) -> (R, n, o).
 
-    A product with one output column, or one input column, whose gradient is such a product, is written as a sum: one run
-    alone would take another routine than several.
+    A product with one output column, or one input column, whose gradient is such a product, is written as a sum: one
+    run alone would take another routine than several.
     """
     if 1 in weight.shape[1:]:
         out = (x * weight).sum(-1, keepdim=True) if weight.shape[1] == 1 else x * weight.mT
@@ -129,7 +129,8 @@ def affine(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = No
 
 def mlp(parameters, x: torch.Tensor, activation: str) -> torch.Tensor:
     """R networks `MLP` at once: parameters as from `stacked`, x (R, n, widths[0]) -> (R, n, widths[-1])."""
-    act = torch.tanh_ if activation == "tanh" else ACTIVATIONS[activation]()  # in place: its derivative needs the output alone
+    # In place where the derivative needs the output alone.
+    act = torch.tanh_ if activation == "tanh" else ACTIVATIONS[activation]()
     for k in range(0, len(parameters), 2):
         x = affine(act(x) if k else x, parameters[k], parameters[k + 1])
     return x

@@ -35,7 +35,8 @@ class Descent:
     no decay). At a constant rate plain SGD is torch.optim.SGD.
 
     Args:
-        weights: list of tensors (R, ...), changed in place. lr: (R,), also with axes of length 1 after it, or one number; `factor` of a step multiplies it.
+        weights: list of tensors (R, ...), changed in place.
+        lr: (R,), also with axes of length 1 after it, or one number; `factor` of a step multiplies it.
         momentum, decay: as above. trust: None is plain SGD.
         axes: how many leading axes number networks; with 2, weights are (R, M, ...) and each run has M networks.
     """
@@ -76,14 +77,14 @@ class Descent:
 class Adam:
     """torch.optim.Adam on R networks at once, with a weight decay for each.
 
-    All weights of a run lie side by side in one row of one tensor, and `weights` become views of it: one update for twenty
-    small tensors. Rows are as long as a multiple of the processor's widest vector, because torch rounds the entries that
-    are left over otherwise, and a run beside others would leave over other ones than alone.
+    All weights of a run lie side by side in one row of one tensor, and `weights` become views of it: one update for
+    twenty small tensors. Rows are as long as a multiple of the processor's widest vector, because torch rounds the
+    entries that are left over otherwise, and a run beside others would leave over other ones than alone.
 
     Args:
         weights: list of leaf tensors (R, ...), changed in place. lr: one number. decay: (R,) or one number.
-        kind: "l2" adds decay * w to the gradient before Adam sees it, as torch.optim.Adam does; "decoupled" shrinks w by
-            1 - lr * decay, as AdamW does.
+        kind: "l2" adds decay * w to the gradient before Adam sees it, as torch.optim.Adam does; "decoupled" shrinks w
+            by 1 - lr * decay, as AdamW does.
     """
 
     def __init__(self, weights: list[torch.Tensor], lr: float, decay=0.0, kind: str = "l2"):
@@ -98,7 +99,7 @@ class Adam:
 
     def _lay_out(self, row):
         self.row, sizes = row, [w[0].numel() for w in self.weights]
-        for w, values in zip(self.weights, row.split([*sizes, self.spare.shape[1]], 1)):
+        for w, values in zip(self.weights, row.split([*sizes, self.spare.shape[1]], 1), strict=False):
             w.data = values.view(w.shape)
         self.optimiser = torch.optim.Adam([row], lr=self.lr, fused=True)
 

@@ -1,7 +1,8 @@
 """The one loop: R runs of one program side by side. Whatever differs between them has R as its leading axis.
 
-An experiment is a `Program`: it says how its runs begin, what one step is, and what is measured. `run(config)` is the case
-R = 1, by the same code. On the CPU a run has the same bits alone and beside others; on a GPU it is equal up to rounding.
+An experiment is a `Program`: it says how its runs begin, what one step is, and what is measured. `run(config)` is the
+case R = 1, by the same code. On the CPU a run has the same bits alone and beside others; on a GPU it is equal up to
+rounding.
 """
 
 from __future__ import annotations
@@ -54,11 +55,11 @@ def recorded_times(steps: int, every: int = 0, ratio: float = 1.12) -> list[int]
     return sorted(times)
 
 
-# Random numbers: one stream on the CPU for each seed and purpose, so that a run's draws depend neither on the device nor on
-# what runs beside it.
+# Random numbers: one stream on the CPU for each seed and purpose, so that a run's draws depend neither on the device
+# nor on what runs beside it.
 
 def stream(seed: int, purpose: int) -> torch.Generator:
-    """The CPU generator of one seed and one purpose (0 .. 99; each experiment names its own); no two share their numbers."""
+    """The CPU generator of a seed and a purpose (0 .. 99; each experiment names its own); no two share numbers."""
     return torch.Generator().manual_seed(100 * seed + purpose)
 
 
@@ -119,8 +120,8 @@ class Program:
         steps, times: how many steps, and the set of those that are recorded.
 
     An experiment writes `setup` (on the CPU: data, start, weights), `begin` (on the device: the optimiser), `now(t)`
-    (what is seen at step t), `advance(t)` (the step from t to t + 1) and `measure(z, t)`. Between recorded times none of
-    them may read a value from the device.
+    (what is seen at step t), `advance(t)` (the step from t to t + 1) and `measure(z, t)`. Between recorded times none
+    of them may read a value from the device.
     """
 
     rate = "lr"  # the setting that is to blame when a run diverges
@@ -130,8 +131,8 @@ class Program:
     def __init__(self, configs: Sequence[Settings]):
         self.configs, self.config, self.device = list(configs), configs[0], torch.device("cpu")
         if any(c.program != self.config.program for c in self.configs):
-            raise ValueError("configs = runs of several shapes are not allowed: configs must agree in `Settings.program`")
-        self.state, self.trained, self.optimiser = SimpleNamespace(), [], None
+            raise ValueError("configs = runs of several shapes are not allowed: they must agree in `Settings.program`")
+        self.state, self.trained, self.optimiser, self.began = SimpleNamespace(), [], None, time.monotonic()
         self.steps, every = self.config.steps, getattr(self.config, "record_every", 0)
         self.times = set(recorded_times(self.steps, every))
         self.setup()
@@ -155,7 +156,7 @@ class Program:
         """Look at every step, without a read from the device."""
 
     def measure(self, z: torch.Tensor, t: int) -> dict:
-        """{name: (R, ...)} at a recorded time. Where "finite" (R,) is among them, a run that is False there has diverged."""
+        """{name: (R, ...)} at a recorded time. Where "finite" (R,) is among them, a run that is False has diverged."""
         raise NotImplementedError
 
     def over(self, t: int) -> torch.Tensor | None:
@@ -203,15 +204,15 @@ class Program:
         if amount:
             generators = [stream(c.seed, SHAKE) for c in self.configs]
             for w in self.trained:
-                w *= 1 + amount * torch.stack([torch.randn(w.shape[1:], generator=g, dtype=w.dtype) for g in generators])
+                noise = [torch.randn(w.shape[1:], generator=g, dtype=w.dtype) for g in generators]
+                w *= 1 + amount * torch.stack(noise)
 
 
 class _Rows:
     """What the runs of a program have recorded, and their Results."""
 
     def __init__(self, program):
-        self.program, self.rows, self.began = program, [[] for _ in program.configs], time.monotonic()
-        self.configs = program.configs
+        self.program, self.configs, self.rows = program, program.configs, [[] for _ in program.configs]
 
     def add(self, alive, t, table):
         for k, i in enumerate(alive):
@@ -219,7 +220,7 @@ class _Rows:
 
     def result(self, i, stopped):
         columns = {name: np.stack([row[name] for row in self.rows[i]]) for name in self.rows[i][0]}
-        seconds = (time.monotonic() - self.began) / len(self.configs)
+        seconds = (time.monotonic() - self.program.began) / len(self.configs)
         head = {"config": self.configs[i], "seconds": seconds, "device": str(self.program.device), "stopped": stopped}
         return self.program.result(i, columns, head)
 
@@ -228,8 +229,8 @@ def follow(program: Program, progress=None, done=None) -> list:
     """Train the runs of `program` to their ends.
 
     Args:
-        progress: `progress(fraction, partial)`, about ten times a second, `partial()` being the Results so far; returning
-            False stops all runs.
+        progress: `progress(fraction, partial)`, about ten times a second, `partial()` being the Results so far;
+            returning False stops all runs.
         done: `done(outcome)`, called with each run's outcome as soon as the run ends.
 
     Returns:
@@ -305,14 +306,14 @@ def alone(program, config: Settings, progress=None, device=None) -> Outcome:
 
 
 def compiled(program: Program) -> None:
-    """Put the functions that `program.compiles` names through torch.compile; RuntimeError where no compiler is there."""
+    """Put the methods that `program.compiles` names through torch.compile; RuntimeError where no compiler is there."""
     if program.device.type == "cpu":
         from torch._inductor.cpp_builder import get_cpp_compiler
         try:
             get_cpp_compiler()
         except Exception as error:
-            raise RuntimeError("compile = True needs a C++ compiler, and none was found: install g++ or clang, or leave "
-                               "compile = False") from error
+            raise RuntimeError("compile = True needs a C++ compiler, and none was found: install g++ or clang, or "
+                               "leave compile = False") from error
     for name in program.compiles:
         setattr(program, name, torch.compile(getattr(program, name)))
 
@@ -356,25 +357,28 @@ def several(run, config: Settings, variants: dict, *, progress=None, device=None
     done = {}
 
     def named(current):
-        return gathered(config, {name: done.get(c) or current.get(c) or next(iter(current.values())) for name, c in configs.items()})
+        at_work = next(iter(current.values()))
+        return gathered(config, {name: done.get(c) or current.get(c) or at_work for name, c in configs.items()})
 
-    for group in grouped(configs.values()) if hasattr(run, "program") else [[c] for c in dict.fromkeys(configs.values())]:
+    side_by_side = hasattr(run, "program")
+    for group in grouped(configs.values()) if side_by_side else [[c] for c in dict.fromkeys(configs.values())]:
         def report(fraction, partial, group=group):
             current = partial() if callable(partial) else [partial]
             for outcome in current:
                 if isinstance(outcome, Exception):
                     raise outcome
-            return progress((len(done) + fraction * len(group)) / len(configs), named(dict(zip(group, current))))
+            shown = named(dict(zip(group, current, strict=True)))
+            return progress((len(done) + fraction * len(group)) / len(configs), shown)
 
         told = progress and report
-        if hasattr(run, "program"):
+        if side_by_side:
             found = together(run.program, group, progress=told, device=device)
         else:
             found = [run(group[0], progress=told, device=device)]
         for outcome in found:
             if isinstance(outcome, Exception):
                 raise outcome
-        done.update(zip(group, found))
+        done.update(zip(group, found, strict=True))
         if any(r.stopped for r in found):
             break
     return named(done)

@@ -64,7 +64,7 @@ def sources(run) -> dict[str, str]:
 
 
 def fingerprint(run, device=None) -> str:
-    """Hash of what a result depends on beside its Config: sources of `run`, versions of torch and numpy, device, shaking."""
+    """Hash of what a result depends on beside its Config: sources of `run`, versions, device, shaking."""
     device = default_device(device)
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
     shake = os.environ.get("CLBOOK_SHAKE", "")
@@ -165,7 +165,7 @@ def _jobs(n_jobs):
 
 
 def _pays(program, configs) -> bool:
-    """Whether two runs in one program are cheaper than one after the other, measured: on a CPU one large run may fill the cache."""
+    """Whether two runs in one program are cheaper than one after the other, measured: one run may fill a cache."""
     with one_thread():
         made = program(configs[:2]).to("cpu")
 
@@ -202,8 +202,8 @@ def _tasks(run, configs, n_jobs):
 def _finish(run, configs, key, compile=False):
     """[(config, Result or exception)] of one task; each run is stored as soon as it ends.
 
-    Where a whole program fails, by a setting of one run or for want of memory, its runs are halved: only what fails alone
-    has failed.
+    Where a whole program fails, by a setting of one run or for want of memory, its runs are halved: only what fails
+    alone has failed.
     """
     found = []
 
@@ -215,7 +215,7 @@ def _finish(run, configs, key, compile=False):
     try:
         if hasattr(run, "program"):
             outcomes = together(run.program, configs, done=done, compile=compile)
-            return list(zip(configs, outcomes))
+            return list(zip(configs, outcomes, strict=True))
         result = run(configs[0])
         save(key, configs[0], result)
         return [(configs[0], result)]
@@ -230,15 +230,16 @@ def _finish(run, configs, key, compile=False):
 
 
 def sweep(run, configs, progress=None, n_jobs=None, compile=False):
-    """`[run(config) for config in configs]`: from the store where possible, the rest grouped into programs and in parallel.
+    """`[run(config) for config in configs]`: from the store where possible, the rest in programs and in parallel.
 
-    A run is stored as soon as it ends, in a file that is written beside and renamed: an interrupted or failed sweep keeps
-    every finished run and leaves no half-written file. A bar shows how far it is.
+    A run is stored as soon as it ends, in a file that is written beside and renamed: an interrupted or failed sweep
+    keeps every finished run and leaves no half-written file. A bar shows how far it is.
 
     Args:
         run: `run(config) -> Result`, a function of an importable module (or of a notebook). Its attribute `program`, a
-            `runs.Program`, lets runs of one shape train as one tensor program: where that pays on a CPU, always on a GPU,
-            where the sweep stays in this process. `variants`, a pair (run, {name: changes}), makes it `runs.several`.
+            `runs.Program`, lets runs of one shape train as one tensor program: where that pays on a CPU, always on a
+            GPU, where the sweep stays in this process. `variants`, a pair (run, {name: changes}), says that `run`
+            gives the `runs.several` of these.
         configs: frozen dataclasses.
         progress: `progress(fraction, results_so_far)`; returning False ends the sweep, which then returns None for
             each run that has not finished.
@@ -280,7 +281,8 @@ def sweep(run, configs, progress=None, n_jobs=None, compile=False):
     finally:
         pool.close()
     for config, error in failed.items():
-        error.add_note(f"in {config.described() if hasattr(config, 'described') else config!r}; all other runs are stored")
+        whose = config.described() if hasattr(config, "described") else repr(config)
+        error.add_note(f"in {whose}; all other runs are stored")
         raise error
     return [results[c] for c in configs]
 
@@ -295,5 +297,8 @@ def _several(run, configs, progress, n_jobs, compile):
         return [None if None in sets[c].values() else gathered(c, sets[c]) for c in configs]
 
     flat = list(dict.fromkeys(part for parts in made.values() for part in parts.values()))
-    report = progress and (lambda fraction, results: progress(fraction, assembled(dict(zip(flat, results)))))
-    return assembled(dict(zip(flat, sweep(base, flat, report, n_jobs, compile))))
+    def report(fraction, results):
+        return progress(fraction, assembled(dict(zip(flat, results, strict=True))))
+
+    results = sweep(base, flat, progress and report, n_jobs, compile)
+    return assembled(dict(zip(flat, results, strict=True)))

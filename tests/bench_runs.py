@@ -2,10 +2,10 @@
 
     python tests/bench_runs.py [--runs 75] [--steps 100] [--device cpu]
 
-The step is that of `separability`'s default: 100 points, one view each, 100 tanh units, LS eq. 12, full gradient; the runs
-differ in eps, tau and seed. One process, one thread. Every contender runs once a round, in turn, so that a busy machine
-slows all alike; the median over the rounds of each contender's time relative to the plain loop in the same round is
-printed. Nothing is recorded but the first time of separation, by all but the plain loop, vmap and JAX.
+The step is that of `separability`'s default: 100 points, one view each, 100 tanh units, LS eq. 12, full gradient; the
+runs differ in eps, tau and seed. One process, one thread. Every contender runs once a round, in turn, so that a busy
+machine slows all alike; the median over the rounds of each contender's time relative to the plain loop in the same
+round is printed. Nothing is recorded but the first time of separation, by all but the plain loop, vmap and JAX.
 """
 
 import argparse
@@ -159,9 +159,11 @@ def main():
     arguments = parser.parse_args()
     configs, device = grid(arguments.runs, arguments.steps), arguments.device
     few = configs[::max(1, len(configs) // 5)][:5]  # the loops over single runs take five of them
-    makers = {"plain PyTorch, one by one": (plain, few), "ours, one by one": (None, few), "ours, side by side": (ours, configs),
-              "torch.func.vmap": (vmapped, configs), "ours, side by side, compiled": (lambda *a: ours(*a, compile=True), configs),
-              "JAX vmap + scan": (jaxed, configs)}
+    makers = {
+        "plain PyTorch, one by one": (plain, few), "ours, one by one": (None, few),
+        "ours, side by side": (ours, configs), "torch.func.vmap": (vmapped, configs),
+        "ours, side by side, compiled": (lambda *a: ours(*a, compile=True), configs),
+        "JAX vmap + scan": (jaxed, configs)}
     contenders = {}
     with one_thread():
         for name, (make, those) in makers.items():
@@ -185,7 +187,8 @@ def main():
                     torch.cuda.synchronize()
                 took[name] = (time.perf_counter() - began) / (count * arguments.steps)
             rounds.append(took)
-    print(f"{len(configs)} runs of {arguments.steps} steps on {device}, torch {torch.__version__}, one thread, {arguments.rounds} rounds")
+    print(f"{len(configs)} runs of {arguments.steps} steps on {device}, torch {torch.__version__}, one thread, "
+          f"{arguments.rounds} rounds")
     print(f"{'':32} {'us a run-step':>14} {'times the plain loop':>22}")
     for name in contenders:
         speed = statistics.median(r["plain PyTorch, one by one"] / r[name] for r in rounds)

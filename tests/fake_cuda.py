@@ -11,11 +11,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 def fake_cuda():
     """FakeTensorMode in which programs can run on "cuda:0" in a build of torch without CUDA too.
 
-    Such a build has no device guard for CUDA. Indexing and the like ask for one, so they are done by operators here; so does
-    autograd, and gradients are zeros here: `Reads` counts what the backward pass reads.
+    Such a build has no device guard for CUDA. Indexing and the like ask for one, so they are done by operators here; so
+    does autograd, and gradients are zeros here: `Reads` counts what the backward pass reads.
     """
     methods = {"__getitem__": _get, "__setitem__": _set, "__invert__": lambda x: torch.bitwise_not(x),
-               "contiguous": lambda x, memory_format=torch.contiguous_format: torch.clone(x, memory_format=memory_format)}
+               "contiguous": lambda x: torch.clone(x, memory_format=torch.contiguous_format)}
     before, grad = {name: getattr(torch.Tensor, name) for name in methods}, torch.autograd.grad
     torch.autograd.grad = _zeros
     for name, method in methods.items():
@@ -36,8 +36,8 @@ def _zeros(loss, inputs):
 class Reads(TorchDispatchMode):
     """Lists the calls, backward passes included, for which a GPU would have to be waited for."""
 
-    WAITS = {"_local_scalar_dense", "item", "nonzero", "masked_select", "unique_dim", "_unique2", "unique_consecutive", "is_nonzero",
-             "equal", "repeat_interleave.Tensor"}
+    WAITS = {"_local_scalar_dense", "item", "nonzero", "masked_select", "unique_dim", "_unique2", "unique_consecutive",
+             "is_nonzero", "equal", "repeat_interleave.Tensor"}
 
     def __init__(self):
         super().__init__()
@@ -47,13 +47,14 @@ class Reads(TorchDispatchMode):
         name = str(func).removeprefix("aten.")
         if name.split(".")[0] in self.WAITS or name in self.WAITS:
             self.found.append(name)
-        elif name.startswith("index") and any(t is not None and t.dtype == torch.bool for t in args[1]):
+        elif name.split(".")[0] in ("index", "index_put", "index_put_") and any(
+                t is not None and t.dtype == torch.bool for t in args[1]):
             self.found.append("index with a mask")  # its result's shape depends on values
         return func(*args, **(kwargs or {}))
 
 
 def _get(x, key):
-    """x[key] by operators: the binding of indexing asks for a real device first, which a build for CPUs does not know."""
+    """x[key] by operators: the binding of indexing asks for a real device, which a build for CPUs does not know."""
     view, tensors = _view(x, key)
     return torch.ops.aten.index(view, tensors) if any(t is not None for t in tensors) else view
 

@@ -34,7 +34,8 @@ def test_runs_that_have_ended_leave_the_program():
 
 def test_outcomes_are_handed_in_as_soon_as_they_are_there():
     order = []
-    together(toy.Doubling, [toy.Config(end=0), toy.Config(end=2), toy.Config(end=5)], done=lambda r: order.append(r.config.end))
+    configs = [toy.Config(end=e) for e in (0, 2, 5)]
+    together(toy.Doubling, configs, done=lambda result: order.append(result.config.end))
     assert order == [2, 5, 0]
 
 
@@ -112,7 +113,7 @@ def test_recorded_times_hold_both_ends_and_grow_geometrically():
 def weights(count):
     """`count` networks' weights: a matrix and a bias each, (R, 3, 4) and (R, 3), and fixed gradients for ten steps."""
     generator = torch.Generator().manual_seed(0)
-    start = [torch.randn(count, 3, 4, generator=generator, dtype=torch.float64), torch.randn(count, 3, generator=generator, dtype=torch.float64)]
+    start = [torch.randn(count, *shape, generator=generator, dtype=torch.float64) for shape in ((3, 4), (3,))]
     return start, [[torch.randn(w.shape, generator=generator, dtype=torch.float64) for w in start] for _ in range(10)]
 
 
@@ -120,7 +121,8 @@ def weights(count):
     (lambda w: optim.Descent(w, torch.tensor([0.1, 0.2])), lambda p, i: torch.optim.SGD(p, 0.1 * (i + 1))),
     (lambda w: optim.Descent(w, torch.tensor([0.1, 0.2]), 0.9, 0.01),
      lambda p, i: torch.optim.SGD(p, 0.1 * (i + 1), momentum=0.9, weight_decay=0.01)),
-    (lambda w: optim.Adam(w, 0.1, torch.tensor([0.0, 0.1])), lambda p, i: torch.optim.Adam(p, 0.1, weight_decay=0.1 * i)),
+    (lambda w: optim.Adam(w, 0.1, torch.tensor([0.0, 0.1])),
+     lambda p, i: torch.optim.Adam(p, 0.1, weight_decay=0.1 * i)),
     (lambda w: optim.Adam(w, 0.1, torch.tensor([0.0, 0.1]), "decoupled"),
      lambda p, i: torch.optim.AdamW(p, 0.1, weight_decay=0.1 * i)),
 ], ids=["sgd", "momentum and decay", "adam", "adamw"])

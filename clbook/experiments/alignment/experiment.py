@@ -250,7 +250,7 @@ class Copies(Program):
         c, s = self.config, self.state
         sets = {(k.seed, k.spread): k for k in self.configs}
         s.points = torch.tensor([list(sets).index((k.seed, k.spread)) for k in self.configs])
-        x, labels, x_test, labels_test = zip(*(dataset(k) for k in sets.values()))
+        x, labels, x_test, labels_test = zip(*(dataset(k) for k in sets.values()), strict=True)
         self.x, self.labels, self.labels_test = torch.stack(x), labels[0], labels_test[0]  # labels of all runs
         near = evenly(LOOKED_AT[0], c.n)
         self.near = self.labels[near].numpy()
@@ -348,7 +348,7 @@ def weights_apart(weights: list[np.ndarray], start: list[np.ndarray]) -> dict[st
     """How far weights (M, out, in), (M, out), ... are from the reference's, and their changes' angle; no head."""
     weights, start, size = weights[:2 * LAYERS], start[:2 * LAYERS], np.linalg.norm
     gaps = [2 * size(W - W[0], axis=(1, 2)) / (size(W, axis=(1, 2)) + size(W[0])) for W in weights[::2]]
-    change = np.concatenate([(w - w0).reshape(len(w), -1) for w, w0 in zip(weights, start)], 1)
+    change = np.concatenate([(w - w0).reshape(len(w), -1) for w, w0 in zip(weights, start, strict=True)], 1)
     layer_gap = np.stack(gaps, 1)
     return {"layer_gap": layer_gap, "gap": layer_gap.mean(1), "weight_angle": angle(change, change[0])}
 
@@ -364,8 +364,8 @@ def angles(z: np.ndarray, start: np.ndarray, labels: np.ndarray) -> dict[str, np
 def readouts(train: np.ndarray, y: np.ndarray, test: np.ndarray, y_test: np.ndarray,
              fit: bool) -> dict[str, np.ndarray]:
     """Test accuracies of the encoder's outputs, train (M, n, k) and test (M, m, k); a linear probe only if `fit`."""
-    nccc = [metrics.nccc(a, y, b, y_test) for a, b in zip(train, test)]
-    probe = [metrics.linear_probe(a, y, b, y_test) if fit else math.nan for a, b in zip(train, test)]
+    nccc = [metrics.nccc(a, y, b, y_test) for a, b in zip(train, test, strict=True)]
+    probe = [metrics.linear_probe(a, y, b, y_test) if fit else math.nan for a, b in zip(train, test, strict=True)]
     return {"nccc": np.array(nccc), "probe": np.array(probe)}
 
 

@@ -26,7 +26,7 @@ def _log_steps(ax, **kwargs):
 def _scores(runs, frame=-1):
     """The CKA with DCL of each other loss, mean over runs, in words."""
     means = np.mean([r.cka[frame] for r in runs], 0)
-    return ", ".join(f"{NAMES[n]} {v:.2f}" for n, v in zip(runs[0].config.names[1:], means[1:]))
+    return ", ".join(f"{NAMES[n]} {v:.2f}" for n, v in zip(runs[0].config.names[1:], means[1:], strict=True))
 
 
 def _unit(z):
@@ -114,7 +114,7 @@ def _band(ax, x, values, name, **kwargs):
 def over_training(runs) -> Picture:
     """SA Fig. 2: CKA and RSA with DCL over training, mean and range over the seeds in `runs`."""
     fig, (row,) = axes(2, width=7.6, height=2.9, sharey=True)
-    for ax, key in zip(row, ("cka", "rsa")):
+    for ax, key in zip(row, ("cka", "rsa"), strict=True):
         for k, name in enumerate(runs[0].config.names[1:], 1):
             _band(ax, runs[0].steps + 1, np.stack([getattr(r, key)[:, k] for r in runs]), name)
         _log_steps(ax, ylabel=f"{key.upper()} with DCL", ylim=(0, 1.03))
@@ -125,14 +125,14 @@ def over_training(runs) -> Picture:
 def by_classes(counts, runs) -> Picture:
     """CKA and RSA with DCL at the end against the number of classes; runs[i][j]: counts[i] classes, seed j."""
     fig, (row,) = axes(2, width=7.6, height=2.9, sharey=True)
-    for ax, key in zip(row, ("cka", "rsa")):
+    for ax, key in zip(row, ("cka", "rsa"), strict=True):
         for k, name in enumerate(runs[0][0].config.names[1:], 1):
             _band(ax, counts, np.array([[getattr(r, key)[-1, k] for r in seeds] for seeds in runs]).T, name)
         ax.set(xscale="log", xticks=counts, xticklabels=counts, xlabel="classes $C$", ylabel=f"{key.upper()} with DCL",
                ylim=(0, 1.03))
         ax.minorticks_off()
     legend(row[0], loc="lower right")
-    ends = "; ".join(f"C = {c}: {_scores(seeds)}" for c, seeds in zip(counts, runs))
+    ends = "; ".join(f"C = {c}: {_scores(seeds)}" for c, seeds in zip(counts, runs, strict=True))
     return Picture(fig, f"CKA with DCL at the end. {ends}.")
 
 
@@ -140,7 +140,7 @@ def heatmaps(counts, runs) -> Picture:
     """SA Fig. 3 and 7: CKA and RSA of NSCL with DCL, training (top) and test points (bottom), classes by iterations."""
     fig, grid = axes(2, 2, width=7.6, height=4.2, sharex=True, sharey=True)
     steps = runs[0].steps
-    for ax, key in zip(grid.flat, ("cka_train", "rsa_train", "cka", "rsa")):
+    for ax, key in zip(grid.flat, ("cka_train", "rsa_train", "cka", "rsa"), strict=True):
         table = np.array([getattr(r, key)[:, 1] for r in runs])
         image = ax.imshow(table, vmin=0, vmax=1, aspect="auto", origin="lower", interpolation="nearest")
         ax.set(yticks=range(len(counts)), yticklabels=counts, xticks=range(0, len(steps), 3), xticklabels=steps[::3],
@@ -152,27 +152,28 @@ def heatmaps(counts, runs) -> Picture:
         ax.set_xlabel("iteration")
     fig.colorbar(image, ax=grid, label="similarity, DCL and NSCL")
     return Picture(fig, "CKA and RSA of NSCL with DCL over training. At the end, on test points: " + ", ".join(
-        f"C = {c}: {r.cka[-1, 1]:.2f}" for c, r in zip(counts, runs)) + ".")
+        f"C = {c}: {r.cka[-1, 1]:.2f}" for c, r in zip(counts, runs, strict=True)) + ".")
 
 
 def by_temperature(taus, runs) -> Picture:
     """SA Fig. 4: CKA and RSA of NSCL with DCL over training; runs[i][j]: temperature taus[i], seed j."""
     fig, (row,) = axes(2, width=7.6, height=2.8, sharey=True)
-    for ax, key in zip(row, ("cka", "rsa")):
-        for k, (tau, seeds) in enumerate(zip(taus, runs)):
+    for ax, key in zip(row, ("cka", "rsa"), strict=True):
+        for k, (tau, seeds) in enumerate(zip(taus, runs, strict=True)):
             for j, r in enumerate(seeds):
                 ax.plot(r.steps + 1, getattr(r, key)[:, 1], color=colour(k), ls=("-", "--", ":")[k], lw=1.1,
                         label=None if j else rf"$\tau$ = {tau:g}")
         _log_steps(ax, ylabel=f"{key.upper()}, DCL and NSCL", ylim=(0, 1.03))
     legend(row[0], loc="lower left")
-    return Picture(fig, "CKA of NSCL with DCL at the end: " + "; ".join(
-        f"tau = {t:g}: {', '.join(f'{r.cka[-1, 1]:.2f}' for r in seeds)}" for t, seeds in zip(taus, runs)) + ".")
+    ends = (f"tau = {t:g}: {', '.join(f'{r.cka[-1, 1]:.2f}' for r in seeds)}"
+            for t, seeds in zip(taus, runs, strict=True))
+    return Picture(fig, f"CKA of NSCL with DCL at the end: {'; '.join(ends)}.")
 
 
 def by_batch(sizes, scalings, fixed) -> Picture:
     """SA Fig. 5: CKA of NSCL with DCL at the end against B, a panel a scaling; {words: (scalings, sizes, seeds)}."""
     fig, (row,) = axes(len(scalings), width=7.8, height=2.7, sharey=True)
-    for i, (ax, scaling) in enumerate(zip(row, scalings)):
+    for i, (ax, scaling) in enumerate(zip(row, scalings, strict=True)):
         for k, (words, values) in enumerate(fixed.items()):
             ax.plot(sizes, values[i].mean(1), color=colour(k), marker="os"[k], ls=("-", "--")[k], ms=4, label=words)
             ax.fill_between(sizes, values[i].min(1), values[i].max(1), color=colour(k), alpha=0.18, lw=0)
@@ -193,7 +194,7 @@ def apart(runs) -> Picture:
               ("similarity", [("cka", "CKA", "-"), ("rsa", "RSA", "--")]),
               ("angle of the changes, degrees", [("weight_angle", "weights", "-"), ("class_angle", "class means", "--"),
                                                  ("pca_angle", "SA's PCA", ":")]))
-    for ax, (label, keys) in zip(row, panels):
+    for ax, (label, keys) in zip(row, panels, strict=True):
         for k, (key, words, style) in enumerate(keys):
             for j, r in enumerate(runs):
                 ax.plot(r.steps, getattr(r, key)[:, 1], color=colour(k), ls=style, lw=1.1, label=None if j else words)

@@ -212,11 +212,11 @@ class Coupled(Program):
 
     def setup(self):
         s = self.state
-        z1, z2, labels = zip(*(self.points(c) for c in self.configs))
+        z1, z2, labels = zip(*(self.points(c) for c in self.configs), strict=True)
         s.labels = torch.stack(labels)
         s.eta, s.tau = (self.each(name, torch.float64, axes=3) for name in ("eta", "tau"))
         s.batches = torch.stack([batches(c) for c in self.configs])
-        self.trained = [torch.stack([table(*pair) for pair in zip(z1, z2)])[:, None].repeat(1, 2, 1, 1)]
+        self.trained = [torch.stack([table(*pair) for pair in zip(z1, z2, strict=True)])[:, None].repeat(1, 2, 1, 1)]
         # Read by `result` alone; s.row says where a run that is still here writes.
         s.row, self.last = torch.arange(len(z1)), self.trained[0].clone()
         self.measured = torch.zeros(2, len(z1), self.steps, dtype=torch.float64)  # at each step
@@ -283,8 +283,8 @@ class OnCircle(Coupled):
 
     def setup(self):
         super().setup()
-        z1, z2, _ = zip(*(self.points(c) for c in self.configs))
-        w = torch.stack([torch.atan2(*torch.cat(pair).T.flip(0)) for pair in zip(z1, z2)])
+        z1, z2, _ = zip(*(self.points(c) for c in self.configs), strict=True)
+        w = torch.stack([torch.atan2(*torch.cat(pair).T.flip(0)) for pair in zip(z1, z2, strict=True)])
         self.state.start = angles(w).cos()
         self.trained = [self.state.start[:, None].repeat(1, 2, 1, 1), w[:, None].repeat(1, 2, 1)]
 

@@ -24,7 +24,7 @@ def pairs(panels, images, labels) -> Picture:
     fig, (row,) = axes(len(panels), width=7.8, height=2.2)
     tones = {-1: colour(0), 1: colour(4)}
     says = []
-    for ax, (name, weights) in zip(row, panels.items()):
+    for ax, (name, weights) in zip(row, panels.items(), strict=True):
         weights = weights[np.ix_(order, order)]
         top = np.nanmax(np.abs(weights))
         for i, j in np.argwhere(np.abs(np.nan_to_num(weights)) > 1e-9 * top):
@@ -56,7 +56,8 @@ def coupled(result, frame=-1) -> Picture:
     left.fill_between(all_t, result.triangle[1:], 1e9, **SHADE)
     right.axhspan(-1, 0, **SHADE)
     for name, (values, tone) in curves.items():
-        cka = result.cka if name == "measured" else [theory.cka_lower_bound(*v) for v in zip(values, result.gram_norm)]
+        bounds = [theory.cka_lower_bound(*v) for v in zip(values, result.gram_norm, strict=True)]
+        cka = result.cka if name == "measured" else bounds
         for ax, curve in ((left, np.clip(values, FLOOR, 1e12)), (right, np.array(cka))):
             ax.plot(all_t, curve[1:], color=tone, lw=0.8, alpha=0.4, gid=f"{name}, later")
             ax.plot(t, curve[shown], color=tone, lw=2, label=name, gid=name)
@@ -79,7 +80,7 @@ def difference(result) -> Picture:
     gap = result.final[1] - result.final[0]
     top = np.quantile(np.abs(gap), 0.999)
     fig, (row,) = axes(2, width=6.6, height=3.2, sharey=True)
-    for ax, part, name in zip(row, (gap[:, :n], gap[:, n:]), ("points $x_k$", "views $x'_k$")):
+    for ax, part, name in zip(row, (gap[:, :n], gap[:, n:]), ("points $x_k$", "views $x'_k$"), strict=True):
         image = ax.imshow(part, cmap="PuOr_r", vmin=-top, vmax=top, interpolation="nearest")
         ax.set(xlabel=f"key: {name}", xticks=[], yticks=[])
         ax.grid(False)
@@ -98,7 +99,7 @@ def vacuous(panels) -> Picture:
     panels: rows (x name, x values, y name, y values, ratio (y, x), title), both axes logarithmic.
     """
     fig, (row,) = axes(len(panels), width=7.8, height=3.2)
-    for ax, (xname, x, yname, y, ratio, title) in zip(row, panels):
+    for ax, (xname, x, yname, y, ratio, title) in zip(row, panels, strict=True):
         power = np.clip(np.log10(ratio), -3, 6)
         ax.contourf(x, y, power, levels=[0, 7], colors=[SHADE["color"]])
         ax.contour(x, y, power, levels=[0], colors=[TRIANGLE], linewidths=1.6)
@@ -129,7 +130,7 @@ def loss_gap(C, gaps) -> Picture:
     """Loss gaps against the number of classes C (k,): {tau: (seeds, k, 2) of DCL - NSCL and CL - NSCL}, with slopes."""
     fig, (row,) = axes(len(gaps), width=7.8, height=3.2, sharey=True)
     says = []
-    for ax, (tau, values) in zip(row, gaps.items()):
+    for ax, (tau, values) in zip(row, gaps.items(), strict=True):
         for k, name in enumerate(("DCL - NSCL", "CL - NSCL")):
             slope = np.polyfit(np.log(C), np.log(values[..., k].mean(0)), 1)[0]
             ax.plot(C, values[..., k].T, "os"[k], ms=4, color=colour(k), gid=name)
