@@ -61,7 +61,8 @@ CASES = {
     "sphere": Case(
         sphere.run, sphere.Config(n=24, steps=12, width=10),
         ({"seed": 2}, {"tau": 1.0, "lr": 0.5}, {"cap": 0.5, "noise": 0.1, "first": -3.0}), "lr",
-        {"activation": "identity", "depth": 8, "width": 100, "lr": 100.0, "tau": 1e-3, "start": "uniform", "steps": 50}),
+        {"activation": "identity", "depth": 8, "width": 100, "lr": 100.0, "tau": 1e-3,
+         "start": "uniform", "steps": 50}),
     "sphere, deep, three dimensions": Case(
         sphere.run, sphere.Config(d=3, depth=3, n=25, steps=8, width=7, activation="relu"),
         ({"seed": 2}, {"spread": 0.5, "gap": 2.0})),
@@ -102,7 +103,8 @@ CASES = {
     "modadd": Case(
         modadd.run, modadd.Config(N=6, k=3, batch=12, epochs=4),
         ({"seed": 2}, {"decay": 0.1, "init": 0.1}, {"misaligned": "all"}), "lr",
-        {"N": 16, "k": 8, "lr": 10.0, "decay": 1.0, "init": 10.0, "decay_kind": "decoupled", "batch": 32, "epochs": 100}),
+        {"N": 16, "k": 8, "lr": 10.0, "decay": 1.0, "init": 10.0, "decay_kind": "decoupled",
+         "batch": 32, "epochs": 100}),
     "modadd, classifiers": Case(
         modadd.run, modadd.Config(N=6, k=3, batch=12, epochs=3, classifier="all", classifier_epochs=3),
         ({"seed": 2}, {"decay": 0.1})),

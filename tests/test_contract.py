@@ -113,14 +113,15 @@ def test_a_plain_step_with_its_backward_pass_has_no_operation_that_waits(case):
     assert reads.found == []
 
 
-@EVERY
-def test_on_cuda_runs_agree_with_the_cpu_up_to_rounding(case):
+def test_on_cuda_runs_agree_with_the_cpu_up_to_rounding():
     if not torch.cuda.is_available():
         pytest.skip("no CUDA device on this machine")
-    first = case.tiny.replace(**short(case.tiny))
-    assert set(differences(case.run(first, device="cuda"), case.run(first, device="cpu"), near=1e-3)) <= {"device"}
-    configs = [case.tiny, *(case.tiny.replace(**change) for change in case.neighbours)]
-    assert all(r.device.startswith("cuda") for r in together(case.run.program, configs, device="cuda"))
+    for name, case in CASES.items():
+        first = case.tiny.replace(**short(case.tiny))
+        found = differences(case.run(first, device="cuda"), case.run(first, device="cpu"), near=1e-3)
+        assert set(found) <= {"device"}, name
+        configs = [case.tiny, *(case.tiny.replace(**change) for change in case.neighbours)]
+        assert all(r.device.startswith("cuda") for r in together(case.run.program, configs, device="cuda")), name
 
 
 FIELDS = [(case, field) for case in RUNS.values() for field in dataclasses.fields(case.tiny)]
