@@ -11,6 +11,7 @@ import os
 import pathlib
 import time
 import traceback
+from itertools import pairwise
 
 import joblib
 import numpy as np
@@ -21,7 +22,7 @@ from tqdm.auto import tqdm
 from clbook.data import cache_folder
 from clbook.runs import default_device, gathered, grouped, one_thread, together
 
-MOST = 16  # runs in one program on a CPU: more hardly lower the cost of each, and fewer are shared out more evenly
+MOST = 40  # runs in one program on a CPU: more do not lower the cost of each
 PAYS = 0.85  # share of the time of two lone steps that a step of two runs may take, for a program of several to pay
 
 
@@ -191,11 +192,13 @@ def _tasks(run, configs, n_jobs):
     if default_device().type == "cuda":
         return groups
     jobs, tasks = joblib.effective_n_jobs(_jobs(n_jobs)), []
+    share = jobs if len(groups) < jobs else 1  # processes that a group is shared out to: each costs a step's overhead
     for group in groups:
-        size = 1
-        if len(group) > jobs and group[0].steps > 20 and _pays(run.program, group):
-            size = min(MOST, -(-len(group) // jobs))
-        tasks += [group[k:k + size] for k in range(0, len(group), size)]
+        count = len(group)
+        if count > share and group[0].steps > 20 and _pays(run.program, group):
+            count = share * -(-count // (share * MOST))  # as many runs in each program
+        edges = [len(group) * k // count for k in range(count + 1)]
+        tasks += [group[first:last] for first, last in pairwise(edges)]
     return tasks
 
 
