@@ -136,10 +136,8 @@ def mlp(parameters, x: torch.Tensor, activation: str) -> torch.Tensor:
     return x
 
 
-def member(make, parameters, i: int) -> nn.Module:
-    """The i-th of R networks as a plain module; `make()` gives one of the architecture, whose weights are replaced."""
-    net = make()
-    with torch.no_grad():
-        for p, values in zip(net.parameters(), parameters, strict=True):
-            p.data = values[i].detach()
+def member(net: nn.Module, parameters: list[torch.Tensor], i: int) -> nn.Module:
+    """`net`, a module of the architecture, with the weights of the i-th of R networks; parameters as from `stacked`."""
+    for p, values in zip(net.parameters(), parameters, strict=True):
+        p.data = values[i].detach()
     return net

@@ -110,12 +110,12 @@ def test_predicted_velocity_is_the_formula():
 def test_the_small_cluster_loses_its_velocity_among_four_and_the_large_one_with_it_among_two():
     def speeds(clusters, ratio):
         configs = [Config(clusters=clusters, n=240, start="smooth", ratio=ratio, seed=s) for s in SEEDS]
-        return np.median([r.speeds() for r in sweep(run, configs)], axis=0)
+        return np.array([r.speeds() for r in sweep(run, configs)])
 
-    before, after = speeds(4, 1.0), speeds(4, 0.05)
+    before, after = (np.median(speeds(4, ratio), axis=0) for ratio in (1.0, 0.05))
     assert after[-1] < 0.15 * before[-1] and after[:-1].mean() > 0.8 * before[:-1].mean()
-    two = speeds(2, 0.05)
-    assert two[0] / two[1] == pytest.approx(1, abs=0.05)
+    two = speeds(2, 0.05)  # twenty times as many points, and yet .85 to 1.04 of the other's speed over twelve seeds
+    assert (np.abs(two[:, 0] / two[:, 1] - 1) < 0.3).all()
 
 
 def test_sizes_follow_the_ratio():

@@ -168,9 +168,9 @@ class Flow(Program):
         self.inputs = [{"x": o[0].numpy(), "views": o[1:].numpy(), "labels": ids.numpy()}
                        for o, ids in zip(turned, labels, strict=True)]
         s.x, self.centres = self.sees(torch.stack(turned)), self.sees(centres_of(c))
-        self.make = lambda seed=0: Averaging(
-            s.x.shape[-1], c.d, c.width, c.activation, c.width**-0.5, stream(seed, WEIGHTS)).double()
-        self.trained = stacked([self.make(k.seed) for k in self.configs])
+        shape = s.x.shape[-1], c.d, c.width, c.activation, c.width**-0.5
+        nets = [Averaging(*shape, stream(k.seed, WEIGHTS)).double() for k in self.configs]
+        self.trained, self.net = stacked(nets), nets[0]
         if not self.trains:
             (s.inner,), self.trained = self.trained, [s.start]  # what a network would do is predicted all the same
 
@@ -229,7 +229,7 @@ class Flow(Program):
         c, s = self.config, self.state
         weights, by_kernel = self.trained if self.trains else [s.inner], -gradient
         if self.trains:
-            K = kernels.empirical(member(self.make, weights, i), s.x[i, 0])
+            K = kernels.empirical(member(self.net, weights, i), s.x[i, 0])
             by_kernel = -torch.einsum("ijkl,jl->ik", K, gradient) / c.n
         inner, centres, labels, gradient = (v.cpu() for v in (weights[0][i], self.centres, s.labels[i], gradient))
         members, norms = one_hot(labels, c.clusters).to(gradient), centres.square().sum(1)

@@ -86,7 +86,7 @@ def step_error(config: Config, gradient: str = "partial") -> float:
     flow = Flow([config.replace(gradient=gradient)]).to("cpu", torch.float64)
     flow.state.tau, flow.state.lr = (flow.each(name, torch.float64) for name in ("tau", "lr"))  # not those of float32
     flow.begin()
-    views, net = flow.views(flow.draws, VIEWS).double(), member(flow.make, flow.trained, 0)
+    views, net = flow.views(flow.draws, VIEWS).double(), member(flow.net, flow.trained, 0)
     z, v = (part.detach() for part in flow.embed(views))
     z.requires_grad_()
     (g,) = torch.autograd.grad(config.n * simplified(z, v, config.tau).sum(), z)
@@ -120,7 +120,7 @@ def block_error(config: Config) -> tuple[float, float]:
     """
     flow = Flow([config])
     x, labels = flow.state.x[0], flow.labels
-    kernel = kernels.empirical(member(flow.make, flow.trained, 0), x).diagonal(dim1=2, dim2=3).mean(-1)
+    kernel = kernels.empirical(member(flow.net, flow.trained, 0), x).diagonal(dim1=2, dim2=3).mean(-1)
     one_hot = torch.nn.functional.one_hot(labels).to(kernel)
     average = one_hot / one_hot.sum(0) @ one_hot.T
     _, sigma2 = kernels.gradient_structure(kernel, labels)

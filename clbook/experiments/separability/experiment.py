@@ -137,9 +137,9 @@ class Flow(Program):
         s.linger, s.separable_at = self.each("linger", axes=0), torch.full((len(x),), -1)
         self.trained = [s.start]
         if c.network:
-            self.make = lambda: MLP((s.x.shape[2], *c.hidden, c.d), c.activation)
             widths = (s.x.shape[2], *c.hidden, c.d)
-            self.trained = stacked([MLP(widths, c.activation, stream(k.seed, WEIGHTS)) for k in self.configs])
+            nets = [MLP(widths, c.activation, stream(k.seed, WEIGHTS)) for k in self.configs]
+            self.trained, self.net = stacked(nets), nets[0]
             s.frozen, s.noise = [w.clone() for w in self.trained], self.each("noise")
             s.shift = s.start - mlp(s.frozen, s.x, c.activation)
             self.draws, self.recorded = self.drawer(VIEWS, 1), self.drawer(RECORDED, DRAWS)
@@ -233,7 +233,7 @@ class Flow(Program):
     def kernels(self, t):
         """What the kernel K(t) of each run says; "finite" is False where the weights have overflowed."""
         c, s, rows = self.config, self.state, []
-        found = [kernels.empirical(member(self.make, self.trained, i), x)  # (n, n, d, d) each
+        found = [kernels.empirical(member(self.net, self.trained, i), x)  # (n, n, d, d) each
                  for i, x in enumerate(s.x)]
         matrices = torch.stack([K.transpose(1, 2).reshape(2 * (c.n * c.d,)) for K in found])
         if t == 0:
@@ -244,7 +244,8 @@ class Flow(Program):
                 rows.append((math.nan,) * 4)
                 continue
             theta, sigma2 = kernels.gradient_structure(K, self.labels)
-            drift = torch.linalg.eigvalsh(matrix - first).abs().max()
+            # In float64: LAPACK can give NaN in float32 while only a few entries have moved, by a rounding step each.
+            drift = torch.linalg.eigvalsh((matrix - first).double()).abs().max()
             rows.append((float(theta), float(sigma2), float(kernels.alignment(K, self.labels)), float(drift)))
         out = dict(zip(("theta", "sigma2", "alignment", "drift"), np.array(rows).T, strict=True)) | {"finite": finite}
         if c.kernels:
