@@ -14,6 +14,7 @@ import os
 import pathlib
 import zipfile
 import zlib
+from collections.abc import Iterable
 
 import numpy as np
 import torch
@@ -29,7 +30,7 @@ def balanced_labels(n: int, classes: int) -> torch.Tensor:
     return torch.arange(n) * classes // n
 
 
-def clusters(n: int, classes: int, spread: float, generator: torch.Generator):
+def clusters(n: int, classes: int, spread: float, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
     """Gaussian clusters in the plane, centred on the unit circle (LS Section 4.2.1; VA Section 5).
 
     Two clusters lie at (1, 0) and (0, 1); up to four are a quarter turn apart, more are spread evenly.
@@ -41,7 +42,8 @@ def clusters(n: int, classes: int, spread: float, generator: torch.Generator):
     return centres + spread * torch.randn(n, 2, generator=generator), labels
 
 
-def row(n: int, classes: int, spread: float, dim: int, generator: torch.Generator, *, first=-1.0, gap=1.0):
+def row(n: int, classes: int, spread: float, dim: int, generator: torch.Generator, *, first: float = -1.0,
+        gap: float = 1.0) -> tuple[torch.Tensor, torch.Tensor]:
     """Gaussian clusters in a row along the first axis, from `first` on, `gap` apart; the other coordinates have mean 0.
 
     LS Fig. 6 has four at -1, 0, 1, 2, the default; VA Fig. 5 has them at -3, -1, 1, 3. `spread` is the standard
@@ -53,7 +55,8 @@ def row(n: int, classes: int, spread: float, dim: int, generator: torch.Generato
     return x, labels
 
 
-def mixture(n: int, classes: int, spread: float, dim: int, generator: torch.Generator):
+def mixture(n: int, classes: int, spread: float, dim: int,
+            generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
     """A Gaussian cloud for each class in R^dim, with standard deviation `spread` around a mean drawn from N(0, I).
 
     Returns x (n, dim), labels (n,).
@@ -63,7 +66,7 @@ def mixture(n: int, classes: int, spread: float, dim: int, generator: torch.Gene
     return means[labels] + spread * torch.randn(n, dim, generator=generator), labels
 
 
-def donut(n: int, generator: torch.Generator):
+def donut(n: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
     """A disc of radius 1 (label 0) inside a ring (label 1), both uniform in area (LS Fig. 4, left). x (n, 2)."""
     labels = balanced_labels(n, 2)
     inner = torch.where(labels == 0, 0.0, DONUT_RING[0])
@@ -80,7 +83,7 @@ def ball(n: int, d: int, diameter: float, generator: torch.Generator) -> torch.T
     return diameter / 2 * torch.rand(n, 1, generator=generator) ** (1 / d) * direction
 
 
-def images(name: str, n: int, classes: int, generator: torch.Generator):
+def images(name: str, n: int, classes: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
     """`n` images of the set `name`, one of `IMAGES`, from its classes 0 .. classes - 1, drawn without replacement.
 
     The digits come with scikit-learn (8 x 8); mnist (28 x 28) and cifar10 (32 x 32, three colours) are read from
@@ -202,7 +205,7 @@ IMAGES = {"digits": _digits, "mnist": _mnist, "cifar10": _cifar10}
 OPENML = {"mnist": "mnist_784", "cifar10": "CIFAR_10"}
 
 
-def modadd(N: int, k: int):
+def modadd(N: int, k: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Modular addition (SL Sec. 5): every pair (a, b) of the symbols 0 .. N - 1 and its label (a + b) mod k.
 
     Returns pairs (N^2, 2) and labels (N^2,), not sorted by class. Two symbols are equivalent when they agree mod k.
@@ -213,7 +216,7 @@ def modadd(N: int, k: int):
     return pairs, pairs.sum(1) % k
 
 
-def cmodadd(N: int, k: int):
+def cmodadd(N: int, k: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Contrastive modular addition (SL Sec. 5): `modadd`'s equations (a, b, c) with a or b masked, each once.
 
     Returns symbols (2 N^2,), the masked a or b, and contexts (2 N^2, 3), the equation with the mask N in its place. The
@@ -226,7 +229,8 @@ def cmodadd(N: int, k: int):
     return torch.cat([pairs[:, 0], pairs[:, 1]]), contexts
 
 
-def one_heavy_context(symbols: torch.Tensor, chosen, p: float, generator: torch.Generator):
+def one_heavy_context(symbols: torch.Tensor, chosen: Iterable[int], p: float,
+                      generator: torch.Generator) -> torch.Tensor:
     """Weights p(context | symbol) of samples with symbols (n,): uniform, but p on a random sample of each `chosen` one.
 
     SL App. A.10: the heavy context takes p, the symbol's others share 1 - p evenly. Returns (n,), sums to 1 a symbol.

@@ -11,7 +11,7 @@ import contextlib
 import dataclasses
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 
 import numpy as np
@@ -31,7 +31,7 @@ def default_device(device=None) -> torch.device:
 
 
 @contextlib.contextmanager
-def one_thread():
+def one_thread() -> Iterator[None]:
     """Run torch on one thread: small tensors are faster so, and sums have one order, hence the same bits every time."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)

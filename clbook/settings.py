@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import math
 import numbers
+from collections.abc import Sequence
 
 
-def setting(default, doc, *, unit="", low=None, high=None, above=None, choices=None, log=False, each=False):
+def setting(default, doc: str, *, unit: str = "", low=None, high=None, above=None, choices: Sequence | None = None,
+            log: bool = False, each: bool = False) -> dataclasses.Field:
     """A dataclass field with its meaning and allowed range, read by validation and by the explorer's controls.
 
     Args:
@@ -24,7 +26,7 @@ def setting(default, doc, *, unit="", low=None, high=None, above=None, choices=N
         "each": each})
 
 
-def allowed(field) -> str:
+def allowed(field: dataclasses.Field) -> str:
     """The range of a `setting`, in words: 'a number > 0 and <= 10', 'one of clusters, donut'."""
     m = field.metadata
     if m["choices"] is not None:
@@ -82,7 +84,7 @@ class Settings:
             object.__setattr__(self, field.name, value)
         self.check()
 
-    def check(self):
+    def check(self) -> None:
         """Conditions that involve more than one field; raises `self.error(name, allowed)`."""
 
     def error(self, name, allowed_values=None) -> ValueError:
@@ -96,7 +98,7 @@ class Settings:
         field = next(f for f in dataclasses.fields(self) if f.name == rate)
         return self.error(rate, f"smaller here ({allowed(field)}): the run diverged at iteration {step}")
 
-    def replace(self, **changes):
+    def replace(self, **changes) -> Settings:
         """A copy with some fields changed (and checked again)."""
         return dataclasses.replace(self, **changes)
 

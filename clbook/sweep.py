@@ -11,6 +11,7 @@ import os
 import pathlib
 import time
 import traceback
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 
 import joblib
@@ -21,6 +22,7 @@ from tqdm.auto import tqdm
 
 from clbook.data import cache_folder
 from clbook.runs import default_device, gathered, grouped, one_thread, together
+from clbook.settings import Outcome, Settings
 
 MOST = 40  # runs in one program on a CPU: more do not lower the cost of each
 PAYS = 0.85  # share of the time of two lone steps that a step of two runs may take, for a program of several to pay
@@ -50,7 +52,7 @@ def _source(module: str):
     return spec.origin, text, frozenset(name for name in imported if name.split(".")[0] == package)
 
 
-def sources(run) -> dict[str, str]:
+def sources(run: Callable) -> dict[str, str]:
     """{module: text} of everything in its package that `run` depends on through imports, itself included.
 
     A function that lives in no importable module (one written in a notebook) counts with its own text.
@@ -64,7 +66,7 @@ def sources(run) -> dict[str, str]:
     return found or {run.__module__: inspect.getsource(run)}
 
 
-def fingerprint(run, device=None) -> str:
+def fingerprint(run: Callable, device=None) -> str:
     """Hash of what a result depends on beside its Config: sources of `run`, versions, device, shaking."""
     device = default_device(device)
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
@@ -91,19 +93,19 @@ def _identity(item):
 
 # The store: one file a run, for sweeps and live panels alike.
 
-def place(key: str, config) -> pathlib.Path:
+def place(key: str, config: Settings) -> pathlib.Path:
     """The file of the run of `config` by the function whose `fingerprint` is `key`; it follows the data files read."""
     files = [_identity(item) for item in getattr(config, "files", ())]
     return cache_folder() / "runs" / f"{joblib.hash((key, config, files))}.pkl"
 
 
-def load(key: str, config):
+def load(key: str, config: Settings) -> Outcome | None:
     """The stored result, or None."""
     path = place(key, config)
     return joblib.load(path) if path.exists() else None
 
 
-def save(key: str, config, result) -> None:
+def save(key: str, config: Settings, result: Outcome) -> None:
     """Store a result: written beside and renamed, so that no half file is ever found."""
     path = place(key, config)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -115,7 +117,7 @@ def save(key: str, config, result) -> None:
         part.unlink(missing_ok=True)
 
 
-def kept(run, config, *, progress=None, device=None):
+def kept(run: Callable, config: Settings, *, progress: Callable | None = None, device=None) -> Outcome:
     """`run(config)`, from the store where it is there; what is not stopped is stored. What live panels call.
 
     Of a function with `variants` each run is stored by itself, as `sweep` does.
@@ -141,12 +143,12 @@ def _variants(config, variants) -> dict:
     return {name: config.replace(**change) for name, change in changes.items()} or {None: config}
 
 
-def importable(run) -> bool:
+def importable(run: Callable) -> bool:
     """Whether `run` is a function of an importable module: only its sources, and so its results, can be told apart."""
     return getattr(run, "__module__", "__main__") != "__main__" and "<" not in getattr(run, "__qualname__", "<")
 
 
-def parallel(function, arguments, n_jobs=None):
+def parallel(function: Callable, arguments: list[tuple], n_jobs: int | None = None) -> Iterator:
     """A generator of `function(*a) for a in arguments`, in order; by parallel processes where there is more than one.
 
     Args:
@@ -232,7 +234,8 @@ def _finish(run, configs, key, compile=False):
         return found + _finish(run, left[:half], key, compile) + _finish(run, left[half:], key, compile)
 
 
-def sweep(run, configs, progress=None, n_jobs=None, compile=False):
+def sweep(run: Callable, configs: Iterable[Settings], progress: Callable | None = None, n_jobs: int | None = None,
+          compile: bool = False) -> list:
     """`[run(config) for config in configs]`: from the store where possible, the rest in programs and in parallel.
 
     A run is stored as soon as it ends, in a file that is written beside and renamed: an interrupted or failed sweep
