@@ -2,7 +2,7 @@
 
 Imports go one way: the parts (data corpus augment latents models transformer losses kernels metrics theory), the
 engine (settings optim runs sweep style), one folder a chapter in `experiments`, the explorer `explore`. `theory` holds
-what the papers predict; only experiments and tests read it.
+what the papers predict; experiments, chapters and tests read it.
 """
 
 import os
