@@ -1,4 +1,4 @@
-"""The theory of content and style against autograd, and what `experiments.content_style.projector` promises about its runs."""
+"""The theory of content and style against autograd, and what its `projector` promises about its runs."""
 
 import math
 
