@@ -128,7 +128,7 @@ def supcon(z1: torch.Tensor, z2: torch.Tensor, labels: torch.Tensor, tau: float 
     point = u[..., :n, :] + u[..., n:, :]
     first, last = (torch.searchsorted(labels.sort(-1).values, labels, right=after) for after in (False, True))
     place = first[..., None].expand_as(point)  # a number for each class, without a read from the device
-    # Without the anchor's own point the sums are exactly 0 for a class of one, so that a small loss survives rounding.
+    # Without the anchor's own point: exactly 0 for a class of one, so that a small loss survives rounding.
     peers = torch.zeros_like(point).scatter_add(-2, place, point).gather(-2, place) - point
     others = 2 * (last - first - 1)  # how many views of its class's other points
     attraction = (point / tau * peers).sum(-1) / 2  # to them, the mean of the two views
@@ -164,9 +164,8 @@ def generalized(z1: torch.Tensor, z2: torch.Tensor, log_eta: Callable, psi: Call
 
     Anchors: the n rows z1_i = f(T x_i). Numerator: n terms z2_j = f(T' x_j), the positive included, no indicator. On
     the unit sphere with eta(t) = exp(-t / tau) and the default Psi(t) = log(1 + t) it is eq. 1 without its factor 2.
-    Args: z1, z2 (..., n, d), n >= 2, on the sphere where that is the constraint; log_eta and psi, elementwise:
-    log eta of half squared distances, for example `lambda t: -t / tau`, and Psi of the logarithm of its argument.
-    Returns: (...), in the range of Psi. Raises ValueError: shapes that differ, one point, a loss that is not finite.
+    Args: z1, z2 (..., n, d), n >= 2; log_eta and psi, elementwise: log eta of half squared distances, for example
+    `lambda t: -t / tau`, and Psi of the logarithm of its argument. Returns: (...). Raises ValueError: as `simplified`.
     """
     log_weights = log_eta(_distances(z1, z2) / 2)  # (..., n, n)
     positive = log_weights.diagonal(dim1=-2, dim2=-1)
@@ -187,7 +186,7 @@ def simplified(z: torch.Tensor, views: torch.Tensor, tau: float | torch.Tensor) 
     log_weights = _distances(z, views.flatten(-3, -2)) / (-2 * tau)  # (..., n, m n)
     log_shares = F.log_softmax(log_weights.unflatten(-1, views.shape[-3:-1]), -1)  # (..., n, m, n)
     positive = log_shares.diagonal(dim1=-3, dim2=-1)  # (..., m, n)
-    return -positive.flatten(-2).mean(-1) - math.log(z.shape[-2])
+    return -positive.mean((-2, -1)) - math.log(z.shape[-2])
 
 
 @checked("anchor", "positive", per_dimension=True)
@@ -201,19 +200,20 @@ def infonce(anchor: torch.Tensor, positive: torch.Tensor, negatives: torch.Tenso
     Anchors: the n rows of `anchor` (CS eq. 1 compares its negatives with the positive: swap the two for that).
     Denominator: the positive and the M negatives; with None the n - 1 other rows of `positive` (CS eq. 4: of `anchor`).
     Args: anchor, positive (..., n, d); negatives (M, d), (..., M, d) or None; tau > 0: one, (d,), (..., 1, 1) or
-    (..., 1, d); p >= 1, the exponent; normalize: similarity on the sphere, where p is not used. Returns: (...), >= 0.
-    Raises ValueError: wrong shapes, no negatives, tau <= 0, p < 1, values or powers not finite, or a zero row there.
+    (..., 1, d); p >= 1; normalize: on the sphere, without p. Returns: (...), >= 0. Raises ValueError: as `simplified`.
     """
     others = positive if negatives is None else negatives.expand(*anchor.shape[:-2], *negatives.shape[-2:])
     if normalize:
-        a, b, c = _unit(anchor), _unit(positive), _unit(others)
-        attraction, logits = (a * b / tau).sum(-1), _products(a / tau, c)
+        a, b = _unit(anchor) / tau, _unit(positive)
+        logits = _products(a, b if negatives is None else _unit(others))
     else:
         unit = tau ** (1 / p)  # |x|^p / tau = |x / unit|^p: a temperature is a change of units
-        attraction = -_power((anchor - positive) / unit, p).sum(-1)
         logits = -_distances(anchor, others, p, unit)
-    negatives = _logsumexp(logits, hidden=_diagonal(anchor) if negatives is None else None)
-    return softplus(negatives - attraction).mean(-1)
+    if negatives is None:  # the positive of anchor i is candidate i
+        attraction, hidden = logits.diagonal(dim1=-2, dim2=-1).clone(), _diagonal(anchor)
+    else:
+        attraction, hidden = (a * b if normalize else -_power((anchor - positive) / unit, p)).sum(-1), None
+    return softplus(_logsumexp(logits, hidden) - attraction).mean(-1)
 
 
 @checked("symbols", "contexts")
@@ -225,11 +225,12 @@ def symbol_context(symbols: torch.Tensor, contexts: torch.Tensor, ids: torch.Ten
     Anchors: the n symbols. Denominator: the n contexts of the batch, the positive c_i included; with `ids`, contexts of
     other occurrences of the anchor's symbol are left out. SL Lemma A.1's softmax is over symbols: swap the arguments.
     Args: symbols, contexts (..., n, d), n >= 2; ids (n,) or (..., n), not all equal, or None. Returns: (...), >= 0.
-    Raises ValueError: shapes that differ, one pair only, ids of another shape or all equal, products not finite.
+    Raises ValueError: wrong shapes, one pair only, ids all equal, products not finite.
     """
     hidden = _diagonal(symbols) if ids is None else ids[..., :, None] == ids[..., None, :]  # (n, n) or (..., n, n)
-    negatives = _logsumexp(_products(symbols, contexts), hidden)
-    return softplus(negatives - (symbols * contexts).sum(-1)).mean(-1)
+    products = _products(symbols, contexts)
+    attraction = products.diagonal(dim1=-2, dim2=-1).clone()
+    return softplus(_logsumexp(products, hidden) - attraction).mean(-1)
 
 
 @checked("z1", "z2")
@@ -239,8 +240,7 @@ def vicreg(z1: torch.Tensor, z2: torch.Tensor, weights: Sequence[float] = (25, 2
     l1 mean_i |z1_i - z2_i|^2  +  l2 (v(z1) + v(z2))  +  l3 (c(z1) + c(z2)), with C the covariance (divisor n - 1) of z,
     v(z) = (1/d) sum_k max(0, 1 - sqrt(C_kk + 1e-4)),  c(z) = (1/d) sum_{k != l} C_kl^2.
     No anchors and no negatives: the variance term prevents collapse.
-    Args: z1, z2 (..., n, d), n >= 2; weights (l1, l2, l3), each >= 0. Returns: (...), >= 0. The authors' code also
-    divides the first term by d and halves l2. Raises ValueError: as `generalized`, and for negative weights.
+    Args: z1, z2 (..., n, d), n >= 2; weights (l1, l2, l3), each >= 0. Returns: (...), >= 0. Raises as `generalized`.
     """
     loss = weights[0] * (z1 - z2).square().sum(-1).mean(-1)
     for z in (z1, z2):

@@ -261,3 +261,13 @@ def test_effective_rank_counts_equal_directions(k):
 
 def test_a_collapsed_representation_has_effective_rank_zero():
     assert metrics.effective_rank(np.full((7, 3), 0.1)) == 0
+
+
+def test_intervals_are_separability_on_a_line_for_many_runs_at_once():
+    generator = torch.Generator().manual_seed(0)
+    for sizes in ([3, 4], [2, 3, 2], [1, 1, 1, 2]):
+        labels = torch.repeat_interleave(torch.arange(len(sizes)), torch.tensor(sizes))
+        far = torch.randint(0, 5, (400, len(sizes)), generator=generator)[:, labels]  # with ties
+        z = (far + torch.randint(0, 2, (400, sum(sizes)), generator=generator)).float()
+        expected = [metrics.separable(points, labels) for points in z]
+        assert metrics.intervals(z, sizes).tolist() == expected and 0 < sum(expected) < 400

@@ -133,6 +133,7 @@ class Flow(Program):
         c, s = self.config, self.state
         x, labels = zip(*(dataset(config) for config in self.configs), strict=True)
         s.x, self.labels, self.inputs = torch.stack(x), labels[0], [points.numpy() for points in x]
+        self.sizes = self.labels.bincount().tolist()  # of the classes, whose points lie side by side
         s.start, s.tau, s.lr = torch.stack([start(k) for k in self.configs]), self.each("tau"), self.each("lr")
         s.linger, s.separable_at = self.each("linger", axes=0), torch.full((len(x),), -1)
         self.trained = [s.start]
@@ -205,7 +206,7 @@ class Flow(Program):
     def watch(self, z, t):
         if self.config.d == 1:
             s = self.state
-            first = intervals(z.detach()[..., 0], self.labels, self.config.classes) & (s.separable_at < 0)
+            first = intervals(z.detach()[..., 0], self.sizes) & (s.separable_at < 0)
             s.separable_at = torch.where(first, t, s.separable_at)
 
     def over(self, t):
