@@ -150,3 +150,12 @@ def test_warm_up_is_linear_and_the_cosine_ends_one_step_after_the_last():
     factors = [optim.warmed(t, 100, 10) for t in range(1, 101)]
     assert factors[:10] == pytest.approx([0.1 * t for t in range(1, 11)]) and 0 < factors[-1] < 1e-3
     assert optim.warmed(50, 100, 10, cosine=False) == 1.0
+
+
+def test_compiling_without_a_compiler_says_what_is_missing(monkeypatch):
+    def none():
+        raise OSError("no working compiler")
+
+    monkeypatch.setattr("torch._inductor.cpp_builder.get_cpp_compiler", none)
+    with pytest.raises(RuntimeError, match=r"compile = True needs a C\+\+ compiler.*install g\+\+ or clang"):
+        together(toy.Doubling, [toy.Config()], device="cpu", compile=True)
