@@ -114,10 +114,7 @@ def dataset(config: Config):
 
 def start(config: Config) -> torch.Tensor:
     """R (n, d): uniform in the d-dimensional ball of diameter eps."""
-    generator = stream(config.seed, START)
-    direction = torch.nn.functional.normalize(torch.randn(config.n, config.d, generator=generator), dim=1)
-    radius = config.eps / 2 * torch.rand(config.n, 1, generator=generator) ** (1 / config.d)
-    return radius * direction
+    return data.ball(config.n, config.d, config.eps, stream(config.seed, START))
 
 
 class Flow(Program):
