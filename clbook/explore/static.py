@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-import html
 import importlib.resources
 import io
 import itertools
 import json
 
+import jinja2
 import matplotlib as mpl
 import numpy as np
 from PIL import Image
@@ -104,53 +104,22 @@ class Player:
 
     def _repr_html_(self) -> str:
         Player._first = Player._first or self
-        first = Player._first is self
-        fields, heading = {f.name: f.metadata for f in dataclasses.fields(self.base_config)}, html.escape(self.title)
-        others = ", ".join(name for name in fields if name not in self.axes)
+        fields = {f.name: f.metadata for f in dataclasses.fields(self.base_config)}
         axes = {axis: [words(v) for v in values] for axis, values in self.axes.items()}
         setup = json.dumps({"name": self.name, "times": self.times, "axes": list(axes.items())})
-        sliders = [slider(axis, axis, fields[axis], self.axes[axis].index(getattr(self.base_config, axis)), values)
+        sliders = [(axis, axis, fields[axis], self.axes[axis].index(getattr(self.base_config, axis)), values)
                    for axis, values in axes.items()]
         if self.scrub is not None:
             times = [f"{t:.6g}" for t in self.times[self.start]]
             about = {"doc": "recorded time within the run", "unit": ""}
-            sliders.append(slider("frame", f"{self.scrub} shown", about, -1, times))
-        return "".join((
-            asset("style", "player.css") if first else "",
-            f'<figure class="clbook-explorer" role="group" aria-label="{heading or html.escape(self.name)}">',
-            f'<p class="clbook-title">{heading}</p>' if heading else "",
-            f'<div class="clbook-stage"><img class="dark-light" alt="{html.escape(self.picture.alt)}" ',
-            f'style="--clbook-width:{self.picture.fig.get_figwidth() * 96:.0f}px" ',
-            f'src="data:image/png;base64,{small_png(self.picture)}">',
-            '<span class="clbook-readout" aria-hidden="true" hidden></span></div>',
-            f'<div class="clbook-controls">{"".join(sliders)}</div><div class="clbook-buttons">',
-            button("play", "Play", "run through the recorded times") if self.scrub else "",
-            button("reset", "Reset", "back to the start"), button("svg", "SVG", "download this picture"),
-            button("csv", "CSV", "download the numbers in this picture"), "</div>",
-            '<p class="clbook-note clbook-off">The sliders need JavaScript; the picture shows the start.</p>',
-            '<p class="clbook-note">Every other setting is live-only: open this chapter in JupyterLab to change '
-            f"{others} and to rerun.</p>" if others else "",
-            '<script type="application/json" class="clbook-setup">', setup.replace("<", "\\u003c"),
-            f'</script><script type="text/plain" class="clbook-frames">{self.scene.payload()}</script>',
-            asset("script", "player.js") if first else "",
-            "<script>clbookExplorer(document.currentScript.parentNode)</script></figure>"))
+            sliders.append(("frame", f"{self.scrub} shown", about, len(times) - 1, times))
+        return jinja2.Template(asset("player.html"), autoescape=True).render(
+            name=self.name, title=self.title, alt=self.picture.alt, png=small_png(self.picture), sliders=sliders,
+            width=round(self.picture.fig.get_figwidth() * 96), play=self.scrub is not None,
+            others=", ".join(name for name in fields if name not in self.axes), setup=setup.replace("<", "\\u003c"),
+            frames=self.scene.payload(), first=Player._first is self, css=asset("player.css"), js=asset("player.js"))
 
 
-def button(do, label, about) -> str:
-    """One button; it is enabled by the script."""
-    return f'<button type="button" data-do="{do}" title="{about}" disabled>{label}</button>'
-
-
-def slider(axis, label, about, index, values) -> str:
-    """One labelled range input over the words `values`, at `index`; it is enabled by the script."""
-    label = html.escape(label + (f" ({about['unit']})" if about["unit"] else ""))
-    values = [*map(html.escape, values)]
-    return (f'<label title="{html.escape(about["doc"])}"><span>{label}</span><input type="range" min="0" '
-            f'max="{len(values) - 1}" step="1" value="{range(len(values))[index]}" data-axis="{axis}" '
-            f'aria-label="{label}" aria-valuetext="{values[index]}" autocomplete="off" disabled>'
-            f'<output aria-live="off">{values[index]}</output></label>')
-
-
-def asset(tag, file) -> str:
-    """A file of this package in a style or script tag."""
-    return f"<{tag}>{importlib.resources.files('clbook.explore').joinpath(file).read_text(encoding='utf-8')}</{tag}>"
+def asset(file) -> str:
+    """The text of a file of this package."""
+    return importlib.resources.files("clbook.explore").joinpath(file).read_text(encoding="utf-8")
