@@ -1,0 +1,211 @@
+"""Sphinx extension of the book: the claims of all chapters on the papers' pages and in the ledger.
+
+A chapter's table of claims carries its rows as JSON (`clbook.claims.Judged`). They are read here from the chapters'
+stored outputs, so that the papers' pages, the ledger and `ledger.json` need no computation, and joined with the list
+of what stands in the papers, `book/papers/items.yaml`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import jinja2
+import yaml
+from docutils import nodes
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from clbook import claims
+
+logger = logging.getLogger(__name__)
+
+HERE = Path(__file__).parent
+DATA = re.compile(r'<script type="application/json" class="clbook-claims-data">(.*?)</script>', re.DOTALL)
+KEYS = ("id", "paper", "item", "source", "ours", "says", "setting", "measured", "evidence", "verdict", "margin",
+        "chapter", "anchor")  # of ledger.json
+PAGES = {"LS": "book/papers/ls", "VA": "book/papers/va", "SA": "book/papers/sa", "SL": "book/papers/sl",
+         "CS": "book/papers/cs"}
+LEDGER = "book/ledger"
+
+
+class Part(nodes.General, nodes.Element):
+    """Where a part of the ledger will stand: `kind`, and the paper it is about, or None for all."""
+
+
+class PartDirective(SphinxDirective):
+    """`{claims} LS`, `{own-claims} LS`, `{ledger-counts}`, `{ledger-items} LS`, `{ledger-errors} LS`."""
+
+    optional_arguments = 1
+
+    def run(self):
+        paper = self.arguments[0] if self.arguments else None
+        if paper not in (None, *PAGES):
+            raise self.error(f"paper={paper!r}: allowed are {', '.join(PAGES)}")
+        return [Part(kind=self.name, paper=paper)]
+
+
+def slug(*words: str) -> str:
+    """An id for the page, of the paper and the item."""
+    return re.sub(r"[^a-z0-9]+", "-", " ".join(words).lower()).strip("-")
+
+
+def papers(app) -> dict:
+    """What stands in the papers: {"LS": {"title", "items", "errors"}}, each item with an id."""
+    found = yaml.safe_load((Path(app.srcdir) / "book/papers/items.yaml").read_text())
+    for paper, record in found.items():
+        for item in record["items"]:
+            item["id"] = slug(paper, item["item"])
+    return found
+
+
+def collect(app, doctree):
+    """Keep a page's claims, and take their JSON out of the page."""
+    docname = app.env.docname
+    app.env.clbook_claims = getattr(app.env, "clbook_claims", {})
+    app.env.clbook_claims[docname] = []
+    for node in list(doctree.findall(nodes.raw)):
+        for data in DATA.findall(node.astext()):
+            app.env.clbook_claims[docname] += json.loads(data)
+            node.children[:] = [nodes.Text(DATA.sub("", node.astext()))]
+    places = {id for node in doctree.findall(nodes.Element) for id in node["ids"]}
+    for record in app.env.clbook_claims[docname]:
+        if record["anchor"] not in places:
+            logger.warning("claim %s: no place %r on this page", record["id"], record["anchor"], location=docname)
+
+
+def forget(app, env, docname):
+    """Forget the claims of a page that is read again."""
+    getattr(env, "clbook_claims", {}).pop(docname, None)
+
+
+def merge(app, env, docnames, other):
+    """Take over the claims of pages that another process has read."""
+    for docname in docnames:
+        env.clbook_claims[docname] = other.clbook_claims.get(docname, [])
+
+
+def written_again(app, env):
+    """The papers' pages and the ledger depend on all chapters."""
+    return [docname for docname in (*PAGES.values(), LEDGER) if docname in env.found_docs]
+
+
+def records(env) -> list[dict]:
+    """All claims of the book, in the order of their pages."""
+    return [{**record, "docname": docname, "row": docname if record["shown"] else PAGES[record["paper"]]}
+            for docname in sorted(env.clbook_claims) for record in env.clbook_claims[docname]]
+
+
+def check(app, env):
+    """Every claim stands once, and names items that the list has; every item has a claim, or the reason why not."""
+    known = {(paper, item["item"]): item for paper, record in papers(app).items() for item in record["items"]}
+    seen = set()
+    for record in records(env):
+        if record["id"] in seen:
+            logger.warning("claim %s: judged twice", record["id"], location=record["docname"])
+        seen.add(record["id"])
+        for source in record["source"].split("; "):
+            if tuple(source.split(" ", 1)) not in known:
+                logger.warning("claim %s: book/papers/items.yaml has no item %r", record["id"], source,
+                               location=record["docname"])
+    named = {tuple(source.split(" ", 1)) for record in records(env) for source in record["source"].split("; ")}
+    for key, item in known.items():
+        if key not in named and not item.get("untested"):
+            logger.warning("book/papers/items.yaml: %s %s has no claim, and no reason why it is not tested", *key)
+
+
+def rows(app, env, paper: str) -> list[dict]:
+    """The items of a paper in its order, each with its `claims`."""
+    found = [(record, record["source"].split("; ")) for record in records(env)]
+    return [{**item, "claims": [record for record, sources in found if f"{paper} {item['item']}" in sources]}
+            for item in papers(app)[paper]["items"]]
+
+
+def counts(app, env) -> list[tuple[str, list]]:
+    """(what is counted, a number a paper) of the table on top of the ledger."""
+    items = {paper: rows(app, env, paper) for paper in PAGES}
+    table = [("items of the paper", [len(items[paper]) for paper in PAGES])]
+    for state, name in (("claimed", "judged"), ("definition", "definitions"), ("not tested", "not tested")):
+        table.append((f"of these {name}", [sum(state_of(item) == state for item in items[paper]) for paper in PAGES]))
+    for ours, whose in ((False, "claims of the paper"), (True, "questions of ours")):
+        for verdict in claims.VERDICTS:
+            numbers = [sum((record["paper"], record["verdict"], record["ours"]) == (paper, verdict, ours)
+                           for record in records(env)) for paper in PAGES]
+            if any(numbers):
+                table.append((f"{whose}: {verdict}", numbers))
+    return table
+
+
+def state_of(item: dict) -> str:
+    """"claimed", "definition" or "not tested"."""
+    return "claimed" if item["claims"] else "definition" if item.get("kind") == "definition" else "not tested"
+
+
+def address(app, docname: str, target: str) -> str:
+    """The relative address of a page from another; "" from itself."""
+    return "" if docname == target else app.builder.get_relative_uri(docname, target)
+
+
+def fill(app, doctree, docname):
+    """Put the parts of the ledger where their directives stand."""
+    for part in list(doctree.findall(Part)):
+        paper, env = part["paper"], app.env
+        env.get_domain("math").data["has_equations"][docname] = True  # the texts have formulas: the page needs MathJax
+        render = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=False, trim_blocks=True
+                                    ).get_template("ledger.html").render
+        common = dict(kind=part["kind"], paper=paper, words=claims.words, ledger=address(app, docname, LEDGER),
+                      page=lambda record: address(app, docname, record["docname"]),
+                      row=lambda record: f"{address(app, docname, record['row'])}#claim-{record['id']}")
+        if part["kind"] in ("claims", "own-claims"):
+            order = [item["item"] for item in papers(app)[paper]["items"]]
+            mine = [record for record in records(env) if record["paper"] == paper and record["item"] in order
+                    and record["ours"] == (part["kind"] == "own-claims")]
+            mine.sort(key=lambda record: order.index(record["item"]))
+            here = [record for record in mine if not record["shown"]]
+            html = render(common, shown=[record for record in mine if record["shown"]],
+                          table=claims.table(here, common["page"]) if here else "")
+        elif part["kind"] == "ledger-counts":
+            html = render(common, papers=PAGES, table=counts(app, env), verdicts=claims.VERDICTS)
+        elif part["kind"] == "ledger-items":
+            html = render(common, items=rows(app, env, paper))
+        else:
+            html = render(common, errors=papers(app)[paper].get("errors", []), slug=slug)
+        part.replace_self(nodes.raw("", html, format="html"))
+
+
+def write_json(app, exception):
+    """`ledger.json` beside `index.html`: one record a claim, and one for each item that no claim is about."""
+    if exception or app.builder.format != "html":
+        return
+    found = records(app.env)
+    table = [{**record, "setting": f"paper: {record['theirs']}; here: {record['here']}"} for record in found]
+    first = {(record["paper"], record["item"]) for record in found}
+    for paper in PAGES:
+        for item in rows(app, app.env, paper):
+            mine = {"id": item["id"], "paper": paper, "item": item["item"]}
+            if (paper, item["item"]) in first:
+                continue
+            if item["claims"]:  # it stands second in a claim's source: the claim is about it too
+                table.append({**table[found.index(item["claims"][0])], **mine})
+            else:
+                table.append({**mine, "source": f"{paper} {item['item']}", "ours": False, "says": item["says"],
+                              "setting": "", "measured": item["untested"], "evidence": "", "verdict": "not tested",
+                              "margin": None, "chapter": "ledger", "anchor": f"item-{item['id']}"})
+    text = json.dumps([{key: record[key] for key in KEYS} for record in table], indent=1)
+    (Path(app.outdir) / "ledger.json").write_text(text)
+
+
+def setup(app):
+    """Register the directives and the hooks."""
+    app.add_node(Part)
+    for name in ("claims", "own-claims", "ledger-counts", "ledger-items", "ledger-errors"):
+        app.add_directive(name, PartDirective)
+    app.connect("doctree-read", collect)
+    app.connect("env-purge-doc", forget)
+    app.connect("env-merge-info", merge)
+    app.connect("env-updated", written_again)
+    app.connect("env-check-consistency", check)
+    app.connect("doctree-resolved", fill)
+    app.connect("build-finished", write_json)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,170 @@
+"""What the papers say and what was measured: each claim stated once, and judged by one set of rules.
+
+A chapter's `claims.py` has one `Chapter` and a function a claim, its measure. It says how far the runs are past the
+claim's bar; the verdict is given here. `python -m clbook.claims --shake 1e-6` lists those that hang by a thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import inspect
+import json
+import os
+import re
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+
+import jinja2
+import numpy as np
+
+VERDICTS = ("fails", "undecided", "holds", "holds when", "misprinted", "not seen here", "empty", "not tested")
+HERE = Path(__file__).parent
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """One statement, and how it is judged.
+
+    id: stable name. source: paper and item, "LS Theorem 4.3"; "; " parts several, the first has the claim.
+    says: the statement, no stronger than the paper's. theirs, here: the paper's setting, ours. bar: what it takes,
+        in words, fixed before the run. evidence: seeds, sizes, precision. anchor: id of its place in the chapter.
+    measure: some of the chapter's named runs, which its parameters name -> Finding.
+    ours: the paper does not say it. shown: its row stands in the chapter, not on the paper's page.
+    verdicts: the words for a bar that is met, and for one that is not. condition: what follows "holds when".
+    """
+
+    id: str
+    source: str
+    says: str
+    theirs: str
+    here: str
+    bar: str
+    evidence: str
+    anchor: str
+    measure: Callable
+    ours: bool = False
+    shown: bool = False
+    verdicts: tuple[str, str] = ("holds", "fails")
+    condition: str = ""
+
+    def record(self, runs: dict) -> dict:
+        """The claim's row of the ledger, measured on the chapter's named `runs`."""
+        finding = self.measure(*(runs[name] for name in inspect.signature(self.measure).parameters))
+        judged = [judge(condition) for condition in finding.conditions]
+        verdict, margin, spread = min(judged, key=lambda found: (VERDICTS.index(found[0]), found[1]),
+                                      default=(finding.verdict, None, None))
+        verdict = finding.verdict or {"holds": self.verdicts[0], "fails": self.verdicts[1]}.get(verdict, verdict)
+        if verdict not in VERDICTS:
+            raise ValueError(f"verdict={verdict!r} of {self.id}: allowed are {', '.join(VERDICTS)}")
+        paper, item = self.source.split("; ")[0].split(" ", 1)
+        fields = {name: value for name, value in vars(self).items() if name not in ("measure", "verdicts")}
+        return fields | {"paper": paper, "item": item, "measured": finding.text, "value": finding.value,
+                         "verdict": verdict, "margin": margin, "spread": spread}
+
+
+@dataclasses.dataclass
+class Finding:
+    """What a measure found.
+
+    text: what was measured, for a reader. value: the number in question, None where there is none.
+    conditions: how far each of the claim's conditions is past its bar (positive: it is met), as a number where no
+        chance enters, else one a seed; True and False count as 1 and -1. The least favourable one decides.
+    verdict: in place of a margin, where there can be none: "undecided" for runs cut before the event, "empty".
+    """
+
+    text: str
+    value: float | None
+    conditions: tuple = ()
+    verdict: str | None = None
+
+
+def judge(condition) -> tuple[str, float, float]:
+    """("holds", "fails" or "undecided", mean margin, its spread over seeds) of one condition of a Finding.
+
+    Seeds decide if they are three or more and their mean is at least twice their standard deviation.
+    """
+    margins = np.asarray(condition)
+    margins = 2.0 * margins - 1 if margins.dtype == bool else margins.astype(float)
+    if not np.isfinite(margins).all():
+        return "undecided", float("nan"), float("nan")
+    margin, spread = float(margins.mean()), float(margins.std(ddof=1)) if margins.size > 1 else 0.0
+    decided = (margins.ndim == 0 or margins.size >= 3) and abs(margin) >= 2 * spread and margin != 0
+    return ("undecided" if not decided else "holds" if margin > 0 else "fails"), margin, spread
+
+
+class Chapter(dict):
+    """{id: claim} of the chapter `name`; `@chapter.claim(id, source, says=...)` stands over each measure."""
+
+    def __init__(self, name: str):
+        super().__init__()
+        self.name = name
+
+    def claim(self, id: str, source: str, **fields) -> Callable:
+        """Registers the function below as the measure of a `Claim` of these fields."""
+        def register(measure):
+            claim = Claim(id, source, measure=measure, **fields)
+            if id in self or ("holds when" in claim.verdicts) != bool(claim.condition):
+                raise ValueError(f"id={id!r}: it must be new, and a condition goes with the verdict 'holds when'")
+            self[id] = claim
+            return measure
+        return register
+
+    def judge(self, **runs) -> Judged:
+        """All claims of the chapter, on its named runs."""
+        return Judged({"chapter": self.name, **claim.record(runs)} for claim in self.values())
+
+
+class Judged(list):
+    """Rows of the ledger; as a picture, the table of those that stand in the chapter."""
+
+    def __repr__(self):
+        return "\n".join(f"{row['verdict']:14} {row['id']}" for row in self)
+
+    def _repr_html_(self):
+        data = json.dumps(self).replace("<", "\\u003c")
+        return (table([row for row in self if row["shown"]])
+                + f'<script type="application/json" class="clbook-claims-data">{data}</script>')
+
+
+def words(text: str) -> str:
+    """Text with $formulas$ and `code`, as HTML; MathJax reads the formulas."""
+    return re.sub(r"`(.+?)`", r"<code>\1</code>", re.sub(r"\$(.+?)\$", r"\\(\1\\)", escape(text)))
+
+
+def table(records: list[dict], page: Callable[[dict], str] = lambda record: "") -> str:
+    """HTML of a table of claims; `page` gives the address of a record's chapter."""
+    template = jinja2.Template((HERE / "claims.html").read_text())
+    return template.render(records=records, page=page, words=words, css=(HERE / "claims.css").read_text())
+
+
+def verdicts(notebook) -> dict[str, str]:
+    """{id: verdict} as a chapter's notebook prints them: what nbval compares."""
+    printed = [output.text for cell in notebook.cells if "print(judged)" in cell.source for output in cell.outputs]
+    return {line[15:]: line[:14].strip() for line in "".join(printed).splitlines()}
+
+
+def changed(path: Path, shake: str, threads: str) -> list[str]:
+    """The verdicts of a chapter's notebook that change with starts shaken by `shake` on so many threads."""
+    import nbclient
+    import nbformat
+
+    stored = verdicts(notebook := nbformat.read(path, as_version=4))
+    nbclient.NotebookClient(notebook, timeout=None, resources={"metadata": {"path": str(path.parent)}}).execute(
+        env=os.environ | {"CLBOOK_SHAKE": shake, "OMP_NUM_THREADS": threads})
+    found = verdicts(notebook)
+    return [f"{id}: {stored[id]} -> {found.get(id)}" for id in stored if stored[id] != found.get(id)]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m clbook.claims", description=changed.__doc__)
+    parser.add_argument("--shake", default="1e-6", help="relative size of the perturbation of every start")
+    parser.add_argument("chapters", nargs="*", help="all, where none is named")
+    asked, total = parser.parse_args(), 0
+    for name in asked.chapters or sorted(path.parent.name for path in HERE.glob("experiments/*/claims.py")):
+        for threads in "12":
+            lines = changed(HERE.parent / "book" / f"{name}.ipynb", asked.shake, threads)
+            print(f"{name}, threads {threads}: {len(lines)} verdicts changed", *lines, sep="\n  ", flush=True)
+            total += len(lines)
+    raise SystemExit(min(total, 1))
