@@ -1,0 +1,90 @@
+"""The ledger as it was built: every item of the papers, every claim once, and a filter that needs no network."""
+
+import json
+import pathlib
+import re
+
+import nbformat
+import pytest
+import yaml
+from test_book import HTML, PAGES, TEXTS, built, tab  # noqa: F401 (fixtures)
+
+from clbook import claims
+
+ROOT = pathlib.Path(__file__).parent.parent
+KEYS = {"id", "paper", "item", "source", "ours", "says", "setting", "measured", "evidence", "verdict", "margin",
+        "chapter", "anchor"}
+LEDGER = "book/ledger.html"
+
+
+@pytest.fixture(scope="module")
+def ledger():
+    return json.loads((HTML / "ledger.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def printed():
+    """{id: verdict} of all chapters, as their notebooks store them."""
+    found = {}
+    for path in (ROOT / "book").glob("*.ipynb"):
+        found |= claims.verdicts(nbformat.read(path, as_version=4))
+    return found
+
+
+def test_every_item_of_the_papers_is_listed(ledger):
+    items = yaml.safe_load((ROOT / "book/papers/items.yaml").read_text())
+    listed = {(record["paper"], record["item"]) for record in ledger}
+    assert {(paper, item["item"]) for paper in items for item in items[paper]["items"]} == listed
+    assert all(set(record) == KEYS and record["verdict"] in claims.VERDICTS for record in ledger)
+    assert len({record["id"] for record in ledger}) == len(ledger)
+
+
+def test_the_ledger_says_what_the_notebooks_store(ledger, printed):
+    assert len(printed) > 100
+    assert {record["id"]: record["verdict"] for record in ledger if record["id"] in printed} == printed
+
+
+def test_every_claim_stands_on_one_page(printed):
+    for id in printed:
+        assert len([name for name in PAGES if f'id="claim-{id}"' in TEXTS[name]]) == 1, id
+
+
+def test_every_claim_leads_to_its_place_in_the_chapter(ledger, printed):
+    for record in ledger:
+        if record["id"] in printed:
+            assert f'id="{record["anchor"]}"' in TEXTS[f"book/{record['chapter']}.html"], record["id"]
+
+
+def test_without_a_script_the_ledger_shows_all(tab, ledger):  # noqa: F811
+    page = tab(java_script_enabled=False).page
+    page.goto((HTML / LEDGER).as_uri())
+    items = page.query_selector_all("tr.clbook-item")
+    assert len(items) == len({(record["paper"], record["item"]) for record in ledger})
+    assert all(item.is_visible() for item in items) and not page.query_selector(".clbook-filter").is_visible()
+
+
+def test_the_filter_leaves_what_was_asked_for(tab):  # noqa: F811
+    opened = tab()
+    opened.page.goto((HTML / LEDGER).as_uri())
+    opened.page.select_option("[data-filter=paper]", "SA")
+    opened.page.select_option("[data-filter=verdict]", "fails")
+    shown = opened.page.eval_on_selector_all(
+        "tr.clbook-item:not([hidden])", "all => all.map(e => [e.dataset.paper, e.dataset.verdicts])")
+    assert shown and all(paper == "SA" and "fails" in verdicts.split("|") for paper, verdicts in shown)
+    lines = opened.page.eval_on_selector_all(
+        "tr.clbook-item:not([hidden]) li:not([hidden])", "all => all.map(e => e.dataset.verdict)")
+    assert set(lines) == {"fails"}
+    assert opened.page.inner_text(".clbook-filter output") == f"{len(shown)} items"
+    assert opened.requests == [] and opened.errors == []
+
+
+def test_the_bar_is_shown_on_focus_and_in_print(tab):  # noqa: F811
+    page = tab().page
+    page.goto((HTML / "book/papers/ls.html").as_uri())
+    verdict, bar = page.locator(".clbook-claims .verdict").first, page.locator(".clbook-claims .bar").first
+    assert not bar.is_visible()
+    verdict.focus()
+    assert bar.is_visible() and re.match("The bar: .+", bar.inner_text())
+    verdict.evaluate("element => element.blur()")
+    page.emulate_media(media="print")
+    assert bar.is_visible()
