@@ -1,4 +1,4 @@
-"""Words: the text readers, the artificial twins, and the order of SL Fig. 9 over three seeds, on two texts."""
+"""Words: the text readers, the artificial twins, and the order of SL Fig. 9 over three seeds on books."""
 
 import dataclasses
 import gzip
@@ -274,30 +274,11 @@ def test_runs_beside_others_have_the_bits_they_have_alone_though_their_texts_dif
             assert np.array_equal(here.distances[kind], there.distances[kind]), kind
 
 
-def test_twins_are_nearest_and_natural_synonyms_in_between_on_the_embedded_corpus():
-    for r in sweep(run, [Config(seed=seed) for seed in SEEDS]):
-        injected, natural = r.ratio("injected"), r.ratio("natural")
-        assert injected < 0.45 and injected + 0.1 < natural < 0.9, (injected, natural)
-        assert r.twin_nearest[-1] > 0.9 and abs(r.ratio("injected", 0) - 1) < 0.1 and r.twin_nearest[0] == 0
-        assert r.distances["injected"][-1].mean() > 2 * r.distances["injected"][0].mean(), "they do not converge"
-
-
 def test_the_same_order_on_books_with_wordnets_synonyms():
     if fault := corpus.missing("gutenberg") or corpus.missing("wordnet"):
         pytest.skip(fault)
     for r in sweep(run, [Config(corpus="gutenberg", natural="wordnet", steps=4000, seed=seed) for seed in SEEDS]):
         assert r.ratio("injected") < 0.5 and 0.65 <= r.ratio("natural") <= 0.85 and r.twin_nearest[-1] > 0.7
-
-
-def test_a_transformer_shows_it_and_a_large_start_hides_it_unless_the_steps_are_large_too():
-    transformer, large, fast = sweep(run, [Config(encoder="transformer", batch=256, steps=1500), Config(std=1.0),
-                                           Config(std=1.0, lr=2e-2)])
-    injected, natural = transformer.ratio("injected"), transformer.ratio("natural")
-    assert injected < 0.5 and injected + 0.1 < natural < 0.9
-    assert large.ratio("injected") > 0.8 and large.twin_nearest[-1] < 0.1
-    assert fast.ratio("injected") + 0.1 < fast.ratio("natural") < 0.9 and fast.twin_nearest[-1] > 0.6
-    means = [fast.distances[kind].mean(1) for kind in ("injected", "random, injected")]
-    assert means[0][-1] < 0.5 * means[0][0] and means[1][-1] > 0.4 * means[1][0], "twins converge, others less"
 
 
 def test_another_word_needs_no_training_and_a_stopped_run_is_not_kept(folder):

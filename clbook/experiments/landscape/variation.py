@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 
-from clbook.experiments.landscape.curves import LOG2
+from clbook.experiments.landscape.curves import LOG2, even
 from clbook.losses import generalized, softplus
 
 
@@ -51,3 +52,19 @@ def second_variation(z: torch.Tensor, h: torch.Tensor, tau: float) -> SecondVari
         autograd=along(lambda s: z + s * h), formula=reading(slope(G), bend(G)),
         printed=reading(1 / (1 + G**2 / 2), -1 / (1 + G**2 / 2) ** 2),
         corrected=reading(1 / (2 + G), -1 / (2 + G) ** 2), curved=along(lambda s: F.normalize(z + s * h, dim=1)))
+
+
+def within_lemma(count: int, draws: int = 300, seed: int = 0) -> list[SecondVariation]:
+    """LS Lemma B.4 inside its conditions: along those of `draws` random h at `count` even places that meet its eq. 20.
+
+    z + h stays on the circle. sigma is 3/10 of the squared distance of neighbours, which bounds it; tau is a little
+    below sigma / 3 K^2.
+    """
+    z, generator = even(count, 2), torch.Generator().manual_seed(seed)
+    sigma = 0.3 * 4 * math.sin(math.pi / count) ** 2
+    angle = torch.atan2(z[:, 1], z[:, 0]) + torch.randn(draws, count, generator=generator, dtype=z.dtype)
+    h = torch.stack([angle.cos(), angle.sin()], 2) - z  # (draws, K, 2)
+    i, j = torch.triu_indices(count, count, 1)
+    apart, change = z[i] - z[j], h[:, i] - h[:, j]
+    inside = ((apart * change).sum(2) ** 2 >= sigma * change.square().sum(2)).all(1)
+    return [second_variation(z, one, 0.999 * sigma / (3 * count**2)) for one in h[inside]]

@@ -1,0 +1,41 @@
+"""Made-up runs on which the claims of the chapter give each verdict that they may give."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+COUNTS = np.array([100, 100, 200, 200, 400, 400])
+PAIRS = {"injected": np.array([[0, 1], [2, 3], [4, 5]])}
+ENDS = np.array([1.2, 1.0, 0.8])  # three pairs, the more frequent the closer
+
+
+def run(twins, natural=0.7, start=0.1, nearest=0.9, shape=ENDS):
+    """A run recorded at steps 0 and 9: random pairs end at distance 1, the others at these."""
+    ends = {"injected": twins * shape, "natural": np.full(3, natural), "random, injected": np.ones(3)}
+    distances = {kind: np.stack([np.full(3, start), end]) for kind, end in ends.items()}
+
+    def ratio(kind, frame=-1):
+        return distances[kind][frame].mean()
+
+    return SimpleNamespace(steps=np.array([0, 9]), counts=COUNTS, pairs=PAIRS, distances=distances, ratio=ratio,
+                           twin_nearest=np.array([0.0, nearest]))
+
+
+def seeds(**fields):
+    """Three runs that differ a little."""
+    return {"seeds": [run(**{"twins": 0.3 + k / 100} | fields) for k in range(3)]}
+
+
+CASES = {
+    "sl-fig-9-closer": {"holds": seeds(), "not seen here": seeds(twins=2.0)},
+    "sl-natural-between": {"holds": seeds(), "not seen here": seeds(natural=1.5)},
+    "sl-fig-9b-small-start": {"holds": seeds(start=2.0), "not seen here": seeds()},
+    "sl-fig-9b-start-1": {"undecided": {"large": run(0.3, start=2.0)}},
+    "sl-fig-9b-start-1-fast": {"undecided": {"fast": run(0.3, start=2.0)}},
+    "sl-transformer": {"undecided": {"transformer": run(0.3)}},
+    "sl-twin-nearest": {"holds": seeds(), "fails": seeds(nearest=0.1)},
+    "sl-same-vector": {"holds": seeds(twins=0.001), "fails": seeds()},
+    "sl-rarer-farther": {"holds": seeds(), "fails": seeds(shape=ENDS[::-1])},
+    "sl-softmax-side": {"holds": {**seeds(), "symbols": seeds()["seeds"]},
+                        "fails": {**seeds(), "symbols": seeds(twins=0.9)["seeds"]}},
+}
