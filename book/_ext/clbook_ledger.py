@@ -158,12 +158,11 @@ def fill(app, doctree, docname):
                       page=lambda record: address(app, docname, record["docname"]),
                       row=lambda record: f"{address(app, docname, record['row'])}#claim-{record['id']}")
         if part["kind"] in ("claims", "own-claims"):
-            order = [item["item"] for item in papers(app)[paper]["items"]]
-            mine = [record for record in records(env) if record["paper"] == paper and record["item"] in order
-                    and record["ours"] == (part["kind"] == "own-claims")]
-            mine.sort(key=lambda record: order.index(record["item"]))
-            here = [record for record in mine if not record["shown"]]
-            html = render(common, shown=[record for record in mine if record["shown"]],
+            mine = [record for item in rows(app, env, paper) for record in item["claims"]
+                    if record["ours"] == (part["kind"] == "own-claims")]
+            mine = list({record["id"]: record for record in mine}.values())  # in the order of the paper, each once
+            here = [record for record in mine if record["paper"] == paper and not record["shown"]]
+            html = render(common, elsewhere=[record for record in mine if record not in here],
                           table=claims.table(here, common["page"]) if here else "")
         elif part["kind"] == "ledger-counts":
             html = render(common, papers=PAGES, table=counts(app, env), verdicts=claims.VERDICTS)
