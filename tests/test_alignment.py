@@ -1,4 +1,4 @@
-"""The alignment chapter's phenomena over three seeds, and what `experiments.alignment` promises about its runs."""
+"""What `experiments.alignment` promises about its runs; what they show is judged by the chapter's claims."""
 
 import numpy as np
 import pytest
@@ -8,48 +8,10 @@ from clbook import augment, data, losses, metrics
 from clbook.experiments.alignment import Config, Copies, batches, dataset, experiment, figures, run
 from clbook.models import MLP
 from clbook.optim import Descent, warmed
-from clbook.sweep import fingerprint, place, sweep
+from clbook.sweep import fingerprint, place
 
-SEEDS, COUNTS, TAUS = range(3), (2, 5, 10, 20, 50), (0.1, 0.5, 1.0)
 SMALL = Config(n=200, test=40, width=16, d=8, batch=20, steps=12, warmup=2)
-SYNTHETIC, DIGITS = Config(compare="labels"), Config(data="digits", n=1200, noise=0.1, probe="end")
-
-
-def ends(configs, key="cka"):
-    """(len(configs), M) the last recorded values."""
-    return np.array([getattr(r, key)[-1] for r in sweep(run, configs)])
-
-
-# Phenomena; the chapter runs the same Configs.
-
-def test_more_classes_bring_nscl_to_dcl_but_not_the_other_losses():
-    cka = np.array([ends([SYNTHETIC.replace(classes=c, seed=s) for s in SEEDS]) for c in COUNTS])  # (C, seed, loss)
-    assert (np.diff(cka[..., 1], axis=0) > 0.05).all(), "rising in every seed"
-    assert (cka[-1, :, 1] - cka[0, :, 1]).min() >= 0.4
-    assert cka[-1, :, 1].min() >= 0.95 and cka[-1, :, 2:].max() <= 0.70
-    assert np.abs(cka[0, :, 1] - cka[0, :, 2]).max() <= 0.05, "with two classes NSCL is no closer than SCL"
-
-
-def test_on_digits_nscl_is_the_closest_by_a_margin():
-    cka = ends([DIGITS.replace(seed=s) for s in SEEDS])
-    assert (cka[:, 1] - cka[:, 2:4].max(1)).min() >= 0.06
-    assert (cka[:, 4] >= 0.97).all(), "CL and DCL are all but the same"
-    nccc, probe = (ends([DIGITS.replace(seed=s) for s in SEEDS], key) for key in ("nccc", "probe"))
-    assert (nccc[:, 2] > nccc[:, 1]).all() and (nccc[:, 1] > nccc[:, 0]).all()
-    assert probe.min() >= 0.85 and (probe[:, 0] > nccc[:, 0]).all()
-
-
-def test_a_higher_temperature_aligns_more_in_every_seed():
-    cka = np.array([ends([SYNTHETIC.replace(tau=t, seed=s) for s in SEEDS])[:, 1] for t in TAUS])
-    assert (np.diff(cka, axis=0) > 0.08).all()
-
-
-def test_weights_part_while_representations_stay():
-    config = DIGITS.replace(compare="pair", probe="never", schedule="constant", warmup=0, steps=600, record_every=20)
-    for r in sweep(run, [config.replace(seed=s) for s in SEEDS]):
-        assert r.steps[1] == 20 and r.gap[-1, 1] >= 8 * r.gap[1, 1]
-        assert r.cka[:, 1].min() >= 0.75
-        assert r.weight_angle[-1, 1] > r.class_angle[-1, 1]
+DIGITS = Config(data="digits", n=1200, noise=0.1)
 
 
 # Shared randomness.

@@ -23,7 +23,6 @@ from clbook.experiments.alignment.surrogate import (
     table,
     views,
 )
-from clbook.sweep import sweep
 
 SEEDS = range(3)
 COUNTER = Config(classes=4, n=4, batch=1024, tau=5.0, eta=0.5, steps=1, replacement=True)
@@ -116,19 +115,12 @@ def test_bounds_add_up_step_sizes_and_overflow_to_infinity():
     assert theory.posterior_bound([1.0, 2.0], [3.0, 4.0], 8, 0.5, convex=True)[2] == 11
 
 
-@pytest.mark.parametrize("settings", [{}, {"tau": 0.5}, {"tau": 5.0}, {"classes": 2}, {"classes": 50}, {"eta": 10.0},
-                                      {"batch": 32}, {"batch": 200}])
-def test_distinct_anchors_keep_below_the_a_posteriori_bound_below_theorem_1(settings):
-    for r in sweep(run, [Config(seed=seed, **settings) for seed in SEEDS]):
-        late = r.steps >= 2
-        convex = theory.posterior_bound(r.injections, r.config.eta, r.config.batch, r.config.tau, convex=True)[r.steps]
-        assert (r.drift[late] < convex[late]).all() and (convex[late] < r.posterior[late]).all()
-        assert (r.posterior[1:] < r.bound[1:]).all() and (r.drift < r.triangle)[1:].all()
-        assert r.drift[1] == pytest.approx(r.posterior[1], rel=1e-9), "after one step the two are one"
-        assert r.reweighting.max() <= theory.delta(r.config.classes, r.config.batch, 100, 0.01, r.config.tau)
-        for k in range(len(r.steps)):
-            assert r.cka[k] >= theory.cka_lower_bound(r.drift[k], r.gram_norm[k]) - 1e-12
-            assert r.rsa[k] >= theory.rsa_lower_bound(r.drift[k], r.std[k], 200 * 199 / 2) - 1e-12
+def test_after_one_step_the_a_posteriori_bounds_are_the_drift_and_later_the_convex_one_is_below():
+    r = run(SMALL, device="cpu")
+    convex = theory.posterior_bound(r.injections, SMALL.eta, SMALL.batch, SMALL.tau, convex=True)[r.steps]
+    assert r.drift[1] == pytest.approx(r.posterior[1], rel=1e-9) == convex[1]
+    assert (r.drift[2:] < convex[2:]).all() and (convex[2:] < r.posterior[2:]).all()
+    assert (r.posterior[1:] < r.bound[1:]).all() and (r.drift[1:] < r.triangle[1:]).all()
 
 
 def test_with_replacement_theorem_1_fails_and_counting_repeats_repairs_it():
@@ -172,7 +164,7 @@ def test_lemma_3_bounds_the_gradient_and_its_second_case_forgets_the_attraction(
     ours = batch_gradients(sims.repeat(2, 1, 1), torch.ones(12, dtype=torch.float64), labels, tau)[0]
     assert (12 * ours.norm(dim=2)).max() <= math.sqrt(2) / tau and ours[0].norm() <= math.sqrt(2 / 12) / tau
     squares = negatives.softmax(1).square().sum(1)
-    torch.testing.assert_close((12 * tau * ours[1]).square().sum(1), 1 + squares)  # the paper's display has no 1
+    torch.testing.assert_close((12 * tau * ours[1]).square().sum(1), 1 + squares)  # the proof's second case has no 1
 
 
 def test_lemma_5_counts_the_anchor_as_its_own_negative_candidate():
