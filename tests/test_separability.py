@@ -1,47 +1,26 @@
-"""The chapter's phenomena over five seeds, and what `experiments.separability` promises about its runs."""
+"""What `experiments.separability` promises about its runs."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from clbook import theory
 from clbook.experiments.separability import Config, dataset, run, run_pair, start
-from clbook.experiments.separability.condition import best_accuracy, block_error, check, measured_growth, step_error
+from clbook.experiments.separability.condition import (
+    best_accuracy,
+    check,
+    constant_gradient,
+    measured_growth,
+    step_error,
+)
 from clbook.sweep import sweep
 
 SEEDS = range(5)
-DONUT = {"data": "donut", "eps": 0.1, "tau": 0.1, "lr_over_tau": 0.1, "steps": 300}
 
 
-def separated(**settings):
-    """Time of separation (or None) for each seed; the runs are shared with the chapter through the sweep's cache."""
-    return [result.separable_at for result in sweep(run, [Config(seed=seed, **settings) for seed in SEEDS])]
-
-
-def test_clusters_separate_within_100_iterations_where_eps2_over_tau_is_small():
-    times = separated(eps=0.1, tau=1.0, steps=100)  # eps^2 / tau = .01
-    assert all(t is not None for t in times), f"expected 5 of 5 seeds to separate, got {times}"
-
-
-def test_vanilla_flow_separates_nothing_and_never_reorders_the_points():
-    for seed in SEEDS:
-        result = run(Config(eps=0.1, tau=1.0, steps=100, network=False, record_every=1, seed=seed))
-        assert result.separable_at is None
-        order = np.argsort(result.z[0, :, 0])
-        assert (np.diff(result.z[:, order, 0], axis=1) >= 0).all()
-        assert np.ptp(result.z[-1]) > 3 * np.ptp(result.z[0]), "the points have to move for the order to mean anything"
-
-
-def test_clusters_rarely_separate_where_eps2_over_tau_is_large_and_all_values_stay_finite():
-    results = sweep(run, [Config(eps=1.0, tau=1 / 300, steps=5000, linger=1, seed=seed) for seed in SEEDS])
-    assert sum(r.separable_at is not None for r in results) <= 1
-    assert all(np.isfinite(r.z).all() and np.isfinite(r.loss).all() for r in results)
-
-
-def test_donut_separates_with_rotation_only():
-    assert all(t is not None and t <= 300 for t in separated(augmentation="rotation", **DONUT))
-    assert separated(augmentation="noise", **DONUT) == [None] * 5
-    assert separated(augmentation="none", **DONUT) == [None] * 5
-    assert separated(network=False, **DONUT) == [None] * 5
+def test_values_stay_finite_where_eps2_over_tau_is_large():
+    result = run(Config(eps=1.0, tau=1 / 300, steps=500, linger=1))
+    assert np.isfinite(result.z).all() and np.isfinite(result.loss).all()
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -49,12 +28,6 @@ def test_proposition_4_1_is_first_order_in_the_learning_rate_for_the_partial_gra
     coarse, fine = (step_error(Config(lr_over_tau=lr, seed=seed)) for lr in (1e-2, 1e-3))
     assert coarse / fine >= 8
     assert step_error(Config(lr_over_tau=1e-4, seed=seed), gradient="full") > 0.2
-
-
-def test_full_gradient_separates_in_half_the_time_of_the_partial_one():
-    ratios = [run(Config(eps=0.02, steps=400, linger=1, gradient="partial", seed=seed)).separable_at
-              / run(Config(eps=0.02, steps=400, linger=1, seed=seed)).separable_at for seed in SEEDS]
-    assert 1.7 < np.median(ratios) < 2.3, ratios
 
 
 def test_time_to_separation_follows_eps_squared_over_tau():
@@ -124,27 +97,20 @@ def test_condition_reads_the_run_up_to_separation():
     assert measured.delta[0] == drift_at_separation < results[0].drift.max()
 
 
-def test_the_gap_grows_at_the_predicted_rate_and_twice_as_fast_with_the_full_gradient():
-    slow = Config(eps=0.001, lr_over_tau=0.002, record_every=10)
-    for gradient, steps in (("full", 1200), ("partial", 2400)):
-        for result in sweep(run, [slow.replace(gradient=gradient, steps=steps, seed=seed) for seed in range(3)]):
-            predicted = theory.growth_rate(result.theta[0], slow.tau, gradient)
-            assert measured_growth(result) == pytest.approx(predicted, rel=0.05)
+def test_a_constant_map_is_at_rest():
+    assert constant_gradient(n=20, tau=0.1) == 0
+
+
+def test_the_growth_of_a_gap_is_measured_where_it_is_exponential():
+    """A made-up run whose gap grows at the rate 50 of the flow until it is no longer small against sqrt(tau)."""
+    config = Config(eps=0.001, tau=0.1, lr_over_tau=0.01)
+    steps = np.arange(0, 400, 5)
+    gap = 1e-4 * np.exp(50 * config.lr * steps)
+    half = np.where(gap < 0.1, gap, 1.0)[:, None, None] / 2
+    grown = SimpleNamespace(config=config, steps=steps, labels=np.array([0, 1]), z=np.concatenate([half, -half], 1))
+    assert measured_growth(grown) == pytest.approx(50)
     with pytest.raises(ValueError, match="fewer than three recorded times"):
         measured_growth(run(Config(steps=2)))
-
-
-def test_the_kernel_differs_from_its_blocks_to_first_order_in_the_spread():
-    """Halving the spread halves the deviation and quarters sigma^2: the proof's O(sigma^2) is O(sigma)."""
-    for seed in SEEDS:
-        (wide, far), (narrow, near) = (block_error(Config(spread=spread, seed=seed)) for spread in (0.1, 0.05))
-        assert 3.7 < wide / narrow < 4.3 and 1.8 < far / near < 2.2
-
-
-def test_condition_e_can_fail_where_clusters_separate_at_once():
-    """eps and tau small together: sigma^2 outweighs the left side, yet the run is that of any small eps^2 / tau."""
-    results = sweep(run, [Config(eps=1e-4, tau=1e-4, steps=400, linger=1, seed=seed) for seed in SEEDS])
-    assert check(results).ratio.max() < 0.5 and all(r.separable_at is not None for r in results)
 
 
 def test_misfit_is_one_for_the_number_that_decides_and_larger_for_another():

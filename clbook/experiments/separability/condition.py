@@ -40,6 +40,10 @@ class Check:
     separated: np.ndarray
     steps: np.ndarray
 
+    def of(self, seed: int) -> Check:
+        """The runs of one seed."""
+        return Check(**{name: values[self.seed == seed] for name, values in vars(self).items()})
+
     def confusion(self, score: np.ndarray, threshold: float = 1.0) -> list[list[int]]:
         """((true negatives, false positives), (false negatives, true positives)) of predicting `score` > threshold."""
         return confusion_matrix(self.separated, score > threshold, labels=[False, True]).tolist()
@@ -96,6 +100,12 @@ def step_error(config: Config, gradient: str = "partial") -> float:
     with torch.no_grad():
         moved = flow.embed(views)[0] - z
         return float((moved - predicted).norm() / predicted.norm())
+
+
+def constant_gradient(n: int, tau: float) -> float:
+    """Returns the largest derivative of LS eq. 12, in points and in views, where all n of each are embedded at 0."""
+    z, v = torch.zeros(n, 1, requires_grad=True), torch.zeros(1, n, 1, requires_grad=True)
+    return float(max(part.abs().max() for part in torch.autograd.grad(simplified(z, v, tau), (z, v))))
 
 
 def measured_growth(result: Result) -> float:

@@ -1,0 +1,28 @@
+"""What the first training step does to the network's output, before it is put back on the sphere."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clbook.experiments.sphere.experiment import Config, Flow, coherence
+from clbook.runs import one_thread
+
+
+def first_push(config: Config) -> np.ndarray:
+    """Returns (n, d): how far one step of gradient descent moves R + g(w, x) - g(w0, x) at each point.
+
+    The step on the sphere is its tangential part, which differs from place to place even where the push does not.
+    """
+    with one_thread():
+        flow = Flow([config.replace(network=True)]).to("cpu")
+        flow.begin()
+        views = flow.draws.next()
+        before, _ = flow.embed(views)
+        flow.descend(flow.objective(views)[0])
+        return (flow.embed(views)[0] - before).detach()[0].numpy()
+
+
+def push_coherence(config: Config) -> tuple[float, float]:
+    """Returns `coherence` of the first push within the clusters, and of all points together."""
+    push, labels = first_push(config), Flow([config]).labels
+    return coherence(push, labels), coherence(push, 0 * labels)
