@@ -85,6 +85,11 @@ def test_where_style_is_gone_the_gradient_has_the_rank_of_content():
         assert (collapse.descent(near, *pair).diagonal()[3:] > 0).all()
 
 
+def test_proposition_5_bounds_the_rank_in_the_last_layer_only():
+    for d_c in (1, 3, 5):
+        assert collapse.layer_ranks(1, d_c) == [d_c] and collapse.layer_ranks(3, d_c) == [8, 8, d_c]
+
+
 def test_corollary_1_taken_apart():
     for d_c in (1, 4):
         (here,), (wide, bare) = collapse.surface((1,), (1,), d_c)[0][None], collapse.surface((2,), (1, 0), d_c)[0]

@@ -15,7 +15,7 @@ import jinja2
 import yaml
 from docutils import nodes
 from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective
+from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from clbook import claims
 
@@ -32,6 +32,17 @@ LEDGER = "book/ledger"
 
 class Part(nodes.General, nodes.Element):
     """Where a part of the ledger will stand: `kind`, and the paper it is about, or None for all."""
+
+
+class Quote(nodes.Inline, nodes.TextElement):
+    """Where a claim of the id `claim` will be quoted: what was measured, its verdict, a link to its row."""
+
+
+class QuoteRole(SphinxRole):
+    """{claim}`ls-fig-4-donut`: the numbers of a claim within a sentence, never typed by hand."""
+
+    def run(self):
+        return [Quote(claim=self.text)], []
 
 
 class PartDirective(SphinxDirective):
@@ -69,6 +80,9 @@ def collect(app, doctree):
         for data in DATA.findall(node.astext()):
             app.env.clbook_claims[docname] += json.loads(data)
             node.children[:] = [nodes.Text(DATA.sub("", node.astext()))]
+    app.env.clbook_quoting = getattr(app.env, "clbook_quoting", set())
+    if any(doctree.findall(Quote)):
+        app.env.clbook_quoting.add(docname)
     places = {id for node in doctree.findall(nodes.Element) for id in node["ids"]}
     for record in app.env.clbook_claims[docname]:
         if record["anchor"] not in places:
@@ -87,8 +101,9 @@ def merge(app, env, docnames, other):
 
 
 def written_again(app, env):
-    """The papers' pages and the ledger depend on all chapters."""
-    return [docname for docname in (*PAGES.values(), LEDGER) if docname in env.found_docs]
+    """The papers' pages, the ledger and the pages that quote claims depend on all chapters."""
+    quoting = getattr(env, "clbook_quoting", set())
+    return [docname for docname in {*PAGES.values(), LEDGER, *quoting} if docname in env.found_docs]
 
 
 def records(env) -> list[dict]:
@@ -147,6 +162,21 @@ def address(app, docname: str, target: str) -> str:
     return "" if docname == target else app.builder.get_relative_uri(docname, target)
 
 
+def quote(app, doctree, docname):
+    """Put the measured text of each quoted claim into its sentence."""
+    known = {record["id"]: record for record in records(app.env)}
+    for node in list(doctree.findall(Quote)):
+        record = known.get(node["claim"])
+        if record is None:
+            logger.warning("no claim %r", node["claim"], location=docname)
+            continue
+        app.env.get_domain("math").data["has_equations"][docname] = True
+        target = f"{address(app, docname, record['row'])}#claim-{record['id']}"
+        html = (f'<span class="clbook-quote mathjax_process">{claims.words(record["measured"])} '
+                f'(<a href="{target}">{record["verdict"]}</a>)</span>')
+        node.replace_self(nodes.raw("", html, format="html"))
+
+
 def fill(app, doctree, docname):
     """Put the parts of the ledger where their directives stand."""
     for part in list(doctree.findall(Part)):
@@ -198,6 +228,8 @@ def write_json(app, exception):
 def setup(app):
     """Register the directives and the hooks."""
     app.add_node(Part)
+    app.add_node(Quote)
+    app.add_role("claim", QuoteRole())
     for name in ("claims", "own-claims", "ledger-counts", "ledger-items", "ledger-errors"):
         app.add_directive(name, PartDirective)
     app.connect("doctree-read", collect)
@@ -206,5 +238,6 @@ def setup(app):
     app.connect("env-updated", written_again)
     app.connect("env-check-consistency", check)
     app.connect("doctree-resolved", fill)
+    app.connect("doctree-resolved", quote)
     app.connect("build-finished", write_json)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

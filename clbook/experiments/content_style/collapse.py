@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from torch.nn.functional import normalize
+from torch.nn.functional import leaky_relu, normalize
 
 from clbook import latents
 from clbook.experiments.content_style.experiment import Config, drawn
@@ -66,12 +66,17 @@ def lemma5(W: torch.Tensor, x: torch.Tensor, views: torch.Tensor, share: float =
            prefactor: float | None = None) -> torch.Tensor:
     """dW/dt = M W [share Sigma_x - Sigma_x~]: CS eq. 5 has share 1; the full gradient has share 2.
 
-    Sigma_x: covariance of x, divisor n - 1. Sigma_x~: mean outer product of x - x~. `prefactor`: M = n - 1 unless
-    given, which makes the limit of small W exact in every sample; CS prints M + 1.
-    Returns: (d, D), for W (d, D).
+    The matrices are `covariances`. `prefactor`: M = n - 1 unless given, which makes the limit of small W exact in every
+    sample; CS prints M + 1. Returns: (d, D), for W (d, D).
     """
+    data, within = covariances(x, views)
+    return (len(x) - 1 if prefactor is None else prefactor) * W @ (share * data - within)
+
+
+def covariances(x: torch.Tensor, views: torch.Tensor) -> torch.Tensor:
+    """Sigma_x: covariance of x, divisor n - 1. Sigma_x~: mean outer product of x - x~. Returns: both, (2, D, D)."""
     gap = x - views
-    return (len(x) - 1 if prefactor is None else prefactor) * W @ (share * x.T.cov() - gap.T @ gap / len(x))
+    return torch.stack([x.T.cov(), gap.T @ gap / len(x)])
 
 
 @one_thread()
@@ -112,6 +117,23 @@ def gradient_spectrum(d_c: int, style_sd: float = 0.3, n: int = 1024, start: str
 def largest_drop(values: torch.Tensor) -> int:
     """How many of the descending `values` stand before the largest ratio of neighbours: Prop. 2's reading of d_c."""
     return int((values[:-1] / values[1:]).argmax()) + 1
+
+
+@one_thread()
+def layer_ranks(layers: int, d_c: int = 3, n: int = 200, seed: int = 0) -> list[int]:
+    """Ranks of the gradient of CS eq. 4 in each weight matrix of f, seen through D (CS Prop. 5).
+
+    f is the inverse of a generator of so many layers; D then doubles the content and drops the style.
+    """
+    generator, ends = stream(seed, 0), []
+    g = latents.mixing(DIM, layers, generator)
+    weights = [torch.linalg.inv(matrix.double()).requires_grad_() for matrix in reversed(g.matrices)]
+    for x in map(g, pairs(n, d_c, 0.3, generator)):
+        for i, weight in enumerate(weights):
+            x = (leaky_relu(x, 1 / g.slope) if i else x) @ weight.T
+        ends.append(2 * x * (torch.arange(DIM) < d_c))
+    gradients = torch.autograd.grad(loss(*ends).sum(), weights)
+    return [int(torch.linalg.matrix_rank(gradient, rtol=1e-10)) for gradient in gradients]
 
 
 @one_thread()
@@ -169,6 +191,15 @@ def parts(maps: np.ndarray, config: Config, samples: int = 10_000, anchors: int 
     pair = normalize(a, dim=-1) * normalize(b, dim=-1) if config.normalize else -(a - b).abs() ** config.p
     alignment = -(pair / tau).sum(-1).mean(-1)
     return torch.stack([alignment, total - alignment, total]).double().numpy()
+
+
+def unit_error(p: int, seed: int = 0) -> float:
+    """Relative difference of InfoNCE (box), written out with eight temperatures, and in units of which each is 1."""
+    generator = stream(seed, 0)
+    a, b, tau = torch.rand(201, DIM, generator=generator, dtype=torch.float64).split([100, 100, 1])
+    distances = ((a[:, None] - b).abs() ** p / tau).sum(-1)
+    written = (distances.diagonal() + torch.logsumexp(-distances, 1)).mean()
+    return abs(float(infonce(a / tau ** (1 / p), b / tau ** (1 / p), p=p) / written - 1))
 
 
 def best_scale(encoder: np.ndarray, config: Config) -> float:

@@ -1,0 +1,105 @@
+"""Made-up runs on which the claims of the chapter give each verdict that they may give."""
+
+from types import SimpleNamespace as Run
+
+import numpy as np
+
+from clbook.experiments.modadd import lookup
+
+CLASSES = np.tile(np.eye(8, dtype=bool), (2, 2))
+NEAR, FAR = np.full((3, 4), 1e-7), np.full((3, 4), 0.5)  # twins, three seeds
+LOW, HIGH = np.full(3, 0.2), np.full(3, 0.8)
+NO_BASIS, FEW, MANY = "(3) impossible:\n24 columns, d = 32", "48 columns, d = 32", "100 columns, d = 32"
+WITH, WITHOUT, SMALL, BOTH = "base", "no decay", "no decay, small start", "decay, small start"
+ONE, HALF, ALL = "one symbol, p = .9", "all symbols, p = .5", "all symbols, p = .9"
+NAMES = {"base": WITH, "without": WITHOUT, "small": SMALL, "both": BOTH, "one": ONE}
+
+
+def gaps(exceptions):
+    """Total variations that put the classes mod 8 together, but for a pair."""
+    gap = np.where(CLASSES, 0.0, 1.0)
+    gap[0, 1] = 0.0 if exceptions else 1.0
+    return Run(semantic=gap, conditional=gap)
+
+
+def optimum(same, different):
+    return Run(distances=lambda: (np.full(8, same), np.full(112, different)))
+
+
+def formula(factor):
+    """Optima whose different symbols are at the formula's distance times a factor."""
+    return {decay: [optimum(0.0, factor * lookup.l2_distance(decay))] * 3 for decay in (1e-4, 1e-3, 0.015)}
+
+
+def runs(ratio=(1.0, 0.5), pretrained=0.5, random=0.5, count=3, **fields):
+    """Equal training runs whose classifiers have these accuracies; permuted symbols help as random ones do."""
+    accuracy = {"pretrained": np.array([pretrained]), "random": np.array([random]), "permuted": np.array([random])}
+    return [Run(ratio=np.array(ratio), accuracy=accuracy, **fields) for _ in range(count)]
+
+
+def helped(**accuracies):
+    """Training runs by name with these accuracies from the trained start; it is .5 from a random one."""
+    return {"trained": {WITH: runs()} | {NAMES[key]: runs(pretrained=value) for key, value in accuracies.items()}}
+
+
+def ratios(**last):
+    """Training runs by name, whose ratio falls from 1 to a last value."""
+    return {"trained": {NAMES[key]: runs(ratio=(1.0, value)) for key, value in last.items()}}
+
+
+def all_uneven(half, all_, accuracy):
+    return {"trained": {WITH: runs(ratio=(1.0, 0.4)), HALF: runs(ratio=(1.0, half)),
+                        ALL: runs(ratio=(1.0, all_), pretrained=accuracy)}}
+
+
+def different(kept):
+    return {"trained": {WITH: runs(different=np.array([4.0, *[2.0] * 6, 2.0 * kept]))}}
+
+
+CASES = {
+    "sl-aligned": {"holds": {"aligned": gaps(0)}, "fails": {"aligned": gaps(1)}},
+    "sl-theorem-3-1": {
+        "holds when": {"twins": {"all hypotheses": NEAR, "softmax over symbols": NEAR}},
+        "fails": {"twins": {"all hypotheses": NEAR, "softmax over symbols": FAR}}},
+    "sl-basis-alone": {"holds": {"moved": 14.0, "change": {"contexts": 2.0}},
+                       "fails": {"moved": 14.0, "change": {"contexts": 1e-16}}},
+    "sl-needed": {"holds": {"twins": {"(2) broken": FAR, NO_BASIS: FAR}},
+                  "fails": {"twins": {"(2) broken": FAR, NO_BASIS: NEAR}}},
+    "sl-many-contexts": {"holds when": {"twins": {FEW: FAR, MANY: NEAR}, "narrow": {MANY: LOW}},
+                         "fails": {"twins": {FEW: FAR, MANY: FAR}, "narrow": {MANY: LOW / 1e6}}},
+    "sl-lemma-a-1": {"holds": {"printed": LOW / 1e3, "corrected": LOW / 1e3},
+                     "misprinted": {"printed": HIGH, "corrected": LOW / 1e3},
+                     "undecided": {"printed": HIGH, "corrected": HIGH}},
+    "sl-prop-a-2": {"holds when": {"twins": {"(1) broken": FAR}}, "fails": {"twins": {"(1) broken": NEAR}}},
+    "sl-corollary-4-3": {"holds when": {"with_decay": {1e-3: [optimum(1e-7, 6.0)] * 3}},
+                         "fails": {"with_decay": {1e-3: [optimum(1e-7, 1e-7)] * 3}}},
+    "sl-one-distance": {"holds": {"with_decay": formula(1.0)}, "fails": {"with_decay": formula(1.1)}},
+    "sl-imbalance-fades": {"holds": {"law": {"a": LOW / 100, "b": LOW / 50}},
+                           "fails": {"law": {"a": LOW / 100, "b": LOW}}},
+    "sl-large-symbols": {"holds": {"ratios": {"large symbols": HIGH, "small start": LOW}},
+                         "fails": {"ratios": {"large symbols": LOW, "small start": HIGH}}},
+    "sl-fig-2a": {"holds": different(1.0), "not seen here": different(0.5)},
+    "sl-fig-5a": {"holds": ratios(base=0.4, without=0.6), "not seen here": ratios(base=0.4, without=0.3)},
+    "sl-fig-6a": {"holds": ratios(small=0.2, without=0.6), "not seen here": ratios(small=0.8, without=0.6)},
+    "sl-fig-7a": {"holds": ratios(both=0.2, without=0.6), "not seen here": ratios(both=0.8, without=0.6)},
+    "sl-farther-apart": {
+        "holds": {"trained": {BOTH: runs(different=HIGH), SMALL: runs(different=LOW)}},
+        "not seen here": {"trained": {BOTH: runs(different=LOW), SMALL: runs(different=HIGH)}}},
+    "sl-three-bands": {"holds": {"gaps": LOW}, "not seen here": {"gaps": LOW / 10}},
+    "sl-fig-8a": {"holds": {"uneven": {WITHOUT: HIGH, ONE: LOW}},
+                  "not seen here": {"uneven": {WITHOUT: LOW, ONE: HIGH}}},
+    "sl-longer": {"holds": helped(one=0.3) | {"uneven": {ONE: HIGH, WITH: LOW}},
+                  "not seen here": helped(one=0.3) | {"uneven": {ONE: LOW, WITH: HIGH}}},
+    "sl-all-uneven": {"holds": all_uneven(0.6, 0.8, 0.1), "not seen here": all_uneven(0.6, 0.5, 0.1)},
+    "sl-loss-zero": {"holds": {"trained": {WITH: runs(floor=LOW)}}, "fails": {"trained": {WITH: runs(floor=LOW + 1)}}},
+    "sl-loss-floor": {"holds": {"full": {"a": runs(loss=LOW, floor=LOW)}},
+                      "not seen here": {"full": {"a": runs(loss=LOW, floor=LOW), "b": runs(loss=HIGH + 1, floor=LOW)}}},
+    "sl-fig-2b": {"holds": helped(base=0.9), "not seen here": helped(base=0.1)},
+    "sl-fig-6b": {"holds": helped(small=0.9), "not seen here": helped(small=0.1)},
+    "sl-fig-7b": {"holds": helped(both=0.9), "not seen here": helped(both=0.1)},
+    "sl-fig-8b": {"holds": helped(one=0.9), "not seen here": helped(one=0.1)},
+    "sl-permuted": {"holds": helped(base=0.9), "not seen here": helped(base=0.1)},
+    "sl-fig-5b": {"holds": helped(base=0.9, without=0.6), "not seen here": helped(base=0.9, without=0.9)},
+    "sl-fig-4a": {"undecided": {"trained": {"d = 128": runs(count=1)}}},
+    "sl-fig-4b": {"undecided": {"trained": {"d = 128": runs(count=1)}}},
+}
