@@ -1,7 +1,5 @@
-"""What the papers say and what was measured: each claim stated once, and judged by one set of rules.
-
-A chapter's `claims.py` has one `Chapter` and a function a claim, its measure. It says how far the runs are past the
-claim's bar; the verdict is given here. `python -m clbook.claims --shake 1e-6` lists those that hang by a thread.
+"""What the papers say and what was measured: claims stated once (a chapter's claims.yaml), measured by a function each
+(its claims.py), judged here. `python -m clbook.claims --shake 1e-6` lists the verdicts that hang by a thread.
 """
 
 from __future__ import annotations
@@ -18,21 +16,22 @@ from pathlib import Path
 
 import jinja2
 import numpy as np
+import yaml
 
 VERDICTS = ("fails", "undecided", "holds", "holds when", "misprinted", "not seen here", "empty", "not tested")
 HERE = Path(__file__).parent
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class Claim:
     """One statement, and how it is judged.
 
-    id: stable name. source: paper and item, "LS Theorem 4.3"; "; " parts several, the first has the claim.
-    says: the statement, no stronger than the paper's. theirs, here: the paper's setting, ours. bar: what it takes,
-        in words, fixed before the run. evidence: seeds, sizes, precision. anchor: id of its place in the chapter.
-    measure: some of the chapter's named runs, which its parameters name -> Finding.
+    source: paper and item, "LS Theorem 4.3"; "; " parts several, the first has the claim. says: the statement, no
+        stronger than the paper's. theirs, here: the paper's setting, ours. bar: what it takes, fixed before the run.
+        evidence: seeds, sizes, precision. anchor: the id of its place in the chapter.
     ours: the paper does not say it. shown: its row stands in the chapter, not on the paper's page.
     verdicts: the words for a bar that is met, and for one that is not. condition: what follows "holds when".
+    measure: some of the chapter's named runs, which its parameters name -> Finding.
     """
 
     id: str
@@ -43,14 +42,19 @@ class Claim:
     bar: str
     evidence: str
     anchor: str
-    measure: Callable
     ours: bool = False
     shown: bool = False
     verdicts: tuple[str, str] = ("holds", "fails")
     condition: str = ""
+    measure: Callable | None = None
+
+    def __post_init__(self):
+        if not set(self.verdicts) <= set(VERDICTS) or ("holds when" in self.verdicts) != bool(self.condition):
+            raise ValueError(f"verdicts={self.verdicts} of {self.id}: allowed are {', '.join(VERDICTS)}; 'holds when' "
+                             f"goes with a condition, and only it (condition={self.condition!r})")
 
     def record(self, runs: dict) -> dict:
-        """The claim's row of the ledger, measured on the chapter's named `runs`."""
+        """The claim's row of the ledger, from the chapter's named `runs`."""
         finding = self.measure(*(runs[name] for name in inspect.signature(self.measure).parameters))
         judged = [judge(condition) for condition in finding.conditions]
         verdict, margin, spread = min(judged, key=lambda found: (VERDICTS.index(found[0]), found[1]),
@@ -95,20 +99,19 @@ def judge(condition) -> tuple[str, float, float]:
 
 
 class Chapter(dict):
-    """{id: claim} of the chapter `name`; `@chapter.claim(id, source, says=...)` stands over each measure."""
+    """{id: claim} of the chapter in whose folder the file `path` lies, as `claims.yaml` there states them."""
 
-    def __init__(self, name: str):
-        super().__init__()
-        self.name = name
+    def __init__(self, path: str):
+        folder = Path(path).parent
+        stated = yaml.safe_load((folder / "claims.yaml").read_text(encoding="utf-8"))
+        super().__init__({id: Claim(id, **fields) for id, fields in stated.items()})
+        self.name = folder.name
 
-    def claim(self, id: str, source: str, **fields) -> Callable:
-        """Registers the function below as the measure of a `Claim` of these fields."""
-        def register(measure):
-            claim = Claim(id, source, measure=measure, **fields)
-            if id in self or ("holds when" in claim.verdicts) != bool(claim.condition):
-                raise ValueError(f"id={id!r}: it must be new, and a condition goes with the verdict 'holds when'")
-            self[id] = claim
-            return measure
+    def measure(self, id: str) -> Callable:
+        """Decorator: the function below measures the claim `id`."""
+        def register(function):
+            self[id].measure = function
+            return function
         return register
 
     def judge(self, **runs) -> Judged:
@@ -123,9 +126,8 @@ class Judged(list):
         return "\n".join(f"{row['verdict']:14} {row['id']}" for row in self)
 
     def _repr_html_(self):
-        data = json.dumps(self).replace("<", "\\u003c")
-        return (table([row for row in self if row["shown"]])
-                + f'<script type="application/json" class="clbook-claims-data">{data}</script>')
+        data, shown = json.dumps(self).replace("<", "\\u003c"), [row for row in self if row["shown"]]
+        return f'{table(shown)}<script type="application/json" class="clbook-claims-data">{data}</script>'
 
 
 def words(text: str) -> str:
@@ -139,8 +141,18 @@ def table(records: list[dict], page: Callable[[dict], str] = lambda record: "") 
     return template.render(records=records, page=page, words=words, css=(HERE / "claims.css").read_text())
 
 
+def span(values, form: str = ".2f") -> str:
+    """The range of some numbers, or the one number that all are, for a Finding's text."""
+    return " to ".join(dict.fromkeys(f"{end:{form}}" for end in (np.min(values), np.max(values))))
+
+
+def listed(values, form: str = ".2f") -> str:
+    """Some numbers one after the other, for a Finding's text."""
+    return ", ".join(format(value, form) for value in values)
+
+
 def verdicts(notebook) -> dict[str, str]:
-    """{id: verdict} as a chapter's notebook prints them: what nbval compares."""
+    """{id: verdict} as a chapter's notebook prints them."""
     printed = [output.text for cell in notebook.cells if "print(judged)" in cell.source for output in cell.outputs]
     return {line[15:]: line[:14].strip() for line in "".join(printed).splitlines()}
 
@@ -161,10 +173,9 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m clbook.claims", description=changed.__doc__)
     parser.add_argument("--shake", default="1e-6", help="relative size of the perturbation of every start")
     parser.add_argument("chapters", nargs="*", help="all, where none is named")
-    asked, total = parser.parse_args(), 0
+    asked, lines = parser.parse_args(), []
     for name in asked.chapters or sorted(path.parent.name for path in HERE.glob("experiments/*/claims.py")):
         for threads in "12":
-            lines = changed(HERE.parent / "book" / f"{name}.ipynb", asked.shake, threads)
-            print(f"{name}, threads {threads}: {len(lines)} verdicts changed", *lines, sep="\n  ", flush=True)
-            total += len(lines)
-    raise SystemExit(min(total, 1))
+            lines += (found := changed(HERE.parent / "book" / f"{name}.ipynb", asked.shake, threads))
+            print(f"{name}, threads {threads}: {len(found)} verdicts changed", *found, sep="\n  ", flush=True)
+    raise SystemExit(bool(lines))

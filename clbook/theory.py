@@ -36,23 +36,6 @@ def growth_rate(theta: float, tau: float, gradient: str = "partial") -> float:
     return {"partial": 1, "full": 2}[gradient] * theta / (4 * tau)
 
 
-def cluster_velocity(share: np.ndarray, squared_norm: np.ndarray, gain: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """Velocity of a cluster's embedding, -(n_q/n) |xi_q|^2 beta_q grad L (VA eq. 21, Theorem 4.5), orthogonal centres.
-
-    Args:
-        share: (N,) n_q / n, the share of the points that lie in the cluster.
-        squared_norm: (N,) |xi_q|^2 of its centre.
-        gain: (N, d) diagonal of beta_q, the mean over hidden units of the squared slope at xi_q; for ReLU and infinite
-            width 1/2 (VA Corollary 4.6).
-        gradient: (N, d) partial gradient of the loss. The statement has it at the cluster's centre, its proof needs the
-            mean over the cluster's points.
-
-    Returns:
-        (N, d).
-    """
-    return -np.asarray(share)[:, None] * np.asarray(squared_norm)[:, None] * gain * gradient
-
-
 def circle_plateau(tau: float, factor: float = 2) -> float:
     """Loss of an invariant map onto the uniform distribution on the circle: log(1 + factor exp(-1/tau) I0(1/tau)).
 
@@ -101,15 +84,6 @@ def split_curvature(count: int, tau: float) -> float:
     """
     orders, aliases = _aliases(count, tau)
     return float(-4 * (orders**2 * aliases).sum() / (1 + even_similarity(count, tau)))
-
-
-def threshold_slope(tolerance: float) -> float:
-    """Slope in tau, as tau -> 0, of the smallest squared distance of K even points on the circle at the plateau.
-
-    They are within the relative `tolerance` of it from K^2 = 2 ln(2/tolerance) / tau on, by 2 I_K / I_0 =
-    2 exp(-K^2 tau / 2), and then 4 sin^2(pi / K) = 2 pi^2 tau / ln(2/tolerance).
-    """
-    return 2 * math.pi**2 / math.log(2 / tolerance)
 
 
 def fluctuation(B: int, T: int, delta: float) -> float:

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from clbook import style, theory
+from clbook import style
 from clbook.experiments import landscape, separability
 from clbook.experiments.landscape import figures as landscape_figures
+from clbook.experiments.landscape.curves import threshold_slope
 from clbook.experiments.separability import figures as separability_figures
 from clbook.experiments.separability.condition import Check
 from clbook.style import Picture
@@ -106,7 +107,7 @@ def test_alt_text_of_the_landscape_chapter_says_the_numbers_of_its_figure(tau, t
     count = next(k for k in range(1, 100) if loss(k) <= (1 + tolerance) * plateau)
     picture = landscape_figures.threshold(landscape.run(landscape.Config(tau=tau, tolerance=tolerance)))
     assert numbers(picture.alt) == pytest.approx(
-        [tau, tolerance, count, plateau, 4 * np.sin(np.pi / count) ** 2, theory.threshold_slope(tolerance)], rel=5e-3)
+        [tau, tolerance, count, plateau, 4 * np.sin(np.pi / count) ** 2, threshold_slope(tolerance)], rel=5e-3)
 
 
 @pytest.mark.parametrize("frame", [0, -1])

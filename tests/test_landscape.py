@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clbook import theory
 from clbook.experiments import landscape
 from clbook.experiments.landscape import ETA, PSI, Config, MapsConfig, even, even_loss, forget, run, second_variation
-from clbook.experiments.landscape.curves import EQ1, MOST
+from clbook.experiments.landscape.curves import EQ1, MOST, threshold_slope
 from clbook.losses import generalized, nt_xent_mean
 
 SEEDS = range(5)
@@ -122,7 +122,7 @@ def test_even_points_alias_the_bessel_series(count, tau):
 @pytest.mark.parametrize("tolerance", [0.1, 0.01, 1e-4, 1e-6])
 def test_threshold_is_linear_for_small_tau_with_the_slope_of_its_tolerance_and_bends_below_it(tolerance):
     found = run(Config(tolerance=tolerance, clusters=2, copies=1)).thresholds
-    slope, ratio = theory.threshold_slope(tolerance), found.gaps / found.taus
+    slope, ratio = threshold_slope(tolerance), found.gaps / found.taus
     assert np.abs(ratio[found.taus <= 0.02] / slope - 1).max() < 0.15  # whole numbers of points make steps
     assert (ratio < 1.05 * slope).all() and ratio[-1] < 0.8 * slope
     assert np.corrcoef(found.taus, found.gaps)[0, 1] ** 2 > 0.95

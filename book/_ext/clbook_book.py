@@ -24,7 +24,8 @@ from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
 
-SOURCES = ("clbook/**/*.py", "clbook/**/*.js", "clbook/**/*.css", "clbook/**/*.html", "requirements.txt")
+SOURCES = ("clbook/**/*.py", "clbook/**/*.js", "clbook/**/*.css", "clbook/**/*.html", "clbook/**/*.yaml",
+           "requirements.txt")
 
 # Run by the interpreter and in the folder that the notebooks run in, so that it sees the package that they will see.
 PROBE = """

@@ -60,9 +60,7 @@ def batches(runs) -> list:
 
 
 def draw(figure, batch, settings) -> list:
-    """`Drawing`s of a batch by one pen, under matplotlib's `settings`:
-    those that a notebook made hold in its process.
-    """
+    """`Drawing`s of a batch by one pen, under matplotlib's `settings`, which hold in the notebook's process alone."""
     pen = Pen()
     with mpl.rc_context(settings):
         return [pen.draw(figure(result, **how)) for result, frames in batch for how in frames]

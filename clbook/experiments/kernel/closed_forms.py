@@ -7,8 +7,8 @@ import torch
 from torch.func import functional_call, jvp
 from torch.nn.functional import normalize, pad
 
-from clbook import data, kernels, theory
-from clbook.experiments.kernel.experiment import WEIGHTS, Result
+from clbook import data, kernels
+from clbook.experiments.kernel.experiment import WEIGHTS, Result, cluster_velocity
 from clbook.losses import generalized, simplified
 from clbook.models import Averaging
 from clbook.runs import one_thread, stream
@@ -116,7 +116,7 @@ def printed_errors(deltas, seed: int, D: int = 5, d: int = 2, width: int = 256, 
     (gradient,) = torch.autograd.grad(60 * loss(places, places), places)
     norms, share = centres.square().sum(1), labels.bincount() / 60
     gain = torch.einsum("qqkk->qk", kernels.one_hidden(inner, clean, "tanh", d, 1 / width)) / norms[:, None]
-    predicted = theory.cluster_velocity(share, norms, gain.numpy(), gradient[[0, -1]].numpy())[labels]
+    predicted = cluster_velocity(share, norms, gain.numpy(), gradient[[0, -1]].numpy())[labels]
     errors = []
     for delta in deltas:
         x, *views = (clean[labels] + delta * part for part in noise)

@@ -32,6 +32,15 @@ TAUS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)  # w
 CURVE, MOST = 64, 200  # numbers of places on the curve, and tried for the threshold
 
 
+def threshold_slope(tolerance: float) -> float:
+    """Slope in tau, as tau -> 0, of the smallest squared distance of K even points on the circle at the plateau.
+
+    They are within the relative `tolerance` of it from K^2 = 2 ln(2/tolerance) / tau on, by 2 I_K / I_0 =
+    2 exp(-K^2 tau / 2), and then 4 sin^2(pi / K) = 2 pi^2 tau / ln(2/tolerance).
+    """
+    return 2 * math.pi**2 / math.log(2 / tolerance)
+
+
 @dataclasses.dataclass(frozen=True)
 class Curves:
     """Losses of invariant maps onto K even places with equal weight, at one temperature, against K; read-only arrays.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from clbook import theory
+from clbook.experiments.landscape.curves import threshold_slope
 from clbook.experiments.landscape.experiment import Result
 from clbook.experiments.landscape.maps import Maps
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic
@@ -123,7 +123,7 @@ def _thresholds(ax, result, ink, name, line_ink, line_name=None):
     """Measured thresholds against tau, and their line for small tau."""
     measured, tolerance = result.thresholds, result.config.tolerance
     end = np.array([0, 1.05 * measured.taus.max()])
-    ax.plot(end, theory.threshold_slope(tolerance) * end, color=line_ink, lw=1, label=line_name)
+    ax.plot(end, threshold_slope(tolerance) * end, color=line_ink, lw=1, label=line_name)
     ax.plot(measured.taus, measured.gaps, "o", ms=4.5, color=ink, label=name, gid=f"tolerance {tolerance:g}")
     ax.set(xlabel=r"$\tau$", ylim=(0, 3.3))
 
@@ -148,7 +148,7 @@ def three_panels(results: Sequence[Result], tolerances: Sequence[Result]) -> Pic
     legend(right, title="tolerance", loc="upper left")
     plateaus = ", ".join(f"{r.curves.simclr_plateau:.5f} at tau {r.config.tau:g}" for r in results)
     each = [result.config.tolerance for result in tolerances]
-    slopes = ", ".join(f"{theory.threshold_slope(tolerance):.2f} for {tolerance:g}" for tolerance in each)
+    slopes = ", ".join(f"{threshold_slope(tolerance):.2f} for {tolerance:g}" for tolerance in each)
     return Picture(fig, f"Loss of K even points on the circle: falls with K to the plateaus {plateaus} (eq. 1). "
                         f"The gap at which the plateau is reached grows with tau, with slope by tolerance {slopes}.")
 
@@ -156,7 +156,7 @@ def three_panels(results: Sequence[Result], tolerances: Sequence[Result]) -> Pic
 def threshold(result: Result) -> Picture:
     """Loss against the smallest squared distance with the threshold, and thresholds against tau, for one tolerance."""
     config, curves, gap = result.config, result.curves, result.thresholds.gap
-    count, plateau, slope = result.thresholds.count, curves.simclr_plateau, theory.threshold_slope(config.tolerance)
+    count, plateau, slope = result.thresholds.count, curves.simclr_plateau, threshold_slope(config.tolerance)
     fig, ((left, right),) = axes(2, width=8.2, height=3.3)
     left.axhspan(plateau, (1 + config.tolerance) * plateau, color=MARK, alpha=0.25, lw=0)
     left.axhline(plateau, color=EQ1, **DOTTED)
