@@ -6,7 +6,7 @@ import pathlib
 import tempfile
 from collections.abc import Callable
 
-from clbook.experiments import alignment, content_style, kernel, modadd, separability, sphere, words
+from clbook.experiments import alignment, content_style, kernel, modadd, overlap, separability, sphere, words
 from clbook.experiments.alignment import surrogate
 from clbook.experiments.content_style import projector
 from clbook.experiments.modadd import lookup
@@ -115,6 +115,10 @@ CASES = {
             "std": 0.5, "lr": 0.3}, {
                 "broken": "answers"}), "lr",
         {"data": "cmodadd", "std": 90.0, "lr": 900.0, "decay": 1.0, "steps": 1000}),
+    "overlap": Case(
+        overlap.run, overlap.Config(n=12, steps=12),
+        ({"seed": 2}, {"tau": 1.0, "width": 50.0, "lr": 0.1}, {"start": "shuffled", "moves": "shared"},
+         {"spacing": 5.0, "jitter": 0.0, "start": "sorted"})),
     "words": Case(
         words.run, words.Config(corpus=folder(), vocabulary=15, injected=4, common=20, steps=6, batch=16, d=7),
         ({"seed": 2}, {"std": 0.1, "decay": 1e-3}, {"subsample": 0.1})),

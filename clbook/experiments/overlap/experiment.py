@@ -1,0 +1,280 @@
+"""When does a contrastive loss remember the data? Tables on the views of points on a ring, from disjoint views on.
+
+A data point is an angle, a view of it another angle within width/2 of it, every one as likely. An encoder is a function
+of the view. Cut the ring where a point's views begin or end and halfway between neighbouring points: within a piece
+nothing tells two views apart, so an encoder is a table with one unit vector a piece, and expectations over views are
+sums. The loss is InfoNCE with many negatives (Wang and Isola 2020, Theorem 1).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from clbook.experiments.landscape import even
+from clbook.metrics import nccc
+from clbook.optim import Descent
+from clbook.runs import Program, Several, alone, one_thread, several, stream
+from clbook.settings import Outcome, Settings, setting
+
+DATA, SHUFFLE, START = range(3)  # purposes of the streams of random numbers
+RING = 360.0  # degrees
+WIDTHS = tuple(np.geomspace(2, RING, 61))  # where `curves` has the loss
+
+
+@dataclasses.dataclass(frozen=True)
+class Config(Settings):
+    """Settings of one run; by default views overlap within each class and not between classes."""
+
+    n: int = setting(24, "number of data points, all classes together", low=6, high=120)
+    classes: int = setting(4, "number of classes, one arc of the ring each", low=2, high=8)
+    spacing: float = setting(10.0, "mean distance of neighbouring data points of a class", unit="degrees", above=0.0,
+                             high=60.0, each=True)
+    jitter: float = setting(0.2, "how far a data point may lie off its even position, in spacings", low=0.0, high=0.45,
+                            each=True)
+    width: float = setting(20.0, "width of the interval of views around a data point", unit="degrees", low=0.1,
+                           high=RING, log=True, each=True)
+    tau: float = setting(0.2, "temperature", low=0.01, high=10.0, log=True, each=True)
+    d: int = setting(2, "embedding dimensions; 2 is the circle", low=2, high=8)
+    start: str = setting("random", "table at the start: sorted, two classes exchanged, points shuffled, or random",
+                         choices=("sorted", "exchanged", "shuffled", "random"), each=True)
+    moves: str = setting("all", "pieces that training moves: all, or those alone that several data points share",
+                         choices=("all", "shared"), each=True)
+    parts: int = setting(1, "entries of the table for each piece of the ring", low=1, high=8)
+    lr: float = setting(0.3, "step size; a view that feels nothing but attraction moves 2 lr", above=0.0, high=2.0,
+                        log=True, each=True)
+    steps: int = setting(400, "iterations", unit="iterations", low=1, high=100_000, log=True)
+    record_every: int = setting(0, "record every this many iterations; 0 records a geometric series of times",
+                                unit="iterations", low=0, high=10_000)
+    seed: int = setting(0, "seed of data, shuffle and random start", low=0, high=2**31, each=True)
+
+    def check(self):
+        if self.n % self.classes or self.n < 2 * self.classes:
+            raise self.error("n", f"2, 3, ... times classes = {self.classes}, so that the classes are equal")
+        if not (self.n // self.classes - 1 + 2 * self.jitter) * self.spacing < RING / self.classes:
+            raise self.error("spacing", f"so small that {self.classes} classes of {self.n // self.classes} points "
+                                        "do not reach each other on the ring")
+
+
+@dataclasses.dataclass
+class Result(Outcome):
+    """What one run recorded, at the times `steps` (T,).
+
+    Attributes:
+        steps: (T,) recorded iterations. loss: (T,).
+        x: (n,) data points, in degrees, ascending. labels: (n,).
+        chances: (n, c) probability that a view of a data point lies in each of the c entries of the table.
+        table: (T, c, d) the encoder: a unit vector for each entry.
+    """
+
+    steps: np.ndarray
+    loss: np.ndarray
+    x: np.ndarray
+    labels: np.ndarray
+    chances: np.ndarray
+    table: np.ndarray
+
+    @property
+    def z(self) -> np.ndarray:
+        """(T, n, d) embeddings of the data points: the mean over a point's views, at unit length."""
+        mean = self.chances @ self.table
+        return mean / np.maximum(np.linalg.norm(mean, axis=-1, keepdims=True), 1e-300)
+
+    @property
+    def shares(self) -> np.ndarray:
+        """(n, n) the part of its views that a data point has in common with another."""
+        return np.minimum(self.chances[:, None], self.chances).sum(-1)
+
+    @property
+    def islands(self) -> int:
+        """Sets of data points between which no chain of shared views leads."""
+        return max(1, int((np.diff(self.x, append=self.x[0] + RING) >= self.config.width).sum()))
+
+    def accuracy(self, frame: int = -1) -> float:
+        """Share of data points that lie nearest to their own class's centre, taken over the other points."""
+        z, y = self.z[frame], self.labels
+        return float(np.mean([nccc(np.delete(z, i, 0), np.delete(y, i), z[i:i + 1], y[i:i + 1])
+                              for i in range(len(z))]))
+
+    def neighbours(self, frame: int = -1) -> float:
+        """Share of the two nearest data points on the ring that are the two nearest in the embedding as well.
+
+        It is 2 / (n - 1) on average where the points are mixed at random.
+        """
+        near = [_two_nearest(distance) for distance in (np.abs(_turn(self.x[:, None] - self.x)),
+                                                        -self.z[frame] @ self.z[frame].T)]
+        return float((near[0][:, :, None] == near[1][:, None]).any(-1).mean())
+
+
+def _turn(angle):
+    """An angle or angles, arrays or tensors, as between -180 and 180 degrees."""
+    return (angle + RING / 2) % RING - RING / 2
+
+
+def _two_nearest(distance):
+    """(n, 2) the nearest others by a table of distances (n, n)."""
+    return np.argsort(distance + np.diag(np.full(len(distance), np.inf)), axis=1, kind="stable")[:, :2]
+
+
+def points(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
+    """(n,) data points in degrees, ascending, float64, and (n,) labels.
+
+    The classes are turned copies of each other: as long as they share no views, two of them can change places.
+    """
+    each = config.n // config.classes
+    off = 2 * torch.rand(each, generator=stream(config.seed, DATA), dtype=torch.float64) - 1
+    inside = config.spacing * (torch.arange(each) - (each - 1) / 2 + config.jitter * off)
+    centres = RING / config.classes * (torch.arange(config.classes, dtype=torch.float64) + 0.5)
+    return (centres[:, None] + inside).flatten(), torch.arange(config.classes).repeat_interleave(each)
+
+
+def pieces(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
+    """The ring cut into c = 3 n parts pieces.
+
+    Returns:
+        chances (n, c): probability that a view of a data point lies in each piece; rows sum to one.
+        nearest (c,): the data point nearest to each piece.
+    """
+    x, _ = points(config)
+    half, between = config.width / 2, x + ((x.roll(-1) - x) % RING) / 2
+    ends = torch.cat([x - half, x + half] if config.width < RING else [x, x])  # all the ring: views end nowhere
+    cuts = (torch.cat([ends, between]) % RING).sort().values
+    length = torch.diff(cuts, append=cuts[:1] + RING)
+    apart = _turn((cuts + length / 2) - x[:, None]).abs()  # (n, 3n) from data points to the middles of pieces
+    chances = torch.where(apart < half, length, 0.0)
+    chances = chances / chances.sum(1, keepdim=True)  # the sum is the width up to rounding
+    return (chances / config.parts).repeat_interleave(config.parts, 1), apart.argmin(0).repeat_interleave(config.parts)
+
+
+def places(config: Config) -> torch.Tensor:
+    """(n, d) where the start sends the data points: n even places on a circle, in the order that `start` says."""
+    order = torch.arange(config.n)
+    if config.start == "exchanged":
+        first, second, *others = order.split(config.n // config.classes)
+        order = torch.cat([second, first, *others])
+    elif config.start == "shuffled":
+        order = torch.randperm(config.n, generator=stream(config.seed, SHUFFLE))
+    return F.pad(even(config.n, 2), (0, config.d - 2))[order]
+
+
+def first_table(config: Config, nearest: torch.Tensor) -> torch.Tensor:
+    """(c, d) the encoder at the start: a view goes to the place of its nearest data point, or anywhere."""
+    if config.start != "random":
+        return places(config)[nearest]
+    noise = torch.randn(len(nearest), config.d, generator=stream(config.seed, START), dtype=torch.float64)
+    return F.normalize(noise, dim=1)
+
+
+def population_loss(table: torch.Tensor, chances: torch.Tensor, tau) -> torch.Tensor:
+    """InfoNCE of an encoder, in expectation over data points and views and for many negatives.
+
+    -E[z_v . z_v+] / tau + E_v log E_v'[exp(z_v . z_v' / tau)]: v and v+ are views of one data point, v' of any.
+
+    Args:
+        table: (..., c, d) unit vectors. chances: (..., n, c), rows sum to one. tau: a number or (..., 1, 1).
+    Returns:
+        (...).
+    """
+    return _loss(table @ table.mT / tau, *pairs(chances))
+
+
+def pairs(chances: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """(..., c, c) how often two pieces hold views of one data point (HaoChen et al. 2021's graph), and (..., c) views.
+
+    The second is the probability of a view, the row sum of the first.
+    """
+    return chances.mT @ chances / chances.shape[-2], chances.mean(-2)
+
+
+def _loss(similarity, together, views):
+    repulsion = torch.logsumexp(similarity + views.log().unsqueeze(-2), -1)
+    return (views * repulsion).sum(-1) - (together * similarity).sum((-2, -1))
+
+
+class Flow(Program):
+    """R tables that descend on the population loss, each entry on its sphere and in units of how often it is seen."""
+
+    Result, compiles = Result, ("objective",)
+
+    def setup(self):
+        s = self.state
+        chances, nearest = zip(*(pieces(c) for c in self.configs), strict=True)
+        s.together, s.views = pairs(torch.stack(chances))
+        s.tau, s.lr = (self.each(name, torch.float64) for name in ("tau", "lr"))
+        free = [(p > 0).sum(0) > 1 if c.moves == "shared" else torch.ones(p.shape[1], dtype=torch.bool)
+                for c, p in zip(self.configs, chances, strict=True)]
+        # The gradient in an entry has a factor views / tau; a piece that holds no view stays where it is.
+        scale = torch.where(torch.stack(free) & (s.views > 0), 1 / s.views, 0.0)
+        s.scale = s.tau * scale[..., None]
+        self.trained = [torch.stack([first_table(c, k) for c, k in zip(self.configs, nearest, strict=True)])]
+
+    def begin(self):
+        self.optimiser = Descent(self.trained, self.state.lr)
+
+    def objective(self, table: torch.Tensor) -> torch.Tensor:
+        """(R,) the population loss."""
+        return _loss(table @ table.mT / self.state.tau, self.state.together, self.state.views)
+
+    def now(self, t):
+        table, = self.trained
+        self.losses = self.objective(table)
+        return table
+
+    def advance(self, t):
+        gradient, = torch.autograd.grad(self.losses.sum(), self.trained)
+        self.optimiser.step([self.state.scale * gradient])
+        self.trained[:] = [F.normalize(z.detach(), dim=-1).requires_grad_() for z in self.trained]
+
+    def measure(self, z, t):
+        return {"table": z, "loss": self.losses}
+
+    def result(self, i, columns, head):
+        (x, labels), (chances, _) = points(head["config"]), pieces(head["config"])
+        return Result(**head, **columns, x=x.numpy(), labels=labels.numpy(), chances=chances.numpy())
+
+
+def run(config: Config, *, progress=None, device=None) -> Result:
+    """Descend on the population loss from the chosen table.
+
+    Args:
+        config: the settings.
+        progress: `progress(fraction, partial_result)`, about ten times a second; returning False stops the run, which
+            then returns what it has, with `stopped` set.
+        device: a torch device; None takes CUDA when there is one.
+
+    Returns:
+        The recorded arrays.
+    """
+    return alone(Flow, config, progress, device)
+
+
+run.program = Flow
+MAPS = {start: {"start": start} for start in ("sorted", "shuffled", "random")}
+
+
+def run_maps(config: Config, *, progress=None, device=None) -> Several:
+    """`run` from the sorted table, a shuffled one and a random one, otherwise with equal settings."""
+    return several(run, config, MAPS, progress=progress, device=device)
+
+
+run_maps.variants = run, MAPS
+
+
+def lookup_loss(config: Config, widths: tuple[float, ...] | None = None) -> np.ndarray:
+    """The loss of the table that `config` starts from, or of those at other `widths`: () or (len(widths),)."""
+    configs = [config] if widths is None else [config.replace(width=width) for width in widths]
+    with one_thread():
+        chances, nearest = zip(*map(pieces, configs), strict=True)
+        tables = torch.stack([first_table(c, k) for c, k in zip(configs, nearest, strict=True)])
+        losses = population_loss(tables, torch.stack(chances), config.tau).numpy()
+    return losses[0] if widths is None else losses
+
+
+@functools.lru_cache(maxsize=64)
+def curves(config: Config) -> dict[str, np.ndarray]:
+    """{start: (61,) `lookup_loss` at `WIDTHS`} of all starts but the random one."""
+    return {start: lookup_loss(config.replace(start=start), WIDTHS) for start in ("sorted", "exchanged", "shuffled")}

@@ -1,0 +1,98 @@
+"""The front page: its few lines of SimCLR do what they say, its map leads somewhere, and each term has a definition."""
+
+import ast
+import pathlib
+import re
+
+import nbformat
+import pytest
+import torch
+
+from clbook import losses
+
+BOOK = pathlib.Path(__file__).parent.parent / "book"
+NOTEBOOK = nbformat.read(BOOK / "intro.ipynb", as_version=4)
+PAGES = {path.relative_to(BOOK).with_suffix("").as_posix() for kind in ("*.ipynb", "*.md") for path in BOOK.rglob(kind)}
+
+
+def glossary():
+    """[(terms, definition)] of the glossary, in its order."""
+    body = re.search(r"```\{glossary\}\n:sorted:\n\n(.*?)\n```", (BOOK / "glossary.md").read_text(), re.S)[1]
+    entries = []
+    for entry in body.split("\n\n"):
+        lines = entry.split("\n")
+        entries.append(([line for line in lines if not line.startswith("  ")],
+                        " ".join(line.strip() for line in lines if line.startswith("  "))))
+    return entries
+
+
+@pytest.fixture(scope="module")
+def page():
+    """What the page's imports, data and functions define, without its runs, tables and explorer."""
+    keep = (ast.Import, ast.ImportFrom, ast.FunctionDef)
+    cells = {cell.id: ast.parse(cell.source).body for cell in NOTEBOOK.cells if cell.cell_type == "code"}
+    whole = "intro-digits", "intro-readout"
+    body = [node for name, nodes in cells.items() for node in nodes if name in whole or isinstance(node, keep)]
+    names = {}
+    exec(compile(ast.Module(body, []), str(BOOK / "intro.ipynb"), "exec"), names)
+    return names
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """The tensors are small: a second thread only waits."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("tau", [0.01, 0.5, 10.0])
+@pytest.mark.parametrize(("n", "d"), [(2, 1), (3, 8), (64, 32)])
+def test_the_loss_on_the_page_is_nt_xent(page, n, d, tau):
+    generator = torch.Generator().manual_seed(n)
+    z = torch.randn(2, n, d, generator=generator, dtype=torch.float64, requires_grad=True)
+    values = [loss(*z, tau) for loss in (page["nt_xent"], losses.nt_xent)]
+    torch.testing.assert_close(*values, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(*(torch.autograd.grad(value, z)[0] for value in values), rtol=1e-9, atol=1e-12)
+
+
+def test_shuffling_the_places_leaves_the_loss(page):
+    generator = torch.Generator().manual_seed(0)
+    z1, z2 = torch.randn(2, 50, 8, generator=generator, dtype=torch.float64)
+    places = torch.randperm(50, generator=generator)
+    before, after = page["nt_xent"](z1, z2, 0.5), page["nt_xent"](z1[places], z2[places], 0.5)
+    torch.testing.assert_close(before, after, rtol=1e-12, atol=0)
+    assert abs(before - page["nt_xent"](z1, z2[places], 0.5)) > 0.01  # parting the pairs does change it
+
+
+@pytest.mark.parametrize("seed", [3, 4, 5])
+def test_training_makes_the_digits_readable(page, seed):
+    """On seeds that the page does not show: pixels beat random weights, training beats both, by at least .03."""
+    readout, pictures = page["readout"], page["pictures"]
+    untrained, _ = page["simclr"](seed, steps=0)
+    encoder, _ = page["simclr"](seed)
+    for model, count in ((page["nearest"], 1), (page["linear"], 5)):
+        pixels, before, after = (readout(z, model, count) for z in (pictures, untrained(pictures), encoder(pictures)))
+        assert before < pixels < after - 0.03
+
+
+def test_the_map_leads_to_pages():
+    text = "\n".join(cell.source for cell in NOTEBOOK.cells if cell.cell_type == "markdown")
+    links = re.findall(r'<a href="([^"#]+)\.html(?:#[^"]*)?"', text)
+    assert len(links) >= 8 and set(links) <= PAGES
+    assert set(links) <= set(re.findall(r"\{doc\}`([^`<]+)`", text)), "the table has what the picture has"
+
+
+@pytest.mark.parametrize(("terms", "definition"), glossary(), ids=lambda value: value[0] if value else "empty")
+def test_every_term_has_a_definition_and_a_page(terms, definition):
+    assert terms and all(term == term.strip() for term in terms)
+    meaning, _, first = definition.rpartition(" First in ")
+    assert len(meaning.split()) >= 5 and meaning.endswith(".")
+    (page,) = re.fullmatch(r"\{doc\}`([^`]+)`", first).groups()
+    assert page in PAGES
+
+
+def test_no_term_is_defined_twice():
+    terms = [term.lower() for entry in glossary() for term in entry[0]]
+    assert len(terms) >= 60 and len(set(terms)) == len(terms)
