@@ -18,6 +18,8 @@ import jinja2
 import numpy as np
 import yaml
 
+from clbook.data import cache_folder
+
 VERDICTS = ("fails", "undecided", "holds", "holds when", "misprinted", "not seen here", "empty", "not tested")
 HERE = Path(__file__).parent
 
@@ -164,7 +166,8 @@ def changed(path: Path, shake: str, threads: str) -> list[str]:
 
     stored = verdicts(notebook := nbformat.read(path, as_version=4))
     nbclient.NotebookClient(notebook, timeout=None, resources={"metadata": {"path": str(path.parent)}}).execute(
-        env=os.environ | {"CLBOOK_SHAKE": shake, "OMP_NUM_THREADS": threads})
+        env=os.environ | {"CLBOOK_SHAKE": shake, "OMP_NUM_THREADS": threads,
+                          "CLBOOK_CACHE": str(cache_folder() / f"threads-{threads}")})  # no run of the other's is taken
     found = verdicts(notebook)
     return [f"{id}: {stored[id]} -> {found.get(id)}" for id in stored if stored[id] != found.get(id)]
 
