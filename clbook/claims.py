@@ -94,20 +94,18 @@ def judge(condition) -> tuple[str, float, float]:
     margins = np.asarray(condition)
     margins = 2.0 * margins - 1 if margins.dtype == bool else margins.astype(float)
     if not np.isfinite(margins).all():
-        return "undecided", float("nan"), float("nan")
+        return "undecided", 0.0, 0.0
     margin, spread = float(margins.mean()), float(margins.std(ddof=1)) if margins.size > 1 else 0.0
     decided = (margins.ndim == 0 or margins.size >= 3) and abs(margin) >= 2 * spread and margin != 0
-    return ("undecided" if not decided else "holds" if margin > 0 else "fails"), margin, spread
+    return ("holds" if margin > 0 else "fails") if decided else "undecided", margin, spread
 
 
 class Chapter(dict):
-    """{id: claim} of the chapter in whose folder the file `path` lies, as `claims.yaml` there states them."""
+    """{id: claim}, as the `claims.yaml` beside the file `path` states them."""
 
     def __init__(self, path: str):
-        folder = Path(path).parent
-        stated = yaml.safe_load((folder / "claims.yaml").read_text(encoding="utf-8"))
+        stated = yaml.safe_load(Path(path).with_name("claims.yaml").read_text(encoding="utf-8"))
         super().__init__({id: Claim(id, **fields) for id, fields in stated.items()})
-        self.name = folder.name
 
     def measure(self, id: str) -> Callable:
         """Decorator: the function below measures the claim `id`."""
@@ -117,8 +115,9 @@ class Chapter(dict):
         return register
 
     def judge(self, **runs) -> Judged:
-        """All claims of the chapter, on its named runs."""
-        return Judged({"chapter": self.name, **claim.record(runs)} for claim in self.values())
+        """The claims of the chapter that its named runs are enough for."""
+        enough = [claim for claim in self.values() if set(inspect.signature(claim.measure).parameters) <= set(runs)]
+        return Judged(claim.record(runs) for claim in enough)
 
 
 class Judged(list):
@@ -128,8 +127,9 @@ class Judged(list):
         return "\n".join(f"{row['verdict']:14} {row['id']}" for row in self)
 
     def _repr_html_(self):
-        data, shown = json.dumps(self).replace("<", "\\u003c"), [row for row in self if row["shown"]]
-        return f'{table(shown)}<script type="application/json" class="clbook-claims-data">{data}</script>'
+        shown = [row for row in self if row["shown"]]
+        data = '<script type="application/json" class="clbook-claims-data">' + json.dumps(self).replace("<", "\\u003c")
+        return (table(shown) if shown else "") + data + "</script>"
 
 
 def words(text: str) -> str:
@@ -139,8 +139,8 @@ def words(text: str) -> str:
 
 def table(records: list[dict], page: Callable[[dict], str] = lambda record: "") -> str:
     """HTML of a table of claims; `page` gives the address of a record's chapter."""
-    template = jinja2.Template((HERE / "claims.html").read_text())
-    return template.render(records=records, page=page, words=words, css=(HERE / "claims.css").read_text())
+    template, css = ((HERE / file).read_text() for file in ("claims.html", "claims.css"))
+    return jinja2.Template(template).render(records=records, page=page, words=words, css=css)
 
 
 def span(values, form: str = ".2f") -> str:
@@ -175,10 +175,11 @@ def changed(path: Path, shake: str, threads: str) -> list[str]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m clbook.claims", description=changed.__doc__)
     parser.add_argument("--shake", default="1e-6", help="relative size of the perturbation of every start")
-    parser.add_argument("chapters", nargs="*", help="all, where none is named")
+    parser.add_argument("pages", nargs="*", help="names of notebooks; none: all that judge claims")
     asked, lines = parser.parse_args(), []
-    for name in asked.chapters or sorted(path.parent.name for path in HERE.glob("experiments/*/claims.py")):
-        for threads in "12":
-            lines += (found := changed(HERE.parent / "book" / f"{name}.ipynb", asked.shake, threads))
-            print(f"{name}, threads {threads}: {len(found)} verdicts changed", *found, sep="\n  ", flush=True)
+    for path in sorted((HERE.parent / "book").rglob("*.ipynb")):
+        if path.stem in asked.pages or not asked.pages and "print(judged)" in path.read_text(encoding="utf-8"):
+            for threads in "12":
+                lines += (found := changed(path, asked.shake, threads))
+                print(f"{path.stem}, threads {threads}: {len(found)} verdicts changed", *found, sep="\n  ", flush=True)
     raise SystemExit(bool(lines))

@@ -15,6 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.ticker import NullLocator
+from tabulate import tabulate
 
 # Okabe and Ito's colour-blind-safe palette; class k has the same colour on every page.
 CLASS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8B6F00", "#5D3A9B", "#555555",
@@ -140,11 +141,8 @@ class Table:
     rows: list
 
     def _repr_html_(self) -> str:
-        def line(cells, tag):
-            return "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
-
-        return (f'<table class="table clbook-table"><thead>{line(self.header, "th")}</thead><tbody>'
-                f'{"".join(line(row, "td") for row in self.rows)}</tbody></table>')
+        cells = tabulate([[*map(str, row)] for row in self.rows], self.header, "html", stralign=None, disable_numparse=True)
+        return cells.replace("<table>", '<table class="table clbook-table">')
 
     def __str__(self) -> str:
         lines = [[str(cell) for cell in row] for row in (self.header, *self.rows)]

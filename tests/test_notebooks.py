@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 ROOT = pathlib.Path(__file__).parent.parent
-NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
+NOTEBOOKS = sorted((ROOT / "book").rglob("*.ipynb"))
 
 
 @pytest.fixture(params=NOTEBOOKS, ids=lambda path: path.stem)
@@ -22,7 +22,8 @@ def code_cells(notebook):
 
 def test_every_notebook_is_a_page_of_the_book():
     pages = (ROOT / "_toc.yml").read_text()
-    assert NOTEBOOKS and [p.stem for p in NOTEBOOKS if f"book/{p.stem}\n" not in pages] == []
+    assert NOTEBOOKS and [
+        p for p in NOTEBOOKS if f"{p.relative_to(ROOT).with_suffix('').as_posix()}\n" not in pages] == []
 
 
 def test_checked_cells_store_the_output_they_are_checked_against(notebook):

@@ -108,7 +108,8 @@ def written_again(app, env):
 
 def records(env) -> list[dict]:
     """All claims of the book, in the order of their pages."""
-    return [{**record, "docname": docname, "row": docname if record["shown"] else PAGES[record["paper"]]}
+    return [{**record, "docname": docname, "chapter": docname.removeprefix("book/"),
+             "row": docname if record["shown"] else PAGES[record["paper"]]}
             for docname in sorted(env.clbook_claims) for record in env.clbook_claims[docname]]
 
 
