@@ -141,7 +141,8 @@ class Table:
     rows: list
 
     def _repr_html_(self) -> str:
-        cells = tabulate([[*map(str, row)] for row in self.rows], self.header, "html", stralign=None, disable_numparse=True)
+        rows = [[str(cell) for cell in row] for row in self.rows]
+        cells = tabulate(rows, self.header, "html", stralign=None, disable_numparse=True)
         return cells.replace("<table>", '<table class="table clbook-table">')
 
     def __str__(self) -> str:

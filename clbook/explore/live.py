@@ -248,9 +248,7 @@ class Panel(widgets.VBox):
     # The picture
 
     def _show(self, result):
-        """Draw `result`; the scrub slider stays at the end of the recorded times
-        until the reader moves it from there.
-        """
+        """Draw `result`; the scrub slider stays at the end of the recorded times until the reader moves it away."""
         with self._lock:
             self._shown = None  # so that moving the slider draws nothing
             if self._scrub:
