@@ -1,0 +1,134 @@
+"""The book as a course: how long its pages are, that terms come before their use, and that exercises can be solved."""
+
+import importlib
+import itertools
+import json
+import pathlib
+import re
+
+import pytest
+import yaml
+
+ROOT = pathlib.Path(__file__).parent.parent
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
+PAGES = [TOC["root"]] + [chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]]
+CHAPTERS = [page for page in PAGES if (ROOT / f"{page}.ipynb").exists() and "papers" not in page]
+FENCED = r"^(`{{3,}}|:{{3,}})\{{({})\}}[^\n]*\n.*?^\1\s*$"
+FOLDED = re.compile(FENCED.format("exercise|solution|dropdown|glossary|bibliography"), re.DOTALL | re.MULTILINE)
+MOST_WORDS, MOST_MINUTES = 2500, 80
+
+
+def cells(page):
+    """(kind, source, tags) of the page's cells; a text page is one cell."""
+    text = ROOT / f"{page}.md"
+    if text.exists():
+        return [("markdown", text.read_text(), set())]
+    notebook = json.loads((ROOT / f"{page}.ipynb").read_text())
+    return [(cell["cell_type"], "".join(cell["source"]), set(cell["metadata"].get("tags", [])))
+            for cell in notebook["cells"]]
+
+
+def prose(page):
+    """The open text of a page: no exercises, no code, formulas as one word."""
+    text = FOLDED.sub("", "\n\n".join(source for kind, source, _ in cells(page) if kind == "markdown"))
+    text = re.sub(r"^\$\$.*?^\$\$[^\n]*$", " formula ", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"\$[^$]+\$", " x ", text)
+    text = re.sub(r"^(`{3,}|:{3,})[^\n]*$|^:\w+:[^\n]*$|^\([\w-]+\)=$|<[^>]+>", "", text, flags=re.MULTILINE)
+    return re.sub(r"\{[\w:]+\}`([^`<]*)(<[^>]*>)?`", r"\1", text)
+
+
+def measured(page):
+    """Words of open text, and minutes: 100 words, a third of an equation, half a figure or table, a quarter explorer."""
+    source = "\n".join(source for kind, source, _ in cells(page) if kind == "markdown")
+    code = [source for kind, source, tags in cells(page) if kind == "code" and "remove-cell" not in tags]
+    words = len(re.findall(r"[^\W_][\w'’.,-]*", prose(page)))
+    explorers = sum(len(re.findall(r"\bexplore\(", text)) for text in code)
+    notebook = (ROOT / f"{page}.ipynb")
+    figures = notebook.read_text().count('"figure"') if notebook.exists() else 0
+    tables = sum(len(re.findall(r"^Table\(", text, re.MULTILINE)) for text in code)
+    equations = len(re.findall(r"^\$\$", FOLDED.sub("", source), re.MULTILINE)) // 2
+    return {"words": words, "equations": equations, "figures": figures, "tables": tables, "explorers": explorers,
+            "minutes": round(words / 100 + 3 * equations + 2 * (figures + tables) + 4 * explorers)}
+
+
+def exercises(page):
+    """(label, title) of each exercise of the page, and the labels that have a solution."""
+    source = "\n".join(source for kind, source, _ in cells(page) if kind == "markdown")
+    posed = re.findall(r"\{exercise\}([^\n]*)\n:label: ([\w-]+)", source)
+    return [(label, title) for title, label in posed], set(re.findall(r"\{solution\} ([\w-]+)", source))
+
+
+def implementations(page):
+    """The solutions in code: blocks that begin with the comment "implement it"."""
+    source = "\n".join(source for kind, source, _ in cells(page) if kind == "markdown")
+    blocks = re.findall(r"^(`{3,})python\n(# implement it.*?)^\1$", source, re.DOTALL | re.MULTILINE)
+    return [block for _, block in blocks]
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_a_chapter_is_read_in_about_an_hour(page):
+    found = measured(page)
+    print(page, found)
+    assert found["words"] <= MOST_WORDS and found["minutes"] <= MOST_MINUTES
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_every_exercise_has_a_level_and_a_solution(page):
+    posed, solved = exercises(page)
+    for label, title in posed:
+        assert re.search(r"\((warm-up|standard|hard)[),]", title), (label, title)
+        assert label in solved, label
+
+
+@pytest.mark.parametrize("page", CHAPTERS)
+def test_every_explorer_has_its_question_and_a_computed_answer(page):
+    found = cells(page)
+    for k, (kind, source, _) in enumerate(found):
+        if kind == "code" and re.search(r"\bexplore\(", source):
+            before = next(text for kind, text, _ in reversed(found[:k]) if kind == "markdown")
+            assert "Predict first" in before, before[-300:]
+            after = itertools.takewhile(lambda cell: not re.search(r"\bexplore\(", cell[1]), found[k + 1:])
+            assert any(kind == "code" and "hide-cell" in tags for kind, _, tags in after), source
+
+
+@pytest.mark.parametrize("block", [pytest.param(block, id=f"{page}-{k}") for page in CHAPTERS
+                                   for k, block in enumerate(implementations(page))])
+def test_solutions_in_code_run_and_check_themselves(block):
+    assert "assert" in block
+    exec(compile(block, "solution", "exec"), {})
+
+
+def test_every_chapter_has_something_to_implement():
+    chapters = [path.parent.name for path in (ROOT / "clbook/experiments").glob("*/claims.py")]
+    assert [name for name in chapters if not implementations(f"book/{name}")] == []
+
+
+def test_a_chapter_shows_five_to_seven_claims_on_its_own_question():
+    for path in (ROOT / "clbook/experiments").glob("*/claims.py"):
+        chapter = importlib.import_module(f"clbook.experiments.{path.parent.name}.claims").chapter
+        assert 5 <= sum(claim.shown for claim in chapter.values()) <= 7, path.parent.name
+
+
+def glossary():
+    """(terms, page where they are first used) of each entry."""
+    text = (ROOT / "book/glossary.md").read_text()
+    body = re.search(r"\{glossary\}\n:sorted:\n(.*?)^```", text, re.DOTALL | re.MULTILINE)[1]
+    for entry in re.split(r"\n\n+", body.strip()):
+        terms = [line for line in entry.splitlines() if not line.startswith(" ")]
+        page = re.search(r"First in \{doc\}`([\w/]+)`", entry)
+        yield terms, page and f"book/{page[1]}"
+
+
+@pytest.mark.parametrize(("terms", "page"), [pytest.param(*entry, id=entry[0][0]) for entry in glossary()])
+def test_terms_are_defined_at_or_before_their_first_use(terms, page):
+    """No page before the one that introduces a term uses it, unless it links to the glossary."""
+    assert page in PAGES, terms
+    # written as in the glossary: short names as they are, other words in any case
+    patterns = [re.compile(rf"(?<![\w`]){re.escape(term)}(?!\w)", 0 if term.isupper() else re.IGNORECASE)
+                for term in terms]
+    for earlier in PAGES[: PAGES.index(page)]:
+        source = "\n".join(source for kind, source, _ in cells(earlier) if kind == "markdown")
+        text = re.sub(r"\{(term|doc|ref|numref|prf:ref|cite:?\w*|eq)\}`[^`]*`", "", FOLDED.sub("", source))
+        used = [pattern.pattern for pattern in patterns if pattern.search(text)]
+        linked = any(re.search(rf"\{{term\}}`[^`]*{re.escape(term)}", source, re.IGNORECASE) for term in terms)
+        assert not used or linked, f"{terms} on {earlier}"
