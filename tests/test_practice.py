@@ -1,0 +1,184 @@
+"""The practical page: on other seeds its runs and instruments do what its text says, and the claims it quotes exist."""
+
+import ast
+import math
+import pathlib
+import re
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+import yaml
+from threadpoolctl import threadpool_limits
+
+from clbook import claims, kernels, losses, metrics
+from clbook.experiments import landscape
+
+ROOT = pathlib.Path(__file__).parent.parent
+NOTEBOOK = nbformat.read(ROOT / "book" / "practice.ipynb", as_version=4)
+TEXT = "\n\n".join(cell.source for cell in NOTEBOOK.cells if cell.cell_type == "markdown")
+QUOTED = re.findall(r"\{claim\}`([^`]+)`", TEXT)
+SEEDS = range(3, 8)  # the page shows 0 to 2
+# Ranges that the text says may overlap with those of the healthy runs.
+OVERLAP = {("stuck", "kernel alignment"), ("weak views", "kernel alignment"), ("weak views", "spread"),
+           ("weak views", "CKA with the start"), ("strong views", "CKA with the start"),
+           ("weak views", "linear probe, before the projector"), ("strong views", "linear probe, before the projector"),
+           ("collapsed", "effective rank")}
+READOUTS = {"nearest centre, before the projector", "nearest centre, after", "linear probe, before the projector",
+            "linear probe, after"}
+# The claims that the text asks about, or says were not decided. All others it states as facts.
+OPEN = {"cs-fig-1-right", "ls-cube-over-tau", "ls-uniform-start", "sa-batch-linear", "sa-batch-steps",
+        "cs-table-2-before", "cs-fig-2", "va-remark-4-4-two"}
+
+
+def solution(label):
+    """The code in the solution of the exercise `label`."""
+    body = re.search(rf"````\{{solution\}} {label}\n(.*?)\n````", TEXT, re.S)[1]
+    return re.search(r"```python\n(.*?)```", body, re.S)[1]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """The matrices are small: a second thread only waits."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    with threadpool_limits(1):
+        yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def page():
+    """What the page defines, without its fifteen runs and what is read from them."""
+    made = {"nets", "measured"}
+    names = {}
+    for cell in NOTEBOOK.cells:
+        if cell.cell_type == "code" and "remove-cell" not in cell.metadata.get("tags", []):
+            body = [node for node in ast.parse(cell.source).body if not isinstance(node, ast.Expr)
+                    and not (isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in made)]
+            exec(compile(ast.Module(body, []), cell.id, "exec"), names)
+    return names
+
+
+@pytest.fixture(scope="module")
+def nets(page):
+    return {name: [page["simclr"](seed, **changes) for seed in SEEDS] for name, changes in page["runs"].items()}
+
+
+@pytest.fixture(scope="module")
+def ranges(page, nets):
+    """{run: {what: its values over SEEDS}} of the page's table."""
+    found = {name: [page["instruments"](net, seed, **page["runs"][name]) for seed, net in zip(SEEDS, nets[name])]
+             for name in nets}
+    return {name: {what: [m[what] for m in rows] for what in rows[0]} for name, rows in found.items()}
+
+
+def test_a_star_is_where_two_ranges_do_not_meet(page):
+    page["measured"] = {"healthy": [{"loss": 1.0}, {"loss": 2.0}], "above": [{"loss": 2.001}, {"loss": 3.0}],
+                        "meets": [{"loss": 0.0}, {"loss": 1.0}], "below": [{"loss": -0.001}, {"loss": 0.5}]}
+    cells = [page["cell"](run, "loss") for run in ("healthy", "above", "meets", "below")]
+    assert cells == ["1.00 to 2.00", "2.00 to 3.00 *", "0.00 to 1.00", "0.00 to 0.50 *"]
+
+
+def test_other_seeds_are_apart_where_the_text_says_so(ranges):
+    good = ranges["healthy"]
+    together = {(run, what) for run in ranges for what, values in ranges[run].items() if run != "healthy"
+                and min(values) <= max(good[what]) and min(good[what]) <= max(values)}
+    assert together <= OVERLAP
+
+
+def test_the_numbers_say_what_the_text_reads_in_them(page, ranges):
+    ceiling = math.log(2 * len(page["held"]) - 1)
+    lowest = {run: min(values["loss"]) for run, values in ranges.items()}
+    assert min(lowest, key=lowest.get) == "weak views"
+    assert max(ranges["weak views"]["loss"]) < lowest["healthy"]
+    assert min(lowest["stuck"], lowest["collapsed"]) > ceiling - 0.1
+    assert min(ranges["stuck"]["CKA with the start"]) > 0.95 > 0.6 > max(ranges["collapsed"]["CKA with the start"])
+    for what in ("spread", "uniformity", "alignment"):
+        assert np.abs(ranges["collapsed"][what]).max() < 0.005
+    ranks = {run: min(values["effective rank"]) for run, values in ranges.items()}
+    assert max(ranks, key=ranks.get) == "weak views"
+    pixels = {what: page["readouts"](page["pictures"])["linear" in what] for what in READOUTS}
+    for run, values in ranges.items():
+        if run == "healthy":
+            assert all(min(values[what]) > pixels[what] for what in READOUTS)
+        else:
+            assert any(max(values[what]) < pixels[what] for what in READOUTS)
+            apart = {what for what in READOUTS if (run, what) not in OVERLAP}
+            assert all(min(ranges["healthy"][what]) > max(values[what]) for what in apart)
+
+
+@pytest.mark.parametrize("tau", [0.05, 0.5, 5.0])
+def test_equal_outputs_have_the_ceiling_and_similar_ones_are_near_it(tau):
+    generator = torch.Generator().manual_seed(0)
+    z1, z2 = 1 + 0.1 * torch.randn(2, 30, 8, generator=generator, dtype=torch.float64)
+    same, ceiling = torch.ones(30, 8, dtype=torch.float64), math.log(59)
+    assert losses.nt_xent(same, same, tau).item() == pytest.approx(ceiling, abs=1e-12)
+    u = F.normalize(torch.cat([z1, z2]), dim=1)
+    assert abs(losses.nt_xent(z1, z2, tau).item() - ceiling) <= (1 - (u @ u.T).min().item()) / tau
+
+
+def test_solution_of_the_ceiling_prints_what_it_says(page, capsys):
+    exec(solution("ex-pr-ceiling"), page | {"nets": {"healthy": [page["simclr"](0)]}})
+    found = [float(line.split()[1]) for line in capsys.readouterr().out.splitlines()]
+    assert found == pytest.approx([6.61, 5.25, 6.56], abs=0.05)
+
+
+def test_longer_training_helps_where_the_solution_says_so(page):
+    better = {}
+    for name in ("healthy", "weak views", "strong views"):
+        short, long = (page["instruments"](page["simclr"](3, steps, **page["runs"][name]), 3, **page["runs"][name])
+                       for steps in (200, 800))
+        better[name] = long["nearest centre, after"] - short["nearest centre, after"]
+        assert long["loss"] < short["loss"]
+    assert better["healthy"] > 0.03 and better["strong views"] > 0.05 and better["weak views"] < 0.03
+
+
+def test_the_smoke_detector_of_the_solution(page, nets):
+    exec(solution("ex-pr-alarm"), page)
+    with torch.no_grad():
+        for i, seed in enumerate(SEEDS):
+            start = page["simclr"](seed, steps=0)(page["held"])
+            for name, changes in page["runs"].items():
+                draws, net = page["stream"](seed, 3), nets[name][i]
+                views = {key: value for key, value in changes.items() if key in ("move", "noise")}
+                z1, z2 = (net(page["view"](page["held"], draws, **views)) for _ in range(2))
+                z = net(page["held"])
+                assert page["alarm"](z1, z2, z, start) == name
+                if name == "healthy":  # who goes where is out of its sight
+                    places = torch.randperm(len(z), generator=draws)
+                    assert page["alarm"](z1[places], z2[places], z[places], start) == name
+
+
+def test_quoted_claims_exist_and_have_the_verdicts_that_the_text_was_written_for():
+    chapters = sorted((ROOT / "clbook" / "experiments").glob("*/claims.yaml"))
+    known = {id for path in chapters for id in yaml.safe_load(path.read_text(encoding="utf-8"))}
+    assert len(QUOTED) >= 20 and set(QUOTED) <= known
+    stored = {}
+    for path in chapters:
+        stored |= claims.verdicts(nbformat.read(ROOT / "book" / f"{path.parent.name}.ipynb", as_version=4))
+    assert {id for id in QUOTED if stored[id] not in ("holds", "holds when")} == OPEN
+
+
+def test_every_entry_says_because_and_effect():
+    advice = TEXT[TEXT.index("### Views"):TEXT.index("### What not to conclude")]
+    entries = re.findall(r"^([A-Z][^\n]*)\n: \*Because\* (.+?)\n: \*Effect\.\* (.+?)(?=\n\n|\Z)", advice, re.M | re.S)
+    assert len(entries) == len(re.findall(r"^: \*Because", advice, re.M)) == 14
+    for what, _, effect in entries:
+        assert "{claim}`" in effect or "without a row in the ledger" in effect, what
+
+
+def test_the_checklist_names_functions_that_exist_and_the_page_calls_them():
+    modules = {"losses": losses, "metrics": metrics, "kernels": kernels}
+    table = TEXT[TEXT.index("| you see |"):TEXT.index("(pr-runs)=")]
+    named = set(re.findall(r"\b(losses|metrics|kernels)\.(\w+)", table))
+    code = "\n".join(cell.source for cell in NOTEBOOK.cells if cell.cell_type == "code")
+    assert len(named) >= 7 and callable(landscape.uniformity) and "`uniformity(z)`" in table
+    for module, name in named:
+        assert callable(getattr(modules[module], name)) and f"{module}.{name}" in code
+
+
+def test_the_page_is_short():
+    assert len(re.sub(r"```python.*?```", "", TEXT, flags=re.S).split()) <= 2000
