@@ -1,4 +1,4 @@
-"""Figures of the chapter "The loss alone does not decide"."""
+"""Figures of the chapter "The loss forgets the data"."""
 
 from __future__ import annotations
 
