@@ -6,7 +6,7 @@ import pathlib
 import tempfile
 from collections.abc import Callable
 
-from clbook.experiments import alignment, content_style, kernel, modadd, overlap, separability, sphere, words
+from clbook.experiments import alignment, content_style, counts, kernel, modadd, overlap, separability, sphere, words
 from clbook.experiments.alignment import surrogate
 from clbook.experiments.content_style import projector
 from clbook.experiments.modadd import lookup
@@ -119,6 +119,12 @@ CASES = {
         overlap.run, overlap.Config(n=12, steps=12),
         ({"seed": 2}, {"tau": 1.0, "width": 50.0, "lr": 0.1}, {"start": "shuffled", "moves": "shared"},
          {"spacing": 5.0, "jitter": 0.0, "start": "sorted"})),
+    "counts": Case(
+        counts.run, counts.Config(groups=2, symbols=4, contexts=3, d=3, steps=12),
+        ({"seed": 2}, {"m": 5, "alike": 0.0, "decay": 0.0}, {"sampled": False, "std": 0.1, "lr": 0.3},
+         {"looks": "crossed", "noise": 0.5}), "lr", {"lr": 10.0, "decay": 10.0, "steps": 400}),
+    "counts, hidden layer": Case(
+        counts.run, counts.Config(groups=2, symbols=3, contexts=4, d=3, hidden=5, steps=8), ({"seed": 2}, {"m": 3})),
     "words": Case(
         words.run, words.Config(corpus=folder(), vocabulary=15, injected=4, common=20, steps=6, batch=16, d=7),
         ({"seed": 2}, {"std": 0.1, "decay": 1e-3}, {"subsample": 0.1})),
