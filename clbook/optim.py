@@ -9,8 +9,6 @@ import torch
 
 VECTOR = 16  # numbers that the widest vector instruction takes at once
 
-VECTOR = 16  # numbers that the widest vector instruction takes at once
-
 
 def warmed(t: int, steps: int, warmup: int = 0, cosine: bool = True) -> float:
     """Factor of the learning rate at step t = 1 .. `steps` (SA Sec. 5): linear warm-up, then half a cosine, or 1.
