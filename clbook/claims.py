@@ -114,10 +114,10 @@ class Chapter(dict):
             return function
         return register
 
-    def judge(self, **runs) -> Judged:
-        """The claims of the chapter that its named runs are enough for."""
-        enough = [claim for claim in self.values() if set(inspect.signature(claim.measure).parameters) <= set(runs)]
-        return Judged(claim.record(runs) for claim in enough)
+    def judge(self, *ids: str, **runs) -> Judged:
+        """These claims, or where none is named all that the chapter's named runs are enough for."""
+        enough = [id for id in self if set(inspect.signature(self[id].measure).parameters) <= set(runs)]
+        return Judged(self[id].record(runs) for id in ids or enough)
 
 
 class Judged(list):

@@ -112,10 +112,10 @@ def large_symbols(ratios):
 
 # Training with a transformer and Adam, and of classifiers afterwards.
 @chapter.measure("sl-fig-2a")
-def only_equivalent(trained):
-    ratio, different = over_seeds(trained[WITH], "ratio"), over_seeds(trained[WITH], "different")
-    first, last, kept = ratio[0], ratio[-1], different[-1] / different[-7]
-    return ranges({"first ratio": first, "last": last, "different keep": kept}, first - last, kept - 0.9)
+def only_equivalent(first):
+    ratio, different = over_seeds(first, "ratio"), over_seeds(first, "different")
+    start, last, kept = ratio[0], ratio[-1], different[-1] / different[-7]
+    return ranges({"first ratio": start, "last": last, "different keep": kept}, start - last, kept - 0.9)
 
 @chapter.measure("sl-fig-5a")
 def no_decay(trained):
@@ -164,8 +164,8 @@ def loss_at_floor(full):
     return ranges({"up by": up}, 0.1 - up)
 
 @chapter.measure("sl-fig-2b")
-def trained_helps(trained):
-    return better_start(trained, WITH)
+def trained_helps(first):
+    return better_start({WITH: first}, WITH)
 
 @chapter.measure("sl-fig-6b")
 def small_start_helps(trained):
@@ -180,8 +180,8 @@ def one_uneven_helps(trained):
     return better_start(trained, ONE)
 
 @chapter.measure("sl-permuted")
-def permuted_helps_less(trained):
-    return better_start(trained, WITH, "permuted")
+def permuted_helps_less(first):
+    return better_start({WITH: first}, WITH, "permuted")
 
 @chapter.measure("sl-fig-5b")
 def no_decay_helps_little(trained):
