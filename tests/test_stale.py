@@ -26,8 +26,10 @@ class Book:
         self.folder = folder
         shutil.copytree(ROOT / "book" / "_ext", folder / "book" / "_ext")
         shutil.copytree(ROOT / "book" / "_static", folder / "book" / "_static")
-        for name in ("_config.yml", "requirements.txt", "book/references.bib"):
+        for name in ("requirements.txt", "book/references.bib"):
             shutil.copy(ROOT / name, folder / name)
+        lines = (ROOT / "_config.yml").read_text().splitlines(keepends=True)  # this package has no claims, no ledger
+        (folder / "_config.yml").write_text("".join(line for line in lines if "clbook_ledger" not in line))
         (folder / "_toc.yml").write_text("format: jb-book\nroot: book/page\n")
         (folder / "clbook").mkdir()
         (folder / "clbook" / "__init__.py").write_text('__version__ = "0"\n')
