@@ -14,8 +14,9 @@ from clbook import claims
 from clbook.claims import Chapter, Finding, judge
 
 ROOT = pathlib.Path(__file__).parent.parent
+PAPERS = {"ls", "va", "sa", "sl", "cs"}
 CHAPTERS = [path.parent.name for path in sorted((ROOT / "clbook/experiments").glob("*/claims.py"))]
-ITEMS = yaml.safe_load((ROOT / "book/papers/items.yaml").read_text())
+ITEMS = {path.stem.upper(): yaml.safe_load(path.read_text()) for path in (ROOT / "book/papers/items").glob("*.yaml")}
 
 
 def chapter(name):
@@ -113,7 +114,8 @@ def test_ids_are_unique_and_nothing_is_left_over():
     assert len(ids) == len(set(ids))
     for name in CHAPTERS:
         assert set(cases(name)) == set(chapter(name))
-        assert 4 <= sum(claim.shown for claim in chapter(name).values()) <= 7
+        shown = sum(claim.shown for claim in chapter(name).values())
+        assert 4 <= shown <= 7 or (name in PAPERS and shown == 0)  # a paper's own room shows its claims on its page
 
 
 def test_every_item_of_the_papers_says_why_it_is_not_tested_or_has_a_claim():

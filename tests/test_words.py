@@ -11,9 +11,8 @@ import pytest
 import sklearn
 import torch
 
-from clbook import corpus
 from clbook.experiments import words
-from clbook.experiments.words import Config, Embedding, experiment, neighbours, run, text
+from clbook.experiments.words import Config, Embedding, corpus, experiment, neighbours, run, text
 from clbook.experiments.words.neighbours import View, run_view
 from clbook.runs import together
 from clbook.sweep import fingerprint, place, sweep

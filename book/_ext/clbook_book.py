@@ -25,7 +25,7 @@ from sphinx.util import logging
 logger = logging.getLogger(__name__)
 
 SOURCES = ("clbook/**/*.py", "clbook/**/*.js", "clbook/**/*.css", "clbook/**/*.html", "clbook/**/*.yaml",
-           "requirements.txt")
+           "book/records/*.npz", "requirements.txt")
 
 # Run by the interpreter and in the folder that the notebooks run in, so that it sees the package that they will see.
 PROBE = """
@@ -118,11 +118,20 @@ def describe_figures(app, doctree):
             node["classes"] += ["dark-light", "clbook-figure"]
 
 
+def name_old_records(app):
+    """Say in the build's log which records were made by an older state of the code."""
+    from clbook import records  # here, and not on top: a package that does not import is reported by `probe`
+    for name in records.recipes():
+        if (records.FOLDER / f"{name}.npz").exists() and records.older(name):
+            logger.info("record %s: older than the code; `python -m clbook.records %s` makes it again", name, name)
+
+
 def setup(app):
     """Register the hooks; tell the notebooks that they run for a static page."""
     os.environ["CLBOOK_STATIC"] = "1"
     app.add_config_value("clbook_environment", {}, "env", dict)
     app.connect("config-inited", choose_cache)
+    app.connect("builder-inited", name_old_records)
     app.connect("doctree-read", describe_figures)
     app.connect("doctree-resolved", add_computed)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -2,7 +2,7 @@
 
 A chapter's table of claims carries its rows as JSON (`clbook.claims.Judged`). They are read here from the chapters'
 stored outputs, so that the papers' pages, the ledger and `ledger.json` need no computation, and joined with the list
-of what stands in the papers, `book/papers/items.yaml`.
+of what stands in each paper, `book/papers/items/*.yaml`.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def slug(*words: str) -> str:
 
 def papers(app) -> dict:
     """What stands in the papers: {"LS": {"title", "items", "errors"}}, each item with an id."""
-    found = yaml.safe_load((Path(app.srcdir) / "book/papers/items.yaml").read_text())
+    folder = Path(app.srcdir) / "book/papers/items"
+    found = {paper: yaml.safe_load((folder / f"{paper.lower()}.yaml").read_text()) for paper in PAGES}
     for paper, record in found.items():
         for item in record["items"]:
             item["id"] = slug(paper, item["item"])
@@ -123,12 +124,12 @@ def check(app, env):
         seen.add(record["id"])
         for source in record["source"].split("; "):
             if tuple(source.split(" ", 1)) not in known:
-                logger.warning("claim %s: book/papers/items.yaml has no item %r", record["id"], source,
+                logger.warning("claim %s: book/papers/items has no item %r", record["id"], source,
                                location=record["docname"])
     named = {tuple(source.split(" ", 1)) for record in records(env) for source in record["source"].split("; ")}
     for key, item in known.items():
         if key not in named and not item.get("untested"):
-            logger.warning("book/papers/items.yaml: %s %s has no claim, and no reason why it is not tested", *key)
+            logger.warning("book/papers/items: %s %s has no claim, and no reason why it is not tested", *key)
 
 
 def rows(app, env, paper: str) -> list[dict]:

@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from clbook import corpus
+from clbook.experiments.words import corpus
 from clbook.experiments.words.twins import text
 from clbook.losses import symbol_context
 from clbook.optim import Adam

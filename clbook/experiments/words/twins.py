@@ -10,7 +10,7 @@ import dataclasses
 
 import numpy as np
 
-from clbook import corpus
+from clbook.experiments.words import corpus
 from clbook.settings import Settings
 
 HELD = 20  # every 20th sentence is held out, to see whether the contexts are learnt or memorised
