@@ -12,6 +12,7 @@ import importlib
 import json
 import os
 import platform
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -69,6 +70,13 @@ def versions() -> str:
     return f"torch {torch.__version__}, NumPy {np.__version__}, Python {platform.python_version()}"
 
 
+def processor() -> str:
+    """The kind of processor: another one may round differently."""
+    cpuinfo = Path("/proc/cpuinfo")
+    names = re.findall(r"model name\s*: (.*)", cpuinfo.read_text()) if cpuinfo.exists() else []
+    return names[0] if names else platform.processor()
+
+
 def sources(run: Callable) -> str:
     """Hash of the sources that `run` depends on."""
     texts = sorted(sweep.sources(run).items())
@@ -81,7 +89,7 @@ def make(name: str) -> Record:
     results = sweep.sweep(recipe.run, recipe.configs)
     arrays = {key: np.asarray(value) for key, value in recipe.reduce(results).items()}
     made = {"says": recipe.says, "command": f"python -m clbook.records {name}", "versions": versions(),
-            "settings": [config.described() for config in recipe.configs], "device": results[0].device,
+            "processor": processor(), "settings": [config.described() for config in recipe.configs], "device": results[0].device,
             "seconds": sum(result.seconds for result in results), "date": datetime.date.today().isoformat(),
             "sources": sources(recipe.run)}
     FOLDER.mkdir(parents=True, exist_ok=True)

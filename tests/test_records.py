@@ -1,13 +1,80 @@
 """Records: how they are made and kept; the beginning of each one in the book, made again."""
 
-import json
-
 import numpy as np
 import pytest
-import toy_program
 from toy_program import Config, run
 
 from clbook import records
 from clbook.records import Recipe
 
 MADE = sorted(path.stem for path in records.FOLDER.glob("*.npz"))
+TOY = tuple(Config(growth=growth, steps=200) for growth in (1.01, 1.02, 0.99))
+
+
+def curves(results):
+    return {"steps": results[0].steps, "z": np.stack([result.z for result in results]),
+            "end": [result.z[-1] for result in results]}
+
+
+@pytest.fixture
+def toy(tmp_path, monkeypatch):
+    """A recipe in a folder of its own, with a store of its own."""
+    monkeypatch.setenv("CLBOOK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(records, "FOLDER", tmp_path / "records")
+    known = {"toy": Recipe("numbers that grow", run, TOY, curves, ("z",), start=0.0)}
+    monkeypatch.setattr(records, "recipes", lambda: known)
+    return known
+
+
+def test_a_record_has_its_arrays_and_says_how_it_was_made(toy):
+    made = records.make("toy")
+    kept = records.load("toy")
+    assert all(np.array_equal(kept[name], made[name]) for name in ("steps", "z", "end"))
+    assert kept["end"] == pytest.approx([1.01**200, 1.02**200, 0.99**200], rel=1e-5)
+    assert kept.made["command"] == "python -m clbook.records toy" and kept.made["device"] == "cpu"
+    assert kept.made["settings"][1] == "Config(growth=1.02, steps=200)" and "numbers that grow" in repr(kept)
+    assert not list(records.FOLDER.glob("*.part"))
+
+
+def test_a_record_is_older_when_settings_or_sources_have_changed(toy, monkeypatch):
+    records.make("toy")
+    assert not records.older("toy")
+    toy["toy"] = Recipe("numbers that grow", run, TOY[:2], curves, ("z",))
+    assert records.older("toy")
+    toy["toy"] = Recipe("numbers that grow", run, TOY, curves, ("z",))
+    monkeypatch.setattr(records, "sources", lambda run: "another text")
+    assert records.older("toy")
+
+
+def test_the_beginning_is_compared_with_the_record(toy):
+    records.make("toy")
+    again, kept = records.beginning("toy")["z"]
+    assert again.shape == kept.shape and np.array_equal(again, kept)
+    path = records.FOLDER / "toy.npz"
+    with np.load(path) as file:
+        changed = dict(file) | {"z": file["z"] * 1.001}
+    np.savez(path, **changed)
+    again, kept = records.beginning("toy")["z"]
+    assert not np.allclose(again, kept, rtol=1e-4)
+
+
+def test_unknown_records_are_refused(toy):
+    with pytest.raises(ValueError, match="name = 'none' is not allowed: the records are toy"):
+        records.make("none")
+    with pytest.raises(ValueError, match="python -m clbook.records toy"):
+        records.load("toy")
+
+
+def test_every_record_has_a_recipe_and_every_recipe_a_record():
+    assert set(MADE) == set(records.recipes())
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_record_begins_as_the_code_does_now(name):
+    """To the bit with the versions and the processor it was made with, to 1e-4 elsewhere."""
+    made = records.load(name).made
+    same = (made["versions"], made["processor"]) == (records.versions(), records.processor())
+    for curve, (again, kept) in records.beginning(name).items():
+        assert again.shape == kept.shape and again.shape[-1] > 1, curve
+        bound = dict(rtol=0, atol=0) if same else dict(rtol=1e-4, atol=1e-5)
+        assert np.allclose(again.astype(kept.dtype), kept, **bound), curve
