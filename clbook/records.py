@@ -89,7 +89,8 @@ def make(name: str) -> Record:
     results = sweep.sweep(recipe.run, recipe.configs)
     arrays = {key: np.asarray(value) for key, value in recipe.reduce(results).items()}
     made = {"says": recipe.says, "command": f"python -m clbook.records {name}", "versions": versions(),
-            "processor": processor(), "settings": [config.described() for config in recipe.configs], "device": results[0].device,
+            "processor": processor(), "device": results[0].device,
+            "settings": [config.described() for config in recipe.configs],
             "seconds": sum(result.seconds for result in results), "date": datetime.date.today().isoformat(),
             "sources": sources(recipe.run)}
     FOLDER.mkdir(parents=True, exist_ok=True)
