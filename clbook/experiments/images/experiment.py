@@ -1,0 +1,328 @@
+"""Contrastive learning of real images, and its supervised relatives: the experiments of LS Fig. 1 and 4, SA Sec. 5 and
+CS Sec. 4.2 at any size, on one processor or on several processes.
+
+Each image of a batch gives two random views; an encoder makes features h of them, a projector embeddings z, and a loss
+of `clbook.losses` compares all views of the batch, those of other processes included. Every process draws the order of
+the images and the views of the whole batch from the same streams and works on its share, so that the number of
+processes does not change the run (Chen et al. 2020; SA Sec. 5).
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import os
+import pathlib
+import time
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+from clbook import losses
+from clbook.experiments.images import readout, sets
+from clbook.experiments.images.networks import STAGES, ResNet, gathered, processes, projector, start
+from clbook.experiments.images.views import draw, views
+from clbook.models import CNN, MLP
+from clbook.optim import Descent, warmed
+from clbook.runs import PROGRESS_EVERY, default_device, stream
+from clbook.settings import Outcome, Settings, setting
+
+SPLIT, WEIGHTS, ORDER, VIEWS = range(4)  # purposes of the streams of random numbers
+LABELLED = ("nscl", "supcon", "ce")
+FOLLOWS = 0.99  # share of its own weights that BYOL's target keeps at a step
+
+
+@dataclasses.dataclass(frozen=True)
+class Config(Settings):
+    """Settings of one run; the default trains a small residual network on 8 x 8 digits for about 20 seconds."""
+
+    data: str = setting("digits", "images: digits, mnist, cifar10, a folder of class folders, or an .npz file")
+    train: int = setting(1000, "training images; 0 takes all that are not held out", unit="images", low=0)
+    test: int = setting(500, "images held out", unit="images", low=10)
+    classes: int = setting(0, "classes, the first so many; 0 takes all", low=0)
+    side: int = setting(32, "side to which a folder's images are brought", unit="pixels", low=8, high=1024)
+    loss: str = setting("nt_xent", "the loss", choices=("nt_xent", "dcl", "nscl", "supcon", "ce", "vicreg", "byol"))
+    network: str = setting("resnet", "the encoder", choices=("resnet", "cnn", "mlp"))
+    depth: int = setting(8, "layers of the residual network", choices=tuple(STAGES))
+    width: int = setting(16, "channels of the first stage; units of a layer of the mlp", low=1, high=1024)
+    stem: str = setting("small", "first layer of the residual network", choices=("small", "large"))
+    projector: tuple = setting((128, 64), "widths of the projector's layers; none: the loss sees the features", low=1)
+    tau: float = setting(0.5, "temperature", above=0.0, high=10.0, log=True)
+    batch: int = setting(250, "images in a batch, each with two views", unit="images", low=2)
+    epochs: int = setting(30, "times that every image is seen", unit="epochs", low=1)
+    optimiser: str = setting("sgd", "how the weights move", choices=("sgd", "lars"))
+    lr: float = setting(0.2, "learning rate, after the warm-up", above=0.0, high=100.0, log=True)
+    momentum: float = setting(0.9, "momentum", low=0.0, high=0.999)
+    decay: float = setting(1e-4, "weight decay", low=0.0, high=1.0)
+    warmup: int = setting(3, "epochs in which the learning rate rises; half a cosine follows", unit="epochs", low=0)
+    colour: float = setting(0.5, "strength of the colour jitter", low=0.0, high=1.0)
+    flip: bool = setting(False, "mirror half of the views")
+    blur: bool = setting(False, "blur half of the views")
+    smallest: float = setting(0.4, "smallest share of an image that a view shows", above=0.0, high=1.0)
+    precision: str = setting("float32", "numbers of the forward pass", choices=("float32", "bfloat16", "float64"))
+    every: int = setting(5, "epochs between two readouts", unit="epochs", low=1)
+    seed: int = setting(0, "seed of the split, the start, the order and the views", low=0, high=2**31)
+
+    def check(self):
+        if 0 < self.train < self.batch:
+            raise self.error("batch", f"at most train = {self.train}")
+
+    @property
+    def files(self) -> tuple:
+        """Paths of the files that the images are read from."""
+        return sets.files(self.data)
+
+
+@dataclasses.dataclass
+class Result(Outcome):
+    """What a run shows: curves over T readouts, and the features of the test images at the end.
+
+    Attributes:
+        epochs (T,), loss (T,) mean over the epoch, knn (T,): accuracy of ten neighbours in h, test images.
+        pixels: the same accuracy from the pixels. probe, probe_z: of a linear classifier on h and on z.
+        h (test, features), z (test, d), labels (test,): the test images at the end; spectrum_h, spectrum_z: singular
+            values of their covariance.
+    """
+
+    epochs: np.ndarray
+    loss: np.ndarray
+    knn: np.ndarray
+    pixels: float
+    probe: float
+    probe_z: float
+    h: np.ndarray
+    z: np.ndarray
+    labels: np.ndarray
+    spectrum_h: np.ndarray
+    spectrum_z: np.ndarray
+
+
+class Network(nn.Module):
+    """Encoder, projector and what a loss adds to them: a head for `ce`, a predictor for `byol`."""
+
+    def __init__(self, config: Config, shape: tuple, classes: int):
+        super().__init__()
+        generator = stream(config.seed, WEIGHTS)
+        self.encoder, features = encoder(config, shape, generator)
+        widths = (features, *config.projector) if config.loss != "ce" else (features,)  # ce classifies the features
+        self.projector, d = projector(widths, generator), widths[-1]
+        self.head = start(nn.utils.skip_init(nn.Linear, features, classes), generator) if config.loss == "ce" else None
+        self.predictor = projector((d, 2 * d, d), generator) if config.loss == "byol" else None
+
+    def forward(self, x):
+        """x (n, channels, height, width) -> h (n, features), what the loss sees (n, d)."""
+        h = self.encoder(x)
+        last = self.head or self.predictor or nn.Identity()
+        return h, last(self.projector(h))
+
+
+def encoder(config: Config, shape: tuple, generator: torch.Generator) -> tuple[nn.Module, int]:
+    """The encoder for images of `shape` (channels, height, width), and how many features it has."""
+    if config.network == "resnet":
+        made = ResNet(config.depth, config.width, shape[0], config.stem, generator=generator)
+        return made, made.features
+    if config.network == "cnn":
+        features = 8 * config.width
+        return CNN(shape, features, (config.width, 2 * config.width), generator=generator), features
+    widths = (int(np.prod(shape)), config.width, config.width, config.width)
+    return nn.Sequential(nn.Flatten(), MLP(widths, "relu", generator)), config.width
+
+
+def objective(config: Config, z1: torch.Tensor, z2: torch.Tensor, y: torch.Tensor, target=None) -> torch.Tensor:
+    """The loss of all views z1, z2 (n, d) with labels y (n,); of `byol` with the targets of both views."""
+    if config.loss == "ce":
+        return (nn.functional.cross_entropy(z1, y) + nn.functional.cross_entropy(z2, y)) / 2
+    if config.loss == "vicreg":
+        return losses.vicreg(z1, z2)
+    if config.loss == "byol":
+        return (losses.byol(z1, target[1]) + losses.byol(z2, target[0])) / 2
+    labels = (y,) if config.loss in LABELLED else ()
+    return getattr(losses, config.loss)(z1, z2, *labels, config.tau)
+
+
+class Trainer:
+    """One run at work: data, network, optimiser, streams, and what has been recorded. Every process has one."""
+
+    def __init__(self, config: Config, device: torch.device):
+        self.config, self.device = config, device
+        self.rank, self.world = dist.get_rank() if dist.is_initialized() else 0, processes()
+        if config.batch % self.world:
+            raise config.error("batch", f"a multiple of the {self.world} processes")
+        self.images = sets.load(config.data, config.train, config.test, config.classes, config.side,
+                                stream(config.seed, SPLIT))
+        if config.batch > len(self.images.x):
+            raise config.error("batch", f"at most the number of training images, {len(self.images.x)}")
+        self.dtype = torch.float64 if config.precision == "float64" else torch.float32
+        self.network = Network(config, self.images.x.shape[1:], len(self.images.classes)).to(device, self.dtype)
+        self.target = copy.deepcopy(self.network).requires_grad_(False) if config.loss == "byol" else None
+        self.shared = DistributedDataParallel(self.network) if self.world > 1 else self.network
+        self.weights, trust = list(self.network.parameters()), 1e-3 if config.optimiser == "lars" else None
+        rows = [self._matrix(p.data) for p in self.weights]
+        self.descent = Descent(rows, config.lr, config.momentum, config.decay, trust)
+        self.order, self.draws = stream(config.seed, ORDER), stream(config.seed, VIEWS)
+        self.x, self.y = self.images.x.to(device, self.dtype), self.images.y.to(device)
+        self.batches = len(self.x) // config.batch
+        self.epoch, self.rows = 0, []
+
+    @staticmethod
+    def _matrix(values):
+        """Weights or gradients as of one network of the optimiser: (1, outputs, inputs), biases (1, outputs)."""
+        return values.flatten(1)[None] if values.ndim > 1 else values[None]
+
+    def share(self, rows: torch.Tensor) -> torch.Tensor:
+        """This process's part of the rows of a batch."""
+        size = len(rows) // self.world
+        return rows[self.rank * size:(self.rank + 1) * size]
+
+    def view(self, chosen: torch.Tensor) -> torch.Tensor:
+        """A fresh view of this process's share of the images `chosen` (batch,)."""
+        c = self.config
+        drawn = self.share(draw(len(chosen), self.draws, c.colour, c.flip, c.blur, c.smallest))
+        seen = views(self.x[self.share(chosen).to(self.device)], drawn.to(self.device, self.dtype))
+        return seen.to(memory_format=torch.channels_last) if self.device.type == "cuda" else seen
+
+    def loss(self, chosen: torch.Tensor) -> torch.Tensor:
+        """The loss of a batch `chosen` (batch,), of all processes' views: the same number in each."""
+        both = torch.cat([self.view(chosen), self.view(chosen)])
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
+            _, z = self.shared(both)
+        targets = None
+        if self.target is not None:
+            with torch.no_grad():
+                targets = [gathered(t) for t in self.target.projector(self.target.encoder(both)).to(z.dtype).chunk(2)]
+        z1, z2 = (gathered(part) for part in z.to(self.dtype).chunk(2))
+        return objective(self.config, z1, z2, self.y[chosen.to(self.device)], targets)
+
+    def step(self, chosen: torch.Tensor, factor: float) -> torch.Tensor:
+        """One step down the gradient, at `factor` of the learning rate; returns the loss before it."""
+        loss = self.loss(chosen)
+        self.network.zero_grad(set_to_none=True)
+        loss.backward()
+        self.descent.step([self._matrix(p.grad) for p in self.weights], factor)
+        if self.target is not None:
+            with torch.no_grad():
+                for mine, theirs in zip(self.target.parameters(), self.network.parameters(), strict=True):
+                    mine.lerp_(theirs, 1 - FOLLOWS)
+        return loss.detach()
+
+    def train_epoch(self, tell) -> bool:
+        """See every image once; `tell(fraction)` may return False to stop. Returns whether the epoch was finished."""
+        self.network.train()
+        steps, warmup = self.config.epochs * self.batches, self.config.warmup * self.batches
+        order, total = torch.randperm(len(self.x), generator=self.order), 0.0
+        for k, chosen in enumerate(order[:self.batches * self.config.batch].split(self.config.batch)):
+            t = self.epoch * self.batches + k + 1
+            total = total + self.step(chosen, warmed(t, steps, min(warmup, steps)))
+            if tell(t / steps) is False:
+                return False
+        self.epoch += 1
+        mean = float(total) / self.batches
+        if not np.isfinite(mean):
+            raise self.config.diverged("lr", self.epoch * self.batches)
+        if self.epoch % self.config.every == 0 or self.epoch == self.config.epochs:
+            self.record(mean)
+        return True
+
+    @torch.no_grad()
+    def embedded(self, x: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:
+        """h and z of images, without views."""
+        self.network.eval()
+        parts = [self.network.encoder(part.to(self.device, self.dtype)) for part in x.split(500)]
+        z = [self.network.projector(h) for h in parts]
+        found = tuple(torch.cat(values).float().cpu().numpy() for values in (parts, z))
+        if not all(np.isfinite(values).all() for values in found):
+            raise self.config.diverged("lr", self.epoch * self.batches)
+        return found
+
+    def record(self, loss: float) -> None:
+        """Keep the epoch's loss and the neighbours' accuracy."""
+        (h, _), (h_test, _) = self.embedded(self.images.x), self.embedded(self.images.x_test)
+        knn = readout.knn(h, self.images.y, h_test, self.images.y_test)
+        self.rows.append((self.epoch, loss, knn))
+
+    def result(self, seconds: float, stopped: bool) -> Result:
+        """The run's Result as it stands."""
+        i = self.images
+        (h, z), (h_test, z_test) = self.embedded(i.x), self.embedded(i.x_test)
+        epochs, loss, knn = np.array(self.rows, float).reshape(-1, 3).T
+        return Result(self.config, seconds, str(self.device), stopped, epochs.astype(int), loss, knn,
+                      readout.knn(i.x.flatten(1), i.y, i.x_test.flatten(1), i.y_test),
+                      readout.probe(h, i.y, h_test, i.y_test), readout.probe(z, i.y, z_test, i.y_test), h_test, z_test,
+                      i.y_test.numpy(), readout.covariance_spectrum(h_test), readout.covariance_spectrum(z_test))
+
+    def state(self) -> dict:
+        """All that the rest of the run depends on."""
+        return {"config": self.config.described(), "epoch": self.epoch, "rows": self.rows,
+                "network": self.network.state_dict(), "target": self.target and self.target.state_dict(),
+                "velocity": self.descent.velocity, "order": self.order.get_state(), "draws": self.draws.get_state()}
+
+    def take_up(self, state: dict) -> None:
+        """Go on from `state`."""
+        if state["config"] != self.config.described():
+            raise ValueError(f"checkpoint = {state['config']} is not allowed: it must be of {self.config.described()}")
+        self.epoch, self.rows = state["epoch"], state["rows"]
+        self.network.load_state_dict(state["network"])
+        if self.target is not None:
+            self.target.load_state_dict(state["target"])
+        if self.descent.velocity is not None:
+            for mine, kept in zip(self.descent.velocity, state["velocity"], strict=True):
+                mine.copy_(kept)
+        self.order.set_state(state["order"])
+        self.draws.set_state(state["draws"])
+
+
+def save(trainer: Trainer, path: pathlib.Path) -> None:
+    """Write a checkpoint beside `path` and rename it: no half file is ever found. The first process alone writes."""
+    if trainer.rank:
+        return
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        torch.save(trainer.state(), part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def restore(trainer: Trainer, path: pathlib.Path) -> None:
+    """Take up the checkpoint at `path`; ValueError where it is damaged or of other settings."""
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=False)
+    except Exception as error:  # zipfile, pickle, EOFError, RuntimeError: all say that the file is no checkpoint
+        raise ValueError(f"checkpoint = {str(path)!r} is damaged: {error}; delete it to begin anew") from error
+    trainer.take_up(state)
+
+
+def run(config: Config, *, progress=None, device=None, checkpoint: str | os.PathLike | None = None) -> Result:
+    """Train one encoder (LS Sec. 4.2.2, SA Sec. 5, CS Sec. 4.2).
+
+    Args:
+        config: the settings. progress: `progress(fraction, partial)` some times a second, `partial` None before the
+            first readout; returning False stops the run, which returns what it has.
+        device: None takes the GPU where there is one.
+        checkpoint: a file that is written after every epoch, and taken up where it exists: on the CPU a run that was
+            broken off goes on to the same bits.
+
+    Raises:
+        ValueError: settings or files that are not allowed, a checkpoint of other settings, a run that diverged.
+    """
+    began, last = time.monotonic(), [time.monotonic()]
+    trainer = Trainer(config, default_device(device))
+    path = checkpoint and pathlib.Path(checkpoint)
+    if path and path.exists():
+        restore(trainer, path)
+
+    def tell(fraction):
+        if progress is None or time.monotonic() - last[0] < PROGRESS_EVERY:
+            return True
+        last[0] = time.monotonic()
+        return progress(fraction, None)
+
+    while trainer.epoch < config.epochs:
+        if not trainer.train_epoch(tell):
+            return trainer.result(time.monotonic() - began, True)
+        if path:
+            save(trainer, path)
+    return trainer.result(time.monotonic() - began, False)
