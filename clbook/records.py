@@ -23,7 +23,8 @@ from clbook import sweep
 from clbook.settings import Outcome, Settings
 
 HERE = Path(__file__).parent
-FOLDER = HERE.parent / "book/records"
+# Of the checkout; an installed package has the records in itself (see setup.py).
+FOLDER = HERE / "kept" if (HERE / "kept").is_dir() else HERE.parent / "book/records"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,470 @@
+"""Sphinx extension of the book: each page with code as a notebook that reads well and runs anywhere.
+
+The notebooks of `book/` are MyST: outside the book their references, citations and boxes are raw text, and they need
+the checkout. Beside the pages, in `_notebooks`, the build puts for each of them one of plain Markdown, written from the
+resolved page, with the build's outputs, and a first cell that installs the package's wheel, which lies there too. Where
+the book has an address (`html_baseurl`) the wheel and the other pages are named by it; where the repository has one as
+well, on GitHub, the page gets a button that opens its notebook in Colab.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import posixpath
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+import jinja2
+import nbformat
+from docutils import nodes
+from jupyter_cache import get_cache
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+
+HERE = Path(__file__).parent
+FOLDER = "_notebooks"  # below the built pages
+PUBLISHED = "gh-pages"  # the branch that holds the built pages, where the repository is on GitHub
+PACKAGE = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "clbook", "book/records")  # what the wheel is made of
+PICTURE = re.compile(r'<figure class="clbook-explorer".*?<img[^>]*?\balt="(?P<alt>[^"]*)"[^>]*?'
+                     r'\bsrc="data:image/png;base64,(?P<png>[^"]+)"', re.DOTALL)
+DATA = re.compile(r'<script type="application/json".*?</script>', re.DOTALL)
+HIDDEN = (re.compile(r"<(style|script)\b.*?</\1>", re.DOTALL), re.compile(r'<span class="bar".*?</span>', re.DOTALL))
+SPECIAL = re.compile(r"([\\`*_$<~])")
+
+
+# --- the page as Markdown -------------------------------------------------------------------------------------------
+
+class Page:
+    """The resolved page `docname` as a list of notebook cells: `Page(app, docname, doctree).cells`.
+
+    `sources` are the cells of the page's own notebook, with outputs: the page names them by their number.
+    """
+
+    def __init__(self, app, docname, doctree, sources):
+        self.app, self.docname, self.sources = app, docname, sources
+        self.address, self.next = app.config.html_baseurl, 0
+        self.headings = {id: section for section in doctree.findall(nodes.section) for id in section["ids"]}
+        self.cells, self.text, self.files = [], [], {}
+        for block in doctree.children:
+            self.add(block)
+        self.code(len(sources))
+
+    def add(self, block, level=1):
+        """Add a block of the page to the cells; a section begins a cell of text, code ends one."""
+        if isinstance(block, nodes.section):
+            self.flush()
+            for child in block.children:
+                if isinstance(child, nodes.title):
+                    self.text.append("#" * min(level, 6) + " " + self.heading(block))
+                else:
+                    self.add(child, level + 1)
+        elif "cell_index" in block:
+            self.code(block["cell_index"] + 1)
+            for figure in block.findall(nodes.figure):
+                self.text += [f"**{self.number(figure, 'figure')}.** {self.inline(caption)}"
+                              for caption in figure.findall(nodes.caption)]
+        elif text := self.block(block):
+            self.text.append(text)
+
+    def flush(self):
+        """Make a cell of the text since the last one."""
+        if self.text:
+            cell = new_markdown_cell("\n\n".join(self.text))
+            if self.files:
+                cell.attachments = self.files
+            self.cells.append(cell)
+        self.text, self.files = [], {}
+
+    def code(self, end):
+        """Add the code before the cell `end` that is not there yet: cells that the page does not show, too."""
+        for source in self.sources[self.next:end]:
+            if source.cell_type == "code":
+                self.flush()
+                self.cells.append(code_cell(source))
+        self.next = max(end, self.next)
+        self.flush()
+
+    def number(self, node, kind) -> str:
+        """"Fig. 1.1", or "1.1" for a kind whose numbers have no name."""
+        numbers = self.app.env.toc_fignumbers.get(self.docname, {}).get(kind, {})
+        found = next((".".join(map(str, numbers[id])) for id in node["ids"] if id in numbers), "")
+        return self.app.config.numfig_format.get(kind, "%s") % found if found else ""
+
+    def heading(self, section) -> str:
+        """The title of a section, with its number."""
+        numbers = self.app.env.toc_secnumbers.get(self.docname, {})
+        place = "" if isinstance(section.parent, nodes.document) else f"#{section['ids'][0]}"
+        number = ".".join(map(str, numbers.get(place) or ()))
+        return f"{number}. {self.inline(section[0])}" if number else self.inline(section[0])
+
+    def children(self, node) -> str:
+        """All blocks in `node`, one below the other."""
+        return "\n\n".join(filter(None, map(self.block, node.children)))
+
+    def block(self, node) -> str:
+        """A block as Markdown; "" for what is not seen."""
+        return getattr(self, type(node).__name__, self.other)(node)
+
+    def other(self, node) -> str:
+        if isinstance(node, nodes.Admonition) or "admonition" in node.get("classes", ()):
+            return self.admonition(node)
+        if isinstance(node, nodes.Inline | nodes.Text):
+            return self.inline(node)
+        return self.children(node)
+
+    def ignored(self, node) -> str:
+        return ""
+
+    target = comment = index = toctree = compound = substitution_definition = meta = colspec = ignored
+
+    def paragraph(self, node) -> str:
+        return self.inline(node)
+
+    rubric = caption = paragraph
+
+    def title(self, node) -> str:
+        return f"**{self.inline(node)}**"
+
+    def transition(self, node) -> str:
+        return "---"
+
+    def section(self, node) -> str:  # the body of a box; sections of the page are in `add`
+        return self.children(node)
+
+    def math_block(self, node) -> str:
+        tex = node.astext().strip()
+        number = self.number(node, "displaymath") or node.get("number") or ""
+        tag = f" \\tag{{{number}}}" if number else ""
+        if tex.startswith(r"\begin{") and node.get("nowrap"):
+            return tex
+        if "\\\\" in tex and r"\begin{" not in tex:  # as Sphinx does
+            tex = f"\\begin{{aligned}}\n{tex}\n\\end{{aligned}}"
+        return f"$$\n{tex}{tag}\n$$"
+
+    def literal_block(self, node) -> str:
+        return f"```{node.get('language', '').replace('ipython3', 'python')}\n{node.astext()}\n```"
+
+    def bullet_list(self, node) -> str:
+        return self.items(node, lambda k: "- ")
+
+    def enumerated_list(self, node) -> str:
+        return self.items(node, lambda k: f"{k + node.get('start', 1)}. ")
+
+    def items(self, node, mark) -> str:
+        bodies = [self.children(item) for item in node.children]
+        wide = any("\n\n" in body for body in bodies)
+        return ("\n\n" if wide else "\n").join(
+            mark(k) + textwrap.indent(body, " " * len(mark(k))).lstrip() for k, body in enumerate(bodies))
+
+    def definition_list_item(self, node) -> str:
+        terms = [self.inline(term) for term in node.children if isinstance(term, nodes.term)]
+        return f"**{', '.join(terms)}**: " + "\n\n".join(
+            self.children(part) for part in node.children if isinstance(part, nodes.definition))
+
+    def block_quote(self, node) -> str:
+        return box(self.children(node))
+
+    def admonition(self, node) -> str:
+        title = next((self.inline(child) for child in node.children if isinstance(child, nodes.title)), "")
+        body = "\n\n".join(filter(None, (self.block(child) for child in node.children
+                                         if not isinstance(child, nodes.title))))
+        return fold(title, body) if "dropdown" in node["classes"] else box(f"**{title}**\n\n{body}" if title else body)
+
+    def enumerable(self, node) -> str:
+        """A theorem, an exercise: its kind and number, then its title."""
+        kind = node.get("countertype") or node.get("type")
+        title = self.inline(node[0]).strip() if isinstance(node[0], nodes.title) else ""
+        name = f"{(node.get('realtype') or kind).title()} {self.number(node, kind).split(' ')[-1]}".strip()
+        body = "\n\n".join(filter(None, (self.block(child) for child in node.children
+                                         if not isinstance(child, nodes.title))))
+        return box(f"**{f'{name} {title}'.strip()}.** {body}")
+
+    theorem_node = proposition_node = lemma_node = corollary_node = definition_node = remark_node = enumerable
+    example_node = algorithm_node = conjecture_node = assumption_node = property_node = axiom_node = enumerable
+    criterion_node = observation_node = exercise_node = exercise_enumerable_node = enumerable
+
+    def proof_node(self, node) -> str:
+        return box(self.children(node[0]))
+
+    def solution_node(self, node) -> str:
+        return fold(self.inline(node[0]), "\n\n".join(map(self.block, node.children[1:])))
+
+    def dropdown_main(self, node) -> str:
+        return fold(node[0][0].astext(), "\n\n".join(map(self.block, node.children[1:])))
+
+    def figure(self, node) -> str:
+        caption = " ".join(self.inline(child) for child in node.children if isinstance(child, nodes.caption))
+        number = self.number(node, "figure")
+        text = f"**{number}.** {caption}" if number else caption
+        return "\n\n".join(filter(None, [self.image(image) for image in node.findall(nodes.image)] + [text]))
+
+    def image(self, node) -> str:
+        """A picture, kept in the cell."""
+        path = Path(self.app.srcdir) / node["uri"]
+        if not path.is_file():
+            return f"*{escape(node.get('alt', ''))}*"
+        kind = {".png": "image/png", ".svg": "image/svg+xml", ".jpg": "image/jpeg"}[path.suffix]
+        self.files[path.name] = {kind: base64.b64encode(path.read_bytes()).decode()}
+        alt = node.get("alt", "").replace("[", "(").replace("]", ")").replace("\n", " ")
+        return f"![{alt}](attachment:{path.name})"
+
+    def table(self, node) -> str:
+        rows = [[self.cell(entry) for entry in row.children] for row in node.findall(nodes.row)]
+        head = next(iter(node.findall(nodes.thead)), None)
+        if head is None:
+            rows.insert(0, [""] * len(rows[0]))
+        lines = [f"| {' | '.join(row)} |" for row in rows]
+        return "\n".join([*(self.inline(title) + "\n" for title in node.children if isinstance(title, nodes.title)),
+                          lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]])
+
+    def cell(self, entry) -> str:
+        """One line of Markdown; a bar would end the cell, also one in a formula."""
+        text = " ".join(self.children(entry).split())
+        text = re.sub(r"\$[^$]+\$", lambda tex: tex[0].replace(r"\|", r"\Vert ").replace("|", r"\vert "), text)
+        return text.replace("|", r"\|")
+
+    def raw(self, node) -> str:
+        if "html" not in node.get("format", ""):
+            return ""
+        lines = self.plain(node.astext()).splitlines()  # a blank line or an indented one would end the HTML
+        return "\n".join(line.strip() for line in lines if line.strip())
+
+    def plain(self, text) -> str:
+        """HTML of the book in a notebook: no style, no tooltips, formulas between dollars, links that lead on."""
+        for hidden in HIDDEN:
+            text = hidden.sub("", text)
+        text = re.sub(r"<(?!a\b|/)(\w+)[^>]*>", r"<\1>", re.sub(r"</?span[^>]*>|</?div[^>]*>", "", text))
+        text = re.sub(r"\\\((.+?)\\\)", lambda tex: f"${tex[1]}$", text, flags=re.DOTALL)
+        return re.sub(r'<a\b([^>]*)>(.*?)</a>|</?a\b[^>]*>', self.anchor, text, flags=re.DOTALL)
+
+    def anchor(self, found) -> str:
+        """An HTML link as one with a whole address, or its text alone; places that links lead to are left out."""
+        href, text = re.search(r'\bhref="([^"]*)"', found[1] or ""), found[2] or ""
+        uri = self.whole(html.unescape(href[1])) if href else ""
+        return f'<a href="{html.escape(uri)}">{text}</a>' if uri else text
+
+    # --- within a line
+
+    def inline(self, node) -> str:
+        """What stands in a line; line breaks of the source are spaces."""
+        if isinstance(node, nodes.Text):
+            return escape(node.astext().replace("\n", " "))
+        if isinstance(node, nodes.math):
+            return f"${' '.join(node.astext().split())}$"
+        if isinstance(node, nodes.literal):
+            return f"`{node.astext()}`"
+        if isinstance(node, nodes.raw):
+            return self.plain(node.astext()) if "html" in node["format"] else ""
+        if isinstance(node, nodes.image):
+            return self.image(node)
+        text = "".join(map(self.inline, node.children))
+        if isinstance(node, nodes.emphasis | nodes.strong) and text.strip():
+            mark = "*" if isinstance(node, nodes.emphasis) else "**"
+            inner = text.strip()
+            return text.replace(inner, mark + inner + mark)
+        if isinstance(node, nodes.reference):
+            uri = node.get("refuri") or f"#{node['refid']}"
+            return self.link(text, uri)
+        return text
+
+    def link(self, text, uri) -> str:
+        """A link, or plain text where it would lead nowhere: a notebook lies alone, and its headings are its places."""
+        section = self.headings.get(uri[1:]) if uri.startswith("#") else None
+        if section is not None and isinstance(section[0], nodes.title):
+            title = self.heading(section)
+            return text if SPECIAL.search(title) else f"[{text}](#{title.replace(' ', '-')})"
+        if found := self.whole(uri):
+            return f"[{text}]({found})"
+        return text if "#" in uri or "*" in text else f"*{text}*"
+
+    def whole(self, uri) -> str:
+        """The whole address of a link of this page; "" where the book has none."""
+        if urlsplit(uri).scheme:
+            return uri
+        page = address_of(self.address, f"{self.docname}.html") if self.address else ""
+        return page and urljoin(page, uri)
+
+
+def escape(text) -> str:
+    """Text in which Markdown sees no marks."""
+    return SPECIAL.sub(r"\\\1", text)
+
+
+def box(body) -> str:
+    """A box with a bar at its left: HTML, since formulas of several lines do not survive in a block quote."""
+    return f'<div style="border-left: 3px solid #999; padding-left: 1em">\n\n{body}\n\n</div>'
+
+
+def fold(title, body) -> str:
+    """A box that opens."""
+    title = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title)
+    return f"<details><summary><b>{title}</b></summary>\n\n{body}\n\n</details>"
+
+
+def address_of(base, path) -> str:
+    """The address of a file of the built book."""
+    return urljoin(base.rstrip("/") + "/", path)
+
+
+# --- code and its outputs -------------------------------------------------------------------------------------------
+
+def code_cell(source):
+    """A cell of code as the page shows it: folded code is folded, cells that the page leaves out are folded up."""
+    tags = source.metadata.get("tags", [])
+    cell = new_code_cell(source.source.removeprefix("# NBVAL_CHECK_OUTPUT\n"),
+                         outputs=[output for each in source.outputs for output in lean(each)])
+    if tags:
+        cell.metadata.jupyter = {"source_hidden": True, "outputs_hidden": "remove-cell" in tags}
+    return cell
+
+
+def lean(output) -> list:
+    """An output once: a picture without its HTML form, an explorer as its first picture."""
+    if output.output_type not in ("display_data", "execute_result"):
+        return [output]
+    data = output.data
+    if 'class="clbook-explorer"' in (page := data.get("text/html", "")):
+        note = new_output("stream", name="stdout", text="Run this cell: the picture gets its sliders.\n")
+        if not (found := PICTURE.search(page)):
+            return [note]
+        data = {"image/png": found["png"], "text/plain": html.unescape(found["alt"])}
+        return [note, new_output("display_data", data)]
+    if "image/png" in data:
+        data = {kind: data[kind] for kind in ("image/png", "text/plain") if kind in data}
+    elif page:
+        data = {**data, "text/html": DATA.sub("", page)}
+    return [new_output("display_data", data)]
+
+
+def executed(app, docname) -> list:
+    """The cells of a page's notebook with the outputs of the build."""
+    notebook = nbformat.read(app.env.doc2path(docname), as_version=4)
+    try:
+        return get_cache(app.config.nb_execution_cache_path).merge_match_into_notebook(notebook)[1].cells
+    except KeyError:
+        return notebook.cells
+
+
+def first_cell(app, title):
+    """The code that installs what the page needs."""
+    wheel = wheel_name(app)
+    base = app.config.html_baseurl
+    template = jinja2.Template((HERE / "install.py.jinja").read_text(), trim_blocks=True)
+    return new_code_cell(template.render(
+        book=app.config.html_title, title=title, wheel=wheel, folder=FOLDER, hosted=bool(base),
+        requirement=f"clbook[book] @ {address_of(base, f'{FOLDER}/{wheel}')}" if base else f"./{wheel}[book]"))
+
+
+# --- the package ----------------------------------------------------------------------------------------------------
+
+def wheel_name(app) -> str:
+    """The name of the wheel of the package that the book is built with."""
+    return f"clbook-{app.config.clbook_environment['clbook']}-py3-none-any.whl"
+
+
+def package_files(root) -> list[Path]:
+    """The files that the wheel is made of."""
+    found = [path for name in PACKAGE for path in ([root / name] if (root / name).is_file()
+                                                   else sorted((root / name).rglob("*")))]
+    return [path for path in found if path.is_file() and "__pycache__" not in path.parts]
+
+
+def make_wheel(app):
+    """Put the wheel among the notebooks; made in a copy, so that the checkout stays clean, and only after a change."""
+    root, folder = Path(app.srcdir), Path(app.outdir) / FOLDER
+    if not offered(app):
+        return
+    digest = hashlib.sha256()
+    for path in package_files(root):
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    kept = Path(app.outdir).parent / ".wheels" / digest.hexdigest()[:16]
+    if not (kept / wheel_name(app)).is_file():
+        shutil.rmtree(kept.parent, ignore_errors=True)
+        kept.mkdir(parents=True)
+        with tempfile.TemporaryDirectory() as copy:
+            for path in package_files(root):
+                target = Path(copy) / path.relative_to(root)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, target)
+            build = f"from setuptools import build_meta; build_meta.build_wheel({str(kept)!r})"
+            subprocess.run([sys.executable, "-c", build], cwd=copy, check=True, capture_output=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob("*.whl"):
+        old.unlink()
+    shutil.copyfile(kept / wheel_name(app), folder / wheel_name(app))
+
+
+def offered(app) -> bool:
+    """Whether this build offers notebooks: it makes pages, of a book that has its package beside it."""
+    return app.builder.name == "html" and (Path(app.srcdir) / "pyproject.toml").is_file()
+
+
+# --- hooks ----------------------------------------------------------------------------------------------------------
+
+def notebook_name(docname) -> str:
+    """The file of a page's notebook: all lie in one folder, where the wheel is."""
+    return docname.removeprefix("book/").replace("/", "-") + ".ipynb"
+
+
+def has_notebook(app, docname) -> bool:
+    """Whether a page is offered as a notebook: it has code."""
+    return offered(app) and docname in app.env.found_docs and app.env.doc2path(docname).endswith(".ipynb")
+
+
+def write_notebook(app, doctree, docname):
+    """Write the notebook of a resolved page, and name it at the page's end."""
+    if not has_notebook(app, docname):
+        return
+    title = app.env.titles[docname].astext()
+    page = Page(app, docname, doctree, executed(app, docname))
+    notebook = new_notebook(cells=[first_cell(app, title), *page.cells], metadata={
+        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+        "language_info": {"name": "python"}})
+    for k, cell in enumerate(notebook.cells):
+        cell.id = f"cell-{k}"
+    nbformat.validate(notebook)
+    path = Path(app.outdir) / FOLDER / notebook_name(docname)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    nbformat.write(notebook, path)
+    up = posixpath.relpath(FOLDER, posixpath.dirname(docname) or ".")
+    line = (f'<p class="clbook-computed">To run and change: <a href="{up}/{notebook_name(docname)}" download>this page '
+            f'as a notebook</a>, with a first cell that installs <a href="{up}/{wheel_name(app)}" download>the book\'s '
+            "package</a>" + ("" if app.config.html_baseurl else "; keep the two in one folder") + ".</p>")
+    doctree.append(nodes.raw("", line, format="html"))
+
+
+def add_buttons(app, pagename, templatename, context, doctree):
+    """Point the theme's download button at the notebook; add Colab where book and repository have addresses."""
+    if not has_notebook(app, pagename):
+        return
+    here = posixpath.relpath(f"{FOLDER}/{notebook_name(pagename)}", posixpath.dirname(pagename) or ".")
+    for group in context.get("header_buttons", []):
+        for button in group.get("buttons", []):
+            if button["label"] == "download-source-button":
+                button.update(url=here, tooltip="Download this page as a notebook that runs anywhere")
+    repository = urlsplit(app.config.html_theme_options.get("repository_url") or "")
+    if repository.netloc == "github.com" and app.config.html_baseurl:
+        context["header_buttons"].append({
+            "type": "link", "text": "Colab", "icon": "fas fa-rocket", "label": "colab-button",
+            "tooltip": "Open this page's notebook in Colab",
+            "url": f"https://colab.research.google.com/github{repository.path.rstrip('/')}/blob/{PUBLISHED}/{FOLDER}/"
+                   f"{notebook_name(pagename)}"})
+
+
+def setup(app):
+    """Register the hooks: after all others, so that a page is complete when its notebook is written."""
+    app.add_config_value("comments_config", {}, "", dict)  # jupyter-book sets it, also where nothing reads it
+    app.connect("builder-inited", make_wheel)
+    app.connect("doctree-resolved", write_notebook, priority=900)
+    app.connect("html-page-context", add_buttons, priority=900)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

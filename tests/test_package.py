@@ -1,0 +1,144 @@
+"""What others install: that the package is whole, needs no more than it says, and that its pins agree."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+
+import pytest
+
+import clbook
+
+ROOT = pathlib.Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+IMPORTED = {"scikit-learn": "sklearn", "pillow": "PIL", "pyyaml": "yaml"}  # where a package is imported by another name
+# Imports the modules that are named, or all, where the packages `forbidden` cannot be imported.
+IMPORT = """
+import importlib, pkgutil, sys
+modules, forbidden = sys.argv[1].split(), sys.argv[2].split()
+class Forbid:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in forbidden:
+            raise ModuleNotFoundError(f"{name} must not be needed")
+sys.meta_path.insert(0, Forbid())
+import clbook
+for name in modules or [m.name for m in pkgutil.walk_packages(clbook.__path__, "clbook.")]:
+    importlib.import_module(name if "." in name else "clbook." + name)
+"""
+
+
+def names(needs):
+    """The names by which requirements are imported."""
+    found = [re.match(r"[\w-]+", need)[0] for need in needs]
+    return {IMPORTED.get(name, name) for name in found} - {"clbook"}
+
+
+def imports(modules, forbidden):
+    return subprocess.run([sys.executable, "-c", IMPORT, modules, " ".join(sorted(forbidden))], cwd=ROOT, text=True,
+                          capture_output=True, check=False)
+
+
+def test_losses_need_torch_and_numpy_only():
+    assert names(PROJECT["dependencies"]) == {"numpy", "torch"}
+    others = {"scipy", "pandas", "IPython", "traitlets"} | names(EXTRAS["measure"]) | names(EXTRAS["book"])
+    ran = imports("losses models transformer latents optim runs settings", others)
+    assert ran.returncode == 0, ran.stderr
+    assert imports("kernels", others).returncode != 0, "nothing is forbidden"
+
+
+def test_kernels_and_metrics_need_scipy_and_scikit_learn_besides():
+    brought = {"joblib"}  # by scikit-learn
+    ran = imports("kernels metrics theory data", names(EXTRAS["book"]) - names(EXTRAS["measure"]) - brought)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_the_extra_book_is_enough_for_every_module():
+    ran = imports("", {"pandas", "jupyter_book", "sphinx", "myst_nb", "nbformat", "pytest", "hypothesis", "dask",
+                       "playwright", "distributed", "pytorch_metric_learning", "torchvision"})
+    assert ran.returncode == 0, ran.stderr
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """(names in the sdist, names in the wheel made of it, the wheel's metadata, where its files are unpacked)."""
+    folder = tmp_path_factory.mktemp("package")
+    shutil.copytree(ROOT / "clbook", folder / "source/clbook", ignore=shutil.ignore_patterns("__pycache__"))
+    if (ROOT / "book/records").is_dir():
+        shutil.copytree(ROOT / "book/records", folder / "source/book/records")
+    for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, folder / "source")
+    make("sdist", folder / "source", folder)
+    (sdist,) = folder.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(folder / "unpacked", filter="data")
+        held = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
+    make("wheel", folder / "unpacked" / sdist.name.removesuffix(".tar.gz"), folder)
+    (wheel,) = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (metadata,) = [name for name in archive.namelist() if name.endswith("METADATA")]
+        archive.extractall(folder / "site")
+        return held, set(archive.namelist()), archive.read(metadata).decode(), folder / "site"
+
+
+def make(kind, source, target):
+    """Build the sdist or the wheel, with the setuptools that is installed."""
+    code = f"from setuptools import build_meta; build_meta.build_{kind}({str(target)!r})"
+    subprocess.run([sys.executable, "-c", code], cwd=source, check=True, capture_output=True)
+
+
+def test_sdist_and_wheel_hold_the_package_its_files_and_the_records(built):
+    sdist, wheel, *_ = built
+    files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "clbook").rglob("*")
+             if path.is_file() and "__pycache__" not in path.parts}
+    assert {pathlib.Path(name).suffix for name in files} >= {".py", ".yaml", ".html", ".css", ".js"}
+    assert files - sdist == set() and files - wheel == set()
+    records = {path.name for path in (ROOT / "book/records").glob("*.npz")}
+    assert {f"book/records/{name}" for name in records} - sdist == set()
+    assert {name for name in wheel if name.startswith("clbook/kept/")} == {f"clbook/kept/{name}" for name in records}
+    assert {name.split("/")[0] for name in wheel} == {"clbook", f"clbook-{clbook.__version__}.dist-info"}
+
+
+def test_an_installed_package_finds_its_records(built):
+    code = "import clbook.records as r; print(r.FOLDER, *sorted(p.stem for p in r.FOLDER.glob('*.npz')))"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=built[3], text=True, capture_output=True, check=True)
+    names = sorted(path.stem for path in (ROOT / "book/records").glob("*.npz"))
+    assert ran.stdout.split() == [str(built[3] / "clbook/kept"), *names]
+
+
+def test_the_wheel_says_what_it_needs(built):
+    metadata = built[2]
+    assert re.findall(r"^Provides-Extra: (\w+)$", metadata, re.MULTILINE) == list(EXTRAS)
+    bare = [line for line in re.findall(r"^Requires-Dist: (.*)$", metadata, re.MULTILINE) if "extra ==" not in line]
+    assert {re.match(r"[\w-]+", line)[0] for line in bare} == {"numpy", "torch"}
+    assert "License-Expression: MIT" in metadata
+
+
+def pins(name):
+    """{package: version} of a requirements file, names as pip compares them."""
+    lines = re.findall(r"^([\w.-]+)==(\S+)$", (ROOT / name).read_text(), re.MULTILINE)
+    return {re.sub(r"[-_.]+", "-", package).lower(): version for package, version in lines}
+
+
+def test_pins_and_lock_agree():
+    pinned, locked = pins("requirements.txt"), pins("requirements.lock")
+    assert pinned.items() <= locked.items() and len(locked) > 3 * len(pinned)
+
+
+def test_the_pinned_versions_lie_within_the_ranges():
+    pinned = pins("requirements.txt")
+    for need in [*PROJECT["dependencies"], *sum(EXTRAS.values(), [])]:
+        if found := re.match(r"([\w-]+)>=([\d.]+)(?:,<(\d+))?$", need):
+            version = tuple(map(int, pinned[found[1]].split(".")))
+            assert tuple(map(int, found[2].split("."))) <= version, need
+            assert found[3] is None or version[0] < int(found[3]), need
+
+
+def test_version_is_said_once_and_cited_right():
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"version: {clbook.__version__}\n" in citation and f"## {clbook.__version__}" in (
+        ROOT / "CHANGELOG.md").read_text()
