@@ -46,7 +46,8 @@ def one(result: Result) -> Picture:
     ax["ratio"].set(ylim=(0, 1.15), xlabel="iteration + 1", ylabel=RATIO, title=f"ends at {ratio[-1]:.2f}")
     log_axis(ax["ratio"])
     led = int((kind == "meaning")[:config.groups - 1].sum())
-    return Picture(fig, f"Each symbol is seen {config.m} times, alike = {config.alike:g}: of the {config.groups - 1} "
+    seen = "once" if config.m == 1 else f"{config.m} times"
+    return Picture(fig, f"Each symbol is seen {seen}, alike = {config.alike:g}: of the {config.groups - 1} "
                         f"fastest directions {led} are about meaning. Distance within over between groups: least "
                         f"{ratio.min():.2f}, at the end {ratio[-1]:.2f}.")
 

@@ -11,6 +11,7 @@ from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, log_ax
 
 CIRCLE = np.linspace(0, 2 * np.pi, 73)
 TICKS = (2, 5, 10, 20, 45, 90, 180, 360)
+ROOM = 0.42  # for the legend above the curves, in heights of these
 LIFT = 0.24  # width of the rings of all classes together; the radius has no meaning
 LOOKS = {"sorted": (INK, "sorted"), "exchanged": (colour(4), "two classes exchanged"),
          "shuffled": (colour(1), "points shuffled")}
@@ -64,7 +65,7 @@ def maps(several: Several) -> Picture:
     found = curves(config.replace(width=WIDTHS[0], start="sorted"))
     for name, (tone, label) in LOOKS.items():
         ax["loss"].plot(WIDTHS, found[name], color=tone, label=label, gid=name, ls="--" if name == "exchanged" else "-")
-    ax["loss"].axvline(config.width, color=MUTED, lw=1, ls=":", gid="width")
+    ax["loss"].axvline(config.width, ymax=1 / (1 + ROOM), color=MUTED, lw=1, ls=":", gid="width")
     for name, run, tone, marker in (("random start, trained", random, RANDOM, "o"),
                                     ("shuffled, then trained", shuffled, colour(1), "x")):
         ax["loss"].scatter([config.width], run.loss[-1:], color=tone, marker=marker, s=28, zorder=3, label=name,
@@ -72,7 +73,7 @@ def maps(several: Several) -> Picture:
     ax["loss"].set(xlabel="width of the views, degrees", ylabel="loss")
     log_axis(ax["loss"], TICKS)
     low, high = ax["loss"].get_ylim()
-    ax["loss"].set_ylim(low, high + 0.42 * (high - low))  # room for the legend
+    ax["loss"].set_ylim(low, high + ROOM * (high - low))
     legend(ax["loss"], loc="upper left")
     return Picture(fig, f"Views {config.width:g} degrees wide at tau = {config.tau:g}: the {config.n} data points form "
                         f"{shuffled.islands} islands. Loss of the sorted table {several['sorted'].loss[0]:.3f}, of the "
