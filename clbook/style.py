@@ -17,9 +17,9 @@ from matplotlib.legend import Legend
 from matplotlib.ticker import NullLocator
 from tabulate import tabulate
 
-# Okabe and Ito's colour-blind-safe palette; class k has the same colour on every page.
-CLASS_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8B6F00", "#5D3A9B", "#555555",
-                 "#40B0A6")
+# After Okabe and Ito, ten that stay apart for colour-blind readers too; class k has the same colour on every page.
+CLASS_COLOURS = ("#2576B6", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#8CC3F3", "#B2933C", "#5D3A9B", "#555555",
+                 "#2FBCC5")
 INK, MUTED, GRID, ACCENT = "#1b1f24", "#5b6470", "#dde1e6", "#000000"
 
 RC = {

@@ -29,7 +29,7 @@ def measure(front, chapter):
     front.execute(f"p = panel({chapter}.{run}, {figure}, {chapter}.Config(), scrub='steps', axes={axes!r}); p",
                   timeout=60)
     p = Panel(front)
-    front.pump(lambda: p.get(p.image, "value"), 60)
+    front.pump(lambda: len(p.history(p.image, "value", 0)) > 1, 60)  # the first one is blank
     first = time.monotonic() - began
     p.finish(120)
     front.execute(f"p = panel({chapter}.{run}, {figure}, {chapter}.Config({long}), scrub='steps', axes={axes!r}); p",

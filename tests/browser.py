@@ -7,12 +7,14 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import os
+import pathlib
 import shutil
 import tempfile
 
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync"]
 HERE = ("file:", "data:", "blob:", "about:")
+AXE = pathlib.Path(__file__).parent / "vendor" / "axe.min.js"  # axe-core 4.14.1 of npm, MPL 2.0: for tests only
 
 
 class NoBrowser(Exception):
@@ -40,6 +42,14 @@ class Tab:
     page: object
     requests: list[str] = dataclasses.field(default_factory=list)
     errors: list[str] = dataclasses.field(default_factory=list)
+
+
+def barriers(page) -> list[str]:
+    """What axe-core calls serious or critical on a page: 'rule: where', once for each rule and place."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(result => result.violations)")
+    return [f"{each['id']}: {node['target'][0]}" for each in found if each["impact"] in ("serious", "critical")
+            for node in each["nodes"]]
 
 
 @contextlib.contextmanager

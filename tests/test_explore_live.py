@@ -103,7 +103,6 @@ class Panel:
         self.ids = self._below(self.model)
         self.run, self.stop = (self.find("ButtonModel", word) for word in ("Run", "Stop"))
         self.image, self.progress = self.find("ImageModel"), self.find("FloatProgressModel")
-        self.scrub = self.find("IntSliderModel")
         texts = [m for m in self.ids if self.get(m, "_model_name") == "HTMLModel"]
         self.status, self.message, self.caption = texts[-3:]
 
@@ -112,6 +111,12 @@ class Panel:
         for child in self.front.state[model].get("children", []):
             below += self._below(child.removeprefix("IPY_MODEL_"))
         return below
+
+    @property
+    def scrub(self):
+        """The slider of the recorded times; the panel makes a new one where their number changes."""
+        self.ids = self._below(self.model)
+        return self.find("IntSliderModel")
 
     def find(self, kind, words=""):
         return next(m for m in self.ids if self.get(m, "_model_name") == kind
@@ -297,7 +302,7 @@ def test_a_new_run_replaces_the_one_that_is_going(front):
         front.set(slider, index=index)
     front.pump(lambda: p.words(p.status).startswith("Running") and "replaced" in p.words(p.status))
     p.finish()
-    assert "replaced at" in p.words(p.status) and "steps = 5" in p.words(p.status)
+    assert "replaced" not in p.words(p.status) and "steps = 5" in p.words(p.status)
     front.execute("print(runs[-2].steps, runs[-1].steps, runs[-1].a)")
     assert front.printed.split() == ["1000", "5", p.get(slider, "_options_labels")[2]]
 
@@ -322,14 +327,15 @@ def test_scrubbing_redraws_without_running(front):
 def test_without_scrub_there_is_no_time_slider(front):
     p = show(front, "scrub=None")
     p.finish()
-    layout = p.get(p.scrub, "layout").removeprefix("IPY_MODEL_")
-    assert p.get(layout, "display") == "none"
+    box = next(m for m in p.ids if f"IPY_MODEL_{p.scrub}" in (p.get(m, "children") or ()))
+    assert p.get(p.get(box, "layout").removeprefix("IPY_MODEL_"), "display") == "none"
     assert "at step 30 " in p.words(p.caption)
 
 
 def test_the_cell_returns_at_once_and_rerunning_it_closes_the_panel_it_made(front):
     p = show(front, "steps=1000, delay=0.02")
     assert p.get(p.progress, "value") < 1, "the cell waited for the run"
+    assert p.get(p.image, "value").startswith(b"\x89PNG"), "no broken picture before the first one"
     q = show(front, "steps=3")
     q.finish()
     assert {p.model, p.image, p.run} <= front.closed
@@ -348,3 +354,46 @@ def test_the_kernel_ends_cleanly_with_a_run_in_flight():
             time.sleep(0.02)
         assert not front.manager.is_alive()
         assert front.manager.provisioner.process.returncode == 0
+
+
+def test_the_time_slider_is_made_with_its_range_so_that_its_end_key_reaches_the_end(front):
+    """In the browser the End key of a slider knows only the range it was made with."""
+    p = show(front)
+    p.finish()
+    opened = [state for _, comm, state in front.times if comm == p.scrub]
+    assert opened[0]["max"] == 30 and opened[0]["value"] == 30
+    front.set(p.find("TextModel", "steps"), value="12")
+    front.click(p.run)
+    front.pump(lambda: not p.idle())
+    p.finish()
+    front.pump(lambda: p.get(p.scrub, "max") == 12)
+    assert [state for _, comm, state in front.times if comm == p.scrub][0]["value"] == 12
+
+
+def test_a_run_in_the_store_is_shown_without_running(front):
+    front.execute("from clbook.sweep import kept\nstored = toy.Config(steps=60, delay=0.02, n=31)\n"
+                  "kept(toy.run, stored)\n"
+                  "p = panel(toy.run, toy.draw, stored, scrub='steps', axes={'a': [0.1, 1.0]}); p", timeout=30)
+    p = Panel(front)
+    p.finish()
+    assert "from the store; it took 1." in p.words(p.status)
+    assert len([value for _, value in p.history(p.image, "value", 0)]) == 2, "blank, and the whole run at once"
+
+
+@pytest.mark.parametrize("code, words", [
+    ("def bad(config, **how):\n    raise SystemExit('enough')", "SystemExit: enough"),
+    ("def bad(config, **how):\n    return 7", "AttributeError: 'int' object has no attribute"),
+    ("def bad(config, **how):\n    result = toy.run(config)\n    del result.steps\n    return result", "steps")])
+def test_a_status_always_ends(front, code, words):
+    front.execute(f"{code}\np = panel(bad, toy.draw, toy.Config(), scrub='steps', axes={{'a': [0.1, 1.0]}}); p")
+    p = Panel(front)
+    front.pump(p.idle)
+    assert words in p.words(p.message) and "Not run: a = 1" in p.words(p.status)
+    front.logged = ""
+
+
+def test_the_page_does_not_jump_when_words_come_and_go(front):
+    p = show(front)
+    p.finish()
+    for model in (p.status, p.message, p.caption):
+        assert p.get(p.get(model, "layout").removeprefix("IPY_MODEL_"), "min_height") == "28px"

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import base64
 import csv
+import dataclasses
+import importlib
 import io
 import os
+import pkgutil
+import re
 
 import joblib
 import matplotlib as mpl
@@ -13,12 +17,16 @@ import numpy as np
 import pytest
 import toy
 from browser import NoBrowser, browser
+from matplotlib.collections import LineCollection
 from PIL import Image
 
-from clbook.explore import explore, static, vector
+import clbook
+from clbook import experiments, style
+from clbook.explore import controls, explore, static, vector
+from clbook.settings import Settings
 
 BASE = toy.Config(n=40)
-GRID = {"a": [0.5, 1, 4], "b": [1, 2]}
+GRID = {"a": [0.5, 1, 4], "b": [1, 2]}  # a slider and, of two values, a pair of buttons
 FRAMES = 6
 
 
@@ -28,15 +36,6 @@ FRAMES = 6
 def still(monkeypatch):
     monkeypatch.setenv("CLBOOK_STATIC", "1")
     monkeypatch.setattr(static, "sweep", lambda run, configs: [run(c) for c in configs])
-
-
-def test_a_run_that_fits_is_drawn_with_one_pen_and_nothing_is_lost():
-    runs = [("a", list(range(12))), ("b", list(range(9))), ("c", [None]), ("d", list(range(101))), ("e", [4])]
-    batches = static.batches(runs)
-    assert [(name, k) for batch in batches for name, piece in batch for k in piece] == [
-        (name, k) for name, frames in runs for k in frames]
-    assert [[name for name, _ in batch] for batch in batches[:2]] == [["a"], ["b", "c"]]
-    assert max(sum(len(piece) for _, piece in batch) for batch in batches) <= static.BATCH
 
 
 def test_the_page_does_not_depend_on_the_number_of_processes(still, monkeypatch):
@@ -53,7 +52,7 @@ def test_the_page_does_not_depend_on_the_number_of_processes(still, monkeypatch)
             return picture
 
         player = explore(toy.run, figure, BASE, scrub="steps", frames=4, a=[0.5, 1])
-        pids.update(alt.rsplit(" ", 1)[1] for _, _, alt in player.scene.frames)
+        pids.update(alt.rsplit(" ", 1)[1] for *_, alt in player.scene.frames)
         player.scene.frames = [(*frame, alt.rsplit(" ", 1)[0]) for *frame, alt in player.scene.frames]
         return player.scene.payload()
 
@@ -98,6 +97,32 @@ def test_bad_input_is_named(still, axes, message):
         explore(toy.run, toy.draw, BASE, **axes)
 
 
+def configs():
+    """Every Config of the experiments."""
+    for module in pkgutil.walk_packages(experiments.__path__, "clbook.experiments."):
+        for kind in vars(importlib.import_module(module.name)).values():
+            if isinstance(kind, type) and issubclass(kind, Settings) and kind.__module__ == module.name:
+                yield kind
+
+
+def test_no_label_or_value_of_a_control_is_a_python_name():
+    found = list(configs())
+    for kind in found:
+        for field in dataclasses.fields(kind):
+            said = controls.label(field), *map(static.words, field.metadata["choices"] or ())
+            assert not [text for text in said if "_" in text or text in ("eps", "tau", "lr", "eta", "psi")], field.name
+    assert len(found) >= 8
+
+
+def test_a_heavy_explorer_leaves_times_out_and_keeps_the_first_and_the_last(still, monkeypatch):
+    whole = explore(toy.run, toy.draw, BASE, scrub="steps", a=[1])
+    monkeypatch.setattr(static, "WEIGHT", len(whole.scene.payload()) // 2)
+    light = explore(toy.run, toy.draw, BASE, scrub="steps", a=[1])
+    assert len(whole.times[0]) == 31 and len(light.scene.payload()) <= static.WEIGHT
+    assert 2 < len(light.times[0]) < 31 and {0, 30} < set(light.times[0])
+    assert len(light.scene.frames) == len(light.times[0])
+
+
 def test_the_first_and_the_last_recorded_time_are_always_kept():
     for count in (1, 2, 5, 24, 25, 1000):
         chosen = static.spread(count, 24)
@@ -130,13 +155,18 @@ def address(tmp_path_factory):
         patch.setattr(static, "sweep", lambda run, configs: [run(c) for c in configs])
         patch.setattr(static.Player, "_first", None)
         players = [explore(toy.run, toy.draw, BASE, scrub="steps", frames=FRAMES, title="Arms", **GRID),
-                   explore(toy.run, toy.draw, BASE, scrub="steps", frames=FRAMES, name="length", steps=[3, 30])]
+                   explore(toy.run, toy.draw, BASE, scrub="steps", name="length", steps=[3, 30])]
         body = "<p id='section'>A paragraph.</p>".join(p._repr_html_() for p in players)
     file = tmp_path_factory.mktemp("book") / "page.html"
     file.write_text('<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" '
                     'content="width=device-width"><title>Toy</title>'
                     f'<body style="font-family:sans-serif">{body}</body></html>')
     return file.as_uri()
+
+
+def press(page, axis, index, k=0):
+    """Press the button number `index` of a choice."""
+    page.locator("figure.clbook-explorer").nth(k).locator(f"[data-axis={axis}] input").nth(index).check(force=True)
 
 
 def shown(page, k=0):
@@ -171,20 +201,25 @@ def test_every_slider_moves_by_arrow_key_and_by_mouse(tab):
     page, states = tab.page, [shown(tab.page)]
     assert states[0][1] == expected(-1)
     for axis, key, alt, value in (("a", "ArrowRight", expected(-1, a=4.0), "4"),
-                                  ("b", "ArrowLeft", expected(-1, 4.0, 1), "1"),
-                                  ("frame", "ArrowLeft", expected(24, 4.0, 1), "24")):
+                                  ("frame", "ArrowLeft", expected(24, a=4.0), "24")):
         slide(page, axis).focus()
         page.keyboard.press(key)
         wait_alt(page, alt)
         assert slide(page, axis).get_attribute("aria-valuetext") == value
-        assert slide(page, axis).locator("+ output").inner_text() == value
+        assert page.locator(f"label:has([data-axis={axis}]) output").first.inner_text() == value
         states.append(shown(page))
-    for axis, alt in (("a", expected(24, 0.5, 1)), ("b", expected(24, 0.5, 1)), ("frame", expected(0, 0.5, 1))):
+    page.locator("[data-axis=b] input:checked").first.focus()
+    page.keyboard.press("ArrowLeft")
+    wait_alt(page, expected(24, 4.0, 1))
+    states.append(shown(page))
+    page.get_by_role("radio", name="2", exact=True).first.check(force=True)
+    wait_alt(page, expected(24, 4.0, 2))
+    for axis, alt in (("a", expected(24, 0.5)), ("frame", expected(0, 0.5))):
         box = slide(page, axis).bounding_box()
         page.mouse.click(box["x"] + 4, box["y"] + box["height"] / 2)  # to the least value
         wait_alt(page, alt)
         states.append(shown(page))
-    assert len({src for src, _ in states}) == len(states) - 1  # b was at its least value already
+    assert len({src for src, _ in states}) == len(states)
 
 
 def test_keys_do_not_reach_the_page(tab):
@@ -194,13 +229,33 @@ def test_keys_do_not_reach_the_page(tab):
     assert tab.page.evaluate("heard") == 0
 
 
+@pytest.mark.parametrize("k, count", [(0, FRAMES), (1, 31)])
+def test_play_takes_five_seconds_whatever_the_number_of_frames(tabs, address, k, count):
+    page = tabs().page
+    page.clock.install(time=0)
+    page.goto(address)
+    page.clock.pause_at(1000)
+    time = slide(page, "frame", k)
+    if k:  # a run of its own length
+        assert time.get_attribute("max") == str(count - 1)
+    figure = page.locator("figure.clbook-explorer").nth(k)
+    figure.get_by_role("button", name="Play").click()
+    seen = set()
+    for _ in range(80):  # of 50 ms
+        page.clock.run_for(50)
+        seen.add(time.input_value())
+    assert 0.5 * (count - 1) <= max(map(int, seen)) < count - 1, "it ends no earlier than after 4 s"
+    page.clock.run_for(2000)
+    page.wait_for_function("k => document.querySelectorAll('[data-do=play]')[k].textContent === 'Play'", arg=k)
+    assert int(time.input_value()) == count - 1 and len(seen) >= 0.5 * count
+
+
 def test_play_pause_and_reset(tab):
     page = tab.page
     play = page.get_by_role("button", name="Play").first
     play.click()
     page.wait_for_function("document.querySelector('input[data-axis=frame]').value === '2'")
-    pause = page.get_by_role("button", name="Pause")
-    pause.click()
+    page.get_by_role("button", name="Pause").click()
     at = slide(page, "frame").input_value()
     page.wait_for_timeout(400)
     assert slide(page, "frame").input_value() == at
@@ -230,9 +285,10 @@ def test_reduced_motion_steps_instead_of_playing(tabs, address):
 def test_runs_of_different_length_keep_the_time(tab):
     page = tab.page
     slide(page, "frame", 1).press("Home")
-    slide(page, "frame", 1).press("ArrowRight")  # step 6 of 30
+    for _ in range(6):
+        slide(page, "frame", 1).press("ArrowRight")  # step 6 of 30
     wait_alt(page, expected(6), 1)
-    slide(page, "steps", 1).press("Home")
+    press(page, "steps", 0, 1)
     wait_alt(page, expected(3, steps=3), 1)
     assert slide(page, "frame", 1).get_attribute("max") == "3"
 
@@ -243,7 +299,7 @@ def test_the_address_holds_the_state(tab, tabs, address):
     page.wait_for_timeout(300)
     assert page.url.endswith("#section") and shown(page)[1] == expected(-1)
     slide(page, "a").press("ArrowRight")
-    slide(page, "steps", 1).press("Home")
+    press(page, "steps", 0, 1)
     page.wait_for_function("location.hash === '#a-b:a=4&b=2&frame=5;length:steps=3&frame=3'")
     other = tabs().page
     other.goto(page.url)
@@ -262,24 +318,88 @@ def download(page, name):
     return waiting.value.suggested_filename, waiting.value.path().read_text(encoding="utf-8")
 
 
-def test_csv_holds_the_figures_numbers(tab):
+def test_csv_holds_the_results_own_numbers(tab):
     page = tab.page
     slide(page, "frame").press("ArrowLeft")
     wait_alt(page, expected(24))
     name, text = download(page, "CSV")
-    assert name == "a-b_a=1_b=2_frame=4.csv"
+    assert name == "a-b_a=1_b=2_steps=24.csv"
+    comment, _, table = text.partition("\n")
+    assert comment == (f"# clbook {clbook.__version__}, a-b: a = 1, b = 2, n = 40, steps = 30, delay = 0, "
+                       "shape = spiral, turn = on")
     series = {}
-    for row in csv.DictReader(io.StringIO(text)):
-        series.setdefault((row["series"], row["axes"]), []).append((float(row["x"]), float(row["y"])))
-    result = toy.run(BASE)
-    assert set(series) == {("class 0", "0"), ("class 1", "0"), ("radius 0", "1"), ("radius 1", "1")}
+    for row in csv.DictReader(io.StringIO(table)):
+        assert row["steps"] == "24"
+        series.setdefault((row["panel"], row["series"]), []).append(row)
+
+    def numbers(rows, *names):
+        return np.array([[float(row[name]) for name in names] for row in rows])
+
+    result, close = toy.run(BASE), {"rtol": 1e-6, "atol": 1e-12}
+    line = "a = 1, step 24"
+    assert set(series) == {("z_2", "class 0"), ("z_2", "class 1"), (line, "radius 0"), (line, "radius 1"),
+                           ("cos(z_i, z_j)", "cells 1")}
     for c in range(2):
-        quantum = 2.2 / (100 * vector.UNITS)  # the axes are wider than 100 points
-        np.testing.assert_allclose(series[f"class {c}", "0"], result.z[24][result.labels == c], atol=quantum)
-        line = np.array(series[f"radius {c}", "1"])
-        np.testing.assert_allclose(line[:, 0], result.steps[:25] + 1, rtol=np.log(32 / 0.9) / (100 * vector.UNITS))
-        radius = np.linalg.norm(result.z[:25, result.labels == c], axis=2).mean(1)
-        np.testing.assert_allclose(line[:, 1], radius, atol=quantum)
+        np.testing.assert_allclose(numbers(series["z_2", f"class {c}"], "z_1", "z_2"),
+                                   result.z[24][result.labels == c], **close)
+        drawn = numbers(series[line, f"radius {c}"], "iteration + 1", "mean ‖z_i‖")
+        np.testing.assert_allclose(drawn[:, 0], result.steps[:25] + 1, **close)
+        np.testing.assert_allclose(drawn[:, 1], np.linalg.norm(result.z[:25, result.labels == c], axis=2).mean(1),
+                                   **close)
+    order = np.argsort(result.labels, kind="stable")
+    unit = result.z[24][order] / np.linalg.norm(result.z[24][order], axis=1, keepdims=True)
+    cells = numbers(series["cos(z_i, z_j)", "cells 1"], "column", "row", "value")
+    np.testing.assert_allclose(cells[:, 2], (unit @ unit.T).ravel(), rtol=1e-6, atol=1e-7)
+
+
+def test_figures_with_bars_words_and_arrows_have_numbers_too(tabs, still, tmp_path, monkeypatch):
+    monkeypatch.setattr(static.Player, "_first", None)
+
+    def figure(result):
+        fig, ((bars, across, arrows, empty),) = style.axes(4)
+        bars.bar(["one", "two"], [3.25, 1 / 3])
+        across.barh([0, 1], [2, 5], left=1)
+        across.set_yticks([0, 1], ["cat", "dog"])
+        arrows.quiver(*result.z[-1].T, *result.z[0].T, gid="moves")
+        lines = LineCollection(result.z[:, :2].swapaxes(0, 1), gid="paths")
+        arrows.add_collection(lines)
+        empty.plot([1, 2], [3, 1 / 7])
+        empty.axvline(1.5)
+        return style.Picture(fig, "four kinds")
+
+    player = explore(toy.run, figure, BASE, a=[1], name="kinds")
+    (tmp_path / "kinds.html").write_text(f'<meta charset="utf-8">{player._repr_html_()}', encoding="utf-8")
+    page = tabs().page
+    page.goto((tmp_path / "kinds.html").as_uri())
+    rows = list(csv.DictReader(io.StringIO(download(page, "CSV")[1].partition("\n")[2])))
+    kinds = {name: [row for row in rows if row["series"] == name] for name in {row["series"] for row in rows}}
+    bars, across = kinds["bars 1"][:2], kinds["bars 1"][2:]
+    assert [(row["x"], float(row["y"])) for row in bars] == [("one", 3.25), ("two", pytest.approx(1 / 3))]
+    assert [(row["x"], row["y"], row["start"]) for row in across] == [("3", "cat", "1"), ("6", "dog", "1")]
+    assert len(kinds["moves"]) == BASE.n and {"dx", "dy"} <= set(rows[0])
+    assert [row["item"] for row in kinds["paths"]] == ["1"] * 31 + ["2"] * 31
+    assert [float(row["y"]) for row in kinds["line 1"]] == pytest.approx([3, 1 / 7])
+
+
+def test_axes_and_colours_are_the_same_in_all_frames_and_hold_all_data(still):
+    def figure(result, frame):
+        fig, ((points, matrix),) = style.axes(2)
+        points.plot(result.steps + 1, result.radius * result.config.a ** 3)
+        points.plot([frame + 1], [result.config.a ** 3], "o", gid="now")
+        points.set(xscale="log", ylim=(0, 1))  # too low for the largest a
+        matrix.imshow(result.z[frame] @ result.z[frame].T * result.config.a)
+        return style.Picture(fig, f"a = {result.config.a:g}")
+
+    player = explore(toy.run, figure, BASE, scrub="steps", frames=3, a=[0.5, 1, 4], b=[2, 3])
+    one, = player.scene.axes  # the same geometry in every frame
+    left, right, bottom, top = one[0][4:8]
+    columns = [np.frombuffer(column, np.float32) for column in player.scene.columns]
+    for _, _, series, _ in player.scene.frames:
+        for axes, _, _, _, *refs in (list(player.scene.series)[k] for k in series):
+            x, y = (columns[k] for k in refs[:2])
+            assert axes or (left <= x.min() and x.max() <= right and bottom <= y.min() and y.max() <= top)
+    assert top >= 64
+    assert len({image for image in player.scene.images}) == 18  # on one scale, small values are not stretched
 
 
 RASTERISE = """async ([svg, width, height]) => {
@@ -307,19 +427,23 @@ def test_the_drawing_is_matplotlibs_own(tab, tmp_path):
     assert difference[1] > 2 * difference[0], difference
 
 
-def test_hover_reads_data_coordinates(tab):
+def test_hover_names_the_nearest_datum(tab):
     page = tab.page
     box = page.locator("figure.clbook-explorer img").first.bounding_box()
     result = toy.run(BASE)
     picture = toy.draw(result)
     vector.Pen().draw(picture)
-    ax = picture.fig.axes[1]
-    x, y = ax.transAxes.transform((0.5, 0.25)) / (picture.fig.get_size_inches() * 72)
-    page.mouse.move(box["x"] + x * box["width"], box["y"] + (1 - y) * box["height"])
+    size = picture.fig.get_size_inches() * 72
+    chosen = 17  # a point that stands alone
+    x, y = picture.fig.axes[0].transData.transform(result.z[-1][chosen]) / size
+    page.mouse.move(box["x"] + x * box["width"] + 1, box["y"] + (1 - y) * box["height"] + 1)
     readout = page.locator(".clbook-readout").first
     readout.wait_for(state="visible")
-    got = [float(v) for v in readout.inner_text().split(", ")]
-    np.testing.assert_allclose(got, [np.sqrt(0.9 * 32), 0.275], rtol=0.03)
+    place = [f"{v:.4g}".replace("-", "−") for v in result.z[-1][chosen]]
+    assert readout.inner_text() == f"class {result.labels[chosen]}: z_1 = {place[0]}, z_2 = {place[1]}"
+    dot = page.locator(".clbook-dot").first.bounding_box()
+    assert abs(dot["x"] + dot["width"] / 2 - box["x"] - x * box["width"]) < 1.5
+    assert abs(dot["y"] + dot["height"] / 2 - box["y"] - (1 - y) * box["height"]) < 1.5
     page.mouse.move(5, 5)
     readout.wait_for(state="hidden")
 
@@ -344,7 +468,39 @@ def test_a_phone_shows_all_of_it(tabs, address):
     slide(page, "a").tap(position={"x": 6, "y": 10})
     wait_alt(page, expected(-1, 0.5))
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert page.locator("figure.clbook-explorer img").first.bounding_box()["width"] >= 480  # letters of 9 px and more
+    image = page.locator("figure.clbook-explorer img").first
+    page.wait_for_function("i => i.complete && i.getBoundingClientRect().height > 500", arg=image.element_handle())
+    shown, svg = image.bounding_box(), page.evaluate("fetch(document.querySelector('img').src).then(r => r.text())")
+    parts = re.findall(r'<svg x="\S+" y="\S+" width="(\S+)" height="\S+" viewBox="\S+ \S+ (\S+) ', svg)
+    assert len(parts) == 3, "a panel below another"
+    smallest = 9 * vector.UNITS  # points of the labels of ticks are 10, of a title 10.5
+    for width, units in parts:
+        assert float(width) / float(units) * smallest >= 9
+    assert shown["width"] <= 390, "no panel is wider than the screen"
     for control in page.locator("figure.clbook-explorer :is(input, button, output, .clbook-stage)").all():
         box = control.bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+    for control in page.locator("figure.clbook-explorer :is(input, button)").all():
+        assert control.bounding_box()["height"] >= 44
+
+
+def test_a_tap_on_a_phone_names_the_datum_and_stays(tabs, address):
+    page = tabs(width=390, height=844, has_touch=True).page
+    page.goto(address)
+    image = page.locator("figure.clbook-explorer img").first
+    page.wait_for_function("i => i.src.startsWith('blob:') && i.complete", arg=image.element_handle())
+    box = image.bounding_box()
+    image.tap(position={"x": box["width"] / 2, "y": box["height"] / 6})
+    readout = page.locator(".clbook-readout").first
+    readout.wait_for(state="visible")
+    assert re.match(r"class \d: z_1 = \S+, z_2 = \S+$", readout.inner_text())
+
+
+def test_print_has_no_buttons_and_says_the_setting(tab):
+    page = tab.page
+    page.emulate_media(media="print")
+    for hidden in ("button", "input[type=range]", ".clbook-note"):
+        assert not any(each.is_visible() for each in page.locator(f"figure.clbook-explorer {hidden}").all())
+    said = page.locator("figure.clbook-explorer .clbook-controls").first.inner_text().split()
+    assert said == ["a", "(rad)", "1", "b", "2", "time", "(iterations)", "30"]
+    page.emulate_media(media="screen")

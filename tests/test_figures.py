@@ -24,6 +24,7 @@ def of_landscape():
                                                  few.replace(tolerance=0.1)))
     both = [one, two], ["even", "random"]
     return {"forgetting": (landscape.forget(landscape.MapsConfig(n=12)),), "landscape": (one,),
+            "two_orders": (landscape.Shuffle(12), one),
             "three_panels": ([one, warm], [one, coarse]), "threshold": (one,), "indicator": (one,), "arrows": both,
             "spectra": both[:1], "measures": both}
 

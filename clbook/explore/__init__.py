@@ -7,7 +7,7 @@ import os
 import re
 
 
-def explore(run, figure, base_config, *, scrub=None, frames=24, name=None, title="", **axes):
+def explore(run, figure, base_config, *, scrub=None, frames=32, name=None, title="", **axes):
     """Sliders over an experiment: `explore(run, figure, Config(), eps=[.02, 1], tau=[.1, .01])`.
 
     Live, a change of a slider reruns the experiment. Where the environment variable CLBOOK_STATIC is 1 (the book's
@@ -18,7 +18,7 @@ def explore(run, figure, base_config, *, scrub=None, frames=24, name=None, title
         figure: `figure(result)` -> Picture, or `figure(result, frame=i)` -> Picture where `scrub` is given.
         base_config: the settings at the start; its values of the explored fields are on the grid.
         scrub: name of the Result's array of recorded times (T,), e.g. "steps"; `frame` counts through it.
-        frames: how many recorded times the static page holds at most; the first and the last always.
+        frames: how many recorded times of a run the static page holds at most, fewer where they are heavy.
         name: what a link calls the explorer (`#name:eps=1&tau=0.01`); the explored fields unless given.
         title: a short visible heading.
         axes: at most two fields of the Config, each with its grid of values.

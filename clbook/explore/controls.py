@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import html
 import math
+import re
 from itertools import pairwise
 
 import ipywidgets as widgets
 
 from clbook.settings import allowed
 
+# What a reader calls a setting; one that is not here by its own name or, where that is code, by what it means.
+LABELS = {"eps": "ε, width of the start", "tau": "temperature τ", "tau_c": "content τ", "tau_s": "style τ", "eta": "η",
+          "lr": "learning rate", "lr_over_tau": "lr/τ", "decay": "weight decay", "delta": "δ", "psi": "Ψ", "dim": "d",
+          "init": "size of the start", "std": "size of the start", "std_contexts": "start of contexts",
+          "d_c": "content dimensions", "style_sd": "style within a pair", "alike": "likeness", "ratio": "size ratio"}
 STOPS = 4  # slider steps between neighbouring grid values
 
 
@@ -24,7 +30,8 @@ def control(field, value, *, explored):
     if isinstance(value, bool):
         return widgets.Checkbox(value, **about)
     if field.metadata["choices"] is not None:
-        return widgets.Dropdown(options=list(field.metadata["choices"]), value=value, **about)
+        choices = [(str(choice).replace("_", " "), choice) for choice in field.metadata["choices"]]
+        return widgets.Dropdown(options=choices, value=value, **about)
     if explored:
         about |= {"description": "", "layout": {"width": "8em"}}
     return widgets.Text(text(value), continuous_update=False, **about)
@@ -68,8 +75,10 @@ def slider(field, grid, entry, style):
 
 
 def label(field) -> str:
-    """'tau', or 'steps (iterations)' where the field has a unit."""
-    return f"{field.name} ({field.metadata['unit']})" if field.metadata["unit"] else field.name
+    """'temperature τ', or 'steps (iterations)' where the field has a unit."""
+    plain = re.split(r"[,;:(]", field.metadata["doc"])[0].strip() if "_" in field.name else field.name
+    name, unit = LABELS.get(field.name, plain), field.metadata["unit"]
+    return f"{name} ({unit})" if unit and unit not in name else name
 
 
 def meaning(field) -> str:

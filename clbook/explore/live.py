@@ -3,8 +3,7 @@
 Threads. A panel runs the experiment in one and draws in another; each does the newest job it was given, drops older
 ones, and is a daemon, so that a kernel can end with a run in flight. What a run needs from its thread it must set
 itself: grad mode and the current CUDA device are torch's thread-local state and start at their defaults here. Widget
-updates may come from any thread: ipykernel sends them all from its own output thread. What the reader does reaches the
-panel between cells: while a long cell executes, sliders and Stop wait for its end.
+updates may come from any thread: ipykernel sends them all from its own output thread.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from __future__ import annotations
 import atexit
 import dataclasses
 import html
+import io
 import logging
 import math
 import threading
@@ -20,6 +20,7 @@ import types
 
 import ipywidgets as widgets
 from IPython import get_ipython
+from PIL import Image
 from traitlets import Unicode
 
 from clbook.explore import controls
@@ -30,6 +31,7 @@ DEBOUNCE = 0.15  # s between a slider's last move and the run it starts
 FIRST_PICTURE = 0.1  # s of running before a partial picture is worth drawing
 PICTURE_EVERY = 0.5  # s between partial pictures, and four times what the last one took
 PROGRESS_EVERY = 0.1  # s between moves of the progress bar
+PATIENCE = 1.0  # s that a cell waits for its first picture, so that the page has its height from the start
 
 _log = logging.getLogger(__name__)
 _panels = set()  # those that are open
@@ -49,6 +51,7 @@ def panel(run, figure, base_config, *, scrub=None, name="explorer", title="", ax
             old.close()
     shown = Panel(run, figure, base_config, scrub=scrub, name=name, title=title, axes=axes)
     shown.cell, shown.execution = cell, execution
+    shown.drawn.wait(PATIENCE)
     return shown
 
 
@@ -59,6 +62,7 @@ class Panel(widgets.VBox):
         cell, execution: the notebook cell that made it and that cell's execution; None outside of notebooks.
         result: the latest Result of a run that ended or was stopped; None before the first.
         controls: field name -> the widget that holds its value.
+        drawn: an event, set once there is a picture or an error in its place.
         run_button, stop_button, progress, status, message, image, caption, scrub_slider: the other parts.
     """
 
@@ -67,7 +71,7 @@ class Panel(widgets.VBox):
         self._simulate, self._figure, self._base, self._scrub = run, figure, base_config, scrub
         self._axes, self._name = tuple(axes), name
         self._fields = {field.name: field for field in dataclasses.fields(base_config)}
-        self._lock, self._next_picture = threading.RLock(), math.inf
+        self._lock, self._next_picture, self.drawn = threading.RLock(), math.inf, threading.Event()
         self._job = self._shown = self._error = self.result = None  # the run that is going, the Result in the picture
         self._runner, self._painter = _Newest(self._work, "run"), _Newest(self._paint, "draw")
         self._build(title, axes)
@@ -112,17 +116,26 @@ class Panel(widgets.VBox):
             "flex": "1 1 8em", "min_width": "6em", "width": "auto", "height": "12px", "align_self": "center"})
         buttons = widgets.HBox([self.run_button, self.stop_button, more, self.progress],
                                layout={"flex_flow": "row wrap"})
-        self.status, self.message, self.caption = widgets.HTML(), widgets.HTML(), widgets.HTML()
-        self.image = _Image(format="png", layout={"width": "100%", "height": "auto", "object_fit": "contain"})
-        self.scrub_slider = widgets.IntSlider(
-            1, min=0, max=1, readout=False, description=str(self._scrub), style=aligned,
-            tooltip="Recorded time of the picture",
-            layout={"width": "calc(100% - 12px)", "display": "" if self._scrub else "none"})
-        self.scrub_slider.observe(self._scrubbed, "value")
+        self.status, self.message, self.caption = (widgets.HTML(layout={"min_height": "28px"}) for _ in range(3))
+        blank = io.BytesIO()  # until the first picture comes
+        Image.new("RGB", (72, 32), "white").save(blank, "png")
+        self.image = _Image(value=blank.getvalue(), layout={"width": "100%", "height": "auto", "object_fit": "contain"})
+        self._time, self._style = widgets.VBox(layout={"display": "" if self._scrub else "none"}), aligned
+        self._renew(1, 1)
         heading = [widgets.HTML(f"<b>{html.escape(title)}</b>")] if title else []
-        self.children = [*heading, *rows, buttons, folded, self.status, self.message, self.image, self.scrub_slider,
+        self.children = [*heading, *rows, buttons, folded, self.status, self.message, self.image, self._time,
                          self.caption]
         self.layout = widgets.Layout(width="100%", max_width="720px", grid_gap="2px")
+
+    def _renew(self, last, value):
+        """A slider of the recorded times up to `last`: in the browser its End key knows the range it was made with."""
+        self.scrub_slider = widgets.IntSlider(
+            value, min=0, max=last, readout=False, description=str(self._scrub), style=self._style,
+            tooltip="Recorded time of the picture", layout={"width": "calc(100% - 12px)"})
+        self.scrub_slider.observe(self._scrubbed, "value")
+        self._range, old, self._time.children = last, self._time.children, [self.scrub_slider]
+        for slider in old:
+            slider.close()
 
     def _set(self, change):
         if self._config() is not None:
@@ -184,13 +197,24 @@ class Panel(widgets.VBox):
             return True
 
         try:
-            self._finish(job, result=kept(self._simulate, job.config, progress=progress))
-        except Exception as error:  # noqa: BLE001 - any error belongs in the panel
+            result = kept(self._simulate, job.config, progress=progress)
+            how = f"{result.seconds:.2f} s on {result.device}"
+            if result.seconds > time.monotonic() - started:
+                how = f"from the store; it took {how}"
+            elif result.stopped:
+                how = f"stopped at {job.fraction:.0%}, {how}"
+            self._times(result)
+        except BaseException as error:  # noqa: BLE001 - any error belongs in the panel, an exit too
             if not isinstance(error, ValueError):
                 _log.exception("%s: the run of %s failed", self._name, job.config)
-            self._finish(job, error=error)
+            return self._finish(job, error=error)
+        self._finish(job, result, how)
 
-    def _finish(self, job, result=None, error=None):
+    def _times(self, result):
+        """The recorded times of a result; none where the panel has no slider over them."""
+        return getattr(result, self._scrub) if self._scrub else []
+
+    def _finish(self, job, result=None, how="", error=None):
         with self._lock:
             if self._job is not job:
                 return
@@ -202,14 +226,15 @@ class Panel(widgets.VBox):
                 self.result = result
                 self.progress.value = job.fraction if result.stopped else 1
                 self.progress.bar_style = "warning" if result.stopped else "success"
-                how = f"stopped at {job.fraction:.0%}, " if result.stopped else ""
-                self._say(f"{self._describe(job.config)}: {how}{result.seconds:.2f} s on {result.device}.{job.note}")
+                self._say(f"{self._describe(job.config)}: {how}.")
             else:
                 old = f" The picture is of {self._describe(self.result.config)}." if self.result is not None else ""
                 self._say(f"Not run: {self._describe(job.config)}.{old}")
-            if self.result is not None:
-                self._show(self.result)
             self.stop_button.disabled = True
+            if self.result is not None:
+                self._show(self.result, whole=True)
+            else:
+                self.drawn.set()
 
     def stop(self):
         """Ask the run to stop; it returns what it has the next time it reports progress."""
@@ -247,23 +272,28 @@ class Panel(widgets.VBox):
 
     # The picture
 
-    def _show(self, result):
-        """Draw `result`; the scrub slider stays at the end of the recorded times until the reader moves it away."""
+    def _show(self, result, whole=False):
+        """Draw `result`; the scrub slider stays at the end of the recorded times until the reader moves it away.
+
+        whole: no part of a run that goes on: the slider is renewed.
+        """
         with self._lock:
             self._shown = None  # so that moving the slider draws nothing
             if self._scrub:
                 slider = self.scrub_slider
                 at_end = slider.value == slider.max
-                slider.max = max(len(getattr(result, self._scrub)) - 1, 1)
+                slider.max = max(len(self._times(result)) - 1, 1)
                 if at_end:
                     slider.value = slider.max
+                if whole and slider.max != self._range:
+                    self._renew(slider.max, slider.value)
             self._shown = result
             self._painter.put(result)
 
     def _paint(self, result):
         started = time.monotonic()
         try:
-            times = getattr(result, self._scrub) if self._scrub else []
+            times = self._times(result)
             frame = min(self.scrub_slider.value, len(times) - 1)
             with DRAWING:
                 picture = self._figure(result, frame=frame) if self._scrub else self._figure(result)
@@ -271,13 +301,15 @@ class Panel(widgets.VBox):
         except Exception as error:  # noqa: BLE001 - any error belongs in the panel
             _log.exception("%s: the figure of %s failed", self._name, result.config)
             self._error, self.message.value = error, controls.alarm(error)
-            return
+            return self.drawn.set()
         width = round(picture.fig.get_figwidth() * 96)
         self.image.layout.max_width, self.layout.max_width = f"{width}px", f"{max(width, 640)}px"
-        self.image.value, self.image.tooltip = png, picture.alt
+        with self.image.hold_sync():
+            self.image.value, self.image.tooltip = png, picture.alt
         if self._scrub:
             self.scrub_slider.description = f"{self._scrub} = {times[frame]:g}"
         self.caption.value = controls.words(picture.alt)
+        self.drawn.set()
         now = time.monotonic()
         self._next_picture = now + max(PICTURE_EVERY, 4 * (now - started))
 
@@ -287,7 +319,7 @@ class Panel(widgets.VBox):
     def _describe(self, config):
         """The explored settings, and those that differ from the start: 'eps = 0.1, tau = 0.01'."""
         return ", ".join(f"{name} = {controls.text(getattr(config, name))}" for name in self._fields
-                         if name in self._axes or getattr(config, name) != getattr(self._base, name))
+                         if name in self._axes or getattr(config, name) != getattr(self._base, name)) or "the start"
 
 
 class _Image(widgets.Image):

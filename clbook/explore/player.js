@@ -2,8 +2,10 @@
 window.clbookExplorer ??= (() => {
   const explorers = new Map();
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
-  const PAUSE = 140; // milliseconds between two frames of the play button
+  const narrow = matchMedia("(max-width: 34rem)");
+  const DURATION = 5000; // milliseconds that the play button takes from the first recorded time to the last
   const WAIT = 200; // milliseconds until a moved slider is in the address: browsers limit how often it may change
+  const LETTERS = 9; // CSS pixels: no letters are smaller
 
   // --- the frames, as clbook/explore/vector.py packs them ---
   const sums = (steps) => { let s = 0; return steps.map((v) => (s += v)); };
@@ -12,30 +14,111 @@ window.clbookExplorer ??= (() => {
     let at = 0;
     return sums(lengths).map((n) => flat.slice(at, (at += n)));
   };
+  const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+
+  const GREEK = ("alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho - sigma tau upsilon "
+    + "phi chi psi omega").split(" ");
+  const SIGNS = { "|": "\u2016", ",": " ", times: "\u00d7", cdot: "\u00b7", infty: "\u221e", le: "\u2264", ge: "\u2265", ell: "\u2113", sqrt: "\u221a" };
+  const plain = (tex) => tex.replace(/\\frac\{([^{}]*)\}\{([^{}]*)\}/g, "$1/$2").replace(/\\([A-Za-z]+|.)/g, (_, name) => {
+    const k = GREEK.indexOf(name.replace(/^var/, "").toLowerCase());
+    if (k >= 0) return String.fromCodePoint((/^[A-Z]/.test(name) ? 0x391 : 0x3b1) + k);
+    return SIGNS[name] ?? (/^(math|text|left|right)/.test(name) ? "" : name);
+  }).replace(/[${}]/g, "").replace(/\s+/g, " ").trim();
 
   async function unpack(text) {
-    const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const stream = new Blob([bytes(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
     const data = await new Response(stream).json();
-    const paths = [];
-    sums(data.gaps).forEach((gap, i) => {
-      const before = gap ? paths[i - gap] : "";
-      paths.push(before.slice(0, before.length - data.cuts[i]) + data.suffixes[i]);
-    });
-    const [clips, lines, styles, points, series, images] = data.ops.map(sums);
+    const [clips, lines, styles, points, images] = data.ops.map(sums);
     const [x, y, lists] = [data.x, data.y, data.lists].map(ragged);
     const ops = clips.map((clip, i) => ({
       clips: lists[clip], paths: lists[lines[i]], styles: lists[styles[i]].map((k) => data.styles[k]),
-      x: x[points[i]], y: y[points[i]], series: data.series[series[i]], image: data.images[images[i]],
+      x: x[points[i]], y: y[points[i]], image: data.images[images[i]], key: [clip, lines[i], styles[i]].join(),
     }));
-    const frames = data.frames.map(([steps, axes, alt]) => (
-      { ops: sums(steps).map((k) => ops[k]), axes: data.axes[axes], alt }));
-    return { frames, paths, units: data.units, width: data.size[0], height: data.size[1] };
+    const planes = bytes(data.numbers), count = planes.length / 4; // float32: all first bytes, all second ones ...
+    const numbers = new Float32Array(planes.map((_, i) => planes[(i % 4) * count + (i >> 2)]).buffer);
+    let from = 0;
+    const columns = data.lengths.map((n) => numbers.subarray(from, (from += n)));
+    data.axes = data.axes.map((all) => all.map((a) => {
+      if (!a) return a;
+      const [title, x, y] = a.slice(10, 13).map(plain), words = a.slice(13).map((pairs) => pairs.map(([at, text]) => [at, plain(text)]));
+      return [...a.slice(0, 10), title || y, x, y, ...words];
+    }));
+    const series = data.series.map(([axes, name, kind, extra, ...refs]) => ({ axes, name: plain(name), kind, extra,
+      columns: refs.map((k) => columns[k]) }));
+    const frames = data.frames.map(([steps, place, held, alt]) => (
+      { ops: sums(steps).map((k) => ops[k]), axes: data.axes[place],
+        series: held.map((k) => series[k]), alt }));
+    const scale = 96 / 72 / data.units; // a canvas unit in CSS pixels
+    return { frames, paths: data.paths, scale, letters: data.letters * scale, width: data.size[0], height: data.size[1] };
   }
 
   const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
 
-  function drawSvg(data, frame) {
+  // --- the parts of a figure, cut between its axes: a phone shows one below another ---
+  function pathBox(text) { // of relative path data
+    let x = 0, y = 0, start = [0, 0];
+    const xs = [], ys = [];
+    for (const [, letter, numbers] of text.matchAll(/([mlqcz])([-\d ]*)/g)) {
+      if (letter === "z") { [x, y] = start; continue; }
+      const steps = numbers.match(/-?\d+/g).map(Number);
+      for (let k = 0; k < steps.length; k += 2) { xs.push(x + steps[k]); ys.push(y + steps[k + 1]); }
+      x = xs.at(-1); y = ys.at(-1);
+      if (letter === "m") start = [x, y];
+    }
+    return [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
+  }
+
+  function partsOf(data, frame) {
+    const whole = [0, 0, data.width, data.height], known = new Map();
+    const boxOf = (k) => known.get(k) ?? known.set(k, pathBox(data.paths[k])).get(k);
+    const ink = frame.ops.filter((op) => !op.image && op.x.length).flatMap((op) => {
+      const cut = op.clips.map(boxOf);
+      return op.x.map((x, i) => {
+        const b = boxOf(op.paths[i % op.paths.length]), at = [x, op.y[i], x, op.y[i]];
+        return b.map((v, k) => (k < 2 ? Math.max : Math.min)(v + at[k], ...cut.map((c) => c[k])));
+      });
+    }).filter((b) => b[2] - b[0] < 0.99 * data.width || b[3] - b[1] < 0.99 * data.height);
+    function divide(part, axis) { // at the gap without ink that follows a column of axes, that precedes a row of axes
+      const [low, high] = [axis, axis + 2], cuts = [];
+      const inside = (b) => [0, 1].every((k) => b[k] < part[k + 2] && b[k + 2] > part[k]);
+      const boxes = frame.axes.filter((a) => a && inside(a)).sort((a, b) => a[low] - b[low]);
+      let end = boxes[0]?.[high];
+      for (const next of boxes.slice(1)) {
+        if (next[low] > end) {
+          const between = ink.filter((b) => inside(b) && b[high] > end && b[low] < next[low]).sort((a, b) => a[low] - b[low]);
+          const gaps = [];
+          let at = end;
+          for (const b of [...between, next]) {
+            if (b[low] > at) gaps.push((at + b[low]) / 2);
+            at = Math.max(at, b[high]);
+          }
+          if (gaps.length) cuts.push(axis ? gaps.at(-1) : gaps[0]);
+        }
+        end = Math.max(end, next[high]);
+      }
+      const edges = [part[low], ...cuts, part[high]];
+      return cuts.map((_, k) => k).concat(cuts.length).map((k) => part.map((v, i) => i === low ? edges[k] : i === high ? edges[k + 1] : v));
+    }
+    return divide(whole, 1).flatMap((row) => divide(row, 0));
+  }
+
+  // Where the parts of a figure stand, in CSS pixels: the whole as it is, or on a phone one part below another.
+  function arranged(data, frame, room) {
+    const whole = [0, 0, data.width, data.height];
+    if (!room) return { width: data.width * data.scale, height: data.height * data.scale, tiles: [{ part: whole, x: 0, y: 0, scale: data.scale }] };
+    let height = 0, width = 0;
+    const tiles = (frame.parts ??= partsOf(data, frame)).map((part) => {
+      const wide = (part[2] - part[0]) * data.scale;
+      const zoom = Math.max(Math.min(room / wide, 1.5), LETTERS / data.letters);
+      const tile = { part, x: 0, y: height, scale: data.scale * zoom };
+      height += (part[3] - part[1]) * tile.scale;
+      width = Math.max(width, wide * zoom);
+      return tile;
+    });
+    return { width, height, tiles };
+  }
+
+  function drawSvg(data, frame, { width, height, tiles } = arranged(data, frame)) {
     const clips = new Set(), reused = new Set(), body = [];
     for (const op of frame.ops) {
       for (const k of op.clips) { clips.add(k); body.push(`<g clip-path="url(#c${k})">`); }
@@ -56,47 +139,96 @@ window.clbookExplorer ??= (() => {
       }
       body.push("</g>".repeat(op.clips.length));
     }
-    const scale = 96 / 72 / data.units; // a canvas unit in CSS pixels
-    return `<svg xmlns="http://www.w3.org/2000/svg" width="${data.width * scale}" height="${data.height * scale}" `
-      + `viewBox="0 0 ${data.width} ${data.height}"><title>${escaped(frame.alt)}</title><defs>`
-      + [...clips].map((k) => `<clipPath id="c${k}"><path d="${data.paths[k]}"/></clipPath>`).join("")
-      + [...reused].map((k) => `<path id="p${k}" d="${data.paths[k]}"/>`).join("") + `</defs>${body.join("")}</svg>`;
+    const defs = [...clips].map((k) => `<clipPath id="c${k}"><path d="${data.paths[k]}"/></clipPath>`).join("")
+      + [...reused].map((k) => `<path id="p${k}" d="${data.paths[k]}"/>`).join("");
+    const start = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"`;
+    const title = `<title>${escaped(frame.alt)}</title>`;
+    if (tiles.length === 1) return `${start} viewBox="${box(tiles[0].part)}">${title}<defs>${defs}</defs>${body.join("")}</svg>`;
+    return `${start}>${title}<defs>${defs}<g id="all">${body.join("")}</g></defs>` + tiles.map(({ part, x, y, scale }) =>
+      `<svg x="${x}" y="${y}" width="${(part[2] - part[0]) * scale}" height="${(part[3] - part[1]) * scale}" `
+      + `viewBox="${box(part)}"><use href="#all"/></svg>`).join("") + "</svg>";
+  }
+  const box = ([x0, y0, x1, y1]) => `${x0} ${y0} ${x1 - x0} ${y1 - y0}`;
+
+  // Between two frames the dots that both have are on their way.
+  const between = (one, two, part) => ({ ...one, ops: one.ops.map((op, i) => {
+    const next = two.ops[i];
+    if (op.image || !next || next.key !== op.key || next.x.length !== op.x.length || next === op) return op;
+    const mix = (a, b) => a.map((v, k) => v + part * (b[k] - v));
+    return { ...op, x: mix(op.x, next.x), y: mix(op.y, next.y) };
+  }) });
+
+  // --- the numbers behind a frame: [x0, y0, x1, y1, left, right, bottom, top, x log, y log, panel, x name, y name, words] ---
+  const near = (a, b) => Math.abs(a - b) <= 1e-6 * Math.max(1, Math.abs(b));
+  const said = (words, v, digits) => words?.find(([at]) => near(v, at))?.[1] ?? String(Number(v.toPrecision(digits)));
+  function called([panel, xName, yName], { kind, extra }) { // the names of a series' columns
+    const [x, y] = kind === "cells" ? [xName || "column", yName || "row"] : [xName || "x", yName || (xName && panel) || "y"];
+    return [x, y === x ? `${y} (vertical)` : y, ...extra];
   }
 
-  // --- from the canvas back to data coordinates ---
-  function readings([x0, y0, x1, y1, left, right, bottom, top, xLog, yLog], step) {
-    const along = (low, high, log, length) => {
-      const span = log ? Math.log(high / low) : high - low;
-      const digits = Math.ceil(-Math.log10(Math.abs(span * step / length)));
-      return (part) => Number(log ? (low * Math.exp(part * span)).toPrecision(Math.min(Math.max(digits, 1), 15))
-        : (low + part * span).toFixed(Math.min(Math.max(digits, 0), 20)));
-    };
-    const x = along(left, right, xLog, x1 - x0), y = along(bottom, top, yLog, y1 - y0);
-    return (px, py) => [x((px - x0) / (x1 - x0)), y((y1 - py) / (y1 - y0))];
-  }
-
-  function drawCsv(data, frame) {
-    const rows = ["series,axes,x,y"];
+  function drawCsv(frame, comment, time) {
     const quoted = (text) => /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
-    for (const { series, x, y, paths } of frame.ops) {
-      if (!series || !frame.axes[series[0]]) continue;
-      const [axes, name, isLine] = series;
-      const read = readings(frame.axes[axes], 1);
-      const add = (label, px, py) => rows.push([quoted(label), axes, ...read(px, py)].join(","));
-      x.forEach((x0, i) => {
-        const path = isLine ? data.paths[paths[i % paths.length]] : "";
-        if (!isLine) add(name, x0, y[i]);
-        else if (!/[cqz]/.test(path)) {
-          const steps = path.match(/-?\d+/g).map(Number);
-          let px = x0, py = y[i];
-          for (let k = 0; k < steps.length; k += 2) {
-            px += steps[k]; py += steps[k + 1];
-            add(x.length > 1 ? `${name} ${i + 1}` : name, px, py);
-          }
-        }
+    const head = ["panel", "series", ...(time ? [time[0]] : [])], first = head.length, rows = [];
+    for (const series of frame.series) {
+      const axes = frame.axes[series.axes] ?? [];
+      const places = called(axes.slice(10), series).map((name) => {
+        const at = head.indexOf(name, first);
+        return at < 0 ? head.push(name) - 1 : at;
+      });
+      series.columns[0].forEach((_, i) => {
+        const row = [axes[10] || String(series.axes + 1), series.name, ...(time ? [time[1]] : [])];
+        series.columns.forEach((column, k) => { row[places[k]] = Number.isNaN(column[i]) ? "" : said(axes[13 + k], column[i], 8); });
+        rows.push(row);
       });
     }
-    return rows.join("\n") + "\n";
+    const full = rows.map((row) => Array.from(head, (_, i) => quoted(row[i] ?? "")).join(","));
+    return [`# ${comment}`, head.map(quoted).join(","), ...full].join("\n") + "\n";
+  }
+
+  // The datum nearest to (x, y) in the innermost axes there: its place in units, and its name and values in words.
+  function nearest(frame, x, y) {
+    const inside = frame.axes.findLastIndex((a) => a && x >= a[0] && x <= a[2] && y >= a[1] && y <= a[3]);
+    if (inside < 0) return null;
+    const a = frame.axes[inside];
+    const along = (from, to, low, high, log) => {
+      const f = log ? Math.log : (v) => v, span = f(high) - f(low);
+      return (v) => from + (to - from) * (f(v) - f(low)) / span;
+    };
+    const toX = along(a[0], a[2], a[4], a[5], a[8]), toY = along(a[3], a[1], a[6], a[7], a[9]);
+    let best = null, least = Infinity;
+    for (const series of frame.series) {
+      if (series.axes !== inside) continue;
+      const { columns, kind, extra } = series;
+      columns[0].forEach((v, i) => {
+        const px = toX(v), py = toY(columns[1][i]);
+        const far = kind !== "bars" ? Math.hypot(px - x, py - y) : extra[0] === "start" ? Math.abs(py - y) : Math.abs(px - x);
+        if (far < least) { least = far; best = { series, i, px, py }; }
+      });
+    }
+    if (!best) return null;
+    const { series, i, px, py } = best, clamp = (v, low, high) => Math.min(Math.max(v, low), high);
+    const values = called(a.slice(10), series).map((name, k) => `${name} = ${said(a[13 + k], series.columns[k][i], 4)}`)
+      .filter((_, k) => k < 2 || !["from", "start", "item"].includes(series.extra[k - 2]));
+    return { px: clamp(px, a[0], a[2]), py: clamp(py, a[1], a[3]),
+      text: `${series.name}: ${values.join(", ")}`.replace(/-(?=\d)/g, "\u2212") };
+  }
+
+  // --- one way to read and move a slider and a row of buttons ---
+  function knob(part) {
+    const inputs = part.matches("input") ? [part] : [...part.querySelectorAll("input")];
+    const slider = part.matches("input") && part;
+    return {
+      axis: part.dataset.axis, start: +part.dataset.start, inputs, slider,
+      get index() { return slider ? +slider.value : inputs.findIndex((input) => input.checked); },
+      set index(k) { if (slider) slider.value = k; else if (inputs[k]) inputs[k].checked = true; },
+      get last() { return slider ? +slider.max : inputs.length - 1; },
+      set last(k) { slider.max = k; },
+      tell(text) {
+        if (!slider) return;
+        slider.setAttribute("aria-valuetext", text);
+        slider.closest("label").querySelector("output").value = text;
+      },
+    };
   }
 
   // --- the address: #name:eps=1&tau=0.01&frame=12;other:... ---
@@ -122,30 +254,30 @@ window.clbookExplorer ??= (() => {
     figure.dataset.ready = "yes";
     const part = (name) => figure.querySelector(name);
     const { axes, times, ...setup } = JSON.parse(part(".clbook-setup").textContent);
-    const img = part("img"), readout = part(".clbook-readout"), play = part("[data-do=play]");
-    const inputs = [...figure.querySelectorAll("input")];
-    const scrub = inputs.find((input) => input.dataset.axis === "frame");
-    const sliders = inputs.filter((input) => input !== scrub);
-    const start = inputs.map((input) => input.value);
+    const img = part("img"), stage = part(".clbook-stage"), play = part("[data-do=play]");
+    const readout = part(".clbook-readout"), dot = part(".clbook-dot");
+    const knobs = [...figure.querySelectorAll("[data-axis]")].map(knob);
+    const scrub = knobs.find((each) => each.axis === "frame");
+    const settings = knobs.filter((each) => each !== scrub);
     let name = setup.name;
     for (let k = 2; explorers.get(name)?.figure.isConnected; k++) name = `${setup.name}-${k}`;
+    settings.filter((each) => !each.slider).forEach((each) => {
+      each.inputs.forEach((input) => { input.name = `${name}-${each.axis}`; });
+      each.index = each.start;
+    });
 
-    let unpacked = null, shown = null, url = null, turn = 0, run = runOf(), ticking = 0;
+    let unpacked = null, shown = null, placed = null, url = null, turn = 0, run = runOf(), ticking = 0, origin = null;
     const ready = () => (unpacked ??= unpack(part(".clbook-frames").textContent).catch((error) => {
       readout.hidden = false;
       readout.textContent = "This browser cannot unpack the pictures.";
       throw error;
     }));
-    function runOf() { return sliders.reduce((at, input, i) => at * axes[i][1].length + +input.value, 0); }
-    const index = () => scrub ? +scrub.value : 0;
+    function runOf() { return settings.reduce((at, each, i) => at * axes[i][1].length + each.index, 0); }
+    const index = () => scrub ? scrub.index : 0;
 
     function say() { // every slider tells its value
-      sliders.forEach((input, i) => tell(input, axes[i][1][input.value]));
-      if (scrub) tell(scrub, String(times[run][index()]));
-    }
-    function tell(input, text) {
-      input.setAttribute("aria-valuetext", text);
-      input.nextElementSibling.value = text;
+      settings.forEach((each, i) => each.tell(axes[i][1][each.index]));
+      if (scrub) scrub.tell(String(times[run][index()]));
     }
 
     function moved() { // another run has its own recorded times: stay at the end, or at the nearest time
@@ -153,58 +285,64 @@ window.clbookExplorer ??= (() => {
       run = runOf();
       if (scrub && before !== times[run]) {
         const last = times[run].length - 1, gap = (k) => Math.abs(times[run][k] - before[at]);
-        scrub.max = last;
-        scrub.value = at === before.length - 1 ? last : times[run].reduce((best, _, k) => gap(k) < gap(best) ? k : best, 0);
+        scrub.last = last;
+        scrub.index = at === before.length - 1 ? last : times[run].reduce((best, _, k) => gap(k) < gap(best) ? k : best, 0);
       }
     }
 
-    const frameOf = (data) => data.frames[times.slice(0, run).reduce((n, t) => n + t.length, 0) + index()];
+    const frameOf = (data, at = index()) => data.frames[times.slice(0, run).reduce((n, t) => n + t.length, 0) + at];
 
-    async function show() {
+    async function show(part = 0) { // part of the way to the next recorded time
       say();
       const mine = ++turn;
       const data = await ready();
       if (mine !== turn) return;
+      const room = narrow.matches && stage.clientWidth - parseFloat(getComputedStyle(stage).paddingLeft) * 2;
       shown = frameOf(data);
-      const old = url;
-      url = URL.createObjectURL(new Blob([drawSvg(data, shown)], { type: "image/svg+xml" }));
+      placed = arranged(data, shown, room);
+      img.style.setProperty("--clbook-width", placed.width + "px");
+      const old = url, drawn = part ? between(shown, frameOf(data, index() + 1), part) : shown;
+      url = URL.createObjectURL(new Blob([drawSvg(data, drawn, placed)], { type: "image/svg+xml" }));
       img.addEventListener("load", () => old && URL.revokeObjectURL(old), { once: true });
       img.src = url;
       img.alt = shown.alt;
+      quiet();
     }
 
     const me = {
       figure, touched: false,
-      address: () => name + ":" + new URLSearchParams([...sliders.map((input, i) => [axes[i][0], axes[i][1][input.value]]),
+      address: () => name + ":" + new URLSearchParams([...settings.map((each, i) => [axes[i][0], axes[i][1][each.index]]),
         ...(scrub ? [["frame", index()]] : [])]),
       follow(values) { // values that are not on the grid are left out
         me.touched = true;
         stop();
-        sliders.forEach((input, i) => {
+        settings.forEach((each, i) => {
           const given = values.get(axes[i][0]);
           const at = axes[i][1].findIndex((v) => v === given || (given && Number(v) === Number(given)));
-          if (at >= 0) input.value = at;
+          if (at >= 0) each.index = at;
         });
         moved();
-        if (scrub && /^\d+$/.test(values.get("frame"))) scrub.value = values.get("frame");
+        if (scrub && /^\d+$/.test(values.get("frame"))) scrub.index = values.get("frame");
         return show();
       },
     };
 
-    function touched() { me.touched = true; writeHash(); return show(); }
+    function touched(part) { me.touched = true; writeHash(); return show(part); }
     function stop() {
       clearTimeout(ticking);
       ticking = 0;
       if (play) play.textContent = reduced.matches ? "Step" : "Play";
     }
     function step() { // to the next recorded time, from the last one to the first
-      scrub.value = index() < +scrub.max ? index() + 1 : 0;
+      scrub.index = index() < scrub.last ? index() + 1 : 0;
       return touched();
     }
-    async function tick() {
-      await step();
+    async function tick() { // to where the time since `origin` says: a slow drawing leaves times out
+      const at = Math.min((performance.now() - origin) / DURATION * scrub.last, scrub.last);
+      scrub.index = Math.floor(at);
+      await touched(at % 1);
       if (!ticking) return;
-      if (index() < +scrub.max) ticking = setTimeout(tick, PAUSE); else stop();
+      if (at < scrub.last) ticking = setTimeout(tick, 40); else stop();
     }
 
     const actions = {
@@ -212,33 +350,40 @@ window.clbookExplorer ??= (() => {
         if (ticking) return stop();
         if (reduced.matches) return step();
         play.textContent = "Pause";
+        origin = performance.now() - (index() < scrub.last ? index() / scrub.last * DURATION : 0);
         ticking = setTimeout(tick, 0);
       },
       reset() {
         stop();
-        sliders.forEach((input) => { input.value = start[inputs.indexOf(input)]; });
+        settings.forEach((each) => { each.index = each.start; });
         moved();
-        if (scrub) scrub.value = scrub.max;
+        if (scrub) scrub.index = scrub.last;
         me.touched = false;
         writeHash();
         return show();
       },
       async svg() { const data = await ready(); save(drawSvg(data, frameOf(data)), "svg", "image/svg+xml"); },
-      async csv() { const data = await ready(); save(drawCsv(data, frameOf(data)), "csv", "text/csv"); },
+      async csv() {
+        const data = await ready(), now = { ...setup.settings };
+        settings.forEach((each, i) => { now[axes[i][0]] = axes[i][1][each.index]; });
+        const all = Object.entries(now).map(([field, value]) => `${field} = ${value}`).join(", ");
+        save(drawCsv(frameOf(data), `clbook ${setup.version}, ${setup.name}: ${all}`.replace(/\s+/g, " "),
+          scrub && [setup.time, String(times[run][index()])]), "csv", "text/csv");
+      },
     };
     function save(text, ending, type) {
-      const link = document.createElement("a");
+      const link = document.createElement("a"), at = scrub ? `_${setup.time}=${times[run][index()]}` : "";
       link.href = URL.createObjectURL(new Blob([text], { type }));
-      link.download = `${me.address().replace(/[:&]/g, "_")}.${ending}`;
+      link.download = name + settings.map((each, i) => `_${axes[i][0]}=${axes[i][1][each.index]}`).join("") + `${at}.${ending}`;
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 10000);
     }
 
     part(".clbook-off").remove();
-    inputs.forEach((input) => {
+    knobs.forEach((each) => each.inputs.forEach((input) => {
       input.disabled = false;
-      input.addEventListener("input", () => { stop(); if (input !== scrub) moved(); touched(); });
-    });
+      input.addEventListener("input", () => { stop(); if (each !== scrub) moved(); touched(); });
+    }));
     figure.querySelectorAll("button").forEach((button) => {
       button.disabled = false;
       button.addEventListener("click", () => actions[button.dataset.do]());
@@ -246,29 +391,38 @@ window.clbookExplorer ??= (() => {
     if (play) { stop(); reduced.addEventListener("change", stop); }
     figure.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
 
-    async function hover(event) {
+    function quiet() { readout.hidden = dot.hidden = true; }
+    async function hover(event) { // name the datum nearest to the pointer
       const data = await ready();
       shown ??= frameOf(data);
-      const box = img.getBoundingClientRect();
-      const x = (event.clientX - box.left) / box.width * data.width;
-      const y = (event.clientY - box.top) / box.height * data.height;
-      const inside = shown.axes.filter((a) => a && x >= a[0] && x <= a[2] && y >= a[1] && y <= a[3]).pop();
-      readout.hidden = !inside;
-      if (!inside) return;
-      const [dx, dy] = readings(inside, data.width / box.width)(x, y);
-      readout.textContent = `${dx}, ${dy}`.replace(/-/g, "\u2212");
-      const stage = readout.parentNode, corner = stage.getBoundingClientRect();
-      const left = event.clientX - corner.left + stage.scrollLeft;
-      readout.style.cssText = `top:${event.clientY - corner.top}px;left:${left}px;`
-        + `transform:translate(${x < data.width / 2 ? "14px" : "calc(-100% - 14px)"}, -50%)`;
+      placed ??= arranged(data, shown);
+      const seen = img.getBoundingClientRect(), zoom = placed.width / seen.width;
+      const x = (event.clientX - seen.left) * zoom, y = (event.clientY - seen.top) * zoom;
+      const tile = placed.tiles.findLast((t) => y >= t.y) ?? placed.tiles[0];
+      const found = nearest(shown, tile.part[0] + (x - tile.x) / tile.scale, tile.part[1] + (y - tile.y) / tile.scale);
+      if (!found) return quiet();
+      const corner = stage.getBoundingClientRect();
+      const left = (tile.x + (found.px - tile.part[0]) * tile.scale) / zoom + seen.left - corner.left + stage.scrollLeft;
+      const top = (tile.y + (found.py - tile.part[1]) * tile.scale) / zoom + seen.top - corner.top;
+      readout.hidden = dot.hidden = false;
+      readout.textContent = found.text;
+      dot.style.cssText = `top:${top}px;left:${left}px`;
+      readout.style.cssText = `top:${top}px;left:${left}px;`
+        + `transform:translate(${left - stage.scrollLeft < stage.clientWidth / 2 ? "14px" : "calc(-100% - 14px)"}, -50%)`;
     }
     img.addEventListener("pointermove", hover);
     img.addEventListener("pointerdown", hover);
-    img.addEventListener("pointerleave", () => { readout.hidden = true; });
+    img.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") quiet(); });
 
     explorers.set(name, me);
     const given = parseHash().get(name);
     if (given) me.follow(given);
+    narrow.addEventListener("change", () => show());
+    new IntersectionObserver((seen, watch) => { // on a phone the start is drawn anew, in parts, once it comes near
+      if (!seen.some((each) => each.isIntersecting)) return;
+      watch.disconnect();
+      if (narrow.matches && !shown) show();
+    }, { rootMargin: "400px" }).observe(figure);
   }
   return explorer;
 })();

@@ -13,9 +13,14 @@ import matplotlib as mpl
 import numpy as np
 from PIL import Image
 
+from clbook import __version__
+from clbook.explore import controls
+from clbook.explore.data import stretch, unite
 from clbook.explore.vector import Pen, Scene, saved
 from clbook.sweep import parallel, sweep
 
+WEIGHT = 600_000  # characters of an explorer's frames: four of them fit a page
+FEW = 3  # frames a run that are drawn to learn an explorer's limits
 BATCH = 20  # frames drawn with one pen, which is worth another process's start
 
 
@@ -26,44 +31,59 @@ def player(run, figure, base_config, *, scrub, frames, name, title, axes):
     results = sweep(run, configs)
     if scrub is not None and not hasattr(results[0], scrub):
         raise ValueError(f"scrub = {scrub!r} is not allowed: {type(results[0]).__name__} has no such attribute")
-    # arguments of `figure` for each frame; its recorded time
-    chosen, times = [[{}]] * len(configs), [[0]] * len(configs)
-    if scrub is not None:
-        chosen = [[{"frame": k} for k in spread(len(getattr(result, scrub)), frames)] for result in results]
-        times = [[float(f"{getattr(result, scrub)[how['frame']]:.6g}") for how in hows]
-                 for result, hows in zip(results, chosen, strict=True)]
-    scene, settings = Scene(), dict(mpl.rcParams.copy())
-    del settings["backend"]
-    work = [(figure, batch, settings) for batch in batches(zip(results, chosen, strict=True))]
-    for drawing in itertools.chain.from_iterable(parallel(draw, work)):
-        scene.add(drawing)
+    times, shots = [], []  # the recorded times of each run; (result, arguments of `figure`) of each frame
+    for result in results:
+        recorded = getattr(result, scrub) if scrub else [0]
+        kept = spread(len(recorded), frames)
+        times.append([float(f"{recorded[k]:.6g}") for k in kept])
+        shots += [(result, {"frame": k} if scrub else {}) for k in kept]
+    few = [shots[k] for k in spread(len(shots), FEW * len(results))]
+    _, limits = draw_all(figure, few, {})
+    drawings, found = draw_all(figure, shots, limits)
+    while found != limits:  # a frame needed more room than those few
+        limits = found
+        drawings, found = draw_all(figure, shots, limits)
+    drawn = iter(drawings)
+    runs = [list(zip(run, itertools.islice(drawn, len(run)), strict=True)) for run in times]  # (time, drawing)
+    while True:
+        scene = Scene()
+        for _, drawing in itertools.chain.from_iterable(runs):
+            scene.add(drawing)
+        size, most = len(scene.payload()), max(map(len, runs))
+        if size <= WEIGHT or most <= 2:
+            break
+        runs = [[run[k] for k in spread(len(run), max(2, most * WEIGHT // size))] for run in runs]
     start = configs.index(base_config)
-    picture = figure(results[start], **chosen[start][-1])
-    return Player(base_config, axes, scrub, times, scene, start, picture, name, title)
+    picture = figure(results[start], **({"frame": -1} if scrub else {}))
+    stretch(picture.fig, limits)
+    return Player(base_config, axes, scrub, [[t for t, _ in run] for run in runs], scene, start, picture, name, title)
 
 
-def batches(runs) -> list:
-    """`runs`, pairs of (result, frames), as lists of such pairs with at most BATCH frames each.
+def draw_all(figure, shots, limits) -> tuple[list, dict]:
+    """`Drawing`s of all shots within `limits`, and the limits that hold them all; by parallel processes."""
+    settings = dict(mpl.rcParams.copy())
+    del settings["backend"]
+    batches = [(figure, shots[k:k + BATCH], settings, limits) for k in range(0, len(shots), BATCH)]
+    drawings, found = [], dict(limits)
+    for some, own in parallel(draw, batches):
+        drawings += some
+        for key, values in own.items():
+            unite(found, key, values)
+    return drawings, found
 
-    A run stays whole where it fits, so that its axes stand still. The batches, and with them the drawings, do not
-    depend on the number of processes.
+
+def draw(figure, batch, settings, limits) -> tuple[list, dict]:
+    """`Drawing`s of a batch by one pen within `limits`, and the limits that hold the batch too.
+
+    settings: matplotlib's, which hold in the notebook's process alone.
     """
-    out, room = [], 0
-    for result, frames in runs:
-        for piece in np.array_split(frames, -(-len(frames) // BATCH)):
-            if len(piece) > room:
-                out.append([])
-                room = BATCH
-            out[-1].append((result, piece.tolist()))
-            room -= len(piece)
-    return out
-
-
-def draw(figure, batch, settings) -> list:
-    """`Drawing`s of a batch by one pen, under matplotlib's `settings`, which hold in the notebook's process alone."""
-    pen = Pen()
+    pen, drawings, found = Pen(), [], dict(limits)
     with mpl.rc_context(settings):
-        return [pen.draw(figure(result, **how)) for result, frames in batch for how in frames]
+        for result, how in batch:
+            picture = figure(result, **how)
+            stretch(picture.fig, found)
+            drawings.append(pen.draw(picture))
+    return drawings, found
 
 
 def spread(count, most) -> list[int]:
@@ -83,7 +103,7 @@ def words(value) -> str:
         return "on" if value else "off"
     if isinstance(value, tuple):
         return " x ".join(map(str, value))
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) else str(value).replace("_", " ")
 
 
 class Player:
@@ -102,20 +122,25 @@ class Player:
 
     def _repr_html_(self) -> str:
         Player._first = Player._first or self
-        fields = {f.name: f.metadata for f in dataclasses.fields(self.base_config)}
+        fields = {f.name: f for f in dataclasses.fields(self.base_config)}
         axes = {axis: [words(v) for v in values] for axis, values in self.axes.items()}
-        setup = json.dumps({"name": self.name, "times": self.times, "axes": list(axes.items())})
-        sliders = [(axis, axis, fields[axis], self.axes[axis].index(getattr(self.base_config, axis)), values)
+        settings = {name: words(getattr(self.base_config, name)) for name in fields}
+        setup = json.dumps({"name": self.name, "times": self.times, "axes": list(axes.items()), "settings": settings,
+                            "time": self.scrub, "version": __version__})
+        sliders = [(axis, controls.label(fields[axis]), controls.meaning(fields[axis]),
+                    values.index(settings[axis]), values,
+                    len(values) == 2 or not isinstance(self.axes[axis][0], (int, float)))  # buttons instead of a slider
                    for axis, values in axes.items()]
         if self.scrub is not None:
             times = [f"{t:.6g}" for t in self.times[self.start]]
-            about = {"doc": "recorded time within the run", "unit": ""}
-            sliders.append(("frame", f"{self.scrub} shown", about, len(times) - 1, times))
+            unit = next((fields[name].metadata["unit"] for name in ("steps", "epochs") if name in fields), "")
+            label = "seen from (degrees)" if self.scrub == "angles" else f"time ({unit or 'iterations'})"
+            sliders.append(("frame", label, "what is shown of a run", len(times) - 1, times, False))
         return jinja2.Template(asset("player.html"), autoescape=True).render(
             name=self.name, title=self.title, alt=self.picture.alt, png=small_png(self.picture), sliders=sliders,
             width=round(self.picture.fig.get_figwidth() * 96), play=self.scrub is not None,
-            others=", ".join(name for name in fields if name not in self.axes), setup=setup.replace("<", "\\u003c"),
-            frames=self.scene.payload(), first=Player._first is self, css=asset("player.css"), js=asset("player.js"))
+            setup=setup.replace("<", "\\u003c"), frames=self.scene.payload(), first=Player._first is self,
+            css=asset("player.css"), js=asset("player.js"))
 
 
 def asset(file) -> str:

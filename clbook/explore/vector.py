@@ -1,10 +1,9 @@
 """Matplotlib's own drawing as a compact display list that the player turns back into SVG, frame by frame.
 
 Every mark of a figure - line, marker, text, filled shape - is one thing: a path drawn at a position with a style. Paths
-are SVG path data in relative whole units, so they are already delta-coded, do not depend on where they stand, and a
-line that has grown since the last frame is the old text and a suffix. A `Pen` turns one figure into such marks, a
-`Scene` stores what the drawings of many frames share once; they meet in plain data, so pens may work in other
-processes.
+are SVG path data in relative whole units, so they are already delta-coded and do not depend on where they stand. A
+`Pen` turns one figure into such marks, a `Scene` stores what the drawings of many frames share once; they meet in plain
+data, so pens may work in other processes.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ import dataclasses
 import gzip
 import io
 import json
-import os
 
 import matplotlib as mpl
 import numpy as np
@@ -25,6 +23,7 @@ from matplotlib.transforms import Affine2D, BboxTransformTo
 from PIL import Image
 
 from clbook import style
+from clbook.explore import data
 
 UNITS = 20  # drawing units in a canvas pixel; a canvas pixel is a point, 1/72 inch
 MAGNIFY = 2  # image pixels in a canvas pixel
@@ -112,18 +111,21 @@ class Drawing:
 
     Attributes:
         size: width and height in units.
-        marks: in drawing order, (clips, paths, styles, points, series, image): clips and paths as path data, paths and
-            styles with one entry or one for each point, points as a flat tuple of x and y in units, series None or
-            (number of the axes, name, 1 for a line and 0 for points), image None or a base64 PNG, which has no paths
-            and whose points are its corner and size.
-        axes: of each axes, in units, (x0, y0, x1, y1, x limits, y limits, x log, y log), or None where the read-out
-            cannot invert it.
+        marks: in drawing order, (clips, paths, styles, points, image): clips and paths as path data, paths and styles
+            with one entry or one for each point, points as a flat tuple of x and y in units, image None or a base64
+            PNG, which has no paths and whose points are its corner and size.
+        axes: of each axes, (x0, y0, x1, y1 in units, x limits, y limits, x log, y log, *`data.names`), or None where it
+            is hidden or curved.
+        series: the numbers behind the marks, as `data.series` gives them.
+        letters: the smallest size of letters, in units.
         alt: the alt text.
     """
 
     size: tuple
     marks: list
     axes: tuple
+    series: list
+    letters: float
     alt: str
 
 
@@ -142,15 +144,15 @@ class Pen(RendererBase):
         self.flip = Affine2D().scale(UNITS, -UNITS)
 
     def draw(self, picture) -> Drawing:
-        """Draw a `Picture`. Artists with a gid are data: the player offers their points as CSV under that name."""
+        """Draw a `Picture`, and keep the numbers that its artists hold."""
         fig = picture.fig
         fig.dpi = 72
         self.width, self.height = fig.get_size_inches() * 72
         self.place = self.flip.frozen().translate(0, self.height * UNITS)
-        self.marks, self.groups, self.label, self.rectangles = [], [], None, {}
-        axes = [ax for outer in fig.axes for ax in (outer, *outer.child_axes)]
-        for k, ax in enumerate(axes):
-            ax.set_gid(k)
+        self.marks, self.rectangles, self.letters = [], {}, self.height * UNITS
+        axes = data.panels(fig)
+        series = data.series(axes)
+        for ax in axes:
             for image in ax.images:  # let cells through as they are: smaller than resampled, and sharp at any size
                 if image.get_interpolation() in ("auto", "antialiased", "nearest") and max(image.get_size()) <= CELLS:
                     image.set_interpolation("none")
@@ -160,21 +162,20 @@ class Pen(RendererBase):
             self._arrange(fig, axes)
             fig.draw(self)
         size = round(self.width * UNITS), round(self.height * UNITS)
-        return Drawing(size, self.marks, tuple(self._geometry(ax) for ax in axes), picture.alt)
+        return Drawing(size, self.marks, tuple(map(self._geometry, axes)), series, self.letters, picture.alt)
 
     def _arrange(self, fig, axes):
         """Place the axes: by the layout engine, or as it placed those of an earlier frame with the same surroundings.
 
         The engine takes longer than the drawing, and axes that stand still are easier to watch.
         """
-        if fig.get_layout_engine() is None:
-            return
         around = [(ax.get_xscale(), ax.get_yscale(), ax.get_xlim(), ax.get_ylim(), ax.get_aspect(), ax.get_xlabel(),
                    ax.get_ylabel(), ax.get_visible(), [t.count("\n") + bool(t) for t in map(ax.get_title, TITLES)])
                   for ax in axes]
         key = repr((around, fig.get_suptitle(), fig.get_supxlabel(), fig.get_supylabel()))
         if key not in self.layout:
-            fig.get_layout_engine().execute(fig)
+            if fig.get_layout_engine() is not None:
+                fig.get_layout_engine().execute(fig)
             self.layout[key] = [ax.get_position(original=True).frozen() for ax in axes]
         fig.set_layout_engine("none")
         for ax, position in zip(axes, self.layout[key], strict=True):
@@ -182,11 +183,11 @@ class Pen(RendererBase):
 
     def _geometry(self, ax):
         scales = ax.get_xscale(), ax.get_yscale()
-        if ax.name != "rectilinear" or not set(scales) <= {"linear", "log"} or not ax.get_visible():
+        if not data.shown(ax) or not set(scales) <= {"linear", "log"}:
             return None
         (x0, y1), (x1, y0) = self.place.transform(ax.get_window_extent().get_points())
         return (*(round(float(v), 2) for v in (x0, y0, x1, y1)), *map(float, (*ax.get_xlim(), *ax.get_ylim())),
-                *(int(s == "log") for s in scales))
+                *(int(s == "log") for s in scales), *data.names(ax))
 
     def get_canvas_width_height(self):
         return self.width, self.height
@@ -203,25 +204,14 @@ class Pen(RendererBase):
 
     option_scale_image = option_image_nocomposite
 
-    def open_group(self, s, gid=None):
-        self.groups.append((s, gid))
-        if gid is not None and s != "axes":
-            axes = [g for name, g in self.groups if name == "axes"]
-            self.label = (axes[-1], str(gid)) if axes else None
-
-    def close_group(self, s):
-        self.groups.pop()
-        self.label = None
-
     def draw_path(self, gc, path, transform, rgbFace=None):
         if gc.get_hatch():
             raise ValueError(f"hatch = '{gc.get_hatch()}' is not allowed: the explorer draws fills without hatches")
-        clip = (0, 0, self.width * UNITS, self.height * UNITS)
-        plain = rgbFace is None and self.label is None
-        text, point = self._line(path, transform, clip=clip if plain else None,
-                                 simplify=path.should_simplify if plain else False, sketch=gc.get_sketch_params())
+        clip = None if rgbFace is not None else (0, 0, self.width * UNITS, self.height * UNITS)
+        text, point = self._line(path, transform, clip=clip, simplify=clip is not None and path.should_simplify,
+                                 sketch=gc.get_sketch_params())
         if text:
-            self._mark(gc, [text], [self._style(gc, rgbFace)], point, line=1)
+            self._mark(gc, [text], [self._style(gc, rgbFace)], point)
 
     def draw_markers(self, gc, marker_path, marker_trans, path, trans, rgbFace=None):
         points = (trans + self.place).transform(path.vertices)
@@ -238,7 +228,7 @@ class Pen(RendererBase):
                                                                              hatchcolors=hatchcolors) if text]
         if marks:
             texts, styles, points = zip(*marks, strict=True)
-            self._mark(gc, texts, styles, np.concatenate(points), line=int(lines))
+            self._mark(gc, texts, styles, np.concatenate(points))
 
     def draw_text(self, gc, x, y, s, prop, angle, ismath=False, mtext=None):
         def letters():
@@ -248,6 +238,7 @@ class Pen(RendererBase):
 
         if text := once(self.text, (s, hash(prop), angle, ismath), letters):
             gc.set_linewidth(0)
+            self.letters = min(self.letters, prop.get_size_in_points() * UNITS)
             self._mark(gc, [text], [self._style(gc, gc.get_rgb())], quantise(np.array([[x, y]]) * UNITS))
 
     def draw_image(self, gc, x, y, im, transform=None):
@@ -266,12 +257,10 @@ class Pen(RendererBase):
         vertices = quantise(path.vertices[:-1])
         return encode(vertices, path.codes[:-1], vertices[0]) if len(vertices) else "", vertices[:1]
 
-    def _mark(self, gc, texts, styles, points, line=0, image=None):
+    def _mark(self, gc, texts, styles, points, image=None):
         """Draw paths at `points` (n, 2), one path or style, or one for each point; or the image, as `Drawing` says."""
         texts, styles = (items[:1] if len(set(items)) == 1 else items for items in (texts, styles))
-        series = (*self.label, line) if self.label else None
-        self.label = None  # a line and its markers are one series
-        self.marks.append((self._clips(gc), tuple(texts), tuple(styles), tuple(points.ravel().tolist()), series, image))
+        self.marks.append((self._clips(gc), tuple(texts), tuple(styles), tuple(points.ravel().tolist()), image))
 
     def _clips(self, gc) -> tuple[str, ...]:
         """The paths, placed at the canvas's corner, that the drawing is cut to."""
@@ -308,54 +297,36 @@ class Scene:
 
     def __init__(self):
         # what the frames share: distinct things -> their numbers
-        self.paths, self.points, self.lists, self.styles, self.images, self.series, self.ops, self.axes = (
-            {} for _ in range(8))
-        self.frames, self.size = [], None
-        # of each path: the number of the one in its place in the frame before its first, or its own
-        self.references = []
-        self.slots = []  # the last frame's paths, in drawing order
+        self.paths, self.points, self.lists, self.styles, self.images, self.ops, self.axes = ({} for _ in range(7))
+        self.series, self.columns = {}, {}
+        self.frames, self.size, self.letters = [], None, []
 
     def add(self, drawing):
         """Number the marks of the next frame; ValueError where its size differs from the first one's."""
         if self.size not in (None, drawing.size):
             raise ValueError(f"figure size {drawing.size} differs from the first frame's {self.size}: "
                              "all frames share one size")
-        self.size, slots, ops = drawing.size, [], []
-
-        def paths(texts):
-            numbers = tuple(number(self.paths, text) for text in texts)
-            for k in numbers:
-                if k == len(self.references):
-                    self.references.append(self.slots[len(slots)] if len(slots) < len(self.slots) else k)
-                slots.append(k)
-            return number(self.lists, numbers)
-
-        for clips, texts, styles, points, series, image in drawing.marks:
-            op = (paths(clips), paths(texts), number(self.lists, tuple(number(self.styles, style) for style in styles)),
-                  number(self.points, points), -1 if series is None else number(self.series, series),
-                  -1 if image is None else number(self.images, image))
+        self.size, ops = drawing.size, []
+        self.letters.append(drawing.letters)
+        for *texts, styles, points, image in drawing.marks:
+            lists = [(self.paths, texts[0]), (self.paths, texts[1]), (self.styles, styles)]
+            op = (*(number(self.lists, tuple(number(table, item) for item in items)) for table, items in lists),
+                  number(self.points, points), -1 if image is None else number(self.images, image))
             ops.append(number(self.ops, op))
-        self.slots = slots
-        self.frames.append((ops, number(self.axes, drawing.axes), drawing.alt))
+        held = [number(self.series, (*head, *(number(self.columns, c.astype(np.float32).tobytes()) for c in columns)))
+                for *head, columns in drawing.series]
+        self.frames.append((ops, number(self.axes, drawing.axes), held, drawing.alt))
 
     def payload(self) -> str:
-        """All frames as base64 of gzipped JSON; number columns hold differences, which compress well.
-
-        A path is stored as its reference's number of steps back, how many of that one's last characters to cut, and
-        a suffix.
-        """
-        texts, gaps, cuts, suffixes = list(self.paths), [], [], []
-        for k, (text, reference) in enumerate(zip(texts, self.references, strict=True)):
-            before = texts[reference] if reference < k else ""
-            shared = len(before) if text.startswith(before) else len(os.path.commonprefix([before, text]))
-            gaps.append(k - reference)
-            cuts.append(len(before) - shared)
-            suffixes.append(text[shared:])
+        """All frames as base64 of gzipped JSON; number columns hold differences, which compress well."""
+        numbers = np.frombuffer(b"".join(self.columns), np.uint8).reshape(-1, 4)  # of which all first bytes come first
         data = {
-            "units": UNITS, "size": self.size, "gaps": deltas(gaps), "cuts": cuts, "suffixes": suffixes,
-            "x": ragged([p[0::2] for p in self.points]), "y": ragged([p[1::2] for p in self.points]),
-            "lists": ragged(self.lists), "ops": [deltas(column) for column in zip(*self.ops, strict=True)],
-            "styles": list(self.styles), "images": list(self.images), "series": list(self.series),
-            "axes": list(self.axes), "frames": [(deltas(ops), axes, alt) for ops, axes, alt in self.frames]}
+            "units": UNITS, "size": self.size, "letters": min(self.letters), "paths": list(self.paths),
+            "x": ragged([p[0::2] for p in self.points]),
+            "y": ragged([p[1::2] for p in self.points]), "lists": ragged(self.lists),
+            "ops": [deltas(column) for column in zip(*self.ops, strict=True)], "styles": list(self.styles),
+            "images": list(self.images), "series": list(self.series), "lengths": [len(c) // 4 for c in self.columns],
+            "numbers": base64.b64encode(numbers.T.tobytes()).decode(),
+            "axes": list(self.axes), "frames": [(deltas(ops), *rest) for ops, *rest in self.frames]}
         packed = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()
         return base64.b64encode(gzip.compress(packed, 9, mtime=0)).decode()

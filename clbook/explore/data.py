@@ -1,0 +1,108 @@
+"""The numbers behind a figure, taken from its artists: what a frame's CSV holds, and how far its axes must reach."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+from matplotlib.collections import LineCollection, PathCollection, PolyCollection
+from matplotlib.container import BarContainer
+from matplotlib.image import AxesImage
+from matplotlib.lines import Line2D
+from matplotlib.quiver import Quiver
+
+
+def panels(fig) -> list:
+    """All axes of a figure, insets included."""
+    return [ax for outer in fig.axes for ax in (outer, *outer.child_axes)]
+
+
+def shown(ax) -> bool:
+    """Whether an axes holds data: neither hidden, nor curved, nor a colour bar."""
+    return ax.get_visible() and ax.name == "rectilinear" and ax.get_label() != "<colorbar>"
+
+
+def numbers(ax, artist):
+    """(kind, names of columns after x and y, columns) of an artist; None where it is not drawn in data coordinates."""
+    if isinstance(artist, BarContainer):
+        boxes, k = np.array([bar.get_bbox().get_points() for bar in artist.patches]), artist.orientation == "vertical"
+        boxes[:, 1, 1 - k] = boxes[:, :, 1 - k].mean(1)
+        return "bars", ("from" if k else "start",), (*boxes[:, 1].T, boxes[:, 0, int(k)])
+    if isinstance(artist, AxesImage):
+        values, (left, right, *ends) = artist.get_array(), artist.get_extent()
+        edges = (left, right), ends[::-1] if artist.origin == "upper" else ends
+        x, y = (np.linspace(*span, 2 * n + 1)[1::2] for span, n in zip(edges, values.shape[1::-1], strict=True))
+        return ("cells", ("value",), (*np.meshgrid(x, y), values)) if values.ndim == 2 else None
+    at = artist.get_offset_transform() if isinstance(artist, (PathCollection, Quiver)) else artist.get_transform()
+    if not all(at.contains_branch_seperately(ax.transData)):
+        return None
+    if isinstance(artist, Line2D):
+        return "line", (), artist.get_xydata().T
+    if isinstance(artist, Quiver):
+        return "arrows", ("dx", "dy"), (artist.X, artist.Y, artist.U, artist.V)
+    if isinstance(artist, PathCollection):
+        values = [] if artist.get_array() is None else [artist.get_array()]
+        return "points", ("value",) * len(values), (*artist.get_offsets().T, *values)
+    if isinstance(artist, (LineCollection, PolyCollection)):
+        paths = [path.vertices for path in artist.get_paths()] or [np.empty((0, 2))]
+        return "lines", ("item",), (*np.concatenate(paths).T, np.repeat(np.arange(len(paths)) + 1, [*map(len, paths)]))
+    return None
+
+
+def series(axes) -> list[tuple]:
+    """[(number of the axes, name, kind, names of columns after x and y, columns (n,))] of what is drawn.
+
+    What has a name - gid, else label -, bars and cells; where an axes has none of these, all that is drawn.
+    """
+    out = []
+    for k, ax in enumerate(axes):
+        named, other = [], []
+        for artist in (*ax.containers, *ax.lines, *ax.collections, *ax.images) if shown(ax) else ():
+            first = artist.patches[0] if isinstance(artist, BarContainer) else artist
+            said = [str(name) for name in (first.get_gid(), artist.get_label()) if name is not None]
+            name = next((name for name in said if not name.startswith("_")), "")
+            kind, extra, columns = numbers(ax, artist) or ("", (), ((),))
+            if np.size(columns[0]):
+                columns = tuple(np.ma.filled(np.ma.asarray(c, float), np.nan).ravel() for c in columns)
+                (named if name or kind in ("bars", "cells") else other).append((name, kind, extra, columns))
+        out += [(k, name or f"{kind} {i}", kind, *rest) for i, (name, kind, *rest) in enumerate(named or other, 1)]
+    return out
+
+
+def names(ax) -> tuple:
+    """(title, x, y, words on x, on y): what a reader calls an axes; words stand at ticks, by their place."""
+    ticks = [zip(a.get_majorticklocs(), a.get_majorticklabels(), strict=False) for a in (ax.xaxis, ax.yaxis)]
+    words = (tuple((float(at), tick.get_text()) for at, tick in each
+                   if re.search(r"[^\W\d_]{2}", tick.get_text().replace("mathdefault", ""))) for each in ticks)
+    title = next(filter(None, map(ax.get_title, ("center", "left", "right"))), "")
+    return title, ax.get_xlabel(), ax.get_ylabel(), *words
+
+
+def unite(limits, key, values) -> tuple:
+    """(low, high) that hold `values` and what the dict `limits` has for `key`, where they are noted."""
+    values = *values, *limits.get(key, ())
+    limits[key] = float(min(values)), float(max(values))
+    return limits[key]
+
+
+def stretch(fig, limits) -> None:
+    """Widen a figure's axes to hold their data and `limits`, colour scales too; note there what they have become.
+
+    Once it has seen all figures of an explorer, it gives each the same limits. A matrix fills its axes: they stay.
+    """
+    axes = panels(fig)
+    drawn = series(axes)
+    for k, ax in enumerate(axes):
+        for j, artist in enumerate((*ax.images, *ax.collections) if shown(ax) else ()):
+            if artist.get_array() is not None:
+                artist.autoscale_None()
+                artist.set_clim(unite(limits, (len(axes), k, j), artist.get_clim()))
+        for i, what in enumerate("xy" if shown(ax) and not ax.images else ""):
+            get, log = getattr(ax, f"get_{what}lim"), getattr(ax, f"get_{what}scale")() == "log"
+            first, last = get()
+            values = np.concatenate([np.empty(0), *(columns[i] for n, *_, columns in drawn if n == k)])
+            values = values[np.isfinite(values) & ((values > 0) | (not log))]
+            if len(values) and (values.min() < min(first, last) or values.max() > max(first, last)):
+                ax.autoscale(True, what)
+            low, high = unite(limits, (len(axes), k, what), (first, last, *get(), *values))
+            ax.set(**{f"{what}lim": (low, high) if first < last else (high, low)})
