@@ -26,6 +26,8 @@ HERE = Path(__file__).parent
 # Of the checkout; an installed package has the records in itself (see setup.py).
 FOLDER = HERE / "kept" if (HERE / "kept").is_dir() else HERE.parent / "book/records"
 
+VERSIONS = f"torch {torch.__version__}, NumPy {np.__version__}, Python {platform.python_version()}"
+
 
 @dataclasses.dataclass(frozen=True)
 class Recipe:
@@ -66,11 +68,6 @@ def recipes() -> dict[str, Recipe]:
     return found
 
 
-def versions() -> str:
-    """Versions on which the bits of a run depend."""
-    return f"torch {torch.__version__}, NumPy {np.__version__}, Python {platform.python_version()}"
-
-
 def processor() -> str:
     """The kind of processor: another one may round differently."""
     cpuinfo = Path("/proc/cpuinfo")
@@ -86,10 +83,12 @@ def sources(run: Callable) -> str:
 
 def make(name: str) -> Record:
     """Run the recipe `name` and keep the record; runs that are in the store already are taken from it."""
-    recipe = recipe_of(name)
+    if name not in (known := recipes()):
+        raise ValueError(f"name = {name!r} is not allowed: the records are {', '.join(known)}")
+    recipe = known[name]
     results = sweep.sweep(recipe.run, recipe.configs)
     arrays = {key: np.asarray(value) for key, value in recipe.reduce(results).items()}
-    made = {"says": recipe.says, "command": f"python -m clbook.records {name}", "versions": versions(),
+    made = {"says": recipe.says, "command": f"python -m clbook.records {name}", "versions": VERSIONS,
             "processor": processor(), "device": results[0].device,
             "settings": [config.described() for config in recipe.configs],
             "seconds": sum(result.seconds for result in results), "date": datetime.date.today().isoformat(),
@@ -105,13 +104,6 @@ def make(name: str) -> Record:
     return load(name)
 
 
-def recipe_of(name: str) -> Recipe:
-    """The recipe `name`; ValueError that lists the names there are."""
-    if name not in (known := recipes()):
-        raise ValueError(f"name = {name!r} is not allowed: the records are {', '.join(known)}")
-    return known[name]
-
-
 def load(name: str) -> Record:
     """The record `name`, as it was kept; ValueError where there is none."""
     path = FOLDER / f"{name}.npz"
@@ -124,14 +116,14 @@ def load(name: str) -> Record:
 
 def older(name: str) -> bool:
     """Whether the sources or settings of a record's runs have changed since it was made."""
-    recipe, made = recipe_of(name), load(name).made
+    recipe, made = recipes()[name], load(name).made
     settings = [config.described() for config in recipe.configs]
     return made["sources"] != sources(recipe.run) or made["settings"] != settings
 
 
 def beginning(name: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """{curve: (made again now, as recorded)}: the first recorded times of the record's first run."""
-    recipe, record = recipe_of(name), load(name)
+    recipe, record = recipes()[name], load(name)
     again = recipe.run(recipe.configs[0], progress=lambda fraction, partial: fraction < recipe.start)
     found = {curve: np.asarray(array) for curve, array in recipe.reduce([again]).items() if curve in recipe.curves}
     return {curve: (array, record[curve][:1, ..., :array.shape[-1]]) for curve, array in found.items()}

@@ -1,5 +1,7 @@
 """Records: how they are made and kept; the beginning of each one in the book, made again."""
 
+import pathlib
+
 import numpy as np
 import pytest
 from toy_program import Config, run
@@ -72,8 +74,11 @@ def test_every_record_has_a_recipe_and_every_recipe_a_record():
 @pytest.mark.parametrize("name", MADE)
 def test_a_record_begins_as_the_code_does_now(name):
     """To the bit with the versions and the processor it was made with, to 1e-4 elsewhere."""
+    missing = [path for path in records.recipes()[name].configs[0].files if not pathlib.Path(path).exists()]
+    if missing:
+        pytest.skip(f"needs {missing[0]}")
     made = records.load(name).made
-    same = (made["versions"], made["processor"]) == (records.versions(), records.processor())
+    same = (made["versions"], made["processor"]) == (records.VERSIONS, records.processor())
     for curve, (again, kept) in records.beginning(name).items():
         assert again.shape == kept.shape and again.shape[-1] > 1, curve
         bound = dict(rtol=0, atol=0) if same else dict(rtol=1e-4, atol=1e-5)
