@@ -355,3 +355,13 @@ def test_combinations_that_make_no_sense_are_refused(changes, field):
 def test_maps_want_three_equal_classes():
     with pytest.raises(ValueError, match="n = 100 .* a multiple of 3"):
         MapsConfig(n=100)
+
+
+def test_a_shuffle_uses_the_same_places():
+    shuffle = landscape.Shuffle(n=12)
+    places = shuffle.places(4)
+    mixed = places[shuffle.order]
+    assert shuffle.counts == [1, 2, 3, 4, 6, 12] and len(np.unique(places.round(9), axis=0)) == 4
+    assert shuffle.loss(places, 0.2) == pytest.approx(shuffle.loss(mixed, 0.2), abs=1e-12)
+    assert landscape.Shuffle().loss(landscape.Shuffle().places(120), 0.2) == pytest.approx(
+        landscape.Shuffle().uniform(0.2), rel=1e-6)

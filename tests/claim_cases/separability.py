@@ -34,11 +34,6 @@ def timed(*steps):
                  steps=np.tile(steps, 3))
 
 
-def three(*at, moved):
-    """Runs of eps = 1 that separate at these iterations; the points of the last one move this far."""
-    return runs(*at, z=np.array([[0.0], [moved]]), config=Run(eps=1.0))
-
-
 def constant(slope):
     """Runs whose clusters are tight, and the gradient at their constant start."""
     return {"slope": slope, "constant": [Run(config=Run(tau=0.1, n=100), gamma=[0.0], theta=[20.0], sigma2=[0.0])] * 3}
@@ -61,14 +56,6 @@ def donuts(turned, other):
     return {"rotation": turned, "noise": other, "none": other, "no network": other}
 
 
-def blocks(*alignment):
-    return runs(1, 1, 1, alignment=np.array(alignment), steps=np.arange(len(alignment)))
-
-
-def digits(*accuracies):
-    return [(Run(config=Run(classes=3)), best, 0, end) for best, end in accuracies]
-
-
 def measurable(ratio):
     """A run that separates, and whose condition (e) has about this ratio."""
     config = Run(eps=1.0, tau=1.0, n=1, seed=0)
@@ -86,14 +73,11 @@ CASES = {
     "ls-growth-rate": {"holds": {"growth": growth("partial", 1.01)}, "fails": {"growth": growth("partial", 1.2)}},
     "ls-growth-full": {"holds": {"growth": growth("full", 0.99)}, "fails": {"growth": growth("full", 0.5)}},
     "ls-theorem-4-3-tight": {"holds": {"repeats": {NETWORK: EARLY}}, "fails": {"repeats": {NETWORK: NEVER}}},
-    "ls-theorem-4-3": {"holds": {"measured": check(SOME)},
-                       "undecided": {"measured": check(SOME, ratio=np.full(12, 5.0))}},
     "ls-theorem-4-3-constant": {"holds": constant(0.1), "fails": constant(0.0)},
     "ls-condition-tells": {"holds": {"measured": check(SOME)},
                            "fails": {"measured": check(SOME, ratio=np.where(SOME, 0.5, 5.0))}},
     "ls-cube-over-tau": {"holds": {"measured": timed(1.0, 2.0, 9.0, 5.0)},
                          "fails": {"measured": timed(10.0, 8.0, 40.0, 7.1)}},
-    "ls-fig-3": {"undecided": {"ls3": three(5, 1000, None, moved=0.1)}},
     "ls-step-2": {"holds": {"powers": [0.99, 1.0, 1.01]}, "fails": {"powers": [0.49, 0.5, 0.51]}},
     "ls-gamma": {"holds": {"measured": check(SOME)}, "fails": {"measured": check(SOME, left=np.ones(12))}},
     "ls-more-points": {"holds": {"rows": sized(100, 50, 20, 100, 50, 20)},
@@ -105,7 +89,4 @@ CASES = {
     "ls-donut-views": {"holds": {"donuts": donuts(EARLY, NEVER)}, "fails": {"donuts": donuts(EARLY, EARLY)}},
     "ls-fig-5-clusters": {"holds": {"repeats": {NETWORK: runs(1, 1, 1, alignment=[0.99])}},
                           "fails": {"repeats": {NETWORK: runs(1, 1, 1, alignment=[0.2])}}},
-    "ls-fig-5-order": {"holds": {"waiting": blocks(0.1, 0.9)}, "not seen here": {"waiting": blocks(0.1, 0.1)}},
-    "ls-fig-4-images": {"holds": {"reached": digits((0.9, 0.9), (0.95, 0.94), (0.9, 0.9))},
-                        "not seen here": {"reached": digits((0.9, 0.5), (0.95, 0.55), (0.9, 0.5))}},
 }

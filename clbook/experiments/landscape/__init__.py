@@ -15,9 +15,9 @@ from clbook.experiments.landscape.experiment import (
     tangents,
     uniformity,
 )
-from clbook.experiments.landscape.maps import Maps, MapsConfig, forget
+from clbook.experiments.landscape.maps import Maps, MapsConfig, Shuffle, forget
 from clbook.experiments.landscape.variation import SecondVariation, second_variation
 
-__all__ = ["ETA", "PSI", "Config", "Maps", "MapsConfig", "Result", "SecondVariation", "counts", "curvature", "even",
-           "even_loss", "forget", "places", "reach", "restricted", "run", "second_variation", "tangents",
-           "uniform_loss", "uniformity"]
+__all__ = ["ETA", "PSI", "Config", "Maps", "MapsConfig", "Result", "SecondVariation", "Shuffle", "counts",
+           "curvature", "even", "even_loss", "forget", "places", "reach", "restricted", "run", "second_variation",
+           "tangents", "uniform_loss", "uniformity"]

@@ -8,7 +8,7 @@ import numpy as np
 
 from clbook.experiments.landscape.curves import threshold_slope
 from clbook.experiments.landscape.experiment import Result
-from clbook.experiments.landscape.maps import Maps
+from clbook.experiments.landscape.maps import Maps, Shuffle
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic
 
 CIRCLE = np.linspace(0, 2 * np.pi, 200)
@@ -75,6 +75,30 @@ def forgetting(maps: Maps) -> Picture:
         text.append(f"{name}: loss {loss[i]:.6f}, accuracy of the nearest class centre {maps.accuracy[i]:.0%}")
     return Picture(fig, "Three clusters in the plane and four invariant maps of them to the circle. "
                         f"{'; '.join(text)}.")
+
+
+def two_orders(shuffle: Shuffle, result: Result) -> Picture:
+    """The same places given out by class and at random, each with loss and readout; the loss over their number."""
+    K, tau = result.config.clusters, result.config.tau
+    fig, ((left, right, curve),) = axes(3, width=9.2, height=3.3, width_ratios=(1, 1, 1.2))
+    places, copy = shuffle.places(K), np.arange(len(shuffle.labels)) % (len(shuffle.labels) // K)
+    beside = 0.055 * np.sqrt(copy + 0.5)[:, None] * np.stack([np.cos(2.4 * copy), np.sin(2.4 * copy)], 1)
+    said = []
+    for ax, order, name in ((left, np.arange(len(copy)), "by class"), (right, shuffle.order, "shuffled")):
+        loss, readout = shuffle.loss(places[order], tau), shuffle.readout(places[order])
+        _circle(ax, 1.75, f"{name}\nloss {loss:.4f}, readout {readout:.0%}")
+        _classes(ax, (places + beside)[order], shuffle.labels, 11, f"{name}, ")
+        said.append(f"{name}: loss {loss:.4f}, readout {readout:.0%}")
+    uniform = shuffle.uniform(tau)
+    curve.axhline(uniform, color=MUTED, label="uniform", **DOTTED)
+    curve.plot(shuffle.counts, [shuffle.loss(shuffle.places(k), tau) for k in shuffle.counts], ".-", color=EQ1, ms=4,
+               gid="loss")
+    curve.scatter([K], [shuffle.loss(places, tau)], s=60, edgecolors=INK, linewidths=1.4, gid="these places", **RING)
+    log_axis(curve, (1, 3, 6, 12, 24, 60, 120))
+    curve.set(xlabel="places $K$", ylabel="loss", ylim=(-0.03, 1.15), title=f"$\\tau$ = {tau:g}")
+    legend(curve, loc="upper right")
+    return Picture(fig, f"{len(copy)} points of three classes at K = {K} even places, tau = {tau:g}. "
+                        f"{'; '.join(said)}. The uniform distribution has {uniform:.4f}.")
 
 
 def _spectrum(ax, result):

@@ -59,12 +59,6 @@ def tight_start(repeats):
                    (apart(runs),))
 
 
-@chapter.measure("ls-theorem-4-3")
-def sufficient(measured):
-    (_, missed), (_, right) = measured.confusion(measured.ratio)
-    return Finding(f"{missed} of {missed + right} runs above 1 are mixed when they end", missed, (0.5 - missed,))
-
-
 @chapter.measure("ls-theorem-4-3-constant")
 def constant_start(constant, slope):
     ratios = []
@@ -92,14 +86,6 @@ def cube_decides(measured):
     square, cube = (np.array([one.misfit(one.eps**power / one.tau) for one in seeds]) for power in (2, 3))
     return Finding(f"misses the time by a factor {span(cube, '.2f')}, eps^2/tau by {span(square, '.3f')}",
                    float(cube.mean()), (square - cube,))
-
-
-@chapter.measure("ls-fig-3")
-def three_pairs(ls3):
-    early, late, never = (result.separable_at for result in ls3)
-    moved = np.median(abs(ls3[2].z[-1] - ls3[2].z[0])) / ls3[2].config.eps
-    return Finding(f"at {times(ls3)}; the last run's points move by {moved:.2g} eps", early,
-                   ([late is not None and late > 10 * early], [never is None], [0.25 - moved]))
 
 
 @chapter.measure("ls-step-2")
@@ -151,19 +137,3 @@ def donut_views(donuts):
 def blocks_first(repeats):
     alignment = np.array([result.alignment[0] for result in repeats["eps^2/tau = .01, network"]])
     return Finding(f"alignment {span(alignment, '.2g')}", float(alignment.mean()), (alignment - 0.9,))
-
-
-@chapter.measure("ls-fig-5-order")
-def blocks_then(waiting):
-    first, then = np.array([(run.alignment[0], run.alignment[np.searchsorted(run.steps, run.separable_at)])
-                            for run in waiting]).T
-    return Finding(f"alignment {span(first, '.2g')} at the start, {span(then, '.2g')} at separation "
-                   f"(iterations {times(waiting)})",
-                   float(np.mean(then / first)), (then / first / 2 - 1,))
-
-
-@chapter.measure("ls-fig-4-images")
-def increasingly(reached):
-    best, last = np.array([(best, end) for r, best, _, end in reached if r.config.classes == 3]).T
-    return Finding(f"best accuracy {span(best, '.2g')}, at the end {span(last, '.2g')}", float(last.mean()),
-                   (0.05 - (best - last),))

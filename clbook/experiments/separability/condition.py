@@ -12,7 +12,7 @@ from sklearn.metrics import confusion_matrix, roc_auc_score
 from clbook import kernels, theory
 from clbook.experiments.separability.experiment import VIEWS, Config, Flow, Result
 from clbook.losses import simplified
-from clbook.metrics import linear_probe
+from clbook.metrics import intervals, linear_probe
 from clbook.models import member
 
 
@@ -147,3 +147,8 @@ def best_accuracy(result: Result) -> tuple[float, int, float]:
     if result.separable_at is not None:
         return 1.0, result.separable_at, float(accuracy[-1])
     return float(accuracy.max()), int(result.steps[accuracy.argmax()]), float(accuracy[-1])
+
+
+def whole_classes(result: Result, sizes: list[int]) -> np.ndarray:
+    """(T,) whether every class is one interval of the line at each recorded time; d = 1, classes side by side."""
+    return intervals(torch.from_numpy(result.z[..., 0]), sizes).numpy()

@@ -43,7 +43,8 @@ class Config(Settings):
     activation: str = setting("tanh", "activation of the hidden layers", choices=tuple(ACTIVATIONS))
     hidden: tuple = setting((100,), "width of each hidden layer", low=1, high=2000)
     network: bool = setting(True, "train a network (LS eq. 11); False moves each point by itself (LS eq. 10)")
-    gradient: str = setting("full", "full: back-propagate through both views; partial: through z alone, as in LS eq. 7",
+    gradient: str = setting("full", "of a network; full: back-propagate through both views; partial: through z alone, "
+                            "as in LS eq. 7. Without a network it is always partial (LS eq. 9)",
                             choices=("full", "partial"))
     augmentation: str = setting("noise", "what makes a view", choices=("noise", "rotation", "image", "none"))
     spread: float = setting(0.1, "standard deviation of a cluster", low=0.0, high=2.0, each=True)
@@ -122,25 +123,34 @@ class Flow(Program):
     or each point by itself (LS eq. 10).
 
     Without a network f stays invariant (LS Theorem 4.2): the views of a point are the point, whatever the augmentation.
+    Each point then follows the partial gradient of its own loss: vanilla flow (LS eq. 9).
     """
 
     rate, Result, compiles = "lr_over_tau", Result, ("objective",)
 
     def setup(self):
         c, s = self.config, self.state
-        x, labels = zip(*(dataset(config) for config in self.configs), strict=True)
+        x, labels = zip(*map(self.points, self.configs), strict=True)
         s.x, self.labels, self.inputs = torch.stack(x), labels[0], [points.numpy() for points in x]
         self.sizes = self.labels.bincount().tolist()  # of the classes, whose points lie side by side
         s.start, s.tau, s.lr = torch.stack([start(k) for k in self.configs]), self.each("tau"), self.each("lr")
         s.linger, s.separable_at = self.each("linger", axes=0), torch.full((len(x),), -1)
         self.trained = [s.start]
         if c.network:
-            widths = (s.x.shape[2], *c.hidden, c.d)
+            widths = (self.lifted(s.x).shape[2], *c.hidden, c.d)
             nets = [MLP(widths, c.activation, stream(k.seed, WEIGHTS)) for k in self.configs]
             self.trained, self.net = stacked(nets), nets[0]
             s.frozen, s.noise = [w.clone() for w in self.trained], self.each("noise")
-            s.shift = s.start - mlp(s.frozen, s.x, c.activation)
+            s.shift = s.start - mlp(s.frozen, self.lifted(s.x), c.activation)
             self.draws, self.recorded = self.drawer(VIEWS, 1), self.drawer(RECORDED, DRAWS)
+
+    def points(self, config):
+        """x (n, D) and labels (n,) of a run."""
+        return dataset(config)
+
+    def lifted(self, x):
+        """What the trained weights see of inputs (R, n, D): the inputs themselves."""
+        return x
 
     def begin(self):
         # The loss is a mean over points; LS eq. 10, which moves each point by itself, has no 1/n.
@@ -177,8 +187,8 @@ class Flow(Program):
     def embed(self, views):
         """f(x) (R, n, d) and f of views (R, m, n, D), (R, m, n, d), each in one pass through the networks."""
         c, s, n = self.config, self.state, self.config.n
-        flat = views.flatten(1, 2)
-        out = mlp(self.trained, torch.cat([s.x, flat], 1), c.activation)
+        both = self.lifted(torch.cat([s.x, views.flatten(1, 2)], 1))
+        out, flat = mlp(self.trained, both, c.activation), both[:, n:]
         moved = (out[:, n:] - mlp(s.frozen, flat, c.activation)).unflatten(1, (-1, n))
         return out[:, :n] + s.shift, moved + s.start[:, None]
 
@@ -193,8 +203,7 @@ class Flow(Program):
             self.losses, z = self.objective(self.views(self.draws, VIEWS))
             return z if t else self.state.start  # the same up to rounding
         z, = self.trained
-        v = z if self.config.gradient == "full" else z.detach()
-        self.losses = simplified.formula(z, v[:, None], self.state.tau)
+        self.losses = simplified.formula(z, z.detach()[:, None], self.state.tau)
         return z
 
     def advance(self, t):
@@ -232,7 +241,7 @@ class Flow(Program):
         """What the kernel K(t) of each run says; "finite" is False where the weights have overflowed."""
         c, s, rows = self.config, self.state, []
         found = [kernels.empirical(member(self.net, self.trained, i), x)  # (n, n, d, d) each
-                 for i, x in enumerate(s.x)]
+                 for i, x in enumerate(self.lifted(s.x))]
         matrices = torch.stack([K.transpose(1, 2).reshape(2 * (c.n * c.d,)) for K in found])
         if t == 0:
             s.first_matrix = matrices

@@ -1,0 +1,5 @@
+"""Linear separability (LS), item by item: what the chapters do not run.
+
+`variants` trains other maps and losses, `repair` holds Theorem 4.3 and its proof, `exact` what needs no training,
+`recipes` the long runs.
+"""

@@ -1,0 +1,108 @@
+"""What the functions of LS's own room promise; what they find is judged on the paper's page."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from clbook.experiments import separability, sphere
+from clbook.experiments.ls import drift, exact, repair, variants
+from clbook.losses import generalized, softplus
+
+
+def test_the_first_variation_is_that_of_eq_3():
+    """The derivative along h against differences of `losses.generalized`, averaged over all pairs of views."""
+    e, h = exact.numbers(0, 3, 5, 2), exact.numbers(1, 3, 5, 2)
+
+    def loss(s):
+        moved = e + s * h
+        pairs = [generalized(a, b, lambda t: -t / 0.5, softplus) for a in moved for b in moved]
+        return torch.stack(pairs).mean().item()
+
+    found = exact.first_variation(0)["autograd"]
+    assert (loss(1e-6) - loss(-1e-6)) / 2e-6 == pytest.approx(found, rel=1e-6)
+
+
+def test_the_bounds_of_the_lemma_follow_the_second_variation_by_autograd():
+    """Both are positive, and the corrected one is the closer: a bound of a number that autograd gives as well."""
+    found, printed, right = exact.lower_bounds(3, 0.999).T
+    assert (printed > 0).all() and (printed < right).all() and (right < found).all()
+
+
+def test_the_printed_bound_is_that_of_a_sum():
+    """The closed form of the repaired theorem against its recursion."""
+    h, eps, gap, theta, kappa, rate, eta, zeta = 0.01, 0.1, 0.02, 4.0, 3.0, 2.0, 0.01, 0.1
+    D, pair = gap, -eps
+    for k in range(1, 200):
+        pair += h * ((kappa / theta - zeta) * rate * D - eta)
+        D += h * ((1 - zeta) * rate * D - eta)
+        bound = repair.lower_bound(k, h, eps, gap, theta, kappa, rate, eta, zeta)
+        assert bound == pytest.approx(pair, rel=1e-9)
+
+
+@pytest.mark.parametrize("gradient", ["partial", "full"])
+def test_a_watched_run_is_that_of_the_chapter(gradient):
+    config = separability.Config(gradient=gradient, steps=40, record_every=1)
+    watched, plain = repair.run(config), separability.run(config)
+    assert np.array_equal(watched.z, plain.z[..., 0]) and watched.separable_at == plain.separable_at
+    half = watched.push[watched.labels == 0].mean() - watched.push[watched.labels == 1].mean()
+    assert half == pytest.approx(plain.theta[0], rel=1e-5)  # the push differs by Theta between the clusters
+
+
+def test_nothing_is_promised_without_a_gap():
+    result = repair.run(separability.Config(steps=60, record_every=1, eps=0.0))
+    assert repair.certified_at(result) is None
+
+
+def test_the_component_along_u_grows_like_the_gap_only_for_equal_blocks():
+    z = np.random.default_rng(0).uniform(size=12)
+    same, other = (repair.still_kernel(3, 1, c, z, t=0.7, tau=0.5) for c in (3, 2))
+    assert max(same.values()) < 1e-12 and other["alpha"] > 1e-4 and other["gap"] < 1e-12
+
+
+def test_starts_fill_the_interval_they_are_measured_by():
+    """alpha^2 + |z_perp|^2 is n times the variance of a uniform number on an interval of length 1."""
+    found = repair.first_component(400, seed=0, starts=20)
+    assert np.square(found).sum(1).mean() / 400 == pytest.approx(1 / 12, rel=0.05)
+
+
+def test_the_printed_bound_of_step_5_outgrows_every_constant():
+    values = [repair.printed_bound(t, 1000, n=100, eps=0.1, tau=1.0) for t in (0.0, 1.5)]
+    assert values[0] < 0 < values[1]
+
+
+def test_without_features_a_variant_is_a_run_of_the_chapter():
+    plain, variant = separability.run(separability.Config(steps=30)), variants.run(variants.Config(steps=30))
+    assert np.array_equal(plain.z, variant.z) and np.array_equal(plain.drift, variant.drift)
+
+
+@pytest.mark.parametrize("features", ["random", "radial", "spline"])
+def test_the_kernel_of_a_linear_map_cannot_move(features):
+    result = variants.run(variants.Config(features=features, hidden=(), steps=30, record_every=10))
+    assert (result.drift == 0).all() and abs(result.z[-1] - result.z[0]).max() > 0
+
+
+def test_splines_add_up_to_one():
+    flow = variants.Variant([variants.Config(features="spline", hidden=())])
+    assert flow.lifted(flow.state.x).sum(-1) == pytest.approx(1, abs=1e-5)
+
+
+def test_without_noise_both_samples_are_the_point_itself():
+    """Then eq. 12 with one sample augmented and with both are one loss, and the full gradient agrees."""
+    one, both = (variants.run(variants.Config(loss=loss, noise=0.0, steps=30)) for loss in ("eq. 12", "both views"))
+    assert np.allclose(one.z, both.z, atol=1e-5)
+
+
+def test_features_do_not_go_with_hidden_layers():
+    with pytest.raises(ValueError, match="features = 'spline'"):
+        variants.Config(features="spline")
+
+
+def test_the_drift_begins_at_zero_and_is_relative():
+    result = drift.run(sphere.Config(n=40, steps=4, record_every=1))
+    assert result.drift[0] == 0 and 0 < result.drift[-1] < 10
+
+
+def test_the_gradient_of_a_sign_jumps():
+    assert exact.steepness(0.01) == (pytest.approx(200), pytest.approx(1 / math.cosh(0.005) ** 2))
