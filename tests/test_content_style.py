@@ -7,7 +7,8 @@ from scipy import optimize, stats
 from scipy.special import betaincinv, ive
 
 from clbook import latents, theory
-from clbook.experiments.content_style import Config, Encoders, collapse, experiment, run
+from clbook.experiments.content_style import Config, Encoders, experiment, run
+from clbook.experiments.cs import flow, optima
 from clbook.losses import infonce
 from clbook.metrics import r2
 from clbook.runs import together
@@ -162,7 +163,7 @@ def test_a_run_draws_new_pairs_at_each_step_whatever_the_block(monkeypatch):
 
 def test_parts_of_the_loss_by_hand():
     config = Config(d=4, d_c=1, tau_c=0.5)
-    alignment, uniformity, total = collapse.parts(2 * np.eye(4), config, samples=50, anchors=30)
+    alignment, uniformity, total = optima.parts(2 * np.eye(4), config, samples=50, anchors=30)
     g = seeded(10**9)
     z = latents.marginal(30, 4, "box", g)
     positive = latents.positives(z, 1, 0.3, "box", g)
@@ -170,7 +171,7 @@ def test_parts_of_the_loss_by_hand():
     expected = infonce(2 * positive, 2 * z, 2 * negatives, tau=config.temperatures)
     assert total == pytest.approx(float(expected), rel=1e-5) and total == pytest.approx(alignment + uniformity)
     assert alignment == pytest.approx(float((4 * (positive - z)[:, 1:] ** 2).sum(1).mean()), rel=1e-5)
-    assert collapse.parts(np.stack([np.eye(4)] * 2), config, samples=20, anchors=10).shape == (3, 2)
+    assert optima.parts(np.stack([np.eye(4)] * 2), config, samples=20, anchors=10).shape == (3, 2)
 
 
 def test_growth_rates_follow_the_corrected_lemma_5():
@@ -180,7 +181,7 @@ def test_growth_rates_follow_the_corrected_lemma_5():
     z = latents.marginal(100_000, 8, "box", seeded(5))
     positive = latents.positives(z, 4, 0.3, "box", seeded(6), content_sd=0.1)
     rate = z.var(0) + positive.var(0) - (positive - z).square().mean(0)
-    np.testing.assert_allclose(collapse.growth(config, scale=1e-3), 2 * rate.numpy() / config.temperatures, rtol=0.06)
+    np.testing.assert_allclose(flow.growth(config, scale=1e-3), 2 * rate.numpy() / config.temperatures, rtol=0.06)
 
 
 @pytest.mark.parametrize("tau, d_c, d_s, rho",

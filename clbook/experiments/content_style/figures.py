@@ -160,3 +160,23 @@ def threshold(rows) -> Picture:
     return Picture(fig, f"{len(values)} linear runs on the sphere. Right of the threshold {len(above)} runs, "
                         f"style gain at most {above.max():.2f} of the content's; largest distance to the prediction "
                         f"{np.abs(values[:, 1] - values[:, 2]).max():.2f}.")
+
+
+def by_layer(deep, spreads) -> Picture:
+    """Mean R^2 of style by layer of the deep runs {(width, world, sd, label): {"style": (seeds, layers + 1)}}: with
+    content (solid), without (dashed), a colour each of the `spreads`; dotted: in x."""
+    fig, (row,) = axes(4, width=7.8, height=3.0, sharey=True)
+    said = []
+    for ax, (world, width) in zip(row, ((w, k) for k in (50, 10) for w in ("box", "sphere")), strict=True):
+        for k, sd in enumerate(spreads):
+            runs = {label: deep.get((width, world, sd, label)) for label in ("content", "no content")}
+            for label, line in (("content", "-"), ("no content", "--")) if runs["content"] else ():
+                style = runs[label]["style"].mean(0)
+                ax.plot(style, f"o{line}" if line == "-" else line, ms=3, color=colour(k), gid=f"{label} {sd:g}",
+                        label=f"sd {sd:g}" if line == "-" else None)
+                said.append(f"{world}, {width} wide, sd {sd:g}, {label} {style[-1]:.2f}")
+        ax.axhline(style[0], color=MUTED, lw=0.9, ls=":")
+        ax.set(ylim=(-0.03, 1.03), xlabel="layer (0 is $x$)", title=f"{world}, {width} wide", xticks=range(0, 8, 2))
+    row[0].set_ylabel("$R^2$ of style")
+    legend(row[0], loc="lower left")
+    return Picture(fig, f"R2 of style at the output: {'; '.join(said)}.")

@@ -218,7 +218,7 @@ class Projectors(Program):
         return row
 
     def result(self, i, columns, head):
-        return Result(**head, **columns, places=PLACES[self.config.method])
+        return self.Result(**head, **columns, places=PLACES[self.config.method])
 
 
 def temperatures(configs: Sequence[Config]) -> torch.Tensor:

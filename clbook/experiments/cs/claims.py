@@ -1,0 +1,308 @@
+"""What CS say of trained encoders, their figures and tables, judged on the runs and records of the page papers/cs."""
+
+import numpy as np
+
+from clbook.claims import Chapter, Finding, listed, span
+from clbook.experiments.content_style.experiment import singular, style_gain
+from clbook.experiments.cs.recipes import SPREADS, WORLDS
+
+chapter = Chapter(__file__)
+BOXES, KS = WORLDS[:2], (1, 2, 4)
+TOTAL, (INVERSE, SCALED, TRAINED, BARE, BESIDE) = 2, range(5)  # row, and columns, of the table of losses
+H, R, Z = range(3)  # places where DirectCLR is read
+
+
+def least(maps) -> np.ndarray:
+    """(seeds,) smallest singular value over the largest of maps (seeds, 8, 8)."""
+    return singular(maps)[:, -1]
+
+
+def undone(maps, d_c: int, tau_c: float, p: int) -> np.ndarray:
+    """Maps (seeds, 8, 8) in the units in which every temperature is 1; tau_s is."""
+    return maps / np.where(np.arange(8) < d_c, tau_c, 1)[:, None] ** (1 / p)
+
+
+def kept(deep, world: str, sd: float, label: str, width: int = 50, layer: int = -1) -> np.ndarray:
+    """(seeds,) R^2 of the style in a layer, the output unless said."""
+    return deep[width, world, sd, label]["style"][:, layer]
+
+
+def by_spread(name, values) -> str:
+    """Words: the means over seeds of values {sd: (seeds,)}."""
+    return f"{name} {listed([v.mean() for v in values])}"
+
+
+@chapter.measure("cs-abstract")
+def low_rank_projector(keeping):
+    losses, fits = (np.array([k[part] for k in keeping["sphere"]]) for part in (0, 1))
+    lead, style = losses[:, 1:].min(1) - losses[:, 0], fits[:, 0, 1]
+    box = np.array([k[0] for k in keeping["box"]])
+    return Finding(f"sphere: the loss is lower by {span(lead, '.3f')} without style, whose $R^2$ is {span(style)}; in "
+                   f"the box the loss is higher by {span(box[:, 0] - box[:, 1:].min(1))}", float(lead.mean()),
+                   (lead, 0.1 - style))
+
+
+@chapter.measure("cs-inversion")
+def inverted(linear):
+    level = [least(linear[world, 0, 1.0]) for world in WORLDS]
+    return Finding("; ".join(f"{span(v)} ({world})" for v, world in zip(level, WORLDS, strict=True)),
+                   float(np.min(level)), tuple(v - 0.8 for v in level))
+
+
+@chapter.measure("cs-inversion-deep")
+def inverted_deep(deep):
+    found = {world: [kept(deep, world, sd, "no content") for sd in sds] for world, sds in SPREADS.items()}
+    every = [v for values in found.values() for v in values]
+    return Finding("; ".join(by_spread(world, v) for world, v in found.items()), float(np.min(every)),
+                   tuple(v - 0.9 for v in every))
+
+
+@chapter.measure("cs-conjecture-1")
+def shielded(shield):
+    fourth = [shield[5, above]["style"][:, 0] for above in range(4)]
+    return Finding(f"$R^2$ {listed([v.mean() for v in fourth])} under 0 to 3 layers",
+                   float((fourth[3] - fourth[0]).mean()), (fourth[3] - fourth[0],))
+
+
+@chapter.measure("cs-shield-content")
+def shield_needs_content(shield):
+    gain = {k: shield[k, 3]["style"][:, 0] - shield[k, 0]["style"][:, 0] for k in (5, 0)}
+    return Finding(f"by {span(gain[5])}; without content by {span(gain[0])}", float((gain[5] - gain[0]).mean()),
+                   (gain[5] - gain[0],))
+
+
+@chapter.measure("cs-lemma-1")
+def classes_collapse(classes):
+    run = classes["style drawn anew"]
+    within, style = run["within"][:, -1], run["style"][:, -1]
+    off = abs(run["cosines"] + 1 / 3).max(1)
+    return Finding(f"within over between {span(within, '.4f')}; $R^2$ of style {span(style)}; cosines off by "
+                   f"{span(off)} at most", float(within.mean()), (0.1 - within, 0.1 - style, 0.1 - off))
+
+
+@chapter.measure("cs-lemma-1-near")
+def near_style_stays(classes):
+    within, style = (classes["style near the old one"][name][:, -1] for name in ("within", "style"))
+    return Finding(f"within over between {span(within)}; $R^2$ of style {span(style)}", float(within.mean()),
+                   (0.1 - within,))
+
+
+@chapter.measure("cs-lemma-4")
+def classifier_simplex(classifier):
+    run = classifier["classifier"]
+    off, within = abs(run["cosines"] + 1 / 3).max(1), run["within"][:, -1]
+    return Finding(f"cosines off by {span(off)} at most; within over between {span(within, '.4f')}", float(off.mean()),
+                   (0.1 - off,))
+
+
+@chapter.measure("cs-fig-1-dashed")
+def dashed(linear):
+    free = {world: singular(linear[world, 0, 1.0]).mean(0) for world in WORLDS}
+    gap = [np.max([abs(singular(linear[world, k, 0.01]) - free[world]).max(1) for k in KS], 0) for world in WORLDS]
+    left = {tau: {world: [least(linear[world, k, tau]).mean() for k in KS] for world in WORLDS} for tau in (0.01, 1.0)}
+    text = "; ".join(f"{listed(left[0.01][world])}, at equal temperatures {listed(left[1.0][world])}, without content "
+                     f"{free[world][-1]:.2f} ({world})" for world in WORLDS)
+    return Finding("smallest over largest singular value for d_c = 1, 2, 4: " + text, float(np.min(gap)),
+                   (0.1 - np.min(gap, 0),))
+
+
+def changes(linear, tau_c: float) -> tuple[str, dict]:
+    """Words for, and by world and d_c (seeds,), the factor by which a tau_c not 1 changes style's share of the gain."""
+    factors = {(world, k): style_gain(linear[world, k, tau_c], k) / style_gain(linear[world, k, 1.0], k)
+               for world in WORLDS for k in KS}
+    spans = [span([v for key, v in factors.items() if key[0] == world]) for world in WORLDS]
+    return "times " + ", ".join(f"{words} ({world})" for words, world in zip(spans, WORLDS, strict=True)), factors
+
+
+@chapter.measure("cs-low-tau-c")
+def low_tau_c(linear):
+    text, factors = changes(linear, 0.01)
+    return Finding(text, float(np.mean([factors["sphere", k] for k in KS])),
+                   tuple(np.log(v) for (world, _), v in factors.items() if world in BOXES))
+
+
+@chapter.measure("cs-high-tau-c")
+def high_tau_c(linear):
+    text, factors = changes(linear, 10.0)
+    return Finding(text, float(np.mean([factors["sphere", k] for k in KS])), tuple(np.log(v) for v in factors.values()))
+
+
+@chapter.measure("cs-undone")
+def undo(linear):
+    found = {(p, tau): np.array([style_gain(undone(linear[world, k, tau], k, tau, p), k) for k in KS])
+             for world, p in zip(BOXES, (2, 1), strict=True) for tau in (0.01, 1.0)}
+    text = "; ".join(f"{span(found[p, 0.01], '.3f')} of content's, at equal temperatures {span(found[p, 1.0], '.3f')} "
+                     f"(p = {p})" for p in (2, 1))
+    return Finding(text, float(found[2, 0.01].mean()), tuple(np.log(found[2, 1.0] / found[2, 0.01])))
+
+
+@chapter.measure("cs-units")
+def units(unit):
+    return Finding(f"by {max(unit):.0e} at most", max(unit), (1e-12 - max(unit),))
+
+
+@chapter.measure("cs-table-1")
+def beats_inverse(parts):
+    box, ball = parts["box", 2][:, TOTAL], parts["sphere", 4][:, TOTAL]
+    means = [v.mean() for v in (box[:, TRAINED], box[:, SCALED], ball[:, TRAINED], ball[:, INVERSE])]
+    return Finding("box {:.2f} against {:.2f}, sphere {:.2f} against {:.2f}".format(*means), float(means[0]),
+                   (box[:, SCALED] - box[:, TRAINED], ball[:, INVERSE] - ball[:, TRAINED]))
+
+
+@chapter.measure("cs-box-style-pays")
+def style_pays(parts):
+    without, beside = parts["box", 2][:, TOTAL, [BARE, BESIDE]].T
+    means = without.mean(), beside.mean()
+    return Finding("{:.2f} without, {:.2f} with it".format(*means), float(means[1]), (without - beside,))
+
+
+@chapter.measure("cs-table-1-deep")
+def deep_beats_inverse(deep):
+    box, ball = (deep[50, f"{world} of Table 1", 0.05, "content"]["terms"][:, :, TOTAL] for world in SPREADS)
+    return Finding("box {:.2f} against {:.2f}, sphere {:.2f} against {:.2f}".format(
+        *(v.mean() for v in (box[:, 1], box[:, 0], ball[:, 1], ball[:, 0]))), float(box[:, 1].mean()),
+        (box[:, 0] - box[:, 1], ball[:, 0] - ball[:, 1]))
+
+
+@chapter.measure("cs-table-1-settings")
+def decoded(inverse):
+    box, other, ball = (np.array(inverse[key])[:, 1] for key in (("box", 2), ("box", 1), ("sphere", 2)))
+    return Finding(f"box {box.mean():.2f} (p = 2), {other.mean():.2f} (p = 1); sphere {ball.mean():.2f}",
+                   float(box.mean()), (0.2 - abs(box - 7.69), abs(other - 7.69) - 0.2, 0.01 - abs(ball - 9.26)))
+
+
+def reads_as_well(deep, width: int) -> Finding:
+    """Whether the output reads the style better than x without content."""
+    out, x = ({world: kept(deep, world, 0.15, "no content", width, layer) for world in SPREADS} for layer in (-1, 0))
+    text = "; ".join(f"{span(out[world])}, x {span(x[world])} ({world})" for world in SPREADS)
+    return Finding(text, float(min((out[world] - x[world]).min() for world in SPREADS)),
+                   tuple(out[world] >= x[world] for world in SPREADS))
+
+
+@chapter.measure("cs-deep-converged")
+def converged(deep):
+    return reads_as_well(deep, 50)
+
+
+@chapter.measure("cs-deep-narrow")
+def narrow(deep):
+    return reads_as_well(deep, 10)
+
+
+@chapter.measure("cs-fig-1-middle")
+def deep_box(deep):
+    free, style = ([kept(deep, "box", sd, label) for sd in SPREADS["box"]] for label in ("no content", "content"))
+    low = kept(deep, "box", 0.15, "lower tau_c")
+    at = int(np.argmax([(0.5 - s / f).mean() for s, f in zip(style, free, strict=True)]))
+    return Finding(f"{by_spread('content', style)}; {by_spread('without', free)}; lower tau_c, sd .15 {low.mean():.2f}",
+                   float(style[at].mean()), (0.5 - style[at] / free[at], low - style[0]))
+
+
+@chapter.measure("cs-fig-1-right-long")
+def deep_sphere(deep):
+    free, style = ([kept(deep, "sphere", sd, label) for sd in SPREADS["sphere"]] for label in ("no content", "content"))
+    at = int(np.argmax([(0.5 - s / f).mean() for s, f in zip(style, free, strict=True)]))
+    return Finding("; ".join((by_spread("content", style), by_spread("without", free))), float(style[at].mean()),
+                   (0.5 - style[at] / free[at],))
+
+
+def lost_last(deep, world: str) -> Finding:
+    """How much more R^2 of style the last layer loses than those before it."""
+    runs = [deep[50, world, sd, "content"]["style"] for sd in SPREADS[world]]
+    last, before = [r[:, -2] - r[:, -1] for r in runs], [r.max(1) - r[:, -2] for r in runs]
+    return Finding(f"{by_spread('in the last layer', last)}; {by_spread('before it', before)}",
+                   float(np.mean(last)), tuple(a - b for a, b in zip(last, before, strict=True)))
+
+
+@chapter.measure("cs-last-layer")
+def last_layer(deep):
+    return lost_last(deep, "sphere")
+
+
+@chapter.measure("cs-last-layer-box")
+def last_layer_box(deep):
+    return lost_last(deep, "box")
+
+
+@chapter.measure("cs-deep-sphere")
+def norm_too(deep):
+    labels = "content", "lower tau_c", "both"
+    none, alone, both = (kept(deep, "sphere", 0.15, label) for label in labels)
+    return Finding(f"$R^2$ {none.mean():.2f} with neither, {alone.mean():.2f} with tau_c, {both.mean():.2f} with both",
+                   float(both.mean()), (both - none, both - alone))
+
+
+@chapter.measure("cs-deep-norm")
+def temperatures_without_norm(deep):
+    bare, both = (kept(deep, "sphere", 0.15, label) for label in ("no norm", "both"))
+    return Finding(f"$R^2$ {span(both)} with two, {span(bare)} with equal ones", float((both - bare).mean()),
+                   (both - bare,))
+
+
+@chapter.measure("cs-threshold-deep")
+def threshold_misses(deep, predicted):
+    sds = SPREADS["sphere"]
+    style = [kept(deep, "sphere", sd, "content") / kept(deep, "sphere", sd, "no content") for sd in sds]
+    left = [predicted[sd][0] for sd in sds]
+    return Finding(f"at {listed(left)} of the threshold {by_spread('a share of', style)}", float(np.min(style)),
+                   (1 - max(left), *(v - 0.5 for v in style)))
+
+
+def digits_columns(digits, name: str, place: int | None = None) -> list[np.ndarray]:
+    """(seeds,) of the rows regular, without norm, two temperatures: the readout at a place, or the rank after."""
+    return [row[name][:, -1 if place is None else place] for row in digits.values()]
+
+
+@chapter.measure("cs-fig-2-literal")
+def norm_removed(digits):
+    regular, bare, _ = digits_columns(digits, "rank")
+    return Finding(f"from {span(regular, '.1f')} to {span(bare, '.1f')}", float((bare / regular).mean()),
+                   (bare / regular - 1.25,))
+
+
+@chapter.measure("cs-table-2-norm")
+def readout_without_norm(digits):
+    after, before = (digits_columns(digits, "readout", place) for place in (-1, 0))
+    return Finding("after {:.3f} to {:.3f}, before {:.3f} to {:.3f}".format(
+        *(v.mean() for v in (*after[:2], *before[:2]))), float((after[1] - after[0]).mean()),
+        (2 * after[0].std(ddof=1) - abs(after[1] - after[0]),))
+
+
+@chapter.measure("cs-table-2-caption")
+def caption(digits):
+    more = [v[1] - v[0] for v in (digits_columns(digits, "readout", place) for place in (-1, 0))]
+    return Finding(f"after by {span(more[0], '+.3f')}, before by {span(more[1], '+.3f')}", float(more[0].mean()),
+                   tuple(more))
+
+
+@chapter.measure("cs-table-2-two-literal")
+def two_temperatures(digits):
+    more = [v[2] - v[1] for v in (digits_columns(digits, "readout", place) for place in (-1, 0))]
+    return Finding(f"after by {span(more[0], '+.3f')}, before by {span(more[1], '+.3f')}", float(more[0].mean()),
+                   tuple(more))
+
+
+@chapter.measure("cs-two-spectrum-literal")
+def two_spectrum(digits):
+    _, bare, two = digits_columns(digits, "rank")
+    return Finding(f"{span(two / bare)} times", float((two / bare).mean()),
+                   (2 * bare.std(ddof=1) - abs(two - bare),))
+
+
+@chapter.measure("cs-eq-28")
+def only_concatenated(decayed):
+    run = decayed["directclr"]
+    added, left = run["added"][:, 12:].max(1), run["left"][:, 12:].max(1)
+    return Finding(f"at most {span(added, '.4f')} of h, with {span(left, '.4f')} of the weights left",
+                   float(added.mean()), (0.01 - added,))
+
+
+@chapter.measure("cs-h-against-r-decayed")
+def r_reads_worse(decayed):
+    h, r = decayed["directclr"]["readout"][:, [H, R]].T
+    other = decayed["simclr"]["readout"][:, H]
+    return Finding(f"r {r.mean():.3f}, h {h.mean():.3f}, SimCLR {other.mean():.3f}", float(r.mean()),
+                   (h - r, other - r))
+
+
+from clbook.experiments.cs import theory_claims  # noqa: E402, F401 (registers its claims)

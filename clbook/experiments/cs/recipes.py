@@ -1,0 +1,129 @@
+"""The records of the page on CS: linear encoders, deep ones at two widths, under projectors, of classes; digits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clbook.experiments import content_style as cs
+from clbook.experiments.content_style import Config, projector
+from clbook.experiments.cs import encoders
+from clbook.records import Recipe, Record
+
+SEEDS, SDS, WORLDS = range(3), (0.05, 0.15, 0.3), ("box, p = 2", "box, p = 1", "sphere")
+SPREADS = {"box": (0.15, 0.3), "sphere": (0.15,)}  # of the deep runs
+KINDS = (("no content", 0), ("content", 5))
+
+
+def linear_configs() -> dict:
+    """{key: Config} of the linear runs: (world, d_c, tau_c), ("spread", space, d_c, style sd), ("recipe", p, content
+    sd, tau_c)."""
+    box = {"box, p = 2": Config(), "box, p = 1": Config(p=1)}
+    globe = Config(space="sphere", normalize=True, style_sd=0.3)
+    found = {}
+    for world, base in (box | {"sphere": globe.replace(tau=0.5)}).items():
+        found[world, 0, 1.0] = base.replace(d_c=0)
+        found |= {(world, k, tau): base.replace(d_c=k, tau_c=tau) for k in (1, 2, 4) for tau in (0.01, 1.0, 10.0)}
+    for base, sds in ((Config(), (0.1, 0.3, 0.6, 1.0)), (globe, (0.2, 0.3, 0.5))):
+        found |= {("spread", base.space, k, sd): base.replace(d_c=k, style_sd=sd) for k in (0, 4) for sd in sds}
+    for p, sd in ((p, sd) for p in (2, 1) for sd in (0.05, 0.1, 0.15)):
+        base = Config(p=p, d_c=4, content_sd=sd)
+        found |= {("recipe", p, sd, name): base.replace(tau_c=tau) for name, tau in (("1", 1.0), ("s", sd / 0.3))}
+    return found
+
+
+def deep_configs() -> dict:
+    """{record: {(width, world, style sd, label): Config}} of the deep runs; the worlds "... of Table 1" have its sd."""
+    box = Config(d=10, d_c=5, style_sd=0.15, mixing_layers=3, layers=7, lr=3e-3, steps=2500)
+    globe = box.replace(space="sphere", normalize=True, tau=0.5, lr=1e-3, steps=7000)
+    deep = {(50, "box", sd, label): box.replace(style_sd=sd, d_c=k) for sd in SPREADS["box"] for label, k in KINDS}
+    deep[50, "box", 0.15, "lower tau_c"] = box.replace(tau_c=0.1)
+    sphere = {(50, "sphere", 0.15, label): globe.replace(d_c=k) for label, k in KINDS}
+    cool = globe.replace(tau_c=0.3)
+    sphere |= {(50, "sphere", 0.15, "lower tau_c"): cool,
+               (50, "sphere", 0.15, "no norm"): cool.replace(tau_c=1.0, normalize=False),
+               (50, "sphere", 0.15, "both"): cool.replace(normalize=False)}
+    narrow = {(10, world, 0.15, label): base.replace(d_c=k, width=10, steps=1500, lr=3e-3)
+              for world, base in (("box", box), ("sphere", globe)) for label, k in KINDS}
+    table = {(50, f"{world} of Table 1", 0.05, label): base.replace(d_c=k, style_sd=0.05, tau=1.0, lr=3e-3, steps=2000)
+             for world, base in (("box", box), ("sphere", globe)) for label, k in KINDS}
+    return {"cs-deep-sphere": sphere, "cs-deep-box": deep, "cs-deep-narrow": narrow, "cs-deep-table": table}
+
+
+def projector_configs() -> dict:
+    """{(d_c, layers above the fourth): Config} of the same encoder under projectors, on the sphere."""
+    base = Config(space="sphere", normalize=True, d=10, style_sd=0.15, tau=0.5, mixing_layers=3, lr=1e-3, steps=3000)
+    keys = [*((5, above) for above in range(4)), (0, 0), (0, 3)]
+    return {(k, above): base.replace(d_c=k, layers=4 + above) for k, above in keys}
+
+
+CORNERS = Config(d=10, d_c=4, normalize=True, tau=0.5, mixing_layers=3, layers=3, lr=1e-3, steps=3000)
+CLASSES = {"style drawn anew": CORNERS.replace(style_sd=10.0), "style near the old one": CORNERS.replace(style_sd=0.2)}
+CLASSIFIER = {"classifier": CORNERS.replace(normalize=False, style_sd=10.0, steps=5000)}
+PLAIN = projector.Config(record_every=200)
+DIGITS = {"regular": PLAIN.replace(tau=0.5), "without norm": PLAIN.replace(normalize=False, tau=1 / 64),
+          "two temperatures": PLAIN.replace(normalize=False, tau=1 / 64, tau_ratio=0.7)}
+LONG = projector.Config(decay=4.0, steps=1000, record_every=100)
+DIRECT = {"directclr": LONG.replace(method="directclr"), "simclr": LONG}
+
+
+def seeded(configs: dict, seeds=SEEDS) -> tuple:
+    """Each of {key: Config} with each seed, seeds fastest."""
+    return tuple(config.replace(seed=s) for config in configs.values() for s in seeds)
+
+
+def by_key(record: Record, configs: dict) -> dict:
+    """{key: {name: (seeds, ...)}} of a record of `seeded(configs)`."""
+    count = len(next(iter(record.values()))) // len(configs)
+    return {key: {name: array[i * count:(i + 1) * count] for name, array in record.items()}
+            for i, key in enumerate(configs)}
+
+
+def stacked(*names, **ends):
+    """A `reduce` of records: the attributes `names` over time, and for name=attribute their last values, float32."""
+    def reduce(results):
+        found = {name: np.stack([getattr(r, name) for r in results]) for name in names}
+        found |= {name: np.stack([getattr(r, attribute)[-1] for r in results]) for name, attribute in ends.items()}
+        return {name: np.asarray(array, dtype=np.float32) for name, array in found.items()}
+    return reduce
+
+
+def deep(results):
+    """Loss and the output's R^2 of style over time; R^2 by layer and CS Table 1's terms at the end."""
+    found = stacked("loss", style="style_r2", content="content_r2", terms="terms")(results)
+    return found | {"output": np.stack([r.style_r2[:, -1] for r in results]).astype(np.float32)}
+
+
+def shielded(results):
+    """Loss over time; R^2 of style in the fourth layer and at the output, at the end."""
+    return stacked("loss")(results) | {"style": np.float32([r.style_r2[-1, [4, -1]] for r in results])}
+
+
+def direct(results):
+    """Loss over time; at the end the readouts of h, r (NaN for SimCLR), z, what is added to h, what is left of the
+    last layer's weights."""
+    readout = [[dict(zip(r.places, r.readout[-1], strict=True)).get(place, np.nan) for place in ("h", "r", "z")]
+               for r in results]
+    left = np.stack([r.rows[-1] / r.rows[0] for r in results]).astype(np.float32)
+    return stacked("loss", added="added")(results) | {"readout": np.array(readout, dtype=np.float32), "left": left}
+
+
+RECIPES = {
+    "cs-linear": Recipe("linear encoders, three seeds: contents, temperatures, spreads of style and of content",
+                        cs.run, seeded(linear_configs()), stacked("loss", map="map"), ("loss",), start=0.02),
+    **{name: Recipe(f"deep encoders, three seeds: {name.removeprefix('cs-deep-')}", encoders.run_deep, seeded(configs),
+                    deep, ("loss", "output"), start=0.03) for name, configs in deep_configs().items()},
+    "cs-projectors": Recipe("the same four layers under none to three projector layers, three seeds",
+                            encoders.run_square, seeded(projector_configs()), shielded, ("loss",), start=0.02),
+    "cs-classes": Recipe("InfoNCE on encoders of four classes, style near the old one or drawn anew, three seeds",
+                         encoders.run_classes, seeded(CLASSES),
+                         stacked("loss", "within", cosines="cosines", style="style_r2"), ("loss", "within"),
+                         start=0.02),
+    "cs-classifier": Recipe("classifiers of four classes, three seeds", encoders.run_classifier, seeded(CLASSIFIER),
+                            stacked("loss", "within", cosines="cosines", style="style_r2"), ("loss", "within"),
+                            start=0.01),
+    "cs-digits": Recipe("digits, outputs standardised to variance 1, three seeds", projector.run,
+                        seeded(DIGITS), stacked("loss", readout="readout", rank="rank"), ("loss",),
+                        start=0.5),
+    "cs-directclr": Recipe("DirectCLR and SimCLR on digits until unused weights have decayed, three seeds",
+                           encoders.run_direct, seeded(DIRECT), direct, ("loss",), start=0.1),
+}

@@ -1,0 +1,142 @@
+"""The functions behind the page on CS: its linear model, what is optimal, and the programs of its records."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from clbook import latents
+from clbook.experiments.content_style import Config, Encoders, collapse, projector
+from clbook.experiments.cs import encoders, flow, optima, recipes
+from clbook.losses import infonce
+from clbook.records import Record
+from clbook.runs import together
+
+DEEP = Config(d=6, d_c=3, mixing_layers=2, layers=3, width=9, n=24, steps=4, lr=1e-3)
+CORNERS = Config(d=7, d_c=4, mixing_layers=2, layers=2, width=8, n=30, steps=3, style_sd=10.0, lr=1e-3)
+
+
+def test_shares_are_those_of_equation_4():
+    z, views = collapse.pairs(5, 2, 0.3, torch.Generator().manual_seed(0))
+    own, others = flow.shares(z, views)
+    for i in range(5):
+        pulls = [math.exp(-float((z[i] - (views[i] if i == j else z[j])).square().sum()) / 2) for j in range(5)]
+        assert float(own[i]) == pytest.approx(pulls[i] / sum(pulls))
+        assert others[i].tolist() == pytest.approx([0 if i == j else p / sum(pulls) for j, p in enumerate(pulls)])
+
+
+def test_derivatives_and_limits_of_the_proof_of_lemma_5():
+    printed, corrected = flow.printed_derivatives()
+    assert printed > 0.1 and corrected < 1e-12
+    for n in (30, 60):
+        pull, push, uneven = flow.limit_errors(n, scale=1e-4)
+        assert pull == pytest.approx(1 / n, rel=1e-3) == push and uneven == pytest.approx(1 / n, rel=1e-3)
+
+
+def test_identities_of_the_linear_model():
+    assert max(flow.definition_errors()) < 1e-10
+    off, less = flow.alignment_split(3)
+    assert off < 1e-9 and 0 < less < 1
+    ratios = flow.lower_rank()
+    assert len(ratios) == 8 and ratios[-1] == 0 and all(a >= b for a, b in zip([1, *ratios], ratios, strict=False))
+    assert flow.latent_form(0.3, n=500)[0] < 1e-9
+    assert flow.loss_at_zero(9)[0] == pytest.approx(1, abs=1e-12)
+    commutator, left = flow.axes()
+    assert commutator > 0.1 and left < 1e-10
+    through, alone = flow.entry_ratios()
+    assert np.ptp(alone, axis=0).max() < 1e-12 and np.ptp(through, axis=0).min() > 1e-3
+
+
+def test_eigenvalues_are_those_of_the_latents():
+    values, variance = flow.eigenvalues(0.3), flow.style_variance(0.3)
+    assert values[4:] == pytest.approx(np.full(4, 1 / 12), rel=0.05)
+    assert values[:4] == pytest.approx(np.full(4, 1 / 12 - variance), abs=0.004)
+    true, law, printed = flow.content_lead(0.3, n=500)
+    assert true == pytest.approx(law, rel=1e-4) and printed > 1.5 * true
+
+
+def test_a_product_has_at_most_the_smaller_rank_and_one_singular_factor_is_enough():
+    assert optima.product_ranks() == (0, 16, 0)  # 8 + 8 of 81 have one singular factor
+
+
+def test_collapsed_maps_have_the_loss_of_the_content_alone():
+    losses = optima.collapsed((1, 5, 1e8), 3, n=50)
+    g, generator = latents.mixing(8, 3, torch.Generator().manual_seed(0)), torch.Generator().manual_seed(0)
+    latents.mixing(8, 3, generator)
+    z, views = collapse.pairs(50, 3, 0.3, generator)
+    assert losses[0] == pytest.approx(float(collapse.loss(z[:, :3], views[:, :3]).mean()), rel=1e-4)
+    assert losses[0] > losses[1] > losses[2] == 0 and g.slope == 0.2
+    config = Config(space="sphere", normalize=True, d_c=4)
+    values, fits = optima.keeping(config, (0, 1))
+    assert values.shape == (2,) and fits[0, 1] < 0.1 and fits[1] == pytest.approx([1, 1])
+
+
+def test_terms_add_up_to_the_loss():
+    a, b, c = torch.randn(3, 40, 6, generator=torch.Generator().manual_seed(0))
+    for config in (Config(d=6, d_c=3, tau_c=0.5), Config(space="sphere", normalize=True, d=6, d_c=3, tau=0.3)):
+        alignment, uniformity, total = encoders.terms(a, b, c, config)
+        tau = torch.tensor(config.temperatures, dtype=torch.float32)
+        assert float(total) == pytest.approx(float(infonce(b, a, c, tau, 2, config.normalize)), rel=1e-5)
+        assert float(alignment + uniformity) == pytest.approx(float(total), rel=1e-5)
+
+
+def test_deep_runs_are_the_chapters_with_two_rows_of_table_1_at_the_end():
+    (result,), (plain,) = together(encoders.Deep, [DEEP]), together(Encoders, [DEEP])
+    assert np.array_equal(result.r2, plain.r2) and np.isnan(result.terms[:-1]).all()
+    assert result.terms[-1, :, :2].sum(1) == pytest.approx(result.terms[-1, :, 2], rel=1e-5)
+    assert encoders.run_deep(DEEP).terms[-1] == pytest.approx(result.terms[-1])
+
+
+def test_the_encoder_under_a_projector_starts_the_same():
+    short, tall = (encoders.Square([DEEP.replace(layers=k)]) for k in (2, 4))
+    assert all(torch.equal(a, b) for a, b in zip(short.trained[:2], tall.trained[:2], strict=True))
+    assert tall.layers(torch.zeros(1, 5, 6))[-1].shape == (1, 5, 9) and short.state.tau.shape == (1, 1, 1)
+    assert encoders.run_square(DEEP).r2.shape[1:] == (4, 6)
+
+
+def test_classes_are_corners_that_a_pair_shares():
+    made = encoders.Classes([CORNERS])
+    z, partner = made.pairs(made.draws.next())
+    assert torch.equal(z[..., :4], partner[..., :4]) and (z[..., :4].sum(-1) == 1).all()
+    assert z[..., :4].sum((0, 1)).min() > 0 and (z[..., 4:] != partner[..., 4:]).all()
+
+
+def test_variance_within_classes_and_cosines_by_hand():
+    for program in (encoders.Classes, encoders.Classifiers):
+        made = program([CORNERS])
+        row = made.measure(torch.zeros(1), 0)
+        z = made.state.tested[0][0]
+        y = made.layers(latents.mixed(made.state.tested[0], made.state.mixing))[-1][0]
+        means = torch.stack([y[z[:, k] == 1].mean(0) for k in range(4)])
+        inside = sum((y[z[:, k] == 1] - means[k]).square().sum() for k in range(4)) / len(y)
+        around = means - means.mean(0)
+        assert float(row["within"]) == pytest.approx(float(inside / around.square().sum(1).mean()), rel=1e-4)
+        first = torch.cosine_similarity(around[0], around[1], dim=0)
+        assert float(row["cosines"][0, 0]) == pytest.approx(float(first), abs=1e-5)
+    assert len(made.trained) == 6 and encoders.run_classes(CORNERS).cosines.shape[1] == 6
+
+
+def test_a_classifier_starts_near_log_four():
+    result = encoders.run_classifier(CORNERS)
+    assert 0.7 < result.loss[0] < 3
+
+
+def test_what_directclr_adds_to_h_is_its_projector():
+    config = projector.Config(method="directclr", n=100, n_test=100, batch=50, direct=5, steps=2)
+    result = encoders.run_direct(config)
+    made = encoders.Direct([config])
+    (_, (test, _)), = made.splits
+    found = projector.places(config, made.trained, test[None])
+    added = (found["r"] - found["h"])[0].square().mean(0).sqrt() / found["h"][0].square().mean().sqrt()
+    assert result.added[0] == pytest.approx(added.detach().numpy(), rel=1e-4)
+    assert not encoders.run_direct(config.replace(method="simclr")).added.any()
+
+
+def test_a_record_is_read_back_by_its_settings():
+    configs = {"a": Config(), "b": Config(d_c=1)}
+    assert [c.seed for c in recipes.seeded(configs)] == [0, 1, 2, 0, 1, 2]
+    record = Record({"loss": np.arange(12).reshape(6, 2)}, {})
+    assert recipes.by_key(record, configs)["b"]["loss"].tolist() == [[6, 7], [8, 9], [10, 11]]
+    for made in (recipes.linear_configs(), recipes.projector_configs(), *recipes.deep_configs().values()):
+        assert len(set(made.values())) >= len(made) - 6  # some runs have two names
