@@ -3,8 +3,8 @@
 import time
 
 from clbook.experiments import alignment
-from clbook.experiments.alignment import surrogate
 from clbook.experiments.alignment.figures import sides
+from clbook.experiments.sa import surrogate, weights
 from clbook.runs import together
 
 SIDE_BY_SIDE = 8
@@ -42,4 +42,4 @@ if __name__ == "__main__":
     grouped("a pair, narrow", alignment.run, alignment.Config(compare="pair", width=64, batch=64, steps=60))
     grouped("digits", alignment.run, alignment.Config(data="digits", n=1200, noise=0.1, compare="labels", steps=60))
     grouped("coupled tables", surrogate.run, surrogate.Config())
-    grouped("on the circle", surrogate.run_circle, surrogate.Config(n=80, batch=64))
+    grouped("on the circle", weights.run_circle, surrogate.Config(n=80, batch=64))

@@ -7,9 +7,10 @@ import tempfile
 from collections.abc import Callable
 
 from clbook.experiments import alignment, content_style, counts, kernel, modadd, overlap, separability, sphere, words
-from clbook.experiments.alignment import surrogate
+from clbook.experiments.alignment import variants
 from clbook.experiments.content_style import projector
 from clbook.experiments.modadd import lookup
+from clbook.experiments.sa import surrogate, weights
 from clbook.settings import Settings
 
 
@@ -87,8 +88,14 @@ CASES = {
     "surrogate": Case(
         surrogate.run, surrogate.Config(classes=4, n=24, batch=16, steps=12, d=5),
         ({"seed": 2}, {"tau": 0.5, "classes": 6}, {"replacement": True, "eta": 3.0})),
+    "alignment, with a twin": Case(
+        variants.run, variants.Config(n=200, test=40, width=16, d=8, batch=20, steps=6, warmup=2, compare="pair",
+                                      twin=0.01), ({"seed": 1}, {"tau": 0.1})),
+    "network": Case(
+        weights.run_network, surrogate.Config(classes=4, n=12, batch=8, steps=5, d=3, eta=0.1),
+        ({"seed": 2}, {"tau": 0.5, "eta": 0.3})),
     "circle": Case(
-        surrogate.run_circle, surrogate.Config(classes=4, n=24, batch=16, steps=12),
+        weights.run_circle, surrogate.Config(classes=4, n=24, batch=16, steps=12),
         ({"seed": 2}, {"tau": 0.5, "eta": 3.0})),
     "content_style": Case(
         content_style.run, C(n=24, steps=8),

@@ -5,7 +5,19 @@ import pytest
 import torch
 
 from clbook import augment, data, losses, metrics
-from clbook.experiments.alignment import Config, Copies, batches, dataset, experiment, figures, run
+from clbook.experiments.alignment import (
+    Config,
+    Copies,
+    batches,
+    dataset,
+    definitions,
+    experiment,
+    figures,
+    recipes,
+    record_figures,
+    run,
+    variants,
+)
 from clbook.models import MLP
 from clbook.optim import Descent, warmed
 from clbook.sweep import fingerprint, place
@@ -273,13 +285,63 @@ def test_image_sets_run_and_the_store_tells_files_of_one_name_apart(tmp_path, mo
     assert Config().files == Config(data="digits").files == ()
 
 
+# Variants, and what records keep of runs.
+
+def variant(**changes):
+    return variants.Config(n=200, test=40, width=16, d=8, batch=20, steps=12, warmup=2, compare="pair", **changes)
+
+
+def test_a_twin_changes_nothing_else_and_starts_a_little_off():
+    plain, twin = run(SMALL.replace(compare="pair")), variants.run(variant(twin=1e-3))
+    np.testing.assert_array_equal(twin.z[:, :2], plain.z)
+    begun = variants.Variants([variant(twin=1e-3)]).trained
+    size = sum(float(w[0, 0].square().sum()) for w in begun) ** 0.5
+    assert twin.distance[0, 2] == pytest.approx(1e-3 * size, rel=0.2) and (twin.distance[0, :2] == 0).all()
+    assert twin.moved[0, :2].max() == 0 and (twin.moved[-1] > 0).all() and twin.distance[-1, 1] > 0
+    assert variant(twin=1e-3).names == ("dcl", "nscl", "dcl") and variant().names == plain.config.names
+
+
+def test_a_subset_has_some_classes_with_as_many_points_each():
+    config = variants.Config(data="digits", subset=True, classes=3, n=90, test=30, batch=20, steps=2, warmup=1)
+    x, labels, x_test, labels_test = variants.Variants([config]).dataset(config)
+    assert labels.bincount().tolist() == [30] * 3 and labels_test.bincount().tolist() == [10] * 3
+    assert torch.cdist(x, x_test).min() > 0
+    every, digit = data.images("digits", 1600, 10, torch.Generator().manual_seed(0))
+    of = [set(digit[torch.cdist(x[labels == c], every).argmin(1)].tolist()) for c in range(3)]
+    assert all(len(digits) == 1 for digits in of) and len(set.union(*of)) == 3
+    with pytest.raises(ValueError, match="subset"):
+        config.replace(n=91)
+
+
+def test_what_a_record_keeps_of_embeddings():
+    result = variants.run(variant(twin=1e-3))
+    plain, projected = recipes.class_angles(result)
+    means = [(result.z[-1, k, :4] - result.z[0, k, :4]).mean(0) for k in (0, 1)]  # the first of ten classes
+    assert plain[0, -1] == pytest.approx(float(experiment.angle(*means)), rel=1e-4)
+    assert np.mean(plain, 0)[-1] == pytest.approx(result.class_angle[-1, 1], rel=1e-4)
+    assert projected[0][-1] == pytest.approx(result.pca_angle[-1, 1], rel=1e-4)
+    unit = result.z[-1, 0] / np.linalg.norm(result.z[-1, 0], axis=1, keepdims=True)
+    inside = sum(((unit[4 * c:4 * c + 4] - unit[4 * c:4 * c + 4].mean(0))**2).sum() for c in range(10))
+    assert recipes.within(result)[0, -1] == pytest.approx(inside / ((unit - unit.mean(0))**2).sum(), rel=1e-4)
+    kept = recipes.apart([result])
+    assert f"{kept['weight_angle'][0, 1, -1]:.1f}" in record_figures.polar(kept).alt
+    assert len(record_figures.growth(kept).png(dpi=40)) > 1000
+
+
+def test_the_books_definitions_are_sas():
+    assert max(definitions.definitions(0).values()) < 1e-12
+    apart, change = definitions.reparametrised(0)
+    assert apart > 0.1 and change < 1e-10
+    assert definitions.outside(0, 50).shape == (50, 2)
+
+
 # Figures.
 
 def test_figures_say_their_numbers():
     result, pair = run(SMALL), run(SMALL.replace(compare="pair"))
     for picture in (figures.sides(result), figures.sides(pair, frame=0), figures.matrices(result),
                     figures.over_training([result]), figures.by_classes([10], [[result]]),
-                    figures.heatmaps([10], [result]), figures.apart([pair])):
+                    figures.apart([pair])):
         assert len(picture.png(dpi=40)) > 1000
         assert any(f"{r.cka[-1, 1]:.2f}" in picture.alt or f"{r.cka[0, 1]:.2f}" in picture.alt for r in (result, pair))
     assert f"{result.cka[-1, 1]:.2f}" in figures.sides(result).alt

@@ -9,24 +9,24 @@ from torch.autograd import grad
 from torch.autograd.functional import hessian
 
 from clbook import losses, runs, theory
-from clbook.experiments.alignment import surrogate
-from clbook.experiments.alignment.surrogate import (
+from clbook.experiments.alignment.forces import pair_weights
+from clbook.experiments.sa import surrogate
+from clbook.experiments.sa.surrogate import (
     Config,
     batch_gradients,
     batches,
     logits,
     loss_gaps,
-    pair_weights,
     readings,
     run,
-    run_circle,
     table,
     views,
 )
+from clbook.experiments.sa.weights import run_circle
 
 SEEDS = range(3)
 COUNTER = Config(classes=4, n=4, batch=1024, tau=5.0, eta=0.5, steps=1, replacement=True)
-CIRCLE = Config(n=80, batch=64)
+CIRCLE = Config(n=40, batch=32, steps=40, record_every=20)
 SMALL = Config(classes=3, n=12, batch=9, tau=0.7, eta=2.0, steps=4, record_every=1)
 
 
@@ -63,7 +63,7 @@ def test_gradients_and_the_recursion_are_those_of_the_losses_as_written(replacem
     z1, z2, labels = views(config)
     state = table(z1, z2).repeat(2, 1, 1)
     for counts in batches(config).double():
-        ours, injection, _ = batch_gradients(state, counts, labels, config.tau)
+        ours, injection, _, mass = batch_gradients(state, counts, labels, config.tau)
         theirs = []
         for k in (0, 1):
             leaf = state[k].clone().requires_grad_()
@@ -72,6 +72,10 @@ def test_gradients_and_the_recursion_are_those_of_the_losses_as_written(replacem
         at_cl = state[0].clone().requires_grad_()
         (supervised,) = grad(literal_loss(at_cl, drawn(counts), labels, config.tau, True), at_cl)
         assert injection.item() == pytest.approx((theirs[0] - supervised).norm().item(), rel=1e-10)
+        keys = [[(j, k) for j in drawn(counts) for k in (j, j + 12) if k != i] for i in range(12)]
+        masses = [[sum(math.exp(state[0, i, k] / config.tau) for j, k in keys[i] if (labels[j] == labels[i]) == same)
+                   for same in (True, False)] for i in set(drawn(counts))]
+        assert mass.item() == pytest.approx(max(a / b for a, b in masses), rel=1e-10)
         state = state - config.eta * torch.stack(theirs)
     result = run(config, device="cpu")
     np.testing.assert_allclose(result.final, state, atol=1e-12)
@@ -82,6 +86,9 @@ def test_gradients_and_the_recursion_are_those_of_the_losses_as_written(replacem
     upper = np.triu_indices(config.n, 1)
     assert result.cka[-1] == pytest.approx((k * m).sum() / np.linalg.norm(k) / np.linalg.norm(m), abs=1e-12)
     assert result.rsa[-1] == pytest.approx(np.corrcoef(1 - a[upper], 1 - b[upper])[0, 1], abs=1e-12)
+    assert result.rho[-1] == pytest.approx(np.linalg.norm(k - m) / np.linalg.norm(k))
+    assert result.r[-1] == pytest.approx(np.linalg.norm((a - b)[upper]) / len(a[upper])**0.5 / a[upper].std())
+    assert result.path[0] == 0 and result.gaps[0] == result.injections[0], "one start"
     assert result.gram_norm[-1] == pytest.approx(np.linalg.norm(k)) and result.std[-1] == pytest.approx(a[upper].std())
 
 

@@ -1,4 +1,4 @@
-"""What SA report of trained networks, judged on the chapter's runs; what they prove is judged in `theory_claims`."""
+"""What SA report of trained networks, judged on the chapter's runs; the room `sa` judges the rest of the paper."""
 
 import numpy as np
 
@@ -114,19 +114,6 @@ def scl_weights(digits):
     return Finding(f"gap {span(scl)} against {span(nscl)} at the end", float(scl.mean()), (wider,))
 
 
-@chapter.measure("sa-weight-angle")
-def weight_angle(long):
-    turned = ends(long, NSCL, "weight_angle")
-    return Finding(f"{span(turned, '.0f')} degrees when the runs end", float(turned.mean()), (turned - 80,))
-
-
-@chapter.measure("sa-class-angle")
-def class_angle(long):
-    weights, first, mean = (ends(long, NSCL, key) for key in ("weight_angle", "pca_angle", "class_angle"))
-    return Finding(f"{span(first, '.0f')} degrees, mean over classes {span(mean, '.0f')}; weights "
-                   f"{span(weights, '.0f')}", float(first.mean()), (weights - first, weights - mean))
-
-
 @chapter.measure("sa-nearest-centre")
 def nearest_centre(digits, lars):
     plain, layered = (np.array([ends(runs, k, "nccc") for k in (DCL, NSCL, SCL)]) for runs in (digits, lars))
@@ -134,4 +121,9 @@ def nearest_centre(digits, lars):
                    float(plain[1].mean()), tuple((np.diff(values, axis=0) > 0).all(0) for values in (plain, layered)))
 
 
-from clbook.experiments.alignment import theory_claims  # noqa: E402, F401  (registers the claims on the theory)
+@chapter.measure("sa-loss-gap")
+def loss_gap(classes, gaps):
+    curves = np.log([values.transpose(2, 1, 0) for values in gaps.values()])  # (taus, losses, classes, seeds)
+    dcl, cl = np.swapaxes([[np.polyfit(np.log(classes), one, 1)[0] for one in both] for both in curves], 0, 1)
+    return Finding(f"slopes {listed(dcl.mean(1))} at tau = .5, 1; with the positive, as in Section 3, "
+                   f"{listed(cl.mean(1))}", float(dcl.mean()), tuple(0.07 - abs(dcl + 1)))

@@ -245,12 +245,16 @@ class Copies(Program):
         self.trained = [w[:, None].repeat(1, len(c.names), *(1,) * (w.ndim - 1)) for w in starts]
         s.start = [w.clone() for w in self.trained]
 
+    def dataset(self, config):
+        """`dataset` of one run."""
+        return dataset(config)
+
     def gather_points(self):
         """Training points x (sets, n, D), shared by runs that agree in seed and spread, and those that are recorded."""
         c, s = self.config, self.state
         sets = {(k.seed, k.spread): k for k in self.configs}
         s.points = torch.tensor([list(sets).index((k.seed, k.spread)) for k in self.configs])
-        x, labels, x_test, labels_test = zip(*(dataset(k) for k in sets.values()), strict=True)
+        x, labels, x_test, labels_test = zip(*(self.dataset(k) for k in sets.values()), strict=True)
         self.x, self.labels, self.labels_test = torch.stack(x), labels[0], labels_test[0]  # labels of all runs
         near = evenly(LOOKED_AT[0], c.n)
         self.near = self.labels[near].numpy()
@@ -324,7 +328,7 @@ class Copies(Program):
         return table | {"finite": finite}
 
     def result(self, i, columns, head):
-        return Result(**head, **columns, labels=self.labels_test.cpu().numpy())
+        return self.Result(**head, **columns, labels=self.labels_test.cpu().numpy())
 
 
 # What is recorded of one run: arrays whose first axis is the M networks, the reference first.

@@ -3,47 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.patches import Rectangle
 
 from clbook import theory
-from clbook.style import ACCENT, INK, MUTED, Picture, axes, colour, legend
+from clbook.style import ACCENT, MUTED, Picture, axes, colour, legend
 
 DRIFT, CAREFUL, BOUND, TRIANGLE = ACCENT, colour(2), colour(0), colour(1)
 SHADE = {"color": "#eceff2", "lw": 0}  # where a bound says nothing
 FLOOR = 1e-6  # of the logarithmic axis: drifts start at 0
-
-
-def pairs(panels, images, labels) -> Picture:
-    """Which pairs each loss pulls (blue), pushes (orange) and leaves out (blank), the digits along both sides.
-
-    Args:
-        panels: {name: (2n, 2n) `pair_weights`}. images: (2n, pixels) the 2n views, first views first. labels: (n,).
-    """
-    n, side = len(labels), int(np.sqrt(images.shape[1]))
-    order = np.arange(2 * n).reshape(2, n).T.ravel()  # the two views of a point side by side
-    fig, (row,) = axes(len(panels), width=7.8, height=2.2)
-    tones = {-1: colour(0), 1: colour(4)}
-    says = []
-    for ax, (name, weights) in zip(row, panels.items(), strict=True):
-        weights = weights[np.ix_(order, order)]
-        top = np.nanmax(np.abs(weights))
-        for i, j in np.argwhere(np.abs(np.nan_to_num(weights)) > 1e-9 * top):
-            size = 0.25 + 0.63 * (abs(weights[i, j]) / top) ** 0.5
-            tone = tones[int(np.sign(weights[i, j]))]
-            ax.add_patch(Rectangle((j - size / 2, i - size / 2), size, size, color=tone, lw=0))
-        for edge in np.flatnonzero(np.diff(np.repeat(labels, 2))) + 0.5:
-            ax.axhline(edge, color=INK, lw=0.6)
-            ax.axvline(edge, color=INK, lw=0.6)
-        for k, picture in enumerate(images[order].reshape(-1, side, side)):
-            for extent in ((k - 0.45, k + 0.45, -0.65, -1.55), (-1.55, -0.65, k + 0.45, k - 0.45)):
-                ax.imshow(picture, cmap="gray_r", extent=extent, vmin=0, vmax=1)
-        ax.set(xlim=(-1.6, 2 * n - 0.5), ylim=(2 * n - 0.5, -1.6), xticks=[], yticks=[], title=name,
-               facecolor="#f4f5f7")
-        ax.grid(False)
-        ax.spines[:].set_visible(False)
-        counts = [int(((weights * s) > 1e-9 * top).sum()) // 2 for s in (-1, 1)]
-        says.append(f"{name} pulls {counts[0]} pairs and pushes {counts[1]} of {n * (2 * n - 1)}")
-    return Picture(fig, f"A batch of {n} digits, two views each. " + "; ".join(says) + ".")
 
 
 def coupled(result, frame=-1) -> Picture:
@@ -124,21 +90,3 @@ def replacement(rows) -> Picture:
     legend(ax, loc="upper left")
     return Picture(fig, "; ".join(f"{name}: drift over bound from {ratio.min():.2g} to {ratio.max():.2g}"
                                   for name, _, ratio, _ in rows) + ".")
-
-
-def loss_gap(C, gaps) -> Picture:
-    """Loss gaps against the number of classes C (k,): {tau: (seeds, k, 2) of DCL - NSCL and CL - NSCL}, with slopes."""
-    fig, (row,) = axes(len(gaps), width=7.8, height=3.2, sharey=True)
-    says = []
-    for ax, (tau, values) in zip(row, gaps.items(), strict=True):
-        for k, name in enumerate(("DCL - NSCL", "CL - NSCL")):
-            slope = np.polyfit(np.log(C), np.log(values[..., k].mean(0)), 1)[0]
-            ax.plot(C, values[..., k].T, "os"[k], ms=4, color=colour(k), gid=name)
-            ax.plot(C, values[..., k].mean(0), color=colour(k), lw=1, label=f"{name}, slope {slope:.2f}")
-            says.append(f"tau = {tau:g}: {name} has slope {slope:.2f}")
-        ax.axhline((values[..., 1] - values[..., 0]).mean(), color=MUTED, ls=":", label="CL - DCL")
-        ax.set(xscale="log", yscale="log", ylim=(1e-3, 1.5), xlabel="classes $C$", title=rf"$\tau = {tau:g}$")
-        ax.minorticks_off()
-        legend(ax, loc="upper right")
-    row[0].set_ylabel("loss gap")
-    return Picture(fig, "; ".join(says) + ".")

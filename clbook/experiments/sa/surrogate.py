@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -69,21 +68,14 @@ class Result(Outcome):
     bound: np.ndarray  # (K,) SA eq. 2 for the steps so far, Delta taken for all T
     posterior: np.ndarray  # (K,) `theory.posterior_bound` of the injections
     triangle: np.ndarray  # (K,) `theory.triangle_bound`
-    injections: np.ndarray  # (T,) norm of the difference of the two batch gradients at Sigma^CL, each step
+    rho: np.ndarray  # (K,) |K - K'|_F / |K|_F of the centred tables, SA's rho_T
+    r: np.ndarray  # (K,) |b - a| / (sqrt(M) sigma_D) of the dissimilarities, SA's r_T
+    path: np.ndarray  # (T,) drift before each step
+    gaps: np.ndarray  # (T,) norm of the difference of the two batch gradients, each at its own table (Lemma 8)
+    injections: np.ndarray  # (T,) the same, both at Sigma^CL
     reweighting: np.ndarray  # (T,) largest |p - q|_1 of an anchor at Sigma^CL, each step: Lemma 6 says at most Delta
+    mass: np.ndarray  # (T,) largest Z_pos / Z_neg of an anchor at Sigma^CL, each step: eq. 14 says at most Delta / 2
     final: np.ndarray  # (2, n, 2n) both tables at the end; their rows are sorted by class
-
-
-@dataclasses.dataclass
-class Circle(Outcome):
-    """What `run_circle` recorded, at K times."""
-
-    steps: np.ndarray  # (K,) recorded steps
-    drift: np.ndarray  # (K,) |w^CL - w^NSCL|
-    moved: np.ndarray  # (K,) |Sigma(w_t) - Sigma(w_0)|_F of CL
-    missed: np.ndarray  # (K,) |Sigma(w_t) - surrogate|_F of CL, left side of SA eq. 9
-    bound: np.ndarray  # (K,) SA Theorem 2
-    triangle: np.ndarray  # (K,) 4 G S / tau, a gradient being <= 2 G / tau
 
 
 def views(config: Config, labels: torch.Tensor | None = None) -> tuple[torch.Tensor, ...]:
@@ -140,6 +132,13 @@ def logits(sims: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau: 
     return sims / tau + below(counts, labels)
 
 
+def batch_losses(tables: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau) -> torch.Tensor:
+    """(..., 2) a batch's losses (SA Sec. 3), CL's at Sigma^CL and NSCL's at Sigma^NSCL; arguments as below."""
+    n, scaled = counts.shape[-1], tables / tau
+    anchors = (scaled + below(counts, labels)).logsumexp(-1) - scaled[..., n:].diagonal(dim1=-2, dim2=-1)
+    return (anchors * counts[..., None, :]).sum(-1) / counts.sum(-1)[..., None]
+
+
 def batch_gradients(tables: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau) -> tuple[torch.Tensor, ...]:
     """Gradients of a batch's losses, CL's at Sigma^CL and NSCL's at Sigma^NSCL, and how far both differ at Sigma^CL.
 
@@ -147,17 +146,20 @@ def batch_gradients(tables: torch.Tensor, counts: torch.Tensor, labels: torch.Te
         tables: (..., 2, n, 2n) Sigma^CL and Sigma^NSCL. counts, labels: (..., n). tau: a number or (..., 1, 1, 1).
 
     Returns:
-        The gradients (..., 2, n, 2n); the norm of the injection and the largest |p - q|_1 of an anchor, both (...).
+        The gradients (..., 2, n, 2n); the norm of the injection, the largest |p - q|_1 of an anchor and its largest
+        Z_pos / Z_neg, each (...).
     """
     n, scaled, keys = counts.shape[-1], tables / tau, below(counts, labels)
     shares = (scaled + keys).softmax(-1)
-    gap = shares[..., 0, :, :] - (scaled[..., 0, :, :] + keys[..., 1, :, :]).softmax(-1)  # p - q
+    there = scaled[..., 0, :, :] + keys[..., 1, :, :]  # NSCL's logits at Sigma^CL
+    gap = shares[..., 0, :, :] - there.softmax(-1)  # p - q
+    mass = ((scaled[..., 0, :, :] + keys[..., 0, :, :]).logsumexp(-1) - there.logsumexp(-1)).expm1()
     total = counts.sum(-1)[..., None, None, None]
     weight = counts[..., None, :, None] / (total * tau)  # (..., 1, n, 1), 0 for points out of the batch
     injection = (weight[..., 0, :, 0] * gap.norm(dim=-1)).norm(dim=-1)
-    reweighting = gap.norm(p=1, dim=-1).masked_fill(counts == 0, 0.0).amax(-1)
+    reweighting, mass = (of.masked_fill(counts == 0, 0.0).amax(-1) for of in (gap.norm(p=1, dim=-1), mass))
     shares[..., n:].diagonal(dim1=-2, dim2=-1).sub_(1)  # the partner pulls
-    return shares.mul_(weight), injection, reweighting
+    return shares.mul_(weight), injection, reweighting, mass
 
 
 def readings(z1: torch.Tensor, z2: torch.Tensor, labels: torch.Tensor, tau: float) -> dict[str, float]:
@@ -179,20 +181,8 @@ def loss_gaps(config: Config) -> tuple[float, float]:
     return tuple(float(loss(z1, z2, config.tau) - supervised) for loss in (losses.dcl, losses.nt_xent))
 
 
-def pair_weights(loss: Callable, z1: torch.Tensor, z2: torch.Tensor) -> torch.Tensor:
-    """(2n, 2n) derivative of loss(z1, z2) in each cosine: < 0 pulls the pair together, > 0 pushes it apart.
-
-    For a loss of the cosines alone the gradient in a unit view is a sum over the others' directions, with unique
-    coefficients for independent views. Each cosine is counted once for either end. The diagonal is nan.
-    """
-    z = torch.cat([z1, z2]).double().requires_grad_()
-    (gradient,) = torch.autograd.grad(loss(*z.chunk(2)), z)
-    length = z.detach().norm(dim=1, keepdim=True)
-    return (gradient * length @ torch.linalg.pinv(z.detach() / length)).fill_diagonal_(math.nan)
-
-
 def similarity_scores(cl: torch.Tensor, nscl: torch.Tensor) -> dict[str, torch.Tensor]:
-    """CKA and RSA (SA Sec. 3) of two tables' n x n parts; of the first |H Sigma H|_F and the deviation of pairs.
+    """CKA and RSA (SA Sec. 3) of two tables' n x n parts, rho and r; of the first |H Sigma H|_F and pairs' deviation.
 
     `metrics` has both for points; a table that descends is soon no longer one of cosines, and not even symmetric.
     """
@@ -202,7 +192,8 @@ def similarity_scores(cl: torch.Tensor, nscl: torch.Tensor) -> dict[str, torch.T
     pairs = above.sum()
     u, v = (above * (s - (above * s).sum() / pairs) for s in (a, b))
     return {"cka": (k * m).sum() / (k.norm() * m.norm()), "rsa": (u * v).sum() / (u.norm() * v.norm()),
-            "gram_norm": k.norm(), "std": u.norm() / pairs.sqrt()}
+            "gram_norm": k.norm(), "std": u.norm() / pairs.sqrt(), "rho": (k - m).norm() / k.norm(),
+            "r": (above * (a - b)).norm() / u.norm()}
 
 
 class Coupled(Program):
@@ -219,7 +210,7 @@ class Coupled(Program):
         self.trained = [torch.stack([table(*pair) for pair in zip(z1, z2, strict=True)])[:, None].repeat(1, 2, 1, 1)]
         # Read by `result` alone; s.row says where a run that is still here writes.
         s.row, self.last = torch.arange(len(z1)), self.trained[0].clone()
-        self.measured = torch.zeros(2, len(z1), self.steps, dtype=torch.float64)  # at each step
+        self.measured = torch.zeros(5, len(z1), self.steps, dtype=torch.float64)  # at each step
 
     def points(self, config):
         """`views` of one run."""
@@ -240,7 +231,8 @@ class Coupled(Program):
     def advance(self, t):
         s, tables = self.state, self.trained[0]
         gradients, *measured = self.gradients(tables, self.counts(t))
-        self.measured[:, s.row, t] = torch.stack(measured)
+        apart = [(x[:, 0] - x[:, 1]).flatten(1).norm(dim=1) for x in (tables, gradients)]
+        self.measured[:, s.row, t] = torch.stack([*apart, *measured])
         tables -= s.eta * gradients
 
     def measure(self, z, t):
@@ -251,10 +243,11 @@ class Coupled(Program):
 
     def result(self, i, columns, head):
         c, steps = head["config"], columns["steps"]
-        injections, reweighting = self.measured[:, i, :steps[-1]].clone().cpu().numpy()
+        path, gaps, injections, reweighting, mass = self.measured[:, i, :steps[-1]].clone().cpu().numpy()
         sums = c.eta * steps / c.steps  # step sizes that add up to what they do in so many steps
         return Result(
-            **head, **columns, injections=injections, reweighting=reweighting, final=self.last[i].clone().cpu().numpy(),
+            **head, **columns, path=path, gaps=gaps, injections=injections, reweighting=reweighting, mass=mass,
+            final=self.last[i].clone().cpu().numpy(),
             bound=np.array([theory.similarity_bound(c.classes, c.batch, c.steps, e, c.tau, c.delta) for e in sums]),
             triangle=np.array([theory.triangle_bound(c.batch, c.steps, e, c.tau) for e in sums]),
             posterior=theory.posterior_bound(injections, c.eta, c.batch, c.tau)[steps])
@@ -269,62 +262,3 @@ def run(config: Config, *, progress=None, device=None) -> Result:
 
 
 run.program = Coupled
-
-
-def angles(w: torch.Tensor) -> torch.Tensor:
-    """(..., n, 2n) the angles w_i - w_k of weights w (..., 2n)."""
-    return w[..., :w.shape[-1] // 2, None] - w[..., None, :]
-
-
-class OnCircle(Coupled):
-    """SA eq. 1 beside descent on weights w (R, 2, 2n), of CL and of NSCL; see `run_circle`."""
-
-    Result = Circle
-
-    def setup(self):
-        super().setup()
-        z1, z2, _ = zip(*(self.points(c) for c in self.configs), strict=True)
-        w = torch.stack([torch.atan2(*torch.cat(pair).T.flip(0)) for pair in zip(z1, z2, strict=True)])
-        self.state.start = angles(w).cos()
-        self.trained = [self.state.start[:, None].repeat(1, 2, 1, 1), w[:, None].repeat(1, 2, 1)]
-
-    def points(self, config):
-        return views(config.replace(d=2))
-
-    def now(self, t):
-        tables, w = (x.detach() for x in self.trained)
-        return torch.cat([tables.sum(-1), w], -1)
-
-    @torch.no_grad()
-    def advance(self, t):
-        s, (tables, w) = self.state, self.trained
-        counts, between, n = self.counts(t), angles(w), self.config.n
-        turn = -self.gradients(between.cos(), counts)[0] * between.sin()  # of each angle w_i - w_k
-        gradient = -turn.sum(-2)
-        gradient[..., :n] += turn.sum(-1)
-        w -= s.eta[..., 0] * gradient
-        tables -= s.eta * self.gradients(tables, counts)[0]
-
-    def measure(self, z, t):
-        tables, w = (x.detach() for x in self.trained)
-        found = angles(w[:, 0]).cos()
-        gaps = {"drift": w[:, 0] - w[:, 1], "moved": found - self.state.start, "missed": found - tables[:, 0]}
-        return {name: gap.flatten(1).norm(dim=1) for name, gap in gaps.items()}
-
-    def result(self, i, columns, head):
-        c = head["config"]
-        G, beta, sums = math.sqrt(2), 2 / c.tau**2 + 4 / c.tau, c.eta * columns["steps"] / c.steps
-        bound = [theory.weight_bound(c.classes, c.batch, c.steps, e, c.tau, c.delta, G, beta) for e in sums]
-        return Circle(**head, **columns, bound=np.array(bound), triangle=4 * G * sums * c.steps / c.tau)
-
-
-def run_circle(config: Config, *, progress=None, device=None) -> Circle:
-    """Gradient descent on weights, where SA's Assumptions 1 and 2 hold with known constants; arguments as in `run`.
-
-    The encoder looks each of the 2n inputs up in a table of angles w and puts it there on the circle: Sigma_ik(w) =
-    cos(w_i - w_k), so G = sqrt(2) and beta <= 2 / tau^2 + 4 / tau. SA eq. 1 runs beside it from Sigma(w_0).
-    """
-    return alone(OnCircle, config, progress, device)
-
-
-run_circle.program = OnCircle
