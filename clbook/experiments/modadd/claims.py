@@ -9,8 +9,7 @@ from clbook.experiments.modadd.equivalence import SAME
 chapter = Chapter(__file__)
 EQUAL = 1e-4  # two vectors of an optimum are called equal where they are closer than this
 GUESSING = np.log(32)  # the loss of a model that knows nothing, in batches of 32
-WITH, WITHOUT, SMALL, BOTH = "base", "no decay", "no decay, small start", "decay, small start"  # SL Fig. 2, 5, 6, 7
-ONE, HALF, ALL = "one symbol, p = .9", "all symbols, p = .5", "all symbols, p = .9"  # SL Fig. 8, in two readings
+WITH, HALF, ALL = "base", "all symbols, p = .5", "all symbols, p = .9"  # SL Fig. 2; a reading of Fig. 8
 
 
 def ranges(numbers: dict, *conditions) -> Finding:
@@ -30,20 +29,14 @@ def compared(*pairs: dict) -> Finding:
     return ranges(numbers, *margins)
 
 
-def closer(far, near) -> Finding:
-    """The second ratio is smaller than the first one, that of SL Fig. 5a, by difference and by quotient."""
-    far = far[:len(near)]  # Fig. 5a may have more seeds
-    return ranges({"Fig. 5a": far, "ratio": near}, far - near, np.log(far / near))
-
-
 def end(runs, name: str = "ratio") -> np.ndarray:
     """What each run recorded last in a field, or of the accuracy from a start."""
     return over_seeds(runs, name)[-1]
 
 
-def better_start(trained, name: str, other: str = "random") -> Finding:
-    """A classifier does better from the table of the runs `name` than from the other one."""
-    return compared({"accuracy": end(trained[name], "pretrained"), other: end(trained[WITH], other)})
+def better_start(runs, other: str) -> Finding:
+    """Classifiers do better from the tables that the runs have learned than from another start."""
+    return compared({"accuracy": end(runs, "pretrained"), other: end(runs, other)})
 
 
 # Exact: distributions, and look-up tables.
@@ -53,36 +46,36 @@ def tasks_aligned(aligned):
     modadd, cmodadd = (((gap <= SAME) != agree).sum() for gap in (aligned.semantic, aligned.conditional))
     return ranges({"exceptions in ModAdd:": modadd, "exceptions in CModAdd:": cmodadd}, 0.5 - modadd, 0.5 - cmodadd)
 
+
 @chapter.measure("sl-theorem-3-1")
 def twins_meet(twins):
     contexts, symbols = twins["all hypotheses"].max(1), twins["softmax over symbols"].max(1)
     return ranges({"softmax over contexts (eq. 2): apart": contexts,
                    "softmax over symbols (Lemma A.1): apart": symbols}, EQUAL - contexts, EQUAL - symbols)
 
+
 @chapter.measure("sl-basis-alone")
 def basis_alone(moved, change):
     return ranges({f"twins {moved:.0f} apart, loss changed by": change["contexts"]}, change["contexts"] - 1e-12)
+
 
 @chapter.measure("sl-needed")
 def hypotheses_needed(twins):
     uneven, no_basis = twins["(2) broken"].min(1), twins["(3) impossible:\n24 columns, d = 32"].min(1)
     return ranges({"other contexts: apart": uneven, "no basis: apart": no_basis}, uneven - EQUAL, no_basis - EQUAL)
 
-@chapter.measure("sl-many-contexts")
-def many_contexts(twins, narrow):
-    few, many = twins["48 columns, d = 32"].max(), twins["100 columns, d = 32"].max(1)
-    narrowest = narrow["100 columns, d = 32"]
-    return ranges({"narrowest": narrowest, f"twins (of 48: {few:.1f})": many}, narrowest - 1e-3, EQUAL - many)
 
 @chapter.measure("sl-lemma-a-1")
 def lemma(printed, corrected):
     error = printed.min() if corrected.max() < 0.01 else np.nan
     return ranges({f"softmax off by {corrected.max():.0e}, exp(sim) by at least": error}, 0.01 - error)
 
+
 @chapter.measure("sl-prop-a-2")
 def other_answers(twins):
     apart = twins["(1) broken"].min(1)
     return ranges({"apart": apart}, apart - EQUAL)
+
 
 @chapter.measure("sl-corollary-4-3")
 def one_vector(with_decay):
@@ -90,6 +83,7 @@ def one_vector(with_decay):
     equivalent = np.array([same.max() for same, _ in optima])
     others = np.array([different.min() for _, different in optima])
     return ranges({"equivalent apart": equivalent, "others": others}, 1e-3 - equivalent, others - 1e-3)
+
 
 @chapter.measure("sl-one-distance")
 def one_distance(with_decay):
@@ -99,10 +93,12 @@ def one_distance(with_decay):
         errors[f"decay {decay:g}: off by"] = np.array([abs(ratio - 1).max() for ratio in ratios])
     return ranges(errors, *(1e-3 - error for error in errors.values()))
 
+
 @chapter.measure("sl-imbalance-fades")
 def imbalance_fades(law):
     errors = {f"{name}: off by": error for name, error in law.items()}
     return ranges(errors, *(0.03 - error for error in errors.values()))
+
 
 @chapter.measure("sl-large-symbols")
 def large_symbols(ratios):
@@ -117,35 +113,6 @@ def only_equivalent(first):
     start, last, kept = ratio[0], ratio[-1], different[-1] / different[-7]
     return ranges({"first ratio": start, "last": last, "different keep": kept}, start - last, kept - 0.9)
 
-@chapter.measure("sl-fig-5a")
-def no_decay(trained):
-    first, last = over_seeds(trained[WITHOUT], "ratio")[[0, -1]]
-    return compared({"ratio": last, "with decay": end(trained[WITH])}, {"at the start": first, "ratio": last})
-
-@chapter.measure("sl-fig-6a")
-def small_start(trained):
-    return closer(end(trained[WITHOUT]), end(trained[SMALL]))
-
-@chapter.measure("sl-fig-7a")
-def small_start_and_decay(trained):
-    return closer(end(trained[WITHOUT]), end(trained[BOTH]))
-
-@chapter.measure("sl-farther-apart")
-def farther_apart(trained):
-    return compared({"with": end(trained[BOTH], "different"), "without": end(trained[SMALL], "different")})
-
-@chapter.measure("sl-three-bands")
-def three_bands(gaps):
-    return ranges({"second widest gap": gaps}, gaps - 0.1)
-
-@chapter.measure("sl-fig-8a")
-def one_uneven(uneven):
-    return closer(uneven[WITHOUT], uneven[ONE])
-
-@chapter.measure("sl-longer")
-def one_uneven_longer(trained, uneven):
-    accuracies = {"accuracy, even": end(trained[WITH], "pretrained"), "uneven": end(trained[ONE], "pretrained")}
-    return compared({"ratio": uneven[ONE], "even": uneven[WITH]}, accuracies)
 
 @chapter.measure("sl-all-uneven")
 def all_uneven(trained):
@@ -153,47 +120,24 @@ def all_uneven(trained):
     accuracies = {"accuracy, even": end(trained[WITH], "pretrained"), "at .9": end(trained[ALL], "pretrained")}
     return compared({"p = .5: ratio": half, "even": even}, {"p = .9": most, "p = .5: ratio": half}, accuracies)
 
+
 @chapter.measure("sl-loss-zero")
 def loss_zero(trained):
     least = end(trained[WITH], "floor")
     return ranges({"least loss": least}, GUESSING / 10 - least)
+
 
 @chapter.measure("sl-loss-floor")
 def loss_at_floor(full):
     up = max((run.loss[-1] - run.floor[-1]) / (GUESSING - run.floor[-1]) for runs in full.values() for run in runs)
     return ranges({"up by": up}, 0.1 - up)
 
+
 @chapter.measure("sl-fig-2b")
 def trained_helps(first):
-    return better_start({WITH: first}, WITH)
+    return better_start(first, "random")
 
-@chapter.measure("sl-fig-6b")
-def small_start_helps(trained):
-    return better_start(trained, SMALL)
-
-@chapter.measure("sl-fig-7b")
-def small_start_and_decay_helps(trained):
-    return better_start(trained, BOTH)
-
-@chapter.measure("sl-fig-8b")
-def one_uneven_helps(trained):
-    return better_start(trained, ONE)
 
 @chapter.measure("sl-permuted")
 def permuted_helps_less(first):
-    return better_start({WITH: first}, WITH, "permuted")
-
-@chapter.measure("sl-fig-5b")
-def no_decay_helps_little(trained):
-    random, accuracy = end(trained[WITH], "random"), end(trained[WITHOUT], "pretrained")
-    return compared({"random, plus .2": random + 0.2, "trained": accuracy})
-
-@chapter.measure("sl-fig-4b")
-def wide_random_start(trained):
-    random, accuracy = end(trained["d = 128"], "random"), end(trained["d = 128"], "pretrained")
-    return compared({"random, plus .1": random + 0.1, "trained": accuracy})
-
-@chapter.measure("sl-fig-4a")
-def wide_near(trained):
-    first, last = over_seeds(trained["d = 128"], "ratio")[[0, -1]]
-    return compared({"first ratio": first, "last": last})
+    return better_start(first, "permuted")

@@ -50,7 +50,7 @@ def training(runs: Sequence[Result]) -> Picture:
     right.set(ylim=(0, 1.02), ylabel="accuracy on unseen pairs", xlabel="epoch of the classifier")
     for ax in (left, middle):
         ax.set(xlabel="epoch")
-    for ax, place in ((left, "lower left"), (middle, "lower left"), (right, "upper left")):
+    for ax, place in ((left, "best"), (middle, "lower left"), (right, "upper left")):
         legend(ax, loc=place)
     says = ", ".join(f"{start} {values[-1].mean():.2f}" for start, values in accuracy.items())
     return Picture(fig, f"In {runs[0].config.epochs} epochs the ratio of distances falls to "
@@ -92,35 +92,6 @@ def embedding(result: Result, frame: int = -1) -> Picture:
                         f"different ones {result.different[frame]:.2f}; last loss {result.loss[-1]:.2f}{collapsed}.")
 
 
-def variants(sets: dict[str, Sequence[Result]], random: np.ndarray) -> Picture:
-    """Rows {name: runs, a seed each}: ratio, distances and accuracy after pretraining, a dot a seed.
-
-    random: (S,) accuracies of classifiers from random embeddings after as many epochs, drawn as a band.
-    """
-    fig, ((left, middle, right),) = axes(3, width=7.9, height=0.31 * len(sets) + 1.1, sharey=True)
-    mean, half = mean_interval(random)
-    right.axvspan(mean - half, mean + half, color=DIFFERENT_TONE, alpha=0.25, lw=0, label="random start")
-    says = []
-    for y, (name, runs) in enumerate(sets.items()):
-        row, alive = np.full(len(runs), y), np.array([not run.collapsed for run in runs])
-        ratio, accuracy = over_seeds(runs, "ratio")[-1], over_seeds(runs, "pretrained")[-1]
-        left.scatter(ratio[alive], row[alive], s=16, color=colour(0), gid="ratio")
-        for kind, tone, shift in (("different", DIFFERENT_TONE, 0.12), ("equivalent", SAME_TONE, -0.12)):
-            length = over_seeds(runs, kind)[-1]
-            middle.scatter(length, row + shift, s=14, color=tone, label=None if y else kind, gid=kind)
-        right.scatter(accuracy, row, s=16, color=SAME_TONE, gid="accuracy")
-        if not alive.all():
-            left.text(0.05, y, f"{(~alive).sum()} collapsed", va="center", fontsize=8, color=MUTED)
-        says.append(f"{name}: ratio {ratio.mean():.2f}, accuracy {accuracy.mean():.2f}")
-    left.axvline(1, color=MUTED, lw=0.8, ls=":")
-    left.set(yticks=range(len(sets)), yticklabels=sets, ylim=(len(sets) - 0.5, -1.2), xlim=(0, 1.3), xlabel="ratio")
-    middle.set(xlim=(0, None), xlabel="mean distance")
-    right.set(xlim=(0, 1.02), xlabel="accuracy on unseen pairs")
-    for ax in (middle, right):
-        legend(ax, loc="upper right", ncols=2, columnspacing=0.8, handletextpad=0.3, borderpad=0, handlelength=1.2)
-    return Picture(fig, "; ".join(says) + f"; random start {mean:.2f}.")
-
-
 def decays(sets: dict[str, Sequence[Result]]) -> Picture:
     """{name: runs, a seed each} on all samples: ratio and loss over the epochs, a line a seed."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.1)
@@ -139,19 +110,3 @@ def decays(sets: dict[str, Sequence[Result]]) -> Picture:
     legend(left, loc="center right", bbox_to_anchor=(1, 0.32))
     legend(right, loc="upper right")
     return Picture(fig, "; ".join(says) + ".")
-
-
-def pairs(runs: Sequence[Result]) -> Picture:
-    """SL Fig. 7a: the distances of all pairs of symbols, a panel a run."""
-    fig, (row,) = axes(len(runs), width=7.8, height=2.8, sharey=True)
-    config = runs[0].config
-    u, v = np.triu_indices(config.N, 1)
-    for run, ax in zip(runs, row, strict=True):
-        lengths = np.linalg.norm(run.tables[:, u] - run.tables[:, v], axis=2)
-        for kind, tone in ((False, DIFFERENT_TONE), (True, SAME_TONE)):
-            ax.plot(run.steps, lengths[:, ((u - v) % config.k == 0) == kind], color=tone, lw=0.5, alpha=0.7)
-        ax.set(xlabel="epoch", title=f"seed {run.config.seed}", ylim=(0, None))
-    row[0].set_ylabel("distance")
-    equivalent, different = (over_seeds(runs, kind)[-1].mean() for kind in ("equivalent", "different"))
-    return Picture(fig, f"Distances of all pairs over {config.epochs} epochs; at the end equivalent pairs are "
-                        f"{equivalent:.2f} apart, different ones {different:.2f}.")

@@ -45,17 +45,17 @@ def small_start(seeds):
 
 @chapter.measure("sl-fig-9b-start-1")
 def default_start(large):
-    return converged([large])
+    return converged(large)
 
 
 @chapter.measure("sl-fig-9b-start-1-fast")
 def default_start_fast(fast):
-    return converged([fast])
+    return converged(fast)
 
 
 @chapter.measure("sl-transformer")
 def with_transformer(transformer):
-    twins, natural = ratios([transformer], "injected"), ratios([transformer], "natural")
+    twins, natural = ratios(transformer, "injected"), ratios(transformer, "natural")
     return Finding(f"twins {span(twins)}, natural synonyms {span(natural)}", float(twins.mean()),
                    (natural - twins, 1 - natural))
 

@@ -1,0 +1,298 @@
+"""What SL say, judged on the runs of the page: exact checks, the paper's own setting, and other records."""
+
+import numpy as np
+
+from clbook.claims import Chapter, Finding, listed, span
+from clbook.experiments.modadd.claims import EQUAL, WITH, compared, end, ranges
+from clbook.experiments.words.claims import ratios
+
+chapter = Chapter(__file__)
+WITHOUT, SMALL, BOTH = "no decay", "no decay, small start", "decay, small start"  # SL Fig. 5, 6, 7; WITH is Fig. 2
+ONE = "one symbol, p = .9"  # SL Fig. 8
+EARLY = 1000  # epochs of the classifiers in which the variants are compared
+
+
+def early(runs, start: str = "pretrained", until: int = EARLY) -> np.ndarray:
+    """Accuracy on unseen pairs in the mean over the first epochs of the classifiers from a start, one a run."""
+    return np.array([run.accuracy[start][run.accuracy_at <= until].mean() for run in runs])
+
+
+def better(own, name: str, until: int = EARLY) -> Finding:
+    """Whether the tables of the runs `name` make classifiers better than random ones, in the mean over the epochs."""
+    return compared({"accuracy": early(own[name], until=until), "random": early(own[WITH], "random", until)})
+
+
+def closer(far, near) -> Finding:
+    """The second ratio is smaller than the first one, that of SL Fig. 5a, by difference and by quotient."""
+    return ranges({"Fig. 5a": far, "ratio": near}, far - near, np.log(far / near))
+
+
+def perfect_at(run, start: str) -> float:
+    """First epoch at which a classifier answers all unseen pairs right; infinity where it never does."""
+    times = run.accuracy_at[run.accuracy[start] == 1]
+    return float(times[0]) if len(times) else np.inf
+
+
+# Exact: definitions, distributions, look-up tables, steps.
+@chapter.measure("sl-one-context")
+def one_context(words, word_gaps):
+    same, other = word_gaps
+    return ranges({"gap in one context": same, "in the other": other}, 1e-12 - same, other - 0.5,
+                  words.max() - 0.5)
+
+
+@chapter.measure("sl-eq-1")
+def losses_agree(loss_errors):
+    return ranges({"largest difference": loss_errors.max()}, 1e-12 - loss_errors.max())
+
+
+@chapter.measure("sl-own-example")
+def own_example(classes):
+    *numbers, agree = classes
+    return ranges({"different rows in ModAdd and CModAdd": numbers}, agree, 0.5 - abs(np.array(numbers) - 10).max())
+
+
+@chapter.measure("sl-same-data")
+def same_data(same_columns):
+    return ranges({"largest difference": same_columns}, same_columns == 0)
+
+
+@chapter.measure("sl-no-answer")
+def no_answer(gap, samples):
+    rest = np.array([none.different[-1] / full.different[full.steps <= none.steps[-1]][-1]
+                     for none, full in zip(*samples, strict=True)])
+    return ranges({f"largest gap {gap:g}; distance without the answer over that with it:": rest},
+                  1e-12 - gap, 0.1 - rest)
+
+
+@chapter.measure("sl-theorem-4-2")
+def without_labels(unlabelled):
+    without, labelled = unlabelled
+    return ranges({"apart": without, "with labels": labelled}, EQUAL - without, labelled - EQUAL)
+
+
+@chapter.measure("sl-never-appears")
+def never_appears(absent):
+    moved, others = absent
+    return ranges({"moved by": moved, "other twins apart": others}, moved.max() == 0, EQUAL - others)
+
+
+@chapter.measure("sl-many-contexts")
+def many_contexts(basis):
+    twins, narrow = (np.array([basis[f"{n} columns"][name] for n in (80, 100, 200)]).T for name in (0, 1))
+    return ranges({"twins": twins, "narrowest extent": narrow, "64 pairs: twins": basis["64 columns"][0]},
+                  (1e-5 - twins).min(1), (narrow - 1e-3).min(1))
+
+
+@chapter.measure("sl-perturbed")
+def perturbed(pushed):
+    ranks, before, anew, again = pushed
+    return ranges({"twins apart": anew, "before": before, "minimised again": again, "independent directions": ranks},
+                  ranks - 15.5, EQUAL - anew)
+
+
+@chapter.measure("sl-smaller-d")
+def smaller_d(basis):
+    large = basis["48 columns"][0]
+    small = np.maximum(basis["48 columns, d = 16"][0], basis["48 columns, d = 8"][0])
+    return ranges({"d = 32: apart": large, "d = 24": basis["48 columns, d = 24"][0], "d = 16 and 8": small},
+                  EQUAL - small)
+
+
+@chapter.measure("sl-any-d")
+def any_d(one_dimension):
+    four, cmodadd = one_dimension
+    return ranges({"four symbols, nearest": four, "CModAdd, nearest": cmodadd}, four.max() - 1e-3,
+                  cmodadd.max() - 1e-3)
+
+
+@chapter.measure("sl-frozen")
+def frozen(given):
+    return ranges({f"{name}: apart": apart for name, apart in given.items()},
+                  *(1e-9 - apart for apart in given.values()))
+
+
+@chapter.measure("sl-decay-basis")
+def decay_for_basis(frequencies):
+    equal, different = frequencies
+    return ranges({"equal frequencies: apart": equal, "different ones": different}, EQUAL - equal)
+
+
+@chapter.measure("sl-fig-3")
+def two_lines(lines):
+    parallel, others = lines
+    return ranges({"directions left, parallel": parallel, "not parallel": others}, 0.5 - abs(parallel - 1).max(),
+                  0.5 - others.max())
+
+
+@chapter.measure("sl-update")
+def update(steps):
+    distinct, repeated = (np.array(steps[name])[:, 0] for name in ("distinct", "repeated"))
+    return ranges({"distinct: off by": distinct, "repeated": repeated}, 1e-12 - distinct)
+
+
+@chapter.measure("sl-update-encoder")
+def update_of_contexts(steps):
+    off = np.array([max(found) for found in zip(*(np.array(rows)[:, 1] for rows in steps.values()), strict=True)])
+    return ranges({"off by": off}, 1e-12 - off)
+
+
+# The paper's own setting.
+@chapter.measure("sl-own-fig-2a")
+def only_equivalent(paper):
+    ratio, different = (np.array([getattr(run, name) for run in paper]) for name in ("ratio", "different"))
+    half = np.searchsorted(paper[0].steps, paper[0].steps[-1] / 2)
+    kept = different[:, -1] / different[:, half]
+    return ranges({"last ratio": ratio[:, -1], "first": ratio[:, 0], "different keep": kept},
+                  ratio[:, 0] - ratio[:, -1], kept > 0.9)
+
+
+@chapter.measure("sl-own-fig-2b")
+def trained_helps(paper):
+    return better({WITH: paper}, WITH, np.inf)
+
+
+@chapter.measure("sl-perfect-early")
+def perfect_early(paper):
+    trained, random = (np.array([perfect_at(run, start) for run in paper]) for start in ("pretrained", "random"))
+    return Finding(f"at epochs {listed(trained, 'g')}; random {listed(random, 'g')} (inf: never)",
+                   float(np.median(trained)), (np.isfinite(trained), trained < random))
+
+
+@chapter.measure("sl-own-fig-5a")
+def no_decay(own):
+    first = np.array([run.ratio[0] for run in own[WITHOUT]])
+    return compared({"ratio": end(own[WITHOUT]), "with decay": end(own[WITH])},
+                    {"at the start": first, "ratio": end(own[WITHOUT])})
+
+
+@chapter.measure("sl-own-fig-6a")
+def small_start(own):
+    return closer(end(own[WITHOUT]), end(own[SMALL]))
+
+
+@chapter.measure("sl-own-fig-7a")
+def small_start_and_decay(own):
+    return closer(end(own[WITHOUT]), end(own[BOTH]))
+
+
+@chapter.measure("sl-own-fig-8a")
+def one_uneven(own_uneven):
+    return closer(own_uneven[WITHOUT], own_uneven[ONE])
+
+
+@chapter.measure("sl-own-farther")
+def farther_apart(own):
+    return compared({"with": end(own[BOTH], "different"), "without": end(own[SMALL], "different")})
+
+
+@chapter.measure("sl-own-bands")
+def three_bands(own_gaps):
+    return ranges({"second widest gap": own_gaps}, own_gaps - 0.1)
+
+
+@chapter.measure("sl-own-longer")
+def one_uneven_longer(own, own_uneven):
+    return compared({"ratio": own_uneven[ONE], "even": own_uneven[WITH]},
+                    {"accuracy, even": early(own[WITH]), "uneven": early(own[ONE])})
+
+
+@chapter.measure("sl-own-nearest")
+def decay_keeps_apart(own_nearest):
+    return compared({"nearest, start 1, with decay": own_nearest[WITH], "without": own_nearest[WITHOUT]},
+                    {"small start, with decay": own_nearest[BOTH], "small start, without": own_nearest[SMALL]})
+
+
+@chapter.measure("sl-own-fig-5b")
+def no_decay_helps_little(own):
+    random, with_decay, without = early(own[WITH], "random"), early(own[WITH]), early(own[WITHOUT])
+    seeds = len(without)
+    gain, full = without - random[:seeds], (with_decay - random)[:seeds]
+    return ranges({"gain": gain, "with decay": full}, gain, full / 2 - gain)
+
+
+@chapter.measure("sl-own-fig-6b")
+def small_start_helps(own):
+    return better(own, SMALL)
+
+
+@chapter.measure("sl-own-fig-7b")
+def small_start_and_decay_helps(own):
+    return better(own, BOTH)
+
+
+@chapter.measure("sl-own-fig-8b")
+def one_uneven_helps(own):
+    return better(own, ONE)
+
+
+# The book's setting.
+@chapter.measure("sl-fig-4a")
+def wide_near(wide):
+    first = np.array([run.ratio[0] for run in wide])
+    return compared({"first ratio": first, "last": end(wide)})
+
+
+@chapter.measure("sl-fig-4b")
+def wide_random_start(wide):
+    return compared({"random, plus .1": end(wide, "random") + 0.1, "trained": end(wide, "pretrained")})
+
+
+@chapter.measure("sl-unrelated")
+def unrelated(shuffled, random):
+    ratio, accuracy = end(shuffled), end(shuffled, "pretrained")
+    return ranges({"ratio": ratio, "accuracy": accuracy, "random": random}, ratio - 0.9,
+                  random[:len(accuracy)] + 0.1 - accuracy)
+
+
+@chapter.measure("sl-rq1")
+def aligned_is_useful(dose, gaps, random):
+    accuracy = np.array([end(runs, "pretrained") for runs in dose.values()])  # (doses, seeds)
+    slopes = np.polyfit(gaps, accuracy, 1)[0]
+    return ranges({"slope of the accuracy": slopes, "aligned": accuracy[0], "random": random},
+                  accuracy[0] - random[:accuracy.shape[1]], -slopes)
+
+
+@chapter.measure("sl-violated")
+def violated(dose):
+    some, more = (end(dose[p]) for p in (0.1, 0.3))
+    return ranges({"p = .1: ratio": some, "p = .3": more}, 0.9 - some, 0.9 - more)
+
+
+@chapter.measure("sl-partial")
+def partial(dose, random):
+    return compared({"accuracy": end(dose[0.5], "pretrained"), "random": random})
+
+
+@chapter.measure("sl-never-together")
+def never_together(apart):
+    ratio = end(apart)
+    return ranges({"ratio": ratio, "accuracy": end(apart, "pretrained")}, ratio - 0.9)
+
+
+@chapter.measure("sl-good")
+def good_representations(oracle, long):
+    return compared({"one vector a class": oracle.mean(1), "random": early(long, "random", np.inf)})
+
+
+# Words.
+@chapter.measure("sl-fresh-coin")
+def fresh_coin(fresh, fixed):
+    share, distance, other = (np.array(values) for values in (
+        [run.twin_nearest[-1] for run in fresh], *([run.distances["injected"][-1].mean() for run in runs]
+                                                   for runs in (fresh, fixed))))
+    return Finding(f"{span(share, '.0%')} of the twins; distance {span(distance)}, fixed toss {span(other)}",
+                   float(share.mean()), (share - 0.9, other - distance))
+
+
+@chapter.measure("sl-fresh-same")
+def fresh_same(fresh):
+    ratio = ratios(fresh, "injected")
+    return Finding(f"{span(ratio)} of the distance of random pairs", float(ratio.mean()), (0.01 - ratio,))
+
+
+@chapter.measure("sl-whole-sentence")
+def whole_sentence(wide_window):
+    twins, natural = ratios(wide_window, "injected"), ratios(wide_window, "natural")
+    return Finding(f"twins {span(twins)}, natural synonyms {span(natural)}", float(twins.mean()),
+                   (natural - twins, 1 - natural))

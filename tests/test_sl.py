@@ -1,0 +1,144 @@
+"""What SL's page adds: other tables and their optima, other samples, the steps of a batch, a coin at every draw."""
+
+import numpy as np
+import pytest
+import torch
+
+from clbook import records
+from clbook.experiments import modadd, words
+from clbook.experiments.modadd import equivalence, lookup
+from clbook.experiments.sl import checks, coin, definitions, recipes, tables, training, updates
+from clbook.runs import one_thread
+
+JOINT = equivalence.random_table(0).labelled
+
+
+# Distributions.
+
+def test_cmodadd_is_modadd_with_labels_and_without_the_answer_it_is_nothing():
+    assert checks.same_columns() == 0
+    hidden = tables.no_answer(6, 3)
+    assert hidden.joint.shape == (6, 12) and np.ptp(hidden.joint) == 0
+    assert len(equivalence.check(hidden, equivalence.modadd_table(6, 3)).misses) == 12  # of 15 pairs, 3 are equivalent
+
+
+def test_columns_of_a_table_do_not_depend_on_their_order_and_empty_ones_are_left_out():
+    joint = np.array([[0.1, 0.0, 0.2], [0.3, 0.0, 0.4]])
+    assert np.array_equal(tables.columns(joint), tables.columns(joint[:, ::-1]))
+    assert tables.columns(joint).shape == (2, 2)
+
+
+def test_other_frequencies_and_absent_symbols_leave_the_conditionals_of_the_rest():
+    equal, less = tables.equally_frequent(JOINT), tables.without(JOINT, 1)
+    assert equal.sum(1) == pytest.approx(1 / 8) and less.sum() == pytest.approx(1) and not less[1].any()
+    for other in (equal, np.delete(less, 1, 0)):
+        gap = equivalence.conditional_gap(other)
+        assert gap == pytest.approx(equivalence.conditional_gap(JOINT if len(other) == 8 else np.delete(JOINT, 1, 0)))
+
+
+def test_classes_are_counted_in_both_tasks():
+    assert definitions.classes(7, 3) == (3, 3, True)
+
+
+def test_a_word_pair_agrees_in_one_context_and_not_in_the_other():
+    gap, parts = definitions.example()
+    assert parts.tolist() == [0, 1] and gap.tolist() == [[0, 1], [1, 0]]
+
+
+# Optima.
+
+@one_thread()
+def test_optimum_is_the_chapters():
+    z, c = tables.optimum(JOINT)
+    loss = float(lookup.infonce(*map(torch.from_numpy, (z, c, JOINT)))[0])
+    assert loss == pytest.approx(-lookup.mutual_information(JOINT), abs=1e-9)
+
+
+def test_rows_for_given_contexts_by_newtons_method_and_by_l_bfgs():
+    contexts = np.random.default_rng(0).normal(size=(JOINT.shape[1], 3))
+    z, same = tables.optimum(JOINT, 3, contexts=contexts)
+    assert np.array_equal(same, contexts)
+    assert tables.exact_rows(JOINT, contexts) == pytest.approx(z, abs=1e-6)
+
+
+def test_rows_without_a_minimiser_are_refused():
+    apart = np.eye(2) / 2  # each symbol has a context of its own
+    with pytest.raises(ValueError, match="has no minimiser, or needs more"):
+        tables.exact_rows(apart, np.array([[1.0], [-1.0]]), steps=20)
+
+
+def test_extents_and_the_lines_of_figure_3():
+    flat = np.array([[1.0, 1.0], [2.0, 1.0], [4.0, 1.0]])
+    assert tables.narrowest(flat) == 0 and tables.narrowest(np.eye(3)[:, :2]) == pytest.approx(3**-0.5)
+    assert tables.solutions(np.array([1.0, 0]), np.array([-2.0, 0])).shape == (2, 1)
+    assert tables.solutions(np.array([1.0, 0]), np.array([1.0, 0.1])).shape == (2, 0)
+
+
+def test_distances_of_twins_and_of_others():
+    near, far = tables.distances(np.array([[0.0], [1.0], [5.0]]), np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], bool))
+    assert near.tolist() == [1] and far.tolist() == [4, 5]
+
+
+# Steps of a batch.
+
+def test_both_rules_are_the_gradient_where_symbols_differ_and_a_5_is_off_where_one_repeats():
+    of_symbols, of_contexts, repeated = updates.errors(16, 16)
+    assert max(of_symbols, of_contexts) < 1e-14 and repeated == 0
+    of_symbols, of_contexts, repeated = updates.errors(4, 8)
+    assert of_symbols > 0.05 and of_contexts < 1e-14 and repeated > 0.5
+
+
+# Samples and starts.
+
+def test_plain_samples_are_the_chapters():
+    settings = {"epochs": 3, "fraction": 0.5}
+    assert np.array_equal(training.run(training.Config(**settings)).loss, modadd.run(modadd.Config(**settings)).loss)
+
+
+def test_no_context_is_shared_or_no_answer_is_seen():
+    apart = training.Chosen(training.Config(drawn="apart", fraction=0.5))
+    assert len(apart.ids) == 256 == len(apart.ids.unique()) and apart.pmi.shape == (16, 256)
+    hidden = training.Chosen(training.Config(drawn="no answer", fraction=1.0))
+    assert (hidden.contexts[:, 2] == 16).all() and hidden.ids.max() == 31 and hidden.pmi.abs().max() < 1e-12
+
+
+def test_the_part_must_fit_the_samples():
+    with pytest.raises(ValueError, match="k / N = 0.5"):
+        training.Config(drawn="apart", fraction=0.8)
+
+
+def test_classifiers_start_from_one_vector_a_class():
+    config = modadd.Config(classifier="pretrained", classifier_epochs=20, seed=3)
+    table = training.Oracle([config]).trained[0][0]
+    assert torch.equal(table[:8], table[8:]) and len(table.unique(dim=0)) == 8
+    found = training.classify(config)
+    assert found.steps.tolist() == [0, 10, 20] and found.accuracy.shape == (3,)
+
+
+# Words.
+
+def test_a_coin_exchanges_twins_and_nothing_else():
+    other, drawn = torch.tensor([[3, 1, 2, 0]]), torch.tensor([[0.1, 0.9, 0.1, 0.9]])
+    assert coin.tossed(torch.tensor([[0, 0, 1, 3]]), other, drawn).tolist() == [[3, 0, 1, 3]]
+
+
+def test_every_twin_has_the_other_and_the_batches_are_the_chapters():
+    config = words.Config(steps=1, batch=8)
+    fresh, plain = coin.Fresh([config]), words.Embedding([config])
+    first, second = fresh.state.pairs["injected"][0].T
+    other = fresh.state.other[0]
+    assert torch.equal(other[first], second) and torch.equal(other[second], first)
+    assert (other != torch.arange(len(other))).sum() == 2 * len(first)
+    assert torch.equal(fresh.draws.next(), plain.draws.next())
+
+
+# Records.
+
+@pytest.mark.parametrize(("name", "names"), [
+    ("sl-dose", recipes.DOSES), ("sl-samples", ("no answer", "apart", "plain"))])
+def test_runs_of_a_record_know_their_settings(name, names):
+    found = recipes.by_name(name, names)
+    record = records.load(name)
+    assert [run.config.seed for run in found[names[1]]] == [0, 1, 2]
+    assert np.array_equal(found[names[1]][2].loss, record["loss"][5]) and not found[names[1]][0].collapsed
+    assert found[names[0]][0].tables.shape == (len(record["table_steps"]), 16, 8)
