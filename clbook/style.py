@@ -58,8 +58,8 @@ def mosaic(layout: list, *, width: float = 7.2, height: float = 4.0, **kwargs) -
 
 
 def legend(ax: Axes, **kwargs) -> Legend:
-    """A legend without a frame. (`RC` says so too, but only holds while axes are made and pictures saved.)"""
-    return ax.legend(**{"frameon": False, "fontsize": RC["legend.fontsize"], **kwargs})
+    """A legend without a frame, on a white ground that no line crosses."""
+    return ax.legend(**{"frameon": True, "edgecolor": "none", "fontsize": RC["legend.fontsize"], **kwargs})
 
 
 def log_axis(ax: Axes, ticks: Sequence[float] | None = None, *, axis: str = "x") -> None:
