@@ -31,10 +31,9 @@ def capped(**fields):
 
 
 def gentle(at):
-    """Runs of small steps from a uniform start, of LS's data in all cases, and of VA's."""
-    settings = [*((*case, -1.0) for case in SETTINGS), (2, 1, -3.0)]
-    return [Run(config=Run(d=d, depth=depth, first=first), clustered_at=at, separable_at=at, accuracy=np.ones(2))
-            for d, depth, first in settings for _ in SEEDS]
+    """Runs of small steps from a uniform start."""
+    return [Run(config=Run(d=d, depth=depth), clustered_at=at, separable_at=at, accuracy=np.ones(2))
+            for d, depth in SETTINGS for _ in SEEDS]
 
 
 def trained(accuracy, loss):
@@ -51,7 +50,6 @@ CASES = {
     "ls-cap-clusters": {"holds": {"cap": capped(at=5), "still": through(5)},
                         "fails": {"cap": capped(at=5), "still": through(None)}},
     "ls-uniform-start": {"holds": {"gentle": gentle(50)}, "not seen here": {"gentle": gentle(None)}},
-    "va-uniform-start": {"holds": {"gentle": gentle(50)}, "not seen here": {"gentle": gentle(None)}},
     "ls-beyond-the-limit": {"holds": {"trained": trained(1.0, -1.0), "ratio": RATIO, "large": LARGE},
                             "fails": {"trained": trained(0.3, -1.0), "ratio": RATIO, "large": LARGE}},
     "ls-clusters-by-climbing": {"holds": {"trained": trained(1.0, -1.0)}, "fails": {"trained": trained(1.0, -2.0)},

@@ -92,12 +92,14 @@ def gradient_gap(result: Result) -> float:
 
 
 @one_thread()
-def printed_errors(deltas, seed: int, D: int = 5, d: int = 2, width: int = 256, tau: float = 0.1) -> np.ndarray:
+def printed_errors(deltas, seed: int, steps: int = 0, D: int = 5, d: int = 2, width: int = 256,
+                   tau: float = 0.1) -> np.ndarray:
     """Relative errors (len(deltas),) of VA Theorem 4.5 as printed, in the paper's own setting (VA eq. 16 to 18).
 
     N = d clusters around orthogonal centres of lengths 1 and 1.5, of 40 and 20 points; noise and views in the D - d
     other coordinates only; the start a random function of the first d coordinates; VA eq. 4 with its full gradient,
-    whose value at the centre is VA eq. 7. The velocity of the flow is exact: a directional derivative.
+    whose value at the centre is VA eq. 7. The velocity of the flow is exact: a directional derivative. It is that after
+    so many `steps` of gradient descent, lr = tau.
     """
     draws = torch.Generator().manual_seed(seed)
     centres, labels = torch.diag(torch.tensor([1.0, 1.5], dtype=torch.float64)), torch.arange(60) // 40
@@ -112,16 +114,20 @@ def printed_errors(deltas, seed: int, D: int = 5, d: int = 2, width: int = 256, 
     def loss(z1, z2):
         return generalized(z1, z2, lambda t: -t / tau)
 
-    places = start.clone().requires_grad_()
-    (gradient,) = torch.autograd.grad(60 * loss(places, places), places)
     norms, share = centres.square().sum(1), labels.bincount() / 60
-    gain = torch.einsum("qqkk->qk", kernels.one_hidden(inner, clean, "tanh", d, 1 / width)) / norms[:, None]
-    predicted = cluster_velocity(share, norms, gain.numpy(), gradient[[0, -1]].numpy())[labels]
     errors = []
     for delta in deltas:
         x, *views = (clean[labels] + delta * part for part in noise)
         B = inner.clone().requires_grad_()
-        (step,) = torch.autograd.grad(loss(*(embed(B, v) for v in views)), B)
-        velocity = jvp(lambda B, x=x: embed(B, x), (inner,), (-step,))[1].numpy()
+        for t in range(steps + 1):
+            (step,) = torch.autograd.grad(loss(*(embed(B, v) for v in views)), B)
+            if t < steps:
+                B = (B - tau * step).detach().requires_grad_()
+        places = embed(B, clean[labels]).detach().requires_grad_()
+        (gradient,) = torch.autograd.grad(60 * loss(places, places), places)
+        kernel = kernels.one_hidden(B.detach(), clean, "tanh", d, 1 / width)
+        gain = torch.einsum("qqkk->qk", kernel) / norms[:, None]
+        predicted = cluster_velocity(share, norms, gain.numpy(), gradient[[0, -1]].numpy())[labels]
+        velocity = jvp(lambda B, x=x: embed(B, x), (B.detach(),), (-step,))[1].numpy()
         errors.append(np.linalg.norm(velocity - predicted) / np.linalg.norm(velocity))
     return np.array(errors)

@@ -27,7 +27,7 @@ FLOWS = {flow: {"flow": flow} for flow in ("network", "radius", "vanilla")}
 
 @dataclasses.dataclass(frozen=True)
 class Config(Settings):
-    """Settings of one run; the default is VA's setting, three tight clusters with orthogonal centres."""
+    """Settings of one run; the default is three tight clusters with orthogonal centres, embedded at random."""
 
     centres: str = setting("axes", "cluster centres: orthogonal unit vectors along the axes, or points on a line",
                            choices=("axes", "line"))

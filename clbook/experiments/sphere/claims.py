@@ -8,7 +8,6 @@ from clbook.experiments.sphere import CLUSTERED, coherence
 
 chapter = Chapter(__file__)
 CASES = ((2, 1), (2, 4), (3, 1), (3, 4))  # d, hidden layers
-VA_FIRST = -3.0  # where VA's row of clusters begins
 
 
 def clustered(runs) -> np.ndarray:
@@ -52,23 +51,11 @@ def cap_clusters(cap, still):
 
 @chapter.measure("ls-uniform-start")
 def uniform_start(gentle):
-    groups = [[run for run in gentle if (run.config.d, run.config.depth) == case and run.config.first != VA_FIRST]
-              for case in CASES]
-    return gently(groups)
-
-
-def gently(groups) -> Finding:
-    """How many runs of small steps from a uniform start cluster, group by group."""
+    groups = [[run for run in gentle if (run.config.d, run.config.depth) == case] for case in CASES]
     every = [run for runs in groups for run in runs]
     return Finding(f"{clustered(every).sum()} of {len(every)} runs cluster, {separable(every).sum()} are separable; "
                    f"accuracy {span([run.accuracy.max() for run in every], '.2g')}", float(clustered(every).mean()),
                    tuple(map(clustered, groups)))
-
-
-@chapter.measure("va-uniform-start")
-def va_uniform_start(gentle):
-    fig_5 = [run for run in gentle if run.config.first == VA_FIRST]
-    return gently([fig_5] + [[run for run in gentle if (run.config.d, run.config.depth) == (d, 4)] for d in (2, 3)])
 
 
 @chapter.measure("ls-beyond-the-limit")

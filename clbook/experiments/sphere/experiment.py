@@ -102,48 +102,66 @@ class Flow(Program):
     """R runs of gradient descent on LS eq. 12 of unit vectors: a network's weights, or each point alone (VA eq. 13).
 
     Without a network f stays invariant (LS Theorem 4.2): the views of a point are the point; after a step each point is
-    put back on the sphere.
+    put back on the sphere. Another paper's data, network and loss are those of a subclass.
     """
 
-    Result, compiles = Result, ("objective",)
+    Result, compiles, views = Result, ("objective",), 1  # views: how many of each point a step draws
+
+    @staticmethod
+    def data(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
+        """x (n, D) and labels (n,) of a run."""
+        return dataset(config)
+
+    def networks(self, D: int) -> list[torch.nn.Module]:
+        """The network of each run at its start, for inputs in R^D."""
+        c = self.config
+        return [MLP((D, *(c.width,) * c.depth, c.d), c.activation, stream(k.seed, WEIGHTS)) for k in self.configs]
+
+    def output(self, weights: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+        """g (R, m, d) of the networks with these weights, for x (R, m, D)."""
+        return mlp(weights, x, self.config.activation)
+
+    def loss(self, z: torch.Tensor, views: torch.Tensor) -> torch.Tensor:
+        """LS eq. 12 (R,) of the points z (R, n, d) and m views of each (R, m, n, d)."""
+        return simplified.formula(z, views, self.state.tau)
 
     def setup(self):
         c, s = self.config, self.state
-        x, labels = zip(*(dataset(config) for config in self.configs), strict=True)
+        x, labels = zip(*(self.data(config) for config in self.configs), strict=True)
         self.inputs, self.labels = [points.numpy() for points in x], labels[0].numpy()
         s.start, s.tau, s.lr = torch.stack([start(k) for k in self.configs]), self.each("tau"), self.each("lr")
         s.separable_at = torch.full((len(x),), -1)
         self.trained = [s.start]
         if c.network:
-            s.x, s.noise, widths = torch.stack(x), self.each("noise", axes=3), (c.d, *(c.width,) * c.depth, c.d)
-            self.trained = stacked([MLP(widths, c.activation, stream(k.seed, WEIGHTS)) for k in self.configs])
+            s.x, s.noise = torch.stack(x), self.each("noise", axes=3)
+            self.trained = stacked(self.networks(s.x.shape[-1]))
             s.frozen = [w.clone() for w in self.trained]
-            s.shift = s.start - mlp(s.frozen, s.x, c.activation)
-            self.draws, self.recorded = self.drawer(VIEWS, 1), self.drawer(RECORDED, DRAWS)
+            s.shift = s.start - self.output(s.frozen, s.x)
+            self.draws, self.recorded = self.drawer(VIEWS, self.views), self.drawer(RECORDED, DRAWS)
 
     def begin(self):
         # The loss is a mean over points; VA eq. 13, which moves each point by itself, has no 1/n.
         self.optimiser = Descent(self.trained, self.state.lr * (1 if self.config.network else self.config.n))
 
     def drawer(self, purpose: int, count: int) -> Draws:
-        """The noise (R, count, n, d) of `count` views of each point at each step."""
-        c = self.config
+        """The noise (R, count, n, D) of `count` views of each point at each step."""
+        points = self.state.x.shape[1:]
         return Draws(streams(self.configs, purpose),
-                     lambda g: torch.stack([torch.randn(c.n, c.d, generator=g) for _ in range(count)]))
+                     lambda g: torch.stack([torch.randn(points, generator=g) for _ in range(count)]))
 
     def embed(self, noise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """R + g(w, x) - g(w0, x), not yet on the sphere: of the points (R, n, d) and of views (R, m, n, d) of them."""
         c, s = self.config, self.state
         flat = (s.x[:, None] + s.noise * noise).flatten(1, 2)
-        out = mlp(self.trained, torch.cat([s.x, flat], 1), c.activation)
-        moved = (out[:, c.n:] - mlp(s.frozen, flat, c.activation)).unflatten(1, (-1, c.n))
+        out = self.output(self.trained, torch.cat([s.x, flat], 1))
+        moved = (out[:, c.n:] - self.output(s.frozen, flat)).unflatten(1, (-1, c.n))
         return out[:, :c.n] + s.shift, moved + s.start[:, None]
 
     def objective(self, noise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """LS eq. 12 (R,) and the embedding (R, n, d)."""
+        """The loss (R,) and the embedding (R, n, d)."""
         z, views = (F.normalize(part, dim=-1) for part in self.embed(noise))
         views = views if self.config.gradient == "full" else views.detach()
-        return simplified.formula(z, views, self.state.tau), z
+        return self.loss(z, views), z
 
     def now(self, t):
         if self.config.network:
@@ -151,7 +169,7 @@ class Flow(Program):
             return z
         z, = self.trained
         views = z if self.config.gradient == "full" else z.detach()
-        self.losses = simplified.formula(z, views[:, None], self.state.tau)
+        self.losses = self.loss(z, views[:, None])
         return z
 
     def advance(self, t):
@@ -176,19 +194,24 @@ class Flow(Program):
             if fine[i] and separable(z[i], self.labels):
                 s.separable_at[i] = t
         return {"z": z, "loss": loss, "arrows": arrows, "reach": reach, "accuracy": np.array(accuracy),
-                "separable_at": s.separable_at, "finite": on_sphere}
+                "separable_at": s.separable_at, "finite": on_sphere} | self.more(z, views)
+
+    def more(self, z: torch.Tensor, views: torch.Tensor) -> dict:
+        """What a subclass measures besides, {name: (R, ...)}."""
+        return {}
 
     def arrows(self, z: torch.Tensor, views: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """LS eq. 12 (R,) and minus its gradient in each z_i along the sphere (R, n, d), the views held still."""
         z = z.detach().requires_grad_()
-        loss = simplified.formula(z, views.detach(), self.state.tau)
+        loss = self.loss(z, views.detach())
         (gradient,) = torch.autograd.grad(z.shape[1] * loss.sum(), z)
         return loss, (gradient * z).sum(-1, keepdim=True) * z - gradient
 
     def result(self, i, columns, head):
         at, clustered = int(columns.pop("separable_at")[-1]), columns["steps"][columns["accuracy"] >= CLUSTERED]
-        return Result(**head, **columns, x=self.inputs[i], labels=self.labels, separable_at=None if at < 0 else at,
-                      clustered_at=int(clustered[0]) if len(clustered) else None)
+        return self.Result(**head, **columns, x=self.inputs[i], labels=self.labels,
+                           separable_at=None if at < 0 else at,
+                           clustered_at=int(clustered[0]) if len(clustered) else None)
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
@@ -246,10 +269,10 @@ def coherence(vectors: np.ndarray, labels: np.ndarray) -> float:
     return float(np.mean([np.linalg.norm(unit[labels == k].mean(0)) for k in np.unique(labels)]))
 
 
-def sharpness_at_start(config: Config) -> float:
+def sharpness_at_start(config: Config, program: type = Flow) -> float:
     """Returns `metrics.sharpness` of the mean loss over the network's weights w at w0."""
     with one_thread():
-        flow = Flow([config.replace(network=True)]).to("cpu")
+        flow = program([config.replace(network=True)]).to("cpu")
         z, views = (F.normalize(part, dim=-1) for part in flow.embed(flow.recorded.next()))
-        loss = simplified.formula(z, views, flow.state.tau).sum()
+        loss = flow.loss(z, views).sum()
         return sharpness(loss, flow.trained, torch.Generator().manual_seed(config.seed))

@@ -1,0 +1,102 @@
+"""Made-up runs on which the claims of VA's own room give each verdict that they may give."""
+
+import numpy as np
+
+from clbook import theory
+from clbook.experiments.va import recipes
+
+SEEDS, STEPS = range(3), np.array([0, 10, 100, 10_000, 20_000])
+DELTAS = np.array([0.01, 0.1, 1.0])
+
+
+def record(configs, accuracy=0.2, at=0, **curves):
+    """A record of runs with this accuracy from the time `at` on, and other curves, each at one level."""
+    line = np.where(np.arange(len(STEPS)) >= at, accuracy, 0.2)
+    levels = {name: np.full((len(configs), len(STEPS)), level) for name, level in curves.items()}
+    return {"steps": STEPS, "accuracy": np.tile(line, (len(configs), 1)), **levels}
+
+
+def uniform(accuracy, at=0):
+    return {"uniform": record(recipes.UNIFORM, accuracy, at)}
+
+
+def life(accuracy, loss=0.0, later=0.0, spread=0.0):
+    """Runs that end at this accuracy, this far above the lowest loss, and move by `later` in their second half."""
+    plateau = theory.circle_plateau(recipes.BASE.tau, 1)
+    made = record(recipes.LIFE, accuracy, loss=plateau + loss, spread=spread)
+    return {"life": made | {"later": np.full(len(recipes.LIFE), later)}}
+
+
+def free(above):
+    """Runs without a network that end this far above the loss of the uniform distribution, at chance."""
+    levels = [theory.sphere_plateau(config.tau, config.d, 1) + above for config in recipes.FREE]
+    return {"free": record(recipes.FREE) | {"loss": np.outer(levels, np.ones(len(STEPS)))}}
+
+
+def speeds(network):
+    """Losses that have fallen by 90 % at this recorded time with the network, at the second without."""
+    loss = np.ones((6, len(STEPS)))
+    loss[:3, network:], loss[3:, 1:] = 0.0, 0.0
+    return {"speeds": {"steps": STEPS, "loss": loss}}
+
+
+def lost(small, at=1):
+    """A last cluster that is captured at the second time where sizes are equal; a small one so far, from `at` on."""
+    made = record(recipes.LOST, tail=0.0)
+    for config, line in zip(recipes.LOST, made["tail"], strict=True):
+        equal = config.ratio == 1
+        line[1 if equal else at:] = 1.0 if equal else small
+    return {"lost": made}
+
+
+def powers(p):
+    return {"trained": {"delta": DELTAS, "errors": DELTAS[:, None] ** p * np.ones(3)}}
+
+
+def models(error, fall):
+    """One step's errors at three rates for two maps, the first with a kernel that cannot move."""
+    found = ([error / fall**k for k in range(3)], 0.0)
+    return {"steps": {"random features": [found] * 3, "table": [found] * 3}}
+
+
+def gaps(printed):
+    """Differences of eq. 4 and eq. 1 for three n, which fall so."""
+    return {"consistent": np.array([[(fall, 0.1 / 4**k)] * 3 for k, fall in enumerate(printed)])}
+
+
+def derivative(printed):
+    return {"first": [{"autograd": 1.0, "printed": printed, "corrected": 1.0}] * 3}
+
+
+CASES = {
+    **{f"va-uniform-{name}": {"holds when": uniform(1.0), "not seen here": uniform(0.3)}
+       for name in ("start", "eq-18", "deep")},
+    "va-uniform-slow": {"holds": {"slow": record(recipes.SLOW, 1.0)}, "not seen here": {"slow": record(recipes.SLOW)}},
+    "va-free-uniform": {"holds": free(0.0), "fails": free(0.1)},
+    "va-uniform-small-steps": {"holds": uniform(1.0), "not seen here": uniform(0.3)},
+    "va-by-15": {"holds when": uniform(1.0, at=1), "not seen here": uniform(1.0, at=2)},
+    "va-abstract-1": {"holds": {"lowest": {0.2: [0.0] * 3}}, "fails": {"lowest": {0.2: [-0.1] * 3}}},
+    "va-abstract-2": {"holds": life(1.0), "not seen here": life(0.3)},
+    "va-trivial-end": {"holds": life(0.3), "not seen here": life(1.0, loss=0.1)},
+    "va-stationary": {"holds": life(1.0), "not seen here": life(1.0, later=1.0)},
+    "va-speeds": {"holds": speeds(3), "fails": speeds(1)},
+    "va-remark-4-4-lost": {"holds": lost(0.0), "not seen here": lost(1.0)},
+    "va-remark-4-4-late": {"holds": lost(1.0, at=3), "fails": lost(1.0, at=1)},
+    "va-latent-distribution": {verdict: {"pushed": [{"radius": off, "invariant network": off}] * 3}
+                               for verdict, off in (("holds", 0.0), ("fails", 0.1))},
+    "va-eq-3": {verdict: {"views": {0.2: [(apart, 0.0)] * 3}} for verdict, apart in (("holds", 1e-9), ("fails", 1.0))},
+    "va-rescaled": {"holds": {"scales": [0.0] * 3}, "fails": {"scales": [0.1] * 3}},
+    "va-consistent": {"holds": gaps((0.1, 0.02, 0.004)), "misprinted": gaps((0.4, 0.45, 0.46))},
+    "va-eq-6": {"holds": derivative(1.0), "misprinted": derivative(2.0)},
+    "va-eq-7-scale": {"holds": {"scaled": [(0.0, 0.0)] * 3}, "misprinted": {"scaled": [(2.0, 0.0)] * 3}},
+    "va-remark-4-1": {"holds": models(0.1, 10), "fails": models(0.1, 1)},
+    "va-remark-4-2": {"holds": {"identity": [(0.0, 0.0)] * 3}, "misprinted": {"identity": [(0.95, 0.0)] * 3}},
+    "va-prop-a-1-rescaled": {"holds": {"growing": {"exp": np.array([1.0, 1e-2, 1e-4, 0.0])}},
+                             "fails": {"growing": {"exp": np.array([1.0, 1.0, 1.0])}}},
+    "va-a-3-multiplier": {"holds": {"multipliers": [(1.0, 0.0)]}, "fails": {"multipliers": [(1.0, 0.5)]}},
+    "va-a-4-convergence": {"holds": {"stuck": [(0.0, 0.1)] * 3}, "fails": {"stuck": [(0.0, -0.1)] * 3}},
+    "va-own-setting": {"holds": {"setting": [(0.0, 0.0)] * 3}, "fails": {"setting": [(0.1, 0.1)] * 3}},
+    "va-definitions": {"holds": {"written": [{"eq. 1": (1.0, 1.0)}] * 3},
+                       "fails": {"written": [{"eq. 1": (2.0, 1.0)}] * 3}},
+    "va-theorem-4-5-training": {"holds": powers(1.0), "fails": powers(0.5)},
+}
