@@ -6,6 +6,7 @@ import base64
 import dataclasses
 import html
 import io
+import re
 import threading
 from collections.abc import Sequence
 
@@ -32,8 +33,7 @@ RC = {
     "figure.constrained_layout.use": True,
 }
 
-# matplotlib's settings and font caches are shared by all threads; a live panel draws in one while a cell draws in
-# another.
+# matplotlib's settings and font caches are shared by all threads; a panel draws in one, a cell in another.
 DRAWING = threading.RLock()
 
 
@@ -108,12 +108,14 @@ class Picture:
     Attributes:
         fig: the matplotlib figure.
         alt: one or two sentences with the figure's numbers, for a reader who cannot see it.
-    A notebook shows it as a PNG that carries the alt text inside ("Description"), from where the book's build takes it,
-    and as HTML for a front end that prefers that.
+    A notebook shows it as HTML, or as a PNG with the alt text inside ("Description"), where the build finds it.
     """
 
     fig: Figure
     alt: str
+
+    def __post_init__(self):
+        self.alt = re.sub(r"[$\\{}]", "", self.alt)  # formulas as they are spoken: tau, d_c
 
     def png(self, dpi: int = 144) -> bytes:
         """The figure as a PNG file, the alt text inside."""

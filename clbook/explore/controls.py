@@ -20,8 +20,7 @@ STOPS = 4  # slider steps between neighbouring grid values
 
 
 def control(field, value, *, explored):
-    """The widget that holds a field's value, `value` at the start;
-    text for numbers, so that any allowed one can be typed.
+    """The widget of a field, `value` at the start; text for numbers, so that any allowed one can be typed.
 
     `explored` numbers stand beside a slider, which then carries the label.
     """

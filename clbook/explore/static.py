@@ -38,9 +38,8 @@ def player(run, figure, base_config, *, scrub, frames, name, title, axes):
         times.append([float(f"{recorded[k]:.6g}") for k in kept])
         shots += [(result, {"frame": k} if scrub else {}) for k in kept]
     few = [shots[k] for k in spread(len(shots), FEW * len(results))]
-    _, limits = draw_all(figure, few, {})
-    drawings, found = draw_all(figure, shots, limits)
-    while found != limits:  # a frame needed more room than those few
+    limits, (_, found) = None, draw_all(figure, few, {})
+    while found != limits:  # once, and again where a frame needed more room than those few
         limits = found
         drawings, found = draw_all(figure, shots, limits)
     drawn = iter(drawings)

@@ -83,7 +83,7 @@ def bands(result) -> Picture:
     screen = np.pad(centred @ np.linalg.svd(centred)[2][:2].T, ((0, 0), (0, max(0, 2 - config.d))))
     for u, point in enumerate(screen):
         left.scatter(*point, s=30, color=colour(u % config.k), linewidths=0, alpha=0.7, gid=f"class {u % config.k}")
-    left.set(xlim=(-7, 7), ylim=(-7, 7), aspect="equal", xlabel="first axis", ylabel="second axis",
+    left.set(xlim=(-8.8, 8.8), ylim=(-8.8, 8.8), aspect="equal", xlabel="first axis", ylabel="second axis",
              title=f"d = {config.d}, decay {config.decay:g}")
     equivalent, different = result.distances()
     for length, tone, name in ((equivalent, SAME_TONE, "equivalent"), (different, DIFFERENT_TONE, "different")):
@@ -91,7 +91,7 @@ def bands(result) -> Picture:
         right.vlines(place, 0, pairs, color=tone, lw=3, label=name, gid=name)
     law = lookup.l2_distance(config.decay, config.N, config.k)
     right.axvline(law, color=INK, lw=0.8, ls=":", label="one band, by the formula")
-    right.set(xlim=(-0.4, 13.5), ylim=(0, 120), xlabel="distance", ylabel="pairs")
+    right.set(xlim=(-0.4, 17), ylim=(0, 120), xlabel="distance", ylabel="pairs")
     legend(right, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, columnspacing=1, handlelength=1.2)
     found = np.unique(different.round(2))
     return Picture(fig, f"d = {config.d}, decay {config.decay:g}: equivalent pairs at most "

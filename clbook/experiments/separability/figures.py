@@ -26,7 +26,7 @@ def _paths(ax, result, *, title=None):
     time = result.steps + 1
     for k in np.unique(result.labels):
         lines = [np.column_stack([time, path]) for path in result.z[:, result.labels == k, 0].T]
-        bundle = LineCollection(lines, colors=colour(k), linewidths=0.7, alpha=0.75)
+        bundle = LineCollection(lines, colors=colour(k), linewidths=0.7, alpha=0.75 if k == 0 else 0.45)
         bundle.set_gid(f"class {k}")
         ax.add_collection(bundle)
     if result.separable_at is not None:
@@ -230,6 +230,7 @@ def side_by_side(pair: Several, frame: int = -1) -> Picture:
                                         (grid[0][2:], pair["vanilla"], "each point by itself")):
         _paths(left, result, title=f"{name}\n{_when(result)}")
         left.axvline(now + 1, color=MUTED, lw=1, ls=":")
+        left.set(xscale="linear", xlim=(1, pair.steps[-1] + 1))  # the lines cross late in the run
         _strip(right, result.z[frame], result.labels, left.get_ylim())
         right.set_title(f"iteration {now}")
     grid[0][0].set_ylabel("embedding $z_i$")

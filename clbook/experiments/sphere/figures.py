@@ -102,7 +102,8 @@ def snapshot(pair: Several, frame: int = -1) -> Picture:
         ax[name].axvline(now + 1, color=MUTED, lw=1, ls=":")
         ax[name].set(xscale="log", ylabel=label, xlabel="" if name == "a" else "iteration + 1")
         ax[name].minorticks_off()
-    legend(ax["a"], loc="center left")
+    ax["a"].set(ylim=(0, 1.05), yticks=(0, 0.5, 1))
+    legend(ax["a"], loc="lower left", bbox_to_anchor=(0, 1), ncols=2, columnspacing=1, handlelength=1.2)
     config = pair.config
     return Picture(fig, f"{_setting(config)}, {config.classes} clusters, tau = {config.tau:g}, lr = {config.lr:g}, "
                         f"iteration {now}: 10-nearest-neighbour accuracy {network.accuracy[frame]:.2f} through the "
