@@ -31,7 +31,7 @@ def one(result: Result) -> Picture:
     for k in range(config.groups):
         ax["symbols"].scatter(*seen[result.meaning == k].T, s=16, color=colour(k), linewidths=0, gid=f"class {k}")
     ax["symbols"].set(xticks=[], yticks=[], title=f"symbols, iteration {result.steps[-1]}")
-    ax["symbols"].set_aspect("equal", adjustable="datalim")
+    ax["symbols"].set_aspect("equal")
     rates, kind = result.rates()[0][:RATES], kinds(result)[:RATES]
     for name, (tone, marker) in KINDS.items():
         mine = np.flatnonzero(kind == name)

@@ -50,8 +50,9 @@ def training(runs: Sequence[Result]) -> Picture:
     right.set(ylim=(0, 1.02), ylabel="accuracy on unseen pairs", xlabel="epoch of the classifier")
     for ax in (left, middle):
         ax.set(xlabel="epoch")
-    for ax, place in ((left, "best"), (middle, "lower left"), (right, "upper left")):
-        legend(ax, loc=place)
+    legend(left, loc="best")
+    legend(middle, loc="lower left")
+    legend(right, loc="lower center", bbox_to_anchor=(0.45, 1), ncols=3, fontsize=8, columnspacing=0.7, handlelength=1)
     says = ", ".join(f"{start} {values[-1].mean():.2f}" for start, values in accuracy.items())
     return Picture(fig, f"In {runs[0].config.epochs} epochs the ratio of distances falls to "
                         f"{over_seeds(runs, 'ratio')[-1].mean():.2f}, the mean of {len(runs)} seeds; accuracy of the "
