@@ -74,7 +74,8 @@ def test_every_record_has_a_recipe_and_every_recipe_a_record():
 
 @pytest.mark.parametrize("name", MADE)
 def test_a_record_begins_as_the_code_does_now(name):
-    """To the bit with the versions and the processor it was made with, to 1e-4 elsewhere."""
+    """To the bit on the versions and the processor it was made with; elsewhere to 1e-4, and only the first two recorded
+    times, since training makes differences of rounding grow."""
     missing = [path for path in records.recipes()[name].configs[0].files if not pathlib.Path(path).exists()]
     if missing:
         pytest.skip(f"needs {missing[0]}")
@@ -84,5 +85,8 @@ def test_a_record_begins_as_the_code_does_now(name):
         found = records.beginning(name)
     for curve, (again, kept) in found.items():
         assert again.shape == kept.shape and again.shape[-1] > 1, curve
-        bound = dict(rtol=0, atol=0) if same else dict(rtol=1e-4, atol=1e-5)
-        assert np.allclose(again.astype(kept.dtype), kept, **bound), curve
+        again = again.astype(kept.dtype)
+        if same:
+            assert np.array_equal(again, kept, equal_nan=True), curve
+        else:
+            assert np.allclose(again[..., :2], kept[..., :2], rtol=1e-4, atol=1e-5, equal_nan=True), curve
