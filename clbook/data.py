@@ -12,9 +12,10 @@ import gzip
 import math
 import os
 import pathlib
+import time
 import zipfile
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import torch
@@ -111,6 +112,19 @@ def cache_folder() -> pathlib.Path:
     return pathlib.Path(os.environ.get("CLBOOK_CACHE") or pathlib.Path.home() / ".cache" / "clbook")
 
 
+@contextlib.contextmanager
+def written(path: pathlib.Path) -> Iterator:
+    """A file to write `path`'s bytes to: it lies beside it and takes its name when whole, so no half file is found."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}.{time.monotonic_ns()}.part")
+    try:
+        with open(part, "wb") as file:
+            yield file
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
 def data_folder() -> pathlib.Path:
     """Where data files are looked for: the folder named by CLBOOK_DATA, else `data` in the `cache_folder()`."""
     return pathlib.Path(os.environ.get("CLBOOK_DATA") or cache_folder() / "data")
@@ -122,9 +136,8 @@ def download(name: str) -> pathlib.Path:
         raise ValueError(f"name = {name!r} is not allowed: name must be one of {', '.join(OPENML)}")
     x, y = fetch_openml(OPENML[name], version=1, return_X_y=True, as_frame=False, data_home=data_folder() / "openml")
     path = data_folder() / f"{name}.npz"
-    partial = path.with_name(f"{name}.{os.getpid()}.part.npz")  # renamed when whole: no half file is left
-    np.savez_compressed(partial, x=x.astype(np.uint8), y=y.astype(np.uint8))
-    partial.replace(path)
+    with written(path) as file:
+        np.savez_compressed(file, x=x.astype(np.uint8), y=y.astype(np.uint8))
     return path
 
 

@@ -30,13 +30,17 @@ def _whole(name, values, least, most=math.inf):
     return values
 
 
-def _layer(kind, *args, generator, **kwargs):
-    """A layer with PyTorch's default distribution, U(-b, b) with b = fan_in^-1/2, drawn with `generator`."""
-    layer = nn.utils.skip_init(kind, *args, device=generator.device, **kwargs)
+def _layer(kind, *args, generator, draw=None, **kwargs):
+    """A layer with PyTorch's default distribution, U(-b, b) with b = fan_in^-1/2, drawn with `generator`.
+
+    `draw(tensor)` fills a parameter in another way.
+    """
+    # Shapes alone, so that nothing is drawn from the global generator; `nn.utils.skip_init` takes long at first.
+    layer = kind(*args, device="meta", **kwargs)
     bound = layer.weight[0].numel() ** -0.5
-    with torch.no_grad():
-        for parameter in (layer.weight, layer.bias):
-            parameter.uniform_(-bound, bound, generator=generator)
+    draw = draw or (lambda tensor: tensor.uniform_(-bound, bound, generator=generator))
+    for name, shape in [(name, empty.shape) for name, empty in layer.named_parameters()]:
+        setattr(layer, name, nn.Parameter(draw(torch.empty(shape, device=generator.device))))
     return layer
 
 
@@ -77,8 +81,8 @@ class Averaging(nn.Module):
         super().__init__()
         D, d, width = _whole("D, d, width", (D, d, width), 3, 3)
         generator = torch.Generator() if generator is None else generator
-        self.inner = nn.utils.skip_init(nn.Linear, D, width * d, bias=False, device=generator.device)
-        nn.init.normal_(self.inner.weight, generator=generator)
+        self.inner = _layer(nn.Linear, D, width * d, bias=False, generator=generator,
+                            draw=lambda tensor: tensor.normal_(generator=generator))
         self.activation, self.d, self.scale = _activation(activation)(), d, scale
 
     def forward(self, x):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 import torch
+from torch.optim.adam import adam
 
 VECTOR = 16  # numbers that the widest vector instruction takes at once
 
@@ -18,11 +19,6 @@ def warmed(t: int, steps: int, warmup: int = 0, cosine: bool = True) -> float:
     if t <= warmup:
         return t / warmup
     return 0.5 + 0.5 * math.cos(math.pi * (t - warmup) / (steps + 1 - warmup)) if cosine else 1.0
-
-
-def _beside(values: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
-    """`values` (R,) or (R, 1, ...) with as many axes as `like` (R, ...)."""
-    return values.reshape(-1, *(1,) * (like.ndim - 1))
 
 
 class Descent:
@@ -43,7 +39,7 @@ class Descent:
                  axes: int = 1):
         self.weights, self.momentum, self.decay, self.trust, self.axes = weights, momentum, decay, trust, axes
         lr = torch.as_tensor(lr, dtype=weights[0].dtype, device=weights[0].device).flatten().expand(len(weights[0]))
-        self.lr = [_beside(lr, w) for w in weights]
+        self.lr = [lr.reshape(-1, *(1,) * (w.ndim - 1)) for w in weights]
         self.velocity = [torch.zeros_like(w, requires_grad=False) for w in weights] if momentum else None
 
     @torch.no_grad()
@@ -62,7 +58,8 @@ class Descent:
         matrix = w.ndim > self.axes + 1
         if self.trust is None or not matrix:
             return g + self.decay * w if self.trust is None else g
-        size, slope = (x.norm(dim=tuple(range(self.axes, w.ndim)), keepdim=True) for x in (w, g))
+        ones = (1,) * (w.ndim - self.axes)
+        size, slope = (x.flatten(self.axes).norm(dim=-1).reshape(*w.shape[:self.axes], *ones) for x in (w, g))
         ratio = self.trust * size / (slope + self.decay * size)
         return torch.where((size > 0) & (slope > 0), ratio, 1.0) * (g + self.decay * w)
 
@@ -77,7 +74,8 @@ class Adam:
 
     All weights of a run lie side by side in one row of one tensor, and `weights` become views of it: one update for
     twenty small tensors. Rows are as long as a multiple of the processor's widest vector, because torch rounds the
-    entries that are left over otherwise, and a run beside others would leave over other ones than alone.
+    entries that are left over otherwise, and a run beside others would leave over other ones than alone. The update is
+    torch's own function: the first optimiser object of a process imports torch's compiler, close to a second.
 
     Args:
         weights: list of leaf tensors (R, ...), changed in place. lr: one number. decay: (R,) or one number.
@@ -90,6 +88,7 @@ class Adam:
         self.weights, self.lr, self.kind = weights, lr, kind
         self.spare = like.new_zeros(runs, -sum(w[0].numel() for w in weights) % VECTOR)
         self._lay_out(torch.cat([*(w.detach().flatten(1) for w in weights), self.spare], 1))
+        self.moments, self.steps = [torch.zeros_like(self.row) for _ in range(2)], torch.zeros((), device=like.device)
         self.decay = None
         if isinstance(decay, torch.Tensor) or decay:
             decay = torch.as_tensor(decay, dtype=like.dtype, device=like.device).flatten().expand(runs)
@@ -99,7 +98,6 @@ class Adam:
         self.row, sizes = row, [w[0].numel() for w in self.weights]
         for w, values in zip(self.weights, row.split([*sizes, self.spare.shape[1]], 1), strict=False):
             w.data = values.view(w.shape)
-        self.optimiser = torch.optim.Adam([row], lr=self.lr, fused=True)
 
     @torch.no_grad()
     def step(self, gradients: Sequence[torch.Tensor]) -> None:
@@ -109,13 +107,12 @@ class Adam:
             gradient.addcmul_(self.row, self.decay)
         elif self.decay is not None:
             self.row.addcmul_(self.row, self.decay, value=-self.lr)
-        self.row.grad = gradient
-        self.optimiser.step()
+        first, second = self.moments
+        adam([self.row], [gradient], [first], [second], [], [self.steps], fused=True, amsgrad=False, maximize=False,
+             beta1=0.9, beta2=0.999, eps=1e-8, lr=self.lr, weight_decay=0.0)
 
     def keep(self, stay: torch.Tensor) -> None:
         """Go on for the runs `stay` (R,) alone; `weights` already holds theirs."""
-        moments = self.optimiser.state[self.row]
         self.spare, self.decay = self.spare[stay], None if self.decay is None else self.decay[stay]
+        self.moments = [moment[stay] for moment in self.moments]
         self._lay_out(self.row[stay])
-        if moments:
-            self.optimiser.state[self.row] = moments | {name: moments[name][stay] for name in ("exp_avg", "exp_avg_sq")}

@@ -10,7 +10,6 @@ import datetime
 import hashlib
 import importlib
 import json
-import os
 import platform
 import re
 from collections.abc import Callable
@@ -20,6 +19,7 @@ import numpy as np
 import torch
 
 from clbook import sweep
+from clbook.data import written
 from clbook.settings import Outcome, Settings
 
 HERE = Path(__file__).parent
@@ -93,14 +93,8 @@ def make(name: str) -> Record:
             "settings": [config.described() for config in recipe.configs],
             "seconds": sum(result.seconds for result in results), "date": datetime.date.today().isoformat(),
             "sources": sources(recipe.run)}
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    part = FOLDER / f"{name}.{os.getpid()}.part"
-    try:
-        with open(part, "wb") as file:  # written beside and renamed, so that no half record is ever found
-            np.savez_compressed(file, made=json.dumps(made), **arrays)
-        part.replace(FOLDER / f"{name}.npz")
-    finally:
-        part.unlink(missing_ok=True)
+    with written(FOLDER / f"{name}.npz") as file:
+        np.savez_compressed(file, made=json.dumps(made), **arrays)
     return load(name)
 
 

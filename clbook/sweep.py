@@ -20,7 +20,7 @@ import torch
 from joblib.parallel import get_active_backend
 from tqdm.auto import tqdm
 
-from clbook.data import cache_folder
+from clbook.data import cache_folder, written
 from clbook.runs import default_device, gathered, grouped, one_thread, together
 from clbook.settings import Outcome, Settings
 
@@ -106,15 +106,9 @@ def load(key: str, config: Settings) -> Outcome | None:
 
 
 def save(key: str, config: Settings, result: Outcome) -> None:
-    """Store a result: written beside and renamed, so that no half file is ever found."""
-    path = place(key, config)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(f".{os.getpid()}.{time.monotonic_ns()}.part")
-    try:
-        joblib.dump(result, part)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    """Store a result."""
+    with written(place(key, config)) as file:
+        joblib.dump(result, file)
 
 
 def kept(run: Callable, config: Settings, *, progress: Callable | None = None, device=None) -> Outcome:
@@ -161,9 +155,8 @@ def parallel(function: Callable, arguments: list[tuple], n_jobs: int | None = No
 
 
 def _jobs(n_jobs):
-    if n_jobs is None:
-        n_jobs = get_active_backend()[1]
-        n_jobs = -1 if n_jobs in (None, 1) else n_jobs
+    if n_jobs is None and (n_jobs := get_active_backend()[1]) in (None, 1):
+        return -1
     return n_jobs
 
 
@@ -238,8 +231,7 @@ def sweep(run: Callable, configs: Iterable[Settings], progress: Callable | None 
           compile: bool = False) -> list:
     """`[run(config) for config in configs]`: from the store where possible, the rest in programs and in parallel.
 
-    A run is stored as soon as it ends, in a file that is written beside and renamed: an interrupted or failed sweep
-    keeps every finished run and leaves no half-written file. A bar shows how far it is.
+    A run is stored as soon as it ends: an interrupted or failed sweep keeps what it has. A bar shows how far it is.
 
     Args:
         run: `run(config) -> Result`, a function of an importable module (or of a notebook). Its attribute `program`, a

@@ -133,7 +133,7 @@ def test_lars_against_a_loop_over_networks_and_layers():
     def normal(shape):
         return torch.randn(2, 3, *shape, generator=generator, dtype=torch.float64)
 
-    weights = [normal(shape) for shape in ((3, 4), (3,), (2, 3))]
+    weights = [normal(shape) for shape in ((3, 4), (3,), (2, 3), (2, 3, 2, 2))]
     weights[0][1, 2] = 0  # a layer of zeros takes the plain step
     rates = torch.tensor([0.5, 0.2])
     descent = Descent(weights, rates, momentum=0.8, decay=0.1, trust=0.3, axes=2)
@@ -144,7 +144,7 @@ def test_lars_against_a_loop_over_networks_and_layers():
         for w, v, slopes in zip(expected, velocity, gradients):
             for i, k in np.ndindex(2, 3):
                 g = slopes[i, k].numpy()
-                if w.ndim == 4:
+                if w.ndim > 3:
                     length = np.linalg.norm(w[i, k])
                     g = (0.3 * length / (np.linalg.norm(g) + 0.1 * length) if length else 1.0) * (g + 0.1 * w[i, k])
                 v[i, k] = 0.8 * v[i, k] + float(rates[i].double()) / (t + 1) * g
