@@ -58,8 +58,8 @@ class Descent:
         matrix = w.ndim > self.axes + 1
         if self.trust is None or not matrix:
             return g + self.decay * w if self.trust is None else g
-        ones = (1,) * (w.ndim - self.axes)
-        size, slope = (x.flatten(self.axes).norm(dim=-1).reshape(*w.shape[:self.axes], *ones) for x in (w, g))
+        own = tuple(range(self.axes, w.ndim))
+        size, slope = (torch.linalg.vector_norm(x, dim=own, keepdim=True) for x in (w, g))
         ratio = self.trust * size / (slope + self.decay * size)
         return torch.where((size > 0) & (slope > 0), ratio, 1.0) * (g + self.decay * w)
 

@@ -126,6 +126,7 @@ class Program:
 
     rate = "lr"  # the setting that is to blame when a run diverges
     compiles = ()  # methods that `compile` puts through torch.compile
+    alike = 0  # axes of `trained`, after the runs', that number copies of one start: they stay copies when shaken
     Result = Outcome
 
     def __init__(self, configs: Sequence[Settings]):
@@ -201,11 +202,11 @@ class Program:
     @torch.no_grad()
     def _shake(self, amount):
         """Perturb the start of every run by a relative `amount`: a verdict that flips under 1e-6 hangs by a thread."""
-        if amount:
-            generators = [stream(c.seed, SHAKE) for c in self.configs]
-            for w in self.trained:
-                noise = [torch.randn(w.shape[1:], generator=g, dtype=w.dtype) for g in generators]
-                w *= 1 + amount * torch.stack(noise)
+        generators = [stream(c.seed, SHAKE) for c in self.configs]
+        for w in self.trained if amount else ():
+            own = w.shape[1 + self.alike:]
+            noise = torch.stack([torch.randn(own, generator=g, dtype=w.dtype) for g in generators])
+            w *= 1 + amount * noise.reshape(-1, *(1,) * self.alike, *own)
 
 
 class _Rows:

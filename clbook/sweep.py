@@ -258,8 +258,7 @@ def sweep(run: Callable, configs: Iterable[Settings], progress: Callable | None 
     results = {c: load(key, c) for c in dict.fromkeys(configs)}
     missing = [c for c, result in results.items() if result is None]
     tasks = _tasks(run, missing, n_jobs)
-    if default_device().type == "cuda":
-        n_jobs = 1
+    n_jobs = 1 if default_device().type == "cuda" else n_jobs
     pool, failed = parallel(_finish, [(run, task, key, compile) for task in tasks], n_jobs), {}
     quiet = len(missing) < 2 or os.environ.get("CLBOOK_STATIC") == "1"  # a page keeps what is written while it is built
     try:

@@ -8,6 +8,7 @@ import torch
 import toy_program as toy
 
 from clbook import optim, runs
+from clbook.experiments.sa import surrogate
 from clbook.runs import Draws, follow, one_thread, recorded_times, several, stream, streams, together
 
 
@@ -94,6 +95,14 @@ def test_shaking_moves_every_start_by_the_relative_amount_and_by_its_own_seed(mo
     assert 0 < abs(moved - plain) < 0.02 and moved != other
     beside = together(toy.Doubling, [toy.Config(start=3.0, seed=s) for s in (0, 1)])
     assert [r.z[0] for r in beside] == [moved, other]
+
+
+def test_shaking_keeps_copies_of_one_start_equal(monkeypatch):
+    """Theorems about two trainings ask for one start."""
+    plain = surrogate.Coupled([surrogate.Config(n=12, batch=8, classes=4)]).trained[0]
+    monkeypatch.setenv("CLBOOK_SHAKE", "1e-6")
+    cl, nscl = surrogate.Coupled([surrogate.Config(n=12, batch=8, classes=4)]).trained[0][0]
+    assert torch.equal(cl, nscl) and 0 < float((cl - plain[0, 0]).norm()) < 1e-4
 
 
 def test_thread_count_is_put_back():

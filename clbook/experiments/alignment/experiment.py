@@ -231,7 +231,7 @@ def cross_entropy(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 class Copies(Program):
     """R runs, in each M copies of one network that see the same views, each trained with its own loss."""
 
-    Result, compiles = Result, ("objective",)
+    Result, compiles, alike = Result, ("objective",), 1
 
     def setup(self):
         c, s = self.config, self.state

@@ -199,7 +199,7 @@ def similarity_scores(cl: torch.Tensor, nscl: torch.Tensor) -> dict[str, torch.T
 class Coupled(Program):
     """SA eq. 1 as written, for R runs, in float64: the two tables of each from one start, by the same batches."""
 
-    rate, Result = "eta", Result
+    rate, Result, alike = "eta", Result, 1
 
     def setup(self):
         s = self.state
