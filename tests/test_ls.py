@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from clbook.experiments import separability, sphere
-from clbook.experiments.ls import drift, exact, repair, variants
+from clbook.experiments.ls import batches, drift, exact, repair, variants
+from clbook.experiments.sphere import recipes
 from clbook.losses import generalized, softplus
 
 
@@ -106,3 +107,24 @@ def test_the_drift_begins_at_zero_and_is_relative():
 
 def test_the_gradient_of_a_sign_jumps():
     assert exact.steepness(0.01) == (pytest.approx(200), pytest.approx(1 / math.cosh(0.005) ** 2))
+
+
+def test_a_batch_of_all_points_is_a_run_of_the_sphere_chapter():
+    config = sphere.Config(n=batches.BATCH, network=False, gradient="partial", steps=20)
+    batch, plain = batches.run(config), sphere.run(config)
+    assert batch.loss == pytest.approx(plain.loss, abs=1e-4) and batch.accuracy == pytest.approx(plain.accuracy)
+
+
+def test_without_a_network_only_the_points_of_a_batch_move():
+    flow = batches.Batches([sphere.Config(n=500, network=False, gradient="partial", steps=5)]).to("cpu")
+    flow.begin()
+    start = flow.trained[0].detach().clone()
+    flow.now(2)
+    flow.advance(2)
+    moved = (flow.trained[0].detach() - start).norm(dim=-1)[0] > 1e-5
+    assert 0.95 * batches.BATCH < moved.sum() <= batches.BATCH  # one may happen to stand still
+
+
+def test_half_the_stability_limit_is_that_of_the_start():
+    for config, half in list(zip(recipes.STARTS, recipes.HALF, strict=True))[::5]:
+        assert half == pytest.approx(1 / sphere.sharpness_at_start(config), rel=0.02)

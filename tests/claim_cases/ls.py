@@ -4,6 +4,8 @@ from types import SimpleNamespace as Run
 
 import numpy as np
 
+from clbook import theory
+
 NAN = np.nan
 
 
@@ -34,11 +36,10 @@ def tight(drift, rate):
                                      drift=np.array([drift]))] * 3}}
 
 
-def after(*gap):
-    """Runs with two points in each class, which separate at time 0; the gap between the classes at each time."""
-    gap = np.array(gap)[:, None]
-    z = np.concatenate([0 * gap, 0 * gap + 1, gap + 1, gap + 2], 1)[..., None]
-    return {"later": {"network": runs(0, 0, 0, z=z, steps=np.arange(len(gap)), labels=np.array([0, 0, 1, 1]))}}
+def after(*whole):
+    """A record of two maps, three runs each, which separate at time 0; whether the classes are whole at each time."""
+    return {"later": {"steps": np.tile(np.arange(len(whole)), (6, 1)), "separable_at": np.zeros(6),
+                      "whole": np.tile(np.array(whole, bool), (6, 1))}}
 
 
 def watched(separable_at):
@@ -57,13 +58,14 @@ def shapes(donut, clusters, spread=(9.0, 0.1)):
 
 
 def full(clusters, donut, none):
-    return {"full": {"eq. 12": {"clusters": runs(*[clusters] * 3), "donut": runs(*[donut] * 3),
-                                "no views": runs(*[none] * 3)}}}
+    """A record of three losses on three data sets, three seeds each, that separate at these iterations."""
+    return {"full": {"separable_at": np.tile(np.repeat([clusters, donut, none], 3), 3)}}
 
 
 def donuts(alignment, width=1.0):
     """A record of three donuts, recorded at 0, 1, 2 and 3, that separate at 2."""
-    return {"fig5": dict(eps=np.ones(3), separable_at=np.full(3, 2.0), steps=np.tile(np.arange(4.0), (3, 1)),
+    return {"fig5": dict(eps=np.ones(3), activation=np.array(["tanh"] * 3), separable_at=np.full(3, 2.0),
+                         steps=np.tile(np.arange(4.0), (3, 1)),
                          alignment=np.tile(alignment, (3, 1)), width=np.full((3, 4), width), scatter=np.ones((3, 4)))}
 
 
@@ -100,6 +102,12 @@ def circle(*at):
     return {"fig6": dict(separable_at=np.array(at), steps=np.array([[0.0, 3000]]), accuracy=np.ones((3, 2)))}
 
 
+def free(loss):
+    """A record of three runs from each of two starts that end with this loss."""
+    return {"fig6_free": {"loss": np.full((6, 2), loss), "accuracy": np.full((6, 2), 0.25)}}
+
+
+PLATEAU = theory.simplified_plateau(0.2, 2)
 CASES = {
     "ls-definitions": {"holds": {"written": [{"eq. 1": (1.0, 1.0)}]}, "fails": {"written": [{"eq. 1": (1.0, 1.1)}]}},
     "ls-any-scale": {"holds": {"scales": [0.0]}, "fails": {"scales": [0.1]}},
@@ -120,10 +128,10 @@ CASES = {
     "ls-more-clusters": {"holds": {"several": {"3 in 2-D": runs(5, 6, 7)}},
                          "fails": {"several": {"3 in 2-D": runs(None, None, None)}}},
     "ls-without-collapse": {"holds": embedded(2.0), "not seen here": embedded(1.0)},
-    "ls-full-loss": {"holds": full(5, 50, None), "fails": full(5, None, None)},
+    "ls-full-loss": {"holds": full(5, 50, NAN), "fails": full(5, NAN, NAN)},
     "ls-any-family": {"holds": {"linear": ended(5.0, 9.0)}, "undecided": {"linear": ended(5.0, NAN)}},
     "ls-still-kernel": {"holds": tight(0.0, 1.0), "fails": tight(1e-3, 1.0)},
-    "ls-lost-again": {"holds": after(1, 1, 1), "fails": after(1, 1, -0.5)},
+    "ls-lost-again": {"holds": after(1, 1, 1), "fails": after(1, 1, 0)},
     "ls-theorem-4-3": {"holds": {"end": ended(5.0, 9.0)}, "undecided": {"end": ended(5.0, NAN)}},
     "ls-equal-means": {"holds": {"equal": equal(1.0)}, "fails": {"equal": equal(0.0)}},
     "ls-repaired": {"holds": watched(2), "fails": watched(100)},
@@ -151,6 +159,7 @@ CASES = {
     "ls-sphere-drift": {"holds": {"drifts": [0.01, 0.02, 0.03]}, "not seen here": {"drifts": [0.7, 0.7, 0.5]}},
     "ls-fig-4-mnist": {"holds": mnist(0.4, 0.8, 0.8), "not seen here": mnist(0.4, 0.9, 0.6)},
     "ls-fig-6-size": {"holds when": circle(70.0, 75, 80), "not seen here": circle(NAN, NAN, NAN)},
+    "ls-fig-6-free": {"holds": free(PLATEAU), "not seen here": free(PLATEAU + 1)},
     "ls-fig-3": {"holds": panels(8, 900, NAN, 0.1), "not seen here": panels(8, NAN, NAN, 0.1)},
     "ls-fig-5-order": {"holds": donuts([0.1, 0.8, 0.9, 0.9]), "not seen here": donuts([0.1, 0.1, 0.1, 0.1])},
 }

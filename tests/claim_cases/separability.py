@@ -48,8 +48,8 @@ def growth(gradient, ratio):
 
 
 def sized(*medians):
-    """Rows (config, n, five runs) that separate at these iterations."""
-    return [(None, 0, runs(*[m] * 5, config=Run(steps=5000))) for m in medians]
+    """A record of five runs of each size that separate at these iterations."""
+    return {"separable_at": np.repeat(np.array(medians, float), 5), "steps": np.full((5 * len(medians), 2), 5000)}
 
 
 def donuts(turned, other):
@@ -80,8 +80,8 @@ CASES = {
                          "fails": {"measured": timed(10.0, 8.0, 40.0, 7.1)}},
     "ls-step-2": {"holds": {"powers": [0.99, 1.0, 1.01]}, "fails": {"powers": [0.49, 0.5, 0.51]}},
     "ls-gamma": {"holds": {"measured": check(SOME)}, "fails": {"measured": check(SOME, left=np.ones(12))}},
-    "ls-more-points": {"holds": {"rows": sized(100, 50, 20, 100, 50, 20)},
-                       "fails": {"rows": sized(20, 50, 100, 20, 50, 100)}},
+    "ls-more-points": {"holds": {"more": sized(100, 50, 20, 100, 50, 20)},
+                       "fails": {"more": sized(20, 50, 100, 20, 50, 100)}},
     "ls-stronger-than-needed": {
         "holds": {"donuts": {"rotation": [measurable(0.1)] * 5}, "tiny": [measurable(0.1)] * 5},
         "fails": {"donuts": {"rotation": [measurable(10.0)] * 5}, "tiny": [measurable(0.1)] * 5}},

@@ -68,6 +68,20 @@ def derivative(printed):
     return {"first": [{"autograd": 1.0, "printed": printed, "corrected": 1.0}] * 3}
 
 
+def rests(change, accuracy=1.0):
+    """Runs from a uniform start whose loss ends this far from where it was until the last recorded time."""
+    made = record(recipes.UNIFORM, accuracy, loss=0.0)
+    made["loss"][:, -1] = change
+    return {"uniform": made}
+
+
+def settles(change):
+    """Runs with and without the network whose loss changes so much at the last recorded time."""
+    loss = np.ones((6, len(STEPS)))
+    loss[:, -1] += change
+    return {"speeds": {"steps": STEPS, "loss": loss}}
+
+
 CASES = {
     **{f"va-uniform-{name}": {"holds when": uniform(1.0), "not seen here": uniform(0.3)}
        for name in ("start", "eq-18", "deep")},
@@ -99,4 +113,6 @@ CASES = {
     "va-definitions": {"holds": {"written": [{"eq. 1": (1.0, 1.0)}] * 3},
                        "fails": {"written": [{"eq. 1": (2.0, 1.0)}] * 3}},
     "va-theorem-4-5-training": {"holds": powers(1.0), "fails": powers(0.5)},
+    "va-network-at-rest": {"holds": rests(0.0), "not seen here": rests(1.0)},
+    "va-vanilla-at-rest": {"holds": settles(0.0), "not seen here": settles(1.0)},
 }

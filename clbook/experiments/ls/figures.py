@@ -15,7 +15,7 @@ MARK = "#111111"
 
 
 def _paths(ax, record, run, steps, title):
-    """The kept trajectories of one run of a record, and the iteration at which it separated."""
+    """The kept trajectories of one run of a record; returns when it separated, in words."""
     path, labels, at = record["path"][run], record["labels"][run], record["separable_at"][run]
     there = np.isfinite(path[0])
     time, path = steps[run, : path.shape[1]][there] + 1, path[:, there]
@@ -31,16 +31,18 @@ def _paths(ax, record, run, steps, title):
     pad = 0.06 * np.ptp(path)
     ax.set(xlim=(1, 1.05 * time[-1]), ylim=(path.min() - pad, path.max() + pad), xlabel="iteration + 1",
            title=f"{title}\n{when}")
-    return f"{title}: {when}"
+    return when
 
 
 def figure_3(record: Record) -> Picture:
     """LS Figure 3, second to fourth panel: the first seed of each pair of eps and tau."""
     firsts = np.flatnonzero(record["seed"] == 0)
     fig, (row,) = axes(len(firsts), width=7.8, height=2.8)
-    said = [_paths(ax, record, run, record["steps"][:, ::2],
-                   f"eps = {record['eps'][run]:g}, tau = {record['tau'][run]:g}")
-            for ax, run in zip(row, firsts, strict=True)]
+    said = []
+    for ax, run in zip(row, firsts, strict=True):
+        eps, tau = record["eps"][run], record["tau"][run]
+        when = _paths(ax, record, run, record["steps"][:, ::2], rf"$\varepsilon = {eps:g}$, $\tau = {tau:g}$")
+        said.append(f"ε = {eps:g}, τ = {tau:g}: {when}")
     row[0].set_ylabel("embedding $z_i$")
     return Picture(fig, "Trajectories of 20 points, seed 0. " + "; ".join(said) + ".")
 
@@ -57,31 +59,33 @@ def figure_4(record: Record) -> Picture:
     right.set(xlabel="iteration + 1", ylim=(0, 1.03), title="accuracy on a line")
     legend(right, loc="upper left")
     ends = ", ".join(f"{accuracy[-1]:.2f}" for accuracy in record["accuracy"])
-    return Picture(fig, f"Three digits of MNIST embedded on a line. {said}. A linear readout is right on a share of "
-                        f"{ends} of the points at the end of the three seeds.")
+    return Picture(fig, f"Three digits of MNIST embedded on a line, seed 0: {said}. A linear readout is right on "
+                        f"a share of {ends} of the points at the end of the three seeds.")
 
 
 def figure_5(record: Record) -> Picture:
-    """The kernel's block score until a donut separates, by the width of the start, three seeds each."""
-    fig, ((ax,),) = axes(width=6.6, height=3.4)
+    """The kernel's block score until a donut separates, by activation and width of the start, three seeds each."""
+    fig, (row,) = axes(2, width=7.8, height=3.3, sharex=True, sharey=True)
     said = []
-    for k, eps in enumerate(np.unique(record["eps"])):
-        ends = []
-        for run in np.flatnonzero(record["eps"] == eps):
-            at = record["separable_at"][run]
-            before = record["steps"][run] <= (np.inf if np.isnan(at) else at)
-            time, score = record["steps"][run][before] + 1, record["alignment"][run][before]
-            ax.plot(time, score, color=colour(k), lw=1.2, gid=f"eps {eps:g}, seed {record['seed'][run]:.0f}",
-                    label=f"{eps**2:g}" if record["seed"][run] == 0 else None)
-            if np.isfinite(at):
-                ax.plot(time[-1], score[-1], "o", ms=5, color=colour(k))
-            ends.append(f"{score[0]:.2f} to {score[-1]:.2f}")
-        said.append(f"{eps**2:g}: {', '.join(ends)}")
-    log_axis(ax)
-    ax.set(xlabel="iteration + 1", ylabel="alignment of $K$ with the labels", ylim=(0, None))
-    legend(ax, title=r"$\varepsilon^2/\tau$", loc="upper left")
+    for ax, name, title in zip(row, ("tanh", "relu"), ("tanh", "ReLU"), strict=True):
+        for k, eps in enumerate(np.unique(record["eps"])):
+            ends = []
+            for run in np.flatnonzero((record["eps"] == eps) & (record["activation"] == name)):
+                at, seed = record["separable_at"][run], record["seed"][run]
+                before = record["steps"][run] <= (np.inf if np.isnan(at) else at)
+                time, score = record["steps"][run][before] + 1, record["alignment"][run][before]
+                ax.plot(time, score, color=colour(k), lw=1.2, gid=f"{title}, eps {eps:g}, seed {seed:.0f}",
+                        label=f"{eps**2:g}" if seed == 0 else None)
+                if np.isfinite(at):
+                    ax.plot(time[-1], score[-1], "o", ms=5, color=colour(k))
+                ends.append(f"{score[0]:.2f} to {score[-1]:.2f}")
+            said.append(f"{title}, {eps**2:g}: {', '.join(ends)}")
+        log_axis(ax)
+        ax.set(xlabel="iteration + 1", title=title)
+    row[0].set(ylabel="alignment of $K$ with the labels", ylim=(0, 0.45))
+    legend(row[0], title=r"$\varepsilon^2/\tau$", loc="upper left")
     return Picture(fig, "The kernel's alignment with the labels on a donut, from the start to separation, in three "
-                        f"seeds, by eps^2/tau. {'; '.join(said)}.")
+                        f"seeds, by activation and ε²/τ. {'; '.join(said)}.")
 
 
 def first_gap(components: dict[int, np.ndarray]) -> Picture:
@@ -95,8 +99,8 @@ def first_gap(components: dict[int, np.ndarray]) -> Picture:
     log_axis(ax, numbers)
     log_axis(ax, (0.1, 1, 10, 100), axis="y")
     ax.set(xlabel="points $n$", ylabel=r"$|\alpha(0)|\,/\,\varepsilon$", ylim=(0.05, 200))
-    legend(ax, loc="upper left")
-    return Picture(fig, "Median of alpha(0) / eps over 200 uniform starts: "
+    legend(ax, loc="center right")
+    return Picture(fig, "Median of α(0)/ε over 200 uniform starts: "
                         + "; ".join(f"{line.mean():.2f} at n = {n}" for n, line in zip(numbers, medians, strict=True))
                         + ". The proof inserts the square root of n, 7 to 57.")
 

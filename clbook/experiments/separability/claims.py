@@ -102,8 +102,9 @@ def gamma_small(measured):
 
 
 @chapter.measure("ls-more-points")
-def more_points(rows):
-    steps = np.array([[result.separable_at or result.config.steps for result in results] for _, _, results in rows])
+def more_points(more):
+    at, last = more["separable_at"], np.nanmax(more["steps"], axis=1)
+    steps = np.where(np.isnan(at), last, at).reshape(6, -1)
     tight, wide = (", ".join(f"{m:g}" for m in np.median(part, 1)) for part in (steps[:3], steps[3:]))
     fewer = tuple(np.log(few / many) for few, many in ((steps[0], steps[2]), (steps[3], steps[5])))
     return Finding(f"medians for n = 50, 100, 200: {tight} (tight start); {wide} (wide)",

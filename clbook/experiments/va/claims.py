@@ -273,3 +273,30 @@ def in_training(trained):
     p = np.polyfit(np.log(trained["delta"]), np.log(trained["errors"]), 1)[0]
     return Finding(rf"error ~ $\delta^p$, p = {span(p)}; {span(trained['errors'][0], '.0e')} at $\delta$ = .003",
                    float(p.mean()), (p - 0.9,))
+
+
+def change_after(record, run: int, iteration: int) -> float:
+    """Largest change of a run's loss after the first recorded time from `iteration` on."""
+    later = record["loss"][run, np.searchsorted(record["steps"], iteration):]
+    return float(abs(later - later[0]).max())
+
+
+@chapter.measure("va-network-at-rest")
+def network_at_rest(uniform):
+    text, margins = [], []
+    for lr in recipes.BEYOND["mlp", 1]:
+        runs = [k for k, c in enumerate(recipes.UNIFORM)
+                if (c.net, c.depth, c.d, c.loss, c.lr) == ("mlp", 1, 2, "eq. 4", lr)]
+        moved = np.array([change_after(uniform, k, 200) for k in runs])
+        least = uniform["accuracy"][runs][:, uniform["steps"] >= 200].min(1)
+        text.append(f"lr = {lr:g}: loss changes by {span(moved, '.2f')}, accuracy at least {listed(least)}")
+        margins.append(np.minimum(0.05 - moved, least - CLUSTERED))
+    best = max(margins, key=np.min)
+    return Finding("; ".join(text), float(best.min()), (best >= 0,))
+
+
+@chapter.measure("va-vanilla-at-rest")
+def vanilla_at_rest(speeds):
+    runs = [k for k, config in enumerate(recipes.SPEEDS) if not config.network]
+    moved = np.array([change_after(speeds, k, 1000) for k in runs])
+    return Finding(f"the loss changes by {span(moved, '.0e')} after it", float(moved.max()), (0.005 - moved,))

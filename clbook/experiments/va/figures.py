@@ -67,7 +67,7 @@ def lost(record: Record) -> Picture:
                 gid=f"size {config.ratio:g}, seed {config.seed}")
     log_axis(ax)
     ax.set(xlabel="iteration + 1", ylabel="beside one of their own", ylim=(-0.03, 1.03))
-    legend(ax, title="relative size", loc="lower right")
+    legend(ax, title="relative size", loc="center", bbox_to_anchor=(0.58, 0.5))
     ends = ", ".join(f"{np.mean(record['tail'][[c.ratio == q for c in recipes.LOST], -1]):.2f} at size {q:g}"
                      for q in recipes.RATIOS)
     return Picture(fig, f"Share of the last cluster's points that are nearest to one of their own; at the end {ends}.")
