@@ -32,7 +32,7 @@ def balanced_labels(n: int, classes: int) -> torch.Tensor:
 
 
 def clusters(n: int, classes: int, spread: float, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """Gaussian clusters in the plane, centred on the unit circle (LS Section 4.2.1; VA Section 5).
+    """Gaussian clusters in the plane, centred on the unit circle (LS Sec. 4.2.1; VA Sec. 4.2).
 
     Two clusters lie at (1, 0) and (0, 1); up to four are a quarter turn apart, more are spread evenly.
     `spread` is the standard deviation of each coordinate. Returns x (n, 2), labels (n,).

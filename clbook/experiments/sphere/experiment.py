@@ -233,11 +233,11 @@ def run(config: Config, *, progress=None, device=None) -> Result:
 
 
 run.program = Flow
-PAIR = {"network": {"network": True}, "vanilla": {"network": False}}
+PAIR = {"network": {"network": True}, "vanilla": {"network": False, "gradient": "partial"}}
 
 
 def run_pair(config: Config, *, progress=None, device=None) -> Several:
-    """`run` with and without the network, otherwise with equal settings: rows 2 and 3 of VA Fig. 5 and 6."""
+    """`run` with the network and without, then by the partial gradient (VA eq. 13): rows 2 and 3 of VA Fig. 5 and 6."""
     return several(run, config, PAIR, progress=progress, device=device)
 
 
