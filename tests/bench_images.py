@@ -1,7 +1,7 @@
 """A training step of `experiments.images` beside the same step written plainly: images a second, peak memory.
 
-Run as `python tests/bench_images.py`; both in one process, in turns, the median of some repeats. Then a cost model: the
-seconds of a step as a + b x images x flops, fitted to small networks, and what ResNet-50 on ImageNet would take by it.
+Run as `python tests/bench_images.py`; both in one process, in turns, the median of some repeats. Then the model of
+`clbook.experiments.images.cost` fitted on this machine, and by how much it is off on sizes not used in the fit.
 """
 
 import argparse
@@ -10,18 +10,16 @@ import subprocess
 import sys
 import time
 
-import numpy as np
 import torch
 from torch import nn
-from torch.utils.flop_counter import FlopCounterMode
 
 from clbook import losses
+from clbook.experiments.images import cost
 from clbook.experiments.images.experiment import Config, Trainer
 from clbook.experiments.images.networks import ResNet, projector
 from clbook.experiments.images.views import draw, views
 
 CONFIG = Config(train=1000, batch=250, width=16, flip=True, optimiser="sgd")
-IMAGENET = 1_281_167
 
 
 def ours(config):
@@ -66,26 +64,6 @@ def peak(name):
     return int(found.stdout)
 
 
-def flops(network, image):
-    """Floating point operations of one image's forward pass."""
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        network(torch.rand(1, *image))
-    return counter.get_total_flops()
-
-
-def model():
-    """(a, b): seconds of a step = a + b x views x flops, over widths and batches."""
-    rows, times = [], []
-    for width in (8, 16, 24):
-        for batch in (50, 150, 250):
-            config = CONFIG.replace(width=width, batch=batch)
-            rows.append([1.0, 2 * batch * flops(ResNet(8, width, 1, "small").eval(), (1, 8, 8))])
-            times.append(seconds(ours(config), 3))
-    (a, b), *_ = np.linalg.lstsq(np.array(rows), np.array(times), rcond=None)
-    worst = np.abs(np.array(rows) @ (a, b) / np.array(times) - 1).max()
-    return a, b, worst
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threads", type=int, default=1)
@@ -95,8 +73,9 @@ if __name__ == "__main__":
     took = seconds(fast)
     print(f"{CONFIG.batch / took:.0f} images a second; a step's seconds, ours / plain: {statistics.median(ratios):.2f} "
           f"({min(ratios):.2f} to {max(ratios):.2f}); peak memory {peak('ours')} MB / {peak('plain')} MB")
-    a, b, worst = model()
-    big = flops(ResNet(50).eval(), (3, 224, 224))
-    days = 100 * 2 * IMAGENET * big * b / 86400
-    print(f"a step takes {1000 * a:.1f} ms + views x flops / {1 / b / 1e9:.1f} GFLOP/s (worst error {worst:.0%}); "
-          f"ResNet-50 has {big / 1e9:.1f} GFLOP a view: 100 epochs of ImageNet are {days:,.0f} days of this machine")
+    found = cost.run(cost.Config())
+    record = {name: getattr(found, name)[None] for name in ("views", "flops", "step")}
+    a, b = cost.line(record)
+    off = (found.step / cost.forecast(record) - 1)[len(cost.FITTED):]
+    print(f"a step takes {1000 * a:.1f} ms + views x flops / {1 / b / 1e9:.1f} GFLOP/s; sizes not used in the fit took "
+          f"{', '.join(f'{value:+.0%}' for value in off)}")

@@ -18,8 +18,8 @@ from kornia.enhance import adjust_hue, adjust_saturation
 from PIL import Image
 from torch import nn
 
-from clbook import losses
-from clbook.experiments.images import experiment, networks, readout, sets, views
+from clbook import losses, records
+from clbook.experiments.images import cost, emergence, experiment, figures, networks, readout, recipes, sets, views
 from clbook.experiments.images.experiment import Config, Trainer, run
 from clbook.runs import stream
 
@@ -204,8 +204,42 @@ def test_a_run_that_was_broken_off_goes_on_to_the_same_bits(tmp_path):
 def test_progress_is_told_and_stops(monkeypatch):
     monkeypatch.setattr(experiment, "PROGRESS_EVERY", 0.0)
     told = []
-    result = run(Config(**SMALL), progress=lambda fraction, partial: told.append(fraction) or len(told) < 3)
-    assert result.stopped and result.epochs.tolist() == [1] and told == [0.25, 0.5, 0.75]
+    result = run(Config(**SMALL), progress=lambda fraction, partial: told.append((fraction, partial)) or len(told) < 3)
+    assert result.stopped and result.epochs.tolist() == [1] and [fraction for fraction, _ in told] == [0.25, 0.5, 0.75]
+    assert [partial is None for _, partial in told] == [True, True, False] and len(result.steps) == 3
+    partial = told[-1][1]  # what was read out after the first epoch
+    assert partial.epochs.tolist() == [1] and partial.h.shape[0] == 20 and np.isfinite(partial.probe)
+
+
+def test_a_run_stopped_before_its_first_readout_has_its_losses_alone(monkeypatch):
+    monkeypatch.setattr(experiment, "PROGRESS_EVERY", 0.0)
+    result = run(Config(**SMALL), progress=lambda fraction, partial: False)
+    assert len(result.steps) == 1 and not len(result.epochs) and not result.h.size and np.isnan(result.probe)
+    assert set(recipes.pictures([result])) == {"steps"}
+
+
+def test_a_record_of_runs_has_the_planes_and_accuracies():
+    result = run(Config(**SMALL | {"test": 60}))
+    found = recipes.pictures([result, result])
+    assert found["knn"].shape == (2, 2) and found["steps"].shape == (2, 4) and found["labels"].shape == (60,)
+    assert found["pixels_plane"].shape == found["features_plane"].shape == (60, 2)
+    assert found["untrained"][0] == found["untrained"][1] and found["spectrum_z"].shape == (2, 6)
+    assert found["knn"][0, -1] == pytest.approx(result.knn[-1])
+
+
+def test_operations_and_what_is_kept_are_counted():
+    convolution = nn.Conv2d(3, 4, 3, padding=1)
+    assert cost.flops(convolution, (3, 8, 8)) == 2 * 27 * 4 * 8 * 8
+    config = Config(**SMALL | {"precision": "float32"})
+    one, two = (cost.kept(Trainer(config, CPU), torch.arange(n)) for n in (15, 30))
+    assert 1.8 < two / one < 2.1  # all but the loss's table of cosines and the means grow with the views
+
+
+def test_the_line_of_costs_is_found_where_there_is_one():
+    sizes = len(cost.FITTED) + len(cost.CHECKED)
+    views, flops = np.tile(np.arange(1.0, sizes + 1), (3, 1)), np.full((3, sizes), 1e6)
+    record = {"views": views, "flops": flops, "step": 0.1 + 1e-9 * views * flops}
+    assert cost.line(record) == pytest.approx((0.1, 1e-9)) and cost.forecast(record) == pytest.approx(record["step"][0])
 
 
 def test_a_run_that_diverges_names_its_rate():
@@ -257,3 +291,50 @@ def test_the_streams_of_a_run_are_its_own():
     assert len({experiment.SPLIT, experiment.WEIGHTS, experiment.ORDER, experiment.VIEWS}) == 4
     assert torch.equal(stream(1, experiment.VIEWS).get_state(), Trainer(Config(**SMALL, seed=1), CPU).draws.get_state())
     assert pathlib.Path(experiment.__file__).parent.name == "images"
+
+
+def made_record(epochs, known):
+    """A record of three runs as `recipes.pictures` reduces them, with made-up numbers."""
+    generator = np.random.default_rng(0)
+    runs = {name: np.full(3, value) for name, value in known.items()}
+    return runs | {"knn": np.linspace([0.3, 0.31, 0.32], [0.6, 0.61, 0.62], epochs, axis=1),
+                   "epochs": np.arange(1, epochs + 1), "labels": np.arange(50) % 10,
+                   "pixels_plane": generator.normal(size=(50, 2)), "features_plane": generator.normal(size=(50, 2)),
+                   "spectrum_h": np.tile(0.9 ** np.arange(64), (3, 1)),
+                   "spectrum_z": np.tile(0.8 ** np.arange(64), (3, 1))}
+
+
+def test_figures_say_what_the_records_have():
+    known = {"pixels": 0.25, "untrained": 0.28, "pixels_seen": 0.2, "features_seen": 0.4}
+    record = made_record(4, known)
+    shown = figures.planes(record, record)
+    assert "CIFAR-10, pixels: right for 0.25, in the plane for 0.20" in shown.alt
+    assert [ax.get_xlabel()[-4:] for ax in shown.fig.axes] == ["0.25", "0.60"] * 2
+    shown = figures.curves(record, record)
+    assert "MNIST: untrained 0.280, trained 0.610, pixels 0.250" in shown.alt
+    first, = (line for line in shown.fig.axes[1].lines if line.get_gid() == "seed 0")
+    assert first.get_xdata().tolist() == [0, 1, 2, 3, 4] and first.get_ydata()[[0, -1]].tolist() == [0.28, 0.6]
+    assert f"before the projector {0.9**31:.1g}, after it {0.8**31:.1g}" in figures.spectra(record).alt
+    image = np.zeros((20, 20, 3), np.uint8)
+    assert "5 random views" in figures.seen(image, 5).alt
+
+
+def test_an_embedding_on_the_line_starts_in_its_ball_and_moves(tmp_path):
+    x = np.random.default_rng(0).integers(0, 256, (40, 8, 8, 3), dtype=np.uint8)
+    np.savez(tmp_path / "set.npz", x=x, y=np.repeat([0, 1], 20))
+    config = emergence.Config(data=str(tmp_path / "set.npz"), n=20, steps=8, bank=3)
+    result = emergence.run(config)
+    assert result.z.shape == (9, 20) and np.abs(result.z[0]).max() <= config.eps / 2 and result.steps[-1] == 8
+    assert np.array_equal(result.z, emergence.run(config).z) and not np.array_equal(result.z[0], result.z[-1])
+    kept = recipes.paths([result, result])
+    assert kept["path"].shape == (2, 4, 9) and "20 planes" in figures.emergence(kept).alt
+    with pytest.raises(ValueError, match="lr_over_tau = 1e[+]30 is not allowed"):
+        emergence.run(config.replace(lr_over_tau=1e30))
+
+
+def test_the_page_says_how_good_the_forecast_is():
+    record = records.load("images-cost")
+    off = (record["step"].mean(0) / cost.forecast(record))[len(cost.FITTED):]
+    assert (abs(off - 1) < 1 / 3).all() and record["weights"][0].max() / record["weights"][0, 1] < 260
+    side = [size[3] for size in cost.CHECKED[-2:]]  # ResNet-50, twice: what is kept grows with the number of pixels
+    assert record["kept"][0, -1] / record["kept"][0, -2] == pytest.approx((side[1] / side[0]) ** 2, rel=0.02)

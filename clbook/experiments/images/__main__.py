@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import os
+import pathlib
 import sys
 
 import numpy as np
@@ -16,7 +17,7 @@ import torch
 import torch.distributed as dist
 from tqdm import tqdm
 
-from clbook.experiments.images.experiment import Config, Result, run
+from clbook.experiments.images.experiment import Config, Result, run, written
 
 
 def options() -> argparse.ArgumentParser:
@@ -35,9 +36,8 @@ def options() -> argparse.ArgumentParser:
 def save(result: Result, path: str) -> None:
     """The arrays and numbers of a result, with its settings, as an .npz file."""
     values = {f.name: getattr(result, f.name) for f in dataclasses.fields(result) if f.name != "config"}
-    part = f"{path}.{os.getpid()}.npz"
-    np.savez_compressed(part, config=result.config.described(), **values)
-    os.replace(part, path)
+    with written(pathlib.Path(path)) as file:
+        np.savez_compressed(file, config=result.config.described(), **values)
 
 
 def main() -> None:

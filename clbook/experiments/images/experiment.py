@@ -9,6 +9,7 @@ processes does not change the run (Chen et al. 2020; SA Sec. 5).
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import os
@@ -25,6 +26,7 @@ from clbook import losses
 from clbook.experiments.images import readout, sets
 from clbook.experiments.images.networks import STAGES, ResNet, gathered, processes, projector, start
 from clbook.experiments.images.views import draw, views
+from clbook.metrics import linear_probe, spectrum
 from clbook.models import CNN, MLP
 from clbook.optim import Descent, warmed
 from clbook.runs import PROGRESS_EVERY, default_device, stream
@@ -78,15 +80,19 @@ class Config(Settings):
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """What a run shows: curves over T readouts, and the features of the test images at the end.
+    """What a run shows: curves over T readouts, and the features of the test images at the last of them.
+
+    A run that was stopped before its first readout has no features, and `nan` for their accuracies.
 
     Attributes:
-        epochs (T,), loss (T,) mean over the epoch, knn (T,): accuracy of ten neighbours in h, test images.
+        steps (S,): the loss before each step. epochs (T,), loss (T,) mean over the epoch, knn (T,): accuracy of ten
+            neighbours in h, test images.
         pixels: the same accuracy from the pixels. probe, probe_z: of a linear classifier on h and on z.
-        h (test, features), z (test, d), labels (test,): the test images at the end; spectrum_h, spectrum_z: singular
-            values of their covariance.
+        h (test, features), z (test, d), labels (test,): the test images; spectrum_h, spectrum_z: variances of h and z
+            along their axes.
     """
 
+    steps: np.ndarray
     epochs: np.ndarray
     loss: np.ndarray
     knn: np.ndarray
@@ -165,7 +171,7 @@ class Trainer:
         self.order, self.draws = stream(config.seed, ORDER), stream(config.seed, VIEWS)
         self.x, self.y = self.images.x.to(device, self.dtype), self.images.y.to(device)
         self.batches = len(self.x) // config.batch
-        self.epoch, self.rows = 0, []
+        self.epoch, self.rows, self.steps, self.read = 0, [], [], {}
 
     @staticmethod
     def _matrix(values):
@@ -212,14 +218,14 @@ class Trainer:
         """See every image once; `tell(fraction)` may return False to stop. Returns whether the epoch was finished."""
         self.network.train()
         steps, warmup = self.config.epochs * self.batches, self.config.warmup * self.batches
-        order, total = torch.randperm(len(self.x), generator=self.order), 0.0
+        order, first = torch.randperm(len(self.x), generator=self.order), len(self.steps)
         for k, chosen in enumerate(order[:self.batches * self.config.batch].split(self.config.batch)):
             t = self.epoch * self.batches + k + 1
-            total = total + self.step(chosen, warmed(t, steps, min(warmup, steps)))
+            self.steps.append(self.step(chosen, warmed(t, steps, min(warmup, steps))))
             if tell(t / steps) is False:
                 return False
         self.epoch += 1
-        mean = float(total) / self.batches
+        mean = float(torch.stack(self.steps[first:]).mean())
         if not np.isfinite(mean):
             raise self.config.diverged("lr", self.epoch * self.batches)
         if self.epoch % self.config.every == 0 or self.epoch == self.config.epochs:
@@ -238,24 +244,27 @@ class Trainer:
         return found
 
     def record(self, loss: float) -> None:
-        """Keep the epoch's loss and the neighbours' accuracy."""
-        (h, _), (h_test, _) = self.embedded(self.images.x), self.embedded(self.images.x_test)
-        knn = readout.knn(h, self.images.y, h_test, self.images.y_test)
-        self.rows.append((self.epoch, loss, knn))
+        """Keep the epoch's loss, and what the features of the test images tell now."""
+        i, (h, z), (h_test, z_test) = self.images, self.embedded(self.images.x), self.embedded(self.images.x_test)
+        self.rows.append((self.epoch, loss, readout.knn(h, i.y, h_test, i.y_test)))
+        pixels = self.read.get("pixels") or readout.knn(i.x.flatten(1), i.y, i.x_test.flatten(1), i.y_test)
+        self.read = {"pixels": pixels, "probe": linear_probe(h, i.y, h_test, i.y_test),
+                     "probe_z": linear_probe(z, i.y, z_test, i.y_test), "h": h_test, "z": z_test,
+                     "spectrum_h": spectrum(h_test), "spectrum_z": spectrum(z_test)}
 
     def result(self, seconds: float, stopped: bool) -> Result:
         """The run's Result as it stands."""
-        i = self.images
-        (h, z), (h_test, z_test) = self.embedded(i.x), self.embedded(i.x_test)
+        nothing = dict.fromkeys(("pixels", "probe", "probe_z"), np.nan)
+        nothing |= dict.fromkeys(("h", "z", "spectrum_h", "spectrum_z"), np.empty(0))
         epochs, loss, knn = np.array(self.rows, float).reshape(-1, 3).T
-        return Result(self.config, seconds, str(self.device), stopped, epochs.astype(int), loss, knn,
-                      readout.knn(i.x.flatten(1), i.y, i.x_test.flatten(1), i.y_test),
-                      readout.probe(h, i.y, h_test, i.y_test), readout.probe(z, i.y, z_test, i.y_test), h_test, z_test,
-                      i.y_test.numpy(), readout.covariance_spectrum(h_test), readout.covariance_spectrum(z_test))
+        steps = torch.stack(self.steps).float().cpu().numpy() if self.steps else np.empty(0, np.float32)
+        return Result(self.config, seconds, str(self.device), stopped, steps, epochs.astype(int), loss, knn,
+                      labels=self.images.y_test.numpy(), **nothing | self.read)
 
     def state(self) -> dict:
         """All that the rest of the run depends on."""
-        return {"config": self.config.described(), "epoch": self.epoch, "rows": self.rows,
+        return {"config": self.config.described(), "epoch": self.epoch, "rows": self.rows, "steps": self.steps,
+                "read": self.read,
                 "network": self.network.state_dict(), "target": self.target and self.target.state_dict(),
                 "velocity": self.descent.velocity, "order": self.order.get_state(), "draws": self.draws.get_state()}
 
@@ -263,7 +272,8 @@ class Trainer:
         """Go on from `state`."""
         if state["config"] != self.config.described():
             raise ValueError(f"checkpoint = {state['config']} is not allowed: it must be of {self.config.described()}")
-        self.epoch, self.rows = state["epoch"], state["rows"]
+        self.epoch, self.rows, self.read = state["epoch"], state["rows"], state["read"]
+        self.steps = [loss.to(self.device) for loss in state["steps"]]
         self.network.load_state_dict(state["network"])
         if self.target is not None:
             self.target.load_state_dict(state["target"])
@@ -274,16 +284,23 @@ class Trainer:
         self.draws.set_state(state["draws"])
 
 
-def save(trainer: Trainer, path: pathlib.Path) -> None:
-    """Write a checkpoint beside `path` and rename it: no half file is ever found. The first process alone writes."""
-    if trainer.rank:
-        return
+@contextlib.contextmanager
+def written(path: pathlib.Path):
+    """A file open for writing beside `path`, and renamed to it at the end: no half file is ever found."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        torch.save(trainer.state(), part)
+        with open(part, "wb") as file:
+            yield file
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
+
+
+def save(trainer: Trainer, path: pathlib.Path) -> None:
+    """Write a checkpoint; the first process alone does."""
+    if trainer.rank == 0:
+        with written(path) as file:
+            torch.save(trainer.state(), file)
 
 
 def restore(trainer: Trainer, path: pathlib.Path) -> None:
@@ -299,8 +316,8 @@ def run(config: Config, *, progress=None, device=None, checkpoint: str | os.Path
     """Train one encoder (LS Sec. 4.2.2, SA Sec. 5, CS Sec. 4.2).
 
     Args:
-        config: the settings. progress: `progress(fraction, partial)` some times a second, `partial` None before the
-            first readout; returning False stops the run, which returns what it has.
+        config: the settings. progress: `progress(fraction, partial)` some times a second, and with a partial Result
+            after each readout, else with None; returning False stops the run, which returns what it has.
         device: None takes the GPU where there is one.
         checkpoint: a file that is written after every epoch, and taken up where it exists: on the CPU a run that was
             broken off goes on to the same bits.
@@ -308,21 +325,25 @@ def run(config: Config, *, progress=None, device=None, checkpoint: str | os.Path
     Raises:
         ValueError: settings or files that are not allowed, a checkpoint of other settings, a run that diverged.
     """
-    began, last = time.monotonic(), [time.monotonic()]
+    began, last, read = time.monotonic(), time.monotonic(), 0
     trainer = Trainer(config, default_device(device))
     path = checkpoint and pathlib.Path(checkpoint)
     if path and path.exists():
         restore(trainer, path)
 
+    def made(stopped):
+        return trainer.result(time.monotonic() - began, stopped)
+
     def tell(fraction):
-        if progress is None or time.monotonic() - last[0] < PROGRESS_EVERY:
+        nonlocal last, read
+        if progress is None or time.monotonic() - last < PROGRESS_EVERY:
             return True
-        last[0] = time.monotonic()
-        return progress(fraction, None)
+        new, last, read = len(trainer.rows) > read, time.monotonic(), len(trainer.rows)
+        return progress(fraction, made(True) if new else None)
 
     while trainer.epoch < config.epochs:
         if not trainer.train_epoch(tell):
-            return trainer.result(time.monotonic() - began, True)
+            return made(True)
         if path:
             save(trainer, path)
-    return trainer.result(time.monotonic() - began, False)
+    return made(False)
