@@ -142,7 +142,7 @@ def download(name: str) -> pathlib.Path:
 
 
 @contextlib.contextmanager
-def _reading(name):
+def reading(name) -> Iterator:
     """Errors of reading set `name` become a ValueError that names the file and says what to do."""
     again = f"set CLBOOK_DATA to the folder that holds it, or call clbook.data.download({name!r})"
     try:
@@ -176,7 +176,7 @@ def _stored(path):
         return table["x"], table["y"]
 
 
-def _idx(path):
+def idx(path) -> np.ndarray:
     """The array of an IDX file (gzip or not), the layout of MNIST's own distribution."""
     with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
         head = file.read(4)
@@ -189,18 +189,18 @@ def _idx(path):
 
 
 def _mnist():
-    with _reading("mnist"):
+    with reading("mnist"):
         files = image_files("mnist")
         if len(files) == 1:
             return _stored(*files)
-        pixels, labels = map(_idx, files)
+        pixels, labels = map(idx, files)
         if len(pixels) != len(labels):
             raise ValueError(f"{len(pixels)} images but {len(labels)} labels")
         return pixels.reshape(len(pixels), -1), labels
 
 
 def _cifar10():
-    with _reading("cifar10"):
+    with reading("cifar10"):
         path, = image_files("cifar10")
         if path.parent == data_folder():
             return _stored(path)

@@ -17,7 +17,8 @@ import torch
 import torch.distributed as dist
 from tqdm import tqdm
 
-from clbook.experiments.images.experiment import Config, Result, run, written
+from clbook.data import written
+from clbook.experiments.images.experiment import Config, Result, run
 
 
 def options() -> argparse.ArgumentParser:

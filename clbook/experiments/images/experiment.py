@@ -9,7 +9,6 @@ processes does not change the run (Chen et al. 2020; SA Sec. 5).
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import dataclasses
 import os
@@ -23,6 +22,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from clbook import losses
+from clbook.data import written
 from clbook.experiments.images import readout, sets
 from clbook.experiments.images.networks import STAGES, ResNet, gathered, processes, projector, start
 from clbook.experiments.images.views import draw, views
@@ -166,17 +166,12 @@ class Trainer:
         self.target = copy.deepcopy(self.network).requires_grad_(False) if config.loss == "byol" else None
         self.shared = DistributedDataParallel(self.network) if self.world > 1 else self.network
         self.weights, trust = list(self.network.parameters()), 1e-3 if config.optimiser == "lars" else None
-        rows = [self._matrix(p.data) for p in self.weights]
+        rows = [p.data[None] for p in self.weights]  # as of one network
         self.descent = Descent(rows, config.lr, config.momentum, config.decay, trust)
         self.order, self.draws = stream(config.seed, ORDER), stream(config.seed, VIEWS)
         self.x, self.y = self.images.x.to(device, self.dtype), self.images.y.to(device)
         self.batches = len(self.x) // config.batch
         self.epoch, self.rows, self.steps, self.read = 0, [], [], {}
-
-    @staticmethod
-    def _matrix(values):
-        """Weights or gradients as of one network of the optimiser: (1, outputs, inputs), biases (1, outputs)."""
-        return values.flatten(1)[None] if values.ndim > 1 else values[None]
 
     def share(self, rows: torch.Tensor) -> torch.Tensor:
         """This process's part of the rows of a batch."""
@@ -207,7 +202,7 @@ class Trainer:
         loss = self.loss(chosen)
         self.network.zero_grad(set_to_none=True)
         loss.backward()
-        self.descent.step([self._matrix(p.grad) for p in self.weights], factor)
+        self.descent.step([p.grad[None] for p in self.weights], factor)
         if self.target is not None:
             with torch.no_grad():
                 for mine, theirs in zip(self.target.parameters(), self.network.parameters(), strict=True):
@@ -282,18 +277,6 @@ class Trainer:
                 mine.copy_(kept)
         self.order.set_state(state["order"])
         self.draws.set_state(state["draws"])
-
-
-@contextlib.contextmanager
-def written(path: pathlib.Path):
-    """A file open for writing beside `path`, and renamed to it at the end: no half file is ever found."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        with open(part, "wb") as file:
-            yield file
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def save(trainer: Trainer, path: pathlib.Path) -> None:

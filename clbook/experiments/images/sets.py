@@ -97,8 +97,8 @@ def _own_test(name):
         with np.load(path) as table:
             return table["x_test"].transpose(0, 3, 1, 2), table["y_test"]
     if name == "mnist" and len(paths := data.image_files(name)) == 2:
-        with data._reading(name):
-            pixels, labels = (data._idx(path.with_name(path.name.replace("train", "t10k"))) for path in paths)
+        with data.reading(name):
+            pixels, labels = (data.idx(path.with_name(path.name.replace("train", "t10k"))) for path in paths)
         return pixels[:, None], labels
     return None
 
