@@ -49,11 +49,18 @@ def test_identities_of_the_linear_model():
 
 
 def test_eigenvalues_are_those_of_the_latents():
-    values, variance = flow.eigenvalues(0.3), flow.style_variance(0.3)
+    values, (z, views) = flow.eigenvalues(0.3), flow.sampled(20_000, 4, 0.3, 0)[2:]
     assert values[4:] == pytest.approx(np.full(4, 1 / 12), rel=0.05)
+    variance = float((views - z)[:, 4:].square().mean())
     assert values[:4] == pytest.approx(np.full(4, 1 / 12 - variance), abs=0.004)
     true, law, printed = flow.content_lead(0.3, n=500)
     assert true == pytest.approx(law, rel=1e-4) and printed > 1.5 * true
+
+
+def test_the_corrected_lemma_5_has_the_spectrum_of_the_gradient():
+    for case in ({}, {"mixing": "gaussian", "whiten": True}):
+        true, law = (flow.gradient_spectrum(3, n=200, flow=f, **case) for f in (flow.descent, flow.lemma5))
+        assert law.tolist() == pytest.approx(true.tolist(), rel=1e-4)
 
 
 def test_a_product_has_at_most_the_smaller_rank_and_one_singular_factor_is_enough():

@@ -11,6 +11,10 @@ import pytest
 from browser import AXE, barriers
 from test_book import EXPLORERS, TEXTS, built, every_explorer, every_page, tab, visit  # noqa: F401 (fixtures)
 
+# The places of axes that show each run on a scale of its own; all others have one scale in all runs.
+OWN_SCALE = {"first": (0, 1), "clusters": (0, 1), "donut": (0, 1), "imbalance": (0,), "ma-decay": (0,), "map": (0,),
+             "counts": (0,), "ma-shape": (0,)}
+
 
 def found(page):
     """(name, settings of the player, payload) of each explorer of a page."""
@@ -46,14 +50,15 @@ def test_labels_and_values_of_controls_hold_no_python_names(page):
 def test_every_frame_of_every_run_has_numbers_within_axes_that_stand_still(page):
     for name, setup, data in found(page):
         assert len(data["frames"]) == sum(map(len, setup["times"]))
-        limits = {}
+        limits, runs = {}, np.repeat(range(len(setup["times"])), [*map(len, setup["times"])])
         for k, (axes, drawn) in enumerate(frames(data)):
             assert drawn, f"{name}: frame {k} has no numbers"
             for place, shape in enumerate(axes):
                 if shape is None or any(len(columns) == 3 and "cells" in label
                                         for label, columns in drawn.get(place, ())):
                     continue
-                held = limits.setdefault((len(axes), place), shape[4:8])
+                run = runs[k] if place in OWN_SCALE.get(name, ()) else "all"
+                held = limits.setdefault((len(axes), place, run), shape[4:8])
                 assert shape[4:8] == held, f"{name}: axes {place} of frame {k}"
                 room = [1e-5 * max(map(abs, shape[i:i + 2])) for i in (4, 6)]
                 for label, columns in drawn.get(place, ()):
@@ -62,6 +67,16 @@ def test_every_frame_of_every_run_has_numbers_within_axes_that_stand_still(page)
                         low, high = sorted(shape[4 + 2 * i:6 + 2 * i])
                         outside = values[(values < low - room[i]) | (values > high + room[i])]
                         assert not len(outside), f"{name}, frame {k}, {label}: {outside[:3]} outside {low} to {high}"
+
+
+@every_explorer
+def test_links_in_the_text_set_an_explorer_of_the_page_to_a_run_that_it_has(page):
+    axes = {name: dict(setup["axes"]) for name, setup, _ in found(page)}
+    links = re.findall(r'href="#([\w-]+):([^"]*)"', TEXTS[page])
+    assert links or "papers" in page, "settings that a chapter names are links"
+    for name, settings in links:
+        given = dict(pair.split("=") for pair in html.unescape(settings).split("&"))
+        assert {axis: value for axis, value in given.items() if value not in axes[name][axis]} == {}
 
 
 @every_explorer

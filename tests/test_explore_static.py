@@ -156,7 +156,8 @@ def address(tmp_path_factory):
         patch.setattr(static.Player, "_first", None)
         players = [explore(toy.run, toy.draw, BASE, scrub="steps", frames=FRAMES, title="Arms", **GRID),
                    explore(toy.run, toy.draw, BASE, scrub="steps", name="length", steps=[3, 30])]
-        body = "<p id='section'>A paragraph.</p>".join(p._repr_html_() for p in players)
+        link = '<a href="#length:steps=3&amp;frame=1">a short run</a>'
+        body = f"<p id='section'>{link}</p>".join(p._repr_html_() for p in players)
     file = tmp_path_factory.mktemp("book") / "page.html"
     file.write_text('<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" '
                     'content="width=device-width"><title>Toy</title>'
@@ -310,6 +311,47 @@ def test_the_address_holds_the_state(tab, tabs, address):
     other.evaluate("location.hash = '#section'")
     other.wait_for_timeout(300)
     assert other.url.endswith("#section") and shown(other)[1] == expected(12, 0.5)
+
+
+def test_a_link_in_the_text_sets_the_explorer_and_shows_it(tab):
+    page = tab.page
+    for _ in range(2):
+        page.get_by_role("link", name="a short run").click()
+        wait_alt(page, expected(1, steps=3), 1)
+        page.wait_for_function("""() => {
+          const box = document.querySelectorAll('figure.clbook-explorer')[1].getBoundingClientRect();
+          return box.bottom <= innerHeight + 1 || box.top <= 1; }""")
+        assert slide(page, "frame", 1).get_attribute("max") == "3"
+        press(page, "steps", 1, 1)  # the reader goes on, and comes back by the link
+        wait_alt(page, expected(1), 1)
+        page.wait_for_function("location.hash === '#length:steps=30&frame=1'")
+
+
+def test_a_title_has_a_number_and_what_follows_it_is_a_caption(tabs, still, tmp_path, monkeypatch):
+    monkeypatch.setattr(static.Player, "_first", None)
+    players = [explore(toy.run, toy.draw, BASE, a=[1], title=title) for title in ("Arms", "Arms again. Dots: points.")]
+    (tmp_path / "two.html").write_text("".join(p._repr_html_() for p in players), encoding="utf-8")
+    page = tabs().page
+    page.goto((tmp_path / "two.html").as_uri())
+    titles = page.locator(".clbook-title")
+    assert titles.all_inner_texts() == ["Arms", "Arms again"]  # the style sheet puts "Explorer 1. " before it
+    assert "clbook-explorer" in titles.first.evaluate("e => getComputedStyle(e, '::before').content")
+    assert page.locator(".clbook-caption").all_inner_texts() == ["Dots: points."]
+    assert page.locator("figure").nth(1).get_attribute("aria-label") == "Arms again"
+
+
+def test_axes_with_a_scale_of_their_own_keep_it_in_every_run(still):
+    def figure(result):
+        fig, ((own, all_runs),) = style.axes(2)
+        for ax in (own, all_runs):
+            ax.plot([0, 1], [0, result.config.a])
+            ax.set_ylim(0, result.config.a)
+        own.set_gid("own scale")
+        return style.Picture(fig, "a line")
+
+    player = explore(toy.run, figure, BASE, a=[0.5, 1, 4])
+    assert [axes[0][7] for axes in player.scene.axes] == [0.5, 1, 4]
+    assert {axes[1][7] for axes in player.scene.axes} == {4}
 
 
 def download(page, name):

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from clbook import records
-from clbook.experiments import modadd, words
+from clbook.experiments import modadd, shared, words
 from clbook.experiments.modadd import equivalence, lookup
 from clbook.experiments.sl import checks, coin, definitions, recipes, tables, training, updates
 from clbook.runs import one_thread
@@ -43,6 +43,28 @@ def test_classes_are_counted_in_both_tasks():
 def test_a_word_pair_agrees_in_one_context_and_not_in_the_other():
     gap, parts = definitions.example()
     assert parts.tolist() == [0, 1] and gap.tolist() == [[0, 1], [1, 0]]
+
+
+def test_definitions_read_as_loops():
+    table = equivalence.Finite.of([  # a and b: other answers in rho 1; b and c: other frequencies of the contexts
+        ("a", 0, "yes", 1), ("a", 1, "no", 1), ("b", 0, "yes", 1), ("b", 1, "yes", 1),
+        ("c", 0, "yes", 3), ("c", 1, "yes", 1)])
+    means, stands = definitions.plainly(table)
+    assert means.tolist() == [[True, False, False], [False, True, True], [False, True, True]]
+    assert stands.tolist() == [[True, True, False], [True, True, False], [False, False, True]]
+    assert definitions.differing(means, stands) == [2, 1, 2]
+
+
+def test_symbols_that_never_share_a_context_are_not_told_apart_by_their_answers():
+    table = equivalence.Finite.of([("a", 0, "yes", 1), ("b", 1, "no", 1)])
+    means, stands = definitions.plainly(table)
+    assert means.all() and not stands[0, 1]
+
+
+def test_the_loop_of_the_loss():
+    anchors, positives = torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.tensor([[2.0, 0.0], [1.0, 1.0]])
+    first, second = np.exp(2) / (np.exp(2) + np.exp(1)), np.exp(2) / (np.exp(0) + np.exp(2))
+    assert definitions.slow_loss(anchors, positives) == pytest.approx(-np.log([first, second]).mean())
 
 
 # Optima.
@@ -113,6 +135,48 @@ def test_classifiers_start_from_one_vector_a_class():
     assert torch.equal(table[:8], table[8:]) and len(table.unique(dim=0)) == 8
     found = training.classify(config)
     assert found.steps.tolist() == [0, 10, 20] and found.accuracy.shape == (3,)
+
+
+# Shared parameters.
+
+def test_a_table_of_its_own_is_the_chapters_training():
+    settings = {"epochs": 3, "seed": 1}
+    found = shared.run(shared.Config(**settings))
+    assert np.array_equal(found.loss, modadd.run(modadd.Config(**settings)).loss)
+    assert found.held.shape == found.steps.shape and found.held[0] > found.floor[0]
+
+
+def test_left_out_samples_are_those_that_are_not_trained_on():
+    state = shared.experiment.Shared([shared.Config(seed=s) for s in (0, 3)]).state
+    for run in range(2):
+        sets = [{(u, *context) for u, context in zip(symbols[run].tolist(), contexts[run].tolist(), strict=True)}
+                for symbols, contexts in ((state.symbols, state.contexts), (state.held_symbols, state.held_contexts))]
+        assert [len(found) for found in sets] == [410, 102] and not sets[0] & sets[1]
+
+
+@pytest.mark.parametrize("kind", ["table", "all"])
+def test_what_is_shared_is_one_tensor(kind):
+    config = shared.Config(shared=kind, epochs=2)
+    program, plain = (shared.experiment.Shared([c]).to("cpu") for c in (config, config.replace(shared="none")))
+    assert len(program.trained) == len(plain.trained) - 1
+    before = program.vectors().detach().clone()
+    if kind == "table":
+        assert torch.equal(before, program.encoder.tokens[:, :16])
+    else:
+        torch.testing.assert_close(before[0, 5], program.encoder(torch.tensor([[[5, 16, 16]]]))[0, 0])
+    program.advance(0)
+    assert not torch.equal(program.vectors(), before)
+    beside = shared.experiment.Shared([config.replace(seed=2), config]).to("cpu")
+    beside.keep(torch.tensor([False, True]))
+    beside.advance(0)
+    assert torch.equal(beside.vectors(), program.vectors())
+
+
+def test_shared_runs_have_no_classifiers_and_leave_a_batch_out():
+    with pytest.raises(ValueError, match="classifier = 'both'"):
+        shared.Config(classifier="both")
+    with pytest.raises(ValueError, match="fraction = 1.0"):
+        shared.Config(fraction=1.0)
 
 
 # Words.

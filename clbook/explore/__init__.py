@@ -20,7 +20,7 @@ def explore(run, figure, base_config, *, scrub=None, frames=32, name=None, title
         scrub: name of the Result's array of recorded times (T,), e.g. "steps"; `frame` counts through it.
         frames: how many recorded times of a run the static page holds at most, fewer where they are heavy.
         name: what a link calls the explorer (`#name:eps=1&tau=0.01`); the explored fields unless given.
-        title: a short visible heading.
+        title: a short visible heading; what follows its first full stop stands below the picture, as a caption.
         axes: at most two fields of the Config, each with its grid of values.
 
     Raises:

@@ -15,7 +15,7 @@ from clbook.settings import allowed
 LABELS = {"eps": "ε, width of the start", "tau": "temperature τ", "tau_c": "content τ", "tau_s": "style τ", "eta": "η",
           "lr": "learning rate", "lr_over_tau": "lr/τ", "decay": "weight decay", "delta": "δ", "psi": "Ψ", "dim": "d",
           "init": "size of the start", "std": "size of the start", "std_contexts": "start of contexts",
-          "d_c": "content dimensions", "style_sd": "style within a pair", "alike": "likeness", "ratio": "size ratio"}
+          "d_c": "content dimensions", "style_sd": "style within a pair", "alike": "likeness α", "ratio": "size ratio"}
 STOPS = 4  # slider steps between neighbouring grid values
 
 

@@ -88,7 +88,7 @@ def unite(limits, key, values) -> tuple:
 def stretch(fig, limits) -> None:
     """Widen a figure's axes to hold their data and `limits`, colour scales too; note there what they have become.
 
-    Once it has seen all figures of an explorer, it gives each the same limits. A matrix fills its axes: they stay.
+    Once it has seen all figures of an explorer, all have the same limits; a matrix stays, as with gid "own scale".
     """
     axes = panels(fig)
     drawn = series(axes)
@@ -97,7 +97,7 @@ def stretch(fig, limits) -> None:
             if artist.get_array() is not None:
                 artist.autoscale_None()
                 artist.set_clim(unite(limits, (len(axes), k, j), artist.get_clim()))
-        for i, what in enumerate("xy" if shown(ax) and not ax.images else ""):
+        for i, what in enumerate("xy" if shown(ax) and not ax.images and ax.get_gid() != "own scale" else ""):
             get, log = getattr(ax, f"get_{what}lim"), getattr(ax, f"get_{what}scale")() == "log"
             first, last = get()
             values = np.concatenate([np.empty(0), *(columns[i] for n, *_, columns in drawn if n == k)])

@@ -122,7 +122,7 @@ class Panel(widgets.VBox):
         self.image = _Image(value=blank.getvalue(), layout={"width": "100%", "height": "auto", "object_fit": "contain"})
         self._time, self._style = widgets.VBox(layout={"display": "" if self._scrub else "none"}), aligned
         self._renew(1, 1)
-        heading = [widgets.HTML(f"<b>{html.escape(title)}</b>")] if title else []
+        heading = [widgets.HTML("<b>{}{}</b>{}".format(*map(html.escape, title.partition(". "))))] if title else []
         self.children = [*heading, *rows, buttons, folded, self.status, self.message, self.image, self._time,
                          self.caption]
         self.layout = widgets.Layout(width="100%", max_width="720px", grid_gap="2px")

@@ -19,8 +19,8 @@ from clbook.explore.data import stretch, unite
 from clbook.explore.vector import Pen, Scene, saved
 from clbook.sweep import parallel, sweep
 
-WEIGHT = 600_000  # characters of an explorer's frames: four of them fit a page
-FEW = 3  # frames a run that are drawn to learn an explorer's limits
+WEIGHT = 900_000  # characters of an explorer's frames: three of them fit a page
+FEW = 6  # frames a run that are looked at to learn an explorer's limits
 BATCH = 20  # frames drawn with one pen, which is worth another process's start
 
 
@@ -38,7 +38,7 @@ def player(run, figure, base_config, *, scrub, frames, name, title, axes):
         times.append([float(f"{recorded[k]:.6g}") for k in kept])
         shots += [(result, {"frame": k} if scrub else {}) for k in kept]
     few = [shots[k] for k in spread(len(shots), FEW * len(results))]
-    limits, (_, found) = None, draw_all(figure, few, {})
+    limits, (_, found) = None, draw_all(figure, few, None)
     while found != limits:  # once, and again where a frame needed more room than those few
         limits = found
         drawings, found = draw_all(figure, shots, limits)
@@ -59,11 +59,11 @@ def player(run, figure, base_config, *, scrub, frames, name, title, axes):
 
 
 def draw_all(figure, shots, limits) -> tuple[list, dict]:
-    """`Drawing`s of all shots within `limits`, and the limits that hold them all; by parallel processes."""
+    """`Drawing`s of all shots, none where `limits` is None, and the limits that hold them all; in parallel."""
     settings = dict(mpl.rcParams.copy())
     del settings["backend"]
     batches = [(figure, shots[k:k + BATCH], settings, limits) for k in range(0, len(shots), BATCH)]
-    drawings, found = [], dict(limits)
+    drawings, found = [], dict(limits or {})
     for some, own in parallel(draw, batches):
         drawings += some
         for key, values in own.items():
@@ -72,16 +72,16 @@ def draw_all(figure, shots, limits) -> tuple[list, dict]:
 
 
 def draw(figure, batch, settings, limits) -> tuple[list, dict]:
-    """`Drawing`s of a batch by one pen within `limits`, and the limits that hold the batch too.
+    """`Drawing`s of a batch by one pen, none where `limits` is None, and the limits that hold the batch too.
 
     settings: matplotlib's, which hold in the notebook's process alone.
     """
-    pen, drawings, found = Pen(), [], dict(limits)
+    pen, drawings, found = Pen(), [], dict(limits or {})
     with mpl.rc_context(settings):
         for result, how in batch:
             picture = figure(result, **how)
             stretch(picture.fig, found)
-            drawings.append(pen.draw(picture))
+            drawings += [] if limits is None else [pen.draw(picture)]
     return drawings, found
 
 
@@ -139,7 +139,7 @@ class Player:
             name=self.name, title=self.title, alt=self.picture.alt, png=small_png(self.picture), sliders=sliders,
             width=round(self.picture.fig.get_figwidth() * 96), play=self.scrub is not None,
             setup=setup.replace("<", "\\u003c"), frames=self.scene.payload(), first=Player._first is self,
-            css=asset("player.css"), js=asset("player.js"))
+            css=asset("player.css"), js=asset("frames.js") + asset("player.js"))
 
 
 def asset(file) -> str:

@@ -38,7 +38,7 @@ def deep(content, free=0.9, low=0.8, bare=0.7, both=0.8, x=0.75, before=0.7):
     """Deep runs of all worlds and spreads by the style's R^2 at the output."""
     ends = {"content": content, "no content": free, "lower tau_c": low, "no norm": bare, "both": both}
     return {(width, world, sd, label): layers(x, before, end) for width in (50, 10) for world in ("box", "sphere")
-            for sd in (0.15, 0.3) for label, end in ends.items()}
+            for sd in SDS for label, end in ends.items()}
 
 
 def losses(inverse, trained):
@@ -93,8 +93,7 @@ def estimates(**sizes):
 
 
 def reads(share):
-    names = ("both rotations", "g gaussian,\nx whitened")
-    return {(name, sd): np.full(3, share) for name in names for sd in (0.1, 0.3)}
+    return dict.fromkeys(("both rotations", "g gaussian, x whitened"), np.full((2, 3, 3), share))
 
 
 def recipe(equal, scaled):
@@ -171,6 +170,7 @@ CASES = {
                             "fails": {"inverse": INVERSE | {("box", 1): [(0, 7.7, 0)] * 3}}},
     "cs-deep-converged": {"holds": {"deep": deep(0.3)}, "fails": {"deep": deep(0.3, free=0.5)}},
     "cs-deep-narrow": {"holds": {"deep": deep(0.3)}, "fails": {"deep": deep(0.3, free=0.5)}},
+    "cs-fig-1-narrow": {"holds": {"deep": deep(0.2)}, "not seen here": {"deep": deep(0.8)}},
     "cs-fig-1-middle": {"holds": {"deep": deep(0.2)}, "not seen here": {"deep": deep(0.8)}},
     "cs-fig-1-right-long": {"holds": {"deep": deep(0.2)}, "not seen here": {"deep": deep(0.8)}},
     "cs-last-layer": {"holds": {"deep": deep(0.2)}, "not seen here": {"deep": deep(0.2, before=0.3)}},

@@ -49,6 +49,13 @@ def different(kept):
     return {"first": runs(different=np.array([4.0, *[2.0] * 6, 2.0 * kept]))}
 
 
+def dose(accuracies=(0.9, 0.8, 0.7, 0.6, 0.5, 0.5), more=0.5):
+    """Runs with these accuracies at each p; those at p = .3 end at the ratio `more`."""
+    return {p: runs(ratio=(1.0, more if p == 0.3 else 0.5), pretrained=accuracy)
+            for p, accuracy in zip((1 / 32, 0.1, 0.3, 0.5, 0.7, 0.9), accuracies, strict=True)}
+
+
+GAPS = np.linspace(0, 0.9, 6)  # total variation between equivalent symbols at each p
 CASES = {
     "sl-aligned": {"holds": {"aligned": gaps(0)}, "fails": {"aligned": gaps(1)}},
     "sl-theorem-3-1": {
@@ -76,4 +83,18 @@ CASES = {
                       "not seen here": {"full": {"a": runs(loss=LOW, floor=LOW), "b": runs(loss=HIGH + 1, floor=LOW)}}},
     "sl-fig-2b": {"holds": first(0.9), "not seen here": first(0.1)},
     "sl-permuted": {"holds": first(0.9), "not seen here": first(0.1)},
+    "sl-fig-4a": {"holds": {"wide": runs()}, "not seen here": {"wide": runs(ratio=(1.0, 1.2))}},
+    "sl-fig-4b": {"holds": {"wide": runs()}, "not seen here": {"wide": runs(pretrained=0.9)}},
+    "sl-unrelated": {"holds": {"shuffled": runs(ratio=(1.0, 1.0)), "random": LOW + 0.3},
+                     "not seen here": {"shuffled": runs(), "random": LOW}},
+    "sl-rq1": {"holds": {"dose": dose(), "gaps": GAPS, "random": LOW},
+               "not seen here": {"dose": dose((0.1, 0.2, 0.3, 0.4, 0.5, 0.6)), "gaps": GAPS, "random": LOW}},
+    "sl-violated": {"holds": {"dose": dose()}, "not seen here": {"dose": dose(more=1.1)}},
+    "sl-partial": {"holds": {"dose": dose(), "random": LOW}, "not seen here": {"dose": dose(), "random": HIGH}},
+    "sl-never-together": {"holds": {"apart": runs(ratio=(1.0, 1.1))}, "fails": {"apart": runs()}},
+    "sl-good": {"holds": {"oracle": np.full((3, 4), 0.9), "long": runs()},
+                "not seen here": {"oracle": np.full((3, 4), 0.1), "long": runs()}},
+    "sl-own-fig-4a": {"holds": {"own_wide": runs(), "own_undecayed": runs(ratio=(1.0, 0.9))},
+                      "not seen here": {"own_wide": runs(), "own_undecayed": runs(ratio=(1.0, 0.2))}},
+    "sl-own-fig-4b": {"holds": {"own_wide": runs()}, "not seen here": {"own_wide": runs(pretrained=0.9)}},
 }

@@ -3,7 +3,6 @@
 from types import SimpleNamespace as Run
 
 import numpy as np
-from claim_cases.words import seeds
 
 from clbook.experiments.sl.claims import BOTH, ONE, SMALL, WITH, WITHOUT
 
@@ -43,16 +42,41 @@ def steps(distinct, contexts=0.0):
     return {"steps": {"distinct": [(distinct, contexts, 0.0)] * 3, "repeated": [(0.4, contexts, 0.8)] * 3}}
 
 
-def dose(**changes):
-    """{p: runs} by changes {p times ten: fields of `runs`}."""
-    return {p: runs(**changes.get(f"p{round(10 * p)}", {})) for p in (1 / 32, 0.1, 0.3, 0.5, 0.7, 0.9)}
+def sides(ratio=0.5, held=2.0):
+    """Three ways to share parameters; the last ends at this ratio, the loss on left-out samples goes to `held`."""
+    ends = np.repeat([0.5, 0.5, ratio], 3)
+    return {"sides": {"equivalent": np.stack([np.ones(9), ends], 1), "different": np.ones((9, 2)),
+                      "loss": np.full((9, 2), 1.5), "held": np.tile([3.0, held], (9, 1))}}
 
 
-GAPS = np.linspace(0, 0.9, 6)
-FALLING = dose(p0={"pretrained": 0.9}, p1={"pretrained": 0.8}, p3={"pretrained": 0.7}, p5={"pretrained": 0.6})
+def several(twins, others=4.0):
+    return {"several": {"both": np.full((3, 2), twins), "neither": np.full((3, 2), others)}}
+
+
+def diagrams(error=0.0, change=0.0):
+    """Fig. 1's losses, off by `error`; other labels change Fig. 1b by .5 and the others by `change`."""
+    return {"figure_1": [{"a": (error, change), "b": (0.0, 0.5)}] * 3}
+
+
+def counted(*counts):
+    return {"definitions": dict.fromkeys(("Def. 2.1", "Def. 4.1", "one distribution"), np.array(counts))}
+
+
 BETTER, WORSE = {"pretrained": 0.9}, {"pretrained": 0.1}
 
+RIGHT, WRONG = counted(0, 27, 240), counted(1, 27, 240)
+
 CASES = {
+    "sl-def-2-1": {"holds": RIGHT, "fails": WRONG}, "sl-def-4-1": {"holds": RIGHT, "fails": WRONG},
+    "sl-two-distributions": {"holds": RIGHT, "fails": WRONG},
+    "sl-similarity": {"holds": {"similarities": np.array([[0.0, 0.0, 1.0]] * 3)},
+                      "fails": {"similarities": np.array([[0.0, 0.1, 1.0]] * 3)}},
+    "sl-fig-1": {"holds": diagrams(), "fails": diagrams(change=0.1)},
+    "sl-crop-cutout": {"holds": {"cropped": (0.0, 0.0)}, "fails": {"cropped": (0.0, 1.0)}},
+    "sl-own-setting": {"holds": {"setting": {"batch": (32, 32)}}, "fails": {"setting": {"batch": (32, 64)}}},
+    "sl-several-tasks": {"holds": several(1e-7), "not seen here": several(0.1)},
+    "sl-shared": {"holds": sides(), "not seen here": sides(ratio=1.2)},
+    "sl-held-out": {"holds": sides(), "fails": sides(held=4.0)},
     "sl-one-context": {"holds": {"words": np.eye(2), "word_gaps": np.array([0.0, 1.0])},
                        "fails": {"words": np.eye(2), "word_gaps": np.array([0.3, 1.0])}},
     "sl-eq-1": {"holds": {"loss_errors": NEAR / 10}, "fails": {"loss_errors": LOW}},
@@ -89,21 +113,4 @@ CASES = {
     "sl-own-fig-6b": {"holds": own(small=BETTER), "not seen here": own(small=WORSE)},
     "sl-own-fig-7b": {"holds": own(both=BETTER), "not seen here": own(both=WORSE)},
     "sl-own-fig-8b": {"holds": own(one=BETTER), "not seen here": own(one=WORSE)},
-    "sl-fig-4a": {"holds": {"wide": runs()}, "not seen here": {"wide": runs(ratio=1.2)}},
-    "sl-fig-4b": {"holds": {"wide": runs()}, "not seen here": {"wide": runs(**BETTER)}},
-    "sl-unrelated": {"holds": {"shuffled": runs(ratio=1.0), "random": LOW + 0.3},
-                     "not seen here": {"shuffled": runs(ratio=0.5), "random": LOW}},
-    "sl-rq1": {"holds": {"dose": FALLING, "gaps": GAPS, "random": LOW},
-               "not seen here": {"dose": dict(zip(FALLING, reversed(FALLING.values()), strict=True)), "gaps": GAPS,
-                                 "random": LOW}},
-    "sl-violated": {"holds": {"dose": dose()}, "not seen here": {"dose": dose(p3={"ratio": 1.1})}},
-    "sl-partial": {"holds": {"dose": dose(), "random": LOW}, "not seen here": {"dose": dose(), "random": HIGH}},
-    "sl-never-together": {"holds": {"apart": runs(ratio=1.1)}, "fails": {"apart": runs(ratio=0.5)}},
-    "sl-good": {"holds": {"oracle": np.full((3, 4), 0.9), "long": runs()},
-                "not seen here": {"oracle": np.full((3, 4), 0.1), "long": runs()}},
-    "sl-fresh-coin": {"holds": {"fresh": seeds(nearest=0.99)["seeds"], "fixed": seeds(twins=0.6)["seeds"]},
-                      "fails": {"fresh": seeds(nearest=0.5)["seeds"], "fixed": seeds(twins=0.6)["seeds"]}},
-    "sl-fresh-same": {"holds": {"fresh": seeds(twins=0.001)["seeds"]}, "not seen here": {"fresh": seeds()["seeds"]}},
-    "sl-whole-sentence": {"holds": {"wide_window": seeds()["seeds"]},
-                          "not seen here": {"wide_window": seeds(natural=1.5)["seeds"]}},
 }

@@ -26,6 +26,15 @@ def seeds(**fields):
     return {"seeds": [run(**{"twins": 0.3 + k / 100} | fields) for k in range(3)]}
 
 
+def split(heads=50, left=()):
+    """Three texts whose 100 words each became twins, the first ones `heads` of 100 times; these words are `left`."""
+    words = [f"{k}₁" for k in range(100)] + [f"{k}₂" for k in range(100)] + list(left)
+    counts = np.array([heads] * 100 + [100 - heads] * 100 + [1] * len(left))
+    counts[:10] += 28 * (heads == 50)  # a fair coin is not even
+    pairs = {"injected": np.arange(200).reshape(2, 100).T}
+    return {"fixed": [SimpleNamespace(words=words, counts=counts, pairs=pairs)] * 3}
+
+
 CASES = {
     "sl-fig-9-closer": {"holds": seeds(), "not seen here": seeds(twins=2.0)},
     "sl-natural-between": {"holds": seeds(), "not seen here": seeds(natural=1.5)},
@@ -40,4 +49,10 @@ CASES = {
     "sl-rarer-farther": {"holds": seeds(), "fails": seeds(shape=ENDS[::-1])},
     "sl-softmax-side": {"holds": {**seeds(), "symbols": seeds()["seeds"]},
                         "fails": {**seeds(), "symbols": seeds(twins=0.9)["seeds"]}},
+    "sl-artificial": {"holds": split(), "fails": split(heads=70)},
+    "sl-fresh-coin": {"holds": {"fresh": seeds(nearest=0.99)["seeds"], "fixed": seeds(twins=0.6)["seeds"]},
+                      "fails": {"fresh": seeds(nearest=0.5)["seeds"], "fixed": seeds(twins=0.6)["seeds"]}},
+    "sl-fresh-same": {"holds": {"fresh": seeds(twins=0.001)["seeds"]}, "not seen here": {"fresh": seeds()["seeds"]}},
+    "sl-whole-sentence": {"holds": {"wide_window": seeds()["seeds"]},
+                          "not seen here": {"wide_window": seeds(natural=1.5)["seeds"]}},
 }

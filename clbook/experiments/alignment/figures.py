@@ -10,7 +10,7 @@ from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic
 NAMES = {"dcl": "DCL", "nscl": "NSCL", "supcon": "SCL", "ce": "CE", "cl": "CL"}
 TONES = {"dcl": INK, "nscl": colour(0), "supcon": colour(1), "ce": colour(2), "cl": colour(4)}
 MARKS = {"nscl": "o", "supcon": "s", "ce": "^", "cl": "D"}
-SHOWN, APART = 150, 2.1  # most points in a scatter; distance of the networks in it
+SHOWN, APART = 150, 2.4  # most points in a scatter; distance of the networks in it
 
 
 def _about(config):
@@ -73,11 +73,13 @@ def _discs(ax, z, labels, names, classes):
         ax.add_patch(Circle((x, 0), 1, fill=False, color=MUTED, lw=0.5))
     for shade in range(min(10, classes)):
         mine, gid = labels % 10 == shade, f"classes {shade}, ..." if classes > 10 else f"class {shade}"
-        ax.scatter(*plane[:, mine].reshape(-1, 2).T, s=7, color=colour(shade), linewidths=0, gid=gid)
+        ax.scatter(*plane[:, mine].reshape(-1, 2).T, s=8, color=colour(shade), linewidths=0, alpha=0.7, gid=gid)
     middle, span = places.mean(), 4 * APART  # of the axes' shape, so that a circle is one
     ax.set(xlim=(middle - span / 2, middle + span / 2), ylim=(-1.1, 1.1), xticks=places, yticks=[], aspect="equal",
            xticklabels=[NAMES[n] for n in names])
     ax.grid(False)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0)
 
 
 def sides(result, frame=-1) -> Picture:
@@ -86,20 +88,19 @@ def sides(result, frame=-1) -> Picture:
     fig, ax = mosaic([["z", "z", "z"], ["cka", "gap", "loss"]], width=7.8, height=4.6)
     chosen = _some(result.labels)
     _discs(ax["z"], result.z[frame][:len(names)][:, chosen], result.labels[chosen], names, config.classes)
-    ax["z"].set_title(f"C = {config.classes}, τ = {config.tau:g}, B = {config.batch}, "
-                      f"scaling of the rate: {config.scaling}")
+    ax["z"].set_title(f"C = {config.classes}, τ = {config.tau:g}, iteration {now}")
     for k, name in enumerate(config.names):
         style = {"color": TONES[name], "label": NAMES[name], "gid": NAMES[name]}
         for panel, values in (("cka", result.cka), ("gap", result.gap), ("loss", result.loss_gap)):
             if k or panel == "loss":
                 ax[panel].plot(result.steps + 1, values[:, k], **style)
     for panel, label, limits in (("cka", "CKA with DCL", (0, 1.03)), ("gap", "weight gap to DCL", (0, 1.3)),
-                                 ("loss", "DCL $-$ NSCL loss", (0.01, 1000))):
+                                 ("loss", "DCL $-$ NSCL loss", (0.01, 30))):
         ax[panel].axvline(now + 1, color=MUTED, lw=1, ls=":")
         _log_steps(ax[panel], ylabel=label, ylim=limits, xlim=(0.9, 1.2 * (config.steps + 1)))
     ax["loss"].set_yscale("log")
     ax["loss"].minorticks_off()
-    legend(ax["loss"], loc="upper left")
+    legend(ax["loss"], loc="lower right", bbox_to_anchor=(1, 1), ncols=4, columnspacing=1, handlelength=1.4)
     return Picture(fig, f"{_about(config)}, scaling {config.scaling}, iteration {now}. CKA with DCL: "
                         f"{_scores([result], frame)}. Weight gap "
                         f"of NSCL {result.gap[frame, 1]:.2f}.")
@@ -174,7 +175,7 @@ def apart(runs) -> Picture:
     panels = (("weight gap", [("gap", "mean of layers", "-")]),
               ("similarity", [("cka", "CKA", "-"), ("rsa", "RSA", "--")]),
               ("angle of the changes, degrees", [("weight_angle", "weights", "-"), ("class_angle", "class means", "--"),
-                                                 ("pca_angle", "SA's PCA", ":")]))
+                                                 ("pca_angle", "first class", ":")]))
     for ax, (label, keys) in zip(row, panels, strict=True):
         for k, (key, words, style) in enumerate(keys):
             for j, r in enumerate(runs):
@@ -238,6 +239,7 @@ def loss_gap(C, gaps) -> Picture:
         ax.axhline((values[..., 1] - values[..., 0]).mean(), color=MUTED, ls=":", label="CL - DCL")
         ax.set(xscale="log", yscale="log", ylim=(1e-3, 1.5), xlabel="classes $C$", title=rf"$\tau = {tau:g}$")
         ax.minorticks_off()
+        ax.set_xticks(C, labels=C)
         legend(ax, loc="upper right")
     row[0].set_ylabel("loss gap")
     return Picture(fig, "; ".join(says) + ".")

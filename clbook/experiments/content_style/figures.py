@@ -36,9 +36,10 @@ def linear(result, frame=-1) -> Picture:
                          gid=f"{name}, undone")
             right.plot(result.steps + 1, undone[:, rows].mean(1), color=tone, ls="--", gid=f"{name}, undone")
     middle.plot(index, singular(result.map[frame]), "o-", ms=4, color=INK, gid="singular values")
-    left.set(yscale="log", ylim=(0.008, 800), xlabel="latent", ylabel="gain", title=f"iteration {now}")
+    hollow, dashed = (" (hollow: undone)", " (undone - -)") if changed else ("", "")
+    left.set(yscale="log", ylim=(0.008, 800), xlabel=f"latent{hollow}", ylabel="gain", title=f"iteration {now}")
     middle.set(ylim=(-0.03, 1.05), xlabel="index", title="singular values / largest")
-    right.set(xscale="log", yscale="log", ylim=(0.008, 800), xlabel="iteration + 1", title="mean gain")
+    right.set(xscale="log", yscale="log", ylim=(0.008, 800), xlabel="iteration + 1", title=f"mean gain{dashed}")
     right.axvline(now + 1, color=MUTED, lw=1, ls=":")
     for ax in (left, middle):
         ax.set_xticks(index[::2])
@@ -89,9 +90,10 @@ def depth(panels) -> Picture:
     `panels`: {title: {label: runs}}, averaged over the runs of a label; the dotted line is the R^2 of style in x.
     """
     fig, (row,) = axes(len(panels), width=7.8, height=3.5, sharey=True)
-    says = []
+    says, known = [], {}
     for ax, (title, lines) in zip(row, panels.items(), strict=True):
-        for k, (label, runs) in enumerate(lines.items()):
+        for label, runs in lines.items():
+            k = known.setdefault(label, len(known))  # one colour a label in all panels
             style, content = (np.mean([getattr(r, f"{kind}_r2")[-1] for r in runs], 0) for kind in ("style", "content"))
             ax.plot(style, "o-", ms=3.5, color=colour(k), label=label, gid=label)
             ax.plot(content, "--", lw=1, color=colour(k))

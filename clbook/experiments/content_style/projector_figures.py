@@ -63,13 +63,13 @@ def surfaces(content, style, losses) -> Picture:
     return Picture(fig, f"Contours of log loss. The style scale of lowest loss at each content scale: {best}.")
 
 
-def _spectra(ax, result, frame, title):
-    """Covariance spectra before (dashed) and after (solid) the projector, as in CS Fig. 2."""
+def _spectra(ax, result, frame, title, told="readout"):
+    """Covariance spectra before (dashed) and after (solid) the projector, as in CS Fig. 2, each with a number."""
     for place, tone, line in (("h", BEFORE, "--"), (result.places[-1], AFTER, "-")):
         k = result.places.index(place)
         values = result.spectrum[frame, k]
         ax.plot(np.arange(1, len(values) + 1), np.maximum(values, FLOOR), color=tone, ls=line, gid=place,
-                label=f"{'before' if place == 'h' else 'after'} {result.readout[frame, k]:.3f}")
+                label=f"{'before' if place == 'h' else 'after'} {getattr(result, told)[frame, k]:.3g}")
     ax.set(yscale="log", ylim=(FLOOR, 1.6), xlabel="dimension", title=title)
     ax.minorticks_off()
 
@@ -94,13 +94,14 @@ def snapshot(result, frame=-1) -> Picture:
     """One recorded time: spectra (left), readout so far (right)."""
     fig, ((left, right),) = axes(2, width=7.4, height=3.0)
     c = result.config
-    _spectra(left, result, frame, f"iteration {result.steps[frame]}")
+    _spectra(left, result, frame, f"iteration {result.steps[frame]}", "rank")
     left.set_ylabel("eigenvalue / largest")
+    legend(left, loc="lower left", title="effective rank")
     for k, tone, line, name in ((0, BEFORE, "--", "before"), (-1, AFTER, "-", "after")):
         right.plot(result.steps, result.readout[:, k], color=tone, ls=line, marker="o", ms=4, label=name)
     right.axvline(result.steps[frame], color=MUTED, lw=1, ls=":")
     right.set(xlabel="iteration", ylabel="readout accuracy", ylim=(0.85, 1))
-    legend(right, loc="lower right")
+    legend(right, loc="lower center")
     return Picture(fig, f"tau = {c.tau:g}, {'unit length' if c.normalize else 'standardised'}, iteration "
                         f"{result.steps[frame]}: {_says(result, frame)}.")
 
@@ -120,5 +121,5 @@ def unused(results) -> Picture:
         left = r.rows[-1, c.direct:].mean() / r.rows[0, c.direct:].mean()
         said.append(f"{title}: {left:.3f} of the unused weights is left")
     row[0].set_ylabel("mean |weight|")
-    legend(row[0], loc="upper right")
+    legend(row[-1], loc="center right")
     return Picture(fig, "; ".join(said) + ".")

@@ -31,13 +31,13 @@ def one(result: Result) -> Picture:
     for k in range(config.groups):
         ax["symbols"].scatter(*seen[result.meaning == k].T, s=16, color=colour(k), linewidths=0, gid=f"class {k}")
     ax["symbols"].set(xticks=[], yticks=[], title=f"symbols, iteration {result.steps[-1]}")
-    ax["symbols"].set_aspect("equal")
+    ax["symbols"].set(aspect="equal", gid="own scale")
     rates, kind = result.rates()[0][:RATES], kinds(result)[:RATES]
     for name, (tone, marker) in KINDS.items():
         mine = np.flatnonzero(kind == name)
         if len(mine):
             ax["rates"].scatter(mine + 1, rates[mine], s=20, color=tone, marker=marker, label=name, gid=name)
-    ax["rates"].axhline(config.decay, color=INK, lw=0.8, ls="--", gid="decay")
+    ax["rates"].axhline(config.decay, color=INK, lw=0.8, ls="--", label="decay", gid="decay")
     ax["rates"].set(xlabel="direction", ylabel="rate of growth", ylim=(0, None), title="at the start")
     legend(ax["rates"], loc="upper right")
     ratio = result.ratio()

@@ -4,10 +4,10 @@ import numpy as np
 
 from clbook.claims import Chapter, Finding, listed, span
 from clbook.experiments.content_style.experiment import singular, style_gain
-from clbook.experiments.cs.recipes import SPREADS, WORLDS
+from clbook.experiments.cs.recipes import SDS, SPACES, WORLDS
 
 chapter = Chapter(__file__)
-BOXES, KS = WORLDS[:2], (1, 2, 4)
+BOXES, KS = {"box, p = 2": 2, "box, p = 1": 1}, (1, 2, 4)
 TOTAL, (INVERSE, SCALED, TRAINED, BARE, BESIDE) = 2, range(5)  # row, and columns, of the table of losses
 H, R, Z = range(3)  # places where DirectCLR is read
 
@@ -15,11 +15,6 @@ H, R, Z = range(3)  # places where DirectCLR is read
 def least(maps) -> np.ndarray:
     """(seeds,) smallest singular value over the largest of maps (seeds, 8, 8)."""
     return singular(maps)[:, -1]
-
-
-def undone(maps, d_c: int, tau_c: float, p: int) -> np.ndarray:
-    """Maps (seeds, 8, 8) in the units in which every temperature is 1; tau_s is."""
-    return maps / np.where(np.arange(8) < d_c, tau_c, 1)[:, None] ** (1 / p)
 
 
 def kept(deep, world: str, sd: float, label: str, width: int = 50, layer: int = -1) -> np.ndarray:
@@ -30,6 +25,18 @@ def kept(deep, world: str, sd: float, label: str, width: int = 50, layer: int = 
 def by_spread(name, values) -> str:
     """Words: the means over seeds of values {sd: (seeds,)}."""
     return f"{name} {listed([v.mean() for v in values])}"
+
+
+def at_spreads(deep, label: str, width: int = 50, layer: int = -1) -> dict:
+    """{world: [(seeds,) R^2 of the style in a layer, for each spread]}."""
+    return {world: [kept(deep, world, sd, label, width, layer) for sd in SDS] for world in SPACES}
+
+
+def fallen(deep, world: str, width: int = 50) -> tuple[str, list[np.ndarray]]:
+    """Words for the R^2 of style with content and without; [(seeds,) a half less the one over the other]."""
+    style, free = (at_spreads(deep, label, width)[world] for label in ("content", "no content"))
+    text = "; ".join((by_spread(f"{world}, content", style), by_spread("without", free)))
+    return text, [0.5 - s / f for s, f in zip(style, free, strict=True)]
 
 
 @chapter.measure("cs-abstract")
@@ -51,7 +58,7 @@ def inverted(linear):
 
 @chapter.measure("cs-inversion-deep")
 def inverted_deep(deep):
-    found = {world: [kept(deep, world, sd, "no content") for sd in sds] for world, sds in SPREADS.items()}
+    found = at_spreads(deep, "no content")
     every = [v for values in found.values() for v in values]
     return Finding("; ".join(by_spread(world, v) for world, v in found.items()), float(np.min(every)),
                    tuple(v - 0.9 for v in every))
@@ -129,8 +136,11 @@ def high_tau_c(linear):
 
 @chapter.measure("cs-undone")
 def undo(linear):
-    found = {(p, tau): np.array([style_gain(undone(linear[world, k, tau], k, tau, p), k) for k in KS])
-             for world, p in zip(BOXES, (2, 1), strict=True) for tau in (0.01, 1.0)}
+    found = {}
+    for world, p in BOXES.items():
+        for tau in (0.01, 1.0):
+            units = [np.where(np.arange(8) < k, tau, 1)[:, None] ** (1 / p) for k in KS]
+            found[p, tau] = np.array([style_gain(linear[world, k, tau] / u, k) for k, u in zip(KS, units, strict=True)])
     text = "; ".join(f"{span(found[p, 0.01], '.3f')} of content's, at equal temperatures {span(found[p, 1.0], '.3f')} "
                      f"(p = {p})" for p in (2, 1))
     return Finding(text, float(found[2, 0.01].mean()), tuple(np.log(found[2, 1.0] / found[2, 0.01])))
@@ -158,7 +168,7 @@ def style_pays(parts):
 
 @chapter.measure("cs-table-1-deep")
 def deep_beats_inverse(deep):
-    box, ball = (deep[50, f"{world} of Table 1", 0.05, "content"]["terms"][:, :, TOTAL] for world in SPREADS)
+    box, ball = (deep[50, f"{world} of Table 1", 0.05, "content"]["terms"][:, :, TOTAL] for world in SPACES)
     return Finding("box {:.2f} against {:.2f}, sphere {:.2f} against {:.2f}".format(
         *(v.mean() for v in (box[:, 1], box[:, 0], ball[:, 1], ball[:, 0]))), float(box[:, 1].mean()),
         (box[:, 0] - box[:, 1], ball[:, 0] - ball[:, 1]))
@@ -172,11 +182,11 @@ def decoded(inverse):
 
 
 def reads_as_well(deep, width: int) -> Finding:
-    """Whether the output reads the style better than x without content."""
-    out, x = ({world: kept(deep, world, 0.15, "no content", width, layer) for world in SPREADS} for layer in (-1, 0))
-    text = "; ".join(f"{span(out[world])}, x {span(x[world])} ({world})" for world in SPREADS)
-    return Finding(text, float(min((out[world] - x[world]).min() for world in SPREADS)),
-                   tuple(out[world] >= x[world] for world in SPREADS))
+    """Whether the output reads the style at least as well as x without content."""
+    out, x = (at_spreads(deep, "no content", width, layer) for layer in (-1, 0))
+    more = [a - b for world in SPACES for a, b in zip(out[world], x[world], strict=True)]
+    return Finding("; ".join(f"{by_spread(world, out[world])} (x {span(x[world])})" for world in SPACES),
+                   float(np.min(more)), tuple(v >= 0 for v in more))
 
 
 @chapter.measure("cs-deep-converged")
@@ -189,26 +199,31 @@ def narrow(deep):
     return reads_as_well(deep, 10)
 
 
+@chapter.measure("cs-fig-1-narrow")
+def deep_narrow(deep):
+    found = [fallen(deep, world, 10) for world in SPACES]
+    early = reads_as_well(deep, 10).value < 0
+    return Finding("; ".join(text for text, _ in found), None, tuple(v for _, less in found for v in less),
+                   "undecided" if early else None)
+
+
 @chapter.measure("cs-fig-1-middle")
 def deep_box(deep):
-    free, style = ([kept(deep, "box", sd, label) for sd in SPREADS["box"]] for label in ("no content", "content"))
-    low = kept(deep, "box", 0.15, "lower tau_c")
-    at = int(np.argmax([(0.5 - s / f).mean() for s, f in zip(style, free, strict=True)]))
-    return Finding(f"{by_spread('content', style)}; {by_spread('without', free)}; lower tau_c, sd .15 {low.mean():.2f}",
-                   float(style[at].mean()), (0.5 - style[at] / free[at], low - style[0]))
+    text, less = fallen(deep, "box")
+    low, equal = (kept(deep, "box", 0.15, label) for label in ("lower tau_c", "content"))
+    best = max(less, key=np.mean)
+    return Finding(f"{text}; lower tau_c, sd .15 {low.mean():.2f}", float(0.5 - best.mean()), (best, low - equal))
 
 
 @chapter.measure("cs-fig-1-right-long")
 def deep_sphere(deep):
-    free, style = ([kept(deep, "sphere", sd, label) for sd in SPREADS["sphere"]] for label in ("no content", "content"))
-    at = int(np.argmax([(0.5 - s / f).mean() for s, f in zip(style, free, strict=True)]))
-    return Finding("; ".join((by_spread("content", style), by_spread("without", free))), float(style[at].mean()),
-                   (0.5 - style[at] / free[at],))
+    text, less = fallen(deep, "sphere")
+    return Finding(text, float(0.5 - np.mean(less)), tuple(less))
 
 
 def lost_last(deep, world: str) -> Finding:
     """How much more R^2 of style the last layer loses than those before it."""
-    runs = [deep[50, world, sd, "content"]["style"] for sd in SPREADS[world]]
+    runs = [deep[50, world, sd, "content"]["style"] for sd in SDS]
     last, before = [r[:, -2] - r[:, -1] for r in runs], [r.max(1) - r[:, -2] for r in runs]
     return Finding(f"{by_spread('in the last layer', last)}; {by_spread('before it', before)}",
                    float(np.mean(last)), tuple(a - b for a, b in zip(last, before, strict=True)))
@@ -241,11 +256,10 @@ def temperatures_without_norm(deep):
 
 @chapter.measure("cs-threshold-deep")
 def threshold_misses(deep, predicted):
-    sds = SPREADS["sphere"]
-    style = [kept(deep, "sphere", sd, "content") / kept(deep, "sphere", sd, "no content") for sd in sds]
-    left = [predicted[sd][0] for sd in sds]
-    return Finding(f"at {listed(left)} of the threshold {by_spread('a share of', style)}", float(np.min(style)),
-                   (1 - max(left), *(v - 0.5 for v in style)))
+    share = [0.5 - less for less in fallen(deep, "sphere")[1]]
+    left = [predicted[sd][0] for sd in SDS]
+    return Finding(f"at {listed(left)} of the threshold {by_spread('a share of', share)}", float(np.min(share)),
+                   (1 - max(left), *(v - 0.5 for v in share)))
 
 
 def digits_columns(digits, name: str, place: int | None = None) -> list[np.ndarray]:
@@ -268,18 +282,21 @@ def readout_without_norm(digits):
         (2 * after[0].std(ddof=1) - abs(after[1] - after[0]),))
 
 
+def better(digits, row: int) -> Finding:
+    """How much better a row's readout is than that of the row before it, after the projector and before it."""
+    after, before = (v[row] - v[row - 1] for v in (digits_columns(digits, "readout", place) for place in (-1, 0)))
+    return Finding(f"after by {span(after, '+.3f')}, before by {span(before, '+.3f')}", float(after.mean()),
+                   (after, before))
+
+
 @chapter.measure("cs-table-2-caption")
 def caption(digits):
-    more = [v[1] - v[0] for v in (digits_columns(digits, "readout", place) for place in (-1, 0))]
-    return Finding(f"after by {span(more[0], '+.3f')}, before by {span(more[1], '+.3f')}", float(more[0].mean()),
-                   tuple(more))
+    return better(digits, 1)
 
 
 @chapter.measure("cs-table-2-two-literal")
 def two_temperatures(digits):
-    more = [v[2] - v[1] for v in (digits_columns(digits, "readout", place) for place in (-1, 0))]
-    return Finding(f"after by {span(more[0], '+.3f')}, before by {span(more[1], '+.3f')}", float(more[0].mean()),
-                   tuple(more))
+    return better(digits, 2)
 
 
 @chapter.measure("cs-two-spectrum-literal")

@@ -6,7 +6,7 @@ Latents are uniform on the box [0, 1]^8, and all is linear, z' = W x with x = A 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -27,11 +27,8 @@ def matrix(kind: str, generator: torch.Generator) -> torch.Tensor:
 
 
 def descent(W: torch.Tensor, x: torch.Tensor, views: torch.Tensor, detach: bool = False) -> torch.Tensor:
-    """dW/dt under gradient flow on the sum of CS eq. 4, by autograd.
-
-    Args: W (d, D); observations x and views (n, D); detach, as for `loss`.
-    Returns: (d, D).
-    """
+    """dW/dt (d, D) under gradient flow on the sum of CS eq. 4, by autograd, for observations x and views (n, D);
+    detach: as for `loss`."""
     W = W.clone().requires_grad_()
     return -torch.autograd.grad(loss(x @ W.T, views @ W.T, detach).sum(), W)[0]
 
@@ -56,11 +53,8 @@ def covariances(x: torch.Tensor, views: torch.Tensor) -> torch.Tensor:
 @one_thread()
 def lemma5_errors(scales: Sequence[float], n: int = 1024, d_c: int = 4, style_sd: float = 0.3,
                   seed: int = 0) -> dict[str, list[float]]:
-    """Relative errors of Lemma 5, with the prefactor M, where W is a rotation times each of `scales`.
-
-    Returns: {name: errors}. corrected, printed: share 2 and 1 against the full gradient. detached: share 1, the
-    negatives held still.
-    """
+    """{name: relative errors of Lemma 5}, with the prefactor M, where W is a rotation times each of `scales`; corrected
+    and printed: share 2 and 1 against the full gradient; detached: share 1, the negatives held still."""
     generator = stream(seed, 0)
     turn, mixing = matrix("rotation", generator), matrix("rotation", generator)
     x, views = (z @ mixing.T for z in pairs(n, d_c, style_sd, generator))
@@ -73,10 +67,11 @@ def lemma5_errors(scales: Sequence[float], n: int = 1024, d_c: int = 4, style_sd
 
 @one_thread()
 def gradient_spectrum(d_c: int, style_sd: float = 0.3, n: int = 1024, start: str = "rotation", mixing: str = "rotation",
-                      whiten: bool = False, seed: int = 0) -> torch.Tensor:
+                      whiten: bool = False, seed: int = 0, flow: Callable = descent) -> torch.Tensor:
     """Singular values of the gradient at a small W (CS Lemma 6, Prop. 2).
 
     start, mixing: the kind of W and of the map from latents to observations. whiten: the observations, before all else.
+    flow: `lemma5` for many pairs; it differs by 1e-6 at so small a W.
     Returns: (8,), descending.
     """
     generator = stream(seed, 0)
@@ -85,7 +80,7 @@ def gradient_spectrum(d_c: int, style_sd: float = 0.3, n: int = 1024, start: str
     if whiten:
         root = torch.linalg.cholesky(torch.linalg.inv(x.T.cov()))
         x, views = x @ root, views @ root
-    return torch.linalg.svdvals(descent(TINY * W, x, views))
+    return torch.linalg.svdvals(flow(TINY * W, x, views))
 
 
 def largest_drop(values: torch.Tensor) -> int:
@@ -103,11 +98,9 @@ def unit_error(p: int, seed: int = 0) -> float:
 
 
 def growth(config: Config, scale: float = 0.05, samples: int = 1000) -> np.ndarray:
-    """Rate at which gradient flow enlarges the gain of each latent, relative to the gain, at the map `scale` times I.
+    """(d,) rate at which gradient flow enlarges the gain of each latent, over the gain, at the map `scale` times I.
 
     The latents of the first d_c dimensions go to the embedding dimensions of temperature tau_c. Means over 4 batches.
-
-    Returns: (d,).
     """
     rates, generator = [], stream(config.seed, GROWTH)
     for _ in range(4):
@@ -215,12 +208,6 @@ def eigenvalues(style_sd: float, share: float = 1, n: int = 20_000, seed: int = 
     A, _, z, views = sampled(n, 4, style_sd, seed, "rotation")
     data, within = covariances(z @ A.T, views @ A.T)
     return torch.linalg.eigvalsh(share * data - within).numpy()
-
-
-def style_variance(style_sd: float, seed: int = 0) -> float:
-    """Mean of (z~ - z)^2 in a style dimension after the cut at the walls: sigma_s^2 of CS Assumption 4."""
-    _, _, z, views = sampled(20_000, 4, style_sd, seed)
-    return float((views - z)[:, 4:].square().mean())
 
 
 def axes(seed: int = 0, n: int = 2000) -> tuple[float, float]:

@@ -53,20 +53,14 @@ def parts(maps: np.ndarray, config: Config, samples: int = 10_000, anchors: int 
 
 
 def best_scale(encoder: np.ndarray, config: Config) -> float:
-    """The best scale of a linear map `encoder` (d, d), of 65 between 0.01 and 100.
-
-    Returns: the s for which s times the map has the lowest InfoNCE.
-    """
+    """The s, of 65 between 0.01 and 100, for which s times a linear map `encoder` (d, d) has the lowest InfoNCE."""
     scales = np.geomspace(0.01, 100, 65)
     return float(scales[parts(scales[:, None, None] * encoder, config, samples=500, anchors=500)[2].argmin()])
 
 
 def product_ranks(seed: int = 0) -> tuple[int, int, int]:
-    """CS Lemmas 2 and 3 on products of random 8 x 8 matrices of all ranks from 0 to 8.
-
-    Returns: how often the product's rank is above the smaller of the two; how often "singular" is not "both are"; how
-    often it is not "one of them is". All of 81 products.
-    """
+    """How often, in 81 products of 8 x 8 matrices of all ranks, the rank is above the smaller of the two (CS Lemma 2);
+    how often "singular" is not "both are" (Lemma 3), and is not "one of them is"."""
     generator, above, both, one = stream(seed, 0), 0, 0, 0
     for r in range(DIM + 1):
         for s in range(DIM + 1):

@@ -9,8 +9,8 @@ from clbook.experiments.content_style import Config, projector
 from clbook.experiments.cs import encoders
 from clbook.records import Recipe, Record
 
-SEEDS, SDS, WORLDS = range(3), (0.05, 0.15, 0.3), ("box, p = 2", "box, p = 1", "sphere")
-SPREADS = {"box": (0.15, 0.3), "sphere": (0.15,)}  # of the deep runs
+SEEDS, SDS, SPACES = range(3), (0.05, 0.15, 0.3), ("box", "sphere")
+WORLDS = ("box, p = 2", "box, p = 1", "sphere")
 KINDS = (("no content", 0), ("content", 5))
 
 
@@ -32,21 +32,27 @@ def linear_configs() -> dict:
 
 
 def deep_configs() -> dict:
-    """{record: {(width, world, style sd, label): Config}} of the deep runs; the worlds "... of Table 1" have its sd."""
-    box = Config(d=10, d_c=5, style_sd=0.15, mixing_layers=3, layers=7, lr=3e-3, steps=2500)
+    """{record: {(width, world, style sd, label): Config}} of the deep runs; worlds "... of Table 1" have its tau."""
+    box = Config(d=10, d_c=5, style_sd=0.15, mixing_layers=3, layers=7, lr=3e-3, steps=8000)
     globe = box.replace(space="sphere", normalize=True, tau=0.5, lr=1e-3, steps=7000)
-    deep = {(50, "box", sd, label): box.replace(style_sd=sd, d_c=k) for sd in SPREADS["box"] for label, k in KINDS}
-    deep[50, "box", 0.15, "lower tau_c"] = box.replace(tau_c=0.1)
-    sphere = {(50, "sphere", 0.15, label): globe.replace(d_c=k) for label, k in KINDS}
-    cool = globe.replace(tau_c=0.3)
-    sphere |= {(50, "sphere", 0.15, "lower tau_c"): cool,
-               (50, "sphere", 0.15, "no norm"): cool.replace(tau_c=1.0, normalize=False),
-               (50, "sphere", 0.15, "both"): cool.replace(normalize=False)}
-    narrow = {(10, world, 0.15, label): base.replace(d_c=k, width=10, steps=1500, lr=3e-3)
-              for world, base in (("box", box), ("sphere", globe)) for label, k in KINDS}
-    table = {(50, f"{world} of Table 1", 0.05, label): base.replace(d_c=k, style_sd=0.05, tau=1.0, lr=3e-3, steps=2000)
-             for world, base in (("box", box), ("sphere", globe)) for label, k in KINDS}
-    return {"cs-deep-sphere": sphere, "cs-deep-box": deep, "cs-deep-narrow": narrow, "cs-deep-table": table}
+    bases, cool = dict(zip(SPACES, (box, globe), strict=True)), globe.replace(tau_c=0.3)
+
+    def cross(width, worlds, sds, kinds=KINDS, name="", **changes):
+        """{key: Config} of all these worlds, spreads and kinds."""
+        return {(width, world + name, sd, label): bases[world].replace(width=width, style_sd=sd, d_c=k, **changes)
+                for world in worlds for sd in sds for label, k in kinds}
+
+    sphere = {"lower tau_c": cool, "no norm": cool.replace(tau_c=1.0, normalize=False),
+              "both": cool.replace(normalize=False)}
+    found = {
+        "box": cross(50, ["box"], (0.15, 0.3)) | {(50, "box", 0.15, "lower tau_c"): box.replace(tau_c=0.1)},
+        "box-batch": cross(50, ["box"], (0.05,), n=512, steps=4000),
+        "sphere": cross(50, ["sphere"], (0.15,)) | {(50, "sphere", 0.15, name): c for name, c in sphere.items()},
+        "sphere-longer": cross(50, ["sphere"], (0.05, 0.3), steps=16_000),
+        "narrow": cross(10, SPACES, SDS, lr=1e-3, steps=10_000),
+        "narrow-step": cross(10, ["box"], SDS, KINDS[:1], ", larger step", steps=10_000),
+        "table": cross(50, SPACES, (0.05,), name=" of Table 1", tau=1.0, lr=3e-3, steps=2000)}
+    return {f"cs-deep-{name}": configs for name, configs in found.items()}
 
 
 def projector_configs() -> dict:
@@ -58,7 +64,7 @@ def projector_configs() -> dict:
 
 CORNERS = Config(d=10, d_c=4, normalize=True, tau=0.5, mixing_layers=3, layers=3, lr=1e-3, steps=3000)
 CLASSES = {"style drawn anew": CORNERS.replace(style_sd=10.0), "style near the old one": CORNERS.replace(style_sd=0.2)}
-CLASSIFIER = {"classifier": CORNERS.replace(normalize=False, style_sd=10.0, steps=5000)}
+CLASSIFIER = {"classifier": CORNERS.replace(normalize=False, style_sd=10.0, steps=20_000)}
 PLAIN = projector.Config(record_every=200)
 DIGITS = {"regular": PLAIN.replace(tau=0.5), "without norm": PLAIN.replace(normalize=False, tau=1 / 64),
           "two temperatures": PLAIN.replace(normalize=False, tau=1 / 64, tau_ratio=0.7)}
@@ -107,6 +113,7 @@ def direct(results):
     return stacked("loss", added="added")(results) | {"readout": np.array(readout, dtype=np.float32), "left": left}
 
 
+COLLAPSE = stacked("loss", "within", cosines="cosines", style="style_r2")
 RECIPES = {
     "cs-linear": Recipe("linear encoders, three seeds: contents, temperatures, spreads of style and of content",
                         cs.run, seeded(linear_configs()), stacked("loss", map="map"), ("loss",), start=0.02),
@@ -115,12 +122,9 @@ RECIPES = {
     "cs-projectors": Recipe("the same four layers under none to three projector layers, three seeds",
                             encoders.run_square, seeded(projector_configs()), shielded, ("loss",), start=0.02),
     "cs-classes": Recipe("InfoNCE on encoders of four classes, style near the old one or drawn anew, three seeds",
-                         encoders.run_classes, seeded(CLASSES),
-                         stacked("loss", "within", cosines="cosines", style="style_r2"), ("loss", "within"),
-                         start=0.02),
+                         encoders.run_classes, seeded(CLASSES), COLLAPSE, ("loss", "within"), start=0.02),
     "cs-classifier": Recipe("classifiers of four classes, three seeds", encoders.run_classifier, seeded(CLASSIFIER),
-                            stacked("loss", "within", cosines="cosines", style="style_r2"), ("loss", "within"),
-                            start=0.01),
+                            COLLAPSE, ("loss", "within"), start=0.01),
     "cs-digits": Recipe("digits, outputs standardised to variance 1, three seeds", projector.run,
                         seeded(DIGITS), stacked("loss", readout="readout", rank="rank"), ("loss",),
                         start=0.5),

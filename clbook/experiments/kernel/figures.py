@@ -8,7 +8,7 @@ from matplotlib.collections import LineCollection
 from clbook import kernels
 from clbook.experiments.kernel.experiment import Result
 from clbook.runs import Several
-from clbook.style import GRID, INK, MUTED, Picture, axes, colour, legend, mosaic
+from clbook.style import GRID, INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic
 
 FLOW_NAMES = {"network": "through the network", "radius": "a network seeing $|x|$", "vanilla": "each point by itself"}
 
@@ -37,12 +37,13 @@ def step(result: Result, frame: int = 0) -> Picture:
     z, moved, predicted = result.z[frame], result.measured[frame], result.kernel[frame]
     scale = 0.12 * np.ptp(z) / np.abs(moved).max()
     _points(left, z, result.labels)
-    _arrows(left, z, moved, scale, color=[colour(k) for k in result.labels], width=0.004)
+    _arrows(left, z, moved, scale, color=[colour(k) for k in result.labels], width=0.004, gid="change, enlarged")
     _fit(left, z, z + scale * moved)
     left.set_title("change of every point (enlarged)")
     for k in np.unique(result.labels):
         mine = result.labels == k
-        right.scatter(predicted[mine].ravel(), moved[mine].ravel(), s=12, color=colour(k), linewidths=0, gid=f"{k}")
+        right.scatter(predicted[mine].ravel(), moved[mine].ravel(), s=12, color=colour(k), linewidths=0, alpha=0.6,
+                      gid=f"class {k}")
     span = np.array([min(predicted.min(), moved.min()), max(predicted.max(), moved.max())])
     right.plot(span, span, color=MUTED, lw=1, ls="--")
     error, config = result.error("kernel", frame), result.config
@@ -72,9 +73,9 @@ def orbits(flows: Several, frame: int = -1) -> Picture:
                           lw=2, label=FLOW_NAMES[name], gid=name)
         text.append(f"{FLOW_NAMES[name].replace('$', '')}: spread {spread:.1e}, points moved {run.moved[t]:.2g}")
     ax["spread"].axvline(now + 1, color=MUTED, lw=1, ls=":")
-    ax["spread"].set(xscale="log", yscale="log", xlabel="iteration + 1", ylim=(3e-19, 1e8),
+    ax["spread"].set(xscale="log", yscale="log", xlabel="iteration + 1", ylim=(3e-19, 30),
                      title="spread (0 drawn at $10^{-18}$)")
-    legend(ax["spread"], loc="upper left")
+    legend(ax["spread"], loc="center right")
     return Picture(fig, f"Iteration {now}, views turned by up to {flows.config.angle:g} degrees. {'; '.join(text)}.")
 
 
@@ -83,20 +84,26 @@ def velocities(result: Result, frame: int = 0) -> Picture:
     fig, ((left, right),) = axes(2, width=7.8, height=3.5, width_ratios=(1.15, 1))
     z, moved, predicted = result.z[frame], result.measured[frame], result.mean[frame]
     fastest = max(np.linalg.norm(moved, axis=1).max(), np.linalg.norm(predicted, axis=1).max())
-    scale = 0.3 * np.ptp(z) / fastest
-    _arrows(left, z, moved, scale, color=[colour(k) for k in result.labels], width=0.003)
+    scale, one_place = 0.3 * np.ptp(z) / fastest, result.config.start == "smooth"
+    _arrows(left, z, moved, scale, color=[colour(k) for k in result.labels], width=0.02 if one_place else 0.003,
+            gid="measured")
     middle, mean = (np.array([v[result.labels == k].mean(0) for k in np.unique(result.labels)]) for v in (z, predicted))
-    _arrows(left, middle, mean, scale, color=INK, width=0.009, zorder=5)
+    _arrows(left, middle, mean, scale, color=INK, width=0.007 if one_place else 0.011, zorder=5, gid="predicted")
     _fit(left, z, z + scale * moved, middle + scale * mean)
+    left.set_gid("own scale")
     left.set_title("measured (colour), predicted (black)")
     measured, expected = result.speeds("measured", frame), result.speeds("mean", frame)
     place = np.arange(len(measured))
-    right.bar(place - 0.2, measured, 0.38, color=[colour(k) for k in place])
-    right.bar(place + 0.2, expected, 0.38, color=INK)
-    right.set(xticks=place, ylabel="speed of the cluster",
-              title=f"error of Theorem 4.5: {result.error('mean', frame):.1%}")
+    right.scatter(place, measured, s=90, color=[colour(k) for k in place], linewidths=0, gid="measured")
+    right.scatter(place, expected, s=220, facecolors="none", edgecolors=INK, linewidths=1.4, gid="predicted")
+    low, high = (f(np.concatenate([measured, expected])) for f in (np.min, np.max))
+    if one_place:
+        log_axis(right, axis="y")
+    right.set(xticks=place, xlim=(-0.6, len(place) - 0.4), ylabel="speed of the cluster",
+              ylim=(0.5 * low, 2 * high) if one_place else (0, 1.2 * high),
+              title=f"error of VA Theorem 4.5: {result.error('mean', frame):.1%}")
     sizes = [str(round(s * result.config.n)) for s in result.share]
-    right.set_xticklabels([f"{size} points" for size in sizes], fontsize=8)
+    right.set_xticklabels([f"{size}\npoints" for size in sizes])
     told = [", ".join(f"{v:.2g}" for v in speeds) for speeds in (measured, expected)]
     return Picture(fig, f"Centres along the {result.config.centres}, clusters of {', '.join(sizes)} points. Measured "
                         f"speeds {told[0]}, predicted {told[1]}; error over all points "
@@ -131,14 +138,15 @@ def blocks(result, frame: int = -1) -> Picture:
     now, K, labels = int(result.kernel_steps[frame]), result.kernel[frame], result.labels
     vector, share = kernels.top_eigenvector(K, labels)
     vector = vector * np.sign(vector[labels == 1].mean() - vector[labels == 0].mean())
-    left.imshow(K, cmap="RdBu_r", vmin=-np.abs(K).max(), vmax=np.abs(K).max())
+    left.imshow(K, cmap="RdBu_r", vmin=-np.abs(K).max(), vmax=np.abs(K).max(), gid="cells of K")
     left.set(xticks=[], yticks=[], title=f"$K({now})$")
     left.grid(False)
     for k in np.unique(labels):
         mine = np.flatnonzero(labels == k)
         middle.scatter(mine, vector[mine], s=10, color=colour(k), linewidths=0, gid=f"class {k}")
     middle.axhline(0, color=GRID, lw=1)
-    middle.set(xlabel="point", title=f"top eigenvector: {share:.0%} class")
+    middle.set(xlabel="point: disc, then ring" if result.config.data == "donut" else "point",
+               title=f"top eigenvector: {share:.0%} class")
     ratio = result.theta / result.sigma2
     right.plot(result.steps + 1, result.alignment, color=colour(2), label="alignment", gid="alignment")
     right.plot(result.steps + 1, ratio, color=colour(4), ls="--", label=r"Fisher ratio $\Theta/\sigma^2$", gid="fisher")
@@ -146,8 +154,11 @@ def blocks(result, frame: int = -1) -> Picture:
     if at is not None:
         right.axvline(at + 1, color=INK, lw=1.3, label="first separable")
     right.axvline(now + 1, color=MUTED, lw=1, ls=":")
-    right.set(xscale="log", yscale="log", ylim=(5e-3, 1e4), xlabel="iteration + 1", title=f"{result.config.activation}")
-    legend(right, loc="upper left", ncols=2)
+    right.set(xscale="log", yscale="log", xlabel="iteration + 1")
+    lowest, highest = (f([f(result.alignment), f(ratio)]) for f in (np.min, np.max))
+    right.set_ylim(0.5 * lowest, 2 * highest)
+    right.set_title(result.config.activation, loc="right")
+    legend(right, loc="lower left", bbox_to_anchor=(-0.1, 1), labelspacing=0.1)
     i = int(np.searchsorted(result.steps, now))
     when = "not separable" if at is None else f"separable from iteration {at}"
     return Picture(fig, f"{result.config.data}, {result.config.activation}, iteration {now}: alignment "

@@ -90,7 +90,7 @@ def two_orders(shuffle: Shuffle, result: Result) -> Picture:
         _classes(ax, (places + beside)[order], shuffle.labels, 11, f"{name}, ")
         said.append(f"{name}: loss {loss:.4f}, readout {readout:.0%}")
     uniform = shuffle.uniform(tau)
-    curve.axhline(uniform, color=MUTED, label="uniform", **DOTTED)
+    curve.axhline(uniform, color=INK, lw=1.2, ls="--", label="uniform")
     curve.plot(shuffle.counts, [shuffle.loss(shuffle.places(k), tau) for k in shuffle.counts], ".-", color=EQ1, ms=4,
                gid="loss")
     curve.scatter([K], [shuffle.loss(places, tau)], s=60, edgecolors=INK, linewidths=1.4, gid="these places", **RING)

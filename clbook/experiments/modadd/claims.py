@@ -141,3 +141,65 @@ def trained_helps(first):
 @chapter.measure("sl-permuted")
 def permuted_helps_less(first):
     return better_start(first, "permuted")
+
+
+# Variants, other samples and other starts, which stand on the page of SL.
+@chapter.measure("sl-fig-4a")
+def wide_near(wide):
+    first = np.array([run.ratio[0] for run in wide])
+    return compared({"first ratio": first, "last": end(wide)})
+
+
+@chapter.measure("sl-fig-4b")
+def wide_random_start(wide):
+    return compared({"random, plus .1": end(wide, "random") + 0.1, "trained": end(wide, "pretrained")})
+
+
+@chapter.measure("sl-unrelated")
+def unrelated(shuffled, random):
+    ratio, accuracy = end(shuffled), end(shuffled, "pretrained")
+    return ranges({"ratio": ratio, "accuracy": accuracy, "random": random}, ratio - 0.9,
+                  random[:len(accuracy)] + 0.1 - accuracy)
+
+
+@chapter.measure("sl-rq1")
+def aligned_is_useful(dose, gaps, random):
+    accuracy = np.array([end(runs, "pretrained") for runs in dose.values()])  # (doses, seeds)
+    slopes = np.polyfit(gaps, accuracy, 1)[0]
+    return ranges({"slope of the accuracy": slopes, "aligned": accuracy[0], "random": random},
+                  accuracy[0] - random[:accuracy.shape[1]], -slopes)
+
+
+@chapter.measure("sl-violated")
+def violated(dose):
+    some, more = (end(dose[p]) for p in (0.1, 0.3))
+    return ranges({"p = .1: ratio": some, "p = .3": more}, 0.9 - some, 0.9 - more)
+
+
+@chapter.measure("sl-partial")
+def partial(dose, random):
+    return compared({"accuracy": end(dose[0.5], "pretrained"), "random": random})
+
+
+@chapter.measure("sl-never-together")
+def never_together(apart):
+    ratio = end(apart)
+    return ranges({"ratio": ratio, "accuracy": end(apart, "pretrained")}, ratio - 0.9)
+
+
+@chapter.measure("sl-good")
+def good_representations(oracle, long):
+    random = np.array([run.accuracy["random"].mean() for run in long])
+    return compared({"one vector a class": oracle.mean(1), "random": random})
+
+
+@chapter.measure("sl-own-fig-4a")
+def own_wide_near(own_wide, own_undecayed):
+    far, near = end(own_undecayed), end(own_wide)
+    return ranges({"Fig. 5a": far, "ratio": near}, far - near, np.log(far / near))
+
+
+@chapter.measure("sl-own-fig-4b")
+def own_wide_random_start(own_wide):
+    trained, random = (np.array([run.accuracy[start].mean() for run in own_wide]) for start in ("pretrained", "random"))
+    return ranges({"trained": trained, "random": random}, 0.1 - abs(trained - random))

@@ -34,7 +34,7 @@ def _loss(ax, runs):
     loss, guessing = over_seeds(runs, "loss"), np.log(runs[0].config.batch)
     ax.plot(runs[0].steps[:len(loss)], loss, color=colour(0), lw=0.8)
     ax.plot(runs[0].steps[:len(loss)], over_seeds(runs, "floor").mean(1), color=INK, lw=1, ls="--", label="floor")
-    ax.axhline(guessing, color=MUTED, lw=0.8, ls=":")
+    ax.axhline(guessing, color=MUTED, lw=1, ls=":", label="equal scores")
     ax.set(ylim=(0, 1.15 * max(loss[0].max(), guessing)), ylabel="loss")
 
 
@@ -77,7 +77,7 @@ def embedding(result: Result, frame: int = -1) -> Picture:
         ax["z"].annotate(str(u), (x, y), ha="center", va="center", fontsize=7.5, color="white", weight="bold")
     reach = 1.15 * max(1e-3, np.abs((tables - tables.mean(1, keepdims=True)) @ axes_).max())
     collapsed = " (collapsed)" if result.collapsed else ""
-    ax["z"].set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xlabel="first main axis",
+    ax["z"].set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", gid="own scale", xlabel="first main axis",
                 ylabel="second main axis", title=f"epoch {result.steps[frame]}")
     _distances(ax["d"], [result])
     _loss(ax["l"], [result])
@@ -88,6 +88,7 @@ def embedding(result: Result, frame: int = -1) -> Picture:
     ax["l"].set(xlabel="epoch")
     ax["d"].set_ylim(0, 1.45 * max(result.different.max(), result.equivalent.max()))
     legend(ax["d"], loc="upper right", ncols=2, columnspacing=1)
+    legend(ax["l"], loc="lower left", ncols=2, columnspacing=1, fontsize=8)
     return Picture(fig, f"k = {config.k}, d = {config.d}, decay {config.decay:g}, start {config.init:g}, "
                         f"epoch {result.steps[frame]}: equivalent symbols are {result.equivalent[frame]:.2f} apart, "
                         f"different ones {result.different[frame]:.2f}; last loss {result.loss[-1]:.2f}{collapsed}.")
@@ -108,6 +109,6 @@ def decays(sets: dict[str, Sequence[Result]]) -> Picture:
     left.set(yscale="log", xlabel="epoch", ylabel="ratio: equivalent / different")
     left.minorticks_off()
     right.set(ylim=(1.4, 2.2), xlabel="epoch", ylabel="loss")
-    legend(left, loc="center right", bbox_to_anchor=(1, 0.32))
+    legend(left, loc="center right", bbox_to_anchor=(1, 0.42))
     legend(right, loc="upper right")
     return Picture(fig, "; ".join(says) + ".")

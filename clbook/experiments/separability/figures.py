@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.collections import LineCollection
+from matplotlib.patheffects import withStroke
 
 from clbook.experiments.separability.condition import Check
 from clbook.experiments.separability.experiment import Result
@@ -21,18 +22,18 @@ def _limits(z, margin=0.06):
     return low - pad, high + pad
 
 
-def _paths(ax, result, *, title=None):
-    """Trajectories of a 1-D embedding over iteration + 1, one line a point, and the first separable iteration."""
+def _paths(ax, result, *, title=None, unit=1.0):
+    """Trajectories of a 1-D embedding, in units of `unit`, over iteration + 1, and the first separable iteration."""
     time = result.steps + 1
     for k in np.unique(result.labels):
-        lines = [np.column_stack([time, path]) for path in result.z[:, result.labels == k, 0].T]
+        lines = [np.column_stack([time, path]) for path in result.z[:, result.labels == k, 0].T / unit]
         bundle = LineCollection(lines, colors=colour(k), linewidths=0.7, alpha=0.75 if k == 0 else 0.45)
         bundle.set_gid(f"class {k}")
         ax.add_collection(bundle)
     if result.separable_at is not None:
         ax.axvline(result.separable_at + 1, color=MARK, lw=1.2)
     log_axis(ax)
-    ax.set(xlim=(1, time[-1] * 1.05), ylim=_limits(result.z), xlabel="iteration + 1", title=title)
+    ax.set(xlim=(1, time[-1] * 1.05), ylim=_limits(result.z / unit), xlabel="iteration + 1", title=title)
 
 
 def _when(result):
@@ -57,13 +58,22 @@ def _numbers(config):
 
 
 def trajectories(result: Result, frame: int = -1) -> Picture:
-    """All points' paths (left) and the embedding at one recorded time (right); for embeddings in one dimension."""
-    fig, ((left, right),) = axes(2, width=7.2, height=3.3, width_ratios=(3, 1))
-    now = int(result.steps[frame])
-    _paths(left, result, title=_when(result))
+    """All points' paths (left) and the embedding at one recorded time (right), in units of eps, each run on its scale.
+
+    For embeddings in one dimension. The axes have a fixed place: they stand still from run to run.
+    """
+    place = {"left": 0.1, "right": 0.985, "bottom": 0.16, "top": 0.91, "wspace": 0.07}
+    fig, ((left, right),) = axes(2, width=7.2, height=3.3, width_ratios=(3, 1), gridspec_kw=place)
+    fig.set_layout_engine("none")
+    now, unit = int(result.steps[frame]), result.config.eps
+    _paths(left, result, title=_when(result), unit=unit)
     left.axvline(now + 1, color=MUTED, lw=1, ls=":")
-    left.set_ylabel("embedding $z_i$")
-    _strip(right, result.z[frame], result.labels, left.get_ylim())
+    left.set_ylabel(r"embedding $z_i\,/\,\varepsilon$")
+    left.locator_params(axis="y", nbins=5)
+    _strip(right, result.z[frame] / unit, result.labels, left.get_ylim())
+    left.set_xlim(1, 1.05 * (result.config.steps + 1))
+    for ax in (left, right):
+        ax.set_gid("own scale")
     right.set_title(f"iteration {now}")
     return Picture(fig, f"Trajectories of {result.config.n} embedded points, {_numbers(result.config)}: "
                         f"{_when(result)}. At iteration {now} the embedding spans {np.ptp(result.z[frame]):.3g}.")
@@ -108,8 +118,10 @@ def _map_of_times(ax, times, epses, taus):
     image = ax.imshow(np.log10(finite), origin="lower", aspect="auto", cmap="viridis_r")
     middle = (np.nanmin(finite) * np.nanmax(finite)) ** 0.5
     for (i, j), value in np.ndenumerate(times):
-        ax.text(j, i, f"{value:.0f}" if np.isfinite(value) else "never", ha="center", va="center", fontsize=8,
-                color="white" if middle < value < np.inf else INK)
+        dark = middle < value < np.inf
+        said = ax.text(j, i, f"{value:.0f}" if np.isfinite(value) else "never", ha="center", va="center", fontsize=8,
+                       color="white" if dark else INK, zorder=4)
+        said.set_path_effects([withStroke(linewidth=2.5, foreground=INK if dark else "white")])
     ax.set(xlabel=r"$\tau$", ylabel=r"$\varepsilon$", title="median iterations to separate")
     ax.set_xticks(range(len(taus)), labels=[f"{tau:g}" for tau in taus])
     ax.set_yticks(range(len(epses)), labels=[f"{eps:g}" for eps in epses])
@@ -146,9 +158,9 @@ def phase_diagram(check: Check, epses: Sequence[float], taus: Sequence[float]) -
     fig, ax = mosaic([["map", "square"], ["map", "cube"]], width=7.6, height=4.6, width_ratios=(1.3, 1))
     image = _map_of_times(ax["map"], _median_times(check, epses, taus), epses, taus)
     _level_lines(ax["map"], epses, taus)
-    fig.colorbar(image, ax=ax["map"], label="log10", location="top")
+    fig.colorbar(image, ax=ax["map"], label=r"$\log_{10}$ of iterations", location="top")
     square, cube = (_times_by_group(ax[name], check, power) for name, power in (("square", 2), ("cube", 3)))
-    legend(ax["square"], loc="upper left")
+    legend(ax["cube"], loc="upper left", fontsize=8, handletextpad=0.1, labelspacing=0.2)
     return Picture(fig, "Time to separation over eps and tau, and against both groups: an increasing function of "
                         f"eps^2/tau misses the times by a factor {square:.2f}; an increasing function of eps^3/tau "
                         f"misses the times by a factor {cube:.2f}. "
@@ -183,9 +195,10 @@ def checker(check: Check) -> Picture:
     terms = {r"left side $\Theta\sqrt{n}\,\varepsilon$": left, r"right side, sum": float(check.right[0]),
              r"$\varepsilon^3/\tau$": eps**3 / tau, r"$\gamma$": float(check.gamma[0]),
              r"$\sigma^2$": float(check.sigma2[0]), r"$\delta(T)$": float(check.delta[0])}
-    ax.barh(list(terms), list(terms.values()), left=1e-8, color=[colour(0), colour(1)] + [MUTED] * 4)
+    ax.barh(list(terms), list(terms.values()), left=1e-8, color=[colour(0), colour(1)] + [MUTED] * 4,
+            label="terms of (e)")
     for i, value in enumerate(terms.values()):
-        ax.text(max(value, 1e-8) * 1.3, i, f"{value:.2g}", va="center", fontsize=9)
+        ax.text(max(value, 1e-8) * 1.3, i, f"{value:,.0f}" if value >= 100 else f"{value:.2g}", va="center", fontsize=9)
     log_axis(ax)
     ax.set(xlim=(1e-8, 1e8), xlabel="size of the term")
     ax.invert_yaxis()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
 
 from clbook.experiments.modadd import equivalence, lookup
 from clbook.experiments.sl import tables, updates
@@ -44,6 +45,19 @@ def absent() -> tuple[np.ndarray, np.ndarray]:
         moved.append(abs(z[1] - start[0][1]).max())
         others.append(distances(z[2:], TWINS[2:, 2:])[0].max())
     return np.array(moved), np.array(others)
+
+
+@one_thread()
+def other_starts(starts=(3, 4), d: int = 32) -> list[tuple[float, float]]:
+    """Two columns a dimension: the first tables of the record again, from other starts; for each the twins' largest
+    distance and by how much the loss is above its least value, minus the mutual information."""
+    found = []
+    for table, seed in enumerate(starts):
+        joint = equivalence.random_table(table, contexts=d).labelled
+        z, c = optimum(joint, d, seed=seed)
+        loss = lookup.infonce(*map(torch.from_numpy, (z, c, joint)))[0].item()
+        found.append((distances(z, TWINS)[0].max(), loss + lookup.mutual_information(joint)))
+    return found
 
 
 @one_thread()
@@ -93,6 +107,20 @@ def frequencies(decay: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:
         found.append([distances(optimum(table, NARROW["d"], decay=decay, seed=seed)[0], TWINS)[0].max()
                       for table in (tables.equally_frequent(joint), joint)])
     return tuple(np.array(found).T)
+
+
+@one_thread()
+def several(N: int = 12, moduli: tuple = (2, 3), d: int = 4, decay: float = 1e-3) -> dict[str, np.ndarray]:
+    """{in which of two additions, mod 2 and mod 3, two symbols agree: (3, 2) least and largest distance} at optima of
+    eq. 2 with the labels of both tasks, half of the samples each."""
+    joint = np.hstack([equivalence.modadd_table(N, k).labelled for k in moduli]) / len(moduli)
+    u, v = np.triu_indices(N, 1)
+    agree = [(u - v) % k == 0 for k in moduli]
+    kinds = {"both": agree[0] & agree[1], "mod 2 only": agree[0] & ~agree[1], "mod 3 only": ~agree[0] & agree[1],
+             "neither": ~agree[0] & ~agree[1]}
+    z = [optimum(joint, d, decay=decay, seed=seed)[0] for seed in SEEDS]
+    length = np.array([np.linalg.norm(table[u] - table[v], axis=1) for table in z])
+    return {name: np.stack([length[:, kind].min(1), length[:, kind].max(1)], 1) for name, kind in kinds.items()}
 
 
 def lines(angles=range(0, 181, 15)) -> tuple[np.ndarray, np.ndarray]:

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from clbook.claims import Chapter, Finding, listed, span
+from clbook.claims import Chapter, Finding, listed
 from clbook.experiments.modadd.claims import EQUAL, WITH, compared, end, ranges
-from clbook.experiments.words.claims import ratios
 
 chapter = Chapter(__file__)
 WITHOUT, SMALL, BOTH = "no decay", "no decay, small start", "decay, small start"  # SL Fig. 5, 6, 7; WITH is Fig. 2
@@ -33,7 +32,29 @@ def perfect_at(run, start: str) -> float:
     return float(times[0]) if len(times) else np.inf
 
 
+def agrees(counts) -> Finding:
+    """No pair of symbols on which the book and a definition differ, among pairs of both kinds."""
+    off, yes, no = (int(count) for count in counts)
+    return Finding(f"{off} of {yes + no} pairs, {yes} and {no} of a kind", float(off),
+                   (0.5 - off, yes - 0.5, no - 0.5))
+
+
 # Exact: definitions, distributions, look-up tables, steps.
+@chapter.measure("sl-def-2-1")
+def equivalence_is(definitions):
+    return agrees(definitions["Def. 2.1"])
+
+
+@chapter.measure("sl-def-4-1")
+def alignment_is(definitions):
+    return agrees(definitions["Def. 4.1"])
+
+
+@chapter.measure("sl-two-distributions")
+def one_distribution(definitions):
+    return agrees(definitions["one distribution"])
+
+
 @chapter.measure("sl-one-context")
 def one_context(words, word_gaps):
     same, other = word_gaps
@@ -44,6 +65,56 @@ def one_context(words, word_gaps):
 @chapter.measure("sl-eq-1")
 def losses_agree(loss_errors):
     return ranges({"largest difference": loss_errors.max()}, 1e-12 - loss_errors.max())
+
+
+@chapter.measure("sl-similarity")
+def similarity(similarities):
+    scalar, cosine, apart = similarities.T
+    return ranges({"scalar product: off by": scalar, "cosine": cosine, "one from the other": apart},
+                  1e-12 - scalar.max(), 1e-12 - cosine.max(), apart.min() - 1e-3)
+
+
+@chapter.measure("sl-fig-1")
+def diagrams(figure_1):
+    off = np.array([[*variants.values()] for variants in figure_1])[..., 0].max()
+    with_labels = np.array([variants["b"][1] for variants in figure_1])
+    others = max(change for variants in figure_1 for name, (_, change) in variants.items() if name != "b")
+    return ranges({"off by": off, "other labels change b by": with_labels, "the others": others},
+                  1e-12 - off, with_labels.min() - 1e-3, 1e-12 - others)
+
+
+@chapter.measure("sl-crop-cutout")
+def crop_and_cutout(cropped):
+    error, change = cropped
+    return ranges({"largest difference": error, "change of the context": change}, error == 0, change == 0)
+
+
+@chapter.measure("sl-own-setting")
+def settings_of_section_5(setting):
+    differ = sum(len(set(values)) > 1 for values in setting.values())
+    return Finding(f"{differ} of {len(setting)} settings differ", float(differ), (0.5 - differ,))
+
+
+@chapter.measure("sl-several-tasks")
+def several_tasks(several):
+    twins = several["both"][:, 1]
+    others = np.min([apart[:, 0] for name, apart in several.items() if name != "both"], 0)
+    return ranges({"agree in both: apart": twins, "nearest others": others}, 1e-3 - twins, others - 1e-3)
+
+
+@chapter.measure("sl-shared")
+def shared_parameters(sides):
+    first, last = (sides["equivalent"][:, at] / sides["different"][:, at] for at in (0, -1))
+    ways = {name: last[3 * k:3 * k + 3] for k, name in enumerate(("none", "table", "all"))}
+    return ranges({f"{name}: ratio": ratio for name, ratio in ways.items()},
+                  *(first[3 * k:3 * k + 3] - ratio for k, ratio in enumerate(ways.values())))
+
+
+@chapter.measure("sl-held-out")
+def left_out(sides):
+    held = sides["held"][:3]
+    return ranges({"at the end": held[:, -1], "at the start": held[:, 0], "least": held.min(1),
+                   "training": sides["loss"][:3, -1]}, held[:, 0] - held[:, -1])
 
 
 @chapter.measure("sl-own-example")
@@ -224,75 +295,3 @@ def small_start_and_decay_helps(own):
 @chapter.measure("sl-own-fig-8b")
 def one_uneven_helps(own):
     return better(own, ONE)
-
-
-# The book's setting.
-@chapter.measure("sl-fig-4a")
-def wide_near(wide):
-    first = np.array([run.ratio[0] for run in wide])
-    return compared({"first ratio": first, "last": end(wide)})
-
-
-@chapter.measure("sl-fig-4b")
-def wide_random_start(wide):
-    return compared({"random, plus .1": end(wide, "random") + 0.1, "trained": end(wide, "pretrained")})
-
-
-@chapter.measure("sl-unrelated")
-def unrelated(shuffled, random):
-    ratio, accuracy = end(shuffled), end(shuffled, "pretrained")
-    return ranges({"ratio": ratio, "accuracy": accuracy, "random": random}, ratio - 0.9,
-                  random[:len(accuracy)] + 0.1 - accuracy)
-
-
-@chapter.measure("sl-rq1")
-def aligned_is_useful(dose, gaps, random):
-    accuracy = np.array([end(runs, "pretrained") for runs in dose.values()])  # (doses, seeds)
-    slopes = np.polyfit(gaps, accuracy, 1)[0]
-    return ranges({"slope of the accuracy": slopes, "aligned": accuracy[0], "random": random},
-                  accuracy[0] - random[:accuracy.shape[1]], -slopes)
-
-
-@chapter.measure("sl-violated")
-def violated(dose):
-    some, more = (end(dose[p]) for p in (0.1, 0.3))
-    return ranges({"p = .1: ratio": some, "p = .3": more}, 0.9 - some, 0.9 - more)
-
-
-@chapter.measure("sl-partial")
-def partial(dose, random):
-    return compared({"accuracy": end(dose[0.5], "pretrained"), "random": random})
-
-
-@chapter.measure("sl-never-together")
-def never_together(apart):
-    ratio = end(apart)
-    return ranges({"ratio": ratio, "accuracy": end(apart, "pretrained")}, ratio - 0.9)
-
-
-@chapter.measure("sl-good")
-def good_representations(oracle, long):
-    return compared({"one vector a class": oracle.mean(1), "random": early(long, "random", np.inf)})
-
-
-# Words.
-@chapter.measure("sl-fresh-coin")
-def fresh_coin(fresh, fixed):
-    share, distance, other = (np.array(values) for values in (
-        [run.twin_nearest[-1] for run in fresh], *([run.distances["injected"][-1].mean() for run in runs]
-                                                   for runs in (fresh, fixed))))
-    return Finding(f"{span(share, '.0%')} of the twins; distance {span(distance)}, fixed toss {span(other)}",
-                   float(share.mean()), (share - 0.9, other - distance))
-
-
-@chapter.measure("sl-fresh-same")
-def fresh_same(fresh):
-    ratio = ratios(fresh, "injected")
-    return Finding(f"{span(ratio)} of the distance of random pairs", float(ratio.mean()), (0.01 - ratio,))
-
-
-@chapter.measure("sl-whole-sentence")
-def whole_sentence(wide_window):
-    twins, natural = ratios(wide_window, "injected"), ratios(wide_window, "natural")
-    return Finding(f"twins {span(twins)}, natural synonyms {span(natural)}", float(twins.mean()),
-                   (natural - twins, 1 - natural))

@@ -1,16 +1,62 @@
-"""SL's definitions written out: eq. 1 and 2 as loops, and which symbols are equivalent for the paper's N and k."""
+"""SL's definitions written out: Def. 2.1 and 4.1, eq. 1 and 2 and Fig. 1 as loops; the paper's tasks, crops of images,
+and the settings of Section 5 as the program has them."""
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 import torch
+from sklearn.datasets import load_digits
 
 from clbook import data
-from clbook.experiments.modadd.equivalence import Finite, semantic_gap
-from clbook.losses import symbol_context
+from clbook.experiments import modadd
+from clbook.experiments.modadd import equivalence
+from clbook.experiments.modadd.classifier import EVERY
+from clbook.experiments.modadd.equivalence import SAME, Finite
+from clbook.experiments.sl.tables import no_answer
+from clbook.losses import infonce, symbol_context
 
+# Equivalence and alignment.
+
+def plainly(distribution: Finite) -> tuple[np.ndarray, np.ndarray]:
+    """SL Def. 2.1, and the right side of Def. 4.1, as loops: which symbols are equivalent, and which occur in each
+    context with the same conditional probability; (S, S) each. Answers are compared where both symbols occur."""
+    p, joint = distribution.p, distribution.joint
+    means, stands = np.ones((2, len(p), len(p)), bool)
+    for u, v, rho in itertools.product(range(len(p)), range(len(p)), range(p.shape[1])):
+        stands[u, v] &= abs(joint[u, rho] / joint[u].sum() - joint[v, rho] / joint[v].sum()) < SAME
+        for y in range(p.shape[2]) if joint[u, rho] and joint[v, rho] else ():
+            means[u, v] &= abs(p[u, rho, y] / joint[u, rho] - p[v, rho, y] / joint[v, rho]) < SAME
+    return means, stands
+
+
+def differing(said: np.ndarray, right: np.ndarray) -> list[int]:
+    """Pairs of symbols on which two tables of truths (S, S) differ; pairs that are true, and false, in the second."""
+    upper = np.triu_indices(len(right), 1)
+    return [int(kind[upper].sum()) for kind in (said != right, right, ~right)]
+
+
+def definitions(seeds=range(3)) -> dict[str, np.ndarray]:
+    """{definition: `differing`, summed over distributions} of the book's code (`equivalence`) and `plainly`."""
+    own = [equivalence.random_table(seed, broken) for seed in seeds for broken in ("none", "answers", "contexts")]
+    task = equivalence.modadd_table(6, 3)
+    others = equivalence.cmodadd_table(6, 3), equivalence.cmodadd_table(6, 3, heavy=[0]), no_answer(6, 3)
+    pairs = [(table, table) for table in (*own, task)] + [(table, task) for table in others]
+    found = {"Def. 2.1": [], "Def. 4.1": [], "one distribution": []}
+    for contrastive, downstream in pairs:
+        said, (means, stands) = equivalence.check(contrastive, downstream), plainly(downstream)
+        obeys = (said.semantic <= SAME) == (said.conditional <= SAME)
+        if contrastive is downstream:
+            found["Def. 2.1"].append(differing(said.semantic <= SAME, means))
+            found["one distribution"].append(differing(obeys, means == stands))
+        if contrastive is not task:
+            found["Def. 4.1"].append(differing(obeys, means == plainly(contrastive)[1]))
+    return {name: np.sum(counts, 0) for name, counts in found.items()}
+
+
+# The loss.
 
 def slow_loss(anchors: torch.Tensor, positives: torch.Tensor) -> float:
     """SL eq. 2 (and eq. 1, where one encoder made both) of vectors (n, d), term by term."""
@@ -30,6 +76,86 @@ def loss_errors(n: int, seed: int, d: int = 5) -> tuple[float, float]:
     return tuple(abs(float(symbol_context(*pair)) - slow_loss(*pair)) for pair in (views, (first, second)))
 
 
+def similarities(n: int, seed: int, d: int = 5) -> tuple[float, float, float]:
+    """Errors of the book's losses with the scalar product and with the cosine against `slow_loss` of vectors (n, d) as
+    they are and normalised; and how far these two are from each other."""
+    pair = torch.randn(2, n, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    scalar, cosine = slow_loss(*pair), slow_loss(*pair / pair.norm(dim=2, keepdim=True))
+    return (abs(float(symbol_context(*pair)) - scalar), abs(float(infonce(*pair, normalize=True)) - cosine),
+            abs(scalar - cosine))
+
+
+def figure_1(n: int, seed: int, d: int = 5) -> dict[str, tuple[float, float]]:
+    """{diagram of SL Fig. 1: (error of the loss against `slow_loss`, its change with other labels)}, n random points.
+
+    a: one encoder, two augmentations. b: an embedding of the symbol, half a point, and an encoder of its context, the
+    rest, with the label. c: the same without labels, and with one encoder for both halves.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    x, *noise = torch.randn(3, n, 8, generator=generator, dtype=torch.float64)
+    labels = torch.eye(2, dtype=torch.float64)[torch.arange(n) % 2]
+    one, embedding, encoder = torch.randn(3, 10, d, generator=generator, dtype=torch.float64)
+    half = torch.arange(8) < 4
+
+    def seen(weights, points, y=None):
+        """What a network sees of points (n, 8), and of labels (n, 2) where it is given them: (n, d)."""
+        return (points @ weights[:8] + (0 if y is None else y @ weights[8:])).tanh()
+
+    def sides(y):
+        return {"a": (seen(one, x + noise[0]), seen(one, x + noise[1])),
+                "b": (seen(embedding, x * half), seen(encoder, x * ~half, y)),
+                "c, two encoders": (seen(embedding, x * half), seen(encoder, x * ~half)),
+                "c, one encoder": (seen(one, x * half), seen(one, x * ~half))}
+
+    losses = [{name: float(symbol_context(*pair)) for name, pair in sides(y).items()} for y in (labels, 1 - labels)]
+    return {name: (abs(losses[0][name] - slow_loss(*pair)), abs(losses[0][name] - losses[1][name]))
+            for name, pair in sides(labels).items()}
+
+
+# The tasks and settings.
+
+def crop_and_cutout(side: int = 4, images: int = 300, seed: int = 0) -> tuple[float, float]:
+    """Symbol and context of an image (SL Sec. 3): a window of `side` pixels, resized to 8, and Cutout of this window.
+
+    Returns the largest error of the digits put together again from both, and the largest change of the contexts when
+    something else stands in the windows.
+    """
+    generator, errors, changes = np.random.default_rng(seed), [], []
+    for image in load_digits().images[:images]:
+        top, left = generator.integers(0, 8 - side + 1, 2)
+        window = np.s_[top:top + side, left:left + side]
+        symbol = image[window].repeat(8 // side, 0).repeat(8 // side, 1)
+        outside = np.ones_like(image)
+        outside[window] = 0
+        context, again = outside * image, outside * image
+        again[window] = symbol[::8 // side, ::8 // side]
+        errors.append(abs(again - image).max())
+        image[window] = generator.integers(0, 17, (side, side))
+        changes.append(abs(outside * image - context).max())
+    return max(errors), max(changes)
+
+
+def own_setting() -> dict[str, tuple]:
+    """{setting of SL Sec. 5: (as it is given, as the program that trains `modadd.PAPER` has it)}."""
+    program = modadd.Training([modadd.PAPER]).to("cpu")
+    own, later = program.state, program.classifiers
+    samples = torch.stack([own.symbols[0], own.ids[0]], 1)
+    decays = {round(float(part.optimiser.decay.max()), 8) for part in (program, later)}
+    return {"training samples, 80 % of 512": (410, len(samples.unique(dim=0))),
+            "training equations, 80 % of 256": (205, len(later.state.seen[0].unique())),
+            "and for validation": (51, len(set(later.state.unseen[0].tolist()) - set(later.state.seen[0].tolist()))),
+            "epochs between validations": (10, EVERY),
+            "table of the symbols": ((16, 8), tuple(program.trained[0].shape[1:])),
+            "layers of the encoder": (3, len(program.encoder.blocks)),
+            "outputs of the encoder": (8, program.encoder.last.weight.shape[-1]),
+            "layers of the classifier": (3, len(later.net.blocks)),
+            "outputs of the classifier": (8, later.net.last.weight.shape[-1]),
+            "learning rate, of both": (1e-4, *{program.optimiser.lr, later.optimiser.lr}),
+            "weight decay, of both": (1e-2, *decays),
+            "batch": (32, next(program.batches())[0].shape[1]),
+            "epochs, of both": (10_000, *{modadd.PAPER.epochs, modadd.PAPER.classifier_epochs})}
+
+
 def example() -> tuple[np.ndarray, np.ndarray]:
     """Two words with the same answers in one context and not in another: their semantic gap, (2, 2), and the gap in
     each context, (2,)."""
@@ -37,7 +163,7 @@ def example() -> tuple[np.ndarray, np.ndarray]:
                        ("full", "the glass is _", "fill", 1), ("empty", "the glass is _", "fill", 1),
                        ("full", "a _ car park", "drive on", 1), ("empty", "a _ car park", "park", 1)])
     given = table.p / table.joint[..., None]
-    return semantic_gap(table), np.abs(given[0] - given[1]).sum(1) / 2
+    return equivalence.semantic_gap(table), np.abs(given[0] - given[1]).sum(1) / 2
 
 
 def classes(N: int = 101, k: int = 10) -> tuple[int, int, bool]:

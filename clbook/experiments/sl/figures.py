@@ -61,6 +61,25 @@ def starts(curves: dict, at, guessing: float = 0.125) -> Picture:
         f"{name} {values[:, -1].mean():.2f}" for name, values in curves.items()) + ".")
 
 
+def sides(record: dict, names: Sequence[str]) -> Picture:
+    """Runs {name: (runs, T)} of three seeds for each of `names`, what two sides share: ratios; losses of the first."""
+    fig, ((left, right),) = axes(2, width=7.8, height=3.0)
+    ratio = (record["equivalent"] / record["different"]).reshape(len(names), -1, len(record["steps"]))
+    for k, (name, values) in enumerate(zip(names, ratio, strict=True)):
+        band(left, record["steps"], values, color=colour(k), label=name, gid=name)
+    for name, tone in (("held", DIFFERENT_TONE), ("loss", colour(0)), ("floor", INK)):
+        band(right, record["steps"], record[name][:ratio.shape[1]], color=tone, gid=name,
+             label={"held": "left-out samples", "loss": "training samples", "floor": "floor"}[name])
+    left.set(xlabel="epoch", ylabel="ratio: equivalent / different", ylim=(0, None))
+    right.set(xlabel="epoch", ylabel="loss", ylim=(0, None))
+    for ax in (left, right):
+        legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, columnspacing=0.8, handlelength=1.2)
+    held = record["held"][:ratio.shape[1]].mean(0)
+    return Picture(fig, "Ratio at the end: " + ", ".join(
+        f"{name} {values[:, -1].mean():.2f}" for name, values in zip(names, ratio, strict=True))
+        + f". Loss on left-out samples: {held[0]:.2f} at first, {held.max():.2f} at most, {held[-1]:.2f} at the end.")
+
+
 def dose(gaps, ratio, accuracy, random) -> Picture:
     """Ratio of distances and accuracy (doses, S) against the total variation of equivalent symbols, a dot a seed."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clbook import records
-from clbook.experiments import modadd, words
+from clbook.experiments import modadd, shared, words
 from clbook.experiments.modadd import PAPER, VARIANTS, lookup
 from clbook.experiments.modadd.classifier import STARTS
 from clbook.experiments.modadd.lookup_figures import twins
@@ -16,10 +16,12 @@ SEEDS = range(3)
 KINDS = ("injected", "natural", "random, injected", "random, natural")  # of pairs of words
 TABLES = 25  # times, spread over those recorded, at which all vectors are kept
 CURVES = ("loss", "equivalent", "different")
+SIDES = (*CURVES, "floor", "held")  # of `shared.run`
 
 # The appendix in the paper's own setting (Fig. 5 to 8) and in the book's; base is a record, or a run, of its own.
 OWN = ("no decay", "no decay, small start", "decay, small start", "one symbol, p = .9")
 OURS = tuple(name for name in VARIANTS if name != "base")
+SHARED = ("none", "table", "all")  # what the two sides have in common
 DOSES = (1 / 32, 0.1, 0.3, 0.5, 0.7, 0.9)  # probabilities of the heavy context; at 1/32 it is no heavier than others
 BASIS = {  # settings of `lookup.Config` beside d = 32; two columns a context
     "48 columns, d = 8": {"contexts": 24, "d": 8}, "48 columns, d = 16": {"contexts": 24, "d": 16},
@@ -30,7 +32,8 @@ BASIS = {  # settings of `lookup.Config` beside d = 32; two columns a context
     "48 columns, decay .001": {"contexts": 24, "decay": 1e-3}}
 WORDS = {  # settings of `words.Config`
     "start 1": {"std": 1.0}, "start 1, lr 0.02": {"std": 1.0, "lr": 2e-2}, "window 20": {"window": 20},
-    "transformer": {"encoder": "transformer", "batch": 256, "steps": 1500}}
+    "transformer": {"encoder": "transformer", "batch": 256, "steps": 1500},
+    "duplicates kept": {"masked": False, "steps": 750}}
 
 
 def seeded(variants: dict, config, **settings) -> tuple:
@@ -44,11 +47,11 @@ def shortest(values: list) -> np.ndarray:
     return np.stack([value[..., :least] for value in values]).astype(np.float32)
 
 
-def trained(results: list) -> dict:
-    """Curves of `modadd.run`s, (runs, T), and accuracies (runs, starts, T'); vectors at some of the times."""
+def trained(results: list, tables: int = TABLES) -> dict:
+    """Curves of `modadd.run`s, (runs, T), and accuracies (runs, starts, T'); vectors at as many times as `tables`."""
     first = results[0]
     arrays = {name: shortest([getattr(r, name) for r in results]) for name in (*CURVES, "floor")}
-    at = np.unique(np.linspace(0, len(first.steps) - 1, TABLES).astype(int))
+    at = np.unique(np.linspace(0, len(first.steps) - 1, tables).astype(int))
     return arrays | {
         "steps": first.steps, "accuracy_at": first.accuracy_at, "table_steps": first.steps[at],
         "tables": np.stack([r.tables[at] for r in results]).astype(np.float16),
@@ -109,6 +112,10 @@ RECIPES = {
         "SL Fig. 5 to 8 in the paper's own setting, three seeds each; classifiers for 1,000 epochs", modadd.run,
         seeded({name: VARIANTS[name] for name in OWN}, PAPER, classifier="pretrained", classifier_epochs=1000),
         trained, CURVES, start=0.003),
+    "sl-paper-wide": Recipe(
+        "SL Fig. 4 (d = 128) in the paper's own setting, three seeds; classifiers for 2,000 epochs", modadd.run,
+        seeded({"d = 128": {"d": 128}}, PAPER, classifier="both", classifier_epochs=2000),
+        lambda results: trained(results, 2), CURVES, start=0.002),
     "sl-variants": Recipe(
         "SL Fig. 5 to 8 and a control in the book's setting, three seeds each", modadd.run,
         seeded({name: VARIANTS[name] for name in OURS}, modadd.Config(), classifier="pretrained"), trained, CURVES),
@@ -133,11 +140,16 @@ RECIPES = {
         tuple(modadd.Config(seed=seed, classifier="pretrained", classifier_epochs=1000) for seed in range(5)),
         lambda results: {"accuracy": shortest([r.accuracy for r in results]), "steps": results[0].steps},
         ("accuracy",), start=0.03),
+    "sl-shared": Recipe(
+        "a table of its own, the encoder's table, or the encoder for both sides, three seeds each", shared.run,
+        seeded({kind: {"shared": kind} for kind in SHARED}, shared.Config()),
+        lambda results: {"steps": results[0].steps} | {name: shortest([getattr(r, name) for r in results])
+                                                       for name in SIDES}, SIDES),
     "sl-basis": Recipe(
         "optima of random tables with more or fewer contexts, three seeds each", lookup.run,
         seeded(BASIS, lookup.Config(d=32)), optima, ("loss",), start=1.0),
     "sl-words": Recipe(
-        "words from other starts, with longer contexts and with a transformer, three seeds each", words.run,
+        "words from other starts, with longer contexts, a transformer, other negatives; three seeds each", words.run,
         seeded(WORDS, words.Config()), spoken, ("loss", "held"), start=0.085),
     "sl-coin": Recipe(
         "words whose twins are tossed at every draw, three seeds", coin.run,

@@ -13,7 +13,7 @@ from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic
 RING = np.linspace(0, 2 * np.pi, 73)
 NETWORK, VANILLA = colour(7), colour(8)
 AZIMUTH, TILT = 30.0, np.radians(20)  # the camera; degrees to the side of e_1, and above the equator
-LIFT = 0.4  # width of all rings together
+LIFT = 0.35  # width of the band in which points of the circle are drawn, at radii without a meaning
 ARROW = 0.45  # length of the longest arrow of a row, in radii of the sphere
 
 
@@ -56,11 +56,11 @@ def _points(ax, z, labels, arrows, azimuth=AZIMUTH):
 def _embedding(ax, result, i, azimuth=AZIMUTH, title=None):
     """One recorded time; arrows have one scale for the whole run, so that they shrink where it comes to rest.
 
-    On the circle each class is lifted to a ring of its own, else the last one drawn would hide the others.
+    On the circle points stand at any radius of a band, else the last ones drawn would hide the others.
     """
     _stage(ax, result.config.d, azimuth, title or f"iteration {result.steps[i]}")
     scale = ARROW / max(np.linalg.norm(result.arrows, axis=2).max(), 1e-12)
-    lift = 1 + (LIFT * result.labels[:, None] / result.config.classes if result.config.d == 2 else 0)
+    lift = 1 + (LIFT * (0.618 * np.arange(len(result.labels))[:, None] % 1) if result.config.d == 2 else 0)
     _points(ax, lift * result.z[i], result.labels, scale * result.arrows[i], azimuth)
 
 
@@ -77,7 +77,8 @@ def story(pair: Several, network_times, vanilla_times, azimuth: float = AZIMUTH)
     columns, network, vanilla = range(len(network_times)), pair["network"], pair["vanilla"]
     fig, ax = mosaic([["input" for _ in columns], [f"network{j}" for j in columns], [f"vanilla{j}" for j in columns]],
                      width=7.8, height=4.9, height_ratios=(0.6, 1, 1))
-    ax["input"].scatter(*network.x[:, :2].T, s=7, color=[colour(k) for k in network.labels], linewidths=0)
+    ax["input"].scatter(*network.x[:, :2].T, s=7, color=[colour(k) for k in network.labels], linewidths=0,
+                        gid="input")
     ax["input"].set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal", title="input", ylim=(-0.6, 0.6),
                     yticks=[-0.5, 0, 0.5])
     for name, result, times in (("network", network, network_times), ("vanilla", vanilla, vanilla_times)):
@@ -96,7 +97,7 @@ def snapshot(pair: Several, frame: int = -1) -> Picture:
     for name, title, tone, result in (("n", "network", NETWORK, network), ("v", "vanilla", VANILLA, vanilla)):
         _embedding(ax[name], result, frame, title=f"{title}, iteration {now}\n{_says(result)}")
         ax["a"].plot(result.steps + 1, result.accuracy, color=tone, label=title)
-        ax["l"].plot(result.steps + 1, result.loss, color=tone)
+        ax["l"].plot(result.steps + 1, result.loss, color=tone, gid=title)
     ax["l"].axhline(theory.simplified_plateau(pair.config.tau, pair.config.d), color=MUTED, lw=0.8, ls="--")
     for name, label in (("a", "10-NN accuracy"), ("l", "loss")):
         ax[name].axvline(now + 1, color=MUTED, lw=1, ls=":")
@@ -128,9 +129,9 @@ def first_step(pair: Several, scores) -> Picture:
     for ax, move, name, score in zip(grid[0], moves, names, scores, strict=True):
         shown = 0.05 * move / np.linalg.norm(move, axis=1).mean()
         _points(ax, network.z[0, :, 1:], network.labels, shown[:, 1:])
-        ax.set(aspect="equal", title=f"{name}\ncoherence {score:.2f}", xlabel="$z_2$", xlim=(-0.28, 0.28),
+        ax.set(aspect="equal", title=f"{name}\ncoherence {score:.2f}", xlabel="$z^2$", xlim=(-0.28, 0.28),
                ylim=(-0.28, 0.28))
-    grid[0][0].set_ylabel("$z_3$")
+    grid[0][0].set_ylabel("$z^3$")
     told = (f"{name}: coherence within a cluster {score:.2f}" for name, score in zip(names, scores, strict=True))
     return Picture(fig, "; ".join(told) + ".")
 
@@ -152,7 +153,7 @@ def thresholds(rows) -> Picture:
     left.set(ylim=(0, 1.05), ylabel="10-NN accuracy at the end")
     right.set(yscale="log", ylabel="largest reach")
     right.axhline(1, color=MUTED, lw=0.8, ls=":")
-    legend(left, loc="center left")
+    legend(right, loc="upper left", handletextpad=0.1)
     below, above = ([row[2] >= 0.95 for row in rows if (row[1] < 1) == side] for side in (True, False))
     return Picture(fig, f"Runs from a uniform start. Below lr = 2 / lambda {sum(below)} of {len(below)} end in "
                         f"clusters, above it {sum(above)} of {len(above)}.")

@@ -88,3 +88,37 @@ def softmax_side(seeds, symbols):
     other = ratios(symbols, "injected")
     return Finding(f"ratio {span(contexts)} and {span(other)}", float(np.abs(contexts - other).max()),
                    (0.05 - np.abs(contexts - other),))
+
+
+# What stands on the page of SL: the coin, a fresh one, wider windows.
+@chapter.measure("sl-artificial")
+def split_by_a_coin(fixed):
+    first, second = np.moveaxis([run.counts[run.pairs["injected"]] for run in fixed], 2, 0)
+    uneven = ((first - second) ** 2 / (first + second)).sum(1)
+    pairs = np.array([[[run.words[k] for k in pair] for pair in run.pairs["injected"]] for run in fixed])
+    named = [len({a[:-1] for a, b in own if a[:-1] == b[:-1] and a != b} - set(run.words))
+             for own, run in zip(pairs, fixed, strict=True)]
+    return Finding(f"{span(named, 'd')} words, sum {span(uneven, '.0f')}", float(uneven.mean()),
+                   (np.array(named) == 100, 3 - abs(uneven - 100) / 200**0.5))
+
+
+@chapter.measure("sl-fresh-coin")
+def fresh_coin(fresh, fixed):
+    share, distance, other = (np.array(values) for values in (
+        [run.twin_nearest[-1] for run in fresh], *([run.distances["injected"][-1].mean() for run in runs]
+                                                   for runs in (fresh, fixed))))
+    return Finding(f"{span(share, '.0%')} of the twins; distance {span(distance)}, fixed toss {span(other)}",
+                   float(share.mean()), (share - 0.9, other - distance))
+
+
+@chapter.measure("sl-fresh-same")
+def fresh_same(fresh):
+    ratio = ratios(fresh, "injected")
+    return Finding(f"{span(ratio)} of the distance of random pairs", float(ratio.mean()), (0.01 - ratio,))
+
+
+@chapter.measure("sl-whole-sentence")
+def whole_sentence(wide_window):
+    twins, natural = ratios(wide_window, "injected"), ratios(wide_window, "natural")
+    return Finding(f"twins {span(twins)}, natural synonyms {span(natural)}", float(twins.mean()),
+                   (natural - twins, 1 - natural))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from matplotlib.patheffects import withStroke
 
 from clbook.style import INK, MUTED, Picture, axes, colour, legend
 
@@ -53,26 +54,27 @@ def ratios(runs) -> Picture:
 def neighbours(view, frame=-1) -> Picture:
     """The eight nearest symbols of a word at a recorded time, where words are split (left) and where none is."""
     fig, (panels,) = axes(2, width=7.6, height=2.9, sharex=True)
-    titles = f"{view.config.injected} words split in two", "no word split"
+    split = f"{view.config.word}₁" if view.twin else view.config.word
+    titles = (f"nearest to {split}; {view.config.injected} words split",
+              f"nearest to {view.config.word}; no word split")
     for ax, title, names, away in zip(panels, titles, view.names, view.distances, strict=True):
         tones = [KINDS["injected"] if name == view.twin else KINDS["natural"] for name in names[frame]]
         place = np.arange(len(names[frame]))
-        ax.barh(place, np.minimum(away[frame], 1.2), color=tones, alpha=0.35, height=0.8)
+        ax.barh(place, np.minimum(away[frame], 1.2), color=tones, alpha=0.35, height=0.8, label="distance")
         for y, name in zip(place, names[frame], strict=True):
             ax.text(0.02, y, name, va="center", color=INK)
         ax.axvline(1, color=MUTED, lw=1.2, ls=":")
         ax.set(xlim=(0, 1.25), ylim=(len(place) - 0.4, -0.6), yticks=[], xlabel="distance / mean distance", title=title)
         ax.grid(False)
-    split = f"{view.config.word}₁" if view.twin else view.config.word
     return Picture(fig, f"Nearest to {split} at step {view.steps[frame]}: {', '.join(view.names[0][frame])}. "
                         f"Nearest to {view.config.word} without twins: {', '.join(view.names[1][frame])}.")
 
 
-def vocabulary(result, frame=-1, words=1000, marked=10, common=1500) -> Picture:
+def vocabulary(result, frame=-1, words=1000, marked=7, common=1500) -> Picture:
     """The vocabulary in the plane of the two directions in which the table at the end varies most.
 
     Grey: the most frequent `words`. Lines join the most frequent twins and natural synonyms, `marked` of each, that
-    occur at most `common` times; the first of each pair is named where there is room.
+    occur at most `common` times; twins have one name, synonyms two, where there is room.
     """
     fig, ((ax,),) = axes(1, width=7.2, height=5.6)
     table = result.table.astype(np.float32)
@@ -80,18 +82,23 @@ def vocabulary(result, frame=-1, words=1000, marked=10, common=1500) -> Picture:
     plane = np.linalg.svd(table[-1, often] - table[-1, often].mean(0), full_matrices=False)[2][:2]
     at = (table - table[:, often].mean(1, keepdims=True)) @ plane.T
     ax.scatter(*at[frame, often].T, s=5, color=MUTED, alpha=0.3, linewidths=0, gid="vocabulary")
-    edge, named = np.percentile(np.abs(at[:, often]).max(2), 99.8, axis=1).max(), []
+    joined, named = {}, []
     for kind in ("injected", "natural"):
         pairs = result.pairs[kind][(result.counts[result.pairs[kind]] <= common).all(1)]
-        pairs = pairs[np.argsort(-result.counts[pairs].min(1), kind="stable")[:marked]]
+        joined[kind] = pairs[np.argsort(-result.counts[pairs].min(1), kind="stable")[:marked]]
+    edge = 1.03 * np.abs(at[:, np.concatenate([often, *(pairs.ravel() for pairs in joined.values())])]).max()
+    for kind, pairs in joined.items():
         for k, pair in enumerate(pairs):
             ax.plot(*at[frame, pair].T, color=KINDS[kind], marker="o", ms=3, lw=1.4, label=None if k else kind)
-            here = at[frame, pair[0]] / edge
-            if all(np.abs(here - there)[0] > 0.25 or np.abs(here - there)[1] > 0.05 for there in named):
-                named.append(here)
-                ax.annotate(result.words[pair[0]].rstrip("₁"), at[frame, pair[0]], xytext=(3, 3),
-                            textcoords="offset points", fontsize=8, color=KINDS[kind])
-    ax.set(xlim=(-edge, edge), ylim=(-edge, edge), aspect="equal", xlabel="first direction", ylabel="second direction",
+            for word in pair[:1] if kind == "injected" else pair:
+                here = at[frame, word] / edge
+                if all(np.abs(here - there)[0] > 0.25 or np.abs(here - there)[1] > 0.05 for there in named):
+                    named.append(here)
+                    said = ax.annotate(result.words[word].rstrip("₁"), at[frame, word], xytext=(3, 3), fontsize=8,
+                                       textcoords="offset points", color=KINDS[kind], zorder=4)
+                    said.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
+    ax.set(gid="own scale", xlim=(-edge, edge), ylim=(-edge, edge), aspect="equal", xlabel="first direction",
+           ylabel="second direction",
            title=f"step {result.steps[frame]}, start with standard deviation {result.config.std:g}")
     if ax.lines:
         legend(ax, loc="lower right")

@@ -1,0 +1,211 @@
+// The explorer's frames: unpacked, arranged, drawn as SVG, and their numbers. Functions of data alone; nothing of the page.
+window.clbookFrames ??= (() => {
+  const LETTERS = 9; // CSS pixels: no letters are smaller
+
+  // --- the frames, as clbook/explore/vector.py packs them ---
+  const sums = (steps) => { let s = 0; return steps.map((v) => (s += v)); };
+  const ragged = ([lengths, values]) => {
+    const flat = sums(values);
+    let at = 0;
+    return sums(lengths).map((n) => flat.slice(at, (at += n)));
+  };
+  const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+
+  const GREEK = ("alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho - sigma tau upsilon "
+    + "phi chi psi omega").split(" ");
+  const SIGNS = { "|": "\u2016", ",": " ", times: "\u00d7", cdot: "\u00b7", infty: "\u221e", le: "\u2264", ge: "\u2265", ell: "\u2113", sqrt: "\u221a" };
+  const plain = (tex) => tex.replace(/\\frac\{([^{}]*)\}\{([^{}]*)\}/g, "$1/$2").replace(/\\([A-Za-z]+|.)/g, (_, name) => {
+    const k = GREEK.indexOf(name.replace(/^var/, "").toLowerCase());
+    if (k >= 0) return String.fromCodePoint((/^[A-Z]/.test(name) ? 0x391 : 0x3b1) + k);
+    return SIGNS[name] ?? (/^(math|text|left|right)/.test(name) ? "" : name);
+  }).replace(/[${}]/g, "").replace(/\s+/g, " ").trim();
+
+  async function unpack(text) {
+    const stream = new Blob([bytes(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const data = await new Response(stream).json();
+    const [clips, lines, styles, points, images] = data.ops.map(sums);
+    const [x, y, lists] = [data.x, data.y, data.lists].map(ragged);
+    const ops = clips.map((clip, i) => ({
+      clips: lists[clip], paths: lists[lines[i]], styles: lists[styles[i]].map((k) => data.styles[k]),
+      x: x[points[i]], y: y[points[i]], image: data.images[images[i]], key: [clip, lines[i], styles[i]].join(),
+    }));
+    const planes = bytes(data.numbers), count = planes.length / 4; // float32: all first bytes, all second ones ...
+    const numbers = new Float32Array(planes.map((_, i) => planes[(i % 4) * count + (i >> 2)]).buffer);
+    let from = 0;
+    const columns = data.lengths.map((n) => numbers.subarray(from, (from += n)));
+    data.axes = data.axes.map((all) => all.map((a) => {
+      if (!a) return a;
+      const [title, x, y] = a.slice(10, 13).map(plain), words = a.slice(13).map((pairs) => pairs.map(([at, text]) => [at, plain(text)]));
+      return [...a.slice(0, 10), title || y, x, y, ...words];
+    }));
+    const series = data.series.map(([axes, name, kind, extra, ...refs]) => ({ axes, name: plain(name), kind, extra,
+      columns: refs.map((k) => columns[k]) }));
+    const frames = data.frames.map(([steps, place, held, alt]) => (
+      { ops: sums(steps).map((k) => ops[k]), axes: data.axes[place],
+        series: held.map((k) => series[k]), alt }));
+    const scale = 96 / 72 / data.units; // a canvas unit in CSS pixels
+    return { frames, paths: data.paths, scale, letters: data.letters * scale, width: data.size[0], height: data.size[1] };
+  }
+
+  const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
+
+  // --- the parts of a figure, cut between its axes: a phone shows one below another ---
+  function pathBox(text) { // of relative path data
+    let x = 0, y = 0, start = [0, 0];
+    const xs = [], ys = [];
+    for (const [, letter, numbers] of text.matchAll(/([mlqcz])([-\d ]*)/g)) {
+      if (letter === "z") { [x, y] = start; continue; }
+      const steps = numbers.match(/-?\d+/g).map(Number);
+      for (let k = 0; k < steps.length; k += 2) { xs.push(x + steps[k]); ys.push(y + steps[k + 1]); }
+      x = xs.at(-1); y = ys.at(-1);
+      if (letter === "m") start = [x, y];
+    }
+    return [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
+  }
+
+  function partsOf(data, frame) {
+    const whole = [0, 0, data.width, data.height], known = new Map();
+    const boxOf = (k) => known.get(k) ?? known.set(k, pathBox(data.paths[k])).get(k);
+    const ink = frame.ops.filter((op) => !op.image && op.x.length).flatMap((op) => {
+      const cut = op.clips.map(boxOf);
+      return op.x.map((x, i) => {
+        const b = boxOf(op.paths[i % op.paths.length]), at = [x, op.y[i], x, op.y[i]];
+        return b.map((v, k) => (k < 2 ? Math.max : Math.min)(v + at[k], ...cut.map((c) => c[k])));
+      });
+    }).filter((b) => b[2] - b[0] < 0.99 * data.width || b[3] - b[1] < 0.99 * data.height);
+    function divide(part, axis) { // at the gap without ink that follows a column of axes, that precedes a row of axes
+      const [low, high] = [axis, axis + 2], cuts = [];
+      const inside = (b) => [0, 1].every((k) => b[k] < part[k + 2] && b[k + 2] > part[k]);
+      const boxes = frame.axes.filter((a) => a && inside(a)).sort((a, b) => a[low] - b[low]);
+      let end = boxes[0]?.[high];
+      for (const next of boxes.slice(1)) {
+        if (next[low] > end) {
+          const between = ink.filter((b) => inside(b) && b[high] > end && b[low] < next[low]).sort((a, b) => a[low] - b[low]);
+          const gaps = [];
+          let at = end;
+          for (const b of [...between, next]) {
+            if (b[low] > at) gaps.push((at + b[low]) / 2);
+            at = Math.max(at, b[high]);
+          }
+          if (gaps.length) cuts.push(axis ? gaps.at(-1) : gaps[0]);
+        }
+        end = Math.max(end, next[high]);
+      }
+      const edges = [part[low], ...cuts, part[high]];
+      return cuts.map((_, k) => k).concat(cuts.length).map((k) => part.map((v, i) => i === low ? edges[k] : i === high ? edges[k + 1] : v));
+    }
+    return divide(whole, 1).flatMap((row) => divide(row, 0));
+  }
+
+  // Where the parts of a figure stand, in CSS pixels: the whole as it is, or on a phone one part below another.
+  function arranged(data, frame, room) {
+    const whole = [0, 0, data.width, data.height];
+    if (!room) return { width: data.width * data.scale, height: data.height * data.scale, tiles: [{ part: whole, x: 0, y: 0, scale: data.scale }] };
+    let height = 0, width = 0;
+    const tiles = (frame.parts ??= partsOf(data, frame)).map((part) => {
+      const wide = (part[2] - part[0]) * data.scale;
+      const zoom = Math.max(Math.min(room / wide, 1.5), LETTERS / data.letters);
+      const tile = { part, x: 0, y: height, scale: data.scale * zoom };
+      height += (part[3] - part[1]) * tile.scale;
+      width = Math.max(width, wide * zoom);
+      return tile;
+    });
+    return { width, height, tiles };
+  }
+
+  function drawSvg(data, frame, { width, height, tiles } = arranged(data, frame)) {
+    const clips = new Set(), reused = new Set(), body = [];
+    for (const op of frame.ops) {
+      for (const k of op.clips) { clips.add(k); body.push(`<g clip-path="url(#c${k})">`); }
+      if (op.image) {
+        body.push(`<image x="${op.x[0]}" y="${op.y[0]}" width="${op.x[1]}" height="${op.y[1]}" `
+          + `preserveAspectRatio="none" style="image-rendering:pixelated" href="data:image/png;base64,${op.image}"/>`);
+      } else {
+        const again = op.paths.length === 1 && op.x.length > 1;
+        if (again) reused.add(op.paths[0]);
+        const oneStyle = op.styles.length === 1;
+        if (oneStyle) body.push(`<g ${op.styles[0]}>`);
+        op.x.forEach((x, i) => {
+          const style = oneStyle ? "" : op.styles[i];
+          body.push(again ? `<use href="#p${op.paths[0]}" x="${x}" y="${op.y[i]}" ${style}/>`
+            : `<path transform="translate(${x} ${op.y[i]})" d="${data.paths[op.paths[i]]}" ${style}/>`);
+        });
+        if (oneStyle) body.push("</g>");
+      }
+      body.push("</g>".repeat(op.clips.length));
+    }
+    const defs = [...clips].map((k) => `<clipPath id="c${k}"><path d="${data.paths[k]}"/></clipPath>`).join("")
+      + [...reused].map((k) => `<path id="p${k}" d="${data.paths[k]}"/>`).join("");
+    const start = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"`;
+    const title = `<title>${escaped(frame.alt)}</title>`;
+    if (tiles.length === 1) return `${start} viewBox="${box(tiles[0].part)}">${title}<defs>${defs}</defs>${body.join("")}</svg>`;
+    return `${start}>${title}<defs>${defs}<g id="all">${body.join("")}</g></defs>` + tiles.map(({ part, x, y, scale }) =>
+      `<svg x="${x}" y="${y}" width="${(part[2] - part[0]) * scale}" height="${(part[3] - part[1]) * scale}" `
+      + `viewBox="${box(part)}"><use href="#all"/></svg>`).join("") + "</svg>";
+  }
+  const box = ([x0, y0, x1, y1]) => `${x0} ${y0} ${x1 - x0} ${y1 - y0}`;
+
+  // Between two frames the dots that both have are on their way.
+  const between = (one, two, part) => ({ ...one, ops: one.ops.map((op, i) => {
+    const next = two.ops[i];
+    if (op.image || !next || next.key !== op.key || next.x.length !== op.x.length || next === op) return op;
+    const mix = (a, b) => a.map((v, k) => v + part * (b[k] - v));
+    return { ...op, x: mix(op.x, next.x), y: mix(op.y, next.y) };
+  }) });
+
+  // --- the numbers behind a frame: [x0, y0, x1, y1, left, right, bottom, top, x log, y log, panel, x name, y name, words] ---
+  const near = (a, b) => Math.abs(a - b) <= 1e-6 * Math.max(1, Math.abs(b));
+  const said = (words, v, digits) => words?.find(([at]) => near(v, at))?.[1] ?? String(Number(v.toPrecision(digits)));
+  function called([panel, xName, yName], { kind, extra }) { // the names of a series' columns
+    const [x, y] = kind === "cells" ? [xName || "column", yName || "row"] : [xName || "x", yName || (xName && panel) || "y"];
+    return [x, y === x ? `${y} (vertical)` : y, ...extra];
+  }
+
+  function drawCsv(frame, comment, time) {
+    const quoted = (text) => /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+    const head = ["panel", "series", ...(time ? [time[0]] : [])], first = head.length, rows = [];
+    for (const series of frame.series) {
+      const axes = frame.axes[series.axes] ?? [];
+      const places = called(axes.slice(10), series).map((name) => {
+        const at = head.indexOf(name, first);
+        return at < 0 ? head.push(name) - 1 : at;
+      });
+      series.columns[0].forEach((_, i) => {
+        const row = [axes[10] || String(series.axes + 1), series.name, ...(time ? [time[1]] : [])];
+        series.columns.forEach((column, k) => { row[places[k]] = Number.isNaN(column[i]) ? "" : said(axes[13 + k], column[i], 8); });
+        rows.push(row);
+      });
+    }
+    const full = rows.map((row) => Array.from(head, (_, i) => quoted(row[i] ?? "")).join(","));
+    return [`# ${comment}`, head.map(quoted).join(","), ...full].join("\n") + "\n";
+  }
+
+  // The datum nearest to (x, y) in the innermost axes there: its place in units, and its name and values in words.
+  function nearest(frame, x, y) {
+    const inside = frame.axes.findLastIndex((a) => a && x >= a[0] && x <= a[2] && y >= a[1] && y <= a[3]);
+    if (inside < 0) return null;
+    const a = frame.axes[inside];
+    const along = (from, to, low, high, log) => {
+      const f = log ? Math.log : (v) => v, span = f(high) - f(low);
+      return (v) => from + (to - from) * (f(v) - f(low)) / span;
+    };
+    const toX = along(a[0], a[2], a[4], a[5], a[8]), toY = along(a[3], a[1], a[6], a[7], a[9]);
+    let best = null, least = Infinity;
+    for (const series of frame.series) {
+      if (series.axes !== inside) continue;
+      const { columns, kind, extra } = series;
+      columns[0].forEach((v, i) => {
+        const px = toX(v), py = toY(columns[1][i]);
+        const far = kind !== "bars" ? Math.hypot(px - x, py - y) : extra[0] === "start" ? Math.abs(py - y) : Math.abs(px - x);
+        if (far < least) { least = far; best = { series, i, px, py }; }
+      });
+    }
+    if (!best) return null;
+    const { series, i, px, py } = best, clamp = (v, low, high) => Math.min(Math.max(v, low), high);
+    const values = called(a.slice(10), series).map((name, k) => `${name} = ${said(a[13 + k], series.columns[k][i], 4)}`)
+      .filter((_, k) => k < 2 || !["from", "start", "item"].includes(series.extra[k - 2]));
+    return { px: clamp(px, a[0], a[2]), py: clamp(py, a[1], a[3]),
+      text: `${series.name}: ${values.join(", ")}`.replace(/-(?=\d)/g, "\u2212") };
+  }
+  return { unpack, arranged, drawSvg, between, drawCsv, nearest };
+})();
