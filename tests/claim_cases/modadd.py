@@ -86,7 +86,7 @@ CASES = {
     "sl-fig-4a": {"holds": {"wide": runs()}, "not seen here": {"wide": runs(ratio=(1.0, 1.2))}},
     "sl-fig-4b": {"holds": {"wide": runs()}, "not seen here": {"wide": runs(pretrained=0.9)}},
     "sl-unrelated": {"holds": {"shuffled": runs(ratio=(1.0, 1.0)), "random": LOW + 0.3},
-                     "not seen here": {"shuffled": runs(), "random": LOW}},
+                     "undecided": {"shuffled": runs(), "random": LOW}},
     "sl-rq1": {"holds": {"dose": dose(), "gaps": GAPS, "random": LOW},
                "not seen here": {"dose": dose((0.1, 0.2, 0.3, 0.4, 0.5, 0.6)), "gaps": GAPS, "random": LOW}},
     "sl-violated": {"holds": {"dose": dose()}, "not seen here": {"dose": dose(more=1.1)}},

@@ -36,10 +36,10 @@ def linear(result, frame=-1) -> Picture:
                          gid=f"{name}, undone")
             right.plot(result.steps + 1, undone[:, rows].mean(1), color=tone, ls="--", gid=f"{name}, undone")
     middle.plot(index, singular(result.map[frame]), "o-", ms=4, color=INK, gid="singular values")
-    hollow, dashed = (" (hollow: undone)", " (undone - -)") if changed else ("", "")
-    left.set(yscale="log", ylim=(0.008, 800), xlabel=f"latent{hollow}", ylabel="gain", title=f"iteration {now}")
+    hollow, dashed, top = (" (hollow: undone)", " (undone - -)", 8000) if changed else ("", "", 800)
+    left.set(yscale="log", ylim=(0.008, top), xlabel=f"latent{hollow}", ylabel="gain", title=f"iteration {now}")
     middle.set(ylim=(-0.03, 1.05), xlabel="index", title="singular values / largest")
-    right.set(xscale="log", yscale="log", ylim=(0.008, 800), xlabel="iteration + 1", title=f"mean gain{dashed}")
+    right.set(xscale="log", yscale="log", ylim=(0.008, top), xlabel="iteration + 1", title=f"mean gain{dashed}")
     right.axvline(now + 1, color=MUTED, lw=1, ls=":")
     for ax in (left, middle):
         ax.set_xticks(index[::2])
@@ -137,7 +137,7 @@ def directions(panels) -> Picture:
         ax.axvline(1, color=MUTED, lw=0.9, ls=":")
         ax.set(xscale="log", yscale="log", ylim=(3e-3, 30), xlabel=r"$\tau_c$, with $\tau_s = 1$", title=title)
         ax.minorticks_off()
-        legend(ax, loc="upper center")
+        legend(ax, loc="upper right")
     row[0].set_ylabel("style gain / content gain")
     return Picture(fig, "; ".join(says) + ".")
 

@@ -138,7 +138,7 @@ def blocks(result, frame: int = -1) -> Picture:
     now, K, labels = int(result.kernel_steps[frame]), result.kernel[frame], result.labels
     vector, share = kernels.top_eigenvector(K, labels)
     vector = vector * np.sign(vector[labels == 1].mean() - vector[labels == 0].mean())
-    left.imshow(K, cmap="RdBu_r", vmin=-np.abs(K).max(), vmax=np.abs(K).max(), gid="cells of K")
+    left.imshow(K / np.abs(K).max(), cmap="RdBu_r", vmin=-1, vmax=1, gid="cells of K, largest = 1")
     left.set(xticks=[], yticks=[], title=f"$K({now})$")
     left.grid(False)
     for k in np.unique(labels):

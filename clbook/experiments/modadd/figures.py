@@ -51,7 +51,7 @@ def training(runs: Sequence[Result]) -> Picture:
     for ax in (left, middle):
         ax.set(xlabel="epoch")
     legend(left, loc="best")
-    legend(middle, loc="lower left")
+    legend(middle, loc="best")
     legend(right, loc="lower center", bbox_to_anchor=(0.45, 1), ncols=3, fontsize=8, columnspacing=0.7, handlelength=1)
     says = ", ".join(f"{start} {values[-1].mean():.2f}" for start, values in accuracy.items())
     return Picture(fig, f"In {runs[0].config.epochs} epochs the ratio of distances falls to "

@@ -17,16 +17,16 @@ def coupled(result, frame=-1) -> Picture:
     config, shown = result.config, slice(1, len(result.steps) if frame == -1 else frame + 1)
     fig, ((left, right),) = axes(2, width=7.8, height=3.3)
     t, all_t = result.steps[shown], result.steps[1:]
-    curves = {"Theorem 1": (result.bound, BOUND), "triangle inequality": (result.triangle, TRIANGLE),
-              "a posteriori": (result.posterior, CAREFUL), "measured": (result.drift, DRIFT)}
+    curves = {"Theorem 1": (result.bound, BOUND, 3), "triangle inequality": (result.triangle, TRIANGLE, 1.5),
+              "measured": (result.drift, DRIFT, 3), "a posteriori": (result.posterior, CAREFUL, 1.5)}
     left.fill_between(all_t, result.triangle[1:], 1e9, **SHADE)
     right.axhspan(-1, 0, **SHADE)
-    for name, (values, tone) in curves.items():
+    for name, (values, tone, width) in curves.items():  # thin on wide: both are seen where they meet
         bounds = [theory.cka_lower_bound(*v) for v in zip(values, result.gram_norm, strict=True)]
         cka = result.cka if name == "measured" else bounds
         for ax, curve in ((left, np.clip(values, FLOOR, 1e12)), (right, np.array(cka))):
             ax.plot(all_t, curve[1:], color=tone, lw=0.8, alpha=0.4, gid=f"{name}, later")
-            ax.plot(t, curve[shown], color=tone, lw=2, label=name, gid=name)
+            ax.plot(t, curve[shown], color=tone, lw=width, label=name, gid=name)
     left.set(xscale="log", yscale="log", xlim=(1, config.steps), ylim=(1e-5, 1e7), xlabel="steps $t$", ylabel="drift")
     right.set(xscale="log", xlim=(1, config.steps), ylim=(-1, 1.05), xlabel="steps $t$",
               ylabel="CKA, measured and certified")
@@ -35,6 +35,8 @@ def coupled(result, frame=-1) -> Picture:
     legend(left, loc="upper left", ncols=2)
     now = t[-1] if len(t) else 0
     drift, bound, triangle = (v[shown][-1] if len(t) else 0.0 for v in (result.drift, result.bound, result.triangle))
+    left.set_title(f"Theorem 1 / triangle inequality = {bound / triangle:.3g}" if len(t) else "start")
+    right.set_title(f"measured CKA = {result.cka[frame]:.4f}")
     return Picture(fig, f"C = {config.classes}, tau = {config.tau:g}, B = {config.batch}, eta = {config.eta:g}, "
                         f"step {now}: drift {drift:.2g}, Theorem 1 {bound:.2g}, triangle inequality "
                         f"{triangle:.2g}, CKA {result.cka[frame]:.4f}.")

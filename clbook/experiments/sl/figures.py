@@ -17,12 +17,13 @@ START_TONES = {"pretrained": SAME_TONE, "random": DIFFERENT_TONE, "permuted": co
 
 def lines(angles=(60, 20, 0)) -> Picture:
     """SL Fig. 3: for two context vectors at some angles, the differences that each one allows, a line each."""
-    fig, (row,) = axes(len(angles), width=7.6, height=2.7)
+    fig, (row,) = axes(len(angles), width=7.6, height=3.0)
     for ax, angle in zip(row, angles, strict=True):
-        for turn, tone, name in ((0, SAME_TONE, "$c_1$"), (angle, DIFFERENT_TONE, "$c_2$")):
-            x, y = np.cos(np.pi * turn / 180), np.sin(np.pi * turn / 180)
-            ax.plot([-2 * -y, 2 * -y], [-2 * x, 2 * x], color=tone, lw=4 if turn == 0 else 1.6, alpha=0.7, gid=name)
-            ax.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "->", "color": tone, "lw": 1.4})
+        both = ((0, 1, 4, SAME_TONE, "$c_1$"), (angle, 0.8, 1.6, DIFFERENT_TONE, "$c_2$"))  # seen if parallel
+        for turn, size, width, tone, name in both:
+            x, y = size * np.cos(np.pi * turn / 180), size * np.sin(np.pi * turn / 180)
+            ax.plot([-2 * -y, 2 * -y], [-2 * x, 2 * x], color=tone, lw=width, alpha=0.7, gid=name)
+            ax.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "->", "color": tone, "lw": 0.5 + width / 2})
         if angle:
             ax.plot(0, 0, ls="", marker="o", color=INK, gid="the solution")
         ax.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", xticks=[], yticks=[], title=f"{angle} degrees apart")
@@ -150,8 +151,8 @@ def pairs(runs: Sequence[Result], times: np.ndarray) -> Picture:
         lengths = np.linalg.norm(run.tables[:, u] - run.tables[:, v], axis=2)
         for kind, tone in ((False, DIFFERENT_TONE), (True, SAME_TONE)):
             ax.plot(times, lengths[:, ((u - v) % config.k == 0) == kind], color=tone, lw=0.5, alpha=0.7)
-        ax.set(xlabel="epoch", title=f"seed {run.config.seed}", ylim=(0, None))
-    row[0].set_ylabel("distance")
+        ax.set(xlabel="epoch", title=f"seed {run.config.seed}")
+    row[0].set(ylabel="distance", ylim=(0, None))  # after all panels: they share the axis
     equivalent, different = (over_seeds(runs, kind)[-1].mean() for kind in ("equivalent", "different"))
     return Picture(fig, f"Distances of all pairs over {config.epochs} epochs; at the end equivalent pairs are "
                         f"{equivalent:.2f} apart, different ones {different:.2f}.")
