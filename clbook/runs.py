@@ -137,7 +137,8 @@ class Program:
         self.steps, every = self.config.steps, getattr(self.config, "record_every", 0)
         self.times = set(recorded_times(self.steps, every))
         self.setup()
-        self._shake(float(os.environ.get("CLBOOK_SHAKE") or 0))
+        if amount := float(os.environ.get("CLBOOK_SHAKE") or 0):
+            self._shake(amount)
 
     def setup(self) -> None:
         """Make data, start and weights of all runs, on the CPU."""
@@ -202,11 +203,10 @@ class Program:
     @torch.no_grad()
     def _shake(self, amount):
         """Perturb the start of every run by a relative `amount`: a verdict that flips under 1e-6 hangs by a thread."""
-        generators = [stream(c.seed, SHAKE) for c in self.configs]
-        for w in self.trained if amount else ():
-            own = w.shape[1 + self.alike:]
-            noise = torch.stack([torch.randn(own, generator=g, dtype=w.dtype) for g in generators])
-            w *= 1 + amount * noise.reshape(-1, *(1,) * self.alike, *own)
+        draws = [stream(c.seed, SHAKE) for c in self.configs]
+        for w in self.trained:
+            noise = torch.stack([torch.randn(w.shape[1 + self.alike:], generator=g, dtype=w.dtype) for g in draws])
+            w *= 1 + amount * noise.reshape(-1, *(1,) * self.alike, *noise.shape[1:])
 
 
 class _Rows:

@@ -6,9 +6,23 @@ import pathlib
 import tempfile
 from collections.abc import Callable
 
-from clbook.experiments import alignment, content_style, counts, kernel, modadd, overlap, separability, sphere, words
+import numpy as np
+
+from clbook.experiments import (
+    alignment,
+    content_style,
+    counts,
+    kernel,
+    modadd,
+    overlap,
+    separability,
+    shared,
+    sphere,
+    words,
+)
 from clbook.experiments.alignment import variants
 from clbook.experiments.content_style import projector
+from clbook.experiments.images import emergence
 from clbook.experiments.modadd import lookup
 from clbook.experiments.sa import surrogate, weights
 from clbook.settings import Settings
@@ -20,6 +34,7 @@ class Case:
 
     neighbours: of settings marked `each`: with `tiny` itself they make one program. diverges: with it the run diverges,
     by fault of the setting `rate`; None where another case of the experiment does, or no allowed setting makes it.
+    largest: whole numbers are tried up to so many times their defaults; less where a step of large ones takes minutes.
     """
 
     run: Callable
@@ -27,6 +42,7 @@ class Case:
     neighbours: tuple
     rate: str = "lr"
     diverges: dict | None = None
+    largest: int = 3
 
 
 @functools.cache
@@ -38,6 +54,15 @@ def folder() -> str:
     lines = (f"the {nouns[i % 8]} {verbs[i % 5]} the old {nouns[(3 * i + 1) % 8]} near every {nouns[i // 8 % 8]} today."
              for i in range(400))
     (path / "text.txt").write_text("\n".join(lines))
+    return str(path)
+
+
+@functools.cache
+def pictures() -> str:
+    """A file of forty pictures, 8 x 8 in colour, of two classes."""
+    path = pathlib.Path(tempfile.mkdtemp()) / "set.npz"
+    x = np.random.default_rng(0).integers(0, 256, (40, 8, 8, 3), dtype=np.uint8)
+    np.savez(path, x=x, y=np.repeat([0, 1], 20))
     return str(path)
 
 
@@ -93,16 +118,19 @@ CASES = {
                                       twin=0.01), ({"seed": 1}, {"tau": 0.1})),
     "network": Case(
         weights.run_network, surrogate.Config(classes=4, n=12, batch=8, steps=5, d=3, eta=0.1),
-        ({"seed": 2}, {"tau": 0.5, "eta": 0.3})),
+        ({"seed": 2}, {"tau": 0.5, "eta": 0.3}), largest=1),
     "circle": Case(
         weights.run_circle, surrogate.Config(classes=4, n=24, batch=16, steps=12),
-        ({"seed": 2}, {"tau": 0.5, "eta": 3.0})),
+        ({"seed": 2}, {"tau": 0.5, "eta": 3.0}), largest=1),
     "content_style": Case(
         content_style.run, C(n=24, steps=8),
         ({"seed": 2}, {"tau": 1.0, "style_sd": 0.1}, {"d_c": 0, "content_sd": 0.1})),
     "content_style, deep on the sphere": Case(
         content_style.run, C(space="sphere", normalize=True, layers=3, mixing_layers=2, width=11, n=25, steps=5),
         ({"seed": 2}, {"tau": 1.0, "d_c": 4})),
+    "emergence": Case(
+        emergence.run, emergence.Config(data=pictures(), n=12, steps=6, bank=3),
+        ({"seed": 2}, {"eps": 0.5, "tau": 1.0}, {"lr_over_tau": 0.5}), "lr_over_tau", {"lr_over_tau": 1e30}),
     "projector": Case(
         projector.run, projector.Config(n=100, n_test=100, batch=50, d=8, width=9, direct=4, steps=12),
         ({"seed": 2}, {"tau": 0.5, "noise": 0.5}, {"tau_ratio": 2.0, "decay": 1.0}), "lr",
@@ -115,12 +143,16 @@ CASES = {
     "modadd, classifiers": Case(
         modadd.run, modadd.Config(N=6, k=3, batch=12, epochs=3, classifier="all", classifier_epochs=3),
         ({"seed": 2}, {"decay": 0.1})),
+    "shared, a table": Case(
+        shared.run, shared.Config(N=6, k=3, batch=6, epochs=4, shared="table"),
+        ({"seed": 2}, {"decay": 0.1, "init": 0.1}), "lr",
+        {"N": 16, "k": 8, "lr": 10.0, "decay": 1.0, "init": 10.0, "decay_kind": "decoupled", "batch": 32,
+         "epochs": 100}),
+    "shared, all": Case(
+        shared.run, shared.Config(N=6, k=3, batch=6, epochs=4, shared="all"), ({"seed": 2}, {"decay": 0.1})),
     "look-up tables": Case(
-        lookup.flow, lookup.Config(
-    steps=12), ({
-        "seed": 2, "decay": 0.1}, {
-            "std": 0.5, "lr": 0.3}, {
-                "broken": "answers"}), "lr",
+        lookup.flow, lookup.Config(steps=12),
+        ({"seed": 2, "decay": 0.1}, {"std": 0.5, "lr": 0.3}, {"broken": "answers"}), "lr",
         {"data": "cmodadd", "std": 90.0, "lr": 900.0, "decay": 1.0, "steps": 1000}),
     "overlap": Case(
         overlap.run, overlap.Config(n=12, steps=12),

@@ -143,8 +143,8 @@ def test_a_bad_setting_is_refused_by_its_name_its_value_and_what_is_allowed(case
     assert allowed(field) and m["doc"]
 
 
-def values(field):
-    """Any allowed value of a setting, of a size that a test can afford."""
+def values(field, times):
+    """Any allowed value of a setting; of a whole number, up to so many `times` its default, or 40."""
     m, kind = field.metadata, type(field.default)
     if m["choices"]:
         return st.sampled_from(m["choices"])
@@ -156,7 +156,7 @@ def values(field):
     high = m["high"] if m["high"] is not None else 100
     if kind is float:
         return st.floats(low, high, exclude_min=m["above"] is not None and m["low"] is None, allow_subnormal=False)
-    whole = st.integers(math.ceil(low), min(int(high), max(int(np.max(field.default)), math.ceil(low) + 3, 40)))
+    whole = st.integers(math.ceil(low), min(int(high), max(times * int(np.max(field.default)), math.ceil(low) + 3, 40)))
     return st.lists(whole, min_size=1, max_size=3).map(tuple) if kind is tuple else whole
 
 
@@ -166,7 +166,7 @@ def values(field):
 def test_every_allowed_config_takes_a_step_or_is_refused_by_the_name_of_a_setting(case, data):
     fields = [f for f in dataclasses.fields(case.tiny) if f.name not in ("steps", "epochs", "record_every")]
     chosen = data.draw(st.lists(st.sampled_from(fields), max_size=4, unique_by=lambda f: f.name))
-    changes = {f.name: data.draw(values(f), label=f.name) for f in chosen}
+    changes = {f.name: data.draw(values(f, case.largest), label=f.name) for f in chosen}
     names = ["CLBOOK_DATA", *(f.name for f in dataclasses.fields(case.tiny))]  # files may not be there
     try:
         result = case.run(case.tiny.replace(**changes, **short(case.tiny)))

@@ -14,10 +14,10 @@ def rank(spectrum: np.ndarray) -> np.ndarray:
     return np.exp(entr(size / size.sum(1, keepdims=True)).sum(1))
 
 
-def against(text: str, values: np.ndarray, others: np.ndarray, by: float = 0.0) -> Finding:
+def against(text: str, values: np.ndarray, others: np.ndarray, by: float = 0.0, digits: str = ".2f") -> Finding:
     """Accuracies `values` (runs,) against `others`, which they must be above by `by`; {} and {} in the text."""
     gain = values - others
-    return Finding(text.format(listed(values), listed(others)), float(gain.mean()), (gain - by,))
+    return Finding(text.format(listed(values, digits), listed(others, digits)), float(gain.mean()), (gain - by,))
 
 
 @chapter.measure("img-mnist-pixels")
@@ -53,9 +53,7 @@ def training(cifar):
 
 @chapter.measure("img-mnist-features")
 def mnist_features(mnist):
-    features, pixels = mnist["knn"][:, -1], mnist["pixels"]
-    return Finding(f"features {listed(features, '.3f')}, pixels {listed(pixels, '.3f')}",
-                   float((features - pixels).mean()), (features - pixels,))
+    return against("features {}, pixels {}", mnist["knn"][:, -1], mnist["pixels"], digits=".3f")
 
 
 @chapter.measure("img-before-projector")

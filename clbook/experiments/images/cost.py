@@ -68,8 +68,7 @@ def kept(trainer: Trainer, chosen: torch.Tensor) -> int:
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
-        loss = trainer.loss(chosen)
-    del loss
+        trainer.loss(chosen)
     return sum(size for place, size in found.items() if place not in weights)
 
 

@@ -24,7 +24,7 @@ from torch.nn.parallel import DistributedDataParallel
 from clbook import losses
 from clbook.data import written
 from clbook.experiments.images import readout, sets
-from clbook.experiments.images.networks import STAGES, ResNet, gathered, processes, projector, start
+from clbook.experiments.images.networks import STAGES, ResNet, gathered, processes, projector
 from clbook.experiments.images.views import draw, views
 from clbook.metrics import linear_probe, spectrum
 from clbook.models import CNN, MLP
@@ -74,7 +74,6 @@ class Config(Settings):
 
     @property
     def files(self) -> tuple:
-        """Paths of the files that the images are read from."""
         return sets.files(self.data)
 
 
@@ -115,7 +114,7 @@ class Network(nn.Module):
         self.encoder, features = encoder(config, shape, generator)
         widths = (features, *config.projector) if config.loss != "ce" else (features,)  # ce classifies the features
         self.projector, d = projector(widths, generator), widths[-1]
-        self.head = start(nn.utils.skip_init(nn.Linear, features, classes), generator) if config.loss == "ce" else None
+        self.head = projector((features, classes), generator) if config.loss == "ce" else None
         self.predictor = projector((d, 2 * d, d), generator) if config.loss == "byol" else None
 
     def forward(self, x):
@@ -259,8 +258,8 @@ class Trainer:
     def state(self) -> dict:
         """All that the rest of the run depends on."""
         return {"config": self.config.described(), "epoch": self.epoch, "rows": self.rows, "steps": self.steps,
-                "read": self.read,
-                "network": self.network.state_dict(), "target": self.target and self.target.state_dict(),
+                "read": self.read, "network": self.network.state_dict(),
+                "target": self.target and self.target.state_dict(),
                 "velocity": self.descent.velocity, "order": self.order.get_state(), "draws": self.draws.get_state()}
 
     def take_up(self, state: dict) -> None:
@@ -304,9 +303,7 @@ def run(config: Config, *, progress=None, device=None, checkpoint: str | os.Path
         device: None takes the GPU where there is one.
         checkpoint: a file that is written after every epoch, and taken up where it exists: on the CPU a run that was
             broken off goes on to the same bits.
-
-    Raises:
-        ValueError: settings or files that are not allowed, a checkpoint of other settings, a run that diverged.
+    Raises ValueError: settings or files that are not allowed, a checkpoint of other settings, a run that diverged.
     """
     began, last, read = time.monotonic(), time.monotonic(), 0
     trainer = Trainer(config, default_device(device))

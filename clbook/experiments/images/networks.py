@@ -11,6 +11,8 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from torch import nn
 
+from clbook.models import MLP
+
 # Blocks a stage: depths 18 to 50 have four stages (He et al., Table 1), 8, 14 and 20 three (their Sec. 4.2).
 STAGES = {8: (1, 1, 1), 14: (2, 2, 2), 20: (3, 3, 3), 18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3)}
 BOTTLENECK = (50,)
@@ -122,13 +124,11 @@ class ResNet(nn.Sequential):
 
 @torch.no_grad()
 def start(network: nn.Module, generator: torch.Generator) -> nn.Module:
-    """Give every layer its initial weights, in the order of the modules."""
+    """Give every convolution and the linear head their initial weights, in the order of the modules."""
     for layer in network.modules():
         if isinstance(layer, nn.Conv2d):
             fan_out = layer.out_channels * layer.kernel_size[0] * layer.kernel_size[1]
             layer.weight.normal_(0, (2 / fan_out) ** 0.5, generator=generator)
-            if layer.bias is not None:
-                layer.bias.zero_()
         elif isinstance(layer, nn.Linear):
             bound = layer.in_features ** -0.5
             for parameter in (layer.weight, layer.bias):
@@ -136,9 +136,6 @@ def start(network: nn.Module, generator: torch.Generator) -> nn.Module:
     return network
 
 
-def projector(widths, generator: torch.Generator) -> nn.Sequential:
+def projector(widths, generator: torch.Generator) -> nn.Module:
     """Linear - ReLU - ... - Linear of `widths`, (n, widths[0]) -> (n, widths[-1]); one width: the identity."""
-    layers = []
-    for inputs, outputs in zip(widths[:-1], widths[1:], strict=True):
-        layers += [nn.utils.skip_init(nn.Linear, inputs, outputs), nn.ReLU()]
-    return start(nn.Sequential(*layers[:-1]), generator)
+    return MLP(widths, "relu", generator) if len(widths) > 1 else nn.Identity()

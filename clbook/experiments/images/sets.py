@@ -50,10 +50,8 @@ def load(name: str, n: int, test: int, classes: int, side: int, generator: torch
     Args:
         n: 0 takes all that are not held out. classes: the first so many; 0 takes all. side: images of a folder are
             made square, of so many pixels.
-
-    Raises:
-        ValueError: unknown set, files that are missing, damaged or of a wrong shape, fewer than two classes, or too few
-            images; names the file and what is allowed.
+    Raises ValueError: unknown set, files that are missing, damaged or of a wrong shape, fewer than two classes, or too
+        few images; names the file and what is allowed.
     """
     pixels, labels, names = _read(name, side)
     own_test = _own_test(name)

@@ -143,15 +143,16 @@ class Samples:
     """The training samples of one run, and the epochs drawn from them.
 
     symbols (n,), contexts (n, 3) with numbers ids (n,), weights (n,) = p(rho | u) within the run's split, and pmi
-    (N, 2 N k), the pointwise mutual information of symbol and context in that split.
+    (N, 2 N k), the pointwise mutual information of symbol and context in that split. whole: all samples there are,
+    first those of the split.
     """
 
-    def __init__(self, config: Config):
+    def __init__(self, config: Config, whole: bool = False):
         self.generator = stream(config.seed, SAMPLES)
         symbols, contexts = data.cmodadd(config.N, config.k)
         if config.misaligned == "shuffled":
             symbols = symbols[torch.randperm(len(symbols), generator=self.generator)]
-        kept = torch.randperm(len(symbols), generator=self.generator)[: config.samples]
+        kept = torch.randperm(len(symbols), generator=self.generator)[: None if whole else config.samples]
         self.symbols, self.contexts = symbols[kept], contexts[kept]
         chosen = {"one": torch.randint(config.N, (1,), generator=self.generator).tolist(), "all": range(config.N)}
         chosen = chosen.get(config.misaligned, ())
@@ -209,15 +210,20 @@ class Training(Program):
             self.classifiers.to(device, dtype)
         return super().to(device, dtype)
 
+    @property
+    def encoder_weights(self) -> list[torch.Tensor]:
+        """The encoder's part of `trained`."""
+        return self.trained[1:]
+
     def begin(self):
         self.optimiser = Adam(self.trained, self.config.lr, self.each("decay"), self.config.decay_kind)
-        bind(self.encoder, self.trained[1:])
+        bind(self.encoder, self.encoder_weights)
         with torch.no_grad():
             self.epoch(learn=False)
 
     def keep(self, stay: torch.Tensor) -> None:
         super().keep(stay)
-        bind(self.encoder, self.trained[1:])
+        bind(self.encoder, self.encoder_weights)
         if self.classifiers:
             self.classifiers.keep(stay.repeat_interleave(len(self.classifiers.starts)))
 

@@ -14,10 +14,9 @@ import torch.nn.functional as F
 
 from clbook.experiments import modadd
 from clbook.experiments.modadd.experiment import Samples, Training, distances, floor
-from clbook.optim import Adam
-from clbook.runs import Program, alone
+from clbook.runs import alone
 from clbook.settings import setting
-from clbook.transformer import bind, lookup
+from clbook.transformer import lookup
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,8 +49,7 @@ class Shared(Training):
     def setup(self):
         super().setup()
         c, s = self.config, self.state
-        every = [Samples(modadd.Config(N=k.N, k=k.k, fraction=1.0, misaligned=k.misaligned, seed=k.seed))
-                 for k in self.configs]  # in the same order, to its end
+        every = [Samples(k, whole=True) for k in self.configs]
         s.held_symbols, s.held_contexts = (torch.stack([getattr(own, name)[c.samples:] for own in every])
                                            for name in ("symbols", "contexts"))
         self.spoken = torch.full((1, c.N, 3), c.N)  # a symbol as the encoder reads it, (u, ?, ?)
@@ -59,15 +57,9 @@ class Shared(Training):
         if c.shared != "none":
             del self.trained[0]
 
-    def begin(self):
-        self.optimiser = Adam(self.trained, self.config.lr, self.each("decay"), self.config.decay_kind)
-        bind(self.encoder, self.trained[self.config.shared == "none":])
-        with torch.no_grad():
-            self.epoch(learn=False)
-
-    def keep(self, stay: torch.Tensor) -> None:
-        Program.keep(self, stay)
-        bind(self.encoder, self.trained[self.config.shared == "none":])
+    @property
+    def encoder_weights(self) -> list[torch.Tensor]:
+        return super().encoder_weights if self.config.shared == "none" else self.trained
 
     def vectors(self) -> torch.Tensor:
         """(R, N, d) the symbols' vectors now."""

@@ -37,7 +37,7 @@ class Chosen(Samples):
     """The samples of one run: those of `Samples`, changed as `config.drawn` says; a run reads both alike."""
 
     def __init__(self, config: Config):
-        super().__init__(config.replace(drawn="plain", fraction=1.0))  # all samples, in the run's own order
+        super().__init__(config, whole=True)
         n = self.symbols.shape[0]
         if config.drawn == "apart":
             self.keep(self.one_each())
