@@ -23,8 +23,12 @@ from clbook.experiments import (
 from clbook.experiments.alignment import variants
 from clbook.experiments.content_style import projector
 from clbook.experiments.images import emergence
+from clbook.experiments.ls import batches, drift, repair
+from clbook.experiments.ls import variants as maps
 from clbook.experiments.modadd import lookup
 from clbook.experiments.sa import surrogate, weights
+from clbook.experiments.sl import coin, training
+from clbook.experiments.va import experiment as va
 from clbook.settings import Settings
 
 
@@ -93,6 +97,16 @@ CASES = {
         sphere.run, sphere.Config(d=3, depth=3, n=25, steps=8, width=7, activation="relu"),
         ({"seed": 2}, {"spread": 0.5, "gap": 2.0})),
     "sphere, vanilla": Case(sphere.run, sphere.Config(n=24, steps=12, network=False), ({"seed": 2}, {"tau": 1.0})),
+    "separability, radial features": Case(
+        maps.run, maps.Config(n=20, steps=12, hidden=(), features="radial", loss="eq. 3"),
+        ({"seed": 2}, {"eps": 0.5, "tau": 0.01})),
+    "separability, embeddings alone": Case(repair.run, S(n=20, steps=12, hidden=(9,)), ({"seed": 2}, {"eps": 1.0})),
+    "sphere, batches": Case(
+        batches.run, sphere.Config(n=210, steps=3, width=7), ({"seed": 2}, {"tau": 1.0, "lr": 0.5})),
+    "sphere, drift": Case(drift.run, sphere.Config(n=20, steps=6, width=9), ({"seed": 2}, {"tau": 1.0})),
+    "sphere, VA": Case(
+        va.run, va.Config(n=24, steps=8, width=9, d=2, net="averaging", loss="eq. 1"),
+        ({"seed": 2}, {"tau": 1.0, "first": 0.0})),
     "kernel": Case(
         kernel.run, kernel.Config(n=18, steps=6, width=20),
         ({"seed": 2}, {"tau": 1.0, "delta": 0.1, "ratio": 0.3}, {"angle": 90.0, "eps": 1.0}), "lr_over_tau",
@@ -150,6 +164,12 @@ CASES = {
          "epochs": 100}),
     "shared, all": Case(
         shared.run, shared.Config(N=6, k=3, batch=6, epochs=4, shared="all"), ({"seed": 2}, {"decay": 0.1})),
+    "modadd, one symbol a context": Case(
+        training.run, training.Config(N=6, k=3, batch=6, epochs=4, fraction=0.5, drawn="apart"),
+        ({"seed": 2}, {"decay": 0.1})),
+    "classifiers from one vector a class": Case(
+        training.classify, modadd.Config(N=6, k=3, batch=12, classifier="pretrained", classifier_epochs=4),
+        ({"seed": 2}, {"decay": 0.1})),
     "look-up tables": Case(
         lookup.flow, lookup.Config(steps=12),
         ({"seed": 2, "decay": 0.1}, {"std": 0.5, "lr": 0.3}, {"broken": "answers"}), "lr",
@@ -170,4 +190,7 @@ CASES = {
     "words, transformer": Case(
         words.run, words.Config(corpus=folder(), vocabulary=15, injected=4, common=20, steps=4, batch=9, d=6,
                                 encoder="transformer"), ({"seed": 2}, {"std": 0.1})),
+    "words, a fresh coin": Case(
+        coin.run, words.Config(corpus=folder(), vocabulary=15, injected=4, common=20, steps=4, batch=16, d=7),
+        ({"seed": 2}, {"std": 0.1})),
 }

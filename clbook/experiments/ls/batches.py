@@ -38,8 +38,10 @@ class Batches(Flow):
     Result = Result
 
     def setup(self):
-        super().setup()
         n = self.config.n
+        if n < BATCH:
+            raise self.config.error("n", f"at least {BATCH}, a batch")
+        super().setup()
         self.chosen = Draws(streams(self.configs, CHOICE), lambda g: torch.randperm(n, generator=g)[:BATCH])
 
     def begin(self):

@@ -27,6 +27,8 @@ class Drifting(Flow):
     Result = Result
 
     def setup(self):
+        if not self.config.network:
+            raise self.config.error("network", "True: the kernel is a network's")
         super().setup()
         self.net = self.networks(self.state.x.shape[-1])[0]
 

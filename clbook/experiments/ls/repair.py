@@ -42,6 +42,11 @@ class Watched(Flow):
 
     Result = Result
 
+    def setup(self):
+        if not self.config.network:
+            raise self.config.error("network", "True: the theorem is on a network's gradients")
+        super().setup()
+
     def measure(self, z, t):
         if t == 0:
             self.state.push = torch.stack([push(kernel_at_start(self, i).float(), self.labels)

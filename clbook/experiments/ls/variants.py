@@ -35,6 +35,8 @@ class Config(separability.Config):
         super().check()
         if self.features != "none" and (self.hidden or self.data == "digits"):
             raise self.error("features", "none with hidden layers or images")
+        if self.images != "digits" and self.data != "digits":
+            raise self.error("images", "digits, where data is not digits")
 
     @property
     def files(self):

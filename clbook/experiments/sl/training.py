@@ -97,6 +97,8 @@ class Oracle(Classifiers):
     Result = Classified
 
     def setup(self):
+        if self.config.classifier != "pretrained":
+            raise self.config.error("classifier", "pretrained")
         super().setup()
         c = self.config
         self.steps, self.times = c.classifier_epochs, set(recorded_times(c.classifier_epochs, EVERY))
