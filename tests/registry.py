@@ -22,6 +22,7 @@ from clbook.experiments import (
 )
 from clbook.experiments.alignment import variants
 from clbook.experiments.content_style import projector
+from clbook.experiments.cs import encoders
 from clbook.experiments.images import emergence
 from clbook.experiments.ls import batches, drift, repair
 from clbook.experiments.ls import variants as maps
@@ -149,6 +150,18 @@ CASES = {
         projector.run, projector.Config(n=100, n_test=100, batch=50, d=8, width=9, direct=4, steps=12),
         ({"seed": 2}, {"tau": 0.5, "noise": 0.5}, {"tau_ratio": 2.0, "decay": 1.0}), "lr",
         {"lr": 1.0, "decay": 100.0, "steps": 200, "normalize": False, "d": 64, "width": 128}),
+    "content_style, Table 1": Case(
+        encoders.run_deep, C(n=24, d=4, d_c=2, layers=2, width=6, steps=4), ({"seed": 2}, {"tau": 0.5})),
+    "content_style, square": Case(
+        encoders.run_square, C(n=24, d=4, d_c=2, layers=3, width=6, steps=4), ({"seed": 2}, {"tau": 0.5})),
+    "content_style, classes": Case(
+        encoders.run_classes, C(n=24, d=5, d_c=3, layers=2, width=6, steps=4, normalize=True),
+        ({"seed": 2}, {"style_sd": 10.0})),
+    "content_style, classifiers": Case(
+        encoders.run_classifier, C(n=24, d=5, d_c=3, layers=2, width=6, steps=4), ({"seed": 2}, {"style_sd": 10.0})),
+    "projector, taken apart": Case(
+        encoders.run_direct, projector.Config(n=100, n_test=100, batch=50, d=8, width=9, direct=4, steps=4,
+                                              method="directclr"), ({"seed": 2}, {"tau": 0.5})),
     "modadd": Case(
         modadd.run, modadd.Config(N=6, k=3, batch=12, epochs=4),
         ({"seed": 2}, {"decay": 0.1, "init": 0.1}, {"misaligned": "all"}), "lr",

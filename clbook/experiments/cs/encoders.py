@@ -8,7 +8,6 @@ import dataclasses
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch.nn.functional import normalize
 
 from clbook import latents
@@ -123,7 +122,8 @@ class Classes(Encoders):
     def pairs(self, drawn):
         """As in `Encoders`; the first latent alone says which class it is."""
         K = self.config.d_c
-        corner = F.one_hot((drawn[..., 0] * K).long().clamp(max=K - 1), K).to(drawn)
+        classes = torch.arange(K, device=drawn.device)  # `one_hot` would read its argument from the device
+        corner = ((drawn[..., :1] * K).long().clamp(max=K - 1) == classes).to(drawn)
         return [torch.cat([corner, z[..., K:]], -1) for z in super().pairs(drawn)]
 
     @torch.no_grad()
