@@ -259,8 +259,7 @@ def follow(program: Program, progress=None, done=None) -> list:
             diverged = (_array(fine) <= t) | ~table.pop("finite", np.ones(len(alive), bool))
             over = program.over(t)
             ended = (np.zeros(len(alive), bool) if over is None else _array(over)) | (t == program.steps)
-            whole = {name: value[~diverged] for name, value in table.items()}
-            kept.add(alive[~diverged], t, whole)
+            kept.add(alive[~diverged], t, {name: value[~diverged] for name, value in table.items()})
             for k in np.flatnonzero(diverged):
                 hand_in(alive[k], configs[alive[k]].diverged(program.rate, min(int(fine[k]), t)))
             for k in np.flatnonzero(ended & ~diverged):
@@ -300,10 +299,15 @@ def together(program, configs: Sequence[Settings], *, progress=None, device=None
 def alone(program, config: Settings, progress=None, device=None) -> Outcome:
     """One run: `together` of one. `progress(fraction, partial_result)`, ValueError where it diverged."""
     report = progress and (lambda fraction, partial: progress(fraction, partial()[0]))
-    (outcome,) = together(program, [config], progress=report, device=device)
-    if isinstance(outcome, Exception):
-        raise outcome
-    return outcome
+    return _sound(together(program, [config], progress=report, device=device))[0]
+
+
+def _sound(outcomes):
+    """`outcomes`, or the error of the first run that diverged."""
+    for outcome in outcomes:
+        if isinstance(outcome, Exception):
+            raise outcome
+    return outcomes
 
 
 def compiled(program: Program) -> None:
@@ -315,8 +319,10 @@ def compiled(program: Program) -> None:
         except Exception as error:
             raise RuntimeError("compile = True needs a C++ compiler, and none was found: install g++ or clang, or "
                                "leave compile = False") from error
+    fast = "cpp.use_decompose_tanh"  # from torch 2.8 on: tanh made of exp, a quarter of the time and right to 2e-7
+    options = {fast: True} if fast in torch._inductor.list_options() else {}
     for name in program.compiles:
-        setattr(program, name, torch.compile(getattr(program, name)))
+        setattr(program, name, torch.compile(getattr(program, name), options=options))
 
 
 def grouped(configs: Sequence[Settings]) -> list[list[Settings]]:
@@ -364,21 +370,15 @@ def several(run, config: Settings, variants: dict, *, progress=None, device=None
     side_by_side = hasattr(run, "program")
     for group in grouped(configs.values()) if side_by_side else [[c] for c in dict.fromkeys(configs.values())]:
         def report(fraction, partial, group=group):
-            current = partial() if callable(partial) else [partial]
-            for outcome in current:
-                if isinstance(outcome, Exception):
-                    raise outcome
+            current = _sound(partial() if callable(partial) else [partial])
             shown = named(dict(zip(group, current, strict=True)))
             return progress((len(done) + fraction * len(group)) / len(configs), shown)
 
         told = progress and report
         if side_by_side:
-            found = together(run.program, group, progress=told, device=device)
+            found = _sound(together(run.program, group, progress=told, device=device))
         else:
             found = [run(group[0], progress=told, device=device)]
-        for outcome in found:
-            if isinstance(outcome, Exception):
-                raise outcome
         done.update(zip(group, found, strict=True))
         if any(r.stopped for r in found):
             break

@@ -212,8 +212,7 @@ def _finish(run, configs, key, compile=False):
 
     try:
         if hasattr(run, "program"):
-            outcomes = together(run.program, configs, done=done, compile=compile)
-            return list(zip(configs, outcomes, strict=True))
+            return list(zip(configs, together(run.program, configs, done=done, compile=compile), strict=True))
         result = run(configs[0])
         save(key, configs[0], result)
         return [(configs[0], result)]

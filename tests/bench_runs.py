@@ -11,6 +11,7 @@ round is printed. Nothing is recorded but the first time of separation, by all b
 import argparse
 import itertools
 import math
+import os
 import statistics
 import time
 
@@ -114,6 +115,7 @@ def vmapped(configs, steps, device):
 
 def jaxed(configs, steps, device):
     """JAX: vmap over the runs of a scan over the steps, compiled."""
+    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
     import jax
     import jax.numpy as jnp
 
@@ -154,7 +156,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=75)
     parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--device", default=str(default_device()))
     arguments = parser.parse_args()
     configs, device = grid(arguments.runs, arguments.steps), arguments.device

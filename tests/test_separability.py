@@ -1,5 +1,6 @@
 """What `experiments.separability` promises about its runs."""
 
+import shutil
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,7 @@ from clbook.experiments.separability.condition import (
     measured_growth,
     step_error,
 )
+from clbook.runs import together
 from clbook.sweep import sweep
 
 SEEDS = range(5)
@@ -53,6 +55,16 @@ def test_the_map_starts_invariant():
     means = np.stack([z[labels == k].mean(0) for k in (0, 1)])[labels]
     assert result.gamma[0] == pytest.approx(np.abs(z - means).max(), rel=1e-4)
     assert result.drift[0] == 0 and result.theta[0] > 1
+
+
+@pytest.mark.skipif(not (shutil.which("c++") or shutil.which("g++")), reason="no C++ compiler")
+def test_compiled_runs_are_those_of_plain_pytorch_up_to_rounding():
+    configs = [Config(eps=0.02, steps=100), Config(eps=1.0, steps=100)]
+    pairs = zip(*(together(run.program, configs, device="cpu", compile=c) for c in (False, True)), strict=True)
+    for plain, compiled in pairs:
+        assert plain.separable_at == compiled.separable_at
+        # a difference of rounding, 1e-6, grows while the classes are torn apart
+        assert np.allclose(plain.z, compiled.z, rtol=0, atol=1e-4 * np.abs(plain.z).max())
 
 
 def test_linger_ends_the_run_after_separation():

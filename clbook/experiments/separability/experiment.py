@@ -135,7 +135,7 @@ class Flow(Program):
         self.sizes = self.labels.bincount().tolist()  # of the classes, whose points lie side by side
         s.start, s.tau, s.lr = torch.stack([start(k) for k in self.configs]), self.each("tau"), self.each("lr")
         s.linger, s.separable_at = self.each("linger", axes=0), torch.full((len(x),), -1)
-        self.trained = [s.start]
+        self.mixed, self.trained = True, [s.start]
         if c.network:
             widths = (self.lifted(s.x).shape[2], *c.hidden, c.d)
             nets = [MLP(widths, c.activation, stream(k.seed, WEIGHTS)) for k in self.configs]
@@ -210,7 +210,7 @@ class Flow(Program):
         self.descend(self.losses)
 
     def watch(self, z, t):
-        if self.config.d == 1:
+        if self.config.d == 1 and self.mixed:
             s = self.state
             first = intervals(z.detach()[..., 0], self.sizes) & (s.separable_at < 0)
             s.separable_at = torch.where(first, t, s.separable_at)
@@ -227,6 +227,7 @@ class Flow(Program):
             for i in torch.nonzero(s.separable_at < 0)[:, 0].tolist():
                 s.separable_at[i] = t if z[i].isfinite().all() and separable(z[i], self.labels) else -1
         row = {"z": z, "separable_at": s.separable_at}
+        self.mixed = bool((s.separable_at < 0).any())  # else there is nothing left to watch for
         if not c.network:
             nothing = torch.full((len(z),), math.nan)
             row |= dict.fromkeys(("theta", "sigma2", "alignment", "drift", "gamma"), nothing)
