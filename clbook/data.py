@@ -15,7 +15,7 @@ import pathlib
 import time
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -240,18 +240,3 @@ def cmodadd(N: int, k: int) -> tuple[torch.Tensor, torch.Tensor]:
     contexts = equations.repeat(2, 1)
     contexts[: N * N, 0] = contexts[N * N:, 1] = N
     return torch.cat([pairs[:, 0], pairs[:, 1]]), contexts
-
-
-def one_heavy_context(symbols: torch.Tensor, chosen: Iterable[int], p: float,
-                      generator: torch.Generator) -> torch.Tensor:
-    """Weights p(context | symbol) of samples with symbols (n,): uniform, but p on a random sample of each `chosen` one.
-
-    SL App. A.10: the heavy context takes p, the symbol's others share 1 - p evenly. Returns (n,), sums to 1 a symbol.
-    """
-    weights = 1 / symbols.bincount()[symbols].double()
-    for u in chosen:
-        (mine,) = torch.nonzero(symbols == u, as_tuple=True)
-        if len(mine) > 1:
-            weights[mine] = (1 - p) / (len(mine) - 1)
-            weights[mine[torch.randint(len(mine), (1,), generator=generator)]] = p
-    return weights

@@ -287,29 +287,6 @@ def effective_rank(z: Points) -> float:
 
 # Of a loss, and of a sample.
 
-def sharpness(loss: torch.Tensor, parameters: Sequence[torch.Tensor], generator: torch.Generator,
-              rounds: int = 30) -> float:
-    """The Hessian eigenvalue of largest absolute value, by power iteration on Hessian-vector products.
-
-    Near a minimum, gradient descent with a learning rate above 2 / sharpness moves away instead of closer.
-
-    Args:
-        loss: scalar tensor with a graph to `parameters`. parameters: list of tensors.
-        generator: source of the first direction. rounds: products taken.
-
-    Returns:
-        float; negative where the strongest curvature is downwards.
-    """
-    gradients = torch.autograd.grad(loss, parameters, create_graph=True)
-    direction = [torch.randn(p.shape, generator=generator).to(p) for p in parameters]
-    for _ in range(rounds):
-        length = torch.nn.utils.get_total_norm(direction)
-        direction = [v / length for v in direction]
-        product = torch.autograd.grad(gradients, parameters, direction, retain_graph=True)
-        curvature = sum((p * v).sum() for p, v in zip(product, direction, strict=True))
-        direction = product
-    return float(curvature)
-
 
 def mean_interval(values: np.ndarray | Sequence, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
     """Mean over the last axis of values (..., S) and half the width of its confidence interval (Student's t)."""

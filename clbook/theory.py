@@ -62,30 +62,6 @@ def simplified_plateau(tau: float, d: int) -> float:
     return gammaln(d / 2) + order * math.log(2 * tau) + math.log(ive(order, 1 / tau))
 
 
-def _aliases(count, tau):
-    """Multiples K, 2K, ... of K = `count` and exp(-1/tau) I_{pK}(1/tau): what K even points mistake for a constant."""
-    orders = count * np.arange(1, 2 + math.ceil(12 / (count * math.sqrt(tau)) + 40 / count))
-    return orders, ive(orders, 1 / tau)
-
-
-def even_similarity(count: int, tau: float) -> float:
-    """Mean over j of exp((cos(2 pi j / K) - 1) / tau), K = `count`: exp(-1/tau) (I0 + 2 sum_{p >= 1} I_{pK})(1/tau).
-
-    By exp(cos(u) / tau) = sum_k I_k(1/tau) exp(i k u), of which K even points see only the multiples of K.
-    """
-    return float(ive(0, 1 / tau) + 2 * _aliases(count, tau)[1].sum())
-
-
-def split_curvature(count: int, tau: float) -> float:
-    """Curvature of LS eq. 3, Psi(t) = log(1 + t), on the circle where copies at one of K = `count` even places part.
-
-    It is -4 Psi'(G) exp(-1/tau) sum_{p >= 1} (pK)^2 I_{pK}(1/tau) < 0, G the `even_similarity`: the eigenvalue of n
-    times the Hessian in the angles, with K(m - 1) eigenvectors where each place holds m copies.
-    """
-    orders, aliases = _aliases(count, tau)
-    return float(-4 * (orders**2 * aliases).sum() / (1 + even_similarity(count, tau)))
-
-
 def fluctuation(B: int, T: int, delta: float) -> float:
     """epsilon_{B, delta} = sqrt(log(T B / delta) / (2 B)): how far the share of negatives may fall (SA Lemma 5)."""
     _within("B", B, B >= 1, ">= 1")
@@ -196,17 +172,3 @@ def _total(eta, T):
 def _within(name, value, holds, allowed):
     if not holds:
         raise ValueError(f"{name} = {value!r} is not allowed: {name} must be {allowed}")
-
-
-def style_share(tau: float, d_c: int, d_s: int, rho: float) -> float:
-    """Style gain over content gain of the best linear map on the sphere, to leading order in 1 / tau; ours, no paper's.
-
-    With e the content's share of the embeddings' squared length, InfoNCE is, up to a constant and terms of order
-    tau^-3, -(e + rho (1 - e)) / tau + (e^2 / d_c + (1 - e)^2 / d_s) / (2 tau^2); it is least at e = 1 once
-    tau d_c (1 - rho) >= 1.
-
-    Args:
-        tau: temperature. d_c, d_s: dimensions of content and of style, both >= 1. rho: mean cosine of a pair's style.
-    """
-    e = min(1.0, (tau * (1 - rho) + 1 / d_s) * d_c * d_s / (d_c + d_s))
-    return math.sqrt((1 - e) / d_s / (e / d_c))

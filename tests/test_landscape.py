@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from clbook import theory
 from clbook.experiments import landscape
 from clbook.experiments.landscape import ETA, PSI, Config, MapsConfig, even, even_loss, forget, run, second_variation
-from clbook.experiments.landscape.curves import EQ1, MOST, threshold_slope
+from clbook.experiments.landscape.curves import EQ1, MOST, even_similarity, split_curvature, threshold_slope
 from clbook.losses import generalized, nt_xent_mean
 
 SEEDS = range(5)
@@ -116,7 +116,7 @@ def test_a_curve_holds_the_losses_of_its_configurations_and_no_place_too_many(di
 @settings(max_examples=50, deadline=None, derandomize=True)
 def test_even_points_alias_the_bessel_series(count, tau):
     mean = np.exp((np.cos(2 * np.pi * np.arange(count) / count) - 1) / tau).mean()
-    assert theory.even_similarity(count, tau) == pytest.approx(mean, rel=1e-11)
+    assert even_similarity(count, tau) == pytest.approx(mean, rel=1e-11)
 
 
 @pytest.mark.parametrize("tolerance", [0.1, 0.01, 1e-4, 1e-6])
@@ -201,7 +201,7 @@ def test_copies_give_exactly_K_times_m_minus_1_ways_down_and_none_moves_whole_pl
     result = run(Config(clusters=K, copies=m, tau=tau))
     assert result.negative(result.eigenvalues) == K * (m - 1)
     assert result.negative(result.whole) == 0
-    np.testing.assert_allclose(result.eigenvalues[:K * (m - 1)], theory.split_curvature(K, tau), rtol=1e-9)
+    np.testing.assert_allclose(result.eigenvalues[:K * (m - 1)], split_curvature(K, tau), rtol=1e-9)
     assert np.abs(result.whole).min() < 1e-12, "turning everything changes nothing"
 
 
@@ -214,7 +214,7 @@ def test_on_the_sphere_each_copy_has_dim_minus_1_ways_down(dim, clusters):
 @given(st.integers(1, 10), st.floats(0.1, 5.0))
 @settings(max_examples=50, deadline=None, derandomize=True)
 def test_splitting_gains_at_every_temperature_and_number_of_places(K, tau):
-    assert theory.split_curvature(K, tau) < 0
+    assert split_curvature(K, tau) < 0
 
 
 @pytest.mark.parametrize("psi", PSI)

@@ -18,7 +18,7 @@ from clbook.experiments.modadd import (
     run,
     run_variants,
 )
-from clbook.experiments.modadd.experiment import floor
+from clbook.experiments.modadd.experiment import floor, one_heavy_context
 from clbook.losses import symbol_context
 from clbook.metrics import mean_interval
 from clbook.optim import Adam
@@ -54,7 +54,7 @@ def test_tables_of_modular_addition(N, k):
 
 def test_a_heavy_context_takes_its_share():
     symbols, _ = data.cmodadd(16, 8)
-    weights = data.one_heavy_context(symbols, [3, 5], 0.9, torch.Generator().manual_seed(0))
+    weights = one_heavy_context(symbols, [3, 5], 0.9, torch.Generator().manual_seed(0))
     for u in range(16):
         mine = weights[symbols == u].sort().values.tolist()
         expected = [0.1 / 31] * 31 + [0.9] if u in (3, 5) else [1 / 32] * 32

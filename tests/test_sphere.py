@@ -10,9 +10,10 @@ from scipy.special import i0e
 from clbook import data, theory
 from clbook.experiments import sphere
 from clbook.experiments.sphere import Config, dataset, run, run_pair, run_turned, start
+from clbook.experiments.sphere.experiment import sharpness
 from clbook.experiments.sphere.push import first_push, push_coherence
 from clbook.losses import simplified
-from clbook.metrics import neighbour_accuracy, sharpness
+from clbook.metrics import neighbour_accuracy
 
 
 @pytest.mark.parametrize("d, value", [(2, math.log(i0e(5))), (3, math.log(0.1 * (1 - math.exp(-10))))])

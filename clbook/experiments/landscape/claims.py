@@ -3,9 +3,8 @@
 import numpy as np
 from scipy.optimize import linprog
 
-from clbook import theory
 from clbook.claims import Chapter, Finding
-from clbook.experiments.landscape.curves import threshold_slope
+from clbook.experiments.landscape.curves import split_curvature, threshold_slope
 from clbook.experiments.landscape.maps import PREDICTOR
 
 chapter = Chapter(__file__)
@@ -193,7 +192,7 @@ def minimisers(alone, saddles, still):
 @chapter.measure("ls-copies-part")
 def copies_part(saddles):
     ways = [(r.negative(r.eigenvalues), r.config.clusters * (r.config.copies - 1)) for r in saddles]
-    off = max(float(np.abs(r.split / theory.split_curvature(r.config.clusters, r.config.tau) - 1).max())
+    off = max(float(np.abs(r.split / split_curvature(r.config.clusters, r.config.tau) - 1).max())
               for r in saddles)
     return Finding(f"{', '.join(str(found) for found, _ in ways)}; curvatures off by {off:.0e}", off,
                    (0.5 - sum(found != said for found, said in ways), 1e-9 - off))

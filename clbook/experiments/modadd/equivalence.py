@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from clbook import data
+from clbook.experiments.modadd.experiment import one_heavy_context
 
 SAME = 1e-9  # total variation up to which two distributions count as equal
 SYMBOLS = 8  # of the random table
@@ -66,7 +67,7 @@ def cmodadd_table(N: int = 16, k: int = 8, heavy: Iterable[int] = (), share: flo
     if not 0 < share < 1:
         raise ValueError(f"share = {share!r} is not allowed: share must be a number > 0 and < 1")
     symbols, contexts = data.cmodadd(N, k)
-    weights = data.one_heavy_context(symbols, heavy, share, torch.Generator().manual_seed(seed))
+    weights = one_heavy_context(symbols, heavy, share, torch.Generator().manual_seed(seed))
     names = ("{} + {} = {}".format(*("?" if x == N else x for x in context)) for context in contexts.tolist())
     return Finite.of((u, name, "", w) for u, name, w in zip(symbols.tolist(), names, weights.tolist(), strict=True))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -139,6 +139,21 @@ def distances(tables: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]
     return means[0], means[1]
 
 
+def one_heavy_context(symbols: torch.Tensor, chosen: Iterable[int], p: float,
+                      generator: torch.Generator) -> torch.Tensor:
+    """Weights p(context | symbol) of samples with symbols (n,): uniform, but p on a random sample of each `chosen` one.
+
+    SL App. A.10: the heavy context takes p, the symbol's others share 1 - p evenly. Returns (n,), sums to 1 a symbol.
+    """
+    weights = 1 / symbols.bincount()[symbols].double()
+    for u in chosen:
+        (mine,) = torch.nonzero(symbols == u, as_tuple=True)
+        if len(mine) > 1:
+            weights[mine] = (1 - p) / (len(mine) - 1)
+            weights[mine[torch.randint(len(mine), (1,), generator=generator)]] = p
+    return weights
+
+
 class Samples:
     """The training samples of one run, and the epochs drawn from them.
 
@@ -156,7 +171,7 @@ class Samples:
         self.symbols, self.contexts = symbols[kept], contexts[kept]
         chosen = {"one": torch.randint(config.N, (1,), generator=self.generator).tolist(), "all": range(config.N)}
         chosen = chosen.get(config.misaligned, ())
-        self.weights = data.one_heavy_context(self.symbols, chosen, config.p, self.generator)
+        self.weights = one_heavy_context(self.symbols, chosen, config.p, self.generator)
         self.uneven = bool(chosen)
         numbered, ids = torch.unique(contexts, dim=0, return_inverse=True)
         self.ids = ids[kept]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -15,7 +16,7 @@ import torch.nn.functional as F
 
 from clbook import data
 from clbook.losses import simplified
-from clbook.metrics import neighbour_accuracy, separable, sharpness
+from clbook.metrics import neighbour_accuracy, separable
 from clbook.models import ACTIVATIONS, MLP, mlp, stacked
 from clbook.optim import Descent
 from clbook.runs import Draws, Program, Several, alone, one_thread, several, stream, streams
@@ -269,8 +270,32 @@ def coherence(vectors: np.ndarray, labels: np.ndarray) -> float:
     return float(np.mean([np.linalg.norm(unit[labels == k].mean(0)) for k in np.unique(labels)]))
 
 
+def sharpness(loss: torch.Tensor, parameters: Sequence[torch.Tensor], generator: torch.Generator,
+              rounds: int = 30) -> float:
+    """The Hessian eigenvalue of largest absolute value, by power iteration on Hessian-vector products.
+
+    Near a minimum, gradient descent with a learning rate above 2 / sharpness moves away instead of closer.
+
+    Args:
+        loss: scalar tensor with a graph to `parameters`. parameters: list of tensors.
+        generator: source of the first direction. rounds: products taken.
+
+    Returns:
+        float; negative where the strongest curvature is downwards.
+    """
+    gradients = torch.autograd.grad(loss, parameters, create_graph=True)
+    direction = [torch.randn(p.shape, generator=generator).to(p) for p in parameters]
+    for _ in range(rounds):
+        length = torch.nn.utils.get_total_norm(direction)
+        direction = [v / length for v in direction]
+        product = torch.autograd.grad(gradients, parameters, direction, retain_graph=True)
+        curvature = sum((p * v).sum() for p, v in zip(product, direction, strict=True))
+        direction = product
+    return float(curvature)
+
+
 def sharpness_at_start(config: Config, program: type = Flow) -> float:
-    """Returns `metrics.sharpness` of the mean loss over the network's weights w at w0."""
+    """Returns `sharpness` of the mean loss over the network's weights w at w0."""
     with one_thread():
         flow = program([config.replace(network=True)]).to("cpu")
         z, views = (F.normalize(part, dim=-1) for part in flow.embed(flow.recorded.next()))
