@@ -6,6 +6,7 @@ import base64
 import dataclasses
 import html
 import io
+import os
 import re
 import threading
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.ticker import NullLocator
+from PIL import Image
 from tabulate import tabulate
 
 # After Okabe and Ito, ten that stay apart for colour-blind readers too; class k has the same colour on every page.
@@ -106,9 +108,8 @@ class Picture:
     """A drawn figure and the text that says what it shows.
 
     Attributes:
-        fig: the matplotlib figure.
-        alt: one or two sentences with the figure's numbers, for a reader who cannot see it.
-    A notebook shows it as HTML, or as a PNG with the alt text inside ("Description"), where the build finds it.
+        fig: the matplotlib figure. alt: one or two sentences with its numbers, for a reader who cannot see it.
+    A notebook shows it as HTML; the build as a PNG with the alt text inside ("Description").
     """
 
     fig: Figure
@@ -125,11 +126,13 @@ class Picture:
         return buffer.getvalue()
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        width = int(self.fig.get_figwidth() * 96)
-        data = base64.b64encode(self.png()).decode()
+        if os.environ.get("CLBOOK_STATIC") == "1":  # the built page takes the file, and the alt text that is in it
+            return {"image/png": base64.b64encode(self.png()).decode(), "text/plain": self.alt}
+        small, width = io.BytesIO(), int(self.fig.get_figwidth() * 96)  # in few colours: it is saved with the notebook
+        Image.open(io.BytesIO(self.png())).convert("RGB").quantize(128).save(small, "png", optimize=True)
         tag = (f'<img style="width:{width}px;max-width:100%;background:white" alt="{html.escape(self.alt)}" '
-               f'src="data:image/png;base64,{data}">')
-        return {"image/png": data, "text/html": tag, "text/plain": self.alt}
+               f'src="data:image/png;base64,{base64.b64encode(small.getvalue()).decode()}">')
+        return {"text/html": tag, "text/plain": self.alt}
 
 
 @dataclasses.dataclass
