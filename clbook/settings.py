@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import math
 import numbers
 from collections.abc import Sequence
@@ -44,14 +45,11 @@ def _coerce(value, kind):
         if not isinstance(value, bool) and value not in (0, 1):
             raise ValueError
         return bool(value)
-    if kind is int:
-        if isinstance(value, bool) or not isinstance(value, numbers.Real) or int(value) != value:
+    if kind in (int, float):
+        if (isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value)
+                or kind is int and int(value) != value):
             raise ValueError
-        return int(value)
-    if kind is float:
-        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not math.isfinite(value):
-            raise ValueError
-        return float(value)
+        return kind(value)
     if kind is tuple:
         if isinstance(value, (str, bytes)):
             raise ValueError
@@ -67,6 +65,20 @@ class Settings:
     Construction checks each field; a value of the wrong type or out of range raises a ValueError that names the
     field, the value and what is allowed. Checks that involve two fields go in the subclass's `check`.
     """
+
+    def __init_subclass__(cls):
+        """Give the docstring, which `Config?` shows, each field's default, meaning and range."""
+        fields = getattr(cls, "__dataclass_fields__", {}) | vars(cls)  # those inherited, and those of its own
+        found = {name: field for name, field in fields.items() if isinstance(field, dataclasses.Field)}
+        lines = [f"    {name} = {f.default!r}: {f.metadata['doc']}; {allowed(f)}." for name, f in found.items()]
+        cls.__doc__ = "\n".join([f"{cls.__dict__.get('__doc__') or ''}\n\n    Settings:", *lines])
+
+    def __new__(cls, *args, **settings):
+        names = [field.name for field in dataclasses.fields(cls)]
+        for name in settings.keys() - set(names):
+            near = " or ".join(difflib.get_close_matches(name, names) or names)
+            raise ValueError(f"{name} = {settings[name]!r} is not allowed: no such setting; did you mean {near}?")
+        return super().__new__(cls)
 
     def __post_init__(self):
         for field in dataclasses.fields(self):
@@ -134,3 +146,15 @@ class Outcome:
     seconds: float
     device: str
     stopped: bool
+
+    def __init_subclass__(cls):
+        cls.__repr__ = Outcome.__repr__  # a dataclass's own would print every number
+
+    def __repr__(self):
+        """The settings and how long it took, then each array's shape, each number's value."""
+        lines = [f"{type(self).__name__} of {self.config.described()}, {self.seconds:.1f} s on {self.device}"]
+        for field in dataclasses.fields(self)[4:]:
+            value = getattr(self, field.name)
+            words = ", ".join(map(str, value)) if isinstance(value, (dict, list)) else getattr(value, "shape", value)
+            lines.append(f"  {field.name}: {words}")
+        return "\n".join(lines)

@@ -91,8 +91,8 @@ def similarity_bound(C: int, B: int, T: int, eta: Rates, tau: float, delta: floa
 
     eta: a number or T of them, >= 0. The proof needs batches of distinct points; the rest as in `reweighting_bound`.
     """
-    gap, total = reweighting_bound(C, B, T, delta, tau), _total(eta, T)
-    return _exp(total / (2 * tau**2 * B)) * total * gap / (tau * math.sqrt(B)) if total else 0.0
+    gap, S = reweighting_bound(C, B, T, delta, tau), total(eta, T)
+    return _exp(S / (2 * tau**2 * B)) * S * gap / (tau * math.sqrt(B)) if S else 0.0
 
 
 def triangle_bound(B: int, T: int, eta: Rates, tau: float) -> float:
@@ -102,31 +102,7 @@ def triangle_bound(B: int, T: int, eta: Rates, tau: float) -> float:
     """
     _within("B", B, B >= 1, ">= 1")
     _within("tau", tau, 0 < tau < math.inf, "> 0")
-    return 2 * math.sqrt(2) * _total(eta, T) / (tau * math.sqrt(B))
-
-
-def posterior_bound(injections: Sequence[float] | np.ndarray, eta: Rates, B: int, tau: float,
-                    convex: bool = False) -> np.ndarray:
-    """The recursion in the proof of SA Theorem 1, D <- (1 + eta / (2 tau^2 B)) D + eta g, with g as measured.
-
-    Args:
-        injections: (T,) g_t, norm of the difference of the two batch gradients at CL's own similarities.
-        eta: step size, one or T. B: batch size, points distinct. tau: temperature.
-        convex: leave the growth factor out. NSCL's batch loss is convex in the similarities and its Hessian at most
-            1 / (2 tau^2 B), so a step of at most 4 tau^2 B moves no two tables further apart.
-
-    Returns:
-        (T + 1,) bounds on the drift after 0 .. T steps. Raises ValueError: convex, and a longer step.
-    """
-    injections = np.asarray(injections, float)
-    _total(eta, len(injections))
-    eta = np.broadcast_to(eta, injections.shape)
-    if convex and (eta > 4 * tau**2 * B).any():
-        raise ValueError(f"eta = {eta.max():g} is not allowed: eta must be at most 4 tau^2 B = {4 * tau**2 * B:g}")
-    bounds = [0.0]
-    for step, gap in zip(eta, injections, strict=True):
-        bounds.append((1 + (0 if convex else step / (2 * tau**2 * B))) * bounds[-1] + step * gap)
-    return np.array(bounds)
+    return 2 * math.sqrt(2) * total(eta, T) / (tau * math.sqrt(B))
 
 
 def cka_lower_bound(drift: float, gram_norm: float) -> float:
@@ -152,7 +128,7 @@ def weight_bound(C: int, B: int, T: int, eta: Rates, tau: float, delta: float, G
     """
     _within("G", G, G > 0, "> 0")
     _within("beta", beta, beta > 0, "> 0")
-    growth = beta * _total(eta, T)
+    growth = beta * total(eta, T)
     gap = reweighting_bound(C, B, T, delta, tau)
     return G * gap * (math.expm1(growth) if growth < 709 else math.inf) / (beta * tau)
 
@@ -161,7 +137,7 @@ def _exp(x):
     return math.exp(x) if x < 709 else math.inf  # 709: the last whole number before float64 overflows
 
 
-def _total(eta, T):
+def total(eta: Rates, T: int) -> float:
     """The sum of T step sizes, given as one number or as T."""
     eta = np.asarray(eta, float)
     _within("eta", eta.tolist(), eta.shape in ((), (T,)) and (eta >= 0).all() and np.isfinite(eta).all(),

@@ -143,6 +143,20 @@ def test_a_bad_setting_is_refused_by_its_name_its_value_and_what_is_allowed(case
     assert allowed(field) and m["doc"]
 
 
+@pytest.mark.parametrize("case", RUNS.values(), ids=[c.run.__module__.split(".", 2)[2] for c in RUNS.values()])
+def test_a_config_says_what_its_settings_mean_and_a_result_what_it_holds(case):
+    config = case.tiny
+    for field in dataclasses.fields(config):
+        assert f"{field.name} = {field.default!r}: {field.metadata['doc']}; {allowed(field)}." in type(config).__doc__
+        with pytest.raises(ValueError, match=f"{field.name}x = 1 is not allowed.*did you mean .*{field.name}"):
+            config.replace(**{f"{field.name}x": 1})
+    result = case.run(config)
+    lines, own = repr(result).splitlines(), dataclasses.fields(result)[4:]
+    assert len(lines) == 1 + len(own) and max(map(len, lines)) < 400
+    assert config.described() in lines[0] and f"  steps: {result.steps.shape}" in lines[1:]
+
+
+
 def values(field, times):
     """Any allowed value of a setting; of a whole number, up to so many `times` its default, or 40."""
     m, kind = field.metadata, type(field.default)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -21,6 +22,30 @@ from clbook.settings import Outcome, Settings, setting
 
 POINTS, BATCHES, CLASSES = range(3)  # purposes of the streams of random numbers
 DRAWN = 2**22  # most places in batches that are drawn at once
+
+
+def posterior_bound(injections: Sequence[float] | np.ndarray, eta: theory.Rates, B: int, tau: float,
+                    convex: bool = False) -> np.ndarray:
+    """The recursion in the proof of SA Theorem 1, D <- (1 + eta / (2 tau^2 B)) D + eta g, with g as measured.
+
+    Args:
+        injections: (T,) g_t, norm of the difference of the two batch gradients at CL's own similarities.
+        eta: step size, one or T. B: batch size, points distinct. tau: temperature.
+        convex: leave the growth factor out. NSCL's batch loss is convex in the similarities and its Hessian at most
+            1 / (2 tau^2 B), so a step of at most 4 tau^2 B moves no two tables further apart.
+
+    Returns:
+        (T + 1,) bounds on the drift after 0 .. T steps. Raises ValueError: convex, and a longer step.
+    """
+    injections = np.asarray(injections, float)
+    theory.total(eta, len(injections))  # checks eta
+    eta = np.broadcast_to(eta, injections.shape)
+    if convex and (eta > 4 * tau**2 * B).any():
+        raise ValueError(f"eta = {eta.max():g} is not allowed: eta must be at most 4 tau^2 B = {4 * tau**2 * B:g}")
+    bounds = [0.0]
+    for step, gap in zip(eta, injections, strict=True):
+        bounds.append((1 + (0 if convex else step / (2 * tau**2 * B))) * bounds[-1] + step * gap)
+    return np.array(bounds)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +91,7 @@ class Result(Outcome):
     gram_norm: np.ndarray  # (K,) what Corollary 1 divides by, for CL
     std: np.ndarray  # (K,) what Corollary 2 divides by, for CL
     bound: np.ndarray  # (K,) SA eq. 2 for the steps so far, Delta taken for all T
-    posterior: np.ndarray  # (K,) `theory.posterior_bound` of the injections
+    posterior: np.ndarray  # (K,) `posterior_bound` of the injections
     triangle: np.ndarray  # (K,) `theory.triangle_bound`
     rho: np.ndarray  # (K,) |K - K'|_F / |K|_F of the centred tables, SA's rho_T
     r: np.ndarray  # (K,) |b - a| / (sqrt(M) sigma_D) of the dissimilarities, SA's r_T
@@ -250,7 +275,7 @@ class Coupled(Program):
             final=self.last[i].clone().cpu().numpy(),
             bound=np.array([theory.similarity_bound(c.classes, c.batch, c.steps, e, c.tau, c.delta) for e in sums]),
             triangle=np.array([theory.triangle_bound(c.batch, c.steps, e, c.tau) for e in sums]),
-            posterior=theory.posterior_bound(injections, c.eta, c.batch, c.tau)[steps])
+            posterior=posterior_bound(injections, c.eta, c.batch, c.tau)[steps])
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
