@@ -279,10 +279,16 @@ def effective_rank(z: Points) -> float:
 
     Between 1 (all points on a line) and min(n, d) (equal spread); 0 where all points coincide.
     """
-    size = np.sqrt(spectrum(z))
-    if size[0] <= 1e-14 * np.abs(_points("z", z)).max():
+    variances = spectrum(z)
+    if np.sqrt(variances[0]) <= 1e-14 * np.abs(_points("z", z)).max():
         return 0.0
-    return float(np.exp(entr(size / size.sum()).sum()))
+    return float(spectral_rank(variances))
+
+
+def spectral_rank(variances: np.ndarray) -> np.ndarray:
+    """(...,) `effective_rank` from variances (..., d) along the axes, as from `spectrum`."""
+    size = np.sqrt(variances)
+    return np.exp(entr(size / size.sum(-1, keepdims=True)).sum(-1))
 
 
 # Of a loss, and of a sample.

@@ -1,17 +1,11 @@
 """What the papers say of images, judged on the records of this room."""
 
 import numpy as np
-from scipy.special import entr
 
 from clbook.claims import Chapter, Finding, listed
+from clbook.metrics import spectral_rank
 
 chapter = Chapter(__file__)
-
-
-def rank(spectrum: np.ndarray) -> np.ndarray:
-    """(runs,) effective rank (see `metrics.effective_rank`) from variances (runs, d) along the axes."""
-    size = np.sqrt(spectrum)
-    return np.exp(entr(size / size.sum(1, keepdims=True)).sum(1))
 
 
 def against(text: str, values: np.ndarray, others: np.ndarray, by: float = 0.0, digits: str = ".2f") -> Finding:
@@ -63,7 +57,7 @@ def before_projector(cifar):
 
 @chapter.measure("img-rank")
 def rank_after(cifar):
-    before, after = rank(cifar["spectrum_h"]), rank(cifar["spectrum_z"])
+    before, after = spectral_rank(cifar["spectrum_h"]), spectral_rank(cifar["spectrum_z"])
     return Finding(f"effective rank before {listed(before, '.1f')}, after {listed(after, '.1f')}",
                    float((after / before).mean()), (before - after,))
 
