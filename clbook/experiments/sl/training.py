@@ -17,7 +17,7 @@ from clbook.experiments.modadd.experiment import Samples, Training
 from clbook.runs import Draws, alone, recorded_times, stream
 from clbook.settings import Outcome, setting
 
-APART, CLASSES = 3_000_017, 4_000_037  # purposes of the streams of random numbers
+CLASSES = 4_000_037  # purpose of the stream of random numbers
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,11 +38,10 @@ class Chosen(Samples):
 
     def __init__(self, config: Config):
         super().__init__(config, whole=True)
-        n = self.symbols.shape[0]
         if config.drawn == "apart":
             self.keep(self.one_each())
         if config.drawn == "no answer":
-            self.contexts = torch.cat([self.contexts[:, :2], torch.full((n, 1), config.N)], 1)
+            self.contexts = torch.cat([self.contexts[:, :2], torch.full((len(self.symbols), 1), config.N)], 1)
             self.ids = torch.unique(self.contexts, dim=0, return_inverse=True)[1]
         joint = torch.zeros(config.N, int(self.ids.max()) + 1, dtype=torch.float64)
         joint.index_put_((self.symbols, self.ids), self.weights, accumulate=True)
@@ -55,8 +54,7 @@ class Chosen(Samples):
 
     def one_each(self) -> torch.Tensor:
         """For each context one of its samples, the first in the run's random order: (contexts,) rows."""
-        order = np.unique(self.ids.numpy(), return_index=True)[1]
-        return torch.from_numpy(np.sort(order))
+        return torch.from_numpy(np.sort(np.unique(self.ids.numpy(), return_index=True)[1]))
 
 
 class Drawn(Training):
