@@ -4,7 +4,7 @@ from types import SimpleNamespace as Run
 
 import numpy as np
 
-from clbook.experiments.sl.claims import BOTH, ONE, SMALL, WITH, WITHOUT
+from clbook.experiments.sl.claims import BOTH, ONE, RANDOM, SMALL, WITH, WITHOUT
 
 LOW, HIGH, NEAR = np.full(3, 0.2), np.full(3, 0.8), np.full(3, 1e-12)
 AT = np.array([0, 500, 1000, 10_000])
@@ -19,7 +19,7 @@ def runs(ratio=0.5, pretrained=0.5, random=0.5, different=3.0, kept=1.0):
 
 def own(**changes):
     """The paper's runs, {name: runs}: equal but for these changes {label: {field: value}}."""
-    names = {"base": WITH, "without": WITHOUT, "small": SMALL, "both": BOTH, "one": ONE}
+    names = {"base": WITH, "without": WITHOUT, "small": SMALL, "both": BOTH, "one": ONE, "random": RANDOM}
     return {"own": {name: runs(**changes.get(label, {})) for label, name in names.items()}}
 
 

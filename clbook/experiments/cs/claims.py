@@ -182,10 +182,12 @@ def decoded(inverse):
 
 
 def reads_as_well(deep, width: int) -> Finding:
-    """Whether the output reads the style at least as well as x without content."""
+    """Whether the output reads the style at least as well as x without content; what else was tried is in the text."""
     out, x = (at_spreads(deep, "no content", width, layer) for layer in (-1, 0))
     more = [a - b for world in SPACES for a, b in zip(out[world], x[world], strict=True)]
-    return Finding("; ".join(f"{by_spread(world, out[world])} (x {span(x[world])})" for world in SPACES),
+    tried = [run["style"][:, -1].mean() for (w, world, *_), run in deep.items() if w == width and "," in world]
+    also = f"; trained longer, with larger steps or batches, at most {max(tried):.2f}" if tried else ""
+    return Finding("; ".join(f"{by_spread(world, out[world])} (x {span(x[world])})" for world in SPACES) + also,
                    float(np.min(more)), tuple(v >= 0 for v in more))
 
 
@@ -241,17 +243,17 @@ def last_layer_box(deep):
 
 @chapter.measure("cs-deep-sphere")
 def norm_too(deep):
-    labels = "content", "lower tau_c", "both"
-    none, alone, both = (kept(deep, "sphere", 0.15, label) for label in labels)
-    return Finding(f"$R^2$ {none.mean():.2f} with neither, {alone.mean():.2f} with tau_c, {both.mean():.2f} with both",
-                   float(both.mean()), (both - none, both - alone))
+    none, alone, both = ([kept(deep, "sphere", sd, k) for sd in SDS[1:]] for k in ("content", "lower tau_c", "both"))
+    more = tuple(b - v for other in (none, alone) for b, v in zip(both, other, strict=True))
+    text = f"{by_spread('with neither', none)}; {by_spread('with tau_c', alone)}; {by_spread('with both', both)}"
+    return Finding(f"$R^2$ {text}", float(np.mean(both)), more)
 
 
 @chapter.measure("cs-deep-norm")
 def temperatures_without_norm(deep):
-    bare, both = (kept(deep, "sphere", 0.15, label) for label in ("no norm", "both"))
-    return Finding(f"$R^2$ {span(both)} with two, {span(bare)} with equal ones", float((both - bare).mean()),
-                   (both - bare,))
+    bare, both = ([kept(deep, "sphere", sd, label) for sd in SDS[1:]] for label in ("no norm", "both"))
+    more = tuple(b - v for b, v in zip(both, bare, strict=True))
+    return Finding(f"$R^2$ {by_spread('two', both)}; {by_spread('equal ones', bare)}", float(np.mean(more)), more)
 
 
 @chapter.measure("cs-threshold-deep")

@@ -113,8 +113,7 @@ def growth(config: Config, scale: float = 0.05, samples: int = 1000) -> np.ndarr
     return np.mean(rates, 0)
 
 
-def sampled(n: int, d_c: int, style_sd: float, seed: int,
-            kind: str = "gaussian") -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+def sampled(n: int, d_c: int, style_sd: float, seed: int, kind: str = "gaussian") -> tuple[torch.Tensor, ...]:
     """Random A and W (8, 8) of a `kind` (x = A z), and n pairs of latents, (n, 8) twice."""
     generator = stream(seed, 0)
     return matrix(kind, generator), matrix(kind, generator), *pairs(n, d_c, style_sd, generator)
@@ -249,5 +248,4 @@ def content_lead(style_sd: float, seed: int = 0, n: int = 2000) -> tuple[float, 
     _, _, z, views = sampled(n, 4, style_sd, seed)
     rates = descent(TINY * torch.eye(DIM, dtype=torch.float64), z, views).diagonal()
     data, within = (both.diagonal() for both in covariances(z, views))
-    flows = (rates, 2 * data - within, data - within)
-    return tuple(float(flow[:4].mean() / flow[4:].mean()) for flow in flows)
+    return tuple(float(flow[:4].mean() / flow[4:].mean()) for flow in (rates, 2 * data - within, data - within))

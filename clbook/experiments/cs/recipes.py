@@ -11,7 +11,8 @@ from clbook.records import Recipe, Record
 
 SEEDS, SDS, SPACES = range(3), (0.05, 0.15, 0.3), ("box", "sphere")
 WORLDS = ("box, p = 2", "box, p = 1", "sphere")
-KINDS = (("no content", 0), ("content", 5))
+KINDS = {"no content": {"d_c": 0}, "content": {"d_c": 5}}
+DIALS = {"lower tau_c": {"tau_c": 0.3}, "no norm": {"normalize": False}, "both": {"tau_c": 0.3, "normalize": False}}
 
 
 def linear_configs() -> dict:
@@ -32,25 +33,30 @@ def linear_configs() -> dict:
 
 
 def deep_configs() -> dict:
-    """{record: {(width, world, style sd, label): Config}} of the deep runs; worlds "... of Table 1" have its tau."""
+    """{record: {(width, world, style sd, label): Config}} of the deep runs; where two have a key, the later one counts.
+    After a comma a world says what is tried besides; worlds "... of Table 1" have its tau."""
     box = Config(d=10, d_c=5, style_sd=0.15, mixing_layers=3, layers=7, lr=3e-3, steps=8000)
     globe = box.replace(space="sphere", normalize=True, tau=0.5, lr=1e-3, steps=7000)
-    bases, cool = dict(zip(SPACES, (box, globe), strict=True)), globe.replace(tau_c=0.3)
+    bases, free = dict(zip(SPACES, (box, globe), strict=True)), {"no content": KINDS["no content"]}
 
     def cross(width, worlds, sds, kinds=KINDS, name="", **changes):
         """{key: Config} of all these worlds, spreads and kinds."""
-        return {(width, world + name, sd, label): bases[world].replace(width=width, style_sd=sd, d_c=k, **changes)
-                for world in worlds for sd in sds for label, k in kinds}
+        return {(width, world + name, sd, label): bases[world].replace(width=width, style_sd=sd, **kind, **changes)
+                for world in worlds for sd in sds for label, kind in kinds.items()}
 
-    sphere = {"lower tau_c": cool, "no norm": cool.replace(tau_c=1.0, normalize=False),
-              "both": cool.replace(normalize=False)}
     found = {
-        "box": cross(50, ["box"], (0.15, 0.3)) | {(50, "box", 0.15, "lower tau_c"): box.replace(tau_c=0.1)},
+        "box": cross(50, ["box"], (0.15, 0.3)) | cross(50, ["box"], (0.15,), {"lower tau_c": {"tau_c": 0.1}}),
         "box-batch": cross(50, ["box"], (0.05,), n=512, steps=4000),
-        "sphere": cross(50, ["sphere"], (0.15,)) | {(50, "sphere", 0.15, name): c for name, c in sphere.items()},
+        "box-longer": cross(50, ["box"], (0.05,), free, ", longer", n=512, steps=10_000),
+        "sphere": cross(50, ["sphere"], (0.15,), KINDS | DIALS),
         "sphere-longer": cross(50, ["sphere"], (0.05, 0.3), steps=16_000),
+        "sphere-dials": cross(50, ["sphere"], (0.05, 0.3), DIALS, steps=16_000),
+        "sphere-longest": (cross(50, ["sphere"], (0.05,), steps=64_000)
+                           | cross(50, ["sphere"], (0.05,), free, steps=72_000)),
         "narrow": cross(10, SPACES, SDS, lr=1e-3, steps=10_000),
-        "narrow-step": cross(10, ["box"], SDS, KINDS[:1], ", larger step", steps=10_000),
+        "narrow-step": cross(10, ["box"], SDS, free, ", larger step", steps=10_000),
+        "narrow-step-sphere": cross(10, ["sphere"], SDS, free, ", larger step", lr=3e-3, steps=10_000),
+        "narrow-batch": cross(10, SPACES, (0.15,), free, ", larger batch", n=512, lr=3e-3, steps=5000),
         "table": cross(50, SPACES, (0.05,), name=" of Table 1", tau=1.0, lr=3e-3, steps=2000)}
     return {f"cs-deep-{name}": configs for name, configs in found.items()}
 
@@ -125,9 +131,8 @@ RECIPES = {
                          encoders.run_classes, seeded(CLASSES), COLLAPSE, ("loss", "within"), start=0.02),
     "cs-classifier": Recipe("classifiers of four classes, three seeds", encoders.run_classifier, seeded(CLASSIFIER),
                             COLLAPSE, ("loss", "within"), start=0.01),
-    "cs-digits": Recipe("digits, outputs standardised to variance 1, three seeds", projector.run,
-                        seeded(DIGITS), stacked("loss", readout="readout", rank="rank"), ("loss",),
-                        start=0.5),
+    "cs-digits": Recipe("digits, outputs standardised to variance 1, three seeds", projector.run, seeded(DIGITS),
+                        stacked("loss", readout="readout", rank="rank"), ("loss",), start=0.5),
     "cs-directclr": Recipe("DirectCLR and SimCLR on digits until unused weights have decayed, three seeds",
                            encoders.run_direct, seeded(DIRECT), direct, ("loss",), start=0.1),
 }

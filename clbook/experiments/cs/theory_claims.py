@@ -79,9 +79,8 @@ def nonlinear_infimum(collapsed):
 
 @chapter.measure("cs-prop-5")
 def low_rank(layers):
-    counts = {depth: np.array([[int((v > 1e-10 * v[0]).sum()) for v in of_seed] for of_seed in spectra])
-              for depth, spectra in layers.items()}
-    by_layer = ", ".join(span(ranks, "d") for ranks in counts[3].T)
+    counts = {depth: np.array([ranks(np.array(of_seed)) for of_seed in found]) for depth, found in layers.items()}
+    by_layer = ", ".join(span(of_layer, "d") for of_layer in counts[3].T)
     return Finding(f"{span(counts[1], 'd')} (linear); {by_layer} (by layer)", float(counts[3].max()),
                    (3.5 - float(max(counts[1].max(), counts[3][:, -1].max())),))
 
@@ -194,8 +193,7 @@ def decomposition(forms):
 
 @chapter.measure("cs-definite")
 def definite(dial):
-    least = np.array([[values[0] for values in dial[sd][1]] for sd in (0.1, 0.2, 0.3)])
-    most = np.array([[values[-1] for values in dial[sd][1]] for sd in (0.1, 0.2, 0.3)])
+    least, *_, most = np.moveaxis([dial[sd][1] for sd in (0.1, 0.2, 0.3)], -1, 0)  # of the eigenvalues, ascending
     return Finding(f"as printed {span(-most, '.3f')} to {-least.max():.3f}; corrected, from {least.min():.3f} up",
                    float(-most.min()), tuple(-most), None if (least > 0).all() or (most < 0).all() else "fails")
 
@@ -212,9 +210,8 @@ def strong_augmentation(linear):
 def proportional(entries):
     through, alone = (np.array([found[k] for found in entries]) for k in (0, 1))  # (seeds, 8, 8)
     spread = [(v.std(1) / abs(v).mean(1)).max() for v in (through, alone)]
-    opposite = (through < 0).mean()
-    return Finding(f"spread {spread[0]:.1f} times the mean, {opposite:.0%} of entries shrink; {spread[1]:.0e} where "
-                   "the matrix is diagonal", float(spread[0]), (1e-9 - spread[0],))
+    return Finding(f"spread {spread[0]:.1f} times the mean, {(through < 0).mean():.0%} of entries shrink; "
+                   f"{spread[1]:.0e} where the matrix is diagonal", float(spread[0]), (1e-9 - spread[0],))
 
 
 @chapter.measure("cs-lemma-7-ratio")

@@ -8,17 +8,17 @@ from clbook.experiments.modadd.claims import EQUAL, WITH, compared, end, ranges
 chapter = Chapter(__file__)
 WITHOUT, SMALL, BOTH = "no decay", "no decay, small start", "decay, small start"  # SL Fig. 5, 6, 7; WITH is Fig. 2
 ONE = "one symbol, p = .9"  # SL Fig. 8
-EARLY = 1000  # epochs of the classifiers in which the variants are compared
+RANDOM = "random, no decay"  # classifiers from random symbols, without decay as in SL Fig. 5 and 6
 
 
-def early(runs, start: str = "pretrained", until: int = EARLY) -> np.ndarray:
-    """Accuracy on unseen pairs in the mean over the first epochs of the classifiers from a start, one a run."""
+def over_epochs(runs, start: str = "pretrained", until: float = np.inf) -> np.ndarray:
+    """Accuracy on unseen pairs in the mean over the epochs of the classifiers from a start, one a run."""
     return np.array([run.accuracy[start][run.accuracy_at <= until].mean() for run in runs])
 
 
-def better(own, name: str, until: int = EARLY) -> Finding:
+def better(own, name: str, random: str = WITH) -> Finding:
     """Whether the tables of the runs `name` make classifiers better than random ones, in the mean over the epochs."""
-    return compared({"accuracy": early(own[name], until=until), "random": early(own[WITH], "random", until)})
+    return compared({"accuracy": over_epochs(own[name]), "random": over_epochs(own[random], "random")})
 
 
 def closer(far, near) -> Finding:
@@ -35,8 +35,7 @@ def perfect_at(run, start: str) -> float:
 def agrees(counts) -> Finding:
     """No pair of symbols on which the book and a definition differ, among pairs of both kinds."""
     off, yes, no = (int(count) for count in counts)
-    return Finding(f"{off} of {yes + no} pairs, {yes} and {no} of a kind", float(off),
-                   (0.5 - off, yes - 0.5, no - 0.5))
+    return Finding(f"{off} of {yes + no} pairs, {yes} and {no} of a kind", float(off), (0.5 - off, yes - 0.5, no - 0.5))
 
 
 # Exact: definitions, distributions, look-up tables, steps.
@@ -58,8 +57,7 @@ def one_distribution(definitions):
 @chapter.measure("sl-one-context")
 def one_context(words, word_gaps):
     same, other = word_gaps
-    return ranges({"gap in one context": same, "in the other": other}, 1e-12 - same, other - 0.5,
-                  words.max() - 0.5)
+    return ranges({"gap in one context": same, "in the other": other}, 1e-12 - same, other - 0.5, words.max() - 0.5)
 
 
 @chapter.measure("sl-eq-1")
@@ -173,8 +171,7 @@ def smaller_d(basis):
 @chapter.measure("sl-any-d")
 def any_d(one_dimension):
     four, cmodadd = one_dimension
-    return ranges({"four symbols, nearest": four, "CModAdd, nearest": cmodadd}, four.max() - 1e-3,
-                  cmodadd.max() - 1e-3)
+    return ranges({"four symbols, nearest": four, "CModAdd, nearest": cmodadd}, four.max() - 1e-3, cmodadd.max() - 1e-3)
 
 
 @chapter.measure("sl-frozen")
@@ -220,7 +217,7 @@ def only_equivalent(paper):
 
 @chapter.measure("sl-own-fig-2b")
 def trained_helps(paper):
-    return better({WITH: paper}, WITH, np.inf)
+    return better({WITH: paper}, WITH)
 
 
 @chapter.measure("sl-perfect-early")
@@ -265,7 +262,7 @@ def three_bands(own_gaps):
 @chapter.measure("sl-own-longer")
 def one_uneven_longer(own, own_uneven):
     return compared({"ratio": own_uneven[ONE], "even": own_uneven[WITH]},
-                    {"accuracy, even": early(own[WITH]), "uneven": early(own[ONE])})
+                    {"accuracy, even": over_epochs(own[WITH], until=1000), "uneven": over_epochs(own[ONE], until=1000)})
 
 
 @chapter.measure("sl-own-nearest")
@@ -276,15 +273,14 @@ def decay_keeps_apart(own_nearest):
 
 @chapter.measure("sl-own-fig-5b")
 def no_decay_helps_little(own):
-    random, with_decay, without = early(own[WITH], "random"), early(own[WITH]), early(own[WITHOUT])
-    seeds = len(without)
-    gain, full = without - random[:seeds], (with_decay - random)[:seeds]
+    gain = over_epochs(own[WITHOUT]) - over_epochs(own[RANDOM], "random")
+    full = over_epochs(own[WITH]) - over_epochs(own[WITH], "random")
     return ranges({"gain": gain, "with decay": full}, gain, full / 2 - gain)
 
 
 @chapter.measure("sl-own-fig-6b")
 def small_start_helps(own):
-    return better(own, SMALL)
+    return better(own, SMALL, RANDOM)
 
 
 @chapter.measure("sl-own-fig-7b")

@@ -49,17 +49,19 @@ def basis(found: dict, d: int = 32) -> Picture:
         for n in counts) + ".")
 
 
-def starts(curves: dict, at, guessing: float = 0.125) -> Picture:
-    """{start: accuracy (S, T)} of classifiers at the epochs at (T,): means and 95 % intervals over seeds."""
-    fig, ((ax,),) = axes(1, width=7.2, height=3.2)
-    for name, values in curves.items():
-        _, half = mean_interval(values.T)
-        band(ax, at, values, half, color=START_TONES[name], label=name, gid=name)
-    ax.axhline(guessing, color=MUTED, lw=0.8, ls=":")
-    ax.set(ylim=(0, 1.02), xlabel="epoch of the classifier", ylabel="accuracy on unseen pairs")
-    legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=4)
-    return Picture(fig, "Accuracy at the end: " + ", ".join(
-        f"{name} {values[:, -1].mean():.2f}" for name, values in curves.items()) + ".")
+def starts(panels: dict, at, guessing: float = 0.125) -> Picture:
+    """{title: {start: accuracy (S, T)}} of classifiers at the epochs at (T,): means and 95 % intervals over seeds."""
+    fig, (row,) = axes(len(panels), width=7.8, height=3.2, sharey=True)
+    for ax, (title, curves) in zip(row, panels.items(), strict=True):
+        for name, values in curves.items():
+            band(ax, at, values, mean_interval(values.T)[1], color=START_TONES[name], label=name, gid=name)
+        ax.axhline(guessing, color=MUTED, lw=0.8, ls=":")
+        ax.set(xlabel="epoch of the classifier", xticks=(0, at[-1] // 2, at[-1]), title=title)
+    row[0].set(ylim=(0, 1.02), ylabel="accuracy on unseen pairs")
+    legend(row[0], loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4)
+    says = {title: ", ".join(f"{name} {values[:, -1].mean():.2f}" for name, values in curves.items())
+            for title, curves in panels.items()}
+    return Picture(fig, "; ".join(f"{title or 'Accuracy'}: at the end {text}" for title, text in says.items()) + ".")
 
 
 def sides(record: dict, names: Sequence[str]) -> Picture:
@@ -151,7 +153,7 @@ def pairs(runs: Sequence[Result], times: np.ndarray) -> Picture:
         lengths = np.linalg.norm(run.tables[:, u] - run.tables[:, v], axis=2)
         for kind, tone in ((False, DIFFERENT_TONE), (True, SAME_TONE)):
             ax.plot(times, lengths[:, ((u - v) % config.k == 0) == kind], color=tone, lw=0.5, alpha=0.7)
-        ax.set(xlabel="epoch", title=f"seed {run.config.seed}")
+        ax.set(xlabel="epoch", xticks=(0, config.epochs // 2, config.epochs), title=f"seed {run.config.seed}")
     row[0].set(ylabel="distance", ylim=(0, None))  # after all panels: they share the axis
     equivalent, different = (over_seeds(runs, kind)[-1].mean() for kind in ("equivalent", "different"))
     return Picture(fig, f"Distances of all pairs over {config.epochs} epochs; at the end equivalent pairs are "

@@ -12,7 +12,7 @@ from clbook.experiments.modadd.lookup_figures import twins
 from clbook.experiments.sl import coin, tables, training
 from clbook.records import Recipe
 
-SEEDS = range(3)
+SEEDS, FIVE = range(3), range(5)
 KINDS = ("injected", "natural", "random, injected", "random, natural")  # of pairs of words
 TABLES = 25  # times, spread over those recorded, at which all vectors are kept
 CURVES = ("loss", "equivalent", "different")
@@ -36,9 +36,9 @@ WORDS = {  # settings of `words.Config`
     "duplicates kept": {"masked": False, "steps": 750}}
 
 
-def seeded(variants: dict, config, **settings) -> tuple:
-    """`config` with each of the changes {name: change}, three seeds each, name by name."""
-    return tuple(config.replace(seed=seed, **settings, **change) for change in variants.values() for seed in SEEDS)
+def seeded(variants: dict, config, seeds=SEEDS, **settings) -> tuple:
+    """`config` with each of the changes {name: change}, a run a seed, name by name."""
+    return tuple(config.replace(seed=seed, **settings, **change) for change in variants.values() for seed in seeds)
 
 
 def shortest(values: list) -> np.ndarray:
@@ -107,11 +107,14 @@ def spoken(results: list) -> dict:
 RECIPES = {
     "sl-paper": Recipe(
         "the paper's own setting (SL Sec. 5), five seeds, and classifiers from three starts", modadd.run,
-        tuple(PAPER.replace(seed=seed) for seed in range(5)), trained, CURVES, start=0.002),
+        seeded({"base": {}}, PAPER, FIVE), trained, CURVES, start=0.002),
     "sl-paper-variants": Recipe(
-        "SL Fig. 5 to 8 in the paper's own setting, three seeds each; classifiers for 1,000 epochs", modadd.run,
-        seeded({name: VARIANTS[name] for name in OWN}, PAPER, classifier="pretrained", classifier_epochs=1000),
-        trained, CURVES, start=0.003),
+        "SL Fig. 5 to 8 in the paper's own setting, five seeds each, and classifiers from their tables", modadd.run,
+        seeded({name: VARIANTS[name] for name in OWN}, PAPER, FIVE, classifier="pretrained"), trained, CURVES,
+        start=0.002),
+    "sl-paper-random": Recipe(
+        "classifiers from random symbols in the paper's own setting but without decay, five seeds", modadd.run,
+        seeded({"random": {}}, PAPER, FIVE, decay=0.0, epochs=1, classifier="both"), trained, ("accuracy",)),
     "sl-paper-wide": Recipe(
         "SL Fig. 4 (d = 128) in the paper's own setting, three seeds; classifiers for 2,000 epochs", modadd.run,
         seeded({"d = 128": {"d": 128}}, PAPER, classifier="both", classifier_epochs=2000),
