@@ -178,7 +178,7 @@ def test_panel_shows_a_picture_and_its_alt_text_without_a_click(front):
 def test_every_field_has_a_control_with_its_unit_and_meaning(front):
     p = show(front, 'axes={"a": [0.1, 1.0], "turn": [False, True]}')
     p.finish()
-    kinds = {"SelectionSliderModel": "a (rad)", "CheckboxModel": "turn", "DropdownModel": "shape",
+    kinds = {"SelectionSliderModel": "a (rad)", "CheckboxModel": "turn", "ToggleButtonsModel": "shape",
              "TextModel": "n (points)"}
     for kind, words in kinds.items():
         control = p.find(kind, words)
@@ -300,9 +300,9 @@ def test_a_new_run_replaces_the_one_that_is_going(front):
     front.set(p.find("TextModel", "steps"), value="5")
     for index in (0, 1, 2):
         front.set(slider, index=index)
-    front.pump(lambda: p.words(p.status).startswith("Running") and "replaced" in p.words(p.status))
+    front.pump(lambda: p.words(p.status).startswith("Running") and "steps = 5" in p.words(p.status))
     p.finish()
-    assert "replaced" not in p.words(p.status) and "steps = 5" in p.words(p.status)
+    assert "steps = 5: " in p.words(p.status)
     front.execute("print(runs[-2].steps, runs[-1].steps, runs[-1].a)")
     assert front.printed.split() == ["1000", "5", p.get(slider, "_options_labels")[2]]
 
@@ -315,7 +315,7 @@ def test_scrubbing_redraws_without_running(front):
     ran, picture = front.printed, p.get(p.image, "value")
     front.set(p.scrub, value=12)
     front.pump(lambda: "at step 12 " in p.words(p.caption))
-    assert p.get(p.image, "value") != picture and p.get(p.scrub, "description") == "steps = 12"
+    assert p.get(p.image, "value") != picture and p.get(p.scrub, "description") == "time = 12"
     front.set(p.find("SelectionSliderModel"), index=0)
     front.pump(lambda: not p.idle())
     p.finish()
@@ -395,5 +395,69 @@ def test_a_status_always_ends(front, code, words):
 def test_the_page_does_not_jump_when_words_come_and_go(front):
     p = show(front)
     p.finish()
-    for model in (p.status, p.message, p.caption):
-        assert p.get(p.get(model, "layout").removeprefix("IPY_MODEL_"), "min_height") == "28px"
+    for model, trait, room in ((p.status, "min_height", "28px"), (p.message, "min_height", "28px"),
+                               (p.caption, "height", "76px")):
+        assert p.get(p.get(model, "layout").removeprefix("IPY_MODEL_"), trait) == room
+
+
+def test_a_refused_value_leaves_the_slider_where_the_picture_is(front):
+    p = show(front)
+    p.finish()
+    slider, entry = p.find("SelectionSliderModel"), p.find("TextModel", "how fast")
+    index = p.get(slider, "index")
+    front.set(entry, value="-1")
+    front.pump(lambda: "not allowed" in p.words(p.message))
+    assert p.get(slider, "index") == index
+    front.set(slider, index=index + 1)
+    front.pump(lambda: p.get(entry, "value") == p.get(slider, "_options_labels")[index + 1])
+    p.finish()
+
+
+def test_reset_goes_back_to_the_start_and_to_the_last_time(front):
+    p = show(front)
+    p.finish()
+    front.set(p.scrub, value=3)
+    front.set(p.find("TextModel", "n (points)"), value="7")
+    front.set(p.find("SelectionSliderModel"), index=0)
+    front.pump(lambda: not p.idle())
+    p.finish()
+    assert p.words(p.caption).startswith("7 points") and "at step 3 " in p.words(p.caption)
+    front.click(p.find("ButtonModel", "Reset"))
+    front.pump(lambda: not p.idle())
+    p.finish()
+    assert p.words(p.caption).startswith("40 points") and "turn a = 1: at step 30 " in p.words(p.caption)
+    assert p.get(p.find("TextModel", "how fast"), "value") == "1" and p.words(p.message) == ""
+
+
+def test_play_moves_the_time_slider_and_takes_five_seconds(front):
+    p = show(front)
+    p.finish()
+    scrub = p.scrub
+    play = p.find("PlayModel")
+    assert p.get(play, "max") == 30 and 4000 <= p.get(play, "interval") * 30 <= 6000
+    front.set(play, value=4)
+    front.pump(lambda: "at step 4 " in p.words(p.caption))
+    assert p.get(scrub, "value") == 4
+    front.set(scrub, value=9)
+    front.pump(lambda: p.get(play, "value") == 9)
+    p.finish()
+
+
+def test_a_picture_and_its_numbers_are_saved_beside_the_notebook(front, tmp_path):
+    front.execute(f"import os; os.chdir({str(tmp_path)!r})")
+    p = show(front)
+    p.finish()
+    front.set(p.scrub, value=12)
+    front.pump(lambda: "at step 12 " in p.words(p.caption))
+    p.finish()
+    for kind in ("SVG", "CSV"):
+        front.click(p.find("ButtonModel", kind))
+        front.pump(lambda kind=kind: f".{kind.lower()}" in p.words(p.message))
+    assert "<svg" in (tmp_path / "explorer_a=1_time=12.svg").read_text()
+    said, head, *rows = (tmp_path / "explorer_a=1_time=12.csv").read_text().splitlines()
+    assert said.startswith("# clbook ") and "a=1.0" in said and said.endswith("time = 12")
+    assert head == "panel,series,z_1,z_2,iteration + 1,mean |z_i|,column,row,value"
+    front.execute("print([f'{v:.8g}' for v in p.result.z[12, 0]])")
+    assert [row.split(",")[2:4] for row in rows if row.split(",")[1] == "class 0"][0] == eval(front.printed)
+    assert len(rows) == 40 + 2 * 13 + 40 * 40
+    front.execute("import os; os.chdir('/')")

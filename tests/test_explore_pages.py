@@ -16,6 +16,9 @@ OWN_SCALE = {"first": (0, 1), "clusters": (0, 1), "donut": (0, 1), "imbalance": 
              "counts": (0,), "ma-shape": (0,)}
 
 
+NAMES = "eps|tau|lr|eta|psi|std|sd|init|dim|alike|normalize|scaling|augmentation|True|False|None"
+
+
 def found(page):
     """(name, settings of the player, payload) of each explorer of a page."""
     setups = re.findall(r'<script type="application/json" class="clbook-setup">(.*?)</script>', TEXTS[page])
@@ -43,7 +46,16 @@ def test_labels_and_values_of_controls_hold_no_python_names(page):
     for words in controls:
         shown = [html.unescape(text).strip() for text in re.findall(r">([^<>]+)<", words)]
         spoken = re.findall(r'aria-(?:label|valuetext)="([^"]*)"', words)
-        assert not [text for text in shown + spoken if "_" in text or "\\" in text or "lr_" in text]
+        assert not [text for text in shown + spoken if re.search(rf"_|\\|'|\b({NAMES})\b", text)]
+
+
+@every_explorer
+def test_a_run_shows_its_first_step_and_a_pad_has_a_cell_for_each_run(page):
+    texts = re.findall(r'<figure class="clbook-explorer".*?</figure>', TEXTS[page], re.DOTALL)
+    for text, (name, setup, _) in zip(texts, found(page), strict=True):
+        assert 'data-axis="frame"' not in text or all(times[0] == 0 for times in setup["times"]), name
+        cells = re.findall(r'-pad" value="(\d+)"\s+aria-label="[^"]+ = [^"]+, [^"]+ = [^"]+: [^"]+"', text)
+        assert [*map(int, cells)] == [*range(len(setup["times"]))] * ('class="clbook-pad"' in text), name
 
 
 @every_explorer
@@ -71,9 +83,10 @@ def test_every_frame_of_every_run_has_numbers_within_axes_that_stand_still(page)
 
 @every_explorer
 def test_links_in_the_text_set_an_explorer_of_the_page_to_a_run_that_it_has(page):
-    axes = {name: dict(setup["axes"]) for name, setup, _ in found(page)}
+    axes = {name: dict(setup["axes"]) | {"frame": [str(k) for k in range(min(map(len, setup["times"])))]}
+            for name, setup, _ in found(page)}
     links = re.findall(r'href="#([\w-]+):([^"]*)"', TEXTS[page])
-    assert links or "papers" in page, "settings that a chapter names are links"
+    assert links, "settings that a page names are links"
     for name, settings in links:
         given = dict(pair.split("=") for pair in html.unescape(settings).split("&"))
         assert {axis: value for axis, value in given.items() if value not in axes[name][axis]} == {}
@@ -95,7 +108,10 @@ def test_letters_and_sliders_are_large_enough_on_a_phone(visit, page):  # noqa: 
           return Math.min(...all.map(p => p.width.baseVal.value / p.viewBox.baseVal.width)) * shrunk; }""")
         assert letters * zoom * 20 * 72 / 96 >= 8.99
         for control in figure.query_selector_all("input, button"):
-            assert control.bounding_box()["height"] >= 44
+            assert control.bounding_box()["height"] >= 43.9
+        for cell in figure.query_selector_all(".clbook-pad input"):
+            box = cell.bounding_box()
+            assert box["width"] >= 40 and box["x"] + box["width"] <= 390
 
 
 @every_page

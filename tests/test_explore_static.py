@@ -23,6 +23,7 @@ from PIL import Image
 import clbook
 from clbook import experiments, style
 from clbook.explore import controls, explore, static, vector
+from clbook.runs import Several
 from clbook.settings import Settings
 
 BASE = toy.Config(n=40)
@@ -91,6 +92,7 @@ def test_an_error_in_a_process_is_the_readers_own(still, monkeypatch):
     ({"b": [2, 2.5]}, "b = 2.5 is not allowed"),
     ({"a": [1], "scrub": "epochs"}, "scrub = 'epochs'.*Result has no such attribute"),
     ({"a": [1], "frames": 1}, "frames = 1"),
+    ({"a": [1], "pad": str}, "pad with 1 axes"),
 ])
 def test_bad_input_is_named(still, axes, message):
     with pytest.raises(ValueError, match=message):
@@ -105,13 +107,23 @@ def configs():
                 yield kind
 
 
+NAMES = "eps|tau|lr|eta|psi|std|sd|init|dim|alike|normalize|scaling|augmentation|True|False|None"
+
+
 def test_no_label_or_value_of_a_control_is_a_python_name():
     found = list(configs())
     for kind in found:
         for field in dataclasses.fields(kind):
-            said = controls.label(field), *map(static.words, field.metadata["choices"] or ())
-            assert not [text for text in said if "_" in text or text in ("eps", "tau", "lr", "eta", "psi")], field.name
+            said = controls.label(field), *map(static.words, field.metadata["choices"] or ()), static.words(True)
+            code = [text for text in said if re.search(rf"_|\\|'|\b({NAMES})\b", text)]
+            assert not code and controls.label(field)[0] != "(", field.name
     assert len(found) >= 8
+
+
+def test_a_label_names_what_its_own_experiment_means():
+    labels = {field.metadata["doc"]: controls.label(field) for kind in configs() for field in dataclasses.fields(kind)}
+    assert labels["number of places K"] == "places K" and labels["step size"] == "step size η"
+    assert labels["number of clusters"] == "clusters" and labels["number of hidden layers"] == "hidden layers"
 
 
 def test_a_heavy_explorer_leaves_times_out_and_keeps_the_first_and_the_last(still, monkeypatch):
@@ -121,6 +133,25 @@ def test_a_heavy_explorer_leaves_times_out_and_keeps_the_first_and_the_last(stil
     assert len(whole.times[0]) == 31 and len(light.scene.payload()) <= static.WEIGHT
     assert 2 < len(light.times[0]) < 31 and {0, 30} < set(light.times[0])
     assert len(light.scene.frames) == len(light.times[0])
+
+
+def test_the_first_step_and_what_a_result_names_are_among_the_frames(still):
+    @dataclasses.dataclass
+    class Timed(toy.Result):
+        turned_at: int | None = None
+
+    def run(config):
+        result = toy.run(config)
+        return Timed(**vars(result), turned_at=17 if config.a == 1 else None)
+
+    def pair(config):
+        result = run(config)
+        return Several(config, 0.0, "cpu", False, {"one": result, "two": run(config.replace(a=4.0))})
+
+    player = explore(run, toy.draw, BASE, scrub="steps", frames=5, a=[0.5, 1])
+    assert player.times == [[0, 1, 10, 20, 30], [0, 1, 15, 17, 30]]
+    assert static.moments(pair(BASE), toy.run(BASE).steps) == {1, 17}
+    assert static.moments(run(BASE), [0, 10, 20, 30]) == {1, 2}, "the first recorded time at which it is so"
 
 
 def test_the_first_and_the_last_recorded_time_are_always_kept():
@@ -148,6 +179,12 @@ def tabs():
         pytest.skip(str(reason))
 
 
+def ending(result):
+    """A made-up end of a run, for a pad."""
+    config = result.config
+    return config.a / 4, f"{config.a * config.b:g}", f"arms of {config.a * config.b:g}"
+
+
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
@@ -156,6 +193,7 @@ def address(tmp_path_factory):
         patch.setattr(static.Player, "_first", None)
         players = [explore(toy.run, toy.draw, BASE, scrub="steps", frames=FRAMES, title="Arms", **GRID),
                    explore(toy.run, toy.draw, BASE, scrub="steps", name="length", steps=[3, 30])]
+        players.append(explore(toy.run, toy.draw, BASE, scrub="steps", frames=FRAMES, name="grid", pad=ending, **GRID))
         link = '<a href="#length:steps=3&amp;frame=1">a short run</a>'
         body = f"<p id='section'>{link}</p>".join(p._repr_html_() for p in players)
     file = tmp_path_factory.mktemp("book") / "page.html"
@@ -202,7 +240,7 @@ def test_every_slider_moves_by_arrow_key_and_by_mouse(tab):
     page, states = tab.page, [shown(tab.page)]
     assert states[0][1] == expected(-1)
     for axis, key, alt, value in (("a", "ArrowRight", expected(-1, a=4.0), "4"),
-                                  ("frame", "ArrowLeft", expected(24, a=4.0), "24")):
+                                  ("frame", "ArrowLeft", expected(22, a=4.0), "22")):
         slide(page, axis).focus()
         page.keyboard.press(key)
         wait_alt(page, alt)
@@ -211,16 +249,51 @@ def test_every_slider_moves_by_arrow_key_and_by_mouse(tab):
         states.append(shown(page))
     page.locator("[data-axis=b] input:checked").first.focus()
     page.keyboard.press("ArrowLeft")
-    wait_alt(page, expected(24, 4.0, 1))
+    wait_alt(page, expected(22, 4.0, 1))
     states.append(shown(page))
     page.get_by_role("radio", name="2", exact=True).first.check(force=True)
-    wait_alt(page, expected(24, 4.0, 2))
-    for axis, alt in (("a", expected(24, 0.5)), ("frame", expected(0, 0.5))):
+    wait_alt(page, expected(22, 4.0, 2))
+    for axis, alt in (("a", expected(22, 0.5)), ("frame", expected(0, 0.5))):
         box = slide(page, axis).bounding_box()
         page.mouse.click(box["x"] + 4, box["y"] + box["height"] / 2)  # to the least value
         wait_alt(page, alt)
         states.append(shown(page))
     assert len({src for src, _ in states}) == len(states)
+
+
+def test_a_pad_has_a_cell_for_each_run(tab):
+    page = tab.page
+    pad, said = page.locator(".clbook-pad"), page.locator(".clbook-pad output")
+    cells = pad.get_by_role("radio")
+    words = [f"a = {a:g}, b = {b}: arms of {a * b:g}" for a in GRID["a"] for b in GRID["b"]]
+    names = cells.evaluate_all("all => all.map(e => e.getAttribute('aria-label').replace(' (rad)', ''))")
+    assert names == words and said.inner_text().replace(" (rad)", "") == words[3]
+    assert page.locator("figure.clbook-explorer").nth(2).locator("input[type=range]").count() == 1  # of time alone
+    page.locator(".clbook-cells label").nth(4).click()
+    wait_alt(page, expected(-1, 4.0, 1), 2)
+    assert said.inner_text().endswith("arms of 4")
+    for key, alt in (("ArrowUp", expected(-1, 1.0, 1)), ("ArrowRight", expected(-1, 1.0, 2)),
+                     ("ArrowRight", expected(-1, 1.0, 2)), ("ArrowUp", expected(-1, 0.5, 2)),
+                     ("ArrowLeft", expected(-1, 0.5, 1)), ("ArrowUp", expected(-1, 0.5, 1))):
+        page.keyboard.press(key)
+        wait_alt(page, alt, 2)
+    page.wait_for_function("location.hash === '#grid:a=0.5&b=1&frame=5'")
+    page.evaluate("location.hash = '#grid:a=4&b=2&frame=0'")
+    wait_alt(page, expected(0, 4.0, 2), 2)
+    assert pad.locator("input:checked").get_attribute("value") == "5"
+    page.get_by_role("button", name="Reset").nth(2).click()
+    wait_alt(page, expected(-1), 2)
+    assert said.inner_text().endswith("arms of 2")
+
+
+def test_the_cells_of_a_pad_are_large_enough_for_a_finger(tabs, address):
+    page = tabs(width=390, has_touch=True).page
+    page.goto(address)
+    boxes = [cell.bounding_box() for cell in page.query_selector_all(".clbook-pad input")]
+    assert len(boxes) == 6 and min(min(box["width"], box["height"]) for box in boxes) >= 43.9
+    assert max(box["x"] + box["width"] for box in boxes) <= 390
+    page.locator(".clbook-pad input").first.tap()
+    wait_alt(page, expected(-1, 0.5, 1), 2)
 
 
 def test_keys_do_not_reach_the_page(tab):
@@ -278,9 +351,9 @@ def test_reduced_motion_steps_instead_of_playing(tabs, address):
     button.click()
     wait_alt(page, expected(0))
     button.click()
-    wait_alt(page, expected(6))
+    wait_alt(page, expected(1))
     page.wait_for_timeout(400)
-    assert shown(page)[1] == expected(6)
+    assert shown(page)[1] == expected(1)
 
 
 def test_runs_of_different_length_keep_the_time(tab):
@@ -307,16 +380,16 @@ def test_the_address_holds_the_state(tab, tabs, address):
     wait_alt(other, expected(-1, 4.0))
     wait_alt(other, expected(-1, steps=3), 1)
     other.evaluate("location.hash = '#a-b:a=5e-1&b=7&frame=2'")  # off the grid: b stays
-    wait_alt(other, expected(12, 0.5))
+    wait_alt(other, expected(8, 0.5))
     other.evaluate("location.hash = '#section'")
     other.wait_for_timeout(300)
-    assert other.url.endswith("#section") and shown(other)[1] == expected(12, 0.5)
+    assert other.url.endswith("#section") and shown(other)[1] == expected(8, 0.5)
 
 
 def test_a_link_in_the_text_sets_the_explorer_and_shows_it(tab):
     page = tab.page
     for _ in range(2):
-        page.get_by_role("link", name="a short run").click()
+        page.get_by_role("link", name="a short run").first.click()
         wait_alt(page, expected(1, steps=3), 1)
         page.wait_for_function("""() => {
           const box = document.querySelectorAll('figure.clbook-explorer')[1].getBoundingClientRect();
@@ -363,33 +436,33 @@ def download(page, name):
 def test_csv_holds_the_results_own_numbers(tab):
     page = tab.page
     slide(page, "frame").press("ArrowLeft")
-    wait_alt(page, expected(24))
+    wait_alt(page, expected(22))
     name, text = download(page, "CSV")
-    assert name == "a-b_a=1_b=2_steps=24.csv"
+    assert name == "a-b_a=1_b=2_steps=22.csv"
     comment, _, table = text.partition("\n")
     assert comment == (f"# clbook {clbook.__version__}, a-b: a = 1, b = 2, n = 40, steps = 30, delay = 0, "
                        "shape = spiral, turn = on")
     series = {}
     for row in csv.DictReader(io.StringIO(table)):
-        assert row["steps"] == "24"
+        assert row["steps"] == "22"
         series.setdefault((row["panel"], row["series"]), []).append(row)
 
     def numbers(rows, *names):
         return np.array([[float(row[name]) for name in names] for row in rows])
 
     result, close = toy.run(BASE), {"rtol": 1e-6, "atol": 1e-12}
-    line = "a = 1, step 24"
+    line = "a = 1, step 22"
     assert set(series) == {("z_2", "class 0"), ("z_2", "class 1"), (line, "radius 0"), (line, "radius 1"),
                            ("cos(z_i, z_j)", "cells 1")}
     for c in range(2):
         np.testing.assert_allclose(numbers(series["z_2", f"class {c}"], "z_1", "z_2"),
-                                   result.z[24][result.labels == c], **close)
+                                   result.z[22][result.labels == c], **close)
         drawn = numbers(series[line, f"radius {c}"], "iteration + 1", "mean ‖z_i‖")
-        np.testing.assert_allclose(drawn[:, 0], result.steps[:25] + 1, **close)
-        np.testing.assert_allclose(drawn[:, 1], np.linalg.norm(result.z[:25, result.labels == c], axis=2).mean(1),
+        np.testing.assert_allclose(drawn[:, 0], result.steps[:23] + 1, **close)
+        np.testing.assert_allclose(drawn[:, 1], np.linalg.norm(result.z[:23, result.labels == c], axis=2).mean(1),
                                    **close)
     order = np.argsort(result.labels, kind="stable")
-    unit = result.z[24][order] / np.linalg.norm(result.z[24][order], axis=1, keepdims=True)
+    unit = result.z[22][order] / np.linalg.norm(result.z[22][order], axis=1, keepdims=True)
     cells = numbers(series["cos(z_i, z_j)", "cells 1"], "column", "row", "value")
     np.testing.assert_allclose(cells[:, 2], (unit @ unit.T).ravel(), rtol=1e-6, atol=1e-7)
 

@@ -7,33 +7,38 @@ import os
 import re
 
 
-def explore(run, figure, base_config, *, scrub=None, frames=32, name=None, title="", **axes):
+def explore(run, figure, base_config, *, scrub=None, frames=65, name=None, title="", pad=None, **axes):
     """Sliders over an experiment: `explore(run, figure, Config(), eps=[.02, 1], tau=[.1, .01])`.
 
-    Live, a change of a slider reruns the experiment. Where the environment variable CLBOOK_STATIC is 1 (the book's
-    build), every grid point is run once and drawn by the same figure function into a page that needs no kernel.
+    Live, a moved slider reruns the experiment. Where the environment variable CLBOOK_STATIC is 1 (the book's build),
+    every grid point is run once and drawn by the same figure function into a page that needs no kernel.
 
     Args:
         run: `run(config, *, progress=None, device=None)` -> Result.
         figure: `figure(result)` -> Picture, or `figure(result, frame=i)` -> Picture where `scrub` is given.
         base_config: the settings at the start; its values of the explored fields are on the grid.
         scrub: name of the Result's array of recorded times (T,), e.g. "steps"; `frame` counts through it.
-        frames: how many recorded times of a run the static page holds at most, fewer where they are heavy.
+        frames: how many recorded times of a run the static page holds at most, fewer where they are heavy; among them
+            that after the first step and those that the Result names (`separable_at`).
         name: what a link calls the explorer (`#name:eps=1&tau=0.01`); the explored fields unless given.
         title: a short visible heading; what follows its first full stop stands below the picture, as a caption.
+        pad: `pad(result)` -> (shade from 0 to 1, a number or sign, what the run comes to in words): the static page has
+            the runs of its two axes as cells to point at, in the place of two sliders.
         axes: at most two fields of the Config, each with its grid of values.
 
     Raises:
-        ValueError: an axis that is no field of the Config, more than two, an empty or repeating grid, a value that the
-            Config refuses, a start that is not on the grid, fewer than two frames, `scrub` that the Result lacks.
+        ValueError: an axis that is no field of the Config, more than two, a pad with fewer, an empty or repeating grid,
+            a value that the Config refuses, a start off the grid, fewer than two frames, `scrub` that the Result lacks.
     """
     axes = grid(base_config, axes)
+    if pad and len(axes) != 2:
+        raise ValueError(f"pad with {len(axes)} axes is not allowed: its rows are one, its columns another")
     if not isinstance(frames, int) or frames < 2:
         raise ValueError(f"frames = {frames!r} is not allowed: frames must be a whole number >= 2")
     name = re.sub(r"[^\w-]+", "-", name or "-".join(axes) or "explorer")
     if os.environ.get("CLBOOK_STATIC") == "1":
         from clbook.explore.static import player
-        return player(run, figure, base_config, scrub=scrub, frames=frames, name=name, title=title, axes=axes)
+        return player(run, figure, base_config, scrub=scrub, frames=frames, name=name, title=title, pad=pad, axes=axes)
     from clbook.explore.live import panel
     return panel(run, figure, base_config, scrub=scrub, name=name, title=title, axes=axes)
 

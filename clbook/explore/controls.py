@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import math
 import re
 from itertools import pairwise
 
@@ -11,36 +10,35 @@ import ipywidgets as widgets
 
 from clbook.settings import allowed
 
-# What a reader calls a setting; one that is not here by its own name or, where that is code, by what it means.
+# What a reader calls a setting, by its meaning or its name; any other by its own name or, if that is code, its meaning.
 LABELS = {"eps": "ε, width of the start", "tau": "temperature τ", "tau_c": "content τ", "tau_s": "style τ", "eta": "η",
-          "lr": "learning rate", "lr_over_tau": "lr/τ", "decay": "weight decay", "delta": "δ", "psi": "Ψ", "dim": "d",
+          "step size": "step size η", "lr": "learning rate", "lr_over_tau": "rate / τ", "decay": "weight decay",
+          "psi": "Ψ", "delta": "δ", "dim": "dimensions d", "d": "dimensions d", "k": "modulus k", "m": "times seen, m",
           "init": "size of the start", "std": "size of the start", "std_contexts": "start of contexts",
-          "d_c": "content dimensions", "style_sd": "style within a pair", "alike": "likeness α", "ratio": "size ratio"}
+          "d_c": "content dimensions", "style_sd": "style within a pair", "alike": "likeness α", "ratio": "size ratio",
+          "normalize": "normalisation", "number of places K": "places K", "classes": "classes C",
+          "batch": "batch size B", "scaling": "rate grows with B", "number of hidden layers": "hidden layers",
+          "width of the interval of views around a data point": "width of the views", "augmentation": "views"}
 STOPS = 4  # slider steps between neighbouring grid values
 
 
 def control(field, value, *, explored):
-    """The widget of a field, `value` at the start; text for numbers, so that any allowed one can be typed.
-
-    `explored` numbers stand beside a slider, which then carries the label.
-    """
+    """The widget of a field, text for numbers; `explored` ones stand beside a slider, which then carries the label."""
     about = {"description": label(field), "tooltip": meaning(field), "style": {"description_width": "13.5em"},
              "layout": {"width": "auto"}}
     if isinstance(value, bool):
         return widgets.Checkbox(value, **about)
     if field.metadata["choices"] is not None:
         choices = [(str(choice).replace("_", " "), choice) for choice in field.metadata["choices"]]
-        return widgets.Dropdown(options=choices, value=value, **about)
+        about["style"] |= {"button_width": "auto"}  # no Dropdown: in a notebook JupyterLab takes its arrow keys
+        return widgets.ToggleButtons(options=choices, value=value, **about)
     if explored:
         about |= {"description": "", "layout": {"width": "8em"}}
     return widgets.Text(text(value), continuous_update=False, **about)
 
 
-def slider(field, grid, entry, style):
-    """A slider over the grid values and some rounded values between them, evenly spaced in log where the field is.
-
-    It stands at the stop nearest to what `entry`, the field's control, says, and writes there when the reader moves it.
-    """
+def slider(field, grid, entry, base, style):
+    """A slider over the grid values and rounded ones between; it follows `entry`, the field's control, or writes it."""
     stops = [grid[0]]
     for low, high in pairwise(grid):
         if isinstance(low, (int, float)):
@@ -54,14 +52,18 @@ def slider(field, grid, entry, style):
     shown = widgets.SelectionSlider(options=[text(v) for v in stops], readout=False, description=label(field),
                                     style=style, tooltip=meaning(field), layout={"flex": "1 1 16em", "width": "auto"})
 
-    def nearest():
-        value = read(entry.value, field)
-        if isinstance(value, (int, float)) and math.isfinite(value):
+    def nearest():  # None where the value is refused
+        try:
+            value = getattr(base.replace(**{field.name: read(entry.value, field)}), field.name)
+        except ValueError:
+            return None
+        if isinstance(value, (int, float)):
             return min(range(len(stops)), key=lambda k: abs(stops[k] - value))
-        return stops.index(value) if value in stops else shown.index
+        return stops.index(value) if value in stops else None
 
     def follow(change=None):
-        shown.index = nearest()
+        index = nearest()
+        shown.index = shown.index if index is None else index
 
     def write(change):
         if shown.index != nearest():  # else it has followed
@@ -73,10 +75,22 @@ def slider(field, grid, entry, style):
     return shown
 
 
+def button(words, icon, about, do):
+    """A button that calls `do()`."""
+    made = widgets.Button(description=words, icon=icon, tooltip=about, layout={"width": "auto"})
+    made.on_click(lambda _: do())
+    return made
+
+
+def short(field) -> str:
+    """The label without its explanation and unit: 'ε'."""
+    return re.split(r"[,(]", label(field))[0].strip()
+
+
 def label(field) -> str:
     """'temperature τ', or 'steps (iterations)' where the field has a unit."""
     plain = re.split(r"[,;:(]", field.metadata["doc"])[0].strip() if "_" in field.name else field.name
-    name, unit = LABELS.get(field.name, plain), field.metadata["unit"]
+    name, unit = LABELS.get(field.metadata["doc"], LABELS.get(field.name, plain)), field.metadata["unit"]
     return f"{name} ({unit})" if unit and unit not in name else name
 
 
@@ -91,9 +105,7 @@ def text(value) -> str:
 
 
 def read(value, field):
-    """The value that a control holds, from its text;
-    text that is no number is left for the Config to refuse by name.
-    """
+    """The value that a control holds, from its text; what is no number is left for the Config to refuse by name."""
     if not isinstance(value, str) or isinstance(field.default, str):
         return value
     parts = value.strip("()[] ").replace(",", " ").split() if isinstance(field.default, tuple) else [value.strip()]
@@ -106,7 +118,8 @@ def read(value, field):
 
 def words(sentence, role="status", colour="inherit") -> str:
     """HTML of a plain sentence that a screen reader announces when it changes."""
-    return f'<span role="{role}" style="color:{colour};line-height:1.4">{html.escape(sentence)}</span>'
+    style = f"color:{colour};display:inline-block;line-height:1.4"
+    return f'<span role="{role}" style="{style}">{html.escape(sentence)}</span>'
 
 
 def alarm(error) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 
 import numpy as np
@@ -76,6 +78,23 @@ def names(ax) -> tuple:
                    if re.search(r"[^\W\d_]{2}", tick.get_text().replace("mathdefault", ""))) for each in ticks)
     title = next(filter(None, map(ax.get_title, ("center", "left", "right"))), "")
     return title, ax.get_xlabel(), ax.get_ylabel(), *words
+
+
+def table(fig) -> str:
+    """The numbers of a figure as CSV: one row a datum, its axes and series, columns named as the axes are."""
+    rows, axes, text = [], panels(fig), io.StringIO()
+    for k, named, kind, extra, columns in series(axes):
+        title, x, y, *words = names(axes[k])
+        x, y = (x or "column", y or "row") if kind == "cells" else (x or "x", y or (x and title) or "y")
+        heads = x, y if y != x else f"{y} (vertical)", *extra
+        for values in zip(*columns, strict=True):
+            said = [f"{v:.8g}" if v == v else "" for v in values]
+            said[:2] = [dict(known).get(v, text) for known, v, text in zip(words, values, said, strict=False)]
+            rows.append({"panel": title or k + 1, "series": named} | dict(zip(heads, said, strict=True)))
+    writer = csv.DictWriter(text, dict.fromkeys(name for row in rows for name in row), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return re.sub(r"[$\\{}]", "", text.getvalue())
 
 
 def unite(limits, key, values) -> tuple:

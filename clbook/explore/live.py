@@ -14,24 +14,27 @@ import html
 import io
 import logging
 import math
+import re
 import threading
 import time
 import types
 
 import ipywidgets as widgets
+import matplotlib as mpl
 from IPython import get_ipython
 from PIL import Image
-from traitlets import Unicode
+from traitlets import Unicode, link
 
-from clbook.explore import controls
-from clbook.style import DRAWING
+from clbook import __version__
+from clbook.explore import controls, data
+from clbook.style import DRAWING, RC
 from clbook.sweep import kept
 
-DEBOUNCE = 0.15  # s between a slider's last move and the run it starts
+DEBOUNCE = 0.1  # s between a slider's last move and the run it starts
 FIRST_PICTURE = 0.1  # s of running before a partial picture is worth drawing
 PICTURE_EVERY = 0.5  # s between partial pictures, and four times what the last one took
 PROGRESS_EVERY = 0.1  # s between moves of the progress bar
-PATIENCE = 1.0  # s that a cell waits for its first picture, so that the page has its height from the start
+PATIENCE = 5.0  # s that a cell waits for its first picture, so that the page has its height from the start
 
 _log = logging.getLogger(__name__)
 _panels = set()  # those that are open
@@ -63,16 +66,18 @@ class Panel(widgets.VBox):
         result: the latest Result of a run that ended or was stopped; None before the first.
         controls: field name -> the widget that holds its value.
         drawn: an event, set once there is a picture or an error in its place.
-        run_button, stop_button, progress, status, message, image, caption, scrub_slider: the other parts.
+        run_button, stop_button, reset_button, svg_button, csv_button, progress, status, message, image, caption,
+        scrub_slider: the other parts.
     """
 
     def __init__(self, run, figure, base_config, *, scrub, name, title, axes):
         super().__init__()
         self._simulate, self._figure, self._base, self._scrub = run, figure, base_config, scrub
-        self._axes, self._name = tuple(axes), name
+        self._axes, self._name, self._clock = tuple(axes), name, "seen from" if scrub == "angles" else "time"
         self._fields = {field.name: field for field in dataclasses.fields(base_config)}
         self._lock, self._next_picture, self.drawn = threading.RLock(), math.inf, threading.Event()
         self._job = self._shown = self._error = self.result = None  # the run that is going, the Result in the picture
+        self._picture = None  # with its settings, and its time in words
         self._runner, self._painter = _Newest(self._work, "run"), _Newest(self._paint, "draw")
         self._build(title, axes)
         _panels.add(self)
@@ -83,14 +88,14 @@ class Panel(widgets.VBox):
     def _build(self, title, axes):
         self.controls = {name: controls.control(field, getattr(self._base, name), explored=name in axes)
                          for name, field in self._fields.items()}
-        labels = [controls.label(self._fields[name]) for name in axes] + [f"{self._scrub} = 00000"]
+        labels = [controls.label(self._fields[name]) for name in axes] + [f"{self._clock} = 00000"]
         rows, aligned = [], {"description_width": f"{max(map(len, labels)) * 0.55:.1f}em"}
         for name, grid in axes.items():
             entry = self.controls[name]
             entry.style.description_width = aligned["description_width"]
             rows.append(entry)
             if isinstance(entry, widgets.Text):
-                slider = controls.slider(self._fields[name], grid, entry, style=aligned)
+                slider = controls.slider(self._fields[name], grid, entry, base=self._base, style=aligned)
                 rows[-1] = widgets.HBox([slider, entry], layout={"flex_flow": "row wrap"})
             entry.observe(lambda change: self._request(), "value")
         rest = [self.controls[name] for name in self._fields if name not in axes]
@@ -106,21 +111,24 @@ class Panel(widgets.VBox):
             folded.layout.display, more.icon = ("grid", "caret-down") if more.value else ("none", "caret-right")
 
         more.observe(fold, "value")
-        self.run_button = widgets.Button(description="Run", icon="play", button_style="primary",
-                                         layout={"width": "6em"}, tooltip="Run with the settings shown")
-        self.stop_button = widgets.Button(description="Stop", icon="stop", disabled=True, layout={"width": "6em"},
-                                          tooltip="Stop the run and keep what it has")
-        self.run_button.on_click(lambda _: self._request(delay=0))
-        self.stop_button.on_click(lambda _: self.stop())
+        button = controls.button
+        self.run_button = button("Run", "play", "Run with the settings shown", lambda: self._request(delay=0))
+        self.stop_button = button("Stop", "stop", "Stop the run and keep what it has", self.stop)
+        self.reset_button = button("Reset", "undo", "Back to the settings at the start", self.reset)
+        self.svg_button = button("SVG", "download", "Save this picture", lambda: self._save("svg"))
+        self.csv_button = button("CSV", "download", "Save the numbers in it", lambda: self._save("csv"))
+        self.run_button.button_style, self.stop_button.disabled = "primary", True
         self.progress = widgets.FloatProgress(0, min=0, max=1, tooltip="How much of the run is done", layout={
             "flex": "1 1 8em", "min_width": "6em", "width": "auto", "height": "12px", "align_self": "center"})
-        buttons = widgets.HBox([self.run_button, self.stop_button, more, self.progress],
-                               layout={"flex_flow": "row wrap"})
+        buttons = widgets.HBox([self.run_button, self.stop_button, self.reset_button, more, self.svg_button,
+                                self.csv_button, self.progress], layout={"flex_flow": "row wrap"})
         self.status, self.message, self.caption = (widgets.HTML(layout={"min_height": "28px"}) for _ in range(3))
+        self.caption.layout.height, self.caption.layout.overflow = "76px", "auto"  # so that the page does not jump
         blank = io.BytesIO()  # until the first picture comes
         Image.new("RGB", (72, 32), "white").save(blank, "png")
         self.image = _Image(value=blank.getvalue(), layout={"width": "100%", "height": "auto", "object_fit": "contain"})
-        self._time, self._style = widgets.VBox(layout={"display": "" if self._scrub else "none"}), aligned
+        self._time, self._style = widgets.HBox(layout={"display": "" if self._scrub else "none"}), aligned
+        self._start = {name: control.value for name, control in self.controls.items()}
         self._renew(1, 1)
         heading = [widgets.HTML("<b>{}{}</b>{}".format(*map(html.escape, title.partition(". "))))] if title else []
         self.children = [*heading, *rows, buttons, folded, self.status, self.message, self.image, self._time,
@@ -130,12 +138,15 @@ class Panel(widgets.VBox):
     def _renew(self, last, value):
         """A slider of the recorded times up to `last`: in the browser its End key knows the range it was made with."""
         self.scrub_slider = widgets.IntSlider(
-            value, min=0, max=last, readout=False, description=str(self._scrub), style=self._style,
-            tooltip="Recorded time of the picture", layout={"width": "calc(100% - 12px)"})
+            value, min=0, max=last, readout=False, description=self._clock, style=self._style,
+            tooltip="Recorded time of the picture", layout={"flex": "1 1 16em", "width": "auto"})
         self.scrub_slider.observe(self._scrubbed, "value")
-        self._range, old, self._time.children = last, self._time.children, [self.scrub_slider]
-        for slider in old:
-            slider.close()
+        play = widgets.Play(value, min=0, max=last, interval=max(5000 // last, 40), show_repeat=False)
+        for trait in ("max", "value"):
+            link((self.scrub_slider, trait), (play, trait))
+        self._range, old, self._time.children = last, self._time.children, [self.scrub_slider, play]
+        for part in old:
+            part.close()
 
     def _set(self, change):
         if self._config() is not None:
@@ -164,21 +175,18 @@ class Panel(widgets.VBox):
             return
         with self._lock:
             before = self._job
-            self._job = job = types.SimpleNamespace(config=config, delay=delay, stop=threading.Event(), note="",
-                                                    fraction=None)  # how far it came, from 0 on once it has begun
+            self._job = job = types.SimpleNamespace(config=config, delay=delay, stop=threading.Event(), fraction=0.0)
             if before is not None:
                 before.stop.set()
-                began = before.fraction is not None
-                job.note = f" The run before it was replaced at {before.fraction:.0%}." if began else before.note
             self._error, self.message.value, self.progress.value, self.progress.bar_style = None, "", 0, ""
-            self._say(f"Running {self._describe(config)} ...{job.note}")
+            self._say(f"Running {self._describe(config)} ...")
             self.stop_button.disabled = False
             self._runner.put(job)
 
     def _work(self, job):
         if job.stop.wait(job.delay):
             return self._finish(job)
-        started, job.fraction, bar = time.monotonic(), 0.0, 0.0
+        started, bar = time.monotonic(), 0.0
         self._next_picture = started + FIRST_PICTURE
 
         def progress(fraction, partial=None):
@@ -189,8 +197,7 @@ class Panel(widgets.VBox):
             if now >= bar:
                 bar = now + PROGRESS_EVERY
                 self.progress.value = job.fraction
-                self._say(f"Running {self._describe(job.config)} ... {job.fraction:.0%}, {now - started:.1f} s."
-                          f"{job.note}")
+                self._say(f"Running {self._describe(job.config)} ... {job.fraction:.0%}, {now - started:.1f} s.")
             if partial is not None and now >= self._next_picture:
                 self._next_picture = math.inf
                 self._show(partial)
@@ -242,6 +249,13 @@ class Panel(widgets.VBox):
             if self._job is not None:
                 self._job.stop.set()
                 self._say("Stopping ...")
+
+    def reset(self):
+        """Back to the settings at the start and the last recorded time."""
+        self.scrub_slider.value = self.scrub_slider.max
+        for name, control in self.controls.items():
+            control.value = self._start[name]
+        self._request(delay=0)
 
     def wait(self, timeout=None):
         """The latest Result once nothing is running or being drawn; for tests and notebooks without a browser.
@@ -307,18 +321,37 @@ class Panel(widgets.VBox):
         with self.image.hold_sync():
             self.image.value, self.image.tooltip = png, picture.alt
         if self._scrub:
-            self.scrub_slider.description = f"{self._scrub} = {times[frame]:g}"
+            self.scrub_slider.description = f"{self._clock} = {times[frame]:g}"
         self.caption.value = controls.words(picture.alt)
+        at = f", {self.scrub_slider.description}" if self._scrub else ""
+        self._picture = picture, result.config, at
         self.drawn.set()
         now = time.monotonic()
         self._next_picture = now + max(PICTURE_EVERY, 4 * (now - started))
+
+    def _save(self, ending):
+        """Write the picture, or the numbers in it, beside the notebook."""
+        if self._picture is None:
+            return
+        picture, config, at = self._picture
+        name = re.sub(r"[^\w.=-]+", "_", f"{self._name}, {self._describe(config)}{at}".replace(" = ", "="))
+        try:
+            with DRAWING, mpl.rc_context(RC), open(f"{name}.{ending}", "w", encoding="utf-8") as file:
+                if ending == "svg":
+                    picture.fig.savefig(file, format="svg")
+                else:
+                    file.write(f"# clbook {__version__}, {self._name}: {config!r}{at}\n{data.table(picture.fig)}")
+            self.message.value = controls.words(f"Saved beside the notebook: {name}.{ending}")
+        except OSError as error:
+            self.message.value = controls.alarm(error)
 
     def _say(self, sentence):
         self.status.value = controls.words(sentence)
 
     def _describe(self, config):
-        """The explored settings, and those that differ from the start: 'eps = 0.1, tau = 0.01'."""
-        return ", ".join(f"{name} = {controls.text(getattr(config, name))}" for name in self._fields
+        """The explored settings, and those that differ from the start: 'ε = 0.1, temperature τ = 0.01'."""
+        return ", ".join(f"{controls.short(self._fields[name])} = {controls.text(getattr(config, name)) or 'none'}"
+                         for name in self._fields
                          if name in self._axes or getattr(config, name) != getattr(self._base, name)) or "the start"
 
 

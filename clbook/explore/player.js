@@ -25,6 +25,32 @@ window.clbookExplorer ??= (() => {
     };
   }
 
+  // A pad of cells, one a run, as two knobs: its rows and its columns. Arrow keys move in both directions.
+  function padKnobs(pad, [[row, rows], [column, columns]]) {
+    const inputs = [...pad.querySelectorAll("input")], n = columns.length;
+    const at = () => inputs.findIndex((input) => input.checked);
+    pad.addEventListener("keydown", (event) => {
+      const [down, right] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key] ?? [];
+      if (down === undefined) return;
+      event.preventDefault();
+      const i = Math.floor(at() / n) + down, j = at() % n + right;
+      if (i < 0 || i >= rows.length || j < 0 || j >= n) return;
+      inputs[i * n + j].focus();
+      inputs[i * n + j].click();
+    });
+    return [{
+      axis: row, start: +pad.dataset.row, inputs,
+      get index() { return Math.floor(at() / n); },
+      set index(k) { inputs[k * n + at() % n].checked = true; },
+      tell() {},
+    }, {
+      axis: column, start: +pad.dataset.column, inputs: [],
+      get index() { return at() % n; },
+      set index(k) { inputs[at() - at() % n + k].checked = true; },
+      tell() { pad.querySelector("output").value = inputs[at()].getAttribute("aria-label"); },
+    }];
+  }
+
   // --- the address: #name:eps=1&tau=0.01&frame=12;other:... ---
   const parseHash = () => new Map(location.hash.slice(1).split(";").map((part) => part.match(/^([^:]+):(.*)$/))
     .filter((m) => m && explorers.has(decodeURIComponent(m[1])))
@@ -53,7 +79,8 @@ window.clbookExplorer ??= (() => {
     const { axes, times, ...setup } = JSON.parse(part(".clbook-setup").textContent);
     const img = part("img"), stage = part(".clbook-stage"), play = part("[data-do=play]");
     const readout = part(".clbook-readout"), dot = part(".clbook-dot");
-    const knobs = [...figure.querySelectorAll("[data-axis]")].map(knob);
+    const pad = part(".clbook-pad");
+    const knobs = [...(pad ? padKnobs(pad, axes) : []), ...[...figure.querySelectorAll("[data-axis]")].map(knob)];
     const scrub = knobs.find((each) => each.axis === "frame");
     const settings = knobs.filter((each) => each !== scrub);
     let name = setup.name;
@@ -98,6 +125,7 @@ window.clbookExplorer ??= (() => {
       shown = frameOf(data);
       placed = arranged(data, shown, room);
       img.style.setProperty("--clbook-width", placed.width + "px");
+      stage.tabIndex = room && placed.width > room + 1 ? 0 : -1; // what scrolls can be reached by keyboard
       const old = url, drawn = part ? between(shown, frameOf(data, index() + 1), part) : shown;
       url = URL.createObjectURL(new Blob([drawSvg(data, drawn, placed)], { type: "image/svg+xml" }));
       img.addEventListener("load", () => old && URL.revokeObjectURL(old), { once: true });
@@ -185,6 +213,7 @@ window.clbookExplorer ??= (() => {
       button.disabled = false;
       button.addEventListener("click", () => actions[button.dataset.do]());
     });
+    if (pad) say();
     if (play) { stop(); reduced.addEventListener("change", stop); }
     figure.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
 

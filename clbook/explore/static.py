@@ -19,49 +19,47 @@ from clbook.explore.data import stretch, unite
 from clbook.explore.vector import Pen, Scene, saved
 from clbook.sweep import parallel, sweep
 
-WEIGHT = 900_000  # characters of an explorer's frames: three of them fit a page
-FEW = 6  # frames a run that are looked at to learn an explorer's limits
+WEIGHT = 1_200_000  # characters of an explorer's frames: two of them fit a page
 BATCH = 20  # frames drawn with one pen, which is worth another process's start
 
 
-def player(run, figure, base_config, *, scrub, frames, name, title, axes):
+def player(run, figure, base_config, *, scrub, frames, name, title, pad, axes):
     """Run the grid `axes` and draw its frames; arguments as `explore` has checked them. Returns a `Player`."""
-    configs = [base_config.replace(**dict(zip(axes, values, strict=True)))
-               for values in itertools.product(*axes.values())]
+    configs = [base_config.replace(**dict(zip(axes, at, strict=True))) for at in itertools.product(*axes.values())]
     results = sweep(run, configs)
     if scrub is not None and not hasattr(results[0], scrub):
         raise ValueError(f"scrub = {scrub!r} is not allowed: {type(results[0]).__name__} has no such attribute")
-    times, shots = [], []  # the recorded times of each run; (result, arguments of `figure`) of each frame
+    runs, shots = [], []  # [(time, whether it has to stay, its number)] of each run; (result, arguments of `figure`)
     for result in results:
         recorded = getattr(result, scrub) if scrub else [0]
-        kept = spread(len(recorded), frames)
-        times.append([float(f"{recorded[k]:.6g}") for k in kept])
-        shots += [(result, {"frame": k} if scrub else {}) for k in kept]
-    few = [shots[k] for k in spread(len(shots), FEW * len(results))]
-    limits, (_, found) = None, draw_all(figure, few, None)
-    while found != limits:  # once, and again where a frame needed more room than those few
+        wanted = moments(result, recorded)
+        runs.append(thinned([(float(f"{t:.6g}"), k in wanted, k) for k, t in enumerate(recorded)], frames))
+        shots += [(result, {"frame": k} if scrub else {}) for *_, k in runs[-1]]
+    limits, (_, found) = None, draw_all(figure, shots, None)
+    while found != limits:  # once: all figures have been looked at, but not yet drawn
         limits = found
         drawings, found = draw_all(figure, shots, limits)
     drawn = iter(drawings)
-    runs = [list(zip(run, itertools.islice(drawn, len(run)), strict=True)) for run in times]  # (time, drawing)
+    runs = [[(time, stays, next(drawn)) for time, stays, _ in run] for run in runs]
     while True:
         scene = Scene()
-        for _, drawing in itertools.chain.from_iterable(runs):
+        for *_, drawing in itertools.chain.from_iterable(runs):
             scene.add(drawing)
-        size, most = len(scene.payload()), max(map(len, runs))
-        if size <= WEIGHT or most <= 2:
+        most = max(map(len, runs)) * WEIGHT // len(scene.payload())
+        fewer = [thinned(run, most) for run in runs]
+        if [*map(len, fewer)] == [*map(len, runs)]:
             break
-        runs = [[run[k] for k in spread(len(run), max(2, most * WEIGHT // size))] for run in runs]
+        runs = fewer
     start = configs.index(base_config)
     picture = figure(results[start], **({"frame": -1} if scrub else {}))
     stretch(picture.fig, limits)
-    return Player(base_config, axes, scrub, [[t for t, _ in run] for run in runs], scene, start, picture, name, title)
+    times, ends = [[t for t, *_ in run] for run in runs], pad and [pad(result) for result in results]
+    return Player(base_config, axes, scrub, times, ends, scene, start, picture, name, title)
 
 
 def draw_all(figure, shots, limits) -> tuple[list, dict]:
     """`Drawing`s of all shots, none where `limits` is None, and the limits that hold them all; in parallel."""
-    settings = dict(mpl.rcParams.copy())
-    del settings["backend"]
+    settings = {key: value for key, value in mpl.rcParams.copy().items() if key != "backend"}  # this process's alone
     batches = [(figure, shots[k:k + BATCH], settings, limits) for k in range(0, len(shots), BATCH)]
     drawings, found = [], dict(limits or {})
     for some, own in parallel(draw, batches):
@@ -72,10 +70,7 @@ def draw_all(figure, shots, limits) -> tuple[list, dict]:
 
 
 def draw(figure, batch, settings, limits) -> tuple[list, dict]:
-    """`Drawing`s of a batch by one pen, none where `limits` is None, and the limits that hold the batch too.
-
-    settings: matplotlib's, which hold in the notebook's process alone.
-    """
+    """`Drawing`s of a batch by one pen, none where `limits` is None, and the limits that hold the batch too."""
     pen, drawings, found = Pen(), [], dict(limits or {})
     with mpl.rc_context(settings):
         for result, how in batch:
@@ -85,9 +80,23 @@ def draw(figure, batch, settings, limits) -> tuple[list, dict]:
     return drawings, found
 
 
-def spread(count, most) -> list[int]:
-    """At most `most` of range(count), evenly spread, the first and the last always."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(int)).tolist()
+def moments(result, recorded) -> set[int]:
+    """Which recorded times of a run stay: after the first step, and at what its result names, as `separable_at`."""
+    named = [t for part in getattr(result, "runs", {None: result}).values() for key, t in vars(part).items()
+             if key.endswith("_at") and isinstance(t, int)]
+    return {1, *np.searchsorted(recorded, named).tolist()} & {*range(len(recorded))}
+
+
+def thinned(run, most) -> list:
+    """At most `most` of a run's frames (time, whether it has to stay, ...), evenly spread, if not more have to stay."""
+    return [run[k] for k in spread(len(run), most, [k for k, (_, stays, *_) in enumerate(run) if stays])]
+
+
+def spread(count, most, wanted=()) -> list[int]:
+    """At most `most` of range(count), evenly spread; the first, the last and `wanted` always."""
+    always = {0, count - 1, *wanted}
+    others = np.linspace(0, count - 1, count if count <= most else max(2, most + 2 - len(always)))
+    return sorted(always.union(others.round().astype(int).tolist()))
 
 
 def small_png(picture) -> str:
@@ -110,13 +119,14 @@ class Player:
 
     Attributes:
         scene: the frames, run by run, each run's recorded times in order. times: those times, one list for each run.
+        ends: (shade from 0 to 1, text, words) of each run, for a pad in the place of two sliders; or None.
         picture: what the page shows first, the last recorded time of the run number `start`.
     """
 
     _first = None
 
-    def __init__(self, base_config, axes, scrub, times, scene, start, picture, name, title):
-        self.base_config, self.axes, self.scrub, self.times = base_config, axes, scrub, times
+    def __init__(self, base_config, axes, scrub, times, ends, scene, start, picture, name, title):
+        self.base_config, self.axes, self.scrub, self.times, self.ends = base_config, axes, scrub, times, ends
         self.scene, self.start, self.picture, self.name, self.title = scene, start, picture, name, title
 
     def _repr_html_(self) -> str:
@@ -126,22 +136,18 @@ class Player:
         settings = {name: words(getattr(self.base_config, name)) for name in fields}
         setup = json.dumps({"name": self.name, "times": self.times, "axes": list(axes.items()), "settings": settings,
                             "time": self.scrub, "version": __version__})
-        sliders = [(axis, controls.label(fields[axis]), controls.meaning(fields[axis]),
-                    values.index(settings[axis]), values,
-                    len(values) == 2 or not isinstance(self.axes[axis][0], (int, float)))  # buttons instead of a slider
-                   for axis, values in axes.items()]
+        sliders = [(axis, controls.label(fields[axis]), controls.meaning(fields[axis]), at.index(settings[axis]), at,
+                    len(at) == 2 or not isinstance(self.axes[axis][0], (int, float)))  # buttons instead of a slider
+                   for axis, at in axes.items()]
         if self.scrub is not None:
             times = [f"{t:.6g}" for t in self.times[self.start]]
             unit = next((fields[name].metadata["unit"] for name in ("steps", "epochs") if name in fields), "")
             label = "seen from (degrees)" if self.scrub == "angles" else f"time ({unit or 'iterations'})"
             sliders.append(("frame", label, "what is shown of a run", len(times) - 1, times, False))
-        return jinja2.Template(asset("player.html"), autoescape=True).render(
+        html, css, *js = (importlib.resources.files("clbook.explore").joinpath(file).read_text(encoding="utf-8")
+                          for file in ("player.html", "player.css", "frames.js", "player.js"))
+        return jinja2.Template(html, autoescape=True).render(
             name=self.name, title=self.title, alt=self.picture.alt, png=small_png(self.picture), sliders=sliders,
-            width=round(self.picture.fig.get_figwidth() * 96), play=self.scrub is not None,
+            width=round(self.picture.fig.get_figwidth() * 96), play=self.scrub is not None, ends=self.ends,
             setup=setup.replace("<", "\\u003c"), frames=self.scene.payload(), first=Player._first is self,
-            css=asset("player.css"), js=asset("frames.js") + asset("player.js"))
-
-
-def asset(file) -> str:
-    """The text of a file of this package."""
-    return importlib.resources.files("clbook.explore").joinpath(file).read_text(encoding="utf-8")
+            css=css, js="".join(js))

@@ -1,9 +1,8 @@
 """Matplotlib's own drawing as a compact display list that the player turns back into SVG, frame by frame.
 
-Every mark of a figure - line, marker, text, filled shape - is one thing: a path drawn at a position with a style. Paths
-are SVG path data in relative whole units, so they are already delta-coded and do not depend on where they stand. A
-`Pen` turns one figure into such marks, a `Scene` stores what the drawings of many frames share once; they meet in plain
-data, so pens may work in other processes.
+Every mark - line, marker, text, filled shape - is a path drawn at a position with a style. Paths are SVG path data in
+relative whole units: already delta-coded, and the same wherever they stand. A `Pen` turns one figure into such marks, a
+`Scene` stores what many frames share once; they meet in plain data, so pens may work in other processes.
 """
 
 from __future__ import annotations
@@ -39,9 +38,7 @@ def quantise(vertices) -> np.ndarray:
 
 
 def encode(vertices, codes, origin) -> str:
-    """SVG path data, relative from the point `origin`,
-    of whole `vertices` (n, 2) with matplotlib's `codes` (n,), no STOP.
-    """
+    """SVG path data, relative from the point `origin`, of whole `vertices` (n, 2) with `codes` (n,), no STOP."""
     if (codes[1:] == Path.LINETO).all():
         steps = np.diff(vertices, axis=0, prepend=np.asarray(origin)[None])
         return ("m%d %d" + "l%d %d" * (len(steps) - 1)) % tuple(steps.ravel().tolist())
@@ -112,13 +109,11 @@ class Drawing:
     Attributes:
         size: width and height in units.
         marks: in drawing order, (clips, paths, styles, points, image): clips and paths as path data, paths and styles
-            with one entry or one for each point, points as a flat tuple of x and y in units, image None or a base64
-            PNG, which has no paths and whose points are its corner and size.
-        axes: of each axes, (x0, y0, x1, y1 in units, x limits, y limits, x log, y log, *`data.names`), or None where it
-            is hidden or curved.
+            one or one for each point, points as flat x and y in units, image None or a base64 PNG, which has no paths
+            and whose points are its corner and size.
+        axes: of each axes, (x0, y0, x1, y1 in units, x limits, y limits, x log, y log, *`data.names`); None if hidden.
         series: the numbers behind the marks, as `data.series` gives them.
-        letters: the smallest size of letters, in units.
-        alt: the alt text.
+        letters: the smallest size of letters, in units. alt: the alt text.
     """
 
     size: tuple
@@ -250,9 +245,7 @@ class Pen(RendererBase):
         self._mark(gc, (), (), box, image=once(self.png, (im.shape, pixels.tobytes()), lambda: png(pixels)))
 
     def _line(self, path, transform, **how) -> tuple[str, np.ndarray]:
-        """Path data and first point (1, 2) of a path that stands where it is drawn;
-        no text where nothing is left of it.
-        """
+        """Path data and first point (1, 2) of a path where it is drawn; no text where nothing is left of it."""
         path = path.cleaned(transform + self.place, remove_nans=True, **how)
         vertices = quantise(path.vertices[:-1])
         return encode(vertices, path.codes[:-1], vertices[0]) if len(vertices) else "", vertices[:1]
@@ -291,9 +284,7 @@ class Pen(RendererBase):
 
 
 class Scene:
-    """The frames of one explorer: `add` takes the next one's `Drawing`,
-    `payload` is all of them as text for the player.
-    """
+    """The frames of one explorer: `add` takes the next one's `Drawing`, `payload` is all of them as text."""
 
     def __init__(self):
         # what the frames share: distinct things -> their numbers
@@ -328,5 +319,5 @@ class Scene:
             "images": list(self.images), "series": list(self.series), "lengths": [len(c) // 4 for c in self.columns],
             "numbers": base64.b64encode(numbers.T.tobytes()).decode(),
             "axes": list(self.axes), "frames": [(deltas(ops), *rest) for ops, *rest in self.frames]}
-        packed = json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode()
-        return base64.b64encode(gzip.compress(packed, 9, mtime=0)).decode()
+        packed = gzip.compress(json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode(), 9, mtime=0)
+        return base64.b64encode(packed).decode()

@@ -53,28 +53,27 @@ def matrices(result) -> Picture:
     return Picture(fig, f"Cosines of test points by class, {_about(result.config)}. CKA with DCL: {_scores([result])}.")
 
 
-def _plane(z):
-    """The (M, n, d) embeddings of all networks, as unit vectors, along their two common principal axes: (M, n, 2).
+def _plane(z, last):
+    """(M, n, 2) the embeddings z (M, n, d) of all networks, as unit vectors, on two common principal axes of `last`.
 
-    They are not centred, so that each network's points stay within its own unit disc.
+    One plane a run: nothing turns from one time to the next. Not centred: points stay within their network's unit disc.
     """
-    unit = _unit(z.astype(np.float64))
-    flat = unit.reshape(-1, z.shape[-1])
+    flat = _unit(last.astype(np.float64)).reshape(-1, z.shape[-1])
     _, vectors = np.linalg.eigh(np.cov(flat.T))
     top = vectors[:, -2:][:, ::-1]
-    return unit @ (top * np.sign(top[np.abs(top).argmax(0), [0, 1]]))
+    return _unit(z.astype(np.float64)) @ (top * np.sign(top[np.abs(top).argmax(0), [0, 1]]))
 
 
-def _discs(ax, z, labels, names, classes):
+def _discs(ax, z, last, labels, names, classes):
     """Embeddings z (M, n, d) of the networks `names`, each in its own unit disc, coloured by class."""
-    plane, places = _plane(z), APART * np.arange(len(names))
+    plane, places = _plane(z, last), APART * np.arange(len(names))
     plane[..., 0] += places[:, None]
     for x in places:
         ax.add_patch(Circle((x, 0), 1, fill=False, color=MUTED, lw=0.5))
     for shade in range(min(10, classes)):
         mine, gid = labels % 10 == shade, f"classes {shade}, ..." if classes > 10 else f"class {shade}"
         ax.scatter(*plane[:, mine].reshape(-1, 2).T, s=8, color=colour(shade), linewidths=0, alpha=0.7, gid=gid)
-    middle, span = places.mean(), 4 * APART  # of the axes' shape, so that a circle is one
+    middle, span = places.mean(), len(names) * APART  # of the axes' shape, so that a circle is one
     ax.set(xlim=(middle - span / 2, middle + span / 2), ylim=(-1.1, 1.1), xticks=places, yticks=[], aspect="equal",
            xticklabels=[NAMES[n] for n in names])
     ax.grid(False)
@@ -85,17 +84,20 @@ def _discs(ax, z, labels, names, classes):
 def sides(result, frame=-1) -> Picture:
     """The embeddings of each network at one recorded time (top); similarity, weight and loss gap over time (bottom)."""
     config, names, now = result.config, result.config.names[:4], result.steps[frame]
-    fig, ax = mosaic([["z", "z", "z"], ["cka", "gap", "loss"]], width=7.8, height=4.6)
+    pair = len(names) == 2  # two discs leave room beside them, and the weight gap is small
+    fig, ax = mosaic([["z", "gap"], ["cka", "loss"]] if pair else [["z"] * 3, ["cka", "gap", "loss"]],
+                     width=7.8, height=4.6)
     chosen = _some(result.labels)
-    _discs(ax["z"], result.z[frame][:len(names)][:, chosen], result.labels[chosen], names, config.classes)
+    shown, last = (result.z[k][:len(names)][:, chosen] for k in (frame, -1))
+    _discs(ax["z"], shown, last, result.labels[chosen], names, config.classes)
     ax["z"].set_title(f"C = {config.classes}, τ = {config.tau:g}, iteration {now}")
     for k, name in enumerate(config.names):
         style = {"color": TONES[name], "label": NAMES[name], "gid": NAMES[name]}
         for panel, values in (("cka", result.cka), ("gap", result.gap), ("loss", result.loss_gap)):
             if k or panel == "loss":
                 ax[panel].plot(result.steps + 1, values[:, k], **style)
-    for panel, label, limits in (("cka", "CKA with DCL", (0, 1.03)), ("gap", "weight gap to DCL", (0, 1.3)),
-                                 ("loss", "DCL $-$ NSCL loss", (0.01, 30))):
+    for panel, label, limits in (("cka", "CKA with DCL", (0, 1.03)), ("loss", "DCL $-$ NSCL loss", (0.01, 30)),
+                                 ("gap", "weight gap to DCL", (0, 0.35 if pair else 1.3))):
         ax[panel].axvline(now + 1, color=MUTED, lw=1, ls=":")
         _log_steps(ax[panel], ylabel=label, ylim=limits, xlim=(0.9, 1.2 * (config.steps + 1)))
     ax["loss"].set_yscale("log")
@@ -104,6 +106,12 @@ def sides(result, frame=-1) -> Picture:
     return Picture(fig, f"{_about(config)}, scaling {config.scaling}, iteration {now}. CKA with DCL: "
                         f"{_scores([result], frame)}. Weight gap "
                         f"of NSCL {result.gap[frame, 1]:.2f}.")
+
+
+def ending(result) -> tuple[float, str, str]:
+    """(shade, sign, words) of a run for a pad: CKA of NSCL with DCL at the end; the nearer, the darker."""
+    cka = float(result.cka[-1, 1])
+    return cka, f"{cka:.2f}", f"CKA of NSCL with DCL {cka:.2f} at the end"
 
 
 def _band(ax, x, values, name, **kwargs):

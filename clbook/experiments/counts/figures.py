@@ -52,6 +52,12 @@ def one(result: Result) -> Picture:
                         f"{ratio.min():.2f}, at the end {ratio[-1]:.2f}.")
 
 
+def ending(result: Result) -> tuple[float, str, str]:
+    """(shade, sign, words) of a run for a pad: the ratio of distances at the end; the smaller, the darker."""
+    ratio = float(result.ratio()[-1])
+    return max(0.0, 1 - ratio), f"{ratio:.2f}", f"distance within over between groups {ratio:.2f} at the end"
+
+
 def _against_m(runs: Sequence[Result], read) -> tuple[list, np.ndarray]:
     """(the numbers of occurrences, (seeds, numbers) of read(run))."""
     found = {(r.config.seed, r.config.m): read(r) for r in runs}

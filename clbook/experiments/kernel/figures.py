@@ -160,7 +160,7 @@ def blocks(result, frame: int = -1) -> Picture:
     right.set_title(result.config.activation, loc="right")
     legend(right, loc="lower left", bbox_to_anchor=(-0.1, 1), labelspacing=0.1)
     i = int(np.searchsorted(result.steps, now))
-    when = "not separable" if at is None else f"separable from iteration {at}"
+    when = "not separable within this run" if at is None else f"separable from iteration {at}"
     return Picture(fig, f"{result.config.data}, {result.config.activation}, iteration {now}: alignment "
                         f"{result.alignment[i]:.2f}, Fisher ratio {ratio[i]:.2g}, top eigenvector {share:.0%} class; "
                         f"{when}.")

@@ -136,6 +136,9 @@ def landscape(result: Result) -> Picture:
     _spectrum(spectrum, result)
     down = result.negative(result.eigenvalues)
     spectrum.set(ylabel="curvature", title=f"{down} of {len(result.eigenvalues)} go down")
+    if down:  # in numbers, too: it may be too small for the scale
+        least, power = f"{result.eigenvalues[0]:.1e}".split("e")
+        spectrum.lines[1].set_label(rf"parts copies, least ${least} \cdot 10^{{{int(power)}}}$")
     _legend_above(spectrum, 0.3, loc="upper left")
     return Picture(fig, f"Places: {config.arrangement}; tau = {config.tau:g}, Psi = {config.psi}, eta {config.eta}. "
                         f"Eq. 1 for many copies goes from {found.simclr[0]:.4f} at one place to the plateau "

@@ -27,7 +27,7 @@ def _paths(ax, record, run, steps, title):
     if np.isfinite(at):
         ax.axvline(at + 1, color=MARK, lw=1.2)
     log_axis(ax)
-    when = "not separable" if np.isnan(at) else f"separable at {at:.0f}"
+    when = "not within this run" if np.isnan(at) else f"separable at {at:.0f}"
     pad = 0.06 * np.ptp(path)
     ax.set(xlim=(1, 1.05 * time[-1]), ylim=(path.min() - pad, path.max() + pad), xlabel="iteration + 1",
            title=f"{title}\n{when}")

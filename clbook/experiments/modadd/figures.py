@@ -73,8 +73,10 @@ def embedding(result: Result, frame: int = -1) -> Picture:
     axes_ = _projection(tables[-1])
     shown = (tables[frame] - tables[frame].mean(0)) @ axes_
     for u, (x, y) in enumerate(shown):
-        ax["z"].scatter(x, y, s=150, color=colour(u % config.k), alpha=0.85, linewidths=0, gid=f"symbol {u}")
-        ax["z"].annotate(str(u), (x, y), ha="center", va="center", fontsize=7.5, color="white", weight="bold")
+        ax["z"].scatter(x, y, s=60, color=colour(u % config.k), alpha=0.85, linewidths=0, gid=f"symbol {u}")
+        side = shown[u] - shown[u % config.k::config.k].mean(0)  # equivalent symbols: away from each other
+        ax["z"].annotate(str(u), (x, y), 9 * side / max(np.linalg.norm(side), 1e-12), textcoords="offset points",
+                         ha="center", va="center", fontsize=7.5, color=INK)
     reach = 1.15 * max(1e-3, np.abs((tables - tables.mean(1, keepdims=True)) @ axes_).max())
     collapsed = " (collapsed)" if result.collapsed else ""
     ax["z"].set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", gid="own scale", xlabel="first main axis",

@@ -88,7 +88,7 @@ def bands(result) -> Picture:
     equivalent, different = result.distances()
     for length, tone, name in ((equivalent, SAME_TONE, "equivalent"), (different, DIFFERENT_TONE, "different")):
         place, pairs = np.unique(length.round(2), return_counts=True)
-        right.vlines(place, 0, pairs, color=tone, lw=3, label=name, gid=name)
+        right.vlines(place, 0, pairs, color=tone, lw=3, label=name, gid=name, zorder=3 if length is equivalent else 2)
     law = lookup.l2_distance(config.decay, config.N, config.k)
     right.axvline(law, color=INK, lw=0.8, ls=":", label="one band, by the formula")
     right.set(xlim=(-0.4, 17), ylim=(0, 120), xlabel="distance", ylabel="pairs")
@@ -124,7 +124,8 @@ def push_pull(result, frame=-1, symbol=0) -> Picture:
     right.scatter(*z.T, s=30, color=[colour(u % config.k) for u in range(len(z))], linewidths=0, gid="symbols")
     right.plot(*z[symbol], ls="", marker="o", ms=9, mfc="none", mec=INK, gid="the symbol")
     for ax, edge, title in ((left, edges[0], "contexts"), (right, edges[1], f"symbols; arrows for symbol {symbol}")):
-        ax.set(xlim=(-edge, edge), ylim=(-edge, edge), aspect="equal", title=f"{title}, step {result.steps[frame]}")
+        ax.set(xlim=(-edge, edge), ylim=(-edge, edge), aspect="equal", title=f"{title}, step {result.steps[frame]}",
+               xlabel="first coordinate", ylabel="second coordinate")
     legend(left, loc="upper left")
     return Picture(fig, f"Step {result.steps[frame]}, symbol {symbol}: pull of length {np.linalg.norm(pull):.2f}, "
                         f"push {np.linalg.norm(push):.2f}, together {np.linalg.norm(pull - push):.3f}. "

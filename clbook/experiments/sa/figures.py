@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clbook import theory
-from clbook.style import ACCENT, MUTED, Picture, axes, colour, legend
+from clbook.style import ACCENT, INK, MUTED, Picture, axes, colour, legend
 
 DRIFT, CAREFUL, BOUND, TRIANGLE = ACCENT, colour(2), colour(0), colour(1)
 SHADE = {"color": "#eceff2", "lw": 0}  # where a bound says nothing
@@ -42,6 +42,13 @@ def coupled(result, frame=-1) -> Picture:
                         f"{triangle:.2g}, CKA {result.cka[frame]:.4f}.")
 
 
+def ending(result) -> tuple[float, str, str]:
+    """(shade, sign, words) of a run for a pad: Theorem 1 over the triangle inequality, dark if vacuous."""
+    quotient = float(result.bound[-1] / result.triangle[-1])
+    said = f"{quotient:.2g}" if quotient < 10 else f"{quotient:.0f}" if quotient < 1000 else ">1000"
+    return float(quotient > 1), said, f"Theorem 1 over the triangle inequality {said} at the end"
+
+
 def difference(result) -> Picture:
     """Where the two tables differ at the end: Sigma^NSCL - Sigma^CL between points (left) and towards views (right)."""
     n = result.config.n
@@ -71,7 +78,8 @@ def vacuous(panels) -> Picture:
         power = np.clip(np.log10(ratio), -3, 6)
         ax.contourf(x, y, power, levels=[0, 7], colors=[SHADE["color"]])
         ax.contour(x, y, power, levels=[0], colors=[TRIANGLE], linewidths=1.6)
-        ax.contour(x, y, power, levels=[-2, -1, 1, 2, 3, 4], colors=[MUTED], linewidths=0.7, linestyles="solid")
+        lines = ax.contour(x, y, power, levels=[-2, -1, 1, 2, 3, 4], colors=[MUTED], linewidths=0.7, linestyles="solid")
+        ax.clabel(lines, fmt=lambda power: f"{10**power:g}", fontsize=9, colors=[INK])
         ax.set(xscale="log", yscale="log", xlabel=xname, ylabel=yname, title=title)
         ax.minorticks_off()
         ax.grid(False)

@@ -38,7 +38,19 @@ def _paths(ax, result, *, title=None, unit=1.0):
 
 def _when(result):
     at = result.separable_at
-    return "not separable" if at is None else f"separable from iteration {at}"
+    return "not separable within this run" if at is None else f"separable from iteration {at}"
+
+
+def _short(result):
+    return "not within this run" if result.separable_at is None else f"separable at {result.separable_at}"
+
+
+def ending(result: Result) -> tuple[float, str, str]:
+    """(shade, sign, words) of a run for a pad: when its classes become separable; the sooner, the darker."""
+    at, steps = result.separable_at, result.config.steps
+    if at is None:
+        return 0.0, "–", f"not separable within {steps:,} iterations"
+    return min(1.0, 2 - 2 * np.log(at) / np.log(steps)), str(at), f"separable at iteration {at}"
 
 
 def _strip(ax, z, labels, limits):
@@ -97,8 +109,7 @@ def panels(results: Sequence[Result], titles: Sequence[str]) -> Picture:
     """Trajectories of several runs side by side, each with its own scale."""
     fig, grid = axes(len(results), width=2.6 * len(results), height=2.7)
     for ax, result, title in zip(grid[0], results, titles, strict=True):
-        when = "not separable" if result.separable_at is None else f"separable at {result.separable_at}"
-        _paths(ax, result, title=f"{title}\n{when}")
+        _paths(ax, result, title=f"{title}\n{_short(result)}")
     grid[0][0].set_ylabel("embedding $z_i$")
     return Picture(fig, "; ".join(f"{title}: {_when(r)}" for title, r in zip(titles, results, strict=True)) + ".")
 
@@ -164,7 +175,7 @@ def phase_diagram(check: Check, epses: Sequence[float], taus: Sequence[float]) -
     return Picture(fig, "Time to separation over eps and tau, and against both groups: an increasing function of "
                         f"eps^2/tau misses the times by a factor {square:.2f}; an increasing function of eps^3/tau "
                         f"misses the times by a factor {cube:.2f}. "
-                        f"{int((~check.separated).sum())} of {len(check.separated)} runs never separated.")
+                        f"{int((~check.separated).sum())} of {len(check.separated)} runs ended before.")
 
 
 def condition(check: Check) -> Picture:
@@ -202,10 +213,17 @@ def checker(check: Check) -> Picture:
     log_axis(ax)
     ax.set(xlim=(1e-8, 1e8), xlabel="size of the term")
     ax.invert_yaxis()
-    outcome = f"separated at iteration {check.steps[0]:.0f}" if check.separated[0] else "did not separate"
-    ax.set_title(f"ratio {ratio:.3g}: predicted to {'separate' if ratio > 1 else 'stay mixed'}, {outcome}")
+    outcome = f"at iteration {check.steps[0]:.0f}" if check.separated[0] else "not within this run"
+    ax.set_title(f"ratio {ratio:.3g}: predicted to {'separate' if ratio > 1 else 'stay mixed'}; separable {outcome}")
     return Picture(fig, f"eps = {eps:g}, tau = {tau:g}: the left side of condition (e) is {left:.3g}, the right side "
-                        f"{float(check.right[0]):.3g}, their ratio {ratio:.3g}. The run {outcome}.")
+                        f"{float(check.right[0]):.3g}, their ratio {ratio:.3g}. Separable: {outcome}.")
+
+
+def verdict(check: Check) -> tuple[float, str, str]:
+    """(shade, sign, words) of a run for a pad: the ratio of the two sides of (e); dark where the run separates."""
+    ratio, separated = float(check.ratio[0]), bool(check.separated[0])
+    outcome = f"separable at iteration {check.steps[0]:.0f}" if separated else "not separable within this run"
+    return float(separated), f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.2g}", f"ratio {ratio:.3g}, {outcome}"
 
 
 def kernel_story(result: Result) -> Picture:
@@ -241,7 +259,7 @@ def side_by_side(pair: Several, frame: int = -1) -> Picture:
     now = int(pair.steps[frame])
     for (left, right), result, name in ((grid[0][:2], pair["network"], "through the network"),
                                         (grid[0][2:], pair["vanilla"], "each point by itself")):
-        _paths(left, result, title=f"{name}\n{_when(result)}")
+        _paths(left, result, title=f"{name}\n{_short(result)}")
         left.axvline(now + 1, color=MUTED, lw=1, ls=":")
         left.set(xscale="linear", xlim=(1, pair.steps[-1] + 1))  # the lines cross late in the run
         _strip(right, result.z[frame], result.labels, left.get_ylim())

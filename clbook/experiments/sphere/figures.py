@@ -65,7 +65,16 @@ def _embedding(ax, result, i, azimuth=AZIMUTH, title=None):
 
 
 def _says(result):
-    return "never clusters" if result.clustered_at is None else f"clusters at iteration {result.clustered_at}"
+    at = result.clustered_at
+    return "no clusters within this run" if at is None else f"clusters at iteration {at}"
+
+
+def ending(pair: Several) -> tuple[float, str, str]:
+    """(shade, sign, words) of a run for a pad: when the network's clusters are apart; the sooner, the darker."""
+    at, steps = pair["network"].clustered_at, pair.config.steps
+    if at is None:
+        return 0.0, "–", f"no clusters within {steps:,} iterations"
+    return 1 - np.log(max(at, 1)) / np.log(steps), str(at), f"clusters at iteration {at}"
 
 
 def _setting(config):
