@@ -7,7 +7,7 @@ import os
 import re
 
 
-def explore(run, figure, base_config, *, scrub=None, frames=65, name=None, title="", pad=None, **axes):
+def explore(run, figure, base_config, *, scrub=None, frames=32, name=None, title="", pad=None, **axes):
     """Sliders over an experiment: `explore(run, figure, Config(), eps=[.02, 1], tau=[.1, .01])`.
 
     Live, a moved slider reruns the experiment. Where the environment variable CLBOOK_STATIC is 1 (the book's build),
