@@ -14,6 +14,7 @@ import html
 import io
 import logging
 import math
+import pathlib
 import re
 import threading
 import time
@@ -26,6 +27,7 @@ from PIL import Image
 from traitlets import Unicode, link
 
 from clbook import __version__
+from clbook.data import written
 from clbook.explore import controls, data
 from clbook.style import DRAWING, RC
 from clbook.sweep import kept
@@ -111,12 +113,11 @@ class Panel(widgets.VBox):
             folded.layout.display, more.icon = ("grid", "caret-down") if more.value else ("none", "caret-right")
 
         more.observe(fold, "value")
-        button = controls.button
-        self.run_button = button("Run", "play", "Run with the settings shown", lambda: self._request(delay=0))
-        self.stop_button = button("Stop", "stop", "Stop the run and keep what it has", self.stop)
-        self.reset_button = button("Reset", "undo", "Back to the settings at the start", self.reset)
-        self.svg_button = button("SVG", "download", "Save this picture", lambda: self._save("svg"))
-        self.csv_button = button("CSV", "download", "Save the numbers in it", lambda: self._save("csv"))
+        self.run_button = controls.button("Run", "play", "Run with the settings shown", lambda: self._request(delay=0))
+        self.stop_button = controls.button("Stop", "stop", "Stop the run and keep what it has", self.stop)
+        self.reset_button = controls.button("Reset", "undo", "Back to the settings at the start", self.reset)
+        self.svg_button = controls.button("SVG", "download", "Save this picture", lambda: self._save("svg"))
+        self.csv_button = controls.button("CSV", "download", "Save the numbers in it", lambda: self._save("csv"))
         self.run_button.button_style, self.stop_button.disabled = "primary", True
         self.progress = widgets.FloatProgress(0, min=0, max=1, tooltip="How much of the run is done", layout={
             "flex": "1 1 8em", "min_width": "6em", "width": "auto", "height": "12px", "align_self": "center"})
@@ -323,8 +324,7 @@ class Panel(widgets.VBox):
         if self._scrub:
             self.scrub_slider.description = f"{self._clock} = {times[frame]:g}"
         self.caption.value = controls.words(picture.alt)
-        at = f", {self.scrub_slider.description}" if self._scrub else ""
-        self._picture = picture, result.config, at
+        self._picture = picture, result.config, f", {self.scrub_slider.description}" if self._scrub else ""
         self.drawn.set()
         now = time.monotonic()
         self._next_picture = now + max(PICTURE_EVERY, 4 * (now - started))
@@ -333,14 +333,14 @@ class Panel(widgets.VBox):
         """Write the picture, or the numbers in it, beside the notebook."""
         if self._picture is None:
             return
-        picture, config, at = self._picture
+        drawn, config, at = self._picture
         name = re.sub(r"[^\w.=-]+", "_", f"{self._name}, {self._describe(config)}{at}".replace(" = ", "="))
         try:
-            with DRAWING, mpl.rc_context(RC), open(f"{name}.{ending}", "w", encoding="utf-8") as file:
+            with DRAWING, mpl.rc_context(RC), written(pathlib.Path(f"{name}.{ending}")) as out:
                 if ending == "svg":
-                    picture.fig.savefig(file, format="svg")
+                    drawn.fig.savefig(out, format="svg")
                 else:
-                    file.write(f"# clbook {__version__}, {self._name}: {config!r}{at}\n{data.table(picture.fig)}")
+                    out.write(f"# clbook {__version__}, {self._name}: {config!r}{at}\n{data.table(drawn.fig)}".encode())
             self.message.value = controls.words(f"Saved beside the notebook: {name}.{ending}")
         except OSError as error:
             self.message.value = controls.alarm(error)
