@@ -1,4 +1,4 @@
-"""Measures. Of a representation: separability, similarity of two of them, readouts, spectra; of a loss; of a sample.
+"""Measures. Of a representation: separability, similarity of two of them, readouts, spectra; of a sample of numbers.
 
 Those of a representation take torch tensors (on any device) or numpy arrays and return plain numbers or float64 arrays.
 A ValueError names the argument that has the wrong shape, entries that are not finite, or no defined answer.
@@ -291,7 +291,7 @@ def spectral_rank(variances: np.ndarray) -> np.ndarray:
     return np.exp(entr(size / size.sum(-1, keepdims=True)).sum(-1))
 
 
-# Of a loss, and of a sample.
+# Of a sample of numbers.
 
 
 def mean_interval(values: np.ndarray | Sequence, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:

@@ -300,9 +300,9 @@ def test_a_new_run_replaces_the_one_that_is_going(front):
     front.set(p.find("TextModel", "steps"), value="5")
     for index in (0, 1, 2):
         front.set(slider, index=index)
-    front.pump(lambda: p.words(p.status).startswith("Running") and "steps = 5" in p.words(p.status))
+    front.pump(lambda: p.words(p.status).startswith("Running") and "replaced" in p.words(p.status))
     p.finish()
-    assert "steps = 5: " in p.words(p.status)
+    assert "replaced" not in p.words(p.status) and "steps = 5: " in p.words(p.status)
     front.execute("print(runs[-2].steps, runs[-1].steps, runs[-1].a)")
     assert front.printed.split() == ["1000", "5", p.get(slider, "_options_labels")[2]]
 

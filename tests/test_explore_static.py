@@ -22,7 +22,7 @@ from PIL import Image
 
 import clbook
 from clbook import experiments, style
-from clbook.explore import controls, explore, static, vector
+from clbook.explore import controls, data, explore, static, vector
 from clbook.runs import Several
 from clbook.settings import Settings
 
@@ -494,6 +494,14 @@ def test_figures_with_bars_words_and_arrows_have_numbers_too(tabs, still, tmp_pa
     assert len(kinds["moves"]) == BASE.n and {"dx", "dy"} <= set(rows[0])
     assert [row["item"] for row in kinds["paths"]] == ["1"] * 31 + ["2"] * 31
     assert [float(row["y"]) for row in kinds["line 1"]] == pytest.approx([3, 1 / 7])
+
+    table = list(csv.DictReader(io.StringIO(data.table(figure(toy.run(player.base_config)).fig))))
+    assert len(table) == len(rows)
+    for live, page_s in zip(table, rows, strict=True):  # a panel's file says what the page's says
+        assert live.keys() == page_s.keys()
+        for name, value in live.items():
+            number = re.fullmatch(r"-?\d[\d.e+-]*", value)
+            assert page_s[name] == value if not number else float(page_s[name]) == pytest.approx(float(value), rel=1e-6)
 
 
 def test_axes_and_colours_are_the_same_in_all_frames_and_hold_all_data(still):

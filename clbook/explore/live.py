@@ -175,12 +175,14 @@ class Panel(widgets.VBox):
         if config is None:
             return
         with self._lock:
-            before = self._job
-            self._job = job = types.SimpleNamespace(config=config, delay=delay, stop=threading.Event(), fraction=0.0)
-            if before is not None:
-                before.stop.set()
+            old = self._job
+            job = types.SimpleNamespace(config=config, delay=delay, stop=threading.Event(), fraction=0.0, note="")
+            if old is not None:
+                old.stop.set()
+                job.note = f" The run before it was replaced at {old.fraction:.0%}." if old.fraction else old.note
+            self._job = job
             self._error, self.message.value, self.progress.value, self.progress.bar_style = None, "", 0, ""
-            self._say(f"Running {self._describe(config)} ...")
+            self._say(f"Running {self._describe(config)} ...{job.note}")
             self.stop_button.disabled = False
             self._runner.put(job)
 
@@ -198,7 +200,8 @@ class Panel(widgets.VBox):
             if now >= bar:
                 bar = now + PROGRESS_EVERY
                 self.progress.value = job.fraction
-                self._say(f"Running {self._describe(job.config)} ... {job.fraction:.0%}, {now - started:.1f} s.")
+                at = f"{job.fraction:.0%}, {now - started:.1f} s.{job.note}"
+                self._say(f"Running {self._describe(job.config)} ... {at}")
             if partial is not None and now >= self._next_picture:
                 self._next_picture = math.inf
                 self._show(partial)
@@ -295,11 +298,8 @@ class Panel(widgets.VBox):
         with self._lock:
             self._shown = None  # so that moving the slider draws nothing
             if self._scrub:
-                slider = self.scrub_slider
-                at_end = slider.value == slider.max
-                slider.max = max(len(self._times(result)) - 1, 1)
-                if at_end:
-                    slider.value = slider.max
+                slider, last = self.scrub_slider, max(len(self._times(result)) - 1, 1)
+                slider.max, slider.value = last, last if slider.value == slider.max else slider.value
                 if whole and slider.max != self._range:
                     self._renew(slider.max, slider.value)
             self._shown = result
