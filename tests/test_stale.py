@@ -34,8 +34,11 @@ class Book:
         (folder / "clbook").mkdir()
         (folder / "clbook" / "__init__.py").write_text('__version__ = "0"\n')
         self.write("deep", "NUMBER = 1\n")
-        nbformat.write(new_notebook(cells=[new_markdown_cell("# Page"), new_code_cell(CODE)], metadata=KERNEL),
-                       folder / "book" / "page.ipynb")
+        self.page_of("page", CODE)
+
+    def page_of(self, name, code):
+        nbformat.write(new_notebook(cells=[new_markdown_cell("# Page"), new_code_cell(code)], metadata=KERNEL),
+                       self.folder / "book" / f"{name}.ipynb")
 
     def write(self, module, text):
         (self.folder / "clbook" / f"{module}.py").write_text(text)
@@ -83,3 +86,26 @@ def test_a_package_that_does_not_import_fails_the_build(book):
     assert build.returncode != 0
     assert "clbook does not import" in build.stdout + build.stderr and "broken on import" in build.stdout + build.stderr
     (book.folder / "clbook" / "unused.py").unlink()
+
+
+MEET = """import pathlib, time
+pathlib.Path("{own}.here").touch()
+for _ in range(1200):
+    if pathlib.Path("{other}.here").exists():
+        break
+    time.sleep(0.1)
+else:
+    raise RuntimeError("this notebook was alone")"""
+
+
+def test_two_notebooks_run_at_once_and_one_that_fails_is_reported(book):
+    (book.folder / "_toc.yml").write_text("format: jb-book\nroot: book/page\nchapters:\n- file: book/second\n")
+    book.page_of("page", MEET.format(own="page", other="second"))
+    book.page_of("second", MEET.format(own="second", other="page"))
+    build = book.build()
+    assert build.returncode == 0, build.stdout + build.stderr
+
+    book.page_of("second", "1 / 0")
+    build = book.build()
+    assert build.returncode != 0 and "ZeroDivisionError" in build.stdout + build.stderr
+    assert "second.ipynb" in build.stdout + build.stderr

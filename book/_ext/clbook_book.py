@@ -9,20 +9,28 @@ from __future__ import annotations
 
 import hashlib
 import json
+import multiprocessing
 import os
 import platform
 import shutil
 import subprocess
 import sys
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from importlib import metadata
 from pathlib import Path
 
+import nbformat
 from docutils import nodes
+from jupyter_cache import get_cache
+from jupyter_cache.base import CacheBundleIn
+from jupyter_cache.executors.utils import single_nb_execution
 from PIL import Image
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
+
+AT_ONCE = 2  # notebooks: while one starts a kernel, imports or draws in one process, the other has the cores
 
 SOURCES = ("clbook/**/*.py", "clbook/**/*.js", "clbook/**/*.css", "clbook/**/*.html", "clbook/**/*.yaml",
            "book/records/*.npz", "requirements.txt")
@@ -90,6 +98,29 @@ def choose_cache(app, config):
     config.clbook_environment = json.loads(record.read_text())
 
 
+def execute(app, env, docnames):
+    """Execute the notebooks that are new to the execution cache, some at once, where myst-nb will look for them.
+
+    The largest come first, so that none is left alone at the end. One that fails is left to myst-nb, which reports it.
+    """
+    cache, new = get_cache(app.config.nb_execution_cache_path), []
+    pages = [path for path in map(Path, map(env.doc2path, docnames)) if path.suffix == ".ipynb"]
+    for path in sorted(pages, key=lambda path: -path.stat().st_size):
+        notebook = nbformat.read(path, as_version=4)
+        try:
+            cache.match_cache_notebook(notebook)
+        except KeyError:
+            new.append((path, notebook))
+    with ProcessPoolExecutor(AT_ONCE, multiprocessing.get_context("spawn")) as pool:
+        going = {pool.submit(single_nb_execution, notebook, str(path.parent), app.config.nb_execution_timeout, False):
+                 path for path, notebook in new}
+        for done in as_completed(going):
+            if done.exception() is None and (result := done.result()).err is None:
+                logger.info("executed %s in %.0f s", env.path2doc(str(going[done])), result.time)
+                bundle = CacheBundleIn(result.nb, str(going[done]), data={"execution_seconds": result.time})
+                cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+
+
 def add_computed(app, doctree, docname):
     """Append to a notebook's page how long its code took, and with what."""
     run = getattr(app.env, "nb_metadata", {}).get(docname, {}).get("exec_data")
@@ -134,6 +165,7 @@ def setup(app):
     app.add_config_value("clbook_environment", {}, "env", dict)
     app.connect("config-inited", choose_cache)
     app.connect("builder-inited", name_old_records)
+    app.connect("env-before-read-docs", execute)
     app.connect("doctree-read", describe_figures)
     app.connect("doctree-resolved", add_computed)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

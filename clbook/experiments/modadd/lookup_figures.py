@@ -123,7 +123,7 @@ def push_pull(result, frame=-1, symbol=0) -> Picture:
         left.plot(*mean, ls="", marker=marker, ms=9, color=tone, mfc="none", mew=1.8, label=name, gid=name)
     right.scatter(*z.T, s=30, color=[colour(u % config.k) for u in range(len(z))], linewidths=0, gid="symbols")
     right.plot(*z[symbol], ls="", marker="o", ms=9, mfc="none", mec=INK, gid="the symbol")
-    for ax, edge, title in ((left, edges[0], "contexts"), (right, edges[1], f"symbols; arrows for symbol {symbol}")):
+    for ax, edge, title in ((left, edges[0], "contexts"), (right, edges[1], f"arrows for symbol {symbol}")):
         ax.set(xlim=(-edge, edge), ylim=(-edge, edge), aspect="equal", title=f"{title}, step {result.steps[frame]}",
                xlabel="first coordinate", ylabel="second coordinate")
     legend(left, loc="upper left")
