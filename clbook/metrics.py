@@ -291,9 +291,6 @@ def spectral_rank(variances: np.ndarray) -> np.ndarray:
     return np.exp(entr(size / size.sum(-1, keepdims=True)).sum(-1))
 
 
-# Of a sample of numbers.
-
-
 def mean_interval(values: np.ndarray | Sequence, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
     """Mean over the last axis of values (..., S) and half the width of its confidence interval (Student's t)."""
     values = np.asarray(values, float)

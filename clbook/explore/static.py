@@ -20,6 +20,7 @@ from clbook.explore.vector import Pen, Scene, saved
 from clbook.sweep import parallel, sweep
 
 WEIGHT = 1_200_000  # characters of an explorer's frames: two of them fit a page
+FEW = 6  # frames of a run whose limits are looked at before all are drawn
 BATCH = 20  # frames drawn with one pen, which is worth another process's start
 
 
@@ -29,14 +30,16 @@ def player(run, figure, base_config, *, scrub, frames, name, title, pad, axes):
     results = sweep(run, configs)
     if scrub is not None and not hasattr(results[0], scrub):
         raise ValueError(f"scrub = {scrub!r} is not allowed: {type(results[0]).__name__} has no such attribute")
-    runs, shots = [], []  # [(time, whether it has to stay, its number)] of each run; (result, arguments of `figure`)
+    runs = []  # [(time, whether it has to stay, (result, arguments of `figure`))] of each run
     for result in results:
         recorded = getattr(result, scrub) if scrub else [0]
         wanted = moments(result, recorded)
-        runs.append(thinned([(float(f"{t:.6g}"), k in wanted, k) for k, t in enumerate(recorded)], frames))
-        shots += [(result, {"frame": k} if scrub else {}) for *_, k in runs[-1]]
-    limits, (_, found) = None, draw_all(figure, shots, None)
-    while found != limits:  # once: all figures have been looked at, but not yet drawn
+        runs.append(thinned([(float(f"{t:.6g}"), k in wanted, (result, {"frame": k} if scrub else {}))
+                             for k, t in enumerate(recorded)], frames))
+    few = [shot for run in runs for *_, shot in thinned(run, FEW)]
+    shots = [shot for run in runs for *_, shot in run]
+    limits, (_, found) = None, draw_all(figure, few, None)
+    while found != limits:  # once, and again where a frame needed more room than those few
         limits = found
         drawings, found = draw_all(figure, shots, limits)
     drawn = iter(drawings)

@@ -186,7 +186,7 @@ def reads_as_well(deep, width: int) -> Finding:
     out, x = (at_spreads(deep, "no content", width, layer) for layer in (-1, 0))
     more = [a - b for world in SPACES for a, b in zip(out[world], x[world], strict=True)]
     tried = [run["style"][:, -1].mean() for (w, world, *_), run in deep.items() if w == width and "," in world]
-    also = f"; trained longer, with larger steps or batches, at most {max(tried):.2f}" if tried else ""
+    also = f"; other steps, lengths and batches, at most {max(tried):.2f}" if tried else ""
     return Finding("; ".join(f"{by_spread(world, out[world])} (x {span(x[world])})" for world in SPACES) + also,
                    float(np.min(more)), tuple(v >= 0 for v in more))
 

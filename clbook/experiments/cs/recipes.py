@@ -46,8 +46,8 @@ def deep_configs() -> dict:
 
     found = {
         "box": cross(50, ["box"], (0.15, 0.3)) | cross(50, ["box"], (0.15,), {"lower tau_c": {"tau_c": 0.1}}),
-        "box-batch": cross(50, ["box"], (0.05,), n=512, steps=4000),
-        "box-longer": cross(50, ["box"], (0.05,), free, ", longer", n=512, steps=10_000),
+        "box-batch": cross(50, ["box"], (0.05,), n=1024, steps=10_000),
+        "box-longer": cross(50, ["box"], (0.05,), free, ", smaller batch", n=512, steps=10_000),
         "sphere": cross(50, ["sphere"], (0.15,), KINDS | DIALS),
         "sphere-longer": cross(50, ["sphere"], (0.05, 0.3), steps=16_000),
         "sphere-dials": cross(50, ["sphere"], (0.05, 0.3), DIALS, steps=16_000),
@@ -55,8 +55,8 @@ def deep_configs() -> dict:
                            | cross(50, ["sphere"], (0.05,), free, steps=72_000)),
         "narrow": cross(10, SPACES, SDS, lr=1e-3, steps=10_000),
         "narrow-step": cross(10, ["box"], SDS, free, ", larger step", steps=10_000),
-        "narrow-step-sphere": cross(10, ["sphere"], SDS, free, ", larger step", lr=3e-3, steps=10_000),
-        "narrow-batch": cross(10, SPACES, (0.15,), free, ", larger batch", n=512, lr=3e-3, steps=5000),
+        "narrow-step-sphere": cross(10, ["sphere"], SDS, free, ", larger step", lr=3e-3, steps=64_000),
+        "narrow-batch": cross(10, SPACES, SDS, free, ", larger batch", n=512, lr=3e-3, steps=5000),
         "table": cross(50, SPACES, (0.05,), name=" of Table 1", tau=1.0, lr=3e-3, steps=2000)}
     return {f"cs-deep-{name}": configs for name, configs in found.items()}
 

@@ -12,7 +12,7 @@ from clbook.experiments.modadd.lookup_figures import twins
 from clbook.experiments.sl import coin, tables, training
 from clbook.records import Recipe
 
-SEEDS, FIVE = range(3), range(5)
+SEEDS, TEN = range(3), range(10)
 KINDS = ("injected", "natural", "random, injected", "random, natural")  # of pairs of words
 TABLES = 25  # times, spread over those recorded, at which all vectors are kept
 CURVES = ("loss", "equivalent", "different")
@@ -106,18 +106,18 @@ def spoken(results: list) -> dict:
 
 RECIPES = {
     "sl-paper": Recipe(
-        "the paper's own setting (SL Sec. 5), five seeds, and classifiers from three starts", modadd.run,
-        seeded({"base": {}}, PAPER, FIVE), trained, CURVES, start=0.002),
+        "the paper's own setting (SL Sec. 5), ten seeds, and classifiers from three starts", modadd.run,
+        seeded({"base": {}}, PAPER, TEN), trained, CURVES, start=0.002),
     "sl-paper-variants": Recipe(
-        "SL Fig. 5 to 8 in the paper's own setting, five seeds each, and classifiers from their tables", modadd.run,
-        seeded({name: VARIANTS[name] for name in OWN}, PAPER, FIVE, classifier="pretrained"), trained, CURVES,
+        "SL Fig. 5 to 8 in the paper's own setting, ten seeds each, and classifiers from their tables", modadd.run,
+        seeded({name: VARIANTS[name] for name in OWN}, PAPER, TEN, classifier="pretrained"), trained, CURVES,
         start=0.002),
     "sl-paper-random": Recipe(
-        "classifiers from random symbols in the paper's own setting but without decay, five seeds", modadd.run,
-        seeded({"random": {}}, PAPER, FIVE, decay=0.0, epochs=1, classifier="both"), trained, ("accuracy",)),
+        "classifiers from random symbols in the paper's own setting but without decay, ten seeds", modadd.run,
+        seeded({"random": {}}, PAPER, TEN, decay=0.0, epochs=1, classifier="both"), trained, ("accuracy",)),
     "sl-paper-wide": Recipe(
-        "SL Fig. 4 (d = 128) in the paper's own setting, three seeds", modadd.run,
-        seeded({"d = 128": {"d": 128}}, PAPER, classifier="both"), lambda results: trained(results, 2), CURVES,
+        "SL Fig. 4 (d = 128) in the paper's own setting, ten seeds", modadd.run,
+        seeded({"d = 128": {"d": 128}}, PAPER, TEN, classifier="both"), lambda results: trained(results, 2), CURVES,
         start=0.001),
     "sl-variants": Recipe(
         "SL Fig. 5 to 8 and a control in the book's setting, three seeds each", modadd.run,
