@@ -111,7 +111,9 @@ def execute(app, env, docnames):
             cache.match_cache_notebook(notebook)
         except KeyError:
             new.append((path, notebook))
-    with ProcessPoolExecutor(AT_ONCE, multiprocessing.get_context("spawn")) as pool:
+    threads = max(1, (os.cpu_count() or 1) // AT_ONCE)  # more would wait for each other's cores
+    with ProcessPoolExecutor(AT_ONCE, multiprocessing.get_context("spawn"), os.environ.setdefault,
+                             ("OMP_NUM_THREADS", str(threads))) as pool:
         going = {pool.submit(single_nb_execution, notebook, str(path.parent), app.config.nb_execution_timeout, False):
                  path for path, notebook in new}
         for done in as_completed(going):
