@@ -103,6 +103,8 @@ def execute(app, env, docnames):
 
     The largest come first, so that none is left alone at the end. One that fails is left to myst-nb, which reports it.
     """
+    if app.config.nb_execution_mode != "cache":
+        return
     cache, new = get_cache(app.config.nb_execution_cache_path), []
     pages = [path for path in map(Path, map(env.doc2path, docnames)) if path.suffix == ".ipynb"]
     for path in sorted(pages, key=lambda path: -path.stat().st_size):
