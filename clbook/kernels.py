@@ -47,8 +47,8 @@ def empirical(model: nn.Module, x: torch.Tensor, *, progress: Callable | None = 
         (n, n, d, d), a view in which each [:, :, k, l] is contiguous.
 
     Raises:
-        ValueError: where the output is not (n, d), nothing in it is trainable, or a module mixes samples or draws
-            random numbers (batch normalisation or dropout in training mode).
+        ValueError: where model is no module, its output is not (n, d), nothing in it is trainable, or a module mixes
+            samples or draws random numbers (batch normalisation or dropout in training mode).
     """
     out, layers, rest = _trace(model, x)
     n, d = out.shape
@@ -88,6 +88,8 @@ def _trace(model, x):
     A layer is a Linear or Conv2d that works once, on all samples: (module, input (n, ...), df^k / d output as
     (d, n, out, positions)).
     """
+    if not isinstance(model, nn.Module):
+        raise ValueError(f"model = {model!r} is not allowed: it must be a torch.nn.Module")
     for module in model.modules():
         if module.training and isinstance(module, (_BatchNorm, _DropoutNd)):
             raise ValueError(f"model has {type(module).__name__} in training mode, which mixes samples or is random: "
@@ -105,8 +107,8 @@ def _trace(model, x):
     finally:
         for hook in hooks:
             hook.remove()
-    if out.dim() != 2 or len(out) != len(x):
-        raise ValueError(f"model returned shape {tuple(out.shape)} for {len(x)} inputs: it must return (n, d)")
+    if (shape := tuple(getattr(out, "shape", ())))[:1] != (len(x),) or len(shape) != 2:
+        raise ValueError(f"model returned {type(out).__name__} {shape} for {len(x)} inputs: it must return (n, d)")
     if out.grad_fn is None:
         raise ValueError("model has no trainable parameter that its output depends on")
 

@@ -12,6 +12,7 @@ import pytest
 from jupyter_client.manager import KernelManager
 
 HERE = Path(__file__).parent
+WAIT = 90.0  # s for anything that shall come: a loaded machine takes long to start a kernel
 SETUP = """
 import threading, toy
 from clbook.explore.live import panel
@@ -37,11 +38,11 @@ class FrontEnd:
         self.manager.start_kernel(env={**os.environ, "PYTHONPATH": path})
         self.client = self.manager.client()
         self.client.start_channels()
-        self.client.wait_for_ready(timeout=30)
+        self.client.wait_for_ready(timeout=WAIT)
         self.state, self.times, self.closed, self.ended = {}, [], set(), set()
         self.displayed, self.printed, self.logged = [], "", ""
 
-    def pump(self, until, timeout=20.0):
+    def pump(self, until, timeout=WAIT):
         """Take in messages until `until()` is true; AssertionError after `timeout` seconds."""
         end = time.monotonic() + timeout
         while not until():
@@ -70,7 +71,7 @@ class FrontEnd:
             elif kind == "error":
                 self.printed += "\n".join(content["traceback"])
 
-    def execute(self, code, cell="cell", timeout=20):
+    def execute(self, code, cell="cell", timeout=WAIT):
         """Run a cell; what it printed and showed is in `printed` and `displayed`."""
         self.printed, self.displayed = "", []
         message = self.client.session.msg("execute_request", {
@@ -131,7 +132,7 @@ class Panel:
     def idle(self):
         return self.get(self.stop, "disabled")
 
-    def finish(self, timeout=20.0):
+    def finish(self, timeout=WAIT):
         """Wait for the run to end and for its picture, which follows at once."""
         self.front.pump(self.idle, timeout)
         self.front.execute("try:\n    p.wait(15);\nexcept Exception:\n    pass")

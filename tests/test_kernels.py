@@ -139,7 +139,9 @@ def test_progress_rises_to_one(monkeypatch, generator):
 @pytest.mark.parametrize(("model", "message"), [
     (nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)), "BatchNorm1d in training mode"),
     (nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5)), "Dropout in training mode"),
-    (nn.Sequential(nn.Linear(3, 4), nn.Flatten(0)), r"shape \(20,\) for 5 inputs"),
+    (nn.Sequential(nn.Linear(3, 4), nn.Flatten(0)), r"Tensor \(20,\) for 5 inputs"),
+    (nn.GRU(3, 2), r"tuple \(\) for 5 inputs"),
+    (torch.tanh, "must be a torch.nn.Module"),
     (nn.Sequential(nn.Linear(3, 4)).requires_grad_(False), "no trainable parameter"),
 ])
 def test_networks_without_a_kernel_are_refused(model, message):

@@ -175,12 +175,11 @@ class Panel(widgets.VBox):
         if config is None:
             return
         with self._lock:
-            old = self._job
             job = types.SimpleNamespace(config=config, delay=delay, stop=threading.Event(), fraction=0.0, note="")
+            old, self._job = self._job, job
             if old is not None:
                 old.stop.set()
                 job.note = f" The run before it was replaced at {old.fraction:.0%}." if old.fraction else old.note
-            self._job = job
             self._error, self.message.value, self.progress.value, self.progress.bar_style = None, "", 0, ""
             self._say(f"Running {self._describe(config)} ...{job.note}")
             self.stop_button.disabled = False
