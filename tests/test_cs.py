@@ -42,6 +42,9 @@ def test_identities_of_the_linear_model():
     assert len(ratios) == 8 and ratios[-1] == 0 and all(a >= b for a, b in zip([1, *ratios], ratios, strict=False))
     assert flow.latent_form(0.3, n=500)[0] < 1e-9
     assert flow.loss_at_zero(9)[0] == pytest.approx(1, abs=1e-12)
+    assert flow.tempered(1.0) == pytest.approx((0, 1), abs=1e-12)
+    along, turned = flow.tempered(0.1)
+    assert along < 1e-12 and turned < 0.99
     commutator, left = flow.axes()
     assert commutator > 0.1 and left < 1e-10
     through, alone = flow.entry_ratios()

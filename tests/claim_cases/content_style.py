@@ -26,7 +26,7 @@ def heads(*rows):
 
 def scattered(change):
     """Three runs a row; effective ranks that differ between seeds, and that change so much with two temperatures."""
-    sizes = {"regular": 5.0, "without norm": 20.0, "two temperatures": 20.0 + change}
+    sizes = {"regular": 5.0, "without norm": 20.0, "two temperatures": 20.0 + change, "one, in between": 20.0}
     return {name: [Run(rank=np.array([[0, size + seed]])) for seed in range(3)] for name, size in sizes.items()}
 
 
@@ -47,8 +47,8 @@ CASES = {
         "not seen here": {"box": {0: LEVEL, **FLAT}, "globe": {0: LEVEL, 4: FALLEN[4]}, "mild": FALLEN[4]}},
     "cs-box-content-grows": {"holds": {"box": {0: LEVEL, **{k: linear(k, 0.9, 5.0) for k in (1, 2, 4)}}},
                              "fails": {"box": {0: LEVEL, **{k: linear(k, 0.1, 1.1) for k in (1, 2, 4)}}}},
-    "cs-sphere-threshold": {"holds": {"rows": [(1, 1, 2, 0.1, 0), (1, 1, 0.5, 0.3, 0)]},
-                            "fails": {"rows": [(1, 1, 2, 0.3, 0), (1, 1, 0.5, 0.1, 0)]}},
+    "cs-sphere-threshold": {"holds": {"rows": 3 * [(1, 1, 2, 0.1, 0)] + 3 * [(1, 1, 0.5, 0.3, 0)]},
+                            "fails": {"rows": 3 * [(1, 1, 2, 0.3, 0)] + 3 * [(1, 1, 0.5, 0.1, 0)]}},
     "cs-fig-1-right": {"holds": {"deep": deep((0.8, 0.5, 0.1))}, "not seen here": {"deep": deep((0.8, 0.7, 0.6))}},
     "cs-deep-lower-tau": {"holds": {"deep": deep((0.8, 0.5, 0.1), halved=(0.8, 0.5, 0.2))},
                           "fails": {"deep": deep((0.8, 0.5, 0.2), halved=(0.8, 0.5, 0.1))}},

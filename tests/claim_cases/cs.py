@@ -44,7 +44,8 @@ def deep(content, free=0.9, low=0.8, bare=0.7, both=0.8, x=0.75, before=0.7):
 def losses(inverse, trained):
     """Totals of Table 1 for deep encoders."""
     terms = np.tile([[0, 0, inverse], [0, 0, trained]], (3, 1, 1))
-    return {(50, f"{world} of Table 1", 0.05, "content"): {"terms": terms} for world in ("box", "sphere")}
+    return {(50, f"{world} of Table 1", 0.05, label): {"terms": terms} for world in ("box", "sphere")
+            for label in ("content", "no content")}
 
 
 def shield(with_content, without=0.0):
@@ -160,12 +161,14 @@ CASES = {
                    "not seen here": {"classifier": {"classifier": corners(0.01, off=0.3)}}},
     "cs-high-tau-c": {"holds": {"linear": linear(0.1, 0.1, 0.9)}, "not seen here": {"linear": linear(0.1, 0.9, 0.1)}},
     "cs-fig-1-dashed": {"holds": {"linear": linear(0.95)}, "not seen here": {"linear": linear(0.1)}},
-    "cs-low-tau-c": {"holds when": {"linear": linear(0.9)}, "not seen here": {"linear": linear(0.1, 0.9)}},
+    "cs-low-tau-c": {"holds": {"linear": linear(0.9)}, "not seen here": {"linear": linear(0.1)}},
+    "cs-low-tau-c-gain": {"holds": {"linear": linear(0.9)}, "fails": {"linear": linear(0.1, 0.9)}},
     "cs-undone": {"holds when": {"linear": linear(0.5)}, "fails": {"linear": linear(50.0)}},
     "cs-units": {"holds": {"unit": [1e-16, 0.0]}, "fails": {"unit": [1e-16, 0.1]}},
     "cs-table-1": {"holds": {"parts": totals(8, 7, 3, 4, 3.5)}, "not seen here": {"parts": totals(8, 7, 9, 4, 3.5)}},
     "cs-box-style-pays": {"holds": {"parts": totals(8, 7, 3, 4, 3.5)}, "fails": {"parts": totals(8, 7, 3, 4, 4.5)}},
-    "cs-table-1-deep": {"holds": {"deep": losses(2.0, 1.0)}, "not seen here": {"deep": losses(1.0, 2.0)}},
+    "cs-table-1-deep-box": {"holds": {"deep": losses(2.0, 1.0)}, "not seen here": {"deep": losses(1.0, 2.0)}},
+    "cs-table-1-deep-sphere": {"holds": {"deep": losses(2.0, 1.0)}, "not seen here": {"deep": losses(1.0, 2.0)}},
     "cs-table-1-settings": {"holds": {"inverse": INVERSE},
                             "fails": {"inverse": INVERSE | {("box", 1): [(0, 7.7, 0)] * 3}}},
     "cs-deep-converged": {"holds": {"deep": deep(0.3)}, "fails": {"deep": deep(0.3, free=0.5)}},
@@ -193,6 +196,7 @@ CASES = {
     "cs-h-against-r-decayed": {"holds": {"decayed": direct()}, "not seen here": {"decayed": direct(h=0.7)}},
     "cs-lemma-2": {"holds": {"products": [(0, 16, 0)]}, "fails": {"products": [(3, 16, 0)]}},
     "cs-lemma-3": {"holds": {"products": [(0, 0, 0)]}, "misprinted": {"products": [(0, 16, 0)]}},
+    "cs-temperature": {"holds when": {"scaled": [(1e-16, 0.5)]}, "fails": {"scaled": [(0.1, 0.5)]}},
     "cs-assumption-3": {"holds when": {"axes": [(0.5, 1e-16)]}, "fails": {"axes": [(0.5, 0.1)]}},
     "cs-assumption-4": {"holds": {"dial": dial(-0.1, -0.1)}, "fails": {"dial": dial(-0.1, 0.1)}},
     "cs-lemma-5": {"holds": {"errors": lemma5(1e-3)}, "misprinted": {"errors": lemma5(0.6)}},
@@ -212,7 +216,7 @@ CASES = {
                  "fails": {"forms": [(1e-15, np.where(np.arange(8) < 4, 0.02, 0.08), 1e-3)] * 3}},
     "cs-definite": {"holds": {"dial": {sd: {1: [np.linspace(-0.08, -0.01, 8)] * 3} for sd in (0.1, 0.2, 0.3)}},
                     "misprinted": {"dial": dial(0.01)}},
-    "cs-strong": {"holds": {"linear": ends(1.0, *SPREADS[:4]) | ends(0.1, *SPREADS[4:])},
+    "cs-strong": {"holds when": {"linear": ends(1.0, *SPREADS[:4]) | ends(0.1, *SPREADS[4:])},
                   "fails": {"linear": ends(1.0, *SPREADS)}},
     "cs-proportional": {"holds": {"entries": entries(np.ones((8, 8)))}, "fails": {"entries": entries(MIXED)}},
     "cs-lemma-7": {"holds": {"recipe": recipe(1.6, 1.1)}, "fails": {"recipe": recipe(0.6, 1.1)}},

@@ -1,5 +1,7 @@
 """What CS say of trained encoders, their figures and tables, judged on the runs and records of the page papers/cs."""
 
+from functools import partial
+
 import numpy as np
 
 from clbook.claims import Chapter, Finding, listed, span
@@ -113,25 +115,23 @@ def dashed(linear):
                    (0.1 - np.min(gap, 0),))
 
 
-def changes(linear, tau_c: float) -> tuple[str, dict]:
-    """Words for, and by world and d_c (seeds,), the factor by which a tau_c not 1 changes style's share of the gain."""
+@chapter.measure("cs-low-tau-c")
+def low_tau_c(linear):
+    free = {world: least(linear[world, 0, 1.0]) for world in BOXES}
+    low = {world: [least(linear[world, k, 0.01]) for k in KS] for world in BOXES}
+    text = "; ".join(f"{listed(np.mean(low[w], 1))} of {free[w].mean():.2f} (p = {p})" for w, p in BOXES.items())
+    return Finding(text, float(np.min(low["box, p = 1"])),
+                   tuple(v / free[world] - 0.5 for world in BOXES for v in low[world]))
+
+
+def changed(tau_c: float, worlds, linear) -> Finding:
+    """The factor by which a tau_c not 1 changes style's share of the gain; above 1 in `worlds`, for each d_c?"""
     factors = {(world, k): style_gain(linear[world, k, tau_c], k) / style_gain(linear[world, k, 1.0], k)
                for world in WORLDS for k in KS}
     spans = [span([v for key, v in factors.items() if key[0] == world]) for world in WORLDS]
-    return "times " + ", ".join(f"{words} ({world})" for words, world in zip(spans, WORLDS, strict=True)), factors
-
-
-@chapter.measure("cs-low-tau-c")
-def low_tau_c(linear):
-    text, factors = changes(linear, 0.01)
-    return Finding(text, float(np.mean([factors["sphere", k] for k in KS])),
-                   tuple(np.log(v) for (world, _), v in factors.items() if world in BOXES))
-
-
-@chapter.measure("cs-high-tau-c")
-def high_tau_c(linear):
-    text, factors = changes(linear, 10.0)
-    return Finding(text, float(np.mean([factors["sphere", k] for k in KS])), tuple(np.log(v) for v in factors.values()))
+    asked = [v for (world, _), v in factors.items() if world in worlds]
+    return Finding("times " + ", ".join(f"{words} ({world})" for words, world in zip(spans, WORLDS, strict=True)),
+                   float(np.mean(asked)), tuple(map(np.log, asked)))
 
 
 @chapter.measure("cs-undone")
@@ -166,12 +166,13 @@ def style_pays(parts):
     return Finding("{:.2f} without, {:.2f} with it".format(*means), float(means[1]), (without - beside,))
 
 
-@chapter.measure("cs-table-1-deep")
-def deep_beats_inverse(deep):
-    box, ball = (deep[50, f"{world} of Table 1", 0.05, "content"]["terms"][:, :, TOTAL] for world in SPACES)
-    return Finding("box {:.2f} against {:.2f}, sphere {:.2f} against {:.2f}".format(
-        *(v.mean() for v in (box[:, 1], box[:, 0], ball[:, 1], ball[:, 0]))), float(box[:, 1].mean()),
-        (box[:, 0] - box[:, 1], ball[:, 0] - ball[:, 1]))
+def beaten(world: str, deep) -> Finding:
+    """By how much a deep encoder's loss is below that of the inverse of g, at the settings of Table 1."""
+    (inverse, trained), control = (deep[50, f"{world} of Table 1", 0.05, label]["terms"][:, :, TOTAL].T
+                                   for label in ("content", "no content"))
+    means = [v.mean() for v in (trained, inverse, *control[::-1])]
+    return Finding("{:.2f} against {:.2f} (without content {:.2f} against {:.2f})".format(*means), float(means[0]),
+                   (inverse - trained,))
 
 
 @chapter.measure("cs-table-1-settings")
@@ -181,7 +182,7 @@ def decoded(inverse):
                    float(box.mean()), (0.2 - abs(box - 7.69), abs(other - 7.69) - 0.2, 0.01 - abs(ball - 9.26)))
 
 
-def reads_as_well(deep, width: int) -> Finding:
+def reads_as_well(width: int, deep) -> Finding:
     """Whether the output reads the style at least as well as x without content; what else was tried is in the text."""
     out, x = (at_spreads(deep, "no content", width, layer) for layer in (-1, 0))
     more = [a - b for world in SPACES for a, b in zip(out[world], x[world], strict=True)]
@@ -191,20 +192,10 @@ def reads_as_well(deep, width: int) -> Finding:
                    float(np.min(more)), tuple(v >= 0 for v in more))
 
 
-@chapter.measure("cs-deep-converged")
-def converged(deep):
-    return reads_as_well(deep, 50)
-
-
-@chapter.measure("cs-deep-narrow")
-def narrow(deep):
-    return reads_as_well(deep, 10)
-
-
 @chapter.measure("cs-fig-1-narrow")
 def deep_narrow(deep):
     found = [fallen(deep, world, 10) for world in SPACES]
-    early = reads_as_well(deep, 10).value < 0
+    early = reads_as_well(10, deep).value < 0
     return Finding("; ".join(text for text, _ in found), None, tuple(v for _, less in found for v in less),
                    "undecided" if early else None)
 
@@ -223,22 +214,12 @@ def deep_sphere(deep):
     return Finding(text, float(0.5 - np.mean(less)), tuple(less))
 
 
-def lost_last(deep, world: str) -> Finding:
+def lost_last(world: str, deep) -> Finding:
     """How much more R^2 of style the last layer loses than those before it."""
     runs = [deep[50, world, sd, "content"]["style"] for sd in SDS]
     last, before = [r[:, -2] - r[:, -1] for r in runs], [r.max(1) - r[:, -2] for r in runs]
     return Finding(f"{by_spread('in the last layer', last)}; {by_spread('before it', before)}",
                    float(np.mean(last)), tuple(a - b for a, b in zip(last, before, strict=True)))
-
-
-@chapter.measure("cs-last-layer")
-def last_layer(deep):
-    return lost_last(deep, "sphere")
-
-
-@chapter.measure("cs-last-layer-box")
-def last_layer_box(deep):
-    return lost_last(deep, "box")
 
 
 @chapter.measure("cs-deep-sphere")
@@ -253,7 +234,8 @@ def norm_too(deep):
 def temperatures_without_norm(deep):
     bare, both = ([kept(deep, "sphere", sd, label) for sd in SDS[1:]] for label in ("no norm", "both"))
     more = tuple(b - v for b, v in zip(both, bare, strict=True))
-    return Finding(f"$R^2$ {by_spread('two', both)}; {by_spread('equal ones', bare)}", float(np.mean(more)), more)
+    return Finding(f"{by_spread('with two temperatures', both)}; {by_spread('with equal ones', bare)}",
+                   float(np.mean(more)), more)
 
 
 @chapter.measure("cs-threshold-deep")
@@ -272,7 +254,8 @@ def digits_columns(digits, name: str, place: int | None = None) -> list[np.ndarr
 @chapter.measure("cs-fig-2-literal")
 def norm_removed(digits):
     regular, bare, _ = digits_columns(digits, "rank")
-    return Finding(f"from {span(regular, '.1f')} to {span(bare, '.1f')}", float((bare / regular).mean()),
+    return Finding(f"effective rank {span(regular, '.1f')} with the norm, {span(bare, '.1f')} without",
+                   float((bare / regular).mean()),
                    (bare / regular - 1.25,))
 
 
@@ -284,21 +267,11 @@ def readout_without_norm(digits):
         (2 * after[0].std(ddof=1) - abs(after[1] - after[0]),))
 
 
-def better(digits, row: int) -> Finding:
+def better(row: int, digits) -> Finding:
     """How much better a row's readout is than that of the row before it, after the projector and before it."""
     after, before = (v[row] - v[row - 1] for v in (digits_columns(digits, "readout", place) for place in (-1, 0)))
     return Finding(f"after by {span(after, '+.3f')}, before by {span(before, '+.3f')}", float(after.mean()),
                    (after, before))
-
-
-@chapter.measure("cs-table-2-caption")
-def caption(digits):
-    return better(digits, 1)
-
-
-@chapter.measure("cs-table-2-two-literal")
-def two_temperatures(digits):
-    return better(digits, 2)
 
 
 @chapter.measure("cs-two-spectrum-literal")
@@ -323,5 +296,13 @@ def r_reads_worse(decayed):
     return Finding(f"r {r.mean():.3f}, h {h.mean():.3f}, SimCLR {other.mean():.3f}", float(r.mean()),
                    (h - r, other - r))
 
+
+for name, find, *given in (
+        ("cs-low-tau-c-gain", changed, 0.01, BOXES), ("cs-high-tau-c", changed, 10.0, WORLDS),
+        ("cs-table-1-deep-box", beaten, "box"), ("cs-table-1-deep-sphere", beaten, "sphere"),
+        ("cs-deep-converged", reads_as_well, 50), ("cs-deep-narrow", reads_as_well, 10),
+        ("cs-last-layer", lost_last, "sphere"), ("cs-last-layer-box", lost_last, "box"),
+        ("cs-table-2-caption", better, 1), ("cs-table-2-two-literal", better, 2)):
+    chapter.measure(name)(partial(find, *given))
 
 from clbook.experiments.cs import theory_claims  # noqa: E402, F401 (registers its claims)

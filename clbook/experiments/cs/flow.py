@@ -235,6 +235,16 @@ def entry_ratios(seed: int = 0, n: int = 2000) -> tuple[np.ndarray, np.ndarray]:
     return through.numpy(), (W @ torch.diag((data - within).diagonal()) / W).numpy()
 
 
+def tempered(tau: float, seed: int = 0, n: int = 200) -> tuple[float, float]:
+    """The gradient of CS eq. 4 at a rotation W, its distances over tau: relative difference from that of tau = 1 at
+    W / sqrt(tau), over sqrt(tau); and its cosine with the gradient of tau = 1 at W itself."""
+    _, W, *views = sampled(n, 4, 0.3, seed, "rotation")
+    gradient = descent(W, *(z / tau**0.5 for z in views))
+    along, still = descent(W / tau**0.5, *views) / tau**0.5, descent(W, *views)
+    return (float((along - gradient).norm() / gradient.norm()),
+            float((gradient * still).sum() / gradient.norm() / still.norm()))
+
+
 def loss_at_zero(n: int, seed: int = 0) -> tuple[float, float]:
     """The double sum of CS eq. 4 at W = 0 over (M + 1) M log(1 + M), n = M + 1; the same sum at W = 1 over it."""
     _, _, z, views = sampled(n, 4, 0.3, seed)

@@ -43,10 +43,10 @@ def gradient_rank(spectra):
 
 @chapter.measure("cs-prop-2")
 def reading(read):
-    right = read["g gaussian, x whitened"]  # (spreads, numbers of pairs, seeds)
+    right, enough = read["g gaussian, x whitened"], read["both rotations"][:, -1]  # (spreads, numbers of pairs, seeds)
     text = "; ".join(f"{listed(found.mean((0, 2)))} ({name})" for name, found in read.items())
     return Finding(f"right with 800, 8,000, 40,000 pairs: {text}", float(right.min()),
-                   tuple((right == 1).reshape(-1, right.shape[-1])))
+                   (*(right == 1).reshape(-1, right.shape[-1]), *(enough == 1)))
 
 
 @chapter.measure("cs-prop-3")
@@ -144,10 +144,17 @@ def singular_product(products):
                    None if one == 0 else "fails")
 
 
+@chapter.measure("cs-temperature")
+def only_scales(scaled):
+    off, turned = np.array(scaled).T
+    return Finding(f"off by {off.max():.0e} at most; with W held still the direction changes: cosine {span(turned)}",
+                   float(off.max()), (1e-12 - off.max(),))
+
+
 @chapter.measure("cs-assumption-3")
 def diagonal(axes):
     commutator, left = np.array(axes).T
-    return Finding(f"commutator {span(commutator)} of the product; {left.max():.0e} left beside the diagonals",
+    return Finding(f"$AB - BA$ has {span(commutator)} of the size of $AB$; {left.max():.0e} left beside the diagonals",
                    float(left.max()), (commutator.min() - 0.1, 1e-10 - left.max()))
 
 
@@ -194,7 +201,7 @@ def decomposition(forms):
 @chapter.measure("cs-definite")
 def definite(dial):
     least, *_, most = np.moveaxis([dial[sd][1] for sd in (0.1, 0.2, 0.3)], -1, 0)  # of the eigenvalues, ascending
-    return Finding(f"as printed {span(-most, '.3f')} to {-least.max():.3f}; corrected, from {least.min():.3f} up",
+    return Finding(f"as printed {-most.max():.3f} to {-least.min():.3f}; corrected, from {least.min():.3f} up",
                    float(-most.min()), tuple(-most), None if (least > 0).all() or (most < 0).all() else "fails")
 
 
@@ -202,7 +209,9 @@ def definite(dial):
 def strong_augmentation(linear):
     left = {sd: least(linear["spread", "box", 4, sd]) / least(linear["spread", "box", 0, sd])
             for sd in (0.1, 0.3, 0.6, 1.0)}
-    return Finding("; ".join(f"{span(v)} at sd {sd:g}" for sd, v in left.items()), float(left[1.0].mean()),
+    text = "; ".join(f"{span(v)} at sd {sd:g}" for sd, v in left.items())
+    free = listed([least(linear["spread", "box", 0, sd]).mean() for sd in (0.6, 1.0)])
+    return Finding(f"of that without content {text}; without content it is {free} at .6 and 1", float(left[1.0].mean()),
                    (0.5 - left[0.6], 0.5 - left[1.0], 0.5 - np.minimum(left[0.1], left[0.3])))
 
 
