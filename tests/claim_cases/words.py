@@ -38,9 +38,9 @@ def split(heads=50, left=()):
 CASES = {
     "sl-fig-9-closer": {"holds": seeds(), "not seen here": seeds(twins=2.0)},
     "sl-natural-between": {"holds": seeds(), "not seen here": seeds(natural=1.5)},
-    "sl-fig-9b-small-start": {"holds": seeds(start=2.0), "not seen here": seeds()},
-    "sl-fig-9b-start-1": {"holds": {"large": seeds(start=2.0)["seeds"]}, "not seen here": {"large": seeds()["seeds"]}},
-    "sl-fig-9b-start-1-fast": {"holds": {"fast": seeds(start=2.0)["seeds"]},
+    "sl-fig-9b-small-start": {"holds": seeds(start=1.5), "not seen here": seeds()},
+    "sl-fig-9b-start-1": {"holds": {"large": seeds(start=1.5)["seeds"]}, "not seen here": {"large": seeds()["seeds"]}},
+    "sl-fig-9b-start-1-fast": {"holds": {"fast": seeds(start=1.5)["seeds"]},
                                "not seen here": {"fast": seeds()["seeds"]}},
     "sl-transformer": {"holds": {"transformer": seeds()["seeds"]},
                        "not seen here": {"transformer": seeds(twins=0.9)["seeds"]}},

@@ -29,6 +29,16 @@ def compared(*pairs: dict) -> Finding:
     return ranges(numbers, *margins)
 
 
+def closer(far, near, label: str = "no decay") -> Finding:
+    """Equivalent symbols end closer than in runs that SL call not close, by difference and by quotient of the ratios.
+
+    far, near: ratios of distances, a seed each, those that are not close first; label: whose they are.
+    """
+    seeds = min(len(far), len(near))
+    far, near = far[:seeds], near[:seeds]
+    return ranges({label: far, "ratio": near}, far - near, np.log(far / near))
+
+
 def end(runs, name: str = "ratio") -> np.ndarray:
     """What each run recorded last in a field, or of the accuracy from a start."""
     return over_seeds(runs, name)[-1]
@@ -145,9 +155,8 @@ def permuted_helps_less(first):
 
 # Variants, other samples and other starts, which stand on the page of SL.
 @chapter.measure("sl-fig-4a")
-def wide_near(wide):
-    first = np.array([run.ratio[0] for run in wide])
-    return compared({"first ratio": first, "last": end(wide)})
+def wide_near(wide, undecayed):
+    return closer(end(undecayed), end(wide))
 
 
 @chapter.measure("sl-fig-4b")
@@ -195,8 +204,7 @@ def good_representations(oracle, long):
 
 @chapter.measure("sl-own-fig-4a")
 def own_wide_near(own_wide, own_undecayed):
-    far, near = end(own_undecayed), end(own_wide)
-    return ranges({"Fig. 5a": far, "ratio": near}, far - near, np.log(far / near))
+    return closer(end(own_undecayed), end(own_wide))
 
 
 @chapter.measure("sl-own-fig-4b")

@@ -144,17 +144,33 @@ def variants(sets: dict[str, Sequence[Result]], random: np.ndarray) -> Picture:
     return Picture(fig, "; ".join(says) + f"; random start {mean:.2f}.")
 
 
-def pairs(runs: Sequence[Result], times: np.ndarray) -> Picture:
+def ratios(sets: dict[str, Sequence[Result]]) -> Picture:
+    """{name: runs, a seed each}: the ratio of distances over the epochs, mean and 95 % interval over seeds."""
+    fig, ((ax,),) = axes(width=7.6, height=3.4)
+    for k, (name, runs) in enumerate(sets.items()):
+        values = over_seeds(runs, "ratio")
+        band(ax, runs[0].steps, values.T, mean_interval(values)[1], color=colour(k), label=name, gid=name)
+    ax.axhline(1, color=MUTED, lw=0.8, ls=":")
+    ax.set(xlabel="epoch", ylabel="ratio: equivalent / different", ylim=(0, None))
+    legend(ax, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)
+    return Picture(fig, "Ratio at the end, mean over seeds: " + "; ".join(
+        f"{name} {over_seeds(runs, 'ratio')[-1].mean():.2f}" for name, runs in sets.items()) + ".")
+
+
+def pairs(runs: Sequence[Result], times: np.ndarray, columns: int = 5) -> Picture:
     """SL Fig. 7a: the distances of all pairs of symbols, a panel a run; times (T,): the epochs of the runs' tables."""
-    fig, (row,) = axes(len(runs), width=7.8, height=2.8, sharey=True)
+    rows = -(-len(runs) // columns)
+    fig, panels = axes(columns, rows, width=7.8, height=0.6 + 1.9 * rows, sharex=True, sharey=True)
     config = runs[0].config
     u, v = np.triu_indices(config.N, 1)
-    for run, ax in zip(runs, row, strict=True):
+    for run, ax in zip(runs, panels.flat, strict=True):
         lengths = np.linalg.norm(run.tables[:, u] - run.tables[:, v], axis=2)
         for kind, tone in ((False, DIFFERENT_TONE), (True, SAME_TONE)):
             ax.plot(times, lengths[:, ((u - v) % config.k == 0) == kind], color=tone, lw=0.5, alpha=0.7)
-        ax.set(xlabel="epoch", xticks=(0, config.epochs // 2, config.epochs), title=f"seed {run.config.seed}")
-    row[0].set(ylabel="distance", ylim=(0, None))  # after all panels: they share the axis
+        ax.set(xticks=(0, config.epochs // 2), title=f"seed {run.config.seed}")
+    panels[-1, columns // 2].set(xlabel="epoch")
+    for ax in panels[:, 0]:
+        ax.set(ylabel="distance", ylim=(0, None))  # after all panels: they share the axis
     equivalent, different = (over_seeds(runs, kind)[-1].mean() for kind in ("equivalent", "different"))
     return Picture(fig, f"Distances of all pairs over {config.epochs} epochs; at the end equivalent pairs are "
                         f"{equivalent:.2f} apart, different ones {different:.2f}.")
