@@ -7,7 +7,7 @@ import torch
 from clbook import records
 from clbook.experiments import modadd, shared, words
 from clbook.experiments.modadd import equivalence, lookup
-from clbook.experiments.sl import checks, coin, definitions, recipes, tables, training, updates
+from clbook.experiments.sl import checks, coin, definitions, figures, recipes, tables, training, updates
 from clbook.runs import one_thread
 
 JOINT = equivalence.random_table(0).labelled
@@ -206,3 +206,14 @@ def test_runs_of_a_record_know_their_settings(name, names):
     assert [run.config.seed for run in found[names[1]]] == [0, 1, 2]
     assert np.array_equal(found[names[1]][2].loss, record["loss"][5]) and not found[names[1]][0].collapsed
     assert found[names[0]][0].tables.shape == (len(record["table_steps"]), 16, 8)
+
+
+def test_figures_of_a_records_runs_say_its_numbers():
+    runs = recipes.by_name("sl-dose", recipes.DOSES)[0.9]
+    ratios = figures.ratios({"heavy": runs})
+    assert ratios.alt == f"Ratio at the end, mean over seeds: heavy {np.mean([run.ratio[-1] for run in runs]):.2f}."
+    (line,) = [line for line in ratios.fig.axes[0].lines if line.get_gid() == "heavy"]
+    assert line.get_ydata() == pytest.approx(np.mean([run.ratio for run in runs], 0))
+    pairs = figures.pairs(runs, records.load("sl-dose")["table_steps"], columns=3)
+    assert [ax.get_title() for ax in pairs.fig.axes] == ["seed 0", "seed 1", "seed 2"]
+    assert [len(ax.lines) for ax in pairs.fig.axes] == [120] * 3
