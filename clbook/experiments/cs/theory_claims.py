@@ -154,8 +154,8 @@ def only_scales(scaled):
 @chapter.measure("cs-assumption-3")
 def diagonal(axes):
     commutator, left = np.array(axes).T
-    return Finding(f"$AB - BA$ has {span(commutator)} of the size of $AB$; {left.max():.0e} left beside the diagonals",
-                   float(left.max()), (commutator.min() - 0.1, 1e-10 - left.max()))
+    return Finding(f"$AB - BA$ of the two has {span(commutator)} of the size of $AB$; {left.max():.0e} beside the "
+                   "diagonals after the change", float(left.max()), (commutator.min() - 0.1, 1e-10 - left.max()))
 
 
 @chapter.measure("cs-assumption-4")
