@@ -1,12 +1,14 @@
 """The functions behind the page on CS: its linear model, what is optimal, and the programs of its records."""
 
+import json
 import math
+import pathlib
 
 import numpy as np
 import pytest
 import torch
 
-from clbook import latents
+from clbook import latents, records
 from clbook.experiments.content_style import Config, Encoders, collapse, projector
 from clbook.experiments.cs import encoders, flow, optima, recipes
 from clbook.losses import infonce
@@ -150,3 +152,17 @@ def test_a_record_is_read_back_by_its_settings():
     assert recipes.by_key(record, configs)["b"]["loss"].tolist() == [[6, 7], [8, 9], [10, 11]]
     for made in (recipes.linear_configs(), recipes.projector_configs(), *recipes.deep_configs().values()):
         assert len(set(made.values())) >= len(made) - 6  # some runs have two names
+
+
+def test_the_texts_quote_the_deep_records():
+    deep = {key: run for name, configs in recipes.deep_configs().items()
+            for key, run in recipes.by_key(records.load(name), configs).items()}
+    ends = {(world, label): [f"{deep[50, world, sd, label]['style'][:, -1].mean():.2f}" for sd in recipes.SDS]
+            for world in recipes.SPACES for label in ("content", "no content")}
+    book = pathlib.Path(__file__).parent.parent / "book"
+    chapter, page = (" ".join("".join(cell["source"]) for cell in json.loads((book / file).read_text())["cells"])
+                     for file in ("content_style.ipynb", "papers/cs.ipynb"))
+    for low, high, at in zip(ends["box", "content"], ends["box", "no content"], recipes.SDS, strict=True):
+        assert f"{low} in place of {high} at" in page and f"{at:g}" in page
+    for values in ends.values():
+        assert "{}, {} and {}".format(*values) in chapter
