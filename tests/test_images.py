@@ -181,7 +181,7 @@ def test_every_network_is_trained_and_read_out(network, optimiser):
     result = run(config)
     assert result.epochs.tolist() == [1, 2] and np.isfinite(result.loss).all()
     assert result.h.shape[0] == result.z.shape[0] == 20 and result.z.shape[1] == 6
-    assert len(result.spectrum_z) == 6 and readout.twin_cka(result, result) == pytest.approx(1)
+    assert len(result.spectrum_z) == 6
 
 
 def test_a_run_that_was_broken_off_goes_on_to_the_same_bits(tmp_path):

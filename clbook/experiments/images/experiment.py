@@ -112,9 +112,9 @@ class Network(nn.Module):
         super().__init__()
         generator = stream(config.seed, WEIGHTS)
         self.encoder, features = encoder(config, shape, generator)
-        widths = (features, *config.projector) if config.loss != "ce" else (features,)  # ce classifies the features
+        widths = (features, *config.projector)
         self.projector, d = projector(widths, generator), widths[-1]
-        self.head = projector((features, classes), generator) if config.loss == "ce" else None
+        self.head = projector((d, classes), generator) if config.loss == "ce" else None  # after the projector, as SA's
         self.predictor = projector((d, 2 * d, d), generator) if config.loss == "byol" else None
 
     def forward(self, x):
@@ -149,7 +149,12 @@ def objective(config: Config, z1: torch.Tensor, z2: torch.Tensor, y: torch.Tenso
 
 
 class Trainer:
-    """One run at work: data, network, optimiser, streams, and what has been recorded. Every process has one."""
+    """One run at work: data, network, optimiser, streams, and what has been recorded. Every process has one.
+
+    `objective` is the function of that name above; an experiment with a loss of its own puts another in its place.
+    """
+
+    objective = staticmethod(objective)
 
     def __init__(self, config: Config, device: torch.device):
         self.config, self.device = config, device
@@ -194,7 +199,7 @@ class Trainer:
             with torch.no_grad():
                 targets = [gathered(t) for t in self.target.projector(self.target.encoder(both)).to(z.dtype).chunk(2)]
         z1, z2 = (gathered(part) for part in z.to(self.dtype).chunk(2))
-        return objective(self.config, z1, z2, self.y[chosen.to(self.device)], targets)
+        return self.objective(self.config, z1, z2, self.y[chosen.to(self.device)], targets)
 
     def step(self, chosen: torch.Tensor, factor: float) -> torch.Tensor:
         """One step down the gradient, at `factor` of the learning rate; returns the loss before it."""
@@ -305,8 +310,12 @@ def run(config: Config, *, progress=None, device=None, checkpoint: str | os.Path
             broken off goes on to the same bits.
     Raises ValueError: settings or files that are not allowed, a checkpoint of other settings, a run that diverged.
     """
+    return train(Trainer(config, default_device(device)), progress, checkpoint)
+
+
+def train(trainer: Trainer, progress=None, checkpoint: str | os.PathLike | None = None) -> Result:
+    """Train to the end, or go on from the checkpoint; arguments as for `run`."""
     began, last, read = time.monotonic(), time.monotonic(), 0
-    trainer = Trainer(config, default_device(device))
     path = checkpoint and pathlib.Path(checkpoint)
     if path and path.exists():
         restore(trainer, path)
@@ -321,7 +330,7 @@ def run(config: Config, *, progress=None, device=None, checkpoint: str | os.Path
         new, last, read = len(trainer.rows) > read, time.monotonic(), len(trainer.rows)
         return progress(fraction, made(True) if new else None)
 
-    while trainer.epoch < config.epochs:
+    while trainer.epoch < trainer.config.epochs:
         if not trainer.train_epoch(tell):
             return made(True)
         if path:

@@ -1,11 +1,9 @@
-"""What features tell about classes and about each other, on images that were held out."""
+"""What features tell about classes, on images that were held out."""
 
 from __future__ import annotations
 
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier
-
-from clbook.metrics import linear_cka
 
 
 def knn(train, y, test, y_test, k: int = 10) -> float:
@@ -15,10 +13,3 @@ def knn(train, y, test, y_test, k: int = 10) -> float:
     """
     model = KNeighborsClassifier(k, metric="cosine", algorithm="brute")
     return float(model.fit(np.asarray(train), np.asarray(y)).score(np.asarray(test), np.asarray(y_test)))
-
-
-def twin_cka(a, b) -> float:
-    """Linear CKA of two runs' features of the same test images (SA Sec. 5)."""
-    if not np.array_equal(a.labels, b.labels):
-        raise ValueError("a, b = runs with other test images are not allowed: they must share data, test and seed")
-    return linear_cka(a.h, b.h)

@@ -1,0 +1,64 @@
+"""The runs on photographs and on MNIST: how their records are made. They need the image files (see the README)."""
+
+import numpy as np
+
+from clbook.experiments.photographs import norms, twins
+from clbook.records import Recipe
+
+SEEDS = range(3)
+TEMPERATURES = (0.1, 0.5, 1.0)
+CIFAR = twins.Config(data="cifar10", train=5000, test=2000, flip=True, smallest=0.2, epochs=8, warmup=1)
+MNIST = twins.Config(data="mnist", train=10_000, test=2000, network="cnn", width=16, epochs=12, warmup=1)
+NORMS = norms.Config(data="cifar10", train=5000, test=2000, flip=True, smallest=0.2, epochs=8, warmup=1, every=8)
+ROWS = (("norm", 1.0), ("scaled", 1.0), ("scaled", 0.7), ("standard", 1.0), ("standard", 0.7))  # outputs, tau's ratio
+
+
+def labelled(base: twins.Config) -> tuple:
+    """DCL and the three losses with labels, a run a seed."""
+    return tuple(base.replace(seed=seed) for seed in SEEDS)
+
+
+def temperatures(base: twins.Config) -> tuple:
+    """DCL and NSCL at the temperatures that `labelled` does not have, seeds together."""
+    others = [tau for tau in TEMPERATURES if tau != base.tau]
+    return tuple(base.replace(others="nscl", tau=tau, seed=seed) for tau in others for seed in SEEDS)
+
+
+def copies(results) -> dict[str, np.ndarray]:
+    """What was recorded, the runs along the first axis; of runs that ended early, the first copy's losses alone."""
+    found = {"steps": np.array([result.steps[:, 0] for result in results], np.float32)}
+    if any(result.stopped for result in results):
+        return found
+    names = "cka", "rsa", "cka_h", "gap", "nccc", "probe", "pixels"
+    found |= {name: np.array([getattr(result, name) for result in results], np.float32) for name in names}
+    return found | {"epochs": results[0].epochs}
+
+
+def outputs(results) -> dict[str, np.ndarray]:
+    """Spectra and readouts, the runs of ROWS along the first axis, seeds together; early, the losses alone."""
+    found = {"steps": np.array([result.steps for result in results], np.float32)}
+    if any(result.stopped for result in results):
+        return found
+    names = "knn", "pixels", "probe", "probe_z", "spectrum_h", "spectrum_z"
+    return found | {name: np.array([getattr(result, name) for result in results], np.float32) for name in names}
+
+
+RECIPES = {
+    "photographs-cifar10": Recipe(
+        "SA Fig. 2, 6 and Table 1: DCL, NSCL, SCL and CE, a residual network of 8 layers on 5,000 images of CIFAR-10, "
+        "LARS, 8 epochs", twins.run, labelled(CIFAR), copies, ("steps",), 0.002),
+    "photographs-cifar10-tau": Recipe(
+        "SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images", twins.run,
+        temperatures(CIFAR), copies, ("steps",), 0.004),
+    "photographs-mnist": Recipe(
+        "SA Fig. 2, 6 and Table 1: DCL, NSCL, SCL and CE, two convolutions and a linear layer on 10,000 images of MNIST, "
+        "LARS, 12 epochs", twins.run, labelled(MNIST), copies, ("steps",), 0.005),
+    "photographs-mnist-tau": Recipe(
+        "SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images", twins.run,
+        temperatures(MNIST), copies, ("steps",), 0.01),
+    "photographs-norms": Recipe(
+        "CS Fig. 2 and Table 2: outputs normalised or standardised, one temperature or two, a residual network of 8 "
+        "layers on 5,000 images of CIFAR-10, 8 epochs", norms.run,
+        tuple(NORMS.replace(outputs=kind, tau_ratio=ratio, seed=seed) for kind, ratio in ROWS for seed in SEEDS),
+        outputs, ("steps",), 0.01),
+}
