@@ -19,7 +19,7 @@ from PIL import Image
 from torch import nn
 
 from clbook import losses, records
-from clbook.experiments.images import cost, emergence, experiment, figures, networks, readout, recipes, sets, views
+from clbook.experiments.images import cost, emergence, experiment, figures, networks, recipes, sets, views
 from clbook.experiments.images.experiment import Config, Trainer, run
 from clbook.runs import stream
 

@@ -24,8 +24,8 @@ class Config(images.Config):
     """Settings of one run: those of `images`, and what is done to the outputs before the loss."""
 
     loss: str = setting("infonce", "CS eq. 1", choices=("infonce",))
-    outputs: str = setting("norm", "norm: of length 1 each; scaled: every dimension standardised, length 1 on average; "
-                           "standard: every dimension standardised to variance 1", choices=("norm", "scaled", "standard"))
+    outputs: str = setting("norm", "norm: of length 1 each; standard: every dimension standardised to variance 1; "
+                           "scaled: standardised, of length 1 on average", choices=("norm", "scaled", "standard"))
     tau: float = setting(1.0, "temperature", above=0.0, high=10.0, log=True)
     tau_ratio: float = setting(1.0, "temperature of the second half of the dimensions, over tau", low=0.01, high=100.0)
 

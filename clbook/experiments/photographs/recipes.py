@@ -51,8 +51,8 @@ RECIPES = {
         "SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images", twins.run,
         temperatures(CIFAR), copies, ("steps",), 0.004),
     "photographs-mnist": Recipe(
-        "SA Fig. 2, 6 and Table 1: DCL, NSCL, SCL and CE, two convolutions and a linear layer on 10,000 images of MNIST, "
-        "LARS, 12 epochs", twins.run, labelled(MNIST), copies, ("steps",), 0.005),
+        "SA Fig. 2, 6 and Table 1: DCL, NSCL, SCL and CE, two convolutions and a linear layer on 10,000 images of "
+        "MNIST, LARS, 12 epochs", twins.run, labelled(MNIST), copies, ("steps",), 0.005),
     "photographs-mnist-tau": Recipe(
         "SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images", twins.run,
         temperatures(MNIST), copies, ("steps",), 0.01),

@@ -9,7 +9,6 @@ import dataclasses
 import time
 
 import numpy as np
-import torch
 from torch import nn
 
 from clbook import metrics
@@ -49,7 +48,8 @@ class Result(Outcome):
 
     Attributes:
         losses: their names. epochs (T,), 0 first: before training.
-        cka, rsa (T, M): of the embeddings z of the test images, after the projector. cka_h (T, M): before it.
+        cka, rsa (T, M): of the embeddings z of the test images, after the projector. cka_h (T, M): before it. NaN
+            where an embedding has become constant.
         gap (T, M): of the weights of encoder and projector, `metrics.weight_gap` (SA Fig. 6).
         steps (S, M): each copy's loss before each step; NaN for steps that a copy has not come to.
         nccc, probe (M,): accuracy on test images of nearest class centres and of a linear probe on h, at the end (SA
@@ -68,14 +68,22 @@ class Result(Outcome):
     pixels: float
 
 
+def similarity(measure, a: np.ndarray, b: np.ndarray) -> float:
+    """`metrics.linear_cka` or `.rsa` of two embeddings (n, d); NaN where there is none, as of one that is constant."""
+    try:
+        return measure(a, b)
+    except ValueError:
+        return np.nan
+
+
 def compared(copies: list[images.Trainer]) -> dict[str, list[float]]:
     """CKA, RSA and weight gap of each copy with the first, on the test images."""
     seen = [copy.embedded(copy.images.x_test) for copy in copies]
     weights = [nn.ModuleList([copy.network.encoder, copy.network.projector]) for copy in copies]
     (h_first, z_first), first = seen[0], weights[0]
-    return {"cka": [metrics.linear_cka(z, z_first) for _, z in seen],
-            "rsa": [metrics.rsa(z, z_first) for _, z in seen],
-            "cka_h": [metrics.linear_cka(h, h_first) for h, _ in seen],
+    return {"cka": [similarity(metrics.linear_cka, z, z_first) for _, z in seen],
+            "rsa": [similarity(metrics.rsa, z, z_first) for _, z in seen],
+            "cka_h": [similarity(metrics.linear_cka, h, h_first) for h, _ in seen],
             "gap": [metrics.weight_gap(own, first) for own in weights]}
 
 
