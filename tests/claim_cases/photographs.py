@@ -54,6 +54,12 @@ def read(after, before):
     return {"norms": {"probe_z": seeds(after), "probe": seeds(before)}}
 
 
+def kernels(before, after):
+    """Both sets with these alignments of the kernel."""
+    aligned = np.tile([before, after], (2, 3, 1)) + SPREAD[:, 0] * np.array([0, 1])
+    return {"blocks": {"aligned": aligned.reshape(6, 2)}}
+
+
 CASES = {
     "sa-photo-order": {"holds": similar(0.9, 0.4, 0.5), "not seen here": similar(0.5, 0.9, 0.4)},
     "sa-photo-scl-zero": {"holds": {"cifar": similar(0.9, 0.02, 0.4)["cifar"]},
@@ -68,5 +74,6 @@ CASES = {
     "cs-photo-norm": {"holds": read([0.4] * 5, [0.5] * 5), "not seen here": read([0.4, 0.5, 0.5, 0.5, 0.5], [0.5] * 5)},
     "cs-photo-two": {"holds": read([0.4, 0.4, 0.5, 0.4, 0.4], [0.5, 0.5, 0.6, 0.5, 0.5]),
                      "not seen here": read([0.4, 0.4, 0.3, 0.4, 0.4], [0.5, 0.5, 0.6, 0.5, 0.5])},
+    "photo-blocks": {"holds": kernels(0.2, 0.5), "fails": kernels(0.3, 0.2)},
     "cs-photo-two-spectrum": {"holds": spectra(8, 8, 8, 8, 8), "not seen here": spectra(8, 8, 16, 8, 8)},
 }

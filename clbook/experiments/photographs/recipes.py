@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from clbook.experiments.photographs import norms, twins
+from clbook.experiments.photographs import blocks, norms, twins
 from clbook.records import Recipe
 
 SEEDS = range(3)
@@ -10,6 +10,8 @@ TEMPERATURES = (0.1, 0.5, 1.0)
 CIFAR = twins.Config(data="cifar10", train=5000, test=2000, flip=True, smallest=0.2, epochs=8, warmup=1)
 MNIST = twins.Config(data="mnist", train=10_000, test=2000, network="cnn", width=16, epochs=12, warmup=1)
 NORMS = norms.Config(data="cifar10", train=5000, test=2000, flip=True, smallest=0.2, epochs=8, warmup=1, every=8)
+BLOCKS = (blocks.Config(data="cifar10", train=2000, test=600, flip=True, smallest=0.2, epochs=6, warmup=1, every=6),
+          blocks.Config(data="mnist", train=5000, test=600, network="cnn", width=16, epochs=6, warmup=1, every=6))
 ROWS = (("norm", 1.0), ("scaled", 1.0), ("scaled", 0.7), ("standard", 1.0), ("standard", 0.7))  # outputs, tau's ratio
 
 
@@ -43,6 +45,15 @@ def outputs(results) -> dict[str, np.ndarray]:
     return found | {name: np.array([getattr(result, name) for result in results], np.float32) for name in names}
 
 
+def before_and_after(results) -> dict[str, np.ndarray]:
+    """(runs, 2) of the kernel before and after training, CIFAR-10's three seeds first; early, the losses alone."""
+    found = {"steps": np.array([result.steps[:48] for result in results], np.float32)}  # as many as the shorter have
+    if any(result.stopped for result in results):
+        return found
+    names = "aligned", "fisher", "knn"
+    return found | {name: np.array([getattr(result, name) for result in results]) for name in names}
+
+
 RECIPES = {
     "photographs-cifar10": Recipe(
         "SA Fig. 2, 6 and Table 1: DCL, NSCL, SCL and CE, a residual network of 8 layers on 5,000 images of CIFAR-10, "
@@ -56,6 +67,10 @@ RECIPES = {
     "photographs-mnist-tau": Recipe(
         "SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images", twins.run,
         temperatures(MNIST), copies, ("steps",), 0.01),
+    "photographs-blocks": Recipe(
+        "the encoder's neural kernel on 60 test images, before and after training with NT-Xent: 2,000 images of "
+        "CIFAR-10 and 5,000 of MNIST, 6 epochs", blocks.run,
+        tuple(base.replace(seed=seed) for base in BLOCKS for seed in SEEDS), before_and_after, ("steps",), 0.03),
     "photographs-norms": Recipe(
         "CS Fig. 2 and Table 2: outputs normalised or standardised, one temperature or two, a residual network of 8 "
         "layers on 5,000 images of CIFAR-10, 8 epochs", norms.run,
