@@ -81,7 +81,7 @@ def spectra(norms: Record) -> Picture:
 def readouts(norms: Record) -> Table:
     """CS Table 2: accuracy of a linear readout after and before the projector, mean and sd of three seeds."""
     found = []
-    for k, (name, (_, ratio)) in enumerate(zip(WORDS, ROWS, strict=True)):
+    for k, (name, (_, ratio, _)) in enumerate(zip(WORDS, ROWS, strict=True)):
         values = (rows(norms, key)[k] for key in ("probe_z", "probe"))
         found.append((name, "1" if ratio == 1 else f"1 and {ratio:g}",
                       *(f"{v.mean():.3f} ± {v.std(ddof=1):.3f}" for v in values)))
