@@ -21,6 +21,11 @@ def line(ax, x, values, tone, name, **look) -> str:
     return f"{name} {end.mean():.2f} ({end.min():.2f} to {end.max():.2f})"
 
 
+def ticks(epochs: np.ndarray) -> np.ndarray:
+    """Some five of the epochs, the first and the last among them where they divide so."""
+    return epochs[::len(epochs) // 4]
+
+
 def twins(cifar: Record, mnist: Record) -> Picture:
     """SA Fig. 2 and 6: CKA, RSA and weight gap of the losses with labels to DCL, over the epochs; a row a set."""
     fig, grid = axes(3, 2, width=7.8, height=4.8)
@@ -29,7 +34,8 @@ def twins(cifar: Record, mnist: Record) -> Picture:
         for ax, (key, label) in zip(row, measures, strict=True):
             ends = [line(ax, record["epochs"], record[key][..., k], colour(n), name)
                     for n, (name, k) in enumerate(NAMES.items())]
-            ax.set(title=title, xlabel="epoch", ylabel=label, ylim=(0, None if key == "gap" else 1.03))
+            ax.set(title=title, xlabel="epoch", ylabel=label, ylim=(0, None if key == "gap" else 1.03),
+                   xticks=ticks(record["epochs"]))
             said.append(f"{title}, {label}: {', '.join(ends)}")
     legend(grid[0, 0], loc="best")
     return Picture(fig, "At the end, mean and range of three seeds. " + "; ".join(said) + ".")
@@ -46,7 +52,8 @@ def temperatures(cifar: Record, mnist: Record, cifar_tau: Record, mnist_tau: Rec
             curves = zip(TEMPERATURES, (low, middle[key][..., NSCL], high), strict=True)
             ends = [line(ax, middle["epochs"], values, colour(n), f"$\\tau$ = {tau:g}")
                     for n, (tau, values) in enumerate(curves)]
-            ax.set(title=title, xlabel="epoch", ylabel=f"{label} of NSCL and DCL", ylim=(0, 1.03))
+            ax.set(title=title, xlabel="epoch", ylabel=f"{label} of NSCL and DCL", ylim=(0, 1.03),
+                   xticks=ticks(middle["epochs"]))
             said.append(f"{title}, {label}: {', '.join(ends)}".replace("$\\tau$", "tau"))
     legend(grid[0, 0], loc="best")
     return Picture(fig, "At the end, mean and range of three seeds. " + "; ".join(said) + ".")
