@@ -120,6 +120,6 @@ def test_figures_and_tables_say_what_they_show(monkeypatch):
     assert "CIFAR-10, RSA: tau = 0.1" in figures.temperatures(record, record, other, other).alt
     assert "CL (DCL)" in figures.accuracies(record, record)._repr_html_()
     kept = recipes.outputs([norms.run(norms.Config(**SMALL, every=2, outputs=kind, tau_ratio=ratio, seed=seed))
-                            for kind, ratio, _ in recipes.ROWS for seed in range(3)])
+                            for kind, _, ratio, _ in recipes.ROWS for seed in range(3)])
     assert "after it, norm: effective rank" in figures.spectra(kept).alt
     assert "1 and 0.7" in figures.readouts(kept)._repr_html_()

@@ -8,7 +8,7 @@ from clbook.metrics import spectral_rank
 
 chapter = Chapter(__file__)
 DCL, NSCL, SCL, CE = range(4)  # the columns of what is recorded
-NORM, SCALED, SCALED_TWO, STANDARD = range(4)  # rows of ROWS
+NORM, SCALED, SCALED_TWO, STANDARD, STANDARD_TWO, STEEP = range(6)  # rows of ROWS
 
 
 def sets(cifar, mnist) -> dict:
@@ -103,6 +103,14 @@ def norm_removed(norms):
 @chapter.measure("cs-photo-fig-2-literal")
 def norm_removed_literal(norms):
     return rise(norms, STANDARD)
+
+
+@chapter.measure("photo-norm-control")
+def control(norms):
+    rank = ranks(norms, "z")
+    share = rank[STEEP] / rank[STANDARD]
+    return Finding(f"effective rank {listed(rank[STEEP], '.1f')} with the norm at 1/64, "
+                   f"{listed(rank[STANDARD], '.1f')} with variance 1", float(share.mean()), (share - 0.9,))
 
 
 @chapter.measure("cs-photo-before")

@@ -11,7 +11,7 @@ from clbook.style import Picture, Table, axes, band, colour, legend, log_axis
 
 NAMES = {"NSCL": NSCL, "SCL": SCL, "CE": CE}
 WORDS = ("norm", "no norm", "no norm, two temperatures", "no norm, variance 1",
-         "no norm, variance 1, two temperatures")  # of the rows of ROWS
+         "no norm, variance 1, two temperatures", "norm, temperature 1/64")  # of the rows of ROWS
 
 
 def line(ax, x, values, tone, name, **look) -> str:
@@ -23,7 +23,7 @@ def line(ax, x, values, tone, name, **look) -> str:
 
 def ticks(epochs: np.ndarray) -> np.ndarray:
     """Some five of the epochs, the first and the last among them where they divide so."""
-    return epochs[::len(epochs) // 4]
+    return epochs[::max(1, len(epochs) // 4)]
 
 
 def twins(cifar: Record, mnist: Record) -> Picture:
@@ -88,8 +88,8 @@ def spectra(norms: Record) -> Picture:
 def readouts(norms: Record) -> Table:
     """CS Table 2: accuracy of a linear readout after and before the projector, mean and sd of three seeds."""
     found = []
-    for k, (name, (_, ratio, _)) in enumerate(zip(WORDS, ROWS, strict=True)):
+    for k, (name, (_, tau, ratio, _)) in enumerate(zip(WORDS, ROWS, strict=True)):
         values = (rows(norms, key)[k] for key in ("probe_z", "probe"))
-        found.append((name, "1" if ratio == 1 else f"1 and {ratio:g}",
+        found.append((name, f"{tau:.2g}" if ratio == 1 else f"{tau:g} and {tau * ratio:g}",
                       *(f"{v.mean():.3f} ± {v.std(ddof=1):.3f}" for v in values)))
     return Table(("outputs", "temperature", "after the projector", "before it"), found)

@@ -13,10 +13,11 @@ MNIST = twins.Config(data="mnist", train=10_000, test=2000, network="cnn", width
 NORMS = norms.Config(data="cifar10", train=5000, test=2000, flip=True, smallest=0.2, epochs=8, warmup=1, every=8)
 BLOCKS = (blocks.Config(data="cifar10", train=2000, test=600, flip=True, smallest=0.2, epochs=6, warmup=1, every=6),
           blocks.Config(data="mnist", train=5000, test=600, network="cnn", width=16, epochs=6, warmup=1, every=6))
-# Outputs, ratio of the temperatures, learning rate: scalar products of d outputs of variance 1 are d times as large as
-# those of unit vectors, and with the others' rate training ends above the loss of one epoch at this one.
-ROWS = (("norm", 1.0, 0.2), ("scaled", 1.0, 0.2), ("scaled", 0.7, 0.2), ("standard", 1.0, 0.003),
-        ("standard", 0.7, 0.003))
+# Outputs, temperature, ratio of the temperatures, learning rate. Scalar products of 64 outputs of variance 1 are 64
+# times as large as those of unit vectors: the last row, a control, has unit vectors at a temperature of 1/64. Such
+# steep losses ask for a smaller rate.
+ROWS = (("norm", 1.0, 1.0, 0.2), ("scaled", 1.0, 1.0, 0.2), ("scaled", 1.0, 0.7, 0.2), ("standard", 1.0, 1.0, 0.003),
+        ("standard", 1.0, 0.7, 0.003), ("norm", 1 / 64, 1.0, 0.003))
 
 
 def labelled(base: twins.Config) -> tuple:
@@ -78,7 +79,7 @@ RECIPES = {
     "photographs-norms": Recipe(
         "CS Fig. 2 and Table 2: outputs normalised or standardised, one temperature or two, a residual network of 8 "
         "layers on 5,000 images of CIFAR-10, 8 epochs", norms.run,
-        tuple(NORMS.replace(outputs=kind, tau_ratio=ratio, lr=lr, seed=seed)
-              for kind, ratio, lr in ROWS for seed in SEEDS),
+        tuple(NORMS.replace(outputs=kind, tau=tau, tau_ratio=ratio, lr=lr, seed=seed)
+              for kind, tau, ratio, lr in ROWS for seed in SEEDS),
         outputs, ("steps",), 0.01),
 }
