@@ -34,8 +34,9 @@ def empirical(model: nn.Module, x: torch.Tensor, *, progress: Callable | None = 
     where delta^k = df^k / dy comes from one backward pass of sum_i f^k(x_i): no parameter gradient is formed.
     A layer that sees several positions a sample (Conv2d, Linear on sequences) adds the Gram matrix of its per-sample
     gradients sum_t delta_t a_t'. Parameters of which neither is true (other modules, shared weights) go through
-    chunks of `vmap(jacrev)`. Blocks of rows of the upper half are filled, the rest follows from K_ij^{kl} = K_ji^{lk},
-    so that little more memory than K's own is used; on an accelerator all rows are one block, and it is twice K's.
+    chunks of `vmap(jacrev)`, or sample by sample where torch cannot map over the module, a GRU say.
+    Blocks of rows of the upper half are filled, the rest follows from K_ij^{kl} = K_ji^{lk}, so that little more
+    memory than K's own is used; on an accelerator all rows are one block, and it is twice K's.
 
     Args:
         model: module (n, ...) -> (n, d) that treats samples independently: f(x_i) must not depend on x_j.
@@ -47,8 +48,8 @@ def empirical(model: nn.Module, x: torch.Tensor, *, progress: Callable | None = 
         (n, n, d, d), a view in which each [:, :, k, l] is contiguous.
 
     Raises:
-        ValueError: where model is no module, its output is not (n, d), nothing in it is trainable, or a module mixes
-            samples or draws random numbers (batch normalisation or dropout in training mode).
+        ValueError: where x is no tensor, model is no module, its output is not (n, d), nothing in it is trainable, it
+            mixes samples or is random (batch normalisation or dropout in training mode), or inside inference_mode.
     """
     out, layers, rest = _trace(model, x)
     n, d = out.shape
@@ -69,7 +70,7 @@ def empirical(model: nn.Module, x: torch.Tensor, *, progress: Callable | None = 
 def autograd(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
     """`empirical(model, x)` from the definition: every per-sample Jacobian at once, then one product. Slow.
 
-    The module must be one that `torch.func` can map over. Returns (n, n, d, d).
+    Returns (n, n, d, d).
     """
     J = _jacobian(model, x, [name for name, p in model.named_parameters() if p.requires_grad])
     return _gram(J, J).permute(1, 3, 0, 2)
@@ -90,6 +91,11 @@ def _trace(model, x):
     """
     if not isinstance(model, nn.Module):
         raise ValueError(f"model = {model!r} is not allowed: it must be a torch.nn.Module")
+    if not isinstance(x, torch.Tensor) or not x.shape or not len(x):
+        raise ValueError(f"x = {_named(x)} is not allowed: it must be a Tensor (n, ...), n >= 1")
+    if torch.is_inference_mode_enabled() or any(t.is_inference() for t in (x, *model.parameters())):
+        raise ValueError("model and x have no gradients in torch.inference_mode(), nor if they were made there: "
+                         "use torch.no_grad() instead")
     for module in model.modules():
         if module.training and isinstance(module, (_BatchNorm, _DropoutNd)):
             raise ValueError(f"model has {type(module).__name__} in training mode, which mixes samples or is random: "
@@ -108,9 +114,14 @@ def _trace(model, x):
         for hook in hooks:
             hook.remove()
     if (shape := tuple(getattr(out, "shape", ())))[:1] != (len(x),) or len(shape) != 2:
-        raise ValueError(f"model returned {type(out).__name__} {shape} for {len(x)} inputs: it must return (n, d)")
+        raise ValueError(f"model returned {_named(out)} for {len(x)} inputs: it must return one tensor (n, d)")
     if out.grad_fn is None:
         raise ValueError("model has no trainable parameter that its output depends on")
+    with torch.no_grad():
+        rounding = max(5e-3, 4 * torch.finfo(out.dtype).eps) * out.abs().max()
+        if ((model(x[:1]) - out[:1]).abs() > rounding).any():  # what has overflowed is left to the caller
+            raise ValueError("model gives x[0] one output alone and another among the others: it mixes samples or is "
+                             "random; call model.eval() first")
 
     uses, taken, edges = _uses(out.grad_fn), [], []
     for module, ((a, count, edge), *others) in calls.items():
@@ -129,6 +140,13 @@ def _trace(model, x):
             deltas = deltas.movedim(-1, 2)
         layers.append((module, a, deltas.reshape(*deltas.shape[:3], -1)))
     return out.detach(), layers, rest
+
+
+def _named(out):
+    """What a module returned, in words: 'Tensor (5, 2)', 'tuple of Tensor (5, 4, 2), Tensor (1, 5, 2)'."""
+    if isinstance(out, (tuple, list)):
+        return f"{type(out).__name__} of {', '.join(map(_named, out))}"
+    return f"{type(out).__name__} {tuple(getattr(out, 'shape', ()))}"
 
 
 def _layerwise(module):
@@ -217,10 +235,22 @@ def _jacobian_blocks(K, model, x, names):
 
 def _jacobian(model, x, names):
     """(d, n, parameters): d f^k(x_i) / dw for the parameters in `names`."""
-    weights = {name: p.detach() for name, p in model.named_parameters() if name in names}
-    with torch.no_grad():
-        parts = vmap(jacrev(lambda w, xi: functional_call(model, w, (xi[None],))[0]), (None, 0))(weights, x)
+    weights = {name: p for name, p in model.named_parameters() if name in names}
+    try:
+        with torch.no_grad():
+            function = jacrev(lambda w, xi: functional_call(model, w, (xi[None],))[0])
+            parts = vmap(function, (None, 0))({name: p.detach() for name, p in weights.items()}, x)
+    except RuntimeError:  # torch.func cannot map over recurrent layers, `.item()`, some changes in place
+        return torch.stack([_gradients(model, xi, [*weights.values()]) for xi in x], 1)
     return torch.cat([part.reshape(*part.shape[:2], -1).transpose(0, 1) for part in parts.values()], 2)
+
+
+@torch.enable_grad()
+def _gradients(model, xi, weights):
+    """(d, parameters): d f^k(xi) / dw of one sample, by a backward pass for each output."""
+    passes = [torch.autograd.grad(value, weights, retain_graph=True, materialize_grads=True)
+              for value in model(xi[None])[0]]
+    return torch.stack([torch.cat([g.flatten() for g in found]) for found in passes])
 
 
 def one_hidden(B: torch.Tensor, x: torch.Tensor, activation: str, d: int, scale: float) -> torch.Tensor:

@@ -69,6 +69,47 @@ class Sequence(nn.Module):
         return self.last((self.query(h) @ h.mT).softmax(2).matmul(self.value(h)).mean(1))
 
 
+class Last(nn.Module):
+    """The last output of a recurrent layer."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.layer, self.last = kind(1, 4, batch_first=True), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.last(self.layer(x[:, :, None])[0][:, -1])
+
+
+class Branch(nn.Module):
+    """A Python branch on the values."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.last = nn.LayerNorm(5), nn.Linear(5, 2)
+
+    def forward(self, x):
+        h = self.norm(x)
+        return self.last(h if h.abs().max().item() > 0 else -h)
+
+
+class Centred(nn.Module):
+    """Subtracts the mean of the batch."""
+
+    def __init__(self):
+        super().__init__()
+        self.last = nn.Linear(3, 2)
+
+    def forward(self, x):
+        return self.last(x - x.mean(0))
+
+
+class Noisy(nn.Linear):
+    """Dropout as a function, which no module tells of."""
+
+    def forward(self, x):
+        return F.dropout(super().forward(x), 0.5)
+
+
 def networks():
     yield from (pytest.param(lambda h=h, d=d, a=a: models.MLP((5, *h, d), a), (5,), id=f"{len(h)} hidden, d={d}, {a}")
                 for h, a in (((20,), "tanh"), ((12, 20, 16), "gelu")) for d in (1, 2, 3))
@@ -80,6 +121,10 @@ def networks():
     yield pytest.param(Fallback, (5,), id="fallback")
     yield pytest.param(Detached, (5,), id="detached")
     yield pytest.param(Sequence, (5,), id="attention")
+    for kind in (nn.RNN, nn.GRU, nn.LSTM):
+        yield pytest.param(lambda kind=kind: Last(kind), (5,), id=kind.__name__)
+    yield pytest.param(Branch, (5,), id="branch on a value")
+    yield pytest.param(lambda: nn.Sequential(nn.Linear(5, 4), nn.GroupNorm(2, 4), nn.PReLU()), (5,), id="PReLU")
 
 
 @pytest.mark.parametrize("block", [None, 64])
@@ -140,13 +185,42 @@ def test_progress_rises_to_one(monkeypatch, generator):
     (nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)), "BatchNorm1d in training mode"),
     (nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5)), "Dropout in training mode"),
     (nn.Sequential(nn.Linear(3, 4), nn.Flatten(0)), r"Tensor \(20,\) for 5 inputs"),
-    (nn.GRU(3, 2), r"tuple \(\) for 5 inputs"),
+    (nn.GRU(3, 2), r"tuple of Tensor \(5, 2\), Tensor \(1, 2\) for 5 inputs: it must return one tensor \(n, d\)"),
+    (nn.LSTM(3, 2), r"tuple of Tensor \(5, 2\), tuple of Tensor \(1, 2\), Tensor \(1, 2\) for 5 inputs"),
+    (Centred(), "mixes samples or is random"),
+    (Noisy(3, 200), "mixes samples or is random"),
     (torch.tanh, "must be a torch.nn.Module"),
     (nn.Sequential(nn.Linear(3, 4)).requires_grad_(False), "no trainable parameter"),
 ])
 def test_networks_without_a_kernel_are_refused(model, message):
     with pytest.raises(ValueError, match=message):
-        kernels.empirical(model, torch.ones(5, 3))
+        kernels.empirical(model, torch.arange(15.0).view(5, 3))
+
+
+@pytest.mark.parametrize(("x", "message"), [
+    (torch.ones(0, 3), r"x = Tensor \(0, 3\) is not allowed: it must be a Tensor \(n, ...\), n >= 1"),
+    (torch.ones(5, 3).numpy(), r"x = ndarray \(5, 3\) is not allowed"),
+])
+def test_inputs_without_a_kernel_are_refused(x, message):
+    with pytest.raises(ValueError, match=message):
+        kernels.empirical(nn.Linear(3, 2), x)
+
+
+def test_inference_mode_is_named():
+    with torch.inference_mode():
+        made = torch.ones(5, 3)
+        with pytest.raises(ValueError, match="inference_mode"):
+            kernels.empirical(nn.Linear(3, 2), torch.ones(5, 3))
+    with pytest.raises(ValueError, match="inference_mode"):
+        kernels.empirical(nn.Linear(3, 2), made)
+
+
+def test_a_network_that_has_overflowed_has_a_kernel_that_is_not_finite(generator):
+    model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+    with torch.no_grad():
+        model[0].weight.fill_(1e30)
+        model[2].weight.fill_(1e30)
+    assert not kernels.empirical(model, torch.randn(5, 3, generator=generator)).isfinite().all()
 
 
 def test_proposition_4_1_is_first_order_in_the_step(generator):
