@@ -1,4 +1,4 @@
-"""Data sets: labelled point clouds; images, scikit-learn's digits or files in a folder of the reader's.
+"""Data sets: labelled point clouds; images, scikit-learn's digits or files in a folder of the reader's; own tables.
 
 Every maker takes a `torch.Generator`, returns `x` (n, D) float32 and, but for `ball`, `labels` (n,) int64 sorted by
 class, with class sizes that differ by at most one. The tables of modular addition, last, are complete and ask for no
@@ -85,26 +85,60 @@ def ball(n: int, d: int, diameter: float, generator: torch.Generator) -> torch.T
 
 
 def images(name: str, n: int, classes: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """`n` images of the set `name`, one of `IMAGES`, from its classes 0 .. classes - 1, drawn without replacement.
+    """`n` examples of the set `name`, of `IMAGES` or an own .npz file (`table`), from its first `classes` classes.
 
     The digits come with scikit-learn (8 x 8); mnist (28 x 28) and cifar10 (32 x 32, three colours) are read from
-    `data_folder()`. Returns x (n, colours * side * side) in [0, 1], colour by colour, and labels (n,). Raises
-    ValueError where the set has too few images of a class, where its files are missing or damaged, and says what to do.
+    `data_folder()`. They are drawn without replacement. Returns x (n, D), of images colour by colour and in [0, 1],
+    and labels (n,). Raises ValueError where the set has too few classes or too few examples of one, where its files
+    are missing or damaged, and says what to do.
     """
-    if name not in IMAGES:
-        raise ValueError(f"name = {name!r} is not allowed: name must be one of {', '.join(IMAGES)}")
-    if not 1 <= classes <= 10:
-        raise ValueError(f"classes = {classes} is not allowed: {name} has between 1 and 10 classes")
-    pixels, targets = IMAGES[name]()
+    if name not in IMAGES and not name.endswith(".npz"):
+        raise ValueError(f"name = {name!r} is not allowed: name must be one of {', '.join(IMAGES)}, or an .npz file")
+    pixels, targets, names = (*IMAGES[name](), range(10)) if name in IMAGES else table(name)
+    if not 1 <= classes <= len(names):
+        raise ValueError(f"classes = {classes} is not allowed: {name} has {len(names)} classes")
     labels = balanced_labels(n, classes)
     chosen = []
     for k in range(classes):
         of_class, wanted = torch.tensor(np.flatnonzero(targets == k)), int((labels == k).sum())
         if wanted > len(of_class):
-            raise ValueError(f"n = {n} is not allowed: class {k} of {name} has {len(of_class)} images, "
+            raise ValueError(f"n = {n} is not allowed: class {names[k]} of {name} has {len(of_class)} examples, "
                              f"{wanted} were asked for")
         chosen.append(of_class[torch.randperm(len(of_class), generator=generator)[:wanted]])
-    return torch.from_numpy(pixels[torch.cat(chosen).numpy()]).float() / (16 if name == "digits" else 255), labels
+    white = 16 if name == "digits" else 255 if pixels.dtype == np.uint8 else 1
+    return torch.from_numpy(pixels[torch.cat(chosen).numpy()].astype(np.float32)).flatten(1) / white, labels
+
+
+def table(path: str | pathlib.Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """A reader's own set: an .npz file that holds the arrays `x`, points or images, and `y` (n,), their classes.
+
+    x is (n, D), floating point numbers or uint8, or images of uint8, (n, height, width) or (n, height, width, 1 or 3).
+    Returns x as it is, images as (n, colours, height, width); the classes as numbers (n,); their names, sorted. Raises
+    ValueError: a missing or damaged file, arrays of other shapes, numbers that are not finite, fewer than two classes.
+    """
+    def refused(why):
+        return ValueError(f"data = {str(path)!r} is not allowed: {why}")
+
+    try:
+        with np.load(path) as file:
+            x, y = file["x"], file["y"]
+    except FileNotFoundError:
+        raise refused("there is no such file; it must be an .npz file with arrays x and y") from None
+    except Exception as error:  # zipfile, zlib, KeyError, ValueError, EOFError: all say that the file is not a set
+        raise refused(f"it is damaged, or has no arrays x and y: {error}") from error
+    images = x.dtype == np.uint8 and (x.ndim == 3 or x.ndim == 4 and x.shape[-1] in (1, 3))
+    if not (images or x.ndim == 2 and (x.dtype == np.uint8 or x.dtype.kind == "f")):
+        raise refused(f"x has shape {x.shape} and type {x.dtype}, it must be floating point numbers or uint8 (n, D), "
+                      "or uint8 (n, height, width) or (n, height, width, 1 or 3)")
+    if y.shape != (len(x),):
+        raise refused(f"y has shape {y.shape}, it must be ({len(x)},)")
+    if not np.isfinite(x).all():
+        raise refused("x has entries that are not finite, it must have none")
+    names, labels = np.unique(y, return_inverse=True)
+    if len(names) < 2:
+        raise refused(f"y holds {len(names)} class, it must hold two or more")
+    x = (x if x.ndim == 4 else x[..., None]).transpose(0, 3, 1, 2) if images else x
+    return x, labels, [str(name) for name in names]
 
 
 def cache_folder() -> pathlib.Path:
@@ -160,7 +194,7 @@ def image_files(name: str) -> tuple[pathlib.Path, ...]:
     None for the digits, which come with scikit-learn. Files that are missing are named as they should be.
     """
     if name not in OPENML:
-        return ()
+        return (pathlib.Path(name),) if name.endswith(".npz") else ()
     stored = data_folder() / f"{name}.npz"
     if stored.exists():
         return (stored,)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import math
 import numbers
 from collections.abc import Sequence
 
 
 def setting(default, doc: str, *, unit: str = "", low=None, high=None, above=None, choices: Sequence | None = None,
-            log: bool = False, each: bool = False) -> dataclasses.Field:
+            file: str = "", log: bool = False, each: bool = False) -> dataclasses.Field:
     """A dataclass field with its meaning and allowed range, read by validation and by the explorer's controls.
 
     Args:
@@ -18,20 +19,20 @@ def setting(default, doc: str, *, unit: str = "", low=None, high=None, above=Non
         doc: one line for a reader, shown as a tooltip.
         unit: unit of the value, e.g. "iterations"; empty for pure numbers.
         low, high: inclusive bounds. above: exclusive lower bound.
-        choices: the allowed values, where they are not a range.
+        choices: the allowed values, where they are not a range. file: ending of files that are allowed beside them.
         log: whether a slider over this field should be logarithmic.
         each: whether runs of one tensor program may differ in it; all other settings make the program's shape.
     """
     return dataclasses.field(default=default, metadata={
-        "doc": doc, "unit": unit, "low": low, "high": high, "above": above, "choices": choices, "log": log,
-        "each": each})
+        "doc": doc, "unit": unit, "low": low, "high": high, "above": above, "choices": choices, "file": file,
+        "log": log, "each": each})
 
 
 def allowed(field: dataclasses.Field) -> str:
     """The range of a `setting`, in words: 'a number > 0 and <= 10', 'one of clusters, donut'."""
     m = field.metadata
     if m["choices"] is not None:
-        return "one of " + ", ".join(map(str, m["choices"]))
+        return "one of " + ", ".join(map(str, m["choices"])) + f", or a file ending in {m['file']}" * bool(m["file"])
     kind = {bool: "True or False", int: "a whole number", float: "a number", tuple: "a sequence of whole numbers",
             str: "a text"}[type(field.default)]
     bounds = ("above", ">"), ("low", ">="), ("high", "<=")
@@ -59,6 +60,17 @@ def _coerce(value, kind):
     return value
 
 
+@functools.cache
+def fields(kind: type) -> dict[str, dataclasses.Field]:
+    """{name: field} of a `Config`; ValueError where one of them was not made with `setting`."""
+    found = {field.name: field for field in dataclasses.fields(kind)}
+    for name, field in found.items():
+        if "doc" not in field.metadata:
+            raise ValueError(f"{name} = {field.default!r} is not allowed: in {kind.__name__} it must be "
+                             f"setting({field.default!r}, 'what it means')")
+    return found
+
+
 class Settings:
     """Base of every `Config`: a frozen dataclass whose fields are made with `setting`.
 
@@ -74,26 +86,25 @@ class Settings:
         cls.__doc__ = "\n".join([f"{cls.__dict__.get('__doc__') or ''}\n\n    Settings:", *lines])
 
     def __new__(cls, *args, **settings):
-        names = [field.name for field in dataclasses.fields(cls)]
-        for name in settings.keys() - set(names):
-            near = " or ".join(difflib.get_close_matches(name, names) or names)
+        for name in settings.keys() - fields(cls).keys():
+            near = " or ".join(difflib.get_close_matches(name, fields(cls)) or fields(cls))
             raise ValueError(f"{name} = {settings[name]!r} is not allowed: no such setting; did you mean {near}?")
         return super().__new__(cls)
 
     def __post_init__(self):
-        for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
-            m = field.metadata
+        for name, field in fields(type(self)).items():
+            value, m = getattr(self, name), field.metadata
             try:
                 value = _coerce(value, type(field.default))
             except (ValueError, TypeError, OverflowError):
-                raise self.error(field.name) from None
+                raise self.error(name) from None
             for v in value if isinstance(value, tuple) else (value,):
-                if ((m["choices"] is not None and v not in m["choices"])
+                if ((m["choices"] is not None and v not in m["choices"]
+                        and not (m["file"] and v.endswith(m["file"])))
                         or (m["low"] is not None and v < m["low"]) or (m["high"] is not None and v > m["high"])
                         or (m["above"] is not None and v <= m["above"])):
-                    raise self.error(field.name)
-            object.__setattr__(self, field.name, value)
+                    raise self.error(name)
+            object.__setattr__(self, name, value)
         self.check()
 
     def check(self) -> None:
@@ -101,13 +112,12 @@ class Settings:
 
     def error(self, name, allowed_values=None) -> ValueError:
         """The ValueError for field `name`, naming its value and what is allowed."""
-        field = next(f for f in dataclasses.fields(self) if f.name == name)
         return ValueError(f"{name} = {getattr(self, name)!r} is not allowed: {name} must be "
-                          f"{allowed_values or allowed(field)}")
+                          f"{allowed_values or allowed(fields(type(self))[name])}")
 
     def diverged(self, rate, step) -> ValueError:
         """The ValueError for a run that diverged at iteration `step`, naming the field `rate` of its step size."""
-        field = next(f for f in dataclasses.fields(self) if f.name == rate)
+        field = fields(type(self))[rate]
         return self.error(rate, f"smaller here ({allowed(field)}): the run diverged at iteration {step}")
 
     def replace(self, **changes) -> Settings:
@@ -117,7 +127,8 @@ class Settings:
     @property
     def program(self) -> tuple:
         """What runs of one tensor program have in common: all settings but those marked `each`."""
-        return type(self), *(getattr(self, f.name) for f in dataclasses.fields(self) if not f.metadata["each"])
+        shape = (name for name, field in fields(type(self)).items() if not field.metadata["each"])
+        return type(self), *(getattr(self, name) for name in shape)
 
     @property
     def files(self) -> tuple:
@@ -126,9 +137,9 @@ class Settings:
 
     def described(self) -> str:
         """'Config(eps=0.3, seed=1)': the settings that differ from their defaults."""
-        values = ((f, getattr(self, f.name)) for f in dataclasses.fields(self))
-        changed = ((f.name, value) for f, value in values if value != f.default)
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in changed)})"
+        values = {name: getattr(self, name) for name in fields(type(self))}
+        changed = (f"{name}={v!r}" for name, v in values.items() if v != fields(type(self))[name].default)
+        return f"{type(self).__name__}({', '.join(changed)})"
 
 
 @dataclasses.dataclass

@@ -359,7 +359,7 @@ def test_a_batch_of_one_class_is_refused_before_training():
 
 
 def test_too_many_digits_and_missing_or_damaged_files_say_what_to_do(tmp_path, monkeypatch):
-    with pytest.raises(ValueError, match="class 0 of digits has 178 images"):
+    with pytest.raises(ValueError, match="class 0 of digits has 178 examples"):
         dataset(Config(data="digits", n=1700, test=400))
     monkeypatch.setenv("CLBOOK_DATA", str(tmp_path))
     with pytest.raises(ValueError, match="CLBOOK_DATA = .*download"):
@@ -368,3 +368,15 @@ def test_too_many_digits_and_missing_or_damaged_files_say_what_to_do(tmp_path, m
     (tmp_path / "MNIST" / "raw" / "train-images-idx3-ubyte.gz").write_bytes(b"\x1f\x8b\x08\x00broken")
     with pytest.raises(ValueError, match="damaged"):
         run(Config(data="mnist"))
+
+
+def test_a_readers_own_points_have_views_with_noise_alone(tmp_path):
+    x = np.random.default_rng(0).normal(size=(60, 5)) + 9 * np.eye(5)[np.repeat([1, 0, 2], 20)]
+    np.savez(tmp_path / "own.npz", x=x, y=np.repeat([4, 0, 7], 20))
+    config = SMALL.replace(data=str(tmp_path / "own.npz"), classes=3, n=40, test=15)
+    inputs, labels, _, y_test = dataset(config)
+    assert (inputs.argmax(1) == labels).all() and len(y_test) == 15 and y_test.bincount().min() >= 4
+    assert experiment.draw(config, 3, 5, torch.Generator()).shape == (3, 5) and np.isfinite(run(config).cka).all()
+    assert config.files == (tmp_path / "own.npz",)
+    with pytest.raises(ValueError, match="classes = 4 is not allowed: .*own.npz has 3 classes"):
+        run(config.replace(classes=4))

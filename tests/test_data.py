@@ -99,7 +99,7 @@ def folder(tmp_path, monkeypatch):
 def test_images_are_read_from_the_readers_folder(folder, name, pixels):
     x, labels = data.images(name, 12, 3, generator())
     assert x.shape == (12, pixels) and x.min() >= 0 and 0.95 < x.max() <= 1 and labels.bincount().tolist() == [4, 4, 4]
-    with pytest.raises(ValueError, match=f"class 0 of {name} has 4 images, 5 were asked for"):
+    with pytest.raises(ValueError, match=f"class 0 of {name} has 4 examples, 5 were asked for"):
         data.images(name, 50, 10, generator())
 
 

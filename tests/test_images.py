@@ -131,7 +131,7 @@ def test_sets_that_cannot_be_read_are_refused_by_name(tmp_path):
     refused("0.png is damaged", tmp_path / "two")
     (tmp_path / "cut.npz").write_bytes(b"PK")
     refused("is damaged", tmp_path / "cut.npz")
-    for says, arrays in ((r"x has shape \(4, 8\)", dict(x=np.zeros((4, 8), np.uint8), y=np.zeros(4))),
+    for says, arrays in ((r"x has shape \(4, 8\)", dict(x=np.zeros((4, 8), np.uint8), y=np.arange(4))),
                          ("type float64", dict(x=np.zeros((4, 8, 8)), y=np.zeros(4))),
                          (r"y has shape \(3,\)", dict(x=np.zeros((4, 8, 8), np.uint8), y=np.zeros(3))),
                          ("no arrays x and y", dict(pixels=np.zeros(3)))):

@@ -99,6 +99,70 @@ def test_digits_run_with_image_augmentations():
     assert np.isfinite(run(config).loss).all()
 
 
+def own(path, **arrays):
+    """The name of a file of a reader's: 60 points in R^5, three classes with names."""
+    y = np.repeat(["b", "a", "c"], 20)
+    x = np.random.default_rng(0).normal(size=(60, 5)) + 5 * np.eye(5)[np.repeat([1, 0, 2], 20)]
+    np.savez(path, **{name: array for name, array in ({"x": x, "y": y} | arrays).items() if array is not None})
+    return str(path)
+
+
+def test_a_readers_own_points_are_trained_on_and_the_store_follows_the_file(tmp_path, monkeypatch):
+    monkeypatch.setenv("CLBOOK_CACHE", str(tmp_path / "cache"))
+    config = Config(data=own(tmp_path / "own.npz"), classes=3, n=45, d=2, steps=200)
+    x, labels = dataset(config)
+    assert x.shape == (45, 5) and labels.tolist() == [0] * 15 + [1] * 15 + [2] * 15
+    assert np.array_equal(x.argmax(1), labels)  # "a", "b", "c" in the order of their names, no number changed
+    assert {*map(tuple, x.tolist())} <= {*map(tuple, np.load(config.data)["x"].astype(np.float32).tolist())}
+    result, = sweep(run, [config])
+    assert result.separable_at is not None and np.array_equal(result.x, x)
+    assert sweep(run, [config])[0].seconds == result.seconds
+    own(tmp_path / "own.npz", x=2 * np.load(config.data)["x"])
+    assert np.array_equal(sweep(run, [config])[0].x, 2 * x)
+
+
+def test_a_readers_own_images_are_flattened_colour_by_colour_and_moved(tmp_path):
+    pictures = np.random.default_rng(0).integers(0, 256, (60, 6, 6, 3), dtype=np.uint8)
+    config = Config(data=own(tmp_path / "own.npz", x=pictures), n=40, augmentation="image", steps=3)
+    x, _ = dataset(config)
+    flat = pictures.transpose(0, 3, 1, 2).reshape(60, -1).astype(np.float32) / 255
+    assert {*map(tuple, x.tolist())} <= {*map(tuple, flat.tolist())} and np.isfinite(run(config).loss).all()
+
+
+POINTS = np.zeros((60, 5))
+
+
+@pytest.mark.parametrize("arrays, says", [
+    (None, "there is no such file"), ({"y": None}, "damaged, or has no arrays x and y"),
+    ({"x": POINTS[None]}, r"x has shape \(1, 60, 5\) and type float64, it must be floating point"),
+    ({"x": POINTS.astype(int)}, "type int64, it must be floating point numbers or uint8"),
+    ({"x": np.float64(1)}, r"x has shape \(\)"), ({"x": POINTS + np.nan}, "not finite"),
+    ({"y": np.arange(9)}, r"y has shape \(9,\), it must be \(60,\)"), ({"y": np.ones(60)}, "y holds 1 class"),
+])
+def test_files_that_are_no_set_are_refused_by_name(tmp_path, arrays, says):
+    name = str(tmp_path / "own.npz") if arrays is None else own(tmp_path / "own.npz", **arrays)
+    with pytest.raises(ValueError, match=rf"data = '.*own.npz' is not allowed: .*{says}"):
+        run(Config(data=name))
+
+
+def test_a_damaged_file_and_more_than_it_holds_are_refused(tmp_path):
+    config = Config(data=own(tmp_path / "own.npz"), n=40, classes=2)
+    for change, says in (({"classes": 4}, "classes = 4 .* has 3 classes"),
+                         ({"n": 100}, "n = 100 .* class a of .* has 20 examples, 50 were"),
+                         ({"augmentation": "image"}, "augmentation = 'image' .* square")):
+        with pytest.raises(ValueError, match=says):
+            run(config.replace(**change))
+    with pytest.raises(ValueError, match="augmentation = 'rotation' .* noise, image or none"):
+        config.replace(augmentation="rotation")
+    with pytest.raises(ValueError, match="data = 'own' .* one of clusters, .*mnist, .* or a file ending in .npz"):
+        Config(data="own")
+    whole = (tmp_path / "own.npz").read_bytes()
+    for broken in (whole[:len(whole) // 2], b"", b"<html>404</html>"):
+        (tmp_path / "own.npz").write_bytes(broken)
+        with pytest.raises(ValueError, match="own.npz' is not allowed: it is damaged"):
+            run(config)
+
+
 def test_condition_reads_the_run_up_to_separation():
     results = [run(Config(eps=eps, tau=tau, steps=300, linger=2)) for eps, tau in ((0.02, 0.1), (1.0, 1e-3))]
     measured = check(results)
@@ -144,7 +208,7 @@ def test_combinations_that_make_no_sense_are_refused():
         Config(data="donut", classes=3)
     with pytest.raises(ValueError, match="augmentation"):
         Config(data="digits", augmentation="rotation")
-    with pytest.raises(ValueError, match="class 0 of digits has 178 images"):
+    with pytest.raises(ValueError, match="class 0 of digits has 178 examples"):
         run(Config(data="digits", n=2000, augmentation="image"))
 
 

@@ -28,7 +28,7 @@ def control(field, value, *, explored):
              "layout": {"width": "auto"}}
     if isinstance(value, bool):
         return widgets.Checkbox(value, **about)
-    if field.metadata["choices"] is not None:
+    if value in (field.metadata["choices"] or ()):  # else a number, a text or a file
         choices = [(str(choice).replace("_", " "), choice) for choice in field.metadata["choices"]]
         about["style"] |= {"button_width": "auto"}  # no Dropdown: in a notebook JupyterLab takes its arrow keys
         return widgets.ToggleButtons(options=choices, value=value, **about)

@@ -39,8 +39,8 @@ DRAWN = 2**23  # most random numbers drawn ahead for a run: of large images, tho
 class Config(Settings):
     """Settings of one run; the default trains all five losses on ten classes, each for 200 steps."""
 
-    data: str = setting("synthetic", "the data set", choices=("synthetic", *IMAGES))
-    classes: int = setting(10, "number of classes C; the image sets have 10", low=2, high=100)
+    data: str = setting("synthetic", "the data set", choices=("synthetic", *IMAGES), file=".npz")
+    classes: int = setting(10, "number of classes C, of a set the first so many", low=2, high=100)
     n: int = setting(2000, "number of training points, all classes together", low=16, high=50_000, log=True)
     test: int = setting(400, "points kept out of training, on which representations are compared", low=10, high=5000)
     spread: float = setting(1.2, "standard deviation within a synthetic class; that of the means is 1", low=0.0,
@@ -81,7 +81,7 @@ class Config(Settings):
         return image_files(self.data)
 
     def check(self):
-        if self.data != "synthetic" and self.classes > 10:
+        if self.data in IMAGES and self.classes > 10:
             raise self.error("classes", f"at most 10 for {self.data}, which has no more")
         if min(self.n, self.test) < self.classes:
             short = "n" if self.n < self.classes else "test"
@@ -157,7 +157,7 @@ def batches(config: Config, labels: torch.Tensor) -> torch.Tensor:
 
 def draw(config: Config, n: int, pixels: int, generator: torch.Generator) -> torch.Tensor:
     """What `view` needs for n points: (n, m + pixels), m numbers of `augment.moves` if they are images, then noise."""
-    moves = [] if config.data == "synthetic" else [augment.moves(n, generator, **MOVES[config.data])]
+    moves = [augment.moves(n, generator, **MOVES[config.data])] if config.data in MOVES else []
     return torch.cat([*moves, torch.randn(n, pixels, generator=generator)], 1)
 
 
@@ -260,7 +260,7 @@ class Copies(Program):
         self.near = self.labels[near].numpy()
         s.seen = torch.cat([torch.stack(x_test), self.x[:, near]], 1)[s.points]
         s.centre, s.scale = torch.zeros(len(s.seen), 1, x[0].shape[1]), torch.ones(len(s.seen), 1, 1)
-        if c.data != "synthetic":  # images are centred, and scaled by one number, with the training points
+        if c.data != "synthetic":  # others are centred, and scaled by one number, with the training points
             s.centre = torch.stack([a.mean(0, keepdim=True) for a in x])[s.points]
             s.scale = torch.stack([a.var(0).mean().sqrt() for a in x])[s.points, None, None]
 

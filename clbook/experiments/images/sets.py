@@ -33,10 +33,8 @@ class Images:
 
 def files(name: str) -> tuple[pathlib.Path, ...]:
     """What the set is read from; of a folder, its images."""
-    if name in NAMED:
-        return data.image_files(name)
-    path = pathlib.Path(name)
-    return tuple(pictures(path)) if path.is_dir() else (path,)
+    folder = name not in NAMED and pathlib.Path(name).is_dir()
+    return tuple(pictures(pathlib.Path(name))) if folder else data.image_files(name)
 
 
 def pictures(folder: pathlib.Path) -> list[pathlib.Path]:
@@ -116,19 +114,11 @@ def _read(name, side):
 
 
 def _table(path):
-    try:
-        with np.load(path) as table:
-            x, y = table["x"], table["y"]
-    except Exception as error:  # zipfile, zlib, KeyError, ValueError, EOFError: all say that the file is not a set
-        raise ValueError(f"data = {str(path)!r} is damaged, or has no arrays x and y: {error}") from error
-    if x.dtype != np.uint8 or x.ndim not in (3, 4) or (x.ndim == 4 and x.shape[-1] not in (1, 3)):
+    x, labels, names = data.table(path)
+    if x.ndim != 4:
         raise ValueError(f"data = {str(path)!r} is not allowed: x has shape {x.shape} and type {x.dtype}, it must be "
                          "uint8 (n, height, width) or (n, height, width, 1 or 3)")
-    if y.shape != (len(x),):
-        raise ValueError(f"data = {str(path)!r} is not allowed: y has shape {y.shape}, it must be ({len(x)},)")
-    names, labels = np.unique(y, return_inverse=True)
-    x = x[..., None] if x.ndim == 3 else x
-    return x.transpose(0, 3, 1, 2), labels, [str(name) for name in names]
+    return x, labels, names
 
 
 def _folder(path, side):

@@ -33,14 +33,14 @@ class Config(separability.Config):
 
     def check(self):
         super().check()
-        if self.features != "none" and (self.hidden or self.data == "digits"):
+        if self.features != "none" and (self.hidden or not self.plane):
             raise self.error("features", "none with hidden layers or images")
         if self.images != "digits" and self.data != "digits":
             raise self.error("images", "digits, where data is not digits")
 
     @property
     def files(self):
-        return data.image_files("mnist") if self.images == "mnist" else ()
+        return data.image_files("mnist") if self.images == "mnist" else super().files
 
 
 class Variant(Flow):

@@ -31,7 +31,7 @@ IMAGE_VIEWS = 64  # augmented copies of an image drawn before training; each ste
 class Config(Settings):
     """Settings of one run; the default separates two clusters in about fifty iterations."""
 
-    data: str = setting("clusters", "the data set", choices=("clusters", "donut", "digits"))
+    data: str = setting("clusters", "the data set", choices=("clusters", "donut", *data.IMAGES), file=".npz")
     classes: int = setting(2, "number of classes", low=2, high=10)
     n: int = setting(100, "number of points, all classes together", low=2, high=2000)
     d: int = setting(1, "embedding dimensions", low=1, high=16)
@@ -61,15 +61,23 @@ class Config(Settings):
         """The learning rate."""
         return self.lr_over_tau * self.tau
 
+    @property
+    def plane(self) -> bool:
+        """Whether the data are drawn in the plane, and not read: images, or a file of the reader's."""
+        return self.data in ("clusters", "donut")
+
+    @property
+    def files(self) -> tuple:
+        """The files of the data that are read."""
+        return data.image_files(self.data)
+
     def check(self):
         if self.n < self.classes:
             raise self.error("n", f"at least the number of classes, {self.classes}")
         if self.data == "donut" and self.classes != 2:
             raise self.error("classes", "2 for the donut: a disc and a ring")
-        if self.augmentation == "rotation" and self.data == "digits":
-            raise self.error("augmentation", "noise, image or none for the digits")
-        if self.augmentation == "image" and self.data != "digits":
-            raise self.error("augmentation", "noise, rotation or none for points in the plane")
+        if self.augmentation == ("image" if self.plane else "rotation"):
+            raise self.error("augmentation", f"noise, {'rotation' if self.plane else 'image'} or none for {self.data}")
 
 
 @dataclasses.dataclass
@@ -110,7 +118,7 @@ def dataset(config: Config):
         return data.clusters(config.n, config.classes, config.spread, generator)
     if config.data == "donut":
         return data.donut(config.n, generator)
-    return data.images("digits", config.n, config.classes, generator)
+    return data.images(config.data, config.n, config.classes, generator)
 
 
 def start(config: Config) -> torch.Tensor:
@@ -167,8 +175,11 @@ class Flow(Program):
                          lambda g: torch.stack([torch.rand(c.n, generator=g) for _ in range(count)]))
         if c.augmentation == "image":
             generators = [stream(k.seed, purpose) for k in self.configs]
-            bank = [torch.stack([augment.images(x, g) for _ in range(IMAGE_VIEWS)])
-                    for x, g in zip(s.x, generators, strict=True)]
+            try:
+                bank = [torch.stack([augment.images(x, g) for _ in range(IMAGE_VIEWS)])
+                        for x, g in zip(s.x, generators, strict=True)]
+            except ValueError as error:
+                raise c.error("augmentation", f"noise or none for the data {c.data!r}: {error}") from error
             setattr(s, f"bank_{purpose}", torch.stack(bank))
             return Draws(generators, lambda g: torch.randint(IMAGE_VIEWS, (count,), generator=g))
 
