@@ -20,6 +20,7 @@ from importlib import metadata
 from pathlib import Path
 
 import nbformat
+from clbook_cores import share
 from docutils import nodes
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
@@ -98,11 +99,6 @@ def choose_cache(app, config):
     config.clbook_environment = json.loads(record.read_text())
 
 
-def share_cores():
-    """Give this process and its kernels their part of the threads: more would wait for each other's cores."""
-    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // AT_ONCE)))
-
-
 def execute(app, env, docnames):
     """Execute the notebooks that are new to the execution cache, some at once, where myst-nb will look for them.
 
@@ -118,7 +114,7 @@ def execute(app, env, docnames):
             cache.match_cache_notebook(notebook)
         except KeyError:
             new.append((path, notebook))
-    with ProcessPoolExecutor(AT_ONCE, multiprocessing.get_context("spawn"), share_cores) as pool:
+    with ProcessPoolExecutor(AT_ONCE, multiprocessing.get_context("spawn"), share, (AT_ONCE,)) as pool:
         going = {pool.submit(single_nb_execution, notebook, str(path.parent), app.config.nb_execution_timeout, False):
                  path for path, notebook in new}
         for done in as_completed(going):
