@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import inspect
 import json
 import os
@@ -107,10 +108,10 @@ class Chapter(dict):
         stated = yaml.safe_load(Path(path).with_name("claims.yaml").read_text(encoding="utf-8"))
         super().__init__({id: Claim(id, **fields) for id, fields in stated.items()})
 
-    def measure(self, id: str) -> Callable:
-        """Decorator: the function below measures the claim `id`."""
+    def measure(self, id: str, *fixed) -> Callable:
+        """Decorator: the function below measures the claim `id`, with `fixed` as its first arguments."""
         def register(function):
-            self[id].measure = function
+            self[id].measure = functools.partial(function, *fixed)
             return function
         return register
 

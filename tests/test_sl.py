@@ -7,7 +7,7 @@ import torch
 from clbook import records
 from clbook.experiments import modadd, shared, words
 from clbook.experiments.modadd import equivalence, lookup
-from clbook.experiments.sl import checks, coin, definitions, figures, recipes, tables, training, updates
+from clbook.experiments.sl import checks, claims, coin, definitions, figures, recipes, tables, training, updates
 from clbook.runs import one_thread
 
 JOINT = equivalence.random_table(0).labelled
@@ -217,3 +217,10 @@ def test_figures_of_a_records_runs_say_its_numbers():
     pairs = figures.pairs(runs, records.load("sl-dose")["table_steps"], columns=3)
     assert [ax.get_title() for ax in pairs.fig.axes] == ["seed 0", "seed 1", "seed 2"]
     assert [len(ax.lines) for ax in pairs.fig.axes] == [120] * 3
+
+
+def test_a_perturbation_needs_both_a_basis_and_symbols_that_coincide():
+    far, near = np.full(3, 2.0), np.full(3, 1e-9)
+    for ranks, anew, verdict in ((16, near, "holds"), (15, near, "fails"), (16, far, "fails")):
+        pushed = np.full(3, ranks), far, anew, far
+        assert claims.chapter["sl-perturbed"].record({"pushed": pushed})["verdict"] == verdict

@@ -90,7 +90,7 @@ CASES = {
     "sl-never-appears": {"holds": {"absent": (0 * LOW, NEAR)}, "fails": {"absent": (LOW, NEAR)}},
     "sl-many-contexts": {"holds when": basis(1e-7), "fails": basis(2.0)},
     "sl-perturbed": {"holds": {"pushed": (np.full(3, 16), HIGH, NEAR, HIGH)},
-                     "fails": {"pushed": (np.full(3, 15), HIGH, NEAR, HIGH)}},
+                     "fails": {"pushed": (np.full(3, 15), HIGH, HIGH, HIGH)}},
     "sl-perturbed-again": {"holds": {"pushed": (np.full(3, 16), HIGH, NEAR, NEAR)},
                            "fails": {"pushed": (np.full(3, 16), HIGH, NEAR, HIGH)}},
     "sl-smaller-d": {"holds": basis(1e-7), "fails": basis(2.0)},

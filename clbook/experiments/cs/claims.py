@@ -1,7 +1,5 @@
 """What CS say of trained encoders, their figures and tables, judged on the runs and records of the page papers/cs."""
 
-from functools import partial
-
 import numpy as np
 
 from clbook.claims import Chapter, Finding, listed, span
@@ -124,6 +122,8 @@ def low_tau_c(linear):
                    tuple(v / free[world] - 0.5 for world in BOXES for v in low[world]))
 
 
+@chapter.measure("cs-low-tau-c-gain", 0.01, BOXES)
+@chapter.measure("cs-high-tau-c", 10.0, WORLDS)
 def changed(tau_c: float, worlds, linear) -> Finding:
     """The factor by which a tau_c not 1 changes style's share of the gain; above 1 in `worlds`, for each d_c?"""
     factors = {(world, k): style_gain(linear[world, k, tau_c], k) / style_gain(linear[world, k, 1.0], k)
@@ -166,6 +166,8 @@ def style_pays(parts):
     return Finding("{:.2f} without, {:.2f} with it".format(*means), float(means[1]), (without - beside,))
 
 
+@chapter.measure("cs-table-1-deep-box", "box")
+@chapter.measure("cs-table-1-deep-sphere", "sphere")
 def beaten(world: str, deep) -> Finding:
     """By how much a deep encoder's loss is below that of the inverse of g, at the settings of Table 1."""
     (inverse, trained), control = (deep[50, f"{world} of Table 1", 0.05, label]["terms"][:, :, TOTAL].T
@@ -182,6 +184,8 @@ def decoded(inverse):
                    float(box.mean()), (0.2 - abs(box - 7.69), abs(other - 7.69) - 0.2, 0.01 - abs(ball - 9.26)))
 
 
+@chapter.measure("cs-deep-converged", 50)
+@chapter.measure("cs-deep-narrow", 10)
 def reads_as_well(width: int, deep) -> Finding:
     """Whether the output reads the style at least as well as x without content; what else was tried is in the text."""
     out, x = (at_spreads(deep, "no content", width, layer) for layer in (-1, 0))
@@ -214,6 +218,8 @@ def deep_sphere(deep):
     return Finding(text, float(0.5 - np.mean(less)), tuple(less))
 
 
+@chapter.measure("cs-last-layer", "sphere")
+@chapter.measure("cs-last-layer-box", "box")
 def lost_last(world: str, deep) -> Finding:
     """How much more R^2 of style the last layer loses than those before it."""
     runs = [deep[50, world, sd, "content"]["style"] for sd in SDS]
@@ -267,6 +273,8 @@ def readout_without_norm(digits):
         (2 * after[0].std(ddof=1) - abs(after[1] - after[0]),))
 
 
+@chapter.measure("cs-table-2-caption", 1)
+@chapter.measure("cs-table-2-two-literal", 2)
 def better(row: int, digits) -> Finding:
     """How much better a row's readout is than that of the row before it, after the projector and before it."""
     after, before = (v[row] - v[row - 1] for v in (digits_columns(digits, "readout", place) for place in (-1, 0)))
@@ -296,13 +304,5 @@ def r_reads_worse(decayed):
     return Finding(f"r {r.mean():.3f}, h {h.mean():.3f}, SimCLR {other.mean():.3f}", float(r.mean()),
                    (h - r, other - r))
 
-
-for name, find, *given in (
-        ("cs-low-tau-c-gain", changed, 0.01, BOXES), ("cs-high-tau-c", changed, 10.0, WORLDS),
-        ("cs-table-1-deep-box", beaten, "box"), ("cs-table-1-deep-sphere", beaten, "sphere"),
-        ("cs-deep-converged", reads_as_well, 50), ("cs-deep-narrow", reads_as_well, 10),
-        ("cs-last-layer", lost_last, "sphere"), ("cs-last-layer-box", lost_last, "box"),
-        ("cs-table-2-caption", better, 1), ("cs-table-2-two-literal", better, 2)):
-    chapter.measure(name)(partial(find, *given))
 
 from clbook.experiments.cs import theory_claims  # noqa: E402, F401 (registers its claims)

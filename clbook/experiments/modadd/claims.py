@@ -34,8 +34,6 @@ def closer(far, near, label: str = "no decay") -> Finding:
 
     far, near: ratios of distances, a seed each, those that are not close first; label: whose they are.
     """
-    seeds = min(len(far), len(near))
-    far, near = far[:seeds], near[:seeds]
     return ranges({label: far, "ratio": near}, far - near, np.log(far / near))
 
 

@@ -1,6 +1,6 @@
 """What SL say, judged on the runs of the page: exact checks, the paper's own setting, and other records."""
 
-from functools import partial
+import dataclasses
 
 import numpy as np
 
@@ -18,20 +18,10 @@ def over_epochs(runs, start: str = "pretrained") -> np.ndarray:
     return np.array([run.accuracy[start].mean() for run in runs])
 
 
-def better(name: str, random: str, own) -> Finding:
-    """Whether the tables of own[name] make classifiers better than the random ones of own[random], over all epochs."""
-    return compared({"accuracy": over_epochs(own[name]), "random": over_epochs(own[random], "random")})
-
-
-def nearer(name: str, own) -> Finding:
-    """Whether equivalent symbols end closer in the runs own[name] than without decay, which SL call not close."""
-    return closer(end(own[WITHOUT]), end(own[name]))
-
-
 def unless_cut(own, finding: Finding) -> Finding:
     """The finding; undecided where a run of SL Fig. 7 has learned nothing by its last epoch: it was cut too early."""
-    finding.verdict = "undecided" if (end(own[BOTH], "loss") > 0.98 * GUESSING).any() else None
-    return finding
+    cut = (end(own[BOTH], "loss") > 0.98 * GUESSING).any()
+    return dataclasses.replace(finding, verdict="undecided") if cut else finding
 
 
 def perfect_at(run, start: str) -> float:
@@ -40,16 +30,14 @@ def perfect_at(run, start: str) -> float:
     return float(times[0]) if len(times) else np.inf
 
 
-def agrees(name: str, definitions) -> Finding:
-    """No pair of symbols on which the book and a definition differ, among pairs that obey it and pairs that do not."""
+# Exact: definitions, distributions, look-up tables, steps.
+@chapter.measure("sl-def-2-1", "Def. 2.1")
+@chapter.measure("sl-def-4-1", "Def. 4.1")
+@chapter.measure("sl-two-distributions", "one distribution")
+def agrees(name, definitions):
     off, yes, no = (int(count) for count in definitions[name])
     return Finding(f"differ on {off} of {yes + no} pairs; {yes} obey it, {no} do not", float(off),
                    (0.5 - off, yes - 0.5, no - 0.5))
-
-
-# Exact: definitions, distributions, look-up tables, steps.
-for claim, name in ("def-2-1", "Def. 2.1"), ("def-4-1", "Def. 4.1"), ("two-distributions", "one distribution"):
-    chapter.measure(f"sl-{claim}")(partial(agrees, name))
 
 
 @chapter.measure("sl-one-context")
@@ -154,7 +142,8 @@ def many_contexts(basis):
 @chapter.measure("sl-perturbed")
 def perturbed(pushed):
     ranks, before, anew, _ = pushed
-    return ranges({"independent directions": ranks, "twins apart, best symbols": anew, "before": before}, ranks - 15.5)
+    return ranges({"independent directions": ranks, "twins apart, best symbols": anew, "before": before},
+                  ranks - 15.5, EQUAL - anew)
 
 
 @chapter.measure("sl-perturbed-again")
@@ -216,8 +205,12 @@ def only_equivalent(paper):
                   ratio[:, 0] - ratio[:, -1], kept > 0.9)
 
 
-for figure, name, random in (("2b", WITH, WITH), ("6b", SMALL, RANDOM), ("7b", BOTH, WITH), ("8b", ONE, WITH)):
-    chapter.measure(f"sl-own-fig-{figure}")(partial(better, name, random))
+@chapter.measure("sl-own-fig-2b", WITH, WITH)
+@chapter.measure("sl-own-fig-6b", SMALL, RANDOM)
+@chapter.measure("sl-own-fig-7b", BOTH, WITH)
+@chapter.measure("sl-own-fig-8b", ONE, WITH)
+def better(name, random, own):
+    return compared({"accuracy": over_epochs(own[name]), "random": over_epochs(own[random], "random")})
 
 
 @chapter.measure("sl-own-permuted")
@@ -238,8 +231,10 @@ def no_decay(own):
                     {"at the start": np.array([run.ratio[0] for run in own[WITHOUT]]), "ratio": end(own[WITHOUT])})
 
 
-for figure, name in ("6a", SMALL), ("7a", BOTH):
-    chapter.measure(f"sl-own-fig-{figure}")(partial(nearer, name))
+@chapter.measure("sl-own-fig-6a", SMALL)
+@chapter.measure("sl-own-fig-7a", BOTH)
+def nearer(name, own):
+    return closer(end(own[WITHOUT]), end(own[name]))
 
 
 @chapter.measure("sl-own-fig-8a")
