@@ -7,7 +7,7 @@ cosine. The losses differ in who the anchors are and which pairs the denominator
 Leading axes are runs: points (..., n, d) give losses (...), each what its run gives alone (on a CPU thread to the bit).
 tau is a number or a tensor that broadcasts against (..., n, d), such as (R, 1, 1), and may need a gradient. labels and
 ids are (n,) or (..., n). Every loss checks what it is given and what it gives: ValueErrors name the argument. The same
-without checks is `nt_xent.formula` and so on, for training loops: there nothing waits for the device.
+without checks is `nt_xent.formula` and so on, for training loops and `torch.vmap`: nothing waits for the device there.
 """
 
 from __future__ import annotations
@@ -43,9 +43,8 @@ def checked(*points: str, least: int = 2, cosine: bool = False, per_dimension: b
                 values[name] = _accepted(name, values[name], z, z.shape[-1] if per_dimension else 1)
             inputs = {name: values[name] for name in (*points, "views", "negatives") if values.get(name) is not None}
             for name, x in inputs.items():
-                if not _finite(x):
-                    bad = f"{(~x.isfinite()).sum()} of {x.numel()}"
-                    raise _error(name, f"a tensor with {bad} values not finite", "finite")
+                if bad := 0 if _finite(x) else int((~x.isfinite()).sum()):
+                    raise _error(name, f"a tensor with {bad} of {x.numel()} values not finite", "finite")
             value = formula(*given.args, **given.kwargs)
             if not _finite(value):
                 raise _blame(value, inputs, values.get("normalize", cosine))
@@ -350,11 +349,12 @@ def _error(name, value, allowed):
 
 def _check_points(points, least):
     """Each is a float32 or float64 tensor (..., n, d) of the first one's shape, n >= least, d >= 1."""
-    shape = next(iter(points.values())).shape
+    shape = getattr(next(iter(points.values())), "shape", ())
     for name, x in points.items():
-        if (x.ndim < 2 or x.shape != shape or shape[-2] < least or shape[-1] < 1
+        if (not isinstance(x, torch.Tensor) or x.ndim < 2 or x.shape != shape or shape[-2] < least or shape[-1] < 1
                 or x.dtype not in (torch.float32, torch.float64)):
-            raise _error(name, f"a {x.dtype} tensor of shape {tuple(x.shape)}", "float32 or float64, (..., n, d) with "
+            kind, size = f"{getattr(x, 'dtype', 'plain')} {type(x).__name__.lower()}", tuple(getattr(x, "shape", ()))
+            raise _error(name, f"a {kind} of shape {size}", "a torch tensor, float32 or float64, (..., n, d) with "
                          f"n >= {least}, d >= 1, equal for {' and '.join(points)}")
 
 
@@ -397,4 +397,4 @@ def _blame(value, inputs, cosine):
             row = ", ".join(map(str, (~x.any(-1)).nonzero()[0].tolist()))
             return _error(name, f"a tensor whose row {row} is zero", "without zero rows: the cosine needs a direction")
     return ValueError(f"{', '.join(inputs)} give a loss of {value.tolist()}: their differences, powers or products "
-                      f"must be finite in {value.dtype}")
+                      f"(psi is given a logarithm) must be finite in {value.dtype}")

@@ -25,7 +25,10 @@ MARGIN = 1e-7  # least margin, in whitened units, that `separable` tells from ze
 
 
 def _numpy(values):
-    return values.detach().cpu().numpy() if isinstance(values, torch.Tensor) else np.asarray(values)
+    if not isinstance(values, torch.Tensor):
+        return np.asarray(values)
+    values = values.detach().cpu()
+    return (values.float() if values.dtype == torch.bfloat16 else values).numpy()  # NumPy has no bfloat16
 
 
 def _points(name, values):

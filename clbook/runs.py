@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from clbook.optim import Adam, Descent
-from clbook.settings import Outcome, Settings
+from clbook.settings import Outcome, Settings, expect
 
 PROGRESS_EVERY = 0.1  # seconds between two calls of `progress`: often enough for Stop to act within half a second
 BLOCK = 32  # steps whose random numbers are drawn, and copied to the device, at once
@@ -130,6 +130,8 @@ class Program:
     Result = Outcome
 
     def __init__(self, configs: Sequence[Settings]):
+        for config in configs:
+            expect("config", config)
         self.configs, self.config, self.device = list(configs), configs[0], torch.device("cpu")
         if any(c.program != self.config.program for c in self.configs):
             raise ValueError("configs = runs of several shapes are not allowed: they must agree in `Settings.program`")

@@ -142,6 +142,13 @@ class Settings:
         return f"{type(self).__name__}({', '.join(changed)})"
 
 
+def expect(name: str, config) -> None:
+    """ValueError where the argument `name`, of which settings are expected, is none: a class, a dict, a number."""
+    if not isinstance(config, Settings):
+        raise ValueError(f"{name} = {config!r} is not allowed: it must be settings such as Config(), of a frozen "
+                         "dataclass that derives from clbook.settings.Settings")
+
+
 @dataclasses.dataclass
 class Outcome:
     """Base of every `Result`.

@@ -116,14 +116,20 @@ def kept(run: Callable, config: Settings, *, progress: Callable | None = None, d
 
     Of a function with `variants` each run is stored by itself, as `sweep` does.
     """
+    def made():
+        result = run(config, progress=progress, device=device)
+        if not isinstance(result, Outcome):
+            raise ValueError(f"run returned a {type(result).__name__}: it must return an Outcome, as Result is")
+        return result
+
     base, variants = getattr(run, "variants", (run, {}))
     if not importable(base):
-        return run(config, progress=progress, device=device)
+        return made()
     key = fingerprint(base, device)
     configs = _variants(config, variants)
     found = {name: load(key, c) for name, c in configs.items()}
     if None in found.values():
-        result = run(config, progress=progress, device=device)
+        result = made()
         for part in result.runs.values() if variants else [result]:
             if not part.stopped:
                 save(key, part.config, part)
@@ -233,11 +239,11 @@ def sweep(run: Callable, configs: Iterable[Settings], progress: Callable | None 
     A run is stored as soon as it ends: an interrupted or failed sweep keeps what it has. A bar shows how far it is.
 
     Args:
-        run: `run(config) -> Result`, a function of an importable module (or of a notebook). Its attribute `program`, a
+        run: `run(config) -> Result`, a function defined at the top of a module or notebook. Its attribute `program`, a
             `runs.Program`, lets runs of one shape train as one tensor program: where that pays on a CPU, always on a
             GPU, where the sweep stays in this process. `variants`, a pair (run, {name: changes}), says that `run`
             gives the `runs.several` of these.
-        configs: frozen dataclasses.
+        configs: a list of settings, one or more.
         progress: `progress(fraction, results_so_far)`; returning False ends the sweep, which then returns None for
             each run that has not finished.
         n_jobs: processes, as in `parallel`. A reader with a cluster writes
@@ -248,9 +254,15 @@ def sweep(run: Callable, configs: Iterable[Settings], progress: Callable | None 
         Results in the order of `configs`.
 
     Raises:
+        ValueError: run or configs that are none.
         The error of the first run that failed, naming its config, when all others have finished and are stored.
     """
-    configs = list(configs)
+    if not callable(run) or "<" in getattr(run, "__qualname__", "<"):
+        raise ValueError(f"run = {run!r} is not allowed: it must be a function that has a name (def run(config): ...) "
+                         "and stands at the top of a module or notebook, so that the store can tell it from others")
+    if not isinstance(configs, Iterable) or not (configs := list(configs)):
+        given = configs.described() if isinstance(configs, Settings) else repr(configs)
+        raise ValueError(f"configs = {given} is not allowed: it must be a list of settings, such as [Config()]")
     if hasattr(run, "variants"):
         return _several(run, configs, progress, n_jobs, compile)
     key = fingerprint(run)

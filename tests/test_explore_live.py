@@ -383,7 +383,7 @@ def test_a_run_in_the_store_is_shown_without_running(front):
 
 @pytest.mark.parametrize("code, words", [
     ("def bad(config, **how):\n    raise SystemExit('enough')", "SystemExit: enough"),
-    ("def bad(config, **how):\n    return 7", "AttributeError: 'int' object has no attribute"),
+    ("def bad(config, **how):\n    return 7", "run returned a int: it must return an Outcome"),
     ("def bad(config, **how):\n    result = toy.run(config)\n    del result.steps\n    return result", "steps")])
 def test_a_status_always_ends(front, code, words):
     front.execute(f"{code}\np = panel(bad, toy.draw, toy.Config(), scrub='steps', axes={{'a': [0.1, 1.0]}}); p")

@@ -92,11 +92,23 @@ def test_an_error_in_a_process_is_the_readers_own(still, monkeypatch):
     ({"b": [2, 2.5]}, "b = 2.5 is not allowed"),
     ({"a": [1], "scrub": "epochs"}, "scrub = 'epochs'.*Result has no such attribute"),
     ({"a": [1], "frames": 1}, "frames = 1"),
+    ({"a": 1.0}, "a = 1.0 is not allowed: it must be a list of values"),
     ({"a": [1], "pad": str}, "pad with 1 axes"),
 ])
 def test_bad_input_is_named(still, axes, message):
     with pytest.raises(ValueError, match=message):
         explore(toy.run, toy.draw, BASE, **axes)
+
+
+def bare(result, frame=0):
+    return toy.draw(result, frame).fig
+
+
+def test_a_figure_without_a_picture_and_a_config_without_settings_are_named(still):
+    with joblib.parallel_config(n_jobs=1), pytest.raises(ValueError, match="figure returned a Figure: it must return"):
+        explore(toy.run, bare, BASE, a=[1])
+    with pytest.raises(ValueError, match="base_config = {'a': 1} is not allowed: it must be settings"):
+        explore(toy.run, toy.draw, {"a": 1}, a=[1])
 
 
 def configs():

@@ -469,6 +469,8 @@ def test_shapes_and_types_that_do_not_match_are_refused(name):
             call(name, [torch.ones(4, 3), other], balanced(4), 0.1)
     with pytest.raises(ValueError, match=rf"^{FIRST.get(name, 'z1')} = a torch.int64 tensor"):
         call(name, [torch.ones(4, 3, dtype=torch.int64)] * 2, balanced(4), 0.1)
+    with pytest.raises(ValueError, match=rf"^{FIRST.get(name, 'z1')} = a float32 ndarray .* must be a torch tensor"):
+        call(name, [torch.ones(4, 3).numpy()] * 2, balanced(4), 0.1)
 
 
 @pytest.mark.parametrize("name", COSINE)

@@ -1,5 +1,6 @@
 """The loop: rows, ends, divergence, progress and Stop of R runs side by side; streams; optimisers; what shakes."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -10,6 +11,7 @@ import toy_program as toy
 from clbook import optim, runs
 from clbook.experiments.sa import surrogate
 from clbook.runs import Draws, follow, one_thread, recorded_times, several, stream, streams, together
+from clbook.settings import Settings
 
 
 def test_each_run_has_the_rows_of_its_recorded_times_and_ends_by_itself():
@@ -62,6 +64,22 @@ def test_progress_is_called_when_its_time_has_come_and_false_stops(monkeypatch):
 def test_programs_hold_runs_of_one_shape_only():
     with pytest.raises(ValueError, match="several shapes"):
         toy.Doubling([toy.Config(steps=3), toy.Config(steps=4)])
+
+
+@pytest.mark.parametrize("config", [toy.Config, {"steps": 3}, 3])
+def test_what_is_no_settings_is_refused(config):
+    with pytest.raises(ValueError, match="^config = .* is not allowed: it must be settings such as Config"):
+        toy.run(config)
+
+
+@dataclasses.dataclass(frozen=True)
+class Bare(Settings):
+    a: float = 1.0
+
+
+def test_a_setting_without_a_meaning_is_refused():
+    with pytest.raises(ValueError, match=r"^a = 1.0 is not allowed: in Bare it must be setting\(1.0, 'what it means'"):
+        Bare()
 
 
 def test_several_names_its_runs_and_trains_those_of_one_program_together():

@@ -1,6 +1,7 @@
 """Sweeps: order, caching, and that neither an error nor a kill loses or damages a finished run."""
 
 import dataclasses
+import functools
 import os
 import pathlib
 import signal
@@ -130,6 +131,29 @@ def test_a_killed_sweep_keeps_finished_runs_and_leaves_no_half_written_file(cach
     assert [r.config for r in results] == configs and len(stored(cache)) == 20
     assert all(joblib.load(path).config in configs for path in stored(cache))
     assert not list(cache.rglob("*.part")), "a temporary file was left behind"
+
+
+@pytest.mark.parametrize("run", [lambda config: toy.run(config), functools.partial(toy.run), "run", None])
+def test_a_run_without_a_name_is_refused_in_words(run):
+    with pytest.raises(ValueError, match="^run = .* is not allowed: it must be a function that has a name"):
+        sweep(run, [toy.Config()])
+
+
+@pytest.mark.parametrize("configs, given", [(toy.Config(), r"Config\(\)"), ([], r"\[\]"), (toy.Config, ".*Config'>"),
+                                            (None, "None")])
+def test_configs_that_are_no_list_are_refused_in_words(configs, given):
+    with pytest.raises(ValueError, match=rf"^configs = {given} is not allowed: it must be a list of settings"):
+        sweep(toy.run, configs)
+
+
+def nothing(config, *, progress=None, device=None):
+    return None
+
+
+def test_a_live_run_that_returns_no_outcome_is_named():
+    for run in (nothing, lambda config, **how: nothing(config)):
+        with pytest.raises(ValueError, match="^run returned a NoneType: it must return an Outcome"):
+            kept(run, toy.Config())
 
 
 def test_processes_are_used_without_asking():

@@ -5,6 +5,10 @@ from __future__ import annotations
 import dataclasses
 import os
 import re
+from collections.abc import Iterable, Sequence
+
+from clbook.settings import expect
+from clbook.style import Picture
 
 
 def explore(run, figure, base_config, *, scrub=None, frames=32, name=None, title="", pad=None, **axes):
@@ -28,7 +32,8 @@ def explore(run, figure, base_config, *, scrub=None, frames=32, name=None, title
 
     Raises:
         ValueError: an axis that is no field of the Config, more than two, a pad with fewer, an empty or repeating grid,
-            a value that the Config refuses, a start off the grid, fewer than two frames, `scrub` that the Result lacks.
+            a value that the Config refuses, a start off the grid, fewer than two frames, `scrub` that the Result lacks,
+            a Config without `Settings`, a figure that returns no Picture.
     """
     axes = grid(base_config, axes)
     if pad and len(axes) != 2:
@@ -45,6 +50,7 @@ def explore(run, figure, base_config, *, scrub=None, frames=32, name=None, title
 
 def grid(base_config, axes) -> dict[str, list]:
     """`axes` with every value as the Config holds it; ValueError as `explore` says."""
+    expect("base_config", base_config)
     fields = [f.name for f in dataclasses.fields(base_config)]
     if len(axes) > 2:
         raise ValueError(f"{len(axes)} axes ({', '.join(axes)}) are not allowed: an explorer varies at most two fields")
@@ -52,6 +58,8 @@ def grid(base_config, axes) -> dict[str, list]:
     for axis, values in axes.items():
         if axis not in fields:
             raise ValueError(f"{axis} is not a field of {type(base_config).__name__}: it has {', '.join(fields)}")
+        if not isinstance(values, Iterable) or isinstance(values, str):
+            raise ValueError(f"{axis} = {values!r} is not allowed: it must be a list of values")
         checked[axis] = [getattr(base_config.replace(**{axis: value}), axis) for value in values]
         start = getattr(base_config, axis)
         if start not in checked[axis]:
@@ -59,3 +67,18 @@ def grid(base_config, axes) -> dict[str, list]:
         if len(set(checked[axis])) < len(checked[axis]):
             raise ValueError(f"{axis} = {checked[axis]!r} is not allowed: it repeats a value")
     return checked
+
+
+def times(result, scrub: str | None) -> Sequence:
+    """The recorded times of a Result, [0] without `scrub`; ValueError where it has no such array."""
+    if scrub and not hasattr(result, scrub):
+        raise ValueError(f"scrub = {scrub!r} is not allowed: {type(result).__name__} has no such attribute")
+    return getattr(result, scrub) if scrub else [0]
+
+
+def pictured(figure, result, **frame) -> Picture:
+    """What `figure` draws of a Result; ValueError where that is no Picture."""
+    picture = figure(result, **frame)
+    if not isinstance(picture, Picture):
+        raise ValueError(f"figure returned a {type(picture).__name__}: it must return a Picture(fig, alt text)")
+    return picture

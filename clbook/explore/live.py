@@ -28,7 +28,7 @@ from traitlets import Unicode, link
 
 from clbook import __version__
 from clbook.data import written
-from clbook.explore import controls, data
+from clbook.explore import controls, data, pictured, times
 from clbook.style import DRAWING, RC
 from clbook.sweep import kept
 
@@ -213,16 +213,12 @@ class Panel(widgets.VBox):
                 how = f"from the store; it took {how}"
             elif result.stopped:
                 how = f"stopped at {job.fraction:.0%}, {how}"
-            self._times(result)
+            times(result, self._scrub)
         except BaseException as error:  # noqa: BLE001 - any error belongs in the panel, an exit too
             if not isinstance(error, ValueError):
                 _log.exception("%s: the run of %s failed", self._name, job.config)
             return self._finish(job, error=error)
         self._finish(job, result, how)
-
-    def _times(self, result):
-        """The recorded times of a result; none where the panel has no slider over them."""
-        return getattr(result, self._scrub) if self._scrub else []
 
     def _finish(self, job, result=None, how="", error=None):
         with self._lock:
@@ -297,7 +293,7 @@ class Panel(widgets.VBox):
         with self._lock:
             self._shown = None  # so that moving the slider draws nothing
             if self._scrub:
-                slider, last = self.scrub_slider, max(len(self._times(result)) - 1, 1)
+                slider, last = self.scrub_slider, max(len(times(result, self._scrub)) - 1, 1)
                 slider.max, slider.value = last, last if slider.value == slider.max else slider.value
                 if whole and slider.max != self._range:
                     self._renew(slider.max, slider.value)
@@ -307,10 +303,10 @@ class Panel(widgets.VBox):
     def _paint(self, result):
         started = time.monotonic()
         try:
-            times = self._times(result)
-            frame = min(self.scrub_slider.value, len(times) - 1)
+            recorded = times(result, self._scrub)
+            frame = min(self.scrub_slider.value, len(recorded) - 1)
             with DRAWING:
-                picture = self._figure(result, frame=frame) if self._scrub else self._figure(result)
+                picture = pictured(self._figure, result, **({"frame": frame} if self._scrub else {}))
                 png = picture.png()
         except Exception as error:  # noqa: BLE001 - any error belongs in the panel
             _log.exception("%s: the figure of %s failed", self._name, result.config)
@@ -321,7 +317,7 @@ class Panel(widgets.VBox):
         with self.image.hold_sync():
             self.image.value, self.image.tooltip = png, picture.alt
         if self._scrub:
-            self.scrub_slider.description = f"{self._clock} = {times[frame]:g}"
+            self.scrub_slider.description = f"{self._clock} = {recorded[frame]:g}"
         self.caption.value = controls.words(picture.alt)
         self._picture = picture, result.config, f", {self.scrub_slider.description}" if self._scrub else ""
         self.drawn.set()

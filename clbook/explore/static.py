@@ -14,7 +14,7 @@ import numpy as np
 from PIL import Image
 
 from clbook import __version__
-from clbook.explore import controls
+from clbook.explore import controls, pictured, times
 from clbook.explore.data import stretch, unite
 from clbook.explore.vector import Pen, Scene, saved
 from clbook.sweep import parallel, sweep
@@ -28,11 +28,9 @@ def player(run, figure, base_config, *, scrub, frames, name, title, pad, axes):
     """Run the grid `axes` and draw its frames; arguments as `explore` has checked them. Returns a `Player`."""
     configs = [base_config.replace(**dict(zip(axes, at, strict=True))) for at in itertools.product(*axes.values())]
     results = sweep(run, configs)
-    if scrub is not None and not hasattr(results[0], scrub):
-        raise ValueError(f"scrub = {scrub!r} is not allowed: {type(results[0]).__name__} has no such attribute")
     runs = []  # [(time, whether it has to stay, (result, arguments of `figure`))] of each run
     for result in results:
-        recorded = getattr(result, scrub) if scrub else [0]
+        recorded = times(result, scrub)
         wanted = moments(result, recorded)
         runs.append(thinned([(float(f"{t:.6g}"), k in wanted, (result, {"frame": k} if scrub else {}))
                              for k, t in enumerate(recorded)], frames))
@@ -54,10 +52,10 @@ def player(run, figure, base_config, *, scrub, frames, name, title, pad, axes):
             break
         runs = fewer
     start = configs.index(base_config)
-    picture = figure(results[start], **({"frame": -1} if scrub else {}))
+    picture = pictured(figure, results[start], **({"frame": -1} if scrub else {}))
     stretch(picture.fig, limits)
-    times, ends = [[t for t, *_ in run] for run in runs], pad and [pad(result) for result in results]
-    return Player(base_config, axes, scrub, times, ends, scene, start, picture, name, title)
+    shown, ends = [[t for t, *_ in run] for run in runs], pad and [pad(result) for result in results]
+    return Player(base_config, axes, scrub, shown, ends, scene, start, picture, name, title)
 
 
 def draw_all(figure, shots, limits) -> tuple[list, dict]:
@@ -77,7 +75,7 @@ def draw(figure, batch, settings, limits) -> tuple[list, dict]:
     pen, drawings, found = Pen(), [], dict(limits or {})
     with mpl.rc_context(settings):
         for result, how in batch:
-            picture = figure(result, **how)
+            picture = pictured(figure, result, **how)
             stretch(picture.fig, found)
             drawings += [] if limits is None else [pen.draw(picture)]
     return drawings, found

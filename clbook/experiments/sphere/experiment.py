@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 import numpy as np
 import torch
@@ -270,19 +270,20 @@ def coherence(vectors: np.ndarray, labels: np.ndarray) -> float:
     return float(np.mean([np.linalg.norm(unit[labels == k].mean(0)) for k in np.unique(labels)]))
 
 
-def sharpness(loss: torch.Tensor, parameters: Sequence[torch.Tensor], generator: torch.Generator,
+def sharpness(loss: torch.Tensor, parameters: Iterable[torch.Tensor], generator: torch.Generator,
               rounds: int = 30) -> float:
     """The Hessian eigenvalue of largest absolute value, by power iteration on Hessian-vector products.
 
     Near a minimum, gradient descent with a learning rate above 2 / sharpness moves away instead of closer.
 
     Args:
-        loss: scalar tensor with a graph to `parameters`. parameters: list of tensors.
+        loss: scalar tensor with a graph to `parameters`. parameters: tensors, as of `module.parameters()`.
         generator: source of the first direction. rounds: products taken.
 
     Returns:
         float; negative where the strongest curvature is downwards.
     """
+    parameters = list(parameters)
     gradients = torch.autograd.grad(loss, parameters, create_graph=True)
     direction = [torch.randn(p.shape, generator=generator).to(p) for p in parameters]
     for _ in range(rounds):
