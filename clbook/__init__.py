@@ -1,6 +1,6 @@
 """The theory of contrastive learning, as code that can be run and checked.
 
-Imports go one way: the parts (data augment latents models transformer losses kernels metrics theory), the
+Imports go one way: the parts (data augment models transformer losses kernels metrics theory), the
 engine (settings optim runs sweep style), one folder a chapter in `experiments`, the explorer `explore`. `theory` holds
 what the papers predict; experiments, chapters and tests read it.
 """

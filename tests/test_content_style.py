@@ -6,8 +6,7 @@ import torch
 from scipy import optimize, stats
 from scipy.special import betaincinv, ive
 
-from clbook import latents
-from clbook.experiments.content_style import Config, Encoders, collapse, experiment, run
+from clbook.experiments.content_style import Config, Encoders, collapse, experiment, latents, run
 from clbook.experiments.cs import flow, optima
 from clbook.losses import infonce
 from clbook.metrics import r2

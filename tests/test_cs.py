@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from clbook import latents, records
-from clbook.experiments.content_style import Config, Encoders, collapse, projector
+from clbook import records
+from clbook.experiments.content_style import Config, Encoders, collapse, latents, projector
 from clbook.experiments.cs import encoders, flow, optima, recipes
 from clbook.losses import infonce
 from clbook.records import Record

@@ -46,7 +46,7 @@ def imports(modules, forbidden):
 def test_losses_need_torch_and_numpy_only():
     assert names(PROJECT["dependencies"]) == {"numpy", "torch"}
     others = {"scipy", "pandas", "IPython", "traitlets"} | names(EXTRAS["measure"]) | names(EXTRAS["book"])
-    ran = imports("losses models transformer latents optim runs settings", others)
+    ran = imports("losses models transformer optim runs settings", others)
     assert ran.returncode == 0, ran.stderr
     assert imports("kernels", others).returncode != 0, "nothing is forbidden"
 

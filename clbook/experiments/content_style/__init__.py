@@ -1,7 +1,8 @@
 """What is kept of content and of style? (CS) The chapter's training.
 
-`experiment`: encoders of latents that are known. `projector`: the same question on images. `collapse`: what the theory
-says about gradients and optima, checked. `figures` and `projector_figures` draw them.
+`latents`: content, style and the maps that hide them. `experiment`: encoders of latents that are known. `projector`:
+the same question on images. `collapse`: what the theory says about gradients and optima, checked. `figures` and
+`projector_figures` draw them.
 """
 
 from clbook.experiments.content_style.experiment import (

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from clbook import latents
+from clbook.experiments.content_style import latents
 from clbook.experiments.content_style.experiment import Config, drawn
 from clbook.losses import softplus
 from clbook.runs import one_thread, stream

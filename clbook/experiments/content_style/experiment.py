@@ -12,7 +12,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from clbook import latents
+from clbook.experiments.content_style import latents
 from clbook.losses import infonce
 from clbook.metrics import r2
 from clbook.models import MLP, affine, stacked

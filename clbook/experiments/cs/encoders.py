@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from torch.nn.functional import normalize
 
-from clbook import latents
-from clbook.experiments.content_style import experiment, projector
+from clbook.experiments.content_style import experiment, latents, projector
 from clbook.experiments.content_style.experiment import WEIGHTS, Config, Encoders, drawn
 from clbook.losses import infonce
 from clbook.models import MLP, affine, stacked

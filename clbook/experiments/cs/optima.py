@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch.nn.functional import leaky_relu
 
-from clbook import latents
+from clbook.experiments.content_style import latents
 from clbook.experiments.content_style.collapse import DIM, loss, pairs
 from clbook.experiments.content_style.experiment import Config, drawn
 from clbook.experiments.cs.encoders import terms
