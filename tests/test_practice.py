@@ -126,6 +126,17 @@ def test_solution_of_the_ceiling_prints_what_it_says(page, capsys):
     assert found == pytest.approx([6.61, 5.25, 6.56], abs=0.05)
 
 
+def test_own_data_and_an_own_loss_are_taken_as_the_page_says(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    y = np.repeat(["ash", "beech", "fir"], 40)
+    x = np.random.default_rng(0).normal(size=(120, 5)) + 5 * np.eye(5)[np.repeat([1, 0, 2], 40)]
+    found = page | {"x": x, "y": y}
+    exec(re.search(r"\(pr-own\)=.*?```python\n(.*?)```", TEXT, re.S)[1], found)
+    assert found["flow"].x.shape == (60, 5) and np.bincount(found["flow"].labels).tolist() == [20] * 3
+    assert found["five"].nccc[-1].min() > 0.9  # three clouds, five apart: a nearest centre finds them
+    assert not torch.equal(found["net"](page["held"]), page["simclr"](0)(page["held"]))
+
+
 def test_longer_training_helps_where_the_solution_says_so(page):
     better = {}
     for name in ("healthy", "weak views", "strong views"):
