@@ -271,3 +271,8 @@ def test_intervals_are_separability_on_a_line_for_many_runs_at_once():
         z = (far + torch.randint(0, 2, (400, sum(sizes)), generator=generator)).float()
         expected = [metrics.separable(points, labels) for points in z]
         assert metrics.intervals(z, sizes).tolist() == expected and 0 < sum(expected) < 400
+
+
+def test_bfloat16_is_read_as_float32():
+    a, b = torch.randn(2, 20, 4, generator=torch.Generator().manual_seed(0)).bfloat16()
+    assert metrics.linear_cka(a, b) == metrics.linear_cka(a.float(), b.float())

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from clbook import settings
 from clbook.experiments.separability import Config, dataset, run, run_pair, start
 from clbook.experiments.separability.condition import (
     best_accuracy,
@@ -14,6 +15,7 @@ from clbook.experiments.separability.condition import (
     measured_growth,
     step_error,
 )
+from clbook.explore import controls
 from clbook.runs import together
 from clbook.sweep import sweep
 
@@ -127,6 +129,13 @@ def test_a_readers_own_images_are_flattened_colour_by_colour_and_moved(tmp_path)
     x, _ = dataset(config)
     flat = pictures.transpose(0, 3, 1, 2).reshape(60, -1).astype(np.float32) / 255
     assert {*map(tuple, x.tolist())} <= {*map(tuple, flat.tolist())} and np.isfinite(run(config).loss).all()
+
+
+def test_a_panel_has_buttons_for_the_named_sets_and_an_entry_for_a_file():
+    field = settings.fields(Config)["data"]
+    buttons, entry = (controls.control(field, value, explored=False) for value in ("donut", "own.npz"))
+    assert [label for label, _ in buttons.options] == ["clusters", "donut", "digits", "mnist", "cifar10"]
+    assert buttons.value == "donut" and type(entry).__name__ == "Text" and entry.value == "own.npz"
 
 
 POINTS = np.zeros((60, 5))
