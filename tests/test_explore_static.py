@@ -273,13 +273,16 @@ def test_every_slider_moves_by_arrow_key_and_by_mouse(tab):
     assert len({src for src, _ in states}) == len(states)
 
 
+CELLS = "all => all.map(e => e.getAttribute('aria-label').replace(' (rad)', ''))"
+
+
 def test_a_pad_has_a_cell_for_each_run(tab):
     page = tab.page
     pad, said = page.locator(".clbook-pad"), page.locator(".clbook-pad output")
-    cells = pad.get_by_role("radio")
     words = [f"a = {a:g}, b = {b}: arms of {a * b:g}" for a in GRID["a"] for b in GRID["b"]]
-    names = cells.evaluate_all("all => all.map(e => e.getAttribute('aria-label').replace(' (rad)', ''))")
-    assert names == words and said.inner_text().replace(" (rad)", "") == words[3]
+    page.get_by_role("button", name="All cells").click()
+    assert pad.get_by_role("radio").evaluate_all(CELLS) == words
+    assert said.inner_text().replace(" (rad)", "") == words[3]
     assert page.locator("figure.clbook-explorer").nth(2).locator("input[type=range]").count() == 1  # of time alone
     page.locator(".clbook-cells label").nth(4).click()
     wait_alt(page, expected(-1, 4.0, 1), 2)
@@ -296,6 +299,27 @@ def test_a_pad_has_a_cell_for_each_run(tab):
     page.get_by_role("button", name="Reset").nth(2).click()
     wait_alt(page, expected(-1), 2)
     assert said.inner_text().endswith("arms of 2")
+
+
+def test_a_cell_tells_its_run_s_end_only_once_that_run_has_been_shown(tab):
+    """A question comes before the picture: eye and screen reader get no answer from cells that nobody has chosen."""
+    page, cells = tab.page, tab.page.locator(".clbook-pad").get_by_role("radio")
+    signs = "all => all.map(e => getComputedStyle(e.nextElementSibling).visibility === 'visible')"
+    plain = "all => all.map(e => getComputedStyle(e.parentNode).backgroundColor === 'rgb(255, 255, 255)')"
+
+    def told():
+        words = [": arms of" in name for name in cells.evaluate_all(CELLS)]
+        assert cells.evaluate_all(signs) == words and cells.evaluate_all(plain) == [not seen for seen in words]
+        return [k for k, seen in enumerate(words) if seen]
+
+    assert told() == [3]  # the start
+    page.locator(".clbook-cells label").nth(4).click()
+    page.keyboard.press("ArrowUp")
+    page.evaluate("location.hash = '#grid:a=0.5&b=1&frame=0'")
+    wait_alt(page, expected(0, 0.5, 1), 2)
+    assert told() == [0, 2, 3, 4]
+    page.get_by_role("button", name="All cells").click()
+    assert told() == [*range(6)]
 
 
 def test_the_cells_of_a_pad_are_large_enough_for_a_finger(tabs, address):

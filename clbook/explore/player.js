@@ -26,9 +26,17 @@ window.clbookExplorer ??= (() => {
   }
 
   // A pad of cells, one a run, as two knobs: its rows and its columns. Arrow keys move in both directions.
-  function padKnobs(pad, [[row, rows], [column, columns]]) {
+  // A cell says its setting alone until its run has been shown: the text asks for a guess first. `all` shows all.
+  function padKnobs(pad, [[row, rows], [column, columns]], all) {
     const inputs = [...pad.querySelectorAll("input")], n = columns.length;
     const at = () => inputs.findIndex((input) => input.checked);
+    const whole = inputs.map((input) => input.getAttribute("aria-label"));
+    function reveal(k, yes = true) {
+      inputs[k].setAttribute("aria-label", yes ? whole[k] : whole[k].split(": ")[0]);
+      inputs[k].parentNode.classList.toggle("clbook-unseen", !yes);
+    }
+    inputs.forEach((_, k) => reveal(k, false));
+    all.addEventListener("click", () => inputs.forEach((_, k) => reveal(k)));
     pad.addEventListener("keydown", (event) => {
       const [down, right] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key] ?? [];
       if (down === undefined) return;
@@ -47,7 +55,7 @@ window.clbookExplorer ??= (() => {
       axis: column, start: +pad.dataset.column, inputs: [],
       get index() { return at() % n; },
       set index(k) { inputs[at() - at() % n + k].checked = true; },
-      tell() { pad.querySelector("output").value = inputs[at()].getAttribute("aria-label"); },
+      tell() { reveal(at()); pad.querySelector("output").value = whole[at()]; },
     }];
   }
 
@@ -80,7 +88,7 @@ window.clbookExplorer ??= (() => {
     const img = part("img"), stage = part(".clbook-stage"), play = part("[data-do=play]");
     const readout = part(".clbook-readout"), dot = part(".clbook-dot");
     const pad = part(".clbook-pad");
-    const knobs = [...(pad ? padKnobs(pad, axes) : []), ...[...figure.querySelectorAll("[data-axis]")].map(knob)];
+    const knobs = [...(pad ? padKnobs(pad, axes, part("[data-do=all]")) : []), ...[...figure.querySelectorAll("[data-axis]")].map(knob)];
     const scrub = knobs.find((each) => each.axis === "frame");
     const settings = knobs.filter((each) => each !== scrub);
     let name = setup.name;
@@ -211,7 +219,7 @@ window.clbookExplorer ??= (() => {
     }));
     figure.querySelectorAll("button").forEach((button) => {
       button.disabled = false;
-      button.addEventListener("click", () => actions[button.dataset.do]());
+      button.addEventListener("click", () => actions[button.dataset.do]?.());
     });
     if (pad) say();
     if (play) { stop(); reduced.addEventListener("change", stop); }
