@@ -32,7 +32,7 @@ class Claim:
     source: paper and item, "LS Theorem 4.3"; "; " parts several, the first has the claim. says: the statement, no
         stronger than the paper's. theirs, here: the paper's setting, ours. bar: what it takes, fixed before the run.
         evidence: seeds, sizes, precision. anchor: the id of its place in the chapter.
-    ours: the paper does not say it. shown: its row stands in the chapter, not on the paper's page.
+    ours: the paper does not say it; "code": it checks the book's functions. shown: its row stands in the chapter.
     verdicts: the words for a bar that is met, and for one that is not. condition: what follows "holds when".
     measure: some of the chapter's named runs, which its parameters name -> Finding.
     """
@@ -45,7 +45,7 @@ class Claim:
     bar: str
     evidence: str
     anchor: str
-    ours: bool = False
+    ours: bool | str = False
     shown: bool = False
     verdicts: tuple[str, str] = ("holds", "fails")
     condition: str = ""

@@ -28,6 +28,7 @@ KEYS = ("id", "paper", "item", "source", "ours", "says", "setting", "measured", 
 PAGES = {"LS": "book/papers/ls", "VA": "book/papers/va", "SA": "book/papers/sa", "SL": "book/papers/sl",
          "CS": "book/papers/cs"}
 LEDGER = "book/ledger"
+WHOSE = {"claims": False, "own-claims": True, "code-claims": "code"}  # directive: what `ours` of its claims is
 
 
 class Part(nodes.General, nodes.Element):
@@ -46,7 +47,7 @@ class QuoteRole(SphinxRole):
 
 
 class PartDirective(SphinxDirective):
-    """`{claims} LS`, `{own-claims} LS`, `{ledger-counts}`, `{ledger-items} LS`, `{ledger-errors} LS`."""
+    """`{claims} LS`, `{own-claims} LS`, `{code-claims} LS`, `{ledger-counts}`, `{ledger-items} LS`, ..."""
 
     optional_arguments = 1
 
@@ -145,7 +146,7 @@ def counts(app, env) -> list[tuple[str, list]]:
     table = [("items of the paper", [len(items[paper]) for paper in PAGES])]
     for state, name in (("claimed", "judged"), ("definition", "definitions"), ("not tested", "not tested")):
         table.append((f"of these {name}", [sum(state_of(item) == state for item in items[paper]) for paper in PAGES]))
-    for ours, whose in ((False, "claims of the paper"), (True, "questions of ours")):
+    for ours, whose in ((False, "claims of the paper"), (True, "questions of ours"), ("code", "checks of our code")):
         for verdict in claims.VERDICTS:
             numbers = [sum((record["paper"], record["verdict"], record["ours"]) == (paper, verdict, ours)
                            for record in records(env)) for paper in PAGES]
@@ -186,12 +187,13 @@ def fill(app, doctree, docname):
         env.get_domain("math").data["has_equations"][docname] = True  # the texts have formulas: the page needs MathJax
         render = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=False, trim_blocks=True
                                     ).get_template("ledger.html").render
-        common = dict(kind=part["kind"], paper=paper, words=claims.words, ledger=address(app, docname, LEDGER),
+        common = dict(kind=part["kind"], whose=WHOSE, paper=paper, words=claims.words,
+                      ledger=address(app, docname, LEDGER),
                       page=lambda record: address(app, docname, record["docname"]),
                       row=lambda record: f"{address(app, docname, record['row'])}#claim-{record['id']}")
-        if part["kind"] in ("claims", "own-claims"):
+        if part["kind"] in WHOSE:
             mine = [record for item in rows(app, env, paper) for record in item["claims"]
-                    if record["ours"] == (part["kind"] == "own-claims")]
+                    if record["ours"] == WHOSE[part["kind"]]]
             mine = list({record["id"]: record for record in mine}.values())  # in the order of the paper, each once
             here = [record for record in mine if record["paper"] == paper and not record["shown"]]
             html = render(common, elsewhere=[record for record in mine if record not in here],
@@ -232,7 +234,7 @@ def setup(app):
     app.add_node(Part)
     app.add_node(Quote)
     app.add_role("claim", QuoteRole())
-    for name in ("claims", "own-claims", "ledger-counts", "ledger-items", "ledger-errors"):
+    for name in (*WHOSE, "ledger-counts", "ledger-items", "ledger-errors"):
         app.add_directive(name, PartDirective)
     app.connect("doctree-read", collect)
     app.connect("env-purge-doc", forget)
