@@ -213,17 +213,22 @@ def checker(check: Check) -> Picture:
     log_axis(ax)
     ax.set(xlim=(1e-8, 1e8), xlabel="size of the term")
     ax.invert_yaxis()
-    outcome = f"at iteration {check.steps[0]:.0f}" if check.separated[0] else "not within this run"
-    ax.set_title(f"ratio {ratio:.3g}: predicted to {'separate' if ratio > 1 else 'stay mixed'}; separable {outcome}")
+    outcome = _outcome(check)
+    ax.set_title(f"ratio {ratio:.3g}: predicted to {'separate' if ratio > 1 else 'stay mixed'}; {outcome}")
     return Picture(fig, f"eps = {eps:g}, tau = {tau:g}: the left side of condition (e) is {left:.3g}, the right side "
-                        f"{float(check.right[0]):.3g}, their ratio {ratio:.3g}. Separable: {outcome}.")
+                        f"{float(check.right[0]):.3g}, their ratio {ratio:.3g}; {outcome}.")
+
+
+def _outcome(check):
+    if not check.separated[0]:
+        return "not separable within this run"
+    return f"separable at iteration {check.steps[0]:.0f}"
 
 
 def verdict(check: Check) -> tuple[float, str, str]:
     """(shade, sign, words) of a run for a pad: the ratio of the two sides of (e); dark where the run separates."""
-    ratio, separated = float(check.ratio[0]), bool(check.separated[0])
-    outcome = f"separable at iteration {check.steps[0]:.0f}" if separated else "not separable within this run"
-    return float(separated), f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.2g}", f"ratio {ratio:.3g}, {outcome}"
+    ratio, dark = float(check.ratio[0]), float(check.separated[0])
+    return dark, f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.2g}", f"ratio {ratio:.3g}, {_outcome(check)}"
 
 
 def kernel_story(result: Result) -> Picture:
