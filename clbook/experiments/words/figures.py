@@ -64,7 +64,9 @@ def neighbours(view, frame=-1) -> Picture:
         for y, name in zip(place, names[frame], strict=True):
             ax.text(0.02, y, name, va="center", color=INK)
         ax.axvline(1, color=MUTED, lw=1.2, ls=":")
-        ax.set(xlim=(0, 1.25), ylim=(len(place) - 0.4, -0.6), yticks=[], xlabel="distance / mean distance", title=title)
+        ax.set_yticks(place, names[frame])  # for the numbers; for the eye they stand in the bars
+        ax.tick_params(left=False, labelleft=False)
+        ax.set(xlim=(0, 1.25), ylim=(len(place) - 0.4, -0.6), xlabel="distance / mean distance", title=title)
         ax.grid(False)
     return Picture(fig, f"Nearest to {split} at step {view.steps[frame]}: {', '.join(view.names[0][frame])}. "
                         f"Nearest to {view.config.word} without twins: {', '.join(view.names[1][frame])}.")
@@ -89,7 +91,8 @@ def vocabulary(result, frame=-1, words=1000, marked=7, common=1500) -> Picture:
     edge = 1.03 * np.abs(at[:, np.concatenate([often, *(pairs.ravel() for pairs in joined.values())])]).max()
     for kind, pairs in joined.items():
         for k, pair in enumerate(pairs):
-            ax.plot(*at[frame, pair].T, color=KINDS[kind], marker="o", ms=3, lw=1.4, label=None if k else kind)
+            ax.plot(*at[frame, pair].T, color=KINDS[kind], marker="o", ms=3, lw=1.4, label=None if k else kind,
+                    gid=f"{kind}: {', '.join(result.words[word] for word in pair)}")
             for word in pair[:1] if kind == "injected" else pair:
                 here = at[frame, word] / edge
                 if all(np.abs(here - there)[0] > 0.25 or np.abs(here - there)[1] > 0.05 for there in named):
