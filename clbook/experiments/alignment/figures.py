@@ -114,6 +114,12 @@ def ending(result) -> tuple[float, str, str]:
     return cka, f"{cka:.2f}", f"CKA of NSCL with DCL {cka:.2f} at the end"
 
 
+def parted(result) -> tuple[float, str, str]:
+    """(shade, sign, words) of a run for a pad: weight gap of NSCL to DCL at the end; the larger, the darker."""
+    gap = float(result.gap[-1, 1])
+    return min(1.0, gap / 0.35), f"{gap:.2f}", f"weight gap {gap:.2f} at the end"
+
+
 def _band(ax, x, values, name, **kwargs):
     """Mean over seeds of values (seeds, len(x)) as a line, their range as a band."""
     ax.plot(x, values.mean(0), color=TONES[name], label=NAMES[name], marker=MARKS[name], ms=3.5, **kwargs)

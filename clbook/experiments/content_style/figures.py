@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clbook.experiments.content_style.experiment import gains, singular
+from clbook.experiments.content_style.experiment import gains, singular, style_gain
 from clbook.style import INK, MUTED, Picture, axes, colour, legend
 
 CONTENT, STYLE = colour(0), colour(1)
@@ -50,6 +50,18 @@ def linear(result, frame=-1) -> Picture:
              + (f" (undone {undone[frame, rows].mean():.2f})" if changed else "") for name, _, rows in _kinds(config)]
     return Picture(fig, f"{_settings(config).replace('$', '')}, iteration {now}: mean gain {', '.join(means)}; "
                         f"smallest singular value {singular(result.map[frame])[-1]:.3f} of the largest.")
+
+
+def stretch(result) -> tuple[float, str, str]:
+    """(shade, sign, words) of a linear run for a pad: the style's mean gain at the end; the larger, the darker."""
+    gain = gains(result.map[-1])[result.config.d_c:].mean()
+    return float(gain / (gain + 2)), f"{gain:.2g}", f"style's gain {gain:.2g} at the end"
+
+
+def even(result) -> tuple[float, str, str]:
+    """(shade, sign, words) of a linear run for a pad: style's gain over content's, as trained; the more, the darker."""
+    share = float(style_gain(result.map[-1], result.config.d_c))
+    return min(1.0, share), f"{share:.2f}", f"style's gain over content's {share:.2f}, as trained"
 
 
 def spectra(groups, dashed) -> Picture:
@@ -122,6 +134,12 @@ def by_depth(result, frame=-1) -> Picture:
                         f"normalisation, iteration {now}: R2 at the output {result.content_r2[frame, -1]:.2f} for "
                         f"content, {result.style_r2[frame, -1]:.2f} for style; in x "
                         f"{result.style_r2[0, 0]:.2f} for style.")
+
+
+def kept(result) -> tuple[float, str, str]:
+    """(shade, sign, words) of a deep run for a pad: R^2 of style at the output, at the end; the more, the darker."""
+    style = float(result.style_r2[-1, -1])
+    return max(0.0, style), f"{style:.2f}", f"R² of style at the output {style:.2f}"
 
 
 def directions(panels) -> Picture:

@@ -106,6 +106,12 @@ def snapshot(result, frame=-1) -> Picture:
                         f"{result.steps[frame]}: {_says(result, frame)}.")
 
 
+def ending(result) -> tuple[float, str, str]:
+    """(shade, sign, words) of a run for a pad: effective rank after the projector, at the end; the more, the darker."""
+    rank = float(result.rank[-1, -1])
+    return min(1.0, rank / result.config.d), f"{rank:.0f}", f"effective rank {rank:.1f} after the projector"
+
+
 def unused(results) -> Picture:
     """CS Fig. 4 for {title: result}: mean absolute weight that each dimension of r gets in the last layer."""
     fig, (row,) = axes(len(results), width=7.4, height=2.9, sharey=True)

@@ -53,6 +53,13 @@ def step(result: Result, frame: int = 0) -> Picture:
                         f"the {config.n} points differs from the kernel's prediction by {error:.2g} of its size.")
 
 
+def missed(result: Result) -> tuple[float, str, str]:
+    """(shade, sign, words) of a run of `step` for a pad: the error of the prediction; the smaller, the darker."""
+    error = result.error("kernel")
+    said = f"{100 * error:.1g}%"
+    return float(np.clip(-np.log10(error) / 4, 0, 1)), said, f"off by {said} of the measured move"
+
+
 def orbits(flows: Several, frame: int = -1) -> Picture:
     """Embedded points and their views, joined, for the three flows at one time, and the spread of orbits over time."""
     names = list(flows.runs)
@@ -108,6 +115,13 @@ def velocities(result: Result, frame: int = 0) -> Picture:
     return Picture(fig, f"Centres along the {result.config.centres}, clusters of {', '.join(sizes)} points. Measured "
                         f"speeds {told[0]}, predicted {told[1]}; error over all points "
                         f"{result.error('mean', frame):.1%}.")
+
+
+def behind(result: Result) -> tuple[float, str, str]:
+    """(shade, sign, words) of a run of `velocities` for a pad: the last cluster's speed over the fastest other's."""
+    *others, last = result.speeds()
+    share = float(last / max(others))
+    return min(1.0, share), f"{share:.2f}", f"the shrinking cluster has {share:.2f} of the fastest other's speed"
 
 
 def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:

@@ -101,6 +101,13 @@ def two_orders(shuffle: Shuffle, result: Result) -> Picture:
                         f"{'; '.join(said)}. The uniform distribution has {uniform:.4f}.")
 
 
+def above(shuffle: Shuffle, result: Result) -> tuple[float, str, str]:
+    """(shade, sign, words) of a run of `two_orders` for a pad: its loss above the plateau; the less, the darker."""
+    K, tau = result.config.clusters, result.config.tau
+    more = max(0.0, shuffle.loss(shuffle.places(K), tau) - shuffle.uniform(tau))
+    return max(0.0, 1 - more), f"{more:.2f}", f"loss {more:.2f} above that of the uniform distribution, in both orders"
+
+
 def _spectrum(ax, result):
     """Eigenvalues in order, by whether they part copies or move whole places."""
     ax.axhline(0, color=MUTED, lw=1)
@@ -115,6 +122,12 @@ def _verdict(result):
     K, m = result.config.clusters, result.config.copies
     return (f"K = {K} places, m = {m}: {result.negative(result.eigenvalues)} of {len(result.eigenvalues)} directions "
             f"go down, {result.negative(result.whole)} of those that move whole places; K(m - 1) = {K * (m - 1)}")
+
+
+def falling(result: Result) -> tuple[float, str, str]:
+    """(shade, sign, words) of a run for a pad: in how many directions the loss falls; the more, the darker."""
+    down, count = result.negative(result.eigenvalues), len(result.eigenvalues)
+    return down / count, str(down), f"{down} of {count} directions go down"
 
 
 def landscape(result: Result) -> Picture:

@@ -9,7 +9,7 @@ import numpy as np
 from clbook.experiments.modadd.experiment import Result, over_seeds
 from clbook.experiments.modadd.lookup_figures import DIFFERENT_TONE, SAME_TONE
 from clbook.metrics import mean_interval
-from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic, plane
 
 START_TONES = {"pretrained": SAME_TONE, "random": DIFFERENT_TONE, "permuted": colour(2)}
 
@@ -50,8 +50,7 @@ def training(runs: Sequence[Result]) -> Picture:
     right.set(ylim=(0, 1.02), ylabel="accuracy on unseen pairs", xlabel="epoch of the classifier")
     for ax in (left, middle):
         ax.set(xlabel="epoch")
-    legend(left, loc="best")
-    legend(middle, loc="best")
+        legend(ax, loc="best")
     legend(right, loc="lower center", bbox_to_anchor=(0.45, 1), ncols=3, fontsize=8, columnspacing=0.7, handlelength=1)
     says = ", ".join(f"{start} {values[-1].mean():.2f}" for start, values in accuracy.items())
     return Picture(fig, f"In {runs[0].config.epochs} epochs the ratio of distances falls to "
@@ -59,18 +58,11 @@ def training(runs: Sequence[Result]) -> Picture:
                         f"classifiers at the end: {says}.")
 
 
-def _projection(table):
-    """(d, 2) main axes of table (N, d), each with a fixed sign; one axis is followed by zeros where d = 1."""
-    _, _, main = np.linalg.svd(table - table.mean(0), full_matrices=False)
-    main = np.vstack([main, np.zeros_like(main[:1])])[:2]
-    return (main * np.sign(main[np.arange(2), np.abs(main).argmax(1)] + 1e-12)[:, None]).T
-
-
 def embedding(result: Result, frame: int = -1) -> Picture:
     """The symbols of one run on the two main axes of their last position, coloured mod k; distances and loss."""
     fig, ax = mosaic([["z", "d"], ["z", "l"]], width=7.6, height=3.6, width_ratios=(1.15, 1))
     config, tables = result.config, result.tables
-    axes_ = _projection(tables[-1])
+    axes_ = plane(tables[-1])
     shown = (tables[frame] - tables[frame].mean(0)) @ axes_
     for u, (x, y) in enumerate(shown):
         ax["z"].scatter(x, y, s=60, color=colour(u % config.k), alpha=0.85, linewidths=0, gid=f"symbol {u}")
@@ -94,6 +86,14 @@ def embedding(result: Result, frame: int = -1) -> Picture:
     return Picture(fig, f"k = {config.k}, d = {config.d}, decay {config.decay:g}, start {config.init:g}, "
                         f"epoch {result.steps[frame]}: equivalent symbols are {result.equivalent[frame]:.2f} apart, "
                         f"different ones {result.different[frame]:.2f}; last loss {result.loss[-1]:.2f}{collapsed}.")
+
+
+def ending(result: Result) -> tuple[float, str, str]:
+    """(shade, sign, words) of a run for a pad: the ratio of distances at the end; the smaller, the darker."""
+    if result.collapsed:
+        return 0.0, "point", "all symbols in one point"
+    ratio = float(result.ratio[-1])
+    return max(0.0, 1 - ratio), f"{ratio:.2f}", f"distance of equivalent over different symbols {ratio:.2f} at the end"
 
 
 def decays(sets: dict[str, Sequence[Result]]) -> Picture:

@@ -7,7 +7,7 @@ import torch
 
 from clbook.experiments.modadd import lookup
 from clbook.experiments.modadd.equivalence import SAME
-from clbook.style import INK, MUTED, Picture, axes, colour, legend
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, plane
 
 SAME_TONE, DIFFERENT_TONE = colour(7), colour(1)  # purple and orange, as in the paper
 
@@ -45,9 +45,8 @@ def optimum(result, others) -> Picture:
     left.set(xlabel="PMI less its mean", ylabel=r"$\mathcal{E}^*(u)\cdot E^*(\rho)$ less its mean", aspect="equal")
     for y, run in enumerate(others.values()):
         kinds = ("twins", SAME_TONE, -0.14), ("other pairs", DIFFERENT_TONE, 0.14)
-        for length, (name, tone, shift) in zip(twins(run), kinds, strict=True):
-            row = np.full(len(length), y + shift)
-            right.scatter(length, row, s=12, color=tone, label=None if y else name, gid=name)
+        for far, (name, tone, shift) in zip(twins(run), kinds, strict=True):
+            right.scatter(far, np.full_like(far, y + shift), s=12, color=tone, label=None if y else name, gid=name)
     right.set(yticks=range(len(others)), yticklabels=others, ylim=(len(others) - 0.5, -0.8), xlim=(-0.3, None),
               xlabel="distance at the optimum")
     legend(right, ncols=2, loc="upper right")
@@ -79,8 +78,7 @@ def bands(result) -> Picture:
     """The symbols at the optimum on their two main axes, coloured by class mod k, and the distances of all pairs."""
     config, z = result.config, result.z[-1]
     fig, ((left, right),) = axes(2, width=7.6, height=3.2, width_ratios=(1, 1.3))
-    centred = z - z.mean(0)
-    screen = np.pad(centred @ np.linalg.svd(centred)[2][:2].T, ((0, 0), (0, max(0, 2 - config.d))))
+    screen = (z - z.mean(0)) @ plane(z)
     for u, point in enumerate(screen):
         left.scatter(*point, s=30, color=colour(u % config.k), linewidths=0, alpha=0.7, gid=f"class {u % config.k}")
     left.set(xlim=(-8.8, 8.8), ylim=(-8.8, 8.8), aspect="equal", xlabel="first axis", ylabel="second axis",
@@ -97,6 +95,12 @@ def bands(result) -> Picture:
     return Picture(fig, f"d = {config.d}, decay {config.decay:g}: equivalent pairs at most "
                         f"{equivalent.max(initial=0):.1g} apart, different pairs at "
                         f"{', '.join(f'{x:g}' for x in found)}. One band would be at {law:.2f}.")
+
+
+def counted(result) -> tuple[float, str, str]:
+    """(shade, sign, words) of an optimum for a pad: how many distances different symbols have; 0 in one point."""
+    count = int((np.unique(result.distances()[1].round(2)) > 0).sum())
+    return count / 8, str(count), f"distances: {count}" if count else "all symbols in one point"
 
 
 def push_pull(result, frame=-1, symbol=0) -> Picture:

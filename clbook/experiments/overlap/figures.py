@@ -81,6 +81,12 @@ def maps(several: Several) -> Picture:
                         f"{random.loss[-1]:.3f} and the readout is right on {random.accuracy():.0%}.")
 
 
+def ending(several: Several) -> tuple[float, str, str]:
+    """(shade, sign, words) of a run for a pad: readout after training from random entries; the better, the darker."""
+    right = several["random"].accuracy()
+    return right, f"{right:.0%}", f"readout {right:.0%} after training from random entries"
+
+
 def _each_has_its_own(result: Result) -> bool:
     """Whether every data point has views that no other has."""
     return bool((result.chances[:, (result.chances > 0).sum(0) == 1].sum(1) > 0).all())
