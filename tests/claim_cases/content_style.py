@@ -43,8 +43,8 @@ LEVEL, FALLEN = linear(0, 1.0), {k: linear(k, 0.1) for k in (1, 2, 4)}
 FLAT = {k: linear(k, 0.9) for k in (1, 2, 4)}
 CASES = {
     "cs-fig-1-left": {
-        "holds": {"box": {0: LEVEL, **FALLEN}, "globe": {0: LEVEL, 4: FALLEN[4]}, "mild": FALLEN[4]},
-        "not seen here": {"box": {0: LEVEL, **FLAT}, "globe": {0: LEVEL, 4: FALLEN[4]}, "mild": FALLEN[4]}},
+        "holds": {"box": {0: LEVEL, **FALLEN}, "globe": {0: LEVEL, 4: FALLEN[4]}},
+        "not seen here": {"box": {0: LEVEL, **FLAT}, "globe": {0: LEVEL, 4: FALLEN[4]}}},
     "cs-box-content-grows": {"holds": {"box": {0: LEVEL, **{k: linear(k, 0.9, 5.0) for k in (1, 2, 4)}}},
                              "fails": {"box": {0: LEVEL, **{k: linear(k, 0.1, 1.1) for k in (1, 2, 4)}}}},
     "cs-sphere-threshold": {"holds": {"rows": 3 * [(1, 1, 2, 0.1, 0)] + 3 * [(1, 1, 0.5, 0.3, 0)]},

@@ -37,11 +37,11 @@ def ranks(heads) -> list[np.ndarray]:
 
 
 @chapter.measure("cs-fig-1-left")
-def spectrum(box, globe, mild):
+def spectrum(box, globe):
     level = [ends(runs[0])[:, -1] for runs in (box, globe)]
-    fallen = [ends(box[k])[:, k] for k in (1, 2, 4)] + [ends(runs)[:, 4] for runs in (globe[4], mild)]
+    fallen = [ends(box[k])[:, k] for k in (1, 2, 4)] + [ends(globe[4])[:, 4]]
     return Finding(f"without content the smallest is {span(level)}; with it the largest of style {span(fallen[:3])} "
-                   f"(box), {span(fallen[3:])} (sphere)", float(np.max(fallen)),
+                   f"(box), {span(fallen[3])} (sphere)", float(np.max(fallen)),
                    (*(v - 0.5 for v in level), *(0.5 - v for v in fallen)))
 
 
