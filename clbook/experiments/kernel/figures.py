@@ -56,7 +56,7 @@ def step(result: Result, frame: int = 0) -> Picture:
 def missed(result: Result) -> tuple[float, str, str]:
     """(shade, sign, words) of a run of `step` for a pad: the error of the prediction; the smaller, the darker."""
     error = result.error("kernel")
-    said = f"{100 * error:.1g}%"
+    said = f"{error:.0%}" if error > 0.01 else f"{100 * error:.1g}%"
     return float(np.clip(-np.log10(error) / 4, 0, 1)), said, f"off by {said} of the measured move"
 
 
