@@ -36,7 +36,7 @@ def allowed(field: dataclasses.Field) -> str:
     kind = {bool: "True or False", int: "a whole number", float: "a number", tuple: "a sequence of whole numbers",
             str: "a text"}[type(field.default)]
     bounds = ("above", ">"), ("low", ">="), ("high", "<=")
-    words = [f"{sign} {m[key]:g}" for key, sign in bounds if m[key] is not None]
+    words = [f"{sign} {m[key]:.10g}" for key, sign in bounds if m[key] is not None]
     return (kind + " " + " and ".join(words)).strip()
 
 

@@ -27,9 +27,9 @@ window.picture = () => panel.querySelector("img");
 window.idle = () => button("Stop").disabled;
 window.folded = () => !panel.querySelector(".widget-gridbox").offsetParent;
 window.panel = null;
-window.heights = new Set();
+window.heights = new Map(); // of the panel: those of its parts
 window.watch = () => {
-  if (panel?.offsetHeight && folded()) heights.add(panel.offsetHeight);
+  if (panel?.offsetHeight && folded()) heights.set(panel.offsetHeight, [...panel.children].map((e) => e.offsetHeight));
   requestAnimationFrame(watch);
 };
 window.pressed = window.painted = 0;

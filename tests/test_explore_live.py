@@ -12,7 +12,7 @@ import pytest
 from jupyter_client.manager import KernelManager
 
 HERE = Path(__file__).parent
-WAIT = 90.0  # s for anything that shall come: a loaded machine takes long to start a kernel
+WAIT, READY = 20.0, 30.0  # s for anything that shall come, and for a kernel to start
 SETUP = """
 import threading, toy
 from clbook.explore.live import panel
@@ -38,7 +38,7 @@ class FrontEnd:
         self.manager.start_kernel(env={**os.environ, "PYTHONPATH": path})
         self.client = self.manager.client()
         self.client.start_channels()
-        self.client.wait_for_ready(timeout=WAIT)
+        self.client.wait_for_ready(timeout=READY)
         self.state, self.times, self.closed, self.ended = {}, [], set(), set()
         self.displayed, self.printed, self.logged = [], "", ""
 
@@ -436,6 +436,11 @@ def test_play_moves_the_time_slider_and_takes_five_seconds(front):
     scrub = p.scrub
     play = p.find("PlayModel")
     assert p.get(play, "max") == 30 and 4000 <= p.get(play, "interval") * 30 <= 6000
+    press = p.find("ButtonModel", "Play")
+    front.click(press)
+    front.pump(lambda: p.get(play, "playing") and p.get(press, "description") == "Pause")
+    front.click(press)
+    front.pump(lambda: not p.get(play, "playing") and p.get(press, "description") == "Play")
     front.set(play, value=4)
     front.pump(lambda: "at step 4 " in p.words(p.caption))
     assert p.get(scrub, "value") == 4
@@ -457,7 +462,7 @@ def test_a_picture_and_its_numbers_are_saved_beside_the_notebook(front, tmp_path
     assert "<svg" in (tmp_path / "explorer_a=1_time=12.svg").read_text()
     said, head, *rows = (tmp_path / "explorer_a=1_time=12.csv").read_text().splitlines()
     assert said.startswith("# clbook ") and "a=1.0" in said and said.endswith("time = 12")
-    assert head == "panel,series,z_1,z_2,iteration + 1,mean |z_i|,column,row,value"
+    assert head == "panel,series,z_1,z_2,iteration + 1,mean ‖z_i‖,column,row,value"
     front.execute("print([f'{v:.8g}' for v in p.result.z[12, 0]])")
     assert [row.split(",")[2:4] for row in rows if row.split(",")[1] == "class 0"][0] == eval(front.printed)
     assert len(rows) == 40 + 2 * 13 + 40 * 40

@@ -126,7 +126,8 @@ def test_no_label_or_value_of_a_control_is_a_python_name():
     found = list(configs())
     for kind in found:
         for field in dataclasses.fields(kind):
-            said = controls.label(field), *map(static.words, field.metadata["choices"] or ()), static.words(True)
+            values = *(field.metadata["choices"] or ()), True
+            said = controls.label(field), *(controls.text(value).replace("_", " ") for value in values)
             code = [text for text in said if re.search(rf"_|\\|'|\b({NAMES})\b", text)]
             assert not code and controls.label(field)[0] != "(", field.name
     assert len(found) >= 8
@@ -511,7 +512,9 @@ def test_figures_with_bars_words_and_arrows_have_numbers_too(tabs, still, tmp_pa
         bars.bar(["one", "two"], [3.25, 1 / 3])
         across.barh([0, 1], [2, 5], left=1)
         across.set_yticks([0, 1], ["cat", "dog"])
+        across.set_title(r"$\Theta\sqrt{n}$")
         arrows.quiver(*result.z[-1].T, *result.z[0].T, gid="moves")
+        arrows.set(xlabel=r"$\varepsilon\,/\,\tau$", ylabel=r"mean $\|z_i\|$")
         lines = LineCollection(result.z[:, :2].swapaxes(0, 1), gid="paths")
         arrows.add_collection(lines)
         empty.plot([1, 2], [3, 1 / 7])
@@ -532,7 +535,8 @@ def test_figures_with_bars_words_and_arrows_have_numbers_too(tabs, still, tmp_pa
     assert [float(row["y"]) for row in kinds["line 1"]] == pytest.approx([3, 1 / 7])
 
     table = list(csv.DictReader(io.StringIO(data.table(figure(toy.run(player.base_config)).fig))))
-    assert len(table) == len(rows)
+    assert len(table) == len(rows) and {"ε / τ", "mean ‖z_i‖"} <= table[0].keys()
+    assert {row["panel"] for row in table} == {"1", "Θ√n", "mean ‖z_i‖", "4"}
     for live, page_s in zip(table, rows, strict=True):  # a panel's file says what the page's says
         assert live.keys() == page_s.keys()
         for name, value in live.items():

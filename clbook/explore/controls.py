@@ -100,7 +100,9 @@ def meaning(field) -> str:
 
 
 def text(value) -> str:
-    """A value as a reader would type it: '0.1', '2', '100, 100'."""
+    """A value as a reader would type it: '0.1', '2', '100, 100', 'on'."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
     return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value).removesuffix(".0")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
+import unicodedata
+from contextlib import suppress
 
 import numpy as np
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
@@ -12,6 +14,21 @@ from matplotlib.container import BarContainer
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.quiver import Quiver
+
+SIGNS = {"|": "‖", ",": " ", "times": "×", "cdot": "·", "infty": "∞", "le": "≤", "ge": "≥", "ell": "ℓ", "sqrt": "√"}
+
+
+def plain(tex) -> str:
+    """A label with formulas as text: r'mean $\\|z_i\\|$' is 'mean ‖z_i‖'."""
+    def sign(found):
+        name = found[1].removeprefix("var")
+        case = "capital" if name[0].isupper() else "small"
+        with suppress(KeyError):
+            return unicodedata.lookup(f"greek {case} letter {name.replace('ambda', 'amda')}")  # as Unicode spells it
+        return SIGNS.get(name, "" if re.match("math|text|left|right", name) else name)
+
+    tex = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"\1/\2", tex)
+    return " ".join(re.sub(r"[${}]", "", re.sub(r"\\([A-Za-z]+|.)", sign, tex)).split())
 
 
 def panels(fig) -> list:
@@ -62,7 +79,7 @@ def series(axes) -> list[tuple]:
         for artist in (*ax.containers, *ax.lines, *ax.collections, *ax.images) if shown(ax) else ():
             first = artist.patches[0] if isinstance(artist, BarContainer) else artist
             said = [str(name) for name in (first.get_gid(), artist.get_label()) if name is not None]
-            name = next((name for name in said if not name.startswith("_")), "")
+            name = plain(next((name for name in said if not name.startswith("_")), ""))
             kind, extra, columns = numbers(ax, artist) or ("", (), ((),))
             if np.size(columns[0]):
                 columns = tuple(np.ma.filled(np.ma.asarray(c, float), np.nan).ravel() for c in columns)
@@ -72,12 +89,12 @@ def series(axes) -> list[tuple]:
 
 
 def names(ax) -> tuple:
-    """(title, x, y, words on x, on y): what a reader calls an axes; words stand at ticks, by their place."""
+    """(title or y, x, y, words on x, on y): what a reader calls an axes; words stand at ticks, by their place."""
     ticks = [zip(a.get_majorticklocs(), a.get_majorticklabels(), strict=False) for a in (ax.xaxis, ax.yaxis)]
-    words = (tuple((float(at), tick.get_text()) for at, tick in each
+    words = (tuple((float(at), plain(tick.get_text())) for at, tick in each
                    if re.search(r"[^\W\d_]{2}", tick.get_text().replace("mathdefault", ""))) for each in ticks)
-    title = next(filter(None, map(ax.get_title, ("center", "left", "right"))), "")
-    return title, ax.get_xlabel(), ax.get_ylabel(), *words
+    titles, x, y = map(ax.get_title, ("center", "left", "right")), plain(ax.get_xlabel()), plain(ax.get_ylabel())
+    return plain(next(filter(None, titles), "")) or y, x, y, *words
 
 
 def table(fig) -> str:
@@ -94,7 +111,7 @@ def table(fig) -> str:
     writer = csv.DictWriter(text, dict.fromkeys(name for row in rows for name in row), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    return re.sub(r"[$\\{}]", "", text.getvalue())
+    return text.getvalue()
 
 
 def unite(limits, key, values) -> tuple:

@@ -11,15 +11,6 @@ window.clbookFrames ??= (() => {
   };
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 
-  const GREEK = ("alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho - sigma tau upsilon "
-    + "phi chi psi omega").split(" ");
-  const SIGNS = { "|": "\u2016", ",": " ", times: "\u00d7", cdot: "\u00b7", infty: "\u221e", le: "\u2264", ge: "\u2265", ell: "\u2113", sqrt: "\u221a" };
-  const plain = (tex) => tex.replace(/\\frac\{([^{}]*)\}\{([^{}]*)\}/g, "$1/$2").replace(/\\([A-Za-z]+|.)/g, (_, name) => {
-    const k = GREEK.indexOf(name.replace(/^var/, "").toLowerCase());
-    if (k >= 0) return String.fromCodePoint((/^[A-Z]/.test(name) ? 0x391 : 0x3b1) + k);
-    return SIGNS[name] ?? (/^(math|text|left|right)/.test(name) ? "" : name);
-  }).replace(/[${}]/g, "").replace(/\s+/g, " ").trim();
-
   async function unpack(text) {
     const stream = new Blob([bytes(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
     const data = await new Response(stream).json();
@@ -33,12 +24,7 @@ window.clbookFrames ??= (() => {
     const numbers = new Float32Array(planes.map((_, i) => planes[(i % 4) * count + (i >> 2)]).buffer);
     let from = 0;
     const columns = data.lengths.map((n) => numbers.subarray(from, (from += n)));
-    data.axes = data.axes.map((all) => all.map((a) => {
-      if (!a) return a;
-      const [title, x, y] = a.slice(10, 13).map(plain), words = a.slice(13).map((pairs) => pairs.map(([at, text]) => [at, plain(text)]));
-      return [...a.slice(0, 10), title || y, x, y, ...words];
-    }));
-    const series = data.series.map(([axes, name, kind, extra, ...refs]) => ({ axes, name: plain(name), kind, extra,
+    const series = data.series.map(([axes, name, kind, extra, ...refs]) => ({ axes, name, kind, extra,
       columns: refs.map((k) => columns[k]) }));
     const frames = data.frames.map(([steps, place, held, alt]) => (
       { ops: sums(steps).map((k) => ops[k]), axes: data.axes[place],

@@ -24,7 +24,7 @@ import ipywidgets as widgets
 import matplotlib as mpl
 from IPython import get_ipython
 from PIL import Image
-from traitlets import Unicode, link
+from traitlets import Unicode, dlink, link
 
 from clbook import __version__
 from clbook.data import written
@@ -34,7 +34,7 @@ from clbook.sweep import kept
 
 DEBOUNCE = 0.1  # s between a slider's last move and the run it starts
 FIRST_PICTURE = 0.1  # s of running before a partial picture is worth drawing
-PICTURE_EVERY = 0.5  # s between partial pictures, and four times what the last one took
+PICTURE_EVERY = 0.5  # s between partial pictures, and twice what the last one took
 PROGRESS_EVERY = 0.1  # s between moves of the progress bar
 PATIENCE = 5.0  # s that a cell waits for its first picture, so that the page has its height from the start
 
@@ -73,7 +73,7 @@ class Panel(widgets.VBox):
     """
 
     def __init__(self, run, figure, base_config, *, scrub, name, title, axes):
-        super().__init__()
+        super().__init__(layout={"width": "100%", "max_width": "720px", "grid_gap": "2px"})
         self._simulate, self._figure, self._base, self._scrub = run, figure, base_config, scrub
         self._axes, self._name, self._clock = tuple(axes), name, "seen from" if scrub == "angles" else "time"
         self._fields = {field.name: field for field in dataclasses.fields(base_config)}
@@ -91,7 +91,8 @@ class Panel(widgets.VBox):
         self.controls = {name: controls.control(field, getattr(self._base, name), explored=name in axes)
                          for name, field in self._fields.items()}
         labels = [controls.label(self._fields[name]) for name in axes] + [f"{self._clock} = 00000"]
-        rows, aligned = [], {"description_width": f"{max(map(len, labels)) * 0.55:.1f}em"}
+        rows = [widgets.HTML("<b>{}{}</b>{}".format(*map(html.escape, title.partition(". "))))] if title else []
+        aligned = {"description_width": f"{max(map(len, labels)) * 0.55:.1f}em"}
         for name, grid in axes.items():
             entry = self.controls[name]
             entry.style.description_width = aligned["description_width"]
@@ -104,15 +105,12 @@ class Panel(widgets.VBox):
         for control in rest:
             control.observe(self._set, "value")
         # ipywidgets' Accordion opens only by mouse; a toggle button is reached by keyboard too
-        more = widgets.ToggleButton(description="All settings", icon="caret-right", layout={"width": "auto"},
+        more = widgets.ToggleButton(description="All settings", layout={"width": "auto"},
                                     tooltip="Show the settings that have no slider; they take effect with Run")
-        folded = widgets.GridBox(rest, layout={"display": "none", "padding": "6px 0", "grid_gap": "2px 16px",
+        folded = widgets.GridBox(rest, layout={"padding": "6px 0", "grid_gap": "2px 16px",
                                                "grid_template_columns": "repeat(auto-fill, minmax(300px, 1fr))"})
-
-        def fold(change):
-            folded.layout.display, more.icon = ("grid", "caret-down") if more.value else ("none", "caret-right")
-
-        more.observe(fold, "value")
+        dlink((more, "value"), (folded.layout, "display"), lambda on: "grid" if on else "none")
+        dlink((more, "value"), (more, "icon"), lambda on: "caret-down" if on else "caret-right")
         self.run_button = controls.button("Run", "play", "Run with the settings shown", lambda: self._request(delay=0))
         self.stop_button = controls.button("Stop", "stop", "Stop the run and keep what it has", self.stop)
         self.reset_button = controls.button("Reset", "undo", "Back to the settings at the start", self.reset)
@@ -127,14 +125,13 @@ class Panel(widgets.VBox):
         self.caption.layout.height, self.caption.layout.overflow = "76px", "auto"  # so that the page does not jump
         blank = io.BytesIO()  # until the first picture comes
         Image.new("RGB", (72, 32), "white").save(blank, "png")
-        self.image = _Image(value=blank.getvalue(), layout={"width": "100%", "height": "auto", "object_fit": "contain"})
+        self.image = widgets.Image(value=blank.getvalue(),
+                                   layout={"width": "100%", "height": "auto", "object_fit": "contain"})
+        self.image.add_traits(description=Unicode("").tag(sync=True))  # without it the tooltip, its name, is not read
         self._time, self._style = widgets.HBox(layout={"display": "" if self._scrub else "none"}), aligned
         self._start = {name: control.value for name, control in self.controls.items()}
         self._renew(1, 1)
-        heading = [widgets.HTML("<b>{}{}</b>{}".format(*map(html.escape, title.partition(". "))))] if title else []
-        self.children = [*heading, *rows, buttons, folded, self.status, self.message, self.image, self._time,
-                         self.caption]
-        self.layout = widgets.Layout(width="100%", max_width="720px", grid_gap="2px")
+        self.children = [*rows, buttons, folded, self.status, self.message, self.image, self._time, self.caption]
 
     def _renew(self, last, value):
         """A slider of the recorded times up to `last`: in the browser its End key knows the range it was made with."""
@@ -142,10 +139,13 @@ class Panel(widgets.VBox):
             value, min=0, max=last, readout=False, description=self._clock, style=self._style,
             tooltip="Recorded time of the picture", layout={"flex": "1 1 16em", "width": "auto"})
         self.scrub_slider.observe(self._scrubbed, "value")
-        play = widgets.Play(value, min=0, max=last, interval=max(5000 // last, 40), show_repeat=False)
+        play = widgets.Play(value, min=0, max=last, interval=max(5000 // last, 40), layout={"display": "none"})
         for trait in ("max", "value"):
             link((self.scrub_slider, trait), (play, trait))
-        self._range, old, self._time.children = last, self._time.children, [self.scrub_slider, play]
+        press = controls.button("Play", "play", "Show the recorded times one after another",  # Play's own has no name
+                                lambda: play.set_trait("playing", not play.playing))
+        dlink((play, "playing"), (press, "description"), lambda on: "Pause" if on else "Play")
+        self._range, old, self._time.children = last, self._time.children, [self.scrub_slider, press, play]
         for part in old:
             part.close()
 
@@ -226,8 +226,7 @@ class Panel(widgets.VBox):
                 return
             self._job = None
             if error is not None:
-                self._error, self.progress.bar_style = error, "danger"
-                self.message.value = controls.alarm(error)
+                self._error, self.message.value, self.progress.bar_style = error, controls.alarm(error), "danger"
             if result is not None:
                 self.result = result
                 self.progress.value = job.fraction if result.stopped else 1
@@ -321,8 +320,7 @@ class Panel(widgets.VBox):
         self.caption.value = controls.words(picture.alt)
         self._picture = picture, result.config, f", {self.scrub_slider.description}" if self._scrub else ""
         self.drawn.set()
-        now = time.monotonic()
-        self._next_picture = now + max(PICTURE_EVERY, 4 * (now - started))
+        self._next_picture = time.monotonic() + max(PICTURE_EVERY, 2 * (time.monotonic() - started))
 
     def _save(self, ending):
         """Write the picture, or the numbers in it, beside the notebook."""
@@ -345,15 +343,9 @@ class Panel(widgets.VBox):
 
     def _describe(self, config):
         """The explored settings, and those that differ from the start: 'ε = 0.1, temperature τ = 0.01'."""
-        return ", ".join(f"{controls.short(self._fields[name])} = {controls.text(getattr(config, name)) or 'none'}"
-                         for name in self._fields
-                         if name in self._axes or getattr(config, name) != getattr(self._base, name)) or "the start"
-
-
-class _Image(widgets.Image):
-    """An image whose tooltip is its accessible name; ipywidgets 8.1 has no alt, and its tooltip needs a description."""
-
-    description = Unicode("").tag(sync=True)
+        told = [f"{controls.short(self._fields[name])} = {controls.text(getattr(config, name)) or 'none'}"
+                for name in self._fields if name in self._axes or getattr(config, name) != getattr(self._base, name)]
+        return ", ".join(told).replace("_", " ") or "the start"
 
 
 class _Newest:

@@ -106,15 +106,6 @@ def small_png(picture) -> str:
     return saved(image.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE), optimize=True)
 
 
-def words(value) -> str:
-    """A setting's value for a reader and for a link."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, tuple):
-        return " x ".join(map(str, value))
-    return f"{value:g}" if isinstance(value, float) else str(value).replace("_", " ")
-
-
 class Player:
     """The explorer as HTML. The first one that a process shows brings the style sheet and the script with it.
 
@@ -133,8 +124,8 @@ class Player:
     def _repr_html_(self) -> str:
         Player._first = Player._first or self
         fields = {f.name: f for f in dataclasses.fields(self.base_config)}
-        axes = {axis: [words(v) for v in values] for axis, values in self.axes.items()}
-        settings = {name: words(getattr(self.base_config, name)) for name in fields}
+        axes = {axis: [controls.text(v).replace("_", " ") for v in values] for axis, values in self.axes.items()}
+        settings = {name: controls.text(getattr(self.base_config, name)).replace("_", " ") for name in fields}
         setup = json.dumps({"name": self.name, "times": self.times, "axes": list(axes.items()), "settings": settings,
                             "time": self.scrub, "version": __version__})
         sliders = [(axis, controls.label(fields[axis]), controls.meaning(fields[axis]), at.index(settings[axis]), at,

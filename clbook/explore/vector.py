@@ -144,9 +144,8 @@ class Pen(RendererBase):
         fig.dpi = 72
         self.width, self.height = fig.get_size_inches() * 72
         self.place = self.flip.frozen().translate(0, self.height * UNITS)
-        self.marks, self.rectangles, self.letters = [], {}, self.height * UNITS
+        self.marks, self.letters = [], self.height * UNITS
         axes = data.panels(fig)
-        series = data.series(axes)
         for ax in axes:
             for image in ax.images:  # let cells through as they are: smaller than resampled, and sharp at any size
                 if image.get_interpolation() in ("auto", "antialiased", "nearest") and max(image.get_size()) <= CELLS:
@@ -157,7 +156,7 @@ class Pen(RendererBase):
             self._arrange(fig, axes)
             fig.draw(self)
         size = round(self.width * UNITS), round(self.height * UNITS)
-        return Drawing(size, self.marks, tuple(map(self._geometry, axes)), series, self.letters, picture.alt)
+        return Drawing(size, self.marks, tuple(map(self._geometry, axes)), data.series(axes), self.letters, picture.alt)
 
     def _arrange(self, fig, axes):
         """Place the axes: by the layout engine, or as it placed those of an earlier frame with the same surroundings.
@@ -260,8 +259,7 @@ class Pen(RendererBase):
         rectangle, (path, transform) = gc.get_clip_rectangle(), gc.get_clip_path()
         texts = [] if path is None else [placed(path, transform + self.place)]
         if rectangle is not None:
-            texts.append(once(self.rectangles, rectangle.bounds,
-                              lambda: placed(Path.unit_rectangle(), BboxTransformTo(rectangle) + self.place)))
+            texts.append(placed(Path.unit_rectangle(), BboxTransformTo(rectangle) + self.place))
         return tuple(texts)
 
     def _style(self, gc, face) -> str:
