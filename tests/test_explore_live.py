@@ -12,7 +12,7 @@ import pytest
 from jupyter_client.manager import KernelManager
 
 HERE = Path(__file__).parent
-WAIT, READY = 20.0, 30.0  # s for anything that shall come, and for a kernel to start
+WAIT, READY = 20.0, 30.0  # s for anything that shall come, and for a kernel that shall be ready
 SETUP = """
 import threading, toy
 from clbook.explore.live import panel
@@ -147,7 +147,7 @@ class Panel:
 def kernel():
     front = FrontEnd()
     try:
-        yield front.execute(SETUP)
+        yield front.execute(SETUP, timeout=READY)  # it imports torch
     finally:
         front.client.stop_channels()
         if front.manager.is_alive():
