@@ -396,9 +396,8 @@ def test_a_status_always_ends(front, code, words):
 def test_the_page_does_not_jump_when_words_come_and_go(front):
     p = show(front)
     p.finish()
-    for model, trait, room in ((p.status, "min_height", "28px"), (p.message, "min_height", "28px"),
-                               (p.caption, "height", "76px")):
-        assert p.get(p.get(model, "layout").removeprefix("IPY_MODEL_"), trait) == room
+    for model, room in ((p.status, "42px"), (p.message, "42px"), (p.caption, "76px")):
+        assert p.get(p.get(model, "layout").removeprefix("IPY_MODEL_"), "height") == room
 
 
 def test_a_refused_value_leaves_the_slider_where_the_picture_is(front):

@@ -121,8 +121,8 @@ class Panel(widgets.VBox):
             "flex": "1 1 8em", "min_width": "6em", "width": "auto", "height": "12px", "align_self": "center"})
         buttons = widgets.HBox([self.run_button, self.stop_button, self.reset_button, more, self.svg_button,
                                 self.csv_button, self.progress], layout={"flex_flow": "row wrap"})
-        self.status, self.message, self.caption = (widgets.HTML(layout={"min_height": "28px"}) for _ in range(3))
-        self.caption.layout.height, self.caption.layout.overflow = "76px", "auto"  # so that the page does not jump
+        self.status, self.message, self.caption = (  # of fixed heights, so that the page does not jump
+            widgets.HTML(layout={"height": room, "overflow": "auto"}) for room in ("42px", "42px", "76px"))
         blank = io.BytesIO()  # until the first picture comes
         Image.new("RGB", (72, 32), "white").save(blank, "png")
         self.image = widgets.Image(value=blank.getvalue(),
