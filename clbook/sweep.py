@@ -243,7 +243,7 @@ def sweep(run: Callable, configs: Iterable[Settings], progress: Callable | None 
             `runs.Program`, lets runs of one shape train as one tensor program: where that pays on a CPU, always on a
             GPU, where the sweep stays in this process. `variants`, a pair (run, {name: changes}), says that `run`
             gives the `runs.several` of these.
-        configs: a list of settings, one or more.
+        configs: a list of settings; of none the results are [].
         progress: `progress(fraction, results_so_far)`; returning False ends the sweep, which then returns None for
             each run that has not finished.
         n_jobs: processes, as in `parallel`. A reader with a cluster writes
@@ -260,9 +260,10 @@ def sweep(run: Callable, configs: Iterable[Settings], progress: Callable | None 
     if not callable(run) or "<" in getattr(run, "__qualname__", "<"):
         raise ValueError(f"run = {run!r} is not allowed: it must be a function that has a name (def run(config): ...) "
                          "and stands at the top of a module or notebook, so that the store can tell it from others")
-    if not isinstance(configs, Iterable) or not (configs := list(configs)):
+    if not isinstance(configs, Iterable):
         given = configs.described() if isinstance(configs, Settings) else repr(configs)
         raise ValueError(f"configs = {given} is not allowed: it must be a list of settings, such as [Config()]")
+    configs = list(configs)
     if hasattr(run, "variants"):
         return _several(run, configs, progress, n_jobs, compile)
     key = fingerprint(run)

@@ -139,7 +139,7 @@ def test_a_run_without_a_name_is_refused_in_words(run):
         sweep(run, [toy.Config()])
 
 
-@pytest.mark.parametrize("configs, given", [(toy.Config(), r"Config\(\)"), ([], r"\[\]"), (toy.Config, ".*Config'>"),
+@pytest.mark.parametrize("configs, given", [(toy.Config(), r"Config\(\)"), (toy.Config, ".*Config'>"),
                                             (None, "None")])
 def test_configs_that_are_no_list_are_refused_in_words(configs, given):
     with pytest.raises(ValueError, match=rf"^configs = {given} is not allowed: it must be a list of settings"):
@@ -268,3 +268,7 @@ def test_a_cluster_runs_the_sweep_and_outlives_one_of_its_workers(cache):
             results = sweep(slow, configs)
     assert [r.config.a for r in results] == [c.a for c in configs]
     assert len(stored(cache)) == len(configs)
+
+
+def test_no_configs_give_no_results():
+    assert sweep(toy.run, []) == []
