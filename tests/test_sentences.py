@@ -165,7 +165,7 @@ def test_separability_condition():
         shown = it.end(*at)
         ratios[at], apart[at] = shown.said(r"their ratio (\d[\d.e+-]*)")[0], "; separable at" in shown.alt
         assert it.cell(*at) == pytest.approx(ratios[at], rel=0.01)
-    for at, largest in (((0.02, 0.1), "sigma^2"), ((3, 0.001), "varepsilon^3"), ((3, 10), "delta")):
+    for at, largest in (((0.02, 0.1), "σ^2"), ((3, 0.001), "ε^3"), ((3, 10), "δ")):
         shown = it.end(*at)
         errors = dict(zip(shown.words[0][2:], shown.series[0, "terms of (e)"][0][2:], strict=True))
         assert largest in max(errors, key=errors.get)
