@@ -72,13 +72,14 @@ def off_grid(field, stops):
 
 def settle(name):
     """In the kernel: wait for a panel's run and picture; print an error, and its first and last recorded time."""
+    from clbook.explore import times
     panel = explorer(name)
     try:
         panel.wait(300)
     except Exception as error:  # noqa: BLE001 - it is said
         print(f"{type(error).__name__}: {error}")
-    times = panel._times(panel.result)
-    print(" ".join(f"{times[k]:g}" for k in (0, -1)) if len(times) else "")
+    recorded = times(panel.result, panel._scrub)
+    print(" ".join(f"{recorded[k]:g}" for k in (0, -1)) if len(recorded) else "")
 
 
 class Explorer:
