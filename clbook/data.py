@@ -31,6 +31,12 @@ def balanced_labels(n: int, classes: int) -> torch.Tensor:
     return torch.arange(n) * classes // n
 
 
+def evenly(most: int, count: int) -> torch.Tensor:
+    """At most `most` of the positions 0 .. count - 1, evenly spaced: of sorted points, some of every class."""
+    some = min(most, count)
+    return torch.arange(some) * count // some
+
+
 def clusters(n: int, classes: int, spread: float, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
     """Gaussian clusters in the plane, centred on the unit circle (LS Sec. 4.2.1; VA Sec. 4.2).
 

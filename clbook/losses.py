@@ -43,13 +43,13 @@ def checked(*points: str, least: int = 2, cosine: bool = False, per_dimension: b
                 values[name] = _accepted(name, values[name], z, z.shape[-1] if per_dimension else 1)
             inputs = {name: values[name] for name in (*points, "views", "negatives") if values.get(name) is not None}
             for name, x in inputs.items():
-                if bad := 0 if _finite(x) else int((~x.isfinite()).sum()):
+                if not _finite(x):
+                    bad = int((~x.isfinite()).sum())
                     raise _error(name, f"a tensor with {bad} of {x.numel()} values not finite", "finite")
             value = formula(*given.args, **given.kwargs)
             if not _finite(value):
                 raise _blame(value, inputs, values.get("normalize", cosine))
             return value
-
         loss.formula = formula
         return loss
     return public

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from clbook import augment, losses, metrics
-from clbook.data import IMAGES, image_files, images, mixture
+from clbook.data import IMAGES, evenly, image_files, images, mixture
 from clbook.models import MLP, affine, stacked
 from clbook.optim import Descent, warmed
 from clbook.runs import BLOCK, Draws, Program, alone, recorded_times, stream, streams
@@ -130,12 +130,6 @@ def dataset(config: Config) -> tuple[torch.Tensor, ...]:
     test = torch.zeros(total, dtype=torch.bool)
     test[evenly(config.test, total)] = True
     return x[~test], labels[~test], x[test], labels[test]
-
-
-def evenly(most: int, count: int) -> torch.Tensor:
-    """At most `most` of the positions 0 .. count - 1, evenly spaced: of sorted points, some of every class."""
-    some = min(most, count)
-    return torch.arange(some) * count // some
 
 
 def batches(config: Config, labels: torch.Tensor) -> torch.Tensor:

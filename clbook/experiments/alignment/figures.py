@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.patches import Circle, Rectangle
 
-from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic
+from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, mosaic
 
 NAMES = {"dcl": "DCL", "nscl": "NSCL", "supcon": "SCL", "ce": "CE", "cl": "CL"}
 TONES = {"dcl": INK, "nscl": colour(0), "supcon": colour(1), "ce": colour(2), "cl": colour(4)}
@@ -120,10 +120,9 @@ def parted(result) -> tuple[float, str, str]:
     return min(1.0, gap / 0.35), f"{gap:.2f}", f"weight gap {gap:.2f} at the end"
 
 
-def _band(ax, x, values, name, **kwargs):
-    """Mean over seeds of values (seeds, len(x)) as a line, their range as a band."""
-    ax.plot(x, values.mean(0), color=TONES[name], label=NAMES[name], marker=MARKS[name], ms=3.5, **kwargs)
-    ax.fill_between(x, values.min(0), values.max(0), color=TONES[name], alpha=0.18, lw=0)
+def _band(ax, x, values, name):
+    """`style.band` in a loss's colour, with its mark."""
+    band(ax, x, values, color=TONES[name], label=NAMES[name], marker=MARKS[name], ms=3.5)
 
 
 def over_training(runs) -> Picture:

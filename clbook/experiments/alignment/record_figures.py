@@ -5,16 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from clbook.experiments.alignment.recipes import COUNTS, SIZES, TAUS
-from clbook.style import INK, MUTED, Picture, axes, colour, legend
+from clbook.style import INK, MUTED, Picture, axes, band, colour, legend
 
 LABELS = {"NSCL": (1, colour(0)), "SCL": (2, colour(1)), "CE": (3, colour(2))}  # column in a record of four losses
 TWINS = {"NSCL": (1, colour(0)), "twin of DCL": (2, MUTED)}  # and of DCL, NSCL and the twin
-
-
-def band(ax, x, values, tone, name, **style):
-    """Mean over seeds of values (seeds, K) as a line, their range as a band."""
-    ax.plot(x, values.mean(0), color=tone, label=name, gid=name, **style)
-    ax.fill_between(x, values.min(0), values.max(0), color=tone, alpha=0.2, lw=0)
 
 
 def said(name, values) -> str:
@@ -35,7 +29,7 @@ def bands(panels, width=7.8, height=2.7, columns=None) -> Picture:
     says = []
     for ax, (label, x, curves, settings) in zip(grid.flat, panels, strict=True):
         for name, (values, tone) in curves.items():
-            band(ax, x, values, tone, name, lw=1.3)
+            band(ax, x, values, color=tone, label=name, gid=name, lw=1.3)
         ax.set(ylabel=label, **({"xlabel": "iteration"} | settings))
         ax.minorticks_off()
         says.append(f"{plain(label)}: " + ", ".join(said(n, v) for n, (v, _) in curves.items()))
@@ -111,7 +105,7 @@ def by_batch(record, bounds, scalings) -> Picture:
     ends = record["cka"].reshape(len(scalings), len(SIZES), -1, record["cka"].shape[-1])[..., -1]
     fig, grid = axes(len(scalings), 2, width=7.8, height=4.2, sharex=True, sharey="row")
     for k, scaling in enumerate(scalings):
-        band(grid[0, k], SIZES, ends[k].T, colour(0), "CKA", marker="o", ms=3.5)
+        band(grid[0, k], SIZES, ends[k].T, color=colour(0), label="CKA", gid="CKA", marker="o", ms=3.5)
         grid[1, k].plot(SIZES, bounds[k], color=INK, marker="s", ms=3.5, gid="bound")
         grid[0, k].set(title=f"lr: {scaling}", ylim=(0, 1.03))
         grid[1, k].set(xscale="log", xticks=SIZES, xticklabels=SIZES, xlabel="batch size $B$")
@@ -146,7 +140,7 @@ def polar(record) -> Picture:
     mean = record["class_angle"].mean(2)  # over the ten classes
     for name, values, tone in (("weights", record["weight_angle"][:, 1], INK), ("classes", mean[:, 0], colour(0)),
                                ("classes, by axes", mean[:, 1], colour(1))):
-        band(row[3], record["steps"], values, tone, name, lw=1.2)
+        band(row[3], record["steps"], values, color=tone, label=name, gid=name, lw=1.2)
     row[3].set(xlabel="iteration", title="angle, degrees", ylim=(0, 120), yticks=[0, 30, 60, 90])
     legend(row[3], loc="upper left")
     return Picture(fig, "Angles between the changes of DCL and NSCL. " + "; ".join(says) + ".")

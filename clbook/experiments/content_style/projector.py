@@ -131,10 +131,12 @@ def places(config: Config, weights: Sequence[torch.Tensor], x: torch.Tensor) -> 
     if config.method == "directclr":
         found["r"] = h + z
         z = found["r"][..., :config.direct]
-    if config.normalize:
-        return found | {"z": normalize(z, dim=-1)}
-    centred = z - z.mean(1, keepdim=True)
-    return found | {"z": centred / (z.std(1, correction=0, keepdim=True) + 1e-6) / z.shape[-1]**0.5}
+    return found | {"z": normalize(z, dim=-1) if config.normalize else standardised(z) / z.shape[-1]**0.5}
+
+
+def standardised(z: torch.Tensor) -> torch.Tensor:
+    """z (..., n, d) with every dimension of mean 0 and variance 1 over the n (CS Sec. 4.2)."""
+    return (z - z.mean(-2, keepdim=True)) / (z.std(-2, correction=0, keepdim=True) + 1e-6)
 
 
 class Projectors(Program):
@@ -161,7 +163,7 @@ class Projectors(Program):
             encoders.append(MLP((pixels, c.width, c.width, c.d), "relu", generator))
             projectors.append(MLP((c.d, c.width, c.d), "relu", generator))
         self.trained = stacked(encoders) + stacked(projectors)
-        s.tau, s.noise, s.decay = temperatures(self.configs), self.each("noise"), self.each("decay")
+        s.tau, s.noise, s.decay = self.temperatures(), self.each("noise"), self.each("decay")
         self.draw_from(pixels)
 
     def draw_from(self, pixels):
@@ -173,6 +175,11 @@ class Projectors(Program):
                 ("copies", VIEWS, lambda g: torch.rand(BANK, c.batch, generator=g).argsort(0)[:2].flatten()),
                 ("noises", NOISE, lambda g: torch.randn(2 * c.batch, pixels, generator=g))):
             setattr(self, name, Draws(streams(self.configs, purpose), draw, block))
+
+    def temperatures(self):
+        """(R, 1, k) the temperature of each dimension of z."""
+        k = self.config.direct if self.config.method == "directclr" else self.config.d
+        return torch.stack([temperatures(config.tau, config.tau_ratio, k) for config in self.configs])[:, None]
 
     def begin(self):
         self.optimiser = Adam(self.trained, self.config.lr, self.state.decay, kind="decoupled")
@@ -221,15 +228,9 @@ class Projectors(Program):
         return self.Result(**head, **columns, places=PLACES[self.config.method])
 
 
-def temperatures(configs: Sequence[Config]) -> torch.Tensor:
-    """The temperature of each dimension of z: tau for the first half, tau_ratio tau for the second.
-
-    Returns: (R, 1, k), for runs of equal shape.
-    """
-    c = configs[0]
-    k = c.direct if c.method == "directclr" else c.d
-    ratios = torch.tensor([[config.tau, config.tau * config.tau_ratio] for config in configs])
-    return ratios[:, (torch.arange(k) >= k // 2).long()][:, None]
+def temperatures(tau: float, ratio: float, d: int) -> torch.Tensor:
+    """(d,) the temperature of each dimension: tau for the first half, ratio tau for the second (CS Sec. 4.2)."""
+    return torch.tensor([tau] * (d // 2) + [tau * ratio] * (d - d // 2))
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:

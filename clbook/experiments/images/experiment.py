@@ -14,6 +14,7 @@ import dataclasses
 import os
 import pathlib
 import time
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -313,9 +314,23 @@ def run(config: Config, *, progress=None, device=None, checkpoint: str | os.Path
     return train(Trainer(config, default_device(device)), progress, checkpoint)
 
 
+def teller(progress: Callable | None, rows: list, partial: Callable) -> Callable:
+    """`tell(fraction)`, which calls `progress` some times a second, with `partial()` if `rows` has grown since."""
+    last, told = time.monotonic(), 0
+
+    def tell(fraction):
+        nonlocal last, told
+        if progress is None or time.monotonic() - last < PROGRESS_EVERY:
+            return True
+        new, last, told = len(rows) > told, time.monotonic(), len(rows)
+        return progress(fraction, partial() if new else None)
+
+    return tell
+
+
 def train(trainer: Trainer, progress=None, checkpoint: str | os.PathLike | None = None) -> Result:
     """Train to the end, or go on from the checkpoint; arguments as for `run`."""
-    began, last, read = time.monotonic(), time.monotonic(), 0
+    began = time.monotonic()
     path = checkpoint and pathlib.Path(checkpoint)
     if path and path.exists():
         restore(trainer, path)
@@ -323,13 +338,7 @@ def train(trainer: Trainer, progress=None, checkpoint: str | os.PathLike | None 
     def made(stopped):
         return trainer.result(time.monotonic() - began, stopped)
 
-    def tell(fraction):
-        nonlocal last, read
-        if progress is None or time.monotonic() - last < PROGRESS_EVERY:
-            return True
-        new, last, read = len(trainer.rows) > read, time.monotonic(), len(trainer.rows)
-        return progress(fraction, made(True) if new else None)
-
+    tell = teller(progress, trainer.rows, lambda: made(True))
     while trainer.epoch < trainer.config.epochs:
         if not trainer.train_epoch(tell):
             return made(True)

@@ -26,6 +26,17 @@ def plane(points: np.ndarray, seed: int) -> np.ndarray:
     return TSNE(init="pca", random_state=seed).fit_transform(points)
 
 
+def kept(results, steps: np.ndarray, names=()) -> dict[str, np.ndarray]:
+    """`steps`, and what the results record under `names`, the runs along the first axis.
+
+    Of runs that ended early the steps alone: a record's test repeats its beginning, and compares no more.
+    """
+    found = {"steps": np.array(steps, np.float32)}
+    if not any(result.stopped for result in results):
+        found |= {name: np.array([getattr(result, name) for result in results], np.float32) for name in names}
+    return found
+
+
 def pictures(results) -> dict[str, np.ndarray]:
     """What Fig. 1 needs, the runs along the first axis; of runs that ended early, the loss at each step alone.
 
@@ -34,11 +45,10 @@ def pictures(results) -> dict[str, np.ndarray]:
     pixels_plane, features_plane (test, 2): t-SNE of the first run, of classes `labels` (test,). pixels_seen,
     features_seen (runs,): accuracy of ten neighbours in those planes.
     """
-    found = {"steps": np.array([result.steps for result in results], np.float32)}
+    names = "knn", "pixels", "probe", "probe_z", "spectrum_h", "spectrum_z"
+    found = kept(results, [result.steps for result in results], names)
     if any(result.stopped for result in results):
         return found
-    names = ("knn", "pixels", "probe", "probe_z", "spectrum_h", "spectrum_z")
-    found |= {name: np.array([getattr(result, name) for result in results], np.float32) for name in names}
     untrained, seen = [], {"pixels": [], "features": []}
     for k, result in enumerate(results):
         trainer, seed = Trainer(result.config, torch.device("cpu")), result.config.seed

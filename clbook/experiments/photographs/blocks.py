@@ -10,9 +10,9 @@ import copy
 import dataclasses
 
 import numpy as np
-import torch
 
 from clbook import kernels
+from clbook.data import evenly
 from clbook.experiments.images import experiment as images
 from clbook.runs import default_device
 from clbook.settings import Outcome, setting
@@ -54,7 +54,7 @@ def scores(trainer: images.Trainer, network: images.Network, count: int) -> tupl
     The kernel is that of the encoder's features h, with the means and variances of batch normalisation held.
     """
     i = trainer.images
-    chosen = torch.arange(count) * len(i.x_test) // count  # test images are sorted by class
+    chosen = evenly(count, len(i.x_test))  # test images are sorted by class
     x = i.x_test[chosen].to(trainer.device, trainer.dtype)
     kernel, labels = kernels.empirical(network.eval().encoder, x), i.y_test[chosen]
     return kernels.alignment(kernel, labels), kernels.fisher(kernel, labels)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from clbook.experiments.alignment.record_figures import said
 from clbook.experiments.photographs.claims import CE, DCL, NSCL, SCL, ranks, rows
 from clbook.experiments.photographs.recipes import ROWS, SEEDS, TEMPERATURES
 from clbook.records import Record
@@ -17,8 +18,7 @@ WORDS = ("norm", "no norm", "no norm, two temperatures", "no norm, variance 1",
 def line(ax, x, values, tone, name, **look) -> str:
     """Mean of values (seeds, K) as a line, their range as a band; returns its end in words."""
     band(ax, x, values, color=tone, label=name, gid=name, **look)
-    end = values[:, -1]
-    return f"{name} {end.mean():.2f} ({end.min():.2f} to {end.max():.2f})"
+    return said(name, values)
 
 
 def ticks(epochs: np.ndarray) -> np.ndarray:
@@ -29,22 +29,22 @@ def ticks(epochs: np.ndarray) -> np.ndarray:
 def twins(cifar: Record, mnist: Record) -> Picture:
     """SA Fig. 2 and 6: CKA, RSA and weight gap of the losses with labels to DCL, over the epochs; a row a set."""
     fig, grid = axes(3, 2, width=7.8, height=4.8)
-    said, measures = [], (("cka", "CKA with DCL"), ("rsa", "RSA with DCL"), ("gap", "weight gap to DCL"))
+    texts, measures = [], (("cka", "CKA with DCL"), ("rsa", "RSA with DCL"), ("gap", "weight gap to DCL"))
     for row, (title, record) in zip(grid, (("CIFAR-10", cifar), ("MNIST", mnist)), strict=True):
         for ax, (key, label) in zip(row, measures, strict=True):
             ends = [line(ax, record["epochs"], record[key][..., k], colour(n), name)
                     for n, (name, k) in enumerate(NAMES.items())]
             ax.set(title=title, xlabel="epoch", ylabel=label, ylim=(0, None if key == "gap" else 1.03),
                    xticks=ticks(record["epochs"]))
-            said.append(f"{title}, {label}: {', '.join(ends)}")
+            texts.append(f"{title}, {label}: {', '.join(ends)}")
     legend(grid[0, 0], loc="best")
-    return Picture(fig, "At the end, mean and range of three seeds. " + "; ".join(said) + ".")
+    return Picture(fig, "At the end, mean and range of three seeds. " + "; ".join(texts) + ".")
 
 
 def temperatures(cifar: Record, mnist: Record, cifar_tau: Record, mnist_tau: Record) -> Picture:
     """SA Fig. 4: CKA and RSA of NSCL with DCL over the epochs, a curve a temperature; a row a set."""
     fig, grid = axes(2, 2, width=7.2, height=4.8)
-    said = []
+    texts = []
     for row, (title, middle, others) in zip(grid, (("CIFAR-10", cifar, cifar_tau), ("MNIST", mnist, mnist_tau)),
                                             strict=True):
         for ax, (key, label) in zip(row, (("cka", "CKA"), ("rsa", "RSA")), strict=True):
@@ -54,9 +54,9 @@ def temperatures(cifar: Record, mnist: Record, cifar_tau: Record, mnist_tau: Rec
                     for n, (tau, values) in enumerate(curves)]
             ax.set(title=title, xlabel="epoch", ylabel=f"{label} of NSCL and DCL", ylim=(0, 1.03),
                    xticks=ticks(middle["epochs"]))
-            said.append(f"{title}, {label}: {', '.join(ends)}".replace("$\\tau$", "tau"))
+            texts.append(f"{title}, {label}: {', '.join(ends)}")
     legend(grid[0, 0], loc="best")
-    return Picture(fig, "At the end, mean and range of three seeds. " + "; ".join(said) + ".")
+    return Picture(fig, "At the end, mean and range of three seeds. " + "; ".join(texts) + ".")
 
 
 def accuracies(cifar: Record, mnist: Record) -> Table:
@@ -72,17 +72,18 @@ def accuracies(cifar: Record, mnist: Record) -> Table:
 def spectra(norms: Record) -> Picture:
     """CS Fig. 2: variances of the test images along their axes, the largest as 1, before and after the projector."""
     fig, (row,) = axes(2, width=7.2, height=3.0, sharey=True)
-    said = []
+    texts = []
     for ax, (place, title) in zip(row, (("h", "before the projector"), ("z", "after it")), strict=True):
+        effective = ranks(norms, place).mean(1)
         for k, (name, values) in enumerate(zip(WORDS, rows(norms, f"spectrum_{place}"), strict=True)):
             values = np.maximum(values / values[:, :1], 1e-12)
             line(ax, np.arange(1, values.shape[1] + 1), values, colour(k), name)
-            said.append(f"{title}, {name}: effective rank {ranks(norms, place)[k].mean():.1f}")
+            texts.append(f"{title}, {name}: effective rank {effective[k]:.1f}")
         ax.set(title=title, xlabel="axis, the largest variance first")
         log_axis(ax, axis="y")
     row[0].set_ylabel("variance, largest = 1")
     legend(row[0], loc="lower left", fontsize=7)
-    return Picture(fig, "Variances along the axes, falling from 1. " + "; ".join(said) + ".")
+    return Picture(fig, "Variances along the axes, falling from 1. " + "; ".join(texts) + ".")
 
 
 def readouts(norms: Record) -> Table:

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch.nn.functional import normalize
 
+from clbook.experiments.content_style.projector import standardised, temperatures
 from clbook.experiments.images import experiment as images
 from clbook.losses import symbol_context
 from clbook.runs import default_device
@@ -34,16 +35,13 @@ def prepared(z: torch.Tensor, outputs: str) -> torch.Tensor:
     """z (n, d) as the loss sees it, by `Config.outputs`; means and variances are those of these n."""
     if outputs == "norm":
         return normalize(z, dim=-1)
-    centred = z - z.mean(0)
-    z = centred / (centred.square().mean(0).sqrt() + 1e-6)
-    return z / z.shape[-1] ** 0.5 if outputs == "scaled" else z
+    return standardised(z) / (z.shape[-1] ** 0.5 if outputs == "scaled" else 1)
 
 
 def objective(config: Config, z1: torch.Tensor, z2: torch.Tensor, y=None, target=None) -> torch.Tensor:
     """The loss of all views z1, z2 (n, d)."""
     u, v = prepared(torch.cat([z1, z2]), config.outputs).chunk(2)
-    second = torch.arange(u.shape[1], device=u.device) >= u.shape[1] // 2
-    tau = config.tau * torch.where(second, config.tau_ratio, 1.0).to(u.dtype)
+    tau = temperatures(config.tau, config.tau_ratio, u.shape[1]).to(u)
     return (symbol_context(u / tau, v) + symbol_context(v / tau, u)) / 2
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from clbook.experiments.images.recipes import kept
 from clbook.experiments.photographs import blocks, norms, twins
 from clbook.records import Recipe
 
@@ -33,30 +34,21 @@ def temperatures(base: twins.Config) -> tuple:
 
 def copies(results) -> dict[str, np.ndarray]:
     """What was recorded, the runs along the first axis; of runs that ended early, the first copy's losses alone."""
-    found = {"steps": np.array([result.steps[:, 0] for result in results], np.float32)}
-    if any(result.stopped for result in results):
-        return found
     names = "cka", "rsa", "cka_h", "gap", "nccc", "probe", "pixels"
-    found |= {name: np.array([getattr(result, name) for result in results], np.float32) for name in names}
-    return found | {"epochs": results[0].epochs}
+    found = kept(results, [result.steps[:, 0] for result in results], names)
+    return found if any(result.stopped for result in results) else found | {"epochs": results[0].epochs}
 
 
 def outputs(results) -> dict[str, np.ndarray]:
     """Spectra and readouts, the runs of ROWS along the first axis, seeds together; early, the losses alone."""
-    found = {"steps": np.array([result.steps for result in results], np.float32)}
-    if any(result.stopped for result in results):
-        return found
     names = "knn", "pixels", "probe", "probe_z", "spectrum_h", "spectrum_z"
-    return found | {name: np.array([getattr(result, name) for result in results], np.float32) for name in names}
+    return kept(results, [result.steps for result in results], names)
 
 
 def before_and_after(results) -> dict[str, np.ndarray]:
     """(runs, 2) of the kernel before and after training, CIFAR-10's three seeds first; early, the losses alone."""
-    found = {"steps": np.array([result.steps[:48] for result in results], np.float32)}  # as many as the shorter have
-    if any(result.stopped for result in results):
-        return found
-    names = "aligned", "fisher", "knn"
-    return found | {name: np.array([getattr(result, name) for result in results]) for name in names}
+    steps = [result.steps[:48] for result in results]  # as many as the shorter have
+    return kept(results, steps, ("aligned", "fisher", "knn"))
 
 
 RECIPES = {

@@ -13,7 +13,7 @@ from torch import nn
 
 from clbook import metrics
 from clbook.experiments.images import experiment as images
-from clbook.runs import PROGRESS_EVERY, default_device
+from clbook.runs import default_device
 from clbook.settings import Outcome, setting
 
 OTHERS = {"nscl": ("nscl",), "labels": ("nscl", "supcon", "ce")}
@@ -106,7 +106,7 @@ def run(config: Config, *, progress=None, device=None) -> Result:
         device: None takes the GPU where there is one.
     Raises ValueError: settings or files that are not allowed, a run that diverged.
     """
-    began, last, told = time.monotonic(), time.monotonic(), 0
+    began = time.monotonic()
     copies = [images.Trainer(config.copy(loss), default_device(device)) for loss in config.losses]
     rows = [compared(copies)]
 
@@ -121,18 +121,17 @@ def run(config: Config, *, progress=None, device=None) -> Result:
         return Result(config, time.monotonic() - began, str(copies[0].device), stopped, losses=config.losses,
                       epochs=epochs, steps=steps, **table, **end)
 
-    def tell(fraction):
-        nonlocal last, told
-        if progress is None or time.monotonic() - last < PROGRESS_EVERY:
-            return True
-        new, last, told = len(rows) > told, time.monotonic(), len(rows)
+    tell = images.teller(progress, rows, lambda: made(True))
+
+    def share(fraction):
+        """Of all copies, done, while the one at work tells its own `fraction`."""
         done = sum(copy.epoch for copy in copies) / config.epochs
-        inside = fraction - min(copy.epoch for copy in copies) / config.epochs  # of the copy at work, in its epoch
-        return progress((done + inside) / len(copies), made(True) if new else None)
+        inside = fraction - min(copy.epoch for copy in copies) / config.epochs
+        return (done + inside) / len(copies)
 
     for epoch in range(1, config.epochs + 1):
         for copy in copies:
-            if not copy.train_epoch(tell):
+            if not copy.train_epoch(lambda fraction: tell(share(fraction))):
                 return made(True)
         if epoch % config.every == 0 or epoch == config.epochs:
             rows.append(compared(copies))
