@@ -46,7 +46,8 @@ class Tab:
 
 def barriers(page) -> list[str]:
     """What axe-core calls serious or critical on a page: 'rule: where', once for each rule and place."""
-    page.evaluate(AXE.read_text(encoding="utf-8"))
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']}).then(result => result.violations)")
     return [f"{each['id']}: {node['target'][0]}" for each in found if each["impact"] in ("serious", "critical")
             for node in each["nodes"]]

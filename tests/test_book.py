@@ -3,7 +3,10 @@
 They are checked where they lie, in `_build/html`, opened as files. Nothing here knows a page or an explorer by name.
 """
 
+import base64
+import gzip
 import html.parser
+import json
 import os
 import pathlib
 import re
@@ -11,7 +14,7 @@ import sys
 import urllib.parse
 
 import pytest
-from browser import NoBrowser, browser
+from browser import AXE, NoBrowser, barriers, browser
 
 ROOT = pathlib.Path(__file__).parent.parent
 HTML = ROOT / "_build" / "html"
@@ -56,8 +59,18 @@ def built():
         pytest.fail(problem) if os.environ.get("CI") else pytest.skip(problem)
 
 
-every_page = pytest.mark.parametrize("page", PAGES or ["no book"])
-every_explorer = pytest.mark.parametrize("page", EXPLORERS or ["no explorer"])
+# A page's tests come one after another, so that they can share what `kept` opens.
+every_page = pytest.mark.parametrize("page", PAGES or ["no book"], scope="module")
+every_explorer = pytest.mark.parametrize("page", EXPLORERS or ["no explorer"], scope="module")
+PHONE = {"width": 390, "has_touch": True}
+
+
+def found(page):
+    """(name, settings of the player, payload) of each explorer of a page."""
+    setups = re.findall(r'<script type="application/json" class="clbook-setup">(.*?)</script>', TEXTS[page])
+    frames = re.findall(r'class="clbook-frames">([^<]*)<', TEXTS[page])
+    for setup, packed in zip(map(json.loads, setups), frames, strict=True):
+        yield setup["name"], setup, json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
 class Links(html.parser.HTMLParser):
@@ -117,19 +130,28 @@ def tab():
         pytest.skip(f"{missing}: install one (Debian: apt install chromium) to check the built pages")
 
 
-@pytest.fixture
-def visit(tab, page):
-    """`visit(**how)`: this page in a new tab, as `browser.browser` opens it; closed when the test ends."""
-    opened = []
+@pytest.fixture(scope="module")
+def kept(tab, page):
+    """`kept(**how)`: this page in a tab as `browser.browser` opens it, one for each `how` and all tests of the page."""
+    tabs = {}
 
-    def visit(**how):
-        opened.append(tab(**how))
-        opened[-1].page.goto((HTML / page).as_uri())
-        return opened[-1]
+    def kept(**how):
+        key = tuple(sorted(how.items()))
+        if key not in tabs:
+            tabs[key] = tab(**how)
+            tabs[key].page.goto((HTML / page).as_uri())
+        return tabs[key]
 
-    yield visit
-    for each in opened:
+    yield kept
+    for each in tabs.values():
         each.page.context.close()
+
+
+def show(opened, theme, media="screen"):
+    """Show the page in a theme, on a screen or in print; returns when it has faded in."""
+    opened.page.emulate_media(color_scheme=theme, media=media)
+    opened.page.wait_for_function("theme => document.documentElement.dataset.theme === theme", arg=theme)
+    opened.page.wait_for_function("document.getAnimations().every(each => each.playState !== 'running')")
 
 
 def explorers(opened):
@@ -137,8 +159,8 @@ def explorers(opened):
 
 
 @every_page
-def test_page_needs_no_network_logs_no_error_and_describes_its_images(page, parsed, visit):
-    opened = visit()
+def test_page_needs_no_network_logs_no_error_and_describes_its_images(page, parsed, kept):
+    opened = kept()
     opened.page.mouse.wheel(0, 100_000)
     opened.page.wait_for_timeout(300)
     images = opened.page.eval_on_selector_all(
@@ -151,8 +173,9 @@ def test_page_needs_no_network_logs_no_error_and_describes_its_images(page, pars
 
 @every_page
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_page_is_readable_on_a_phone(visit, theme):
-    opened = visit(width=390, color_scheme=theme)
+def test_page_is_readable_on_a_phone(kept, theme):
+    opened = kept(**PHONE)
+    show(opened, theme)
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= 390
     for figure in explorers(opened):
         box = figure.bounding_box()
@@ -164,8 +187,30 @@ def test_page_is_readable_on_a_phone(visit, theme):
 
 
 @every_explorer
-def test_explorers_show_their_start_without_javascript(visit):
-    for figure in explorers(visit(java_script_enabled=False)):
+def test_letters_and_sliders_are_large_enough_on_a_phone(kept, page):
+    opened = kept(**PHONE)
+    smallest = [data["letters"] / data["units"] * 96 / 72 for _, _, data in found(page)]
+    for figure, letters in zip(opened.page.query_selector_all("figure.clbook-explorer"), smallest, strict=True):
+        image = figure.query_selector("img")
+        image.scroll_into_view_if_needed()
+        opened.page.wait_for_function("i => i.src.startsWith('blob:') && i.complete", arg=image)
+        zoom = image.evaluate("""async i => {
+          const text = await (await fetch(i.src)).text();
+          const svg = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
+          const parts = [...svg.querySelectorAll("svg")], all = parts.length ? parts : [svg];
+          const shrunk = i.getBoundingClientRect().width / svg.width.baseVal.value;
+          return Math.min(...all.map(p => p.width.baseVal.value / p.viewBox.baseVal.width)) * shrunk; }""")
+        assert letters * zoom * 20 * 72 / 96 >= 8.99
+        for control in figure.query_selector_all("input, button"):
+            assert control.bounding_box()["height"] >= 43.9
+        for cell in figure.query_selector_all(".clbook-pad input"):
+            box = cell.bounding_box()
+            assert box["width"] >= 40 and box["x"] + box["width"] <= 390
+
+
+@every_explorer
+def test_explorers_show_their_start_without_javascript(kept):
+    for figure in explorers(kept(java_script_enabled=False)):
         image = figure.query_selector("img")
         assert image.is_visible() and image.get_attribute("alt").strip()
         assert image.bounding_box()["width"] > 200 and image.bounding_box()["height"] > 100
@@ -190,8 +235,8 @@ def drag(page, slider):
 
 @every_explorer
 @pytest.mark.parametrize("move", [press_arrow, drag], ids=["key", "mouse"])
-def test_every_slider_changes_picture_and_alt_text(visit, move):
-    opened = visit()
+def test_every_slider_changes_picture_and_alt_text(kept, move):
+    opened = kept()
     for figure in explorers(opened):
         image = figure.query_selector("img")
         sliders = figure.query_selector_all("input[type=range]")
@@ -204,6 +249,34 @@ def test_every_slider_changes_picture_and_alt_text(visit, move):
             image.evaluate("image => image.decode()")
             assert image.screenshot() != pixels, slider.get_attribute("aria-label")
     assert opened.requests == [] and opened.errors == []
+
+
+@every_page
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_no_serious_barrier(kept, page, theme):
+    opened = kept()
+    show(opened, theme)
+    assert barriers(opened.page) == []
+
+
+@every_page
+def test_print_from_the_dark_theme_is_dark_on_white_without_buttons(kept, page):
+    opened = kept()
+    show(opened, "dark", media="print")
+    inks = opened.page.eval_on_selector_all(
+        ".bd-content :is(p, h1, h2, td, .highlight span)",
+        "all => all.filter(e => e.offsetParent).map(e => getComputedStyle(e).color.match(/\\d+/g).map(Number))")
+    assert inks and all(sum(ink[:3]) < 3 * 140 for ink in inks)
+    buttons = opened.page.query_selector_all(".bd-content button")
+    assert not [each.inner_text() for each in buttons if each.is_visible()]
+
+
+def test_axe_finds_what_is_wrong(tab):
+    page = tab().page
+    page.set_content('<html lang="en"><title>x</title><main><h1>x</h1><img src="data:,">'
+                     '<p style="color:#ccc">pale</p></main>')
+    assert [each.split(":")[0] for each in barriers(page)] == ["color-contrast", "image-alt"]
+    assert AXE.exists() and EXPLORERS
 
 
 def test_notebook_pages_say_what_they_took():

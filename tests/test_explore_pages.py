@@ -1,15 +1,11 @@
-"""The built pages: labels, numbers and limits of every explorer, what a phone shows of it, and barriers (axe-core)."""
+"""The explorers of the built pages: labels, numbers and limits of every run."""
 
 import base64
-import gzip
 import html
-import json
 import re
 
 import numpy as np
-import pytest
-from browser import AXE, barriers
-from test_book import EXPLORERS, TEXTS, built, every_explorer, every_page, tab, visit  # noqa: F401 (fixtures)
+from test_book import TEXTS, built, every_explorer, found  # noqa: F401 (a fixture)
 
 # The places of axes that show each run on a scale of its own; all others have one scale in all runs.
 OWN_SCALE = {"first": (0, 1), "clusters": (0, 1), "donut": (0, 1), "imbalance": (0,), "ma-decay": (0,), "map": (0,),
@@ -17,14 +13,6 @@ OWN_SCALE = {"first": (0, 1), "clusters": (0, 1), "donut": (0, 1), "imbalance": 
 
 
 NAMES = "eps|tau|lr|eta|psi|std|sd|init|dim|alike|normalize|scaling|augmentation|True|False|None"
-
-
-def found(page):
-    """(name, settings of the player, payload) of each explorer of a page."""
-    setups = re.findall(r'<script type="application/json" class="clbook-setup">(.*?)</script>', TEXTS[page])
-    frames = re.findall(r'class="clbook-frames">([^<]*)<', TEXTS[page])
-    for setup, packed in zip(map(json.loads, setups), frames, strict=True):
-        yield setup["name"], setup, json.loads(gzip.decompress(base64.b64decode(packed)))
 
 
 def frames(data):
@@ -90,55 +78,3 @@ def test_links_in_the_text_set_an_explorer_of_the_page_to_a_run_that_it_has(page
     for name, settings in links:
         given = dict(pair.split("=") for pair in html.unescape(settings).split("&"))
         assert {axis: value for axis, value in given.items() if value not in axes[name][axis]} == {}
-
-
-@every_explorer
-def test_letters_and_sliders_are_large_enough_on_a_phone(visit, page):  # noqa: F811 (a fixture)
-    opened = visit(width=390, has_touch=True)
-    smallest = [data["letters"] / data["units"] * 96 / 72 for _, _, data in found(page)]
-    for figure, letters in zip(opened.page.query_selector_all("figure.clbook-explorer"), smallest, strict=True):
-        image = figure.query_selector("img")
-        image.scroll_into_view_if_needed()
-        opened.page.wait_for_function("i => i.src.startsWith('blob:') && i.complete", arg=image)
-        zoom = image.evaluate("""async i => {
-          const text = await (await fetch(i.src)).text();
-          const svg = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
-          const parts = [...svg.querySelectorAll("svg")], all = parts.length ? parts : [svg];
-          const shrunk = i.getBoundingClientRect().width / svg.width.baseVal.value;
-          return Math.min(...all.map(p => p.width.baseVal.value / p.viewBox.baseVal.width)) * shrunk; }""")
-        assert letters * zoom * 20 * 72 / 96 >= 8.99
-        for control in figure.query_selector_all("input, button"):
-            assert control.bounding_box()["height"] >= 43.9
-        for cell in figure.query_selector_all(".clbook-pad input"):
-            box = cell.bounding_box()
-            assert box["width"] >= 40 and box["x"] + box["width"] <= 390
-
-
-@every_page
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_no_serious_barrier(visit, page, theme):  # noqa: F811 (a fixture)
-    opened = visit(color_scheme=theme)
-    opened.page.wait_for_timeout(300)  # the theme fades in
-    assert opened.page.evaluate("document.documentElement.dataset.theme") == theme
-    assert barriers(opened.page) == []
-
-
-@every_page
-def test_print_from_the_dark_theme_is_dark_on_white_without_buttons(visit, page):  # noqa: F811 (a fixture)
-    opened = visit(color_scheme="dark")
-    opened.page.emulate_media(media="print")
-    opened.page.wait_for_timeout(300)  # the theme fades in
-    inks = opened.page.eval_on_selector_all(
-        ".bd-content :is(p, h1, h2, td, .highlight span)",
-        "all => all.filter(e => e.offsetParent).map(e => getComputedStyle(e).color.match(/\\d+/g).map(Number))")
-    assert inks and all(sum(ink[:3]) < 3 * 140 for ink in inks)
-    buttons = opened.page.query_selector_all(".bd-content button")
-    assert not [each.inner_text() for each in buttons if each.is_visible()]
-
-
-def test_axe_finds_what_is_wrong(tab):  # noqa: F811 (a fixture)
-    page = tab().page
-    page.set_content('<html lang="en"><title>x</title><main><h1>x</h1><img src="data:,">'
-                     '<p style="color:#ccc">pale</p></main>')
-    assert [each.split(":")[0] for each in barriers(page)] == ["color-contrast", "image-alt"]
-    assert AXE.exists() and EXPLORERS
