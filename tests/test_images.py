@@ -268,7 +268,7 @@ def test_several_processes_have_the_loss_and_gradient_of_one(world, tmp_path):
 
 def test_when_a_process_dies_all_end_and_the_run_is_taken_up_again(tmp_path):
     path = tmp_path / "run.pt"
-    values = {**SMALL, "epochs": 12, "every": 4, "train": 240}
+    values = {**SMALL, "epochs": 12, "every": 4, "train": 120}
     words = [f"--{name}={value}" for name, value in values.items() if name != "projector"] + ["--projector", "8", "6"]
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", f"--master_port={free_port()}",
                "-m", "clbook.experiments.images", *words, f"--checkpoint={path}", f"--out={tmp_path / 'out.npz'}"]

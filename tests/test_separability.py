@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from clbook import settings
-from clbook.experiments.separability import Config, dataset, run, run_pair, start
+from clbook.experiments.separability import Config, dataset, figures, run, run_pair, start
 from clbook.experiments.separability.condition import (
     best_accuracy,
     check,
@@ -85,6 +85,8 @@ def test_kernel_matrices_are_kept_at_the_times_asked_for():
 def test_embeddings_in_two_dimensions_are_checked_at_recorded_times():
     result = run(Config(d=2, steps=200, linger=1))
     assert result.z.shape[2] == 2 and result.separable_at in result.steps
+    shown = figures.trajectories(result)
+    assert "(coordinate 1 of 2)" in shown.alt and "(coordinate 1 of 2)" in shown.fig.axes[0].get_ylabel()
 
 
 def test_pair_starts_both_flows_from_the_same_points():

@@ -59,7 +59,7 @@ window.clbookFrames ??= (() => {
         return b.map((v, k) => (k < 2 ? Math.max : Math.min)(v + at[k], ...cut.map((c) => c[k])));
       });
     }).filter((b) => b[2] - b[0] < 0.99 * data.width || b[3] - b[1] < 0.99 * data.height);
-    function divide(part, axis) { // at the gap without ink that follows a column of axes, that precedes a row of axes
+    function divide(part, axis) { // after a column of axes; between rows at the widest gap, so that a title stays with its axes
       const [low, high] = [axis, axis + 2], cuts = [];
       const inside = (b) => [0, 1].every((k) => b[k] < part[k + 2] && b[k + 2] > part[k]);
       const boxes = frame.axes.filter((a) => a && inside(a)).sort((a, b) => a[low] - b[low]);
@@ -70,10 +70,11 @@ window.clbookFrames ??= (() => {
           const gaps = [];
           let at = end;
           for (const b of [...between, next]) {
-            if (b[low] > at) gaps.push((at + b[low]) / 2);
+            if (b[low] > at) gaps.push({ middle: (at + b[low]) / 2, width: b[low] - at });
             at = Math.max(at, b[high]);
           }
-          if (gaps.length) cuts.push(axis ? gaps.at(-1) : gaps[0]);
+          if (axis) gaps.sort((a, b) => b.width - a.width);
+          if (gaps.length) cuts.push(gaps[0].middle);
         }
         end = Math.max(end, next[high]);
       }

@@ -124,7 +124,7 @@ RECIPES = {
     "cs-linear": Recipe("linear encoders, three seeds: contents, temperatures, spreads of style and of content",
                         cs.run, seeded(linear_configs()), stacked("loss", map="map"), ("loss",), start=0.02),
     **{name: Recipe(f"deep encoders, three seeds: {name.removeprefix('cs-deep-')}", encoders.run_deep, seeded(configs),
-                    deep, ("loss", "output"), start=0.03) for name, configs in deep_configs().items()},
+                    deep, ("loss", "output"), start=0.01) for name, configs in deep_configs().items()},
     "cs-projectors": Recipe("the same four layers under none to three projector layers, three seeds",
                             encoders.run_square, seeded(projector_configs()), shielded, ("loss",), start=0.02),
     "cs-classes": Recipe("InfoNCE on encoders of four classes, style near the old one or drawn anew, three seeds",

@@ -78,7 +78,7 @@ def forgetting(maps: Maps) -> Picture:
 
 
 def two_orders(shuffle: Shuffle, result: Result) -> Picture:
-    """The same places given out by class and at random, with loss and readout; the loss of these and of fewer places."""
+    """The same places given out by class and at random, with loss and readout; the loss of up to so many places."""
     K, tau = result.config.clusters, result.config.tau
     fig, ((left, right, curve),) = axes(3, width=9.2, height=3.3, width_ratios=(1, 1, 1.2))
     places, copy = shuffle.places(K), np.arange(len(shuffle.labels)) % (len(shuffle.labels) // K)
@@ -95,7 +95,8 @@ def two_orders(shuffle: Shuffle, result: Result) -> Picture:
     curve.plot(counts, [shuffle.loss(shuffle.places(k), tau) for k in counts], ".-", color=EQ1, ms=4, gid="loss")
     curve.scatter([K], [shuffle.loss(places, tau)], s=60, edgecolors=INK, linewidths=1.4, gid="these places", **RING)
     log_axis(curve, (1, 3, 6, 12, 24, 60, 120))
-    curve.set(xlabel="places $K$", ylabel="loss", xlim=(0.8, 1.2 * len(copy)), ylim=(-0.03, 1.15), title=f"$\\tau$ = {tau:g}")
+    curve.set(xlabel="places $K$", ylabel="loss", xlim=(0.8, 1.2 * len(copy)), ylim=(-0.03, 1.15),
+              title=f"$\\tau$ = {tau:g}")
     legend(curve, loc="upper right")
     return Picture(fig, f"{len(copy)} points of three classes at K = {K} even places, tau = {tau:g}. "
                         f"{'; '.join(said)}. The uniform distribution has {uniform:.4f}.")

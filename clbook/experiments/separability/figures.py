@@ -72,7 +72,8 @@ def _numbers(config):
 def trajectories(result: Result, frame: int = -1) -> Picture:
     """All points' paths (left) and the embedding at one recorded time (right), in units of eps, each run on its scale.
 
-    For embeddings in one dimension. The axes have a fixed place: they stand still from run to run.
+    Of an embedding in several dimensions the first is shown. The axes have a fixed place: they stand still from run to
+    run.
     """
     place = {"left": 0.1, "right": 0.985, "bottom": 0.16, "top": 0.91, "wspace": 0.07}
     fig, ((left, right),) = axes(2, width=7.2, height=3.3, width_ratios=(3, 1), gridspec_kw=place)
@@ -80,14 +81,15 @@ def trajectories(result: Result, frame: int = -1) -> Picture:
     now, unit = int(result.steps[frame]), result.config.eps
     _paths(left, result, title=_when(result), unit=unit)
     left.axvline(now + 1, color=MUTED, lw=1, ls=":")
-    left.set_ylabel(r"embedding $z_i\,/\,\varepsilon$")
+    first = f" (coordinate 1 of {result.config.d})" if result.config.d > 1 else ""
+    left.set_ylabel(rf"embedding{first} $z_i\,/\,\varepsilon$")
     left.locator_params(axis="y", nbins=5)
     _strip(right, result.z[frame] / unit, result.labels, left.get_ylim())
     left.set_xlim(1, 1.05 * (result.config.steps + 1))
     for ax in (left, right):
         ax.set_gid("own scale")
     right.set_title(f"iteration {now}")
-    return Picture(fig, f"Trajectories of {result.config.n} embedded points, {_numbers(result.config)}: "
+    return Picture(fig, f"Trajectories of {result.config.n} embedded points{first}, {_numbers(result.config)}: "
                         f"{_when(result)}. At iteration {now} the embedding spans {np.ptp(result.z[frame]):.3g}.")
 
 
