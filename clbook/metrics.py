@@ -18,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import NearestNeighbors
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 Points = torch.Tensor | np.ndarray | Sequence  # numbers (n, d), or (n,) for n points in one dimension
 Labels = torch.Tensor | np.ndarray | Sequence  # (n,)
@@ -245,7 +246,8 @@ def linear_probe(train: Points, y: Labels, test: Points, y_test: Labels) -> floa
     """
     train, y, test, y_test = _readout(train, y, test, y_test)
     probe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-    return float(probe.fit(train, y).score(test, y_test))
+    with threadpool_limits(1):  # L-BFGS takes many small steps: more threads took 15 times as long, and none was faster
+        return float(probe.fit(train, y).score(test, y_test))
 
 
 def r2(latents: Points, features: Points) -> np.ndarray:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import dataclasses
+import gc
 import html
 import io
 import os
@@ -37,6 +39,18 @@ RC = {
 
 # matplotlib's settings and font caches are shared by all threads; a panel draws in one, a cell in another.
 DRAWING = threading.RLock()
+
+
+@contextlib.contextmanager
+def uncollected():
+    """No garbage is collected meanwhile: beside a chapter's packages that takes as long as a picture, or longer."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def colour(k: int) -> str:

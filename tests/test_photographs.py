@@ -36,7 +36,7 @@ def test_every_so_many_epochs_and_at_the_end():
 
 
 def test_a_run_can_be_stopped_and_tells_how_far_it_is(monkeypatch):
-    monkeypatch.setattr(twins, "PROGRESS_EVERY", 0.0)
+    monkeypatch.setattr(images.experiment, "PROGRESS_EVERY", 0.0)
     told = []
 
     def progress(fraction, partial):

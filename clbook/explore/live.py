@@ -29,7 +29,7 @@ from traitlets import Unicode, dlink, link
 from clbook import __version__
 from clbook.data import written
 from clbook.explore import controls, data, pictured, times
-from clbook.style import DRAWING, RC
+from clbook.style import DRAWING, RC, uncollected
 from clbook.sweep import kept
 
 DEBOUNCE = 0.1  # s between a slider's last move and the run it starts
@@ -299,6 +299,7 @@ class Panel(widgets.VBox):
             self._shown = result
             self._painter.put(result)
 
+    @uncollected()
     def _paint(self, result):
         started = time.monotonic()
         try:

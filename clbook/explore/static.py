@@ -17,6 +17,7 @@ from clbook import __version__
 from clbook.explore import controls, pictured, times
 from clbook.explore.data import stretch, unite
 from clbook.explore.vector import Pen, Scene, saved
+from clbook.style import uncollected
 from clbook.sweep import parallel, sweep
 
 WEIGHT = 1_200_000  # characters of an explorer's frames: two of them fit a page
@@ -70,6 +71,7 @@ def draw_all(figure, shots, limits) -> tuple[list, dict]:
     return drawings, found
 
 
+@uncollected()
 def draw(figure, batch, settings, limits) -> tuple[list, dict]:
     """`Drawing`s of a batch by one pen, none where `limits` is None, and the limits that hold the batch too."""
     pen, drawings, found = Pen(), [], dict(limits or {})
