@@ -9,6 +9,7 @@ from scipy import optimize
 from clbook import data
 from clbook.experiments.modadd import equivalence, lookup
 from clbook.experiments.modadd.equivalence import Finite
+from clbook.runs import one_thread
 
 TWINS = (np.arange(equivalence.SYMBOLS) // 2)[:, None] == np.arange(equivalence.SYMBOLS) // 2  # of the random table
 
@@ -43,6 +44,7 @@ def without(joint: np.ndarray, symbol: int) -> np.ndarray:
 
 # Optima.
 
+@one_thread()
 def optimum(joint: np.ndarray, d: int = 8, *, contexts: np.ndarray | None = None, decay: float = 0.0, seed: int = 0,
             start: tuple | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Z (S, d) and C (P, d) that minimise SL eq. 2 in the limit of large batches (`lookup.infonce`), by L-BFGS.

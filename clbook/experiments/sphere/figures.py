@@ -36,7 +36,8 @@ def _stage(ax, d, azimuth, title):
             screen, depth = _seen(np.stack(curve, -1), azimuth)
             ax.plot(*np.where((depth >= 0)[:, None], screen, np.nan).T, color=MUTED, lw=0.5, alpha=0.6)
     edge = 1.45 if d == 2 else 1.15
-    ax.set(aspect="equal", xlim=(-edge, edge), ylim=(-edge, edge), xticks=[], yticks=[], title=title)
+    ax.set(aspect="equal", xlim=(-edge, edge), ylim=(-edge, edge), xticks=[], yticks=[])
+    ax.set_title(title or "", pad=2)  # nearer to its own sphere than to the one above
     ax.spines[:].set_visible(False)
 
 
