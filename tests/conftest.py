@@ -9,3 +9,8 @@ from clbook_cores import share  # noqa: E402
 
 if "PYTEST_XDIST_WORKER_COUNT" in os.environ:  # in each process, before torch is imported
     share(int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
+
+
+def pytest_xdist_auto_num_workers(config):
+    """One process more than there are cores, since some wait for a browser or a kernel; four at most."""
+    return (os.cpu_count() or 1) + 1
