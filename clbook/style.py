@@ -11,6 +11,7 @@ import io
 import os
 import re
 import threading
+import unicodedata
 from collections.abc import Sequence
 
 import matplotlib as mpl
@@ -149,19 +150,46 @@ class Picture:
         return {"text/html": tag, "text/plain": self.alt}
 
 
+GREEK = "alpha|beta|gamma|delta|eps|eta|theta|kappa|lambda|mu|rho|sigma|tau|Theta|Sigma"
+TYPESET = (  # patterns in escaped text, and what they become, in this order
+    (rf"(?<![A-Za-z])({GREEK})(?![A-Za-z])", lambda found: _letter(found[1])),
+    (r"(?<=\d)e[+-]?0+\b", ""),
+    (r"\b1e([+-]?)0*(\d+)\b", r"10^\1\2"),
+    (r"\b(\d(?:\.\d+)?)e([+-]?)0*(\d+)\b", r"\1·10^\2\3"),
+    (r"\bR2\b", "R^2"),
+    (r"\^\+?(-?\w+)", r"<sup>\1</sup>"),
+    (r"((?<![A-Za-z])[A-Za-zα-ωΑ-Ω]|\|)_(\w{1,2})\b", r"\1<sub>\2</sub>"),
+    (r"\bsqrt\(", "√("), (r"&lt;=", "≤"), (r"&gt;=", "≥"), (r"-&gt;", "→"), (r"^inf$", "∞"),
+    (r"(?<![\w.)-])-(?=[\d.]|log)|(?<= )-(?= )", "−"),
+)
+
+
+def _letter(name):
+    name = {"eps": "epsilon", "lambda": "lamda"}.get(name, name)  # as Unicode spells it
+    return unicodedata.lookup(f"greek {'capital' if name[0].isupper() else 'small'} letter {name}")
+
+
+def typeset(text: str) -> str:
+    """`text` as HTML, with its formulas as one writes them: 'eps^2 / tau' is 'ε<sup>2</sup> / τ'."""
+    text = html.escape(text, quote=False)
+    for pattern, becomes in TYPESET:
+        text = re.sub(pattern, becomes, text)
+    return text
+
+
 @dataclasses.dataclass
 class Table:
     """A small table of measured values: `header` and `rows` of cells, already formatted.
 
-    Shown by a notebook as an HTML table; printing it gives aligned text.
+    Shown by a notebook as an HTML table, with formulas as `typeset` writes them; printing it gives aligned text.
     """
 
     header: tuple
     rows: list
 
     def _repr_html_(self) -> str:
-        rows = [[str(cell) for cell in row] for row in self.rows]
-        cells = tabulate(rows, self.header, "html", stralign=None, disable_numparse=True)
+        header, *rows = ([typeset(str(cell)) for cell in row] for row in (self.header, *self.rows))
+        cells = tabulate(rows, header, "unsafehtml", stralign=None, disable_numparse=True)
         return cells.replace("<table>", '<table class="table clbook-table">')
 
     def __str__(self) -> str:

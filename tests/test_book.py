@@ -5,6 +5,7 @@ They are checked where they lie, in `_build/html`, opened as files. Nothing here
 
 import base64
 import gzip
+import html
 import html.parser
 import json
 import os
@@ -118,6 +119,18 @@ def test_page_is_light(page, parsed):
     files = {(HTML / page).parent / src for src in parsed[page].loads if "_images" in src}
     size = (HTML / page).stat().st_size + sum(file.stat().st_size for file in files)
     assert size < LIMIT, f"{size / 1e6:.2f} MB"
+
+
+# What a formula looks like before it is typeset.
+ASCII = re.compile(r"\b(eps|tau|rho|sigma|theta|lambda|alpha|beta|eta|R2|sqrt)\b|\^|\b\w_\w|\de[+-]?\d|[<>]=|->",
+                   re.IGNORECASE)
+
+
+@every_page
+def test_tables_have_no_formula_as_one_types_it(page):
+    for table in re.findall(r'<table class="table clbook-table">.*?</table>', TEXTS[page], re.DOTALL):
+        words = html.unescape(re.sub(r"<[^>]+>", " ", table.replace("<sub>", "").replace("<sup>", "")))
+        assert [found[0] for found in ASCII.finditer(words)] == []
 
 
 @pytest.fixture(scope="module")

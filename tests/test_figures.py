@@ -151,3 +151,15 @@ def test_log_axis_has_plain_ticks_and_no_small_ones():
     assert ax.get_xscale() == ax.get_yscale() == "log"
     assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "3", "0.5"]
     assert not len(ax.xaxis.get_minorticklocs()) and not len(ax.yaxis.get_minorticklocs())
+
+
+@pytest.mark.parametrize(("typed", "set_"), [
+    ("eps^2/tau < 1e-05", "ε<sup>2</sup>/τ &lt; 10<sup>−5</sup>"), ("tau_c", "τ<sub>c</sub>"),
+    ("beta, zeta", "β, zeta"),
+    ("R2 of d_c", "R<sup>2</sup> of d<sub>c</sub>"), ("2.4e+00, 0e+00", "2.4, 0"), ("3.6e+84", "3.6·10<sup>84</sup>"),
+    ("|p - q|_1 to -1.5", "|p − q|<sub>1</sub> to −1.5"), ("n_test, batch_size, 3-5", "n_test, batch_size, 3-5"),
+    ("1/sqrt(M) <= Theta", "1/√(M) ≤ Θ"), ("inf", "∞"), ("inference", "inference"), ("<b>", "&lt;b&gt;")])
+def test_formulas_in_tables_are_typeset(typed, set_):
+    assert style.typeset(typed) == set_
+    table = style.Table((typed,), [("x",)])
+    assert style.typeset(typed) in table._repr_html_() and typed in str(table)
