@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import dataclasses
+import gc
 import html
 import io
 import logging
@@ -54,6 +55,8 @@ def panel(run, figure, base_config, *, scrub=None, name="explorer", title="", ax
     for old in list(_panels):
         if cell is not None and old.cell == cell and old.execution != execution:
             old.close()
+    if not _panels:
+        gc.freeze()  # what a chapter has loaded stays: looking through it for garbage takes as long as a picture
     shown = Panel(run, figure, base_config, scrub=scrub, name=name, title=title, axes=axes)
     shown.cell, shown.execution = cell, execution
     shown.drawn.wait(PATIENCE)
