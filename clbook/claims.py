@@ -20,6 +20,7 @@ import numpy as np
 import yaml
 
 from clbook.data import cache_folder
+from clbook.style import typeset
 
 VERDICTS = ("fails", "undecided", "holds", "holds when", "misprinted", "not seen here", "empty", "not tested")
 HERE = Path(__file__).parent
@@ -134,8 +135,12 @@ class Judged(list):
 
 
 def words(text: str) -> str:
-    """Text with $formulas$ and `code`, as HTML; MathJax reads the formulas."""
-    return re.sub(r"`(.+?)`", r"<code>\1</code>", re.sub(r"\$(.+?)\$", r"\\(\1\\)", escape(text)))
+    """Text with $formulas$ and `code`, as HTML; MathJax reads the formulas, the rest is `style.typeset`."""
+    def shown(part):
+        if part.startswith("$"):
+            return rf"\({escape(part[1:-1])}\)"
+        return f"<code>{escape(part[1:-1])}</code>" if part.startswith("`") else typeset(part)
+    return "".join(map(shown, re.split(r"(\$.+?\$|`.+?`)", text)))
 
 
 def table(records: list[dict], page: Callable[[dict], str] = lambda record: "") -> str:

@@ -150,16 +150,16 @@ class Picture:
         return {"text/html": tag, "text/plain": self.alt}
 
 
-GREEK = "alpha|beta|gamma|delta|eps|eta|theta|kappa|lambda|mu|rho|sigma|tau|Theta|Sigma"
+GREEK = "alpha|beta|gamma|delta|eps|epsilon|eta|theta|kappa|lambda|mu|rho|sigma|tau|Delta|Theta|Sigma"
 TYPESET = (  # patterns in escaped text, and what they become, in this order
     (rf"(?<![A-Za-z])({GREEK})(?![A-Za-z])", lambda found: _letter(found[1])),
     (r"(?<=\d)e[+-]?0+\b", ""),
-    (r"\b1e([+-]?)0*(\d+)\b", r"10^\1\2"),
+    (r"(?<![\w.])1e([+-]?)0*(\d+)\b", r"10^\1\2"),
     (r"\b(\d(?:\.\d+)?)e([+-]?)0*(\d+)\b", r"\1·10^\2\3"),
     (r"\bR2\b", "R^2"),
     (r"\^\+?(-?\w+)", r"<sup>\1</sup>"),
     (r"((?<![A-Za-z])[A-Za-zα-ωΑ-Ω]|\|)_(\w{1,2})\b", r"\1<sub>\2</sub>"),
-    (r"\bsqrt\(", "√("), (r"&lt;=", "≤"), (r"&gt;=", "≥"), (r"-&gt;", "→"), (r"^inf$", "∞"),
+    (r"\bsqrt\(", "√("), (r"&lt;=", "≤"), (r"&gt;=", "≥"), (r"-&gt;", "→"), (r"\binf\b", "∞"),
     (r"(?<![\w.)-])-(?=[\d.]|log)|(?<= )-(?= )", "−"),
 )
 

@@ -157,8 +157,9 @@ def test_log_axis_has_plain_ticks_and_no_small_ones():
     ("eps^2/tau < 1e-05", "ε<sup>2</sup>/τ &lt; 10<sup>−5</sup>"), ("tau_c", "τ<sub>c</sub>"),
     ("beta, zeta", "β, zeta"),
     ("R2 of d_c", "R<sup>2</sup> of d<sub>c</sub>"), ("2.4e+00, 0e+00", "2.4, 0"), ("3.6e+84", "3.6·10<sup>84</sup>"),
+    ("1.1e-16, 2e-07", "1.1·10<sup>−16</sup>, 2·10<sup>−7</sup>"),
     ("|p - q|_1 to -1.5", "|p − q|<sub>1</sub> to −1.5"), ("n_test, batch_size, 3-5", "n_test, batch_size, 3-5"),
-    ("1/sqrt(M) <= Theta", "1/√(M) ≤ Θ"), ("inf", "∞"), ("inference", "inference"), ("<b>", "&lt;b&gt;")])
+    ("1/sqrt(M) <= Theta", "1/√(M) ≤ Θ"), ("it is inf", "it is ∞"), ("inference", "inference"), ("<b>", "&lt;b&gt;")])
 def test_formulas_in_tables_are_typeset(typed, set_):
     assert style.typeset(typed) == set_
     table = style.Table((typed,), [("x",)])
