@@ -324,7 +324,6 @@ def teller(progress: Callable | None, rows: list, partial: Callable) -> Callable
             return True
         new, last, told = len(rows) > told, time.monotonic(), len(rows)
         return progress(fraction, partial() if new else None)
-
     return tell
 
 

@@ -26,11 +26,8 @@ def plane(points: np.ndarray, seed: int) -> np.ndarray:
     return TSNE(init="pca", random_state=seed).fit_transform(points)
 
 
-def kept(results, steps: np.ndarray, names=()) -> dict[str, np.ndarray]:
-    """`steps`, and what the results record under `names`, the runs along the first axis.
-
-    Of runs that ended early the steps alone: a record's test repeats its beginning, and compares no more.
-    """
+def kept(results, steps: list, names: tuple) -> dict[str, np.ndarray]:
+    """`steps`, and what results record under `names`, runs along the first axis; of runs cut short the steps alone."""
     found = {"steps": np.array(steps, np.float32)}
     if not any(result.stopped for result in results):
         found |= {name: np.array([getattr(result, name) for result in results], np.float32) for name in names}
