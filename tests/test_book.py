@@ -129,7 +129,8 @@ ASCII = re.compile(r"\b(eps|tau|rho|sigma|theta|lambda|alpha|beta|eta|R2|sqrt)\b
 @every_page
 def test_tables_have_no_formula_as_one_types_it(page):
     for table in re.findall(r'<table class="[^"]*clbook.*?</table>', TEXTS[page], re.DOTALL):
-        text = re.sub(r"\\\(.*?\\\)|<code>.*?</code>|</?su[bp]>", "·", table, flags=re.DOTALL)
+        named = re.sub(r"<cite>.*?</cite>", "", table, flags=re.DOTALL)  # the names of items are what links hang on
+        text = re.sub(r"\\\(.*?\\\)|<code>.*?</code>|</?su[bp]>", "·", named, flags=re.DOTALL)
         words = html.unescape(re.sub(r"<[^>]+>", " ", text))
         assert [found[0] for found in ASCII.finditer(words)] == []
 

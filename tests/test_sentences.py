@@ -295,7 +295,7 @@ def test_sphere_temperature():
     steps = np.diff(middles(it.end(0.1, 6)))
     steps = (steps + np.pi) % (2 * np.pi) - np.pi
     assert (steps > 0).all() or (steps < 0).all(), "six colours in the order of the row"
-    times = [float(cell) for cell in folded("sphere", "tau")[0][1:]]
+    times = [float(cell) for cell in folded("sphere", "τ")[0][1:]]
     assert all(1.45 < slow / fast < 1.95 for slow, fast in itertools.pairwise(times))
     gap = {tau: 1 - np.cos(np.diff(middles(it.end(tau, 2))))[0] for tau in (0.05, 0.2)}
     assert gap[0.05] < gap[0.2]
