@@ -103,12 +103,13 @@ def _affine_rule_exists(z, ids, count):
     u = np.hstack([u, np.ones((n, 1))])
     gaps = sparse.vstack([sparse.coo_array(np.kron(unit[other] - unit[own], u[ids == own]))
                           for own, other in itertools.permutations(range(count), 2)])
-    for method in ("highs", "highs-ipm"):  # the first, a simplex method, now and then gives up on points nearly in line
+    # On points nearly in line the simplex method, "highs", or both methods at 1e-10 now and then give up.
+    for tolerance, method in itertools.product((1e-10, 1e-9), ("highs", "highs-ipm")):
         problem = optimize.linprog(
             np.r_[np.zeros((count - 1) * (d + 1)), -1.0],
             A_ub=sparse.hstack([gaps, np.ones((n * (count - 1), 1))]), b_ub=np.zeros(n * (count - 1)),
             bounds=([(-1, 1)] * d + [(None, None)]) * (count - 1) + [(0, 1)], method=method,
-            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10})
+            options={"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance})
         if problem.status == 0:
             break
     else:

@@ -102,6 +102,18 @@ def test_known_configurations(points, labels, expected):
     assert metrics.separable(points, labels) is expected
 
 
+NEARLY_IN_LINE = (  # 24 points (float32) of four classes that a run left on its way to diverge
+    "602f06bfbe035a3f942b06bf15065a3f962406bf610a5a3f5c3306bf4a015a3f742e06bf4e045a3fa52806bfe2075a3f"
+    "b89c063f4bc059bfbe5b063f69e859bf166006bfbbe5593fb687063f46cd59bfd14e063f60f059bfe2c4063f73a759bf"
+    "0631063fb9025abf142d063f27055abff333063fec005abf2629063f92075abfca34063f69005abf5830063f25035abf"
+    "5230063f29035abf682e063f56045abf3230063f3c035abf1f2c063fbe055abfe333063ff6005abff02b063fdb055abf")
+
+
+def test_the_linear_program_has_an_answer_where_its_tightest_tolerance_cannot_be_met():
+    z = np.frombuffer(bytes.fromhex(NEARLY_IN_LINE), "<f4").reshape(24, 2)
+    assert metrics.separable(z, np.repeat(range(4), 6)) is False
+
+
 def test_a_donut_is_not_separable_until_it_is_lifted():
     angle = np.linspace(0, 2 * np.pi, 60, endpoint=False)
     ring = np.stack([np.cos(angle), np.sin(angle)], 1)
