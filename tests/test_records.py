@@ -11,6 +11,7 @@ from clbook import records
 from clbook.records import Recipe
 
 MADE = sorted(path.stem for path in records.FOLDER.glob("*.npz"))
+SHAKEN = 30  # rounding enters at every step, a shake at the start alone
 TOY = tuple(Config(growth=growth, steps=200) for growth in (1.01, 1.02, 0.99))
 
 
@@ -73,9 +74,10 @@ def test_every_record_has_a_recipe_and_every_recipe_a_record():
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_a_record_begins_as_the_code_does_now(name):
-    """To the bit on the versions and the processor it was made with; elsewhere to 1e-4, and only the first two recorded
-    times, since training makes differences of rounding grow."""
+def test_a_record_begins_as_the_code_does_now(name, monkeypatch):
+    """To the bit on the versions and the processor it was made with. Elsewhere the first two recorded times to 1e-4, or
+    no farther than `SHAKEN` times what a start changed by 1e-6 moves them, and 2 %: training makes rounding grow.
+    """
     missing = [path for path in records.recipes()[name].configs[0].files if not pathlib.Path(path).exists()]
     if missing:
         pytest.skip(f"needs {missing[0]}")
@@ -83,10 +85,15 @@ def test_a_record_begins_as_the_code_does_now(name):
     same = (made["versions"], made["processor"]) == (records.VERSIONS, records.processor())
     with threadpool_limits(1):  # as they were made: what NumPy's products add up depends on their threads
         found = records.beginning(name)
-    for curve, (again, kept) in found.items():
-        assert again.shape == kept.shape and again.shape[-1] > 1, curve
-        again = again.astype(kept.dtype)
-        if same:
-            assert np.array_equal(again, kept, equal_nan=True), curve
-        else:
-            assert np.allclose(again[..., :2], kept[..., :2], rtol=1e-4, atol=1e-5, equal_nan=True), curve
+        for curve, (again, kept) in found.items():
+            assert again.shape == kept.shape and again.shape[-1] > 1, curve
+            again = again.astype(kept.dtype)
+            if same:
+                assert np.array_equal(again, kept, equal_nan=True), curve
+            elif not np.allclose(again[..., :2], kept[..., :2], rtol=1e-4, atol=1e-5, equal_nan=True):
+                monkeypatch.setenv("CLBOOK_SHAKE", "1e-6")
+                shaken, _ = records.beginning(name)[curve]
+                monkeypatch.delenv("CLBOOK_SHAKE")
+                moved = np.nanmax(abs(shaken - again)[..., :2])
+                allowed = min(SHAKEN * moved, 0.02 * np.nanmax(abs(kept)))
+                assert np.nanmax(abs(again - kept)[..., :2]) <= allowed, curve

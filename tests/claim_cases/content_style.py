@@ -18,16 +18,16 @@ def deep(full, free=(0.8, 0.8, 0.8), halved=(0.8, 0.8, 0.8)):
 
 
 def heads(*rows):
-    """Three runs for each of the rows (readout before and after the projector, effective rank)."""
+    """Three seeds of each of the rows (readout before and after the projector, effective rank)."""
     names = ("regular", "without norm", "two temperatures", "one, in between")
-    return {name: [Run(readout=np.array([[before, after]]), rank=np.array([[0, size]]))] * 3
+    return {name: {"readout": np.array([[before, after]] * 3), "rank": np.array([[0, size]] * 3)}
             for name, (before, after, size) in zip(names, [*rows, rows[-1]])}
 
 
 def scattered(change):
-    """Three runs a row; effective ranks that differ between seeds, and that change so much with two temperatures."""
+    """Three seeds a row; effective ranks that differ between seeds, and that change so much with two temperatures."""
     sizes = {"regular": 5.0, "without norm": 20.0, "two temperatures": 20.0 + change, "one, in between": 20.0}
-    return {name: [Run(rank=np.array([[0, size + seed]])) for seed in range(3)] for name, size in sizes.items()}
+    return {name: {"rank": np.array([[0, size + seed] for seed in range(3)])} for name, size in sizes.items()}
 
 
 def decayed(left):
@@ -36,7 +36,7 @@ def decayed(left):
 
 
 def direct(h, r):
-    return [Run(readout=np.array([[h, r, 0.5]]))] * 3
+    return {"readout": np.array([[h, r, 0.5]] * 3)}
 
 
 LEVEL, FALLEN = linear(0, 1.0), {k: linear(k, 0.1) for k in (1, 2, 4)}
@@ -59,10 +59,10 @@ CASES = {
     "cs-two-spectrum": {"holds": {"heads": scattered(0.1)}, "not seen here": {"heads": scattered(5.0)}},
     "cs-fig-2": {"holds": {"heads": heads((1, 1, 10), (1, 1, 20), (1, 1, 20))},
                  "not seen here": {"heads": heads((1, 1, 10), (1, 1, 11), (1, 1, 11))}},
-    "cs-fig-4": {"holds when": {"direct": [decayed(0.5)], "strong": decayed(0.5)},
-                 "fails": {"direct": [decayed(0.5)], "strong": decayed(0.9)}},
-    "cs-h-against-r": {"holds": {"direct": direct(0.9, 0.8), "heads": heads((0.9, 0.9, 1))},
-                       "not seen here": {"direct": direct(0.8, 0.9), "heads": heads((0.9, 0.9, 1))}},
+    "cs-fig-4": {"holds when": {"direct": decayed(0.5), "strong": decayed(0.5)},
+                 "fails": {"direct": decayed(0.5), "strong": decayed(0.9)}},
+    "cs-h-against-r": {"holds": {"directclr": direct(0.9, 0.8), "heads": heads((0.9, 0.9, 1))},
+                       "not seen here": {"directclr": direct(0.8, 0.9), "heads": heads((0.9, 0.9, 1))}},
     "cs-prop-4-optimum": {"holds": {"surface": {1: np.array([[1.0, 2.0], [1.0, 0.5]])}},
                           "fails": {"surface": {1: np.array([[1.0, 0.9], [1.0, 0.5]])}}},
 }

@@ -27,13 +27,13 @@ def kept(runs, layer: int = -1) -> np.ndarray:
 
 
 def read(runs, place: int) -> np.ndarray:
-    """(seeds,) readout accuracy at a place, at the end."""
-    return np.array([run.readout[-1, place] for run in runs])
+    """(seeds,) readout accuracy at a place, at the end, of one of the recorded settings of `recipes`."""
+    return runs["readout"][:, place]
 
 
 def ranks(heads) -> list[np.ndarray]:
     """(seeds,) effective rank after the projector: regular, without norm, two temperatures, one in between."""
-    return [np.array([run.rank[-1, AFTER] for run in runs]) for runs in heads.values()]
+    return [runs["rank"][:, AFTER] for runs in heads.values()]
 
 
 @chapter.measure("cs-fig-1-left")
@@ -104,7 +104,7 @@ def norm_removed(heads):
 
 @chapter.measure("cs-fig-4")
 def decayed(direct, strong):
-    runs = (direct[0], strong)
+    runs = (direct, strong)
     left = np.array([(run.rows[-1] / run.rows[0])[run.config.direct:].mean() for run in runs])
     law = np.array([(1 - run.config.lr * run.config.decay) ** run.config.steps for run in runs])
     return Finding(f"{left[0]:.3f} and {left[1]:.3f} of it; by the law {law[0]:.3f} and {law[1]:.3f}", float(left[1]),
@@ -112,8 +112,8 @@ def decayed(direct, strong):
 
 
 @chapter.measure("cs-h-against-r")
-def r_reads_worse(direct, heads):
-    h, r, other = read(direct, 0), read(direct, 1), read(heads["regular"], BEFORE)
+def r_reads_worse(directclr, heads):
+    h, r, other = read(directclr, 0), read(directclr, 1), read(heads["regular"], BEFORE)
     return Finding(f"r {r.mean():.3f}, h {h.mean():.3f}, SimCLR {other.mean():.3f}", float(r.mean()),
                    (h - r, other - r))
 

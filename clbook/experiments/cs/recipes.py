@@ -6,8 +6,11 @@ import numpy as np
 
 from clbook.experiments import content_style as cs
 from clbook.experiments.content_style import Config, projector
+from clbook.experiments.content_style.recipes import PLAIN, by_key, seeded, stacked
 from clbook.experiments.cs import encoders
-from clbook.records import Recipe, Record
+from clbook.records import Recipe
+
+__all__ = ["by_key"]  # of this room's records, too
 
 SEEDS, SDS, SPACES = range(3), (0.05, 0.15, 0.3), ("box", "sphere")
 WORLDS = ("box, p = 2", "box, p = 1", "sphere")
@@ -71,32 +74,10 @@ def projector_configs() -> dict:
 CORNERS = Config(d=10, d_c=4, normalize=True, tau=0.5, mixing_layers=3, layers=3, lr=1e-3, steps=3000)
 CLASSES = {"style drawn anew": CORNERS.replace(style_sd=10.0), "style near the old one": CORNERS.replace(style_sd=0.2)}
 CLASSIFIER = {"classifier": CORNERS.replace(normalize=False, style_sd=10.0, steps=20_000)}
-PLAIN = projector.Config(record_every=200)
 DIGITS = {"regular": PLAIN.replace(tau=0.5), "without norm": PLAIN.replace(normalize=False, tau=1 / 64),
           "two temperatures": PLAIN.replace(normalize=False, tau=1 / 64, tau_ratio=0.7)}
 LONG = projector.Config(decay=4.0, steps=1000, record_every=100)
 DIRECT = {"directclr": LONG.replace(method="directclr"), "simclr": LONG}
-
-
-def seeded(configs: dict, seeds=SEEDS) -> tuple:
-    """Each of {key: Config} with each seed, seeds fastest."""
-    return tuple(config.replace(seed=s) for config in configs.values() for s in seeds)
-
-
-def by_key(record: Record, configs: dict) -> dict:
-    """{key: {name: (seeds, ...)}} of a record of `seeded(configs)`."""
-    count = len(next(iter(record.values()))) // len(configs)
-    return {key: {name: array[i * count:(i + 1) * count] for name, array in record.items()}
-            for i, key in enumerate(configs)}
-
-
-def stacked(*names, **ends):
-    """A `reduce` of records: the attributes `names` over time, and for name=attribute their last values, float32."""
-    def reduce(results):
-        found = {name: np.stack([getattr(r, name) for r in results]) for name in names}
-        found |= {name: np.stack([getattr(r, attribute)[-1] for r in results]) for name, attribute in ends.items()}
-        return {name: np.asarray(array, dtype=np.float32) for name, array in found.items()}
-    return reduce
 
 
 def deep(results):
