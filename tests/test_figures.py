@@ -43,7 +43,8 @@ def of_separability():
     config, check = separability.Config(n=12, eps=0.01, hidden=(30,), lr_over_tau=0.05, steps=60, kernels=3), checked()
     pair = separability.run_pair(config)
     result = pair["network"]
-    return {"trajectories": (result,), "opening": (result,), "panels": ([result, result], ["one", "two"]),
+    return {"trajectories": (result,), "opening": (result,), "views": (config,),
+            "panels": ([result, result], ["one", "two"]),
             "phase_diagram": (check, (0.1, 1.0), (0.01, 1.0)), "condition": (check,), "checker": (check,),
             "kernel_story": (result,), "side_by_side": (pair,)}
 

@@ -89,6 +89,20 @@ def test_embeddings_in_two_dimensions_are_checked_at_recorded_times():
     assert "(coordinate 1 of 2)" in shown.alt and "(coordinate 1 of 2)" in shown.fig.axes[0].get_ylabel()
 
 
+def test_views_are_drawn_of_one_point_a_class_turned_at_its_radius_and_noisy_around_it():
+    config = Config(data="donut", augmentation="rotation", noise=0.1)
+    _, turned, noisy = figures.views(config, count=500).fig.axes
+    x, labels = dataset(config)
+    for k in (0, 1):
+        point = x[labels == k][0].numpy()
+        angles, near = ([c for c in ax.collections if c.get_gid() == f"views {k}"][0].get_offsets()
+                        for ax in (turned, noisy))
+        np.testing.assert_allclose(np.linalg.norm(angles, axis=1), np.linalg.norm(point), rtol=1e-5)
+        assert np.linalg.norm(angles.mean(0)) < 0.2 * np.linalg.norm(point)
+        np.testing.assert_allclose(near.mean(0), point, atol=0.02)
+        np.testing.assert_allclose(near.std(0), 0.1, atol=0.015)
+
+
 def test_pair_starts_both_flows_from_the_same_points():
     pair = run_pair(Config(steps=20, record_every=1))
     assert np.array_equal(pair["network"].z[0], pair["vanilla"].z[0]) and len(pair.steps) == 21

@@ -8,9 +8,10 @@ import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.patheffects import withStroke
 
+from clbook import augment
 from clbook.experiments.separability.condition import Check
-from clbook.experiments.separability.experiment import Result
-from clbook.runs import Several
+from clbook.experiments.separability.experiment import VIEWS, Config, Result, dataset
+from clbook.runs import Several, stream
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic
 
 MARK = "#111111"
@@ -105,6 +106,29 @@ def opening(result: Result) -> Picture:
     config = result.config
     return Picture(fig, f"{config.n} points in the plane, in {config.classes} classes ({config.data}), and the "
                         f"trajectories of their one-dimensional embedding, {_numbers(config)}: {_when(result)}.")
+
+
+def views(config: Config, count: int = 60) -> Picture:
+    """The data in the plane (left), and `count` views of one point of each class: turned (middle), noisy (right)."""
+    x, labels = dataset(config)
+    draws = stream(config.seed, VIEWS)
+    kinds = {"input": None, "views: rotation": lambda point: augment.rotation(point, draws),
+             "views: noise": lambda point: augment.noise(point, config.noise, draws)}
+    fig, (row,) = axes(len(kinds), width=7.8, height=3.2, sharex=True, sharey=True)
+    for ax, (title, view) in zip(row, kinds.items(), strict=True):
+        for k in range(config.classes):
+            points = x[labels == k]
+            ax.scatter(*points.T, s=10, color=colour(k), alpha=0.3 if view else 1, linewidths=0, gid=f"class {k}",
+                       label=f"class {k}")
+            if view:
+                ax.scatter(*view(points[:1].expand(count, -1)).T, s=10, color=colour(k), linewidths=0, gid=f"views {k}")
+                ax.scatter(*points[0], s=60, facecolors="none", edgecolors=INK, linewidths=1.4, zorder=3)
+        ax.set(aspect="equal", title=title, xlabel="$x_1$")
+    row[0].set_ylabel("$x_2$")
+    fig.legend(*row[0].get_legend_handles_labels(), loc="outside lower center", ncols=config.classes, frameon=False)
+    return Picture(fig, f"{config.n} points in the plane ({config.data}) and {count} views of one point of each class. "
+                        "Turned views go round the origin at the point's own radius; noisy ones, of standard "
+                        f"deviation {config.noise:g}, stay around the point.")
 
 
 def panels(results: Sequence[Result], titles: Sequence[str]) -> Picture:
