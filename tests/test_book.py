@@ -124,15 +124,17 @@ def test_page_is_light(page, parsed):
 # What a formula looks like before it is typeset.
 ASCII = re.compile(r"\b(eps|tau|rho|sigma|theta|lambda|alpha|beta|eta|R2|sqrt)\b|\^|\b\w_\w|\de[+-]?\d|[<>]=|->",
                    re.IGNORECASE)
+PYTHON = re.compile(r"[\[(]'|\b(None|True|False|nan)\b")  # how Python writes a list of words, and values
 
 
 @every_page
-def test_tables_have_no_formula_as_one_types_it(page):
+def test_tables_have_no_formula_as_one_types_it_and_no_python(page):
     for table in re.findall(r'<table class="[^"]*clbook.*?</table>', TEXTS[page], re.DOTALL):
         named = re.sub(r"<cite>.*?</cite>", "", table, flags=re.DOTALL)  # the names of items are what links hang on
         text = re.sub(r"\\\(.*?\\\)|<code>.*?</code>|</?su[bp]>", "·", named, flags=re.DOTALL)
         words = html.unescape(re.sub(r"<[^>]+>", " ", text))
-        assert [found[0] for found in ASCII.finditer(words)] == []
+        assert [typed[0] for typed in ASCII.finditer(words)] == []
+        assert [shown[0] for shown in PYTHON.finditer(words)] == []
 
 
 @pytest.fixture(scope="module")

@@ -48,15 +48,19 @@ def step(result: Result, frame: int = 0) -> Picture:
     right.plot(span, span, color=MUTED, lw=1, ls="--")
     error, config = result.error("kernel", frame), result.config
     right.set(xlabel="predicted by the kernel, per unit of time", ylabel="measured",
-              title=f"{config.gradient} gradient: error {error:.1e}")
+              title=f"{config.gradient} gradient: off by {_share(error)}")
     return Picture(fig, f"Learning rate {config.lr_over_tau:g} tau, {config.gradient} gradient: the measured change of "
                         f"the {config.n} points differs from the kernel's prediction by {error:.2g} of its size.")
+
+
+def _share(error):
+    return f"{error:.0%}" if error > 0.01 else f"{100 * error:.1g}%"
 
 
 def missed(result: Result) -> tuple[float, str, str]:
     """(shade, sign, words) of a run of `step` for a pad: the error of the prediction; the smaller, the darker."""
     error = result.error("kernel")
-    said = f"{error:.0%}" if error > 0.01 else f"{100 * error:.1g}%"
+    said = _share(error)
     return float(np.clip(-np.log10(error) / 4, 0, 1)), said, f"off by {said} of the measured move"
 
 
