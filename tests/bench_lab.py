@@ -1,6 +1,6 @@
 """Every explorer of every chapter in a real JupyterLab, moved by keys: seconds until a picture, and what is wrong.
 
-    python tests/bench_lab.py [chapter ...]
+    python tests/bench_lab.py [chapter ...]    # sphere, papers/cs; none: all
 
 It wants the book's runs in the store: CLBOOK_CACHE is that of a build. They are linked into a store of its own.
 """
@@ -259,10 +259,11 @@ class Explorer:
                 f" {jump:5.0f} {os.getloadavg()[0]:5.1f} {time.monotonic() - began:5.0f}  {'; '.join(self.wrong)}")
 
 
-def chapter(open_tab, url, file):
-    """Run a chapter's notebook and try its explorers; a line of each is printed."""
+def chapter(open_tab, url, book, name):
+    """Run a chapter's notebook, of the folder `book`, and try its explorers; a line of each is printed."""
+    file = book / name
     cells = nbformat.read(file, as_version=4).cells
-    lab = Lab(open_tab, url, file.name, len(cells))
+    lab = Lab(open_tab, url, name, len(cells))
     began = time.monotonic()
     code = [k for k, cell in enumerate(cells) if cell.cell_type == "code"]
     lab.ask("() => { jupyterapp.commands.execute('notebook:run-all-cells'); }")
@@ -292,5 +293,6 @@ if __name__ == "__main__":
         with browser() as open_tab, jupyterlab(root / "book", CLBOOK_CACHE=str(root / "store")) as url:
             print("  explorer     runs that the store lacked; grid settings: n, median, max; new seed; time: median,"
                   " max; Stop; px; load; s; wrong")
-            for name in sys.argv[1:] or sorted(file.stem for file in BOOK.glob("*.ipynb")):
-                chapter(open_tab, url, root / "book" / f"{name}.ipynb")
+            pages = sorted(str(file.relative_to(BOOK).with_suffix("")) for file in BOOK.rglob("*.ipynb"))
+            for name in sys.argv[1:] or pages:
+                chapter(open_tab, url, root / "book", f"{name}.ipynb")

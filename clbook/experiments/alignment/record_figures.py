@@ -33,7 +33,8 @@ def bands(panels, width=7.8, height=2.7, columns=None) -> Picture:
         ax.set(ylabel=label, **({"xlabel": "iteration"} | settings))
         ax.minorticks_off()
         says.append(f"{plain(label)}: " + ", ".join(said(n, v) for n, (v, _) in curves.items()))
-    legend(grid.flat[0], loc="best")
+    named = grid.flat[0].get_legend_handles_labels()
+    fig.legend(*named, loc="outside lower center", ncols=5, frameon=False, fontsize=9)
     return Picture(fig, "At the end, mean and range of the seeds. " + "; ".join(says) + ".")
 
 

@@ -17,6 +17,11 @@ DOTTED = {"lw": 0.8, "ls": ":"}
 RING = {"facecolors": "none", "zorder": 3}  # around the configuration that the sliders hold
 
 
+def _power(value):
+    digits, power = f"{value:.1e}".split("e")
+    return rf"${digits} \cdot 10^{{{int(power)}}}$" if value else "0"
+
+
 def _over_places(ax):
     log_axis(ax, (1, 2, 4, 8, 16, 32, 64))
     ax.set(xlabel="places $K$", xlim=(0.9, 70))
@@ -151,8 +156,7 @@ def landscape(result: Result) -> Picture:
     down = result.negative(result.eigenvalues)
     spectrum.set(ylabel="curvature", title=f"{down} of {len(result.eigenvalues)} go down")
     if down:  # in numbers, too: it may be too small for the scale
-        least, power = f"{result.eigenvalues[0]:.1e}".split("e")
-        spectrum.lines[1].set_label(rf"parts copies, least ${least} \cdot 10^{{{int(power)}}}$")
+        spectrum.lines[1].set_label(f"parts copies, least {_power(result.eigenvalues[0])}")
     _legend_above(spectrum, 0.3, loc="upper left")
     return Picture(fig, f"Places: {config.arrangement}; tau = {config.tau:g}, Psi = {config.psi}, eta {config.eta}. "
                         f"Eq. 1 for many copies goes from {found.simclr[0]:.4f} at one place to the plateau "
@@ -234,7 +238,7 @@ def arrows(results: Sequence[Result], titles: Sequence[str]) -> Picture:
     """Points on the circle and the downhill direction of eq. 3 at each: straight out where nothing is to be gained."""
     fig, (row,) = axes(len(results), width=2.7 * len(results), height=3.0)
     for ax, result, title in zip(row, results, titles, strict=True):
-        _circle(ax, 1.75, f"{title}\ntangential part {result.tangential.max():.0e}")
+        _circle(ax, 1.75, f"{title}\ntangential part {_power(result.tangential.max())}")
         length = np.linalg.norm(result.gradient, axis=1).max()
         step = -result.gradient / length * 0.55 if length > 1e-12 else np.zeros_like(result.z)
         ax.quiver(*result.z.T, *step.T, angles="xy", scale_units="xy", scale=1, width=0.012, color=EQ3)

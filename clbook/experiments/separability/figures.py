@@ -125,7 +125,8 @@ def views(config: Config, count: int = 60) -> Picture:
                 ax.scatter(*points[0], s=60, facecolors="none", edgecolors=INK, linewidths=1.4, zorder=3)
         ax.set(aspect="equal", title=title, xlabel="$x_1$")
     row[0].set_ylabel("$x_2$")
-    fig.legend(*row[0].get_legend_handles_labels(), loc="outside lower center", ncols=config.classes, frameon=False)
+    fig.legend(*row[0].get_legend_handles_labels(), loc="outside lower center", ncols=config.classes, frameon=False,
+               fontsize=9)
     return Picture(fig, f"{config.n} points in the plane ({config.data}) and {count} views of one point of each class. "
                         "Turned views go round the origin at the point's own radius; noisy ones, of standard "
                         f"deviation {config.noise:g}, stay around the point.")
