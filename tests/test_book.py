@@ -137,6 +137,12 @@ def test_tables_have_no_formula_as_one_types_it_and_no_python(page):
         assert [shown[0] for shown in PYTHON.finditer(words)] == []
 
 
+def test_references_lead_to_the_papers():
+    entries = re.findall(r'<div class="citation".*?</div>', TEXTS["book/bibliography.html"], re.DOTALL)
+    there = [e for e in entries if re.search(r'href="https://(doi\.org|arxiv\.org/abs|proceedings)', e)]
+    assert len(entries) > 40 and len(there) >= len(entries) - 10, "ten have neither DOI nor arXiv number"
+
+
 @pytest.fixture(scope="module")
 def tab():
     """Opens tabs of one browser; skips where there is none (in CI that is an error)."""
