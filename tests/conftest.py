@@ -4,6 +4,8 @@ import os
 import pathlib
 import sys
 
+import pytest
+
 sys.path.append(str(pathlib.Path(__file__).parent.parent / "book/_ext"))
 from clbook_cores import share  # noqa: E402
 
@@ -11,6 +13,7 @@ if "PYTEST_XDIST_WORKER_COUNT" in os.environ:  # in each process, before torch i
     share(int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
 
 
+@pytest.hookimpl(optionalhook=True)  # pytest-xdist need not be there
 def pytest_xdist_auto_num_workers(config):
     """One process more than there are cores, since some wait for a browser or a kernel; four at most."""
     return (os.cpu_count() or 1) + 1
