@@ -35,8 +35,7 @@ class Recipe:
 
     says: what the runs are, one line. run, configs: as for `sweep`. reduce: from the list of Results to {name: array},
     the runs along the first axis; it takes Results of unequal length from runs that ended early.
-    curves: names of arrays (runs, ..., recorded times): their beginning is what the tests make again.
-    start: share of the first run that the tests repeat.
+    curves: names of arrays (runs, ..., recorded times): the tests repeat a share `start` of their first run.
     """
 
     says: str
@@ -89,10 +88,9 @@ def make(name: str) -> Record:
     results = sweep.sweep(recipe.run, recipe.configs)
     arrays = {key: np.asarray(value) for key, value in recipe.reduce(results).items()}
     made = {"says": recipe.says, "command": f"python -m clbook.records {name}", "versions": VERSIONS,
-            "processor": processor(), "device": results[0].device,
+            "processor": processor(), "device": results[0].device, "sources": sources(recipe.run),
             "settings": [config.described() for config in recipe.configs],
-            "seconds": sum(result.seconds for result in results), "date": datetime.date.today().isoformat(),
-            "sources": sources(recipe.run)}
+            "seconds": sum(result.seconds for result in results), "date": datetime.date.today().isoformat()}
     with written(FOLDER / f"{name}.npz") as file:
         np.savez_compressed(file, made=json.dumps(made), **arrays)
     return load(name)

@@ -21,6 +21,7 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.ticker import NullLocator
 from PIL import Image
+from scipy.optimize import isotonic_regression
 from tabulate import tabulate
 
 # After Okabe and Ito, ten that stay apart for colour-blind readers too; class k has the same colour on every page.
@@ -31,11 +32,10 @@ INK, MUTED, GRID, ACCENT = "#1b1f24", "#5b6470", "#dde1e6", "#000000"
 RC = {
     "font.family": "DejaVu Sans", "font.size": 10, "axes.titlesize": 10.5, "axes.labelsize": 10,
     "axes.edgecolor": MUTED, "axes.labelcolor": INK, "text.color": INK, "xtick.color": MUTED, "ytick.color": MUTED,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": GRID,
-    "grid.linewidth": 0.6, "axes.axisbelow": True, "legend.frameon": False, "legend.fontsize": 9,
-    "lines.linewidth": 1.4, "figure.facecolor": "white", "axes.facecolor": "white", "image.cmap": "viridis",
+    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": GRID, "grid.linewidth": 0.6,
+    "axes.axisbelow": True, "lines.linewidth": 1.4, "figure.facecolor": "white", "axes.facecolor": "white",
     "axes.prop_cycle": mpl.cycler(color=CLASS_COLOURS), "mathtext.fontset": "dejavusans",
-    "figure.constrained_layout.use": True,
+    "figure.constrained_layout.use": True, "image.cmap": "viridis",
 }
 
 # matplotlib's settings and font caches are shared by all threads; a panel draws in one, a cell in another.
@@ -76,7 +76,25 @@ def mosaic(layout: list, *, width: float = 7.2, height: float = 4.0, **kwargs) -
 
 def legend(ax: Axes, **kwargs) -> Legend:
     """A legend without a frame, on a white ground that no line crosses."""
-    return ax.legend(**{"frameon": True, "edgecolor": "none", "fontsize": RC["legend.fontsize"], **kwargs})
+    return ax.legend(**{"frameon": True, "edgecolor": "none", "fontsize": 9, **kwargs})
+
+
+def name_lines(ax: Axes, gap: float = 12.0) -> None:
+    """Names beside labelled lines, `gap` points apart or more, led to from where each ends in the axes as it is now."""
+    ends = []
+    for line in ax.lines:
+        inside = ax.transAxes.inverted().transform(line.get_transform().transform(line.get_xydata()))
+        seen = np.where(np.abs(inside[:, 1] - 0.5) <= 0.5, inside[:, 0], -np.inf)
+        if not line.get_label().startswith("_") and np.isfinite(seen).any():
+            ends.append((inside[seen.argmax(), 1], seen.argmax(), line))
+    ends.sort(key=lambda end: end[0])
+    step = gap / 72 * ax.figure.dpi / ax.get_window_extent().height * np.arange(len(ends))
+    places = isotonic_regression([height for height, *_ in ends] - step).x.clip(0, max(0, 1 - step[-1])) + step
+    for place, (_, last, line) in zip(places, ends, strict=True):
+        lead = {"arrowstyle": "-", "color": line.get_color(), "ls": line.get_linestyle(), "shrinkB": 0}
+        ax.annotate(line.get_label(), line.get_xydata()[last], (1.07, place), line.get_transform(), "axes fraction",
+                    lead | {"relpos": (0, 0.5)}, False, va="center", fontsize=9, color=INK)
+        line.set(gid=line.get_gid() or line.get_label(), label="_named")  # a legend has the others
 
 
 def log_axis(ax: Axes, ticks: Sequence[float] | None = None, *, axis: str = "x") -> None:
@@ -140,19 +158,23 @@ class Picture:
             self.fig.savefig(buffer, format="png", dpi=dpi, metadata={"Description": self.alt})
         return buffer.getvalue()
 
+    def small(self, dpi: int = 144, colours: int = 128) -> str:
+        """The figure as a base64 PNG of few colours: a few kilobytes, to be saved with a notebook or page."""
+        buffer = io.BytesIO()
+        Image.open(io.BytesIO(self.png(dpi))).convert("RGB").quantize(colours).save(buffer, "png", optimize=True)
+        return base64.b64encode(buffer.getvalue()).decode()
+
     def _repr_mimebundle_(self, include=None, exclude=None):
         if os.environ.get("CLBOOK_STATIC") == "1":  # the built page takes the file, and the alt text that is in it
             return {"image/png": base64.b64encode(self.png()).decode(), "text/plain": self.alt}
-        small, width = io.BytesIO(), int(self.fig.get_figwidth() * 96)  # in few colours: it is saved with the notebook
-        Image.open(io.BytesIO(self.png())).convert("RGB").quantize(128).save(small, "png", optimize=True)
-        tag = (f'<img style="width:{width}px;max-width:100%;background:white" alt="{html.escape(self.alt)}" '
-               f'src="data:image/png;base64,{base64.b64encode(small.getvalue()).decode()}">')
+        tag = (f'<img style="width:{int(self.fig.get_figwidth() * 96)}px;max-width:100%;background:white" '
+               f'alt="{html.escape(self.alt)}" src="data:image/png;base64,{self.small()}">')
         return {"text/html": tag, "text/plain": self.alt}
 
 
 GREEK = "alpha|beta|gamma|delta|eps|epsilon|eta|theta|kappa|lambda|mu|rho|sigma|tau|Delta|Theta|Sigma"
 TYPESET = (  # patterns in escaped text, and what they become, in this order
-    (rf"(?<![A-Za-z])({GREEK})(?![A-Za-z])", lambda found: _letter(found[1])),
+    (rf"(?<![A-Za-z])({GREEK})(?![A-Za-z])", lambda found: greek(found[1])),
     (r"(?<=\d)e[+-]?0+\b", ""),
     (r"(?<![\w.])1e([+-]?)0*(\d+)\b", r"10^\1\2"),
     (r"\b(\d(?:\.\d+)?)e([+-]?)0*(\d+)\b", r"\1·10^\2\3"),
@@ -164,8 +186,9 @@ TYPESET = (  # patterns in escaped text, and what they become, in this order
 )
 
 
-def _letter(name):
-    name = {"eps": "epsilon", "lambda": "lamda"}.get(name, name)  # as Unicode spells it
+def greek(name: str) -> str:
+    """The Greek letter of that name; KeyError where there is none."""
+    name = {"eps": "epsilon"}.get(name, name).replace("ambda", "amda")  # as Unicode spells it
     return unicodedata.lookup(f"greek {'capital' if name[0].isupper() else 'small'} letter {name}")
 
 
@@ -193,7 +216,4 @@ class Table:
         return cells.replace("<table>", '<table class="table clbook-table">')
 
     def __str__(self) -> str:
-        lines = [[str(cell) for cell in row] for row in (self.header, *self.rows)]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        padded = ([cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in lines)
-        return "\n".join("  ".join(row).rstrip() for row in padded)
+        return tabulate(self.rows, self.header, "plain", stralign="left", disable_numparse=True)

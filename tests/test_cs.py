@@ -10,6 +10,7 @@ import torch
 
 from clbook import records
 from clbook.experiments.content_style import Config, Encoders, collapse, latents, projector
+from clbook.experiments.content_style.recipes import by_key, seeded
 from clbook.experiments.cs import encoders, flow, optima, recipes
 from clbook.losses import infonce
 from clbook.records import Record
@@ -147,16 +148,16 @@ def test_what_directclr_adds_to_h_is_its_projector():
 
 def test_a_record_is_read_back_by_its_settings():
     configs = {"a": Config(), "b": Config(d_c=1)}
-    assert [c.seed for c in recipes.seeded(configs)] == [0, 1, 2, 0, 1, 2]
+    assert [c.seed for c in seeded(configs)] == [0, 1, 2, 0, 1, 2]
     record = Record({"loss": np.arange(12).reshape(6, 2)}, {})
-    assert recipes.by_key(record, configs)["b"]["loss"].tolist() == [[6, 7], [8, 9], [10, 11]]
+    assert by_key(record, configs)["b"]["loss"].tolist() == [[6, 7], [8, 9], [10, 11]]
     for made in (recipes.linear_configs(), recipes.projector_configs(), *recipes.deep_configs().values()):
         assert len(set(made.values())) >= len(made) - 6  # some runs have two names
 
 
 def test_the_texts_quote_the_deep_records():
     deep = {key: run for name, configs in recipes.deep_configs().items()
-            for key, run in recipes.by_key(records.load(name), configs).items()}
+            for key, run in by_key(records.load(name), configs).items()}
     ends = {(world, label): [f"{deep[50, world, sd, label]['style'][:, -1].mean():.2f}" for sd in recipes.SDS]
             for world in recipes.SPACES for label in ("content", "no content")}
     book = pathlib.Path(__file__).parent.parent / "book"

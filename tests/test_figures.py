@@ -144,6 +144,30 @@ def test_band_is_the_mean_and_the_range_or_what_half_width_it_is_given():
         assert (extent.min(), extent.max()) == edges
 
 
+def test_names_of_lines_stand_in_the_lines_order_apart_and_are_led_to_from_where_each_ends():
+    fig, ((ax,),) = style.axes(height=2.5)
+    x = np.linspace(1, 0, 5)  # the right end is the first point
+    for name, height in (("low", 0.1), ("high", 0.9), ("middle", 0.12)):
+        ax.plot(x, height * x, color=style.colour(1), label=name)
+    ax.plot(x, np.where(x > 0.5, 5.0, x / 2), label="leaves")
+    ax.plot(x, np.where(x > 0.5, np.nan, x / 4), label="ends", gid="a run")
+    ax.axhline(0.6, label="bound")
+    ax.plot(x, x)
+    dots = ax.scatter(x, x, label="dots")
+    ax.set(xlim=(0, 1.2), ylim=(0, 1))
+    style.name_lines(ax, 12)
+    said = sorted(ax.texts, key=lambda text: text.xyann[1])
+    assert [text.get_text() for text in said] == ["low", "middle", "ends", "leaves", "bound", "high"]
+    assert [tuple(text.xy) for text in said] == [(1, 0.1), (1, 0.12), (0.5, 0.125), (0.5, 0.25), (1, 0.6), (1, 0.9)]
+    ax.set_ylim(-1, 1)  # wider axes, as of another run: the ends are where the lines are
+    ends = {text.get_text(): text.xycoords.transform(text.xy)[1] for text in said}
+    assert ends["bound"] == pytest.approx(ax.transData.transform((0, 0.6))[1])
+    places = np.array([text.xyann[1] for text in said]) * ax.get_window_extent().height * 72 / fig.dpi
+    assert (np.diff(places) > 12 - 1e-6).all() and places.min() >= -1e-6
+    assert style.legend(ax).legend_handles[0].get_label() == "dots" == dots.get_label()
+    assert [line.get_gid() for line in ax.lines] == ["low", "high", "middle", "leaves", "a run", "bound", None]
+
+
 def test_log_axis_has_plain_ticks_and_no_small_ones():
     _, ((ax,),) = style.axes()
     ax.plot([1, 100], [1e-3, 10])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import unicodedata
 from contextlib import suppress
 
 import numpy as np
@@ -15,6 +14,8 @@ from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.quiver import Quiver
 
+from clbook.style import greek
+
 SIGNS = {"|": "‖", ",": " ", "times": "×", "cdot": "·", "infty": "∞", "le": "≤", "ge": "≥", "ell": "ℓ", "sqrt": "√"}
 
 
@@ -22,9 +23,8 @@ def plain(tex) -> str:
     """A label with formulas as text: r'mean $\\|z_i\\|$' is 'mean ‖z_i‖'."""
     def sign(found):
         name = found[1].removeprefix("var")
-        case = "capital" if name[0].isupper() else "small"
         with suppress(KeyError):
-            return unicodedata.lookup(f"greek {case} letter {name.replace('ambda', 'amda')}")  # as Unicode spells it
+            return greek(name)
         return SIGNS.get(name, "" if re.match("math|text|left|right", name) else name)
 
     tex = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"\1/\2", tex)

@@ -138,9 +138,8 @@ class Panel(widgets.VBox):
 
     def _renew(self, last, value):
         """A slider of the recorded times up to `last`: in the browser its End key knows the range it was made with."""
-        self.scrub_slider = widgets.IntSlider(
-            value, min=0, max=last, readout=False, description=self._clock, style=self._style,
-            tooltip="Recorded time of the picture", layout={"flex": "1 1 16em", "width": "auto"})
+        self.scrub_slider = widgets.IntSlider(value, min=0, max=last, readout=False, description=self._clock,
+            style=self._style, tooltip="Recorded time of the picture", layout={"flex": "1 1 16em", "width": "auto"})
         self.scrub_slider.observe(self._scrubbed, "value")
         play = widgets.Play(value, min=0, max=last, interval=max(5000 // last, 40), layout={"display": "none"})
         for trait in ("max", "value"):

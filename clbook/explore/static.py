@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.resources
-import io
 import itertools
 import json
 
 import jinja2
 import matplotlib as mpl
 import numpy as np
-from PIL import Image
 
 from clbook import __version__
 from clbook.explore import controls, pictured, times
 from clbook.explore.data import stretch, unite
-from clbook.explore.vector import Pen, Scene, saved
+from clbook.explore.vector import Pen, Scene
 from clbook.style import uncollected
 from clbook.sweep import parallel, sweep
 
@@ -91,21 +89,13 @@ def moments(result, recorded) -> set[int]:
 
 
 def thinned(run, most) -> list:
-    """At most `most` of a run's frames (time, whether it has to stay, ...), evenly spread, if not more have to stay."""
-    return [run[k] for k in spread(len(run), most, [k for k, (_, stays, *_) in enumerate(run) if stays])]
+    """At most `most` of a run's frames (time, whether it has to stay, ...), evenly spread, if not more have to stay.
 
-
-def spread(count, most, wanted=()) -> list[int]:
-    """At most `most` of range(count), evenly spread; the first, the last and `wanted` always."""
-    always = {0, count - 1, *wanted}
-    others = np.linspace(0, count - 1, count if count <= most else max(2, most + 2 - len(always)))
-    return sorted(always.union(others.round().astype(int).tolist()))
-
-
-def small_png(picture) -> str:
-    """The picture at twice its size on the page, with a palette: a few kilobytes, in base64."""
-    image = Image.open(io.BytesIO(picture.png(dpi=192))).convert("RGB")
-    return saved(image.quantize(256, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE), optimize=True)
+    The first and the last one stay always.
+    """
+    always = {0, len(run) - 1, *(k for k, (_, stays, *_) in enumerate(run) if stays)}
+    others = np.linspace(0, len(run) - 1, len(run) if len(run) <= most else max(2, most + 2 - len(always)))
+    return [run[k] for k in sorted(always.union(others.round().astype(int).tolist()))]
 
 
 class Player:
@@ -141,7 +131,7 @@ class Player:
         html, css, *js = (importlib.resources.files("clbook.explore").joinpath(file).read_text(encoding="utf-8")
                           for file in ("player.html", "player.css", "frames.js", "player.js"))
         return jinja2.Template(html, autoescape=True).render(
-            name=self.name, title=self.title, alt=self.picture.alt, png=small_png(self.picture), sliders=sliders,
+            name=self.name, title=self.title, alt=self.picture.alt, png=self.picture.small(192, 256), sliders=sliders,
             width=round(self.picture.fig.get_figwidth() * 96), play=self.scrub is not None, ends=self.ends,
-            setup=setup.replace("<", "\\u003c"), frames=self.scene.payload(), first=Player._first is self,
-            css=css, js="".join(js))
+            setup=setup.replace("<", "\\u003c"), frames=self.scene.payload(), first=Player._first is self, css=css,
+            js="".join(js))

@@ -85,21 +85,15 @@ def ragged(rows) -> tuple[list[int], list[int]]:
     return deltas([len(row) for row in rows]), deltas([value for row in rows for value in row])
 
 
-def saved(image, **options) -> str:
-    """A Pillow image as a base64 PNG."""
-    buffer = io.BytesIO()
-    image.save(buffer, "png", **options)
-    return base64.b64encode(buffer.getvalue()).decode()
-
-
 def png(rgba) -> str:
     """`rgba` (rows, columns, 4), uint8, as a base64 PNG, with a palette where it has at most 256 colours."""
     colours, index = np.unique(rgba.view(np.uint32), return_inverse=True)
-    if len(colours) > 256:
-        return saved(Image.fromarray(rgba))
-    image = Image.fromarray(index.reshape(rgba.shape[:2]).astype(np.uint8))
-    image.putpalette(colours.tobytes(), "RGBA")
-    return saved(image)
+    image, buffer = Image.fromarray(rgba), io.BytesIO()
+    if len(colours) <= 256:
+        image = Image.fromarray(index.reshape(rgba.shape[:2]).astype(np.uint8))
+        image.putpalette(colours.tobytes(), "RGBA")
+    image.save(buffer, "png")
+    return base64.b64encode(buffer.getvalue()).decode()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -311,11 +305,10 @@ class Scene:
         numbers = np.frombuffer(b"".join(self.columns), np.uint8).reshape(-1, 4)  # of which all first bytes come first
         data = {
             "units": UNITS, "size": self.size, "letters": min(self.letters), "paths": list(self.paths),
-            "x": ragged([p[0::2] for p in self.points]),
-            "y": ragged([p[1::2] for p in self.points]), "lists": ragged(self.lists),
-            "ops": [deltas(column) for column in zip(*self.ops, strict=True)], "styles": list(self.styles),
-            "images": list(self.images), "series": list(self.series), "lengths": [len(c) // 4 for c in self.columns],
-            "numbers": base64.b64encode(numbers.T.tobytes()).decode(),
+            "x": ragged([p[0::2] for p in self.points]), "y": ragged([p[1::2] for p in self.points]),
+            "lists": ragged(self.lists), "ops": [deltas(column) for column in zip(*self.ops, strict=True)],
+            "styles": list(self.styles), "images": list(self.images), "series": list(self.series),
+            "lengths": [len(c) // 4 for c in self.columns], "numbers": base64.b64encode(numbers.T.tobytes()).decode(),
             "axes": list(self.axes), "frames": [(deltas(ops), *rest) for ops, *rest in self.frames]}
         packed = gzip.compress(json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode(), 9, mtime=0)
         return base64.b64encode(packed).decode()

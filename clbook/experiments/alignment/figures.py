@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.patches import Circle, Rectangle
 
-from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, mosaic
+from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, mosaic, name_lines
 
 NAMES = {"dcl": "DCL", "nscl": "NSCL", "supcon": "SCL", "ce": "CE", "cl": "CL"}
 TONES = {"dcl": INK, "nscl": colour(0), "supcon": colour(1), "ce": colour(2), "cl": colour(4)}
@@ -102,7 +102,8 @@ def sides(result, frame=-1) -> Picture:
         _log_steps(ax[panel], ylabel=label, ylim=limits, xlim=(0.9, 1.2 * (config.steps + 1)))
     ax["loss"].set_yscale("log")
     ax["loss"].minorticks_off()
-    legend(ax["loss"], loc="lower right", bbox_to_anchor=(1, 1), ncols=4, columnspacing=1, handlelength=1.4)
+    for panel in ("cka", "gap", "loss"):
+        name_lines(ax[panel])
     return Picture(fig, f"{_about(config)}, scaling {config.scaling}, iteration {now}. CKA with DCL: "
                         f"{_scores([result], frame)}. Weight gap "
                         f"of NSCL {result.gap[frame, 1]:.2f}.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clbook.experiments.content_style.experiment import gains, singular, style_gain
-from clbook.style import INK, MUTED, Picture, axes, colour, legend
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, name_lines
 
 CONTENT, STYLE = colour(0), colour(1)
 
@@ -30,7 +30,7 @@ def linear(result, frame=-1) -> Picture:
     trained, undone = gains(result.map), gains(result.undone)
     for name, tone, rows in _kinds(config):
         left.scatter(index[rows], trained[frame, rows], s=30, color=tone, label=name, gid=name, zorder=3)
-        right.plot(result.steps + 1, trained[:, rows].mean(1), color=tone, gid=name)
+        right.plot(result.steps + 1, trained[:, rows].mean(1), color=tone, label=name, gid=name)
         if changed:
             left.scatter(index[rows], undone[frame, rows], s=34, facecolors="none", edgecolors=tone,
                          gid=f"{name}, undone")
@@ -46,6 +46,7 @@ def linear(result, frame=-1) -> Picture:
     for ax in (left, right):
         ax.minorticks_off()
     legend(left, loc="upper right")
+    name_lines(right)
     means = [f"{name} {trained[frame, rows].mean():.2f}"
              + (f" (undone {undone[frame, rows].mean():.2f})" if changed else "") for name, _, rows in _kinds(config)]
     return Picture(fig, f"{_settings(config).replace('$', '')}, iteration {now}: mean gain {', '.join(means)}; "
@@ -124,11 +125,12 @@ def by_depth(result, frame=-1) -> Picture:
     for name, tone, values in (("content", CONTENT, result.content_r2), ("style", STYLE, result.style_r2)):
         left.plot(values[frame], "o-", ms=4, color=tone, label=name, gid=name)
         left.axhline(values[0, 0], color=tone, lw=0.9, ls=":")
-        right.plot(result.steps, values[:, -1], "o-", ms=4, color=tone, gid=f"{name}, output")
+        right.plot(result.steps, values[:, -1], "o-", ms=4, color=tone, label=name, gid=f"{name}, output")
     right.axvline(now, color=MUTED, lw=1, ls=":")
     left.set(ylim=(-0.03, 1.03), xlabel="layer of $f$ (0 is $x$)", ylabel="$R^2$", title=f"iteration {now}")
     right.set(xlabel="iteration", title="at the output")
-    legend(left, loc="lower left")
+    for ax in (left, right):
+        name_lines(ax)
     c = result.config
     return Picture(fig, f"{_settings(c).replace('$', '')}, tau = {c.tau:g}, {'with' if c.normalize else 'without'} "
                         f"normalisation, iteration {now}: R2 at the output {result.content_r2[frame, -1]:.2f} for "

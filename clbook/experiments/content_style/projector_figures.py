@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clbook.style import ACCENT, INK, MUTED, Picture, axes, colour, legend
+from clbook.style import ACCENT, INK, MUTED, Picture, axes, colour, legend, name_lines
 
 BEFORE, AFTER = colour(0), colour(1)
 FLOOR = 1e-6  # eigenvalues below it are drawn there
@@ -63,13 +63,13 @@ def surfaces(content, style, losses) -> Picture:
     return Picture(fig, f"Contours of log loss. The style scale of lowest loss at each content scale: {best}.")
 
 
-def _spectra(ax, result, frame, title, told="readout"):
+def _spectra(ax, result, frame, title, told="readout", between=" "):
     """Covariance spectra before (dashed) and after (solid) the projector, as in CS Fig. 2, each with a number."""
     for place, tone, line in (("h", BEFORE, "--"), (result.places[-1], AFTER, "-")):
         k = result.places.index(place)
         values = result.spectrum[frame, k]
         ax.plot(np.arange(1, len(values) + 1), np.maximum(values, FLOOR), color=tone, ls=line, gid=place,
-                label=f"{'before' if place == 'h' else 'after'} {getattr(result, told)[frame, k]:.3g}")
+                label=f"{'before' if place == 'h' else 'after'}{between}{getattr(result, told)[frame, k]:.3g}")
     ax.set(yscale="log", ylim=(FLOOR, 1.6), xlabel="dimension", title=title)
     ax.minorticks_off()
 
@@ -94,14 +94,14 @@ def snapshot(result, frame=-1) -> Picture:
     """One recorded time: spectra (left), readout so far (right)."""
     fig, ((left, right),) = axes(2, width=7.4, height=3.0)
     c = result.config
-    _spectra(left, result, frame, f"iteration {result.steps[frame]}", "rank")
+    _spectra(left, result, frame, f"iteration {result.steps[frame]}", "rank", "\nrank ")
     left.set_ylabel("eigenvalue / largest")
-    legend(left, loc="lower left", title="effective rank")
+    name_lines(left, 24)
     for k, tone, line, name in ((0, BEFORE, "--", "before"), (-1, AFTER, "-", "after")):
         right.plot(result.steps, result.readout[:, k], color=tone, ls=line, marker="o", ms=4, label=name)
     right.axvline(result.steps[frame], color=MUTED, lw=1, ls=":")
     right.set(xlabel="iteration", ylabel="readout accuracy", ylim=(0.85, 1))
-    legend(right, loc="lower center")
+    name_lines(right)
     return Picture(fig, f"tau = {c.tau:g}, {'unit length' if c.normalize else 'standardised'}, iteration "
                         f"{result.steps[frame]}: {_says(result, frame)}.")
 

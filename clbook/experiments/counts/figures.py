@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from clbook.experiments.counts.experiment import Result
-from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, log_axis, mosaic, plane
+from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, log_axis, mosaic, name_lines, plane
 
 TABLE, LAYER, DEEP = colour(8), colour(7), colour(4)
 KINDS = {"meaning": (colour(0), "o"), "looks": (colour(1), "s"), "chance": (MUTED, "x")}
@@ -39,6 +39,7 @@ def one(result: Result) -> Picture:
             ax["rates"].scatter(mine + 1, rates[mine], s=20, color=tone, marker=marker, label=name, gid=name)
     ax["rates"].axhline(config.decay, color=INK, lw=0.8, ls="--", label="decay", gid="decay")
     ax["rates"].set(xlabel="direction", ylabel="rate of growth", ylim=(0, None), title="at the start")
+    name_lines(ax["rates"])
     legend(ax["rates"], loc="upper right")
     ratio = result.ratio()
     ax["ratio"].plot(result.steps + 1, ratio, color=TABLE if config.alike == 0 else LAYER, gid="meaning")

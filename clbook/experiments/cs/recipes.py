@@ -6,11 +6,9 @@ import numpy as np
 
 from clbook.experiments import content_style as cs
 from clbook.experiments.content_style import Config, projector
-from clbook.experiments.content_style.recipes import PLAIN, by_key, seeded, stacked
+from clbook.experiments.content_style.recipes import PLAIN, READ, seeded, stacked
 from clbook.experiments.cs import encoders
 from clbook.records import Recipe
-
-__all__ = ["by_key"]  # of this room's records, too
 
 SEEDS, SDS, SPACES = range(3), (0.05, 0.15, 0.3), ("box", "sphere")
 WORLDS = ("box, p = 2", "box, p = 1", "sphere")
@@ -112,8 +110,8 @@ RECIPES = {
                          encoders.run_classes, seeded(CLASSES), COLLAPSE, ("loss", "within"), start=0.02),
     "cs-classifier": Recipe("classifiers of four classes, three seeds", encoders.run_classifier, seeded(CLASSIFIER),
                             COLLAPSE, ("loss", "within"), start=0.01),
-    "cs-digits": Recipe("digits, outputs standardised to variance 1, three seeds", projector.run, seeded(DIGITS),
-                        stacked("loss", readout="readout", rank="rank"), ("loss",), start=0.5),
+    "cs-digits": Recipe("digits, outputs standardised to variance 1, three seeds", projector.run, seeded(DIGITS), READ,
+                        ("loss",), start=0.5),
     "cs-directclr": Recipe("DirectCLR and SimCLR on digits until unused weights have decayed, three seeds",
                            encoders.run_direct, seeded(DIRECT), direct, ("loss",), start=0.1),
 }

@@ -8,9 +8,10 @@ from matplotlib.collections import LineCollection
 from clbook import kernels
 from clbook.experiments.kernel.experiment import Result
 from clbook.runs import Several
-from clbook.style import GRID, INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic
+from clbook.style import GRID, INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic, name_lines
 
 FLOW_NAMES = {"network": "through the network", "radius": "a network seeing $|x|$", "vanilla": "each point by itself"}
+SHORT_NAMES = {"network": "network", "radius": "sees $|x|$", "vanilla": "by itself"}
 
 
 def _points(ax, z, labels, size=12):
@@ -81,12 +82,12 @@ def orbits(flows: Several, frame: int = -1) -> Picture:
         ax[name].set_title(FLOW_NAMES[name])
         spread = run.spread[t]
         ax["spread"].plot(run.steps + 1, np.maximum(run.spread, 1e-18), color=colour(i + 3), ls=("-", "--", ":")[i],
-                          lw=2, label=FLOW_NAMES[name], gid=name)
+                          lw=2, label=SHORT_NAMES[name], gid=name)
         text.append(f"{FLOW_NAMES[name].replace('$', '')}: spread {spread:.1e}, points moved {run.moved[t]:.2g}")
     ax["spread"].axvline(now + 1, color=MUTED, lw=1, ls=":")
     ax["spread"].set(xscale="log", yscale="log", xlabel="iteration + 1", ylim=(3e-19, 30),
                      title="spread (0 drawn at $10^{-18}$)")
-    legend(ax["spread"], loc="center right")
+    name_lines(ax["spread"])
     return Picture(fig, f"Iteration {now}, views turned by up to {flows.config.angle:g} degrees. {'; '.join(text)}.")
 
 
@@ -167,16 +168,18 @@ def blocks(result, frame: int = -1) -> Picture:
                title=f"top eigenvector: {share:.0%} class")
     ratio = result.theta / result.sigma2
     right.plot(result.steps + 1, result.alignment, color=colour(2), label="alignment", gid="alignment")
-    right.plot(result.steps + 1, ratio, color=colour(4), ls="--", label=r"Fisher ratio $\Theta/\sigma^2$", gid="fisher")
+    right.plot(result.steps + 1, ratio, color=colour(4), ls="--", label="Fisher\nratio", gid="fisher")
     at = result.separable_at
     if at is not None:
-        right.axvline(at + 1, color=INK, lw=1.3, label="first separable")
+        right.axvline(at + 1, color=INK, lw=1.3)
+        right.text(at + 1, 0.98, "separable", transform=right.get_xaxis_transform(), rotation=90, ha="right", va="top",
+                   fontsize=9)
     right.axvline(now + 1, color=MUTED, lw=1, ls=":")
     right.set(xscale="log", yscale="log", xlabel="iteration + 1")
     lowest, highest = (f([f(result.alignment), f(ratio)]) for f in (np.min, np.max))
     right.set_ylim(0.5 * lowest, 2 * highest)
     right.set_title(result.config.activation, loc="right")
-    legend(right, loc="lower left", bbox_to_anchor=(-0.1, 1), labelspacing=0.1)
+    name_lines(right, 18)
     i = int(np.searchsorted(result.steps, now))
     when = "not separable within this run" if at is None else f"separable from iteration {at}"
     return Picture(fig, f"{result.config.data}, {result.config.activation}, iteration {now}: alignment "

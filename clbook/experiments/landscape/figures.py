@@ -9,7 +9,7 @@ import numpy as np
 from clbook.experiments.landscape.curves import threshold_slope
 from clbook.experiments.landscape.experiment import Result
 from clbook.experiments.landscape.maps import Maps, Shuffle
-from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic, name_lines
 
 CIRCLE = np.linspace(0, 2 * np.pi, 200)
 EQ1, EQ3, MARK = colour(0), colour(1), colour(2)
@@ -102,7 +102,7 @@ def two_orders(shuffle: Shuffle, result: Result) -> Picture:
     log_axis(curve, (1, 3, 6, 12, 24, 60, 120))
     curve.set(xlabel="places $K$", ylabel="loss", xlim=(0.8, 1.2 * len(copy)), ylim=(-0.03, 1.15),
               title=f"$\\tau$ = {tau:g}")
-    legend(curve, loc="upper right")
+    name_lines(curve)
     return Picture(fig, f"{len(copy)} points of three classes at K = {K} even places, tau = {tau:g}. "
                         f"{'; '.join(said)}. The uniform distribution has {uniform:.4f}.")
 
@@ -144,14 +144,15 @@ def landscape(result: Result) -> Picture:
     where.scatter(*_spread_copies(result.z)[:, :2].T, s=16, color=INK, linewidths=0, gid="points")
     for curve, plateau, ink, gid, name in (
             (found.simclr, found.simclr_plateau, EQ1, "eq. 1", "eq. 1"),
-            (found.chosen, found.chosen_plateau, EQ3, "eq. 3", f"eq. 3, $\\Psi$ = {config.psi}")):
+            (found.chosen, found.chosen_plateau, EQ3, "eq. 3", f"eq. 3,\n$\\Psi$ = {config.psi}")):
         curves.axhline(plateau, color=ink, **DOTTED)
         _curve(curves, found.counts, curve, ink, gid, label=name)
     curves.scatter([config.clusters], [result.loss], s=60, edgecolors=INK, linewidths=1.4, label="this configuration",
                    gid="this configuration", **RING)
     curves.set(ylabel="loss", title=f"uniform: {found.simclr_plateau:.4f} and {found.chosen_plateau:.4f}")
     _over_places(curves)
-    _legend_above(curves, 0.45, loc="upper right")
+    name_lines(curves)
+    _legend_above(curves, 0.2, loc="upper right")
     _spectrum(spectrum, result)
     down = result.negative(result.eigenvalues)
     spectrum.set(ylabel="curvature", title=f"{down} of {len(result.eigenvalues)} go down")
@@ -206,14 +207,14 @@ def threshold(result: Result) -> Picture:
     left.axhspan(plateau, (1 + config.tolerance) * plateau, color=MARK, alpha=0.25, lw=0)
     left.axhline(plateau, color=EQ1, **DOTTED)
     _curve(left, curves.distances, curves.simclr, EQ1, "eq. 1")
-    left.axvline(gap, color=MARK, lw=1.2, label=f"threshold {gap:.3g}")
+    left.axvline(gap, color=MARK, lw=1.2)
     _over_gaps(left)
-    left.set(ylabel="loss", title=f"$\\tau$ = {config.tau:g}: plateau from $K$ = {count}")
-    legend(left, loc="upper right")
-    _thresholds(right, result, EQ1, "measured", MUTED, f"slope {slope:.2f} (for small $\\tau$)")
+    left.set(ylabel="loss", title=f"$\\tau$ = {config.tau:g}: plateau from $K$ = {count}, gap {gap:.3g}")
+    name_lines(left)
+    _thresholds(right, result, EQ1, "measured", MUTED, f"slope {slope:.2f}\n(small $\\tau$)")
     right.scatter([config.tau], [gap], s=70, edgecolors=MARK, linewidths=1.6, gid="this temperature", **RING)
     right.set(ylabel="threshold", title=f"tolerance {config.tolerance:g}")
-    legend(right, loc="upper left")
+    name_lines(right, 24)
     return Picture(fig, f"tau = {config.tau:g}, tolerance {config.tolerance:g}: {count} even points "
                         f"reach the plateau {plateau:.5f}, with smallest squared distance {gap:.4g}. "
                         f"Thresholds follow a line of slope {slope:.3g} while tau is small.")

@@ -9,7 +9,7 @@ import numpy as np
 from clbook.experiments.modadd.experiment import Result, over_seeds
 from clbook.experiments.modadd.lookup_figures import DIFFERENT_TONE, SAME_TONE
 from clbook.metrics import mean_interval
-from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic, plane
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic, name_lines, plane
 
 START_TONES = {"pretrained": SAME_TONE, "random": DIFFERENT_TONE, "permuted": colour(2)}
 
@@ -80,9 +80,9 @@ def embedding(result: Result, frame: int = -1) -> Picture:
     ratio = result.ratio[-1]
     ax["d"].set(title=f"ratio at the end {ratio:.2f}{collapsed}" if np.isfinite(ratio) else "")
     ax["l"].set(xlabel="epoch")
-    ax["d"].set_ylim(0, 1.45 * max(result.different.max(), result.equivalent.max()))
-    legend(ax["d"], loc="upper right", ncols=2, columnspacing=1)
-    legend(ax["l"], loc="lower left", ncols=2, columnspacing=1, fontsize=8)
+    ax["d"].set_ylim(0, 1.1 * max(result.different.max(), result.equivalent.max()))
+    for name in "dl":
+        name_lines(ax[name])
     return Picture(fig, f"k = {config.k}, d = {config.d}, decay {config.decay:g}, start {config.init:g}, "
                         f"epoch {result.steps[frame]}: equivalent symbols are {result.equivalent[frame]:.2f} apart, "
                         f"different ones {result.different[frame]:.2f}; last loss {result.loss[-1]:.2f}{collapsed}.")

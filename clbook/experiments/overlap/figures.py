@@ -7,14 +7,14 @@ from matplotlib.collections import LineCollection
 
 from clbook.experiments.overlap.experiment import RING, WIDTHS, Result, curves
 from clbook.runs import Several
-from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, log_axis, mosaic, plane
+from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, log_axis, mosaic, name_lines, plane
 
 CIRCLE = np.linspace(0, 2 * np.pi, 73)
 TICKS = (2, 5, 10, 20, 45, 90, 180, 360)
-ROOM = 0.42  # for the legend above the curves, in heights of these
+ROOM = 0.2  # for the legend above the curves, in heights of these
 LIFT = 0.24  # width of the rings of all classes together; the radius has no meaning
-LOOKS = {"sorted": (INK, "sorted"), "exchanged": (colour(4), "two classes exchanged"),
-         "shuffled": (colour(1), "points shuffled")}
+LOOKS = {"sorted": (INK, "sorted"), "exchanged": (colour(4), "two classes\nexchanged"),
+         "shuffled": (colour(1), "points\nshuffled")}
 RANDOM = colour(0)
 
 
@@ -74,6 +74,7 @@ def maps(several: Several) -> Picture:
     log_axis(ax["loss"], TICKS)
     low, high = ax["loss"].get_ylim()
     ax["loss"].set_ylim(low, high + ROOM * (high - low))
+    name_lines(ax["loss"], 24)
     legend(ax["loss"], loc="upper left")
     return Picture(fig, f"Views {config.width:g} degrees wide at tau = {config.tau:g}: the {config.n} data points form "
                         f"{shuffled.islands} islands. Loss of the sorted table {several['sorted'].loss[0]:.3f}, of the "

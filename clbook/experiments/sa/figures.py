@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clbook import theory
-from clbook.style import ACCENT, INK, MUTED, Picture, axes, colour, legend
+from clbook.style import ACCENT, INK, MUTED, Picture, axes, colour, legend, name_lines
 
 DRIFT, CAREFUL, BOUND, TRIANGLE = ACCENT, colour(2), colour(0), colour(1)
 SHADE = {"color": "#eceff2", "lw": 0}  # where a bound says nothing
@@ -17,7 +17,7 @@ def coupled(result, frame=-1) -> Picture:
     config, shown = result.config, slice(1, len(result.steps) if frame == -1 else frame + 1)
     fig, ((left, right),) = axes(2, width=7.8, height=3.3)
     t, all_t = result.steps[shown], result.steps[1:]
-    curves = {"Theorem 1": (result.bound, BOUND, 3), "triangle inequality": (result.triangle, TRIANGLE, 1.5),
+    curves = {"Theorem 1": (result.bound, BOUND, 3), "triangle\ninequality": (result.triangle, TRIANGLE, 1.5),
               "measured": (result.drift, DRIFT, 3), "a posteriori": (result.posterior, CAREFUL, 1.5)}
     left.fill_between(all_t, result.triangle[1:], 1e9, **SHADE)
     right.axhspan(-1, 0, **SHADE)
@@ -25,14 +25,14 @@ def coupled(result, frame=-1) -> Picture:
         bounds = [theory.cka_lower_bound(*v) for v in zip(values, result.gram_norm, strict=True)]
         cka = result.cka if name == "measured" else bounds
         for ax, curve in ((left, np.clip(values, FLOOR, 1e12)), (right, np.array(cka))):
-            ax.plot(all_t, curve[1:], color=tone, lw=0.8, alpha=0.4, gid=f"{name}, later")
-            ax.plot(t, curve[shown], color=tone, lw=width, label=name, gid=name)
+            ax.plot(all_t, curve[1:], color=tone, lw=0.8, alpha=0.4, label=name, gid=f"{name}, later")
+            ax.plot(t, curve[shown], color=tone, lw=width, gid=name)
     left.set(xscale="log", yscale="log", xlim=(1, config.steps), ylim=(1e-5, 1e7), xlabel="steps $t$", ylabel="drift")
     right.set(xscale="log", xlim=(1, config.steps), ylim=(-1, 1.05), xlabel="steps $t$",
               ylabel="CKA, measured and certified")
     for ax in (left, right):
         ax.minorticks_off()
-    legend(left, loc="upper left", ncols=2)
+        name_lines(ax, 24)
     now = t[-1] if len(t) else 0
     drift, bound, triangle = (v[shown][-1] if len(t) else 0.0 for v in (result.drift, result.bound, result.triangle))
     left.set_title(f"Theorem 1 / triangle inequality = {bound / triangle:.3g}" if len(t) else "start")

@@ -8,7 +8,7 @@ from matplotlib.collections import LineCollection
 from clbook import theory
 from clbook.experiments.sphere.experiment import Turned
 from clbook.runs import Several
-from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic, name_lines
 
 RING = np.linspace(0, 2 * np.pi, 73)
 NETWORK, VANILLA = colour(7), colour(8)
@@ -102,19 +102,20 @@ def story(pair: Several, network_times, vanilla_times, azimuth: float = AZIMUTH)
 
 def snapshot(pair: Several, frame: int = -1) -> Picture:
     """Both flows at one recorded time (left, middle), and loss and neighbour accuracy over time (right)."""
-    fig, ax = mosaic([["n", "v", "a"], ["n", "v", "l"]], width=7.8, height=3.0)
+    fig, ax = mosaic([["n", "v", "a"], ["n", "v", "l"]], width=8.4, height=3.0)
     now, network, vanilla = int(pair.steps[frame]), pair["network"], pair["vanilla"]
     for name, title, tone, result in (("n", "network", NETWORK, network), ("v", "vanilla", VANILLA, vanilla)):
         _embedding(ax[name], result, frame, title=f"{title}, iteration {now}\n{_says(result)}")
         ax["a"].plot(result.steps + 1, result.accuracy, color=tone, label=title)
-        ax["l"].plot(result.steps + 1, result.loss, color=tone, gid=title)
+        ax["l"].plot(result.steps + 1, result.loss, color=tone, label=title)
     ax["l"].axhline(theory.simplified_plateau(pair.config.tau, pair.config.d), color=MUTED, lw=0.8, ls="--")
     for name, label in (("a", "10-NN accuracy"), ("l", "loss")):
         ax[name].axvline(now + 1, color=MUTED, lw=1, ls=":")
         ax[name].set(xscale="log", ylabel=label, xlabel="" if name == "a" else "iteration + 1")
         ax[name].minorticks_off()
     ax["a"].set(ylim=(0, 1.05), yticks=(0, 0.5, 1))
-    legend(ax["a"], loc="lower left", bbox_to_anchor=(0, 1), ncols=2, columnspacing=1, handlelength=1.2)
+    for name in "al":
+        name_lines(ax[name])
     config = pair.config
     return Picture(fig, f"{_setting(config)}, {config.classes} clusters, tau = {config.tau:g}, lr = {config.lr:g}, "
                         f"iteration {now}: 10-nearest-neighbour accuracy {network.accuracy[frame]:.2f} through the "
