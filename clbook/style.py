@@ -91,9 +91,9 @@ def name_lines(ax: Axes, gap: float = 12.0) -> None:
     step = gap / 72 * ax.figure.dpi / ax.get_window_extent().height * np.arange(len(ends))
     places = isotonic_regression([height for height, *_ in ends] - step).x.clip(0, max(0, 1 - step[-1])) + step
     for place, (_, last, line) in zip(places, ends, strict=True):
-        lead = {"arrowstyle": "-", "color": line.get_color(), "ls": line.get_linestyle(), "shrinkB": 0}
+        lead = {"arrowstyle": "-", "color": line.get_color(), "ls": line.get_linestyle(), "shrinkA": 1, "shrinkB": 0}
         ax.annotate(line.get_label(), line.get_xydata()[last], (1.07, place), line.get_transform(), "axes fraction",
-                    lead | {"relpos": (0, 0.5)}, False, va="center", fontsize=9, color=INK)
+                    lead | {"relpos": (0, 0.5), "patchA": None}, False, va="center", fontsize=9, color=INK)
         line.set(gid=line.get_gid() or line.get_label(), label="_named")  # a legend has the others
 
 

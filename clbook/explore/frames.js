@@ -59,7 +59,7 @@ window.clbookFrames ??= (() => {
         return b.map((v, k) => (k < 2 ? Math.max : Math.min)(v + at[k], ...cut.map((c) => c[k])));
       });
     }).filter((b) => b[2] - b[0] < 0.99 * data.width || b[3] - b[1] < 0.99 * data.height);
-    function divide(part, axis) { // after a column of axes; before a row and its titles, at the wider one of the last two gaps
+    function divide(part, axis) { // after a column of axes and the names of its lines; before a row and its titles, at the wider one of the last two gaps
       const [low, high] = [axis, axis + 2], cuts = [];
       const inside = (b) => [0, 1].every((k) => b[k] < part[k + 2] && b[k + 2] > part[k]);
       const boxes = frame.axes.filter((a) => a && inside(a)).sort((a, b) => a[low] - b[low]);
@@ -73,8 +73,8 @@ window.clbookFrames ??= (() => {
             if (b[low] > at) gaps.push({ middle: (at + b[low]) / 2, width: b[low] - at });
             at = Math.max(at, b[high]);
           }
-          const near = axis ? gaps.slice(-2).sort((a, b) => b.width - a.width) : gaps;
-          if (gaps.length) cuts.push(near[0].middle);
+          const near = axis ? gaps.slice(-2).sort((a, b) => b.width - a.width) : gaps.filter((gap) => gap.width > 2.5 * data.units);
+          if (gaps.length) cuts.push((near[0] ?? gaps[0]).middle); // a name is nearer than that to what leads to it
         }
         end = Math.max(end, next[high]);
       }

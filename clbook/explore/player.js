@@ -132,6 +132,7 @@ window.clbookExplorer ??= (() => {
       const room = narrow.matches && stage.clientWidth - parseFloat(getComputedStyle(stage).paddingLeft) * 2;
       shown = frameOf(data);
       placed = arranged(data, shown, room);
+      figure.classList.toggle("clbook-stacked", placed.tiles.length > 1);
       img.style.setProperty("--clbook-width", placed.width + "px");
       stage.tabIndex = room && placed.width > room + 1 ? 0 : -1; // what scrolls can be reached by keyboard
       const old = url, drawn = part ? between(shown, frameOf(data, index() + 1), part) : shown;
