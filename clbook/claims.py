@@ -106,7 +106,7 @@ class Chapter(dict):
     """{id: claim}, as the `claims.yaml` beside the file `path` states them."""
 
     def __init__(self, path: str):
-        stated = yaml.safe_load(Path(path).with_name("claims.yaml").read_text(encoding="utf-8"))
+        stated = yaml.load(Path(path).with_suffix(".yaml").read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
         super().__init__({id: Claim(id, **fields) for id, fields in stated.items()})
 
     def measure(self, id: str, *fixed) -> Callable:

@@ -1,4 +1,4 @@
-"""How many threads each of several processes gets, for the build and for the tests; imports nothing of weight."""
+"""What part of the cores each of several processes gets, for the build and for the tests; imports nothing of weight."""
 
 import os
 
@@ -6,6 +6,9 @@ import os
 def share(processes: int) -> None:
     """Give this process, and kernels that it starts, their part of the cores; to be called before torch is imported.
 
-    Threads that wait for each other's core take many times as long. A number that is given stays.
+    Threads, or a sweep's processes, that wait for each other's core take many times as long; and a process of its own
+    imports for seconds. A number that is given stays.
     """
-    os.environ.setdefault("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // processes)))
+    part = str(max(1, (os.cpu_count() or 1) // processes))
+    for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
+        os.environ.setdefault(name, part)
