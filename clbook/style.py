@@ -80,28 +80,32 @@ def legend(ax: Axes, **kwargs) -> Legend:
 
 
 def name_lines(ax: Axes, gap: float = 12.0) -> None:
-    """Names beside labelled lines, `gap` points apart or more, led to from where each ends in the axes as it is now."""
-    ends = []
-    for line in ax.lines:
-        inside = ax.transAxes.inverted().transform(line.get_transform().transform(line.get_xydata()))
-        seen = np.where(np.abs(inside[:, 1] - 0.5) <= 0.5, inside[:, 0], -np.inf)
-        if not line.get_label().startswith("_") and np.isfinite(seen).any():
-            ends.append((inside[seen.argmax(), 1], seen.argmax(), line))
-    ends.sort(key=lambda end: end[0])
-    step = gap / 72 * ax.figure.dpi / ax.get_window_extent().height * np.arange(len(ends))
-    places = isotonic_regression([height for height, *_ in ends] - step).x.clip(0, max(0, 1 - step[-1])) + step
-    for place, (_, last, line) in zip(places, ends, strict=True):
+    """Names beside labelled lines, `gap` points apart or more, led to from where each ends in the axes' limits."""
+    lines, said = [line for line in ax.lines if not line.get_label().startswith("_")], []
+    for line in lines:
         lead = {"arrowstyle": "-", "color": line.get_color(), "ls": line.get_linestyle(), "shrinkA": 1, "shrinkB": 0}
-        ax.annotate(line.get_label(), line.get_xydata()[last], (1.07, place), line.get_transform(), "axes fraction",
-                    lead | {"relpos": (0, 0.5), "patchA": None}, False, va="center", fontsize=9, color=INK)
+        said.append(ax.annotate(line.get_label(), (0, 0), (1.07, 0), line.get_transform(), "axes fraction",
+                                lead | {"relpos": (0, 0.5), "patchA": None}, False, va="center", fontsize=9, color=INK))
         line.set(gid=line.get_gid() or line.get_label(), label="_named")  # a legend has the others
+
+    def place(ax):
+        heights, step = [], gap / 72 * ax.figure.dpi / ax.get_window_extent().height * np.arange(len(lines))
+        for line, text in zip(lines, said, strict=True):
+            inside = ax.transAxes.inverted().transform(line.get_transform().transform(line.get_xydata()))
+            last = np.where(np.abs(inside[:, 1] - 0.5) <= 0.5, inside[:, 0], -np.inf).argmax()
+            text.xy = line.get_xydata()[last]
+            heights.append(np.nan_to_num(inside[last, 1]))
+        order = np.argsort(heights, kind="stable")
+        places = isotonic_regression(np.array(heights)[order] - step).x.clip(0, max(0, 1 - step[-1])) + step
+        for k, height in zip(order, places, strict=True):
+            said[k].set_position((1.07, height))
+
+    place(ax)
+    ax.callbacks.connect("ylim_changed", place)
 
 
 def log_axis(ax: Axes, ticks: Sequence[float] | None = None, *, axis: str = "x") -> None:
-    """Make axis "x", "y" or both ("xy") logarithmic, without minor ticks: eight a decade take longer than the curves.
-
-    ticks: where the ticks are, labelled with plain numbers; None has powers of ten.
-    """
+    """Axis "x", "y" or both ("xy") logarithmic: `ticks` or powers of ten; minor ones take longer than the curves."""
     for name in axis:
         ax.set(**{f"{name}scale": "log"})
         line = {"x": ax.xaxis, "y": ax.yaxis}[name]

@@ -210,6 +210,24 @@ def test_page_is_readable_on_a_phone(kept, theme):
         assert image.evaluate("i => getComputedStyle(i).filter") == "none", "the dark theme greys the picture"
 
 
+# Of an explorer's picture: how many letters begin where a stroke that leads to them ends, and how many of these are in
+# another part than the stroke.
+NAMES = """async i => {
+  const box = document.body.appendChild(document.createElement("div"));
+  box.innerHTML = await (await fetch(i.src)).text();
+  const parts = [...box.querySelectorAll("svg svg")].map(p => p.viewBox.baseVal);
+  const marks = [...box.querySelectorAll("#all path:not([clip-path] *)")].map(p => {
+    const b = p.getBBox(), at = p.transform.baseVal.consolidate()?.matrix ?? {e: 0, f: 0};
+    return {left: b.x + at.e, right: b.x + b.width + at.e, top: b.y + at.f, bottom: b.y + b.height + at.f,
+            letters: p.closest("[fill]").getAttribute("fill") !== "none"}; });
+  const part = (x, y) => parts.findIndex(p => x >= p.x && x < p.x + p.width && y >= p.y && y < p.y + p.height);
+  const strokes = marks.filter(m => !m.letters), pairs = marks.filter(m => m.letters).flatMap(m =>
+    strokes.filter(s => m.left > s.right && m.left - s.right < 60 && s.top < m.bottom && s.bottom > m.top
+                        && (s.right < m.left && s.left < s.right)).map(s => [s, m]));
+  box.remove();
+  return [pairs.length, pairs.filter(([s, m]) => part(s.right - 1, s.top) !== part(m.left + 1, m.top)).length]; }"""
+
+
 @every_explorer
 def test_letters_and_sliders_are_large_enough_on_a_phone(kept, page):
     opened = kept()
@@ -226,6 +244,8 @@ def test_letters_and_sliders_are_large_enough_on_a_phone(kept, page):
           const shrunk = i.getBoundingClientRect().width / svg.width.baseVal.value;
           return Math.min(...all.map(p => p.width.baseVal.value / p.viewBox.baseVal.width)) * shrunk; }""")
         assert letters * zoom * 20 * 72 / 96 >= 8.99
+        named, torn = image.evaluate(NAMES)
+        assert not torn and (named or "alignment" not in page), "a line's name stands in its panel"
         for control in figure.query_selector_all("input, button"):
             assert control.bounding_box()["height"] >= 43.9
         for cell in figure.query_selector_all(".clbook-pad input"):

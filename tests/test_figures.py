@@ -159,9 +159,11 @@ def test_names_of_lines_stand_in_the_lines_order_apart_and_are_led_to_from_where
     said = sorted(ax.texts, key=lambda text: text.xyann[1])
     assert [text.get_text() for text in said] == ["low", "middle", "ends", "leaves", "bound", "high"]
     assert [tuple(text.xy) for text in said] == [(1, 0.1), (1, 0.12), (0.5, 0.125), (0.5, 0.25), (1, 0.6), (1, 0.9)]
-    ax.set_ylim(-1, 1)  # wider axes, as of another run: the ends are where the lines are
+    ax.set_ylim(-1, 1)  # wider axes, as of another run
     ends = {text.get_text(): text.xycoords.transform(text.xy)[1] for text in said}
     assert ends["bound"] == pytest.approx(ax.transData.transform((0, 0.6))[1])
+    assert ax.transAxes.inverted().transform(said[-1].xycoords.transform(said[-1].xy))[1] == pytest.approx(0.95)
+    assert said[-1].xyann[1] == pytest.approx(0.95), "the names have followed"
     places = np.array([text.xyann[1] for text in said]) * ax.get_window_extent().height * 72 / fig.dpi
     assert (np.diff(places) > 12 - 1e-6).all() and places.min() >= -1e-6
     assert style.legend(ax).legend_handles[0].get_label() == "dots" == dots.get_label()

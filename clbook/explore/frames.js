@@ -73,7 +73,7 @@ window.clbookFrames ??= (() => {
             if (b[low] > at) gaps.push({ middle: (at + b[low]) / 2, width: b[low] - at });
             at = Math.max(at, b[high]);
           }
-          const near = axis ? gaps.slice(-2).sort((a, b) => b.width - a.width) : gaps.filter((gap) => gap.width > 2.5 * data.units);
+          const near = axis ? gaps.slice(-2).sort((a, b) => b.width - a.width) : gaps.filter((gap) => gap.width * data.scale > 3.3);
           if (gaps.length) cuts.push((near[0] ?? gaps[0]).middle); // a name is nearer than that to what leads to it
         }
         end = Math.max(end, next[high]);

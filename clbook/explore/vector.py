@@ -28,7 +28,6 @@ UNITS = 20  # drawing units in a canvas pixel; a canvas pixel is a point, 1/72 i
 MAGNIFY = 2  # image pixels in a canvas pixel
 CELLS = 128  # images with at most so many rows and columns are kept as cells, not resampled
 FAR = 10_000 * UNITS  # vertices further out than this are pulled in, so that no viewer overflows
-TITLES = ("left", "center", "right")
 COMMANDS = {Path.MOVETO: ("m", 1), Path.LINETO: ("l", 1), Path.CURVE3: ("q", 2), Path.CURVE4: ("c", 3)}
 
 
@@ -158,8 +157,8 @@ class Pen(RendererBase):
         The engine takes longer than the drawing, and axes that stand still are easier to watch.
         """
         around = [(ax.get_xscale(), ax.get_yscale(), ax.get_xlim(), ax.get_ylim(), ax.get_aspect(), ax.get_xlabel(),
-                   ax.get_ylabel(), ax.get_visible(), [t.count("\n") + bool(t) for t in map(ax.get_title, TITLES)])
-                  for ax in axes]
+                   ax.get_ylabel(), ax.get_visible(),
+                   [t.count("\n") + bool(t) for t in map(ax.get_title, ("left", "center", "right"))]) for ax in axes]
         key = repr((around, fig.get_suptitle(), fig.get_supxlabel(), fig.get_supylabel()))
         if key not in self.layout:
             if fig.get_layout_engine() is not None:
