@@ -89,7 +89,7 @@ def moments(result, recorded) -> set[int]:
 
 
 def thinned(run, most) -> list:
-    """At most `most` frames (time, whether it has to stay, ...) of a run, evenly spread, if no more have to: ends do"""
+    """`most` frames (time, whether it has to stay, ...) of a run: the ends, those that have to, others evenly."""
     always = {0, len(run) - 1, *(k for k, (_, stays, *_) in enumerate(run) if stays)}
     others = np.linspace(0, len(run) - 1, len(run) if len(run) <= most else max(2, most + 2 - len(always)))
     return [run[k] for k in sorted(always.union(others.round().astype(int).tolist()))]
