@@ -222,8 +222,8 @@ NAMES = """async i => {
             letters: p.closest("[fill]").getAttribute("fill") !== "none"}; });
   const part = (x, y) => parts.findIndex(p => x >= p.x && x < p.x + p.width && y >= p.y && y < p.y + p.height);
   const strokes = marks.filter(m => !m.letters), pairs = marks.filter(m => m.letters).flatMap(m =>
-    strokes.filter(s => m.left > s.right && m.left - s.right < 60 && s.top < m.bottom && s.bottom > m.top
-                        && (s.right < m.left && s.left < s.right)).map(s => [s, m]));
+    strokes.filter(s => s.left < s.right && s.right < m.left && m.left - s.right < 60
+                        && s.top < m.bottom && s.bottom > m.top).map(s => [s, m]));
   box.remove();
   return [pairs.length, pairs.filter(([s, m]) => part(s.right - 1, s.top) !== part(m.left + 1, m.top)).length]; }"""
 

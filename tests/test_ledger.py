@@ -7,8 +7,8 @@ import re
 
 import nbformat
 import pytest
-import yaml
 from test_book import HTML, PAGES, TEXTS, built, tab  # noqa: F401 (fixtures)
+from test_claims import ITEMS
 
 from clbook import claims
 
@@ -33,11 +33,8 @@ def printed():
 
 
 def test_every_item_of_the_papers_is_listed(ledger):
-    paths = (ROOT / "book/papers/items").glob("*.yaml")
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    items = {path.stem.upper(): yaml.load(path.read_bytes(), loader) for path in paths}
     listed = {(record["paper"], record["item"]) for record in ledger}
-    assert {(paper, item["item"]) for paper in items for item in items[paper]["items"]} == listed
+    assert {(paper, item["item"]) for paper in ITEMS for item in ITEMS[paper]["items"]} == listed
     assert all(set(record) == KEYS and record["verdict"] in claims.VERDICTS for record in ledger)
     assert len({record["id"] for record in ledger}) == len(ledger)
 
