@@ -17,3 +17,8 @@ if "PYTEST_XDIST_WORKER_COUNT" in os.environ:  # in each process, before torch i
 def pytest_xdist_auto_num_workers(config):
     """One process more than there are cores, since some wait for a browser or a kernel; four at most."""
     return (os.cpu_count() or 1) + 1
+
+
+def pytest_collection_modifyitems(items):
+    """The longest file first: one process runs all of it, and at the end the others would wait for that process."""
+    items.sort(key=lambda item: item.path.name != "test_book.py")
