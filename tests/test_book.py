@@ -298,6 +298,14 @@ def test_every_slider_changes_picture_and_alt_text(kept, move):
 
 
 @every_page
+def test_formulas_stand_beside_their_numbers(kept):
+    opened = kept()
+    show(opened)
+    hidden = """all => all.filter(e => e.offsetParent && e.scrollWidth > e.clientWidth + 1).map(e => e.textContent)"""
+    assert opened.page.eval_on_selector_all("div.math, div.math > mjx-container", hidden) == []
+
+
+@every_page
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_axe_finds_no_serious_barrier(kept, page, theme):
     opened = kept()

@@ -253,9 +253,10 @@ def free_port():
         return found.getsockname()[1]
 
 
-def test_several_processes_have_the_loss_and_gradient_of_one(tmp_path):
+@pytest.mark.parametrize("world", [2, 3])
+def test_several_processes_have_the_loss_and_gradient_of_one(world, tmp_path):
     path = str(tmp_path / "found.pt")
-    torch.multiprocessing.spawn(image_processes.one_of, (3, free_port(), path), 3)
+    torch.multiprocessing.spawn(image_processes.one_of, (world, free_port(), path), world)
     found = torch.load(path, weights_only=False)
     for loss in LOSSES:
         value, grads = gradients(loss)
