@@ -151,7 +151,7 @@ def landscape(result: Result) -> Picture:
                    gid="this configuration", **RING)
     curves.set(ylabel="loss", title=f"uniform: {found.simclr_plateau:.4f} and {found.chosen_plateau:.4f}")
     _over_places(curves)
-    name_lines(curves)
+    name_lines(curves, 24)
     _legend_above(curves, 0.2, loc="upper right")
     _spectrum(spectrum, result)
     down = result.negative(result.eigenvalues)

@@ -83,7 +83,7 @@ def recurrence(coupled):
         c, after = run.config, np.append(run.path[1:], run.drift[-1])
         line = (1 + c.eta / (2 * c.tau**2 * c.batch)) * run.path + c.eta * allowed(run) / (c.tau * c.batch**0.5)
         quotients.append((after / line).max())
-    return no_more({f"of {len(coupled)} runs": max(quotients)}, "left / right side at most")
+    return no_more({f"over {len(coupled)} runs": max(quotients)}, "left / right side at most")
 
 
 @chapter.measure("sa-repeated-anchors")
@@ -214,7 +214,7 @@ def corollary_3(fewest, promised):
 
 @chapter.measure("sa-mass")
 def mass(coupled):
-    return no_more({f"of {len(coupled)} runs": worst(coupled, lambda r: r.mass, lambda r: allowed(r) / 2)},
+    return no_more({f"over {len(coupled)} runs": worst(coupled, lambda r: r.mass, lambda r: allowed(r) / 2)},
                    "left / right side at most")
 
 
@@ -245,7 +245,7 @@ def lemma_8(coupled):
     def right(run):
         c = run.config
         return allowed(run) / (c.tau * c.batch**0.5) + run.path / (2 * c.tau**2 * c.batch)
-    return no_more({f"of {len(coupled)} runs": worst(coupled, lambda r: r.gaps, right)}, "left / right side at most")
+    return no_more({f"over {len(coupled)} runs": worst(coupled, lambda r: r.gaps, right)}, "left / right side at most")
 
 
 @chapter.measure("sa-assumptions")
