@@ -29,6 +29,7 @@ KEYS = ("id", "paper", "item", "source", "ours", "says", "setting", "measured", 
 PAGES = {"LS": "book/papers/ls", "VA": "book/papers/va", "SA": "book/papers/sa", "SL": "book/papers/sl",
          "CS": "book/papers/cs"}
 LEDGER = "book/ledger"
+TEST = re.compile(r"tests/\w+\.py(::\w+)?")
 WHOSE = {"claims": False, "own-claims": True, "code-claims": "code"}  # directive: what `ours` of its claims is
 
 
@@ -209,7 +210,9 @@ def fill(app, doctree, docname):
         elif part["kind"] == "ledger-items":
             html = render(common, items=rows(app, env, paper))
         else:
-            html = render(common, errors=papers(app)[paper].get("errors", []), slug=slug)
+            errors = papers(app)[paper].get("errors", [])
+            errors = [{**error, "checked": TEST.sub(r"`\g<0>`", error["checked"])} for error in errors]
+            html = render(common, errors=errors, slug=slug)
         part.replace_self(nodes.raw("", html, format="html"))
 
 
