@@ -36,6 +36,22 @@ def panels(fig) -> list:
     return [ax for outer in fig.axes for ax in (outer, *outer.child_axes)]
 
 
+def arrange(fig, known) -> None:
+    """Place the axes: as `known` (a dict) has those of an earlier figure with equal surroundings, or by the engine."""
+    axes = panels(fig)  # the engine takes longer than the drawing, and axes that stand still are easier to watch
+    around = [(ax.get_xscale(), ax.get_yscale(), ax.get_xlim(), ax.get_ylim(), ax.get_aspect(), ax.get_xlabel(),
+               ax.get_ylabel(), ax.get_visible(),
+               [t.count("\n") + bool(t) for t in map(ax.get_title, ("left", "center", "right"))]) for ax in axes]
+    key = repr((around, *fig.get_size_inches(), fig.get_suptitle(), fig.get_supxlabel(), fig.get_supylabel()))
+    if key not in known:
+        if fig.get_layout_engine() is not None:
+            fig.get_layout_engine().execute(fig)
+        known[key] = [ax.get_position(original=True).frozen() for ax in axes]
+    fig.set_layout_engine("none")
+    for ax, position in zip(axes, known[key], strict=True):
+        ax.set_position(position, which="original")
+
+
 def shown(ax) -> bool:
     """Whether an axes holds data: neither hidden, nor curved, nor a colour bar."""
     return ax.get_visible() and ax.name == "rectilinear" and ax.get_label() != "<colorbar>"

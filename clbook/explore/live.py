@@ -82,7 +82,7 @@ class Panel(widgets.VBox):
         self._fields = {field.name: field for field in dataclasses.fields(base_config)}
         self._lock, self._next_picture, self.drawn = threading.RLock(), math.inf, threading.Event()
         self._job = self._shown = self._error = self.result = None  # the run that is going, the Result in the picture
-        self._picture = None  # with its settings, and its time in words
+        self._picture, self._layouts = None, {}  # with its settings and its time in words; where axes stood
         self._runner, self._painter = _Newest(self._work, "run"), _Newest(self._paint, "draw")
         self._build(title, axes)
         _panels.add(self)
@@ -309,6 +309,8 @@ class Panel(widgets.VBox):
             frame = min(self.scrub_slider.value, len(recorded) - 1)
             with DRAWING:
                 picture = pictured(self._figure, result, **({"frame": frame} if self._scrub else {}))
+                with mpl.rc_context(RC):
+                    data.arrange(picture.fig, self._layouts)
                 png = picture.png()
         except Exception as error:  # noqa: BLE001 - any error belongs in the panel
             _log.exception("%s: the figure of %s failed", self._name, result.config)

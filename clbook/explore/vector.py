@@ -137,8 +137,7 @@ class Pen(RendererBase):
         fig.dpi = 72
         self.width, self.height = fig.get_size_inches() * 72
         self.place = self.flip.frozen().translate(0, self.height * UNITS)
-        self.marks, self.letters = [], self.height * UNITS
-        axes = data.panels(fig)
+        self.marks, self.letters, axes = [], self.height * UNITS, data.panels(fig)
         for ax in axes:
             for image in ax.images:  # let cells through as they are: smaller than resampled, and sharp at any size
                 if image.get_interpolation() in ("auto", "antialiased", "nearest") and max(image.get_size()) <= CELLS:
@@ -146,27 +145,10 @@ class Pen(RendererBase):
         fig.set_canvas(FigureCanvasBase(fig))
         fig.canvas.get_renderer = lambda: self  # the layout engine measures text with what draws it
         with mpl.rc_context(style.RC):
-            self._arrange(fig, axes)
+            data.arrange(fig, self.layout)
             fig.draw(self)
         size = round(self.width * UNITS), round(self.height * UNITS)
         return Drawing(size, self.marks, tuple(map(self._geometry, axes)), data.series(axes), self.letters, picture.alt)
-
-    def _arrange(self, fig, axes):
-        """Place the axes: by the layout engine, or as it placed those of an earlier frame with the same surroundings.
-
-        The engine takes longer than the drawing, and axes that stand still are easier to watch.
-        """
-        around = [(ax.get_xscale(), ax.get_yscale(), ax.get_xlim(), ax.get_ylim(), ax.get_aspect(), ax.get_xlabel(),
-                   ax.get_ylabel(), ax.get_visible(),
-                   [t.count("\n") + bool(t) for t in map(ax.get_title, ("left", "center", "right"))]) for ax in axes]
-        key = repr((around, fig.get_suptitle(), fig.get_supxlabel(), fig.get_supylabel()))
-        if key not in self.layout:
-            if fig.get_layout_engine() is not None:
-                fig.get_layout_engine().execute(fig)
-            self.layout[key] = [ax.get_position(original=True).frozen() for ax in axes]
-        fig.set_layout_engine("none")
-        for ax, position in zip(axes, self.layout[key], strict=True):
-            ax.set_position(position, which="original")
 
     def _geometry(self, ax):
         scales = ax.get_xscale(), ax.get_yscale()
