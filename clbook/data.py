@@ -19,7 +19,6 @@ from collections.abc import Iterator
 
 import numpy as np
 import torch
-from sklearn.datasets import fetch_openml, load_digits
 
 DONUT_RING = (1.8, 2.2)  # radii of the ring; the disc has radius 1
 
@@ -174,6 +173,7 @@ def download(name: str) -> pathlib.Path:
     """Fetch the set `name`, mnist or cifar10, from OpenML into `data_folder()`, as {name}.npz. Returns its path."""
     if name not in OPENML:
         raise ValueError(f"name = {name!r} is not allowed: name must be one of {', '.join(OPENML)}")
+    from sklearn.datasets import fetch_openml  # here, since loading it takes a second
     x, y = fetch_openml(OPENML[name], version=1, return_X_y=True, as_frame=False, data_home=data_folder() / "openml")
     path = data_folder() / f"{name}.npz"
     with written(path) as file:
@@ -250,6 +250,7 @@ def _cifar10():
 
 
 def _digits():
+    from sklearn.datasets import load_digits
     pixels, targets = load_digits(return_X_y=True)
     return pixels.astype(np.uint8), targets
 

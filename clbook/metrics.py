@@ -11,13 +11,9 @@ import itertools
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 import torch
-from scipy import optimize, sparse, stats
 from scipy.special import entr
-from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import NearestNeighbors
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 Points = torch.Tensor | np.ndarray | Sequence  # numbers (n, d), or (n,) for n points in one dimension
@@ -101,13 +97,13 @@ def _affine_rule_exists(z, ids, count):
 
     unit = np.eye(count)[:, 1:]  # class 0 has score 0: only differences of scores matter
     u = np.hstack([u, np.ones((n, 1))])
-    gaps = sparse.vstack([sparse.coo_array(np.kron(unit[other] - unit[own], u[ids == own]))
-                          for own, other in itertools.permutations(range(count), 2)])
+    gaps = scipy.sparse.vstack([scipy.sparse.coo_array(np.kron(unit[other] - unit[own], u[ids == own]))
+                                for own, other in itertools.permutations(range(count), 2)])
     # On points nearly in line the simplex method, "highs", or both methods at 1e-10 now and then give up.
     for tolerance, method in itertools.product((1e-10, 1e-9), ("highs", "highs-ipm")):
-        problem = optimize.linprog(
+        problem = scipy.optimize.linprog(
             np.r_[np.zeros((count - 1) * (d + 1)), -1.0],
-            A_ub=sparse.hstack([gaps, np.ones((n * (count - 1), 1))]), b_ub=np.zeros(n * (count - 1)),
+            A_ub=scipy.sparse.hstack([gaps, np.ones((n * (count - 1), 1))]), b_ub=np.zeros(n * (count - 1)),
             bounds=([(-1, 1)] * d + [(None, None)]) * (count - 1) + [(0, 1)], method=method,
             options={"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance})
         if problem.status == 0:
@@ -235,6 +231,7 @@ def neighbour_accuracy(z: Points, labels: Labels, k: int = 10) -> float:
     ids, count = class_ids(labels, len(z))
     if not 1 <= k < len(z):
         raise ValueError(f"k = {k} is not allowed: k must be between 1 and the number of points less one, {len(z) - 1}")
+    from sklearn.neighbors import NearestNeighbors  # here, since loading it takes a second
     nearest = NearestNeighbors(n_neighbors=k).fit(z).kneighbors(return_distance=False)  # (n, k), the point left out
     votes = np.stack([(ids[nearest] == c).sum(1) for c in range(count)])
     return float((votes.argmax(0) == ids).mean())
@@ -246,7 +243,8 @@ def linear_probe(train: Points, y: Labels, test: Points, y_test: Labels) -> floa
     Arguments as for `nccc`.
     """
     train, y, test, y_test = _readout(train, y, test, y_test)
-    probe = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    from sklearn import linear_model, pipeline, preprocessing  # as above
+    probe = pipeline.make_pipeline(preprocessing.StandardScaler(), linear_model.LogisticRegression(max_iter=1000))
     with threadpool_limits(1):  # L-BFGS takes many small steps: more threads took 15 times as long, and none was faster
         return float(probe.fit(train, y).score(test, y_test))
 
@@ -303,4 +301,4 @@ def mean_interval(values: np.ndarray | Sequence, level: float = 0.95) -> tuple[n
     count = values.shape[-1]
     if count < 2:
         raise ValueError(f"values has {count} on its last axis: an interval needs 2 or more")
-    return values.mean(-1), stats.t.ppf((1 + level) / 2, count - 1) * values.std(-1, ddof=1) / count**0.5
+    return values.mean(-1), scipy.stats.t.ppf((1 + level) / 2, count - 1) * values.std(-1, ddof=1) / count**0.5

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.ticker import NullLocator
@@ -159,7 +160,8 @@ class Picture:
         """The figure as a PNG file, the alt text inside."""
         buffer = io.BytesIO()
         with DRAWING, mpl.rc_context(RC):
-            self.fig.savefig(buffer, format="png", dpi=dpi, metadata={"Description": self.alt})
+            self.fig.dpi = dpi
+            FigureCanvasAgg(self.fig).print_png(buffer, metadata={"Description": self.alt})  # savefig draws twice
         return buffer.getvalue()
 
     def small(self, dpi: int = 144, colours: int = 128) -> str:

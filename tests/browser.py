@@ -44,11 +44,11 @@ class Tab:
     errors: list[str] = dataclasses.field(default_factory=list)
 
 
-def barriers(page, *tags) -> list[str]:
-    """What axe-core calls serious or critical on a page: 'rule: where', once for each rule (with `tags`) and place."""
+def barriers(page, *rules) -> list[str]:
+    """What axe-core (with these rules, or all) calls serious or critical on a page: 'rule: where', once each place."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
-    how = {"resultTypes": ["violations"]} | ({"runOnly": tags} if tags else {})
+    how = {"resultTypes": ["violations"]} | ({"runOnly": rules} if rules else {})
     found = page.evaluate("how => axe.run(document, how).then(result => result.violations)", how)
     return [f"{each['id']}: {node['target'][0]}" for each in found if each["impact"] in ("serious", "critical")
             for node in each["nodes"]]

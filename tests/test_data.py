@@ -161,7 +161,7 @@ def test_download_stores_what_openml_sends_and_is_read_afterwards(tmp_path, monk
         asked.append(name)
         return np.full((20, 784), 7, dtype=np.int64), np.array([str(k % 10) for k in range(20)])
 
-    monkeypatch.setattr(data, "fetch_openml", openml)
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", openml)
     assert data.download("mnist") == tmp_path / "mnist.npz"
     assert asked == ["mnist_784"] and [p.name for p in tmp_path.iterdir()] == ["mnist.npz"]
     x, labels = data.images("mnist", 20, 10, generator())

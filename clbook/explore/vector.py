@@ -128,8 +128,7 @@ class Pen(RendererBase):
 
     def __init__(self):
         super().__init__()
-        self.png, self.layout = {}, {}
-        self.flip = Affine2D().scale(UNITS, -UNITS)
+        self.png, self.layout, self.flip = {}, {}, Affine2D().scale(UNITS, -UNITS)
 
     def draw(self, picture) -> Drawing:
         """Draw a `Picture`, and keep the numbers that its artists hold."""
@@ -262,8 +261,7 @@ class Scene:
     def __init__(self):
         # what the frames share: distinct things -> their numbers
         self.paths, self.points, self.lists, self.styles, self.images, self.ops, self.axes = ({} for _ in range(7))
-        self.series, self.columns = {}, {}
-        self.frames, self.size, self.letters = [], None, []
+        self.series, self.columns, self.frames, self.size, self.letters = {}, {}, [], None, []
 
     def add(self, drawing):
         """Number the marks of the next frame; ValueError where its size differs from the first one's."""

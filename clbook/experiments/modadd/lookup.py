@@ -10,8 +10,8 @@ import dataclasses
 import time
 
 import numpy as np
+import scipy
 import torch
-from scipy import optimize, stats
 
 from clbook.experiments.modadd.equivalence import SAME, Finite, cmodadd_table, conditional_gap, random_table
 from clbook.models import affine
@@ -74,8 +74,8 @@ def batch_floor(batch: int = 32, k: int = 8, samples: int | None = None) -> floa
     X is Bin(batch - 1, 1/k) for independent draws, hypergeometric for a batch drawn from `samples` without repeats.
     """
     x = np.arange(batch)
-    fits = (stats.binom(batch - 1, 1 / k) if samples is None
-            else stats.hypergeom(samples - 1, samples // k - 1, batch - 1))
+    fits = (scipy.stats.binom(batch - 1, 1 / k) if samples is None
+            else scipy.stats.hypergeom(samples - 1, samples // k - 1, batch - 1))
     return float(fits.pmf(x) @ np.log1p(x))
 
 
@@ -217,8 +217,9 @@ def run(config: Config, *, progress=None, device=None) -> Result:
             if progress(0.5, result(1, flat.copy(), True)) is False:
                 raise StopIteration
 
-    end = optimize.minimize(objective, start.numpy().ravel(), jac=True, method="L-BFGS-B", callback=watch, options={
-        "maxcor": 50, "ftol": 0, "gtol": 1e-9, "maxiter": 20_000, "maxfun": 40_000})
+    end = scipy.optimize.minimize(
+        objective, start.numpy().ravel(), jac=True, method="L-BFGS-B", callback=watch,
+        options={"maxcor": 50, "ftol": 0, "gtol": 1e-9, "maxiter": 20_000, "maxfun": 40_000})
     return result(max(1, end.nit), end.x, end.status == STOPPED)
 
 

@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 import torch
-from sklearn.datasets import load_digits
 
 from clbook import data
 from clbook.experiments import modadd
@@ -120,6 +119,7 @@ def crop_and_cutout(side: int = 4, images: int = 300, seed: int = 0) -> tuple[fl
     Returns the largest error of the digits put together again from both, and the largest change of the contexts when
     something else stands in the windows.
     """
+    from sklearn.datasets import load_digits  # here, since loading it takes a second
     generator, errors, changes = np.random.default_rng(seed), [], []
     for image in load_digits().images[:images]:
         top, left = generator.integers(0, 8 - side + 1, 2)
