@@ -140,11 +140,11 @@ def test_a_label_names_what_its_own_experiment_means():
 
 
 def test_a_heavy_explorer_leaves_times_out_and_keeps_the_first_and_the_last(still, monkeypatch):
-    whole = explore(toy.run, toy.draw, BASE, scrub="steps", a=[1])
-    monkeypatch.setattr(static, "WEIGHT", len(whole.scene.payload()) // 2)
-    light = explore(toy.run, toy.draw, BASE, scrub="steps", a=[1])
-    assert len(whole.times[0]) == 31 and len(light.scene.payload()) <= static.WEIGHT
-    assert 2 < len(light.times[0]) < 31 and {0, 30} < set(light.times[0])
+    whole = explore(toy.run, toy.draw, BASE.replace(steps=12), scrub="steps", a=[1])
+    monkeypatch.setattr(static, "WEIGHT", len(whole.scene.payload()) * 2 // 3)
+    light = explore(toy.run, toy.draw, BASE.replace(steps=12), scrub="steps", a=[1])
+    assert len(whole.times[0]) == 13 and len(light.scene.payload()) <= static.WEIGHT
+    assert 2 < len(light.times[0]) < 13 and {0, 12} < set(light.times[0])
     assert len(light.scene.frames) == len(light.times[0])
 
 
