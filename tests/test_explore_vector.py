@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from matplotlib.path import Path
 
 from clbook import style
-from clbook.explore import vector
+from clbook.explore import data, vector
 
 
 def decode(text, origin):
@@ -77,3 +77,21 @@ def test_hatches_and_other_sizes_are_refused_not_dropped():
     scene.add(pen.draw(style.Picture(style.axes(height=3)[0], "3 inches")))
     with pytest.raises(ValueError, match="size"):
         scene.add(pen.draw(style.Picture(style.axes(height=2)[0], "2 inches")))
+
+
+def places(fig):
+    return [ax.get_position().bounds for ax in fig.axes]
+
+
+def test_axes_are_laid_out_once_for_equal_surroundings():
+    known, result = {}, toy.run(toy.Config())
+    drawn, first, later = (toy.draw(result, k).fig for k in (3, 3, 4))
+    drawn.draw_without_rendering()
+    data.arrange(first, known)
+    np.testing.assert_allclose(places(first), places(drawn), atol=1e-3)
+    data.arrange(later, known)
+    assert len(known) == 1 and places(later) == places(first)  # another step, in limits and titles as large
+    taller = toy.draw(result, 3).fig
+    taller.axes[0].set_title("two\nlines")
+    data.arrange(taller, known)
+    assert len(known) == 2 and places(taller) != places(first)
