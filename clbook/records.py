@@ -56,7 +56,7 @@ class Record(dict):
     def __repr__(self):
         made = self.made
         return (f"Record of {made['date']}: {made['says']}; {len(made['settings'])} runs, {made['seconds']:,.0f} s on "
-                f"{made['device']} with {made['versions']}; `{made['command']}`")
+                f"{made['device']} with {made['versions']}; made by {made['command']}")
 
 
 def recipes() -> dict[str, Recipe]:
