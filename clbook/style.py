@@ -12,7 +12,7 @@ import os
 import re
 import threading
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import matplotlib as mpl
 import numpy as np
@@ -156,12 +156,14 @@ class Picture:
     def __post_init__(self):
         self.alt = re.sub(r"[$\\{}]", "", self.alt)  # formulas as they are spoken: tau, d_c
 
-    def png(self, dpi: int = 144) -> bytes:
-        """The figure as a PNG file, the alt text inside."""
+    def png(self, dpi: int = 144, place: Callable | None = None) -> bytes:
+        """The figure as a PNG file, the alt text inside; `place(fig)` may place its axes before it is drawn."""
         buffer = io.BytesIO()
         with DRAWING, mpl.rc_context(RC):
-            self.fig.dpi = dpi
-            FigureCanvasAgg(self.fig).print_png(buffer, metadata={"Description": self.alt})  # savefig draws twice
+            self.fig.dpi, canvas = dpi, FigureCanvasAgg(self.fig)
+            if place:
+                place(self.fig)
+            canvas.print_png(buffer, metadata={"Description": self.alt})  # savefig draws twice
         return buffer.getvalue()
 
     def small(self, dpi: int = 144, colours: int = 128) -> str:

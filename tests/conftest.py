@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import os
 import pathlib
 import sys
@@ -11,6 +12,7 @@ from clbook_cores import share  # noqa: E402
 
 if "PYTEST_XDIST_WORKER_COUNT" in os.environ:  # in each process, before torch is imported
     share(int(os.environ["PYTEST_XDIST_WORKER_COUNT"]))
+    gc.disable()  # until all modules are loaded: to look through what they leave behind takes a fifth of the time
 
 
 @pytest.hookimpl(optionalhook=True)  # pytest-xdist need not be there
@@ -22,3 +24,4 @@ def pytest_xdist_auto_num_workers(config):
 def pytest_collection_modifyitems(items):
     """The longest file first: one process runs all of it, and at the end the others would wait for that process."""
     items.sort(key=lambda item: item.path.name != "test_book.py")
+    gc.enable()

@@ -257,7 +257,7 @@ def free_port():
 def test_several_processes_have_the_loss_and_gradient_of_one(world, tmp_path):
     path = str(tmp_path / "found.pt")
     server = torch.multiprocessing.get_context("forkserver")  # which loads all this once, not once a process
-    server.set_forkserver_preload(["clbook.experiments.images.experiment", "torch._dynamo", "sklearn.linear_model"])
+    server.set_forkserver_preload(["clbook.experiments.images.experiment", "sklearn.linear_model"])
     torch.multiprocessing.start_processes(image_processes.one_of, (world, free_port(), path), world,
                                           start_method="forkserver")
     found = torch.load(path, weights_only=False)

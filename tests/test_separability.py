@@ -60,7 +60,9 @@ def test_the_map_starts_invariant():
 
 
 @pytest.mark.skipif(not (shutil.which("c++") or shutil.which("g++")), reason="no C++ compiler")
-def test_compiled_runs_are_those_of_plain_pytorch_up_to_rounding():
+def test_compiled_runs_are_those_of_plain_pytorch_up_to_rounding(monkeypatch):
+    # what the processor says of itself is believed: else small programs are compiled to try it, for ten seconds
+    monkeypatch.setattr("torch._inductor.config.cpp.vec_isa_ok", True)
     configs = [Config(eps=0.02, steps=100), Config(eps=1.0, steps=100)]
     pairs = zip(*(together(run.program, configs, device="cpu", compile=c) for c in (False, True)), strict=True)
     for plain, compiled in pairs:

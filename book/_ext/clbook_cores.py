@@ -10,5 +10,5 @@ def share(processes: int) -> None:
     imports for seconds. A number that is given stays.
     """
     part = str(max(1, (os.cpu_count() or 1) // processes))
-    for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
+    for name in ("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT", "TORCHINDUCTOR_COMPILE_THREADS"):
         os.environ.setdefault(name, part)

@@ -33,7 +33,7 @@ from clbook.explore import controls, data, pictured, times
 from clbook.style import DRAWING, RC, uncollected
 from clbook.sweep import kept
 
-DEBOUNCE = 0.1  # s between a slider's last move and the run it starts
+DEBOUNCE = 0.05  # s between a slider's last move and the run it starts
 FIRST_PICTURE = 0.1  # s of running before a partial picture is worth drawing
 PICTURE_EVERY = 0.5  # s between partial pictures, and twice what the last one took
 PROGRESS_EVERY = 0.1  # s between moves of the progress bar
@@ -309,9 +309,7 @@ class Panel(widgets.VBox):
             frame = min(self.scrub_slider.value, len(recorded) - 1)
             with DRAWING:
                 picture = pictured(self._figure, result, **({"frame": frame} if self._scrub else {}))
-                with mpl.rc_context(RC):
-                    data.arrange(picture.fig, self._layouts)
-                png = picture.png()
+                png = picture.png(place=lambda fig: data.arrange(fig, self._layouts))
         except Exception as error:  # noqa: BLE001 - any error belongs in the panel
             _log.exception("%s: the figure of %s failed", self._name, result.config)
             self._error, self.message.value = error, controls.alarm(error)

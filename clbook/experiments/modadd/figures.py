@@ -65,7 +65,7 @@ def embedding(result: Result, frame: int = -1) -> Picture:
     axes_ = plane(tables[-1])
     shown = (tables[frame] - tables[frame].mean(0)) @ axes_
     for u, (x, y) in enumerate(shown):
-        ax["z"].scatter(x, y, s=60, color=colour(u % config.k), alpha=0.85, linewidths=0, gid=f"symbol {u}")
+        ax["z"].plot(x, y, "o", ms=7.7, color=colour(u % config.k), alpha=0.85, mew=0, gid=f"symbol {u}")
         side = shown[u] - shown[u % config.k::config.k].mean(0)  # equivalent symbols: away from each other
         ax["z"].annotate(str(u), (x, y), 9 * side / max(np.linalg.norm(side), 1e-12), textcoords="offset points",
                          ha="center", va="center", fontsize=7.5, color=INK)

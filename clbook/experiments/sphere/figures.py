@@ -50,8 +50,8 @@ def _points(ax, z, labels, arrows, azimuth=AZIMUTH):
         for front in (False, True):
             mine = (labels == k) & ((depth >= -1e-9) == front)
             if mine.any():
-                ax.scatter(*screen[mine].T, s=12, color=colour(k), linewidths=0, alpha=1 if front else 0.25,
-                           gid=f"class {k}" + ("" if front else ", behind"))
+                ax.plot(*screen[mine].T, "o", ms=3.5, mew=0, color=colour(k), alpha=1 if front else 0.25, zorder=1,
+                        gid=f"class {k}" + ("" if front else ", behind"))  # a scatter takes three times as long
 
 
 def _embedding(ax, result, i, azimuth=AZIMUTH, title=None):
