@@ -68,10 +68,11 @@ def recipes() -> dict[str, Recipe]:
 
 
 def processor() -> str:
-    """The kind of processor: another one may round differently."""
+    """The kind of processor, and not its name alone: another one may round differently."""
     cpuinfo = Path("/proc/cpuinfo")
-    names = re.findall(r"model name\s*: (.*)", cpuinfo.read_text()) if cpuinfo.exists() else []
-    return names[0] if names else platform.processor()
+    first = cpuinfo.read_text().partition("\n\n")[0] if cpuinfo.exists() else ""
+    told = re.findall(r"^(cpu family|model|model name|stepping|cache size)\s*: (.*)", first, re.MULTILINE)
+    return ", ".join(f"{what} {value}" for what, value in told) or platform.processor()
 
 
 def sources(run: Callable) -> str:

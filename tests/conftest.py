@@ -24,4 +24,7 @@ def pytest_xdist_auto_num_workers(config):
 def pytest_collection_modifyitems(items):
     """The longest file first: one process runs all of it, and at the end the others would wait for that process."""
     items.sort(key=lambda item: item.path.name != "test_book.py")
+
+
+def pytest_collection_finish():
     gc.enable()

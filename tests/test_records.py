@@ -62,6 +62,16 @@ def test_the_beginning_is_compared_with_the_record(toy):
     assert not np.allclose(again, kept, rtol=1e-4)
 
 
+def test_processors_of_one_name_are_told_apart(tmp_path, monkeypatch):
+    info = tmp_path / "cpuinfo"
+    monkeypatch.setattr(records, "Path", lambda _: info)
+    text = "processor\t: 0\ncpu family\t: 23\nmodel\t\t: 1\nmodel name\t: AMD EPYC\nstepping\t: 2\n\nprocessor\t: 1\n"
+    info.write_text(text)
+    first = records.processor()
+    info.write_text(text.replace(": 23", ": 25"))
+    assert first == "cpu family 23, model 1, model name AMD EPYC, stepping 2" != records.processor()
+
+
 def test_unknown_records_are_refused(toy):
     with pytest.raises(ValueError, match="name = 'none' is not allowed: the records are toy"):
         records.make("none")
@@ -75,19 +85,23 @@ def test_every_record_has_a_recipe_and_every_recipe_a_record():
 
 @pytest.mark.parametrize("name", MADE)
 def test_a_record_begins_as_the_code_does_now(name, monkeypatch):
-    """The first two recorded times to 1e-4, or no farther than `SHAKEN` times what a start changed by 1e-6 moves them,
-    and 2 %: training makes rounding grow. Not to the bit: processors of one name round differently, too.
+    """To the bit on the versions and the processor it was made with. Elsewhere the first two recorded times to 1e-4, or
+    no farther than `SHAKEN` times what a start changed by 1e-6 moves them, and 2 %: training makes rounding grow.
     """
     missing = [item for item in records.recipes()[name].configs[0].files  # others are versions of libraries
                if isinstance(item, pathlib.Path) and not item.exists()]
     if missing:
         pytest.skip(f"needs {missing[0]}")
+    made = records.load(name).made
+    same = (made["versions"], made["processor"]) == (records.VERSIONS, records.processor())
     with threadpool_limits(1):  # as they were made: what NumPy's products add up depends on their threads
         found, shaken = records.beginning(name), {}
         for curve, (again, kept) in found.items():
             assert again.shape == kept.shape and again.shape[-1] > 1, curve
             again = again.astype(kept.dtype)
-            if not np.allclose(again[..., :2], kept[..., :2], rtol=1e-4, atol=1e-5, equal_nan=True):
+            if same:
+                assert np.array_equal(again, kept, equal_nan=True), curve
+            elif not np.allclose(again[..., :2], kept[..., :2], rtol=1e-4, atol=1e-5, equal_nan=True):
                 if not shaken:
                     monkeypatch.setenv("CLBOOK_SHAKE", "1e-6")
                     shaken = records.beginning(name)
