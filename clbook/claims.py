@@ -22,7 +22,7 @@ import yaml
 from clbook.data import cache_folder
 from clbook.style import typeset
 
-VERDICTS = ("fails", "undecided", "holds", "holds when", "misprinted", "not seen here", "empty", "not tested")
+VERDICTS = ("fails", "undecided", "holds", "holds when", "misprinted", "not seen here", "not tested")
 HERE = Path(__file__).parent
 
 
@@ -79,7 +79,7 @@ class Finding:
     text: what was measured, for a reader. value: the number in question, None where there is none.
     conditions: how far each of the claim's conditions is past its bar (positive: it is met), as a number where no
         chance enters, else one a seed; True and False count as 1 and -1. The least favourable one decides.
-    verdict: in place of a margin, where there can be none: "undecided" for runs cut before the event, "empty".
+    verdict: in place of a margin, where there can be none: "undecided" for runs cut before the event.
     """
 
     text: str

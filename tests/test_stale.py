@@ -12,7 +12,9 @@ import sys
 
 import nbformat
 import pytest
+from clbook_book import probe
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from sphinx.errors import ExtensionError
 
 ROOT = pathlib.Path(__file__).parent.parent
 CODE = "import time, clbook.deep\nprint('number', clbook.deep.NUMBER, 'computed', time.time_ns())"
@@ -80,11 +82,12 @@ def test_an_edit_of_the_package_reaches_the_page_and_nothing_else_runs_the_noteb
     assert json.loads((caches[0] / "environment.json").read_text())["clbook"] == "0"
 
 
-def test_a_package_that_does_not_import_fails_the_build(book):
+def test_a_package_that_does_not_import_ends_the_build_before_any_page(book, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(book.folder))
+    assert probe(book.folder)["clbook"] == "0"
     book.write("unused", "raise RuntimeError('broken on import')\n")
-    build = book.build()
-    assert build.returncode != 0
-    assert "clbook does not import" in build.stdout + build.stderr and "broken on import" in build.stdout + build.stderr
+    with pytest.raises(ExtensionError, match="(?s)clbook does not import.*broken on import"):
+        probe(book.folder)
     (book.folder / "clbook" / "unused.py").unlink()
 
 
@@ -99,13 +102,12 @@ else:
 
 
 def test_two_notebooks_run_at_once_and_one_that_fails_is_reported(book):
-    (book.folder / "_toc.yml").write_text("format: jb-book\nroot: book/page\nchapters:\n- file: book/second\n")
+    (book.folder / "_toc.yml").write_text("format: jb-book\nroot: book/page\nchapters:\n- file: book/second\n"
+                                          "- file: book/third\n")
     book.page_of("page", MEET.format(own="page", other="second"))
     book.page_of("second", MEET.format(own="second", other="page"))
+    book.page_of("third", "1 / 0")
     build = book.build()
-    assert build.returncode == 0, build.stdout + build.stderr
-
-    book.page_of("second", "1 / 0")
-    build = book.build()
-    assert build.returncode != 0 and "ZeroDivisionError" in build.stdout + build.stderr
-    assert "second.ipynb" in build.stdout + build.stderr
+    told = build.stdout + build.stderr
+    assert build.returncode != 0 and "ZeroDivisionError" in told and "third.ipynb" in told
+    assert (book.folder / "book/page.here").exists() and "this notebook was alone" not in told, told
