@@ -17,13 +17,20 @@ HERE = ("file:", "data:", "blob:", "about:")
 AXE = pathlib.Path(__file__).parent / "vendor" / "axe.min.js"  # axe-core 4.14.1 of npm, MPL 2.0: for tests only
 
 
-# Formulas as boxes of their size, which scroll as they do: glyphs are half of a page's elements, and without any text.
-BOXES = """() => {
+# What a page has many times, axe sees once: formulas are boxes of their size, which scroll as they do (glyphs are half of
+# a page's elements, and without any text); of the words of code one of each kind is left, since a kind has one colour.
+SPARED = """() => {
   const sizes = [...document.querySelectorAll("mjx-container")].map((e) => [e, e.scrollWidth, e.scrollHeight]);
   for (const [formula, width, height] of sizes) {
     const box = document.createElement("span");
     box.style.cssText = `display: inline-block; width: ${width}px; height: ${height}px`;
     formula.replaceChildren(box);
+  }
+  const seen = new Set();
+  for (const word of document.querySelectorAll(".highlight span[class]")) {
+    const kind = `${word.className} in ${word.closest(".cell_input, .cell_output, .bd-content, body").className}`;
+    if (seen.has(kind)) word.replaceWith(...word.childNodes);
+    seen.add(kind);
   }
 }"""
 
@@ -59,7 +66,7 @@ def barriers(page, *rules) -> list[str]:
     """What axe-core (with these rules, or all) calls serious or critical on a page: 'rule: where', once each place."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
-        page.evaluate(BOXES)
+        page.evaluate(SPARED)
     how = {"resultTypes": ["violations"]} | ({"runOnly": rules} if rules else {})
     found = page.evaluate("how => axe.run(document, how).then(result => result.violations)", how)
     return [f"{each['id']}: {node['target'][0]}" for each in found if each["impact"] in ("serious", "critical")
