@@ -17,8 +17,8 @@ HERE = ("file:", "data:", "blob:", "about:")
 AXE = pathlib.Path(__file__).parent / "vendor" / "axe.min.js"  # axe-core 4.14.1 of npm, MPL 2.0: for tests only
 
 
-# What a page has many times, axe sees once: formulas are boxes of their size, which scroll as they do (glyphs are half of
-# a page's elements, and without any text); of the words of code one of each kind is left, since a kind has one colour.
+# What a page has many times, axe sees once: formulas are boxes of their size, which scroll as they do (glyphs are half
+# of a page's elements, and without any text); of the words of code one of each kind is left: a kind has one colour.
 SPARED = """() => {
   const sizes = [...document.querySelectorAll("mjx-container")].map((e) => [e, e.scrollWidth, e.scrollHeight]);
   for (const [formula, width, height] of sizes) {
