@@ -101,8 +101,7 @@ def load(name: str) -> Record:
     """The record `name`, as it was kept; ValueError where there is none."""
     path = FOLDER / f"{name}.npz"
     if not path.exists():
-        raise ValueError(f"name = {name!r} is not allowed: there is no file {path}; `python -m clbook.records {name}` "
-                         "makes it")
+        raise ValueError(f"name = {name!r} is not allowed: `python -m clbook.records {name}` makes the file {path}")
     with np.load(path) as file:
         return Record({key: file[key] for key in file.files if key != "made"}, json.loads(str(file["made"])))
 

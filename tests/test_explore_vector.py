@@ -91,7 +91,14 @@ def test_axes_are_laid_out_once_for_equal_surroundings():
     np.testing.assert_allclose(places(first), places(drawn), atol=1e-3)
     data.arrange(later, known)
     assert len(known) == 1 and places(later) == places(first)  # another step, in limits and titles as large
+    higher, wider = (toy.draw(result, 3).fig for _ in range(2))
+    higher.axes[1].set_ylim(0, 1.11)
+    data.arrange(higher, known)
+    assert len(known) == 1 and places(higher) == places(first)  # limits whose ticks take no more room
+    wider.axes[1].set_ylim(0, 11000)
+    data.arrange(wider, known)
+    assert len(known) == 2 and places(wider)[1][0] > places(first)[1][0]
     taller = toy.draw(result, 3).fig
     taller.axes[0].set_title("two\nlines")
     data.arrange(taller, known)
-    assert len(known) == 2 and places(taller) != places(first)
+    assert len(known) == 3 and places(taller) != places(first)

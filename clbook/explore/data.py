@@ -37,19 +37,19 @@ def panels(fig) -> list:
 
 
 def room(axis) -> tuple:
-    """What decides how much room an axis takes: scale, label, the letters of its ticks and of the outermost."""
+    """What decides how much room an axis takes: scale, label, the letters of its ticks and of those at its ends."""
     (low, high), at = sorted(axis.get_view_interval()), axis.get_majorticklocs()
     ticks = zip(at, axis.get_major_formatter().format_ticks(at), strict=True)
     letters = {(tick - low) / (high - low): len(text) for tick, text in ticks if low <= tick <= high}
-    ends = [number for place, number in letters.items() if abs(place - 0.5) > 0.45]
-    return axis.get_scale(), axis.get_label_text(), max(letters.values(), default=0), ends
+    ends = [number for place, number in letters.items() if number > 1 and abs(place - 0.5) > 0.45]
+    return axis.get_scale(), axis.get_label_text(), max(letters.values(), default=0), ends * (axis.axis_name == "x")
 
 
 def arrange(fig, known) -> None:
     """Place the axes: as `known` (a dict) has those of an earlier figure with equal surroundings, or by the engine."""
     axes = panels(fig)  # the engine takes longer than the drawing, and axes that stand still are easier to watch
-    around = [(room(ax.xaxis), room(ax.yaxis), ax.get_visible(), [len(text.get_text()) for text in ax.texts],
-               ax.get_aspect() != "auto" and [f"{span:.2g}" for span in ax.viewLim.size],
+    around = [(room(ax.xaxis), room(ax.yaxis), ax.get_visible(),
+               [len(text.get_text()) for text in ax.texts if getattr(text, "anncoords", "") == "axes fraction"],
                [t.count("\n") + bool(t) for t in map(ax.get_title, ("left", "center", "right"))]) for ax in axes]
     key = repr((around, *fig.get_size_inches(), fig.get_suptitle(), fig.get_supxlabel(), fig.get_supylabel()))
     if key not in known:

@@ -12,7 +12,6 @@ import atexit
 import dataclasses
 import gc
 import html
-import io
 import logging
 import math
 import pathlib
@@ -24,13 +23,12 @@ import types
 import ipywidgets as widgets
 import matplotlib as mpl
 from IPython import get_ipython
-from PIL import Image
 from traitlets import Unicode, dlink, link
 
 from clbook import __version__
 from clbook.data import written
 from clbook.explore import controls, data, pictured, times
-from clbook.style import DRAWING, RC, uncollected
+from clbook.style import DRAWING, RC, Picture, uncollected
 from clbook.sweep import kept
 
 DEBOUNCE = 0.05  # s between a slider's last move and the run it starts
@@ -126,9 +124,7 @@ class Panel(widgets.VBox):
                                 self.csv_button, self.progress], layout={"flex_flow": "row wrap"})
         self.status, self.message, self.caption = (  # of fixed heights, so that the page does not jump
             widgets.HTML(layout={"height": room, "overflow": "auto"}) for room in ("42px", "42px", "76px"))
-        blank = io.BytesIO()  # until the first picture comes
-        Image.new("RGB", (72, 32), "white").save(blank, "png")
-        self.image = widgets.Image(value=blank.getvalue(),
+        self.image = widgets.Image(value=Picture(mpl.figure.Figure((9, 4)), "").png(8),  # until one comes
                                    layout={"width": "100%", "height": "auto", "object_fit": "contain"})
         self.image.add_traits(description=Unicode("").tag(sync=True))  # without it the tooltip, its name, is not read
         self._time, self._style = widgets.HBox(layout={"display": "" if self._scrub else "none"}), aligned
@@ -258,12 +254,8 @@ class Panel(widgets.VBox):
         self._request(delay=0)
 
     def wait(self, timeout=None):
-        """The latest Result once nothing is running or being drawn; for tests and notebooks without a browser.
-
-        Raises:
-            TimeoutError: the run or its picture took longer than `timeout` seconds.
-            Exception: the error of the latest run or picture, if it had one.
-        """
+        """The latest Result once nothing is running or being drawn: for tests, and notebooks without a browser. Raises
+        the error of the latest run or picture, and a TimeoutError after `timeout` seconds."""
         if not (self._runner.idle(timeout) and self._painter.idle(timeout)):
             raise TimeoutError(f"the run took longer than timeout = {timeout} s")
         if self._error is not None:
