@@ -84,7 +84,7 @@ def tells(measured):
 def cube_decides(measured):
     seeds = [measured.of(seed) for seed in np.unique(measured.seed)]
     square, cube = (np.array([one.misfit(one.eps**power / one.tau) for one in seeds]) for power in (2, 3))
-    return Finding(f"misses the time by a factor {span(cube, '.2f')}, eps^2/tau by {span(square, '.3f')}",
+    return Finding(f"misses the time by a factor of {span(cube, '.2f')}, eps^2/tau by one of {span(square, '.3f')}",
                    float(cube.mean()), (square - cube,))
 
 
