@@ -125,5 +125,5 @@ def nearest_centre(digits, lars):
 def loss_gap(classes, gaps):
     curves = np.log([values.transpose(2, 1, 0) for values in gaps.values()])  # (taus, losses, classes, seeds)
     dcl, cl = np.swapaxes([[np.polyfit(np.log(classes), one, 1)[0] for one in both] for both in curves], 0, 1)
-    return Finding(f"slopes {listed(dcl.mean(1))} at tau = .5, 1; with the positive, as in Section 3, "
+    return Finding(f"slopes {listed(dcl.mean(1))} at tau = .5, 1; with the positive, as in SA Section 3, "
                    f"{listed(cl.mean(1))}", float(dcl.mean()), tuple(0.07 - abs(dcl + 1)))

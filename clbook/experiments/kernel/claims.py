@@ -179,7 +179,7 @@ def small_is_slow(speeds, ratios):
 @chapter.measure("va-remark-4-4-two")
 def two_are_equal(speeds, ratios):
     p, last = slowing(speeds[2], ratios)
-    return Finding(f"p = {span(p, '.2f')}; at 1/20 of its size {span(last, '.2f')} of the other's speed",
+    return Finding(f"p = {span(np.round(p, 2) + 0.0)}; at 1/20 of its size {span(last, '.2f')} of the other's speed",
                    float(p.mean()), (p - 0.5,))
 
 

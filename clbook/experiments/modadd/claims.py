@@ -58,8 +58,8 @@ def tasks_aligned(aligned):
 @chapter.measure("sl-theorem-3-1")
 def twins_meet(twins):
     contexts, symbols = twins["all hypotheses"].max(1), twins["softmax over symbols"].max(1)
-    return ranges({"distance with the softmax over contexts (eq. 2)": contexts,
-                   "with that over symbols (Lemma A.1)": symbols}, EQUAL - contexts, EQUAL - symbols)
+    return ranges({"distance with the softmax over contexts (SL eq. 2)": contexts,
+                   "with that over symbols (SL Lemma A.1)": symbols}, EQUAL - contexts, EQUAL - symbols)
 
 
 @chapter.measure("sl-basis-alone")
