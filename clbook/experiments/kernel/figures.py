@@ -29,7 +29,7 @@ def _fit(ax, *points):
     half = 0.56 * max(np.ptp(points, axis=0).max(), 1e-9)
     x, y = (points.min(0) + points.max(0)) / 2
     ax.set(xlim=(x - half, x + half), ylim=(y - half, y + half), aspect="equal", xlabel="$z^1$", ylabel="$z^2$")
-    ax.locator_params(nbins=5)
+    ax.locator_params(nbins=4)
 
 
 def step(result: Result, frame: int = 0) -> Picture:
@@ -85,8 +85,8 @@ def orbits(flows: Several, frame: int = -1) -> Picture:
                           lw=2, label=SHORT_NAMES[name], gid=name)
         text.append(f"{FLOW_NAMES[name].replace('$', '')}: spread {spread:.1e}, points moved {run.moved[t]:.2g}")
     ax["spread"].axvline(now + 1, color=MUTED, lw=1, ls=":")
-    ax["spread"].set(xscale="log", yscale="log", xlabel="iteration + 1", ylim=(3e-19, 30),
-                     title="spread (0 drawn at $10^{-18}$)")
+    log_axis(ax["spread"], axis="xy")
+    ax["spread"].set(xlabel="iteration + 1", ylim=(3e-19, 30), title="spread (0 drawn at $10^{-18}$)")
     name_lines(ax["spread"])
     return Picture(fig, f"Iteration {now}, views turned by up to {flows.config.angle:g} degrees. {'; '.join(text)}.")
 
