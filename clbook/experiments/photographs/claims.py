@@ -74,7 +74,7 @@ def temperature(cifar, mnist, cifar_tau, mnist_tau):
             values = np.stack([low, middle[key][:, -1, NSCL], high])
             texts.append(f"{name} {key.upper()} " + ", ".join(f"{mean:.2f}" for mean in values.mean(1)))
             leads.append(high - values[:2].max(0))
-    return Finding("at .1, .5, 1, means: " + "; ".join(texts), float(np.mean(leads)), tuple(leads))
+    return Finding("at tau = .1, .5, 1, means: " + "; ".join(texts), float(np.mean(leads)), tuple(leads))
 
 
 def rows(record, key: str) -> np.ndarray:
@@ -122,8 +122,8 @@ def before_better(norms):
 def change(record, old: int, new: int) -> tuple[str, np.ndarray]:
     """How the linear readout changes after and before the projector, from one row to another: (2, seeds)."""
     after, before = (rows(record, key) for key in ("probe_z", "probe"))
-    text = (f"after {after[old].mean():.3f} to {after[new].mean():.3f}, before {before[old].mean():.3f} to "
-            f"{before[new].mean():.3f}, means")
+    text = (f"{after[old].mean():.3f} to {after[new].mean():.3f} after the projector, {before[old].mean():.3f} to "
+            f"{before[new].mean():.3f} before, means")
     return text, np.stack([after[new] - after[old], before[new] - before[old]])
 
 
@@ -142,8 +142,8 @@ def two_temperatures(norms):
 @chapter.measure("cs-photo-two-spectrum")
 def two_spectrum(norms):
     ratios = np.stack([ranks(norms, place)[SCALED_TWO] / ranks(norms, place)[SCALED] for place in "hz"])
-    return Finding(f"before {listed(ratios[0])} times, after {listed(ratios[1])} times", float(ratios.mean()),
-                   tuple(0.1 - abs(ratios - 1)))
+    return Finding(f"ratio of effective ranks {listed(ratios[0])} before the projector, {listed(ratios[1])} after it",
+                   float(ratios.mean()), tuple(0.1 - abs(ratios - 1)))
 
 
 @chapter.measure("photo-blocks")

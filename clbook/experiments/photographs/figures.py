@@ -65,7 +65,7 @@ def accuracies(cifar: Record, mnist: Record) -> Table:
     for name, k in {"CL (DCL)": DCL, **NAMES}.items():
         found.append((name, *(f"{record[key][:, k].mean():.3f}" for record in (cifar, mnist)
                               for key in ("nccc", "probe"))))
-    found.append(("pixels", *(text for record in (cifar, mnist) for text in ("", f"{record['pixels'].mean():.3f}"))))
+    found.append(("pixels", *(text for record in (cifar, mnist) for text in ("–", f"{record['pixels'].mean():.3f}"))))
     return Table(("loss", "CIFAR-10, centres", "CIFAR-10, probe", "MNIST, centres", "MNIST, probe"), found)
 
 
