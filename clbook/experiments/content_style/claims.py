@@ -107,7 +107,7 @@ def decayed(direct, strong):
     runs = (direct, strong)
     left = np.array([(run.rows[-1] / run.rows[0])[run.config.direct:].mean() for run in runs])
     law = np.array([(1 - run.config.lr * run.config.decay) ** run.config.steps for run in runs])
-    return Finding(f"{left[0]:.3f} and {left[1]:.3f} of it; by the law {law[0]:.3f} and {law[1]:.3f}", float(left[1]),
+    return Finding(f"{left[0]:.3f} and {left[1]:.3f}; by the law {law[0]:.3f} and {law[1]:.3f}", float(left[1]),
                    (1e-3 - float(abs(left / law - 1).max()),))
 
 
