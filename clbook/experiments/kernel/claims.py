@@ -201,7 +201,7 @@ def alignment_rises(stories):
 @chapter.measure("ls-fig-5-donut")
 def sharp_blocks(stories):
     end = by_activation(stories["donut"], lambda run: run.alignment[-1]).max(0)
-    return Finding(f"alignment {span(end, '.2g')}; on two clusters "
+    return Finding(f"alignment {span(end, '.2g')} with the best activation; on two clusters "
                    f"{span([run.alignment[-1] for run in stories['clusters']], '.2g')}",
                    float(end.mean()), (end - 0.5,))
 
