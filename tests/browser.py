@@ -18,7 +18,9 @@ AXE = pathlib.Path(__file__).parent / "vendor" / "axe.min.js"  # axe-core 4.14.1
 
 
 # What a page has many times, axe sees once: formulas are boxes of their size, which scroll as they do (glyphs are half
-# of a page's elements, and without any text); of the words of code one of each kind is left: a kind has one colour.
+# of a page's elements, and without any text); of the words of code one of each kind is left: a kind has one colour. Of
+# blocks that are made alike one is left: tags around them and within and all their attributes are the same, but for
+# what a text says and where a link leads.
 SPARED = """() => {
   const sizes = [...document.querySelectorAll("mjx-container")].map((e) => [e, e.scrollWidth, e.scrollHeight]);
   for (const [formula, width, height] of sizes) {
@@ -30,6 +32,19 @@ SPARED = """() => {
   for (const word of document.querySelectorAll(".highlight span[class]")) {
     const kind = `${word.className} in ${word.closest(".cell_input, .cell_output, .bd-content, body").className}`;
     if (seen.has(kind)) word.replaceWith(...word.childNodes);
+    seen.add(kind);
+  }
+  const free = ["id", "href", "alt", "src", "title", "aria-label", "aria-describedby", "aria-labelledby"];
+  const make = (e) => [e.tagName, e.textContent.trim() !== "", ...e.matches("mjx-container") ? [] :
+    [...e.attributes].map((a) => a.name + (free.includes(a.name) ? a.value !== "" : a.value)).sort()].join(" ");
+  const places = new Map([[document.documentElement, "html"]]);
+  const around = (e) => places.get(e) ?? places.set(e, `${around(e.parentElement)}, ${e.tagName} ${
+    e.getAttribute("class")} ${e.getAttribute("style")}`).get(e);
+  for (const block of document.querySelectorAll("main :is(tr, p, li, dt, dd):not(summary *)")) {
+    if (!block.isConnected) continue;
+    const within = new Set([block, ...block.querySelectorAll(":not(mjx-container *)")].map(make));
+    const kind = [block.matches("tr") && block.rowIndex % 2, around(block.parentElement), ...[...within].sort()].join();
+    if (seen.has(kind)) block.remove();
     seen.add(kind);
   }
 }"""
@@ -67,7 +82,7 @@ def barriers(page, *rules) -> list[str]:
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE.read_text(encoding="utf-8"))
         page.evaluate(SPARED)
-    how = {"resultTypes": ["violations"]} | ({"runOnly": rules} if rules else {})
+    how = {"resultTypes": ["violations"], "preload": False} | ({"runOnly": rules} if rules else {})
     found = page.evaluate("how => axe.run(document, how).then(result => result.violations)", how)
     return [f"{each['id']}: {node['target'][0]}" for each in found if each["impact"] in ("serious", "critical")
             for node in each["nodes"]]

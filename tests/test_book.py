@@ -331,10 +331,11 @@ def test_print_from_the_dark_theme_is_dark_on_white_without_buttons(kept, page):
 
 def test_axe_finds_what_is_wrong(tab):
     page = tab().page
-    page.set_content('<html lang="en"><title>x</title><main><h1>x</h1><img src="data:,">'
-                     '<p style="color:#ccc">pale</p><pre class="highlight"><span class="k">in</span> <span class="k">is'
+    page.set_content('<html lang="en"><title>x</title><main><h1>x</h1><img src="data:,"><p>dark</p>'
+                     '<p style="color:#ccc">pale</p><p>and <a href="#b">some</a></p><p>and <a href="#b"></a></p>'
+                     '<pre class="highlight"><span class="k">in</span> <span class="k">is'
                      '</span> <span class="c" style="color:#ccc"># pale</span></pre></main>')
-    assert [each.split(":")[0] for each in barriers(page)] == ["color-contrast", "color-contrast", "image-alt"]
+    assert [each.split(":")[0] for each in barriers(page)] == ["color-contrast"] * 2 + ["image-alt", "link-name"]
     assert AXE.exists() and EXPLORERS
 
 

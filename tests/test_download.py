@@ -50,9 +50,8 @@ def chapter():
 def toy(tmp_path_factory):
     """A copy of the package and of the book's configuration, with the toy as its only page; built."""
     folder = tmp_path_factory.mktemp("toy")
-    unwanted = shutil.ignore_patterns("__pycache__")
     for name in ("clbook", "book/_ext", "book/_static"):
-        shutil.copytree(ROOT / name, folder / name, ignore=unwanted)
+        shutil.copytree(ROOT / name, folder / name)
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "requirements.txt", "book/references.bib"):
         shutil.copy(ROOT / name, folder / name)
     for name, text in files().items():

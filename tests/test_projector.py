@@ -108,7 +108,7 @@ def test_proposition_6_is_an_identity_for_even_content_and_no_style_only():
 
 
 def test_lower_temperatures_fill_more_dimensions_after_the_projector_than_removing_the_norm():
-    regular, bare, cold = (sweep(run, [c.replace(seed=s) for s in SEEDS]) for c in (
+    regular, bare, cold = (sweep(run, [c.replace(seed=s) for s in SEEDS[:2]]) for c in (
         BASE, BASE.replace(normalize=False), BASE.replace(tau=0.3)))
     for plain, standard, low in zip(regular, bare, cold, strict=True):
         assert low.rank[-1, -1] > plain.rank[-1, -1] + 4
