@@ -40,7 +40,7 @@ SPARED = """() => {
   const places = new Map([[document.documentElement, "html"]]);
   const around = (e) => places.get(e) ?? places.set(e, `${around(e.parentElement)}, ${e.tagName} ${
     e.getAttribute("class")} ${e.getAttribute("style")}`).get(e);
-  for (const block of document.querySelectorAll("main :is(tr, p, li, dt, dd):not(summary *)")) {
+  for (const block of document.querySelectorAll("main :is(tr, p, li):not(summary *)")) {
     if (!block.isConnected) continue;
     const within = new Set([block, ...block.querySelectorAll(":not(mjx-container *)")].map(make));
     const kind = [block.matches("tr") && block.rowIndex % 2, around(block.parentElement), ...[...within].sort()].join();

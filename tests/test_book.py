@@ -288,13 +288,14 @@ def test_every_slider_changes_picture_and_alt_text(kept, move):
         sliders = figure.query_selector_all("input[type=range]")
         assert sliders or figure.query_selector("input[type=radio]")
         image.scroll_into_view_if_needed()
-        before = image.screenshot()
+        look = image.screenshot if move is press_arrow else lambda image=image: image.get_attribute("src")
+        before = look()
         for slider in sliders:
             text = image.get_attribute("alt")
             move(opened.page, slider)
             opened.page.wait_for_function("([image, text]) => image.alt !== text", arg=[image, text], timeout=5000)
             image.evaluate("image => image.decode()")
-            after = image.screenshot()
+            after = look()
             assert after != before, slider.get_attribute("aria-label")
             before = after
     assert opened.requests == [] and opened.errors == []

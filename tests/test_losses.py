@@ -100,6 +100,7 @@ UNTEMPERED = {
 def test_value_and_gradient_are_the_papers_sums(name, n, d):
     """Of six problems with a temperature each: side by side, in two rows of three, and one by one."""
     fast, oracle, inputs = (CASES | UNTEMPERED)[name]
+    d = min(d, 24) if name == "vicreg" else d  # its sums run over pairs of dimensions
     taus, tensors = torch.tensor(TAUS, dtype=torch.float64), [normal(6, n, d, seed=s) for s in range(inputs)]
     batched = [z.clone().requires_grad_() for z in tensors]
     expected = oracle(batched, n, taus)

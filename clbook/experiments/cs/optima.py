@@ -107,7 +107,7 @@ def inverse_terms(d: int, space: str, p: int, seed: int = 0) -> np.ndarray:
     return parts(np.eye(d), config)
 
 
-def keeping(config: Config, scales) -> tuple[np.ndarray, np.ndarray]:
+def keeping(config: Config, scales=(0, 0.1, 0.2, 0.4, 0.7, 1)) -> tuple[np.ndarray, np.ndarray]:
     """Losses (len(scales),) of linear maps that keep the content and scale the style; and (2, 2) R^2 of content and
     style read from such a map that drops the style, and from one that keeps it."""
     content = np.arange(config.d) < config.d_c
