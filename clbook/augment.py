@@ -27,7 +27,9 @@ def rotation(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 def turn(x: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:
     """x (..., n, D) turned by `angle`, one or (..., n) in radians, in the plane of the first two coordinates."""
     cos, sin = angle.cos(), angle.sin()
-    plane = torch.stack([cos * x[..., 0] - sin * x[..., 1], sin * x[..., 0] + cos * x[..., 1]], dim=-1)
+    plane = torch.stack(
+        [cos * x[..., 0] - sin * x[..., 1], sin * x[..., 0] + cos * x[..., 1]], dim=-1
+    )
     return torch.cat([plane, x[..., 2:].expand(*plane.shape[:-1], -1)], dim=-1)
 
 
@@ -35,7 +37,9 @@ def _uniform(low, high, size, generator):
     return low + (high - low) * torch.rand(size, generator=generator, device=generator.device)
 
 
-def moves(n: int, generator: torch.Generator, *, degrees=15.0, scale=0.1, blur=0.8, shift=0.0) -> torch.Tensor:
+def moves(
+    n: int, generator: torch.Generator, *, degrees=15.0, scale=0.1, blur=0.8, shift=0.0
+) -> torch.Tensor:
     """What `moved` does to each of n pictures: (n, 4) angle, factor of size, two shifts; with blur (n, 5), its sd.
 
     The angle is uniform in +-`degrees`, the factor in 1 +- `scale`, the shift in +-`shift` pixels each way, the blur's
@@ -43,7 +47,9 @@ def moves(n: int, generator: torch.Generator, *, degrees=15.0, scale=0.1, blur=0
     """
     size = _uniform(1 - scale, 1 + scale, (n, 1), generator)
     angle = _uniform(-degrees, degrees, (n, 1), generator)
-    shifts = _uniform(-shift, shift, (n, 2), generator) if shift else torch.zeros_like(size).expand(n, 2)
+    shifts = (
+        _uniform(-shift, shift, (n, 2), generator) if shift else torch.zeros_like(size).expand(n, 2)
+    )
     blurs = [_uniform(0.1, blur, (n, 1), generator)] if blur else []
     return torch.cat([angle, size, shifts, *blurs], 1)
 
@@ -57,7 +63,9 @@ def moved(x: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
     pixels, drawn = x.shape[-1], drawn.flatten(0, -2)
     colours = next((c for c in (1, 3) if math.isqrt(pixels // c) ** 2 * c == pixels), None)
     if colours is None:
-        raise ValueError(f"x has {pixels} pixels an image: images must be square, in 1 or 3 colours")
+        raise ValueError(
+            f"x has {pixels} pixels an image: images must be square, in 1 or 3 colours"
+        )
     side = math.isqrt(pixels // colours)
     picture = x.reshape(-1, colours, side, side)
     centre = torch.full((len(drawn), 2), (side - 1) / 2, device=x.device)

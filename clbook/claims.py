@@ -22,7 +22,15 @@ import yaml
 from clbook.data import cache_folder
 from clbook.style import typeset
 
-VERDICTS = ("fails", "undecided", "holds", "holds when", "misprinted", "not seen here", "not tested")
+VERDICTS = (
+    "fails",
+    "undecided",
+    "holds",
+    "holds when",
+    "misprinted",
+    "not seen here",
+    "not tested",
+)
 HERE = Path(__file__).parent
 
 
@@ -53,23 +61,41 @@ class Claim:
     measure: Callable | None = None
 
     def __post_init__(self):
-        if not set(self.verdicts) <= set(VERDICTS) or ("holds when" in self.verdicts) != bool(self.condition):
-            raise ValueError(f"verdicts={self.verdicts} of {self.id}: allowed are {', '.join(VERDICTS)}; 'holds when' "
-                             f"goes with a condition, and only it (condition={self.condition!r})")
+        if not set(self.verdicts) <= set(VERDICTS) or ("holds when" in self.verdicts) != bool(
+            self.condition
+        ):
+            raise ValueError(
+                f"verdicts={self.verdicts} of {self.id}: allowed are {', '.join(VERDICTS)}; 'holds when' "
+                f"goes with a condition, and only it (condition={self.condition!r})"
+            )
 
     def record(self, runs: dict) -> dict:
         """The claim's row of the ledger, from the chapter's named `runs`."""
         finding = self.measure(*(runs[name] for name in inspect.signature(self.measure).parameters))
         judged = [judge(condition) for condition in finding.conditions]
-        verdict, margin, spread = min(judged, key=lambda found: (VERDICTS.index(found[0]), found[1]),
-                                      default=(finding.verdict, None, None))
-        verdict = finding.verdict or {"holds": self.verdicts[0], "fails": self.verdicts[1]}.get(verdict, verdict)
+        verdict, margin, spread = min(
+            judged,
+            key=lambda found: (VERDICTS.index(found[0]), found[1]),
+            default=(finding.verdict, None, None),
+        )
+        verdict = finding.verdict or {"holds": self.verdicts[0], "fails": self.verdicts[1]}.get(
+            verdict, verdict
+        )
         if verdict not in VERDICTS:
             raise ValueError(f"verdict={verdict!r} of {self.id}: allowed are {', '.join(VERDICTS)}")
         paper, item = self.source.split("; ")[0].split(" ", 1)
-        fields = {name: value for name, value in vars(self).items() if name not in ("measure", "verdicts")}
-        return fields | {"paper": paper, "item": item, "measured": finding.text, "value": finding.value,
-                         "verdict": verdict, "margin": margin, "spread": spread}
+        fields = {
+            name: value for name, value in vars(self).items() if name not in ("measure", "verdicts")
+        }
+        return fields | {
+            "paper": paper,
+            "item": item,
+            "measured": finding.text,
+            "value": finding.value,
+            "verdict": verdict,
+            "margin": margin,
+            "spread": spread,
+        }
 
 
 @dataclasses.dataclass
@@ -106,19 +132,26 @@ class Chapter(dict):
     """{id: claim}, as the `claims.yaml` beside the file `path` states them."""
 
     def __init__(self, path: str):
-        stated = yaml.load(Path(path).with_suffix(".yaml").read_bytes(), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+        stated = yaml.load(
+            Path(path).with_suffix(".yaml").read_bytes(),
+            getattr(yaml, "CSafeLoader", yaml.SafeLoader),
+        )
         super().__init__({id: Claim(id, **fields) for id, fields in stated.items()})
 
     def measure(self, id: str, *fixed) -> Callable:
         """Decorator: the function below measures the claim `id`, with `fixed` as its first arguments."""
+
         def register(function):
             self[id].measure = functools.partial(function, *fixed)
             return function
+
         return register
 
     def judge(self, *ids: str, **runs) -> Judged:
         """These claims, or where none is named all that the chapter's named runs are enough for."""
-        enough = [id for id in self if set(inspect.signature(self[id].measure).parameters) <= set(runs)]
+        enough = [
+            id for id in self if set(inspect.signature(self[id].measure).parameters) <= set(runs)
+        ]
         return Judged(self[id].record(runs) for id in ids or enough)
 
 
@@ -130,16 +163,20 @@ class Judged(list):
 
     def _repr_html_(self):
         shown = [row for row in self if row["shown"]]
-        data = '<script type="application/json" class="clbook-claims-data">' + json.dumps(self).replace("<", "\\u003c")
+        data = '<script type="application/json" class="clbook-claims-data">' + json.dumps(
+            self
+        ).replace("<", "\\u003c")
         return (table(shown) if shown else "") + data + "</script>"
 
 
 def words(text: str) -> str:
     """Text with $formulas$ and `code`, as HTML; MathJax reads the formulas, the rest is `style.typeset`."""
+
     def shown(part):
         if part.startswith("$"):
             return rf"\({escape(part[1:-1])}\)"
         return f"<code>{escape(part[1:-1])}</code>" if part.startswith("`") else typeset(part)
+
     return "".join(map(shown, re.split(r"(\$.+?\$|`.+?`)", text)))
 
 
@@ -161,7 +198,12 @@ def listed(values, form: str = ".2f") -> str:
 
 def verdicts(notebook) -> dict[str, str]:
     """{id: verdict} as a chapter's notebook prints them."""
-    printed = [output.text for cell in notebook.cells if "print(judged)" in cell.source for output in cell.outputs]
+    printed = [
+        output.text
+        for cell in notebook.cells
+        if "print(judged)" in cell.source
+        for output in cell.outputs
+    ]
     return {line[15:]: line[:14].strip() for line in "".join(printed).splitlines()}
 
 
@@ -171,21 +213,41 @@ def changed(path: Path, shake: str, threads: str) -> list[str]:
     import nbformat
 
     stored = verdicts(notebook := nbformat.read(path, as_version=4))
-    nbclient.NotebookClient(notebook, timeout=None, resources={"metadata": {"path": str(path.parent)}}).execute(
-        env=os.environ | {"CLBOOK_SHAKE": shake, "OMP_NUM_THREADS": threads,
-                          "CLBOOK_CACHE": str(cache_folder() / f"threads-{threads}")})  # no run of the other's is taken
+    nbclient.NotebookClient(
+        notebook, timeout=None, resources={"metadata": {"path": str(path.parent)}}
+    ).execute(
+        env=os.environ
+        | {
+            "CLBOOK_SHAKE": shake,
+            "OMP_NUM_THREADS": threads,
+            "CLBOOK_CACHE": str(cache_folder() / f"threads-{threads}"),
+        }
+    )  # no run of the other's is taken
     found = verdicts(notebook)
-    return [f"{id}: {stored[id]} -> {found.get(id)}" for id in stored if stored[id] != found.get(id)]
+    return [
+        f"{id}: {stored[id]} -> {found.get(id)}" for id in stored if stored[id] != found.get(id)
+    ]
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m clbook.claims", description=changed.__doc__)
-    parser.add_argument("--shake", default="1e-6", help="relative size of the perturbation of every start")
+    parser.add_argument(
+        "--shake", default="1e-6", help="relative size of the perturbation of every start"
+    )
     parser.add_argument("pages", nargs="*", help="names of notebooks; none: all that judge claims")
     asked, lines = parser.parse_args(), []
     for path in sorted((HERE.parent / "book").rglob("*.ipynb")):
-        if path.stem in asked.pages or not asked.pages and "print(judged)" in path.read_text(encoding="utf-8"):
+        if (
+            path.stem in asked.pages
+            or not asked.pages
+            and "print(judged)" in path.read_text(encoding="utf-8")
+        ):
             for threads in "12":
                 lines += (found := changed(path, asked.shake, threads))
-                print(f"{path.stem}, threads {threads}: {len(found)} verdicts changed", *found, sep="\n  ", flush=True)
+                print(
+                    f"{path.stem}, threads {threads}: {len(found)} verdicts changed",
+                    *found,
+                    sep="\n  ",
+                    flush=True,
+                )
     raise SystemExit(bool(lines))

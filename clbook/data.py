@@ -26,7 +26,9 @@ DONUT_RING = (1.8, 2.2)  # radii of the ring; the disc has radius 1
 def balanced_labels(n: int, classes: int) -> torch.Tensor:
     """(n,) labels 0, 0, ..., 1, 1, ...: every class has floor(n / classes) or one more point."""
     if not 1 <= classes <= n:
-        raise ValueError(f"n = {n} is not allowed: n must be at least the number of classes, {classes}")
+        raise ValueError(
+            f"n = {n} is not allowed: n must be at least the number of classes, {classes}"
+        )
     return torch.arange(n) * classes // n
 
 
@@ -36,7 +38,9 @@ def evenly(most: int, count: int) -> torch.Tensor:
     return torch.arange(some) * count // some
 
 
-def clusters(n: int, classes: int, spread: float, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+def clusters(
+    n: int, classes: int, spread: float, generator: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Gaussian clusters in the plane, centred on the unit circle (LS Sec. 4.2.1; VA Sec. 4.2).
 
     Two clusters lie at (1, 0) and (0, 1); up to four are a quarter turn apart, more are spread evenly.
@@ -48,8 +52,16 @@ def clusters(n: int, classes: int, spread: float, generator: torch.Generator) ->
     return centres + spread * torch.randn(n, 2, generator=generator), labels
 
 
-def row(n: int, classes: int, spread: float, dim: int, generator: torch.Generator, *, first: float = -1.0,
-        gap: float = 1.0) -> tuple[torch.Tensor, torch.Tensor]:
+def row(
+    n: int,
+    classes: int,
+    spread: float,
+    dim: int,
+    generator: torch.Generator,
+    *,
+    first: float = -1.0,
+    gap: float = 1.0,
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Gaussian clusters in a row along the first axis, from `first` on, `gap` apart; the other coordinates have mean 0.
 
     LS Fig. 6 has four at -1, 0, 1, 2, the default; VA Fig. 5 has them at -3, -1, 1, 3. `spread` is the standard
@@ -61,8 +73,9 @@ def row(n: int, classes: int, spread: float, dim: int, generator: torch.Generato
     return x, labels
 
 
-def mixture(n: int, classes: int, spread: float, dim: int,
-            generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+def mixture(
+    n: int, classes: int, spread: float, dim: int, generator: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
     """A Gaussian cloud for each class in R^dim, with standard deviation `spread` around a mean drawn from N(0, I).
 
     Returns x (n, dim), labels (n,).
@@ -89,7 +102,9 @@ def ball(n: int, d: int, diameter: float, generator: torch.Generator) -> torch.T
     return diameter / 2 * torch.rand(n, 1, generator=generator) ** (1 / d) * direction
 
 
-def images(name: str, n: int, classes: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+def images(
+    name: str, n: int, classes: int, generator: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
     """`n` examples of the set `name`, of `IMAGES` or an own .npz file (`table`), from its first `classes` classes.
 
     The digits come with scikit-learn (8 x 8); mnist (28 x 28) and cifar10 (32 x 32, three colours) are read from
@@ -98,7 +113,9 @@ def images(name: str, n: int, classes: int, generator: torch.Generator) -> tuple
     are missing or damaged, and says what to do.
     """
     if name not in IMAGES and not name.endswith(".npz"):
-        raise ValueError(f"name = {name!r} is not allowed: name must be one of {', '.join(IMAGES)}, or an .npz file")
+        raise ValueError(
+            f"name = {name!r} is not allowed: name must be one of {', '.join(IMAGES)}, or an .npz file"
+        )
     pixels, targets, names = (*IMAGES[name](), range(10)) if name in IMAGES else table(name)
     if not 1 <= classes <= len(names):
         raise ValueError(f"classes = {classes} is not allowed: {name} has {len(names)} classes")
@@ -107,11 +124,15 @@ def images(name: str, n: int, classes: int, generator: torch.Generator) -> tuple
     for k in range(classes):
         of_class, wanted = torch.tensor(np.flatnonzero(targets == k)), int((labels == k).sum())
         if wanted > len(of_class):
-            raise ValueError(f"n = {n} is not allowed: class {names[k]} of {name} has {len(of_class)} examples, "
-                             f"{wanted} were asked for")
+            raise ValueError(
+                f"n = {n} is not allowed: class {names[k]} of {name} has {len(of_class)} examples, "
+                f"{wanted} were asked for"
+            )
         chosen.append(of_class[torch.randperm(len(of_class), generator=generator)[:wanted]])
     white = 16 if name == "digits" else 255 if pixels.dtype == np.uint8 else 1
-    return torch.from_numpy(pixels[torch.cat(chosen).numpy()].astype(np.float32)).flatten(1) / white, labels
+    return torch.from_numpy(pixels[torch.cat(chosen).numpy()].astype(np.float32)).flatten(
+        1
+    ) / white, labels
 
 
 def table(path: str | pathlib.Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
@@ -121,6 +142,7 @@ def table(path: str | pathlib.Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
     Returns x as it is, images as (n, colours, height, width); the classes as numbers (n,); their names, sorted. Raises
     ValueError: a missing or damaged file, arrays of other shapes, numbers that are not finite, fewer than two classes.
     """
+
     def refused(why):
         return ValueError(f"data = {str(path)!r} is not allowed: {why}")
 
@@ -128,13 +150,19 @@ def table(path: str | pathlib.Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
         with np.load(path) as file:
             x, y = file["x"], file["y"]
     except FileNotFoundError:
-        raise refused("there is no such file; it must be an .npz file with arrays x and y") from None
-    except Exception as error:  # zipfile, zlib, KeyError, ValueError, EOFError: all say that the file is not a set
+        raise refused(
+            "there is no such file; it must be an .npz file with arrays x and y"
+        ) from None
+    except (
+        Exception
+    ) as error:  # zipfile, zlib, KeyError, ValueError, EOFError: all say that the file is not a set
         raise refused(f"it is damaged, or has no arrays x and y: {error}") from error
     images = x.dtype == np.uint8 and (x.ndim == 3 or x.ndim == 4 and x.shape[-1] in (1, 3))
     if not (images or x.ndim == 2 and (x.dtype == np.uint8 or x.dtype.kind == "f")):
-        raise refused(f"x has shape {x.shape} and type {x.dtype}, it must be floating point numbers or uint8 (n, D), "
-                      "or uint8 (n, height, width) or (n, height, width, 1 or 3)")
+        raise refused(
+            f"x has shape {x.shape} and type {x.dtype}, it must be floating point numbers or uint8 (n, D), "
+            "or uint8 (n, height, width) or (n, height, width, 1 or 3)"
+        )
     if y.shape != (len(x),):
         raise refused(f"y has shape {y.shape}, it must be ({len(x)},)")
     if not np.isfinite(x).all():
@@ -174,7 +202,10 @@ def download(name: str) -> pathlib.Path:
     if name not in OPENML:
         raise ValueError(f"name = {name!r} is not allowed: name must be one of {', '.join(OPENML)}")
     from sklearn.datasets import fetch_openml  # here, since loading it takes a second
-    x, y = fetch_openml(OPENML[name], version=1, return_X_y=True, as_frame=False, data_home=data_folder() / "openml")
+
+    x, y = fetch_openml(
+        OPENML[name], version=1, return_X_y=True, as_frame=False, data_home=data_folder() / "openml"
+    )
     path = data_folder() / f"{name}.npz"
     with written(path) as file:
         np.savez_compressed(file, x=x.astype(np.uint8), y=y.astype(np.uint8))
@@ -188,10 +219,14 @@ def reading(name) -> Iterator:
     try:
         yield
     except FileNotFoundError as error:
-        raise ValueError(f"CLBOOK_DATA = {str(data_folder())!r} has no file {error.filename}: {again}") from None
+        raise ValueError(
+            f"CLBOOK_DATA = {str(data_folder())!r} has no file {error.filename}: {again}"
+        ) from None
     except (OSError, EOFError, zlib.error, zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise ValueError(f"CLBOOK_DATA = {str(data_folder())!r}: the file of {name} is damaged ({error}): replace it, "
-                         f"{again}") from error
+        raise ValueError(
+            f"CLBOOK_DATA = {str(data_folder())!r}: the file of {name} is damaged ({error}): replace it, "
+            f"{again}"
+        ) from error
 
 
 def image_files(name: str) -> tuple[pathlib.Path, ...]:
@@ -206,7 +241,10 @@ def image_files(name: str) -> tuple[pathlib.Path, ...]:
         return (stored,)
     if name == "cifar10":
         return (data_folder() / "cifar10_subset" / "cifar10_subset.npz",)
-    packed = [data_folder() / "MNIST" / "raw" / f"train-{part}-ubyte.gz" for part in ("images-idx3", "labels-idx1")]
+    packed = [
+        data_folder() / "MNIST" / "raw" / f"train-{part}-ubyte.gz"
+        for part in ("images-idx3", "labels-idx1")
+    ]
     return tuple(path if path.exists() else path.with_suffix("") for path in packed)
 
 
@@ -220,7 +258,11 @@ def idx(path) -> np.ndarray:
     """The array of an IDX file (gzip or not), the layout of MNIST's own distribution."""
     with gzip.open(path) if path.suffix == ".gz" else open(path, "rb") as file:
         head = file.read(4)
-        shape = np.frombuffer(file.read(4 * head[3]), ">u4") if len(head) == 4 and head[:3] == b"\0\0\x08" else ()
+        shape = (
+            np.frombuffer(file.read(4 * head[3]), ">u4")
+            if len(head) == 4 and head[:3] == b"\0\0\x08"
+            else ()
+        )
         values = np.frombuffer(file.read(), np.uint8)
     if not len(shape) or values.size != math.prod(map(int, shape)):
         says = "x".join(map(str, shape)) or "nothing"
@@ -241,7 +283,7 @@ def _mnist():
 
 def _cifar10():
     with reading("cifar10"):
-        path, = image_files("cifar10")
+        (path,) = image_files("cifar10")
         if path.parent == data_folder():
             return _stored(path)
         with np.load(path) as table:
@@ -251,6 +293,7 @@ def _cifar10():
 
 def _digits():
     from sklearn.datasets import load_digits
+
     pixels, targets = load_digits(return_X_y=True)
     return pixels.astype(np.uint8), targets
 
@@ -279,5 +322,5 @@ def cmodadd(N: int, k: int) -> tuple[torch.Tensor, torch.Tensor]:
     pairs, answers = modadd(N, k)
     equations = torch.column_stack([pairs, answers])
     contexts = equations.repeat(2, 1)
-    contexts[: N * N, 0] = contexts[N * N:, 1] = N
+    contexts[: N * N, 0] = contexts[N * N :, 1] = N
     return torch.cat([pairs[:, 0], pairs[:, 1]]), contexts

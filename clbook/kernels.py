@@ -23,11 +23,15 @@ from torch.nn.modules.dropout import _DropoutNd
 from clbook.metrics import Labels, class_ids
 from clbook.models import ACTIVATIONS
 
-BLOCK = 2**17  # numbers in a block of rows of K, for each output, on a CPU: a few such blocks stay in a core's cache
+BLOCK = (
+    2**17
+)  # numbers in a block of rows of K, for each output, on a CPU: a few such blocks stay in a core's cache
 CHUNK = 2**22  # numbers in one chunk of per-sample gradients
 
 
-def empirical(model: nn.Module, x: torch.Tensor, *, progress: Callable | None = None) -> torch.Tensor:
+def empirical(
+    model: nn.Module, x: torch.Tensor, *, progress: Callable | None = None
+) -> torch.Tensor:
     """The kernel of any module over all its trainable parameters (LS eq. 8), layer by layer.
 
     A fully connected layer y = W a + b that sees one vector a sample adds (<a_i, a_j> + 1) <delta_i^k, delta_j^l>,
@@ -63,7 +67,7 @@ def empirical(model: nn.Module, x: torch.Tensor, *, progress: Callable | None = 
             if progress is not None:
                 progress((done + fraction) / len(sources))
     for rows, _, _ in _row_blocks(K):
-        K[:, :, rows.stop:, rows] = K[:, :, rows, rows.stop:].permute(1, 0, 3, 2)
+        K[:, :, rows.stop :, rows] = K[:, :, rows, rows.stop :].permute(1, 0, 3, 2)
     return K.permute(2, 3, 0, 1)
 
 
@@ -94,12 +98,16 @@ def _trace(model, x):
     if not isinstance(x, torch.Tensor) or not x.shape or not len(x):
         raise ValueError(f"x = {_named(x)} is not allowed: it must be a Tensor (n, ...), n >= 1")
     if torch.is_inference_mode_enabled() or any(t.is_inference() for t in (x, *model.parameters())):
-        raise ValueError("model and x have no gradients in torch.inference_mode(), nor if they were made there: "
-                         "use torch.no_grad() instead")
+        raise ValueError(
+            "model and x have no gradients in torch.inference_mode(), nor if they were made there: "
+            "use torch.no_grad() instead"
+        )
     for module in model.modules():
         if module.training and isinstance(module, (_BatchNorm, _DropoutNd)):
-            raise ValueError(f"model has {type(module).__name__} in training mode, which mixes samples or is random: "
-                             "call model.eval() first")
+            raise ValueError(
+                f"model has {type(module).__name__} in training mode, which mixes samples or is random: "
+                "call model.eval() first"
+            )
     calls = collections.defaultdict(list)
 
     def keep(module, inputs, output):
@@ -114,14 +122,20 @@ def _trace(model, x):
         for hook in hooks:
             hook.remove()
     if (shape := tuple(getattr(out, "shape", ())))[:1] != (len(x),) or len(shape) != 2:
-        raise ValueError(f"model returned {_named(out)} for {len(x)} inputs: it must return one tensor (n, d)")
+        raise ValueError(
+            f"model returned {_named(out)} for {len(x)} inputs: it must return one tensor (n, d)"
+        )
     if out.grad_fn is None:
         raise ValueError("model has no trainable parameter that its output depends on")
     with torch.no_grad():
         rounding = max(5e-3, 4 * torch.finfo(out.dtype).eps) * out.abs().max()
-        if ((model(x[:1]) - out[:1]).abs() > rounding).any():  # what has overflowed is left to the caller
-            raise ValueError("model gives x[0] one output alone and another among the others: it mixes samples or is "
-                             "random; call model.eval() first")
+        if (
+            (model(x[:1]) - out[:1]).abs() > rounding
+        ).any():  # what has overflowed is left to the caller
+            raise ValueError(
+                "model gives x[0] one output alone and another among the others: it mixes samples or is "
+                "random; call model.eval() first"
+            )
 
     uses, taken, edges = _uses(out.grad_fn), [], []
     for module, ((a, count, edge), *others) in calls.items():
@@ -132,7 +146,11 @@ def _trace(model, x):
             for p in own:
                 del uses[p]
     rest = [name for name, p in model.named_parameters() if uses[id(p)]]
-    passes = [torch.autograd.grad(out[:, k].sum(), edges, retain_graph=True) for k in range(out.shape[1]) if edges]
+    passes = [
+        torch.autograd.grad(out[:, k].sum(), edges, retain_graph=True)
+        for k in range(out.shape[1])
+        if edges
+    ]
     layers = []
     for (module, a), deltas in zip(taken, zip(*passes, strict=True), strict=True):
         deltas = torch.stack(deltas)
@@ -152,8 +170,12 @@ def _named(out):
 def _layerwise(module):
     """Whether a module is a plain Linear or Conv2d layer with something to train."""
     own = dict(module.named_parameters(recurse=False))
-    plain = type(module) is nn.Linear or (type(module) is nn.Conv2d and module.groups == 1 and
-                                          module.padding_mode == "zeros" and not isinstance(module.padding, str))
+    plain = type(module) is nn.Linear or (
+        type(module) is nn.Conv2d
+        and module.groups == 1
+        and module.padding_mode == "zeros"
+        and not isinstance(module.padding, str)
+    )
     return plain and own.keys() <= {"weight", "bias"} and any(p.requires_grad for p in own.values())
 
 
@@ -196,10 +218,14 @@ def _row_blocks(K):
 
 def _vector_blocks(K, layers):
     """Adds sum over layers of (activation Gram + 1) * (delta Gram) to the upper half of K; yields the fraction done."""
-    factors = [(_columns(module, a)[..., 0], deltas[..., 0]) for module, a, deltas in layers]  # (n, f), (d, n, out)
+    factors = [
+        (_columns(module, a)[..., 0], deltas[..., 0]) for module, a, deltas in layers
+    ]  # (n, f), (d, n, out)
     for rows, cols, block in _row_blocks(K):
         for a, deltas in factors:
-            block.addcmul_(_gram(deltas[:, rows], deltas[:, cols]), (a[rows] @ a[cols].T)[None, :, None, :])
+            block.addcmul_(
+                _gram(deltas[:, rows], deltas[:, cols]), (a[rows] @ a[cols].T)[None, :, None, :]
+            )
         yield rows.stop / cols.stop
 
 
@@ -210,9 +236,16 @@ def _position_blocks(K, module, a, deltas):
     channels = max(1, CHUNK // (n * d * features))
     samples = max(1, CHUNK // (positions * features))
     for first in range(0, out, channels):
-        part = deltas[:, :, first:first + channels]
-        G = torch.cat([torch.einsum("nft,dnot->dnof", _columns(module, a[s:s + samples]), part[:, s:s + samples])
-                       for s in range(0, n, samples)], 1).flatten(2)  # (d, n, gradients)
+        part = deltas[:, :, first : first + channels]
+        G = torch.cat(
+            [
+                torch.einsum(
+                    "nft,dnot->dnof", _columns(module, a[s : s + samples]), part[:, s : s + samples]
+                )
+                for s in range(0, n, samples)
+            ],
+            1,
+        ).flatten(2)  # (d, n, gradients)
         for rows, cols, block in _row_blocks(K):
             block += _gram(G[:, rows], G[:, cols])
         yield min(first + channels, out) / out
@@ -226,7 +259,9 @@ def _jacobian_blocks(K, model, x, names):
     for index, rows in enumerate(chunks):
         left = _jacobian(model, x[rows], names)
         for cols in chunks[index:]:
-            part = _gram(left, left if cols is rows else _jacobian(model, x[cols], names)).transpose(1, 2)
+            part = _gram(
+                left, left if cols is rows else _jacobian(model, x[cols], names)
+            ).transpose(1, 2)
             K[:, :, rows, cols] += part
             if cols is not rows:  # chunks may be shorter than a block of rows, which must be whole
                 K[:, :, cols, rows] += part.permute(1, 0, 3, 2)
@@ -240,20 +275,28 @@ def _jacobian(model, x, names):
         with torch.no_grad():
             function = jacrev(lambda w, xi: functional_call(model, w, (xi[None],))[0])
             parts = vmap(function, (None, 0))({name: p.detach() for name, p in weights.items()}, x)
-    except RuntimeError:  # torch.func cannot map over recurrent layers, `.item()`, some changes in place
+    except (
+        RuntimeError
+    ):  # torch.func cannot map over recurrent layers, `.item()`, some changes in place
         return torch.stack([_gradients(model, xi, [*weights.values()]) for xi in x], 1)
-    return torch.cat([part.reshape(*part.shape[:2], -1).transpose(0, 1) for part in parts.values()], 2)
+    return torch.cat(
+        [part.reshape(*part.shape[:2], -1).transpose(0, 1) for part in parts.values()], 2
+    )
 
 
 @torch.enable_grad()
 def _gradients(model, xi, weights):
     """(d, parameters): d f^k(xi) / dw of one sample, by a backward pass for each output."""
-    passes = [torch.autograd.grad(value, weights, retain_graph=True, materialize_grads=True)
-              for value in model(xi[None])[0]]
+    passes = [
+        torch.autograd.grad(value, weights, retain_graph=True, materialize_grads=True)
+        for value in model(xi[None])[0]
+    ]
     return torch.stack([torch.cat([g.flatten() for g in found]) for found in passes])
 
 
-def one_hidden(B: torch.Tensor, x: torch.Tensor, activation: str, d: int, scale: float) -> torch.Tensor:
+def one_hidden(
+    B: torch.Tensor, x: torch.Tensor, activation: str, d: int, scale: float
+) -> torch.Tensor:
     """The kernel of f = A' sigma(B x) over the inner weights B alone, A fixed (LS Prop. B.5, eq. 32; VA Prop. 4.3).
 
     K_ij^{kl} = 1_{k=l} scale x_i'x_j sum_{p in block k} sigma'(b_p x_i) sigma'(b_p x_j). `scale` is the square of A's
@@ -267,12 +310,16 @@ def one_hidden(B: torch.Tensor, x: torch.Tensor, activation: str, d: int, scale:
         (n, n, d, d).
     """
     if activation not in ACTIVATIONS:
-        raise ValueError(f"activation = {activation!r} is not allowed: it must be one of {', '.join(ACTIVATIONS)}")
+        raise ValueError(
+            f"activation = {activation!r} is not allowed: it must be one of {', '.join(ACTIVATIONS)}"
+        )
     if d < 1 or len(B) % d:
-        raise ValueError(f"d = {d!r} is not allowed: it must divide the number of rows of B, {len(B)}")
+        raise ValueError(
+            f"d = {d!r} is not allowed: it must divide the number of rows of B, {len(B)}"
+        )
     pre = (x @ B.T).detach().requires_grad_()
     with torch.enable_grad():
-        slope, = torch.autograd.grad(ACTIVATIONS[activation]()(pre).sum(), pre)
+        (slope,) = torch.autograd.grad(ACTIVATIONS[activation]()(pre).sum(), pre)
     slope = slope.view(len(x), d, -1).transpose(0, 1)  # (d, n, M)
     return torch.diag_embed((scale * (x @ x.T) * (slope @ slope.mT)).permute(1, 2, 0))
 
@@ -292,7 +339,11 @@ def infinite_width(x: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
 def _scalar(K, labels):
     """K as (n, n), its trace over d divided by d where it is (n, n, d, d), and the one-hot labels (n, C); float64."""
     K = torch.as_tensor(K).detach()
-    if K.dim() not in (2, 4) or K.shape[0] != K.shape[1] or (K.dim() == 4 and K.shape[2] != K.shape[3]):
+    if (
+        K.dim() not in (2, 4)
+        or K.shape[0] != K.shape[1]
+        or (K.dim() == 4 and K.shape[2] != K.shape[3])
+    ):
         raise ValueError(f"K has shape {tuple(K.shape)}: it must be (n, n) or (n, n, d, d)")
     if K.dim() == 4:
         K = K.diagonal(dim1=2, dim2=3).mean(-1)

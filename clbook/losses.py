@@ -25,11 +25,14 @@ import torch.nn.functional as F
 FEW = 4  # coordinates up to which squared distances are cheaper one by one than through torch.cdist
 
 
-def checked(*points: str, least: int = 2, cosine: bool = False, per_dimension: bool = False) -> Callable:
+def checked(
+    *points: str, least: int = 2, cosine: bool = False, per_dimension: bool = False
+) -> Callable:
     """Makes a formula a public loss: arguments are checked before, the value after; `.formula` is the formula itself.
 
     points: its arguments (..., n, d) of equal shape, n >= least; cosine: rows need a direction; per_dimension: d taus.
     """
+
     def public(formula):
         signature = inspect.signature(formula)
 
@@ -38,20 +41,31 @@ def checked(*points: str, least: int = 2, cosine: bool = False, per_dimension: b
             given = signature.bind(*args, **kwargs)
             given.apply_defaults()
             values, z = given.arguments, given.arguments[points[0]]
-            _check_points({name: values[name] for name in points}, least if values.get("negatives") is None else 1)
+            _check_points(
+                {name: values[name] for name in points},
+                least if values.get("negatives") is None else 1,
+            )
             for name in values.keys() - points:
                 values[name] = _accepted(name, values[name], z, z.shape[-1] if per_dimension else 1)
-            inputs = {name: values[name] for name in (*points, "views", "negatives") if values.get(name) is not None}
+            inputs = {
+                name: values[name]
+                for name in (*points, "views", "negatives")
+                if values.get(name) is not None
+            }
             for name, x in inputs.items():
                 if not _finite(x):
                     bad = int((~x.isfinite()).sum())
-                    raise _error(name, f"a tensor with {bad} of {x.numel()} values not finite", "finite")
+                    raise _error(
+                        name, f"a tensor with {bad} of {x.numel()} values not finite", "finite"
+                    )
             value = formula(*given.args, **given.kwargs)
             if not _finite(value):
                 raise _blame(value, inputs, values.get("normalize", cosine))
             return value
+
         loss.formula = formula
         return loss
+
     return public
 
 
@@ -67,7 +81,9 @@ def nt_xent(z1: torch.Tensor, z2: torch.Tensor, tau: float | torch.Tensor) -> to
     Raises ValueError: shapes that differ, one point only, tau <= 0, a zero row, values that are not finite.
     """
     positive, negatives = _similarities(_views(z1, z2), tau)
-    return softplus(negatives - positive).mean(-1)  # -log[e^p / (e^p + sum e^s)] = log(1 + sum e^s / e^p)
+    return softplus(negatives - positive).mean(
+        -1
+    )  # -log[e^p / (e^p + sum e^s)] = log(1 + sum e^s / e^p)
 
 
 @checked("z1", "z2", cosine=True)
@@ -97,7 +113,9 @@ def dcl(z1: torch.Tensor, z2: torch.Tensor, tau: float | torch.Tensor) -> torch.
 
 
 @checked("z1", "z2", cosine=True)
-def nscl(z1: torch.Tensor, z2: torch.Tensor, labels: torch.Tensor, tau: float | torch.Tensor) -> torch.Tensor:
+def nscl(
+    z1: torch.Tensor, z2: torch.Tensor, labels: torch.Tensor, tau: float | torch.Tensor
+) -> torch.Tensor:
     """Negatives-only supervised contrastive loss, Luthra et al. 2025, SA Sec. 3 (unnumbered), symmetric in the views.
 
     mean over views a of  -sim(a, a') / tau + log sum_b exp(sim(a, b) / tau),  b over the views of other classes.
@@ -108,12 +126,16 @@ def nscl(z1: torch.Tensor, z2: torch.Tensor, labels: torch.Tensor, tau: float | 
     Args: z1, z2 (..., n, d), n >= 2; labels (n,) or (..., n), not all equal; tau > 0.
     Returns: (...), >= log 2 - 2 / tau. Raises as `nt_xent`, and for labels of another shape or all equal.
     """
-    positive, negatives = _similarities(_views(z1, z2), tau, same=labels[..., :, None] == labels[..., None, :])
+    positive, negatives = _similarities(
+        _views(z1, z2), tau, same=labels[..., :, None] == labels[..., None, :]
+    )
     return (negatives - positive).mean(-1)
 
 
 @checked("z1", "z2", cosine=True)
-def supcon(z1: torch.Tensor, z2: torch.Tensor, labels: torch.Tensor, tau: float | torch.Tensor) -> torch.Tensor:
+def supcon(
+    z1: torch.Tensor, z2: torch.Tensor, labels: torch.Tensor, tau: float | torch.Tensor
+) -> torch.Tensor:
     """Supervised contrastive loss L_out, Khosla et al. 2020, eq. 2; the "SCL" of SA Sec. 5.
 
     mean over views a of  -(1 / |P(a)|) sum_{p in P(a)} log[ exp(sim(a, p) / tau) / sum_{b != a} exp(sim(a, b) / tau) ].
@@ -125,14 +147,20 @@ def supcon(z1: torch.Tensor, z2: torch.Tensor, labels: torch.Tensor, tau: float 
     """
     n, u, labels = z1.shape[-2], _views(z1, z2), labels.expand(z1.shape[:-1]).contiguous()
     point = u[..., :n, :] + u[..., n:, :]
-    first, last = (torch.searchsorted(labels.sort(-1).values, labels, right=after) for after in (False, True))
-    place = first[..., None].expand_as(point)  # a number for each class, without a read from the device
+    first, last = (
+        torch.searchsorted(labels.sort(-1).values, labels, right=after) for after in (False, True)
+    )
+    place = first[..., None].expand_as(
+        point
+    )  # a number for each class, without a read from the device
     # Without the anchor's own point: exactly 0 for a class of one, so that a small loss survives rounding.
     peers = torch.zeros_like(point).scatter_add(-2, place, point).gather(-2, place) - point
     others = 2 * (last - first - 1)  # how many views of its class's other points
     attraction = (point / tau * peers).sum(-1) / 2  # to them, the mean of the two views
     positive, negatives = _similarities(u, tau)
-    lost = (others * positive[..., :n] - attraction) / (others + 1)  # own positive less mean positive
+    lost = (others * positive[..., :n] - attraction) / (
+        others + 1
+    )  # own positive less mean positive
     return softplus(negatives - positive).mean(-1) + lost.mean(-1)
 
 
@@ -156,7 +184,9 @@ def softplus(t: torch.Tensor) -> torch.Tensor:
 
 
 @checked("z1", "z2")
-def generalized(z1: torch.Tensor, z2: torch.Tensor, log_eta: Callable, psi: Callable = softplus) -> torch.Tensor:
+def generalized(
+    z1: torch.Tensor, z2: torch.Tensor, log_eta: Callable, psi: Callable = softplus
+) -> torch.Tensor:
     """The generalised NT-Xent loss, LS eq. 3 and 4 (VA eq. 4 and 5), in log space.
 
     mean_i  Psi( (1/n) sum_j eta(|z1_i - z2_j|^2 / 2) / eta(|z1_i - z2_i|^2 / 2) ).
@@ -189,8 +219,14 @@ def simplified(z: torch.Tensor, views: torch.Tensor, tau: float | torch.Tensor) 
 
 
 @checked("anchor", "positive", per_dimension=True)
-def infonce(anchor: torch.Tensor, positive: torch.Tensor, negatives: torch.Tensor | None = None,
-            tau: float | torch.Tensor = 1.0, p: float = 2, normalize: bool = False) -> torch.Tensor:
+def infonce(
+    anchor: torch.Tensor,
+    positive: torch.Tensor,
+    negatives: torch.Tensor | None = None,
+    tau: float | torch.Tensor = 1.0,
+    p: float = 2,
+    normalize: bool = False,
+) -> torch.Tensor:
     """InfoNCE with a temperature for each dimension: CS eq. 1, and its l_p form for boxes (CS Sec. 4).
 
     mean_i  -log[ exp(s(a_i, b_i)) / (exp(s(a_i, b_i)) + sum_m exp(s(a_i, c_m))) ],
@@ -201,7 +237,11 @@ def infonce(anchor: torch.Tensor, positive: torch.Tensor, negatives: torch.Tenso
     Args: anchor, positive (..., n, d); negatives (M, d), (..., M, d) or None; tau > 0: one, (d,), (..., 1, 1) or
     (..., 1, d); p >= 1; normalize: on the sphere, without p. Returns: (...), >= 0. Raises ValueError: as `simplified`.
     """
-    others = positive if negatives is None else negatives.expand(*anchor.shape[:-2], *negatives.shape[-2:])
+    others = (
+        positive
+        if negatives is None
+        else negatives.expand(*anchor.shape[:-2], *negatives.shape[-2:])
+    )
     if normalize:
         a, b = _unit(anchor) / tau, _unit(positive)
         logits = _products(a, b if negatives is None else _unit(others))
@@ -211,12 +251,17 @@ def infonce(anchor: torch.Tensor, positive: torch.Tensor, negatives: torch.Tenso
     if negatives is None:  # the positive of anchor i is candidate i
         attraction, hidden = logits.diagonal(dim1=-2, dim2=-1).clone(), _diagonal(anchor)
     else:
-        attraction, hidden = (a * b if normalize else -_power((anchor - positive) / unit, p)).sum(-1), None
+        attraction, hidden = (
+            (a * b if normalize else -_power((anchor - positive) / unit, p)).sum(-1),
+            None,
+        )
     return softplus(_logsumexp(logits, hidden) - attraction).mean(-1)
 
 
 @checked("symbols", "contexts")
-def symbol_context(symbols: torch.Tensor, contexts: torch.Tensor, ids: torch.Tensor | None = None) -> torch.Tensor:
+def symbol_context(
+    symbols: torch.Tensor, contexts: torch.Tensor, ids: torch.Tensor | None = None
+) -> torch.Tensor:
     """InfoNCE between symbols and their contexts, SL eq. 2, with the scalar product as similarity.
 
     mean_i  -log[ exp(s_i . c_i) / sum_j exp(s_i . c_j) ].
@@ -226,14 +271,18 @@ def symbol_context(symbols: torch.Tensor, contexts: torch.Tensor, ids: torch.Ten
     Args: symbols, contexts (..., n, d), n >= 2; ids (n,) or (..., n), not all equal, or None. Returns: (...), >= 0.
     Raises ValueError: wrong shapes, one pair only, ids all equal, products not finite.
     """
-    hidden = _diagonal(symbols) if ids is None else ids[..., :, None] == ids[..., None, :]  # (n, n) or (..., n, n)
+    hidden = (
+        _diagonal(symbols) if ids is None else ids[..., :, None] == ids[..., None, :]
+    )  # (n, n) or (..., n, n)
     products = _products(symbols, contexts)
     attraction = products.diagonal(dim1=-2, dim2=-1).clone()
     return softplus(_logsumexp(products, hidden) - attraction).mean(-1)
 
 
 @checked("z1", "z2")
-def vicreg(z1: torch.Tensor, z2: torch.Tensor, weights: Sequence[float] = (25, 25, 1)) -> torch.Tensor:
+def vicreg(
+    z1: torch.Tensor, z2: torch.Tensor, weights: Sequence[float] = (25, 25, 1)
+) -> torch.Tensor:
     """VICReg, Bardes et al. 2022, eq. 1 to 6, as in LS B.1 and VA A.1.
 
     l1 mean_i |z1_i - z2_i|^2  +  l2 (v(z1) + v(z2))  +  l3 (c(z1) + c(z2)), with C the covariance (divisor n - 1) of z,
@@ -268,7 +317,7 @@ def _similarities(u, tau, anchors=2, same=None):
 
     a' is the other view of a; b runs over both views of the other points, or of those that are not `same` (..., n, n).
     """
-    n, a = u.shape[-2] // 2, u[..., :anchors * u.shape[-2] // 2, :] / tau
+    n, a = u.shape[-2] // 2, u[..., : anchors * u.shape[-2] // 2, :] / tau
     positive = (a[..., :n, :] * u[..., n:, :]).sum(-1)
     negatives = _logsumexp(_products(a, u), _diagonal(u[..., :n, :]) if same is None else same)
     return positive.tile(anchors), negatives
@@ -280,7 +329,9 @@ def _views(z1, z2):
 
 def _unit(z):
     """The rows, divided by their norms; by their largest entries first, so that no square overflows."""
-    z = z / torch.linalg.vector_norm(z.detach(), math.inf, -1, keepdim=True)  # no direction depends on this scale
+    z = z / torch.linalg.vector_norm(
+        z.detach(), math.inf, -1, keepdim=True
+    )  # no direction depends on this scale
     return z / torch.linalg.vector_norm(z, dim=-1, keepdim=True)
 
 
@@ -316,15 +367,21 @@ def _distances(a, b, p=2, unit=None):
     """(..., n, m) sum_k |(a_ik - b_jk) / unit_k|^p from differences, not expanded: near points cancel."""
     if p == 2 and unit is None and a.shape[-1] <= FEW:
         columns = zip(a.unbind(-1), b.unbind(-1), strict=True)
-        return functools.reduce(torch.add, (_power(x[..., :, None] - y[..., None, :], 2) for x, y in columns))
-    middle = b.detach().mean(-2, keepdim=True)  # else division and products round differences of points far from 0
+        return functools.reduce(
+            torch.add, (_power(x[..., :, None] - y[..., None, :], 2) for x, y in columns)
+        )
+    middle = b.detach().mean(
+        -2, keepdim=True
+    )  # else division and products round differences of points far from 0
     a, b = ((x - middle if unit is None else (x - middle) / unit) for x in (a, b))
     if p == 2 and a.shape[-1] > 1:
         return _SquaredDistances.apply(a, b)
     return _power(a[..., :, None, :] - b[..., None, :, :], p).sum(-1)
 
 
-def _power(x, p):  # only p = 1, 2 have the same bits beside others: pow itself rounds the ends of a tensor otherwise
+def _power(
+    x, p
+):  # only p = 1, 2 have the same bits beside others: pow itself rounds the ends of a tensor otherwise
     return x.square() if p == 2 else x.abs() if p == 1 else x.abs() ** p
 
 
@@ -339,8 +396,10 @@ class _SquaredDistances(torch.autograd.Function):
     @staticmethod
     def backward(ctx, slopes):
         a, b = ctx.saved_tensors
-        return (2 * (slopes.sum(-1, keepdim=True) * a - _products(slopes, b.mT)),
-                2 * (slopes.mT.sum(-1, keepdim=True) * b - _products(slopes.mT, a.mT)))
+        return (
+            2 * (slopes.sum(-1, keepdim=True) * a - _products(slopes, b.mT)),
+            2 * (slopes.mT.sum(-1, keepdim=True) * b - _products(slopes.mT, a.mT)),
+        )
 
 
 def _error(name, value, allowed):
@@ -351,11 +410,24 @@ def _check_points(points, least):
     """Each is a float32 or float64 tensor (..., n, d) of the first one's shape, n >= least, d >= 1."""
     shape = getattr(next(iter(points.values())), "shape", ())
     for name, x in points.items():
-        if (not isinstance(x, torch.Tensor) or x.ndim < 2 or x.shape != shape or shape[-2] < least or shape[-1] < 1
-                or x.dtype not in (torch.float32, torch.float64)):
-            kind, size = f"{getattr(x, 'dtype', 'plain')} {type(x).__name__.lower()}", tuple(getattr(x, "shape", ()))
-            raise _error(name, f"a {kind} of shape {size}", "a torch tensor, float32 or float64, (..., n, d) with "
-                         f"n >= {least}, d >= 1, equal for {' and '.join(points)}")
+        if (
+            not isinstance(x, torch.Tensor)
+            or x.ndim < 2
+            or x.shape != shape
+            or shape[-2] < least
+            or shape[-1] < 1
+            or x.dtype not in (torch.float32, torch.float64)
+        ):
+            kind, size = (
+                f"{getattr(x, 'dtype', 'plain')} {type(x).__name__.lower()}",
+                tuple(getattr(x, "shape", ())),
+            )
+            raise _error(
+                name,
+                f"a {kind} of shape {size}",
+                "a torch tensor, float32 or float64, (..., n, d) with "
+                f"n >= {least}, d >= 1, equal for {' and '.join(points)}",
+            )
 
 
 def _accepted(name, x, z, d):
@@ -366,18 +438,45 @@ def _accepted(name, x, z, d):
     match name:
         case _ if x is None:
             return None
-        case "tau" if (not all(have in (1, want) for have, want in zip(shape[::-1], (d, 1, *runs[::-1]), strict=False))
-                       or not ((t := torch.as_tensor(x)) > 1e-30).all() or not t.isfinite().all()):
-            raise _error(name, repr(x), "a finite number > 0 (and > 1e-30: float32 holds no larger 1 / tau), or such a "
-                         f"tensor that broadcasts against {(*runs, 1, d)}")
+        case "tau" if (
+            not all(
+                have in (1, want)
+                for have, want in zip(shape[::-1], (d, 1, *runs[::-1]), strict=False)
+            )
+            or not ((t := torch.as_tensor(x)) > 1e-30).all()
+            or not t.isfinite().all()
+        ):
+            raise _error(
+                name,
+                repr(x),
+                "a finite number > 0 (and > 1e-30: float32 holds no larger 1 / tau), or such a "
+                f"tensor that broadcasts against {(*runs, 1, d)}",
+            )
         case "labels" | "ids" if shape not in ((n,), (*runs, n)):
             raise _error(name, f"of shape {shape}", f"one for each of the {n} points")
         case "labels" | "ids" if (alike := (x == x[..., :1]).all(-1)).any():
-            raise _error(name, f"{x[alike].flatten()[0]} for all points", "at least two values: negatives are needed")
+            raise _error(
+                name,
+                f"{x[alike].flatten()[0]} for all points",
+                "at least two values: negatives are needed",
+            )
         case "views" if len(shape) < 3 or not shape[-3] or shape[:-3] + shape[-2:] != z.shape:
-            raise _error(name, f"a tensor of shape {shape}", f"of shape (..., m >= 1, n, d) for z {tuple(z.shape)}")
-        case "negatives" if len(shape) < 2 or not shape[-2] or shape[-1] != width or shape[:-2] not in ((), (*runs,)):
-            raise _error(name, f"a tensor of shape {shape}", f"of shape (M >= 1, {width}), or such for each run")
+            raise _error(
+                name,
+                f"a tensor of shape {shape}",
+                f"of shape (..., m >= 1, n, d) for z {tuple(z.shape)}",
+            )
+        case "negatives" if (
+            len(shape) < 2
+            or not shape[-2]
+            or shape[-1] != width
+            or shape[:-2] not in ((), (*runs,))
+        ):
+            raise _error(
+                name,
+                f"a tensor of shape {shape}",
+                f"of shape (M >= 1, {width}), or such for each run",
+            )
         case "p" if not (isinstance(x, numbers.Real) and 1 <= x < math.inf):
             raise _error(name, repr(x), "a finite number >= 1")
         case "weights" if len(x) != 3 or not all(0 <= w < math.inf for w in x):
@@ -395,6 +494,12 @@ def _blame(value, inputs, cosine):
     for name, x in inputs.items():
         if cosine and not x.any(-1).all():
             row = ", ".join(map(str, (~x.any(-1)).nonzero()[0].tolist()))
-            return _error(name, f"a tensor whose row {row} is zero", "without zero rows: the cosine needs a direction")
-    return ValueError(f"{', '.join(inputs)} give a loss of {value.tolist()}: their differences, powers or products "
-                      f"(psi is given a logarithm) must be finite in {value.dtype}")
+            return _error(
+                name,
+                f"a tensor whose row {row} is zero",
+                "without zero rows: the cosine needs a direction",
+            )
+    return ValueError(
+        f"{', '.join(inputs)} give a loss of {value.tolist()}: their differences, powers or products "
+        f"(psi is given a logarithm) must be finite in {value.dtype}"
+    )

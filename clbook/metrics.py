@@ -16,7 +16,9 @@ import torch
 from scipy.special import entr
 from threadpoolctl import threadpool_limits
 
-Points = torch.Tensor | np.ndarray | Sequence  # numbers (n, d), or (n,) for n points in one dimension
+Points = (
+    torch.Tensor | np.ndarray | Sequence
+)  # numbers (n, d), or (n,) for n points in one dimension
 Labels = torch.Tensor | np.ndarray | Sequence  # (n,)
 MARGIN = 1e-7  # least margin, in whitened units, that `separable` tells from zero
 
@@ -25,7 +27,9 @@ def _numpy(values):
     if not isinstance(values, torch.Tensor):
         return np.asarray(values)
     values = values.detach().cpu()
-    return (values.float() if values.dtype == torch.bfloat16 else values).numpy()  # NumPy has no bfloat16
+    return (
+        values.float() if values.dtype == torch.bfloat16 else values
+    ).numpy()  # NumPy has no bfloat16
 
 
 def _points(name, values):
@@ -97,15 +101,25 @@ def _affine_rule_exists(z, ids, count):
 
     unit = np.eye(count)[:, 1:]  # class 0 has score 0: only differences of scores matter
     u = np.hstack([u, np.ones((n, 1))])
-    gaps = scipy.sparse.vstack([scipy.sparse.coo_array(np.kron(unit[other] - unit[own], u[ids == own]))
-                                for own, other in itertools.permutations(range(count), 2)])
+    gaps = scipy.sparse.vstack(
+        [
+            scipy.sparse.coo_array(np.kron(unit[other] - unit[own], u[ids == own]))
+            for own, other in itertools.permutations(range(count), 2)
+        ]
+    )
     # On points nearly in line the simplex method, "highs", or both methods at 1e-10 now and then give up.
     for tolerance, method in itertools.product((1e-10, 1e-9), ("highs", "highs-ipm")):
         problem = scipy.optimize.linprog(
             np.r_[np.zeros((count - 1) * (d + 1)), -1.0],
-            A_ub=scipy.sparse.hstack([gaps, np.ones((n * (count - 1), 1))]), b_ub=np.zeros(n * (count - 1)),
-            bounds=([(-1, 1)] * d + [(None, None)]) * (count - 1) + [(0, 1)], method=method,
-            options={"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance})
+            A_ub=scipy.sparse.hstack([gaps, np.ones((n * (count - 1), 1))]),
+            b_ub=np.zeros(n * (count - 1)),
+            bounds=([(-1, 1)] * d + [(None, None)]) * (count - 1) + [(0, 1)],
+            method=method,
+            options={
+                "primal_feasibility_tolerance": tolerance,
+                "dual_feasibility_tolerance": tolerance,
+            },
+        )
         if problem.status == 0:
             break
     else:
@@ -143,7 +157,9 @@ def _correlation(name, inner, a, b):
     own = inner(a, a), inner(b, b)
     for which, square in zip("ab", own, strict=True):
         if square <= 1e-28:
-            raise ValueError(f"{which} has the same similarity for every pair: its {name} is undefined")
+            raise ValueError(
+                f"{which} has the same similarity for every pair: its {name} is undefined"
+            )
     return float(inner(a, b) / (own[0] * own[1]) ** 0.5)
 
 
@@ -190,11 +206,19 @@ def weight_gap(m1: torch.nn.Module, m2: torch.nn.Module) -> float:
     number of layers. Layers are the parameters with two or more dimensions (matrices, convolution kernels), so biases
     and scales are left out. ValueError for modules of different architecture.
     """
-    w1, w2 = ({name: p.detach().double() for name, p in m.named_parameters() if p.dim() > 1} for m in (m1, m2))
+    w1, w2 = (
+        {name: p.detach().double() for name, p in m.named_parameters() if p.dim() > 1}
+        for m in (m1, m2)
+    )
     if {k: v.shape for k, v in w1.items()} != {k: v.shape for k, v in w2.items()} or not w1:
-        raise ValueError("m2 must have the same layers as m1, at least one, with the same names and shapes")
+        raise ValueError(
+            "m2 must have the same layers as m1, at least one, with the same names and shapes"
+        )
     size = torch.linalg.norm
-    gaps = [2 * size(w - w2[name]) / (size(w) + size(w2[name])).clamp(min=1e-300) for name, w in w1.items()]
+    gaps = [
+        2 * size(w - w2[name]) / (size(w) + size(w2[name])).clamp(min=1e-300)
+        for name, w in w1.items()
+    ]
     return float(sum(gaps) / len(gaps))
 
 
@@ -202,7 +226,9 @@ def _readout(train, y, test, y_test):
     """The arguments (n, d), (n,), (m, d), (m,) as numpy arrays; ValueError where they do not fit each other."""
     train, test = _points("train", train), _points("test", test)
     if train.shape[1] != test.shape[1]:
-        raise ValueError(f"test has {test.shape[1]} dimensions: it must have as many as train, {train.shape[1]}")
+        raise ValueError(
+            f"test has {test.shape[1]} dimensions: it must have as many as train, {train.shape[1]}"
+        )
     class_ids(y, len(train), "y")
     y, y_test = _numpy(y), _numpy(y_test)
     if y_test.shape != (len(test),):
@@ -230,9 +256,14 @@ def neighbour_accuracy(z: Points, labels: Labels, k: int = 10) -> float:
     z = _points("z", z)
     ids, count = class_ids(labels, len(z))
     if not 1 <= k < len(z):
-        raise ValueError(f"k = {k} is not allowed: k must be between 1 and the number of points less one, {len(z) - 1}")
+        raise ValueError(
+            f"k = {k} is not allowed: k must be between 1 and the number of points less one, {len(z) - 1}"
+        )
     from sklearn.neighbors import NearestNeighbors  # here, since loading it takes a second
-    nearest = NearestNeighbors(n_neighbors=k).fit(z).kneighbors(return_distance=False)  # (n, k), the point left out
+
+    nearest = (
+        NearestNeighbors(n_neighbors=k).fit(z).kneighbors(return_distance=False)
+    )  # (n, k), the point left out
     votes = np.stack([(ids[nearest] == c).sum(1) for c in range(count)])
     return float((votes.argmax(0) == ids).mean())
 
@@ -244,8 +275,13 @@ def linear_probe(train: Points, y: Labels, test: Points, y_test: Labels) -> floa
     """
     train, y, test, y_test = _readout(train, y, test, y_test)
     from sklearn import linear_model, pipeline, preprocessing  # as above
-    probe = pipeline.make_pipeline(preprocessing.StandardScaler(), linear_model.LogisticRegression(max_iter=1000))
-    with threadpool_limits(1):  # L-BFGS takes many small steps: more threads took 15 times as long, and none was faster
+
+    probe = pipeline.make_pipeline(
+        preprocessing.StandardScaler(), linear_model.LogisticRegression(max_iter=1000)
+    )
+    with threadpool_limits(
+        1
+    ):  # L-BFGS takes many small steps: more threads took 15 times as long, and none was faster
         return float(probe.fit(train, y).score(test, y_test))
 
 
@@ -267,7 +303,9 @@ def r2(latents: Points, features: Points) -> np.ndarray:
     left = left[:, spread > 1e-12 * max(spread[0], np.abs(features).max())]
     p = left.shape[1]
     if n <= p + 1:
-        raise ValueError(f"features has {n} rows: an adjusted R^2 needs more than its rank + 1 = {p + 1}")
+        raise ValueError(
+            f"features has {n} rows: an adjusted R^2 needs more than its rank + 1 = {p + 1}"
+        )
     residual = ((latents - left @ (left.T @ latents)) ** 2).sum(0)
     return 1 - residual / total * (n - 1) / (n - p - 1)
 
@@ -295,10 +333,14 @@ def spectral_rank(variances: np.ndarray) -> np.ndarray:
     return np.exp(entr(size / size.sum(-1, keepdims=True)).sum(-1))
 
 
-def mean_interval(values: np.ndarray | Sequence, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+def mean_interval(
+    values: np.ndarray | Sequence, level: float = 0.95
+) -> tuple[np.ndarray, np.ndarray]:
     """Mean over the last axis of values (..., S) and half the width of its confidence interval (Student's t)."""
     values = np.asarray(values, float)
     count = values.shape[-1]
     if count < 2:
         raise ValueError(f"values has {count} on its last axis: an interval needs 2 or more")
-    return values.mean(-1), scipy.stats.t.ppf((1 + level) / 2, count - 1) * values.std(-1, ddof=1) / count**0.5
+    return values.mean(-1), scipy.stats.t.ppf((1 + level) / 2, count - 1) * values.std(
+        -1, ddof=1
+    ) / count**0.5

@@ -10,23 +10,37 @@ from collections.abc import Iterable
 import torch
 from torch import nn
 
-ACTIVATIONS = {"tanh": nn.Tanh, "relu": nn.ReLU, "leaky_relu": nn.LeakyReLU, "gelu": nn.GELU, "silu": nn.SiLU,
-               "softplus": nn.Softplus, "sigmoid": nn.Sigmoid, "identity": nn.Identity}
+ACTIVATIONS = {
+    "tanh": nn.Tanh,
+    "relu": nn.ReLU,
+    "leaky_relu": nn.LeakyReLU,
+    "gelu": nn.GELU,
+    "silu": nn.SiLU,
+    "softplus": nn.Softplus,
+    "sigmoid": nn.Sigmoid,
+    "identity": nn.Identity,
+}
 
 
 def _activation(name):
     if name not in ACTIVATIONS:
-        raise ValueError(f"activation = {name!r} is not allowed: activation must be one of {', '.join(ACTIVATIONS)}")
+        raise ValueError(
+            f"activation = {name!r} is not allowed: activation must be one of {', '.join(ACTIVATIONS)}"
+        )
     return ACTIVATIONS[name]
 
 
 def _whole(name, values, least, most=math.inf):
     """`values` as a tuple of `least` to `most` whole numbers >= 1; ValueError naming `name` otherwise."""
     values = tuple(values) if isinstance(values, Iterable) else (values,)
-    whole = all(isinstance(v, numbers.Integral) and not isinstance(v, bool) and v >= 1 for v in values)
+    whole = all(
+        isinstance(v, numbers.Integral) and not isinstance(v, bool) and v >= 1 for v in values
+    )
     if not whole or not least <= len(values) <= most:
-        raise ValueError(f"{name} = {values!r} is not allowed: {name} must be {least} "
-                         f"{'' if least == most else 'or more '}whole number(s) >= 1")
+        raise ValueError(
+            f"{name} = {values!r} is not allowed: {name} must be {least} "
+            f"{'' if least == most else 'or more '}whole number(s) >= 1"
+        )
     return values
 
 
@@ -60,8 +74,11 @@ class MLP(nn.Sequential):
     def __init__(self, widths, activation="tanh", generator=None):
         widths, make = _whole("widths", widths, 2), _activation(activation)
         generator = generator or torch.Generator()
-        layers = [module for pair in itertools.pairwise(widths)
-                  for module in (_layer(nn.Linear, *pair, generator=generator), make())]
+        layers = [
+            module
+            for pair in itertools.pairwise(widths)
+            for module in (_layer(nn.Linear, *pair, generator=generator), make())
+        ]
         super().__init__(*layers[:-1])
 
 
@@ -81,8 +98,14 @@ class Averaging(nn.Module):
         super().__init__()
         D, d, width = _whole("D, d, width", (D, d, width), 3, 3)
         generator = torch.Generator() if generator is None else generator
-        self.inner = _layer(nn.Linear, D, width * d, bias=False, generator=generator,
-                            draw=lambda tensor: tensor.normal_(generator=generator))
+        self.inner = _layer(
+            nn.Linear,
+            D,
+            width * d,
+            bias=False,
+            generator=generator,
+            draw=lambda tensor: tensor.normal_(generator=generator),
+        )
         self.activation, self.d, self.scale = _activation(activation)(), d, scale
 
     def forward(self, x):
@@ -107,16 +130,25 @@ class CNN(nn.Sequential):
         generator = generator or torch.Generator()
         conv = {"kernel_size": 3, "stride": 2, "padding": 1, "generator": generator}
         cells = -(-height // 4) * -(-width // 4)
-        super().__init__(_layer(nn.Conv2d, depth, first, **conv), make(),
-                         _layer(nn.Conv2d, first, second, **conv), make(),
-                         nn.Flatten(), _layer(nn.Linear, second * cells, d, generator=generator))
+        super().__init__(
+            _layer(nn.Conv2d, depth, first, **conv),
+            make(),
+            _layer(nn.Conv2d, first, second, **conv),
+            make(),
+            nn.Flatten(),
+            _layer(nn.Linear, second * cells, d, generator=generator),
+        )
 
 
 # R networks of one architecture: parameters are lists of tensors (R, ...), in the order of `module.parameters()`.
 
+
 def stacked(networks) -> list[torch.Tensor]:
     """The parameters of R networks of one architecture: tensors (R, ...)."""
-    return [torch.stack(same).detach() for same in zip(*(net.parameters() for net in networks), strict=True)]
+    return [
+        torch.stack(same).detach()
+        for same in zip(*(net.parameters() for net in networks), strict=True)
+    ]
 
 
 def affine(x: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None) -> torch.Tensor:

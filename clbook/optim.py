@@ -35,18 +35,39 @@ class Descent:
         axes: how many leading axes number networks; with 2, weights are (R, M, ...) and each run has M networks.
     """
 
-    def __init__(self, weights, lr, momentum: float = 0.0, decay: float = 0.0, trust: float | None = None,
-                 axes: int = 1):
-        self.weights, self.momentum, self.decay, self.trust, self.axes = weights, momentum, decay, trust, axes
-        lr = torch.as_tensor(lr, dtype=weights[0].dtype, device=weights[0].device).flatten().expand(len(weights[0]))
+    def __init__(
+        self,
+        weights,
+        lr,
+        momentum: float = 0.0,
+        decay: float = 0.0,
+        trust: float | None = None,
+        axes: int = 1,
+    ):
+        self.weights, self.momentum, self.decay, self.trust, self.axes = (
+            weights,
+            momentum,
+            decay,
+            trust,
+            axes,
+        )
+        lr = (
+            torch.as_tensor(lr, dtype=weights[0].dtype, device=weights[0].device)
+            .flatten()
+            .expand(len(weights[0]))
+        )
         self.lr = [lr.reshape(-1, *(1,) * (w.ndim - 1)) for w in weights]
-        self.velocity = [torch.zeros_like(w, requires_grad=False) for w in weights] if momentum else None
+        self.velocity = (
+            [torch.zeros_like(w, requires_grad=False) for w in weights] if momentum else None
+        )
 
     @torch.no_grad()
     def step(self, gradients: Sequence[torch.Tensor], factor: float = 1.0) -> None:
         """One update from gradients of the shapes of the weights."""
         if self.decay or self.trust is not None:
-            gradients = [self._direction(w, g) for w, g in zip(self.weights, gradients, strict=True)]
+            gradients = [
+                self._direction(w, g) for w, g in zip(self.weights, gradients, strict=True)
+            ]
         if self.velocity is None:
             torch._foreach_addcmul_(self.weights, gradients, self.lr, value=-factor)
             return
@@ -88,15 +109,22 @@ class Adam:
         self.weights, self.lr, self.kind = weights, lr, kind
         self.spare = like.new_zeros(runs, -sum(w[0].numel() for w in weights) % VECTOR)
         self._lay_out(torch.cat([*(w.detach().flatten(1) for w in weights), self.spare], 1))
-        self.moments, self.steps = [torch.zeros_like(self.row) for _ in range(2)], torch.zeros((), device=like.device)
+        self.moments, self.steps = (
+            [torch.zeros_like(self.row) for _ in range(2)],
+            torch.zeros((), device=like.device),
+        )
         self.decay = None
         if isinstance(decay, torch.Tensor) or decay:
-            decay = torch.as_tensor(decay, dtype=like.dtype, device=like.device).flatten().expand(runs)
+            decay = (
+                torch.as_tensor(decay, dtype=like.dtype, device=like.device).flatten().expand(runs)
+            )
             self.decay = decay[:, None].repeat(1, self.row.shape[1])
 
     def _lay_out(self, row):
         self.row, sizes = row, [w[0].numel() for w in self.weights]
-        for w, values in zip(self.weights, row.split([*sizes, self.spare.shape[1]], 1), strict=False):
+        for w, values in zip(
+            self.weights, row.split([*sizes, self.spare.shape[1]], 1), strict=False
+        ):
             w.data = values.view(w.shape)
 
     @torch.no_grad()
@@ -108,8 +136,22 @@ class Adam:
         elif self.decay is not None:
             self.row.addcmul_(self.row, self.decay, value=-self.lr)
         first, second = self.moments
-        adam([self.row], [gradient], [first], [second], [], [self.steps], fused=True, amsgrad=False, maximize=False,
-             beta1=0.9, beta2=0.999, eps=1e-8, lr=self.lr, weight_decay=0.0)
+        adam(
+            [self.row],
+            [gradient],
+            [first],
+            [second],
+            [],
+            [self.steps],
+            fused=True,
+            amsgrad=False,
+            maximize=False,
+            beta1=0.9,
+            beta2=0.999,
+            eps=1e-8,
+            lr=self.lr,
+            weight_decay=0.0,
+        )
 
     def keep(self, stay: torch.Tensor) -> None:
         """Go on for the runs `stay` (R,) alone; `weights` already holds theirs."""

@@ -55,8 +55,10 @@ class Record(dict):
 
     def __repr__(self):
         made = self.made
-        return (f"Record of {made['date']}: {made['says']}; {len(made['settings'])} runs, {made['seconds']:,.0f} s on "
-                f"{made['device']} with {made['versions']}; made by {made['command']}")
+        return (
+            f"Record of {made['date']}: {made['says']}; {len(made['settings'])} runs, {made['seconds']:,.0f} s on "
+            f"{made['device']} with {made['versions']}; made by {made['command']}"
+        )
 
 
 def recipes() -> dict[str, Recipe]:
@@ -71,14 +73,18 @@ def processor() -> str:
     """The kind of processor, and not its name alone: another one may round differently."""
     cpuinfo = Path("/proc/cpuinfo")
     first = cpuinfo.read_text().partition("\n\n")[0] if cpuinfo.exists() else ""
-    told = re.findall(r"^(cpu family|model|model name|stepping|cache size)\s*: (.*)", first, re.MULTILINE)
+    told = re.findall(
+        r"^(cpu family|model|model name|stepping|cache size)\s*: (.*)", first, re.MULTILINE
+    )
     return ", ".join(f"{what} {value}" for what, value in told) or platform.processor()
 
 
 def sources(run: Callable) -> str:
     """Hash of the sources that `run` depends on."""
     texts = sorted(sweep.sources(run).items())
-    return hashlib.sha256("\0".join(f"{module}\0{text}" for module, text in texts).encode()).hexdigest()
+    return hashlib.sha256(
+        "\0".join(f"{module}\0{text}" for module, text in texts).encode()
+    ).hexdigest()
 
 
 def make(name: str) -> Record:
@@ -88,10 +94,17 @@ def make(name: str) -> Record:
     recipe = known[name]
     results = sweep.sweep(recipe.run, recipe.configs)
     arrays = {key: np.asarray(value) for key, value in recipe.reduce(results).items()}
-    made = {"says": recipe.says, "command": f"python -m clbook.records {name}", "versions": VERSIONS,
-            "processor": processor(), "device": results[0].device, "sources": sources(recipe.run),
-            "settings": [config.described() for config in recipe.configs],
-            "seconds": sum(result.seconds for result in results), "date": datetime.date.today().isoformat()}
+    made = {
+        "says": recipe.says,
+        "command": f"python -m clbook.records {name}",
+        "versions": VERSIONS,
+        "processor": processor(),
+        "device": results[0].device,
+        "sources": sources(recipe.run),
+        "settings": [config.described() for config in recipe.configs],
+        "seconds": sum(result.seconds for result in results),
+        "date": datetime.date.today().isoformat(),
+    }
     with written(FOLDER / f"{name}.npz") as file:
         np.savez_compressed(file, made=json.dumps(made), **arrays)
     return load(name)
@@ -101,9 +114,13 @@ def load(name: str) -> Record:
     """The record `name`, as it was kept; ValueError where there is none."""
     path = FOLDER / f"{name}.npz"
     if not path.exists():
-        raise ValueError(f"name = {name!r} is not allowed: `python -m clbook.records {name}` makes the file {path}")
+        raise ValueError(
+            f"name = {name!r} is not allowed: `python -m clbook.records {name}` makes the file {path}"
+        )
     with np.load(path) as file:
-        return Record({key: file[key] for key in file.files if key != "made"}, json.loads(str(file["made"])))
+        return Record(
+            {key: file[key] for key in file.files if key != "made"}, json.loads(str(file["made"]))
+        )
 
 
 def older(name: str) -> bool:
@@ -116,17 +133,35 @@ def older(name: str) -> bool:
 def beginning(name: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """{curve: (made again now, as recorded)}: the first recorded times of the record's first run."""
     recipe, record = recipes()[name], load(name)
-    again = recipe.run(recipe.configs[0], progress=lambda fraction, partial: fraction < recipe.start)
-    found = {curve: np.asarray(array) for curve, array in recipe.reduce([again]).items() if curve in recipe.curves}
-    return {curve: (array, record[curve][:1, ..., :array.shape[-1]]) for curve, array in found.items()}
+    again = recipe.run(
+        recipe.configs[0], progress=lambda fraction, partial: fraction < recipe.start
+    )
+    found = {
+        curve: np.asarray(array)
+        for curve, array in recipe.reduce([again]).items()
+        if curve in recipe.curves
+    }
+    return {
+        curve: (array, record[curve][:1, ..., : array.shape[-1]]) for curve, array in found.items()
+    }
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m clbook.records", description=make.__doc__)
-    parser.add_argument("names", nargs="*", help="records to make; none: list all, and which are older than the code")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        help="records to make; none: list all, and which are older than the code",
+    )
     for name in (asked := parser.parse_args().names):
         print(make(name))
     for name in () if asked else recipes():
         kept = (FOLDER / f"{name}.npz").exists()
-        state = "not made yet" if not kept else "older than the code" if older(name) else "as the code makes it"
+        state = (
+            "not made yet"
+            if not kept
+            else "older than the code"
+            if older(name)
+            else "as the code makes it"
+        )
         print(f"{name:24} {state:24} {recipes()[name].says}")

@@ -27,7 +27,9 @@ SHAKE = 97  # purpose of the stream that `CLBOOK_SHAKE` draws from
 
 def default_device(device=None) -> torch.device:
     """`device`, or the CUDA device when there is one, else the CPU."""
-    return torch.device(device if device is not None else "cuda" if torch.cuda.is_available() else "cpu")
+    return torch.device(
+        device if device is not None else "cuda" if torch.cuda.is_available() else "cpu"
+    )
 
 
 @contextlib.contextmanager
@@ -58,6 +60,7 @@ def recorded_times(steps: int, every: int = 0, ratio: float = 1.12) -> list[int]
 # Random numbers: one stream on the CPU for each seed and purpose, so that a run's draws depend neither on the device
 # nor on what runs beside it.
 
+
 def stream(seed: int, purpose: int) -> torch.Generator:
     """The CPU generator of a seed and a purpose (0 .. 99; each experiment names its own); no two share numbers."""
     return torch.Generator().manual_seed(100 * seed + purpose)
@@ -86,7 +89,9 @@ class Draws:
     def next(self) -> torch.Tensor:
         """(R, ...) the next step's numbers."""
         if self.used == self.block:
-            block = [torch.stack([self.draw(g) for g in self.generators]) for _ in range(self.block)]
+            block = [
+                torch.stack([self.draw(g) for g in self.generators]) for _ in range(self.block)
+            ]
             self.values, self.used = torch.stack(block).to(self.own.device), 0
         self.used += 1
         drawn = self.values[self.used - 1]
@@ -134,8 +139,15 @@ class Program:
             expect("config", config)
         self.configs, self.config, self.device = list(configs), configs[0], torch.device("cpu")
         if any(c.program != self.config.program for c in self.configs):
-            raise ValueError("configs = runs of several shapes are not allowed: they must agree in `Settings.program`")
-        self.state, self.trained, self.optimiser, self.began = SimpleNamespace(), [], None, time.monotonic()
+            raise ValueError(
+                "configs = runs of several shapes are not allowed: they must agree in `Settings.program`"
+            )
+        self.state, self.trained, self.optimiser, self.began = (
+            SimpleNamespace(),
+            [],
+            None,
+            time.monotonic(),
+        )
         self.steps, every = self.config.steps, getattr(self.config, "record_every", 0)
         self.times = set(recorded_times(self.steps, every))
         self.setup()
@@ -181,13 +193,18 @@ class Program:
 
     def to(self, device, dtype=None) -> Program:
         """Move everything to `device`, floating point numbers to `dtype` if it is given, and begin there."""
+
         def moved(value):
             return value.to(device, dtype if value.is_floating_point() else None)
 
         self.device = torch.device(device)
         for owner in (self, self.state):
             for name, value in list(vars(owner).items()):
-                setattr(owner, name, value.to(device) if isinstance(value, Draws) else _mapped(value, moved))
+                setattr(
+                    owner,
+                    name,
+                    value.to(device) if isinstance(value, Draws) else _mapped(value, moved),
+                )
         self.trained = [w.detach().clone().requires_grad_() for w in self.trained]
         self.begin()
         return self
@@ -195,7 +212,9 @@ class Program:
     def keep(self, stay: torch.Tensor) -> None:
         """Go on with the runs `stay` (R,) alone: the others leave the program."""
         self.configs = [c for c, stays in zip(self.configs, stay.tolist(), strict=True) if stays]
-        self.trained[:] = [w.detach()[stay].requires_grad_() for w in self.trained]  # the list that the optimiser holds
+        self.trained[:] = [
+            w.detach()[stay].requires_grad_() for w in self.trained
+        ]  # the list that the optimiser holds
         for name, value in vars(self.state).items():
             setattr(self.state, name, _mapped(value, lambda v: v[stay]))
         for part in vars(self).values():
@@ -207,7 +226,9 @@ class Program:
         """Perturb the start of every run by a relative `amount`: a verdict that flips under 1e-6 hangs by a thread."""
         draws = [stream(c.seed, SHAKE) for c in self.configs]
         for w in self.trained:
-            noise = torch.stack([torch.randn(w.shape[1 + self.alike:], generator=g, dtype=w.dtype) for g in draws])
+            noise = torch.stack(
+                [torch.randn(w.shape[1 + self.alike :], generator=g, dtype=w.dtype) for g in draws]
+            )
             w *= 1 + amount * noise.reshape(-1, *(1,) * self.alike, *noise.shape[1:])
 
 
@@ -215,16 +236,27 @@ class _Rows:
     """What the runs of a program have recorded, and their Results."""
 
     def __init__(self, program):
-        self.program, self.configs, self.rows = program, program.configs, [[] for _ in program.configs]
+        self.program, self.configs, self.rows = (
+            program,
+            program.configs,
+            [[] for _ in program.configs],
+        )
 
     def add(self, alive, t, table):
         for k, i in enumerate(alive):
-            self.rows[i].append({"steps": t} | {name: np.array(value[k]) for name, value in table.items()})
+            self.rows[i].append(
+                {"steps": t} | {name: np.array(value[k]) for name, value in table.items()}
+            )
 
     def result(self, i, stopped):
         columns = {name: np.stack([row[name] for row in self.rows[i]]) for name in self.rows[i][0]}
         seconds = (time.monotonic() - self.program.began) / len(self.configs)
-        head = {"config": self.configs[i], "seconds": seconds, "device": str(self.program.device), "stopped": stopped}
+        head = {
+            "config": self.configs[i],
+            "seconds": seconds,
+            "device": str(self.program.device),
+            "stopped": stopped,
+        }
         return self.program.result(i, columns, head)
 
 
@@ -241,7 +273,9 @@ def follow(program: Program, progress=None, done=None) -> list:
     """
     kept, configs = _Rows(program), program.configs
     outcomes, alive, last = [None] * len(configs), np.arange(len(configs)), time.monotonic()
-    fine = torch.zeros(len(configs), dtype=torch.long, device=program.device)  # steps at which a run was finite
+    fine = torch.zeros(
+        len(configs), dtype=torch.long, device=program.device
+    )  # steps at which a run was finite
 
     def hand_in(i, outcome):
         outcomes[i] = outcome
@@ -249,18 +283,25 @@ def follow(program: Program, progress=None, done=None) -> list:
             done(outcome)
 
     def partial():
-        return [kept.result(i, True) if outcomes[i] is None else outcomes[i] for i in range(len(configs))]
+        return [
+            kept.result(i, True) if outcomes[i] is None else outcomes[i]
+            for i in range(len(configs))
+        ]
 
     for t in range(program.steps + 1):
         z = program.now(t)
-        fine += z.detach().flatten(1).isfinite().all(1)  # stays on the device: no wait for it in a plain step
+        fine += (
+            z.detach().flatten(1).isfinite().all(1)
+        )  # stays on the device: no wait for it in a plain step
         program.watch(z, t)
         stay = None
         if t in program.times:
             table = {name: _array(value) for name, value in program.measure(z, t).items()}
             diverged = (_array(fine) <= t) | ~table.pop("finite", np.ones(len(alive), bool))
             over = program.over(t)
-            ended = (np.zeros(len(alive), bool) if over is None else _array(over)) | (t == program.steps)
+            ended = (np.zeros(len(alive), bool) if over is None else _array(over)) | (
+                t == program.steps
+            )
             kept.add(alive[~diverged], t, {name: value[~diverged] for name, value in table.items()})
             for k in np.flatnonzero(diverged):
                 hand_in(alive[k], configs[alive[k]].diverged(program.rate, min(int(fine[k]), t)))
@@ -286,7 +327,9 @@ def _array(value) -> np.ndarray:
     return value.detach().cpu().numpy() if isinstance(value, torch.Tensor) else np.asarray(value)
 
 
-def together(program, configs: Sequence[Settings], *, progress=None, device=None, done=None, compile=False) -> list:
+def together(
+    program, configs: Sequence[Settings], *, progress=None, device=None, done=None, compile=False
+) -> list:
     """The runs of `configs`, which agree in `Settings.program`, as one tensor program; arguments as for `follow`.
 
     compile: through torch.compile, which needs a C++ compiler (on a GPU, Triton).
@@ -316,11 +359,14 @@ def compiled(program: Program) -> None:
     """Put the methods that `program.compiles` names through torch.compile; RuntimeError where no compiler is there."""
     if program.device.type == "cpu":
         from torch._inductor.cpp_builder import get_cpp_compiler
+
         try:
             get_cpp_compiler()
         except Exception as error:
-            raise RuntimeError("compile = True needs a C++ compiler, and none was found: install g++ or clang, or "
-                               "leave compile = False") from error
+            raise RuntimeError(
+                "compile = True needs a C++ compiler, and none was found: install g++ or clang, or "
+                "leave compile = False"
+            ) from error
     fast = "cpp.use_decompose_tanh"  # from torch 2.8 on: tanh made of exp, a quarter of the time and right to 2e-7
     options = {fast: True} if fast in torch._inductor.list_options() else {}
     for name in program.compiles:
@@ -353,8 +399,13 @@ class Several(Outcome):
 def gathered(config: Settings, runs: dict) -> Several:
     """The Several of finished or partial `runs` {name: Result}."""
     distinct = {id(r): r for r in runs.values()}.values()
-    return Several(config=config, seconds=sum(r.seconds for r in distinct), device=next(iter(distinct)).device,
-                   stopped=any(r.stopped for r in distinct), runs=runs)
+    return Several(
+        config=config,
+        seconds=sum(r.seconds for r in distinct),
+        device=next(iter(distinct)).device,
+        stopped=any(r.stopped for r in distinct),
+        runs=runs,
+    )
 
 
 def several(run, config: Settings, variants: dict, *, progress=None, device=None) -> Several:
@@ -367,10 +418,17 @@ def several(run, config: Settings, variants: dict, *, progress=None, device=None
 
     def named(current):
         at_work = next(iter(current.values()))
-        return gathered(config, {name: done.get(c) or current.get(c) or at_work for name, c in configs.items()})
+        return gathered(
+            config, {name: done.get(c) or current.get(c) or at_work for name, c in configs.items()}
+        )
 
     side_by_side = hasattr(run, "program")
-    for group in grouped(configs.values()) if side_by_side else [[c] for c in dict.fromkeys(configs.values())]:
+    for group in (
+        grouped(configs.values())
+        if side_by_side
+        else [[c] for c in dict.fromkeys(configs.values())]
+    ):
+
         def report(fraction, partial, group=group):
             current = _sound(partial() if callable(partial) else [partial])
             shown = named(dict(zip(group, current, strict=True)))

@@ -26,17 +26,43 @@ from scipy.optimize import isotonic_regression
 from tabulate import tabulate
 
 # After Okabe and Ito, ten that stay apart for colour-blind readers too; class k has the same colour on every page.
-CLASS_COLOURS = ("#2576B6", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#8CC3F3", "#B2933C", "#5D3A9B", "#555555",
-                 "#2FBCC5")
+CLASS_COLOURS = (
+    "#2576B6",
+    "#D55E00",
+    "#009E73",
+    "#CC79A7",
+    "#E69F00",
+    "#8CC3F3",
+    "#B2933C",
+    "#5D3A9B",
+    "#555555",
+    "#2FBCC5",
+)
 INK, MUTED, GRID, ACCENT = "#1b1f24", "#5b6470", "#dde1e6", "#000000"
 
 RC = {
-    "font.family": "DejaVu Sans", "font.size": 10, "axes.titlesize": 10.5, "axes.labelsize": 10,
-    "axes.edgecolor": MUTED, "axes.labelcolor": INK, "text.color": INK, "xtick.color": MUTED, "ytick.color": MUTED,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": GRID, "grid.linewidth": 0.6,
-    "axes.axisbelow": True, "lines.linewidth": 1.4, "figure.facecolor": "white", "axes.facecolor": "white",
-    "axes.prop_cycle": mpl.cycler(color=CLASS_COLOURS), "mathtext.fontset": "dejavusans",
-    "figure.constrained_layout.use": True, "image.cmap": "viridis",
+    "font.family": "DejaVu Sans",
+    "font.size": 10,
+    "axes.titlesize": 10.5,
+    "axes.labelsize": 10,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "lines.linewidth": 1.4,
+    "figure.facecolor": "white",
+    "axes.facecolor": "white",
+    "axes.prop_cycle": mpl.cycler(color=CLASS_COLOURS),
+    "mathtext.fontset": "dejavusans",
+    "figure.constrained_layout.use": True,
+    "image.cmap": "viridis",
 }
 
 # matplotlib's settings and font caches are shared by all threads; a panel draws in one, a cell in another.
@@ -60,15 +86,18 @@ def colour(k: int) -> str:
     return CLASS_COLOURS[int(k) % len(CLASS_COLOURS)]
 
 
-def axes(columns: int = 1, rows: int = 1, *, width: float = 7.2, height: float = 3.2,
-         **kwargs) -> tuple[Figure, np.ndarray]:
+def axes(
+    columns: int = 1, rows: int = 1, *, width: float = 7.2, height: float = 3.2, **kwargs
+) -> tuple[Figure, np.ndarray]:
     """(figure, array of axes) in the book's style, made without pyplot so that threads may draw."""
     with DRAWING, mpl.rc_context(RC):
         fig = Figure(figsize=(width, height))
         return fig, fig.subplots(rows, columns, squeeze=False, **kwargs)
 
 
-def mosaic(layout: list, *, width: float = 7.2, height: float = 4.0, **kwargs) -> tuple[Figure, dict[str, Axes]]:
+def mosaic(
+    layout: list, *, width: float = 7.2, height: float = 4.0, **kwargs
+) -> tuple[Figure, dict[str, Axes]]:
     """(figure, {name: axes}) for a layout as in matplotlib's `subplot_mosaic`, in the book's style."""
     with DRAWING, mpl.rc_context(RC):
         fig = Figure(figsize=(width, height))
@@ -84,20 +113,46 @@ def name_lines(ax: Axes, gap: float = 12.0) -> None:
     """Names beside labelled lines, `gap` points apart or more, led to from where each ends in the axes' limits."""
     lines, said = [line for line in ax.lines if not line.get_label().startswith("_")], []
     for line in lines:
-        lead = {"arrowstyle": "-", "color": line.get_color(), "ls": line.get_linestyle(), "shrinkA": 1, "shrinkB": 0}
-        said.append(ax.annotate(line.get_label(), (0, 0), (1.07, 0), line.get_transform(), "axes fraction",
-                                lead | {"relpos": (0, 0.5), "patchA": None}, False, va="center", fontsize=9, color=INK))
+        lead = {
+            "arrowstyle": "-",
+            "color": line.get_color(),
+            "ls": line.get_linestyle(),
+            "shrinkA": 1,
+            "shrinkB": 0,
+        }
+        said.append(
+            ax.annotate(
+                line.get_label(),
+                (0, 0),
+                (1.07, 0),
+                line.get_transform(),
+                "axes fraction",
+                lead | {"relpos": (0, 0.5), "patchA": None},
+                False,
+                va="center",
+                fontsize=9,
+                color=INK,
+            )
+        )
         line.set(gid=line.get_gid() or line.get_label(), label="_named")  # a legend has the others
 
     def place(ax):
-        heights, step = [], gap / 72 * ax.figure.dpi / ax.get_window_extent().height * np.arange(len(lines))
+        heights, step = (
+            [],
+            gap / 72 * ax.figure.dpi / ax.get_window_extent().height * np.arange(len(lines)),
+        )
         for line, text in zip(lines, said, strict=True):
-            inside = ax.transAxes.inverted().transform(line.get_transform().transform(line.get_xydata()))
+            inside = ax.transAxes.inverted().transform(
+                line.get_transform().transform(line.get_xydata())
+            )
             last = np.where(np.abs(inside[:, 1] - 0.5) <= 0.5, inside[:, 0], -np.inf).argmax()
             text.xy = line.get_xydata()[last]
             heights.append(np.nan_to_num(inside[last, 1]))
         order = np.argsort(heights, kind="stable")
-        places = isotonic_regression(np.array(heights)[order] - step).x.clip(0, max(0, 1 - step[-1])) + step
+        places = (
+            isotonic_regression(np.array(heights)[order] - step).x.clip(0, max(0, 1 - step[-1]))
+            + step
+        )
         for k, height in zip(order, places, strict=True):
             said[k].set_position((1.07, height))
 
@@ -124,7 +179,7 @@ def band(ax: Axes, x, values, half=None, *, alpha: float = 0.18, **look) -> None
     values = np.asarray(values)
     mean = values.mean(0)
     low, high = (values.min(0), values.max(0)) if half is None else (mean - half, mean + half)
-    line, = ax.plot(x, mean, **look)
+    (line,) = ax.plot(x, mean, **look)
     ax.fill_between(x, low, high, color=line.get_color(), alpha=alpha, lw=0)
 
 
@@ -169,18 +224,26 @@ class Picture:
     def small(self, dpi: int = 144, colours: int = 128) -> str:
         """The figure as a base64 PNG of few colours: a few kilobytes, to be saved with a notebook or page."""
         buffer = io.BytesIO()
-        Image.open(io.BytesIO(self.png(dpi))).convert("RGB").quantize(colours).save(buffer, "png", optimize=True)
+        Image.open(io.BytesIO(self.png(dpi))).convert("RGB").quantize(colours).save(
+            buffer, "png", optimize=True
+        )
         return base64.b64encode(buffer.getvalue()).decode()
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        if os.environ.get("CLBOOK_STATIC") == "1":  # the built page takes the file, and the alt text that is in it
+        if (
+            os.environ.get("CLBOOK_STATIC") == "1"
+        ):  # the built page takes the file, and the alt text that is in it
             return {"image/png": base64.b64encode(self.png()).decode(), "text/plain": self.alt}
-        tag = (f'<img style="width:{int(self.fig.get_figwidth() * 96)}px;max-width:100%;background:white" '
-               f'alt="{html.escape(self.alt)}" src="data:image/png;base64,{self.small()}">')
+        tag = (
+            f'<img style="width:{int(self.fig.get_figwidth() * 96)}px;max-width:100%;background:white" '
+            f'alt="{html.escape(self.alt)}" src="data:image/png;base64,{self.small()}">'
+        )
         return {"text/html": tag, "text/plain": self.alt}
 
 
-GREEK = "alpha|beta|gamma|delta|eps|epsilon|eta|theta|kappa|lambda|mu|rho|sigma|tau|Delta|Theta|Sigma"
+GREEK = (
+    "alpha|beta|gamma|delta|eps|epsilon|eta|theta|kappa|lambda|mu|rho|sigma|tau|Delta|Theta|Sigma"
+)
 TYPESET = (  # patterns in escaped text, and what they become, in this order
     (rf"(?<![A-Za-z])({GREEK})(?![A-Za-z])", lambda found: greek(found[1])),
     (r"(?<=\d)e[+-]?0+\b", ""),
@@ -189,7 +252,11 @@ TYPESET = (  # patterns in escaped text, and what they become, in this order
     (r"\bR2\b", "R^2"),
     (r"\^\+?(-?\w+)", r"<sup>\1</sup>"),
     (r"((?<![A-Za-z])[A-Za-zα-ωΑ-Ω]|\|)_(\w{1,2})\b", r"\1<sub>\2</sub>"),
-    (r"\bsqrt\(", "√("), (r"&lt;=", "≤"), (r"&gt;=", "≥"), (r"-&gt;", "→"), (r"\binf\b", "∞"),
+    (r"\bsqrt\(", "√("),
+    (r"&lt;=", "≤"),
+    (r"&gt;=", "≥"),
+    (r"-&gt;", "→"),
+    (r"\binf\b", "∞"),
     (r"(?<![\w.)-])-(?=[\d.]|log)|(?<= )-(?= )", "−"),
 )
 

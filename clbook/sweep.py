@@ -71,7 +71,9 @@ def fingerprint(run: Callable, device=None) -> str:
     device = default_device(device)
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
     shake = os.environ.get("CLBOOK_SHAKE", "")
-    digest = hashlib.sha256(f"{torch.__version__} {np.__version__} {name} {shake} {run.__qualname__}".encode())
+    digest = hashlib.sha256(
+        f"{torch.__version__} {np.__version__} {name} {shake} {run.__qualname__}".encode()
+    )
     for module, text in sorted(sources(run).items()):
         digest.update(f"\0{module}\0{text}".encode())
     return digest.hexdigest()
@@ -93,6 +95,7 @@ def _identity(item):
 
 # The store: one file a run, for sweeps and live panels alike.
 
+
 def place(key: str, config: Settings) -> pathlib.Path:
     """The file of the run of `config` by the function whose `fingerprint` is `key`; it follows the data files read."""
     files = [_identity(item) for item in getattr(config, "files", ())]
@@ -111,15 +114,20 @@ def save(key: str, config: Settings, result: Outcome) -> None:
         joblib.dump(result, file)
 
 
-def kept(run: Callable, config: Settings, *, progress: Callable | None = None, device=None) -> Outcome:
+def kept(
+    run: Callable, config: Settings, *, progress: Callable | None = None, device=None
+) -> Outcome:
     """`run(config)`, from the store where it is there; what is not stopped is stored. What live panels call.
 
     Of a function with `variants` each run is stored by itself, as `sweep` does.
     """
+
     def made():
         result = run(config, progress=progress, device=device)
         if not isinstance(result, Outcome):
-            raise ValueError(f"run returned a {type(result).__name__}: it must return an Outcome, as Result is")
+            raise ValueError(
+                f"run returned a {type(result).__name__}: it must return an Outcome, as Result is"
+            )
         return result
 
     base, variants = getattr(run, "variants", (run, {}))
@@ -145,7 +153,9 @@ def _variants(config, variants) -> dict:
 
 def importable(run: Callable) -> bool:
     """Whether `run` is a function of an importable module: only its sources, and so its results, can be told apart."""
-    return getattr(run, "__module__", "__main__") != "__main__" and "<" not in getattr(run, "__qualname__", "<")
+    return getattr(run, "__module__", "__main__") != "__main__" and "<" not in getattr(
+        run, "__qualname__", "<"
+    )
 
 
 def parallel(function: Callable, arguments: list[tuple], n_jobs: int | None = None) -> Iterator:
@@ -193,7 +203,9 @@ def _tasks(run, configs, n_jobs):
     if default_device().type == "cuda":
         return groups
     jobs, tasks = joblib.effective_n_jobs(_jobs(n_jobs)), []
-    share = jobs if len(groups) < jobs else 1  # processes that a group is shared out to: each costs a step's overhead
+    share = (
+        jobs if len(groups) < jobs else 1
+    )  # processes that a group is shared out to: each costs a step's overhead
     for group in groups:
         count = len(group)
         if count > share and group[0].steps > 20 and _pays(run.program, group):
@@ -218,7 +230,11 @@ def _finish(run, configs, key, compile=False):
 
     try:
         if hasattr(run, "program"):
-            return list(zip(configs, together(run.program, configs, done=done, compile=compile), strict=True))
+            return list(
+                zip(
+                    configs, together(run.program, configs, done=done, compile=compile), strict=True
+                )
+            )
         result = run(configs[0])
         save(key, configs[0], result)
         return [(configs[0], result)]
@@ -229,11 +245,20 @@ def _finish(run, configs, key, compile=False):
         if len(left) == 1:
             return [*found, (left[0], error)]
         half = len(left) // 2
-        return found + _finish(run, left[:half], key, compile) + _finish(run, left[half:], key, compile)
+        return (
+            found
+            + _finish(run, left[:half], key, compile)
+            + _finish(run, left[half:], key, compile)
+        )
 
 
-def sweep(run: Callable, configs: Iterable[Settings], progress: Callable | None = None, n_jobs: int | None = None,
-          compile: bool = False) -> list:
+def sweep(
+    run: Callable,
+    configs: Iterable[Settings],
+    progress: Callable | None = None,
+    n_jobs: int | None = None,
+    compile: bool = False,
+) -> list:
     """`[run(config) for config in configs]`: from the store where possible, the rest in programs and in parallel.
 
     A run is stored as soon as it ends: an interrupted or failed sweep keeps what it has. A bar shows how far it is.
@@ -258,11 +283,15 @@ def sweep(run: Callable, configs: Iterable[Settings], progress: Callable | None 
         The error of the first run that failed, naming its config, when all others have finished and are stored.
     """
     if not callable(run) or "<" in getattr(run, "__qualname__", "<"):
-        raise ValueError(f"run = {run!r} is not allowed: it must be a function that has a name (def run(config): ...) "
-                         "and stands at the top of a module or notebook, so that the store can tell it from others")
+        raise ValueError(
+            f"run = {run!r} is not allowed: it must be a function that has a name (def run(config): ...) "
+            "and stands at the top of a module or notebook, so that the store can tell it from others"
+        )
     if not isinstance(configs, Iterable):
         given = configs.described() if isinstance(configs, Settings) else repr(configs)
-        raise ValueError(f"configs = {given} is not allowed: it must be a list of settings, such as [Config()]")
+        raise ValueError(
+            f"configs = {given} is not allowed: it must be a list of settings, such as [Config()]"
+        )
     configs = list(configs)
     if hasattr(run, "variants"):
         return _several(run, configs, progress, n_jobs, compile)
@@ -272,7 +301,9 @@ def sweep(run: Callable, configs: Iterable[Settings], progress: Callable | None 
     tasks = _tasks(run, missing, n_jobs)
     n_jobs = 1 if default_device().type == "cuda" else n_jobs
     pool, failed = parallel(_finish, [(run, task, key, compile) for task in tasks], n_jobs), {}
-    quiet = len(missing) < 2 or os.environ.get("CLBOOK_STATIC") == "1"  # a page keeps what is written while it is built
+    quiet = (
+        len(missing) < 2 or os.environ.get("CLBOOK_STATIC") == "1"
+    )  # a page keeps what is written while it is built
     try:
         with tqdm(total=len(missing), unit="run", leave=False, disable=quiet) as bar:
             for outcomes in pool:
@@ -281,7 +312,9 @@ def sweep(run: Callable, configs: Iterable[Settings], progress: Callable | None 
                         failed[config] = outcome
                         continue
                     results[config] = outcome
-                    if not place(key, config).exists():  # it was made on a machine with a store of its own
+                    if not place(
+                        key, config
+                    ).exists():  # it was made on a machine with a store of its own
                         save(key, config, outcome)
                 bar.update(len(outcomes))
                 share = 1 - sum(r is None for r in results.values()) / max(len(missing), 1)
@@ -306,6 +339,7 @@ def _several(run, configs, progress, n_jobs, compile):
         return [None if None in sets[c].values() else gathered(c, sets[c]) for c in configs]
 
     flat = list(dict.fromkeys(part for parts in made.values() for part in parts.values()))
+
     def report(fraction, results):
         return progress(fraction, assembled(dict(zip(flat, results, strict=True))))
 

@@ -11,8 +11,9 @@ from scipy.special import gammaln, ive
 Rates = float | Sequence[float] | np.ndarray  # of all steps, or one for each
 
 
-def separation_condition(eps: float, tau: float, n: int, gamma: float, theta: float, sigma2: float,
-                         delta: float) -> tuple[float, float]:
+def separation_condition(
+    eps: float, tau: float, n: int, gamma: float, theta: float, sigma2: float, delta: float
+) -> tuple[float, float]:
     """Both sides of condition (e) of LS Theorem 4.3: Theta sqrt(n) eps >> eps^3/tau + gamma + sigma^2 + delta.
 
     Args:
@@ -121,7 +122,9 @@ def rsa_lower_bound(drift: float, std: float, pairs: int) -> float:
     return cka_lower_bound(drift, math.sqrt(pairs) * std)
 
 
-def weight_bound(C: int, B: int, T: int, eta: Rates, tau: float, delta: float, G: float, beta: float) -> float:
+def weight_bound(
+    C: int, B: int, T: int, eta: Rates, tau: float, delta: float, G: float, beta: float
+) -> float:
     """SA Theorem 2: G Delta (exp(beta S) - 1) / (beta tau), S = sum of eta: how far apart the two runs' weights get.
 
     G: largest norm of the gradient of a similarity in the weights. beta: smoothness of both batch losses, > 0.
@@ -134,14 +137,20 @@ def weight_bound(C: int, B: int, T: int, eta: Rates, tau: float, delta: float, G
 
 
 def _exp(x):
-    return math.exp(x) if x < 709 else math.inf  # 709: the last whole number before float64 overflows
+    return (
+        math.exp(x) if x < 709 else math.inf
+    )  # 709: the last whole number before float64 overflows
 
 
 def total(eta: Rates, T: int) -> float:
     """The sum of T step sizes, given as one number or as T."""
     eta = np.asarray(eta, float)
-    _within("eta", eta.tolist(), eta.shape in ((), (T,)) and (eta >= 0).all() and np.isfinite(eta).all(),
-            f"finite and >= 0, one number or {T}")
+    _within(
+        "eta",
+        eta.tolist(),
+        eta.shape in ((), (T,)) and (eta >= 0).all() and np.isfinite(eta).all(),
+        f"finite and >= 0, one number or {T}",
+    )
     return float(eta.sum() if eta.ndim else T * eta)
 
 

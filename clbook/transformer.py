@@ -13,7 +13,9 @@ READOUTS = ("flatten", "mean")
 
 def _normal(shape, std, generators):
     """A parameter (members, *shape), normal with standard deviation `std`, each member from its own generator."""
-    return nn.Parameter(torch.stack([std * torch.randn(shape, generator=g, device=g.device) for g in generators]))
+    return nn.Parameter(
+        torch.stack([std * torch.randn(shape, generator=g, device=g.device) for g in generators])
+    )
 
 
 class Linear(nn.Module):
@@ -21,12 +23,19 @@ class Linear(nn.Module):
 
     def __init__(self, fan_in: int, fan_out: int, generators: Sequence[torch.Generator]):
         super().__init__()
-        both = torch.stack([torch.rand(fan_in + 1, fan_out, generator=g, device=g.device) for g in generators])
+        both = torch.stack(
+            [torch.rand(fan_in + 1, fan_out, generator=g, device=g.device) for g in generators]
+        )
         both = (2 * both - 1) * fan_in**-0.5
-        self.weight, self.bias = nn.Parameter(both[:, :-1].clone()), nn.Parameter(both[:, -1:].clone())
+        self.weight, self.bias = (
+            nn.Parameter(both[:, :-1].clone()),
+            nn.Parameter(both[:, -1:].clone()),
+        )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        if 1 in self.weight.shape[1:]:  # one row or column: one member alone would take another routine than several
+        if (
+            1 in self.weight.shape[1:]
+        ):  # one row or column: one member alone would take another routine than several
             return (x[..., None] * self.weight[:, None]).sum(2) + self.bias
         return torch.baddbmm(self.bias, x, self.weight)
 
@@ -56,7 +65,9 @@ class Block(nn.Module):
         self.up, self.down = Linear(d, hidden, generators), Linear(hidden, d, generators)
         self.norm1, self.norm2 = (Norm(d, len(generators), generators[0].device) for _ in range(2))
 
-    def forward(self, x: torch.Tensor, length: int, mask: torch.Tensor | None = None) -> torch.Tensor:
+    def forward(
+        self, x: torch.Tensor, length: int, mask: torch.Tensor | None = None
+    ) -> torch.Tensor:
         """x (members, n * length, d) -> the same; mask (members * n, 1, 1, length), False where no one may look."""
         members, rows, d = x.shape
         qkv = self.inward(x).view(-1, length, 3, self.heads, d // self.heads)
@@ -81,18 +92,33 @@ class Transformer(nn.Module):
     Raises ValueError: heads that do not divide d, another readout.
     """
 
-    def __init__(self, tokens: int, length: int, d: int, out: int, generators: Sequence[torch.Generator], *,
-                 layers: int = 1, heads: int = 1, hidden: int | None = None, readout: str = "flatten",
-                 std: float = 1.0):
+    def __init__(
+        self,
+        tokens: int,
+        length: int,
+        d: int,
+        out: int,
+        generators: Sequence[torch.Generator],
+        *,
+        layers: int = 1,
+        heads: int = 1,
+        hidden: int | None = None,
+        readout: str = "flatten",
+        std: float = 1.0,
+    ):
         super().__init__()
         if heads < 1 or d % heads:
             raise ValueError(f"heads = {heads!r} is not allowed: heads must divide d = {d}")
         if readout not in READOUTS:
-            raise ValueError(f"readout = {readout!r} is not allowed: readout must be one of {', '.join(READOUTS)}")
+            raise ValueError(
+                f"readout = {readout!r} is not allowed: readout must be one of {', '.join(READOUTS)}"
+            )
         self.readout = readout
         self.tokens = _normal((tokens, d), std, generators)
         self.positions = _normal((length, d), 1.0 if readout == "flatten" else std, generators)
-        self.blocks = nn.ModuleList(Block(d, heads, hidden or 4 * d, generators) for _ in range(layers))
+        self.blocks = nn.ModuleList(
+            Block(d, heads, hidden or 4 * d, generators) for _ in range(layers)
+        )
         self.last = Linear(length * d if readout == "flatten" else d, out, generators)
 
     def forward(self, tokens: torch.Tensor, present: torch.Tensor | None = None) -> torch.Tensor:
@@ -102,7 +128,10 @@ class Transformer(nn.Module):
         "mean" leaves it out as well. Every sequence needs one token that is present.
         """
         members, n, length = tokens.shape
-        x = lookup(self.tokens, tokens.flatten(1)).view(members, n, length, -1) + self.positions[:, None]
+        x = (
+            lookup(self.tokens, tokens.flatten(1)).view(members, n, length, -1)
+            + self.positions[:, None]
+        )
         x, mask = x.flatten(1, 2), None if present is None else present.view(-1, 1, 1, length)
         for block in self.blocks:
             x = block(x, length, mask)

@@ -21,8 +21,10 @@ def first_picture():
             first.append(time.monotonic() - began)
 
     alignment.run(config, progress=progress)
-    print(f"five losses, {config.steps} steps: {time.monotonic() - began:.1f} s; "
-          f"first partial result after {first[0]:.2f} s, drawn after {first[1]:.2f} s")
+    print(
+        f"five losses, {config.steps} steps: {time.monotonic() - began:.1f} s; "
+        f"first partial result after {first[0]:.2f} s, drawn after {first[1]:.2f} s"
+    )
 
 
 def grouped(name, run, config):
@@ -39,7 +41,15 @@ def grouped(name, run, config):
 if __name__ == "__main__":
     first_picture()
     grouped("five losses", alignment.run, alignment.Config(steps=60))
-    grouped("a pair, narrow", alignment.run, alignment.Config(compare="pair", width=64, batch=64, steps=60))
-    grouped("digits", alignment.run, alignment.Config(data="digits", n=1200, noise=0.1, compare="labels", steps=60))
+    grouped(
+        "a pair, narrow",
+        alignment.run,
+        alignment.Config(compare="pair", width=64, batch=64, steps=60),
+    )
+    grouped(
+        "digits",
+        alignment.run,
+        alignment.Config(data="digits", n=1200, noise=0.1, compare="labels", steps=60),
+    )
     grouped("coupled tables", surrogate.run, surrogate.Config())
     grouped("on the circle", weights.run_circle, surrogate.Config(n=80, batch=64))

@@ -30,8 +30,11 @@ def by_jacobian(model, x):
 def by_loop(model, x):
     """One backward pass for each sample and output, then one product."""
     weights = list(model.parameters())
-    rows = [torch.cat([g.flatten() for g in torch.autograd.grad(value, weights, retain_graph=True)])
-            for xi in x for value in model(xi[None])[0]]
+    rows = [
+        torch.cat([g.flatten() for g in torch.autograd.grad(value, weights, retain_graph=True)])
+        for xi in x
+        for value in model(xi[None])[0]
+    ]
     J = torch.stack(rows)
     n = len(x)
     return (J @ J.T).view(n, -1, n, len(J) // n).permute(0, 2, 1, 3)
@@ -67,7 +70,9 @@ def in_torch(function):
 def setting(n, d):
     """The network and the inputs of a case."""
     generator = torch.Generator().manual_seed(0)
-    return models.MLP((*HIDDEN, d), generator=generator), torch.randn(n, HIDDEN[0], generator=generator)
+    return models.MLP((*HIDDEN, d), generator=generator), torch.randn(
+        n, HIDDEN[0], generator=generator
+    )
 
 
 def seconds(ways, *arguments):
@@ -85,7 +90,10 @@ def seconds(ways, *arguments):
 def report(title, times):
     """One line: the seconds of each way and how many times the first way's they are."""
     first = next(iter(times.values()))
-    print(f"{title}: " + ", ".join(f"{way} {t:.4f} s = {t / first:.0f}x" for way, t in times.items()), flush=True)
+    print(
+        f"{title}: " + ", ".join(f"{way} {t:.4f} s = {t / first:.0f}x" for way, t in times.items()),
+        flush=True,
+    )
 
 
 def high_water():
@@ -109,12 +117,21 @@ def main():
     for n, d in ((500, 1), (1000, 1), (1000, 2)):
         report(f"kernel n={n} d={d}", seconds(WAYS, *setting(n, d)))
     for way, n, d in (("layerwise", 1000, 2), ("jacobian", 1000, 2), ("layerwise", 2000, 2)):
-        run = subprocess.run([sys.executable, __file__, "peak", way, str(n), str(d)], capture_output=True, text=True,
-                             check=True)
+        run = subprocess.run(
+            [sys.executable, __file__, "peak", way, str(n), str(d)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         size = int(run.stdout)
-        print(f"memory n={n} d={d} {way}: {size / 2**20:.0f} MB = {size / (4 * n * n * d * d):.2f} x K")
+        print(
+            f"memory n={n} d={d} {way}: {size / 2**20:.0f} MB = {size / (4 * n * n * d * d):.2f} x K"
+        )
     a, b = np.random.default_rng(0).normal(size=(2, 5000, 128))
-    for name, ours, pairs in (("CKA", metrics.linear_cka, cka_by_pairs), ("RSA", metrics.rsa, rsa_by_pairs)):
+    for name, ours, pairs in (
+        ("CKA", metrics.linear_cka, cka_by_pairs),
+        ("RSA", metrics.rsa, rsa_by_pairs),
+    ):
         ways = {"d x d": (ours, 15), "numpy N x N": (pairs, 3), "torch N x N": (in_torch(pairs), 3)}
         report(name, seconds(ways, a, b))
 

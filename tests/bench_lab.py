@@ -29,6 +29,7 @@ SLOW = 600  # s for whatever waits for a whole chapter
 def explorer(name):
     """In the kernel: the panel of that name."""
     from clbook.explore import live
+
     return next(panel for panel in live._panels if panel._name == name)
 
 
@@ -37,9 +38,12 @@ def facts():
     from ipywidgets import SelectionSlider, Text
 
     from clbook.explore import controls, live
+
     found = []
     for panel in live._panels:
-        stops = iter([part.options for part in live._family(panel) if isinstance(part, SelectionSlider)])
+        stops = iter(
+            [part.options for part in live._family(panel) if isinstance(part, SelectionSlider)]
+        )
         axes, has = [], panel._fields
         for name in panel._axes:
             field, control = has[name], panel.controls[name]
@@ -49,13 +53,28 @@ def facts():
                 axis |= {"kind": "slider", "words": [own[0], own[-1]], "off": off_grid(field, own)}
             else:
                 options = getattr(control, "options", [])
-                axis |= {"kind": "choice" if options else "box", "words": [words for words, _ in options]}
+                axis |= {
+                    "kind": "choice" if options else "box",
+                    "words": [words for words, _ in options],
+                }
             axes.append(axis)
-        longer = {name: min(has[name].metadata["high"], 50 * getattr(panel._base, name)) for name in ("steps", "epochs")
-                  if name in has} | {name: 0 for name in ("linger",) if name in has}
-        found.append({"name": panel._name, "cell": panel.cell, "axes": axes, "scrub": bool(panel._scrub),
-                      "seed": panel.controls["seed"].description if "seed" in has else None,
-                      "longer": [(panel.controls[name].description, str(value)) for name, value in longer.items()]})
+        longer = {
+            name: min(has[name].metadata["high"], 50 * getattr(panel._base, name))
+            for name in ("steps", "epochs")
+            if name in has
+        } | {name: 0 for name in ("linger",) if name in has}
+        found.append(
+            {
+                "name": panel._name,
+                "cell": panel.cell,
+                "axes": axes,
+                "scrub": bool(panel._scrub),
+                "seed": panel.controls["seed"].description if "seed" in has else None,
+                "longer": [
+                    (panel.controls[name].description, str(value)) for name, value in longer.items()
+                ],
+            }
+        )
     print(json.dumps(found))
 
 
@@ -73,6 +92,7 @@ def off_grid(field, stops):
 def settle(name):
     """In the kernel: wait for a panel's run and picture; print an error, and its first and last recorded time."""
     from clbook.explore import times
+
     panel = explorer(name)
     try:
         panel.wait(300)
@@ -91,7 +111,15 @@ class Explorer:
     """
 
     def __init__(self, lab, facts, cell):
-        self.lab, self.facts, self.cell, self.wrong, self.grid, self.time, self.ran = lab, facts, cell, [], [], [], []
+        self.lab, self.facts, self.cell, self.wrong, self.grid, self.time, self.ran = (
+            lab,
+            facts,
+            cell,
+            [],
+            [],
+            [],
+            [],
+        )
         lab.ask(f"async (k) => {{ await {NOTEBOOK}.content.scrollToItem(k, 'start'); }}", cell)
         lab.take(cell)
         self.settle()
@@ -124,34 +152,49 @@ class Explorer:
         """Every axis to its ends by keys, each a run of the grid, and to a value off the grid."""
         sliders = [axis for axis in self.facts["axes"] if axis["kind"] == "slider"]
         for k, axis in enumerate(sliders):
-            for key, end in (("End", axis["words"][1]), ("Home", axis["words"][0]), ("End", axis["words"][1])):
+            for key, end in (
+                ("End", axis["words"][1]),
+                ("Home", axis["words"][0]),
+                ("End", axis["words"][1]),
+            ):
                 if self.lab.ask(f"typed({k}).value") == end:
                     continue
                 self.lab.key(k, key)
                 self.moved(f"{axis['name']} {key}", f"{axis['name']} = {end}")
-                self.expect(f"typed({k}).value === {json.dumps(end)}", f"{axis['name']}: {key} is not {end}")
+                self.expect(
+                    f"typed({k}).value === {json.dumps(end)}", f"{axis['name']}: {key} is not {end}"
+                )
             before = self.lab.ask(f"typed({k}).value")
             self.lab.key(k, "ArrowLeft")
-            self.expect(f"typed({k}).value !== {json.dumps(before)}", f"{axis['name']}: no arrow key")
+            self.expect(
+                f"typed({k}).value !== {json.dumps(before)}", f"{axis['name']}: no arrow key"
+            )
             self.settle()
             self.lab.type("nan", f"typed({k})")
             self.expect("said().includes('not allowed')", f"{axis['name']}: nan is not refused")
             if axis["off"]:
                 self.lab.type(axis["off"], f"typed({k})")
-                self.expect(f"said().includes({json.dumps(axis['name'] + ' = ' + axis['off'])})", "no off-grid value")
+                self.expect(
+                    f"said().includes({json.dumps(axis['name'] + ' = ' + axis['off'])})",
+                    "no off-grid value",
+                )
                 self.settle()
             self.lab.type(axis["words"][0], f"typed({k})")
             self.settle()
         for axis in self.facts["axes"]:
             if axis["kind"] == "choice":
                 for words in axis["words"][::-1]:
-                    if self.lab.ask("(words) => !button(words).classList.contains('mod-active')", words):
+                    if self.lab.ask(
+                        "(words) => !button(words).classList.contains('mod-active')", words
+                    ):
                         self.lab.ask("(words) => button(words).focus({preventScroll: true})", words)
                         self.lab.page.keyboard.press("Space")
                         self.moved(f"{axis['name']} {words}", f"{axis['name']} = ")
             elif axis["kind"] == "box":
                 for _ in range(2):
-                    self.lab.ask("(words) => box(words).focus({preventScroll: true})", axis["label"])
+                    self.lab.ask(
+                        "(words) => box(words).focus({preventScroll: true})", axis["label"]
+                    )
                     self.lab.page.keyboard.press("Space")
                     self.moved(axis["name"], axis["name"])
 
@@ -163,7 +206,9 @@ class Explorer:
             self.grid.append(seconds)
         else:
             self.ran.append(what)
-        self.expect(f"said().includes({json.dumps(said)})", f"{what}: the status does not say {said}")
+        self.expect(
+            f"said().includes({json.dumps(said)})", f"{what}: the status does not say {said}"
+        )
 
     def times(self):
         """The time slider to its ends and back one."""
@@ -253,10 +298,14 @@ class Explorer:
         heights = dict(self.lab.ask("[...heights]"))
         jump = max(heights) - min(heights)
         self.wrong += [f"jumps by {jump} px: {heights}"] * (jump > 5)
-        grid, times = (f"{statistics.median(s):5.2f} {max(s):5.2f}" if s else "    -     -"
-                       for s in (self.grid, self.time))
-        return (f"  {self.facts['name']:12} {missing:3} {len(self.grid):3} {grid} {fresh:6.2f} {times} {stop:6.2f}"
-                f" {jump:5.0f} {os.getloadavg()[0]:5.1f} {time.monotonic() - began:5.0f}  {'; '.join(self.wrong)}")
+        grid, times = (
+            f"{statistics.median(s):5.2f} {max(s):5.2f}" if s else "    -     -"
+            for s in (self.grid, self.time)
+        )
+        return (
+            f"  {self.facts['name']:12} {missing:3} {len(self.grid):3} {grid} {fresh:6.2f} {times} {stop:6.2f}"
+            f" {jump:5.0f} {os.getloadavg()[0]:5.1f} {time.monotonic() - began:5.0f}  {'; '.join(self.wrong)}"
+        )
 
 
 def chapter(open_tab, url, book, name):
@@ -267,21 +316,32 @@ def chapter(open_tab, url, book, name):
     began = time.monotonic()
     code = [k for k, cell in enumerate(cells) if cell.cell_type == "code"]
     lab.ask("() => { jupyterapp.commands.execute('notebook:run-all-cells'); }")
-    lab.until(f"{json.dumps(code)}.every((k) => /\\d/.test({NOTEBOOK}.content.widgets[k].node"
-              ".querySelector('.jp-InputPrompt').textContent))", SLOW)
+    lab.until(
+        f"{json.dumps(code)}.every((k) => /\\d/.test({NOTEBOOK}.content.widgets[k].node"
+        ".querySelector('.jp-InputPrompt').textContent))",
+        SLOW,
+    )
     took = time.monotonic() - began
-    failed = lab.ask(f"{json.dumps(code)}.filter((k) => {NOTEBOOK}.content.widgets[k].model.outputs.toJSON()"
-                     ".some((output) => output.output_type === 'error'))")
+    failed = lab.ask(
+        f"{json.dumps(code)}.filter((k) => {NOTEBOOK}.content.widgets[k].model.outputs.toJSON()"
+        ".some((output) => output.output_type === 'error'))"
+    )
     explored = any("explore(" in cells[k].source for k in code)
-    found = json.loads(lab.execute("from bench_lab import facts, settle\nfacts()")) if explored else []
+    found = (
+        json.loads(lab.execute("from bench_lab import facts, settle\nfacts()")) if explored else []
+    )
     ids = lab.ask(f"{NOTEBOOK}.content.widgets.map((each) => each.model.id)")
     lab.ask("watch()")
     print(f"{file.stem}: run in {took:.0f} s; cells that failed: {failed}", flush=True)
     for facts in sorted(found, key=lambda facts: ids.index(facts["cell"])):
         print(Explorer(lab, facts, ids.index(facts["cell"])).row(), flush=True)
     lab.save()
-    errors = {error for error in lab.tab.errors if "Cross reference" not in error}  # those lead to other pages
-    print(f"  saved: {file.stat().st_size / 1000:.0f} kB; errors in the browser: {errors}", flush=True)
+    errors = {
+        error for error in lab.tab.errors if "Cross reference" not in error
+    }  # those lead to other pages
+    print(
+        f"  saved: {file.stat().st_size / 1000:.0f} kB; errors in the browser: {errors}", flush=True
+    )
     lab.page.context.close()
 
 
@@ -290,9 +350,16 @@ if __name__ == "__main__":
         root = pathlib.Path(temporary)
         shutil.copytree(BOOK, root / "book", ignore=shutil.ignore_patterns("_*", "records"))
         shutil.copytree(cache_folder(), root / "store", copy_function=os.link)
-        with browser() as open_tab, jupyterlab(root / "book", CLBOOK_CACHE=str(root / "store")) as url:
-            print("  explorer     runs that the store lacked; grid settings: n, median, max; new seed; time: median,"
-                  " max; Stop; px; load; s; wrong")
-            pages = sorted(str(file.relative_to(BOOK).with_suffix("")) for file in BOOK.rglob("*.ipynb"))
+        with (
+            browser() as open_tab,
+            jupyterlab(root / "book", CLBOOK_CACHE=str(root / "store")) as url,
+        ):
+            print(
+                "  explorer     runs that the store lacked; grid settings: n, median, max; new seed; time: median,"
+                " max; Stop; px; load; s; wrong"
+            )
+            pages = sorted(
+                str(file.relative_to(BOOK).with_suffix("")) for file in BOOK.rglob("*.ipynb")
+            )
             for name in sys.argv[1:] or pages:
                 chapter(open_tab, url, root / "book", f"{name}.ipynb")

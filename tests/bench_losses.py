@@ -59,11 +59,18 @@ def libraries(labels, points):
     found, notes = {"nt_xent": {}, "supcon": {}}, []
     try:
         from pytorch_metric_learning.losses import NTXentLoss, SupConLoss
+
         nt_xent, supcon, own = NTXentLoss(TAU), SupConLoss(TAU), torch.arange(points).repeat(2)
         found["nt_xent"]["metric-learning SupConLoss"] = lambda a, b: supcon(torch.cat([a, b]), own)
-        if points <= 64:  # it holds every positive against every negative: 4 n^2 (2 n - 2) numbers, 34 GB at n = 1024
-            found["nt_xent"]["metric-learning NTXentLoss"] = lambda a, b: nt_xent(torch.cat([a, b]), own)
-        found["supcon"]["metric-learning SupConLoss"] = lambda a, b: supcon(torch.cat([a, b]), labels.repeat(2))
+        if (
+            points <= 64
+        ):  # it holds every positive against every negative: 4 n^2 (2 n - 2) numbers, 34 GB at n = 1024
+            found["nt_xent"]["metric-learning NTXentLoss"] = lambda a, b: nt_xent(
+                torch.cat([a, b]), own
+            )
+        found["supcon"]["metric-learning SupConLoss"] = lambda a, b: supcon(
+            torch.cat([a, b]), labels.repeat(2)
+        )
     except ImportError as error:
         notes.append(f"pytorch-metric-learning: {error}")
     return found, notes
@@ -73,14 +80,20 @@ def contenders(points, compiler):
     labels = torch.arange(points) % CLASSES
     own = torch.arange(points)
     found, notes = libraries(labels, points)
-    plain = {"nt_xent": plain_nt_xent, "supcon": lambda a, b: plain_supcon(a, b, labels),
-             "dcl": lambda a, b: plain_masked(a, b, own), "nscl": lambda a, b: plain_masked(a, b, labels)}
+    plain = {
+        "nt_xent": plain_nt_xent,
+        "supcon": lambda a, b: plain_supcon(a, b, labels),
+        "dcl": lambda a, b: plain_masked(a, b, own),
+        "nscl": lambda a, b: plain_masked(a, b, labels),
+    }
     table = {}
     for name, reference in plain.items():
         loss, rest = getattr(losses, name), (labels, TAU) if name in ("supcon", "nscl") else (TAU,)
-        table[name] = row = {"ours": lambda a, b, loss=loss, rest=rest: loss(a, b, *rest),
-                             "ours, .formula": lambda a, b, loss=loss, rest=rest: loss.formula(a, b, *rest),
-                             "plain": reference}
+        table[name] = row = {
+            "ours": lambda a, b, loss=loss, rest=rest: loss(a, b, *rest),
+            "ours, .formula": lambda a, b, loss=loss, rest=rest: loss.formula(a, b, *rest),
+            "plain": reference,
+        }
         if compiler:
             row["plain, compiled"] = torch.compile(row["plain"], dynamic=False)
         row.update(found.get(name, {}))
@@ -98,8 +111,12 @@ def peak_mb(loss, z):
         with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as record:
             step(loss, z)
         record.export_chrome_trace(str(trace))
-        events = [e for e in json.loads(trace.read_text())["traceEvents"] if e.get("name") == "[memory]"]
-    live = list(itertools.accumulate(e["args"]["Bytes"] for e in sorted(events, key=lambda e: e["ts"])))
+        events = [
+            e for e in json.loads(trace.read_text())["traceEvents"] if e.get("name") == "[memory]"
+        ]
+    live = list(
+        itertools.accumulate(e["args"]["Bytes"] for e in sorted(events, key=lambda e: e["ts"]))
+    )
     return max(live) / 2**20
 
 
@@ -119,7 +136,9 @@ def compare(row, points, rounds):
             step(loss, z)
             seconds[name].append(time.process_time() - start)
     for name, loss in row.items():
-        ratio = statistics.median(t / ours for t, ours in zip(seconds[name], seconds["ours"], strict=True))
+        ratio = statistics.median(
+            t / ours for t, ours in zip(seconds[name], seconds["ours"], strict=True)
+        )
         milliseconds = 1e3 * statistics.median(seconds[name])
         print(f"    {name:28s} {milliseconds:9.2f} ms  x{ratio:6.2f}  {peak_mb(loss, z):8.1f} MB")
 

@@ -27,7 +27,12 @@ EPS, TAU = (0.02, 0.1, 0.3, 1.0, 3.0), (0.001, 0.01, 0.1, 1.0, 10.0)
 
 def grid(count, steps):
     """`count` settings: eps x tau, then the next seed."""
-    found = (Config(eps=e, tau=t, seed=s, steps=steps) for s in itertools.count() for e in EPS for t in TAU)
+    found = (
+        Config(eps=e, tau=t, seed=s, steps=steps)
+        for s in itertools.count()
+        for e in EPS
+        for t in TAU
+    )
     return list(itertools.islice(found, count))
 
 
@@ -42,7 +47,9 @@ class Plain:
 
     def __init__(self, config, device):
         self.x, self.R = dataset(config)[0].to(device), start(config).to(device)
-        self.net, self.frozen = (MLP((2, 100, 1), "tanh", stream(config.seed, 2)).to(device) for _ in range(2))
+        self.net, self.frozen = (
+            MLP((2, 100, 1), "tanh", stream(config.seed, 2)).to(device) for _ in range(2)
+        )
         self.optimiser, self.config = torch.optim.SGD(self.net.parameters(), config.lr), config
 
     def train(self, steps):
@@ -95,10 +102,15 @@ def vmapped(configs, steps, device):
     frozen = {k: w.clone() for k, w in weights.items()}
     x = torch.stack([dataset(c)[0] for c in configs]).to(device)
     R = torch.stack([start(c) for c in configs]).to(device)
-    tau, lr = (torch.tensor([getattr(c, name) for c in configs], device=device) for name in ("tau", "lr"))
+    tau, lr = (
+        torch.tensor([getattr(c, name) for c in configs], device=device) for name in ("tau", "lr")
+    )
 
     def objective(w, w0, x, v, R, tau):
-        f, g = (functional_call(nets[0], w, (y,)) - functional_call(nets[0], w0, (y,)) + R for y in (x, v))
+        f, g = (
+            functional_call(nets[0], w, (y,)) - functional_call(nets[0], w0, (y,)) + R
+            for y in (x, v)
+        )
         return loss(f, g, tau)
 
     gradient = vmap(grad(objective))
@@ -119,7 +131,10 @@ def jaxed(configs, steps, device):
     import jax
     import jax.numpy as jnp
 
-    nets = [[p.detach().numpy() for p in MLP((2, 100, 1), "tanh", stream(c.seed, 2)).parameters()] for c in configs]
+    nets = [
+        [p.detach().numpy() for p in MLP((2, 100, 1), "tanh", stream(c.seed, 2)).parameters()]
+        for c in configs
+    ]
     weights = [jnp.stack(same) for same in zip(*nets)]
     x = jnp.stack([dataset(c)[0].numpy() for c in configs])
     R = jnp.stack([start(c).numpy() for c in configs])
@@ -153,19 +168,24 @@ def jaxed(configs, steps, device):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--runs", type=int, default=75)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--device", default=str(default_device()))
     arguments = parser.parse_args()
     configs, device = grid(arguments.runs, arguments.steps), arguments.device
-    few = configs[::max(1, len(configs) // 5)][:5]  # the loops over single runs take five of them
+    few = configs[:: max(1, len(configs) // 5)][:5]  # the loops over single runs take five of them
     makers = {
-        "plain PyTorch, one by one": (plain, few), "ours, one by one": (None, few),
-        "ours, side by side": (ours, configs), "torch.func.vmap": (vmapped, configs),
+        "plain PyTorch, one by one": (plain, few),
+        "ours, one by one": (None, few),
+        "ours, side by side": (ours, configs),
+        "torch.func.vmap": (vmapped, configs),
         "ours, side by side, compiled": (lambda *a: ours(*a, compile=True), configs),
-        "JAX vmap + scan": (jaxed, configs)}
+        "JAX vmap + scan": (jaxed, configs),
+    }
     contenders = {}
     with one_thread():
         for name, (make, those) in makers.items():
@@ -189,8 +209,10 @@ def main():
                     torch.cuda.synchronize()
                 took[name] = (time.perf_counter() - began) / (count * arguments.steps)
             rounds.append(took)
-    print(f"{len(configs)} runs of {arguments.steps} steps on {device}, torch {torch.__version__}, one thread, "
-          f"{arguments.rounds} rounds")
+    print(
+        f"{len(configs)} runs of {arguments.steps} steps on {device}, torch {torch.__version__}, one thread, "
+        f"{arguments.rounds} rounds"
+    )
     print(f"{'':32} {'us a run-step':>14} {'times the plain loop':>22}")
     for name in contenders:
         speed = statistics.median(r["plain PyTorch, one by one"] / r[name] for r in rounds)

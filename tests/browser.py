@@ -11,10 +11,20 @@ import pathlib
 import shutil
 import tempfile
 
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-         "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 HERE = ("file:", "data:", "blob:", "about:")
-AXE = pathlib.Path(__file__).parent / "vendor" / "axe.min.js"  # axe-core 4.14.1 of npm, MPL 2.0: for tests only
+AXE = (
+    pathlib.Path(__file__).parent / "vendor" / "axe.min.js"
+)  # axe-core 4.14.1 of npm, MPL 2.0: for tests only
 
 
 # What a page has many times, axe sees once: formulas are boxes of their size, which scroll as they do (glyphs are half
@@ -84,8 +94,12 @@ def barriers(page, *rules) -> list[str]:
         page.evaluate(SPARED)
     how = {"resultTypes": ["violations"], "preload": False} | ({"runOnly": rules} if rules else {})
     found = page.evaluate("how => axe.run(document, how).then(result => result.violations)", how)
-    return [f"{each['id']}: {node['target'][0]}" for each in found if each["impact"] in ("serious", "critical")
-            for node in each["nodes"]]
+    return [
+        f"{each['id']}: {node['target'][0]}"
+        for each in found
+        if each["impact"] in ("serious", "critical")
+        for node in each["nodes"]
+    ]
 
 
 @contextlib.contextmanager
@@ -97,11 +111,16 @@ def browser():
     """
     executable = chromium()
     from playwright.sync_api import sync_playwright
+
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as home:
-        process = playwright.chromium.launch(executable_path=executable, args=FLAGS, env={**os.environ, "HOME": home})
+        process = playwright.chromium.launch(
+            executable_path=executable, args=FLAGS, env={**os.environ, "HOME": home}
+        )
 
         def tab(width=1200, height=900, allow=None, **context):
-            page = process.new_context(viewport={"width": width, "height": height}, **context).new_page()
+            page = process.new_context(
+                viewport={"width": width, "height": height}, **context
+            ).new_page()
             opened = Tab(page)
 
             def gate(route):
@@ -113,7 +132,10 @@ def browser():
                     route.abort()
 
             page.route("**/*", gate)
-            page.on("console", lambda message: message.type == "error" and opened.errors.append(message.text))
+            page.on(
+                "console",
+                lambda message: message.type == "error" and opened.errors.append(message.text),
+            )
             page.on("pageerror", lambda error: opened.errors.append(str(error)))
             return opened
 

@@ -53,17 +53,39 @@ EXECUTE = f"""async (code) => {{
 @contextmanager
 def jupyterlab(folder, **place):
     """The address of a JupyterLab over `folder`, which finds this checkout; `place` is added to its environment."""
-    news = folder / "settings" / "@jupyterlab" / "apputils-extension" / "notification.jupyterlab-settings"
+    news = (
+        folder
+        / "settings"
+        / "@jupyterlab"
+        / "apputils-extension"
+        / "notification.jupyterlab-settings"
+    )
     news.parent.mkdir(parents=True)
     news.write_text('{"checkForUpdates": false, "fetchNews": "false"}')
-    own = {"JUPYTER_RUNTIME_DIR": "run", "JUPYTER_CONFIG_DIR": "config", "JUPYTERLAB_SETTINGS_DIR": "settings",
-           "JUPYTERLAB_WORKSPACES_DIR": "workspaces"}
+    own = {
+        "JUPYTER_RUNTIME_DIR": "run",
+        "JUPYTER_CONFIG_DIR": "config",
+        "JUPYTERLAB_SETTINGS_DIR": "settings",
+        "JUPYTERLAB_WORKSPACES_DIR": "workspaces",
+    }
     own = {name: str(folder / part) for name, part in own.items()}
     path = os.pathsep.join([str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")])
     server = subprocess.Popen(
-        [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--expose-app-in-browser",
-         "--ServerApp.port=0", "--IdentityProvider.token=", f"--ServerApp.root_dir={folder}"],
-        env={**os.environ, "PYTHONPATH": path, **own, **place}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        [
+            sys.executable,
+            "-m",
+            "jupyterlab",
+            "--no-browser",
+            "--allow-root",
+            "--expose-app-in-browser",
+            "--ServerApp.port=0",
+            "--IdentityProvider.token=",
+            f"--ServerApp.root_dir={folder}",
+        ],
+        env={**os.environ, "PYTHONPATH": path, **own, **place},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         for _ in range(600):
             found = list((folder / "run").glob("jpserver-*.json"))
@@ -88,8 +110,11 @@ class Lab:
         self.page = self.tab.page
         self.page.add_init_script(PARTS)
         self.page.goto(f"{url}lab/tree/{notebook}", timeout=90_000)
-        self.until(f"window.jupyterapp && {NOTEBOOK}?.content?.widgets?.length === {cells}"
-                   f" && {NOTEBOOK}.sessionContext?.session?.kernel?.status === 'idle'", 90)
+        self.until(
+            f"window.jupyterapp && {NOTEBOOK}?.content?.widgets?.length === {cells}"
+            f" && {NOTEBOOK}.sessionContext?.session?.kernel?.status === 'idle'",
+            90,
+        )
 
     def ask(self, script, *given):
         return self.page.evaluate(script, *given)
@@ -103,9 +128,14 @@ class Lab:
 
     def run(self, cell):
         """Run a cell to its end."""
-        self.ask(f"""(k) => {{ {NOTEBOOK}.content.activeCellIndex = k; {NOTEBOOK}.content.deselectAll();
-                 jupyterapp.commands.execute("notebook:run-cell"); }}""", cell)
-        self.until(f"!{NOTEBOOK}.content.widgets[{cell}].node.querySelector('.jp-InputPrompt').textContent.includes('*')")
+        self.ask(
+            f"""(k) => {{ {NOTEBOOK}.content.activeCellIndex = k; {NOTEBOOK}.content.deselectAll();
+                 jupyterapp.commands.execute("notebook:run-cell"); }}""",
+            cell,
+        )
+        self.until(
+            f"!{NOTEBOOK}.content.widgets[{cell}].node.querySelector('.jp-InputPrompt').textContent.includes('*')"
+        )
 
     def take(self, cell):
         """Take the explorer of a cell, which is the only one, and wait for its picture."""

@@ -79,10 +79,17 @@ def supcon(z1, z2, labels, tau):
 def nt_xent_mean(z1, z2, tau):
     """LS eq. 1: the expectation over y is (1/n) sum over data points, the indicator is on data points."""
     n = z1.shape[-2]
-    first, second = (table(lambda a, b: dot(a, b) / tau[:, None, None], unit(z1), unit(z)) for z in (z1, z2))
+    first, second = (
+        table(lambda a, b: dot(a, b) / tau[:, None, None], unit(z1), unit(z)) for z in (z1, z2)
+    )
     losses = []
     for i in range(n):
-        log_terms = [s[i][j] - second[i][i] - math.log(n) for s in (first, second) for j in range(n) if j != i]
+        log_terms = [
+            s[i][j] - second[i][i] - math.log(n)
+            for s in (first, second)
+            for j in range(n)
+            if j != i
+        ]
         losses.append(log_sum_exp([torch.zeros_like(tau), *log_terms]))  # log(1 + ...)
     return mean(losses)
 
@@ -91,7 +98,12 @@ def generalized(z1, z2, log_eta, psi_of_log):
     """LS eq. 3; log_eta acts on (T, n, n), psi_of_log on (T,)."""
     n = z1.shape[-2]
     s = table(lambda a, b: log_eta(half_square(a, b)), z1, z2)
-    return mean([psi_of_log(log_sum_exp([s[i][j] for j in range(n)]) - math.log(n) - s[i][i]) for i in range(n)])
+    return mean(
+        [
+            psi_of_log(log_sum_exp([s[i][j] for j in range(n)]) - math.log(n) - s[i][i])
+            for i in range(n)
+        ]
+    )
 
 
 def simplified(z, views, tau):
@@ -100,16 +112,27 @@ def simplified(z, views, tau):
     losses = []
     for view in views.unbind(1):
         s = table(lambda a, b: -half_square(a, b) / tau[:, None, None], z, view)
-        losses += [log_sum_exp([s[i][j] for j in range(n)]) - math.log(n) - s[i][i] for i in range(n)]
+        losses += [
+            log_sum_exp([s[i][j] for j in range(n)]) - math.log(n) - s[i][i] for i in range(n)
+        ]
     return mean(losses)
 
 
 def infonce_sphere(anchor, positive, negatives, tau):
     """CS eq. 1 with negatives (T, M, d) and a temperature for each coordinate, tau (T, d)."""
+
     def similarity(a, b):
         return dot(a, b / tau[:, None, None])
-    attraction, repulsion = (table(similarity, unit(anchor), unit(z)) for z in (positive, negatives))
-    return mean([log_sum_exp([attraction[i][i], *repulsion[i]]) - attraction[i][i] for i in range(anchor.shape[-2])])
+
+    attraction, repulsion = (
+        table(similarity, unit(anchor), unit(z)) for z in (positive, negatives)
+    )
+    return mean(
+        [
+            log_sum_exp([attraction[i][i], *repulsion[i]]) - attraction[i][i]
+            for i in range(anchor.shape[-2])
+        ]
+    )
 
 
 def infonce_box(anchor, positive, tau, p):
@@ -122,7 +145,12 @@ def symbol_context(symbols, contexts, ids):
     """SL eq. 2; contexts of other occurrences of the anchor's symbol are left out."""
     n = symbols.shape[-2]
     s = table(dot, symbols, contexts)
-    return mean([log_sum_exp([s[i][j] for j in range(n) if j == i or ids[j] != ids[i]]) - s[i][i] for i in range(n)])
+    return mean(
+        [
+            log_sum_exp([s[i][j] for j in range(n) if j == i or ids[j] != ids[i]]) - s[i][i]
+            for i in range(n)
+        ]
+    )
 
 
 def vicreg(z1, z2, weights):
@@ -133,8 +161,12 @@ def vicreg(z1, z2, weights):
         centred = z - sum(z.unbind(-2)).unsqueeze(-2) / n
         columns = centred.transpose(-1, -2)
         c = table(lambda a, b: dot(a, b) / (n - 1), columns, columns)
-        loss = loss + weights[1] * mean([(1 - (c[k][k] + 1e-4).sqrt()).clamp(min=0) for k in range(d)])
-        loss = loss + weights[2] / d * sum(c[k][m] ** 2 for k in range(d) for m in range(d) if k != m)
+        loss = loss + weights[1] * mean(
+            [(1 - (c[k][k] + 1e-4).sqrt()).clamp(min=0) for k in range(d)]
+        )
+        loss = loss + weights[2] / d * sum(
+            c[k][m] ** 2 for k in range(d) for m in range(d) if k != m
+        )
     return loss
 
 

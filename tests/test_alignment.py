@@ -28,6 +28,7 @@ DIGITS = Config(data="digits", n=1200, noise=0.1)
 
 # Shared randomness.
 
+
 def trained(*configs):
     """The program of `configs`, and after all its steps."""
     begun, ended = (Copies(list(configs)).to("cpu") for _ in range(2))
@@ -63,12 +64,17 @@ def test_networks_share_start_batches_and_views_to_the_bit(monkeypatch):
     assert not torch.equal(W[0], W[2]) and not torch.equal(W[2], W[3])
     first = views_of(monkeypatch, SMALL)
     assert len(first) == SMALL.steps, "one tensor of views a step, for all networks"
-    for other in (SMALL.replace(compare="pair", tau=0.1), SMALL.replace(optimizer="lars", scaling="linear")):
+    for other in (
+        SMALL.replace(compare="pair", tau=0.1),
+        SMALL.replace(optimizer="lars", scaling="linear"),
+    ):
         again, _ = trained(other)
         assert torch.equal(again.state.batches, begun.state.batches)
         assert all(torch.equal(a[:, 0], b[:, 0]) for a, b in zip(again.trained, begun.trained))
         others = views_of(monkeypatch, other)
-        assert all(torch.equal(a, b) for a, b in zip(first, others)), "views depend on the seed alone"
+        assert all(torch.equal(a, b) for a, b in zip(first, others)), (
+            "views depend on the seed alone"
+        )
 
 
 @pytest.mark.parametrize("name", ["dcl", "nscl", "supcon", "ce", "cl"])
@@ -104,7 +110,9 @@ def test_the_losses_from_one_tensor_of_cosines_are_those_of_the_package(tau):
     names = ("supcon", "dcl", "cl", "nscl")
     z = torch.randn(3, 4, 14, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     labels = torch.tensor([[0, 0, 0, 1, 1, 2, 2], [0, 1, 2, 3, 4, 5, 6], [0, 1, 0, 1, 0, 1, 1]])
-    ours = experiment.contrasts(names, z, labels, torch.tensor([tau, 2 * tau, tau], dtype=z.dtype).reshape(3, 1, 1, 1))
+    ours = experiment.contrasts(
+        names, z, labels, torch.tensor([tau, 2 * tau, tau], dtype=z.dtype).reshape(3, 1, 1, 1)
+    )
     for i, t in enumerate((tau, 2 * tau, tau)):
         for k, name in enumerate(names):
             given = () if name in ("cl", "dcl") else (labels[i],)
@@ -127,6 +135,7 @@ def test_batches_without_replacement_hold_each_point_once_an_epoch():
 
 # Optimiser and schedule.
 
+
 def test_lars_against_a_loop_over_networks_and_layers():
     generator = torch.Generator().manual_seed(0)
 
@@ -146,7 +155,9 @@ def test_lars_against_a_loop_over_networks_and_layers():
                 g = slopes[i, k].numpy()
                 if w.ndim > 3:
                     length = np.linalg.norm(w[i, k])
-                    g = (0.3 * length / (np.linalg.norm(g) + 0.1 * length) if length else 1.0) * (g + 0.1 * w[i, k])
+                    g = (0.3 * length / (np.linalg.norm(g) + 0.1 * length) if length else 1.0) * (
+                        g + 0.1 * w[i, k]
+                    )
                 v[i, k] = 0.8 * v[i, k] + float(rates[i].double()) / (t + 1) * g
                 w[i, k] -= v[i, k]
     for ours, theirs in zip(weights, expected):
@@ -172,6 +183,7 @@ def test_warm_up_is_linear_and_the_cosine_falls_to_zero():
 
 # What is recorded.
 
+
 def test_recorded_numbers_are_the_definitions():
     result = run(SMALL.replace(probe="always", compare="all"))
     z = result.z[-1]
@@ -182,11 +194,19 @@ def test_recorded_numbers_are_the_definitions():
     np.testing.assert_allclose(result.cka[:, 0], 1, atol=1e-6)
     np.testing.assert_allclose(result.cka[0], 1, atol=1e-6)
     np.testing.assert_allclose(result.gap, result.layer_gap.mean(2), atol=1e-7)
-    assert (result.gap[:, 0] == 0).all() and (result.gap[0] == 0).all() and np.isnan(result.weight_angle[0]).all()
+    assert (
+        (result.gap[:, 0] == 0).all()
+        and (result.gap[0] == 0).all()
+        and np.isnan(result.weight_angle[0]).all()
+    )
     assert (result.loss_gap > 0).all(), "DCL has more terms below the line than NSCL"
     np.testing.assert_allclose(result.loss_gap[:, 0], gap_of_dcl(result), atol=1e-5)
     ended = run(SMALL.replace(probe="end", compare="all")).probe
-    assert np.isnan(ended[:-1]).all() and (ended[-1] == result.probe[-1]).all() and np.isnan(run(SMALL).probe).all()
+    assert (
+        np.isnan(ended[:-1]).all()
+        and (ended[-1] == result.probe[-1]).all()
+        and np.isnan(run(SMALL).probe).all()
+    )
     assert all(((share >= 0) & (share <= 1)).all() for share in (result.nccc, result.probe))
 
 
@@ -195,11 +215,16 @@ def gap_of_dcl(result):
     config, out = result.config, []
     _, _, x_test, labels_test = dataset(config)
     noise = torch.Generator().manual_seed(config.seed + 5)
-    views, program = augment.noise(x_test.repeat(2, 1), config.noise, noise), Copies([config]).to("cpu")
+    views, program = (
+        augment.noise(x_test.repeat(2, 1), config.noise, noise),
+        Copies([config]).to("cpu"),
+    )
     for t in range(config.steps + 1):
         if t in result.steps:
             pair = program.outputs(views[None])[1][0, 0].detach().chunk(2)
-            out.append(float(losses.dcl(*pair, config.tau) - losses.nscl(*pair, labels_test, config.tau)))
+            out.append(
+                float(losses.dcl(*pair, config.tau) - losses.nscl(*pair, labels_test, config.tau))
+            )
         if t < config.steps:
             program.advance(t)
     return np.array(out)
@@ -207,7 +232,9 @@ def gap_of_dcl(result):
 
 def test_weight_gap_and_angles_against_the_modules():
     begun, ended = trained(SMALL)
-    modules = [module(program.trained, 0, k)[0] for program, k in ((begun, 0), (ended, 0), (ended, 1))]
+    modules = [
+        module(program.trained, 0, k)[0] for program, k in ((begun, 0), (ended, 0), (ended, 1))
+    ]
     result = run(SMALL)
     assert result.gap[-1, 1] == pytest.approx(metrics.weight_gap(modules[1], modules[2]), rel=1e-4)
     flat = [torch.nn.utils.parameters_to_vector(m.parameters()).detach().double() for m in modules]
@@ -227,7 +254,9 @@ def test_three_principal_axes_keep_the_angle_of_three_points_and_not_of_clouds()
     start, a, b = rng.normal(size=(3, 1, 50))
     exact = experiment.angle(a[0] - start[0], b[0] - start[0])
     assert experiment.pca_angle(start, a, b) == pytest.approx(exact, abs=1e-6)
-    start = rng.normal(size=(100, 50)) * np.where(np.arange(50) < 3, 10, 0.01)  # wide where both move alike
+    start = rng.normal(size=(100, 50)) * np.where(
+        np.arange(50) < 3, 10, 0.01
+    )  # wide where both move alike
     a, b = (start + np.eye(50)[0] + np.eye(50)[k] for k in (3, 4))
     assert experiment.angle((a - start).mean(0), (b - start).mean(0)) == pytest.approx(60, abs=1e-6)
     assert experiment.pca_angle(start, a, b) < 5
@@ -235,11 +264,14 @@ def test_three_principal_axes_keep_the_angle_of_three_points_and_not_of_clouds()
 
 # Data and views.
 
+
 def test_mixture_has_unit_spread_between_means_and_the_asked_spread_within():
     x, labels = data.mixture(40_000, 100, 0.5, 32, torch.Generator().manual_seed(0))
     means = torch.stack([x[labels == c].mean(0) for c in range(100)])
     assert labels.bincount().tolist() == [400] * 100
-    assert (x - means[labels]).std() == pytest.approx(0.5, rel=0.01) and means.std() == pytest.approx(1, rel=0.05)
+    assert (x - means[labels]).std() == pytest.approx(
+        0.5, rel=0.01
+    ) and means.std() == pytest.approx(1, rel=0.05)
 
 
 def test_training_and_test_points_are_different_images_of_all_classes():
@@ -252,7 +284,9 @@ def test_colours_move_together_and_a_shift_moves_by_pixels():
     grey = torch.zeros(50, 8, 8)
     grey[:, 3:5, 3:5] = 1
     grey = grey.reshape(50, 64)
-    rgb = augment.images(torch.cat([grey, 2 * grey, 3 * grey], 1), torch.Generator().manual_seed(0)).reshape(50, 3, 64)
+    rgb = augment.images(
+        torch.cat([grey, 2 * grey, 3 * grey], 1), torch.Generator().manual_seed(0)
+    ).reshape(50, 3, 64)
     torch.testing.assert_close(rgb[:, 0], augment.images(grey, torch.Generator().manual_seed(0)))
     torch.testing.assert_close(rgb[:, 2], 3 * rgb[:, 0])
     only_shift = {"degrees": 0.0, "scale": 0.0, "blur": 0.0, "shift": 1.0}
@@ -273,7 +307,10 @@ def small_mnist(folder, blank=0):
 
 def test_image_sets_run_and_the_store_tells_files_of_one_name_apart(tmp_path, monkeypatch):
     monkeypatch.setenv("CLBOOK_DATA", str(tmp_path))
-    config, key = Config(data="mnist", n=100, test=40, batch=50, steps=2, warmup=1, noise=0.1), fingerprint(run)
+    config, key = (
+        Config(data="mnist", n=100, test=40, batch=50, steps=2, warmup=1, noise=0.1),
+        fingerprint(run),
+    )
     small_mnist(tmp_path)
     one = place(key, config)
     result = run(config)
@@ -287,8 +324,11 @@ def test_image_sets_run_and_the_store_tells_files_of_one_name_apart(tmp_path, mo
 
 # Variants, and what records keep of runs.
 
+
 def variant(**changes):
-    return variants.Config(n=200, test=40, width=16, d=8, batch=20, steps=12, warmup=2, compare="pair", **changes)
+    return variants.Config(
+        n=200, test=40, width=16, d=8, batch=20, steps=12, warmup=2, compare="pair", **changes
+    )
 
 
 def test_a_twin_changes_nothing_else_and_starts_a_little_off():
@@ -296,13 +336,20 @@ def test_a_twin_changes_nothing_else_and_starts_a_little_off():
     np.testing.assert_array_equal(twin.z[:, :2], plain.z)
     begun = variants.Variants([variant(twin=1e-3)]).trained
     size = sum(float(w[0, 0].square().sum()) for w in begun) ** 0.5
-    assert twin.distance[0, 2] == pytest.approx(1e-3 * size, rel=0.2) and (twin.distance[0, :2] == 0).all()
+    assert (
+        twin.distance[0, 2] == pytest.approx(1e-3 * size, rel=0.2)
+        and (twin.distance[0, :2] == 0).all()
+    )
     assert twin.moved[0, :2].max() == 0 and (twin.moved[-1] > 0).all() and twin.distance[-1, 1] > 0
-    assert variant(twin=1e-3).names == ("dcl", "nscl", "dcl") and variant().names == plain.config.names
+    assert (
+        variant(twin=1e-3).names == ("dcl", "nscl", "dcl") and variant().names == plain.config.names
+    )
 
 
 def test_a_subset_has_some_classes_with_as_many_points_each():
-    config = variants.Config(data="digits", subset=True, classes=3, n=90, test=30, batch=20, steps=2, warmup=1)
+    config = variants.Config(
+        data="digits", subset=True, classes=3, n=90, test=30, batch=20, steps=2, warmup=1
+    )
     x, labels, x_test, labels_test = variants.Variants([config]).dataset(config)
     assert labels.bincount().tolist() == [30] * 3 and labels_test.bincount().tolist() == [10] * 3
     assert torch.cdist(x, x_test).min() > 0
@@ -316,13 +363,19 @@ def test_a_subset_has_some_classes_with_as_many_points_each():
 def test_what_a_record_keeps_of_embeddings():
     result = variants.run(variant(twin=1e-3))
     plain, projected = recipes.class_angles(result)
-    means = [(result.z[-1, k, :4] - result.z[0, k, :4]).mean(0) for k in (0, 1)]  # the first of ten classes
+    means = [
+        (result.z[-1, k, :4] - result.z[0, k, :4]).mean(0) for k in (0, 1)
+    ]  # the first of ten classes
     assert plain[0, -1] == pytest.approx(float(experiment.angle(*means)), rel=1e-4)
     assert np.mean(plain, 0)[-1] == pytest.approx(result.class_angle[-1, 1], rel=1e-4)
     assert projected[0][-1] == pytest.approx(result.pca_angle[-1, 1], rel=1e-4)
     unit = result.z[-1, 0] / np.linalg.norm(result.z[-1, 0], axis=1, keepdims=True)
-    inside = sum(((unit[4 * c:4 * c + 4] - unit[4 * c:4 * c + 4].mean(0))**2).sum() for c in range(10))
-    assert recipes.within(result)[0, -1] == pytest.approx(inside / ((unit - unit.mean(0))**2).sum(), rel=1e-4)
+    inside = sum(
+        ((unit[4 * c : 4 * c + 4] - unit[4 * c : 4 * c + 4].mean(0)) ** 2).sum() for c in range(10)
+    )
+    assert recipes.within(result)[0, -1] == pytest.approx(
+        inside / ((unit - unit.mean(0)) ** 2).sum(), rel=1e-4
+    )
     kept = recipes.apart([result])
     assert f"{kept['weight_angle'][0, 1, -1]:.1f}" in record_figures.polar(kept).alt
     assert len(record_figures.growth(kept).png(dpi=40)) > 1000
@@ -337,24 +390,36 @@ def test_the_books_definitions_are_sas():
 
 # Figures.
 
+
 def test_figures_say_their_numbers():
     result, pair = run(SMALL), run(SMALL.replace(compare="pair"))
-    for picture in (figures.sides(result), figures.sides(pair, frame=0), figures.matrices(result),
-                    figures.over_training([result]), figures.by_classes([10], [[result]]),
-                    figures.apart([pair])):
+    for picture in (
+        figures.sides(result),
+        figures.sides(pair, frame=0),
+        figures.matrices(result),
+        figures.over_training([result]),
+        figures.by_classes([10], [[result]]),
+        figures.apart([pair]),
+    ):
         assert len(picture.png(dpi=40)) > 1000
-        assert any(f"{r.cka[-1, 1]:.2f}" in picture.alt or f"{r.cka[0, 1]:.2f}" in picture.alt for r in (result, pair))
+        assert any(
+            f"{r.cka[-1, 1]:.2f}" in picture.alt or f"{r.cka[0, 1]:.2f}" in picture.alt
+            for r in (result, pair)
+        )
     assert f"{result.cka[-1, 1]:.2f}" in figures.sides(result).alt
 
 
 # Bad input.
+
 
 def test_batch_larger_than_the_data_is_allowed_with_replacement():
     assert Config(batch=3000, replacement=True).batch == 3000
 
 
 def test_a_batch_of_one_class_is_refused_before_training():
-    with pytest.raises(ValueError, match="batch = 4 is not allowed: batch must be larger: batch number"):
+    with pytest.raises(
+        ValueError, match="batch = 4 is not allowed: batch must be larger: batch number"
+    ):
         run(SMALL.replace(classes=2, batch=4, steps=200))
 
 
@@ -365,7 +430,9 @@ def test_too_many_digits_and_missing_or_damaged_files_say_what_to_do(tmp_path, m
     with pytest.raises(ValueError, match="CLBOOK_DATA = .*download"):
         run(Config(data="mnist"))
     (tmp_path / "MNIST" / "raw").mkdir(parents=True)
-    (tmp_path / "MNIST" / "raw" / "train-images-idx3-ubyte.gz").write_bytes(b"\x1f\x8b\x08\x00broken")
+    (tmp_path / "MNIST" / "raw" / "train-images-idx3-ubyte.gz").write_bytes(
+        b"\x1f\x8b\x08\x00broken"
+    )
     with pytest.raises(ValueError, match="damaged"):
         run(Config(data="mnist"))
 
@@ -376,7 +443,10 @@ def test_a_readers_own_points_have_views_with_noise_alone(tmp_path):
     config = SMALL.replace(data=str(tmp_path / "own.npz"), classes=3, n=40, test=15)
     inputs, labels, _, y_test = dataset(config)
     assert (inputs.argmax(1) == labels).all() and len(y_test) == 15 and y_test.bincount().min() >= 4
-    assert experiment.draw(config, 3, 5, torch.Generator()).shape == (3, 5) and np.isfinite(run(config).cka).all()
+    assert (
+        experiment.draw(config, 3, 5, torch.Generator()).shape == (3, 5)
+        and np.isfinite(run(config).cka).all()
+    )
     assert config.files == (tmp_path / "own.npz",)
     with pytest.raises(ValueError, match="classes = 4 is not allowed: .*own.npz has 3 classes"):
         run(config.replace(classes=4))

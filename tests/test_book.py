@@ -19,8 +19,11 @@ from browser import AXE, NoBrowser, barriers, browser
 
 ROOT = pathlib.Path(__file__).parent.parent
 HTML = ROOT / "_build" / "html"
-TEXTS = {p.relative_to(HTML).as_posix(): p.read_text(encoding="utf-8") for p in sorted(HTML.rglob("*.html"))
-         if "_static" not in p.parts}
+TEXTS = {
+    p.relative_to(HTML).as_posix(): p.read_text(encoding="utf-8")
+    for p in sorted(HTML.rglob("*.html"))
+    if "_static" not in p.parts
+}
 PAGES = [name for name, text in TEXTS.items() if 'http-equiv="Refresh"' not in text]
 EXPLORERS = [name for name in PAGES if '<figure class="clbook-explorer"' in TEXTS[name]]
 LIMIT = 3_000_000  # bytes of a page with its images
@@ -68,7 +71,9 @@ PHONE = 390  # pixels
 
 def found(page):
     """(name, settings of the player, payload) of each explorer of a page."""
-    setups = re.findall(r'<script type="application/json" class="clbook-setup">(.*?)</script>', TEXTS[page])
+    setups = re.findall(
+        r'<script type="application/json" class="clbook-setup">(.*?)</script>', TEXTS[page]
+    )
     frames = re.findall(r'class="clbook-frames">([^<]*)<', TEXTS[page])
     for setup, packed in zip(map(json.loads, setups), frames, strict=True):
         yield setup["name"], setup, json.loads(gzip.decompress(base64.b64decode(packed)))
@@ -89,7 +94,12 @@ class Links(html.parser.HTMLParser):
             self.links.append(attrs["href"])
         if tag in ("img", "script", "source", "iframe") and attrs.get("src"):
             self.loads.append(attrs["src"])
-        if tag == "link" and attrs.get("rel") in ("preconnect", "dns-prefetch", "prefetch", "preload"):
+        if tag == "link" and attrs.get("rel") in (
+            "preconnect",
+            "dns-prefetch",
+            "prefetch",
+            "preload",
+        ):
             self.hints.append(attrs["href"])
 
 
@@ -122,15 +132,21 @@ def test_page_is_light(page, parsed):
 
 
 # What a formula looks like before it is typeset.
-ASCII = re.compile(r"\b(eps|tau|rho|sigma|theta|lambda|alpha|beta|eta|R2|sqrt)\b|\^|\b\w_\w|\de[+-]?\d|[<>]=|->",
-                   re.IGNORECASE)
-PYTHON = re.compile(r"[\[(]'|\b(None|True|False|nan)\b")  # how Python writes a list of words, and values
+ASCII = re.compile(
+    r"\b(eps|tau|rho|sigma|theta|lambda|alpha|beta|eta|R2|sqrt)\b|\^|\b\w_\w|\de[+-]?\d|[<>]=|->",
+    re.IGNORECASE,
+)
+PYTHON = re.compile(
+    r"[\[(]'|\b(None|True|False|nan)\b"
+)  # how Python writes a list of words, and values
 
 
 @every_page
 def test_tables_have_no_formula_as_one_types_it_and_no_python(page):
     for table in re.findall(r'<table class="[^"]*clbook.*?</table>', TEXTS[page], re.DOTALL):
-        named = re.sub(r"<cite>.*?</cite>", "", table, flags=re.DOTALL)  # the names of items are what links hang on
+        named = re.sub(
+            r"<cite>.*?</cite>", "", table, flags=re.DOTALL
+        )  # the names of items are what links hang on
         text = re.sub(r"\\\(.*?\\\)|<code>.*?</code>|</?su[bp]>", "·", named, flags=re.DOTALL)
         words = html.unescape(re.sub(r"<[^>]+>", " ", text))
         assert [typed[0] for typed in ASCII.finditer(words)] == []
@@ -138,9 +154,15 @@ def test_tables_have_no_formula_as_one_types_it_and_no_python(page):
 
 
 def test_references_lead_to_the_papers():
-    entries = re.findall(r'<div class="citation".*?</div>', TEXTS["book/bibliography.html"], re.DOTALL)
-    there = [e for e in entries if re.search(r'href="https://(doi\.org|arxiv\.org/abs|proceedings)', e)]
-    assert len(entries) > 40 and len(there) >= len(entries) - 10, "ten have neither DOI nor arXiv number"
+    entries = re.findall(
+        r'<div class="citation".*?</div>', TEXTS["book/bibliography.html"], re.DOTALL
+    )
+    there = [
+        e for e in entries if re.search(r'href="https://(doi\.org|arxiv\.org/abs|proceedings)', e)
+    ]
+    assert len(entries) > 40 and len(there) >= len(entries) - 10, (
+        "ten have neither DOI nor arXiv number"
+    )
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +172,9 @@ def tab():
         with browser() as open_tab:
             yield open_tab
     except NoBrowser as missing:
-        pytest.skip(f"{missing}: install one (Debian: apt install chromium) to check the built pages")
+        pytest.skip(
+            f"{missing}: install one (Debian: apt install chromium) to check the built pages"
+        )
 
 
 @pytest.fixture(scope="module")
@@ -174,8 +198,12 @@ def show(opened, theme="light", media="screen", width=1200):
     """Show the page in a theme, on a screen or in print, so many pixels wide; returns when it has faded in."""
     opened.page.set_viewport_size({"width": width, "height": 900})
     opened.page.emulate_media(color_scheme=theme, media=media)
-    opened.page.wait_for_function("theme => document.documentElement.dataset.theme === theme", arg=theme)
-    opened.page.wait_for_function("document.getAnimations().every(each => each.playState !== 'running')")
+    opened.page.wait_for_function(
+        "theme => document.documentElement.dataset.theme === theme", arg=theme
+    )
+    opened.page.wait_for_function(
+        "document.getAnimations().every(each => each.playState !== 'running')"
+    )
 
 
 def explorers(opened):
@@ -188,10 +216,13 @@ def test_page_needs_no_network_logs_no_error_and_describes_its_images(page, pars
     opened.page.mouse.wheel(0, 100_000)
     opened.page.wait_for_timeout(300)
     images = opened.page.eval_on_selector_all(
-        "img", "all => all.map(i => [i.alt.trim(), i.naturalWidth, i.outerHTML.slice(0, 200)])")
+        "img", "all => all.map(i => [i.alt.trim(), i.naturalWidth, i.outerHTML.slice(0, 200)])"
+    )
     assert [tag for alt, width, tag in images if not alt or not width] == []
     assert opened.requests == [] and opened.errors == []
-    outside = [url for url in parsed[page].loads + parsed[page].hints if urllib.parse.urlsplit(url).netloc]
+    outside = [
+        url for url in parsed[page].loads + parsed[page].hints if urllib.parse.urlsplit(url).netloc
+    ]
     assert outside == []
 
 
@@ -207,7 +238,9 @@ def test_page_is_readable_on_a_phone(kept, theme):
         assert figure.evaluate(FAINT) == []
         image = figure.query_selector("img")
         assert image.bounding_box()["width"] >= 280
-        assert image.evaluate("i => getComputedStyle(i).filter") == "none", "the dark theme greys the picture"
+        assert image.evaluate("i => getComputedStyle(i).filter") == "none", (
+            "the dark theme greys the picture"
+        )
 
 
 # Of an explorer's picture: how many letters begin where a stroke that leads to them ends, and how many of these are in
@@ -233,7 +266,9 @@ def test_letters_and_sliders_are_large_enough_on_a_phone(kept, page):
     opened = kept()
     show(opened, width=PHONE)
     smallest = [data["letters"] / data["units"] * 96 / 72 for _, _, data in found(page)]
-    for figure, letters in zip(opened.page.query_selector_all("figure.clbook-explorer"), smallest, strict=True):
+    for figure, letters in zip(
+        opened.page.query_selector_all("figure.clbook-explorer"), smallest, strict=True
+    ):
         image = figure.query_selector("img")
         image.scroll_into_view_if_needed()
         opened.page.wait_for_function("i => i.src.startsWith('blob:') && i.complete", arg=image)
@@ -264,7 +299,9 @@ def test_explorers_show_their_start_without_javascript(kept):
 def press_arrow(page, slider):
     """Focus the slider and press the arrow key that has room to move it."""
     slider.focus()
-    page.keyboard.press(slider.evaluate("s => Number(s.value) < Number(s.max) ? 'ArrowRight' : 'ArrowLeft'"))
+    page.keyboard.press(
+        slider.evaluate("s => Number(s.value) < Number(s.max) ? 'ArrowRight' : 'ArrowLeft'")
+    )
 
 
 def drag(page, slider):
@@ -288,12 +325,18 @@ def test_every_slider_changes_picture_and_alt_text(kept, move):
         sliders = figure.query_selector_all("input[type=range]")
         assert sliders or figure.query_selector("input[type=radio]")
         image.scroll_into_view_if_needed()
-        look = image.screenshot if move is press_arrow else lambda image=image: image.get_attribute("src")
+        look = (
+            image.screenshot
+            if move is press_arrow
+            else lambda image=image: image.get_attribute("src")
+        )
         before = look()
         for slider in sliders:
             text = image.get_attribute("alt")
             move(opened.page, slider)
-            opened.page.wait_for_function("([image, text]) => image.alt !== text", arg=[image, text], timeout=5000)
+            opened.page.wait_for_function(
+                "([image, text]) => image.alt !== text", arg=[image, text], timeout=5000
+            )
             image.evaluate("image => image.decode()")
             after = look()
             assert after != before, slider.get_attribute("aria-label")
@@ -324,7 +367,8 @@ def test_print_from_the_dark_theme_is_dark_on_white_without_buttons(kept, page):
     show(opened, "dark", media="print")
     inks = opened.page.eval_on_selector_all(
         ".bd-content :is(p, h1, h2, td, .highlight span)",
-        "all => all.filter(e => e.offsetParent).map(e => getComputedStyle(e).color.match(/\\d+/g).map(Number))")
+        "all => all.filter(e => e.offsetParent).map(e => getComputedStyle(e).color.match(/\\d+/g).map(Number))",
+    )
     assert inks and all(sum(ink[:3]) < 3 * 140 for ink in inks)
     buttons = opened.page.query_selector_all(".bd-content button")
     assert not [each.inner_text() for each in buttons if each.is_visible()]
@@ -332,11 +376,16 @@ def test_print_from_the_dark_theme_is_dark_on_white_without_buttons(kept, page):
 
 def test_axe_finds_what_is_wrong(tab):
     page = tab().page
-    page.set_content('<html lang="en"><title>x</title><main><h1>x</h1><img src="data:,"><p>dark</p>'
-                     '<p style="color:#ccc">pale</p><p>and <a href="#b">some</a></p><p>and <a href="#b"></a></p>'
-                     '<pre class="highlight"><span class="k">in</span> <span class="k">is'
-                     '</span> <span class="c" style="color:#ccc"># pale</span></pre></main>')
-    assert [each.split(":")[0] for each in barriers(page)] == ["color-contrast"] * 2 + ["image-alt", "link-name"]
+    page.set_content(
+        '<html lang="en"><title>x</title><main><h1>x</h1><img src="data:,"><p>dark</p>'
+        '<p style="color:#ccc">pale</p><p>and <a href="#b">some</a></p><p>and <a href="#b"></a></p>'
+        '<pre class="highlight"><span class="k">in</span> <span class="k">is'
+        '</span> <span class="c" style="color:#ccc"># pale</span></pre></main>'
+    )
+    assert [each.split(":")[0] for each in barriers(page)] == ["color-contrast"] * 2 + [
+        "image-alt",
+        "link-name",
+    ]
     assert AXE.exists() and EXPLORERS
 
 

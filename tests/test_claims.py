@@ -17,8 +17,10 @@ ROOT = pathlib.Path(__file__).parent.parent
 PAPERS = {"ls", "va", "sa", "sl", "cs"}
 CHAPTERS = [path.parent.name for path in sorted((ROOT / "clbook/experiments").glob("*/claims.py"))]
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-ITEMS = {path.stem.upper(): yaml.load(path.read_bytes(), LOADER)
-         for path in (ROOT / "book/papers/items").glob("*.yaml")}
+ITEMS = {
+    path.stem.upper(): yaml.load(path.read_bytes(), LOADER)
+    for path in (ROOT / "book/papers/items").glob("*.yaml")
+}
 
 
 def chapter(name):
@@ -32,12 +34,24 @@ def cases(name):
 CLAIMS = [(name, id) for name in CHAPTERS for id in chapter(name)]
 
 
-@pytest.mark.parametrize(("condition", "verdict"), [
-    (0.1, "holds"), (-0.1, "fails"), (0.0, "undecided"), (float("nan"), "undecided"),  # no chance enters
-    ([1.0, 1.1, 0.9], "holds"), ([-1.0, -1.1, -0.9], "fails"), ([1.0, -0.5, 0.1], "undecided"),
-    ([5.0], "undecided"), ([5.0, 5.0], "undecided"),  # one seed or two settle nothing
-    ([True] * 3, "holds"), ([False] * 3, "fails"), ([True, True, False], "undecided"),
-    ([1.0, np.inf, 1.0], "undecided")])
+@pytest.mark.parametrize(
+    ("condition", "verdict"),
+    [
+        (0.1, "holds"),
+        (-0.1, "fails"),
+        (0.0, "undecided"),
+        (float("nan"), "undecided"),  # no chance enters
+        ([1.0, 1.1, 0.9], "holds"),
+        ([-1.0, -1.1, -0.9], "fails"),
+        ([1.0, -0.5, 0.1], "undecided"),
+        ([5.0], "undecided"),
+        ([5.0, 5.0], "undecided"),  # one seed or two settle nothing
+        ([True] * 3, "holds"),
+        ([False] * 3, "fails"),
+        ([True, True, False], "undecided"),
+        ([1.0, np.inf, 1.0], "undecided"),
+    ],
+)
 def test_seeds_decide_only_together_and_beyond_twice_their_spread(condition, verdict):
     assert judge(condition)[0] == verdict
 
@@ -48,6 +62,7 @@ WORDS = dict.fromkeys(("says", "theirs", "here", "bar", "evidence", "anchor"), "
 @pytest.fixture
 def made(tmp_path):
     """`made(finding, **fields)`: a chapter of one claim, whose measure finds that."""
+
     def made(finding, **fields):
         folder = tmp_path / "toy"
         folder.mkdir(exist_ok=True)
@@ -56,12 +71,17 @@ def made(tmp_path):
         toy = Chapter(str(folder / "claims.py"))
         toy.measure("toy-1")(lambda runs: finding)
         return toy
+
     return made
 
 
 def test_the_least_favourable_condition_decides(made):
     met, open_, broken = [1.0] * 3, [1.0, -1.0, 0.0], -2.0
-    for conditions, verdict in (((met, 0.5), "holds"), ((met, open_), "undecided"), ((met, open_, broken), "fails")):
+    for conditions, verdict in (
+        ((met, 0.5), "holds"),
+        ((met, open_), "undecided"),
+        ((met, open_, broken), "fails"),
+    ):
         (row,) = made(Finding("text", 1.0, conditions)).judge(runs=None)
         assert row["verdict"] == verdict
     assert (row["margin"], row["paper"], row["item"]) == (-2.0, "LS", "Theorem 4.3")
@@ -70,7 +90,9 @@ def test_the_least_favourable_condition_decides(made):
 def test_a_claim_has_words_of_its_own_for_a_bar_that_is_not_met(made):
     (row,) = made(Finding("", 1.0, (-1.0,)), verdicts=["holds", "not seen here"]).judge(runs=None)
     assert row["verdict"] == "not seen here"
-    (row,) = made(Finding("", 1.0, (1.0,)), verdicts=["holds when", "fails"], condition="d is odd").judge(runs=None)
+    (row,) = made(
+        Finding("", 1.0, (1.0,)), verdicts=["holds when", "fails"], condition="d is odd"
+    ).judge(runs=None)
     assert (row["verdict"], row["condition"]) == ("holds when", "d is odd")
 
 
@@ -97,7 +119,9 @@ def test_a_measure_can_give_each_verdict(name, id):
     claim, given = chapter(name)[id], cases(name)[id]
     for verdict, runs in given.items():
         assert claim.record(runs)["verdict"] == verdict
-    one_seed = set(given) == {"undecided"} and claim.evidence.startswith("1 seed")  # no result can settle it
+    one_seed = set(given) == {"undecided"} and claim.evidence.startswith(
+        "1 seed"
+    )  # no result can settle it
     assert set(given) >= set(claim.verdicts) or one_seed
 
 
@@ -108,7 +132,10 @@ def test_a_claim_is_whole(name, id):
     for source in claim.source.split("; "):
         paper, item = source.split(" ", 1)
         assert item in [known["item"] for known in ITEMS[paper]["items"]], source
-    assert not any(text.endswith(".") for text in (claim.says, claim.theirs, claim.here, claim.bar, claim.evidence))
+    assert not any(
+        text.endswith(".")
+        for text in (claim.says, claim.theirs, claim.here, claim.bar, claim.evidence)
+    )
 
 
 def test_ids_are_unique_and_nothing_is_left_over():
@@ -117,16 +144,26 @@ def test_ids_are_unique_and_nothing_is_left_over():
     for name in CHAPTERS:
         assert set(cases(name)) == set(chapter(name))
         shown = sum(claim.shown for claim in chapter(name).values())
-        assert 4 <= shown <= 7 or (name in PAPERS and shown == 0)  # a paper's own room shows its claims on its page
+        assert 4 <= shown <= 7 or (
+            name in PAPERS and shown == 0
+        )  # a paper's own room shows its claims on its page
 
 
 def test_every_item_of_the_papers_says_why_it_is_not_tested_or_has_a_claim():
-    named = {source for name in CHAPTERS for claim in chapter(name).values() for source in claim.source.split("; ")}
+    named = {
+        source
+        for name in CHAPTERS
+        for claim in chapter(name).values()
+        for source in claim.source.split("; ")
+    }
     for paper, record in ITEMS.items():
         names = [item["item"] for item in record["items"]]
         assert len(names) == len(set(names))
-        assert [item["item"] for item in record["items"]
-                if f"{paper} {item['item']}" not in named and not item.get("untested")] == []
+        assert [
+            item["item"]
+            for item in record["items"]
+            if f"{paper} {item['item']}" not in named and not item.get("untested")
+        ] == []
         assert {error["item"] for error in record.get("errors", [])} <= set(names)
 
 
@@ -142,6 +179,11 @@ def test_measures_are_given_runs_by_name():
 
 def test_verdicts_of_a_notebook_are_read_back(made):
     from nbformat.v4 import new_code_cell, new_notebook, new_output
-    judged = made(Finding("", 1.0, (1.0,)), verdicts=["holds when", "fails"], condition="so").judge(runs=None)
-    cell = new_code_cell("print(judged)", outputs=[new_output("stream", name="stdout", text=f"{judged!r}\n")])
+
+    judged = made(Finding("", 1.0, (1.0,)), verdicts=["holds when", "fails"], condition="so").judge(
+        runs=None
+    )
+    cell = new_code_cell(
+        "print(judged)", outputs=[new_output("stream", name="stdout", text=f"{judged!r}\n")]
+    )
     assert claims.verdicts(new_notebook(cells=[cell])) == {"toy-1": "holds when"}

@@ -13,8 +13,19 @@ from clbook.metrics import r2
 from clbook.runs import together
 
 SPHERE = Config(space="sphere", normalize=True, d_c=4, style_sd=0.5)
-DEEP = Config(space="sphere", normalize=True, d=10, d_c=5, style_sd=0.15, tau=0.5, mixing_layers=3, layers=7, lr=1e-3,
-              steps=2000, record_every=500)
+DEEP = Config(
+    space="sphere",
+    normalize=True,
+    d=10,
+    d_c=5,
+    style_sd=0.15,
+    tau=0.5,
+    mixing_layers=3,
+    layers=7,
+    lr=1e-3,
+    steps=2000,
+    record_every=500,
+)
 
 
 def seeded(seed=0):
@@ -22,6 +33,7 @@ def seeded(seed=0):
 
 
 # Data.
+
 
 @pytest.mark.parametrize("m", [2, 3, 8])
 @pytest.mark.parametrize("sd", [0.1, 0.5, 2.0])
@@ -42,7 +54,9 @@ def test_content_on_the_sphere_stays_and_style_keeps_its_length():
     assert torch.equal(positive[:, :3], z[:, :3])
     assert positive[:, 3:].norm(dim=1) == pytest.approx(z[:, 3:].norm(dim=1), abs=1e-5)
     assert (positive[:, 3:] - z[:, 3:]).norm(dim=1).min() > 0
-    assert torch.equal(latents.positives(z, 7, 0.5, "sphere", seeded()), z), "one style dimension has nowhere to go"
+    assert torch.equal(latents.positives(z, 7, 0.5, "sphere", seeded()), z), (
+        "one style dimension has nowhere to go"
+    )
 
 
 @pytest.mark.parametrize("sd", [0.05, 0.3, 2.0])
@@ -62,20 +76,25 @@ def test_the_sampler_of_the_sphere_hardly_ever_runs_out_of_proposals():
     b = (m - 1) / (2 * kappa + np.sqrt(4 * kappa**2 + (m - 1) ** 2))
     x0, beta = (1 - b) / (1 + b), betaincinv((m - 1) / 2, (m - 1) / 2, quantiles)
     w = (1 - (1 + b) * beta) / (1 - (1 - b) * beta)
-    accepted = np.exp(kappa * (w - x0) + (m - 1) * (np.log1p(-x0 * w) - np.log1p(-x0**2)))
+    accepted = np.exp(kappa * (w - x0) + (m - 1) * (np.log1p(-x0 * w) - np.log1p(-(x0**2))))
     assert accepted.max() < 1 + 1e-6 and (1 - accepted.mean(-1).min()) ** latents.PROPOSALS < 1e-7
 
 
 def test_many_runs_from_the_same_random_numbers_are_each_run_by_itself():
     for space in latents.SPACES:
         drawn = latents.draws(50, 6, space, seeded())
-        d_c, sd = torch.tensor([0, 2, 5, 6])[:, None, None], torch.tensor([0.1, 0.5, 1.0, 0.3])[:, None, None]
+        d_c, sd = (
+            torch.tensor([0, 2, 5, 6])[:, None, None],
+            torch.tensor([0.1, 0.5, 1.0, 0.3])[:, None, None],
+        )
         both = latents.pairs(drawn.expand(4, 50, -1), 6, d_c, sd, space)
         for i in range(4):
             g = seeded()
             z = latents.marginal(50, 6, space, g)
             assert torch.equal(both[0][i], z)
-            assert torch.equal(both[1][i], latents.positives(z, int(d_c[i]), float(sd[i]), space, g))
+            assert torch.equal(
+                both[1][i], latents.positives(z, int(d_c[i]), float(sd[i]), space, g)
+            )
 
 
 def test_mixing_is_inverted():
@@ -88,9 +107,11 @@ def test_mixing_is_inverted():
 
 def test_bad_latents_and_mixings_say_what_is_wrong():
     z = latents.marginal(5, 4, "box", seeded())
-    for arguments, message in (((z, 5, 0.3, "box"), "d_c = 5 is not allowed"),
-                               ((z, 1, 0.0, "box"), "style_sd = 0 is not"),
-                               ((z, 1, -1.0, "sphere"), "style_sd = -1 is not")):
+    for arguments, message in (
+        ((z, 5, 0.3, "box"), "d_c = 5 is not allowed"),
+        ((z, 1, 0.0, "box"), "style_sd = 0 is not"),
+        ((z, 1, -1.0, "sphere"), "style_sd = -1 is not"),
+    ):
         with pytest.raises(ValueError, match=message):
             latents.positives(*arguments, seeded())
     with pytest.raises(ValueError, match="content_sd = 0.1 is not allowed"):
@@ -109,21 +130,29 @@ def test_bad_latents_and_mixings_say_what_is_wrong():
 
 # Temperatures.
 
+
 @pytest.mark.parametrize("p", [1, 2])
 def test_a_temperature_for_each_dimension_is_a_change_of_units(p):
     a, b = torch.rand(2, 50, 8, generator=seeded())
     tau = 10 ** (2 * torch.rand(8, generator=seeded(1)) - 1)
     units = tau ** (1 / p)
-    assert float(infonce(a, b, tau=tau, p=p)) == pytest.approx(float(infonce(a / units, b / units, p=p)), rel=1e-5)
+    assert float(infonce(a, b, tau=tau, p=p)) == pytest.approx(
+        float(infonce(a / units, b / units, p=p)), rel=1e-5
+    )
     assert float(infonce(a, b, tau=tau, normalize=True)) != pytest.approx(
-        float(infonce(a / tau**0.5, b / tau**0.5, normalize=True)), rel=1e-2), "not on the sphere"
+        float(infonce(a / tau**0.5, b / tau**0.5, normalize=True)), rel=1e-2
+    ), "not on the sphere"
 
 
 # Runs.
 
+
 def test_a_grid_of_contents_noises_temperatures_and_seeds_is_one_program():
-    configs = [Config(steps=30, d_c=k, tau=tau, style_sd=sd, seed=s)
-               for s in (0, 1) for k, tau, sd in ((0, 1.0, 0.1), (3, 0.5, 0.4))]
+    configs = [
+        Config(steps=30, d_c=k, tau=tau, style_sd=sd, seed=s)
+        for s in (0, 1)
+        for k, tau, sd in ((0, 1.0, 0.1), (3, 0.5, 0.4))
+    ]
     assert len({c.program for c in configs}) == 1 and Config(p=1).program != configs[0].program
     for config, result in zip(configs, together(Encoders, configs), strict=True):
         assert result.config == config and np.array_equal(result.map, run(config).map)
@@ -136,7 +165,7 @@ def test_maps_losses_and_readouts_are_those_of_the_encoder():
     A = row["map"][0].float()
     x = latents.mixed(z, made.state.mixing)
     torch.testing.assert_close(made.layers(x)[-1][0], z[0] @ A.T)
-    a, b = (side[0, :experiment.LOSS_ON] @ A.T for side in (z, partners))
+    a, b = (side[0, : experiment.LOSS_ON] @ A.T for side in (z, partners))
     assert float(row["loss"]) == pytest.approx(float(infonce(b, a)), rel=1e-4)
     result, made = run(DEEP.replace(steps=2, record_every=1)), Encoders([DEEP])
     z = made.state.tested[0]
@@ -168,8 +197,12 @@ def test_parts_of_the_loss_by_hand():
     positive = latents.positives(z, 1, 0.3, "box", g)
     negatives = latents.marginal(50, 4, "box", g)
     expected = infonce(2 * positive, 2 * z, 2 * negatives, tau=config.temperatures)
-    assert total == pytest.approx(float(expected), rel=1e-5) and total == pytest.approx(alignment + uniformity)
-    assert alignment == pytest.approx(float((4 * (positive - z)[:, 1:] ** 2).sum(1).mean()), rel=1e-5)
+    assert total == pytest.approx(float(expected), rel=1e-5) and total == pytest.approx(
+        alignment + uniformity
+    )
+    assert alignment == pytest.approx(
+        float((4 * (positive - z)[:, 1:] ** 2).sum(1).mean()), rel=1e-5
+    )
     assert optima.parts(np.stack([np.eye(4)] * 2), config, samples=20, anchors=10).shape == (3, 2)
 
 
@@ -180,21 +213,29 @@ def test_growth_rates_follow_the_corrected_lemma_5():
     z = latents.marginal(100_000, 8, "box", seeded(5))
     positive = latents.positives(z, 4, 0.3, "box", seeded(6), content_sd=0.1)
     rate = z.var(0) + positive.var(0) - (positive - z).square().mean(0)
-    np.testing.assert_allclose(flow.growth(config, scale=1e-3), 2 * rate.numpy() / config.temperatures, rtol=0.06)
+    np.testing.assert_allclose(
+        flow.growth(config, scale=1e-3), 2 * rate.numpy() / config.temperatures, rtol=0.06
+    )
 
 
-@pytest.mark.parametrize("tau, d_c, d_s, rho",
-                         [(0.5, 2, 6, 0.6), (0.25, 4, 4, 0.3), (1.0, 1, 7, 0.9), (1.0, 4, 4, 0.7)])
+@pytest.mark.parametrize(
+    "tau, d_c, d_s, rho", [(0.5, 2, 6, 0.6), (0.25, 4, 4, 0.3), (1.0, 1, 7, 0.9), (1.0, 4, 4, 0.7)]
+)
 def test_style_share_minimises_the_expanded_loss(tau, d_c, d_s, rho):
     def energy(e):
         return -(e + rho * (1 - e)) / tau + (e**2 / d_c + (1 - e) ** 2 / d_s) / (2 * tau**2)
 
-    e = optimize.minimize_scalar(energy, bounds=(1e-6, 1), method="bounded", options={"xatol": 1e-9}).x
-    assert collapse.style_share(tau, d_c, d_s, rho) == pytest.approx(((1 - e) / d_s / (e / d_c)) ** 0.5, abs=1e-3)
+    e = optimize.minimize_scalar(
+        energy, bounds=(1e-6, 1), method="bounded", options={"xatol": 1e-9}
+    ).x
+    assert collapse.style_share(tau, d_c, d_s, rho) == pytest.approx(
+        ((1 - e) / d_s / (e / d_c)) ** 0.5, abs=1e-3
+    )
     assert (collapse.style_share(tau, d_c, d_s, rho) == 0) == (tau * d_c * (1 - rho) >= 1)
 
 
 # Settings.
+
 
 def test_content_fits_into_the_latents_and_may_vary_in_the_box_only():
     with pytest.raises(ValueError, match="d_c = 9 .* must be at most"):

@@ -21,6 +21,7 @@ RUNS = {case.run: case for case in reversed(CASES.values())}  # one case a funct
 
 def differences(a, b, near=0.0):
     """Names of the fields in which two Results differ, beside the time they took."""
+
     def same(x, y):
         if isinstance(x, np.ndarray) and x.dtype.kind == "f":
             return x.shape == y.shape and np.allclose(x, y, rtol=near, atol=near, equal_nan=True)
@@ -40,7 +41,9 @@ def differences(a, b, near=0.0):
 def test_same_config_same_bits_and_no_global_seed_is_touched(case):
     torch_state, numpy_state = torch.get_rng_state(), np.random.get_state()[1].copy()
     assert not differences(case.run(case.tiny), case.run(case.tiny))
-    assert torch.equal(torch.get_rng_state(), torch_state) and np.array_equal(np.random.get_state()[1], numpy_state)
+    assert torch.equal(torch.get_rng_state(), torch_state) and np.array_equal(
+        np.random.get_state()[1], numpy_state
+    )
 
 
 @EVERY
@@ -66,10 +69,15 @@ def test_a_run_that_is_stopped_has_what_it_has(case, monkeypatch):
         return len(seen) < 3
 
     result = case.run(case.tiny, progress=progress)
-    assert result.stopped and len(seen) == 3 and sorted(seen) == seen and 0 <= seen[0][0] < seen[-1][0] < 1
+    assert (
+        result.stopped
+        and len(seen) == 3
+        and sorted(seen) == seen
+        and 0 <= seen[0][0] < seen[-1][0] < 1
+    )
     whole = case.run(case.tiny)
     assert not whole.stopped and len(result.steps) < len(whole.steps)
-    assert result.steps.tolist() == whole.steps[:len(result.steps)].tolist()
+    assert result.steps.tolist() == whole.steps[: len(result.steps)].tolist()
 
 
 @pytest.mark.parametrize("case", DIVERGING.values(), ids=DIVERGING)
@@ -80,7 +88,9 @@ def test_a_run_that_diverges_names_the_setting_to_blame(case):
 
 def programs(case):
     """The program of the case's runs, on the CPU."""
-    return case.run.program([case.tiny, *(case.tiny.replace(**change) for change in case.neighbours)])
+    return case.run.program(
+        [case.tiny, *(case.tiny.replace(**change) for change in case.neighbours)]
+    )
 
 
 def plain_steps(program, first, last):
@@ -115,10 +125,14 @@ def test_on_cuda_runs_agree_with_the_cpu_up_to_rounding():
         pytest.skip("no CUDA device on this machine")
     for name, case in CASES.items():
         first = case.tiny.replace(**short(case.tiny))
-        found = differences(case.run(first, device="cuda"), case.run(first, device="cpu"), near=1e-3)
+        found = differences(
+            case.run(first, device="cuda"), case.run(first, device="cpu"), near=1e-3
+        )
         assert set(found) <= {"device"}, name
         configs = [case.tiny, *(case.tiny.replace(**change) for change in case.neighbours)]
-        assert all(r.device.startswith("cuda") for r in together(case.run.program, configs, device="cuda")), name
+        assert all(
+            r.device.startswith("cuda") for r in together(case.run.program, configs, device="cuda")
+        ), name
 
 
 FIELDS = [(case, field) for case in RUNS.values() for field in dataclasses.fields(case.tiny)]
@@ -129,7 +143,9 @@ def short(config):
     return {"epochs" if "epochs" in {f.name for f in dataclasses.fields(config)} else "steps": 1}
 
 
-@pytest.mark.parametrize("case, field", FIELDS, ids=[f"{case.run.__module__}.{field.name}" for case, field in FIELDS])
+@pytest.mark.parametrize(
+    "case, field", FIELDS, ids=[f"{case.run.__module__}.{field.name}" for case, field in FIELDS]
+)
 def test_a_bad_setting_is_refused_by_its_name_its_value_and_what_is_allowed(case, field):
     m, kind = field.metadata, type(field.default)
     bad = [None, "nonsense", math.nan, [1, "x"]]
@@ -143,18 +159,24 @@ def test_a_bad_setting_is_refused_by_its_name_its_value_and_what_is_allowed(case
     assert allowed(field) and m["doc"]
 
 
-@pytest.mark.parametrize("case", RUNS.values(), ids=[c.run.__module__.split(".", 2)[2] for c in RUNS.values()])
+@pytest.mark.parametrize(
+    "case", RUNS.values(), ids=[c.run.__module__.split(".", 2)[2] for c in RUNS.values()]
+)
 def test_a_config_says_what_its_settings_mean_and_a_result_what_it_holds(case):
     config = case.tiny
     for field in dataclasses.fields(config):
-        assert f"{field.name} = {field.default!r}: {field.metadata['doc']}; {allowed(field)}." in type(config).__doc__
-        with pytest.raises(ValueError, match=f"{field.name}x = 1 is not allowed.*did you mean .*{field.name}"):
+        assert (
+            f"{field.name} = {field.default!r}: {field.metadata['doc']}; {allowed(field)}."
+            in type(config).__doc__
+        )
+        with pytest.raises(
+            ValueError, match=f"{field.name}x = 1 is not allowed.*did you mean .*{field.name}"
+        ):
             config.replace(**{f"{field.name}x": 1})
     result = case.run(config)
     lines, own = repr(result).splitlines(), dataclasses.fields(result)[4:]
     assert len(lines) == 1 + len(own) and max(map(len, lines)) < 400
     assert config.described() in lines[0] and f"  steps: {result.steps.shape}" in lines[1:]
-
 
 
 def values(field, times):
@@ -169,19 +191,36 @@ def values(field, times):
     low = m["low"] if m["low"] is not None else m["above"] if m["above"] is not None else 0
     high = m["high"] if m["high"] is not None else 100
     if kind is float:
-        return st.floats(low, high, exclude_min=m["above"] is not None and m["low"] is None, allow_subnormal=False)
-    whole = st.integers(math.ceil(low), min(int(high), max(times * int(np.max(field.default)), math.ceil(low) + 3, 40)))
+        return st.floats(
+            low,
+            high,
+            exclude_min=m["above"] is not None and m["low"] is None,
+            allow_subnormal=False,
+        )
+    whole = st.integers(
+        math.ceil(low),
+        min(int(high), max(times * int(np.max(field.default)), math.ceil(low) + 3, 40)),
+    )
     return st.lists(whole, min_size=1, max_size=3).map(tuple) if kind is tuple else whole
 
 
-@pytest.mark.parametrize("case", RUNS.values(), ids=[c.run.__module__.split(".", 2)[2] for c in RUNS.values()])
+@pytest.mark.parametrize(
+    "case", RUNS.values(), ids=[c.run.__module__.split(".", 2)[2] for c in RUNS.values()]
+)
 @settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_every_allowed_config_takes_a_step_or_is_refused_by_the_name_of_a_setting(case, data):
-    fields = [f for f in dataclasses.fields(case.tiny) if f.name not in ("steps", "epochs", "record_every")]
+    fields = [
+        f
+        for f in dataclasses.fields(case.tiny)
+        if f.name not in ("steps", "epochs", "record_every")
+    ]
     chosen = data.draw(st.lists(st.sampled_from(fields), max_size=4, unique_by=lambda f: f.name))
     changes = {f.name: data.draw(values(f, case.largest), label=f.name) for f in chosen}
-    names = ["CLBOOK_DATA", *(f.name for f in dataclasses.fields(case.tiny))]  # files may not be there
+    names = [
+        "CLBOOK_DATA",
+        *(f.name for f in dataclasses.fields(case.tiny)),
+    ]  # files may not be there
     try:
         result = case.run(case.tiny.replace(**changes, **short(case.tiny)))
     except ValueError as error:

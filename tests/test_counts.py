@@ -31,9 +31,16 @@ from clbook.style import Picture
 
 PAGE = pathlib.Path(__file__).parent.parent / "book" / "why.ipynb"
 SMALL = Config(groups=3, symbols=4, contexts=5, d=4, m=3, steps=20, std=0.3)
-EVERY_KIND = pytest.mark.parametrize("config", [
-    SMALL, SMALL.replace(alike=0.0, m=1), SMALL.replace(looks="crossed", symbols=6), SMALL.replace(sampled=False),
-    SMALL.replace(alike=1.0, noise=1.0)])
+EVERY_KIND = pytest.mark.parametrize(
+    "config",
+    [
+        SMALL,
+        SMALL.replace(alike=0.0, m=1),
+        SMALL.replace(looks="crossed", symbols=6),
+        SMALL.replace(sampled=False),
+        SMALL.replace(alike=1.0, noise=1.0),
+    ],
+)
 
 
 def normal(*shape, seed=0):
@@ -46,12 +53,15 @@ def written_out(z, c, share):
     seen = [sum(row[s] for row in share) for s in range(len(c))]
     for u, row in enumerate(share):
         product = [sum(a * b for a, b in zip(z[u], c[s], strict=True)) for s in range(len(c))]
-        total += sum(row) * math.log(sum(p * math.exp(value) for p, value in zip(seen, product, strict=True)))
+        total += sum(row) * math.log(
+            sum(p * math.exp(value) for p, value in zip(seen, product, strict=True))
+        )
         total -= sum(p * value for p, value in zip(row, product, strict=True))
     return total
 
 
 # What is drawn.
+
 
 @EVERY_KIND
 def test_each_symbol_is_seen_equally_often_and_in_the_contexts_that_fit(config):
@@ -63,7 +73,9 @@ def test_each_symbol_is_seen_equally_often_and_in_the_contexts_that_fit(config):
         seen = share * len(share) * config.m
         np.testing.assert_allclose(seen, seen.round(), atol=1e-9)
     own = groups(config)[0][:, None] == torch.arange(chances.shape[1]) // config.contexts
-    np.testing.assert_allclose((chances * own).sum(1), 1 - config.noise * (1 - 1 / config.groups), atol=1e-14)
+    np.testing.assert_allclose(
+        (chances * own).sum(1), 1 - config.noise * (1 - 1 / config.groups), atol=1e-14
+    )
 
 
 def test_more_occurrences_come_as_near_to_the_probabilities_as_chance_allows():
@@ -87,11 +99,14 @@ def test_features_say_who_looks_alike_and_nothing_else(config):
 
 
 def test_looks_that_cannot_cross_are_refused():
-    with pytest.raises(ValueError, match="symbols = 4 is not allowed: symbols must be a multiple of groups = 3"):
+    with pytest.raises(
+        ValueError, match="symbols = 4 is not allowed: symbols must be a multiple of groups = 3"
+    ):
         SMALL.replace(looks="crossed")
 
 
 # The loss, and one step.
+
 
 @EVERY_KIND
 def test_loss_is_the_sum_over_symbols_and_contexts_written_out(config):
@@ -127,9 +142,13 @@ def test_a_step_moves_symbols_by_the_kernel_of_their_features(config):
     """VA and LS Proposition 4.1, exact for a layer: dz = -lr (S K dL/dz + decay z)."""
     with one_thread():
         program = flow(config)
-        z, c, share = program.now(0)[0].detach(), program.trained[-1][0].detach().clone(), joint(config)
+        z, c, share = (
+            program.now(0)[0].detach(),
+            program.trained[-1][0].detach().clone(),
+            joint(config),
+        )
         free = z.clone().requires_grad_()
-        slope, = torch.autograd.grad(infonce(free, c, share), free)
+        (slope,) = torch.autograd.grad(infonce(free, c, share), free)
         x = features(config)
         expected = z - config.lr * (len(z) * x @ x.T @ slope + config.decay * z)
         program.advance(0)
@@ -144,7 +163,10 @@ def test_without_likeness_the_layer_is_a_look_up_table():
         for _ in range(config.steps):
             z.requires_grad_(), c.requires_grad_()
             of_z, of_c = torch.autograd.grad(infonce(z, c, share), (z, c))
-            z, c = ((w - config.lr * (len(w) * g + config.decay * w)).detach() for w, g in ((z, of_z), (c, of_c)))
+            z, c = (
+                (w - config.lr * (len(w) * g + config.decay * w)).detach()
+                for w, g in ((z, of_z), (c, of_c))
+            )
     result = run(config)
     np.testing.assert_allclose(result.z[-1], z, rtol=0, atol=1e-12)
     assert result.loss[-1] == pytest.approx(infonce(z, c, share).item(), abs=1e-12)
@@ -161,7 +183,7 @@ def test_from_a_small_start_directions_grow_at_their_rates(config):
     left, rates, right = np.linalg.svd(x.T @ centred, full_matrices=False)
     found, shares = growth(share, x, *(label.numpy() for label in groups(config)))
     assert shares.shape == (len(found), 2) and (shares >= 0).all() and (shares <= 1 + 1e-12).all()
-    np.testing.assert_allclose(found, rates[:len(found)], atol=1e-12)
+    np.testing.assert_allclose(found, rates[: len(found)], atol=1e-12)
     with one_thread():
         program = flow(config)
 
@@ -174,13 +196,17 @@ def test_from_a_small_start_directions_grow_at_their_rates(config):
             step(program, t)
         for k in range(3):
             factor = (1 + config.lr * (rates[k] - config.decay)) ** config.steps
-            np.testing.assert_allclose(amplitude(k), factor * before[k], rtol=1e-5, atol=1e-5 * config.std)
+            np.testing.assert_allclose(
+                amplitude(k), factor * before[k], rtol=1e-5, atol=1e-5 * config.std
+            )
 
 
 def test_rates_of_endless_occurrences_are_those_of_the_closed_form():
     for alike, noise in ((0.0, 0.1), (0.5, 0.1), (0.8, 0.4)):
         config = Config(sampled=False, alike=alike, noise=noise)
-        rates, shares = growth(joint(config).numpy(), features(config).numpy(), groups(config)[0].numpy())
+        rates, shares = growth(
+            joint(config).numpy(), features(config).numpy(), groups(config)[0].numpy()
+        )
         expected = (1 - noise) * math.sqrt(1 + alike * (config.symbols - 1))
         np.testing.assert_allclose(rates, [expected] * (config.groups - 1), rtol=1e-10)
         np.testing.assert_allclose(shares, 1, atol=1e-10)
@@ -188,11 +214,18 @@ def test_rates_of_endless_occurrences_are_those_of_the_closed_form():
 
 # Endless occurrences.
 
-@pytest.mark.parametrize(("alike", "decay", "noise"),
-                         [(0.0, 0.3, 0.1), (0.5, 0.3, 0.1), (0.3, 0.1, 0.3), (1.0, 0.5, 0.2)])
-def test_endless_occurrences_give_each_group_one_vector_at_the_distance_of_the_closed_form(alike, decay, noise):
+
+@pytest.mark.parametrize(
+    ("alike", "decay", "noise"),
+    [(0.0, 0.3, 0.1), (0.5, 0.3, 0.1), (0.3, 0.1, 0.3), (1.0, 0.5, 0.2)],
+)
+def test_endless_occurrences_give_each_group_one_vector_at_the_distance_of_the_closed_form(
+    alike, decay, noise
+):
     for small in (Config(), Config(groups=2, symbols=3, contexts=2, d=2)):
-        result = run(small.replace(sampled=False, alike=alike, decay=decay, noise=noise, steps=2000))
+        result = run(
+            small.replace(sampled=False, alike=alike, decay=decay, noise=noise, steps=2000)
+        )
         z, meaning = result.z[-1], result.meaning
         distance = np.linalg.norm(z[:, None] - z, axis=-1)
         same = meaning[:, None] == meaning
@@ -203,8 +236,11 @@ def test_endless_occurrences_give_each_group_one_vector_at_the_distance_of_the_c
 def test_too_much_decay_leaves_nothing_and_the_closed_form_says_so():
     for alike, enough in ((0.0, 0.9), (0.5, 0.9 * math.sqrt(6.5))):
         config = Config(sampled=False, alike=alike, steps=3000)
-        assert endless_distance(config.replace(decay=1.01 * enough)) == 0 < endless_distance(
-            config.replace(decay=0.99 * enough))
+        assert (
+            endless_distance(config.replace(decay=1.01 * enough))
+            == 0
+            < endless_distance(config.replace(decay=0.99 * enough))
+        )
         assert np.abs(run(config.replace(decay=1.2 * enough)).z[-1]).max() < 1e-6
     with pytest.raises(ValueError, match="looks = 'crossed' is not allowed"):
         endless_distance(Config(looks="crossed"))
@@ -212,6 +248,7 @@ def test_too_much_decay_leaves_nothing_and_the_closed_form_says_so():
 
 def test_many_occurrences_tend_to_endless_ones():
     """Vectors at the end, up to a rotation: their scalar products, from one start."""
+
     def products(**change):
         z = run(Config(alike=0.0, **change)).z[-1]
         return z @ z.T
@@ -223,17 +260,22 @@ def test_many_occurrences_tend_to_endless_ones():
 
 # What is measured.
 
+
 def test_ratio_is_the_mean_over_pairs_written_out():
     result = run(SMALL.replace(looks="crossed", symbols=6))
     for by, label in (("meaning", result.meaning), ("looks", result.looks)):
         within, between = [], []
         for u in range(len(label)):
             for v in range(u):
-                (within if label[u] == label[v] else between).append(math.dist(result.z[-1, u], result.z[-1, v]))
+                (within if label[u] == label[v] else between).append(
+                    math.dist(result.z[-1, u], result.z[-1, v])
+                )
         assert result.ratio(by)[-1] == pytest.approx(np.mean(within) / np.mean(between), rel=1e-12)
     assert result.ratio(vectors=result.features[None])[0] == pytest.approx(1.0, abs=0.2)
     same = run(SMALL)
-    assert same.ratio(vectors=same.features[None])[0] == pytest.approx(math.sqrt(1 - SMALL.alike), rel=1e-12)
+    assert same.ratio(vectors=same.features[None])[0] == pytest.approx(
+        math.sqrt(1 - SMALL.alike), rel=1e-12
+    )
 
 
 def test_readout_is_the_nearest_centre_over_the_other_symbols():
@@ -242,7 +284,10 @@ def test_readout_is_the_nearest_centre_over_the_other_symbols():
         for by, y in (("meaning", result.meaning), ("looks", result.looks)):
             for frame in (0, -1):
                 z = result.z[frame]
-                hits = [nccc(np.delete(z, i, 0), np.delete(y, i), z[i:i + 1], y[i:i + 1]) for i in range(len(z))]
+                hits = [
+                    nccc(np.delete(z, i, 0), np.delete(y, i), z[i : i + 1], y[i : i + 1])
+                    for i in range(len(z))
+                ]
                 assert result.readout(by, frame) == pytest.approx(np.mean(hits))
 
 
@@ -252,15 +297,26 @@ def test_figures_have_axes_numbers_and_names():
     def several(**change):
         return [run(SMALL.replace(symbols=6, seed=s, m=m, **change)) for s in seeds for m in times]
 
-    pictures = [figures.one(run(SMALL)), figures.one(run(SMALL.replace(looks="crossed", symbols=6, alike=0.9))),
-                figures.one(run(SMALL.replace(alike=0.0, m=500))),
-                figures.against_m(several(alike=0.0), several(), several(hidden=3), several(looks="crossed")),
-                figures.over_time(several(alike=0.0), several() + [run(SMALL.replace(sampled=False))])]
+    pictures = [
+        figures.one(run(SMALL)),
+        figures.one(run(SMALL.replace(looks="crossed", symbols=6, alike=0.9))),
+        figures.one(run(SMALL.replace(alike=0.0, m=500))),
+        figures.against_m(
+            several(alike=0.0), several(), several(hidden=3), several(looks="crossed")
+        ),
+        figures.over_time(several(alike=0.0), several() + [run(SMALL.replace(sampled=False))]),
+    ]
     assert "at m = 1," in pictures[3].alt and "endless" in pictures[4].alt
     for picture in pictures:
-        assert isinstance(picture, Picture) and picture.png(dpi=40).startswith(b"\x89PNG") and picture.alt
+        assert (
+            isinstance(picture, Picture)
+            and picture.png(dpi=40).startswith(b"\x89PNG")
+            and picture.alt
+        )
         for ax in picture.fig.axes:
-            gids = [artist.get_gid() for artist in ax.get_children() if artist.get_gid() is not None]
+            gids = [
+                artist.get_gid() for artist in ax.get_children() if artist.get_gid() is not None
+            ]
             assert gids and len(gids) == len(set(gids))
 
 
@@ -277,8 +333,13 @@ def test_runs_of_several_seeds_share_nothing_but_their_settings():
 
 # The page.
 
+
 def cells(kind):
-    return ["".join(cell["source"]) for cell in json.loads(PAGE.read_text())["cells"] if cell["cell_type"] == kind]
+    return [
+        "".join(cell["source"])
+        for cell in json.loads(PAGE.read_text())["cells"]
+        if cell["cell_type"] == kind
+    ]
 
 
 def test_every_claim_that_the_page_quotes_exists():
@@ -289,8 +350,12 @@ def test_every_claim_that_the_page_quotes_exists():
 
 
 def test_the_solution_that_couples_the_other_side_says_what_comes_out(capsys):
-    solution = re.search(r"```\{solution\} ex-why-side\n(.*?)\n```", "\n".join(cells("markdown")), re.S)[1]
-    code = "\n".join(line[4:] for line in solution.splitlines() if line.startswith("    ") or not line)
+    solution = re.search(
+        r"```\{solution\} ex-why-side\n(.*?)\n```", "\n".join(cells("markdown")), re.S
+    )[1]
+    code = "\n".join(
+        line[4:] for line in solution.splitlines() if line.startswith("    ") or not line
+    )
     names = {}
     with one_thread():
         exec(code, names)

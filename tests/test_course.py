@@ -16,7 +16,9 @@ CHAPTERS = [page for page in PAGES if (ROOT / f"{page}.ipynb").exists() and "pap
 PAPERS = {"ls", "va", "sa", "sl", "cs"}  # rooms of the papers' pages: no chapters
 JUDGING = {path.parent.name for path in (ROOT / "clbook/experiments").glob("*/claims.py")} - PAPERS
 FENCED = r"^(`{{3,}}|:{{3,}})\{{({})\}}[^\n]*\n.*?^\1\s*$"
-FOLDED = re.compile(FENCED.format("exercise|solution|dropdown|glossary|bibliography"), re.DOTALL | re.MULTILINE)
+FOLDED = re.compile(
+    FENCED.format("exercise|solution|dropdown|glossary|bibliography"), re.DOTALL | re.MULTILINE
+)
 MOST_WORDS, MOST_MINUTES = 2500, 75
 # Entries whose names are everyday words too: a page may use those before the book gives them a meaning of its own.
 EVERYDAY = {"Block", "Content", "Gain", "Key", "Ratio", "Reach", "Style", "Symbol"}
@@ -28,44 +30,62 @@ def cells(page):
     if text.exists():
         return [("markdown", text.read_text(), set())]
     notebook = json.loads((ROOT / f"{page}.ipynb").read_text())
-    return [(cell["cell_type"], "".join(cell["source"]), set(cell["metadata"].get("tags", [])))
-            for cell in notebook["cells"]]
+    return [
+        (cell["cell_type"], "".join(cell["source"]), set(cell["metadata"].get("tags", [])))
+        for cell in notebook["cells"]
+    ]
 
 
 def prose(page):
     """The open text of a page: no exercises, no code, formulas as one word."""
-    text = FOLDED.sub("", "\n\n".join(source for kind, source, _ in cells(page) if kind == "markdown"))
+    text = FOLDED.sub(
+        "", "\n\n".join(source for kind, source, _ in cells(page) if kind == "markdown")
+    )
     text = re.sub(r"^\$\$.*?^\$\$[^\n]*$", " formula ", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"\$[^$]+\$", " x ", text)
-    text = re.sub(r"^(`{3,}|:{3,})[^\n]*$|^:\w+:[^\n]*$|^\([\w-]+\)=$|<[^>]+>", "", text, flags=re.MULTILINE)
+    text = re.sub(
+        r"^(`{3,}|:{3,})[^\n]*$|^:\w+:[^\n]*$|^\([\w-]+\)=$|<[^>]+>", "", text, flags=re.MULTILINE
+    )
     return re.sub(r"\{[\w:]+\}`([^`<]*)(<[^>]*>)?`", r"\1", text)
 
 
 def measured(page):
     """Words of open text, and minutes: 1 for 100 words, 3 an equation, 2 a figure or table, 4 an explorer."""
     source = "\n".join(source for kind, source, _ in cells(page) if kind == "markdown")
-    code = [source for kind, source, tags in cells(page) if kind == "code" and "remove-cell" not in tags]
+    code = [
+        source for kind, source, tags in cells(page) if kind == "code" and "remove-cell" not in tags
+    ]
     words = len(re.findall(r"[^\W_][\w'’.,-]*", prose(page)))
     explorers = sum(len(re.findall(r"\bexplore\(", text)) for text in code)
-    notebook = (ROOT / f"{page}.ipynb")
+    notebook = ROOT / f"{page}.ipynb"
     figures = notebook.read_text().count('"figure"') if notebook.exists() else 0
     tables = sum(len(re.findall(r"^Table\(", text, re.MULTILINE)) for text in code)
     equations = len(re.findall(r"^\$\$", FOLDED.sub("", source), re.MULTILINE)) // 2
-    return {"words": words, "equations": equations, "figures": figures, "tables": tables, "explorers": explorers,
-            "minutes": round(words / 100 + 3 * equations + 2 * (figures + tables) + 4 * explorers)}
+    return {
+        "words": words,
+        "equations": equations,
+        "figures": figures,
+        "tables": tables,
+        "explorers": explorers,
+        "minutes": round(words / 100 + 3 * equations + 2 * (figures + tables) + 4 * explorers),
+    }
 
 
 def exercises(page):
     """(label, title) of each exercise of the page, and the labels that have a solution."""
     source = "\n".join(source for kind, source, _ in cells(page) if kind == "markdown")
     posed = re.findall(r"\{exercise\}([^\n]*)\n:label: ([\w-]+)", source)
-    return [(label, title) for title, label in posed], set(re.findall(r"\{solution\} ([\w-]+)", source))
+    return [(label, title) for title, label in posed], set(
+        re.findall(r"\{solution\} ([\w-]+)", source)
+    )
 
 
 def implementations(page):
     """The solutions in code: blocks that begin with the comment "implement it"."""
     source = "\n".join(source for kind, source, _ in cells(page) if kind == "markdown")
-    blocks = re.findall(r"^(`{3,})python\n(# implement it.*?)^\1$", source, re.DOTALL | re.MULTILINE)
+    blocks = re.findall(
+        r"^(`{3,})python\n(# implement it.*?)^\1$", source, re.DOTALL | re.MULTILINE
+    )
     return [block for _, block in blocks]
 
 
@@ -99,12 +119,20 @@ def test_every_explorer_has_its_question_and_a_computed_answer(page):
         if kind == "code" and re.search(r"\bexplore\(", source):
             before = next(text for kind, text, _ in reversed(found[:k]) if kind == "markdown")
             assert "Predict first" in before, before[-300:]
-            after = itertools.takewhile(lambda cell: not re.search(r"\bexplore\(", cell[1]), found[k + 1:])
+            after = itertools.takewhile(
+                lambda cell: not re.search(r"\bexplore\(", cell[1]), found[k + 1 :]
+            )
             assert any(kind == "code" and "hide-cell" in tags for kind, _, tags in after), source
 
 
-@pytest.mark.parametrize("block", [pytest.param(block, id=f"{page}-{k}") for page in CHAPTERS
-                                   for k, block in enumerate(implementations(page))])
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(block, id=f"{page}-{k}")
+        for page in CHAPTERS
+        for k, block in enumerate(implementations(page))
+    ],
+)
 def test_solutions_in_code_run_and_check_themselves(block):
     assert "assert" in block
     exec(compile(block, "solution", "exec"), {})
@@ -129,17 +157,26 @@ def glossary():
         yield terms, page and f"book/{page[1]}"
 
 
-@pytest.mark.parametrize(("terms", "page"), [
-    pytest.param(*entry, id=entry[0][0]) for entry in glossary() if entry[0][0] not in EVERYDAY])
+@pytest.mark.parametrize(
+    ("terms", "page"),
+    [pytest.param(*entry, id=entry[0][0]) for entry in glossary() if entry[0][0] not in EVERYDAY],
+)
 def test_terms_are_defined_at_or_before_their_first_use(terms, page):
     """No page before the one that introduces a term uses it, unless it links to the glossary."""
     assert page in PAGES, terms
     # written as in the glossary: short names as they are, other words in any case
-    patterns = [re.compile(rf"(?<![\w`]){re.escape(term)}(?!\w)", 0 if term.isupper() else re.IGNORECASE)
-                for term in terms]
+    patterns = [
+        re.compile(rf"(?<![\w`]){re.escape(term)}(?!\w)", 0 if term.isupper() else re.IGNORECASE)
+        for term in terms
+    ]
     for earlier in PAGES[: PAGES.index(page)]:
         source = "\n".join(source for kind, source, _ in cells(earlier) if kind == "markdown")
-        text = re.sub(r"\{(term|doc|ref|numref|prf:ref|cite:?\w*|eq)\}`[^`]*`", "", FOLDED.sub("", source))
+        text = re.sub(
+            r"\{(term|doc|ref|numref|prf:ref|cite:?\w*|eq)\}`[^`]*`", "", FOLDED.sub("", source)
+        )
         used = [pattern.pattern for pattern in patterns if pattern.search(text)]
-        linked = any(re.search(rf"\{{term\}}`[^`]*{re.escape(term)}", source, re.IGNORECASE) for term in terms)
+        linked = any(
+            re.search(rf"\{{term\}}`[^`]*{re.escape(term)}", source, re.IGNORECASE)
+            for term in terms
+        )
         assert not used or linked, f"{terms} on {earlier}"

@@ -17,16 +17,23 @@ from clbook.records import Record
 from clbook.runs import together
 
 DEEP = Config(d=6, d_c=3, mixing_layers=2, layers=3, width=9, n=24, steps=4, lr=1e-3)
-CORNERS = Config(d=7, d_c=4, mixing_layers=2, layers=2, width=8, n=30, steps=3, style_sd=10.0, lr=1e-3)
+CORNERS = Config(
+    d=7, d_c=4, mixing_layers=2, layers=2, width=8, n=30, steps=3, style_sd=10.0, lr=1e-3
+)
 
 
 def test_shares_are_those_of_equation_4():
     z, views = collapse.pairs(5, 2, 0.3, torch.Generator().manual_seed(0))
     own, others = flow.shares(z, views)
     for i in range(5):
-        pulls = [math.exp(-float((z[i] - (views[i] if i == j else z[j])).square().sum()) / 2) for j in range(5)]
+        pulls = [
+            math.exp(-float((z[i] - (views[i] if i == j else z[j])).square().sum()) / 2)
+            for j in range(5)
+        ]
         assert float(own[i]) == pytest.approx(pulls[i] / sum(pulls))
-        assert others[i].tolist() == pytest.approx([0 if i == j else p / sum(pulls) for j, p in enumerate(pulls)])
+        assert others[i].tolist() == pytest.approx(
+            [0 if i == j else p / sum(pulls) for j, p in enumerate(pulls)]
+        )
 
 
 def test_derivatives_and_limits_of_the_proof_of_lemma_5():
@@ -34,7 +41,9 @@ def test_derivatives_and_limits_of_the_proof_of_lemma_5():
     assert printed > 0.1 and corrected < 1e-12
     for n in (30, 60):
         pull, push, uneven = flow.limit_errors(n, scale=1e-4)
-        assert pull == pytest.approx(1 / n, rel=1e-3) == push and uneven == pytest.approx(1 / n, rel=1e-3)
+        assert pull == pytest.approx(1 / n, rel=1e-3) == push and uneven == pytest.approx(
+            1 / n, rel=1e-3
+        )
 
 
 def test_identities_of_the_linear_model():
@@ -42,7 +51,11 @@ def test_identities_of_the_linear_model():
     off, less = flow.alignment_split(3)
     assert off < 1e-9 and 0 < less < 1
     ratios = flow.lower_rank()
-    assert len(ratios) == 8 and ratios[-1] == 0 and all(a >= b for a, b in zip([1, *ratios], ratios, strict=False))
+    assert (
+        len(ratios) == 8
+        and ratios[-1] == 0
+        and all(a >= b for a, b in zip([1, *ratios], ratios, strict=False))
+    )
     assert flow.latent_form(0.3, n=500)[0] < 1e-9
     assert flow.loss_at_zero(9)[0] == pytest.approx(1, abs=1e-12)
     assert flow.tempered(1.0) == pytest.approx((0, 1), abs=1e-12)
@@ -65,7 +78,9 @@ def test_eigenvalues_are_those_of_the_latents():
 
 def test_the_corrected_lemma_5_has_the_spectrum_of_the_gradient():
     for case in ({}, {"mixing": "gaussian", "whiten": True}):
-        true, law = (flow.gradient_spectrum(3, n=200, flow=f, **case) for f in (flow.descent, flow.lemma5))
+        true, law = (
+            flow.gradient_spectrum(3, n=200, flow=f, **case) for f in (flow.descent, flow.lemma5)
+        )
         assert law.tolist() == pytest.approx(true.tolist(), rel=1e-4)
 
 
@@ -75,7 +90,10 @@ def test_a_product_has_at_most_the_smaller_rank_and_one_singular_factor_is_enoug
 
 def test_collapsed_maps_have_the_loss_of_the_content_alone():
     losses = optima.collapsed((1, 5, 1e8), 3, n=50)
-    g, generator = latents.mixing(8, 3, torch.Generator().manual_seed(0)), torch.Generator().manual_seed(0)
+    g, generator = (
+        latents.mixing(8, 3, torch.Generator().manual_seed(0)),
+        torch.Generator().manual_seed(0),
+    )
     latents.mixing(8, 3, generator)
     z, views = collapse.pairs(50, 3, 0.3, generator)
     assert losses[0] == pytest.approx(float(collapse.loss(z[:, :3], views[:, :3]).mean()), rel=1e-4)
@@ -87,10 +105,15 @@ def test_collapsed_maps_have_the_loss_of_the_content_alone():
 
 def test_terms_add_up_to_the_loss():
     a, b, c = torch.randn(3, 40, 6, generator=torch.Generator().manual_seed(0))
-    for config in (Config(d=6, d_c=3, tau_c=0.5), Config(space="sphere", normalize=True, d=6, d_c=3, tau=0.3)):
+    for config in (
+        Config(d=6, d_c=3, tau_c=0.5),
+        Config(space="sphere", normalize=True, d=6, d_c=3, tau=0.3),
+    ):
         alignment, uniformity, total = encoders.terms(a, b, c, config)
         tau = torch.tensor(config.temperatures, dtype=torch.float32)
-        assert float(total) == pytest.approx(float(infonce(b, a, c, tau, 2, config.normalize)), rel=1e-5)
+        assert float(total) == pytest.approx(
+            float(infonce(b, a, c, tau, 2, config.normalize)), rel=1e-5
+        )
         assert float(alignment + uniformity) == pytest.approx(float(total), rel=1e-5)
 
 
@@ -104,7 +127,11 @@ def test_deep_runs_are_the_chapters_with_two_rows_of_table_1_at_the_end():
 def test_the_encoder_under_a_projector_starts_the_same():
     short, tall = (encoders.Square([DEEP.replace(layers=k)]) for k in (2, 4))
     assert all(torch.equal(a, b) for a, b in zip(short.trained[:2], tall.trained[:2], strict=True))
-    assert tall.layers(torch.zeros(1, 5, 6))[-1].shape == (1, 5, 9) and short.state.tau.shape == (1, 1, 1)
+    assert tall.layers(torch.zeros(1, 5, 6))[-1].shape == (1, 5, 9) and short.state.tau.shape == (
+        1,
+        1,
+        1,
+    )
     assert encoders.run_square(DEEP).r2.shape[1:] == (4, 6)
 
 
@@ -124,7 +151,9 @@ def test_variance_within_classes_and_cosines_by_hand():
         means = torch.stack([y[z[:, k] == 1].mean(0) for k in range(4)])
         inside = sum((y[z[:, k] == 1] - means[k]).square().sum() for k in range(4)) / len(y)
         around = means - means.mean(0)
-        assert float(row["within"]) == pytest.approx(float(inside / around.square().sum(1).mean()), rel=1e-4)
+        assert float(row["within"]) == pytest.approx(
+            float(inside / around.square().sum(1).mean()), rel=1e-4
+        )
         first = torch.cosine_similarity(around[0], around[1], dim=0)
         assert float(row["cosines"][0, 0]) == pytest.approx(float(first), abs=1e-5)
     assert len(made.trained) == 6 and encoders.run_classes(CORNERS).cosines.shape[1] == 6
@@ -139,9 +168,11 @@ def test_what_directclr_adds_to_h_is_its_projector():
     config = projector.Config(method="directclr", n=100, n_test=100, batch=50, direct=5, steps=2)
     result = encoders.run_direct(config)
     made = encoders.Direct([config])
-    (_, (test, _)), = made.splits
+    ((_, (test, _)),) = made.splits
     found = projector.places(config, made.trained, test[None])
-    added = (found["r"] - found["h"])[0].square().mean(0).sqrt() / found["h"][0].square().mean().sqrt()
+    added = (found["r"] - found["h"])[0].square().mean(0).sqrt() / found["h"][
+        0
+    ].square().mean().sqrt()
     assert result.added[0] == pytest.approx(added.detach().numpy(), rel=1e-4)
     assert not encoders.run_direct(config.replace(method="simclr")).added.any()
 
@@ -151,19 +182,35 @@ def test_a_record_is_read_back_by_its_settings():
     assert [c.seed for c in seeded(configs)] == [0, 1, 2, 0, 1, 2]
     record = Record({"loss": np.arange(12).reshape(6, 2)}, {})
     assert by_key(record, configs)["b"]["loss"].tolist() == [[6, 7], [8, 9], [10, 11]]
-    for made in (recipes.linear_configs(), recipes.projector_configs(), *recipes.deep_configs().values()):
+    for made in (
+        recipes.linear_configs(),
+        recipes.projector_configs(),
+        *recipes.deep_configs().values(),
+    ):
         assert len(set(made.values())) >= len(made) - 6  # some runs have two names
 
 
 def test_the_texts_quote_the_deep_records():
-    deep = {key: run for name, configs in recipes.deep_configs().items()
-            for key, run in by_key(records.load(name), configs).items()}
-    ends = {(world, label): [f"{deep[50, world, sd, label]['style'][:, -1].mean():.2f}" for sd in recipes.SDS]
-            for world in recipes.SPACES for label in ("content", "no content")}
+    deep = {
+        key: run
+        for name, configs in recipes.deep_configs().items()
+        for key, run in by_key(records.load(name), configs).items()
+    }
+    ends = {
+        (world, label): [
+            f"{deep[50, world, sd, label]['style'][:, -1].mean():.2f}" for sd in recipes.SDS
+        ]
+        for world in recipes.SPACES
+        for label in ("content", "no content")
+    }
     book = pathlib.Path(__file__).parent.parent / "book"
-    chapter, page = (" ".join("".join(cell["source"]) for cell in json.loads((book / file).read_text())["cells"])
-                     for file in ("content_style.ipynb", "papers/cs.ipynb"))
-    for low, high, at in zip(ends["box", "content"], ends["box", "no content"], recipes.SDS, strict=True):
+    chapter, page = (
+        " ".join("".join(cell["source"]) for cell in json.loads((book / file).read_text())["cells"])
+        for file in ("content_style.ipynb", "papers/cs.ipynb")
+    )
+    for low, high, at in zip(
+        ends["box", "content"], ends["box", "no content"], recipes.SDS, strict=True
+    ):
         assert f"{low} in place of {high} at" in page and f"{at:g}" in page
     for values in ends.values():
         assert "{}, {} and {}".format(*values) in chapter

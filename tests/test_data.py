@@ -29,7 +29,11 @@ def test_class_sizes_differ_by_at_most_one():
 def test_donut_is_a_disc_inside_a_ring_and_both_are_uniform_in_area():
     x, labels = data.donut(4000, generator())
     radius = x.norm(dim=1)
-    assert radius[labels == 0].max() <= 1 and radius[labels == 1].min() >= 1.8 and radius[labels == 1].max() <= 2.2
+    assert (
+        radius[labels == 0].max() <= 1
+        and radius[labels == 1].min() >= 1.8
+        and radius[labels == 1].max() <= 2.2
+    )
     assert abs(float((radius[labels == 0] < 0.5).float().mean()) - 0.25) < 0.03
 
 
@@ -87,18 +91,31 @@ def folder(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     y = np.arange(40, dtype=np.uint8) % 10
     (tmp_path / "MNIST" / "raw").mkdir(parents=True)
-    for part, array in (("images-idx3", rng.integers(0, 256, (40, 28, 28), dtype=np.uint8)), ("labels-idx1", y)):
-        (tmp_path / "MNIST" / "raw" / f"train-{part}-ubyte.gz").write_bytes(gzip.compress(idx(array)))
+    for part, array in (
+        ("images-idx3", rng.integers(0, 256, (40, 28, 28), dtype=np.uint8)),
+        ("labels-idx1", y),
+    ):
+        (tmp_path / "MNIST" / "raw" / f"train-{part}-ubyte.gz").write_bytes(
+            gzip.compress(idx(array))
+        )
     (tmp_path / "cifar10_subset").mkdir()
-    np.savez(tmp_path / "cifar10_subset" / "cifar10_subset.npz", y_train=y,
-             x_train=rng.integers(0, 256, (40, 32, 32, 3), dtype=np.uint8))
+    np.savez(
+        tmp_path / "cifar10_subset" / "cifar10_subset.npz",
+        y_train=y,
+        x_train=rng.integers(0, 256, (40, 32, 32, 3), dtype=np.uint8),
+    )
     return tmp_path
 
 
 @pytest.mark.parametrize("name, pixels", [("mnist", 784), ("cifar10", 3072)])
 def test_images_are_read_from_the_readers_folder(folder, name, pixels):
     x, labels = data.images(name, 12, 3, generator())
-    assert x.shape == (12, pixels) and x.min() >= 0 and 0.95 < x.max() <= 1 and labels.bincount().tolist() == [4, 4, 4]
+    assert (
+        x.shape == (12, pixels)
+        and x.min() >= 0
+        and 0.95 < x.max() <= 1
+        and labels.bincount().tolist() == [4, 4, 4]
+    )
     with pytest.raises(ValueError, match=f"class 0 of {name} has 4 examples, 5 were asked for"):
         data.images(name, 50, 10, generator())
 
@@ -121,12 +138,16 @@ def test_unpacked_idx_files_are_read_too(folder):
 
 @pytest.mark.parametrize("name", ["mnist", "cifar10"])
 def test_a_missing_or_damaged_file_says_what_to_do(folder, name):
-    paths = [p for p in folder.rglob("*") if p.is_file() and ("MNIST" in str(p)) == (name == "mnist")]
+    paths = [
+        p for p in folder.rglob("*") if p.is_file() and ("MNIST" in str(p)) == (name == "mnist")
+    ]
     for path in paths:
         whole = path.read_bytes()
-        for broken in (whole[:len(whole) // 2], b"", b"<html>404</html>"):
+        for broken in (whole[: len(whole) // 2], b"", b"<html>404</html>"):
             path.write_bytes(broken)
-            with pytest.raises(ValueError, match=rf"CLBOOK_DATA = .* {name} is damaged .*download\('{name}'\)"):
+            with pytest.raises(
+                ValueError, match=rf"CLBOOK_DATA = .* {name} is damaged .*download\('{name}'\)"
+            ):
                 data.images(name, 10, 10, generator())
         path.unlink()
         says = rf"CLBOOK_DATA = .* has no file .*: set CLBOOK_DATA .*download\('{name}'\)"

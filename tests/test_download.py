@@ -26,7 +26,9 @@ GUIDE = (ROOT / "CONTRIBUTING.md").read_text()
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 CAPTION = "The points at the end."
 # MyST that a front end without it would show as it is, and HTML that only the book's style sheet makes readable.
-RAW = re.compile(r"\{[\w:-]+\}`|^`{3,}\{|^:{3,}|^\([\w-]+\)=$|<span|<style|mathjax|\\\(|\[\]\(", re.MULTILINE)
+RAW = re.compile(
+    r"\{[\w:-]+\}`|^`{3,}\{|^:{3,}|^\([\w-]+\)=$|<span|<style|mathjax|\\\(|\[\]\(", re.MULTILINE
+)
 
 
 def files():
@@ -37,10 +39,14 @@ def files():
 
 def chapter():
     """The cells of the toy chapter."""
-    text = GUIDE[GUIDE.index("The toy's chapter"):GUIDE.index("## Records")]
+    text = GUIDE[GUIDE.index("The toy's chapter") : GUIDE.index("## Records")]
     cells = []
-    for found in re.finditer(r"^(`{3,})(markdown|python)\n(.*?)^\1$", text, re.DOTALL | re.MULTILINE):
-        cells.append((new_markdown_cell if found[2] == "markdown" else new_code_cell)(found[3].strip()))
+    for found in re.finditer(
+        r"^(`{3,})(markdown|python)\n(.*?)^\1$", text, re.DOTALL | re.MULTILINE
+    ):
+        cells.append(
+            (new_markdown_cell if found[2] == "markdown" else new_code_cell)(found[3].strip())
+        )
     figure = next(cell for cell in cells if cell.source.startswith("pulled ="))
     figure.metadata.mystnb = {"figure": {"name": "fig-pull", "caption": CAPTION}}
     return cells
@@ -52,23 +58,52 @@ def toy(tmp_path_factory):
     folder = tmp_path_factory.mktemp("toy")
     for name in ("clbook", "book/_ext", "book/_static"):
         shutil.copytree(ROOT / name, folder / name)
-    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE", "requirements.txt", "book/references.bib"):
+    for name in (
+        "pyproject.toml",
+        "setup.py",
+        "README.md",
+        "LICENSE",
+        "requirements.txt",
+        "book/references.bib",
+    ):
         shutil.copy(ROOT / name, folder / name)
     for name, text in files().items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text(text)
-    lines = (ROOT / "_config.yml").read_text().splitlines(keepends=True)  # the ledger asks for all papers' claims
-    (folder / "_config.yml").write_text("".join(line for line in lines if "clbook_ledger" not in line))
-    (folder / "_toc.yml").write_text("format: jb-book\nroot: book/pull\nchapters: [{file: book/bibliography}]\n")
+    lines = (
+        (ROOT / "_config.yml").read_text().splitlines(keepends=True)
+    )  # the ledger asks for all papers' claims
+    (folder / "_config.yml").write_text(
+        "".join(line for line in lines if "clbook_ledger" not in line)
+    )
+    (folder / "_toc.yml").write_text(
+        "format: jb-book\nroot: book/pull\nchapters: [{file: book/bibliography}]\n"
+    )
     (folder / "book/bibliography.md").write_text("# Bibliography\n\n```{bibliography}\n```\n")
     nbformat.write(new_notebook(cells=chapter(), metadata=KERNEL), folder / "book/pull.ipynb")
     built = subprocess.run(
-        [pathlib.Path(sys.executable).with_name("jupyter-book"), "build", ".", "-W", "-n", "--keep-going"], cwd=folder,
-        env=environment(folder), text=True, capture_output=True, check=False)
+        [
+            pathlib.Path(sys.executable).with_name("jupyter-book"),
+            "build",
+            ".",
+            "-W",
+            "-n",
+            "--keep-going",
+        ],
+        cwd=folder,
+        env=environment(folder),
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     assert built.returncode == 0, built.stdout + built.stderr
     html = folder / "_build/html"
-    return types.SimpleNamespace(folder=folder, page=(html / "book/pull.html").read_text(), offered=html / "_notebooks",
-                                 notebook=nbformat.read(html / "_notebooks/pull.ipynb", as_version=4))
+    return types.SimpleNamespace(
+        folder=folder,
+        page=(html / "book/pull.html").read_text(),
+        offered=html / "_notebooks",
+        notebook=nbformat.read(html / "_notebooks/pull.ipynb", as_version=4),
+    )
 
 
 def environment(folder):
@@ -86,8 +121,20 @@ def wheel(folder):
 
 def test_the_guide_writes_out_an_experiment_with_its_claims():
     assert [name.rsplit("/", 1)[1] for name in files()] == [
-        "experiment.py", "__init__.py", "figures.py", "claims.yaml", "claims.py"]
-    assert [cell.cell_type for cell in chapter()] == ["markdown", "code", "markdown", "code", "code", "markdown"]
+        "experiment.py",
+        "__init__.py",
+        "figures.py",
+        "claims.yaml",
+        "claims.py",
+    ]
+    assert [cell.cell_type for cell in chapter()] == [
+        "markdown",
+        "code",
+        "markdown",
+        "code",
+        "code",
+        "markdown",
+    ]
 
 
 def test_the_experiment_of_the_guide_keeps_what_every_experiment_promises(toy):
@@ -102,8 +149,14 @@ import pytest
 sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--rootdir", {str(toy.folder)!r},
                       {str(ROOT / "tests/test_contract.py")!r}]))
 """
-    ran = subprocess.run([sys.executable, "-c", code], cwd=toy.folder, env=environment(toy.folder), text=True,
-                         capture_output=True, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=toy.folder,
+        env=environment(toy.folder),
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     assert ran.returncode == 0, ran.stdout
     assert "passed" in ran.stdout
 
@@ -111,18 +164,33 @@ sys.exit(pytest.main(["-q", "-p", "no:cacheprovider", "-c", "/dev/null", "--root
 def test_references_are_plain_text(toy):
     text = texts(toy.notebook)
     assert not RAW.search(text)
-    assert "[Chen *et al.*, 2020]" in text and r"\tag{1}" in text and "How many steps does (1) take" in text
+    assert (
+        "[Chen *et al.*, 2020]" in text
+        and r"\tag{1}" in text
+        and "How many steps does (1) take" in text
+    )
     assert "[A pull alone](#A-pull-alone) and Fig. 1" in text and f"**Fig. 1.** {CAPTION}" in text
-    assert "**Proposition 1 (The spread).** The spread after $t$ steps" in text and "Proof. By (1) the mean" in text
-    assert "**Exercise 1 (Too large a step (warm-up)).** What happens in Proposition 1 at lr = 2?" in text
-    assert "<details><summary><b>Solution to Exercise 1 (Too large a step (warm-up))</b></summary>" in text
+    assert (
+        "**Proposition 1 (The spread).** The spread after $t$ steps" in text
+        and "Proof. By (1) the mean" in text
+    )
+    assert (
+        "**Exercise 1 (Too large a step (warm-up)).** What happens in Proposition 1 at lr = 2?"
+        in text
+    )
+    assert (
+        "<details><summary><b>Solution to Exercise 1 (Too large a step (warm-up))</b></summary>"
+        in text
+    )
     assert r"| 0.1 | $\lvert \log 2 / \log 0.9 \rvert = 6.6$ |" in text
 
 
 def test_code_is_the_page_s_own_with_the_outputs_of_the_build(toy):
     first, *code = [cell for cell in toy.notebook.cells if cell.cell_type == "code"]
     assert toy.notebook.cells[0] == first
-    assert [cell.source for cell in code] == [cell.source for cell in chapter() if cell.cell_type == "code"]
+    assert [cell.source for cell in code] == [
+        cell.source for cell in chapter() if cell.cell_type == "code"
+    ]
     shown = [{kind for output in cell.outputs for kind in output.get("data", {})} for cell in code]
     assert shown[0] == shown[1] == {"image/png", "text/plain"}
     table = code[2].outputs[0].data["text/html"]
@@ -133,20 +201,44 @@ def test_code_is_the_page_s_own_with_the_outputs_of_the_build(toy):
 
 def test_the_page_offers_its_notebook_and_the_package(toy):
     name = wheel(toy.offered).name
-    assert toy.page.count('href="../_notebooks/pull.ipynb"') == 2 and f'href="../_notebooks/{name}"' in toy.page
+    assert (
+        toy.page.count('href="../_notebooks/pull.ipynb"') == 2
+        and f'href="../_notebooks/{name}"' in toy.page
+    )
     assert f'%pip install --quiet "./{name}[book]"' in toy.notebook.cells[0].source
     assert "colab" not in toy.page.lower()
 
 
 def test_the_notebook_runs_with_the_package_from_the_wheel_alone(toy, tmp_path):
     """All but the first cell; `.ci/download` runs that too, in a new environment."""
-    subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target",
-                    tmp_path / "site", wheel(toy.offered)], check=True)
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--no-index",
+            "--target",
+            tmp_path / "site",
+            wheel(toy.offered),
+        ],
+        check=True,
+    )
     first, *cells = toy.notebook.cells
     code = "\n\n".join(cell.source for cell in cells if cell.cell_type == "code")
-    (tmp_path / "run.py").write_text(f"{code}\nimport clbook\nprint(clbook.__file__)\nprint(pulled[0].spread[-1])\n")
-    ran = subprocess.run([sys.executable, "run.py"], cwd=tmp_path, env=environment(tmp_path / "site"), text=True,
-                         capture_output=True, check=False)
+    (tmp_path / "run.py").write_text(
+        f"{code}\nimport clbook\nprint(clbook.__file__)\nprint(pulled[0].spread[-1])\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "run.py"],
+        cwd=tmp_path,
+        env=environment(tmp_path / "site"),
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     assert ran.returncode == 0, ran.stderr
     place, spread = ran.stdout.splitlines()[-2:]
     assert pathlib.Path(place).is_relative_to(tmp_path) and float(spread) < 0.01
@@ -155,33 +247,57 @@ def test_the_notebook_runs_with_the_package_from_the_wheel_alone(toy, tmp_path):
 def test_with_addresses_links_are_whole_and_there_is_a_colab_button(toy):
     config = toy.folder / "_config.yml"
     before = config.read_text()
-    config.write_text(before.replace("# repository: {url: ...}", "repository: {url: https://github.com/some/one}")
-                      .replace("  # baseurl: ...", "  baseurl: https://some.example/book"))
+    config.write_text(
+        before.replace(
+            "# repository: {url: ...}", "repository: {url: https://github.com/some/one}"
+        ).replace("  # baseurl: ...", "  baseurl: https://some.example/book")
+    )
     built = subprocess.run(
-        [pathlib.Path(sys.executable).with_name("jupyter-book"), "build", ".", "-W", "-n"], cwd=toy.folder,
-        env=environment(toy.folder), text=True, capture_output=True, check=False)
+        [pathlib.Path(sys.executable).with_name("jupyter-book"), "build", ".", "-W", "-n"],
+        cwd=toy.folder,
+        env=environment(toy.folder),
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     config.write_text(before)
     assert built.returncode == 0, built.stdout + built.stderr
     page = (toy.folder / "_build/html/book/pull.html").read_text()
-    assert "https://colab.research.google.com/github/some/one/blob/gh-pages/_notebooks/pull.ipynb" in page
+    assert (
+        "https://colab.research.google.com/github/some/one/blob/gh-pages/_notebooks/pull.ipynb"
+        in page
+    )
     hosted = nbformat.read(toy.offered / "pull.ipynb", as_version=4)
-    assert (f'%pip install --quiet "clbook[book] @ https://some.example/book/_notebooks/{wheel(toy.offered).name}"'
-            in hosted.cells[0].source)
+    assert (
+        f'%pip install --quiet "clbook[book] @ https://some.example/book/_notebooks/{wheel(toy.offered).name}"'
+        in hosted.cells[0].source
+    )
     assert "](https://some.example/book/book/bibliography.html#" in texts(hosted)
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS or [None], ids=lambda path: path.stem if path else "no book")
+@pytest.mark.parametrize(
+    "path", NOTEBOOKS or [None], ids=lambda path: path.stem if path else "no book"
+)
 def test_every_notebook_of_the_built_book_reads_well(path):
     if path is None:
-        problem = "there is no built book, or one without notebooks: run `jupyter-book build .` first"
+        problem = (
+            "there is no built book, or one without notebooks: run `jupyter-book build .` first"
+        )
         pytest.fail(problem) if os.environ.get("CI") else pytest.skip(problem)
     notebook, source = nbformat.read(path, as_version=4), source_of(path)
     nbformat.validate(notebook)
     assert RAW.findall(texts(notebook)) == []
     assert wheel(path.parent).name in notebook.cells[0].source
-    links = re.findall(r"\]\(([^)]*)\)", re.sub(r"^```.*?^```$", "", texts(notebook), flags=re.DOTALL | re.MULTILINE))
-    assert [link for link in links if not (link[0] == "#" or urllib.parse.urlsplit(link).scheme)] == []
-    codes = [[cell for cell in each.cells if cell.cell_type == "code"] for each in (notebook, source)]
+    links = re.findall(
+        r"\]\(([^)]*)\)",
+        re.sub(r"^```.*?^```$", "", texts(notebook), flags=re.DOTALL | re.MULTILINE),
+    )
+    assert [
+        link for link in links if not (link[0] == "#" or urllib.parse.urlsplit(link).scheme)
+    ] == []
+    codes = [
+        [cell for cell in each.cells if cell.cell_type == "code"] for each in (notebook, source)
+    ]
     assert len(codes[0]) == len(codes[1]) + 1
     assert path.stat().st_size < 3_000_000
 

@@ -46,7 +46,9 @@ class FrontEnd:
         """Take in messages until `until()` is true; AssertionError after `timeout` seconds."""
         end = time.monotonic() + timeout
         while not until():
-            assert time.monotonic() < end, f"nothing of the kind within {timeout} s; the kernel printed: {self.printed}"
+            assert time.monotonic() < end, (
+                f"nothing of the kind within {timeout} s; the kernel printed: {self.printed}"
+            )
             try:
                 message = self.client.get_iopub_msg(timeout=0.02)
             except Empty:
@@ -54,7 +56,9 @@ class FrontEnd:
             kind, content = message["msg_type"], message["content"]
             if kind in ("comm_open", "comm_msg"):
                 data = content["data"]
-                for path, buffer in zip(data.get("buffer_paths", []), message["buffers"], strict=True):
+                for path, buffer in zip(
+                    data.get("buffer_paths", []), message["buffers"], strict=True
+                ):
                     data["state"][path[0]] = bytes(buffer)
                 if "state" in data:
                     self.state.setdefault(content["comm_id"], {}).update(data["state"])
@@ -74,9 +78,18 @@ class FrontEnd:
     def execute(self, code, cell="cell", timeout=WAIT):
         """Run a cell; what it printed and showed is in `printed` and `displayed`."""
         self.printed, self.displayed = "", []
-        message = self.client.session.msg("execute_request", {
-            "code": code, "silent": False, "store_history": True, "user_expressions": {}, "allow_stdin": False,
-            "stop_on_error": True}, metadata={"cellId": cell})
+        message = self.client.session.msg(
+            "execute_request",
+            {
+                "code": code,
+                "silent": False,
+                "store_history": True,
+                "user_expressions": {},
+                "allow_stdin": False,
+                "stop_on_error": True,
+            },
+            metadata={"cellId": cell},
+        )
         self.client.shell_channel.send(message)
         self.pump(lambda: message["header"]["msg_id"] in self.ended, timeout)
         return self
@@ -98,8 +111,11 @@ class Panel:
     """The displayed panel's parts, found as a reader finds them: by what they are and the words on them."""
 
     def __init__(self, front):
-        views = [shown["application/vnd.jupyter.widget-view+json"]["model_id"] for shown in front.displayed
-                 if "application/vnd.jupyter.widget-view+json" in shown]
+        views = [
+            shown["application/vnd.jupyter.widget-view+json"]["model_id"]
+            for shown in front.displayed
+            if "application/vnd.jupyter.widget-view+json" in shown
+        ]
         self.front, self.model = front, views[-1]
         self.ids = self._below(self.model)
         self.run, self.stop = (self.find("ButtonModel", word) for word in ("Run", "Stop"))
@@ -120,8 +136,12 @@ class Panel:
         return self.find("IntSliderModel")
 
     def find(self, kind, words=""):
-        return next(m for m in self.ids if self.get(m, "_model_name") == kind
-                    and words in (self.get(m, "description") or self.get(m, "tooltip") or ""))
+        return next(
+            m
+            for m in self.ids
+            if self.get(m, "_model_name") == kind
+            and words in (self.get(m, "description") or self.get(m, "tooltip") or "")
+        )
 
     def get(self, model, key):
         return self.front.state[model].get(key)
@@ -139,8 +159,11 @@ class Panel:
         return self
 
     def history(self, model, key, since):
-        return [(at, state[key]) for at, comm, state in self.front.times
-                if comm == model and key in state and at >= since]
+        return [
+            (at, state[key])
+            for at, comm, state in self.front.times
+            if comm == model and key in state and at >= since
+        ]
 
 
 @contextmanager
@@ -179,12 +202,18 @@ def test_panel_shows_a_picture_and_its_alt_text_without_a_click(front):
 def test_every_field_has_a_control_with_its_unit_and_meaning(front):
     p = show(front, 'axes={"a": [0.1, 1.0], "turn": [False, True]}')
     p.finish()
-    kinds = {"SelectionSliderModel": "a (rad)", "CheckboxModel": "turn", "ToggleButtonsModel": "shape",
-             "TextModel": "n (points)"}
+    kinds = {
+        "SelectionSliderModel": "a (rad)",
+        "CheckboxModel": "turn",
+        "ToggleButtonsModel": "shape",
+        "TextModel": "n (points)",
+    }
     for kind, words in kinds.items():
         control = p.find(kind, words)
         assert p.get(control, "tooltip")
-    assert "(a number > 0 and <= 100)" in p.get(p.find("SelectionSliderModel", "a (rad)"), "tooltip")
+    assert "(a number > 0 and <= 100)" in p.get(
+        p.find("SelectionSliderModel", "a (rad)"), "tooltip"
+    )
     labels = p.get(p.find("SelectionSliderModel"), "_options_labels")
     assert labels[0] == "0.1" and labels[-1] == "1"
     assert list(labels)[1:-1] == ["0.18", "0.32", "0.56"]
@@ -228,9 +257,14 @@ def test_a_setting_without_slider_waits_for_run(front):
     assert "n = 7" in p.words(p.status)
 
 
-@pytest.mark.parametrize("typed, reason", [("-1", "a = -1 is not allowed: a must be a number > 0 and <= 100"),
-                                           ("nan", "a = nan is not allowed"),
-                                           ("fast <b>", "a = 'fast <b>' is not allowed")])
+@pytest.mark.parametrize(
+    "typed, reason",
+    [
+        ("-1", "a = -1 is not allowed: a must be a number > 0 and <= 100"),
+        ("nan", "a = nan is not allowed"),
+        ("fast <b>", "a = 'fast <b>' is not allowed"),
+    ],
+)
 def test_an_invalid_value_is_answered_in_words_and_the_picture_stays(front, typed, reason):
     p = show(front)
     p.finish()
@@ -251,8 +285,10 @@ def test_a_refusing_run_is_shown_in_words_and_a_failing_one_in_the_log_too(front
     p.finish()
     picture = p.get(p.image, "value")
     n = p.find("TextModel", "n (points)")
-    for value, words, logged in (("13", "the run diverged at &lt;step&gt; 7", False),
-                                 ("14", "ZeroDivisionError: a bug", True)):
+    for value, words, logged in (
+        ("13", "the run diverged at &lt;step&gt; 7", False),
+        ("14", "ZeroDivisionError: a bug", True),
+    ):
         front.logged = ""
         front.set(n, value=value)
         front.click(p.run)
@@ -260,8 +296,12 @@ def test_a_refusing_run_is_shown_in_words_and_a_failing_one_in_the_log_too(front
         p.finish()
         assert ("Traceback" in front.logged) == logged
         assert p.get(p.image, "value") == picture
-        assert f"Not run: a = 1, n = {value}" in p.words(p.status) and "picture is of a = 1." in p.words(p.status)
-    front.execute("try:\n    p.wait(5)\nexcept ZeroDivisionError as error:\n    print('waited:', error)")
+        assert f"Not run: a = 1, n = {value}" in p.words(
+            p.status
+        ) and "picture is of a = 1." in p.words(p.status)
+    front.execute(
+        "try:\n    p.wait(5)\nexcept ZeroDivisionError as error:\n    print('waited:', error)"
+    )
     assert "waited: a bug" in front.printed
 
 
@@ -278,7 +318,9 @@ def test_progress_rises_and_partial_pictures_come_before_the_end(front):
     assert len(set(bar)) >= 8
     pictures = p.history(p.image, "value", sent)
     front.execute("print(p.result.seconds)")
-    assert 2 <= len(pictures) <= 2 * float(front.printed) + 2, "at most two pictures a second, and the last one"
+    assert 2 <= len(pictures) <= 2 * float(front.printed) + 2, (
+        "at most two pictures a second, and the last one"
+    )
     whole = next(at for at, value in p.history(p.progress, "value", sent) if value == 1)
     assert pictures[0][0] < whole, "the first picture comes before the end of the run"
 
@@ -289,7 +331,9 @@ def test_stop_takes_effect_at_once_and_keeps_what_there_is(front):
     front.click(p.stop)
     front.pump(p.idle)
     p.finish()
-    front.execute("print(p.result.stopped, 10 < len(p.result.steps) < 200, threading.active_count())")  # 0.02 s a step
+    front.execute(
+        "print(p.result.stopped, 10 < len(p.result.steps) < 200, threading.active_count())"
+    )  # 0.02 s a step
     assert front.printed.startswith("True True")
     assert "stopped at" in p.words(p.status) and p.get(p.progress, "value") < 0.5
 
@@ -320,7 +364,9 @@ def test_scrubbing_redraws_without_running(front):
     front.set(p.find("SelectionSliderModel"), index=0)
     front.pump(lambda: not p.idle())
     p.finish()
-    assert "at step 12 " in p.words(p.caption), "a reader who chose a time sees the next run at that time"
+    assert "at step 12 " in p.words(p.caption), (
+        "a reader who chose a time sees the next run at that time"
+    )
     front.execute("print(len(runs))")
     assert int(front.printed) == int(ran) + 1
 
@@ -340,8 +386,10 @@ def test_the_cell_returns_at_once_and_rerunning_it_closes_the_panel_it_made(fron
     q = show(front, "steps=3")
     q.finish()
     assert {p.model, p.image, p.run} <= front.closed
-    front.execute("import time; time.sleep(0.3)\n"
-                  "print([t.name for t in threading.enumerate() if 'explorer' in t.name])")
+    front.execute(
+        "import time; time.sleep(0.3)\n"
+        "print([t.name for t in threading.enumerate() if 'explorer' in t.name])"
+    )
     assert front.printed.strip() == "[]"
 
 
@@ -372,21 +420,35 @@ def test_the_time_slider_is_made_with_its_range_so_that_its_end_key_reaches_the_
 
 
 def test_a_run_in_the_store_is_shown_without_running(front):
-    front.execute("from clbook.sweep import kept\nstored = toy.Config(steps=60, delay=0.02, n=31)\n"
-                  "kept(toy.run, stored)\n"
-                  "p = panel(toy.run, toy.draw, stored, scrub='steps', axes={'a': [0.1, 1.0]}); p", timeout=30)
+    front.execute(
+        "from clbook.sweep import kept\nstored = toy.Config(steps=60, delay=0.02, n=31)\n"
+        "kept(toy.run, stored)\n"
+        "p = panel(toy.run, toy.draw, stored, scrub='steps', axes={'a': [0.1, 1.0]}); p",
+        timeout=30,
+    )
     p = Panel(front)
     p.finish()
     assert "from the store; it took 1." in p.words(p.status)
-    assert len([value for _, value in p.history(p.image, "value", 0)]) == 2, "blank, and the whole run at once"
+    assert len([value for _, value in p.history(p.image, "value", 0)]) == 2, (
+        "blank, and the whole run at once"
+    )
 
 
-@pytest.mark.parametrize("code, words", [
-    ("def bad(config, **how):\n    raise SystemExit('enough')", "SystemExit: enough"),
-    ("def bad(config, **how):\n    return 7", "run returned a int: it must return an Outcome"),
-    ("def bad(config, **how):\n    result = toy.run(config)\n    del result.steps\n    return result", "steps")])
+@pytest.mark.parametrize(
+    "code, words",
+    [
+        ("def bad(config, **how):\n    raise SystemExit('enough')", "SystemExit: enough"),
+        ("def bad(config, **how):\n    return 7", "run returned a int: it must return an Outcome"),
+        (
+            "def bad(config, **how):\n    result = toy.run(config)\n    del result.steps\n    return result",
+            "steps",
+        ),
+    ],
+)
 def test_a_status_always_ends(front, code, words):
-    front.execute(f"{code}\np = panel(bad, toy.draw, toy.Config(), scrub='steps', axes={{'a': [0.1, 1.0]}}); p")
+    front.execute(
+        f"{code}\np = panel(bad, toy.draw, toy.Config(), scrub='steps', axes={{'a': [0.1, 1.0]}}); p"
+    )
     p = Panel(front)
     front.pump(p.idle)
     assert words in p.words(p.message) and "Not run: a = 1" in p.words(p.status)
@@ -425,7 +487,9 @@ def test_reset_goes_back_to_the_start_and_to_the_last_time(front):
     front.click(p.find("ButtonModel", "Reset"))
     front.pump(lambda: not p.idle())
     p.finish()
-    assert p.words(p.caption).startswith("40 points") and "turn a = 1: at step 30 " in p.words(p.caption)
+    assert p.words(p.caption).startswith("40 points") and "turn a = 1: at step 30 " in p.words(
+        p.caption
+    )
     assert p.get(p.find("TextModel", "how fast"), "value") == "1" and p.words(p.message) == ""
 
 
@@ -463,6 +527,8 @@ def test_a_picture_and_its_numbers_are_saved_beside_the_notebook(front, tmp_path
     assert said.startswith("# clbook ") and "a=1.0" in said and said.endswith("time = 12")
     assert head == "panel,series,z_1,z_2,iteration + 1,mean ‖z_i‖,column,row,value"
     front.execute("print([f'{v:.8g}' for v in p.result.z[12, 0]])")
-    assert [row.split(",")[2:4] for row in rows if row.split(",")[1] == "class 0"][0] == eval(front.printed)
+    assert [row.split(",")[2:4] for row in rows if row.split(",")[1] == "class 0"][0] == eval(
+        front.printed
+    )
     assert len(rows) == 40 + 2 * 13 + 40 * 40
     front.execute("import os; os.chdir('/')")

@@ -33,6 +33,7 @@ FRAMES = 6
 
 # --- processes --------------------------------------------------------------------------------------------------------
 
+
 @pytest.fixture
 def still(monkeypatch):
     monkeypatch.setenv("CLBOOK_STATIC", "1")
@@ -54,7 +55,9 @@ def test_the_page_does_not_depend_on_the_number_of_processes(still, monkeypatch)
 
         player = explore(toy.run, figure, BASE, scrub="steps", frames=4, a=[0.5, 1])
         pids.update(alt.rsplit(" ", 1)[1] for *_, alt in player.scene.frames)
-        player.scene.frames = [(*frame, alt.rsplit(" ", 1)[0]) for *frame, alt in player.scene.frames]
+        player.scene.frames = [
+            (*frame, alt.rsplit(" ", 1)[0]) for *frame, alt in player.scene.frames
+        ]
         return player.scene.payload()
 
     with mpl.rc_context({"xtick.labelsize": 7.5}):
@@ -76,25 +79,32 @@ def test_an_error_in_a_process_is_the_readers_own(still, monkeypatch):
         picture.fig.axes[1].bar([1], [1], hatch="/")
         return picture
 
-    with joblib.parallel_config(backend="loky", n_jobs=2), pytest.raises(ValueError, match="hatch = '/'"):
+    with (
+        joblib.parallel_config(backend="loky", n_jobs=2),
+        pytest.raises(ValueError, match="hatch = '/'"),
+    ):
         explore(toy.run, figure, BASE, scrub="steps", frames=6, a=[1])
 
 
 # --- the interface ----------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize(("axes", "message"), [
-    ({"size": [1, 2]}, "size is not a field of Config"),
-    ({"a": [1.0], "b": [2], "n": [40]}, "at most two"),
-    ({"a": []}, "a = .*must hold the start's value, 1.0"),
-    ({"a": [2, 3]}, "must hold the start's value, 1.0"),
-    ({"a": [1, 1.0]}, "repeats a value"),
-    ({"a": [1, -1]}, "a = -1 is not allowed"),
-    ({"b": [2, 2.5]}, "b = 2.5 is not allowed"),
-    ({"a": [1], "scrub": "epochs"}, "scrub = 'epochs'.*Result has no such attribute"),
-    ({"a": [1], "frames": 1}, "frames = 1"),
-    ({"a": 1.0}, "a = 1.0 is not allowed: it must be a list of values"),
-    ({"a": [1], "pad": str}, "pad with 1 axes"),
-])
+
+@pytest.mark.parametrize(
+    ("axes", "message"),
+    [
+        ({"size": [1, 2]}, "size is not a field of Config"),
+        ({"a": [1.0], "b": [2], "n": [40]}, "at most two"),
+        ({"a": []}, "a = .*must hold the start's value, 1.0"),
+        ({"a": [2, 3]}, "must hold the start's value, 1.0"),
+        ({"a": [1, 1.0]}, "repeats a value"),
+        ({"a": [1, -1]}, "a = -1 is not allowed"),
+        ({"b": [2, 2.5]}, "b = 2.5 is not allowed"),
+        ({"a": [1], "scrub": "epochs"}, "scrub = 'epochs'.*Result has no such attribute"),
+        ({"a": [1], "frames": 1}, "frames = 1"),
+        ({"a": 1.0}, "a = 1.0 is not allowed: it must be a list of values"),
+        ({"a": [1], "pad": str}, "pad with 1 axes"),
+    ],
+)
 def test_bad_input_is_named(still, axes, message):
     with pytest.raises(ValueError, match=message):
         explore(toy.run, toy.draw, BASE, **axes)
@@ -105,9 +115,14 @@ def bare(result, frame=0):
 
 
 def test_a_figure_without_a_picture_and_a_config_without_settings_are_named(still):
-    with joblib.parallel_config(n_jobs=1), pytest.raises(ValueError, match="figure returned a Figure: it must return"):
+    with (
+        joblib.parallel_config(n_jobs=1),
+        pytest.raises(ValueError, match="figure returned a Figure: it must return"),
+    ):
         explore(toy.run, bare, BASE, a=[1])
-    with pytest.raises(ValueError, match="base_config = {'a': 1} is not allowed: it must be settings"):
+    with pytest.raises(
+        ValueError, match="base_config = {'a': 1} is not allowed: it must be settings"
+    ):
         explore(toy.run, toy.draw, {"a": 1}, a=[1])
 
 
@@ -115,7 +130,11 @@ def configs():
     """Every Config of the experiments."""
     for module in pkgutil.walk_packages(experiments.__path__, "clbook.experiments."):
         for kind in vars(importlib.import_module(module.name)).values():
-            if isinstance(kind, type) and issubclass(kind, Settings) and kind.__module__ == module.name:
+            if (
+                isinstance(kind, type)
+                and issubclass(kind, Settings)
+                and kind.__module__ == module.name
+            ):
                 yield kind
 
 
@@ -127,16 +146,26 @@ def test_no_label_or_value_of_a_control_is_a_python_name():
     for kind in found:
         for field in dataclasses.fields(kind):
             values = *(field.metadata["choices"] or ()), True
-            said = controls.label(field), *(controls.text(value).replace("_", " ") for value in values)
+            said = (
+                controls.label(field),
+                *(controls.text(value).replace("_", " ") for value in values),
+            )
             code = [text for text in said if re.search(rf"_|\\|'|\b({NAMES})\b", text)]
             assert not code and controls.label(field)[0] != "(", field.name
     assert len(found) >= 8
 
 
 def test_a_label_names_what_its_own_experiment_means():
-    labels = {field.metadata["doc"]: controls.label(field) for kind in configs() for field in dataclasses.fields(kind)}
+    labels = {
+        field.metadata["doc"]: controls.label(field)
+        for kind in configs()
+        for field in dataclasses.fields(kind)
+    }
     assert labels["number of places K"] == "places K" and labels["step size"] == "step size η"
-    assert labels["number of clusters"] == "clusters" and labels["number of hidden layers"] == "hidden layers"
+    assert (
+        labels["number of clusters"] == "clusters"
+        and labels["number of hidden layers"] == "hidden layers"
+    )
 
 
 def test_a_heavy_explorer_leaves_times_out_and_keeps_the_first_and_the_last(still, monkeypatch):
@@ -159,12 +188,16 @@ def test_the_first_step_and_what_a_result_names_are_among_the_frames(still):
 
     def pair(config):
         result = run(config)
-        return Several(config, 0.0, "cpu", False, {"one": result, "two": run(config.replace(a=4.0))})
+        return Several(
+            config, 0.0, "cpu", False, {"one": result, "two": run(config.replace(a=4.0))}
+        )
 
     player = explore(run, toy.draw, BASE, scrub="steps", frames=5, a=[0.5, 1])
     assert player.times == [[0, 1, 10, 20, 30], [0, 1, 15, 17, 30]]
     assert static.moments(pair(BASE), toy.run(BASE).steps) == {1, 17}
-    assert static.moments(run(BASE), [0, 10, 20, 30]) == {1, 2}, "the first recorded time at which it is so"
+    assert static.moments(run(BASE), [0, 10, 20, 30]) == {1, 2}, (
+        "the first recorded time at which it is so"
+    )
 
 
 def test_the_first_and_the_last_recorded_time_are_always_kept():
@@ -177,11 +210,15 @@ def test_the_first_and_the_last_recorded_time_are_always_kept():
 def test_script_and_style_come_once_a_process(still, monkeypatch):
     monkeypatch.setattr(static.Player, "_first", None)
     first, second = (explore(toy.run, toy.draw, BASE, a=[1]) for _ in range(2))
-    assert "window.clbookExplorer" in first._repr_html_() and "window.clbookExplorer" in first._repr_html_()
+    assert (
+        "window.clbookExplorer" in first._repr_html_()
+        and "window.clbookExplorer" in first._repr_html_()
+    )
     assert "window.clbookExplorer" not in second._repr_html_()
 
 
 # --- the browser ------------------------------------------------------------------------------------------------------
+
 
 @pytest.fixture(scope="module")
 def tabs():
@@ -204,21 +241,38 @@ def address(tmp_path_factory):
         patch.setenv("CLBOOK_STATIC", "1")
         patch.setattr(static, "sweep", lambda run, configs: [run(c) for c in configs])
         patch.setattr(static.Player, "_first", None)
-        players = [explore(toy.run, toy.draw, BASE, scrub="steps", frames=FRAMES, title="Arms", **GRID),
-                   explore(toy.run, toy.draw, BASE, scrub="steps", name="length", steps=[3, 30])]
-        players.append(explore(toy.run, toy.draw, BASE, scrub="steps", frames=FRAMES, name="grid", pad=ending, **GRID))
+        players = [
+            explore(toy.run, toy.draw, BASE, scrub="steps", frames=FRAMES, title="Arms", **GRID),
+            explore(toy.run, toy.draw, BASE, scrub="steps", name="length", steps=[3, 30]),
+        ]
+        players.append(
+            explore(
+                toy.run,
+                toy.draw,
+                BASE,
+                scrub="steps",
+                frames=FRAMES,
+                name="grid",
+                pad=ending,
+                **GRID,
+            )
+        )
         link = '<a href="#length:steps=3&amp;frame=1">a short run</a>'
         body = f"<p id='section'>{link}</p>".join(p._repr_html_() for p in players)
     file = tmp_path_factory.mktemp("book") / "page.html"
-    file.write_text('<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" '
-                    'content="width=device-width"><title>Toy</title>'
-                    f'<body style="font-family:sans-serif">{body}</body></html>')
+    file.write_text(
+        '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" '
+        'content="width=device-width"><title>Toy</title>'
+        f'<body style="font-family:sans-serif">{body}</body></html>'
+    )
     return file.as_uri()
 
 
 def press(page, axis, index, k=0):
     """Press the button number `index` of a choice."""
-    page.locator("figure.clbook-explorer").nth(k).locator(f"[data-axis={axis}] input").nth(index).check(force=True)
+    page.locator("figure.clbook-explorer").nth(k).locator(f"[data-axis={axis}] input").nth(
+        index
+    ).check(force=True)
 
 
 def shown(page, k=0):
@@ -235,8 +289,11 @@ def slide(page, axis, k=0):
 
 
 def wait_alt(page, alt, k=0):
-    page.wait_for_function("([k, alt]) => document.querySelectorAll('figure.clbook-explorer img')[k].alt === alt",
-                           arg=[k, alt], timeout=5000)
+    page.wait_for_function(
+        "([k, alt]) => document.querySelectorAll('figure.clbook-explorer img')[k].alt === alt",
+        arg=[k, alt],
+        timeout=5000,
+    )
 
 
 @pytest.fixture
@@ -252,8 +309,10 @@ def tab(tabs, address):
 def test_every_slider_moves_by_arrow_key_and_by_mouse(tab):
     page, states = tab.page, [shown(tab.page)]
     assert states[0][1] == expected(-1)
-    for axis, key, alt, value in (("a", "ArrowRight", expected(-1, a=4.0), "4"),
-                                  ("frame", "ArrowLeft", expected(22, a=4.0), "22")):
+    for axis, key, alt, value in (
+        ("a", "ArrowRight", expected(-1, a=4.0), "4"),
+        ("frame", "ArrowLeft", expected(22, a=4.0), "22"),
+    ):
         slide(page, axis).focus()
         page.keyboard.press(key)
         wait_alt(page, alt)
@@ -284,13 +343,20 @@ def test_a_pad_has_a_cell_for_each_run(tab):
     page.get_by_role("button", name="All cells").click()
     assert pad.get_by_role("radio").evaluate_all(CELLS) == words
     assert said.inner_text().replace(" (rad)", "") == words[3]
-    assert page.locator("figure.clbook-explorer").nth(2).locator("input[type=range]").count() == 1  # of time alone
+    assert (
+        page.locator("figure.clbook-explorer").nth(2).locator("input[type=range]").count() == 1
+    )  # of time alone
     page.locator(".clbook-cells label").nth(4).click()
     wait_alt(page, expected(-1, 4.0, 1), 2)
     assert said.inner_text().endswith("arms of 4")
-    for key, alt in (("ArrowUp", expected(-1, 1.0, 1)), ("ArrowRight", expected(-1, 1.0, 2)),
-                     ("ArrowRight", expected(-1, 1.0, 2)), ("ArrowUp", expected(-1, 0.5, 2)),
-                     ("ArrowLeft", expected(-1, 0.5, 1)), ("ArrowUp", expected(-1, 0.5, 1))):
+    for key, alt in (
+        ("ArrowUp", expected(-1, 1.0, 1)),
+        ("ArrowRight", expected(-1, 1.0, 2)),
+        ("ArrowRight", expected(-1, 1.0, 2)),
+        ("ArrowUp", expected(-1, 0.5, 2)),
+        ("ArrowLeft", expected(-1, 0.5, 1)),
+        ("ArrowUp", expected(-1, 0.5, 1)),
+    ):
         page.keyboard.press(key)
         wait_alt(page, alt, 2)
     page.wait_for_function("location.hash === '#grid:a=0.5&b=1&frame=5'")
@@ -310,7 +376,9 @@ def test_a_cell_tells_its_run_s_end_only_once_that_run_has_been_shown(tab):
 
     def told():
         words = [": arms of" in name for name in cells.evaluate_all(CELLS)]
-        assert cells.evaluate_all(signs) == words and cells.evaluate_all(plain) == [not seen for seen in words]
+        assert cells.evaluate_all(signs) == words and cells.evaluate_all(plain) == [
+            not seen for seen in words
+        ]
         return [k for k, seen in enumerate(words) if seen]
 
     assert told() == [3]  # the start
@@ -357,7 +425,9 @@ def test_play_takes_five_seconds_whatever_the_number_of_frames(tabs, address, k,
         seen.add(time.input_value())
     assert 0.5 * (count - 1) <= max(map(int, seen)) < count - 1, "it ends no earlier than after 4 s"
     page.clock.run_for(2000)
-    page.wait_for_function("k => document.querySelectorAll('[data-do=play]')[k].textContent === 'Play'", arg=k)
+    page.wait_for_function(
+        "k => document.querySelectorAll('[data-do=play]')[k].textContent === 'Play'", arg=k
+    )
     assert int(time.input_value()) == count - 1 and len(seen) >= 0.5 * count
 
 
@@ -371,7 +441,9 @@ def test_play_pause_and_reset(tab):
     page.wait_for_timeout(400)
     assert slide(page, "frame").input_value() == at
     play.click()
-    page.wait_for_function(f"document.querySelector('input[data-axis=frame]').value === '{FRAMES - 1}'")
+    page.wait_for_function(
+        f"document.querySelector('input[data-axis=frame]').value === '{FRAMES - 1}'"
+    )
     wait_alt(page, expected(-1))
     page.wait_for_function("document.querySelector('[data-do=play]').textContent === 'Play'")
     slide(page, "a").press("Home")
@@ -439,13 +511,21 @@ def test_a_link_in_the_text_sets_the_explorer_and_shows_it(tab):
 
 def test_a_title_has_a_number_and_what_follows_it_is_a_caption(tabs, still, tmp_path, monkeypatch):
     monkeypatch.setattr(static.Player, "_first", None)
-    players = [explore(toy.run, toy.draw, BASE, a=[1], title=title) for title in ("Arms", "Arms again. Dots: points.")]
+    players = [
+        explore(toy.run, toy.draw, BASE, a=[1], title=title)
+        for title in ("Arms", "Arms again. Dots: points.")
+    ]
     (tmp_path / "two.html").write_text("".join(p._repr_html_() for p in players), encoding="utf-8")
     page = tabs().page
     page.goto((tmp_path / "two.html").as_uri())
     titles = page.locator(".clbook-title")
-    assert titles.all_inner_texts() == ["Arms", "Arms again"]  # the style sheet puts "Explorer 1. " before it
-    assert "clbook-explorer" in titles.first.evaluate("e => getComputedStyle(e, '::before').content")
+    assert titles.all_inner_texts() == [
+        "Arms",
+        "Arms again",
+    ]  # the style sheet puts "Explorer 1. " before it
+    assert "clbook-explorer" in titles.first.evaluate(
+        "e => getComputedStyle(e, '::before').content"
+    )
     assert page.locator(".clbook-caption").all_inner_texts() == ["Dots: points."]
     assert page.locator("figure").nth(1).get_attribute("aria-label") == "Arms again"
 
@@ -477,8 +557,10 @@ def test_csv_holds_the_results_own_numbers(tab):
     name, text = download(page, "CSV")
     assert name == "a-b_a=1_b=2_steps=22.csv"
     comment, _, table = text.partition("\n")
-    assert comment == (f"# clbook {clbook.__version__}, a-b: a = 1, b = 2, n = 40, steps = 30, delay = 0, "
-                       "shape = spiral, turn = on")
+    assert comment == (
+        f"# clbook {clbook.__version__}, a-b: a = 1, b = 2, n = 40, steps = 30, delay = 0, "
+        "shape = spiral, turn = on"
+    )
     series = {}
     for row in csv.DictReader(io.StringIO(table)):
         assert row["steps"] == "22"
@@ -489,15 +571,24 @@ def test_csv_holds_the_results_own_numbers(tab):
 
     result, close = toy.run(BASE), {"rtol": 1e-6, "atol": 1e-12}
     line = "a = 1, step 22"
-    assert set(series) == {("z_2", "class 0"), ("z_2", "class 1"), (line, "radius 0"), (line, "radius 1"),
-                           ("cos(z_i, z_j)", "cells 1")}
+    assert set(series) == {
+        ("z_2", "class 0"),
+        ("z_2", "class 1"),
+        (line, "radius 0"),
+        (line, "radius 1"),
+        ("cos(z_i, z_j)", "cells 1"),
+    }
     for c in range(2):
-        np.testing.assert_allclose(numbers(series["z_2", f"class {c}"], "z_1", "z_2"),
-                                   result.z[22][result.labels == c], **close)
+        np.testing.assert_allclose(
+            numbers(series["z_2", f"class {c}"], "z_1", "z_2"),
+            result.z[22][result.labels == c],
+            **close,
+        )
         drawn = numbers(series[line, f"radius {c}"], "iteration + 1", "mean ‖z_i‖")
         np.testing.assert_allclose(drawn[:, 0], result.steps[:23] + 1, **close)
-        np.testing.assert_allclose(drawn[:, 1], np.linalg.norm(result.z[:23, result.labels == c], axis=2).mean(1),
-                                   **close)
+        np.testing.assert_allclose(
+            drawn[:, 1], np.linalg.norm(result.z[:23, result.labels == c], axis=2).mean(1), **close
+        )
     order = np.argsort(result.labels, kind="stable")
     unit = result.z[22][order] / np.linalg.norm(result.z[22][order], axis=1, keepdims=True)
     cells = numbers(series["cos(z_i, z_j)", "cells 1"], "column", "row", "value")
@@ -522,14 +613,25 @@ def test_figures_with_bars_words_and_arrows_have_numbers_too(tabs, still, tmp_pa
         return style.Picture(fig, "four kinds")
 
     player = explore(toy.run, figure, BASE, a=[1], name="kinds")
-    (tmp_path / "kinds.html").write_text(f'<meta charset="utf-8">{player._repr_html_()}', encoding="utf-8")
+    (tmp_path / "kinds.html").write_text(
+        f'<meta charset="utf-8">{player._repr_html_()}', encoding="utf-8"
+    )
     page = tabs().page
     page.goto((tmp_path / "kinds.html").as_uri())
     rows = list(csv.DictReader(io.StringIO(download(page, "CSV")[1].partition("\n")[2])))
-    kinds = {name: [row for row in rows if row["series"] == name] for name in {row["series"] for row in rows}}
+    kinds = {
+        name: [row for row in rows if row["series"] == name]
+        for name in {row["series"] for row in rows}
+    }
     bars, across = kinds["bars 1"][:2], kinds["bars 1"][2:]
-    assert [(row["x"], float(row["y"])) for row in bars] == [("one", 3.25), ("two", pytest.approx(1 / 3))]
-    assert [(row["x"], row["y"], row["start"]) for row in across] == [("3", "cat", "1"), ("6", "dog", "1")]
+    assert [(row["x"], float(row["y"])) for row in bars] == [
+        ("one", 3.25),
+        ("two", pytest.approx(1 / 3)),
+    ]
+    assert [(row["x"], row["y"], row["start"]) for row in across] == [
+        ("3", "cat", "1"),
+        ("6", "dog", "1"),
+    ]
     assert len(kinds["moves"]) == BASE.n and {"dx", "dy"} <= set(rows[0])
     assert [row["item"] for row in kinds["paths"]] == ["1"] * 31 + ["2"] * 31
     assert [float(row["y"]) for row in kinds["line 1"]] == pytest.approx([3, 1 / 7])
@@ -541,28 +643,36 @@ def test_figures_with_bars_words_and_arrows_have_numbers_too(tabs, still, tmp_pa
         assert live.keys() == page_s.keys()
         for name, value in live.items():
             number = re.fullmatch(r"-?\d[\d.e+-]*", value)
-            assert page_s[name] == value if not number else float(page_s[name]) == pytest.approx(float(value), rel=1e-6)
+            assert (
+                page_s[name] == value
+                if not number
+                else float(page_s[name]) == pytest.approx(float(value), rel=1e-6)
+            )
 
 
 def test_axes_and_colours_are_the_same_in_all_frames_and_hold_all_data(still):
     def figure(result, frame):
         fig, ((points, matrix),) = style.axes(2)
-        points.plot(result.steps + 1, result.radius * result.config.a ** 3)
-        points.plot([frame + 1], [result.config.a ** 3], "o", gid="now")
+        points.plot(result.steps + 1, result.radius * result.config.a**3)
+        points.plot([frame + 1], [result.config.a**3], "o", gid="now")
         points.set(xscale="log", ylim=(0, 1))  # too low for the largest a
         matrix.imshow(result.z[frame] @ result.z[frame].T * result.config.a)
         return style.Picture(fig, f"a = {result.config.a:g}")
 
     player = explore(toy.run, figure, BASE, scrub="steps", frames=3, a=[0.5, 1, 4], b=[2, 3])
-    one, = player.scene.axes  # the same geometry in every frame
+    (one,) = player.scene.axes  # the same geometry in every frame
     left, right, bottom, top = one[0][4:8]
     columns = [np.frombuffer(column, np.float32) for column in player.scene.columns]
     for _, _, series, _ in player.scene.frames:
         for axes, _, _, _, *refs in (list(player.scene.series)[k] for k in series):
             x, y = (columns[k] for k in refs[:2])
-            assert axes or (left <= x.min() and x.max() <= right and bottom <= y.min() and y.max() <= top)
+            assert axes or (
+                left <= x.min() and x.max() <= right and bottom <= y.min() and y.max() <= top
+            )
     assert top >= 64
-    assert len({image for image in player.scene.images}) == 18  # on one scale, small values are not stretched
+    assert (
+        len({image for image in player.scene.images}) == 18
+    )  # on one scale, small values are not stretched
 
 
 RASTERISE = """async ([svg, width, height]) => {
@@ -582,11 +692,17 @@ def test_the_drawing_is_matplotlibs_own(tab, tmp_path):
     pen = vector.Pen()
     for picture in pictures:
         pen.draw(picture)  # places the axes as the page has them
-    agg = [np.asarray(Image.open(io.BytesIO(p.png(dpi=150))).convert("RGB"), float) for p in pictures]
+    agg = [
+        np.asarray(Image.open(io.BytesIO(p.png(dpi=150))).convert("RGB"), float) for p in pictures
+    ]
     height, width, _ = agg[0].shape
-    drawn = Image.open(io.BytesIO(base64.b64decode(tab.page.evaluate(RASTERISE, [svg, width, height])))).convert("RGB")
+    drawn = Image.open(
+        io.BytesIO(base64.b64decode(tab.page.evaluate(RASTERISE, [svg, width, height])))
+    ).convert("RGB")
     difference = [np.abs(np.asarray(drawn, float) - a).mean() for a in agg]
-    assert difference[0] < 2.2, difference  # of 255: letters are hinted, and lines snapped to pixels, only there
+    assert difference[0] < 2.2, (
+        difference
+    )  # of 255: letters are hinted, and lines snapped to pixels, only there
     assert difference[1] > 2 * difference[0], difference
 
 
@@ -603,7 +719,9 @@ def test_hover_names_the_nearest_datum(tab):
     readout = page.locator(".clbook-readout").first
     readout.wait_for(state="visible")
     place = [f"{v:.4g}".replace("-", "−") for v in result.z[-1][chosen]]
-    assert readout.inner_text() == f"class {result.labels[chosen]}: z_1 = {place[0]}, z_2 = {place[1]}"
+    assert (
+        readout.inner_text() == f"class {result.labels[chosen]}: z_1 = {place[0]}, z_2 = {place[1]}"
+    )
     dot = page.locator(".clbook-dot").first.bounding_box()
     assert abs(dot["x"] + dot["width"] / 2 - box["x"] - x * box["width"]) < 1.5
     assert abs(dot["y"] + dot["height"] / 2 - box["y"] - (1 - y) * box["height"]) < 1.5
@@ -632,15 +750,24 @@ def test_a_phone_shows_all_of_it(tabs, address):
     wait_alt(page, expected(-1, 0.5))
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     image = page.locator("figure.clbook-explorer img").first
-    page.wait_for_function("i => i.complete && i.getBoundingClientRect().height > 500", arg=image.element_handle())
-    shown, svg = image.bounding_box(), page.evaluate("fetch(document.querySelector('img').src).then(r => r.text())")
-    parts = re.findall(r'<svg x="\S+" y="\S+" width="(\S+)" height="\S+" viewBox="\S+ \S+ (\S+) ', svg)
+    page.wait_for_function(
+        "i => i.complete && i.getBoundingClientRect().height > 500", arg=image.element_handle()
+    )
+    shown, svg = (
+        image.bounding_box(),
+        page.evaluate("fetch(document.querySelector('img').src).then(r => r.text())"),
+    )
+    parts = re.findall(
+        r'<svg x="\S+" y="\S+" width="(\S+)" height="\S+" viewBox="\S+ \S+ (\S+) ', svg
+    )
     assert len(parts) == 3, "a panel below another"
     smallest = 9 * vector.UNITS  # points of the labels of ticks are 10, of a title 10.5
     for width, units in parts:
         assert float(width) / float(units) * smallest >= 9
     assert shown["width"] <= 390, "no panel is wider than the screen"
-    for control in page.locator("figure.clbook-explorer :is(input, button, output, .clbook-stage)").all():
+    for control in page.locator(
+        "figure.clbook-explorer :is(input, button, output, .clbook-stage)"
+    ).all():
         box = control.bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= 390
     for control in page.locator("figure.clbook-explorer :is(input, button)").all():
@@ -651,7 +778,9 @@ def test_a_tap_on_a_phone_names_the_datum_and_stays(tabs, address):
     page = tabs(width=390, height=844, has_touch=True).page
     page.goto(address)
     image = page.locator("figure.clbook-explorer img").first
-    page.wait_for_function("i => i.src.startsWith('blob:') && i.complete", arg=image.element_handle())
+    page.wait_for_function(
+        "i => i.src.startsWith('blob:') && i.complete", arg=image.element_handle()
+    )
     box = image.bounding_box()
     image.tap(position={"x": box["width"] / 2, "y": box["height"] / 6})
     readout = page.locator(".clbook-readout").first
@@ -663,7 +792,9 @@ def test_print_has_no_buttons_and_says_the_setting(tab):
     page = tab.page
     page.emulate_media(media="print")
     for hidden in ("button", "input[type=range]", ".clbook-note"):
-        assert not any(each.is_visible() for each in page.locator(f"figure.clbook-explorer {hidden}").all())
+        assert not any(
+            each.is_visible() for each in page.locator(f"figure.clbook-explorer {hidden}").all()
+        )
     said = page.locator("figure.clbook-explorer .clbook-controls").first.inner_text().split()
     assert said == ["a", "(rad)", "1", "b", "2", "time", "(iterations)", "30"]
     page.emulate_media(media="screen")

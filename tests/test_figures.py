@@ -19,14 +19,26 @@ from clbook.style import Picture
 
 
 def of_landscape():
-    few, random = landscape.Config(clusters=3, copies=2), landscape.Config(clusters=4, copies=1, arrangement="random")
-    one, two, warm, coarse = map(landscape.run, (few, random.replace(jitter=0.1), few.replace(tau=0.5),
-                                                 few.replace(tolerance=0.1)))
+    few, random = (
+        landscape.Config(clusters=3, copies=2),
+        landscape.Config(clusters=4, copies=1, arrangement="random"),
+    )
+    one, two, warm, coarse = map(
+        landscape.run,
+        (few, random.replace(jitter=0.1), few.replace(tau=0.5), few.replace(tolerance=0.1)),
+    )
     both = [one, two], ["even", "random"]
-    return {"forgetting": (landscape.forget(landscape.MapsConfig(n=12)),), "landscape": (one,),
-            "two_orders": (landscape.Shuffle(12), one),
-            "three_panels": ([one, warm], [one, coarse]), "threshold": (one,), "indicator": (one,), "arrows": both,
-            "spectra": both[:1], "measures": both}
+    return {
+        "forgetting": (landscape.forget(landscape.MapsConfig(n=12)),),
+        "landscape": (one,),
+        "two_orders": (landscape.Shuffle(12), one),
+        "three_panels": ([one, warm], [one, coarse]),
+        "threshold": (one,),
+        "indicator": (one,),
+        "arrows": both,
+        "spectra": both[:1],
+        "measures": both,
+    }
 
 
 def checked(epses=(0.1, 1.0), taus=(0.01, 1.0), seeds=(0, 1)):
@@ -34,22 +46,47 @@ def checked(epses=(0.1, 1.0), taus=(0.01, 1.0), seeds=(0, 1)):
     eps, tau, seed = map(np.array, zip(*itertools.product(epses, taus, seeds), strict=True))
     separated = np.arange(len(eps)) != 4
     left, right = 2.0 + eps, 1.0 + np.arange(len(eps))
-    return Check(eps=eps, tau=tau, seed=seed, gamma=eps / 2, theta=np.full(len(eps), 3.0), sigma2=eps / 4,
-                 delta=tau / 2, left=left, right=right, ratio=left / right, ratio_frozen=left / (right - tau / 2),
-                 separated=separated, steps=np.where(separated, 10 + 3 * np.arange(len(eps)), np.nan))
+    return Check(
+        eps=eps,
+        tau=tau,
+        seed=seed,
+        gamma=eps / 2,
+        theta=np.full(len(eps), 3.0),
+        sigma2=eps / 4,
+        delta=tau / 2,
+        left=left,
+        right=right,
+        ratio=left / right,
+        ratio_frozen=left / (right - tau / 2),
+        separated=separated,
+        steps=np.where(separated, 10 + 3 * np.arange(len(eps)), np.nan),
+    )
 
 
 def of_separability():
-    config, check = separability.Config(n=12, eps=0.01, hidden=(30,), lr_over_tau=0.05, steps=60, kernels=3), checked()
+    config, check = (
+        separability.Config(n=12, eps=0.01, hidden=(30,), lr_over_tau=0.05, steps=60, kernels=3),
+        checked(),
+    )
     pair = separability.run_pair(config)
     result = pair["network"]
-    return {"trajectories": (result,), "opening": (result,), "views": (config,),
-            "panels": ([result, result], ["one", "two"]),
-            "phase_diagram": (check, (0.1, 1.0), (0.01, 1.0)), "condition": (check,), "checker": (check,),
-            "kernel_story": (result,), "side_by_side": (pair,)}
+    return {
+        "trajectories": (result,),
+        "opening": (result,),
+        "views": (config,),
+        "panels": ([result, result], ["one", "two"]),
+        "phase_diagram": (check, (0.1, 1.0), (0.01, 1.0)),
+        "condition": (check,),
+        "checker": (check,),
+        "kernel_story": (result,),
+        "side_by_side": (pair,),
+    }
 
 
-CHAPTERS = {"landscape": (landscape_figures, of_landscape), "separability": (separability_figures, of_separability)}
+CHAPTERS = {
+    "landscape": (landscape_figures, of_landscape),
+    "separability": (separability_figures, of_separability),
+}
 
 
 @functools.cache
@@ -59,14 +96,21 @@ def arguments(chapter):
 
 def figures(module):
     """The names of a module's functions that give a Picture."""
-    return [name for name, f in vars(module).items() if inspect.isfunction(f) and f.__module__ == module.__name__
-            and f.__annotations__.get("return") in (Picture, "Picture")]
+    return [
+        name
+        for name, f in vars(module).items()
+        if inspect.isfunction(f)
+        and f.__module__ == module.__name__
+        and f.__annotations__.get("return") in (Picture, "Picture")
+    ]
 
 
 def drawn(chapter, name):
     """The figure, at its first and its last frame where it has frames."""
     draw = getattr(CHAPTERS[chapter][0], name)
-    frames = ({"frame": 0}, {"frame": -1}) if "frame" in inspect.signature(draw).parameters else ({},)
+    frames = (
+        ({"frame": 0}, {"frame": -1}) if "frame" in inspect.signature(draw).parameters else ({},)
+    )
     return [draw(*arguments(chapter)[name], **frame) for frame in frames]
 
 
@@ -79,7 +123,9 @@ FIGURES = [(chapter, name) for chapter, (module, _) in CHAPTERS.items() for name
 
 
 @pytest.mark.parametrize("chapter, name", FIGURES)
-def test_axes_are_labelled_and_not_empty_data_has_one_name_and_the_figure_can_be_drawn(chapter, name):
+def test_axes_are_labelled_and_not_empty_data_has_one_name_and_the_figure_can_be_drawn(
+    chapter, name
+):
     for picture in drawn(chapter, name):
         assert picture.png(dpi=40).startswith(b"\x89PNG") and numbers(picture.alt)
         for ax in picture.fig.axes:
@@ -87,10 +133,17 @@ def test_axes_are_labelled_and_not_empty_data_has_one_name_and_the_figure_can_be
             if ax.get_label() == "<colorbar>":
                 assert ax.get_xlabel() or ax.get_ylabel()
                 continue
-            for axis, said in ((ax.xaxis, ax.get_xlabel()), (ax.yaxis, ax.get_ylabel() or ax.get_title())):
+            for axis, said in (
+                (ax.xaxis, ax.get_xlabel()),
+                (ax.yaxis, ax.get_ylabel() or ax.get_title()),
+            ):
                 ticks = [label.get_text() for label in axis.get_ticklabels() if label.get_visible()]
-                assert said or not any(map(numbers, ticks)) or any("class" in tick for tick in ticks), axis
-            gids = [artist.get_gid() for artist in ax.get_children() if artist.get_gid() is not None]
+                assert (
+                    said or not any(map(numbers, ticks)) or any("class" in tick for tick in ticks)
+                ), axis
+            gids = [
+                artist.get_gid() for artist in ax.get_children() if artist.get_gid() is not None
+            ]
             assert len(gids) == len(set(gids)), gids
 
 
@@ -102,26 +155,41 @@ def test_every_figure_is_in_this_file():
 @pytest.mark.parametrize("tau, tolerance", [(0.2, 0.01), (0.05, 0.1)])
 def test_alt_text_of_the_landscape_chapter_says_the_numbers_of_its_figure(tau, tolerance):
     """The threshold by brute force: the first K whose mean of exp(-|a - b|^2 / 2 tau) is near that of the circle."""
+
     def loss(count):
         return np.log1p(2 * np.exp((np.cos(2 * np.pi * np.arange(count) / count) - 1) / tau).mean())
 
     plateau = loss(4096)
     count = next(k for k in range(1, 100) if loss(k) <= (1 + tolerance) * plateau)
-    picture = landscape_figures.threshold(landscape.run(landscape.Config(tau=tau, tolerance=tolerance)))
+    picture = landscape_figures.threshold(
+        landscape.run(landscape.Config(tau=tau, tolerance=tolerance))
+    )
     assert numbers(picture.alt) == pytest.approx(
-        [tau, tolerance, count, plateau, 4 * np.sin(np.pi / count) ** 2, threshold_slope(tolerance)], rel=5e-3)
+        [
+            tau,
+            tolerance,
+            count,
+            plateau,
+            4 * np.sin(np.pi / count) ** 2,
+            threshold_slope(tolerance),
+        ],
+        rel=5e-3,
+    )
 
 
 @pytest.mark.parametrize("frame", [0, -1])
 def test_alt_text_of_the_separability_chapter_says_the_numbers_of_its_figure(frame):
-    result, = arguments("separability")["trajectories"]
+    (result,) = arguments("separability")["trajectories"]
     shown, config = result.z[frame], result.config
     assert result.separable_at > 0
     assert numbers(separability_figures.trajectories(result, frame).alt) == pytest.approx(
-        [config.n, config.eps, config.tau, result.separable_at, result.steps[frame], np.ptp(shown)], rel=5e-3)
+        [config.n, config.eps, config.tau, result.separable_at, result.steps[frame], np.ptp(shown)],
+        rel=5e-3,
+    )
 
 
 # What figures share.
+
 
 def test_plane_holds_the_two_principal_axes_and_keeps_their_sign():
     z = np.random.default_rng(0).normal(size=(3, 40, 5)) * [1, 5, 0.1, 3, 1]
@@ -138,7 +206,7 @@ def test_band_is_the_mean_and_the_range_or_what_half_width_it_is_given():
     values = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, 7.0]])
     for ax, half, edges in ((left, None, (1.0, 7.0)), (right, np.full(3, 0.5), (1.5, 5.5))):
         style.band(ax, range(3), values, half, color=style.colour(1), gid="band")
-        line, = ax.lines
+        (line,) = ax.lines
         assert line.get_ydata().tolist() == [2.0, 2.0, 5.0] and line.get_gid() == "band"
         extent = ax.collections[0].get_paths()[0].vertices[:, 1]
         assert (extent.min(), extent.max()) == edges
@@ -157,17 +225,43 @@ def test_names_of_lines_stand_in_the_lines_order_apart_and_are_led_to_from_where
     ax.set(xlim=(0, 1.2), ylim=(0, 1))
     style.name_lines(ax, 12)
     said = sorted(ax.texts, key=lambda text: text.xyann[1])
-    assert [text.get_text() for text in said] == ["low", "middle", "ends", "leaves", "bound", "high"]
-    assert [tuple(text.xy) for text in said] == [(1, 0.1), (1, 0.12), (0.5, 0.125), (0.5, 0.25), (1, 0.6), (1, 0.9)]
+    assert [text.get_text() for text in said] == [
+        "low",
+        "middle",
+        "ends",
+        "leaves",
+        "bound",
+        "high",
+    ]
+    assert [tuple(text.xy) for text in said] == [
+        (1, 0.1),
+        (1, 0.12),
+        (0.5, 0.125),
+        (0.5, 0.25),
+        (1, 0.6),
+        (1, 0.9),
+    ]
     ax.set_ylim(-1, 1)  # wider axes, as of another run
     ends = {text.get_text(): text.xycoords.transform(text.xy)[1] for text in said}
     assert ends["bound"] == pytest.approx(ax.transData.transform((0, 0.6))[1])
-    assert ax.transAxes.inverted().transform(said[-1].xycoords.transform(said[-1].xy))[1] == pytest.approx(0.95)
+    assert ax.transAxes.inverted().transform(said[-1].xycoords.transform(said[-1].xy))[
+        1
+    ] == pytest.approx(0.95)
     assert said[-1].xyann[1] == pytest.approx(0.95), "the names have followed"
-    places = np.array([text.xyann[1] for text in said]) * ax.get_window_extent().height * 72 / fig.dpi
+    places = (
+        np.array([text.xyann[1] for text in said]) * ax.get_window_extent().height * 72 / fig.dpi
+    )
     assert (np.diff(places) > 12 - 1e-6).all() and places.min() >= -1e-6
     assert style.legend(ax).legend_handles[0].get_label() == "dots" == dots.get_label()
-    assert [line.get_gid() for line in ax.lines] == ["low", "high", "middle", "leaves", "a run", "bound", None]
+    assert [line.get_gid() for line in ax.lines] == [
+        "low",
+        "high",
+        "middle",
+        "leaves",
+        "a run",
+        "bound",
+        None,
+    ]
 
 
 def test_log_axis_has_plain_ticks_and_no_small_ones():
@@ -180,13 +274,24 @@ def test_log_axis_has_plain_ticks_and_no_small_ones():
     assert not len(ax.xaxis.get_minorticklocs()) and not len(ax.yaxis.get_minorticklocs())
 
 
-@pytest.mark.parametrize(("typed", "set_"), [
-    ("eps^2/tau < 1e-05", "ε<sup>2</sup>/τ &lt; 10<sup>−5</sup>"), ("tau_c", "τ<sub>c</sub>"),
-    ("beta, zeta", "β, zeta"),
-    ("R2 of d_c", "R<sup>2</sup> of d<sub>c</sub>"), ("2.4e+00, 0e+00", "2.4, 0"), ("3.6e+84", "3.6·10<sup>84</sup>"),
-    ("1.1e-16, 2e-07", "1.1·10<sup>−16</sup>, 2·10<sup>−7</sup>"),
-    ("|p - q|_1 to -1.5", "|p − q|<sub>1</sub> to −1.5"), ("n_test, batch_size, 3-5", "n_test, batch_size, 3-5"),
-    ("1/sqrt(M) <= Theta", "1/√(M) ≤ Θ"), ("it is inf", "it is ∞"), ("inference", "inference"), ("<b>", "&lt;b&gt;")])
+@pytest.mark.parametrize(
+    ("typed", "set_"),
+    [
+        ("eps^2/tau < 1e-05", "ε<sup>2</sup>/τ &lt; 10<sup>−5</sup>"),
+        ("tau_c", "τ<sub>c</sub>"),
+        ("beta, zeta", "β, zeta"),
+        ("R2 of d_c", "R<sup>2</sup> of d<sub>c</sub>"),
+        ("2.4e+00, 0e+00", "2.4, 0"),
+        ("3.6e+84", "3.6·10<sup>84</sup>"),
+        ("1.1e-16, 2e-07", "1.1·10<sup>−16</sup>, 2·10<sup>−7</sup>"),
+        ("|p - q|_1 to -1.5", "|p − q|<sub>1</sub> to −1.5"),
+        ("n_test, batch_size, 3-5", "n_test, batch_size, 3-5"),
+        ("1/sqrt(M) <= Theta", "1/√(M) ≤ Θ"),
+        ("it is inf", "it is ∞"),
+        ("inference", "inference"),
+        ("<b>", "&lt;b&gt;"),
+    ],
+)
 def test_formulas_in_tables_are_typeset(typed, set_):
     assert style.typeset(typed) == set_
     table = style.Table((typed,), [("x",)])

@@ -19,7 +19,16 @@ from PIL import Image
 from torch import nn
 
 from clbook import losses, records
-from clbook.experiments.images import cost, emergence, experiment, figures, networks, recipes, sets, views
+from clbook.experiments.images import (
+    cost,
+    emergence,
+    experiment,
+    figures,
+    networks,
+    recipes,
+    sets,
+    views,
+)
 from clbook.experiments.images.experiment import Config, Trainer, run
 from clbook.runs import stream
 
@@ -30,7 +39,9 @@ def seeded(seed=0):
     return torch.Generator().manual_seed(seed)
 
 
-@pytest.mark.parametrize(("depth", "parameters"), [(18, 11_689_512), (34, 21_797_672), (50, 25_557_032)])
+@pytest.mark.parametrize(
+    ("depth", "parameters"), [(18, 11_689_512), (34, 21_797_672), (50, 25_557_032)]
+)
 def test_residual_networks_have_the_standard_size(depth, parameters):
     made = networks.ResNet(depth, classes=1000)
     assert sum(p.numel() for p in made.parameters()) == parameters
@@ -70,7 +81,9 @@ def test_each_part_of_a_view_does_what_it_says():
         return views.views(x, drawn)
 
     assert torch.allclose(changed(flip=-1.0), x.flip(-1), atol=1e-5)
-    corner = changed(height=0.5, width=0.5, down=-0.5, right=-0.5)  # the upper left quarter, twice as large
+    corner = changed(
+        height=0.5, width=0.5, down=-0.5, right=-0.5
+    )  # the upper left quarter, twice as large
     quarter = nn.functional.interpolate(x[..., :8, :8], scale_factor=2, mode="bilinear")
     assert torch.allclose(corner[..., 1:-1, 1:-1], quarter[..., 1:-1, 1:-1], atol=1e-5)
     assert torch.allclose(changed(brightness=0.5), 0.5 * x, atol=1e-5)
@@ -104,11 +117,19 @@ def write_folder(path, classes=("cat", "dog"), count=6):
 def test_sets_are_cut_into_classes_of_one_size(tmp_path):
     write_folder(tmp_path / "pets")
     made = sets.load(str(tmp_path / "pets"), 0, 4, 0, 16, seeded())
-    assert made.x.shape == (8, 3, 16, 16) and made.x_test.shape == (4, 3, 16, 16) and made.classes == ["cat", "dog"]
+    assert (
+        made.x.shape == (8, 3, 16, 16)
+        and made.x_test.shape == (4, 3, 16, 16)
+        and made.classes == ["cat", "dog"]
+    )
     x = np.arange(10 * 8 * 8).reshape(10, 8, 8).astype(np.uint8)
     np.savez(tmp_path / "set.npz", x=x, y=np.repeat(["b", "a"], 5))
     made = sets.load(str(tmp_path / "set.npz"), 6, 2, 0, 32, seeded())
-    assert made.x.shape == (6, 1, 8, 8) and made.classes == ["a", "b"] and made.y.bincount().tolist() == [3, 3]
+    assert (
+        made.x.shape == (6, 1, 8, 8)
+        and made.classes == ["a", "b"]
+        and made.y.bincount().tolist() == [3, 3]
+    )
     digits = sets.load("digits", 100, 50, 3, 32, seeded())
     assert digits.y.bincount().tolist() == [34, 33, 33] and digits.x.max() == 1
     rows = torch.cat([digits.x, digits.x_test]).flatten(1)
@@ -131,13 +152,17 @@ def test_sets_that_cannot_be_read_are_refused_by_name(tmp_path):
     refused("0.png is damaged", tmp_path / "two")
     (tmp_path / "cut.npz").write_bytes(b"PK")
     refused("is damaged", tmp_path / "cut.npz")
-    for says, arrays in ((r"x has shape \(4, 8\)", dict(x=np.zeros((4, 8), np.uint8), y=np.arange(4))),
-                         ("type float64", dict(x=np.zeros((4, 8, 8)), y=np.zeros(4))),
-                         (r"y has shape \(3,\)", dict(x=np.zeros((4, 8, 8), np.uint8), y=np.zeros(3))),
-                         ("no arrays x and y", dict(pixels=np.zeros(3)))):
+    for says, arrays in (
+        (r"x has shape \(4, 8\)", dict(x=np.zeros((4, 8), np.uint8), y=np.arange(4))),
+        ("type float64", dict(x=np.zeros((4, 8, 8)), y=np.zeros(4))),
+        (r"y has shape \(3,\)", dict(x=np.zeros((4, 8, 8), np.uint8), y=np.zeros(3))),
+        ("no arrays x and y", dict(pixels=np.zeros(3))),
+    ):
         np.savez(tmp_path / "wrong.npz", **arrays)
         refused(says, tmp_path / "wrong.npz")
-    with pytest.raises(ValueError, match="batch = 90 is not allowed: batch must be at most train = 60"):
+    with pytest.raises(
+        ValueError, match="batch = 90 is not allowed: batch must be at most train = 60"
+    ):
         Config(**SMALL | {"batch": 90})
     write_folder(tmp_path / "few", count=15)
     with pytest.raises(ValueError, match="batch = 30 .* at most the number of training images"):
@@ -148,11 +173,15 @@ def test_sets_that_cannot_be_read_are_refused_by_name(tmp_path):
 def test_every_loss_is_the_one_of_the_room(loss):
     z1, z2 = torch.randn(2, 8, 5, generator=seeded())
     y, t1, t2 = torch.arange(8) % 3, *torch.randn(2, 8, 5, generator=seeded(1))
-    plain = {"nt_xent": lambda: losses.nt_xent(z1, z2, 0.3), "dcl": lambda: losses.dcl(z1, z2, 0.3),
-             "nscl": lambda: losses.nscl(z1, z2, y, 0.3), "supcon": lambda: losses.supcon(z1, z2, y, 0.3),
-             "ce": lambda: nn.functional.cross_entropy(torch.cat([z1, z2]), y.repeat(2)),
-             "vicreg": lambda: losses.vicreg(z1, z2),
-             "byol": lambda: (losses.byol(z1, t2) + losses.byol(z2, t1)) / 2}
+    plain = {
+        "nt_xent": lambda: losses.nt_xent(z1, z2, 0.3),
+        "dcl": lambda: losses.dcl(z1, z2, 0.3),
+        "nscl": lambda: losses.nscl(z1, z2, y, 0.3),
+        "supcon": lambda: losses.supcon(z1, z2, y, 0.3),
+        "ce": lambda: nn.functional.cross_entropy(torch.cat([z1, z2]), y.repeat(2)),
+        "vicreg": lambda: losses.vicreg(z1, z2),
+        "byol": lambda: (losses.byol(z1, t2) + losses.byol(z2, t1)) / 2,
+    }
     found = experiment.objective(Config(loss=loss, tau=0.3), z1, z2, y, (t1, t2))
     assert torch.allclose(found, plain[loss]())
 
@@ -160,12 +189,23 @@ def test_every_loss_is_the_one_of_the_room(loss):
 def test_a_step_is_that_of_a_plain_loop():
     config = Config(**SMALL, decay=0.01, momentum=0.9, lr=0.1)
     trainer, twin = Trainer(config, CPU), Trainer(config, CPU)
-    plain = torch.optim.SGD([twin.network.encoder, twin.network.projector][0].parameters(), 0.1, 0.9, weight_decay=0.01)
+    plain = torch.optim.SGD(
+        [twin.network.encoder, twin.network.projector][0].parameters(), 0.1, 0.9, weight_decay=0.01
+    )
     plain.add_param_group({"params": list(twin.network.projector.parameters())})
     for chosen in torch.arange(60).split(30):
         trainer.step(chosen, 1.0)
-        both = torch.cat([views.views(twin.x[chosen], views.draw(
-            30, twin.draws, config.colour, config.flip, config.blur, config.smallest).double()) for _ in range(2)])
+        both = torch.cat(
+            [
+                views.views(
+                    twin.x[chosen],
+                    views.draw(
+                        30, twin.draws, config.colour, config.flip, config.blur, config.smallest
+                    ).double(),
+                )
+                for _ in range(2)
+            ]
+        )
         loss = losses.nt_xent(*twin.network(both)[1].chunk(2), config.tau)
         plain.zero_grad()
         loss.backward()
@@ -190,11 +230,15 @@ def test_a_run_that_was_broken_off_goes_on_to_the_same_bits(tmp_path):
     trainer = Trainer(config, CPU)
     trainer.train_epoch(lambda fraction: True)
     experiment.save(trainer, path)
-    trainer.train_epoch(lambda fraction: True)  # what was done after the checkpoint is lost, and done again
+    trainer.train_epoch(
+        lambda fraction: True
+    )  # what was done after the checkpoint is lost, and done again
     again = run(config, checkpoint=path)
     assert np.array_equal(whole.h, again.h) and np.array_equal(whole.loss, again.loss)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["run.pt"]
-    with pytest.raises(ValueError, match=r"checkpoint = Config.* is not allowed: it must be of .*tau=0.3"):
+    with pytest.raises(
+        ValueError, match=r"checkpoint = Config.* is not allowed: it must be of .*tau=0.3"
+    ):
         run(config.replace(tau=0.3), checkpoint=path)
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(ValueError, match=r"run.pt' is damaged"):
@@ -204,24 +248,44 @@ def test_a_run_that_was_broken_off_goes_on_to_the_same_bits(tmp_path):
 def test_progress_is_told_and_stops(monkeypatch):
     monkeypatch.setattr(experiment, "PROGRESS_EVERY", 0.0)
     told = []
-    result = run(Config(**SMALL), progress=lambda fraction, partial: told.append((fraction, partial)) or len(told) < 3)
-    assert result.stopped and result.epochs.tolist() == [1] and [fraction for fraction, _ in told] == [0.25, 0.5, 0.75]
-    assert [partial is None for _, partial in told] == [True, True, False] and len(result.steps) == 3
+    result = run(
+        Config(**SMALL),
+        progress=lambda fraction, partial: told.append((fraction, partial)) or len(told) < 3,
+    )
+    assert (
+        result.stopped
+        and result.epochs.tolist() == [1]
+        and [fraction for fraction, _ in told] == [0.25, 0.5, 0.75]
+    )
+    assert [partial is None for _, partial in told] == [True, True, False] and len(
+        result.steps
+    ) == 3
     partial = told[-1][1]  # what was read out after the first epoch
-    assert partial.epochs.tolist() == [1] and partial.h.shape[0] == 20 and np.isfinite(partial.probe)
+    assert (
+        partial.epochs.tolist() == [1] and partial.h.shape[0] == 20 and np.isfinite(partial.probe)
+    )
 
 
 def test_a_run_stopped_before_its_first_readout_has_its_losses_alone(monkeypatch):
     monkeypatch.setattr(experiment, "PROGRESS_EVERY", 0.0)
     result = run(Config(**SMALL), progress=lambda fraction, partial: False)
-    assert len(result.steps) == 1 and not len(result.epochs) and not result.h.size and np.isnan(result.probe)
+    assert (
+        len(result.steps) == 1
+        and not len(result.epochs)
+        and not result.h.size
+        and np.isnan(result.probe)
+    )
     assert set(recipes.pictures([result])) == {"steps"}
 
 
 def test_a_record_of_runs_has_the_planes_and_accuracies():
     result = run(Config(**SMALL | {"test": 60}))
     found = recipes.pictures([result, result])
-    assert found["knn"].shape == (2, 2) and found["steps"].shape == (2, 4) and found["labels"].shape == (60,)
+    assert (
+        found["knn"].shape == (2, 2)
+        and found["steps"].shape == (2, 4)
+        and found["labels"].shape == (60,)
+    )
     assert found["pixels_plane"].shape == found["features_plane"].shape == (60, 2)
     assert found["untrained"][0] == found["untrained"][1] and found["spectrum_z"].shape == (2, 6)
     assert found["knn"][0, -1] == pytest.approx(result.knn[-1])
@@ -232,14 +296,18 @@ def test_operations_and_what_is_kept_are_counted():
     assert cost.flops(convolution, (3, 8, 8)) == 2 * 27 * 4 * 8 * 8
     config = Config(**SMALL | {"precision": "float32"})
     one, two = (cost.kept(Trainer(config, CPU), torch.arange(n)) for n in (15, 30))
-    assert 1.8 < two / one < 2.1  # all but the loss's table of cosines and the means grow with the views
+    assert (
+        1.8 < two / one < 2.1
+    )  # all but the loss's table of cosines and the means grow with the views
 
 
 def test_the_line_of_costs_is_found_where_there_is_one():
     sizes = len(cost.FITTED) + len(cost.CHECKED)
     views, flops = np.tile(np.arange(1.0, sizes + 1), (3, 1)), np.full((3, sizes), 1e6)
     record = {"views": views, "flops": flops, "step": 0.1 + 1e-9 * views * flops}
-    assert cost.line(record) == pytest.approx((0.1, 1e-9)) and cost.forecast(record) == pytest.approx(record["step"][0])
+    assert cost.line(record) == pytest.approx((0.1, 1e-9)) and cost.forecast(
+        record
+    ) == pytest.approx(record["step"][0])
 
 
 def test_a_run_that_diverges_names_its_rate():
@@ -256,10 +324,13 @@ def free_port():
 @pytest.mark.parametrize("world", [2, 3])
 def test_several_processes_have_the_loss_and_gradient_of_one(world, tmp_path):
     path = str(tmp_path / "found.pt")
-    server = torch.multiprocessing.get_context("forkserver")  # which loads all this once, not once a process
+    server = torch.multiprocessing.get_context(
+        "forkserver"
+    )  # which loads all this once, not once a process
     server.set_forkserver_preload(["clbook.experiments.images.experiment", "sklearn.linear_model"])
-    torch.multiprocessing.start_processes(image_processes.one_of, (world, free_port(), path), world,
-                                          start_method="forkserver")
+    torch.multiprocessing.start_processes(
+        image_processes.one_of, (world, free_port(), path), world, start_method="forkserver"
+    )
     found = torch.load(path, weights_only=False)
     for loss in LOSSES:
         value, grads = gradients(loss)
@@ -272,14 +343,28 @@ def test_several_processes_have_the_loss_and_gradient_of_one(world, tmp_path):
 def test_when_a_process_dies_all_end_and_the_run_is_taken_up_again(tmp_path):
     path = tmp_path / "run.pt"
     values = {**SMALL, "epochs": 12, "every": 4, "train": 120}
-    words = [f"--{name}={value}" for name, value in values.items() if name != "projector"] + ["--projector", "8", "6"]
-    command = ["-m", "clbook.experiments.images", *words, f"--checkpoint={path}", f"--out={tmp_path / 'out.npz'}"]
+    words = [f"--{name}={value}" for name, value in values.items() if name != "projector"] + [
+        "--projector",
+        "8",
+        "6",
+    ]
+    command = [
+        "-m",
+        "clbook.experiments.images",
+        *words,
+        f"--checkpoint={path}",
+        f"--out={tmp_path / 'out.npz'}",
+    ]
     launcher = ["-m", "torch.distributed.run", "--nproc_per_node=2", f"--master_port={free_port()}"]
     env = os.environ | {"OMP_NUM_THREADS": "1"}
-    begun = subprocess.Popen([sys.executable, *launcher, *command], stderr=subprocess.PIPE, text=True, env=env)
+    begun = subprocess.Popen(
+        [sys.executable, *launcher, *command], stderr=subprocess.PIPE, text=True, env=env
+    )
     while not path.exists() and begun.poll() is None:
         time.sleep(0.1)
-    workers = subprocess.run(["pgrep", "-P", str(begun.pid)], capture_output=True, text=True, check=True).stdout.split()
+    workers = subprocess.run(
+        ["pgrep", "-P", str(begun.pid)], capture_output=True, text=True, check=True
+    ).stdout.split()
     os.kill(int(workers[-1]), signal.SIGKILL)
     told = begun.communicate(timeout=120)[1]
     assert begun.returncode and "SIGKILL" in told and path.exists()
@@ -287,14 +372,19 @@ def test_when_a_process_dies_all_end_and_the_run_is_taken_up_again(tmp_path):
     assert 0 < epoch < 12
     whole = run(Config(**values))
     # by one process: the checkpoint does not know how many there were
-    subprocess.run([sys.executable, *command], check=True, capture_output=True, timeout=240, env=env)
+    subprocess.run(
+        [sys.executable, *command], check=True, capture_output=True, timeout=240, env=env
+    )
     with np.load(tmp_path / "out.npz") as out:
         assert np.allclose(out["h"], whole.h, atol=1e-4) and out["epochs"][-1] == 12
 
 
 def test_the_streams_of_a_run_are_its_own():
     assert len({experiment.SPLIT, experiment.WEIGHTS, experiment.ORDER, experiment.VIEWS}) == 4
-    assert torch.equal(stream(1, experiment.VIEWS).get_state(), Trainer(Config(**SMALL, seed=1), CPU).draws.get_state())
+    assert torch.equal(
+        stream(1, experiment.VIEWS).get_state(),
+        Trainer(Config(**SMALL, seed=1), CPU).draws.get_state(),
+    )
     assert pathlib.Path(experiment.__file__).parent.name == "images"
 
 
@@ -302,11 +392,15 @@ def made_record(epochs, known):
     """A record of three runs as `recipes.pictures` reduces them, with made-up numbers."""
     generator = np.random.default_rng(0)
     runs = {name: np.full(3, value) for name, value in known.items()}
-    return runs | {"knn": np.linspace([0.3, 0.31, 0.32], [0.6, 0.61, 0.62], epochs, axis=1),
-                   "epochs": np.arange(1, epochs + 1), "labels": np.arange(50) % 10,
-                   "pixels_plane": generator.normal(size=(50, 2)), "features_plane": generator.normal(size=(50, 2)),
-                   "spectrum_h": np.tile(0.9 ** np.arange(64), (3, 1)),
-                   "spectrum_z": np.tile(0.8 ** np.arange(64), (3, 1))}
+    return runs | {
+        "knn": np.linspace([0.3, 0.31, 0.32], [0.6, 0.61, 0.62], epochs, axis=1),
+        "epochs": np.arange(1, epochs + 1),
+        "labels": np.arange(50) % 10,
+        "pixels_plane": generator.normal(size=(50, 2)),
+        "features_plane": generator.normal(size=(50, 2)),
+        "spectrum_h": np.tile(0.9 ** np.arange(64), (3, 1)),
+        "spectrum_z": np.tile(0.8 ** np.arange(64), (3, 1)),
+    }
 
 
 def test_figures_say_what_the_records_have():
@@ -317,9 +411,13 @@ def test_figures_say_what_the_records_have():
     assert [ax.get_xlabel()[-4:] for ax in shown.fig.axes] == ["0.25", "0.60"] * 2
     shown = figures.curves(record, record)
     assert "MNIST: untrained 0.280, trained 0.610, pixels 0.250" in shown.alt
-    first, = (line for line in shown.fig.axes[1].lines if line.get_gid() == "seed 0")
-    assert first.get_xdata().tolist() == [0, 1, 2, 3, 4] and first.get_ydata()[[0, -1]].tolist() == [0.28, 0.6]
-    assert f"before the projector {0.9**31:.1g}, after it {0.8**31:.1g}" in figures.spectra(record).alt
+    (first,) = (line for line in shown.fig.axes[1].lines if line.get_gid() == "seed 0")
+    assert first.get_xdata().tolist() == [0, 1, 2, 3, 4] and first.get_ydata()[
+        [0, -1]
+    ].tolist() == [0.28, 0.6]
+    assert (
+        f"before the projector {0.9**31:.1g}, after it {0.8**31:.1g}" in figures.spectra(record).alt
+    )
     image = np.zeros((20, 20, 3), np.uint8)
     assert "5 random views" in figures.seen(image, 5).alt
 
@@ -329,8 +427,14 @@ def test_an_embedding_on_the_line_starts_in_its_ball_and_moves(tmp_path):
     np.savez(tmp_path / "set.npz", x=x, y=np.repeat([0, 1], 20))
     config = emergence.Config(data=str(tmp_path / "set.npz"), n=20, steps=8, bank=3)
     result = emergence.run(config)
-    assert result.z.shape == (9, 20) and np.abs(result.z[0]).max() <= config.eps / 2 and result.steps[-1] == 8
-    assert np.array_equal(result.z, emergence.run(config).z) and not np.array_equal(result.z[0], result.z[-1])
+    assert (
+        result.z.shape == (9, 20)
+        and np.abs(result.z[0]).max() <= config.eps / 2
+        and result.steps[-1] == 8
+    )
+    assert np.array_equal(result.z, emergence.run(config).z) and not np.array_equal(
+        result.z[0], result.z[-1]
+    )
     kept = recipes.paths([result, result])
     assert kept["path"].shape == (2, 4, 9) and "20 planes" in figures.emergence(kept).alt
     with pytest.raises(ValueError, match="lr_over_tau = 1e[+]30 is not allowed"):
@@ -339,7 +443,13 @@ def test_an_embedding_on_the_line_starts_in_its_ball_and_moves(tmp_path):
 
 def test_the_page_says_how_good_the_forecast_is():
     record = records.load("images-cost")
-    off = (record["step"].mean(0) / cost.forecast(record))[len(cost.FITTED):]
-    assert (abs(off - 1) < 1 / 3).all() and record["weights"][0].max() / record["weights"][0, 1] < 260
-    side = [size[3] for size in cost.CHECKED[-2:]]  # ResNet-50, twice: what is kept grows with the number of pixels
-    assert record["kept"][0, -1] / record["kept"][0, -2] == pytest.approx((side[1] / side[0]) ** 2, rel=0.02)
+    off = (record["step"].mean(0) / cost.forecast(record))[len(cost.FITTED) :]
+    assert (abs(off - 1) < 1 / 3).all() and record["weights"][0].max() / record["weights"][
+        0, 1
+    ] < 260
+    side = [
+        size[3] for size in cost.CHECKED[-2:]
+    ]  # ResNet-50, twice: what is kept grows with the number of pixels
+    assert record["kept"][0, -1] / record["kept"][0, -2] == pytest.approx(
+        (side[1] / side[0]) ** 2, rel=0.02
+    )

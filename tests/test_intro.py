@@ -12,17 +12,27 @@ from clbook import losses
 
 BOOK = pathlib.Path(__file__).parent.parent / "book"
 NOTEBOOK = nbformat.read(BOOK / "intro.ipynb", as_version=4)
-PAGES = {path.relative_to(BOOK).with_suffix("").as_posix() for kind in ("*.ipynb", "*.md") for path in BOOK.rglob(kind)}
+PAGES = {
+    path.relative_to(BOOK).with_suffix("").as_posix()
+    for kind in ("*.ipynb", "*.md")
+    for path in BOOK.rglob(kind)
+}
 
 
 def glossary():
     """[(terms, definition)] of the glossary, in its order."""
-    body = re.search(r"```\{glossary\}\n:sorted:\n\n(.*?)\n```", (BOOK / "glossary.md").read_text(), re.S)[1]
+    body = re.search(
+        r"```\{glossary\}\n:sorted:\n\n(.*?)\n```", (BOOK / "glossary.md").read_text(), re.S
+    )[1]
     entries = []
     for entry in body.split("\n\n"):
         lines = entry.split("\n")
-        entries.append(([line for line in lines if not line.startswith("  ")],
-                        " ".join(line.strip() for line in lines if line.startswith("  "))))
+        entries.append(
+            (
+                [line for line in lines if not line.startswith("  ")],
+                " ".join(line.strip() for line in lines if line.startswith("  ")),
+            )
+        )
     return entries
 
 
@@ -30,9 +40,16 @@ def glossary():
 def page():
     """What the page's imports, data and functions define, without its runs, tables and explorer."""
     keep = (ast.Import, ast.ImportFrom, ast.FunctionDef)
-    cells = {cell.id: ast.parse(cell.source).body for cell in NOTEBOOK.cells if cell.cell_type == "code"}
+    cells = {
+        cell.id: ast.parse(cell.source).body for cell in NOTEBOOK.cells if cell.cell_type == "code"
+    }
     whole = "intro-digits", "intro-readout"
-    body = [node for name, nodes in cells.items() for node in nodes if name in whole or isinstance(node, keep)]
+    body = [
+        node
+        for name, nodes in cells.items()
+        for node in nodes
+        if name in whole or isinstance(node, keep)
+    ]
     names = {}
     exec(compile(ast.Module(body, []), str(BOOK / "intro.ipynb"), "exec"), names)
     return names
@@ -54,7 +71,9 @@ def test_the_loss_on_the_page_is_nt_xent(page, n, d, tau):
     z = torch.randn(2, n, d, generator=generator, dtype=torch.float64, requires_grad=True)
     values = [loss(*z, tau) for loss in (page["nt_xent"], losses.nt_xent)]
     torch.testing.assert_close(*values, rtol=1e-12, atol=1e-12)
-    torch.testing.assert_close(*(torch.autograd.grad(value, z)[0] for value in values), rtol=1e-9, atol=1e-12)
+    torch.testing.assert_close(
+        *(torch.autograd.grad(value, z)[0] for value in values), rtol=1e-9, atol=1e-12
+    )
 
 
 def test_shuffling_the_places_leaves_the_loss(page):
@@ -63,7 +82,9 @@ def test_shuffling_the_places_leaves_the_loss(page):
     places = torch.randperm(50, generator=generator)
     before, after = page["nt_xent"](z1, z2, 0.5), page["nt_xent"](z1[places], z2[places], 0.5)
     torch.testing.assert_close(before, after, rtol=1e-12, atol=0)
-    assert abs(before - page["nt_xent"](z1, z2[places], 0.5)) > 0.01  # parting the pairs does change it
+    assert (
+        abs(before - page["nt_xent"](z1, z2[places], 0.5)) > 0.01
+    )  # parting the pairs does change it
 
 
 @pytest.mark.parametrize("seed", [3, 4])
@@ -73,7 +94,9 @@ def test_training_makes_the_digits_readable(page, seed):
     untrained, _ = page["simclr"](seed, steps=0)
     encoder, _ = page["simclr"](seed)
     for model, count in ((page["nearest"], 1), (page["linear"], 5)):
-        pixels, before, after = (readout(z, model, count) for z in (pictures, untrained(pictures), encoder(pictures)))
+        pixels, before, after = (
+            readout(z, model, count) for z in (pictures, untrained(pictures), encoder(pictures))
+        )
         assert before < pixels < after - 0.03
 
 
@@ -81,10 +104,14 @@ def test_the_map_leads_to_pages():
     text = "\n".join(cell.source for cell in NOTEBOOK.cells if cell.cell_type == "markdown")
     links = re.findall(r'<a href="([^"#]+)\.html(?:#[^"]*)?"', text)
     assert len(links) >= 8 and set(links) <= PAGES
-    assert set(links) <= set(re.findall(r"\{doc\}`([^`<]+)`", text)), "the table has what the picture has"
+    assert set(links) <= set(re.findall(r"\{doc\}`([^`<]+)`", text)), (
+        "the table has what the picture has"
+    )
 
 
-@pytest.mark.parametrize(("terms", "definition"), glossary(), ids=lambda value: value[0] if value else "empty")
+@pytest.mark.parametrize(
+    ("terms", "definition"), glossary(), ids=lambda value: value[0] if value else "empty"
+)
 def test_every_term_has_a_definition_and_a_page(terms, definition):
     assert terms and all(term == term.strip() for term in terms)
     meaning, _, first = definition.rpartition(" First in ")

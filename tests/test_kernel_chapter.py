@@ -56,13 +56,19 @@ def test_with_angles_taken_after_stretching_the_limit_is_right_for_stretched_row
 def test_gradient_gap_is_the_largest_difference_of_two_gradients():
     config = Config(centres="line", clusters=2, n=4, width=5)
     result = run(config)
-    net = models.Averaging(2, config.d, config.width, config.activation, config.width**-0.5).double()
+    net = models.Averaging(
+        2, config.d, config.width, config.activation, config.width**-0.5
+    ).double()
     net.inner.weight.data = closed_forms.first_weights(result)
 
     def gradient(x):
         return torch.autograd.grad(net(torch.from_numpy(x))[0], net.inner.weight)[0]
 
-    gaps = [(gradient(x) - gradient(copy)).norm() for copies in result.views for x, copy in zip(result.x, copies)]
+    gaps = [
+        (gradient(x) - gradient(copy)).norm()
+        for copies in result.views
+        for x, copy in zip(result.x, copies)
+    ]
     assert closed_forms.gradient_gap(result) == pytest.approx(float(max(gaps)))
 
 
@@ -89,12 +95,17 @@ def test_theorem_4_5_holds_during_training_too():
 def test_relu_s_gain_tends_to_one_half():
     widths = (64, 256, 1024)
     relu = FINE.replace(activation="relu", delta=1e-3, start="smooth")
-    errors = [np.median([run(relu.replace(width=m, seed=s)).error("limit") for s in range(10)]) for m in widths]
+    errors = [
+        np.median([run(relu.replace(width=m, seed=s)).error("limit") for s in range(10)])
+        for m in widths
+    ]
     assert -0.7 < slope(widths, errors) < -0.3 and errors[-1] < 0.06
 
 
 def test_predicted_velocity_is_the_formula():
-    velocity = cluster_velocity([0.25, 0.75], [4.0, 1.0], np.array([[0.5], [0.2]]), np.array([[2.0], [-1.0]]))
+    velocity = cluster_velocity(
+        [0.25, 0.75], [4.0, 1.0], np.array([[0.5], [0.2]]), np.array([[2.0], [-1.0]])
+    )
     np.testing.assert_allclose(velocity, [[-1.0], [0.15]])
 
 
@@ -109,7 +120,9 @@ def test_top_eigenvector_of_ideal_blocks_is_the_label():
     vector, share = kernels.top_eigenvector(3 + torch.outer(y, y), labels)
     assert share == pytest.approx(1) and abs(vector @ y.numpy()) == pytest.approx(8**0.5)
     other = torch.tensor([1.0, -1.0] * 4)
-    assert kernels.top_eigenvector(torch.outer(other, other), labels)[1] == pytest.approx(0, abs=1e-12)
+    assert kernels.top_eigenvector(torch.outer(other, other), labels)[1] == pytest.approx(
+        0, abs=1e-12
+    )
 
 
 def test_turn_keeps_lengths_and_further_coordinates():

@@ -18,10 +18,24 @@ def generator():
 def jacobian(model, x):
     """(n, d, parameters) by one backward pass for each sample and output: LS eq. 8's gradients as they are written."""
     weights = [p for p in model.parameters() if p.requires_grad]
-    return torch.stack([torch.stack([
-        torch.cat([g.flatten() for g in torch.autograd.grad(value, weights, retain_graph=True,
-                                                            materialize_grads=True)])
-        for value in model(xi[None])[0]]) for xi in x])
+    return torch.stack(
+        [
+            torch.stack(
+                [
+                    torch.cat(
+                        [
+                            g.flatten()
+                            for g in torch.autograd.grad(
+                                value, weights, retain_graph=True, materialize_grads=True
+                            )
+                        ]
+                    )
+                    for value in model(xi[None])[0]
+                ]
+            )
+            for xi in x
+        ]
+    )
 
 
 def by_definition(model, x):
@@ -35,7 +49,11 @@ class Fallback(nn.Module):
     def __init__(self):
         super().__init__()
         self.first, self.norm, self.twice = nn.Linear(5, 6), nn.LayerNorm(6), nn.Linear(6, 6)
-        self.tied, self.last, self.scale = nn.Linear(6, 4), nn.Linear(6, 2, bias=False), nn.Parameter(torch.tensor(1.3))
+        self.tied, self.last, self.scale = (
+            nn.Linear(6, 4),
+            nn.Linear(6, 2, bias=False),
+            nn.Parameter(torch.tensor(1.3)),
+        )
         self.unused = nn.Linear(3, 3)
 
     def forward(self, x):
@@ -62,7 +80,9 @@ class Sequence(nn.Module):
 
     def __init__(self):
         super().__init__()
-        self.embed, self.query, self.value, self.last = (nn.Linear(a, b) for a, b in ((1, 4), (4, 4), (4, 3), (3, 2)))
+        self.embed, self.query, self.value, self.last = (
+            nn.Linear(a, b) for a, b in ((1, 4), (4, 4), (4, 3), (3, 2))
+        )
 
     def forward(self, x):
         h = torch.tanh(self.embed(x[:, :, None]))
@@ -111,20 +131,35 @@ class Noisy(nn.Linear):
 
 
 def networks():
-    yield from (pytest.param(lambda h=h, d=d, a=a: models.MLP((5, *h, d), a), (5,), id=f"{len(h)} hidden, d={d}, {a}")
-                for h, a in (((20,), "tanh"), ((12, 20, 16), "gelu")) for d in (1, 2, 3))
+    yield from (
+        pytest.param(
+            lambda h=h, d=d, a=a: models.MLP((5, *h, d), a), (5,), id=f"{len(h)} hidden, d={d}, {a}"
+        )
+        for h, a in (((20,), "tanh"), ((12, 20, 16), "gelu"))
+        for d in (1, 2, 3)
+    )
     yield pytest.param(lambda: models.MLP((5, 2), "identity"), (5,), id="linear")
     yield pytest.param(lambda: models.CNN((2, 9, 7), 3), (2, 9, 7), id="CNN")
-    yield pytest.param(lambda: nn.Sequential(nn.Conv2d(2, 4, 3, groups=2), nn.ReLU(inplace=True),
-                                             nn.Conv2d(4, 3, 3, padding="same", bias=False), nn.Flatten(),
-                                             nn.Linear(36, 2)), (2, 5, 6), id="grouped and same-padded convolutions")
+    yield pytest.param(
+        lambda: nn.Sequential(
+            nn.Conv2d(2, 4, 3, groups=2),
+            nn.ReLU(inplace=True),
+            nn.Conv2d(4, 3, 3, padding="same", bias=False),
+            nn.Flatten(),
+            nn.Linear(36, 2),
+        ),
+        (2, 5, 6),
+        id="grouped and same-padded convolutions",
+    )
     yield pytest.param(Fallback, (5,), id="fallback")
     yield pytest.param(Detached, (5,), id="detached")
     yield pytest.param(Sequence, (5,), id="attention")
     for kind in (nn.RNN, nn.GRU, nn.LSTM):
         yield pytest.param(lambda kind=kind: Last(kind), (5,), id=kind.__name__)
     yield pytest.param(Branch, (5,), id="branch on a value")
-    yield pytest.param(lambda: nn.Sequential(nn.Linear(5, 4), nn.GroupNorm(2, 4), nn.PReLU()), (5,), id="PReLU")
+    yield pytest.param(
+        lambda: nn.Sequential(nn.Linear(5, 4), nn.GroupNorm(2, 4), nn.PReLU()), (5,), id="PReLU"
+    )
 
 
 @pytest.mark.parametrize("block", [None, 64])
@@ -151,7 +186,9 @@ def test_blocks_cover_the_upper_half_and_off_the_cpu_there_is_one(monkeypatch):
         assert block.shape == (2, rows.stop - rows.start, 2, cols.stop - cols.start)
         block += 1
     assert (K.triu() == torch.ones(11, 11).triu()).all()
-    (rows, cols, _), = kernels._row_blocks(K.to("meta"))  # stands for any device that is not the CPU
+    ((rows, cols, _),) = kernels._row_blocks(
+        K.to("meta")
+    )  # stands for any device that is not the CPU
     assert rows == cols == slice(0, 11)
 
 
@@ -161,7 +198,9 @@ def test_frozen_parameters_do_not_count(generator):
     model[2].bias.requires_grad_(False)
     model[4].requires_grad_(False)
     x = torch.randn(7, 3, generator=generator, dtype=torch.float64)
-    torch.testing.assert_close(kernels.empirical(model, x), by_definition(model, x), rtol=0, atol=1e-12)
+    torch.testing.assert_close(
+        kernels.empirical(model, x), by_definition(model, x), rtol=0, atol=1e-12
+    )
 
 
 def test_a_network_is_left_as_it_was(generator):
@@ -175,32 +214,49 @@ def test_a_network_is_left_as_it_was(generator):
 def test_progress_rises_to_one(monkeypatch, generator):
     monkeypatch.setattr(kernels, "BLOCK", 64)
     seen = []
-    kernels.empirical(models.CNN((1, 8, 8), 2), torch.randn(9, 1, 8, 8, generator=generator), progress=seen.append)
+    kernels.empirical(
+        models.CNN((1, 8, 8), 2), torch.randn(9, 1, 8, 8, generator=generator), progress=seen.append
+    )
     assert seen == sorted(seen)
     assert len(seen) > 3
     assert seen[-1] == 1
 
 
-@pytest.mark.parametrize(("model", "message"), [
-    (nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)), "BatchNorm1d in training mode"),
-    (nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5)), "Dropout in training mode"),
-    (nn.Sequential(nn.Linear(3, 4), nn.Flatten(0)), r"Tensor \(20,\) for 5 inputs"),
-    (nn.GRU(3, 2), r"tuple of Tensor \(5, 2\), Tensor \(1, 2\) for 5 inputs: it must return one tensor \(n, d\)"),
-    (nn.LSTM(3, 2), r"tuple of Tensor \(5, 2\), tuple of Tensor \(1, 2\), Tensor \(1, 2\) for 5 inputs"),
-    (Centred(), "mixes samples or is random"),
-    (Noisy(3, 200), "mixes samples or is random"),
-    (torch.tanh, "must be a torch.nn.Module"),
-    (nn.Sequential(nn.Linear(3, 4)).requires_grad_(False), "no trainable parameter"),
-])
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4)), "BatchNorm1d in training mode"),
+        (nn.Sequential(nn.Linear(3, 4), nn.Dropout(0.5)), "Dropout in training mode"),
+        (nn.Sequential(nn.Linear(3, 4), nn.Flatten(0)), r"Tensor \(20,\) for 5 inputs"),
+        (
+            nn.GRU(3, 2),
+            r"tuple of Tensor \(5, 2\), Tensor \(1, 2\) for 5 inputs: it must return one tensor \(n, d\)",
+        ),
+        (
+            nn.LSTM(3, 2),
+            r"tuple of Tensor \(5, 2\), tuple of Tensor \(1, 2\), Tensor \(1, 2\) for 5 inputs",
+        ),
+        (Centred(), "mixes samples or is random"),
+        (Noisy(3, 200), "mixes samples or is random"),
+        (torch.tanh, "must be a torch.nn.Module"),
+        (nn.Sequential(nn.Linear(3, 4)).requires_grad_(False), "no trainable parameter"),
+    ],
+)
 def test_networks_without_a_kernel_are_refused(model, message):
     with pytest.raises(ValueError, match=message):
         kernels.empirical(model, torch.arange(15.0).view(5, 3))
 
 
-@pytest.mark.parametrize(("x", "message"), [
-    (torch.ones(0, 3), r"x = Tensor \(0, 3\) is not allowed: it must be a Tensor \(n, ...\), n >= 1"),
-    (torch.ones(5, 3).numpy(), r"x = ndarray \(5, 3\) is not allowed"),
-])
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (
+            torch.ones(0, 3),
+            r"x = Tensor \(0, 3\) is not allowed: it must be a Tensor \(n, ...\), n >= 1",
+        ),
+        (torch.ones(5, 3).numpy(), r"x = ndarray \(5, 3\) is not allowed"),
+    ],
+)
 def test_inputs_without_a_kernel_are_refused(x, message):
     with pytest.raises(ValueError, match=message):
         kernels.empirical(nn.Linear(3, 2), x)
@@ -258,17 +314,31 @@ def test_the_explicit_kernel_needs_the_prefactor_of_its_own_paper(d, generator):
     M, D = 8, 5
     B = torch.randn(M * d, D, generator=generator, dtype=torch.float64)
     x = torch.randn(6, D, generator=generator, dtype=torch.float64)
-    for ours, theirs in ((1 / (M * D), 1 / M), (1 / M, 1 / (M * D))):  # LS Prop. B.5 and VA Prop. 4.3
+    for ours, theirs in (
+        (1 / (M * D), 1 / M),
+        (1 / M, 1 / (M * D)),
+    ):  # LS Prop. B.5 and VA Prop. 4.3
         truth = by_definition(Inner(B, d, math.sqrt(ours)), x)
-        torch.testing.assert_close(kernels.one_hidden(B, x, "tanh", d, ours), truth, rtol=0, atol=1e-12)
+        torch.testing.assert_close(
+            kernels.one_hidden(B, x, "tanh", d, ours), truth, rtol=0, atol=1e-12
+        )
         assert (kernels.one_hidden(B, x, "tanh", d, theirs) - truth).norm() > 0.5 * truth.norm()
 
 
 def errors_of_width(M, rows, x, seeds):
     """RMS error of the ReLU kernel of M inner units, rows(generator, M), against its limit."""
     limit = kernels.infinite_width(x)
-    total = sum((kernels.one_hidden(rows(torch.Generator().manual_seed(s), M), x, "relu", 1, 1 / M)[..., 0, 0] - limit)
-                .square().mean() for s in range(seeds))
+    total = sum(
+        (
+            kernels.one_hidden(rows(torch.Generator().manual_seed(s), M), x, "relu", 1, 1 / M)[
+                ..., 0, 0
+            ]
+            - limit
+        )
+        .square()
+        .mean()
+        for s in range(seeds)
+    )
     return math.sqrt(total / seeds)
 
 
@@ -283,7 +353,9 @@ def test_the_infinite_width_error_falls_like_the_root_of_the_width(generator):
     slope = math.log(errors[-1] / errors[0]) / math.log(widths[-1] / widths[0])
     assert -0.58 < slope < -0.42
     shifted = [errors_of_width(M, lambda g, M: rows(g, M, 1.0), x, 5) for M in widths]
-    assert shifted[-1] > 0.5 * shifted[0]  # VA Prop. 4.4 asks for Gaussian rows: they must be centred too
+    assert (
+        shifted[-1] > 0.5 * shifted[0]
+    )  # VA Prop. 4.4 asks for Gaussian rows: they must be centred too
 
 
 def test_infinite_width_of_coincident_opposite_and_zero_points():
@@ -313,13 +385,19 @@ def test_scores_from_the_kernel_are_scores_of_the_gradients(labels, generator):
     means = {c: g[labels == c].mean(0) for c in set(labels.tolist())}
     pairs = [(means[p] - means[q]).square().sum() for p in means for q in means if p < q]
     theta = float(sum(pairs) / len(pairs))
-    sigma2 = float(torch.stack([(gi - means[int(c)]).square().sum() for gi, c in zip(g, labels, strict=True)]).mean())
+    sigma2 = float(
+        torch.stack(
+            [(gi - means[int(c)]).square().sum() for gi, c in zip(g, labels, strict=True)]
+        ).mean()
+    )
     assert kernels.gradient_structure(K, labels) == pytest.approx((theta, sigma2), rel=1e-10)
     assert kernels.fisher(g @ g.T, labels.numpy()) == pytest.approx(theta / sigma2, rel=1e-10)
 
     H = torch.eye(5, dtype=torch.float64) - 1 / 5
     A, T = H @ g @ g.T @ H, H @ (labels[:, None] == labels).double() @ H
-    assert kernels.alignment(K, labels) == pytest.approx(float((A * T).sum() / A.norm() / T.norm()), rel=1e-10)
+    assert kernels.alignment(K, labels) == pytest.approx(
+        float((A * T).sum() / A.norm() / T.norm()), rel=1e-10
+    )
 
 
 @pytest.mark.parametrize(("a", "b", "c"), [(1.0, 0.0, 1.0), (3.0, 1.0, 1.0), (2.0, -1.0, 5.0)])
@@ -340,12 +418,15 @@ def test_a_kernel_blind_to_the_classes_scores_zero():
 
 
 @pytest.mark.parametrize("score", [kernels.alignment, kernels.fisher])
-@pytest.mark.parametrize(("K", "labels", "message"), [
-    (torch.eye(4), [0, 1, 0], "labels has shape"),
-    (torch.eye(4), [1, 1, 1, 1], "labels holds 1 class"),
-    (torch.eye(4) * math.nan, [0, 1, 0, 1], "K has entries"),
-    (torch.ones(4, 3), [0, 1, 0, 1], "K has shape"),
-])
+@pytest.mark.parametrize(
+    ("K", "labels", "message"),
+    [
+        (torch.eye(4), [0, 1, 0], "labels has shape"),
+        (torch.eye(4), [1, 1, 1, 1], "labels holds 1 class"),
+        (torch.eye(4) * math.nan, [0, 1, 0, 1], "K has entries"),
+        (torch.ones(4, 3), [0, 1, 0, 1], "K has shape"),
+    ],
+)
 def test_scores_refuse_bad_input(score, K, labels, message):
     with pytest.raises(ValueError, match=message):
         score(K, labels)
@@ -358,20 +439,31 @@ def test_the_alignment_of_a_constant_kernel_is_undefined():
 
 def test_networks_start_from_their_generator_alone():
     state = torch.random.get_rng_state()
-    first, again, other = (models.MLP((3, 50, 2), generator=torch.Generator().manual_seed(s)) for s in (1, 1, 2))
+    first, again, other = (
+        models.MLP((3, 50, 2), generator=torch.Generator().manual_seed(s)) for s in (1, 1, 2)
+    )
     assert torch.equal(torch.random.get_rng_state(), state)
     assert torch.equal(first[0].weight, again[0].weight)
     assert not torch.equal(first[0].weight, other[0].weight)
-    for p, inputs in ((first[0].bias, 3), (first[2].weight, 50)):  # PyTorch's default, U(-b, b) with b = inputs^-1/2
+    for p, inputs in (
+        (first[0].bias, 3),
+        (first[2].weight, 50),
+    ):  # PyTorch's default, U(-b, b) with b = inputs^-1/2
         assert 0.8 < p.detach().abs().max() * math.sqrt(inputs) <= 1
 
 
-@pytest.mark.parametrize(("build", "message"), [
-    (lambda: models.MLP((3,)), "widths"), (lambda: models.MLP((3, 0, 1)), "widths"),
-    (lambda: models.MLP((3, 2.5)), "widths"), (lambda: models.MLP((3, 2), "sine"), "activation = 'sine'"),
-    (lambda: models.CNN((8, 8)), "image"), (lambda: models.CNN((1, 8, 8), 0), "d = "),
-    (lambda: models.CNN((1, 8, 8), 1, (4, 4, 4)), "channels"),
-])
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: models.MLP((3,)), "widths"),
+        (lambda: models.MLP((3, 0, 1)), "widths"),
+        (lambda: models.MLP((3, 2.5)), "widths"),
+        (lambda: models.MLP((3, 2), "sine"), "activation = 'sine'"),
+        (lambda: models.CNN((8, 8)), "image"),
+        (lambda: models.CNN((1, 8, 8), 0), "d = "),
+        (lambda: models.CNN((1, 8, 8), 1, (4, 4, 4)), "channels"),
+    ],
+)
 def test_networks_refuse_bad_sizes(build, message):
     with pytest.raises(ValueError, match=message):
         build()

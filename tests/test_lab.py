@@ -5,10 +5,12 @@ import pytest
 from browser import NoBrowser, browser
 from lab import NOTEBOOK, Lab, jupyterlab
 
-CELLS = ["import toy\nfrom clbook.explore import explore",
-         "explore(toy.run, toy.draw, toy.Config(steps=40), scrub='steps', name='toy', a=[0.1, 1.0, 10.0], "
-         "shape=['spiral', 'circle'])",
-         "after = 'the cell below'"]
+CELLS = [
+    "import toy\nfrom clbook.explore import explore",
+    "explore(toy.run, toy.draw, toy.Config(steps=40), scrub='steps', name='toy', a=[0.1, 1.0, 10.0], "
+    "shape=['spiral', 'circle'])",
+    "after = 'the cell below'",
+]
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +18,9 @@ def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lab")
     cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), folder / "toy.ipynb")
+    nbformat.write(
+        nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), folder / "toy.ipynb"
+    )
     return folder
 
 
@@ -32,7 +36,9 @@ def lab(folder):
             lab.ask("watch()")
             yield lab
     except NoBrowser as missing:
-        pytest.skip(f"{missing}: install one (Debian: apt install chromium) to try the explorer in JupyterLab")
+        pytest.skip(
+            f"{missing}: install one (Debian: apt install chromium) to try the explorer in JupyterLab"
+        )
 
 
 def test_keys_move_sliders_and_choices_and_not_the_notebook(lab):

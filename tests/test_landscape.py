@@ -11,8 +11,24 @@ from hypothesis import strategies as st
 
 from clbook import theory
 from clbook.experiments import landscape
-from clbook.experiments.landscape import ETA, PSI, Config, MapsConfig, even, even_loss, forget, run, second_variation
-from clbook.experiments.landscape.curves import EQ1, MOST, even_similarity, split_curvature, threshold_slope
+from clbook.experiments.landscape import (
+    ETA,
+    PSI,
+    Config,
+    MapsConfig,
+    even,
+    even_loss,
+    forget,
+    run,
+    second_variation,
+)
+from clbook.experiments.landscape.curves import (
+    EQ1,
+    MOST,
+    even_similarity,
+    split_curvature,
+    threshold_slope,
+)
 from clbook.losses import generalized, nt_xent_mean
 
 SEEDS = range(5)
@@ -22,16 +38,21 @@ tau_values = st.floats(0.02, 2.0)
 
 # The loss forgets the data.
 
+
 def test_invariant_maps_have_the_loss_of_their_places_whatever_the_classes():
     for seed in SEEDS:
         maps = forget(MapsConfig(seed=seed))
         sorted_, shuffled = maps.accuracy[[0, 2]], maps.accuracy[[1, 3]]
-        assert (sorted_ > 0.9).all() and (shuffled < 0.6).all(), "the readout must tell the maps apart"
+        assert (sorted_ > 0.9).all() and (shuffled < 0.6).all(), (
+            "the readout must tell the maps apart"
+        )
         for name, (three, three_mixed, circle, circle_mixed) in maps.losses.items():
             assert three == pytest.approx(three_mixed, abs=1e-12), name
             assert circle == pytest.approx(circle_mixed, abs=1e-12), name
         assert maps.losses["NT-Xent, eq. 1"][2] < maps.losses["NT-Xent, eq. 1"][0] - 0.1
-        assert maps.losses["VICReg"][0] == pytest.approx(maps.losses["VICReg"][2], abs=1e-9), "same covariance"
+        assert maps.losses["VICReg"][0] == pytest.approx(maps.losses["VICReg"][2], abs=1e-9), (
+            "same covariance"
+        )
 
 
 def test_a_map_that_reads_the_brightness_is_not_invariant_and_its_loss_does_depend_on_the_data():
@@ -43,6 +64,7 @@ def test_a_map_that_reads_the_brightness_is_not_invariant_and_its_loss_does_depe
 
 
 # Panels of LS Figure 2.
+
 
 @pytest.mark.parametrize("tau, value", PLATEAUS.items())
 def test_plateau_in_closed_form(tau, value):
@@ -56,19 +78,27 @@ def test_plateau_in_closed_form(tau, value):
 @pytest.mark.parametrize("tau", [1e-3, 0.01, 0.2, 10.0])
 @pytest.mark.parametrize("d", [2, 3, 5, 8])
 def test_sphere_plateau_is_the_quadrature_of_its_definition(tau, d):
-    assert theory.sphere_plateau(tau, d) == pytest.approx(landscape.uniform_loss(tau, EQ1, dim=d), rel=1e-8)
+    assert theory.sphere_plateau(tau, d) == pytest.approx(
+        landscape.uniform_loss(tau, EQ1, dim=d), rel=1e-8
+    )
 
 
 def test_sphere_plateau_is_elementary_on_the_ordinary_sphere():
-    assert theory.sphere_plateau(0.3, 3) == pytest.approx(math.log1p(0.3 * (1 - math.exp(-2 / 0.3))), rel=1e-12)
+    assert theory.sphere_plateau(0.3, 3) == pytest.approx(
+        math.log1p(0.3 * (1 - math.exp(-2 / 0.3))), rel=1e-12
+    )
 
 
 @pytest.mark.parametrize("tau", [0.05, 0.1, 0.2, 0.5, 2.0])
 def test_64_even_points_reach_the_plateau_to_1e_10(tau):
     z = even(64, 2)
-    assert float(generalized(z, z, lambda t: -t / tau)) == pytest.approx(theory.circle_plateau(tau, 1), abs=1e-10)
+    assert float(generalized(z, z, lambda t: -t / tau)) == pytest.approx(
+        theory.circle_plateau(tau, 1), abs=1e-10
+    )
     curves = run(Config(tau=tau, clusters=2, copies=1)).curves
-    assert curves.counts[-1] == 64 and curves.simclr[-1] == pytest.approx(theory.circle_plateau(tau), abs=1e-10)
+    assert curves.counts[-1] == 64 and curves.simclr[-1] == pytest.approx(
+        theory.circle_plateau(tau), abs=1e-10
+    )
 
 
 def test_one_point_has_log_3_and_two_have_their_closed_form():
@@ -90,14 +120,18 @@ def test_one_anchor_speaks_for_all_and_many_copies_approach_eq_1(count):
     """`even_loss` against the losses themselves: eq. 3 exactly, eq. 1 up to its 2/n."""
     z = even(count, 2)
     if count > 1:
-        assert float(even_loss([count], 0.3)) == pytest.approx(float(Config(tau=0.3).loss(z, z)), abs=1e-14)
+        assert float(even_loss([count], 0.3)) == pytest.approx(
+            float(Config(tau=0.3).loss(z, z)), abs=1e-14
+        )
         assert float(even_loss([count], 0.3, EQ1, others_only=True)) == pytest.approx(
-            float(nt_xent_mean(z, z, 0.3)), abs=1e-14)
+            float(nt_xent_mean(z, z, 0.3)), abs=1e-14
+        )
     limit = float(even_loss([count], 0.3, EQ1))
     for m in (4, 16):
         copied = z.repeat(m, 1)
         assert float(nt_xent_mean(copied, copied, 0.3)) == pytest.approx(
-            math.log(math.exp(limit) - 2 / (count * m)), abs=1e-13)
+            math.log(math.exp(limit) - 2 / (count * m)), abs=1e-13
+        )
 
 
 @pytest.mark.parametrize("eta", ETA)
@@ -105,10 +139,15 @@ def test_one_anchor_speaks_for_all_and_many_copies_approach_eq_1(count):
 def test_a_curve_holds_the_losses_of_its_configurations_and_no_place_too_many(dim, eta):
     """Each K and tau in one tensor is the loss of that configuration alone: padded places weigh nothing."""
     numbers, taus = [k for k in landscape.counts(dim, 20) if k > 1], (0.05, 1.0)
-    losses = even_loss(numbers, torch.tensor(taus, dtype=torch.float64)[:, None, None], "log t", eta, dim)
+    losses = even_loss(
+        numbers, torch.tensor(taus, dtype=torch.float64)[:, None, None], "log t", eta, dim
+    )
     for tau, row in zip(taus, losses, strict=True):
         for number, loss in zip(numbers, row, strict=True):
-            z, config = even(number, dim), Config(clusters=number, dim=dim, tau=tau, eta=eta, psi="log t")
+            z, config = (
+                even(number, dim),
+                Config(clusters=number, dim=dim, tau=tau, eta=eta, psi="log t"),
+            )
             assert float(loss) == pytest.approx(float(config.loss(z, z)), abs=1e-13)
 
 
@@ -120,10 +159,14 @@ def test_even_points_alias_the_bessel_series(count, tau):
 
 
 @pytest.mark.parametrize("tolerance", [0.1, 0.01, 1e-4, 1e-6])
-def test_threshold_is_linear_for_small_tau_with_the_slope_of_its_tolerance_and_bends_below_it(tolerance):
+def test_threshold_is_linear_for_small_tau_with_the_slope_of_its_tolerance_and_bends_below_it(
+    tolerance,
+):
     found = run(Config(tolerance=tolerance, clusters=2, copies=1)).thresholds
     slope, ratio = threshold_slope(tolerance), found.gaps / found.taus
-    assert np.abs(ratio[found.taus <= 0.02] / slope - 1).max() < 0.15  # whole numbers of points make steps
+    assert (
+        np.abs(ratio[found.taus <= 0.02] / slope - 1).max() < 0.15
+    )  # whole numbers of points make steps
     assert (ratio < 1.05 * slope).all() and ratio[-1] < 0.8 * slope
     assert np.corrcoef(found.taus, found.gaps)[0, 1] ** 2 > 0.95
 
@@ -159,6 +202,7 @@ def test_the_misplaced_indicator_rewards_collapse_and_makes_the_curve_rise():
 
 # Stationary points.
 
+
 @pytest.mark.parametrize("psi, eta", list(itertools.product(PSI, ETA)))
 @pytest.mark.parametrize("dim, clusters", [(2, 1), (2, 7), (3, 4), (3, 6), (5, 10)])
 def test_even_and_single_points_are_stationary_for_every_psi_and_eta(psi, eta, dim, clusters):
@@ -173,7 +217,9 @@ def test_random_points_are_not_stationary_and_eq_5_fails_at_even_ones(seed):
     tangential = run(Config(clusters=8, copies=1, arrangement="random", seed=seed)).tangential
     assert tangential.max() > 1e-2
     five = run(Config(clusters=5, copies=1)).gradient
-    assert np.linalg.norm(five[0] - five[1]) > 0.05, "the integrals of eq. 5 differ; only tangential parts agree"
+    assert np.linalg.norm(five[0] - five[1]) > 0.05, (
+        "the integrals of eq. 5 differ; only tangential parts agree"
+    )
 
 
 def test_gradient_is_ls_eq_14():
@@ -182,7 +228,9 @@ def test_gradient_is_ls_eq_14():
     weight = np.exp(-((z[:, None] - z) ** 2).sum(2) / (2 * tau))
     slope = 1 / (1 + weight.mean(1))
     for i in range(6):
-        expected = sum((slope[i] + slope[j]) * -weight[i, j] / tau * (z[i] - z[j]) for j in range(6)) / 6
+        expected = (
+            sum((slope[i] + slope[j]) * -weight[i, j] / tau * (z[i] - z[j]) for j in range(6)) / 6
+        )
         np.testing.assert_allclose(result.gradient[i], expected, atol=1e-14)
 
 
@@ -190,10 +238,14 @@ def test_gradient_is_ls_eq_14():
 def test_collapse_is_the_global_maximum_among_invariant_maps(seed):
     for eta in ETA:
         collapsed = run(Config(clusters=1, copies=8, eta=eta)).loss
-        assert run(Config(clusters=8, copies=1, eta=eta, arrangement="random", seed=seed)).loss < collapsed - 0.05
+        assert (
+            run(Config(clusters=8, copies=1, eta=eta, arrangement="random", seed=seed)).loss
+            < collapsed - 0.05
+        )
 
 
 # Curvature.
+
 
 @pytest.mark.parametrize("K, m", [(4, 5), (8, 4), (3, 10)])
 @pytest.mark.parametrize("tau", [0.05, 0.2, 0.5])
@@ -201,14 +253,19 @@ def test_copies_give_exactly_K_times_m_minus_1_ways_down_and_none_moves_whole_pl
     result = run(Config(clusters=K, copies=m, tau=tau))
     assert result.negative(result.eigenvalues) == K * (m - 1)
     assert result.negative(result.whole) == 0
-    np.testing.assert_allclose(result.eigenvalues[:K * (m - 1)], split_curvature(K, tau), rtol=1e-9)
+    np.testing.assert_allclose(
+        result.eigenvalues[: K * (m - 1)], split_curvature(K, tau), rtol=1e-9
+    )
     assert np.abs(result.whole).min() < 1e-12, "turning everything changes nothing"
 
 
 @pytest.mark.parametrize("dim, clusters", [(3, 4), (3, 6), (4, 5)])
 def test_on_the_sphere_each_copy_has_dim_minus_1_ways_down(dim, clusters):
     result = run(Config(dim=dim, clusters=clusters, copies=3))
-    assert result.negative(result.eigenvalues) == clusters * 2 * (dim - 1) and result.negative(result.whole) == 0
+    assert (
+        result.negative(result.eigenvalues) == clusters * 2 * (dim - 1)
+        and result.negative(result.whole) == 0
+    )
 
 
 @given(st.integers(1, 10), st.floats(0.1, 5.0))
@@ -247,16 +304,25 @@ def test_hessian_agrees_with_differences_along_a_geodesic():
     measured = 10 * (at(step) - 2 * at(0.0) + at(-step)) / step**2
     matrix = landscape.curvature(config, z)
     assert float(direction[:, 0] @ matrix @ direction[:, 0]) == pytest.approx(measured, rel=1e-5)
-    parts = torch.cat([torch.linalg.eigvalsh(part) for part in landscape.restricted(matrix, config)])
-    torch.testing.assert_close(parts.sort()[0], torch.linalg.eigvalsh(matrix), atol=1e-12, rtol=1e-9)
+    parts = torch.cat(
+        [torch.linalg.eigvalsh(part) for part in landscape.restricted(matrix, config)]
+    )
+    torch.testing.assert_close(
+        parts.sort()[0], torch.linalg.eigvalsh(matrix), atol=1e-12, rtol=1e-9
+    )
 
 
 # Lemma B.4.
 
+
 def tangent_field(K, seed):
     z = even(K, 2)
     turn = torch.stack([-z[:, 1], z[:, 0]], 1)
-    return z, turn, turn * torch.randn(K, 1, generator=torch.Generator().manual_seed(seed), dtype=z.dtype)
+    return (
+        z,
+        turn,
+        turn * torch.randn(K, 1, generator=torch.Generator().manual_seed(seed), dtype=z.dtype),
+    )
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -267,7 +333,9 @@ def test_general_second_variation_is_exact_and_eq_21_as_printed_is_not(seed):
         assert s.formula == pytest.approx(s.autograd, rel=1e-10)
         assert s.corrected == pytest.approx(s.autograd, rel=1e-10)
         assert abs(s.printed - s.autograd) > 0.5 * abs(s.autograd)
-        assert s.curved >= s.autograd - 1e-12, "bending along the sphere adds a term that is not negative"
+        assert s.curved >= s.autograd - 1e-12, (
+            "bending along the sphere adds a term that is not negative"
+        )
 
 
 def test_a_rotation_changes_nothing_on_the_sphere_but_goes_down_along_the_line():
@@ -298,21 +366,29 @@ def test_2_tau_is_met_by_directions_that_the_lemma_does_not_reach():
     z = even(3, 2)
     turn = torch.stack([-z[:, 1], z[:, 0]], 1)
     h = turn * torch.tensor([[1.0], [-1.0], [0.0]], dtype=z.dtype)
-    assert 2 * 0.3 < condition_20(z, h) < 3 * 3**2 * 0.3 and second_variation(z, h, 0.3).autograd > 0
+    assert (
+        2 * 0.3 < condition_20(z, h) < 3 * 3**2 * 0.3 and second_variation(z, h, 0.3).autograd > 0
+    )
 
 
 # Alignment and uniformity, and what `run` promises.
 
+
 def test_alignment_and_uniformity_are_wang_and_isola_s():
     result = run(Config(clusters=12, copies=1))
     pairs = [np.exp(-2 * ((a - b) ** 2).sum()) for a, b in itertools.combinations(result.z, 2)]
-    assert result.alignment == 0 and result.uniformity == pytest.approx(math.log(np.mean(pairs)), abs=1e-12)
+    assert result.alignment == 0 and result.uniformity == pytest.approx(
+        math.log(np.mean(pairs)), abs=1e-12
+    )
     assert run(Config(clusters=1)).uniformity == 0
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_views_apart_cost_alignment_and_loss(seed):
-    results = [run(Config(clusters=40, copies=1, jitter=jitter, seed=seed)) for jitter in (0.0, 0.1, 0.3, 1.0)]
+    results = [
+        run(Config(clusters=40, copies=1, jitter=jitter, seed=seed))
+        for jitter in (0.0, 0.1, 0.3, 1.0)
+    ]
     losses, alignments = [r.loss_mean for r in results], [r.alignment for r in results]
     assert losses == sorted(losses) and alignments == sorted(alignments) and alignments[1] > 1e-3
 
@@ -322,14 +398,18 @@ def test_log_loss_is_alignment_plus_uniformity_at_even_points():
     result = run(Config(clusters=9, copies=1, psi="log t"))
     z = result.z
     squares = ((z[:, None] - z) ** 2).sum(2)
-    assert result.loss == pytest.approx(result.alignment / 0.4 + math.log(np.exp(-squares / 0.4).mean()), abs=1e-13)
+    assert result.loss == pytest.approx(
+        result.alignment / 0.4 + math.log(np.exp(-squares / 0.4).mean()), abs=1e-13
+    )
 
 
 def test_even_places_are_even():
     for dim in (2, 3, 5, 8):
         for count in landscape.counts(dim, 16):
             z = even(count, dim)
-            assert z.shape == (count, dim) and torch.allclose(z.norm(dim=1), torch.ones(count, dtype=z.dtype))
+            assert z.shape == (count, dim) and torch.allclose(
+                z.norm(dim=1), torch.ones(count, dtype=z.dtype)
+            )
             if count > 1:
                 assert z.sum(0).norm() < 1e-12
                 near = (torch.cdist(z, z) + 9 * torch.eye(count)).amin(1)
@@ -344,9 +424,14 @@ def test_progress_can_stop_before_the_hessian():
     assert stopped.stopped and np.isnan(stopped.eigenvalues).all() and stopped.loss == result.loss
 
 
-@pytest.mark.parametrize("changes, field", [
-    ({"dim": 3, "clusters": 5}, "clusters"), ({"copies": 33}, "copies"), ({"clusters": 1, "copies": 1}, "copies"),
-])
+@pytest.mark.parametrize(
+    "changes, field",
+    [
+        ({"dim": 3, "clusters": 5}, "clusters"),
+        ({"copies": 33}, "copies"),
+        ({"clusters": 1, "copies": 1}, "copies"),
+    ],
+)
 def test_combinations_that_make_no_sense_are_refused(changes, field):
     with pytest.raises(ValueError, match=f"{field} = .* must be "):
         Config(**changes)
@@ -364,4 +449,5 @@ def test_a_shuffle_uses_the_same_places():
     assert shuffle.counts == [1, 2, 3, 4, 6, 12] and len(np.unique(places.round(9), axis=0)) == 4
     assert shuffle.loss(places, 0.2) == pytest.approx(shuffle.loss(mixed, 0.2), abs=1e-12)
     assert landscape.Shuffle().loss(landscape.Shuffle().places(120), 0.2) == pytest.approx(
-        landscape.Shuffle().uniform(0.2), rel=1e-6)
+        landscape.Shuffle().uniform(0.2), rel=1e-6
+    )

@@ -13,8 +13,21 @@ from test_claims import ITEMS
 from clbook import claims
 
 ROOT = pathlib.Path(__file__).parent.parent
-KEYS = {"id", "paper", "item", "source", "ours", "says", "setting", "measured", "evidence", "verdict", "margin",
-        "chapter", "anchor"}
+KEYS = {
+    "id",
+    "paper",
+    "item",
+    "source",
+    "ours",
+    "says",
+    "setting",
+    "measured",
+    "evidence",
+    "verdict",
+    "margin",
+    "chapter",
+    "anchor",
+}
 LEDGER = "book/ledger.html"
 
 
@@ -40,10 +53,14 @@ def test_every_item_of_the_papers_is_listed(ledger):
 
 
 def test_the_ledger_says_what_the_notebooks_store(ledger, printed):
-    chapters = [importlib.import_module(f"clbook.experiments.{path.parent.name}.claims").chapter
-                for path in (ROOT / "clbook/experiments").glob("*/claims.py")]
+    chapters = [
+        importlib.import_module(f"clbook.experiments.{path.parent.name}.claims").chapter
+        for path in (ROOT / "clbook/experiments").glob("*/claims.py")
+    ]
     assert sorted(printed) == sorted(id for chapter in chapters for id in chapter)
-    assert {record["id"]: record["verdict"] for record in ledger if record["id"] in printed} == printed
+    assert {
+        record["id"]: record["verdict"] for record in ledger if record["id"] in printed
+    } == printed
 
 
 def test_every_claim_stands_on_one_page(printed):
@@ -54,7 +71,9 @@ def test_every_claim_stands_on_one_page(printed):
 def test_every_claim_leads_to_its_place_in_the_chapter(ledger, printed):
     for record in ledger:
         if record["id"] in printed:
-            assert f'id="{record["anchor"]}"' in TEXTS[f"book/{record['chapter']}.html"], record["id"]
+            assert f'id="{record["anchor"]}"' in TEXTS[f"book/{record['chapter']}.html"], record[
+                "id"
+            ]
 
 
 def test_without_a_script_the_ledger_shows_all(tab, ledger):  # noqa: F811
@@ -62,7 +81,10 @@ def test_without_a_script_the_ledger_shows_all(tab, ledger):  # noqa: F811
     page.goto((HTML / LEDGER).as_uri())
     items = page.query_selector_all("tr.clbook-item")
     assert len(items) == len({(record["paper"], record["item"]) for record in ledger})
-    assert all(item.is_visible() for item in items) and not page.query_selector(".clbook-filter").is_visible()
+    assert (
+        all(item.is_visible() for item in items)
+        and not page.query_selector(".clbook-filter").is_visible()
+    )
 
 
 def test_the_filter_leaves_what_was_asked_for(tab):  # noqa: F811
@@ -71,10 +93,14 @@ def test_the_filter_leaves_what_was_asked_for(tab):  # noqa: F811
     opened.page.select_option("[data-filter=paper]", "SA")
     opened.page.select_option("[data-filter=verdict]", "fails")
     shown = opened.page.eval_on_selector_all(
-        "tr.clbook-item:not([hidden])", "all => all.map(e => [e.dataset.paper, e.dataset.verdicts])")
-    assert shown and all(paper == "SA" and "fails" in verdicts.split("|") for paper, verdicts in shown)
+        "tr.clbook-item:not([hidden])", "all => all.map(e => [e.dataset.paper, e.dataset.verdicts])"
+    )
+    assert shown and all(
+        paper == "SA" and "fails" in verdicts.split("|") for paper, verdicts in shown
+    )
     lines = opened.page.eval_on_selector_all(
-        "tr.clbook-item:not([hidden]) li:not([hidden])", "all => all.map(e => e.dataset.verdict)")
+        "tr.clbook-item:not([hidden]) li:not([hidden])", "all => all.map(e => e.dataset.verdict)"
+    )
     assert set(lines) == {"fails"}
     assert opened.page.inner_text(".clbook-filter output") == f"{len(shown)} items"
     assert opened.requests == [] and opened.errors == []
@@ -83,7 +109,10 @@ def test_the_filter_leaves_what_was_asked_for(tab):  # noqa: F811
 def test_the_bar_is_shown_on_focus_and_in_print(tab):  # noqa: F811
     page = tab().page
     page.goto((HTML / "book/papers/ls.html").as_uri())
-    verdict, bar = page.locator(".clbook-claims .verdict").first, page.locator(".clbook-claims .bar").first
+    verdict, bar = (
+        page.locator(".clbook-claims .verdict").first,
+        page.locator(".clbook-claims .bar").first,
+    )
     assert not bar.is_visible()
     verdict.focus()
     assert bar.is_visible() and re.match("The bar: .+", bar.inner_text())

@@ -33,7 +33,9 @@ def excess(result):
 
 def pmi_error(result, axis):
     logits, known = result.z[-1] @ result.c[-1].T, pmi(result.joint)
-    return np.abs(logits - logits.mean(axis, keepdims=True) - known + known.mean(axis, keepdims=True)).max()
+    return np.abs(
+        logits - logits.mean(axis, keepdims=True) - known + known.mean(axis, keepdims=True)
+    ).max()
 
 
 def random_tables(joint, d, seed=0):
@@ -46,13 +48,19 @@ def test_population_loss_is_the_batch_loss_of_all_samples_and_its_slope_is_autog
     symbols, contexts = data.cmodadd(6, 3)
     _, ids = contexts.unique(dim=0, return_inverse=True)
     joint = torch.zeros(6, int(ids.max()) + 1, dtype=torch.float64)
-    joint.index_put_((symbols, ids), torch.full((len(ids),), 1 / len(ids), dtype=torch.float64), accumulate=True)
+    joint.index_put_(
+        (symbols, ids), torch.full((len(ids),), 1 / len(ids), dtype=torch.float64), accumulate=True
+    )
     z, c = (table.requires_grad_() for table in random_tables(joint, 4))
     anchors, others = (z[symbols], c[ids]) if over == "contexts" else (c[ids], z[symbols])
     loss, slope = infonce(z, c, joint, over)
-    assert loss.item() == pytest.approx(symbol_context(anchors, others).item() - math.log(len(ids)), abs=1e-12)
+    assert loss.item() == pytest.approx(
+        symbol_context(anchors, others).item() - math.log(len(ids)), abs=1e-12
+    )
     gradient = torch.autograd.grad(loss, (z, c))
-    torch.testing.assert_close(gradient, (slope.detach() @ c.detach(), slope.detach().T @ z.detach()))
+    torch.testing.assert_close(
+        gradient, (slope.detach() @ c.detach(), slope.detach().T @ z.detach())
+    )
 
 
 def test_update_is_the_gradient_for_one_symbol_and_appendix_5_for_a_batch_of_distinct_symbols():
@@ -81,9 +89,14 @@ def test_eq_2_leaves_a_constant_free_for_each_symbol_so_a_basis_is_not_enough():
     moved = z.clone()
     moved[1] += 5
     assert torch.linalg.norm(z[0] - z[1]) < 1e-9 and torch.linalg.norm(moved[0] - moved[1]) > 14
-    (eq2, eq2_moved), (lemma, lemma_moved) = ([float(infonce(table, c, joint, over)[0]) for table in (z, moved)]
-                                              for over in ("contexts", "symbols"))
-    assert eq2 == pytest.approx(-mutual_information(joint.numpy()), abs=1e-12) and abs(eq2 - eq2_moved) < 1e-12
+    (eq2, eq2_moved), (lemma, lemma_moved) = (
+        [float(infonce(table, c, joint, over)[0]) for table in (z, moved)]
+        for over in ("contexts", "symbols")
+    )
+    assert (
+        eq2 == pytest.approx(-mutual_information(joint.numpy()), abs=1e-12)
+        and abs(eq2 - eq2_moved) < 1e-12
+    )
     assert lemma == pytest.approx(eq2, abs=1e-12) and lemma_moved - lemma > 0.01
 
 
@@ -108,12 +121,16 @@ def test_corollary_4_3_equal_vectors_exactly_for_the_symbols_equivalent_downstre
 @pytest.mark.parametrize("decay, distance", [(1e-4, 7.550), (1e-3, 6.178)])
 def test_with_decay_all_different_symbols_are_equally_far_apart(decay, distance):
     assert lookup.l2_distance(decay) == pytest.approx(distance, abs=1e-3)
-    for result in sweep(run, [Config(data="cmodadd", decay=decay, seed=seed) for seed in SEEDS[:3]]):
+    for result in sweep(
+        run, [Config(data="cmodadd", decay=decay, seed=seed) for seed in SEEDS[:3]]
+    ):
         same, different = result.distances()
         assert same.max() < 1e-3 and different == pytest.approx(distance, rel=0.005)
 
 
-@pytest.mark.parametrize("N, k, decay", [(12, 4, 1e-3), (9, 3, 5e-3), (16, 8, 0.015), (16, 8, 0.0157), (8, 8, 0.02)])
+@pytest.mark.parametrize(
+    "N, k, decay", [(12, 4, 1e-3), (9, 3, 5e-3), (16, 8, 0.015), (16, 8, 0.0157), (8, 8, 0.02)]
+)
 def test_the_formula_for_that_distance_and_the_decay_at_which_all_collapse(N, k, decay):
     _, different = run(Config(data="cmodadd", N=N, k=k, decay=decay)).distances()
     assert different == pytest.approx(lookup.l2_distance(decay, N, k), rel=1e-3, abs=2e-3)
@@ -122,8 +139,13 @@ def test_the_formula_for_that_distance_and_the_decay_at_which_all_collapse(N, k,
 
 
 def test_fewer_dimensions_give_bands():
-    for d, bands in ((4, [1, 2**0.5]), (2, [math.sin(j * math.pi / 8) / math.sin(math.pi / 8) for j in (1, 2, 3, 4)])):
-        for result in sweep(run, [Config(data="cmodadd", d=d, decay=1e-3, seed=seed) for seed in SEEDS[:3]]):
+    for d, bands in (
+        (4, [1, 2**0.5]),
+        (2, [math.sin(j * math.pi / 8) / math.sin(math.pi / 8) for j in (1, 2, 3, 4)]),
+    ):
+        for result in sweep(
+            run, [Config(data="cmodadd", d=d, decay=1e-3, seed=seed) for seed in SEEDS[:3]]
+        ):
             _, different = result.distances()
             found = different / different.min()
             off = np.abs(found[:, None] - bands)
@@ -142,22 +164,43 @@ def test_floor_of_a_batch(samples, value):
     floor = lookup.batch_floor(32, 8, samples)
     assert floor == pytest.approx(value, abs=5e-4)
     rng = np.random.default_rng(0)
-    classes = np.array([rng.integers(0, 8, 32) if samples is None else rng.permutation(512)[:32] % 8
-                        for _ in range(20_000)])
+    classes = np.array(
+        [
+            rng.integers(0, 8, 32) if samples is None else rng.permutation(512)[:32] % 8
+            for _ in range(20_000)
+        ]
+    )
     assert np.log((classes == classes[:, :1]).sum(1)).mean() == pytest.approx(floor, abs=0.015)
 
 
 def test_checker_on_a_table_written_by_hand():
-    task = Finite.of([("full", "the glass is _", "pour", 2), ("full", "the glass is _", "drink", 6),
-                      ("red", "a _ car", "fast", 1),
-                      ("empty", "the glass is _", "pour", 1), ("empty", "the glass is _", "drink", 3)])
+    task = Finite.of(
+        [
+            ("full", "the glass is _", "pour", 2),
+            ("full", "the glass is _", "drink", 6),
+            ("red", "a _ car", "fast", 1),
+            ("empty", "the glass is _", "pour", 1),
+            ("empty", "the glass is _", "drink", 3),
+        ]
+    )
     gap = semantic_gap(task)
     assert gap[0, 2] == 0 and math.isnan(gap[0, 1]) and math.isnan(gap[1, 2])
-    text = Finite.of([("red", "a _ car", "", 1), ("empty", "a _ tank", "", 3), ("full", "a _ tank", "", 1)])
+    text = Finite.of(
+        [("red", "a _ car", "", 1), ("empty", "a _ tank", "", 3), ("full", "a _ tank", "", 1)]
+    )
     found = check(text, task)
-    assert found.aligned and found.groups("semantic") == found.groups("conditional") == [("full", "empty"), ("red",)]
-    text = Finite.of([("red", "a _ car", "", 1), ("empty", "a _ tank", "", 3), ("full", "a _ tank", "", 1),
-                      ("full", "a _ car", "", 1)])
+    assert found.aligned and found.groups("semantic") == found.groups("conditional") == [
+        ("full", "empty"),
+        ("red",),
+    ]
+    text = Finite.of(
+        [
+            ("red", "a _ car", "", 1),
+            ("empty", "a _ tank", "", 3),
+            ("full", "a _ tank", "", 1),
+            ("full", "a _ car", "", 1),
+        ]
+    )
     found = check(text, task)
     assert found.misses == [("full", "empty")] and found.conditional[0, 2] == pytest.approx(0.5)
 
@@ -166,32 +209,51 @@ def test_checker_on_a_table_written_by_hand():
 def test_modular_addition_is_aligned_and_symbols_are_equivalent_mod_k(N, k):
     found = check(cmodadd_table(N, k), modadd_table(N, k))
     same = np.arange(N)[:, None] % k == np.arange(N) % k
-    assert found.aligned and ((found.semantic == 0) == same).all() and ((found.conditional < 1e-12) == same).all()
-    assert mutual_information(cmodadd_table(N, k).joint) == pytest.approx(sum(
-        -share * math.log(share) for share in np.bincount(np.arange(N) % k) / N), abs=1e-9)
+    assert (
+        found.aligned
+        and ((found.semantic == 0) == same).all()
+        and ((found.conditional < 1e-12) == same).all()
+    )
+    assert mutual_information(cmodadd_table(N, k).joint) == pytest.approx(
+        sum(-share * math.log(share) for share in np.bincount(np.arange(N) % k) / N), abs=1e-9
+    )
 
 
 def test_heavy_contexts_break_the_alignment():
     one, every = (check(cmodadd_table(heavy=heavy), modadd_table()) for heavy in ((0,), range(16)))
-    assert one.misses == [(0, 8)] and len(every.misses) >= 6 and set(every.misses) <= {(u, u + 8) for u in range(8)}
+    assert (
+        one.misses == [(0, 8)]
+        and len(every.misses) >= 6
+        and set(every.misses) <= {(u, u + 8) for u in range(8)}
+    )
     assert one.conditional[0, 8] == pytest.approx(0.9 - 1 / 32)
 
 
 def test_a_minimisation_that_is_stopped_returns_what_it_has():
     seen = []
-    stopped = run(Config(data="cmodadd", d=64), progress=lambda fraction, partial: seen.append(partial) or False)
+    stopped = run(
+        Config(data="cmodadd", d=64),
+        progress=lambda fraction, partial: seen.append(partial) or False,
+    )
     assert stopped.stopped and len(stopped.steps) == 2 and np.isfinite(stopped.loss).all()
     assert len(seen) == 1 and seen[0].loss[-1] >= stopped.loss[-1]
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda: Finite.of([]), "rows"), (lambda: Finite.of([("a", "b", 1)]), "rows"),
-    (lambda: Finite.of([("a", "b", "", -1)]), "weight"), (lambda: Finite.of([("a", "b", "", "1")]), "weight"),
-    (lambda: Finite.of([("a", "b", "", 0)]), "all weights are 0"),
-    (lambda: cmodadd_table(8, 9), "k = 9"), (lambda: modadd_table(8, 0), "k = 0"),
-    (lambda: cmodadd_table(share=1.0), "share = 1.0"),
-    (lambda: check(cmodadd_table(8, 2), modadd_table(9, 2)), "symbols"), (lambda: Config(N=4, k=5), "k = 5"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: Finite.of([]), "rows"),
+        (lambda: Finite.of([("a", "b", 1)]), "rows"),
+        (lambda: Finite.of([("a", "b", "", -1)]), "weight"),
+        (lambda: Finite.of([("a", "b", "", "1")]), "weight"),
+        (lambda: Finite.of([("a", "b", "", 0)]), "all weights are 0"),
+        (lambda: cmodadd_table(8, 9), "k = 9"),
+        (lambda: modadd_table(8, 0), "k = 0"),
+        (lambda: cmodadd_table(share=1.0), "share = 1.0"),
+        (lambda: check(cmodadd_table(8, 2), modadd_table(9, 2)), "symbols"),
+        (lambda: Config(N=4, k=5), "k = 5"),
+    ],
+)
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()

@@ -50,46 +50,72 @@ def case(fast, oracle=None, inputs=2):
 
 
 def labelled(name, labels):
-    return case(lambda z, n, tau: getattr(losses, name)(*z, labels(n), tau),
-                lambda z, n, tau: getattr(oracles, name)(*z, labels(n), tau))
+    return case(
+        lambda z, n, tau: getattr(losses, name)(*z, labels(n), tau),
+        lambda z, n, tau: getattr(oracles, name)(*z, labels(n), tau),
+    )
 
 
 def two_view(name):
-    return case(lambda z, n, tau: getattr(losses, name)(*z, tau), lambda z, n, tau: getattr(oracles, name)(*z, tau))
+    return case(
+        lambda z, n, tau: getattr(losses, name)(*z, tau),
+        lambda z, n, tau: getattr(oracles, name)(*z, tau),
+    )
 
 
 def box(p):
-    return case(lambda z, n, tau: losses.infonce(*z, tau=temperatures(tau, z[0].shape[-1]), p=p),
-                lambda z, n, tau: oracles.infonce_box(*z, temperatures(tau[:, None], z[0].shape[-1]), p))
+    return case(
+        lambda z, n, tau: losses.infonce(*z, tau=temperatures(tau, z[0].shape[-1]), p=p),
+        lambda z, n, tau: oracles.infonce_box(*z, temperatures(tau[:, None], z[0].shape[-1]), p),
+    )
 
 
 CASES = {
     **{name: two_view(name) for name in ("nt_xent", "cl", "dcl", "nt_xent_mean")},
-    **{f"{name}-{labels.__name__}": labelled(name, labels)
-       for name in ("nscl", "supcon") for labels in (balanced, unbalanced)},
+    **{
+        f"{name}-{labels.__name__}": labelled(name, labels)
+        for name in ("nscl", "supcon")
+        for labels in (balanced, unbalanced)
+    },
     "generalized": case(
         lambda z, n, tau: losses.generalized(*z, lambda t: -t / tau),
-        lambda z, n, tau: oracles.generalized(*z, lambda t: -t / tau[:, None, None],
-                                              lambda r: torch.logaddexp(r, torch.zeros_like(r)))),
+        lambda z, n, tau: oracles.generalized(
+            *z, lambda t: -t / tau[:, None, None], lambda r: torch.logaddexp(r, torch.zeros_like(r))
+        ),
+    ),
     "generalized-cauchy": case(
-        lambda z, n, tau: losses.generalized(*z, lambda t: -torch.log1p(t / tau), lambda r: r.exp()),
-        lambda z, n, tau: oracles.generalized(*z, lambda t: -torch.log1p(t / tau[:, None, None]), lambda r: r.exp())),
+        lambda z, n, tau: losses.generalized(
+            *z, lambda t: -torch.log1p(t / tau), lambda r: r.exp()
+        ),
+        lambda z, n, tau: oracles.generalized(
+            *z, lambda t: -torch.log1p(t / tau[:, None, None]), lambda r: r.exp()
+        ),
+    ),
     "simplified": case(
         lambda z, n, tau: losses.simplified(z[0], torch.stack(z[1:], -3), tau),
-        lambda z, n, tau: oracles.simplified(z[0], torch.stack(z[1:], 1), tau), inputs=3),
+        lambda z, n, tau: oracles.simplified(z[0], torch.stack(z[1:], 1), tau),
+        inputs=3,
+    ),
     "infonce-sphere": case(
         lambda z, n, tau: losses.infonce(*z, tau=temperatures(tau, z[0].shape[-1]), normalize=True),
-        lambda z, n, tau: oracles.infonce_sphere(*z, temperatures(tau[:, None], z[0].shape[-1])), inputs=3),
+        lambda z, n, tau: oracles.infonce_sphere(*z, temperatures(tau[:, None], z[0].shape[-1])),
+        inputs=3,
+    ),
     **{f"infonce-box-{p}": box(p) for p in (1, 2, 3)},
     "symbol_context": case(
         lambda z, n, tau: losses.symbol_context(z[0] / tau, z[1]),
-        lambda z, n, tau: oracles.symbol_context(z[0] / tau[:, None, None], z[1], list(range(n)))),
+        lambda z, n, tau: oracles.symbol_context(z[0] / tau[:, None, None], z[1], list(range(n))),
+    ),
     "symbol_context-ids": case(
         lambda z, n, tau: losses.symbol_context(z[0] / tau, z[1], balanced(n)),
-        lambda z, n, tau: oracles.symbol_context(z[0] / tau[:, None, None], z[1], balanced(n))),
+        lambda z, n, tau: oracles.symbol_context(z[0] / tau[:, None, None], z[1], balanced(n)),
+    ),
 }
 UNTEMPERED = {
-    "vicreg": case(lambda z, n, tau: losses.vicreg(*z, (25, 25, 1)), lambda z, n, tau: oracles.vicreg(*z, (25, 25, 1))),
+    "vicreg": case(
+        lambda z, n, tau: losses.vicreg(*z, (25, 25, 1)),
+        lambda z, n, tau: oracles.vicreg(*z, (25, 25, 1)),
+    ),
     "byol": case(lambda z, n, tau: losses.byol(*z), lambda z, n, tau: oracles.byol(*z)),
 }
 
@@ -101,7 +127,10 @@ def test_value_and_gradient_are_the_papers_sums(name, n, d):
     """Of six problems with a temperature each: side by side, in two rows of three, and one by one."""
     fast, oracle, inputs = (CASES | UNTEMPERED)[name]
     d = min(d, 24) if name == "vicreg" else d  # its sums run over pairs of dimensions
-    taus, tensors = torch.tensor(TAUS, dtype=torch.float64), [normal(6, n, d, seed=s) for s in range(inputs)]
+    taus, tensors = (
+        torch.tensor(TAUS, dtype=torch.float64),
+        [normal(6, n, d, seed=s) for s in range(inputs)],
+    )
     batched = [z.clone().requires_grad_() for z in tensors]
     expected = oracle(batched, n, taus)
     gradients = torch.autograd.grad(expected.sum(), batched)
@@ -109,8 +138,9 @@ def test_value_and_gradient_are_the_papers_sums(name, n, d):
     def compare(run, tau, shape, layout):
         leaves = [z[run].clone().requires_grad_() for z in tensors]
         value = fast([z.view(*shape, n, d) for z in leaves], n, tau)
-        torch.testing.assert_close(value, expected[run].view(shape), rtol=1e-10, atol=1e-10,
-                                   msg=lambda m: f"{layout}: {m}")
+        torch.testing.assert_close(
+            value, expected[run].view(shape), rtol=1e-10, atol=1e-10, msg=lambda m: f"{layout}: {m}"
+        )
         for got, want in zip(torch.autograd.grad(value.sum(), leaves), gradients, strict=True):
             scale = want[run].abs().amax((-2, -1), keepdim=True).clamp(min=1)
             assert ((got - want[run]).abs() <= 1e-10 * scale).all(), f"gradient, {layout}"
@@ -132,24 +162,55 @@ def test_first_and_second_derivatives_are_consistent(name):
 def ways(name):
     """The calls of a loss: {how: arguments(z1, z2, labels, tau) -> (args, kwargs)}."""
     if name == "infonce":
-        per_dimension = {"sphere": {"normalize": True}, "box": {}, "box, p = 1": {"p": 1}, "box, p = 3": {"p": 3}}
-        own = {how: lambda a, b, y, tau, k=k: ((a, b), {"tau": temperatures(tau, a.shape[-1]).to(a.dtype), **k})
-               for how, k in per_dimension.items()}
-        return own | {f"{how}, negatives": lambda a, b, y, tau, k=k: ((a, b, a + b), {"tau": tau, **k})
-                      for how, k in per_dimension.items()}
+        per_dimension = {
+            "sphere": {"normalize": True},
+            "box": {},
+            "box, p = 1": {"p": 1},
+            "box, p = 3": {"p": 3},
+        }
+        own = {
+            how: lambda a, b, y, tau, k=k: (
+                (a, b),
+                {"tau": temperatures(tau, a.shape[-1]).to(a.dtype), **k},
+            )
+            for how, k in per_dimension.items()
+        }
+        return own | {
+            f"{how}, negatives": lambda a, b, y, tau, k=k: ((a, b, a + b), {"tau": tau, **k})
+            for how, k in per_dimension.items()
+        }
     return {
         "generalized": {"": lambda a, b, y, tau: ((a, b, lambda t: -t / tau), {})},
         "simplified": {"": lambda a, b, y, tau: ((a, torch.stack([a + b, b, a - b], -3), tau), {})},
-        "symbol_context": {"": lambda a, b, y, tau: ((a / tau, b), {}),
-                           "ids": lambda a, b, y, tau: ((a / tau, b, y), {})},
-        "vicreg": {"": lambda a, b, y, tau: ((a, b), {})}, "byol": {"": lambda a, b, y, tau: ((a, b), {})},
+        "symbol_context": {
+            "": lambda a, b, y, tau: ((a / tau, b), {}),
+            "ids": lambda a, b, y, tau: ((a / tau, b, y), {}),
+        },
+        "vicreg": {"": lambda a, b, y, tau: ((a, b), {})},
+        "byol": {"": lambda a, b, y, tau: ((a, b), {})},
         "nscl": {"": lambda a, b, y, tau: ((a, b, y, tau), {})},
         "supcon": {"": lambda a, b, y, tau: ((a, b, y, tau), {})},
     }.get(name, {"": lambda a, b, y, tau: ((a, b, tau), {})})
 
 
-WAYS = [(name, how) for name in ("nt_xent", "cl", "dcl", "nscl", "supcon", "nt_xent_mean", "generalized", "simplified",
-                                 "infonce", "symbol_context", "vicreg", "byol") for how in ways(name)]
+WAYS = [
+    (name, how)
+    for name in (
+        "nt_xent",
+        "cl",
+        "dcl",
+        "nscl",
+        "supcon",
+        "nt_xent_mean",
+        "generalized",
+        "simplified",
+        "infonce",
+        "symbol_context",
+        "vicreg",
+        "byol",
+    )
+    for how in ways(name)
+]
 
 
 def problems(runs, n, d, dtype=torch.float32):
@@ -164,27 +225,33 @@ def value_and_gradients(loss, way, problem, leaves=(0, 1, 3)):
     problem = [x.clone().requires_grad_() if i in leaves else x for i, x in enumerate(problem)]
     args, kwargs = way(*problem)
     value = loss(*args, **kwargs)
-    return value, *torch.autograd.grad(value.sum(), [problem[i] for i in leaves], materialize_grads=True)
+    return value, *torch.autograd.grad(
+        value.sum(), [problem[i] for i in leaves], materialize_grads=True
+    )
 
 
-@pytest.mark.parametrize("n, d", [(2, 1), (3, 2), (5, 1), (7, 13), (17, 3), (33, 5), (64, 8), (101, 2), (128, 1)])
+@pytest.mark.parametrize(
+    "n, d", [(2, 1), (3, 2), (5, 1), (7, 13), (17, 3), (33, 5), (64, 8), (101, 2), (128, 1)]
+)
 # torch's pow itself differs at p = 3
 @pytest.mark.parametrize("name, how", [way for way in WAYS if "p = 3" not in way[1]])
 def test_a_run_has_the_same_bits_alone_and_beside_others(name, how, n, d):
     """Value and gradients as (1, n, d) and among R; as (n, d) the value, while a gradient may differ by rounding."""
     loss, way, problem = getattr(losses, name), ways(name)[how], problems(75, n, d)
     picked = [*range(7), 40, 74]
-    alone = [value_and_gradients(loss, way, [x[i:i + 1] for x in problem]) for i in picked]
+    alone = [value_and_gradients(loss, way, [x[i : i + 1] for x in problem]) for i in picked]
     for runs in (4, 7, 75):
         together = value_and_gradients(loss.formula, way, [x[:runs] for x in problem])
         for i, single in zip(picked, alone):
             for got, want in zip(together, single):
-                assert i >= runs or torch.equal(got[i:i + 1], want), f"run {i} of {runs}"
+                assert i >= runs or torch.equal(got[i : i + 1], want), f"run {i} of {runs}"
     for i, single in zip(picked, alone):
         plain = value_and_gradients(loss, way, [x[i] for x in problem])
         assert torch.equal(plain[0], single[0][0]), f"run {i} as (n, d)"
         for got, want in zip(plain[1:], single[1:]):
-            assert (got - want[0]).abs().max() <= 1e-5 * max(1, want.abs().max()), f"run {i} as (n, d)"
+            assert (got - want[0]).abs().max() <= 1e-5 * max(1, want.abs().max()), (
+                f"run {i} as (n, d)"
+            )
 
 
 @pytest.mark.parametrize("name, how", WAYS)
@@ -202,7 +269,10 @@ def test_a_loss_of_several_runs_is_the_list_of_their_losses(name, how):
 @pytest.mark.parametrize("name", ["nscl", "supcon", "symbol_context"])
 def test_runs_may_share_their_labels(name):
     z1, z2, labels, tau = problems(3, 9, 4, torch.float64)
-    shared = [call(name, (z1, z2), y, tau) for y in (labels[0], labels[0].expand(3, 9), labels[0].tolist())]
+    shared = [
+        call(name, (z1, z2), y, tau)
+        for y in (labels[0], labels[0].expand(3, 9), labels[0].tolist())
+    ]
     assert all(torch.equal(x, shared[0]) for x in shared) and shared[0].shape == (3,)
 
 
@@ -210,10 +280,14 @@ def test_runs_may_share_their_negatives_or_have_a_temperature_each_on_the_same_p
     z1, z2, _, tau = problems(3, 9, 4, torch.float64)
     for normalize in (False, True):
         shared = losses.infonce(z1, z2, z1[0], tau, normalize=normalize)
-        assert torch.equal(shared, losses.infonce(z1, z2, z1[0].expand(3, 9, 4), tau, normalize=normalize))
+        assert torch.equal(
+            shared, losses.infonce(z1, z2, z1[0].expand(3, 9, 4), tau, normalize=normalize)
+        )
     for name in ("nt_xent", "supcon", "simplified", "infonce"):
         swept = call(name, (z1[0], z2[0]), balanced(9), tau)
-        torch.testing.assert_close(swept, torch.stack([call(name, (z1[0], z2[0]), balanced(9), float(t)) for t in tau]))
+        torch.testing.assert_close(
+            swept, torch.stack([call(name, (z1[0], z2[0]), balanced(9), float(t)) for t in tau])
+        )
 
 
 @pytest.mark.parametrize("name, how", [way for way in WAYS if way[0] not in ("vicreg", "byol")])
@@ -225,7 +299,10 @@ def test_a_temperature_can_be_learnt(name, how):
         args, kwargs = way(z1, z2, labels, tau)
         return loss(*args, **kwargs)
 
-    for tau in (torch.tensor(0.4, dtype=torch.float64), torch.full((1, 1), 0.4, dtype=torch.float64)):
+    for tau in (
+        torch.tensor(0.4, dtype=torch.float64),
+        torch.full((1, 1), 0.4, dtype=torch.float64),
+    ):
         assert torch.autograd.gradcheck(of_tau, tau.requires_grad_())
         given = "tau" in inspect.signature(loss).parameters
         torch.testing.assert_close(of_tau(tau), of_tau(0.4) if given else of_tau(tau))
@@ -242,13 +319,19 @@ def test_the_formula_reads_nothing_from_the_device(name, how, runs):
     """Forward, backward and twice: a fake tensor has no values to read, and does not mix with what is on the CPU."""
     loss, way = getattr(losses, name), ways(name)[how]
     with FakeTensorMode():
-        z1, z2, tau = (torch.randn(*runs, *shape, device=DEVICE, requires_grad=True)
-                       for shape in ((7, 3), (7, 3), (1, 1)))
+        z1, z2, tau = (
+            torch.randn(*runs, *shape, device=DEVICE, requires_grad=True)
+            for shape in ((7, 3), (7, 3), (1, 1))
+        )
         args, kwargs = way(z1, z2, torch.zeros(*runs, 7, dtype=torch.long, device=DEVICE), tau)
         value = loss.formula(*args, **kwargs)
         first = torch.autograd.grad(value.sum(), (z1, z2), create_graph=True)
         (second,) = torch.autograd.grad(sum(g.square().sum() for g in first), z1)
-        assert value.shape == runs and second.shape == z1.shape and value.device.type == second.device.type == DEVICE
+        assert (
+            value.shape == runs
+            and second.shape == z1.shape
+            and value.device.type == second.device.type == DEVICE
+        )
         with pytest.raises(DataDependentOutputException):
             loss(*args, **kwargs)
 
@@ -260,11 +343,19 @@ def rotation(d, seed):
 SEEDS, SIZES = st.integers(0, 2**31 - 1), st.integers(2, 9)
 ISOTROPIC = {name: c for name, c in CASES.items() if not name.startswith("infonce")}
 ISOTROPIC["infonce"] = case(lambda z, n, tau: losses.infonce(*z, tau=tau))
-ISOTROPIC["infonce-sphere"] = case(lambda z, n, tau: losses.infonce(*z, tau=tau, normalize=True), inputs=3)
+ISOTROPIC["infonce-sphere"] = case(
+    lambda z, n, tau: losses.infonce(*z, tau=tau, normalize=True), inputs=3
+)
 ISOTROPIC["byol"] = UNTEMPERED["byol"]
 
 
-@given(name=st.sampled_from(sorted(ISOTROPIC)), n=SIZES, d=st.integers(1, 6), tau=st.sampled_from(TAUS[1:]), seed=SEEDS)
+@given(
+    name=st.sampled_from(sorted(ISOTROPIC)),
+    n=SIZES,
+    d=st.integers(1, 6),
+    tau=st.sampled_from(TAUS[1:]),
+    seed=SEEDS,
+)
 @settings(max_examples=150, deadline=None, derandomize=True)
 def test_rotating_all_embeddings_changes_nothing(name, n, d, tau, seed):
     fast, _, inputs = ISOTROPIC[name]
@@ -288,32 +379,62 @@ def call(name, z, labels, tau):
     return losses.infonce(*z, tau=tau) if name == "infonce" else getattr(losses, name)(*z, tau)
 
 
-EVERY = ["nt_xent", "cl", "dcl", "nscl", "supcon", "nt_xent_mean", "generalized", "simplified", "infonce",
-         "symbol_context", "vicreg", "byol"]
+EVERY = [
+    "nt_xent",
+    "cl",
+    "dcl",
+    "nscl",
+    "supcon",
+    "nt_xent_mean",
+    "generalized",
+    "simplified",
+    "infonce",
+    "symbol_context",
+    "vicreg",
+    "byol",
+]
 COSINE = ["nt_xent", "cl", "dcl", "nscl", "supcon", "nt_xent_mean", "byol"]
 
 
-@given(name=st.sampled_from(EVERY), n=SIZES, d=st.integers(1, 6), tau=st.sampled_from(TAUS[1:]), seed=SEEDS)
+@given(
+    name=st.sampled_from(EVERY),
+    n=SIZES,
+    d=st.integers(1, 6),
+    tau=st.sampled_from(TAUS[1:]),
+    seed=SEEDS,
+)
 @settings(max_examples=150, deadline=None, derandomize=True)
 def test_the_order_of_the_points_does_not_matter(name, n, d, tau, seed):
     z = [normal(n, d, seed=seed), normal(n, d, seed=seed + 1)]
     order, labels = normal(n, seed=seed).argsort(), torch.tensor(unbalanced(n))
-    torch.testing.assert_close(call(name, [x[order] for x in z], labels[order], tau), call(name, z, labels, tau),
-                               rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(
+        call(name, [x[order] for x in z], labels[order], tau),
+        call(name, z, labels, tau),
+        rtol=1e-9,
+        atol=1e-9,
+    )
 
 
-@given(name=st.sampled_from(["nt_xent", "dcl", "nscl", "supcon", "vicreg", "byol"]), n=SIZES, seed=SEEDS)
+@given(
+    name=st.sampled_from(["nt_xent", "dcl", "nscl", "supcon", "vicreg", "byol"]),
+    n=SIZES,
+    seed=SEEDS,
+)
 @settings(max_examples=60, deadline=None, derandomize=True)
 def test_losses_whose_anchors_are_both_views_are_symmetric_in_them(name, n, seed):
     z1, z2 = normal(n, 3, seed=seed), normal(n, 3, seed=seed + 1)
-    torch.testing.assert_close(call(name, [z2, z1], unbalanced(n), 0.2), call(name, [z1, z2], unbalanced(n), 0.2))
+    torch.testing.assert_close(
+        call(name, [z2, z1], unbalanced(n), 0.2), call(name, [z1, z2], unbalanced(n), 0.2)
+    )
 
 
 def test_cl_and_nt_xent_mean_have_the_first_views_as_anchors_only():
     z1, z2 = normal(7, 3), normal(7, 3, seed=1)
     assert abs(losses.cl(z1, z2, 0.2) - losses.cl(z2, z1, 0.2)) > 1e-3
     assert abs(losses.nt_xent_mean(z1, z2, 0.2) - losses.nt_xent_mean(z2, z1, 0.2)) > 1e-3
-    torch.testing.assert_close((losses.cl(z1, z2, 0.2) + losses.cl(z2, z1, 0.2)) / 2, losses.nt_xent(z1, z2, 0.2))
+    torch.testing.assert_close(
+        (losses.cl(z1, z2, 0.2) + losses.cl(z2, z1, 0.2)) / 2, losses.nt_xent(z1, z2, 0.2)
+    )
 
 
 def test_labels_that_all_differ_turn_the_supervised_losses_into_their_unsupervised_ones():
@@ -329,19 +450,34 @@ def test_swapping_symbols_and_contexts_is_the_softmax_over_symbols():
 
 
 def test_a_temperature_per_dimension_is_a_rescaling_of_the_axes_in_the_box():
-    a, b, tau = normal(8, 3), normal(8, 3, seed=1), torch.tensor([0.1, 1.0, 5.0], dtype=torch.float64)
+    a, b, tau = (
+        normal(8, 3),
+        normal(8, 3, seed=1),
+        torch.tensor([0.1, 1.0, 5.0], dtype=torch.float64),
+    )
     for p in (1, 2, 3):
-        torch.testing.assert_close(losses.infonce(a, b, tau=tau, p=p),
-                                   losses.infonce(a * tau ** (-1 / p), b * tau ** (-1 / p), p=p))
+        torch.testing.assert_close(
+            losses.infonce(a, b, tau=tau, p=p),
+            losses.infonce(a * tau ** (-1 / p), b * tau ** (-1 / p), p=p),
+        )
 
 
 @pytest.mark.parametrize("n", [2, 50])
 def test_values_with_everything_at_one_point(n):
     z = torch.ones(n, 3, dtype=torch.float64)
-    expected = {"nt_xent": math.log(2 * n - 1), "cl": math.log(2 * n - 1), "dcl": math.log(2 * n - 2),
-                "supcon": math.log(2 * n - 1), "nt_xent_mean": math.log(1 + 2 * (n - 1) / n),
-                "nscl": ((n - 1) * math.log(2) + math.log(2 * (n - 1))) / n, "generalized": math.log(2),
-                "simplified": 0.0, "infonce": math.log(n), "byol": 0.0, "vicreg": 2 * 25 * (1 - 0.01)}
+    expected = {
+        "nt_xent": math.log(2 * n - 1),
+        "cl": math.log(2 * n - 1),
+        "dcl": math.log(2 * n - 2),
+        "supcon": math.log(2 * n - 1),
+        "nt_xent_mean": math.log(1 + 2 * (n - 1) / n),
+        "nscl": ((n - 1) * math.log(2) + math.log(2 * (n - 1))) / n,
+        "generalized": math.log(2),
+        "simplified": 0.0,
+        "infonce": math.log(n),
+        "byol": 0.0,
+        "vicreg": 2 * 25 * (1 - 0.01),
+    }
     for name, value in expected.items():
         assert abs(call(name, [z, z], unbalanced(n), 0.1).item() - value) < 1e-12, name
 
@@ -353,16 +489,23 @@ def test_evenly_spaced_points_on_the_circle_reach_the_plateau_of_eq_3(tau):
     plateau = math.log(1 + ive(0, 1 / tau))  # ive(0, x) = exp(-x) I0(x)
     assert abs(losses.generalized(z, z, lambda t: -t / tau).item() - plateau) < 1e-10
     # Eq. 1's indicator takes the two copies of the anchor itself, 2/n, out of twice the same mean.
-    assert abs(losses.nt_xent_mean(z, z, tau).item() - math.log(1 + 2 * ive(0, 1 / tau) - 2 / 64)) < 1e-10
+    assert (
+        abs(losses.nt_xent_mean(z, z, tau).item() - math.log(1 + 2 * ive(0, 1 / tau) - 2 / 64))
+        < 1e-10
+    )
 
 
 def test_softplus_keeps_both_tails():
     t = torch.tensor([-700.0, -40.0, 0.0, 25.0, 700.0], dtype=torch.float64, requires_grad=True)
     value = losses.softplus(t)
-    expected = torch.tensor([math.exp(-700), math.exp(-40), math.log(2), 25 + math.log1p(math.exp(-25)), 700.0],
-                            dtype=torch.float64)
+    expected = torch.tensor(
+        [math.exp(-700), math.exp(-40), math.log(2), 25 + math.log1p(math.exp(-25)), 700.0],
+        dtype=torch.float64,
+    )
     torch.testing.assert_close(value, expected, rtol=1e-14, atol=0)
-    torch.testing.assert_close(torch.autograd.grad(value.sum(), t)[0], torch.sigmoid(t), rtol=1e-14, atol=0)
+    torch.testing.assert_close(
+        torch.autograd.grad(value.sum(), t)[0], torch.sigmoid(t), rtol=1e-14, atol=0
+    )
 
 
 def float32_against_float64(name, z, labels, tau, rtol):
@@ -389,23 +532,34 @@ def test_float32_is_right_at_temperature_one_thousandth(name, duplicates):
     float32_against_float64(name, z, balanced(17), 1e-3, rtol=2e-3)
 
 
-@pytest.mark.parametrize("name", ["nt_xent", "cl", "supcon", "nt_xent_mean", "infonce", "symbol_context"])
+@pytest.mark.parametrize(
+    "name", ["nt_xent", "cl", "supcon", "nt_xent_mean", "infonce", "symbol_context"]
+)
 def test_a_small_loss_is_not_lost_to_rounding(name):
     z = [6 * torch.eye(8, 9, dtype=torch.float64) + 0.01 * normal(8, 9, seed=s) for s in range(2)]
-    value = float32_against_float64(name, z, range(8), 1.0 if name == "infonce" else 0.02, rtol=1e-3)
+    value = float32_against_float64(
+        name, z, range(8), 1.0 if name == "infonce" else 0.02, rtol=1e-3
+    )
     assert 0 < value < 1e-12
 
 
 def test_nearby_points_at_an_offset_keep_their_differences_in_float32():
     z = 3 + 0.02 * normal(200, 1).sigmoid()
-    float32_against_float64("simplified", [z, z + 1e-3 * normal(200, 1, seed=1)], None, 1e-3, rtol=1e-5)
+    float32_against_float64(
+        "simplified", [z, z + 1e-3 * normal(200, 1, seed=1)], None, 1e-3, rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize("scale", [1e30, 1e-30])
 @pytest.mark.parametrize("name", [*COSINE, "infonce"])
 def test_the_cosine_losses_do_not_see_the_scale(name, scale):
     def loss(z):
-        return losses.infonce(*z, tau=0.1, normalize=True) if name == "infonce" else call(name, z, balanced(9), 0.1)
+        return (
+            losses.infonce(*z, tau=0.1, normalize=True)
+            if name == "infonce"
+            else call(name, z, balanced(9), 0.1)
+        )
+
     small = [normal(9, 5, seed=s, dtype=torch.float32).requires_grad_() for s in range(2)]
     scaled = [(z.detach() * scale).requires_grad_() for z in small]
     torch.testing.assert_close(loss(scaled), loss(small), rtol=1e-5, atol=0)
@@ -413,7 +567,9 @@ def test_the_cosine_losses_do_not_see_the_scale(name, scale):
     torch.testing.assert_close(got * scale, want, rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["generalized", "simplified", "infonce", "symbol_context", "vicreg"])
+@pytest.mark.parametrize(
+    "name", ["generalized", "simplified", "infonce", "symbol_context", "vicreg"]
+)
 def test_squares_that_overflow_are_refused_and_tiny_ones_vanish(name):
     z = [normal(9, 5, dtype=torch.float32), normal(9, 5, seed=1, dtype=torch.float32)]
     with pytest.raises(ValueError, match=r"^(z|z1|anchor|symbols), .*finite in torch.float32"):
@@ -424,19 +580,32 @@ def test_squares_that_overflow_are_refused_and_tiny_ones_vanish(name):
 
 def test_the_hessian_where_anchor_and_positive_coincide_is_the_limit_of_nearby_ones():
     z = normal(1, 2)
-    hessian = torch.autograd.functional.hessian(lambda a: losses.infonce(a, z, z + 1, tau=0.5, p=2), z)
-    far = torch.autograd.functional.hessian(lambda a: losses.infonce(a, z + 1e-7, z + 1, tau=0.5, p=2), z)
+    hessian = torch.autograd.functional.hessian(
+        lambda a: losses.infonce(a, z, z + 1, tau=0.5, p=2), z
+    )
+    far = torch.autograd.functional.hessian(
+        lambda a: losses.infonce(a, z + 1e-7, z + 1, tau=0.5, p=2), z
+    )
     torch.testing.assert_close(hessian, far, rtol=1e-5, atol=1e-5)
 
 
 FIRST = {"simplified": "z", "infonce": "anchor", "symbol_context": "symbols", "byol": "prediction"}
-SECOND = {"simplified": "views", "infonce": "positive", "symbol_context": "contexts", "byol": "target"}
+SECOND = {
+    "simplified": "views",
+    "infonce": "positive",
+    "symbol_context": "contexts",
+    "byol": "target",
+}
 
 
 @pytest.mark.parametrize("tau", [0, -1.0, math.nan, math.inf, 1e-40])
-@pytest.mark.parametrize("name", ["nt_xent", "cl", "dcl", "nscl", "supcon", "nt_xent_mean", "simplified", "infonce"])
+@pytest.mark.parametrize(
+    "name", ["nt_xent", "cl", "dcl", "nscl", "supcon", "nt_xent_mean", "simplified", "infonce"]
+)
 def test_a_temperature_that_is_not_positive_is_refused(name, tau):
-    with pytest.raises(ValueError, match=r"^tau = .* is not allowed: tau must be a finite number > 0"):
+    with pytest.raises(
+        ValueError, match=r"^tau = .* is not allowed: tau must be a finite number > 0"
+    ):
         call(name, [normal(4, 3), normal(4, 3, seed=1)], balanced(4), tau)
 
 
@@ -446,7 +615,10 @@ def test_values_that_are_not_finite_are_refused(name, bad):
     for which, names, default in ((0, FIRST, "z1"), (1, SECOND, "z2")):
         z = [torch.ones(5, 3), torch.ones(5, 3)]
         z[which][2, 1] = bad
-        with pytest.raises(ValueError, match=rf"^{names.get(name, default)} = a tensor with 1 of 15 values not finite"):
+        with pytest.raises(
+            ValueError,
+            match=rf"^{names.get(name, default)} = a tensor with 1 of 15 values not finite",
+        ):
             call(name, z, balanced(5), 0.1)
 
 
@@ -470,29 +642,46 @@ def test_shapes_and_types_that_do_not_match_are_refused(name):
             call(name, [torch.ones(4, 3), other], balanced(4), 0.1)
     with pytest.raises(ValueError, match=rf"^{FIRST.get(name, 'z1')} = a torch.int64 tensor"):
         call(name, [torch.ones(4, 3, dtype=torch.int64)] * 2, balanced(4), 0.1)
-    with pytest.raises(ValueError, match=rf"^{FIRST.get(name, 'z1')} = a float32 ndarray .* must be a torch tensor"):
+    with pytest.raises(
+        ValueError, match=rf"^{FIRST.get(name, 'z1')} = a float32 ndarray .* must be a torch tensor"
+    ):
         call(name, [torch.ones(4, 3).numpy()] * 2, balanced(4), 0.1)
 
 
 @pytest.mark.parametrize("name", COSINE)
 def test_a_zero_row_has_no_direction_and_is_refused(name):
     z = [torch.ones(5, 3), torch.ones(5, 3).index_fill(0, torch.tensor(3), 0)]
-    with pytest.raises(ValueError, match=rf"^{SECOND.get(name, 'z2')} = a tensor whose row 3 is zero"):
+    with pytest.raises(
+        ValueError, match=rf"^{SECOND.get(name, 'z2')} = a tensor whose row 3 is zero"
+    ):
         call(name, z, balanced(5), 0.1)
 
 
-@pytest.mark.parametrize(("name", "argument"), [("nscl", "labels"), ("supcon", "labels"), ("symbol_context", "ids")])
+@pytest.mark.parametrize(
+    ("name", "argument"), [("nscl", "labels"), ("supcon", "labels"), ("symbol_context", "ids")]
+)
 def test_labels_of_another_length_or_all_equal_are_refused(name, argument):
     z = [torch.ones(5, 3), torch.ones(5, 3)]
     for labels in ([0, 1, 2], [[0, 1, 0, 1, 0]]):
-        with pytest.raises(ValueError, match=rf"^{argument} = of shape .* one for each of the 5 points"):
+        with pytest.raises(
+            ValueError, match=rf"^{argument} = of shape .* one for each of the 5 points"
+        ):
             call(name, z, labels, 0.1)
     with pytest.raises(ValueError, match=rf"^{argument} = 7 for all points .*negatives"):
         call(name, z, [7] * 5, 0.1)
 
 
-@pytest.mark.parametrize("argument", [{"p": 0.5}, {"p": math.inf}, {"tau": [1.0, 2.0]}, {"tau": [1.0, 2.0, 0.0]},
-                                      {"negatives": torch.ones(0, 3)}, {"negatives": torch.ones(4, 2)}])
+@pytest.mark.parametrize(
+    "argument",
+    [
+        {"p": 0.5},
+        {"p": math.inf},
+        {"tau": [1.0, 2.0]},
+        {"tau": [1.0, 2.0, 0.0]},
+        {"negatives": torch.ones(0, 3)},
+        {"negatives": torch.ones(4, 2)},
+    ],
+)
 def test_infonce_refuses(argument):
     with pytest.raises(ValueError, match=rf"^{next(iter(argument))} = .* is not allowed"):
         losses.infonce(torch.ones(4, 3), torch.ones(4, 3), **argument)
@@ -517,10 +706,19 @@ def test_pytorch_metric_learning_agrees_where_the_definition_is_the_same(n):
     z = [normal(n, 8, seed=s).requires_grad_() for s in range(2)]
     for labels in (balanced(n), unbalanced(n)):
         both = torch.tensor(labels).repeat(2)
-        same_value_and_gradient(lambda a, b, y=labels: losses.supcon(a, b, y, 0.2),
-                                lambda a, b, y=both: library.SupConLoss(0.2)(torch.cat([a, b]), y), z)
+        same_value_and_gradient(
+            lambda a, b, y=labels: losses.supcon(a, b, y, 0.2),
+            lambda a, b, y=both: library.SupConLoss(0.2)(torch.cat([a, b]), y),
+            z,
+        )
     own = torch.arange(n).repeat(2)
-    same_value_and_gradient(lambda a, b: losses.nt_xent(a, b, 0.2),
-                            lambda a, b: library.NTXentLoss(0.2)(torch.cat([a, b]), own), z)
-    same_value_and_gradient(lambda a, b: losses.vicreg(a, b, (25 / 8, 12.5, 1)),
-                            lambda a, b: library.VICRegLoss()(a, ref_emb=b), z)
+    same_value_and_gradient(
+        lambda a, b: losses.nt_xent(a, b, 0.2),
+        lambda a, b: library.NTXentLoss(0.2)(torch.cat([a, b]), own),
+        z,
+    )
+    same_value_and_gradient(
+        lambda a, b: losses.vicreg(a, b, (25 / 8, 12.5, 1)),
+        lambda a, b: library.VICRegLoss()(a, ref_emb=b),
+        z,
+    )

@@ -48,7 +48,9 @@ def test_a_watched_run_is_that_of_the_chapter(gradient):
     watched, plain = repair.run(config), separability.run(config)
     assert np.array_equal(watched.z, plain.z[..., 0]) and watched.separable_at == plain.separable_at
     half = watched.push[watched.labels == 0].mean() - watched.push[watched.labels == 1].mean()
-    assert half == pytest.approx(plain.theta[0], rel=1e-5)  # the push differs by Theta between the clusters
+    assert half == pytest.approx(
+        plain.theta[0], rel=1e-5
+    )  # the push differs by Theta between the clusters
 
 
 def test_nothing_is_promised_without_a_gap():
@@ -74,7 +76,10 @@ def test_the_printed_bound_of_step_5_outgrows_every_constant():
 
 
 def test_without_features_a_variant_is_a_run_of_the_chapter():
-    plain, variant = separability.run(separability.Config(steps=30)), variants.run(variants.Config(steps=30))
+    plain, variant = (
+        separability.run(separability.Config(steps=30)),
+        variants.run(variants.Config(steps=30)),
+    )
     assert np.array_equal(plain.z, variant.z) and np.array_equal(plain.drift, variant.drift)
 
 
@@ -91,7 +96,10 @@ def test_splines_add_up_to_one():
 
 def test_without_noise_both_samples_are_the_point_itself():
     """Then eq. 12 with one sample augmented and with both are one loss, and the full gradient agrees."""
-    one, both = (variants.run(variants.Config(loss=loss, noise=0.0, steps=30)) for loss in ("eq. 12", "both views"))
+    one, both = (
+        variants.run(variants.Config(loss=loss, noise=0.0, steps=30))
+        for loss in ("eq. 12", "both views")
+    )
     assert np.allclose(one.z, both.z, atol=1e-5)
 
 
@@ -112,11 +120,15 @@ def test_the_gradient_of_a_sign_jumps():
 def test_a_batch_of_all_points_is_a_run_of_the_sphere_chapter():
     config = sphere.Config(n=batches.BATCH, network=False, gradient="partial", steps=20)
     batch, plain = batches.run(config), sphere.run(config)
-    assert batch.loss == pytest.approx(plain.loss, abs=1e-4) and batch.accuracy == pytest.approx(plain.accuracy)
+    assert batch.loss == pytest.approx(plain.loss, abs=1e-4) and batch.accuracy == pytest.approx(
+        plain.accuracy
+    )
 
 
 def test_without_a_network_only_the_points_of_a_batch_move():
-    flow = batches.Batches([sphere.Config(n=500, network=False, gradient="partial", steps=5)]).to("cpu")
+    flow = batches.Batches([sphere.Config(n=500, network=False, gradient="partial", steps=5)]).to(
+        "cpu"
+    )
     flow.begin()
     start = flow.trained[0].detach().clone()
     flow.now(2)

@@ -21,13 +21,17 @@ def labelled(coordinates, classes):
     """Strategy: small-integer points with labels, in which ties, collinear points and repeated points are common."""
     point = st.tuples(*[st.integers(-3, 3)] * coordinates)
     return st.lists(st.tuples(point, st.integers(0, classes - 1)), min_size=2, max_size=9).map(
-        lambda rows: (np.array([r[0] for r in rows]), np.array([r[1] for r in rows])))
+        lambda rows: (np.array([r[0] for r in rows]), np.array([r[1] for r in rows]))
+    )
 
 
 def disjoint_intervals(z, labels):
     """Whether some order of the classes puts each one strictly below the next."""
     groups = [z[labels == c] for c in np.unique(labels)]
-    return any(all(a.max() < b.min() for a, b in itertools.pairwise(order)) for order in itertools.permutations(groups))
+    return any(
+        all(a.max() < b.min() for a, b in itertools.pairwise(order))
+        for order in itertools.permutations(groups)
+    )
 
 
 def separated_by_a_line(z, labels):
@@ -49,7 +53,10 @@ def test_one_dimension_is_disjoint_intervals(case):
     assume(len(set(labels)) > 1)
     expected = disjoint_intervals(z[:, 0], labels)
     assert metrics.separable(z, labels) == expected
-    assert metrics.separable(torch.tensor(z[:, 0], dtype=torch.float32), torch.tensor(labels)) == expected
+    assert (
+        metrics.separable(torch.tensor(z[:, 0], dtype=torch.float32), torch.tensor(labels))
+        == expected
+    )
 
 
 @few
@@ -78,7 +85,9 @@ def test_separability_does_not_change_under_affine_maps(case, scale, shift):
     assert metrics.separable(stretched, labels) == metrics.separable(z, labels)
 
 
-@pytest.mark.filterwarnings("ignore:Solver terminated early")  # where no hard margin exists, nothing can converge
+@pytest.mark.filterwarnings(
+    "ignore:Solver terminated early"
+)  # where no hard margin exists, nothing can converge
 @pytest.mark.parametrize("gap", [-0.5, 0.0, 0.5])
 @pytest.mark.parametrize("d", [2, 10])
 def test_separability_agrees_with_a_hard_margin(d, gap):
@@ -90,14 +99,25 @@ def test_separability_agrees_with_a_hard_margin(d, gap):
     assert metrics.separable(z, labels) == (hard.score(z, labels) == 1) == (gap >= 0)
 
 
-@pytest.mark.parametrize(("points", "labels", "expected"), [
-    ([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1], False),  # xor
-    ([[0, 0], [4, 0], [0, 4], [1, 1]], [0, 0, 0, 1], False),  # inside the other's hull
-    ([[0, 0], [2, 0], [1, 0]], [0, 0, 1], False),  # on the other's hull
-    ([[0, 0], [1, 0], [2, 0]], [0, 1, 2], True),  # the middle one has no half plane of its own, but has a score
-    ([[0, 0], [4, 0], [0, 4], [1, 1]], [0, 1, 2, 3], True),  # inside three other classes: Voronoi cells are such a rule
-    ([[1, 1], [1, 1]], [0, 1], False),
-])
+@pytest.mark.parametrize(
+    ("points", "labels", "expected"),
+    [
+        ([[0, 0], [1, 1], [0, 1], [1, 0]], [0, 0, 1, 1], False),  # xor
+        ([[0, 0], [4, 0], [0, 4], [1, 1]], [0, 0, 0, 1], False),  # inside the other's hull
+        ([[0, 0], [2, 0], [1, 0]], [0, 0, 1], False),  # on the other's hull
+        (
+            [[0, 0], [1, 0], [2, 0]],
+            [0, 1, 2],
+            True,
+        ),  # the middle one has no half plane of its own, but has a score
+        (
+            [[0, 0], [4, 0], [0, 4], [1, 1]],
+            [0, 1, 2, 3],
+            True,
+        ),  # inside three other classes: Voronoi cells are such a rule
+        ([[1, 1], [1, 1]], [0, 1], False),
+    ],
+)
 def test_known_configurations(points, labels, expected):
     assert metrics.separable(points, labels) is expected
 
@@ -106,7 +126,8 @@ NEARLY_IN_LINE = (  # 24 points (float32) of four classes that a run left on its
     "602f06bfbe035a3f942b06bf15065a3f962406bf610a5a3f5c3306bf4a015a3f742e06bf4e045a3fa52806bfe2075a3f"
     "b89c063f4bc059bfbe5b063f69e859bf166006bfbbe5593fb687063f46cd59bfd14e063f60f059bfe2c4063f73a759bf"
     "0631063fb9025abf142d063f27055abff333063fec005abf2629063f92075abfca34063f69005abf5830063f25035abf"
-    "5230063f29035abf682e063f56045abf3230063f3c035abf1f2c063fbe055abfe333063ff6005abff02b063fdb055abf")
+    "5230063f29035abf682e063f56045abf3230063f3c035abf1f2c063fbe055abfe333063ff6005abff02b063fdb055abf"
+)
 
 
 def test_the_linear_program_has_an_answer_where_its_tightest_tolerance_cannot_be_met():
@@ -122,13 +143,16 @@ def test_a_donut_is_not_separable_until_it_is_lifted():
     assert metrics.separable(np.column_stack([z, (z**2).sum(1)]), labels)
 
 
-@pytest.mark.parametrize(("z", "labels", "message"), [
-    ([1.0, 2.0, 3.0], [0, 1], "labels has shape"),
-    ([1.0, math.nan], [0, 1], "z has entries"),
-    ([[1.0, math.inf], [0, 0]], [0, 1], "z has entries"),
-    ([1.0, 2.0], [1, 1], "labels holds 1 class"),
-    (np.zeros((2, 2, 2)), [0, 1], "z has shape"),
-])
+@pytest.mark.parametrize(
+    ("z", "labels", "message"),
+    [
+        ([1.0, 2.0, 3.0], [0, 1], "labels has shape"),
+        ([1.0, math.nan], [0, 1], "z has entries"),
+        ([[1.0, math.inf], [0, 0]], [0, 1], "z has entries"),
+        ([1.0, 2.0], [1, 1], "labels holds 1 class"),
+        (np.zeros((2, 2, 2)), [0, 1], "z has shape"),
+    ],
+)
 def test_separability_refuses_bad_input(z, labels, message):
     with pytest.raises(ValueError, match=message):
         metrics.separable(z, labels)
@@ -168,18 +192,23 @@ def test_similarity_ignores_rotations_and_lengths(similarity):
     rng = np.random.default_rng(0)
     a, b = rng.normal(size=(50, 6)), rng.normal(size=(50, 6))
     rotation, _ = np.linalg.qr(rng.normal(size=(6, 6)))
-    assert similarity(a, a @ rotation * rng.uniform(0.1, 10, (50, 1))) == pytest.approx(1, abs=1e-12)
+    assert similarity(a, a @ rotation * rng.uniform(0.1, 10, (50, 1))) == pytest.approx(
+        1, abs=1e-12
+    )
     assert similarity(a * 1e30, b * 1e-30) == pytest.approx(similarity(a, b), abs=1e-12)
     assert similarity(a, b) == pytest.approx(similarity(b, a), abs=1e-12)
 
 
 @pytest.mark.parametrize("similarity", [metrics.linear_cka, metrics.rsa])
-@pytest.mark.parametrize(("a", "b", "message"), [
-    (np.eye(4), np.eye(3), "b has 3 rows"),
-    (np.eye(4), np.diag([1.0, 1, 1, 0]), "b has a zero row"),
-    (np.ones((4, 2)), np.eye(4), "a has the same similarity"),
-    (np.eye(4) * math.nan, np.eye(4), "a has entries"),
-])
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [
+        (np.eye(4), np.eye(3), "b has 3 rows"),
+        (np.eye(4), np.diag([1.0, 1, 1, 0]), "b has a zero row"),
+        (np.ones((4, 2)), np.eye(4), "a has the same similarity"),
+        (np.eye(4) * math.nan, np.eye(4), "a has entries"),
+    ],
+)
 def test_similarity_refuses_what_has_no_answer(similarity, a, b, message):
     with pytest.raises(ValueError, match=message):
         similarity(a, b)
@@ -224,9 +253,11 @@ def test_linear_probe_reads_what_is_there_and_nothing_else(blobs):
 def test_readouts_refuse_arguments_that_do_not_fit(blobs):
     train, y, test, y_test = blobs
     for readout in (metrics.nccc, metrics.linear_probe):
-        for arguments, message in (((train, y[1:], test, y_test), "^y has shape"),
-                                   ((train, y, test[:, :1], y_test), "test has 1 dimensions"),
-                                   ((train, y, test, y_test[1:]), "y_test has shape")):
+        for arguments, message in (
+            ((train, y[1:], test, y_test), "^y has shape"),
+            ((train, y, test[:, :1], y_test), "test has 1 dimensions"),
+            ((train, y, test, y_test[1:]), "y_test has shape"),
+        ):
             with pytest.raises(ValueError, match=message):
                 readout(*arguments)
 
@@ -234,7 +265,9 @@ def test_readouts_refuse_arguments_that_do_not_fit(blobs):
 def test_r2_is_adjusted_and_sees_each_latent():
     rng = np.random.default_rng(0)
     latents = rng.normal(size=(60, 3))
-    features = np.column_stack([latents[:, 0] * 2 + 1, latents[:, 1] + rng.normal(size=60), rng.normal(size=(60, 4))])
+    features = np.column_stack(
+        [latents[:, 0] * 2 + 1, latents[:, 1] + rng.normal(size=60), rng.normal(size=(60, 4))]
+    )
     plain = np.array([LinearRegression().fit(features, v).score(features, v) for v in latents.T])
     adjusted = 1 - (1 - plain) * 59 / (60 - 6 - 1)
     np.testing.assert_allclose(metrics.r2(latents, features), adjusted, atol=1e-12)
@@ -257,7 +290,9 @@ def test_r2_refuses_what_has_no_answer():
 
 def test_spectrum_holds_the_variances():
     z = np.random.default_rng(0).normal(size=(50, 4)) * [5, 1, 0.1, 0]
-    np.testing.assert_allclose(metrics.spectrum(z), np.linalg.eigvalsh(np.cov(z.T, bias=True))[::-1], atol=1e-12)
+    np.testing.assert_allclose(
+        metrics.spectrum(z), np.linalg.eigvalsh(np.cov(z.T, bias=True))[::-1], atol=1e-12
+    )
     assert metrics.spectrum(torch.tensor(z[:3])).shape == (3,)
 
 
@@ -265,7 +300,7 @@ def test_spectrum_holds_the_variances():
 def test_effective_rank_counts_equal_directions(k):
     z = np.zeros((12, 7))
     z[:k, :k] = 3 * np.eye(k)
-    z[k:2 * k, :k] = -3 * np.eye(k)
+    z[k : 2 * k, :k] = -3 * np.eye(k)
     assert metrics.effective_rank(z) == pytest.approx(k, abs=1e-10)
     z[:, 6] = 1e-3 * np.tile([1, -1], 6)
     assert k < metrics.effective_rank(z) < k + 0.1

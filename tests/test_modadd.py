@@ -29,7 +29,9 @@ TINY = Config(N=6, k=3, d=4, epochs=3, batch=16)
 
 
 def test_shuffled_symbols_learn_nothing():
-    shuffled = sweep(run, [Config(seed=seed, epochs=250, misaligned="shuffled") for seed in range(3)])
+    shuffled = sweep(
+        run, [Config(seed=seed, epochs=250, misaligned="shuffled") for seed in range(3)]
+    )
     assert 0.95 < over_seeds(shuffled, "ratio")[-1].mean() < 1.2
 
 
@@ -45,11 +47,16 @@ def test_collapse_is_called_by_its_name():
 def test_tables_of_modular_addition(N, k):
     pairs, labels = data.modadd(N, k)
     assert {(a, b): y for (a, b), y in zip(pairs.tolist(), labels.tolist(), strict=True)} == {
-        (a, b): (a + b) % k for a in range(N) for b in range(N)}
+        (a, b): (a + b) % k for a in range(N) for b in range(N)
+    }
     symbols, contexts = data.cmodadd(N, k)
     found = {(s, tuple(c)) for s, c in zip(symbols.tolist(), contexts.tolist(), strict=True)}
-    assert found == {(a, (N, b, (a + b) % k)) for a in range(N) for b in range(N)} | {
-        (b, (a, N, (a + b) % k)) for a in range(N) for b in range(N)} and len(symbols) == 2 * N * N
+    assert (
+        found
+        == {(a, (N, b, (a + b) % k)) for a in range(N) for b in range(N)}
+        | {(b, (a, N, (a + b) % k)) for a in range(N) for b in range(N)}
+        and len(symbols) == 2 * N * N
+    )
 
 
 def test_a_heavy_context_takes_its_share():
@@ -83,7 +90,9 @@ def test_the_floor_is_the_logarithm_of_the_fitting_contexts_and_no_scores_beat_i
     indices = samples.epoch()
     counts = []
     for batch in indices.split(32):
-        needed = [(c[2] - c[:2][c[:2] < 16].sum()) % 8 for c in samples.contexts[batch]]  # class of the masked symbol
+        needed = [
+            (c[2] - c[:2][c[:2] < 16].sum()) % 8 for c in samples.contexts[batch]
+        ]  # class of the masked symbol
         counts += [sum(int(s) % 8 == int(n) for n in needed) for s in samples.symbols[batch]]
     found = floor(samples.pmi[None], samples.symbols[indices][None], samples.ids[indices][None], 32)
     assert found.item() == pytest.approx(np.log(counts).mean(), abs=1e-12)
@@ -91,7 +100,9 @@ def test_the_floor_is_the_logarithm_of_the_fitting_contexts_and_no_scores_beat_i
     assert least == pytest.approx(1.4962, abs=0.01)
     generator = torch.Generator().manual_seed(0)
     for _ in range(5):
-        off = samples.pmi + 0.5 * torch.randn(samples.pmi.shape, generator=generator, dtype=torch.float64)
+        off = samples.pmi + 0.5 * torch.randn(
+            samples.pmi.shape, generator=generator, dtype=torch.float64
+        )
         assert epochs(off, 20).mean() > least
 
 
@@ -99,16 +110,23 @@ def test_the_floor_is_the_logarithm_of_the_fitting_contexts_and_no_scores_beat_i
 def test_adam_with_a_decay_a_run_is_pytorchs(kind, make):
     start = torch.randn(3, 4, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     decays, target = (0.0, 0.1, 0.5), torch.linspace(-1, 1, 8, dtype=torch.float64).view(4, 2)
-    ours, theirs = start.clone().requires_grad_(), [start[m].clone().requires_grad_() for m in range(3)]
+    ours, theirs = (
+        start.clone().requires_grad_(),
+        [start[m].clone().requires_grad_() for m in range(3)],
+    )
     update = Adam([ours], 0.05, decays, kind)
-    optimisers = [make([w], lr=0.05, weight_decay=decay) for w, decay in zip(theirs, decays, strict=True)]
+    optimisers = [
+        make([w], lr=0.05, weight_decay=decay) for w, decay in zip(theirs, decays, strict=True)
+    ]
     for _ in range(20):
         update.step(torch.autograd.grad((ours - target).pow(4).sum(), [ours]))
         for w, optimiser in zip(theirs, optimisers, strict=True):
             optimiser.zero_grad()
             (w - target).pow(4).sum().backward()
             optimiser.step()
-    torch.testing.assert_close(ours.detach(), torch.stack([w.detach() for w in theirs]), rtol=1e-5, atol=1e-5)
+    torch.testing.assert_close(
+        ours.detach(), torch.stack([w.detach() for w in theirs]), rtol=1e-5, atol=1e-5
+    )
 
 
 def test_adam_rounds_a_run_alone_as_beside_others_whatever_the_sizes():
@@ -122,8 +140,8 @@ def test_adam_rounds_a_run_alone_as_beside_others_whatever_the_sizes():
             stay = torch.tensor([False, True, True])
             beside[:] = [w[stay] for w in beside]
             both[0].keep(stay)
-        both[0].step([g[-len(w):] for g, w in zip(gradients, beside, strict=True)])
-        both[1].step([g[1 if t < 10 else -2:][:1] for g in gradients])
+        both[0].step([g[-len(w) :] for g, w in zip(gradients, beside, strict=True)])
+        both[1].step([g[1 if t < 10 else -2 :][:1] for g in gradients])
         assert all(torch.equal(a[0], w[-2]) for a, w in zip(alone, beside, strict=True))
 
 
@@ -138,7 +156,9 @@ def test_training_is_equation_2_with_adam():
     for t in (1, 2, 3):
         losses = []
         for batch in samples.epoch().split(16):
-            loss = symbol_context(table[samples.symbols[batch]], encoder(samples.contexts[batch][None])[0])
+            loss = symbol_context(
+                table[samples.symbols[batch]], encoder(samples.contexts[batch][None])[0]
+            )
             losses += [loss.item()] * len(batch)
             optimiser.zero_grad()
             loss.backward()
@@ -149,7 +169,9 @@ def test_training_is_equation_2_with_adam():
 
 
 def test_a_single_sample_left_over_is_no_batch():
-    result = run(TINY.replace(fraction=49 / 72, epochs=2))  # 49 samples: three batches of 16 and one sample
+    result = run(
+        TINY.replace(fraction=49 / 72, epochs=2)
+    )  # 49 samples: three batches of 16 and one sample
     assert result.config.samples == 49 and np.isfinite(result.loss).all()
 
 
@@ -160,7 +182,10 @@ def test_variants_side_by_side_are_the_runs_alone():
         alone = run(TINY.replace(seed=1, classifier="both", classifier_epochs=2, **VARIANTS[name]))
         for field in ("tables", "loss", "floor"):
             assert np.array_equal(getattr(alone, field), getattr(group[name], field)), (name, field)
-        assert all(np.array_equal(alone.accuracy[start], group[name].accuracy[start]) for start in alone.accuracy)
+        assert all(
+            np.array_equal(alone.accuracy[start], group[name].accuracy[start])
+            for start in alone.accuracy
+        )
 
 
 def test_small_starts():
@@ -176,7 +201,11 @@ def test_classifiers_share_everything_but_their_first_embedding():
     alone = run(base.replace(classifier="pretrained"))
     assert np.array_equal(same.accuracy["pretrained"], alone.accuracy["pretrained"])
     still = run(base.replace(classifier="none"))
-    assert still.accuracy == {} and np.array_equal(still.steps, same.steps) and np.array_equal(still.loss, same.loss)
+    assert (
+        still.accuracy == {}
+        and np.array_equal(still.steps, same.steps)
+        and np.array_equal(still.loss, same.loss)
+    )
 
 
 def test_a_run_that_is_stopped_while_its_classifiers_learn_keeps_the_contrastive_part():
@@ -197,7 +226,9 @@ def test_distances_against_a_slow_loop():
     for u in range(6):
         for v in range(u):
             slow[(u - v) % 3 == 0].append(float((table[u] - table[v]).norm()))
-    assert [float(mean) for mean in distances(table, 3)] == pytest.approx([np.mean(slow[k]) for k in (True, False)])
+    assert [float(mean) for mean in distances(table, 3)] == pytest.approx(
+        [np.mean(slow[k]) for k in (True, False)]
+    )
     assert math.isnan(distances(table, 6)[0]) and math.isnan(distances(table, 1)[1])
 
 

@@ -57,7 +57,9 @@ def written_out(z, p, tau):
 def test_loss_is_the_sum_over_data_points_and_views_written_out(width, tau):
     chances, _ = pieces(Config(n=8, width=width))
     z = table(chances.shape[1], 3)
-    assert population_loss(z, chances, tau).item() == pytest.approx(written_out(z, chances, tau), abs=1e-12)
+    assert population_loss(z, chances, tau).item() == pytest.approx(
+        written_out(z, chances, tau), abs=1e-12
+    )
     taus = torch.tensor([tau, 1.0], dtype=torch.float64)[:, None, None]
     both = population_loss(torch.stack([z, z.flip(0)]), torch.stack([chances, chances]), taus)
     alone = [population_loss(a, chances, t) for a, t in ((z, tau), (z.flip(0), 1.0))]
@@ -77,12 +79,25 @@ def test_loss_is_the_limit_of_infonce_with_many_sampled_negatives():
 def test_no_table_goes_below_minus_the_information_that_one_view_has_on_the_other():
     for width in (5.0, 15.0, 60.0, 250.0):
         both, seen = pairs(pieces(Config(width=width))[0])
-        information = torch.where(both > 0, both * (both / (seen[:, None] * seen)).log(), 0.0).sum().item()
-        assert all(run(Config(width=width, d=d, tau=tau)).loss.min() > -information for d, tau in ((2, 0.1), (8, 0.5)))
+        information = (
+            torch.where(both > 0, both * (both / (seen[:, None] * seen)).log(), 0.0).sum().item()
+        )
+        assert all(
+            run(Config(width=width, d=d, tau=tau)).loss.min() > -information
+            for d, tau in ((2, 0.1), (8, 0.5))
+        )
 
 
-@pytest.mark.parametrize("config", [Config(), Config(width=3.0, seed=1), Config(width=55.0, jitter=0.0),
-                                    Config(n=9, classes=3, width=170.0, seed=4), Config(width=9.0, parts=3)])
+@pytest.mark.parametrize(
+    "config",
+    [
+        Config(),
+        Config(width=3.0, seed=1),
+        Config(width=55.0, jitter=0.0),
+        Config(n=9, classes=3, width=170.0, seed=4),
+        Config(width=9.0, parts=3),
+    ],
+)
 def test_views_are_uniform_on_their_interval_and_shared_where_intervals_overlap(config):
     result = run(config.replace(steps=1))
     chances, nearest = pieces(config)
@@ -90,8 +105,12 @@ def test_views_are_uniform_on_their_interval_and_shared_where_intervals_overlap(
     x = result.x
     apart = np.abs((x[:, None] - x + 180) % 360 - 180)
     np.testing.assert_allclose(result.shares, np.maximum(0, 1 - apart / config.width), atol=1e-9)
-    views = (x[:, None] + config.width * (np.random.default_rng(0).random((config.n, 4000)) - 0.5)) % 360
-    own = np.abs((views[..., None] - x + 180) % 360 - 180).argmin(-1) == np.arange(config.n)[:, None]
+    views = (
+        x[:, None] + config.width * (np.random.default_rng(0).random((config.n, 4000)) - 0.5)
+    ) % 360
+    own = (
+        np.abs((views[..., None] - x + 180) % 360 - 180).argmin(-1) == np.arange(config.n)[:, None]
+    )
     expected = [chances[i, nearest == i].sum().item() for i in range(config.n)]
     np.testing.assert_allclose(own.mean(1), expected, atol=0.04)
 
@@ -102,7 +121,10 @@ def test_where_no_two_points_share_a_view_every_assignment_costs_the_same(jitter
     for seed in SEEDS:
         config = Config(jitter=jitter, tau=tau, seed=seed, spacing=8.0)
         config = config.replace(width=0.999 * gaps(config)[0])
-        found = [lookup_loss(config.replace(start=start)) for start in ("sorted", "exchanged", "shuffled")]
+        found = [
+            lookup_loss(config.replace(start=start))
+            for start in ("sorted", "exchanged", "shuffled")
+        ]
         exact = even_loss((24,), tau, "log t").item()
         np.testing.assert_allclose(found, exact, rtol=0, atol=1e-12)
 
@@ -112,10 +134,15 @@ def test_whole_classes_change_places_for_nothing_until_classes_share_views_and_p
         config = Config(seed=seed)
         inside, between = gaps(config)
         for width in (1.5 * inside, 20.0, 0.99 * between):
-            base, exchanged, shuffled = (lookup_loss(config.replace(width=width, start=start))
-                                         for start in ("sorted", "exchanged", "shuffled"))
+            base, exchanged, shuffled = (
+                lookup_loss(config.replace(width=width, start=start))
+                for start in ("sorted", "exchanged", "shuffled")
+            )
             assert abs(exchanged - base) < 1e-12 and shuffled > base + 0.3
-        base, exchanged = (lookup_loss(config.replace(width=1.3 * between, start=s)) for s in ("sorted", "exchanged"))
+        base, exchanged = (
+            lookup_loss(config.replace(width=1.3 * between, start=s))
+            for s in ("sorted", "exchanged")
+        )
         assert exchanged > base + 0.1
 
 
@@ -125,7 +152,9 @@ def test_the_price_of_a_shuffle_rises_from_zero_without_a_jump():
         inside, between = gaps(config)
         for start, gap in (("shuffled", inside), ("exchanged", between)):
             widths = tuple(gap * (1 + e) for e in (-1e-3, 0.0, 1e-6, 1e-4, 1e-2, 0.1))
-            moved, base = (lookup_loss(config.replace(start=name), widths) for name in (start, "sorted"))
+            moved, base = (
+                lookup_loss(config.replace(start=name), widths) for name in (start, "sorted")
+            )
             cost = moved - base
             assert np.abs(cost[:2]).max() < 1e-12 and (np.diff(cost[1:]) > 0).all(), cost
             assert cost[2] < 1e-4 and cost[3] < 1e-2
@@ -144,12 +173,17 @@ def test_islands_are_the_eigenvalues_one_of_the_graph_of_views(width):
 
 # What training finds.
 
+
 @pytest.fixture(scope="module")
 def runs():
     """{(width, start, moves): five seeds}."""
     kinds = [("sorted", "all"), ("shuffled", "shared"), ("random", "all")]
-    configs = [Config(width=w, start=start, moves=moves, seed=seed) for w in (5.0, 12.0, 20.0, 30.0)
-               for start, moves in kinds for seed in SEEDS]
+    configs = [
+        Config(width=w, start=start, moves=moves, seed=seed)
+        for w in (5.0, 12.0, 20.0, 30.0)
+        for start, moves in kinds
+        for seed in SEEDS
+    ]
     found = {}
     for r in together(Flow, configs):
         found.setdefault((r.config.width, r.config.start, r.config.moves), []).append(r)
@@ -158,7 +192,10 @@ def runs():
 
 def test_training_from_random_finds_the_classes_only_where_views_overlap(runs):
     apart, joined = runs[5.0, "random", "all"], runs[30.0, "random", "all"]
-    assert np.mean([r.accuracy() for r in apart]) < 0.5 and np.mean([r.neighbours() for r in apart]) < 0.2
+    assert (
+        np.mean([r.accuracy() for r in apart]) < 0.5
+        and np.mean([r.neighbours() for r in apart]) < 0.2
+    )
     assert [r.islands for r in apart] == [24] * 5 and [r.islands for r in joined] == [4] * 5
     assert [r.accuracy() for r in joined] == [1.0] * 5 and min(r.neighbours() for r in joined) > 0.9
     best = [r.loss[-1] for r in runs[5.0, "sorted", "all"]]
@@ -194,15 +231,24 @@ def test_readouts_by_hand():
     z, x = by_class.z[0], by_class.x
     hits = 0
     for i in range(24):
-        ring = sorted((j for j in range(24) if j != i), key=lambda j: abs((x[j] - x[i] + 180) % 360 - 180))[:2]
+        ring = sorted(
+            (j for j in range(24) if j != i), key=lambda j: abs((x[j] - x[i] + 180) % 360 - 180)
+        )[:2]
         kept = np.sort(np.linalg.norm(z - z[i], axis=1))[2] + 1e-9
         hits += sum(np.linalg.norm(z[j] - z[i]) <= kept for j in ring)
     assert by_class.neighbours(0) == pytest.approx(hits / 48)
 
 
-@pytest.mark.parametrize("change, words", [
-    ({"n": 25}, "n = 25 .* times classes = 4"), ({"n": 8, "classes": 8}, "n = 8"), ({"width": 0.0}, "width = 0.0"),
-    ({"spacing": 17.0}, "spacing = 17.0 .*do not reach each other"), ({"start": "best"}, "start = 'best'")])
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        ({"n": 25}, "n = 25 .* times classes = 4"),
+        ({"n": 8, "classes": 8}, "n = 8"),
+        ({"width": 0.0}, "width = 0.0"),
+        ({"spacing": 17.0}, "spacing = 17.0 .*do not reach each other"),
+        ({"start": "best"}, "start = 'best'"),
+    ],
+)
 def test_bad_settings_are_refused(change, words):
     with pytest.raises(ValueError, match=words):
         Config(**change)
@@ -210,22 +256,34 @@ def test_bad_settings_are_refused(change, words):
 
 # Figures.
 
+
 def test_figures_have_labels_and_alt_texts_with_their_numbers():
     small = Config(n=12, steps=30)
     several = run_maps(small)
     picture = figures.maps(several)
-    loss = picture.fig.axes[2] if picture.fig.axes[2].get_xlabel() else next(
-        ax for ax in picture.fig.axes if ax.get_xlabel())
+    loss = (
+        picture.fig.axes[2]
+        if picture.fig.axes[2].get_xlabel()
+        else next(ax for ax in picture.fig.axes if ax.get_xlabel())
+    )
     assert loss.get_ylabel() == "loss" and f"{several['shuffled'].loss[0]:.3f}" in picture.alt
     lines = {line.get_gid(): line.get_ydata() for line in loss.lines}
     found = curves(small.replace(width=2.0, start="sorted"))
     assert all(np.array_equal(lines[name], found[name]) for name in found)
     kinds = [{"start": "sorted"}, {"start": "shuffled", "moves": "shared"}, {}]
-    groups = [[run(small.replace(width=w, seed=s, **kind)) for w in (5.0, 20.0) for s in (0, 1)] for kind in kinds]
+    groups = [
+        [run(small.replace(width=w, seed=s, **kind)) for w in (5.0, 20.0) for s in (0, 1)]
+        for kind in kinds
+    ]
     wide = figures.against_width(*groups)
-    assert all(ax.get_xlabel() and ax.get_ylabel() for ax in wide.fig.axes) and "(shuffling costs 0.00)" in wide.alt
+    assert (
+        all(ax.get_xlabel() and ax.get_ylabel() for ax in wide.fig.axes)
+        and "(shuffling costs 0.00)" in wide.alt
+    )
     for shown in (picture, wide, figures.maps(run_maps(small.replace(d=3)))):
         assert isinstance(shown, Picture) and shown.png(dpi=40).startswith(b"\x89PNG")
         for ax in shown.fig.axes:
-            gids = [artist.get_gid() for artist in ax.get_children() if artist.get_gid() is not None]
+            gids = [
+                artist.get_gid() for artist in ax.get_children() if artist.get_gid() is not None
+            ]
             assert len(gids) == len(set(gids))

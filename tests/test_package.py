@@ -16,7 +16,11 @@ import clbook
 ROOT = pathlib.Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-IMPORTED = {"scikit-learn": "sklearn", "pillow": "PIL", "pyyaml": "yaml"}  # where a package is imported by another name
+IMPORTED = {
+    "scikit-learn": "sklearn",
+    "pillow": "PIL",
+    "pyyaml": "yaml",
+}  # where a package is imported by another name
 # Imports the modules that are named, or all, where the packages `forbidden` cannot be imported.
 IMPORT = """
 import importlib, pkgutil, sys
@@ -39,13 +43,22 @@ def names(needs):
 
 
 def imports(modules, forbidden):
-    return subprocess.run([sys.executable, "-c", IMPORT, modules, " ".join(sorted(forbidden))], cwd=ROOT, text=True,
-                          capture_output=True, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", IMPORT, modules, " ".join(sorted(forbidden))],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
 
 
 def test_losses_need_torch_and_numpy_only():
     assert names(PROJECT["dependencies"]) == {"numpy", "torch"}
-    others = {"scipy", "pandas", "IPython", "traitlets"} | names(EXTRAS["measure"]) | names(EXTRAS["book"])
+    others = (
+        {"scipy", "pandas", "IPython", "traitlets"}
+        | names(EXTRAS["measure"])
+        | names(EXTRAS["book"])
+    )
     ran = imports("losses models transformer optim runs settings", others)
     assert ran.returncode == 0, ran.stderr
     assert imports("kernels", others).returncode != 0, "nothing is forbidden"
@@ -53,13 +66,30 @@ def test_losses_need_torch_and_numpy_only():
 
 def test_kernels_and_metrics_need_scipy_and_scikit_learn_besides():
     brought = {"joblib"}  # by scikit-learn
-    ran = imports("kernels metrics theory data", names(EXTRAS["book"]) - names(EXTRAS["measure"]) - brought)
+    ran = imports(
+        "kernels metrics theory data", names(EXTRAS["book"]) - names(EXTRAS["measure"]) - brought
+    )
     assert ran.returncode == 0, ran.stderr
 
 
 def test_the_extra_book_is_enough_for_every_module():
-    ran = imports("", {"pandas", "jupyter_book", "sphinx", "myst_nb", "nbformat", "pytest", "hypothesis", "dask",
-                       "playwright", "distributed", "pytorch_metric_learning", "torchvision"})
+    ran = imports(
+        "",
+        {
+            "pandas",
+            "jupyter_book",
+            "sphinx",
+            "myst_nb",
+            "nbformat",
+            "pytest",
+            "hypothesis",
+            "dask",
+            "playwright",
+            "distributed",
+            "pytorch_metric_learning",
+            "torchvision",
+        },
+    )
     assert ran.returncode == 0, ran.stderr
 
 
@@ -67,7 +97,9 @@ def test_the_extra_book_is_enough_for_every_module():
 def built(tmp_path_factory):
     """(names in the sdist, names in the wheel made of it, the wheel's metadata, where its files are unpacked)."""
     folder = tmp_path_factory.mktemp("package")
-    shutil.copytree(ROOT / "clbook", folder / "source/clbook", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        ROOT / "clbook", folder / "source/clbook", ignore=shutil.ignore_patterns("__pycache__")
+    )
     if (ROOT / "book/records").is_dir():
         shutil.copytree(ROOT / "book/records", folder / "source/book/records")
     for name in ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE"):
@@ -93,19 +125,29 @@ def make(kind, source, target):
 
 def test_sdist_and_wheel_hold_the_package_its_files_and_the_records(built):
     sdist, wheel, *_ = built
-    files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "clbook").rglob("*")
-             if path.is_file() and "__pycache__" not in path.parts}
+    files = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "clbook").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
     assert {pathlib.Path(name).suffix for name in files} >= {".py", ".yaml", ".html", ".css", ".js"}
     assert files - sdist == set() and files - wheel == set()
     records = {path.name for path in (ROOT / "book/records").glob("*.npz")}
     assert {f"book/records/{name}" for name in records} - sdist == set()
-    assert {name for name in wheel if name.startswith("clbook/kept/")} == {f"clbook/kept/{name}" for name in records}
-    assert {name.split("/")[0] for name in wheel} == {"clbook", f"clbook-{clbook.__version__}.dist-info"}
+    assert {name for name in wheel if name.startswith("clbook/kept/")} == {
+        f"clbook/kept/{name}" for name in records
+    }
+    assert {name.split("/")[0] for name in wheel} == {
+        "clbook",
+        f"clbook-{clbook.__version__}.dist-info",
+    }
 
 
 def test_an_installed_package_finds_its_records(built):
     code = "import clbook.records as r; print(r.FOLDER, *sorted(p.stem for p in r.FOLDER.glob('*.npz')))"
-    ran = subprocess.run([sys.executable, "-c", code], cwd=built[3], text=True, capture_output=True, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=built[3], text=True, capture_output=True, check=True
+    )
     names = sorted(path.stem for path in (ROOT / "book/records").glob("*.npz"))
     assert ran.stdout.split() == [str(built[3] / "clbook/kept"), *names]
 
@@ -113,7 +155,11 @@ def test_an_installed_package_finds_its_records(built):
 def test_the_wheel_says_what_it_needs(built):
     metadata = built[2]
     assert re.findall(r"^Provides-Extra: (\w+)$", metadata, re.MULTILINE) == list(EXTRAS)
-    bare = [line for line in re.findall(r"^Requires-Dist: (.*)$", metadata, re.MULTILINE) if "extra ==" not in line]
+    bare = [
+        line
+        for line in re.findall(r"^Requires-Dist: (.*)$", metadata, re.MULTILINE)
+        if "extra ==" not in line
+    ]
     assert {re.match(r"[\w-]+", line)[0] for line in bare} == {"numpy", "torch"}
     assert "License-Expression: MIT" in metadata
 
@@ -140,5 +186,7 @@ def test_the_pinned_versions_lie_within_the_ranges():
 
 def test_version_is_said_once_and_cited_right():
     citation = (ROOT / "CITATION.cff").read_text()
-    assert f"version: {clbook.__version__}\n" in citation and f"## {clbook.__version__}" in (
-        ROOT / "CHANGELOG.md").read_text()
+    assert (
+        f"version: {clbook.__version__}\n" in citation
+        and f"## {clbook.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    )

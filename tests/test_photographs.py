@@ -25,14 +25,22 @@ def test_what_is_compared():
     result = twins.run(twins.Config(**SMALL))
     assert result.losses == ("dcl", "nscl", "supcon", "ce") and result.epochs.tolist() == [0, 1, 2]
     for values in (result.cka, result.rsa, result.cka_h):
-        assert values.shape == (3, 4) and values[0] == pytest.approx(1)  # before training all are one network
+        assert values.shape == (3, 4) and values[0] == pytest.approx(
+            1
+        )  # before training all are one network
         assert values[:, 0] == pytest.approx(1) and (values[1:, 1:] < 1 - 1e-6).all()
-    assert (result.gap[0] == 0).all() and (result.gap[:, 0] == 0).all() and (result.gap[1:, 1:] > 0).all()
+    assert (
+        (result.gap[0] == 0).all()
+        and (result.gap[:, 0] == 0).all()
+        and (result.gap[1:, 1:] > 0).all()
+    )
     assert ((result.nccc > 0) & (result.nccc <= 1)).all() and 0 < result.pixels <= 1
 
 
 def test_every_so_many_epochs_and_at_the_end():
-    assert twins.run(twins.Config(**SMALL | {"epochs": 3}, every=2, others="nscl")).epochs.tolist() == [0, 2, 3]
+    assert twins.run(
+        twins.Config(**SMALL | {"epochs": 3}, every=2, others="nscl")
+    ).epochs.tolist() == [0, 2, 3]
 
 
 def test_a_run_can_be_stopped_and_tells_how_far_it_is(monkeypatch):
@@ -45,22 +53,35 @@ def test_a_run_can_be_stopped_and_tells_how_far_it_is(monkeypatch):
 
     result = twins.run(twins.Config(**SMALL), progress=progress)
     fractions = [fraction for fraction, _ in told]
-    assert fractions == sorted(fractions) and len(set(fractions)) == len(fractions) and 0.7 <= fractions[-1] < 1
+    assert (
+        fractions == sorted(fractions)
+        and len(set(fractions)) == len(fractions)
+        and 0.7 <= fractions[-1] < 1
+    )
     assert result.stopped and result.epochs.tolist() == [0, 1] and np.isnan(result.probe).all()
     partial = [partial for _, partial in told if partial is not None]
-    assert [len(each.epochs) for each in partial] == [1, 2] and all(each.stopped for each in partial)
-    assert np.isfinite(result.steps[:2]).all() and np.isnan(result.steps[-1, -1])  # the last copy has not come to it
+    assert [len(each.epochs) for each in partial] == [1, 2] and all(
+        each.stopped for each in partial
+    )
+    assert np.isfinite(result.steps[:2]).all() and np.isnan(
+        result.steps[-1, -1]
+    )  # the last copy has not come to it
 
 
 def test_settings_that_are_not_allowed():
-    with pytest.raises(ValueError, match="loss = 'nscl' is not allowed: loss must be one of dcl, nt_xent"):
+    with pytest.raises(
+        ValueError, match="loss = 'nscl' is not allowed: loss must be one of dcl, nt_xent"
+    ):
         twins.Config(loss="nscl")
     with pytest.raises(ValueError, match="outputs = 'raw' is not allowed"):
         norms.Config(outputs="raw")
 
 
 def test_an_embedding_that_has_become_constant_has_no_similarity():
-    some, constant = torch.randn(9, 3, generator=torch.Generator().manual_seed(0)).numpy(), np.ones((9, 3))
+    some, constant = (
+        torch.randn(9, 3, generator=torch.Generator().manual_seed(0)).numpy(),
+        np.ones((9, 3)),
+    )
     assert np.isnan(twins.similarity(metrics.linear_cka, constant, some))
     assert twins.similarity(metrics.rsa, some, some) == pytest.approx(1)
 
@@ -78,7 +99,10 @@ def test_the_loss_is_infonce_both_ways_with_a_temperature_for_each_dimension():
     z1, z2 = torch.randn(2, 10, 6, generator=torch.Generator().manual_seed(0))
     tau = torch.tensor([0.5] * 3 + [0.35] * 3)
     found = norms.objective(norms.Config(tau=0.5, tau_ratio=0.7), z1, z2)
-    plain = (losses.infonce(z1, z2, tau=tau, normalize=True) + losses.infonce(z2, z1, tau=tau, normalize=True)) / 2
+    plain = (
+        losses.infonce(z1, z2, tau=tau, normalize=True)
+        + losses.infonce(z2, z1, tau=tau, normalize=True)
+    ) / 2
     assert torch.allclose(found, plain)
 
 
@@ -86,7 +110,9 @@ def test_the_loss_is_infonce_both_ways_with_a_temperature_for_each_dimension():
 def test_outputs_are_read_out_as_the_loss_sees_them(outputs):
     result = norms.run(norms.Config(**SMALL, every=2, outputs=outputs))
     assert isinstance(result, images.Result) and np.isfinite(result.loss).all()
-    assert np.allclose(torch.from_numpy(result.z), norms.prepared(torch.from_numpy(result.z), outputs), atol=1e-4)
+    assert np.allclose(
+        torch.from_numpy(result.z), norms.prepared(torch.from_numpy(result.z), outputs), atol=1e-4
+    )
 
 
 def test_blocks_are_those_of_the_encoders_kernel_before_and_after_training(monkeypatch):
@@ -97,8 +123,13 @@ def test_blocks_are_those_of_the_encoders_kernel_before_and_after_training(monke
     labels = trainer.images.y_test[::2]
     assert result.aligned[0] == pytest.approx(kernels.alignment(kernel, labels), abs=1e-5)
     assert result.fisher[0] == pytest.approx(kernels.fisher(kernel, labels), rel=1e-4)
-    assert result.aligned[1] != result.aligned[0] and result.knn == images.run(images.Config(**SMALL)).knn[-1]
-    with pytest.raises(ValueError, match="sample = 30 is not allowed: sample must be at most test = 20"):
+    assert (
+        result.aligned[1] != result.aligned[0]
+        and result.knn == images.run(images.Config(**SMALL)).knn[-1]
+    )
+    with pytest.raises(
+        ValueError, match="sample = 30 is not allowed: sample must be at most test = 20"
+    ):
         blocks.Config(**SMALL, sample=30)
     monkeypatch.setattr(images.experiment, "PROGRESS_EVERY", 0.0)
     assert np.isnan(blocks.run(config, progress=lambda fraction, partial: False).aligned).all()
@@ -107,6 +138,7 @@ def test_blocks_are_those_of_the_encoders_kernel_before_and_after_training(monke
 def test_records_of_runs_that_ended_early_have_the_first_losses():
     def stopped(run, config):
         return run(config, progress=lambda fraction, partial: False)
+
     early = recipes.copies([stopped(twins.run, twins.Config(**SMALL | {"epochs": 40}))])
     assert set(early) == {"steps"} and np.isfinite(early["steps"][0, 0])
 
@@ -114,12 +146,22 @@ def test_records_of_runs_that_ended_early_have_the_first_losses():
 def test_figures_and_tables_say_what_they_show(monkeypatch):
     runs = [twins.run(twins.Config(**SMALL, seed=seed)) for seed in range(3)]
     record = recipes.copies(runs)
-    other = recipes.copies([twins.run(twins.Config(**SMALL, others="nscl", tau=tau, seed=seed))
-                            for tau in (0.1, 1.0) for seed in range(3)])
+    other = recipes.copies(
+        [
+            twins.run(twins.Config(**SMALL, others="nscl", tau=tau, seed=seed))
+            for tau in (0.1, 1.0)
+            for seed in range(3)
+        ]
+    )
     assert "MNIST, weight gap to DCL: NSCL" in figures.twins(record, record).alt
     assert "CIFAR-10, RSA: tau = 0.1" in figures.temperatures(record, record, other, other).alt
     assert "CL (DCL)" in figures.accuracies(record, record)._repr_html_()
-    kept = recipes.outputs([norms.run(norms.Config(**SMALL, every=2, outputs=kind, tau_ratio=ratio, seed=seed))
-                            for kind, _, ratio, _ in recipes.ROWS for seed in range(3)])
+    kept = recipes.outputs(
+        [
+            norms.run(norms.Config(**SMALL, every=2, outputs=kind, tau_ratio=ratio, seed=seed))
+            for kind, _, ratio, _ in recipes.ROWS
+            for seed in range(3)
+        ]
+    )
     assert "after it, norm: effective rank" in figures.spectra(kept).alt
     assert "1 and 0.7" in figures.readouts(kept)._repr_html_()

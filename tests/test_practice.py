@@ -22,15 +22,33 @@ TEXT = "\n\n".join(cell.source for cell in NOTEBOOK.cells if cell.cell_type == "
 QUOTED = re.findall(r"\{claim\}`([^`]+)`", TEXT)
 SEEDS = range(3, 5)  # the page shows 0 to 2
 # Ranges that the text says may overlap with those of the healthy runs.
-OVERLAP = {("stuck", "kernel alignment"), ("weak views", "kernel alignment"), ("weak views", "spread"),
-           ("weak views", "CKA with the start"), ("strong views", "CKA with the start"),
-           ("weak views", "linear probe, before the projector"), ("strong views", "linear probe, before the projector"),
-           ("collapsed", "effective rank")}
-READOUTS = {"nearest centre, before the projector", "nearest centre, after", "linear probe, before the projector",
-            "linear probe, after"}
+OVERLAP = {
+    ("stuck", "kernel alignment"),
+    ("weak views", "kernel alignment"),
+    ("weak views", "spread"),
+    ("weak views", "CKA with the start"),
+    ("strong views", "CKA with the start"),
+    ("weak views", "linear probe, before the projector"),
+    ("strong views", "linear probe, before the projector"),
+    ("collapsed", "effective rank"),
+}
+READOUTS = {
+    "nearest centre, before the projector",
+    "nearest centre, after",
+    "linear probe, before the projector",
+    "linear probe, after",
+}
 # The claims that the text asks about, or says were not decided. All others it states as facts.
-OPEN = {"cs-fig-1-right", "ls-cube-over-tau", "ls-uniform-start", "sa-batch-linear", "sa-batch-steps",
-        "cs-table-2-before", "cs-fig-2", "va-remark-4-4-two"}
+OPEN = {
+    "cs-fig-1-right",
+    "ls-cube-over-tau",
+    "ls-uniform-start",
+    "sa-batch-linear",
+    "sa-batch-steps",
+    "cs-table-2-before",
+    "cs-fig-2",
+    "va-remark-4-4-two",
+}
 
 
 def solution(label):
@@ -56,36 +74,60 @@ def page():
     names = {}
     for cell in NOTEBOOK.cells:
         if cell.cell_type == "code" and "remove-cell" not in cell.metadata.get("tags", []):
-            body = [node for node in ast.parse(cell.source).body if not isinstance(node, ast.Expr)
-                    and not (isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in made)]
+            body = [
+                node
+                for node in ast.parse(cell.source).body
+                if not isinstance(node, ast.Expr)
+                and not (
+                    isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") in made
+                )
+            ]
             exec(compile(ast.Module(body, []), cell.id, "exec"), names)
     return names
 
 
 @pytest.fixture(scope="module")
 def nets(page):
-    return {name: [page["simclr"](seed, **changes) for seed in SEEDS] for name, changes in page["runs"].items()}
+    return {
+        name: [page["simclr"](seed, **changes) for seed in SEEDS]
+        for name, changes in page["runs"].items()
+    }
 
 
 @pytest.fixture(scope="module")
 def ranges(page, nets):
     """{run: {what: its values over SEEDS}} of the page's table."""
-    found = {name: [page["instruments"](net, seed, **page["runs"][name]) for seed, net in zip(SEEDS, nets[name])]
-             for name in nets}
-    return {name: {what: [m[what] for m in rows] for what in rows[0]} for name, rows in found.items()}
+    found = {
+        name: [
+            page["instruments"](net, seed, **page["runs"][name])
+            for seed, net in zip(SEEDS, nets[name])
+        ]
+        for name in nets
+    }
+    return {
+        name: {what: [m[what] for m in rows] for what in rows[0]} for name, rows in found.items()
+    }
 
 
 def test_a_star_is_where_two_ranges_do_not_meet(page):
-    page["measured"] = {"healthy": [{"loss": 1.0}, {"loss": 2.0}], "above": [{"loss": 2.001}, {"loss": 3.0}],
-                        "meets": [{"loss": 0.0}, {"loss": 1.0}], "below": [{"loss": -0.001}, {"loss": 0.5}]}
+    page["measured"] = {
+        "healthy": [{"loss": 1.0}, {"loss": 2.0}],
+        "above": [{"loss": 2.001}, {"loss": 3.0}],
+        "meets": [{"loss": 0.0}, {"loss": 1.0}],
+        "below": [{"loss": -0.001}, {"loss": 0.5}],
+    }
     cells = [page["cell"](run, "loss") for run in ("healthy", "above", "meets", "below")]
     assert cells == ["1.00 to 2.00", "2.00 to 3.00 *", "0.00 to 1.00", "0.00 to 0.50 *"]
 
 
 def test_other_seeds_are_apart_where_the_text_says_so(ranges):
     good = ranges["healthy"]
-    together = {(run, what) for run in ranges for what, values in ranges[run].items() if run != "healthy"
-                and min(values) <= max(good[what]) and min(good[what]) <= max(values)}
+    together = {
+        (run, what)
+        for run in ranges
+        for what, values in ranges[run].items()
+        if run != "healthy" and min(values) <= max(good[what]) and min(good[what]) <= max(values)
+    }
     assert together <= OVERLAP
 
 
@@ -95,7 +137,12 @@ def test_the_numbers_say_what_the_text_reads_in_them(page, ranges):
     assert min(lowest, key=lowest.get) == "weak views"
     assert max(ranges["weak views"]["loss"]) < lowest["healthy"]
     assert min(lowest["stuck"], lowest["collapsed"]) > ceiling - 0.1
-    assert min(ranges["stuck"]["CKA with the start"]) > 0.95 > 0.6 > max(ranges["collapsed"]["CKA with the start"])
+    assert (
+        min(ranges["stuck"]["CKA with the start"])
+        > 0.95
+        > 0.6
+        > max(ranges["collapsed"]["CKA with the start"])
+    )
     for what in ("spread", "uniformity", "alignment"):
         assert np.abs(ranges["collapsed"][what]).max() < 0.005
     ranks = {run: min(values["effective rank"]) for run, values in ranges.items()}
@@ -132,19 +179,28 @@ def test_own_data_and_an_own_loss_are_taken_as_the_page_says(page, tmp_path, mon
     x = np.random.default_rng(0).normal(size=(120, 5)) + 5 * np.eye(5)[np.repeat([1, 0, 2], 40)]
     found = page | {"x": x, "y": y}
     exec(re.search(r"\(pr-own\)=.*?```python\n(.*?)```", TEXT, re.S)[1], found)
-    assert found["flow"].x.shape == (60, 5) and np.bincount(found["flow"].labels).tolist() == [20] * 3
-    assert found["five"].nccc[-1].min() > 0.9  # three clouds, five apart: a nearest centre finds them
+    assert (
+        found["flow"].x.shape == (60, 5) and np.bincount(found["flow"].labels).tolist() == [20] * 3
+    )
+    assert (
+        found["five"].nccc[-1].min() > 0.9
+    )  # three clouds, five apart: a nearest centre finds them
     assert not torch.equal(found["net"](page["held"]), page["simclr"](0)(page["held"]))
 
 
 def test_longer_training_helps_where_the_solution_says_so(page, ranges):
     better = {}
     for name in ("healthy", "weak views", "strong views"):
-        changes, short = page["runs"][name], {what: values[0] for what, values in ranges[name].items()}
+        changes, short = (
+            page["runs"][name],
+            {what: values[0] for what, values in ranges[name].items()},
+        )
         long = page["instruments"](page["simclr"](SEEDS[0], 800, **changes), SEEDS[0], **changes)
         better[name] = long["nearest centre, after"] - short["nearest centre, after"]
         assert long["loss"] < short["loss"]
-    assert better["healthy"] > 0.03 and better["strong views"] > 0.05 and better["weak views"] < 0.03
+    assert (
+        better["healthy"] > 0.03 and better["strong views"] > 0.05 and better["weak views"] < 0.03
+    )
 
 
 def test_the_smoke_detector_of_the_solution(page, nets):
@@ -174,8 +230,10 @@ def test_quoted_claims_exist_and_have_the_verdicts_that_the_text_was_written_for
 
 
 def test_every_entry_says_because_and_effect():
-    advice = TEXT[TEXT.index("### Views"):TEXT.index("### What not to conclude")]
-    entries = re.findall(r"^([A-Z][^\n]*)\n: \*Because\* (.+?)\n: \*Effect\.\* (.+?)(?=\n\n|\Z)", advice, re.M | re.S)
+    advice = TEXT[TEXT.index("### Views") : TEXT.index("### What not to conclude")]
+    entries = re.findall(
+        r"^([A-Z][^\n]*)\n: \*Because\* (.+?)\n: \*Effect\.\* (.+?)(?=\n\n|\Z)", advice, re.M | re.S
+    )
     assert len(entries) == len(re.findall(r"^: \*Because", advice, re.M)) == 14
     for what, _, effect in entries:
         assert "{claim}`" in effect or "without a row in the ledger" in effect, what
@@ -183,7 +241,7 @@ def test_every_entry_says_because_and_effect():
 
 def test_the_checklist_names_functions_that_exist_and_the_page_calls_them():
     modules = {"losses": losses, "metrics": metrics, "kernels": kernels}
-    table = TEXT[TEXT.index("| you see |"):TEXT.index("(pr-runs)=")]
+    table = TEXT[TEXT.index("| you see |") : TEXT.index("(pr-runs)=")]
     named = set(re.findall(r"\b(losses|metrics|kernels)\.(\w+)", table))
     code = "\n".join(cell.source for cell in NOTEBOOK.cells if cell.cell_type == "code")
     assert len(named) >= 7 and callable(landscape.uniformity) and "`uniformity(z)`" in table

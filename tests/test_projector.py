@@ -20,10 +20,18 @@ QUICK = Config(n=100, n_test=100, batch=50, steps=20)
 
 @pytest.mark.parametrize("style_sd", [0.1, 0.3])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_lemma_5_holds_with_twice_the_covariance_and_as_printed_only_without_the_negatives_gradient(style_sd, seed):
+def test_lemma_5_holds_with_twice_the_covariance_and_as_printed_only_without_the_negatives_gradient(
+    style_sd, seed
+):
     errors = flow.lemma5_errors((1e-3, 1e-2, 3.0), n=600, style_sd=style_sd, seed=seed)
-    assert errors["corrected"][0] <= 1e-5 and errors["detached"][0] <= 1e-5 and errors["printed"][0] >= 0.4
-    assert errors["corrected"][1] == pytest.approx(100 * errors["corrected"][0], rel=0.01), "second order in W"
+    assert (
+        errors["corrected"][0] <= 1e-5
+        and errors["detached"][0] <= 1e-5
+        and errors["printed"][0] >= 0.4
+    )
+    assert errors["corrected"][1] == pytest.approx(100 * errors["corrected"][0], rel=0.01), (
+        "second order in W"
+    )
     assert errors["corrected"][2] > 1, "and only for small W"
 
 
@@ -40,7 +48,9 @@ def test_the_loss_is_equation_4_written_out():
     z, views = collapse.pairs(7, 3, 0.3, torch.Generator().manual_seed(1))
     for i, value in enumerate(collapse.loss(z, views).tolist()):
         positive = math.exp(-float((z[i] - views[i]).square().sum()) / 2)
-        negative = sum(math.exp(-float((z[i] - z[j]).square().sum()) / 2) for j in range(7) if j != i)
+        negative = sum(
+            math.exp(-float((z[i] - z[j]).square().sum()) / 2) for j in range(7) if j != i
+        )
         assert value == pytest.approx(-math.log(positive / (positive + negative)), abs=1e-12)
 
 
@@ -54,8 +64,14 @@ def test_rank_of_the_gradient_is_two_n_less_one(d_c, seed):
 
 def test_content_can_be_counted_after_whitening_but_not_from_a_generic_start():
     def share(**settings):
-        return np.mean([flow.largest_drop(flow.gradient_spectrum(k, seed=s, **settings)) == k
-                        for k in range(1, 8) for s in SEEDS])
+        return np.mean(
+            [
+                flow.largest_drop(flow.gradient_spectrum(k, seed=s, **settings)) == k
+                for k in range(1, 8)
+                for s in SEEDS
+            ]
+        )
+
     assert share() >= 0.9 and share(mixing="gaussian", whiten=True) >= 0.9
     assert share(start="gaussian") <= 0.4 and share(mixing="gaussian") <= 0.4
 
@@ -65,7 +81,10 @@ def test_content_can_be_counted_after_whitening_but_not_from_a_generic_start():
 def test_some_style_always_lowers_the_loss(d_c, seed):
     for style_sd in (0.1, 0.3, 0.6):
         losses = collapse.surface((0.5, 2, 8, 20), (0, 0.3, 1), d_c, style_sd, seed=seed)
-        assert (losses[:, 1] < losses[:, 0]).all() and (losses[:, 2] < losses[:, 1]).all(), (style_sd, losses)
+        assert (losses[:, 1] < losses[:, 0]).all() and (losses[:, 2] < losses[:, 1]).all(), (
+            style_sd,
+            losses,
+        )
 
 
 def test_slope_at_zero_style_is_the_propositions():
@@ -73,7 +92,9 @@ def test_slope_at_zero_style_is_the_propositions():
     losses = collapse.surface((1e-6,), (0, 0.02), 4, 0.3, n=500, batches=8)[0]
     z, views = collapse.pairs(200_000, 4, 0.3, torch.Generator().manual_seed(3))
     moved = float((z - views)[:, 4:].square().mean())
-    assert (losses[1] - losses[0]) / 0.02**2 == pytest.approx((1 - 1 / 500) * 2 * (moved - 1 / 6), rel=0.05)
+    assert (losses[1] - losses[0]) / 0.02**2 == pytest.approx(
+        (1 - 1 / 500) * 2 * (moved - 1 / 6), rel=0.05
+    )
 
 
 def test_where_style_is_gone_the_gradient_has_the_rank_of_content():
@@ -88,28 +109,40 @@ def test_where_style_is_gone_the_gradient_has_the_rank_of_content():
 
 def test_proposition_5_bounds_the_rank_in_the_last_layer_only():
     for d_c in (1, 3, 5):
-        ranks = [[int((v > 1e-10 * v[0]).sum()) for v in optima.layer_spectra(depth, d_c)] for depth in (1, 3)]
+        ranks = [
+            [int((v > 1e-10 * v[0]).sum()) for v in optima.layer_spectra(depth, d_c)]
+            for depth in (1, 3)
+        ]
         assert ranks == [[d_c], [8, 8, d_c]]
 
 
 def test_corollary_1_taken_apart():
     for d_c in (1, 4):
-        (here,), (wide, bare) = collapse.surface((1,), (1,), d_c)[0][None], collapse.surface((2,), (1, 0), d_c)[0]
+        (here,), (wide, bare) = (
+            collapse.surface((1,), (1,), d_c)[0][None],
+            collapse.surface((2,), (1, 0), d_c)[0],
+        )
         assert wide < here - 0.1 and bare > wide + 0.1
 
 
 def test_proposition_6_is_an_identity_for_even_content_and_no_style_only():
     for even in (1, 3):
         alone, through, rank, rank_seen, gradient = optima.sphere_identity([even] * 4 + [0] * 4)
-        assert through == pytest.approx(alone, abs=1e-12) and (rank, rank_seen, gradient) == (8, 4, 0)
+        assert through == pytest.approx(alone, abs=1e-12) and (rank, rank_seen, gradient) == (
+            8,
+            4,
+            0,
+        )
     for scaling in ([1] * 4 + [0.1] * 4, [1, 1, 2, 2] + [0] * 4):
         alone, through, *_ = optima.sphere_identity(scaling)
         assert through > alone + 0.01
 
 
 def test_lower_temperatures_fill_more_dimensions_after_the_projector_than_removing_the_norm():
-    regular, bare, cold = (sweep(run, [c.replace(seed=s) for s in SEEDS[:2]]) for c in (
-        BASE, BASE.replace(normalize=False), BASE.replace(tau=0.3)))
+    regular, bare, cold = (
+        sweep(run, [c.replace(seed=s) for s in SEEDS[:2]])
+        for c in (BASE, BASE.replace(normalize=False), BASE.replace(tau=0.3))
+    )
     for plain, standard, low in zip(regular, bare, cold, strict=True):
         assert low.rank[-1, -1] > plain.rank[-1, -1] + 4
         assert low.rank[-1, -1] > standard.rank[-1, -1] + 2
@@ -119,7 +152,9 @@ def test_unused_weights_of_directclr_follow_the_decay_and_nothing_else():
     for decay in (0.01, 1.0):
         r = run(QUICK.replace(method="directclr", decay=decay, direct=5))
         unused, used = r.rows[:, 5:], r.rows[:, :5]
-        np.testing.assert_allclose(unused[-1], unused[0] * (1 - r.config.lr * decay) ** 20, rtol=1e-4)
+        np.testing.assert_allclose(
+            unused[-1], unused[0] * (1 - r.config.lr * decay) ** 20, rtol=1e-4
+        )
         assert np.abs(used[-1] / used[0] - unused[-1].mean() / unused[0].mean()).max() > 1e-3
         assert r.places == ("h", "r", "z") and np.isnan(r.spectrum[:, 2, 5:]).all()
 
@@ -130,8 +165,11 @@ def test_similarity_is_that_of_infonce_and_rows_have_length_one():
     z, tau = projector.places(QUICK, made.trained, views)["z"], made.state.tau
     assert tau[0, 0].tolist() == pytest.approx([0.5] * 32 + [0.35] * 32) and (tau[1] == 1).all()
     u, v = z.chunk(2, 1)
-    expected = [infonce(a, b, tau=t[0], normalize=True)
-                for pair in ((u, v), (v, u)) for a, b, t in zip(*pair, tau, strict=True)]
+    expected = [
+        infonce(a, b, tau=t[0], normalize=True)
+        for pair in ((u, v), (v, u))
+        for a, b, t in zip(*pair, tau, strict=True)
+    ]
     torch.testing.assert_close(made.losses(views), torch.stack(expected).view(2, 2).mean(0))
     torch.testing.assert_close(z.norm(dim=-1), torch.ones(2, 100))
     flat = projector.places(QUICK.replace(normalize=False), made.trained, views)["z"]
@@ -150,7 +188,9 @@ def test_rank_is_the_metric_and_the_split_shares_no_image():
 
 
 def test_views_of_an_image_are_two_of_its_copies_and_runs_of_one_seed_share_them():
-    made = Projectors([QUICK.replace(noise=0.0, seed=s, tau=tau) for s, tau in ((0, 1.0), (1, 1.0), (0, 0.5))])
+    made = Projectors(
+        [QUICK.replace(noise=0.0, seed=s, tau=tau) for s, tau in ((0, 1.0), (1, 1.0), (0, 0.5))]
+    )
     assert len(made.banks) == 2 and projector._material.cache_info().maxsize
     views = made.views()
     assert torch.equal(views[0], views[2]) and not torch.equal(views[0], views[1])
@@ -159,7 +199,11 @@ def test_views_of_an_image_are_two_of_its_copies_and_runs_of_one_seed_share_them
         found = (views[i][:, None] == copies).all(-1)  # (2 batch, copies x images)
         assert found.any(1).all()
         image, copy = found.int().argmax(1) % QUICK.n, found.int().argmax(1) // QUICK.n
-        assert torch.equal(image[:50], image[50:]) and (copy[:50] != copy[50:]).all() and len(image[:50].unique()) == 50
+        assert (
+            torch.equal(image[:50], image[50:])
+            and (copy[:50] != copy[50:]).all()
+            and len(image[:50].unique()) == 50
+        )
 
 
 def test_too_many_images_are_said():

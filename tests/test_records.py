@@ -16,8 +16,11 @@ TOY = tuple(Config(growth=growth, steps=200) for growth in (1.01, 1.02, 0.99))
 
 
 def curves(results):
-    return {"steps": results[0].steps, "z": np.stack([result.z for result in results]),
-            "end": [result.z[-1] for result in results]}
+    return {
+        "steps": results[0].steps,
+        "z": np.stack([result.z for result in results]),
+        "end": [result.z[-1] for result in results],
+    }
 
 
 @pytest.fixture
@@ -36,7 +39,9 @@ def test_a_record_has_its_arrays_and_says_how_it_was_made(toy):
     assert all(np.array_equal(kept[name], made[name]) for name in ("steps", "z", "end"))
     assert kept["end"] == pytest.approx([1.01**200, 1.02**200, 0.99**200], rel=1e-5)
     assert kept.made["command"] == "python -m clbook.records toy" and kept.made["device"] == "cpu"
-    assert kept.made["settings"][1] == "Config(growth=1.02, steps=200)" and "numbers that grow" in repr(kept)
+    assert kept.made["settings"][
+        1
+    ] == "Config(growth=1.02, steps=200)" and "numbers that grow" in repr(kept)
     assert not list(records.FOLDER.glob("*.part"))
 
 
@@ -88,20 +93,27 @@ def test_a_record_begins_as_the_code_does_now(name, monkeypatch):
     """To the bit on the versions and the processor it was made with. Elsewhere the first two recorded times to 1e-4, or
     no farther than `SHAKEN` times what a start changed by 1e-6 moves them, and 2 %: training makes rounding grow.
     """
-    missing = [item for item in records.recipes()[name].configs[0].files  # others are versions of libraries
-               if isinstance(item, pathlib.Path) and not item.exists()]
+    missing = [
+        item
+        for item in records.recipes()[name].configs[0].files  # others are versions of libraries
+        if isinstance(item, pathlib.Path) and not item.exists()
+    ]
     if missing:
         pytest.skip(f"needs {missing[0]}")
     made = records.load(name).made
     same = (made["versions"], made["processor"]) == (records.VERSIONS, records.processor())
-    with threadpool_limits(1):  # as they were made: what NumPy's products add up depends on their threads
+    with threadpool_limits(
+        1
+    ):  # as they were made: what NumPy's products add up depends on their threads
         found, shaken = records.beginning(name), {}
         for curve, (again, kept) in found.items():
             assert again.shape == kept.shape and again.shape[-1] > 1, curve
             again = again.astype(kept.dtype)
             if same:
                 assert np.array_equal(again, kept, equal_nan=True), curve
-            elif not np.allclose(again[..., :2], kept[..., :2], rtol=1e-4, atol=1e-5, equal_nan=True):
+            elif not np.allclose(
+                again[..., :2], kept[..., :2], rtol=1e-4, atol=1e-5, equal_nan=True
+            ):
                 if not shaken:
                     monkeypatch.setenv("CLBOOK_SHAKE", "1e-6")
                     shaken = records.beginning(name)

@@ -10,7 +10,16 @@ import toy_program as toy
 
 from clbook import optim, runs
 from clbook.experiments.sa import surrogate
-from clbook.runs import Draws, follow, one_thread, recorded_times, several, stream, streams, together
+from clbook.runs import (
+    Draws,
+    follow,
+    one_thread,
+    recorded_times,
+    several,
+    stream,
+    streams,
+    together,
+)
 from clbook.settings import Settings
 
 
@@ -18,19 +27,31 @@ def test_each_run_has_the_rows_of_its_recorded_times_and_ends_by_itself():
     configs = [toy.Config(growth=g, end=e) for g, e in ((1.0, 0), (1.0, 4), (2.0, 0))]
     whole, short, fast = together(toy.Doubling, configs)
     assert whole.steps.tolist() == fast.steps.tolist() == recorded_times(configs[0].steps)
-    assert short.steps[-1] == 4 and whole.z[-1] == configs[0].start and fast.z[3] == configs[0].start * 2**3
+    assert (
+        short.steps[-1] == 4
+        and whole.z[-1] == configs[0].start
+        and fast.z[3] == configs[0].start * 2**3
+    )
 
 
 def test_a_run_that_diverges_is_named_with_its_step_and_leaves_the_others_alone():
     good, bad, other = together(toy.Doubling, [toy.Config(growth=g) for g in (1.0, 1e30, 1.5)])
-    assert isinstance(bad, ValueError) and "growth = 1e+30" in str(bad) and "diverged at iteration 2" in str(bad)
-    assert np.array_equal(good.z, toy.run(good.config).z) and np.array_equal(other.z, toy.run(other.config).z)
+    assert (
+        isinstance(bad, ValueError)
+        and "growth = 1e+30" in str(bad)
+        and "diverged at iteration 2" in str(bad)
+    )
+    assert np.array_equal(good.z, toy.run(good.config).z) and np.array_equal(
+        other.z, toy.run(other.config).z
+    )
     with pytest.raises(ValueError, match="growth"):
         toy.run(toy.Config(growth=1e30))
 
 
 def test_runs_that_have_ended_leave_the_program():
-    program = toy.Doubling([toy.Config(end=2), toy.Config(end=0), toy.Config(growth=1e30)]).to("cpu")
+    program = toy.Doubling([toy.Config(end=2), toy.Config(end=0), toy.Config(growth=1e30)]).to(
+        "cpu"
+    )
     follow(program)
     assert len(program.trained[0]) == len(program.state.growth) == len(program.configs) == 1
 
@@ -48,7 +69,9 @@ def test_an_error_of_the_measurement_is_no_divergence():
 
 
 def test_progress_is_called_when_its_time_has_come_and_false_stops(monkeypatch):
-    clock = itertools.count(step=0.03)  # every look at the clock takes 0.03 s: the loop looks once a step
+    clock = itertools.count(
+        step=0.03
+    )  # every look at the clock takes 0.03 s: the loop looks once a step
     monkeypatch.setattr(runs.time, "monotonic", lambda: next(clock))
     seen = []
 
@@ -68,7 +91,9 @@ def test_programs_hold_runs_of_one_shape_only():
 
 @pytest.mark.parametrize("config", [toy.Config, {"steps": 3}, 3])
 def test_what_is_no_settings_is_refused(config):
-    with pytest.raises(ValueError, match="^config = .* is not allowed: it must be settings such as Config"):
+    with pytest.raises(
+        ValueError, match="^config = .* is not allowed: it must be settings such as Config"
+    ):
         toy.run(config)
 
 
@@ -78,17 +103,28 @@ class Bare(Settings):
 
 
 def test_a_setting_without_a_meaning_is_refused():
-    with pytest.raises(ValueError, match=r"^a = 1.0 is not allowed: in Bare it must be setting\(1.0, 'what it means'"):
+    with pytest.raises(
+        ValueError,
+        match=r"^a = 1.0 is not allowed: in Bare it must be setting\(1.0, 'what it means'",
+    ):
         Bare()
 
 
 def test_several_names_its_runs_and_trains_those_of_one_program_together():
-    found = several(toy.run, toy.Config(), {"slow": {"growth": 1.0}, "fast": {"growth": 2.0}, "long": {"steps": 40}})
+    found = several(
+        toy.run,
+        toy.Config(),
+        {"slow": {"growth": 1.0}, "fast": {"growth": 2.0}, "long": {"steps": 40}},
+    )
     assert found["fast"].config.growth == 2.0 and found["long"].config.steps == 40
     assert found.steps.tolist() == found["slow"].steps.tolist() and not found.stopped
     parts = []
-    stopped = several(toy.run, toy.Config(steps=10**6), {"a": {}, "b": {"growth": 0.5}},
-                      progress=lambda fraction, partial: parts.append(sorted(partial.runs)) or False)
+    stopped = several(
+        toy.run,
+        toy.Config(steps=10**6),
+        {"a": {}, "b": {"growth": 0.5}},
+        progress=lambda fraction, partial: parts.append(sorted(partial.runs)) or False,
+    )
     assert stopped.stopped and parts == [["a", "b"]]
 
 
@@ -140,19 +176,38 @@ def test_recorded_times_hold_both_ends_and_grow_geometrically():
 def weights(count):
     """`count` networks' weights: a matrix and a bias each, (R, 3, 4) and (R, 3), and fixed gradients for ten steps."""
     generator = torch.Generator().manual_seed(0)
-    start = [torch.randn(count, *shape, generator=generator, dtype=torch.float64) for shape in ((3, 4), (3,))]
-    return start, [[torch.randn(w.shape, generator=generator, dtype=torch.float64) for w in start] for _ in range(10)]
+    start = [
+        torch.randn(count, *shape, generator=generator, dtype=torch.float64)
+        for shape in ((3, 4), (3,))
+    ]
+    return start, [
+        [torch.randn(w.shape, generator=generator, dtype=torch.float64) for w in start]
+        for _ in range(10)
+    ]
 
 
-@pytest.mark.parametrize("ours, theirs", [
-    (lambda w: optim.Descent(w, torch.tensor([0.1, 0.2])), lambda p, i: torch.optim.SGD(p, 0.1 * (i + 1))),
-    (lambda w: optim.Descent(w, torch.tensor([0.1, 0.2]), 0.9, 0.01),
-     lambda p, i: torch.optim.SGD(p, 0.1 * (i + 1), momentum=0.9, weight_decay=0.01)),
-    (lambda w: optim.Adam(w, 0.1, torch.tensor([0.0, 0.1])),
-     lambda p, i: torch.optim.Adam(p, 0.1, weight_decay=0.1 * i)),
-    (lambda w: optim.Adam(w, 0.1, torch.tensor([0.0, 0.1]), "decoupled"),
-     lambda p, i: torch.optim.AdamW(p, 0.1, weight_decay=0.1 * i)),
-], ids=["sgd", "momentum and decay", "adam", "adamw"])
+@pytest.mark.parametrize(
+    "ours, theirs",
+    [
+        (
+            lambda w: optim.Descent(w, torch.tensor([0.1, 0.2])),
+            lambda p, i: torch.optim.SGD(p, 0.1 * (i + 1)),
+        ),
+        (
+            lambda w: optim.Descent(w, torch.tensor([0.1, 0.2]), 0.9, 0.01),
+            lambda p, i: torch.optim.SGD(p, 0.1 * (i + 1), momentum=0.9, weight_decay=0.01),
+        ),
+        (
+            lambda w: optim.Adam(w, 0.1, torch.tensor([0.0, 0.1])),
+            lambda p, i: torch.optim.Adam(p, 0.1, weight_decay=0.1 * i),
+        ),
+        (
+            lambda w: optim.Adam(w, 0.1, torch.tensor([0.0, 0.1]), "decoupled"),
+            lambda p, i: torch.optim.AdamW(p, 0.1, weight_decay=0.1 * i),
+        ),
+    ],
+    ids=["sgd", "momentum and decay", "adam", "adamw"],
+)
 def test_optimisers_of_several_networks_are_torchs_and_go_on_when_one_leaves(ours, theirs):
     start, gradients = weights(2)
     mine = [w.clone().requires_grad_() for w in start]
@@ -170,7 +225,9 @@ def test_optimisers_of_several_networks_are_torchs_and_go_on_when_one_leaves(our
                 p.grad = g[i].clone()
             other.step()
     for w, p in zip(mine, lone[1]):
-        torch.testing.assert_close(w[0], p, rtol=1e-6, atol=1e-8)  # rates are numbers there and float64 tensors here
+        torch.testing.assert_close(
+            w[0], p, rtol=1e-6, atol=1e-8
+        )  # rates are numbers there and float64 tensors here
 
 
 def test_warm_up_is_linear_and_the_cosine_ends_one_step_after_the_last():
@@ -184,5 +241,7 @@ def test_compiling_without_a_compiler_says_what_is_missing(monkeypatch):
         raise OSError("no working compiler")
 
     monkeypatch.setattr("torch._inductor.cpp_builder.get_cpp_compiler", none)
-    with pytest.raises(RuntimeError, match=r"compile = True needs a C\+\+ compiler.*install g\+\+ or clang"):
+    with pytest.raises(
+        RuntimeError, match=r"compile = True needs a C\+\+ compiler.*install g\+\+ or clang"
+    ):
         together(toy.Doubling, [toy.Config()], device="cpu", compile=True)

@@ -22,9 +22,13 @@ def network(config):
     x, w = program.state.x[0], program.trained[1][0, 0].detach()
 
     def sims(w):
-        W, b, V = w[:8 * config.d].view(config.d, 8), w[8 * config.d:8 * config.d + 8], w[-24:].view(8, 3)
+        W, b, V = (
+            w[: 8 * config.d].view(config.d, 8),
+            w[8 * config.d : 8 * config.d + 8],
+            w[-24:].view(8, 3),
+        )
         z = torch.nn.functional.normalize(torch.tanh(x @ W + b) @ V, dim=1)
-        return z[:config.n] @ z.T
+        return z[: config.n] @ z.T
 
     counts, labels = batches(config)[0].double(), views(config)[2]
     return w, sims, lambda w: batch_losses(sims(w).expand(2, -1, -1), counts, labels, config.tau)
@@ -32,7 +36,10 @@ def network(config):
 
 def test_a_step_on_the_networks_weights_is_a_step_down_its_losses():
     w, sims, losses = network(SMALL)
-    after = [w - 0.1 * torch.autograd.grad(losses(v := w.clone().requires_grad_())[k], v)[0] for k in (0, 1)]
+    after = [
+        w - 0.1 * torch.autograd.grad(losses(v := w.clone().requires_grad_())[k], v)[0]
+        for k in (0, 1)
+    ]
     result = run_network(SMALL, device="cpu")
     assert result.drift[1] == pytest.approx((after[0] - after[1]).norm().item(), rel=1e-9)
     assert result.moved[1] == pytest.approx((sims(after[0]) - sims(w)).norm().item(), rel=1e-9)
@@ -45,16 +52,27 @@ def test_jacobian_remainder_and_smoothness_against_autograd():
     w, sims, losses = network(SMALL)
     result, J = run_network(SMALL, device="cpu"), jacobian(sims, w)
     flat = J.flatten(0, 1)
-    assert result.stretch[0] == pytest.approx(torch.linalg.eigvalsh(flat.T @ flat)[-1].item(), rel=1e-9)
-    assert result.G[0] == pytest.approx(J.norm(dim=2).max().item(), rel=1e-9) and result.chain.max() < 1e-12
+    assert result.stretch[0] == pytest.approx(
+        torch.linalg.eigvalsh(flat.T @ flat)[-1].item(), rel=1e-9
+    )
+    assert (
+        result.G[0] == pytest.approx(J.norm(dim=2).max().item(), rel=1e-9)
+        and result.chain.max() < 1e-12
+    )
     step = -0.1 * torch.autograd.grad(losses(v := w.clone().requires_grad_())[0], v)[0]
-    assert result.rest[0] == pytest.approx((sims(w + step) - sims(w) - J @ step).norm().item(), rel=1e-6)
-    bends = [torch.linalg.eigvalsh(hessian(lambda v, k=k: losses(v)[k], w)).abs().max().item() for k in (0, 1)]
+    assert result.rest[0] == pytest.approx(
+        (sims(w + step) - sims(w) - J @ step).norm().item(), rel=1e-6
+    )
+    bends = [
+        torch.linalg.eigvalsh(hessian(lambda v, k=k: losses(v)[k], w)).abs().max().item()
+        for k in (0, 1)
+    ]
     assert 0.25 * max(bends) < result.beta[0] <= max(bends) * (1 + 1e-3), "a lower estimate"
     found = result.constants()
-    total, squares = 0.1 * 3, 0.01 * float((result.slope[:3]**2).sum())
+    total, squares = 0.1 * 3, 0.01 * float((result.slope[:3] ** 2).sum())
     right = math.exp(total / (2 * 0.49 * 6)) * (
-        math.sqrt(2 / 6) * found["C"] * total / 0.7 + found["M"] / 2 * squares)
+        math.sqrt(2 / 6) * found["C"] * total / 0.7 + found["M"] / 2 * squares
+    )
     assert result.miss_bound() == pytest.approx(right) and found["C"] >= 1
 
 
@@ -79,24 +97,33 @@ def test_shares_of_negatives_are_counted_anchor_by_anchor():
     shares = checks.negative_shares(3, 5, 3, 2, 4)
     picks = torch.randint(3, (4, 2, 5), generator=surrogate.stream(3, 2))
     for d, t, b in np.ndindex(4, 2, 5):
-        assert shares[d, t, b] == pytest.approx(float((picks[d, t] != picks[d, t, b]).double().mean()))
+        assert shares[d, t, b] == pytest.approx(
+            float((picks[d, t] != picks[d, t, b]).double().mean())
+        )
 
 
 def test_gradients_and_curvature_of_lemmas_2_and_3():
     one = checks.anchors(*views(SMALL), 0.5)
     np.testing.assert_allclose(one["squares"], one["display"], atol=1e-12)
-    assert one["squares"].shape == (2, 9) and one["identity"] < 1e-12 and checks.step_error(1) < 1e-12
+    assert (
+        one["squares"].shape == (2, 9) and one["identity"] < 1e-12 and checks.step_error(1) < 1e-12
+    )
     assert (checks.batch_curvature(SMALL) <= 1 + 1e-9).all()
 
 
 def test_sizes_add_up_the_learning_rates():
     rates = checks.rates(10_240, 20)
-    assert len(rates) == 200 and rates[99] == pytest.approx(1.2) and rates[0] == pytest.approx(0.012)
+    assert (
+        len(rates) == 200 and rates[99] == pytest.approx(1.2) and rates[0] == pytest.approx(0.012)
+    )
     assert rates[150] == pytest.approx(1.2 * warmed(151, 200, 100))
     before, power = checks.parts(10, 1024, rates, 1.0)
     bound = theory.similarity_bound(10, 1024, 200, rates, 1.0, 0.01)
     assert before * math.exp(power) == pytest.approx(bound)
-    assert checks.promised(10, 10_240, 20, 1.0, 1e9) == 20 and checks.promised(10, 10_240, 20, 1.0, 0.0) == 0
+    assert (
+        checks.promised(10, 10_240, 20, 1.0, 1e9) == 20
+        and checks.promised(10, 10_240, 20, 1.0, 0.0) == 0
+    )
     first = theory.triangle_bound(1024, 10, rates[:10].mean(), 1.0)
     assert checks.promised(10, 10_240, 20, 1.0, 1.01 * first, triangle=True) == 1
 

@@ -34,7 +34,11 @@ class Shown:
 
     def classes(self, place, suffix=""):
         """[(points of a class, 2)] in a panel."""
-        names = sorted(name for k, name in self.series if k == place and re.fullmatch(rf"class \d{suffix}", name))
+        names = sorted(
+            name
+            for k, name in self.series
+            if k == place and re.fullmatch(rf"class \d{suffix}", name)
+        )
         return [np.stack(self.series[place, name][:2], 1) for name in names]
 
     def said(self, pattern):
@@ -46,24 +50,40 @@ class Explorer:
     """The explorer `name` of a built page."""
 
     def __init__(self, page, name):
-        setup, data = next((setup, data) for each, setup, data in found(f"book/{page}.html") if each == name)
+        setup, data = next(
+            (setup, data) for each, setup, data in found(f"book/{page}.html") if each == name
+        )
         self.axes, self.times = dict(setup["axes"]), setup["times"]
         self.settings = list(itertools.product(*self.axes.values()))
-        self.frames = [Shown(axes, drawn, frame[3])
-                       for (axes, drawn), frame in zip(frames(data), data["frames"], strict=True)]
-        figure = next(text for text in re.findall(r'<figure class="clbook-explorer".*?</figure>',
-                                                  TEXTS[f"book/{page}.html"], re.DOTALL) if f'"name": "{name}"' in text)
-        self.cells = [html.unescape(words) for words in re.findall(r'-pad" value="\d+"\s+aria-label="([^"]*)"', figure)]
+        self.frames = [
+            Shown(axes, drawn, frame[3])
+            for (axes, drawn), frame in zip(frames(data), data["frames"], strict=True)
+        ]
+        figure = next(
+            text
+            for text in re.findall(
+                r'<figure class="clbook-explorer".*?</figure>',
+                TEXTS[f"book/{page}.html"],
+                re.DOTALL,
+            )
+            if f'"name": "{name}"' in text
+        )
+        self.cells = [
+            html.unescape(words)
+            for words in re.findall(r'-pad" value="\d+"\s+aria-label="([^"]*)"', figure)
+        ]
 
     def run(self, at):
         """The number of the run with these settings, in the order of the axes."""
-        return self.settings.index(tuple(f"{value:g}" if isinstance(value, (int, float)) else value for value in at))
+        return self.settings.index(
+            tuple(f"{value:g}" if isinstance(value, (int, float)) else value for value in at)
+        )
 
     def all_of(self, *at):
         """All frames of the run with these settings."""
         k = self.run(at)
         first = sum(map(len, self.times[:k]))
-        return self.frames[first:first + len(self.times[k])]
+        return self.frames[first : first + len(self.times[k])]
 
     def end(self, *at):
         return self.all_of(*at)[-1]
@@ -71,7 +91,11 @@ class Explorer:
     def cell(self, *at):
         """The first number that the run's cell says after its setting, infinity where it is "not ..."."""
         words = self.cells[self.run(at)].split(": ", 1)[1]
-        return np.inf if re.match("(not|no) ", words) else float(re.search(r"-?\d+(\.\d+)?(e-?\d+)?", words)[0])
+        return (
+            np.inf
+            if re.match("(not|no) ", words)
+            else float(re.search(r"-?\d+(\.\d+)?(e-?\d+)?", words)[0])
+        )
 
 
 @functools.cache
@@ -81,9 +105,16 @@ def explorer(page, name):
 
 def folded(page, heading):
     """The rows, as texts, of the table of a page whose first heading is given."""
-    for table in re.findall(r'<table class="[^"]*clbook-table.*?</table>', TEXTS[f"book/{page}.html"], re.DOTALL):
-        rows = [[html.unescape(re.sub("<[^>]+>", "", cell)).strip() for cell in re.findall("<t[hd].*?</t[hd]>", row)]
-                for row in re.findall("<tr.*?</tr>", table, re.DOTALL)]
+    for table in re.findall(
+        r'<table class="[^"]*clbook-table.*?</table>', TEXTS[f"book/{page}.html"], re.DOTALL
+    ):
+        rows = [
+            [
+                html.unescape(re.sub("<[^>]+>", "", cell)).strip()
+                for cell in re.findall("<t[hd].*?</t[hd]>", row)
+            ]
+            for row in re.findall("<tr.*?</tr>", table, re.DOTALL)
+        ]
         if rows[0][0] == heading:
             return rows[1:]
     raise LookupError(f"{page} has no table {heading!r}")
@@ -98,7 +129,10 @@ def parted(*groups):
 def accuracy(groups):
     """Share of points (n, 2) whose own group's mean is the nearest."""
     means = np.stack([points.mean(0) for points in groups])
-    hits = [np.linalg.norm(points[:, None] - means, axis=2).argmin(1) == k for k, points in enumerate(groups)]
+    hits = [
+        np.linalg.norm(points[:, None] - means, axis=2).argmin(1) == k
+        for k, points in enumerate(groups)
+    ]
     return np.concatenate(hits).mean()
 
 
@@ -109,19 +143,25 @@ def when(frame, place=0):
 
 
 def test_every_explorer_is_in_this_file():
-    shown = [f"test_{pathlib.PurePath(page).stem}_{name}".replace("-", "_")
-             for page in EXPLORERS for name, *_ in found(page)]
+    shown = [
+        f"test_{pathlib.PurePath(page).stem}_{name}".replace("-", "_")
+        for page in EXPLORERS
+        for name, *_ in found(page)
+    ]
     assert len(shown) > 30 and [name for name in shown if name not in globals()] == []
 
 
 # --- introduction, separability ---------------------------------------------------------------------------------------
+
 
 def test_intro_first():
     it = explorer("intro", "first")
     times = {at: when(it.end(*at)) for at in it.settings}
     assert times == {at: it.cell(*at) for at in it.settings}
     start = it.all_of(0.1, 0.03)
-    assert not parted(start[0].y(1, "class 0 now"), start[0].y(1, "class 1 now"))  # in no useful order
+    assert not parted(
+        start[0].y(1, "class 0 now"), start[0].y(1, "class 1 now")
+    )  # in no useful order
     assert parted(start[-1].y(1, "class 0 now"), start[-1].y(1, "class 1 now"))
     assert times["1", "0.03"] > times["0.1", "0.03"]
     assert [at for at in times if times[at] == np.inf] == [("1", "0.003")]
@@ -134,7 +174,9 @@ def test_separability_clusters():
     times = np.reshape([when(it.end(*at)) for at in it.settings], (5, 5))
     assert times.ravel().tolist() == [it.cell(*at) for at in it.settings]
     low, high = times[:-1], times[1:]
-    assert (high >= 0.95 * low).all() and (high[np.isfinite(high)] > 0).all()  # a wider start separates later
+    assert (high >= 0.95 * low).all() and (
+        high[np.isfinite(high)] > 0
+    ).all()  # a wider start separates later
     assert np.isinf(times[-1, 0]) and np.isfinite(times[:, -1]).all()
     for one, other in (((0.1, 0.001), (1, 0.1)), ((0.3, 0.001), (3, 0.1))):
         assert abs(it.cell(*one) / it.cell(*other) - 1) < 0.1
@@ -153,7 +195,9 @@ def test_separability_flows():
         z = np.concatenate([lines(shown.series[place, f"class {k}"]) for k in (0, 1)])
         ahead = np.sign(z[:, None] - z)
         crossed.append((ahead[..., 0] * ahead[..., -1] < 0).mean())
-        assert (place == 0) == bool((ahead != ahead[..., :1]).any()), "without the network the order never changes"
+        assert (place == 0) == bool((ahead != ahead[..., :1]).any()), (
+            "without the network the order never changes"
+        )
     assert crossed[0] > 0.2 and crossed[1] == 0
     assert np.isfinite(when(shown, 0)) and np.isinf(when(shown, 2))
 
@@ -163,14 +207,19 @@ def test_separability_condition():
     ratios, apart = {}, {}
     for at in it.settings:
         shown = it.end(*at)
-        ratios[at], apart[at] = shown.said(r"their ratio (\d[\d.e+-]*)")[0], "; separable at" in shown.alt
+        ratios[at], apart[at] = (
+            shown.said(r"their ratio (\d[\d.e+-]*)")[0],
+            "; separable at" in shown.alt,
+        )
         assert it.cell(*at) == pytest.approx(ratios[at], rel=0.01)
     for at, largest in (((0.02, 0.1), "σ^2"), ((3, 0.001), "ε^3"), ((3, 10), "δ")):
         shown = it.end(*at)
         errors = dict(zip(shown.words[0][2:], shown.series[0, "terms of (e)"][0][2:], strict=True))
         assert largest in max(errors, key=errors.get)
     yes, no = ([ratios[at] for at in ratios if apart[at] == kind] for kind in (True, False))
-    assert np.mean([[a > b for a in yes] for b in no]) > 0.9  # nearly every run that separates has the larger ratio
+    assert (
+        np.mean([[a > b for a in yes] for b in no]) > 0.9
+    )  # nearly every run that separates has the larger ratio
 
 
 def test_separability_donut():
@@ -181,6 +230,7 @@ def test_separability_donut():
 
 # --- the kernel -------------------------------------------------------------------------------------------------------
 
+
 def test_kernel_step():
     it = explorer("kernel", "step")
     error = {}
@@ -188,8 +238,13 @@ def test_kernel_step():
         shown = it.end(rate, gradient)
         predicted, moved = np.concatenate([shown.series[1, f"class {k}"][:2] for k in range(3)], 1)
         error[rate, gradient] = np.linalg.norm(moved - predicted) / np.linalg.norm(moved)
-        assert it.cell(rate, gradient) == pytest.approx(100 * error[rate, gradient], rel=0.2)  # in per cent
-    partial, full = (np.array([error[rate, kind] for rate in it.axes["lr_over_tau"]]) for kind in ("partial", "full"))
+        assert it.cell(rate, gradient) == pytest.approx(
+            100 * error[rate, gradient], rel=0.2
+        )  # in per cent
+    partial, full = (
+        np.array([error[rate, kind] for rate in it.axes["lr_over_tau"]])
+        for kind in ("partial", "full")
+    )
     assert (partial[:-1] < 0.03).all() and partial[-1] > 0.05
     assert (abs(np.log10(partial[1:] / partial[:-1]) - 1) < 0.1)[:-1].all()  # falls tenfold
     assert (full > 0.3).all()
@@ -198,14 +253,16 @@ def test_kernel_step():
 def test_kernel_orbits():
     it = explorer("kernel", "orbits")
     opened = {}
-    for angle, in it.settings:
+    for (angle,) in it.settings:
         first, end = it.all_of(angle)[1], it.end(angle)
         spread = {name: first.y(3, name) for name in ("network", "radius", "vanilla")}
         x = first.series[3, "network"][0]
         opened[float(angle)] = spread["network"][x == 2][0], spread["network"][-1]
         assert spread["network"][x == 2] > 1e-6 > 1e-12 > spread["radius"].max()
         assert spread["vanilla"].max() <= 1.1e-18  # 0, as it is drawn
-        assert all(moved > 0.1 for moved in end.said("moved ([^;]+); .*moved ([^;]+); .*moved (.+?)[.]?$"))
+        assert all(
+            moved > 0.1 for moved in end.said("moved ([^;]+); .*moved ([^;]+); .*moved (.+?)[.]?$")
+        )
     assert all(np.diff([opened[angle] for angle in sorted(opened)], axis=0)[:, 0] > 0)
 
 
@@ -225,15 +282,19 @@ def test_kernel_imbalance():
             assert it.cell(ratio, centres) == pytest.approx(last / others.max(), abs=0.01)
     left = small("0.05", "axes")[0] / small("1", "axes")[0]
     assert 0.07 < left < 0.14  # a tenth, not a twentieth
-    *_, one, other = ([float(cell) for cell in column] for column in zip(
-        *folded("kernel", "relative size, median of five seeds"), strict=True))
-    assert one[-1] < 0.2 * one[0] and one == pytest.approx(other, rel=0.07)  # of two, both slow down
+    *_, one, other = (
+        [float(cell) for cell in column]
+        for column in zip(*folded("kernel", "relative size, median of five seeds"), strict=True)
+    )
+    assert one[-1] < 0.2 * one[0] and one == pytest.approx(
+        other, rel=0.07
+    )  # of two, both slow down
     assert one[0] / one[-1] == pytest.approx(6, abs=0.5)
 
 
 def test_kernel_donut():
     it = explorer("kernel", "donut")
-    for activation, in it.settings:
+    for (activation,) in it.settings:
         first, shown = it.all_of(activation)[0], it.end(activation)
         at = shown.said(r"separable from iteration (\d+)")[0]
         x, y = shown.series[2, "alignment"]
@@ -263,7 +324,10 @@ def test_sphere_start():
     assert apart["cap", "1"] < apart["cap", "4"] < np.inf
     assert all(np.isinf(apart["uniform", depth]) for depth in "14")
     assert all(it.end("uniform", depth).y(2, "network").max() < 0.5 for depth in "14")
-    assert all(it.end(*at).y(2, "vanilla").max() < 0.5 and np.isinf(when(it.end(*at), 1)) for at in it.settings)
+    assert all(
+        it.end(*at).y(2, "vanilla").max() < 0.5 and np.isinf(when(it.end(*at), 1))
+        for at in it.settings
+    )
     assert apart == {at: it.cell(*at) for at in it.settings}
 
 
@@ -271,9 +335,17 @@ def sides(it, depth, place):
     """[accuracy of the nearest centre in the plane, from each side] of a panel."""
     found = []
     for shown in it.all_of(depth):
-        seen = [[shown.series[place, name] for name in (f"class {k}", f"class {k}, behind")
-                 if (place, name) in shown.series] for k in range(4)]
-        found.append(accuracy([np.concatenate([np.stack(part[:2], 1) for part in each]) for each in seen]))
+        seen = [
+            [
+                shown.series[place, name]
+                for name in (f"class {k}", f"class {k}, behind")
+                if (place, name) in shown.series
+            ]
+            for k in range(4)
+        ]
+        found.append(
+            accuracy([np.concatenate([np.stack(part[:2], 1) for part in each]) for each in seen])
+        )
     return found
 
 
@@ -303,6 +375,7 @@ def test_sphere_temperature():
 
 # --- the loss, and the views ------------------------------------------------------------------------------------------
 
+
 def test_landscape_shuffle():
     it = explorer("landscape", "shuffle")
     places, least = [int(K) for K in it.axes["clusters"]], {}
@@ -310,9 +383,14 @@ def test_landscape_shuffle():
         loss = []
         for K in places:
             shown = it.end(K, tau)
-            said = [re.search(r"loss (\S+), readout (\d+)%", shown.titles[place]).groups() for place in (0, 1)]
+            said = [
+                re.search(r"loss (\S+), readout (\d+)%", shown.titles[place]).groups()
+                for place in (0, 1)
+            ]
             assert said[0][0] == said[1][0], "the same loss in both orders"
-            assert K < 3 or int(said[0][1]) > 95 and int(said[1][1]) < 50, "only the left circle can be read"
+            assert K < 3 or int(said[0][1]) > 95 and int(said[1][1]) < 50, (
+                "only the left circle can be read"
+            )
             loss.append(shown.y(2, "these places")[0])
             assert float(said[0][0]) == pytest.approx(loss[-1], abs=1e-4)
         assert all(np.diff(loss) < 1e-6) and loss[0] == max(loss)  # falls, collapse costs most
@@ -334,9 +412,13 @@ def test_overlap_overlap():
     def trained(width, tau=0.2):
         """(readout, loss) of both trainings: from the shuffled table, from random entries."""
         shown = it.end(width, tau)
-        readout = [int(re.search(r"readout (\d+)%", shown.titles[place])[1]) / 100 for place in (4, 3)]
+        readout = [
+            int(re.search(r"readout (\d+)%", shown.titles[place])[1]) / 100 for place in (4, 3)
+        ]
         assert it.cell(width, tau) == pytest.approx(100 * readout[1])
-        return readout, [shown.y(2, f"end, {name} trained")[0] for name in ("shuffled, then", "random start,")]
+        return readout, [
+            shown.y(2, f"end, {name} trained")[0] for name in ("shuffled, then", "random start,")
+        ]
 
     islands = {int(w): int(it.end(w, 0.2).titles[0].split()[-1]) for w in it.axes["width"]}
     assert islands == {5: 24, 8: 24, 10: 12, 15: 4, 20: 4, 30: 4, 45: 1, 90: 1, 180: 1}
@@ -350,10 +432,18 @@ def test_overlap_overlap():
         assert trained(width)[0][1] == 1
         assert table(width, "exchanged") == pytest.approx(table(width, "sorted"), abs=1e-6)
     assert table(45, "exchanged") > table(45, "sorted") + 0.01
-    strokes = [it.end(45, tau).series[place, "share views"] for tau in (0.1, 0.2, 0.5) for place in (3, 4)]
-    assert np.mean([ends(each).max() > 1.2 for each in strokes]) >= 0.5, "often strokes cross the circle"
-    arcs = {(tau, place): turned(it.end(180, tau), place) for tau in (0.1, 0.2, 0.5) for place in (3, 4)}
-    assert [at for at in arcs if arcs[at] > 180] == [(0.5, 3)], "a ring only from random entries at 0.5"
+    strokes = [
+        it.end(45, tau).series[place, "share views"] for tau in (0.1, 0.2, 0.5) for place in (3, 4)
+    ]
+    assert np.mean([ends(each).max() > 1.2 for each in strokes]) >= 0.5, (
+        "often strokes cross the circle"
+    )
+    arcs = {
+        (tau, place): turned(it.end(180, tau), place) for tau in (0.1, 0.2, 0.5) for place in (3, 4)
+    }
+    assert [at for at in arcs if arcs[at] > 180] == [(0.5, 3)], (
+        "a ring only from random entries at 0.5"
+    )
     assert trained(180, 0.5)[1][1] > trained(180, 0.5)[1][0] + 0.05
     price = [table(30, "shuffled", tau) - table(30, "sorted", tau) for tau in (0.1, 0.2, 0.5)]
     assert price == sorted(price, reverse=True)
@@ -362,7 +452,9 @@ def test_overlap_overlap():
 def ends(columns):
     """Lengths of the strokes of a series (x, y, item)."""
     x, y, item = columns
-    return np.array([np.hypot(*(np.ptp(part[item == k]) for part in (x, y))) for k in np.unique(item)])
+    return np.array(
+        [np.hypot(*(np.ptp(part[item == k]) for part in (x, y))) for k in np.unique(item)]
+    )
 
 
 def turned(shown, place):
@@ -374,13 +466,21 @@ def turned(shown, place):
 def test_ls_threshold():
     it = explorer("papers/ls", "threshold")
     for tau in it.axes["tau"]:
-        gap = [it.end(tau, tolerance).said(r"squared distance (\S+?)\. ")[0]
-               for tolerance in (0.1, 0.01, 0.0001)]
+        gap = [
+            it.end(tau, tolerance).said(r"squared distance (\S+?)\. ")[0]
+            for tolerance in (0.1, 0.01, 0.0001)
+        ]
         assert gap == sorted(gap, reverse=True) and gap[0] > gap[-1]
-        lines = {name.split()[0]: columns for (place, name), columns in it.end(tau, 0.01).series.items() if place == 1}
+        lines = {
+            name.split()[0]: columns
+            for (place, name), columns in it.end(tau, 0.01).series.items()
+            if place == 1
+        }
         taus, dots = lines["tolerance"]
         off = abs(dots / np.interp(taus, *lines["slope"]) - 1)
-        assert off[taus < 0.06].max() < 0.08 < 0.15 < off[taus > 0.1].min()  # on the line, then off it
+        assert (
+            off[taus < 0.06].max() < 0.08 < 0.15 < off[taus > 0.1].min()
+        )  # on the line, then off it
 
 
 def down(shown):
@@ -395,7 +495,10 @@ def test_ls_places():
         shown, m = it.end(tau, K), 4
         values = shown.y(2, "parts copies")
         assert values.max() < 1e-6 and shown.y(2, "moves whole places").min() > -1e-6
-        assert down(shown) in ([int(K) * (m - 1), int(K) * m], [0, 64]) and it.cell(tau, K) == down(shown)[0]
+        assert (
+            down(shown) in ([int(K) * (m - 1), int(K) * m], [0, 64])
+            and it.cell(tau, K) == down(shown)[0]
+        )
         size[tau, int(K)] = -values.min()
     assert [at for at in it.settings if down(it.end(*at))[0] == 0] == [("0.5", "16"), ("1", "16")]
     for tau in it.axes["tau"]:
@@ -411,11 +514,14 @@ def test_ls_choices():
     for eta in it.axes["eta"]:
         first, *others = (it.end(psi, eta).y(2, "parts copies") for psi in it.axes["psi"])
         for other in others:
-            np.testing.assert_allclose(other / other[0], first / first[0], rtol=1e-3)  # only rescaled
+            np.testing.assert_allclose(
+                other / other[0], first / first[0], rtol=1e-3
+            )  # only rescaled
         assert (first.min() > 0) == (eta == "flat")
 
 
 # --- content and style ------------------------------------------------------------------------------------------------
+
 
 def mean_gain(shown, kind):
     return shown.y(0, kind).mean()
@@ -426,7 +532,10 @@ def test_content_style_content():
     style = {at: mean_gain(it.end(*at), "style") for at in it.settings}
     assert 0.7 < style["4", "0.3"] / style["0", "0.3"] < 0.8  # three quarters
     shown = it.end(4, 0.3)
-    assert mean_gain(shown, "content") > 3 * mean_gain(shown, "style") and np.diff(shown.y(2, "content"))[-1] > 0
+    assert (
+        mean_gain(shown, "content") > 3 * mean_gain(shown, "style")
+        and np.diff(shown.y(2, "content"))[-1] > 0
+    )
     for d_c in it.axes["d_c"]:
         assert style[d_c, "0.1"] > style[d_c, "0.3"] > style[d_c, "1"]
     assert {at: it.cell(*at) for at in it.settings} == pytest.approx(style, rel=0.05)
@@ -451,7 +560,9 @@ def test_content_style_projector():
     it = explorer("content_style", "projector")
     before, after, read = {}, {}, {}
     for at in it.settings:
-        before[at], after[at], *read[at] = it.end(*at).said(r"rank (\S+) and (\S+), readout (\S+) and (\S+?)\.$")
+        before[at], after[at], *read[at] = it.end(*at).said(
+            r"rank (\S+) and (\S+), readout (\S+) and (\S+?)\.$"
+        )
     assert (round(after["1", "on"]), round(after["0.1", "on"])) == (18, 43)
     assert all(abs(after[tau, "on"] - after[tau, "off"]) <= 2 for tau in it.axes["tau"])
     lead = {tau: read[tau, "on"][0] - read[tau, "on"][1] for tau in it.axes["tau"]}
@@ -471,15 +582,20 @@ def test_cs_temperature():
     assert max(undone.values()) < 0.1
     assert {at: it.cell(*at) for at in it.settings} == pytest.approx(share, abs=0.006)
     low = it.end(0.01, 0.01)
-    assert all(mean_gain(low, kind) < mean_gain(it.end(1, 1), kind) for kind in ("content", "style"))
+    assert all(
+        mean_gain(low, kind) < mean_gain(it.end(1, 1), kind) for kind in ("content", "style")
+    )
 
 
 # --- symbols ----------------------------------------------------------------------------------------------------------
 
+
 def test_modadd_ma_decay():
     it = explorer("modadd", "ma-decay")
     runs = {(float(decay), float(init)): it.end(decay, init) for decay, init in it.settings}
-    near, far = ({at: shown.y(1, name) for at, shown in runs.items()} for name in ("equivalent", "different"))
+    near, far = (
+        {at: shown.y(1, name) for at, shown in runs.items()} for name in ("equivalent", "different")
+    )
     ratio = {at: near[at][-1] / far[at][-1] for at in runs}
     assert ratio[0, 1] > ratio[0.001, 1] and ratio[0, 0.02] < ratio[0, 1]
     assert near[0, 1][-1] < near[0, 1][0] and ratio[0, 1] > 0.3  # they crawl
@@ -488,7 +604,9 @@ def test_modadd_ma_decay():
     assert far[0.03, 1][-1] < 0.2 * far[0.03, 1][0] and far[0.03, 0.02][-1] < 0.05
     words = {at: cell.split(": ")[1] for at, cell in zip(runs, it.cells, strict=True)}
     assert [at for at in words if words[at] == "all symbols in one point"] == [(0.03, 0.02)]
-    assert all(it.cell(*at) == pytest.approx(ratio[at], abs=0.006) for at in ratio if at != (0.03, 0.02))
+    assert all(
+        it.cell(*at) == pytest.approx(ratio[at], abs=0.006) for at in ratio if at != (0.03, 0.02)
+    )
 
 
 def test_modadd_ma_bands():
@@ -500,23 +618,44 @@ def test_modadd_ma_bands():
     assert [len(distances(0.001, d)) for d in (8, 6, 4, 2)] == [1, 3, 2, 4]
     near, far = distances(0.001, 4)
     assert far / near == pytest.approx(np.sqrt(2), rel=0.01)
-    points = np.stack([np.ravel(column) for column in np.concatenate(
-        [np.stack(it.end(0.001, 2).series[0, f"class {k}"][:2]) for k in range(8)], 1)])
+    points = np.stack(
+        [
+            np.ravel(column)
+            for column in np.concatenate(
+                [np.stack(it.end(0.001, 2).series[0, f"class {k}"][:2]) for k in range(8)], 1
+            )
+        ]
+    )
     turns = np.sort(np.degrees(np.arctan2(*points[::-1])))
-    assert np.linalg.norm(points, axis=0).std() < 0.01 and np.diff(turns) == pytest.approx(45, abs=0.5)  # an octagon
+    assert np.linalg.norm(points, axis=0).std() < 0.01 and np.diff(turns) == pytest.approx(
+        45, abs=0.5
+    )  # an octagon
     assert all(distances(0.016, d).tolist() == [0] for d in it.axes["d"])
     for decay, d in it.settings:
         count = (distances(decay, d) > 0).sum()
-        assert it.cell(decay, d) == count if count else it.cells[it.run((decay, d))].endswith("one point")
+        assert (
+            it.cell(decay, d) == count
+            if count
+            else it.cells[it.run((decay, d))].endswith("one point")
+        )
 
 
 def test_sl_ma_shape():
     it = explorer("papers/sl", "ma-shape")
-    loss = {(int(k), int(d)): [it.all_of(k, d)[0].said("last loss (.+?)[.]?$")[0]] for k, d in it.settings}
+    loss = {
+        (int(k), int(d)): [it.all_of(k, d)[0].said("last loss (.+?)[.]?$")[0]]
+        for k, d in it.settings
+    }
     runs = {(int(k), int(d)): it.end(k, d) for k, d in it.settings}
-    ratio = {at: shown.y(1, "equivalent")[-1] / shown.y(1, "different")[-1] for at, shown in runs.items()}
-    bundles = [np.concatenate([np.stack(runs[4, 8].series[0, f"symbol {u}"][:2], 1) for u in range(k, 16, 4)])
-               for k in range(4)]
+    ratio = {
+        at: shown.y(1, "equivalent")[-1] / shown.y(1, "different")[-1] for at, shown in runs.items()
+    }
+    bundles = [
+        np.concatenate(
+            [np.stack(runs[4, 8].series[0, f"symbol {u}"][:2], 1) for u in range(k, 16, 4)]
+        )
+        for k in range(4)
+    ]
     assert accuracy(bundles) == 1 and ratio[4, 8] < 0.3
     assert loss[8, 2][0] > 0.97 * np.log(32) and loss[8, 32][0] < loss[8, 8][0]
     assert ratio[8, 32] > ratio[8, 8]
@@ -532,13 +671,18 @@ def test_sl_ma_update():
 
     def gap(shown):
         """Distance of the two triangles."""
-        ends = (shown.series[0, name] for name in ("mean of its contexts (pull)", "softmax mean (push)"))
+        ends = (
+            shown.series[0, name] for name in ("mean of its contexts (pull)", "softmax mean (push)")
+        )
         return np.linalg.norm(np.subtract(*(np.ravel(end[:2]) for end in ends)))
 
     first, last = it.all_of(0, 0.3)[0], it.end(0, 0.3)
     (pull, push, _), (more_pull, more_push, rest) = lengths(first), lengths(last)
     assert more_pull > pull and more_push > push and gap(last) == pytest.approx(rest, abs=0.01)
-    assert gap(last) < 0.05 * more_pull and gap(it.end(0.005, 0.3)) > 0.2 * lengths(it.end(0.005, 0.3))[0]
+    assert (
+        gap(last) < 0.05 * more_pull
+        and gap(it.end(0.005, 0.3)) > 0.2 * lengths(it.end(0.005, 0.3))[0]
+    )
     small = it.all_of(0, 0.05)
     assert max(lengths(small[0])[:2]) < 0.3 * max(lengths(first)[:2])
     assert all(pull > push for pull, push, _ in map(lengths, small[1:]))
@@ -546,43 +690,66 @@ def test_sl_ma_update():
 
 def test_words_map():
     it = explorer("words", "map")
-    twins, wide = ({std: [read(shown) for shown in it.all_of(std)] for std in (0.02, 1)} for read in (
-        lambda shown: shown.said("is (.+?) of that of random pairs for injected twins")[0],
-        lambda shown: np.ptp(shown.y(0, "vocabulary"))))
-    assert wide[0.02][-1] > 5 * wide[0.02][0] and max(twins[0.02][1:]) < 0.6  # out of one point, twins together
-    assert wide[1][-1] < 0.9 * wide[1][0] and 0.85 < twins[1][-1] < twins[1][0]  # nearer, as everything else
+    twins, wide = (
+        {std: [read(shown) for shown in it.all_of(std)] for std in (0.02, 1)}
+        for read in (
+            lambda shown: shown.said("is (.+?) of that of random pairs for injected twins")[0],
+            lambda shown: np.ptp(shown.y(0, "vocabulary")),
+        )
+    )
+    assert (
+        wide[0.02][-1] > 5 * wide[0.02][0] and max(twins[0.02][1:]) < 0.6
+    )  # out of one point, twins together
+    assert (
+        wide[1][-1] < 0.9 * wide[1][0] and 0.85 < twins[1][-1] < twins[1][0]
+    )  # nearer, as everything else
 
 
 def test_words_neighbours():
     it, first = explorer("words", "neighbours"), {}
-    for word, in it.settings:
-        lists = [re.search(r"at step \d+: (.+?)\. Nearest to .+? without twins: (.+)\.", shown.alt).groups()
-                 for shown in it.all_of(word)]
+    for (word,) in it.settings:
+        lists = [
+            re.search(
+                r"at step \d+: (.+?)\. Nearest to .+? without twins: (.+)\.", shown.alt
+            ).groups()
+            for shown in it.all_of(word)
+        ]
         split, plain = ([each[k].split(", ") for each in lists] for k in (0, 1))
         twin = f"{word}₂"
         if twin in split[-1]:
             times = it.times[it.run((word,))]
-            assert split[-1][0] == twin != split[0][0], "accidental at the start, the twin at the end"
+            assert split[-1][0] == twin != split[0][0], (
+                "accidental at the start, the twin at the end"
+            )
             first[word] = min(t for t, names in zip(times, split, strict=True) if names[0] == twin)
         for other, one in (("true", "false"), ("row", "column")):
             assert word != other or split[-1][0] == plain[-1][0] == one
     assert "true" not in first and len(first) == 6
-    assert np.mean([t <= 1000 for t in first.values()]) > 0.5  # mostly within the first thousand steps
+    assert (
+        np.mean([t <= 1000 for t in first.values()]) > 0.5
+    )  # mostly within the first thousand steps
 
 
 # --- labels, and counts -----------------------------------------------------------------------------------------------
 
+
 def test_alignment_classes():
     it = explorer("alignment", "classes")
-    cka = {(int(c), float(tau)): {name: it.end(c, tau).y(1, name)[-1] for name in ("NSCL", "SCL", "CE")}
-           for c, tau in it.settings}
+    cka = {
+        (int(c), float(tau)): {
+            name: it.end(c, tau).y(1, name)[-1] for name in ("NSCL", "SCL", "CE")
+        }
+        for c, tau in it.settings
+    }
     many, two = cka[50, 0.5], cka[2, 0.5]
     assert many["NSCL"] > 0.9 > 0.8 > max(many["SCL"], many["CE"])
     assert np.ptp([*two.values()]) < 0.1 and max(two.values()) < 0.6
     assert cka[10, 0.1]["NSCL"] < cka[10, 0.5]["NSCL"] < cka[10, 1]["NSCL"]
     for c, tau in it.settings:
         shown = it.all_of(c, tau)[0]
-        assert all(shown.y(1, name)[0] == pytest.approx(1, abs=1e-3) for name in ("NSCL", "SCL", "CE"))  # equal starts
+        assert all(
+            shown.y(1, name)[0] == pytest.approx(1, abs=1e-3) for name in ("NSCL", "SCL", "CE")
+        )  # equal starts
         assert it.cell(c, tau) == pytest.approx(cka[int(c), float(tau)]["NSCL"], abs=0.006)
     apart = {tau: spread_of_disc(it.end(2, tau), 1) for tau in (0.1, 0.5)}
     assert apart[0.1] < 0.2 < apart[0.5]  # at 0.1 both classes are one point, at 0.5 two
@@ -610,11 +777,15 @@ def test_sa_bound():
         assert (shown.y(1, "measured") > 0.95).all()
         assert (quotient[-1] > 1) == (c == "2" or float(tau) <= 1)
         if tau == "0.5":
-            assert (quotient > 1).all() and (shown.y(0, "measured") < 0.1 * shown.y(0, "Theorem 1")).all()
+            assert (quotient > 1).all() and (
+                shown.y(0, "measured") < 0.1 * shown.y(0, "Theorem 1")
+            ).all()
         if c == "2":
             assert (quotient > 1).all()
         cells = it.cells[it.run((tau, c))]
-        assert (">" in cells) == (quotient[-1] > 1000) or it.cell(tau, c) == pytest.approx(quotient[-1], rel=0.06)
+        assert (">" in cells) == (quotient[-1] > 1000) or it.cell(tau, c) == pytest.approx(
+            quotient[-1], rel=0.06
+        )
 
 
 def test_sa_batch():

@@ -37,7 +37,10 @@ def test_proposition_4_1_is_first_order_in_the_learning_rate_for_the_partial_gra
 def test_time_to_separation_follows_eps_squared_over_tau():
     """(eps, tau, lr) -> (c eps, c^2 tau, c^2 lr) leaves the number of steps alone while the kernel hardly moves."""
     for seed in SEEDS:
-        times = [run(Config(eps=0.02 * c, tau=0.01 * c * c, linger=1, seed=seed)).separable_at for c in (1, 2, 4)]
+        times = [
+            run(Config(eps=0.02 * c, tau=0.01 * c * c, linger=1, seed=seed)).separable_at
+            for c in (1, 2, 4)
+        ]
         assert max(times) - min(times) <= 0.1 * max(times), times
 
 
@@ -64,7 +67,10 @@ def test_compiled_runs_are_those_of_plain_pytorch_up_to_rounding(monkeypatch):
     # what the processor says of itself is believed: else small programs are compiled to try it, for ten seconds
     monkeypatch.setattr("torch._inductor.config.cpp.vec_isa_ok", True)
     configs = [Config(eps=0.02, steps=100), Config(eps=1.0, steps=100)]
-    pairs = zip(*(together(run.program, configs, device="cpu", compile=c) for c in (False, True)), strict=True)
+    pairs = zip(
+        *(together(run.program, configs, device="cpu", compile=c) for c in (False, True)),
+        strict=True,
+    )
     for plain, compiled in pairs:
         assert plain.separable_at == compiled.separable_at
         # a difference of rounding, 1e-6, grows while the classes are torn apart
@@ -73,7 +79,9 @@ def test_compiled_runs_are_those_of_plain_pytorch_up_to_rounding(monkeypatch):
 
 def test_linger_ends_the_run_after_separation():
     result = run(Config(linger=3))
-    assert result.steps[-2] < 3 * result.separable_at <= result.steps[-1] < Config().steps  # ends at a recorded time
+    assert (
+        result.steps[-2] < 3 * result.separable_at <= result.steps[-1] < Config().steps
+    )  # ends at a recorded time
     assert not result.stopped
 
 
@@ -88,7 +96,10 @@ def test_embeddings_in_two_dimensions_are_checked_at_recorded_times():
     result = run(Config(d=2, steps=200, linger=1))
     assert result.z.shape[2] == 2 and result.separable_at in result.steps
     shown = figures.trajectories(result)
-    assert "(coordinate 1 of 2)" in shown.alt and "(coordinate 1 of 2)" in shown.fig.axes[0].get_ylabel()
+    assert (
+        "(coordinate 1 of 2)" in shown.alt
+        and "(coordinate 1 of 2)" in shown.fig.axes[0].get_ylabel()
+    )
 
 
 def test_views_are_drawn_of_one_point_a_class_turned_at_its_radius_and_noisy_around_it():
@@ -97,8 +108,10 @@ def test_views_are_drawn_of_one_point_a_class_turned_at_its_radius_and_noisy_aro
     x, labels = dataset(config)
     for k in (0, 1):
         point = x[labels == k][0].numpy()
-        angles, near = ([c for c in ax.collections if c.get_gid() == f"views {k}"][0].get_offsets()
-                        for ax in (turned, noisy))
+        angles, near = (
+            [c for c in ax.collections if c.get_gid() == f"views {k}"][0].get_offsets()
+            for ax in (turned, noisy)
+        )
         np.testing.assert_allclose(np.linalg.norm(angles, axis=1), np.linalg.norm(point), rtol=1e-5)
         assert np.linalg.norm(angles.mean(0)) < 0.2 * np.linalg.norm(point)
         np.testing.assert_allclose(near.mean(0), point, atol=0.02)
@@ -123,7 +136,10 @@ def own(path, **arrays):
     """The name of a file of a reader's: 60 points in R^5, three classes with names."""
     y = np.repeat(["b", "a", "c"], 20)
     x = np.random.default_rng(0).normal(size=(60, 5)) + 5 * np.eye(5)[np.repeat([1, 0, 2], 20)]
-    np.savez(path, **{name: array for name, array in ({"x": x, "y": y} | arrays).items() if array is not None})
+    np.savez(
+        path,
+        **{name: array for name, array in ({"x": x, "y": y} | arrays).items() if array is not None},
+    )
     return str(path)
 
 
@@ -132,9 +148,13 @@ def test_a_readers_own_points_are_trained_on_and_the_store_follows_the_file(tmp_
     config = Config(data=own(tmp_path / "own.npz"), classes=3, n=45, d=2, steps=200)
     x, labels = dataset(config)
     assert x.shape == (45, 5) and labels.tolist() == [0] * 15 + [1] * 15 + [2] * 15
-    assert np.array_equal(x.argmax(1), labels)  # "a", "b", "c" in the order of their names, no number changed
-    assert {*map(tuple, x.tolist())} <= {*map(tuple, np.load(config.data)["x"].astype(np.float32).tolist())}
-    result, = sweep(run, [config])
+    assert np.array_equal(
+        x.argmax(1), labels
+    )  # "a", "b", "c" in the order of their names, no number changed
+    assert {*map(tuple, x.tolist())} <= {
+        *map(tuple, np.load(config.data)["x"].astype(np.float32).tolist())
+    }
+    (result,) = sweep(run, [config])
     assert result.separable_at is not None and np.array_equal(result.x, x)
     assert sweep(run, [config])[0].seconds == result.seconds
     own(tmp_path / "own.npz", x=2 * np.load(config.data)["x"])
@@ -146,26 +166,45 @@ def test_a_readers_own_images_are_flattened_colour_by_colour_and_moved(tmp_path)
     config = Config(data=own(tmp_path / "own.npz", x=pictures), n=40, augmentation="image", steps=3)
     x, _ = dataset(config)
     flat = pictures.transpose(0, 3, 1, 2).reshape(60, -1).astype(np.float32) / 255
-    assert {*map(tuple, x.tolist())} <= {*map(tuple, flat.tolist())} and np.isfinite(run(config).loss).all()
+    assert {*map(tuple, x.tolist())} <= {*map(tuple, flat.tolist())} and np.isfinite(
+        run(config).loss
+    ).all()
 
 
 def test_a_panel_has_buttons_for_the_named_sets_and_an_entry_for_a_file():
     field = settings.fields(Config)["data"]
-    buttons, entry = (controls.control(field, value, explored=False) for value in ("donut", "own.npz"))
-    assert [label for label, _ in buttons.options] == ["clusters", "donut", "digits", "mnist", "cifar10"]
+    buttons, entry = (
+        controls.control(field, value, explored=False) for value in ("donut", "own.npz")
+    )
+    assert [label for label, _ in buttons.options] == [
+        "clusters",
+        "donut",
+        "digits",
+        "mnist",
+        "cifar10",
+    ]
     assert buttons.value == "donut" and type(entry).__name__ == "Text" and entry.value == "own.npz"
 
 
 POINTS = np.zeros((60, 5))
 
 
-@pytest.mark.parametrize("arrays, says", [
-    (None, "there is no such file"), ({"y": None}, "damaged, or has no arrays x and y"),
-    ({"x": POINTS[None]}, r"x has shape \(1, 60, 5\) and type float64, it must be floating point"),
-    ({"x": POINTS.astype(int)}, "type int64, it must be floating point numbers or uint8"),
-    ({"x": np.float64(1)}, r"x has shape \(\)"), ({"x": POINTS + np.nan}, "not finite"),
-    ({"y": np.arange(9)}, r"y has shape \(9,\), it must be \(60,\)"), ({"y": np.ones(60)}, "y holds 1 class"),
-])
+@pytest.mark.parametrize(
+    "arrays, says",
+    [
+        (None, "there is no such file"),
+        ({"y": None}, "damaged, or has no arrays x and y"),
+        (
+            {"x": POINTS[None]},
+            r"x has shape \(1, 60, 5\) and type float64, it must be floating point",
+        ),
+        ({"x": POINTS.astype(int)}, "type int64, it must be floating point numbers or uint8"),
+        ({"x": np.float64(1)}, r"x has shape \(\)"),
+        ({"x": POINTS + np.nan}, "not finite"),
+        ({"y": np.arange(9)}, r"y has shape \(9,\), it must be \(60,\)"),
+        ({"y": np.ones(60)}, "y holds 1 class"),
+    ],
+)
 def test_files_that_are_no_set_are_refused_by_name(tmp_path, arrays, says):
     name = str(tmp_path / "own.npz") if arrays is None else own(tmp_path / "own.npz", **arrays)
     with pytest.raises(ValueError, match=rf"data = '.*own.npz' is not allowed: .*{says}"):
@@ -174,28 +213,38 @@ def test_files_that_are_no_set_are_refused_by_name(tmp_path, arrays, says):
 
 def test_a_damaged_file_and_more_than_it_holds_are_refused(tmp_path):
     config = Config(data=own(tmp_path / "own.npz"), n=40, classes=2)
-    for change, says in (({"classes": 4}, "classes = 4 .* has 3 classes"),
-                         ({"n": 100}, "n = 100 .* class a of .* has 20 examples, 50 were"),
-                         ({"augmentation": "image"}, "augmentation = 'image' .* square")):
+    for change, says in (
+        ({"classes": 4}, "classes = 4 .* has 3 classes"),
+        ({"n": 100}, "n = 100 .* class a of .* has 20 examples, 50 were"),
+        ({"augmentation": "image"}, "augmentation = 'image' .* square"),
+    ):
         with pytest.raises(ValueError, match=says):
             run(config.replace(**change))
     with pytest.raises(ValueError, match="augmentation = 'rotation' .* noise, image or none"):
         config.replace(augmentation="rotation")
-    with pytest.raises(ValueError, match="data = 'own' .* one of clusters, .*mnist, .* or a file ending in .npz"):
+    with pytest.raises(
+        ValueError, match="data = 'own' .* one of clusters, .*mnist, .* or a file ending in .npz"
+    ):
         Config(data="own")
     whole = (tmp_path / "own.npz").read_bytes()
-    for broken in (whole[:len(whole) // 2], b"", b"<html>404</html>"):
+    for broken in (whole[: len(whole) // 2], b"", b"<html>404</html>"):
         (tmp_path / "own.npz").write_bytes(broken)
         with pytest.raises(ValueError, match="own.npz' is not allowed: it is damaged"):
             run(config)
 
 
 def test_condition_reads_the_run_up_to_separation():
-    results = [run(Config(eps=eps, tau=tau, steps=300, linger=2)) for eps, tau in ((0.02, 0.1), (1.0, 1e-3))]
+    results = [
+        run(Config(eps=eps, tau=tau, steps=300, linger=2))
+        for eps, tau in ((0.02, 0.1), (1.0, 1e-3))
+    ]
     measured = check(results)
     assert measured.separated.tolist() == [True, False]
     assert measured.ratio_frozen[0] > 1 > measured.ratio_frozen[1]
-    assert measured.confusion(measured.ratio_frozen) == [[1, 0], [0, 1]] and measured.auc(measured.ratio_frozen) == 1.0
+    assert (
+        measured.confusion(measured.ratio_frozen) == [[1, 0], [0, 1]]
+        and measured.auc(measured.ratio_frozen) == 1.0
+    )
     drift_at_separation = results[0].drift[results[0].steps <= results[0].separable_at].max()
     assert measured.delta[0] == drift_at_separation < results[0].drift.max()
 
@@ -210,14 +259,20 @@ def test_the_growth_of_a_gap_is_measured_where_it_is_exponential():
     steps = np.arange(0, 400, 5)
     gap = 1e-4 * np.exp(50 * config.lr * steps)
     half = np.where(gap < 0.1, gap, 1.0)[:, None, None] / 2
-    grown = SimpleNamespace(config=config, steps=steps, labels=np.array([0, 1]), z=np.concatenate([half, -half], 1))
+    grown = SimpleNamespace(
+        config=config, steps=steps, labels=np.array([0, 1]), z=np.concatenate([half, -half], 1)
+    )
     assert measured_growth(grown) == pytest.approx(50)
     with pytest.raises(ValueError, match="fewer than three recorded times"):
         measured_growth(run(Config(steps=2)))
 
 
 def test_misfit_is_one_for_the_number_that_decides_and_larger_for_another():
-    configs = [Config(eps=eps, tau=tau, steps=400, linger=1) for eps in (0.1, 0.3, 1.0) for tau in (0.01, 0.1, 1.0)]
+    configs = [
+        Config(eps=eps, tau=tau, steps=400, linger=1)
+        for eps in (0.1, 0.3, 1.0)
+        for tau in (0.01, 0.1, 1.0)
+    ]
     measured = check(sweep(run, configs))
     assert measured.misfit(measured.eps**2 / measured.tau) < 1.05 < measured.misfit(measured.eps)
 
@@ -240,6 +295,15 @@ def test_combinations_that_make_no_sense_are_refused():
 
 
 def test_divergence_that_the_kernel_notices_first_names_the_step_size_too():
-    wide = Config(lr_over_tau=10.0, activation="softplus", hidden=(2000,), d=2, tau=10.0, n=30, noise=2.0, spread=2.0)
+    wide = Config(
+        lr_over_tau=10.0,
+        activation="softplus",
+        hidden=(2000,),
+        d=2,
+        tau=10.0,
+        n=30,
+        noise=2.0,
+        spread=2.0,
+    )
     with pytest.raises(ValueError, match="lr_over_tau = 10.0 .* <= 10.*diverged at iteration"):
         run(wide.replace(steps=300))

@@ -7,7 +7,17 @@ import torch
 from clbook import records
 from clbook.experiments import modadd, shared, words
 from clbook.experiments.modadd import equivalence, lookup
-from clbook.experiments.sl import checks, claims, coin, definitions, figures, recipes, tables, training, updates
+from clbook.experiments.sl import (
+    checks,
+    claims,
+    coin,
+    definitions,
+    figures,
+    recipes,
+    tables,
+    training,
+    updates,
+)
 from clbook.runs import one_thread
 
 JOINT = equivalence.random_table(0).labelled
@@ -15,11 +25,14 @@ JOINT = equivalence.random_table(0).labelled
 
 # Distributions.
 
+
 def test_cmodadd_is_modadd_with_labels_and_without_the_answer_it_is_nothing():
     assert checks.same_columns() == 0
     hidden = tables.no_answer(6, 3)
     assert hidden.joint.shape == (6, 12) and np.ptp(hidden.joint) == 0
-    assert len(equivalence.check(hidden, equivalence.modadd_table(6, 3)).misses) == 12  # of 15 pairs, 3 are equivalent
+    assert (
+        len(equivalence.check(hidden, equivalence.modadd_table(6, 3)).misses) == 12
+    )  # of 15 pairs, 3 are equivalent
 
 
 def test_columns_of_a_table_do_not_depend_on_their_order_and_empty_ones_are_left_out():
@@ -30,10 +43,16 @@ def test_columns_of_a_table_do_not_depend_on_their_order_and_empty_ones_are_left
 
 def test_other_frequencies_and_absent_symbols_leave_the_conditionals_of_the_rest():
     equal, less = tables.equally_frequent(JOINT), tables.without(JOINT, 1)
-    assert equal.sum(1) == pytest.approx(1 / 8) and less.sum() == pytest.approx(1) and not less[1].any()
+    assert (
+        equal.sum(1) == pytest.approx(1 / 8)
+        and less.sum() == pytest.approx(1)
+        and not less[1].any()
+    )
     for other in (equal, np.delete(less, 1, 0)):
         gap = equivalence.conditional_gap(other)
-        assert gap == pytest.approx(equivalence.conditional_gap(JOINT if len(other) == 8 else np.delete(JOINT, 1, 0)))
+        assert gap == pytest.approx(
+            equivalence.conditional_gap(JOINT if len(other) == 8 else np.delete(JOINT, 1, 0))
+        )
 
 
 def test_classes_are_counted_in_both_tasks():
@@ -46,9 +65,16 @@ def test_a_word_pair_agrees_in_one_context_and_not_in_the_other():
 
 
 def test_definitions_read_as_loops():
-    table = equivalence.Finite.of([  # a and b: other answers in rho 1; b and c: other frequencies of the contexts
-        ("a", 0, "yes", 1), ("a", 1, "no", 1), ("b", 0, "yes", 1), ("b", 1, "yes", 1),
-        ("c", 0, "yes", 3), ("c", 1, "yes", 1)])
+    table = equivalence.Finite.of(
+        [  # a and b: other answers in rho 1; b and c: other frequencies of the contexts
+            ("a", 0, "yes", 1),
+            ("a", 1, "no", 1),
+            ("b", 0, "yes", 1),
+            ("b", 1, "yes", 1),
+            ("c", 0, "yes", 3),
+            ("c", 1, "yes", 1),
+        ]
+    )
     means, stands = definitions.plainly(table)
     assert means.tolist() == [[True, False, False], [False, True, True], [False, True, True]]
     assert stands.tolist() == [[True, True, False], [True, True, False], [False, False, True]]
@@ -62,12 +88,18 @@ def test_symbols_that_never_share_a_context_are_not_told_apart_by_their_answers(
 
 
 def test_the_loop_of_the_loss():
-    anchors, positives = torch.tensor([[1.0, 0.0], [0.0, 2.0]]), torch.tensor([[2.0, 0.0], [1.0, 1.0]])
+    anchors, positives = (
+        torch.tensor([[1.0, 0.0], [0.0, 2.0]]),
+        torch.tensor([[2.0, 0.0], [1.0, 1.0]]),
+    )
     first, second = np.exp(2) / (np.exp(2) + np.exp(1)), np.exp(2) / (np.exp(0) + np.exp(2))
-    assert definitions.slow_loss(anchors, positives) == pytest.approx(-np.log([first, second]).mean())
+    assert definitions.slow_loss(anchors, positives) == pytest.approx(
+        -np.log([first, second]).mean()
+    )
 
 
 # Optima.
+
 
 @one_thread()
 def test_optimum_is_the_chapters():
@@ -91,17 +123,22 @@ def test_rows_without_a_minimiser_are_refused():
 
 def test_extents_and_the_lines_of_figure_3():
     flat = np.array([[1.0, 1.0], [2.0, 1.0], [4.0, 1.0]])
-    assert tables.narrowest(flat) == 0 and tables.narrowest(np.eye(3)[:, :2]) == pytest.approx(3**-0.5)
+    assert tables.narrowest(flat) == 0 and tables.narrowest(np.eye(3)[:, :2]) == pytest.approx(
+        3**-0.5
+    )
     assert tables.solutions(np.array([1.0, 0]), np.array([-2.0, 0])).shape == (2, 1)
     assert tables.solutions(np.array([1.0, 0]), np.array([1.0, 0.1])).shape == (2, 0)
 
 
 def test_distances_of_twins_and_of_others():
-    near, far = tables.distances(np.array([[0.0], [1.0], [5.0]]), np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], bool))
+    near, far = tables.distances(
+        np.array([[0.0], [1.0], [5.0]]), np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], bool)
+    )
     assert near.tolist() == [1] and far.tolist() == [4, 5]
 
 
 # Steps of a batch.
+
 
 def test_both_rules_are_the_gradient_where_symbols_differ_and_a_5_is_off_where_one_repeats():
     of_symbols, of_contexts, repeated = updates.errors(16, 16)
@@ -112,16 +149,23 @@ def test_both_rules_are_the_gradient_where_symbols_differ_and_a_5_is_off_where_o
 
 # Samples and starts.
 
+
 def test_plain_samples_are_the_chapters():
     settings = {"epochs": 3, "fraction": 0.5}
-    assert np.array_equal(training.run(training.Config(**settings)).loss, modadd.run(modadd.Config(**settings)).loss)
+    assert np.array_equal(
+        training.run(training.Config(**settings)).loss, modadd.run(modadd.Config(**settings)).loss
+    )
 
 
 def test_no_context_is_shared_or_no_answer_is_seen():
     apart = training.Chosen(training.Config(drawn="apart", fraction=0.5))
     assert len(apart.ids) == 256 == len(apart.ids.unique()) and apart.pmi.shape == (16, 256)
     hidden = training.Chosen(training.Config(drawn="no answer", fraction=1.0))
-    assert (hidden.contexts[:, 2] == 16).all() and hidden.ids.max() == 31 and hidden.pmi.abs().max() < 1e-12
+    assert (
+        (hidden.contexts[:, 2] == 16).all()
+        and hidden.ids.max() == 31
+        and hidden.pmi.abs().max() < 1e-12
+    )
 
 
 def test_the_part_must_fit_the_samples():
@@ -139,6 +183,7 @@ def test_classifiers_start_from_one_vector_a_class():
 
 # Shared parameters.
 
+
 def test_a_table_of_its_own_is_the_chapters_training():
     settings = {"epochs": 3, "seed": 1}
     found = shared.run(shared.Config(**settings))
@@ -149,21 +194,33 @@ def test_a_table_of_its_own_is_the_chapters_training():
 def test_left_out_samples_are_those_that_are_not_trained_on():
     state = shared.experiment.Shared([shared.Config(seed=s) for s in (0, 3)]).state
     for run in range(2):
-        sets = [{(u, *context) for u, context in zip(symbols[run].tolist(), contexts[run].tolist(), strict=True)}
-                for symbols, contexts in ((state.symbols, state.contexts), (state.held_symbols, state.held_contexts))]
+        sets = [
+            {
+                (u, *context)
+                for u, context in zip(symbols[run].tolist(), contexts[run].tolist(), strict=True)
+            }
+            for symbols, contexts in (
+                (state.symbols, state.contexts),
+                (state.held_symbols, state.held_contexts),
+            )
+        ]
         assert [len(found) for found in sets] == [410, 102] and not sets[0] & sets[1]
 
 
 @pytest.mark.parametrize("kind", ["table", "all"])
 def test_what_is_shared_is_one_tensor(kind):
     config = shared.Config(shared=kind, epochs=2)
-    program, plain = (shared.experiment.Shared([c]).to("cpu") for c in (config, config.replace(shared="none")))
+    program, plain = (
+        shared.experiment.Shared([c]).to("cpu") for c in (config, config.replace(shared="none"))
+    )
     assert len(program.trained) == len(plain.trained) - 1
     before = program.vectors().detach().clone()
     if kind == "table":
         assert torch.equal(before, program.encoder.tokens[:, :16])
     else:
-        torch.testing.assert_close(before[0, 5], program.encoder(torch.tensor([[[5, 16, 16]]]))[0, 0])
+        torch.testing.assert_close(
+            before[0, 5], program.encoder(torch.tensor([[[5, 16, 16]]]))[0, 0]
+        )
     program.advance(0)
     assert not torch.equal(program.vectors(), before)
     beside = shared.experiment.Shared([config.replace(seed=2), config]).to("cpu")
@@ -180,6 +237,7 @@ def test_shared_runs_have_no_classifiers_and_leave_a_batch_out():
 
 
 # Words.
+
 
 def test_a_coin_exchanges_twins_and_nothing_else():
     other, drawn = torch.tensor([[3, 1, 2, 0]]), torch.tensor([[0.1, 0.9, 0.1, 0.9]])
@@ -198,20 +256,28 @@ def test_every_twin_has_the_other_and_the_batches_are_the_chapters():
 
 # Records.
 
-@pytest.mark.parametrize(("name", "names"), [
-    ("sl-dose", recipes.DOSES), ("sl-samples", ("no answer", "apart", "plain"))])
+
+@pytest.mark.parametrize(
+    ("name", "names"), [("sl-dose", recipes.DOSES), ("sl-samples", ("no answer", "apart", "plain"))]
+)
 def test_runs_of_a_record_know_their_settings(name, names):
     found = recipes.by_name(name, names)
     record = records.load(name)
     assert [run.config.seed for run in found[names[1]]] == [0, 1, 2]
-    assert np.array_equal(found[names[1]][2].loss, record["loss"][5]) and not found[names[1]][0].collapsed
+    assert (
+        np.array_equal(found[names[1]][2].loss, record["loss"][5])
+        and not found[names[1]][0].collapsed
+    )
     assert found[names[0]][0].tables.shape == (len(record["table_steps"]), 16, 8)
 
 
 def test_figures_of_a_records_runs_say_its_numbers():
     runs = recipes.by_name("sl-dose", recipes.DOSES)[0.9]
     ratios = figures.ratios({"heavy": runs})
-    assert ratios.alt == f"Ratio at the end, mean over seeds: heavy {np.mean([run.ratio[-1] for run in runs]):.2f}."
+    assert (
+        ratios.alt
+        == f"Ratio at the end, mean over seeds: heavy {np.mean([run.ratio[-1] for run in runs]):.2f}."
+    )
     (line,) = [line for line in ratios.fig.axes[0].lines if line.get_gid() == "heavy"]
     assert line.get_ydata() == pytest.approx(np.mean([run.ratio for run in runs], 0))
     pairs = figures.pairs(runs, records.load("sl-dose")["table_steps"], columns=3)

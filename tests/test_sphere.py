@@ -16,7 +16,9 @@ from clbook.losses import simplified
 from clbook.metrics import neighbour_accuracy
 
 
-@pytest.mark.parametrize("d, value", [(2, math.log(i0e(5))), (3, math.log(0.1 * (1 - math.exp(-10))))])
+@pytest.mark.parametrize(
+    "d, value", [(2, math.log(i0e(5))), (3, math.log(0.1 * (1 - math.exp(-10))))]
+)
 def test_the_plateau_has_its_closed_form(d, value):
     assert theory.simplified_plateau(0.2, d) == pytest.approx(value, abs=1e-12)
 
@@ -25,7 +27,9 @@ def test_the_plateau_has_its_closed_form(d, value):
 def test_plateau_is_the_loss_of_many_uniform_points(d):
     """n uniform points have the plateau as their loss up to 1/n from the point itself and sampling noise."""
     z = start(Config(d=d, n=2000, start="uniform")).double()
-    assert float(simplified(z, z[None], 0.2)) == pytest.approx(theory.simplified_plateau(0.2, d), abs=0.02)
+    assert float(simplified(z, z[None], 0.2)) == pytest.approx(
+        theory.simplified_plateau(0.2, d), abs=0.02
+    )
 
 
 def test_both_flows_start_with_equal_arrows():
@@ -37,7 +41,9 @@ def test_both_flows_start_with_equal_arrows():
 def test_the_first_push_is_the_first_step_before_it_is_put_on_the_sphere(kind):
     config = Config(d=3, steps=1, start=kind, lr=0.1)
     pushed = start(config).numpy() + first_push(config)
-    np.testing.assert_allclose(pushed / np.linalg.norm(pushed, axis=1, keepdims=True), run(config).z[1], atol=1e-6)
+    np.testing.assert_allclose(
+        pushed / np.linalg.norm(pushed, axis=1, keepdims=True), run(config).z[1], atol=1e-6
+    )
 
 
 def test_pushes_of_a_cluster_are_compared_with_those_of_all_points():
@@ -56,13 +62,17 @@ def test_vanilla_flow_never_changes_the_cyclic_order_on_the_circle():
 def test_arrows_are_the_negative_tangential_gradient():
     result = run(Config(network=False, steps=3, record_every=1, d=3))
     z = torch.tensor(result.z[2], dtype=torch.float64, requires_grad=True)
-    unit = torch.nn.functional.normalize(z, dim=1)  # its derivative is the projection on the tangent plane
+    unit = torch.nn.functional.normalize(
+        z, dim=1
+    )  # its derivative is the projection on the tangent plane
     (gradient,) = torch.autograd.grad(200 * simplified(unit, z.detach()[None], 0.2), z)
     np.testing.assert_allclose(result.arrows[2], -gradient.numpy(), atol=1e-4)
     np.testing.assert_allclose((result.arrows * result.z).sum(2), 0, atol=1e-4)
 
 
-@pytest.mark.parametrize("settings", [{}, {"d": 3, "depth": 4}, {"network": False}, {"start": "uniform", "lr": 5.0}])
+@pytest.mark.parametrize(
+    "settings", [{}, {"d": 3, "depth": 4}, {"network": False}, {"start": "uniform", "lr": 5.0}]
+)
 def test_embeddings_stay_on_the_sphere_and_begin_where_the_start_says(settings):
     config = Config(steps=20, **settings)
     result = run(config)
@@ -74,7 +84,9 @@ def test_embeddings_stay_on_the_sphere_and_begin_where_the_start_says(settings):
 def test_starts_are_a_cap_around_the_first_axis_or_uniform():
     cap, uniform = (start(Config(d=3, n=2000, start=kind)) for kind in ("cap", "uniform"))
     assert cap[:, 0].min() > 0.9 and cap[:, 1:].std() == pytest.approx(0.05, rel=0.1)
-    assert uniform.mean(0).abs().max() < 0.05 and uniform.square().mean(0) == pytest.approx([1 / 3] * 3, abs=0.03)
+    assert uniform.mean(0).abs().max() < 0.05 and uniform.square().mean(0) == pytest.approx(
+        [1 / 3] * 3, abs=0.03
+    )
 
 
 def test_clusters_lie_in_a_row_as_in_the_papers():
@@ -82,7 +94,10 @@ def test_clusters_lie_in_a_row_as_in_the_papers():
     for config, centres in ((Config(n=2000), [-1, 0, 1, 2]), (wide, [-3, -1, 1, 3])):
         x, labels = dataset(config)
         means = torch.stack([x[labels == k].mean(0) for k in range(4)])
-        assert means[:, 0].tolist() == pytest.approx(centres, abs=0.03) and means[:, 1:].abs().max() < 0.03
+        assert (
+            means[:, 0].tolist() == pytest.approx(centres, abs=0.03)
+            and means[:, 1:].abs().max() < 0.03
+        )
         assert x.shape == (2000, config.d)
 
 
@@ -92,7 +107,9 @@ def test_neighbour_accuracy_by_hand_and_against_a_slow_loop():
     points, ids = data.clusters(60, 3, 0.6, torch.Generator().manual_seed(0))
     hits = 0
     for i in range(60):
-        others = [j for j in torch.cdist(points[i:i + 1], points)[0].argsort().tolist() if j != i][:10]
+        others = [
+            j for j in torch.cdist(points[i : i + 1], points)[0].argsort().tolist() if j != i
+        ][:10]
         hits += int(ids[others].bincount(minlength=3).argmax() == ids[i])
     assert neighbour_accuracy(points, ids) == hits / 60
     with pytest.raises(ValueError, match="k = 7 is not allowed"):
@@ -104,7 +121,9 @@ def test_sharpness_finds_the_strongest_curvature_with_its_sign():
     for values in ([1.0, 4.0, -2.0], [1.0, 2.0, -5.0]):
         loss = (torch.tensor(values) * w**2).sum() / 2
         strongest = max(values, key=abs)
-        assert sharpness(loss, [w], torch.Generator().manual_seed(0)) == pytest.approx(strongest, rel=1e-3)
+        assert sharpness(loss, [w], torch.Generator().manual_seed(0)) == pytest.approx(
+            strongest, rel=1e-3
+        )
 
 
 def test_two_thousand_points_run():
@@ -114,13 +133,19 @@ def test_two_thousand_points_run():
 
 def test_a_network_whose_numbers_overflow_has_diverged_and_is_not_at_rest_at_zero():
     with pytest.raises(ValueError, match="lr = 100.0 .* the run diverged"):
-        run(Config(activation="identity", depth=8, lr=100.0, tau=1e-3, start="uniform", n=20, steps=50))
+        run(
+            Config(
+                activation="identity", depth=8, lr=100.0, tau=1e-3, start="uniform", n=20, steps=50
+            )
+        )
 
 
 def test_turned_is_the_pair_with_the_angles_it_is_looked_at_from():
     seen = []
     config = Config(d=3, steps=200, depth=4)
-    turned = run_turned(config, progress=lambda fraction, partial: seen.append(partial.angles) or len(seen) < 2)
+    turned = run_turned(
+        config, progress=lambda fraction, partial: seen.append(partial.angles) or len(seen) < 2
+    )
     assert turned.stopped and len(seen) == 2 and len(turned.angles) == len(seen[0]) == sphere.TURNS
     turned, pair = run_turned(config.replace(steps=5)), run_pair(config.replace(steps=5))
     assert all(np.array_equal(turned[name].z, pair[name].z) for name in ("network", "vanilla"))

@@ -30,8 +30,12 @@ class Book:
         shutil.copytree(ROOT / "book" / "_static", folder / "book" / "_static")
         for name in ("requirements.txt", "book/references.bib"):
             shutil.copy(ROOT / name, folder / name)
-        lines = (ROOT / "_config.yml").read_text().splitlines(keepends=True)  # this package has no claims, no ledger
-        (folder / "_config.yml").write_text("".join(line for line in lines if "clbook_ledger" not in line))
+        lines = (
+            (ROOT / "_config.yml").read_text().splitlines(keepends=True)
+        )  # this package has no claims, no ledger
+        (folder / "_config.yml").write_text(
+            "".join(line for line in lines if "clbook_ledger" not in line)
+        )
         (folder / "_toc.yml").write_text("format: jb-book\nroot: book/page\n")
         (folder / "clbook").mkdir()
         (folder / "clbook" / "__init__.py").write_text('__version__ = "0"\n')
@@ -39,17 +43,30 @@ class Book:
         self.page_of("page", CODE)
 
     def page_of(self, name, code):
-        nbformat.write(new_notebook(cells=[new_markdown_cell("# Page"), new_code_cell(code)], metadata=KERNEL),
-                       self.folder / "book" / f"{name}.ipynb")
+        nbformat.write(
+            new_notebook(cells=[new_markdown_cell("# Page"), new_code_cell(code)], metadata=KERNEL),
+            self.folder / "book" / f"{name}.ipynb",
+        )
 
     def write(self, module, text):
         (self.folder / "clbook" / f"{module}.py").write_text(text)
 
     def build(self):
         return subprocess.run(
-            [pathlib.Path(sys.executable).with_name("jupyter-book"), "build", ".", "-W", "-n", "--keep-going"],
-            cwd=self.folder, env={**os.environ, "PYTHONPATH": str(self.folder)}, text=True, capture_output=True,
-            check=False)
+            [
+                pathlib.Path(sys.executable).with_name("jupyter-book"),
+                "build",
+                ".",
+                "-W",
+                "-n",
+                "--keep-going",
+            ],
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": str(self.folder)},
+            text=True,
+            capture_output=True,
+            check=False,
+        )
 
     def page(self):
         """(the number the page shows, when it was computed, the page's own text)."""
@@ -64,7 +81,9 @@ def book(tmp_path_factory):
     return Book(tmp_path_factory.mktemp("book"))
 
 
-def test_an_edit_of_the_package_reaches_the_page(book):  # that nothing else does is asked of the book by .ci/run
+def test_an_edit_of_the_package_reaches_the_page(
+    book,
+):  # that nothing else does is asked of the book by .ci/run
     first = book.build()
     assert first.returncode == 0, first.stdout + first.stderr
     number, stamp, text = book.page()
@@ -99,8 +118,9 @@ else:
 
 
 def test_two_notebooks_run_at_once_and_one_that_fails_is_reported(book):
-    (book.folder / "_toc.yml").write_text("format: jb-book\nroot: book/page\nchapters:\n- file: book/second\n"
-                                          "- file: book/third\n")
+    (book.folder / "_toc.yml").write_text(
+        "format: jb-book\nroot: book/page\nchapters:\n- file: book/second\n- file: book/third\n"
+    )
     book.page_of("page", MEET.format(own="page", other="second"))
     book.page_of("second", MEET.format(own="second", other="page"))
     book.page_of("third", "1 / 0")

@@ -37,7 +37,11 @@ def literal_loss(sims, batch, labels, tau, supervised):
         below = 0.0
         for j in batch:
             if not (supervised and labels[j] == labels[i]):
-                below = below + (torch.exp(sims[i, j] / tau) if j != i else 0.0) + torch.exp(sims[i, n + j] / tau)
+                below = (
+                    below
+                    + (torch.exp(sims[i, j] / tau) if j != i else 0.0)
+                    + torch.exp(sims[i, n + j] / tau)
+                )
         total = total - torch.log(torch.exp(sims[i, n + i] / tau) / below)
     return total / len(batch)
 
@@ -73,58 +77,86 @@ def test_gradients_and_the_recursion_are_those_of_the_losses_as_written(replacem
         (supervised,) = grad(literal_loss(at_cl, drawn(counts), labels, config.tau, True), at_cl)
         assert injection.item() == pytest.approx((theirs[0] - supervised).norm().item(), rel=1e-10)
         keys = [[(j, k) for j in drawn(counts) for k in (j, j + 12) if k != i] for i in range(12)]
-        masses = [[sum(math.exp(state[0, i, k] / config.tau) for j, k in keys[i] if (labels[j] == labels[i]) == same)
-                   for same in (True, False)] for i in set(drawn(counts))]
+        masses = [
+            [
+                sum(
+                    math.exp(state[0, i, k] / config.tau)
+                    for j, k in keys[i]
+                    if (labels[j] == labels[i]) == same
+                )
+                for same in (True, False)
+            ]
+            for i in set(drawn(counts))
+        ]
         assert mass.item() == pytest.approx(max(a / b for a, b in masses), rel=1e-10)
         state = state - config.eta * torch.stack(theirs)
     result = run(config, device="cpu")
     np.testing.assert_allclose(result.final, state, atol=1e-12)
     assert result.drift[-1] == pytest.approx((state[0] - state[1]).norm().item(), rel=1e-10)
-    a, b = (s[:, :config.n].numpy() for s in state)
+    a, b = (s[:, : config.n].numpy() for s in state)
     H = np.eye(config.n) - 1 / config.n
     k, m = H @ a @ H, H @ b @ H
     upper = np.triu_indices(config.n, 1)
-    assert result.cka[-1] == pytest.approx((k * m).sum() / np.linalg.norm(k) / np.linalg.norm(m), abs=1e-12)
+    assert result.cka[-1] == pytest.approx(
+        (k * m).sum() / np.linalg.norm(k) / np.linalg.norm(m), abs=1e-12
+    )
     assert result.rsa[-1] == pytest.approx(np.corrcoef(1 - a[upper], 1 - b[upper])[0, 1], abs=1e-12)
     assert result.rho[-1] == pytest.approx(np.linalg.norm(k - m) / np.linalg.norm(k))
-    assert result.r[-1] == pytest.approx(np.linalg.norm((a - b)[upper]) / len(a[upper])**0.5 / a[upper].std())
+    assert result.r[-1] == pytest.approx(
+        np.linalg.norm((a - b)[upper]) / len(a[upper]) ** 0.5 / a[upper].std()
+    )
     assert result.path[0] == 0 and result.gaps[0] == result.injections[0], "one start"
-    assert result.gram_norm[-1] == pytest.approx(np.linalg.norm(k)) and result.std[-1] == pytest.approx(a[upper].std())
+    assert result.gram_norm[-1] == pytest.approx(np.linalg.norm(k)) and result.std[
+        -1
+    ] == pytest.approx(a[upper].std())
 
 
 def test_batches_are_distinct_points_unless_drawn_with_replacement():
     for counts in batches(SMALL.replace(steps=20)):
         assert counts.sum() == 9 and counts.max() == 1
     for counts in batches(SMALL.replace(classes=2, batch=2, replacement=True, steps=20)):
-        assert counts.sum() == 2 and len({i // 6 for i in drawn(counts)}) == 2, "NSCL needs two classes"
+        assert counts.sum() == 2 and len({i // 6 for i in drawn(counts)}) == 2, (
+            "NSCL needs two classes"
+        )
 
 
 def test_delta_at_the_papers_example_is_far_from_one_percent():
     assert theory.delta(1000, 512, 1, 0.01, 1.0) == pytest.approx(1.71, abs=0.01)
     share = 1 / 20 + math.sqrt(math.log(50 * 300 / 0.05) / 600)
-    assert theory.delta(20, 300, 50, 0.05, 2.0) == pytest.approx(2 * math.e * share / (1 - share), rel=1e-12)
+    assert theory.delta(20, 300, 50, 0.05, 2.0) == pytest.approx(
+        2 * math.e * share / (1 - share), rel=1e-12
+    )
     assert theory.delta(2, 4, 1, 0.01, 1.0) == math.inf == theory.delta(50, 10**6, 1, 0.01, 1e-3)
 
 
 def test_bounds_add_up_step_sizes_and_overflow_to_infinity():
     eta = np.linspace(0, 2, 30)
-    for bound in (lambda e: theory.similarity_bound(50, 256, 30, e, 1.0, 0.01),
-                  lambda e: theory.triangle_bound(256, 30, e, 1.0),
-                  lambda e: theory.weight_bound(50, 256, 30, e, 1.0, 0.01, 1.0, 0.1)):
+    for bound in (
+        lambda e: theory.similarity_bound(50, 256, 30, e, 1.0, 0.01),
+        lambda e: theory.triangle_bound(256, 30, e, 1.0),
+        lambda e: theory.weight_bound(50, 256, 30, e, 1.0, 0.01, 1.0, 0.1),
+    ):
         assert bound(eta) == pytest.approx(bound(1.0)) and bound(0.0) == 0
     assert theory.similarity_bound(50, 4, 30, 1e6, 0.1, 0.01) == math.inf
     assert theory.weight_bound(50, 64, 30, 1e3, 1.0, 0.01, 1, 1) == math.inf
     gap = theory.delta(50, 256, 30, 0.01, 1.0)
-    assert theory.similarity_bound(50, 256, 30, 1.0, 1.0, 0.01) == pytest.approx(math.exp(30 / 512) * 30 / 16 * gap)
+    assert theory.similarity_bound(50, 256, 30, 1.0, 1.0, 0.01) == pytest.approx(
+        math.exp(30 / 512) * 30 / 16 * gap
+    )
     assert theory.weight_bound(50, 256, 30, 0.1, 2.0, 0.01, 3.0, 0.5) == pytest.approx(
-        3 * theory.delta(50, 256, 30, 0.01, 2.0) * (math.exp(1.5) - 1))
-    assert surrogate.posterior_bound([1.0, 2.0], [3.0, 4.0], 2, 0.5)[2] == pytest.approx((1 + 4 / 1) * 3 + 8)
+        3 * theory.delta(50, 256, 30, 0.01, 2.0) * (math.exp(1.5) - 1)
+    )
+    assert surrogate.posterior_bound([1.0, 2.0], [3.0, 4.0], 2, 0.5)[2] == pytest.approx(
+        (1 + 4 / 1) * 3 + 8
+    )
     assert surrogate.posterior_bound([1.0, 2.0], [3.0, 4.0], 8, 0.5, convex=True)[2] == 11
 
 
 def test_after_one_step_the_a_posteriori_bounds_are_the_drift_and_later_the_convex_one_is_below():
     r = run(SMALL, device="cpu")
-    convex = surrogate.posterior_bound(r.injections, SMALL.eta, SMALL.batch, SMALL.tau, convex=True)[r.steps]
+    convex = surrogate.posterior_bound(
+        r.injections, SMALL.eta, SMALL.batch, SMALL.tau, convex=True
+    )[r.steps]
     assert r.drift[1] == pytest.approx(r.posterior[1], rel=1e-9) == convex[1]
     assert (r.drift[2:] < convex[2:]).all() and (convex[2:] < r.posterior[2:]).all()
     assert (r.posterior[1:] < r.bound[1:]).all() and (r.drift[1:] < r.triangle[1:]).all()
@@ -155,23 +187,35 @@ def test_lemma_1_fails_where_an_anchor_repeats():
 def test_lemma_2_is_attained_by_two_equal_negatives_and_never_exceeded():
     sims = torch.tensor([[1.0, 0.3, 0.9, 0.3], [0.2, 1.0, 0.2, 0.8]], dtype=torch.float64)
     for tau in (0.5, 1.0, 3.0):
-        H = hessian(lambda s, tau=tau: literal_loss(s.view(2, 4), [0, 1], [0, 1], tau, True), sims.flatten())
+        H = hessian(
+            lambda s, tau=tau: literal_loss(s.view(2, 4), [0, 1], [0, 1], tau, True), sims.flatten()
+        )
         assert 2 * tau**2 * torch.linalg.eigvalsh(H)[-1].item() == pytest.approx(0.5, abs=1e-9)
     z1, z2, labels = views(SMALL.replace(n=6, batch=6))
     for supervised in (False, True):
         at = table(z1, z2).flatten()
-        H = hessian(lambda s, k=supervised: literal_loss(s.view(6, 12), range(6), labels, 0.5, k), at)
-        assert torch.linalg.eigvalsh(H)[0] > -1e-12 and 6 * 0.25 * torch.linalg.eigvalsh(H)[-1] < 0.5
+        H = hessian(
+            lambda s, k=supervised: literal_loss(s.view(6, 12), range(6), labels, 0.5, k), at
+        )
+        assert (
+            torch.linalg.eigvalsh(H)[0] > -1e-12 and 6 * 0.25 * torch.linalg.eigvalsh(H)[-1] < 0.5
+        )
 
 
 def test_lemma_3_bounds_the_gradient_and_its_second_case_forgets_the_attraction():
     z1, z2, labels = views(SMALL)
     sims, tau = table(z1, z2), 0.3
     _, negatives = logits(sims, torch.ones(12, dtype=torch.float64), labels, tau)
-    ours = batch_gradients(sims.repeat(2, 1, 1), torch.ones(12, dtype=torch.float64), labels, tau)[0]
-    assert (12 * ours.norm(dim=2)).max() <= math.sqrt(2) / tau and ours[0].norm() <= math.sqrt(2 / 12) / tau
+    ours = batch_gradients(sims.repeat(2, 1, 1), torch.ones(12, dtype=torch.float64), labels, tau)[
+        0
+    ]
+    assert (12 * ours.norm(dim=2)).max() <= math.sqrt(2) / tau and ours[0].norm() <= math.sqrt(
+        2 / 12
+    ) / tau
     squares = negatives.softmax(1).square().sum(1)
-    torch.testing.assert_close((12 * tau * ours[1]).square().sum(1), 1 + squares)  # the proof's second case has no 1
+    torch.testing.assert_close(
+        (12 * tau * ours[1]).square().sum(1), 1 + squares
+    )  # the proof's second case has no 1
 
 
 def test_lemma_5_counts_the_anchor_as_its_own_negative_candidate():
@@ -187,7 +231,9 @@ def test_lemma_5_counts_the_anchor_as_its_own_negative_candidate():
 @pytest.mark.parametrize("C, B, T", [(2, 16, 5), (10, 128, 20)])
 def test_corollary_3_fails_no_more_often_than_it_may(C, B, T):
     draws = torch.randint(C, (300, T, B), generator=torch.Generator().manual_seed(0))
-    most = torch.nn.functional.one_hot(draws, C).sum(2).amax((1, 2)) / B  # share of an anchor's class
+    most = (
+        torch.nn.functional.one_hot(draws, C).sum(2).amax((1, 2)) / B
+    )  # share of an anchor's class
     assert 0.005 < theory.fluctuation(B, T, 0.05) < 1
     assert (1 - most < 1 - 1 / C - theory.fluctuation(B, T, 0.05)).double().mean() <= 0.05
     half = theory.fluctuation(B, T, 0.05) / 2
@@ -206,7 +252,10 @@ def test_lemma_6_is_an_identity(tau):
 def test_large_steps_leave_the_range_that_lemma_6_needs():
     for seed in SEEDS:
         r = run(Config(tau=5.0, classes=50, batch=200, eta=1000.0, seed=seed), device="cpu")
-        assert r.reweighting.max() > 2 * theory.delta(50, 200, 100, 0.01, 5.0) and np.abs(r.final[0]).max() > 10
+        assert (
+            r.reweighting.max() > 2 * theory.delta(50, 200, 100, 0.01, 5.0)
+            and np.abs(r.final[0]).max() > 10
+        )
         assert (r.drift <= r.bound).all()
 
 
@@ -217,14 +266,22 @@ def test_corollary_2_needs_a_small_drift():
     assert np.corrcoef(a, b)[0, 1] == pytest.approx(-1)
     assert theory.rsa_lower_bound(np.linalg.norm(a - b), a.std(), 45) == pytest.approx(-1 / 21)
     assert theory.cka_lower_bound(0.0, 3.0) == 1 and theory.cka_lower_bound(math.inf, 3.0) == -1
-    assert theory.cka_lower_bound(1.0, 3.0) == pytest.approx(0.5) == theory.rsa_lower_bound(1.0, 1.5, 4)
+    assert (
+        theory.cka_lower_bound(1.0, 3.0)
+        == pytest.approx(0.5)
+        == theory.rsa_lower_bound(1.0, 1.5, 4)
+    )
 
 
 @pytest.mark.parametrize("replacement", [False, True])
 def test_theorem_2_holds_for_angles_on_the_circle_whose_constants_are_known(replacement):
     for seed in SEEDS:
-        r = run_circle(CIRCLE.replace(tau=5.0, eta=0.03, replacement=replacement, seed=seed), device="cpu")
-        assert (r.drift[1:] > 0).all() and (r.drift <= r.bound).all() and (r.drift <= r.triangle).all()
+        r = run_circle(
+            CIRCLE.replace(tau=5.0, eta=0.03, replacement=replacement, seed=seed), device="cpu"
+        )
+        assert (
+            (r.drift[1:] > 0).all() and (r.drift <= r.bound).all() and (r.drift <= r.triangle).all()
+        )
 
 
 def test_the_circles_gradient_and_constants_against_autograd():
@@ -236,7 +293,9 @@ def test_the_circles_gradient_and_constants_against_autograd():
     def loss(w, supervised):
         return literal_loss((w[:12, None] - w).cos(), batch, labels, config.tau, supervised)
 
-    after = [w - 0.1 * grad(loss(leaf := w.clone().requires_grad_(), k == 1), leaf)[0] for k in (0, 1)]
+    after = [
+        w - 0.1 * grad(loss(leaf := w.clone().requires_grad_(), k == 1), leaf)[0] for k in (0, 1)
+    ]
     r = run_circle(config, device="cpu")
     assert r.drift[-1] == pytest.approx((after[0] - after[1]).norm().item(), rel=1e-9)
     moved = (after[0][:12, None] - after[0]).cos() - (w[:12, None] - w).cos()
@@ -258,7 +317,9 @@ def test_the_surrogate_follows_trained_weights_no_better_than_standing_still():
 def test_dcl_comes_near_nscl_as_one_over_c_but_cl_does_not(tau):
     C = (10, 20, 40, 80, 160)
     for seed in SEEDS:
-        gaps = np.array([loss_gaps(Config(classes=c, n=512, batch=512, tau=tau, seed=seed)) for c in C])
+        gaps = np.array(
+            [loss_gaps(Config(classes=c, n=512, batch=512, tau=tau, seed=seed)) for c in C]
+        )
         slope = np.polyfit(np.log(C), np.log(gaps), 1)[0]
         assert slope[0] == pytest.approx(-1, abs=0.07)
         assert slope[1] > slope[0] + 0.04 and (gaps[:, 1] > gaps[:, 0]).all()
@@ -269,9 +330,13 @@ def test_dcl_comes_near_nscl_as_one_over_c_but_cl_does_not(tau):
 def test_readings_are_the_losses_of_the_package():
     z1, z2, labels = views(SMALL)
     one, two = (readings(a, b, labels, 0.5) for a, b in ((z1, z2), (z2, z1)))
-    assert one["CL, positive in (Sec. 3)"] == pytest.approx(losses.cl(z1, z2, 0.5).item(), rel=1e-12)
-    for name, loss in (("CL, positive out: DCL (Sec. 5)", losses.dcl(z1, z2, 0.5)),
-                       ("NSCL, positive out (Sec. 3)", losses.nscl(z1, z2, labels, 0.5))):
+    assert one["CL, positive in (Sec. 3)"] == pytest.approx(
+        losses.cl(z1, z2, 0.5).item(), rel=1e-12
+    )
+    for name, loss in (
+        ("CL, positive out: DCL (Sec. 5)", losses.dcl(z1, z2, 0.5)),
+        ("NSCL, positive out (Sec. 3)", losses.nscl(z1, z2, labels, 0.5)),
+    ):
         assert (one[name] + two[name]) / 2 == pytest.approx(loss.item(), rel=1e-12)
     assert one["NSCL, positive in (Lemma 3)"] > max(0, one["NSCL, positive out (Sec. 3)"])
     assert one["NSCL, -log q_ii' as written (App. D.1)"] == math.inf
@@ -282,19 +347,29 @@ def test_pair_weights_are_derivatives_in_the_cosines():
     u = torch.cat([z1, z2])
     S, same = (u @ u.T).requires_grad_(), (labels[:, None] == labels).repeat(2, 2)
     own = torch.arange(6).repeat(2)[:, None] == torch.arange(6).repeat(2)
-    for hidden, loss in ((own, lambda a, b: losses.dcl(a, b, 0.5)),
-                         (same, lambda a, b: losses.nscl(a, b, labels, 0.5))):
-        value = ((S / 0.5).masked_fill(hidden, -math.inf).logsumexp(1) - S.roll(6, 1).diagonal() / 0.5).mean()
+    for hidden, loss in (
+        (own, lambda a, b: losses.dcl(a, b, 0.5)),
+        (same, lambda a, b: losses.nscl(a, b, labels, 0.5)),
+    ):
+        value = (
+            (S / 0.5).masked_fill(hidden, -math.inf).logsumexp(1) - S.roll(6, 1).diagonal() / 0.5
+        ).mean()
         (slope,) = grad(value, S)
         ours = pair_weights(loss, 3 * z1, z2)
         expected = (slope + slope.T).fill_diagonal_(0)
         torch.testing.assert_close(ours.nan_to_num(), expected, atol=1e-10, rtol=1e-8)
-        assert (expected[own & ~torch.eye(12, dtype=bool)] < 0).all() and (expected[~hidden] > 0).all()
+        assert (expected[own & ~torch.eye(12, dtype=bool)] < 0).all() and (
+            expected[~hidden] > 0
+        ).all()
 
 
 def test_a_program_may_mix_classes_batches_and_replacement():
     """The table has one shape for all of them: the chapter's whole grid is one program."""
-    changes = ({"classes": 2, "tau": 0.5}, {"batch": 7, "eta": 0.1, "d": 3}, {"replacement": True, "batch": 30})
+    changes = (
+        {"classes": 2, "tau": 0.5},
+        {"batch": 7, "eta": 0.1, "d": 3},
+        {"replacement": True, "batch": 30},
+    )
     configs = [SMALL.replace(seed=k, **change) for k, change in enumerate(changes)]
     for runner in (run, run_circle):
         for config, together in zip(configs, runs.together(runner.program, configs, device="cpu")):
@@ -312,19 +387,28 @@ def test_a_partial_result_has_its_own_copy_of_what_goes_on_changing():
 
     last = run(Config(n=40, batch=20, steps=20_000), progress=look, device="cpu")
     assert last.stopped and len(last.injections) == last.steps[-1] == len(last.reweighting)
-    assert np.array_equal(seen[0][0].final, seen[0][1]) and not np.array_equal(seen[0][1], last.final)
+    assert np.array_equal(seen[0][0].final, seen[0][1]) and not np.array_equal(
+        seen[0][1], last.final
+    )
 
 
-@pytest.mark.parametrize("name, call", [
-    ("C", lambda: theory.delta(1, 8, 1, 0.1, 1.0)), ("B", lambda: theory.delta(9, 0, 1, 0.1, 1.0)),
-    ("T", lambda: theory.delta(9, 8, 0, 0.1, 1.0)), ("delta", lambda: theory.delta(9, 8, 1, 1.0, 1.0)),
-    ("tau", lambda: theory.similarity_bound(9, 8, 1, 1.0, 0.0, 0.1)),
-    ("eta", lambda: theory.triangle_bound(8, 3, [1.0, 2.0], 1.0)),
-    ("eta", lambda: surrogate.posterior_bound([1.0], 1e6, 8, 1.0, convex=True)),
-    ("gram_norm", lambda: theory.cka_lower_bound(1, 0)),
-    ("std", lambda: theory.rsa_lower_bound(1, 0.0, 3)), ("pairs", lambda: theory.rsa_lower_bound(1, 1.0, 0)),
-    ("G", lambda: theory.weight_bound(9, 8, 1, 1.0, 1.0, 0.1, 0, 1)),
-    ("beta", lambda: theory.weight_bound(9, 8, 1, 1.0, 1.0, 0.1, 1, 0))])
+@pytest.mark.parametrize(
+    "name, call",
+    [
+        ("C", lambda: theory.delta(1, 8, 1, 0.1, 1.0)),
+        ("B", lambda: theory.delta(9, 0, 1, 0.1, 1.0)),
+        ("T", lambda: theory.delta(9, 8, 0, 0.1, 1.0)),
+        ("delta", lambda: theory.delta(9, 8, 1, 1.0, 1.0)),
+        ("tau", lambda: theory.similarity_bound(9, 8, 1, 1.0, 0.0, 0.1)),
+        ("eta", lambda: theory.triangle_bound(8, 3, [1.0, 2.0], 1.0)),
+        ("eta", lambda: surrogate.posterior_bound([1.0], 1e6, 8, 1.0, convex=True)),
+        ("gram_norm", lambda: theory.cka_lower_bound(1, 0)),
+        ("std", lambda: theory.rsa_lower_bound(1, 0.0, 3)),
+        ("pairs", lambda: theory.rsa_lower_bound(1, 1.0, 0)),
+        ("G", lambda: theory.weight_bound(9, 8, 1, 1.0, 1.0, 0.1, 0, 1)),
+        ("beta", lambda: theory.weight_bound(9, 8, 1, 1.0, 1.0, 0.1, 1, 0)),
+    ],
+)
 def test_bounds_name_a_bad_argument(name, call):
     with pytest.raises(ValueError, match=f"^{name} = .* is not allowed: {name} must be "):
         call()

@@ -42,7 +42,9 @@ def test_results_come_in_the_order_of_the_configs_and_duplicates_run_once(cache)
 
 def test_the_second_time_nothing_runs():
     (first,), (again,) = sweep(toy.run, [toy.Config()]), sweep(toy.run, [toy.Config()])
-    assert again.seconds == first.seconds  # the stored run, not a new one: no two take the same time
+    assert (
+        again.seconds == first.seconds
+    )  # the stored run, not a new one: no two take the same time
 
 
 def test_processes_give_the_same_results_as_one():
@@ -59,9 +61,13 @@ def test_progress_sees_partial_results_and_false_ends_the_sweep(cache):
         calls.append((fraction, sum(r is not None for r in results)))
         return len(calls) < 2
 
-    results = sweep(toy.run, [toy.Config(a=a) for a in (1.0, 2.0, 3.0, 4.0)], progress=progress, n_jobs=1)
+    results = sweep(
+        toy.run, [toy.Config(a=a) for a in (1.0, 2.0, 3.0, 4.0)], progress=progress, n_jobs=1
+    )
     assert calls == [(0.25, 1), (0.5, 2)]
-    assert [r is not None for r in results] == [True, True, False, False] and len(stored(cache)) == 2
+    assert [r is not None for r in results] == [True, True, False, False] and len(
+        stored(cache)
+    ) == 2
 
 
 def package(folder, text):
@@ -70,14 +76,25 @@ def package(folder, text):
     root.mkdir(exist_ok=True)
     (root / "__init__.py").write_text("")
     (root / "inner.py").write_text(f"def value(config):\n    return {text}\n")
-    (root / "middle.py").write_text("from . import inner\n\ndef value(config):\n    return inner.value(config)\n")
+    (root / "middle.py").write_text(
+        "from . import inner\n\ndef value(config):\n    return inner.value(config)\n"
+    )
     (root / "unrelated.py").write_text(f"# {text}\n")
     (root / "experiment.py").write_text(
-        "from stalebook.middle import value\n\ndef run(config):\n    return value(config)\n")
+        "from stalebook.middle import value\n\ndef run(config):\n    return value(config)\n"
+    )
     return subprocess.run(
-        [sys.executable, "-c", "from stalebook.experiment import run; from clbook.sweep import sweep, sources; "
-         "print(sweep(run, [1, 2], n_jobs=1), sorted(sources(run)))"],
-        env=os.environ | {"PYTHONPATH": str(folder)}, capture_output=True, text=True, check=True).stdout.strip()
+        [
+            sys.executable,
+            "-c",
+            "from stalebook.experiment import run; from clbook.sweep import sweep, sources; "
+            "print(sweep(run, [1, 2], n_jobs=1), sorted(sources(run)))",
+        ],
+        env=os.environ | {"PYTHONPATH": str(folder)},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
 
 
 def test_an_edit_of_a_module_that_the_run_imports_indirectly_is_never_served_stale(tmp_path, cache):
@@ -91,7 +108,13 @@ def test_the_fingerprint_covers_losses_and_not_figures():
     from clbook.experiments.separability import run
 
     modules = set(sources(run))
-    assert {"clbook.losses", "clbook.models", "clbook.data", "clbook.kernels", "clbook.settings"} <= modules
+    assert {
+        "clbook.losses",
+        "clbook.models",
+        "clbook.data",
+        "clbook.kernels",
+        "clbook.settings",
+    } <= modules
     assert not any(name.endswith((".figures", ".claims", ".style")) for name in modules)
     assert not any(name.startswith("clbook.explore") for name in modules)
     assert fingerprint(run) != fingerprint(toy.run)
@@ -133,16 +156,23 @@ def test_a_killed_sweep_keeps_finished_runs_and_leaves_no_half_written_file(cach
     assert not list(cache.rglob("*.part")), "a temporary file was left behind"
 
 
-@pytest.mark.parametrize("run", [lambda config: toy.run(config), functools.partial(toy.run), "run", None])
+@pytest.mark.parametrize(
+    "run", [lambda config: toy.run(config), functools.partial(toy.run), "run", None]
+)
 def test_a_run_without_a_name_is_refused_in_words(run):
-    with pytest.raises(ValueError, match="^run = .* is not allowed: it must be a function that has a name"):
+    with pytest.raises(
+        ValueError, match="^run = .* is not allowed: it must be a function that has a name"
+    ):
         sweep(run, [toy.Config()])
 
 
-@pytest.mark.parametrize("configs, given", [(toy.Config(), r"Config\(\)"), (toy.Config, ".*Config'>"),
-                                            (None, "None")])
+@pytest.mark.parametrize(
+    "configs, given", [(toy.Config(), r"Config\(\)"), (toy.Config, ".*Config'>"), (None, "None")]
+)
 def test_configs_that_are_no_list_are_refused_in_words(configs, given):
-    with pytest.raises(ValueError, match=rf"^configs = {given} is not allowed: it must be a list of settings"):
+    with pytest.raises(
+        ValueError, match=rf"^configs = {given} is not allowed: it must be a list of settings"
+    ):
         sweep(toy.run, configs)
 
 
@@ -160,7 +190,9 @@ def test_processes_are_used_without_asking(monkeypatch):
     """joblib's own default is one process (None in its active backend); a book would then be built on one core."""
     if os.cpu_count() < 2:
         pytest.skip("one core has nothing to run in parallel")
-    monkeypatch.delenv("LOKY_MAX_CPU_COUNT", raising=False)  # a build's, or these tests', part of the cores
+    monkeypatch.delenv(
+        "LOKY_MAX_CPU_COUNT", raising=False
+    )  # a build's, or these tests', part of the cores
     assert os.getpid() not in parallel(os.getpid, [()] * 4)
 
 
@@ -174,10 +206,17 @@ def test_a_grid_is_trained_in_groups_and_gives_the_runs_one_by_one(cache, monkey
     assert len(stored(cache)) == 9
 
 
-@pytest.mark.parametrize("bad, says", [
-    ({"growth": 1e30}, "growth = 1e.30 .*diverged"), ({"heavy": 1.0}, "heavy = 1.0 .*must be 0"),
-], ids=["diverges", "cannot be made"])
-def test_one_bad_config_of_a_group_is_named_and_all_others_are_stored(cache, monkeypatch, bad, says):
+@pytest.mark.parametrize(
+    "bad, says",
+    [
+        ({"growth": 1e30}, "growth = 1e.30 .*diverged"),
+        ({"heavy": 1.0}, "heavy = 1.0 .*must be 0"),
+    ],
+    ids=["diverges", "cannot be made"],
+)
+def test_one_bad_config_of_a_group_is_named_and_all_others_are_stored(
+    cache, monkeypatch, bad, says
+):
     monkeypatch.setattr(engine, "_pays", lambda program, configs: True)
     configs = [*GROUP[:5], GROUP[5].replace(**bad), *GROUP[6:]]
     with pytest.raises(ValueError, match=says) as error:
@@ -200,14 +239,26 @@ def test_runs_of_a_group_are_stored_as_they_end_not_with_the_group(cache):
                 os.kill(os.getpid(), signal.SIGKILL)
         runs.together(toy_program.Doubling, [toy_program.Config(end=e) for e in (2, 5, 0)], done=done)
     """)
-    code = subprocess.run([sys.executable, "-c", script], cwd=pathlib.Path(__file__).parent).returncode
-    assert code == -signal.SIGKILL and {joblib.load(path).config.end for path in stored(cache)} == {2, 5}
+    code = subprocess.run(
+        [sys.executable, "-c", script], cwd=pathlib.Path(__file__).parent
+    ).returncode
+    assert code == -signal.SIGKILL and {joblib.load(path).config.end for path in stored(cache)} == {
+        2,
+        5,
+    }
 
 
 def test_named_runs_of_a_grid_are_stored_one_by_one_and_shared_with_other_sweeps(cache):
-    both = sweep(toy_program.run_pair, [toy_program.Config(start=2.0), toy_program.Config(start=3.0)], n_jobs=1)
+    both = sweep(
+        toy_program.run_pair,
+        [toy_program.Config(start=2.0), toy_program.Config(start=3.0)],
+        n_jobs=1,
+    )
     assert [r["fast"].z[1] for r in both] == [4.0, 6.0] and len(stored(cache)) == 4
-    assert kept(toy_program.run_pair, toy_program.Config(start=2.0))["slow"].seconds == both[0]["slow"].seconds
+    assert (
+        kept(toy_program.run_pair, toy_program.Config(start=2.0))["slow"].seconds
+        == both[0]["slow"].seconds
+    )
     sweep(toy_program.run, [toy_program.Config(start=2.0, growth=2.0)], n_jobs=1)
     assert len(stored(cache)) == 4
 

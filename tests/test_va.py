@@ -25,21 +25,29 @@ def first_gradient(config):
 
 def test_with_the_other_paper_s_data_and_loss_a_run_is_the_sphere_chapter_s():
     """To the bit, apart from its views: VA draws two at each step."""
-    config = Config(n=24, steps=6, width=10, loss="LS eq. 12", views="all", network=False, spread=0.1, noise=0.1)
+    config = Config(
+        n=24, steps=6, width=10, loss="LS eq. 12", views="all", network=False, spread=0.1, noise=0.1
+    )
     ours = run(config)
     theirs = sphere.run(sphere.Config(**{name: getattr(config, name) for name in FIELDS}))
     np.testing.assert_array_equal(ours.z, theirs.z)
     np.testing.assert_array_equal(ours.x, theirs.x)
 
 
-@pytest.mark.parametrize("change", [{}, {"loss": "eq. 1"}, {"net": "averaging"}, {"centres": "axes", "classes": 3}])
+@pytest.mark.parametrize(
+    "change", [{}, {"loss": "eq. 1"}, {"net": "averaging"}, {"centres": "axes", "classes": 3}]
+)
 def test_the_first_loss_is_the_paper_s_of_two_views_of_each_point(change):
     config = TINY.replace(**change)
     loss, _, flow = first_gradient(config)
     flow = Flow([config]).to("cpu")
     _, views = flow.embed(flow.draws.next())
     one, two = torch.nn.functional.normalize(views, dim=-1)[0]
-    plain = nt_xent_mean(one, two, 0.2) if config.loss == "eq. 1" else generalized(one, two, lambda t: -t / 0.2)
+    plain = (
+        nt_xent_mean(one, two, 0.2)
+        if config.loss == "eq. 1"
+        else generalized(one, two, lambda t: -t / 0.2)
+    )
     assert loss.item() == pytest.approx(plain.item(), abs=1e-6)
 
 
@@ -53,7 +61,10 @@ def test_clusters_lie_in_a_row_or_on_axes_and_the_last_one_may_be_small():
     x, labels = dataset(Config(n=2000, d=3))
     assert x.shape == (2000, 3)
     means = torch.stack([x[labels == k].mean(0) for k in range(4)])
-    assert means[:, 0].tolist() == pytest.approx([-3, -1, 1, 3], abs=0.03) and means[:, 1:].abs().max() < 0.06
+    assert (
+        means[:, 0].tolist() == pytest.approx([-3, -1, 1, 3], abs=0.03)
+        and means[:, 1:].abs().max() < 0.06
+    )
     x, labels = dataset(Config(n=410, centres="axes", classes=3, ratio=0.05))
     assert labels.bincount().tolist() == [200, 200, 10] and x.shape == (410, 4)
     means = torch.stack([x[labels == k].mean(0) for k in range(3)])
@@ -89,7 +100,9 @@ def test_settings_that_exclude_each_other_are_refused():
 
 
 def test_descents_find_the_minimum_of_a_bowl():
-    angles, values = losses.descended(lambda a: (a - 1).square().sum(1), torch.zeros(2, 3, dtype=torch.float64))
+    angles, values = losses.descended(
+        lambda a: (a - 1).square().sum(1), torch.zeros(2, 3, dtype=torch.float64)
+    )
     torch.testing.assert_close(angles, torch.ones_like(angles))
     assert values.max() < 1e-12
 
@@ -107,6 +120,7 @@ def test_features_and_table_are_what_they_say():
 
 def test_a_run_of_the_room_has_the_same_bits_alone_and_beside_others():
     from clbook.runs import together
+
     configs = [TINY, TINY.replace(seed=1, lr=0.5), TINY.replace(seed=2)]
     for result, config in zip(together(Flow, configs), configs, strict=True):
         np.testing.assert_array_equal(result.z, run(config).z)

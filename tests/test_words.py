@@ -18,8 +18,11 @@ from clbook.runs import together
 from clbook.sweep import fingerprint, place, sweep
 
 SEEDS = range(3)
-TOPICS = ("the {} sleeps on the warm {} all day", "a {} was eaten with some {} for lunch",
-          "we drove the {} down to a {} again")
+TOPICS = (
+    "the {} sleeps on the warm {} all day",
+    "a {} was eaten with some {} for lunch",
+    "we drove the {} down to a {} again",
+)
 
 
 @pytest.fixture
@@ -27,15 +30,20 @@ def folder(tmp_path, monkeypatch):
     """A folder with one file of 3,000 short sentences over 60 made-up words, and a cache of its own."""
     monkeypatch.setenv("CLBOOK_CACHE", str(tmp_path / "cache"))
     generator = np.random.default_rng(0)
-    lines = [TOPICS[k].format(*(f"{'abc'[k]}{chr(97 + n)}x" for n in generator.integers(0, 20, 2)))
-             for k in generator.integers(0, 3, 3000)]
+    lines = [
+        TOPICS[k].format(*(f"{'abc'[k]}{chr(97 + n)}x" for n in generator.integers(0, 20, 2)))
+        for k in generator.integers(0, 3, 3000)
+    ]
     (tmp_path / "texts").mkdir()
     (tmp_path / "texts" / "one.txt").write_text(". ".join(lines) + ".")
     return tmp_path / "texts"
 
 
 def tiny(folder, **settings):
-    return Config(**{"corpus": str(folder), "injected": 5, "common": 20, "steps": 24, "batch": 32, "d": 8} | settings)
+    return Config(
+        **{"corpus": str(folder), "injected": 5, "common": 20, "steps": 24, "batch": 32, "d": 8}
+        | settings
+    )
 
 
 def test_documentation_is_read_as_prose_without_code_and_markup():
@@ -54,21 +62,37 @@ def test_documentation_is_read_as_prose_without_code_and_markup():
             Axis along which the sum is taken. See https://example.org/page for more.
         """)
     seen = corpus.corpus([found])
-    sentences = [" ".join(seen.words[t] for t in seen.tokens[a:b]) for a, b in itertools.pairwise(seen.starts)]
-    assert sentences == ["return the sum of and as in", "the result is exact for integers",
-                         "axis along which the sum is taken"]
+    sentences = [
+        " ".join(seen.words[t] for t in seen.tokens[a:b])
+        for a, b in itertools.pairwise(seen.starts)
+    ]
+    assert sentences == [
+        "return the sum of and as in",
+        "the result is exact for integers",
+        "axis along which the sum is taken",
+    ]
     assert not {"hidden", "never", "math", "https", "parameters"} & set(seen.words)
 
 
 def test_a_sentence_counts_once_and_words_are_ordered_by_frequency():
-    found = corpus.corpus(["One cat sat on the mat. One cat sat on the mat! Too short here.",
-                           "The dog saw one other dog run."])
-    assert found.words[:3] == ["dog", "one", "the"] and len(found.starts) == 3 and len(found.tokens) == 13
+    found = corpus.corpus(
+        [
+            "One cat sat on the mat. One cat sat on the mat! Too short here.",
+            "The dog saw one other dog run.",
+        ]
+    )
+    assert (
+        found.words[:3] == ["dog", "one", "the"]
+        and len(found.starts) == 3
+        and len(found.tokens) == 13
+    )
     assert [found.words[t] for t in found.tokens[:6]] == ["one", "cat", "sat", "on", "the", "mat"]
 
 
 def test_source_files_are_read_and_never_imported(tmp_path):
-    long = "This module explains at some length what it would do to you if you were to import it. " * 3
+    long = (
+        "This module explains at some length what it would do to you if you were to import it. " * 3
+    )
     (tmp_path / "a.py").write_text(f'"""{long}"""\nraise SystemExit("imported")\n')
     (tmp_path / "b.py").write_text(f'"""{long}"""\nthis is no python\n')
     assert "explains at some length" in corpus.strings(tmp_path / "a.py")[0]
@@ -78,7 +102,11 @@ def test_source_files_are_read_and_never_imported(tmp_path):
 def test_reading_again_gives_the_same_corpus(monkeypatch):
     monkeypatch.setattr(corpus, "LIBRARIES", {"matplotlib": "matplotlib"})
     first, again = corpus._documentation(), corpus._documentation()
-    assert first.words == again.words and np.array_equal(first.tokens, again.tokens) and len(first.words) > 1000
+    assert (
+        first.words == again.words
+        and np.array_equal(first.tokens, again.tokens)
+        and len(first.words) > 1000
+    )
 
 
 def test_the_embedded_corpus_is_large_and_knows_its_versions():
@@ -89,11 +117,20 @@ def test_the_embedded_corpus_is_large_and_knows_its_versions():
     assert (np.diff(counts) <= 0).all() and found.starts[-1] == len(found.tokens)
 
 
-@pytest.mark.parametrize("name, content, says", [
-    ("a.txt", b"  \n", "a.txt is not allowed: it is empty"),
-    ("a.txt", b"PK\x03\x04\0\0words of a file", "it is a binary file"),
-    ("a.txt", "caf\xe9 is where the others are".encode("latin-1"), "encoding = 'utf-8' is not allowed for .*a.txt"),
-    ("a.txt", b"too short", "no sentence of 5 words"), ("a.md", b"a text of some five words", r"holds no \*.txt file")])
+@pytest.mark.parametrize(
+    "name, content, says",
+    [
+        ("a.txt", b"  \n", "a.txt is not allowed: it is empty"),
+        ("a.txt", b"PK\x03\x04\0\0words of a file", "it is a binary file"),
+        (
+            "a.txt",
+            "caf\xe9 is where the others are".encode("latin-1"),
+            "encoding = 'utf-8' is not allowed for .*a.txt",
+        ),
+        ("a.txt", b"too short", "no sentence of 5 words"),
+        ("a.md", b"a text of some five words", r"holds no \*.txt file"),
+    ],
+)
 def test_bad_files_are_named_and_leave_nothing_behind(tmp_path, monkeypatch, name, content, says):
     monkeypatch.setenv("CLBOOK_CACHE", str(tmp_path / "cache"))
     texts = tmp_path / "texts"
@@ -123,9 +160,14 @@ def test_more_twins_than_words_are_refused():
 def test_absent_texts_are_named_by_the_run_and_not_by_the_settings(tmp_path, monkeypatch):
     monkeypatch.setenv("CLBOOK_DATA", str(tmp_path))
     monkeypatch.setenv("CLBOOK_CACHE", str(tmp_path / "cache"))
-    assert corpus.missing("documentation") is None and Config(corpus="gutenberg", natural="wordnet").files == ()
-    for settings, says in (({"corpus": "/no/such/place"}, "there is no folder /no/such/place"),
-                           ({"corpus": "gutenberg"}, "corpus = 'gutenberg' .* no folder .* books in CLBOOK_DATA")):
+    assert (
+        corpus.missing("documentation") is None
+        and Config(corpus="gutenberg", natural="wordnet").files == ()
+    )
+    for settings, says in (
+        ({"corpus": "/no/such/place"}, "there is no folder /no/such/place"),
+        ({"corpus": "gutenberg"}, "corpus = 'gutenberg' .* no folder .* books in CLBOOK_DATA"),
+    ):
         with pytest.raises(ValueError, match=says):
             run(Config(**settings))
     with pytest.raises(ValueError, match="natural = 'wordnet' .* set CLBOOK_DATA"):
@@ -136,18 +178,26 @@ def test_absent_texts_are_named_by_the_run_and_not_by_the_settings(tmp_path, mon
 
 
 def test_a_small_text_says_how_many_words_can_be_split(folder):
-    with pytest.raises(ValueError, match="injected = 100 is not allowed: injected must be at most [0-9]+ here"):
+    with pytest.raises(
+        ValueError, match="injected = 100 is not allowed: injected must be at most [0-9]+ here"
+    ):
         run(tiny(folder, injected=100))
 
 
 def test_a_text_without_sentences_to_hold_out_is_refused(folder):
-    with pytest.raises(ValueError, match="corpus = .* a longer text: of the 5 sentences read, none is held out"):
+    with pytest.raises(
+        ValueError, match="corpus = .* a longer text: of the 5 sentences read, none is held out"
+    ):
         run(tiny(folder, sentences=5, injected=0))
 
 
 def test_a_text_of_few_words_is_refused_before_pairs_are_drawn(folder):
-    (folder / "one.txt").write_text("one two one two three. " * 3 + "create make create make create.")
-    with pytest.raises(ValueError, match="corpus = .* a text of 10 different words or more: it has 5"):
+    (folder / "one.txt").write_text(
+        "one two one two three. " * 3 + "create make create make create."
+    )
+    with pytest.raises(
+        ValueError, match="corpus = .* a text of 10 different words or more: it has 5"
+    ):
         run(tiny(folder, injected=0))
 
 
@@ -172,6 +222,7 @@ def test_reading_a_text_can_be_stopped_and_leaves_nothing_behind(folder, monkeyp
 
 def test_bookcorpus_comes_through_datasets(tmp_path, monkeypatch):
     """With a stand-in for the library: what is asked of it, and what becomes of its rows."""
+
     def load_dataset(name, **how):
         assert name == "bookcorpus/bookcorpus" and how["split"] == corpus.BOOKCORPUS
         return [{"text": "the usual hair style was best for a party ."}]
@@ -187,9 +238,23 @@ def test_natural_pairs_share_at_least_half_of_both_words_meanings(tmp_path, monk
     monkeypatch.setenv("CLBOOK_DATA", str(tmp_path))
     path = tmp_path / corpus.WORDNET
     path.parent.mkdir()
-    rows = ["id\tpos\tlexfile\tmembers\thypernyms_or_similar\tdefinition",
-            *(f"{k}\tn\tx\t{members}\t\t\"a definition" for k, members in enumerate(
-                ("car|auto|motor_car", "auto|bank", "car", "bank|shore", "bank", "big|large", "grey|gray")))]
+    rows = [
+        "id\tpos\tlexfile\tmembers\thypernyms_or_similar\tdefinition",
+        *(
+            f'{k}\tn\tx\t{members}\t\t"a definition'
+            for k, members in enumerate(
+                (
+                    "car|auto|motor_car",
+                    "auto|bank",
+                    "car",
+                    "bank|shore",
+                    "bank",
+                    "big|large",
+                    "grey|gray",
+                )
+            )
+        ),
+    ]
     path.write_bytes(gzip.compress("\n".join(rows).encode()))
     seen = ["car", "auto", "bank", "shore", "big", "gray", "grey"]
     assert corpus.synonyms(seen, "wordnet") == [("auto", "car"), ("gray", "grey")]
@@ -202,7 +267,11 @@ def test_natural_pairs_share_at_least_half_of_both_words_meanings(tmp_path, monk
 def test_a_coin_splits_each_chosen_word_and_nothing_else_changes():
     found, plain = text(Config()), text(Config(injected=0))
     first, second = found.pairs["injected"].T
-    assert len(first) == 100 and len(found.words) == len(plain.words) + 100 and (found.counts > 0).all()
+    assert (
+        len(first) == 100
+        and len(found.words) == len(plain.words) + 100
+        and (found.counts > 0).all()
+    )
     assert (found.counts[first] + found.counts[second] == plain.counts[first]).all()
     n = plain.counts[first]
     assert (np.abs(found.counts[first] - n / 2) < 5 * np.sqrt(n) / 2).all()
@@ -210,7 +279,9 @@ def test_a_coin_splits_each_chosen_word_and_nothing_else_changes():
     for u, v in found.pairs["injected"]:
         merged[merged == v] = u
     assert np.array_equal(merged, plain.tokens)
-    assert [found.words[k] for k in found.pairs["injected"][0]] == [plain.words[first[0]] + n for n in "₁₂"]
+    assert [found.words[k] for k in found.pairs["injected"][0]] == [
+        plain.words[first[0]] + n for n in "₁₂"
+    ]
     assert not set(found.pairs["natural"].ravel()) & {*first, *second}
 
 
@@ -227,17 +298,25 @@ def test_random_pairs_are_as_frequent_as_those_they_are_compared_with():
 def test_contexts_are_the_neighbours_in_the_sentence_without_the_word_itself(folder):
     made = Embedding([tiny(folder, window=3, subsample=1.0, seed=seed) for seed in range(2)])
     s = made.state
-    found = experiment.windows(s.tokens, s.sentence, s.sums[experiment.TRAINED], s.keep, made.draws.next())
-    for run_text, symbols, ids, there in zip(made.texts, *(part.tolist() for part in found), strict=True):
+    found = experiment.windows(
+        s.tokens, s.sentence, s.sums[experiment.TRAINED], s.keep, made.draws.next()
+    )
+    for run_text, symbols, ids, there in zip(
+        made.texts, *(part.tolist() for part in found), strict=True
+    ):
         allowed = set()
         for number in np.unique(run_text.sentence):
             sentence = run_text.tokens[run_text.sentence == number].tolist()
-            allowed |= {(tuple(sentence[max(0, i - 3):i]), word, tuple(sentence[i + 1:i + 4]))
-                        for i, word in enumerate(sentence)}
+            allowed |= {
+                (tuple(sentence[max(0, i - 3) : i]), word, tuple(sentence[i + 1 : i + 4]))
+                for i, word in enumerate(sentence)
+            }
         for word, around, here in zip(symbols, ids, there, strict=True):
             assert not here[3] and around[3] == len(run_text.words)
-            left, right = (tuple(k for k, is_here in zip(around[part], here[part], strict=True) if is_here)
-                           for part in (slice(0, 3), slice(4, 7)))
+            left, right = (
+                tuple(k for k, is_here in zip(around[part], here[part], strict=True) if is_here)
+                for part in (slice(0, 3), slice(4, 7))
+            )
             assert (left, word, right) in allowed
 
 
@@ -246,7 +325,9 @@ def test_the_mean_encoder_is_the_mean_and_an_empty_window_is_zero():
     ids = torch.tensor([[1, 2, 5], [3, 3, 0]]).expand(2, 2, 3)
     there = torch.tensor([[True, True, False], [False, False, False]]).expand(2, 2, 3)
     mean = (table[:, 1] + table[:, 2]) / 2
-    assert torch.allclose(experiment.mean_of_window(table, ids, there), torch.stack([mean, 0 * mean], 1))
+    assert torch.allclose(
+        experiment.mean_of_window(table, ids, there), torch.stack([mean, 0 * mean], 1)
+    )
 
 
 def test_held_out_sentences_are_never_trained_on(folder):
@@ -256,9 +337,12 @@ def test_held_out_sentences_are_never_trained_on(folder):
     assert (weight[0] == ~held).all() and (weight[1] == held).all() and weight[1].any()
 
 
-@pytest.mark.parametrize("settings", [
-    {}, {"encoder": "transformer", "window": 2}, {"over": "symbols", "masked": False}])
-def test_runs_beside_others_have_the_bits_they_have_alone_though_their_texts_differ_in_length(folder, settings):
+@pytest.mark.parametrize(
+    "settings", [{}, {"encoder": "transformer", "window": 2}, {"over": "symbols", "masked": False}]
+)
+def test_runs_beside_others_have_the_bits_they_have_alone_though_their_texts_differ_in_length(
+    folder, settings
+):
     """Each draws its own sentences; runs with other starts and other decay keep their own."""
     base = tiny(folder, sentences=1000, vocabulary=40, **settings)
     changes = {}, {"seed": 1}, {"seed": 2, "std": 0.1, "decay": 1e-3}, {"seed": 1, "subsample": 0.1}
@@ -276,19 +360,33 @@ def test_runs_beside_others_have_the_bits_they_have_alone_though_their_texts_dif
 def test_the_same_order_on_books_with_wordnets_synonyms():
     if fault := corpus.missing("gutenberg") or corpus.missing("wordnet"):
         pytest.skip(fault)
-    for r in sweep(run, [Config(corpus="gutenberg", natural="wordnet", steps=4000, seed=seed) for seed in SEEDS]):
-        assert r.ratio("injected") < 0.5 and 0.65 <= r.ratio("natural") <= 0.85 and r.twin_nearest[-1] > 0.7
+    for r in sweep(
+        run,
+        [Config(corpus="gutenberg", natural="wordnet", steps=4000, seed=seed) for seed in SEEDS],
+    ):
+        assert (
+            r.ratio("injected") < 0.5
+            and 0.65 <= r.ratio("natural") <= 0.85
+            and r.twin_nearest[-1] > 0.7
+        )
 
 
 def test_another_word_needs_no_training_and_a_stopped_run_is_not_kept(folder):
     config = View(word="the", **dataclasses.asdict(tiny(folder, steps=2000)))
     said = []
     assert run_view(config, progress=lambda *_: False).stopped
-    first = run_view(config, progress=lambda fraction, view: said.append((fraction, view.config.word)))
+    first = run_view(
+        config, progress=lambda fraction, view: said.append((fraction, view.config.word))
+    )
     told = len(said)
     again = run_view(config.replace(word="sleeps"), progress=lambda *_: said.append(None))
     assert told == len(said), "a run was trained again"
-    assert not first.stopped and not again.stopped and again.config.word == "sleeps" and {w for _, w in said} <= {"the"}
+    assert (
+        not first.stopped
+        and not again.stopped
+        and again.config.word == "sleeps"
+        and {w for _, w in said} <= {"the"}
+    )
     assert len(list((folder.parent / "cache" / "runs").iterdir())) == 2
 
 
@@ -299,7 +397,10 @@ def test_neighbours_are_sorted_and_know_the_twin(folder):
     view = run_view(config.replace(word=split))
     assert view.twin == split + "₂" and split + "₁" not in view.names[0]
     assert not any("₂" in name for name in view.names[1].ravel())
-    assert (np.diff(view.distances[0], axis=1) >= 0).all() and view.names[0].shape == (13, neighbours.SHOWN)
+    assert (np.diff(view.distances[0], axis=1) >= 0).all() and view.names[0].shape == (
+        13,
+        neighbours.SHOWN,
+    )
     k, table = result.words.index(split + "₁"), result.table[-1].astype(float)
     away = np.delete(np.linalg.norm(table - table[k], axis=1), k)
     assert np.delete(np.array(result.words), k)[away.argmin()] == view.names[0][-1, 0]

@@ -47,12 +47,22 @@ def run(config, *, progress=None, device=None):
 
     def result():
         z = np.array(recorded)
-        return Result(config=config, seconds=time.perf_counter() - start, device=device or "cpu", stopped=stopped,
-                      steps=np.arange(len(z)), z=z, labels=labels, radius=np.linalg.norm(z, axis=2).mean(1))
+        return Result(
+            config=config,
+            seconds=time.perf_counter() - start,
+            device=device or "cpu",
+            stopped=stopped,
+            steps=np.arange(len(z)),
+            z=z,
+            labels=labels,
+            radius=np.linalg.norm(z, axis=2).mean(1),
+        )
 
     for k in range(config.steps + 1):
         theta = angle + config.turn * config.a * k / config.steps
-        recorded.append(np.exp(-k / config.steps) * rho[:, None] * np.stack([np.cos(theta), np.sin(theta)], 1))
+        recorded.append(
+            np.exp(-k / config.steps) * rho[:, None] * np.stack([np.cos(theta), np.sin(theta)], 1)
+        )
         if config.delay:
             time.sleep(config.delay)
         if progress is not None and progress(k / config.steps, result()) is False:
@@ -67,18 +77,29 @@ def draw(result, frame=-1):
     fig, ax = style.axes(3, width=7.2, height=2.6)
     scatter, line, gram = ax[0]
     for c in range(result.config.b):
-        scatter.scatter(*result.z[k][result.labels == c].T, s=14, color=style.colour(c), gid=f"class {c}")
+        scatter.scatter(
+            *result.z[k][result.labels == c].T, s=14, color=style.colour(c), gid=f"class {c}"
+        )
     scatter.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), xlabel="$z_1$", ylabel="$z_2$", aspect="equal")
     for c in range(result.config.b):
-        radius = np.linalg.norm(result.z[:k + 1, result.labels == c], axis=2).mean(1)
-        line.plot(result.steps[:k + 1] + 1, radius, color=style.colour(c), gid=f"radius {c}")
+        radius = np.linalg.norm(result.z[: k + 1, result.labels == c], axis=2).mean(1)
+        line.plot(result.steps[: k + 1] + 1, radius, color=style.colour(c), gid=f"radius {c}")
     line.axvline(result.steps[k] + 1, color=style.MUTED, lw=0.8, ls="--")
-    line.set(xscale="log", xlim=(0.9, len(result.steps) + 1), ylim=(0, 1.1), xlabel="iteration + 1",
-             ylabel=r"mean $\|z_i\|$", title=rf"$a = {result.config.a:g}$, step {result.steps[k]}")
+    line.set(
+        xscale="log",
+        xlim=(0.9, len(result.steps) + 1),
+        ylim=(0, 1.1),
+        xlabel="iteration + 1",
+        ylabel=r"mean $\|z_i\|$",
+        title=rf"$a = {result.config.a:g}$, step {result.steps[k]}",
+    )
     order = np.argsort(result.labels, kind="stable")
     u = result.z[k][order] / np.linalg.norm(result.z[k][order], axis=1, keepdims=True)
     gram.imshow(u @ u.T, vmin=-1, vmax=1)
     gram.set(title=r"$\cos(z_i, z_j)$", xticks=[], yticks=[])
     gram.grid(False)
-    return style.Picture(fig, f"{result.config.n} points on {result.config.b} arms, turn a = {result.config.a:g}: at "
-                              f"step {result.steps[k]} their mean distance from the origin is {result.radius[k]:.3f}.")
+    return style.Picture(
+        fig,
+        f"{result.config.n} points on {result.config.b} arms, turn a = {result.config.a:g}: at "
+        f"step {result.steps[k]} their mean distance from the origin is {result.radius[k]:.3f}.",
+    )

@@ -33,8 +33,15 @@ logger = logging.getLogger(__name__)
 
 AT_ONCE = 2  # notebooks: while one starts a kernel, imports or draws in one process, the other has the cores
 
-SOURCES = ("clbook/**/*.py", "clbook/**/*.js", "clbook/**/*.css", "clbook/**/*.html", "clbook/**/*.yaml",
-           "book/records/*.npz", "requirements.txt")
+SOURCES = (
+    "clbook/**/*.py",
+    "clbook/**/*.js",
+    "clbook/**/*.css",
+    "clbook/**/*.html",
+    "clbook/**/*.yaml",
+    "book/records/*.npz",
+    "requirements.txt",
+)
 
 # Run by the interpreter and in the folder that the notebooks run in, so that it sees the package that they will see.
 PROBE = """
@@ -59,10 +66,16 @@ def fingerprint(root: Path) -> str:
     folder of data files that the reader has chosen.
     """
     digest = hashlib.sha256()
-    for text in (platform.python_version(), metadata.version("torch"), os.environ.get("CLBOOK_DATA", "")):
+    for text in (
+        platform.python_version(),
+        metadata.version("torch"),
+        os.environ.get("CLBOOK_DATA", ""),
+    ):
         digest.update(text.encode() + b"\0")
     for path in sorted({path for pattern in SOURCES for path in root.glob(pattern)}):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+        digest.update(
+            path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0"
+        )
     return digest.hexdigest()[:16]
 
 
@@ -73,14 +86,21 @@ def probe(root: Path) -> dict:
         ExtensionError: where a module of `clbook` does not import, or the notebooks would import another `clbook`
             than the one below `root`.
     """
-    run = subprocess.run([sys.executable, "-c", PROBE], cwd=root / "book", capture_output=True, text=True,
-                         check=False)
+    run = subprocess.run(
+        [sys.executable, "-c", PROBE],
+        cwd=root / "book",
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     if run.returncode:
         raise ExtensionError(f"clbook does not import, so the book cannot be built:\n{run.stderr}")
     environment = json.loads(run.stdout.splitlines()[-1])
     if Path(environment["package"]) != (root / "clbook").resolve():
-        raise ExtensionError(f"the notebooks would import clbook from {environment['package']}, not from {root}: "
-                             "run `pip install -r requirements.txt` here first")
+        raise ExtensionError(
+            f"the notebooks would import clbook from {environment['package']}, not from {root}: "
+            "run `pip install -r requirements.txt` here first"
+        )
     return environment
 
 
@@ -114,13 +134,25 @@ def execute(app, env, docnames):
             cache.match_cache_notebook(notebook)
         except KeyError:
             new.append((path, notebook))
-    with ProcessPoolExecutor(AT_ONCE, multiprocessing.get_context("spawn"), share, (AT_ONCE,)) as pool:
-        going = {pool.submit(single_nb_execution, notebook, str(path.parent), app.config.nb_execution_timeout, False):
-                 path for path, notebook in new}
+    with ProcessPoolExecutor(
+        AT_ONCE, multiprocessing.get_context("spawn"), share, (AT_ONCE,)
+    ) as pool:
+        going = {
+            pool.submit(
+                single_nb_execution,
+                notebook,
+                str(path.parent),
+                app.config.nb_execution_timeout,
+                False,
+            ): path
+            for path, notebook in new
+        }
         for done in as_completed(going):
             if done.exception() is None and (result := done.result()).err is None:
                 logger.info("executed %s in %.0f s", env.path2doc(str(going[done])), result.time)
-                bundle = CacheBundleIn(result.nb, str(going[done]), data={"execution_seconds": result.time})
+                bundle = CacheBundleIn(
+                    result.nb, str(going[done]), data={"execution_seconds": result.time}
+                )
                 cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
 
 
@@ -132,9 +164,11 @@ def add_computed(app, doctree, docname):
     seconds = run["runtime"]
     time = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.1f} minutes"
     versions = app.config.clbook_environment
-    text = (f"The code of this page took {time} when the book was built (runs that were already in the sweep cache "
-            f"take none), on {versions['device']}, with clbook {versions['clbook']}, torch {versions['torch']} and "
-            f"Python {versions['python']}.")
+    text = (
+        f"The code of this page took {time} when the book was built (runs that were already in the sweep cache "
+        f"take none), on {versions['device']}, with clbook {versions['clbook']}, torch {versions['torch']} and "
+        f"Python {versions['python']}."
+    )
     doctree.append(nodes.paragraph(text, text, classes=["clbook-computed"]))
 
 
@@ -159,7 +193,11 @@ def name_old_records(app):
         from clbook import records
     for name in kept:
         if records.older(name):
-            logger.info("record %s: older than the code; `python -m clbook.records %s` makes it again", name, name)
+            logger.info(
+                "record %s: older than the code; `python -m clbook.records %s` makes it again",
+                name,
+                name,
+            )
 
 
 def setup(app):

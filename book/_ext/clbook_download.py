@@ -34,15 +34,29 @@ logger = logging.getLogger(__name__)
 HERE = Path(__file__).parent
 FOLDER = "_notebooks"  # below the built pages
 PUBLISHED = "gh-pages"  # the branch that holds the built pages, where the repository is on GitHub
-PACKAGE = ("pyproject.toml", "setup.py", "README.md", "LICENSE", "clbook", "book/records")  # what the wheel is made of
-PICTURE = re.compile(r'<figure class="clbook-explorer".*?<img[^>]*?\balt="(?P<alt>[^"]*)"[^>]*?'
-                     r'\bsrc="data:image/png;base64,(?P<png>[^"]+)"', re.DOTALL)
+PACKAGE = (
+    "pyproject.toml",
+    "setup.py",
+    "README.md",
+    "LICENSE",
+    "clbook",
+    "book/records",
+)  # what the wheel is made of
+PICTURE = re.compile(
+    r'<figure class="clbook-explorer".*?<img[^>]*?\balt="(?P<alt>[^"]*)"[^>]*?'
+    r'\bsrc="data:image/png;base64,(?P<png>[^"]+)"',
+    re.DOTALL,
+)
 DATA = re.compile(r'<script type="application/json".*?</script>', re.DOTALL)
-HIDDEN = (re.compile(r"<(style|script)\b.*?</\1>", re.DOTALL), re.compile(r'<span class="bar".*?</span>', re.DOTALL))
+HIDDEN = (
+    re.compile(r"<(style|script)\b.*?</\1>", re.DOTALL),
+    re.compile(r'<span class="bar".*?</span>', re.DOTALL),
+)
 SPECIAL = re.compile(r"([\\`*_$<~])")
 
 
 # --- the page as Markdown -------------------------------------------------------------------------------------------
+
 
 class Page:
     """The resolved page `docname` as a list of notebook cells: `Page(app, docname, doctree).cells`.
@@ -53,7 +67,9 @@ class Page:
     def __init__(self, app, docname, doctree, sources):
         self.app, self.docname, self.sources = app, docname, sources
         self.address, self.next = app.config.html_baseurl, 0
-        self.headings = {id: section for section in doctree.findall(nodes.section) for id in section["ids"]}
+        self.headings = {
+            id: section for section in doctree.findall(nodes.section) for id in section["ids"]
+        }
         self.cells, self.text, self.files = [], [], {}
         for block in doctree.children:
             self.add(block)
@@ -71,8 +87,10 @@ class Page:
         elif "cell_index" in block:
             self.code(block["cell_index"] + 1)
             for figure in block.findall(nodes.figure):
-                self.text += [f"**{self.number(figure, 'figure')}.** {self.inline(caption)}"
-                              for caption in figure.findall(nodes.caption)]
+                self.text += [
+                    f"**{self.number(figure, 'figure')}.** {self.inline(caption)}"
+                    for caption in figure.findall(nodes.caption)
+                ]
         elif text := self.block(block):
             self.text.append(text)
 
@@ -87,7 +105,7 @@ class Page:
 
     def code(self, end):
         """Add the code before the cell `end` that is not there yet: cells that the page does not show, too."""
-        for source in self.sources[self.next:end]:
+        for source in self.sources[self.next : end]:
             if source.cell_type == "code":
                 self.flush()
                 self.cells.append(code_cell(source))
@@ -95,7 +113,7 @@ class Page:
         self.flush()
 
     def number(self, node, kind) -> str:
-        """"Fig. 1.1", or "1.1" for a kind whose numbers have no name."""
+        """ "Fig. 1.1", or "1.1" for a kind whose numbers have no name."""
         numbers = self.app.env.toc_fignumbers.get(self.docname, {}).get(kind, {})
         found = next((".".join(map(str, numbers[id])) for id in node["ids"] if id in numbers), "")
         return self.app.config.numfig_format.get(kind, "%s") % found if found else ""
@@ -125,7 +143,9 @@ class Page:
     def ignored(self, node) -> str:
         return ""
 
-    target = comment = index = toctree = compound = substitution_definition = meta = colspec = ignored
+    target = comment = index = toctree = compound = substitution_definition = meta = colspec = (
+        ignored
+    )
 
     def paragraph(self, node) -> str:
         return self.inline(node)
@@ -164,33 +184,62 @@ class Page:
         bodies = [self.children(item) for item in node.children]
         wide = any("\n\n" in body for body in bodies)
         return ("\n\n" if wide else "\n").join(
-            mark(k) + textwrap.indent(body, " " * len(mark(k))).lstrip() for k, body in enumerate(bodies))
+            mark(k) + textwrap.indent(body, " " * len(mark(k))).lstrip()
+            for k, body in enumerate(bodies)
+        )
 
     def definition_list_item(self, node) -> str:
         terms = [self.inline(term) for term in node.children if isinstance(term, nodes.term)]
         return f"**{', '.join(terms)}**: " + "\n\n".join(
-            self.children(part) for part in node.children if isinstance(part, nodes.definition))
+            self.children(part) for part in node.children if isinstance(part, nodes.definition)
+        )
 
     def block_quote(self, node) -> str:
         return box(self.children(node))
 
     def admonition(self, node) -> str:
-        title = next((self.inline(child) for child in node.children if isinstance(child, nodes.title)), "")
-        body = "\n\n".join(filter(None, (self.block(child) for child in node.children
-                                         if not isinstance(child, nodes.title))))
-        return fold(title, body) if "dropdown" in node["classes"] else box(f"**{title}**\n\n{body}" if title else body)
+        title = next(
+            (self.inline(child) for child in node.children if isinstance(child, nodes.title)), ""
+        )
+        body = "\n\n".join(
+            filter(
+                None,
+                (
+                    self.block(child)
+                    for child in node.children
+                    if not isinstance(child, nodes.title)
+                ),
+            )
+        )
+        return (
+            fold(title, body)
+            if "dropdown" in node["classes"]
+            else box(f"**{title}**\n\n{body}" if title else body)
+        )
 
     def enumerable(self, node) -> str:
         """A theorem, an exercise: its kind and number, then its title."""
         kind = node.get("countertype") or node.get("type")
         title = self.inline(node[0]).strip() if isinstance(node[0], nodes.title) else ""
         name = f"{(node.get('realtype') or kind).title()} {self.number(node, kind).split(' ')[-1]}".strip()
-        body = "\n\n".join(filter(None, (self.block(child) for child in node.children
-                                         if not isinstance(child, nodes.title))))
+        body = "\n\n".join(
+            filter(
+                None,
+                (
+                    self.block(child)
+                    for child in node.children
+                    if not isinstance(child, nodes.title)
+                ),
+            )
+        )
         return box(f"**{f'{name} {title}'.strip()}.** {body}")
 
-    theorem_node = proposition_node = lemma_node = corollary_node = definition_node = remark_node = enumerable
-    example_node = algorithm_node = conjecture_node = assumption_node = property_node = axiom_node = enumerable
+    theorem_node = proposition_node = lemma_node = corollary_node = definition_node = (
+        remark_node
+    ) = enumerable
+    example_node = algorithm_node = conjecture_node = assumption_node = property_node = (
+        axiom_node
+    ) = enumerable
     criterion_node = observation_node = exercise_node = exercise_enumerable_node = enumerable
 
     def proof_node(self, node) -> str:
@@ -203,10 +252,14 @@ class Page:
         return fold(node[0][0].astext(), "\n\n".join(map(self.block, node.children[1:])))
 
     def figure(self, node) -> str:
-        caption = " ".join(self.inline(child) for child in node.children if isinstance(child, nodes.caption))
+        caption = " ".join(
+            self.inline(child) for child in node.children if isinstance(child, nodes.caption)
+        )
         number = self.number(node, "figure")
         text = f"**{number}.** {caption}" if number else caption
-        return "\n\n".join(filter(None, [self.image(image) for image in node.findall(nodes.image)] + [text]))
+        return "\n\n".join(
+            filter(None, [self.image(image) for image in node.findall(nodes.image)] + [text])
+        )
 
     def image(self, node) -> str:
         """A picture, kept in the cell."""
@@ -224,28 +277,44 @@ class Page:
         if head is None:
             rows.insert(0, [""] * len(rows[0]))
         lines = [f"| {' | '.join(row)} |" for row in rows]
-        return "\n".join([*(self.inline(title) + "\n" for title in node.children if isinstance(title, nodes.title)),
-                          lines[0], "|" + " --- |" * len(rows[0]), *lines[1:]])
+        return "\n".join(
+            [
+                *(
+                    self.inline(title) + "\n"
+                    for title in node.children
+                    if isinstance(title, nodes.title)
+                ),
+                lines[0],
+                "|" + " --- |" * len(rows[0]),
+                *lines[1:],
+            ]
+        )
 
     def cell(self, entry) -> str:
         """One line of Markdown; a bar would end the cell, also one in a formula."""
         text = " ".join(self.children(entry).split())
-        text = re.sub(r"\$[^$]+\$", lambda tex: tex[0].replace(r"\|", r"\Vert ").replace("|", r"\vert "), text)
+        text = re.sub(
+            r"\$[^$]+\$", lambda tex: tex[0].replace(r"\|", r"\Vert ").replace("|", r"\vert "), text
+        )
         return text.replace("|", r"\|")
 
     def raw(self, node) -> str:
         if "html" not in node.get("format", ""):
             return ""
-        lines = self.plain(node.astext()).splitlines()  # a blank line or an indented one would end the HTML
+        lines = self.plain(
+            node.astext()
+        ).splitlines()  # a blank line or an indented one would end the HTML
         return "\n".join(line.strip() for line in lines if line.strip())
 
     def plain(self, text) -> str:
         """HTML of the book in a notebook: no style, no tooltips, formulas between dollars, links that lead on."""
         for hidden in HIDDEN:
             text = hidden.sub("", text)
-        text = re.sub(r"<(?!a\b|/)(\w+)[^>]*>", r"<\1>", re.sub(r"</?span[^>]*>|</?div[^>]*>", "", text))
+        text = re.sub(
+            r"<(?!a\b|/)(\w+)[^>]*>", r"<\1>", re.sub(r"</?span[^>]*>|</?div[^>]*>", "", text)
+        )
         text = re.sub(r"\\\((.+?)\\\)", lambda tex: f"${tex[1]}$", text, flags=re.DOTALL)
-        return re.sub(r'<a\b([^>]*)>(.*?)</a>|</?a\b[^>]*>', self.anchor, text, flags=re.DOTALL)
+        return re.sub(r"<a\b([^>]*)>(.*?)</a>|</?a\b[^>]*>", self.anchor, text, flags=re.DOTALL)
 
     def anchor(self, found) -> str:
         """An HTML link as one with a whole address, or its text alone; places that links lead to are left out."""
@@ -318,11 +387,14 @@ def address_of(base, path) -> str:
 
 # --- code and its outputs -------------------------------------------------------------------------------------------
 
+
 def code_cell(source):
     """A cell of code as the page shows it: folded code is folded, cells that the page leaves out are folded up."""
     tags = source.metadata.get("tags", [])
-    cell = new_code_cell(source.source.removeprefix("# NBVAL_CHECK_OUTPUT\n"),
-                         outputs=[output for each in source.outputs for output in lean(each)])
+    cell = new_code_cell(
+        source.source.removeprefix("# NBVAL_CHECK_OUTPUT\n"),
+        outputs=[output for each in source.outputs for output in lean(each)],
+    )
     if tags:
         cell.metadata.jupyter = {"source_hidden": True, "outputs_hidden": "remove-cell" in tags}
     return cell
@@ -334,7 +406,9 @@ def lean(output) -> list:
         return [output]
     data = output.data
     if 'class="clbook-explorer"' in (page := data.get("text/html", "")):
-        note = new_output("stream", name="stdout", text="Run this cell: the picture gets its sliders.\n")
+        note = new_output(
+            "stream", name="stdout", text="Run this cell: the picture gets its sliders.\n"
+        )
         if not (found := PICTURE.search(page)):
             return [note]
         data = {"image/png": found["png"], "text/plain": html.unescape(found["alt"])}
@@ -350,7 +424,11 @@ def executed(app, docname) -> list:
     """The cells of a page's notebook with the outputs of the build."""
     notebook = nbformat.read(app.env.doc2path(docname), as_version=4)
     try:
-        return get_cache(app.config.nb_execution_cache_path).merge_match_into_notebook(notebook)[1].cells
+        return (
+            get_cache(app.config.nb_execution_cache_path)
+            .merge_match_into_notebook(notebook)[1]
+            .cells
+        )
     except KeyError:
         return notebook.cells
 
@@ -360,12 +438,22 @@ def first_cell(app, title):
     wheel = wheel_name(app)
     base = app.config.html_baseurl
     template = jinja2.Template((HERE / "install.py.jinja").read_text(), trim_blocks=True)
-    return new_code_cell(template.render(
-        book=app.config.html_title, title=title, wheel=wheel, folder=FOLDER, hosted=bool(base),
-        requirement=f"clbook[book] @ {address_of(base, f'{FOLDER}/{wheel}')}" if base else f"./{wheel}[book]"))
+    return new_code_cell(
+        template.render(
+            book=app.config.html_title,
+            title=title,
+            wheel=wheel,
+            folder=FOLDER,
+            hosted=bool(base),
+            requirement=f"clbook[book] @ {address_of(base, f'{FOLDER}/{wheel}')}"
+            if base
+            else f"./{wheel}[book]",
+        )
+    )
 
 
 # --- the package ----------------------------------------------------------------------------------------------------
+
 
 def wheel_name(app) -> str:
     """The name of the wheel of the package that the book is built with."""
@@ -374,8 +462,11 @@ def wheel_name(app) -> str:
 
 def package_files(root) -> list[Path]:
     """The files that the wheel is made of."""
-    found = [path for name in PACKAGE for path in ([root / name] if (root / name).is_file()
-                                                   else sorted((root / name).rglob("*")))]
+    found = [
+        path
+        for name in PACKAGE
+        for path in ([root / name] if (root / name).is_file() else sorted((root / name).rglob("*")))
+    ]
     return [path for path in found if path.is_file() and "__pycache__" not in path.parts]
 
 
@@ -386,7 +477,9 @@ def make_wheel(app):
         return
     digest = hashlib.sha256()
     for path in package_files(root):
-        digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+        digest.update(
+            path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0"
+        )
     kept = Path(app.outdir).parent / ".wheels" / digest.hexdigest()[:16]
     if not (kept / wheel_name(app)).is_file():
         shutil.rmtree(kept.parent, ignore_errors=True)
@@ -411,6 +504,7 @@ def offered(app) -> bool:
 
 # --- hooks ----------------------------------------------------------------------------------------------------------
 
+
 def notebook_name(docname) -> str:
     """The file of a page's notebook: all lie in one folder, where the wheel is."""
     return docname.removeprefix("book/").replace("/", "-") + ".ipynb"
@@ -418,7 +512,11 @@ def notebook_name(docname) -> str:
 
 def has_notebook(app, docname) -> bool:
     """Whether a page is offered as a notebook: it has code."""
-    return offered(app) and docname in app.env.found_docs and app.env.doc2path(docname).endswith(".ipynb")
+    return (
+        offered(app)
+        and docname in app.env.found_docs
+        and app.env.doc2path(docname).endswith(".ipynb")
+    )
 
 
 def write_notebook(app, doctree, docname):
@@ -427,9 +525,13 @@ def write_notebook(app, doctree, docname):
         return
     title = app.env.titles[docname].astext()
     page = Page(app, docname, doctree, executed(app, docname))
-    notebook = new_notebook(cells=[first_cell(app, title), *page.cells], metadata={
-        "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
-        "language_info": {"name": "python"}})
+    notebook = new_notebook(
+        cells=[first_cell(app, title), *page.cells],
+        metadata={
+            "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
+            "language_info": {"name": "python"},
+        },
+    )
     for k, cell in enumerate(notebook.cells):
         cell.id = f"cell-{k}"
     nbformat.validate(notebook)
@@ -437,9 +539,13 @@ def write_notebook(app, doctree, docname):
     path.parent.mkdir(parents=True, exist_ok=True)
     nbformat.write(notebook, path)
     up = posixpath.relpath(FOLDER, posixpath.dirname(docname) or ".")
-    line = (f'<p class="clbook-computed">To run and change: <a href="{up}/{notebook_name(docname)}" download>this page '
-            f'as a notebook</a>, with a first cell that installs <a href="{up}/{wheel_name(app)}" download>the book\'s '
-            "package</a>" + ("" if app.config.html_baseurl else "; keep the two in one folder") + ".</p>")
+    line = (
+        f'<p class="clbook-computed">To run and change: <a href="{up}/{notebook_name(docname)}" download>this page '
+        f'as a notebook</a>, with a first cell that installs <a href="{up}/{wheel_name(app)}" download>the book\'s '
+        "package</a>"
+        + ("" if app.config.html_baseurl else "; keep the two in one folder")
+        + ".</p>"
+    )
     doctree.append(nodes.raw("", line, format="html"))
 
 
@@ -447,23 +553,35 @@ def add_buttons(app, pagename, templatename, context, doctree):
     """Point the theme's download button at the notebook; add Colab where book and repository have addresses."""
     if not has_notebook(app, pagename):
         return
-    here = posixpath.relpath(f"{FOLDER}/{notebook_name(pagename)}", posixpath.dirname(pagename) or ".")
+    here = posixpath.relpath(
+        f"{FOLDER}/{notebook_name(pagename)}", posixpath.dirname(pagename) or "."
+    )
     for group in context.get("header_buttons", []):
         for button in group.get("buttons", []):
             if button["label"] == "download-source-button":
-                button.update(url=here, tooltip="Download this page as a notebook that runs anywhere")
+                button.update(
+                    url=here, tooltip="Download this page as a notebook that runs anywhere"
+                )
     repository = urlsplit(app.config.html_theme_options.get("repository_url") or "")
     if repository.netloc == "github.com" and app.config.html_baseurl:
-        context["header_buttons"].append({
-            "type": "link", "text": "Colab", "icon": "fas fa-rocket", "label": "colab-button",
-            "tooltip": "Open this page's notebook in Colab",
-            "url": f"https://colab.research.google.com/github{repository.path.rstrip('/')}/blob/{PUBLISHED}/{FOLDER}/"
-                   f"{notebook_name(pagename)}"})
+        context["header_buttons"].append(
+            {
+                "type": "link",
+                "text": "Colab",
+                "icon": "fas fa-rocket",
+                "label": "colab-button",
+                "tooltip": "Open this page's notebook in Colab",
+                "url": f"https://colab.research.google.com/github{repository.path.rstrip('/')}/blob/{PUBLISHED}/{FOLDER}/"
+                f"{notebook_name(pagename)}",
+            }
+        )
 
 
 def setup(app):
     """Register the hooks: after all others, so that a page is complete when its notebook is written."""
-    app.add_config_value("comments_config", {}, "", dict)  # jupyter-book sets it, also where nothing reads it
+    app.add_config_value(
+        "comments_config", {}, "", dict
+    )  # jupyter-book sets it, also where nothing reads it
     app.connect("builder-inited", make_wheel)
     app.connect("doctree-resolved", write_notebook, priority=900)
     app.connect("html-page-context", add_buttons, priority=900)

@@ -23,14 +23,38 @@ from clbook import claims
 logger = logging.getLogger(__name__)
 
 HERE = Path(__file__).parent
-DATA = re.compile(r'<script type="application/json" class="clbook-claims-data">(.*?)</script>', re.DOTALL)
-KEYS = ("id", "paper", "item", "source", "ours", "says", "setting", "measured", "evidence", "verdict", "margin",
-        "chapter", "anchor")  # of ledger.json
-PAGES = {"LS": "book/papers/ls", "VA": "book/papers/va", "SA": "book/papers/sa", "SL": "book/papers/sl",
-         "CS": "book/papers/cs"}
+DATA = re.compile(
+    r'<script type="application/json" class="clbook-claims-data">(.*?)</script>', re.DOTALL
+)
+KEYS = (
+    "id",
+    "paper",
+    "item",
+    "source",
+    "ours",
+    "says",
+    "setting",
+    "measured",
+    "evidence",
+    "verdict",
+    "margin",
+    "chapter",
+    "anchor",
+)  # of ledger.json
+PAGES = {
+    "LS": "book/papers/ls",
+    "VA": "book/papers/va",
+    "SA": "book/papers/sa",
+    "SL": "book/papers/sl",
+    "CS": "book/papers/cs",
+}
 LEDGER = "book/ledger"
 TEST = re.compile(r"tests/\w+\.py(::\w+)?")
-WHOSE = {"claims": False, "own-claims": True, "code-claims": "code"}  # directive: what `ours` of its claims is
+WHOSE = {
+    "claims": False,
+    "own-claims": True,
+    "code-claims": "code",
+}  # directive: what `ours` of its claims is
 
 
 class Part(nodes.General, nodes.Element):
@@ -72,8 +96,12 @@ def papers(app) -> dict:
 
 @functools.cache
 def read(folder: Path) -> dict:
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is ten times as fast, where it is there
-    found = {paper: yaml.load((folder / f"{paper.lower()}.yaml").read_bytes(), loader) for paper in PAGES}
+    loader = getattr(
+        yaml, "CSafeLoader", yaml.SafeLoader
+    )  # the one in C is ten times as fast, where it is there
+    found = {
+        paper: yaml.load((folder / f"{paper.lower()}.yaml").read_bytes(), loader) for paper in PAGES
+    }
     for paper, record in found.items():
         for item in record["items"]:
             item["id"] = slug(paper, item["item"])
@@ -95,7 +123,12 @@ def collect(app, doctree):
     places = {id for node in doctree.findall(nodes.Element) for id in node["ids"]}
     for record in app.env.clbook_claims[docname]:
         if record["anchor"] not in places:
-            logger.warning("claim %s: no place %r on this page", record["id"], record["anchor"], location=docname)
+            logger.warning(
+                "claim %s: no place %r on this page",
+                record["id"],
+                record["anchor"],
+                location=docname,
+            )
 
 
 def forget(app, env, docname):
@@ -117,14 +150,25 @@ def written_again(app, env):
 
 def records(env) -> list[dict]:
     """All claims of the book, in the order of their pages."""
-    return [{**record, "docname": docname, "chapter": docname.removeprefix("book/"),
-             "row": docname if record["shown"] else PAGES[record["paper"]]}
-            for docname in sorted(env.clbook_claims) for record in env.clbook_claims[docname]]
+    return [
+        {
+            **record,
+            "docname": docname,
+            "chapter": docname.removeprefix("book/"),
+            "row": docname if record["shown"] else PAGES[record["paper"]],
+        }
+        for docname in sorted(env.clbook_claims)
+        for record in env.clbook_claims[docname]
+    ]
 
 
 def check(app, env):
     """Every claim stands once, and names items that the list has; every item has a claim, or the reason why not."""
-    known = {(paper, item["item"]): item for paper, record in papers(app).items() for item in record["items"]}
+    known = {
+        (paper, item["item"]): item
+        for paper, record in papers(app).items()
+        for item in record["items"]
+    }
     seen = set()
     for record in records(env):
         if record["id"] in seen:
@@ -132,39 +176,78 @@ def check(app, env):
         seen.add(record["id"])
         for source in record["source"].split("; "):
             if tuple(source.split(" ", 1)) not in known:
-                logger.warning("claim %s: book/papers/items has no item %r", record["id"], source,
-                               location=record["docname"])
-    named = {tuple(source.split(" ", 1)) for record in records(env) for source in record["source"].split("; ")}
+                logger.warning(
+                    "claim %s: book/papers/items has no item %r",
+                    record["id"],
+                    source,
+                    location=record["docname"],
+                )
+    named = {
+        tuple(source.split(" ", 1))
+        for record in records(env)
+        for source in record["source"].split("; ")
+    }
     for key, item in known.items():
         if key not in named and not item.get("untested"):
-            logger.warning("book/papers/items: %s %s has no claim, and no reason why it is not tested", *key)
+            logger.warning(
+                "book/papers/items: %s %s has no claim, and no reason why it is not tested", *key
+            )
 
 
 def rows(app, env, paper: str) -> list[dict]:
     """The items of a paper in its order, each with its `claims`."""
     found = [(record, record["source"].split("; ")) for record in records(env)]
-    return [{**item, "claims": [record for record, sources in found if f"{paper} {item['item']}" in sources]}
-            for item in papers(app)[paper]["items"]]
+    return [
+        {
+            **item,
+            "claims": [record for record, sources in found if f"{paper} {item['item']}" in sources],
+        }
+        for item in papers(app)[paper]["items"]
+    ]
 
 
 def counts(app, env) -> list[tuple[str, list]]:
     """(what is counted, a number a paper) of the table on top of the ledger."""
     items = {paper: rows(app, env, paper) for paper in PAGES}
     table = [("items of the paper", [len(items[paper]) for paper in PAGES])]
-    for state, name in (("claimed", "judged"), ("definition", "definitions"), ("not tested", "not tested")):
-        table.append((f"of these {name}", [sum(state_of(item) == state for item in items[paper]) for paper in PAGES]))
-    for ours, whose in ((False, "claims of the paper"), (True, "questions of ours"), ("code", "checks of our code")):
+    for state, name in (
+        ("claimed", "judged"),
+        ("definition", "definitions"),
+        ("not tested", "not tested"),
+    ):
+        table.append(
+            (
+                f"of these {name}",
+                [sum(state_of(item) == state for item in items[paper]) for paper in PAGES],
+            )
+        )
+    for ours, whose in (
+        (False, "claims of the paper"),
+        (True, "questions of ours"),
+        ("code", "checks of our code"),
+    ):
         for verdict in claims.VERDICTS:
-            numbers = [sum((record["paper"], record["verdict"], record["ours"]) == (paper, verdict, ours)
-                           for record in records(env)) for paper in PAGES]
+            numbers = [
+                sum(
+                    (record["paper"], record["verdict"], record["ours"]) == (paper, verdict, ours)
+                    for record in records(env)
+                )
+                for paper in PAGES
+            ]
             if any(numbers):
                 table.append((f"{whose}: {verdict}", numbers))
     return table
 
 
 def state_of(item: dict) -> str:
-    """"claimed", "definition" or "not tested"."""
-    return "claimed" if item["claims"] else "definition" if item.get("kind") == "definition" else "not tested"
+    """ "claimed", "definition" or "not tested"."""
+    return (
+        "claimed"
+        if item["claims"]
+        else "definition"
+        if item.get("kind") == "definition"
+        else "not tested"
+    )
 
 
 def address(app, docname: str, target: str) -> str:
@@ -182,8 +265,10 @@ def quote(app, doctree, docname):
             continue
         app.env.get_domain("math").data["has_equations"][docname] = True
         target = f"{address(app, docname, record['row'])}#claim-{record['id']}"
-        html = (f'<span class="clbook-quote mathjax_process">{claims.words(record["measured"])} '
-                f'(<a href="{target}">{record["verdict"]}</a>)</span>')
+        html = (
+            f'<span class="clbook-quote mathjax_process">{claims.words(record["measured"])} '
+            f'(<a href="{target}">{record["verdict"]}</a>)</span>'
+        )
         node.replace_self(nodes.raw("", html, format="html"))
 
 
@@ -191,27 +276,50 @@ def fill(app, doctree, docname):
     """Put the parts of the ledger where their directives stand."""
     for part in list(doctree.findall(Part)):
         paper, env = part["paper"], app.env
-        env.get_domain("math").data["has_equations"][docname] = True  # the texts have formulas: the page needs MathJax
-        render = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=False, trim_blocks=True
-                                    ).get_template("ledger.html").render
-        common = dict(kind=part["kind"], whose=WHOSE, paper=paper, words=claims.words,
-                      ledger=address(app, docname, LEDGER),
-                      page=lambda record: address(app, docname, record["docname"]),
-                      row=lambda record: f"{address(app, docname, record['row'])}#claim-{record['id']}")
+        env.get_domain("math").data["has_equations"][docname] = (
+            True  # the texts have formulas: the page needs MathJax
+        )
+        render = (
+            jinja2.Environment(
+                loader=jinja2.FileSystemLoader(HERE), autoescape=False, trim_blocks=True
+            )
+            .get_template("ledger.html")
+            .render
+        )
+        common = dict(
+            kind=part["kind"],
+            whose=WHOSE,
+            paper=paper,
+            words=claims.words,
+            ledger=address(app, docname, LEDGER),
+            page=lambda record: address(app, docname, record["docname"]),
+            row=lambda record: f"{address(app, docname, record['row'])}#claim-{record['id']}",
+        )
         if part["kind"] in WHOSE:
-            mine = [record for item in rows(app, env, paper) for record in item["claims"]
-                    if record["ours"] == WHOSE[part["kind"]]]
-            mine = list({record["id"]: record for record in mine}.values())  # in the order of the paper, each once
+            mine = [
+                record
+                for item in rows(app, env, paper)
+                for record in item["claims"]
+                if record["ours"] == WHOSE[part["kind"]]
+            ]
+            mine = list(
+                {record["id"]: record for record in mine}.values()
+            )  # in the order of the paper, each once
             here = [record for record in mine if record["paper"] == paper and not record["shown"]]
-            html = render(common, elsewhere=[record for record in mine if record not in here],
-                          table=claims.table(here, common["page"]) if here else "")
+            html = render(
+                common,
+                elsewhere=[record for record in mine if record not in here],
+                table=claims.table(here, common["page"]) if here else "",
+            )
         elif part["kind"] == "ledger-counts":
             html = render(common, papers=PAGES, table=counts(app, env), verdicts=claims.VERDICTS)
         elif part["kind"] == "ledger-items":
             html = render(common, items=rows(app, env, paper))
         else:
             errors = papers(app)[paper].get("errors", [])
-            errors = [{**error, "checked": TEST.sub(r"`\g<0>`", error["checked"])} for error in errors]
+            errors = [
+                {**error, "checked": TEST.sub(r"`\g<0>`", error["checked"])} for error in errors
+            ]
             html = render(common, errors=errors, slug=slug)
         part.replace_self(nodes.raw("", html, format="html"))
 
@@ -221,7 +329,10 @@ def write_json(app, exception):
     if exception or app.builder.format != "html":
         return
     found = records(app.env)
-    table = [{**record, "setting": f"paper: {record['theirs']}; here: {record['here']}"} for record in found]
+    table = [
+        {**record, "setting": f"paper: {record['theirs']}; here: {record['here']}"}
+        for record in found
+    ]
     first = {(record["paper"], record["item"]) for record in found}
     for paper in PAGES:
         for item in rows(app, app.env, paper):
@@ -231,9 +342,21 @@ def write_json(app, exception):
             if item["claims"]:  # it stands second in a claim's source: the claim is about it too
                 table.append({**table[found.index(item["claims"][0])], **mine})
             else:
-                table.append({**mine, "source": f"{paper} {item['item']}", "ours": False, "says": item["says"],
-                              "setting": "", "measured": item["untested"], "evidence": "", "verdict": "not tested",
-                              "margin": None, "chapter": "ledger", "anchor": f"item-{item['id']}"})
+                table.append(
+                    {
+                        **mine,
+                        "source": f"{paper} {item['item']}",
+                        "ours": False,
+                        "says": item["says"],
+                        "setting": "",
+                        "measured": item["untested"],
+                        "evidence": "",
+                        "verdict": "not tested",
+                        "margin": None,
+                        "chapter": "ledger",
+                        "anchor": f"item-{item['id']}",
+                    }
+                )
     text = json.dumps([{key: record[key] for key in KEYS} for record in table], indent=1)
     (Path(app.outdir) / "ledger.json").write_text(text)
 

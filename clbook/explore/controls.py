@@ -11,26 +11,56 @@ import ipywidgets as widgets
 from clbook.settings import allowed
 
 # What a reader calls a setting, by its meaning or its name; any other by its own name or, if that is code, its meaning.
-LABELS = {"eps": "ε, width of the start", "tau": "temperature τ", "tau_c": "content τ", "tau_s": "style τ", "eta": "η",
-          "step size": "step size η", "lr": "learning rate", "lr_over_tau": "rate / τ", "decay": "weight decay",
-          "psi": "Ψ", "delta": "δ", "dim": "dimensions d", "d": "dimensions d", "k": "modulus k", "m": "times seen, m",
-          "init": "size of the start", "std": "size of the start", "std_contexts": "start of contexts",
-          "d_c": "content dimensions", "style_sd": "style within a pair", "alike": "likeness α", "ratio": "size ratio",
-          "normalize": "normalisation", "number of places K": "places K", "classes": "classes C",
-          "batch": "batch size B", "scaling": "rate grows with B", "number of hidden layers": "hidden layers",
-          "width of the interval of views around a data point": "width of the views", "augmentation": "views"}
+LABELS = {
+    "eps": "ε, width of the start",
+    "tau": "temperature τ",
+    "tau_c": "content τ",
+    "tau_s": "style τ",
+    "eta": "η",
+    "step size": "step size η",
+    "lr": "learning rate",
+    "lr_over_tau": "rate / τ",
+    "decay": "weight decay",
+    "psi": "Ψ",
+    "delta": "δ",
+    "dim": "dimensions d",
+    "d": "dimensions d",
+    "k": "modulus k",
+    "m": "times seen, m",
+    "init": "size of the start",
+    "std": "size of the start",
+    "std_contexts": "start of contexts",
+    "d_c": "content dimensions",
+    "style_sd": "style within a pair",
+    "alike": "likeness α",
+    "ratio": "size ratio",
+    "normalize": "normalisation",
+    "number of places K": "places K",
+    "classes": "classes C",
+    "batch": "batch size B",
+    "scaling": "rate grows with B",
+    "number of hidden layers": "hidden layers",
+    "width of the interval of views around a data point": "width of the views",
+    "augmentation": "views",
+}
 STOPS = 4  # slider steps between neighbouring grid values
 
 
 def control(field, value, *, explored):
     """The widget of a field, text for numbers; `explored` ones stand beside a slider, which then carries the label."""
-    about = {"description": label(field), "tooltip": meaning(field), "style": {"description_width": "13.5em"},
-             "layout": {"width": "auto"}}
+    about = {
+        "description": label(field),
+        "tooltip": meaning(field),
+        "style": {"description_width": "13.5em"},
+        "layout": {"width": "auto"},
+    }
     if isinstance(value, bool):
         return widgets.Checkbox(value, **about)
     if value in (field.metadata["choices"] or ()):  # else a number, a text or a file
         choices = [(str(choice).replace("_", " "), choice) for choice in field.metadata["choices"]]
-        about["style"] |= {"button_width": "auto"}  # no Dropdown: in a notebook JupyterLab takes its arrow keys
+        about["style"] |= {
+            "button_width": "auto"
+        }  # no Dropdown: in a notebook JupyterLab takes its arrow keys
         return widgets.ToggleButtons(options=choices, value=value, **about)
     if explored:
         about |= {"description": "", "layout": {"width": "8em"}}
@@ -49,8 +79,14 @@ def slider(field, grid, entry, base, style):
                 if v not in stops and min(low, high) < v < max(low, high):
                     stops.append(v)
         stops.append(high)
-    shown = widgets.SelectionSlider(options=[text(v) for v in stops], readout=False, description=label(field),
-                                    style=style, tooltip=meaning(field), layout={"flex": "1 1 16em", "width": "auto"})
+    shown = widgets.SelectionSlider(
+        options=[text(v) for v in stops],
+        readout=False,
+        description=label(field),
+        style=style,
+        tooltip=meaning(field),
+        layout={"flex": "1 1 16em", "width": "auto"},
+    )
 
     def nearest():  # None where the value is refused
         try:
@@ -89,8 +125,13 @@ def short(field) -> str:
 
 def label(field) -> str:
     """'temperature τ', or 'steps (iterations)' where the field has a unit."""
-    plain = re.split(r"[,;:(]", field.metadata["doc"])[0].strip() if "_" in field.name else field.name
-    name, unit = LABELS.get(field.metadata["doc"], LABELS.get(field.name, plain)), field.metadata["unit"]
+    plain = (
+        re.split(r"[,;:(]", field.metadata["doc"])[0].strip() if "_" in field.name else field.name
+    )
+    name, unit = (
+        LABELS.get(field.metadata["doc"], LABELS.get(field.name, plain)),
+        field.metadata["unit"],
+    )
     return f"{name} ({unit})" if unit and unit not in name else name
 
 
@@ -110,9 +151,15 @@ def read(value, field):
     """The value that a control holds, from its text; what is no number is left for the Config to refuse by name."""
     if not isinstance(value, str) or isinstance(field.default, str):
         return value
-    parts = value.strip("()[] ").replace(",", " ").split() if isinstance(field.default, tuple) else [value.strip()]
+    parts = (
+        value.strip("()[] ").replace(",", " ").split()
+        if isinstance(field.default, tuple)
+        else [value.strip()]
+    )
     try:
-        numbers = tuple(int(part) if part.lstrip("+-").isdecimal() else float(part) for part in parts)
+        numbers = tuple(
+            int(part) if part.lstrip("+-").isdecimal() else float(part) for part in parts
+        )
     except ValueError:
         return value
     return numbers if isinstance(field.default, tuple) else numbers[0]

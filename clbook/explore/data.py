@@ -16,11 +16,22 @@ from matplotlib.quiver import Quiver
 
 from clbook.style import greek
 
-SIGNS = {"|": "‖", ",": " ", "times": "×", "cdot": "·", "infty": "∞", "le": "≤", "ge": "≥", "ell": "ℓ", "sqrt": "√"}
+SIGNS = {
+    "|": "‖",
+    ",": " ",
+    "times": "×",
+    "cdot": "·",
+    "infty": "∞",
+    "le": "≤",
+    "ge": "≥",
+    "ell": "ℓ",
+    "sqrt": "√",
+}
 
 
 def plain(tex) -> str:
     """A label with formulas as text: r'mean $\\|z_i\\|$' is 'mean ‖z_i‖'."""
+
     def sign(found):
         name = found[1].removeprefix("var")
         with suppress(KeyError):
@@ -40,18 +51,46 @@ def room(axis) -> tuple:
     """What decides how much room an axis takes: scale, label, the letters of its ticks and of those at its ends."""
     (low, high), at = sorted(axis.get_view_interval()), axis.get_majorticklocs()
     ticks = zip(at, axis.get_major_formatter().format_ticks(at), strict=True)
-    letters = {(tick - low) / (high - low): len(text) for tick, text in ticks if low <= tick <= high}
+    letters = {
+        (tick - low) / (high - low): len(text) for tick, text in ticks if low <= tick <= high
+    }
     ends = [number for place, number in letters.items() if number > 1 and abs(place - 0.5) > 0.45]
-    return axis.get_scale(), axis.get_label_text(), max(letters.values(), default=0), ends * (axis.axis_name == "x")
+    return (
+        axis.get_scale(),
+        axis.get_label_text(),
+        max(letters.values(), default=0),
+        ends * (axis.axis_name == "x"),
+    )
 
 
 def arrange(fig, known) -> None:
     """Place the axes: as `known` (a dict) has those of an earlier figure with equal surroundings, or by the engine."""
-    axes = panels(fig)  # the engine takes longer than the drawing, and axes that stand still are easier to watch
-    around = [(room(ax.xaxis), room(ax.yaxis), ax.get_visible(),
-               [len(text.get_text()) for text in ax.texts if getattr(text, "anncoords", "") == "axes fraction"],
-               [t.count("\n") + bool(t) for t in map(ax.get_title, ("left", "center", "right"))]) for ax in axes]
-    key = repr((around, *fig.get_size_inches(), fig.get_suptitle(), fig.get_supxlabel(), fig.get_supylabel()))
+    axes = panels(
+        fig
+    )  # the engine takes longer than the drawing, and axes that stand still are easier to watch
+    around = [
+        (
+            room(ax.xaxis),
+            room(ax.yaxis),
+            ax.get_visible(),
+            [
+                len(text.get_text())
+                for text in ax.texts
+                if getattr(text, "anncoords", "") == "axes fraction"
+            ],
+            [t.count("\n") + bool(t) for t in map(ax.get_title, ("left", "center", "right"))],
+        )
+        for ax in axes
+    ]
+    key = repr(
+        (
+            around,
+            *fig.get_size_inches(),
+            fig.get_suptitle(),
+            fig.get_supxlabel(),
+            fig.get_supylabel(),
+        )
+    )
     if key not in known:
         if fig.get_layout_engine() is not None:
             fig.get_layout_engine().execute(fig)
@@ -69,15 +108,25 @@ def shown(ax) -> bool:
 def numbers(ax, artist):
     """(kind, names of columns after x and y, columns) of an artist; None where it is not drawn in data coordinates."""
     if isinstance(artist, BarContainer):
-        boxes, k = np.array([bar.get_bbox().get_points() for bar in artist.patches]), artist.orientation == "vertical"
+        boxes, k = (
+            np.array([bar.get_bbox().get_points() for bar in artist.patches]),
+            artist.orientation == "vertical",
+        )
         boxes[:, 1, 1 - k] = boxes[:, :, 1 - k].mean(1)
         return "bars", ("from" if k else "start",), (*boxes[:, 1].T, boxes[:, 0, int(k)])
     if isinstance(artist, AxesImage):
         values, (left, right, *ends) = artist.get_array(), artist.get_extent()
         edges = (left, right), ends[::-1] if artist.origin == "upper" else ends
-        x, y = (np.linspace(*span, 2 * n + 1)[1::2] for span, n in zip(edges, values.shape[1::-1], strict=True))
+        x, y = (
+            np.linspace(*span, 2 * n + 1)[1::2]
+            for span, n in zip(edges, values.shape[1::-1], strict=True)
+        )
         return ("cells", ("value",), (*np.meshgrid(x, y), values)) if values.ndim == 2 else None
-    at = artist.get_offset_transform() if isinstance(artist, (PathCollection, Quiver)) else artist.get_transform()
+    at = (
+        artist.get_offset_transform()
+        if isinstance(artist, (PathCollection, Quiver))
+        else artist.get_transform()
+    )
     if not all(at.contains_branch_seperately(ax.transData)):
         return None
     if isinstance(artist, Line2D):
@@ -89,7 +138,11 @@ def numbers(ax, artist):
         return "points", ("value",) * len(values), (*artist.get_offsets().T, *values)
     if isinstance(artist, (LineCollection, PolyCollection)):
         paths = [path.vertices for path in artist.get_paths()] or [np.empty((0, 2))]
-        return "lines", ("item",), (*np.concatenate(paths).T, np.repeat(np.arange(len(paths)) + 1, [*map(len, paths)]))
+        return (
+            "lines",
+            ("item",),
+            (*np.concatenate(paths).T, np.repeat(np.arange(len(paths)) + 1, [*map(len, paths)])),
+        )
     return None
 
 
@@ -107,18 +160,38 @@ def series(axes) -> list[tuple]:
             name = plain(next((name for name in said if not name.startswith("_")), ""))
             kind, extra, columns = numbers(ax, artist) or ("", (), ((),))
             if np.size(columns[0]):
-                columns = tuple(np.ma.filled(np.ma.asarray(c, float), np.nan).ravel() for c in columns)
-                (named if name or kind in ("bars", "cells") else other).append((name, kind, extra, columns))
-        out += [(k, name or f"{kind} {i}", kind, *rest) for i, (name, kind, *rest) in enumerate(named or other, 1)]
+                columns = tuple(
+                    np.ma.filled(np.ma.asarray(c, float), np.nan).ravel() for c in columns
+                )
+                (named if name or kind in ("bars", "cells") else other).append(
+                    (name, kind, extra, columns)
+                )
+        out += [
+            (k, name or f"{kind} {i}", kind, *rest)
+            for i, (name, kind, *rest) in enumerate(named or other, 1)
+        ]
     return out
 
 
 def names(ax) -> tuple:
     """(title or y, x, y, words on x, on y): what a reader calls an axes; words stand at ticks, by their place."""
-    ticks = [zip(a.get_majorticklocs(), a.get_majorticklabels(), strict=False) for a in (ax.xaxis, ax.yaxis)]
-    words = (tuple((float(at), plain(tick.get_text())) for at, tick in each
-                   if re.search(r"[^\W\d_]{2}", tick.get_text().replace("mathdefault", ""))) for each in ticks)
-    titles, x, y = map(ax.get_title, ("center", "left", "right")), plain(ax.get_xlabel()), plain(ax.get_ylabel())
+    ticks = [
+        zip(a.get_majorticklocs(), a.get_majorticklabels(), strict=False)
+        for a in (ax.xaxis, ax.yaxis)
+    ]
+    words = (
+        tuple(
+            (float(at), plain(tick.get_text()))
+            for at, tick in each
+            if re.search(r"[^\W\d_]{2}", tick.get_text().replace("mathdefault", ""))
+        )
+        for each in ticks
+    )
+    titles, x, y = (
+        map(ax.get_title, ("center", "left", "right")),
+        plain(ax.get_xlabel()),
+        plain(ax.get_ylabel()),
+    )
     return plain(next(filter(None, titles), "")) or y, x, y, *words
 
 
@@ -127,13 +200,24 @@ def table(fig) -> str:
     rows, axes, text = [], panels(fig), io.StringIO()
     for k, named, kind, extra, columns in series(axes):
         title, x, y, *words = names(axes[k])
-        x, y = (x or "column", y or "row") if kind == "cells" else (x or "x", y or (x and title) or "y")
+        x, y = (
+            (x or "column", y or "row")
+            if kind == "cells"
+            else (x or "x", y or (x and title) or "y")
+        )
         heads = x, y if y != x else f"{y} (vertical)", *extra
         for values in zip(*columns, strict=True):
             said = [f"{v:.8g}" if v == v else "" for v in values]
-            said[:2] = [dict(known).get(v, text) for known, v, text in zip(words, values, said, strict=False)]
-            rows.append({"panel": title or k + 1, "series": named} | dict(zip(heads, said, strict=True)))
-    writer = csv.DictWriter(text, dict.fromkeys(name for row in rows for name in row), lineterminator="\n")
+            said[:2] = [
+                dict(known).get(v, text)
+                for known, v, text in zip(words, values, said, strict=False)
+            ]
+            rows.append(
+                {"panel": title or k + 1, "series": named} | dict(zip(heads, said, strict=True))
+            )
+    writer = csv.DictWriter(
+        text, dict.fromkeys(name for row in rows for name in row), lineterminator="\n"
+    )
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
@@ -158,10 +242,14 @@ def stretch(fig, limits) -> None:
             if artist.get_array() is not None:
                 artist.autoscale_None()
                 artist.set_clim(unite(limits, (len(axes), k, j), artist.get_clim()))
-        for i, what in enumerate("xy" if shown(ax) and not ax.images and ax.get_gid() != "own scale" else ""):
+        for i, what in enumerate(
+            "xy" if shown(ax) and not ax.images and ax.get_gid() != "own scale" else ""
+        ):
             get, log = getattr(ax, f"get_{what}lim"), getattr(ax, f"get_{what}scale")() == "log"
             first, last = get()
-            values = np.concatenate([np.empty(0), *(columns[i] for n, *_, columns in drawn if n == k)])
+            values = np.concatenate(
+                [np.empty(0), *(columns[i] for n, *_, columns in drawn if n == k)]
+            )
             values = values[np.isfinite(values) & ((values > 0) | (not log))]
             if len(values) and (values.min() < min(first, last) or values.max() > max(first, last)):
                 ax.autoscale(True, what)

@@ -35,7 +35,9 @@ DEBOUNCE = 0.05  # s between a slider's last move and the run it starts
 FIRST_PICTURE = 0.1  # s of running before a partial picture is worth drawing
 PICTURE_EVERY = 0.5  # s between partial pictures, and twice what the last one took
 PROGRESS_EVERY = 0.1  # s between moves of the progress bar
-PATIENCE = 5.0  # s that a cell waits for its first picture, so that the page has its height from the start
+PATIENCE = (
+    5.0  # s that a cell waits for its first picture, so that the page has its height from the start
+)
 
 _log = logging.getLogger(__name__)
 _panels = set()  # those that are open
@@ -49,7 +51,10 @@ def panel(run, figure, base_config, *, scrub=None, name="explorer", title="", ax
     """
     kernel = getattr(get_ipython(), "kernel", None)
     request = kernel.get_parent() if kernel else {}
-    cell, execution = request.get("metadata", {}).get("cellId"), request.get("header", {}).get("msg_id")
+    cell, execution = (
+        request.get("metadata", {}).get("cellId"),
+        request.get("header", {}).get("msg_id"),
+    )
     for old in list(_panels):
         if cell is not None and old.cell == cell and old.execution != execution:
             old.close()
@@ -76,11 +81,20 @@ class Panel(widgets.VBox):
     def __init__(self, run, figure, base_config, *, scrub, name, title, axes):
         super().__init__(layout={"width": "100%", "max_width": "720px", "grid_gap": "2px"})
         self._simulate, self._figure, self._base, self._scrub = run, figure, base_config, scrub
-        self._axes, self._name, self._clock = tuple(axes), name, "seen from" if scrub == "angles" else "time"
+        self._axes, self._name, self._clock = (
+            tuple(axes),
+            name,
+            "seen from" if scrub == "angles" else "time",
+        )
         self._fields = {field.name: field for field in dataclasses.fields(base_config)}
         self._lock, self._next_picture, self.drawn = threading.RLock(), math.inf, threading.Event()
-        self._job = self._shown = self._error = self.result = None  # the run that is going, the Result in the picture
-        self._picture, self._layouts = None, {}  # with its settings and its time in words; where axes stood
+        self._job = self._shown = self._error = self.result = (
+            None  # the run that is going, the Result in the picture
+        )
+        self._picture, self._layouts = (
+            None,
+            {},
+        )  # with its settings and its time in words; where axes stood
         self._runner, self._painter = _Newest(self._work, "run"), _Newest(self._paint, "draw")
         self._build(title, axes)
         _panels.add(self)
@@ -89,61 +103,149 @@ class Panel(widgets.VBox):
     # The controls
 
     def _build(self, title, axes):
-        self.controls = {name: controls.control(field, getattr(self._base, name), explored=name in axes)
-                         for name, field in self._fields.items()}
+        self.controls = {
+            name: controls.control(field, getattr(self._base, name), explored=name in axes)
+            for name, field in self._fields.items()
+        }
         labels = [controls.label(self._fields[name]) for name in axes] + [f"{self._clock} = 00000"]
-        rows = [widgets.HTML("<b>{}{}</b>{}".format(*map(html.escape, title.partition(". "))))] if title else []
+        rows = (
+            [widgets.HTML("<b>{}{}</b>{}".format(*map(html.escape, title.partition(". "))))]
+            if title
+            else []
+        )
         aligned = {"description_width": f"{max(map(len, labels)) * 0.55:.1f}em"}
         for name, grid in axes.items():
             entry = self.controls[name]
             entry.style.description_width = aligned["description_width"]
             rows.append(entry)
             if isinstance(entry, widgets.Text):
-                slider = controls.slider(self._fields[name], grid, entry, base=self._base, style=aligned)
+                slider = controls.slider(
+                    self._fields[name], grid, entry, base=self._base, style=aligned
+                )
                 rows[-1] = widgets.HBox([slider, entry], layout={"flex_flow": "row wrap"})
             entry.observe(lambda change: self._request(), "value")
         rest = [self.controls[name] for name in self._fields if name not in axes]
         for control in rest:
             control.observe(self._set, "value")
         # ipywidgets' Accordion opens only by mouse; a toggle button is reached by keyboard too
-        more = widgets.ToggleButton(description="All settings", layout={"width": "auto"},
-                                    tooltip="Show the settings that have no slider; they take effect with Run")
-        folded = widgets.GridBox(rest, layout={"padding": "6px 0", "grid_gap": "2px 16px",
-                                               "grid_template_columns": "repeat(auto-fill, minmax(300px, 1fr))"})
+        more = widgets.ToggleButton(
+            description="All settings",
+            layout={"width": "auto"},
+            tooltip="Show the settings that have no slider; they take effect with Run",
+        )
+        folded = widgets.GridBox(
+            rest,
+            layout={
+                "padding": "6px 0",
+                "grid_gap": "2px 16px",
+                "grid_template_columns": "repeat(auto-fill, minmax(300px, 1fr))",
+            },
+        )
         dlink((more, "value"), (folded.layout, "display"), lambda on: "grid" if on else "none")
         dlink((more, "value"), (more, "icon"), lambda on: "caret-down" if on else "caret-right")
-        self.run_button = controls.button("Run", "play", "Run with the settings shown", lambda: self._request(delay=0))
-        self.stop_button = controls.button("Stop", "stop", "Stop the run and keep what it has", self.stop)
-        self.reset_button = controls.button("Reset", "undo", "Back to the settings at the start", self.reset)
-        self.svg_button = controls.button("SVG", "download", "Save this picture", lambda: self._save("svg"))
-        self.csv_button = controls.button("CSV", "download", "Save the numbers in it", lambda: self._save("csv"))
+        self.run_button = controls.button(
+            "Run", "play", "Run with the settings shown", lambda: self._request(delay=0)
+        )
+        self.stop_button = controls.button(
+            "Stop", "stop", "Stop the run and keep what it has", self.stop
+        )
+        self.reset_button = controls.button(
+            "Reset", "undo", "Back to the settings at the start", self.reset
+        )
+        self.svg_button = controls.button(
+            "SVG", "download", "Save this picture", lambda: self._save("svg")
+        )
+        self.csv_button = controls.button(
+            "CSV", "download", "Save the numbers in it", lambda: self._save("csv")
+        )
         self.run_button.button_style, self.stop_button.disabled = "primary", True
-        self.progress = widgets.FloatProgress(0, min=0, max=1, tooltip="How much of the run is done", layout={
-            "flex": "1 1 8em", "min_width": "6em", "width": "auto", "height": "12px", "align_self": "center"})
-        buttons = widgets.HBox([self.run_button, self.stop_button, self.reset_button, more, self.svg_button,
-                                self.csv_button, self.progress], layout={"flex_flow": "row wrap"})
-        self.status, self.message, self.caption = (  # of fixed heights, so that the page does not jump
-            widgets.HTML(layout={"height": room, "overflow": "auto"}) for room in ("42px", "42px", "76px"))
-        self.image = widgets.Image(value=Picture(mpl.figure.Figure((9, 4)), "").png(8),  # until one comes
-                                   layout={"width": "100%", "height": "auto", "object_fit": "contain"})
-        self.image.add_traits(description=Unicode("").tag(sync=True))  # without it the tooltip, its name, is not read
-        self._time, self._style = widgets.HBox(layout={"display": "" if self._scrub else "none"}), aligned
+        self.progress = widgets.FloatProgress(
+            0,
+            min=0,
+            max=1,
+            tooltip="How much of the run is done",
+            layout={
+                "flex": "1 1 8em",
+                "min_width": "6em",
+                "width": "auto",
+                "height": "12px",
+                "align_self": "center",
+            },
+        )
+        buttons = widgets.HBox(
+            [
+                self.run_button,
+                self.stop_button,
+                self.reset_button,
+                more,
+                self.svg_button,
+                self.csv_button,
+                self.progress,
+            ],
+            layout={"flex_flow": "row wrap"},
+        )
+        (
+            self.status,
+            self.message,
+            self.caption,
+        ) = (  # of fixed heights, so that the page does not jump
+            widgets.HTML(layout={"height": room, "overflow": "auto"})
+            for room in ("42px", "42px", "76px")
+        )
+        self.image = widgets.Image(
+            value=Picture(mpl.figure.Figure((9, 4)), "").png(8),  # until one comes
+            layout={"width": "100%", "height": "auto", "object_fit": "contain"},
+        )
+        self.image.add_traits(
+            description=Unicode("").tag(sync=True)
+        )  # without it the tooltip, its name, is not read
+        self._time, self._style = (
+            widgets.HBox(layout={"display": "" if self._scrub else "none"}),
+            aligned,
+        )
         self._start = {name: control.value for name, control in self.controls.items()}
         self._renew(1, 1)
-        self.children = [*rows, buttons, folded, self.status, self.message, self.image, self._time, self.caption]
+        self.children = [
+            *rows,
+            buttons,
+            folded,
+            self.status,
+            self.message,
+            self.image,
+            self._time,
+            self.caption,
+        ]
 
     def _renew(self, last, value):
         """A slider of the recorded times up to `last`: in the browser its End key knows the range it was made with."""
-        self.scrub_slider = widgets.IntSlider(value, min=0, max=last, readout=False, description=self._clock,
-            style=self._style, tooltip="Recorded time of the picture", layout={"flex": "1 1 16em", "width": "auto"})
+        self.scrub_slider = widgets.IntSlider(
+            value,
+            min=0,
+            max=last,
+            readout=False,
+            description=self._clock,
+            style=self._style,
+            tooltip="Recorded time of the picture",
+            layout={"flex": "1 1 16em", "width": "auto"},
+        )
         self.scrub_slider.observe(self._scrubbed, "value")
-        play = widgets.Play(value, min=0, max=last, interval=max(5000 // last, 40), layout={"display": "none"})
+        play = widgets.Play(
+            value, min=0, max=last, interval=max(5000 // last, 40), layout={"display": "none"}
+        )
         for trait in ("max", "value"):
             link((self.scrub_slider, trait), (play, trait))
-        press = controls.button("Play", "play", "Show the recorded times one after another",  # Play's own has no name
-                                lambda: play.set_trait("playing", not play.playing))
+        press = controls.button(
+            "Play",
+            "play",
+            "Show the recorded times one after another",  # Play's own has no name
+            lambda: play.set_trait("playing", not play.playing),
+        )
         dlink((play, "playing"), (press, "description"), lambda on: "Pause" if on else "Play")
-        self._range, old, self._time.children = last, self._time.children, [self.scrub_slider, press, play]
+        self._range, old, self._time.children = (
+            last,
+            self._time.children,
+            [self.scrub_slider, press, play],
+        )
         for part in old:
             part.close()
 
@@ -159,8 +261,12 @@ class Panel(widgets.VBox):
     def _config(self):
         """The settings shown; None where they are not allowed, which the panel then says."""
         try:
-            return self._base.replace(**{name: controls.read(control.value, self._fields[name])
-                                         for name, control in self.controls.items()})
+            return self._base.replace(
+                **{
+                    name: controls.read(control.value, self._fields[name])
+                    for name, control in self.controls.items()
+                }
+            )
         except ValueError as error:
             self.message.value = controls.alarm(error)
             return None
@@ -173,12 +279,23 @@ class Panel(widgets.VBox):
         if config is None:
             return
         with self._lock:
-            job = types.SimpleNamespace(config=config, delay=delay, stop=threading.Event(), fraction=0.0, note="")
+            job = types.SimpleNamespace(
+                config=config, delay=delay, stop=threading.Event(), fraction=0.0, note=""
+            )
             old, self._job = self._job, job
             if old is not None:
                 old.stop.set()
-                job.note = f" The run before it was replaced at {old.fraction:.0%}." if old.fraction else old.note
-            self._error, self.message.value, self.progress.value, self.progress.bar_style = None, "", 0, ""
+                job.note = (
+                    f" The run before it was replaced at {old.fraction:.0%}."
+                    if old.fraction
+                    else old.note
+                )
+            self._error, self.message.value, self.progress.value, self.progress.bar_style = (
+                None,
+                "",
+                0,
+                "",
+            )
             self._say(f"Running {self._describe(config)} ...{job.note}")
             self.stop_button.disabled = False
             self._runner.put(job)
@@ -224,14 +341,22 @@ class Panel(widgets.VBox):
                 return
             self._job = None
             if error is not None:
-                self._error, self.message.value, self.progress.bar_style = error, controls.alarm(error), "danger"
+                self._error, self.message.value, self.progress.bar_style = (
+                    error,
+                    controls.alarm(error),
+                    "danger",
+                )
             if result is not None:
                 self.result = result
                 self.progress.value = job.fraction if result.stopped else 1
                 self.progress.bar_style = "warning" if result.stopped else "success"
                 self._say(f"{self._describe(job.config)}: {how}.")
             else:
-                old = f" The picture is of {self._describe(self.result.config)}." if self.result is not None else ""
+                old = (
+                    f" The picture is of {self._describe(self.result.config)}."
+                    if self.result is not None
+                    else ""
+                )
                 self._say(f"Not run: {self._describe(job.config)}.{old}")
             self.stop_button.disabled = True
             if self.result is not None:
@@ -287,7 +412,10 @@ class Panel(widgets.VBox):
             self._shown = None  # so that moving the slider draws nothing
             if self._scrub:
                 slider, last = self.scrub_slider, max(len(times(result, self._scrub)) - 1, 1)
-                slider.max, slider.value = last, last if slider.value == slider.max else slider.value
+                slider.max, slider.value = (
+                    last,
+                    last if slider.value == slider.max else slider.value,
+                )
                 if whole and slider.max != self._range:
                     self._renew(slider.max, slider.value)
             self._shown = result
@@ -300,7 +428,9 @@ class Panel(widgets.VBox):
             recorded = times(result, self._scrub)
             frame = min(self.scrub_slider.value, len(recorded) - 1)
             with DRAWING:
-                picture = pictured(self._figure, result, **({"frame": frame} if self._scrub else {}))
+                picture = pictured(
+                    self._figure, result, **({"frame": frame} if self._scrub else {})
+                )
                 png = picture.png(place=lambda fig: data.arrange(fig, self._layouts))
         except Exception as error:  # noqa: BLE001 - any error belongs in the panel
             _log.exception("%s: the figure of %s failed", self._name, result.config)
@@ -313,7 +443,11 @@ class Panel(widgets.VBox):
         if self._scrub:
             self.scrub_slider.description = f"{self._clock} = {recorded[frame]:g}"
         self.caption.value = controls.words(picture.alt)
-        self._picture = picture, result.config, f", {self.scrub_slider.description}" if self._scrub else ""
+        self._picture = (
+            picture,
+            result.config,
+            f", {self.scrub_slider.description}" if self._scrub else "",
+        )
         self.drawn.set()
         self._next_picture = time.monotonic() + max(PICTURE_EVERY, 2 * (time.monotonic() - started))
 
@@ -322,13 +456,17 @@ class Panel(widgets.VBox):
         if self._picture is None:
             return
         drawn, config, at = self._picture
-        name = re.sub(r"[^\w.=-]+", "_", f"{self._name}, {self._describe(config)}{at}".replace(" = ", "="))
+        name = re.sub(
+            r"[^\w.=-]+", "_", f"{self._name}, {self._describe(config)}{at}".replace(" = ", "=")
+        )
         try:
             with DRAWING, mpl.rc_context(RC), written(pathlib.Path(f"{name}.{ending}")) as out:
                 if ending == "svg":
                     drawn.fig.savefig(out, format="svg")
                 else:
-                    out.write(f"# clbook {__version__}, {self._name}: {config!r}{at}\n{data.table(drawn.fig)}".encode())
+                    out.write(
+                        f"# clbook {__version__}, {self._name}: {config!r}{at}\n{data.table(drawn.fig)}".encode()
+                    )
             self.message.value = controls.words(f"Saved beside the notebook: {name}.{ending}")
         except OSError as error:
             self.message.value = controls.alarm(error)
@@ -338,8 +476,11 @@ class Panel(widgets.VBox):
 
     def _describe(self, config):
         """The explored settings, and those that differ from the start: 'ε = 0.1, temperature τ = 0.01'."""
-        told = [f"{controls.short(self._fields[name])} = {controls.text(getattr(config, name)) or 'none'}"
-                for name in self._fields if name in self._axes or getattr(config, name) != getattr(self._base, name)]
+        told = [
+            f"{controls.short(self._fields[name])} = {controls.text(getattr(config, name)) or 'none'}"
+            for name in self._fields
+            if name in self._axes or getattr(config, name) != getattr(self._base, name)
+        ]
         return ", ".join(told).replace("_", " ") or "the start"
 
 
@@ -347,11 +488,19 @@ class _Newest:
     """Does the newest job it was given, one at a time, in a daemon thread; drops those that have not begun by then."""
 
     def __init__(self, work, name):
-        self._work, self._name, self._turn, self._newest, self._thread = work, name, threading.Lock(), None, None
+        self._work, self._name, self._turn, self._newest, self._thread = (
+            work,
+            name,
+            threading.Lock(),
+            None,
+            None,
+        )
 
     def put(self, job):
         self._newest = task = lambda: self._work(job)
-        thread = threading.Thread(target=self._do, args=(task,), name=f"clbook explorer: {self._name}", daemon=True)
+        thread = threading.Thread(
+            target=self._do, args=(task,), name=f"clbook explorer: {self._name}", daemon=True
+        )
         thread.start()
         self._thread = thread  # after its start, since others may join it at any time
 

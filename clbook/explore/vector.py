@@ -28,7 +28,12 @@ UNITS = 20  # drawing units in a canvas pixel; a canvas pixel is a point, 1/72 i
 MAGNIFY = 2  # image pixels in a canvas pixel
 CELLS = 128  # images with at most so many rows and columns are kept as cells, not resampled
 FAR = 10_000 * UNITS  # vertices further out than this are pulled in, so that no viewer overflows
-COMMANDS = {Path.MOVETO: ("m", 1), Path.LINETO: ("l", 1), Path.CURVE3: ("q", 2), Path.CURVE4: ("c", 3)}
+COMMANDS = {
+    Path.MOVETO: ("m", 1),
+    Path.LINETO: ("l", 1),
+    Path.CURVE3: ("q", 2),
+    Path.CURVE4: ("c", 3),
+}
 
 
 def quantise(vertices) -> np.ndarray:
@@ -49,7 +54,7 @@ def encode(vertices, codes, origin) -> str:
             (x, y), i = start, i + 1
             continue
         letter, count = COMMANDS[codes[i]]
-        words.append(letter + " ".join(f"{px - x} {py - y}" for px, py in points[i:i + count]))
+        words.append(letter + " ".join(f"{px - x} {py - y}" for px, py in points[i : i + count]))
         (x, y), i = points[i + count - 1], i + count
         if letter == "m":
             start = x, y
@@ -138,8 +143,13 @@ class Pen(RendererBase):
         self.place = self.flip.frozen().translate(0, self.height * UNITS)
         self.marks, self.letters, axes = [], self.height * UNITS, data.panels(fig)
         for ax in axes:
-            for image in ax.images:  # let cells through as they are: smaller than resampled, and sharp at any size
-                if image.get_interpolation() in ("auto", "antialiased", "nearest") and max(image.get_size()) <= CELLS:
+            for image in (
+                ax.images
+            ):  # let cells through as they are: smaller than resampled, and sharp at any size
+                if (
+                    image.get_interpolation() in ("auto", "antialiased", "nearest")
+                    and max(image.get_size()) <= CELLS
+                ):
                     image.set_interpolation("none")
         fig.set_canvas(FigureCanvasBase(fig))
         fig.canvas.get_renderer = lambda: self  # the layout engine measures text with what draws it
@@ -147,15 +157,26 @@ class Pen(RendererBase):
             data.arrange(fig, self.layout)
             fig.draw(self)
         size = round(self.width * UNITS), round(self.height * UNITS)
-        return Drawing(size, self.marks, tuple(map(self._geometry, axes)), data.series(axes), self.letters, picture.alt)
+        return Drawing(
+            size,
+            self.marks,
+            tuple(map(self._geometry, axes)),
+            data.series(axes),
+            self.letters,
+            picture.alt,
+        )
 
     def _geometry(self, ax):
         scales = ax.get_xscale(), ax.get_yscale()
         if not data.shown(ax) or not set(scales) <= {"linear", "log"}:
             return None
         (x0, y1), (x1, y0) = self.place.transform(ax.get_window_extent().get_points())
-        return (*(round(float(v), 2) for v in (x0, y0, x1, y1)), *map(float, (*ax.get_xlim(), *ax.get_ylim())),
-                *(int(s == "log") for s in scales), *data.names(ax))
+        return (
+            *(round(float(v), 2) for v in (x0, y0, x1, y1)),
+            *map(float, (*ax.get_xlim(), *ax.get_ylim())),
+            *(int(s == "log") for s in scales),
+            *data.names(ax),
+        )
 
     def get_canvas_width_height(self):
         return self.width, self.height
@@ -174,26 +195,56 @@ class Pen(RendererBase):
 
     def draw_path(self, gc, path, transform, rgbFace=None):
         if gc.get_hatch():
-            raise ValueError(f"hatch = '{gc.get_hatch()}' is not allowed: the explorer draws fills without hatches")
+            raise ValueError(
+                f"hatch = '{gc.get_hatch()}' is not allowed: the explorer draws fills without hatches"
+            )
         clip = None if rgbFace is not None else (0, 0, self.width * UNITS, self.height * UNITS)
-        text, point = self._line(path, transform, clip=clip, simplify=clip is not None and path.should_simplify,
-                                 sketch=gc.get_sketch_params())
+        text, point = self._line(
+            path,
+            transform,
+            clip=clip,
+            simplify=clip is not None and path.should_simplify,
+            sketch=gc.get_sketch_params(),
+        )
         if text:
             self._mark(gc, [text], [self._style(gc, rgbFace)], point)
 
     def draw_markers(self, gc, marker_path, marker_trans, path, trans, rgbFace=None):
         points = (trans + self.place).transform(path.vertices)
-        self._mark(gc, [placed(marker_path, marker_trans + self.flip)], [self._style(gc, rgbFace)],
-                   quantise(points[np.isfinite(points).all(1)]))
+        self._mark(
+            gc,
+            [placed(marker_path, marker_trans + self.flip)],
+            [self._style(gc, rgbFace)],
+            quantise(points[np.isfinite(points).all(1)]),
+        )
 
-    def draw_path_collection(self, gc, master_transform, paths, all_transforms, offsets, offset_trans, *args,
-                             hatchcolors=()):
+    def draw_path_collection(
+        self,
+        gc,
+        master_transform,
+        paths,
+        all_transforms,
+        offsets,
+        offset_trans,
+        *args,
+        hatchcolors=(),
+    ):
         lines = not offset_trans.transform(offsets).any()
-        shapes = [self._line(*raw) if lines else (placed(raw[0], raw[1] + self.flip), None)
-                  for raw in self._iter_collection_raw_paths(master_transform, paths, all_transforms)]
-        marks = [(text, self._style(gc0, face), point if lines else quantise(self.place.transform([(x, y)])))
-                 for x, y, (text, point), gc0, face in self._iter_collection(gc, shapes, offsets, offset_trans, *args,
-                                                                             hatchcolors=hatchcolors) if text]
+        shapes = [
+            self._line(*raw) if lines else (placed(raw[0], raw[1] + self.flip), None)
+            for raw in self._iter_collection_raw_paths(master_transform, paths, all_transforms)
+        ]
+        marks = [
+            (
+                text,
+                self._style(gc0, face),
+                point if lines else quantise(self.place.transform([(x, y)])),
+            )
+            for x, y, (text, point), gc0, face in self._iter_collection(
+                gc, shapes, offsets, offset_trans, *args, hatchcolors=hatchcolors
+            )
+            if text
+        ]
         if marks:
             texts, styles, points = zip(*marks, strict=True)
             self._mark(gc, texts, styles, np.concatenate(points))
@@ -201,21 +252,31 @@ class Pen(RendererBase):
     def draw_text(self, gc, x, y, s, prop, angle, ismath=False, mtext=None):
         def letters():
             glyphs = Path(*self._text2path.get_text_path(prop, s, ismath=ismath))
-            turn = Affine2D().scale(prop.get_size_in_points() / self._text2path.FONT_SCALE).rotate_deg(angle)
+            turn = (
+                Affine2D()
+                .scale(prop.get_size_in_points() / self._text2path.FONT_SCALE)
+                .rotate_deg(angle)
+            )
             return placed(glyphs, turn + self.flip) if len(glyphs) else ""
 
         if text := once(self.text, (s, hash(prop), angle, ismath), letters):
             gc.set_linewidth(0)
             self.letters = min(self.letters, prop.get_size_in_points() * UNITS)
-            self._mark(gc, [text], [self._style(gc, gc.get_rgb())], quantise(np.array([[x, y]]) * UNITS))
+            self._mark(
+                gc, [text], [self._style(gc, gc.get_rgb())], quantise(np.array([[x, y]]) * UNITS)
+            )
 
     def draw_image(self, gc, x, y, im, transform=None):
         if transform is None:  # else it takes the unit square to the image's place
             transform = Affine2D().scale(im.shape[1] / MAGNIFY, im.shape[0] / MAGNIFY)
-        (x0, y0), (x1, y1) = (transform + Affine2D().translate(x, y) + self.place).transform([(0, 0), (1, 1)])
-        pixels = np.ascontiguousarray(im[::1 if y0 < y1 else -1, ::1 if x0 < x1 else -1])
+        (x0, y0), (x1, y1) = (transform + Affine2D().translate(x, y) + self.place).transform(
+            [(0, 0), (1, 1)]
+        )
+        pixels = np.ascontiguousarray(im[:: 1 if y0 < y1 else -1, :: 1 if x0 < x1 else -1])
         box = quantise(np.array([[min(x0, x1), min(y0, y1)], [abs(x1 - x0), abs(y1 - y0)]]))
-        self._mark(gc, (), (), box, image=once(self.png, (im.shape, pixels.tobytes()), lambda: png(pixels)))
+        self._mark(
+            gc, (), (), box, image=once(self.png, (im.shape, pixels.tobytes()), lambda: png(pixels))
+        )
 
     def _line(self, path, transform, **how) -> tuple[str, np.ndarray]:
         """Path data and first point (1, 2) of a path where it is drawn; no text where nothing is left of it."""
@@ -226,7 +287,9 @@ class Pen(RendererBase):
     def _mark(self, gc, texts, styles, points, image=None):
         """Draw paths at `points` (n, 2), one path or style, or one for each point; or the image, as `Drawing` says."""
         texts, styles = (items[:1] if len(set(items)) == 1 else items for items in (texts, styles))
-        self.marks.append((self._clips(gc), tuple(texts), tuple(styles), tuple(points.ravel().tolist()), image))
+        self.marks.append(
+            (self._clips(gc), tuple(texts), tuple(styles), tuple(points.ravel().tolist()), image)
+        )
 
     def _clips(self, gc) -> tuple[str, ...]:
         """The paths, placed at the canvas's corner, that the drawing is cut to."""
@@ -239,17 +302,23 @@ class Pen(RendererBase):
     def _style(self, gc, face) -> str:
         """SVG attributes of fill and stroke."""
         words, width = [], gc.get_linewidth() * UNITS
-        for name, rgba in [("fill", face), ("stroke", gc.get_rgb())][:1 + (width > 0)]:
-            alpha = 0 if rgba is None else gc.get_alpha() if gc.get_forced_alpha() else to_rgba(rgba)[3]
+        for name, rgba in [("fill", face), ("stroke", gc.get_rgb())][: 1 + (width > 0)]:
+            alpha = (
+                0 if rgba is None else gc.get_alpha() if gc.get_forced_alpha() else to_rgba(rgba)[3]
+            )
             opacity = f' {name}-opacity="{alpha:.3g}"' if alpha < 1 else ""
             words.append(f'{name}="{to_hex(rgba)}"{opacity}' if alpha > 0 else f'{name}="none"')
         if width > 0 and alpha > 0:
             cap, join = gc.get_capstyle().replace("projecting", "square"), gc.get_joinstyle()
-            words.append(f'stroke-width="{width:.4g}" stroke-linecap="{cap}" stroke-linejoin="{join}"')
+            words.append(
+                f'stroke-width="{width:.4g}" stroke-linecap="{cap}" stroke-linejoin="{join}"'
+            )
             offset, dashes = gc.get_dashes()
             if dashes is not None:
                 lengths = " ".join(f"{d * UNITS:.4g}" for d in dashes)
-                words.append(f'stroke-dasharray="{lengths}" stroke-dashoffset="{offset * UNITS:.4g}"')
+                words.append(
+                    f'stroke-dasharray="{lengths}" stroke-dashoffset="{offset * UNITS:.4g}"'
+                )
         if not gc.get_antialiased():
             words.append('shape-rendering="crispEdges"')
         return " ".join(words)
@@ -260,34 +329,63 @@ class Scene:
 
     def __init__(self):
         # what the frames share: distinct things -> their numbers
-        self.paths, self.points, self.lists, self.styles, self.images, self.ops, self.axes = ({} for _ in range(7))
+        self.paths, self.points, self.lists, self.styles, self.images, self.ops, self.axes = (
+            {} for _ in range(7)
+        )
         self.series, self.columns, self.frames, self.size, self.letters = {}, {}, [], None, []
 
     def add(self, drawing):
         """Number the marks of the next frame; ValueError where its size differs from the first one's."""
         if self.size not in (None, drawing.size):
-            raise ValueError(f"figure size {drawing.size} differs from the first frame's {self.size}: "
-                             "all frames share one size")
+            raise ValueError(
+                f"figure size {drawing.size} differs from the first frame's {self.size}: "
+                "all frames share one size"
+            )
         self.size, ops = drawing.size, []
         self.letters.append(drawing.letters)
         for *texts, styles, points, image in drawing.marks:
             lists = [(self.paths, texts[0]), (self.paths, texts[1]), (self.styles, styles)]
-            op = (*(number(self.lists, tuple(number(table, item) for item in items)) for table, items in lists),
-                  number(self.points, points), -1 if image is None else number(self.images, image))
+            op = (
+                *(
+                    number(self.lists, tuple(number(table, item) for item in items))
+                    for table, items in lists
+                ),
+                number(self.points, points),
+                -1 if image is None else number(self.images, image),
+            )
             ops.append(number(self.ops, op))
-        held = [number(self.series, (*head, *(number(self.columns, c.astype(np.float32).tobytes()) for c in columns)))
-                for *head, columns in drawing.series]
+        held = [
+            number(
+                self.series,
+                (*head, *(number(self.columns, c.astype(np.float32).tobytes()) for c in columns)),
+            )
+            for *head, columns in drawing.series
+        ]
         self.frames.append((ops, number(self.axes, drawing.axes), held, drawing.alt))
 
     def payload(self) -> str:
         """All frames as base64 of gzipped JSON; number columns hold differences, which compress well."""
-        numbers = np.frombuffer(b"".join(self.columns), np.uint8).reshape(-1, 4)  # of which all first bytes come first
+        numbers = np.frombuffer(b"".join(self.columns), np.uint8).reshape(
+            -1, 4
+        )  # of which all first bytes come first
         data = {
-            "units": UNITS, "size": self.size, "letters": min(self.letters), "paths": list(self.paths),
-            "x": ragged([p[0::2] for p in self.points]), "y": ragged([p[1::2] for p in self.points]),
-            "lists": ragged(self.lists), "ops": [deltas(column) for column in zip(*self.ops, strict=True)],
-            "styles": list(self.styles), "images": list(self.images), "series": list(self.series),
-            "lengths": [len(c) // 4 for c in self.columns], "numbers": base64.b64encode(numbers.T.tobytes()).decode(),
-            "axes": list(self.axes), "frames": [(deltas(ops), *rest) for ops, *rest in self.frames]}
-        packed = gzip.compress(json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode(), 9, mtime=0)
+            "units": UNITS,
+            "size": self.size,
+            "letters": min(self.letters),
+            "paths": list(self.paths),
+            "x": ragged([p[0::2] for p in self.points]),
+            "y": ragged([p[1::2] for p in self.points]),
+            "lists": ragged(self.lists),
+            "ops": [deltas(column) for column in zip(*self.ops, strict=True)],
+            "styles": list(self.styles),
+            "images": list(self.images),
+            "series": list(self.series),
+            "lengths": [len(c) // 4 for c in self.columns],
+            "numbers": base64.b64encode(numbers.T.tobytes()).decode(),
+            "axes": list(self.axes),
+            "frames": [(deltas(ops), *rest) for ops, *rest in self.frames],
+        }
+        packed = gzip.compress(
+            json.dumps(data, separators=(",", ":"), ensure_ascii=False).encode(), 9, mtime=0
+        )
         return base64.b64encode(packed).decode()

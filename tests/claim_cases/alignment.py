@@ -15,8 +15,16 @@ def trained(*last, key="cka", classes=2):
 
 def moved(**keys):
     """Three runs of one network beside the reference, {key: NSCL's values at STEPS}."""
-    return [Run(config=Run(warmup=0), steps=STEPS,
-                **{key: np.stack([np.ones(4), *[np.array(values, float)] * 3], 1) for key, values in keys.items()})] * 3
+    return [
+        Run(
+            config=Run(warmup=0),
+            steps=STEPS,
+            **{
+                key: np.stack([np.ones(4), *[np.array(values, float)] * 3], 1)
+                for key, values in keys.items()
+            },
+        )
+    ] * 3
 
 
 def similar(*ends):
@@ -27,7 +35,9 @@ def similar(*ends):
 
 def batches(linear, *others, how="fixed epochs"):
     """CKA at three batch sizes, five seeds: it rises by so much under each scaling."""
-    return {how: np.array([np.outer([0, rise / 2, rise], np.ones(5)) for rise in (linear, *others)])}
+    return {
+        how: np.array([np.outer([0, rise / 2, rise], np.ones(5)) for rise in (linear, *others)])
+    }
 
 
 def gaps(power):
@@ -41,27 +51,60 @@ RISING = similar(0.2, 0.5, 0.9)
 WIDER = (0, 1, 2, 3)
 
 CASES = {
-    "sa-closest": {"holds": {"digits": GOOD, "lars": GOOD}, "not seen here": {"digits": GOOD, "lars": BAD}},
-    "sa-decline": {"holds": {"long": moved(cka=(1, 0.9, 0.8, 0.8))},
-                   "not seen here": {"long": moved(cka=(1, 0.7, 0.8, 0.8))}},
+    "sa-closest": {
+        "holds": {"digits": GOOD, "lars": GOOD},
+        "not seen here": {"digits": GOOD, "lars": BAD},
+    },
+    "sa-decline": {
+        "holds": {"long": moved(cka=(1, 0.9, 0.8, 0.8))},
+        "not seen here": {"long": moved(cka=(1, 0.7, 0.8, 0.8))},
+    },
     "sa-two-classes": {"holds": {"by_classes": [FEW]}, "fails": {"by_classes": [GOOD]}},
-    "sa-easy-classes": {"holds": {"by_classes": EASY, "easy": FEW},
-                        "fails": {"by_classes": EASY, "easy": trained(1, 1, 0, 0)}},
-    "sa-more-classes": {"holds": {"by_classes": RISING}, "not seen here": {"by_classes": RISING[::-1]}},
-    "sa-classes-decline": {"holds": {"by_classes": [moved(cka=(1, 0.9, 0.8, 0.7))]},
-                           "not seen here": {"by_classes": [moved(cka=(0.5, 0.6, 0.7, 0.8))]}},
+    "sa-easy-classes": {
+        "holds": {"by_classes": EASY, "easy": FEW},
+        "fails": {"by_classes": EASY, "easy": trained(1, 1, 0, 0)},
+    },
+    "sa-more-classes": {
+        "holds": {"by_classes": RISING},
+        "not seen here": {"by_classes": RISING[::-1]},
+    },
+    "sa-classes-decline": {
+        "holds": {"by_classes": [moved(cka=(1, 0.9, 0.8, 0.7))]},
+        "not seen here": {"by_classes": [moved(cka=(0.5, 0.6, 0.7, 0.8))]},
+    },
     "sa-temperature": {"holds": {"by_tau": RISING}, "not seen here": {"by_tau": RISING[::-1]}},
-    "sa-batch-linear": {"holds": {"fixed": batches(-0.1)}, "not seen here": {"fixed": batches(0.1)}},
-    "sa-batch-others": {"holds": {"fixed": batches(0, 0.1, 0.1)}, "not seen here": {"fixed": batches(0, 0.1, -0.1)}},
-    "sa-batch-steps": {"holds": {"fixed": batches(0.1, 0.1, how="fixed steps")},
-                       "fails": {"fixed": batches(-0.1, 0.1, how="fixed steps")}},
+    "sa-batch-linear": {
+        "holds": {"fixed": batches(-0.1)},
+        "not seen here": {"fixed": batches(0.1)},
+    },
+    "sa-batch-others": {
+        "holds": {"fixed": batches(0, 0.1, 0.1)},
+        "not seen here": {"fixed": batches(0, 0.1, -0.1)},
+    },
+    "sa-batch-steps": {
+        "holds": {"fixed": batches(0.1, 0.1, how="fixed steps")},
+        "fails": {"fixed": batches(-0.1, 0.1, how="fixed steps")},
+    },
     "sa-weights-part": {
-        "holds": {"long": moved(gap=WIDER, cka=[0.9] * 4, rsa=[0.9] * 4), "digits": moved(gap=WIDER)},
-        "not seen here": {"long": moved(gap=WIDER, cka=[0.2] * 4, rsa=[0.9] * 4), "digits": moved(gap=WIDER)}},
-    "sa-scl-weights": {"holds": {"digits": trained(0, 0.1, 0.2, 0.3, key="gap")},
-                       "not seen here": {"digits": trained(0, 0.2, 0.1, 0.3, key="gap")}},
-    "sa-nearest-centre": {"holds": dict.fromkeys(("digits", "lars"), trained(0.7, 0.8, 0.9, 0, key="nccc")),
-                          "not seen here": dict.fromkeys(("digits", "lars"), trained(0.9, 0.8, 0.7, 0, key="nccc"))},
-    "sa-loss-gap": {"holds when": {"classes": np.arange(1.0, 6), "gaps": gaps(-1)},
-                    "fails": {"classes": np.arange(1.0, 6), "gaps": gaps(-0.5)}},
+        "holds": {
+            "long": moved(gap=WIDER, cka=[0.9] * 4, rsa=[0.9] * 4),
+            "digits": moved(gap=WIDER),
+        },
+        "not seen here": {
+            "long": moved(gap=WIDER, cka=[0.2] * 4, rsa=[0.9] * 4),
+            "digits": moved(gap=WIDER),
+        },
+    },
+    "sa-scl-weights": {
+        "holds": {"digits": trained(0, 0.1, 0.2, 0.3, key="gap")},
+        "not seen here": {"digits": trained(0, 0.2, 0.1, 0.3, key="gap")},
+    },
+    "sa-nearest-centre": {
+        "holds": dict.fromkeys(("digits", "lars"), trained(0.7, 0.8, 0.9, 0, key="nccc")),
+        "not seen here": dict.fromkeys(("digits", "lars"), trained(0.9, 0.8, 0.7, 0, key="nccc")),
+    },
+    "sa-loss-gap": {
+        "holds when": {"classes": np.arange(1.0, 6), "gaps": gaps(-1)},
+        "fails": {"classes": np.arange(1.0, 6), "gaps": gaps(-0.5)},
+    },
 }

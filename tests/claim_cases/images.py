@@ -7,7 +7,9 @@ def made(**values):
     """A record of three runs with these accuracies, each with a little spread."""
     spread = np.array([0.0, 0.01, -0.01])
     record = {name: value + spread for name, value in values.items() if name != "knn"}
-    return record | ({"knn": np.stack([0 * spread, values["knn"] + spread], 1)} if "knn" in values else {})
+    return record | (
+        {"knn": np.stack([0 * spread, values["knn"] + spread], 1)} if "knn" in values else {}
+    )
 
 
 def cifar(**values):
@@ -20,8 +22,12 @@ def mnist(**values):
 
 def spectra(before, after):
     """Spectra with so many equal variances."""
-    return {"cifar": {f"spectrum_{name}": np.tile(np.arange(8) < count, (3, 1)).astype(float)
-                      for name, count in (("h", before), ("z", after))}}
+    return {
+        "cifar": {
+            f"spectrum_{name}": np.tile(np.arange(8) < count, (3, 1)).astype(float)
+            for name, count in (("h", before), ("z", after))
+        }
+    }
 
 
 def rising(last, best):
@@ -33,13 +39,30 @@ def rising(last, best):
 FLAT = {"pixels": 0.3, "pixels_seen": 0.2}
 CASES = {
     "img-mnist-pixels": {"holds": mnist(pixels=0.98), "not seen here": mnist(pixels=0.9)},
-    "img-cifar-pixels": {"holds": cifar(**FLAT), "not seen here": cifar(pixels=0.6, pixels_seen=0.2)},
-    "img-simclr-uncovers": {"holds": cifar(knn=0.5, features_seen=0.4, **FLAT),
-                            "not seen here": cifar(knn=0.3, features_seen=0.4, **FLAT)},
-    "img-simclr-strong": {"holds": cifar(features_seen=0.7), "not seen here": cifar(features_seen=0.4)},
-    "img-training": {"holds": cifar(knn=0.5, untrained=0.3), "not seen here": cifar(knn=0.32, untrained=0.3)},
-    "img-mnist-features": {"holds": mnist(knn=0.98, pixels=0.95), "not seen here": mnist(knn=0.9, pixels=0.95)},
-    "img-before-projector": {"holds": cifar(probe=0.5, probe_z=0.4), "not seen here": cifar(probe=0.4, probe_z=0.5)},
+    "img-cifar-pixels": {
+        "holds": cifar(**FLAT),
+        "not seen here": cifar(pixels=0.6, pixels_seen=0.2),
+    },
+    "img-simclr-uncovers": {
+        "holds": cifar(knn=0.5, features_seen=0.4, **FLAT),
+        "not seen here": cifar(knn=0.3, features_seen=0.4, **FLAT),
+    },
+    "img-simclr-strong": {
+        "holds": cifar(features_seen=0.7),
+        "not seen here": cifar(features_seen=0.4),
+    },
+    "img-training": {
+        "holds": cifar(knn=0.5, untrained=0.3),
+        "not seen here": cifar(knn=0.32, untrained=0.3),
+    },
+    "img-mnist-features": {
+        "holds": mnist(knn=0.98, pixels=0.95),
+        "not seen here": mnist(knn=0.9, pixels=0.95),
+    },
+    "img-before-projector": {
+        "holds": cifar(probe=0.5, probe_z=0.4),
+        "not seen here": cifar(probe=0.4, probe_z=0.5),
+    },
     "img-rank": {"holds": spectra(8, 2), "not seen here": spectra(2, 8)},
     "img-emergence": {"holds": rising(0.8, 0.82), "not seen here": rising(0.55, 0.56)},
 }

@@ -17,27 +17,48 @@ def flows(name, spread, moved=1.0):
 
 def tight(**powers):
     """Runs at each delta and three seeds: errors of a reading, and the scatter in a cluster, go like delta^power."""
+
     def run(delta):
-        return Run(config=Run(delta=delta), labels=np.zeros(2, int),
-                   measured=np.array([[[1.0, 1.0], [1.0, -1.0]]]) * [1.0, 0.1 * delta ** powers.get("scatter", 1)],
-                   error=lambda reading: delta ** powers.get(reading, 1))
+        return Run(
+            config=Run(delta=delta),
+            labels=np.zeros(2, int),
+            measured=np.array([[[1.0, 1.0], [1.0, -1.0]]])
+            * [1.0, 0.1 * delta ** powers.get("scatter", 1)],
+            error=lambda reading: delta ** powers.get(reading, 1),
+        )
+
     return [[run(delta)] * 3 for delta in DELTAS]
 
 
 def starts(random=None, smooth=None, line=None):
-    return {"tight": {"random start": random or tight(), "smooth start": smooth or tight(),
-                      "centres on a line": line or tight()}}
+    return {
+        "tight": {
+            "random start": random or tight(),
+            "smooth start": smooth or tight(),
+            "centres on a line": line or tight(),
+        }
+    }
 
 
 def explicit(own, other):
-    return {"explicit": {"tanh": {("1/sqrt(M)", "1/M"): own, ("1/sqrt(M D)", "1/(M D)"): own,
-                                  ("1/sqrt(M)", "1/(M D)"): other, ("1/sqrt(M D)", "1/M"): other}}}
+    return {
+        "explicit": {
+            "tanh": {
+                ("1/sqrt(M)", "1/M"): own,
+                ("1/sqrt(M D)", "1/(M D)"): own,
+                ("1/sqrt(M)", "1/(M D)"): other,
+                ("1/sqrt(M D)", "1/M"): other,
+            }
+        }
+    }
 
 
 def wide(**last):
     """Three draws: errors that end at these values."""
     names = ("isotropic", "stretched", "shifted")
-    return {"wide": {name: np.array([[0.1], [last.get(name, 0.01)]]) * np.ones(3) for name in names}}
+    return {
+        "wide": {name: np.array([[0.1], [last.get(name, 0.01)]]) * np.ones(3) for name in names}
+    }
 
 
 def printed(power):
@@ -53,7 +74,12 @@ def sized(N, last):
 
 def stories(*alignment):
     """Three runs with this alignment at times 0, 1, 2, which separate at 1."""
-    run = Run(config=Run(activation="tanh"), steps=np.arange(3), separable_at=1, alignment=np.array(alignment))
+    run = Run(
+        config=Run(activation="tanh"),
+        steps=np.arange(3),
+        separable_at=1,
+        alignment=np.array(alignment),
+    )
     return {"stories": {"clusters": [run] * 3, "donut": [run] * 3}}
 
 
@@ -62,12 +88,30 @@ STILL = kernel.run(kernel.Config(centres="line", clusters=2, n=4, width=4, eps=0
 PARTED = Run(**{**vars(STILL), "spread": np.ones(1)})
 
 CASES = {
-    "va-prop-4-1": {"holds": {"errors": {"partial": FIRST}}, "fails": {"errors": {"partial": NEVER}}},
-    "va-prop-4-1-full": {"holds": {"errors": {"full": 0.01 * NEVER}}, "fails": {"errors": {"full": 0.5 * NEVER}}},
-    "va-prop-4-1-views": {"holds": {"errors": {"joint": FIRST}}, "fails": {"errors": {"joint": NEVER}}},
-    "va-theorem-4-2-vanilla": {"holds": {"flows": flows("vanilla", 0.0)}, "fails": {"flows": flows("vanilla", 0.1)}},
-    "va-theorem-4-2-network": {"holds": {"flows": flows("network", 0.1)}, "fails": {"flows": flows("network", 1e-15)}},
-    "va-theorem-4-2-radius": {"holds": {"flows": flows("radius", 1e-15)}, "fails": {"flows": flows("radius", 0.1)}},
+    "va-prop-4-1": {
+        "holds": {"errors": {"partial": FIRST}},
+        "fails": {"errors": {"partial": NEVER}},
+    },
+    "va-prop-4-1-full": {
+        "holds": {"errors": {"full": 0.01 * NEVER}},
+        "fails": {"errors": {"full": 0.5 * NEVER}},
+    },
+    "va-prop-4-1-views": {
+        "holds": {"errors": {"joint": FIRST}},
+        "fails": {"errors": {"joint": NEVER}},
+    },
+    "va-theorem-4-2-vanilla": {
+        "holds": {"flows": flows("vanilla", 0.0)},
+        "fails": {"flows": flows("vanilla", 0.1)},
+    },
+    "va-theorem-4-2-network": {
+        "holds": {"flows": flows("network", 0.1)},
+        "fails": {"flows": flows("network", 1e-15)},
+    },
+    "va-theorem-4-2-radius": {
+        "holds": {"flows": flows("radius", 1e-15)},
+        "fails": {"flows": flows("radius", 0.1)},
+    },
     "va-theorem-4-2-only-if": {"holds": {"still": PARTED}, "fails": {"still": STILL}},
     "va-prop-4-3": {"holds": explicit(1e-15, 1.0), "fails": explicit(0.1, 1.0)},
     "ls-prop-b-5-swapped": {"holds": explicit(1e-15, 1e-15), "fails": explicit(1e-15, 0.8)},
@@ -75,15 +119,26 @@ CASES = {
     "va-prop-4-4-mean": {"holds": wide(), "fails": wide(shifted=0.5)},
     "va-theorem-4-5": {"holds": printed(1.0), "fails": printed(0.5)},
     "va-theorem-4-5-mean": {"holds": starts(), "fails": starts(random=tight(mean=0.5))},
-    "va-theorem-4-5-own": {"holds when": starts(random=tight(own=0.0)), "fails": starts(smooth=tight(own=0.5))},
+    "va-theorem-4-5-own": {
+        "holds when": starts(random=tight(own=0.0)),
+        "fails": starts(smooth=tight(own=0.5)),
+    },
     "va-fig-5-one-velocity": {"holds": starts(), "fails": starts(line=tight(scatter=0.0))},
     "va-fig-5-eq-21": {"holds": starts(), "fails": starts(line=tight(mean=0.0))},
-    "va-corollary-4-6": {"holds": {"corollary": np.array([[[0.0, 0.1]] * 3, [[0.0, 0.01]] * 3])},
-                         "fails": {"corollary": np.array([[[0.0, 0.1]] * 3, [[0.0, 0.2]] * 3])}},
+    "va-corollary-4-6": {
+        "holds": {"corollary": np.array([[[0.0, 0.1]] * 3, [[0.0, 0.01]] * 3])},
+        "fails": {"corollary": np.array([[[0.0, 0.1]] * 3, [[0.0, 0.2]] * 3])},
+    },
     "va-remark-4-4": {"holds": sized(4, 0.1), "fails": sized(4, 1.0)},
     "va-remark-4-4-two": {"holds": sized(2, 0.1), "fails": sized(2, 1.0)},
-    "ls-fig-5-clusters-later": {"holds": stories(0.98, 0.98, 0.99), "fails": stories(0.5, 0.5, 0.9)},
-    "ls-fig-5-donut-rises": {"holds": stories(0.1, 0.1, 0.3), "not seen here": stories(0.3, 0.3, 0.1)},
+    "ls-fig-5-clusters-later": {
+        "holds": stories(0.98, 0.98, 0.99),
+        "fails": stories(0.5, 0.5, 0.9),
+    },
+    "ls-fig-5-donut-rises": {
+        "holds": stories(0.1, 0.1, 0.3),
+        "not seen here": stories(0.3, 0.3, 0.1),
+    },
     "ls-fig-5-donut": {"holds": stories(0.1, 0.1, 0.9), "not seen here": stories(0.1, 0.1, 0.3)},
     "ls-blocks-first": {"holds": stories(0.1, 0.8, 0.9), "not seen here": stories(0.1, 0.1, 0.9)},
 }

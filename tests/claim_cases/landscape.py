@@ -21,8 +21,15 @@ def changed(results, **fields):
 def maps(three, three_mixed, many, many_mixed):
     losses = np.array([three, three_mixed, many, many_mixed])
     names = "NT-Xent, eq. 1", "VICReg", "BYOL, fixed predictor"
-    return {"maps": Maps(x=None, labels=None, z=np.zeros((4, 3, 2)), losses=dict.fromkeys(names, losses),
-                         accuracy=np.array([1.0, 0.3, 1.0, 0.3]))}
+    return {
+        "maps": Maps(
+            x=None,
+            labels=None,
+            z=np.zeros((4, 3, 2)),
+            losses=dict.fromkeys(names, losses),
+            accuracy=np.array([1.0, 0.3, 1.0, 0.3]),
+        )
+    }
 
 
 def curves(simclr):
@@ -35,11 +42,19 @@ def thresholds(counts, tolerance=0.01):
     """A result whose thresholds are at these numbers of places, for tau = .005, .01 and .02."""
     gaps = 4 * np.sin(np.pi / np.array(counts)) ** 2
     own = dataclasses.replace(EVEN.thresholds, taus=np.array([0.005, 0.01, 0.02]), gaps=gaps)
-    return {"by_tolerance": [dataclasses.replace(EVEN, config=Config(tolerance=tolerance), thresholds=own)]}
+    return {
+        "by_tolerance": [
+            dataclasses.replace(EVEN, config=Config(tolerance=tolerance), thresholds=own)
+        ]
+    }
 
 
 def variation(autograd, printed, corrected):
-    return {"variations": {"random h": SecondVariation(autograd, autograd, printed, corrected, autograd)}}
+    return {
+        "variations": {
+            "random h": SecondVariation(autograd, autograd, printed, corrected, autograd)
+        }
+    }
 
 
 EVEN, ONE, RANDOM = made(5, 1), made(1, 5), made(5, 1, arrangement="random", seed=5)
@@ -52,27 +67,51 @@ FALLS, RISES = curves([1.0, 0.5, 0.2, 0.2]), curves([0.2, 0.5, 0.8, 1.0])
 CASES = {
     "va-prop-2-1": FORGETS,
     "va-prop-2-1-formula": {
-        "holds": {"still": [dataclasses.replace(ONE, loss_mean=0.0, z=ONE.z[:1])] * 3}, "misprinted": {"still": STILL},
-        "fails": {"still": changed(STILL, loss_mean=9.0)}},
+        "holds": {"still": [dataclasses.replace(ONE, loss_mean=0.0, z=ONE.z[:1])] * 3},
+        "misprinted": {"still": STILL},
+        "fails": {"still": changed(STILL, loss_mean=9.0)},
+    },
     "ls-vicreg": FORGETS,
     "ls-byol": FORGETS,
     "ls-arbitrary": {"holds when": FORGETS["holds"], "fails": FORGETS["fails"]},
-    "ls-no-collapse": {"holds": {"by_tau": FALLS, "still": STILL}, "fails": {"by_tau": RISES, "still": STILL}},
+    "ls-no-collapse": {
+        "holds": {"by_tau": FALLS, "still": STILL},
+        "fails": {"by_tau": RISES, "still": STILL},
+    },
     "ls-fig-2-left": {"holds": {"by_tau": FALLS}, "fails": {"by_tau": RISES}},
     "ls-smaller-tau": {"holds": {"by_tau": FALLS}, "fails": {"by_tau": RISES}},
     "ls-indicator": {"holds": {"finite": FINITE}, "fails": {"finite": FINITE[::-1]}},
     "ls-data-points": {"holds": {"finite": FINITE}, "fails": {"finite": FINITE[::-1]}},
     "ls-fig-2-right": {"holds when": thresholds([63, 45, 32]), "fails": thresholds([63, 10, 9])},
     "ls-threshold-slope": {"holds": thresholds([46, 33, 23]), "fails": thresholds([20, 15, 10])},
-    "ls-remark-3-1": {"holds": {"still": STILL, "solids": [EVEN]}, "fails": {"still": STILL, "solids": [RANDOM]}},
+    "ls-remark-3-1": {
+        "holds": {"still": STILL, "solids": [EVEN]},
+        "fails": {"still": STILL, "solids": [RANDOM]},
+    },
     "ls-eq-5": {"holds": {"still": [ONE, ONE, ONE]}, "fails": {"still": STILL}},
-    "ls-eq-14": {"holds": {"still": STILL}, "fails": {"still": changed(STILL, gradient=RANDOM.gradient + 1)}},
-    "ls-remark-3-2": {"holds when": {"alone": [EVEN], "saddles": SHARED, "still": STILL},
-                      "fails": {"alone": SHARED, "saddles": SHARED, "still": STILL}},
-    "ls-copies-part": {"holds": {"saddles": SHARED}, "fails": {"saddles": changed(SHARED, split=np.ones(3))}},
-    "ls-prop-b-3-constant": {"holds": {"still": STILL}, "fails": {"still": changed(STILL, gradient=np.ones((5, 2)))}},
-    "ls-lemma-b-4": {"holds": {"within": [within_lemma(3)]},
-                     "fails": {"within": [[one._replace(autograd=-1.0) for one in within_lemma(3)]]}},
-    "ls-eq-21": {"holds": variation(1.0, 1.0, 1.0), "misprinted": variation(1.0, 2.0, 1.0),
-                 "fails": variation(1.0, 2.0, 3.0)},
+    "ls-eq-14": {
+        "holds": {"still": STILL},
+        "fails": {"still": changed(STILL, gradient=RANDOM.gradient + 1)},
+    },
+    "ls-remark-3-2": {
+        "holds when": {"alone": [EVEN], "saddles": SHARED, "still": STILL},
+        "fails": {"alone": SHARED, "saddles": SHARED, "still": STILL},
+    },
+    "ls-copies-part": {
+        "holds": {"saddles": SHARED},
+        "fails": {"saddles": changed(SHARED, split=np.ones(3))},
+    },
+    "ls-prop-b-3-constant": {
+        "holds": {"still": STILL},
+        "fails": {"still": changed(STILL, gradient=np.ones((5, 2)))},
+    },
+    "ls-lemma-b-4": {
+        "holds": {"within": [within_lemma(3)]},
+        "fails": {"within": [[one._replace(autograd=-1.0) for one in within_lemma(3)]]},
+    },
+    "ls-eq-21": {
+        "holds": variation(1.0, 1.0, 1.0),
+        "misprinted": variation(1.0, 2.0, 1.0),
+        "fails": variation(1.0, 2.0, 3.0),
+    },
 }

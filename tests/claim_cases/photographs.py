@@ -9,7 +9,11 @@ SPREAD = np.array([0.0, 0.01, -0.01])[:, None, None]  # of three seeds
 
 def curves(*ends):
     """(3 seeds, 4 epochs, 4 losses): from 1 before training, in equal parts, to `ends`."""
-    return 1 + np.linspace(0, 1, 4)[:, None] * (np.array(ends) - 1) + SPREAD * np.array([0, 1, 1, 1]) / 10
+    return (
+        1
+        + np.linspace(0, 1, 4)[:, None] * (np.array(ends) - 1)
+        + SPREAD * np.array([0, 1, 1, 1]) / 10
+    )
 
 
 def similar(nscl, scl, ce):
@@ -25,17 +29,25 @@ def apart(nscl, scl):
 
 def right(*accuracies):
     """Both sets with these accuracies of DCL, NSCL, SCL and CE."""
-    record = {key: np.array(accuracies) + SPREAD[..., 0] * np.arange(4) / 10 for key in ("nccc", "probe")}
+    record = {
+        key: np.array(accuracies) + SPREAD[..., 0] * np.arange(4) / 10 for key in ("nccc", "probe")
+    }
     return {"cifar": record, "mnist": record}
 
 
 def heated(low, middle, high):
     """Both sets with these similarities of NSCL at the three temperatures."""
+
     def record(*ends):
         whole = np.concatenate([curves(1, end, end, end) for end in ends])
         return {"cka": whole, "rsa": whole}
-    return {"cifar": record(middle), "mnist": record(middle), "cifar_tau": record(low, high),
-            "mnist_tau": record(low, high)}
+
+    return {
+        "cifar": record(middle),
+        "mnist": record(middle),
+        "cifar_tau": record(low, high),
+        "mnist_tau": record(low, high),
+    }
 
 
 def seeds(values):
@@ -45,8 +57,10 @@ def seeds(values):
 
 def spectra(*counts, before=8):
     """A record in which so many variances of each row are equal after the projector, the others 0."""
+
     def made(numbers):
         return np.repeat(np.arange(16) < np.array(numbers)[:, None], 3, axis=0).astype(float)
+
     return {"norms": {"spectrum_z": made(counts), "spectrum_h": made([before] * len(ROWS))}}
 
 
@@ -62,19 +76,44 @@ def kernels(before, after):
 
 CASES = {
     "sa-photo-order": {"holds": similar(0.9, 0.4, 0.5), "not seen here": similar(0.5, 0.9, 0.4)},
-    "sa-photo-scl-zero": {"holds": {"cifar": similar(0.9, 0.02, 0.4)["cifar"]},
-                          "not seen here": {"cifar": similar(0.9, 0.4, 0.4)["cifar"]}},
-    "sa-photo-ce-between": {"holds": similar(0.9, 0.3, 0.6), "not seen here": similar(0.9, 0.6, 0.3)},
+    "sa-photo-scl-zero": {
+        "holds": {"cifar": similar(0.9, 0.02, 0.4)["cifar"]},
+        "not seen here": {"cifar": similar(0.9, 0.4, 0.4)["cifar"]},
+    },
+    "sa-photo-ce-between": {
+        "holds": similar(0.9, 0.3, 0.6),
+        "not seen here": similar(0.9, 0.6, 0.3),
+    },
     "sa-photo-gap": {"holds": apart(0.5, 0.9), "not seen here": apart(0.9, 0.5)},
-    "sa-photo-table-1": {"holds": right(0.6, 0.7, 0.8, 0.8), "not seen here": right(0.8, 0.7, 0.6, 0.8)},
+    "sa-photo-table-1": {
+        "holds": right(0.6, 0.7, 0.8, 0.8),
+        "not seen here": right(0.8, 0.7, 0.6, 0.8),
+    },
     "sa-photo-tau": {"holds": heated(0.3, 0.6, 0.9), "not seen here": heated(0.9, 0.6, 0.3)},
-    "cs-photo-fig-2": {"holds": spectra(4, 8, 8, 4, 4, 4), "not seen here": spectra(8, 8, 8, 16, 16, 8)},
-    "cs-photo-fig-2-literal": {"holds": spectra(4, 4, 4, 8, 8, 8), "not seen here": spectra(8, 16, 16, 8, 8, 8)},
-    "cs-photo-before": {"holds": read([0.4] * 6, [0.5] * 6), "not seen here": read([0.5] * 6, [0.4] * 6)},
-    "cs-photo-norm": {"holds": read([0.4] * 6, [0.5] * 6), "not seen here": read([0.4, *[0.5] * 5], [0.5] * 6)},
-    "cs-photo-two": {"holds": read([0.4, 0.4, 0.5, *[0.4] * 3], [0.5, 0.5, 0.6, *[0.5] * 3]),
-                     "not seen here": read([0.4, 0.4, 0.3, *[0.4] * 3], [0.5, 0.5, 0.6, *[0.5] * 3])},
+    "cs-photo-fig-2": {
+        "holds": spectra(4, 8, 8, 4, 4, 4),
+        "not seen here": spectra(8, 8, 8, 16, 16, 8),
+    },
+    "cs-photo-fig-2-literal": {
+        "holds": spectra(4, 4, 4, 8, 8, 8),
+        "not seen here": spectra(8, 16, 16, 8, 8, 8),
+    },
+    "cs-photo-before": {
+        "holds": read([0.4] * 6, [0.5] * 6),
+        "not seen here": read([0.5] * 6, [0.4] * 6),
+    },
+    "cs-photo-norm": {
+        "holds": read([0.4] * 6, [0.5] * 6),
+        "not seen here": read([0.4, *[0.5] * 5], [0.5] * 6),
+    },
+    "cs-photo-two": {
+        "holds": read([0.4, 0.4, 0.5, *[0.4] * 3], [0.5, 0.5, 0.6, *[0.5] * 3]),
+        "not seen here": read([0.4, 0.4, 0.3, *[0.4] * 3], [0.5, 0.5, 0.6, *[0.5] * 3]),
+    },
     "photo-norm-control": {"holds": spectra(4, 4, 4, 8, 8, 8), "fails": spectra(4, 4, 4, 8, 8, 4)},
     "photo-blocks": {"holds": kernels(0.2, 0.5), "fails": kernels(0.3, 0.2)},
-    "cs-photo-two-spectrum": {"holds": spectra(8, 8, 8, 8, 8, 8), "not seen here": spectra(8, 8, 16, 8, 8, 8)},
+    "cs-photo-two-spectrum": {
+        "holds": spectra(8, 8, 8, 8, 8, 8),
+        "not seen here": spectra(8, 8, 16, 8, 8, 8),
+    },
 }

@@ -15,11 +15,25 @@ def coupled(drift=1.0, batch=1024, times=1.0, **fields):
     config = Run(classes=20, batch=batch, steps=100, delta=0.01, tau=2.0, n=4, eta=0.5)
     most = theory.delta(20, batch, 100, 0.01, 2.0)
     size = 0.1 * times * most
-    base = dict(config=config, steps=np.array([0, 1]), drift=np.array([0, drift]), bound=np.array([0, 10.0]),
-                posterior=np.array([0, 2.0]), triangle=np.array([0, 20.0]), gram_norm=np.ones(2), std=np.ones(2),
-                reweighting=np.array([size]), mass=np.array([size / 2]), gaps=np.array([size / 2 / batch**0.5]),
-                path=np.array([0.0]), cka=np.ones(2), rsa=np.ones(2), rho=np.zeros(2), r=np.zeros(2),
-                final=np.ones((2, 4, 8)))
+    base = dict(
+        config=config,
+        steps=np.array([0, 1]),
+        drift=np.array([0, drift]),
+        bound=np.array([0, 10.0]),
+        posterior=np.array([0, 2.0]),
+        triangle=np.array([0, 20.0]),
+        gram_norm=np.ones(2),
+        std=np.ones(2),
+        reweighting=np.array([size]),
+        mass=np.array([size / 2]),
+        gaps=np.array([size / 2 / batch**0.5]),
+        path=np.array([0.0]),
+        cka=np.ones(2),
+        rsa=np.ones(2),
+        rho=np.zeros(2),
+        r=np.zeros(2),
+        final=np.ones((2, 4, 8)),
+    )
     return [Run(**{**base, **fields})] * 3
 
 
@@ -33,12 +47,26 @@ def sides(square):
 
 def on_weights(eta=0.1, batch=8, tau=2.0, miss_bound=9.0, **fields):
     """A run on weights, three recorded times, whose constants are 1."""
-    base = dict(config=Run(eta=eta, batch=batch, tau=tau, classes=12, steps=2, delta=0.01, n=24),
-                constants=lambda: dict.fromkeys(("G", "beta", "C", "M"), 1.0), miss_bound=lambda: miss_bound,
-                drift=np.array([0, 0.01, 0.02]), moved=np.array([0, 1.0, 2.0]), missed=np.array([0, 0.1, 0.2]),
-                cosine=np.array([np.nan, 0.9, 0.9]), stretch=np.ones(3), G=np.ones(3), beta=np.ones(3),
-                pull=np.ones(3), slope=np.full(3, 0.5), chain=np.zeros(3), apart=np.full(3, 0.1),
-                rest=np.full(3, 4e-4), half=np.full(3, 1e-4), bound=np.array([0, 1.0, 2.0]), triangle=np.ones(3))
+    base = dict(
+        config=Run(eta=eta, batch=batch, tau=tau, classes=12, steps=2, delta=0.01, n=24),
+        constants=lambda: dict.fromkeys(("G", "beta", "C", "M"), 1.0),
+        miss_bound=lambda: miss_bound,
+        drift=np.array([0, 0.01, 0.02]),
+        moved=np.array([0, 1.0, 2.0]),
+        missed=np.array([0, 0.1, 0.2]),
+        cosine=np.array([np.nan, 0.9, 0.9]),
+        stretch=np.ones(3),
+        G=np.ones(3),
+        beta=np.ones(3),
+        pull=np.ones(3),
+        slope=np.full(3, 0.5),
+        chain=np.zeros(3),
+        apart=np.full(3, 0.1),
+        rest=np.full(3, 4e-4),
+        half=np.full(3, 1e-4),
+        bound=np.array([0, 1.0, 2.0]),
+        triangle=np.ones(3),
+    )
     return Run(**{**base, **fields})
 
 
@@ -50,16 +78,24 @@ def varied(fall=1):
     """Runs in which eta, B and tau are varied one by one, and the miss falls or rises with each."""
     usual = {"eta": 0.1, "batch": 8, "tau": 2.0}
     changes = {"eta": (1.0, 0.1, 0.01), "batch": (4, 8, 16), "tau": (0.5, 2.0, 5.0)}
-    configs = [usual] + [usual | {key: value} for key in changes for value in changes[key] if value != usual[key]]
+    configs = [usual] + [
+        usual | {key: value} for key in changes for value in changes[key] if value != usual[key]
+    ]
     ranks = [sum(changes[key].index(config[key]) for key in changes) for config in configs]
-    runs = [on_weights(**config, missed=np.array([0, 1, 9.0 - fall * rank]))
-            for config, rank in zip(configs, ranks, strict=True) for _ in range(3)]
+    runs = [
+        on_weights(**config, missed=np.array([0, 1, 9.0 - fall * rank]))
+        for config, rank in zip(configs, ranks, strict=True)
+        for _ in range(3)
+    ]
     return dict.fromkeys(("circles", "networks"), runs)
 
 
 def classes(slope):
     """Runs whose loss gap falls in the number of classes with this slope."""
-    return [[Run(config=Run(classes=c), loss_gap=np.full((4, 4), float(c)**slope))] * 3 for c in (5, 10, 20)]
+    return [
+        [Run(config=Run(classes=c), loss_gap=np.full((4, 4), float(c) ** slope))] * 3
+        for c in (5, 10, 20)
+    ]
 
 
 def early(twin, nscl):
@@ -71,19 +107,35 @@ def early(twin, nscl):
 def ended(weights=85.0, plain=30.0, projected=35.0, twin=0.9):
     """A record of a long training: angles and gaps at its end."""
     ones = np.ones((3, 3, 61))
-    return {"steps": np.arange(0, 6001, 100), "weight_angle": weights * ones, "cka": ones,
-            "gap": ones * np.array([0, 1, twin])[:, None],
-            "class_angle": np.tile(np.array([plain, projected])[:, None, None], (3, 1, 10, 61))}
+    return {
+        "steps": np.arange(0, 6001, 100),
+        "weight_angle": weights * ones,
+        "cka": ones,
+        "gap": ones * np.array([0, 1, twin])[:, None],
+        "class_angle": np.tile(np.array([plain, projected])[:, None, None], (3, 1, 10, 61)),
+    }
 
 
-def lars(cka=(1, 0.9, 0.05, 0.5), within=(0.4, 0.4, 0.1, 0.2), gap=(0, 1, 2, 3), least=0.1, read=(0.7, 0.8, 0.9, 0)):
+def lars(
+    cka=(1, 0.9, 0.05, 0.5),
+    within=(0.4, 0.4, 0.1, 0.2),
+    gap=(0, 1, 2, 3),
+    least=0.1,
+    read=(0.7, 0.8, 0.9, 0),
+):
     """A record of four losses: what each has at the end; alignment falls to it, gaps grow to it; CE has been lower."""
     way = np.linspace(0, 1, 61)
     similar = np.tile(1 - np.outer(1 - np.array(cka), way), (3, 1, 1))
     similar[:, 3, 30] -= least
-    return {"steps": LARS_STEPS, "cka": similar, "rsa": similar, "gap": np.tile(np.outer(gap, way), (3, 1, 1)),
-            "within": np.tile(np.outer(within, np.ones(61)), (3, 1, 1)), "probe": np.tile(read, (3, 1)),
-            "nccc": np.tile(np.outer(read, np.ones(61)), (3, 1, 1))}
+    return {
+        "steps": LARS_STEPS,
+        "cka": similar,
+        "rsa": similar,
+        "gap": np.tile(np.outer(gap, way), (3, 1, 1)),
+        "within": np.tile(np.outer(within, np.ones(61)), (3, 1, 1)),
+        "probe": np.tile(read, (3, 1)),
+        "nccc": np.tile(np.outer(read, np.ones(61)), (3, 1, 1)),
+    }
 
 
 def grid(ends, runs):
@@ -104,50 +156,94 @@ def widths(lead):
 
 EXACT, WRONG = [{"a": 0.0}] * 3, [{"a": 0.1}] * 3
 SOME = {("CIFAR-10", tau): 3 for tau in TAUS}
-SMALL, LARGE = {"a": (1.0, 1e-3, 1e6), "b": (2.0, 1e-3, 1e6)}, {"a": (1e7, 5.0, 1e6), "b": (1e7, 5.0, 1e6)}
+SMALL, LARGE = (
+    {"a": (1.0, 1e-3, 1e6), "b": (2.0, 1e-3, 1e6)},
+    {"a": (1e7, 5.0, 1e6), "b": (1e7, 5.0, 1e6)},
+)
 TABLES = {"squares": np.ones(2), "display": np.ones(2), "identity": 0.0}
 RISING, FALLING = np.linspace(0.2, 0.9, len(COUNTS)), np.linspace(0.9, 0.2, len(COUNTS))
 
 CASES = {
     "sa-definitions": {"holds": {"defined": EXACT}, "fails": {"defined": WRONG}},
-    "sa-gap-training": {"holds": {"by_classes": classes(-1.5)}, "not seen here": {"by_classes": classes(-0.5)}},
-    "sa-nscl-loss": {"holds": {"read": {"NSCL": 1.0, "NSCL, printed": 2.0}},
-                     "misprinted": {"read": {"NSCL": 1.0, "NSCL, printed": np.inf}}},
-    "sa-reparametrised": {"holds": {"renamed": [(0.5, 0.0)] * 3}, "fails": {"renamed": [(0.5, 0.1)] * 3}},
+    "sa-gap-training": {
+        "holds": {"by_classes": classes(-1.5)},
+        "not seen here": {"by_classes": classes(-0.5)},
+    },
+    "sa-nscl-loss": {
+        "holds": {"read": {"NSCL": 1.0, "NSCL, printed": 2.0}},
+        "misprinted": {"read": {"NSCL": 1.0, "NSCL, printed": np.inf}},
+    },
+    "sa-reparametrised": {
+        "holds": {"renamed": [(0.5, 0.0)] * 3},
+        "fails": {"renamed": [(0.5, 0.1)] * 3},
+    },
     "sa-theorem-1": {"holds when": {"coupled": coupled()}, "fails": {"coupled": small_drift(20.0)}},
-    "sa-theorem-1-replacement": {"holds": {"repeats": coupled()}, "fails": {"repeats": coupled(drift=20.0)}},
-    "sa-recurrence": {"holds when": {"coupled": coupled(drift=1e-9)}, "fails": {"coupled": coupled(drift=20.0)}},
+    "sa-theorem-1-replacement": {
+        "holds": {"repeats": coupled()},
+        "fails": {"repeats": coupled(drift=20.0)},
+    },
+    "sa-recurrence": {
+        "holds when": {"coupled": coupled(drift=1e-9)},
+        "fails": {"coupled": coupled(drift=20.0)},
+    },
     "sa-repeated-anchors": {"holds when": {"sides": sides(1.0)}, "fails": {"sides": sides(2.0)}},
-    "sa-beyond-triangle": {"holds": {"life": SOME, "coupled": coupled()},
-                           "fails": {"life": dict.fromkeys(SOME, 0), "coupled": coupled()}},
-    "sa-corollary-1": {"holds when": {"coupled": coupled()}, "fails": {"coupled": coupled(cka=-np.ones(2))}},
-    "sa-corollary-2": {"holds when": {"coupled": coupled()}, "fails": {"coupled": coupled(rsa=-np.ones(2))}},
-    "sa-corollaries-far": {"holds": {"correlation": 0.1, "certified": 0.0},
-                           "fails": {"correlation": -1.0, "certified": 0.0}},
+    "sa-beyond-triangle": {
+        "holds": {"life": SOME, "coupled": coupled()},
+        "fails": {"life": dict.fromkeys(SOME, 0), "coupled": coupled()},
+    },
+    "sa-corollary-1": {
+        "holds when": {"coupled": coupled()},
+        "fails": {"coupled": coupled(cka=-np.ones(2))},
+    },
+    "sa-corollary-2": {
+        "holds when": {"coupled": coupled()},
+        "fails": {"coupled": coupled(rsa=-np.ones(2))},
+    },
+    "sa-corollaries-far": {
+        "holds": {"correlation": 0.1, "certified": 0.0},
+        "fails": {"correlation": -1.0, "certified": 0.0},
+    },
     "sa-exponent": {"holds": {"trainings": SMALL}, "fails": {"trainings": LARGE}},
     "sa-prefactor": {"holds": {"large": SMALL}, "fails": {"large": LARGE}},
     "sa-rho": {"holds": {"trainings": SMALL}, "fails": {"trainings": LARGE}},
-    "sa-vacuous": {"holds": {"lasting": {("a", 0.1): (5, 100)}}, "fails": {"lasting": {("a", 0.1): (100, 100)}}},
-    "sa-range": {"holds": {"drawn": np.full((3, 9, 2), 0.5)}, "fails": {"drawn": np.full((3, 9, 2), -0.5)}},
-    "sa-lemma-2": {"holds": {"curvature": np.array([0.5, 0.3]), "bent": np.ones(2)},
-                   "fails": {"curvature": np.array([0.6, 0.3]), "bent": np.ones(2)}},
+    "sa-vacuous": {
+        "holds": {"lasting": {("a", 0.1): (5, 100)}},
+        "fails": {"lasting": {("a", 0.1): (100, 100)}},
+    },
+    "sa-range": {
+        "holds": {"drawn": np.full((3, 9, 2), 0.5)},
+        "fails": {"drawn": np.full((3, 9, 2), -0.5)},
+    },
+    "sa-lemma-2": {
+        "holds": {"curvature": np.array([0.5, 0.3]), "bent": np.ones(2)},
+        "fails": {"curvature": np.array([0.6, 0.3]), "bent": np.ones(2)},
+    },
     "sa-lemma-3": {"holds": {"one": TABLES}, "fails": {"one": TABLES | {"display": np.zeros(2)}}},
     "sa-lemma-4": {"holds": {"masses": np.ones((3, 2))}, "fails": {"masses": np.full((3, 2), 1.1)}},
-    "sa-lemma-5": {"holds": {"share": np.full(3, 0.9), "rare": (np.full(3, 0.1), 0.7)},
-                   "misprinted": {"share": np.full(3, 0.7875), "rare": (np.ones(3), 0.7)},
-                   "fails": {"share": np.full(3, 0.5), "rare": (np.ones(3), 0.7)}},
-    "sa-corollary-3": {"holds": {"fewest": np.full((3, 9), 0.8), "promised": 0.7},
-                       "fails": {"fewest": np.full((3, 9), 0.6), "promised": 0.7}},
+    "sa-lemma-5": {
+        "holds": {"share": np.full(3, 0.9), "rare": (np.full(3, 0.1), 0.7)},
+        "misprinted": {"share": np.full(3, 0.7875), "rare": (np.ones(3), 0.7)},
+        "fails": {"share": np.full(3, 0.5), "rare": (np.ones(3), 0.7)},
+    },
+    "sa-corollary-3": {
+        "holds": {"fewest": np.full((3, 9), 0.8), "promised": 0.7},
+        "fails": {"fewest": np.full((3, 9), 0.6), "promised": 0.7},
+    },
     "sa-mass": {"holds": {"coupled": coupled()}, "fails": {"coupled": coupled(times=20)}},
-    "sa-lemma-6": {"holds": {"one": TABLES, "coupled": coupled()},
-                   "fails": {"one": TABLES, "coupled": coupled(times=20)}},
+    "sa-lemma-6": {
+        "holds": {"one": TABLES, "coupled": coupled()},
+        "fails": {"one": TABLES, "coupled": coupled(times=20)},
+    },
     "sa-lemma-6-range": {"holds": {"wild": coupled()}, "fails": {"wild": coupled(times=20)}},
     "sa-lemma-7": {"holds": both(), "fails": both(apart=np.full(3, 1e6))},
     "sa-lemma-8": {"holds when": {"coupled": coupled()}, "fails": {"coupled": coupled(times=40)}},
     "sa-assumptions": {"holds": both(), "fails": both(beta=np.full(3, 2.0))},
     "sa-eq-15": {"holds": both(), "fails": both(drift=np.array([0, 1e6, 1e9]))},
     "sa-theorem-2": {"holds": both(), "fails": both(drift=np.array([0, 20.0, 20.0]))},
-    "sa-delta": {"holds": {"example": {1.0: 1.0, 1e9: 0.01}}, "misprinted": {"example": {1.0: 1.0, 1e9: 0.2}}},
+    "sa-delta": {
+        "holds": {"example": {1.0: 1.0, 1e9: 0.01}},
+        "misprinted": {"example": {1.0: 1.0, 1e9: 0.2}},
+    },
     "sa-eq-5": {"holds": both(), "fails": both(half=np.full(3, 2e-4))},
     "sa-eq-6": {"holds": both(), "fails": both(rest=np.ones(3))},
     "sa-eq-7": {"holds": both(), "fails": both(missed=np.array([0, 5.0, 50.0]))},
@@ -155,28 +251,75 @@ CASES = {
     "sa-summary": {"holds": varied(), "not seen here": varied(-1)},
     "sa-surrogate": {"holds": both(), "fails": both(missed=np.array([0, 1.0, 2.0]))},
     "sa-time-scale": {"holds": both(), "fails": both(cosine=np.zeros(3))},
-    "sa-exponential": {"holds": {"start": early(np.exp, lambda t: np.exp(t / 50))},
-                       "not seen here": {"start": early(np.exp, lambda t: t + 1e-9)}},
-    "sa-twin": {"holds": {"start": early(lambda t: np.exp(t / 10), np.exp)},
-                "fails": {"start": early(lambda t: t, np.exp)}},
+    "sa-exponential": {
+        "holds": {"start": early(np.exp, lambda t: np.exp(t / 50))},
+        "not seen here": {"start": early(np.exp, lambda t: t + 1e-9)},
+    },
+    "sa-twin": {
+        "holds": {"start": early(lambda t: np.exp(t / 10), np.exp)},
+        "fails": {"start": early(lambda t: t, np.exp)},
+    },
     "sa-twin-end": {"holds": {"plateau": ended()}, "fails": {"plateau": ended(twin=0.1)}},
-    "sa-weight-angle": {"holds": {"plateau": ended()}, "not seen here": {"plateau": ended(weights=45.0)}},
-    "sa-class-angle": {"holds": {"plateau": ended()}, "not seen here": {"plateau": ended(weights=10.0)}},
+    "sa-weight-angle": {
+        "holds": {"plateau": ended()},
+        "not seen here": {"plateau": ended(weights=45.0)},
+    },
+    "sa-class-angle": {
+        "holds": {"plateau": ended()},
+        "not seen here": {"plateau": ended(weights=10.0)},
+    },
     "sa-projection": {"holds": {"plateau": ended()}, "fails": {"plateau": ended(projected=30.5)}},
-    "sa-long-lars": {"holds": {"long": lars()}, "not seen here": {"long": lars(cka=(1, 0.4, 0.5, 0.5))}},
-    "sa-scl-zero": {"holds": {"long": lars()}, "not seen here": {"long": lars(cka=(1, 0.9, 0.8, 0.5))}},
-    "sa-tight": {"holds": {"long": lars()}, "not seen here": {"long": lars(within=(0.4, 0.1, 0.1, 0.1))}},
-    "sa-ce-between": {"holds": {"long": lars()}, "not seen here": {"long": lars(cka=(1, 0.9, 0.8, 0.5))}},
+    "sa-long-lars": {
+        "holds": {"long": lars()},
+        "not seen here": {"long": lars(cka=(1, 0.4, 0.5, 0.5))},
+    },
+    "sa-scl-zero": {
+        "holds": {"long": lars()},
+        "not seen here": {"long": lars(cka=(1, 0.9, 0.8, 0.5))},
+    },
+    "sa-tight": {
+        "holds": {"long": lars()},
+        "not seen here": {"long": lars(within=(0.4, 0.1, 0.1, 0.1))},
+    },
+    "sa-ce-between": {
+        "holds": {"long": lars()},
+        "not seen here": {"long": lars(cka=(1, 0.9, 0.8, 0.5))},
+    },
     "sa-ce-dips": {"holds": {"long": lars(least=0.5)}, "not seen here": {"long": lars(least=0.0)}},
-    "sa-weights-lars": {"holds": {"long": lars()}, "not seen here": {"long": lars(gap=(0, 2, 1, 0))}},
-    "sa-table-1": {"holds": {"long": lars()}, "not seen here": {"long": lars(read=(0.9, 0.8, 0.7, 0))}},
-    "sa-subsets": {"holds": {"subsets": grid(RISING, 3)}, "not seen here": {"subsets": grid(FALLING, 3)}},
-    "sa-subsets-decline": {"holds": {"subsets": grid(RISING, 3)}, "not seen here": {"subsets": grid(RISING + 1, 3)}},
-    "sa-temperature-control": {"holds": {"temperatures": grid([0.2, 0.5, 0.9] * 2, 3)},
-                               "not seen here": {"temperatures": grid([0.9, 0.5, 0.2] * 2, 3)}},
-    "sa-batch-lars": {"holds": {"sized": batches(-0.1, 0.1)}, "not seen here": {"sized": batches(0.1, 0.1)}},
-    "sa-batch-lars-others": {"holds": {"sized": batches(-0.1, 0.1)}, "not seen here": {"sized": batches(0.1, -0.1)}},
-    "sa-bound-batch": {"holds": {"theorem": {"fixed epochs": [0.1, -0.1]}},
-                       "fails": {"theorem": {"fixed epochs": [-0.1, -0.1]}}},
-    "sa-architectures": {"holds": {"widths": widths(0.1)}, "not seen here": {"widths": widths(-0.1)}},
+    "sa-weights-lars": {
+        "holds": {"long": lars()},
+        "not seen here": {"long": lars(gap=(0, 2, 1, 0))},
+    },
+    "sa-table-1": {
+        "holds": {"long": lars()},
+        "not seen here": {"long": lars(read=(0.9, 0.8, 0.7, 0))},
+    },
+    "sa-subsets": {
+        "holds": {"subsets": grid(RISING, 3)},
+        "not seen here": {"subsets": grid(FALLING, 3)},
+    },
+    "sa-subsets-decline": {
+        "holds": {"subsets": grid(RISING, 3)},
+        "not seen here": {"subsets": grid(RISING + 1, 3)},
+    },
+    "sa-temperature-control": {
+        "holds": {"temperatures": grid([0.2, 0.5, 0.9] * 2, 3)},
+        "not seen here": {"temperatures": grid([0.9, 0.5, 0.2] * 2, 3)},
+    },
+    "sa-batch-lars": {
+        "holds": {"sized": batches(-0.1, 0.1)},
+        "not seen here": {"sized": batches(0.1, 0.1)},
+    },
+    "sa-batch-lars-others": {
+        "holds": {"sized": batches(-0.1, 0.1)},
+        "not seen here": {"sized": batches(0.1, -0.1)},
+    },
+    "sa-bound-batch": {
+        "holds": {"theorem": {"fixed epochs": [0.1, -0.1]}},
+        "fails": {"theorem": {"fixed epochs": [-0.1, -0.1]}},
+    },
+    "sa-architectures": {
+        "holds": {"widths": widths(0.1)},
+        "not seen here": {"widths": widths(-0.1)},
+    },
 }

@@ -15,9 +15,21 @@ def runs(*at, **fields):
 def check(separated, **changed):
     """A Check of 3 seeds with 4 runs each: eps rises, and the first two separate, the earlier the smaller eps^2/tau."""
     eps, tau = np.tile([1.0, 1.0, 2.0, 2.0], 3), np.tile([0.1, 0.2, 0.1, 0.2], 3)
-    fields = dict(eps=eps, tau=tau, seed=np.repeat([0, 1, 2], 4), gamma=eps / 2, theta=eps, sigma2=eps, delta=eps,
-                  left=100 * eps, right=eps, ratio=np.where(separated, 5.0, 0.5), ratio_frozen=eps,
-                  separated=np.array(separated), steps=1 + eps**2 / tau)
+    fields = dict(
+        eps=eps,
+        tau=tau,
+        seed=np.repeat([0, 1, 2], 4),
+        gamma=eps / 2,
+        theta=eps,
+        sigma2=eps,
+        delta=eps,
+        left=100 * eps,
+        right=eps,
+        ratio=np.where(separated, 5.0, 0.5),
+        ratio_frozen=eps,
+        separated=np.array(separated),
+        steps=1 + eps**2 / tau,
+    )
     return condition.Check(**{**fields, **changed})
 
 
@@ -30,13 +42,20 @@ LINE = np.arange(3.0)[None, :, None]
 
 def timed(*steps):
     """A check whose runs separate at these iterations; eps^2/tau is 10, 8, 40, 7.1, and eps^3/tau 10, 32, 80, 57."""
-    return check([True] * 12, eps=np.tile([1.0, 4.0, 2.0, 8.0], 3), tau=np.tile([0.1, 2.0, 0.1, 9.0], 3),
-                 steps=np.tile(steps, 3))
+    return check(
+        [True] * 12,
+        eps=np.tile([1.0, 4.0, 2.0, 8.0], 3),
+        tau=np.tile([0.1, 2.0, 0.1, 9.0], 3),
+        steps=np.tile(steps, 3),
+    )
 
 
 def constant(slope):
     """Runs whose clusters are tight, and the gradient at their constant start."""
-    return {"slope": slope, "constant": [Run(config=Run(tau=0.1, n=100), gamma=[0.0], theta=[20.0], sigma2=[0.0])] * 3}
+    return {
+        "slope": slope,
+        "constant": [Run(config=Run(tau=0.1, n=100), gamma=[0.0], theta=[20.0], sigma2=[0.0])] * 3,
+    }
 
 
 def vanilla(at, z):
@@ -49,7 +68,10 @@ def growth(gradient, ratio):
 
 def sized(*medians):
     """A record of five runs of each size that separate at these iterations."""
-    return {"separable_at": np.repeat(np.array(medians, float), 5), "steps": np.full((5 * len(medians), 2), 5000)}
+    return {
+        "separable_at": np.repeat(np.array(medians, float), 5),
+        "steps": np.full((5 * len(medians), 2), 5000),
+    }
 
 
 def donuts(turned, other):
@@ -59,34 +81,74 @@ def donuts(turned, other):
 def measurable(ratio):
     """A run that separates, and whose condition (e) has about this ratio."""
     config = Run(eps=1.0, tau=1.0, n=1, seed=0)
-    return Run(separable_at=1, config=config, steps=np.array([0, 1]), drift=np.zeros(2), gamma=np.zeros(1),
-               theta=np.array([ratio]), sigma2=np.zeros(1))
+    return Run(
+        separable_at=1,
+        config=config,
+        steps=np.array([0, 1]),
+        drift=np.zeros(2),
+        gamma=np.zeros(1),
+        theta=np.array([ratio]),
+        sigma2=np.zeros(1),
+    )
 
 
 CASES = {
-    "ls-prop-4-1": {"holds": {"errors": {"partial": [[1.0] * 3, [0.1] * 3]}},
-                    "fails": {"errors": {"partial": [[1.0] * 3, [0.9] * 3]}}},
-    "ls-prop-4-1-full": {"holds": {"errors": {"full": [[1.0] * 3, [0.01] * 3]}},
-                         "fails": {"errors": {"full": [[1.0] * 3, [1.0] * 3]}}},
-    "ls-remark-4-2": {"holds": {"repeats": vanilla(None, np.concatenate([LINE, 2 * LINE]))},
-                      "fails": {"repeats": vanilla(None, np.concatenate([LINE, -LINE]))}},
-    "ls-growth-rate": {"holds": {"growth": growth("partial", 1.01)}, "fails": {"growth": growth("partial", 1.2)}},
-    "ls-growth-full": {"holds": {"growth": growth("full", 0.99)}, "fails": {"growth": growth("full", 0.5)}},
-    "ls-theorem-4-3-tight": {"holds": {"repeats": {NETWORK: EARLY}}, "fails": {"repeats": {NETWORK: NEVER}}},
+    "ls-prop-4-1": {
+        "holds": {"errors": {"partial": [[1.0] * 3, [0.1] * 3]}},
+        "fails": {"errors": {"partial": [[1.0] * 3, [0.9] * 3]}},
+    },
+    "ls-prop-4-1-full": {
+        "holds": {"errors": {"full": [[1.0] * 3, [0.01] * 3]}},
+        "fails": {"errors": {"full": [[1.0] * 3, [1.0] * 3]}},
+    },
+    "ls-remark-4-2": {
+        "holds": {"repeats": vanilla(None, np.concatenate([LINE, 2 * LINE]))},
+        "fails": {"repeats": vanilla(None, np.concatenate([LINE, -LINE]))},
+    },
+    "ls-growth-rate": {
+        "holds": {"growth": growth("partial", 1.01)},
+        "fails": {"growth": growth("partial", 1.2)},
+    },
+    "ls-growth-full": {
+        "holds": {"growth": growth("full", 0.99)},
+        "fails": {"growth": growth("full", 0.5)},
+    },
+    "ls-theorem-4-3-tight": {
+        "holds": {"repeats": {NETWORK: EARLY}},
+        "fails": {"repeats": {NETWORK: NEVER}},
+    },
     "ls-theorem-4-3-constant": {"holds": constant(0.1), "fails": constant(0.0)},
-    "ls-condition-tells": {"holds": {"measured": check(SOME)},
-                           "fails": {"measured": check(SOME, ratio=np.where(SOME, 0.5, 5.0))}},
-    "ls-cube-over-tau": {"holds": {"measured": timed(1.0, 2.0, 9.0, 5.0)},
-                         "fails": {"measured": timed(10.0, 8.0, 40.0, 7.1)}},
+    "ls-condition-tells": {
+        "holds": {"measured": check(SOME)},
+        "fails": {"measured": check(SOME, ratio=np.where(SOME, 0.5, 5.0))},
+    },
+    "ls-cube-over-tau": {
+        "holds": {"measured": timed(1.0, 2.0, 9.0, 5.0)},
+        "fails": {"measured": timed(10.0, 8.0, 40.0, 7.1)},
+    },
     "ls-step-2": {"holds": {"powers": [0.99, 1.0, 1.01]}, "fails": {"powers": [0.49, 0.5, 0.51]}},
-    "ls-gamma": {"holds": {"measured": check(SOME)}, "fails": {"measured": check(SOME, left=np.ones(12))}},
-    "ls-more-points": {"holds": {"more": sized(100, 50, 20, 100, 50, 20)},
-                       "fails": {"more": sized(20, 50, 100, 20, 50, 100)}},
+    "ls-gamma": {
+        "holds": {"measured": check(SOME)},
+        "fails": {"measured": check(SOME, left=np.ones(12))},
+    },
+    "ls-more-points": {
+        "holds": {"more": sized(100, 50, 20, 100, 50, 20)},
+        "fails": {"more": sized(20, 50, 100, 20, 50, 100)},
+    },
     "ls-stronger-than-needed": {
         "holds": {"donuts": {"rotation": [measurable(0.1)] * 5}, "tiny": [measurable(0.1)] * 5},
-        "fails": {"donuts": {"rotation": [measurable(10.0)] * 5}, "tiny": [measurable(0.1)] * 5}},
-    "ls-fig-4-donut": {"holds": {"donuts": donuts(EARLY, NEVER)}, "fails": {"donuts": donuts(NEVER, NEVER)}},
-    "ls-donut-views": {"holds": {"donuts": donuts(EARLY, NEVER)}, "fails": {"donuts": donuts(EARLY, EARLY)}},
-    "ls-fig-5-clusters": {"holds": {"repeats": {NETWORK: runs(1, 1, 1, alignment=[0.99])}},
-                          "fails": {"repeats": {NETWORK: runs(1, 1, 1, alignment=[0.2])}}},
+        "fails": {"donuts": {"rotation": [measurable(10.0)] * 5}, "tiny": [measurable(0.1)] * 5},
+    },
+    "ls-fig-4-donut": {
+        "holds": {"donuts": donuts(EARLY, NEVER)},
+        "fails": {"donuts": donuts(NEVER, NEVER)},
+    },
+    "ls-donut-views": {
+        "holds": {"donuts": donuts(EARLY, NEVER)},
+        "fails": {"donuts": donuts(EARLY, EARLY)},
+    },
+    "ls-fig-5-clusters": {
+        "holds": {"repeats": {NETWORK: runs(1, 1, 1, alignment=[0.99])}},
+        "fails": {"repeats": {NETWORK: runs(1, 1, 1, alignment=[0.2])}},
+    },
 }

@@ -14,40 +14,84 @@ def runs(ratio=0.5, pretrained=0.5, random=0.5, different=3.0, kept=1.0, loss=1.
     """Three equal runs with these numbers at the end; the classifiers have them from epoch 500 on."""
     starts = ("pretrained", pretrained), ("random", random), ("permuted", random)
     accuracy = {name: np.array([0.1, *[value] * 3]) for name, value in starts}
-    return [Run(ratio=np.array([1.0, 1.0, ratio]), steps=np.array([0, 500, 1000]), accuracy=accuracy, accuracy_at=AT,
-                different=np.array([4.0, different, different * kept]), loss=np.full(3, loss)) for _ in range(3)]
+    return [
+        Run(
+            ratio=np.array([1.0, 1.0, ratio]),
+            steps=np.array([0, 500, 1000]),
+            accuracy=accuracy,
+            accuracy_at=AT,
+            different=np.array([4.0, different, different * kept]),
+            loss=np.full(3, loss),
+        )
+        for _ in range(3)
+    ]
 
 
 def own(**changes):
     """The paper's runs, {name: runs}: equal but for these changes {label: {field: value}}."""
-    names = {"base": WITH, "without": WITHOUT, "small": SMALL, "both": BOTH, "one": ONE, "random": RANDOM}
+    names = {
+        "base": WITH,
+        "without": WITHOUT,
+        "small": SMALL,
+        "both": BOTH,
+        "one": ONE,
+        "random": RANDOM,
+    }
     return {"own": {name: runs(**changes.get(label, {})) for label, name in names.items()}}
 
 
 def uneven(without=0.8, one=0.5, base=0.4):
-    return {"own_uneven": {WITHOUT: np.full(3, without), ONE: np.full(3, one), WITH: np.full(3, base)}}
+    return {
+        "own_uneven": {WITHOUT: np.full(3, without), ONE: np.full(3, one), WITH: np.full(3, base)}
+    }
 
 
 def nearest(**values):
-    return {"own_nearest": {name: np.full(3, values.get(label, 1.0)) for label, name in (
-        ("base", WITH), ("without", WITHOUT), ("small", SMALL), ("both", BOTH))}}
+    return {
+        "own_nearest": {
+            name: np.full(3, values.get(label, 1.0))
+            for label, name in (
+                ("base", WITH),
+                ("without", WITHOUT),
+                ("small", SMALL),
+                ("both", BOTH),
+            )
+        }
+    }
 
 
 def basis(twins, few=2.0):
-    names = [f"{n} columns" for n in (64, 80, 100, 200)] + ["48 columns, d = 16", "48 columns, d = 8"]
+    names = [f"{n} columns" for n in (64, 80, 100, 200)] + [
+        "48 columns, d = 16",
+        "48 columns, d = 8",
+    ]
     found = {name: (np.full(3, twins), np.full(3, 0.1)) for name in names}
-    return {"basis": found | {"48 columns": (np.full(3, few), NEAR), "48 columns, d = 24": (np.full(3, few), NEAR)}}
+    return {
+        "basis": found
+        | {"48 columns": (np.full(3, few), NEAR), "48 columns, d = 24": (np.full(3, few), NEAR)}
+    }
 
 
 def steps(distinct, contexts=0.0):
-    return {"steps": {"distinct": [(distinct, contexts, 0.0)] * 3, "repeated": [(0.4, contexts, 0.8)] * 3}}
+    return {
+        "steps": {
+            "distinct": [(distinct, contexts, 0.0)] * 3,
+            "repeated": [(0.4, contexts, 0.8)] * 3,
+        }
+    }
 
 
 def sides(ratio=0.5, held=2.0):
     """Three ways to share parameters; the last ends at this ratio, the loss on left-out samples goes to `held`."""
     ends = np.repeat([0.5, 0.5, ratio], 3)
-    return {"sides": {"equivalent": np.stack([np.ones(9), ends], 1), "different": np.ones((9, 2)),
-                      "loss": np.full((9, 2), 1.5), "held": np.tile([3.0, held], (9, 1))}}
+    return {
+        "sides": {
+            "equivalent": np.stack([np.ones(9), ends], 1),
+            "different": np.ones((9, 2)),
+            "loss": np.full((9, 2), 1.5),
+            "held": np.tile([3.0, held], (9, 1)),
+        }
+    }
 
 
 def several(twins, others=4.0):
@@ -60,65 +104,120 @@ def diagrams(error=0.0, change=0.0):
 
 
 def counted(*counts):
-    return {"definitions": dict.fromkeys(("Def. 2.1", "Def. 4.1", "one distribution"), np.array(counts))}
+    return {
+        "definitions": dict.fromkeys(("Def. 2.1", "Def. 4.1", "one distribution"), np.array(counts))
+    }
 
 
 BETTER, WORSE = {"pretrained": 0.9}, {"pretrained": 0.1}
-CUT, THREE = {"loss": 3.45}, np.full(3, 3)  # a run that has learned nothing; three groups of distances
+CUT, THREE = (
+    {"loss": 3.45},
+    np.full(3, 3),
+)  # a run that has learned nothing; three groups of distances
 
 RIGHT, WRONG = counted(0, 27, 240), counted(1, 27, 240)
 
 CASES = {
-    "sl-def-2-1": {"holds": RIGHT, "fails": WRONG}, "sl-def-4-1": {"holds": RIGHT, "fails": WRONG},
+    "sl-def-2-1": {"holds": RIGHT, "fails": WRONG},
+    "sl-def-4-1": {"holds": RIGHT, "fails": WRONG},
     "sl-two-distributions": {"holds": RIGHT, "fails": WRONG},
-    "sl-similarity": {"holds": {"similarities": np.array([[0.0, 0.0, 1.0]] * 3)},
-                      "fails": {"similarities": np.array([[0.0, 0.1, 1.0]] * 3)}},
+    "sl-similarity": {
+        "holds": {"similarities": np.array([[0.0, 0.0, 1.0]] * 3)},
+        "fails": {"similarities": np.array([[0.0, 0.1, 1.0]] * 3)},
+    },
     "sl-fig-1": {"holds": diagrams(), "fails": diagrams(change=0.1)},
     "sl-crop-cutout": {"holds": {"cropped": (0.0, 0.0)}, "fails": {"cropped": (0.0, 1.0)}},
-    "sl-own-setting": {"holds": {"setting": {"batch": (32, 32)}}, "fails": {"setting": {"batch": (32, 64)}}},
+    "sl-own-setting": {
+        "holds": {"setting": {"batch": (32, 32)}},
+        "fails": {"setting": {"batch": (32, 64)}},
+    },
     "sl-several-tasks": {"holds": several(1e-7), "not seen here": several(0.1)},
     "sl-shared": {"holds": sides(), "not seen here": sides(ratio=1.2)},
     "sl-held-out": {"holds": sides(), "fails": sides(held=4.0)},
-    "sl-one-context": {"holds": {"words": np.eye(2), "word_gaps": np.array([0.0, 1.0])},
-                       "fails": {"words": np.eye(2), "word_gaps": np.array([0.3, 1.0])}},
+    "sl-one-context": {
+        "holds": {"words": np.eye(2), "word_gaps": np.array([0.0, 1.0])},
+        "fails": {"words": np.eye(2), "word_gaps": np.array([0.3, 1.0])},
+    },
     "sl-eq-1": {"holds": {"loss_errors": NEAR / 10}, "fails": {"loss_errors": LOW}},
     "sl-own-example": {"holds": {"classes": (10, 10, True)}, "fails": {"classes": (10, 11, False)}},
     "sl-same-data": {"holds": {"same_columns": 0.0}, "fails": {"same_columns": 1e-9}},
-    "sl-no-answer": {"holds": {"gap": 0.0, "samples": (runs(different=0.01), runs())},
-                     "fails": {"gap": 0.0, "samples": (runs(), runs())}},
-    "sl-theorem-4-2": {"holds when": {"unlabelled": (NEAR, HIGH)}, "fails": {"unlabelled": (HIGH, HIGH)}},
+    "sl-no-answer": {
+        "holds": {"gap": 0.0, "samples": (runs(different=0.01), runs())},
+        "fails": {"gap": 0.0, "samples": (runs(), runs())},
+    },
+    "sl-theorem-4-2": {
+        "holds when": {"unlabelled": (NEAR, HIGH)},
+        "fails": {"unlabelled": (HIGH, HIGH)},
+    },
     "sl-never-appears": {"holds": {"absent": (0 * LOW, NEAR)}, "fails": {"absent": (LOW, NEAR)}},
     "sl-many-contexts": {"holds when": basis(1e-7), "fails": basis(2.0)},
-    "sl-perturbed": {"holds": {"pushed": (np.full(3, 16), HIGH, NEAR, HIGH)},
-                     "fails": {"pushed": (np.full(3, 15), HIGH, HIGH, HIGH)}},
-    "sl-perturbed-again": {"holds": {"pushed": (np.full(3, 16), HIGH, NEAR, NEAR)},
-                           "fails": {"pushed": (np.full(3, 16), HIGH, NEAR, HIGH)}},
+    "sl-perturbed": {
+        "holds": {"pushed": (np.full(3, 16), HIGH, NEAR, HIGH)},
+        "fails": {"pushed": (np.full(3, 15), HIGH, HIGH, HIGH)},
+    },
+    "sl-perturbed-again": {
+        "holds": {"pushed": (np.full(3, 16), HIGH, NEAR, NEAR)},
+        "fails": {"pushed": (np.full(3, 16), HIGH, NEAR, HIGH)},
+    },
     "sl-smaller-d": {"holds": basis(1e-7), "fails": basis(2.0)},
-    "sl-any-d": {"holds": {"one_dimension": (HIGH, HIGH)}, "fails": {"one_dimension": (NEAR, NEAR)}},
+    "sl-any-d": {
+        "holds": {"one_dimension": (HIGH, HIGH)},
+        "fails": {"one_dimension": (NEAR, NEAR)},
+    },
     "sl-frozen": {"holds": {"given": {"d = 1": NEAR}}, "fails": {"given": {"d = 1": LOW}}},
-    "sl-decay-basis": {"holds when": {"frequencies": (NEAR, LOW)}, "fails": {"frequencies": (LOW, LOW)}},
-    "sl-fig-3": {"holds": {"lines": (np.array([1, 1]), np.array([0, 0]))},
-                 "fails": {"lines": (np.array([1, 1]), np.array([0, 1]))}},
+    "sl-decay-basis": {
+        "holds when": {"frequencies": (NEAR, LOW)},
+        "fails": {"frequencies": (LOW, LOW)},
+    },
+    "sl-fig-3": {
+        "holds": {"lines": (np.array([1, 1]), np.array([0, 0]))},
+        "fails": {"lines": (np.array([1, 1]), np.array([0, 1]))},
+    },
     "sl-update": {"holds when": steps(1e-15), "misprinted": steps(0.1)},
     "sl-update-encoder": {"holds when": steps(0.0), "fails": steps(0.0, contexts=0.1)},
     "sl-own-fig-2a": {"holds": {"paper": runs()}, "not seen here": {"paper": runs(kept=0.5)}},
     "sl-own-fig-2b": {"holds": own(base=BETTER), "not seen here": own(base=WORSE)},
-    "sl-own-permuted": {"holds": {"paper": runs(**BETTER)}, "not seen here": {"paper": runs(**WORSE)}},
-    "sl-perfect-early": {"holds": {"paper": runs(pretrained=1.0)}, "not seen here": {"paper": runs(random=1.0)}},
-    "sl-own-fig-5a": {"holds": own(without={"ratio": 0.8}), "not seen here": own(without={"ratio": 0.3})},
-    "sl-own-fig-6a": {"holds": own(small={"ratio": 0.2}), "not seen here": own(small={"ratio": 0.9})},
+    "sl-own-permuted": {
+        "holds": {"paper": runs(**BETTER)},
+        "not seen here": {"paper": runs(**WORSE)},
+    },
+    "sl-perfect-early": {
+        "holds": {"paper": runs(pretrained=1.0)},
+        "not seen here": {"paper": runs(random=1.0)},
+    },
+    "sl-own-fig-5a": {
+        "holds": own(without={"ratio": 0.8}),
+        "not seen here": own(without={"ratio": 0.3}),
+    },
+    "sl-own-fig-6a": {
+        "holds": own(small={"ratio": 0.2}),
+        "not seen here": own(small={"ratio": 0.9}),
+    },
     "sl-own-fig-7a": {"holds": own(both={"ratio": 0.2}), "not seen here": own(both={"ratio": 0.9})},
     "sl-own-fig-8a": {"holds": uneven(), "not seen here": uneven(one=0.9)},
-    "sl-own-farther": {"holds": own(both={"different": 5.0}), "not seen here": own(small={"different": 5.0}),
-                       "undecided": own(both={"different": 5.0} | CUT)},
-    "sl-own-bands": {"holds": own() | {"own_groups": THREE}, "not seen here": own() | {"own_groups": THREE - 1},
-                     "undecided": own(both=CUT) | {"own_groups": THREE}},
-    "sl-own-longer": {"holds": own(base=BETTER) | uneven(), "not seen here": own(base=WORSE) | uneven()},
-    "sl-own-nearest": {"holds": own() | nearest(base=2.0, both=2.0),
-                       "not seen here": own() | nearest(without=2.0, small=2.0),
-                       "undecided": own(both=CUT) | nearest(base=2.0, both=2.0)},
-    "sl-own-fig-5b": {"holds": own(base=BETTER, without={"pretrained": 0.6}),
-                      "not seen here": own(base=BETTER, without=BETTER)},
+    "sl-own-farther": {
+        "holds": own(both={"different": 5.0}),
+        "not seen here": own(small={"different": 5.0}),
+        "undecided": own(both={"different": 5.0} | CUT),
+    },
+    "sl-own-bands": {
+        "holds": own() | {"own_groups": THREE},
+        "not seen here": own() | {"own_groups": THREE - 1},
+        "undecided": own(both=CUT) | {"own_groups": THREE},
+    },
+    "sl-own-longer": {
+        "holds": own(base=BETTER) | uneven(),
+        "not seen here": own(base=WORSE) | uneven(),
+    },
+    "sl-own-nearest": {
+        "holds": own() | nearest(base=2.0, both=2.0),
+        "not seen here": own() | nearest(without=2.0, small=2.0),
+        "undecided": own(both=CUT) | nearest(base=2.0, both=2.0),
+    },
+    "sl-own-fig-5b": {
+        "holds": own(base=BETTER, without={"pretrained": 0.6}),
+        "not seen here": own(base=BETTER, without=BETTER),
+    },
     "sl-own-fig-6b": {"holds": own(small=BETTER), "not seen here": own(small=WORSE)},
     "sl-own-fig-7b": {"holds": own(both=BETTER), "not seen here": own(both=WORSE)},
     "sl-own-fig-8b": {"holds": own(one=BETTER), "not seen here": own(one=WORSE)},

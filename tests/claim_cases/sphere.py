@@ -12,9 +12,20 @@ SEEDS = range(3)
 
 def free(accuracy, above=0.0):
     """Runs of free points that end this far above the plateau, at rest since iteration 100."""
-    return {(d, kind): [Run(config=Run(tau=0.2, d=d), steps=np.array([0, 100, 200, 300]), accuracy=[0.2, accuracy],
-                            loss=theory.simplified_plateau(0.2, d) + above + np.zeros(4), z=np.zeros((4, 5, d)))
-                        for _ in SEEDS] for d in (2, 3) for kind in ("cap", "uniform")}
+    return {
+        (d, kind): [
+            Run(
+                config=Run(tau=0.2, d=d),
+                steps=np.array([0, 100, 200, 300]),
+                accuracy=[0.2, accuracy],
+                loss=theory.simplified_plateau(0.2, d) + above + np.zeros(4),
+                z=np.zeros((4, 5, d)),
+            )
+            for _ in SEEDS
+        ]
+        for d in (2, 3)
+        for kind in ("cap", "uniform")
+    }
 
 
 def through(at, loss=0.0, way=0.0, arrows=None):
@@ -22,8 +33,18 @@ def through(at, loss=0.0, way=0.0, arrows=None):
     z = np.zeros((4, 4, 2))
     z[-1, :, 0] = way
     arrows = np.eye(4) if arrows is None else arrows
-    return [Run(clustered_at=at, separable_at=at, loss=[0.0, loss], steps=np.array([0, 100, 200, 300]), z=z,
-                arrows=[arrows], labels=np.array([0, 0, 1, 1])) for _ in SEEDS]
+    return [
+        Run(
+            clustered_at=at,
+            separable_at=at,
+            loss=[0.0, loss],
+            steps=np.array([0, 100, 200, 300]),
+            z=z,
+            arrows=[arrows],
+            labels=np.array([0, 0, 1, 1]),
+        )
+        for _ in SEEDS
+    ]
 
 
 def capped(**fields):
@@ -32,33 +53,61 @@ def capped(**fields):
 
 def gentle(at):
     """Runs of small steps from a uniform start."""
-    return [Run(config=Run(d=d, depth=depth), clustered_at=at, separable_at=at, accuracy=np.ones(2))
-            for d, depth in SETTINGS for _ in SEEDS]
+    return [
+        Run(config=Run(d=d, depth=depth), clustered_at=at, separable_at=at, accuracy=np.ones(2))
+        for d, depth in SETTINGS
+        for _ in SEEDS
+    ]
 
 
 def trained(accuracy, loss):
     """Runs of each seed, two beyond the limit and one below, that end so."""
-    return [Run(config=Run(seed=seed), accuracy=[0.2, end], loss=[-1.9, loss])
-            for seed in SEEDS for end in (accuracy, accuracy, 0.2)]
+    return [
+        Run(config=Run(seed=seed), accuracy=[0.2, end], loss=[-1.9, loss])
+        for seed in SEEDS
+        for end in (accuracy, accuracy, 0.2)
+    ]
 
 
 RATIO, LARGE = [2.0, 3.0, 0.5] * 3, Run(accuracy=np.array([0.2, 1.0]))
 
 
 CASES = {
-    "ls-free-uniform": {"holds": {"vanilla": free(0.25)}, "fails": {"vanilla": free(0.25, above=1.0)}},
-    "ls-cap-clusters": {"holds": {"cap": capped(at=5), "still": through(5)},
-                        "fails": {"cap": capped(at=5), "still": through(None)}},
-    "ls-uniform-start": {"holds": {"gentle": gentle(50)}, "not seen here": {"gentle": gentle(None)}},
-    "ls-beyond-the-limit": {"holds": {"trained": trained(1.0, -1.0), "ratio": RATIO, "large": LARGE},
-                            "fails": {"trained": trained(0.3, -1.0), "ratio": RATIO, "large": LARGE}},
-    "ls-clusters-by-climbing": {"holds": {"trained": trained(1.0, -1.0)}, "fails": {"trained": trained(1.0, -2.0)},
-                                "undecided": {"trained": trained(0.3, -1.0)}},
-    "va-same-direction": {"holds": {"pushes": {2: [(0.99, 0.5)] * 3}}, "fails": {"pushes": {2: [(0.4, 0.2)] * 3}}},
-    "va-own-gradients": {"holds": {"cap": capped(at=5, arrows=np.ones((4, 2)))},
-                         "fails": {"cap": capped(at=5, arrows=np.array([[1.0, 0.0], [-1.0, 0.0]] * 2))}},
-    "va-at-rest": {"holds": {"still": through(5, way=0.01), "vanilla": free(0.25)},
-                   "fails": {"still": through(5, way=1.0), "vanilla": free(0.25)}},
-    "ls-capacity": {"holds": {"vanilla": free(0.25), "cap": capped(at=5, loss=-5.0)},
-                    "fails": {"vanilla": free(0.25), "cap": capped(at=5, loss=-1.0)}},
+    "ls-free-uniform": {
+        "holds": {"vanilla": free(0.25)},
+        "fails": {"vanilla": free(0.25, above=1.0)},
+    },
+    "ls-cap-clusters": {
+        "holds": {"cap": capped(at=5), "still": through(5)},
+        "fails": {"cap": capped(at=5), "still": through(None)},
+    },
+    "ls-uniform-start": {
+        "holds": {"gentle": gentle(50)},
+        "not seen here": {"gentle": gentle(None)},
+    },
+    "ls-beyond-the-limit": {
+        "holds": {"trained": trained(1.0, -1.0), "ratio": RATIO, "large": LARGE},
+        "fails": {"trained": trained(0.3, -1.0), "ratio": RATIO, "large": LARGE},
+    },
+    "ls-clusters-by-climbing": {
+        "holds": {"trained": trained(1.0, -1.0)},
+        "fails": {"trained": trained(1.0, -2.0)},
+        "undecided": {"trained": trained(0.3, -1.0)},
+    },
+    "va-same-direction": {
+        "holds": {"pushes": {2: [(0.99, 0.5)] * 3}},
+        "fails": {"pushes": {2: [(0.4, 0.2)] * 3}},
+    },
+    "va-own-gradients": {
+        "holds": {"cap": capped(at=5, arrows=np.ones((4, 2)))},
+        "fails": {"cap": capped(at=5, arrows=np.array([[1.0, 0.0], [-1.0, 0.0]] * 2))},
+    },
+    "va-at-rest": {
+        "holds": {"still": through(5, way=0.01), "vanilla": free(0.25)},
+        "fails": {"still": through(5, way=1.0), "vanilla": free(0.25)},
+    },
+    "ls-capacity": {
+        "holds": {"vanilla": free(0.25), "cap": capped(at=5, loss=-5.0)},
+        "fails": {"vanilla": free(0.25), "cap": capped(at=5, loss=-1.0)},
+    },
 }

@@ -45,7 +45,7 @@ def lost(small, at=1):
     made = record(recipes.LOST, tail=0.0)
     for config, line in zip(recipes.LOST, made["tail"], strict=True):
         equal = config.ratio == 1
-        line[1 if equal else at:] = 1.0 if equal else small
+        line[1 if equal else at :] = 1.0 if equal else small
     return {"lost": made}
 
 
@@ -83,35 +83,67 @@ def settles(change):
 
 
 CASES = {
-    **{f"va-uniform-{name}": {"holds when": uniform(1.0), "not seen here": uniform(0.3)}
-       for name in ("start", "eq-18", "deep")},
-    "va-uniform-slow": {"holds": {"slow": record(recipes.SLOW, 1.0)}, "not seen here": {"slow": record(recipes.SLOW)}},
+    **{
+        f"va-uniform-{name}": {"holds when": uniform(1.0), "not seen here": uniform(0.3)}
+        for name in ("start", "eq-18", "deep")
+    },
+    "va-uniform-slow": {
+        "holds": {"slow": record(recipes.SLOW, 1.0)},
+        "not seen here": {"slow": record(recipes.SLOW)},
+    },
     "va-free-uniform": {"holds": free(0.0), "fails": free(0.1)},
     "va-uniform-small-steps": {"holds": uniform(1.0), "not seen here": uniform(0.3)},
     "va-by-15": {"holds when": uniform(1.0, at=1), "not seen here": uniform(1.0, at=2)},
-    "va-abstract-1": {"holds": {"lowest": {0.2: [0.0] * 3}}, "fails": {"lowest": {0.2: [-0.1] * 3}}},
+    "va-abstract-1": {
+        "holds": {"lowest": {0.2: [0.0] * 3}},
+        "fails": {"lowest": {0.2: [-0.1] * 3}},
+    },
     "va-abstract-2": {"holds": life(1.0), "not seen here": life(0.3)},
     "va-trivial-end": {"holds": life(0.3), "not seen here": life(1.0, loss=0.1)},
     "va-stationary": {"holds": life(1.0), "not seen here": life(1.0, later=1.0)},
     "va-speeds": {"holds": speeds(3), "fails": speeds(1)},
     "va-remark-4-4-lost": {"holds": lost(0.0), "not seen here": lost(1.0)},
     "va-remark-4-4-late": {"holds": lost(1.0, at=3), "fails": lost(1.0, at=1)},
-    "va-latent-distribution": {verdict: {"pushed": [{"radius": off, "invariant network": off}] * 3}
-                               for verdict, off in (("holds", 0.0), ("fails", 0.1))},
-    "va-eq-3": {verdict: {"views": {0.2: [(apart, 0.0)] * 3}} for verdict, apart in (("holds", 1e-9), ("fails", 1.0))},
+    "va-latent-distribution": {
+        verdict: {"pushed": [{"radius": off, "invariant network": off}] * 3}
+        for verdict, off in (("holds", 0.0), ("fails", 0.1))
+    },
+    "va-eq-3": {
+        verdict: {"views": {0.2: [(apart, 0.0)] * 3}}
+        for verdict, apart in (("holds", 1e-9), ("fails", 1.0))
+    },
     "va-rescaled": {"holds": {"scales": [0.0] * 3}, "fails": {"scales": [0.1] * 3}},
     "va-consistent": {"holds": gaps((0.1, 0.02, 0.004)), "misprinted": gaps((0.4, 0.45, 0.46))},
     "va-eq-6": {"holds": derivative(1.0), "misprinted": derivative(2.0)},
-    "va-eq-7-scale": {"holds": {"scaled": [(0.0, 0.0)] * 3}, "misprinted": {"scaled": [(2.0, 0.0)] * 3}},
+    "va-eq-7-scale": {
+        "holds": {"scaled": [(0.0, 0.0)] * 3},
+        "misprinted": {"scaled": [(2.0, 0.0)] * 3},
+    },
     "va-remark-4-1": {"holds": models(0.1, 10), "fails": models(0.1, 1)},
-    "va-remark-4-2": {"holds": {"identity": [(0.0, 0.0)] * 3}, "misprinted": {"identity": [(0.95, 0.0)] * 3}},
-    "va-prop-a-1-rescaled": {"holds": {"growing": {"exp": np.array([1.0, 1e-2, 1e-4, 0.0])}},
-                             "fails": {"growing": {"exp": np.array([1.0, 1.0, 1.0])}}},
-    "va-a-3-multiplier": {"holds": {"multipliers": [(1.0, 0.0)]}, "fails": {"multipliers": [(1.0, 0.5)]}},
-    "va-a-4-convergence": {"holds": {"stuck": [(0.0, 0.1)] * 3}, "fails": {"stuck": [(0.0, -0.1)] * 3}},
-    "va-own-setting": {"holds": {"setting": [(0.0, 0.0)] * 3}, "fails": {"setting": [(0.1, 0.1)] * 3}},
-    "va-definitions": {"holds": {"written": [{"eq. 1": (1.0, 1.0)}] * 3},
-                       "fails": {"written": [{"eq. 1": (2.0, 1.0)}] * 3}},
+    "va-remark-4-2": {
+        "holds": {"identity": [(0.0, 0.0)] * 3},
+        "misprinted": {"identity": [(0.95, 0.0)] * 3},
+    },
+    "va-prop-a-1-rescaled": {
+        "holds": {"growing": {"exp": np.array([1.0, 1e-2, 1e-4, 0.0])}},
+        "fails": {"growing": {"exp": np.array([1.0, 1.0, 1.0])}},
+    },
+    "va-a-3-multiplier": {
+        "holds": {"multipliers": [(1.0, 0.0)]},
+        "fails": {"multipliers": [(1.0, 0.5)]},
+    },
+    "va-a-4-convergence": {
+        "holds": {"stuck": [(0.0, 0.1)] * 3},
+        "fails": {"stuck": [(0.0, -0.1)] * 3},
+    },
+    "va-own-setting": {
+        "holds": {"setting": [(0.0, 0.0)] * 3},
+        "fails": {"setting": [(0.1, 0.1)] * 3},
+    },
+    "va-definitions": {
+        "holds": {"written": [{"eq. 1": (1.0, 1.0)}] * 3},
+        "fails": {"written": [{"eq. 1": (2.0, 1.0)}] * 3},
+    },
     "va-theorem-4-5-training": {"holds": powers(1.0), "fails": powers(0.5)},
     "va-network-at-rest": {"holds": rests(0.0), "not seen here": rests(1.0)},
     "va-vanilla-at-rest": {"holds": settles(0.0), "not seen here": settles(1.0)},

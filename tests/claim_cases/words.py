@@ -11,14 +11,24 @@ ENDS = np.array([1.2, 1.0, 0.8])  # three pairs, the more frequent the closer
 
 def run(twins, natural=0.7, start=0.1, nearest=0.9, shape=ENDS):
     """A run recorded at steps 0 and 9: random pairs end at distance 1, the others at these."""
-    ends = {"injected": twins * shape, "natural": np.full(3, natural), "random, injected": np.ones(3)}
+    ends = {
+        "injected": twins * shape,
+        "natural": np.full(3, natural),
+        "random, injected": np.ones(3),
+    }
     distances = {kind: np.stack([np.full(3, start), end]) for kind, end in ends.items()}
 
     def ratio(kind, frame=-1):
         return distances[kind][frame].mean()
 
-    return SimpleNamespace(steps=np.array([0, 9]), counts=COUNTS, pairs=PAIRS, distances=distances, ratio=ratio,
-                           twin_nearest=np.array([0.0, nearest]))
+    return SimpleNamespace(
+        steps=np.array([0, 9]),
+        counts=COUNTS,
+        pairs=PAIRS,
+        distances=distances,
+        ratio=ratio,
+        twin_nearest=np.array([0.0, nearest]),
+    )
 
 
 def seeds(**fields):
@@ -39,20 +49,36 @@ CASES = {
     "sl-fig-9-closer": {"holds": seeds(), "not seen here": seeds(twins=2.0)},
     "sl-natural-between": {"holds": seeds(), "not seen here": seeds(natural=1.5)},
     "sl-fig-9b-small-start": {"holds": seeds(start=1.5), "not seen here": seeds()},
-    "sl-fig-9b-start-1": {"holds": {"large": seeds(start=1.5)["seeds"]}, "not seen here": {"large": seeds()["seeds"]}},
-    "sl-fig-9b-start-1-fast": {"holds": {"fast": seeds(start=1.5)["seeds"]},
-                               "not seen here": {"fast": seeds()["seeds"]}},
-    "sl-transformer": {"holds": {"transformer": seeds()["seeds"]},
-                       "not seen here": {"transformer": seeds(twins=0.9)["seeds"]}},
+    "sl-fig-9b-start-1": {
+        "holds": {"large": seeds(start=1.5)["seeds"]},
+        "not seen here": {"large": seeds()["seeds"]},
+    },
+    "sl-fig-9b-start-1-fast": {
+        "holds": {"fast": seeds(start=1.5)["seeds"]},
+        "not seen here": {"fast": seeds()["seeds"]},
+    },
+    "sl-transformer": {
+        "holds": {"transformer": seeds()["seeds"]},
+        "not seen here": {"transformer": seeds(twins=0.9)["seeds"]},
+    },
     "sl-twin-nearest": {"holds": seeds(), "fails": seeds(nearest=0.1)},
     "sl-same-vector": {"holds": seeds(twins=0.001), "fails": seeds()},
     "sl-rarer-farther": {"holds": seeds(), "fails": seeds(shape=ENDS[::-1])},
-    "sl-softmax-side": {"holds": {**seeds(), "symbols": seeds()["seeds"]},
-                        "fails": {**seeds(), "symbols": seeds(twins=0.9)["seeds"]}},
+    "sl-softmax-side": {
+        "holds": {**seeds(), "symbols": seeds()["seeds"]},
+        "fails": {**seeds(), "symbols": seeds(twins=0.9)["seeds"]},
+    },
     "sl-artificial": {"holds": split(), "fails": split(heads=70)},
-    "sl-fresh-coin": {"holds": {"fresh": seeds(nearest=0.99)["seeds"], "fixed": seeds(twins=0.6)["seeds"]},
-                      "fails": {"fresh": seeds(nearest=0.5)["seeds"], "fixed": seeds(twins=0.6)["seeds"]}},
-    "sl-fresh-same": {"holds": {"fresh": seeds(twins=0.001)["seeds"]}, "not seen here": {"fresh": seeds()["seeds"]}},
-    "sl-whole-sentence": {"holds": {"wide_window": seeds()["seeds"]},
-                          "not seen here": {"wide_window": seeds(natural=1.5)["seeds"]}},
+    "sl-fresh-coin": {
+        "holds": {"fresh": seeds(nearest=0.99)["seeds"], "fixed": seeds(twins=0.6)["seeds"]},
+        "fails": {"fresh": seeds(nearest=0.5)["seeds"], "fixed": seeds(twins=0.6)["seeds"]},
+    },
+    "sl-fresh-same": {
+        "holds": {"fresh": seeds(twins=0.001)["seeds"]},
+        "not seen here": {"fresh": seeds()["seeds"]},
+    },
+    "sl-whole-sentence": {
+        "holds": {"wide_window": seeds()["seeds"]},
+        "not seen here": {"wide_window": seeds(natural=1.5)["seeds"]},
+    },
 }

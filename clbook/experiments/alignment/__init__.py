@@ -4,6 +4,15 @@
 `figures` and `surrogate_figures` draw them.
 """
 
-from clbook.experiments.alignment.experiment import NAMES, POWERS, Config, Copies, Result, batches, dataset, run
+from clbook.experiments.alignment.experiment import (
+    NAMES,
+    POWERS,
+    Config,
+    Copies,
+    Result,
+    batches,
+    dataset,
+    run,
+)
 
 __all__ = ["NAMES", "POWERS", "Config", "Copies", "Result", "batches", "dataset", "run"]

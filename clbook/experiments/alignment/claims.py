@@ -35,15 +35,23 @@ def change(by_batch) -> np.ndarray:
 
 @chapter.measure("sa-closest")
 def closest(digits, lars):
-    least, at_end = np.array([lead(r)[late(r)].min() for r in digits]), np.array([lead(r)[-1] for r in lars])
-    return Finding(f"smallest lead {span(least)}; with LARS, at the end, {span(at_end)}", float(least.mean()),
-                   (least, at_end))
+    least, at_end = (
+        np.array([lead(r)[late(r)].min() for r in digits]),
+        np.array([lead(r)[-1] for r in lars]),
+    )
+    return Finding(
+        f"smallest lead {span(least)}; with LARS, at the end, {span(at_end)}",
+        float(least.mean()),
+        (least, at_end),
+    )
 
 
 @chapter.measure("sa-decline")
 def decline(long):
     cka = np.array([r.cka[np.isin(r.steps, (200, 500, 600)), NSCL] for r in long])
-    found = "; ".join(f"{span(values)} after {t}" for values, t in zip(cka.T, (200, 500, 600), strict=True))
+    found = "; ".join(
+        f"{span(values)} after {t}" for values, t in zip(cka.T, (200, 500, 600), strict=True)
+    )
     return Finding(found, float(cka[:, -1].mean()), (cka[:, 0] - cka[:, -1],))
 
 
@@ -56,29 +64,44 @@ def two_classes(by_classes):
 @chapter.measure("sa-easy-classes")
 def easy_classes(by_classes, easy):
     near, far = (ends(runs) - ends(runs, SCL) for runs in (of(by_classes, 20), easy))
-    return Finding(f"{listed(far)} at spread .5, {listed(near)} at 1.2", float(far.mean()), (near - far,))
+    return Finding(
+        f"{listed(far)} at spread .5, {listed(near)} at 1.2", float(far.mean()), (near - far,)
+    )
 
 
 @chapter.measure("sa-more-classes")
 def more_classes(by_classes):
     measures = "cka", "rsa", "cka_train", "rsa_train"
-    cka, rsa, *_ = rising = [np.array([ends(runs, NSCL, key) for runs in by_classes]) for key in measures]
-    return Finding(f"CKA {listed(cka.mean(1))}; RSA {listed(rsa.mean(1))}", float(cka[-1].mean()),
-                   tuple(np.diff(values, axis=0).min(0) for values in rising))
+    cka, rsa, *_ = rising = [
+        np.array([ends(runs, NSCL, key) for runs in by_classes]) for key in measures
+    ]
+    return Finding(
+        f"CKA {listed(cka.mean(1))}; RSA {listed(rsa.mean(1))}",
+        float(cka[-1].mean()),
+        tuple(np.diff(values, axis=0).min(0) for values in rising),
+    )
 
 
 @chapter.measure("sa-classes-decline")
 def classes_decline(by_classes):
-    fall = np.array([[run.cka[late(run), NSCL][0] - run.cka[-1, NSCL] for run in runs] for runs in by_classes])
-    return Finding(f"falls by {span(fall.mean(0))} in the mean over C; in {np.sum(fall > 0)} of {fall.size} runs",
-                   float(fall.mean()), (fall.mean(0),))
+    fall = np.array(
+        [[run.cka[late(run), NSCL][0] - run.cka[-1, NSCL] for run in runs] for runs in by_classes]
+    )
+    return Finding(
+        f"falls by {span(fall.mean(0))} in the mean over C; in {np.sum(fall > 0)} of {fall.size} runs",
+        float(fall.mean()),
+        (fall.mean(0),),
+    )
 
 
 @chapter.measure("sa-temperature")
 def temperature(by_tau):
     cka, rsa = (np.array([ends(runs, NSCL, key) for runs in by_tau]) for key in ("cka", "rsa"))
-    return Finding(f"CKA {listed(cka.mean(1))}; RSA {listed(rsa.mean(1))}", float(cka[-1].mean()),
-                   tuple(values[-1] - values[:-1].max(0) for values in (cka, rsa)))
+    return Finding(
+        f"CKA {listed(cka.mean(1))}; RSA {listed(rsa.mean(1))}",
+        float(cka[-1].mean()),
+        tuple(values[-1] - values[:-1].max(0) for values in (cka, rsa)),
+    )
 
 
 @chapter.measure("sa-batch-linear")
@@ -90,21 +113,31 @@ def batch_linear(fixed):
 @chapter.measure("sa-batch-others")
 def batch_others(fixed):
     _, *others = change(fixed["fixed epochs"])
-    return Finding(f"changes by {listed(np.mean(others, 1), '+.2f')}", float(np.mean(others)), tuple(others))
+    return Finding(
+        f"changes by {listed(np.mean(others, 1), '+.2f')}", float(np.mean(others)), tuple(others)
+    )
 
 
 @chapter.measure("sa-batch-steps")
 def batch_steps(fixed):
     changes = change(fixed["fixed steps"])
-    return Finding(f"changes by {listed(changes.mean(1), '+.2f')}", float(changes.mean()), tuple(changes))
+    return Finding(
+        f"changes by {listed(changes.mean(1), '+.2f')}", float(changes.mean()), tuple(changes)
+    )
 
 
 @chapter.measure("sa-weights-part")
 def weights_part(long, digits):
-    growth = [[float(np.diff(r.gap[late(r), k]).min()) for r in runs] for runs, k in ((long, NSCL), (digits, SCL))]
+    growth = [
+        [float(np.diff(r.gap[late(r), k]).min()) for r in runs]
+        for runs, k in ((long, NSCL), (digits, SCL))
+    ]
     cka, rsa = (np.array([getattr(r, key)[:, NSCL].min() for r in long]) for key in ("cka", "rsa"))
-    return Finding(f"gap {span(ends(long, NSCL, 'gap'))} at the end; CKA at least {span(cka)}, RSA {span(rsa)}",
-                   float(cka.mean()), (*growth, cka - 0.5, rsa - 0.5))
+    return Finding(
+        f"gap {span(ends(long, NSCL, 'gap'))} at the end; CKA at least {span(cka)}, RSA {span(rsa)}",
+        float(cka.mean()),
+        (*growth, cka - 0.5, rsa - 0.5),
+    )
 
 
 @chapter.measure("sa-scl-weights")
@@ -116,14 +149,27 @@ def scl_weights(digits):
 
 @chapter.measure("sa-nearest-centre")
 def nearest_centre(digits, lars):
-    plain, layered = (np.array([ends(runs, k, "nccc") for k in (DCL, NSCL, SCL)]) for runs in (digits, lars))
-    return Finding(f"means {listed(plain.mean(1), '.3f')}; with LARS {listed(layered.mean(1), '.3f')}",
-                   float(plain[1].mean()), tuple((np.diff(values, axis=0) > 0).all(0) for values in (plain, layered)))
+    plain, layered = (
+        np.array([ends(runs, k, "nccc") for k in (DCL, NSCL, SCL)]) for runs in (digits, lars)
+    )
+    return Finding(
+        f"means {listed(plain.mean(1), '.3f')}; with LARS {listed(layered.mean(1), '.3f')}",
+        float(plain[1].mean()),
+        tuple((np.diff(values, axis=0) > 0).all(0) for values in (plain, layered)),
+    )
 
 
 @chapter.measure("sa-loss-gap")
 def loss_gap(classes, gaps):
-    curves = np.log([values.transpose(2, 1, 0) for values in gaps.values()])  # (taus, losses, classes, seeds)
-    dcl, cl = np.swapaxes([[np.polyfit(np.log(classes), one, 1)[0] for one in both] for both in curves], 0, 1)
-    return Finding(f"slopes {listed(dcl.mean(1))} at tau = .5, 1; with the positive, as in SA Section 3, "
-                   f"{listed(cl.mean(1))}", float(dcl.mean()), tuple(0.07 - abs(dcl + 1)))
+    curves = np.log(
+        [values.transpose(2, 1, 0) for values in gaps.values()]
+    )  # (taus, losses, classes, seeds)
+    dcl, cl = np.swapaxes(
+        [[np.polyfit(np.log(classes), one, 1)[0] for one in both] for both in curves], 0, 1
+    )
+    return Finding(
+        f"slopes {listed(dcl.mean(1))} at tau = .5, 1; with the positive, as in SA Section 3, "
+        f"{listed(cl.mean(1))}",
+        float(dcl.mean()),
+        tuple(0.07 - abs(dcl + 1)),
+    )

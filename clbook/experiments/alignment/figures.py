@@ -26,7 +26,9 @@ def _log_steps(ax, **kwargs):
 def _scores(runs, frame=-1):
     """The CKA with DCL of each other loss, mean over runs, in words."""
     means = np.mean([r.cka[frame] for r in runs], 0)
-    return ", ".join(f"{NAMES[n]} {v:.2f}" for n, v in zip(runs[0].config.names[1:], means[1:], strict=True))
+    return ", ".join(
+        f"{NAMES[n]} {v:.2f}" for n, v in zip(runs[0].config.names[1:], means[1:], strict=True)
+    )
 
 
 def _unit(z):
@@ -45,12 +47,21 @@ def matrices(result) -> Picture:
     near = _some(result.labels)
     for k, ax in enumerate(row):
         unit = _unit(result.z[-1, k, near])
-        image = ax.imshow(unit @ unit.T, vmin=-1, vmax=1, cmap="RdBu_r", interpolation="nearest", gid="similarity")
+        image = ax.imshow(
+            unit @ unit.T, vmin=-1, vmax=1, cmap="RdBu_r", interpolation="nearest", gid="similarity"
+        )
         name = result.config.names[k]
-        ax.set(xticks=[], yticks=[], title=NAMES[name] + (f"\nCKA {result.cka[-1, k]:.2f}" if k else "\nreference"))
+        ax.set(
+            xticks=[],
+            yticks=[],
+            title=NAMES[name] + (f"\nCKA {result.cka[-1, k]:.2f}" if k else "\nreference"),
+        )
         ax.grid(False)
     fig.colorbar(image, ax=row, shrink=0.8, label="cosine", ticks=[-1, 0, 1])
-    return Picture(fig, f"Cosines of test points by class, {_about(result.config)}. CKA with DCL: {_scores([result])}.")
+    return Picture(
+        fig,
+        f"Cosines of test points by class, {_about(result.config)}. CKA with DCL: {_scores([result])}.",
+    )
 
 
 def _plane(z, last):
@@ -71,11 +82,27 @@ def _discs(ax, z, last, labels, names, classes):
     for x in places:
         ax.add_patch(Circle((x, 0), 1, fill=False, color=MUTED, lw=0.5))
     for shade in range(min(10, classes)):
-        mine, gid = labels % 10 == shade, f"classes {shade}, ..." if classes > 10 else f"class {shade}"
-        ax.scatter(*plane[:, mine].reshape(-1, 2).T, s=8, color=colour(shade), linewidths=0, alpha=0.7, gid=gid)
+        mine, gid = (
+            labels % 10 == shade,
+            f"classes {shade}, ..." if classes > 10 else f"class {shade}",
+        )
+        ax.scatter(
+            *plane[:, mine].reshape(-1, 2).T,
+            s=8,
+            color=colour(shade),
+            linewidths=0,
+            alpha=0.7,
+            gid=gid,
+        )
     middle, span = places.mean(), len(names) * APART  # of the axes' shape, so that a circle is one
-    ax.set(xlim=(middle - span / 2, middle + span / 2), ylim=(-1.1, 1.1), xticks=places, yticks=[], aspect="equal",
-           xticklabels=[NAMES[n] for n in names])
+    ax.set(
+        xlim=(middle - span / 2, middle + span / 2),
+        ylim=(-1.1, 1.1),
+        xticks=places,
+        yticks=[],
+        aspect="equal",
+        xticklabels=[NAMES[n] for n in names],
+    )
     ax.grid(False)
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
@@ -85,10 +112,13 @@ def sides(result, frame=-1) -> Picture:
     """The embeddings of each network at one recorded time (top); similarity, weight and loss gap over time (bottom)."""
     config, names, now = result.config, result.config.names[:4], result.steps[frame]
     pair = len(names) == 2  # two discs leave room beside them, and the weight gap is small
-    fig, ax = mosaic([["z", "gap"], ["cka", "loss"]] if pair else [["z"] * 3, ["cka", "gap", "loss"]],
-                     width=7.8, height=4.6)
+    fig, ax = mosaic(
+        [["z", "gap"], ["cka", "loss"]] if pair else [["z"] * 3, ["cka", "gap", "loss"]],
+        width=7.8,
+        height=4.6,
+    )
     chosen = _some(result.labels)
-    shown, last = (result.z[k][:len(names)][:, chosen] for k in (frame, -1))
+    shown, last = (result.z[k][: len(names)][:, chosen] for k in (frame, -1))
     _discs(ax["z"], shown, last, result.labels[chosen], names, config.classes)
     ax["z"].set_title(f"C = {config.classes}, τ = {config.tau:g}, iteration {now}")
     for k, name in enumerate(config.names):
@@ -96,17 +126,23 @@ def sides(result, frame=-1) -> Picture:
         for panel, values in (("cka", result.cka), ("gap", result.gap), ("loss", result.loss_gap)):
             if k or panel == "loss":
                 ax[panel].plot(result.steps + 1, values[:, k], **style)
-    for panel, label, limits in (("cka", "CKA with DCL", (0, 1.03)), ("loss", "DCL $-$ NSCL loss", (0.01, 30)),
-                                 ("gap", "weight gap to DCL", (0, 0.35 if pair else 1.3))):
+    for panel, label, limits in (
+        ("cka", "CKA with DCL", (0, 1.03)),
+        ("loss", "DCL $-$ NSCL loss", (0.01, 30)),
+        ("gap", "weight gap to DCL", (0, 0.35 if pair else 1.3)),
+    ):
         ax[panel].axvline(now + 1, color=MUTED, lw=1, ls=":")
         _log_steps(ax[panel], ylabel=label, ylim=limits, xlim=(0.9, 1.2 * (config.steps + 1)))
     ax["loss"].set_yscale("log")
     ax["loss"].minorticks_off()
     for panel in ("cka", "gap", "loss"):
         name_lines(ax[panel])
-    return Picture(fig, f"{_about(config)}, scaling {config.scaling}, iteration {now}. CKA with DCL: "
-                        f"{_scores([result], frame)}. Weight gap "
-                        f"of NSCL {result.gap[frame, 1]:.2f}.")
+    return Picture(
+        fig,
+        f"{_about(config)}, scaling {config.scaling}, iteration {now}. CKA with DCL: "
+        f"{_scores([result], frame)}. Weight gap "
+        f"of NSCL {result.gap[frame, 1]:.2f}.",
+    )
 
 
 def ending(result) -> tuple[float, str, str]:
@@ -134,7 +170,10 @@ def over_training(runs) -> Picture:
             _band(ax, runs[0].steps + 1, np.stack([getattr(r, key)[:, k] for r in runs]), name)
         _log_steps(ax, ylabel=f"{key.upper()} with DCL", ylim=(0, 1.03))
     legend(row[0], loc="lower left")
-    return Picture(fig, f"{_about(runs[0].config)}, {len(runs)} seeds. CKA with DCL at the end: {_scores(runs)}.")
+    return Picture(
+        fig,
+        f"{_about(runs[0].config)}, {len(runs)} seeds. CKA with DCL at the end: {_scores(runs)}.",
+    )
 
 
 def by_classes(counts, runs) -> Picture:
@@ -142,9 +181,20 @@ def by_classes(counts, runs) -> Picture:
     fig, (row,) = axes(2, width=7.6, height=2.9, sharey=True)
     for ax, key in zip(row, ("cka", "rsa"), strict=True):
         for k, name in enumerate(runs[0][0].config.names[1:], 1):
-            _band(ax, counts, np.array([[getattr(r, key)[-1, k] for r in seeds] for seeds in runs]).T, name)
-        ax.set(xscale="log", xticks=counts, xticklabels=counts, xlabel="classes $C$", ylabel=f"{key.upper()} with DCL",
-               ylim=(0, 1.03))
+            _band(
+                ax,
+                counts,
+                np.array([[getattr(r, key)[-1, k] for r in seeds] for seeds in runs]).T,
+                name,
+            )
+        ax.set(
+            xscale="log",
+            xticks=counts,
+            xticklabels=counts,
+            xlabel="classes $C$",
+            ylabel=f"{key.upper()} with DCL",
+            ylim=(0, 1.03),
+        )
         ax.minorticks_off()
     legend(row[0], loc="lower right")
     ends = "; ".join(f"C = {c}: {_scores(seeds)}" for c, seeds in zip(counts, runs, strict=True))
@@ -157,12 +207,20 @@ def by_temperature(taus, runs) -> Picture:
     for ax, key in zip(row, ("cka", "rsa"), strict=True):
         for k, (tau, seeds) in enumerate(zip(taus, runs, strict=True)):
             for j, r in enumerate(seeds):
-                ax.plot(r.steps + 1, getattr(r, key)[:, 1], color=colour(k), ls=("-", "--", ":")[k], lw=1.1,
-                        label=None if j else rf"$\tau$ = {tau:g}")
+                ax.plot(
+                    r.steps + 1,
+                    getattr(r, key)[:, 1],
+                    color=colour(k),
+                    ls=("-", "--", ":")[k],
+                    lw=1.1,
+                    label=None if j else rf"$\tau$ = {tau:g}",
+                )
         _log_steps(ax, ylabel=f"{key.upper()}, DCL and NSCL", ylim=(0, 1.03))
     legend(row[0], loc="lower left")
-    ends = (f"tau = {t:g}: {', '.join(f'{r.cka[-1, 1]:.2f}' for r in seeds)}"
-            for t, seeds in zip(taus, runs, strict=True))
+    ends = (
+        f"tau = {t:g}: {', '.join(f'{r.cka[-1, 1]:.2f}' for r in seeds)}"
+        for t, seeds in zip(taus, runs, strict=True)
+    )
     return Picture(fig, f"CKA of NSCL with DCL at the end: {'; '.join(ends)}.")
 
 
@@ -171,29 +229,67 @@ def by_batch(sizes, scalings, fixed) -> Picture:
     fig, (row,) = axes(len(scalings), width=7.8, height=2.7, sharey=True)
     for i, (ax, scaling) in enumerate(zip(row, scalings, strict=True)):
         for k, (words, values) in enumerate(fixed.items()):
-            ax.plot(sizes, values[i].mean(1), color=colour(k), marker="os"[k], ls=("-", "--")[k], ms=4, label=words)
-            ax.fill_between(sizes, values[i].min(1), values[i].max(1), color=colour(k), alpha=0.18, lw=0)
-        ax.set(xscale="log", xticks=sizes, xticklabels=sizes, xlabel="batch size $B$", ylim=(0.6, 1),
-               title=f"lr: {scaling}")
+            ax.plot(
+                sizes,
+                values[i].mean(1),
+                color=colour(k),
+                marker="os"[k],
+                ls=("-", "--")[k],
+                ms=4,
+                label=words,
+            )
+            ax.fill_between(
+                sizes, values[i].min(1), values[i].max(1), color=colour(k), alpha=0.18, lw=0
+            )
+        ax.set(
+            xscale="log",
+            xticks=sizes,
+            xticklabels=sizes,
+            xlabel="batch size $B$",
+            ylim=(0.6, 1),
+            title=f"lr: {scaling}",
+        )
         ax.minorticks_off()
     row[0].set_ylabel("CKA, DCL and NSCL")
     legend(row[0], loc="lower left")
-    return Picture(fig, "CKA from the smallest to the largest batch. " + "; ".join(
-        f"{scaling}, {words}: {v[i].mean(1)[0]:.2f} to {v[i].mean(1)[-1]:.2f}"
-        for words, v in fixed.items() for i, scaling in enumerate(scalings)) + ".")
+    return Picture(
+        fig,
+        "CKA from the smallest to the largest batch. "
+        + "; ".join(
+            f"{scaling}, {words}: {v[i].mean(1)[0]:.2f} to {v[i].mean(1)[-1]:.2f}"
+            for words, v in fixed.items()
+            for i, scaling in enumerate(scalings)
+        )
+        + ".",
+    )
 
 
 def apart(runs) -> Picture:
     """SA Fig. 1 and 6: weight gap, similarity and angles between DCL and NSCL over a long run, a line a seed."""
     fig, (row,) = axes(3, width=7.8, height=2.9)
-    panels = (("weight gap", [("gap", "mean of layers", "-")]),
-              ("similarity", [("cka", "CKA", "-"), ("rsa", "RSA", "--")]),
-              ("angle of the changes, degrees", [("weight_angle", "weights", "-"), ("class_angle", "class means", "--"),
-                                                 ("pca_angle", "first class", ":")]))
+    panels = (
+        ("weight gap", [("gap", "mean of layers", "-")]),
+        ("similarity", [("cka", "CKA", "-"), ("rsa", "RSA", "--")]),
+        (
+            "angle of the changes, degrees",
+            [
+                ("weight_angle", "weights", "-"),
+                ("class_angle", "class means", "--"),
+                ("pca_angle", "first class", ":"),
+            ],
+        ),
+    )
     for ax, (label, keys) in zip(row, panels, strict=True):
         for k, (key, words, style) in enumerate(keys):
             for j, r in enumerate(runs):
-                ax.plot(r.steps, getattr(r, key)[:, 1], color=colour(k), ls=style, lw=1.1, label=None if j else words)
+                ax.plot(
+                    r.steps,
+                    getattr(r, key)[:, 1],
+                    color=colour(k),
+                    ls=style,
+                    lw=1.1,
+                    label=None if j else words,
+                )
         ax.set(xlabel="iteration", ylabel=label)
         legend(ax, loc="lower right" if ax is row[1] else "upper left")
     row[0].plot(runs[0].steps, runs[0].layer_gap[:, 1], color=MUTED, lw=0.7)
@@ -203,8 +299,11 @@ def apart(runs) -> Picture:
     row[1].set(ylim=(0, 1.03))
     row[2].set(ylim=(0, 100), yticks=[0, 30, 60, 90])
     early, late = (np.mean([r.gap[i, 1] for r in runs]) for i in (1, -1))
-    return Picture(fig, f"{_about(runs[0].config)}, {len(runs)} seeds. Weight gap {early:.3f} at iteration "
-                        f"{runs[0].steps[1]}, {late:.2f} at {runs[0].steps[-1]}; CKA with DCL ends at {_scores(runs)}.")
+    return Picture(
+        fig,
+        f"{_about(runs[0].config)}, {len(runs)} seeds. Weight gap {early:.3f} at iteration "
+        f"{runs[0].steps[1]}, {late:.2f} at {runs[0].steps[-1]}; CKA with DCL ends at {_scores(runs)}.",
+    )
 
 
 def pairs(panels, images, labels) -> Picture:
@@ -231,8 +330,14 @@ def pairs(panels, images, labels) -> Picture:
         for k, picture in enumerate(images[order].reshape(-1, side, side)):
             for extent in ((k - 0.45, k + 0.45, -0.65, -1.55), (-1.55, -0.65, k + 0.45, k - 0.45)):
                 ax.imshow(picture, cmap="gray_r", extent=extent, vmin=0, vmax=1)
-        ax.set(xlim=(-1.6, 2 * n - 0.5), ylim=(2 * n - 0.5, -1.6), xticks=[], yticks=[], title=name,
-               facecolor="#f4f5f7")
+        ax.set(
+            xlim=(-1.6, 2 * n - 0.5),
+            ylim=(2 * n - 0.5, -1.6),
+            xticks=[],
+            yticks=[],
+            title=name,
+            facecolor="#f4f5f7",
+        )
         ax.grid(False)
         ax.spines[:].set_visible(False)
         counts = [int(((weights * s) > 1e-9 * top).sum()) // 2 for s in (-1, 1)]
@@ -248,10 +353,18 @@ def loss_gap(C, gaps) -> Picture:
         for k, name in enumerate(("DCL - NSCL", "CL - NSCL")):
             slope = np.polyfit(np.log(C), np.log(values[..., k].mean(0)), 1)[0]
             ax.plot(C, values[..., k].T, "os"[k], ms=4, color=colour(k), gid=name)
-            ax.plot(C, values[..., k].mean(0), color=colour(k), lw=1, label=f"{name}, slope {slope:.2f}")
+            ax.plot(
+                C, values[..., k].mean(0), color=colour(k), lw=1, label=f"{name}, slope {slope:.2f}"
+            )
             says.append(f"tau = {tau:g}: {name} has slope {slope:.2f}")
         ax.axhline((values[..., 1] - values[..., 0]).mean(), color=MUTED, ls=":", label="CL - DCL")
-        ax.set(xscale="log", yscale="log", ylim=(1e-3, 1.5), xlabel="classes $C$", title=rf"$\tau = {tau:g}$")
+        ax.set(
+            xscale="log",
+            yscale="log",
+            ylim=(1e-3, 1.5),
+            xlabel="classes $C$",
+            title=rf"$\tau = {tau:g}$",
+        )
         ax.minorticks_off()
         ax.set_xticks(C, labels=C)
         legend(ax, loc="upper right")

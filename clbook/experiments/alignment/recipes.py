@@ -9,8 +9,17 @@ from clbook.experiments.alignment.variants import Config, run
 from clbook.records import Recipe
 
 SEEDS, TAUS, COUNTS, WIDTHS = range(3), (0.1, 0.5, 1.0), (2, 3, 5, 7, 10), (32, 256)
-CHAPTER_SIZES, CHAPTER_SEEN, SIZES, SEEN = (32, 64, 128), 12_800, (32, 64, 128, 256), 25_600  # batches, points seen
-EACH, KEPT, EPOCHS = 120, 40, 60  # points a class in training and in the test, and epochs, of the random subsets
+CHAPTER_SIZES, CHAPTER_SEEN, SIZES, SEEN = (
+    (32, 64, 128),
+    12_800,
+    (32, 64, 128, 256),
+    25_600,
+)  # batches, points seen
+EACH, KEPT, EPOCHS = (
+    120,
+    40,
+    60,
+)  # points a class in training and in the test, and epochs, of the random subsets
 LARS = dict(optimizer="lars", lr=0.15)
 LABELS = Plain(data="digits", n=1200, noise=0.1, compare="labels")
 DIGITS = Config(data="digits", n=1200, noise=0.1)
@@ -20,7 +29,10 @@ POINTS = Config(compare="pair", width=64, **LARS)
 
 def over_time(results, *names) -> dict[str, np.ndarray]:
     """{name: (runs, ..., T)} of some of what runs of equal recorded times have, and the times, `steps`."""
-    columns = {name: np.array([np.moveaxis(getattr(r, name), 0, -1) for r in results], np.float32) for name in names}
+    columns = {
+        name: np.array([np.moveaxis(getattr(r, name), 0, -1) for r in results], np.float32)
+        for name in names
+    }
     return columns | {"steps": results[0].steps}
 
 
@@ -34,9 +46,18 @@ def sized(base, sizes, scalings, seeds, steps) -> tuple:
 
     At the batch size at which all scalings agree they are one run.
     """
-    return tuple(base.replace(batch=b, scaling=p if b != BASE_BATCH else "constant", steps=steps(b),
-                              record_every=steps(b) // 4, seed=s)
-                 for p in scalings for b in sizes for s in seeds)
+    return tuple(
+        base.replace(
+            batch=b,
+            scaling=p if b != BASE_BATCH else "constant",
+            steps=steps(b),
+            record_every=steps(b) // 4,
+            seed=s,
+        )
+        for p in scalings
+        for b in sizes
+        for s in seeds
+    )
 
 
 @np.errstate(invalid="ignore")
@@ -45,7 +66,9 @@ def class_angles(result) -> np.ndarray:
 
     NaN before the first step.
     """
-    of_class = [result.z[:, :, result.labels == c] for c in np.unique(result.labels)]  # (T, M, n, d) each
+    of_class = [
+        result.z[:, :, result.labels == c] for c in np.unique(result.labels)
+    ]  # (T, M, n, d) each
     plain = [angle((z[:, 0] - z[0, 0]).mean(1), (z[:, 1] - z[0, 0]).mean(1)) for z in of_class]
     return np.array([plain, [[pca_angle(z[0, 0], now[0], now[1]) for now in z] for z in of_class]])
 
@@ -66,15 +89,19 @@ def within(result) -> np.ndarray:
 def apart(results):
     """What SA Fig. 1 and 6 need, of DCL, NSCL and the twin."""
     columns = over_time(results, "cka", "rsa", "gap", "weight_angle", "distance", "moved")
-    return columns | {"class_angle": np.array([class_angles(r) for r in results], np.float32),
-                      "class_moved": np.array([lengths(r) for r in results], np.float32)}
+    return columns | {
+        "class_angle": np.array([class_angles(r) for r in results], np.float32),
+        "class_moved": np.array([lengths(r) for r in results], np.float32),
+    }
 
 
 def labelled(results):
     """What SA Fig. 2 and 6, Table 1 and Section 5.1 need, of DCL, NSCL, SCL and CE."""
     columns = over_time(results, "cka", "rsa", "gap", "nccc")
-    return columns | {"within": np.array([within(r) for r in results], np.float32),
-                      "probe": np.array([r.probe[-1] for r in results], np.float32)}
+    return columns | {
+        "within": np.array([within(r) for r in results], np.float32),
+        "probe": np.array([r.probe[-1] for r in results], np.float32),
+    }
 
 
 def pairs(results):
@@ -87,47 +114,129 @@ def subset(count: int, seed: int) -> Config:
     """Training on `count` random classes of digits for EPOCHS epochs, the first tenth a warm-up."""
     n = EACH * count
     steps = EPOCHS * max(1, n // 128)
-    return DIGITS.replace(compare="pair", subset=True, classes=count, n=n, test=KEPT * count, seed=seed,
-                          steps=steps, warmup=steps // 10, record_every=steps // 10)
+    return DIGITS.replace(
+        compare="pair",
+        subset=True,
+        classes=count,
+        n=n,
+        test=KEPT * count,
+        seed=seed,
+        steps=steps,
+        warmup=steps // 10,
+        record_every=steps // 10,
+    )
 
 
 RECIPES = {
     "alignment-longer": Recipe(
-        "digits, four losses, momentum, 600 iterations instead of 200, three seeds", plain,
-        tuple(LABELS.replace(steps=600, record_every=30, seed=s) for s in SEEDS), both, ("cka", "nccc"), start=0.1),
+        "digits, four losses, momentum, 600 iterations instead of 200, three seeds",
+        plain,
+        tuple(LABELS.replace(steps=600, record_every=30, seed=s) for s in SEEDS),
+        both,
+        ("cka", "nccc"),
+        start=0.1,
+    ),
     "alignment-fifty": Recipe(
-        "synthetic data of 50 classes, four losses, 1,000 iterations instead of 200, three seeds", plain,
-        tuple(Plain(compare="labels", classes=50, steps=1000, record_every=50, seed=s) for s in SEEDS), both,
-        ("cka", "nccc"), start=0.06),
+        "synthetic data of 50 classes, four losses, 1,000 iterations instead of 200, three seeds",
+        plain,
+        tuple(
+            Plain(compare="labels", classes=50, steps=1000, record_every=50, seed=s) for s in SEEDS
+        ),
+        both,
+        ("cka", "nccc"),
+        start=0.06,
+    ),
     "alignment-batch": Recipe(
-        "four scalings of the rate, B = 32, 64, 128, five seeds: 200 iterations, then 12,800 points seen", plain,
-        sum((sized(Plain(compare="pair", width=64), CHAPTER_SIZES, POWERS, range(5), steps)
-             for steps in (lambda b: 200, lambda b: CHAPTER_SEEN // b)), ()),
-        lambda results: {"cka": np.array([r.cka[:, 1] for r in results], np.float32)}, ("cka",), start=0.3),
-    "sa-start": Recipe("digits, DCL, NSCL and a twin of DCL from a start that is 1e-6 off, momentum, 300 iterations, "
-                       "three seeds", run, tuple(APART.replace(steps=300, record_every=5, seed=s) for s in SEEDS),
-                       apart, ("cka", "gap"), start=0.05),
-    "sa-plateau": Recipe("digits, DCL, NSCL and a twin of DCL, momentum, 6,000 iterations, three seeds", run,
-                         tuple(APART.replace(steps=6000, record_every=100, seed=s) for s in SEEDS),
-                         apart, ("cka",), start=0.02),
-    "sa-lars": Recipe("digits, four losses, LARS, 3,000 iterations, linear probes at the end, three seeds", run,
-                      tuple(DIGITS.replace(compare="labels", steps=3000, record_every=50, probe="end", seed=s, **LARS)
-                            for s in SEEDS), labelled, ("cka", "gap", "nccc"), start=0.02),
-    "sa-batch": Recipe("synthetic points, LARS, four scalings of the rate, B = 32 to 256, 25,600 points seen, five "
-                       "seeds", run, tuple(c.replace(warmup=c.steps // 10) for c in sized(
-                           POINTS, SIZES, POWERS, range(5), lambda b: SEEN // b)), pairs, ("cka",), start=0.3),
-    "sa-temperature": Recipe("synthetic points, tau = .1, .5, 1, momentum with a rate proportional to tau, then LARS, "
-                             "three seeds", run, tuple(
-                                 Config(compare="pair", tau=t, seed=s, record_every=20, **how)
-                                 for rates in ([{"lr": 0.06 * t} for t in TAUS], [LARS] * 3)
-                                 for t, how in zip(TAUS, rates, strict=True) for s in SEEDS),
-                             pairs, ("cka",), start=0.3),
-    "sa-subsets": Recipe("2, 3, 5, 7 and 10 random classes of digits, 120 points a class, momentum, 60 epochs, three "
-                         "seeds", run, tuple(subset(count, s) for count in COUNTS for s in SEEDS),
-                         pairs, ("cka",), start=0.5),
-    "sa-widths": Recipe("digits and synthetic points, perceptrons of width 32 and 256, four losses, LARS, 200 "
-                        "iterations, three seeds", run,
-                        tuple(base.replace(width=width, compare="labels", record_every=20, seed=s, **LARS)
-                              for base in (DIGITS, Config()) for width in WIDTHS for s in SEEDS),
-                        labelled, ("cka", "gap", "nccc"), start=0.15),
+        "four scalings of the rate, B = 32, 64, 128, five seeds: 200 iterations, then 12,800 points seen",
+        plain,
+        sum(
+            (
+                sized(Plain(compare="pair", width=64), CHAPTER_SIZES, POWERS, range(5), steps)
+                for steps in (lambda b: 200, lambda b: CHAPTER_SEEN // b)
+            ),
+            (),
+        ),
+        lambda results: {"cka": np.array([r.cka[:, 1] for r in results], np.float32)},
+        ("cka",),
+        start=0.3,
+    ),
+    "sa-start": Recipe(
+        "digits, DCL, NSCL and a twin of DCL from a start that is 1e-6 off, momentum, 300 iterations, "
+        "three seeds",
+        run,
+        tuple(APART.replace(steps=300, record_every=5, seed=s) for s in SEEDS),
+        apart,
+        ("cka", "gap"),
+        start=0.05,
+    ),
+    "sa-plateau": Recipe(
+        "digits, DCL, NSCL and a twin of DCL, momentum, 6,000 iterations, three seeds",
+        run,
+        tuple(APART.replace(steps=6000, record_every=100, seed=s) for s in SEEDS),
+        apart,
+        ("cka",),
+        start=0.02,
+    ),
+    "sa-lars": Recipe(
+        "digits, four losses, LARS, 3,000 iterations, linear probes at the end, three seeds",
+        run,
+        tuple(
+            DIGITS.replace(
+                compare="labels", steps=3000, record_every=50, probe="end", seed=s, **LARS
+            )
+            for s in SEEDS
+        ),
+        labelled,
+        ("cka", "gap", "nccc"),
+        start=0.02,
+    ),
+    "sa-batch": Recipe(
+        "synthetic points, LARS, four scalings of the rate, B = 32 to 256, 25,600 points seen, five "
+        "seeds",
+        run,
+        tuple(
+            c.replace(warmup=c.steps // 10)
+            for c in sized(POINTS, SIZES, POWERS, range(5), lambda b: SEEN // b)
+        ),
+        pairs,
+        ("cka",),
+        start=0.3,
+    ),
+    "sa-temperature": Recipe(
+        "synthetic points, tau = .1, .5, 1, momentum with a rate proportional to tau, then LARS, "
+        "three seeds",
+        run,
+        tuple(
+            Config(compare="pair", tau=t, seed=s, record_every=20, **how)
+            for rates in ([{"lr": 0.06 * t} for t in TAUS], [LARS] * 3)
+            for t, how in zip(TAUS, rates, strict=True)
+            for s in SEEDS
+        ),
+        pairs,
+        ("cka",),
+        start=0.3,
+    ),
+    "sa-subsets": Recipe(
+        "2, 3, 5, 7 and 10 random classes of digits, 120 points a class, momentum, 60 epochs, three "
+        "seeds",
+        run,
+        tuple(subset(count, s) for count in COUNTS for s in SEEDS),
+        pairs,
+        ("cka",),
+        start=0.5,
+    ),
+    "sa-widths": Recipe(
+        "digits and synthetic points, perceptrons of width 32 and 256, four losses, LARS, 200 "
+        "iterations, three seeds",
+        run,
+        tuple(
+            base.replace(width=width, compare="labels", record_every=20, seed=s, **LARS)
+            for base in (DIGITS, Config())
+            for width in WIDTHS
+            for s in SEEDS
+        ),
+        labelled,
+        ("cka", "gap", "nccc"),
+        start=0.15,
+    ),
 }

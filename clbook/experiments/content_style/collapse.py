@@ -18,7 +18,9 @@ COSINE = 0  # purpose of the stream of `pair_cosine`
 DIM = 8  # latent dimensions of the paper's linear experiments
 
 
-def pairs(n: int, d_c: int, style_sd: float, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
+def pairs(
+    n: int, d_c: int, style_sd: float, generator: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Latents and their views.
 
     Returns: both (n, 8) in float64; the first d_c dimensions, the content, are equal in both.
@@ -41,24 +43,37 @@ def loss(z: torch.Tensor, views: torch.Tensor, detach: bool = False) -> torch.Te
 
 
 @one_thread()
-def surface(content: Sequence[float], style: Sequence[float], d_c: int, style_sd: float = 0.3, n: int = 128,
-            batches: int = 4, seed: int = 0) -> np.ndarray:
+def surface(
+    content: Sequence[float],
+    style: Sequence[float],
+    d_c: int,
+    style_sd: float = 0.3,
+    n: int = 128,
+    batches: int = 4,
+    seed: int = 0,
+) -> np.ndarray:
     """Mean of CS eq. 4 where the encoder finds the latents and scales them.
 
     Args: content, style: the scales to try. batches: of n pairs, whose mean it is.
     Returns: (len(content), len(style)).
     """
     generator = stream(seed, 0)
-    content, style = (torch.tensor(np.asarray(scales), dtype=torch.float64) for scales in (content, style))
-    scale = torch.where(torch.arange(DIM) < d_c, content[:, None, None], style[:, None])[:, :, None]  # (C, S, 1, 8)
+    content, style = (
+        torch.tensor(np.asarray(scales), dtype=torch.float64) for scales in (content, style)
+    )
+    scale = torch.where(torch.arange(DIM) < d_c, content[:, None, None], style[:, None])[
+        :, :, None
+    ]  # (C, S, 1, 8)
     made = (pairs(n, d_c, style_sd, generator) for _ in range(batches))
-    return torch.stack([loss(scale * z, scale * views).mean(-1) for z, views in made]).mean(0).numpy()
+    return (
+        torch.stack([loss(scale * z, scale * views).mean(-1) for z, views in made]).mean(0).numpy()
+    )
 
 
 def pair_cosine(config: Config, samples: int = 20_000) -> float:
     """Mean cosine of the style parts of a pair, weighted by their squared length, on the sphere. Returns: rho."""
     z, positive = drawn(config, samples, stream(config.seed, COSINE))
-    return float((z * positive)[:, config.d_c:].sum() / z[:, config.d_c:].square().sum())
+    return float((z * positive)[:, config.d_c :].sum() / z[:, config.d_c :].square().sum())
 
 
 def style_share(tau: float, d_c: int, d_s: int, rho: float) -> float:

@@ -34,32 +34,58 @@ class Config(Settings):
     space: str = setting("box", "where the latents live", choices=latents.SPACES)
     d: int = setting(8, "dimensions of latents, observations and embeddings", low=2, high=64)
     d_c: int = setting(2, "number of content dimensions", low=0, high=64, each=True)
-    style_sd: float = setting(0.3, "standard deviation of style within a pair (sphere: 1/sqrt(concentration))",
-                              low=0.01, high=10.0, log=True, each=True)
-    content_sd: float = setting(0.0, "standard deviation of content within a pair; box only", low=0.0, high=10.0,
-                                each=True)
+    style_sd: float = setting(
+        0.3,
+        "standard deviation of style within a pair (sphere: 1/sqrt(concentration))",
+        low=0.01,
+        high=10.0,
+        log=True,
+        each=True,
+    )
+    content_sd: float = setting(
+        0.0, "standard deviation of content within a pair; box only", low=0.0, high=10.0, each=True
+    )
     mixing_layers: int = setting(1, "layers of g; one is linear", low=1, high=10)
     layers: int = setting(1, "layers of f; one is linear, without bias", low=1, high=20)
     width: int = setting(50, "width of the hidden layers of f", low=1, high=1000)
-    normalize: bool = setting(False, "similarity of normalised embeddings (cosine); off: minus a distance to a power")
+    normalize: bool = setting(
+        False, "similarity of normalised embeddings (cosine); off: minus a distance to a power"
+    )
     p: int = setting(2, "that power: |a - b|^p, summed over dimensions", choices=(1, 2))
     tau: float = setting(1.0, "temperature", low=1e-3, high=100.0, log=True, each=True)
-    tau_c: float = setting(1.0, "temperature of the first d_c embedding dimensions, over tau", low=1e-3, high=1e3,
-                           log=True, each=True)
-    tau_s: float = setting(1.0, "temperature of the other embedding dimensions, over tau", low=1e-3, high=1e3,
-                           log=True, each=True)
-    n: int = setting(128, "pairs in a batch; an anchor's negatives are the other n - 1", low=2, high=4096)
+    tau_c: float = setting(
+        1.0,
+        "temperature of the first d_c embedding dimensions, over tau",
+        low=1e-3,
+        high=1e3,
+        log=True,
+        each=True,
+    )
+    tau_s: float = setting(
+        1.0,
+        "temperature of the other embedding dimensions, over tau",
+        low=1e-3,
+        high=1e3,
+        log=True,
+        each=True,
+    )
+    n: int = setting(
+        128, "pairs in a batch; an anchor's negatives are the other n - 1", low=2, high=4096
+    )
     lr: float = setting(0.01, "learning rate of Adam", above=0.0, high=1.0, log=True)
     steps: int = setting(2000, "iterations", unit="iterations", low=1, high=100_000, log=True)
-    record_every: int = setting(0, "record every so many; 0: a geometric series", unit="iterations", low=0,
-                                high=100_000)
+    record_every: int = setting(
+        0, "record every so many; 0: a geometric series", unit="iterations", low=0, high=100_000
+    )
     seed: int = setting(0, "seed of g, weights and latents", low=0, high=2**20, each=True)
 
     def check(self):
         if self.d_c > self.d:
             raise self.error("d_c", f"at most the number of dimensions, d = {self.d}")
         if self.content_sd and self.space == "sphere":
-            raise self.error("content_sd", "0 on the sphere: there content does not change within a pair")
+            raise self.error(
+                "content_sd", "0 on the sphere: there content does not change within a pair"
+            )
 
     @property
     def temperatures(self) -> np.ndarray:
@@ -86,17 +112,19 @@ class Result(Outcome):
     @property
     def undone(self) -> np.ndarray:
         """(T, d, d) the map in the units in which every temperature is 1: row k divided by tau_k^(1/p)."""
-        return self.map / self.config.temperatures[:, None] ** (1 / (2 if self.config.normalize else self.config.p))
+        return self.map / self.config.temperatures[:, None] ** (
+            1 / (2 if self.config.normalize else self.config.p)
+        )
 
     @property
     def content_r2(self) -> np.ndarray:
         """(T, layers + 1) mean R^2 of the content; NaN without content."""
-        return _mean(self.r2[..., :self.config.d_c])
+        return _mean(self.r2[..., : self.config.d_c])
 
     @property
     def style_r2(self) -> np.ndarray:
         """(T, layers + 1) mean R^2 of the style; NaN without style."""
-        return _mean(self.r2[..., self.config.d_c:])
+        return _mean(self.r2[..., self.config.d_c :])
 
 
 def _mean(values: np.ndarray) -> np.ndarray:
@@ -126,7 +154,9 @@ def drawn(config: Config, n: int, generator: torch.Generator) -> tuple[torch.Ten
     Returns: z and z~, both (n, d).
     """
     z = latents.marginal(n, config.d, config.space, generator)
-    return z, latents.positives(z, config.d_c, config.style_sd, config.space, generator, config.content_sd)
+    return z, latents.positives(
+        z, config.d_c, config.style_sd, config.space, generator, config.content_sd
+    )
 
 
 class Encoders(Program):
@@ -137,16 +167,30 @@ class Encoders(Program):
     def setup(self):
         c, s = self.config, self.state
         self.times = set(recorded_times(c.steps, c.record_every, ratio=1.5))
-        mixings = [latents.mixing(c.d, c.mixing_layers, stream(k.seed, MIXING)).matrices for k in self.configs]
+        mixings = [
+            latents.mixing(c.d, c.mixing_layers, stream(k.seed, MIXING)).matrices
+            for k in self.configs
+        ]
         s.mixing = [torch.stack(layer) for layer in zip(*mixings, strict=True)]
-        s.d_c, s.style_sd, s.content_sd = self.each("d_c"), self.each("style_sd"), self.each("content_sd")
-        s.tau = torch.tensor(np.stack([k.temperatures for k in self.configs])).float()[:, None]  # (R, 1, d)
+        s.d_c, s.style_sd, s.content_sd = (
+            self.each("d_c"),
+            self.each("style_sd"),
+            self.each("content_sd"),
+        )
+        s.tau = torch.tensor(np.stack([k.temperatures for k in self.configs])).float()[
+            :, None
+        ]  # (R, 1, d)
         self.trained = self.start()
         numbers = self.numbers(c.n, stream(c.seed, PAIRS)).numel()
-        self.draws = Draws(streams(self.configs, PAIRS), lambda g: self.numbers(c.n, g),
-                           block=max(1, min(BLOCK, DRAWN_AT_ONCE // numbers)))
+        self.draws = Draws(
+            streams(self.configs, PAIRS),
+            lambda g: self.numbers(c.n, g),
+            block=max(1, min(BLOCK, DRAWN_AT_ONCE // numbers)),
+        )
         tested = max(LEAST_TESTED, 2 * c.width)  # R^2 needs more points than the rank of a layer
-        s.tested = self.pairs(torch.stack([self.numbers(tested, stream(k.seed, TESTED)) for k in self.configs]))
+        s.tested = self.pairs(
+            torch.stack([self.numbers(tested, stream(k.seed, TESTED)) for k in self.configs])
+        )
 
     def begin(self):
         self.optimiser = Adam(self.trained, self.config.lr)
@@ -169,7 +213,9 @@ class Encoders(Program):
     def pairs(self, drawn):
         """Latents and positives (R, n, d) from random numbers."""
         s = self.state
-        return latents.pairs(drawn, self.config.d, s.d_c, s.style_sd, self.config.space, s.content_sd)
+        return latents.pairs(
+            drawn, self.config.d, s.d_c, s.style_sd, self.config.space, s.content_sd
+        )
 
     def layers(self, x):
         """[x, hidden layers, f(x)], each (R, n, width)."""
@@ -183,7 +229,9 @@ class Encoders(Program):
     def losses(self, z, positive):
         """(R,) InfoNCE; the positive is compared with the anchors, as in CS eq. 1."""
         c, n = self.config, z.shape[1]
-        a, b = self.layers(latents.mixed(torch.cat([z, positive], 1), self.state.mixing))[-1].split(n, 1)
+        a, b = self.layers(latents.mixed(torch.cat([z, positive], 1), self.state.mixing))[-1].split(
+            n, 1
+        )
         return infonce.formula(b, a, tau=self.state.tau, p=c.p, normalize=c.normalize)
 
     def now(self, t):
@@ -197,8 +245,11 @@ class Encoders(Program):
     def measure(self, z, t):
         """Loss, map and R^2 on latents that training has not seen."""
         c, s, shape = self.config, self.state, (len(z), self.config.layers + 1, self.config.d)
-        row = {"loss": self.losses(*(side[:, :LOSS_ON] for side in s.tested)),
-               "map": np.full((len(z), c.d, c.d), np.nan), "r2": np.full(shape, np.nan)}
+        row = {
+            "loss": self.losses(*(side[:, :LOSS_ON] for side in s.tested)),
+            "map": np.full((len(z), c.d, c.d), np.nan),
+            "r2": np.full(shape, np.nan),
+        }
         if c.layers > 1:
             seen = self.layers(latents.mixed(s.tested[0], s.mixing))
             fine = torch.stack([layer.flatten(1).isfinite().all(1) for layer in seen]).all(0)

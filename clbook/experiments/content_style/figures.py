@@ -12,13 +12,20 @@ CONTENT, STYLE = colour(0), colour(1)
 
 def _kinds(config):
     """[(name, colour, the latents of that kind)], kinds without latents left out."""
-    both = (("content", CONTENT, slice(0, config.d_c)), ("style", STYLE, slice(config.d_c, config.d)))
+    both = (
+        ("content", CONTENT, slice(0, config.d_c)),
+        ("style", STYLE, slice(config.d_c, config.d)),
+    )
     return [kind for kind in both if kind[2].start < kind[2].stop]
 
 
 def _settings(c):
     where = f"{c.space}, $d_c$ = {c.d_c} of {c.d}, style sd {c.style_sd:g}"
-    return where + (f", $\\tau_c$ = {c.tau_c:g}, $\\tau_s$ = {c.tau_s:g}" if (c.tau_c, c.tau_s) != (1, 1) else "")
+    return where + (
+        f", $\\tau_c$ = {c.tau_c:g}, $\\tau_s$ = {c.tau_s:g}"
+        if (c.tau_c, c.tau_s) != (1, 1)
+        else ""
+    )
 
 
 def linear(result, frame=-1) -> Picture:
@@ -29,17 +36,43 @@ def linear(result, frame=-1) -> Picture:
     index, changed = np.arange(1, config.d + 1), (config.temperatures != 1).any()
     trained, undone = gains(result.map), gains(result.undone)
     for name, tone, rows in _kinds(config):
-        left.scatter(index[rows], trained[frame, rows], s=30, color=tone, label=name, gid=name, zorder=3)
+        left.scatter(
+            index[rows], trained[frame, rows], s=30, color=tone, label=name, gid=name, zorder=3
+        )
         right.plot(result.steps + 1, trained[:, rows].mean(1), color=tone, label=name, gid=name)
         if changed:
-            left.scatter(index[rows], undone[frame, rows], s=34, facecolors="none", edgecolors=tone,
-                         gid=f"{name}, undone")
-            right.plot(result.steps + 1, undone[:, rows].mean(1), color=tone, ls="--", gid=f"{name}, undone")
+            left.scatter(
+                index[rows],
+                undone[frame, rows],
+                s=34,
+                facecolors="none",
+                edgecolors=tone,
+                gid=f"{name}, undone",
+            )
+            right.plot(
+                result.steps + 1,
+                undone[:, rows].mean(1),
+                color=tone,
+                ls="--",
+                gid=f"{name}, undone",
+            )
     middle.plot(index, singular(result.map[frame]), "o-", ms=4, color=INK, gid="singular values")
     hollow, dashed, top = (" (hollow: undone)", " (undone - -)", 8000) if changed else ("", "", 800)
-    left.set(yscale="log", ylim=(0.008, top), xlabel=f"latent{hollow}", ylabel="gain", title=f"iteration {now}")
+    left.set(
+        yscale="log",
+        ylim=(0.008, top),
+        xlabel=f"latent{hollow}",
+        ylabel="gain",
+        title=f"iteration {now}",
+    )
     middle.set(ylim=(-0.03, 1.05), xlabel="index", title="singular values / largest")
-    right.set(xscale="log", yscale="log", ylim=(0.008, top), xlabel="iteration + 1", title=f"mean gain{dashed}")
+    right.set(
+        xscale="log",
+        yscale="log",
+        ylim=(0.008, top),
+        xlabel="iteration + 1",
+        title=f"mean gain{dashed}",
+    )
     right.axvline(now + 1, color=MUTED, lw=1, ls=":")
     for ax in (left, middle):
         ax.set_xticks(index[::2])
@@ -47,15 +80,21 @@ def linear(result, frame=-1) -> Picture:
         ax.minorticks_off()
     legend(left, loc="upper right")
     name_lines(right)
-    means = [f"{name} {trained[frame, rows].mean():.2f}"
-             + (f" (undone {undone[frame, rows].mean():.2f})" if changed else "") for name, _, rows in _kinds(config)]
-    return Picture(fig, f"{_settings(config).replace('$', '')}, iteration {now}: mean gain {', '.join(means)}; "
-                        f"smallest singular value {singular(result.map[frame])[-1]:.3f} of the largest.")
+    means = [
+        f"{name} {trained[frame, rows].mean():.2f}"
+        + (f" (undone {undone[frame, rows].mean():.2f})" if changed else "")
+        for name, _, rows in _kinds(config)
+    ]
+    return Picture(
+        fig,
+        f"{_settings(config).replace('$', '')}, iteration {now}: mean gain {', '.join(means)}; "
+        f"smallest singular value {singular(result.map[frame])[-1]:.3f} of the largest.",
+    )
 
 
 def stretch(result) -> tuple[float, str, str]:
     """(shade, sign, words) of a linear run for a pad: the style's mean gain at the end; the larger, the darker."""
-    gain = gains(result.map[-1])[result.config.d_c:].mean()
+    gain = gains(result.map[-1])[result.config.d_c :].mean()
     return float(gain / (gain + 2)), f"{gain:.2g}", f"style's gain {gain:.2g} at the end"
 
 
@@ -75,7 +114,15 @@ def spectra(groups, dashed) -> Picture:
     for k, (d_c, runs) in enumerate(groups.items()):
         values = np.mean([singular(r.map) for r in runs], 0)
         index = np.arange(1, values.shape[1] + 1)
-        left.plot(index, values[-1], "o-", ms=3.5, color=colour(k), label=f"$d_c$ = {d_c}", gid=f"d_c {d_c}")
+        left.plot(
+            index,
+            values[-1],
+            "o-",
+            ms=3.5,
+            color=colour(k),
+            label=f"$d_c$ = {d_c}",
+            gid=f"d_c {d_c}",
+        )
         middle.plot(runs[0].steps[1:], values[1:, -1], color=colour(k))
         style = np.mean([gains(r.map)[:, d_c:].mean(1) for r in runs], 0)
         right.plot(runs[0].steps[1:], style[1:], color=colour(k), label=f"style, $d_c$ = {d_c}")
@@ -87,14 +134,24 @@ def spectra(groups, dashed) -> Picture:
         values = np.mean([singular(r.map[-1]) for r in runs], 0)
         left.plot(index, values, "s--", ms=3, color=colour(6 + k), label=label, gid=label)
         says.append(f"{label.replace('$', '')}: smallest {values[-1]:.3f}")
-    left.set(ylim=(-0.03, 1.05), xlabel="index", ylabel="singular value / largest", title="at the end")
+    left.set(
+        ylim=(-0.03, 1.05), xlabel="index", ylabel="singular value / largest", title="at the end"
+    )
     middle.set(xscale="log", ylim=(-0.03, 1.05), xlabel="iteration", title="smallest / largest")
     right.set(xscale="log", yscale="log", xlabel="iteration", title="gain: style —, content - -")
     for ax in (middle, right):
         ax.minorticks_off()
-    left.legend(frameon=False, fontsize=7.5, loc="center right", bbox_to_anchor=(1.08, 0.62), labelspacing=0.2,
-                handlelength=1)
-    return Picture(fig, "Normalised singular values of trained linear maps. " + "; ".join(says) + ".")
+    left.legend(
+        frameon=False,
+        fontsize=7.5,
+        loc="center right",
+        bbox_to_anchor=(1.08, 0.62),
+        labelspacing=0.2,
+        handlelength=1,
+    )
+    return Picture(
+        fig, "Normalised singular values of trained linear maps. " + "; ".join(says) + "."
+    )
 
 
 def depth(panels) -> Picture:
@@ -107,12 +164,22 @@ def depth(panels) -> Picture:
     for ax, (title, lines) in zip(row, panels.items(), strict=True):
         for label, runs in lines.items():
             k = known.setdefault(label, len(known))  # one colour a label in all panels
-            style, content = (np.mean([getattr(r, f"{kind}_r2")[-1] for r in runs], 0) for kind in ("style", "content"))
+            style, content = (
+                np.mean([getattr(r, f"{kind}_r2")[-1] for r in runs], 0)
+                for kind in ("style", "content")
+            )
             ax.plot(style, "o-", ms=3.5, color=colour(k), label=label, gid=label)
             ax.plot(content, "--", lw=1, color=colour(k))
-            says.append(f"{title}, {label.replace('$', '')}: style {style[0]:.2f} in x, {style[-1]:.2f} at the output")
+            says.append(
+                f"{title}, {label.replace('$', '')}: style {style[0]:.2f} in x, {style[-1]:.2f} at the output"
+            )
         ax.axhline(style[0], color=MUTED, lw=0.9, ls=":")
-        ax.set(ylim=(-0.03, 1.03), xlabel="layer of $f$ (0 is $x$)", title=title, xticks=range(len(style)))
+        ax.set(
+            ylim=(-0.03, 1.03),
+            xlabel="layer of $f$ (0 is $x$)",
+            title=title,
+            xticks=range(len(style)),
+        )
         ax.legend(frameon=False, fontsize=7.5, loc="lower left")
     row[0].set_ylabel("$R^2$: style —, content - -")
     return Picture(fig, "; ".join(says) + ".")
@@ -122,20 +189,33 @@ def by_depth(result, frame=-1) -> Picture:
     """A deep run at one recorded time: R^2 by depth, and the R^2 of the output over training."""
     fig, ((left, right),) = axes(2, width=7.4, height=3.0, sharey=True)
     now = int(result.steps[frame])
-    for name, tone, values in (("content", CONTENT, result.content_r2), ("style", STYLE, result.style_r2)):
+    for name, tone, values in (
+        ("content", CONTENT, result.content_r2),
+        ("style", STYLE, result.style_r2),
+    ):
         left.plot(values[frame], "o-", ms=4, color=tone, label=name, gid=name)
         left.axhline(values[0, 0], color=tone, lw=0.9, ls=":")
-        right.plot(result.steps, values[:, -1], "o-", ms=4, color=tone, label=name, gid=f"{name}, output")
+        right.plot(
+            result.steps, values[:, -1], "o-", ms=4, color=tone, label=name, gid=f"{name}, output"
+        )
     right.axvline(now, color=MUTED, lw=1, ls=":")
-    left.set(ylim=(-0.03, 1.03), xlabel="layer of $f$ (0 is $x$)", ylabel="$R^2$", title=f"iteration {now}")
+    left.set(
+        ylim=(-0.03, 1.03),
+        xlabel="layer of $f$ (0 is $x$)",
+        ylabel="$R^2$",
+        title=f"iteration {now}",
+    )
     right.set(xlabel="iteration", title="at the output")
     for ax in (left, right):
         name_lines(ax)
     c = result.config
-    return Picture(fig, f"{_settings(c).replace('$', '')}, tau = {c.tau:g}, {'with' if c.normalize else 'without'} "
-                        f"normalisation, iteration {now}: R2 at the output {result.content_r2[frame, -1]:.2f} for "
-                        f"content, {result.style_r2[frame, -1]:.2f} for style; in x "
-                        f"{result.style_r2[0, 0]:.2f} for style.")
+    return Picture(
+        fig,
+        f"{_settings(c).replace('$', '')}, tau = {c.tau:g}, {'with' if c.normalize else 'without'} "
+        f"normalisation, iteration {now}: R2 at the output {result.content_r2[frame, -1]:.2f} for "
+        f"content, {result.style_r2[frame, -1]:.2f} for style; in x "
+        f"{result.style_r2[0, 0]:.2f} for style.",
+    )
 
 
 def kept(result) -> tuple[float, str, str]:
@@ -152,10 +232,18 @@ def directions(panels) -> Picture:
         for k, (label, (tau_c, trained, undone)) in enumerate(lines.items()):
             ax.plot(tau_c, trained, "o-", ms=4, color=colour(k), label=label, gid=label)
             ax.plot(tau_c, undone, "s--", ms=3, color=colour(k), gid=f"{label}, undone")
-            says.append(f"{title}, {label.replace('$', '')}: at tau_c = {tau_c[0]:g} {trained[0]:.2f}, "
-                        f"undone {undone[0]:.2f}")
+            says.append(
+                f"{title}, {label.replace('$', '')}: at tau_c = {tau_c[0]:g} {trained[0]:.2f}, "
+                f"undone {undone[0]:.2f}"
+            )
         ax.axvline(1, color=MUTED, lw=0.9, ls=":")
-        ax.set(xscale="log", yscale="log", ylim=(3e-3, 30), xlabel=r"$\tau_c$, with $\tau_s = 1$", title=title)
+        ax.set(
+            xscale="log",
+            yscale="log",
+            ylim=(3e-3, 30),
+            xlabel=r"$\tau_c$, with $\tau_s = 1$",
+            title=title,
+        )
         ax.minorticks_off()
         legend(ax, loc="upper right")
     row[0].set_ylabel("style gain / content gain")
@@ -169,19 +257,33 @@ def threshold(rows) -> Picture:
     for k, d_c in enumerate(sorted({row[0] for row in rows})):
         mine = [i for i, row in enumerate(rows) if row[0] == d_c]
         for ax, x, y in ((left, 0, 1), (right, 2, 1)):
-            ax.scatter(values[mine, x], values[mine, y], s=22, color=colour(k), marker="os^D"[k % 4],
-                       label=f"$d_c$ = {d_c}", gid=f"d_c {d_c}")
+            ax.scatter(
+                values[mine, x],
+                values[mine, y],
+                s=22,
+                color=colour(k),
+                marker="os^D"[k % 4],
+                label=f"$d_c$ = {d_c}",
+                gid=f"d_c {d_c}",
+            )
     left.axvline(1, color=INK, lw=0.8, ls="--")
-    left.set(xscale="log", xlabel=r"$\tau \, d_c \, (1 - \rho)$", ylabel="style gain / content gain",
-             ylim=(-0.03, 1.03))
+    left.set(
+        xscale="log",
+        xlabel=r"$\tau \, d_c \, (1 - \rho)$",
+        ylabel="style gain / content gain",
+        ylim=(-0.03, 1.03),
+    )
     left.minorticks_off()
     right.plot([0, 1], [0, 1], color=INK, lw=0.8, ls="--")
     right.set(xlabel="predicted", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
     legend(left, loc="upper right")
     above = values[values[:, 0] >= 1, 1]
-    return Picture(fig, f"{len(values)} linear runs on the sphere. Right of the threshold {len(above)} runs, "
-                        f"style gain at most {above.max():.2f} of the content's; largest distance to the prediction "
-                        f"{np.abs(values[:, 1] - values[:, 2]).max():.2f}.")
+    return Picture(
+        fig,
+        f"{len(values)} linear runs on the sphere. Right of the threshold {len(above)} runs, "
+        f"style gain at most {above.max():.2f} of the content's; largest distance to the prediction "
+        f"{np.abs(values[:, 1] - values[:, 2]).max():.2f}.",
+    )
 
 
 def by_layer(deep, spreads) -> Picture:
@@ -189,16 +291,31 @@ def by_layer(deep, spreads) -> Picture:
     content (solid), without (dashed), a colour each of the `spreads`; dotted: in x."""
     fig, (row,) = axes(4, width=7.8, height=3.0, sharey=True)
     said = []
-    for ax, (world, width) in zip(row, ((w, k) for k in (50, 10) for w in ("box", "sphere")), strict=True):
+    for ax, (world, width) in zip(
+        row, ((w, k) for k in (50, 10) for w in ("box", "sphere")), strict=True
+    ):
         for k, sd in enumerate(spreads):
-            runs = {label: deep.get((width, world, sd, label)) for label in ("content", "no content")}
+            runs = {
+                label: deep.get((width, world, sd, label)) for label in ("content", "no content")
+            }
             for label, line in (("content", "-"), ("no content", "--")) if runs["content"] else ():
                 style = runs[label]["style"].mean(0)
-                ax.plot(style, f"o{line}" if line == "-" else line, ms=3, color=colour(k), gid=f"{label} {sd:g}",
-                        label=f"sd {sd:g}" if line == "-" else None)
+                ax.plot(
+                    style,
+                    f"o{line}" if line == "-" else line,
+                    ms=3,
+                    color=colour(k),
+                    gid=f"{label} {sd:g}",
+                    label=f"sd {sd:g}" if line == "-" else None,
+                )
                 said.append(f"{world}, {width} wide, sd {sd:g}, {label} {style[-1]:.2f}")
         ax.axhline(style[0], color=MUTED, lw=0.9, ls=":")
-        ax.set(ylim=(-0.03, 1.03), xlabel="layer (0 is $x$)", title=f"{world}, {width} wide", xticks=range(0, 8, 2))
+        ax.set(
+            ylim=(-0.03, 1.03),
+            xlabel="layer (0 is $x$)",
+            title=f"{world}, {width} wide",
+            xticks=range(0, 8, 2),
+        )
     row[0].set_ylabel("$R^2$ of style")
     legend(row[0], loc="lower left")
     return Picture(fig, f"R2 of style at the output: {'; '.join(said)}.")

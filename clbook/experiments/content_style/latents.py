@@ -25,12 +25,20 @@ def marginal(n: int, d: int, space: str, generator: torch.Generator) -> torch.Te
     Raises ValueError: another space.
     """
     if space not in SPACES:
-        raise ValueError(f"space = {space!r} is not allowed: space must be one of {', '.join(SPACES)}")
+        raise ValueError(
+            f"space = {space!r} is not allowed: space must be one of {', '.join(SPACES)}"
+        )
     return _placed(_points(n, d, space, generator), space)
 
 
-def positives(z: torch.Tensor, d_c: int, style_sd: float, space: str, generator: torch.Generator,
-              content_sd: float = 0.0) -> torch.Tensor:
+def positives(
+    z: torch.Tensor,
+    d_c: int,
+    style_sd: float,
+    space: str,
+    generator: torch.Generator,
+    content_sd: float = 0.0,
+) -> torch.Tensor:
     """A positive partner for each latent, drawn from the conditional of CS Sec. 2 and 4.1.
 
     Box: every dimension is normal around z, with standard deviation `content_sd` in the first d_c dimensions (0, the
@@ -44,14 +52,17 @@ def positives(z: torch.Tensor, d_c: int, style_sd: float, space: str, generator:
     n, d = z.shape
     varies = content_sd > 0 and space == "box"
     for name, value, fine, allowed in (
-            ("d_c", d_c, 0 <= d_c <= d, f"between 0 and d = {d}"), ("style_sd", style_sd, style_sd > 0, "> 0"),
-            ("content_sd", content_sd, content_sd == 0 or varies, ">= 0, and 0 on the sphere")):
+        ("d_c", d_c, 0 <= d_c <= d, f"between 0 and d = {d}"),
+        ("style_sd", style_sd, style_sd > 0, "> 0"),
+        ("content_sd", content_sd, content_sd == 0 or varies, ">= 0, and 0 on the sphere"),
+    ):
         if not fine:
             raise ValueError(f"{name} = {value:g} is not allowed: {name} must be {allowed}")
     return _partners(z, _chances(n, d, space, generator).to(z), d_c, style_sd, space, content_sd)
 
 
 # The same for R runs at once, in two halves: random numbers, which only ask for shapes, and what settings make of them.
+
 
 def draws(n: int, d: int, space: str, generator: torch.Generator) -> torch.Tensor:
     """The random numbers of n pairs, in the order in which `marginal` and then `positives` draw them.
@@ -61,7 +72,9 @@ def draws(n: int, d: int, space: str, generator: torch.Generator) -> torch.Tenso
     return torch.cat([_points(n, d, space, generator), _chances(n, d, space, generator)], -1)
 
 
-def pairs(drawn: torch.Tensor, d: int, d_c, style_sd, space: str, content_sd=0.0) -> tuple[torch.Tensor, torch.Tensor]:
+def pairs(
+    drawn: torch.Tensor, d: int, d_c, style_sd, space: str, content_sd=0.0
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Latents and their positives, from random numbers. Nothing is checked, and nothing is read from the device.
 
     Args: drawn (..., n, k), as from `draws`; d_c, style_sd and content_sd, numbers or tensors (..., 1, 1).
@@ -117,9 +130,11 @@ def _von_mises_fisher(z, style, sd, chances):
     kappa = radius**2 / sd**2
     b = m1 / (2 * kappa + (4 * kappa**2 + m1**2).sqrt()).clamp(min=1e-12)
     x0 = (1 - b) / (1 + b)
-    c = kappa * x0 + m1 * torch.log1p(-x0**2 + 1e-12)
+    c = kappa * x0 + m1 * torch.log1p(-(x0**2) + 1e-12)
     # Wood proposes the first coordinate t of a uniform direction in R^m. The first two: length (1 - U^(2/(m-2)))^1/2.
-    t = (-torch.expm1(log_uniform * (2 / (m1 - 1).clamp(min=0)))).sqrt() * cosine  # (..., n, PROPOSALS)
+    t = (
+        -torch.expm1(log_uniform * (2 / (m1 - 1).clamp(min=0)))
+    ).sqrt() * cosine  # (..., n, PROPOSALS)
     beta = (1 + t) / 2
     w = (1 - (1 + b) * beta) / (1 - (1 - b) * beta)
     accepted = kappa * w + m1 * torch.log1p(-x0 * w) - c >= threshold
@@ -154,14 +169,25 @@ class Mixing:
     def __init__(self, matrices: Sequence[torch.Tensor], slope: float = 0.2):
         self.matrices, self.slope = [torch.as_tensor(m) for m in matrices], slope
         for i, matrix in enumerate(self.matrices):
-            if matrix.ndim < 2 or matrix.shape != self.matrices[0].shape or matrix.shape[-1] != matrix.shape[-2]:
-                raise ValueError(f"matrices[{i}] has shape {tuple(matrix.shape)}: it must be square, all of one shape")
+            if (
+                matrix.ndim < 2
+                or matrix.shape != self.matrices[0].shape
+                or matrix.shape[-1] != matrix.shape[-2]
+            ):
+                raise ValueError(
+                    f"matrices[{i}] has shape {tuple(matrix.shape)}: it must be square, all of one shape"
+                )
             if not (torch.linalg.cond(matrix.double()) < MOST_CONDITION).all():
-                raise ValueError(f"matrices[{i}] is not invertible: its condition number is above the "
-                                 f"limit, {MOST_CONDITION:g}")
+                raise ValueError(
+                    f"matrices[{i}] is not invertible: its condition number is above the "
+                    f"limit, {MOST_CONDITION:g}"
+                )
         if not self.matrices or not slope > 0:
-            raise ValueError("matrices must hold at least one matrix" if not self.matrices else
-                             f"slope = {slope!r} is not allowed: slope must be > 0, else the leaky ReLU has no inverse")
+            raise ValueError(
+                "matrices must hold at least one matrix"
+                if not self.matrices
+                else f"slope = {slope!r} is not allowed: slope must be > 0, else the leaky ReLU has no inverse"
+            )
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
         """x = g(z), (..., d)."""
@@ -177,4 +203,7 @@ class Mixing:
 
 def mixing(d: int, layers: int, generator: torch.Generator, slope: float = 0.2) -> Mixing:
     """A `Mixing` of random rotations: the spectrum of an encoder's weights is then that of the map from the latents."""
-    return Mixing([torch.nn.init.orthogonal_(torch.empty(d, d), generator=generator) for _ in range(layers)], slope)
+    return Mixing(
+        [torch.nn.init.orthogonal_(torch.empty(d, d), generator=generator) for _ in range(layers)],
+        slope,
+    )

@@ -23,7 +23,9 @@ from clbook.optim import Adam
 from clbook.runs import BLOCK, Draws, Program, alone, recorded_times, stream, streams
 from clbook.settings import Outcome, Settings, setting
 
-IMAGES, WEIGHTS, COPIES, BATCHES, VIEWS, NOISE = range(6)  # purposes of the streams of random numbers
+IMAGES, WEIGHTS, COPIES, BATCHES, VIEWS, NOISE = range(
+    6
+)  # purposes of the streams of random numbers
 
 DRAWN_AT_ONCE = 2**23  # random numbers of one seed that a block of steps may hold: 32 MB
 BANK = 12  # augmented copies of the images, made once; a step draws two for each image and adds fresh noise
@@ -35,27 +37,54 @@ PLACES = {"simclr": ("h", "z"), "directclr": ("h", "r", "z")}
 class Config(Settings):
     """Settings of one run; the default is "regular" of CS Table 2, on scikit-learn's digits."""
 
-    method: str = setting("simclr", "what the loss sees: all of p(h), or the first dimensions of h + p(h)",
-                          choices=tuple(PLACES))
-    normalize: bool = setting(True, "divide embeddings by their l2 norm; False standardises each dimension instead")
+    method: str = setting(
+        "simclr",
+        "what the loss sees: all of p(h), or the first dimensions of h + p(h)",
+        choices=tuple(PLACES),
+    )
+    normalize: bool = setting(
+        True, "divide embeddings by their l2 norm; False standardises each dimension instead"
+    )
     tau: float = setting(1.0, "temperature", low=1e-2, high=10.0, log=True, each=True)
-    tau_ratio: float = setting(1.0, "temperature of the second half of z, over tau", low=0.01, high=100.0, log=True,
-                               each=True)
+    tau_ratio: float = setting(
+        1.0,
+        "temperature of the second half of z, over tau",
+        low=0.01,
+        high=100.0,
+        log=True,
+        each=True,
+    )
     direct: int = setting(12, "dimensions that DirectCLR trains", low=1, high=512)
     d: int = setting(64, "dimensions of h and of p(h)", low=2, high=512)
     width: int = setting(128, "units of each of the two hidden layers of f", low=1, high=2000)
-    data: str = setting("digits", "images; colour ones are turned to grey", choices=tuple(data.IMAGES))
+    data: str = setting(
+        "digits", "images; colour ones are turned to grey", choices=tuple(data.IMAGES)
+    )
     n: int = setting(1200, "images to train on", low=20, high=50_000)
     n_test: int = setting(540, "images for the readout", low=20, high=10_000)
-    noise: float = setting(0.1, "sd of the noise that a view adds, beside turning, resizing, blur", low=0.0, high=2.0,
-                           each=True)
+    noise: float = setting(
+        0.1,
+        "sd of the noise that a view adds, beside turning, resizing, blur",
+        low=0.0,
+        high=2.0,
+        each=True,
+    )
     batch: int = setting(128, "images in a batch", low=2, high=5000)
     lr: float = setting(2e-3, "step size of AdamW", above=0.0, high=1.0, log=True)
-    decay: float = setting(1e-2, "AdamW's weight decay: a step multiplies weights by 1 - lr decay", low=0.0, high=100.0,
-                           each=True)
+    decay: float = setting(
+        1e-2,
+        "AdamW's weight decay: a step multiplies weights by 1 - lr decay",
+        low=0.0,
+        high=100.0,
+        each=True,
+    )
     steps: int = setting(400, "iterations", unit="iterations", low=1, high=100_000, log=True)
-    record_every: int = setting(0, "record every so many; 0: start and end", unit="iterations", low=0, high=100_000)
-    seed: int = setting(0, "seed of images, weights, batches and views", low=0, high=2**31, each=True)
+    record_every: int = setting(
+        0, "record every so many; 0: start and end", unit="iterations", low=0, high=100_000
+    )
+    seed: int = setting(
+        0, "seed of images, weights, batches and views", low=0, high=2**31, each=True
+    )
 
     def check(self):
         for name, other in (("direct", "d"), ("batch", "n")):
@@ -66,7 +95,11 @@ class Config(Settings):
     def files(self) -> tuple:
         folder = data.data_folder()
         found = folder.rglob("*") if self.data != "digits" else ()
-        return tuple(sorted(p for p in found if self.data in str(p.relative_to(folder)).lower() and p.is_file()))
+        return tuple(
+            sorted(
+                p for p in found if self.data in str(p.relative_to(folder)).lower() and p.is_file()
+            )
+        )
 
 
 @dataclasses.dataclass
@@ -121,7 +154,9 @@ def _material(name, n, n_test, seed, files):
     return splits, torch.stack([augment.images(splits[0][0], generator) for _ in range(BANK)])
 
 
-def places(config: Config, weights: Sequence[torch.Tensor], x: torch.Tensor) -> dict[str, torch.Tensor]:
+def places(
+    config: Config, weights: Sequence[torch.Tensor], x: torch.Tensor
+) -> dict[str, torch.Tensor]:
     """What R networks give for x (R, n, pixels): weights of f, then of p, each a list of tensors (R, ...).
 
     Returns: {place: (R, n, d)}; z as the loss sees it, with rows of length 1, on average if not each.
@@ -130,8 +165,10 @@ def places(config: Config, weights: Sequence[torch.Tensor], x: torch.Tensor) -> 
     found, z = {"h": h}, mlp(weights[LAYERS:], h, "relu")
     if config.method == "directclr":
         found["r"] = h + z
-        z = found["r"][..., :config.direct]
-    return found | {"z": normalize(z, dim=-1) if config.normalize else standardised(z) / z.shape[-1]**0.5}
+        z = found["r"][..., : config.direct]
+    return found | {
+        "z": normalize(z, dim=-1) if config.normalize else standardised(z) / z.shape[-1] ** 0.5
+    }
 
 
 def standardised(z: torch.Tensor) -> torch.Tensor:
@@ -152,7 +189,9 @@ class Projectors(Program):
         self.times = set(recorded_times(c.steps, c.record_every or c.steps))
         seeds = sorted({k.seed for k in self.configs})
         files = tuple((str(path), path.stat().st_mtime_ns) for path in c.files)
-        splits, banks = zip(*(_material(c.data, c.n, c.n_test, seed, files) for seed in seeds), strict=True)
+        splits, banks = zip(
+            *(_material(c.data, c.n, c.n_test, seed, files) for seed in seeds), strict=True
+        )
         self.splits = list(splits)  # of each seed
         self.banks = torch.stack(banks)  # (seeds, BANK, n, pixels): runs of one seed share theirs
         s.own = torch.tensor([seeds.index(k.seed) for k in self.configs])
@@ -171,15 +210,22 @@ class Projectors(Program):
         c = self.config
         block = max(1, min(BLOCK, DRAWN_AT_ONCE // max(2 * c.batch * pixels, c.n)))
         for name, purpose, draw in (
-                ("batches", BATCHES, lambda g: torch.randperm(c.n, generator=g)[:c.batch]),
-                ("copies", VIEWS, lambda g: torch.rand(BANK, c.batch, generator=g).argsort(0)[:2].flatten()),
-                ("noises", NOISE, lambda g: torch.randn(2 * c.batch, pixels, generator=g))):
+            ("batches", BATCHES, lambda g: torch.randperm(c.n, generator=g)[: c.batch]),
+            (
+                "copies",
+                VIEWS,
+                lambda g: torch.rand(BANK, c.batch, generator=g).argsort(0)[:2].flatten(),
+            ),
+            ("noises", NOISE, lambda g: torch.randn(2 * c.batch, pixels, generator=g)),
+        ):
             setattr(self, name, Draws(streams(self.configs, purpose), draw, block))
 
     def temperatures(self):
         """(R, 1, k) the temperature of each dimension of z."""
         k = self.config.direct if self.config.method == "directclr" else self.config.d
-        return torch.stack([temperatures(config.tau, config.tau_ratio, k) for config in self.configs])[:, None]
+        return torch.stack(
+            [temperatures(config.tau, config.tau_ratio, k) for config in self.configs]
+        )[:, None]
 
     def begin(self):
         self.optimiser = Adam(self.trained, self.config.lr, self.state.decay, kind="decoupled")
@@ -187,7 +233,10 @@ class Projectors(Program):
     def views(self):
         """(R, 2 batch, pixels): two views of each image of a batch, those of one kind first."""
         s, chosen = self.state, self.batches.next()
-        return self.banks[s.own[:, None], self.copies.next(), chosen.repeat(1, 2)] + s.noise * self.noises.next()
+        return (
+            self.banks[s.own[:, None], self.copies.next(), chosen.repeat(1, 2)]
+            + s.noise * self.noises.next()
+        )
 
     def losses(self, views):
         """(R,) the loss on views as from `views`."""
@@ -212,15 +261,21 @@ class Projectors(Program):
     def read(self, i, own):
         """Run i's spectra and readouts. Its images are those of seed number `own`."""
         c, ((x, y), (test, y_test)) = self.config, self.splits[own]
-        weights = [w[i:i + 1] for w in self.trained]
-        train, held = ({k: v[0] for k, v in places(c, weights, part[None]).items()} for part in (x, test))
-        row = {"spectrum": np.full((len(held), c.d), np.nan), "readout": np.full(len(held), np.nan), "finite": True}
+        weights = [w[i : i + 1] for w in self.trained]
+        train, held = (
+            {k: v[0] for k, v in places(c, weights, part[None]).items()} for part in (x, test)
+        )
+        row = {
+            "spectrum": np.full((len(held), c.d), np.nan),
+            "readout": np.full(len(held), np.nan),
+            "finite": True,
+        }
         if not all(v.isfinite().all() for v in (*train.values(), *held.values())):
             return row | {"finite": False}
         for k, place in enumerate(held):
             sizes = spectrum(held[place])
             if sizes[0] > 0:
-                row["spectrum"][k, :len(sizes)] = sizes / sizes[0]
+                row["spectrum"][k, : len(sizes)] = sizes / sizes[0]
             row["readout"][k] = linear_probe(train[place], y, held[place], y_test)
         return row
 

@@ -16,22 +16,42 @@ def lemmas(scales, errors, sizes, ranks, conditions, d=8) -> Picture:
     for k, (name, values) in enumerate(errors.items()):
         left.plot(scales, values, marker="os^"[k % 3], ms=4, color=colour(k), label=name, gid=name)
     left.axvline(1, color=MUTED, lw=0.8, ls=":")
-    left.set(xscale="log", yscale="log", xlabel="size of $W$ (1: as the inverse of $g$)", ylabel="relative error",
-             ylim=(1e-8, 30))
+    left.set(
+        xscale="log",
+        yscale="log",
+        xlabel="size of $W$ (1: as the inverse of $g$)",
+        ylabel="relative error",
+        ylim=(1e-8, 30),
+    )
     legend(left, loc="lower right")
     right.plot(sizes, ranks, "o", color=ACCENT, ms=6, gid="rank", label="measured rank")
-    for name, bound, line in (("min(2n - 1, d)", [2 * n - 1 for n in sizes], "-"), ("min(n, d)", sizes, "--")):
+    for name, bound, line in (
+        ("min(2n - 1, d)", [2 * n - 1 for n in sizes], "-"),
+        ("min(n, d)", sizes, "--"),
+    ):
         right.plot(sizes, np.minimum(bound, d), color=MUTED, ls=line, label=name)
     for n, rank, condition in zip(sizes, ranks, conditions, strict=True):
         if rank == d:
-            right.annotate(f"{condition:.0f}", (n, rank), (0, 6), textcoords="offset points", ha="center", fontsize=8)
-    right.set(xlabel="images in the batch, $n = M + 1$", ylabel="rank of the gradient", ylim=(0, d + 1.5))
+            right.annotate(
+                f"{condition:.0f}",
+                (n, rank),
+                (0, 6),
+                textcoords="offset points",
+                ha="center",
+                fontsize=8,
+            )
+    right.set(
+        xlabel="images in the batch, $n = M + 1$", ylabel="rank of the gradient", ylim=(0, d + 1.5)
+    )
     legend(right, loc="lower right")
     for ax in (left, right):
         ax.minorticks_off()
     said = ", ".join(f"{name} {values[0]:.1e}" for name, values in errors.items())
-    return Picture(fig, f"Relative errors at the smallest W: {said}. Ranks of the gradient for n = {sizes[0]} to "
-                        f"{sizes[-1]}: {', '.join(map(str, ranks))}.")
+    return Picture(
+        fig,
+        f"Relative errors at the smallest W: {said}. Ranks of the gradient for n = {sizes[0]} to "
+        f"{sizes[-1]}: {', '.join(map(str, ranks))}.",
+    )
 
 
 def readings(cases) -> Picture:
@@ -40,12 +60,24 @@ def readings(cases) -> Picture:
     for ax, (title, lines) in zip(row, cases.items(), strict=True):
         for k, (d_c, values) in enumerate(lines.items()):
             values = np.asarray(values) / float(values[0])
-            ax.plot(range(1, len(values) + 1), values, "o-", ms=4, mfc="white", color=colour(k), label=f"$d_c$ = {d_c}")
+            ax.plot(
+                range(1, len(values) + 1),
+                values,
+                "o-",
+                ms=4,
+                mfc="white",
+                color=colour(k),
+                label=f"$d_c$ = {d_c}",
+            )
             ax.plot(d_c, values[d_c - 1], "o", color=colour(k), ms=5)
-        ax.set(title=title, xlabel="singular value", ylim=(0, 1.08), xticks=range(1, len(values) + 1))
+        ax.set(
+            title=title, xlabel="singular value", ylim=(0, 1.08), xticks=range(1, len(values) + 1)
+        )
     row[0].set_ylabel("size / largest")
     legend(row[0], loc="lower left")
-    return Picture(fig, f"Normalised singular values of the gradient, a panel each for {'; '.join(cases)}.")
+    return Picture(
+        fig, f"Normalised singular values of the gradient, a panel each for {'; '.join(cases)}."
+    )
 
 
 def surfaces(content, style, losses) -> Picture:
@@ -59,8 +91,12 @@ def surfaces(content, style, losses) -> Picture:
         ax.grid(False)
         ax.minorticks_off()
     row[0].set_ylabel("scale of style, $s$")
-    best = "; ".join(f"d_c = {k}: from {style[v.argmin(1)].min():.2f} up" for k, v in losses.items())
-    return Picture(fig, f"Contours of log loss. The style scale of lowest loss at each content scale: {best}.")
+    best = "; ".join(
+        f"d_c = {k}: from {style[v.argmin(1)].min():.2f} up" for k, v in losses.items()
+    )
+    return Picture(
+        fig, f"Contours of log loss. The style scale of lowest loss at each content scale: {best}."
+    )
 
 
 def _spectra(ax, result, frame, title, told="readout", between=" "):
@@ -68,16 +104,24 @@ def _spectra(ax, result, frame, title, told="readout", between=" "):
     for place, tone, line in (("h", BEFORE, "--"), (result.places[-1], AFTER, "-")):
         k = result.places.index(place)
         values = result.spectrum[frame, k]
-        ax.plot(np.arange(1, len(values) + 1), np.maximum(values, FLOOR), color=tone, ls=line, gid=place,
-                label=f"{'before' if place == 'h' else 'after'}{between}{getattr(result, told)[frame, k]:.3g}")
+        ax.plot(
+            np.arange(1, len(values) + 1),
+            np.maximum(values, FLOOR),
+            color=tone,
+            ls=line,
+            gid=place,
+            label=f"{'before' if place == 'h' else 'after'}{between}{getattr(result, told)[frame, k]:.3g}",
+        )
     ax.set(yscale="log", ylim=(FLOOR, 1.6), xlabel="dimension", title=title)
     ax.minorticks_off()
 
 
 def _says(result, frame):
     rank, readout = result.rank[frame], result.readout[frame]
-    return (f"before and after the projector effective rank {rank[0]:.1f} and {rank[-1]:.1f}, readout {readout[0]:.3f} "
-            f"and {readout[-1]:.3f}")
+    return (
+        f"before and after the projector effective rank {rank[0]:.1f} and {rank[-1]:.1f}, readout {readout[0]:.3f} "
+        f"and {readout[-1]:.3f}"
+    )
 
 
 def spectra(results) -> Picture:
@@ -87,7 +131,9 @@ def spectra(results) -> Picture:
         _spectra(ax, result, -1, title)
         legend(ax, loc="lower left", title="readout")
     row[0].set_ylabel("eigenvalue / largest")
-    return Picture(fig, "; ".join(f"{title}: {_says(result, -1)}" for title, result in results.items()) + ".")
+    return Picture(
+        fig, "; ".join(f"{title}: {_says(result, -1)}" for title, result in results.items()) + "."
+    )
 
 
 def snapshot(result, frame=-1) -> Picture:
@@ -98,18 +144,27 @@ def snapshot(result, frame=-1) -> Picture:
     left.set_ylabel("eigenvalue / largest")
     name_lines(left, 24)
     for k, tone, line, name in ((0, BEFORE, "--", "before"), (-1, AFTER, "-", "after")):
-        right.plot(result.steps, result.readout[:, k], color=tone, ls=line, marker="o", ms=4, label=name)
+        right.plot(
+            result.steps, result.readout[:, k], color=tone, ls=line, marker="o", ms=4, label=name
+        )
     right.axvline(result.steps[frame], color=MUTED, lw=1, ls=":")
     right.set(xlabel="iteration", ylabel="readout accuracy", ylim=(0.85, 1))
     name_lines(right)
-    return Picture(fig, f"tau = {c.tau:g}, {'unit length' if c.normalize else 'standardised'}, iteration "
-                        f"{result.steps[frame]}: {_says(result, frame)}.")
+    return Picture(
+        fig,
+        f"tau = {c.tau:g}, {'unit length' if c.normalize else 'standardised'}, iteration "
+        f"{result.steps[frame]}: {_says(result, frame)}.",
+    )
 
 
 def ending(result) -> tuple[float, str, str]:
     """(shade, sign, words) of a run for a pad: effective rank after the projector, at the end; the more, the darker."""
     rank = float(result.rank[-1, -1])
-    return min(1.0, rank / result.config.d), f"{rank:.0f}", f"effective rank {rank:.1f} after the projector"
+    return (
+        min(1.0, rank / result.config.d),
+        f"{rank:.0f}",
+        f"effective rank {rank:.1f} after the projector",
+    )
 
 
 def unused(results) -> Picture:
@@ -120,11 +175,11 @@ def unused(results) -> Picture:
         c, dims = r.config, np.arange(1, r.config.d + 1)
         ax.plot(dims, r.rows[0], color=MUTED, lw=1, label="at the start", gid="start")
         ax.plot(dims, r.rows[-1], color=AFTER, label="at the end", gid="end")
-        alone = r.rows[0, c.direct:] * (1 - c.lr * c.decay) ** c.steps
-        ax.plot(dims[c.direct:], alone, ":", color=INK, label="decay alone")
+        alone = r.rows[0, c.direct :] * (1 - c.lr * c.decay) ** c.steps
+        ax.plot(dims[c.direct :], alone, ":", color=INK, label="decay alone")
         ax.axvline(c.direct + 0.5, color=ACCENT, lw=1)
         ax.set(title=title, xlabel="dimension of $r$", ylim=(0, None))
-        left = r.rows[-1, c.direct:].mean() / r.rows[0, c.direct:].mean()
+        left = r.rows[-1, c.direct :].mean() / r.rows[0, c.direct :].mean()
         said.append(f"{title}: {left:.3f} of the unused weights is left")
     row[0].set_ylabel("mean |weight|")
     legend(row[-1], loc="center right")

@@ -10,9 +10,12 @@ from clbook.records import Recipe, Record
 
 SEEDS = range(8)
 PLAIN = projector.Config(record_every=200)
-ROWS = {"regular": PLAIN, "without norm": PLAIN.replace(normalize=False),
-        "two temperatures": PLAIN.replace(normalize=False, tau_ratio=0.7),
-        "one, in between": PLAIN.replace(normalize=False, tau=0.84)}
+ROWS = {
+    "regular": PLAIN,
+    "without norm": PLAIN.replace(normalize=False),
+    "two temperatures": PLAIN.replace(normalize=False, tau_ratio=0.7),
+    "one, in between": PLAIN.replace(normalize=False, tau=0.84),
+}
 DIRECT = {"directclr": PLAIN.replace(method="directclr")}
 
 
@@ -24,23 +27,42 @@ def seeded(configs: dict, seeds=range(3)) -> tuple:
 def by_key(record: Record, configs: dict) -> dict:
     """{key: {name: (seeds, ...)}} of a record of `seeded(configs)`."""
     count = len(next(iter(record.values()))) // len(configs)
-    return {key: {name: array[i * count:(i + 1) * count] for name, array in record.items()}
-            for i, key in enumerate(configs)}
+    return {
+        key: {name: array[i * count : (i + 1) * count] for name, array in record.items()}
+        for i, key in enumerate(configs)
+    }
 
 
 def stacked(*names, **ends):
     """A `reduce` of records: the attributes `names` over time, and for name=attribute their last values, float32."""
+
     def reduce(results):
         found = {name: np.stack([getattr(r, name) for r in results]) for name in names}
-        found |= {name: np.stack([getattr(r, attribute)[-1] for r in results]) for name, attribute in ends.items()}
+        found |= {
+            name: np.stack([getattr(r, attribute)[-1] for r in results])
+            for name, attribute in ends.items()
+        }
         return {name: np.asarray(array, dtype=np.float32) for name, array in found.items()}
+
     return reduce
 
 
 READ = stacked("loss", readout="readout", rank="rank")
 RECIPES = {
-    "cs-heads": Recipe("digits: with and without norm, two temperatures and one, eight seeds", projector.run,
-                       seeded(ROWS, SEEDS), READ, ("loss",), start=0.5),
-    "cs-direct": Recipe("digits: DirectCLR, eight seeds", projector.run, seeded(DIRECT, SEEDS), READ, ("loss",),
-                        start=0.5),
+    "cs-heads": Recipe(
+        "digits: with and without norm, two temperatures and one, eight seeds",
+        projector.run,
+        seeded(ROWS, SEEDS),
+        READ,
+        ("loss",),
+        start=0.5,
+    ),
+    "cs-direct": Recipe(
+        "digits: DirectCLR, eight seeds",
+        projector.run,
+        seeded(DIRECT, SEEDS),
+        READ,
+        ("loss",),
+        start=0.5,
+    ),
 }

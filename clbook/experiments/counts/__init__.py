@@ -14,5 +14,16 @@ from clbook.experiments.counts.experiment import (
     run,
 )
 
-__all__ = ["Config", "Flow", "Result", "endless_distance", "features", "groups", "growth", "infonce", "joint",
-           "probabilities", "run"]
+__all__ = [
+    "Config",
+    "Flow",
+    "Result",
+    "endless_distance",
+    "features",
+    "groups",
+    "growth",
+    "infonce",
+    "joint",
+    "probabilities",
+    "run",
+]

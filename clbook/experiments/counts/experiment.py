@@ -33,30 +33,74 @@ class Config(Settings):
     symbols: int = setting(12, "symbols of a group", low=2, high=200)
     contexts: int = setting(24, "contexts of a group", low=1, high=400)
     m: int = setting(1, "how often each symbol is seen", low=1, high=10_000, log=True, each=True)
-    sampled: bool = setting(True, "draw the occurrences; False has the probabilities themselves, for m without end",
-                            each=True)
-    noise: float = setting(0.1, "share of occurrences in any context, not only in the group's", above=0.0, high=1.0,
-                           each=True)
-    alike: float = setting(0.5, "scalar product of the features of two symbols that look alike; 0 is a table", low=0.0,
-                           high=1.0, each=True)
-    looks: str = setting("same", "who looks alike: symbols of the same meaning, or groups that cross the meanings",
-                         choices=("same", "crossed"), each=True)
-    hidden: int = setting(0, "width of a hidden layer (tanh) behind the features; 0 has none", low=0, high=500)
+    sampled: bool = setting(
+        True,
+        "draw the occurrences; False has the probabilities themselves, for m without end",
+        each=True,
+    )
+    noise: float = setting(
+        0.1,
+        "share of occurrences in any context, not only in the group's",
+        above=0.0,
+        high=1.0,
+        each=True,
+    )
+    alike: float = setting(
+        0.5,
+        "scalar product of the features of two symbols that look alike; 0 is a table",
+        low=0.0,
+        high=1.0,
+        each=True,
+    )
+    looks: str = setting(
+        "same",
+        "who looks alike: symbols of the same meaning, or groups that cross the meanings",
+        choices=("same", "crossed"),
+        each=True,
+    )
+    hidden: int = setting(
+        0, "width of a hidden layer (tanh) behind the features; 0 has none", low=0, high=500
+    )
     d: int = setting(8, "embedding dimensions", low=2, high=64)
-    decay: float = setting(0.3, "weight decay; 1 - noise keeps every direction of a table from growing", low=0.0,
-                           high=10.0, each=True)
-    std: float = setting(0.01, "standard deviation of the start (contexts; symbols without a hidden layer)", above=0.0,
-                         high=1.0, log=True, each=True)
-    lr: float = setting(0.1, "learning rate, in units of how often a symbol or context is seen", above=0.0, high=10.0,
-                        log=True, each=True)
+    decay: float = setting(
+        0.3,
+        "weight decay; 1 - noise keeps every direction of a table from growing",
+        low=0.0,
+        high=10.0,
+        each=True,
+    )
+    std: float = setting(
+        0.01,
+        "standard deviation of the start (contexts; symbols without a hidden layer)",
+        above=0.0,
+        high=1.0,
+        log=True,
+        each=True,
+    )
+    lr: float = setting(
+        0.1,
+        "learning rate, in units of how often a symbol or context is seen",
+        above=0.0,
+        high=10.0,
+        log=True,
+        each=True,
+    )
     steps: int = setting(1000, "iterations", unit="iterations", low=1, high=100_000, log=True)
-    record_every: int = setting(0, "record every this many iterations; 0 records a geometric series of times",
-                                unit="iterations", low=0, high=10_000)
+    record_every: int = setting(
+        0,
+        "record every this many iterations; 0 records a geometric series of times",
+        unit="iterations",
+        low=0,
+        high=10_000,
+    )
     seed: int = setting(0, "seed of the occurrences and of the start", low=0, high=2**31, each=True)
 
     def check(self):
         if self.looks == "crossed" and self.symbols % self.groups:
-            raise self.error("symbols", f"a multiple of groups = {self.groups}, so that looks can cross the meanings")
+            raise self.error(
+                "symbols",
+                f"a multiple of groups = {self.groups}, so that looks can cross the meanings",
+            )
 
 
 @dataclasses.dataclass
@@ -88,12 +132,16 @@ class Result(Outcome):
         pairs = np.triu(np.ones_like(same), 1)
         z = self.z if vectors is None else vectors
         distance = np.array([np.linalg.norm(points[:, None] - points, axis=-1) for points in z])
-        return distance[:, same & pairs].mean(1) / np.maximum(distance[:, ~same & pairs].mean(1), 1e-300)
+        return distance[:, same & pairs].mean(1) / np.maximum(
+            distance[:, ~same & pairs].mean(1), 1e-300
+        )
 
     def readout(self, by: str = "meaning", frame: int = -1) -> float:
         """Share of symbols that lie nearest to their own group's centre, taken over the other symbols."""
         z, member = self.z[frame], np.eye(self.config.groups)[getattr(self, by)]  # (S, d), (S, G)
-        sums = member.T @ z - member[:, :, None] * z[:, None]  # (S, G, d), each symbol left out of its own group's
+        sums = (
+            member.T @ z - member[:, :, None] * z[:, None]
+        )  # (S, G, d), each symbol left out of its own group's
         centres = sums / (member.sum(0) - member)[:, :, None]
         nearest = np.linalg.norm(centres - z[:, None], axis=-1).argmin(1)
         return float((nearest == getattr(self, by)).mean())
@@ -133,14 +181,21 @@ def growth(joint, features, *groupings) -> tuple[np.ndarray, np.ndarray]:
 def groups(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     """(S,) group of meaning and (S,) group of looks of each symbol, S = groups times symbols."""
     meaning = torch.arange(config.groups).repeat_interleave(config.symbols)
-    return meaning, meaning if config.looks == "same" else torch.arange(len(meaning)) % config.groups
+    return meaning, meaning if config.looks == "same" else torch.arange(
+        len(meaning)
+    ) % config.groups
 
 
 def features(config: Config) -> torch.Tensor:
     """(S, groups + S) float64: sqrt(alike) in the entry of one's looks, sqrt(1 - alike) in an entry of one's own."""
     _, looks = groups(config)
-    return torch.cat([math.sqrt(config.alike) * F.one_hot(looks, config.groups).double(),
-                      math.sqrt(1 - config.alike) * torch.eye(len(looks), dtype=torch.float64)], 1)
+    return torch.cat(
+        [
+            math.sqrt(config.alike) * F.one_hot(looks, config.groups).double(),
+            math.sqrt(1 - config.alike) * torch.eye(len(looks), dtype=torch.float64),
+        ],
+        1,
+    )
 
 
 def probabilities(config: Config) -> torch.Tensor:
@@ -154,8 +209,12 @@ def joint(config: Config) -> torch.Tensor:
     """(S, P) float64: the share of all occurrences that are of a symbol in a context; each symbol has equally many."""
     chances = probabilities(config)
     if config.sampled:
-        drawn = torch.multinomial(chances, config.m, replacement=True, generator=stream(config.seed, OCCURRENCES))
-        chances = torch.zeros_like(chances).scatter_add_(1, drawn, torch.ones(drawn.shape, dtype=chances.dtype))
+        drawn = torch.multinomial(
+            chances, config.m, replacement=True, generator=stream(config.seed, OCCURRENCES)
+        )
+        chances = torch.zeros_like(chances).scatter_add_(
+            1, drawn, torch.ones(drawn.shape, dtype=chances.dtype)
+        )
     return chances / chances.sum()
 
 
@@ -179,7 +238,9 @@ def endless_distance(config: Config) -> float:
     Raises ValueError: looks that cross the meanings.
     """
     if config.looks != "same":
-        raise config.error("looks", "same: the closed form is for symbols that look like those of their meaning")
+        raise config.error(
+            "looks", "same: the closed form is for symbols that look like those of their meaning"
+        )
     count, kappa = config.groups, 1 + config.alike * (config.symbols - 1)
     fits = 1 - config.noise * (count - 1) / count  # how often a context fits its symbol's meaning
     share = fits - config.decay * (count - 1) / count / math.sqrt(kappa)  # the softmax that it gets
@@ -196,15 +257,30 @@ class Flow(Program):
     def setup(self):
         s, c = self.state, self.config
         self.joints = [joint(config) for config in self.configs]
-        s.joint, s.x = torch.stack(self.joints), torch.stack([features(config) for config in self.configs])
+        s.joint, s.x = (
+            torch.stack(self.joints),
+            torch.stack([features(config) for config in self.configs]),
+        )
         s.decay, std, s.lr = (self.each(name, torch.float64) for name in ("decay", "std", "lr"))
         (self.symbols, self.contexts), width = s.joint.shape[1:], s.x.shape[-1]
-        start = std * torch.stack([torch.randn(self.contexts + width, c.d, generator=stream(config.seed, START),
-                                               dtype=torch.float64) for config in self.configs])
+        start = std * torch.stack(
+            [
+                torch.randn(
+                    self.contexts + width,
+                    c.d,
+                    generator=stream(config.seed, START),
+                    dtype=torch.float64,
+                )
+                for config in self.configs
+            ]
+        )
         contexts, linear = start.split([self.contexts, width], 1)
         self.trained = [linear, contexts]
         if c.hidden:
-            networks = [MLP((width, c.hidden, c.d), ACTIVATION, stream(k.seed, LAYERS)).double() for k in self.configs]
+            networks = [
+                MLP((width, c.hidden, c.d), ACTIVATION, stream(k.seed, LAYERS)).double()
+                for k in self.configs
+            ]
             self.trained = [*stacked(networks), contexts]
 
     def begin(self):
@@ -213,7 +289,11 @@ class Flow(Program):
     def embed(self) -> torch.Tensor:
         """(R, S, d) the symbols' vectors."""
         *layers, _ = self.trained
-        return mlp(layers, self.state.x, ACTIVATION) if self.config.hidden else self.state.x @ layers[0]
+        return (
+            mlp(layers, self.state.x, ACTIVATION)
+            if self.config.hidden
+            else self.state.x @ layers[0]
+        )
 
     def objective(self) -> tuple[torch.Tensor, torch.Tensor]:
         """(R,) losses without decay, and (R, S, d) the symbols' vectors."""
@@ -228,7 +308,9 @@ class Flow(Program):
         *layers, contexts = torch.autograd.grad(self.losses.sum(), self.trained)
         # The loss is a mean: in these units a symbol, and a context, feels the mean over its own occurrences.
         gradients = [*(self.symbols * g for g in layers), self.contexts * contexts]
-        decay = [self.state.decay.reshape(-1, *(1,) * (w.ndim - 1)) * w.detach() for w in self.trained]
+        decay = [
+            self.state.decay.reshape(-1, *(1,) * (w.ndim - 1)) * w.detach() for w in self.trained
+        ]
         self.optimiser.step([g + shrink for g, shrink in zip(gradients, decay, strict=True)])
 
     def measure(self, z, t):
@@ -236,8 +318,14 @@ class Flow(Program):
 
     def result(self, i, columns, head):
         meaning, looks = (label.numpy() for label in groups(head["config"]))
-        return Result(**head, **columns, joint=self.joints[i].numpy(), features=features(head["config"]).numpy(),
-                      meaning=meaning, looks=looks)
+        return Result(
+            **head,
+            **columns,
+            joint=self.joints[i].numpy(),
+            features=features(head["config"]).numpy(),
+            meaning=meaning,
+            looks=looks,
+        )
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:

@@ -30,14 +30,24 @@ def terms(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor, config: Config) -> 
     Returns: (3, ...).
     """
     tau = torch.tensor(config.temperatures, dtype=torch.float32)
-    total = sum(infonce(y, x, c, tau, config.p, config.normalize) * x.shape[-2]
-                for x, y in zip(a.split(CHUNK, -2), b.split(CHUNK, -2), strict=True)) / a.shape[-2]
-    pair = normalize(a, dim=-1) * normalize(b, dim=-1) if config.normalize else -(a - b).abs() ** config.p
+    total = (
+        sum(
+            infonce(y, x, c, tau, config.p, config.normalize) * x.shape[-2]
+            for x, y in zip(a.split(CHUNK, -2), b.split(CHUNK, -2), strict=True)
+        )
+        / a.shape[-2]
+    )
+    pair = (
+        normalize(a, dim=-1) * normalize(b, dim=-1)
+        if config.normalize
+        else -((a - b).abs() ** config.p)
+    )
     alignment = -(pair / tau).sum(-1).mean(-1)
     return torch.stack([alignment, total - alignment, total])
 
 
 # Table 1 for deep encoders.
+
 
 @dataclasses.dataclass
 class DeepResult(experiment.Result):
@@ -58,7 +68,10 @@ class Deep(Encoders):
             matrices, negatives = self.state.mixing, 10_000
             for i, config in enumerate(self.configs):
                 generator = stream(config.seed, FRESH)
-                points = *drawn(config, 500, generator), latents.marginal(negatives, config.d, config.space, generator)
+                points = (
+                    *drawn(config, 500, generator),
+                    latents.marginal(negatives, config.d, config.space, generator),
+                )
                 sizes, every = [len(p) for p in points], torch.cat(points)
                 x = latents.mixed(every.expand(len(z), -1, -1), matrices)
                 for k, embedded in enumerate((every, self.layers(x)[-1][i])):
@@ -75,6 +88,7 @@ run_deep.program = Deep
 
 
 # The same encoder under projectors.
+
 
 class Square(Encoders):
     """Encoders whose layers are all `width` wide, the output as well: what stands above a layer does not change it."""
@@ -101,6 +115,7 @@ run_square.program = Square
 
 # Classes as content.
 
+
 @dataclasses.dataclass
 class ClassResult(experiment.Result):
     """As `experiment.Result`; within: (T,) variance within the classes over that between them, of the embeddings;
@@ -121,7 +136,9 @@ class Classes(Encoders):
     def pairs(self, drawn):
         """As in `Encoders`; the first latent alone says which class it is."""
         K = self.config.d_c
-        classes = torch.arange(K, device=drawn.device)  # `one_hot` would read its argument from the device
+        classes = torch.arange(
+            K, device=drawn.device
+        )  # `one_hot` would read its argument from the device
         corner = ((drawn[..., :1] * K).long().clamp(max=K - 1) == classes).to(drawn)
         return [torch.cat([corner, z[..., K:]], -1) for z in super().pairs(drawn)]
 
@@ -131,14 +148,16 @@ class Classes(Encoders):
         rows = super().measure(z, t)
         embedded = self.layers(latents.mixed(tested, self.state.mixing))[-1]
         embedded = normalize(embedded, dim=-1) if c.normalize else embedded
-        member = tested[..., :c.d_c]  # (R, n, K)
+        member = tested[..., : c.d_c]  # (R, n, K)
         means = member.mT @ embedded / member.sum(1)[..., None]
         within = (embedded - member @ means).square().sum(-1).mean(1)
         from_centre = means - means.mean(1, keepdim=True)
         unit = normalize(from_centre, dim=-1)
         one, other = torch.triu_indices(c.d_c, c.d_c, 1)
-        return rows | {"within": within / from_centre.square().sum(-1).mean(1),
-                       "cosines": (unit @ unit.mT)[:, one, other]}
+        return rows | {
+            "within": within / from_centre.square().sum(-1).mean(1),
+            "cosines": (unit @ unit.mT)[:, one, other],
+        }
 
 
 class Classifiers(Classes):
@@ -147,7 +166,9 @@ class Classifiers(Classes):
     def setup(self):
         super().setup()
         sizes = self.config.d, self.config.d_c
-        self.trained += stacked([MLP(sizes, "leaky_relu", stream(k.seed, HEAD)) for k in self.configs])
+        self.trained += stacked(
+            [MLP(sizes, "leaky_relu", stream(k.seed, HEAD)) for k in self.configs]
+        )
 
     def begin(self):
         self.optimiser = Adam(self.trained, self.config.lr, DECAY, kind="decoupled")
@@ -155,7 +176,7 @@ class Classifiers(Classes):
     def losses(self, z, positive):
         """(R,) cross-entropy of the classes of z."""
         logits = affine(self.layers(latents.mixed(z, self.state.mixing))[-1], *self.trained[-2:])
-        return -(logits.log_softmax(-1) * z[..., :self.config.d_c]).sum(-1).mean(-1)
+        return -(logits.log_softmax(-1) * z[..., : self.config.d_c]).sum(-1).mean(-1)
 
 
 def run_classes(config: Config, *, progress=None, device=None) -> ClassResult:
@@ -173,6 +194,7 @@ run_classes.program, run_classifier.program = Classes, Classifiers
 
 # DirectCLR taken apart.
 
+
 @dataclasses.dataclass
 class DirectResult(projector.Result):
     """As `projector.Result`; added: (T, d) root mean square of r - h in each dimension over that of h, test images."""
@@ -189,7 +211,9 @@ class Direct(projector.Projectors):
     def measure(self, z, t):
         added = []
         for i, own in enumerate(self.state.own.tolist()):
-            seen = projector.places(self.config, [w[i:i + 1] for w in self.trained], self.splits[own][1][0][None])
+            seen = projector.places(
+                self.config, [w[i : i + 1] for w in self.trained], self.splits[own][1][0][None]
+            )
             h, r = seen["h"][0], seen.get("r", seen["h"])[0]
             added.append((r - h).square().mean(0).sqrt() / h.square().mean().sqrt())
         return super().measure(z, t) | {"added": torch.stack(added)}

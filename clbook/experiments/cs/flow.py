@@ -26,15 +26,22 @@ def matrix(kind: str, generator: torch.Generator) -> torch.Tensor:
     return torch.linalg.qr(entries)[0] if kind == "rotation" else entries
 
 
-def descent(W: torch.Tensor, x: torch.Tensor, views: torch.Tensor, detach: bool = False) -> torch.Tensor:
+def descent(
+    W: torch.Tensor, x: torch.Tensor, views: torch.Tensor, detach: bool = False
+) -> torch.Tensor:
     """dW/dt (d, D) under gradient flow on the sum of CS eq. 4, by autograd, for observations x and views (n, D);
     detach: as for `loss`."""
     W = W.clone().requires_grad_()
     return -torch.autograd.grad(loss(x @ W.T, views @ W.T, detach).sum(), W)[0]
 
 
-def lemma5(W: torch.Tensor, x: torch.Tensor, views: torch.Tensor, share: float = 2,
-           prefactor: float | None = None) -> torch.Tensor:
+def lemma5(
+    W: torch.Tensor,
+    x: torch.Tensor,
+    views: torch.Tensor,
+    share: float = 2,
+    prefactor: float | None = None,
+) -> torch.Tensor:
     """dW/dt = M W [share Sigma_x - Sigma_x~]: CS eq. 5 has share 1; the full gradient has share 2.
 
     The matrices are `covariances`. `prefactor`: M = n - 1 unless given, which makes the limit of small W exact in every
@@ -51,23 +58,38 @@ def covariances(x: torch.Tensor, views: torch.Tensor) -> torch.Tensor:
 
 
 @one_thread()
-def lemma5_errors(scales: Sequence[float], n: int = 1024, d_c: int = 4, style_sd: float = 0.3,
-                  seed: int = 0) -> dict[str, list[float]]:
+def lemma5_errors(
+    scales: Sequence[float], n: int = 1024, d_c: int = 4, style_sd: float = 0.3, seed: int = 0
+) -> dict[str, list[float]]:
     """{name: relative errors of Lemma 5}, with the prefactor M, where W is a rotation times each of `scales`; corrected
     and printed: share 2 and 1 against the full gradient; detached: share 1, the negatives held still."""
     generator = stream(seed, 0)
     turn, mixing = matrix("rotation", generator), matrix("rotation", generator)
     x, views = (z @ mixing.T for z in pairs(n, d_c, style_sd, generator))
     errors = {}
-    for name, share, still in (("corrected", 2, False), ("printed", 1, False), ("detached", 1, True)):
+    for name, share, still in (
+        ("corrected", 2, False),
+        ("printed", 1, False),
+        ("detached", 1, True),
+    ):
         truths = [(W, descent(W, x, views, still)) for W in (scale * turn for scale in scales)]
-        errors[name] = [float((lemma5(W, x, views, share) - truth).norm() / truth.norm()) for W, truth in truths]
+        errors[name] = [
+            float((lemma5(W, x, views, share) - truth).norm() / truth.norm()) for W, truth in truths
+        ]
     return errors
 
 
 @one_thread()
-def gradient_spectrum(d_c: int, style_sd: float = 0.3, n: int = 1024, start: str = "rotation", mixing: str = "rotation",
-                      whiten: bool = False, seed: int = 0, flow: Callable = descent) -> torch.Tensor:
+def gradient_spectrum(
+    d_c: int,
+    style_sd: float = 0.3,
+    n: int = 1024,
+    start: str = "rotation",
+    mixing: str = "rotation",
+    whiten: bool = False,
+    seed: int = 0,
+    flow: Callable = descent,
+) -> torch.Tensor:
     """Singular values of the gradient at a small W (CS Lemma 6, Prop. 2).
 
     start, mixing: the kind of W and of the map from latents to observations. whiten: the observations, before all else.
@@ -113,7 +135,9 @@ def growth(config: Config, scale: float = 0.05, samples: int = 1000) -> np.ndarr
     return np.mean(rates, 0)
 
 
-def sampled(n: int, d_c: int, style_sd: float, seed: int, kind: str = "gaussian") -> tuple[torch.Tensor, ...]:
+def sampled(
+    n: int, d_c: int, style_sd: float, seed: int, kind: str = "gaussian"
+) -> tuple[torch.Tensor, ...]:
     """Random A and W (8, 8) of a `kind` (x = A z), and n pairs of latents, (n, 8) twice."""
     generator = stream(seed, 0)
     return matrix(kind, generator), matrix(kind, generator), *pairs(n, d_c, style_sd, generator)
@@ -124,11 +148,16 @@ def definition_errors(seed: int = 0, n: int = 12) -> list[float]:
     x, positive = torch.randn(2, n, DIM, generator=stream(seed, 0), dtype=torch.float64)
     unit = [v / v.norm(dim=1, keepdim=True) for v in (positive, x)]
     found = []
-    for similar, value in ((-torch.cdist(positive, x).square() / 0.7, infonce(positive, x, tau=0.7)),
-                           (unit[0] @ unit[1].T / 0.7, infonce(positive, x, tau=0.7, normalize=True))):
+    for similar, value in (
+        (-torch.cdist(positive, x).square() / 0.7, infonce(positive, x, tau=0.7)),
+        (unit[0] @ unit[1].T / 0.7, infonce(positive, x, tau=0.7, normalize=True)),
+    ):
         share = similar.exp().diagonal() / similar.exp().sum(1)
         found.append(abs(float(-share.log().mean() - value)))
-    pulled, pushed = (-(x - positive).square().sum(1) / 2).exp(), (-torch.cdist(x, x).square() / 2).exp()
+    pulled, pushed = (
+        (-(x - positive).square().sum(1) / 2).exp(),
+        (-torch.cdist(x, x).square() / 2).exp(),
+    )
     written = -(pulled / (pulled + pushed.sum(1) - pushed.diagonal())).log()
     return [*found, float((written - loss(x, positive)).abs().max())]
 
@@ -188,18 +217,28 @@ def limit_errors(n: int, scale: float = 1.0, seed: int = 0) -> tuple[float, floa
     data, within = covariances(x, others)
     pull = W @ ((x - others).T * alpha.sum(1)) @ (x - others)
     push = W @ ((x.T * alpha.sum(1)) @ x - x.T @ alpha.T @ x)
-    errors = [float((found - n * W @ limit).norm() / (n * W @ limit).norm())
-              for found, limit in ((pull, within), (push, data))]
+    errors = [
+        float((found - n * W @ limit).norm() / (n * W @ limit).norm())
+        for found, limit in ((pull, within), (push, data))
+    ]
     return (*errors, float(((n - 1) * alpha - 1 + torch.eye(n)).abs().max()))
 
 
-def latent_form(style_sd: float, d_c: int = 4, n: int = 20_000, seed: int = 0) -> tuple[float, np.ndarray, float]:
+def latent_form(
+    style_sd: float, d_c: int = 4, n: int = 20_000, seed: int = 0
+) -> tuple[float, np.ndarray, float]:
     """CS eq. 15 on a sample: relative error of Sigma_x - Sigma_x~ = A (Sigma_z - Sigma_z~) A^T; the diagonal of the
     matrix in the middle (8,); the largest of its other entries."""
     A, _, z, views = sampled(n, d_c, style_sd, seed)
-    seen, hidden = (data - within for data, within in (covariances(z @ A.T, views @ A.T), covariances(z, views)))
+    seen, hidden = (
+        data - within for data, within in (covariances(z @ A.T, views @ A.T), covariances(z, views))
+    )
     error = float((seen - A @ hidden @ A.T).norm() / seen.norm())
-    return error, hidden.diagonal().numpy(), float((hidden - torch.diag(hidden.diagonal())).abs().max())
+    return (
+        error,
+        hidden.diagonal().numpy(),
+        float((hidden - torch.diag(hidden.diagonal())).abs().max()),
+    )
 
 
 def eigenvalues(style_sd: float, share: float = 1, n: int = 20_000, seed: int = 0) -> np.ndarray:
@@ -223,7 +262,10 @@ def axes(seed: int = 0, n: int = 2000) -> tuple[float, float]:
     basis = torch.linalg.eigh(root @ within @ root.T)[1].T @ root
     both = torch.stack([basis @ of @ basis.T for of in (data, within)])
     diagonal = torch.diag_embed(both.diagonal(dim1=1, dim2=2))
-    return (float(commutator.norm() / (data @ within).norm()), float((both - diagonal).norm() / diagonal.norm()))
+    return (
+        float(commutator.norm() / (data @ within).norm()),
+        float((both - diagonal).norm() / diagonal.norm()),
+    )
 
 
 def entry_ratios(seed: int = 0, n: int = 2000) -> tuple[np.ndarray, np.ndarray]:
@@ -241,8 +283,10 @@ def tempered(tau: float, seed: int = 0, n: int = 200) -> tuple[float, float]:
     _, W, *views = sampled(n, 4, 0.3, seed, "rotation")
     gradient = descent(W, *(z / tau**0.5 for z in views))
     along, still = descent(W / tau**0.5, *views) / tau**0.5, descent(W, *views)
-    return (float((along - gradient).norm() / gradient.norm()),
-            float((gradient * still).sum() / gradient.norm() / still.norm()))
+    return (
+        float((along - gradient).norm() / gradient.norm()),
+        float((gradient * still).sum() / gradient.norm() / still.norm()),
+    )
 
 
 def loss_at_zero(n: int, seed: int = 0) -> tuple[float, float]:
@@ -258,4 +302,7 @@ def content_lead(style_sd: float, seed: int = 0, n: int = 2000) -> tuple[float, 
     _, _, z, views = sampled(n, 4, style_sd, seed)
     rates = descent(TINY * torch.eye(DIM, dtype=torch.float64), z, views).diagonal()
     data, within = (both.diagonal() for both in covariances(z, views))
-    return tuple(float(flow[:4].mean() / flow[4:].mean()) for flow in (rates, 2 * data - within, data - within))
+    return tuple(
+        float(flow[:4].mean() / flow[4:].mean())
+        for flow in (rates, 2 * data - within, data - within)
+    )

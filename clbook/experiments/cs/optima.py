@@ -20,14 +20,17 @@ PARTS = 10**9  # purpose of the stream of `parts`
 
 
 @one_thread()
-def sphere_identity(scaling: Sequence[float], classes: int = 5, n: int = 200, tau: float = 0.5,
-                    seed: int = 0) -> tuple[float, float, int, int, float]:
+def sphere_identity(
+    scaling: Sequence[float], classes: int = 5, n: int = 200, tau: float = 0.5, seed: int = 0
+) -> tuple[float, float, int, int, float]:
     """CS Prop. 6: f has a corner of a simplex for each class as content, random style, and is seen through a scaling.
 
     Returns: InfoNCE of the content alone, of D f; rank of f, of D f; largest gradient in the style of f.
     """
     generator = stream(seed, 0)
-    corners = torch.linalg.svd(torch.eye(classes, dtype=torch.float64) - 1 / classes)[0][:, :classes - 1]
+    corners = torch.linalg.svd(torch.eye(classes, dtype=torch.float64) - 1 / classes)[0][
+        :, : classes - 1
+    ]
     content = corners[torch.arange(n) % classes]
     style = torch.randn(2, n, DIM - classes + 1, generator=generator, dtype=torch.float64)
     f = torch.cat([content.expand(2, -1, -1), style], 2).requires_grad_()
@@ -36,11 +39,13 @@ def sphere_identity(scaling: Sequence[float], classes: int = 5, n: int = 200, ta
     (gradient,) = torch.autograd.grad(through, f)
     ranks = [int(torch.linalg.matrix_rank(z[0].detach())) for z in (f, seen)]
     alone = infonce(content, content, tau=tau, normalize=True).item()
-    return alone, through.item(), *ranks, gradient[..., classes - 1:].abs().max().item()
+    return alone, through.item(), *ranks, gradient[..., classes - 1 :].abs().max().item()
 
 
 @one_thread()
-def parts(maps: np.ndarray, config: Config, samples: int = 10_000, anchors: int = 1000) -> np.ndarray:
+def parts(
+    maps: np.ndarray, config: Config, samples: int = 10_000, anchors: int = 1000
+) -> np.ndarray:
     """Alignment, uniformity and total of linear maps f o g as in CS Table 1, on fresh latents of config's kind.
 
     Args: maps (..., d, d). samples: negatives from the marginal. anchors: pairs.
@@ -48,14 +53,19 @@ def parts(maps: np.ndarray, config: Config, samples: int = 10_000, anchors: int 
     """
     maps = torch.as_tensor(maps, dtype=torch.float32)
     generator = stream(config.seed, PARTS)
-    points = *drawn(config, anchors, generator), latents.marginal(samples, config.d, config.space, generator)
+    points = (
+        *drawn(config, anchors, generator),
+        latents.marginal(samples, config.d, config.space, generator),
+    )
     return terms(*(z @ maps.mT for z in points), config).double().numpy()
 
 
 def best_scale(encoder: np.ndarray, config: Config) -> float:
     """The s, of 65 between 0.01 and 100, for which s times a linear map `encoder` (d, d) has the lowest InfoNCE."""
     scales = np.geomspace(0.01, 100, 65)
-    return float(scales[parts(scales[:, None, None] * encoder, config, samples=500, anchors=500)[2].argmin()])
+    return float(
+        scales[parts(scales[:, None, None] * encoder, config, samples=500, anchors=500)[2].argmin()]
+    )
 
 
 def product_ranks(seed: int = 0) -> tuple[int, int, int]:
@@ -64,7 +74,10 @@ def product_ranks(seed: int = 0) -> tuple[int, int, int]:
     generator, above, both, one = stream(seed, 0), 0, 0, 0
     for r in range(DIM + 1):
         for s in range(DIM + 1):
-            A, B = (torch.randn(2, DIM, DIM, generator=generator, dtype=torch.float64)[:, :, :k] for k in (r, s))
+            A, B = (
+                torch.randn(2, DIM, DIM, generator=generator, dtype=torch.float64)[:, :, :k]
+                for k in (r, s)
+            )
             A, B = A[0] @ A[1].T, B[0] @ B[1].T
             rank = int(torch.linalg.matrix_rank(A @ B, rtol=1e-10))
             above += rank > min(r, s)
@@ -81,7 +94,9 @@ def layer_spectra(layers: int, d_c: int = 3, n: int = 200, seed: int = 0) -> lis
     """
     generator, ends = stream(seed, 0), []
     g = latents.mixing(DIM, layers, generator)
-    weights = [torch.linalg.inv(matrix.double()).requires_grad_() for matrix in reversed(g.matrices)]
+    weights = [
+        torch.linalg.inv(matrix.double()).requires_grad_() for matrix in reversed(g.matrices)
+    ]
     for x in map(g, pairs(n, d_c, 0.3, generator)):
         for i, weight in enumerate(weights):
             x = (leaky_relu(x, 1 / g.slope) if i else x) @ weight.T
@@ -103,7 +118,9 @@ def collapsed(scales, d_c: int, layers: int = 3, n: int = 512, seed: int = 0) ->
 @one_thread()
 def inverse_terms(d: int, space: str, p: int, seed: int = 0) -> np.ndarray:
     """(3,) alignment, uniformity and total of f = g^-1 for tau = 1 and 10,000 negatives, style sd .05, half content."""
-    config = Config(d=d, d_c=d // 2, space=space, p=p, normalize=space == "sphere", style_sd=0.05, seed=seed)
+    config = Config(
+        d=d, d_c=d // 2, space=space, p=p, normalize=space == "sphere", style_sd=0.05, seed=seed
+    )
     return parts(np.eye(d), config)
 
 
@@ -113,8 +130,12 @@ def keeping(config: Config, scales=(0, 0.1, 0.2, 0.4, 0.7, 1)) -> tuple[np.ndarr
     content = np.arange(config.d) < config.d_c
     maps = np.stack([np.diag(np.where(content, 1.0, s)) for s in scales])
     z, _ = drawn(config, 2000, stream(config.seed, PARTS))
-    fits = [r2(z, z @ torch.tensor(np.diag(1.0 * keep)).float()) for keep in (content, content | True)]
-    return parts(maps, config)[2], np.array([[fit[content].mean(), fit[~content].mean()] for fit in fits])
+    fits = [
+        r2(z, z @ torch.tensor(np.diag(1.0 * keep)).float()) for keep in (content, content | True)
+    ]
+    return parts(maps, config)[2], np.array(
+        [[fit[content].mean(), fit[~content].mean()] for fit in fits]
+    )
 
 
 def generator_errors(seed: int = 0, d: int = 10, d_c: int = 5) -> tuple[float, float, float]:

@@ -13,7 +13,11 @@ from clbook.records import Recipe
 SEEDS, SDS, SPACES = range(3), (0.05, 0.15, 0.3), ("box", "sphere")
 WORLDS = ("box, p = 2", "box, p = 1", "sphere")
 KINDS = {"no content": {"d_c": 0}, "content": {"d_c": 5}}
-DIALS = {"lower tau_c": {"tau_c": 0.3}, "no norm": {"normalize": False}, "both": {"tau_c": 0.3, "normalize": False}}
+DIALS = {
+    "lower tau_c": {"tau_c": 0.3},
+    "no norm": {"normalize": False},
+    "both": {"tau_c": 0.3, "normalize": False},
+}
 
 
 def linear_configs() -> dict:
@@ -24,12 +28,23 @@ def linear_configs() -> dict:
     found = {}
     for world, base in (box | {"sphere": globe.replace(tau=0.5)}).items():
         found[world, 0, 1.0] = base.replace(d_c=0)
-        found |= {(world, k, tau): base.replace(d_c=k, tau_c=tau) for k in (1, 2, 4) for tau in (0.01, 1.0, 10.0)}
+        found |= {
+            (world, k, tau): base.replace(d_c=k, tau_c=tau)
+            for k in (1, 2, 4)
+            for tau in (0.01, 1.0, 10.0)
+        }
     for base, sds in ((Config(), (0.1, 0.3, 0.6, 1.0)), (globe, (0.2, 0.3, 0.5))):
-        found |= {("spread", base.space, k, sd): base.replace(d_c=k, style_sd=sd) for k in (0, 4) for sd in sds}
+        found |= {
+            ("spread", base.space, k, sd): base.replace(d_c=k, style_sd=sd)
+            for k in (0, 4)
+            for sd in sds
+        }
     for p, sd in ((p, sd) for p in (2, 1) for sd in (0.05, 0.1, 0.15)):
         base = Config(p=p, d_c=4, content_sd=sd)
-        found |= {("recipe", p, sd, name): base.replace(tau_c=tau) for name, tau in (("1", 1.0), ("s", sd / 0.3))}
+        found |= {
+            ("recipe", p, sd, name): base.replace(tau_c=tau)
+            for name, tau in (("1", 1.0), ("s", sd / 0.3))
+        }
     return found
 
 
@@ -42,38 +57,67 @@ def deep_configs() -> dict:
 
     def cross(width, worlds, sds, kinds=KINDS, name="", **changes):
         """{key: Config} of all these worlds, spreads and kinds."""
-        return {(width, world + name, sd, label): bases[world].replace(width=width, style_sd=sd, **kind, **changes)
-                for world in worlds for sd in sds for label, kind in kinds.items()}
+        return {
+            (width, world + name, sd, label): bases[world].replace(
+                width=width, style_sd=sd, **kind, **changes
+            )
+            for world in worlds
+            for sd in sds
+            for label, kind in kinds.items()
+        }
 
     found = {
-        "box": cross(50, ["box"], (0.15, 0.3)) | cross(50, ["box"], (0.15,), {"lower tau_c": {"tau_c": 0.1}}),
+        "box": cross(50, ["box"], (0.15, 0.3))
+        | cross(50, ["box"], (0.15,), {"lower tau_c": {"tau_c": 0.1}}),
         "box-batch": cross(50, ["box"], (0.05,), n=1024, steps=10_000),
         "box-longer": cross(50, ["box"], (0.05,), free, ", smaller batch", n=512, steps=10_000),
         "sphere": cross(50, ["sphere"], (0.15,), KINDS | DIALS),
         "sphere-longer": cross(50, ["sphere"], (0.05, 0.3), steps=16_000),
         "sphere-dials": cross(50, ["sphere"], (0.05, 0.3), DIALS, steps=16_000),
-        "sphere-longest": (cross(50, ["sphere"], (0.05,), steps=64_000)
-                           | cross(50, ["sphere"], (0.05,), free, steps=72_000)),
+        "sphere-longest": (
+            cross(50, ["sphere"], (0.05,), steps=64_000)
+            | cross(50, ["sphere"], (0.05,), free, steps=72_000)
+        ),
         "narrow": cross(10, SPACES, SDS, lr=1e-3, steps=10_000),
         "narrow-step": cross(10, ["box"], SDS, free, ", larger step", steps=10_000),
-        "narrow-step-sphere": cross(10, ["sphere"], SDS, free, ", larger step", lr=3e-3, steps=64_000),
+        "narrow-step-sphere": cross(
+            10, ["sphere"], SDS, free, ", larger step", lr=3e-3, steps=64_000
+        ),
         "narrow-batch": cross(10, SPACES, SDS, free, ", larger batch", n=512, lr=3e-3, steps=5000),
-        "table": cross(50, SPACES, (0.05,), name=" of Table 1", tau=1.0, lr=3e-3, steps=2000)}
+        "table": cross(50, SPACES, (0.05,), name=" of Table 1", tau=1.0, lr=3e-3, steps=2000),
+    }
     return {f"cs-deep-{name}": configs for name, configs in found.items()}
 
 
 def projector_configs() -> dict:
     """{(d_c, layers above the fourth): Config} of the same encoder under projectors, on the sphere."""
-    base = Config(space="sphere", normalize=True, d=10, style_sd=0.15, tau=0.5, mixing_layers=3, lr=1e-3, steps=3000)
+    base = Config(
+        space="sphere",
+        normalize=True,
+        d=10,
+        style_sd=0.15,
+        tau=0.5,
+        mixing_layers=3,
+        lr=1e-3,
+        steps=3000,
+    )
     keys = [*((5, above) for above in range(4)), (0, 0), (0, 3)]
     return {(k, above): base.replace(d_c=k, layers=4 + above) for k, above in keys}
 
 
-CORNERS = Config(d=10, d_c=4, normalize=True, tau=0.5, mixing_layers=3, layers=3, lr=1e-3, steps=3000)
-CLASSES = {"style drawn anew": CORNERS.replace(style_sd=10.0), "style near the old one": CORNERS.replace(style_sd=0.2)}
+CORNERS = Config(
+    d=10, d_c=4, normalize=True, tau=0.5, mixing_layers=3, layers=3, lr=1e-3, steps=3000
+)
+CLASSES = {
+    "style drawn anew": CORNERS.replace(style_sd=10.0),
+    "style near the old one": CORNERS.replace(style_sd=0.2),
+}
 CLASSIFIER = {"classifier": CORNERS.replace(normalize=False, style_sd=10.0, steps=20_000)}
-DIGITS = {"regular": PLAIN.replace(tau=0.5), "without norm": PLAIN.replace(normalize=False, tau=1 / 64),
-          "two temperatures": PLAIN.replace(normalize=False, tau=1 / 64, tau_ratio=0.7)}
+DIGITS = {
+    "regular": PLAIN.replace(tau=0.5),
+    "without norm": PLAIN.replace(normalize=False, tau=1 / 64),
+    "two temperatures": PLAIN.replace(normalize=False, tau=1 / 64, tau_ratio=0.7),
+}
 LONG = projector.Config(decay=4.0, steps=1000, record_every=100)
 DIRECT = {"directclr": LONG.replace(method="directclr"), "simclr": LONG}
 
@@ -86,32 +130,87 @@ def deep(results):
 
 def shielded(results):
     """Loss over time; R^2 of style in the fourth layer and at the output, at the end."""
-    return stacked("loss")(results) | {"style": np.float32([r.style_r2[-1, [4, -1]] for r in results])}
+    return stacked("loss")(results) | {
+        "style": np.float32([r.style_r2[-1, [4, -1]] for r in results])
+    }
 
 
 def direct(results):
     """Loss over time; at the end the readouts of h, r (NaN for SimCLR), z, what is added to h, what is left of the
     last layer's weights."""
-    readout = [[dict(zip(r.places, r.readout[-1], strict=True)).get(place, np.nan) for place in ("h", "r", "z")]
-               for r in results]
+    readout = [
+        [
+            dict(zip(r.places, r.readout[-1], strict=True)).get(place, np.nan)
+            for place in ("h", "r", "z")
+        ]
+        for r in results
+    ]
     left = np.stack([r.rows[-1] / r.rows[0] for r in results]).astype(np.float32)
-    return stacked("loss", added="added")(results) | {"readout": np.array(readout, dtype=np.float32), "left": left}
+    return stacked("loss", added="added")(results) | {
+        "readout": np.array(readout, dtype=np.float32),
+        "left": left,
+    }
 
 
 COLLAPSE = stacked("loss", "within", cosines="cosines", style="style_r2")
 RECIPES = {
-    "cs-linear": Recipe("linear encoders, three seeds: contents, temperatures, spreads of style and of content",
-                        cs.run, seeded(linear_configs()), stacked("loss", map="map"), ("loss",), start=0.02),
-    **{name: Recipe(f"deep encoders, three seeds: {name.removeprefix('cs-deep-')}", encoders.run_deep, seeded(configs),
-                    deep, ("loss", "output"), start=0.01) for name, configs in deep_configs().items()},
-    "cs-projectors": Recipe("the same four layers under none to three projector layers, three seeds",
-                            encoders.run_square, seeded(projector_configs()), shielded, ("loss",), start=0.02),
-    "cs-classes": Recipe("InfoNCE on encoders of four classes, style near the old one or drawn anew, three seeds",
-                         encoders.run_classes, seeded(CLASSES), COLLAPSE, ("loss", "within"), start=0.02),
-    "cs-classifier": Recipe("classifiers of four classes, three seeds", encoders.run_classifier, seeded(CLASSIFIER),
-                            COLLAPSE, ("loss", "within"), start=0.01),
-    "cs-digits": Recipe("digits, outputs standardised to variance 1, three seeds", projector.run, seeded(DIGITS), READ,
-                        ("loss",), start=0.5),
-    "cs-directclr": Recipe("DirectCLR and SimCLR on digits until unused weights have decayed, three seeds",
-                           encoders.run_direct, seeded(DIRECT), direct, ("loss",), start=0.1),
+    "cs-linear": Recipe(
+        "linear encoders, three seeds: contents, temperatures, spreads of style and of content",
+        cs.run,
+        seeded(linear_configs()),
+        stacked("loss", map="map"),
+        ("loss",),
+        start=0.02,
+    ),
+    **{
+        name: Recipe(
+            f"deep encoders, three seeds: {name.removeprefix('cs-deep-')}",
+            encoders.run_deep,
+            seeded(configs),
+            deep,
+            ("loss", "output"),
+            start=0.01,
+        )
+        for name, configs in deep_configs().items()
+    },
+    "cs-projectors": Recipe(
+        "the same four layers under none to three projector layers, three seeds",
+        encoders.run_square,
+        seeded(projector_configs()),
+        shielded,
+        ("loss",),
+        start=0.02,
+    ),
+    "cs-classes": Recipe(
+        "InfoNCE on encoders of four classes, style near the old one or drawn anew, three seeds",
+        encoders.run_classes,
+        seeded(CLASSES),
+        COLLAPSE,
+        ("loss", "within"),
+        start=0.02,
+    ),
+    "cs-classifier": Recipe(
+        "classifiers of four classes, three seeds",
+        encoders.run_classifier,
+        seeded(CLASSIFIER),
+        COLLAPSE,
+        ("loss", "within"),
+        start=0.01,
+    ),
+    "cs-digits": Recipe(
+        "digits, outputs standardised to variance 1, three seeds",
+        projector.run,
+        seeded(DIGITS),
+        READ,
+        ("loss",),
+        start=0.5,
+    ),
+    "cs-directclr": Recipe(
+        "DirectCLR and SimCLR on digits until unused weights have decayed, three seeds",
+        encoders.run_direct,
+        seeded(DIRECT),
+        direct,
+        ("loss",),
+        start=0.1,
+    ),
 }

@@ -23,20 +23,35 @@ from clbook.experiments.images.experiment import Config, Result, run
 
 def options() -> argparse.ArgumentParser:
     """An option for each setting, with its meaning."""
-    parser = argparse.ArgumentParser(prog="python -m clbook.experiments.images", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m clbook.experiments.images", description=__doc__
+    )
     for field in dataclasses.fields(Config):
         kind = type(field.default)
-        parser.add_argument(f"--{field.name}", default=field.default, help=field.metadata["doc"],
-                            **({"type": int, "nargs": "*"} if kind is tuple else
-                               {"action": argparse.BooleanOptionalAction} if kind is bool else {"type": kind}))
-    parser.add_argument("--checkpoint", help="file to write after every epoch, and to take up where it exists")
+        parser.add_argument(
+            f"--{field.name}",
+            default=field.default,
+            help=field.metadata["doc"],
+            **(
+                {"type": int, "nargs": "*"}
+                if kind is tuple
+                else {"action": argparse.BooleanOptionalAction}
+                if kind is bool
+                else {"type": kind}
+            ),
+        )
+    parser.add_argument(
+        "--checkpoint", help="file to write after every epoch, and to take up where it exists"
+    )
     parser.add_argument("--out", help="file for the result, .npz")
     return parser
 
 
 def save(result: Result, path: str) -> None:
     """The arrays and numbers of a result, with its settings, as an .npz file."""
-    values = {f.name: getattr(result, f.name) for f in dataclasses.fields(result) if f.name != "config"}
+    values = {
+        f.name: getattr(result, f.name) for f in dataclasses.fields(result) if f.name != "config"
+    }
     with written(pathlib.Path(path)) as file:
         np.savez_compressed(file, config=result.config.described(), **values)
 
@@ -48,14 +63,23 @@ def main() -> None:
     device = None
     if world > 1:
         cuda = torch.cuda.is_available()
-        device = torch.device("cuda", int(os.environ["LOCAL_RANK"])) if cuda else torch.device("cpu")
+        device = (
+            torch.device("cuda", int(os.environ["LOCAL_RANK"])) if cuda else torch.device("cpu")
+        )
         dist.init_process_group("nccl" if cuda else "gloo")
-    bar = tqdm(total=100, unit="%", disable=rank > 0, bar_format="{l_bar}{bar}| {elapsed} gone, {remaining} left")
+    bar = tqdm(
+        total=100,
+        unit="%",
+        disable=rank > 0,
+        bar_format="{l_bar}{bar}| {elapsed} gone, {remaining} left",
+    )
 
     def progress(fraction, partial):
         bar.update(100 * fraction - bar.n)
 
-    again = f"the same command goes on from {checkpoint}" if checkpoint else "no checkpoint was kept"
+    again = (
+        f"the same command goes on from {checkpoint}" if checkpoint else "no checkpoint was kept"
+    )
     try:
         config = Config(**asked)
         result = run(config, progress=progress, device=device, checkpoint=checkpoint)
@@ -66,12 +90,16 @@ def main() -> None:
     except RuntimeError as error:
         if world == 1:
             raise
-        sys.exit(f"process {rank}: another process has ended, so this one ends too; {again} ({error})")
+        sys.exit(
+            f"process {rank}: another process has ended, so this one ends too; {again} ({error})"
+        )
     finally:
         bar.close()
     if rank == 0:
-        print(f"{config.described()}: {result.seconds:.0f} s on {result.device}; neighbours {result.knn[-1]:.3f}, "
-              f"pixels {result.pixels:.3f}, linear probe {result.probe:.3f}, after projector {result.probe_z:.3f}")
+        print(
+            f"{config.described()}: {result.seconds:.0f} s on {result.device}; neighbours {result.knn[-1]:.3f}, "
+            f"pixels {result.pixels:.3f}, linear probe {result.probe:.3f}, after projector {result.probe_z:.3f}"
+        )
         if out:
             save(result, out)
     if world > 1:

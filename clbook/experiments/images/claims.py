@@ -8,10 +8,16 @@ from clbook.metrics import spectral_rank
 chapter = Chapter(__file__)
 
 
-def against(text: str, values: np.ndarray, others: np.ndarray, by: float = 0.0, digits: str = ".2f") -> Finding:
+def against(
+    text: str, values: np.ndarray, others: np.ndarray, by: float = 0.0, digits: str = ".2f"
+) -> Finding:
     """Accuracies `values` (runs,) against `others`, which they must be above by `by`; {} and {} in the text."""
     gain = values - others
-    return Finding(text.format(listed(values, digits), listed(others, digits)), float(gain.mean()), (gain - by,))
+    return Finding(
+        text.format(listed(values, digits), listed(others, digits)),
+        float(gain.mean()),
+        (gain - by,),
+    )
 
 
 @chapter.measure("img-mnist-pixels")
@@ -23,8 +29,11 @@ def mnist_pixels(mnist):
 @chapter.measure("img-cifar-pixels")
 def cifar_pixels(cifar):
     right, seen = cifar["pixels"], cifar["pixels_seen"]
-    return Finding(f"right for {right[0]:.2f}; in the plane for {listed(seen)}", float(right.mean()),
-                   (0.5 - right, 0.5 - seen))
+    return Finding(
+        f"right for {right[0]:.2f}; in the plane for {listed(seen)}",
+        float(right.mean()),
+        (0.5 - right, 0.5 - seen),
+    )
 
 
 @chapter.measure("img-simclr-uncovers")
@@ -58,13 +67,19 @@ def before_projector(cifar):
 @chapter.measure("img-rank")
 def rank_after(cifar):
     before, after = spectral_rank(cifar["spectrum_h"]), spectral_rank(cifar["spectrum_z"])
-    return Finding(f"effective rank before {listed(before, '.1f')}, after {listed(after, '.1f')}",
-                   float((after / before).mean()), (before - after,))
+    return Finding(
+        f"effective rank before {listed(before, '.1f')}, after {listed(after, '.1f')}",
+        float((after / before).mean()),
+        (before - after,),
+    )
 
 
 @chapter.measure("img-emergence")
 def emergence(emergence):
     accuracy = emergence["accuracy"]
     first, best, last = accuracy[:, 0], accuracy.max(1), accuracy[:, -1]
-    return Finding(f"{listed(first)} at the start, {listed(last)} at the end, best {listed(best)}", float(last.mean()),
-                   (last - first - 0.1, 0.05 - (best - last)))
+    return Finding(
+        f"{listed(first)} at the start, {listed(last)} at the end, best {listed(best)}",
+        float(last.mean()),
+        (last - first - 0.1, 0.05 - (best - last)),
+    )

@@ -19,9 +19,19 @@ from clbook.experiments.images.networks import ResNet
 from clbook.settings import Outcome, Settings, setting
 
 # (depth, width, stem, side of the images, images in a batch)
-FITTED = ((8, 8, "small", 32, 32), (8, 16, "small", 32, 16), (8, 16, "small", 32, 48), (14, 16, "small", 32, 32),
-          (8, 24, "small", 32, 32))
-CHECKED = ((20, 32, "small", 32, 32), (18, 64, "large", 64, 16), (50, 64, "large", 64, 16), (50, 64, "large", 224, 2))
+FITTED = (
+    (8, 8, "small", 32, 32),
+    (8, 16, "small", 32, 16),
+    (8, 16, "small", 32, 48),
+    (14, 16, "small", 32, 32),
+    (8, 24, "small", 32, 32),
+)
+CHECKED = (
+    (20, 32, "small", 32, 32),
+    (18, 64, "large", 64, 16),
+    (50, 64, "large", 64, 16),
+    (50, 64, "large", 224, 2),
+)
 COPIES = 3  # of the weights: themselves, their gradients, their velocity
 FORWARD = 3  # times the operations of a forward pass that a step has: backward takes two
 
@@ -30,7 +40,9 @@ FORWARD = 3  # times the operations of a forward pass that a step has: backward 
 class Config(Settings):
     """How the steps are timed."""
 
-    repeats: int = setting(2, "steps timed of each size, after one that is not", unit="steps", low=1)
+    repeats: int = setting(
+        2, "steps timed of each size, after one that is not", unit="steps", low=1
+    )
     seed: int = setting(0, "seed of the starts and the images", low=0, high=2**31)
 
 
@@ -74,9 +86,13 @@ def kept(trainer: Trainer, chosen: torch.Tensor) -> int:
 
 def measured(config: Config, depth: int, width: int, stem: str, side: int, batch: int) -> tuple:
     """(views, flops, weights, kept, step) of one size, on random grey images."""
-    made = experiment.Config(train=batch, test=10, batch=batch, depth=depth, width=width, stem=stem, seed=config.seed)
+    made = experiment.Config(
+        train=batch, test=10, batch=batch, depth=depth, width=width, stem=stem, seed=config.seed
+    )
     trainer, chosen = Trainer(made, torch.device("cpu")), torch.arange(batch)
-    trainer.x = torch.rand(batch, 1, side, side, generator=torch.Generator().manual_seed(config.seed))
+    trainer.x = torch.rand(
+        batch, 1, side, side, generator=torch.Generator().manual_seed(config.seed)
+    )
     operations = flops(ResNet(depth, width, 1, stem), (1, side, side))
     trainer.network.train()
     waiting, times = kept(trainer, chosen), []
@@ -84,7 +100,13 @@ def measured(config: Config, depth: int, width: int, stem: str, side: int, batch
         began = time.process_time()
         trainer.step(chosen, 1.0)
         times.append(time.process_time() - began)
-    return 2 * batch, operations, sum(p.numel() for p in trainer.weights), waiting / (2 * batch), min(times[1:])
+    return (
+        2 * batch,
+        operations,
+        sum(p.numel() for p in trainer.weights),
+        waiting / (2 * batch),
+        min(times[1:]),
+    )
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
@@ -103,7 +125,9 @@ def line(record) -> tuple[float, float]:
 
     record: arrays (runs, sizes) by the names of Result, as `images-cost` keeps them; the runs' means are fitted.
     """
-    views, flops, step = (np.mean(record[name], 0)[:len(FITTED)] for name in ("views", "flops", "step"))
+    views, flops, step = (
+        np.mean(record[name], 0)[: len(FITTED)] for name in ("views", "flops", "step")
+    )
     rows = np.stack([np.ones_like(step), views * flops], 1) / step[:, None]
     (a, b), *_ = np.linalg.lstsq(rows, np.ones(len(rows)), rcond=None)
     return float(a), float(b)

@@ -32,11 +32,15 @@ class Config(Settings):
     data: str = setting("cifar10", "images, as for `images.Config`")
     n: int = setting(200, "images", unit="images", low=4)
     classes: int = setting(2, "classes, the first so many", low=2)
-    eps: float = setting(0.1, "diameter of the ball that the embedding starts in", above=0.0, each=True)
+    eps: float = setting(
+        0.1, "diameter of the ball that the embedding starts in", above=0.0, each=True
+    )
     tau: float = setting(0.1, "temperature", above=0.0, each=True)
     lr_over_tau: float = setting(0.1, "learning rate over the temperature", above=0.0, each=True)
     steps: int = setting(5000, "iterations", unit="iterations", low=1)
-    bank: int = setting(32, "views of each image, drawn before training; a step takes one", unit="views", low=1)
+    bank: int = setting(
+        32, "views of each image, drawn before training; a step takes one", unit="views", low=1
+    )
     seed: int = setting(0, "seed of images, weights, start and views", low=0, high=2**31, each=True)
 
     @property
@@ -67,18 +71,30 @@ class Flow(Program):
 
     def setup(self):
         c, s = self.config, self.state
-        images = [sets.load(c.data, c.n, 10, c.classes, 32, stream(k.seed, SPLIT)) for k in self.configs]
+        images = [
+            sets.load(c.data, c.n, 10, c.classes, 32, stream(k.seed, SPLIT)) for k in self.configs
+        ]
         s.x, s.labels = (torch.stack([getattr(own, name) for own in images]) for name in ("x", "y"))
         generators = [stream(k.seed, BANK) for k in self.configs]
-        s.bank = torch.stack([torch.stack([view(x, g) for _ in range(c.bank)])
-                              for x, g in zip(s.x, generators, strict=True)])
+        s.bank = torch.stack(
+            [
+                torch.stack([view(x, g) for _ in range(c.bank)])
+                for x, g in zip(s.x, generators, strict=True)
+            ]
+        )
         nets = [CNN(s.x.shape[2:], 1, generator=stream(k.seed, WEIGHTS)) for k in self.configs]
-        self.trained, self.net, self.names = stacked(nets), nets[0], [name for name, _ in nets[0].named_parameters()]
+        self.trained, self.net, self.names = (
+            stacked(nets),
+            nets[0],
+            [name for name, _ in nets[0].named_parameters()],
+        )
         start = torch.stack([data.ball(c.n, 1, k.eps, stream(k.seed, START)) for k in self.configs])
         s.shift = start - self.outputs(s.x)
         s.shifts = torch.stack([start - self.outputs(views) for views in s.bank.unbind(1)], 1)
         s.tau, s.lr = self.each("tau"), self.each("lr_over_tau") * self.each("tau")
-        self.draws = Draws(streams(self.configs, DRAWS), lambda g: torch.randint(c.bank, (), generator=g))
+        self.draws = Draws(
+            streams(self.configs, DRAWS), lambda g: torch.randint(c.bank, (), generator=g)
+        )
 
     def outputs(self, x: torch.Tensor) -> torch.Tensor:
         """(R, m, 1) of each run's network on its own images x (R, m, channels, side, side)."""
@@ -94,7 +110,9 @@ class Flow(Program):
     def now(self, t):
         s, drawn = self.state, self.draws.next()
         run = torch.arange(len(drawn), device=drawn.device)
-        both = self.outputs(torch.cat([s.x, s.bank[run, drawn]], 1)) + torch.cat([s.shift, s.shifts[run, drawn]], 1)
+        both = self.outputs(torch.cat([s.x, s.bank[run, drawn]], 1)) + torch.cat(
+            [s.shift, s.shifts[run, drawn]], 1
+        )
         z, views = both.chunk(2, 1)
         self.losses = simplified.formula(z, views[:, None], s.tau)
         return z
@@ -105,7 +123,10 @@ class Flow(Program):
     @torch.no_grad()
     def measure(self, z, t):
         seen = z.nan_to_num(posinf=0.0, neginf=0.0).cpu().numpy()  # of a run that has diverged, too
-        right = [linear_probe(own, y, own, y) for own, y in zip(seen, self.state.labels.cpu().numpy(), strict=True)]
+        right = [
+            linear_probe(own, y, own, y)
+            for own, y in zip(seen, self.state.labels.cpu().numpy(), strict=True)
+        ]
         return {"z": z[..., 0], "accuracy": right, "labels": self.state.labels}
 
     def result(self, i, columns, head):

@@ -42,17 +42,29 @@ FOLLOWS = 0.99  # share of its own weights that BYOL's target keeps at a step
 class Config(Settings):
     """Settings of one run; the default trains a small residual network on 8 x 8 digits for about 20 seconds."""
 
-    data: str = setting("digits", "images: digits, mnist, cifar10, a folder of class folders, or an .npz file")
-    train: int = setting(1000, "training images; 0 takes all that are not held out", unit="images", low=0)
+    data: str = setting(
+        "digits", "images: digits, mnist, cifar10, a folder of class folders, or an .npz file"
+    )
+    train: int = setting(
+        1000, "training images; 0 takes all that are not held out", unit="images", low=0
+    )
     test: int = setting(500, "images held out", unit="images", low=10)
     classes: int = setting(0, "classes, the first so many; 0 takes all", low=0)
-    side: int = setting(32, "side to which a folder's images are brought", unit="pixels", low=8, high=1024)
-    loss: str = setting("nt_xent", "the loss", choices=("nt_xent", "dcl", "nscl", "supcon", "ce", "vicreg", "byol"))
+    side: int = setting(
+        32, "side to which a folder's images are brought", unit="pixels", low=8, high=1024
+    )
+    loss: str = setting(
+        "nt_xent", "the loss", choices=("nt_xent", "dcl", "nscl", "supcon", "ce", "vicreg", "byol")
+    )
     network: str = setting("resnet", "the encoder", choices=("resnet", "cnn", "mlp"))
     depth: int = setting(8, "layers of the residual network", choices=tuple(STAGES))
-    width: int = setting(16, "channels of the first stage; units of a layer of the mlp", low=1, high=1024)
+    width: int = setting(
+        16, "channels of the first stage; units of a layer of the mlp", low=1, high=1024
+    )
     stem: str = setting("small", "first layer of the residual network", choices=("small", "large"))
-    projector: tuple = setting((128, 64), "widths of the projector's layers; none: the loss sees the features", low=1)
+    projector: tuple = setting(
+        (128, 64), "widths of the projector's layers; none: the loss sees the features", low=1
+    )
     tau: float = setting(0.5, "temperature", above=0.0, high=10.0, log=True)
     batch: int = setting(250, "images in a batch, each with two views", unit="images", low=2)
     epochs: int = setting(30, "times that every image is seen", unit="epochs", low=1)
@@ -60,14 +72,22 @@ class Config(Settings):
     lr: float = setting(0.2, "learning rate, after the warm-up", above=0.0, high=100.0, log=True)
     momentum: float = setting(0.9, "momentum", low=0.0, high=0.999)
     decay: float = setting(1e-4, "weight decay", low=0.0, high=1.0)
-    warmup: int = setting(3, "epochs in which the learning rate rises; half a cosine follows", unit="epochs", low=0)
+    warmup: int = setting(
+        3, "epochs in which the learning rate rises; half a cosine follows", unit="epochs", low=0
+    )
     colour: float = setting(0.5, "strength of the colour jitter", low=0.0, high=1.0)
     flip: bool = setting(False, "mirror half of the views")
     blur: bool = setting(False, "blur half of the views")
-    smallest: float = setting(0.4, "smallest share of an image that a view shows", above=0.0, high=1.0)
-    precision: str = setting("float32", "numbers of the forward pass", choices=("float32", "bfloat16", "float64"))
+    smallest: float = setting(
+        0.4, "smallest share of an image that a view shows", above=0.0, high=1.0
+    )
+    precision: str = setting(
+        "float32", "numbers of the forward pass", choices=("float32", "bfloat16", "float64")
+    )
     every: int = setting(5, "epochs between two readouts", unit="epochs", low=1)
-    seed: int = setting(0, "seed of the split, the start, the order and the views", low=0, high=2**31)
+    seed: int = setting(
+        0, "seed of the split, the start, the order and the views", low=0, high=2**31
+    )
 
     def check(self):
         if 0 < self.train < self.batch:
@@ -115,7 +135,9 @@ class Network(nn.Module):
         self.encoder, features = encoder(config, shape, generator)
         widths = (features, *config.projector)
         self.projector, d = projector(widths, generator), widths[-1]
-        self.head = projector((d, classes), generator) if config.loss == "ce" else None  # after the projector, as SA's
+        self.head = (
+            projector((d, classes), generator) if config.loss == "ce" else None
+        )  # after the projector, as SA's
         self.predictor = projector((d, 2 * d, d), generator) if config.loss == "byol" else None
 
     def forward(self, x):
@@ -137,7 +159,9 @@ def encoder(config: Config, shape: tuple, generator: torch.Generator) -> tuple[n
     return nn.Sequential(nn.Flatten(), MLP(widths, "relu", generator)), config.width
 
 
-def objective(config: Config, z1: torch.Tensor, z2: torch.Tensor, y: torch.Tensor, target=None) -> torch.Tensor:
+def objective(
+    config: Config, z1: torch.Tensor, z2: torch.Tensor, y: torch.Tensor, target=None
+) -> torch.Tensor:
     """The loss of all views z1, z2 (n, d) with labels y (n,); of `byol` with the targets of both views."""
     if config.loss == "ce":
         return (nn.functional.cross_entropy(z1, y) + nn.functional.cross_entropy(z2, y)) / 2
@@ -162,15 +186,30 @@ class Trainer:
         self.rank, self.world = dist.get_rank() if dist.is_initialized() else 0, processes()
         if config.batch % self.world:
             raise config.error("batch", f"a multiple of the {self.world} processes")
-        self.images = sets.load(config.data, config.train, config.test, config.classes, config.side,
-                                stream(config.seed, SPLIT))
+        self.images = sets.load(
+            config.data,
+            config.train,
+            config.test,
+            config.classes,
+            config.side,
+            stream(config.seed, SPLIT),
+        )
         if config.batch > len(self.images.x):
-            raise config.error("batch", f"at most the number of training images, {len(self.images.x)}")
+            raise config.error(
+                "batch", f"at most the number of training images, {len(self.images.x)}"
+            )
         self.dtype = torch.float64 if config.precision == "float64" else torch.float32
-        self.network = Network(config, self.images.x.shape[1:], len(self.images.classes)).to(device, self.dtype)
-        self.target = copy.deepcopy(self.network).requires_grad_(False) if config.loss == "byol" else None
+        self.network = Network(config, self.images.x.shape[1:], len(self.images.classes)).to(
+            device, self.dtype
+        )
+        self.target = (
+            copy.deepcopy(self.network).requires_grad_(False) if config.loss == "byol" else None
+        )
         self.shared = DistributedDataParallel(self.network) if self.world > 1 else self.network
-        self.weights, trust = list(self.network.parameters()), 1e-3 if config.optimiser == "lars" else None
+        self.weights, trust = (
+            list(self.network.parameters()),
+            1e-3 if config.optimiser == "lars" else None,
+        )
         rows = [p.data[None] for p in self.weights]  # as of one network
         self.descent = Descent(rows, config.lr, config.momentum, config.decay, trust)
         self.order, self.draws = stream(config.seed, ORDER), stream(config.seed, VIEWS)
@@ -181,7 +220,7 @@ class Trainer:
     def share(self, rows: torch.Tensor) -> torch.Tensor:
         """This process's part of the rows of a batch."""
         size = len(rows) // self.world
-        return rows[self.rank * size:(self.rank + 1) * size]
+        return rows[self.rank * size : (self.rank + 1) * size]
 
     def view(self, chosen: torch.Tensor) -> torch.Tensor:
         """A fresh view of this process's share of the images `chosen` (batch,)."""
@@ -193,12 +232,17 @@ class Trainer:
     def loss(self, chosen: torch.Tensor) -> torch.Tensor:
         """The loss of a batch `chosen` (batch,), of all processes' views: the same number in each."""
         both = torch.cat([self.view(chosen), self.view(chosen)])
-        with torch.autocast(self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"):
+        with torch.autocast(
+            self.device.type, torch.bfloat16, enabled=self.config.precision == "bfloat16"
+        ):
             _, z = self.shared(both)
         targets = None
         if self.target is not None:
             with torch.no_grad():
-                targets = [gathered(t) for t in self.target.projector(self.target.encoder(both)).to(z.dtype).chunk(2)]
+                targets = [
+                    gathered(t)
+                    for t in self.target.projector(self.target.encoder(both)).to(z.dtype).chunk(2)
+                ]
         z1, z2 = (gathered(part) for part in z.to(self.dtype).chunk(2))
         return self.objective(self.config, z1, z2, self.y[chosen.to(self.device)], targets)
 
@@ -210,7 +254,9 @@ class Trainer:
         self.descent.step([p.grad[None] for p in self.weights], factor)
         if self.target is not None:
             with torch.no_grad():
-                for mine, theirs in zip(self.target.parameters(), self.network.parameters(), strict=True):
+                for mine, theirs in zip(
+                    self.target.parameters(), self.network.parameters(), strict=True
+                ):
                     mine.lerp_(theirs, 1 - FOLLOWS)
         return loss.detach()
 
@@ -219,7 +265,9 @@ class Trainer:
         self.network.train()
         steps, warmup = self.config.epochs * self.batches, self.config.warmup * self.batches
         order, first = torch.randperm(len(self.x), generator=self.order), len(self.steps)
-        for k, chosen in enumerate(order[:self.batches * self.config.batch].split(self.config.batch)):
+        for k, chosen in enumerate(
+            order[: self.batches * self.config.batch].split(self.config.batch)
+        ):
             t = self.epoch * self.batches + k + 1
             self.steps.append(self.step(chosen, warmed(t, steps, min(warmup, steps))))
             if tell(t / steps) is False:
@@ -245,33 +293,67 @@ class Trainer:
 
     def record(self, loss: float) -> None:
         """Keep the epoch's loss, and what the features of the test images tell now."""
-        i, (h, z), (h_test, z_test) = self.images, self.embedded(self.images.x), self.embedded(self.images.x_test)
+        i, (h, z), (h_test, z_test) = (
+            self.images,
+            self.embedded(self.images.x),
+            self.embedded(self.images.x_test),
+        )
         self.rows.append((self.epoch, loss, readout.knn(h, i.y, h_test, i.y_test)))
-        pixels = self.read.get("pixels") or readout.knn(i.x.flatten(1), i.y, i.x_test.flatten(1), i.y_test)
-        self.read = {"pixels": pixels, "probe": linear_probe(h, i.y, h_test, i.y_test),
-                     "probe_z": linear_probe(z, i.y, z_test, i.y_test), "h": h_test, "z": z_test,
-                     "spectrum_h": spectrum(h_test), "spectrum_z": spectrum(z_test)}
+        pixels = self.read.get("pixels") or readout.knn(
+            i.x.flatten(1), i.y, i.x_test.flatten(1), i.y_test
+        )
+        self.read = {
+            "pixels": pixels,
+            "probe": linear_probe(h, i.y, h_test, i.y_test),
+            "probe_z": linear_probe(z, i.y, z_test, i.y_test),
+            "h": h_test,
+            "z": z_test,
+            "spectrum_h": spectrum(h_test),
+            "spectrum_z": spectrum(z_test),
+        }
 
     def result(self, seconds: float, stopped: bool) -> Result:
         """The run's Result as it stands."""
         nothing = dict.fromkeys(("pixels", "probe", "probe_z"), np.nan)
         nothing |= dict.fromkeys(("h", "z", "spectrum_h", "spectrum_z"), np.empty(0))
         epochs, loss, knn = np.array(self.rows, float).reshape(-1, 3).T
-        steps = torch.stack(self.steps).float().cpu().numpy() if self.steps else np.empty(0, np.float32)
-        return Result(self.config, seconds, str(self.device), stopped, steps, epochs.astype(int), loss, knn,
-                      labels=self.images.y_test.numpy(), **nothing | self.read)
+        steps = (
+            torch.stack(self.steps).float().cpu().numpy() if self.steps else np.empty(0, np.float32)
+        )
+        return Result(
+            self.config,
+            seconds,
+            str(self.device),
+            stopped,
+            steps,
+            epochs.astype(int),
+            loss,
+            knn,
+            labels=self.images.y_test.numpy(),
+            **nothing | self.read,
+        )
 
     def state(self) -> dict:
         """All that the rest of the run depends on."""
-        return {"config": self.config.described(), "epoch": self.epoch, "rows": self.rows, "steps": self.steps,
-                "read": self.read, "network": self.network.state_dict(),
-                "target": self.target and self.target.state_dict(),
-                "velocity": self.descent.velocity, "order": self.order.get_state(), "draws": self.draws.get_state()}
+        return {
+            "config": self.config.described(),
+            "epoch": self.epoch,
+            "rows": self.rows,
+            "steps": self.steps,
+            "read": self.read,
+            "network": self.network.state_dict(),
+            "target": self.target and self.target.state_dict(),
+            "velocity": self.descent.velocity,
+            "order": self.order.get_state(),
+            "draws": self.draws.get_state(),
+        }
 
     def take_up(self, state: dict) -> None:
         """Go on from `state`."""
         if state["config"] != self.config.described():
-            raise ValueError(f"checkpoint = {state['config']} is not allowed: it must be of {self.config.described()}")
+            raise ValueError(
+                f"checkpoint = {state['config']} is not allowed: it must be of {self.config.described()}"
+            )
         self.epoch, self.rows, self.read = state["epoch"], state["rows"], state["read"]
         self.steps = [loss.to(self.device) for loss in state["steps"]]
         self.network.load_state_dict(state["network"])
@@ -295,12 +377,18 @@ def restore(trainer: Trainer, path: pathlib.Path) -> None:
     """Take up the checkpoint at `path`; ValueError where it is damaged or of other settings."""
     try:
         state = torch.load(path, map_location="cpu", weights_only=False)
-    except Exception as error:  # zipfile, pickle, EOFError, RuntimeError: all say that the file is no checkpoint
-        raise ValueError(f"checkpoint = {str(path)!r} is damaged: {error}; delete it to begin anew") from error
+    except (
+        Exception
+    ) as error:  # zipfile, pickle, EOFError, RuntimeError: all say that the file is no checkpoint
+        raise ValueError(
+            f"checkpoint = {str(path)!r} is damaged: {error}; delete it to begin anew"
+        ) from error
     trainer.take_up(state)
 
 
-def run(config: Config, *, progress=None, device=None, checkpoint: str | os.PathLike | None = None) -> Result:
+def run(
+    config: Config, *, progress=None, device=None, checkpoint: str | os.PathLike | None = None
+) -> Result:
     """Train one encoder (LS Sec. 4.2.2, SA Sec. 5, CS Sec. 4.2).
 
     Args:
@@ -324,6 +412,7 @@ def teller(progress: Callable | None, rows: list, partial: Callable) -> Callable
             return True
         new, last, told = len(rows) > told, time.monotonic(), len(rows)
         return progress(fraction, partial() if new else None)
+
     return tell
 
 

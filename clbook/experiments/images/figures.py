@@ -10,21 +10,40 @@ from clbook.experiments.images import views
 from clbook.records import Record
 from clbook.style import MUTED, Picture, axes, band, colour, legend, log_axis
 
-OBJECTS = ("plane", "car", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")  # CIFAR-10's, in its order
+OBJECTS = (
+    "plane",
+    "car",
+    "bird",
+    "cat",
+    "deer",
+    "dog",
+    "frog",
+    "horse",
+    "ship",
+    "truck",
+)  # CIFAR-10's, in its order
 
 
 def seen(image: np.ndarray, count: int = 9, seed: int = 0, **how) -> Picture:
     """An image (height, width, 3), uint8, and `count` random views of it; `how` goes to `views.draw`."""
     x = torch.from_numpy(image.copy()).permute(2, 0, 1)[None].float() / 255
     drawn = views.draw(count, torch.Generator().manual_seed(seed), **how)
-    shown = torch.cat([x, views.views(x.expand(count, -1, -1, -1), drawn)]).permute(0, 2, 3, 1).clamp(0, 1).numpy()
+    shown = (
+        torch.cat([x, views.views(x.expand(count, -1, -1, -1), drawn)])
+        .permute(0, 2, 3, 1)
+        .clamp(0, 1)
+        .numpy()
+    )
     fig, grid = axes((count + 1) // 2, 2, width=7.4, height=3.2)
     for ax, picture in zip(grid.flat, shown, strict=True):
         ax.imshow(picture)
         ax.axis("off")
     grid[0, 0].set_title("the image", fontsize=9)
-    return Picture(fig, f"A photograph of a flower and {count} random views: parts of it, some mirrored, in other "
-                        "colours or without colours.")
+    return Picture(
+        fig,
+        f"A photograph of a flower and {count} random views: parts of it, some mirrored, in other "
+        "colours or without colours.",
+    )
 
 
 def planes(mnist: Record, cifar: Record) -> Picture:
@@ -34,14 +53,32 @@ def planes(mnist: Record, cifar: Record) -> Picture:
     for row, (name, record, names) in zip(grid, sets, strict=True):
         rights = {"pixels": record["pixels"][0], "features": record["knn"][0, -1]}
         for ax, (what, right) in zip(row, rights.items(), strict=True):
-            ax.scatter(*record[f"{what}_plane"].T, s=3, lw=0, c=[colour(k) for k in record["labels"]])
-            ax.set(title=f"{name}, {'pixels' if what == 'pixels' else 'SimCLR features'}", xticks=[], yticks=[],
-                   xlabel=f"neighbours right: {right:.2f}")
-            said.append(f"{name}, {what}: right for {right:.2f}, in the plane for {record[f'{what}_seen'][0]:.2f}")
+            ax.scatter(
+                *record[f"{what}_plane"].T, s=3, lw=0, c=[colour(k) for k in record["labels"]]
+            )
+            ax.set(
+                title=f"{name}, {'pixels' if what == 'pixels' else 'SimCLR features'}",
+                xticks=[],
+                yticks=[],
+                xlabel=f"neighbours right: {right:.2f}",
+            )
+            said.append(
+                f"{name}, {what}: right for {right:.2f}, in the plane for {record[f'{what}_seen'][0]:.2f}"
+            )
         marks = [Line2D([], [], ls="", marker="o", ms=5, color=colour(k)) for k in range(10)]
-        row[1].legend(marks, names, loc="center left", bbox_to_anchor=(1, 0.5), handletextpad=0.1, frameon=False)
-    return Picture(fig, "Four pictures by t-SNE of 2,000 test images, coloured by class. Ten nearest training images, "
-                        "in all dimensions, and ten nearest points of the plane: " + "; ".join(said) + ".")
+        row[1].legend(
+            marks,
+            names,
+            loc="center left",
+            bbox_to_anchor=(1, 0.5),
+            handletextpad=0.1,
+            frameon=False,
+        )
+    return Picture(
+        fig,
+        "Four pictures by t-SNE of 2,000 test images, coloured by class. Ten nearest training images, "
+        "in all dimensions, and ten nearest points of the plane: " + "; ".join(said) + ".",
+    )
 
 
 def curves(mnist: Record, cifar: Record) -> Picture:
@@ -52,14 +89,28 @@ def curves(mnist: Record, cifar: Record) -> Picture:
         lines = np.concatenate([record["untrained"][:, None], record["knn"]], 1)
         epochs = np.concatenate([[0], record["epochs"]])
         for k, line in enumerate(lines):
-            ax.plot(epochs, line, ".-", color=colour(0), lw=1, label=None if k else "SimCLR features", gid=f"seed {k}")
+            ax.plot(
+                epochs,
+                line,
+                ".-",
+                color=colour(0),
+                lw=1,
+                label=None if k else "SimCLR features",
+                gid=f"seed {k}",
+            )
         ax.axhline(record["pixels"].mean(), color=MUTED, ls="--", lw=1, label="pixels")
         ax.set(title=name, xlabel="epoch", xticks=epochs, ylabel="neighbours right")
-        said.append(f"{name}: untrained {lines[:, 0].mean():.3f}, trained {lines[:, -1].mean():.3f}, pixels "
-                    f"{record['pixels'].mean():.3f}")
+        said.append(
+            f"{name}: untrained {lines[:, 0].mean():.3f}, trained {lines[:, -1].mean():.3f}, pixels "
+            f"{record['pixels'].mean():.3f}"
+        )
     legend(row[0], loc="lower right")
-    return Picture(fig, "Share of test images whose ten nearest training images give their class, mean of three seeds. "
-                   + "; ".join(said) + ".")
+    return Picture(
+        fig,
+        "Share of test images whose ten nearest training images give their class, mean of three seeds. "
+        + "; ".join(said)
+        + ".",
+    )
 
 
 def spectra(record: Record) -> Picture:
@@ -74,8 +125,12 @@ def spectra(record: Record) -> Picture:
     log_axis(ax, axis="y")
     ax.set(xlabel="axis, the largest variance first", ylabel="variance, largest = 1")
     legend(ax, loc="lower left")
-    return Picture(fig, "Variances of 2,000 test images along their axes, falling from 1; at the 32nd of 64 axes "
-                        + ", ".join(ends) + ".")
+    return Picture(
+        fig,
+        "Variances of 2,000 test images along their axes, falling from 1; at the 32nd of 64 axes "
+        + ", ".join(ends)
+        + ".",
+    )
 
 
 def emergence(record: Record) -> Picture:
@@ -87,10 +142,18 @@ def emergence(record: Record) -> Picture:
     left.set(title="one run", xlabel="iteration + 1", ylabel="embedding z")
     for k, line in enumerate(record["accuracy"]):
         right.plot(time, line, color=colour(2), lw=1, gid=f"seed {k}")
-    right.set(title="linear readout, three seeds", xlabel="iteration + 1", ylabel="accuracy", ylim=(0.45, 1.02))
+    right.set(
+        title="linear readout, three seeds",
+        xlabel="iteration + 1",
+        ylabel="accuracy",
+        ylim=(0.45, 1.02),
+    )
     log_axis(left)
     log_axis(right)
     marks = [Line2D([], [], color=colour(k)) for k in range(2)]
     legend(left, handles=marks, labels=OBJECTS[:2], loc="upper left")
     ends = ", ".join(f"{line[0]:.2f} to {line[-1]:.2f}" for line in record["accuracy"])
-    return Picture(fig, f"Left: paths of 20 planes and 20 cars on a line. Right: accuracy of a linear readout, {ends}.")
+    return Picture(
+        fig,
+        f"Left: paths of 20 planes and 20 cars on a line. Right: accuracy of a linear readout, {ends}.",
+    )

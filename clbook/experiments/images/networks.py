@@ -14,7 +14,14 @@ from torch import nn
 from clbook.models import MLP
 
 # Blocks a stage: depths 18 to 50 have four stages (He et al., Table 1), 8, 14 and 20 three (their Sec. 4.2).
-STAGES = {8: (1, 1, 1), 14: (2, 2, 2), 20: (3, 3, 3), 18: (2, 2, 2, 2), 34: (3, 4, 6, 3), 50: (3, 4, 6, 3)}
+STAGES = {
+    8: (1, 1, 1),
+    14: (2, 2, 2),
+    20: (3, 3, 3),
+    18: (2, 2, 2, 2),
+    34: (3, 4, 6, 3),
+    50: (3, 4, 6, 3),
+}
 BOTTLENECK = (50,)
 
 
@@ -65,7 +72,9 @@ class Norm(nn.BatchNorm2d):
 
 
 def _conv(inputs, outputs, size, stride=1):
-    return nn.utils.skip_init(nn.Conv2d, inputs, outputs, size, stride=stride, padding=size // 2, bias=False)
+    return nn.utils.skip_init(
+        nn.Conv2d, inputs, outputs, size, stride=stride, padding=size // 2, bias=False
+    )
 
 
 class Block(nn.Module):
@@ -103,16 +112,24 @@ class ResNet(nn.Sequential):
 
     def __init__(self, depth=18, width=64, channels=3, stem="large", classes=0, generator=None):
         if depth not in STAGES:
-            raise ValueError(f"depth = {depth!r} is not allowed: depth must be one of {', '.join(map(str, STAGES))}")
+            raise ValueError(
+                f"depth = {depth!r} is not allowed: depth must be one of {', '.join(map(str, STAGES))}"
+            )
         if stem not in ("small", "large"):
             raise ValueError(f"stem = {stem!r} is not allowed: stem must be small or large")
         first = _conv(channels, width, 3) if stem == "small" else _conv(channels, width, 7, 2)
-        layers, inputs, bottleneck = [first, Norm(width), nn.ReLU(inplace=True)], width, depth in BOTTLENECK
+        layers, inputs, bottleneck = (
+            [first, Norm(width), nn.ReLU(inplace=True)],
+            width,
+            depth in BOTTLENECK,
+        )
         if stem == "large":
             layers.append(nn.MaxPool2d(3, 2, 1))
         for stage, blocks in enumerate(STAGES[depth]):
             for block in range(blocks):
-                layers.append(Block(inputs, width * 2**stage, 2 if stage and not block else 1, bottleneck))
+                layers.append(
+                    Block(inputs, width * 2**stage, 2 if stage and not block else 1, bottleneck)
+                )
                 inputs = width * 2**stage * (4 if bottleneck else 1)
         layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten()]
         if classes:
@@ -130,7 +147,7 @@ def start(network: nn.Module, generator: torch.Generator) -> nn.Module:
             fan_out = layer.out_channels * layer.kernel_size[0] * layer.kernel_size[1]
             layer.weight.normal_(0, (2 / fan_out) ** 0.5, generator=generator)
         elif isinstance(layer, nn.Linear):
-            bound = layer.in_features ** -0.5
+            bound = layer.in_features**-0.5
             for parameter in (layer.weight, layer.bias):
                 parameter.uniform_(-bound, bound, generator=generator)
     return network

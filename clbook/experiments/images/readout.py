@@ -11,5 +11,8 @@ def knn(train, y, test, y_test, k: int = 10) -> float:
     `metrics.neighbour_accuracy` asks the other points of one set, by distance; here test images ask training images.
     """
     from sklearn.neighbors import KNeighborsClassifier  # here, since loading it takes a second
+
     model = KNeighborsClassifier(k, metric="cosine", algorithm="brute")
-    return float(model.fit(np.asarray(train), np.asarray(y)).score(np.asarray(test), np.asarray(y_test)))
+    return float(
+        model.fit(np.asarray(train), np.asarray(y)).score(np.asarray(test), np.asarray(y_test))
+    )

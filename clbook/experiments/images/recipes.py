@@ -11,10 +11,33 @@ from clbook.metrics import neighbour_accuracy
 from clbook.records import Recipe
 
 SEEDS = range(3)
-CIFAR = tuple(Config(data="cifar10", train=10_000, test=2000, flip=True, smallest=0.2, epochs=12, every=3,
-                     seed=seed) for seed in SEEDS)
-MNIST = tuple(Config(data="mnist", train=10_000, test=2000, network="cnn", width=16, epochs=15, warmup=1, every=3,
-                     seed=seed) for seed in SEEDS)
+CIFAR = tuple(
+    Config(
+        data="cifar10",
+        train=10_000,
+        test=2000,
+        flip=True,
+        smallest=0.2,
+        epochs=12,
+        every=3,
+        seed=seed,
+    )
+    for seed in SEEDS
+)
+MNIST = tuple(
+    Config(
+        data="mnist",
+        train=10_000,
+        test=2000,
+        network="cnn",
+        width=16,
+        epochs=15,
+        warmup=1,
+        every=3,
+        seed=seed,
+    )
+    for seed in SEEDS
+)
 EMERGENCE = tuple(emergence.Config(seed=seed) for seed in SEEDS)
 COST = tuple(cost.Config(seed=seed) for seed in SEEDS)
 
@@ -30,7 +53,10 @@ def kept(results, steps: list, names: tuple) -> dict[str, np.ndarray]:
     """`steps`, and what results record under `names`, runs along the first axis; of runs cut short the steps alone."""
     found = {"steps": np.array(steps, np.float32)}
     if not any(result.stopped for result in results):
-        found |= {name: np.array([getattr(result, name) for result in results], np.float32) for name in names}
+        found |= {
+            name: np.array([getattr(result, name) for result in results], np.float32)
+            for name in names
+        }
     return found
 
 
@@ -57,30 +83,65 @@ def pictures(results) -> dict[str, np.ndarray]:
             seen[name].append(neighbour_accuracy(drawn, result.labels))
             if k == 0:
                 found[f"{name}_plane"] = drawn.astype(np.float32)
-    return found | {"epochs": results[0].epochs, "labels": results[0].labels.astype(np.uint8),
-                    "untrained": np.array(untrained, np.float32),
-                    **{f"{name}_seen": np.array(values, np.float32) for name, values in seen.items()}}
+    return found | {
+        "epochs": results[0].epochs,
+        "labels": results[0].labels.astype(np.uint8),
+        "untrained": np.array(untrained, np.float32),
+        **{f"{name}_seen": np.array(values, np.float32) for name, values in seen.items()},
+    }
 
 
 def costs(results) -> dict[str, np.ndarray]:
     """What each size of `cost.FITTED` and `cost.CHECKED` takes, (runs, sizes) each."""
-    return {name: np.array([getattr(result, name) for result in results])
-            for name in ("views", "flops", "weights", "kept", "step")}
+    return {
+        name: np.array([getattr(result, name) for result in results])
+        for name in ("views", "flops", "weights", "kept", "step")
+    }
 
 
 def paths(results) -> dict[str, np.ndarray]:
     """Accuracy of a linear readout (runs, T), and the paths of 40 points (runs, 40, T) of classes `labels`."""
-    return {"steps": results[0].steps, "accuracy": np.array([result.accuracy for result in results], np.float32),
-            "path": np.array([result.z.T[::5] for result in results], np.float32), "labels": results[0].labels[::5]}
+    return {
+        "steps": results[0].steps,
+        "accuracy": np.array([result.accuracy for result in results], np.float32),
+        "path": np.array([result.z.T[::5] for result in results], np.float32),
+        "labels": results[0].labels[::5],
+    }
 
 
 RECIPES = {
-    "images-cifar10": Recipe("LS and VA Fig. 1: SimCLR, a residual network of 8 layers on 10,000 images of CIFAR-10, "
-                             "12 epochs", run, CIFAR, pictures, ("steps",), 0.003),
-    "images-mnist": Recipe("LS and VA Fig. 1: SimCLR, two convolutions and a linear layer on 10,000 images of MNIST, "
-                           "15 epochs", run, MNIST, pictures, ("steps",), 0.02),
-    "images-emergence": Recipe("LS Figure 4 on CIFAR-10: two classes, two convolutions and a linear layer, 5,000 steps",
-                               emergence.run, EMERGENCE, paths, ("accuracy", "path"), 0.002),
-    "images-cost": Recipe("what a training step takes, on small networks and on ResNet-18 and 50 at small images",
-                          cost.run, COST, costs, ("views", "flops", "weights", "kept"), 0.2),
+    "images-cifar10": Recipe(
+        "LS and VA Fig. 1: SimCLR, a residual network of 8 layers on 10,000 images of CIFAR-10, "
+        "12 epochs",
+        run,
+        CIFAR,
+        pictures,
+        ("steps",),
+        0.003,
+    ),
+    "images-mnist": Recipe(
+        "LS and VA Fig. 1: SimCLR, two convolutions and a linear layer on 10,000 images of MNIST, "
+        "15 epochs",
+        run,
+        MNIST,
+        pictures,
+        ("steps",),
+        0.02,
+    ),
+    "images-emergence": Recipe(
+        "LS Figure 4 on CIFAR-10: two classes, two convolutions and a linear layer, 5,000 steps",
+        emergence.run,
+        EMERGENCE,
+        paths,
+        ("accuracy", "path"),
+        0.002,
+    ),
+    "images-cost": Recipe(
+        "what a training step takes, on small networks and on ResNet-18 and 50 at small images",
+        cost.run,
+        COST,
+        costs,
+        ("views", "flops", "weights", "kept"),
+        0.2,
+    ),
 }

@@ -42,7 +42,9 @@ def pictures(folder: pathlib.Path) -> list[pathlib.Path]:
     return sorted(path for path in folder.glob("*/*") if path.suffix.lower() in KINDS)
 
 
-def load(name: str, n: int, test: int, classes: int, side: int, generator: torch.Generator) -> Images:
+def load(
+    name: str, n: int, test: int, classes: int, side: int, generator: torch.Generator
+) -> Images:
     """The set `name`: n images to train with and `test` held out, drawn without replacement, as many of each class.
 
     Args:
@@ -55,7 +57,9 @@ def load(name: str, n: int, test: int, classes: int, side: int, generator: torch
     own_test = _own_test(name)
     classes = classes or len(names)
     if not 2 <= classes <= len(names):
-        raise ValueError(f"classes = {classes} is not allowed: {name} has {len(names)} classes, and two are needed")
+        raise ValueError(
+            f"classes = {classes} is not allowed: {name} has {len(names)} classes, and two are needed"
+        )
     if own_test:
         train, _ = _drawn(name, labels, n, 0, names[:classes], generator)
         held, _ = _drawn(name, own_test[1], test, 0, names[:classes], generator)
@@ -74,16 +78,20 @@ def _drawn(name, labels, n, test, names, generator):
         own = own[torch.randperm(len(own), generator=generator).numpy()]
         out, into = (total // classes + (k < total % classes) for total in (test, n))
         if out + max(into, 1) > len(own):
-            raise ValueError(f"train = {n} with test = {test} is not allowed: class {label} of {name} has {len(own)} "
-                             f"images, {out + max(into, 1)} were asked for")
+            raise ValueError(
+                f"train = {n} with test = {test} is not allowed: class {label} of {name} has {len(own)} "
+                f"images, {out + max(into, 1)} were asked for"
+            )
         held.append(own[:out])
-        train.append(own[out:out + into] if n else own[out:])
+        train.append(own[out : out + into] if n else own[out:])
     return np.concatenate(train), np.concatenate(held)
 
 
 def _tensors(name, pixels, labels, rows):
     """The images and labels of some rows, as tensors."""
-    x = torch.from_numpy(np.ascontiguousarray(pixels[rows])).float() / (16 if name == "digits" else 255)
+    x = torch.from_numpy(np.ascontiguousarray(pixels[rows])).float() / (
+        16 if name == "digits" else 255
+    )
     return x, torch.from_numpy(labels[rows].astype(np.int64))
 
 
@@ -94,7 +102,9 @@ def _own_test(name):
             return table["x_test"].transpose(0, 3, 1, 2), table["y_test"]
     if name == "mnist" and len(paths := data.image_files(name)) == 2:
         with data.reading(name):
-            pixels, labels = (data.idx(path.with_name(path.name.replace("train", "t10k"))) for path in paths)
+            pixels, labels = (
+                data.idx(path.with_name(path.name.replace("train", "t10k"))) for path in paths
+            )
         return pixels[:, None], labels
     return None
 
@@ -109,22 +119,28 @@ def _read(name, side):
         return _folder(path, side)
     if path.suffix == ".npz" and path.exists():
         return _table(path)
-    raise ValueError(f"data = {name!r} is not allowed: it must be one of {', '.join(NAMED)}, a folder with a folder of "
-                     "images for each class, or an .npz file")
+    raise ValueError(
+        f"data = {name!r} is not allowed: it must be one of {', '.join(NAMED)}, a folder with a folder of "
+        "images for each class, or an .npz file"
+    )
 
 
 def _table(path):
     x, labels, names = data.table(path)
     if x.ndim != 4:
-        raise ValueError(f"data = {str(path)!r} is not allowed: x has shape {x.shape} and type {x.dtype}, it must be "
-                         "uint8 (n, height, width) or (n, height, width, 1 or 3)")
+        raise ValueError(
+            f"data = {str(path)!r} is not allowed: x has shape {x.shape} and type {x.dtype}, it must be "
+            "uint8 (n, height, width) or (n, height, width, 1 or 3)"
+        )
     return x, labels, names
 
 
 def _folder(path, side):
     paths = pictures(path)
     if not paths:
-        raise ValueError(f"data = {str(path)!r} is not allowed: it has no folders with images ({', '.join(KINDS)})")
+        raise ValueError(
+            f"data = {str(path)!r} is not allowed: it has no folders with images ({', '.join(KINDS)})"
+        )
     names = sorted({p.parent.name for p in paths})
     pixels = np.empty((len(paths), 3, side, side), np.uint8)
     for k, p in enumerate(paths):

@@ -16,11 +16,29 @@ from kornia.filters import gaussian_blur2d
 AREA = (0.2, 1.0)  # share of the image that a crop keeps
 RATIO = (3 / 4, 4 / 3)  # of a crop's sides
 JITTERED, GREY, BLURRED = 0.8, 0.2, 0.5  # probabilities
-COLUMNS = ("height", "width", "down", "right", "flip", "brightness", "contrast", "saturation", "hue", "grey", "blur")
+COLUMNS = (
+    "height",
+    "width",
+    "down",
+    "right",
+    "flip",
+    "brightness",
+    "contrast",
+    "saturation",
+    "hue",
+    "grey",
+    "blur",
+)
 
 
-def draw(n: int, generator: torch.Generator, colour: float = 0.5, flip: bool = True, blur: bool = False,
-         smallest: float = AREA[0]) -> torch.Tensor:
+def draw(
+    n: int,
+    generator: torch.Generator,
+    colour: float = 0.5,
+    flip: bool = True,
+    blur: bool = False,
+    smallest: float = AREA[0],
+) -> torch.Tensor:
     """(n, 11) the numbers of `COLUMNS` for n images.
 
     height, width, down, right: the crop's half sides and centre, in halves of the image. flip: -1 or 1. brightness,
@@ -31,6 +49,7 @@ def draw(n: int, generator: torch.Generator, colour: float = 0.5, flip: bool = T
         colour: strength of the jitter; SimCLR has 1 on ImageNet, 0.5 on CIFAR-10. flip: whether images are mirrored.
         blur: SimCLR blurs on ImageNet alone. smallest: the smallest share of the image that a crop keeps.
     """
+
     def uniform(low, high):
         return low + (high - low) * torch.rand(n, generator=generator)
 
@@ -42,7 +61,9 @@ def draw(n: int, generator: torch.Generator, colour: float = 0.5, flip: bool = T
     down, right = ((1 - side) * uniform(-1, 1) for side in (height, width))
     mirrored = torch.where(happens(0.5 if flip else 0.0), -1.0, 1.0)
     jittered = happens(JITTERED)
-    factors = [torch.where(jittered, uniform(1 - 0.8 * colour, 1 + 0.8 * colour), 1.0) for _ in range(3)]
+    factors = [
+        torch.where(jittered, uniform(1 - 0.8 * colour, 1 + 0.8 * colour), 1.0) for _ in range(3)
+    ]
     hue = torch.where(jittered, uniform(-0.2, 0.2) * colour * math.pi, 0.0)
     grey = happens(GREY).float()
     sd = torch.where(happens(BLURRED if blur else 0.0), uniform(0.1, 2.0), 0.0)

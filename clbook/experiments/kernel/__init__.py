@@ -14,4 +14,15 @@ from clbook.experiments.kernel.experiment import (
     run_flows,
 )
 
-__all__ = ["Config", "FLOWS", "Flow", "Result", "VIEWS", "dataset", "orbits", "partial_gradient", "run", "run_flows"]
+__all__ = [
+    "Config",
+    "FLOWS",
+    "Flow",
+    "Result",
+    "VIEWS",
+    "dataset",
+    "orbits",
+    "partial_gradient",
+    "run",
+    "run_flows",
+]

@@ -16,7 +16,9 @@ def powers(x, errors) -> np.ndarray:
 
 def by_delta(runs, error) -> np.ndarray:
     """p of error ~ delta^p, one a seed, from runs[delta][seed] and error(run)."""
-    return powers([row[0].config.delta for row in runs], [[error(run) for run in row] for row in runs])
+    return powers(
+        [row[0].config.delta for row in runs], [[error(run) for run in row] for row in runs]
+    )
 
 
 def scatter(run) -> float:
@@ -34,14 +36,19 @@ def at_three_times(run) -> np.ndarray:
 def by_activation(runs, value) -> np.ndarray:
     """value(run), one row an activation and one column a seed."""
     names = dict.fromkeys(run.config.activation for run in runs)
-    return np.array([[value(run) for run in runs if run.config.activation == name] for name in names])
+    return np.array(
+        [[value(run) for run in runs if run.config.activation == name] for name in names]
+    )
 
 
 def first_order(errors) -> Finding:
     """How much the error of a step falls with the step; errors (rates, seeds), from lr/tau = .1 on in powers of ten."""
     fall = (errors[1:4] / errors[:3]).min(0)
-    return Finding(f"error {errors[0].max():.0e} at lr/tau = .1; it falls at least {fall.min():.1f}-fold",
-                   float(errors[0].max()), (fall / 8 - 1,))
+    return Finding(
+        f"error {errors[0].max():.0e} at lr/tau = .1; it falls at least {fall.min():.1f}-fold",
+        float(errors[0].max()),
+        (fall / 8 - 1,),
+    )
 
 
 @chapter.measure("va-prop-4-1")
@@ -51,8 +58,11 @@ def kernel_flow(errors):
 
 @chapter.measure("va-prop-4-1-full")
 def full_gradient(errors):
-    return Finding(f"error {span(errors['full'][0], '.2g')}", float(errors["full"][0].mean()),
-                   (0.1 - errors["full"][0],))
+    return Finding(
+        f"error {span(errors['full'][0], '.2g')}",
+        float(errors["full"][0].mean()),
+        (0.1 - errors["full"][0],),
+    )
 
 
 @chapter.measure("va-prop-4-1-views")
@@ -65,62 +75,92 @@ def stays_invariant(flows):
     runs = [flow["vanilla"] for flow in flows]
     moved = np.array([run.moved[-1] for run in runs])
     together = np.array([run.spread.max() == 0 for run in runs])
-    return Finding(f"together in {together.sum()} of {len(runs)} seeds; points move {span(moved, '.2g')}",
-                   float(together.mean()), (together & (moved > 0),))
+    return Finding(
+        f"together in {together.sum()} of {len(runs)} seeds; points move {span(moved, '.2g')}",
+        float(together.mean()),
+        (together & (moved > 0),),
+    )
 
 
 @chapter.measure("va-theorem-4-2-network")
 def loses_invariance(flows):
     first, last = np.array([flow["network"].spread[[1, -1]] for flow in flows]).T
-    return Finding(f"spread {span(first, '.1e')} after one step, {span(last, '.2g')} after 120", float(first.mean()),
-                   (np.log(first / 1e-12),))
+    return Finding(
+        f"spread {span(first, '.1e')} after one step, {span(last, '.2g')} after 120",
+        float(first.mean()),
+        (np.log(first / 1e-12),),
+    )
 
 
 @chapter.measure("va-theorem-4-2-radius")
 def keeps_invariance(flows):
-    spread, moved = np.array([(flow["radius"].spread.max(), flow["radius"].moved[-1]) for flow in flows]).T
-    return Finding(f"spread at most {spread.max():.0e}; points move {span(moved, '.2g')}", float(spread.max()),
-                   (1e-12 - spread, moved > 0))
+    spread, moved = np.array(
+        [(flow["radius"].spread.max(), flow["radius"].moved[-1]) for flow in flows]
+    ).T
+    return Finding(
+        f"spread at most {spread.max():.0e}; points move {span(moved, '.2g')}",
+        float(spread.max()),
+        (1e-12 - spread, moved > 0),
+    )
 
 
 @chapter.measure("va-theorem-4-2-only-if")
 def only_if(still):
     spread, gap = float(still.spread.max()), closed_forms.gradient_gap(still)
-    return Finding(f"gradients differ by up to {gap:.1f}, spread {spread:g}", spread, (spread or -gap,))
+    return Finding(
+        f"gradients differ by up to {gap:.1f}, spread {spread:g}", spread, (spread or -gap,)
+    )
 
 
 @chapter.measure("va-prop-4-3")
 def explicit_kernel(explicit):
-    right = max(max(errors["1/sqrt(M)", "1/M"], errors["1/sqrt(M D)", "1/(M D)"]) for errors in explicit.values())
+    right = max(
+        max(errors["1/sqrt(M)", "1/M"], errors["1/sqrt(M D)", "1/(M D)"])
+        for errors in explicit.values()
+    )
     return Finding(f"relative error {right:.0e}", right, (1e-12 - right,))
 
 
 @chapter.measure("ls-prop-b-5-swapped")
 def swapped_prefactor(explicit):
-    wrong = min(min(errors["1/sqrt(M)", "1/(M D)"], errors["1/sqrt(M D)", "1/M"]) for errors in explicit.values())
-    return Finding(f"relative error {wrong:.1f} or more: off by the factor D", wrong, (1e-12 - wrong,))
+    wrong = min(
+        min(errors["1/sqrt(M)", "1/(M D)"], errors["1/sqrt(M D)", "1/M"])
+        for errors in explicit.values()
+    )
+    return Finding(
+        f"relative error {wrong:.1f} or more: off by the factor D", wrong, (1e-12 - wrong,)
+    )
 
 
 @chapter.measure("va-prop-4-4")
 def wide_kernel(wide):
     first, *_, last = wide["isotropic"]
-    return Finding(f"error {span(first, '.2g')} at M = 64, {span(last, '.2g')} at 16,384", float(last.mean()),
-                   (np.log(first / last), 0.05 - last))
+    return Finding(
+        f"error {span(first, '.2g')} at M = 64, {span(last, '.2g')} at 16,384",
+        float(last.mean()),
+        (np.log(first / last), 0.05 - last),
+    )
 
 
 @chapter.measure("va-prop-4-4-mean")
 def shifted_rows(wide):
     shifted, stretched = wide["shifted"][-1], wide["stretched"][-1]
-    return Finding(f"error {span(shifted, '.2g')}; for rows with mean zero and unequal variances "
-                   f"{span(stretched, '.2g')}",
-                   float(shifted.mean()), (0.05 - shifted,))
+    return Finding(
+        f"error {span(shifted, '.2g')}; for rows with mean zero and unequal variances "
+        f"{span(stretched, '.2g')}",
+        float(shifted.mean()),
+        (0.05 - shifted,),
+    )
 
 
 @chapter.measure("va-theorem-4-5")
 def cluster_velocity(printed):
     p = powers(printed["delta"], printed["errors"])
-    return Finding(rf"error ~ $\delta^p$, p = {span(p, '.2f')}; {span(printed['errors'][0], '.0e')} at $\delta$ = .003",
-                   float(p.mean()), (p - ORDER,))
+    return Finding(
+        rf"error ~ $\delta^p$, p = {span(p, '.2f')}; {span(printed['errors'][0], '.0e')} at $\delta$ = .003",
+        float(p.mean()),
+        (p - ORDER,),
+    )
 
 
 @chapter.measure("va-theorem-4-5-mean")
@@ -131,33 +171,50 @@ def mean_gradient(tight):
 
 @chapter.measure("va-theorem-4-5-own")
 def own_gradient(tight):
-    smooth, random = (by_delta(tight[f"{start} start"], lambda run: run.error("own")) for start in ("smooth", "random"))
-    return Finding(f"p = {span(smooth, '.2f')} from a smooth start, {span(random, '.2f')} from a random one",
-                   float(smooth.mean()), (smooth - ORDER, 0.5 - random))
+    smooth, random = (
+        by_delta(tight[f"{start} start"], lambda run: run.error("own"))
+        for start in ("smooth", "random")
+    )
+    return Finding(
+        f"p = {span(smooth, '.2f')} from a smooth start, {span(random, '.2f')} from a random one",
+        float(smooth.mean()),
+        (smooth - ORDER, 0.5 - random),
+    )
 
 
 @chapter.measure("va-fig-5-one-velocity")
 def one_velocity(tight):
     axes, line = (by_delta(tight[name], scatter) for name in ("random start", "centres on a line"))
-    return Finding(f"p = {span(axes, '.2f')} for orthogonal centres, {span(line, '.2f')} on a line", float(line.mean()),
-                   (axes - ORDER, line - ORDER))
+    return Finding(
+        f"p = {span(axes, '.2f')} for orthogonal centres, {span(line, '.2f')} on a line",
+        float(line.mean()),
+        (axes - ORDER, line - ORDER),
+    )
 
 
 @chapter.measure("va-fig-5-eq-21")
 def on_a_line(tight):
     runs = tight["centres on a line"]
-    p, blocks = (by_delta(runs, lambda run, name=name: run.error(name)) for name in ("mean", "blocks"))
+    p, blocks = (
+        by_delta(runs, lambda run, name=name: run.error(name)) for name in ("mean", "blocks")
+    )
     errors = [run.error("mean") for row in runs for run in row]
-    return Finding(f"error {span(errors, '.2g')}, p = {span(p, '.2f')}; with all blocks of the kernel "
-                   f"{span(blocks, '.2f')}",
-                   float(np.mean(errors)), (p - ORDER,))
+    return Finding(
+        f"error {span(errors, '.2g')}, p = {span(p, '.2f')}; with all blocks of the kernel "
+        f"{span(blocks, '.2f')}",
+        float(np.mean(errors)),
+        (p - ORDER,),
+    )
 
 
 @chapter.measure("va-corollary-4-6")
 def one_half(corollary):
     first, *_, last = corollary[..., 1]
-    return Finding(f"error {span(first, '.2g')} at M = 64, {span(last, '.2g')} at 4,096", float(last.mean()),
-                   (np.log(first / last), 0.05 - last))
+    return Finding(
+        f"error {span(first, '.2g')} at M = 64, {span(last, '.2g')} at 4,096",
+        float(last.mean()),
+        (np.log(first / last), 0.05 - last),
+    )
 
 
 def slowing(speeds, ratios):
@@ -172,38 +229,57 @@ def slowing(speeds, ratios):
 @chapter.measure("va-remark-4-4")
 def small_is_slow(speeds, ratios):
     p, last = slowing(speeds[4], ratios)
-    return Finding(f"p = {span(p, '.2f')}; at 1/20 of their size {span(last, '.2g')} of their speed", float(p.mean()),
-                   (p - 0.5,))
+    return Finding(
+        f"p = {span(p, '.2f')}; at 1/20 of their size {span(last, '.2g')} of their speed",
+        float(p.mean()),
+        (p - 0.5,),
+    )
 
 
 @chapter.measure("va-remark-4-4-two")
 def two_are_equal(speeds, ratios):
     p, last = slowing(speeds[2], ratios)
-    return Finding(f"p = {span(np.round(p, 2) + 0.0)}; at 1/20 of its size {span(last, '.2f')} of the other's speed",
-                   float(p.mean()), (p - 0.5,))
+    return Finding(
+        f"p = {span(np.round(p, 2) + 0.0)}; at 1/20 of its size {span(last, '.2f')} of the other's speed",
+        float(p.mean()),
+        (p - 0.5,),
+    )
 
 
 @chapter.measure("ls-fig-5-clusters-later")
 def blocks_first(stories):
-    start, end = (by_activation(stories["clusters"], lambda run, t=t: run.alignment[t]) for t in (0, -1))
-    return Finding(f"alignment {span(start, '.2g')} at the start, {span(end, '.2g')} at the end", float(start.mean()),
-                   (*(start - 0.9), *(0.05 - abs(end - start))))
+    start, end = (
+        by_activation(stories["clusters"], lambda run, t=t: run.alignment[t]) for t in (0, -1)
+    )
+    return Finding(
+        f"alignment {span(start, '.2g')} at the start, {span(end, '.2g')} at the end",
+        float(start.mean()),
+        (*(start - 0.9), *(0.05 - abs(end - start))),
+    )
 
 
 @chapter.measure("ls-fig-5-donut-rises")
 def alignment_rises(stories):
-    start, end = (by_activation(stories["donut"], lambda run, t=t: run.alignment[t]) for t in (0, -1))
-    return Finding(f"{(end > start).sum()} of {start.size} runs; alignment {span(start, '.2g')} before, "
-                   f"{span(end, '.2g')} after",
-                   float((end - start).min()), tuple(end > start))
+    start, end = (
+        by_activation(stories["donut"], lambda run, t=t: run.alignment[t]) for t in (0, -1)
+    )
+    return Finding(
+        f"{(end > start).sum()} of {start.size} runs; alignment {span(start, '.2g')} before, "
+        f"{span(end, '.2g')} after",
+        float((end - start).min()),
+        tuple(end > start),
+    )
 
 
 @chapter.measure("ls-fig-5-donut")
 def sharp_blocks(stories):
     end = by_activation(stories["donut"], lambda run: run.alignment[-1]).max(0)
-    return Finding(f"alignment {span(end, '.2g')} with the best activation; on two clusters "
-                   f"{span([run.alignment[-1] for run in stories['clusters']], '.2g')}",
-                   float(end.mean()), (end - 0.5,))
+    return Finding(
+        f"alignment {span(end, '.2g')} with the best activation; on two clusters "
+        f"{span([run.alignment[-1] for run in stories['clusters']], '.2g')}",
+        float(end.mean()),
+        (end - 0.5,),
+    )
 
 
 @chapter.measure("ls-blocks-first")
@@ -211,5 +287,8 @@ def blocks_then_separation(stories):
     start, then, end = np.moveaxis(by_activation(stories["donut"], at_three_times), -1, 0)
     part = (then - start) / (end - start)
     steps = [run.separable_at for run in stories["donut"]]
-    return Finding(f"{span(part, '.2g')} of the rise, at iterations {span(steps, 'd')}", float(part.mean()),
-                   (part.max(0) - 0.5,))
+    return Finding(
+        f"{span(part, '.2g')} of the rise, at iterations {span(steps, 'd')}",
+        float(part.mean()),
+        (part.max(0) - 0.5,),
+    )

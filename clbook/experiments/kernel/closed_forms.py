@@ -14,8 +14,9 @@ from clbook.models import Averaging
 from clbook.runs import one_thread, stream
 
 
-def explicit_errors(width: int = 64, D: int = 5, d: int = 3, n: int = 12, activation: str = "tanh",
-                    seed: int = 0) -> dict[tuple[str, str], float]:
+def explicit_errors(
+    width: int = 64, D: int = 5, d: int = 3, n: int = 12, activation: str = "tanh", seed: int = 0
+) -> dict[tuple[str, str], float]:
     """Relative error of the explicit kernel against autograd, for both papers' outer weights and both prefactors.
 
     Returns:
@@ -24,7 +25,9 @@ def explicit_errors(width: int = 64, D: int = 5, d: int = 3, n: int = 12, activa
     x = torch.randn(n, D, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     errors = {}
     for entries, square in (("1/sqrt(M)", 1 / width), ("1/sqrt(M D)", 1 / (width * D))):
-        net = Averaging(D, d, width, activation, square**0.5, torch.Generator().manual_seed(seed + 1)).double()
+        net = Averaging(
+            D, d, width, activation, square**0.5, torch.Generator().manual_seed(seed + 1)
+        ).double()
         truth = kernels.autograd(net, x)
         for name, prefactor in (("1/M", 1 / width), ("1/(M D)", 1 / (width * D))):
             explicit = kernels.one_hidden(net.inner.weight, x, activation, d, prefactor)
@@ -33,8 +36,9 @@ def explicit_errors(width: int = 64, D: int = 5, d: int = 3, n: int = 12, activa
 
 
 @one_thread()
-def width_errors(widths, seeds, stretch=(1.0, 1.0, 1.0), shift=(0.0, 0.0, 0.0),
-                 angles_after=(1.0, 1.0, 1.0)) -> np.ndarray:
+def width_errors(
+    widths, seeds, stretch=(1.0, 1.0, 1.0), shift=(0.0, 0.0, 0.0), angles_after=(1.0, 1.0, 1.0)
+) -> np.ndarray:
     """Relative errors of the infinite-width kernel (VA Proposition 4.4) for ReLU, on 20 points of R^3.
 
     Args:
@@ -47,12 +51,16 @@ def width_errors(widths, seeds, stretch=(1.0, 1.0, 1.0), shift=(0.0, 0.0, 0.0),
         (widths, seeds).
     """
     x = torch.randn(20, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    stretch, shift, angles_after = (torch.tensor(v, dtype=torch.float64) for v in (stretch, shift, angles_after))
+    stretch, shift, angles_after = (
+        torch.tensor(v, dtype=torch.float64) for v in (stretch, shift, angles_after)
+    )
     u = normalize(x * angles_after, dim=1)
     limit = (x @ x.T) * kernels.infinite_width(u) / (u @ u.T)
     errors = np.empty((len(widths), len(seeds)))
     for column, seed in enumerate(seeds):
-        g = torch.randn(max(widths), 3, generator=torch.Generator().manual_seed(seed + 1), dtype=torch.float64)
+        g = torch.randn(
+            max(widths), 3, generator=torch.Generator().manual_seed(seed + 1), dtype=torch.float64
+        )
         for row, width in enumerate(widths):
             K = kernels.one_hidden(g[:width] * stretch + shift, x, "relu", 1, 1 / width)[..., 0, 0]
             errors[row, column] = (K - limit).norm() / limit.norm()
@@ -62,12 +70,19 @@ def width_errors(widths, seeds, stretch=(1.0, 1.0, 1.0), shift=(0.0, 0.0, 0.0),
 def first_weights(result: Result) -> torch.Tensor:
     """The inner weights (M d, D) from which a run's network starts."""
     c, D = result.config, result.x.shape[1]
-    return Averaging(D, c.d, c.width, c.activation, 1, stream(c.seed, WEIGHTS)).double().inner.weight.detach()
+    return (
+        Averaging(D, c.d, c.width, c.activation, 1, stream(c.seed, WEIGHTS))
+        .double()
+        .inner.weight.detach()
+    )
 
 
 def kernel_of_all(result: Result) -> torch.Tensor:
     """The kernel of a run's points and views at the start, (N, N, d, d) with N = (1 + VIEWS) n, the points first."""
-    c, points = result.config, torch.from_numpy(np.concatenate([result.x[None], result.views])).flatten(0, 1)
+    c, points = (
+        result.config,
+        torch.from_numpy(np.concatenate([result.x[None], result.views])).flatten(0, 1),
+    )
     return kernels.one_hidden(first_weights(result), points, c.activation, c.d, 1 / c.width)
 
 
@@ -79,8 +94,12 @@ def joint_error(result: Result) -> float:
     """
     c = result.config
     embedded = [torch.tensor(v[0], requires_grad=True) for v in (result.z, result.copies)]
-    gradient = torch.cat([g.reshape(-1, c.d) for g in torch.autograd.grad(simplified(*embedded, c.tau), embedded)])
-    velocity = -torch.einsum("ijkl,jl->ik", kernel_of_all(result)[:len(result.x)], gradient).numpy()
+    gradient = torch.cat(
+        [g.reshape(-1, c.d) for g in torch.autograd.grad(simplified(*embedded, c.tau), embedded)]
+    )
+    velocity = -torch.einsum(
+        "ijkl,jl->ik", kernel_of_all(result)[: len(result.x)], gradient
+    ).numpy()
     return float(np.linalg.norm(result.measured[0] - velocity) / np.linalg.norm(result.measured[0]))
 
 
@@ -92,8 +111,9 @@ def gradient_gap(result: Result) -> float:
 
 
 @one_thread()
-def printed_errors(deltas, seed: int, steps: int = 0, D: int = 5, d: int = 2, width: int = 256,
-                   tau: float = 0.1) -> np.ndarray:
+def printed_errors(
+    deltas, seed: int, steps: int = 0, D: int = 5, d: int = 2, width: int = 256, tau: float = 0.1
+) -> np.ndarray:
     """Relative errors (len(deltas),) of VA Theorem 4.5 as printed, in the paper's own setting (VA eq. 16 to 18).
 
     N = d clusters around orthogonal centres of lengths 1 and 1.5, of 40 and 20 points; noise and views in the D - d
@@ -102,9 +122,14 @@ def printed_errors(deltas, seed: int, steps: int = 0, D: int = 5, d: int = 2, wi
     so many `steps` of gradient descent, lr = tau.
     """
     draws = torch.Generator().manual_seed(seed)
-    centres, labels = torch.diag(torch.tensor([1.0, 1.5], dtype=torch.float64)), torch.arange(60) // 40
+    centres, labels = (
+        torch.diag(torch.tensor([1.0, 1.5], dtype=torch.float64)),
+        torch.arange(60) // 40,
+    )
     start = data.ball(2, d, 0.1, draws).double()[labels]
-    noise = [pad(data.ball(60, D - d, 2.0, draws).double(), (d, 0)) for _ in range(3)]  # of the point and of two views
+    noise = [
+        pad(data.ball(60, D - d, 2.0, draws).double(), (d, 0)) for _ in range(3)
+    ]  # of the point and of two views
     net = Averaging(D, d, width, "tanh", width**-0.5, draws).double()
     inner, clean = net.inner.weight.detach(), pad(centres, (0, D - d))
 

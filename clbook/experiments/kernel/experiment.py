@@ -29,28 +29,62 @@ FLOWS = {flow: {"flow": flow} for flow in ("network", "radius", "vanilla")}
 class Config(Settings):
     """Settings of one run; the default is three tight clusters with orthogonal centres, embedded at random."""
 
-    centres: str = setting("axes", "cluster centres: orthogonal unit vectors along the axes, or points on a line",
-                           choices=("axes", "line"))
+    centres: str = setting(
+        "axes",
+        "cluster centres: orthogonal unit vectors along the axes, or points on a line",
+        choices=("axes", "line"),
+    )
     clusters: int = setting(3, "number of clusters", low=2, high=8)
     n: int = setting(120, "number of points, all clusters together", low=4, high=2000)
-    ratio: float = setting(1.0, "size of the last cluster relative to each other one", low=0.001, high=1.0, log=True,
-                           each=True)
+    ratio: float = setting(
+        1.0,
+        "size of the last cluster relative to each other one",
+        low=0.001,
+        high=1.0,
+        log=True,
+        each=True,
+    )
     delta: float = setting(0.01, "radius of a cluster", low=0.0, high=2.0, log=True, each=True)
-    start: str = setting("random", "random: anywhere in a ball; smooth: at a linear function of the point",
-                         choices=("random", "smooth"))
-    eps: float = setting(0.1, "diameter of the ball from which the embedding starts", low=0.0, high=10.0, log=True,
-                         each=True)
+    start: str = setting(
+        "random",
+        "random: anywhere in a ball; smooth: at a linear function of the point",
+        choices=("random", "smooth"),
+    )
+    eps: float = setting(
+        0.1,
+        "diameter of the ball from which the embedding starts",
+        low=0.0,
+        high=10.0,
+        log=True,
+        each=True,
+    )
     d: int = setting(2, "embedding dimensions", low=1, high=16)
-    width: int = setting(256, "hidden units for each embedding dimension, M", low=1, high=16_384, log=True)
+    width: int = setting(
+        256, "hidden units for each embedding dimension, M", low=1, high=16_384, log=True
+    )
     activation: str = setting("tanh", "activation of the hidden layer", choices=tuple(ACTIVATIONS))
-    flow: str = setting("network", "what moves a point: the network, one that sees |x| alone, or only its own gradient",
-                        choices=tuple(FLOWS))
-    angle: float = setting(30.0, "views turn a point by up to this angle", unit="degrees", low=0.0, high=180.0,
-                           each=True)
+    flow: str = setting(
+        "network",
+        "what moves a point: the network, one that sees |x| alone, or only its own gradient",
+        choices=tuple(FLOWS),
+    )
+    angle: float = setting(
+        30.0,
+        "views turn a point by up to this angle",
+        unit="degrees",
+        low=0.0,
+        high=180.0,
+        each=True,
+    )
     tau: float = setting(0.1, "temperature", above=0.0, low=1e-4, high=10.0, log=True, each=True)
-    lr_over_tau: float = setting(0.01, "learning rate divided by tau", above=0.0, high=10_000.0, log=True, each=True)
-    gradient: str = setting("partial", "partial: back-propagate through z alone (VA eq. 11); full: the views as well",
-                            choices=("full", "partial"))
+    lr_over_tau: float = setting(
+        0.01, "learning rate divided by tau", above=0.0, high=10_000.0, log=True, each=True
+    )
+    gradient: str = setting(
+        "partial",
+        "partial: back-propagate through z alone (VA eq. 11); full: the views as well",
+        choices=("full", "partial"),
+    )
     steps: int = setting(1, "iterations", unit="iterations", low=1, high=100_000, log=True)
     seed: int = setting(0, "seed of data, start and weights", low=0, high=2**31, each=True)
 
@@ -61,7 +95,9 @@ class Config(Settings):
 
     def check(self):
         if self.centres == "line" and self.clusters % 2:
-            raise self.error("clusters", "even for centres on a line: an odd number puts one at the origin")
+            raise self.error(
+                "clusters", "even for centres on a line: an odd number puts one at the origin"
+            )
         if self.n < 2 * self.clusters:
             raise self.error("n", f"at least twice the number of clusters, {2 * self.clusters}")
 
@@ -99,14 +135,19 @@ class Result(Outcome):
     def error(self, prediction: str, frame: int = 0) -> float:
         """|measured - predicted| / |measured| for "kernel", "mean", "own", "blocks", or "limit" (VA Corollary 4.6)."""
         velocity = self.measured[frame]
-        predicted = (self.mean[frame] * (0.5 / self.gain[frame])[self.labels] if prediction == "limit"
-                     else getattr(self, prediction)[frame])
+        predicted = (
+            self.mean[frame] * (0.5 / self.gain[frame])[self.labels]
+            if prediction == "limit"
+            else getattr(self, prediction)[frame]
+        )
         return float(np.linalg.norm(velocity - predicted) / np.linalg.norm(velocity))
 
     def speeds(self, velocity: str = "measured", frame: int = 0) -> np.ndarray:
         """(N,) length of each cluster's mean velocity."""
         v = getattr(self, velocity)[frame]
-        return np.array([np.linalg.norm(v[self.labels == q].mean(0)) for q in range(len(self.share))])
+        return np.array(
+            [np.linalg.norm(v[self.labels == q].mean(0)) for q in range(len(self.share))]
+        )
 
 
 def centres_of(config: Config) -> torch.Tensor:
@@ -114,7 +155,9 @@ def centres_of(config: Config) -> torch.Tensor:
     N = config.clusters
     if config.centres == "axes":
         return torch.eye(N, dtype=torch.float64)
-    return torch.arange(1.0 - N, N, 2, dtype=torch.float64)[:, None] * torch.eye(1, 2, dtype=torch.float64)
+    return torch.arange(1.0 - N, N, 2, dtype=torch.float64)[:, None] * torch.eye(
+        1, 2, dtype=torch.float64
+    )
 
 
 def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -136,7 +179,9 @@ def orbits(x: torch.Tensor, angle: float) -> torch.Tensor:
     return torch.cat([x[None], augment.turn(x[None], angles[:, None])])
 
 
-def partial_gradient(z: torch.Tensor, views: torch.Tensor, tau: float | torch.Tensor) -> torch.Tensor:
+def partial_gradient(
+    z: torch.Tensor, views: torch.Tensor, tau: float | torch.Tensor
+) -> torch.Tensor:
     """grad_z L(z_i, x_i) of LS eq. 12 for every point z (..., n, d), with the views (..., m, n, d) held still.
 
     Returns:
@@ -148,7 +193,9 @@ def partial_gradient(z: torch.Tensor, views: torch.Tensor, tau: float | torch.Te
     return gradient
 
 
-def cluster_velocity(share: np.ndarray, squared_norm: np.ndarray, gain: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+def cluster_velocity(
+    share: np.ndarray, squared_norm: np.ndarray, gain: np.ndarray, gradient: np.ndarray
+) -> np.ndarray:
     """Velocity of a cluster's embedding, -(n_q/n) |xi_q|^2 beta_q grad L (VA eq. 21, Theorem 4.5), orthogonal centres.
 
     Args:
@@ -176,20 +223,27 @@ class Flow(Program):
 
     def setup(self):
         c, s = self.config, self.state
-        self.steps = c.steps - 1  # the last iteration begins there: each recorded time knows the step that follows
+        self.steps = (
+            c.steps - 1
+        )  # the last iteration begins there: each recorded time knows the step that follows
         self.times, self.trains = set(recorded_times(self.steps)), c.flow != "vanilla"
         x, labels, starts = zip(*(dataset(config) for config in self.configs), strict=True)
         s.start, s.labels = torch.stack(starts), torch.stack(labels)
         s.tau, s.lr = (self.each(name, torch.float64) for name in ("tau", "lr"))
         turned = [orbits(points, k.angle) for points, k in zip(x, self.configs, strict=True)]
-        self.inputs = [{"x": o[0].numpy(), "views": o[1:].numpy(), "labels": ids.numpy()}
-                       for o, ids in zip(turned, labels, strict=True)]
+        self.inputs = [
+            {"x": o[0].numpy(), "views": o[1:].numpy(), "labels": ids.numpy()}
+            for o, ids in zip(turned, labels, strict=True)
+        ]
         s.x, self.centres = self.sees(torch.stack(turned)), self.sees(centres_of(c))
         shape = s.x.shape[-1], c.d, c.width, c.activation, c.width**-0.5
         nets = [Averaging(*shape, stream(k.seed, WEIGHTS)).double() for k in self.configs]
         self.trained, self.net = stacked(nets), nets[0]
         if not self.trains:
-            (s.inner,), self.trained = self.trained, [s.start]  # what a network would do is predicted all the same
+            (s.inner,), self.trained = (
+                self.trained,
+                [s.start],
+            )  # what a network would do is predicted all the same
 
     def sees(self, x: torch.Tensor) -> torch.Tensor:
         """What the network is given of points x (..., D)."""
@@ -201,7 +255,10 @@ class Flow(Program):
             with torch.no_grad():
                 s.frozen = self.network(*self.trained)
         else:
-            self.trained = [z.detach()[:, None].repeat(1, 1 + VIEWS, 1, 1).requires_grad_() for z in self.trained]
+            self.trained = [
+                z.detach()[:, None].repeat(1, 1 + VIEWS, 1, 1).requires_grad_()
+                for z in self.trained
+            ]
 
     def network(self, inner: torch.Tensor) -> torch.Tensor:
         """g (R, 1 + VIEWS, n, d) of the points and views, VA eq. 18, with inner weights B (R, M d, D)."""
@@ -220,10 +277,14 @@ class Flow(Program):
         z = self.embed(trained)
         if self.trains:
             views = z[:, 1:] if self.config.gradient == "full" else z[:, 1:].detach()
-            (gradient,) = torch.autograd.grad(simplified.formula(z[:, 0], views, s.tau).sum(), trained)
+            (gradient,) = torch.autograd.grad(
+                simplified.formula(z[:, 0], views, s.tau).sum(), trained
+            )
             self.after = trained.detach() - s.lr * gradient
         else:
-            self.after = z.detach() - s.lr[..., None] * partial_gradient(z, z[:, None, 1:], s.tau[..., None])
+            self.after = z.detach() - s.lr[..., None] * partial_gradient(
+                z, z[:, None, 1:], s.tau[..., None]
+            )
         return z
 
     def advance(self, t):
@@ -237,9 +298,13 @@ class Flow(Program):
             gradient = partial_gradient(z[:, 0], z[:, 1:], s.tau)
         rows = [self.predicted(i, g) for i, g in enumerate(gradient)]
         return {name: np.stack([row[name] for row in rows]) for name in rows[0]} | {
-            "z": z[:, 0], "copies": z[:, 1:], "measured": (after[:, 0] - z[:, 0]) / s.lr,
+            "z": z[:, 0],
+            "copies": z[:, 1:],
+            "measured": (after[:, 0] - z[:, 0]) / s.lr,
             "spread": (z[:, 1:] - z[:, :1]).norm(dim=-1).flatten(1).amax(1),
-            "moved": (z[:, 0] - s.start).norm(dim=-1).amax(1), "finite": after.flatten(1).isfinite().all(1)}
+            "moved": (z[:, 0] - s.start).norm(dim=-1).amax(1),
+            "finite": after.flatten(1).isfinite().all(1),
+        }
 
     def predicted(self, i: int, gradient: torch.Tensor) -> dict[str, np.ndarray]:
         """Run i by Proposition 4.1 and Theorem 4.5: velocities (n, d) from its partial gradient (n, d); beta (N, d)."""
@@ -248,16 +313,25 @@ class Flow(Program):
         if self.trains:
             K = kernels.empirical(member(self.net, weights, i), s.x[i, 0])
             by_kernel = -torch.einsum("ijkl,jl->ik", K, gradient) / c.n
-        inner, centres, labels, gradient = (v.cpu() for v in (weights[0][i], self.centres, s.labels[i], gradient))
+        inner, centres, labels, gradient = (
+            v.cpu() for v in (weights[0][i], self.centres, s.labels[i], gradient)
+        )
         members, norms = one_hot(labels, c.clusters).to(gradient), centres.square().sum(1)
         share, mean = members.mean(0), members.T @ gradient / members.sum(0)[:, None]
-        between = kernels.one_hidden(inner, centres, c.activation, c.d, 1 / c.width)  # (N, N, d, d), VA eq. 20
+        between = kernels.one_hidden(
+            inner, centres, c.activation, c.d, 1 / c.width
+        )  # (N, N, d, d), VA eq. 20
         blocks = -torch.einsum("qrkl,r,rl->qk", between, share, mean)[labels]
         beta = (torch.einsum("qqkk->qk", between) / norms[:, None]).numpy()
         by_cluster, of = cluster_velocity(share, norms, beta, mean.numpy()), labels.numpy()
         by_point = cluster_velocity(share[labels], norms[labels], beta[of], gradient.numpy())
-        return {"kernel": by_kernel.cpu().numpy(), "gain": beta, "mean": by_cluster[of], "own": by_point,
-                "blocks": blocks.numpy()}
+        return {
+            "kernel": by_kernel.cpu().numpy(),
+            "gain": beta,
+            "mean": by_cluster[of],
+            "own": by_point,
+            "blocks": blocks.numpy(),
+        }
 
     def result(self, i, columns, head):
         share = np.bincount(self.inputs[i]["labels"]) / self.config.n

@@ -8,9 +8,24 @@ from matplotlib.collections import LineCollection
 from clbook import kernels
 from clbook.experiments.kernel.experiment import Result
 from clbook.runs import Several
-from clbook.style import GRID, INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic, name_lines
+from clbook.style import (
+    GRID,
+    INK,
+    MUTED,
+    Picture,
+    axes,
+    colour,
+    legend,
+    log_axis,
+    mosaic,
+    name_lines,
+)
 
-FLOW_NAMES = {"network": "through the network", "radius": "a network seeing $|x|$", "vanilla": "each point by itself"}
+FLOW_NAMES = {
+    "network": "through the network",
+    "radius": "a network seeing $|x|$",
+    "vanilla": "each point by itself",
+}
 SHORT_NAMES = {"network": "network", "radius": "sees $|x|$", "vanilla": "by itself"}
 
 
@@ -28,7 +43,13 @@ def _fit(ax, *points):
     points = np.concatenate([p.reshape(-1, 2) for p in points])
     half = 0.56 * max(np.ptp(points, axis=0).max(), 1e-9)
     x, y = (points.min(0) + points.max(0)) / 2
-    ax.set(xlim=(x - half, x + half), ylim=(y - half, y + half), aspect="equal", xlabel="$z^1$", ylabel="$z^2$")
+    ax.set(
+        xlim=(x - half, x + half),
+        ylim=(y - half, y + half),
+        aspect="equal",
+        xlabel="$z^1$",
+        ylabel="$z^2$",
+    )
     ax.locator_params(nbins=4)
 
 
@@ -38,20 +59,41 @@ def step(result: Result, frame: int = 0) -> Picture:
     z, moved, predicted = result.z[frame], result.measured[frame], result.kernel[frame]
     scale = 0.12 * np.ptp(z) / np.abs(moved).max()
     _points(left, z, result.labels)
-    _arrows(left, z, moved, scale, color=[colour(k) for k in result.labels], width=0.004, gid="change, enlarged")
+    _arrows(
+        left,
+        z,
+        moved,
+        scale,
+        color=[colour(k) for k in result.labels],
+        width=0.004,
+        gid="change, enlarged",
+    )
     _fit(left, z, z + scale * moved)
     left.set_title("change of every point (enlarged)")
     for k in np.unique(result.labels):
         mine = result.labels == k
-        right.scatter(predicted[mine].ravel(), moved[mine].ravel(), s=12, color=colour(k), linewidths=0, alpha=0.6,
-                      gid=f"class {k}")
+        right.scatter(
+            predicted[mine].ravel(),
+            moved[mine].ravel(),
+            s=12,
+            color=colour(k),
+            linewidths=0,
+            alpha=0.6,
+            gid=f"class {k}",
+        )
     span = np.array([min(predicted.min(), moved.min()), max(predicted.max(), moved.max())])
     right.plot(span, span, color=MUTED, lw=1, ls="--")
     error, config = result.error("kernel", frame), result.config
-    right.set(xlabel="predicted by the kernel, per unit of time", ylabel="measured",
-              title=f"{config.gradient} gradient: off by {_share(error)}")
-    return Picture(fig, f"Learning rate {config.lr_over_tau:g} tau, {config.gradient} gradient: the measured change of "
-                        f"the {config.n} points differs from the kernel's prediction by {error:.2g} of its size.")
+    right.set(
+        xlabel="predicted by the kernel, per unit of time",
+        ylabel="measured",
+        title=f"{config.gradient} gradient: off by {_share(error)}",
+    )
+    return Picture(
+        fig,
+        f"Learning rate {config.lr_over_tau:g} tau, {config.gradient} gradient: the measured change of "
+        f"the {config.n} points differs from the kernel's prediction by {error:.2g} of its size.",
+    )
 
 
 def _share(error):
@@ -74,21 +116,37 @@ def orbits(flows: Several, frame: int = -1) -> Picture:
         t = int(np.searchsorted(run.steps, now))
         for k in np.unique(run.labels):
             mine = run.labels == k
-            tracks = LineCollection(run.copies[t][:, mine].swapaxes(0, 1), colors=colour(k), linewidths=0.8, alpha=0.7)
+            tracks = LineCollection(
+                run.copies[t][:, mine].swapaxes(0, 1), colors=colour(k), linewidths=0.8, alpha=0.7
+            )
             tracks.set_gid(f"{name}, orbits of class {k}")
             ax[name].add_collection(tracks)
         _points(ax[name], run.z[t], run.labels, 9)
         _fit(ax[name], run.z[t], run.copies[t])
         ax[name].set_title(FLOW_NAMES[name])
         spread = run.spread[t]
-        ax["spread"].plot(run.steps + 1, np.maximum(run.spread, 1e-18), color=colour(i + 3), ls=("-", "--", ":")[i],
-                          lw=2, label=SHORT_NAMES[name], gid=name)
-        text.append(f"{FLOW_NAMES[name].replace('$', '')}: spread {spread:.1e}, points moved {run.moved[t]:.2g}")
+        ax["spread"].plot(
+            run.steps + 1,
+            np.maximum(run.spread, 1e-18),
+            color=colour(i + 3),
+            ls=("-", "--", ":")[i],
+            lw=2,
+            label=SHORT_NAMES[name],
+            gid=name,
+        )
+        text.append(
+            f"{FLOW_NAMES[name].replace('$', '')}: spread {spread:.1e}, points moved {run.moved[t]:.2g}"
+        )
     ax["spread"].axvline(now + 1, color=MUTED, lw=1, ls=":")
     log_axis(ax["spread"], axis="xy")
-    ax["spread"].set(xlabel="iteration + 1", ylim=(3e-19, 30), title="spread (0 drawn at $10^{-18}$)")
+    ax["spread"].set(
+        xlabel="iteration + 1", ylim=(3e-19, 30), title="spread (0 drawn at $10^{-18}$)"
+    )
     name_lines(ax["spread"])
-    return Picture(fig, f"Iteration {now}, views turned by up to {flows.config.angle:g} degrees. {'; '.join(text)}.")
+    return Picture(
+        fig,
+        f"Iteration {now}, views turned by up to {flows.config.angle:g} degrees. {'; '.join(text)}.",
+    )
 
 
 def velocities(result: Result, frame: int = 0) -> Picture:
@@ -97,36 +155,70 @@ def velocities(result: Result, frame: int = 0) -> Picture:
     z, moved, predicted = result.z[frame], result.measured[frame], result.mean[frame]
     fastest = max(np.linalg.norm(moved, axis=1).max(), np.linalg.norm(predicted, axis=1).max())
     scale, one_place = 0.3 * np.ptp(z) / fastest, result.config.start == "smooth"
-    _arrows(left, z, moved, scale, color=[colour(k) for k in result.labels], width=0.02 if one_place else 0.003,
-            gid="measured")
-    middle, mean = (np.array([v[result.labels == k].mean(0) for k in np.unique(result.labels)]) for v in (z, predicted))
-    _arrows(left, middle, mean, scale, color=INK, width=0.007 if one_place else 0.011, zorder=5, gid="predicted")
+    _arrows(
+        left,
+        z,
+        moved,
+        scale,
+        color=[colour(k) for k in result.labels],
+        width=0.02 if one_place else 0.003,
+        gid="measured",
+    )
+    middle, mean = (
+        np.array([v[result.labels == k].mean(0) for k in np.unique(result.labels)])
+        for v in (z, predicted)
+    )
+    _arrows(
+        left,
+        middle,
+        mean,
+        scale,
+        color=INK,
+        width=0.007 if one_place else 0.011,
+        zorder=5,
+        gid="predicted",
+    )
     _fit(left, z, z + scale * moved, middle + scale * mean)
     left.set_gid("own scale")
     left.set_title("measured (colour), predicted (black)")
     measured, expected = result.speeds("measured", frame), result.speeds("mean", frame)
     place = np.arange(len(measured))
-    right.scatter(place, measured, s=90, color=[colour(k) for k in place], linewidths=0, gid="measured")
-    right.scatter(place, expected, s=220, facecolors="none", edgecolors=INK, linewidths=1.4, gid="predicted")
+    right.scatter(
+        place, measured, s=90, color=[colour(k) for k in place], linewidths=0, gid="measured"
+    )
+    right.scatter(
+        place, expected, s=220, facecolors="none", edgecolors=INK, linewidths=1.4, gid="predicted"
+    )
     low, high = (f(np.concatenate([measured, expected])) for f in (np.min, np.max))
     if one_place:
         log_axis(right, axis="y")
-    right.set(xticks=place, xlim=(-0.6, len(place) - 0.4), ylabel="speed of the cluster",
-              ylim=(0.5 * low, 2 * high) if one_place else (0, 1.2 * high),
-              title=f"error of VA Theorem 4.5: {result.error('mean', frame):.1%}")
+    right.set(
+        xticks=place,
+        xlim=(-0.6, len(place) - 0.4),
+        ylabel="speed of the cluster",
+        ylim=(0.5 * low, 2 * high) if one_place else (0, 1.2 * high),
+        title=f"error of VA Theorem 4.5: {result.error('mean', frame):.1%}",
+    )
     sizes = [str(round(s * result.config.n)) for s in result.share]
     right.set_xticklabels([f"{size}\npoints" for size in sizes])
     told = [", ".join(f"{v:.2g}" for v in speeds) for speeds in (measured, expected)]
-    return Picture(fig, f"Centres along the {result.config.centres}, clusters of {', '.join(sizes)} points. Measured "
-                        f"speeds {told[0]}, predicted {told[1]}; error over all points "
-                        f"{result.error('mean', frame):.1%}.")
+    return Picture(
+        fig,
+        f"Centres along the {result.config.centres}, clusters of {', '.join(sizes)} points. Measured "
+        f"speeds {told[0]}, predicted {told[1]}; error over all points "
+        f"{result.error('mean', frame):.1%}.",
+    )
 
 
 def behind(result: Result) -> tuple[float, str, str]:
     """(shade, sign, words) of a run of `velocities` for a pad: the last cluster's speed over the fastest other's."""
     *others, last = result.speeds()
     share = float(last / max(others))
-    return min(1.0, share), f"{share:.2f}", f"the shrinking cluster has {share:.2f} of the fastest other's speed"
+    return (
+        min(1.0, share),
+        f"{share:.2f}",
+        f"the shrinking cluster has {share:.2f} of the fastest other's speed",
+    )
 
 
 def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:
@@ -137,12 +229,27 @@ def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:
         values = np.asarray(values).reshape(len(x), -1)
         middle = np.median(values, axis=1)
         power = np.polyfit(np.log(x), np.log(middle), 1)[0]
-        ax.plot(x, middle, color=colour(i), marker="o", ms=4, label=f"{name}: slope {power:.2f}", gid=name)
+        ax.plot(
+            x,
+            middle,
+            color=colour(i),
+            marker="o",
+            ms=4,
+            label=f"{name}: slope {power:.2f}",
+            gid=name,
+        )
         ax.plot(x, values, ".", color=colour(i), alpha=0.25, ms=3)
         text.append(f"{name}: from {middle[0]:.2g} to {middle[-1]:.2g}, slope {power:.2f}")
     if slope is not None:
         first = np.median(np.asarray(next(iter(curves.values()))).reshape(len(x), -1)[0])
-        ax.plot(x, 0.6 * first * (np.asarray(x) / x[0]) ** slope, color=MUTED, ls="--", lw=1, label=f"slope {slope:g}")
+        ax.plot(
+            x,
+            0.6 * first * (np.asarray(x) / x[0]) ** slope,
+            color=MUTED,
+            ls="--",
+            lw=1,
+            label=f"slope {slope:g}",
+        )
     ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
     legend(ax, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return Picture(fig, f"{ylabel.capitalize()} over {xlabel}. " + "; ".join(text) + ".")
@@ -164,16 +271,30 @@ def blocks(result, frame: int = -1) -> Picture:
         mine = np.flatnonzero(labels == k)
         middle.scatter(mine, vector[mine], s=10, color=colour(k), linewidths=0, gid=f"class {k}")
     middle.axhline(0, color=GRID, lw=1)
-    middle.set(xlabel="point: disc, then ring" if result.config.data == "donut" else "point",
-               title=f"top eigenvector: {share:.0%} class")
+    middle.set(
+        xlabel="point: disc, then ring" if result.config.data == "donut" else "point",
+        title=f"top eigenvector: {share:.0%} class",
+    )
     ratio = result.theta / result.sigma2
-    right.plot(result.steps + 1, result.alignment, color=colour(2), label="alignment", gid="alignment")
-    right.plot(result.steps + 1, ratio, color=colour(4), ls="--", label="Fisher\nratio", gid="fisher")
+    right.plot(
+        result.steps + 1, result.alignment, color=colour(2), label="alignment", gid="alignment"
+    )
+    right.plot(
+        result.steps + 1, ratio, color=colour(4), ls="--", label="Fisher\nratio", gid="fisher"
+    )
     at = result.separable_at
     if at is not None:
         right.axvline(at + 1, color=INK, lw=1.3)
-        right.text(at + 1, 0.98, "separable", transform=right.get_xaxis_transform(), rotation=90, ha="right", va="top",
-                   fontsize=9)
+        right.text(
+            at + 1,
+            0.98,
+            "separable",
+            transform=right.get_xaxis_transform(),
+            rotation=90,
+            ha="right",
+            va="top",
+            fontsize=9,
+        )
     right.axvline(now + 1, color=MUTED, lw=1, ls=":")
     right.set(xscale="log", yscale="log", xlabel="iteration + 1")
     lowest, highest = (f([f(result.alignment), f(ratio)]) for f in (np.min, np.max))
@@ -182,6 +303,9 @@ def blocks(result, frame: int = -1) -> Picture:
     name_lines(right, 18)
     i = int(np.searchsorted(result.steps, now))
     when = "not separable within this run" if at is None else f"separable from iteration {at}"
-    return Picture(fig, f"{result.config.data}, {result.config.activation}, iteration {now}: alignment "
-                        f"{result.alignment[i]:.2f}, Fisher ratio {ratio[i]:.2g}, top eigenvector {share:.0%} class; "
-                        f"{when}.")
+    return Picture(
+        fig,
+        f"{result.config.data}, {result.config.activation}, iteration {now}: alignment "
+        f"{result.alignment[i]:.2f}, Fisher ratio {ratio[i]:.2g}, top eigenvector {share:.0%} class; "
+        f"{when}.",
+    )

@@ -13,8 +13,12 @@ from clbook.records import Recipe, Record
 ACTIVATIONS = ("tanh", "relu", "gelu")
 CLUSTERS = separability.Config(tau=1.0, lr_over_tau=0.05, steps=5000, kernels=6)
 DONUT = CLUSTERS.replace(data="donut", augmentation="rotation")
-RUNS = tuple(config.replace(activation=activation, seed=seed) for config in (CLUSTERS, DONUT)
-             for activation in ACTIVATIONS for seed in range(3))
+RUNS = tuple(
+    config.replace(activation=activation, seed=seed)
+    for config in (CLUSTERS, DONUT)
+    for activation in ACTIVATIONS
+    for seed in range(3)
+)
 
 
 def scores(results) -> dict[str, np.ndarray]:
@@ -26,21 +30,32 @@ def scores(results) -> dict[str, np.ndarray]:
     for r in results:
         near = int(np.argmin(np.abs(r.kernel_steps - r.separable_at)))
         share.append([kernels.top_eigenvector(r.kernel[k], r.labels)[1] for k in (0, near, -1)])
-    return {"steps": np.stack([r.steps for r in results]), "alignment": np.stack([r.alignment for r in results]),
-            "fisher": np.stack([r.theta / r.sigma2 for r in results]), "share": np.array(share),
-            "separable_at": np.array([r.separable_at for r in results])}
+    return {
+        "steps": np.stack([r.steps for r in results]),
+        "alignment": np.stack([r.alignment for r in results]),
+        "fisher": np.stack([r.theta / r.sigma2 for r in results]),
+        "share": np.array(share),
+        "separable_at": np.array([r.separable_at for r in results]),
+    }
 
 
 def stories(record: Record) -> dict[str, list[SimpleNamespace]]:
     """{"clusters", "donut": its nine runs, each with its config and its rows of the record}."""
     names = ("steps", "alignment", "fisher", "share", "separable_at")
-    runs = [SimpleNamespace(config=config, **{name: record[name][i] for name in names})
-            for i, config in enumerate(RUNS)]
+    runs = [
+        SimpleNamespace(config=config, **{name: record[name][i] for name in names})
+        for i, config in enumerate(RUNS)
+    ]
     return {"clusters": runs[:9], "donut": runs[9:]}
 
 
 RECIPES = {
     "ls-fig-5-training": Recipe(
         "the kernel on two clusters and on a donut, tanh, ReLU and GELU, three seeds, 5,000 iterations",
-        separability.run, RUNS, scores, ("alignment",), start=0.02),
+        separability.run,
+        RUNS,
+        scores,
+        ("alignment",),
+        start=0.02,
+    ),
 }

@@ -4,7 +4,15 @@
 plateau and thresholds, `maps` what the loss forgets about the data, `variation` LS Lemma B.4; `figures` draws.
 """
 
-from clbook.experiments.landscape.curves import ETA, PSI, counts, even, even_loss, reach, uniform_loss
+from clbook.experiments.landscape.curves import (
+    ETA,
+    PSI,
+    counts,
+    even,
+    even_loss,
+    reach,
+    uniform_loss,
+)
 from clbook.experiments.landscape.experiment import (
     Config,
     Result,
@@ -18,6 +26,26 @@ from clbook.experiments.landscape.experiment import (
 from clbook.experiments.landscape.maps import Maps, MapsConfig, Shuffle, forget
 from clbook.experiments.landscape.variation import SecondVariation, second_variation
 
-__all__ = ["ETA", "PSI", "Config", "Maps", "MapsConfig", "Result", "SecondVariation", "Shuffle", "counts",
-           "curvature", "even", "even_loss", "forget", "places", "reach", "restricted", "run", "second_variation",
-           "tangents", "uniform_loss", "uniformity"]
+__all__ = [
+    "ETA",
+    "PSI",
+    "Config",
+    "Maps",
+    "MapsConfig",
+    "Result",
+    "SecondVariation",
+    "Shuffle",
+    "counts",
+    "curvature",
+    "even",
+    "even_loss",
+    "forget",
+    "places",
+    "reach",
+    "restricted",
+    "run",
+    "second_variation",
+    "tangents",
+    "uniform_loss",
+    "uniformity",
+]

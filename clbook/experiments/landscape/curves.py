@@ -23,12 +23,35 @@ from clbook.losses import softplus
 
 LOG2 = math.log(2)
 # Psi of LS eq. 3, as functions of the logarithm r of its argument; r <= 0 for an invariant map, so exp(r) <= 1.
-PSI = {"log(1+t)": softplus, "log(1+2t)": lambda r: softplus(r + LOG2), "log t": lambda r: r, "t": torch.exp}
+PSI = {
+    "log(1+t)": softplus,
+    "log(1+2t)": lambda r: softplus(r + LOG2),
+    "log t": lambda r: r,
+    "t": torch.exp,
+}
 # log eta of LS eq. 4, as functions of t = |a - b|^2 / 2 and tau; all are -inf at t = inf.
-ETA = {"exp": lambda t, tau: -t / tau, "rational": lambda t, tau: -torch.log1p(t / tau),
-       "flat": lambda t, tau: -(t / tau).square()}
-EQ1 = "log(1+2t)"  # the Psi that makes eq. 3 of an invariant map eq. 1 for many copies of each place
-TAUS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)  # where the threshold is measured
+ETA = {
+    "exp": lambda t, tau: -t / tau,
+    "rational": lambda t, tau: -torch.log1p(t / tau),
+    "flat": lambda t, tau: -(t / tau).square(),
+}
+EQ1 = (
+    "log(1+2t)"  # the Psi that makes eq. 3 of an invariant map eq. 1 for many copies of each place
+)
+TAUS = (
+    0.005,
+    0.01,
+    0.02,
+    0.03,
+    0.05,
+    0.07,
+    0.1,
+    0.15,
+    0.2,
+    0.3,
+    0.4,
+    0.5,
+)  # where the threshold is measured
 CURVE, MOST = 64, 200  # numbers of places on the curve, and tried for the threshold
 
 
@@ -90,8 +113,10 @@ def even(count: int, dim: int) -> torch.Tensor:
         return torch.stack([angle.cos(), angle.sin()], 1)
     axes = torch.eye(dim, dtype=torch.float64)
     if count <= 2 or count == 2 * dim:
-        return torch.cat([axes[:(count + 1) // 2], -axes[:count // 2]])
-    return F.normalize(torch.from_numpy(helmert(dim + 1).T), dim=1)  # a simplex: unit vectors of R^(dim + 1), projected
+        return torch.cat([axes[: (count + 1) // 2], -axes[: count // 2]])
+    return F.normalize(
+        torch.from_numpy(helmert(dim + 1).T), dim=1
+    )  # a simplex: unit vectors of R^(dim + 1), projected
 
 
 @functools.cache
@@ -104,8 +129,14 @@ def _apart(numbers: tuple[int, ...], dim: int) -> torch.Tensor:
     return pad_sequence(rows, batch_first=True, padding_value=math.inf)
 
 
-def even_loss(numbers: Sequence[int], tau: float | torch.Tensor, psi: str = "log(1+t)", eta: str = "exp", dim: int = 2,
-              others_only: bool = False) -> torch.Tensor:
+def even_loss(
+    numbers: Sequence[int],
+    tau: float | torch.Tensor,
+    psi: str = "log(1+t)",
+    eta: str = "exp",
+    dim: int = 2,
+    others_only: bool = False,
+) -> torch.Tensor:
     """LS eq. 3 of invariant maps onto K even places with equal weight, K in `numbers`; all anchors see the same.
 
     Args:
@@ -115,7 +146,7 @@ def even_loss(numbers: Sequence[int], tau: float | torch.Tensor, psi: str = "log
     Returns:
         (c,) or (..., c), float64.
     """
-    log_weights = ETA[eta](_apart(tuple(numbers), dim)[:, int(others_only):], tau)
+    log_weights = ETA[eta](_apart(tuple(numbers), dim)[:, int(others_only) :], tau)
     size = torch.tensor(list(numbers), dtype=log_weights.dtype)
     return PSI[psi](torch.logsumexp(log_weights, -1) - size.log())
 
@@ -139,11 +170,15 @@ def curves_at(tau: float, psi: str, eta: str, dim: int) -> Curves:
     """The curves over K <= 64 at temperature tau in `dim` dimensions; psi and eta belong to the chosen eq. 3."""
     numbers = counts(dim, CURVE)
     nearest = 2 * _apart(tuple(numbers), dim)[:, 1:].amin(1)
-    return Curves(counts=_kept(np.array(numbers)), distances=_kept(nearest.masked_fill(nearest.isinf(), math.nan)),
-                  simclr=_kept(even_loss(numbers, tau, EQ1, dim=dim)),
-                  embedded=_kept(even_loss(numbers, tau, EQ1, dim=dim, others_only=True)),
-                  chosen=_kept(even_loss(numbers, tau, psi, eta, dim)),
-                  simclr_plateau=theory.sphere_plateau(tau, dim), chosen_plateau=uniform_loss(tau, psi, eta, dim))
+    return Curves(
+        counts=_kept(np.array(numbers)),
+        distances=_kept(nearest.masked_fill(nearest.isinf(), math.nan)),
+        simclr=_kept(even_loss(numbers, tau, EQ1, dim=dim)),
+        embedded=_kept(even_loss(numbers, tau, EQ1, dim=dim, others_only=True)),
+        chosen=_kept(even_loss(numbers, tau, psi, eta, dim)),
+        simclr_plateau=theory.sphere_plateau(tau, dim),
+        chosen_plateau=uniform_loss(tau, psi, eta, dim),
+    )
 
 
 @functools.cache
@@ -162,7 +197,9 @@ def reach(taus: Sequence[float], tolerance: float) -> np.ndarray:
     losses, plateau = _approach(tuple(taus))
     within = losses <= (1 + tolerance) * plateau
     if not within.any(1).all():
-        raise ValueError(f"tolerance = {tolerance:g} is not reached by {MOST} points at each of taus = {tuple(taus)}")
+        raise ValueError(
+            f"tolerance = {tolerance:g} is not reached by {MOST} points at each of taus = {tuple(taus)}"
+        )
     return within.int().argmax(1).numpy() + 1
 
 
@@ -170,8 +207,12 @@ def reach(taus: Sequence[float], tolerance: float) -> np.ndarray:
 def thresholds_at(tau: float, tolerance: float) -> Thresholds:
     """The thresholds at `TAUS` and at temperature tau, for one tolerance."""
     many, (own,) = reach(TAUS, tolerance), reach((tau,), tolerance)
-    return Thresholds(taus=_kept(np.array(TAUS)), gaps=_kept(4 * np.sin(np.pi / many) ** 2),
-                      gap=float(4 * np.sin(np.pi / own) ** 2), count=int(own))
+    return Thresholds(
+        taus=_kept(np.array(TAUS)),
+        gaps=_kept(4 * np.sin(np.pi / many) ** 2),
+        gap=float(4 * np.sin(np.pi / own) ** 2),
+        count=int(own),
+    )
 
 
 def _aliases(count, tau):

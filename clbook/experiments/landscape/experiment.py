@@ -17,13 +17,24 @@ import torch
 import torch.nn.functional as F
 from scipy.linalg import helmert
 
-from clbook.experiments.landscape.curves import ETA, PSI, Curves, Thresholds, counts, curves_at, even, thresholds_at
+from clbook.experiments.landscape.curves import (
+    ETA,
+    PSI,
+    Curves,
+    Thresholds,
+    counts,
+    curves_at,
+    even,
+    thresholds_at,
+)
 from clbook.losses import generalized, nt_xent_mean
 from clbook.runs import default_device, one_thread, stream
 from clbook.settings import Outcome, Settings, setting
 
 PLACES, VIEWS = range(2)  # purposes of the streams of random numbers
-NEGATIVE = 1e-9  # an eigenvalue counts as negative below -NEGATIVE times the largest one in absolute value
+NEGATIVE = (
+    1e-9  # an eigenvalue counts as negative below -NEGATIVE times the largest one in absolute value
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,18 +47,30 @@ class Config(Settings):
     dim: int = setting(2, "embedding dimensions; 2 is the circle", low=2, high=8)
     tau: float = setting(0.2, "temperature", low=1e-3, high=10.0, log=True)
     psi: str = setting("log(1+t)", "Psi of LS eq. 3", choices=tuple(PSI))
-    eta: str = setting("exp", "similarity of LS eq. 4: exp(-t/tau), 1/(1 + t/tau), exp(-(t/tau)^2)", choices=tuple(ETA))
-    tolerance: float = setting(0.01, "relative distance that counts as at the plateau", low=1e-6, high=0.5, log=True)
-    jitter: float = setting(0.0, "difference between two views of a point; 0 is an invariant map", low=0.0, high=3.0)
+    eta: str = setting(
+        "exp",
+        "similarity of LS eq. 4: exp(-t/tau), 1/(1 + t/tau), exp(-(t/tau)^2)",
+        choices=tuple(ETA),
+    )
+    tolerance: float = setting(
+        0.01, "relative distance that counts as at the plateau", low=1e-6, high=0.5, log=True
+    )
+    jitter: float = setting(
+        0.0, "difference between two views of a point; 0 is an invariant map", low=0.0, high=3.0
+    )
     seed: int = setting(0, "seed of random places and of the views", low=0, high=2**31)
 
     def check(self):
         if not 2 <= self.clusters * self.copies <= 256:
-            raise self.error("copies", f"such that {self.clusters} times it is 2 to 256 points in all")
+            raise self.error(
+                "copies", f"such that {self.clusters} times it is 2 to 256 points in all"
+            )
         allowed = counts(self.dim, 128)
         if self.arrangement == "even" and self.clusters not in allowed:
             listed = ", ".join(map(str, allowed))
-            raise self.error("clusters", f"one of {listed} for even places in {self.dim} dimensions")
+            raise self.error(
+                "clusters", f"one of {listed} for even places in {self.dim} dimensions"
+            )
 
     def log_eta(self, t: torch.Tensor) -> torch.Tensor:
         """log eta of half squared distances `t`."""
@@ -101,13 +124,17 @@ def places(config: Config) -> torch.Tensor:
     """(K, d) places of a configuration, float64."""
     if config.arrangement == "even":
         return even(config.clusters, config.dim)
-    random = torch.randn(config.clusters, config.dim, generator=stream(config.seed, PLACES), dtype=torch.float64)
+    random = torch.randn(
+        config.clusters, config.dim, generator=stream(config.seed, PLACES), dtype=torch.float64
+    )
     return F.normalize(random, dim=1)
 
 
 def uniformity(z: torch.Tensor) -> float:
     """log of the mean of exp(-2 |z_i - z_j|^2) over pairs i < j (Wang and Isola 2020, Section 4.1)."""
-    return float(torch.logsumexp(-2 * torch.pdist(z).square(), 0) - math.log(len(z) * (len(z) - 1) / 2))
+    return float(
+        torch.logsumexp(-2 * torch.pdist(z).square(), 0) - math.log(len(z) * (len(z) - 1) / 2)
+    )
 
 
 def tangents(z: torch.Tensor) -> torch.Tensor:
@@ -137,7 +164,9 @@ def curvature(config: Config, z: torch.Tensor) -> torch.Tensor:
 
 def restricted(matrix: torch.Tensor, config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     """(whole, split): `curvature` restricted to directions that move places whole, and to those that part copies."""
-    mean_first = np.kron(np.eye(config.clusters), helmert(config.copies, full=True))  # row 0 of each block is the mean
+    mean_first = np.kron(
+        np.eye(config.clusters), helmert(config.copies, full=True)
+    )  # row 0 of each block is the mean
     basis = torch.from_numpy(np.kron(mean_first, np.eye(config.dim - 1))).to(matrix)
     mixed = basis @ matrix @ basis.T
     whole = np.arange(len(matrix)) // (config.dim - 1) % config.copies == 0
@@ -164,13 +193,22 @@ def run(config: Config, *, progress: Callable | None = None, device=None) -> Res
         along = slope - (slope * z).sum(1, keepdim=True) * z
         whole = config.clusters * (config.dim - 1)
         result = Result(
-            config=config, seconds=0.0, device=str(device), stopped=False, z=z.cpu().numpy(),
-            loss_mean=float(nt_xent_mean(z1, z2, config.tau)), loss=float(config.loss(z1, z2)),
-            alignment=float((z1 - z2).square().sum(1).mean()), uniformity=(uniformity(z1) + uniformity(z2)) / 2,
-            gradient=slope.cpu().numpy(), tangential=along.norm(dim=1).cpu().numpy(),
-            whole=np.full(whole, math.nan), split=np.full((config.copies - 1) * whole, math.nan),
+            config=config,
+            seconds=0.0,
+            device=str(device),
+            stopped=False,
+            z=z.cpu().numpy(),
+            loss_mean=float(nt_xent_mean(z1, z2, config.tau)),
+            loss=float(config.loss(z1, z2)),
+            alignment=float((z1 - z2).square().sum(1).mean()),
+            uniformity=(uniformity(z1) + uniformity(z2)) / 2,
+            gradient=slope.cpu().numpy(),
+            tangential=along.norm(dim=1).cpu().numpy(),
+            whole=np.full(whole, math.nan),
+            split=np.full((config.copies - 1) * whole, math.nan),
             curves=curves_at(config.tau, config.psi, config.eta, config.dim),
-            thresholds=thresholds_at(config.tau, config.tolerance))
+            thresholds=thresholds_at(config.tau, config.tolerance),
+        )
 
         def told(fraction):
             result.seconds = time.monotonic() - began
@@ -179,6 +217,8 @@ def run(config: Config, *, progress: Callable | None = None, device=None) -> Res
 
         if not told(0.5):
             parts = restricted(curvature(config, z), config)
-            result.whole, result.split = (torch.linalg.eigvalsh(part).cpu().numpy() for part in parts)
+            result.whole, result.split = (
+                torch.linalg.eigvalsh(part).cpu().numpy() for part in parts
+            )
             told(1.0)
     return result

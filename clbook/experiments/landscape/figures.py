@@ -46,7 +46,14 @@ def _legend_above(ax, room, **look):
 
 def _circle(ax, limit=1.25, title=None):
     ax.plot(np.cos(CIRCLE), np.sin(CIRCLE), color=MUTED, lw=0.8)
-    ax.set(aspect="equal", xlim=(-limit, limit), ylim=(-limit, limit), xticks=[], yticks=[], title=title)
+    ax.set(
+        aspect="equal",
+        xlim=(-limit, limit),
+        ylim=(-limit, limit),
+        xticks=[],
+        yticks=[],
+        title=title,
+    )
     ax.grid(False)
     ax.spines[:].set_visible(False)
 
@@ -60,26 +67,43 @@ def _spread_copies(z, step=0.07):
 
 def _classes(ax, points, labels, size, prefix=""):
     for k in np.unique(labels):
-        ax.scatter(*points[labels == k].T, s=size, color=colour(k), linewidths=0, gid=f"{prefix}class {k}")
+        ax.scatter(
+            *points[labels == k].T, s=size, color=colour(k), linewidths=0, gid=f"{prefix}class {k}"
+        )
 
 
 def forgetting(maps: Maps) -> Picture:
     """The data (left) and four invariant maps to the circle, coloured by class, each with its loss and readout."""
-    fig, ax = mosaic([["data", "0", "1"], ["data", "2", "3"]], width=9.2, height=5.6, width_ratios=(1.15, 1, 1))
+    fig, ax = mosaic(
+        [["data", "0", "1"], ["data", "2", "3"]], width=9.2, height=5.6, width_ratios=(1.15, 1, 1)
+    )
     plane, loss = maps.x[:, :2], maps.losses["NT-Xent, eq. 1"]
     _classes(ax["data"], plane, maps.labels, 14)
     for k in np.unique(maps.labels):
         x, y = plane[maps.labels == k].mean(0)
         ax["data"].text(x, y - 0.4, f"class {k}", color=colour(k), ha="center", va="top")
-    ax["data"].set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal", title="input ($x_3$ not shown)", ylim=(-0.75, 1.45))
+    ax["data"].set(
+        xlabel="$x_1$",
+        ylabel="$x_2$",
+        aspect="equal",
+        title="input ($x_3$ not shown)",
+        ylim=(-0.75, 1.45),
+    )
     text = []
     for i, name in enumerate(maps.names):
-        limit, size = (1.75, 13) if "three" in name else (1.25, 18)  # copies of a place stand outwards
+        limit, size = (
+            (1.75, 13) if "three" in name else (1.25, 18)
+        )  # copies of a place stand outwards
         _circle(ax[str(i)], limit, f"{name}\nloss {loss[i]:.4f}, readout {maps.accuracy[i]:.0%}")
         _classes(ax[str(i)], _spread_copies(maps.z[i], 0.017), maps.labels, size, f"{name}, ")
-        text.append(f"{name}: loss {loss[i]:.6f}, accuracy of the nearest class centre {maps.accuracy[i]:.0%}")
-    return Picture(fig, "Three clusters in the plane and four invariant maps of them to the circle. "
-                        f"{'; '.join(text)}.")
+        text.append(
+            f"{name}: loss {loss[i]:.6f}, accuracy of the nearest class centre {maps.accuracy[i]:.0%}"
+        )
+    return Picture(
+        fig,
+        "Three clusters in the plane and four invariant maps of them to the circle. "
+        f"{'; '.join(text)}.",
+    )
 
 
 def two_orders(shuffle: Shuffle, result: Result) -> Picture:
@@ -87,9 +111,14 @@ def two_orders(shuffle: Shuffle, result: Result) -> Picture:
     K, tau = result.config.clusters, result.config.tau
     fig, ((left, right, curve),) = axes(3, width=9.2, height=3.3, width_ratios=(1, 1, 1.2))
     places, copy = shuffle.places(K), np.arange(len(shuffle.labels)) % (len(shuffle.labels) // K)
-    beside = 0.055 * np.sqrt(copy + 0.5)[:, None] * np.stack([np.cos(2.4 * copy), np.sin(2.4 * copy)], 1)
+    beside = (
+        0.055 * np.sqrt(copy + 0.5)[:, None] * np.stack([np.cos(2.4 * copy), np.sin(2.4 * copy)], 1)
+    )
     said = []
-    for ax, order, name in ((left, np.arange(len(copy)), "by class"), (right, shuffle.order, "shuffled")):
+    for ax, order, name in (
+        (left, np.arange(len(copy)), "by class"),
+        (right, shuffle.order, "shuffled"),
+    ):
         loss, readout = shuffle.loss(places[order], tau), shuffle.readout(places[order])
         _circle(ax, 1.75, f"{name}\nloss {loss:.4f}, readout {readout:.0%}")
         _classes(ax, (places + beside)[order], shuffle.labels, 11, f"{name}, ")
@@ -97,37 +126,76 @@ def two_orders(shuffle: Shuffle, result: Result) -> Picture:
     uniform = shuffle.uniform(tau)
     curve.axhline(uniform, color=INK, lw=1.2, ls="--", label="uniform")
     counts = [k for k in shuffle.counts if k <= K]  # more places are for the reader to find out
-    curve.plot(counts, [shuffle.loss(shuffle.places(k), tau) for k in counts], ".-", color=EQ1, ms=4, gid="loss")
-    curve.scatter([K], [shuffle.loss(places, tau)], s=60, edgecolors=INK, linewidths=1.4, gid="these places", **RING)
+    curve.plot(
+        counts,
+        [shuffle.loss(shuffle.places(k), tau) for k in counts],
+        ".-",
+        color=EQ1,
+        ms=4,
+        gid="loss",
+    )
+    curve.scatter(
+        [K],
+        [shuffle.loss(places, tau)],
+        s=60,
+        edgecolors=INK,
+        linewidths=1.4,
+        gid="these places",
+        **RING,
+    )
     log_axis(curve, (1, 3, 6, 12, 24, 60, 120))
-    curve.set(xlabel="places $K$", ylabel="loss", xlim=(0.8, 1.2 * len(copy)), ylim=(-0.03, 1.15),
-              title=f"$\\tau$ = {tau:g}")
+    curve.set(
+        xlabel="places $K$",
+        ylabel="loss",
+        xlim=(0.8, 1.2 * len(copy)),
+        ylim=(-0.03, 1.15),
+        title=f"$\\tau$ = {tau:g}",
+    )
     name_lines(curve)
-    return Picture(fig, f"{len(copy)} points of three classes at K = {K} even places, tau = {tau:g}. "
-                        f"{'; '.join(said)}. The uniform distribution has {uniform:.4f}.")
+    return Picture(
+        fig,
+        f"{len(copy)} points of three classes at K = {K} even places, tau = {tau:g}. "
+        f"{'; '.join(said)}. The uniform distribution has {uniform:.4f}.",
+    )
 
 
 def above(shuffle: Shuffle, result: Result) -> tuple[float, str, str]:
     """(shade, sign, words) of a run of `two_orders` for a pad: its loss above the plateau; the less, the darker."""
     K, tau = result.config.clusters, result.config.tau
     more = max(0.0, shuffle.loss(shuffle.places(K), tau) - shuffle.uniform(tau))
-    return max(0.0, 1 - more), f"{more:.2f}", f"loss {more:.2f} above that of the uniform distribution, in both orders"
+    return (
+        max(0.0, 1 - more),
+        f"{more:.2f}",
+        f"loss {more:.2f} above that of the uniform distribution, in both orders",
+    )
 
 
 def _spectrum(ax, result):
     """Eigenvalues in order, by whether they part copies or move whole places."""
     ax.axhline(0, color=MUTED, lw=1)
-    for values, start, k, name in ((result.split, 1, 3, "parts copies"),
-                                   (result.whole, len(result.split) + 1, 5, "moves whole places")):
-        ax.plot(start + np.arange(len(values)), values, "o", ms=4.5, color=colour(k), label=name, gid=name)
+    for values, start, k, name in (
+        (result.split, 1, 3, "parts copies"),
+        (result.whole, len(result.split) + 1, 5, "moves whole places"),
+    ):
+        ax.plot(
+            start + np.arange(len(values)),
+            values,
+            "o",
+            ms=4.5,
+            color=colour(k),
+            label=name,
+            gid=name,
+        )
     ax.set_xlabel("direction")
 
 
 def _verdict(result):
     """In words: how many directions go down, and of which kind."""
     K, m = result.config.clusters, result.config.copies
-    return (f"K = {K} places, m = {m}: {result.negative(result.eigenvalues)} of {len(result.eigenvalues)} directions "
-            f"go down, {result.negative(result.whole)} of those that move whole places; K(m - 1) = {K * (m - 1)}")
+    return (
+        f"K = {K} places, m = {m}: {result.negative(result.eigenvalues)} of {len(result.eigenvalues)} directions "
+        f"go down, {result.negative(result.whole)} of those that move whole places; K(m - 1) = {K * (m - 1)}"
+    )
 
 
 def falling(result: Result) -> tuple[float, str, str]:
@@ -139,17 +207,32 @@ def falling(result: Result) -> tuple[float, str, str]:
 def landscape(result: Result) -> Picture:
     """One configuration: where it lies, its loss among those of K even places, and its curvature in every direction."""
     config, found = result.config, result.curves
-    fig, ((where, curves, spectrum),) = axes(3, width=9.0, height=3.3, width_ratios=(0.85, 1.2, 1.1))
-    _circle(where, 1.45, f"$K$ = {config.clusters}, $m$ = {config.copies}, $\\tau$ = {config.tau:g}")
+    fig, ((where, curves, spectrum),) = axes(
+        3, width=9.0, height=3.3, width_ratios=(0.85, 1.2, 1.1)
+    )
+    _circle(
+        where, 1.45, f"$K$ = {config.clusters}, $m$ = {config.copies}, $\\tau$ = {config.tau:g}"
+    )
     where.scatter(*_spread_copies(result.z)[:, :2].T, s=16, color=INK, linewidths=0, gid="points")
     for curve, plateau, ink, gid, name in (
-            (found.simclr, found.simclr_plateau, EQ1, "eq. 1", "eq. 1"),
-            (found.chosen, found.chosen_plateau, EQ3, "eq. 3", f"eq. 3,\n$\\Psi$ = {config.psi}")):
+        (found.simclr, found.simclr_plateau, EQ1, "eq. 1", "eq. 1"),
+        (found.chosen, found.chosen_plateau, EQ3, "eq. 3", f"eq. 3,\n$\\Psi$ = {config.psi}"),
+    ):
         curves.axhline(plateau, color=ink, **DOTTED)
         _curve(curves, found.counts, curve, ink, gid, label=name)
-    curves.scatter([config.clusters], [result.loss], s=60, edgecolors=INK, linewidths=1.4, label="this configuration",
-                   gid="this configuration", **RING)
-    curves.set(ylabel="loss", title=f"uniform: {found.simclr_plateau:.4f} and {found.chosen_plateau:.4f}")
+    curves.scatter(
+        [config.clusters],
+        [result.loss],
+        s=60,
+        edgecolors=INK,
+        linewidths=1.4,
+        label="this configuration",
+        gid="this configuration",
+        **RING,
+    )
+    curves.set(
+        ylabel="loss", title=f"uniform: {found.simclr_plateau:.4f} and {found.chosen_plateau:.4f}"
+    )
     _over_places(curves)
     name_lines(curves, 24)
     _legend_above(curves, 0.2, loc="upper right")
@@ -159,10 +242,13 @@ def landscape(result: Result) -> Picture:
     if down:  # in numbers, too: it may be too small for the scale
         spectrum.lines[1].set_label(f"parts copies, least {_power(result.eigenvalues[0])}")
     _legend_above(spectrum, 0.3, loc="upper left")
-    return Picture(fig, f"Places: {config.arrangement}; tau = {config.tau:g}, Psi = {config.psi}, eta {config.eta}. "
-                        f"Eq. 1 for many copies goes from {found.simclr[0]:.4f} at one place to the plateau "
-                        f"{found.simclr_plateau:.4f}; the chosen eq. 3 is {result.loss:.4f} here, its plateau "
-                        f"{found.chosen_plateau:.4f}. {_verdict(result)}.")
+    return Picture(
+        fig,
+        f"Places: {config.arrangement}; tau = {config.tau:g}, Psi = {config.psi}, eta {config.eta}. "
+        f"Eq. 1 for many copies goes from {found.simclr[0]:.4f} at one place to the plateau "
+        f"{found.simclr_plateau:.4f}; the chosen eq. 3 is {result.loss:.4f} here, its plateau "
+        f"{found.chosen_plateau:.4f}. {_verdict(result)}.",
+    )
 
 
 def _thresholds(ax, result, ink, name, line_ink, line_name=None):
@@ -170,7 +256,15 @@ def _thresholds(ax, result, ink, name, line_ink, line_name=None):
     measured, tolerance = result.thresholds, result.config.tolerance
     end = np.array([0, 1.05 * measured.taus.max()])
     ax.plot(end, threshold_slope(tolerance) * end, color=line_ink, lw=1, label=line_name)
-    ax.plot(measured.taus, measured.gaps, "o", ms=4.5, color=ink, label=name, gid=f"tolerance {tolerance:g}")
+    ax.plot(
+        measured.taus,
+        measured.gaps,
+        "o",
+        ms=4.5,
+        color=ink,
+        label=name,
+        gid=f"tolerance {tolerance:g}",
+    )
     ax.set(xlabel=r"$\tau$", ylim=(0, 3.3))
 
 
@@ -195,29 +289,43 @@ def three_panels(results: Sequence[Result], tolerances: Sequence[Result]) -> Pic
     plateaus = ", ".join(f"{r.curves.simclr_plateau:.5f} at tau {r.config.tau:g}" for r in results)
     each = [result.config.tolerance for result in tolerances]
     slopes = ", ".join(f"{threshold_slope(tolerance):.2f} for {tolerance:g}" for tolerance in each)
-    return Picture(fig, f"Loss of K even points on the circle: falls with K to the plateaus {plateaus} (eq. 1). "
-                        f"The gap at which the plateau is reached grows with tau, with slope by tolerance {slopes}.")
+    return Picture(
+        fig,
+        f"Loss of K even points on the circle: falls with K to the plateaus {plateaus} (eq. 1). "
+        f"The gap at which the plateau is reached grows with tau, with slope by tolerance {slopes}.",
+    )
 
 
 def threshold(result: Result) -> Picture:
     """Loss against the smallest squared distance with the threshold, and thresholds against tau, for one tolerance."""
     config, curves, gap = result.config, result.curves, result.thresholds.gap
-    count, plateau, slope = result.thresholds.count, curves.simclr_plateau, threshold_slope(config.tolerance)
+    count, plateau, slope = (
+        result.thresholds.count,
+        curves.simclr_plateau,
+        threshold_slope(config.tolerance),
+    )
     fig, ((left, right),) = axes(2, width=8.2, height=3.3)
     left.axhspan(plateau, (1 + config.tolerance) * plateau, color=MARK, alpha=0.25, lw=0)
     left.axhline(plateau, color=EQ1, **DOTTED)
     _curve(left, curves.distances, curves.simclr, EQ1, "eq. 1")
     left.axvline(gap, color=MARK, lw=1.2)
     _over_gaps(left)
-    left.set(ylabel="loss", title=f"$\\tau$ = {config.tau:g}: plateau from $K$ = {count}, gap {gap:.3g}")
+    left.set(
+        ylabel="loss", title=f"$\\tau$ = {config.tau:g}: plateau from $K$ = {count}, gap {gap:.3g}"
+    )
     name_lines(left)
     _thresholds(right, result, EQ1, "measured", MUTED, f"slope {slope:.2f}\n(small $\\tau$)")
-    right.scatter([config.tau], [gap], s=70, edgecolors=MARK, linewidths=1.6, gid="this temperature", **RING)
+    right.scatter(
+        [config.tau], [gap], s=70, edgecolors=MARK, linewidths=1.6, gid="this temperature", **RING
+    )
     right.set(ylabel="threshold", title=f"tolerance {config.tolerance:g}")
     name_lines(right, 24)
-    return Picture(fig, f"tau = {config.tau:g}, tolerance {config.tolerance:g}: {count} even points "
-                        f"reach the plateau {plateau:.5f}, with smallest squared distance {gap:.4g}. "
-                        f"Thresholds follow a line of slope {slope:.3g} while tau is small.")
+    return Picture(
+        fig,
+        f"tau = {config.tau:g}, tolerance {config.tolerance:g}: {count} even points "
+        f"reach the plateau {plateau:.5f}, with smallest squared distance {gap:.4g}. "
+        f"Thresholds follow a line of slope {slope:.3g} while tau is small.",
+    )
 
 
 def indicator(result: Result) -> Picture:
@@ -226,13 +334,23 @@ def indicator(result: Result) -> Picture:
     fig, ((ax,),) = axes(width=6.0, height=3.2)
     ax.axhline(curves.simclr_plateau, color=MUTED, label="plateau", **DOTTED)
     _curve(ax, curves.counts, curves.simclr, EQ1, "indicator on data points, many copies", ms=5)
-    _curve(ax, curves.counts, curves.embedded, colour(3), "indicator on embedded points (or one copy)", ms=5)
+    _curve(
+        ax,
+        curves.counts,
+        curves.embedded,
+        colour(3),
+        "indicator on embedded points (or one copy)",
+        ms=5,
+    )
     ax.set(ylabel="eq. 1", ylim=(-0.05, 1.2))
     _over_places(ax)
     legend(ax, loc="upper right")
-    return Picture(fig, f"Eq. 1 at tau = {result.config.tau:g} against K. Indicator on data points: falls from "
-                        f"{curves.simclr[0]:.4f} to {curves.simclr_plateau:.4f}. On embedded points: rises from "
-                        f"{abs(curves.embedded[0]):.4f} to {curves.embedded[-1]:.4f}.")
+    return Picture(
+        fig,
+        f"Eq. 1 at tau = {result.config.tau:g} against K. Indicator on data points: falls from "
+        f"{curves.simclr[0]:.4f} to {curves.simclr_plateau:.4f}. On embedded points: rises from "
+        f"{abs(curves.embedded[0]):.4f} to {curves.embedded[-1]:.4f}.",
+    )
 
 
 def arrows(results: Sequence[Result], titles: Sequence[str]) -> Picture:
@@ -242,10 +360,14 @@ def arrows(results: Sequence[Result], titles: Sequence[str]) -> Picture:
         _circle(ax, 1.75, f"{title}\ntangential part {_power(result.tangential.max())}")
         length = np.linalg.norm(result.gradient, axis=1).max()
         step = -result.gradient / length * 0.55 if length > 1e-12 else np.zeros_like(result.z)
-        ax.quiver(*result.z.T, *step.T, angles="xy", scale_units="xy", scale=1, width=0.012, color=EQ3)
+        ax.quiver(
+            *result.z.T, *step.T, angles="xy", scale_units="xy", scale=1, width=0.012, color=EQ3
+        )
         ax.scatter(*result.z.T, s=28, color=INK, zorder=3, linewidths=0, gid=title)
-    text = "; ".join(f"{title}: largest tangential gradient {result.tangential.max():.1e}"
-                     for result, title in zip(results, titles, strict=True))
+    text = "; ".join(
+        f"{title}: largest tangential gradient {result.tangential.max():.1e}"
+        for result, title in zip(results, titles, strict=True)
+    )
     return Picture(fig, f"Points on the circle with arrows downhill. {text}.")
 
 
@@ -254,8 +376,10 @@ def spectra(results: Sequence[Result]) -> Picture:
     fig, (row,) = axes(len(results), width=3.1 * len(results), height=3.1)
     for ax, result in zip(row, results, strict=True):
         _spectrum(ax, result)
-        ax.set_title(f"$K$ = {result.config.clusters}, $m$ = {result.config.copies}: "
-                     f"{result.negative(result.eigenvalues)} down")
+        ax.set_title(
+            f"$K$ = {result.config.clusters}, $m$ = {result.config.copies}: "
+            f"{result.negative(result.eigenvalues)} down"
+        )
     row[0].set_ylabel("curvature")
     legend(row[0], loc="center left")
     return Picture(fig, "Eigenvalues of the Hessian. " + "; ".join(map(_verdict, results)) + ".")
@@ -267,10 +391,23 @@ def measures(results: Sequence[Result], names: Sequence[str]) -> Picture:
     for k, (result, name) in enumerate(zip(results, names, strict=True)):
         at = result.alignment, result.uniformity
         ax.scatter(*at, s=45, color=colour(k), zorder=3, linewidths=0, gid=name)
-        ax.annotate(f"{name}: {result.loss_mean:.3f}", at, va="center", fontsize=9, xytext=(8, 5 if k % 2 else -5),
-                    textcoords="offset points")
+        ax.annotate(
+            f"{name}: {result.loss_mean:.3f}",
+            at,
+            va="center",
+            fontsize=9,
+            xytext=(8, 5 if k % 2 else -5),
+            textcoords="offset points",
+        )
     ax.set(xlabel="alignment (0: views agree)", ylabel="uniformity (lower: more even)")
     ax.set_xlim(-0.03, 1.75 * max(r.alignment for r in results))
     ax.margins(y=0.12)
-    return Picture(fig, "; ".join(f"{name}: alignment {r.alignment:.3f}, uniformity {r.uniformity:.3f}, loss "
-                                  f"{r.loss_mean:.3f}" for r, name in zip(results, names, strict=True)) + ".")
+    return Picture(
+        fig,
+        "; ".join(
+            f"{name}: alignment {r.alignment:.3f}, uniformity {r.uniformity:.3f}, loss "
+            f"{r.loss_mean:.3f}"
+            for r, name in zip(results, names, strict=True)
+        )
+        + ".",
+    )

@@ -43,8 +43,12 @@ class Maps:
         accuracy: (4,) of the nearest class centre, on points not used for the centres.
     """
 
-    names: ClassVar[tuple[str, ...]] = ("three places, by class", "three places, shuffled", "everywhere, by class",
-                                        "everywhere, shuffled")
+    names: ClassVar[tuple[str, ...]] = (
+        "three places, by class",
+        "three places, shuffled",
+        "everywhere, by class",
+        "everywhere, shuffled",
+    )
     x: np.ndarray
     labels: np.ndarray
     z: np.ndarray
@@ -54,10 +58,12 @@ class Maps:
 
 def losses_by_name(tau: float) -> dict[str, Callable]:
     """{name: loss of two views (..., n, 2)} of the losses that are compared."""
-    return {"NT-Xent, eq. 1": lambda z1, z2: nt_xent_mean(z1, z2, tau),
-            "eq. 3": lambda z1, z2: generalized(z1, z2, lambda t: -t / tau),
-            "VICReg": vicreg,
-            "BYOL, fixed predictor": lambda z1, z2: byol(z1 * z1.new_tensor(PREDICTOR), z2)}
+    return {
+        "NT-Xent, eq. 1": lambda z1, z2: nt_xent_mean(z1, z2, tau),
+        "eq. 3": lambda z1, z2: generalized(z1, z2, lambda t: -t / tau),
+        "VICReg": vicreg,
+        "BYOL, fixed predictor": lambda z1, z2: byol(z1 * z1.new_tensor(PREDICTOR), z2),
+    }
 
 
 def forget(config: MapsConfig) -> Maps:
@@ -70,14 +76,24 @@ def forget(config: MapsConfig) -> Maps:
     plane, labels = data.clusters(config.n, 3, 0.1, generator)
     plane = plane.double()
     brightness = torch.rand(3, config.n, 1, generator=generator, dtype=plane.dtype)
-    three, circle, shuffle = even(3, 2)[labels], even(config.n, 2), torch.randperm(config.n, generator=generator)
+    three, circle, shuffle = (
+        even(3, 2)[labels],
+        even(config.n, 2),
+        torch.randperm(config.n, generator=generator),
+    )
     targets = torch.stack([three, three[shuffle], circle, circle[shuffle]])  # (4, n, 2)
-    views = torch.cat([plane.expand(3, -1, -1), brightness], 2)  # (3, n, 3): the data and two views of them
+    views = torch.cat(
+        [plane.expand(3, -1, -1), brightness], 2
+    )  # (3, n, 3): the data and two views of them
     nearest = torch.cdist(views[..., :2], plane).argmin(2)  # (3, n)
     z, z1, z2 = targets[:, nearest].unbind(1)  # (4, n, 2) each
-    return Maps(x=views[0].numpy(), labels=labels.numpy(), z=z.numpy(),
-                losses={name: loss(z1, z2).numpy() for name, loss in losses_by_name(config.tau).items()},
-                accuracy=np.array([nccc(a[::2], labels[::2], a[1::2], labels[1::2]) for a in z]))
+    return Maps(
+        x=views[0].numpy(),
+        labels=labels.numpy(),
+        z=z.numpy(),
+        losses={name: loss(z1, z2).numpy() for name, loss in losses_by_name(config.tau).items()},
+        accuracy=np.array([nccc(a[::2], labels[::2], a[1::2], labels[1::2]) for a in z]),
+    )
 
 
 class Shuffle:

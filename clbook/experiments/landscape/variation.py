@@ -34,6 +34,7 @@ def second_variation(z: torch.Tensor, h: torch.Tensor, tau: float) -> SecondVari
     def along(path):
         def loss(s):
             return generalized(path(s), path(s), lambda t: -t / tau, lambda r: softplus(r - LOG2))
+
         return float(torch.autograd.functional.hessian(loss, z.new_zeros(())))
 
     apart, change = z[:, None] - z, h[:, None] - h
@@ -42,16 +43,23 @@ def second_variation(z: torch.Tensor, h: torch.Tensor, tau: float) -> SecondVari
 
     def reading(slope, bend):
         """LS B.3 with (n,) values of Psi' and Psi'' at G."""
-        return float((bend * (weight * inner).mean(1) ** 2 / tau**2
-                      + slope * (weight * (inner**2 / tau - square)).mean(1) / tau).mean())
+        return float(
+            (
+                bend * (weight * inner).mean(1) ** 2 / tau**2
+                + slope * (weight * (inner**2 / tau - square)).mean(1) / tau
+            ).mean()
+        )
 
     G = weight.mean(1)
     slope = torch.func.grad(lambda t: torch.log1p(t / 2).sum())
     bend = torch.func.grad(lambda t: slope(t).sum())
     return SecondVariation(
-        autograd=along(lambda s: z + s * h), formula=reading(slope(G), bend(G)),
+        autograd=along(lambda s: z + s * h),
+        formula=reading(slope(G), bend(G)),
         printed=reading(1 / (1 + G**2 / 2), -1 / (1 + G**2 / 2) ** 2),
-        corrected=reading(1 / (2 + G), -1 / (2 + G) ** 2), curved=along(lambda s: F.normalize(z + s * h, dim=1)))
+        corrected=reading(1 / (2 + G), -1 / (2 + G) ** 2),
+        curved=along(lambda s: F.normalize(z + s * h, dim=1)),
+    )
 
 
 def within_lemma(count: int, draws: int = 300, seed: int = 0) -> list[SecondVariation]:
@@ -62,7 +70,9 @@ def within_lemma(count: int, draws: int = 300, seed: int = 0) -> list[SecondVari
     """
     z, generator = even(count, 2), torch.Generator().manual_seed(seed)
     sigma = 0.3 * 4 * math.sin(math.pi / count) ** 2
-    angle = torch.atan2(z[:, 1], z[:, 0]) + torch.randn(draws, count, generator=generator, dtype=z.dtype)
+    angle = torch.atan2(z[:, 1], z[:, 0]) + torch.randn(
+        draws, count, generator=generator, dtype=z.dtype
+    )
     h = torch.stack([angle.cos(), angle.sin()], 2) - z  # (draws, K, 2)
     i, j = torch.triu_indices(count, count, 1)
     apart, change = z[i] - z[j], h[:, i] - h[:, j]

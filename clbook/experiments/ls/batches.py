@@ -42,11 +42,15 @@ class Batches(Flow):
         if n < BATCH:
             raise self.config.error("n", f"at least {BATCH}, a batch")
         super().setup()
-        self.chosen = Draws(streams(self.configs, CHOICE), lambda g: torch.randperm(n, generator=g)[:BATCH])
+        self.chosen = Draws(
+            streams(self.configs, CHOICE), lambda g: torch.randperm(n, generator=g)[:BATCH]
+        )
 
     def begin(self):
         # As in `sphere`: free points follow their own gradients, so the sum of the batch's losses, not its mean.
-        self.optimiser = Descent(self.trained, self.state.lr * (1 if self.config.network else BATCH))
+        self.optimiser = Descent(
+            self.trained, self.state.lr * (1 if self.config.network else BATCH)
+        )
 
     def now(self, t):
         """The batch's embedding (R, BATCH, d); at a recorded time that of all points (R, n, d)."""
@@ -54,7 +58,9 @@ class Batches(Flow):
         rows = torch.arange(len(pick), device=pick.device)[:, None]
         if not self.config.network:
             z = self.trained[0][rows, pick]
-            self.losses = self.loss(z, (z if self.config.gradient == "full" else z.detach())[:, None])
+            self.losses = self.loss(
+                z, (z if self.config.gradient == "full" else z.detach())[:, None]
+            )
             return self.trained[0] if t in self.times else z
         x, start, shift = (part[rows, pick] for part in (s.x, s.start, s.shift))
         views = x + s.noise[:, 0] * self.draws.next()[:, 0, :BATCH]
@@ -73,7 +79,11 @@ class Batches(Flow):
             if separable(z[i], self.labels):
                 s.separable_at[i] = t
         accuracy = [neighbour_accuracy(points, self.labels, NEIGHBOURS) for points in z]
-        return {"accuracy": np.array(accuracy), "loss": self.loss(z, z[:, None]), "separable_at": s.separable_at}
+        return {
+            "accuracy": np.array(accuracy),
+            "loss": self.loss(z, z[:, None]),
+            "separable_at": s.separable_at,
+        }
 
     def result(self, i, columns, head):
         at = int(columns.pop("separable_at")[-1])

@@ -46,7 +46,9 @@ class Drifting(Flow):
         matrices = torch.stack(found)
         if not hasattr(s, "first"):
             s.first = matrices
-        size = [torch.linalg.eigvalsh(part).abs().amax(-1) for part in (matrices - s.first, s.first)]
+        size = [
+            torch.linalg.eigvalsh(part).abs().amax(-1) for part in (matrices - s.first, s.first)
+        ]
         return {"drift": size[0] / size[1]}
 
 

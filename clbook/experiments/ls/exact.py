@@ -25,7 +25,10 @@ def numbers(seed: int, *shape: int) -> torch.Tensor:
 
 # Section 2: the losses.
 
-def written_out(seed: int, n: int = 6, d: int = 3, tau: float = 0.3) -> dict[str, tuple[float, float]]:
+
+def written_out(
+    seed: int, n: int = 6, d: int = 3, tau: float = 0.3
+) -> dict[str, tuple[float, float]]:
     """{item: (the book's function, its formula as loops over numbers)} at random points, for LS's definitions."""
     z1, z2 = numbers(seed, n, d), numbers(seed + 1, n, d)
     a, b = z1.tolist(), z2.tolist()
@@ -34,24 +37,36 @@ def written_out(seed: int, n: int = 6, d: int = 3, tau: float = 0.3) -> dict[str
         return math.fsum(map(math.prod, zip(u, v, strict=True))) / math.hypot(*u) / math.hypot(*v)
 
     def eta(u, v):
-        return math.exp(-math.dist(u, v) ** 2 / (2 * tau))
+        return math.exp(-(math.dist(u, v) ** 2) / (2 * tau))
 
     one = three = twelve = 0.0
     for i in range(n):
-        repel = sum(math.exp(cosine(a[i], other[j]) / tau) for other in (a, b) for j in range(n) if j != i) / n
+        repel = (
+            sum(
+                math.exp(cosine(a[i], other[j]) / tau)
+                for other in (a, b)
+                for j in range(n)
+                if j != i
+            )
+            / n
+        )
         one += math.log(1 + repel / math.exp(cosine(a[i], b[i]) / tau)) / n
         crowd = sum(eta(a[i], b[j]) for j in range(n)) / n
         three += math.log(1 + crowd / eta(a[i], b[i])) / n
         twelve += math.log(crowd / eta(a[i], b[i])) / n
     net = Averaging(d, 1, 4, "tanh", 0.5, torch.Generator().manual_seed(seed)).double()
     first = [torch.autograd.grad(net(x[None]).sum(), net.inner.weight)[0] for x in z1[:2]]
-    units = [sum(w * x for w, x in zip(row, a[0], strict=True)) for row in net.inner.weight.tolist()]
+    units = [
+        sum(w * x for w, x in zip(row, a[0], strict=True)) for row in net.inner.weight.tolist()
+    ]
     outer = 0.5 * sum(map(math.tanh, units))
-    return {"eq. 1": (nt_xent_mean(z1, z2, tau).item(), one),
-            "eq. 3": (generalized(z1, z2, lambda t: -t / tau, softplus).item(), three),
-            "eq. 12": (simplified(z1, z2[None], tau).item(), twelve),
-            "eq. 8": (kernels.empirical(net, z1)[0, 1].item(), (first[0] * first[1]).sum().item()),
-            "eq. 30": (net(z1)[0].item(), outer)}
+    return {
+        "eq. 1": (nt_xent_mean(z1, z2, tau).item(), one),
+        "eq. 3": (generalized(z1, z2, lambda t: -t / tau, softplus).item(), three),
+        "eq. 12": (simplified(z1, z2[None], tau).item(), twelve),
+        "eq. 8": (kernels.empirical(net, z1)[0, 1].item(), (first[0] * first[1]).sum().item()),
+        "eq. 30": (net(z1)[0].item(), outer),
+    }
 
 
 def rescaled(seed: int, factors=(1e-3, 0.1, 10.0, 1e3)) -> float:
@@ -72,9 +87,11 @@ def on_the_sphere(seed: int, n: int = 40, d: int = 3, tau: float = 0.3) -> dict[
     others = 2 * (eta.mean(1) - 1 / n)
     eq3 = generalized(z, z, lambda t: -t / tau, softplus)
     doubled = generalized(2 * z, 2 * z, lambda t: -t / tau, softplus)
-    return {"similarity": (eta / cosine - 1).abs().max().item(),
-            "loss": abs(torch.log1p(others).mean() - nt_xent_mean(z, z, tau)).item(),
-            "scale": abs(doubled / eq3 - 1).item()}
+    return {
+        "similarity": (eta / cosine - 1).abs().max().item(),
+        "loss": abs(torch.log1p(others).mean() - nt_xent_mean(z, z, tau)).item(),
+        "scale": abs(doubled / eq3 - 1).item(),
+    }
 
 
 def pushed(seed: int, n: int = 50) -> dict[str, float]:
@@ -89,16 +106,24 @@ def pushed(seed: int, n: int = 50) -> dict[str, float]:
     def squared(x):
         return torch.cat([x.square().sum(1, keepdim=True), torch.zeros_like(x[:, :1])], 1)
 
-    maps = {"radius": lambda x: x.norm(dim=1, keepdim=True), "invariant network": lambda x: net(squared(x)),
-            "network": net}
+    maps = {
+        "radius": lambda x: x.norm(dim=1, keepdim=True),
+        "invariant network": lambda x: net(squared(x)),
+        "network": net,
+    }
     with torch.no_grad():
-        return {name: (f(x).sort(0).values - f(views).sort(0).values).abs().max().item() for name, f in maps.items()}
+        return {
+            name: (f(x).sort(0).values - f(views).sort(0).values).abs().max().item()
+            for name, f in maps.items()
+        }
 
 
 # Appendix B: first and second variation.
 
-def first_variation(seed: int, invariant: bool = False, n: int = 5, views: int = 3, d: int = 2,
-                    tau: float = 0.5) -> dict[str, float]:
+
+def first_variation(
+    seed: int, invariant: bool = False, n: int = 5, views: int = 3, d: int = 2, tau: float = 0.5
+) -> dict[str, float]:
     """The derivative of eq. 3 along a random direction h at a random map, by autograd and by LS eq. 13.
 
     e[a, i] is the embedding of view a of point i; Psi(t) = log(1 + t), eta(t) = e^{-t/tau}.
@@ -123,14 +148,23 @@ def first_variation(seed: int, invariant: bool = False, n: int = 5, views: int =
 
     def formula(partner):
         """partner[a, b, j]: Psi' of G at y_j, divided by eta(T y, T' y)."""
-        pull = ((steep / own)[..., None] + partner[:, :, None])[..., None] * change[..., None] * apart
-        both = steep[..., None] * similar + steep.transpose(0, 1)[..., None] * similar.transpose(0, 1)
-        back = (change.diagonal(dim1=2, dim2=3) / own.square())[..., None] * apart.diagonal(dim1=2, dim2=3).mT
+        pull = (
+            ((steep / own)[..., None] + partner[:, :, None])[..., None] * change[..., None] * apart
+        )
+        both = steep[..., None] * similar + steep.transpose(0, 1)[..., None] * similar.transpose(
+            0, 1
+        )
+        back = (change.diagonal(dim1=2, dim2=3) / own.square())[..., None] * apart.diagonal(
+            dim1=2, dim2=3
+        ).mT
         inner = pull.mean(3) - both.mean(3)[..., None] * back  # [a, b, i, d]
         return (inner.mean(1) * h).sum(-1).mean().item()
 
-    return {"autograd": (slope * h).sum().item(), "printed": formula(steep / own),
-            "corrected": formula(steep.transpose(0, 1) / own)}
+    return {
+        "autograd": (slope * h).sum().item(),
+        "printed": formula(steep / own),
+        "corrected": formula(steep.transpose(0, 1) / own),
+    }
 
 
 def growing_scale(eta: str, factors=(1, 2, 4, 8, 16, 32, 64), tau: float = 0.5) -> np.ndarray:
@@ -151,7 +185,9 @@ def multiplier(z: torch.Tensor, tau: float = 0.2) -> tuple[float, float]:
     integral = -(torch.exp(-apart.square().sum(2, keepdim=True) / (2 * tau)) / tau * apart).mean(1)
     along = (integral * z).sum(1).mean()
     size = integral.norm(dim=1).max()
-    return ((integral - integral[:1]).norm(dim=1).max() / size).item(), ((integral - along * z).norm() / size).item()
+    return ((integral - integral[:1]).norm(dim=1).max() / size).item(), (
+        (integral - along * z).norm() / size
+    ).item()
 
 
 def lower_bounds(count: int, share: float, draws: int = 300) -> np.ndarray:
@@ -170,14 +206,20 @@ def lower_bounds(count: int, share: float, draws: int = 300) -> np.ndarray:
     inside = ((apart * change).sum(-1).square() >= sigma * square - 1e-12).flatten(1).all(1)
     similar, inner = torch.exp(-apart.square().sum(-1) / (2 * tau)), (apart * change).sum(-1)
     G, mean = similar.mean(1), (similar * square).mean(-1)  # (K,), (draws, K)
-    found = (-((similar * inner).mean(-1) / (2 + G)).square() + (similar * inner.square()).mean(-1) / (2 + G)) / tau**2
-    found = (found - mean / (2 + G) / tau).mean(1)  # of Psi(t) = log(1 + t/2), as in `landscape.second_variation`
+    found = (
+        -((similar * inner).mean(-1) / (2 + G)).square()
+        + (similar * inner.square()).mean(-1) / (2 + G)
+    ) / tau**2
+    found = (found - mean / (2 + G) / tau).mean(
+        1
+    )  # of Psi(t) = log(1 + t/2), as in `landscape.second_variation`
     printed = ((sigma / (3 * count**2) - tau) / tau**2 * mean / (1 + G.square() / 2)).sum(1) / count
     right = ((sigma / 2 - tau) / tau**2 * mean / (2 + G)).mean(1)
     return torch.stack([found, printed, right], 1)[inside].numpy()
 
 
 # Section 4.1: any parametrised map.
+
 
 class Bumps(nn.Module):
     """Radial basis functions whose centres, widths and weights all move: (n, 2) -> (n, d)."""
@@ -189,7 +231,10 @@ class Bumps(nn.Module):
         self.weights = nn.Parameter(torch.randn(count, d, generator=generator))
 
     def forward(self, x):
-        return torch.exp(-(x[:, None] - self.centres).square().sum(-1) / self.widths.square()) @ self.weights
+        return (
+            torch.exp(-(x[:, None] - self.centres).square().sum(-1) / self.widths.square())
+            @ self.weights
+        )
 
 
 class Polynomial(nn.Module):
@@ -213,12 +258,17 @@ class Angles(nn.Module):
 
     def forward(self, x):
         cos, sin = self.w[0].cos(), self.w[0].sin()
-        return self.w[1].exp() * torch.stack([cos * x[:, 0] - sin * x[:, 1], sin * x[:, 0] + cos * x[:, 1]], 1)
+        return self.w[1].exp() * torch.stack(
+            [cos * x[:, 0] - sin * x[:, 1], sin * x[:, 0] + cos * x[:, 1]], 1
+        )
 
 
 MAPS: dict[str, Callable] = {
-    "network of 3 units": lambda d, g: MLP((2, 3, d), "tanh", g), "radial basis": Bumps, "polynomial": Polynomial,
-    "a rotation and a stretch": Angles}
+    "network of 3 units": lambda d, g: MLP((2, 3, d), "tanh", g),
+    "radial basis": Bumps,
+    "polynomial": Polynomial,
+    "a rotation and a stretch": Angles,
+}
 
 
 def velocity_error(name: str, seed: int, n: int = 12, d: int = 2, tau: float = 0.5) -> float:
@@ -241,7 +291,9 @@ def velocity_error(name: str, seed: int, n: int = 12, d: int = 2, tau: float = 0
     return ((moving - predicted).norm() / moving.norm()).item()
 
 
-def invariance_after(sees_angle: bool, seed: int, steps: int = 20, n: int = 12, tau: float = 0.5) -> float:
+def invariance_after(
+    sees_angle: bool, seed: int, steps: int = 20, n: int = 12, tau: float = 0.5
+) -> float:
     """Appendix B.5: largest distance of a point and a view of it after steps of descent on eq. 12, lr = .05.
 
     Views turn a point. The map starts invariant: R + g(w, x) - g(w_0, x). g is a network of the point, or of its radius
@@ -250,20 +302,29 @@ def invariance_after(sees_angle: bool, seed: int, steps: int = 20, n: int = 12, 
     generator = torch.Generator().manual_seed(seed)
     x, R = numbers(seed + 1, n, 2), 0.1 * numbers(seed + 2, n, 1)
     turned = augment.rotation(x, generator)
-    seen = (lambda x: x) if sees_angle else (lambda x: torch.cat([x.norm(dim=1, keepdim=True), 0 * x[:, :1]], 1))
+    seen = (
+        (lambda x: x)
+        if sees_angle
+        else (lambda x: torch.cat([x.norm(dim=1, keepdim=True), 0 * x[:, :1]], 1))
+    )
     net = MLP((2, 20, 1), "tanh", generator).double()
     with torch.no_grad():
         first = {name: net(seen(points)) for name, points in (("x", x), ("view", turned))}
     for _ in range(steps):
-        z, view = (R + net(seen(points)) - first[name] for name, points in (("x", x), ("view", turned)))
+        z, view = (
+            R + net(seen(points)) - first[name] for name, points in (("x", x), ("view", turned))
+        )
         loss = simplified(z, view.detach()[None], tau)
-        for p, slope in zip(net.parameters(), torch.autograd.grad(loss, list(net.parameters())), strict=True):
+        for p, slope in zip(
+            net.parameters(), torch.autograd.grad(loss, list(net.parameters())), strict=True
+        ):
             p.data -= 0.05 * slope
     with torch.no_grad():
         return (net(seen(x)) - first["x"] - net(seen(turned)) + first["view"]).abs().max().item()
 
 
 # Appendix C, Step 1, and Section 4.2.1.
+
 
 def linear_error(eps: float, gamma: float, tau: float, seed: int, n: int = 40) -> float:
     """max_i |grad of eq. 12 - (mean of all - mean of its cluster) / tau|, two clusters in an interval of length eps.
@@ -272,7 +333,9 @@ def linear_error(eps: float, gamma: float, tau: float, seed: int, n: int = 40) -
     """
     generator = torch.Generator().manual_seed(seed)
     z = eps * (torch.rand(n, 1, generator=generator, dtype=DOUBLE) - 0.5)
-    z = torch.cat([z[: n // 2].sub(eps / 2).div(2), z[n // 2:].add(eps / 2).div(2)])  # halves of the interval
+    z = torch.cat(
+        [z[: n // 2].sub(eps / 2).div(2), z[n // 2 :].add(eps / 2).div(2)]
+    )  # halves of the interval
     means = z.unflatten(0, (2, -1)).mean(1, keepdim=True).expand(2, n // 2, 1).flatten(0, 1)
     views = means + gamma * (2 * torch.rand(n, 1, generator=generator, dtype=DOUBLE) - 1)
     z.requires_grad_()

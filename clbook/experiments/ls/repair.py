@@ -23,7 +23,16 @@ from clbook.models import MLP, member
 from clbook.runs import alone, stream
 from clbook.settings import Outcome
 
-ZETAS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6)  # relative errors that a certificate is tried with
+ZETAS = (
+    0.0,
+    0.05,
+    0.1,
+    0.2,
+    0.3,
+    0.4,
+    0.5,
+    0.6,
+)  # relative errors that a certificate is tried with
 
 
 @dataclasses.dataclass
@@ -49,13 +58,20 @@ class Watched(Flow):
 
     def measure(self, z, t):
         if t == 0:
-            self.state.push = torch.stack([push(kernel_at_start(self, i).float(), self.labels)
-                                           for i in range(len(z))])
+            self.state.push = torch.stack(
+                [push(kernel_at_start(self, i).float(), self.labels) for i in range(len(z))]
+            )
         return {"z": z[..., 0], "push": self.state.push, "separable_at": self.state.separable_at}
 
     def result(self, i, columns, head):
         at, pushes = int(columns.pop("separable_at")[-1]), columns.pop("push")[0]
-        return Result(**head, **columns, labels=self.labels.numpy(), push=pushes, separable_at=None if at < 0 else at)
+        return Result(
+            **head,
+            **columns,
+            labels=self.labels.numpy(),
+            push=pushes,
+            separable_at=None if at < 0 else at,
+        )
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
@@ -68,7 +84,9 @@ run.program = Watched
 
 def kernel_at_start(flow: Flow, i: int = 0) -> torch.Tensor:
     """K(0) (n, n) of the i-th run of `flow`, which has d = 1; float64 where its weights are."""
-    return kernels.empirical(member(flow.net, flow.trained, i), flow.lifted(flow.state.x)[i])[..., 0, 0]
+    return kernels.empirical(member(flow.net, flow.trained, i), flow.lifted(flow.state.x)[i])[
+        ..., 0, 0
+    ]
 
 
 def push(kernel: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -95,7 +113,11 @@ def certified_at(result: Result) -> int | None:
     gap = z[:, first].mean(1) - z[:, ~first].mean(1)
     theta = result.push[first].mean() - result.push[~first].mean()
     kappa = result.push[first].min() - result.push[~first].max()
-    rate, h, steps = theory.growth_rate(theta, config.tau, config.gradient), config.lr, np.arange(1, len(z))
+    rate, h, steps = (
+        theory.growth_rate(theta, config.tau, config.gradient),
+        config.lr,
+        np.arange(1, len(z)),
+    )
     linear = rate / theta * result.push * gap[:-1, None]
     error = 2 * abs(np.diff(z, axis=0) / h - linear).max(1)
     promised = []
@@ -108,6 +130,7 @@ def certified_at(result: Result) -> int | None:
 
 
 # What the proof says about its matrices and its start.
+
 
 def double(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     """K(0) (n, n) and labels (n,) of a run, in float64."""
@@ -128,7 +151,11 @@ def growing(kernel: np.ndarray, labels: np.ndarray) -> tuple[float, float, float
 def blocks(kernel: np.ndarray, labels: np.ndarray) -> tuple[float, float, float]:
     """(a, b, c) of Step 2 from K(0) (n, n): |mu_1|^2, <mu_1, mu_2>, |mu_2|^2."""
     first = labels == 0
-    return kernel[first][:, first].mean(), kernel[first][:, ~first].mean(), kernel[~first][:, ~first].mean()
+    return (
+        kernel[first][:, first].mean(),
+        kernel[first][:, ~first].mean(),
+        kernel[~first][:, ~first].mean(),
+    )
 
 
 def growing_direction(a: float, b: float, c: float, n: int) -> np.ndarray:
@@ -152,7 +179,9 @@ def first_component(n: int, seed: int, starts: int = 200) -> np.ndarray:
     return np.stack([abs(alpha), np.linalg.norm(z - alpha[:, None] * u, axis=1)], 1)
 
 
-def still_kernel(a: float, b: float, c: float, z: np.ndarray, t: float, tau: float) -> dict[str, float]:
+def still_kernel(
+    a: float, b: float, c: float, z: np.ndarray, t: float, tau: float
+) -> dict[str, float]:
     """The flow (33) with constant blocks and no remainder, from z (n,) to t, against what Step 4 says of it.
 
     Returns relative errors: "alpha" of alpha(0) e^(Theta t / 4 tau) for <z, u>, "gap" of the same law for the
@@ -168,8 +197,11 @@ def still_kernel(a: float, b: float, c: float, z: np.ndarray, t: float, tau: flo
         return z[:half].mean() - z[half:].mean()
 
     rest = [part - (part @ u) * u for part in (z, later)]
-    return {"alpha": abs(later @ u / (growth * (z @ u)) - 1), "gap": abs(gap(later) / (growth * gap(z)) - 1),
-            "rest": np.linalg.norm(rest[1] - rest[0]) / np.linalg.norm(rest[0])}
+    return {
+        "alpha": abs(later @ u / (growth * (z @ u)) - 1),
+        "gap": abs(gap(later) / (growth * gap(z)) - 1),
+        "rest": np.linalg.norm(rest[1] - rest[0]) / np.linalg.norm(rest[0]),
+    }
 
 
 def equal_means(n: int, eps: float, tau: float, scale: float = 5.0) -> dict[str, float]:
@@ -187,13 +219,19 @@ def equal_means(n: int, eps: float, tau: float, scale: float = 5.0) -> dict[str,
         views = z if gradient == "full" else z.detach()
         (slope,) = torch.autograd.grad(simplified(z, views[None], tau), w)
         found[gradient] = float(slope.abs().max())
-    left, right = theory.separation_condition(eps, tau, n, gamma=eps / 2, theta=2 * scale**2, sigma2=0.0, delta=0.0)
+    left, right = theory.separation_condition(
+        eps, tau, n, gamma=eps / 2, theta=2 * scale**2, sigma2=0.0, delta=0.0
+    )
     return found | {"ratio": left / right, "eps": eps}
 
 
-def printed_bound(t: float, constant: float, n: int, eps: float, tau: float, scale: float = 5.0) -> float:
+def printed_bound(
+    t: float, constant: float, n: int, eps: float, tau: float, scale: float = 5.0
+) -> float:
     """F(t) of Step 5 for the start of `equal_means`: a = c = scale^2, b = 0, sigma^2 = delta = 0, gamma = eps / 2."""
     theta, root = 2 * scale**2, scale**2  # root of xi
     remainder = eps**3 / (n * tau**2) + eps / (2 * n * tau)
     leading = theta / root * eps - tau / (math.sqrt(n) * root) * remainder
-    return leading * math.exp(theta / (4 * tau) * t) - constant * (math.sqrt(n) * eps + t * remainder)
+    return leading * math.exp(theta / (4 * tau) * t) - constant * (
+        math.sqrt(n) * eps + t * remainder
+    )

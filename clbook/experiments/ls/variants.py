@@ -17,18 +17,31 @@ from clbook.runs import alone, stream
 from clbook.settings import setting
 
 FEATURES = 5  # purpose of the stream that random features are drawn from; 0 to 4 are those of `separability`
-GRID, BOX = 12, 2.4  # knots of the splines in each direction, and how far they reach from the origin
-PSI = {"both views": lambda r: r, "eq. 3": softplus}  # of LS eq. 3, as functions of the logarithm of its argument
+GRID, BOX = (
+    12,
+    2.4,
+)  # knots of the splines in each direction, and how far they reach from the origin
+PSI = {
+    "both views": lambda r: r,
+    "eq. 3": softplus,
+}  # of LS eq. 3, as functions of the logarithm of its argument
 
 
 @dataclasses.dataclass(frozen=True)
 class Config(separability.Config):
     """Settings of one run; the default is that of `separability`."""
 
-    features: str = setting("none", "fixed features of a point that the trained weights see; none: the point itself",
-                            choices=("none", "random", "radial", "spline"))
-    loss: str = setting("eq. 12", "eq. 12; both views: the same with both samples augmented; eq. 3: that with "
-                        "Psi(t) = log(1 + t)", choices=("eq. 12", *PSI))
+    features: str = setting(
+        "none",
+        "fixed features of a point that the trained weights see; none: the point itself",
+        choices=("none", "random", "radial", "spline"),
+    )
+    loss: str = setting(
+        "eq. 12",
+        "eq. 12; both views: the same with both samples augmented; eq. 3: that with "
+        "Psi(t) = log(1 + t)",
+        choices=("eq. 12", *PSI),
+    )
     images: str = setting("digits", "what data = digits stands for", choices=("digits", "mnist"))
 
     def check(self):
@@ -66,7 +79,9 @@ class Variant(Flow):
             return torch.tanh(x @ self.state.rows[..., :2].mT + self.state.rows[:, None, :, 2])
         knots = torch.linspace(-BOX, BOX, GRID, device=x.device, dtype=x.dtype)
         apart = (x[..., None] - knots) / (knots[1] - knots[0])  # (R, n, 2, GRID)
-        hats = torch.exp(-apart.square() / 2) if kind == "radial" else (1 - apart.abs()).clamp(min=0)
+        hats = (
+            torch.exp(-apart.square() / 2) if kind == "radial" else (1 - apart.abs()).clamp(min=0)
+        )
         return (hats[..., 0, :, None] * hats[..., 1, None, :]).flatten(-2)
 
     def drawer(self, purpose, count):
@@ -77,8 +92,12 @@ class Variant(Flow):
         if self.config.loss not in PSI:
             return super().objective(views)
         z, v = self.embed(views)
-        other = v[:, -1] if self.config.gradient == "full" else v[:, -1].detach()  # the same where there are no views
-        return generalized.formula(v[:, 0], other, lambda t: -t / self.state.tau, PSI[self.config.loss]), z
+        other = (
+            v[:, -1] if self.config.gradient == "full" else v[:, -1].detach()
+        )  # the same where there are no views
+        return generalized.formula(
+            v[:, 0], other, lambda t: -t / self.state.tau, PSI[self.config.loss]
+        ), z
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:

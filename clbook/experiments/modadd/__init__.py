@@ -22,5 +22,19 @@ from clbook.experiments.modadd.experiment import (
     run_variants,
 )
 
-__all__ = ["COLLAPSED", "DECAYS", "PAPER", "VARIANTS", "Config", "Result", "Samples", "Training", "by_name",
-           "distances", "over_seeds", "run", "run_decays", "run_variants"]
+__all__ = [
+    "COLLAPSED",
+    "DECAYS",
+    "PAPER",
+    "VARIANTS",
+    "Config",
+    "Result",
+    "Samples",
+    "Training",
+    "by_name",
+    "distances",
+    "over_seeds",
+    "run",
+    "run_decays",
+    "run_variants",
+]

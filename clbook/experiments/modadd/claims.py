@@ -9,7 +9,11 @@ from clbook.experiments.modadd.equivalence import SAME
 chapter = Chapter(__file__)
 EQUAL = 1e-4  # two vectors of an optimum are called equal where they are closer than this
 GUESSING = np.log(32)  # the loss of a model that knows nothing, in batches of 32
-WITH, HALF, ALL = "base", "all symbols, p = .5", "all symbols, p = .9"  # SL Fig. 2; a reading of Fig. 8
+WITH, HALF, ALL = (
+    "base",
+    "all symbols, p = .5",
+    "all symbols, p = .9",
+)  # SL Fig. 2; a reading of Fig. 8
 
 
 def ranges(numbers: dict, *conditions) -> Finding:
@@ -51,32 +55,56 @@ def better_start(runs, other: str) -> Finding:
 @chapter.measure("sl-aligned")
 def tasks_aligned(aligned):
     agree = np.tile(np.eye(8, dtype=bool), (2, 2))  # whether two symbols agree mod 8
-    modadd, cmodadd = (((gap <= SAME) != agree).sum() for gap in (aligned.semantic, aligned.conditional))
-    return ranges({"exceptions in ModAdd:": modadd, "exceptions in CModAdd:": cmodadd}, 0.5 - modadd, 0.5 - cmodadd)
+    modadd, cmodadd = (
+        ((gap <= SAME) != agree).sum() for gap in (aligned.semantic, aligned.conditional)
+    )
+    return ranges(
+        {"exceptions in ModAdd:": modadd, "exceptions in CModAdd:": cmodadd},
+        0.5 - modadd,
+        0.5 - cmodadd,
+    )
 
 
 @chapter.measure("sl-theorem-3-1")
 def twins_meet(twins):
     contexts, symbols = twins["all hypotheses"].max(1), twins["softmax over symbols"].max(1)
-    return ranges({"distance with the softmax over contexts (SL eq. 2)": contexts,
-                   "with that over symbols (SL Lemma A.1)": symbols}, EQUAL - contexts, EQUAL - symbols)
+    return ranges(
+        {
+            "distance with the softmax over contexts (SL eq. 2)": contexts,
+            "with that over symbols (SL Lemma A.1)": symbols,
+        },
+        EQUAL - contexts,
+        EQUAL - symbols,
+    )
 
 
 @chapter.measure("sl-basis-alone")
 def basis_alone(moved, change):
-    return ranges({f"twins {moved:.0f} apart, loss changed by": change["contexts"]}, change["contexts"] - 1e-12)
+    return ranges(
+        {f"twins {moved:.0f} apart, loss changed by": change["contexts"]},
+        change["contexts"] - 1e-12,
+    )
 
 
 @chapter.measure("sl-needed")
 def hypotheses_needed(twins):
-    uneven, no_basis = twins["(2) broken"].min(1), twins["(3) impossible:\n24 columns, d = 32"].min(1)
-    return ranges({"other contexts: apart": uneven, "no basis: apart": no_basis}, uneven - EQUAL, no_basis - EQUAL)
+    uneven, no_basis = (
+        twins["(2) broken"].min(1),
+        twins["(3) impossible:\n24 columns, d = 32"].min(1),
+    )
+    return ranges(
+        {"other contexts: apart": uneven, "no basis: apart": no_basis},
+        uneven - EQUAL,
+        no_basis - EQUAL,
+    )
 
 
 @chapter.measure("sl-lemma-a-1")
 def lemma(printed, corrected):
     error = printed.min() if corrected.max() < 0.01 else np.nan
-    return ranges({f"softmax off by {corrected.max():.0e}, exp(sim) by at least": error}, 0.01 - error)
+    return ranges(
+        {f"softmax off by {corrected.max():.0e}, exp(sim) by at least": error}, 0.01 - error
+    )
 
 
 @chapter.measure("sl-prop-a-2")
@@ -90,7 +118,9 @@ def one_vector(with_decay):
     optima = [run.distances() for run in with_decay[1e-3]]
     equivalent = np.array([same.max() for same, _ in optima])
     others = np.array([different.min() for _, different in optima])
-    return ranges({"equivalent apart": equivalent, "others": others}, 1e-3 - equivalent, others - 1e-3)
+    return ranges(
+        {"equivalent apart": equivalent, "others": others}, 1e-3 - equivalent, others - 1e-3
+    )
 
 
 @chapter.measure("sl-one-distance")
@@ -119,14 +149,21 @@ def large_symbols(ratios):
 def only_equivalent(first):
     ratio, different = over_seeds(first, "ratio"), over_seeds(first, "different")
     start, last, kept = ratio[0], ratio[-1], different[-1] / different[-7]
-    return ranges({"first ratio": start, "last": last, "different keep": kept}, start - last, kept - 0.9)
+    return ranges(
+        {"first ratio": start, "last": last, "different keep": kept}, start - last, kept - 0.9
+    )
 
 
 @chapter.measure("sl-all-uneven")
 def all_uneven(trained):
     even, half, most = (end(trained[name]) for name in (WITH, HALF, ALL))
-    accuracies = {"accuracy, even": end(trained[WITH], "pretrained"), "at .9": end(trained[ALL], "pretrained")}
-    return compared({"p = .5: ratio": half, "even": even}, {"p = .9": most, "p = .5: ratio": half}, accuracies)
+    accuracies = {
+        "accuracy, even": end(trained[WITH], "pretrained"),
+        "at .9": end(trained[ALL], "pretrained"),
+    }
+    return compared(
+        {"p = .5: ratio": half, "even": even}, {"p = .9": most, "p = .5: ratio": half}, accuracies
+    )
 
 
 @chapter.measure("sl-loss-zero")
@@ -137,7 +174,11 @@ def loss_zero(trained):
 
 @chapter.measure("sl-loss-floor")
 def loss_at_floor(full):
-    up = max((run.loss[-1] - run.floor[-1]) / (GUESSING - run.floor[-1]) for runs in full.values() for run in runs)
+    up = max(
+        (run.loss[-1] - run.floor[-1]) / (GUESSING - run.floor[-1])
+        for runs in full.values()
+        for run in runs
+    )
     return ranges({"up by": up}, 0.1 - up)
 
 
@@ -159,22 +200,30 @@ def wide_near(wide, undecayed):
 
 @chapter.measure("sl-fig-4b")
 def wide_random_start(wide):
-    return compared({"random, plus .1": end(wide, "random") + 0.1, "trained": end(wide, "pretrained")})
+    return compared(
+        {"random, plus .1": end(wide, "random") + 0.1, "trained": end(wide, "pretrained")}
+    )
 
 
 @chapter.measure("sl-unrelated")
 def unrelated(shuffled, random):
     ratio, accuracy = end(shuffled), end(shuffled, "pretrained")
-    return ranges({"ratio": ratio, "accuracy": accuracy, "random": random}, ratio - 0.9,
-                  random[:len(accuracy)] + 0.1 - accuracy)
+    return ranges(
+        {"ratio": ratio, "accuracy": accuracy, "random": random},
+        ratio - 0.9,
+        random[: len(accuracy)] + 0.1 - accuracy,
+    )
 
 
 @chapter.measure("sl-rq1")
 def aligned_is_useful(dose, gaps, random):
     accuracy = np.array([end(runs, "pretrained") for runs in dose.values()])  # (doses, seeds)
     slopes = np.polyfit(gaps, accuracy, 1)[0]
-    return ranges({"slope of the accuracy": slopes, "aligned": accuracy[0], "random": random},
-                  accuracy[0] - random[:accuracy.shape[1]], -slopes)
+    return ranges(
+        {"slope of the accuracy": slopes, "aligned": accuracy[0], "random": random},
+        accuracy[0] - random[: accuracy.shape[1]],
+        -slopes,
+    )
 
 
 @chapter.measure("sl-violated")
@@ -207,5 +256,8 @@ def own_wide_near(own_wide, own_undecayed):
 
 @chapter.measure("sl-own-fig-4b")
 def own_wide_random_start(own_wide):
-    trained, random = (np.array([run.accuracy[start].mean() for run in own_wide]) for start in ("pretrained", "random"))
+    trained, random = (
+        np.array([run.accuracy[start].mean() for run in own_wide])
+        for start in ("pretrained", "random")
+    )
     return ranges({"trained": trained, "random": random}, 0.1 - abs(trained - random))

@@ -45,20 +45,35 @@ class Classifiers(Program):
     def setup(self):
         c, s, count = self.config, self.state, len(self.starts)
         generators = [stream(k.seed, CLASSIFIER) for k in self.configs[::count]]
-        self.net = Transformer(c.N, 2, c.d, c.k, generators, layers=LAYERS, heads=2 - c.d % 2, hidden=HIDDEN)
+        self.net = Transformer(
+            c.N, 2, c.d, c.k, generators, layers=LAYERS, heads=2 - c.d % 2, hidden=HIDDEN
+        )
         self.trained = [w.detach().repeat_interleave(count, 0) for w in self.net.parameters()]
-        order = torch.stack([torch.randperm(c.N**2, generator=g) for g in generators]).repeat_interleave(count, 0)
+        order = torch.stack(
+            [torch.randperm(c.N**2, generator=g) for g in generators]
+        ).repeat_interleave(count, 0)
         cut = round(FRACTION * c.N**2)
         s.seen, s.unseen = order[:, :cut], order[:, cut:]
-        learned, permuted = torch.arange(c.N), [torch.randperm(c.N, generator=g) for g in generators]
-        s.rows = torch.stack([rows if start == "permuted" else learned for rows in permuted for start in self.starts])
-        s.learned = torch.tensor([float(start != "random") for _ in generators for start in self.starts])[:, None, None]
+        learned, permuted = (
+            torch.arange(c.N),
+            [torch.randperm(c.N, generator=g) for g in generators],
+        )
+        s.rows = torch.stack(
+            [rows if start == "permuted" else learned for rows in permuted for start in self.starts]
+        )
+        s.learned = torch.tensor(
+            [float(start != "random") for _ in generators for start in self.starts]
+        )[:, None, None]
         s.losses = torch.zeros(len(self.configs))
         self.pairs, self.labels = data.modadd(c.N, c.k)
-        self.draws = Draws([g for g in generators for _ in self.starts], lambda g: torch.randperm(cut, generator=g))
+        self.draws = Draws(
+            [g for g in generators for _ in self.starts], lambda g: torch.randperm(cut, generator=g)
+        )
 
     def begin(self):
-        self.optimiser = Adam(self.trained, self.config.lr, self.each("decay"), self.config.decay_kind)
+        self.optimiser = Adam(
+            self.trained, self.config.lr, self.each("decay"), self.config.decay_kind
+        )
         bind(self.net, self.trained)
 
     def keep(self, stay: torch.Tensor) -> None:
@@ -79,7 +94,9 @@ class Classifiers(Program):
         shuffled, total = self.state.seen.gather(1, self.draws.next()), 0
         for batch in shuffled.split(self.config.batch, 1):
             scores = F.log_softmax(self.net(self.pairs[batch]), -1)
-            losses = -scores.gather(2, self.labels[batch][..., None]).mean((1, 2))  # cross-entropy of each run
+            losses = -scores.gather(2, self.labels[batch][..., None]).mean(
+                (1, 2)
+            )  # cross-entropy of each run
             self.descend(losses)
             total = total + losses.detach()
         self.state.losses = total

@@ -30,12 +30,16 @@ class Finite:
         """From rows (symbol, context, label, weight); weights are divided by their sum, rows that repeat add up."""
         rows = [tuple(row) for row in rows]
         if not rows or any(len(row) != 4 for row in rows):
-            raise ValueError(f"rows = {rows!r:.80} are not allowed: each must be (symbol, context, label, weight)")
+            raise ValueError(
+                f"rows = {rows!r:.80} are not allowed: each must be (symbol, context, label, weight)"
+            )
         names = [tuple(dict.fromkeys(row[i] for row in rows)) for i in range(3)]
         p = np.zeros([len(axis) for axis in names])
         for *place, weight in rows:
             if not (isinstance(weight, numbers.Real) and 0 <= weight < np.inf):
-                raise ValueError(f"weight = {weight!r} of {place} is not allowed: weight must be a finite number >= 0")
+                raise ValueError(
+                    f"weight = {weight!r} of {place} is not allowed: weight must be a finite number >= 0"
+                )
             p[tuple(axis.index(name) for axis, name in zip(names, place, strict=True))] += weight
         if not p.sum() > 0:
             raise ValueError("all weights are 0: at least one must be > 0")
@@ -55,11 +59,16 @@ class Finite:
 def modadd_table(N: int = 16, k: int = 8) -> Finite:
     """ModAdd, the downstream task (SL Sec. 5): the context of a symbol is the other addend, the label the sum mod k."""
     pairs, labels = (part.tolist() for part in data.modadd(N, k))
-    return Finite.of((*row, y, 1) for (a, b), y in zip(pairs, labels, strict=True)
-                     for row in ((a, f"? + {b}"), (b, f"{a} + ?")))
+    return Finite.of(
+        (*row, y, 1)
+        for (a, b), y in zip(pairs, labels, strict=True)
+        for row in ((a, f"? + {b}"), (b, f"{a} + ?"))
+    )
 
 
-def cmodadd_table(N: int = 16, k: int = 8, heavy: Iterable[int] = (), share: float = 0.9, seed: int = 0) -> Finite:
+def cmodadd_table(
+    N: int = 16, k: int = 8, heavy: Iterable[int] = (), share: float = 0.9, seed: int = 0
+) -> Finite:
     """CModAdd, the contrastive task, without label: the symbol behind the ? of "? + b = c" or "a + ? = c".
 
     Each symbol of `heavy` has probability `share` on one random context of its own, the others share the rest (A.10).
@@ -68,13 +77,20 @@ def cmodadd_table(N: int = 16, k: int = 8, heavy: Iterable[int] = (), share: flo
         raise ValueError(f"share = {share!r} is not allowed: share must be a number > 0 and < 1")
     symbols, contexts = data.cmodadd(N, k)
     weights = one_heavy_context(symbols, heavy, share, torch.Generator().manual_seed(seed))
-    names = ("{} + {} = {}".format(*("?" if x == N else x for x in context)) for context in contexts.tolist())
-    return Finite.of((u, name, "", w) for u, name, w in zip(symbols.tolist(), names, weights.tolist(), strict=True))
+    names = (
+        "{} + {} = {}".format(*("?" if x == N else x for x in context))
+        for context in contexts.tolist()
+    )
+    return Finite.of(
+        (u, name, "", w)
+        for u, name, w in zip(symbols.tolist(), names, weights.tolist(), strict=True)
+    )
 
 
 def random_table(seed: int = 0, broken: str = "none", contexts: int = 24) -> Finite:
     """Four pairs of symbols, two labels, all probabilities > 0. Both symbols of a pair have equal p(y | u, rho) unless
     `broken` is "answers", and equal p(rho | u) unless it is "contexts"."""
+
     def draws(part, *shape):
         each = generator.normal(size=(SYMBOLS, *shape))
         weights = np.exp(1.25 * (each if broken == part else each[::2].repeat(2, 0)))
@@ -82,7 +98,11 @@ def random_table(seed: int = 0, broken: str = "none", contexts: int = 24) -> Fin
 
     generator = np.random.default_rng(seed)
     symbol = generator.dirichlet(np.full(SYMBOLS, 5.0))
-    p = symbol[:, None, None] * draws("contexts", contexts)[..., None] * draws("answers", contexts, 2)
+    p = (
+        symbol[:, None, None]
+        * draws("contexts", contexts)[..., None]
+        * draws("answers", contexts, 2)
+    )
     return Finite(*map(tuple, map(range, p.shape)), p)
 
 
@@ -100,7 +120,9 @@ def semantic_gap(distribution: Finite) -> np.ndarray:
     """
     with np.errstate(invalid="ignore"):
         given = distribution.p / distribution.joint[..., None]
-    gap = np.abs(given[:, None] - given[None]).sum(3) / 2  # (S, S, P), NaN where one of the two is never seen
+    gap = (
+        np.abs(given[:, None] - given[None]).sum(3) / 2
+    )  # (S, S, P), NaN where one of the two is never seen
     return np.where(np.isnan(gap).all(2), np.nan, np.nan_to_num(gap, nan=0.0).max(2))
 
 
@@ -129,13 +151,21 @@ class Alignment:
     def groups(self, which: str) -> list[tuple]:
         """Sets of equivalent symbols, as sorted tuples, by the gap named `which` ("semantic" or "conditional")."""
         rows = getattr(self, which) <= SAME
-        return list(dict.fromkeys(tuple(s for s, same in zip(self.symbols, row, strict=True) if same) for row in rows))
+        return list(
+            dict.fromkeys(
+                tuple(s for s, same in zip(self.symbols, row, strict=True) if same) for row in rows
+            )
+        )
 
 
 def check(contrastive: Finite, downstream: Finite) -> Alignment:
     """Which symbols are equivalent in each distribution, and whether the two are aligned (SL Def. 2.1, 4.1)."""
     if set(contrastive.symbols) != set(downstream.symbols):
-        raise ValueError(f"symbols = {contrastive.symbols!r} are not allowed: contrastive and downstream must have the "
-                         f"same symbols, {downstream.symbols!r}")
+        raise ValueError(
+            f"symbols = {contrastive.symbols!r} are not allowed: contrastive and downstream must have the "
+            f"same symbols, {downstream.symbols!r}"
+        )
     order = [contrastive.symbols.index(s) for s in downstream.symbols]
-    return Alignment(downstream.symbols, semantic_gap(downstream), conditional_gap(contrastive.joint[order]))
+    return Alignment(
+        downstream.symbols, semantic_gap(downstream), conditional_gap(contrastive.joint[order])
+    )

@@ -42,19 +42,39 @@ class Config(Settings):
     hidden: int = setting(16, "width of each layer's feed-forward part", low=1, high=4096)
     lr: float = setting(1e-3, "learning rate of Adam", above=0.0, high=10.0, log=True)
     decay: float = setting(1e-3, "weight decay", low=0.0, high=1.0, each=True)
-    decay_kind: str = setting("l2", "l2: decay is part of Adam's gradient; decoupled: AdamW",
-                              choices=("l2", "decoupled"))
-    init: float = setting(1.0, "standard deviation of the symbol table at the start", above=0.0, high=10.0, log=True,
-                          each=True)
+    decay_kind: str = setting(
+        "l2", "l2: decay is part of Adam's gradient; decoupled: AdamW", choices=("l2", "decoupled")
+    )
+    init: float = setting(
+        1.0,
+        "standard deviation of the symbol table at the start",
+        above=0.0,
+        high=10.0,
+        log=True,
+        each=True,
+    )
     batch: int = setting(32, "samples in a batch", low=2, high=4096)
     fraction: float = setting(0.8, "part of the samples that is trained on", above=0.0, high=1.0)
-    misaligned: str = setting("none", "whose contexts are uneven: one symbol's, all symbols'; shuffled: at random",
-                              choices=("none", "one", "all", "shuffled"), each=True)
-    p: float = setting(0.9, "probability of the heavy context where there is one", above=0.0, high=1.0, each=True)
-    epochs: int = setting(500, "passes through the training samples", unit="epochs", low=1, high=100_000, log=True)
-    classifier: str = setting("none", "classifiers trained afterwards: from pretrained, random, permuted tables",
-                              choices=("none", "pretrained", "both", "all"))
-    classifier_epochs: int = setting(100, "passes of the classifier", unit="epochs", low=1, high=100_000, log=True)
+    misaligned: str = setting(
+        "none",
+        "whose contexts are uneven: one symbol's, all symbols'; shuffled: at random",
+        choices=("none", "one", "all", "shuffled"),
+        each=True,
+    )
+    p: float = setting(
+        0.9, "probability of the heavy context where there is one", above=0.0, high=1.0, each=True
+    )
+    epochs: int = setting(
+        500, "passes through the training samples", unit="epochs", low=1, high=100_000, log=True
+    )
+    classifier: str = setting(
+        "none",
+        "classifiers trained afterwards: from pretrained, random, permuted tables",
+        choices=("none", "pretrained", "both", "all"),
+    )
+    classifier_epochs: int = setting(
+        100, "passes of the classifier", unit="epochs", low=1, high=100_000, log=True
+    )
     seed: int = setting(0, "seed of start, split and batches", low=0, high=2**31, each=True)
 
     def check(self):
@@ -63,13 +83,14 @@ class Config(Settings):
         if self.d % self.heads:
             raise self.error("heads", f"a divisor of d = {self.d}")
         if self.samples < 2:
-            raise self.error("fraction", f"at least {1 / self.N**2:g}, two samples of {2 * self.N**2}")
+            raise self.error(
+                "fraction", f"at least {1 / self.N**2:g}, two samples of {2 * self.N**2}"
+            )
 
     @property
     def samples(self) -> int:
         """Training samples of the contrastive task."""
         return round(self.fraction * 2 * self.N**2)
-
 
     @property
     def steps(self) -> int:
@@ -78,13 +99,20 @@ class Config(Settings):
 
 
 # SL train five seeds: [PAPER.replace(seed=seed) for seed in range(5)]
-PAPER = Config(lr=1e-4, decay=1e-2, layers=3, epochs=10_000, classifier="all", classifier_epochs=10_000)
+PAPER = Config(
+    lr=1e-4, decay=1e-2, layers=3, epochs=10_000, classifier="all", classifier_epochs=10_000
+)
 
 VARIANTS = {  # SL Fig. 2 and 5 to 8 (Fig. 4, d = 128, has another shape), and a control
-    "base": {}, "no decay": {"decay": 0.0}, "no decay, small start": {"decay": 0.0, "init": 0.02},
-    "decay, small start": {"init": 0.02}, "one symbol, p = .9": {"misaligned": "one"},
-    "all symbols, p = .5": {"misaligned": "all", "p": 0.5}, "all symbols, p = .9": {"misaligned": "all"},
-    "shuffled": {"misaligned": "shuffled"}}
+    "base": {},
+    "no decay": {"decay": 0.0},
+    "no decay, small start": {"decay": 0.0, "init": 0.02},
+    "decay, small start": {"init": 0.02},
+    "one symbol, p = .9": {"misaligned": "one"},
+    "all symbols, p = .5": {"misaligned": "all", "p": 0.5},
+    "all symbols, p = .9": {"misaligned": "all"},
+    "shuffled": {"misaligned": "shuffled"},
+}
 DECAYS = ("base", "no decay", "no decay, small start")
 
 
@@ -125,7 +153,7 @@ class Result(Outcome):
 def over_seeds(results: Sequence[Result], name: str) -> np.ndarray:
     """(T, S) of S runs, a column each: the field `name`, or the accuracy from the start `name`; T of the shortest."""
     columns = [r.accuracy[name] if name in STARTS else getattr(r, name) for r in results]
-    return np.stack([c[:min(map(len, columns))] for c in columns], 1)
+    return np.stack([c[: min(map(len, columns))] for c in columns], 1)
 
 
 def distances(tables: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -139,8 +167,9 @@ def distances(tables: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]
     return means[0], means[1]
 
 
-def one_heavy_context(symbols: torch.Tensor, chosen: Iterable[int], p: float,
-                      generator: torch.Generator) -> torch.Tensor:
+def one_heavy_context(
+    symbols: torch.Tensor, chosen: Iterable[int], p: float, generator: torch.Generator
+) -> torch.Tensor:
     """Weights p(context | symbol) of samples with symbols (n,): uniform, but p on a random sample of each `chosen` one.
 
     SL App. A.10: the heavy context takes p, the symbol's others share 1 - p evenly. Returns (n,), sums to 1 a symbol.
@@ -167,9 +196,14 @@ class Samples:
         symbols, contexts = data.cmodadd(config.N, config.k)
         if config.misaligned == "shuffled":
             symbols = symbols[torch.randperm(len(symbols), generator=self.generator)]
-        kept = torch.randperm(len(symbols), generator=self.generator)[: None if whole else config.samples]
+        kept = torch.randperm(len(symbols), generator=self.generator)[
+            : None if whole else config.samples
+        ]
         self.symbols, self.contexts = symbols[kept], contexts[kept]
-        chosen = {"one": torch.randint(config.N, (1,), generator=self.generator).tolist(), "all": range(config.N)}
+        chosen = {
+            "one": torch.randint(config.N, (1,), generator=self.generator).tolist(),
+            "all": range(config.N),
+        }
         chosen = chosen.get(config.misaligned, ())
         self.weights = one_heavy_context(self.symbols, chosen, config.p, self.generator)
         self.uneven = bool(chosen)
@@ -206,14 +240,22 @@ class Training(Program):
 
     def setup(self):
         c, s = self.config, self.state
-        made = {(k.seed, k.misaligned, k.p): Samples(k) for k in self.configs}  # runs that draw the same draw once
+        made = {
+            (k.seed, k.misaligned, k.p): Samples(k) for k in self.configs
+        }  # runs that draw the same draw once
         samples = [made[k.seed, k.misaligned, k.p] for k in self.configs]
         s.symbols, s.contexts, s.ids, s.pmi = (
-            torch.stack([getattr(own, name) for own in samples]) for name in ("symbols", "contexts", "ids", "pmi"))
+            torch.stack([getattr(own, name) for own in samples])
+            for name in ("symbols", "contexts", "ids", "pmi")
+        )
         self.draws = Draws(samples, Samples.epoch)
         generators = [stream(k.seed, START) for k in self.configs]
-        self.encoder = Transformer(c.N + 1, 3, c.d, c.d, generators, layers=c.layers, heads=c.heads, hidden=c.hidden)
-        table = self.each("init") * torch.stack([torch.randn(c.N, c.d, generator=g) for g in generators])
+        self.encoder = Transformer(
+            c.N + 1, 3, c.d, c.d, generators, layers=c.layers, heads=c.heads, hidden=c.hidden
+        )
+        table = self.each("init") * torch.stack(
+            [torch.randn(c.N, c.d, generator=g) for g in generators]
+        )
         self.trained = [table, *(w.detach() for w in self.encoder.parameters())]
         self.classifiers, self.times = None, set(recorded_times(c.epochs))
         if c.classifier != "none":
@@ -231,7 +273,9 @@ class Training(Program):
         return self.trained[1:]
 
     def begin(self):
-        self.optimiser = Adam(self.trained, self.config.lr, self.each("decay"), self.config.decay_kind)
+        self.optimiser = Adam(
+            self.trained, self.config.lr, self.each("decay"), self.config.decay_kind
+        )
         bind(self.encoder, self.encoder_weights)
         with torch.no_grad():
             self.epoch(learn=False)
@@ -291,17 +335,29 @@ class Training(Program):
         """Of the contrastive part, which stands still once the classifiers learn, and their accuracy (NaN before)."""
         c, s, table = self.config, self.state, self.trained[0]
         equivalent, different = distances(table, c.k)
-        row = {"tables": table, "loss": s.losses, "equivalent": equivalent, "different": different,
-               "floor": floor(s.pmi, s.symbols.gather(1, s.drawn), s.ids.gather(1, s.drawn), c.batch)}
+        row = {
+            "tables": table,
+            "loss": s.losses,
+            "equivalent": equivalent,
+            "different": different,
+            "floor": floor(s.pmi, s.symbols.gather(1, s.drawn), s.ids.gather(1, s.drawn), c.batch),
+        }
         nothing = table.new_full((len(table), len(starts(c))), math.nan)
-        return row | {"accuracy": self.classifiers.accuracy() if self.classifiers and t >= c.epochs else nothing}
+        return row | {
+            "accuracy": self.classifiers.accuracy()
+            if self.classifiers and t >= c.epochs
+            else nothing
+        }
 
     def result(self, i, columns, head):
         c, accuracy, steps = self.config, columns.pop("accuracy"), columns["steps"]
         first, later = steps <= c.epochs, (steps >= c.epochs) & (c.classifier != "none")
-        return Result(**head, **{name: values[first] for name, values in columns.items()},
-                      accuracy={start: accuracy[later, j] for j, start in enumerate(starts(c))},
-                      accuracy_at=steps[later] - c.epochs)
+        return Result(
+            **head,
+            **{name: values[first] for name, values in columns.items()},
+            accuracy={start: accuracy[later, j] for j, start in enumerate(starts(c))},
+            accuracy_at=steps[later] - c.epochs,
+        )
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:

@@ -25,15 +25,24 @@ def _distances(ax, runs):
     """Mean distances of both kinds of pairs, a thin line a seed; runs: a list that differs in the seed."""
     for name, tone in (("different", DIFFERENT_TONE), ("equivalent", SAME_TONE)):
         values = over_seeds(runs, name)
-        ax.plot(runs[0].steps[:len(values)], values, color=tone, lw=0.6, alpha=0.5)
-        ax.plot(runs[0].steps[:len(values)], values.mean(1), color=tone, label=name, lw=2, gid=name)
+        ax.plot(runs[0].steps[: len(values)], values, color=tone, lw=0.6, alpha=0.5)
+        ax.plot(
+            runs[0].steps[: len(values)], values.mean(1), color=tone, label=name, lw=2, gid=name
+        )
     ax.set(ylim=(0, None), ylabel="mean distance")
 
 
 def _loss(ax, runs):
     loss, guessing = over_seeds(runs, "loss"), np.log(runs[0].config.batch)
-    ax.plot(runs[0].steps[:len(loss)], loss, color=colour(0), lw=0.8)
-    ax.plot(runs[0].steps[:len(loss)], over_seeds(runs, "floor").mean(1), color=INK, lw=1, ls="--", label="floor")
+    ax.plot(runs[0].steps[: len(loss)], loss, color=colour(0), lw=0.8)
+    ax.plot(
+        runs[0].steps[: len(loss)],
+        over_seeds(runs, "floor").mean(1),
+        color=INK,
+        lw=1,
+        ls="--",
+        label="floor",
+    )
     ax.axhline(guessing, color=MUTED, lw=1, ls=":", label="equal scores")
     ax.set(ylim=(0, 1.15 * max(loss[0].max(), guessing)), ylabel="loss")
 
@@ -45,17 +54,28 @@ def training(runs: Sequence[Result]) -> Picture:
     _loss(middle, runs)
     accuracy = {start: over_seeds(runs, start) for start in runs[0].accuracy}
     for start, values in accuracy.items():
-        _band(right, runs[0].accuracy_at[:len(values)], values, START_TONES[start], start)
+        _band(right, runs[0].accuracy_at[: len(values)], values, START_TONES[start], start)
     right.axhline(1 / runs[0].config.k, color=MUTED, lw=0.8, ls=":")
     right.set(ylim=(0, 1.02), ylabel="accuracy on unseen pairs", xlabel="epoch of the classifier")
     for ax in (left, middle):
         ax.set(xlabel="epoch")
         legend(ax, loc="best")
-    legend(right, loc="lower center", bbox_to_anchor=(0.45, 1), ncols=3, fontsize=8, columnspacing=0.7, handlelength=1)
+    legend(
+        right,
+        loc="lower center",
+        bbox_to_anchor=(0.45, 1),
+        ncols=3,
+        fontsize=8,
+        columnspacing=0.7,
+        handlelength=1,
+    )
     says = ", ".join(f"{start} {values[-1].mean():.2f}" for start, values in accuracy.items())
-    return Picture(fig, f"In {runs[0].config.epochs} epochs the ratio of distances falls to "
-                        f"{over_seeds(runs, 'ratio')[-1].mean():.2f}, the mean of {len(runs)} seeds; accuracy of the "
-                        f"classifiers at the end: {says}.")
+    return Picture(
+        fig,
+        f"In {runs[0].config.epochs} epochs the ratio of distances falls to "
+        f"{over_seeds(runs, 'ratio')[-1].mean():.2f}, the mean of {len(runs)} seeds; accuracy of the "
+        f"classifiers at the end: {says}.",
+    )
 
 
 def embedding(result: Result, frame: int = -1) -> Picture:
@@ -65,14 +85,33 @@ def embedding(result: Result, frame: int = -1) -> Picture:
     axes_ = plane(tables[-1])
     shown = (tables[frame] - tables[frame].mean(0)) @ axes_
     for u, (x, y) in enumerate(shown):
-        ax["z"].plot(x, y, "o", ms=7.7, color=colour(u % config.k), alpha=0.85, mew=0, gid=f"symbol {u}")
-        side = shown[u] - shown[u % config.k::config.k].mean(0)  # equivalent symbols: away from each other
-        ax["z"].annotate(str(u), (x, y), 9 * side / max(np.linalg.norm(side), 1e-12), textcoords="offset points",
-                         ha="center", va="center", fontsize=7.5, color=INK)
+        ax["z"].plot(
+            x, y, "o", ms=7.7, color=colour(u % config.k), alpha=0.85, mew=0, gid=f"symbol {u}"
+        )
+        side = shown[u] - shown[u % config.k :: config.k].mean(
+            0
+        )  # equivalent symbols: away from each other
+        ax["z"].annotate(
+            str(u),
+            (x, y),
+            9 * side / max(np.linalg.norm(side), 1e-12),
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            fontsize=7.5,
+            color=INK,
+        )
     reach = 1.15 * max(1e-3, np.abs((tables - tables.mean(1, keepdims=True)) @ axes_).max())
     collapsed = " (collapsed)" if result.collapsed else ""
-    ax["z"].set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", gid="own scale", xlabel="first main axis",
-                ylabel="second main axis", title=f"epoch {result.steps[frame]}")
+    ax["z"].set(
+        xlim=(-reach, reach),
+        ylim=(-reach, reach),
+        aspect="equal",
+        gid="own scale",
+        xlabel="first main axis",
+        ylabel="second main axis",
+        title=f"epoch {result.steps[frame]}",
+    )
     _distances(ax["d"], [result])
     _loss(ax["l"], [result])
     for name in "dl":
@@ -83,9 +122,12 @@ def embedding(result: Result, frame: int = -1) -> Picture:
     ax["d"].set_ylim(0, 1.1 * max(result.different.max(), result.equivalent.max()))
     for name in "dl":
         name_lines(ax[name])
-    return Picture(fig, f"k = {config.k}, d = {config.d}, decay {config.decay:g}, start {config.init:g}, "
-                        f"epoch {result.steps[frame]}: equivalent symbols are {result.equivalent[frame]:.2f} apart, "
-                        f"different ones {result.different[frame]:.2f}; last loss {result.loss[-1]:.2f}{collapsed}.")
+    return Picture(
+        fig,
+        f"k = {config.k}, d = {config.d}, decay {config.decay:g}, start {config.init:g}, "
+        f"epoch {result.steps[frame]}: equivalent symbols are {result.equivalent[frame]:.2f} apart, "
+        f"different ones {result.different[frame]:.2f}; last loss {result.loss[-1]:.2f}{collapsed}.",
+    )
 
 
 def ending(result: Result) -> tuple[float, str, str]:
@@ -93,7 +135,11 @@ def ending(result: Result) -> tuple[float, str, str]:
     if result.collapsed:
         return 0.0, "point", "all symbols in one point"
     ratio = float(result.ratio[-1])
-    return max(0.0, 1 - ratio), f"{ratio:.2f}", f"distance of equivalent over different symbols {ratio:.2f} at the end"
+    return (
+        max(0.0, 1 - ratio),
+        f"{ratio:.2f}",
+        f"distance of equivalent over different symbols {ratio:.2f} at the end",
+    )
 
 
 def decays(sets: dict[str, Sequence[Result]]) -> Picture:
@@ -102,12 +148,16 @@ def decays(sets: dict[str, Sequence[Result]]) -> Picture:
     says = []
     for i, (name, runs) in enumerate(sets.items()):
         ratio, loss = over_seeds(runs, "ratio"), over_seeds(runs, "loss")
-        steps = runs[0].steps[:len(ratio)]
+        steps = runs[0].steps[: len(ratio)]
         left.plot(steps, ratio, color=colour(i), lw=0.7, alpha=0.6)
         left.plot(steps, ratio.mean(1), color=colour(i), lw=2, label=name, gid=name)
         right.plot(steps, loss, color=colour(i), lw=0.8)
-        says.append(f"{name}: ratio {ratio[-1].min():.3f} to {ratio[-1].max():.3f}, loss {loss[-1].mean():.3f}")
-    right.plot(steps, over_seeds(runs, "floor").mean(1), color=INK, ls="--", label="floor of the batches")
+        says.append(
+            f"{name}: ratio {ratio[-1].min():.3f} to {ratio[-1].max():.3f}, loss {loss[-1].mean():.3f}"
+        )
+    right.plot(
+        steps, over_seeds(runs, "floor").mean(1), color=INK, ls="--", label="floor of the batches"
+    )
     left.set(yscale="log", xlabel="epoch", ylabel="ratio: equivalent / different")
     left.minorticks_off()
     right.set(ylim=(1.4, 2.2), xlabel="epoch", ylabel="loss")

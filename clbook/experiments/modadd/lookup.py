@@ -13,7 +13,13 @@ import numpy as np
 import scipy
 import torch
 
-from clbook.experiments.modadd.equivalence import SAME, Finite, cmodadd_table, conditional_gap, random_table
+from clbook.experiments.modadd.equivalence import (
+    SAME,
+    Finite,
+    cmodadd_table,
+    conditional_gap,
+    random_table,
+)
 from clbook.models import affine
 from clbook.optim import Descent
 from clbook.runs import PROGRESS_EVERY, Program, alone, one_thread, stream
@@ -38,8 +44,9 @@ def mutual_information(joint: np.ndarray) -> float:
     return float(joint[seen] @ pmi(joint)[seen])
 
 
-def infonce(z: torch.Tensor, c: torch.Tensor, joint: torch.Tensor,
-            over: str = "contexts") -> tuple[torch.Tensor, torch.Tensor]:
+def infonce(
+    z: torch.Tensor, c: torch.Tensor, joint: torch.Tensor, over: str = "contexts"
+) -> tuple[torch.Tensor, torch.Tensor]:
     """SL eq. 2 for an endless batch: E[-z_u . c_rho + log E_rho' exp(z_u . c_rho')], and its derivative in z c^T.
 
     over="symbols" sums over symbols u' ~ p(u) instead, as SL Lemma A.1 does.
@@ -48,8 +55,10 @@ def infonce(z: torch.Tensor, c: torch.Tensor, joint: torch.Tensor,
     anchors, prior = marginals(joint, over)
     logits = z @ c.mT
     total = (logits + prior).logsumexp(AXES[over], keepdim=True)
-    return ((anchors * total).sum((-2, -1)) - (joint * logits).sum((-2, -1)),
-            anchors * (logits + prior).softmax(AXES[over]) - joint)
+    return (
+        (anchors * total).sum((-2, -1)) - (joint * logits).sum((-2, -1)),
+        anchors * (logits + prior).softmax(AXES[over]) - joint,
+    )
 
 
 def marginals(joint: torch.Tensor, over: str) -> tuple[torch.Tensor, torch.Tensor]:
@@ -58,7 +67,9 @@ def marginals(joint: torch.Tensor, over: str) -> tuple[torch.Tensor, torch.Tenso
     return joint.sum(axis, keepdim=True), joint.sum(-3 - axis, keepdim=True).log()
 
 
-def update(z: torch.Tensor, c: torch.Tensor, joint: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def update(
+    z: torch.Tensor, c: torch.Tensor, joint: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
     """SL A.5 in expectation: (pull, push), (S, d) each; the step of z_u is along pull - push = -(dL/dz_u) / p(u).
 
     pull is the mean of the contexts that the symbol is seen in, push the mean of all contexts by its softmax.
@@ -74,8 +85,11 @@ def batch_floor(batch: int = 32, k: int = 8, samples: int | None = None) -> floa
     X is Bin(batch - 1, 1/k) for independent draws, hypergeometric for a batch drawn from `samples` without repeats.
     """
     x = np.arange(batch)
-    fits = (scipy.stats.binom(batch - 1, 1 / k) if samples is None
-            else scipy.stats.hypergeom(samples - 1, samples // k - 1, batch - 1))
+    fits = (
+        scipy.stats.binom(batch - 1, 1 / k)
+        if samples is None
+        else scipy.stats.hypergeom(samples - 1, samples // k - 1, batch - 1)
+    )
     return float(fits.pmf(x) @ np.log1p(x))
 
 
@@ -95,22 +109,41 @@ def l2_distance(decay: float, N: int = 16, k: int = 8) -> float:
 class Config(Settings):
     """Settings of one optimum (`run`) or of one gradient descent (`flow`)."""
 
-    data: str = setting("table", "a random table, whose contexts come with their labels, or CModAdd",
-                        choices=("table", "cmodadd"))
-    broken: str = setting("none", "which hypothesis of SL Theorem 3.1 the random table breaks",
-                          choices=("none", "answers", "contexts"), each=True)
+    data: str = setting(
+        "table",
+        "a random table, whose contexts come with their labels, or CModAdd",
+        choices=("table", "cmodadd"),
+    )
+    broken: str = setting(
+        "none",
+        "which hypothesis of SL Theorem 3.1 the random table breaks",
+        choices=("none", "answers", "contexts"),
+        each=True,
+    )
     contexts: int = setting(24, "contexts of the random table, two labels each", low=2, high=1000)
     N: int = setting(16, "symbols of CModAdd", low=2, high=64)
     k: int = setting(8, "modulus of CModAdd, at most N", low=1, high=64)
     d: int = setting(8, "embedding dimensions", low=1, high=256)
-    decay: float = setting(0.0, "lambda of the penalty lambda/2 (|Z|^2 + |C|^2)", low=0.0, high=1.0, each=True)
-    std: float = setting(1.0, "standard deviation of the symbols' start", above=0.0, high=100.0, log=True, each=True)
-    std_contexts: float = setting(1.0, "standard deviation of the contexts' start", above=0.0, high=100.0, log=True,
-                                  each=True)
-    over: str = setting("contexts", "what the softmax runs over: contexts (eq. 2) or symbols (Lemma A.1)",
-                        choices=("contexts", "symbols"))
-    lr: float = setting(1.0, "learning rate of gradient descent", above=0.0, high=1000.0, log=True, each=True)
-    steps: int = setting(1000, "steps of gradient descent", unit="steps", low=1, high=1_000_000, log=True)
+    decay: float = setting(
+        0.0, "lambda of the penalty lambda/2 (|Z|^2 + |C|^2)", low=0.0, high=1.0, each=True
+    )
+    std: float = setting(
+        1.0, "standard deviation of the symbols' start", above=0.0, high=100.0, log=True, each=True
+    )
+    std_contexts: float = setting(
+        1.0, "standard deviation of the contexts' start", above=0.0, high=100.0, log=True, each=True
+    )
+    over: str = setting(
+        "contexts",
+        "what the softmax runs over: contexts (eq. 2) or symbols (Lemma A.1)",
+        choices=("contexts", "symbols"),
+    )
+    lr: float = setting(
+        1.0, "learning rate of gradient descent", above=0.0, high=1000.0, log=True, each=True
+    )
+    steps: int = setting(
+        1000, "steps of gradient descent", unit="steps", low=1, high=1_000_000, log=True
+    )
     seed: int = setting(0, "seed of the table and of the start", low=0, high=2**31, each=True)
 
     def check(self):
@@ -155,11 +188,20 @@ class Flow(Program):
     def setup(self):
         self.joints = [distribution(c).labelled for c in self.configs]
         self.sizes, s = self.joints[0].shape, self.state
-        s.joint, s.decay, s.lr = (torch.from_numpy(np.stack(self.joints)), self.each("decay", torch.float64),
-                                  self.each("lr", torch.float64))
+        s.joint, s.decay, s.lr = (
+            torch.from_numpy(np.stack(self.joints)),
+            self.each("decay", torch.float64),
+            self.each("lr", torch.float64),
+        )
         s.anchors, s.prior = marginals(s.joint, self.config.over)
-        start = torch.stack([torch.randn(sum(self.sizes), c.d, generator=stream(c.seed, START), dtype=torch.float64)
-                             for c in self.configs])
+        start = torch.stack(
+            [
+                torch.randn(
+                    sum(self.sizes), c.d, generator=stream(c.seed, START), dtype=torch.float64
+                )
+                for c in self.configs
+            ]
+        )
         for part, std in zip(start.split(self.sizes, 1), ("std", "std_contexts"), strict=True):
             part *= self.each(std, torch.float64)
         self.trained = [start]
@@ -173,7 +215,9 @@ class Flow(Program):
         z, c = x.split(self.sizes, 1)
         scores = torch.baddbmm(s.prior, z, c.mT)
         pairs = torch.addcmul(-s.joint, s.anchors, scores.softmax(AXES[self.config.over]))
-        return torch.addcmul(torch.cat([affine(pairs, c.mT), affine(pairs.mT, z.mT)], 1), s.decay, x)
+        return torch.addcmul(
+            torch.cat([affine(pairs, c.mT), affine(pairs.mT, z.mT)], 1), s.decay, x
+        )
 
     def now(self, t):
         return self.trained[0]
@@ -200,14 +244,25 @@ def run(config: Config, *, progress=None, device=None) -> Result:
 
     def objective(flat):
         problem.trained = [torch.from_numpy(flat).view_as(start)]
-        loss = problem.measure(problem.now(0), 0)["loss"] + config.decay / 2 * problem.now(0).square().sum()
+        loss = (
+            problem.measure(problem.now(0), 0)["loss"]
+            + config.decay / 2 * problem.now(0).square().sum()
+        )
         return loss.item(), problem.slope().numpy().ravel()
 
     def result(steps, flat, stopped):
         """The start and the tables `flat` after that many steps, as recorded by the program for its one run."""
-        rows = [problem.measure(x, t) for x, t in ((start, 0), (torch.from_numpy(flat).view_as(start), steps))]
+        rows = [
+            problem.measure(x, t)
+            for x, t in ((start, 0), (torch.from_numpy(flat).view_as(start), steps))
+        ]
         columns = {name: np.concatenate([row[name].numpy() for row in rows]) for name in rows[0]}
-        head = {"config": config, "seconds": time.monotonic() - began, "device": "cpu", "stopped": stopped}
+        head = {
+            "config": config,
+            "seconds": time.monotonic() - began,
+            "device": "cpu",
+            "stopped": stopped,
+        }
         return problem.result(0, {"steps": np.array([0, steps])} | columns, head)
 
     def watch(flat):
@@ -218,8 +273,13 @@ def run(config: Config, *, progress=None, device=None) -> Result:
                 raise StopIteration
 
     end = scipy.optimize.minimize(
-        objective, start.numpy().ravel(), jac=True, method="L-BFGS-B", callback=watch,
-        options={"maxcor": 50, "ftol": 0, "gtol": 1e-9, "maxiter": 20_000, "maxfun": 40_000})
+        objective,
+        start.numpy().ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        callback=watch,
+        options={"maxcor": 50, "ftol": 0, "gtol": 1e-9, "maxiter": 20_000, "maxfun": 40_000},
+    )
     return result(max(1, end.nit), end.x, end.status == STOPPED)
 
 

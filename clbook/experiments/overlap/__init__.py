@@ -17,5 +17,19 @@ from clbook.experiments.overlap.experiment import (
     run_maps,
 )
 
-__all__ = ["Config", "Flow", "MAPS", "Result", "WIDTHS", "curves", "lookup_loss", "pairs", "pieces", "places", "points",
-           "population_loss", "run", "run_maps"]
+__all__ = [
+    "Config",
+    "Flow",
+    "MAPS",
+    "Result",
+    "WIDTHS",
+    "curves",
+    "lookup_loss",
+    "pairs",
+    "pieces",
+    "places",
+    "points",
+    "population_loss",
+    "run",
+    "run_maps",
+]

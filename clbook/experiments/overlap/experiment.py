@@ -32,32 +32,74 @@ class Config(Settings):
 
     n: int = setting(24, "number of data points, all classes together", low=6, high=120)
     classes: int = setting(4, "number of classes, one arc of the ring each", low=2, high=8)
-    spacing: float = setting(10.0, "mean distance of neighbouring data points of a class", unit="degrees", above=0.0,
-                             high=60.0, each=True)
-    jitter: float = setting(0.2, "how far a data point may lie off its even position, in spacings", low=0.0, high=0.45,
-                            each=True)
-    width: float = setting(20.0, "width of the interval of views around a data point", unit="degrees", low=0.1,
-                           high=RING, log=True, each=True)
+    spacing: float = setting(
+        10.0,
+        "mean distance of neighbouring data points of a class",
+        unit="degrees",
+        above=0.0,
+        high=60.0,
+        each=True,
+    )
+    jitter: float = setting(
+        0.2,
+        "how far a data point may lie off its even position, in spacings",
+        low=0.0,
+        high=0.45,
+        each=True,
+    )
+    width: float = setting(
+        20.0,
+        "width of the interval of views around a data point",
+        unit="degrees",
+        low=0.1,
+        high=RING,
+        log=True,
+        each=True,
+    )
     tau: float = setting(0.2, "temperature", low=0.01, high=10.0, log=True, each=True)
     d: int = setting(2, "embedding dimensions; 2 is the circle", low=2, high=8)
-    start: str = setting("random", "table at the start: sorted, two classes exchanged, points shuffled, or random",
-                         choices=("sorted", "exchanged", "shuffled", "random"), each=True)
-    moves: str = setting("all", "pieces that training moves: all, or those alone that several data points share",
-                         choices=("all", "shared"), each=True)
+    start: str = setting(
+        "random",
+        "table at the start: sorted, two classes exchanged, points shuffled, or random",
+        choices=("sorted", "exchanged", "shuffled", "random"),
+        each=True,
+    )
+    moves: str = setting(
+        "all",
+        "pieces that training moves: all, or those alone that several data points share",
+        choices=("all", "shared"),
+        each=True,
+    )
     parts: int = setting(1, "entries of the table for each piece of the ring", low=1, high=8)
-    lr: float = setting(0.3, "step size; a view that feels nothing but attraction moves 2 lr", above=0.0, high=2.0,
-                        log=True, each=True)
+    lr: float = setting(
+        0.3,
+        "step size; a view that feels nothing but attraction moves 2 lr",
+        above=0.0,
+        high=2.0,
+        log=True,
+        each=True,
+    )
     steps: int = setting(400, "iterations", unit="iterations", low=1, high=100_000, log=True)
-    record_every: int = setting(0, "record every this many iterations; 0 records a geometric series of times",
-                                unit="iterations", low=0, high=10_000)
+    record_every: int = setting(
+        0,
+        "record every this many iterations; 0 records a geometric series of times",
+        unit="iterations",
+        low=0,
+        high=10_000,
+    )
     seed: int = setting(0, "seed of data, shuffle and random start", low=0, high=2**31, each=True)
 
     def check(self):
         if self.n % self.classes or self.n < 2 * self.classes:
-            raise self.error("n", f"2, 3, ... times classes = {self.classes}, so that the classes are equal")
+            raise self.error(
+                "n", f"2, 3, ... times classes = {self.classes}, so that the classes are equal"
+            )
         if not (self.n // self.classes - 1 + 2 * self.jitter) * self.spacing < RING / self.classes:
-            raise self.error("spacing", f"so small that {self.classes} classes of {self.n // self.classes} points "
-                                        "do not reach each other on the ring")
+            raise self.error(
+                "spacing",
+                f"so small that {self.classes} classes of {self.n // self.classes} points "
+                "do not reach each other on the ring",
+            )
 
 
 @dataclasses.dataclass
@@ -97,16 +139,27 @@ class Result(Outcome):
     def accuracy(self, frame: int = -1) -> float:
         """Share of data points that lie nearest to their own class's centre, taken over the other points."""
         z, y = self.z[frame], self.labels
-        return float(np.mean([nccc(np.delete(z, i, 0), np.delete(y, i), z[i:i + 1], y[i:i + 1])
-                              for i in range(len(z))]))
+        return float(
+            np.mean(
+                [
+                    nccc(np.delete(z, i, 0), np.delete(y, i), z[i : i + 1], y[i : i + 1])
+                    for i in range(len(z))
+                ]
+            )
+        )
 
     def neighbours(self, frame: int = -1) -> float:
         """Share of the two nearest data points on the ring that are the two nearest in the embedding as well.
 
         It is 2 / (n - 1) on average where the points are mixed at random.
         """
-        near = [_two_nearest(distance) for distance in (np.abs(_turn(self.x[:, None] - self.x)),
-                                                        -self.z[frame] @ self.z[frame].T)]
+        near = [
+            _two_nearest(distance)
+            for distance in (
+                np.abs(_turn(self.x[:, None] - self.x)),
+                -self.z[frame] @ self.z[frame].T,
+            )
+        ]
         return float((near[0][:, :, None] == near[1][:, None]).any(-1).mean())
 
 
@@ -117,7 +170,9 @@ def _turn(angle):
 
 def _two_nearest(distance):
     """(n, 2) the nearest others by a table of distances (n, n)."""
-    return np.argsort(distance + np.diag(np.full(len(distance), np.inf)), axis=1, kind="stable")[:, :2]
+    return np.argsort(distance + np.diag(np.full(len(distance), np.inf)), axis=1, kind="stable")[
+        :, :2
+    ]
 
 
 def points(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
@@ -129,7 +184,9 @@ def points(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     off = 2 * torch.rand(each, generator=stream(config.seed, DATA), dtype=torch.float64) - 1
     inside = config.spacing * (torch.arange(each) - (each - 1) / 2 + config.jitter * off)
     centres = RING / config.classes * (torch.arange(config.classes, dtype=torch.float64) + 0.5)
-    return (centres[:, None] + inside).flatten(), torch.arange(config.classes).repeat_interleave(each)
+    return (centres[:, None] + inside).flatten(), torch.arange(config.classes).repeat_interleave(
+        each
+    )
 
 
 def pieces(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
@@ -141,13 +198,19 @@ def pieces(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     """
     x, _ = points(config)
     half, between = config.width / 2, x + ((x.roll(-1) - x) % RING) / 2
-    ends = torch.cat([x - half, x + half] if config.width < RING else [x, x])  # all the ring: views end nowhere
+    ends = torch.cat(
+        [x - half, x + half] if config.width < RING else [x, x]
+    )  # all the ring: views end nowhere
     cuts = (torch.cat([ends, between]) % RING).sort().values
     length = torch.diff(cuts, append=cuts[:1] + RING)
-    apart = _turn((cuts + length / 2) - x[:, None]).abs()  # (n, 3n) from data points to the middles of pieces
+    apart = _turn(
+        (cuts + length / 2) - x[:, None]
+    ).abs()  # (n, 3n) from data points to the middles of pieces
     chances = torch.where(apart < half, length, 0.0)
     chances = chances / chances.sum(1, keepdim=True)  # the sum is the width up to rounding
-    return (chances / config.parts).repeat_interleave(config.parts, 1), apart.argmin(0).repeat_interleave(config.parts)
+    return (chances / config.parts).repeat_interleave(config.parts, 1), apart.argmin(
+        0
+    ).repeat_interleave(config.parts)
 
 
 def places(config: Config) -> torch.Tensor:
@@ -165,7 +228,9 @@ def first_table(config: Config, nearest: torch.Tensor) -> torch.Tensor:
     """(c, d) the encoder at the start: a view goes to the place of its nearest data point, or anywhere."""
     if config.start != "random":
         return places(config)[nearest]
-    noise = torch.randn(len(nearest), config.d, generator=stream(config.seed, START), dtype=torch.float64)
+    noise = torch.randn(
+        len(nearest), config.d, generator=stream(config.seed, START), dtype=torch.float64
+    )
     return F.normalize(noise, dim=1)
 
 
@@ -205,12 +270,16 @@ class Flow(Program):
         chances, nearest = zip(*(pieces(c) for c in self.configs), strict=True)
         s.together, s.views = pairs(torch.stack(chances))
         s.tau, s.lr = (self.each(name, torch.float64) for name in ("tau", "lr"))
-        free = [(p > 0).sum(0) > 1 if c.moves == "shared" else torch.ones(p.shape[1], dtype=torch.bool)
-                for c, p in zip(self.configs, chances, strict=True)]
+        free = [
+            (p > 0).sum(0) > 1 if c.moves == "shared" else torch.ones(p.shape[1], dtype=torch.bool)
+            for c, p in zip(self.configs, chances, strict=True)
+        ]
         # The gradient in an entry has a factor views / tau; a piece that holds no view stays where it is.
         scale = torch.where(torch.stack(free) & (s.views > 0), 1 / s.views, 0.0)
         s.scale = s.tau * scale[..., None]
-        self.trained = [torch.stack([first_table(c, k) for c, k in zip(self.configs, nearest, strict=True)])]
+        self.trained = [
+            torch.stack([first_table(c, k) for c, k in zip(self.configs, nearest, strict=True)])
+        ]
 
     def begin(self):
         self.optimiser = Descent(self.trained, self.state.lr)
@@ -220,12 +289,12 @@ class Flow(Program):
         return _loss(table @ table.mT / self.state.tau, self.state.together, self.state.views)
 
     def now(self, t):
-        table, = self.trained
+        (table,) = self.trained
         self.losses = self.objective(table)
         return table
 
     def advance(self, t):
-        gradient, = torch.autograd.grad(self.losses.sum(), self.trained)
+        (gradient,) = torch.autograd.grad(self.losses.sum(), self.trained)
         self.optimiser.step([self.state.scale * gradient])
         self.trained[:] = [F.normalize(z.detach(), dim=-1).requires_grad_() for z in self.trained]
 
@@ -234,7 +303,9 @@ class Flow(Program):
 
     def result(self, i, columns, head):
         (x, labels), (chances, _) = points(head["config"]), pieces(head["config"])
-        return Result(**head, **columns, x=x.numpy(), labels=labels.numpy(), chances=chances.numpy())
+        return Result(
+            **head, **columns, x=x.numpy(), labels=labels.numpy(), chances=chances.numpy()
+        )
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
@@ -277,4 +348,7 @@ def lookup_loss(config: Config, widths: tuple[float, ...] | None = None) -> np.n
 @functools.lru_cache(maxsize=64)
 def curves(config: Config) -> dict[str, np.ndarray]:
     """{start: (61,) `lookup_loss` at `WIDTHS`} of all starts but the random one."""
-    return {start: lookup_loss(config.replace(start=start), WIDTHS) for start in ("sorted", "exchanged", "shuffled")}
+    return {
+        start: lookup_loss(config.replace(start=start), WIDTHS)
+        for start in ("sorted", "exchanged", "shuffled")
+    }

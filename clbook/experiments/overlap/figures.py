@@ -7,14 +7,29 @@ from matplotlib.collections import LineCollection
 
 from clbook.experiments.overlap.experiment import RING, WIDTHS, Result, curves
 from clbook.runs import Several
-from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, log_axis, mosaic, name_lines, plane
+from clbook.style import (
+    INK,
+    MUTED,
+    Picture,
+    axes,
+    band,
+    colour,
+    legend,
+    log_axis,
+    mosaic,
+    name_lines,
+    plane,
+)
 
 CIRCLE = np.linspace(0, 2 * np.pi, 73)
 TICKS = (2, 5, 10, 20, 45, 90, 180, 360)
 ROOM = 0.2  # for the legend above the curves, in heights of these
 LIFT = 0.24  # width of the rings of all classes together; the radius has no meaning
-LOOKS = {"sorted": (INK, "sorted"), "exchanged": (colour(4), "two classes\nexchanged"),
-         "shuffled": (colour(1), "points\nshuffled")}
+LOOKS = {
+    "sorted": (INK, "sorted"),
+    "exchanged": (colour(4), "two classes\nexchanged"),
+    "shuffled": (colour(1), "points\nshuffled"),
+}
 RANDOM = colour(0)
 
 
@@ -36,27 +51,47 @@ def _data(ax, result: Result):
         rings = radius[mine][:, None] * np.stack([np.cos(arc[mine]), np.sin(arc[mine])])
         line = np.pad(rings, ((0, 0), (0, 0), (0, 1)), constant_values=np.nan).reshape(2, -1)
         ax.plot(*line, color=colour(k), lw=1.2, alpha=0.6, gid=f"views {k}")
-        ax.scatter(radius[mine] * np.cos(turn[mine]), radius[mine] * np.sin(turn[mine]), s=10, color=colour(k),
-                   linewidths=0, gid=f"class {k}")
+        ax.scatter(
+            radius[mine] * np.cos(turn[mine]),
+            radius[mine] * np.sin(turn[mine]),
+            s=10,
+            color=colour(k),
+            linewidths=0,
+            gid=f"class {k}",
+        )
 
 
 def _embedding(ax, result: Result, frame: int, title: str):
     """Data points where the encoder puts them; strokes join neighbours on the ring that share views."""
     z = result.z[frame]
     _stage(ax, f"{title}\nloss {result.loss[frame]:.2f}, readout {result.accuracy(frame):.0%}")
-    z = (z if z.shape[1] == 2 else z @ plane(z)) * (1 + LIFT * result.labels[:, None] / result.config.classes)
+    z = (z if z.shape[1] == 2 else z @ plane(z)) * (
+        1 + LIFT * result.labels[:, None] / result.config.classes
+    )
     following = np.roll(np.arange(len(z)), -1)
     tied = result.shares[np.arange(len(z)), following] > 0
-    ax.add_collection(LineCollection(np.stack([z, z[following]], 1)[tied], colors=MUTED, linewidths=0.7, alpha=0.7,
-                                     zorder=1, gid="share views"))
+    ax.add_collection(
+        LineCollection(
+            np.stack([z, z[following]], 1)[tied],
+            colors=MUTED,
+            linewidths=0.7,
+            alpha=0.7,
+            zorder=1,
+            gid="share views",
+        )
+    )
     for k in np.unique(result.labels):
         ax.scatter(*z[result.labels == k].T, s=14, color=colour(k), linewidths=0, gid=f"class {k}")
 
 
 def maps(several: Several) -> Picture:
     """The data with their views, three encoders, and the loss of look-up tables against the width of the views."""
-    fig, ax = mosaic([["data", "shuffled", "loss"], ["random", "trained", "loss"]], width=7.8, height=4.4,
-                     width_ratios=(1, 1, 1.45))
+    fig, ax = mosaic(
+        [["data", "shuffled", "loss"], ["random", "trained", "loss"]],
+        width=7.8,
+        height=4.4,
+        width_ratios=(1, 1, 1.45),
+    )
     shuffled, random, config = several["shuffled"], several["random"], several.config
     _data(ax["data"], shuffled)
     _embedding(ax["shuffled"], shuffled, 0, "shuffled")
@@ -64,22 +99,42 @@ def maps(several: Several) -> Picture:
     _embedding(ax["random"], random, -1, "random start, trained")
     found = curves(config.replace(width=WIDTHS[0], start="sorted"))
     for name, (tone, label) in LOOKS.items():
-        ax["loss"].plot(WIDTHS, found[name], color=tone, label=label, gid=name, ls="--" if name == "exchanged" else "-")
+        ax["loss"].plot(
+            WIDTHS,
+            found[name],
+            color=tone,
+            label=label,
+            gid=name,
+            ls="--" if name == "exchanged" else "-",
+        )
     ax["loss"].axvline(config.width, ymax=1 / (1 + ROOM), color=MUTED, lw=1, ls=":", gid="width")
-    for name, run, tone, marker in (("random start, trained", random, RANDOM, "o"),
-                                    ("shuffled, then trained", shuffled, colour(1), "x")):
-        ax["loss"].scatter([config.width], run.loss[-1:], color=tone, marker=marker, s=28, zorder=3, label=name,
-                           gid=f"end, {name}")
+    for name, run, tone, marker in (
+        ("random start, trained", random, RANDOM, "o"),
+        ("shuffled, then trained", shuffled, colour(1), "x"),
+    ):
+        ax["loss"].scatter(
+            [config.width],
+            run.loss[-1:],
+            color=tone,
+            marker=marker,
+            s=28,
+            zorder=3,
+            label=name,
+            gid=f"end, {name}",
+        )
     ax["loss"].set(xlabel="width of the views, degrees", ylabel="loss")
     log_axis(ax["loss"], TICKS)
     low, high = ax["loss"].get_ylim()
     ax["loss"].set_ylim(low, high + ROOM * (high - low))
     name_lines(ax["loss"], 24)
     legend(ax["loss"], loc="upper left")
-    return Picture(fig, f"Views {config.width:g} degrees wide at tau = {config.tau:g}: the {config.n} data points form "
-                        f"{shuffled.islands} islands. Loss of the sorted table {several['sorted'].loss[0]:.3f}, of the "
-                        f"shuffled one {shuffled.loss[0]:.3f}. Trained from a random table the loss ends at "
-                        f"{random.loss[-1]:.3f} and the readout is right on {random.accuracy():.0%}.")
+    return Picture(
+        fig,
+        f"Views {config.width:g} degrees wide at tau = {config.tau:g}: the {config.n} data points form "
+        f"{shuffled.islands} islands. Loss of the sorted table {several['sorted'].loss[0]:.3f}, of the "
+        f"shuffled one {shuffled.loss[0]:.3f}. Trained from a random table the loss ends at "
+        f"{random.loss[-1]:.3f} and the readout is right on {random.accuracy():.0%}.",
+    )
 
 
 def ending(several: Several) -> tuple[float, str, str]:
@@ -93,7 +148,9 @@ def _each_has_its_own(result: Result) -> bool:
     return bool((result.chances[:, (result.chances > 0).sum(0) == 1].sum(1) > 0).all())
 
 
-def against_width(sorted_runs: list[Result], extended: list[Result], random: list[Result]) -> Picture:
+def against_width(
+    sorted_runs: list[Result], extended: list[Result], random: list[Result]
+) -> Picture:
     """What shuffling costs at the least (left) and what training from random tables finds (right), over widths.
 
     The first is drawn as long as every data point has views of its own, which keep it where the shuffle put it.
@@ -102,28 +159,49 @@ def against_width(sorted_runs: list[Result], extended: list[Result], random: lis
         sorted_runs: trained from sorted tables. extended: trained from shuffled ones where only shared pieces move.
         random: trained from random tables. All at the same widths and seeds.
     """
-    widths, seeds = (list(dict.fromkeys(getattr(r.config, name) for r in random)) for name in ("width", "seed"))
+    widths, seeds = (
+        list(dict.fromkeys(getattr(r.config, name) for r in random)) for name in ("width", "seed")
+    )
 
     def values(runs, read):
         found = {(r.config.seed, r.config.width): read(r) for r in runs}
         return np.array([[found[s, w] for w in widths] for s in seeds])
 
     fig, ((left, right),) = axes(2, width=7.8, height=3.2)
-    best, least, ends = (values(runs, lambda r: r.loss[-1]) for runs in (sorted_runs, extended, random))
+    best, least, ends = (
+        values(runs, lambda r: r.loss[-1]) for runs in (sorted_runs, extended, random)
+    )
     least = np.where(values(extended, _each_has_its_own).all(0), least, np.nan)
     accuracy, near = values(random, Result.accuracy), values(random, Result.neighbours)
-    band(left, widths, least - best, color=colour(1), label="shuffled, best extension", gid="shuffled")
+    band(
+        left,
+        widths,
+        least - best,
+        color=colour(1),
+        label="shuffled, best extension",
+        gid="shuffled",
+    )
     band(left, widths, ends - best, color=RANDOM, label="random start, trained", gid="random")
     band(right, widths, accuracy, color=RANDOM, label="readout of the class", gid="readout")
     band(right, widths, near, color=colour(2), label="neighbours kept", gid="neighbours")
     right.axhline(1 / random[0].config.classes, color=MUTED, lw=0.8, ls=":")
-    for ax, label in ((left, "loss above the sorted minimum"), (right, "share, trained from a random table")):
+    for ax, label in (
+        (left, "loss above the sorted minimum"),
+        (right, "share, trained from a random table"),
+    ):
         ax.set(xlabel="width of the views, degrees", ylabel=label)
-        log_axis(ax, [tick for tick in TICKS if tick <= RING and min(widths) <= tick <= max(widths)])
+        log_axis(
+            ax, [tick for tick in TICKS if tick <= RING and min(widths) <= tick <= max(widths)]
+        )
     right.set(ylim=(0, 1.05))
     legend(left, loc="lower left")
     legend(right, loc="lower center")
-    told = "; ".join(f"{w:g} degrees: {hit:.0%}" + (f" (shuffling costs {cost:.2f})" if cost == cost else "")
-                     for w, cost, hit in zip(widths, (least - best).mean(0), accuracy.mean(0), strict=True))
-    return Picture(fig, f"Mean over {len(seeds)} seeds of the readout after training from a random table, by width of "
-                        f"the views: {told}.")
+    told = "; ".join(
+        f"{w:g} degrees: {hit:.0%}" + (f" (shuffling costs {cost:.2f})" if cost == cost else "")
+        for w, cost, hit in zip(widths, (least - best).mean(0), accuracy.mean(0), strict=True)
+    )
+    return Picture(
+        fig,
+        f"Mean over {len(seeds)} seeds of the readout after training from a random table, by width of "
+        f"the views: {told}.",
+    )

@@ -22,8 +22,13 @@ from clbook.settings import Outcome, setting
 class Config(images.Config):
     """Settings of one run: those of `images`, and of how many images the kernel is taken; the default is on digits."""
 
-    sample: int = setting(60, "test images on which the kernel is computed, of all classes alike", unit="images", low=4,
-                          high=1000)
+    sample: int = setting(
+        60,
+        "test images on which the kernel is computed, of all classes alike",
+        unit="images",
+        low=4,
+        high=1000,
+    )
 
     def check(self):
         super().check()
@@ -67,7 +72,18 @@ def run(config: Config, *, progress=None, device=None) -> Result:
     trained = images.train(trainer, progress)
     found, knn = np.full((2, 2), np.nan), np.nan
     if not trained.stopped:
-        found = np.array([scores(trainer, network, config.sample) for network in (untrained, trainer.network)])
+        found = np.array(
+            [scores(trainer, network, config.sample) for network in (untrained, trainer.network)]
+        )
         knn = float(trained.knn[-1])
     aligned, fisher = found.T
-    return Result(config, trained.seconds, trained.device, trained.stopped, aligned, fisher, trained.steps, knn)
+    return Result(
+        config,
+        trained.seconds,
+        trained.device,
+        trained.stopped,
+        aligned,
+        fisher,
+        trained.steps,
+        knn,
+    )

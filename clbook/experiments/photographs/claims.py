@@ -31,7 +31,9 @@ def order(cifar, mnist):
 @chapter.measure("sa-photo-scl-zero")
 def scl_zero(cifar):
     nscl, scl = (cifar["cka"][:, -1, k] for k in (NSCL, SCL))
-    return Finding(f"SCL {listed(scl)}, NSCL {listed(nscl)}", float(scl.mean()), (0.1 - scl, nscl - 0.5))
+    return Finding(
+        f"SCL {listed(scl)}, NSCL {listed(nscl)}", float(scl.mean()), (0.1 - scl, nscl - 0.5)
+    )
 
 
 @chapter.measure("sa-photo-ce-between")
@@ -62,7 +64,9 @@ def table_1(cifar, mnist):
             right = record[key][:, :CE]
             texts.append(f"{name}, {words}: " + ", ".join(f"{mean:.3f}" for mean in right.mean(0)))
             margins += list(np.diff(right).T)
-    return Finding("DCL, NSCL, SCL, means: " + "; ".join(texts), float(np.mean(margins)), tuple(margins))
+    return Finding(
+        "DCL, NSCL, SCL, means: " + "; ".join(texts), float(np.mean(margins)), tuple(margins)
+    )
 
 
 @chapter.measure("sa-photo-tau")
@@ -72,9 +76,13 @@ def temperature(cifar, mnist, cifar_tau, mnist_tau):
         for key in ("rsa", "cka"):
             low, high = others[key][:, -1, NSCL].reshape(2, len(SEEDS))
             values = np.stack([low, middle[key][:, -1, NSCL], high])
-            texts.append(f"{name} {key.upper()} " + ", ".join(f"{mean:.2f}" for mean in values.mean(1)))
+            texts.append(
+                f"{name} {key.upper()} " + ", ".join(f"{mean:.2f}" for mean in values.mean(1))
+            )
             leads.append(high - values[:2].max(0))
-    return Finding("at tau = .1, .5, 1, means: " + "; ".join(texts), float(np.mean(leads)), tuple(leads))
+    return Finding(
+        "at tau = .1, .5, 1, means: " + "; ".join(texts), float(np.mean(leads)), tuple(leads)
+    )
 
 
 def rows(record, key: str) -> np.ndarray:
@@ -91,8 +99,11 @@ def rise(record, row: int) -> Finding:
     """How much the effective rank after the projector is above that with the norm."""
     rank = ranks(record, "z")
     found = rank[row] / rank[NORM] - 1
-    return Finding(f"effective rank {listed(rank[NORM], '.1f')} with the norm, {listed(rank[row], '.1f')} without",
-                   float(found.mean()), (found - 0.25,))
+    return Finding(
+        f"effective rank {listed(rank[NORM], '.1f')} with the norm, {listed(rank[row], '.1f')} without",
+        float(found.mean()),
+        (found - 0.25,),
+    )
 
 
 @chapter.measure("cs-photo-fig-2")
@@ -109,21 +120,29 @@ def norm_removed_literal(norms):
 def control(norms):
     rank = ranks(norms, "z")
     share = rank[STEEP] / rank[STANDARD]
-    return Finding(f"effective rank {listed(rank[STEEP], '.1f')} with the norm at 1/64, "
-                   f"{listed(rank[STANDARD], '.1f')} with variance 1", float(share.mean()), (share - 0.9,))
+    return Finding(
+        f"effective rank {listed(rank[STEEP], '.1f')} with the norm at 1/64, "
+        f"{listed(rank[STANDARD], '.1f')} with variance 1",
+        float(share.mean()),
+        (share - 0.9,),
+    )
 
 
 @chapter.measure("cs-photo-before")
 def before_better(norms):
     lead = (rows(norms, "probe") - rows(norms, "probe_z"))[:STANDARD]
-    return Finding("by " + "; ".join(listed(row, ".3f") for row in lead), float(lead.mean()), tuple(lead))
+    return Finding(
+        "by " + "; ".join(listed(row, ".3f") for row in lead), float(lead.mean()), tuple(lead)
+    )
 
 
 def change(record, old: int, new: int) -> tuple[str, np.ndarray]:
     """How the linear readout changes after and before the projector, from one row to another: (2, seeds)."""
     after, before = (rows(record, key) for key in ("probe_z", "probe"))
-    text = (f"{after[old].mean():.3f} to {after[new].mean():.3f} after the projector, {before[old].mean():.3f} to "
-            f"{before[new].mean():.3f} before, means")
+    text = (
+        f"{after[old].mean():.3f} to {after[new].mean():.3f} after the projector, {before[old].mean():.3f} to "
+        f"{before[new].mean():.3f} before, means"
+    )
     return text, np.stack([after[new] - after[old], before[new] - before[old]])
 
 
@@ -141,15 +160,22 @@ def two_temperatures(norms):
 
 @chapter.measure("cs-photo-two-spectrum")
 def two_spectrum(norms):
-    ratios = np.stack([ranks(norms, place)[SCALED_TWO] / ranks(norms, place)[SCALED] for place in "hz"])
-    return Finding(f"ratio of effective ranks {listed(ratios[0])} before the projector, {listed(ratios[1])} after it",
-                   float(ratios.mean()), tuple(0.1 - abs(ratios - 1)))
+    ratios = np.stack(
+        [ranks(norms, place)[SCALED_TWO] / ranks(norms, place)[SCALED] for place in "hz"]
+    )
+    return Finding(
+        f"ratio of effective ranks {listed(ratios[0])} before the projector, {listed(ratios[1])} after it",
+        float(ratios.mean()),
+        tuple(0.1 - abs(ratios - 1)),
+    )
 
 
 @chapter.measure("photo-blocks")
 def sharper(blocks):
     aligned = blocks["aligned"].reshape(2, len(SEEDS), 2)  # (sets, seeds, before and after)
-    texts = [f"{name} {listed(own[:, 0])} to {listed(own[:, 1])}"
-             for name, own in zip(("CIFAR-10", "MNIST"), aligned, strict=True)]
+    texts = [
+        f"{name} {listed(own[:, 0])} to {listed(own[:, 1])}"
+        for name, own in zip(("CIFAR-10", "MNIST"), aligned, strict=True)
+    ]
     gain = aligned[..., 1] - aligned[..., 0]
     return Finding("; ".join(texts), float(gain.mean()), tuple(gain - 0.02))

@@ -25,10 +25,16 @@ class Config(images.Config):
     """Settings of one run: those of `images`, and what is done to the outputs before the loss."""
 
     loss: str = setting("infonce", "CS eq. 1", choices=("infonce",))
-    outputs: str = setting("norm", "norm: of length 1 each; standard: every dimension standardised to variance 1; "
-                           "scaled: standardised, of length 1 on average", choices=("norm", "scaled", "standard"))
+    outputs: str = setting(
+        "norm",
+        "norm: of length 1 each; standard: every dimension standardised to variance 1; "
+        "scaled: standardised, of length 1 on average",
+        choices=("norm", "scaled", "standard"),
+    )
     tau: float = setting(1.0, "temperature", above=0.0, high=10.0, log=True)
-    tau_ratio: float = setting(1.0, "temperature of the second half of the dimensions, over tau", low=0.01, high=100.0)
+    tau_ratio: float = setting(
+        1.0, "temperature of the second half of the dimensions, over tau", low=0.01, high=100.0
+    )
 
 
 def prepared(z: torch.Tensor, outputs: str) -> torch.Tensor:
@@ -38,7 +44,9 @@ def prepared(z: torch.Tensor, outputs: str) -> torch.Tensor:
     return standardised(z) / (z.shape[-1] ** 0.5 if outputs == "scaled" else 1)
 
 
-def objective(config: Config, z1: torch.Tensor, z2: torch.Tensor, y=None, target=None) -> torch.Tensor:
+def objective(
+    config: Config, z1: torch.Tensor, z2: torch.Tensor, y=None, target=None
+) -> torch.Tensor:
     """The loss of all views z1, z2 (n, d)."""
     u, v = prepared(torch.cat([z1, z2]), config.outputs).chunk(2)
     tau = temperatures(config.tau, config.tau_ratio, u.shape[1]).to(u)

@@ -8,17 +8,35 @@ from clbook.records import Recipe
 
 SEEDS = range(3)
 TEMPERATURES = (0.1, 0.5, 1.0)
-CIFAR = twins.Config(data="cifar10", train=5000, test=2000, flip=True, smallest=0.2, epochs=8, warmup=1)
+CIFAR = twins.Config(
+    data="cifar10", train=5000, test=2000, flip=True, smallest=0.2, epochs=8, warmup=1
+)
 # SA's rate; at the default's, cross-entropy's network died in two of three seeds: all its outputs became one.
-MNIST = twins.Config(data="mnist", train=10_000, test=2000, network="cnn", width=16, epochs=12, warmup=1, lr=1.2)
-NORMS = norms.Config(data="cifar10", train=5000, test=2000, flip=True, smallest=0.2, epochs=8, warmup=1, every=8)
-BLOCKS = (blocks.Config(data="cifar10", train=2000, test=600, flip=True, smallest=0.2, epochs=6, warmup=1, every=6),
-          blocks.Config(data="mnist", train=5000, test=600, network="cnn", width=16, epochs=6, warmup=1, every=6))
+MNIST = twins.Config(
+    data="mnist", train=10_000, test=2000, network="cnn", width=16, epochs=12, warmup=1, lr=1.2
+)
+NORMS = norms.Config(
+    data="cifar10", train=5000, test=2000, flip=True, smallest=0.2, epochs=8, warmup=1, every=8
+)
+BLOCKS = (
+    blocks.Config(
+        data="cifar10", train=2000, test=600, flip=True, smallest=0.2, epochs=6, warmup=1, every=6
+    ),
+    blocks.Config(
+        data="mnist", train=5000, test=600, network="cnn", width=16, epochs=6, warmup=1, every=6
+    ),
+)
 # Outputs, temperature, ratio of the temperatures, learning rate. Scalar products of 64 outputs of variance 1 are 64
 # times as large as those of unit vectors: the last row, a control, has unit vectors at a temperature of 1/64. Such
 # steep losses ask for a smaller rate.
-ROWS = (("norm", 1.0, 1.0, 0.2), ("scaled", 1.0, 1.0, 0.2), ("scaled", 1.0, 0.7, 0.2), ("standard", 1.0, 1.0, 0.003),
-        ("standard", 1.0, 0.7, 0.003), ("norm", 1 / 64, 1.0, 0.003))
+ROWS = (
+    ("norm", 1.0, 1.0, 0.2),
+    ("scaled", 1.0, 1.0, 0.2),
+    ("scaled", 1.0, 0.7, 0.2),
+    ("standard", 1.0, 1.0, 0.003),
+    ("standard", 1.0, 0.7, 0.003),
+    ("norm", 1 / 64, 1.0, 0.003),
+)
 
 
 def labelled(base: twins.Config) -> tuple:
@@ -29,14 +47,20 @@ def labelled(base: twins.Config) -> tuple:
 def temperatures(base: twins.Config) -> tuple:
     """DCL and NSCL at the temperatures that `labelled` does not have, seeds together."""
     others = [tau for tau in TEMPERATURES if tau != base.tau]
-    return tuple(base.replace(others="nscl", tau=tau, seed=seed) for tau in others for seed in SEEDS)
+    return tuple(
+        base.replace(others="nscl", tau=tau, seed=seed) for tau in others for seed in SEEDS
+    )
 
 
 def copies(results) -> dict[str, np.ndarray]:
     """What was recorded, the runs along the first axis; of runs that ended early, the first copy's losses alone."""
     names = "cka", "rsa", "cka_h", "gap", "nccc", "probe", "pixels"
     found = kept(results, [result.steps[:, 0] for result in results], names)
-    return found if any(result.stopped for result in results) else found | {"epochs": results[0].epochs}
+    return (
+        found
+        if any(result.stopped for result in results)
+        else found | {"epochs": results[0].epochs}
+    )
 
 
 def outputs(results) -> dict[str, np.ndarray]:
@@ -54,24 +78,58 @@ def before_and_after(results) -> dict[str, np.ndarray]:
 RECIPES = {
     "photographs-cifar10": Recipe(
         "SA Fig. 2, 6 and Table 1: DCL, NSCL, SCL and CE, a residual network of 8 layers on 5,000 images of CIFAR-10, "
-        "LARS, 8 epochs", twins.run, labelled(CIFAR), copies, ("steps",), 0.002),
+        "LARS, 8 epochs",
+        twins.run,
+        labelled(CIFAR),
+        copies,
+        ("steps",),
+        0.002,
+    ),
     "photographs-cifar10-tau": Recipe(
-        "SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images", twins.run,
-        temperatures(CIFAR), copies, ("steps",), 0.004),
+        "SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images",
+        twins.run,
+        temperatures(CIFAR),
+        copies,
+        ("steps",),
+        0.004,
+    ),
     "photographs-mnist": Recipe(
         "SA Fig. 2, 6 and Table 1: DCL, NSCL, SCL and CE, two convolutions and a linear layer on 10,000 images of "
-        "MNIST, LARS, 12 epochs", twins.run, labelled(MNIST), copies, ("steps",), 0.005),
+        "MNIST, LARS, 12 epochs",
+        twins.run,
+        labelled(MNIST),
+        copies,
+        ("steps",),
+        0.005,
+    ),
     "photographs-mnist-tau": Recipe(
-        "SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images", twins.run,
-        temperatures(MNIST), copies, ("steps",), 0.01),
+        "SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images",
+        twins.run,
+        temperatures(MNIST),
+        copies,
+        ("steps",),
+        0.01,
+    ),
     "photographs-blocks": Recipe(
         "the encoder's neural kernel on 60 test images, before and after training with NT-Xent: 2,000 images of "
-        "CIFAR-10 and 5,000 of MNIST, 6 epochs", blocks.run,
-        tuple(base.replace(seed=seed) for base in BLOCKS for seed in SEEDS), before_and_after, ("steps",), 0.03),
+        "CIFAR-10 and 5,000 of MNIST, 6 epochs",
+        blocks.run,
+        tuple(base.replace(seed=seed) for base in BLOCKS for seed in SEEDS),
+        before_and_after,
+        ("steps",),
+        0.03,
+    ),
     "photographs-norms": Recipe(
         "CS Fig. 2 and Table 2: outputs normalised or standardised, one temperature or two, a residual network of 8 "
-        "layers on 5,000 images of CIFAR-10, 8 epochs", norms.run,
-        tuple(NORMS.replace(outputs=kind, tau=tau, tau_ratio=ratio, lr=lr, seed=seed)
-              for kind, tau, ratio, lr in ROWS for seed in SEEDS),
-        outputs, ("steps",), 0.01),
+        "layers on 5,000 images of CIFAR-10, 8 epochs",
+        norms.run,
+        tuple(
+            NORMS.replace(outputs=kind, tau=tau, tau_ratio=ratio, lr=lr, seed=seed)
+            for kind, tau, ratio, lr in ROWS
+            for seed in SEEDS
+        ),
+        outputs,
+        ("steps",),
+        0.01,
+    ),
 }

@@ -23,8 +23,12 @@ OTHERS = {"nscl": ("nscl",), "labels": ("nscl", "supcon", "ce")}
 class Config(images.Config):
     """Settings of one run: those of `images`, and the losses; the default trains four copies on 8 x 8 digits."""
 
-    loss: str = setting("dcl", "the loss that the others are compared with", choices=("dcl", "nt_xent"))
-    others: str = setting("labels", "nscl: NSCL alone; labels: NSCL, SCL and CE", choices=tuple(OTHERS))
+    loss: str = setting(
+        "dcl", "the loss that the others are compared with", choices=("dcl", "nt_xent")
+    )
+    others: str = setting(
+        "labels", "nscl: NSCL alone; labels: NSCL, SCL and CE", choices=tuple(OTHERS)
+    )
     epochs: int = setting(10, "times that every image is seen", unit="epochs", low=1)
     every: int = setting(1, "epochs between two comparisons", unit="epochs", low=1)
     optimiser: str = setting("lars", "how the weights move", choices=("sgd", "lars"))
@@ -38,7 +42,9 @@ class Config(images.Config):
 
     def copy(self, loss: str) -> images.Config:
         """The settings of the copy that is trained with `loss`; it is read out at its end alone."""
-        shared = {field.name: getattr(self, field.name) for field in dataclasses.fields(images.Config)}
+        shared = {
+            field.name: getattr(self, field.name) for field in dataclasses.fields(images.Config)
+        }
         return images.Config(**shared | {"loss": loss, "every": self.epochs})
 
 
@@ -81,10 +87,12 @@ def compared(copies: list[images.Trainer]) -> dict[str, list[float]]:
     seen = [copy.embedded(copy.images.x_test) for copy in copies]
     weights = [nn.ModuleList([copy.network.encoder, copy.network.projector]) for copy in copies]
     (h_first, z_first), first = seen[0], weights[0]
-    return {"cka": [similarity(metrics.linear_cka, z, z_first) for _, z in seen],
-            "rsa": [similarity(metrics.rsa, z, z_first) for _, z in seen],
-            "cka_h": [similarity(metrics.linear_cka, h, h_first) for h, _ in seen],
-            "gap": [metrics.weight_gap(own, first) for own in weights]}
+    return {
+        "cka": [similarity(metrics.linear_cka, z, z_first) for _, z in seen],
+        "rsa": [similarity(metrics.rsa, z, z_first) for _, z in seen],
+        "cka_h": [similarity(metrics.linear_cka, h, h_first) for h, _ in seen],
+        "gap": [metrics.weight_gap(own, first) for own in weights],
+    }
 
 
 def readouts(copies: list[images.Trainer]) -> dict:
@@ -94,7 +102,11 @@ def readouts(copies: list[images.Trainer]) -> dict:
         (h, _), (h_test, _) = copy.embedded(i.x), copy.embedded(i.x_test)
         centres.append(metrics.nccc(h, i.y, h_test, i.y_test))
     pixels = metrics.linear_probe(i.x.flatten(1), i.y, i.x_test.flatten(1), i.y_test)
-    return {"nccc": np.array(centres), "probe": np.array([copy.read["probe"] for copy in copies]), "pixels": pixels}
+    return {
+        "nccc": np.array(centres),
+        "probe": np.array([copy.read["probe"] for copy in copies]),
+        "pixels": pixels,
+    }
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
@@ -115,11 +127,20 @@ def run(config: Config, *, progress=None, device=None) -> Result:
         epochs = np.minimum(np.arange(len(rows)) * config.every, config.epochs)
         steps = np.full((max(len(copy.steps) for copy in copies), len(copies)), np.nan, np.float32)
         for k, copy in enumerate(copies):
-            steps[:len(copy.steps), k] = [float(loss) for loss in copy.steps]
+            steps[: len(copy.steps), k] = [float(loss) for loss in copy.steps]
         none = np.full(len(copies), np.nan)
         end = {"nccc": none, "probe": none, "pixels": np.nan} if stopped else readouts(copies)
-        return Result(config, time.monotonic() - began, str(copies[0].device), stopped, losses=config.losses,
-                      epochs=epochs, steps=steps, **table, **end)
+        return Result(
+            config,
+            time.monotonic() - began,
+            str(copies[0].device),
+            stopped,
+            losses=config.losses,
+            epochs=epochs,
+            steps=steps,
+            **table,
+            **end,
+        )
 
     tell = images.teller(progress, rows, lambda: made(True))
 

@@ -22,18 +22,26 @@ from clbook.experiments.sa.surrogate import (
 from clbook.optim import warmed
 from clbook.runs import stream
 
-SETS = {"CIFAR-10": (10, 50_000, 1000), "Mini-ImageNet": (100, 50_000, 1000), "Tiny-ImageNet": (200, 100_000, 1000),
-        "ImageNet-1K": (1000, 1_281_167, 100)}  # classes C, training points N, epochs of SA's training
+SETS = {
+    "CIFAR-10": (10, 50_000, 1000),
+    "Mini-ImageNet": (100, 50_000, 1000),
+    "Tiny-ImageNet": (200, 100_000, 1000),
+    "ImageNet-1K": (1000, 1_281_167, 100),
+}  # classes C, training points N, epochs of SA's training
 TAUS = (0.1, 0.5, 1.0)
 
 
 # Lemmas.
 
+
 def step_error(seed: int) -> float:
     """How far the two batch gradients of eq. 1 are from derivatives of the batch losses."""
     config = Config(classes=3, n=7, batch=6, tau=0.3 + 0.5 * seed, seed=seed)
     z1, z2, labels = views(config)
-    counts, tables = batches(config)[0].double(), (table(z1, z2) * torch.tensor([1.0, 0.9])[:, None, None])
+    counts, tables = (
+        batches(config)[0].double(),
+        (table(z1, z2) * torch.tensor([1.0, 0.9])[:, None, None]),
+    )
     slopes = torch.func.grad(lambda t: batch_losses(t, counts, labels, config.tau).sum())(tables)
     return float((slopes - batch_gradients(tables, counts, labels, config.tau)[0]).abs().max())
 
@@ -42,9 +50,17 @@ def batch_curvature(config: Config) -> np.ndarray:
     """(2,) largest eigenvalue of the Hessian of CL's and NSCL's first batch loss, times 2 tau^2 B (SA Lemma 2)."""
     z1, z2, labels = views(config)
     counts, sims = batches(config)[0].double(), table(z1, z2)
-    found = [hessian(lambda s, k=k: batch_losses(s.expand(2, -1, -1), counts, labels, config.tau)[k], sims)
-             .flatten(2).flatten(0, 1) for k in range(2)]
-    return 2 * config.tau**2 * config.batch * torch.linalg.eigvalsh(torch.stack(found)).amax(1).numpy()
+    found = [
+        hessian(
+            lambda s, k=k: batch_losses(s.expand(2, -1, -1), counts, labels, config.tau)[k], sims
+        )
+        .flatten(2)
+        .flatten(0, 1)
+        for k in range(2)
+    ]
+    return (
+        2 * config.tau**2 * config.batch * torch.linalg.eigvalsh(torch.stack(found)).amax(1).numpy()
+    )
 
 
 def mass_shares(sims: torch.Tensor, labels: torch.Tensor, tau: float) -> np.ndarray:
@@ -54,24 +70,39 @@ def mass_shares(sims: torch.Tensor, labels: torch.Tensor, tau: float) -> np.ndar
     tau / 2.
     """
     full, negative = below(torch.ones(len(sims), dtype=sims.dtype), labels).isfinite()
-    means = [tau * ((sims / tau).masked_fill(~keys, -math.inf).logsumexp(1) - keys.sum(1).to(sims.dtype).log())
-             for keys in (full & ~negative, negative)]
-    return np.array([max(float(m.abs().max()) for m in means), float((means[0] - means[1]).abs().max()) / 2])
+    means = [
+        tau
+        * (
+            (sims / tau).masked_fill(~keys, -math.inf).logsumexp(1)
+            - keys.sum(1).to(sims.dtype).log()
+        )
+        for keys in (full & ~negative, negative)
+    ]
+    return np.array(
+        [max(float(m.abs().max()) for m in means), float((means[0] - means[1]).abs().max()) / 2]
+    )
 
 
-def anchors(u1: torch.Tensor, u2: torch.Tensor, labels: torch.Tensor, tau: float) -> dict[str, np.ndarray | float]:
+def anchors(
+    u1: torch.Tensor, u2: torch.Tensor, labels: torch.Tensor, tau: float
+) -> dict[str, np.ndarray | float]:
     """SA Lemmas 3 and 6 on one batch of unit vectors: squared gradients of each anchor by autograd and by eq. 12, both
     (2, n) and times tau^2, and how far |p - q|_1 is from 2 alpha."""
     sims, n = table(u1, u2).requires_grad_(), len(u1)
     parts = logits(sims, torch.ones(n, dtype=torch.float64), labels, tau)
     pull = sims[:, n:].diagonal() / tau
-    forces = [torch.autograd.grad((part.logsumexp(1) - pull).sum(), sims, retain_graph=True)[0] for part in parts]
+    forces = [
+        torch.autograd.grad((part.logsumexp(1) - pull).sum(), sims, retain_graph=True)[0]
+        for part in parts
+    ]
     p, q = shares = parts.detach().softmax(2)
     own = shares[:, :, n:].diagonal(dim1=1, dim2=2)
     alpha = (p * (q == 0)).sum(1)
-    return {"squares": tau**2 * torch.stack(forces).square().sum(2).numpy(),
-            "display": ((1 - own)**2 + shares.square().sum(2) - own**2).numpy(),
-            "identity": float(((p - q).abs().sum(1) - 2 * alpha).abs().max())}
+    return {
+        "squares": tau**2 * torch.stack(forces).square().sum(2).numpy(),
+        "display": ((1 - own) ** 2 + shares.square().sum(2) - own**2).numpy(),
+        "identity": float(((p - q).abs().sum(1) - 2 * alpha).abs().max()),
+    }
 
 
 def negative_shares(seed: int, B: int, C: int, T: int, draws: int) -> np.ndarray:
@@ -83,16 +114,21 @@ def negative_shares(seed: int, B: int, C: int, T: int, draws: int) -> np.ndarray
 
 # Sizes.
 
+
 def rates(N: int, epochs: int, B: int = 1024, rate: float = 1.2) -> np.ndarray:
     """(T,) learning rates of a training of SA's: 10 epochs of linear warm-up, then a cosine (SA Sec. 5)."""
     each = N // B
-    return rate * np.array([warmed(t, each * epochs, 10 * each) for t in range(1, each * epochs + 1)])
+    return rate * np.array(
+        [warmed(t, each * epochs, 10 * each) for t in range(1, each * epochs + 1)]
+    )
 
 
 def parts(C: int, B: int, rates: np.ndarray, tau: float) -> tuple[float, float]:
     """The factor before the exponential in Theorem 1, and the exponent, with `rates` (T,) as step sizes."""
     S = float(rates.sum())
-    return S / (tau * math.sqrt(B)) * theory.delta(C, B, len(rates), 0.01, tau), S / (2 * tau**2 * B)
+    return S / (tau * math.sqrt(B)) * theory.delta(C, B, len(rates), 0.01, tau), S / (
+        2 * tau**2 * B
+    )
 
 
 def promised(C: int, N: int, epochs: int, tau: float, size: float, triangle: bool = False) -> int:
@@ -101,8 +137,11 @@ def promised(C: int, N: int, epochs: int, tau: float, size: float, triangle: boo
     for e in range(1, epochs + 1):
         T = e * each
         mean = S[T - 1] / T
-        bound = (theory.triangle_bound(1024, T, mean, tau) if triangle
-                 else theory.similarity_bound(C, 1024, T, mean, tau, 0.01))
+        bound = (
+            theory.triangle_bound(1024, T, mean, tau)
+            if triangle
+            else theory.similarity_bound(C, 1024, T, mean, tau, 0.01)
+        )
         if bound >= size:
             return e - 1
     return epochs
@@ -119,6 +158,11 @@ def quotients(config: Config) -> list[float]:
     push = torch.zeros_like(sims)
     push[0, -2], push[0, -1] = 1e-3, -1e-3
     g, moved = gradient(sims), gradient(sims + push) - gradient(sims)
-    return [float(value) for value in (g.square().sum() / (g.square().sum(1) / often).sum(),
-                                       2 * config.tau**2 * config.batch * moved.norm() / push.norm(),
-                                       config.tau * (config.batch / 2)**0.5 * g.norm())]
+    return [
+        float(value)
+        for value in (
+            g.square().sum() / (g.square().sum(1) / often).sum(),
+            2 * config.tau**2 * config.batch * moved.norm() / push.norm(),
+            config.tau * (config.batch / 2) ** 0.5 * g.norm(),
+        )
+    ]

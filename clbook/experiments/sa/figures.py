@@ -17,29 +17,58 @@ def coupled(result, frame=-1) -> Picture:
     config, shown = result.config, slice(1, len(result.steps) if frame == -1 else frame + 1)
     fig, ((left, right),) = axes(2, width=7.8, height=3.3)
     t, all_t = result.steps[shown], result.steps[1:]
-    curves = {"Theorem 1": (result.bound, BOUND, 3), "triangle\ninequality": (result.triangle, TRIANGLE, 1.5),
-              "measured": (result.drift, DRIFT, 3), "a posteriori": (result.posterior, CAREFUL, 1.5)}
+    curves = {
+        "Theorem 1": (result.bound, BOUND, 3),
+        "triangle\ninequality": (result.triangle, TRIANGLE, 1.5),
+        "measured": (result.drift, DRIFT, 3),
+        "a posteriori": (result.posterior, CAREFUL, 1.5),
+    }
     left.fill_between(all_t, result.triangle[1:], 1e9, **SHADE)
     right.axhspan(-1, 0, **SHADE)
-    for name, (values, tone, width) in curves.items():  # thin on wide: both are seen where they meet
+    for name, (
+        values,
+        tone,
+        width,
+    ) in curves.items():  # thin on wide: both are seen where they meet
         bounds = [theory.cka_lower_bound(*v) for v in zip(values, result.gram_norm, strict=True)]
         cka = result.cka if name == "measured" else bounds
         for ax, curve in ((left, np.clip(values, FLOOR, 1e12)), (right, np.array(cka))):
-            ax.plot(all_t, curve[1:], color=tone, lw=0.8, alpha=0.4, label=name, gid=f"{name}, later")
+            ax.plot(
+                all_t, curve[1:], color=tone, lw=0.8, alpha=0.4, label=name, gid=f"{name}, later"
+            )
             ax.plot(t, curve[shown], color=tone, lw=width, gid=name)
-    left.set(xscale="log", yscale="log", xlim=(1, config.steps), ylim=(1e-5, 1e7), xlabel="steps $t$", ylabel="drift")
-    right.set(xscale="log", xlim=(1, config.steps), ylim=(-1, 1.05), xlabel="steps $t$",
-              ylabel="CKA, measured and certified")
+    left.set(
+        xscale="log",
+        yscale="log",
+        xlim=(1, config.steps),
+        ylim=(1e-5, 1e7),
+        xlabel="steps $t$",
+        ylabel="drift",
+    )
+    right.set(
+        xscale="log",
+        xlim=(1, config.steps),
+        ylim=(-1, 1.05),
+        xlabel="steps $t$",
+        ylabel="CKA, measured and certified",
+    )
     for ax in (left, right):
         ax.minorticks_off()
         name_lines(ax, 24)
     now = t[-1] if len(t) else 0
-    drift, bound, triangle = (v[shown][-1] if len(t) else 0.0 for v in (result.drift, result.bound, result.triangle))
-    left.set_title(f"Theorem 1 / triangle inequality = {bound / triangle:.3g}" if len(t) else "start")
+    drift, bound, triangle = (
+        v[shown][-1] if len(t) else 0.0 for v in (result.drift, result.bound, result.triangle)
+    )
+    left.set_title(
+        f"Theorem 1 / triangle inequality = {bound / triangle:.3g}" if len(t) else "start"
+    )
     right.set_title(f"measured CKA = {result.cka[frame]:.4f}")
-    return Picture(fig, f"C = {config.classes}, tau = {config.tau:g}, B = {config.batch}, eta = {config.eta:g}, "
-                        f"step {now}: drift {drift:.2g}, Theorem 1 {bound:.2g}, triangle inequality "
-                        f"{triangle:.2g}, CKA {result.cka[frame]:.4f}.")
+    return Picture(
+        fig,
+        f"C = {config.classes}, tau = {config.tau:g}, B = {config.batch}, eta = {config.eta:g}, "
+        f"step {now}: drift {drift:.2g}, Theorem 1 {bound:.2g}, triangle inequality "
+        f"{triangle:.2g}, CKA {result.cka[frame]:.4f}.",
+    )
 
 
 def ending(result) -> tuple[float, str, str]:
@@ -55,17 +84,24 @@ def difference(result) -> Picture:
     gap = result.final[1] - result.final[0]
     top = np.quantile(np.abs(gap), 0.999)
     fig, (row,) = axes(2, width=6.6, height=3.2, sharey=True)
-    for ax, part, name in zip(row, (gap[:, :n], gap[:, n:]), ("points $x_k$", "views $x'_k$"), strict=True):
+    for ax, part, name in zip(
+        row, (gap[:, :n], gap[:, n:]), ("points $x_k$", "views $x'_k$"), strict=True
+    ):
         image = ax.imshow(part, cmap="PuOr_r", vmin=-top, vmax=top, interpolation="nearest")
         ax.set(xlabel=f"key: {name}", xticks=[], yticks=[])
         ax.grid(False)
     row[0].set_ylabel("anchor $x_i$, sorted by class")
-    fig.colorbar(image, ax=row, label=r"$\Sigma^{\mathrm{NSCL}} - \Sigma^{\mathrm{CL}}$", shrink=0.9)
+    fig.colorbar(
+        image, ax=row, label=r"$\Sigma^{\mathrm{NSCL}} - \Sigma^{\mathrm{CL}}$", shrink=0.9
+    )
     same = np.arange(n) * result.config.classes // n
     same = np.tile(same[:, None] == same, 2)
     share = (gap[same] ** 2).sum() / (gap**2).sum()
-    return Picture(fig, f"Difference of the two tables. Pairs of one class are {same.mean():.0%} of all and carry "
-                        f"{share:.0%} of the squared drift.")
+    return Picture(
+        fig,
+        f"Difference of the two tables. Pairs of one class are {same.mean():.0%} of all and carry "
+        f"{share:.0%} of the squared drift.",
+    )
 
 
 def vacuous(panels) -> Picture:
@@ -78,14 +114,25 @@ def vacuous(panels) -> Picture:
         power = np.clip(np.log10(ratio), -3, 6)
         ax.contourf(x, y, power, levels=[0, 7], colors=[SHADE["color"]])
         ax.contour(x, y, power, levels=[0], colors=[TRIANGLE], linewidths=1.6)
-        lines = ax.contour(x, y, power, levels=[-2, -1, 1, 2, 3, 4], colors=[MUTED], linewidths=0.7, linestyles="solid")
+        lines = ax.contour(
+            x,
+            y,
+            power,
+            levels=[-2, -1, 1, 2, 3, 4],
+            colors=[MUTED],
+            linewidths=0.7,
+            linestyles="solid",
+        )
         ax.clabel(lines, fmt=lambda power: f"{10**power:g}", fontsize=9, colors=[INK])
         ax.set(xscale="log", yscale="log", xlabel=xname, ylabel=yname, title=title)
         ax.minorticks_off()
         ax.grid(False)
     shares = ", ".join(f"{title}: {(ratio >= 1).mean():.0%}" for *_, ratio, title in panels)
-    return Picture(fig, "Theorem 1 over the triangle inequality; the shaded part, where it is above 1, covers "
-                        f"{shares}.")
+    return Picture(
+        fig,
+        "Theorem 1 over the triangle inequality; the shaded part, where it is above 1, covers "
+        f"{shares}.",
+    )
 
 
 def replacement(rows) -> Picture:
@@ -94,9 +141,28 @@ def replacement(rows) -> Picture:
     ax.axhspan(1, 1e3, **SHADE)
     for k, (name, B, ratio, repaired) in enumerate(rows):
         ax.plot(B, ratio.T, "os"[k], ms=4, color=colour(k), gid=name)
-        ax.plot(B, repaired, color=colour(k), lw=1, label=f"{name}, and repaired bound", gid=f"{name}, repaired")
-    ax.set(xscale="log", yscale="log", ylim=(3e-3, 100), xlabel="batch size $B$", ylabel="drift / Theorem 1")
+        ax.plot(
+            B,
+            repaired,
+            color=colour(k),
+            lw=1,
+            label=f"{name}, and repaired bound",
+            gid=f"{name}, repaired",
+        )
+    ax.set(
+        xscale="log",
+        yscale="log",
+        ylim=(3e-3, 100),
+        xlabel="batch size $B$",
+        ylabel="drift / Theorem 1",
+    )
     ax.minorticks_off()
     legend(ax, loc="upper left")
-    return Picture(fig, "; ".join(f"{name}: drift over bound from {ratio.min():.2g} to {ratio.max():.2g}"
-                                  for name, _, ratio, _ in rows) + ".")
+    return Picture(
+        fig,
+        "; ".join(
+            f"{name}: drift over bound from {ratio.min():.2g} to {ratio.max():.2g}"
+            for name, _, ratio, _ in rows
+        )
+        + ".",
+    )

@@ -37,9 +37,12 @@ def grows(start):
     steps, distance = start["steps"][late], start["distance"][:, NSCL, late]
     errors = np.array([exponential(steps, one) for one in distance])
     power = [np.polyfit(np.log(steps), np.log(one), 1)[0] for one in distance]
-    return Finding(f"errors {listed(errors[:, 0], '.3f')} in the time, {listed(errors[:, 1], '.3f')} in its logarithm; "
-                   f"the distance grows like the time to the power {listed(power)}", float(np.mean(power)),
-                   (np.log(errors[:, 1] / errors[:, 0]),))
+    return Finding(
+        f"errors {listed(errors[:, 0], '.3f')} in the time, {listed(errors[:, 1], '.3f')} in its logarithm; "
+        f"the distance grows like the time to the power {listed(power)}",
+        float(np.mean(power)),
+        (np.log(errors[:, 1] / errors[:, 0]),),
+    )
 
 
 @chapter.measure("sa-twin")
@@ -48,42 +51,61 @@ def twin(start):
     steps, distance = start["steps"][early], start["distance"][:, TWIN, early]
     errors = np.array([exponential(steps, one) for one in distance])
     grown = distance[:, -1] / distance[:, 0]
-    return Finding(f"errors {listed(errors[:, 0])} in the time, {listed(errors[:, 1])} in its logarithm; grown "
-                   f"{listed(grown, '.0f')} times, to {listed(distance[:, -1])}, where NSCL is "
-                   f"{listed(start['distance'][:, NSCL, early][:, -1])} away", float(grown.mean()),
-                   (np.log(errors[:, 1] / errors[:, 0]), np.log10(grown) - 2))
+    return Finding(
+        f"errors {listed(errors[:, 0])} in the time, {listed(errors[:, 1])} in its logarithm; grown "
+        f"{listed(grown, '.0f')} times, to {listed(distance[:, -1])}, where NSCL is "
+        f"{listed(start['distance'][:, NSCL, early][:, -1])} away",
+        float(grown.mean()),
+        (np.log(errors[:, 1] / errors[:, 0]), np.log10(grown) - 2),
+    )
 
 
 @chapter.measure("sa-twin-end")
 def twin_end(plateau):
     gap, cka = (plateau[key][:, :, -1].T for key in ("gap", "cka"))
-    return Finding(f"gap {listed(gap[TWIN])}, NSCL's {listed(gap[NSCL])}; CKA with DCL {listed(cka[TWIN])}, NSCL's "
-                   f"{listed(cka[NSCL])}", float(gap[TWIN].mean()), (gap[TWIN] / gap[NSCL] - 0.8,))
+    return Finding(
+        f"gap {listed(gap[TWIN])}, NSCL's {listed(gap[NSCL])}; CKA with DCL {listed(cka[TWIN])}, NSCL's "
+        f"{listed(cka[NSCL])}",
+        float(gap[TWIN].mean()),
+        (gap[TWIN] / gap[NSCL] - 0.8,),
+    )
 
 
 @chapter.measure("sa-weight-angle")
 def weight_angle(plateau):
     angle = plateau["weight_angle"][:, NSCL]
     grown = angle[:, -1] - angle[:, at(plateau, 5000)]
-    return Finding(f"{span(angle[:, -1], '.1f')} degrees, {span(grown, '+.1f')} over the last 1,000 iterations",
-                   float(angle[:, -1].mean()), (angle[:, -1] - 80, 1 - grown))
+    return Finding(
+        f"{span(angle[:, -1], '.1f')} degrees, {span(grown, '+.1f')} over the last 1,000 iterations",
+        float(angle[:, -1].mean()),
+        (angle[:, -1] - 80, 1 - grown),
+    )
 
 
 @chapter.measure("sa-class-angle")
 def class_angle(plateau):
-    weights, classes = plateau["weight_angle"][:, NSCL, -1], plateau["class_angle"][..., -1]  # (seeds, 2, 10)
+    weights, classes = (
+        plateau["weight_angle"][:, NSCL, -1],
+        plateau["class_angle"][..., -1],
+    )  # (seeds, 2, 10)
     plain, projected = classes.mean(2).T
-    return Finding(f"mean over the classes {span(plain, '.1f')} degrees, by three axes {span(projected, '.1f')}, "
-                   f"single classes {span(classes[:, 0], '.0f')}; weights {span(weights, '.1f')}", float(plain.mean()),
-                   (weights - plain, weights - projected))
+    return Finding(
+        f"mean over the classes {span(plain, '.1f')} degrees, by three axes {span(projected, '.1f')}, "
+        f"single classes {span(classes[:, 0], '.0f')}; weights {span(weights, '.1f')}",
+        float(plain.mean()),
+        (weights - plain, weights - projected),
+    )
 
 
 @chapter.measure("sa-projection")
 def projection(plateau):
     plain, projected = np.moveaxis(plateau["class_angle"][..., -1], 1, 0)  # (seeds, 10)
     change = abs(projected - plain)
-    return Finding(f"by {span(change.mean(1), '.2f')} degrees in the mean, {change.max():.1f} at most",
-                   float(change.mean()), (change.mean(1) - 2,))
+    return Finding(
+        f"by {span(change.mean(1), '.2f')} degrees in the mean, {change.max():.1f} at most",
+        float(change.mean()),
+        (change.mean(1) - 2,),
+    )
 
 
 @chapter.measure("sa-long-lars")
@@ -91,34 +113,50 @@ def long_lars(long):
     cka, begun = long["cka"], at(long, 50)
     lead = (cka[:, NSCL] - cka[:, (SCL, CE)].max(1))[:, begun:]
     fall = cka[:, NSCL, at(long, 300)] - cka[:, NSCL, -1]
-    return Finding(f"smallest lead {listed(lead.min(1), '.3f')}, at the end {listed(lead[:, -1], '.3f')}; falls by "
-                   f"{listed(fall, '.3f')} after iteration 300", float(lead.min()), (lead.min(1), fall))
+    return Finding(
+        f"smallest lead {listed(lead.min(1), '.3f')}, at the end {listed(lead[:, -1], '.3f')}; falls by "
+        f"{listed(fall, '.3f')} after iteration 300",
+        float(lead.min()),
+        (lead.min(1), fall),
+    )
 
 
 @chapter.measure("sa-scl-zero")
 def scl_zero(long):
     nscl, scl = (long["cka"][:, k, -1] for k in (NSCL, SCL))
-    return Finding(f"SCL {listed(scl)}, NSCL {listed(nscl)}", float(scl.mean()), (0.1 - scl, nscl - 0.5))
+    return Finding(
+        f"SCL {listed(scl)}, NSCL {listed(nscl)}", float(scl.mean()), (0.1 - scl, nscl - 0.5)
+    )
 
 
 @chapter.measure("sa-tight")
 def tight(long):
     cl, nscl, scl = (long["within"][:, k, -1] for k in (DCL, NSCL, SCL))
-    return Finding(f"SCL {listed(scl, '.3f')}, NSCL {listed(nscl, '.3f')}, DCL {listed(cl, '.3f')}", float(scl.mean()),
-                   (0.5 - scl / cl, nscl / cl - 0.5))
+    return Finding(
+        f"SCL {listed(scl, '.3f')}, NSCL {listed(nscl, '.3f')}, DCL {listed(cl, '.3f')}",
+        float(scl.mean()),
+        (0.5 - scl / cl, nscl / cl - 0.5),
+    )
 
 
 @chapter.measure("sa-ce-between")
 def ce_between(long):
     nscl, scl, ce = (long["cka"][:, k, -1] for k in (NSCL, SCL, CE))
-    return Finding(f"NSCL {listed(nscl)}, SCL {listed(scl)}, CE {listed(ce)}", float(ce.mean()), (nscl - ce, ce - scl))
+    return Finding(
+        f"NSCL {listed(nscl)}, SCL {listed(scl)}, CE {listed(ce)}",
+        float(ce.mean()),
+        (nscl - ce, ce - scl),
+    )
 
 
 @chapter.measure("sa-ce-dips")
 def ce_dips(long):
     rise = [long[key][:, CE, -1] - long[key][:, CE].min(1) for key in KEYS[:2]]
-    return Finding(f"CKA ends {listed(rise[0])} above its smallest value, RSA {listed(rise[1])}",
-                   float(np.mean(rise[0])), tuple(np.subtract(rise, 0.05)))
+    return Finding(
+        f"CKA ends {listed(rise[0])} above its smallest value, RSA {listed(rise[1])}",
+        float(np.mean(rise[0])),
+        tuple(np.subtract(rise, 0.05)),
+    )
 
 
 @chapter.measure("sa-weights-lars")
@@ -126,41 +164,58 @@ def weights_lars(long):
     tenths = [at(long, step) for step in range(300, 3001, 300)]
     gap = long["gap"][:, :, tenths]
     growth = [np.diff(gap[:, k]).min(1) for k in (NSCL, SCL)]
-    return Finding(f"NSCL {listed(gap[:, NSCL, -1])}, SCL {listed(gap[:, SCL, -1])} at the end",
-                   float(gap[:, SCL, -1].mean()), (*growth, (gap[:, SCL] - gap[:, NSCL]).min(1)))
+    return Finding(
+        f"NSCL {listed(gap[:, NSCL, -1])}, SCL {listed(gap[:, SCL, -1])} at the end",
+        float(gap[:, SCL, -1].mean()),
+        (*growth, (gap[:, SCL] - gap[:, NSCL]).min(1)),
+    )
 
 
 @chapter.measure("sa-table-1")
 def table_1(long):
     read = {"LP": long["probe"].T, "NCCC": long["nccc"][:, :, -1].T}
     found = "; ".join(f"{how} {listed(values.mean(1), '.3f')}" for how, values in read.items())
-    return Finding(f"means of CL, NSCL, SCL, CE: {found}", float(read["LP"][0].mean()),
-                   tuple((np.diff(values[:3], axis=0) > 0).all(0) for values in read.values()))
+    return Finding(
+        f"means of CL, NSCL, SCL, CE: {found}",
+        float(read["LP"][0].mean()),
+        tuple((np.diff(values[:3], axis=0) > 0).all(0) for values in read.values()),
+    )
 
 
 @chapter.measure("sa-subsets")
 def subsets(subsets):
     found = {key: shaped(subsets, key, 5, 3)[..., -1] for key in KEYS}  # (counts, seeds)
-    return Finding(f"CKA {listed(found['cka'].mean(1))}, RSA {listed(found['rsa'].mean(1))}; on training points CKA "
-                   f"{listed(found['cka_train'].mean(1))}", float(found["cka"][-1].mean()),
-                   tuple(values[-1] - values[0] for values in found.values()))
+    return Finding(
+        f"CKA {listed(found['cka'].mean(1))}, RSA {listed(found['rsa'].mean(1))}; on training points CKA "
+        f"{listed(found['cka_train'].mean(1))}",
+        float(found["cka"][-1].mean()),
+        tuple(values[-1] - values[0] for values in found.values()),
+    )
 
 
 @chapter.measure("sa-subsets-decline")
 def subsets_decline(subsets):
     cka = shaped(subsets, "cka", 5, 3)  # recorded at each tenth of the training
     fall = cka[..., 2] - cka[..., -1]
-    return Finding(f"falls by {listed(fall.mean(1))}; in {np.sum(fall > 0)} of {fall.size} runs", float(fall.mean()),
-                   (fall.mean(0),))
+    return Finding(
+        f"falls by {listed(fall.mean(1))}; in {np.sum(fall > 0)} of {fall.size} runs",
+        float(fall.mean()),
+        (fall.mean(0),),
+    )
 
 
 @chapter.measure("sa-temperature-control")
 def temperature_control(temperatures):
     found = [shaped(temperatures, key, 2, 3, 3)[..., -1] for key in KEYS[:2]]  # (ways, taus, seeds)
-    text = "; ".join(f"{name}: CKA {listed(found[0][k].mean(1))}, RSA {listed(found[1][k].mean(1))}"
-                     for k, name in enumerate(("rate proportional to tau", "LARS")))
-    return Finding(text, float(found[0][0, -1].mean()),
-                   tuple(one[-1] - one[:-1].max(0) for values in found for one in values))
+    text = "; ".join(
+        f"{name}: CKA {listed(found[0][k].mean(1))}, RSA {listed(found[1][k].mean(1))}"
+        for k, name in enumerate(("rate proportional to tau", "LARS"))
+    )
+    return Finding(
+        text,
+        float(found[0][0, -1].mean()),
+        tuple(one[-1] - one[:-1].max(0) for values in found for one in values),
+    )
 
 
 def change(sized) -> np.ndarray:
@@ -178,13 +233,20 @@ def batch_lars(sized):
 @chapter.measure("sa-batch-lars-others")
 def batch_lars_others(sized):
     _, *others = change(sized)
-    return Finding(f"changes by {listed(np.mean(others, 1), '+.3f')}", float(np.mean(others)), tuple(others))
+    return Finding(
+        f"changes by {listed(np.mean(others, 1), '+.3f')}", float(np.mean(others)), tuple(others)
+    )
 
 
 @chapter.measure("sa-architectures")
 def architectures(widths):
-    cka, gap = (shaped(widths, key, 4, 3) for key in ("cka", "gap"))  # (set and width, seeds, networks, times)
+    cka, gap = (
+        shaped(widths, key, 4, 3) for key in ("cka", "gap")
+    )  # (set and width, seeds, networks, times)
     lead = (cka[:, :, NSCL] - cka[:, :, (SCL, CE)].max(2))[..., -1]
     growth = (gap[:, :, (NSCL, SCL), -1] - gap[:, :, (NSCL, SCL), 1]).min(2)
-    return Finding(f"leads by {listed(lead.mean(1), '.3f')}; gaps grow by {span(growth)}", float(lead.mean()),
-                   (*lead, *growth))
+    return Finding(
+        f"leads by {listed(lead.mean(1), '.3f')}; gaps grow by {span(growth)}",
+        float(lead.mean()),
+        (*lead, *growth),
+    )

@@ -43,7 +43,9 @@ class Result(Outcome):
     apart: np.ndarray  # (K,) |gradient of CL's loss in the weights - NSCL's|, Lemma 7's left side
     rest: np.ndarray  # (K,) |R_t| of a step, SA eq. 4
     half: np.ndarray  # (K,) the same for half the step size
-    bound: np.ndarray  # (K,) SA Theorem 2, with the constants of the encoder or, where unknown, the estimates
+    bound: (
+        np.ndarray
+    )  # (K,) SA Theorem 2, with the constants of the encoder or, where unknown, the estimates
     triangle: np.ndarray  # (K,) 4 G S / tau, a gradient being <= 2 G / tau
 
     def constants(self) -> dict[str, float]:
@@ -54,16 +56,28 @@ class Result(Outcome):
         """
         c, spread = self.config, max(1.0, float(self.stretch.max()) - 1)
         if isinstance(self, Circle):
-            return {"G": math.sqrt(2), "beta": 2 / c.tau**2 + 4 / c.tau, "C": spread, "M": math.sqrt(24 * c.n)}
+            return {
+                "G": math.sqrt(2),
+                "beta": 2 / c.tau**2 + 4 / c.tau,
+                "C": spread,
+                "M": math.sqrt(24 * c.n),
+            }
         curved = 2 * self.rest / (c.eta * self.slope) ** 2
-        return {"G": float(self.G.max()), "beta": float(self.beta.max()), "C": spread, "M": float(curved.max())}
+        return {
+            "G": float(self.G.max()),
+            "beta": float(self.beta.max()),
+            "C": spread,
+            "M": float(curved.max()),
+        }
 
     def miss_bound(self) -> float:
         """Right side of SA eq. 9 at the end, of a run that is recorded at every step."""
         c, found = self.config, self.constants()
         total, squares = c.eta * c.steps, c.eta**2 * float((self.slope[:-1] ** 2).sum())
         return math.exp(total / (2 * c.tau**2 * c.batch)) * (
-            math.sqrt(2) * found["C"] * total / (c.tau * math.sqrt(c.batch)) + found["M"] / 2 * squares)
+            math.sqrt(2) * found["C"] * total / (c.tau * math.sqrt(c.batch))
+            + found["M"] / 2 * squares
+        )
 
 
 class Circle(Result):
@@ -76,10 +90,16 @@ class OnWeights(Coupled):
     def setup(self):
         super().setup()
         s = self.state
-        s.x, w = (torch.stack(of) for of in zip(*(self.begun(c) for c in self.configs), strict=True))
+        s.x, w = (
+            torch.stack(of) for of in zip(*(self.begun(c) for c in self.configs), strict=True)
+        )
         s.start = self.table(w, s.x)
-        s.way = torch.stack([torch.randn(w.shape[1], dtype=w.dtype, generator=stream(c.seed, DIRECTION))
-                             for c in self.configs])
+        s.way = torch.stack(
+            [
+                torch.randn(w.shape[1], dtype=w.dtype, generator=stream(c.seed, DIRECTION))
+                for c in self.configs
+            ]
+        )
         self.trained = [s.start[:, None].repeat(1, 2, 1, 1), w[:, None].repeat(1, 2, 1)]
 
     def begun(self, config):
@@ -94,7 +114,7 @@ class OnWeights(Coupled):
     def table(self, w, x):
         """Sigma (..., n, 2n) of weights w (..., p)."""
         z = self.embed(w, x)
-        return z[..., :z.shape[-2] // 2, :] @ z.mT
+        return z[..., : z.shape[-2] // 2, :] @ z.mT
 
     def now(self, t):
         tables, w = (x.detach() for x in self.trained)
@@ -115,10 +135,19 @@ class OnWeights(Coupled):
             w -= s.eta[..., 0] * step
 
     def measure(self, z, t):
-        s, (tables, w), counts = self.state, (x.detach() for x in self.trained), self.counts(min(t, self.steps - 1))
+        s, (tables, w), counts = (
+            self.state,
+            (x.detach() for x in self.trained),
+            self.counts(min(t, self.steps - 1)),
+        )
         cl, eta, n = w[:, 0], s.eta[:, 0, 0], self.config.n
-        z, dz = self.embed(cl, s.x), torch.stack([jacrev(self.embed)(*one) for one in zip(cl, s.x, strict=True)])
-        J = torch.einsum("rik,rjkp->rijp", z[:, :n], dz) + torch.einsum("rjk,rikp->rijp", z, dz[:, :n])
+        z, dz = (
+            self.embed(cl, s.x),
+            torch.stack([jacrev(self.embed)(*one) for one in zip(cl, s.x, strict=True)]),
+        )
+        J = torch.einsum("rik,rjkp->rijp", z[:, :n], dz) + torch.einsum(
+            "rjk,rikp->rijp", z, dz[:, :n]
+        )
         sims = z[:, :n] @ z.mT
         slope, pull = self.slopes(cl[:, None].repeat(1, 2, 1), counts)
         chained = torch.einsum("rijp,rij->rp", J, pull[:, 0])
@@ -129,15 +158,26 @@ class OnWeights(Coupled):
             step = -size * slope[:, 0]
             return self.table(cl + step, s.x) - sims - (J * step[:, None, None]).sum(-1)
 
-        gaps = {"drift": w[:, 0] - w[:, 1], "moved": moved, "missed": sims - tables[:, 0], "pull": pull[:, 0],
-                "slope": slope[:, 0], "chain": slope[:, 0] - chained, "apart": slope[:, 0] - slope[:, 1],
-                "rest": left_over(eta), "half": left_over(eta / 2)}
+        gaps = {
+            "drift": w[:, 0] - w[:, 1],
+            "moved": moved,
+            "missed": sims - tables[:, 0],
+            "pull": pull[:, 0],
+            "slope": slope[:, 0],
+            "chain": slope[:, 0] - chained,
+            "apart": slope[:, 0] - slope[:, 1],
+            "rest": left_over(eta),
+            "half": left_over(eta / 2),
+        }
         found = {name: gap.flatten(1).norm(dim=1) for name, gap in gaps.items()}
         flat = J.flatten(1, 2)
         return found | {
-            "cosine": (moved * ahead).flatten(1).sum(1) / (found["moved"] * ahead.flatten(1).norm(dim=1)),
-            "stretch": torch.linalg.eigvalsh(flat.mT @ flat)[:, -1], "G": flat.norm(dim=-1).amax(1),
-            "beta": self.smoothness(cl[:, None].repeat(1, 2, 1), counts)}
+            "cosine": (moved * ahead).flatten(1).sum(1)
+            / (found["moved"] * ahead.flatten(1).norm(dim=1)),
+            "stretch": torch.linalg.eigvalsh(flat.mT @ flat)[:, -1],
+            "G": flat.norm(dim=-1).amax(1),
+            "beta": self.smoothness(cl[:, None].repeat(1, 2, 1), counts),
+        }
 
     def smoothness(self, w, counts):
         """(R,) a lower estimate of beta: the longest change of a gradient at w (R, 2, p) by the length of the move.
@@ -155,9 +195,15 @@ class OnWeights(Coupled):
         c = head["config"]
         made = self.Result(**head, **columns, bound=np.zeros(0), triangle=np.zeros(0))
         G, beta = (made.constants()[name] for name in ("G", "beta"))
-        sums = c.eta * columns["steps"] / c.steps  # step sizes that add up to what they do in so many steps
-        made.bound = np.array([theory.weight_bound(c.classes, c.batch, c.steps, e, c.tau, c.delta, G, beta)
-                               for e in sums])
+        sums = (
+            c.eta * columns["steps"] / c.steps
+        )  # step sizes that add up to what they do in so many steps
+        made.bound = np.array(
+            [
+                theory.weight_bound(c.classes, c.batch, c.steps, e, c.tau, c.delta, G, beta)
+                for e in sums
+            ]
+        )
         made.triangle = 4 * G * sums * c.steps / c.tau
         return made
 
@@ -189,7 +235,10 @@ class OnNetwork(OnWeights):
         z1, z2, _ = self.points(config)
         shapes = ((config.d, HIDDEN), (1, HIDDEN), (HIDDEN, OUT))
         generator = stream(config.seed, WEIGHTS)
-        w = [torch.randn(a * b, dtype=z1.dtype, generator=generator) / math.sqrt(a) for a, b in shapes]
+        w = [
+            torch.randn(a * b, dtype=z1.dtype, generator=generator) / math.sqrt(a)
+            for a, b in shapes
+        ]
         return torch.cat([z1, z2]), torch.cat(w)
 
     @staticmethod

@@ -62,7 +62,9 @@ class Check:
         for seed in np.unique(self.seed):
             mine = self.separated & (self.seed == seed)
             log_time = np.log(self.steps[mine])
-            squares.extend((log_time - IsotonicRegression().fit_transform(group[mine], log_time)) ** 2)
+            squares.extend(
+                (log_time - IsotonicRegression().fit_transform(group[mine], log_time)) ** 2
+            )
         return float(np.exp(np.sqrt(np.mean(squares))))
 
 
@@ -71,12 +73,30 @@ def check(results: list[Result]) -> Check:
     rows = []
     for result in results:
         config, at = result.config, np.nan if result.separable_at is None else result.separable_at
-        delta = result.drift[~(result.steps > at)].max()  # over all times where the run did not separate
-        measured = {"gamma": result.gamma[0], "theta": result.theta[0], "sigma2": result.sigma2[0], "delta": delta}
+        delta = result.drift[
+            ~(result.steps > at)
+        ].max()  # over all times where the run did not separate
+        measured = {
+            "gamma": result.gamma[0],
+            "theta": result.theta[0],
+            "sigma2": result.sigma2[0],
+            "delta": delta,
+        }
         left, right = theory.separation_condition(config.eps, config.tau, config.n, **measured)
-        rows.append({"eps": config.eps, "tau": config.tau, "seed": config.seed, **measured,
-                     "left": left, "right": right, "ratio": left / right, "ratio_frozen": left / (right - delta),
-                     "separated": result.separable_at is not None, "steps": at})
+        rows.append(
+            {
+                "eps": config.eps,
+                "tau": config.tau,
+                "seed": config.seed,
+                **measured,
+                "left": left,
+                "right": right,
+                "ratio": left / right,
+                "ratio_frozen": left / (right - delta),
+                "separated": result.separable_at is not None,
+                "steps": at,
+            }
+        )
     return Check(**{key: np.array([row[key] for row in rows]) for key in rows[0]})
 
 
@@ -88,14 +108,18 @@ def step_error(config: Config, gradient: str = "partial") -> float:
     z_j with the views held still. With "full" the step also moves through the views, and the error does not vanish.
     """
     flow = Flow([config.replace(gradient=gradient)]).to("cpu", torch.float64)
-    flow.state.tau, flow.state.lr = (flow.each(name, torch.float64) for name in ("tau", "lr"))  # not those of float32
+    flow.state.tau, flow.state.lr = (
+        flow.each(name, torch.float64) for name in ("tau", "lr")
+    )  # not those of float32
     flow.begin()
     views, net = flow.views(flow.draws, VIEWS).double(), member(flow.net, flow.trained, 0)
     z, v = (part.detach() for part in flow.embed(views))
     z.requires_grad_()
     (g,) = torch.autograd.grad(config.n * simplified(z, v, config.tau).sum(), z)
     lr = config.lr_over_tau * config.tau
-    predicted = -lr / config.n * torch.einsum("ijkl,jl->ik", kernels.empirical(net, flow.state.x[0]), g[0])
+    predicted = (
+        -lr / config.n * torch.einsum("ijkl,jl->ik", kernels.empirical(net, flow.state.x[0]), g[0])
+    )
     flow.descend(flow.objective(views)[0])
     with torch.no_grad():
         moved = flow.embed(views)[0] - z
@@ -105,7 +129,9 @@ def step_error(config: Config, gradient: str = "partial") -> float:
 def constant_gradient(n: int, tau: float) -> float:
     """Returns the largest derivative of LS eq. 12, in points and in views, where all n of each are embedded at 0."""
     z, v = torch.zeros(n, 1, requires_grad=True), torch.zeros(1, n, 1, requires_grad=True)
-    return float(max(part.abs().max() for part in torch.autograd.grad(simplified(z, v, tau), (z, v))))
+    return float(
+        max(part.abs().max() for part in torch.autograd.grad(simplified(z, v, tau), (z, v)))
+    )
 
 
 def measured_growth(result: Result) -> float:
@@ -118,7 +144,9 @@ def measured_growth(result: Result) -> float:
     gap = np.abs(z[:, result.labels == 0].mean(1) - z[:, result.labels == 1].mean(1))
     linear = (gap >= 3 * gap[0]) & (np.ptp(z, axis=1) ** 2 <= config.tau / 4)
     if linear.sum() < 3:
-        raise ValueError("result has fewer than three recorded times of linear growth: record more often or lower eps")
+        raise ValueError(
+            "result has fewer than three recorded times of linear growth: record more often or lower eps"
+        )
     slope = np.polyfit(result.steps[linear], np.log(gap[linear]), 1)[0]
     return float(slope / (config.lr_over_tau * config.tau))
 
@@ -130,7 +158,9 @@ def block_error(config: Config) -> tuple[float, float]:
     """
     flow = Flow([config])
     x, labels = flow.state.x[0], flow.labels
-    kernel = kernels.empirical(member(flow.net, flow.trained, 0), x).diagonal(dim1=2, dim2=3).mean(-1)
+    kernel = (
+        kernels.empirical(member(flow.net, flow.trained, 0), x).diagonal(dim1=2, dim2=3).mean(-1)
+    )
     one_hot = torch.nn.functional.one_hot(labels).to(kernel)
     average = one_hot / one_hot.sum(0) @ one_hot.T
     _, sigma2 = kernels.gradient_structure(kernel, labels)

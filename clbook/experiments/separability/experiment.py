@@ -31,30 +31,61 @@ IMAGE_VIEWS = 64  # augmented copies of an image drawn before training; each ste
 class Config(Settings):
     """Settings of one run; the default separates two clusters in about fifty iterations."""
 
-    data: str = setting("clusters", "the data set", choices=("clusters", "donut", *data.IMAGES), file=".npz")
+    data: str = setting(
+        "clusters", "the data set", choices=("clusters", "donut", *data.IMAGES), file=".npz"
+    )
     classes: int = setting(2, "number of classes", low=2, high=10)
     n: int = setting(100, "number of points, all classes together", low=2, high=2000)
     d: int = setting(1, "embedding dimensions", low=1, high=16)
-    eps: float = setting(0.1, "diameter of the ball from which the embedding starts", low=0.0, high=10.0, log=True,
-                         each=True)
+    eps: float = setting(
+        0.1,
+        "diameter of the ball from which the embedding starts",
+        low=0.0,
+        high=10.0,
+        log=True,
+        each=True,
+    )
     tau: float = setting(0.1, "temperature", above=0.0, low=1e-4, high=10.0, log=True, each=True)
-    lr_over_tau: float = setting(0.01, "learning rate divided by tau", above=0.0, high=10.0, log=True, each=True)
+    lr_over_tau: float = setting(
+        0.01, "learning rate divided by tau", above=0.0, high=10.0, log=True, each=True
+    )
     steps: int = setting(5000, "most iterations", unit="iterations", low=1, high=100_000, log=True)
     activation: str = setting("tanh", "activation of the hidden layers", choices=tuple(ACTIVATIONS))
     hidden: tuple = setting((100,), "width of each hidden layer", low=1, high=2000)
-    network: bool = setting(True, "train a network (LS eq. 11); False moves each point by itself (LS eq. 10)")
-    gradient: str = setting("full", "of a network; full: back-propagate through both views; partial: through z alone, "
-                            "as in LS eq. 7. Without a network it is always partial (LS eq. 9)",
-                            choices=("full", "partial"))
-    augmentation: str = setting("noise", "what makes a view", choices=("noise", "rotation", "image", "none"))
+    network: bool = setting(
+        True, "train a network (LS eq. 11); False moves each point by itself (LS eq. 10)"
+    )
+    gradient: str = setting(
+        "full",
+        "of a network; full: back-propagate through both views; partial: through z alone, "
+        "as in LS eq. 7. Without a network it is always partial (LS eq. 9)",
+        choices=("full", "partial"),
+    )
+    augmentation: str = setting(
+        "noise", "what makes a view", choices=("noise", "rotation", "image", "none")
+    )
     spread: float = setting(0.1, "standard deviation of a cluster", low=0.0, high=2.0, each=True)
-    noise: float = setting(0.1, "standard deviation of the noise augmentation", low=0.0, high=2.0, each=True)
-    linger: float = setting(0.0, "end the run at this multiple of the time of separation; 0 runs all steps", low=0.0,
-                            high=100.0, each=True)
-    record_every: int = setting(0, "record every this many iterations; 0 records a geometric series of times",
-                                unit="iterations", low=0, high=10_000)
+    noise: float = setting(
+        0.1, "standard deviation of the noise augmentation", low=0.0, high=2.0, each=True
+    )
+    linger: float = setting(
+        0.0,
+        "end the run at this multiple of the time of separation; 0 runs all steps",
+        low=0.0,
+        high=100.0,
+        each=True,
+    )
+    record_every: int = setting(
+        0,
+        "record every this many iterations; 0 records a geometric series of times",
+        unit="iterations",
+        low=0,
+        high=10_000,
+    )
     kernels: int = setting(0, "number of kernel matrices kept", low=0, high=50)
-    seed: int = setting(0, "seed of data, start, weights and augmentations", low=0, high=2**31, each=True)
+    seed: int = setting(
+        0, "seed of data, start, weights and augmentations", low=0, high=2**31, each=True
+    )
 
     @property
     def lr(self) -> float:
@@ -77,7 +108,10 @@ class Config(Settings):
         if self.data == "donut" and self.classes != 2:
             raise self.error("classes", "2 for the donut: a disc and a ring")
         if self.augmentation == ("image" if self.plane else "rotation"):
-            raise self.error("augmentation", f"noise, {'rotation' if self.plane else 'image'} or none for {self.data}")
+            raise self.error(
+                "augmentation",
+                f"noise, {'rotation' if self.plane else 'image'} or none for {self.data}",
+            )
 
 
 @dataclasses.dataclass
@@ -140,8 +174,14 @@ class Flow(Program):
         c, s = self.config, self.state
         x, labels = zip(*map(self.points, self.configs), strict=True)
         s.x, self.labels, self.inputs = torch.stack(x), labels[0], [points.numpy() for points in x]
-        self.sizes = self.labels.bincount().tolist()  # of the classes, whose points lie side by side
-        s.start, s.tau, s.lr = torch.stack([start(k) for k in self.configs]), self.each("tau"), self.each("lr")
+        self.sizes = (
+            self.labels.bincount().tolist()
+        )  # of the classes, whose points lie side by side
+        s.start, s.tau, s.lr = (
+            torch.stack([start(k) for k in self.configs]),
+            self.each("tau"),
+            self.each("lr"),
+        )
         s.linger, s.separable_at = self.each("linger", axes=0), torch.full((len(x),), -1)
         self.mixed, self.trained = True, [s.start]
         if c.network:
@@ -162,24 +202,34 @@ class Flow(Program):
 
     def begin(self):
         # The loss is a mean over points; LS eq. 10, which moves each point by itself, has no 1/n.
-        self.optimiser = Descent(self.trained, self.state.lr * (1 if self.config.network else self.config.n))
+        self.optimiser = Descent(
+            self.trained, self.state.lr * (1 if self.config.network else self.config.n)
+        )
 
     def drawer(self, purpose, count):
         """Draws of what `views` needs for `count` views of each point, or None."""
         c, s, pixels = self.config, self.state, self.state.x.shape[1:]
         if c.augmentation == "noise":
-            return Draws(streams(self.configs, purpose),
-                         lambda g: torch.stack([torch.randn(pixels, generator=g) for _ in range(count)]))
+            return Draws(
+                streams(self.configs, purpose),
+                lambda g: torch.stack([torch.randn(pixels, generator=g) for _ in range(count)]),
+            )
         if c.augmentation == "rotation":
-            return Draws(streams(self.configs, purpose),
-                         lambda g: torch.stack([torch.rand(c.n, generator=g) for _ in range(count)]))
+            return Draws(
+                streams(self.configs, purpose),
+                lambda g: torch.stack([torch.rand(c.n, generator=g) for _ in range(count)]),
+            )
         if c.augmentation == "image":
             generators = [stream(k.seed, purpose) for k in self.configs]
             try:
-                bank = [torch.stack([augment.images(x, g) for _ in range(IMAGE_VIEWS)])
-                        for x, g in zip(s.x, generators, strict=True)]
+                bank = [
+                    torch.stack([augment.images(x, g) for _ in range(IMAGE_VIEWS)])
+                    for x, g in zip(s.x, generators, strict=True)
+                ]
             except ValueError as error:
-                raise c.error("augmentation", f"noise or none for the data {c.data!r}: {error}") from error
+                raise c.error(
+                    "augmentation", f"noise or none for the data {c.data!r}: {error}"
+                ) from error
             setattr(s, f"bank_{purpose}", torch.stack(bank))
             return Draws(generators, lambda g: torch.randint(IMAGE_VIEWS, (count,), generator=g))
 
@@ -193,7 +243,9 @@ class Flow(Program):
             return s.x[:, None] + s.noise[..., None] * drawn
         if kind == "rotation":
             return augment.turn(s.x[:, None], 2 * math.pi * drawn)
-        return getattr(s, f"bank_{purpose}")[torch.arange(len(drawn), device=drawn.device)[:, None], drawn]
+        return getattr(s, f"bank_{purpose}")[
+            torch.arange(len(drawn), device=drawn.device)[:, None], drawn
+        ]
 
     def embed(self, views):
         """f(x) (R, n, d) and f of views (R, m, n, D), (R, m, n, d), each in one pass through the networks."""
@@ -213,7 +265,7 @@ class Flow(Program):
         if self.config.network:
             self.losses, z = self.objective(self.views(self.draws, VIEWS))
             return z if t else self.state.start  # the same up to rounding
-        z, = self.trained
+        (z,) = self.trained
         self.losses = simplified.formula(z, z.detach()[:, None], self.state.tau)
         return z
 
@@ -228,7 +280,9 @@ class Flow(Program):
 
     def over(self, t):
         s = self.state
-        return (s.linger > 0) & (s.separable_at >= 0) & (t >= s.linger * s.separable_at.clamp(min=1))
+        return (
+            (s.linger > 0) & (s.separable_at >= 0) & (t >= s.linger * s.separable_at.clamp(min=1))
+        )
 
     @torch.no_grad()
     def measure(self, z, t):
@@ -236,7 +290,9 @@ class Flow(Program):
         c, s = self.config, self.state
         if c.d > 1:
             for i in torch.nonzero(s.separable_at < 0)[:, 0].tolist():
-                s.separable_at[i] = t if z[i].isfinite().all() and separable(z[i], self.labels) else -1
+                s.separable_at[i] = (
+                    t if z[i].isfinite().all() and separable(z[i], self.labels) else -1
+                )
         row = {"z": z, "separable_at": s.separable_at}
         self.mixed = bool((s.separable_at < 0).any())  # else there is nothing left to watch for
         if not c.network:
@@ -252,31 +308,53 @@ class Flow(Program):
     def kernels(self, t):
         """What the kernel K(t) of each run says; "finite" is False where the weights have overflowed."""
         c, s, rows = self.config, self.state, []
-        found = [kernels.empirical(member(self.net, self.trained, i), x)  # (n, n, d, d) each
-                 for i, x in enumerate(self.lifted(s.x))]
+        found = [
+            kernels.empirical(member(self.net, self.trained, i), x)  # (n, n, d, d) each
+            for i, x in enumerate(self.lifted(s.x))
+        ]
         matrices = torch.stack([K.transpose(1, 2).reshape(2 * (c.n * c.d,)) for K in found])
         if t == 0:
             s.first_matrix = matrices
         finite = matrices.flatten(1).isfinite().all(1)
-        for K, matrix, first, fine in zip(found, matrices, s.first_matrix, finite.tolist(), strict=True):
+        for K, matrix, first, fine in zip(
+            found, matrices, s.first_matrix, finite.tolist(), strict=True
+        ):
             if not fine:
                 rows.append((math.nan,) * 4)
                 continue
             theta, sigma2 = kernels.gradient_structure(K, self.labels)
             # In float64: LAPACK can give NaN in float32 while only a few entries have moved, by a rounding step each.
             drift = torch.linalg.eigvalsh((matrix - first).double()).abs().max()
-            rows.append((float(theta), float(sigma2), float(kernels.alignment(K, self.labels)), float(drift)))
-        out = dict(zip(("theta", "sigma2", "alignment", "drift"), np.array(rows).T, strict=True)) | {"finite": finite}
+            rows.append(
+                (
+                    float(theta),
+                    float(sigma2),
+                    float(kernels.alignment(K, self.labels)),
+                    float(drift),
+                )
+            )
+        out = dict(
+            zip(("theta", "sigma2", "alignment", "drift"), np.array(rows).T, strict=True)
+        ) | {"finite": finite}
         if c.kernels:
             out["kernel"] = torch.stack([K.diagonal(dim1=2, dim2=3).mean(-1) for K in found])
         return out
 
     def result(self, i, columns, head):
         c, kept = head["config"], columns.pop("kernel", np.zeros((0, self.config.n, self.config.n)))
-        keep = np.unique(np.linspace(0, max(len(kept) - 1, 0), min(c.kernels, len(kept))).round().astype(int))
+        keep = np.unique(
+            np.linspace(0, max(len(kept) - 1, 0), min(c.kernels, len(kept))).round().astype(int)
+        )
         at = int(columns.pop("separable_at")[-1])
-        return Result(**head, **columns, x=self.inputs[i], labels=self.labels.cpu().numpy(),
-                      separable_at=None if at < 0 else at, kernel_steps=columns["steps"][keep], kernel=kept[keep])
+        return Result(
+            **head,
+            **columns,
+            x=self.inputs[i],
+            labels=self.labels.cpu().numpy(),
+            separable_at=None if at < 0 else at,
+            kernel_steps=columns["steps"][keep],
+            kernel=kept[keep],
+        )
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:

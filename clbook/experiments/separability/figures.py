@@ -27,14 +27,23 @@ def _paths(ax, result, *, title=None, unit=1.0):
     """Trajectories of a 1-D embedding, in units of `unit`, over iteration + 1, and the first separable iteration."""
     time = result.steps + 1
     for k in np.unique(result.labels):
-        lines = [np.column_stack([time, path]) for path in result.z[:, result.labels == k, 0].T / unit]
-        bundle = LineCollection(lines, colors=colour(k), linewidths=0.7, alpha=0.75 if k == 0 else 0.45)
+        lines = [
+            np.column_stack([time, path]) for path in result.z[:, result.labels == k, 0].T / unit
+        ]
+        bundle = LineCollection(
+            lines, colors=colour(k), linewidths=0.7, alpha=0.75 if k == 0 else 0.45
+        )
         bundle.set_gid(f"class {k}")
         ax.add_collection(bundle)
     if result.separable_at is not None:
         ax.axvline(result.separable_at + 1, color=MARK, lw=1.2)
     log_axis(ax)
-    ax.set(xlim=(1, time[-1] * 1.05), ylim=_limits(result.z / unit), xlabel="iteration + 1", title=title)
+    ax.set(
+        xlim=(1, time[-1] * 1.05),
+        ylim=_limits(result.z / unit),
+        xlabel="iteration + 1",
+        title=title,
+    )
 
 
 def _when(result):
@@ -43,7 +52,11 @@ def _when(result):
 
 
 def _short(result):
-    return "not within this run" if result.separable_at is None else f"separable at {result.separable_at}"
+    return (
+        "not within this run"
+        if result.separable_at is None
+        else f"separable at {result.separable_at}"
+    )
 
 
 def ending(result: Result) -> tuple[float, str, str]:
@@ -90,46 +103,80 @@ def trajectories(result: Result, frame: int = -1) -> Picture:
     for ax in (left, right):
         ax.set_gid("own scale")
     right.set_title(f"iteration {now}")
-    return Picture(fig, f"Trajectories of {result.config.n} embedded points{first}, {_numbers(result.config)}: "
-                        f"{_when(result)}. At iteration {now} the embedding spans {np.ptp(result.z[frame]):.3g}.")
+    return Picture(
+        fig,
+        f"Trajectories of {result.config.n} embedded points{first}, {_numbers(result.config)}: "
+        f"{_when(result)}. At iteration {now} the embedding spans {np.ptp(result.z[frame]):.3g}.",
+    )
 
 
 def opening(result: Result) -> Picture:
     """The data in the plane, coloured by class, and the trajectories of their one-dimensional embedding."""
     fig, ((left, right),) = axes(2, width=7.6, height=3.2, width_ratios=(1, 1.7))
     for k in np.unique(result.labels):
-        left.scatter(*result.x[result.labels == k].T, s=14, color=colour(k), label=f"class {k}", linewidths=0)
+        left.scatter(
+            *result.x[result.labels == k].T, s=14, color=colour(k), label=f"class {k}", linewidths=0
+        )
     left.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal", title="input")
     legend(left, loc="upper right")
     _paths(right, result, title=_when(result))
     right.set_ylabel("embedding $z_i$")
     config = result.config
-    return Picture(fig, f"{config.n} points in the plane, in {config.classes} classes ({config.data}), and the "
-                        f"trajectories of their one-dimensional embedding, {_numbers(config)}: {_when(result)}.")
+    return Picture(
+        fig,
+        f"{config.n} points in the plane, in {config.classes} classes ({config.data}), and the "
+        f"trajectories of their one-dimensional embedding, {_numbers(config)}: {_when(result)}.",
+    )
 
 
 def views(config: Config, count: int = 60) -> Picture:
     """The data in the plane (left), and `count` views of one point of each class: turned (middle), noisy (right)."""
     x, labels = dataset(config)
     draws = stream(config.seed, VIEWS)
-    kinds = {"input": None, "views: rotation": lambda point: augment.rotation(point, draws),
-             "views: noise": lambda point: augment.noise(point, config.noise, draws)}
+    kinds = {
+        "input": None,
+        "views: rotation": lambda point: augment.rotation(point, draws),
+        "views: noise": lambda point: augment.noise(point, config.noise, draws),
+    }
     fig, (row,) = axes(len(kinds), width=7.8, height=3.2, sharex=True, sharey=True)
     for ax, (title, view) in zip(row, kinds.items(), strict=True):
         for k in range(config.classes):
             points = x[labels == k]
-            ax.scatter(*points.T, s=10, color=colour(k), alpha=0.3 if view else 1, linewidths=0, gid=f"class {k}",
-                       label=f"class {k}")
+            ax.scatter(
+                *points.T,
+                s=10,
+                color=colour(k),
+                alpha=0.3 if view else 1,
+                linewidths=0,
+                gid=f"class {k}",
+                label=f"class {k}",
+            )
             if view:
-                ax.scatter(*view(points[:1].expand(count, -1)).T, s=10, color=colour(k), linewidths=0, gid=f"views {k}")
-                ax.scatter(*points[0], s=60, facecolors="none", edgecolors=INK, linewidths=1.4, zorder=3)
+                ax.scatter(
+                    *view(points[:1].expand(count, -1)).T,
+                    s=10,
+                    color=colour(k),
+                    linewidths=0,
+                    gid=f"views {k}",
+                )
+                ax.scatter(
+                    *points[0], s=60, facecolors="none", edgecolors=INK, linewidths=1.4, zorder=3
+                )
         ax.set(aspect="equal", title=title, xlabel="$x_1$")
     row[0].set_ylabel("$x_2$")
-    fig.legend(*row[0].get_legend_handles_labels(), loc="outside lower center", ncols=config.classes, frameon=False,
-               fontsize=9)
-    return Picture(fig, f"{config.n} points in the plane ({config.data}) and {count} views of one point of each class. "
-                        "Turned views go round the origin at the point's own radius; noisy ones, of standard "
-                        f"deviation {config.noise:g}, stay around the point.")
+    fig.legend(
+        *row[0].get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=config.classes,
+        frameon=False,
+        fontsize=9,
+    )
+    return Picture(
+        fig,
+        f"{config.n} points in the plane ({config.data}) and {count} views of one point of each class. "
+        "Turned views go round the origin at the point's own radius; noisy ones, of standard "
+        f"deviation {config.noise:g}, stay around the point.",
+    )
 
 
 def panels(results: Sequence[Result], titles: Sequence[str]) -> Picture:
@@ -138,7 +185,10 @@ def panels(results: Sequence[Result], titles: Sequence[str]) -> Picture:
     for ax, result, title in zip(grid[0], results, titles, strict=True):
         _paths(ax, result, title=f"{title}\n{_short(result)}")
     grid[0][0].set_ylabel("embedding $z_i$")
-    return Picture(fig, "; ".join(f"{title}: {_when(r)}" for title, r in zip(titles, results, strict=True)) + ".")
+    return Picture(
+        fig,
+        "; ".join(f"{title}: {_when(r)}" for title, r in zip(titles, results, strict=True)) + ".",
+    )
 
 
 def _median_times(check, epses, taus):
@@ -157,8 +207,16 @@ def _map_of_times(ax, times, epses, taus):
     middle = (np.nanmin(finite) * np.nanmax(finite)) ** 0.5
     for (i, j), value in np.ndenumerate(times):
         dark = middle < value < np.inf
-        said = ax.text(j, i, f"{value:.0f}" if np.isfinite(value) else "never", ha="center", va="center", fontsize=8,
-                       color="white" if dark else INK, zorder=4)
+        said = ax.text(
+            j,
+            i,
+            f"{value:.0f}" if np.isfinite(value) else "never",
+            ha="center",
+            va="center",
+            fontsize=8,
+            color="white" if dark else INK,
+            zorder=4,
+        )
         said.set_path_effects([withStroke(linewidth=2.5, foreground=INK if dark else "white")])
     ax.set(xlabel=r"$\tau$", ylabel=r"$\varepsilon$", title="median iterations to separate")
     ax.set_xticks(range(len(taus)), labels=[f"{tau:g}" for tau in taus])
@@ -172,8 +230,14 @@ def _level_lines(ax, epses, taus, level=10.0):
     columns, rows = np.arange(len(taus)), np.arange(len(epses))
     for power, line in ((2, "-"), (3, "--")):
         log_eps = (np.log10(level) + np.log10(taus)) / power
-        ax.plot(columns, np.interp(log_eps, np.log10(epses), rows, left=np.nan, right=np.nan), line, color=colour(1),
-                lw=1.6, label=rf"$\varepsilon^{power}/\tau = {level:g}$")
+        ax.plot(
+            columns,
+            np.interp(log_eps, np.log10(epses), rows, left=np.nan, right=np.nan),
+            line,
+            color=colour(1),
+            lw=1.6,
+            label=rf"$\varepsilon^{power}/\tau = {level:g}$",
+        )
     legend(ax, loc="upper left", bbox_to_anchor=(0.0, -0.14), ncols=2)
 
 
@@ -182,47 +246,85 @@ def _times_by_group(ax, check, power):
     group, done = check.eps**power / check.tau, check.separated
     for seed in np.unique(check.seed):
         mine = done & (check.seed == seed)
-        ax.scatter(group[mine], check.steps[mine], s=14, color=colour(seed), label=f"seed {seed}", gid=f"seed {seed}")
+        ax.scatter(
+            group[mine],
+            check.steps[mine],
+            s=14,
+            color=colour(seed),
+            label=f"seed {seed}",
+            gid=f"seed {seed}",
+        )
     late = np.full((~done).sum(), 2 * check.steps[done].max())
     ax.scatter(group[~done], late, s=18, marker="x", color=MUTED, label="never")
     factor = check.misfit(group)
-    ax.set(xscale="log", yscale="log", xlabel=rf"$\varepsilon^{power}/\tau$", ylabel="iterations",
-           title=f"misses by a factor {factor:.2f}")
+    ax.set(
+        xscale="log",
+        yscale="log",
+        xlabel=rf"$\varepsilon^{power}/\tau$",
+        ylabel="iterations",
+        title=f"misses by a factor {factor:.2f}",
+    )
     return factor
 
 
 def phase_diagram(check: Check, epses: Sequence[float], taus: Sequence[float]) -> Picture:
     """Median time to separation over eps and tau (left); all times against both groups of eps and tau (right)."""
-    fig, ax = mosaic([["map", "square"], ["map", "cube"]], width=7.6, height=4.6, width_ratios=(1.3, 1))
+    fig, ax = mosaic(
+        [["map", "square"], ["map", "cube"]], width=7.6, height=4.6, width_ratios=(1.3, 1)
+    )
     image = _map_of_times(ax["map"], _median_times(check, epses, taus), epses, taus)
     _level_lines(ax["map"], epses, taus)
     fig.colorbar(image, ax=ax["map"], label=r"$\log_{10}$ of iterations", location="top")
-    square, cube = (_times_by_group(ax[name], check, power) for name, power in (("square", 2), ("cube", 3)))
+    square, cube = (
+        _times_by_group(ax[name], check, power) for name, power in (("square", 2), ("cube", 3))
+    )
     legend(ax["cube"], loc="upper left", fontsize=8, handletextpad=0.1, labelspacing=0.2)
-    return Picture(fig, "Time to separation over eps and tau, and against both groups: an increasing function of "
-                        f"eps^2/tau misses the times by a factor {square:.2f}; an increasing function of eps^3/tau "
-                        f"misses the times by a factor {cube:.2f}. "
-                        f"{int((~check.separated).sum())} of {len(check.separated)} runs ended before.")
+    return Picture(
+        fig,
+        "Time to separation over eps and tau, and against both groups: an increasing function of "
+        f"eps^2/tau misses the times by a factor {square:.2f}; an increasing function of eps^3/tau "
+        f"misses the times by a factor {cube:.2f}. "
+        f"{int((~check.separated).sum())} of {len(check.separated)} runs ended before.",
+    )
 
 
 def condition(check: Check) -> Picture:
     """Both sides of condition (e), with the kernel's measured drift and without."""
     fig, grid = axes(2, width=7.6, height=3.4, sharex=True, sharey=True)
     text = []
-    for ax, ratio, name in zip(grid[0], (check.ratio_frozen, check.ratio),
-                               (r"$\delta = 0$", r"$\delta(T)$ as measured"), strict=True):
+    for ax, ratio, name in zip(
+        grid[0],
+        (check.ratio_frozen, check.ratio),
+        (r"$\delta = 0$", r"$\delta(T)$ as measured"),
+        strict=True,
+    ):
         for flag, k, word in ((True, 0, "separated"), (False, 1, "never")):
             mine = check.separated == flag
-            ax.scatter((check.left / ratio)[mine], check.left[mine], s=18, color=colour(k), label=word,
-                       marker="o" if flag else "x").set_gid(f"{word}")
+            ax.scatter(
+                (check.left / ratio)[mine],
+                check.left[mine],
+                s=18,
+                color=colour(k),
+                label=word,
+                marker="o" if flag else "x",
+            ).set_gid(f"{word}")
         span = np.array([min(check.left.min(), (check.left / ratio).min()), check.left.max()])
         ax.plot(span, span, color=MUTED, lw=1, ls="--")
-        ax.set(xscale="log", yscale="log", xlabel="right side of (e)", title=f"{name}: AUC {check.auc(ratio):.2f}")
+        ax.set(
+            xscale="log",
+            yscale="log",
+            xlabel="right side of (e)",
+            title=f"{name}: AUC {check.auc(ratio):.2f}",
+        )
         (tn, _), (_, tp) = check.confusion(ratio)
-        text.append(f"ratio > 1 is right in {tp + tn} of {len(ratio)} runs, AUC {check.auc(ratio):.2f}")
+        text.append(
+            f"ratio > 1 is right in {tp + tn} of {len(ratio)} runs, AUC {check.auc(ratio):.2f}"
+        )
     grid[0][0].set_ylabel("left side of (e)")
     legend(grid[0][0], loc="lower right")
-    return Picture(fig, f"Condition (e). With delta = 0: {text[0]}. With the measured drift: {text[1]}.")
+    return Picture(
+        fig, f"Condition (e). With delta = 0: {text[0]}. With the measured drift: {text[1]}."
+    )
 
 
 def checker(check: Check) -> Picture:
@@ -230,20 +332,41 @@ def checker(check: Check) -> Picture:
     fig, ((ax,),) = axes(width=6.4, height=2.7)
     eps, tau = float(check.eps[0]), float(check.tau[0])
     left, ratio = float(check.left[0]), float(check.ratio[0])
-    terms = {r"left side $\Theta\sqrt{n}\,\varepsilon$": left, r"right side, sum": float(check.right[0]),
-             r"$\varepsilon^3/\tau$": eps**3 / tau, r"$\gamma$": float(check.gamma[0]),
-             r"$\sigma^2$": float(check.sigma2[0]), r"$\delta(T)$": float(check.delta[0])}
-    ax.barh(list(terms), list(terms.values()), left=1e-8, color=[colour(0), colour(1)] + [MUTED] * 4,
-            label="terms of (e)")
+    terms = {
+        r"left side $\Theta\sqrt{n}\,\varepsilon$": left,
+        r"right side, sum": float(check.right[0]),
+        r"$\varepsilon^3/\tau$": eps**3 / tau,
+        r"$\gamma$": float(check.gamma[0]),
+        r"$\sigma^2$": float(check.sigma2[0]),
+        r"$\delta(T)$": float(check.delta[0]),
+    }
+    ax.barh(
+        list(terms),
+        list(terms.values()),
+        left=1e-8,
+        color=[colour(0), colour(1)] + [MUTED] * 4,
+        label="terms of (e)",
+    )
     for i, value in enumerate(terms.values()):
-        ax.text(max(value, 1e-8) * 1.3, i, f"{value:,.0f}" if value >= 100 else f"{value:.2g}", va="center", fontsize=9)
+        ax.text(
+            max(value, 1e-8) * 1.3,
+            i,
+            f"{value:,.0f}" if value >= 100 else f"{value:.2g}",
+            va="center",
+            fontsize=9,
+        )
     log_axis(ax)
     ax.set(xlim=(1e-8, 1e8), xlabel="size of the term")
     ax.invert_yaxis()
     outcome = _outcome(check)
-    ax.set_title(f"ratio {ratio:.3g}: predicted to {'separate' if ratio > 1 else 'stay mixed'}; {outcome}")
-    return Picture(fig, f"eps = {eps:g}, tau = {tau:g}: the left side of condition (e) is {left:.3g}, the right side "
-                        f"{float(check.right[0]):.3g}, their ratio {ratio:.3g}; {outcome}.")
+    ax.set_title(
+        f"ratio {ratio:.3g}: predicted to {'separate' if ratio > 1 else 'stay mixed'}; {outcome}"
+    )
+    return Picture(
+        fig,
+        f"eps = {eps:g}, tau = {tau:g}: the left side of condition (e) is {left:.3g}, the right side "
+        f"{float(check.right[0]):.3g}, their ratio {ratio:.3g}; {outcome}.",
+    )
 
 
 def _outcome(check):
@@ -255,19 +378,33 @@ def _outcome(check):
 def verdict(check: Check) -> tuple[float, str, str]:
     """(shade, sign, words) of a run for a pad: the ratio of the two sides of (e); dark where the run separates."""
     ratio, dark = float(check.ratio[0]), float(check.separated[0])
-    return dark, f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.2g}", f"ratio {ratio:.3g}, {_outcome(check)}"
+    return (
+        dark,
+        f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.2g}",
+        f"ratio {ratio:.3g}, {_outcome(check)}",
+    )
 
 
 def kernel_story(result: Result) -> Picture:
     """Trajectories and block scores on one time axis, above the kernel matrices at the kept times."""
     names = [f"kernel {t}" for t in result.kernel_steps]
     half = len(names)
-    fig, ax = mosaic([["paths"] * half + ["score"] * half, [name for name in names for _ in range(2)]],
-                     width=max(7.2, 1.5 * half), height=4.7, height_ratios=(1.4, 1))
+    fig, ax = mosaic(
+        [["paths"] * half + ["score"] * half, [name for name in names for _ in range(2)]],
+        width=max(7.2, 1.5 * half),
+        height=4.7,
+        height_ratios=(1.4, 1),
+    )
     _paths(ax["paths"], result, title=_when(result))
     ax["paths"].set_ylabel("embedding $z_i$")
     score = ax["score"]
-    score.plot(result.steps + 1, result.alignment, color=colour(2), label="alignment with the labels", gid="alignment")
+    score.plot(
+        result.steps + 1,
+        result.alignment,
+        color=colour(2),
+        label="alignment with the labels",
+        gid="alignment",
+    )
     if result.separable_at is not None:
         score.axvline(result.separable_at + 1, color=MARK, lw=1.2, label="first separable")
     for t in result.kernel_steps:
@@ -280,22 +417,30 @@ def kernel_story(result: Result) -> Picture:
         value = result.alignment[np.searchsorted(result.steps, t)]
         ax[name].set(xticks=[], yticks=[], title=f"$K({t})$: {value:.2f}")
         ax[name].grid(False)
-    return Picture(fig, f"The embedding is {_when(result)}. The kernel's alignment with the labels goes from "
-                        f"{result.alignment[0]:.2f} at the start to {result.alignment[-1]:.2f} at iteration "
-                        f"{int(result.steps[-1])}.")
+    return Picture(
+        fig,
+        f"The embedding is {_when(result)}. The kernel's alignment with the labels goes from "
+        f"{result.alignment[0]:.2f} at the start to {result.alignment[-1]:.2f} at iteration "
+        f"{int(result.steps[-1])}.",
+    )
 
 
 def side_by_side(pair: Several, frame: int = -1) -> Picture:
     """The same start with and without the network at one iteration."""
     fig, grid = axes(4, width=7.9, height=3.0, width_ratios=(2, 1, 2, 1))
     now = int(pair.steps[frame])
-    for (left, right), result, name in ((grid[0][:2], pair["network"], "through the network"),
-                                        (grid[0][2:], pair["vanilla"], "each point by itself")):
+    for (left, right), result, name in (
+        (grid[0][:2], pair["network"], "through the network"),
+        (grid[0][2:], pair["vanilla"], "each point by itself"),
+    ):
         _paths(left, result, title=f"{name}\n{_short(result)}")
         left.axvline(now + 1, color=MUTED, lw=1, ls=":")
         left.set(xscale="linear", xlim=(1, pair.steps[-1] + 1))  # the lines cross late in the run
         _strip(right, result.z[frame], result.labels, left.get_ylim())
         right.set_title(f"iteration {now}")
     grid[0][0].set_ylabel("embedding $z_i$")
-    return Picture(fig, f"Iteration {now}, {_numbers(pair.config)}. Through the network: {_when(pair['network'])}; "
-                        f"each point by itself: {_when(pair['vanilla'])}.")
+    return Picture(
+        fig,
+        f"Iteration {now}, {_numbers(pair.config)}. Through the network: {_when(pair['network'])}; "
+        f"each point by itself: {_when(pair['vanilla'])}.",
+    )

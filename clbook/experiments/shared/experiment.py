@@ -23,15 +23,21 @@ from clbook.transformer import lookup
 class Config(modadd.Config):
     """Settings of `modadd.run`, and what the two sides share; no classifiers."""
 
-    shared: str = setting("none", "none: the symbols have a table of their own; table: the encoder's; all: the encoder "
-                          "reads the symbol, too", choices=("none", "table", "all"))
+    shared: str = setting(
+        "none",
+        "none: the symbols have a table of their own; table: the encoder's; all: the encoder "
+        "reads the symbol, too",
+        choices=("none", "table", "all"),
+    )
 
     def check(self):
         super().check()
         if self.classifier != "none":
             raise self.error("classifier", "none")
         if 2 * self.N**2 - self.samples < self.batch:
-            raise self.error("fraction", f"so small that {self.batch} samples, a batch, are left out")
+            raise self.error(
+                "fraction", f"so small that {self.batch} samples, a batch, are left out"
+            )
 
 
 @dataclasses.dataclass
@@ -50,8 +56,10 @@ class Shared(Training):
         super().setup()
         c, s = self.config, self.state
         every = [Samples(k, whole=True) for k in self.configs]
-        s.held_symbols, s.held_contexts = (torch.stack([getattr(own, name)[c.samples:] for own in every])
-                                           for name in ("symbols", "contexts"))
+        s.held_symbols, s.held_contexts = (
+            torch.stack([getattr(own, name)[c.samples :] for own in every])
+            for name in ("symbols", "contexts")
+        )
         self.spoken = torch.full((1, c.N, 3), c.N)  # a symbol as the encoder reads it, (u, ?, ?)
         self.spoken[0, :, 0] = torch.arange(c.N)
         if c.shared != "none":
@@ -65,7 +73,7 @@ class Shared(Training):
         """(R, N, d) the symbols' vectors now."""
         if self.config.shared == "all":
             return self.encoder(self.spoken.expand(len(self.configs), -1, -1))
-        return self.trained[0][:, :self.config.N]  # in the encoder's table the mask comes last
+        return self.trained[0][:, : self.config.N]  # in the encoder's table the mask comes last
 
     def objective(self, symbols: torch.Tensor, contexts: torch.Tensor) -> torch.Tensor:
         """(R,) SL eq. 2 of a batch: symbols (R, B), contexts (R, B, 3)."""
@@ -76,11 +84,19 @@ class Shared(Training):
     def measure(self, z, t):
         c, s, table = self.config, self.state, self.vectors()
         equivalent, different = distances(table, c.k)
-        batches = zip(s.held_symbols.split(c.batch, 1), s.held_contexts.split(c.batch, 1), strict=True)
+        batches = zip(
+            s.held_symbols.split(c.batch, 1), s.held_contexts.split(c.batch, 1), strict=True
+        )
         held = [self.objective(*batch) for batch in batches if batch[0].shape[1] == c.batch]
-        return {"tables": table, "loss": s.losses, "equivalent": equivalent, "different": different,
-                "floor": floor(s.pmi, s.symbols.gather(1, s.drawn), s.ids.gather(1, s.drawn), c.batch),
-                "held": torch.stack(held).mean(0), "accuracy": table.new_zeros(len(table), 0)}
+        return {
+            "tables": table,
+            "loss": s.losses,
+            "equivalent": equivalent,
+            "different": different,
+            "floor": floor(s.pmi, s.symbols.gather(1, s.drawn), s.ids.gather(1, s.drawn), c.batch),
+            "held": torch.stack(held).mean(0),
+            "accuracy": table.new_zeros(len(table), 0),
+        }
 
     def result(self, i, columns, head):
         held = columns.pop("held")

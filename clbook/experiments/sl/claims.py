@@ -8,7 +8,11 @@ from clbook.claims import Chapter, Finding, listed
 from clbook.experiments.modadd.claims import EQUAL, GUESSING, WITH, closer, compared, end, ranges
 
 chapter = Chapter(__file__)
-WITHOUT, SMALL, BOTH = "no decay", "no decay, small start", "decay, small start"  # SL Fig. 5, 6, 7; WITH is Fig. 2
+WITHOUT, SMALL, BOTH = (
+    "no decay",
+    "no decay, small start",
+    "decay, small start",
+)  # SL Fig. 5, 6, 7; WITH is Fig. 2
 ONE = "one symbol, p = .9"  # SL Fig. 8
 RANDOM = "random, no decay"  # classifiers from random symbols, without decay as in SL Fig. 5 and 6
 
@@ -36,14 +40,22 @@ def perfect_at(run, start: str) -> float:
 @chapter.measure("sl-two-distributions", "one distribution")
 def agrees(name, definitions):
     off, yes, no = (int(count) for count in definitions[name])
-    return Finding(f"differ on {off} of {yes + no} pairs; {yes} obey it, {no} do not", float(off),
-                   (0.5 - off, yes - 0.5, no - 0.5))
+    return Finding(
+        f"differ on {off} of {yes + no} pairs; {yes} obey it, {no} do not",
+        float(off),
+        (0.5 - off, yes - 0.5, no - 0.5),
+    )
 
 
 @chapter.measure("sl-one-context")
 def one_context(words, word_gaps):
     same, other = word_gaps
-    return ranges({"gap in one context": same, "in the other": other}, 1e-12 - same, other - 0.5, words.max() - 0.5)
+    return ranges(
+        {"gap in one context": same, "in the other": other},
+        1e-12 - same,
+        other - 0.5,
+        words.max() - 0.5,
+    )
 
 
 @chapter.measure("sl-eq-1")
@@ -54,23 +66,35 @@ def losses_agree(loss_errors):
 @chapter.measure("sl-similarity")
 def similarity(similarities):
     scalar, cosine, apart = similarities.T
-    return ranges({"scalar product: off by": scalar, "cosine": cosine, "one from the other": apart},
-                  1e-12 - scalar.max(), 1e-12 - cosine.max(), apart.min() - 1e-3)
+    return ranges(
+        {"scalar product: off by": scalar, "cosine": cosine, "one from the other": apart},
+        1e-12 - scalar.max(),
+        1e-12 - cosine.max(),
+        apart.min() - 1e-3,
+    )
 
 
 @chapter.measure("sl-fig-1")
 def diagrams(figure_1):
     off = np.array([[*variants.values()] for variants in figure_1])[..., 0].max()
     with_labels = np.array([variants["b"][1] for variants in figure_1])
-    others = max(change for variants in figure_1 for name, (_, change) in variants.items() if name != "b")
-    return ranges({"off by": off, "other labels change b by": with_labels, "the others": others},
-                  1e-12 - off, with_labels.min() - 1e-3, 1e-12 - others)
+    others = max(
+        change for variants in figure_1 for name, (_, change) in variants.items() if name != "b"
+    )
+    return ranges(
+        {"off by": off, "other labels change b by": with_labels, "the others": others},
+        1e-12 - off,
+        with_labels.min() - 1e-3,
+        1e-12 - others,
+    )
 
 
 @chapter.measure("sl-crop-cutout")
 def crop_and_cutout(cropped):
     error, change = cropped
-    return ranges({"largest difference": error, "change of the context": change}, error == 0, change == 0)
+    return ranges(
+        {"largest difference": error, "change of the context": change}, error == 0, change == 0
+    )
 
 
 @chapter.measure("sl-own-setting")
@@ -83,28 +107,43 @@ def settings_of_section_5(setting):
 def several_tasks(several):
     twins = several["both"][:, 1]
     others = np.min([apart[:, 0] for name, apart in several.items() if name != "both"], 0)
-    return ranges({"agree in both: apart": twins, "nearest others": others}, 1e-3 - twins, others - 1e-3)
+    return ranges(
+        {"agree in both: apart": twins, "nearest others": others}, 1e-3 - twins, others - 1e-3
+    )
 
 
 @chapter.measure("sl-shared")
 def shared_parameters(sides):
     first, last = (sides["equivalent"][:, at] / sides["different"][:, at] for at in (0, -1))
-    ways = {name: last[3 * k:3 * k + 3] for k, name in enumerate(("none", "table", "all"))}
-    return ranges({f"{name}: ratio": ratio for name, ratio in ways.items()},
-                  *(first[3 * k:3 * k + 3] - ratio for k, ratio in enumerate(ways.values())))
+    ways = {name: last[3 * k : 3 * k + 3] for k, name in enumerate(("none", "table", "all"))}
+    return ranges(
+        {f"{name}: ratio": ratio for name, ratio in ways.items()},
+        *(first[3 * k : 3 * k + 3] - ratio for k, ratio in enumerate(ways.values())),
+    )
 
 
 @chapter.measure("sl-held-out")
 def left_out(sides):
     held = sides["held"][:3]
-    return ranges({"at the end": held[:, -1], "at the start": held[:, 0], "least": held.min(1),
-                   "training": sides["loss"][:3, -1]}, GUESSING - held[:, -1])
+    return ranges(
+        {
+            "at the end": held[:, -1],
+            "at the start": held[:, 0],
+            "least": held.min(1),
+            "training": sides["loss"][:3, -1],
+        },
+        GUESSING - held[:, -1],
+    )
 
 
 @chapter.measure("sl-own-example")
 def own_example(classes):
     *numbers, agree = classes
-    return ranges({"different rows in ModAdd and CModAdd": numbers}, agree, 0.5 - abs(np.array(numbers) - 10).max())
+    return ranges(
+        {"different rows in ModAdd and CModAdd": numbers},
+        agree,
+        0.5 - abs(np.array(numbers) - 10).max(),
+    )
 
 
 @chapter.measure("sl-same-data")
@@ -114,10 +153,17 @@ def same_data(same_columns):
 
 @chapter.measure("sl-no-answer")
 def no_answer(gap, samples):
-    rest = np.array([none.different[-1] / full.different[full.steps <= none.steps[-1]][-1]
-                     for none, full in zip(*samples, strict=True)])
-    return ranges({f"largest gap {gap:g}; distance without the answer over that with it:": rest},
-                  1e-12 - gap, 0.1 - rest)
+    rest = np.array(
+        [
+            none.different[-1] / full.different[full.steps <= none.steps[-1]][-1]
+            for none, full in zip(*samples, strict=True)
+        ]
+    )
+    return ranges(
+        {f"largest gap {gap:g}; distance without the answer over that with it:": rest},
+        1e-12 - gap,
+        0.1 - rest,
+    )
 
 
 @chapter.measure("sl-theorem-4-2")
@@ -129,45 +175,69 @@ def without_labels(unlabelled):
 @chapter.measure("sl-never-appears")
 def never_appears(absent):
     moved, others = absent
-    return ranges({"moved by": moved, "other twins apart": others}, moved.max() == 0, EQUAL - others)
+    return ranges(
+        {"moved by": moved, "other twins apart": others}, moved.max() == 0, EQUAL - others
+    )
 
 
 @chapter.measure("sl-many-contexts")
 def many_contexts(basis):
-    twins, narrow = (np.array([basis[f"{n} columns"][name] for n in (80, 100, 200)]).T for name in (0, 1))
-    return ranges({"twins": twins, "narrowest extent": narrow, "64 pairs: twins": basis["64 columns"][0]},
-                  (1e-5 - twins).min(1), (narrow - 1e-3).min(1))
+    twins, narrow = (
+        np.array([basis[f"{n} columns"][name] for n in (80, 100, 200)]).T for name in (0, 1)
+    )
+    return ranges(
+        {"twins": twins, "narrowest extent": narrow, "64 pairs: twins": basis["64 columns"][0]},
+        (1e-5 - twins).min(1),
+        (narrow - 1e-3).min(1),
+    )
 
 
 @chapter.measure("sl-perturbed")
 def perturbed(pushed):
     ranks, before, anew, _ = pushed
-    return ranges({"independent directions": ranks, "twins apart, best symbols": anew, "before": before},
-                  ranks - 15.5, EQUAL - anew)
+    return ranges(
+        {"independent directions": ranks, "twins apart, best symbols": anew, "before": before},
+        ranks - 15.5,
+        EQUAL - anew,
+    )
 
 
 @chapter.measure("sl-perturbed-again")
 def perturbed_again(pushed):
-    return ranges({"twins apart, minimised again": pushed[3], "before": pushed[1]}, EQUAL - pushed[3])
+    return ranges(
+        {"twins apart, minimised again": pushed[3], "before": pushed[1]}, EQUAL - pushed[3]
+    )
 
 
 @chapter.measure("sl-smaller-d")
 def smaller_d(basis):
     small = np.maximum(basis["48 columns, d = 16"][0], basis["48 columns, d = 8"][0])
-    return ranges({"d = 32: apart": basis["48 columns"][0], "d = 24": basis["48 columns, d = 24"][0],
-                   "d = 16 and 8": small}, EQUAL - small)
+    return ranges(
+        {
+            "d = 32: apart": basis["48 columns"][0],
+            "d = 24": basis["48 columns, d = 24"][0],
+            "d = 16 and 8": small,
+        },
+        EQUAL - small,
+    )
 
 
 @chapter.measure("sl-any-d")
 def any_d(one_dimension):
     four, cmodadd = one_dimension
-    return ranges({"four symbols, nearest": four, "CModAdd, nearest": cmodadd}, four.max() - 1e-3, cmodadd.max() - 1e-3)
+    return ranges(
+        {"four symbols, nearest": four, "CModAdd, nearest": cmodadd},
+        four.max() - 1e-3,
+        cmodadd.max() - 1e-3,
+    )
 
 
 @chapter.measure("sl-frozen")
 def frozen(given):
-    return ranges({f"{name}: apart": apart for name, apart in given.items()},
-                  *(1e-9 - apart for apart in given.values()))
+    return ranges(
+        {f"{name}: apart": apart for name, apart in given.items()},
+        *(1e-9 - apart for apart in given.values()),
+    )
 
 
 @chapter.measure("sl-decay-basis")
@@ -179,8 +249,11 @@ def decay_for_basis(frequencies):
 @chapter.measure("sl-fig-3")
 def two_lines(lines):
     parallel, others = lines
-    return ranges({"directions left, parallel": parallel, "not parallel": others}, 0.5 - abs(parallel - 1).max(),
-                  0.5 - others.max())
+    return ranges(
+        {"directions left, parallel": parallel, "not parallel": others},
+        0.5 - abs(parallel - 1).max(),
+        0.5 - others.max(),
+    )
 
 
 @chapter.measure("sl-update")
@@ -191,18 +264,28 @@ def update(steps):
 
 @chapter.measure("sl-update-encoder")
 def update_of_contexts(steps):
-    off = np.array([max(found) for found in zip(*(np.array(rows)[:, 1] for rows in steps.values()), strict=True)])
+    off = np.array(
+        [
+            max(found)
+            for found in zip(*(np.array(rows)[:, 1] for rows in steps.values()), strict=True)
+        ]
+    )
     return ranges({"off by": off}, 1e-12 - off)
 
 
 # The paper's own setting.
 @chapter.measure("sl-own-fig-2a")
 def only_equivalent(paper):
-    ratio, different = (np.array([getattr(run, name) for run in paper]) for name in ("ratio", "different"))
+    ratio, different = (
+        np.array([getattr(run, name) for run in paper]) for name in ("ratio", "different")
+    )
     half = np.searchsorted(paper[0].steps, paper[0].steps[-1] / 2)
     kept = different[:, -1] / different[:, half]
-    return ranges({"last ratio": ratio[:, -1], "first": ratio[:, 0], "different keep": kept},
-                  ratio[:, 0] - ratio[:, -1], kept > 0.9)
+    return ranges(
+        {"last ratio": ratio[:, -1], "first": ratio[:, 0], "different keep": kept},
+        ratio[:, 0] - ratio[:, -1],
+        kept > 0.9,
+    )
 
 
 @chapter.measure("sl-own-fig-2b", WITH, WITH)
@@ -210,7 +293,9 @@ def only_equivalent(paper):
 @chapter.measure("sl-own-fig-7b", BOTH, WITH)
 @chapter.measure("sl-own-fig-8b", ONE, WITH)
 def better(name, random, own):
-    return compared({"accuracy": over_epochs(own[name]), "random": over_epochs(own[random], "random")})
+    return compared(
+        {"accuracy": over_epochs(own[name]), "random": over_epochs(own[random], "random")}
+    )
 
 
 @chapter.measure("sl-own-permuted")
@@ -220,15 +305,26 @@ def permuted_helps_less(paper):
 
 @chapter.measure("sl-perfect-early")
 def perfect_early(paper):
-    trained, random = (np.array([perfect_at(run, start) for run in paper]) for start in ("pretrained", "random"))
+    trained, random = (
+        np.array([perfect_at(run, start) for run in paper]) for start in ("pretrained", "random")
+    )
     text = f"at epochs {listed(trained, 'g')}; random {listed(random, 'g')}"
-    return Finding(text.replace("inf", "never"), float(np.median(trained)), (np.isfinite(trained), trained < random))
+    return Finding(
+        text.replace("inf", "never"),
+        float(np.median(trained)),
+        (np.isfinite(trained), trained < random),
+    )
 
 
 @chapter.measure("sl-own-fig-5a")
 def no_decay(own):
-    return compared({"ratio": end(own[WITHOUT]), "with decay": end(own[WITH])},
-                    {"at the start": np.array([run.ratio[0] for run in own[WITHOUT]]), "ratio": end(own[WITHOUT])})
+    return compared(
+        {"ratio": end(own[WITHOUT]), "with decay": end(own[WITH])},
+        {
+            "at the start": np.array([run.ratio[0] for run in own[WITHOUT]]),
+            "ratio": end(own[WITHOUT]),
+        },
+    )
 
 
 @chapter.measure("sl-own-fig-6a", SMALL)
@@ -244,7 +340,10 @@ def one_uneven(own_uneven):
 
 @chapter.measure("sl-own-farther")
 def farther_apart(own):
-    return unless_cut(own, compared({"with": end(own[BOTH], "different"), "without": end(own[SMALL], "different")}))
+    return unless_cut(
+        own,
+        compared({"with": end(own[BOTH], "different"), "without": end(own[SMALL], "different")}),
+    )
 
 
 @chapter.measure("sl-own-bands")
@@ -254,15 +353,24 @@ def three_bands(own, own_groups):
 
 @chapter.measure("sl-own-longer")
 def one_uneven_longer(own, own_uneven):
-    return compared({"ratio": own_uneven[ONE], "even": own_uneven[WITH]},
-                    {"accuracy, even": over_epochs(own[WITH]), "uneven": over_epochs(own[ONE])})
+    return compared(
+        {"ratio": own_uneven[ONE], "even": own_uneven[WITH]},
+        {"accuracy, even": over_epochs(own[WITH]), "uneven": over_epochs(own[ONE])},
+    )
 
 
 @chapter.measure("sl-own-nearest")
 def decay_keeps_apart(own, own_nearest):
-    return unless_cut(own, compared(
-        {"nearest, start 1, with decay": own_nearest[WITH], "without": own_nearest[WITHOUT]},
-        {"small start, with decay": own_nearest[BOTH], "small start, without": own_nearest[SMALL]}))
+    return unless_cut(
+        own,
+        compared(
+            {"nearest, start 1, with decay": own_nearest[WITH], "without": own_nearest[WITHOUT]},
+            {
+                "small start, with decay": own_nearest[BOTH],
+                "small start, without": own_nearest[SMALL],
+            },
+        ),
+    )
 
 
 @chapter.measure("sl-own-fig-5b")

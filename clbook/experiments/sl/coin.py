@@ -36,9 +36,12 @@ class Fresh(Embedding):
         """(R,) SL eq. 2 on a batch of places, with the symbols of the batch tossed."""
         c, s = self.config, self.state
         symbols, ids, there = windows(s.tokens, s.sentence, s.sums[part], s.keep, drawn)
-        symbols = tossed(symbols, s.other, drawn[..., 1 + c.window])  # the number of the middle place, which is free
-        return symbol_context.formula(lookup(self.trained[0], symbols), self.encode(ids, there),
-                                      symbols if c.masked else None)
+        symbols = tossed(
+            symbols, s.other, drawn[..., 1 + c.window]
+        )  # the number of the middle place, which is free
+        return symbol_context.formula(
+            lookup(self.trained[0], symbols), self.encode(ids, there), symbols if c.masked else None
+        )
 
 
 def run(config: words.Config, *, progress=None, device=None) -> words.Result:

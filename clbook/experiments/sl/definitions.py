@@ -19,6 +19,7 @@ from clbook.losses import infonce, symbol_context
 
 # Equivalence and alignment.
 
+
 def plainly(distribution: Finite) -> tuple[np.ndarray, np.ndarray]:
     """SL Def. 2.1, and the right side of Def. 4.1, as loops: which symbols are equivalent, and which occur in each
     context with the same conditional probability; (S, S) each. Answers are compared where both symbols occur."""
@@ -39,9 +40,17 @@ def differing(said: np.ndarray, right: np.ndarray) -> list[int]:
 
 def definitions(seeds=range(3)) -> dict[str, np.ndarray]:
     """{definition: `differing`, summed over distributions} of the book's code (`equivalence`) and `plainly`."""
-    own = [equivalence.random_table(seed, broken) for seed in seeds for broken in ("none", "answers", "contexts")]
+    own = [
+        equivalence.random_table(seed, broken)
+        for seed in seeds
+        for broken in ("none", "answers", "contexts")
+    ]
     task = equivalence.modadd_table(6, 3)
-    others = equivalence.cmodadd_table(6, 3), equivalence.cmodadd_table(6, 3, heavy=[0]), no_answer(6, 3)
+    others = (
+        equivalence.cmodadd_table(6, 3),
+        equivalence.cmodadd_table(6, 3, heavy=[0]),
+        no_answer(6, 3),
+    )
     pairs = [(table, table) for table in (*own, task)] + [(table, task) for table in others]
     found = {"Def. 2.1": [], "Def. 4.1": [], "one distribution": []}
     for contrastive, downstream in pairs:
@@ -57,6 +66,7 @@ def definitions(seeds=range(3)) -> dict[str, np.ndarray]:
 
 # The loss.
 
+
 def slow_loss(anchors: torch.Tensor, positives: torch.Tensor) -> float:
     """SL eq. 2 (and eq. 1, where one encoder made both) of vectors (n, d), term by term."""
     n, total = len(anchors), 0.0
@@ -69,10 +79,17 @@ def slow_loss(anchors: torch.Tensor, positives: torch.Tensor) -> float:
 def loss_errors(n: int, seed: int, d: int = 5) -> tuple[float, float]:
     """|`losses.symbol_context` - `slow_loss`| for n points: one encoder for both views (eq. 1), and two (eq. 2)."""
     generator = torch.Generator().manual_seed(seed)
-    first, second, noise = (torch.randn(n, d, generator=generator, dtype=torch.float64) for _ in range(3))
+    first, second, noise = (
+        torch.randn(n, d, generator=generator, dtype=torch.float64) for _ in range(3)
+    )
     encoder = torch.randn(d, d, generator=generator, dtype=torch.float64)
-    views = (first @ encoder).tanh(), ((first + 0.1 * noise) @ encoder).tanh()  # two augmentations, one encoder
-    return tuple(abs(float(symbol_context(*pair)) - slow_loss(*pair)) for pair in (views, (first, second)))
+    views = (
+        (first @ encoder).tanh(),
+        ((first + 0.1 * noise) @ encoder).tanh(),
+    )  # two augmentations, one encoder
+    return tuple(
+        abs(float(symbol_context(*pair)) - slow_loss(*pair)) for pair in (views, (first, second))
+    )
 
 
 def similarities(n: int, seed: int, d: int = 5) -> tuple[float, float, float]:
@@ -80,8 +97,11 @@ def similarities(n: int, seed: int, d: int = 5) -> tuple[float, float, float]:
     they are and normalised; and how far these two are from each other."""
     pair = torch.randn(2, n, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
     scalar, cosine = slow_loss(*pair), slow_loss(*pair / pair.norm(dim=2, keepdim=True))
-    return (abs(float(symbol_context(*pair)) - scalar), abs(float(infonce(*pair, normalize=True)) - cosine),
-            abs(scalar - cosine))
+    return (
+        abs(float(symbol_context(*pair)) - scalar),
+        abs(float(infonce(*pair, normalize=True)) - cosine),
+        abs(scalar - cosine),
+    )
 
 
 def figure_1(n: int, seed: int, d: int = 5) -> dict[str, tuple[float, float]]:
@@ -101,17 +121,25 @@ def figure_1(n: int, seed: int, d: int = 5) -> dict[str, tuple[float, float]]:
         return (points @ weights[:8] + (0 if y is None else y @ weights[8:])).tanh()
 
     def sides(y):
-        return {"a": (seen(one, x + noise[0]), seen(one, x + noise[1])),
-                "b": (seen(embedding, x * half), seen(encoder, x * ~half, y)),
-                "c, two encoders": (seen(embedding, x * half), seen(encoder, x * ~half)),
-                "c, one encoder": (seen(one, x * half), seen(one, x * ~half))}
+        return {
+            "a": (seen(one, x + noise[0]), seen(one, x + noise[1])),
+            "b": (seen(embedding, x * half), seen(encoder, x * ~half, y)),
+            "c, two encoders": (seen(embedding, x * half), seen(encoder, x * ~half)),
+            "c, one encoder": (seen(one, x * half), seen(one, x * ~half)),
+        }
 
-    losses = [{name: float(symbol_context(*pair)) for name, pair in sides(y).items()} for y in (labels, 1 - labels)]
-    return {name: (abs(losses[0][name] - slow_loss(*pair)), abs(losses[0][name] - losses[1][name]))
-            for name, pair in sides(labels).items()}
+    losses = [
+        {name: float(symbol_context(*pair)) for name, pair in sides(y).items()}
+        for y in (labels, 1 - labels)
+    ]
+    return {
+        name: (abs(losses[0][name] - slow_loss(*pair)), abs(losses[0][name] - losses[1][name]))
+        for name, pair in sides(labels).items()
+    }
 
 
 # The tasks and settings.
+
 
 def crop_and_cutout(side: int = 4, images: int = 300, seed: int = 0) -> tuple[float, float]:
     """Symbol and context of an image (SL Sec. 3): a window of `side` pixels, resized to 8, and Cutout of this window.
@@ -120,15 +148,16 @@ def crop_and_cutout(side: int = 4, images: int = 300, seed: int = 0) -> tuple[fl
     something else stands in the windows.
     """
     from sklearn.datasets import load_digits  # here, since loading it takes a second
+
     generator, errors, changes = np.random.default_rng(seed), [], []
     for image in load_digits().images[:images]:
         top, left = generator.integers(0, 8 - side + 1, 2)
-        window = np.s_[top:top + side, left:left + side]
+        window = np.s_[top : top + side, left : left + side]
         symbol = image[window].repeat(8 // side, 0).repeat(8 // side, 1)
         outside = np.ones_like(image)
         outside[window] = 0
         context, again = outside * image, outside * image
-        again[window] = symbol[::8 // side, ::8 // side]
+        again[window] = symbol[:: 8 // side, :: 8 // side]
         errors.append(abs(again - image).max())
         image[window] = generator.integers(0, 17, (side, side))
         changes.append(abs(outside * image - context).max())
@@ -141,27 +170,39 @@ def own_setting() -> dict[str, tuple]:
     own, later = program.state, program.classifiers
     samples = torch.stack([own.symbols[0], own.ids[0]], 1)
     decays = {round(float(part.optimiser.decay.max()), 8) for part in (program, later)}
-    return {"training samples, 80 % of 512": (410, len(samples.unique(dim=0))),
-            "training equations, 80 % of 256": (205, len(later.state.seen[0].unique())),
-            "and for validation": (51, len(set(later.state.unseen[0].tolist()) - set(later.state.seen[0].tolist()))),
-            "epochs between validations": (10, EVERY),
-            "table of the symbols": ((16, 8), tuple(program.trained[0].shape[1:])),
-            "layers of the encoder": (3, len(program.encoder.blocks)),
-            "outputs of the encoder": (8, program.encoder.last.weight.shape[-1]),
-            "layers of the classifier": (3, len(later.net.blocks)),
-            "outputs of the classifier": (8, later.net.last.weight.shape[-1]),
-            "learning rate, of both": (1e-4, *{program.optimiser.lr, later.optimiser.lr}),
-            "weight decay, of both": (1e-2, *decays),
-            "batch": (32, next(program.batches())[0].shape[1]),
-            "epochs, of both": (10_000, *{modadd.PAPER.epochs, modadd.PAPER.classifier_epochs})}
+    return {
+        "training samples, 80 % of 512": (410, len(samples.unique(dim=0))),
+        "training equations, 80 % of 256": (205, len(later.state.seen[0].unique())),
+        "and for validation": (
+            51,
+            len(set(later.state.unseen[0].tolist()) - set(later.state.seen[0].tolist())),
+        ),
+        "epochs between validations": (10, EVERY),
+        "table of the symbols": ((16, 8), tuple(program.trained[0].shape[1:])),
+        "layers of the encoder": (3, len(program.encoder.blocks)),
+        "outputs of the encoder": (8, program.encoder.last.weight.shape[-1]),
+        "layers of the classifier": (3, len(later.net.blocks)),
+        "outputs of the classifier": (8, later.net.last.weight.shape[-1]),
+        "learning rate, of both": (1e-4, *{program.optimiser.lr, later.optimiser.lr}),
+        "weight decay, of both": (1e-2, *decays),
+        "batch": (32, next(program.batches())[0].shape[1]),
+        "epochs, of both": (10_000, *{modadd.PAPER.epochs, modadd.PAPER.classifier_epochs}),
+    }
 
 
 def example() -> tuple[np.ndarray, np.ndarray]:
     """Two words with the same answers in one context and not in another: their semantic gap, (2, 2), and the gap in
     each context, (2,)."""
-    table = Finite.of([("full", "the glass is _", "drink", 1), ("empty", "the glass is _", "drink", 1),
-                       ("full", "the glass is _", "fill", 1), ("empty", "the glass is _", "fill", 1),
-                       ("full", "a _ car park", "drive on", 1), ("empty", "a _ car park", "park", 1)])
+    table = Finite.of(
+        [
+            ("full", "the glass is _", "drink", 1),
+            ("empty", "the glass is _", "drink", 1),
+            ("full", "the glass is _", "fill", 1),
+            ("empty", "the glass is _", "fill", 1),
+            ("full", "a _ car park", "drive on", 1),
+            ("empty", "a _ car park", "park", 1),
+        ]
+    )
     given = table.p / table.joint[..., None]
     return equivalence.semantic_gap(table), np.abs(given[0] - given[1]).sum(1) / 2
 
@@ -177,7 +218,12 @@ def classes(N: int = 101, k: int = 10) -> tuple[int, int, bool]:
     _, ids = torch.unique(contexts, dim=0, return_inverse=True)
     seen = np.zeros((N, int(ids.max()) + 1))
     np.add.at(seen, (symbols.numpy(), ids.numpy()), 1 / (2 * N))
-    found = [np.unique(rows, axis=0, return_inverse=True)[1].ravel() for rows in (labels.view(N, N).numpy(), seen)]
+    found = [
+        np.unique(rows, axis=0, return_inverse=True)[1].ravel()
+        for rows in (labels.view(N, N).numpy(), seen)
+    ]
     agree = np.arange(N)[:, None] % k == np.arange(N) % k
-    return (*(len(set(group.tolist())) for group in found),
-            all(bool(((group[:, None] == group) == agree).all()) for group in found))
+    return (
+        *(len(set(group.tolist())) for group in found),
+        all(bool(((group[:, None] == group) == agree).all()) for group in found),
+    )

@@ -11,42 +11,85 @@ from clbook.experiments.modadd.lookup_figures import DIFFERENT_TONE, SAME_TONE
 from clbook.metrics import mean_interval
 from clbook.style import INK, MUTED, Picture, axes, band, colour, legend
 
-START_TONES = {"pretrained": SAME_TONE, "random": DIFFERENT_TONE, "permuted": colour(2),
-               "one vector a class": colour(0)}
+START_TONES = {
+    "pretrained": SAME_TONE,
+    "random": DIFFERENT_TONE,
+    "permuted": colour(2),
+    "one vector a class": colour(0),
+}
 
 
 def lines(angles=(60, 20, 0)) -> Picture:
     """SL Fig. 3: for two context vectors at some angles, the differences that each one allows, a line each."""
     fig, (row,) = axes(len(angles), width=7.6, height=3.0)
     for ax, angle in zip(row, angles, strict=True):
-        both = ((0, 1, 4, SAME_TONE, "$c_1$"), (angle, 0.8, 1.6, DIFFERENT_TONE, "$c_2$"))  # seen if parallel
+        both = (
+            (0, 1, 4, SAME_TONE, "$c_1$"),
+            (angle, 0.8, 1.6, DIFFERENT_TONE, "$c_2$"),
+        )  # seen if parallel
         for turn, size, width, tone, name in both:
             x, y = size * np.cos(np.pi * turn / 180), size * np.sin(np.pi * turn / 180)
             ax.plot([-2 * -y, 2 * -y], [-2 * x, 2 * x], color=tone, lw=width, alpha=0.7, gid=name)
-            ax.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "->", "color": tone, "lw": 0.5 + width / 2})
+            ax.annotate(
+                "",
+                (x, y),
+                (0, 0),
+                arrowprops={"arrowstyle": "->", "color": tone, "lw": 0.5 + width / 2},
+            )
         if angle:
             ax.plot(0, 0, ls="", marker="o", color=INK, gid="the solution")
-        ax.set(xlim=(-1.3, 1.3), ylim=(-1.3, 1.3), aspect="equal", xticks=[], yticks=[], title=f"{angle} degrees apart")
+        ax.set(
+            xlim=(-1.3, 1.3),
+            ylim=(-1.3, 1.3),
+            aspect="equal",
+            xticks=[],
+            yticks=[],
+            title=f"{angle} degrees apart",
+        )
         ax.grid(False)
-    return Picture(fig, "For each of two context vectors (arrows) the line of differences that are orthogonal to it. "
-                        "At angles of 60 and 20 degrees the lines meet in zero only; parallel vectors have one line, "
-                        "and every point of it is a solution.")
+    return Picture(
+        fig,
+        "For each of two context vectors (arrows) the line of differences that are orthogonal to it. "
+        "At angles of 60 and 20 degrees the lines meet in zero only; parallel vectors have one line, "
+        "and every point of it is a solution.",
+    )
 
 
 def basis(found: dict, d: int = 32) -> Picture:
     """{"n columns": (twins (3,), narrowest extent (3,))}: both against columns a dimension, a dot a table."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.0)
     counts = [int(name.split()[0]) for name in found if name.endswith("columns")]
-    for ax, kind, label in ((left, 0, "distance of twins"), (right, 1, "narrowest extent / widest")):
+    for ax, kind, label in (
+        (left, 0, "distance of twins"),
+        (right, 1, "narrowest extent / widest"),
+    ):
         for n in counts:
             values = np.maximum(found[f"{n} columns"][kind], 1e-8)
-            ax.scatter(np.full(len(values), n / d), values, s=22, color=(SAME_TONE, colour(0))[kind], linewidths=0,
-                       alpha=0.7, gid=f"{n} columns")
-        ax.set(yscale="log", xlabel="pairs of context and label / dimensions", ylabel=label, xlim=(0.8, 6.6))
+            ax.scatter(
+                np.full(len(values), n / d),
+                values,
+                s=22,
+                color=(SAME_TONE, colour(0))[kind],
+                linewidths=0,
+                alpha=0.7,
+                gid=f"{n} columns",
+            )
+        ax.set(
+            yscale="log",
+            xlabel="pairs of context and label / dimensions",
+            ylabel=label,
+            xlim=(0.8, 6.6),
+        )
         ax.minorticks_off()
-    return Picture(fig, f"d = {d}. Largest distance of twins, over three tables: " + "; ".join(
-        f"{n} columns {found[f'{n} columns'][0].min():.0e} to {found[f'{n} columns'][0].max():.0e}"
-        for n in counts) + ".")
+    return Picture(
+        fig,
+        f"d = {d}. Largest distance of twins, over three tables: "
+        + "; ".join(
+            f"{n} columns {found[f'{n} columns'][0].min():.0e} to {found[f'{n} columns'][0].max():.0e}"
+            for n in counts
+        )
+        + ".",
+    )
 
 
 def starts(panels: dict, at, guessing: float = 0.125) -> Picture:
@@ -54,61 +97,118 @@ def starts(panels: dict, at, guessing: float = 0.125) -> Picture:
     fig, (row,) = axes(len(panels), width=7.8, height=3.2, sharey=True)
     for ax, (title, curves) in zip(row, panels.items(), strict=True):
         for name, values in curves.items():
-            band(ax, at, values, mean_interval(values.T)[1], color=START_TONES[name], label=name, gid=name)
+            band(
+                ax,
+                at,
+                values,
+                mean_interval(values.T)[1],
+                color=START_TONES[name],
+                label=name,
+                gid=name,
+            )
         ax.axhline(guessing, color=MUTED, lw=0.8, ls=":")
         ax.set(xlabel="epoch of the classifier", xticks=(0, at[-1] // 2, at[-1]), title=title)
     row[0].set(ylim=(0, 1.02), ylabel="accuracy on unseen pairs")
     legend(row[0], loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4)
-    says = {title: ", ".join(f"{name} {values[:, -1].mean():.2f}" for name, values in curves.items())
-            for title, curves in panels.items()}
-    return Picture(fig, "; ".join(f"{title or 'Accuracy'}: at the end {text}" for title, text in says.items()) + ".")
+    says = {
+        title: ", ".join(f"{name} {values[:, -1].mean():.2f}" for name, values in curves.items())
+        for title, curves in panels.items()
+    }
+    return Picture(
+        fig,
+        "; ".join(f"{title or 'Accuracy'}: at the end {text}" for title, text in says.items())
+        + ".",
+    )
 
 
 def sides(record: dict, names: Sequence[str]) -> Picture:
     """Runs {name: (runs, T)} of three seeds for each of `names`, what two sides share: ratios; losses of the first."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.0)
-    ratio = (record["equivalent"] / record["different"]).reshape(len(names), -1, len(record["steps"]))
+    ratio = (record["equivalent"] / record["different"]).reshape(
+        len(names), -1, len(record["steps"])
+    )
     for k, (name, values) in enumerate(zip(names, ratio, strict=True)):
         band(left, record["steps"], values, color=colour(k), label=name, gid=name)
     for name, tone in (("held", DIFFERENT_TONE), ("loss", colour(0)), ("floor", INK)):
-        band(right, record["steps"], record[name][:ratio.shape[1]], color=tone, gid=name,
-             label={"held": "left-out samples", "loss": "training samples", "floor": "floor"}[name])
+        band(
+            right,
+            record["steps"],
+            record[name][: ratio.shape[1]],
+            color=tone,
+            gid=name,
+            label={"held": "left-out samples", "loss": "training samples", "floor": "floor"}[name],
+        )
     left.set(xlabel="epoch", ylabel="ratio: equivalent / different", ylim=(0, None))
     right.set(xlabel="epoch", ylabel="loss", ylim=(0, None))
     for ax in (left, right):
-        legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=3, columnspacing=0.8, handlelength=1.2)
-    held = record["held"][:ratio.shape[1]].mean(0)
-    return Picture(fig, "Ratio at the end: " + ", ".join(
-        f"{name} {values[:, -1].mean():.2f}" for name, values in zip(names, ratio, strict=True))
-        + f". Loss on left-out samples: {held[0]:.2f} at first, {held.max():.2f} at most, {held[-1]:.2f} at the end.")
+        legend(
+            ax,
+            loc="lower center",
+            bbox_to_anchor=(0.5, 1),
+            ncols=3,
+            columnspacing=0.8,
+            handlelength=1.2,
+        )
+    held = record["held"][: ratio.shape[1]].mean(0)
+    return Picture(
+        fig,
+        "Ratio at the end: "
+        + ", ".join(
+            f"{name} {values[:, -1].mean():.2f}" for name, values in zip(names, ratio, strict=True)
+        )
+        + f". Loss on left-out samples: {held[0]:.2f} at first, {held.max():.2f} at most, {held[-1]:.2f} at the end.",
+    )
 
 
 def dose(gaps, ratio, accuracy, random) -> Picture:
     """Ratio of distances and accuracy (doses, S) against the total variation of equivalent symbols, a dot a seed."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.0)
-    for ax, values, tone, label in ((left, ratio, colour(0), "ratio"), (right, accuracy, SAME_TONE, "accuracy")):
+    for ax, values, tone, label in (
+        (left, ratio, colour(0), "ratio"),
+        (right, accuracy, SAME_TONE, "accuracy"),
+    ):
         ax.plot(gaps, values.mean(1), color=tone, gid=label)
-        ax.scatter(np.repeat(gaps, values.shape[1]), values.ravel(), s=18, color=tone, linewidths=0, alpha=0.6)
+        ax.scatter(
+            np.repeat(gaps, values.shape[1]),
+            values.ravel(),
+            s=18,
+            color=tone,
+            linewidths=0,
+            alpha=0.6,
+        )
         ax.set(xlabel="total variation of equivalent symbols", ylim=(0, 1.15))
-    right.axhspan(random.min(), random.max(), color=DIFFERENT_TONE, alpha=0.25, lw=0, label="random start")
+    right.axhspan(
+        random.min(), random.max(), color=DIFFERENT_TONE, alpha=0.25, lw=0, label="random start"
+    )
     left.set(ylabel="ratio: equivalent / different")
     right.set(ylabel="accuracy at epoch 100")
     legend(right, loc="upper right")
-    return Picture(fig, "Total variation, ratio, accuracy: " + "; ".join(
-        f"{gap:.2f}, {r.mean():.2f}, {a.mean():.2f}" for gap, r, a in zip(gaps, ratio, accuracy, strict=True))
-        + f". Random start: {random.mean():.2f}.")
+    return Picture(
+        fig,
+        "Total variation, ratio, accuracy: "
+        + "; ".join(
+            f"{gap:.2f}, {r.mean():.2f}, {a.mean():.2f}"
+            for gap, r, a in zip(gaps, ratio, accuracy, strict=True)
+        )
+        + f". Random start: {random.mean():.2f}.",
+    )
 
 
 def coin(fixed, fresh) -> Picture:
     """Words with one toss an occurrence and with one a draw: twins' mean distance, and how often they are nearest."""
     fig, ((left, right),) = axes(2, width=7.6, height=3.0)
     says = []
-    for runs, tone, name in ((fixed, DIFFERENT_TONE, "one toss an occurrence"), (fresh, SAME_TONE, "one toss a draw")):
+    for runs, tone, name in (
+        (fixed, DIFFERENT_TONE, "one toss an occurrence"),
+        (fresh, SAME_TONE, "one toss a draw"),
+    ):
         distance = np.array([run.distances["injected"].mean(1) for run in runs])
         share = np.array([run.twin_nearest for run in runs])
         band(left, runs[0].steps, distance, color=tone, label=name, gid=name)
         band(right, runs[0].steps, share, color=tone, gid=name)
-        says.append(f"{name}: at the end {distance[:, -1].mean():.2f} apart, {share[:, -1].mean():.0%} nearest")
+        says.append(
+            f"{name}: at the end {distance[:, -1].mean():.2f} apart, {share[:, -1].mean():.0%} nearest"
+        )
     left.set(xlabel="step", ylabel="mean distance of twins", ylim=(0, None))
     right.set(xlabel="step", ylabel="share of nearest twins", ylim=(0, 1.02))
     legend(left, loc="upper left")
@@ -122,25 +222,46 @@ def variants(sets: dict[str, Sequence[Result]], random: np.ndarray) -> Picture:
     """
     fig, ((left, middle, right),) = axes(3, width=7.9, height=0.31 * len(sets) + 1.1, sharey=True)
     mean, half = mean_interval(random)
-    right.axvspan(mean - half, mean + half, color=DIFFERENT_TONE, alpha=0.25, lw=0, label="random start")
+    right.axvspan(
+        mean - half, mean + half, color=DIFFERENT_TONE, alpha=0.25, lw=0, label="random start"
+    )
     says = []
     for y, (name, runs) in enumerate(sets.items()):
         row, alive = np.full(len(runs), y), np.array([not run.collapsed for run in runs])
         ratio, accuracy = over_seeds(runs, "ratio")[-1], over_seeds(runs, "pretrained")[-1]
         left.scatter(ratio[alive], row[alive], s=16, color=colour(0), gid="ratio")
-        for kind, tone, shift in (("different", DIFFERENT_TONE, 0.12), ("equivalent", SAME_TONE, -0.12)):
+        for kind, tone, shift in (
+            ("different", DIFFERENT_TONE, 0.12),
+            ("equivalent", SAME_TONE, -0.12),
+        ):
             length = over_seeds(runs, kind)[-1]
-            middle.scatter(length, row + shift, s=14, color=tone, label=None if y else kind, gid=kind)
+            middle.scatter(
+                length, row + shift, s=14, color=tone, label=None if y else kind, gid=kind
+            )
         right.scatter(accuracy, row, s=16, color=SAME_TONE, gid="accuracy")
         if not alive.all():
             left.text(0.05, y, f"{(~alive).sum()} collapsed", va="center", fontsize=8, color=MUTED)
         says.append(f"{name}: ratio {ratio.mean():.2f}, accuracy {accuracy.mean():.2f}")
     left.axvline(1, color=MUTED, lw=0.8, ls=":")
-    left.set(yticks=range(len(sets)), yticklabels=sets, ylim=(len(sets) - 0.5, -1.2), xlim=(0, 1.3), xlabel="ratio")
+    left.set(
+        yticks=range(len(sets)),
+        yticklabels=sets,
+        ylim=(len(sets) - 0.5, -1.2),
+        xlim=(0, 1.3),
+        xlabel="ratio",
+    )
     middle.set(xlim=(0, None), xlabel="mean distance")
     right.set(xlim=(0, 1.02), xlabel="accuracy on unseen pairs")
     for ax in (middle, right):
-        legend(ax, loc="upper right", ncols=2, columnspacing=0.8, handletextpad=0.3, borderpad=0, handlelength=1.2)
+        legend(
+            ax,
+            loc="upper right",
+            ncols=2,
+            columnspacing=0.8,
+            handletextpad=0.3,
+            borderpad=0,
+            handlelength=1.2,
+        )
     return Picture(fig, "; ".join(says) + f"; random start {mean:.2f}.")
 
 
@@ -149,12 +270,26 @@ def ratios(sets: dict[str, Sequence[Result]]) -> Picture:
     fig, ((ax,),) = axes(width=7.6, height=3.4)
     for k, (name, runs) in enumerate(sets.items()):
         values = over_seeds(runs, "ratio")
-        band(ax, runs[0].steps, values.T, mean_interval(values)[1], color=colour(k), label=name, gid=name)
+        band(
+            ax,
+            runs[0].steps,
+            values.T,
+            mean_interval(values)[1],
+            color=colour(k),
+            label=name,
+            gid=name,
+        )
     ax.axhline(1, color=MUTED, lw=0.8, ls=":")
     ax.set(xlabel="epoch", ylabel="ratio: equivalent / different", ylim=(0, None))
     legend(ax, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)
-    return Picture(fig, "Ratio at the end, mean over seeds: " + "; ".join(
-        f"{name} {over_seeds(runs, 'ratio')[-1].mean():.2f}" for name, runs in sets.items()) + ".")
+    return Picture(
+        fig,
+        "Ratio at the end, mean over seeds: "
+        + "; ".join(
+            f"{name} {over_seeds(runs, 'ratio')[-1].mean():.2f}" for name, runs in sets.items()
+        )
+        + ".",
+    )
 
 
 def pairs(runs: Sequence[Result], times: np.ndarray, columns: int = 5) -> Picture:
@@ -166,11 +301,18 @@ def pairs(runs: Sequence[Result], times: np.ndarray, columns: int = 5) -> Pictur
     for run, ax in zip(runs, panels.flat, strict=True):
         lengths = np.linalg.norm(run.tables[:, u] - run.tables[:, v], axis=2)
         for kind, tone in ((False, DIFFERENT_TONE), (True, SAME_TONE)):
-            ax.plot(times, lengths[:, ((u - v) % config.k == 0) == kind], color=tone, lw=0.5, alpha=0.7)
+            ax.plot(
+                times, lengths[:, ((u - v) % config.k == 0) == kind], color=tone, lw=0.5, alpha=0.7
+            )
         ax.set(xticks=(0, config.epochs // 2), title=f"seed {run.config.seed}")
     panels[-1, columns // 2].set(xlabel="epoch")
     for ax in panels[:, 0]:
         ax.set(ylabel="distance", ylim=(0, None))  # after all panels: they share the axis
-    equivalent, different = (over_seeds(runs, kind)[-1].mean() for kind in ("equivalent", "different"))
-    return Picture(fig, f"Distances of all pairs over {config.epochs} epochs; at the end equivalent pairs are "
-                        f"{equivalent:.2f} apart, different ones {different:.2f}.")
+    equivalent, different = (
+        over_seeds(runs, kind)[-1].mean() for kind in ("equivalent", "different")
+    )
+    return Picture(
+        fig,
+        f"Distances of all pairs over {config.epochs} epochs; at the end equivalent pairs are "
+        f"{equivalent:.2f} apart, different ones {different:.2f}.",
+    )

@@ -11,10 +11,13 @@ from clbook.experiments.modadd import equivalence, lookup
 from clbook.experiments.modadd.equivalence import Finite
 from clbook.runs import one_thread
 
-TWINS = (np.arange(equivalence.SYMBOLS) // 2)[:, None] == np.arange(equivalence.SYMBOLS) // 2  # of the random table
+TWINS = (np.arange(equivalence.SYMBOLS) // 2)[:, None] == np.arange(
+    equivalence.SYMBOLS
+) // 2  # of the random table
 
 
 # Distributions.
+
 
 def no_answer(N: int = 16, k: int = 8) -> Finite:
     """CModAdd without the answer: the contexts are "? + b" and "a + ?"; every symbol is in each of them equally often.
@@ -22,7 +25,9 @@ def no_answer(N: int = 16, k: int = 8) -> Finite:
     N symbols; k changes nothing: it is named so that the table can stand beside `equivalence.cmodadd_table`.
     """
     pairs, _ = data.modadd(N, k)
-    return Finite.of(row for a, b in pairs.tolist() for row in ((a, f"? + {b}", "", 1), (b, f"{a} + ?", "", 1)))
+    return Finite.of(
+        row for a, b in pairs.tolist() for row in ((a, f"? + {b}", "", 1), (b, f"{a} + ?", "", 1))
+    )
 
 
 def columns(joint: np.ndarray) -> np.ndarray:
@@ -44,9 +49,17 @@ def without(joint: np.ndarray, symbol: int) -> np.ndarray:
 
 # Optima.
 
+
 @one_thread()
-def optimum(joint: np.ndarray, d: int = 8, *, contexts: np.ndarray | None = None, decay: float = 0.0, seed: int = 0,
-            start: tuple | None = None) -> tuple[np.ndarray, np.ndarray]:
+def optimum(
+    joint: np.ndarray,
+    d: int = 8,
+    *,
+    contexts: np.ndarray | None = None,
+    decay: float = 0.0,
+    seed: int = 0,
+    start: tuple | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """Z (S, d) and C (P, d) that minimise SL eq. 2 in the limit of large batches (`lookup.infonce`), by L-BFGS.
 
     Args: joint (S, P); contexts (P, d): given, and not moved (a frozen encoder); decay: lambda of the penalty
@@ -66,12 +79,19 @@ def optimum(joint: np.ndarray, d: int = 8, *, contexts: np.ndarray | None = None
 
     def objective(flat):
         tables = [w.requires_grad_(k < len(free)) for k, w in enumerate(unpacked(flat))]
-        loss = lookup.infonce(*tables, p)[0] + decay / 2 * sum(w.square().sum() for w in tables[:len(free)])
-        slopes = torch.autograd.grad(loss, tables[:len(free)])
+        loss = lookup.infonce(*tables, p)[0] + decay / 2 * sum(
+            w.square().sum() for w in tables[: len(free)]
+        )
+        slopes = torch.autograd.grad(loss, tables[: len(free)])
         return loss.item(), torch.cat([slope.flatten() for slope in slopes]).numpy()
 
-    end = optimize.minimize(objective, torch.cat([w.flatten() for w in free]).numpy(), jac=True, method="L-BFGS-B",
-                            options={"maxcor": 50, "ftol": 0, "gtol": 1e-9, "maxiter": 20_000, "maxfun": 40_000})
+    end = optimize.minimize(
+        objective,
+        torch.cat([w.flatten() for w in free]).numpy(),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxcor": 50, "ftol": 0, "gtol": 1e-9, "maxiter": 20_000, "maxfun": 40_000},
+    )
     return tuple(w.detach().numpy() for w in unpacked(end.x))
 
 
@@ -85,6 +105,7 @@ def exact_rows(joint: np.ndarray, contexts: np.ndarray, steps: int = 200) -> np.
     centred = contexts - contexts.mean(0)  # shifts no symbol's minimiser
     z = np.zeros((len(joint), contexts.shape[1]))
     for u, mean in enumerate(given @ centred):
+
         def value(x, mean=mean):
             return np.logaddexp.reduce(centred @ x + prior) - x @ mean
 
@@ -100,11 +121,15 @@ def exact_rows(joint: np.ndarray, contexts: np.ndarray, steps: int = 200) -> np.
             if np.linalg.norm(step) < 1e-9 * (1 + np.linalg.norm(z[u])):
                 break
         else:
-            raise ValueError(f"steps = {steps} is not allowed: symbol {u} has no minimiser, or needs more")
+            raise ValueError(
+                f"steps = {steps} is not allowed: symbol {u} has no minimiser, or needs more"
+            )
     return z
 
 
-def frozen_encoder(N: int = 16, k: int = 8, d: int = 8, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def frozen_encoder(
+    N: int = 16, k: int = 8, d: int = 8, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
     """CModAdd's joint (N, 2 N k) and the vectors (2 N k, d) that an untrained transformer gives its contexts."""
     from clbook.transformer import Transformer
 
@@ -119,6 +144,7 @@ def frozen_encoder(N: int = 16, k: int = 8, d: int = 8, seed: int = 0) -> tuple[
 
 
 # What is measured.
+
 
 def distances(z: np.ndarray, same: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sorted distances of the pairs of rows of z (S, d) that are `same` (S, S), and of all others."""

@@ -24,13 +24,19 @@ CLASSES = 4_000_037  # purpose of the stream of random numbers
 class Config(modadd.Config):
     """Settings of `modadd.run`, and which samples it learns from."""
 
-    drawn: str = setting("plain", "plain: as in the chapter; no answer: contexts without it; apart: each context keeps "
-                         "one of its symbols", choices=("plain", "no answer", "apart"))
+    drawn: str = setting(
+        "plain",
+        "plain: as in the chapter; no answer: contexts without it; apart: each context keeps "
+        "one of its symbols",
+        choices=("plain", "no answer", "apart"),
+    )
 
     def check(self):
         super().check()
         if self.drawn == "apart" and self.samples != 2 * self.N * self.k:
-            raise self.error("fraction", f"k / N = {self.k / self.N:g} where each context keeps one symbol")
+            raise self.error(
+                "fraction", f"k / N = {self.k / self.N:g} where each context keeps one symbol"
+            )
 
 
 class Chosen(Samples):
@@ -41,7 +47,9 @@ class Chosen(Samples):
         if config.drawn == "apart":
             self.keep(self.one_each())
         if config.drawn == "no answer":
-            self.contexts = torch.cat([self.contexts[:, :2], torch.full((len(self.symbols), 1), config.N)], 1)
+            self.contexts = torch.cat(
+                [self.contexts[:, :2], torch.full((len(self.symbols), 1), config.N)], 1
+            )
             self.ids = torch.unique(self.contexts, dim=0, return_inverse=True)[1]
         joint = torch.zeros(config.N, int(self.ids.max()) + 1, dtype=torch.float64)
         joint.index_put_((self.symbols, self.ids), self.weights, accumulate=True)
@@ -49,7 +57,11 @@ class Chosen(Samples):
 
     def keep(self, rows: torch.Tensor):
         """Go on with these samples alone."""
-        self.symbols, self.contexts, self.ids = self.symbols[rows], self.contexts[rows], self.ids[rows]
+        self.symbols, self.contexts, self.ids = (
+            self.symbols[rows],
+            self.contexts[rows],
+            self.ids[rows],
+        )
         self.weights = self.weights[rows]
 
     def one_each(self) -> torch.Tensor:
@@ -64,7 +76,9 @@ class Drawn(Training):
         super().setup()
         if self.config.drawn == "plain":
             return
-        made = {(k.seed, k.misaligned, k.p): Chosen(k) for k in self.configs}  # runs that draw the same draw once
+        made = {
+            (k.seed, k.misaligned, k.p): Chosen(k) for k in self.configs
+        }  # runs that draw the same draw once
         samples = [made[k.seed, k.misaligned, k.p] for k in self.configs]
         for name in ("symbols", "contexts", "ids", "pmi"):
             setattr(self.state, name, torch.stack([getattr(own, name) for own in samples]))
@@ -80,6 +94,7 @@ run.program = Drawn
 
 
 # Classifiers from tables that nobody trained.
+
 
 @dataclasses.dataclass
 class Classified(Outcome):
@@ -99,8 +114,13 @@ class Oracle(Classifiers):
             raise self.config.error("classifier", "pretrained")
         super().setup()
         c = self.config
-        self.steps, self.times = c.classifier_epochs, set(recorded_times(c.classifier_epochs, EVERY))
-        vectors = torch.stack([torch.randn(c.k, c.d, generator=stream(k.seed, CLASSES)) for k in self.configs])
+        self.steps, self.times = (
+            c.classifier_epochs,
+            set(recorded_times(c.classifier_epochs, EVERY)),
+        )
+        vectors = torch.stack(
+            [torch.randn(c.k, c.d, generator=stream(k.seed, CLASSES)) for k in self.configs]
+        )
         self.seat(vectors[:, torch.arange(c.N) % c.k])
 
     def now(self, t):

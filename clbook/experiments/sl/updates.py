@@ -23,7 +23,9 @@ def context_steps(symbols: torch.Tensor, contexts: torch.Tensor) -> torch.Tensor
     return symbols - (symbols @ contexts.T).softmax(1).T @ symbols
 
 
-def gradients(table: torch.Tensor, ids: torch.Tensor, contexts: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def gradients(
+    table: torch.Tensor, ids: torch.Tensor, contexts: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
     """-n times the gradient of SL eq. 2 in the table (S, d) and in the contexts (n, d) of a batch, by autograd.
 
     ids (n,): the symbol at each place.
@@ -41,9 +43,14 @@ def errors(symbols: int, batch: int, d: int = 8, seed: int = 0) -> tuple[float, 
     replacement, except where the batch is no larger than their number: then each occurs once.
     """
     generator = torch.Generator().manual_seed(seed)
-    table, contexts = (torch.randn(n, d, generator=generator, dtype=torch.float64) for n in (symbols, batch))
-    ids = (torch.randperm(symbols, generator=generator)[:batch] if batch <= symbols
-           else torch.randint(symbols, (batch,), generator=generator))
+    table, contexts = (
+        torch.randn(n, d, generator=generator, dtype=torch.float64) for n in (symbols, batch)
+    )
+    ids = (
+        torch.randperm(symbols, generator=generator)[:batch]
+        if batch <= symbols
+        else torch.randint(symbols, (batch,), generator=generator)
+    )
     of_table, of_contexts = gradients(table, ids, contexts)
     printed = symbol_steps(table[ids], contexts)
     present, counts = ids.unique(return_counts=True)

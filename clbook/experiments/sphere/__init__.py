@@ -16,5 +16,18 @@ from clbook.experiments.sphere.experiment import (
     start,
 )
 
-__all__ = ["CLUSTERED", "Config", "Flow", "Result", "TURNS", "Turned", "coherence", "dataset", "run", "run_pair",
-           "run_turned", "sharpness_at_start", "start"]
+__all__ = [
+    "CLUSTERED",
+    "Config",
+    "Flow",
+    "Result",
+    "TURNS",
+    "Turned",
+    "coherence",
+    "dataset",
+    "run",
+    "run_pair",
+    "run_turned",
+    "sharpness_at_start",
+    "start",
+]

@@ -27,16 +27,28 @@ def after(run, iteration: int) -> int:
 
 def moved(runs, since: int) -> np.ndarray:
     """How far the median point of each run is at the end from where it was at iteration `since`."""
-    return np.array([np.median(np.linalg.norm(run.z[-1] - run.z[after(run, since)], axis=1)) for run in runs])
+    return np.array(
+        [np.median(np.linalg.norm(run.z[-1] - run.z[after(run, since)], axis=1)) for run in runs]
+    )
 
 
 @chapter.measure("ls-free-uniform")
 def free_uniform(vanilla):
-    gap = np.array([[abs(run.loss[-1] - theory.simplified_plateau(run.config.tau, run.config.d)) for run in runs]
-                    for runs in vanilla.values()])
+    gap = np.array(
+        [
+            [
+                abs(run.loss[-1] - theory.simplified_plateau(run.config.tau, run.config.d))
+                for run in runs
+            ]
+            for runs in vanilla.values()
+        ]
+    )
     accuracy = np.array([[run.accuracy[-1] for run in runs] for runs in vanilla.values()])
-    return Finding(f"loss within {gap.max():.0e}, accuracy {span(accuracy, '.2g')}", float(gap.max()),
-                   (*(0.005 - gap), *(0.5 - accuracy)))
+    return Finding(
+        f"loss within {gap.max():.0e}, accuracy {span(accuracy, '.2g')}",
+        float(gap.max()),
+        (*(0.005 - gap), *(0.5 - accuracy)),
+    )
 
 
 @chapter.measure("ls-cap-clusters")
@@ -44,18 +56,24 @@ def cap_clusters(cap, still):
     groups = (*cap.values(), still)
     every = [run for runs in groups for run in runs]
     at = [run.clustered_at for runs in cap.values() for run in runs if run.clustered_at is not None]
-    return Finding(f"{clustered(every).sum()} of {len(every)} runs cluster, those of LS's data at iterations "
-                   f"{span(at or 0, 'd')}; {separable(every).sum()} are separable",
-                   float(clustered(every).mean()), (*map(clustered, groups), *map(separable, groups)))
+    return Finding(
+        f"{clustered(every).sum()} of {len(every)} runs cluster, those of LS's data at iterations "
+        f"{span(at or 0, 'd')}; {separable(every).sum()} are separable",
+        float(clustered(every).mean()),
+        (*map(clustered, groups), *map(separable, groups)),
+    )
 
 
 @chapter.measure("ls-uniform-start")
 def uniform_start(gentle):
     groups = [[run for run in gentle if (run.config.d, run.config.depth) == case] for case in CASES]
     every = [run for runs in groups for run in runs]
-    return Finding(f"{clustered(every).sum()} of {len(every)} runs cluster, {separable(every).sum()} are separable; "
-                   f"accuracy {span([run.accuracy.max() for run in every], '.2g')}", float(clustered(every).mean()),
-                   tuple(map(clustered, groups)))
+    return Finding(
+        f"{clustered(every).sum()} of {len(every)} runs cluster, {separable(every).sum()} are separable; "
+        f"accuracy {span([run.accuracy.max() for run in every], '.2g')}",
+        float(clustered(every).mean()),
+        tuple(map(clustered, groups)),
+    )
 
 
 @chapter.measure("ls-beyond-the-limit")
@@ -64,22 +82,33 @@ def beyond(trained, ratio, large):
     ended = np.array([run.accuracy[-1] >= CLUSTERED for run in above])
     seeds = np.array([run.config.seed for run in above])
     share = np.array([ended[seeds == seed].mean() for seed in np.unique(seeds)])
-    return Finding(f"{ended.sum()} of {len(above)} runs, {span(share, '.2g')} of each seed's; n = 2,000 at lr = 2, "
-                   f"1 seed: accuracy {large.accuracy.max():.2f}", float(share.mean()), (share - 0.5,))
+    return Finding(
+        f"{ended.sum()} of {len(above)} runs, {span(share, '.2g')} of each seed's; n = 2,000 at lr = 2, "
+        f"1 seed: accuracy {large.accuracy.max():.2f}",
+        float(share.mean()),
+        (share - 0.5,),
+    )
 
 
 @chapter.measure("ls-clusters-by-climbing")
 def climbing(trained):
     rises = [run.loss[-1] - run.loss[0] for run in trained if run.accuracy[-1] >= CLUSTERED]
     least = float(min(rises, default=np.nan))
-    return Finding(f"it rises by {span(rises or np.nan, '.2g')} in {len(rises)} runs", least, (least,))
+    return Finding(
+        f"it rises by {span(rises or np.nan, '.2g')} in {len(rises)} runs", least, (least,)
+    )
 
 
 @chapter.measure("va-same-direction")
 def same_direction(pushes):
-    within, together = (np.array([[seed[part] for seed in seeds] for seeds in pushes.values()]) for part in (0, 1))
-    return Finding(f"{span(within, '.3f')}; of all four clusters together {span(together, '.2g')}",
-                   float(within.mean()), tuple(within - 0.9))
+    within, together = (
+        np.array([[seed[part] for seed in seeds] for seeds in pushes.values()]) for part in (0, 1)
+    )
+    return Finding(
+        f"{span(within, '.3f')}; of all four clusters together {span(together, '.2g')}",
+        float(within.mean()),
+        tuple(within - 0.9),
+    )
 
 
 @chapter.measure("va-own-gradients")
@@ -91,12 +120,19 @@ def own_gradients(cap):
 @chapter.measure("va-at-rest")
 def at_rest(still, vanilla):
     network, free = moved(still, 200), moved(vanilla[2, "cap"], 200)
-    return Finding(f"it moves by {span(network, '.2g')} through the network, by {span(free, '.2g')} without",
-                   float(network.mean()), (0.1 - network, 0.1 - free))
+    return Finding(
+        f"it moves by {span(network, '.2g')} through the network, by {span(free, '.2g')} without",
+        float(network.mean()),
+        (0.1 - network, 0.1 - free),
+    )
 
 
 @chapter.measure("ls-capacity")
 def capacity(vanilla, cap):
     free = {d: np.array([run.loss[after(run, 100)] for run in vanilla[d, "cap"]]) for d in (2, 3)}
     margins = [free[d] - [run.loss[-1] for run in runs] for (d, _), runs in cap.items()]
-    return Finding(f"theirs is lower by {span(-np.array(margins), '.2g')}", float(np.mean(margins)), tuple(margins))
+    return Finding(
+        f"theirs is lower by {span(-np.array(margins), '.2g')}",
+        float(np.mean(margins)),
+        tuple(margins),
+    )

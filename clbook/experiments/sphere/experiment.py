@@ -34,28 +34,56 @@ TURNS = 8  # views around the sphere, a full turn in all
 class Config(Settings):
     """Settings of one run; the default tears a small cap of the circle into the four clusters of the data."""
 
-    d: int = setting(2, "embedding dimensions: the circle (2) or the sphere (3); the data have as many", choices=(2, 3))
+    d: int = setting(
+        2,
+        "embedding dimensions: the circle (2) or the sphere (3); the data have as many",
+        choices=(2, 3),
+    )
     depth: int = setting(1, "number of hidden layers", low=1, high=8)
     width: int = setting(100, "width of each hidden layer", low=1, high=2000)
     activation: str = setting("tanh", "activation of the hidden layers", choices=tuple(ACTIVATIONS))
     classes: int = setting(4, "number of clusters, in a row", low=2, high=10)
     n: int = setting(200, "number of points, all clusters together", low=20, high=2000)
-    start: str = setting("cap", "where the embedding starts: close together, or anywhere", choices=("cap", "uniform"))
-    cap: float = setting(0.05, "standard deviation of the cap, in each coordinate", above=0.0, high=10.0, log=True,
-                         each=True)
+    start: str = setting(
+        "cap", "where the embedding starts: close together, or anywhere", choices=("cap", "uniform")
+    )
+    cap: float = setting(
+        0.05,
+        "standard deviation of the cap, in each coordinate",
+        above=0.0,
+        high=10.0,
+        log=True,
+        each=True,
+    )
     tau: float = setting(0.2, "temperature", low=1e-3, high=10.0, log=True, each=True)
     lr: float = setting(0.02, "learning rate", above=0.0, high=100.0, log=True, each=True)
     steps: int = setting(300, "iterations", unit="iterations", low=1, high=100_000, log=True)
     network: bool = setting(True, "train a network; False moves each point by itself (VA eq. 13)")
-    gradient: str = setting("full", "full: back-propagate through both views; partial: through z alone",
-                            choices=("full", "partial"))
-    first: float = setting(-1.0, "where the row of clusters begins", low=-10.0, high=10.0, each=True)
-    gap: float = setting(1.0, "distance between neighbouring clusters", low=0.0, high=10.0, each=True)
+    gradient: str = setting(
+        "full",
+        "full: back-propagate through both views; partial: through z alone",
+        choices=("full", "partial"),
+    )
+    first: float = setting(
+        -1.0, "where the row of clusters begins", low=-10.0, high=10.0, each=True
+    )
+    gap: float = setting(
+        1.0, "distance between neighbouring clusters", low=0.0, high=10.0, each=True
+    )
     spread: float = setting(0.1, "standard deviation of a cluster", low=0.0, high=2.0, each=True)
-    noise: float = setting(0.3, "standard deviation of the noise augmentation", low=0.0, high=2.0, each=True)
-    record_every: int = setting(0, "record every this many iterations; 0 records a geometric series of times",
-                                unit="iterations", low=0, high=10_000)
-    seed: int = setting(0, "seed of data, start, weights and augmentations", low=0, high=2**31, each=True)
+    noise: float = setting(
+        0.3, "standard deviation of the noise augmentation", low=0.0, high=2.0, each=True
+    )
+    record_every: int = setting(
+        0,
+        "record every this many iterations; 0 records a geometric series of times",
+        unit="iterations",
+        low=0,
+        high=10_000,
+    )
+    seed: int = setting(
+        0, "seed of data, start, weights and augmentations", low=0, high=2**31, each=True
+    )
 
 
 @dataclasses.dataclass
@@ -86,8 +114,15 @@ class Result(Outcome):
 
 def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns x (n, d) and labels (n,) of a run, on the CPU."""
-    return data.row(config.n, config.classes, config.spread, config.d, stream(config.seed, DATA),
-                    first=config.first, gap=config.gap)
+    return data.row(
+        config.n,
+        config.classes,
+        config.spread,
+        config.d,
+        stream(config.seed, DATA),
+        first=config.first,
+        gap=config.gap,
+    )
 
 
 def start(config: Config) -> torch.Tensor:
@@ -106,7 +141,11 @@ class Flow(Program):
     put back on the sphere. Another paper's data, network and loss are those of a subclass.
     """
 
-    Result, compiles, views = Result, ("objective",), 1  # views: how many of each point a step draws
+    Result, compiles, views = (
+        Result,
+        ("objective",),
+        1,
+    )  # views: how many of each point a step draws
 
     @staticmethod
     def data(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
@@ -116,7 +155,10 @@ class Flow(Program):
     def networks(self, D: int) -> list[torch.nn.Module]:
         """The network of each run at its start, for inputs in R^D."""
         c = self.config
-        return [MLP((D, *(c.width,) * c.depth, c.d), c.activation, stream(k.seed, WEIGHTS)) for k in self.configs]
+        return [
+            MLP((D, *(c.width,) * c.depth, c.d), c.activation, stream(k.seed, WEIGHTS))
+            for k in self.configs
+        ]
 
     def output(self, weights: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
         """g (R, m, d) of the networks with these weights, for x (R, m, D)."""
@@ -130,7 +172,11 @@ class Flow(Program):
         c, s = self.config, self.state
         x, labels = zip(*(self.data(config) for config in self.configs), strict=True)
         self.inputs, self.labels = [points.numpy() for points in x], labels[0].numpy()
-        s.start, s.tau, s.lr = torch.stack([start(k) for k in self.configs]), self.each("tau"), self.each("lr")
+        s.start, s.tau, s.lr = (
+            torch.stack([start(k) for k in self.configs]),
+            self.each("tau"),
+            self.each("lr"),
+        )
         s.separable_at = torch.full((len(x),), -1)
         self.trained = [s.start]
         if c.network:
@@ -142,21 +188,25 @@ class Flow(Program):
 
     def begin(self):
         # The loss is a mean over points; VA eq. 13, which moves each point by itself, has no 1/n.
-        self.optimiser = Descent(self.trained, self.state.lr * (1 if self.config.network else self.config.n))
+        self.optimiser = Descent(
+            self.trained, self.state.lr * (1 if self.config.network else self.config.n)
+        )
 
     def drawer(self, purpose: int, count: int) -> Draws:
         """The noise (R, count, n, D) of `count` views of each point at each step."""
         points = self.state.x.shape[1:]
-        return Draws(streams(self.configs, purpose),
-                     lambda g: torch.stack([torch.randn(points, generator=g) for _ in range(count)]))
+        return Draws(
+            streams(self.configs, purpose),
+            lambda g: torch.stack([torch.randn(points, generator=g) for _ in range(count)]),
+        )
 
     def embed(self, noise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """R + g(w, x) - g(w0, x), not yet on the sphere: of the points (R, n, d) and of views (R, m, n, d) of them."""
         c, s = self.config, self.state
         flat = (s.x[:, None] + s.noise * noise).flatten(1, 2)
         out = self.output(self.trained, torch.cat([s.x, flat], 1))
-        moved = (out[:, c.n:] - self.output(s.frozen, flat)).unflatten(1, (-1, c.n))
-        return out[:, :c.n] + s.shift, moved + s.start[:, None]
+        moved = (out[:, c.n :] - self.output(s.frozen, flat)).unflatten(1, (-1, c.n))
+        return out[:, : c.n] + s.shift, moved + s.start[:, None]
 
     def objective(self, noise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The loss (R,) and the embedding (R, n, d)."""
@@ -168,7 +218,7 @@ class Flow(Program):
         if self.config.network:
             self.losses, z = self.objective(self.draws.next())
             return z
-        z, = self.trained
+        (z,) = self.trained
         views = z if self.config.gradient == "full" else z.detach()
         self.losses = self.loss(z, views[:, None])
         return z
@@ -176,7 +226,9 @@ class Flow(Program):
     def advance(self, t):
         self.descend(self.losses)
         if not self.config.network:  # the list is the one that the optimiser holds
-            self.trained[:] = [F.normalize(z.detach(), dim=-1).requires_grad_() for z in self.trained]
+            self.trained[:] = [
+                F.normalize(z.detach(), dim=-1).requires_grad_() for z in self.trained
+            ]
 
     def measure(self, z, t):
         """Loss, arrows, reach, neighbour accuracy and separability now."""
@@ -185,17 +237,31 @@ class Flow(Program):
         if self.config.network:
             with torch.no_grad():
                 points, views = self.embed(self.recorded.next())
-            reach, views = (points - s.start).norm(dim=-1).median(1).values, F.normalize(views, dim=-1)
+            reach, views = (
+                (points - s.start).norm(dim=-1).median(1).values,
+                F.normalize(views, dim=-1),
+            )
         loss, arrows = self.arrows(z, views)
-        on_sphere = (z.norm(dim=-1) > 0.5).all(1)  # not so where a square has overflowed: then 0 is what is left of it
+        on_sphere = (z.norm(dim=-1) > 0.5).all(
+            1
+        )  # not so where a square has overflowed: then 0 is what is left of it
         fine = (on_sphere & z.flatten(1).isfinite().all(1)).tolist()
-        accuracy = [neighbour_accuracy(points, self.labels, NEIGHBOURS) if whole else math.nan
-                    for points, whole in zip(z, fine, strict=True)]
+        accuracy = [
+            neighbour_accuracy(points, self.labels, NEIGHBOURS) if whole else math.nan
+            for points, whole in zip(z, fine, strict=True)
+        ]
         for i in torch.nonzero(s.separable_at < 0)[:, 0].tolist():
             if fine[i] and separable(z[i], self.labels):
                 s.separable_at[i] = t
-        return {"z": z, "loss": loss, "arrows": arrows, "reach": reach, "accuracy": np.array(accuracy),
-                "separable_at": s.separable_at, "finite": on_sphere} | self.more(z, views)
+        return {
+            "z": z,
+            "loss": loss,
+            "arrows": arrows,
+            "reach": reach,
+            "accuracy": np.array(accuracy),
+            "separable_at": s.separable_at,
+            "finite": on_sphere,
+        } | self.more(z, views)
 
     def more(self, z: torch.Tensor, views: torch.Tensor) -> dict:
         """What a subclass measures besides, {name: (R, ...)}."""
@@ -209,10 +275,18 @@ class Flow(Program):
         return loss, (gradient * z).sum(-1, keepdim=True) * z - gradient
 
     def result(self, i, columns, head):
-        at, clustered = int(columns.pop("separable_at")[-1]), columns["steps"][columns["accuracy"] >= CLUSTERED]
-        return self.Result(**head, **columns, x=self.inputs[i], labels=self.labels,
-                           separable_at=None if at < 0 else at,
-                           clustered_at=int(clustered[0]) if len(clustered) else None)
+        at, clustered = (
+            int(columns.pop("separable_at")[-1]),
+            columns["steps"][columns["accuracy"] >= CLUSTERED],
+        )
+        return self.Result(
+            **head,
+            **columns,
+            x=self.inputs[i],
+            labels=self.labels,
+            separable_at=None if at < 0 else at,
+            clustered_at=int(clustered[0]) if len(clustered) else None,
+        )
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:
@@ -270,8 +344,12 @@ def coherence(vectors: np.ndarray, labels: np.ndarray) -> float:
     return float(np.mean([np.linalg.norm(unit[labels == k].mean(0)) for k in np.unique(labels)]))
 
 
-def sharpness(loss: torch.Tensor, parameters: Iterable[torch.Tensor], generator: torch.Generator,
-              rounds: int = 30) -> float:
+def sharpness(
+    loss: torch.Tensor,
+    parameters: Iterable[torch.Tensor],
+    generator: torch.Generator,
+    rounds: int = 30,
+) -> float:
     """The Hessian eigenvalue of largest absolute value, by power iteration on Hessian-vector products.
 
     Near a minimum, gradient descent with a learning rate above 2 / sharpness moves away instead of closer.

@@ -12,7 +12,10 @@ from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic, name
 
 RING = np.linspace(0, 2 * np.pi, 73)
 NETWORK, VANILLA = colour(7), colour(8)
-AZIMUTH, TILT = 30.0, np.radians(20)  # the camera; degrees to the side of e_1, and above the equator
+AZIMUTH, TILT = (
+    30.0,
+    np.radians(20),
+)  # the camera; degrees to the side of e_1, and above the equator
 LIFT = 0.35  # width of the band in which points of the circle are drawn, at radii without a meaning
 ARROW = 0.45  # length of the longest arrow of a row, in radii of the sphere
 
@@ -23,8 +26,10 @@ def _seen(points: np.ndarray, azimuth: float) -> tuple[np.ndarray, np.ndarray]:
         return points, np.zeros(points.shape[:-1])
     a, (x, y, z) = np.radians(azimuth), np.moveaxis(points, -1, 0)
     towards, right = x * np.cos(a) + y * np.sin(a), y * np.cos(a) - x * np.sin(a)
-    return (np.stack([right, z * np.cos(TILT) - towards * np.sin(TILT)], -1),
-            towards * np.cos(TILT) + z * np.sin(TILT))
+    return (
+        np.stack([right, z * np.cos(TILT) - towards * np.sin(TILT)], -1),
+        towards * np.cos(TILT) + z * np.sin(TILT),
+    )
 
 
 def _stage(ax, d, azimuth, title):
@@ -34,7 +39,9 @@ def _stage(ax, d, azimuth, title):
         c, s, zero = np.cos(RING), np.sin(RING), np.zeros_like(RING)
         for curve in ((c, s, zero), (c, zero, s), (zero, c, s)):
             screen, depth = _seen(np.stack(curve, -1), azimuth)
-            ax.plot(*np.where((depth >= 0)[:, None], screen, np.nan).T, color=MUTED, lw=0.5, alpha=0.6)
+            ax.plot(
+                *np.where((depth >= 0)[:, None], screen, np.nan).T, color=MUTED, lw=0.5, alpha=0.6
+            )
     edge = 1.45 if d == 2 else 1.15
     ax.set(aspect="equal", xlim=(-edge, edge), ylim=(-edge, edge), xticks=[], yticks=[])
     ax.set_title(title or "", pad=2)  # nearer to its own sphere than to the one above
@@ -44,14 +51,30 @@ def _stage(ax, d, azimuth, title):
 def _points(ax, z, labels, arrows, azimuth=AZIMUTH):
     """Points z (n, d), a colour a class; on the sphere those behind are pale. Arrows are strokes from the dots."""
     screen, depth = _seen(z, azimuth)
-    ax.add_collection(LineCollection(np.stack([screen, _seen(z + arrows, azimuth)[0]], 1), linewidths=0.8, alpha=0.6,
-                                     colors=[colour(k) for k in labels], zorder=1, gid="arrows"))
+    ax.add_collection(
+        LineCollection(
+            np.stack([screen, _seen(z + arrows, azimuth)[0]], 1),
+            linewidths=0.8,
+            alpha=0.6,
+            colors=[colour(k) for k in labels],
+            zorder=1,
+            gid="arrows",
+        )
+    )
     for k in np.unique(labels):
         for front in (False, True):
             mine = (labels == k) & ((depth >= -1e-9) == front)
             if mine.any():
-                ax.plot(*screen[mine].T, "o", ms=3.5, mew=0, color=colour(k), alpha=1 if front else 0.25, zorder=1,
-                        gid=f"class {k}" + ("" if front else ", behind"))  # a scatter takes three times as long
+                ax.plot(
+                    *screen[mine].T,
+                    "o",
+                    ms=3.5,
+                    mew=0,
+                    color=colour(k),
+                    alpha=1 if front else 0.25,
+                    zorder=1,
+                    gid=f"class {k}" + ("" if front else ", behind"),
+                )  # a scatter takes three times as long
 
 
 def _embedding(ax, result, i, azimuth=AZIMUTH, title=None):
@@ -61,7 +84,9 @@ def _embedding(ax, result, i, azimuth=AZIMUTH, title=None):
     """
     _stage(ax, result.config.d, azimuth, title or f"iteration {result.steps[i]}")
     scale = ARROW / max(np.linalg.norm(result.arrows, axis=2).max(), 1e-12)
-    lift = 1 + (LIFT * (0.618 * np.arange(len(result.labels))[:, None] % 1) if result.config.d == 2 else 0)
+    lift = 1 + (
+        LIFT * (0.618 * np.arange(len(result.labels))[:, None] % 1) if result.config.d == 2 else 0
+    )
     _points(ax, lift * result.z[i], result.labels, scale * result.arrows[i], azimuth)
 
 
@@ -85,30 +110,60 @@ def _setting(config):
 def story(pair: Several, network_times, vanilla_times, azimuth: float = AZIMUTH) -> Picture:
     """Input, and both flows at the recorded iterations nearest to chosen ones, as the rows of VA Fig. 5 and 6."""
     columns, network, vanilla = range(len(network_times)), pair["network"], pair["vanilla"]
-    fig, ax = mosaic([["input" for _ in columns], [f"network{j}" for j in columns], [f"vanilla{j}" for j in columns]],
-                     width=7.8, height=4.9, height_ratios=(0.6, 1, 1))
-    ax["input"].scatter(*network.x[:, :2].T, s=7, color=[colour(k) for k in network.labels], linewidths=0,
-                        gid="input")
-    ax["input"].set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal", title="input", ylim=(-0.6, 0.6),
-                    yticks=[-0.5, 0, 0.5])
-    for name, result, times in (("network", network, network_times), ("vanilla", vanilla, vanilla_times)):
+    fig, ax = mosaic(
+        [
+            ["input" for _ in columns],
+            [f"network{j}" for j in columns],
+            [f"vanilla{j}" for j in columns],
+        ],
+        width=7.8,
+        height=4.9,
+        height_ratios=(0.6, 1, 1),
+    )
+    ax["input"].scatter(
+        *network.x[:, :2].T,
+        s=7,
+        color=[colour(k) for k in network.labels],
+        linewidths=0,
+        gid="input",
+    )
+    ax["input"].set(
+        xlabel="$x_1$",
+        ylabel="$x_2$",
+        aspect="equal",
+        title="input",
+        ylim=(-0.6, 0.6),
+        yticks=[-0.5, 0, 0.5],
+    )
+    for name, result, times in (
+        ("network", network, network_times),
+        ("vanilla", vanilla, vanilla_times),
+    ):
         for j, t in enumerate(times):
             _embedding(ax[f"{name}{j}"], result, int(np.abs(result.steps - t).argmin()), azimuth)
         ax[f"{name}0"].set_ylabel(name)
     side = f", seen from {azimuth:.0f} degrees" if pair.config.d == 3 else ""
-    return Picture(fig, f"{_setting(pair.config)}{side}. Top row, through the network: {_says(network)}. Bottom row, "
-                        f"each point by itself: {_says(vanilla)}, and ends at loss {vanilla.loss[-1]:.3f}.")
+    return Picture(
+        fig,
+        f"{_setting(pair.config)}{side}. Top row, through the network: {_says(network)}. Bottom row, "
+        f"each point by itself: {_says(vanilla)}, and ends at loss {vanilla.loss[-1]:.3f}.",
+    )
 
 
 def snapshot(pair: Several, frame: int = -1) -> Picture:
     """Both flows at one recorded time (left, middle), and loss and neighbour accuracy over time (right)."""
     fig, ax = mosaic([["n", "v", "a"], ["n", "v", "l"]], width=8.4, height=3.0)
     now, network, vanilla = int(pair.steps[frame]), pair["network"], pair["vanilla"]
-    for name, title, tone, result in (("n", "network", NETWORK, network), ("v", "vanilla", VANILLA, vanilla)):
+    for name, title, tone, result in (
+        ("n", "network", NETWORK, network),
+        ("v", "vanilla", VANILLA, vanilla),
+    ):
         _embedding(ax[name], result, frame, title=f"{title}, iteration {now}\n{_says(result)}")
         ax["a"].plot(result.steps + 1, result.accuracy, color=tone, label=title)
         ax["l"].plot(result.steps + 1, result.loss, color=tone, label=title)
-    ax["l"].axhline(theory.simplified_plateau(pair.config.tau, pair.config.d), color=MUTED, lw=0.8, ls="--")
+    ax["l"].axhline(
+        theory.simplified_plateau(pair.config.tau, pair.config.d), color=MUTED, lw=0.8, ls="--"
+    )
     for name, label in (("a", "10-NN accuracy"), ("l", "loss")):
         ax[name].axvline(now + 1, color=MUTED, lw=1, ls=":")
         ax[name].set(xscale="log", ylabel=label, xlabel="" if name == "a" else "iteration + 1")
@@ -117,9 +172,12 @@ def snapshot(pair: Several, frame: int = -1) -> Picture:
     for name in "al":
         name_lines(ax[name])
     config = pair.config
-    return Picture(fig, f"{_setting(config)}, {config.classes} clusters, tau = {config.tau:g}, lr = {config.lr:g}, "
-                        f"iteration {now}: 10-nearest-neighbour accuracy {network.accuracy[frame]:.2f} through the "
-                        f"network, {vanilla.accuracy[frame]:.2f} point by point.")
+    return Picture(
+        fig,
+        f"{_setting(config)}, {config.classes} clusters, tau = {config.tau:g}, lr = {config.lr:g}, "
+        f"iteration {now}: 10-nearest-neighbour accuracy {network.accuracy[frame]:.2f} through the "
+        f"network, {vanilla.accuracy[frame]:.2f} point by point.",
+    )
 
 
 def turned(result: Turned, frame: int = 0) -> Picture:
@@ -140,10 +198,18 @@ def first_step(pair: Several, scores) -> Picture:
     for ax, move, name, score in zip(grid[0], moves, names, scores, strict=True):
         shown = 0.05 * move / np.linalg.norm(move, axis=1).mean()
         _points(ax, network.z[0, :, 1:], network.labels, shown[:, 1:])
-        ax.set(aspect="equal", title=f"{name}\ncoherence {score:.2f}", xlabel="$z^2$", xlim=(-0.28, 0.28),
-               ylim=(-0.28, 0.28))
+        ax.set(
+            aspect="equal",
+            title=f"{name}\ncoherence {score:.2f}",
+            xlabel="$z^2$",
+            xlim=(-0.28, 0.28),
+            ylim=(-0.28, 0.28),
+        )
     grid[0][0].set_ylabel("$z^3$")
-    told = (f"{name}: coherence within a cluster {score:.2f}" for name, score in zip(names, scores, strict=True))
+    told = (
+        f"{name}: coherence within a cluster {score:.2f}"
+        for name, score in zip(names, scores, strict=True)
+    )
     return Picture(fig, "; ".join(told) + ".")
 
 
@@ -156,7 +222,15 @@ def thresholds(rows) -> Picture:
     for k, name in enumerate(dict.fromkeys(row[0] for row in rows)):
         mine = np.array([row[1:] for row in rows if row[0] == name])
         for ax, column in ((left, 1), (right, 2)):
-            ax.scatter(mine[:, 0], mine[:, column], s=22, color=colour(k), marker="os^D"[k % 4], label=name, gid=name)
+            ax.scatter(
+                mine[:, 0],
+                mine[:, column],
+                s=22,
+                color=colour(k),
+                marker="os^D"[k % 4],
+                label=name,
+                gid=name,
+            )
     for ax in (left, right):
         ax.axvline(1, color=INK, lw=0.8, ls="--")
         ax.set(xscale="log", xlabel=r"lr $\lambda_{\max}$ / 2")
@@ -165,6 +239,11 @@ def thresholds(rows) -> Picture:
     right.set(yscale="log", ylabel="largest reach")
     right.axhline(1, color=MUTED, lw=0.8, ls=":")
     legend(right, loc="upper left", handletextpad=0.1)
-    below, above = ([row[2] >= 0.95 for row in rows if (row[1] < 1) == side] for side in (True, False))
-    return Picture(fig, f"Runs from a uniform start. Below lr = 2 / lambda {sum(below)} of {len(below)} end in "
-                        f"clusters, above it {sum(above)} of {len(above)}.")
+    below, above = (
+        [row[2] >= 0.95 for row in rows if (row[1] < 1) == side] for side in (True, False)
+    )
+    return Picture(
+        fig,
+        f"Runs from a uniform start. Below lr = 2 / lambda {sum(below)} of {len(below)} end in "
+        f"clusters, above it {sum(above)} of {len(above)}.",
+    )

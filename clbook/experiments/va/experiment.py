@@ -25,19 +25,43 @@ from clbook.settings import setting
 class Config(sphere.Config):
     """Settings of one run; the default is VA Fig. 5 from its uniform start, with eq. 4."""
 
-    start: str = setting("uniform", "where the embedding starts: close together, or anywhere",
-                         choices=("cap", "uniform"))
-    loss: str = setting("eq. 4", "VA eq. 1 (NT-Xent), VA eq. 4 with log(1 + t), or LS eq. 12",
-                        choices=("eq. 1", "eq. 4", "LS eq. 12"))
-    net: str = setting("mlp", "mlp: all weights and biases are trained; averaging: VA eq. 18, one hidden layer, only "
-                       "its inner weights are", choices=("mlp", "averaging"))
-    centres: str = setting("line", "cluster centres: in a row, or one on each axis", choices=("line", "axes"))
-    ratio: float = setting(1.0, "size of the last cluster relative to each other one", above=0.0, high=1.0)
-    views: str = setting("orthogonal", "noise changes only what the clean data leave out, or all coordinates",
-                         choices=("orthogonal", "all"))
-    first: float = setting(-3.0, "where the row of clusters begins", low=-10.0, high=10.0, each=True)
-    gap: float = setting(2.0, "distance between neighbours in the row; of a centre on an axis, from the origin",
-                         low=0.0, high=10.0, each=True)
+    start: str = setting(
+        "uniform",
+        "where the embedding starts: close together, or anywhere",
+        choices=("cap", "uniform"),
+    )
+    loss: str = setting(
+        "eq. 4",
+        "VA eq. 1 (NT-Xent), VA eq. 4 with log(1 + t), or LS eq. 12",
+        choices=("eq. 1", "eq. 4", "LS eq. 12"),
+    )
+    net: str = setting(
+        "mlp",
+        "mlp: all weights and biases are trained; averaging: VA eq. 18, one hidden layer, only "
+        "its inner weights are",
+        choices=("mlp", "averaging"),
+    )
+    centres: str = setting(
+        "line", "cluster centres: in a row, or one on each axis", choices=("line", "axes")
+    )
+    ratio: float = setting(
+        1.0, "size of the last cluster relative to each other one", above=0.0, high=1.0
+    )
+    views: str = setting(
+        "orthogonal",
+        "noise changes only what the clean data leave out, or all coordinates",
+        choices=("orthogonal", "all"),
+    )
+    first: float = setting(
+        -3.0, "where the row of clusters begins", low=-10.0, high=10.0, each=True
+    )
+    gap: float = setting(
+        2.0,
+        "distance between neighbours in the row; of a centre on an axis, from the origin",
+        low=0.0,
+        high=10.0,
+        each=True,
+    )
 
     def check(self):
         if self.net == "averaging" and self.depth != 1:
@@ -74,12 +98,18 @@ def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns x (n, D) and labels (n,): clean data in the first coordinates, noise in the others (VA Section 4.2)."""
     c, draws = config, stream(config.seed, DATA)
     last = max(1, round(c.n * c.ratio / (c.classes - 1 + c.ratio)))
-    labels = torch.cat([data.balanced_labels(c.n - last, c.classes - 1), torch.full((last,), c.classes - 1)])
-    centres = (c.first + c.gap * torch.arange(c.classes)[:, None] if c.centres == "line"
-               else c.gap * torch.eye(c.classes))
+    labels = torch.cat(
+        [data.balanced_labels(c.n - last, c.classes - 1), torch.full((last,), c.classes - 1)]
+    )
+    centres = (
+        c.first + c.gap * torch.arange(c.classes)[:, None]
+        if c.centres == "line"
+        else c.gap * torch.eye(c.classes)
+    )
     scale = torch.tensor([c.spread] * c.clean + [c.noise] * (c.dim - c.clean))
     return torch.nn.functional.pad(centres[labels], (0, c.dim - c.clean)) + scale * torch.randn(
-        c.n, c.dim, generator=draws), labels
+        c.n, c.dim, generator=draws
+    ), labels
 
 
 class Flow(sphere.Flow):
@@ -90,13 +120,18 @@ class Flow(sphere.Flow):
     def setup(self):
         super().setup()
         if self.config.network and self.config.views == "orthogonal":
-            self.state.noise = self.state.noise * (torch.arange(self.config.dim) >= self.config.clean)
+            self.state.noise = self.state.noise * (
+                torch.arange(self.config.dim) >= self.config.clean
+            )
 
     def networks(self, D):
         c = self.config
         if c.net == "mlp":
             return super().networks(D)
-        return [Averaging(D, c.d, c.width, c.activation, c.width**-0.5, stream(k.seed, WEIGHTS)) for k in self.configs]
+        return [
+            Averaging(D, c.d, c.width, c.activation, c.width**-0.5, stream(k.seed, WEIGHTS))
+            for k in self.configs
+        ]
 
     def output(self, weights, x):
         c = self.config
@@ -126,12 +161,21 @@ class Flow(sphere.Flow):
         return loss, (gradient * z).sum(-1, keepdim=True) * z - gradient
 
     def more(self, z, views):
-        whole, labels = z.flatten(1).isfinite().all(1).tolist(), torch.from_numpy(self.labels).to(z.device)
-        apart = np.array([fine and separable(points, self.labels) for points, fine in zip(z, whole, strict=True)])
+        whole, labels = (
+            z.flatten(1).isfinite().all(1).tolist(),
+            torch.from_numpy(self.labels).to(z.device),
+        )
+        apart = np.array(
+            [fine and separable(points, self.labels) for points, fine in zip(z, whole, strict=True)]
+        )
         last = labels == labels[-1]
         away = torch.cdist(z, z) + torch.diag(torch.full_like(labels, torch.inf, dtype=z.dtype))
         tail = last[away[:, last].argmin(-1)].float().mean(1)
-        return {"apart": apart, "tail": tail, "spread": (views - z[:, None]).norm(dim=-1).flatten(1).median(1).values}
+        return {
+            "apart": apart,
+            "tail": tail,
+            "spread": (views - z[:, None]).norm(dim=-1).flatten(1).median(1).values,
+        }
 
 
 def run(config: Config, *, progress=None, device=None) -> Result:

@@ -51,7 +51,9 @@ def model_of(name: str, seed: int, n: int = 20) -> tuple[nn.Module, torch.Tensor
     draws = stream(seed, 1)
     if name == "convolutional":
         x, _ = data.images("digits", n, 2, draws)
-        return CNN((1, 8, 8), d=2, activation="tanh", generator=draws).double(), x.double().view(-1, 1, 8, 8)
+        return CNN((1, 8, 8), d=2, activation="tanh", generator=draws).double(), x.double().view(
+            -1, 1, 8, 8
+        )
     if name == "table":
         return Table(n, 2, draws).double(), torch.eye(n, dtype=torch.float64)
     x = torch.randn(n, 3, generator=draws).double()
@@ -90,7 +92,9 @@ def identity_errors(seed: int, n: int = 20) -> tuple[float, float]:
     z, views = 0.3 * torch.randn(2, n, 2, generator=stream(seed, 3), dtype=torch.float64)
     own = -partial_gradient(z, views[None], TAU)  # eq. 13
     blocks = torch.einsum("ij,kl->ijkl", torch.eye(n), torch.eye(2)).double()
-    mixed = -torch.einsum("ijkl,jl->ik", blocks, partial_gradient(z, views[None], TAU)) / n  # eq. 11
+    mixed = (
+        -torch.einsum("ijkl,jl->ik", blocks, partial_gradient(z, views[None], TAU)) / n
+    )  # eq. 11
     return tuple(float((found - own).norm() / own.norm()) for found in (mixed, n * mixed))
 
 
@@ -103,6 +107,6 @@ def setting_errors(seed: int) -> tuple[float, float]:
         noise = flow.recorded.next()
         points, views = flow.embed(noise)
         x, _ = dataset(config)
-        clean.append(float((x + flow.state.noise * noise - x)[..., :config.clean].abs().max()))
+        clean.append(float((x + flow.state.noise * noise - x)[..., : config.clean].abs().max()))
         places.append(float((views - points[:, None]).detach().abs().max()))
     return max(clean), float(np.max(places))

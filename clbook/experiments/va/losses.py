@@ -23,8 +23,14 @@ def circle(angles: torch.Tensor) -> torch.Tensor:
 def descended(loss: Callable, angles: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Each row of angles (R, n) taken down to a minimum of loss(angles) -> (R,): (angles, losses)."""
     angles = angles.clone().requires_grad_()
-    method = torch.optim.LBFGS([angles], max_iter=500, history_size=20, tolerance_grad=1e-10, tolerance_change=0,
-                               line_search_fn="strong_wolfe")
+    method = torch.optim.LBFGS(
+        [angles],
+        max_iter=500,
+        history_size=20,
+        tolerance_grad=1e-10,
+        tolerance_change=0,
+        line_search_fn="strong_wolfe",
+    )
 
     def total():
         method.zero_grad()
@@ -38,6 +44,7 @@ def descended(loss: Callable, angles: torch.Tensor) -> tuple[torch.Tensor, torch
 
 def above_even(tau: float, seed: int, n: int = 12, starts: int = 20) -> float:
     """Lowest eq. 1 of an invariant map of n points on the circle that descents find, less that of n even points."""
+
     def loss(angles):
         return nt_xent_mean(circle(angles), circle(angles), tau)
 
@@ -50,6 +57,7 @@ def views_at_minimum(tau: float, seed: int, n: int = 8, starts: int = 20) -> tup
 
     The two transformations of eq. 1 are drawn independently, so that both may be the same.
     """
+
     def loss(angles):
         a, b = circle(angles).unflatten(1, (2, n)).unbind(1)
         return sum(nt_xent_mean(one, two, tau) for one in (a, b) for two in (a, b)) / 4
@@ -76,7 +84,10 @@ def eq_7_errors(seed: int, height: float, n: int = 7) -> tuple[float, float]:
     eta = torch.exp(-apart.square().sum(2) / 2)
     slope = 1 / (1 + eta.mean(1))
     printed = -((slope[:, None] + slope) * height * eta)[..., None] * apart
-    return tuple(float((found.mean(1) - truth).norm() / truth.norm()) for found in (printed, printed / height))
+    return tuple(
+        float((found.mean(1) - truth).norm() / truth.norm())
+        for found in (printed, printed / height)
+    )
 
 
 def stuck(seed: int) -> tuple[float, float]:
@@ -90,4 +101,6 @@ def stuck(seed: int) -> tuple[float, float]:
 
     zero = torch.zeros_like(beside, requires_grad=True)
     (gradient,) = torch.autograd.grad(loss(zero), zero)
-    return float(gradient.abs().max()), float((loss(1e-2 * beside / beside.norm()) - loss(zero)).detach())
+    return float(gradient.abs().max()), float(
+        (loss(1e-2 * beside / beside.norm()) - loss(zero)).detach()
+    )

@@ -29,8 +29,13 @@ import numpy as np
 
 from clbook.data import cache_folder, data_folder
 
-LIBRARIES = {"numpy": "numpy", "scipy": "scipy", "sklearn": "scikit-learn", "matplotlib": "matplotlib",
-             "torch": "torch"}
+LIBRARIES = {
+    "numpy": "numpy",
+    "scipy": "scipy",
+    "sklearn": "scikit-learn",
+    "matplotlib": "matplotlib",
+    "torch": "torch",
+}
 LONG = 80  # characters from which a string in a source file counts as documentation
 DOCUMENTED = 0.2  # share of triple-quoted text from which a source file is read: the rest costs half the time for 15 %
 FEWEST = 5  # words a sentence must have
@@ -83,7 +88,9 @@ def corpus(texts: Iterable[str], report=None) -> Corpus:
         if report is not None and time.monotonic() - told > REPORT_EVERY:
             told = time.monotonic()
             if report() is False:
-                raise ValueError("corpus: the run was stopped while its text was read, so there is nothing to show yet")
+                raise ValueError(
+                    "corpus: the run was stopped while its text was read, so there is nothing to show yet"
+                )
         for sentence in re.split(r"[.!?:;]+(?=\s|$)|\n\s*\n", text.lower()):
             words = tuple(re.findall(r"[^\W\d_]+(?:['’-][^\W\d_]+)*", sentence))
             if len(words) >= FEWEST and words not in seen:
@@ -100,11 +107,21 @@ def prose(text: str) -> str:
     """The running text of a documentation string: no code, no tables, no markup."""
     text = inspect.cleandoc(text)
     text = re.sub(r"(?ms)^```.*?^```", "\n\n", text)
-    text = re.sub(r"(?m)^( *)\.\. (?!note|warning|versionadded)[^\n]*::[^\n]*\n(?:\s*\n|\1 +[^\n]*\n?)*", "\n\n", text)
+    text = re.sub(
+        r"(?m)^( *)\.\. (?!note|warning|versionadded)[^\n]*::[^\n]*\n(?:\s*\n|\1 +[^\n]*\n?)*",
+        "\n\n",
+        text,
+    )
     text = re.sub(r"(?m)::$(?:\n\s*\n(?: +[^\n]*\n|\s*\n)+)?", ".\n\n", text)  # literal blocks
-    text = re.sub(r"(?m)^\s*(?:>>>|\.\.\.|\$|#|\||\+[-=+]).*$|^.*(?:[-=~^*\"]{3,}|[{}\\]|\w\(.*\).*=).*$", "\n", text)
+    text = re.sub(
+        r"(?m)^\s*(?:>>>|\.\.\.|\$|#|\||\+[-=+]).*$|^.*(?:[-=~^*\"]{3,}|[{}\\]|\w\(.*\).*=).*$",
+        "\n",
+        text,
+    )
     text = re.sub(r":[a-z:]+:`([^`<]*)(?:<[^`]*>)?`", r"\1", text)
-    text = re.sub(r"`[^`]*`|\*\*|\[[^\]]*\]_?|https?:\S+|\S*[_()=<>/\\@\[\]]\S*|\w+\.\w\S*", " , ", text)
+    text = re.sub(
+        r"`[^`]*`|\*\*|\[[^\]]*\]_?|https?:\S+|\S*[_()=<>/\\@\[\]]\S*|\w+\.\w\S*", " , ", text
+    )
     return re.sub(r"(?m)^\s*[\w*, ]+ :(?= ).*$|^\s*\.\. .*$|^\s*[-*] ", "\n\n", text)
 
 
@@ -117,12 +134,18 @@ def strings(path: pathlib.Path) -> list[str]:
         tree = ast.parse(source)
     except (SyntaxError, ValueError):
         return []
-    return [prose(node.value) for node in ast.walk(tree)
-            if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) >= LONG]
+    return [
+        prose(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and len(node.value) >= LONG
+    ]
 
 
 def _documentation(report=None) -> Corpus:
     """The prose in the sources of the libraries that the book needs anyway, tests left out; nothing is imported."""
+
     def texts():
         for library in LIBRARIES:
             for folder in importlib.util.find_spec(library).submodule_search_locations:
@@ -141,30 +164,40 @@ def _documentation(report=None) -> Corpus:
 
 def _folder(folder: pathlib.Path, encoding: str, report=None) -> Corpus:
     """All *.txt files below `folder`."""
+
     def texts():
         for path in _files(folder):
             raw = path.read_bytes()
             if b"\0" in raw:
-                raise ValueError(f"corpus: {path} is not allowed: it is a binary file, it must be plain text")
+                raise ValueError(
+                    f"corpus: {path} is not allowed: it is a binary file, it must be plain text"
+                )
             try:
                 text = raw.decode(encoding)
             except (UnicodeDecodeError, LookupError) as error:
-                raise ValueError(f"encoding = {encoding!r} is not allowed for {path}: {error}; encoding must be that "
-                                 "of the file, such as utf-8 or latin-1") from None
+                raise ValueError(
+                    f"encoding = {encoding!r} is not allowed for {path}: {error}; encoding must be that "
+                    "of the file, such as utf-8 or latin-1"
+                ) from None
             if not text.strip():
                 raise ValueError(f"corpus: {path} is not allowed: it is empty, it must hold text")
             yield text
 
     found = corpus(texts(), report)
     if not len(found.tokens):
-        raise ValueError(f"corpus: {folder} is not allowed: its files hold no sentence of {FEWEST} words or more")
+        raise ValueError(
+            f"corpus: {folder} is not allowed: its files hold no sentence of {FEWEST} words or more"
+        )
     return found
 
 
 def _bookcorpus(report=None) -> Corpus:
     """One per cent of BookCorpus, from the Parquet copy: newer versions of `datasets` refuse the set's own script."""
     import datasets
-    rows = datasets.load_dataset("bookcorpus/bookcorpus", revision="refs/convert/parquet", split=BOOKCORPUS)
+
+    rows = datasets.load_dataset(
+        "bookcorpus/bookcorpus", revision="refs/convert/parquet", split=BOOKCORPUS
+    )
     return corpus((row["text"] for row in rows), report)
 
 
@@ -173,7 +206,9 @@ def _files(folder):
 
 
 def _folder_of(name):
-    return data_folder() / GUTENBERG if name == "gutenberg" else pathlib.Path(os.path.expanduser(name))
+    return (
+        data_folder() / GUTENBERG if name == "gutenberg" else pathlib.Path(os.path.expanduser(name))
+    )
 
 
 def files(name: str) -> tuple:
@@ -198,12 +233,22 @@ def missing(name: str) -> str | None:
     if name == "bookcorpus":
         return f"corpus = {name!r} is not allowed: it needs Hugging Face's library, pip install datasets"
     if name == "wordnet":
-        return None if files(name) else (f"natural = 'wordnet' is not allowed: there is no file "
-                                         f"{data_folder() / WORDNET}; set CLBOOK_DATA to the folder that holds it")
+        return (
+            None
+            if files(name)
+            else (
+                f"natural = 'wordnet' is not allowed: there is no file "
+                f"{data_folder() / WORDNET}; set CLBOOK_DATA to the folder that holds it"
+            )
+        )
     if not (folder := _folder_of(name)).is_dir():
-        return (f"corpus = {name!r} is not allowed: there is no folder {folder}; corpus must be one of "
-                f"{', '.join(NAMES)} (gutenberg: the books in CLBOOK_DATA) or a folder of text files")
-    return None if files(name) else f"corpus = {name!r} is not allowed: {folder} holds no *.txt file"
+        return (
+            f"corpus = {name!r} is not allowed: there is no folder {folder}; corpus must be one of "
+            f"{', '.join(NAMES)} (gutenberg: the books in CLBOOK_DATA) or a folder of text files"
+        )
+    return (
+        None if files(name) else f"corpus = {name!r} is not allowed: {folder} holds no *.txt file"
+    )
 
 
 def require(*names: str) -> None:
@@ -219,15 +264,22 @@ def _versions(*packages):
 
 def _state(item):
     """What stands for one of `files` in the key of a reading: name, size and time of a file, or the item itself."""
-    return (str(item), item.stat().st_size, item.stat().st_mtime_ns) if isinstance(item, pathlib.Path) else item
+    return (
+        (str(item), item.stat().st_size, item.stat().st_mtime_ns)
+        if isinstance(item, pathlib.Path)
+        else item
+    )
 
 
 def _read(name, encoding, key, report):
     """One corpus; `key` is there only to be part of the cache's key."""
     if name == "bookcorpus":
         return _bookcorpus(report)
-    return _documentation(report) if name == "documentation" else _folder(
-        _folder_of(name), "latin-1" if name == "gutenberg" else encoding, report)
+    return (
+        _documentation(report)
+        if name == "documentation"
+        else _folder(_folder_of(name), "latin-1" if name == "gutenberg" else encoding, report)
+    )
 
 
 def load(name: str = "documentation", encoding: str = "utf-8", report=None) -> Corpus:
@@ -248,8 +300,13 @@ def load(name: str = "documentation", encoding: str = "utf-8", report=None) -> C
             absent; an empty or binary file, one in another encoding, files without a sentence; `report` returned False.
     """
     require(name)
-    key = [_state(item) for item in files(name)], hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest()
-    return joblib.Memory(cache_folder(), verbose=0).cache(_read, ignore=["report"])(name, encoding, key, report)
+    key = (
+        [_state(item) for item in files(name)],
+        hashlib.sha256(pathlib.Path(__file__).read_bytes()).hexdigest(),
+    )
+    return joblib.Memory(cache_folder(), verbose=0).cache(_read, ignore=["report"])(
+        name, encoding, key, report
+    )
 
 
 def synonyms(words: Iterable[str], source: str = "hand") -> list[tuple[str, str]]:
@@ -270,7 +327,11 @@ def synonyms(words: Iterable[str], source: str = "hand") -> list[tuple[str, str]
         pairs = [tuple(pair.split()) for pair in SYNONYMS.split(",")]
     else:
         require("wordnet")
-        path, meanings, shared = data_folder() / WORDNET, collections.Counter(), collections.Counter()
+        path, meanings, shared = (
+            data_folder() / WORDNET,
+            collections.Counter(),
+            collections.Counter(),
+        )
         try:
             with gzip.open(path, "rt", encoding="utf-8") as file:
                 for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
@@ -278,6 +339,10 @@ def synonyms(words: Iterable[str], source: str = "hand") -> list[tuple[str, str]
                     meanings.update(members)
                     shared.update(itertools.combinations(members, 2))
         except (OSError, EOFError, zlib.error, KeyError, AttributeError, ValueError) as error:
-            raise ValueError(f"natural = 'wordnet' is not allowed: {path} is damaged ({error})") from error
-        pairs = [pair for pair, n in shared.items() if 2 * n >= max(meanings[pair[0]], meanings[pair[1]])]
+            raise ValueError(
+                f"natural = 'wordnet' is not allowed: {path} is damaged ({error})"
+            ) from error
+        pairs = [
+            pair for pair, n in shared.items() if 2 * n >= max(meanings[pair[0]], meanings[pair[1]])
+        ]
     return [pair for pair in pairs if words.issuperset(pair)]

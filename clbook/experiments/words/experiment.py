@@ -22,7 +22,9 @@ from clbook.runs import Draws, Program, alone, recorded_times, stream, streams
 from clbook.settings import Outcome, Settings, setting
 from clbook.transformer import Transformer, lookup
 
-START, DRAWN, RECORDED = range(3)  # purposes of the streams of random numbers; the text is drawn by NumPy, in `twins`
+START, DRAWN, RECORDED = range(
+    3
+)  # purposes of the streams of random numbers; the text is drawn by NumPy, in `twins`
 
 RECORDS = 12  # times at which a run is recorded, beside the start
 BATCHES = 4  # batches over which the two recorded losses are averaged
@@ -33,30 +35,62 @@ TRAINED, HELD_OUT = range(2)  # the two parts of a text
 class Config(Settings):
     """Settings of one run; the default reads the installed libraries' documentation and takes some 15 seconds."""
 
-    corpus: str = setting("documentation", "text: documentation, gutenberg, bookcorpus or a folder of text files")
+    corpus: str = setting(
+        "documentation", "text: documentation, gutenberg, bookcorpus or a folder of text files"
+    )
     encoding: str = setting("utf-8", "encoding of a folder's files")
-    natural: str = setting("hand", "natural synonyms: a list for technical text, or WordNet's table",
-                           choices=("hand", "wordnet"))
-    sentences: int = setting(0, "sentences to read, drawn at random; 0 reads all", low=0, high=10_000_000)
-    vocabulary: int = setting(4000, "words, the most frequent ones; the rest is left out", low=10, high=100_000)
+    natural: str = setting(
+        "hand",
+        "natural synonyms: a list for technical text, or WordNet's table",
+        choices=("hand", "wordnet"),
+    )
+    sentences: int = setting(
+        0, "sentences to read, drawn at random; 0 reads all", low=0, high=10_000_000
+    )
+    vocabulary: int = setting(
+        4000, "words, the most frequent ones; the rest is left out", low=10, high=100_000
+    )
     injected: int = setting(100, "words to split into two artificial synonyms", low=0, high=1000)
-    common: int = setting(200, "occurrences that a word must have to be split", low=2, high=100_000, each=True)
-    encoder: str = setting("mean", "context encoder: mean of the window's vectors, or a transformer with one layer",
-                           choices=("mean", "transformer"))
+    common: int = setting(
+        200, "occurrences that a word must have to be split", low=2, high=100_000, each=True
+    )
+    encoder: str = setting(
+        "mean",
+        "context encoder: mean of the window's vectors, or a transformer with one layer",
+        choices=("mean", "transformer"),
+    )
     window: int = setting(5, "words of context on each side, within the sentence", low=1, high=20)
     d: int = setting(64, "embedding dimensions", low=2, high=512)
-    std: float = setting(0.02, "standard deviation of the start, in each coordinate", above=0.0, high=10.0, log=True,
-                         each=True)
+    std: float = setting(
+        0.02,
+        "standard deviation of the start, in each coordinate",
+        above=0.0,
+        high=10.0,
+        log=True,
+        each=True,
+    )
     decay: float = setting(0.0, "weight decay, added to the gradient", low=0.0, high=1.0, each=True)
     lr: float = setting(2e-3, "learning rate of Adam", above=0.0, high=1.0, log=True)
     batch: int = setting(512, "pairs of a word and its context in a batch", low=8, high=4096)
     steps: int = setting(3000, "training steps", unit="steps", low=1, high=1_000_000, log=True)
-    subsample: float = setting(1e-3, "share of the text from which a word is thinned out (word2vec's t)",
-                               above=0.0, high=1.0, each=True)
-    masked: bool = setting(True, "leave other occurrences of the anchor's word out of its negatives")
-    over: str = setting("contexts", "what the softmax runs over: contexts (SL eq. 2) or symbols (Lemma A.1)",
-                        choices=("contexts", "symbols"))
-    seed: int = setting(0, "seed of the split, the pairs, the start and the batches", low=0, high=2**31, each=True)
+    subsample: float = setting(
+        1e-3,
+        "share of the text from which a word is thinned out (word2vec's t)",
+        above=0.0,
+        high=1.0,
+        each=True,
+    )
+    masked: bool = setting(
+        True, "leave other occurrences of the anchor's word out of its negatives"
+    )
+    over: str = setting(
+        "contexts",
+        "what the softmax runs over: contexts (SL eq. 2) or symbols (Lemma A.1)",
+        choices=("contexts", "symbols"),
+    )
+    seed: int = setting(
+        0, "seed of the split, the pairs, the start and the batches", low=0, high=2**31, each=True
+    )
 
     def check(self):
         if self.injected > self.vocabulary:
@@ -65,7 +99,9 @@ class Config(Settings):
     @property
     def files(self) -> tuple:
         """Paths or versions of what the text was made from, and of WordNet's table where it is used."""
-        return corpus.files(self.corpus) + (corpus.files("wordnet") if self.natural == "wordnet" else ())
+        return corpus.files(self.corpus) + (
+            corpus.files("wordnet") if self.natural == "wordnet" else ()
+        )
 
 
 @dataclasses.dataclass
@@ -97,6 +133,7 @@ class Result(Outcome):
 
 # What a batch is made of.
 
+
 def kept_share(counts: np.ndarray, subsample: float) -> np.ndarray:
     """(V,) probability min(1, sqrt(t / f)) with which a word of frequency f is kept, as in word2vec."""
     return np.sqrt(subsample * counts.sum() / np.maximum(counts, 1)).clip(max=1)
@@ -104,16 +141,21 @@ def kept_share(counts: np.ndarray, subsample: float) -> np.ndarray:
 
 def running_sums(shares: list, texts: list) -> torch.Tensor:
     """(2, R, N) running sums of the weights with which places are drawn: those to train on, and those held out."""
-    weights = [torch.from_numpy(np.stack([~found.held, found.held], 1) * share[found.tokens][:, None])
-               for share, found in zip(shares, texts, strict=True)]
+    weights = [
+        torch.from_numpy(np.stack([~found.held, found.held], 1) * share[found.tokens][:, None])
+        for share, found in zip(shares, texts, strict=True)
+    ]
     return _side_by_side(weights, 0).cumsum(1).permute(2, 0, 1).contiguous()
 
 
 def uniform(batch: int, window: int):
     """A function that draws what a batch needs: (batch, 2 window + 2) uniform numbers, column 0 for the place."""
+
     def draw(generator):
         place = torch.rand(batch, 1, generator=generator, dtype=torch.float64)
-        return torch.cat([place, torch.rand(batch, 2 * window + 1, generator=generator).double()], 1)
+        return torch.cat(
+            [place, torch.rand(batch, 2 * window + 1, generator=generator).double()], 1
+        )
 
     return draw
 
@@ -171,6 +213,7 @@ def mean_of_window(table, ids, there):
 
 # What is recorded.
 
+
 def distances(table, pairs):
     """(R, P) Euclidean distances of the rows pairs (R, P, 2) of table (R, V, d)."""
     return (lookup(table, pairs[..., 0]) - lookup(table, pairs[..., 1])).norm(dim=-1)
@@ -192,18 +235,30 @@ class Embedding(Program):
         c, s, ends = self.config, self.state, (self.config.window,) * 2
         self.times = set(recorded_times(c.steps, -(-c.steps // RECORDS)))
         self.texts = texts = [text(k) for k in self.configs]
-        self.mask = len(texts[0].words)  # the number after the last symbol's; runs of one program have as many words
-        shares = [kept_share(found.counts, k.subsample) for found, k in zip(texts, self.configs, strict=True)]
+        self.mask = len(
+            texts[0].words
+        )  # the number after the last symbol's; runs of one program have as many words
+        shares = [
+            kept_share(found.counts, k.subsample)
+            for found, k in zip(texts, self.configs, strict=True)
+        ]
         s.keep = torch.tensor(np.pad(shares, ((0, 0), (0, 1))), dtype=torch.float32)
         for name, outside in (("tokens", self.mask), ("sentence", -1)):
-            padded = [F.pad(torch.from_numpy(getattr(found, name)), ends, value=outside) for found in texts]
+            padded = [
+                F.pad(torch.from_numpy(getattr(found, name)), ends, value=outside)
+                for found in texts
+            ]
             setattr(s, name, _side_by_side(padded, outside))
         s.sums = list(running_sums(shares, texts))
-        s.pairs = {kind: _side_by_side([torch.from_numpy(found.pairs[kind]) for found in texts], 0)
-                   for kind in texts[0].pairs}
+        s.pairs = {
+            kind: _side_by_side([torch.from_numpy(found.pairs[kind]) for found in texts], 0)
+            for kind in texts[0].pairs
+        }
         draw = uniform(c.batch, c.window)
         self.draws = Draws(streams(self.configs, DRAWN), draw)
-        same = [stream(k.seed, RECORDED) for k in self.configs]  # the losses are recorded on the same batches each time
+        same = [
+            stream(k.seed, RECORDED) for k in self.configs
+        ]  # the losses are recorded on the same batches each time
         s.same = torch.stack([torch.stack([draw(g) for _ in range(BATCHES)]) for g in same])
         self.trained = self.start([stream(k.seed, START) for k in self.configs])
 
@@ -217,11 +272,22 @@ class Embedding(Program):
         table = vectors(self.mask)
         if c.encoder == "mean":
             return [table, vectors(self.mask + 1)]
-        self.net = Transformer(self.mask + 1, 2 * c.window + 1, c.d, c.d, generators, readout="mean", hidden=2 * c.d,
-                               heads=1 if c.d % 2 else 2)  # heads must divide d
+        self.net = Transformer(
+            self.mask + 1,
+            2 * c.window + 1,
+            c.d,
+            c.d,
+            generators,
+            readout="mean",
+            hidden=2 * c.d,
+            heads=1 if c.d % 2 else 2,
+        )  # heads must divide d
         weights = {name: w.detach() for name, w in self.net.named_parameters()}
         self.names = list(weights)
-        return [table, *(std * w if name in ("tokens", "positions") else w for name, w in weights.items())]
+        return [
+            table,
+            *(std * w if name in ("tokens", "positions") else w for name, w in weights.items()),
+        ]
 
     def begin(self):
         decay = [k.decay for k in self.configs]
@@ -231,18 +297,26 @@ class Embedding(Program):
         """(R, n, d) embeddings of the contexts: ids and there (R, n, 2 window + 1) as from `windows`."""
         if self.config.encoder == "mean":
             return mean_of_window(self.trained[1], ids, there)
-        there[..., self.config.window].fill_(True)  # the transformer reads the mask in the word's place
-        return torch.func.functional_call(self.net, dict(zip(self.names, self.trained[1:], strict=True)), (ids, there))
+        there[..., self.config.window].fill_(
+            True
+        )  # the transformer reads the mask in the word's place
+        return torch.func.functional_call(
+            self.net, dict(zip(self.names, self.trained[1:], strict=True)), (ids, there)
+        )
 
     def losses(self, part, drawn):
         """(R,) SL eq. 2, or Lemma A.1's, on a batch of places of a part of the text."""
         c, s = self.config, self.state
         symbols, ids, there = windows(s.tokens, s.sentence, s.sums[part], s.keep, drawn)
         pair = lookup(self.trained[0], symbols), self.encode(ids, there)
-        return symbol_context.formula(*(pair if c.over == "contexts" else pair[::-1]), symbols if c.masked else None)
+        return symbol_context.formula(
+            *(pair if c.over == "contexts" else pair[::-1]), symbols if c.masked else None
+        )
 
     def now(self, t):
-        return self.trained[0].detach().flatten(1).sum(1, keepdim=True)  # finite where every vector is
+        return (
+            self.trained[0].detach().flatten(1).sum(1, keepdim=True)
+        )  # finite where every vector is
 
     def advance(self, t):
         self.descend(self.losses(TRAINED, self.draws.next()))
@@ -251,16 +325,32 @@ class Embedding(Program):
     def measure(self, z, t):
         """The table, distances of all pairs, who is nearest to the first twins, and the two losses."""
         table, s = self.trained[0].detach(), self.state
-        trained, held = (torch.stack([self.losses(part, drawn) for drawn in s.same.unbind(1)]).double().mean(0)
-                         for part in (TRAINED, HELD_OUT))
-        nearest = torch.stack([twin_nearest(*run) for run in zip(table, s.pairs["injected"], strict=True)])
-        return {"table": table.half(), "twin_nearest": nearest, "loss": trained, "held": held,
-                **{kind: distances(table, pairs) for kind, pairs in s.pairs.items()}}
+        trained, held = (
+            torch.stack([self.losses(part, drawn) for drawn in s.same.unbind(1)]).double().mean(0)
+            for part in (TRAINED, HELD_OUT)
+        )
+        nearest = torch.stack(
+            [twin_nearest(*run) for run in zip(table, s.pairs["injected"], strict=True)]
+        )
+        return {
+            "table": table.half(),
+            "twin_nearest": nearest,
+            "loss": trained,
+            "held": held,
+            **{kind: distances(table, pairs) for kind, pairs in s.pairs.items()},
+        }
 
     def result(self, i, columns, head):
         found = self.texts[i]
-        apart = {kind: columns.pop(kind)[:, :len(pairs)] for kind, pairs in found.pairs.items()}
-        return Result(**head, **columns, words=found.words, counts=found.counts, pairs=found.pairs, distances=apart)
+        apart = {kind: columns.pop(kind)[:, : len(pairs)] for kind, pairs in found.pairs.items()}
+        return Result(
+            **head,
+            **columns,
+            words=found.words,
+            counts=found.counts,
+            pairs=found.pairs,
+            distances=apart,
+        )
 
 
 def read(config: Config, progress=None) -> None:

@@ -7,20 +7,29 @@ from matplotlib.patheffects import withStroke
 
 from clbook.style import INK, MUTED, Picture, axes, colour, legend
 
-KINDS = {"injected": colour(7), "natural": colour(0), "random": colour(4)}  # the colours of SL Fig. 9
+KINDS = {
+    "injected": colour(7),
+    "natural": colour(0),
+    "random": colour(4),
+}  # the colours of SL Fig. 9
 
 
 def _kinds(result):
     """{kind: (T, P) distances}; both sets of random pairs together."""
     both = [result.distances[f"random, {kind}"] for kind in ("injected", "natural")]
-    kinds = {"injected": result.distances["injected"], "natural": result.distances["natural"],
-             "random": np.concatenate(both, axis=1)}
+    kinds = {
+        "injected": result.distances["injected"],
+        "natural": result.distances["natural"],
+        "random": np.concatenate(both, axis=1),
+    }
     return {kind: values for kind, values in kinds.items() if values.shape[1]}
 
 
 def _numbers(result, frame=-1):
-    return (f"at step {result.steps[frame]} the mean distance is {result.ratio('injected', frame):.2f} of that of "
-            f"random pairs for injected twins, {result.ratio('natural', frame):.2f} for natural synonyms")
+    return (
+        f"at step {result.steps[frame]} the mean distance is {result.ratio('injected', frame):.2f} of that of "
+        f"random pairs for injected twins, {result.ratio('natural', frame):.2f} for natural synonyms"
+    )
 
 
 def distances(result, shown=60) -> Picture:
@@ -28,10 +37,21 @@ def distances(result, shown=60) -> Picture:
     fig, ((left, right),) = axes(2, width=7.6, height=3.3, sharex=True, sharey=True)
     for kind, values in reversed(_kinds(result).items()):
         left.plot(result.steps, values[:, :shown], color=KINDS[kind], lw=0.6, alpha=0.35)
-        right.fill_between(result.steps, *np.percentile(values, (25, 75), axis=1), color=KINDS[kind], alpha=0.2, lw=0)
+        right.fill_between(
+            result.steps,
+            *np.percentile(values, (25, 75), axis=1),
+            color=KINDS[kind],
+            alpha=0.2,
+            lw=0,
+        )
         right.plot(result.steps, values.mean(1), color=KINDS[kind], lw=2, label=kind, gid=kind)
     top = np.percentile(_kinds(result)["random"], 99.5)
-    left.set(xlabel="step", ylabel="distance of two symbols", ylim=(0, top), title="single pairs (SL Fig. 9a)")
+    left.set(
+        xlabel="step",
+        ylabel="distance of two symbols",
+        ylim=(0, top),
+        title="single pairs (SL Fig. 9a)",
+    )
     right.set(xlabel="step", title="means and quartiles (SL Fig. 9b)")
     legend(right, loc="upper left")
     return Picture(fig, "Distances of pairs over training: " + _numbers(result) + ".")
@@ -41,35 +61,75 @@ def ratios(runs) -> Picture:
     """Ratio to the random distance over training: twins (left), natural synonyms (right). runs: {name: Result}."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.6, sharex=True, sharey=True)
     for k, (name, result) in enumerate(runs.items()):
-        style = {"color": colour(k), "ls": ("-", "--", ":", "-.")[k % 4], "label": name, "gid": name}
+        style = {
+            "color": colour(k),
+            "ls": ("-", "--", ":", "-.")[k % 4],
+            "label": name,
+            "gid": name,
+        }
         for ax, kind in ((left, "injected"), (right, "natural")):
-            ax.plot(result.steps, [result.ratio(kind, frame) for frame in range(len(result.steps))], **style)
-    left.set(ylim=(0, 1.1), xlabel="step", ylabel="distance / random distance", title="injected twins")
+            ax.plot(
+                result.steps,
+                [result.ratio(kind, frame) for frame in range(len(result.steps))],
+                **style,
+            )
+    left.set(
+        ylim=(0, 1.1), xlabel="step", ylabel="distance / random distance", title="injected twins"
+    )
     right.set(xlabel="step", title="natural synonyms")
-    fig.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=9)
-    return Picture(fig, "Distance of twins over that of random pairs at the end: " + ", ".join(
-        f"{name} {result.ratio('injected'):.2f}" for name, result in runs.items()) + ".")
+    fig.legend(
+        *left.get_legend_handles_labels(),
+        loc="outside lower center",
+        ncols=3,
+        frameon=False,
+        fontsize=9,
+    )
+    return Picture(
+        fig,
+        "Distance of twins over that of random pairs at the end: "
+        + ", ".join(f"{name} {result.ratio('injected'):.2f}" for name, result in runs.items())
+        + ".",
+    )
 
 
 def neighbours(view, frame=-1) -> Picture:
     """The eight nearest symbols of a word at a recorded time, where words are split (left) and where none is."""
     fig, (panels,) = axes(2, width=7.6, height=2.9, sharex=True)
     split = f"{view.config.word}₁" if view.twin else view.config.word
-    titles = (f"nearest to {split}; {view.config.injected} words split",
-              f"nearest to {view.config.word}; no word split")
+    titles = (
+        f"nearest to {split}; {view.config.injected} words split",
+        f"nearest to {view.config.word}; no word split",
+    )
     for ax, title, names, away in zip(panels, titles, view.names, view.distances, strict=True):
-        tones = [KINDS["injected"] if name == view.twin else KINDS["natural"] for name in names[frame]]
+        tones = [
+            KINDS["injected"] if name == view.twin else KINDS["natural"] for name in names[frame]
+        ]
         place = np.arange(len(names[frame]))
-        ax.barh(place, np.minimum(away[frame], 1.2), color=tones, alpha=0.35, height=0.8, label="distance")
+        ax.barh(
+            place,
+            np.minimum(away[frame], 1.2),
+            color=tones,
+            alpha=0.35,
+            height=0.8,
+            label="distance",
+        )
         for y, name in zip(place, names[frame], strict=True):
             ax.text(0.02, y, name, va="center", color=INK)
         ax.axvline(1, color=MUTED, lw=1.2, ls=":")
         ax.set_yticks(place, names[frame])  # for the numbers; for the eye they stand in the bars
         ax.tick_params(left=False, labelleft=False)
-        ax.set(xlim=(0, 1.25), ylim=(len(place) - 0.4, -0.6), xlabel="distance / mean distance", title=title)
+        ax.set(
+            xlim=(0, 1.25),
+            ylim=(len(place) - 0.4, -0.6),
+            xlabel="distance / mean distance",
+            title=title,
+        )
         ax.grid(False)
-    return Picture(fig, f"Nearest to {split} at step {view.steps[frame]}: {', '.join(view.names[0][frame])}. "
-                        f"Nearest to {view.config.word} without twins: {', '.join(view.names[1][frame])}.")
+    return Picture(
+        fig,
+        f"Nearest to {split} at step {view.steps[frame]}: {', '.join(view.names[0][frame])}. "
+        f"Nearest to {view.config.word} without twins: {', '.join(view.names[1][frame])}.",
+    )
 
 
 def vocabulary(result, frame=-1, words=1000, marked=7, common=1500) -> Picture:
@@ -88,37 +148,78 @@ def vocabulary(result, frame=-1, words=1000, marked=7, common=1500) -> Picture:
     for kind in ("injected", "natural"):
         pairs = result.pairs[kind][(result.counts[result.pairs[kind]] <= common).all(1)]
         joined[kind] = pairs[np.argsort(-result.counts[pairs].min(1), kind="stable")[:marked]]
-    edge = 1.03 * np.abs(at[:, np.concatenate([often, *(pairs.ravel() for pairs in joined.values())])]).max()
+    edge = (
+        1.03
+        * np.abs(
+            at[:, np.concatenate([often, *(pairs.ravel() for pairs in joined.values())])]
+        ).max()
+    )
     for kind, pairs in joined.items():
         for k, pair in enumerate(pairs):
-            ax.plot(*at[frame, pair].T, color=KINDS[kind], marker="o", ms=3, lw=1.4, label=None if k else kind,
-                    gid=f"{kind}: {', '.join(result.words[word] for word in pair)}")
+            ax.plot(
+                *at[frame, pair].T,
+                color=KINDS[kind],
+                marker="o",
+                ms=3,
+                lw=1.4,
+                label=None if k else kind,
+                gid=f"{kind}: {', '.join(result.words[word] for word in pair)}",
+            )
             for word in pair[:1] if kind == "injected" else pair:
                 here = at[frame, word] / edge
-                if all(np.abs(here - there)[0] > 0.25 or np.abs(here - there)[1] > 0.05 for there in named):
+                if all(
+                    np.abs(here - there)[0] > 0.25 or np.abs(here - there)[1] > 0.05
+                    for there in named
+                ):
                     named.append(here)
-                    said = ax.annotate(result.words[word].rstrip("₁"), at[frame, word], xytext=(3, 3), fontsize=8,
-                                       textcoords="offset points", color=KINDS[kind], zorder=4)
+                    said = ax.annotate(
+                        result.words[word].rstrip("₁"),
+                        at[frame, word],
+                        xytext=(3, 3),
+                        fontsize=8,
+                        textcoords="offset points",
+                        color=KINDS[kind],
+                        zorder=4,
+                    )
                     said.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
-    ax.set(gid="own scale", xlim=(-edge, edge), ylim=(-edge, edge), aspect="equal", xlabel="first direction",
-           ylabel="second direction",
-           title=f"step {result.steps[frame]}, start with standard deviation {result.config.std:g}")
+    ax.set(
+        gid="own scale",
+        xlim=(-edge, edge),
+        ylim=(-edge, edge),
+        aspect="equal",
+        xlabel="first direction",
+        ylabel="second direction",
+        title=f"step {result.steps[frame]}, start with standard deviation {result.config.std:g}",
+    )
     if ax.lines:
         legend(ax, loc="lower right")
-    return Picture(fig, f"Map of the vocabulary, standard deviation of the start {result.config.std:g}: "
-                        f"{_numbers(result, frame)}.")
+    return Picture(
+        fig,
+        f"Map of the vocabulary, standard deviation of the start {result.config.std:g}: "
+        f"{_numbers(result, frame)}.",
+    )
 
 
 def occurrences(results) -> Picture:
     """Distance of each pair of twins over that of its random pair, against how often the rarer twin occurs."""
     fig, ((ax,),) = axes(1, width=7.2, height=3.3)
     count = np.concatenate([r.counts[r.pairs["injected"]].min(1) for r in results])
-    ratio = np.concatenate([r.distances["injected"][-1] / r.distances["random, injected"][-1] for r in results])
+    ratio = np.concatenate(
+        [r.distances["injected"][-1] / r.distances["random, injected"][-1] for r in results]
+    )
     ax.scatter(count, ratio, s=14, color=KINDS["injected"], linewidths=0, alpha=0.6)
     ax.axhline(1, color=KINDS["random"], lw=1.2)
-    ax.set(xscale="log", ylim=(0, 1.2), xlabel="occurrences of the rarer twin", ylabel="distance / random distance")
+    ax.set(
+        xscale="log",
+        ylim=(0, 1.2),
+        xlabel="occurrences of the rarer twin",
+        ylabel="distance / random distance",
+    )
     ax.minorticks_off()
     half = np.median(count)
     ax.axvline(half, color=MUTED, lw=0.8, ls=":")
-    return Picture(fig, f"Twins that occur less than {half:.0f} times are at {ratio[count < half].mean():.2f} of the "
-                        f"random distance, the others at {ratio[count >= half].mean():.2f}.")
+    return Picture(
+        fig,
+        f"Twins that occur less than {half:.0f} times are at {ratio[count < half].mean():.2f} of the "
+        f"random distance, the others at {ratio[count >= half].mean():.2f}.",
+    )

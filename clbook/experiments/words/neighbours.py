@@ -49,8 +49,10 @@ def nearest(result: Result, word: str) -> tuple[np.ndarray, np.ndarray]:
     """
     name = next((name for name in (word, word + TWIN[0]) if name in result.words), None)
     if name is None:
-        raise ValueError(f"word = {word!r} is not allowed: word must be one of the {len(result.words)} words of the "
-                         f"run, such as {', '.join(result.words[20:25])}")
+        raise ValueError(
+            f"word = {word!r} is not allowed: word must be one of the {len(result.words)} words of the "
+            f"run, such as {', '.join(result.words[20:25])}"
+        )
     k, table = result.words.index(name), result.table.astype(np.float32)
     away = np.linalg.norm(table - table[:, k, None], axis=2)
     unit = away.sum(1, keepdims=True) / (len(result.words) - 1)
@@ -66,11 +68,21 @@ def _trained(config, *, progress=None, device=None):
 
 def _view(config: View, both: Several) -> Neighbours:
     """The neighbours of the word in finished or partial runs."""
-    steps, (names, distances) = both.steps, zip(*(nearest(both[name], config.word) for name in VARIANTS), strict=True)
+    steps, (names, distances) = (
+        both.steps,
+        zip(*(nearest(both[name], config.word) for name in VARIANTS), strict=True),
+    )
     twin, count = config.word + TWIN[1], len(both.steps)
-    return Neighbours(config=config, seconds=both.seconds, device=both.device, stopped=both.stopped, steps=steps,
-                      names=[n[:count] for n in names], distances=[d[:count] for d in distances],
-                      twin=twin if twin in both["split"].words else None)
+    return Neighbours(
+        config=config,
+        seconds=both.seconds,
+        device=both.device,
+        stopped=both.stopped,
+        steps=steps,
+        names=[n[:count] for n in names],
+        distances=[d[:count] for d in distances],
+        twin=twin if twin in both["split"].words else None,
+    )
 
 
 def run_view(config: View, *, progress=None, device=None) -> Neighbours:

@@ -51,7 +51,9 @@ def text(config: Settings) -> Text:
     """
     corpus.require(config.corpus, *["wordnet"] * (config.natural == "wordnet"))
     generator = np.random.default_rng(config.seed)
-    words, tokens, sentence = restricted(corpus.load(config.corpus, config.encoding), config, generator)
+    words, tokens, sentence = restricted(
+        corpus.load(config.corpus, config.encoding), config, generator
+    )
     counts = np.bincount(tokens, minlength=len(words))
     natural = natural_pairs(words, counts, config.natural)
     chosen = to_split(counts, natural, config, generator)
@@ -59,7 +61,14 @@ def text(config: Settings) -> Text:
     counts = np.bincount(tokens, minlength=len(words))
     pairs = {"injected": np.stack([chosen, second], 1), "natural": natural}
     pairs |= {f"random, {kind}": matched(given, counts, generator) for kind, given in pairs.items()}
-    return Text(words=words, counts=counts, tokens=tokens, sentence=sentence, held=held_out(sentence), pairs=pairs)
+    return Text(
+        words=words,
+        counts=counts,
+        tokens=tokens,
+        sentence=sentence,
+        held=held_out(sentence),
+        pairs=pairs,
+    )
 
 
 def held_out(sentence: np.ndarray) -> np.ndarray:
@@ -67,7 +76,9 @@ def held_out(sentence: np.ndarray) -> np.ndarray:
     return sentence % HELD == HELD - 1
 
 
-def restricted(whole: corpus.Corpus, config: Settings, generator) -> tuple[list, np.ndarray, np.ndarray]:
+def restricted(
+    whole: corpus.Corpus, config: Settings, generator
+) -> tuple[list, np.ndarray, np.ndarray]:
     """The sentences and the vocabulary that a run reads.
 
     Returns:
@@ -77,14 +88,23 @@ def restricted(whole: corpus.Corpus, config: Settings, generator) -> tuple[list,
     number = np.arange(len(whole.starts) - 1)
     known = whole.tokens < config.vocabulary
     if config.sentences:
-        known &= np.repeat(generator.permutation(len(number)) < config.sentences, np.diff(whole.starts))
-    tokens, sentence = whole.tokens[known].astype(np.int64), np.repeat(number, np.diff(whole.starts))[known]
-    words = whole.words[:config.vocabulary]
+        known &= np.repeat(
+            generator.permutation(len(number)) < config.sentences, np.diff(whole.starts)
+        )
+    tokens, sentence = (
+        whole.tokens[known].astype(np.int64),
+        np.repeat(number, np.diff(whole.starts))[known],
+    )
+    words = whole.words[: config.vocabulary]
     if len(words) < FEWEST:
-        raise config.error("corpus", f"a text of {FEWEST} different words or more: it has {len(words)}")
+        raise config.error(
+            "corpus", f"a text of {FEWEST} different words or more: it has {len(words)}"
+        )
     if len(np.unique(tokens[held_out(sentence)])) < 2:
         read = len(np.unique(sentence))
-        raise config.error("corpus", f"a longer text: of the {read} sentences read, none is held out")
+        raise config.error(
+            "corpus", f"a longer text: of the {read} sentences read, none is held out"
+        )
     return words, tokens, sentence
 
 
@@ -99,12 +119,17 @@ def to_split(counts: np.ndarray, natural: np.ndarray, config: Settings, generato
     """(injected,) numbers of the words to split, drawn from those that are common and in no natural pair."""
     free = np.setdiff1d(np.flatnonzero(counts >= config.common), natural)
     if len(free) < config.injected:
-        raise config.error("injected", f"at most {len(free)} here: the vocabulary has {len(counts)} words, {len(free)} "
-                           f"of them occur {config.common} times (common) and are in no natural pair")
+        raise config.error(
+            "injected",
+            f"at most {len(free)} here: the vocabulary has {len(counts)} words, {len(free)} "
+            f"of them occur {config.common} times (common) and are in no natural pair",
+        )
     return np.sort(generator.choice(free, config.injected, replace=False))
 
 
-def split(words: list, tokens: np.ndarray, chosen: np.ndarray, generator) -> tuple[list, np.ndarray, np.ndarray]:
+def split(
+    words: list, tokens: np.ndarray, chosen: np.ndarray, generator
+) -> tuple[list, np.ndarray, np.ndarray]:
     """Toss a coin at each occurrence of a chosen word: it becomes the word's first or its second twin.
 
     Returns:
@@ -117,7 +142,11 @@ def split(words: list, tokens: np.ndarray, chosen: np.ndarray, generator) -> tup
     names = list(words)
     for k in chosen:
         names[k] += TWIN[0]
-    return names + [words[k] + TWIN[1] for k in chosen], np.where(tails, twin[tokens], tokens), second
+    return (
+        names + [words[k] + TWIN[1] for k in chosen],
+        np.where(tails, twin[tokens], tokens),
+        second,
+    )
 
 
 def matched(pairs: np.ndarray, counts: np.ndarray, generator) -> np.ndarray:
@@ -128,7 +157,9 @@ def matched(pairs: np.ndarray, counts: np.ndarray, generator) -> np.ndarray:
     out = []
     for pair in pairs:
         while True:
-            u, v = order[np.clip(rank[pair] + generator.integers(-REACH, REACH + 1, 2), 0, len(order) - 1)].tolist()
+            u, v = order[
+                np.clip(rank[pair] + generator.integers(-REACH, REACH + 1, 2), 0, len(order) - 1)
+            ].tolist()
             if u != v and frozenset((u, v)) not in taken:
                 break
         out.append((u, v))
