@@ -152,6 +152,9 @@ def story(pair: dict, network_times, vanilla_times, azimuth: float = AZIMUTH) ->
     )
 
 
+SNAPSHOT = ("arrows", "loss", "accuracy", "clustered_at")  # what `snapshot` and `story` draw
+
+
 def snapshot(pair: dict, frame: int = -1) -> Picture:
     """Both flows at one recorded time (left, middle), and loss and neighbour accuracy over time (right)."""
     fig, ax = mosaic([["n", "v", "a"], ["n", "v", "l"]], width=8.4, height=3.0)
