@@ -1,4 +1,9 @@
-"""Optimisers of R networks at once: weights, gradients and what an update remembers are lists of tensors (R, ...)."""
+"""Optimisers of R networks at once, as pure functions: weights and gradients in, new weights out.
+
+Weights, gradients and what an optimiser remembers are lists of tensors (R, ...). Nothing is changed in place, so that a
+step is a function of what it is given. A rate or a decay for each run is a tensor (R,) or (R, 1, ...). At one rate and
+decay for all runs each function is the optimiser of `torch.optim` that its docstring names (tested).
+"""
 
 from __future__ import annotations
 
@@ -6,155 +11,151 @@ import math
 from collections.abc import Sequence
 
 import torch
-from torch.optim.adam import adam
 
-VECTOR = 16  # numbers that the widest vector instruction takes at once
+Tensors = Sequence[torch.Tensor]
+
+BETA1, BETA2, TINY = 0.9, 0.999, 1e-8  # Adam's constants, Kingma and Ba 2015
+
+
+def per_run(value, weights: Tensors) -> list:
+    """A number for each run, (R,) or (R, 1, ...), shaped to multiply each tensor of `weights`."""
+    if not isinstance(value, torch.Tensor):
+        return [value] * len(weights)
+    return [value.reshape(-1, *(1,) * (w.ndim - 1)) for w in weights]
 
 
 def warmed(t: int, steps: int, warmup: int = 0, cosine: bool = True) -> float:
     """Factor of the learning rate at step t = 1 .. `steps` (SA Sec. 5): linear warm-up, then half a cosine, or 1.
 
-    It is t / warmup up to t = `warmup` and cosine, if asked for, falls from 1 there to 0 one step after the last.
+    Up to t = `warmup` it is t / warmup. From there a cosine falls from 1 to 0, which it would reach one step after the
+    last; without `cosine` the factor stays 1.
     """
+    if not 1 <= t <= steps:
+        raise ValueError(f"t = {t} is not allowed: t must be a step, from 1 to steps = {steps}")
     if t <= warmup:
         return t / warmup
-    return 0.5 + 0.5 * math.cos(math.pi * (t - warmup) / (steps + 1 - warmup)) if cosine else 1.0
+    if not cosine:
+        return 1.0
+    return 0.5 + 0.5 * math.cos(math.pi * (t - warmup) / (steps + 1 - warmup))
 
 
-class Descent:
-    """Gradient descent, plain, with momentum or as LARS, of R networks at once.
-
-    v <- momentum v + lr s (g + decay w),  w <- w - v (You et al. 2017, Algorithm 1). Plain SGD has s = 1. LARS has, for
-    each network and each matrix, s = trust |w| / (|g| + decay |w|); as in SimCLR's code it leaves biases alone (s = 1,
-    no decay). At a constant rate plain SGD is torch.optim.SGD.
+def sgd(weights: Tensors, gradients: Tensors, lr, factor: float = 1.0) -> list[torch.Tensor]:
+    """Gradient descent, w - factor lr g: `torch.optim.SGD`.
 
     Args:
-        weights: list of tensors (R, ...), changed in place.
-        lr: (R,), also with axes of length 1 after it, or one number; `factor` of a step multiplies it.
-        momentum, decay: as above. trust: None is plain SGD.
-        axes: how many leading axes number networks; with 2, weights are (R, M, ...) and each run has M networks.
+        weights, gradients: lists of tensors (R, ...).
+        lr: learning rate of each run, (R,), or one number.
+        factor: of the learning rate at this step, the same for all runs.
+
+    Returns:
+        The new weights.
     """
-
-    def __init__(
-        self,
-        weights,
-        lr,
-        momentum: float = 0.0,
-        decay: float = 0.0,
-        trust: float | None = None,
-        axes: int = 1,
-    ):
-        self.weights, self.momentum, self.decay, self.trust, self.axes = (
-            weights,
-            momentum,
-            decay,
-            trust,
-            axes,
-        )
-        lr = (
-            torch.as_tensor(lr, dtype=weights[0].dtype, device=weights[0].device)
-            .flatten()
-            .expand(len(weights[0]))
-        )
-        self.lr = [lr.reshape(-1, *(1,) * (w.ndim - 1)) for w in weights]
-        self.velocity = (
-            [torch.zeros_like(w, requires_grad=False) for w in weights] if momentum else None
-        )
-
-    @torch.no_grad()
-    def step(self, gradients: Sequence[torch.Tensor], factor: float = 1.0) -> None:
-        """One update from gradients of the shapes of the weights."""
-        if self.decay or self.trust is not None:
-            gradients = [
-                self._direction(w, g) for w, g in zip(self.weights, gradients, strict=True)
-            ]
-        if self.velocity is None:
-            torch._foreach_addcmul_(self.weights, gradients, self.lr, value=-factor)
-            return
-        torch._foreach_mul_(self.velocity, self.momentum)
-        torch._foreach_addcmul_(self.velocity, gradients, self.lr, value=factor)
-        torch._foreach_sub_(self.weights, self.velocity)
-
-    def _direction(self, w, g):
-        matrix = w.ndim > self.axes + 1
-        if self.trust is None or not matrix:
-            return g + self.decay * w if self.trust is None else g
-        own = tuple(range(self.axes, w.ndim))
-        size, slope = (torch.linalg.vector_norm(x, dim=own, keepdim=True) for x in (w, g))
-        ratio = self.trust * size / (slope + self.decay * size)
-        return torch.where((size > 0) & (slope > 0), ratio, 1.0) * (g + self.decay * w)
-
-    def keep(self, stay: torch.Tensor) -> None:
-        """Go on for the runs `stay` (R,) alone; `weights` already holds theirs."""
-        self.lr = [lr[stay] for lr in self.lr]
-        self.velocity = self.velocity and [v[stay] for v in self.velocity]
+    return _moved(weights, gradients, lr, -factor)
 
 
-class Adam:
-    """torch.optim.Adam on R networks at once, with a weight decay for each.
+def _moved(values: Tensors, by: Tensors, lr, factor: float) -> list[torch.Tensor]:
+    """values + factor lr by."""
+    if not isinstance(lr, torch.Tensor):
+        return list(torch._foreach_add(list(values), list(by), alpha=factor * lr))
+    return list(torch._foreach_addcmul(list(values), list(by), per_run(lr, values), value=factor))
 
-    All weights of a run lie side by side in one row of one tensor, and `weights` become views of it: one update for
-    twenty small tensors. Rows are as long as a multiple of the processor's widest vector, because torch rounds the
-    entries that are left over otherwise, and a run beside others would leave over other ones than alone. The update is
-    torch's own function: the first optimiser object of a process imports torch's compiler, close to a second.
+
+def momentum(
+    weights: Tensors,
+    gradients: Tensors,
+    velocity: Tensors,
+    lr,
+    factor: float = 1.0,
+    beta: float = 0.9,
+) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """Gradient descent with momentum: v <- beta v + factor lr g, then w <- w - v.
+
+    At a constant rate this is `torch.optim.SGD(momentum=beta)`. velocity: zeros at the start (`zeros`).
+
+    Returns:
+        The new weights and the new velocity.
+    """
+    after = _moved(torch._foreach_mul(list(velocity), beta), gradients, lr, factor)
+    return list(torch._foreach_sub(list(weights), after)), after
+
+
+def lars_directions(
+    weights: Tensors, gradients: Tensors, trust: float, decay: float, axes: int = 1
+) -> list[torch.Tensor]:
+    """What LARS descends along instead of the gradient (You et al. 2017, Algorithm 1).
+
+    Each network's matrix has a rate of its own, s (g + decay w) with s = trust |w| / (|g| + decay |w|). As in SimCLR's
+    code biases are left alone: g.
 
     Args:
-        weights: list of leaf tensors (R, ...), changed in place. lr: one number. decay: (R,) or one number.
-        kind: "l2" adds decay * w to the gradient before Adam sees it, as torch.optim.Adam does; "decoupled" shrinks w
-            by 1 - lr * decay, as AdamW does.
+        weights, gradients: lists of tensors (R, ...).
+        trust, decay: as above.
+        axes: how many leading axes number networks: 0 for the weights of one, 2 for (R, M, ...), M networks a run.
     """
+    directions = []
+    for w, g in zip(weights, gradients, strict=True):
+        if w.ndim <= axes + 1:  # a bias
+            directions.append(g)
+            continue
+        own = tuple(range(axes, w.ndim))  # the axes of one network's matrix
+        size = torch.linalg.vector_norm(w, dim=own, keepdim=True)
+        slope = torch.linalg.vector_norm(g, dim=own, keepdim=True)
+        ratio = trust * size / (slope + decay * size)
+        ratio = torch.where((size > 0) & (slope > 0), ratio, 1.0)
+        directions.append(ratio * (g + decay * w))
+    return directions
 
-    def __init__(self, weights: list[torch.Tensor], lr: float, decay=0.0, kind: str = "l2"):
-        like, runs = weights[0].detach(), len(weights[0])
-        self.weights, self.lr, self.kind = weights, lr, kind
-        self.spare = like.new_zeros(runs, -sum(w[0].numel() for w in weights) % VECTOR)
-        self._lay_out(torch.cat([*(w.detach().flatten(1) for w in weights), self.spare], 1))
-        self.moments, self.steps = (
-            [torch.zeros_like(self.row) for _ in range(2)],
-            torch.zeros((), device=like.device),
-        )
-        self.decay = None
-        if isinstance(decay, torch.Tensor) or decay:
-            decay = (
-                torch.as_tensor(decay, dtype=like.dtype, device=like.device).flatten().expand(runs)
-            )
-            self.decay = decay[:, None].repeat(1, self.row.shape[1])
 
-    def _lay_out(self, row):
-        self.row, sizes = row, [w[0].numel() for w in self.weights]
-        for w, values in zip(
-            self.weights, row.split([*sizes, self.spare.shape[1]], 1), strict=False
-        ):
-            w.data = values.view(w.shape)
+def adam(
+    weights: Tensors, gradients: Tensors, memory: dict, lr: float, decay=0.0, kind: str = "l2"
+) -> tuple[list[torch.Tensor], dict]:
+    """Adam (Kingma and Ba 2015, Algorithm 1), with a weight decay for each run.
 
-    @torch.no_grad()
-    def step(self, gradients: Sequence[torch.Tensor]) -> None:
-        """One update from gradients of the shapes of the weights."""
-        gradient = torch.cat([*(g.flatten(1) for g in gradients), self.spare], 1)
-        if self.decay is not None and self.kind == "l2":
-            gradient.addcmul_(self.row, self.decay)
-        elif self.decay is not None:
-            self.row.addcmul_(self.row, self.decay, value=-self.lr)
-        first, second = self.moments
-        adam(
-            [self.row],
-            [gradient],
-            [first],
-            [second],
-            [],
-            [self.steps],
-            fused=True,
-            amsgrad=False,
-            maximize=False,
-            beta1=0.9,
-            beta2=0.999,
-            eps=1e-8,
-            lr=self.lr,
-            weight_decay=0.0,
-        )
+    m <- beta1 m + (1 - beta1) g, v <- beta2 v + (1 - beta2) g^2, w <- w - lr m' / (sqrt(v') + 1e-8), where m' and v'
+    are m / (1 - beta1^t) and v / (1 - beta2^t) at update number t = 1, 2, ...
 
-    def keep(self, stay: torch.Tensor) -> None:
-        """Go on for the runs `stay` (R,) alone; `weights` already holds theirs."""
-        self.spare, self.decay = self.spare[stay], None if self.decay is None else self.decay[stay]
-        self.moments = [moment[stay] for moment in self.moments]
-        self._lay_out(self.row[stay])
+    Args:
+        weights, gradients: lists of tensors (R, ...).
+        memory: what the last update returned; at the start `adam_memory(weights)`.
+        lr: one number.
+        decay: (R,) or one number.
+        kind: "l2" adds decay w to the gradient before Adam sees it, as `torch.optim.Adam` does; "decoupled" shrinks w
+            by 1 - lr decay, as `torch.optim.AdamW` does.
+
+    Returns:
+        The new weights and the new memory.
+    """
+    weights, gradients = list(weights), list(gradients)
+    if isinstance(decay, torch.Tensor) or decay:
+        shrink = _moved(zeros(weights), weights, decay, 1.0)  # decay w
+        if kind == "l2":
+            gradients = list(torch._foreach_add(gradients, shrink))
+        else:
+            weights = list(torch._foreach_add(weights, shrink, alpha=-lr))
+    updates = memory["updates"] + 1  # t, the same for all runs
+
+    # The running means m and v.
+    first = torch._foreach_lerp(memory["first"], gradients, 1 - BETA1)
+    second = torch._foreach_mul(memory["second"], BETA2)
+    second = torch._foreach_addcmul(second, gradients, gradients, value=1 - BETA2)
+
+    # lr m' / (sqrt(v') + TINY)
+    step = per_run(lr / (1 - BETA1**updates), weights)
+    scale = per_run((1 - BETA2**updates).sqrt(), weights)
+    size = torch._foreach_add(torch._foreach_div(torch._foreach_sqrt(second), scale), TINY)
+    moves = torch._foreach_mul(torch._foreach_div(first, size), step)
+
+    after = torch._foreach_sub(weights, moves)
+    memory = {"first": list(first), "second": list(second), "updates": updates}
+    return list(after), memory
+
+
+def adam_memory(weights: Tensors) -> dict:
+    """What `adam` remembers before its first update."""
+    updates = weights[0].new_zeros(len(weights[0]))  # (R,): a tensor, since everything of a run is
+    return {"first": zeros(weights), "second": zeros(weights), "updates": updates}
+
+
+def zeros(weights: Tensors) -> list[torch.Tensor]:
+    """A zero for each weight."""
+    return [torch.zeros_like(w, requires_grad=False) for w in weights]

@@ -13,13 +13,14 @@ import math
 import numpy as np
 import torch
 
-from clbook import augment, data, kernels
+from clbook import anchored, augment, data, kernels
 from clbook.losses import simplified
 from clbook.metrics import intervals, separable
-from clbook.models import ACTIVATIONS, MLP, member, mlp, stacked
-from clbook.optim import Descent
-from clbook.runs import Draws, Program, alone, several, stream, streams
-from clbook.settings import Outcome, Settings, setting
+from clbook.models import ACTIVATIONS, MLP, mlp, stacked
+from clbook.optim import sgd
+from clbook.runs import State, Training
+from clbook.settings import Outcome, Settings, quantity, setting
+from clbook.streams import Draws, stream, streams
 
 DATA, START, WEIGHTS, VIEWS, RECORDED = range(5)  # purposes of the streams of random numbers
 
@@ -37,6 +38,11 @@ class Config(Settings):
     classes: int = setting(2, "number of classes", low=2, high=10)
     n: int = setting(100, "number of points, all classes together", low=2, high=2000)
     d: int = setting(1, "embedding dimensions", low=1, high=16)
+    start: str = setting(
+        "ball",
+        "ball: f starts at points of a ball, which a point and its views share; ordinary: f is the network itself",
+        choices=("ball", "ordinary"),
+    )
     eps: float = setting(
         0.1,
         "diameter of the ball from which the embedding starts",
@@ -82,9 +88,8 @@ class Config(Settings):
         low=0,
         high=10_000,
     )
-    kernels: int = setting(0, "number of kernel matrices kept", low=0, high=50)
     seed: int = setting(
-        0, "seed of data, start, weights and augmentations", low=0, high=2**31, each=True
+        0, "seed of data, start, weights and augmentations", low=0, high=9999, each=True
     )
 
     @property
@@ -116,36 +121,46 @@ class Config(Settings):
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """What one run recorded, at the times `steps` (T,). Arrays of the kernel are NaN where there is no network.
+    """What one run recorded. Quantities of the kernel are NaN where there is no network."""
 
-    Attributes:
-        steps: (T,) recorded iterations. x: (n, D) inputs. labels: (n,).
-        z: (T, n, d) embeddings. loss: (T,) LS eq. 12 on the views of that iteration.
-        separable_at: first iteration at which the classes are linearly separable (for d >= 2: first recorded one),
-            or None.
-        theta, sigma2: (T,) squared distance of the classes' mean gradients and spread around them, condition (c).
-        alignment: (T,) centred alignment of K(t) with the label Gram matrix: 1 for perfect blocks.
-        drift: (T,) operator norm of K(t) - K(0), condition (d).
-        gamma: (T,) augmentation inconsistency, condition (b).
-        kernel_steps: (m,) and kernel: (m, n, n) the kept kernel matrices (traces over d divided by d).
-    """
+    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    x: np.ndarray = quantity("inputs", dims="point input")
+    labels: np.ndarray = quantity("class of each point", dims="point")
+    z: np.ndarray = quantity("embeddings", dims="step point dim")
+    separable_at: int | None = quantity(
+        "first iteration at which the classes are linearly separable (for d >= 2: first recorded one), or None",
+        unit="iterations",
+    )
+    loss: np.ndarray = quantity(
+        f"LS eq. 12 on {DRAWS} fresh views of each point", dims="step", asked=True
+    )
+    gamma: np.ndarray = quantity(
+        "augmentation inconsistency, LS condition (b)", dims="step", asked=True
+    )
+    theta: np.ndarray = quantity(
+        "squared distance of the classes' mean gradients, LS condition (c)", dims="step", asked=True
+    )
+    sigma2: np.ndarray = quantity(
+        "spread of the gradients around their class's mean, LS condition (c)",
+        dims="step",
+        asked=True,
+    )
+    alignment: np.ndarray = quantity(
+        "centred alignment of K(t) with the Gram matrix of the labels: 1 for perfect blocks",
+        dims="step",
+        asked=True,
+    )
+    drift: np.ndarray = quantity(
+        "operator norm of K(t) - K(0), LS condition (d)", dims="step", asked=True
+    )
+    kernel: np.ndarray = quantity(
+        "the kernel K(t), its trace over the embedding dimensions divided by d",
+        dims="step point point2",
+        asked=True,
+    )
 
-    steps: np.ndarray
-    x: np.ndarray
-    labels: np.ndarray
-    z: np.ndarray
-    loss: np.ndarray
-    separable_at: int | None
-    theta: np.ndarray
-    sigma2: np.ndarray
-    alignment: np.ndarray
-    drift: np.ndarray
-    gamma: np.ndarray
-    kernel_steps: np.ndarray
-    kernel: np.ndarray
 
-
-def dataset(config: Config):
+def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     """x (n, D) and labels (n,) of a run, on the CPU. They depend on data, classes, n, spread and seed alone."""
     generator = stream(config.seed, DATA)
     if config.data == "clusters":
@@ -160,9 +175,8 @@ def start(config: Config) -> torch.Tensor:
     return data.ball(config.n, config.d, config.eps, stream(config.seed, START))
 
 
-class Flow(Program):
-    """R runs of gradient descent on LS eq. 12: the weights of a network (LS eq. 11),
-    or each point by itself (LS eq. 10).
+class Flow(Training):
+    """R runs of gradient descent on LS eq. 12: of a network's weights (LS eq. 11), or of each point alone (LS eq. 10).
 
     Without a network f stays invariant (LS Theorem 4.2): the views of a point are the point, whatever the augmentation.
     Each point then follows the partial gradient of its own loss: vanilla flow (LS eq. 9).
@@ -172,213 +186,211 @@ class Flow(Program):
 
     def setup(self):
         c, s = self.config, self.state
-        x, labels = zip(*map(self.points, self.configs), strict=True)
-        s.x, self.labels, self.inputs = torch.stack(x), labels[0], [points.numpy() for points in x]
+        points = [self.points(config) for config in self.configs]
+        s.x = torch.stack([x for x, _ in points])  # (R, n, D)
+        self.inputs = [x.numpy() for x, _ in points]
+        self.shared.labels = points[0][1]  # the same for all runs
         self.sizes = (
-            self.labels.bincount().tolist()
-        )  # of the classes, whose points lie side by side
-        s.start, s.tau, s.lr = (
-            torch.stack([start(k) for k in self.configs]),
-            self.each("tau"),
-            self.each("lr"),
-        )
-        s.linger, s.separable_at = self.each("linger", axes=0), torch.full((len(x),), -1)
-        self.mixed, self.trained = True, [s.start]
-        if c.network:
-            widths = (self.lifted(s.x).shape[2], *c.hidden, c.d)
-            nets = [MLP(widths, c.activation, stream(k.seed, WEIGHTS)) for k in self.configs]
-            self.trained, self.net = stacked(nets), nets[0]
-            s.frozen, s.noise = [w.clone() for w in self.trained], self.each("noise")
-            s.shift = s.start - mlp(s.frozen, self.lifted(s.x), c.activation)
-            self.draws, self.recorded = self.drawer(VIEWS, 1), self.drawer(RECORDED, DRAWS)
+            self.shared.labels.bincount().tolist()
+        )  # of the classes; their points lie side by side
+        s.tau, s.lr, s.noise = self.column("tau"), self.column("lr"), self.column("noise")
+        s.linger = self.column("linger", axes=0)
+        s.separable_at = torch.full((len(points),), -1)  # -1: not yet
+        R = torch.stack([start(config) for config in self.configs])  # (R, n, d)
+        if not c.network:
+            s.weights = [R]
+            return
+        widths = (self.lifted(s, s.x).shape[2], *c.hidden, c.d)
+        networks = [MLP(widths, c.activation, stream(k.seed, WEIGHTS)) for k in self.configs]
+        s.weights = stacked(networks)
+        at_start = R if c.start == "ball" else None
+        s.first_weights = [w.clone() for w in s.weights]
+        vars(s).update(anchored.anchor(self.output, s.weights, self.lifted(s, s.x), at_start))
+        self.augment(self.draws, VIEWS, 1)
+        if self.wants("loss", "gamma"):
+            self.augment(self.recorded_draws, RECORDED, DRAWS)
 
-    def points(self, config):
+    def points(self, config: Config) -> tuple[torch.Tensor, torch.Tensor]:
         """x (n, D) and labels (n,) of a run."""
         return dataset(config)
 
-    def lifted(self, x):
-        """What the trained weights see of inputs (R, n, D): the inputs themselves."""
+    def lifted(self, s: State, x: torch.Tensor) -> torch.Tensor:
+        """What the trained weights see of inputs (R, m, D): the inputs themselves."""
         return x
 
-    def begin(self):
-        # The loss is a mean over points; LS eq. 10, which moves each point by itself, has no 1/n.
-        self.optimiser = Descent(
-            self.trained, self.state.lr * (1 if self.config.network else self.config.n)
-        )
+    def output(self, weights: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+        """g (R, m, d) of what the weights see, x (R, m, D)."""
+        return mlp(weights, x, self.config.activation)
 
-    def drawer(self, purpose, count):
-        """Draws of what `views` needs for `count` views of each point, or None."""
-        c, s, pixels = self.config, self.state, self.state.x.shape[1:]
+    # Views.
+
+    def augment(self, draws: dict, purpose: int, count: int) -> None:
+        """Put the numbers that `count` views of each point take into `draws`, as its entry "views"."""
+        c, s = self.config, self.state
+        shape = s.x.shape[1:]
+
+        def normal(generator):
+            return torch.stack([torch.randn(shape, generator=generator) for _ in range(count)])
+
+        def angles(generator):
+            turns = torch.stack([torch.rand(c.n, generator=generator) for _ in range(count)])
+            return 2 * math.pi * turns
+
+        def copies(generator):
+            return torch.randint(IMAGE_VIEWS, (count,), generator=generator)
+
         if c.augmentation == "noise":
-            return Draws(
-                streams(self.configs, purpose),
-                lambda g: torch.stack([torch.randn(pixels, generator=g) for _ in range(count)]),
-            )
+            draws["views"] = Draws(streams(self.configs, purpose), normal)
         if c.augmentation == "rotation":
-            return Draws(
-                streams(self.configs, purpose),
-                lambda g: torch.stack([torch.rand(c.n, generator=g) for _ in range(count)]),
-            )
+            draws["views"] = Draws(streams(self.configs, purpose), angles)
         if c.augmentation == "image":
-            generators = [stream(k.seed, purpose) for k in self.configs]
-            try:
-                bank = [
-                    torch.stack([augment.images(x, g) for _ in range(IMAGE_VIEWS)])
-                    for x, g in zip(s.x, generators, strict=True)
-                ]
-            except ValueError as error:
-                raise c.error(
-                    "augmentation", f"noise or none for the data {c.data!r}: {error}"
-                ) from error
-            setattr(s, f"bank_{purpose}", torch.stack(bank))
-            return Draws(generators, lambda g: torch.randint(IMAGE_VIEWS, (count,), generator=g))
+            generators = [stream(config.seed, purpose) for config in self.configs]
+            setattr(s, f"bank_{purpose}", self.bank(generators))
+            draws["views"] = Draws(generators, copies)
 
-    def views(self, draws, purpose):
-        """(R, m, n, D) freshly augmented copies of the points."""
-        s, kind = self.state, self.config.augmentation
+    def bank(self, generators: list[torch.Generator]) -> torch.Tensor:
+        """(R, IMAGE_VIEWS, n, D) augmented copies of the images of each run."""
+        banks = []
+        for x, generator in zip(self.state.x, generators, strict=True):
+            try:
+                copies = [augment.images(x, generator) for _ in range(IMAGE_VIEWS)]
+            except ValueError as error:
+                allowed = f"noise or none for the data {self.config.data!r}: {error}"
+                raise self.config.error("augmentation", allowed) from error
+            banks.append(torch.stack(copies))
+        return torch.stack(banks)
+
+    def views(self, s: State, drawn: torch.Tensor | None, purpose: int) -> torch.Tensor:
+        """(R, m, n, D) augmented copies of the points, by the numbers drawn for them."""
+        kind = self.config.augmentation
         if kind == "none":
             return s.x[:, None]
-        drawn = draws.next()
         if kind == "noise":
             return s.x[:, None] + s.noise[..., None] * drawn
         if kind == "rotation":
-            return augment.turn(s.x[:, None], 2 * math.pi * drawn)
-        return getattr(s, f"bank_{purpose}")[
-            torch.arange(len(drawn), device=drawn.device)[:, None], drawn
-        ]
+            return augment.turn(s.x[:, None], drawn)
+        runs = torch.arange(len(drawn), device=drawn.device)[:, None]
+        return getattr(s, f"bank_{purpose}")[runs, drawn]
 
-    def embed(self, views):
-        """f(x) (R, n, d) and f of views (R, m, n, D), (R, m, n, d), each in one pass through the networks."""
-        c, s, n = self.config, self.state, self.config.n
-        both = self.lifted(torch.cat([s.x, views.flatten(1, 2)], 1))
-        out, flat = mlp(self.trained, both, c.activation), both[:, n:]
-        moved = (out[:, n:] - mlp(s.frozen, flat, c.activation)).unflatten(1, (-1, n))
-        return out[:, :n] + s.shift, moved + s.start[:, None]
+    # Training.
 
-    def objective(self, views):
-        """(R,) LS eq. 12 and the embedding (R, n, d)."""
-        z, v = self.embed(views)
-        v = v if self.config.gradient == "full" else v.detach()
-        return simplified.formula(z, v, self.state.tau), z
+    def embed(self, s: State, views: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """f of the points (R, n, d) and of views (R, m, n, D) of them, (R, m, n, d)."""
+        seen = self.lifted(s, views.flatten(1, 2)).unflatten(1, views.shape[1:3])
+        return anchored.embed(self.output, s, self.lifted(s, s.x), seen)
 
-    def now(self, t):
-        if self.config.network:
-            self.losses, z = self.objective(self.views(self.draws, VIEWS))
-            return z if t else self.state.start  # the same up to rounding
-        (z,) = self.trained
-        self.losses = simplified.formula(z, z.detach()[:, None], self.state.tau)
-        return z
+    def objective(self, s: State, views: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The embedding (R, n, d) and LS eq. 12 (R,)."""
+        z, v = self.embed(s, views)
+        if self.config.gradient == "partial":
+            v = v.detach()  # the loss pulls at the points, and the views hold still
+        return z, simplified(z, v, s.tau)
 
-    def advance(self, t):
-        self.descend(self.losses)
+    def forward(self, s, drawn, t):
+        if not self.config.network:
+            (z,) = s.weights
+            return z, simplified(z, z.detach()[:, None], s.tau)
+        views = self.views(s, getattr(drawn, "views", None), VIEWS)
+        z, losses = self.objective(s, views)
+        if t == 0 and s.R is not None:
+            z = s.R  # what f is at w0, without the rounding of g - g
+        return z, losses
 
-    def watch(self, z, t):
-        if self.config.d == 1 and self.mixed:
-            s = self.state
-            first = intervals(z.detach()[..., 0], self.sizes) & (s.separable_at < 0)
-            s.separable_at = torch.where(first, t, s.separable_at)
+    def step(self, s, drawn, losses, t):
+        # The loss is a mean over the n points; LS eq. 10, which moves each point by itself, has no 1/n.
+        factor = 1 if self.config.network else self.config.n
+        gradients = self.gradients(losses, s.weights)
+        return {"weights": sgd(s.weights, gradients, factor * s.lr)}
 
-    def over(self, t):
-        s = self.state
-        return (
-            (s.linger > 0) & (s.separable_at >= 0) & (t >= s.linger * s.separable_at.clamp(min=1))
-        )
+    def watch(self, s, z, t):
+        """When the classes first became separable."""
+        if self.config.d == 1:  # each class is an interval of the line
+            found = intervals(z.detach()[..., 0], self.sizes)
+        elif t in self.times:
+            found = torch.tensor([self.apart(points) for points in z]).to(z.device)
+        else:
+            return {}
+        first = found & (s.separable_at < 0)
+        return {"separable_at": torch.where(first, t, s.separable_at)}
+
+    def apart(self, z: torch.Tensor) -> bool:
+        """Whether a linear rule is right on every point of z (n, d)."""
+        return bool(z.isfinite().all()) and separable(z, self.shared.labels)
+
+    def finished(self, s, t):
+        """The runs that are at `linger` times the iteration at which they became separable."""
+        until = s.linger * s.separable_at.clamp(min=1)
+        return (s.linger > 0) & (s.separable_at >= 0) & (t >= until)
+
+    # What is recorded.
 
     @torch.no_grad()
-    def measure(self, z, t):
-        """The loss and the quantities of conditions (b), (c) and (d), measured now."""
-        c, s = self.config, self.state
-        if c.d > 1:
-            for i in torch.nonzero(s.separable_at < 0)[:, 0].tolist():
-                s.separable_at[i] = (
-                    t if z[i].isfinite().all() and separable(z[i], self.labels) else -1
-                )
+    def measure(self, s, z, losses, t):
         row = {"z": z, "separable_at": s.separable_at}
-        self.mixed = bool((s.separable_at < 0).any())  # else there is nothing left to watch for
-        if not c.network:
+        if not self.config.network:
             nothing = torch.full((len(z),), math.nan)
-            row |= dict.fromkeys(("theta", "sigma2", "alignment", "drift", "gamma"), nothing)
-            return row | {"loss": self.losses}
-        _, views = self.embed(self.views(self.recorded, RECORDED))
-        means = torch.stack([z[:, self.labels == k].mean(1) for k in range(c.classes)], 1)
-        row["gamma"] = (views.mean(1) - means[:, self.labels]).norm(dim=-1).amax(1)
-        row["loss"] = simplified.formula(z, views, s.tau)
-        return row | self.kernels(t)
+            row |= dict.fromkeys(("gamma", "theta", "sigma2", "alignment", "drift"), nothing)
+            return row | {"loss": losses}
+        if self.wants("loss", "gamma"):
+            row |= self.on_fresh_views(s, z)
+        if self.wants("theta", "sigma2", "alignment", "drift", "kernel"):
+            row |= self.of_the_kernel(s)
+        return row
 
-    def kernels(self, t):
-        """What the kernel K(t) of each run says; "finite" is False where the weights have overflowed."""
-        c, s, rows = self.config, self.state, []
-        found = [
-            kernels.empirical(member(self.net, self.trained, i), x)  # (n, n, d, d) each
-            for i, x in enumerate(self.lifted(s.x))
-        ]
-        matrices = torch.stack([K.transpose(1, 2).reshape(2 * (c.n * c.d,)) for K in found])
-        if t == 0:
-            s.first_matrix = matrices
-        finite = matrices.flatten(1).isfinite().all(1)
-        for K, matrix, first, fine in zip(
-            found, matrices, s.first_matrix, finite.tolist(), strict=True
-        ):
-            if not fine:
-                rows.append((math.nan,) * 4)
-                continue
-            theta, sigma2 = kernels.gradient_structure(K, self.labels)
-            # In float64: LAPACK can give NaN in float32 while only a few entries have moved, by a rounding step each.
-            drift = torch.linalg.eigvalsh((matrix - first).double()).abs().max()
-            rows.append(
-                (
-                    float(theta),
-                    float(sigma2),
-                    float(kernels.alignment(K, self.labels)),
-                    float(drift),
-                )
-            )
-        out = dict(
-            zip(("theta", "sigma2", "alignment", "drift"), np.array(rows).T, strict=True)
-        ) | {"finite": finite}
-        if c.kernels:
-            out["kernel"] = torch.stack([K.diagonal(dim1=2, dim2=3).mean(-1) for K in found])
-        return out
+    def on_fresh_views(self, s: State, z: torch.Tensor) -> dict:
+        """The loss, and condition (b): how far the mean view is from the mean of its class, at most."""
+        draws = self.recorded_draws.get("views")
+        views = self.views(s, draws and draws.next(), RECORDED)
+        _, v = self.embed(s, views)
+        labels = self.shared.labels
+        means = torch.stack([z[:, labels == k].mean(1) for k in range(self.config.classes)], 1)
+        away = (v.mean(1) - means[:, labels]).norm(dim=-1)  # (R, n)
+        return {"loss": simplified(z, v, s.tau), "gamma": away.amax(1)}
+
+    def of_the_kernel(self, s: State) -> dict:
+        """What the kernel K(t) of each run says: conditions (c) and (d), and its blocks."""
+        full = self.tangent_kernel(s, s.weights)  # (R, n, n, d, d)
+        K = full.diagonal(dim1=3, dim2=4).mean(-1)  # (R, n, n)
+        labels, row = self.shared.labels, {"kernel": K}
+        if self.wants("theta", "sigma2"):
+            row["theta"], row["sigma2"] = kernels.gradient_structure(K, labels)
+        if self.wants("alignment"):
+            row["alignment"] = kernels.alignment(K, labels)
+        if self.wants("drift"):
+            row["drift"] = operator_norm(full - self.tangent_kernel(s, s.first_weights))
+        return row
+
+    def tangent_kernel(self, s: State, weights: list[torch.Tensor]) -> torch.Tensor:
+        """(R, n, n, d, d) the kernel of g at these weights, LS eq. 8."""
+        seen = self.lifted(s, s.x)
+        return kernels.mlp(weights, seen, self.config.activation)
 
     def result(self, i, columns, head):
-        c, kept = head["config"], columns.pop("kernel", np.zeros((0, self.config.n, self.config.n)))
-        keep = np.unique(
-            np.linspace(0, max(len(kept) - 1, 0), min(c.kernels, len(kept))).round().astype(int)
-        )
         at = int(columns.pop("separable_at")[-1])
+        kept = {name: value for name, value in columns.items() if name in self.record}
         return Result(
             **head,
-            **columns,
+            **kept,
+            steps=columns["steps"],
+            z=columns["z"],
             x=self.inputs[i],
-            labels=self.labels.cpu().numpy(),
+            labels=self.shared.labels.cpu().numpy(),
             separable_at=None if at < 0 else at,
-            kernel_steps=columns["steps"][keep],
-            kernel=kept[keep],
         )
 
 
-def run(config: Config, *, progress=None, device=None) -> Result:
-    """Train from the eps-ball, with or without a network, and watch for separation.
+def operator_norm(K: torch.Tensor) -> torch.Tensor:
+    """(R,) largest absolute eigenvalue of kernels (R, n, n, d, d), as matrices (n d, n d); NaN where one is not finite.
 
-    Args:
-        config: the settings.
-        progress: `progress(fraction, partial_result)`, about ten times a second; returning False stops the run, which
-            then returns what it has, with `stopped` set.
-        device: a torch device; None takes CUDA when there is one.
-
-    Raises:
-        ValueError: the run diverged; the message names lr_over_tau, its value and its range.
+    In float64: LAPACK can give NaN in float32 while only a few entries have moved, by a rounding step each.
     """
-    return alone(Flow, config, progress, device)
+    R, n, _, d, _ = K.shape
+    matrices = K.transpose(2, 3).reshape(R, n * d, n * d).double()
+    finite = matrices.flatten(1).isfinite().all(1)
+    matrices = torch.where(finite[:, None, None], matrices, 0.0)
+    norms = torch.linalg.eigvalsh(matrices).abs().amax(1)
+    return torch.where(finite, norms, math.nan)
 
 
-run.program = Flow
-PAIR = {"network": {"network": True}, "vanilla": {"network": False}}
-
-
-def run_pair(config: Config, *, progress=None, device=None):
-    """`run` with and without the network, otherwise with equal settings (LS eq. 11 beside eq. 10): a `runs.Several`."""
-    return several(run, config, PAIR, progress=progress, device=device)
-
-
-run_pair.variants = run, PAIR
+run = Flow.run
+PAIR = {"network": {"network": True}, "vanilla": {"network": False}}  # LS eq. 11 beside eq. 10
