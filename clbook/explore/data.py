@@ -155,8 +155,10 @@ def numbers(ax, artist):
         return _bars(artist)
     if isinstance(artist, AxesImage):
         return _cells(artist)
+    # Dots and arrows stand at offsets; lines and shapes where their own corners are.
     by_offsets = isinstance(artist, (PathCollection, Quiver))
     place = artist.get_offset_transform() if by_offsets else artist.get_transform()
+    # A line across the whole panel (`axvline`) has a value in one direction only: it counts as no data.
     if not all(place.contains_branch_seperately(ax.transData)):
         return None
     if isinstance(artist, Line2D):
@@ -366,7 +368,7 @@ def _widen(ax, i, columns, limits, key) -> None:
     """`stretch` for x (i = 0) or y (i = 1) of one axes; `columns` are those of each series in it."""
     name, axis = ("x", ax.xaxis) if i == 0 else ("y", ax.yaxis)
     first, last = axis.get_view_interval()
-    reach = [first, last]
+    reach = [first, last]  # all that the axis has to hold
     values = np.concatenate([np.empty(0), *(each[i] for each in columns)])
     values = values[np.isfinite(values)]
     if axis.get_scale() == "log":

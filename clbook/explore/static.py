@@ -144,6 +144,8 @@ def draw_runs(subject, runs) -> tuple[list[list[Frame]], dict]:
     Returns:
         The frames, run by run, and the limits as `data.stretch` notes them.
     """
+    # Limits that hold all frames are known only when all are drawn. So a few are looked at first: as a rule they need
+    # the most room, and the others need not be drawn twice.
     few = [shot for run in runs for shot in thinned(run, FEW)]
     shots = [shot for run in runs for shot in run]
     limits = common_limits(subject, few)
@@ -210,6 +212,7 @@ def fit_weight(runs) -> tuple[Scene, list[list[Frame]]]:
         scene = Scene()
         for frame in itertools.chain.from_iterable(runs):
             scene.add(frame.drawing)
+        # The weight is about proportional to the number of frames.
         longest = max(len(run) for run in runs)
         most = longest * WEIGHT // len(scene.payload())
         fewer = [thinned(run, most) for run in runs]

@@ -51,18 +51,14 @@ class Subject:
         if self.compare is None:
             return {None: config}
         changes = self.compare(config) if callable(self.compare) else self.compare
-        if not isinstance(changes, dict) or not changes:
+        are_changes = isinstance(changes, dict) and all(
+            isinstance(c, dict) for c in changes.values()
+        )
+        if not are_changes or not changes:
             raise ValueError(
                 f"compare = {changes!r} is not allowed: compare must be a dict {{name: {{setting: value}}}}"
             )
-        named = {}
-        for name, change in changes.items():
-            if not isinstance(change, dict):
-                raise ValueError(
-                    f"compare[{name!r}] = {change!r} is not allowed: it must be a dict {{setting: value}}"
-                )
-            named[name] = config.replace(**change)
-        return named
+        return config.compared(changes)
 
     def seen(self, runs: dict):
         """What the figure gets of `runs` {name: Result}: the dict, or the one Result where nothing is compared."""
@@ -88,6 +84,7 @@ class Subject:
             return progress(whole, None if partial is None else with_the_finished(partial))
 
         for own in todo:
+            # `done` holds the runs before this one, so that `report` knows how far all of them are.
             latest = kept(self.run, own, progress=report, **self.asked)
             done[own] = latest
             if latest.stopped:
@@ -151,6 +148,7 @@ def quantities(record, *functions) -> tuple[str, ...]:
     """
     if isinstance(record, str) or not all(isinstance(name, str) for name in record):
         raise ValueError(f"record = {record!r} is not allowed: record must be a list of names")
+    # A picture and a cell are drawn of the same run: it has to record what either needs.
     names = list(record)
     for function in functions:
         names += getattr(function, "needs", ())
