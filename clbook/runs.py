@@ -443,3 +443,19 @@ def several(run, config: Settings, variants: dict, *, progress=None, device=None
         if any(r.stopped for r in found):
             break
     return named(done)
+
+
+# The interface that sweeps are written against, on top of `Program`.
+
+
+def _train(program, configs, *, progress=None, device=None, record=(), done=None, compile=False):
+    return together(program, configs, progress=progress, device=device, done=done, compile=compile)
+
+
+Program.train = classmethod(_train)
+Program.beside = 40
+
+
+def training_of(run):
+    """The program whose runs can go side by side; None for another function."""
+    return getattr(run, "program", None)
