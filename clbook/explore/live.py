@@ -28,8 +28,8 @@ from traitlets import Unicode, dlink, link
 from clbook import __version__
 from clbook.data import written
 from clbook.explore import controls, data, pictured, times
+from clbook.store import cached
 from clbook.style import DRAWING, RC, Picture, uncollected
-from clbook.sweep import kept
 
 DEBOUNCE = 0.05  # s between a slider's last move and the run it starts
 FIRST_PICTURE = 0.1  # s of running before a partial picture is worth drawing
@@ -322,7 +322,7 @@ class Panel(widgets.VBox):
             return True
 
         try:
-            result = kept(self._simulate, job.config, progress=progress)
+            result = cached(self._simulate, job.config, progress=progress)
             how = f"{result.seconds:.2f} s on {result.device}"
             if result.seconds > time.monotonic() - started:
                 how = f"from the store; it took {how}"
