@@ -20,7 +20,7 @@ from clbook.experiments.alignment import (
 )
 from clbook.models import MLP
 from clbook.optim import Descent, warmed
-from clbook.sweep import fingerprint, place
+from clbook.store import path_of
 
 SMALL = Config(n=200, test=40, width=16, d=8, batch=20, steps=12, warmup=2)
 DIGITS = Config(data="digits", n=1200, noise=0.1)
@@ -307,18 +307,15 @@ def small_mnist(folder, blank=0):
 
 def test_image_sets_run_and_the_store_tells_files_of_one_name_apart(tmp_path, monkeypatch):
     monkeypatch.setenv("CLBOOK_DATA", str(tmp_path))
-    config, key = (
-        Config(data="mnist", n=100, test=40, batch=50, steps=2, warmup=1, noise=0.1),
-        fingerprint(run),
-    )
+    config = Config(data="mnist", n=100, test=40, batch=50, steps=2, warmup=1, noise=0.1)
     small_mnist(tmp_path)
-    one = place(key, config)
+    one = path_of(run, config)
     result = run(config)
     assert np.isfinite(result.cka).all() and config.files == (tmp_path / "mnist.npz",)
     small_mnist(tmp_path, blank=3)
-    assert place(key, config) != one, "a run of other images under the same name"
+    assert path_of(run, config) != one, "a run of other images under the same name"
     small_mnist(tmp_path)
-    assert place(key, config) == one
+    assert path_of(run, config) == one
     assert Config().files == Config(data="digits").files == ()
 
 

@@ -15,7 +15,8 @@ from clbook.experiments import words
 from clbook.experiments.words import Config, Embedding, corpus, experiment, neighbours, run, text
 from clbook.experiments.words.neighbours import View, run_view
 from clbook.runs import together
-from clbook.sweep import fingerprint, place, sweep
+from clbook.store import path_of
+from clbook.sweep import sweep
 
 SEEDS = range(3)
 TOPICS = (
@@ -202,11 +203,11 @@ def test_a_text_of_few_words_is_refused_before_pairs_are_drawn(folder):
 
 
 def test_an_edited_folder_is_another_run(folder):
-    key, config = fingerprint(run), tiny(folder)
-    before = place(key, config)
-    assert place(key, tiny(folder)) == before
+    config = tiny(folder)
+    before = path_of(run, config)
+    assert path_of(run, tiny(folder)) == before
     (folder / "two.txt").write_text("one more file with one more sentence.")
-    assert place(key, config) != before, "the sweep would serve the run of the old text"
+    assert path_of(run, config) != before, "the sweep would serve the run of the old text"
 
 
 def test_reading_a_text_can_be_stopped_and_leaves_nothing_behind(folder, monkeypatch):

@@ -10,7 +10,7 @@ from clbook.experiments.words.experiment import Config, Result, read, run
 from clbook.experiments.words.twins import TWIN
 from clbook.runs import Several, several
 from clbook.settings import Outcome, setting
-from clbook.sweep import kept
+from clbook.store import cached
 
 SHOWN = 8  # nearest words
 VARIANTS = {"split": {}, "whole": {"injected": 0}}  # the two runs: with twins, and without
@@ -63,7 +63,7 @@ def nearest(result: Result, word: str) -> tuple[np.ndarray, np.ndarray]:
 
 def _trained(config, *, progress=None, device=None):
     """`run`, from the store where it is there: another word needs no training."""
-    return kept(run, config, progress=progress, device=device)
+    return cached(run, config, progress=progress, device=device)
 
 
 def _view(config: View, both: Several) -> Neighbours:
