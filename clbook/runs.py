@@ -24,6 +24,11 @@ PROGRESS_EVERY = 0.1  # seconds between two calls of `progress`: often enough fo
 SHAKE = 97  # purpose of the stream that `CLBOOK_SHAKE` draws from
 
 
+def shared_times(runs: dict) -> np.ndarray:
+    """(T,) the recorded times that all of several runs {name: Result} have reached: those of the shortest."""
+    return min((result.steps for result in runs.values()), key=len)
+
+
 def default_device(device=None) -> torch.device:
     """`device`, or the CUDA device when there is one, else the CPU."""
     if device is not None:
