@@ -104,7 +104,6 @@ class Result(Outcome):
     steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
     places: tuple = quantity(
         "h: before the projector; z: as the loss sees it; for DirectCLR r between them",
-        dims="place",
     )
     loss: np.ndarray = quantity("the loss of that iteration's batch", dims="step")
     rows: np.ndarray = quantity(
@@ -221,7 +220,9 @@ class Projectors(Training):
         """The images, and a bank of augmented copies, of each seed: runs of one seed share theirs."""
         c = self.config
         seeds = sorted({config.seed for config in self.configs})
-        files = tuple((str(path), path.stat().st_mtime_ns) for path in c.files)
+        # A file that is missing is told of by those who read it.
+        present = [path for path in c.files if path.exists()]
+        files = tuple((str(path), path.stat().st_mtime_ns) for path in present)
         made = [material(c.data, c.n, c.n_test, seed, files) for seed in seeds]
         self.shared.train = [train for train, _, _ in made]
         self.shared.test = [test for _, test, _ in made]
