@@ -93,7 +93,8 @@ class Config(Settings):
     @property
     def temperatures(self) -> np.ndarray:
         """(d,) the temperature of each embedding dimension."""
-        return self.tau * np.where(np.arange(self.d) < self.d_c, self.tau_c, self.tau_s)
+        content = np.arange(self.d) < self.d_c
+        return self.tau * np.where(content, self.tau_c, self.tau_s)
 
 
 @dataclasses.dataclass
@@ -158,7 +159,8 @@ def gains(maps: np.ndarray) -> np.ndarray:
 def style_gain(maps: np.ndarray, d_c: int) -> np.ndarray:
     """(...) mean gain of style divided by mean gain of content; 0 < d_c < d."""
     gain = gains(maps)
-    return gain[..., d_c:].mean(-1) / gain[..., :d_c].mean(-1)
+    content, style = gain[..., :d_c], gain[..., d_c:]
+    return style.mean(-1) / content.mean(-1)
 
 
 def fresh_pairs(
@@ -196,9 +198,10 @@ class Encoders(Training):
 
     def mixings(self) -> list[torch.Tensor]:
         """The matrices (R, d, d) of each layer of g."""
-        c, networks = self.config, []
+        networks = []
         for config in self.configs:
-            g = latents.mixing(c.d, c.mixing_layers, stream(config.seed, MIXING))
+            generator = stream(config.seed, MIXING)
+            g = latents.mixing(config.d, config.mixing_layers, generator)
             networks.append(g.matrices)
         return [torch.stack(layer) for layer in zip(*networks, strict=True)]
 
@@ -284,8 +287,8 @@ class Encoders(Training):
     def measure(self, s, z, losses, t):
         row = {"map": self.linear_map(s)}
         if self.wants("loss"):
-            z, positive = s.tested
-            row["loss"] = self.objective(s, z[:, :LOSS_ON], positive[:, :LOSS_ON])
+            z, positive = (side[:, :LOSS_ON] for side in s.tested)
+            row["loss"] = self.objective(s, z, positive)
         if self.wants("r2"):
             row |= self.r2_of_layers(s)
         return row
@@ -295,7 +298,8 @@ class Encoders(Training):
         c = self.config
         if c.layers == 1 and c.mixing_layers == 1:
             return (s.weights[0] @ s.mixing[0]).double()
-        return torch.full((len(self.configs), c.d, c.d), math.nan, dtype=torch.float64)
+        shape = (len(self.configs), c.d, c.d)
+        return torch.full(shape, math.nan, dtype=torch.float64)
 
     def r2_of_layers(self, s: State) -> dict:
         """R^2 of the latents in each layer, NaN where f is linear; "finite" is False where a layer has overflowed."""
@@ -304,9 +308,10 @@ class Encoders(Training):
         if c.layers == 1:
             return {"r2": found}
         layers = self.layers(s.weights, latents.mixed(z, s.mixing))
-        finite = torch.stack([layer.flatten(1).isfinite().all(1) for layer in layers]).all(0)
-        for i in torch.nonzero(finite)[:, 0].tolist():
-            found[i] = [r2(z[i], layer[i]) for layer in layers]
+        finite = torch.cat(layers, 2).flatten(1).isfinite().all(1)
+        for i, fine in enumerate(finite.tolist()):
+            if fine:
+                found[i] = [r2(z[i], layer[i]) for layer in layers]
         return {"r2": found, "finite": finite}
 
 

@@ -87,9 +87,10 @@ class Config(Settings):
     )
 
     def check(self):
-        for name, other in (("direct", "d"), ("batch", "n")):
-            if getattr(self, name) > getattr(self, other):
-                raise self.error(name, f"at most {other} = {getattr(self, other)}")
+        if self.direct > self.d:
+            raise self.error("direct", f"at most d = {self.d}")
+        if self.batch > self.n:
+            raise self.error("batch", f"at most n = {self.n}")
 
     @property
     def files(self) -> tuple:
@@ -196,7 +197,9 @@ def places(
 
 def standardised(z: torch.Tensor) -> torch.Tensor:
     """z (..., n, d) with every dimension of mean 0 and variance 1 over the n (CS Sec. 4.2)."""
-    return (z - z.mean(-2, keepdim=True)) / (z.std(-2, correction=0, keepdim=True) + 1e-6)
+    centred = z - z.mean(-2, keepdim=True)
+    sd = z.std(-2, correction=0, keepdim=True)
+    return centred / (sd + 1e-6)
 
 
 class Projectors(Training):
@@ -212,7 +215,8 @@ class Projectors(Training):
         self.times = set(recorded_times(c.steps, c.record_every or c.steps))
         self.read_images()
         s.weights = self.first_weights()
-        s.noise, s.decay = self.column("noise"), self.column("decay")
+        s.noise = self.column("noise")
+        s.decay = self.column("decay")
         s.tau = self.temperatures()
         self.draw_views()
 
@@ -232,16 +236,19 @@ class Projectors(Training):
     def first_weights(self) -> list[torch.Tensor]:
         """Tensors (R, ...) of f, then of the projector; a run's two networks take their start from one stream."""
         c, pixels = self.config, self.shared.banks.shape[-1]
+        widths_of_f = (pixels, c.width, c.width, c.d)
+        widths_of_p = (c.d, c.width, c.d)
         encoders, projectors = [], []
         for config in self.configs:
             generator = stream(config.seed, WEIGHTS)
-            encoders.append(MLP((pixels, c.width, c.width, c.d), "relu", generator))
-            projectors.append(MLP((c.d, c.width, c.d), "relu", generator))
+            encoders.append(MLP(widths_of_f, "relu", generator))
+            projectors.append(MLP(widths_of_p, "relu", generator))
         return stacked(encoders) + stacked(projectors)
 
     def temperatures(self) -> torch.Tensor:
         """(R, 1, k) the temperature of each dimension of z."""
-        k = self.config.direct if self.config.method == "directclr" else self.config.d
+        c = self.config
+        k = c.direct if c.method == "directclr" else c.d
         rows = [temperatures(config.tau, config.tau_ratio, k) for config in self.configs]
         return torch.stack(rows)[:, None]
 
@@ -278,7 +285,9 @@ class Projectors(Training):
     def objective(self, s: State, views: torch.Tensor) -> torch.Tensor:
         """(R,) the loss on views as from `views`."""
         u, v = places(self.config, s.weights, views)["z"].chunk(2, 1)
-        return (symbol_context(u / s.tau, v) + symbol_context(v / s.tau, u)) / 2
+        first_view = symbol_context(u / s.tau, v)  # anchors are the first views, then the second
+        second_view = symbol_context(v / s.tau, u)
+        return (first_view + second_view) / 2
 
     def begin(self, s):
         return s.replace(memory=adam_memory(s.weights))
@@ -306,25 +315,27 @@ class Projectors(Training):
         """Spectra and readouts, as far as asked for; "finite" is False where the network has overflowed."""
         c, runs = self.config, len(s.own)
         count = len(PLACES[c.method])
-        found = {"finite": np.zeros(runs, bool)}
-        if self.wants("spectrum"):
-            found["spectrum"] = np.full((runs, count, c.d), np.nan)
-        if self.wants("readout"):
-            found["readout"] = np.full((runs, count), np.nan)
+        spectra = np.full((runs, count, c.d), np.nan)
+        readouts = np.full((runs, count), np.nan)
+        fine = np.zeros(runs, bool)
         for i, own in enumerate(s.own.tolist()):
-            (x, y), (x_test, y_test) = self.shared.train[own], self.shared.test[own]
-            train, test = self.features(s, i, x), self.features(s, i, x_test)
-            if not finite(train) or not finite(test):
-                continue
-            found["finite"][i] = True
-            for k, place in enumerate(test):
-                if self.wants("spectrum"):
-                    sizes = spectrum(test[place])
-                    if sizes[0] > 0:
-                        found["spectrum"][i, k, : len(sizes)] = sizes / sizes[0]
-                if self.wants("readout"):
-                    found["readout"][i, k] = linear_probe(train[place], y, test[place], y_test)
-        return found
+            x, y = self.shared.train[own]
+            x_test, y_test = self.shared.test[own]
+            train = self.features(s, i, x)
+            test = self.features(s, i, x_test)
+            fine[i] = finite(train) and finite(test)
+            if not fine[i]:
+                continue  # its numbers are read by nobody
+            if self.wants("spectrum"):
+                spectra[i] = [shares(z, c.d) for z in test.values()]
+            if self.wants("readout"):
+                readouts[i] = [linear_probe(train[k], y, test[k], y_test) for k in test]
+        row = {"finite": fine}
+        if self.wants("spectrum"):
+            row["spectrum"] = spectra
+        if self.wants("readout"):
+            row["readout"] = readouts
+        return row
 
     def features(self, s: State, i: int, x: torch.Tensor) -> dict[str, torch.Tensor]:
         """{place: (n, d)} what run i makes of images x (n, pixels)."""
@@ -334,6 +345,15 @@ class Projectors(Training):
 
     def result(self, i, columns, head):
         return self.Result(**head, **columns, places=PLACES[self.config.method])
+
+
+def shares(z: torch.Tensor, d: int) -> np.ndarray:
+    """(d,) the spectrum of z (n, k) over its largest value; NaN beyond it, and where z does not vary at all."""
+    found = np.full(d, np.nan)
+    sizes = spectrum(z)
+    if sizes[0] > 0:
+        found[: len(sizes)] = sizes / sizes[0]
+    return found
 
 
 def finite(features: dict[str, torch.Tensor]) -> bool:

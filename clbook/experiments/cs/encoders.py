@@ -38,11 +38,13 @@ def terms(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor, config: Config) -> 
         (3, ...).
     """
     tau = torch.tensor(config.temperatures, dtype=torch.float32)
-    total = 0.0
-    for x, y in zip(a.split(CHUNK, -2), b.split(CHUNK, -2), strict=True):
-        share = x.shape[-2] / a.shape[-2]  # of the anchors, in this chunk
+    n, total = a.shape[-2], 0.0
+    for first in range(0, n, CHUNK):
+        x, y = (side[..., first : first + CHUNK, :] for side in (a, b))
+        share = x.shape[-2] / n  # of the anchors, in this chunk
         total = total + share * infonce(y, x, c, tau, config.p, config.normalize)
-    alignment = -(similarity(a, b, config) / tau).sum(-1).mean(-1)
+    similar = (similarity(a, b, config) / tau).sum(-1)
+    alignment = -similar.mean(-1)
     return torch.stack([alignment, total - alignment, total])
 
 
@@ -90,8 +92,9 @@ class Deep(Encoders):
         # Run i's networks alone: the others have nothing to say of its latents.
         mixing = [matrix[i : i + 1] for matrix in s.mixing]
         weights = [w[i : i + 1] for w in s.weights]
-        (embedded,) = self.layers(weights, latents.mixed(every[None].to(self.device), mixing))[-1]
-        both = [terms(*found.split(sizes), config) for found in (every, embedded.cpu())]
+        x = latents.mixed(every[None].to(self.device), mixing)
+        embedded = self.layers(weights, x)[-1][0].cpu()
+        both = [terms(*found.split(sizes), config) for found in (every, embedded)]
         return torch.stack(both)
 
 
@@ -143,9 +146,11 @@ class Classes(Encoders):
     def pairs(self, s, numbers):
         """As in `Encoders`; the first latent alone says which class it is."""
         K = self.config.d_c
-        chosen = (numbers[..., :1] * K).long().clamp(max=K - 1)
+        first = numbers[..., :1]  # uniform in [0, 1)
+        chosen = (first * K).long().clamp(max=K - 1)
         # `one_hot` would read its argument from the device.
-        corner = (chosen == torch.arange(K, device=numbers.device)).to(numbers)
+        classes = torch.arange(K, device=numbers.device)
+        corner = (chosen == classes).to(numbers)
         z, positive = super().pairs(s, numbers)
         return [torch.cat([corner, side[..., K:]], -1) for side in (z, positive)]
 
@@ -232,5 +237,7 @@ class Direct(projector.Projectors):
             seen = self.features(s, i, x)
             h = seen["h"]
             r = seen.get("r", h)
-            rows.append((r - h).square().mean(0).sqrt() / h.square().mean().sqrt())
+            change = (r - h).square().mean(0)
+            size = h.square().mean()
+            rows.append((change / size).sqrt())
         return torch.stack(rows)
