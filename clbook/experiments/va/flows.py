@@ -13,7 +13,8 @@ from clbook.experiments.kernel import partial_gradient
 from clbook.experiments.va.experiment import Config, Flow, dataset
 from clbook.losses import simplified
 from clbook.models import CNN
-from clbook.runs import one_thread, stream
+from clbook.runs import one_thread
+from clbook.streams import stream
 
 TAU = 0.1
 RATES = (0.1, 0.01, 0.001)  # learning rates, from the largest on
