@@ -133,8 +133,7 @@ class Result(Outcome):
     )
     different: np.ndarray = quantity("mean distance of the other pairs", dims="step")
     accuracy: dict = quantity(
-        "{start: share of the pairs they have not seen that the classifiers add correctly}",
-        dims="classifier_step",
+        "{start: (T',) share of the pairs they have not seen that the classifiers add correctly}"
     )
     accuracy_at: np.ndarray = quantity(
         "epochs of the classifiers", dims="classifier_step", unit="epochs"

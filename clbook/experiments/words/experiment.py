@@ -110,10 +110,10 @@ class Result(Outcome):
     """What one run recorded."""
 
     steps: np.ndarray = quantity("recorded steps", dims="step", unit="steps")
-    words: list = quantity("names of the symbols", dims="word")
+    words: list = quantity("(V,) names of the symbols")
     counts: np.ndarray = quantity("occurrences of the symbols", dims="word")
     pairs: dict = quantity("{kind of pair: (P, 2) symbols}, as in `twins.Text`")
-    distances: dict = quantity("{kind of pair: (T, P) Euclidean distances}", dims="step pair")
+    distances: dict = quantity("{kind of pair: (T, P) Euclidean distances}")
     table: np.ndarray = quantity(
         "the symbols' embeddings, in half precision", dims="step word dim", asked=True
     )
