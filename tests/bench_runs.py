@@ -20,7 +20,8 @@ import torch.nn.functional as F
 
 from clbook.experiments.separability import Config, Flow, dataset, start
 from clbook.models import MLP
-from clbook.runs import compiled, default_device, one_thread, stream
+from clbook.runs import compiled, default_device, one_thread
+from clbook.streams import stream
 
 EPS, TAU = (0.02, 0.1, 0.3, 1.0, 3.0), (0.001, 0.01, 0.1, 1.0, 10.0)
 

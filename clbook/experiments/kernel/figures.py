@@ -7,7 +7,7 @@ from matplotlib.collections import LineCollection
 
 from clbook import kernels
 from clbook.experiments.kernel.experiment import Result
-from clbook.runs import Several
+from clbook.runs import shared_times
 from clbook.style import (
     GRID,
     INK,
@@ -107,12 +107,12 @@ def missed(result: Result) -> tuple[float, str, str]:
     return float(np.clip(-np.log10(error) / 4, 0, 1)), said, f"off by {said} of the measured move"
 
 
-def orbits(flows: Several, frame: int = -1) -> Picture:
+def orbits(flows: dict, frame: int = -1) -> Picture:
     """Embedded points and their views, joined, for the three flows at one time, and the spread of orbits over time."""
-    names = list(flows.runs)
+    names = list(flows)
     fig, ax = mosaic([[*names, "spread"]], width=10.4, height=3.1, width_ratios=(1, 1, 1, 1.25))
-    now, text = int(flows.steps[frame]), []
-    for i, (name, run) in enumerate(flows.runs.items()):
+    now, text = int(shared_times(flows)[frame]), []
+    for i, (name, run) in enumerate(flows.items()):
         t = int(np.searchsorted(run.steps, now))
         for k in np.unique(run.labels):
             mine = run.labels == k
@@ -145,7 +145,7 @@ def orbits(flows: Several, frame: int = -1) -> Picture:
     name_lines(ax["spread"])
     return Picture(
         fig,
-        f"Iteration {now}, views turned by up to {flows.config.angle:g} degrees. {'; '.join(text)}.",
+        f"Iteration {now}, views turned by up to {run.config.angle:g} degrees. {'; '.join(text)}.",
     )
 
 
@@ -255,13 +255,16 @@ def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:
     return Picture(fig, f"{ylabel.capitalize()} over {xlabel}. " + "; ".join(text) + ".")
 
 
-def blocks(result, frame: int = -1) -> Picture:
-    """The kernel at one kept time (left), its top eigenvector (middle), and the block scores over training (right).
+BLOCKS = ("kernel", "alignment", "theta", "sigma2")
 
-    result: of `separability.run`, with kernels kept.
+
+def blocks(result, frame: int = -1) -> Picture:
+    """The kernel at one recorded time (left), its top eigenvector (middle), and the block scores over training (right).
+
+    result: of `separability.run`, with the quantities `BLOCKS`.
     """
     fig, ((left, middle, right),) = axes(3, width=10.0, height=3.1, width_ratios=(1, 1.2, 1.6))
-    now, K, labels = int(result.kernel_steps[frame]), result.kernel[frame], result.labels
+    now, K, labels = int(result.steps[frame]), result.kernel[frame], result.labels
     vector, share = kernels.top_eigenvector(K, labels)
     vector = vector * np.sign(vector[labels == 1].mean() - vector[labels == 0].mean())
     left.imshow(K / np.abs(K).max(), cmap="RdBu_r", vmin=-1, vmax=1, gid="cells of K, largest = 1")
