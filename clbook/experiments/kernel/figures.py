@@ -19,6 +19,7 @@ from clbook.style import (
     log_axis,
     mosaic,
     name_lines,
+    needs,
 )
 
 FLOW_NAMES = {
@@ -53,6 +54,7 @@ def _fit(ax, *points):
     ax.locator_params(nbins=4)
 
 
+@needs("measured", "kernel")
 def step(result: Result, frame: int = 0) -> Picture:
     """Each point's change in one iteration: as arrows (left), and against the kernel's prediction (right)."""
     fig, ((left, right),) = axes(2, width=7.6, height=3.5)
@@ -100,6 +102,7 @@ def _share(error):
     return f"{error:.0%}" if error > 0.01 else f"{100 * error:.1g}%"
 
 
+@needs("measured", "kernel")
 def missed(result: Result) -> tuple[float, str, str]:
     """(shade, sign, words) of a run of `step` for a pad: the error of the prediction; the smaller, the darker."""
     error = result.error("kernel")
@@ -149,6 +152,7 @@ def orbits(flows: dict, frame: int = -1) -> Picture:
     )
 
 
+@needs("measured", "mean", "gain")
 def velocities(result: Result, frame: int = 0) -> Picture:
     """Velocities of all points with VA Theorem 4.5's for their clusters (left), and the clusters' speeds (right)."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.5, width_ratios=(1.15, 1))
@@ -210,6 +214,7 @@ def velocities(result: Result, frame: int = 0) -> Picture:
     )
 
 
+@needs("measured")
 def behind(result: Result) -> tuple[float, str, str]:
     """(shade, sign, words) of a run of `velocities` for a pad: the last cluster's speed over the fastest other's."""
     *others, last = result.speeds()
@@ -258,6 +263,7 @@ def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:
 BLOCKS = ("kernel", "alignment", "theta", "sigma2")
 
 
+@needs(*BLOCKS)
 def blocks(result, frame: int = -1) -> Picture:
     """The kernel at one recorded time (left), its top eigenvector (middle), and the block scores over training (right).
 

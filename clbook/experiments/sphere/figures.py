@@ -8,7 +8,7 @@ from matplotlib.collections import LineCollection
 from clbook import theory
 from clbook.experiments.sphere.experiment import TURNS
 from clbook.runs import shared_times
-from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic, name_lines
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic, name_lines, needs
 
 RING = np.linspace(0, 2 * np.pi, 73)
 NETWORK, VANILLA = colour(7), colour(8)
@@ -96,6 +96,7 @@ def _says(result):
     return "no clusters within this run" if at is None else f"clusters at iteration {at}"
 
 
+@needs("clustered_at")
 def ending(pair: dict) -> tuple[float, str, str]:
     """(shade, sign, words) of a run for a pad: when the network's clusters are apart; the sooner, the darker."""
     network = pair["network"]
@@ -155,6 +156,7 @@ def story(pair: dict, network_times, vanilla_times, azimuth: float = AZIMUTH) ->
 SNAPSHOT = ("arrows", "loss", "accuracy", "clustered_at")  # what `snapshot` and `story` draw
 
 
+@needs(*SNAPSHOT)
 def snapshot(pair: dict, frame: int = -1) -> Picture:
     """Both flows at one recorded time (left, middle), and loss and neighbour accuracy over time (right)."""
     fig, ax = mosaic([["n", "v", "a"], ["n", "v", "l"]], width=8.4, height=3.0)
@@ -188,6 +190,7 @@ def snapshot(pair: dict, frame: int = -1) -> Picture:
     )
 
 
+@needs(*SNAPSHOT)
 def turned(pair: dict, frame: int = 0) -> Picture:
     """`story` at recorded times from the first to the last, seen from the angle number `frame`."""
     recorded = shared_times(pair)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.patheffects import withStroke
 
-from clbook.style import INK, MUTED, Picture, axes, colour, legend
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, needs
 
 KINDS = {
     "injected": colour(7),
@@ -130,6 +130,7 @@ def _bars(ax, names, distances, twin):
     ax.grid(False)
 
 
+@needs("table")
 def vocabulary(result, frame=-1, words=1000, marked=7, common=1500) -> Picture:
     """The vocabulary in the plane of the two directions in which the table at the end varies most.
 
