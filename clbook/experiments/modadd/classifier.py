@@ -25,6 +25,8 @@ FRACTION = 0.8  # of the N^2 pairs is trained on
 EVERY = 10  # epochs between two measurements, as in SL
 STARTS = ("pretrained", "random", "permuted")
 
+Weights = list[torch.Tensor]
+
 
 def starts(config: Settings) -> tuple[str, ...]:
     """Names of the starts that `config.classifier` asks for."""
@@ -57,7 +59,7 @@ class Classifiers(Training):
     `setup`, gives them their first embeddings by `seated`, and learns by `classifier_epoch`.
     """
 
-    def add_classifiers(self, begin: int = 0) -> list[torch.Tensor]:
+    def add_classifiers(self, begin: int = 0) -> Weights:
         """Make what the classifiers need; their weights (R, S, ...), which are returned, are not yet `seated`.
 
         Args:
@@ -81,7 +83,7 @@ class Classifiers(Training):
         self.draws["pairs"] = During(generators, lambda g: torch.randperm(cut, generator=g), steps)
         return weights
 
-    def seated(self, s: State, weights: list, tables: torch.Tensor) -> list[torch.Tensor]:
+    def seated(self, s: State, weights: Weights, tables: torch.Tensor) -> Weights:
         """The classifiers' weights with first embeddings made of the learned tables (R, N, d)."""
         random, *rest = (
             weights  # the embeddings (R, S, N, d) are the first weights of a Transformer
@@ -97,14 +99,14 @@ class Classifiers(Training):
                 embeddings.append(tables.gather(1, rows))
         return [torch.stack(embeddings, 1), *rest]
 
-    def scores(self, weights: list[torch.Tensor], numbers: torch.Tensor) -> torch.Tensor:
+    def scores(self, weights: Weights, numbers: torch.Tensor) -> torch.Tensor:
         """(R, S, n, k) what the classifiers answer to the pairs with `numbers` (R, n)."""
         count = len(self.starts)
         flat = [w.flatten(0, 1) for w in weights]  # (R S, ...): as many networks
         pairs = self.shared.pairs[numbers].repeat_interleave(count, 0)  # (R S, n, 2)
         return self.classify(flat, pairs).unflatten(0, (-1, count))
 
-    def cross_entropy(self, weights: list[torch.Tensor], numbers: torch.Tensor) -> torch.Tensor:
+    def cross_entropy(self, weights: Weights, numbers: torch.Tensor) -> torch.Tensor:
         """(R, S) mean over the pairs with `numbers` (R, n) of -log p(a + b mod k)."""
         scores = self.scores(weights, numbers).log_softmax(-1)
         sums = self.shared.sums[numbers][:, None, :, None]  # (R, 1, n, 1)
@@ -112,8 +114,8 @@ class Classifiers(Training):
         return -right.mean((2, 3))
 
     def classifier_epoch(
-        self, s: State, weights: list[torch.Tensor], order: torch.Tensor
-    ) -> tuple[list[torch.Tensor], dict, torch.Tensor]:
+        self, s: State, weights: Weights, order: torch.Tensor
+    ) -> tuple[Weights, dict, torch.Tensor]:
         """One epoch of Adam on the pairs that are trained on.
 
         Args:
@@ -131,8 +133,8 @@ class Classifiers(Training):
         return weights, memory, total
 
     def descended(
-        self, s: State, weights: list[torch.Tensor], losses: torch.Tensor, memory: dict
-    ) -> tuple[list[torch.Tensor], dict]:
+        self, s: State, weights: Weights, losses: torch.Tensor, memory: dict
+    ) -> tuple[Weights, dict]:
         """Weights, ready to learn on, and Adam's memory after one update by the gradients of `losses`."""
         c = self.config
         gradients = self.gradients(losses, weights)
@@ -140,7 +142,7 @@ class Classifiers(Training):
             weights, memory = adam(weights, gradients, memory, c.lr, s.decay, c.decay_kind)
         return [w.requires_grad_() for w in weights], memory
 
-    def accuracy(self, s: State, weights: list[torch.Tensor]) -> torch.Tensor:
+    def accuracy(self, s: State, weights: Weights) -> torch.Tensor:
         """(R, S) the share of unseen pairs that each classifier adds correctly."""
         answers = self.scores(weights, s.unseen).argmax(-1)  # (R, S, n)
         right = answers == self.shared.sums[s.unseen][:, None]

@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 
 from clbook import data
-from clbook.experiments.modadd.classifier import EVERY, STARTS, Classifiers, During, starts
+from clbook.experiments.modadd.classifier import EVERY, STARTS, Classifiers, During, Weights, starts
 from clbook.optim import adam_memory
 from clbook.runs import State, recorded_times
 from clbook.settings import Outcome, Settings, quantity, setting
@@ -159,8 +159,11 @@ class Result(Outcome):
 
 def over_seeds(results: Sequence[Result], name: str) -> np.ndarray:
     """(T, S) of S runs, a column each: the field `name`, or the accuracy from the start `name`; T of the shortest."""
-    columns = [r.accuracy[name] if name in STARTS else getattr(r, name) for r in results]
-    return np.stack([c[: min(map(len, columns))] for c in columns], 1)
+    columns = []
+    for result in results:
+        columns.append(result.accuracy[name] if name in STARTS else getattr(result, name))
+    shortest = min(map(len, columns))
+    return np.stack([column[:shortest] for column in columns], 1)
 
 
 def distances(tables: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -288,17 +291,17 @@ class Addition(Classifiers):
     def all_samples(self) -> list[Samples]:
         """The training samples of each run. Runs that draw the same share one object, which draws once for all."""
         made = {}
-        for config in self.configs:
-            key = (config.seed, config.misaligned, config.p)
+        keys = [(config.seed, config.misaligned, config.p) for config in self.configs]
+        for key, config in zip(keys, self.configs, strict=True):
             if key not in made:
                 made[key] = self.samples(config)
-        return [made[config.seed, config.misaligned, config.p] for config in self.configs]
+        return [made[key] for key in keys]
 
     def samples(self, config: Config) -> Samples:
         """The training samples of one run."""
         return Samples(config)
 
-    def contrastive_weights(self) -> list[torch.Tensor]:
+    def contrastive_weights(self) -> Weights:
         """The table (R, N, d) and the encoder's weights at the start."""
         c = self.config
         generators = [stream(config.seed, START) for config in self.configs]
@@ -310,16 +313,16 @@ class Addition(Classifiers):
 
     # The two sides, as functions of the weights of the contrastive part.
 
-    def vectors(self, weights: list[torch.Tensor]) -> torch.Tensor:
+    def vectors(self, weights: Weights) -> torch.Tensor:
         """(R, N, d) the symbols' vectors."""
         return weights[0]
 
-    def encode(self, weights: list[torch.Tensor], contexts: torch.Tensor) -> torch.Tensor:
+    def encode(self, weights: Weights, contexts: torch.Tensor) -> torch.Tensor:
         """(R, n, d) embeddings of contexts (R, n, 3)."""
         return self.encoder(weights[1:], contexts)
 
     def objective(
-        self, weights: list[torch.Tensor], symbols: torch.Tensor, contexts: torch.Tensor
+        self, weights: Weights, symbols: torch.Tensor, contexts: torch.Tensor
     ) -> torch.Tensor:
         """(R,) SL eq. 2 of a batch, symbols (R, B) and contexts (R, B, 3): `losses.symbol_context`.
 
@@ -366,8 +369,8 @@ class Addition(Classifiers):
         return changes | {"weights": own + classifiers}
 
     def contrastive_epoch(
-        self, s: State, weights: list[torch.Tensor], order: torch.Tensor
-    ) -> tuple[list[torch.Tensor], dict, torch.Tensor]:
+        self, s: State, weights: Weights, order: torch.Tensor
+    ) -> tuple[Weights, dict, torch.Tensor]:
         """Adam through the batches of an epoch.
 
         Returns:
@@ -399,15 +402,14 @@ class Addition(Classifiers):
         return row
 
     def result(self, i, columns, head):
-        c, steps, accuracy = self.config, columns["steps"], columns.pop("accuracy")
+        c, steps = self.config, columns["steps"]
+        accuracy = columns.pop("accuracy")
         first = steps <= c.epochs
         later = (steps >= c.epochs) & (c.classifier != "none")
-        return self.Result(
-            **head,
-            **{name: values[first] for name, values in columns.items()},
-            accuracy={start: accuracy[later, k] for k, start in enumerate(starts(c))},
-            accuracy_at=steps[later] - c.epochs,
-        )
+        contrastive = {name: values[first] for name, values in columns.items()}
+        learned = {start: accuracy[later, k] for k, start in enumerate(starts(c))}
+        at = steps[later] - c.epochs
+        return self.Result(**head, **contrastive, accuracy=learned, accuracy_at=at)
 
 
 run = Addition.run

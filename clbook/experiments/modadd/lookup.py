@@ -263,16 +263,13 @@ def run(config: Config, *, progress=None, device=None, record: Sequence[str] = (
     def result(steps, flat, stopped):
         """The start, and the tables after that many steps."""
         ends = unpacked(first), unpacked(flat)
+        losses = [infonce(*tables, joint, config.over)[0].item() for tables in ends]
+        head = {"config": config, "device": "cpu", "stopped": stopped}
+        head["seconds"] = time.monotonic() - began
+        z = np.stack([z.numpy() for z, _ in ends])
+        c = np.stack([c.numpy() for _, c in ends])
         return Result(
-            config=config,
-            seconds=time.monotonic() - began,
-            device="cpu",
-            stopped=stopped,
-            steps=np.array([0, steps]),
-            z=np.stack([z.numpy() for z, _ in ends]),
-            c=np.stack([c.numpy() for _, c in ends]),
-            loss=np.array([infonce(*tables, joint, config.over)[0].item() for tables in ends]),
-            joint=table,
+            **head, steps=np.array([0, steps]), z=z, c=c, loss=np.array(losses), joint=table
         )
 
     def watch(flat):
