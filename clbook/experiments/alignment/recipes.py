@@ -134,6 +134,7 @@ RECIPES = {
         tuple(LABELS.replace(steps=600, record_every=30, seed=s) for s in SEEDS),
         both,
         ("cka", "nccc"),
+        record=("cka", "nccc"),
         start=0.1,
     ),
     "alignment-fifty": Recipe(
@@ -144,6 +145,7 @@ RECIPES = {
         ),
         both,
         ("cka", "nccc"),
+        record=("cka", "nccc"),
         start=0.06,
     ),
     "alignment-batch": Recipe(
@@ -158,6 +160,7 @@ RECIPES = {
         ),
         lambda results: {"cka": np.array([r.cka[:, 1] for r in results], np.float32)},
         ("cka",),
+        record=("cka",),
         start=0.3,
     ),
     "sa-start": Recipe(
@@ -167,6 +170,7 @@ RECIPES = {
         tuple(APART.replace(steps=300, record_every=5, seed=s) for s in SEEDS),
         apart,
         ("cka", "gap"),
+        record=MOVED,
         start=0.05,
     ),
     "sa-plateau": Recipe(
@@ -175,6 +179,7 @@ RECIPES = {
         tuple(APART.replace(steps=6000, record_every=100, seed=s) for s in SEEDS),
         apart,
         ("cka",),
+        record=MOVED,
         start=0.02,
     ),
     "sa-lars": Recipe(
@@ -188,6 +193,7 @@ RECIPES = {
         ),
         labelled,
         ("cka", "gap", "nccc"),
+        record=LABELLED + ("probe",),
         start=0.02,
     ),
     "sa-batch": Recipe(
@@ -200,6 +206,7 @@ RECIPES = {
         ),
         pairs,
         ("cka",),
+        record=SIMILARITIES,
         start=0.3,
     ),
     "sa-temperature": Recipe(
@@ -214,6 +221,7 @@ RECIPES = {
         ),
         pairs,
         ("cka",),
+        record=SIMILARITIES,
         start=0.3,
     ),
     "sa-subsets": Recipe(
@@ -223,6 +231,7 @@ RECIPES = {
         tuple(subset(count, s) for count in COUNTS for s in SEEDS),
         pairs,
         ("cka",),
+        record=SIMILARITIES,
         start=0.5,
     ),
     "sa-widths": Recipe(
@@ -237,6 +246,7 @@ RECIPES = {
         ),
         labelled,
         ("cka", "gap", "nccc"),
+        record=LABELLED + ("probe",),
         start=0.15,
     ),
 }
