@@ -198,7 +198,6 @@ CASES = {
             steps=5,
             warmup=1,
             compare="pair",
-            probe="end",
         ),
         ({"seed": 2}, {"lr": 0.3}),
     ),
