@@ -30,11 +30,11 @@ def by_jacobian(model, x):
 def by_loop(model, x):
     """One backward pass for each sample and output, then one product."""
     weights = list(model.parameters())
-    rows = [
-        torch.cat([g.flatten() for g in torch.autograd.grad(value, weights, retain_graph=True)])
-        for xi in x
-        for value in model(xi[None])[0]
-    ]
+    rows = []
+    for xi in x:
+        for value in model(xi[None])[0]:
+            gradients = torch.autograd.grad(value, weights, retain_graph=True)
+            rows.append(torch.cat([g.flatten() for g in gradients]))
     J = torch.stack(rows)
     n = len(x)
     return (J @ J.T).view(n, -1, n, len(J) // n).permute(0, 2, 1, 3)
