@@ -1,4 +1,6 @@
-"""What every experiment promises: bits, whatever runs beside it, Stop, divergence, bad settings, no wait."""
+"""What every experiment promises: the same numbers whatever runs beside it and whatever is recorded, pure steps, Stop,
+divergence, bad settings, no wait for a device.
+"""
 
 import dataclasses
 import math
@@ -11,12 +13,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from registry import CASES
 
-from clbook.runs import one_thread, together
-from clbook.settings import allowed
+from clbook.runs import learning, one_thread, tensors, training_of
+from clbook.settings import allowed, on_request, quantities
+from clbook.streams import SEEDS
 
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 DIVERGING = {name: case for name, case in CASES.items() if case.diverges}
-RUNS = {case.run: case for case in reversed(CASES.values())}  # one case a function
+RUNS = {case.run: case for case in reversed(CASES.values())}  # one case a training
+NAMES = [training_of(run).__module__.split(".", 2)[2] for run in RUNS]
+NEAR = 1e-4  # runs of a few steps, alone and beside others, differ by rounding
 
 
 def differences(a, b, near=0.0):
@@ -34,7 +39,8 @@ def differences(a, b, near=0.0):
         return x == y
 
     names = (f.name for f in dataclasses.fields(a) if f.name != "seconds")
-    return [name for name in names if not same(getattr(a, name), getattr(b, name))]
+    shared = [name for name in names if name in vars(a) and name in vars(b)]
+    return [name for name in shared if not same(getattr(a, name), getattr(b, name))]
 
 
 @EVERY
@@ -47,11 +53,46 @@ def test_same_config_same_bits_and_no_global_seed_is_touched(case):
 
 
 @EVERY
-def test_a_run_alone_and_beside_others_has_the_same_bits(case):
+def test_a_run_is_the_same_alone_and_beside_others_up_to_rounding(case):
     configs = [case.tiny, *(case.tiny.replace(**change) for change in case.neighbours)]
-    beside = together(case.run.program, configs[::-1])[::-1]
+    beside = training_of(case.run).train(configs[::-1], record="all")[::-1]
     for config, found in zip(configs, beside):
-        assert not differences(found, case.run(config)), config
+        assert not differences(found, case.run(config, record="all"), NEAR), config
+
+
+@EVERY
+def test_what_is_recorded_changes_nothing_else(case):
+    """A run has the same bits without a quantity, with it alone, and with all."""
+    plain, whole = case.run(case.tiny), case.run(case.tiny, record="all")
+    asked = on_request(type(plain))
+    assert not plain.recorded and whole.recorded == asked
+    assert not differences(plain, whole)
+    for name in asked:
+        alone = case.run(case.tiny, record=(name,))
+        assert alone.recorded == {name} and not differences(alone, whole), name
+
+
+@EVERY
+def test_a_step_is_a_pure_function(case):
+    """The same state, draws and time give the same step again, and are left as they were."""
+    training = programs(case).to("cpu")
+    with one_thread():
+        s = learning(training.start())
+        drawn = training.draw()
+        given = [tensor.detach().clone() for tensor in tensors(vars(s))]
+        after = []
+        for _ in range(2):
+            z, losses = training.forward(s, drawn, 0)
+            changes = training.watch(s, z, 0)
+            changes |= training.step(s.replace(**changes), drawn, losses, 0)
+            after.append([tensor.detach().clone() for tensor in tensors(changes)])
+    assert all(map(same_bits, tensors(vars(s)), given))
+    assert len(after[0]) > 0 and all(map(same_bits, *after))
+
+
+def same_bits(a, b):
+    """Whether two tensors are equal, NaN where NaN."""
+    return torch.equal(torch.nan_to_num(a, nan=-7.0), torch.nan_to_num(b, nan=-7.0))
 
 
 @EVERY
@@ -88,35 +129,36 @@ def test_a_run_that_diverges_names_the_setting_to_blame(case):
 
 def programs(case):
     """The program of the case's runs, on the CPU."""
-    return case.run.program(
+    return training_of(case.run)(
         [case.tiny, *(case.tiny.replace(**change) for change in case.neighbours)]
     )
 
 
-def plain_steps(program, first, last):
-    """The steps between two recorded times, as `runs.follow` takes them."""
+def plain_steps(training, s, first, last):
+    """The state after each of the steps between two recorded times."""
     for t in range(first, last):
-        z = program.now(t)
-        program.watch(z, t)
-        program.advance(t)
-        yield z
+        s = training.advance(s, t)
+        yield s
 
 
 @EVERY
 def test_a_plain_step_on_a_gpu_reads_nothing_from_it_and_mixes_no_devices(case):
-    program = programs(case)
+    training = programs(case)
+    vars(training)["times"] = set()  # at a recorded time it may read
     with one_thread(), fake_cuda():
-        program.to("cuda:0")
-        assert all(z.device.type == "cuda" for z in plain_steps(program, 0, 2))
+        training.to("cuda:0")
+        states = list(plain_steps(training, training.start(), 0, 2))
+    assert all(w.device.type == "cuda" for s in states for w in tensors(vars(s)))
 
 
 @EVERY
 def test_a_plain_step_with_its_backward_pass_has_no_operation_that_waits(case):
-    program = programs(case).to("cpu")
+    training = programs(case).to("cpu")
+    vars(training)["times"] = set()
     with one_thread():
-        list(plain_steps(program, 0, 1))
+        (s,) = plain_steps(training, training.start(), 0, 1)
         with Reads() as reads:
-            list(plain_steps(program, 1, 2))
+            list(plain_steps(training, s, 1, 2))
     assert reads.found == []
 
 
@@ -130,9 +172,8 @@ def test_on_cuda_runs_agree_with_the_cpu_up_to_rounding():
         )
         assert set(found) <= {"device"}, name
         configs = [case.tiny, *(case.tiny.replace(**change) for change in case.neighbours)]
-        assert all(
-            r.device.startswith("cuda") for r in together(case.run.program, configs, device="cuda")
-        ), name
+        beside = training_of(case.run).train(configs, device="cuda")
+        assert all(result.device.startswith("cuda") for result in beside), name
 
 
 FIELDS = [(case, field) for case in RUNS.values() for field in dataclasses.fields(case.tiny)]
@@ -144,7 +185,9 @@ def short(config):
 
 
 @pytest.mark.parametrize(
-    "case, field", FIELDS, ids=[f"{case.run.__module__}.{field.name}" for case, field in FIELDS]
+    "case, field",
+    FIELDS,
+    ids=[f"{training_of(case.run).__module__}.{field.name}" for case, field in FIELDS],
 )
 def test_a_bad_setting_is_refused_by_its_name_its_value_and_what_is_allowed(case, field):
     m, kind = field.metadata, type(field.default)
@@ -159,9 +202,7 @@ def test_a_bad_setting_is_refused_by_its_name_its_value_and_what_is_allowed(case
     assert allowed(field) and m["doc"]
 
 
-@pytest.mark.parametrize(
-    "case", RUNS.values(), ids=[c.run.__module__.split(".", 2)[2] for c in RUNS.values()]
-)
+@pytest.mark.parametrize("case", RUNS.values(), ids=NAMES)
 def test_a_config_says_what_its_settings_mean_and_a_result_what_it_holds(case):
     config = case.tiny
     for field in dataclasses.fields(config):
@@ -174,9 +215,31 @@ def test_a_config_says_what_its_settings_mean_and_a_result_what_it_holds(case):
         ):
             config.replace(**{f"{field.name}x": 1})
     result = case.run(config)
-    lines, own = repr(result).splitlines(), dataclasses.fields(result)[4:]
+    lines, own = repr(result).splitlines(), quantities(type(result))
     assert len(lines) == 1 + len(own) and max(map(len, lines)) < 400
     assert config.described() in lines[0] and f"  steps: {result.steps.shape}" in lines[1:]
+    assert all(field.metadata["doc"] for field in own.values())
+
+
+@pytest.mark.parametrize("case", RUNS.values(), ids=NAMES)
+def test_every_seed_of_a_config_has_streams_of_its_own(case):
+    """`streams.stream` has four digits for a seed."""
+    (seed,) = (f for f in dataclasses.fields(case.tiny) if f.name == "seed")
+    assert (seed.metadata["low"], seed.metadata["high"]) == (0, SEEDS - 1)
+
+
+@pytest.mark.parametrize("case", RUNS.values(), ids=NAMES)
+def test_a_result_has_the_axes_that_its_quantities_name(case):
+    result = case.run(case.tiny, record="all")
+    sizes = {}
+    for name, field in quantities(type(result)).items():
+        value, dims = getattr(result, name), field.metadata["dims"]
+        if isinstance(value, np.ndarray) and value.ndim:
+            assert len(dims) == value.ndim, name
+            for dim, size in zip(dims, value.shape):
+                assert sizes.setdefault(dim, size) == size, (name, dim)
+        else:
+            assert dims == (), name
 
 
 def values(field, times):
@@ -204,9 +267,7 @@ def values(field, times):
     return st.lists(whole, min_size=1, max_size=3).map(tuple) if kind is tuple else whole
 
 
-@pytest.mark.parametrize(
-    "case", RUNS.values(), ids=[c.run.__module__.split(".", 2)[2] for c in RUNS.values()]
-)
+@pytest.mark.parametrize("case", RUNS.values(), ids=NAMES)
 @settings(max_examples=12, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_every_allowed_config_takes_a_step_or_is_refused_by_the_name_of_a_setting(case, data):

@@ -2,6 +2,8 @@
 
 import dataclasses
 import itertools
+import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -10,22 +12,14 @@ import toy_program as toy
 
 from clbook import optim, runs
 from clbook.experiments.sa import surrogate
-from clbook.runs import (
-    Draws,
-    follow,
-    one_thread,
-    recorded_times,
-    several,
-    stream,
-    streams,
-    together,
-)
-from clbook.settings import Settings
+from clbook.runs import State, Training, follow, one_thread, recorded_times, training_of
+from clbook.settings import Outcome, Settings, setting
+from clbook.streams import SEEDS, Draws, stream, streams
 
 
 def test_each_run_has_the_rows_of_its_recorded_times_and_ends_by_itself():
     configs = [toy.Config(growth=g, end=e) for g, e in ((1.0, 0), (1.0, 4), (2.0, 0))]
-    whole, short, fast = together(toy.Doubling, configs)
+    whole, short, fast = toy.Doubling.train(configs)
     assert whole.steps.tolist() == fast.steps.tolist() == recorded_times(configs[0].steps)
     assert (
         short.steps[-1] == 4
@@ -35,7 +29,7 @@ def test_each_run_has_the_rows_of_its_recorded_times_and_ends_by_itself():
 
 
 def test_a_run_that_diverges_is_named_with_its_step_and_leaves_the_others_alone():
-    good, bad, other = together(toy.Doubling, [toy.Config(growth=g) for g in (1.0, 1e30, 1.5)])
+    good, bad, other = toy.Doubling.train([toy.Config(growth=g) for g in (1.0, 1e30, 1.5)])
     assert (
         isinstance(bad, ValueError)
         and "growth = 1e+30" in str(bad)
@@ -49,17 +43,21 @@ def test_a_run_that_diverges_is_named_with_its_step_and_leaves_the_others_alone(
 
 
 def test_runs_that_have_ended_leave_the_program():
-    program = toy.Doubling([toy.Config(end=2), toy.Config(end=0), toy.Config(growth=1e30)]).to(
-        "cpu"
-    )
-    follow(program)
-    assert len(program.trained[0]) == len(program.state.growth) == len(program.configs) == 1
+    class Counted(toy.Doubling):
+        def forward(self, s, drawn, t):
+            seen.append((len(s.weights[0]), len(s.growth), len(self.configs)))
+            return super().forward(s, drawn, t)
+
+    seen = []
+    configs = [toy.Config(end=2), toy.Config(end=0), toy.Config(growth=1e30)]
+    follow(Counted(configs).to("cpu"))
+    assert seen[0] == (3, 3, 3) and seen[-1] == (1, 1, 1)
 
 
 def test_outcomes_are_handed_in_as_soon_as_they_are_there():
     order = []
     configs = [toy.Config(end=e) for e in (0, 2, 5)]
-    together(toy.Doubling, configs, done=lambda result: order.append(result.config.end))
+    toy.Doubling.train(configs, done=lambda result: order.append(result.config.end))
     assert order == [2, 5, 0]
 
 
@@ -97,35 +95,132 @@ def test_what_is_no_settings_is_refused(config):
         toy.run(config)
 
 
-@dataclasses.dataclass(frozen=True)
-class Bare(Settings):
-    a: float = 1.0
-
-
 def test_a_setting_without_a_meaning_is_refused():
+    @dataclasses.dataclass(frozen=True)
+    class Bare(Settings):
+        a: float = 1.0
+
+    @dataclasses.dataclass(frozen=True)
+    class Field(Settings):  # a plain field of a dataclass, which has other metadata
+        a: float = dataclasses.field(default=1.0)
+
+    for kind in (Bare, Field):
+        says = (
+            rf"^a = 1.0 is not allowed: in {kind.__name__} it must be setting\(1.0, 'what it means'"
+        )
+        with pytest.raises(ValueError, match=says):
+            kind()
+
+
+def test_a_default_that_is_no_setting_is_refused_where_it_stands():
     with pytest.raises(
-        ValueError,
-        match=r"^a = 1.0 is not allowed: in Bare it must be setting\(1.0, 'what it means'",
+        ValueError, match="^default = None is not allowed: default must be True or False"
     ):
-        Bare()
+        setting(None, "nothing")
+
+    class Whole(Settings):
+        __annotations__ = {"lr": "float"}
+        lr = setting(1, "a rate")
+
+    whole = dataclasses.dataclass(frozen=True)(Whole)
+    with pytest.raises(ValueError, match="^lr = 1 is not allowed: in Whole it is a float.* 1.0"):
+        whole()
 
 
-def test_several_names_its_runs_and_trains_those_of_one_program_together():
-    found = several(
-        toy.run,
-        toy.Config(),
-        {"slow": {"growth": 1.0}, "fast": {"growth": 2.0}, "long": {"steps": 40}},
-    )
-    assert found["fast"].config.growth == 2.0 and found["long"].config.steps == 40
-    assert found.steps.tolist() == found["slow"].steps.tolist() and not found.stopped
-    parts = []
-    stopped = several(
-        toy.run,
-        toy.Config(steps=10**6),
-        {"a": {}, "b": {"growth": 0.5}},
-        progress=lambda fraction, partial: parts.append(sorted(partial.runs)) or False,
-    )
-    assert stopped.stopped and parts == [["a", "b"]]
+def test_a_result_may_say_itself_how_it_is_shown():
+    @dataclasses.dataclass(repr=False)
+    class Own(Outcome):
+        def __repr__(self):
+            return "in my own words"
+
+    assert repr(Own(toy.Config(), 0.0, "cpu", False)) == "in my own words"
+    assert repr(toy.run(toy.Config())).startswith("Result of Config(), ")
+
+
+def test_what_nobody_asked_for_is_not_recorded_and_says_how_to_ask():
+    plain, asked = toy.run(toy.Config()), toy.run(toy.Config(), record=("square",))
+    assert plain.recorded == frozenset() and asked.recorded == {"square"}
+    assert np.array_equal(asked.square, asked.z**2) and np.array_equal(asked.z, plain.z)
+    for result in (plain, pickle.loads(pickle.dumps(plain))):
+        with pytest.raises(AttributeError, match="square was not recorded.*record=.'square'"):
+            _ = result.square
+        assert not hasattr(result, "square") and "square: not asked for" in repr(result)
+    with pytest.raises(AttributeError, match="^Result has no attribute 'cube'"):
+        _ = asked.cube
+    assert toy.run(toy.Config(), record="all").recorded == {"square"}
+    with pytest.raises(ValueError, match="^record = 'cube' is not allowed: .* square"):
+        toy.run(toy.Config(), record=("cube",))
+
+
+def test_run_is_a_method_of_what_is_trained():
+    assert training_of(toy.run) is toy.Doubling
+    assert training_of(pickle.loads(pickle.dumps(toy.run))) is toy.Doubling
+    assert training_of(len) is None and training_of(toy.Config().replace) is None
+
+
+# What a training holds.
+
+
+def test_a_tensor_of_the_runs_cannot_be_forgotten():
+    """It is part of the state, with the runs as its leading axis, or is shared: nothing else holds a tensor."""
+
+    class Hidden(toy.Doubling):
+        def setup(self):
+            super().setup()
+            self.table = [torch.zeros(3)]
+
+    class Flat(toy.Doubling):
+        def setup(self):
+            super().setup()
+            self.state.table = {"rows": torch.zeros(3)}
+
+    class Later(toy.Doubling):
+        def step(self, s, drawn, losses, t):
+            self.seen = t
+            return super().step(s, drawn, losses, t)
+
+    two = [toy.Config(), toy.Config(growth=2.0)]
+    with pytest.raises(
+        ValueError, match="^table = a tensor is not allowed: it must be an attribute of `state`"
+    ):
+        Hidden(two)
+    with pytest.raises(
+        ValueError, match=r"^state.table = a tensor of shape \(3,\) is not allowed: .* 2 runs"
+    ):
+        Flat(two)
+    with pytest.raises(AttributeError, match="^seen cannot be set after setup"):
+        Later.train(two)
+
+
+def test_all_draws_go_on_for_the_runs_that_stay():
+    class Noisy(Training):
+        Result = toy.Result
+
+        def setup(self):
+            self.state.weights = [torch.zeros(len(self.configs))]
+            for name in ("one", "other"):
+                own = streams(self.configs, len(self.draws))
+                self.draws[name] = Draws(own, lambda g: torch.rand(1, generator=g))
+
+    training = Noisy([toy.Config(seed=seed) for seed in (1, 2, 3)]).to("cpu")
+    beside = training.draw()
+    training.keep(training.start(), torch.tensor([False, True, False]))
+    later = training.draw()
+    assert beside.one.shape == beside.other.shape == (3, 1)
+    assert later.one.shape == later.other.shape == (1, 1)
+    second = stream(2, 1)
+    assert beside.other[1] == torch.rand(1, generator=second)
+    assert later.other[0] == torch.rand(1, generator=second)
+
+
+def test_a_state_is_replaced_not_changed():
+    s = State(weights=[torch.ones(2, 3)], more={"x": torch.zeros(2)})
+    other = s.replace(more={"x": torch.ones(2)})
+    assert float(s.more["x"].sum()) == 0 and other.weights is s.weights
+    assert other.keep(torch.tensor([True, False])).weights[0].shape == (1, 3)
+
+
+# Random numbers.
 
 
 def test_draws_depend_on_seed_and_purpose_alone():
@@ -139,7 +234,17 @@ def test_draws_depend_on_seed_and_purpose_alone():
     assert not torch.equal(numbers([5], 32), one)
     a, b, c = streams([toy.Config(seed=1), toy.Config(seed=1), toy.Config(seed=2)], 0)
     assert a is b and a is not c
-    assert stream(1, 0).initial_seed() != stream(0, 1).initial_seed(), "two purposes share a stream"
+
+
+def test_no_two_pairs_of_seed_and_purpose_share_numbers():
+    """torch keeps 32 bits of a seed: each pair has a number of its own below that."""
+    seeds, last = (0, 1, 99, 100, SEEDS - 1), 4_293_000_000
+    purposes = (0, 1, 99, 1_000_000, 1_000_003, 2_000_003, last + 99)
+    numbers = [stream(s, p).initial_seed() for s in seeds for p in purposes]
+    assert len(set(numbers)) == len(numbers) and max(numbers) < 2**32
+    for seed, purpose in ((SEEDS, 0), (-1, 0), (0, 100), (0, 1_000_100), (0, 2**32), (0, -1)):
+        with pytest.raises(ValueError, match="^(seed|purpose) = .* is not allowed"):
+            stream(seed, purpose)
 
 
 def test_shaking_moves_every_start_by_the_relative_amount_and_by_its_own_seed(monkeypatch):
@@ -147,15 +252,15 @@ def test_shaking_moves_every_start_by_the_relative_amount_and_by_its_own_seed(mo
     monkeypatch.setenv("CLBOOK_SHAKE", "1e-3")
     moved, other = (toy.run(toy.Config(start=3.0, seed=s)).z[0] for s in (0, 1))
     assert 0 < abs(moved - plain) < 0.02 and moved != other
-    beside = together(toy.Doubling, [toy.Config(start=3.0, seed=s) for s in (0, 1)])
+    beside = toy.Doubling.train([toy.Config(start=3.0, seed=s) for s in (0, 1)])
     assert [r.z[0] for r in beside] == [moved, other]
 
 
 def test_shaking_keeps_copies_of_one_start_equal(monkeypatch):
     """Theorems about two trainings ask for one start."""
-    plain = surrogate.Coupled([surrogate.Config(n=12, batch=8, classes=4)]).trained[0]
+    plain = surrogate.Coupled([surrogate.Config(n=12, batch=8, classes=4)]).state.weights[0]
     monkeypatch.setenv("CLBOOK_SHAKE", "1e-6")
-    cl, nscl = surrogate.Coupled([surrogate.Config(n=12, batch=8, classes=4)]).trained[0][0]
+    cl, nscl = surrogate.Coupled([surrogate.Config(n=12, batch=8, classes=4)]).state.weights[0][0]
     assert torch.equal(cl, nscl) and 0 < float((cl - plain[0, 0]).norm()) < 1e-4
 
 
@@ -173,61 +278,110 @@ def test_recorded_times_hold_both_ends_and_grow_geometrically():
     assert recorded_times(10, 3) == [0, 3, 6, 9, 10]
 
 
+def test_threads_that_overlap_put_back_the_number_from_before():
+    """Two live panels at once: a thread that starts later has all cores again."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    inside, leave = threading.Barrier(2), threading.Event()
+
+    def first():
+        with one_thread():
+            inside.wait()
+            leave.wait()
+
+    def second():
+        inside.wait()
+        with one_thread():
+            leave.set()
+            one.join()
+
+    one, two = threading.Thread(target=first), threading.Thread(target=second)
+    found = []
+    try:
+        for thread in (one, two):
+            thread.start()
+        two.join()
+        later = threading.Thread(target=lambda: found.append(torch.get_num_threads()))
+        later.start()
+        later.join()
+        assert found == [2]
+    finally:
+        torch.set_num_threads(before)
+
+
+# Optimisers.
+
+
 def weights(count):
     """`count` networks' weights: a matrix and a bias each, (R, 3, 4) and (R, 3), and fixed gradients for ten steps."""
     generator = torch.Generator().manual_seed(0)
-    start = [
-        torch.randn(count, *shape, generator=generator, dtype=torch.float64)
-        for shape in ((3, 4), (3,))
-    ]
-    return start, [
-        [torch.randn(w.shape, generator=generator, dtype=torch.float64) for w in start]
-        for _ in range(10)
-    ]
+
+    def drawn():
+        shapes = (count, 3, 4), (count, 3)
+        return [torch.randn(shape, generator=generator, dtype=torch.float64) for shape in shapes]
+
+    return drawn(), [drawn() for _ in range(10)]
+
+
+def by_sgd(w, gradients, memory):
+    return optim.sgd(w, gradients, torch.tensor([0.1, 0.2])), memory
+
+
+def by_momentum(w, gradients, memory):
+    return optim.momentum(w, gradients, memory or optim.zeros(w), torch.tensor([0.1, 0.2]))
+
+
+def by_adam(kind):
+    def step(w, gradients, memory):
+        decay = torch.tensor([0.0, 0.1])
+        return optim.adam(w, gradients, memory or optim.adam_memory(w), 0.1, decay, kind)
+
+    return step
 
 
 @pytest.mark.parametrize(
     "ours, theirs",
     [
-        (
-            lambda w: optim.Descent(w, torch.tensor([0.1, 0.2])),
-            lambda p, i: torch.optim.SGD(p, 0.1 * (i + 1)),
-        ),
-        (
-            lambda w: optim.Descent(w, torch.tensor([0.1, 0.2]), 0.9, 0.01),
-            lambda p, i: torch.optim.SGD(p, 0.1 * (i + 1), momentum=0.9, weight_decay=0.01),
-        ),
-        (
-            lambda w: optim.Adam(w, 0.1, torch.tensor([0.0, 0.1])),
-            lambda p, i: torch.optim.Adam(p, 0.1, weight_decay=0.1 * i),
-        ),
-        (
-            lambda w: optim.Adam(w, 0.1, torch.tensor([0.0, 0.1]), "decoupled"),
-            lambda p, i: torch.optim.AdamW(p, 0.1, weight_decay=0.1 * i),
-        ),
+        (by_sgd, lambda p, i: torch.optim.SGD(p, 0.1 * (i + 1))),
+        (by_momentum, lambda p, i: torch.optim.SGD(p, 0.1 * (i + 1), momentum=0.9)),
+        (by_adam("l2"), lambda p, i: torch.optim.Adam(p, 0.1, weight_decay=0.1 * i)),
+        (by_adam("decoupled"), lambda p, i: torch.optim.AdamW(p, 0.1, weight_decay=0.1 * i)),
     ],
-    ids=["sgd", "momentum and decay", "adam", "adamw"],
+    ids=["sgd", "momentum", "adam", "adamw"],
 )
-def test_optimisers_of_several_networks_are_torchs_and_go_on_when_one_leaves(ours, theirs):
+def test_optimisers_of_several_networks_are_torchs_and_change_nothing_in_place(ours, theirs):
     start, gradients = weights(2)
-    mine = [w.clone().requires_grad_() for w in start]
-    optimiser = ours(mine)
+    mine, memory = [w.clone() for w in start], None
     lone = [[w[i].clone().requires_grad_() for w in start] for i in (0, 1)]
     others = [theirs(p, i) for i, p in enumerate(lone)]
-    for t, gradient in enumerate(gradients):
-        if t == 5:
-            stay = torch.tensor([False, True])
-            mine[:] = [w.detach()[stay].requires_grad_() for w in mine]
-            optimiser.keep(stay)
-        optimiser.step([g if t < 5 else g[1:] for g in gradient])
+    for gradient in gradients:
+        before = [w.clone() for w in mine]
+        after, memory = ours(mine, gradient, memory)
+        assert all(map(torch.equal, mine, before))
+        mine = after
         for i, (parameters, other) in enumerate(zip(lone, others)):
             for p, g in zip(parameters, gradient):
                 p.grad = g[i].clone()
             other.step()
-    for w, p in zip(mine, lone[1]):
-        torch.testing.assert_close(
-            w[0], p, rtol=1e-6, atol=1e-8
-        )  # rates are numbers there and float64 tensors here
+    for i, parameters in enumerate(lone):
+        for w, p in zip(mine, parameters):
+            # rates are numbers there and float32 tensors here
+            torch.testing.assert_close(w[i], p, rtol=1e-6, atol=1e-7)
+
+
+def test_lars_scales_each_matrix_of_each_network_and_leaves_biases_alone():
+    (matrix, bias), ((g_matrix, g_bias), *_) = weights(2)
+    trust, decay = 0.02, 0.1
+    found, left = optim.lars_directions([matrix, bias], [g_matrix, g_bias], trust, decay)
+    assert torch.equal(left, g_bias)
+    for i in (0, 1):
+        size, slope = matrix[i].norm(), g_matrix[i].norm()
+        expected = trust * size / (slope + decay * size) * (g_matrix[i] + decay * matrix[i])
+        torch.testing.assert_close(found[i], expected)
+    two = [matrix[None], bias[None]], [g_matrix[None], g_bias[None]]  # one run of two networks
+    torch.testing.assert_close(optim.lars_directions(*two, trust, decay, axes=2)[0][0], found)
+    still, _ = optim.lars_directions([0 * matrix, bias], [g_matrix, g_bias], trust, decay)
+    assert torch.equal(still, g_matrix)  # a matrix of zeros has no size to go by
 
 
 def test_warm_up_is_linear_and_the_cosine_ends_one_step_after_the_last():
@@ -244,4 +398,4 @@ def test_compiling_without_a_compiler_says_what_is_missing(monkeypatch):
     with pytest.raises(
         RuntimeError, match=r"compile = True needs a C\+\+ compiler.*install g\+\+ or clang"
     ):
-        together(toy.Doubling, [toy.Config()], device="cpu", compile=True)
+        toy.Doubling.train([toy.Config()], device="cpu", compile=True)

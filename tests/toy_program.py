@@ -3,10 +3,9 @@
 import dataclasses
 
 import numpy as np
-import torch
 
-from clbook.runs import Program, alone, several
-from clbook.settings import Outcome, Settings, setting
+from clbook.runs import Training
+from clbook.settings import Outcome, Settings, quantity, setting
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,55 +16,56 @@ class Config(Settings):
     heavy: float = setting(0.0, "a program with a value above 0 cannot be made", low=0.0, each=True)
     broken: bool = setting(False, "whether the measurement fails")
     steps: int = setting(10, "steps", low=1)
-    seed: int = setting(0, "seed", low=0, each=True)
+    seed: int = setting(0, "seed", low=0, high=9999, each=True)
 
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """steps (T,), z (T,)."""
+    steps: np.ndarray = quantity("recorded steps", dims="step", unit="steps")
+    z: np.ndarray = quantity("the number", dims="step")
+    last: float = quantity("the number at the end")
+    square: np.ndarray = quantity("its square", dims="step", asked=True)
 
-    steps: np.ndarray
-    z: np.ndarray
 
-
-class Doubling(Program):
+class Doubling(Training):
     """z <- growth z."""
 
     rate, Result = "growth", Result
 
     def setup(self):
-        heavy = [c for c in self.configs if c.heavy]
-        if heavy:
-            raise heavy[0].error("heavy", "0 here")
-        self.trained = [self.each("start", axes=0)]
-        self.state.growth, self.state.end = self.each("growth", axes=0), self.each("end", axes=0)
+        for config in self.configs:
+            if config.heavy:
+                raise config.error("heavy", "0 here")
+        s = self.state
+        s.weights = [self.column("start", axes=0)]
+        s.growth, s.end = self.column("growth", axes=0), self.column("end", axes=0)
 
-    def now(self, t):
-        return self.trained[0][:, None]
+    def forward(self, s, drawn, t):
+        (z,) = s.weights
+        return z[:, None], None
 
-    def advance(self, t):
-        with torch.no_grad():
-            self.trained[0] *= self.state.growth
+    def step(self, s, drawn, losses, t):
+        (z,) = s.weights
+        return {"weights": [s.growth * z]}
 
-    def measure(self, z, t):
+    def measure(self, s, z, losses, t):
         if self.config.broken and t == 3:
             raise ValueError("a recorder's own mistake")
-        return {"z": z[:, 0]}
+        row = {"z": z[:, 0]}
+        if self.wants("square"):
+            row["square"] = z[:, 0] ** 2
+        return row
 
-    def over(self, t):
-        return (self.state.end > 0) & (t >= self.state.end)
+    def finished(self, s, t):
+        return (s.end > 0) & (t >= s.end)
+
+    def ending(self, s):
+        return {"last": s.weights[0]}
+
+    def result(self, i, columns, head):
+        last = float(columns.pop("last"))
+        return Result(**head, **columns, last=last)
 
 
-def run(config, *, progress=None, device=None):
-    return alone(Doubling, config, progress, device)
-
-
-run.program = Doubling
+run = Doubling.run
 PAIR = {"slow": {"growth": 1.0}, "fast": {"growth": 2.0}}
-
-
-def run_pair(config, *, progress=None, device=None):
-    return several(run, config, PAIR, progress=progress, device=device)
-
-
-run_pair.variants = run, PAIR
