@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from clbook.settings import expect
-from clbook.style import Picture
 from clbook.store import cached
+from clbook.style import Picture
 
 
 @dataclasses.dataclass(frozen=True)
