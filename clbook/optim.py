@@ -125,13 +125,19 @@ def adam(
     Returns:
         The new weights and the new memory.
     """
-    weights, gradients = list(weights), list(gradients)
+    weights, gradients = [w.detach() for w in weights], list(gradients)
     if isinstance(decay, torch.Tensor) or decay:
-        shrink = _moved(zeros(weights), weights, decay, 1.0)  # decay w
         if kind == "l2":
-            gradients = list(torch._foreach_add(gradients, shrink))
+            gradients = _moved(gradients, weights, decay, 1.0)  # g + decay w
         else:
-            weights = list(torch._foreach_add(weights, shrink, alpha=-lr))
+            weights = _moved(weights, weights, decay, -lr)  # (1 - lr decay) w
+    if type(weights[0]) is torch.Tensor:
+        return _adam_of_torch(weights, gradients, memory, lr)
+    return _adam(weights, gradients, memory, lr)
+
+
+def _adam(weights: list, gradients: list, memory: dict, lr: float) -> tuple[list, dict]:
+    """`adam` without decay, as its formula."""
     updates = memory["updates"] + 1  # t, the same for all runs
 
     # The running means m and v.
@@ -146,8 +152,33 @@ def adam(
     moves = torch._foreach_mul(torch._foreach_div(first, size), step)
 
     after = torch._foreach_sub(weights, moves)
-    memory = {"first": list(first), "second": list(second), "updates": updates}
-    return list(after), memory
+    return list(after), {"first": list(first), "second": list(second), "updates": updates}
+
+
+@torch.no_grad()
+def _adam_of_torch(weights: list, gradients: list, memory: dict, lr: float) -> tuple[list, dict]:
+    """`_adam` by torch's own kernel, a quarter of the time. It works in place, so it is given copies."""
+    weights, first, second = (
+        [tensor.clone() for tensor in values]
+        for values in (weights, memory["first"], memory["second"])
+    )
+    updates = memory["updates"] + 1
+    torch._fused_adam_(
+        weights,
+        gradients,
+        first,
+        second,
+        [],
+        [updates[0]] * len(weights),
+        lr=lr,
+        beta1=BETA1,
+        beta2=BETA2,
+        weight_decay=0.0,
+        eps=TINY,
+        amsgrad=False,
+        maximize=False,
+    )
+    return weights, {"first": first, "second": second, "updates": updates}
 
 
 def adam_memory(weights: Tensors) -> dict:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import functools
+import inspect
 import math
 import numbers
 from collections.abc import Sequence
@@ -293,12 +294,15 @@ class Outcome:
                 delattr(self, name)
 
     def __getattr__(self, name):
-        # Python calls this only where there is no such attribute.
+        # Python calls this where there is no such attribute, or where a property has met one that is missing.
         if not name.startswith("__") and name in on_request(type(self)):
             raise AttributeError(
                 f"{name} was not recorded in this run: ask for it, by run(config, record=({name!r},)) or "
                 f"sweep(run, configs, record=({name!r},))"
             )
+        prop = inspect.getattr_static(type(self), name, None)
+        if isinstance(prop, property):
+            return prop.fget(self)  # again, for its own error
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     @property

@@ -145,6 +145,8 @@ def test_what_nobody_asked_for_is_not_recorded_and_says_how_to_ask():
         with pytest.raises(AttributeError, match="square was not recorded.*record=.'square'"):
             _ = result.square
         assert not hasattr(result, "square") and "square: not asked for" in repr(result)
+    with pytest.raises(AttributeError, match="square was not recorded"):
+        _ = plain.root
     with pytest.raises(AttributeError, match="^Result has no attribute 'cube'"):
         _ = asked.cube
     assert toy.run(toy.Config(), record="all").recorded == {"square"}
@@ -367,6 +369,18 @@ def test_optimisers_of_several_networks_are_torchs_and_change_nothing_in_place(o
         for w, p in zip(mine, parameters):
             # rates are numbers there and float32 tensors here
             torch.testing.assert_close(w[i], p, rtol=1e-6, atol=1e-7)
+
+
+def test_adam_is_its_formula():
+    """What torch's kernel gives on copies, and what the formula gives, which other backends take."""
+    start, gradients = weights(2)
+    by_kernel, by_formula = start, start
+    kept, other = optim.adam_memory(start), optim.adam_memory(start)
+    for gradient in gradients:
+        by_kernel, kept = optim.adam(by_kernel, gradient, kept, 0.1)
+        by_formula, other = optim._adam(by_formula, gradient, other, 0.1)
+    for a, b in zip(by_kernel, by_formula):
+        torch.testing.assert_close(a, b, rtol=1e-10, atol=1e-12)
 
 
 def test_lars_scales_each_matrix_of_each_network_and_leaves_biases_alone():

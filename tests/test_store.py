@@ -17,7 +17,7 @@ import pytest
 import toy
 
 from clbook import fingerprint, store
-from clbook.settings import Outcome, Settings, setting
+from clbook.settings import Outcome, Settings, quantity, setting
 from clbook.store import cached
 from clbook.sweep import sweep
 
@@ -62,7 +62,7 @@ def python(folder, script):
 
 EXPERIMENT = """
     import dataclasses, json, pathlib
-    from clbook.settings import Outcome, Settings, setting
+    from clbook.settings import Outcome, Settings, quantity, setting
 
     @dataclasses.dataclass(frozen=True)
     class Config(Settings):
@@ -445,18 +445,13 @@ CALLS = []
 
 @dataclasses.dataclass
 class Wide(Outcome):
-    """Of the optional quantities `loss` and `kernel` it has those that were recorded."""
-
-    recorded: frozenset
-
-    def __post_init__(self):
-        for name in self.recorded:
-            setattr(self, name, 1.0)
+    loss: float = quantity("a loss", asked=True)
+    kernel: float = quantity("a kernel", asked=True)
 
 
 def measured(config, *, progress=None, device=None, record=()):
     CALLS.append(frozenset(record))
-    return Wide(config=config, seconds=0.0, device="cpu", stopped=False, recorded=frozenset(record))
+    return Wide(config, 0.0, "cpu", False, **dict.fromkeys(record, 1.0))
 
 
 @pytest.mark.parametrize(

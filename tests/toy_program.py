@@ -26,6 +26,10 @@ class Result(Outcome):
     last: float = quantity("the number at the end")
     square: np.ndarray = quantity("its square", dims="step", asked=True)
 
+    @property
+    def root(self):
+        return np.sqrt(self.square)
+
 
 class Doubling(Training):
     """z <- growth z."""

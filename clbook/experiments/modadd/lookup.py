@@ -206,11 +206,9 @@ class Flow(Training):
         starts = [start(c, joint) for c, joint in zip(self.configs, self.joints, strict=True)]
         s.weights = [torch.stack(tables) for tables in zip(*starts, strict=True)]
 
-    @torch.no_grad()
     def forward(self, s, drawn, t):
-        """Both tables, (R, S + P, d), and their losses, without the penalty."""
-        losses, _ = infonce(*s.weights, s.joint, self.config.over)
-        return torch.cat(s.weights, 1), losses
+        """Both tables, (R, S + P, d); the step has its gradient in closed form and needs no losses."""
+        return torch.cat(s.weights, 1), None
 
     @torch.no_grad()
     def step(self, s, drawn, losses, t):
@@ -223,8 +221,11 @@ class Flow(Training):
         gradients = [slope @ c + s.decay * z, slope.mT @ z + s.decay * c]
         return {"weights": sgd(s.weights, gradients, s.lr)}
 
+    @torch.no_grad()
     def measure(self, s, z, losses, t):
+        """Both tables, and their losses without the penalty."""
         z, c = s.weights
+        losses, _ = infonce(z, c, s.joint, self.config.over)
         return {"z": z, "c": c, "loss": losses}
 
     def result(self, i, columns, head):
