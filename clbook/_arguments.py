@@ -63,7 +63,8 @@ def measured(name: str, value) -> float:
 
 
 def whole(name: str, value, least: int, most: float = math.inf) -> int:
-    """`value`, a whole number between `least` and `most`."""
+    """`value`, a whole number between `least` and `most`, within the range of float64."""
+    number(name, value)
     upper = "" if most == math.inf else f" and <= {most}"
     if not isinstance(value, numbers.Integral) or not least <= value <= most:
         raise refused(name, value, f"a whole number >= {least}{upper}")
@@ -114,6 +115,6 @@ def array(name: str, values) -> np.ndarray:
 def reals(name: str, values) -> np.ndarray:
     """`values` as a float64 array."""
     found = array(name, values)
-    if not (found.dtype.kind in "biuf"):
+    if found.dtype.kind not in "biuf":
         raise refused(name, values, "real numbers")
     return found.astype(np.float64, copy=False)

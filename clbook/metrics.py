@@ -1,13 +1,14 @@
 """Measures. Of a representation: separability, similarity of two of them, readouts, spectra; of a sample of numbers.
 
-Those of a representation take torch tensors (on any device) or numpy arrays and return plain numbers or float64 arrays.
-A ValueError names the argument that has the wrong shape, entries that are not finite, or no defined answer.
+Those of a representation take torch tensors (on any device), numpy arrays or sequences, and return plain numbers or
+float64 arrays. A ValueError names the argument that has the wrong shape, entries that are not finite, or no defined
+answer.
 """
 
 from __future__ import annotations
 
-import functools
 import itertools
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,331 +17,686 @@ import torch
 from scipy.special import entr
 from threadpoolctl import threadpool_limits
 
-Points = (
-    torch.Tensor | np.ndarray | Sequence
-)  # numbers (n, d), or (n,) for n points in one dimension
+from clbook._arguments import array, number, positive, reals, refused, whole
+
+Points = torch.Tensor | np.ndarray | Sequence  # (n, d), or (n,) for n points in one dimension
 Labels = torch.Tensor | np.ndarray | Sequence  # (n,)
+
 MARGIN = 1e-7  # least margin, in whitened units, that `separable` tells from zero
-
-
-def _numpy(values):
-    if not isinstance(values, torch.Tensor):
-        return np.asarray(values)
-    values = values.detach().cpu()
-    return (
-        values.float() if values.dtype == torch.bfloat16 else values
-    ).numpy()  # NumPy has no bfloat16
+FLAT = 1e-12  # a direction with less than this share of the largest spread has none
+CONSTANT = 1e-28  # the mean square of similarities that differ by rounding alone
 
 
 def _points(name, values):
     """`values` as a finite float64 array (n, d); a vector is n points in one dimension."""
-    values = _numpy(values).astype(np.float64, copy=False)
-    if values.ndim == 1:
-        values = values[:, None]
-    if values.ndim != 2 or not values.size:
-        raise ValueError(f"{name} has shape {values.shape}: it must be (n, d)")
-    if not np.isfinite(values).all():
-        raise ValueError(f"{name} has entries that are not finite")
-    return values
+    found = reals(name, values)
+    if found.ndim == 1:
+        found = found[:, None]
+    if found.ndim != 2 or found.size == 0:
+        raise refused(name, values, "n points (n, d), n and d >= 1")
+    if not np.isfinite(found).all():
+        raise refused(name, values, "finite numbers")
+    return found
 
 
-def class_ids(labels: Labels, n: int, name: str = "labels") -> tuple[np.ndarray, int]:
-    """Labels as numbers 0 .. C-1 (n,), and C; ValueError where there are not n of them or fewer than two classes."""
-    labels = _numpy(labels)
-    if labels.shape != (n,):
-        raise ValueError(f"{name} has shape {labels.shape}: it must be ({n},), one for each point")
-    classes, ids = np.unique(labels, return_inverse=True)
+def class_ids(
+    labels: Labels,
+    n: int,
+    name: str = "labels",
+) -> tuple[np.ndarray, int]:
+    """Labels as numbers.
+
+    Args:
+        labels: (n,) numbers or strings, of at least two classes.
+        n: how many there must be.
+        name: of the argument, in a message.
+
+    Returns:
+        (ids, C): ids (n,) between 0 and C - 1 in the order of the labels, C the number of classes.
+
+    Raises:
+        ValueError: another number of labels, one class only, labels that are NaN.
+    """
+    whole("n", n, 0)
+    found = _labels(name, labels, n)
+    classes, ids = np.unique(found, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(f"{name} holds {len(classes)} class: it must hold at least two")
+        raise refused(name, labels, f"of two or more classes, not {len(classes)}")
     return ids, len(classes)
+
+
+def _labels(name, labels, n):
+    """(n,) `labels` as an array of numbers or strings."""
+    found = array(name, labels)
+    if found.shape != (n,):
+        raise refused(name, labels, f"one label for each point, ({n},)")
+    if found.dtype.kind not in "biufU":
+        raise refused(name, labels, "numbers or strings")
+    if found.dtype.kind == "f" and np.isnan(found).any():
+        raise refused(name, labels, "labels that are not NaN")
+    return found
+
+
+# Separability.
 
 
 def separable(z: Points, labels: Labels) -> bool:
     """Whether an affine rule with one score a class, argmax_c (w_c'z + b_c), is right on every point, strictly.
 
-    For two classes this is linear separability, the conclusion of LS Theorem 4.3. In one dimension it holds exactly
-    iff the classes occupy disjoint intervals, which sorting decides; points of two classes at the same place are not
-    separable. In more dimensions the points are whitened, which changes no answer but makes it independent of
-    scale, and the largest margin over |w| <= 1 (each entry, w_0 = 0) is found by linear programming: separable means
-    a margin above `MARGIN`. Directions with less than 1e-12 of the largest spread count as flat.
-    z is (n,) or (n, d), labels (n,) hold at least two classes.
+    For two classes this is linear separability, the conclusion of LS Theorem 4.3.
+
+    In one dimension it holds iff the classes occupy disjoint intervals, which sorting decides. Points of two classes at
+    the same place are not separable. In more dimensions the points are whitened, which changes no answer and makes it
+    independent of scale. Separable means there that the largest margin over weights in [-1, 1] is above `MARGIN`.
+
+    Args:
+        z: (n, d) or (n,).
+        labels: (n,), of at least two classes.
+
+    Raises:
+        ValueError: z or labels of another shape, z not finite.
     """
     z = _points("z", z)
-    ids, count = class_ids(labels, len(z))
-    if z.shape[1] > 1:
-        return _affine_rule_exists(z, ids, count)
-    order = np.argsort(z[:, 0])
-    z, ids = z[order, 0], ids[order]
-    changes = np.flatnonzero(ids[1:] != ids[:-1])
-    return len(changes) == count - 1 and bool((z[changes] < z[changes + 1]).all())
-
-
-def intervals(z: torch.Tensor, sizes: list[int]) -> torch.Tensor:
-    """`separable` in one dimension for R sets of points at once, on their device and without a read from it.
-
-    z: (R, n) with the points of each class side by side, `sizes` of them. Returns (R,) bool.
-    """
-    ends = [points.aminmax(dim=-1) for points in z.split(sizes, -1)]
-    apart = [(a.max < b.min) | (b.max < a.min) for a, b in itertools.combinations(ends, 2)]
-    return functools.reduce(torch.logical_and, apart)
-
-
-def _affine_rule_exists(z, ids, count):
-    """Whether min over i and c != y_i of (w_{y_i} - w_c)'u_i + b_{y_i} - b_c can exceed `MARGIN`, u the whitened z."""
-    left, spread, _ = np.linalg.svd(z - z.mean(0), full_matrices=False)
-    u = left[:, spread > 1e-12 * spread[0]] * len(z) ** 0.5
-    if not u.size:
+    ids, classes = class_ids(labels, len(z))
+    if z.shape[1] == 1:
+        return _disjoint_intervals(z[:, 0], ids, classes)
+    u = _whitened(z)
+    if u.shape[1] == 0:  # all points coincide
         return False
-    n, d = u.shape
-    centres = np.stack([u[ids == c].mean(0) for c in range(count)])
-    scores = u @ centres.T - (centres**2).sum(1) / 2
-    own = scores[np.arange(n), ids]
-    scores[np.arange(n), ids] = -np.inf
-    if (own - scores.max(1)).min() > MARGIN * np.abs(centres - centres[0]).max():
-        return True  # nearest centre is such a rule, which spares the linear program
+    if _nearest_centre_is_right(
+        u, ids, classes
+    ):  # as it most often is: no linear program is needed
+        return True
+    return bool(_largest_margin(u, ids, classes) > MARGIN)
 
-    unit = np.eye(count)[:, 1:]  # class 0 has score 0: only differences of scores matter
-    u = np.hstack([u, np.ones((n, 1))])
-    gaps = scipy.sparse.vstack(
-        [
-            scipy.sparse.coo_array(np.kron(unit[other] - unit[own], u[ids == own]))
-            for own, other in itertools.permutations(range(count), 2)
-        ]
-    )
-    # On points nearly in line the simplex method, "highs", or both methods at 1e-10 now and then give up.
+
+def _disjoint_intervals(z, ids, classes):
+    order = np.argsort(z)
+    z = z[order]
+    ids = ids[order]
+    changes = ids[1:] != ids[:-1]
+    last = np.flatnonzero(changes)  # after these points the class changes
+    if len(last) >= classes:  # one of the classes comes back
+        return False
+    apart = z[last] < z[last + 1]
+    return bool(apart.all())
+
+
+def _whitened(z):
+    """(n, rank) the points in coordinates of mean 0 and variance 1."""
+    left, spread, _ = _axes(z)
+    seen = spread > FLAT * spread[0]
+    return left[:, seen] * math.sqrt(len(z))
+
+
+def _axes(z):
+    """The singular value decomposition of the centred points."""
+    return np.linalg.svd(z - z.mean(0), full_matrices=False)
+
+
+def _nearest_centre_is_right(u, ids, classes):
+    """Whether the rule "nearest class centre", which is affine, is right on every point by a margin."""
+    centres = _centres(u, ids, classes)  # (C, d)
+    constants = -(centres**2).sum(1) / 2
+    scores = u @ centres.T + constants  # (n, C)
+    points = np.arange(len(u))
+    own = scores[points, ids]
+    scores[points, ids] = -np.inf
+    margin = own - scores.max(1)  # (n,)
+    weights = np.abs(centres - centres[0]).max()
+    return margin.min() > MARGIN * weights
+
+
+def _centres(points, ids, classes):
+    """(C, d) the mean of each class."""
+    centres = []
+    for c in range(classes):
+        centres.append(points[ids == c].mean(0))
+    return np.stack(centres)
+
+
+def _largest_margin(u, ids, classes):
+    """The largest m such that score_y(u) - score_c(u) >= m for every point, y its class and c any other.
+
+    A linear program in the weights of all scores, in [-1, 1], their constants, and m in [0, 1]. Class 0 has score 0:
+    only differences of scores matter.
+    """
+    n, d = u.shape
+    lifted = np.hstack([u, np.ones((n, 1))])  # the constant of a score is the weight of a 1
+    score = np.eye(classes)[:, 1:]  # (C, C - 1): which of the weights a class's score has
+    gaps = []
+    for own, other in itertools.permutations(range(classes), 2):
+        weights = score[other] - score[own]
+        points = lifted[ids == own]
+        gap = np.kron(weights, points)  # score_c - score_y of each point of class y
+        gaps.append(scipy.sparse.coo_array(gap))
+    rows = n * (classes - 1)  # one for each point and each other class
+    ones = np.ones((rows, 1))
+    gaps = scipy.sparse.vstack(gaps)
+    constraints = scipy.sparse.hstack([gaps, ones])  # score_c - score_y + m, which must be <= 0
+
+    bounds_of_a_score = [(-1, 1)] * d + [(None, None)]
+    bounds = bounds_of_a_score * (classes - 1) + [(0, 1)]
+    objective = np.zeros(len(bounds))
+    objective[-1] = -1.0  # linprog minimises: -m
+    return -_minimum(objective, constraints, bounds)
+
+
+def _minimum(objective, constraints, bounds):
+    """The minimum of objective'w over all w between `bounds` with constraints w <= 0.
+
+    On points nearly in line the simplex method, "highs", or both methods at 1e-10, now and then give up.
+    """
     for tolerance, method in itertools.product((1e-10, 1e-9), ("highs", "highs-ipm")):
+        feasible = {
+            "primal_feasibility_tolerance": tolerance,
+            "dual_feasibility_tolerance": tolerance,
+        }
         problem = scipy.optimize.linprog(
-            np.r_[np.zeros((count - 1) * (d + 1)), -1.0],
-            A_ub=scipy.sparse.hstack([gaps, np.ones((n * (count - 1), 1))]),
-            b_ub=np.zeros(n * (count - 1)),
-            bounds=([(-1, 1)] * d + [(None, None)]) * (count - 1) + [(0, 1)],
+            objective,
+            A_ub=constraints,
+            b_ub=np.zeros(constraints.shape[0]),
+            bounds=bounds,
             method=method,
-            options={
-                "primal_feasibility_tolerance": tolerance,
-                "dual_feasibility_tolerance": tolerance,
-            },
+            options=feasible,
         )
         if problem.status == 0:
-            break
-    else:
-        raise RuntimeError(f"the linear program for separability failed: {problem.message}")
-    return bool(-problem.fun > MARGIN)
+            return problem.fun
+    raise RuntimeError(f"the linear program for separability failed: {problem.message}")
 
 
-def _directions(a, b):
-    """Of a and of b: (the rows at unit length less their mean, that mean); ValueError where they have no answer.
+def intervals(z: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+    """`separable` in one dimension for R sets of points at once, on their device and without a read from it.
 
-    The rows are float32 where both arguments are, so that products are fast.
+    Args:
+        z: (R, n), the points of each class side by side.
+        sizes: how many points each class has, of two or more classes.
+
+    Returns:
+        (R,) bool.
+
+    Raises:
+        ValueError: z or sizes of another shape.
     """
-    exact = np.float32 if _numpy(a).dtype == _numpy(b).dtype == np.float32 else np.float64
-    a, b = _points("a", a), _points("b", b)
-    if len(a) != len(b):
-        raise ValueError(f"b has {len(b)} rows: it must have as many as a, {len(a)}")
-    found = []
-    for name, values in (("a", a), ("b", b)):
-        length = _squares(values) ** 0.5
-        if not length.all():
-            raise ValueError(f"{name} has a zero row: its cosine similarity is undefined")
-        unit = values / length[:, None]
-        mean = unit.mean(0)
-        found.append(((unit - mean).astype(exact, copy=False), mean))
+    if not isinstance(z, torch.Tensor) or z.dim() != 2:
+        raise refused("z", z, "a tensor (R, n)")
+    if not isinstance(sizes, Sequence) or len(sizes) < 2:
+        raise refused("sizes", sizes, "the sizes of two or more classes")
+    sizes = [whole("sizes", size, 1) for size in sizes]
+    n = z.shape[1]
+    if sum(sizes) != n:
+        raise refused("sizes", sizes, f"sizes that add up to the {n} points of z")
+
+    classes = z.split(sizes, -1)
+    ends = [points.aminmax(dim=-1) for points in classes]
+    apart = z.new_ones(len(z), dtype=torch.bool)
+    for one, other in itertools.combinations(ends, 2):
+        below = one.max < other.min
+        above = other.max < one.min
+        apart &= below | above
+    return apart
+
+
+# Similarity of two representations a and b of the same inputs, by their cosines S_ij = cos(a_i, a_j).
+#
+# With u_i the unit rows, m their mean and x_i = u_i - m, S_ij = x_i'x_j + m'x_i + m'x_j + |m|^2. Both measures need
+# sums over pairs such as sum_ij (x_i'x_j)(y_i'y_j) = |X'Y|_F^2. That is d x d' numbers instead of n x n, without the
+# cancellation that the cosines themselves suffer when all points lie in a narrow cone.
+
+
+def linear_cka(a: Points, b: Points) -> float | np.ndarray:
+    """Linear CKA on cosines, <H S H, H S' H>_F / (|H S H|_F |H S' H|_F), H = I - 11'/n (SA Sec. 3); in [0, 1].
+
+    Args:
+        a: (n, d), or (..., n, d) several representations.
+        b: (n, d') or (..., n, d'); leading axes broadcast.
+
+    Returns:
+        A float, or (...,) where there are several. An entry is NaN where it has no defined answer.
+
+    Raises:
+        ValueError: other shapes; of a single pair also a representation that is not finite, has a zero row, or the
+            same cosine for every two points.
+    """
+    a, b = _pair(a, b, least=1)
+    x, _ = _centred_directions(a)
+    y, _ = _centred_directions(b)
+    # H S H = X X', so that <H S H, H S' H>_F = |X'Y|_F^2.
+    together = _inner(x, y)
+    of_a = _inner(x, x)
+    of_b = _inner(y, y)
+    return _correlation(a, b, together, of_a, of_b)
+
+
+def rsa(a: Points, b: Points) -> float | np.ndarray:
+    """RSA: Pearson correlation of the dissimilarities 1 - S_ij and 1 - S'_ij over the pairs i < j (SA Sec. 3).
+
+    In [-1, 1]. Arguments, result and errors are those of `linear_cka`, with n >= 3.
+    """
+    a, b = _pair(a, b, least=3)
+    one = _Cosines(a)
+    other = _Cosines(b)
+    together = one.covariance(other)
+    of_a = one.covariance(one)
+    of_b = other.covariance(other)
+    return _correlation(a, b, together, of_a, of_b)
+
+
+class _Cosines:
+    """t_ij = x_i'x_j + p_i + p_j, p_i = m'x_i: the cosine of a pair i != j, but for a constant."""
+
+    def __init__(self, points):
+        self.x, mean = _centred_directions(points)  # (..., n, d), (..., 1, d)
+        self.p = (self.x * mean).sum(-1)  # (..., n)
+        length2 = (self.x**2).sum(-1)
+        self.own = length2 + 2 * self.p  # t_ii, which is no pair's
+
+    def covariance(self, other):
+        """(...,) covariance over the pairs with the t_ij of another representation."""
+        n = self.p.shape[-1]
+        pairs = n * (n - 1)
+        # Over all i and j the x_i and the p_i sum to zero. So t_ij does, and most terms of its products do.
+        of_p = (self.p * other.p).mean(-1)
+        products = _inner(self.x, other.x) + 2 * of_p
+        # Over the pairs i != j: the terms i = j are taken off.
+        own_products = (self.own * other.own).sum(-1)
+        products = (n**2 * products - own_products) / pairs
+        mean = -self.own.sum(-1) / pairs
+        other_mean = -other.own.sum(-1) / pairs
+        return products - mean * other_mean
+
+
+def _pair(a, b, least):
+    """a (..., n, d) and b (..., n, d') in float64. Of a single pair all rows must have a direction."""
+    a = _representations("a", a, least)
+    b = _representations("b", b, least)
+    n = a.shape[-2]
+    if b.shape[-2] != n:
+        raise refused("b", b, f"a representation of the same {n} inputs as a")
+    axes = a.shape[:-2]
+    others = b.shape[:-2]
+    if axes and others and axes != others:
+        raise refused("b", b, f"of the leading axes of a, {axes}, or of none")
+    if not axes and not others:
+        _check_directions("a", a)
+        _check_directions("b", b)
+    return a, b
+
+
+def _representations(name, values, least):
+    """`values` as a float64 array (..., n, d), n >= `least`; a vector is n points in one dimension."""
+    found = reals(name, values)
+    if found.ndim == 1:
+        found = found[:, None]
+    n = found.shape[-2] if found.ndim > 1 else 0
+    if n < least or found.size == 0:
+        raise refused(name, values, f"points (n, d) or (..., n, d), n >= {least}")
     return found
 
 
-def _squares(rows):
-    """(n,) squared lengths of the rows, in float64."""
-    return np.einsum("nd,nd->n", rows, rows, dtype=np.float64)
+def _check_directions(name, points):
+    if not np.isfinite(points).all():
+        raise refused(name, points, "finite numbers")
+    if not points.any(axis=1).all():
+        raise refused(name, points, "free of zero rows: their cosines are undefined")
 
 
-def _correlation(name, inner, a, b):
-    """inner(a, b) / sqrt(inner(a, a) inner(b, b)); ValueError where one representation has no spread."""
-    own = inner(a, a), inner(b, b)
-    for which, square in zip("ab", own, strict=True):
-        if square <= 1e-28:
-            raise ValueError(
-                f"{which} has the same similarity for every pair: its {name} is undefined"
-            )
-    return float(inner(a, b) / (own[0] * own[1]) ** 0.5)
+def _centred_directions(points):
+    """The rows of points (..., n, d) at unit length less their mean (..., 1, d), and that mean; NaN for a zero row."""
+    length = np.linalg.norm(points, axis=-1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unit = points / length
+    mean = unit.mean(-2, keepdims=True)
+    return unit - mean, mean
 
 
-def linear_cka(a: Points, b: Points) -> float:
-    """Linear CKA of two representations a (N, d) and b (N, d') of the same inputs, on cosine similarities (SA Sec. 3).
-
-    <H S H, H S' H>_F / (|H S H|_F |H S' H|_F), in [0, 1], with S_ij = cos(a_i, a_j) and H = I - 11'/N. With X the
-    centred unit rows, H S H = X X', so that the inner product is |X' Y|_F^2: d x d numbers instead of N x N.
-    """
-    (X, _), (Y, _) = _directions(a, b)
-    return _correlation("linear CKA", lambda x, y: _squares(x.T @ y).sum() / len(x) ** 2, X, Y)
+def _inner(x, y):
+    """(...,) the mean over i and j of (x_i'x_j)(y_i'y_j), which is |X'Y|_F^2 / n^2."""
+    n = x.shape[-2]
+    products = np.swapaxes(x, -1, -2) @ y  # X'Y, (..., d, d')
+    squared_norm = (products**2).sum((-1, -2))
+    return squared_norm / n**2
 
 
-def rsa(a: Points, b: Points) -> float:
-    """RSA of two representations a (N, d) and b (N, d') of the same inputs, N >= 3 (SA Sec. 3).
-
-    The Pearson correlation, in [-1, 1], of the dissimilarities 1 - cos(a_i, a_j), i < j. With the unit rows written
-    x_i + m, m their mean, the similarity is |m|^2 + t_ij, t_ij = x_i'x_j + p_i + p_j, p_i = m'x_i. As the x_i and the
-    p_i sum to zero, sum_ij t_ij = 0 and sum_ij t_ij t'_ij = |X' X'|_F^2 + 2 N p'p': d x d numbers instead of N x N,
-    without the cancellation that raw similarities suffer when all points lie in a narrow cone.
-    """
-    directions = _directions(a, b)
-    n = len(directions[0][0])
-    if n < 3:
-        raise ValueError(f"a has {n} rows: RSA needs at least 3")
-    pairs = n * (n - 1)
-
-    def parts(x, m):
-        p = x @ m
-        return x, p, _squares(x) + 2 * p  # the last: t_ii, which is no pair's
-
-    def covariance(first, second):
-        (x, p, diagonal), (y, q, other) = first, second
-        off = _squares(x.T @ y).sum() + 2 * n * p @ q - diagonal @ other
-        return off / pairs - diagonal.sum() * other.sum() / pairs**2
-
-    return _correlation("RSA", covariance, *(parts(*direction) for direction in directions))
+def _correlation(a, b, together, of_a, of_b):
+    """together / sqrt(of_a of_b), from products (...,) of a with b, of a with itself, of b with itself."""
+    if together.ndim == 0:
+        allowed = "a representation in which not all cosines are the same"
+        if of_a <= CONSTANT:
+            raise refused("a", a, allowed)
+        if of_b <= CONSTANT:
+            raise refused("b", b, allowed)
+        return float(together / math.sqrt(of_a * of_b))
+    defined = (of_a > CONSTANT) & (of_b > CONSTANT)  # False where one is NaN
+    with np.errstate(divide="ignore", invalid="ignore"):
+        correlation = together / np.sqrt(of_a * of_b)
+    return np.where(defined, correlation, math.nan)
 
 
 def weight_gap(m1: torch.nn.Module, m2: torch.nn.Module) -> float:
-    """Layer-wise distance of two networks, 2 |W - W'|_F / (|W| + |W'|), the mean over layers (SA Sec. 5.1, Fig. 6).
+    """Distance of two networks, 2 |W - W'|_F / (|W|_F + |W'|_F), the mean over their layers (SA Sec. 5.1, Fig. 6).
 
     In [0, 2]; 0 for equal weights. SA calls it an average and writes a sum over layers; the sum is this times the
-    number of layers. Layers are the parameters with two or more dimensions (matrices, convolution kernels), so biases
-    and scales are left out. ValueError for modules of different architecture.
+    number of layers.
+
+    Args:
+        m1, m2: modules of one architecture. Layers are the parameters with two or more dimensions (matrices,
+            convolution kernels), so that biases and scales are left out.
+
+    Raises:
+        ValueError: other arguments, or no layer.
     """
-    w1, w2 = (
-        {name: p.detach().double() for name, p in m.named_parameters() if p.dim() > 1}
-        for m in (m1, m2)
-    )
-    if {k: v.shape for k, v in w1.items()} != {k: v.shape for k, v in w2.items()} or not w1:
-        raise ValueError(
-            "m2 must have the same layers as m1, at least one, with the same names and shapes"
-        )
-    size = torch.linalg.norm
-    gaps = [
-        2 * size(w - w2[name]) / (size(w) + size(w2[name])).clamp(min=1e-300)
-        for name, w in w1.items()
-    ]
-    return float(sum(gaps) / len(gaps))
+    ours = _layers("m1", m1)
+    theirs = _layers("m2", m2)
+    shapes = _shapes(ours)
+    if _shapes(theirs) != shapes:
+        raise refused("m2", m2, f"a module with the layers of m1, {shapes}")
+    norm = torch.linalg.norm
+    gaps = []
+    for name, w in ours.items():
+        other = theirs[name]
+        size = norm(w) + norm(other)
+        apart = 2 * norm(w - other)
+        gap = apart / size.clamp(min=1e-300)  # 0 where both are zero
+        gaps.append(float(gap))
+    return sum(gaps) / len(gaps)
+
+
+def _layers(name, module):
+    """{name: weights in float64} of a module's layers."""
+    if not isinstance(module, torch.nn.Module):
+        raise refused(name, module, "a torch.nn.Module")
+    layers = {}
+    for parameter, values in module.named_parameters():
+        if values.is_meta:
+            raise refused(name, module, "a module whose parameters have values")
+        if values.dim() > 1:
+            layers[parameter] = values.detach().double()
+    if not layers:
+        raise refused(name, module, "a module with at least one layer")
+    return layers
+
+
+def _shapes(layers):
+    return {name: tuple(w.shape) for name, w in layers.items()}
+
+
+# Readouts: what a simple classifier, fitted on some points, reads from others.
 
 
 def _readout(train, y, test, y_test):
-    """The arguments (n, d), (n,), (m, d), (m,) as numpy arrays; ValueError where they do not fit each other."""
-    train, test = _points("train", train), _points("test", test)
-    if train.shape[1] != test.shape[1]:
-        raise ValueError(
-            f"test has {test.shape[1]} dimensions: it must have as many as train, {train.shape[1]}"
-        )
-    class_ids(y, len(train), "y")
-    y, y_test = _numpy(y), _numpy(y_test)
-    if y_test.shape != (len(test),):
-        raise ValueError(f"y_test has shape {y_test.shape}: it must be ({len(test)},)")
+    """The arguments as arrays (n, d), (n,), (m, d), (m,); ValueError where they do not fit each other."""
+    train = _points("train", train)
+    test = _points("test", test)
+    d = train.shape[1]
+    if test.shape[1] != d:
+        raise refused("test", test, f"points of as many dimensions as train, {d}")
+    class_ids(y, len(train), "y")  # checks y
+    y = _labels("y", y, len(train))
+    y_test = _labels("y_test", y_test, len(test))
+    if (y.dtype.kind == "U") != (y_test.dtype.kind == "U"):  # a string equals no number
+        raise refused("y_test", y_test, "labels of the type of y, numbers or strings")
+    if not np.isin(y_test, y).any():
+        raise refused("y_test", y_test, "labels of which some are in y")
     return train, y, test, y_test
 
 
-def nccc(train: Points, y: Labels, test: Points, y_test: Labels) -> float:
-    """Accuracy on `test` (m, d) of the nearest class-centre classifier (SA Sec. 5, Table 1).
+def nccc(
+    train: Points,
+    y: Labels,
+    test: Points,
+    y_test: Labels,
+) -> float:
+    """Accuracy of the nearest class-centre classifier (SA Sec. 5, Table 1).
 
-    The centres are the class means of `train` (n, d); y (n,), y_test (m,) hold the labels.
+    Args:
+        train: (n, d) points whose class means are the centres.
+        y: (n,) their labels.
+        test: (m, d) points that are classified.
+        y_test: (m,) their labels.
+
+    Returns:
+        The share of `test` that is nearest to the centre of its own class.
+
+    Raises:
+        ValueError: shapes or labels that do not fit each other; points that are not finite.
     """
     train, y, test, y_test = _readout(train, y, test, y_test)
-    classes = np.unique(y)
-    centres = np.stack([train[y == c].mean(0) for c in classes])
-    nearest = np.argmin((centres**2).sum(1) - 2 * test @ centres.T, axis=1)
+    classes, ids = np.unique(y, return_inverse=True)
+    centres = _centres(train, ids, len(classes))  # (C, d)
+    # |t - c|^2 less |t|^2, which is the same for all centres.
+    length2 = (centres**2).sum(1)
+    distances = length2 - 2 * test @ centres.T  # (m, C)
+    nearest = distances.argmin(1)
     return float((classes[nearest] == y_test).mean())
 
 
 def neighbour_accuracy(z: Points, labels: Labels, k: int = 10) -> float:
-    """Share of points whose label is the most frequent one among their k nearest other points (the smaller id at ties).
+    """Share of points whose label is the most frequent one among their k nearest other points.
 
-    z is (n, d), n > k, labels (n,); about 1/C for C equal classes whose points are mixed at random.
+    About 1/C for C equal classes whose points are mixed at random. Of labels that are equally frequent the smaller one
+    counts.
+
+    Args:
+        z: (n, d) points.
+        labels: (n,).
+        k: number of neighbours, between 1 and n - 1.
+
+    Raises:
+        ValueError: other shapes, k out of range, points that are not finite.
     """
     z = _points("z", z)
-    ids, count = class_ids(labels, len(z))
-    if not 1 <= k < len(z):
-        raise ValueError(
-            f"k = {k} is not allowed: k must be between 1 and the number of points less one, {len(z) - 1}"
-        )
+    ids, classes = class_ids(labels, len(z))
+    k = whole("k", k, 1, len(z) - 1)
     from sklearn.neighbors import NearestNeighbors  # here, since loading it takes a second
 
-    nearest = (
-        NearestNeighbors(n_neighbors=k).fit(z).kneighbors(return_distance=False)
-    )  # (n, k), the point left out
-    votes = np.stack([(ids[nearest] == c).sum(1) for c in range(count)])
-    return float((votes.argmax(0) == ids).mean())
+    search = NearestNeighbors(n_neighbors=k).fit(z)
+    nearest = search.kneighbors(return_distance=False)  # (n, k), the point itself left out
+    votes = np.zeros((len(z), classes))
+    for c in range(classes):
+        of_class = ids[nearest] == c
+        votes[:, c] = of_class.sum(1)
+    elected = votes.argmax(1)  # the first of those with the most votes
+    return float((elected == ids).mean())
 
 
-def linear_probe(train: Points, y: Labels, test: Points, y_test: Labels) -> float:
+def linear_probe(
+    train: Points,
+    y: Labels,
+    test: Points,
+    y_test: Labels,
+) -> float:
     """Accuracy of a linear probe (SA Sec. 5, Table 1): logistic regression (L2, C = 1) on standardised features.
 
-    Arguments as for `nccc`.
+    Arguments, result and errors are those of `nccc`.
     """
     train, y, test, y_test = _readout(train, y, test, y_test)
-    from sklearn import linear_model, pipeline, preprocessing  # as above
+    from sklearn import linear_model, pipeline, preprocessing  # here, as above
 
     probe = pipeline.make_pipeline(
-        preprocessing.StandardScaler(), linear_model.LogisticRegression(max_iter=1000)
+        preprocessing.StandardScaler(),
+        linear_model.LogisticRegression(max_iter=1000),
     )
-    with threadpool_limits(
-        1
-    ):  # L-BFGS takes many small steps: more threads took 15 times as long, and none was faster
-        return float(probe.fit(train, y).score(test, y_test))
+    # L-BFGS takes many small steps: more threads took 15 times as long, and none was faster.
+    with threadpool_limits(1):
+        probe.fit(train, y)
+        return float(probe.score(test, y_test))
 
 
 def r2(latents: Points, features: Points) -> np.ndarray:
-    """(k,) adjusted R^2 of each of latents (n, k) under the best affine map from features (n, d) (CS Sec. 4, Fig. 1).
+    """Adjusted R^2 of each latent under the best affine map from features (CS Sec. 4, Fig. 1).
 
-    1 - (1 - R^2) (n - 1) / (n - p - 1), n > p + 1, with p the rank of the centred features; near 0, and below it half
-    of the time, for features that know nothing of the latent.
+    1 - (1 - R^2) (n - 1) / (n - p - 1), with p the rank of the centred features. For features that know nothing of the
+    latent it is near 0, and half of the time below.
+
+    Args:
+        latents: (n, k), none of its columns constant.
+        features: (n, d), n > p + 1.
+
+    Returns:
+        (k,).
+
+    Raises:
+        ValueError: other shapes, too few points, entries that are not finite.
     """
-    latents, features = _points("latents", latents), _points("features", features)
+    latents = _points("latents", latents)
+    features = _points("features", features)
     n = len(latents)
     if len(features) != n:
-        raise ValueError(f"features has {len(features)} rows: it must have as many as latents, {n}")
+        raise refused("features", features, f"as many rows as latents, {n}")
     latents = latents - latents.mean(0)
     total = (latents**2).sum(0)
     if not total.all():
-        raise ValueError("latents has a constant column: its R^2 is undefined")
-    left, spread, _ = np.linalg.svd(features - features.mean(0), full_matrices=False)
-    left = left[:, spread > 1e-12 * max(spread[0], np.abs(features).max())]
-    p = left.shape[1]
+        raise refused("latents", latents, "free of constant columns, whose R^2 is undefined")
+
+    # An orthonormal basis of what affine maps of the features can be, the constant left out.
+    left, spread, _ = _axes(features)
+    size = max(spread[0], np.abs(features).max())
+    seen = spread > FLAT * size
+    basis = left[:, seen]  # (n, p)
+    p = basis.shape[1]
     if n <= p + 1:
-        raise ValueError(
-            f"features has {n} rows: an adjusted R^2 needs more than its rank + 1 = {p + 1}"
-        )
-    residual = ((latents - left @ (left.T @ latents)) ** 2).sum(0)
-    return 1 - residual / total * (n - 1) / (n - p - 1)
+        raise refused("features", features, f"of more rows than its rank + 1 = {p + 1}")
+    fitted = basis @ (basis.T @ latents)
+    residual = (latents - fitted) ** 2
+    missed = residual.sum(0) / total  # 1 - R^2
+    return 1 - missed * (n - 1) / (n - p - 1)
+
+
+# Spectra and spread.
 
 
 def spectrum(z: Points) -> np.ndarray:
-    """(min(n, d),) eigenvalues of the covariance of z (n, d), descending: variances along its axes (CS Fig. 2)."""
+    """Eigenvalues of the covariance of z, descending: the variances along its axes (CS Fig. 2).
+
+    Args:
+        z: (n, d) points.
+
+    Returns:
+        (min(n, d),).
+
+    Raises:
+        ValueError: another shape, points that are not finite.
+    """
     z = _points("z", z)
-    return np.linalg.svd(z - z.mean(0), compute_uv=False) ** 2 / len(z)
+    centred = z - z.mean(0)
+    spread = np.linalg.svd(centred, compute_uv=False)
+    return spread**2 / len(z)
 
 
 def effective_rank(z: Points) -> float:
-    """exp of the entropy of the singular values of the centred z (n, d), divided by their sum (Roy & Vetterli 2007).
+    """exp of the entropy of the singular values of the centred z, divided by their sum (Roy and Vetterli 2007).
 
     Between 1 (all points on a line) and min(n, d) (equal spread); 0 where all points coincide.
+
+    Args:
+        z: (n, d) points.
+
+    Raises:
+        ValueError: another shape, points that are not finite.
     """
+    z = _points("z", z)
     variances = spectrum(z)
-    if np.sqrt(variances[0]) <= 1e-14 * np.abs(_points("z", z)).max():
+    rounding = 1e-14 * np.abs(z).max()
+    if math.sqrt(variances[0]) <= rounding:
         return 0.0
     return float(spectral_rank(variances))
 
 
 def spectral_rank(variances: np.ndarray) -> np.ndarray:
-    """(...,) `effective_rank` from variances (..., d) along the axes, as from `spectrum`."""
-    size = np.sqrt(variances)
-    return np.exp(entr(size / size.sum(-1, keepdims=True)).sum(-1))
+    """`effective_rank` from the variances along the axes.
+
+    Args:
+        variances: (..., d), >= 0, as from `spectrum`.
+
+    Returns:
+        (...,); NaN where all variances are 0, or one is NaN.
+
+    Raises:
+        ValueError: another shape, a negative number.
+    """
+    found = reals("variances", variances)
+    if found.ndim == 0 or found.shape[-1] == 0:
+        raise refused("variances", variances, "of shape (..., d), d >= 1")
+    if (found < 0).any():
+        raise refused("variances", variances, "numbers >= 0")
+    size = np.sqrt(found)
+    with np.errstate(invalid="ignore"):
+        share = size / size.sum(-1, keepdims=True)
+    entropy = entr(share).sum(-1)
+    return np.exp(entropy)
+
+
+def uniformity(z: Points, t: float = 2.0) -> float:
+    """log of the mean of exp(-t |z_i - z_j|^2) over the pairs i < j (Wang and Isola 2020, Sec. 4.1).
+
+    0 where all points coincide; the lower, the more evenly they lie.
+
+    Args:
+        z: (n, d) points on the unit sphere, n >= 2.
+        t: > 0.
+
+    Raises:
+        ValueError: another shape, points that are not finite, t out of range.
+    """
+    z = _points("z", z)
+    t = positive("t", t)
+    if len(z) < 2:
+        raise refused("z", z, "two points or more")
+    squares = scipy.spatial.distance.pdist(z, "sqeuclidean")  # one for each pair
+    total = scipy.special.logsumexp(-t * squares)
+    return float(total - math.log(len(squares)))
+
+
+def alignment(z1: Points, z2: Points, alpha: float = 2.0) -> float:
+    """Mean of |z1_i - z2_i|^alpha (Wang and Isola 2020, Sec. 4.1): 0 where the two views of every input agree.
+
+    Args:
+        z1: (n, d) points on the unit sphere.
+        z2: (n, d) the other view of each.
+        alpha: > 0.
+
+    Raises:
+        ValueError: other shapes, points that are not finite, alpha out of range.
+    """
+    z1 = _points("z1", z1)
+    z2 = _points("z2", z2)
+    alpha = positive("alpha", alpha)
+    if z2.shape != z1.shape:
+        raise refused("z2", z2, f"of the shape of z1, {z1.shape}")
+    distances = np.linalg.norm(z1 - z2, axis=1)
+    powers = distances**alpha
+    return float(powers.mean())
+
+
+# A sample of numbers.
 
 
 def mean_interval(
-    values: np.ndarray | Sequence, level: float = 0.95
+    values: np.ndarray | Sequence,
+    level: float = 0.95,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean over the last axis of values (..., S) and half the width of its confidence interval (Student's t)."""
-    values = np.asarray(values, float)
-    count = values.shape[-1]
+    """Mean of a sample and half the width of its confidence interval (Student's t).
+
+    Args:
+        values: (..., S), a sample on the last axis, S >= 2. NaN in, NaN out.
+        level: the chance that the interval holds the mean, between 0 and 1.
+
+    Returns:
+        (mean, half width), each (...).
+
+    Raises:
+        ValueError: fewer than two numbers, another level.
+    """
+    found = reals("values", values)
+    count = found.shape[-1] if found.ndim else 0
     if count < 2:
-        raise ValueError(f"values has {count} on its last axis: an interval needs 2 or more")
-    return values.mean(-1), scipy.stats.t.ppf((1 + level) / 2, count - 1) * values.std(
-        -1, ddof=1
-    ) / count**0.5
+        raise refused("values", values, "numbers (..., S), S >= 2")
+    chance = number("level", level)
+    if not 0 < chance < 1:
+        raise refused("level", level, "between 0 and 1")
+    upper = (1 + chance) / 2
+    quantile = scipy.stats.t.ppf(upper, count - 1)
+    deviation = found.std(-1, ddof=1)
+    standard_error = deviation / math.sqrt(count)
+    return found.mean(-1), quantile * standard_error

@@ -50,10 +50,14 @@ def sgd(weights: Tensors, gradients: Tensors, lr, factor: float = 1.0) -> list[t
     Returns:
         The new weights.
     """
-    rates = per_run(lr, weights)
-    if isinstance(lr, torch.Tensor):
-        return list(torch._foreach_addcmul(list(weights), list(gradients), rates, value=-factor))
-    return [w - factor * rate * g for w, g, rate in zip(weights, gradients, rates, strict=True)]
+    return _moved(weights, gradients, lr, -factor)
+
+
+def _moved(values: Tensors, by: Tensors, lr, factor: float) -> list[torch.Tensor]:
+    """values + factor lr by."""
+    if not isinstance(lr, torch.Tensor):
+        return list(torch._foreach_add(list(values), list(by), alpha=factor * lr))
+    return list(torch._foreach_addcmul(list(values), list(by), per_run(lr, values), value=factor))
 
 
 def momentum(
@@ -71,9 +75,7 @@ def momentum(
     Returns:
         The new weights and the new velocity.
     """
-    after = torch._foreach_mul(list(velocity), beta)
-    rates = per_run(lr, weights)
-    after = list(torch._foreach_addcmul(after, list(gradients), rates, value=factor))
+    after = _moved(torch._foreach_mul(list(velocity), beta), gradients, lr, factor)
     return list(torch._foreach_sub(list(weights), after)), after
 
 
@@ -88,7 +90,7 @@ def lars_directions(
     Args:
         weights, gradients: lists of tensors (R, ...).
         trust, decay: as above.
-        axes: how many leading axes number networks; with 2, weights are (R, M, ...) and each run has M networks.
+        axes: how many leading axes number networks: 0 for the weights of one, 2 for (R, M, ...), M networks a run.
     """
     directions = []
     for w, g in zip(weights, gradients, strict=True):
@@ -125,21 +127,27 @@ def adam(
     """
     weights, gradients = list(weights), list(gradients)
     if isinstance(decay, torch.Tensor) or decay:
-        rates = per_run(decay, weights)
+        shrink = _moved(zeros(weights), weights, decay, 1.0)  # decay w
         if kind == "l2":
-            gradients = [g + rate * w for w, g, rate in zip(weights, gradients, rates, strict=True)]
+            gradients = list(torch._foreach_add(gradients, shrink))
         else:
-            weights = [w - lr * rate * w for w, rate in zip(weights, rates, strict=True)]
-    updates = memory["updates"] + 1  # (R,) the same for all runs
+            weights = list(torch._foreach_add(weights, shrink, alpha=-lr))
+    updates = memory["updates"] + 1  # t, the same for all runs
+
+    # The running means m and v.
     first = torch._foreach_lerp(memory["first"], gradients, 1 - BETA1)
     second = torch._foreach_mul(memory["second"], BETA2)
     second = torch._foreach_addcmul(second, gradients, gradients, value=1 - BETA2)
+
+    # lr m' / (sqrt(v') + TINY)
     step = per_run(lr / (1 - BETA1**updates), weights)
-    root = per_run((1 - BETA2**updates).sqrt(), weights)
-    size = torch._foreach_add(torch._foreach_div(torch._foreach_sqrt(second), root), TINY)
+    scale = per_run((1 - BETA2**updates).sqrt(), weights)
+    size = torch._foreach_add(torch._foreach_div(torch._foreach_sqrt(second), scale), TINY)
     moves = torch._foreach_mul(torch._foreach_div(first, size), step)
-    after = list(torch._foreach_sub(weights, moves))
-    return after, {"first": list(first), "second": list(second), "updates": updates}
+
+    after = torch._foreach_sub(weights, moves)
+    memory = {"first": list(first), "second": list(second), "updates": updates}
+    return list(after), memory
 
 
 def adam_memory(weights: Tensors) -> dict:

@@ -24,6 +24,11 @@ PROGRESS_EVERY = 0.1  # seconds between two calls of `progress`: often enough fo
 SHAKE = 97  # purpose of the stream that `CLBOOK_SHAKE` draws from
 
 
+def shared_times(runs: dict) -> np.ndarray:
+    """(T,) the recorded times that all of several runs {name: Result} have reached: those of the shortest."""
+    return min((result.steps for result in runs.values()), key=len)
+
+
 def default_device(device=None) -> torch.device:
     """`device`, or the CUDA device when there is one, else the CPU."""
     if device is not None:
@@ -287,6 +292,13 @@ class Training:
     def draw(self) -> SimpleNamespace:
         """The random numbers of the next step, one attribute for each of `draws`."""
         return SimpleNamespace(**{name: draws.next() for name, draws in self.draws.items()})
+
+    def advance(self, s: State, t: int) -> State:
+        """The state after the step from t to t + 1, as `follow` takes it where nothing is recorded."""
+        s, drawn = learning(s), self.draw()
+        z, losses = self.forward(s, drawn, t)
+        s = s.replace(**self.watch(s, z, t))
+        return s.replace(**self.step(s, drawn, losses, t))
 
     def keep(self, s: State, stay: torch.Tensor) -> State:
         """The state of the runs `stay` (R,) alone, which are the runs of this training from now on."""

@@ -192,6 +192,10 @@ class Settings:
         """A copy with some fields changed (and checked again)."""
         return dataclasses.replace(self, **changes)
 
+    def compared(self, changes: dict[str, dict]) -> dict[str, Settings]:
+        """{name: a copy with these changes} for each {name: changes}: a comparison of runs."""
+        return {name: self.replace(**change) for name, change in changes.items()}
+
     @property
     def program(self) -> tuple:
         """What runs of one tensor program have in common: all settings but those marked `each`."""

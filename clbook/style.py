@@ -86,6 +86,19 @@ def colour(k: int) -> str:
     return CLASS_COLOURS[int(k) % len(CLASS_COLOURS)]
 
 
+def needs(*names: str) -> Callable:
+    """Decorator of a figure function: names the quantities of a Result that it draws.
+
+    `explore` has them recorded: `@needs("loss", "alignment")` above `def curves(result, frame=-1)`.
+    """
+
+    def named(figure):
+        figure.needs = names
+        return figure
+
+    return named
+
+
 def axes(
     columns: int = 1, rows: int = 1, *, width: float = 7.2, height: float = 3.2, **kwargs
 ) -> tuple[Figure, np.ndarray]:

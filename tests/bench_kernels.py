@@ -30,17 +30,22 @@ def by_jacobian(model, x):
 def by_loop(model, x):
     """One backward pass for each sample and output, then one product."""
     weights = list(model.parameters())
-    rows = [
-        torch.cat([g.flatten() for g in torch.autograd.grad(value, weights, retain_graph=True)])
-        for xi in x
-        for value in model(xi[None])[0]
-    ]
+    rows = []
+    for xi in x:
+        for value in model(xi[None])[0]:
+            gradients = torch.autograd.grad(value, weights, retain_graph=True)
+            rows.append(torch.cat([g.flatten() for g in gradients]))
     J = torch.stack(rows)
     n = len(x)
     return (J @ J.T).view(n, -1, n, len(J) // n).permute(0, 2, 1, 3)
 
 
-WAYS = {"layerwise": (kernels.empirical, 15), "jacobian": (by_jacobian, 5), "loop": (by_loop, 1)}
+WAYS = {
+    "layerwise": (kernels.empirical, 15),
+    "trace": (kernels.empirical_trace, 15),
+    "jacobian": (by_jacobian, 5),
+    "loop": (by_loop, 1),
+}
 
 
 def cosines(a):
@@ -60,6 +65,24 @@ def rsa_by_pairs(a, b):
     pairs = np.triu_indices(len(a), 1)
     library = torch if isinstance(a, torch.Tensor) else np
     return library.corrcoef(library.stack([1 - cosines(v)[pairs] for v in (a, b)]))[0, 1]
+
+
+def runs(n, d, hidden=(100,), count=75):
+    """Weights of many networks as `models.stacked` makes them, the networks, and their inputs."""
+    generator = torch.Generator().manual_seed(0)
+    networks = [models.MLP((2, *hidden, d), generator=generator) for _ in range(count)]
+    x = torch.randn(count, n, 2, generator=generator)
+    return networks, models.stacked(networks), x
+
+
+def at_once(networks, weights, x):
+    """The kernels of all networks in one go."""
+    return kernels.mlp(weights, x, "tanh")
+
+
+def one_by_one(networks, weights, x):
+    """The kernel of each network."""
+    return [kernels.empirical(network, points) for network, points in zip(networks, x)]
 
 
 def in_torch(function):
@@ -116,7 +139,15 @@ def main():
     """Prints the table."""
     for n, d in ((500, 1), (1000, 1), (1000, 2)):
         report(f"kernel n={n} d={d}", seconds(WAYS, *setting(n, d)))
-    for way, n, d in (("layerwise", 1000, 2), ("jacobian", 1000, 2), ("layerwise", 2000, 2)):
+    for d in (1, 2):
+        ways = {"at once": (at_once, 15), "one by one": (one_by_one, 5)}
+        report(f"75 kernels n=80 d={d}", seconds(ways, *runs(80, d)))
+    for way, n, d in (
+        ("layerwise", 1000, 2),
+        ("trace", 1000, 2),
+        ("jacobian", 1000, 2),
+        ("layerwise", 2000, 2),
+    ):
         run = subprocess.run(
             [sys.executable, __file__, "peak", way, str(n), str(d)],
             capture_output=True,

@@ -20,7 +20,8 @@ import torch.nn.functional as F
 
 from clbook.experiments.separability import Config, Flow, dataset, start
 from clbook.models import MLP
-from clbook.runs import compiled, default_device, one_thread, stream
+from clbook.runs import compiled, default_device, one_thread
+from clbook.streams import stream
 
 EPS, TAU = (0.02, 0.1, 0.3, 1.0, 3.0), (0.001, 0.01, 0.1, 1.0, 10.0)
 
@@ -75,19 +76,16 @@ def plain(configs, steps, device):
 
 def ours(configs, steps, device, compile=False):
     """`runs.follow`'s plain steps of one program of all `configs`."""
-    program = Flow(configs).to(device)
+    training = Flow(configs).to(device)
     if compile:
-        compiled(program)
-    t = itertools.count()
+        compiled(training)
+    vars(training)["times"] = set()  # nothing is recorded
+    t, s = itertools.count(1), training.start()
 
     def go(count=steps):
-        fine = torch.zeros(len(configs), dtype=torch.long, device=device)
+        nonlocal s
         for _ in range(count):
-            now = next(t)
-            z = program.now(now)
-            fine += z.detach().flatten(1).isfinite().all(1)
-            program.watch(z, now)
-            program.advance(now)
+            s = training.advance(s, next(t))
 
     return go
 

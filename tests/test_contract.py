@@ -135,13 +135,9 @@ def programs(case):
 
 
 def plain_steps(training, s, first, last):
-    """The state after each of the steps between two recorded times, taken as `runs.follow` takes them."""
+    """The state after each of the steps between two recorded times."""
     for t in range(first, last):
-        s = learning(s)
-        drawn = training.draw()
-        z, losses = training.forward(s, drawn, t)
-        s = s.replace(**training.watch(s, z, t))
-        s = s.replace(**training.step(s, drawn, losses, t))
+        s = training.advance(s, t)
         yield s
 
 

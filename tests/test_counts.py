@@ -26,7 +26,7 @@ from clbook.experiments.counts import (
 )
 from clbook.losses import symbol_context
 from clbook.metrics import nccc
-from clbook.runs import one_thread, together
+from clbook.runs import one_thread
 from clbook.style import Picture
 
 PAGE = pathlib.Path(__file__).parent.parent / "book" / "why.ipynb"
@@ -132,34 +132,27 @@ def flow(config):
     return Flow([config]).to("cpu")
 
 
-def step(program, t=0):
-    program.now(t)
-    program.advance(t)
-
-
 @EVERY_KIND
 def test_a_step_moves_symbols_by_the_kernel_of_their_features(config):
     """VA and LS Proposition 4.1, exact for a layer: dz = -lr (S K dL/dz + decay z)."""
     with one_thread():
         program = flow(config)
-        z, c, share = (
-            program.now(0)[0].detach(),
-            program.trained[-1][0].detach().clone(),
-            joint(config),
-        )
+        s = program.start()
+        z, c, share = program.embed(s)[0].detach(), s.weights[-1][0].detach(), joint(config)
         free = z.clone().requires_grad_()
         (slope,) = torch.autograd.grad(infonce(free, c, share), free)
         x = features(config)
         expected = z - config.lr * (len(z) * x @ x.T @ slope + config.decay * z)
-        program.advance(0)
-        np.testing.assert_allclose(program.now(1)[0].detach(), expected, rtol=0, atol=1e-13)
+        moved = program.embed(program.advance(s, 0))[0].detach()
+        np.testing.assert_allclose(moved, expected, rtol=0, atol=1e-13)
 
 
 def test_without_likeness_the_layer_is_a_look_up_table():
     config = SMALL.replace(alike=0.0)
     with one_thread():
         program, share = flow(config), joint(config)
-        z, c = (program.now(0)[0].detach().clone(), program.trained[-1][0].detach().clone())
+        s = program.start()
+        z, c = program.embed(s)[0].detach().clone(), s.weights[-1][0].detach().clone()
         for _ in range(config.steps):
             z.requires_grad_(), c.requires_grad_()
             of_z, of_c = torch.autograd.grad(infonce(z, c, share), (z, c))
@@ -186,14 +179,15 @@ def test_from_a_small_start_directions_grow_at_their_rates(config):
     np.testing.assert_allclose(found, rates[: len(found)], atol=1e-12)
     with one_thread():
         program = flow(config)
+        s = program.start()
 
         def amplitude(k):
-            w, c = (part[0].detach().numpy() for part in program.trained)
+            w, c = (part[0].detach().numpy() for part in s.weights)
             return left[:, k] @ w + right[k] @ c / np.sqrt(share.shape[1] / share.shape[0])
 
         before = [amplitude(k) for k in range(3)]
         for t in range(config.steps):
-            step(program, t)
+            s = program.advance(s, t)
         for k in range(3):
             factor = (1 + config.lr * (rates[k] - config.decay)) ** config.steps
             np.testing.assert_allclose(
@@ -327,7 +321,7 @@ def test_directions_are_named_by_what_they_are_about():
 
 
 def test_runs_of_several_seeds_share_nothing_but_their_settings():
-    a, b = together(Flow, [SMALL, SMALL.replace(seed=1)])
+    a, b = Flow.train([SMALL, SMALL.replace(seed=1)])
     assert isinstance(a, Result) and not np.array_equal(a.joint, b.joint)
 
 

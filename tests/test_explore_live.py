@@ -1,5 +1,6 @@
 """The live explorer in a real kernel, driven by the messages that a front end sends and read from those it receives."""
 
+import base64
 import html
 import os
 import re
@@ -16,6 +17,7 @@ WAIT, READY = 20.0, 30.0  # s for anything that shall come, and for a kernel tha
 SETUP = """
 import threading, toy
 from clbook.explore.live import panel
+from clbook.explore.subject import Subject
 runs = []
 def run(config, **kwargs):
     runs.append(config)
@@ -24,8 +26,13 @@ def run(config, **kwargs):
     if config.n == 14:
         raise ZeroDivisionError("a bug")
     return toy.run(config, **kwargs)
-def show(axes=None, scrub="steps", **settings):
-    return panel(run, toy.draw, toy.Config(**settings), scrub=scrub, axes=axes or {"a": [0.1, 1.0, 10.0]})
+def draw(result, frame=-1):
+    if result.config.n == 15:
+        raise ValueError("Axis limits cannot be NaN or Inf")
+    return toy.draw(result, frame)
+def show(axes=None, time="steps", **settings):
+    subject = Subject(run, draw, time=time)
+    return panel(subject, toy.Config(**settings), axes=axes or {"a": [0.1, 1.0, 10.0]})
 """
 
 
@@ -130,7 +137,7 @@ class Panel:
         return below
 
     @property
-    def scrub(self):
+    def time(self):
         """The slider of the recorded times; the panel makes a new one where their number changes."""
         self.ids = self._below(self.model)
         return self.find("IntSliderModel")
@@ -352,15 +359,15 @@ def test_a_new_run_replaces_the_one_that_is_going(front):
     assert front.printed.split() == ["1000", "5", p.get(slider, "_options_labels")[2]]
 
 
-def test_scrubbing_redraws_without_running(front):
+def test_another_time_is_drawn_without_running(front):
     p = show(front)
     p.finish()
-    assert p.get(p.scrub, "max") == 30 and p.get(p.scrub, "value") == 30
+    assert p.get(p.time, "max") == 30 and p.get(p.time, "value") == 30
     front.execute("print(len(runs))")
     ran, picture = front.printed, p.get(p.image, "value")
-    front.set(p.scrub, value=12)
+    front.set(p.time, value=12)
     front.pump(lambda: "at step 12 " in p.words(p.caption))
-    assert p.get(p.image, "value") != picture and p.get(p.scrub, "description") == "time = 12"
+    assert p.get(p.image, "value") != picture and p.get(p.time, "description") == "time = 12"
     front.set(p.find("SelectionSliderModel"), index=0)
     front.pump(lambda: not p.idle())
     p.finish()
@@ -371,10 +378,10 @@ def test_scrubbing_redraws_without_running(front):
     assert int(front.printed) == int(ran) + 1
 
 
-def test_without_scrub_there_is_no_time_slider(front):
-    p = show(front, "scrub=None")
+def test_without_time_there_is_no_time_slider(front):
+    p = show(front, "time=None")
     p.finish()
-    box = next(m for m in p.ids if f"IPY_MODEL_{p.scrub}" in (p.get(m, "children") or ()))
+    box = next(m for m in p.ids if f"IPY_MODEL_{p.time}" in (p.get(m, "children") or ()))
     assert p.get(p.get(box, "layout").removeprefix("IPY_MODEL_"), "display") == "none"
     assert "at step 30 " in p.words(p.caption)
 
@@ -409,21 +416,21 @@ def test_the_time_slider_is_made_with_its_range_so_that_its_end_key_reaches_the_
     """In the browser the End key of a slider knows only the range it was made with."""
     p = show(front)
     p.finish()
-    opened = [state for _, comm, state in front.times if comm == p.scrub]
+    opened = [state for _, comm, state in front.times if comm == p.time]
     assert opened[0]["max"] == 30 and opened[0]["value"] == 30
     front.set(p.find("TextModel", "steps"), value="12")
     front.click(p.run)
     front.pump(lambda: not p.idle())
     p.finish()
-    front.pump(lambda: p.get(p.scrub, "max") == 12)
-    assert [state for _, comm, state in front.times if comm == p.scrub][0]["value"] == 12
+    front.pump(lambda: p.get(p.time, "max") == 12)
+    assert [state for _, comm, state in front.times if comm == p.time][0]["value"] == 12
 
 
 def test_a_run_in_the_store_is_shown_without_running(front):
     front.execute(
         "from clbook.sweep import kept\nstored = toy.Config(steps=60, delay=0.02, n=31)\n"
         "kept(toy.run, stored)\n"
-        "p = panel(toy.run, toy.draw, stored, scrub='steps', axes={'a': [0.1, 1.0]}); p",
+        "p = panel(Subject(toy.run, draw, time='steps'), stored, axes={'a': [0.1, 1.0]}); p",
         timeout=30,
     )
     p = Panel(front)
@@ -447,7 +454,7 @@ def test_a_run_in_the_store_is_shown_without_running(front):
 )
 def test_a_status_always_ends(front, code, words):
     front.execute(
-        f"{code}\np = panel(bad, toy.draw, toy.Config(), scrub='steps', axes={{'a': [0.1, 1.0]}}); p"
+        f"{code}\np = panel(Subject(bad, draw, time='steps'), toy.Config(), axes={{'a': [0.1, 1.0]}}); p"
     )
     p = Panel(front)
     front.pump(p.idle)
@@ -478,7 +485,7 @@ def test_a_refused_value_leaves_the_slider_where_the_picture_is(front):
 def test_reset_goes_back_to_the_start_and_to_the_last_time(front):
     p = show(front)
     p.finish()
-    front.set(p.scrub, value=3)
+    front.set(p.time, value=3)
     front.set(p.find("TextModel", "n (points)"), value="7")
     front.set(p.find("SelectionSliderModel"), index=0)
     front.pump(lambda: not p.idle())
@@ -496,7 +503,7 @@ def test_reset_goes_back_to_the_start_and_to_the_last_time(front):
 def test_play_moves_the_time_slider_and_takes_five_seconds(front):
     p = show(front)
     p.finish()
-    scrub = p.scrub
+    slider = p.time
     play = p.find("PlayModel")
     assert p.get(play, "max") == 30 and 4000 <= p.get(play, "interval") * 30 <= 6000
     press = p.find("ButtonModel", "Play")
@@ -506,8 +513,8 @@ def test_play_moves_the_time_slider_and_takes_five_seconds(front):
     front.pump(lambda: not p.get(play, "playing") and p.get(press, "description") == "Play")
     front.set(play, value=4)
     front.pump(lambda: "at step 4 " in p.words(p.caption))
-    assert p.get(scrub, "value") == 4
-    front.set(scrub, value=9)
+    assert p.get(slider, "value") == 4
+    front.set(slider, value=9)
     front.pump(lambda: p.get(play, "value") == 9)
     p.finish()
 
@@ -516,7 +523,7 @@ def test_a_picture_and_its_numbers_are_saved_beside_the_notebook(front, tmp_path
     front.execute(f"import os; os.chdir({str(tmp_path)!r})")
     p = show(front)
     p.finish()
-    front.set(p.scrub, value=12)
+    front.set(p.time, value=12)
     front.pump(lambda: "at step 12 " in p.words(p.caption))
     p.finish()
     for kind in ("SVG", "CSV"):
@@ -532,3 +539,76 @@ def test_a_picture_and_its_numbers_are_saved_beside_the_notebook(front, tmp_path
     )
     assert len(rows) == 40 + 2 * 13 + 40 * 40
     front.execute("import os; os.chdir('/')")
+
+
+@pytest.mark.parametrize("name", ["seconds", "z", "config"])
+def test_a_time_that_names_no_list_of_numbers_is_answered_in_words(front, name):
+    front.execute(f"p = show(time={name!r}); p")
+    p = Panel(front)
+    front.pump(p.idle)
+    assert f"time = '{name}' is not allowed: it must name an array" in p.words(p.message)
+    assert "Not run: a = 1" in p.words(p.status) and p.get(p.progress, "bar_style") == "danger"
+
+
+def test_a_value_that_run_overtakes_is_run_too(front):
+    """The browser holds a value back while an earlier one is under way, but never a press of a button."""
+    p = show(front)
+    p.finish()
+    front.click(p.run)
+    front.set(p.find("TextModel", "n (points)"), value="9")
+    front.pump(lambda: "n = 9" in p.words(p.status))
+    p.finish()
+    assert p.words(p.caption).startswith("9 points") and p.words(p.message) == ""
+
+
+def test_an_error_of_the_picture_is_told_from_one_of_the_run(front):
+    p = show(front)
+    p.finish()
+    front.set(p.find("TextModel", "n (points)"), value="15")
+    front.click(p.run)
+    front.pump(lambda: "NaN" in p.words(p.message))
+    p.finish()
+    assert p.words(p.message) == (
+        "The picture of a = 1, n = 15 could not be drawn: Axis limits cannot be NaN or Inf"
+    )
+    assert " s on cpu" in p.words(p.status) and p.get(p.progress, "bar_style") == "success"
+    front.logged = ""
+
+
+def test_a_time_slider_that_is_renewed_leaves_no_widget_behind(front):
+    front.execute(
+        "from ipywidgets.widgets.widget import _instances\np = show(steps=3)\np.wait(15)\nalive = set()\n"
+        "for last in range(5, 25):\n    p._renew(last, 1)\n    alive.add(len(_instances))\n"
+        "print(len(alive))\nbefore = len(_instances)\nq = show(steps=3)\nq.close()\n"
+        "print(len(_instances) - before)"
+    )
+    assert front.printed.split() == ["1", "0"]
+
+
+def test_a_saved_notebook_holds_the_picture_and_its_alt_text(front):
+    """Where no kernel is, the widget's view is empty and its picture is what a reader sees."""
+    p = show(front)
+    (saved,) = front.displayed
+    assert base64.b64decode(saved["image/png"]).startswith(b"\x89PNG")
+    assert "turn a = 1: at step 30" in saved["text/plain"]
+    assert len(saved["image/png"]) < 20_000
+    p.finish()
+    front.execute("print(p._repr_mimebundle_()[1]['image/png']['alt'] == p.image.tooltip)")
+    assert front.printed.strip() == "True"
+
+
+COMPARED = """
+subject = Subject(run, lambda pair, frame: draw(pair["slow"] if frame % 2 else pair["fast"], frame), time="steps",
+                  compare={"slow": {"delay": 0.02}, "fast": {"steps": 11}})
+p = panel(subject, toy.Config(), axes={"a": [0.1, 1.0]}); p
+"""
+
+
+def test_several_runs_share_a_picture_and_the_times_of_the_shortest(front):
+    front.execute(COMPARED)
+    p = Panel(front)
+    p.finish()
+    assert p.get(p.time, "max") == 11 and "at step 11 " in p.words(p.caption)
+    assert "a = 1: " in p.words(p.status) and " s on cpu" in p.words(p.status)
+    front.execute("print(*p.result, [len(r.steps) for r in p.result.values()])")
+    assert front.printed.strip() == "slow fast [31, 12]"

@@ -23,7 +23,6 @@ from PIL import Image
 import clbook
 from clbook import experiments, style
 from clbook.explore import controls, data, explore, static, vector
-from clbook.runs import Several
 from clbook.settings import Settings
 
 BASE = toy.Config(n=40)
@@ -37,7 +36,9 @@ FRAMES = 6
 @pytest.fixture
 def still(monkeypatch):
     monkeypatch.setenv("CLBOOK_STATIC", "1")
-    monkeypatch.setattr(static, "sweep", lambda run, configs: [run(c) for c in configs])
+    monkeypatch.setattr(
+        static, "sweep", lambda run, configs, **asked: [run(c, **asked) for c in configs]
+    )
 
 
 def test_the_page_does_not_depend_on_the_number_of_processes(still, monkeypatch):
@@ -53,7 +54,7 @@ def test_the_page_does_not_depend_on_the_number_of_processes(still, monkeypatch)
             picture.alt += f" {os.getpid()}"
             return picture
 
-        player = explore(toy.run, figure, BASE, scrub="steps", frames=4, a=[0.5, 1])
+        player = explore(toy.run, figure, BASE, time="steps", frames=4, a=[0.5, 1])
         pids.update(alt.rsplit(" ", 1)[1] for *_, alt in player.scene.frames)
         player.scene.frames = [
             (*frame, alt.rsplit(" ", 1)[0]) for *frame, alt in player.scene.frames
@@ -83,7 +84,7 @@ def test_an_error_in_a_process_is_the_readers_own(still, monkeypatch):
         joblib.parallel_config(backend="loky", n_jobs=2),
         pytest.raises(ValueError, match="hatch = '/'"),
     ):
-        explore(toy.run, figure, BASE, scrub="steps", frames=6, a=[1])
+        explore(toy.run, figure, BASE, time="steps", frames=6, a=[1])
 
 
 # --- the interface ----------------------------------------------------------------------------------------------------
@@ -99,10 +100,10 @@ def test_an_error_in_a_process_is_the_readers_own(still, monkeypatch):
         ({"a": [1, 1.0]}, "repeats a value"),
         ({"a": [1, -1]}, "a = -1 is not allowed"),
         ({"b": [2, 2.5]}, "b = 2.5 is not allowed"),
-        ({"a": [1], "scrub": "epochs"}, "scrub = 'epochs'.*Result has no such attribute"),
+        ({"a": [1], "time": "epochs"}, "time = 'epochs'.*Result has no such attribute"),
         ({"a": [1], "frames": 1}, "frames = 1"),
         ({"a": 1.0}, "a = 1.0 is not allowed: it must be a list of values"),
-        ({"a": [1], "pad": str}, "pad with 1 axes"),
+        ({"a": [1], "cells": str}, "cells with 1 axes"),
     ],
 )
 def test_bad_input_is_named(still, axes, message):
@@ -169,9 +170,9 @@ def test_a_label_names_what_its_own_experiment_means():
 
 
 def test_a_heavy_explorer_leaves_times_out_and_keeps_the_first_and_the_last(still, monkeypatch):
-    whole = explore(toy.run, toy.draw, BASE.replace(steps=12), scrub="steps", a=[1])
+    whole = explore(toy.run, toy.draw, BASE.replace(steps=12), time="steps", a=[1])
     monkeypatch.setattr(static, "WEIGHT", len(whole.scene.payload()) * 2 // 3)
-    light = explore(toy.run, toy.draw, BASE.replace(steps=12), scrub="steps", a=[1])
+    light = explore(toy.run, toy.draw, BASE.replace(steps=12), time="steps", a=[1])
     assert len(whole.times[0]) == 13 and len(light.scene.payload()) <= static.WEIGHT
     assert 2 < len(light.times[0]) < 13 and {0, 12} < set(light.times[0])
     assert len(light.scene.frames) == len(light.times[0])
@@ -186,23 +187,19 @@ def test_the_first_step_and_what_a_result_names_are_among_the_frames(still):
         result = toy.run(config)
         return Timed(**vars(result), turned_at=17 if config.a == 1 else None)
 
-    def pair(config):
-        result = run(config)
-        return Several(
-            config, 0.0, "cpu", False, {"one": result, "two": run(config.replace(a=4.0))}
-        )
-
-    player = explore(run, toy.draw, BASE, scrub="steps", frames=5, a=[0.5, 1])
+    pair = {"one": run(BASE), "two": run(BASE.replace(a=4.0))}
+    player = explore(run, toy.draw, BASE, time="steps", frames=5, a=[0.5, 1])
     assert player.times == [[0, 1, 10, 20, 30], [0, 1, 15, 17, 30]]
-    assert static.moments(pair(BASE), toy.run(BASE).steps) == {1, 17}
-    assert static.moments(run(BASE), [0, 10, 20, 30]) == {1, 2}, (
+    assert static.must_stay(pair, toy.run(BASE).steps) == {1, 17}
+    assert static.must_stay(run(BASE), [0, 10, 20, 30]) == {1, 2}, (
         "the first recorded time at which it is so"
     )
 
 
 def test_the_first_and_the_last_recorded_time_are_always_kept():
     for count in (1, 2, 5, 24, 25, 1000):
-        chosen = [k for k, _ in static.thinned([(k, False) for k in range(count)], 24)]
+        run = [static.Shot(None, k, float(k), stays=False) for k in range(count)]
+        chosen = [shot.frame for shot in static.thinned(run, 24)]
         assert chosen[0] == 0 and chosen[-1] == count - 1 and len(chosen) == min(count, 24)
         assert max(np.diff(chosen), default=1) - min(np.diff(chosen), default=1) <= 1
 
@@ -230,7 +227,7 @@ def tabs():
 
 
 def ending(result):
-    """A made-up end of a run, for a pad."""
+    """A made-up end of a run, for its cell."""
     config = result.config
     return config.a / 4, f"{config.a * config.b:g}", f"arms of {config.a * config.b:g}"
 
@@ -239,21 +236,23 @@ def ending(result):
 def address(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLBOOK_STATIC", "1")
-        patch.setattr(static, "sweep", lambda run, configs: [run(c) for c in configs])
+        patch.setattr(
+            static, "sweep", lambda run, configs, **asked: [run(c, **asked) for c in configs]
+        )
         patch.setattr(static.Player, "_first", None)
         players = [
-            explore(toy.run, toy.draw, BASE, scrub="steps", frames=FRAMES, title="Arms", **GRID),
-            explore(toy.run, toy.draw, BASE, scrub="steps", name="length", steps=[3, 30]),
+            explore(toy.run, toy.draw, BASE, time="steps", frames=FRAMES, title="Arms", **GRID),
+            explore(toy.run, toy.draw, BASE, time="steps", name="length", steps=[3, 30]),
         ]
         players.append(
             explore(
                 toy.run,
                 toy.draw,
                 BASE,
-                scrub="steps",
+                time="steps",
                 frames=FRAMES,
                 name="grid",
-                pad=ending,
+                cells=ending,
                 **GRID,
             )
         )
@@ -495,6 +494,15 @@ def test_the_address_holds_the_state(tab, tabs, address):
     assert other.url.endswith("#section") and shown(other)[1] == expected(8, 0.5)
 
 
+def test_a_malformed_address_is_left_alone(tabs, address):
+    opened = tabs()
+    opened.page.goto(address + "#%E0:eps=1;a-b:a=4&b=%E0")
+    wait_alt(opened.page, expected(-1, 4.0))
+    opened.page.evaluate("location.hash = '#%:a=1'")
+    opened.page.wait_for_timeout(300)
+    assert opened.errors == [] and shown(opened.page)[1] == expected(-1, 4.0)
+
+
 def test_a_link_in_the_text_sets_the_explorer_and_shows_it(tab):
     page = tab.page
     for _ in range(2):
@@ -509,11 +517,11 @@ def test_a_link_in_the_text_sets_the_explorer_and_shows_it(tab):
         page.wait_for_function("location.hash === '#length:steps=30&frame=1'")
 
 
-def test_a_title_has_a_number_and_what_follows_it_is_a_caption(tabs, still, tmp_path, monkeypatch):
+def test_a_title_has_a_number_and_a_caption_stands_below(tabs, still, tmp_path, monkeypatch):
     monkeypatch.setattr(static.Player, "_first", None)
     players = [
-        explore(toy.run, toy.draw, BASE, a=[1], title=title)
-        for title in ("Arms", "Arms again. Dots: points.")
+        explore(toy.run, toy.draw, BASE, a=[1], title=title, caption=caption)
+        for title, caption in (("Arms", ""), ("Arms again", "Dots: points. Or arms."))
     ]
     (tmp_path / "two.html").write_text("".join(p._repr_html_() for p in players), encoding="utf-8")
     page = tabs().page
@@ -526,7 +534,7 @@ def test_a_title_has_a_number_and_what_follows_it_is_a_caption(tabs, still, tmp_
     assert "clbook-explorer" in titles.first.evaluate(
         "e => getComputedStyle(e, '::before').content"
     )
-    assert page.locator(".clbook-caption").all_inner_texts() == ["Dots: points."]
+    assert page.locator(".clbook-caption").all_inner_texts() == ["Dots: points. Or arms."]
     assert page.locator("figure").nth(1).get_attribute("aria-label") == "Arms again"
 
 
@@ -650,6 +658,46 @@ def test_figures_with_bars_words_and_arrows_have_numbers_too(tabs, still, tmp_pa
             )
 
 
+def test_a_name_is_no_formula_of_a_spreadsheet(tabs, still, tmp_path, monkeypatch):
+    monkeypatch.setattr(static.Player, "_first", None)
+
+    def figure(result):
+        fig, ((ax,),) = style.axes()
+        ax.plot([1, 2], [-3, 4], gid="=1+1")
+        ax.set(xlabel="@sum", ylabel="=A1")
+        return style.Picture(fig, "a line")
+
+    player = explore(toy.run, figure, BASE, a=[1])
+    (tmp_path / "page.html").write_text(player._repr_html_(), encoding="utf-8")
+    page = tabs().page
+    page.goto((tmp_path / "page.html").as_uri())
+    table = ["panel,series,'@sum,'=A1", "'=A1,'=1+1,1,-3", "'=A1,'=1+1,2,4"]
+    assert data.table(figure(toy.run(BASE)).fig).splitlines() == table
+    assert download(page, "CSV")[1].splitlines()[1:] == table
+
+
+def test_several_runs_are_one_frame_and_the_figure_may_have_its_own_times(still):
+    def figure(pair, frame):
+        picture = toy.draw(pair["one"], frame)
+        picture.alt = f"{[run.config.b for run in pair.values()]}, seen from {90 * frame}"
+        return picture
+
+    player = explore(
+        toy.run,
+        figure,
+        BASE,
+        compare={"one": {"b": 1}, "three": {"b": 3}},
+        time={"seen from (degrees)": range(0, 360, 90)},
+        a=[0.5, 1],
+    )
+    assert player.times == [[0, 90, 180, 270]] * 2
+    assert [alt for *_, alt in player.scene.frames[:4]] == [
+        f"[1, 3], seen from {angle}" for angle in (0, 90, 180, 270)
+    ]
+    page = player._repr_html_()
+    assert 'aria-label="seen from (degrees)"' in page and '"time": "seen from"' in page
+
+
 def test_axes_and_colours_are_the_same_in_all_frames_and_hold_all_data(still):
     def figure(result, frame):
         fig, ((points, matrix),) = style.axes(2)
@@ -659,7 +707,7 @@ def test_axes_and_colours_are_the_same_in_all_frames_and_hold_all_data(still):
         matrix.imshow(result.z[frame] @ result.z[frame].T * result.config.a)
         return style.Picture(fig, f"a = {result.config.a:g}")
 
-    player = explore(toy.run, figure, BASE, scrub="steps", frames=3, a=[0.5, 1, 4], b=[2, 3])
+    player = explore(toy.run, figure, BASE, time="steps", frames=3, a=[0.5, 1, 4], b=[2, 3])
     (one,) = player.scene.axes  # the same geometry in every frame
     left, right, bottom, top = one[0][4:8]
     columns = [np.frombuffer(column, np.float32) for column in player.scene.columns]

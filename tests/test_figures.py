@@ -65,10 +65,14 @@ def checked(epses=(0.1, 1.0), taus=(0.01, 1.0), seeds=(0, 1)):
 
 def of_separability():
     config, check = (
-        separability.Config(n=12, eps=0.01, hidden=(30,), lr_over_tau=0.05, steps=60, kernels=3),
+        separability.Config(n=12, eps=0.01, hidden=(30,), lr_over_tau=0.05, steps=60),
         checked(),
     )
-    pair = separability.run_pair(config)
+    asked = ("kernel", "alignment")
+    pair = {
+        name: separability.run(change, record=asked)
+        for name, change in config.compared(separability.PAIR).items()
+    }
     result = pair["network"]
     return {
         "trajectories": (result,),

@@ -30,7 +30,7 @@ from clbook.experiments.images import (
     views,
 )
 from clbook.experiments.images.experiment import Config, Trainer, run
-from clbook.runs import stream
+from clbook.streams import stream
 
 CPU = torch.device("cpu")
 

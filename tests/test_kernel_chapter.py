@@ -22,10 +22,8 @@ def test_the_vanilla_flow_moves_copies_one_by_one_so_that_a_zero_spread_says_som
     *_, start = dataset(config)
     orbits = torch.stack([start + 1e-3 * k for k in range(1 + kernel.VIEWS)])
     flow = Flow([config]).to("cpu")
-    flow.trained = [orbits[None].clone()]
-    flow.now(0)
-    flow.advance(0)
-    (moved,) = flow.trained[0].detach() - orbits
+    s = flow.start().replace(weights=[orbits[None].clone()])
+    (moved,) = flow.later(s).weights[0] - orbits
     assert (moved[0] - moved[-1]).abs().max() > 1e-6
     for z, step in zip(orbits, moved, strict=True):
         torch.testing.assert_close(step, -config.lr * partial_gradient(z, orbits[1:], config.tau))
@@ -77,7 +75,8 @@ def test_cluster_velocities_are_first_order_in_delta_for_orthogonal_centres(seed
     deltas = (0.003, 0.01, 0.03, 0.1)
 
     def errors(reading, **how):
-        return [run(FINE.replace(delta=d, seed=seed, **how)).error(reading) for d in deltas]
+        configs = [FINE.replace(delta=d, seed=seed, **how) for d in deltas]
+        return [run(c, record=("measured", reading)).error(reading) for c in configs]
 
     assert 0.8 < slope(deltas, errors("mean")) < 1.2 and errors("mean")[0] < 0.01
     assert 0.8 < slope(deltas, errors("own", start="smooth")) < 1.2
@@ -87,7 +86,7 @@ def test_cluster_velocities_are_first_order_in_delta_for_orthogonal_centres(seed
 
 
 def test_theorem_4_5_holds_during_training_too():
-    result = run(Config(steps=200, lr_over_tau=1.0))
+    result = run(Config(steps=200, lr_over_tau=1.0), record=("measured", "mean"))
     assert result.moved[-1] > 3 * result.config.eps
     assert max(result.error("mean", frame) for frame in range(len(result.steps))) < 0.03
 
@@ -95,8 +94,11 @@ def test_theorem_4_5_holds_during_training_too():
 def test_relu_s_gain_tends_to_one_half():
     widths = (64, 256, 1024)
     relu = FINE.replace(activation="relu", delta=1e-3, start="smooth")
+    asked = ("measured", "mean", "gain")
     errors = [
-        np.median([run(relu.replace(width=m, seed=s)).error("limit") for s in range(10)])
+        np.median(
+            [run(relu.replace(width=m, seed=s), record=asked).error("limit") for s in range(10)]
+        )
         for m in widths
     ]
     assert -0.7 < slope(widths, errors) < -0.3 and errors[-1] < 0.06
@@ -139,7 +141,7 @@ def test_settings_that_make_no_sense_together():
 
 
 def test_the_measured_velocity_is_the_step_that_follows():
-    result = run(Config(steps=4, lr_over_tau=1.0))
+    result = run(Config(steps=4, lr_over_tau=1.0), record=("measured",))
     assert result.steps.tolist() == [0, 1, 2, 3]
     moved = np.diff(result.z, axis=0) / result.config.lr
     np.testing.assert_allclose(result.measured[:-1], moved, rtol=1e-9, atol=1e-12)

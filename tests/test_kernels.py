@@ -6,8 +6,10 @@ import pytest
 import torch
 from torch import nn
 from torch.nn import functional as F
+from torch.utils._python_dispatch import TorchDispatchMode
+from wrong import WRONG, answers_or_names_it
 
-from clbook import kernels, models
+from clbook import _layerwise, kernels, models
 
 
 @pytest.fixture
@@ -166,8 +168,8 @@ def networks():
 @pytest.mark.parametrize(("build", "shape"), list(networks()))
 def test_layerwise_kernel_is_the_definition(build, shape, block, generator, monkeypatch):
     if block:  # several blocks of rows and several chunks of gradients
-        monkeypatch.setattr(kernels, "BLOCK", block)
-        monkeypatch.setattr(kernels, "CHUNK", 16 * block)
+        monkeypatch.setattr(_layerwise, "BLOCK", block)
+        monkeypatch.setattr(_layerwise, "CHUNK", 16 * block)
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = build().double()
@@ -175,18 +177,20 @@ def test_layerwise_kernel_is_the_definition(build, shape, block, generator, monk
     K, expected = kernels.empirical(model, x), by_definition(model, x)
     torch.testing.assert_close(K, expected, rtol=0, atol=1e-10)
     torch.testing.assert_close(kernels.autograd(model, x), expected, rtol=0, atol=1e-10)
+    trace = kernels.empirical_trace(model, x)
+    torch.testing.assert_close(trace, expected.diagonal(dim1=2, dim2=3).sum(-1), rtol=0, atol=1e-10)
     assert K.shape == (11, 11, *expected.shape[2:])
     assert not K.requires_grad
 
 
 def test_blocks_cover_the_upper_half_and_off_the_cpu_there_is_one(monkeypatch):
-    monkeypatch.setattr(kernels, "BLOCK", 64)
+    monkeypatch.setattr(_layerwise, "BLOCK", 64)
     K = torch.zeros(2, 2, 11, 11)
-    for rows, cols, block in kernels._row_blocks(K):
+    for rows, cols, block in _layerwise._row_blocks(K):
         assert block.shape == (2, rows.stop - rows.start, 2, cols.stop - cols.start)
         block += 1
     assert (K.triu() == torch.ones(11, 11).triu()).all()
-    ((rows, cols, _),) = kernels._row_blocks(
+    ((rows, cols, _),) = _layerwise._row_blocks(
         K.to("meta")
     )  # stands for any device that is not the CPU
     assert rows == cols == slice(0, 11)
@@ -212,7 +216,7 @@ def test_a_network_is_left_as_it_was(generator):
 
 
 def test_progress_rises_to_one(monkeypatch, generator):
-    monkeypatch.setattr(kernels, "BLOCK", 64)
+    monkeypatch.setattr(_layerwise, "BLOCK", 64)
     seen = []
     kernels.empirical(
         models.CNN((1, 8, 8), 2), torch.randn(9, 1, 8, 8, generator=generator), progress=seen.append
@@ -230,7 +234,8 @@ def test_progress_rises_to_one(monkeypatch, generator):
         (nn.Sequential(nn.Linear(3, 4), nn.Flatten(0)), r"Tensor \(20,\) for 5 inputs"),
         (
             nn.GRU(3, 2),
-            r"tuple of Tensor \(5, 2\), Tensor \(1, 2\) for 5 inputs: it must return one tensor \(n, d\)",
+            r"model = GRU is not allowed: model must be a module that returns one tensor \(n, d\): "
+            r"it returned tuple of Tensor \(5, 2\), Tensor \(1, 2\) for 5 inputs",
         ),
         (
             nn.LSTM(3, 2),
@@ -252,7 +257,7 @@ def test_networks_without_a_kernel_are_refused(model, message):
     [
         (
             torch.ones(0, 3),
-            r"x = Tensor \(0, 3\) is not allowed: it must be a Tensor \(n, ...\), n >= 1",
+            r"x = Tensor \(0, 3\) is not allowed: x must be a Tensor \(n, ...\), n >= 1",
         ),
         (torch.ones(5, 3).numpy(), r"x = ndarray \(5, 3\) is not allowed"),
     ],
@@ -421,10 +426,14 @@ def test_a_kernel_blind_to_the_classes_scores_zero():
 @pytest.mark.parametrize(
     ("K", "labels", "message"),
     [
-        (torch.eye(4), [0, 1, 0], "labels has shape"),
-        (torch.eye(4), [1, 1, 1, 1], "labels holds 1 class"),
-        (torch.eye(4) * math.nan, [0, 1, 0, 1], "K has entries"),
-        (torch.ones(4, 3), [0, 1, 0, 1], "K has shape"),
+        (torch.eye(4), [0, 1, 0], "labels must be one label for each point"),
+        (torch.eye(4), [1, 1, 1, 1], "labels must be of two or more classes, not 1"),
+        (torch.eye(4) * math.nan, [0, 1, 0, 1], "K must be finite numbers"),
+        (
+            torch.ones(4, 3),
+            [0, 1, 0, 1],
+            r"K = Tensor \(4, 3\) is not allowed: K must be \(n, n\) or",
+        ),
     ],
 )
 def test_scores_refuse_bad_input(score, K, labels, message):
@@ -433,7 +442,7 @@ def test_scores_refuse_bad_input(score, K, labels, message):
 
 
 def test_the_alignment_of_a_constant_kernel_is_undefined():
-    with pytest.raises(ValueError, match="K is constant"):
+    with pytest.raises(ValueError, match="K must be a kernel that is not constant"):
         kernels.alignment(torch.full((4, 4), 0.1), [0, 1, 0, 1])
 
 
@@ -478,3 +487,146 @@ def test_kernels_on_an_accelerator_equal_those_on_the_cpu(generator):
     assert K.is_cuda
     torch.testing.assert_close(K.cpu(), expected, rtol=0, atol=1e-10)
     assert kernels.fisher(K, labels) == pytest.approx(kernels.fisher(expected, labels), rel=1e-8)
+
+
+def many(count, widths, activation="tanh"):
+    """Networks of one architecture, and their weights as `models.stacked` makes them."""
+    generators = [torch.Generator().manual_seed(seed) for seed in range(count)]
+    networks = [models.MLP(widths, activation, generator) for generator in generators]
+    return networks, models.stacked(networks)
+
+
+@pytest.mark.parametrize("widths", [(2, 100, 1), (3, 20, 30, 2), (4, 3)])
+@pytest.mark.parametrize("activation", ["tanh", "relu", "gelu"])
+def test_kernels_of_many_networks_at_once_are_those_of_each(widths, activation, generator):
+    networks, weights = many(5, widths, activation)
+    x = torch.randn(5, 20, widths[0], generator=generator)
+    expected = torch.stack([kernels.empirical(net, xi) for net, xi in zip(networks, x)])
+    K = kernels.mlp(weights, x, activation)
+    assert K.shape == (5, 20, 20, widths[-1], widths[-1]) and not K.requires_grad
+    assert (K - expected).abs().max() < 1e-6 * expected.abs().max()
+    exact = by_definition(networks[2].double(), x[2].double())
+    own = [w[2].double() for w in weights]  # one network, without an axis of runs
+    torch.testing.assert_close(
+        kernels.mlp(own, x[2].double(), activation), exact, rtol=0, atol=1e-12
+    )
+    shared = kernels.mlp(weights, x[0], activation)  # the same inputs for all
+    torch.testing.assert_close(shared[3], kernels.empirical(networks[3], x[0]), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("d", [1, 2])
+def test_scores_of_many_kernels_at_once_are_those_of_each(d, generator):
+    _, weights = many(6, (2, 30, d))
+    labels = torch.tensor([0, 1, 2, 0, 1, 2, 2, 2])
+    K = kernels.mlp(weights, torch.randn(6, 8, 2, generator=generator), "tanh")
+    for several in (K, K.diagonal(dim1=3, dim2=4).mean(-1)):
+        theta, sigma2 = kernels.gradient_structure(several, labels)
+        scores = [
+            theta,
+            sigma2,
+            kernels.alignment(several, labels),
+            kernels.fisher(several, labels),
+        ]
+        for i in range(6):
+            own = *kernels.gradient_structure(K[i], labels), kernels.alignment(K[i], labels)
+            expected = [*own, kernels.fisher(K[i], labels)]
+            assert all(isinstance(score, float) for score in expected)
+            assert [score[i].item() for score in scores] == pytest.approx(expected)
+
+
+def test_of_many_kernels_those_without_a_score_are_nan():
+    labels = [0, 1, 0, 1]
+    K = torch.eye(4).repeat(4, 1, 1)
+    K[1, 0, 2] = math.nan
+    K[2] = 0.1  # constant
+    K[3, 0, 0] = math.inf
+    assert kernels.alignment(K, labels).isnan().tolist() == [False, True, True, True]
+    theta, sigma2 = kernels.gradient_structure(K, labels)
+    assert theta.isnan().tolist()[:3] == [False, True, False] and theta[2] == 0
+    assert kernels.fisher(K, labels)[2] == 0
+
+
+def test_the_trace_never_holds_the_whole_kernel(generator):
+    """d = 40 outputs: the whole kernel of 50 samples has 4,000,000 numbers; no tensor that is made has 400,000."""
+    made = []
+
+    class Largest(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            out = function(*args, **(kwargs or {}))
+            if isinstance(out, torch.Tensor):
+                made.append(out.numel())
+            return out
+
+    model = models.MLP((3, 20, 40), generator=generator)
+    x = torch.randn(50, 3, generator=generator)
+    with Largest():
+        trace = kernels.empirical_trace(model, x)
+    assert max(made) < 400_000
+    whole = kernels.empirical(model, x).diagonal(dim1=2, dim2=3).sum(-1)
+    torch.testing.assert_close(trace, whole)
+
+
+class Spatial(nn.Module):
+    """A vector for each of two positions: (n, 2, 2)."""
+
+    def __init__(self):
+        super().__init__()
+        self.last = nn.Linear(3, 4)
+
+    def forward(self, x):
+        return self.last(x).unflatten(1, (2, 2))
+
+
+@pytest.mark.parametrize("kernel", [kernels.empirical, kernels.empirical_trace, kernels.autograd])
+def test_what_a_kernel_cannot_be_of_is_named(kernel):
+    with pytest.raises(ValueError, match="^model = Spatial is not allowed: model must be"):
+        kernel(Spatial(), torch.ones(5, 3))
+    with pytest.raises(ValueError, match=r"^x = Tensor \(5, 3\) is not allowed: x must be .*dtype"):
+        kernel(nn.Linear(3, 2), torch.ones(5, 3, dtype=torch.float64))
+    with pytest.raises(ValueError, match="^model = "):
+        kernel(nn.Linear(3, 2).requires_grad_(False), torch.ones(5, 3))
+
+
+K = torch.eye(6) + 0.1 * torch.arange(36).view(6, 6)
+OF_A_NETWORK = {"model": nn.Linear(3, 2), "x": torch.ones(6, 3)}
+SCORE = {"K": K, "labels": [0, 1, 0, 1, 0, 1]}
+HIDDEN = {"B": torch.ones(4, 3), "x": torch.ones(6, 3), "activation": "tanh", "d": 2, "scale": 1.0}
+ARGUMENTS = {
+    kernels.empirical: OF_A_NETWORK,
+    kernels.empirical_trace: OF_A_NETWORK,
+    kernels.autograd: OF_A_NETWORK,
+    kernels.mlp: {"weights": many(2, (3, 4, 2))[1], "x": torch.ones(6, 3), "activation": "tanh"},
+    kernels.one_hidden: HIDDEN,
+    kernels.infinite_width: {"x": torch.ones(6, 3), "scale": 1.0},
+    kernels.alignment: SCORE,
+    kernels.gradient_structure: SCORE,
+    kernels.fisher: SCORE,
+    kernels.top_eigenvector: SCORE,
+}
+
+
+@pytest.mark.parametrize("function", ARGUMENTS, ids=lambda function: function.__name__)
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_wrong_argument_is_named(function, kind):
+    arguments = ARGUMENTS[function]
+    for name in arguments:
+        answers_or_names_it(function, arguments, name, WRONG[kind])
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [
+        [torch.ones(4, 3)],  # no b
+        [torch.ones(4, 5), torch.ones(4), torch.ones(2, 4), torch.ones(2)],  # another x
+        [
+            torch.ones(4, 3),
+            torch.ones(4),
+            torch.ones(2, 5),
+            torch.ones(2),
+        ],  # layers that do not fit
+        [torch.ones(4, 3).double(), torch.ones(4).double()],
+    ],
+)
+def test_weights_that_make_no_network_are_named(weights):
+    with pytest.raises(ValueError, match="^weights = .* is not allowed: weights must be W and b"):
+        kernels.mlp(weights, torch.ones(6, 3), "tanh")

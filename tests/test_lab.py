@@ -7,7 +7,7 @@ from lab import NOTEBOOK, Lab, jupyterlab
 
 CELLS = [
     "import toy\nfrom clbook.explore import explore",
-    "explore(toy.run, toy.draw, toy.Config(steps=40), scrub='steps', name='toy', a=[0.1, 1.0, 10.0], "
+    "explore(toy.run, toy.draw, toy.Config(steps=40), time='steps', name='toy', a=[0.1, 1.0, 10.0], "
     "shape=['spiral', 'circle'])",
     "after = 'the cell below'",
 ]

@@ -77,21 +77,22 @@ def test_the_printed_bound_of_step_5_outgrows_every_constant():
 
 def test_without_features_a_variant_is_a_run_of_the_chapter():
     plain, variant = (
-        separability.run(separability.Config(steps=30)),
-        variants.run(variants.Config(steps=30)),
+        separability.run(separability.Config(steps=30), record=("drift",)),
+        variants.run(variants.Config(steps=30), record=("drift",)),
     )
     assert np.array_equal(plain.z, variant.z) and np.array_equal(plain.drift, variant.drift)
 
 
 @pytest.mark.parametrize("features", ["random", "radial", "spline"])
 def test_the_kernel_of_a_linear_map_cannot_move(features):
-    result = variants.run(variants.Config(features=features, hidden=(), steps=30, record_every=10))
+    config = variants.Config(features=features, hidden=(), steps=30, record_every=10)
+    result = variants.run(config, record=("drift",))
     assert (result.drift == 0).all() and abs(result.z[-1] - result.z[0]).max() > 0
 
 
 def test_splines_add_up_to_one():
     flow = variants.Variant([variants.Config(features="spline", hidden=())])
-    assert flow.lifted(flow.state.x).sum(-1) == pytest.approx(1, abs=1e-5)
+    assert flow.lifted(flow.state, flow.state.x).sum(-1) == pytest.approx(1, abs=1e-5)
 
 
 def test_without_noise_both_samples_are_the_point_itself():
@@ -109,7 +110,8 @@ def test_features_do_not_go_with_hidden_layers():
 
 
 def test_the_drift_begins_at_zero_and_is_relative():
-    result = drift.run(sphere.Config(n=40, steps=4, record_every=1))
+    config = sphere.Config(n=40, steps=4, record_every=1)
+    result = drift.run(config, record=("drift",))
     assert result.drift[0] == 0 and 0 < result.drift[-1] < 10
 
 
@@ -119,7 +121,7 @@ def test_the_gradient_of_a_sign_jumps():
 
 def test_a_batch_of_all_points_is_a_run_of_the_sphere_chapter():
     config = sphere.Config(n=batches.BATCH, network=False, gradient="partial", steps=20)
-    batch, plain = batches.run(config), sphere.run(config)
+    batch, plain = (run(config, record=("loss", "accuracy")) for run in (batches.run, sphere.run))
     assert batch.loss == pytest.approx(plain.loss, abs=1e-4) and batch.accuracy == pytest.approx(
         plain.accuracy
     )
@@ -129,11 +131,8 @@ def test_without_a_network_only_the_points_of_a_batch_move():
     flow = batches.Batches([sphere.Config(n=500, network=False, gradient="partial", steps=5)]).to(
         "cpu"
     )
-    flow.begin()
-    start = flow.trained[0].detach().clone()
-    flow.now(2)
-    flow.advance(2)
-    moved = (flow.trained[0].detach() - start).norm(dim=-1)[0] > 1e-5
+    s = flow.start()
+    moved = (flow.advance(s, 2).weights[0] - s.weights[0]).norm(dim=-1)[0] > 1e-5
     assert 0.95 * batches.BATCH < moved.sum() <= batches.BATCH  # one may happen to stand still
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import NearestCentroid
 from sklearn.svm import SVC
+from wrong import WRONG, answers_or_names_it
 
 from clbook import metrics, models
 
@@ -146,11 +147,19 @@ def test_a_donut_is_not_separable_until_it_is_lifted():
 @pytest.mark.parametrize(
     ("z", "labels", "message"),
     [
-        ([1.0, 2.0, 3.0], [0, 1], "labels has shape"),
-        ([1.0, math.nan], [0, 1], "z has entries"),
-        ([[1.0, math.inf], [0, 0]], [0, 1], "z has entries"),
-        ([1.0, 2.0], [1, 1], "labels holds 1 class"),
-        (np.zeros((2, 2, 2)), [0, 1], "z has shape"),
+        (
+            [1.0, 2.0, 3.0],
+            [0, 1],
+            r"labels = \[0, 1\] is not allowed: labels must be one label for each point, \(3,\)",
+        ),
+        ([1.0, math.nan], [0, 1], r"z = \[1.0, nan\] is not allowed: z must be finite numbers"),
+        ([[1.0, math.inf], [0, 0]], [0, 1], "z must be finite numbers"),
+        ([1.0, 2.0], [1, 1], "labels must be of two or more classes, not 1"),
+        (
+            np.zeros((2, 2, 2)),
+            [0, 1],
+            r"z = ndarray \(2, 2, 2\) is not allowed: z must be n points",
+        ),
     ],
 )
 def test_separability_refuses_bad_input(z, labels, message):
@@ -203,10 +212,18 @@ def test_similarity_ignores_rotations_and_lengths(similarity):
 @pytest.mark.parametrize(
     ("a", "b", "message"),
     [
-        (np.eye(4), np.eye(3), "b has 3 rows"),
-        (np.eye(4), np.diag([1.0, 1, 1, 0]), "b has a zero row"),
-        (np.ones((4, 2)), np.eye(4), "a has the same similarity"),
-        (np.eye(4) * math.nan, np.eye(4), "a has entries"),
+        (
+            np.eye(4),
+            np.eye(3),
+            r"b = ndarray \(3, 3\) is not allowed: b must be a representation of the same 4 inputs",
+        ),
+        (np.eye(4), np.diag([1.0, 1, 1, 0]), "b must be free of zero rows"),
+        (
+            np.ones((4, 2)),
+            np.eye(4),
+            "a must be a representation in which not all cosines are the same",
+        ),
+        (np.eye(4) * math.nan, np.eye(4), "a must be finite numbers"),
     ],
 )
 def test_similarity_refuses_what_has_no_answer(similarity, a, b, message):
@@ -222,7 +239,9 @@ def test_weight_gap_is_the_mean_over_layers():
         m2[2].weight.neg_()  # opposite: 2
         m2[2].bias.zero_()  # not a matrix
     assert metrics.weight_gap(m1, m2) == pytest.approx(1.5, abs=1e-6)
-    with pytest.raises(ValueError, match="m2 must have the same layers"):
+    with pytest.raises(
+        ValueError, match="m2 = MLP is not allowed: m2 must be a module with the layers of m1"
+    ):
         metrics.weight_gap(m1, models.MLP((3, 5, 2)))
 
 
@@ -254,9 +273,21 @@ def test_readouts_refuse_arguments_that_do_not_fit(blobs):
     train, y, test, y_test = blobs
     for readout in (metrics.nccc, metrics.linear_probe):
         for arguments, message in (
-            ((train, y[1:], test, y_test), "^y has shape"),
-            ((train, y, test[:, :1], y_test), "test has 1 dimensions"),
-            ((train, y, test, y_test[1:]), "y_test has shape"),
+            (
+                (train, y, test, np.searchsorted(["a", "b", "c"], y_test)),
+                "y_test must be .* type of y",
+            ),
+            ((train, y, test, np.full(90, "d")), "y_test must be labels of which some are in y"),
+            (
+                (train, np.where(y == "a", math.nan, 1.0), test, y_test),
+                "y must be labels that are not NaN",
+            ),
+            ((train, y[1:], test, y_test), "^y = .* y must be one label for each point"),
+            (
+                (train, y, test[:, :1], y_test),
+                "test must be points of as many dimensions as train, 2",
+            ),
+            ((train, y, test, y_test[1:]), "y_test must be one label for each point"),
         ):
             with pytest.raises(ValueError, match=message):
                 readout(*arguments)
@@ -280,11 +311,11 @@ def test_r2_is_adjusted_and_sees_each_latent():
 
 def test_r2_refuses_what_has_no_answer():
     rng = np.random.default_rng(0)
-    with pytest.raises(ValueError, match="features has 5 rows"):
+    with pytest.raises(ValueError, match="features must be as many rows as latents, 6"):
         metrics.r2(rng.normal(size=(6, 1)), rng.normal(size=(5, 1)))
-    with pytest.raises(ValueError, match="rank"):
+    with pytest.raises(ValueError, match="features must be of more rows than its rank"):
         metrics.r2(rng.normal(size=(6, 1)), rng.normal(size=(6, 5)))
-    with pytest.raises(ValueError, match="latents has a constant column"):
+    with pytest.raises(ValueError, match="latents must be free of constant columns"):
         metrics.r2(np.ones((6, 1)), rng.normal(size=(6, 1)))
 
 
@@ -323,3 +354,80 @@ def test_intervals_are_separability_on_a_line_for_many_runs_at_once():
 def test_bfloat16_is_read_as_float32():
     a, b = torch.randn(2, 20, 4, generator=torch.Generator().manual_seed(0)).bfloat16()
     assert metrics.linear_cka(a, b) == metrics.linear_cka(a.float(), b.float())
+
+
+@pytest.mark.parametrize("similarity", [metrics.linear_cka, metrics.rsa])
+def test_several_representations_at_once_are_each_compared(similarity):
+    rng = np.random.default_rng(0)
+    several, reference = rng.normal(size=(2, 3, 30, 5)), rng.normal(size=(30, 8)) + 2
+    expected = [[similarity(one, reference) for one in row] for row in several]
+    np.testing.assert_allclose(similarity(several, reference), expected, atol=1e-13)
+    np.testing.assert_allclose(similarity(reference, several), expected, atol=1e-13)
+    own = similarity(several, several)
+    np.testing.assert_allclose(own, np.ones((2, 3)), atol=1e-13)
+    with pytest.raises(ValueError, match=r"b must be of the leading axes of a, \(2, 3\)"):
+        similarity(several, several[0])
+
+
+@pytest.mark.parametrize("similarity", [metrics.linear_cka, metrics.rsa])
+def test_of_several_representations_those_without_an_answer_are_nan(similarity):
+    rng = np.random.default_rng(0)
+    several, reference = rng.normal(size=(5, 30, 5)), rng.normal(size=(30, 8))
+    several[1, 3] = 0  # a zero row
+    several[2] = several[2, 0]  # collapsed
+    several[3, 0, 0] = np.inf
+    found = similarity(several, reference)
+    assert np.isnan(found).tolist() == [False, True, True, True, False]
+    assert found[4] == pytest.approx(similarity(several[4], reference), abs=1e-13)
+
+
+def test_alignment_and_uniformity_are_wang_and_isolas():
+    rng = np.random.default_rng(0)
+    z1, z2 = rng.normal(size=(2, 12, 3))
+    away = [np.exp(-3 * ((z1[i] - z1[j]) ** 2).sum()) for i in range(12) for j in range(i)]
+    assert metrics.uniformity(z1, t=3) == pytest.approx(np.log(np.mean(away)), abs=1e-12)
+    assert metrics.uniformity(100 * z1) < -700  # in log space: the mean itself underflows
+    assert metrics.uniformity(np.ones((4, 2))) == 0
+    lengths = [np.linalg.norm(a - b) for a, b in zip(z1, z2)]
+    assert metrics.alignment(z1, z2, alpha=1) == pytest.approx(np.mean(lengths), abs=1e-12)
+    assert metrics.alignment(torch.tensor(z1), z1) == 0
+
+
+def test_an_interval_covers_the_mean_as_often_as_it_says():
+    samples = np.random.default_rng(0).normal(size=(4000, 4))
+    mean, half = metrics.mean_interval(samples, level=0.9)
+    assert 0.88 < (np.abs(mean) < half).mean() < 0.92
+    for level in (0, 1, 95, math.nan):
+        with pytest.raises(ValueError, match=f"level = {level} is not allowed: level must be"):
+            metrics.mean_interval(samples, level)
+
+
+A = np.random.default_rng(0).normal(size=(6, 3))
+LABELS = [0, 1, 0, 1, 0, 1]
+READOUT = {"train": A, "y": LABELS, "test": A, "y_test": LABELS}
+ARGUMENTS = {
+    metrics.class_ids: {"labels": LABELS, "n": 6},
+    metrics.separable: {"z": A, "labels": LABELS},
+    metrics.intervals: {"z": torch.ones(2, 6), "sizes": [2, 4]},
+    metrics.linear_cka: {"a": A, "b": A},
+    metrics.rsa: {"a": A, "b": A},
+    metrics.weight_gap: {"m1": torch.nn.Linear(3, 2), "m2": torch.nn.Linear(3, 2)},
+    metrics.nccc: READOUT,
+    metrics.linear_probe: READOUT,
+    metrics.neighbour_accuracy: {"z": A, "labels": LABELS, "k": 2},
+    metrics.r2: {"latents": A, "features": A},
+    metrics.spectrum: {"z": A},
+    metrics.effective_rank: {"z": A},
+    metrics.spectral_rank: {"variances": A**2},
+    metrics.uniformity: {"z": A, "t": 2.0},
+    metrics.alignment: {"z1": A, "z2": A, "alpha": 2.0},
+    metrics.mean_interval: {"values": A, "level": 0.95},
+}
+
+
+@pytest.mark.parametrize("function", ARGUMENTS, ids=lambda function: function.__name__)
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_wrong_argument_is_named(function, kind):
+    arguments = ARGUMENTS[function]
+    for name in arguments:
+        answers_or_names_it(function, arguments, name, WRONG[kind])

@@ -9,6 +9,7 @@ import torch.nn.functional as F
 
 from clbook.experiments.landscape import even_loss
 from clbook.experiments.overlap import (
+    MAPS,
     Config,
     Flow,
     curves,
@@ -20,10 +21,8 @@ from clbook.experiments.overlap import (
     points,
     population_loss,
     run,
-    run_maps,
 )
 from clbook.losses import infonce
-from clbook.runs import together
 from clbook.style import Picture
 
 SEEDS = range(5)
@@ -185,7 +184,7 @@ def runs():
         for seed in SEEDS
     ]
     found = {}
-    for r in together(Flow, configs):
+    for r in Flow.train(configs):
         found.setdefault((r.config.width, r.config.start, r.config.moves), []).append(r)
     return found
 
@@ -259,8 +258,9 @@ def test_bad_settings_are_refused(change, words):
 
 def test_figures_have_labels_and_alt_texts_with_their_numbers():
     small = Config(n=12, steps=30)
-    several = run_maps(small)
+    several = {name: run(config) for name, config in small.compared(MAPS).items()}
     picture = figures.maps(several)
+    deep = {name: run(config.replace(d=3)) for name, config in small.compared(MAPS).items()}
     loss = (
         picture.fig.axes[2]
         if picture.fig.axes[2].get_xlabel()
@@ -280,7 +280,7 @@ def test_figures_have_labels_and_alt_texts_with_their_numbers():
         all(ax.get_xlabel() and ax.get_ylabel() for ax in wide.fig.axes)
         and "(shuffling costs 0.00)" in wide.alt
     )
-    for shown in (picture, wide, figures.maps(run_maps(small.replace(d=3)))):
+    for shown in (picture, wide, figures.maps(deep)):
         assert isinstance(shown, Picture) and shown.png(dpi=40).startswith(b"\x89PNG")
         for ax in shown.fig.axes:
             gids = [

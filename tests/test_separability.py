@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from clbook import settings
-from clbook.experiments.separability import Config, dataset, figures, run, run_pair, start
+from clbook.experiments.separability import PAIR, Config, Flow, dataset, figures, run, start
 from clbook.experiments.separability.condition import (
+    NEEDS,
     best_accuracy,
     check,
     constant_gradient,
@@ -16,14 +17,14 @@ from clbook.experiments.separability.condition import (
     step_error,
 )
 from clbook.explore import controls
-from clbook.runs import together
+from clbook.models import mlp
 from clbook.sweep import sweep
 
 SEEDS = range(5)
 
 
 def test_values_stay_finite_where_eps2_over_tau_is_large():
-    result = run(Config(eps=1.0, tau=1 / 300, steps=500, linger=1))
+    result = run(Config(eps=1.0, tau=1 / 300, steps=500, linger=1), record=("loss",))
     assert np.isfinite(result.z).all() and np.isfinite(result.loss).all()
 
 
@@ -55,7 +56,7 @@ def test_start_lies_in_the_ball_of_diameter_eps_and_fills_it(d):
 
 def test_the_map_starts_invariant():
     """At w0 every view of x_i is embedded at R_i, so gamma is the largest distance of a start from its class mean."""
-    result = run(Config(steps=1))
+    result = run(Config(steps=1), record=("gamma", "drift", "theta"))
     z, labels = result.z[0], result.labels
     means = np.stack([z[labels == k].mean(0) for k in (0, 1)])[labels]
     assert result.gamma[0] == pytest.approx(np.abs(z - means).max(), rel=1e-4)
@@ -68,7 +69,7 @@ def test_compiled_runs_are_those_of_plain_pytorch_up_to_rounding(monkeypatch):
     monkeypatch.setattr("torch._inductor.config.cpp.vec_isa_ok", True)
     configs = [Config(eps=0.02, steps=100), Config(eps=1.0, steps=100)]
     pairs = zip(
-        *(together(run.program, configs, device="cpu", compile=c) for c in (False, True)),
+        *(Flow.train(configs, device="cpu", compile=c) for c in (False, True)),
         strict=True,
     )
     for plain, compiled in pairs:
@@ -85,10 +86,11 @@ def test_linger_ends_the_run_after_separation():
     assert not result.stopped
 
 
-def test_kernel_matrices_are_kept_at_the_times_asked_for():
-    result = run(Config(steps=50, kernels=5))
-    assert len(result.kernel) == len(result.kernel_steps) == 5
-    assert (result.kernel_steps[0], result.kernel_steps[-1]) == (0, 50)
+def test_kernel_matrices_are_kept_where_they_are_asked_for_and_the_drift_is_their_norm():
+    result = run(Config(n=40, steps=50), record=("kernel", "drift"))
+    assert result.kernel.shape == (len(result.steps), 40, 40)
+    norms = np.linalg.norm(result.kernel - result.kernel[0], 2, axis=(1, 2))
+    np.testing.assert_allclose(result.drift, norms, rtol=1e-2, atol=1e-4)
     np.testing.assert_allclose(result.kernel, result.kernel.transpose(0, 2, 1), rtol=1e-4)
 
 
@@ -119,17 +121,31 @@ def test_views_are_drawn_of_one_point_a_class_turned_at_its_radius_and_noisy_aro
 
 
 def test_pair_starts_both_flows_from_the_same_points():
-    pair = run_pair(Config(steps=20, record_every=1))
-    assert np.array_equal(pair["network"].z[0], pair["vanilla"].z[0]) and len(pair.steps) == 21
-    stopped = run_pair(Config(steps=100_000), progress=lambda fraction, partial: False)
-    assert stopped.stopped
+    pair = Config(steps=20, record_every=1).compared(PAIR)
+    network, vanilla = (run(pair[name]) for name in ("network", "vanilla"))
+    assert np.array_equal(network.z[0], vanilla.z[0])
+    assert network.config.network and not vanilla.config.network
+
+
+def test_an_ordinary_start_is_the_network_itself():
+    """Without R the views of a point start elsewhere than the point, by what the network makes of the noise."""
+    config = Config(start="ordinary", steps=1, n=40)
+    result = run(config, record=("gamma", "drift"))
+    flow = Flow([config])
+    g = mlp(flow.state.weights, flow.state.x, config.activation)[0]
+    np.testing.assert_allclose(result.z[0], g.detach(), atol=1e-6)
+    assert result.drift[0] == 0
+    in_ball = run(config.replace(start="ball"), record=("gamma",))
+    assert result.gamma[0] > 0 and result.gamma[0] != in_ball.gamma[0]
+    far = Config(start="ordinary", n=40, steps=200)
+    assert np.isfinite(run(far).z).all()
 
 
 def test_digits_run_with_image_augmentations():
     config = Config(data="digits", augmentation="image", hidden=(30, 30, 30), n=40, steps=20)
     x, labels = dataset(config)
     assert x.shape == (40, 64) and labels.bincount().tolist() == [20, 20]
-    assert np.isfinite(run(config).loss).all()
+    assert np.isfinite(run(config, record=("loss",)).loss).all()
 
 
 def own(path, **arrays):
@@ -167,7 +183,7 @@ def test_a_readers_own_images_are_flattened_colour_by_colour_and_moved(tmp_path)
     x, _ = dataset(config)
     flat = pictures.transpose(0, 3, 1, 2).reshape(60, -1).astype(np.float32) / 255
     assert {*map(tuple, x.tolist())} <= {*map(tuple, flat.tolist())} and np.isfinite(
-        run(config).loss
+        run(config).z
     ).all()
 
 
@@ -235,7 +251,7 @@ def test_a_damaged_file_and_more_than_it_holds_are_refused(tmp_path):
 
 def test_condition_reads_the_run_up_to_separation():
     results = [
-        run(Config(eps=eps, tau=tau, steps=300, linger=2))
+        run(Config(eps=eps, tau=tau, steps=300, linger=2), record=NEEDS)
         for eps, tau in ((0.02, 0.1), (1.0, 1e-3))
     ]
     measured = check(results)

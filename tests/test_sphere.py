@@ -9,7 +9,7 @@ from scipy.special import i0e
 
 from clbook import data, theory
 from clbook.experiments import sphere
-from clbook.experiments.sphere import Config, dataset, run, run_pair, run_turned, start
+from clbook.experiments.sphere import PAIR, Config, dataset, figures, run, start
 from clbook.experiments.sphere.experiment import sharpness
 from clbook.experiments.sphere.push import first_push, push_coherence
 from clbook.losses import simplified
@@ -33,8 +33,9 @@ def test_plateau_is_the_loss_of_many_uniform_points(d):
 
 
 def test_both_flows_start_with_equal_arrows():
-    pair = run_pair(Config(d=3, steps=1))
-    np.testing.assert_allclose(pair["network"].arrows[0], pair["vanilla"].arrows[0], atol=1e-4)
+    pair = Config(d=3, steps=1).compared(PAIR)
+    network, vanilla = (run(config, record=("arrows",)) for config in pair.values())
+    np.testing.assert_allclose(network.arrows[0], vanilla.arrows[0], atol=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["cap", "uniform"])
@@ -60,7 +61,7 @@ def test_vanilla_flow_never_changes_the_cyclic_order_on_the_circle():
 
 
 def test_arrows_are_the_negative_tangential_gradient():
-    result = run(Config(network=False, steps=3, record_every=1, d=3))
+    result = run(Config(network=False, steps=3, record_every=1, d=3), record=("arrows",))
     z = torch.tensor(result.z[2], dtype=torch.float64, requires_grad=True)
     unit = torch.nn.functional.normalize(
         z, dim=1
@@ -75,7 +76,7 @@ def test_arrows_are_the_negative_tangential_gradient():
 )
 def test_embeddings_stay_on_the_sphere_and_begin_where_the_start_says(settings):
     config = Config(steps=20, **settings)
-    result = run(config)
+    result = run(config, record=("reach",))
     np.testing.assert_allclose(np.linalg.norm(result.z, axis=2), 1, atol=1e-5)
     np.testing.assert_allclose(result.z[0], start(config), atol=1e-6)
     assert result.reach[0] < 1e-5 if config.network else np.isnan(result.reach).all()
@@ -127,7 +128,8 @@ def test_sharpness_finds_the_strongest_curvature_with_its_sign():
 
 
 def test_two_thousand_points_run():
-    result = run(Config(n=2000, start="uniform", lr=2.0, steps=2, record_every=2))
+    config = Config(n=2000, start="uniform", lr=2.0, steps=2, record_every=2)
+    result = run(config, record=("loss",))
     assert result.z.shape == (2, 2000, 2) and np.isfinite(result.loss).all()
 
 
@@ -140,13 +142,22 @@ def test_a_network_whose_numbers_overflow_has_diverged_and_is_not_at_rest_at_zer
         )
 
 
-def test_turned_is_the_pair_with_the_angles_it_is_looked_at_from():
-    seen = []
-    config = Config(d=3, steps=200, depth=4)
-    turned = run_turned(
-        config, progress=lambda fraction, partial: seen.append(partial.angles) or len(seen) < 2
-    )
-    assert turned.stopped and len(seen) == 2 and len(turned.angles) == len(seen[0]) == sphere.TURNS
-    turned, pair = run_turned(config.replace(steps=5)), run_pair(config.replace(steps=5))
-    assert all(np.array_equal(turned[name].z, pair[name].z) for name in ("network", "vanilla"))
-    assert turned.angles.tolist() == list(range(0, 360, 45))
+def test_an_ordinary_start_is_the_network_s_own_output_and_needs_one():
+    config = Config(start="ordinary", n=30, steps=5)
+    flow = sphere.Flow([config])
+    g = flow.output(flow.state.weights, flow.state.x)[0].detach()
+    expected = torch.nn.functional.normalize(g, dim=1)
+    np.testing.assert_allclose(run(config).z[0], expected, atol=1e-6)
+    with pytest.raises(ValueError, match="start = 'ordinary' is not allowed"):
+        config.replace(network=False)
+
+
+def test_turned_looks_at_the_pair_from_all_sides():
+    pair = {
+        name: run(config, record=figures.SNAPSHOT)
+        for name, config in Config(d=3, steps=5).compared(PAIR).items()
+    }
+    angles = figures.ANGLES
+    assert angles.tolist() == list(range(0, 360, 45)) and len(angles) == sphere.TURNS
+    front, side = (figures.turned(pair, frame) for frame in (0, 2))
+    assert "seen from 0 degrees" in front.alt and "seen from 90 degrees" in side.alt

@@ -171,7 +171,7 @@ def words(sentence, role="status", colour="inherit") -> str:
     return f'<span role="{role}" style="{style}">{html.escape(sentence)}</span>'
 
 
-def alarm(error) -> str:
-    """HTML of an error in words: a ValueError says it all, any other kind is named."""
+def alarm(error, about="") -> str:
+    """HTML of an error in words, after what it is `about`: a ValueError says it all, any other kind is named."""
     kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-    return words(f"{kind}{error}", "alert", "var(--jp-error-color1,#b00020)")
+    return words(f"{about}{kind}{error}", "alert", "var(--jp-error-color1,#b00020)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from contextlib import suppress
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
@@ -16,6 +16,7 @@ from matplotlib.quiver import Quiver
 
 from clbook.style import greek
 
+# What a command of TeX becomes in plain text. A Greek letter is found by its name, any other command left out.
 SIGNS = {
     "|": "‖",
     ",": " ",
@@ -31,227 +32,353 @@ SIGNS = {
 
 def plain(tex) -> str:
     """A label with formulas as text: r'mean $\\|z_i\\|$' is 'mean ‖z_i‖'."""
-
-    def sign(found):
-        name = found[1].removeprefix("var")
-        with suppress(KeyError):
-            return greek(name)
-        return SIGNS.get(name, "" if re.match("math|text|left|right", name) else name)
-
     tex = re.sub(r"\\frac\{([^{}]*)\}\{([^{}]*)\}", r"\1/\2", tex)
-    return " ".join(re.sub(r"[${}]", "", re.sub(r"\\([A-Za-z]+|.)", sign, tex)).split())
+    tex = re.sub(r"\\([A-Za-z]+|.)", _sign, tex)
+    tex = re.sub(r"[${}]", "", tex)
+    return " ".join(tex.split())
+
+
+def _sign(found) -> str:
+    """The sign of a TeX command."""
+    name = found[1].removeprefix("var")
+    try:
+        return greek(name)
+    except KeyError:
+        pass
+    if name in SIGNS:
+        return SIGNS[name]
+    only_sets_type = re.match("math|text|left|right", name)
+    return "" if only_sets_type else name
 
 
 def panels(fig) -> list:
     """All axes of a figure, insets included."""
-    return [ax for outer in fig.axes for ax in (outer, *outer.child_axes)]
+    found = []
+    for ax in fig.axes:
+        found += [ax, *ax.child_axes]
+    return found
+
+
+# --- where the axes stand in the figure ---
 
 
 def room(axis) -> tuple:
-    """What decides how much room an axis takes: scale, label, the letters of its ticks and of those at its ends."""
-    (low, high), at = sorted(axis.get_view_interval()), axis.get_majorticklocs()
-    ticks = zip(at, axis.get_major_formatter().format_ticks(at), strict=True)
-    letters = {
-        (tick - low) / (high - low): len(text) for tick, text in ticks if low <= tick <= high
-    }
-    ends = [number for place, number in letters.items() if number > 1 and abs(place - 0.5) > 0.45]
-    return (
-        axis.get_scale(),
-        axis.get_label_text(),
-        max(letters.values(), default=0),
-        ends * (axis.axis_name == "x"),
-    )
+    """What decides how much room an axis takes: its scale, its label and the lengths of the words at its ticks.
+
+    Of the ticks the longest counts, and those at the two ends of a horizontal axis, which may reach over its edge.
+    """
+    low, high = sorted(axis.get_view_interval())
+    places = axis.get_majorticklocs()
+    words = axis.get_major_formatter().format_ticks(places)
+    lengths = {}  # place along the axis, from 0 to 1 -> letters of the tick
+    for place, word in zip(places, words, strict=True):
+        if low <= place <= high:
+            lengths[(place - low) / (high - low)] = len(word)
+    ends = []
+    if axis.axis_name == "x":
+        ends = [n for place, n in lengths.items() if n > 1 and abs(place - 0.5) > 0.45]
+    longest = max(lengths.values(), default=0)
+    return axis.get_scale(), axis.get_label_text(), longest, ends
+
+
+def surroundings(ax) -> tuple:
+    """What stands around an axes and decides where it can stand: ticks, labels, titles, names beside its lines."""
+    beside = []
+    for text in ax.texts:
+        if getattr(text, "anncoords", "") == "axes fraction":
+            beside.append(len(text.get_text()))
+    title_lines = []
+    for place in ("left", "center", "right"):
+        title = ax.get_title(place)
+        title_lines.append(title.count("\n") + bool(title))
+    return room(ax.xaxis), room(ax.yaxis), ax.get_visible(), beside, title_lines
 
 
 def arrange(fig, known) -> None:
-    """Place the axes: as `known` (a dict) has those of an earlier figure with equal surroundings, or by the engine."""
-    axes = panels(
-        fig
-    )  # the engine takes longer than the drawing, and axes that stand still are easier to watch
-    around = [
-        (
-            room(ax.xaxis),
-            room(ax.yaxis),
-            ax.get_visible(),
-            [
-                len(text.get_text())
-                for text in ax.texts
-                if getattr(text, "anncoords", "") == "axes fraction"
-            ],
-            [t.count("\n") + bool(t) for t in map(ax.get_title, ("left", "center", "right"))],
-        )
-        for ax in axes
-    ]
-    key = repr(
-        (
-            around,
-            *fig.get_size_inches(),
-            fig.get_suptitle(),
-            fig.get_supxlabel(),
-            fig.get_supylabel(),
-        )
-    )
+    """Place the axes of a figure.
+
+    matplotlib's layout engine takes longer than the drawing, and axes that stand still are easier to watch. So a figure
+    with the same surroundings as an earlier one gets that one's places.
+
+    Args:
+        known: a dict of the places found so far, which is added to.
+    """
+    axes = panels(fig)
+    around = [surroundings(ax) for ax in axes]
+    titles = fig.get_suptitle(), fig.get_supxlabel(), fig.get_supylabel()
+    key = repr((around, *fig.get_size_inches(), *titles))
     if key not in known:
-        if fig.get_layout_engine() is not None:
-            fig.get_layout_engine().execute(fig)
+        engine = fig.get_layout_engine()
+        if engine is not None:
+            engine.execute(fig)
         known[key] = [ax.get_position(original=True).frozen() for ax in axes]
     fig.set_layout_engine("none")
     for ax, position in zip(axes, known[key], strict=True):
         ax.set_position(position, which="original")
 
 
+# --- the numbers that are drawn ---
+
+
+class Series(NamedTuple):
+    """The numbers of one line, cloud of points, set of bars, matrix or field of arrows.
+
+    Attributes:
+        axes: the number of its axes among `panels`.
+        name: what a reader calls it.
+        kind: "line", "points", "lines", "bars", "cells" or "arrows".
+        extra: the names of its columns after x and y.
+        columns: x, y and those, each (n,), floats.
+    """
+
+    axes: int
+    name: str
+    kind: str
+    extra: tuple
+    columns: tuple
+
+
 def shown(ax) -> bool:
     """Whether an axes holds data: neither hidden, nor curved, nor a colour bar."""
-    return ax.get_visible() and ax.name == "rectilinear" and ax.get_label() != "<colorbar>"
+    if ax.name != "rectilinear" or ax.get_label() == "<colorbar>":
+        return False
+    return ax.get_visible()
 
 
 def numbers(ax, artist):
-    """(kind, names of columns after x and y, columns) of an artist; None where it is not drawn in data coordinates."""
+    """The numbers of an artist.
+
+    Returns:
+        (kind, names of the columns after x and y, columns), or None where it is not drawn in data coordinates.
+    """
     if isinstance(artist, BarContainer):
-        boxes, k = (
-            np.array([bar.get_bbox().get_points() for bar in artist.patches]),
-            artist.orientation == "vertical",
-        )
-        boxes[:, 1, 1 - k] = boxes[:, :, 1 - k].mean(1)
-        return "bars", ("from" if k else "start",), (*boxes[:, 1].T, boxes[:, 0, int(k)])
+        return _bars(artist)
     if isinstance(artist, AxesImage):
-        values, (left, right, *ends) = artist.get_array(), artist.get_extent()
-        edges = (left, right), ends[::-1] if artist.origin == "upper" else ends
-        x, y = (
-            np.linspace(*span, 2 * n + 1)[1::2]
-            for span, n in zip(edges, values.shape[1::-1], strict=True)
-        )
-        return ("cells", ("value",), (*np.meshgrid(x, y), values)) if values.ndim == 2 else None
-    at = (
-        artist.get_offset_transform()
-        if isinstance(artist, (PathCollection, Quiver))
-        else artist.get_transform()
-    )
-    if not all(at.contains_branch_seperately(ax.transData)):
+        return _cells(artist)
+    # Dots and arrows stand at offsets; lines and shapes where their own corners are.
+    by_offsets = isinstance(artist, (PathCollection, Quiver))
+    place = artist.get_offset_transform() if by_offsets else artist.get_transform()
+    # A line across the whole panel (`axvline`) has a value in one direction only: it counts as no data.
+    if not all(place.contains_branch_seperately(ax.transData)):
         return None
     if isinstance(artist, Line2D):
         return "line", (), artist.get_xydata().T
     if isinstance(artist, Quiver):
         return "arrows", ("dx", "dy"), (artist.X, artist.Y, artist.U, artist.V)
     if isinstance(artist, PathCollection):
-        values = [] if artist.get_array() is None else [artist.get_array()]
-        return "points", ("value",) * len(values), (*artist.get_offsets().T, *values)
+        x, y = artist.get_offsets().T
+        values = artist.get_array()
+        return ("points", (), (x, y)) if values is None else ("points", ("value",), (x, y, values))
     if isinstance(artist, (LineCollection, PolyCollection)):
-        paths = [path.vertices for path in artist.get_paths()] or [np.empty((0, 2))]
-        return (
-            "lines",
-            ("item",),
-            (*np.concatenate(paths).T, np.repeat(np.arange(len(paths)) + 1, [*map(len, paths)])),
-        )
+        return _lines(artist)
     return None
 
 
-def series(axes) -> list[tuple]:
-    """[(number of the axes, name, kind, names of columns after x and y, columns (n,))] of what is drawn.
+def _bars(container):
+    """Bars: the place of each, the value at its end, and the value that it starts from."""
+    boxes = [bar.get_bbox().get_points() for bar in container.patches]
+    (left, bottom), (right, top) = np.transpose(boxes, (1, 2, 0))
+    if container.orientation == "vertical":
+        middle = (left + right) / 2
+        return "bars", ("from",), (middle, top, bottom)
+    middle = (bottom + top) / 2
+    return "bars", ("start",), (right, middle, left)
 
-    What has a name - gid, else label -, bars and cells; where an axes has none of these, all that is drawn.
+
+def _cells(image):
+    """A matrix: column, row and value of each cell. A picture in colours has no numbers."""
+    values = image.get_array()
+    if values.ndim != 2:
+        return None
+    rows, columns = values.shape
+    left, right, bottom, top = image.get_extent()
+    if image.origin == "upper":
+        bottom, top = top, bottom
+    x, y = np.meshgrid(_middles(left, right, columns), _middles(bottom, top, rows))
+    return "cells", ("value",), (x, y, values)
+
+
+def _middles(first, last, count):
+    """The middles of `count` equal intervals from `first` to `last`."""
+    edges_and_middles = np.linspace(first, last, 2 * count + 1)
+    return edges_and_middles[1::2]
+
+
+def _lines(collection):
+    """Many lines or filled shapes: their corners, with the number of the line that each belongs to."""
+    corners = [np.empty((0, 2))]
+    item = []
+    for i, path in enumerate(collection.get_paths(), 1):
+        corners.append(path.vertices)
+        item += [i] * len(path)
+    x, y = np.concatenate(corners).T
+    return "lines", ("item",), (x, y, item)
+
+
+def called(artist) -> str:
+    """What a reader calls an artist: its gid, else its label; "" where it has neither. "_..." is no name."""
+    first = artist.patches[0] if isinstance(artist, BarContainer) else artist
+    for name in (first.get_gid(), artist.get_label()):
+        if name is not None and not str(name).startswith("_"):
+            return plain(str(name))
+    return ""
+
+
+def series(axes) -> list[Series]:
+    """What is drawn in `axes`, in their order.
+
+    What has a name, bars and matrices; where an axes has none of these, all that is drawn.
     """
-    out = []
+    found = []
     for k, ax in enumerate(axes):
-        named, other = [], []
-        for artist in (*ax.containers, *ax.lines, *ax.collections, *ax.images) if shown(ax) else ():
-            first = artist.patches[0] if isinstance(artist, BarContainer) else artist
-            said = [str(name) for name in (first.get_gid(), artist.get_label()) if name is not None]
-            name = plain(next((name for name in said if not name.startswith("_")), ""))
-            kind, extra, columns = numbers(ax, artist) or ("", (), ((),))
-            if np.size(columns[0]):
-                columns = tuple(
-                    np.ma.filled(np.ma.asarray(c, float), np.nan).ravel() for c in columns
-                )
-                (named if name or kind in ("bars", "cells") else other).append(
-                    (name, kind, extra, columns)
-                )
-        out += [
-            (k, name or f"{kind} {i}", kind, *rest)
-            for i, (name, kind, *rest) in enumerate(named or other, 1)
-        ]
-    return out
+        if not shown(ax):
+            continue
+        drawn = []
+        for artist in (*ax.containers, *ax.lines, *ax.collections, *ax.images):
+            about = numbers(ax, artist)
+            if about is not None:
+                kind, extra, columns = about
+                columns = tuple(_floats(column) for column in columns)
+                drawn.append(Series(k, called(artist), kind, extra, columns))
+        drawn = [one for one in drawn if len(one.columns[0])]
+        named = [one for one in drawn if one.name or one.kind in ("bars", "cells")]
+        for i, one in enumerate(named or drawn, 1):
+            name = one.name or f"{one.kind} {i}"
+            found.append(one._replace(name=name))
+    return found
+
+
+def _floats(column) -> np.ndarray:
+    """A column as floats (n,), NaN where it is masked."""
+    column = np.ma.asarray(column, float)
+    return column.filled(np.nan).ravel()
+
+
+# --- the numbers as a table ---
 
 
 def names(ax) -> tuple:
-    """(title or y, x, y, words on x, on y): what a reader calls an axes; words stand at ticks, by their place."""
-    ticks = [
-        zip(a.get_majorticklocs(), a.get_majorticklabels(), strict=False)
-        for a in (ax.xaxis, ax.yaxis)
-    ]
-    words = (
-        tuple(
-            (float(at), plain(tick.get_text()))
-            for at, tick in each
-            if re.search(r"[^\W\d_]{2}", tick.get_text().replace("mathdefault", ""))
-        )
-        for each in ticks
-    )
-    titles, x, y = (
-        map(ax.get_title, ("center", "left", "right")),
-        plain(ax.get_xlabel()),
-        plain(ax.get_ylabel()),
-    )
-    return plain(next(filter(None, titles), "")) or y, x, y, *words
+    """What a reader calls an axes.
+
+    Returns:
+        (panel, x, y, words on x, words on y): the panel is the title, or what y is; words are pairs (place, word) of
+        the ticks that stand for words.
+    """
+    x = plain(ax.get_xlabel())
+    y = plain(ax.get_ylabel())
+    panel = y
+    for place in ("right", "left", "center"):  # of several titles the last one in this order counts
+        panel = plain(ax.get_title(place)) or panel
+    return panel, x, y, tick_words(ax.xaxis), tick_words(ax.yaxis)
+
+
+def tick_words(axis) -> tuple:
+    """((place, word), ...) of the ticks at which words stand, and not numbers."""
+    words = []
+    for place, tick in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=False):
+        text = tick.get_text()
+        if re.search(r"[^\W\d_]{2}", text.replace("mathdefault", "")):
+            words.append((float(place), plain(text)))
+    return tuple(words)
 
 
 def table(fig) -> str:
     """The numbers of a figure as CSV: one row a datum, its axes and series, columns named as the axes are."""
-    rows, axes, text = [], panels(fig), io.StringIO()
-    for k, named, kind, extra, columns in series(axes):
-        title, x, y, *words = names(axes[k])
-        x, y = (
-            (x or "column", y or "row")
-            if kind == "cells"
-            else (x or "x", y or (x and title) or "y")
-        )
-        heads = x, y if y != x else f"{y} (vertical)", *extra
-        for values in zip(*columns, strict=True):
-            said = [f"{v:.8g}" if v == v else "" for v in values]
-            said[:2] = [
-                dict(known).get(v, text)
-                for known, v, text in zip(words, values, said, strict=False)
-            ]
-            rows.append(
-                {"panel": title or k + 1, "series": named} | dict(zip(heads, said, strict=True))
-            )
-    writer = csv.DictWriter(
-        text, dict.fromkeys(name for row in rows for name in row), lineterminator="\n"
-    )
+    axes = panels(fig)
+    rows = []
+    for one in series(axes):
+        panel, x, y, *words = names(axes[one.axes])
+        heads = column_names(one, panel, x, y)
+        for values in zip(*one.columns, strict=True):
+            row = {"panel": as_text(panel or one.axes + 1), "series": as_text(one.name)}
+            for head, value in zip(heads, values, strict=True):
+                row[head] = "" if np.isnan(value) else f"{value:.8g}"
+            # Where a tick of x or y has a word, the word says more than its place.
+            for head, value, ticks in zip(heads, values, words, strict=False):
+                for place, word in ticks:
+                    if place == value:
+                        row[head] = as_text(word)
+            rows.append(row)
+    heads = dict.fromkeys(head for row in rows for head in row)  # each once, in order
+    text = io.StringIO()
+    writer = csv.DictWriter(text, heads, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
 
 
+def column_names(one, panel, x, y) -> list[str]:
+    """The names of the columns of a series in axes that `names` calls so."""
+    if one.kind == "cells":
+        x = x or "column"
+        y = y or "row"
+    elif not x:
+        x, y = "x", y or "y"  # the panel says what is drawn, and needs not be y
+    else:
+        y = y or panel or "y"
+    if x == y:
+        y = f"{y} (vertical)"
+    return [as_text(head) for head in (x, y, *one.extra)]
+
+
+def as_text(name):
+    """A name in a CSV: one that begins with = or @ would be a formula to a spreadsheet."""
+    if isinstance(name, str) and name.startswith(("=", "@")):
+        return f"'{name}"
+    return name
+
+
+# --- one scale for all frames of an explorer ---
+
+
 def unite(limits, key, values) -> tuple:
-    """(low, high) that hold `values` and what the dict `limits` has for `key`, where they are noted."""
-    values = *values, *limits.get(key, ())
-    limits[key] = float(min(values)), float(max(values))
+    """Widen `limits[key]` to hold `values`; returns that (low, high)."""
+    low, high = min(values), max(values)
+    if key in limits:
+        known_low, known_high = limits[key]
+        low, high = min(low, known_low), max(high, known_high)
+    limits[key] = float(low), float(high)
     return limits[key]
 
 
 def stretch(fig, limits) -> None:
-    """Widen a figure's axes to hold their data and `limits`, colour scales too; note there what they have become.
+    """Widen a figure's axes and colour scales to hold their data and `limits`, and note there what they have become.
 
-    Once it has seen all figures of an explorer, all have the same limits; a matrix stays, as with gid "own scale".
+    Once it has seen all figures of an explorer, all have the same limits. The axes of a matrix stay as they are, and
+    those with gid "own scale".
     """
     axes = panels(fig)
     drawn = series(axes)
     for k, ax in enumerate(axes):
-        for j, artist in enumerate((*ax.images, *ax.collections) if shown(ax) else ()):
+        if not shown(ax):
+            continue
+        place = len(axes), k  # figures with another number of axes are not compared
+        for j, artist in enumerate((*ax.images, *ax.collections)):
             if artist.get_array() is not None:
                 artist.autoscale_None()
-                artist.set_clim(unite(limits, (len(axes), k, j), artist.get_clim()))
-        for i, what in enumerate(
-            "xy" if shown(ax) and not ax.images and ax.get_gid() != "own scale" else ""
-        ):
-            get, log = getattr(ax, f"get_{what}lim"), getattr(ax, f"get_{what}scale")() == "log"
-            first, last = get()
-            values = np.concatenate(
-                [np.empty(0), *(columns[i] for n, *_, columns in drawn if n == k)]
-            )
-            values = values[np.isfinite(values) & ((values > 0) | (not log))]
-            if len(values) and (values.min() < min(first, last) or values.max() > max(first, last)):
-                ax.autoscale(True, what)
-            low, high = unite(limits, (len(axes), k, what), (first, last, *get(), *values))
-            ax.set(**{f"{what}lim": (low, high) if first < last else (high, low)})
+                low, high = unite(limits, (*place, j), artist.get_clim())
+                artist.set_clim(low, high)
+        if not ax.images and ax.get_gid() != "own scale":
+            columns = [one.columns for one in drawn if one.axes == k]
+            _widen(ax, 0, columns, limits, (*place, "x"))
+            _widen(ax, 1, columns, limits, (*place, "y"))
+
+
+def _widen(ax, i, columns, limits, key) -> None:
+    """`stretch` for x (i = 0) or y (i = 1) of one axes; `columns` are those of each series in it."""
+    name, axis = ("x", ax.xaxis) if i == 0 else ("y", ax.yaxis)
+    first, last = axis.get_view_interval()
+    reach = [first, last]  # all that the axis has to hold
+    values = np.concatenate([np.empty(0), *(each[i] for each in columns)])
+    values = values[np.isfinite(values)]
+    if axis.get_scale() == "log":
+        values = values[values > 0]
+    if len(values):
+        low, high = values.min(), values.max()
+        if low < min(reach) or high > max(reach):
+            ax.autoscale(True, name)  # matplotlib's own margins around the data
+        reach += [low, high, *axis.get_view_interval()]
+    low, high = unite(limits, key, reach)
+    if first > last:  # an axis that runs the other way
+        low, high = high, low
+    ax.set(**{f"{name}lim": (low, high)})

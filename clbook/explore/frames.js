@@ -3,6 +3,7 @@ window.clbookFrames ??= (() => {
   const LETTERS = 9; // CSS pixels: no letters are smaller
 
   // --- the frames, as clbook/explore/vector.py packs them ---
+  // Numbers are stored as differences from the one before; rows of numbers as their lengths and all numbers in a row.
   const sums = (steps) => { let s = 0; return steps.map((v) => (s += v)); };
   const ragged = ([lengths, values]) => {
     const flat = sums(values);
@@ -11,6 +12,8 @@ window.clbookFrames ??= (() => {
   };
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 
+  // A promise of { frames, paths, scale, letters, width, height }. A frame has ops (what is drawn: paths or an image at
+  // points, cut to clips), axes, series (the numbers behind it) and alt.
   async function unpack(text) {
     const stream = new Blob([bytes(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
     const data = await new Response(stream).json();
@@ -49,9 +52,10 @@ window.clbookFrames ??= (() => {
     return [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
   }
 
-  function partsOf(data, frame) {
+  function partsOf(data, frame) { // [x0, y0, x1, y1] of each part, in reading order
     const whole = [0, 0, data.width, data.height], known = new Map();
     const boxOf = (k) => known.get(k) ?? known.set(k, pathBox(data.paths[k])).get(k);
+    // The boxes of all that is drawn, cut as it is cut; what fills the whole figure is ground.
     const ink = frame.ops.filter((op) => !op.image && op.x.length).flatMap((op) => {
       const cut = op.clips.map(boxOf);
       return op.x.map((x, i) => {
@@ -100,6 +104,7 @@ window.clbookFrames ??= (() => {
     return { width, height, tiles };
   }
 
+  // The frame as SVG. A shape that comes many times is defined once and used.
   function drawSvg(data, frame, { width, height, tiles } = arranged(data, frame)) {
     const clips = new Set(), reused = new Set(), body = [];
     for (const op of frame.ops) {
@@ -143,13 +148,15 @@ window.clbookFrames ??= (() => {
   // --- the numbers behind a frame: [x0, y0, x1, y1, left, right, bottom, top, x log, y log, panel, x name, y name, words] ---
   const near = (a, b) => Math.abs(a - b) <= 1e-6 * Math.max(1, Math.abs(b));
   const said = (words, v, digits) => words?.find(([at]) => near(v, at))?.[1] ?? String(Number(v.toPrecision(digits)));
-  function called([panel, xName, yName], { kind, extra }) { // the names of a series' columns
+  // The names of a series' columns, as data.column_names has them.
+  function called([panel, xName, yName], { kind, extra }) {
     const [x, y] = kind === "cells" ? [xName || "column", yName || "row"] : [xName || "x", yName || (xName && panel) || "y"];
     return [x, y === x ? `${y} (vertical)` : y, ...extra];
   }
 
   function drawCsv(frame, comment, time) {
-    const quoted = (text) => /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+    const named = (text) => /^[=@]/.test(text) ? `'${text}` : text; // a name, and no formula of a spreadsheet's
+    const quoted = (text) => /[",\n]/.test(text) ? `"${named(text).replace(/"/g, '""')}"` : named(text);
     const head = ["panel", "series", ...(time ? [time[0]] : [])], first = head.length, rows = [];
     for (const series of frame.series) {
       const axes = frame.axes[series.axes] ?? [];

@@ -18,7 +18,7 @@ import pathlib
 import re
 import threading
 import time
-import types
+from typing import Any
 
 import ipywidgets as widgets
 import matplotlib as mpl
@@ -27,43 +27,78 @@ from traitlets import Unicode, dlink, link
 
 from clbook import __version__
 from clbook.data import written
-from clbook.explore import controls, data, pictured, times
+from clbook.explore import controls, data
+from clbook.explore.subject import runs_of
 from clbook.style import DRAWING, RC, Picture, uncollected
-from clbook.sweep import kept
 
 DEBOUNCE = 0.05  # s between a slider's last move and the run it starts
+OVERTAKEN = 0.5  # s by which a press of Run may come before the value that was typed first
 FIRST_PICTURE = 0.1  # s of running before a partial picture is worth drawing
 PICTURE_EVERY = 0.5  # s between partial pictures, and twice what the last one took
 PROGRESS_EVERY = 0.1  # s between moves of the progress bar
-PATIENCE = (
-    5.0  # s that a cell waits for its first picture, so that the page has its height from the start
-)
+PLAY = 5000  # ms from the first recorded time to the last
+# s that a cell waits for its first picture, so that the page has its height from the start
+PATIENCE = 5.0
 
 _log = logging.getLogger(__name__)
 _panels = set()  # those that are open
 
 
-def panel(run, figure, base_config, *, scrub=None, name="explorer", title="", axes):
-    """A `Panel`; arguments as for `explore`, which has checked them.
+def panel(subject, base_config, *, name="explorer", title="", caption="", axes) -> Panel:
+    """A `Panel`; arguments as `explore` has checked them.
 
     `run` must call `progress` a few times a second: it is where a run is stopped. Panels that an earlier execution of
     this notebook cell made are closed: their output is gone, their runs are not.
     """
-    kernel = getattr(get_ipython(), "kernel", None)
-    request = kernel.get_parent() if kernel else {}
-    cell, execution = (
-        request.get("metadata", {}).get("cellId"),
-        request.get("header", {}).get("msg_id"),
-    )
+    cell, execution = _place()
     for old in list(_panels):
         if cell is not None and old.cell == cell and old.execution != execution:
             old.close()
     if not _panels:
-        gc.freeze()  # what a chapter has loaded stays: looking through it for garbage takes as long as a picture
-    shown = Panel(run, figure, base_config, scrub=scrub, name=name, title=title, axes=axes)
+        # What a chapter has loaded stays: looking through it for garbage takes as long as a picture.
+        gc.freeze()
+    shown = Panel(subject, base_config, name=name, title=title, caption=caption, axes=axes)
     shown.cell, shown.execution = cell, execution
     shown.drawn.wait(PATIENCE)
     return shown
+
+
+def _place() -> tuple:
+    """The notebook cell that is being executed, and this execution; None outside of notebooks."""
+    kernel = getattr(get_ipython(), "kernel", None)
+    if kernel is None:
+        return None, None
+    request = kernel.get_parent()
+    cell = request.get("metadata", {}).get("cellId")
+    execution = request.get("header", {}).get("msg_id")
+    return cell, execution
+
+
+@dataclasses.dataclass
+class Job:
+    """A run that a reader has asked for.
+
+    Attributes:
+        config: its settings. delay: seconds to wait before it begins: a slider may move on.
+        stop: an event, set when the run has to end.
+        fraction: how much of it is done.
+        note: what became of the run before it, in words.
+    """
+
+    config: Any
+    delay: float
+    stop: threading.Event = dataclasses.field(default_factory=threading.Event)
+    fraction: float = 0.0
+    note: str = ""
+
+
+@dataclasses.dataclass
+class Drawn:
+    """The picture in sight: of which settings it is, and `at` which recorded time, in words."""
+
+    picture: Picture
+    config: Any
+    at: str
 
 
 class Panel(widgets.VBox):
@@ -71,154 +106,136 @@ class Panel(widgets.VBox):
 
     Attributes:
         cell, execution: the notebook cell that made it and that cell's execution; None outside of notebooks.
-        result: the latest Result of a run that ended or was stopped; None before the first.
+        result: the latest result of a run that ended or was stopped, a Result or {name: Result}; None before the first.
         controls: field name -> the widget that holds its value.
         drawn: an event, set once there is a picture or an error in its place.
         run_button, stop_button, reset_button, svg_button, csv_button, progress, status, message, image, caption,
-        scrub_slider: the other parts.
+        time_slider: the other parts.
     """
 
-    def __init__(self, run, figure, base_config, *, scrub, name, title, axes):
+    def __init__(self, subject, base_config, *, name, title, caption, axes):
         super().__init__(layout={"width": "100%", "max_width": "720px", "grid_gap": "2px"})
-        self._simulate, self._figure, self._base, self._scrub = run, figure, base_config, scrub
-        self._axes, self._name, self._clock = (
-            tuple(axes),
-            name,
-            "seen from" if scrub == "angles" else "time",
-        )
+        self._subject, self._base, self._name = subject, base_config, name
+        self._axes = tuple(axes)
         self._fields = {field.name: field for field in dataclasses.fields(base_config)}
-        self._lock, self._next_picture, self.drawn = threading.RLock(), math.inf, threading.Event()
-        self._job = self._shown = self._error = self.result = (
-            None  # the run that is going, the Result in the picture
-        )
-        self._picture, self._layouts = (
-            None,
-            {},
-        )  # with its settings and its time in words; where axes stood
-        self._runner, self._painter = _Newest(self._work, "run"), _Newest(self._paint, "draw")
-        self._build(title, axes)
+        name_of_time = subject.time_name
+        self._clock = "time" if isinstance(subject.time, str) or not name_of_time else name_of_time
+        # What both threads and the reader's clicks change, they change under this lock.
+        self._lock = threading.RLock()
+        self._job = None  # the run that is going
+        self._pressed = -math.inf  # when Run was pressed last
+        self._next_picture = math.inf  # when a partial picture may be drawn
+        self._shown = None  # the settings and the result that the picture shows
+        self._config_of_result = None
+        self._drawn = None
+        self._error = None  # of the latest run or picture
+        self._layouts = {}  # where axes stood
+        self.result = None
+        self.drawn = threading.Event()
+        self._runner = _Newest(self._work, "run")
+        self._painter = _Newest(self._paint, "draw")
+        self._build(title, caption, axes)
         _panels.add(self)
         self._request(delay=0)
 
     # The controls
 
-    def _build(self, title, axes):
-        self.controls = {
-            name: controls.control(field, getattr(self._base, name), explored=name in axes)
-            for name, field in self._fields.items()
-        }
-        labels = [controls.label(self._fields[name]) for name in axes] + [f"{self._clock} = 00000"]
-        rows = (
-            [widgets.HTML("<b>{}{}</b>{}".format(*map(html.escape, title.partition(". "))))]
-            if title
-            else []
-        )
-        aligned = {"description_width": f"{max(map(len, labels)) * 0.55:.1f}em"}
-        for name, grid in axes.items():
-            entry = self.controls[name]
-            entry.style.description_width = aligned["description_width"]
-            rows.append(entry)
-            if isinstance(entry, widgets.Text):
-                slider = controls.slider(
-                    self._fields[name], grid, entry, base=self._base, style=aligned
-                )
-                rows[-1] = widgets.HBox([slider, entry], layout={"flex_flow": "row wrap"})
-            entry.observe(lambda change: self._request(), "value")
-        rest = [self.controls[name] for name in self._fields if name not in axes]
+    def _build(self, title, caption, axes):
+        """Make all parts, in the order in which they stand."""
+        self.controls = {}
+        for name, field in self._fields.items():
+            value = getattr(self._base, name)
+            self.controls[name] = controls.control(field, value, explored=name in axes)
+        # The labels of the explored settings and of the time slider are equally wide.
+        labels = [controls.label(self._fields[name]) for name in axes]
+        longest = max(len(label) for label in (*labels, f"{self._clock} = 00000"))
+        self._style = {"description_width": f"{longest * 0.55:.1f}em"}
+        heading = html.escape(title)
+        below = html.escape(caption)
+        rows = [widgets.HTML(f"<b>{heading}</b> {below}")] if title or caption else []
+        rows += [self._explored(name, grid) for name, grid in axes.items()]
+        self._make_buttons()
+        self._make_texts()
+        self._make_image()
+        folded = self._folded([self.controls[name] for name in self._fields if name not in axes])
+        self._start = {name: control.value for name, control in self.controls.items()}
+        self._time = widgets.HBox()
+        self._time.layout.display = "none" if self._subject.time is None else ""
+        self._renew(1, 1)
+        parts = [self._buttons, folded, self.status, self.message]
+        self.children = [*rows, *parts, self.image, self._time, self.caption]
+
+    def _explored(self, name, grid):
+        """The row of an explored setting: an entry beside a slider, or a choice; a change runs at once."""
+        entry = self.controls[name]
+        entry.style.description_width = self._style["description_width"]
+        entry.observe(lambda change: self._request(), "value")
+        if not isinstance(entry, widgets.Text):
+            return entry
+        field = self._fields[name]
+        slider = controls.slider(field, grid, entry, base=self._base, style=self._style)
+        return widgets.HBox([slider, entry], layout={"flex_flow": "row wrap"})
+
+    def _folded(self, rest):
+        """The other settings, out of sight until "All settings" is pressed; they take effect with Run."""
         for control in rest:
             control.observe(self._set, "value")
-        # ipywidgets' Accordion opens only by mouse; a toggle button is reached by keyboard too
-        more = widgets.ToggleButton(
-            description="All settings",
-            layout={"width": "auto"},
-            tooltip="Show the settings that have no slider; they take effect with Run",
-        )
-        folded = widgets.GridBox(
-            rest,
-            layout={
-                "padding": "6px 0",
-                "grid_gap": "2px 16px",
-                "grid_template_columns": "repeat(auto-fill, minmax(300px, 1fr))",
-            },
-        )
-        dlink((more, "value"), (folded.layout, "display"), lambda on: "grid" if on else "none")
+        box = widgets.GridBox(rest)
+        box.layout.padding = "6px 0"
+        box.layout.grid_gap = "2px 16px"
+        box.layout.grid_template_columns = "repeat(auto-fill, minmax(300px, 1fr))"
+        more = self._more
+        dlink((more, "value"), (box.layout, "display"), lambda on: "grid" if on else "none")
         dlink((more, "value"), (more, "icon"), lambda on: "caret-down" if on else "caret-right")
-        self.run_button = controls.button(
-            "Run", "play", "Run with the settings shown", lambda: self._request(delay=0)
-        )
+        return box
+
+    def _make_buttons(self):
+        """The row of buttons, with the progress bar at its end."""
+        self.run_button = controls.button("Run", "play", "Run with the settings shown", self._press)
+        self.run_button.button_style = "primary"
         self.stop_button = controls.button(
             "Stop", "stop", "Stop the run and keep what it has", self.stop
         )
+        self.stop_button.disabled = True
         self.reset_button = controls.button(
             "Reset", "undo", "Back to the settings at the start", self.reset
         )
+        # ipywidgets' Accordion opens only by mouse; a toggle button is reached by keyboard too.
+        self._more = widgets.ToggleButton(description="All settings", layout={"width": "auto"})
+        self._more.tooltip = "Show the settings that have no slider; they take effect with Run"
         self.svg_button = controls.button(
             "SVG", "download", "Save this picture", lambda: self._save("svg")
         )
         self.csv_button = controls.button(
             "CSV", "download", "Save the numbers in it", lambda: self._save("csv")
         )
-        self.run_button.button_style, self.stop_button.disabled = "primary", True
-        self.progress = widgets.FloatProgress(
-            0,
-            min=0,
-            max=1,
-            tooltip="How much of the run is done",
-            layout={
-                "flex": "1 1 8em",
-                "min_width": "6em",
-                "width": "auto",
-                "height": "12px",
-                "align_self": "center",
-            },
-        )
-        buttons = widgets.HBox(
-            [
-                self.run_button,
-                self.stop_button,
-                self.reset_button,
-                more,
-                self.svg_button,
-                self.csv_button,
-                self.progress,
-            ],
-            layout={"flex_flow": "row wrap"},
-        )
-        (
-            self.status,
-            self.message,
-            self.caption,
-        ) = (  # of fixed heights, so that the page does not jump
-            widgets.HTML(layout={"height": room, "overflow": "auto"})
-            for room in ("42px", "42px", "76px")
-        )
-        self.image = widgets.Image(
-            value=Picture(mpl.figure.Figure((9, 4)), "").png(8),  # until one comes
-            layout={"width": "100%", "height": "auto", "object_fit": "contain"},
-        )
-        self.image.add_traits(
-            description=Unicode("").tag(sync=True)
-        )  # without it the tooltip, its name, is not read
-        self._time, self._style = (
-            widgets.HBox(layout={"display": "" if self._scrub else "none"}),
-            aligned,
-        )
-        self._start = {name: control.value for name, control in self.controls.items()}
-        self._renew(1, 1)
-        self.children = [
-            *rows,
-            buttons,
-            folded,
-            self.status,
-            self.message,
-            self.image,
-            self._time,
-            self.caption,
-        ]
+        self.progress = widgets.FloatProgress(0, min=0, max=1)
+        self.progress.tooltip = "How much of the run is done"
+        space = self.progress.layout  # it takes what the buttons leave of the row
+        space.flex, space.min_width, space.width = "1 1 8em", "6em", "auto"
+        space.height, space.align_self = "12px", "center"
+        first = [self.run_button, self.stop_button, self.reset_button, self._more]
+        rest = [self.svg_button, self.csv_button, self.progress]
+        self._buttons = widgets.HBox(first + rest, layout={"flex_flow": "row wrap"})
+
+    def _make_texts(self):
+        """Status, message and caption, of fixed heights, so that the page does not jump."""
+        self.status = widgets.HTML(layout={"height": "42px", "overflow": "auto"})
+        self.message = widgets.HTML(layout={"height": "42px", "overflow": "auto"})
+        self.caption = widgets.HTML(layout={"height": "76px", "overflow": "auto"})
+
+    def _make_image(self):
+        """The picture, blank until there is one."""
+        blank = Picture(mpl.figure.Figure((9, 4)), "").png(8)
+        self.image = widgets.Image(value=blank)
+        space = self.image.layout
+        space.width, space.height, space.object_fit = "100%", "auto", "contain"
+        # Without a description the browser does not read the tooltip, which is the picture's alt text.
+        self.image.add_traits(description=Unicode("").tag(sync=True))
 
     def _renew(self, last, value):
         """A slider of the recorded times up to `last`: in the browser its End key knows the range it was made with."""
-        self.scrub_slider = widgets.IntSlider(
+        self.time_slider = widgets.IntSlider(
             value,
             min=0,
             max=last,
@@ -228,32 +245,38 @@ class Panel(widgets.VBox):
             tooltip="Recorded time of the picture",
             layout={"flex": "1 1 16em", "width": "auto"},
         )
-        self.scrub_slider.observe(self._scrubbed, "value")
-        play = widgets.Play(
-            value, min=0, max=last, interval=max(5000 // last, 40), layout={"display": "none"}
-        )
-        for trait in ("max", "value"):
-            link((self.scrub_slider, trait), (play, trait))
+        self.time_slider.observe(self._time_moved, "value")
+        play = widgets.Play(value, min=0, max=last, interval=max(PLAY // last, 40))
+        play.layout.display = "none"  # its own buttons have no names
+        link((self.time_slider, "max"), (play, "max"))
+        link((self.time_slider, "value"), (play, "value"))
         press = controls.button(
             "Play",
             "play",
-            "Show the recorded times one after another",  # Play's own has no name
+            "Show the recorded times one after another",
             lambda: play.set_trait("playing", not play.playing),
         )
         dlink((play, "playing"), (press, "description"), lambda on: "Pause" if on else "Play")
-        self._range, old, self._time.children = (
-            last,
-            self._time.children,
-            [self.scrub_slider, press, play],
-        )
+        old = self._time.children
+        self._range = last
+        self._time.children = [self.time_slider, press, play]
         for part in old:
-            part.close()
+            _close(part)
 
     def _set(self, change):
-        if self._config() is not None:
+        """A setting without slider has changed: it waits for Run."""
+        if time.monotonic() - self._pressed < OVERTAKEN:
+            # It was entered before Run was pressed: the browser holds a value back while an earlier one is under way.
+            self._request(delay=0)
+        elif self._config() is not None:
             self.message.value = controls.words("Settings changed: press Run to see them.")
 
-    def _scrubbed(self, change):
+    def _press(self):
+        """Run was pressed."""
+        self._pressed = time.monotonic()
+        self._request(delay=0)
+
+    def _time_moved(self, change):
         with self._lock:
             if self._shown is not None:
                 self._painter.put(self._shown)
@@ -261,12 +284,10 @@ class Panel(widgets.VBox):
     def _config(self):
         """The settings shown; None where they are not allowed, which the panel then says."""
         try:
-            return self._base.replace(
-                **{
-                    name: controls.read(control.value, self._fields[name])
-                    for name, control in self.controls.items()
-                }
-            )
+            values = {}
+            for name, control in self.controls.items():
+                values[name] = controls.read(control.value, self._fields[name])
+            return self._base.replace(**values)
         except ValueError as error:
             self.message.value = controls.alarm(error)
             return None
@@ -278,37 +299,33 @@ class Panel(widgets.VBox):
         config = self._config()
         if config is None:
             return
+        job = Job(config, delay)
         with self._lock:
-            job = types.SimpleNamespace(
-                config=config, delay=delay, stop=threading.Event(), fraction=0.0, note=""
-            )
             old, self._job = self._job, job
             if old is not None:
                 old.stop.set()
-                job.note = (
-                    f" The run before it was replaced at {old.fraction:.0%}."
-                    if old.fraction
-                    else old.note
-                )
-            self._error, self.message.value, self.progress.value, self.progress.bar_style = (
-                None,
-                "",
-                0,
-                "",
-            )
-            self._say(f"Running {self._describe(config)} ...{job.note}")
+                replaced = f" The run before it was replaced at {old.fraction:.0%}."
+                job.note = replaced if old.fraction else old.note
+            self._error = None
+            self.message.value = ""
+            self.progress.value = 0
+            self.progress.bar_style = ""
             self.stop_button.disabled = False
+            self._say(f"Running {self._describe(config)} ...{job.note}")
             self._runner.put(job)
 
     def _work(self, job):
+        """Do a job, in the thread of runs."""
         if job.stop.wait(job.delay):
             return self._finish(job)
-        started, bar = time.monotonic(), 0.0
+        started = time.monotonic()
+        bar = 0.0  # when the progress bar moves next
         self._next_picture = started + FIRST_PICTURE
 
         def progress(fraction, partial=None):
             nonlocal bar
-            now, job.fraction = time.monotonic(), min(max(float(fraction), 0.0), 1.0)
+            now = time.monotonic()
+            job.fraction = min(max(float(fraction), 0.0), 1.0)
             if job.stop.is_set():
                 return False
             if now >= bar:
@@ -317,52 +334,60 @@ class Panel(widgets.VBox):
                 at = f"{job.fraction:.0%}, {now - started:.1f} s.{job.note}"
                 self._say(f"Running {self._describe(job.config)} ... {at}")
             if partial is not None and now >= self._next_picture:
-                self._next_picture = math.inf
-                self._show(partial)
+                self._next_picture = math.inf  # until this one is drawn
+                self._show(job.config, partial)
             return True
 
         try:
-            result = kept(self._simulate, job.config, progress=progress)
-            how = f"{result.seconds:.2f} s on {result.device}"
-            if result.seconds > time.monotonic() - started:
-                how = f"from the store; it took {how}"
-            elif result.stopped:
-                how = f"stopped at {job.fraction:.0%}, {how}"
-            times(result, self._scrub)
+            result = self._subject.result(job.config, progress)
+            self._subject.times(result)  # an error in them is the run's
         except BaseException as error:  # noqa: BLE001 - any error belongs in the panel, an exit too
             if not isinstance(error, ValueError):
                 _log.exception("%s: the run of %s failed", self._name, job.config)
             return self._finish(job, error=error)
-        self._finish(job, result, how)
+        self._finish(job, result, time.monotonic() - started)
 
-    def _finish(self, job, result=None, how="", error=None):
+    def _finish(self, job, result=None, waited=0.0, error=None):
+        """Say how a job has ended: with a `result` after `waited` seconds, by an error, or before it began."""
         with self._lock:
             if self._job is not job:
                 return
             self._job = None
-            if error is not None:
-                self._error, self.message.value, self.progress.bar_style = (
-                    error,
-                    controls.alarm(error),
-                    "danger",
-                )
-            if result is not None:
-                self.result = result
-                self.progress.value = job.fraction if result.stopped else 1
-                self.progress.bar_style = "warning" if result.stopped else "success"
-                self._say(f"{self._describe(job.config)}: {how}.")
-            else:
-                old = (
-                    f" The picture is of {self._describe(self.result.config)}."
-                    if self.result is not None
-                    else ""
-                )
-                self._say(f"Not run: {self._describe(job.config)}.{old}")
             self.stop_button.disabled = True
+            if result is not None:
+                self.result, self._config_of_result = result, job.config
+                self._say_ended(job, waited)
+            else:
+                self._say_not_run(job, error)
             if self.result is not None:
-                self._show(self.result, whole=True)
+                self._show(self._config_of_result, self.result, whole=True)
             else:
                 self.drawn.set()
+
+    def _say_ended(self, job, waited):
+        """How long the run took and where, or that it comes from the store, or was stopped."""
+        runs = {id(run): run for run in runs_of(self.result)}.values()  # one may stand for others
+        seconds = sum(run.seconds for run in runs)
+        stopped = any(run.stopped for run in runs)
+        how = f"{seconds:.2f} s on {next(iter(runs)).device}"
+        if seconds > waited:
+            how = f"from the store; it took {how}"
+        elif stopped:
+            how = f"stopped at {job.fraction:.0%}, {how}"
+        self._say(f"{self._describe(job.config)}: {how}.")
+        self.progress.value = job.fraction if stopped else 1
+        self.progress.bar_style = "warning" if stopped else "success"
+
+    def _say_not_run(self, job, error):
+        """That there is no result, why, and what the picture still shows."""
+        sentence = f"Not run: {self._describe(job.config)}."
+        if self.result is not None:
+            sentence += f" The picture is of {self._describe(self._config_of_result)}."
+        self._say(sentence)
+        if error is not None:
+            self._error = error
+            self.message.value = controls.alarm(error)
+            self.progress.bar_style = "danger"
 
     def stop(self):
         """Ask the run to stop; it returns what it has the next time it reports progress."""
@@ -373,14 +398,18 @@ class Panel(widgets.VBox):
 
     def reset(self):
         """Back to the settings at the start and the last recorded time."""
-        self.scrub_slider.value = self.scrub_slider.max
+        self.time_slider.value = self.time_slider.max
         for name, control in self.controls.items():
             control.value = self._start[name]
         self._request(delay=0)
 
     def wait(self, timeout=None):
-        """The latest Result once nothing is running or being drawn: for tests, and notebooks without a browser. Raises
-        the error of the latest run or picture, and a TimeoutError after `timeout` seconds."""
+        """The latest result once nothing is running or being drawn: for tests, and notebooks without a browser.
+
+        Raises:
+            The error of the latest run or picture.
+            TimeoutError: after `timeout` seconds.
+        """
         if not (self._runner.idle(timeout) and self._painter.idle(timeout)):
             raise TimeoutError(f"the run took longer than timeout = {timeout} s")
         if self._error is not None:
@@ -392,7 +421,7 @@ class Panel(widgets.VBox):
         self._halt()
         _panels.discard(self)
         for part in _family(self):
-            widgets.Widget.close(part)
+            _close(part)
 
     def _halt(self):
         """End the run without a word."""
@@ -403,84 +432,108 @@ class Panel(widgets.VBox):
 
     # The picture
 
-    def _show(self, result, whole=False):
-        """Draw `result`; the scrub slider stays at the end of the recorded times until the reader moves it away.
+    def _show(self, config, result, whole=False):
+        """Draw `result`; the time slider stays at the end of the recorded times until the reader moves it away.
 
         whole: no part of a run that goes on: the slider is renewed.
         """
         with self._lock:
             self._shown = None  # so that moving the slider draws nothing
-            if self._scrub:
-                slider, last = self.scrub_slider, max(len(times(result, self._scrub)) - 1, 1)
-                slider.max, slider.value = (
-                    last,
-                    last if slider.value == slider.max else slider.value,
-                )
-                if whole and slider.max != self._range:
-                    self._renew(slider.max, slider.value)
-            self._shown = result
-            self._painter.put(result)
+            if self._subject.time is not None:
+                last = max(len(self._subject.times(result)) - 1, 1)
+                slider = self.time_slider
+                at_the_end = slider.value == slider.max
+                slider.max = last
+                if at_the_end:
+                    slider.value = last
+                if whole and last != self._range:
+                    self._renew(last, slider.value)
+            self._shown = config, result
+            self._painter.put(self._shown)
 
     @uncollected()
-    def _paint(self, result):
+    def _paint(self, shown):
+        """Draw the settings and result `shown`, in the thread of pictures."""
+        config, result = shown
         started = time.monotonic()
         try:
-            recorded = times(result, self._scrub)
-            frame = min(self.scrub_slider.value, len(recorded) - 1)
+            recorded = self._subject.times(result)
+            frame = min(self.time_slider.value, len(recorded) - 1)
             with DRAWING:
-                picture = pictured(
-                    self._figure, result, **({"frame": frame} if self._scrub else {})
-                )
+                picture = self._subject.picture(result, frame)
                 png = picture.png(place=lambda fig: data.arrange(fig, self._layouts))
         except Exception as error:  # noqa: BLE001 - any error belongs in the panel
-            _log.exception("%s: the figure of %s failed", self._name, result.config)
-            self._error, self.message.value = error, controls.alarm(error)
-            return self.drawn.set()
-        width = round(picture.fig.get_figwidth() * 96)
-        self.image.layout.max_width, self.layout.max_width = f"{width}px", f"{max(width, 640)}px"
-        with self.image.hold_sync():
-            self.image.value, self.image.tooltip = png, picture.alt
-        if self._scrub:
-            self.scrub_slider.description = f"{self._clock} = {recorded[frame]:g}"
-        self.caption.value = controls.words(picture.alt)
-        self._picture = (
-            picture,
-            result.config,
-            f", {self.scrub_slider.description}" if self._scrub else "",
-        )
+            self._say_not_drawn(config, error)
+            return
+        at = ""
+        if self._subject.time is not None:
+            at = f"{self._clock} = {recorded[frame]:g}"
+            self.time_slider.description = at
+            at = f", {at}"
+        self._put(picture, png)
+        self._drawn = Drawn(picture, config, at)
         self.drawn.set()
-        self._next_picture = time.monotonic() + max(PICTURE_EVERY, 2 * (time.monotonic() - started))
+        now = time.monotonic()
+        self._next_picture = now + max(PICTURE_EVERY, 2 * (now - started))
+
+    def _put(self, picture, png):
+        """Put a picture in its place, as wide as it was drawn, and its alt text below."""
+        width = round(picture.fig.get_figwidth() * 96)  # CSS pixels
+        self.image.layout.max_width = f"{width}px"
+        self.layout.max_width = f"{max(width, 640)}px"
+        with self.image.hold_sync():
+            self.image.value = png
+            self.image.tooltip = picture.alt
+        self.caption.value = controls.words(picture.alt)
+
+    def _say_not_drawn(self, config, error):
+        """That the run has ended well and its picture cannot be drawn: no fault of the settings' names or ranges."""
+        _log.exception("%s: the figure of %s failed", self._name, config)
+        self._error = error
+        about = f"The picture of {self._describe(config)} could not be drawn: "
+        self.message.value = controls.alarm(error, about)
+        self.drawn.set()
 
     def _save(self, ending):
         """Write the picture, or the numbers in it, beside the notebook."""
-        if self._picture is None:
+        drawn = self._drawn
+        if drawn is None:
             return
-        drawn, config, at = self._picture
-        name = re.sub(
-            r"[^\w.=-]+", "_", f"{self._name}, {self._describe(config)}{at}".replace(" = ", "=")
-        )
+        said = f"{self._name}, {self._describe(drawn.config)}{drawn.at}".replace(" = ", "=")
+        file = re.sub(r"[^\w.=-]+", "_", said) + f".{ending}"
+        comment = f"# clbook {__version__}, {self._name}: {drawn.config!r}{drawn.at}\n"
         try:
-            with DRAWING, mpl.rc_context(RC), written(pathlib.Path(f"{name}.{ending}")) as out:
+            with DRAWING, mpl.rc_context(RC), written(pathlib.Path(file)) as out:
                 if ending == "svg":
-                    drawn.fig.savefig(out, format="svg")
+                    drawn.picture.fig.savefig(out, format="svg")
                 else:
-                    out.write(
-                        f"# clbook {__version__}, {self._name}: {config!r}{at}\n{data.table(drawn.fig)}".encode()
-                    )
-            self.message.value = controls.words(f"Saved beside the notebook: {name}.{ending}")
+                    numbers = data.table(drawn.picture.fig)
+                    out.write((comment + numbers).encode())
+            self.message.value = controls.words(f"Saved beside the notebook: {file}")
         except OSError as error:
             self.message.value = controls.alarm(error)
+
+    def _repr_mimebundle_(self, **kwargs):
+        """What a notebook saves: the panel, and its picture, which is seen where no kernel is."""
+        bundle = super()._repr_mimebundle_(**kwargs)
+        drawn = self._drawn
+        if drawn is None:
+            return bundle
+        with DRAWING:
+            bundle["image/png"] = drawn.picture.small(96, 64)
+        bundle["text/plain"] = drawn.picture.alt
+        return bundle, {"image/png": {"alt": drawn.picture.alt}}
 
     def _say(self, sentence):
         self.status.value = controls.words(sentence)
 
     def _describe(self, config):
         """The explored settings, and those that differ from the start: 'ε = 0.1, temperature τ = 0.01'."""
-        told = [
-            f"{controls.short(self._fields[name])} = {controls.text(getattr(config, name)) or 'none'}"
-            for name in self._fields
-            if name in self._axes or getattr(config, name) != getattr(self._base, name)
-        ]
+        told = []
+        for name, field in self._fields.items():
+            value = getattr(config, name)
+            if name in self._axes or value != getattr(self._base, name):
+                told.append(f"{controls.short(field)} = {controls.text(value) or 'none'}")
         return ", ".join(told).replace("_", " ") or "the start"
 
 
@@ -488,19 +541,17 @@ class _Newest:
     """Does the newest job it was given, one at a time, in a daemon thread; drops those that have not begun by then."""
 
     def __init__(self, work, name):
-        self._work, self._name, self._turn, self._newest, self._thread = (
-            work,
-            name,
-            threading.Lock(),
-            None,
-            None,
-        )
+        self._work, self._name = work, name
+        self._turn = threading.Lock()  # held by the thread that is at work
+        self._newest = self._thread = None
 
     def put(self, job):
-        self._newest = task = lambda: self._work(job)
-        thread = threading.Thread(
-            target=self._do, args=(task,), name=f"clbook explorer: {self._name}", daemon=True
-        )
+        def task():
+            self._work(job)
+
+        self._newest = task
+        thread = threading.Thread(target=self._do, args=(task,), daemon=True)
+        thread.name = f"clbook explorer: {self._name}"
         thread.start()
         self._thread = thread  # after its start, since others may join it at any time
 
@@ -518,7 +569,17 @@ class _Newest:
 
 def _family(widget):
     """A box and everything in it, innermost first."""
-    return [part for child in getattr(widget, "children", ()) for part in _family(child)] + [widget]
+    found = []
+    for child in getattr(widget, "children", ()):
+        found += _family(child)
+    return [*found, widget]
+
+
+def _close(widget):
+    """Close a widget with its layout and its style, which are widgets too and would stay."""
+    for part in (widget, widget.layout, getattr(widget, "style", None)):
+        if part is not None:
+            widgets.Widget.close(part)
 
 
 @atexit.register

@@ -7,7 +7,9 @@ window.clbookExplorer ??= (() => {
   const DURATION = 5000; // milliseconds that the play button takes from the first recorded time to the last
   const WAIT = 200; // milliseconds until a moved slider is in the address: browsers limit how often it may change
 
-  // --- one way to read and move a slider and a row of buttons ---
+  // --- knobs: one way to read and move a slider, a row of buttons, or cells ---
+  // axis: the setting's name, or "frame". start: where it stands at first. index: where it stands now.
+  // last: how far it goes. tell: say its value beside it and to a screen reader.
   function knob(part) {
     const inputs = part.matches("input") ? [part] : [...part.querySelectorAll("input")];
     const slider = part.matches("input") && part;
@@ -25,10 +27,10 @@ window.clbookExplorer ??= (() => {
     };
   }
 
-  // A pad of cells, one a run, as two knobs: its rows and its columns. Arrow keys move in both directions.
+  // Cells, one a run, as two knobs: their rows and their columns. Arrow keys move in both directions.
   // A cell says its setting alone until its run has been shown: the text asks for a guess first. `all` shows all.
-  function padKnobs(pad, [[row, rows], [column, columns]], all) {
-    const inputs = [...pad.querySelectorAll("input")], n = columns.length;
+  function cellKnobs(pad, [[row, rows], [column, columns]], all) {
+    const inputs = [...pad.querySelectorAll("input")], n = columns.length; // row by row, n in each
     const at = () => inputs.findIndex((input) => input.checked);
     const whole = inputs.map((input) => input.getAttribute("aria-label"));
     function reveal(k, yes = true) {
@@ -60,11 +62,19 @@ window.clbookExplorer ??= (() => {
   }
 
   // --- the address: #name:eps=1&tau=0.01&frame=12;other:... ---
-  const parseHash = () => new Map(location.hash.slice(1).split(";").map((part) => part.match(/^([^:]+):(.*)$/))
-    .filter((m) => m && explorers.has(decodeURIComponent(m[1])))
-    .map((m) => [decodeURIComponent(m[1]), new URLSearchParams(m[2])]));
+  function decoded(text) { // a reader may have an address that somebody has cut: it names no explorer then
+    try { return decodeURIComponent(text); } catch { return ""; }
+  }
+  function parseHash() { // Map: name of an explorer -> its values
+    const found = new Map();
+    for (const part of location.hash.slice(1).split(";")) {
+      const [, name, values] = part.match(/^([^:]+):(.*)$/) ?? [];
+      if (name && explorers.has(decoded(name))) found.set(decoded(name), new URLSearchParams(values));
+    }
+    return found;
+  }
 
-  let writing = 0;
+  let writing = 0; // the timer of the next change of the address
   function writeHash() {
     clearTimeout(writing);
     writing = setTimeout(() => {
@@ -74,6 +84,7 @@ window.clbookExplorer ??= (() => {
     }, WAIT);
   }
 
+  // A link in the text, or an address that is opened: set the explorers that it names, and show them.
   addEventListener("hashchange", () => parseHash().forEach((values, name) => {
     explorers.get(name).follow(values);
     explorers.get(name).figure.scrollIntoView({ block: "nearest", behavior: reduced.matches ? "auto" : "smooth" });
@@ -88,47 +99,52 @@ window.clbookExplorer ??= (() => {
     const img = part("img"), stage = part(".clbook-stage"), play = part("[data-do=play]");
     const readout = part(".clbook-readout"), dot = part(".clbook-dot");
     const pad = part(".clbook-pad");
-    const knobs = [...(pad ? padKnobs(pad, axes, part("[data-do=all]")) : []), ...[...figure.querySelectorAll("[data-axis]")].map(knob)];
-    const scrub = knobs.find((each) => each.axis === "frame");
-    const settings = knobs.filter((each) => each !== scrub);
-    let name = setup.name;
+    const knobs = [...(pad ? cellKnobs(pad, axes, part("[data-do=all]")) : []), ...[...figure.querySelectorAll("[data-axis]")].map(knob)];
+    const clock = knobs.find((each) => each.axis === "frame");
+    const settings = knobs.filter((each) => each !== clock);
+    let name = setup.name; // a page may have the same explorer twice
     for (let k = 2; explorers.get(name)?.figure.isConnected; k++) name = `${setup.name}-${k}`;
     settings.filter((each) => !each.slider).forEach((each) => {
       each.inputs.forEach((input) => { input.name = `${name}-${each.axis}`; });
       each.index = each.start;
     });
 
-    let unpacked = null, shown = null, placed = null, url = null, turn = 0, run = runOf(), ticking = 0, origin = null;
+    let unpacked = null; // a promise of the frames, once a reader asks for one
+    let shown = null, placed = null, url = null; // the frame in sight, where its parts stand, the address of its image
+    let turn = 0; // counts what was asked for: only the newest is drawn
+    let run = runOf(); // the number of the run: knobs count through the grid, the last one fastest
+    let ticking = 0, origin = null; // of Play: the next tick's timer, and when the first frame would have been
     const ready = () => (unpacked ??= unpack(part(".clbook-frames").textContent).catch((error) => {
       readout.hidden = false;
       readout.textContent = "This browser cannot unpack the pictures.";
       throw error;
     }));
     function runOf() { return settings.reduce((at, each, i) => at * axes[i][1].length + each.index, 0); }
-    const index = () => scrub ? scrub.index : 0;
+    const index = () => clock ? clock.index : 0;
 
     function say() { // every slider tells its value
       settings.forEach((each, i) => each.tell(axes[i][1][each.index]));
-      if (scrub) scrub.tell(String(times[run][index()]));
+      if (clock) clock.tell(String(times[run][index()]));
     }
 
     function moved() { // another run has its own recorded times: stay at the end, or at the nearest time
       const before = times[run], at = index();
       run = runOf();
-      if (scrub && before !== times[run]) {
+      if (clock && before !== times[run]) {
         const last = times[run].length - 1, gap = (k) => Math.abs(times[run][k] - before[at]);
-        scrub.last = last;
-        scrub.index = at === before.length - 1 ? last : times[run].reduce((best, _, k) => gap(k) < gap(best) ? k : best, 0);
+        clock.last = last;
+        clock.index = at === before.length - 1 ? last : times[run].reduce((best, _, k) => gap(k) < gap(best) ? k : best, 0);
       }
     }
 
+    // Frames stand one run after another.
     const frameOf = (data, at = index()) => data.frames[times.slice(0, run).reduce((n, t) => n + t.length, 0) + at];
 
-    async function show(part = 0) { // part of the way to the next recorded time
+    async function show(part = 0) { // draw what the knobs say, and with `part` a part of the way to the next recorded time
       say();
       const mine = ++turn;
       const data = await ready();
-      if (mine !== turn) return;
+      if (mine !== turn) return; // the reader has moved on
       const room = narrow.matches && stage.clientWidth - parseFloat(getComputedStyle(stage).paddingLeft) * 2;
       shown = frameOf(data);
       placed = arranged(data, shown, room);
@@ -143,10 +159,11 @@ window.clbookExplorer ??= (() => {
       quiet();
     }
 
+    // What the address, and links to it, may ask of this explorer.
     const me = {
       figure, touched: false,
       address: () => name + ":" + new URLSearchParams([...settings.map((each, i) => [axes[i][0], axes[i][1][each.index]]),
-        ...(scrub ? [["frame", index()]] : [])]),
+        ...(clock ? [["frame", index()]] : [])]),
       follow(values) { // values that are not on the grid are left out
         me.touched = true;
         stop();
@@ -156,7 +173,7 @@ window.clbookExplorer ??= (() => {
           if (at >= 0) each.index = at;
         });
         moved();
-        if (scrub && /^\d+$/.test(values.get("frame"))) scrub.index = values.get("frame");
+        if (clock && /^\d+$/.test(values.get("frame"))) clock.index = values.get("frame");
         return show();
       },
     };
@@ -168,30 +185,31 @@ window.clbookExplorer ??= (() => {
       if (play) play.textContent = reduced.matches ? "Step" : "Play";
     }
     function step() { // to the next recorded time, from the last one to the first
-      scrub.index = index() < scrub.last ? index() + 1 : 0;
+      clock.index = index() < clock.last ? index() + 1 : 0;
       return touched();
     }
     async function tick() { // to where the time since `origin` says: a slow drawing leaves times out
-      const at = Math.min((performance.now() - origin) / DURATION * scrub.last, scrub.last);
-      scrub.index = Math.floor(at);
+      const at = Math.min((performance.now() - origin) / DURATION * clock.last, clock.last);
+      clock.index = Math.floor(at);
       await touched(at % 1);
       if (!ticking) return;
-      if (at < scrub.last) ticking = setTimeout(tick, 40); else stop();
+      if (at < clock.last) ticking = setTimeout(tick, 40); else stop();
     }
 
+    // What the buttons do, by their data-do.
     const actions = {
       play() {
         if (ticking) return stop();
         if (reduced.matches) return step();
         play.textContent = "Pause";
-        origin = performance.now() - (index() < scrub.last ? index() / scrub.last * DURATION : 0);
+        origin = performance.now() - (index() < clock.last ? index() / clock.last * DURATION : 0);
         ticking = setTimeout(tick, 0);
       },
       reset() {
         stop();
         settings.forEach((each) => { each.index = each.start; });
         moved();
-        if (scrub) scrub.index = scrub.last;
+        if (clock) clock.index = clock.last;
         me.touched = false;
         writeHash();
         return show();
@@ -202,21 +220,22 @@ window.clbookExplorer ??= (() => {
         settings.forEach((each, i) => { now[axes[i][0]] = axes[i][1][each.index]; });
         const all = Object.entries(now).map(([field, value]) => `${field} = ${value}`).join(", ");
         save(drawCsv(frameOf(data), `clbook ${setup.version}, ${setup.name}: ${all}`.replace(/\s+/g, " "),
-          scrub && [setup.time, String(times[run][index()])]), "csv", "text/csv");
+          clock && [setup.time, String(times[run][index()])]), "csv", "text/csv");
       },
     };
     function save(text, ending, type) {
-      const link = document.createElement("a"), at = scrub ? `_${setup.time}=${times[run][index()]}` : "";
+      const link = document.createElement("a"), at = clock ? `_${setup.time}=${times[run][index()]}` : "";
       link.href = URL.createObjectURL(new Blob([text], { type }));
       link.download = name + settings.map((each, i) => `_${axes[i][0]}=${axes[i][1][each.index]}`).join("") + `${at}.${ending}`;
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 10000);
     }
 
+    // The script is there: the note about it goes, and controls can be used.
     part(".clbook-off").remove();
     knobs.forEach((each) => each.inputs.forEach((input) => {
       input.disabled = false;
-      input.addEventListener("input", () => { stop(); if (each !== scrub) moved(); touched(); });
+      input.addEventListener("input", () => { stop(); if (each !== clock) moved(); touched(); });
     }));
     figure.querySelectorAll("button").forEach((button) => {
       button.disabled = false;
@@ -227,7 +246,7 @@ window.clbookExplorer ??= (() => {
     figure.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
 
     function quiet() { readout.hidden = dot.hidden = true; }
-    async function hover(event) { // name the datum nearest to the pointer
+    async function hover(event) { // name the datum nearest to the pointer, and ring it
       const data = await ready();
       shown ??= frameOf(data);
       placed ??= arranged(data, shown);

@@ -6,16 +6,18 @@ import dataclasses
 import importlib.resources
 import itertools
 import json
+from typing import Any
 
 import jinja2
 import matplotlib as mpl
 import numpy as np
 
 from clbook import __version__
-from clbook.explore import controls, pictured, times
+from clbook.explore import controls
 from clbook.explore.data import stretch, unite
-from clbook.explore.vector import Pen, Scene
-from clbook.style import uncollected
+from clbook.explore.subject import Subject, runs_of
+from clbook.explore.vector import Drawing, Pen, Scene
+from clbook.style import Picture, uncollected
 from clbook.sweep import parallel, sweep
 
 WEIGHT = 1_200_000  # characters of an explorer's frames: two of them fit a page
@@ -23,63 +25,155 @@ FEW = 6  # frames of a run whose limits are looked at before all are drawn
 BATCH = 20  # frames drawn with one pen, which is worth another process's start
 
 
-def player(run, figure, base_config, *, scrub, frames, name, title, pad, axes):
-    """Run the grid `axes` and draw its frames; arguments as `explore` has checked them. Returns a `Player`."""
-    configs = [
-        base_config.replace(**dict(zip(axes, at, strict=True)))
-        for at in itertools.product(*axes.values())
-    ]
-    results = sweep(run, configs)
-    runs = []  # [(time, whether it has to stay, (result, arguments of `figure`))] of each run
-    for result in results:
-        recorded = times(result, scrub)
-        wanted = moments(result, recorded)
-        runs.append(
-            thinned(
-                [
-                    (float(f"{t:.6g}"), k in wanted, (result, {"frame": k} if scrub else {}))
-                    for k, t in enumerate(recorded)
-                ],
-                frames,
-            )
-        )
-    few = [shot for run in runs for *_, shot in thinned(run, FEW)]
-    shots = [shot for run in runs for *_, shot in run]
-    limits, (_, found) = None, draw_all(figure, few, None)
-    while found != limits:  # once, and again where a frame needed more room than those few
-        limits = found
-        drawings, found = draw_all(figure, shots, limits)
-    drawn = iter(drawings)
-    runs = [[(time, stays, next(drawn)) for time, stays, _ in run] for run in runs]
-    while True:
-        scene = Scene()
-        for *_, drawing in itertools.chain.from_iterable(runs):
-            scene.add(drawing)
-        most = max(map(len, runs)) * WEIGHT // len(scene.payload())
-        fewer = [thinned(run, most) for run in runs]
-        if [*map(len, fewer)] == [*map(len, runs)]:
-            break
-        runs = fewer
+@dataclasses.dataclass(frozen=True)
+class Shot:
+    """A picture that is to be drawn.
+
+    Attributes:
+        result, frame: what the figure draws, at which of the recorded times.
+        time: that recorded time.
+        stays: whether the page keeps it where others are left out.
+    """
+
+    result: Any
+    frame: int
+    time: float
+    stays: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Frame:
+    """A picture as a pen has drawn it; `time` and `stays` as in its `Shot`."""
+
+    drawing: Drawing
+    time: float
+    stays: bool
+
+
+def player(subject, base_config, *, frames, name, title, caption, cells, axes) -> Player:
+    """Run the grid `axes` and draw its frames; arguments as `explore` has checked them."""
+    grid = itertools.product(*axes.values())
+    configs = [base_config.replace(**dict(zip(axes, point, strict=True))) for point in grid]
+    results = run_grid(subject, configs)
+    shots = [choose_times(subject, result, frames) for result in results]
+    runs, limits = draw_runs(subject, shots)
+    scene, runs = fit_weight(runs)
+    # The page opens with the last recorded time of the start, as a plain picture: it needs no script.
     start = configs.index(base_config)
-    picture = pictured(figure, results[start], **({"frame": -1} if scrub else {}))
+    picture = subject.picture(results[start], -1)
     stretch(picture.fig, limits)
-    shown, ends = (
-        [[t for t, *_ in run] for run in runs],
-        pad and [pad(result) for result in results],
+    ends = [cells(result) for result in results] if cells else None
+    return Player(
+        base_config=base_config,
+        axes=axes,
+        subject=subject,
+        runs=runs,
+        cells=ends,
+        scene=scene,
+        start=start,
+        picture=picture,
+        name=name,
+        title=title,
+        caption=caption,
     )
-    return Player(base_config, axes, scrub, shown, ends, scene, start, picture, name, title)
 
 
-def draw_all(figure, shots, limits) -> tuple[list, dict]:
-    """`Drawing`s of all shots, none where `limits` is None, and the limits that hold them all; in parallel."""
-    settings = {
-        key: value for key, value in mpl.rcParams.copy().items() if key != "backend"
-    }  # this process's alone
-    batches = [
-        (figure, shots[k : k + BATCH], settings, limits) for k in range(0, len(shots), BATCH)
-    ]
+def run_grid(subject, configs) -> list:
+    """The result of each of `configs`; all runs are made in one sweep."""
+    wanted = [subject.settings(config) for config in configs]
+    flat = [own for named in wanted for own in named.values()]
+    made = iter(sweep(subject.run, flat, **subject.asked))
+    results = []
+    for named in wanted:
+        runs = {name: next(made) for name in named}
+        results.append(subject.seen(runs))
+    return results
+
+
+# Which recorded times the page shows
+
+
+def choose_times(subject, result, most) -> list[Shot]:
+    """The shots of a run: at most `most` of its recorded times, spread evenly, and those that have to stay."""
+    recorded = subject.times(result)
+    stay = must_stay(result, recorded)
+    shots = []
+    for k, time in enumerate(recorded):
+        rounded = float(f"{time:.6g}")  # as the page says it
+        shots.append(Shot(result, k, rounded, k in stay))
+    return thinned(shots, most)
+
+
+def must_stay(result, recorded) -> set[int]:
+    """The numbers of the recorded times that a page keeps.
+
+    These are the time after the first step, and those that a Result names by an attribute such as `separable_at`.
+    """
+    named = []
+    for run in runs_of(result):
+        for key, time in vars(run).items():
+            if key.endswith("_at") and isinstance(time, int):
+                named.append(time)
+    # Between two recorded times it is the later one that shows what is named.
+    places = np.searchsorted(recorded, named).tolist()
+    return {k for k in (1, *places) if k < len(recorded)}
+
+
+def thinned(run, most) -> list:
+    """At most `most` of a run's shots or frames: both ends and those that have to stay, the others spread evenly.
+
+    It may be more than `most` where many have to stay.
+    """
+    last = len(run) - 1
+    always = {0, last}
+    always.update(k for k, shot in enumerate(run) if shot.stays)
+    if len(run) <= most:
+        return list(run)
+    # Two of the evenly spread ones are the ends, which are among `always` already.
+    even = np.linspace(0, last, max(2, most + 2 - len(always)))
+    chosen = always.union(even.round().astype(int).tolist())
+    return [run[k] for k in sorted(chosen)]
+
+
+# Drawing: all frames have the same limits, so that only the data move
+
+
+def draw_runs(subject, runs) -> tuple[list[list[Frame]], dict]:
+    """Draw the shots of all runs with common limits of axes and colours.
+
+    Returns:
+        The frames, run by run, and the limits as `data.stretch` notes them.
+    """
+    # Limits that hold all frames are known only when all are drawn. So a few are looked at first: as a rule they need
+    # the most room, and the others need not be drawn twice.
+    few = [shot for run in runs for shot in thinned(run, FEW)]
+    shots = [shot for run in runs for shot in run]
+    limits = common_limits(subject, few)
+    drawings, found = draw_all(subject, shots, limits)
+    while found != limits:  # a frame between those few needed more room: all are drawn again
+        limits = found
+        drawings, found = draw_all(subject, shots, limits)
+    drawn = iter(drawings)
+    frames = []
+    for run in runs:
+        frames.append([Frame(next(drawn), shot.time, shot.stays) for shot in run])
+    return frames, limits
+
+
+def common_limits(subject, shots) -> dict:
+    """The limits that hold the data of all `shots`; nothing is drawn."""
+    return draw_all(subject, shots, None)[1]
+
+
+def draw_all(subject, shots, limits) -> tuple[list[Drawing], dict]:
+    """Draw `shots` in parallel processes; arguments and what is returned as for `draw`."""
+    # Another process has matplotlib's own settings, not those of this one. A backend it has already.
+    settings = {key: value for key, value in mpl.rcParams.copy().items() if key != "backend"}
+    tasks = []
+    for first in range(0, len(shots), BATCH):
+        tasks.append((subject, shots[first : first + BATCH], settings, limits))
     drawings, found = [], dict(limits or {})
-    for some, own in parallel(draw, batches):
+    for some, own in parallel(draw, tasks):
         drawings += some
         for key, values in own.items():
             unite(found, key, values)
@@ -87,124 +181,181 @@ def draw_all(figure, shots, limits) -> tuple[list, dict]:
 
 
 @uncollected()
-def draw(figure, batch, settings, limits) -> tuple[list, dict]:
-    """`Drawing`s of a batch by one pen, none where `limits` is None, and the limits that hold the batch too."""
-    pen, drawings, found = Pen(), [], dict(limits or {})
+def draw(subject, shots, settings, limits) -> tuple[list[Drawing], dict]:
+    """Draw a batch of shots by one pen.
+
+    Args:
+        settings: matplotlib's.
+        limits: what the axes have to hold, as `data.stretch` notes it; None: only the limits are looked for.
+
+    Returns:
+        The drawings, none where `limits` is None, and the limits that hold the shots too.
+    """
+    pen = Pen()
+    drawings, found = [], dict(limits or {})
     with mpl.rc_context(settings):
-        for result, how in batch:
-            picture = pictured(figure, result, **how)
+        for shot in shots:
+            picture = subject.picture(shot.result, shot.frame)
             stretch(picture.fig, found)
-            drawings += [] if limits is None else [pen.draw(picture)]
+            if limits is not None:
+                drawings.append(pen.draw(picture))
     return drawings, found
 
 
-def moments(result, recorded) -> set[int]:
-    """Which recorded times of a run stay: after the first step, and at what its result names, as `separable_at`."""
-    named = [
-        t
-        for part in getattr(result, "runs", {None: result}).values()
-        for key, t in vars(part).items()
-        if key.endswith("_at") and isinstance(t, int)
-    ]
-    return {1, *np.searchsorted(recorded, named).tolist()} & {*range(len(recorded))}
+def fit_weight(runs) -> tuple[Scene, list[list[Frame]]]:
+    """Leave out frames until what the page holds of all runs weighs at most WEIGHT.
+
+    Returns:
+        The scene of the frames that are left, and these frames, run by run.
+    """
+    while True:
+        scene = Scene()
+        for frame in itertools.chain.from_iterable(runs):
+            scene.add(frame.drawing)
+        # The weight is about proportional to the number of frames.
+        longest = max(len(run) for run in runs)
+        most = longest * WEIGHT // len(scene.payload())
+        fewer = [thinned(run, most) for run in runs]
+        if all(len(less) == len(run) for less, run in zip(fewer, runs, strict=True)):
+            return scene, runs  # it fits, or all that is left has to stay
+        runs = fewer
 
 
-def thinned(run, most) -> list:
-    """`most` frames (time, whether it has to stay, ...) of a run: the ends, those that have to, others evenly."""
-    always = {0, len(run) - 1, *(k for k, (_, stays, *_) in enumerate(run) if stays)}
-    others = np.linspace(
-        0, len(run) - 1, len(run) if len(run) <= most else max(2, most + 2 - len(always))
-    )
-    return [run[k] for k in sorted(always.union(others.round().astype(int).tolist()))]
+# The page's part
 
 
+@dataclasses.dataclass
+class Knob:
+    """A slider, or a row of buttons, as the page's template shows it.
+
+    Attributes:
+        axis: the field of the Config, or "frame" for the recorded times.
+        label, about: what stands beside it, and what it means.
+        index: which of its `values` it stands on at the start.
+        values: the values as words.
+        choice: whether it is a row of buttons.
+    """
+
+    axis: str
+    label: str
+    about: str
+    index: int
+    values: list[str]
+    choice: bool
+
+
+@dataclasses.dataclass(eq=False)
 class Player:
     """The explorer as HTML. The first one that a process shows brings the style sheet and the script with it.
 
     Attributes:
-        scene: the frames, run by run, each run's recorded times in order. times: those times, one list for each run.
-        ends: (shade from 0 to 1, text, words) of each run, for a pad in the place of two sliders; or None.
-        picture: what the page shows first, the last recorded time of the run number `start`.
+        base_config, axes, subject: what is explored.
+        runs: the frames of each run, in the order of their recorded times.
+        scene: these frames as the page holds them, run by run.
+        cells: (shade from 0 to 1, text, words) of each run, for cells in the place of two sliders; or None.
+        start: the number of the run that the page opens with.
+        picture: what the page shows first: the last recorded time of that run.
+        name, title, caption: as for `explore`.
     """
 
     _first = None
 
-    def __init__(self, base_config, axes, scrub, times, ends, scene, start, picture, name, title):
-        self.base_config, self.axes, self.scrub, self.times, self.ends = (
-            base_config,
-            axes,
-            scrub,
-            times,
-            ends,
-        )
-        self.scene, self.start, self.picture, self.name, self.title = (
-            scene,
-            start,
-            picture,
-            name,
-            title,
-        )
+    base_config: Any
+    axes: dict
+    subject: Subject
+    runs: list[list[Frame]]
+    cells: list | None
+    scene: Scene
+    start: int
+    picture: Picture
+    name: str
+    title: str
+    caption: str
+
+    @property
+    def times(self) -> list[list[float]]:
+        """The recorded times that the page has of each run."""
+        times = []
+        for run in self.runs:
+            times.append([frame.time for frame in run])
+        return times
 
     def _repr_html_(self) -> str:
         Player._first = Player._first or self
-        fields = {f.name: f for f in dataclasses.fields(self.base_config)}
-        axes = {
-            axis: [controls.text(v).replace("_", " ") for v in values]
-            for axis, values in self.axes.items()
-        }
-        settings = {
-            name: controls.text(getattr(self.base_config, name)).replace("_", " ")
-            for name in fields
-        }
-        setup = json.dumps(
-            {
-                "name": self.name,
-                "times": self.times,
-                "axes": list(axes.items()),
-                "settings": settings,
-                "time": self.scrub,
-                "version": __version__,
-            }
-        )
-        sliders = [
-            (
-                axis,
-                controls.label(fields[axis]),
-                controls.meaning(fields[axis]),
-                at.index(settings[axis]),
-                at,
-                len(at) == 2 or not isinstance(self.axes[axis][0], (int, float)),
-            )  # buttons instead of a slider
-            for axis, at in axes.items()
-        ]
-        if self.scrub is not None:
-            times = [f"{t:.6g}" for t in self.times[self.start]]
-            unit = next(
-                (fields[name].metadata["unit"] for name in ("steps", "epochs") if name in fields),
-                "",
-            )
-            label = (
-                "seen from (degrees)"
-                if self.scrub == "angles"
-                else f"time ({unit or 'iterations'})"
-            )
-            sliders.append(("frame", label, "what is shown of a run", len(times) - 1, times, False))
-        html, css, *js = (
-            importlib.resources.files("clbook.explore").joinpath(file).read_text(encoding="utf-8")
-            for file in ("player.html", "player.css", "frames.js", "player.js")
-        )
-        return jinja2.Template(html, autoescape=True).render(
-            name=self.name,
-            title=self.title,
-            alt=self.picture.alt,
+        template = jinja2.Template(_file("player.html"), autoescape=True)
+        width = round(self.picture.fig.get_figwidth() * 96)  # CSS pixels
+        return template.render(
+            player=self,
             png=self.picture.small(192, 256),
-            sliders=sliders,
-            width=round(self.picture.fig.get_figwidth() * 96),
-            play=self.scrub is not None,
-            ends=self.ends,
-            setup=setup.replace("<", "\\u003c"),
-            frames=self.scene.payload(),
+            width=width,
+            knobs=self._knobs(),
+            setup=self._setup(),
             first=Player._first is self,
-            css=css,
-            js="".join(js),
+            css=_file("player.css"),
+            js=_file("frames.js") + _file("player.js"),
         )
+
+    def _knobs(self) -> list[Knob]:
+        """One knob for each explored field, and the slider of the recorded times."""
+        knobs = []
+        fields = {field.name: field for field in dataclasses.fields(self.base_config)}
+        for axis, values in self.axes.items():
+            field = fields[axis]
+            words = [_words(value) for value in values]
+            start = _words(getattr(self.base_config, axis))
+            are_numbers = isinstance(values[0], (int, float))
+            knob = Knob(
+                axis=axis,
+                label=controls.label(field),
+                about=controls.meaning(field),
+                index=words.index(start),
+                values=words,
+                choice=len(words) == 2 or not are_numbers,
+            )
+            knobs.append(knob)
+        if self.subject.time is not None:
+            knobs.append(self._time())
+        return knobs
+
+    def _time(self) -> Knob:
+        """The slider of the recorded times, as long as the run at the start is."""
+        times = [f"{frame.time:.6g}" for frame in self.runs[self.start]]
+        last = len(times) - 1
+        return Knob("frame", self._time_label(), "what is shown of a run", last, times, False)
+
+    def _time_label(self) -> str:
+        """The figure's own label, or the time with the unit that the Config has for the length of a run."""
+        if isinstance(self.subject.time, dict):
+            (label,) = self.subject.time
+            return label
+        for field in dataclasses.fields(self.base_config):
+            if field.name in ("steps", "epochs") and field.metadata["unit"]:
+                return f"time ({field.metadata['unit']})"
+        return "time (iterations)"
+
+    def _setup(self) -> str:
+        """What the script has to know, as JSON that may stand inside HTML."""
+        axes, settings = {}, {}
+        for axis, values in self.axes.items():
+            axes[axis] = [_words(value) for value in values]
+        for field in dataclasses.fields(self.base_config):
+            settings[field.name] = _words(getattr(self.base_config, field.name))
+        setup = {
+            "name": self.name,
+            "times": self.times,
+            "axes": list(axes.items()),
+            "settings": settings,
+            "time": self.subject.time_name,
+            "version": __version__,
+        }
+        return json.dumps(setup).replace("<", "\\u003c")
+
+
+def _words(value) -> str:
+    """A value of a setting as a reader says it."""
+    return controls.text(value).replace("_", " ")
+
+
+def _file(name) -> str:
+    """The text of a file beside this one."""
+    return importlib.resources.files("clbook.explore").joinpath(name).read_text(encoding="utf-8")

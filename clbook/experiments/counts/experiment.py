@@ -17,9 +17,10 @@ import torch
 import torch.nn.functional as F
 
 from clbook.models import MLP, mlp, stacked
-from clbook.optim import Descent
-from clbook.runs import Program, alone, stream
-from clbook.settings import Outcome, Settings, setting
+from clbook.optim import per_run, sgd
+from clbook.runs import Training
+from clbook.settings import Outcome, Settings, quantity, setting
+from clbook.streams import stream
 
 OCCURRENCES, START, LAYERS = range(3)  # purposes of the streams of random numbers
 ACTIVATION = "tanh"
@@ -93,7 +94,7 @@ class Config(Settings):
         low=0,
         high=10_000,
     )
-    seed: int = setting(0, "seed of the occurrences and of the start", low=0, high=2**31, each=True)
+    seed: int = setting(0, "seed of the occurrences and of the start", low=0, high=9999, each=True)
 
     def check(self):
         if self.looks == "crossed" and self.symbols % self.groups:
@@ -105,22 +106,19 @@ class Config(Settings):
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """What one run recorded, at the times `steps` (T,).
+    """What one run recorded, at the times `steps`."""
 
-    Attributes:
-        steps: (T,) recorded iterations. loss: (T,) without the decay, less log(number of occurrences).
-        z: (T, S, d) vectors of the symbols.
-        joint: (S, P) share of the occurrences that are of a symbol in a context. features: (S, D) of the symbols.
-        meaning, looks: (S,) the group that a symbol shares contexts with, and the one that it looks like.
-    """
-
-    steps: np.ndarray
-    loss: np.ndarray
-    z: np.ndarray
-    joint: np.ndarray
-    features: np.ndarray
-    meaning: np.ndarray
-    looks: np.ndarray
+    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    loss: np.ndarray = quantity(
+        "loss without the decay, less log(number of occurrences)", dims="step"
+    )
+    z: np.ndarray = quantity("vectors of the symbols", dims="step symbol dim")
+    joint: np.ndarray = quantity(
+        "share of the occurrences that are of a symbol in a context", dims="symbol context"
+    )
+    features: np.ndarray = quantity("features of the symbols", dims="symbol feature")
+    meaning: np.ndarray = quantity("group that a symbol shares contexts with", dims="symbol")
+    looks: np.ndarray = quantity("group that a symbol looks like", dims="symbol")
 
     def ratio(self, by: str = "meaning", vectors: np.ndarray | None = None) -> np.ndarray:
         """Mean distance of two symbols of a group over that of two of different groups, (T,) or of `vectors` (T, S, d).
@@ -249,101 +247,65 @@ def endless_distance(config: Config) -> float:
     return math.sqrt(2 * math.sqrt(kappa) * math.log((count - 1) * share / (1 - share)))
 
 
-class Flow(Program):
+class Flow(Training):
     """R gradient descents with decay on the symbols' weights and the contexts' table, in float64."""
 
     Result, compiles = Result, ("objective",)
 
     def setup(self):
         s, c = self.state, self.config
-        self.joints = [joint(config) for config in self.configs]
-        s.joint, s.x = (
-            torch.stack(self.joints),
-            torch.stack([features(config) for config in self.configs]),
-        )
-        s.decay, std, s.lr = (self.each(name, torch.float64) for name in ("decay", "std", "lr"))
+        joints = [joint(config) for config in self.configs]
+        self.joints = [p.numpy() for p in joints]
+        s.joint = torch.stack(joints)
+        s.x = torch.stack([features(config) for config in self.configs])
+        s.decay, s.lr = self.column("decay", torch.float64), self.column("lr", torch.float64)
         (self.symbols, self.contexts), width = s.joint.shape[1:], s.x.shape[-1]
-        start = std * torch.stack(
-            [
-                torch.randn(
-                    self.contexts + width,
-                    c.d,
-                    generator=stream(config.seed, START),
-                    dtype=torch.float64,
-                )
-                for config in self.configs
-            ]
-        )
+        shape = self.contexts + width, c.d
+        generators = [stream(config.seed, START) for config in self.configs]
+        drawn = [torch.randn(shape, generator=g, dtype=torch.float64) for g in generators]
+        start = self.column("std", torch.float64) * torch.stack(drawn)
         contexts, linear = start.split([self.contexts, width], 1)
-        self.trained = [linear, contexts]
+        s.weights = [linear, contexts]
         if c.hidden:
-            networks = [
-                MLP((width, c.hidden, c.d), ACTIVATION, stream(k.seed, LAYERS)).double()
-                for k in self.configs
-            ]
-            self.trained = [*stacked(networks), contexts]
+            widths = (width, c.hidden, c.d)
+            networks = [MLP(widths, ACTIVATION, stream(k.seed, LAYERS)) for k in self.configs]
+            s.weights = [*stacked([network.double() for network in networks]), contexts]
 
-    def begin(self):
-        self.optimiser = Descent(self.trained, self.state.lr)
-
-    def embed(self) -> torch.Tensor:
+    def embed(self, s) -> torch.Tensor:
         """(R, S, d) the symbols' vectors."""
-        *layers, _ = self.trained
-        return (
-            mlp(layers, self.state.x, ACTIVATION)
-            if self.config.hidden
-            else self.state.x @ layers[0]
-        )
+        *layers, _ = s.weights
+        return mlp(layers, s.x, ACTIVATION) if self.config.hidden else s.x @ layers[0]
 
-    def objective(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """(R,) losses without decay, and (R, S, d) the symbols' vectors."""
-        z = self.embed()
-        return infonce(z, self.trained[-1], self.state.joint), z
+    def objective(self, s) -> tuple[torch.Tensor, torch.Tensor]:
+        """(R, S, d) the symbols' vectors, and (R,) losses without decay."""
+        z = self.embed(s)
+        return z, infonce(z, s.weights[-1], s.joint)
 
-    def now(self, t):
-        self.losses, z = self.objective()
-        return z
+    def forward(self, s, drawn, t):
+        return self.objective(s)
 
-    def advance(self, t):
-        *layers, contexts = torch.autograd.grad(self.losses.sum(), self.trained)
+    def step(self, s, drawn, losses, t):
+        *layers, contexts = self.gradients(losses, s.weights)
         # The loss is a mean: in these units a symbol, and a context, feels the mean over its own occurrences.
         gradients = [*(self.symbols * g for g in layers), self.contexts * contexts]
-        decay = [
-            self.state.decay.reshape(-1, *(1,) * (w.ndim - 1)) * w.detach() for w in self.trained
-        ]
-        self.optimiser.step([g + shrink for g, shrink in zip(gradients, decay, strict=True)])
+        rates = per_run(s.decay, s.weights)
+        weights = [w.detach() for w in s.weights]
+        slopes = [g + rate * w for g, rate, w in zip(gradients, rates, weights, strict=True)]
+        return {"weights": sgd(weights, slopes, s.lr)}
 
-    def measure(self, z, t):
-        return {"z": z, "loss": self.losses}
+    def measure(self, s, z, losses, t):
+        return {"z": z, "loss": losses}
 
     def result(self, i, columns, head):
         meaning, looks = (label.numpy() for label in groups(head["config"]))
         return Result(
             **head,
             **columns,
-            joint=self.joints[i].numpy(),
+            joint=self.joints[i],
             features=features(head["config"]).numpy(),
             meaning=meaning,
             looks=looks,
         )
 
 
-def run(config: Config, *, progress=None, device=None) -> Result:
-    """Train symbols and contexts on the occurrences that `config` says.
-
-    Args:
-        config: the settings.
-        progress: `progress(fraction, partial_result)`, about ten times a second; returning False stops the run, which
-            then returns what it has, with `stopped` set.
-        device: a torch device; None takes CUDA when there is one.
-
-    Returns:
-        The recorded arrays.
-
-    Raises:
-        ValueError: the run diverged; the message names lr, its value and its range.
-    """
-    return alone(Flow, config, progress, device)
-
-
-run.program = Flow
+run = Flow.run

@@ -43,7 +43,7 @@ class Config(Settings):
     repeats: int = setting(
         2, "steps timed of each size, after one that is not", unit="steps", low=1
     )
-    seed: int = setting(0, "seed of the starts and the images", low=0, high=2**31)
+    seed: int = setting(0, "seed of the starts and the images", low=0, high=9999)
 
 
 @dataclasses.dataclass

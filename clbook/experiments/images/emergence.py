@@ -18,9 +18,10 @@ from clbook.experiments.images.views import coloured, draw
 from clbook.losses import simplified
 from clbook.metrics import linear_probe
 from clbook.models import CNN, stacked
-from clbook.optim import Descent
-from clbook.runs import Draws, Program, alone, stream, streams
-from clbook.settings import Outcome, Settings, setting
+from clbook.optim import sgd
+from clbook.runs import Training
+from clbook.settings import Outcome, Settings, quantity, setting
+from clbook.streams import Draws, stream, streams
 
 SPLIT, WEIGHTS, START, BANK, DRAWS = range(5)  # purposes of the streams of random numbers
 
@@ -41,7 +42,7 @@ class Config(Settings):
     bank: int = setting(
         32, "views of each image, drawn before training; a step takes one", unit="views", low=1
     )
-    seed: int = setting(0, "seed of images, weights, start and views", low=0, high=2**31, each=True)
+    seed: int = setting(0, "seed of images, weights, start and views", low=0, high=9999, each=True)
 
     @property
     def files(self) -> tuple:
@@ -50,12 +51,14 @@ class Config(Settings):
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """steps (T,) recorded iterations; z (T, n) the embedding, labels (n,); accuracy (T,) of a linear readout of it."""
+    """What one run recorded, at the times `steps`."""
 
-    steps: np.ndarray
-    z: np.ndarray
-    labels: np.ndarray
-    accuracy: np.ndarray
+    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    z: np.ndarray = quantity("the embedding, one number for each image", dims="step point")
+    labels: np.ndarray = quantity("class of each image", dims="point")
+    accuracy: np.ndarray = quantity(
+        "accuracy of a linear readout of the embedding", dims="step", asked=True
+    )
 
 
 def view(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
@@ -64,78 +67,74 @@ def view(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
     return coloured(moved, draw(len(x), generator))
 
 
-class Flow(Program):
-    """R runs of gradient descent on LS eq. 12, each with a network of its own."""
+class Flow(Training):
+    """R runs of gradient descent on LS eq. 12, each with a network of its own.
 
-    rate, Result = "lr_over_tau", Result
+    The embedding is `anchored`'s f(w, x) = R + g(w, x) - g(w0, x); views come from a bank that is drawn before, so that
+    R - g(w0, view) is known for all of them.
+    """
+
+    rate, Result, beside = "lr_over_tau", Result, 1
 
     def setup(self):
         c, s = self.config, self.state
         images = [
             sets.load(c.data, c.n, 10, c.classes, 32, stream(k.seed, SPLIT)) for k in self.configs
         ]
-        s.x, s.labels = (torch.stack([getattr(own, name) for own in images]) for name in ("x", "y"))
-        generators = [stream(k.seed, BANK) for k in self.configs]
-        s.bank = torch.stack(
-            [
-                torch.stack([view(x, g) for _ in range(c.bank)])
-                for x, g in zip(s.x, generators, strict=True)
-            ]
-        )
-        nets = [CNN(s.x.shape[2:], 1, generator=stream(k.seed, WEIGHTS)) for k in self.configs]
-        self.trained, self.net, self.names = (
-            stacked(nets),
-            nets[0],
-            [name for name, _ in nets[0].named_parameters()],
-        )
-        start = torch.stack([data.ball(c.n, 1, k.eps, stream(k.seed, START)) for k in self.configs])
-        s.shift = start - self.outputs(s.x)
-        s.shifts = torch.stack([start - self.outputs(views) for views in s.bank.unbind(1)], 1)
-        s.tau, s.lr = self.each("tau"), self.each("lr_over_tau") * self.each("tau")
-        self.draws = Draws(
-            streams(self.configs, DRAWS), lambda g: torch.randint(c.bank, (), generator=g)
-        )
+        s.x = torch.stack([own.x for own in images])  # (R, n, channels, side, side)
+        s.labels = torch.stack([own.y for own in images])
+        banks = []
+        for x, k in zip(s.x, self.configs, strict=True):
+            generator = stream(k.seed, BANK)
+            banks.append(torch.stack([view(x, generator) for _ in range(c.bank)]))
+        s.bank = torch.stack(banks)  # (R, bank, n, channels, side, side)
+        networks = [CNN(s.x.shape[2:], 1, generator=stream(k.seed, WEIGHTS)) for k in self.configs]
+        s.weights, self.net = stacked(networks), networks[0]
+        self.names = [name for name, _ in self.net.named_parameters()]
+        R = torch.stack([data.ball(c.n, 1, k.eps, stream(k.seed, START)) for k in self.configs])
+        s.shift = R - self.outputs(s.weights, s.x)
+        shifts = [R - self.outputs(s.weights, views) for views in s.bank.unbind(1)]
+        s.shifts = torch.stack(shifts, 1)  # (R, bank, n, 1)
+        s.tau, s.lr = self.column("tau"), self.column("lr_over_tau") * self.column("tau")
 
-    def outputs(self, x: torch.Tensor) -> torch.Tensor:
+        def choose(generator):
+            return torch.randint(c.bank, (), generator=generator)
+
+        self.draws["view"] = Draws(streams(self.configs, DRAWS), choose)
+
+    def outputs(self, weights: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
         """(R, m, 1) of each run's network on its own images x (R, m, channels, side, side)."""
-        outputs = []
+        found = []
         for i, images in enumerate(x):
-            weights = {name: w[i] for name, w in zip(self.names, self.trained, strict=True)}
-            outputs.append(functional_call(self.net, weights, (images,)))
-        return torch.stack(outputs)
+            own = {name: w[i] for name, w in zip(self.names, weights, strict=True)}
+            found.append(functional_call(self.net, own, (images,)))
+        return torch.stack(found)
 
-    def begin(self):
-        self.optimiser = Descent(self.trained, self.state.lr)
+    def forward(self, s, drawn, t):
+        runs = torch.arange(len(drawn.view), device=drawn.view.device)
+        views, shift = s.bank[runs, drawn.view], s.shifts[runs, drawn.view]
+        both = self.outputs(s.weights, torch.cat([s.x, views], 1)) + torch.cat([s.shift, shift], 1)
+        z, v = both.chunk(2, 1)
+        return z, simplified(z, v[:, None], s.tau)
 
-    def now(self, t):
-        s, drawn = self.state, self.draws.next()
-        run = torch.arange(len(drawn), device=drawn.device)
-        both = self.outputs(torch.cat([s.x, s.bank[run, drawn]], 1)) + torch.cat(
-            [s.shift, s.shifts[run, drawn]], 1
-        )
-        z, views = both.chunk(2, 1)
-        self.losses = simplified.formula(z, views[:, None], s.tau)
-        return z
-
-    def advance(self, t):
-        self.descend(self.losses)
+    def step(self, s, drawn, losses, t):
+        return {"weights": sgd(s.weights, self.gradients(losses, s.weights), s.lr)}
 
     @torch.no_grad()
-    def measure(self, z, t):
-        seen = z.nan_to_num(posinf=0.0, neginf=0.0).cpu().numpy()  # of a run that has diverged, too
-        right = [
-            linear_probe(own, y, own, y)
-            for own, y in zip(seen, self.state.labels.cpu().numpy(), strict=True)
-        ]
-        return {"z": z[..., 0], "accuracy": right, "labels": self.state.labels}
+    def measure(self, s, z, losses, t):
+        row = {"z": z[..., 0]}
+        if self.wants("accuracy"):
+            seen = (
+                z.nan_to_num(posinf=0.0, neginf=0.0).cpu().numpy()
+            )  # of a run that has diverged, too
+            labels = s.labels.cpu().numpy()
+            row["accuracy"] = [
+                linear_probe(own, y, own, y) for own, y in zip(seen, labels, strict=True)
+            ]
+        return row
 
-    def result(self, i, columns, head):
-        return Result(**head, **columns | {"labels": columns["labels"][0]})
+    def ending(self, s):
+        return {"labels": s.labels}
 
 
-def run(config: Config, *, progress=None, device=None) -> Result:
-    """Descend from the ball; ValueError: settings or files that are not allowed, a run that diverged."""
-    return alone(Flow, config, progress, device)
-
-
-run.program = Flow
+run = Flow.run

@@ -22,19 +22,20 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from clbook import losses
+from clbook import losses, optim
 from clbook.data import written
 from clbook.experiments.images import readout, sets
 from clbook.experiments.images.networks import STAGES, ResNet, gathered, processes, projector
 from clbook.experiments.images.views import draw, views
 from clbook.metrics import linear_probe, spectrum
 from clbook.models import CNN, MLP
-from clbook.optim import Descent, warmed
-from clbook.runs import PROGRESS_EVERY, default_device, stream
+from clbook.runs import PROGRESS_EVERY, default_device
 from clbook.settings import Outcome, Settings, setting
+from clbook.streams import stream
 
 SPLIT, WEIGHTS, ORDER, VIEWS = range(4)  # purposes of the streams of random numbers
 LABELLED = ("nscl", "supcon", "ce")
+TRUST = 1e-3  # of LARS, as in SimCLR's code
 FOLLOWS = 0.99  # share of its own weights that BYOL's target keeps at a step
 
 
@@ -86,7 +87,7 @@ class Config(Settings):
     )
     every: int = setting(5, "epochs between two readouts", unit="epochs", low=1)
     seed: int = setting(
-        0, "seed of the split, the start, the order and the views", low=0, high=2**31
+        0, "seed of the split, the start, the order and the views", low=0, high=9999
     )
 
     def check(self):
@@ -206,12 +207,8 @@ class Trainer:
             copy.deepcopy(self.network).requires_grad_(False) if config.loss == "byol" else None
         )
         self.shared = DistributedDataParallel(self.network) if self.world > 1 else self.network
-        self.weights, trust = (
-            list(self.network.parameters()),
-            1e-3 if config.optimiser == "lars" else None,
-        )
-        rows = [p.data[None] for p in self.weights]  # as of one network
-        self.descent = Descent(rows, config.lr, config.momentum, config.decay, trust)
+        self.weights = list(self.network.parameters())
+        self.velocity = optim.zeros(self.weights)
         self.order, self.draws = stream(config.seed, ORDER), stream(config.seed, VIEWS)
         self.x, self.y = self.images.x.to(device, self.dtype), self.images.y.to(device)
         self.batches = len(self.x) // config.batch
@@ -251,7 +248,7 @@ class Trainer:
         loss = self.loss(chosen)
         self.network.zero_grad(set_to_none=True)
         loss.backward()
-        self.descent.step([p.grad[None] for p in self.weights], factor)
+        self.descend(factor)
         if self.target is not None:
             with torch.no_grad():
                 for mine, theirs in zip(
@@ -259,6 +256,20 @@ class Trainer:
                 ):
                     mine.lerp_(theirs, 1 - FOLLOWS)
         return loss.detach()
+
+    @torch.no_grad()
+    def descend(self, factor: float) -> None:
+        """One step with momentum along the gradient and the decay, or along LARS's directions."""
+        c, gradients = self.config, [p.grad for p in self.weights]
+        if c.optimiser == "lars":
+            directions = optim.lars_directions(self.weights, gradients, TRUST, c.decay, axes=0)
+        else:
+            directions = [g + c.decay * w for w, g in zip(self.weights, gradients, strict=True)]
+        after, self.velocity = optim.momentum(
+            self.weights, directions, self.velocity, c.lr, factor, c.momentum
+        )
+        for mine, new in zip(self.weights, after, strict=True):
+            mine.copy_(new)
 
     def train_epoch(self, tell) -> bool:
         """See every image once; `tell(fraction)` may return False to stop. Returns whether the epoch was finished."""
@@ -269,7 +280,8 @@ class Trainer:
             order[: self.batches * self.config.batch].split(self.config.batch)
         ):
             t = self.epoch * self.batches + k + 1
-            self.steps.append(self.step(chosen, warmed(t, steps, min(warmup, steps))))
+            factor = optim.warmed(t, steps, min(warmup, steps))
+            self.steps.append(self.step(chosen, factor))
             if tell(t / steps) is False:
                 return False
         self.epoch += 1
@@ -343,7 +355,7 @@ class Trainer:
             "read": self.read,
             "network": self.network.state_dict(),
             "target": self.target and self.target.state_dict(),
-            "velocity": self.descent.velocity,
+            "velocity": self.velocity,
             "order": self.order.get_state(),
             "draws": self.draws.get_state(),
         }
@@ -359,9 +371,7 @@ class Trainer:
         self.network.load_state_dict(state["network"])
         if self.target is not None:
             self.target.load_state_dict(state["target"])
-        if self.descent.velocity is not None:
-            for mine, kept in zip(self.descent.velocity, state["velocity"], strict=True):
-                mine.copy_(kept)
+        self.velocity = [kept.to(self.device) for kept in state["velocity"]]
         self.order.set_state(state["order"])
         self.draws.set_state(state["draws"])
 

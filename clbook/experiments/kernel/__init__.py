@@ -11,7 +11,6 @@ from clbook.experiments.kernel.experiment import (
     orbits,
     partial_gradient,
     run,
-    run_flows,
 )
 
 __all__ = [
@@ -24,5 +23,4 @@ __all__ = [
     "orbits",
     "partial_gradient",
     "run",
-    "run_flows",
 ]

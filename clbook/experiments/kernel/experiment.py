@@ -15,9 +15,11 @@ from torch.nn.functional import one_hot
 
 from clbook import augment, data, kernels
 from clbook.losses import simplified
-from clbook.models import ACTIVATIONS, Averaging, affine, member, stacked
-from clbook.runs import Program, Several, alone, recorded_times, several, stream
-from clbook.settings import Outcome, Settings, setting
+from clbook.models import ACTIVATIONS, Averaging, affine, stacked
+from clbook.optim import sgd
+from clbook.runs import State, Training, recorded_times
+from clbook.settings import Outcome, Settings, quantity, setting
+from clbook.streams import stream
 
 START, WEIGHTS, DATA = 1, 2, 11  # purposes of the streams of random numbers
 
@@ -86,7 +88,7 @@ class Config(Settings):
         choices=("full", "partial"),
     )
     steps: int = setting(1, "iterations", unit="iterations", low=1, high=100_000, log=True)
-    seed: int = setting(0, "seed of data, start and weights", low=0, high=2**31, each=True)
+    seed: int = setting(0, "seed of data, start and weights", low=0, high=9999, each=True)
 
     @property
     def lr(self) -> float:
@@ -104,33 +106,41 @@ class Config(Settings):
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """Velocities are changes in one iteration divided by the learning rate, at the recorded times `steps` (T,).
+    """Velocities are changes in one iteration divided by the learning rate, at the recorded times `steps`."""
 
-    Attributes:
-        x: (n, D) points. labels: (n,). views: (VIEWS, n, D). z: (T, n, d). copies: (T, VIEWS, n, d) embedded views.
-        measured: (T, n, d) velocity. kernel: (T, n, d) VA Proposition 4.1's, from K(t) and the partial gradient.
-        mean, own: (T, n, d) VA Theorem 4.5's, with the cluster's mean gradient and with each point's own.
-        blocks: (T, n, d) the same without its hypothesis: the kernel between all centres, and mean gradients.
-        gain: (T, N, d) beta of Theorem 4.5. share: (N,) of the points.
-        spread: (T,) largest distance between a point's embedding and that of one of its views.
-        moved: (T,) largest distance of a point from its start.
-    """
-
-    steps: np.ndarray
-    x: np.ndarray
-    labels: np.ndarray
-    views: np.ndarray
-    z: np.ndarray
-    copies: np.ndarray
-    measured: np.ndarray
-    kernel: np.ndarray
-    mean: np.ndarray
-    own: np.ndarray
-    blocks: np.ndarray
-    gain: np.ndarray
-    share: np.ndarray
-    spread: np.ndarray
-    moved: np.ndarray
+    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    x: np.ndarray = quantity("points", dims="point input")
+    labels: np.ndarray = quantity("cluster of each point", dims="point")
+    views: np.ndarray = quantity("turned copies of the points", dims="view point input")
+    share: np.ndarray = quantity("share of the points that lie in each cluster", dims="cluster")
+    z: np.ndarray = quantity("embeddings", dims="step point dim")
+    copies: np.ndarray = quantity("embedded views", dims="step view point dim")
+    spread: np.ndarray = quantity(
+        "largest distance between a point's embedding and that of one of its views", dims="step"
+    )
+    moved: np.ndarray = quantity("largest distance of a point from its start", dims="step")
+    measured: np.ndarray = quantity("velocity", dims="step point dim", asked=True)
+    kernel: np.ndarray = quantity(
+        "velocity by VA Proposition 4.1, from K(t) and the partial gradient",
+        dims="step point dim",
+        asked=True,
+    )
+    mean: np.ndarray = quantity(
+        "velocity by VA Theorem 4.5 with the cluster's mean gradient",
+        dims="step point dim",
+        asked=True,
+    )
+    own: np.ndarray = quantity(
+        "velocity by VA Theorem 4.5 with each point's own gradient",
+        dims="step point dim",
+        asked=True,
+    )
+    blocks: np.ndarray = quantity(
+        "velocity without the theorem's hypothesis: the kernel between all centres, and mean gradients",
+        dims="step point dim",
+        asked=True,
+    )
+    gain: np.ndarray = quantity("beta of VA Theorem 4.5", dims="step cluster dim", asked=True)
 
     def error(self, prediction: str, frame: int = 0) -> float:
         """|measured - predicted| / |measured| for "kernel", "mean", "own", "blocks", or "limit" (VA Corollary 4.6)."""
@@ -179,6 +189,7 @@ def orbits(x: torch.Tensor, angle: float) -> torch.Tensor:
     return torch.cat([x[None], augment.turn(x[None], angles[:, None])])
 
 
+@torch.enable_grad()
 def partial_gradient(
     z: torch.Tensor, views: torch.Tensor, tau: float | torch.Tensor
 ) -> torch.Tensor:
@@ -212,7 +223,7 @@ def cluster_velocity(
     return -np.asarray(share)[:, None] * np.asarray(squared_norm)[:, None] * gain * gradient
 
 
-class Flow(Program):
+class Flow(Training):
     """R runs that follow f on the points and their views, z (R, 1 + VIEWS, n, d).
 
     Through a network gradient descent moves its weights (VA eq. 15). In the vanilla flow points and views are
@@ -227,108 +238,111 @@ class Flow(Program):
             c.steps - 1
         )  # the last iteration begins there: each recorded time knows the step that follows
         self.times, self.trains = set(recorded_times(self.steps)), c.flow != "vanilla"
-        x, labels, starts = zip(*(dataset(config) for config in self.configs), strict=True)
-        s.start, s.labels = torch.stack(starts), torch.stack(labels)
-        s.tau, s.lr = (self.each(name, torch.float64) for name in ("tau", "lr"))
-        turned = [orbits(points, k.angle) for points, k in zip(x, self.configs, strict=True)]
+        points = [dataset(config) for config in self.configs]
+        orbit = [orbits(x, k.angle) for (x, _, _), k in zip(points, self.configs, strict=True)]
         self.inputs = [
-            {"x": o[0].numpy(), "views": o[1:].numpy(), "labels": ids.numpy()}
-            for o, ids in zip(turned, labels, strict=True)
+            {"x": o[0].numpy(), "views": o[1:].numpy(), "labels": labels.numpy()}
+            for o, (_, labels, _) in zip(orbit, points, strict=True)
         ]
-        s.x, self.centres = self.sees(torch.stack(turned)), self.sees(centres_of(c))
+        s.labels = torch.stack([labels for _, labels, _ in points])
+        s.R = torch.stack([R for _, _, R in points])  # (R, n, d)
+        s.tau, s.lr = self.column("tau", torch.float64), self.column("lr", torch.float64)
+        s.x = self.sees(torch.stack(orbit))  # (R, 1 + VIEWS, n, D)
+        self.shared.centres = self.sees(centres_of(c))
         shape = s.x.shape[-1], c.d, c.width, c.activation, c.width**-0.5
-        nets = [Averaging(*shape, stream(k.seed, WEIGHTS)).double() for k in self.configs]
-        self.trained, self.net = stacked(nets), nets[0]
-        if not self.trains:
-            (s.inner,), self.trained = (
-                self.trained,
-                [s.start],
-            )  # what a network would do is predicted all the same
+        networks = [Averaging(*shape, stream(k.seed, WEIGHTS)).double() for k in self.configs]
+        (s.inner,) = stacked(networks)  # B (R, M d, D)
+        if self.trains:
+            s.weights = [s.inner]
+        else:  # what a network would do is predicted all the same
+            s.weights = [s.R[:, None].repeat(1, 1 + VIEWS, 1, 1)]
 
     def sees(self, x: torch.Tensor) -> torch.Tensor:
         """What the network is given of points x (..., D)."""
         return x.norm(dim=-1, keepdim=True) if self.config.flow == "radius" else x
 
-    def begin(self):
-        s = self.state
-        if self.trains:
-            with torch.no_grad():
-                s.frozen = self.network(*self.trained)
-        else:
-            self.trained = [
-                z.detach()[:, None].repeat(1, 1 + VIEWS, 1, 1).requires_grad_()
-                for z in self.trained
-            ]
+    def begin(self, s):
+        """The state with g(w0, x) of the points and views, so that f is exactly R at w0, for points and views alike."""
+        with torch.no_grad():
+            return s.replace(frozen=self.output(s, s.inner))
 
-    def network(self, inner: torch.Tensor) -> torch.Tensor:
+    def output(self, s: State, inner: torch.Tensor) -> torch.Tensor:
         """g (R, 1 + VIEWS, n, d) of the points and views, VA eq. 18, with inner weights B (R, M d, D)."""
         c = self.config
-        units = ACTIVATIONS[c.activation]()(affine(self.state.x.flatten(1, 2), inner))
-        return (c.width**-0.5 * units.unflatten(-1, (c.d, -1)).sum(-1)).unflatten(1, (-1, c.n))
+        units = ACTIVATIONS[c.activation]()(affine(s.x.flatten(1, 2), inner))
+        summed = units.unflatten(-1, (c.d, -1)).sum(-1)
+        return (c.width**-0.5 * summed).unflatten(1, (-1, c.n))
 
-    def embed(self, trained: torch.Tensor) -> torch.Tensor:
-        """f (R, 1 + VIEWS, n, d); exactly R at w0, for points and views alike."""
-        s = self.state
-        return self.network(trained) - s.frozen + s.start[:, None] if self.trains else trained
+    def embed(self, s: State) -> torch.Tensor:
+        """f (R, 1 + VIEWS, n, d)."""
+        (trained,) = s.weights
+        if not self.trains:
+            return trained
+        return self.output(s, trained) - s.frozen + s.R[:, None]
 
-    def now(self, t):
-        """z, and in `self.after` what `trained` will be one iteration later."""
-        s, (trained,) = self.state, self.trained
-        z = self.embed(trained)
+    def forward(self, s, drawn, t):
+        z = self.embed(s)
+        views = z[:, 1:] if self.config.gradient == "full" else z[:, 1:].detach()
+        return z, simplified(z[:, 0], views, s.tau)
+
+    def step(self, s, drawn, losses, t):
         if self.trains:
-            views = z[:, 1:] if self.config.gradient == "full" else z[:, 1:].detach()
-            (gradient,) = torch.autograd.grad(
-                simplified.formula(z[:, 0], views, s.tau).sum(), trained
-            )
-            self.after = trained.detach() - s.lr * gradient
-        else:
-            self.after = z.detach() - s.lr[..., None] * partial_gradient(
-                z, z[:, None, 1:], s.tau[..., None]
-            )
-        return z
-
-    def advance(self, t):
-        self.trained = [self.after.requires_grad_()]
+            return {"weights": sgd(s.weights, self.gradients(losses, s.weights), s.lr)}
+        z = s.weights[0].detach()
+        slope = partial_gradient(z, z[:, None, 1:], s.tau[..., None])  # each particle's own
+        return {"weights": [z - s.lr[..., None] * slope]}
 
     @torch.no_grad()
-    def measure(self, z, t):
+    def measure(self, s, z, losses, t):
         """The step from t to t + 1, and what the theory predicts for it."""
-        s, after = self.state, self.embed(self.after)
-        with torch.enable_grad():
-            gradient = partial_gradient(z[:, 0], z[:, 1:], s.tau)
-        rows = [self.predicted(i, g) for i, g in enumerate(gradient)]
-        return {name: np.stack([row[name] for row in rows]) for name in rows[0]} | {
+        row = {
             "z": z[:, 0],
             "copies": z[:, 1:],
-            "measured": (after[:, 0] - z[:, 0]) / s.lr,
             "spread": (z[:, 1:] - z[:, :1]).norm(dim=-1).flatten(1).amax(1),
-            "moved": (z[:, 0] - s.start).norm(dim=-1).amax(1),
-            "finite": after.flatten(1).isfinite().all(1),
+            "moved": (z[:, 0] - s.R).norm(dim=-1).amax(1),
         }
+        after = self.embed(self.later(s))
+        row["finite"] = after.flatten(1).isfinite().all(1)
+        if self.wants("measured"):
+            row["measured"] = (after[:, 0] - z[:, 0]) / s.lr
+        if self.wants("kernel", "mean", "own", "blocks", "gain"):
+            gradient = partial_gradient(z[:, 0], z[:, 1:], s.tau)
+            found = [self.predicted(s, i, g) for i, g in enumerate(gradient)]
+            row |= {name: np.stack([one[name] for one in found]) for name in found[0]}
+        return {name: row[name] for name in row if name in self.record or name not in PREDICTED}
 
-    def predicted(self, i: int, gradient: torch.Tensor) -> dict[str, np.ndarray]:
+    @torch.enable_grad()
+    def later(self, s: State) -> State:
+        """The state one iteration later."""
+        _, losses = self.forward(s, None, 0)
+        return s.replace(**self.step(s, None, losses, 0))
+
+    def predicted(self, s: State, i: int, gradient: torch.Tensor) -> dict[str, np.ndarray]:
         """Run i by Proposition 4.1 and Theorem 4.5: velocities (n, d) from its partial gradient (n, d); beta (N, d)."""
-        c, s = self.config, self.state
-        weights, by_kernel = self.trained if self.trains else [s.inner], -gradient
+        c = self.config
+        inner = s.weights[0][i] if self.trains else s.inner[i]
+        by_kernel = -gradient
         if self.trains:
-            K = kernels.empirical(member(self.net, weights, i), s.x[i, 0])
+            K = kernels.one_hidden(inner, s.x[i, 0], c.activation, c.d, 1 / c.width)  # (n, n, d, d)
             by_kernel = -torch.einsum("ijkl,jl->ik", K, gradient) / c.n
-        inner, centres, labels, gradient = (
-            v.cpu() for v in (weights[0][i], self.centres, s.labels[i], gradient)
-        )
-        members, norms = one_hot(labels, c.clusters).to(gradient), centres.square().sum(1)
-        share, mean = members.mean(0), members.T @ gradient / members.sum(0)[:, None]
+        inner, centres, labels = inner.cpu(), self.shared.centres.cpu(), s.labels[i].cpu()
+        gradient = gradient.cpu()
+
+        members = one_hot(labels, c.clusters).to(gradient)  # (n, N)
+        norms = centres.square().sum(1)
+        share = members.mean(0)
+        mean = members.T @ gradient / members.sum(0)[:, None]  # (N, d)
         between = kernels.one_hidden(
             inner, centres, c.activation, c.d, 1 / c.width
         )  # (N, N, d, d), VA eq. 20
         blocks = -torch.einsum("qrkl,r,rl->qk", between, share, mean)[labels]
         beta = (torch.einsum("qqkk->qk", between) / norms[:, None]).numpy()
-        by_cluster, of = cluster_velocity(share, norms, beta, mean.numpy()), labels.numpy()
-        by_point = cluster_velocity(share[labels], norms[labels], beta[of], gradient.numpy())
+        by_cluster = cluster_velocity(share, norms, beta, mean.numpy())
+        by_point = cluster_velocity(share[labels], norms[labels], beta[labels], gradient.numpy())
         return {
             "kernel": by_kernel.cpu().numpy(),
             "gain": beta,
-            "mean": by_cluster[of],
+            "mean": by_cluster[labels],
             "own": by_point,
             "blocks": blocks.numpy(),
         }
@@ -338,29 +352,5 @@ class Flow(Program):
         return Result(**head, **self.inputs[i], **columns, share=share)
 
 
-def run(config: Config, *, progress=None, device=None) -> Result:
-    """Follow one flow and compare each recorded step with what VA Proposition 4.1 and Theorem 4.5 predict for it.
-
-    Args:
-        config: the settings.
-        progress: `progress(fraction, partial_result)`; returning False stops the run, which then returns what it has.
-        device: a torch device; None takes CUDA when there is one.
-
-    Returns:
-        The recorded arrays.
-
-    Raises:
-        ValueError: the run diverged; the message names lr_over_tau, its value and its range.
-    """
-    return alone(Flow, config, progress, device)
-
-
-run.program = Flow
-
-
-def run_flows(config: Config, *, progress=None, device=None) -> Several:
-    """`run` for each of the three flows, from one start (VA and LS Theorem 4.2)."""
-    return several(run, config, FLOWS, progress=progress, device=device)
-
-
-run_flows.variants = run, FLOWS
+PREDICTED = ("kernel", "mean", "own", "blocks", "gain")
+run = Flow.run

@@ -7,7 +7,7 @@ from matplotlib.collections import LineCollection
 
 from clbook import kernels
 from clbook.experiments.kernel.experiment import Result
-from clbook.runs import Several
+from clbook.runs import shared_times
 from clbook.style import (
     GRID,
     INK,
@@ -19,6 +19,7 @@ from clbook.style import (
     log_axis,
     mosaic,
     name_lines,
+    needs,
 )
 
 FLOW_NAMES = {
@@ -53,6 +54,7 @@ def _fit(ax, *points):
     ax.locator_params(nbins=4)
 
 
+@needs("measured", "kernel")
 def step(result: Result, frame: int = 0) -> Picture:
     """Each point's change in one iteration: as arrows (left), and against the kernel's prediction (right)."""
     fig, ((left, right),) = axes(2, width=7.6, height=3.5)
@@ -100,6 +102,7 @@ def _share(error):
     return f"{error:.0%}" if error > 0.01 else f"{100 * error:.1g}%"
 
 
+@needs("measured", "kernel")
 def missed(result: Result) -> tuple[float, str, str]:
     """(shade, sign, words) of a run of `step` for a pad: the error of the prediction; the smaller, the darker."""
     error = result.error("kernel")
@@ -107,12 +110,12 @@ def missed(result: Result) -> tuple[float, str, str]:
     return float(np.clip(-np.log10(error) / 4, 0, 1)), said, f"off by {said} of the measured move"
 
 
-def orbits(flows: Several, frame: int = -1) -> Picture:
+def orbits(flows: dict, frame: int = -1) -> Picture:
     """Embedded points and their views, joined, for the three flows at one time, and the spread of orbits over time."""
-    names = list(flows.runs)
+    names = list(flows)
     fig, ax = mosaic([[*names, "spread"]], width=10.4, height=3.1, width_ratios=(1, 1, 1, 1.25))
-    now, text = int(flows.steps[frame]), []
-    for i, (name, run) in enumerate(flows.runs.items()):
+    now, text = int(shared_times(flows)[frame]), []
+    for i, (name, run) in enumerate(flows.items()):
         t = int(np.searchsorted(run.steps, now))
         for k in np.unique(run.labels):
             mine = run.labels == k
@@ -145,10 +148,11 @@ def orbits(flows: Several, frame: int = -1) -> Picture:
     name_lines(ax["spread"])
     return Picture(
         fig,
-        f"Iteration {now}, views turned by up to {flows.config.angle:g} degrees. {'; '.join(text)}.",
+        f"Iteration {now}, views turned by up to {run.config.angle:g} degrees. {'; '.join(text)}.",
     )
 
 
+@needs("measured", "mean", "gain")
 def velocities(result: Result, frame: int = 0) -> Picture:
     """Velocities of all points with VA Theorem 4.5's for their clusters (left), and the clusters' speeds (right)."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.5, width_ratios=(1.15, 1))
@@ -210,6 +214,7 @@ def velocities(result: Result, frame: int = 0) -> Picture:
     )
 
 
+@needs("measured")
 def behind(result: Result) -> tuple[float, str, str]:
     """(shade, sign, words) of a run of `velocities` for a pad: the last cluster's speed over the fastest other's."""
     *others, last = result.speeds()
@@ -255,13 +260,17 @@ def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:
     return Picture(fig, f"{ylabel.capitalize()} over {xlabel}. " + "; ".join(text) + ".")
 
 
-def blocks(result, frame: int = -1) -> Picture:
-    """The kernel at one kept time (left), its top eigenvector (middle), and the block scores over training (right).
+BLOCKS = ("kernel", "alignment", "theta", "sigma2")
 
-    result: of `separability.run`, with kernels kept.
+
+@needs(*BLOCKS)
+def blocks(result, frame: int = -1) -> Picture:
+    """The kernel at one recorded time (left), its top eigenvector (middle), and the block scores over training (right).
+
+    result: of `separability.run`, with the quantities `BLOCKS`.
     """
     fig, ((left, middle, right),) = axes(3, width=10.0, height=3.1, width_ratios=(1, 1.2, 1.6))
-    now, K, labels = int(result.kernel_steps[frame]), result.kernel[frame], result.labels
+    now, K, labels = int(result.steps[frame]), result.kernel[frame], result.labels
     vector, share = kernels.top_eigenvector(K, labels)
     vector = vector * np.sign(vector[labels == 1].mean() - vector[labels == 0].mean())
     left.imshow(K / np.abs(K).max(), cmap="RdBu_r", vmin=-1, vmax=1, gid="cells of K, largest = 1")

@@ -8,10 +8,11 @@ import numpy as np
 
 from clbook import kernels
 from clbook.experiments import separability
+from clbook.experiments.separability.condition import evenly_chosen
 from clbook.records import Recipe, Record
 
 ACTIVATIONS = ("tanh", "relu", "gelu")
-CLUSTERS = separability.Config(tau=1.0, lr_over_tau=0.05, steps=5000, kernels=6)
+CLUSTERS = separability.Config(tau=1.0, lr_over_tau=0.05, steps=5000)
 DONUT = CLUSTERS.replace(data="donut", augmentation="rotation")
 RUNS = tuple(
     config.replace(activation=activation, seed=seed)
@@ -28,7 +29,8 @@ def scores(results) -> dict[str, np.ndarray]:
     """
     share = []
     for r in results:
-        near = int(np.argmin(np.abs(r.kernel_steps - r.separable_at)))
+        chosen = evenly_chosen(r, 6)
+        near = chosen[np.argmin(np.abs(r.steps[chosen] - r.separable_at))]
         share.append([kernels.top_eigenvector(r.kernel[k], r.labels)[1] for k in (0, near, -1)])
     return {
         "steps": np.stack([r.steps for r in results]),
@@ -57,5 +59,6 @@ RECIPES = {
         scores,
         ("alignment",),
         start=0.02,
+        record=("kernel", "alignment", "theta", "sigma2"),
     ),
 }

@@ -28,8 +28,9 @@ from clbook.experiments.landscape.curves import (
     thresholds_at,
 )
 from clbook.losses import generalized, nt_xent_mean
-from clbook.runs import default_device, one_thread, stream
+from clbook.runs import default_device, one_thread
 from clbook.settings import Outcome, Settings, setting
+from clbook.streams import stream
 
 PLACES, VIEWS = range(2)  # purposes of the streams of random numbers
 NEGATIVE = (
@@ -58,7 +59,7 @@ class Config(Settings):
     jitter: float = setting(
         0.0, "difference between two views of a point; 0 is an invariant map", low=0.0, high=3.0
     )
-    seed: int = setting(0, "seed of random places and of the views", low=0, high=2**31)
+    seed: int = setting(0, "seed of random places and of the views", low=0, high=9999)
 
     def check(self):
         if not 2 <= self.clusters * self.copies <= 256:

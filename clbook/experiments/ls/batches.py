@@ -8,28 +8,32 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from clbook.experiments import sphere
 from clbook.experiments.sphere.experiment import NEIGHBOURS, Flow
 from clbook.metrics import neighbour_accuracy, separable
-from clbook.optim import Descent
-from clbook.runs import Draws, alone, streams
-from clbook.settings import Outcome
+from clbook.optim import sgd
+from clbook.settings import Outcome, quantity
+from clbook.streams import Draws, streams
 
 CHOICE, BATCH = 6, 200  # purpose of the stream that batches are drawn from, and their size
 
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """steps, accuracy (T,) of the 10 nearest neighbours, separable_at and labels as in `sphere.Result`.
+    """What one run recorded, at the times `steps`."""
 
-    loss: (T,) LS eq. 12 of all points, each its own only view.
-    """
-
-    steps: np.ndarray
-    loss: np.ndarray
-    accuracy: np.ndarray
-    labels: np.ndarray
-    separable_at: int | None
+    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    loss: np.ndarray = quantity(
+        "LS eq. 12 of all points, each its own only view", dims="step", asked=True
+    )
+    accuracy: np.ndarray = quantity(
+        "label accuracy of the 10 nearest neighbours", dims="step", asked=True
+    )
+    labels: np.ndarray = quantity("cluster of each point", dims="point")
+    separable_at: int | None = quantity(
+        "first recorded iteration at which an affine rule is right on every point, or None",
+        unit="iterations",
+        asked=True,
+    )
 
 
 class Batches(Flow):
@@ -42,57 +46,66 @@ class Batches(Flow):
         if n < BATCH:
             raise self.config.error("n", f"at least {BATCH}, a batch")
         super().setup()
-        self.chosen = Draws(
-            streams(self.configs, CHOICE), lambda g: torch.randperm(n, generator=g)[:BATCH]
-        )
 
-    def begin(self):
-        # As in `sphere`: free points follow their own gradients, so the sum of the batch's losses, not its mean.
-        self.optimiser = Descent(
-            self.trained, self.state.lr * (1 if self.config.network else BATCH)
-        )
+        def choose(generator):
+            return torch.randperm(n, generator=generator)[:BATCH]
 
-    def now(self, t):
-        """The batch's embedding (R, BATCH, d); at a recorded time that of all points (R, n, d)."""
-        s, pick = self.state, self.chosen.next()
-        rows = torch.arange(len(pick), device=pick.device)[:, None]
+        self.draws["chosen"] = Draws(streams(self.configs, CHOICE), choose)
+
+    def forward(self, s, drawn, t):
+        """The batch's embedding (R, BATCH, d) and its loss."""
+        rows = torch.arange(len(drawn.chosen), device=drawn.chosen.device)[:, None]
         if not self.config.network:
-            z = self.trained[0][rows, pick]
-            self.losses = self.loss(
-                z, (z if self.config.gradient == "full" else z.detach())[:, None]
-            )
-            return self.trained[0] if t in self.times else z
-        x, start, shift = (part[rows, pick] for part in (s.x, s.start, s.shift))
-        views = x + s.noise[:, 0] * self.draws.next()[:, 0, :BATCH]
-        out = self.output(self.trained, torch.cat([x, views], 1))
-        moved = F.normalize(out[:, BATCH:] - self.output(s.frozen, views) + start, dim=-1)
-        z = F.normalize(out[:, :BATCH] + shift, dim=-1)
-        self.losses = self.loss(z, moved[:, None])
-        if t not in self.times:
-            return z
-        with torch.no_grad():
-            return F.normalize(self.output(self.trained, s.x) + s.shift, dim=-1)
+            z = s.weights[0][rows, drawn.chosen]
+            views = z if self.config.gradient == "full" else z.detach()
+            return z, self.loss(s, z, views[:, None])
+        batch = {"x": s.x[rows, drawn.chosen]}
+        if s.frozen is not None:
+            batch |= {"R": s.R[rows, drawn.chosen], "shift": s.shift[rows, drawn.chosen]}
+        z, losses = self.objective(s.replace(**batch), drawn.noise[:, :, :BATCH])
+        return z, losses
 
-    def measure(self, z, t):
-        s, z = self.state, z.detach()
-        for i in torch.nonzero(s.separable_at < 0)[:, 0].tolist():
-            if separable(z[i], self.labels):
-                s.separable_at[i] = t
-        accuracy = [neighbour_accuracy(points, self.labels, NEIGHBOURS) for points in z]
-        return {
-            "accuracy": np.array(accuracy),
-            "loss": self.loss(z, z[:, None]),
-            "separable_at": s.separable_at,
-        }
+    def step(self, s, drawn, losses, t):
+        if self.config.network:
+            return super().step(s, drawn, losses, t)
+        # As in `sphere`: free points follow their own gradients, so the sum of the batch's losses, not its mean.
+        (z,) = sgd(s.weights, self.gradients(losses, s.weights), BATCH * s.lr)
+        return {"weights": [F.normalize(z.detach(), dim=-1)]}
+
+    @torch.no_grad()
+    def everywhere(self, s):
+        """The embedding of all points (R, n, d)."""
+        if not self.config.network:
+            return s.weights[0]
+        points = self.output(s.weights, s.x)
+        return F.normalize(points if s.shift is None else points + s.shift, dim=-1)
+
+    def watch(self, s, z, t):
+        if t not in self.times or not self.wants("separable_at"):
+            return {}
+        at = s.separable_at.clone()
+        whole = self.everywhere(s)
+        for i in torch.nonzero(at < 0)[:, 0].tolist():
+            if bool(whole[i].isfinite().all()) and separable(whole[i], self.labels):
+                at[i] = t
+        return {"separable_at": at}
+
+    def measure(self, s, z, losses, t):
+        row = {"separable_at": s.separable_at}
+        whole = self.everywhere(s).detach()
+        row["finite"] = whole.flatten(1).isfinite().all(1)
+        if self.wants("accuracy"):
+            found = [neighbour_accuracy(points, self.labels, NEIGHBOURS) for points in whole]
+            row["accuracy"] = np.array(found)
+        if self.wants("loss"):
+            row["loss"] = self.loss(s, whole, whole[:, None])
+        return row
 
     def result(self, i, columns, head):
         at = int(columns.pop("separable_at")[-1])
-        return Result(**head, **columns, labels=self.labels, separable_at=None if at < 0 else at)
+        if self.wants("separable_at"):
+            columns["separable_at"] = None if at < 0 else at
+        return Result(**head, **columns, labels=self.labels)
 
 
-def run(config: sphere.Config, *, progress=None, device=None) -> Result:
-    """`sphere.run` on batches of `BATCH` points."""
-    return alone(Batches, config, progress, device)
-
-
-run.program = Batches
+run = Batches.run

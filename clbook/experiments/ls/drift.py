@@ -10,15 +10,16 @@ import torch
 from clbook import kernels
 from clbook.experiments import sphere
 from clbook.experiments.sphere.experiment import Flow
-from clbook.models import member
-from clbook.runs import alone
+from clbook.settings import quantity
 
 
 @dataclasses.dataclass
 class Result(sphere.Result):
-    """`sphere.Result`, and drift (T,): the operator norm of K(t) - K(0), divided by that of K(0)."""
+    """`sphere.Result`, and the kernel's drift."""
 
-    drift: np.ndarray
+    drift: np.ndarray = quantity(
+        "operator norm of K(t) - K(0), divided by that of K(0)", dims="step", asked=True
+    )
 
 
 class Drifting(Flow):
@@ -30,31 +31,35 @@ class Drifting(Flow):
         if not self.config.network:
             raise self.config.error("network", "True: the kernel is a network's")
         super().setup()
-        self.net = self.networks(self.state.x.shape[-1])[0]
 
-    def more(self, z, views):
-        """The drift of the kernel of f = y / |y|: that of y between projections along the sphere."""
-        s, found = self.state, []
-        with torch.no_grad():
-            length = (self.output(self.trained, s.x) + s.shift).norm(dim=-1)
-        for i, x in enumerate(s.x):
-            flat = torch.eye(z.shape[-1], device=z.device) - z[i, :, :, None] * z[i, :, None]
-            along = flat / length[i, :, None, None]
-            K = kernels.empirical(member(self.net, self.trained, i), x)
-            K = torch.einsum("iab,ijbc,jcd->iajd", along, K, along)
-            found.append(K.flatten(2, 3).flatten(0, 1).double())
-        matrices = torch.stack(found)
-        if not hasattr(s, "first"):
-            s.first = matrices
-        size = [
-            torch.linalg.eigvalsh(part).abs().amax(-1) for part in (matrices - s.first, s.first)
-        ]
-        return {"drift": size[0] / size[1]}
+    def begin(self, s):
+        """The state with `first`, the kernel at the start."""
+        if not self.wants("drift"):
+            return s
+        return s.replace(first=self.kernel(s, self.unnormalised(s)))
+
+    @torch.no_grad()
+    def unnormalised(self, s):
+        """y (R, n, d), the embedding before it is put on the sphere."""
+        points = self.output(s.weights, s.x)
+        return points if s.shift is None else points + s.shift
+
+    def kernel(self, s, y):
+        """(R, n d, n d) the kernel of f = y / |y|: that of y between projections along the sphere, over |y|."""
+        size = y.norm(dim=-1, keepdim=True)  # (R, n, 1)
+        z = y / size
+        flat = torch.eye(y.shape[-1], device=y.device) - z[..., :, None] * z[..., None, :]
+        along = flat / size[..., None]  # (R, n, d, d)
+        K = kernels.mlp(s.weights, s.x, self.config.activation)  # (R, n, n, d, d)
+        K = torch.einsum("riab,rijbc,rjcd->riajd", along, K, along)
+        return K.flatten(3, 4).flatten(1, 2).double()
+
+    def more(self, s, z, views):
+        if not self.wants("drift"):
+            return {}
+        moved = self.kernel(s, self.unnormalised(s)) - s.first
+        sizes = [torch.linalg.eigvalsh(part).abs().amax(-1) for part in (moved, s.first)]
+        return {"drift": sizes[0] / sizes[1]}
 
 
-def run(config: sphere.Config, *, progress=None, device=None) -> Result:
-    """`sphere.run` through a network, with the kernel's drift."""
-    return alone(Drifting, config, progress, device)
-
-
-run.program = Drifting
+run = Drifting.run

@@ -68,6 +68,7 @@ RECIPES = {
         conditions,
         ("width",),
         start=0.05,
+        record=condition.NEEDS,
     ),
     "ls-lost-again": Recipe(
         "two clusters followed for 2,000 iterations, a network and random features, five seeds",
@@ -91,6 +92,7 @@ RECIPES = {
         conditions,
         ("width",),
         start=0.0005,
+        record=condition.NEEDS,
     ),
     "ls-fig-6": Recipe(
         "LS Figure 6 with 2,000 points, lr = .001 and batches of 200, three seeds",
@@ -99,6 +101,7 @@ RECIPES = {
         figure_6,
         ("accuracy", "loss"),
         start=0.005,
+        record=("accuracy", "loss", "separable_at"),
     ),
     "ls-fig-6-free": Recipe(
         "LS Figure 6 with 2,000 points and no network, lr = .001 and batches of 200, 50,000 steps",
@@ -119,6 +122,7 @@ RECIPES = {
         figure_6,
         ("loss",),
         start=0.001,
+        record=("accuracy", "loss", "separable_at"),
     ),
     "ls-mnist": Recipe(
         "LS Figure 4 on MNIST: three digits, three hidden layers of 100, three seeds",
@@ -126,7 +130,6 @@ RECIPES = {
         tuple(
             variants.Config(
                 data="digits",
-                images="mnist",
                 classes=3,
                 n=300,
                 augmentation="image",

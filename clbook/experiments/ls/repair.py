@@ -19,9 +19,10 @@ from clbook import data, kernels, theory
 from clbook.experiments.separability import Config, Flow
 from clbook.experiments.separability.experiment import DATA, START, WEIGHTS
 from clbook.losses import simplified
-from clbook.models import MLP, member
-from clbook.runs import alone, stream
-from clbook.settings import Outcome
+from clbook.models import MLP
+from clbook.runs import State
+from clbook.settings import Outcome, quantity
+from clbook.streams import stream
 
 ZETAS = (
     0.0,
@@ -37,13 +38,15 @@ ZETAS = (
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """Every step of one run: steps (T,), z (T, n), labels (n,), push (n,), separable_at as in `separability.Result`."""
+    """Every step of one run."""
 
-    steps: np.ndarray
-    z: np.ndarray
-    labels: np.ndarray
-    push: np.ndarray
-    separable_at: int | None
+    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    z: np.ndarray = quantity("embeddings on the line", dims="step point")
+    labels: np.ndarray = quantity("class of each point", dims="point")
+    push: np.ndarray = quantity("<g_i, mu_1 - mu_2> at the start", dims="point")
+    separable_at: int | None = quantity(
+        "first iteration at which the classes are separable, or None", unit="iterations"
+    )
 
 
 class Watched(Flow):
@@ -56,37 +59,30 @@ class Watched(Flow):
             raise self.config.error("network", "True: the theorem is on a network's gradients")
         super().setup()
 
-    def measure(self, z, t):
-        if t == 0:
-            self.state.push = torch.stack(
-                [push(kernel_at_start(self, i).float(), self.labels) for i in range(len(z))]
-            )
-        return {"z": z[..., 0], "push": self.state.push, "separable_at": self.state.separable_at}
+    def begin(self, s):
+        """The state with push (R, n), from the kernel at the start."""
+        kernels_at_start = kernel_at_start(self, s).float()
+        found = [push(kernel, self.shared.labels) for kernel in kernels_at_start]
+        return s.replace(push=torch.stack(found))
+
+    def measure(self, s, z, losses, t):
+        return {"z": z[..., 0], "separable_at": s.separable_at}
+
+    def ending(self, s):
+        return {"push": s.push}
 
     def result(self, i, columns, head):
-        at, pushes = int(columns.pop("separable_at")[-1]), columns.pop("push")[0]
-        return Result(
-            **head,
-            **columns,
-            labels=self.labels.numpy(),
-            push=pushes,
-            separable_at=None if at < 0 else at,
-        )
+        at = int(columns.pop("separable_at")[-1])
+        labels = self.shared.labels.cpu().numpy()
+        return Result(**head, **columns, labels=labels, separable_at=None if at < 0 else at)
 
 
-def run(config: Config, *, progress=None, device=None) -> Result:
-    """`separability.run`, of which every recorded time keeps the embeddings alone."""
-    return alone(Watched, config, progress, device)
+run = Watched.run
 
 
-run.program = Watched
-
-
-def kernel_at_start(flow: Flow, i: int = 0) -> torch.Tensor:
-    """K(0) (n, n) of the i-th run of `flow`, which has d = 1; float64 where its weights are."""
-    return kernels.empirical(member(flow.net, flow.trained, i), flow.lifted(flow.state.x)[i])[
-        ..., 0, 0
-    ]
+def kernel_at_start(flow: Flow, s: State) -> torch.Tensor:
+    """K(0) (R, n, n) of the runs of `flow`, which have d = 1; float64 where their weights are."""
+    return flow.tangent_kernel(s, s.first_weights)[..., 0, 0]
 
 
 def push(kernel: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -135,7 +131,7 @@ def certified_at(result: Result) -> int | None:
 def double(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     """K(0) (n, n) and labels (n,) of a run, in float64."""
     flow = Flow([config]).to("cpu", torch.float64)
-    return kernel_at_start(flow), flow.labels
+    return kernel_at_start(flow, flow.state)[0], flow.shared.labels
 
 
 def growing(kernel: np.ndarray, labels: np.ndarray) -> tuple[float, float, float]:

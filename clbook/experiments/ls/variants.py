@@ -9,12 +9,11 @@ import dataclasses
 
 import torch
 
-from clbook import data
 from clbook.experiments import separability
-from clbook.experiments.separability.experiment import VIEWS, Flow, Result
+from clbook.experiments.separability.experiment import VIEWS, Flow
 from clbook.losses import generalized, softplus
-from clbook.runs import alone, stream
 from clbook.settings import setting
+from clbook.streams import stream
 
 FEATURES = 5  # purpose of the stream that random features are drawn from; 0 to 4 are those of `separability`
 GRID, BOX = (
@@ -42,18 +41,11 @@ class Config(separability.Config):
         "Psi(t) = log(1 + t)",
         choices=("eq. 12", *PSI),
     )
-    images: str = setting("digits", "what data = digits stands for", choices=("digits", "mnist"))
 
     def check(self):
         super().check()
         if self.features != "none" and (self.hidden or not self.plane):
             raise self.error("features", "none with hidden layers or images")
-        if self.images != "digits" and self.data != "digits":
-            raise self.error("images", "digits, where data is not digits")
-
-    @property
-    def files(self):
-        return data.image_files("mnist") if self.images == "mnist" else super().files
 
 
 class Variant(Flow):
@@ -65,44 +57,35 @@ class Variant(Flow):
             self.state.rows = torch.stack(rows)
         super().setup()
 
-    def points(self, config):
-        if config.images == "mnist":
-            return data.images("mnist", config.n, config.classes, stream(config.seed, 0))
-        return super().points(config)
-
-    def lifted(self, x):
+    def lifted(self, s, x):
         """The features (R, n, P) of x (R, n, D): random ridges, bumps around knots, or products of hats at them."""
         kind = self.config.features
         if kind == "none":
             return x
         if kind == "random":
-            return torch.tanh(x @ self.state.rows[..., :2].mT + self.state.rows[:, None, :, 2])
+            slopes, offsets = s.rows[..., :2], s.rows[..., 2]  # (R, P, 2), (R, P)
+            return torch.tanh(x @ slopes.mT + offsets[:, None])
         knots = torch.linspace(-BOX, BOX, GRID, device=x.device, dtype=x.dtype)
         apart = (x[..., None] - knots) / (knots[1] - knots[0])  # (R, n, 2, GRID)
-        hats = (
-            torch.exp(-apart.square() / 2) if kind == "radial" else (1 - apart.abs()).clamp(min=0)
-        )
+        if kind == "radial":
+            hats = torch.exp(-apart.square() / 2)
+        else:
+            hats = (1 - apart.abs()).clamp(min=0)
         return (hats[..., 0, :, None] * hats[..., 1, None, :]).flatten(-2)
 
-    def drawer(self, purpose, count):
-        return super().drawer(purpose, 2 if purpose == VIEWS and self.config.loss in PSI else count)
+    def augment(self, draws, purpose, count):
+        both = purpose == VIEWS and self.config.loss in PSI
+        super().augment(draws, purpose, 2 if both else count)
 
-    def objective(self, views):
-        """(R,) the chosen loss and the embedding (R, n, d)."""
+    def objective(self, s, views):
+        """The embedding (R, n, d) and the chosen loss (R,)."""
         if self.config.loss not in PSI:
-            return super().objective(views)
-        z, v = self.embed(views)
-        other = (
-            v[:, -1] if self.config.gradient == "full" else v[:, -1].detach()
-        )  # the same where there are no views
-        return generalized.formula(
-            v[:, 0], other, lambda t: -t / self.state.tau, PSI[self.config.loss]
-        ), z
+            return super().objective(s, views)
+        z, v = self.embed(s, views)
+        first, other = v[:, 0], v[:, -1]  # the same where there are no views
+        if self.config.gradient == "partial":
+            other = other.detach()
+        return z, generalized(first, other, lambda t: -t / s.tau, PSI[self.config.loss])
 
 
-def run(config: Config, *, progress=None, device=None) -> Result:
-    """`separability.run` with the map and the loss of `config`."""
-    return alone(Variant, config, progress, device)
-
-
-run.program = Variant
+run = Variant.run

@@ -14,7 +14,6 @@ from clbook.experiments.overlap.experiment import (
     points,
     population_loss,
     run,
-    run_maps,
 )
 
 __all__ = [
@@ -31,5 +30,4 @@ __all__ = [
     "points",
     "population_loss",
     "run",
-    "run_maps",
 ]

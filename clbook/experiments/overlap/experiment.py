@@ -17,9 +17,10 @@ import torch.nn.functional as F
 
 from clbook.experiments.landscape import even
 from clbook.metrics import nccc
-from clbook.optim import Descent
-from clbook.runs import Program, Several, alone, one_thread, several, stream
-from clbook.settings import Outcome, Settings, setting
+from clbook.optim import sgd
+from clbook.runs import Training, one_thread
+from clbook.settings import Outcome, Settings, quantity, setting
+from clbook.streams import stream
 
 DATA, SHUFFLE, START = range(3)  # purposes of the streams of random numbers
 RING = 360.0  # degrees
@@ -87,7 +88,7 @@ class Config(Settings):
         low=0,
         high=10_000,
     )
-    seed: int = setting(0, "seed of data, shuffle and random start", low=0, high=2**31, each=True)
+    seed: int = setting(0, "seed of data, shuffle and random start", low=0, high=9999, each=True)
 
     def check(self):
         if self.n % self.classes or self.n < 2 * self.classes:
@@ -104,21 +105,17 @@ class Config(Settings):
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """What one run recorded, at the times `steps` (T,).
+    """What one run recorded, at the times `steps`."""
 
-    Attributes:
-        steps: (T,) recorded iterations. loss: (T,).
-        x: (n,) data points, in degrees, ascending. labels: (n,).
-        chances: (n, c) probability that a view of a data point lies in each of the c entries of the table.
-        table: (T, c, d) the encoder: a unit vector for each entry.
-    """
-
-    steps: np.ndarray
-    loss: np.ndarray
-    x: np.ndarray
-    labels: np.ndarray
-    chances: np.ndarray
-    table: np.ndarray
+    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    loss: np.ndarray = quantity("the population loss", dims="step")
+    x: np.ndarray = quantity("data points, ascending", dims="point", unit="degrees")
+    labels: np.ndarray = quantity("class of each point", dims="point")
+    chances: np.ndarray = quantity(
+        "probability that a view of a data point lies in each entry of the table",
+        dims="point entry",
+    )
+    table: np.ndarray = quantity("the encoder: a unit vector for each entry", dims="step entry dim")
 
     @property
     def z(self) -> np.ndarray:
@@ -260,79 +257,55 @@ def _loss(similarity, together, views):
     return (views * repulsion).sum(-1) - (together * similarity).sum((-2, -1))
 
 
-class Flow(Program):
+class Flow(Training):
     """R tables that descend on the population loss, each entry on its sphere and in units of how often it is seen."""
 
     Result, compiles = Result, ("objective",)
 
     def setup(self):
         s = self.state
-        chances, nearest = zip(*(pieces(c) for c in self.configs), strict=True)
+        found = [pieces(config) for config in self.configs]
+        chances = [p for p, _ in found]
         s.together, s.views = pairs(torch.stack(chances))
-        s.tau, s.lr = (self.each(name, torch.float64) for name in ("tau", "lr"))
-        free = [
-            (p > 0).sum(0) > 1 if c.moves == "shared" else torch.ones(p.shape[1], dtype=torch.bool)
-            for c, p in zip(self.configs, chances, strict=True)
-        ]
+        s.tau, s.lr = self.column("tau", torch.float64), self.column("lr", torch.float64)
+        free = torch.stack([self.moving(c, p) for c, p in zip(self.configs, chances, strict=True)])
         # The gradient in an entry has a factor views / tau; a piece that holds no view stays where it is.
-        scale = torch.where(torch.stack(free) & (s.views > 0), 1 / s.views, 0.0)
+        scale = torch.where(free & (s.views > 0), 1 / s.views, 0.0)
         s.scale = s.tau * scale[..., None]
-        self.trained = [
-            torch.stack([first_table(c, k) for c, k in zip(self.configs, nearest, strict=True)])
-        ]
+        starts = [first_table(c, near) for c, (_, near) in zip(self.configs, found, strict=True)]
+        s.weights = [torch.stack(starts)]
 
-    def begin(self):
-        self.optimiser = Descent(self.trained, self.state.lr)
+    @staticmethod
+    def moving(config: Config, chances: torch.Tensor) -> torch.Tensor:
+        """(c,) which entries of the table move: all, or those that several data points share."""
+        if config.moves == "shared":
+            return (chances > 0).sum(0) > 1
+        return torch.ones(chances.shape[1], dtype=torch.bool)
 
-    def objective(self, table: torch.Tensor) -> torch.Tensor:
+    def objective(self, s, table: torch.Tensor) -> torch.Tensor:
         """(R,) the population loss."""
-        return _loss(table @ table.mT / self.state.tau, self.state.together, self.state.views)
+        return _loss(table @ table.mT / s.tau, s.together, s.views)
 
-    def now(self, t):
-        (table,) = self.trained
-        self.losses = self.objective(table)
-        return table
+    def forward(self, s, drawn, t):
+        (table,) = s.weights
+        return table, self.objective(s, table)
 
-    def advance(self, t):
-        (gradient,) = torch.autograd.grad(self.losses.sum(), self.trained)
-        self.optimiser.step([self.state.scale * gradient])
-        self.trained[:] = [F.normalize(z.detach(), dim=-1).requires_grad_() for z in self.trained]
+    def step(self, s, drawn, losses, t):
+        (gradient,) = self.gradients(losses, s.weights)
+        (table,) = sgd(s.weights, [s.scale * gradient], s.lr)
+        return {"weights": [F.normalize(table.detach(), dim=-1)]}
 
-    def measure(self, z, t):
-        return {"table": z, "loss": self.losses}
+    def measure(self, s, z, losses, t):
+        return {"table": z, "loss": losses}
 
     def result(self, i, columns, head):
         (x, labels), (chances, _) = points(head["config"]), pieces(head["config"])
-        return Result(
-            **head, **columns, x=x.numpy(), labels=labels.numpy(), chances=chances.numpy()
-        )
+        inputs = {"x": x.numpy(), "labels": labels.numpy(), "chances": chances.numpy()}
+        return Result(**head, **columns, **inputs)
 
 
-def run(config: Config, *, progress=None, device=None) -> Result:
-    """Descend on the population loss from the chosen table.
-
-    Args:
-        config: the settings.
-        progress: `progress(fraction, partial_result)`, about ten times a second; returning False stops the run, which
-            then returns what it has, with `stopped` set.
-        device: a torch device; None takes CUDA when there is one.
-
-    Returns:
-        The recorded arrays.
-    """
-    return alone(Flow, config, progress, device)
-
-
-run.program = Flow
+run = Flow.run
 MAPS = {start: {"start": start} for start in ("sorted", "shuffled", "random")}
-
-
-def run_maps(config: Config, *, progress=None, device=None) -> Several:
-    """`run` from the sorted table, a shuffled one and a random one, otherwise with equal settings."""
-    return several(run, config, MAPS, progress=progress, device=device)
-
-
-run_maps.variants = run, MAPS
 
 
 def lookup_loss(config: Config, widths: tuple[float, ...] | None = None) -> np.ndarray:

@@ -6,7 +6,6 @@ import numpy as np
 from matplotlib.collections import LineCollection
 
 from clbook.experiments.overlap.experiment import RING, WIDTHS, Result, curves
-from clbook.runs import Several
 from clbook.style import (
     INK,
     MUTED,
@@ -84,7 +83,7 @@ def _embedding(ax, result: Result, frame: int, title: str):
         ax.scatter(*z[result.labels == k].T, s=14, color=colour(k), linewidths=0, gid=f"class {k}")
 
 
-def maps(several: Several) -> Picture:
+def maps(runs: dict) -> Picture:
     """The data with their views, three encoders, and the loss of look-up tables against the width of the views."""
     fig, ax = mosaic(
         [["data", "shuffled", "loss"], ["random", "trained", "loss"]],
@@ -92,7 +91,8 @@ def maps(several: Several) -> Picture:
         height=4.4,
         width_ratios=(1, 1, 1.45),
     )
-    shuffled, random, config = several["shuffled"], several["random"], several.config
+    shuffled, random = runs["shuffled"], runs["random"]
+    config = random.config
     _data(ax["data"], shuffled)
     _embedding(ax["shuffled"], shuffled, 0, "shuffled")
     _embedding(ax["trained"], shuffled, -1, "shuffled, then trained")
@@ -131,15 +131,15 @@ def maps(several: Several) -> Picture:
     return Picture(
         fig,
         f"Views {config.width:g} degrees wide at tau = {config.tau:g}: the {config.n} data points form "
-        f"{shuffled.islands} islands. Loss of the sorted table {several['sorted'].loss[0]:.3f}, of the "
+        f"{shuffled.islands} islands. Loss of the sorted table {runs['sorted'].loss[0]:.3f}, of the "
         f"shuffled one {shuffled.loss[0]:.3f}. Trained from a random table the loss ends at "
         f"{random.loss[-1]:.3f} and the readout is right on {random.accuracy():.0%}.",
     )
 
 
-def ending(several: Several) -> tuple[float, str, str]:
+def ending(runs: dict) -> tuple[float, str, str]:
     """(shade, sign, words) of a run for a pad: readout after training from random entries; the better, the darker."""
-    right = several["random"].accuracy()
+    right = runs["random"].accuracy()
     return right, f"{right:.0%}", f"readout {right:.0%} after training from random entries"
 
 

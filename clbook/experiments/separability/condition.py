@@ -13,7 +13,6 @@ from clbook import kernels, theory
 from clbook.experiments.separability.experiment import VIEWS, Config, Flow, Result
 from clbook.losses import simplified
 from clbook.metrics import intervals, linear_probe
-from clbook.models import member
 
 
 @dataclasses.dataclass
@@ -68,6 +67,9 @@ class Check:
         return float(np.exp(np.sqrt(np.mean(squares))))
 
 
+NEEDS = ("gamma", "theta", "sigma2", "drift")  # what `check` asks a run to record
+
+
 def check(results: list[Result]) -> Check:
     """Measure condition (e) on network runs with two classes and d = 1, the theorem's setting."""
     rows = []
@@ -108,21 +110,25 @@ def step_error(config: Config, gradient: str = "partial") -> float:
     z_j with the views held still. With "full" the step also moves through the views, and the error does not vanish.
     """
     flow = Flow([config.replace(gradient=gradient)]).to("cpu", torch.float64)
-    flow.state.tau, flow.state.lr = (
-        flow.each(name, torch.float64) for name in ("tau", "lr")
-    )  # not those of float32
-    flow.begin()
-    views, net = flow.views(flow.draws, VIEWS).double(), member(flow.net, flow.trained, 0)
-    z, v = (part.detach() for part in flow.embed(views))
+    exact = {
+        name: flow.column(name, torch.float64) for name in ("tau", "lr")
+    }  # not those of float32
+    s = flow.start().replace(**exact)
+    drawn = flow.draw()
+    views = flow.views(s, drawn.views, VIEWS).double()
+    z, v = (part.detach() for part in flow.embed(s, views))
+
+    # The gradient of n times the loss at each point, the views held still.
     z.requires_grad_()
-    (g,) = torch.autograd.grad(config.n * simplified(z, v, config.tau).sum(), z)
-    lr = config.lr_over_tau * config.tau
-    predicted = (
-        -lr / config.n * torch.einsum("ijkl,jl->ik", kernels.empirical(net, flow.state.x[0]), g[0])
-    )
-    flow.descend(flow.objective(views)[0])
+    loss = config.n * simplified(z, v, config.tau).sum()
+    (g,) = torch.autograd.grad(loss, z)
+    K = flow.tangent_kernel(s, s.weights)[0]
+    predicted = -config.lr / config.n * torch.einsum("ijkl,jl->ik", K, g[0])
+
+    _, losses = flow.objective(s, views)
+    later = s.replace(**flow.step(s, drawn, losses, 0))
     with torch.no_grad():
-        moved = flow.embed(views)[0] - z
+        moved = flow.embed(later, views)[0][0] - z[0]
         return float((moved - predicted).norm() / predicted.norm())
 
 
@@ -157,10 +163,9 @@ def block_error(config: Config) -> tuple[float, float]:
     The cross terms <mu_q, xi_j> of K = <mu + xi, mu + xi> are first order in xi, so the entries differ by O(sigma).
     """
     flow = Flow([config])
-    x, labels = flow.state.x[0], flow.labels
-    kernel = (
-        kernels.empirical(member(flow.net, flow.trained, 0), x).diagonal(dim1=2, dim2=3).mean(-1)
-    )
+    labels = flow.shared.labels
+    K = flow.tangent_kernel(flow.state, flow.state.weights)[0]  # (n, n, d, d)
+    kernel = K.diagonal(dim1=2, dim2=3).mean(-1)
     one_hot = torch.nn.functional.one_hot(labels).to(kernel)
     average = one_hot / one_hot.sum(0) @ one_hot.T
     _, sigma2 = kernels.gradient_structure(kernel, labels)
@@ -182,3 +187,9 @@ def best_accuracy(result: Result) -> tuple[float, int, float]:
 def whole_classes(result: Result, sizes: list[int]) -> np.ndarray:
     """(T,) whether every class is one interval of the line at each recorded time; d = 1, classes side by side."""
     return intervals(torch.from_numpy(result.z[..., 0]), sizes).numpy()
+
+
+def evenly_chosen(result: Result, count: int) -> np.ndarray:
+    """Numbers of at most `count` recorded times, evenly chosen, the first and the last among them."""
+    last = len(result.steps) - 1
+    return np.unique(np.linspace(0, last, count).round().astype(int))

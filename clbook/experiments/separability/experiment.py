@@ -276,7 +276,8 @@ class Flow(Training):
 
     def embed(self, s: State, views: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """f of the points (R, n, d) and of views (R, m, n, D) of them, (R, m, n, d)."""
-        return anchored.embed(self.output, s, self.lifted(s, s.x), self.lifted(s, views))
+        seen = self.lifted(s, views.flatten(1, 2)).unflatten(1, views.shape[1:3])
+        return anchored.embed(self.output, s, self.lifted(s, s.x), seen)
 
     def objective(self, s: State, views: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The embedding (R, n, d) and LS eq. 12 (R,)."""

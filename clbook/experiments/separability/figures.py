@@ -9,9 +9,10 @@ from matplotlib.collections import LineCollection
 from matplotlib.patheffects import withStroke
 
 from clbook import augment
-from clbook.experiments.separability.condition import Check
+from clbook.experiments.separability.condition import Check, evenly_chosen
 from clbook.experiments.separability.experiment import VIEWS, Config, Result, dataset
-from clbook.runs import Several, stream
+from clbook.runs import shared_times
+from clbook.streams import stream
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic
 
 MARK = "#111111"
@@ -385,9 +386,10 @@ def verdict(check: Check) -> tuple[float, str, str]:
     )
 
 
-def kernel_story(result: Result) -> Picture:
-    """Trajectories and block scores on one time axis, above the kernel matrices at the kept times."""
-    names = [f"kernel {t}" for t in result.kernel_steps]
+def kernel_story(result: Result, count: int = 6) -> Picture:
+    """Trajectories and block scores on one time axis, above the kernel matrices at `count` recorded times."""
+    chosen = evenly_chosen(result, count)
+    names = [f"kernel {t}" for t in result.steps[chosen]]
     half = len(names)
     fig, ax = mosaic(
         [["paths"] * half + ["score"] * half, [name for name in names for _ in range(2)]],
@@ -407,15 +409,16 @@ def kernel_story(result: Result) -> Picture:
     )
     if result.separable_at is not None:
         score.axvline(result.separable_at + 1, color=MARK, lw=1.2, label="first separable")
-    for t in result.kernel_steps:
+    for t in result.steps[chosen]:
         score.axvline(t + 1, color=MUTED, lw=0.8, ls=":")
     score.set(xscale="log", ylim=(0, 1.05), xlabel="iteration + 1", title="block score of $K(t)$")
     legend(score, loc="center left")
-    for name, t, kernel in zip(names, result.kernel_steps, result.kernel, strict=True):
+    for name, k in zip(names, chosen, strict=True):
+        kernel = result.kernel[k]
         scale = np.abs(kernel).max()
         ax[name].imshow(kernel, cmap="RdBu_r", vmin=-scale, vmax=scale)
-        value = result.alignment[np.searchsorted(result.steps, t)]
-        ax[name].set(xticks=[], yticks=[], title=f"$K({t})$: {value:.2f}")
+        value = f"$K({result.steps[k]})$: {result.alignment[k]:.2f}"
+        ax[name].set(xticks=[], yticks=[], title=value)
         ax[name].grid(False)
     return Picture(
         fig,
@@ -425,22 +428,23 @@ def kernel_story(result: Result) -> Picture:
     )
 
 
-def side_by_side(pair: Several, frame: int = -1) -> Picture:
+def side_by_side(pair: dict, frame: int = -1) -> Picture:
     """The same start with and without the network at one iteration."""
     fig, grid = axes(4, width=7.9, height=3.0, width_ratios=(2, 1, 2, 1))
-    now = int(pair.steps[frame])
+    times = shared_times(pair)
+    now = int(times[frame])
     for (left, right), result, name in (
         (grid[0][:2], pair["network"], "through the network"),
         (grid[0][2:], pair["vanilla"], "each point by itself"),
     ):
         _paths(left, result, title=f"{name}\n{_short(result)}")
         left.axvline(now + 1, color=MUTED, lw=1, ls=":")
-        left.set(xscale="linear", xlim=(1, pair.steps[-1] + 1))  # the lines cross late in the run
+        left.set(xscale="linear", xlim=(1, times[-1] + 1))  # the lines cross late in the run
         _strip(right, result.z[frame], result.labels, left.get_ylim())
         right.set_title(f"iteration {now}")
     grid[0][0].set_ylabel("embedding $z_i$")
     return Picture(
         fig,
-        f"Iteration {now}, {_numbers(pair.config)}. Through the network: {_when(pair['network'])}; "
+        f"Iteration {now}, {_numbers(result.config)}. Through the network: {_when(pair['network'])}; "
         f"each point by itself: {_when(pair['vanilla'])}.",
     )

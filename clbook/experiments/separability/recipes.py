@@ -113,6 +113,7 @@ RECIPES = {
         phase,
         ("width",),
         start=0.02,
+        record=condition.NEEDS,
     ),
     "ls-more-points": Recipe(
         "two clusters of 50, 100 and 200 points in all, a tight and a wide start, five seeds",
@@ -123,6 +124,7 @@ RECIPES = {
         conditions,
         ("width",),
         start=0.02,
+        record=condition.NEEDS,
     ),
     "ls-fig-3": Recipe(
         "LS Figure 3, its three pairs of eps and tau, five seeds",
@@ -135,6 +137,7 @@ RECIPES = {
         figure_3,
         ("width", "path"),
         start=0.02,
+        record=condition.NEEDS,
     ),
     "ls-fig-5": Recipe(
         "a donut until it separates, tanh and ReLU, eps^2 / tau = .01, 1, 9 and 100, three seeds",
@@ -158,6 +161,7 @@ RECIPES = {
         figure_5,
         ("width", "alignment"),
         start=0.02,
+        record=(*condition.NEEDS, "alignment"),
     ),
     "ls-to-the-end": Recipe(
         "the chapter's phase diagram with the partial gradient, and its three slowest runs, until they separate",
@@ -167,5 +171,6 @@ RECIPES = {
         conditions,
         ("width",),
         start=0.0005,
+        record=condition.NEEDS,
     ),
 }

@@ -2,32 +2,28 @@
 
 from clbook.experiments.sphere.experiment import (
     CLUSTERED,
+    PAIR,
     TURNS,
     Config,
     Flow,
     Result,
-    Turned,
     coherence,
     dataset,
     run,
-    run_pair,
-    run_turned,
     sharpness_at_start,
     start,
 )
 
 __all__ = [
+    "PAIR",
     "CLUSTERED",
     "Config",
     "Flow",
     "Result",
     "TURNS",
-    "Turned",
     "coherence",
     "dataset",
     "run",
-    "run_pair",
-    "run_turned",
     "sharpness_at_start",
     "start",
 ]

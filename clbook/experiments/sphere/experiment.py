@@ -14,13 +14,14 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from clbook import data
+from clbook import anchored, data
 from clbook.losses import simplified
 from clbook.metrics import neighbour_accuracy, separable
 from clbook.models import ACTIVATIONS, MLP, mlp, stacked
-from clbook.optim import Descent
-from clbook.runs import Draws, Program, Several, alone, one_thread, several, stream, streams
-from clbook.settings import Outcome, Settings, setting
+from clbook.optim import sgd
+from clbook.runs import State, Training, one_thread
+from clbook.settings import Outcome, Settings, quantity, setting
+from clbook.streams import Draws, stream, streams
 
 DATA, START, WEIGHTS, VIEWS, RECORDED = range(5)  # purposes of the streams of random numbers
 
@@ -45,7 +46,9 @@ class Config(Settings):
     classes: int = setting(4, "number of clusters, in a row", low=2, high=10)
     n: int = setting(200, "number of points, all clusters together", low=20, high=2000)
     start: str = setting(
-        "cap", "where the embedding starts: close together, or anywhere", choices=("cap", "uniform")
+        "cap",
+        "where the embedding starts: close together, anywhere, or (ordinary) where the network puts it",
+        choices=("cap", "uniform", "ordinary"),
     )
     cap: float = setting(
         0.05,
@@ -82,34 +85,50 @@ class Config(Settings):
         high=10_000,
     )
     seed: int = setting(
-        0, "seed of data, start, weights and augmentations", low=0, high=2**31, each=True
+        0, "seed of data, start, weights and augmentations", low=0, high=9999, each=True
     )
+
+    def check(self):
+        if self.start == "ordinary" and not self.network:
+            raise self.error("start", "cap or uniform without a network")
 
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """What one run recorded, at the times `steps` (T,).
+    """What one run recorded, at the times `steps`."""
 
-    Attributes:
-        steps: (T,) recorded iterations. x: (n, d) inputs. labels: (n,).
-        z: (T, n, d) embeddings, unit vectors.
-        arrows: (T, n, d) negative gradient of LS eq. 12 in z_i, the views held still: its part along the sphere.
-        loss: (T,) LS eq. 12. accuracy: (T,) label accuracy of the 10 nearest neighbours, each point's own left out.
-        reach: (T,) median over points of |g(w, x) - g(w0, x)|, to be compared with |R| = 1; NaN without a network.
-        clustered_at: first recorded iteration with accuracy >= 0.95, or None.
-        separable_at: first recorded iteration at which an affine rule is right on every point, or None.
-    """
-
-    steps: np.ndarray
-    x: np.ndarray
-    labels: np.ndarray
-    z: np.ndarray
-    arrows: np.ndarray
-    loss: np.ndarray
-    accuracy: np.ndarray
-    reach: np.ndarray
-    clustered_at: int | None
-    separable_at: int | None
+    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    x: np.ndarray = quantity("inputs", dims="point input")
+    labels: np.ndarray = quantity("cluster of each point", dims="point")
+    z: np.ndarray = quantity("embeddings, unit vectors", dims="step point dim")
+    arrows: np.ndarray = quantity(
+        "negative gradient of the loss in z_i, the views held still: its part along the sphere",
+        dims="step point dim",
+        asked=True,
+    )
+    loss: np.ndarray = quantity(
+        f"the loss on {DRAWS} fresh views of each point", dims="step", asked=True
+    )
+    accuracy: np.ndarray = quantity(
+        f"label accuracy of the {NEIGHBOURS} nearest neighbours, each point's own left out",
+        dims="step",
+        asked=True,
+    )
+    reach: np.ndarray = quantity(
+        "median over points of |g(w, x) - g(w0, x)|, to be compared with |R| = 1; NaN without a network",
+        dims="step",
+        asked=True,
+    )
+    clustered_at: int | None = quantity(
+        f"first recorded iteration with accuracy >= {CLUSTERED}, or None",
+        unit="iterations",
+        asked=True,
+    )
+    separable_at: int | None = quantity(
+        "first recorded iteration at which an affine rule is right on every point, or None",
+        unit="iterations",
+        asked=True,
+    )
 
 
 def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
@@ -134,7 +153,7 @@ def start(config: Config) -> torch.Tensor:
     return F.normalize(noise, dim=1)
 
 
-class Flow(Program):
+class Flow(Training):
     """R runs of gradient descent on LS eq. 12 of unit vectors: a network's weights, or each point alone (VA eq. 13).
 
     Without a network f stays invariant (LS Theorem 4.2): the views of a point are the point; after a step each point is
@@ -147,6 +166,8 @@ class Flow(Program):
         1,
     )  # views: how many of each point a step draws
 
+    # What another paper has otherwise.
+
     @staticmethod
     def data(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
         """x (n, D) and labels (n,) of a run."""
@@ -155,183 +176,151 @@ class Flow(Program):
     def networks(self, D: int) -> list[torch.nn.Module]:
         """The network of each run at its start, for inputs in R^D."""
         c = self.config
-        return [
-            MLP((D, *(c.width,) * c.depth, c.d), c.activation, stream(k.seed, WEIGHTS))
-            for k in self.configs
-        ]
+        widths = (D, *(c.width,) * c.depth, c.d)
+        return [MLP(widths, c.activation, stream(k.seed, WEIGHTS)) for k in self.configs]
 
     def output(self, weights: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
         """g (R, m, d) of the networks with these weights, for x (R, m, D)."""
         return mlp(weights, x, self.config.activation)
 
-    def loss(self, z: torch.Tensor, views: torch.Tensor) -> torch.Tensor:
+    def loss(self, s: State, z: torch.Tensor, views: torch.Tensor) -> torch.Tensor:
         """LS eq. 12 (R,) of the points z (R, n, d) and m views of each (R, m, n, d)."""
-        return simplified.formula(z, views, self.state.tau)
+        return simplified(z, views, s.tau)
 
-    def setup(self):
-        c, s = self.config, self.state
-        x, labels = zip(*(self.data(config) for config in self.configs), strict=True)
-        self.inputs, self.labels = [points.numpy() for points in x], labels[0].numpy()
-        s.start, s.tau, s.lr = (
-            torch.stack([start(k) for k in self.configs]),
-            self.each("tau"),
-            self.each("lr"),
-        )
-        s.separable_at = torch.full((len(x),), -1)
-        self.trained = [s.start]
-        if c.network:
-            s.x, s.noise = torch.stack(x), self.each("noise", axes=3)
-            self.trained = stacked(self.networks(s.x.shape[-1]))
-            s.frozen = [w.clone() for w in self.trained]
-            s.shift = s.start - self.output(s.frozen, s.x)
-            self.draws, self.recorded = self.drawer(VIEWS, self.views), self.drawer(RECORDED, DRAWS)
-
-    def begin(self):
-        # The loss is a mean over points; VA eq. 13, which moves each point by itself, has no 1/n.
-        self.optimiser = Descent(
-            self.trained, self.state.lr * (1 if self.config.network else self.config.n)
-        )
-
-    def drawer(self, purpose: int, count: int) -> Draws:
-        """The noise (R, count, n, D) of `count` views of each point at each step."""
-        points = self.state.x.shape[1:]
-        return Draws(
-            streams(self.configs, purpose),
-            lambda g: torch.stack([torch.randn(points, generator=g) for _ in range(count)]),
-        )
-
-    def embed(self, noise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """R + g(w, x) - g(w0, x), not yet on the sphere: of the points (R, n, d) and of views (R, m, n, d) of them."""
-        c, s = self.config, self.state
-        flat = (s.x[:, None] + s.noise * noise).flatten(1, 2)
-        out = self.output(self.trained, torch.cat([s.x, flat], 1))
-        moved = (out[:, c.n :] - self.output(s.frozen, flat)).unflatten(1, (-1, c.n))
-        return out[:, : c.n] + s.shift, moved + s.start[:, None]
-
-    def objective(self, noise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """The loss (R,) and the embedding (R, n, d)."""
-        z, views = (F.normalize(part, dim=-1) for part in self.embed(noise))
-        views = views if self.config.gradient == "full" else views.detach()
-        return self.loss(z, views), z
-
-    def now(self, t):
-        if self.config.network:
-            self.losses, z = self.objective(self.draws.next())
-            return z
-        (z,) = self.trained
-        views = z if self.config.gradient == "full" else z.detach()
-        self.losses = self.loss(z, views[:, None])
-        return z
-
-    def advance(self, t):
-        self.descend(self.losses)
-        if not self.config.network:  # the list is the one that the optimiser holds
-            self.trained[:] = [
-                F.normalize(z.detach(), dim=-1).requires_grad_() for z in self.trained
-            ]
-
-    def measure(self, z, t):
-        """Loss, arrows, reach, neighbour accuracy and separability now."""
-        s, z = self.state, z.detach()
-        views, reach = z[:, None], torch.full((len(z),), math.nan)
-        if self.config.network:
-            with torch.no_grad():
-                points, views = self.embed(self.recorded.next())
-            reach, views = (
-                (points - s.start).norm(dim=-1).median(1).values,
-                F.normalize(views, dim=-1),
-            )
-        loss, arrows = self.arrows(z, views)
-        on_sphere = (z.norm(dim=-1) > 0.5).all(
-            1
-        )  # not so where a square has overflowed: then 0 is what is left of it
-        fine = (on_sphere & z.flatten(1).isfinite().all(1)).tolist()
-        accuracy = [
-            neighbour_accuracy(points, self.labels, NEIGHBOURS) if whole else math.nan
-            for points, whole in zip(z, fine, strict=True)
-        ]
-        for i in torch.nonzero(s.separable_at < 0)[:, 0].tolist():
-            if fine[i] and separable(z[i], self.labels):
-                s.separable_at[i] = t
-        return {
-            "z": z,
-            "loss": loss,
-            "arrows": arrows,
-            "reach": reach,
-            "accuracy": np.array(accuracy),
-            "separable_at": s.separable_at,
-            "finite": on_sphere,
-        } | self.more(z, views)
-
-    def more(self, z: torch.Tensor, views: torch.Tensor) -> dict:
+    def more(self, s: State, z: torch.Tensor, views: torch.Tensor) -> dict:
         """What a subclass measures besides, {name: (R, ...)}."""
         return {}
 
-    def arrows(self, z: torch.Tensor, views: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """LS eq. 12 (R,) and minus its gradient in each z_i along the sphere (R, n, d), the views held still."""
+    # Training.
+
+    def setup(self):
+        c, s = self.config, self.state
+        points = [self.data(config) for config in self.configs]
+        s.x = torch.stack([x for x, _ in points])  # (R, n, D)
+        self.inputs = [x.numpy() for x, _ in points]
+        self.labels = points[0][1].numpy()  # the same for all runs
+        s.tau, s.lr, s.noise = self.column("tau"), self.column("lr"), self.column("noise", axes=3)
+        s.separable_at = torch.full((len(points),), -1)  # -1: not yet
+        R = torch.stack([start(config) for config in self.configs])  # (R, n, d)
+        if not c.network:
+            s.weights = [R]
+            return
+        s.weights = stacked(self.networks(s.x.shape[-1]))
+        at_start = None if c.start == "ordinary" else R
+        s.first_weights = [w.clone() for w in s.weights]
+        vars(s).update(anchored.anchor(self.output, s.weights, s.x, at_start))
+        self.draws["noise"] = self.normal(VIEWS, self.views)
+        if self.wants("loss", "arrows", "reach", *self.from_views):
+            self.recorded_draws["noise"] = self.normal(RECORDED, DRAWS)
+
+    from_views = ()  # quantities of a subclass that `more` takes from the recorded views
+
+    def normal(self, purpose: int, count: int) -> Draws:
+        """The noise (R, count, n, D) of `count` views of each point at each step."""
+        shape = self.state.x.shape[1:]
+
+        def draw(generator):
+            return torch.stack([torch.randn(shape, generator=generator) for _ in range(count)])
+
+        return Draws(streams(self.configs, purpose), draw)
+
+    def embed(self, s: State, noise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """f, not yet on the sphere: of the points (R, n, d) and of views of them (R, m, n, d)."""
+        return anchored.embed(self.output, s, s.x, s.x[:, None] + s.noise * noise)
+
+    def objective(self, s: State, noise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The embedding (R, n, d) and the loss (R,)."""
+        z, views = (F.normalize(part, dim=-1) for part in self.embed(s, noise))
+        if self.config.gradient == "partial":
+            views = views.detach()
+        return z, self.loss(s, z, views)
+
+    def forward(self, s, drawn, t):
+        if self.config.network:
+            return self.objective(s, drawn.noise)
+        (z,) = s.weights
+        views = z if self.config.gradient == "full" else z.detach()
+        return z, self.loss(s, z, views[:, None])
+
+    def step(self, s, drawn, losses, t):
+        gradients = self.gradients(losses, s.weights)
+        if self.config.network:
+            return {"weights": sgd(s.weights, gradients, s.lr)}
+        # The loss is a mean over the n points; VA eq. 13, which moves each point by itself, has no 1/n.
+        (z,) = sgd(s.weights, gradients, self.config.n * s.lr)
+        return {"weights": [F.normalize(z.detach(), dim=-1)]}
+
+    def watch(self, s, z, t):
+        """When the classes first became separable."""
+        if t not in self.times or not self.wants("separable_at"):
+            return {}
+        at = s.separable_at.clone()
+        for i in torch.nonzero(at < 0)[:, 0].tolist():
+            if on_sphere(z[i]) and separable(z[i].detach(), self.labels):
+                at[i] = t
+        return {"separable_at": at}
+
+    # What is recorded.
+
+    def measure(self, s, z, losses, t):
+        z = z.detach()
+        # Where a square has overflowed, 0 is what is left of a point.
+        row = {"z": z, "separable_at": s.separable_at, "finite": (z.norm(dim=-1) > 0.5).all(1)}
+        views, row["reach"] = self.recorded_views(s, z)
+        if self.wants("loss", "arrows"):
+            row["loss"], row["arrows"] = self.arrows(s, z, views)
+        if self.wants("accuracy", "clustered_at"):
+            row["accuracy"] = np.array([self.accuracy(points) for points in z])
+        return row | self.more(s, z, views)
+
+    @torch.no_grad()
+    def recorded_views(self, s: State, z: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Fresh views (R, m, n, d) on the sphere, and how far the points have moved, `reach` (R,)."""
+        if "noise" not in self.recorded_draws:
+            return z[:, None], torch.full((len(z),), math.nan)
+        points, views = self.embed(s, self.recorded_draws["noise"].next())
+        from_start = points - (0 if s.R is None else s.R)
+        return F.normalize(views, dim=-1), from_start.norm(dim=-1).median(1).values
+
+    def arrows(
+        self, s: State, z: torch.Tensor, views: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The loss (R,) and minus its gradient in each z_i along the sphere (R, n, d), the views held still."""
         z = z.detach().requires_grad_()
-        loss = self.loss(z, views.detach())
+        loss = self.loss(s, z, views.detach())
         (gradient,) = torch.autograd.grad(z.shape[1] * loss.sum(), z)
-        return loss, (gradient * z).sum(-1, keepdim=True) * z - gradient
+        return loss, along_sphere(-gradient, z)
+
+    def accuracy(self, z: torch.Tensor) -> float:
+        """Label accuracy of the nearest neighbours of the points z (n, d); NaN where one is not on the sphere."""
+        return neighbour_accuracy(z, self.labels, NEIGHBOURS) if on_sphere(z) else math.nan
 
     def result(self, i, columns, head):
-        at, clustered = (
-            int(columns.pop("separable_at")[-1]),
-            columns["steps"][columns["accuracy"] >= CLUSTERED],
-        )
+        steps, at = columns["steps"], int(columns.pop("separable_at")[-1])
+        asked = {name: value for name, value in columns.items() if name in self.record}
+        if "separable_at" in self.record:
+            asked["separable_at"] = None if at < 0 else at
+        if "clustered_at" in self.record:
+            clustered = steps[columns["accuracy"] >= CLUSTERED]
+            asked["clustered_at"] = int(clustered[0]) if len(clustered) else None
         return self.Result(
-            **head,
-            **columns,
-            x=self.inputs[i],
-            labels=self.labels,
-            separable_at=None if at < 0 else at,
-            clustered_at=int(clustered[0]) if len(clustered) else None,
+            **head, **asked, steps=steps, z=columns["z"], x=self.inputs[i], labels=self.labels
         )
 
 
-def run(config: Config, *, progress=None, device=None) -> Result:
-    """Train from the chosen start, through a network or point by point.
-
-    Args:
-        config: the settings.
-        progress: `progress(fraction, partial_result)`, about ten times a second; returning False stops the run, which
-            then returns what it has, with `stopped` set.
-        device: a torch device; None takes CUDA when there is one.
-
-    Returns:
-        The recorded arrays.
-
-    Raises:
-        ValueError: the run diverged; the message names lr, its value and its range.
-    """
-    return alone(Flow, config, progress, device)
+def on_sphere(z: torch.Tensor) -> bool:
+    """Whether all points z (n, d) are finite, and none is left at 0 by an overflow."""
+    return bool(z.isfinite().all() and (z.norm(dim=-1) > 0.5).all())
 
 
-run.program = Flow
+def along_sphere(vectors: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
+    """The part of vectors (..., n, d) along the sphere at the unit vectors z (..., n, d)."""
+    return vectors - (vectors * z).sum(-1, keepdim=True) * z
+
+
+run = Flow.run
+# VA Fig. 5 and 6, rows 2 and 3: through the network, and each point by the partial gradient (VA eq. 13).
 PAIR = {"network": {"network": True}, "vanilla": {"network": False, "gradient": "partial"}}
-
-
-def run_pair(config: Config, *, progress=None, device=None) -> Several:
-    """`run` with the network and without, then by the partial gradient (VA eq. 13): rows 2 and 3 of VA Fig. 5 and 6."""
-    return several(run, config, PAIR, progress=progress, device=device)
-
-
-run_pair.variants = run, PAIR
-
-
-class Turned(Several):
-    """The two runs of `run_pair`, to be looked at from `angles`."""
-
-    @property
-    def angles(self) -> np.ndarray:
-        """(TURNS,) degrees around the sphere: what an explorer's slider goes through."""
-        return np.arange(0, 360, 360 // TURNS)
-
-
-def run_turned(config: Config, *, progress=None, device=None) -> Turned:
-    """`run_pair`, to be looked at from all sides."""
-    report = progress and (lambda fraction, partial: progress(fraction, Turned(**vars(partial))))
-    return Turned(**vars(run_pair(config, progress=report, device=device)))
 
 
 def coherence(vectors: np.ndarray, labels: np.ndarray) -> float:
@@ -373,10 +362,12 @@ def sharpness(
     return float(curvature)
 
 
-def sharpness_at_start(config: Config, program: type = Flow) -> float:
+def sharpness_at_start(config: Config, training: type[Training] = Flow) -> float:
     """Returns `sharpness` of the mean loss over the network's weights w at w0."""
     with one_thread():
-        flow = program([config.replace(network=True)]).to("cpu")
-        z, views = (F.normalize(part, dim=-1) for part in flow.embed(flow.recorded.next()))
-        loss = flow.loss(z, views).sum()
-        return sharpness(loss, flow.trained, torch.Generator().manual_seed(config.seed))
+        flow = training([config.replace(network=True)], record=("loss",)).to("cpu")
+        s = flow.start()
+        views = flow.embed(s, flow.recorded_draws["noise"].next())
+        z, views = (F.normalize(part, dim=-1) for part in views)
+        loss = flow.loss(s, z, views).sum()
+        return sharpness(loss, s.weights, torch.Generator().manual_seed(config.seed))

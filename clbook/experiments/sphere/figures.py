@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.collections import LineCollection
 
 from clbook import theory
-from clbook.experiments.sphere.experiment import Turned
-from clbook.runs import Several
-from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic, name_lines
+from clbook.experiments.sphere.experiment import TURNS
+from clbook.runs import shared_times
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic, name_lines, needs
 
 RING = np.linspace(0, 2 * np.pi, 73)
 NETWORK, VANILLA = colour(7), colour(8)
@@ -17,6 +17,7 @@ AZIMUTH, TILT = (
     np.radians(20),
 )  # the camera; degrees to the side of e_1, and above the equator
 LIFT = 0.35  # width of the band in which points of the circle are drawn, at radii without a meaning
+ANGLES = np.arange(0, 360, 360 // TURNS)  # degrees: views around the sphere, a full turn in all
 ARROW = 0.45  # length of the longest arrow of a row, in radii of the sphere
 
 
@@ -95,9 +96,11 @@ def _says(result):
     return "no clusters within this run" if at is None else f"clusters at iteration {at}"
 
 
-def ending(pair: Several) -> tuple[float, str, str]:
+@needs("clustered_at")
+def ending(pair: dict) -> tuple[float, str, str]:
     """(shade, sign, words) of a run for a pad: when the network's clusters are apart; the sooner, the darker."""
-    at, steps = pair["network"].clustered_at, pair.config.steps
+    network = pair["network"]
+    at, steps = network.clustered_at, network.config.steps
     if at is None:
         return 0.0, "–", f"no clusters within {steps:,} iterations"
     return 1 - np.log(max(at, 1)) / np.log(steps), str(at), f"clusters at iteration {at}"
@@ -107,7 +110,7 @@ def _setting(config):
     return f"{('Circle', 'Sphere')[config.d - 2]}, {config.depth} hidden layer(s), {config.start} start"
 
 
-def story(pair: Several, network_times, vanilla_times, azimuth: float = AZIMUTH) -> Picture:
+def story(pair: dict, network_times, vanilla_times, azimuth: float = AZIMUTH) -> Picture:
     """Input, and both flows at the recorded iterations nearest to chosen ones, as the rows of VA Fig. 5 and 6."""
     columns, network, vanilla = range(len(network_times)), pair["network"], pair["vanilla"]
     fig, ax = mosaic(
@@ -142,18 +145,22 @@ def story(pair: Several, network_times, vanilla_times, azimuth: float = AZIMUTH)
         for j, t in enumerate(times):
             _embedding(ax[f"{name}{j}"], result, int(np.abs(result.steps - t).argmin()), azimuth)
         ax[f"{name}0"].set_ylabel(name)
-    side = f", seen from {azimuth:.0f} degrees" if pair.config.d == 3 else ""
+    side = f", seen from {azimuth:.0f} degrees" if network.config.d == 3 else ""
     return Picture(
         fig,
-        f"{_setting(pair.config)}{side}. Top row, through the network: {_says(network)}. Bottom row, "
+        f"{_setting(network.config)}{side}. Top row, through the network: {_says(network)}. Bottom row, "
         f"each point by itself: {_says(vanilla)}, and ends at loss {vanilla.loss[-1]:.3f}.",
     )
 
 
-def snapshot(pair: Several, frame: int = -1) -> Picture:
+SNAPSHOT = ("arrows", "loss", "accuracy", "clustered_at")  # what `snapshot` and `story` draw
+
+
+@needs(*SNAPSHOT)
+def snapshot(pair: dict, frame: int = -1) -> Picture:
     """Both flows at one recorded time (left, middle), and loss and neighbour accuracy over time (right)."""
     fig, ax = mosaic([["n", "v", "a"], ["n", "v", "l"]], width=8.4, height=3.0)
-    now, network, vanilla = int(pair.steps[frame]), pair["network"], pair["vanilla"]
+    now, network, vanilla = int(shared_times(pair)[frame]), pair["network"], pair["vanilla"]
     for name, title, tone, result in (
         ("n", "network", NETWORK, network),
         ("v", "vanilla", VANILLA, vanilla),
@@ -162,7 +169,10 @@ def snapshot(pair: Several, frame: int = -1) -> Picture:
         ax["a"].plot(result.steps + 1, result.accuracy, color=tone, label=title)
         ax["l"].plot(result.steps + 1, result.loss, color=tone, label=title)
     ax["l"].axhline(
-        theory.simplified_plateau(pair.config.tau, pair.config.d), color=MUTED, lw=0.8, ls="--"
+        theory.simplified_plateau(network.config.tau, network.config.d),
+        color=MUTED,
+        lw=0.8,
+        ls="--",
     )
     for name, label in (("a", "10-NN accuracy"), ("l", "loss")):
         ax[name].axvline(now + 1, color=MUTED, lw=1, ls=":")
@@ -171,7 +181,7 @@ def snapshot(pair: Several, frame: int = -1) -> Picture:
     ax["a"].set(ylim=(0, 1.05), yticks=(0, 0.5, 1))
     for name in "al":
         name_lines(ax[name])
-    config = pair.config
+    config = network.config
     return Picture(
         fig,
         f"{_setting(config)}, {config.classes} clusters, tau = {config.tau:g}, lr = {config.lr:g}, "
@@ -180,13 +190,15 @@ def snapshot(pair: Several, frame: int = -1) -> Picture:
     )
 
 
-def turned(result: Turned, frame: int = 0) -> Picture:
-    """`story` at recorded times from the first to the last, seen from one angle."""
-    times = result.steps[np.linspace(0, len(result.steps) - 1, 5).round().astype(int)]
-    return story(result, times, times, float(result.angles[frame]))
+@needs(*SNAPSHOT)
+def turned(pair: dict, frame: int = 0) -> Picture:
+    """`story` at recorded times from the first to the last, seen from the angle number `frame`."""
+    recorded = shared_times(pair)
+    times = recorded[np.linspace(0, len(recorded) - 1, 5).round().astype(int)]
+    return story(pair, times, times, float(ANGLES[frame]))
 
 
-def first_step(pair: Several, scores) -> Picture:
+def first_step(pair: dict, scores) -> Picture:
     """The cap on the sphere seen from the front, with the arrows of the gradient and the way each flow goes at first.
 
     `scores`: coherence within the clusters of the gradient, of the network's first step and of the vanilla one.

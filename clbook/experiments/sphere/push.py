@@ -15,11 +15,13 @@ def first_push(config: Config) -> np.ndarray:
     """
     with one_thread():
         flow = Flow([config.replace(network=True)]).to("cpu")
-        flow.begin()
-        views = flow.draws.next()
-        before, _ = flow.embed(views)
-        flow.descend(flow.objective(views)[0])
-        return (flow.embed(views)[0] - before).detach()[0].numpy()
+        s = flow.start()
+        drawn = flow.draw()
+        before, _ = flow.embed(s, drawn.noise)
+        _, losses = flow.objective(s, drawn.noise)
+        later = s.replace(**flow.step(s, drawn, losses, 0))
+        after, _ = flow.embed(later, drawn.noise)
+        return (after - before).detach()[0].numpy()
 
 
 def push_coherence(config: Config) -> tuple[float, float]:

@@ -56,5 +56,6 @@ RECIPES = {
         curves,
         ("accuracy", "loss", "reach"),
         start=0.3,
+        record=CURVES + TIMES,
     ),
 }

@@ -10,15 +10,16 @@ import dataclasses
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 
 from clbook import data
 from clbook.experiments import sphere
-from clbook.experiments.sphere.experiment import DATA, WEIGHTS
+from clbook.experiments.sphere.experiment import DATA, WEIGHTS, along_sphere
 from clbook.losses import generalized, nt_xent_mean
 from clbook.metrics import separable
 from clbook.models import ACTIVATIONS, Averaging, affine
-from clbook.runs import alone, stream
-from clbook.settings import setting
+from clbook.settings import quantity, setting
+from clbook.streams import stream
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,105 +83,104 @@ class Config(sphere.Config):
 
 @dataclasses.dataclass
 class Result(sphere.Result):
-    """What one run recorded. Losses and arrows are those of `Config.loss`.
+    """What one run recorded. Losses and arrows are those of `Config.loss`."""
 
-    Attributes:
-        apart: (T,) whether an affine rule is right on every point. tail: (T,) share of the last cluster's points whose
-            nearest neighbour is of their cluster. spread: (T,) median distance of a point and a view of it.
-    """
-
-    apart: np.ndarray
-    tail: np.ndarray
-    spread: np.ndarray
+    apart: np.ndarray = quantity(
+        "whether an affine rule is right on every point", dims="step", asked=True
+    )
+    tail: np.ndarray = quantity(
+        "share of the last cluster's points whose nearest neighbour is of their cluster",
+        dims="step",
+        asked=True,
+    )
+    spread: np.ndarray = quantity(
+        "median distance of a point and a view of it", dims="step", asked=True
+    )
 
 
 def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     """Returns x (n, D) and labels (n,): clean data in the first coordinates, noise in the others (VA Section 4.2)."""
-    c, draws = config, stream(config.seed, DATA)
+    c = config
     last = max(1, round(c.n * c.ratio / (c.classes - 1 + c.ratio)))
-    labels = torch.cat(
-        [data.balanced_labels(c.n - last, c.classes - 1), torch.full((last,), c.classes - 1)]
-    )
-    centres = (
-        c.first + c.gap * torch.arange(c.classes)[:, None]
-        if c.centres == "line"
-        else c.gap * torch.eye(c.classes)
-    )
+    others = data.balanced_labels(c.n - last, c.classes - 1)
+    labels = torch.cat([others, torch.full((last,), c.classes - 1)])
+    if c.centres == "line":
+        centres = c.first + c.gap * torch.arange(c.classes)[:, None]  # (classes, 1)
+    else:
+        centres = c.gap * torch.eye(c.classes)
+    clean = F.pad(centres[labels], (0, c.dim - c.clean))  # zeros in the coordinates of noise
     scale = torch.tensor([c.spread] * c.clean + [c.noise] * (c.dim - c.clean))
-    return torch.nn.functional.pad(centres[labels], (0, c.dim - c.clean)) + scale * torch.randn(
-        c.n, c.dim, generator=draws
-    ), labels
+    noise = torch.randn(c.n, c.dim, generator=stream(c.seed, DATA))
+    return clean + scale * noise, labels
 
 
 class Flow(sphere.Flow):
     """The sphere chapter's `Flow` with VA's data, losses and network."""
 
-    Result, views, data = Result, 2, staticmethod(dataset)
+    Result, views, data, from_views = Result, 2, staticmethod(dataset), ("spread",)
 
     def setup(self):
         super().setup()
-        if self.config.network and self.config.views == "orthogonal":
-            self.state.noise = self.state.noise * (
-                torch.arange(self.config.dim) >= self.config.clean
-            )
+        c, s = self.config, self.state
+        if c.views == "orthogonal":
+            s.noise = s.noise * (torch.arange(c.dim) >= c.clean)  # (R, 1, 1, D)
 
     def networks(self, D):
         c = self.config
         if c.net == "mlp":
             return super().networks(D)
-        return [
-            Averaging(D, c.d, c.width, c.activation, c.width**-0.5, stream(k.seed, WEIGHTS))
-            for k in self.configs
-        ]
+        scale = c.width**-0.5
+        generators = [stream(k.seed, WEIGHTS) for k in self.configs]
+        return [Averaging(D, c.d, c.width, c.activation, scale, g) for g in generators]
 
     def output(self, weights, x):
         c = self.config
         if c.net == "mlp":
             return super().output(weights, x)
-        units = ACTIVATIONS[c.activation]()(affine(x, *weights)).unflatten(-1, (c.d, -1))
-        return c.width**-0.5 * units.sum(-1)
+        hidden = ACTIVATIONS[c.activation]()(affine(x, *weights))  # (R, m, d width)
+        return c.width**-0.5 * hidden.unflatten(-1, (c.d, -1)).sum(-1)
 
-    def loss(self, z, views):
+    def loss(self, s, z, views):
         """VA eq. 4 or eq. 1 (R,) of pairs of views (R, m, n, d); m = 1, the points themselves, for an invariant map."""
         if self.config.loss == "LS eq. 12":
-            return super().loss(z, views)
-        first, tau = views[:, ::2], self.state.tau[:, None]
+            return super().loss(s, z, views)
+        tau = s.tau[:, None]
+        first = views[:, ::2]
         second = views[:, 1::2] if views.shape[1] > 1 else first
         if self.config.loss == "eq. 1":
-            return nt_xent_mean.formula(first, second, tau).mean(1)
-        return generalized.formula(first, second, lambda t: -t / tau).mean(1)
+            return nt_xent_mean(first, second, tau).mean(1)
+        return generalized(first, second, lambda t: -t / tau).mean(1)
 
-    def arrows(self, z, views):
+    def arrows(self, s, z, views):
         """The loss (R,), and minus VA eq. 7, what the gradient would be at an invariant map, along the sphere."""
         if self.config.loss == "LS eq. 12":
-            return super().arrows(z, views)
+            return super().arrows(s, z, views)
         with torch.no_grad():
-            loss = self.loss(z, views)
+            loss = self.loss(s, z, views)
         z = z.detach().requires_grad_()
-        (gradient,) = torch.autograd.grad(z.shape[1] * self.loss(z, z[:, None]).sum(), z)
-        return loss, (gradient * z).sum(-1, keepdim=True) * z - gradient
+        (gradient,) = torch.autograd.grad(z.shape[1] * self.loss(s, z, z[:, None]).sum(), z)
+        return loss, along_sphere(-gradient, z)
 
-    def more(self, z, views):
-        whole, labels = (
-            z.flatten(1).isfinite().all(1).tolist(),
-            torch.from_numpy(self.labels).to(z.device),
-        )
-        apart = np.array(
-            [fine and separable(points, self.labels) for points, fine in zip(z, whole, strict=True)]
-        )
+    def more(self, s, z, views):
+        row = {}
+        if self.wants("apart"):
+            found = [
+                bool(points.isfinite().all()) and separable(points, self.labels) for points in z
+            ]
+            row["apart"] = np.array(found)
+        if self.wants("tail"):
+            row["tail"] = self.tail(z)
+        if self.wants("spread"):
+            row["spread"] = (views - z[:, None]).norm(dim=-1).flatten(1).median(1).values
+        return row
+
+    def tail(self, z):
+        """(R,) the share of the last cluster's points whose nearest neighbour is of their cluster."""
+        labels = torch.from_numpy(self.labels).to(z.device)
         last = labels == labels[-1]
-        away = torch.cdist(z, z) + torch.diag(torch.full_like(labels, torch.inf, dtype=z.dtype))
-        tail = last[away[:, last].argmin(-1)].float().mean(1)
-        return {
-            "apart": apart,
-            "tail": tail,
-            "spread": (views - z[:, None]).norm(dim=-1).flatten(1).median(1).values,
-        }
+        itself = torch.diag(torch.full_like(labels, torch.inf, dtype=z.dtype))
+        away = torch.cdist(z, z) + itself
+        return last[away[:, last].argmin(-1)].float().mean(1)
 
 
-def run(config: Config, *, progress=None, device=None) -> Result:
-    """Train from the chosen start, through a network or point by point, as `sphere.run` does."""
-    return alone(Flow, config, progress, device)
-
-
-run.program = Flow
+run = Flow.run

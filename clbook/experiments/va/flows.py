@@ -13,7 +13,8 @@ from clbook.experiments.kernel import partial_gradient
 from clbook.experiments.va.experiment import Config, Flow, dataset
 from clbook.losses import simplified
 from clbook.models import CNN
-from clbook.runs import one_thread, stream
+from clbook.runs import one_thread
+from clbook.streams import stream
 
 TAU = 0.1
 RATES = (0.1, 0.01, 0.001)  # learning rates, from the largest on
@@ -103,10 +104,12 @@ def setting_errors(seed: int) -> tuple[float, float]:
     clean, places = [], []
     for change in ({"d": 2}, {"d": 3}, {"centres": "axes", "classes": 3, "d": 3}):
         config = Config(n=60, seed=seed, **change)
-        flow = Flow([config]).to("cpu")
-        noise = flow.recorded.next()
-        points, views = flow.embed(noise)
+        flow = Flow([config], record=("loss",)).to("cpu")
+        s = flow.start()
+        noise = flow.recorded_draws["noise"].next()
+        points, views = flow.embed(s, noise)
         x, _ = dataset(config)
-        clean.append(float((x + flow.state.noise * noise - x)[..., : config.clean].abs().max()))
+        moved = (x + s.noise * noise - x)[..., : config.clean]
+        clean.append(float(moved.abs().max()))
         places.append(float((views - points[:, None]).detach().abs().max()))
     return max(clean), float(np.max(places))

@@ -112,6 +112,7 @@ RECIPES = {
         UNIFORM,
         curves,
         ("accuracy", "loss", "reach", "spread"),
+        record=(*CURVES, "apart"),
     ),
     "va-life": Recipe(
         "VA Fig. 5 with eq. 4 from a cap and from a uniform start, 20,000 iterations",
@@ -120,6 +121,7 @@ RECIPES = {
         curves_and_places,
         ("accuracy", "loss", "reach", "spread"),
         0.001,
+        record=(*CURVES, "apart"),
     ),
     "va-slow": Recipe(
         "VA eq. 18 on the sphere from a uniform start, below the stability limit, 20,000 iterations",
@@ -128,6 +130,7 @@ RECIPES = {
         curves,
         ("accuracy", "loss", "reach", "spread"),
         0.001,
+        record=(*CURVES, "apart"),
     ),
     "va-speeds": Recipe(
         "VA Fig. 5 with eq. 4 from a cap, with and without the network, 3,000 iterations",
@@ -135,6 +138,7 @@ RECIPES = {
         SPEEDS,
         curves,
         ("accuracy", "loss", "reach", "spread"),
+        record=(*CURVES, "apart"),
     ),
     "va-free": Recipe(
         "VA Fig. 5 and 6 without a network, eq. 4, 1,000 iterations",
@@ -142,6 +146,7 @@ RECIPES = {
         FREE,
         free_curves,
         ("accuracy", "loss"),
+        record=CURVES[:2],
     ),
     "va-lost": Recipe(
         "three orthogonal clusters, one of them small, VA eq. 4 and eq. 18, 3,000 iterations",
@@ -149,6 +154,7 @@ RECIPES = {
         LOST,
         curves,
         ("accuracy", "loss", "reach", "tail"),
+        record=(*CURVES, "apart"),
     ),
     "va-overlap": Recipe(
         "the sphere chapter's data from a cap, four hidden layers, less overlap of the views, 1,000 "
@@ -158,5 +164,6 @@ RECIPES = {
         accuracies,
         ("accuracy",),
         0.02,
+        record=("accuracy",),
     ),
 }

@@ -1,0 +1,174 @@
+"""What an explorer runs and draws: one run of an experiment, or several by name, seen at recorded times."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from clbook.settings import expect
+from clbook.style import Picture
+from clbook.sweep import kept
+
+
+@dataclasses.dataclass(frozen=True)
+class Subject:
+    """An experiment and its figure.
+
+    Where `compare` is given, one picture shows several runs: a "result" is then a dict {name: Result}.
+
+    Attributes:
+        run, figure, compare, time: as for `explore`.
+        record: names of the quantities that every run has to record.
+    """
+
+    run: Callable
+    figure: Callable
+    compare: dict | Callable | None = None
+    time: str | dict | None = None
+    record: tuple = ()
+
+    @property
+    def asked(self) -> dict:
+        """Keyword arguments of `run`, `sweep` and `kept`: a function that records all it has takes no `record`."""
+        return {"record": self.record} if self.record else {}
+
+    @property
+    def time_name(self) -> str | None:
+        """What the values of the time slider are called, without their unit; None where there is no slider."""
+        if isinstance(self.time, dict):
+            (label,) = self.time
+            return label.split(" (")[0]
+        return self.time
+
+    def settings(self, config) -> dict:
+        """{name: settings} of the runs that one picture shows; without `compare` one run, whose name is None.
+
+        Raises:
+            ValueError: `compare` is no dict of dicts, or the Config refuses one of its changes.
+        """
+        if self.compare is None:
+            return {None: config}
+        changes = self.compare(config) if callable(self.compare) else self.compare
+        are_changes = isinstance(changes, dict) and all(
+            isinstance(c, dict) for c in changes.values()
+        )
+        if not are_changes or not changes:
+            raise ValueError(
+                f"compare = {changes!r} is not allowed: compare must be a dict {{name: {{setting: value}}}}"
+            )
+        return config.compared(changes)
+
+    def seen(self, runs: dict):
+        """What the figure gets of `runs` {name: Result}: the dict, or the one Result where nothing is compared."""
+        return runs[None] if self.compare is None else runs
+
+    def result(self, config, progress):
+        """Run `config`, or take its runs from the store.
+
+        The runs of a comparison are made one after another. A name whose run has not begun yet shows the run at work.
+
+        Args:
+            progress: `progress(fraction, result so far)`; where it returns False, the run is stopped.
+        """
+        named = self.settings(config)
+        todo = list(dict.fromkeys(named.values()))  # two names may stand for the same settings
+        done = {}
+
+        def with_the_finished(at_work):
+            return self.seen({name: done.get(own, at_work) for name, own in named.items()})
+
+        def report(fraction, partial=None):
+            whole = (len(done) + fraction) / len(todo)
+            return progress(whole, None if partial is None else with_the_finished(partial))
+
+        for own in todo:
+            # `done` holds the runs before this one, so that `report` knows how far all of them are.
+            latest = kept(self.run, own, progress=report, **self.asked)
+            done[own] = latest
+            if latest.stopped:
+                break
+        return with_the_finished(latest)
+
+    def times(self, result) -> Sequence:
+        """The values that the time slider goes through; [0] where there is no slider.
+
+        Of several runs the shortest list of times counts: at its last time all of them are there.
+
+        Raises:
+            ValueError: `time` names no array of numbers in the Result.
+        """
+        if self.time is None:
+            return [0]
+        if isinstance(self.time, str):
+            return min((_recorded(run, self.time) for run in runs_of(result)), key=len)
+        (values,) = self.time.values()
+        return values
+
+    def picture(self, result, frame: int) -> Picture:
+        """What the figure draws of `result` at the value number `frame` of `times`.
+
+        Raises:
+            ValueError: the figure returns something else than a Picture.
+        """
+        picture = self.figure(result) if self.time is None else self.figure(result, frame=frame)
+        if not isinstance(picture, Picture):
+            raise ValueError(
+                f"figure returned a {type(picture).__name__}: it must return a Picture(fig, alt text)"
+            )
+        return picture
+
+    def check(self, base_config) -> None:
+        """ValueError where `compare` or `time` is not what `explore` asks for."""
+        expect("base_config", base_config)
+        self.settings(base_config)
+        if self.time is None or isinstance(self.time, str):
+            return
+        if not isinstance(self.time, dict) or len(self.time) != 1:
+            raise ValueError(
+                f"time = {self.time!r} is not allowed: time must be the name of the Result's recorded times, "
+                "or a dict {label: values}"
+            )
+        (values,) = self.time.values()
+        if not _are_numbers(values) or len(values) == 0:
+            raise ValueError(f"time = {self.time!r} is not allowed: its values must be numbers")
+
+
+def runs_of(result) -> list:
+    """The Results in a result: those of a comparison, or the one."""
+    return list(result.values()) if isinstance(result, dict) else [result]
+
+
+def quantities(record, *functions) -> tuple[str, ...]:
+    """The names in `record`, and those that the functions need (`style.needs`), each once.
+
+    Raises:
+        ValueError: `record` is no list of names.
+    """
+    if isinstance(record, str) or not all(isinstance(name, str) for name in record):
+        raise ValueError(f"record = {record!r} is not allowed: record must be a list of names")
+    # A picture and a cell are drawn of the same run: it has to record what either needs.
+    names = list(record)
+    for function in functions:
+        names += getattr(function, "needs", ())
+    return tuple(dict.fromkeys(names))
+
+
+def _are_numbers(values) -> bool:
+    return np.ndim(values) == 1 and np.asarray(values).dtype.kind in "iuf"
+
+
+def _recorded(run, name):
+    """The array `name` of a Result, with one number for each recorded time."""
+    if not hasattr(run, name):
+        raise ValueError(
+            f"time = {name!r} is not allowed: {type(run).__name__} has no such attribute"
+        )
+    values = getattr(run, name)
+    if not _are_numbers(values):
+        raise ValueError(
+            f"time = {name!r} is not allowed: it must name an array (T,) of recorded times, "
+            f"and {type(run).__name__}.{name} is none"
+        )
+    return values
