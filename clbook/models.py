@@ -131,17 +131,15 @@ class CNN(nn.Sequential):
         d = whole("d", d, 1)
         make = _activation(activation)
         generator = _generator(generator)
-        # Each convolution halves height and width, rounded up.
-        conv = {"kernel_size": 3, "stride": 2, "padding": 1, "device": "meta"}
+        form = {"kernel_size": 3, "stride": 2, "padding": 1, "device": "meta"}
+        conv1 = nn.Conv2d(depth, first, **form)
+        conv2 = nn.Conv2d(first, second, **form)
+        # Each of them halves height and width, rounded up.
         cells = math.ceil(height / 4) * math.ceil(width / 4)
-        super().__init__(
-            _uniform(nn.Conv2d(depth, first, **conv), generator),
-            make(),
-            _uniform(nn.Conv2d(first, second, **conv), generator),
-            make(),
-            nn.Flatten(),
-            _uniform(nn.Linear(second * cells, d, device="meta"), generator),
-        )
+        last = nn.Linear(second * cells, d, device="meta")
+        for layer in (conv1, conv2, last):
+            _uniform(layer, generator)
+        super().__init__(conv1, make(), conv2, make(), nn.Flatten(), last)
 
 
 def _uniform(layer: nn.Module, generator: Generator) -> nn.Module:
@@ -175,21 +173,24 @@ def _generator(given):
 
 
 def _sizes(name, values, least, most=math.inf):
-    """`values` as a tuple of `least` to `most` whole numbers >= 1."""
-    if not isinstance(values, Iterable) or not least <= len(sizes := tuple(values)) <= most:
-        raise refused(name, values, f"{least} {'' if least == most else 'or more '}whole numbers")
-    return tuple(whole(name, size, 1) for size in sizes)
+    """`values` as a list of `least` to `most` whole numbers >= 1."""
+    sizes = list(values) if isinstance(values, Iterable) else []
+    if not least <= len(sizes) <= most:
+        more = "" if least == most else " or more"
+        raise refused(name, values, f"{least}{more} whole numbers >= 1")
+    return [whole(name, size, 1) for size in sizes]
 
 
-# R networks of one architecture. Their parameters are a list of tensors (R, ...), in the order of `module.parameters()`.
+# R networks of one architecture. Their parameters are a list of tensors (R, ...), as `module.parameters()` orders them.
 
 
 def stacked(networks: Iterable[nn.Module]) -> list[Tensor]:
     """The parameters of R networks of one architecture: tensors (R, ...), detached."""
-    if not isinstance(networks, Iterable):
-        raise refused("networks", networks, "a sequence of networks")
-    weights = [list(net.parameters()) for net in networks]
-    return [torch.stack(same).detach() for same in zip(*weights, strict=True)]
+    try:
+        weights = [list(net.parameters()) for net in networks]
+        return [torch.stack(same).detach() for same in zip(*weights, strict=True)]
+    except (TypeError, AttributeError, ValueError, RuntimeError) as error:
+        raise refused("networks", networks, "networks of one architecture") from error
 
 
 def affine(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -203,9 +204,28 @@ def affine(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     Returns:
         (R, n, o).
     """
-    if bias is None:
-        return x @ weight.mT
-    return torch.baddbmm(bias[:, None], x, weight.mT)
+    try:
+        if weight.shape[1] == 1:
+            # One output is a weighted sum: half the time of the product where R n <= 6,000 and i = 100.
+            out = (x * weight).sum(-1, keepdim=True)
+            return out if bias is None else out + bias[:, None]
+        if bias is None:
+            return x @ weight.mT
+        return torch.baddbmm(bias[:, None], x, weight.mT)
+    except (AttributeError, IndexError, TypeError, RuntimeError):
+        # Shapes are looked at only now: in a small network the look would take longer than a layer.
+        _check_layers(x, weight, bias)
+        raise
+
+
+def _check_layers(x, weight, bias):
+    """ValueError for the first of the three that is no tensor or does not fit."""
+    R, outputs, inputs = floats("weight", weight, 3).shape
+    floats("x", x, 3)
+    if len(x) != R or x.shape[-1] != inputs:
+        raise refused("x", x, f"a tensor (R, n, i) for weight {tuple(weight.shape)}")
+    if bias is not None and floats("bias", bias, 2).shape != (R, outputs):
+        raise refused("bias", bias, f"a tensor (R, o) for weight {tuple(weight.shape)}")
 
 
 def mlp(parameters: Sequence[Tensor], x: Tensor, activation: str) -> Tensor:
@@ -219,15 +239,22 @@ def mlp(parameters: Sequence[Tensor], x: Tensor, activation: str) -> Tensor:
     Returns:
         (R, n, widths[-1]).
     """
-    act = _activation(activation)()
     if activation == "tanh":
-        act = (
-            torch.tanh_
-        )  # in place, which saves a copy: its derivative is 1 - tanh^2, from the output alone
-    x = affine(x, parameters[0], parameters[1])
-    for k in range(2, len(parameters), 2):
-        x = affine(act(x), parameters[k], parameters[k + 1])
+        # In place, which saves a copy. The derivative, 1 - tanh^2, needs the output alone.
+        act = torch.tanh_
+    else:
+        act = _activation(activation)()
+    if not _are_tensors(parameters) or len(parameters) % 2:
+        raise refused("parameters", parameters, "weights and biases in turn, as from `stacked`")
+    for k in range(0, len(parameters), 2):
+        if k > 0:
+            x = act(x)
+        x = affine(x, parameters[k], parameters[k + 1])
     return x
+
+
+def _are_tensors(values):
+    return isinstance(values, (list, tuple)) and all(isinstance(v, Tensor) for v in values)
 
 
 def member(net: nn.Module, parameters: Sequence[Tensor], i: int) -> nn.Module:
@@ -238,6 +265,11 @@ def member(net: nn.Module, parameters: Sequence[Tensor], i: int) -> nn.Module:
         parameters: as from `stacked`.
         i: which of the R.
     """
+    if not isinstance(net, nn.Module):
+        raise refused("net", net, "a torch.nn.Module")
+    if not _are_tensors(parameters) or len(parameters) != len(list(net.parameters())):
+        raise refused("parameters", parameters, "the stacked parameters of networks like net")
+    i = whole("i", i, 0, len(parameters[0]) - 1)
     for own, values in zip(net.parameters(), parameters, strict=True):
         own.data = values[i].detach()
     return net
