@@ -7,7 +7,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import datetime
-import hashlib
 import importlib
 import json
 import platform
@@ -18,9 +17,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from clbook import sweep
 from clbook.data import written
+from clbook.fingerprint import fingerprint
 from clbook.settings import Outcome, Settings
+from clbook.sweep import sweep
 
 HERE = Path(__file__).parent
 # Of the checkout; an installed package has the records in itself (see setup.py).
@@ -79,12 +79,9 @@ def processor() -> str:
     return ", ".join(f"{what} {value}" for what, value in told) or platform.processor()
 
 
-def sources(run: Callable) -> str:
-    """Hash of the sources that `run` depends on."""
-    texts = sorted(sweep.sources(run).items())
-    return hashlib.sha256(
-        "\0".join(f"{module}\0{text}" for module, text in texts).encode()
-    ).hexdigest()
+def code_of(recipe: Recipe) -> str:
+    """Hash of the code that a record's runs depend on."""
+    return fingerprint(recipe.run, type(recipe.configs[0]))
 
 
 def make(name: str) -> Record:
@@ -92,7 +89,7 @@ def make(name: str) -> Record:
     if name not in (known := recipes()):
         raise ValueError(f"name = {name!r} is not allowed: the records are {', '.join(known)}")
     recipe = known[name]
-    results = sweep.sweep(recipe.run, recipe.configs)
+    results = sweep(recipe.run, recipe.configs)
     arrays = {key: np.asarray(value) for key, value in recipe.reduce(results).items()}
     made = {
         "says": recipe.says,
@@ -100,7 +97,7 @@ def make(name: str) -> Record:
         "versions": VERSIONS,
         "processor": processor(),
         "device": results[0].device,
-        "sources": sources(recipe.run),
+        "sources": code_of(recipe),
         "settings": [config.described() for config in recipe.configs],
         "seconds": sum(result.seconds for result in results),
         "date": datetime.date.today().isoformat(),
@@ -127,7 +124,7 @@ def older(name: str) -> bool:
     """Whether the sources or settings of a record's runs have changed since it was made."""
     recipe, made = recipes()[name], load(name).made
     settings = [config.described() for config in recipe.configs]
-    return made["sources"] != sources(recipe.run) or made["settings"] != settings
+    return made["sources"] != code_of(recipe) or made["settings"] != settings
 
 
 def beginning(name: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:

@@ -1,347 +1,359 @@
-"""Many settings, many results: grouped into programs, run in parallel, kept on disk; nothing finished is ever lost."""
+"""Many settings, many results: grouped into programs, run in parallel, kept in the store.
+
+`sweep(run, configs)` gives a list. `sweep(run, Config(), eps=EPS, seed=range(3))` gives a labelled grid.
+"""
 
 from __future__ import annotations
 
-import ast
+import dataclasses
 import functools
-import hashlib
-import importlib.util
-import inspect
+import itertools
+import math
 import os
-import pathlib
+import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
-from itertools import pairwise
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 
 import joblib
-import numpy as np
-import torch
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 from tqdm.auto import tqdm
 
-from clbook.data import cache_folder, written
-from clbook.runs import default_device, gathered, grouped, one_thread, together
-from clbook.settings import Outcome, Settings
+from clbook import store
+from clbook.labelled import dataset
+from clbook.runs import default_device, grouped, training_of
+from clbook.settings import Settings, expect
 
-MOST = 40  # runs in one program on a CPU: more do not lower the cost of each
-PAYS = 0.85  # share of the time of two lone steps that a step of two runs may take, for a program of several to pay
-
-
-@functools.cache
-def _source(module: str):
-    """(path, text, modules of the same package it imports) of `module`; None where it has no source file."""
-    try:
-        spec = importlib.util.find_spec(module)
-    except (ImportError, ValueError):
-        return None
-    if spec is None or not spec.origin or not spec.origin.endswith(".py"):
-        return None
-    text = pathlib.Path(spec.origin).read_text(encoding="utf-8")
-    package, imported = module.split(".")[0], set()
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            imported.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:  # relative: climb from this module's own package
-                home = (spec.name if spec.submodule_search_locations else spec.parent).split(".")
-                base = ".".join(home[: len(home) - node.level + 1] + ([base] if base else []))
-            imported.add(base)
-            imported.update(f"{base}.{alias.name}" for alias in node.names)
-    return spec.origin, text, frozenset(name for name in imported if name.split(".")[0] == package)
+WATCHED = (
+    1.0  # seconds between two looks of a process at whether the one that started it is still there
+)
 
 
-def sources(run: Callable) -> dict[str, str]:
-    """{module: text} of everything in its package that `run` depends on through imports, itself included.
-
-    A function that lives in no importable module (one written in a notebook) counts with its own text.
-    """
-    found, waiting = {}, [run.__module__]
-    while waiting:
-        module = waiting.pop()
-        if module not in found and (entry := _source(module)) is not None:
-            found[module] = entry[1]
-            waiting.extend(entry[2])
-    return found or {run.__module__: inspect.getsource(run)}
-
-
-def fingerprint(run: Callable, device=None) -> str:
-    """Hash of what a result depends on beside its Config: sources of `run`, versions, device, shaking."""
-    device = default_device(device)
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
-    shake = os.environ.get("CLBOOK_SHAKE", "")
-    digest = hashlib.sha256(
-        f"{torch.__version__} {np.__version__} {name} {shake} {run.__qualname__}".encode()
-    )
-    for module, text in sorted(sources(run).items()):
-        digest.update(f"\0{module}\0{text}".encode())
-    return digest.hexdigest()
-
-
-@functools.cache
-def _content(path: str, size: int, changed: int) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _identity(item):
-    """What stands for one of `Settings.files` in a key: a file's content, or the item itself."""
-    if isinstance(item, pathlib.Path) and item.is_file():
-        stat = item.stat()
-        return _content(str(item), stat.st_size, stat.st_mtime_ns)
-    return str(item)
-
-
-# The store: one file a run, for sweeps and live panels alike.
-
-
-def place(key: str, config: Settings) -> pathlib.Path:
-    """The file of the run of `config` by the function whose `fingerprint` is `key`; it follows the data files read."""
-    files = [_identity(item) for item in getattr(config, "files", ())]
-    return cache_folder() / "runs" / f"{joblib.hash((key, config, files))}.pkl"
-
-
-def load(key: str, config: Settings) -> Outcome | None:
-    """The stored result, or None."""
-    path = place(key, config)
-    return joblib.load(path) if path.exists() else None
-
-
-def save(key: str, config: Settings, result: Outcome) -> None:
-    """Store a result."""
-    with written(place(key, config)) as file:
-        joblib.dump(result, file)
-
-
-def kept(
-    run: Callable, config: Settings, *, progress: Callable | None = None, device=None
-) -> Outcome:
-    """`run(config)`, from the store where it is there; what is not stopped is stored. What live panels call.
-
-    Of a function with `variants` each run is stored by itself, as `sweep` does.
-    """
-
-    def made():
-        result = run(config, progress=progress, device=device)
-        if not isinstance(result, Outcome):
-            raise ValueError(
-                f"run returned a {type(result).__name__}: it must return an Outcome, as Result is"
-            )
-        return result
-
-    base, variants = getattr(run, "variants", (run, {}))
-    if not importable(base):
-        return made()
-    key = fingerprint(base, device)
-    configs = _variants(config, variants)
-    found = {name: load(key, c) for name, c in configs.items()}
-    if None in found.values():
-        result = made()
-        for part in result.runs.values() if variants else [result]:
-            if not part.stopped:
-                save(key, part.config, part)
-        return result
-    return gathered(config, found) if variants else found[None]
-
-
-def _variants(config, variants) -> dict:
-    """{name: the config of each named run}; {None: config} where there are no variants."""
-    changes = variants(config) if callable(variants) else variants
-    return {name: config.replace(**change) for name, change in changes.items()} or {None: config}
-
-
-def importable(run: Callable) -> bool:
-    """Whether `run` is a function of an importable module: only its sources, and so its results, can be told apart."""
-    return getattr(run, "__module__", "__main__") != "__main__" and "<" not in getattr(
-        run, "__qualname__", "<"
-    )
+# Processes.
 
 
 def parallel(function: Callable, arguments: list[tuple], n_jobs: int | None = None) -> Iterator:
     """A generator of `function(*a) for a in arguments`, in order; by parallel processes where there is more than one.
 
     Args:
+        function: what to call; it stands at the top of a module.
         arguments: a list of tuples. Arrays in them are copied to the processes, so that they can be written to there.
-        n_jobs: processes; None takes what `joblib.parallel_config` says, else all cores.
+        n_jobs: processes; None takes what `joblib.parallel_config` says, else all cores. There are no more of them than
+            `arguments`.
     """
-    jobs = 1 if len(arguments) < 2 else _jobs(n_jobs)
-    pool = joblib.Parallel(n_jobs=jobs, return_as="generator", max_nbytes=None)
-    return pool(joblib.delayed(function)(*a) for a in arguments)
+    pool = joblib.Parallel(_count(arguments, n_jobs), return_as="generator", max_nbytes=None)
+    return pool(joblib.delayed(_called)(os.getpid(), function, a) for a in arguments)
 
 
-def _jobs(n_jobs):
-    if n_jobs is None and (n_jobs := get_active_backend()[1]) in (None, 1):
-        return -1
-    return n_jobs
+def _count(arguments: list, n_jobs: int | None) -> int:
+    """How many processes work on `arguments`."""
+    if len(arguments) < 2:
+        return 1
+    if n_jobs is None:
+        chosen = get_active_backend()[1]
+        n_jobs = -1 if chosen in (None, 1) else chosen
+    return min(joblib.effective_n_jobs(n_jobs), len(arguments))
 
 
-def _pays(program, configs) -> bool:
-    """Whether two runs in one program are cheaper than one after the other, measured: one run may fill a cache."""
-    with one_thread():
-        made = program(configs[:2]).to("cpu")
-
-        def seconds(first, last):
-            began = time.perf_counter()
-            for t in range(first, last):
-                made.now(t)
-                made.advance(t)
-            return time.perf_counter() - began
-
-        seconds(0, 2)
-        both = min(seconds(2, 4), seconds(4, 6))
-        made.keep(torch.tensor([True, False]))
-        seconds(6, 7)
-        return both < PAYS * 2 * min(seconds(7, 9), seconds(9, 11))
+def _called(parent: int, function: Callable, arguments: tuple):
+    _watch(parent)
+    return function(*arguments)
 
 
-def _tasks(run, configs, n_jobs):
-    """Lists of configs, each a task of one process: those of one program where that pays, else single runs."""
-    if not hasattr(run, "program"):
-        return [[c] for c in dict.fromkeys(configs)]
+@functools.cache  # once a process
+def _watch(parent: int) -> None:
+    """End this process soon after `parent`, where that has started it: one that is killed leaves no others behind."""
+
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(WATCHED)
+        os._exit(1)
+
+    if os.getppid() == parent:
+        threading.Thread(target=watch, daemon=True).start()
+
+
+# Tasks: what one process does at a time.
+
+
+@dataclasses.dataclass
+class Ended:
+    """What became of one run.
+
+    Attributes:
+        outcome: its Result, or the exception that it ended with.
+        path: where its Result belongs by the code of the process that made it; None: it is not stored.
+        unsaved: why it could not be stored; "" where it was.
+    """
+
+    config: Settings
+    outcome: object
+    path: Path | None = None
+    unsaved: str = ""
+
+
+def tasks(run: Callable, configs: list[Settings], jobs: int) -> list[list[Settings]]:
+    """Lists of configs, each the task of one process: of a Training the runs of one program, else single runs.
+
+    On a GPU all runs of a program go together. On a CPU they are shared out over the processes, in programs of
+    `Training.beside` runs at most.
+    """
+    training = training_of(run)
+    if training is None:
+        return [[config] for config in configs]
     groups = grouped(configs)
     if default_device().type == "cuda":
         return groups
-    jobs, tasks = joblib.effective_n_jobs(_jobs(n_jobs)), []
-    share = (
-        jobs if len(groups) < jobs else 1
-    )  # processes that a group is shared out to: each costs a step's overhead
-    for group in groups:
-        count = len(group)
-        if count > share and group[0].steps > 20 and _pays(run.program, group):
-            count = share * -(-count // (share * MOST))  # as many runs in each program
-        edges = [len(group) * k // count for k in range(count + 1)]
-        tasks += [group[first:last] for first, last in pairwise(edges)]
-    return tasks
-
-
-def _finish(run, configs, key, compile=False):
-    """[(config, Result or exception)] of one task; each run is stored as soon as it ends.
-
-    Where a whole program fails, by a setting of one run or for want of memory, its runs are halved: only what fails
-    alone has failed.
-    """
+    most = max(1, min(training.beside, math.ceil(len(configs) / jobs)))
     found = []
+    for group in groups:
+        pieces = math.ceil(len(group) / most)
+        size = math.ceil(len(group) / pieces)  # of about equal size
+        found += [group[k : k + size] for k in range(0, len(group), size)]
+    return found
+
+
+def attempt(run: Callable, configs: list[Settings], record: Sequence[str], compile: bool) -> list:
+    """An `Ended` for each run of one task. Each is stored as soon as it ends.
+
+    Where a whole program fails, by a setting of one run or for want of memory, its runs are halved and tried again:
+    only what fails alone has failed.
+    """
+    training, ended = training_of(run), {}
 
     def done(outcome):
         if not isinstance(outcome, Exception):
-            save(key, outcome.config, outcome)
-            found.append((outcome.config, outcome))
+            ended[outcome.config] = _stored(run, outcome.config, outcome)
 
     try:
-        if hasattr(run, "program"):
-            return list(
-                zip(
-                    configs, together(run.program, configs, done=done, compile=compile), strict=True
-                )
-            )
-        result = run(configs[0])
-        save(key, configs[0], result)
-        return [(configs[0], result)]
+        if training is None:
+            more = {"record": record} if record else {}
+            ended[configs[0]] = _stored(run, configs[0], run(configs[0], **more))
+        else:
+            outcomes = training.train(configs, record=record, done=done, compile=compile)
+            for config, outcome in zip(configs, outcomes, strict=True):
+                ended.setdefault(config, Ended(config, outcome))
     except Exception as error:
-        left = [c for c in configs if c not in dict(found)]
-        if not isinstance(error, ValueError):
-            error.add_note(traceback.format_exc())
+        left = [config for config in configs if config not in ended]
         if len(left) == 1:
-            return [*found, (left[0], error)]
+            if not isinstance(error, ValueError):
+                error.add_note(traceback.format_exc())  # of another process: else it would be lost
+            return [*ended.values(), Ended(left[0], error)]
         half = len(left) // 2
-        return (
-            found
-            + _finish(run, left[:half], key, compile)
-            + _finish(run, left[half:], key, compile)
-        )
+        first = attempt(run, left[:half], record, compile)
+        return [*ended.values(), *first, *attempt(run, left[half:], record, compile)]
+    return list(ended.values())
+
+
+def _stored(run: Callable, config: Settings, outcome) -> Ended:
+    path = store.path_of(run, config)
+    return Ended(config, outcome, path, store.save(path, config, outcome))
+
+
+# The sweep.
 
 
 def sweep(
     run: Callable,
-    configs: Iterable[Settings],
+    configs: Iterable[Settings] | Settings,
     progress: Callable | None = None,
     n_jobs: int | None = None,
     compile: bool = False,
-) -> list:
+    record: Sequence[str] = (),
+    **axes: Iterable,
+):
     """`[run(config) for config in configs]`: from the store where possible, the rest in programs and in parallel.
 
-    A run is stored as soon as it ends: an interrupted or failed sweep keeps what it has. A bar shows how far it is.
+    A run is stored as soon as it ends: an interrupted or failed sweep keeps what it has. Which runs are stored, `store`
+    says; those that are not are trained in this process. A bar shows how far the sweep is.
 
     Args:
-        run: `run(config) -> Result`, a function defined at the top of a module or notebook. Its attribute `program`, a
-            `runs.Program`, lets runs of one shape train as one tensor program: where that pays on a CPU, always on a
-            GPU, where the sweep stays in this process. `variants`, a pair (run, {name: changes}), says that `run`
-            gives the `runs.several` of these.
-        configs: a list of settings; of none the results are [].
-        progress: `progress(fraction, results_so_far)`; returning False ends the sweep, which then returns None for
-            each run that has not finished.
+        run: `run(config) -> Result`. Of a `runs.Training`, `run = Flow.run`, runs of one shape are one tensor program.
+            A file that the run reads must be among `Settings.files` of its config.
+        configs: a list of settings, or of comparisons {name: settings}, such as `Config().compared(PAIR)`. Or one
+            Config, the base of a grid, with `axes`.
+        progress: `progress(fraction, results_so_far)`; returning False ends the sweep, which then has None for each run
+            that has not finished.
         n_jobs: processes, as in `parallel`. A reader with a cluster writes
             `with joblib.parallel_config(backend="dask"):` around the call; a group of runs is then a task.
         compile: put each program through torch.compile.
+        record: names of quantities that are recorded only when asked for.
+        axes: setting=values; the grid holds a run for each combination.
 
     Returns:
-        Results in the order of `configs`.
+        The Results in the order of `configs`; of a comparison {name: Result}. Of a grid, an `xarray.Dataset`: dimensions by setting, in the order
+        given, then the quantities' own; see `labelled.dataset`.
 
     Raises:
         ValueError: run or configs that are none.
-        The error of the first run that failed, naming its config, when all others have finished and are stored.
+        The error of the first run that failed, naming its config, when all others have finished. The attribute
+            `results` of the error holds them, with None for a run that failed.
     """
-    if not callable(run) or "<" in getattr(run, "__qualname__", "<"):
+    if not callable(run):
         raise ValueError(
-            f"run = {run!r} is not allowed: it must be a function that has a name (def run(config): ...) "
-            "and stands at the top of a module or notebook, so that the store can tell it from others"
+            f"run = {run!r} is not allowed: run must be a function, run(config) -> Result"
         )
+    axes = {name: _values(name, values) for name, values in axes.items()}
+    configs = _listed(configs, axes)
+    single = [config for item in configs for config in _runs_of(item)]
+    record = store.asked(run, record)
+    told = progress and (lambda share, results: progress(share, _arranged(configs, results)))
+    results = _Sweep(run, single, record).results(told, n_jobs, compile)
+    if axes:
+        return dataset(results, tuple(axes), configs)
+    return _arranged(configs, results)
+
+
+def _runs_of(item: Settings | dict) -> list[Settings]:
+    """The settings of one run, or those of a comparison {name: settings}."""
+    return list(item.values()) if isinstance(item, dict) else [item]
+
+
+def _arranged(configs: list, results: list) -> list:
+    """The results, one a run, as `configs` asks for them: a dict where that has one."""
+    left, found = iter(results), []
+    for item in configs:
+        if isinstance(item, dict):
+            found.append({name: next(left) for name in item})
+        else:
+            found.append(next(left))
+    return found
+
+
+def _values(name: str, values: Iterable) -> list:
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise ValueError(
+            f"{name} = {values!r} is not allowed: {name} must be a list of values, an axis of the grid"
+        )
+    return list(values)
+
+
+def _listed(configs, axes: dict) -> list[Settings]:
+    """The runs that are asked for, as a list; ValueError where they are none."""
+    if axes:
+        expect("configs", configs)
+        points = itertools.product(*axes.values())
+        return [configs.replace(**dict(zip(axes, point, strict=True))) for point in points]
     if not isinstance(configs, Iterable):
         given = configs.described() if isinstance(configs, Settings) else repr(configs)
         raise ValueError(
-            f"configs = {given} is not allowed: it must be a list of settings, such as [Config()]"
+            f"configs = {given} is not allowed: it must be a list of settings, such as [Config()]; "
+            "or one Config with the axes of a grid, such as seed=range(3)"
         )
     configs = list(configs)
-    if hasattr(run, "variants"):
-        return _several(run, configs, progress, n_jobs, compile)
-    key = fingerprint(run)
-    results = {c: load(key, c) for c in dict.fromkeys(configs)}
-    missing = [c for c, result in results.items() if result is None]
-    tasks = _tasks(run, missing, n_jobs)
-    n_jobs = 1 if default_device().type == "cuda" else n_jobs
-    pool, failed = parallel(_finish, [(run, task, key, compile) for task in tasks], n_jobs), {}
-    quiet = (
-        len(missing) < 2 or os.environ.get("CLBOOK_STATIC") == "1"
-    )  # a page keeps what is written while it is built
-    try:
-        with tqdm(total=len(missing), unit="run", leave=False, disable=quiet) as bar:
-            for outcomes in pool:
-                for config, outcome in outcomes:
-                    if isinstance(outcome, Exception):
-                        failed[config] = outcome
-                        continue
-                    results[config] = outcome
-                    if not place(
-                        key, config
-                    ).exists():  # it was made on a machine with a store of its own
-                        save(key, config, outcome)
-                bar.update(len(outcomes))
-                share = 1 - sum(r is None for r in results.values()) / max(len(missing), 1)
-                if progress is not None and progress(share, [results[c] for c in configs]) is False:
-                    return [results[c] for c in configs]
-    finally:
-        pool.close()
-    for config, error in failed.items():
-        whose = config.described() if hasattr(config, "described") else repr(config)
-        error.add_note(f"in {whose}; all other runs are stored")
-        raise error
-    return [results[c] for c in configs]
+    for item in configs:
+        for config in _runs_of(item):
+            expect("configs", config)
+    return configs
 
 
-def _several(run, configs, progress, n_jobs, compile):
-    """`sweep` of a function with `variants`: all runs of all configs in one sweep, then gathered by name."""
-    base, variants = run.variants
-    made = {c: _variants(c, variants) for c in dict.fromkeys(configs)}
+class _Sweep:
+    """One call of `sweep`: what is known of each of its runs.
 
-    def assembled(found):
-        sets = {c: {name: found[part] for name, part in parts.items()} for c, parts in made.items()}
-        return [None if None in sets[c].values() else gathered(c, sets[c]) for c in configs]
+    Attributes:
+        found: {config: its Result, or None}. paths: {config: its file in the store, or None}.
+        failed: {config: its error}. unsaved: why results could not be stored.
+        record: the quantities asked for, and those that a stored result of fewer has.
+    """
 
-    flat = list(dict.fromkeys(part for parts in made.values() for part in parts.values()))
+    def __init__(self, run: Callable, configs: list[Settings], record: Sequence[str]):
+        self.run, self.configs, self.record = run, configs, record
+        self.failed, self.unsaved = {}, []
+        self.paths, self.found = {}, {}
+        for config in dict.fromkeys(configs):
+            self.paths[config] = store.path_of(run, config)
+            self.found[config] = self._stored(config)
+        self.missing = [config for config, result in self.found.items() if result is None]
 
-    def report(fraction, results):
-        return progress(fraction, assembled(dict(zip(flat, results, strict=True))))
+    def _stored(self, config):
+        """The stored result of `config`. One that lacks what is asked for is made again, with all that it has."""
+        result = store.load(self.paths[config], config)
+        if result is None or store.holds(result, self.record):
+            return result
+        self.record = tuple({*self.record, *result.recorded})
+        return None
 
-    results = sweep(base, flat, progress and report, n_jobs, compile)
-    return assembled(dict(zip(flat, results, strict=True)))
+    def listed(self) -> list:
+        """The results as they were asked for."""
+        return [self.found[config] for config in self.configs]
+
+    def results(self, progress, n_jobs, compile) -> list:
+        """Make what is missing; arguments and result as for `sweep`."""
+        # What this process has and another could not import, or would import as it stands now, runs here.
+        here = None in self.paths.values() or default_device().type == "cuda"
+        jobs = 1 if here else _count(self.missing, n_jobs)
+        parts = tasks(self.run, self.missing, jobs)
+        pool = parallel(attempt, [(self.run, part, self.record, compile) for part in parts], jobs)
+        # A page keeps what is written while it is built.
+        quiet = len(self.missing) < 2 or os.environ.get("CLBOOK_STATIC") == "1"
+        try:
+            with tqdm(total=len(self.missing), unit="run", leave=False, disable=quiet) as bar:
+                for part in pool:
+                    for ended in part:
+                        self.take(ended)
+                    bar.update(len(part))
+                    if progress is not None and progress(self.share(), self.listed()) is False:
+                        return self.listed()
+        except TerminatedWorkerError as error:
+            error.add_note(self.at_work(parts, jobs))
+            raise
+        finally:
+            pool.close()
+            self.warn()
+        self.report()
+        return self.listed()
+
+    def take(self, ended: Ended) -> None:
+        """Take in what became of a run."""
+        config, outcome, path = ended.config, ended.outcome, self.paths[ended.config]
+        if isinstance(outcome, Exception):
+            self.failed[config] = outcome
+            return
+        self.found[config] = outcome
+        unsaved = ended.unsaved
+        made_elsewhere = path is not None and ended.path is not None and not path.exists()
+        # A machine with a store of its own has made it; by the same code, if the files have one name.
+        if not unsaved and made_elsewhere and ended.path.name == path.name:
+            unsaved = store.save(path, config, outcome)
+        if unsaved:
+            self.unsaved.append(unsaved)
+
+    def share(self) -> float:
+        """Which part of the runs that were missing has ended."""
+        left = sum(result is None for result in self.found.values())
+        return 1 - left / max(len(self.missing), 1)
+
+    def warn(self) -> None:
+        """Say which results could not be stored."""
+        if self.unsaved:
+            warnings.warn(
+                f"{len(self.unsaved)} of {len(self.found)} results are not stored: {self.unsaved[0]}",
+                stacklevel=4,
+            )
+
+    def report(self) -> None:
+        """Raise the first error, and say of which run it is and what there is of the others."""
+        for config, error in self.failed.items():
+            finished = [c for c, result in self.found.items() if result is not None]
+            kept = sum(self.paths[c] is not None and self.paths[c].exists() for c in finished)
+            note = f"in {config.described()}; of the {len(self.found) - 1} other runs {len(finished)} have finished"
+            note += f" ({kept} are stored; this error's `results` has them all)"
+            others = [c.described() for c in self.failed if c is not config]
+            if others:
+                note += f", and failed as well: {', '.join(others)}"
+            error.add_note(note)
+            error.results = self.listed()
+            raise error
+
+    def at_work(self, parts, jobs) -> str:
+        """What the processes were doing when one of them died, as far as this process knows."""
+        left = []
+        for part in parts:
+            waiting = [c for c in part if self.found[c] is None and not self.paths[c].exists()]
+            if waiting:
+                left.append(waiting[0].described())
+        first = ", ".join(left[: 2 * jobs])
+        return f"a process died, for want of memory perhaps, at one of these runs: {first}; what had finished is stored"

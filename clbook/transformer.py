@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 import torch.nn.functional as F
@@ -158,3 +158,22 @@ def lookup(table: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
     members, tokens, d = table.shape
     offset = tokens * torch.arange(members, device=ids.device)[:, None]
     return F.embedding(ids + offset, table.reshape(members * tokens, d))
+
+
+def functional(net: nn.Module) -> tuple[list[torch.Tensor], Callable]:
+    """A network in two parts: its weights, and the function that it is of them.
+
+    Args:
+        net: any module without buffers. It is not changed.
+
+    Returns:
+        The weights, in the order of `net.parameters()`; and `call(weights, *inputs)`, the network's output with other
+        weights of the same order in their place.
+    """
+    names = [name for name, _ in net.named_parameters()]
+    weights = [w.detach() for w in net.parameters()]
+
+    def call(given: Sequence[torch.Tensor], *inputs: torch.Tensor) -> torch.Tensor:
+        return torch.func.functional_call(net, dict(zip(names, given, strict=True)), inputs)
+
+    return weights, call

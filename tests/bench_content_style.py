@@ -9,8 +9,7 @@ import time
 
 import torch
 
-from clbook.experiments.content_style import Config, run
-from clbook.runs import together
+from clbook.experiments.content_style import Config, Encoders, run
 
 GRIDS = {
     "box, p = 2": Config(),
@@ -23,7 +22,7 @@ def main():
     """Prints one line a grid."""
     torch.set_num_threads(1)
     ways = {
-        "together": lambda grid: together(run.program, grid),
+        "together": lambda grid: Encoders.train(grid),
         "in sequence": lambda grid: [run(c) for c in grid],
     }
     for name, base in GRIDS.items():

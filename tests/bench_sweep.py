@@ -2,10 +2,10 @@
 
     python tests/bench_sweep.py [--old CHECKOUT] [--points 80] [--steps 250]
 
-The grid is that of the chapter on separability: 5 eps x 5 tau x 3 seeds. It is run twice: with what the explorer's picture
-draws, and with every quantity that a run can record. CHECKOUT is a folder that holds commit 43aab14, whose `run` records all
-quantities always; the ratios that are printed are CPU seconds of the old runs over those of the sweep, each in a process of
-its own with an empty store.
+The grid is that of the chapter on separability: 5 eps x 5 tau x 3 seeds. It is run twice: with what the explorer's
+picture draws, and with every quantity that a run can record. CHECKOUT is a folder that holds commit 43aab14, whose `run`
+records all quantities always. The ratios are CPU seconds of the old runs over those of the sweep, each in
+a process of its own with an empty store.
 """
 
 import argparse

@@ -198,7 +198,6 @@ CASES = {
             steps=5,
             warmup=1,
             compare="pair",
-            probe="end",
         ),
         ({"seed": 2}, {"lr": 0.3}),
     ),
@@ -251,27 +250,27 @@ CASES = {
         {"lr": 1.0, "decay": 100.0, "steps": 200, "normalize": False, "d": 64, "width": 128},
     ),
     "content_style, Table 1": Case(
-        encoders.run_deep,
+        encoders.Deep.run,
         C(n=24, d=4, d_c=2, layers=2, width=6, steps=4),
         ({"seed": 2}, {"tau": 0.5}),
     ),
     "content_style, square": Case(
-        encoders.run_square,
+        encoders.Square.run,
         C(n=24, d=4, d_c=2, layers=3, width=6, steps=4),
         ({"seed": 2}, {"tau": 0.5}),
     ),
     "content_style, classes": Case(
-        encoders.run_classes,
+        encoders.Classes.run,
         C(n=24, d=5, d_c=3, layers=2, width=6, steps=4, normalize=True),
         ({"seed": 2}, {"style_sd": 10.0}),
     ),
     "content_style, classifiers": Case(
-        encoders.run_classifier,
+        encoders.Classifiers.run,
         C(n=24, d=5, d_c=3, layers=2, width=6, steps=4),
         ({"seed": 2}, {"style_sd": 10.0}),
     ),
     "projector, taken apart": Case(
-        encoders.run_direct,
+        encoders.Direct.run,
         projector.Config(
             n=100, n_test=100, batch=50, d=8, width=9, direct=4, steps=4, method="directclr"
         ),

@@ -1,5 +1,7 @@
 """What `experiments.alignment` promises about its runs; what they show is judged by the chapter's claims."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -19,8 +21,9 @@ from clbook.experiments.alignment import (
     variants,
 )
 from clbook.models import MLP
-from clbook.optim import Descent, warmed
-from clbook.sweep import fingerprint, place
+from clbook.optim import lars_directions, momentum, warmed, zeros
+from clbook.runs import learning
+from clbook.store import path_of
 
 SMALL = Config(n=200, test=40, width=16, d=8, batch=20, steps=12, warmup=2)
 DIGITS = Config(data="digits", n=1200, noise=0.1)
@@ -29,11 +32,20 @@ DIGITS = Config(data="digits", n=1200, noise=0.1)
 # Shared randomness.
 
 
+def stepped(training, t, s):
+    """The state after the step from t, taken as `runs.follow` takes it."""
+    s = learning(s)
+    drawn = training.draw()
+    _, losses = training.forward(s, drawn, t)
+    return s.replace(**training.step(s, drawn, losses, t))
+
+
 def trained(*configs):
-    """The program of `configs`, and after all its steps."""
-    begun, ended = (Copies(list(configs)).to("cpu") for _ in range(2))
-    for t in range(ended.steps):
-        ended.advance(t)
+    """The states of runs of `configs` at the start and after all steps."""
+    training = Copies(list(configs)).to("cpu")
+    begun = ended = training.start()
+    for t in range(training.steps):
+        ended = stepped(training, t, ended)
     return begun, ended
 
 
@@ -52,14 +64,14 @@ def views_of(monkeypatch, config):
     with monkeypatch.context() as patch:
         patch.setattr(experiment, "view", lambda *args: seen.append(view(*args)) or seen[-1])
         trained(config)
-    return seen[2:]  # each of the two programs makes those that are recorded first
+    return seen
 
 
 def test_networks_share_start_batches_and_views_to_the_bit(monkeypatch):
     monkeypatch.setitem(experiment.NAMES, "all", ("dcl", "dcl", "nscl", "ce"))
     begun, ended = trained(SMALL)
-    assert all((w == w[:, :1]).all() for w in begun.trained)
-    W = ended.trained[0][0]
+    assert all((w == w[:, :1]).all() for w in begun.weights)
+    W = ended.weights[0][0]
     assert torch.equal(W[0], W[1]), "two copies with one loss see the same and stay equal"
     assert not torch.equal(W[0], W[2]) and not torch.equal(W[2], W[3])
     first = views_of(monkeypatch, SMALL)
@@ -69,8 +81,8 @@ def test_networks_share_start_batches_and_views_to_the_bit(monkeypatch):
         SMALL.replace(optimizer="lars", scaling="linear"),
     ):
         again, _ = trained(other)
-        assert torch.equal(again.state.batches, begun.state.batches)
-        assert all(torch.equal(a[:, 0], b[:, 0]) for a, b in zip(again.trained, begun.trained))
+        assert torch.equal(again.batches, begun.batches)
+        assert all(torch.equal(a[:, 0], b[:, 0]) for a, b in zip(again.weights, begun.weights))
         others = views_of(monkeypatch, other)
         assert all(torch.equal(a, b) for a, b in zip(first, others)), (
             "views depend on the seed alone"
@@ -84,7 +96,7 @@ def test_a_run_is_the_plain_training_of_one_network(name, monkeypatch):
     monkeypatch.setitem(experiment.NAMES, "all", (name, "ce", "dcl"))
     begun, ended = trained(config.replace(seed=7), config)
     x, labels, *_ = dataset(config)
-    net = module(begun.trained, 1, 0)
+    net = module(begun.weights, 1, 0)
     generator = torch.Generator().manual_seed(config.seed + 2)
     plain = MLP((32, 16, 16, 16, 16, 8), "relu", generator), MLP((8, 10), generator=generator)
     plain = [p for part in plain for p in part.parameters()]
@@ -101,23 +113,22 @@ def test_a_run_is_the_plain_training_of_one_network(name, monkeypatch):
             loss = getattr(losses, name)(*z.chunk(2), *given, config.tau)
         loss.backward()
         optimizer.step()
-    for p, w in zip(net.parameters(), ended.trained):
+    for p, w in zip(net.parameters(), ended.weights):
         torch.testing.assert_close(w[1, 0], p, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("tau", [0.05, 0.5, 5.0])
-def test_the_losses_from_one_tensor_of_cosines_are_those_of_the_package(tau):
-    names = ("supcon", "dcl", "cl", "nscl")
-    z = torch.randn(3, 4, 14, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+def test_each_network_has_its_own_loss_of_its_own_run(tau):
+    """Against SA's sums over views, of one run: the loss, the labels and the temperature are that network's."""
+    names = {"supcon": "scl", "dcl": "dcl", "cl": "cl", "nscl": "nscl"}
+    z = torch.randn(3, 14, 5, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
     labels = torch.tensor([[0, 0, 0, 1, 1, 2, 2], [0, 1, 2, 3, 4, 5, 6], [0, 1, 0, 1, 0, 1, 1]])
-    ours = experiment.contrasts(
-        names, z, labels, torch.tensor([tau, 2 * tau, tau], dtype=z.dtype).reshape(3, 1, 1, 1)
-    )
-    for i, t in enumerate((tau, 2 * tau, tau)):
-        for k, name in enumerate(names):
-            given = () if name in ("cl", "dcl") else (labels[i],)
-            expected = getattr(losses, name)(*z[i, k].chunk(2), *given, t)
-            torch.testing.assert_close(ours[i, k], expected, rtol=1e-9, atol=1e-12)
+    taus = torch.tensor([tau, 2 * tau, tau], dtype=z.dtype)
+    for name, written in names.items():
+        ours = experiment.contrastive(name, z, labels, taus.reshape(3, 1, 1))
+        for i, t in enumerate(taus.tolist()):
+            expected = definitions.written_out(*z[i].chunk(2), labels[i], t, written)
+            torch.testing.assert_close(ours[i], expected, rtol=1e-9, atol=1e-12)
     scores = torch.randn(3, 7, 4, generator=torch.Generator().manual_seed(1))
     y = labels.clamp(max=3)
     expected = torch.stack([torch.nn.functional.cross_entropy(*pair) for pair in zip(scores, y)])
@@ -144,12 +155,12 @@ def test_lars_against_a_loop_over_networks_and_layers():
 
     weights = [normal(shape) for shape in ((3, 4), (3,), (2, 3), (2, 3, 2, 2))]
     weights[0][1, 2] = 0  # a layer of zeros takes the plain step
-    rates = torch.tensor([0.5, 0.2])
-    descent = Descent(weights, rates, momentum=0.8, decay=0.1, trust=0.3, axes=2)
+    rates, memory = torch.tensor([0.5, 0.2]), zeros(weights)
     expected, velocity = [w.numpy().copy() for w in weights], [np.zeros(w.shape) for w in weights]
     for t in range(3):
         gradients = [normal(w.shape[2:]) for w in weights]
-        descent.step(gradients, 1 / (t + 1))
+        directions = lars_directions(weights, gradients, trust=0.3, decay=0.1, axes=2)
+        weights, memory = momentum(weights, directions, memory, rates, 1 / (t + 1), beta=0.8)
         for w, v, slopes in zip(expected, velocity, gradients):
             for i, k in np.ndindex(2, 3):
                 g = slopes[i, k].numpy()
@@ -167,11 +178,11 @@ def test_lars_against_a_loop_over_networks_and_layers():
 def test_lars_ignores_the_scale_of_the_loss():
     """With no decay a step of a matrix has length trust * lr * |w|, whatever the gradient's size."""
     w = torch.randn(1, 3, 4, generator=torch.Generator().manual_seed(1))
-    moved = [w.clone() for _ in range(2)]
-    for values, scale in zip(moved, (1.0, 1e4)):
-        Descent([values], 0.5, trust=0.02).step([scale * torch.ones(1, 3, 4)])
-    torch.testing.assert_close(*moved)
-    assert float((moved[0] - w).norm()) == pytest.approx(0.01 * float(w.norm()), rel=1e-5)
+    steps = []
+    for scale in (1.0, 1e4):
+        steps += lars_directions([w], [scale * torch.ones(1, 3, 4)], trust=0.02, decay=0.0)
+    torch.testing.assert_close(*steps)
+    assert 0.5 * float(steps[0].norm()) == pytest.approx(0.01 * float(w.norm()), rel=1e-5)
 
 
 def test_warm_up_is_linear_and_the_cosine_falls_to_zero():
@@ -185,7 +196,7 @@ def test_warm_up_is_linear_and_the_cosine_falls_to_zero():
 
 
 def test_recorded_numbers_are_the_definitions():
-    result = run(SMALL.replace(probe="always", compare="all"))
+    result = run(SMALL.replace(compare="all"), record="all")
     z = result.z[-1]
     assert result.z.shape == (len(result.steps), 5, 40, 8) and result.steps[-1] == 12
     for k in range(5):
@@ -201,12 +212,7 @@ def test_recorded_numbers_are_the_definitions():
     )
     assert (result.loss_gap > 0).all(), "DCL has more terms below the line than NSCL"
     np.testing.assert_allclose(result.loss_gap[:, 0], gap_of_dcl(result), atol=1e-5)
-    ended = run(SMALL.replace(probe="end", compare="all")).probe
-    assert (
-        np.isnan(ended[:-1]).all()
-        and (ended[-1] == result.probe[-1]).all()
-        and np.isnan(run(SMALL).probe).all()
-    )
+    assert result.probe.shape == (5,), "a probe is fitted at the end, and not at the other times"
     assert all(((share >= 0) & (share <= 1)).all() for share in (result.nccc, result.probe))
 
 
@@ -215,27 +221,23 @@ def gap_of_dcl(result):
     config, out = result.config, []
     _, _, x_test, labels_test = dataset(config)
     noise = torch.Generator().manual_seed(config.seed + 5)
-    views, program = (
-        augment.noise(x_test.repeat(2, 1), config.noise, noise),
-        Copies([config]).to("cpu"),
-    )
+    views = augment.noise(x_test.repeat(2, 1), config.noise, noise)
+    training = Copies([config]).to("cpu")
+    s = training.start()
     for t in range(config.steps + 1):
         if t in result.steps:
-            pair = program.outputs(views[None])[1][0, 0].detach().chunk(2)
+            pair = training.outputs(s, views[None])[1][0, 0].detach().chunk(2)
             out.append(
                 float(losses.dcl(*pair, config.tau) - losses.nscl(*pair, labels_test, config.tau))
             )
-        if t < config.steps:
-            program.advance(t)
+        s = stepped(training, t, s) if t < config.steps else s
     return np.array(out)
 
 
 def test_weight_gap_and_angles_against_the_modules():
     begun, ended = trained(SMALL)
-    modules = [
-        module(program.trained, 0, k)[0] for program, k in ((begun, 0), (ended, 0), (ended, 1))
-    ]
-    result = run(SMALL)
+    modules = [module(state.weights, 0, k)[0] for state, k in ((begun, 0), (ended, 0), (ended, 1))]
+    result = run(SMALL, record=("gap", "weight_angle"))
     assert result.gap[-1, 1] == pytest.approx(metrics.weight_gap(modules[1], modules[2]), rel=1e-4)
     flat = [torch.nn.utils.parameters_to_vector(m.parameters()).detach().double() for m in modules]
     a, b = flat[1] - flat[0], flat[2] - flat[0]
@@ -244,9 +246,11 @@ def test_weight_gap_and_angles_against_the_modules():
 
 
 def test_a_similarity_without_an_answer_is_not_a_divergence():
-    same = np.ones((2, 5, 3), np.float32)
-    found = experiment.similarities(same, same, 0 * same)
-    assert all(np.isnan(values).all() for values in found.values())
+    points = torch.randn(1, 1, 5, 3, generator=torch.Generator().manual_seed(0))
+    collapsed = torch.ones_like(points), 0 * points, math.nan * points
+    for metric in (metrics.linear_cka, metrics.rsa):
+        found = experiment.beside_first(metric, torch.cat([points, *collapsed], 1))
+        assert found.shape == (1, 4) and np.isnan(found).tolist() == [[False, True, True, True]]
 
 
 def test_three_principal_axes_keep_the_angle_of_three_points_and_not_of_clouds():
@@ -307,18 +311,15 @@ def small_mnist(folder, blank=0):
 
 def test_image_sets_run_and_the_store_tells_files_of_one_name_apart(tmp_path, monkeypatch):
     monkeypatch.setenv("CLBOOK_DATA", str(tmp_path))
-    config, key = (
-        Config(data="mnist", n=100, test=40, batch=50, steps=2, warmup=1, noise=0.1),
-        fingerprint(run),
-    )
+    config = Config(data="mnist", n=100, test=40, batch=50, steps=2, warmup=1, noise=0.1)
     small_mnist(tmp_path)
-    one = place(key, config)
-    result = run(config)
+    one = path_of(run, config)
+    result = run(config, record=("cka",))
     assert np.isfinite(result.cka).all() and config.files == (tmp_path / "mnist.npz",)
     small_mnist(tmp_path, blank=3)
-    assert place(key, config) != one, "a run of other images under the same name"
+    assert path_of(run, config) != one, "a run of other images under the same name"
     small_mnist(tmp_path)
-    assert place(key, config) == one
+    assert path_of(run, config) == one
     assert Config().files == Config(data="digits").files == ()
 
 
@@ -332,9 +333,10 @@ def variant(**changes):
 
 
 def test_a_twin_changes_nothing_else_and_starts_a_little_off():
-    plain, twin = run(SMALL.replace(compare="pair")), variants.run(variant(twin=1e-3))
-    np.testing.assert_array_equal(twin.z[:, :2], plain.z)
-    begun = variants.Variants([variant(twin=1e-3)]).trained
+    plain = run(SMALL.replace(compare="pair"))
+    twin = variants.run(variant(twin=1e-3), record=("distance", "moved"))
+    np.testing.assert_allclose(twin.z[:, :2], plain.z, rtol=1e-4, atol=1e-5)
+    begun = variants.Variants([variant(twin=1e-3)]).state.weights
     size = sum(float(w[0, 0].square().sum()) for w in begun) ** 0.5
     assert (
         twin.distance[0, 2] == pytest.approx(1e-3 * size, rel=0.2)
@@ -361,7 +363,7 @@ def test_a_subset_has_some_classes_with_as_many_points_each():
 
 
 def test_what_a_record_keeps_of_embeddings():
-    result = variants.run(variant(twin=1e-3))
+    result = variants.run(variant(twin=1e-3), record="all")
     plain, projected = recipes.class_angles(result)
     means = [
         (result.z[-1, k, :4] - result.z[0, k, :4]).mean(0) for k in (0, 1)
@@ -392,7 +394,7 @@ def test_the_books_definitions_are_sas():
 
 
 def test_figures_say_their_numbers():
-    result, pair = run(SMALL), run(SMALL.replace(compare="pair"))
+    result, pair = (run(SMALL.replace(compare=name), record="all") for name in ("all", "pair"))
     for picture in (
         figures.sides(result),
         figures.sides(pair, frame=0),
@@ -445,7 +447,7 @@ def test_a_readers_own_points_have_views_with_noise_alone(tmp_path):
     assert (inputs.argmax(1) == labels).all() and len(y_test) == 15 and y_test.bincount().min() >= 4
     assert (
         experiment.draw(config, 3, 5, torch.Generator()).shape == (3, 5)
-        and np.isfinite(run(config).cka).all()
+        and np.isfinite(run(config, record=("cka",)).cka).all()
     )
     assert config.files == (tmp_path / "own.npz",)
     with pytest.raises(ValueError, match="classes = 4 is not allowed: .*own.npz has 3 classes"):

@@ -10,7 +10,6 @@ from clbook.experiments.content_style import Config, Encoders, collapse, experim
 from clbook.experiments.cs import flow, optima
 from clbook.losses import infonce
 from clbook.metrics import r2
-from clbook.runs import together
 
 SPHERE = Config(space="sphere", normalize=True, d_c=4, style_sd=0.5)
 DEEP = Config(
@@ -154,20 +153,23 @@ def test_a_grid_of_contents_noises_temperatures_and_seeds_is_one_program():
         for k, tau, sd in ((0, 1.0, 0.1), (3, 0.5, 0.4))
     ]
     assert len({c.program for c in configs}) == 1 and Config(p=1).program != configs[0].program
-    for config, result in zip(configs, together(Encoders, configs), strict=True):
-        assert result.config == config and np.array_equal(result.map, run(config).map)
+    for config, result in zip(configs, Encoders.train(configs), strict=True):
+        assert result.config == config
+        np.testing.assert_allclose(result.map, run(config).map, rtol=1e-4, atol=1e-5)
 
 
 def test_maps_losses_and_readouts_are_those_of_the_encoder():
-    made = Encoders([Config(d_c=1)])
-    z, partners = made.state.tested
-    row = made.measure(torch.zeros(1), 0)
+    made = Encoders([Config(d_c=1)], record="all")
+    s = made.state
+    z, partners = s.tested
+    row = made.measure(s, torch.zeros(1), torch.zeros(1), 0)
     A = row["map"][0].float()
-    x = latents.mixed(z, made.state.mixing)
-    torch.testing.assert_close(made.layers(x)[-1][0], z[0] @ A.T)
+    x = latents.mixed(z, s.mixing)
+    torch.testing.assert_close(made.layers(s.weights, x)[-1][0], z[0] @ A.T)
     a, b = (side[0, : experiment.LOSS_ON] @ A.T for side in (z, partners))
     assert float(row["loss"]) == pytest.approx(float(infonce(b, a)), rel=1e-4)
-    result, made = run(DEEP.replace(steps=2, record_every=1)), Encoders([DEEP])
+    result = run(DEEP.replace(steps=2, record_every=1), record=("r2",))
+    made = Encoders([DEEP], record=("r2",))
     z = made.state.tested[0]
     in_x = r2(z[0], latents.mixed(z, made.state.mixing)[0])
     np.testing.assert_allclose(result.r2[:, 0], np.tile(in_x, (3, 1)), atol=1e-5)
@@ -177,7 +179,7 @@ def test_maps_losses_and_readouts_are_those_of_the_encoder():
 @pytest.mark.parametrize("width", [1, 1000])
 def test_the_widest_and_the_narrowest_encoder_run(width):
     """R^2 is measured on more points than a layer has units."""
-    result = run(Config(width=width, layers=2, d=2, d_c=1, n=4, steps=1))
+    result = run(Config(width=width, layers=2, d=2, d_c=1, n=4, steps=1), record=("r2",))
     assert np.isfinite(result.r2).all() and (result.r2 <= 1).all()
 
 
@@ -186,7 +188,22 @@ def test_a_run_draws_new_pairs_at_each_step_whatever_the_block(monkeypatch):
     monkeypatch.setattr(experiment, "DRAWN_AT_ONCE", 1)
     assert np.array_equal(first.map, run(Config(steps=40)).map)
     made = Encoders([Config()]).to("cpu")
-    assert not torch.equal(made.draws.next(), made.draws.next())
+    assert not torch.equal(made.draw().pairs, made.draw().pairs)
+
+
+def test_r2_is_computed_for_those_alone_who_ask_for_it(monkeypatch):
+    """What is asked for changes nothing that is trained."""
+    measured = []
+    monkeypatch.setattr(experiment, "r2", lambda *both: measured.append(1) or r2(*both))
+    config = DEEP.replace(steps=2)
+    plain = run(config)
+    assert not measured and not plain.recorded
+    with pytest.raises(AttributeError, match="r2 was not recorded"):
+        _ = plain.r2
+    asked = run(config, record=("loss", "r2"))
+    assert len(measured) == len(asked.steps) * (config.layers + 1)
+    linear = Config(steps=20)
+    assert np.array_equal(run(linear).map, run(linear, record="all").map)
 
 
 def test_parts_of_the_loss_by_hand():
@@ -196,7 +213,7 @@ def test_parts_of_the_loss_by_hand():
     z = latents.marginal(30, 4, "box", g)
     positive = latents.positives(z, 1, 0.3, "box", g)
     negatives = latents.marginal(50, 4, "box", g)
-    expected = infonce(2 * positive, 2 * z, 2 * negatives, tau=config.temperatures)
+    expected = infonce(2 * positive, 2 * z, 2 * negatives, tau=torch.tensor(config.temperatures))
     assert total == pytest.approx(float(expected), rel=1e-5) and total == pytest.approx(
         alignment + uniformity
     )

@@ -14,7 +14,6 @@ from clbook.experiments.content_style.recipes import by_key, seeded
 from clbook.experiments.cs import encoders, flow, optima, recipes
 from clbook.losses import infonce
 from clbook.records import Record
-from clbook.runs import together
 
 DEEP = Config(d=6, d_c=3, mixing_layers=2, layers=3, width=9, n=24, steps=4, lr=1e-3)
 CORNERS = Config(
@@ -118,36 +117,54 @@ def test_terms_add_up_to_the_loss():
 
 
 def test_deep_runs_are_the_chapters_with_two_rows_of_table_1_at_the_end():
-    (result,), (plain,) = together(encoders.Deep, [DEEP]), together(Encoders, [DEEP])
-    assert np.array_equal(result.r2, plain.r2) and np.isnan(result.terms[:-1]).all()
-    assert result.terms[-1, :, :2].sum(1) == pytest.approx(result.terms[-1, :, 2], rel=1e-5)
-    assert encoders.run_deep(DEEP).terms[-1] == pytest.approx(result.terms[-1])
+    result, plain = encoders.Deep.run(DEEP, record="all"), Encoders.run(DEEP, record=("r2",))
+    assert np.array_equal(result.r2, plain.r2)
+    assert result.terms.shape == (2, 3)
+    assert result.terms[:, :2].sum(1) == pytest.approx(result.terms[:, 2], rel=1e-5)
+
+
+def test_the_losses_of_table_1_are_each_runs_own_and_take_no_others_network(monkeypatch):
+    """The terms of R runs cost R times those of one, and are those of each run alone."""
+    passes = []
+    layers = encoders.Deep.layers
+
+    def counted(self, weights, x):
+        if x.shape[1] > encoders.NEGATIVES:
+            passes.append(len(x))  # how many networks see the latents
+        return layers(self, weights, x)
+
+    monkeypatch.setattr(encoders.Deep, "layers", counted)
+    configs = [DEEP, DEEP.replace(seed=1), DEEP.replace(style_sd=0.1)]
+    together = encoders.Deep.train(configs, record=("terms",))
+    assert sum(passes) == len(configs)
+    for config, result in zip(configs, together, strict=True):
+        alone = encoders.Deep.run(config, record=("terms",))
+        assert result.terms == pytest.approx(alone.terms, rel=1e-4)
 
 
 def test_the_encoder_under_a_projector_starts_the_same():
     short, tall = (encoders.Square([DEEP.replace(layers=k)]) for k in (2, 4))
-    assert all(torch.equal(a, b) for a, b in zip(short.trained[:2], tall.trained[:2], strict=True))
-    assert tall.layers(torch.zeros(1, 5, 6))[-1].shape == (1, 5, 9) and short.state.tau.shape == (
-        1,
-        1,
-        1,
-    )
-    assert encoders.run_square(DEEP).r2.shape[1:] == (4, 6)
+    few, many = short.state.weights, tall.state.weights
+    assert all(torch.equal(a, b) for a, b in zip(few[:2], many[:2], strict=True))
+    assert tall.layers(many, torch.zeros(1, 5, 6))[-1].shape == (1, 5, 9)
+    assert short.state.tau.shape == (1, 1, 1)
+    assert encoders.Square.run(DEEP, record=("r2",)).r2.shape[1:] == (4, 6)
 
 
 def test_classes_are_corners_that_a_pair_shares():
     made = encoders.Classes([CORNERS])
-    z, partner = made.pairs(made.draws.next())
+    z, partner = made.pairs(made.state, made.draw().pairs)
     assert torch.equal(z[..., :4], partner[..., :4]) and (z[..., :4].sum(-1) == 1).all()
     assert z[..., :4].sum((0, 1)).min() > 0 and (z[..., 4:] != partner[..., 4:]).all()
 
 
 def test_variance_within_classes_and_cosines_by_hand():
     for program in (encoders.Classes, encoders.Classifiers):
-        made = program([CORNERS])
-        row = made.measure(torch.zeros(1), 0)
-        z = made.state.tested[0][0]
-        y = made.layers(latents.mixed(made.state.tested[0], made.state.mixing))[-1][0]
+        made = program([CORNERS], record="all")
+        s = made.state
+        row = made.measure(s, torch.zeros(1), torch.zeros(1), 0)
+        z = s.tested[0][0]
+        y = made.layers(s.weights, latents.mixed(s.tested[0], s.mixing))[-1][0]
         means = torch.stack([y[z[:, k] == 1].mean(0) for k in range(4)])
         inside = sum((y[z[:, k] == 1] - means[k]).square().sum() for k in range(4)) / len(y)
         around = means - means.mean(0)
@@ -156,25 +173,32 @@ def test_variance_within_classes_and_cosines_by_hand():
         )
         first = torch.cosine_similarity(around[0], around[1], dim=0)
         assert float(row["cosines"][0, 0]) == pytest.approx(float(first), abs=1e-5)
-    assert len(made.trained) == 6 and encoders.run_classes(CORNERS).cosines.shape[1] == 6
+    assert len(made.state.weights) == 6
+    assert encoders.Classes.run(CORNERS, record=("cosines",)).cosines.shape[1] == 6
 
 
 def test_a_classifier_starts_near_log_four():
-    result = encoders.run_classifier(CORNERS)
+    result = encoders.Classifiers.run(CORNERS, record=("loss",))
     assert 0.7 < result.loss[0] < 3
+
+
+def test_a_linear_classifier_has_one_layer_under_the_last():
+    result = encoders.Classifiers.run(CORNERS.replace(layers=1), record="all")
+    assert result.map.shape[1:] == (7, 7) and np.isfinite(result.within).all()
 
 
 def test_what_directclr_adds_to_h_is_its_projector():
     config = projector.Config(method="directclr", n=100, n_test=100, batch=50, direct=5, steps=2)
-    result = encoders.run_direct(config)
+    result = encoders.Direct.run(config, record=("added",))
     made = encoders.Direct([config])
-    ((_, (test, _)),) = made.splits
-    found = projector.places(config, made.trained, test[None])
+    ((test, _),) = made.shared.test
+    found = projector.places(config, made.state.weights, test[None])
     added = (found["r"] - found["h"])[0].square().mean(0).sqrt() / found["h"][
         0
     ].square().mean().sqrt()
     assert result.added[0] == pytest.approx(added.detach().numpy(), rel=1e-4)
-    assert not encoders.run_direct(config.replace(method="simclr")).added.any()
+    simclr = encoders.Direct.run(config.replace(method="simclr"), record=("added",))
+    assert not simclr.added.any()
 
 
 def test_a_record_is_read_back_by_its_settings():

@@ -140,7 +140,7 @@ def test_proposition_6_is_an_identity_for_even_content_and_no_style_only():
 
 def test_lower_temperatures_fill_more_dimensions_after_the_projector_than_removing_the_norm():
     regular, bare, cold = (
-        sweep(run, [c.replace(seed=s) for s in SEEDS[:2]])
+        sweep(run, [c.replace(seed=s) for s in SEEDS[:2]], record=("spectrum",))
         for c in (BASE, BASE.replace(normalize=False), BASE.replace(tau=0.3))
     )
     for plain, standard, low in zip(regular, bare, cold, strict=True):
@@ -150,7 +150,7 @@ def test_lower_temperatures_fill_more_dimensions_after_the_projector_than_removi
 
 def test_unused_weights_of_directclr_follow_the_decay_and_nothing_else():
     for decay in (0.01, 1.0):
-        r = run(QUICK.replace(method="directclr", decay=decay, direct=5))
+        r = run(QUICK.replace(method="directclr", decay=decay, direct=5), record=("spectrum",))
         unused, used = r.rows[:, 5:], r.rows[:, :5]
         np.testing.assert_allclose(
             unused[-1], unused[0] * (1 - r.config.lr * decay) ** 20, rtol=1e-4
@@ -161,8 +161,9 @@ def test_unused_weights_of_directclr_follow_the_decay_and_nothing_else():
 
 def test_similarity_is_that_of_infonce_and_rows_have_length_one():
     made = Projectors([QUICK.replace(tau=0.5, tau_ratio=0.7), QUICK.replace(seed=1)])
-    views = made.views()
-    z, tau = projector.places(QUICK, made.trained, views)["z"], made.state.tau
+    s = made.state
+    views = made.views(s, made.draw())
+    z, tau = projector.places(QUICK, s.weights, views)["z"], s.tau
     assert tau[0, 0].tolist() == pytest.approx([0.5] * 32 + [0.35] * 32) and (tau[1] == 1).all()
     u, v = z.chunk(2, 1)
     expected = [
@@ -170,9 +171,9 @@ def test_similarity_is_that_of_infonce_and_rows_have_length_one():
         for pair in ((u, v), (v, u))
         for a, b, t in zip(*pair, tau, strict=True)
     ]
-    torch.testing.assert_close(made.losses(views), torch.stack(expected).view(2, 2).mean(0))
+    torch.testing.assert_close(made.objective(s, views), torch.stack(expected).view(2, 2).mean(0))
     torch.testing.assert_close(z.norm(dim=-1), torch.ones(2, 100))
-    flat = projector.places(QUICK.replace(normalize=False), made.trained, views)["z"]
+    flat = projector.places(QUICK.replace(normalize=False), s.weights, views)["z"]
     torch.testing.assert_close(flat.square().mean(1) * 64, torch.ones(2, 64), atol=1e-3, rtol=0)
     torch.testing.assert_close(flat.mean(1), torch.zeros(2, 64), atol=1e-5, rtol=0)
 
@@ -182,8 +183,8 @@ def test_rank_is_the_metric_and_the_split_shares_no_image():
     (x, labels), (test, held) = projector.dataset(config)
     assert len(torch.cat([x, test]).unique(dim=0)) == len(torch.cat([x, test])) == 1740
     assert held.bincount(minlength=10).min() > 20 and labels.bincount(minlength=10).min() > 80
-    r, made = run(config), Projectors([config])
-    h = projector.places(config, made.trained, test[None])["h"][0]
+    r, made = run(config, record=("spectrum",)), Projectors([config])
+    h = projector.places(config, made.state.weights, test[None])["h"][0]
     assert r.rank[0, 0] == pytest.approx(effective_rank(h), rel=1e-3)
 
 
@@ -191,11 +192,11 @@ def test_views_of_an_image_are_two_of_its_copies_and_runs_of_one_seed_share_them
     made = Projectors(
         [QUICK.replace(noise=0.0, seed=s, tau=tau) for s, tau in ((0, 1.0), (1, 1.0), (0, 0.5))]
     )
-    assert len(made.banks) == 2 and projector._material.cache_info().maxsize
-    views = made.views()
+    assert len(made.shared.banks) == 2 and projector.material.cache_info().maxsize
+    views = made.views(made.state, made.draw())
     assert torch.equal(views[0], views[2]) and not torch.equal(views[0], views[1])
     for i, bank in ((0, 0), (1, 1)):
-        copies = made.banks[bank].flatten(0, 1)
+        copies = made.shared.banks[bank].flatten(0, 1)
         found = (views[i][:, None] == copies).all(-1)  # (2 batch, copies x images)
         assert found.any(1).all()
         image, copy = found.int().argmax(1) % QUICK.n, found.int().argmax(1) // QUICK.n
@@ -216,3 +217,29 @@ def test_files_of_other_images_are_part_of_what_a_run_depends_on(tmp_path, monke
     (tmp_path / "mnist.npz").write_bytes(b"")
     (tmp_path / "cifar10.npz").write_bytes(b"")
     assert Config(data="mnist").files == (tmp_path / "mnist.npz",) and Config().files == ()
+
+
+def test_a_file_that_is_not_read_is_none_that_a_run_depends_on(tmp_path, monkeypatch):
+    """A folder or another set whose name holds that of the images says nothing of them."""
+    monkeypatch.setenv("CLBOOK_DATA", str(tmp_path))
+    for name in (
+        "mnist.npz",
+        "notes-on-mnist/todo.txt",
+        "FashionMNIST/raw/train-images-idx3-ubyte",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"")
+    assert Config(data="mnist").files == (tmp_path / "mnist.npz",)
+
+
+def test_probes_and_spectra_are_for_those_who_ask(monkeypatch):
+    read = []
+    probe = projector.linear_probe
+    monkeypatch.setattr(projector, "linear_probe", lambda *sets: read.append(1) or probe(*sets))
+    plain, spectra = run(QUICK), run(QUICK, record=("spectrum",))
+    assert not read and spectra.recorded == {"spectrum"} and not plain.recorded
+    both = run(QUICK, record="all")
+    assert len(read) == both.readout.size
+    assert np.array_equal(plain.rows, both.rows) and np.array_equal(plain.loss, both.loss)
+    assert np.array_equal(spectra.spectrum, both.spectrum, equal_nan=True)

@@ -51,7 +51,7 @@ def test_a_record_is_older_when_settings_or_sources_have_changed(toy, monkeypatc
     toy["toy"] = Recipe("numbers that grow", run, TOY[:2], curves, ("z",))
     assert records.older("toy")
     toy["toy"] = Recipe("numbers that grow", run, TOY, curves, ("z",))
-    monkeypatch.setattr(records, "sources", lambda run: "another text")
+    monkeypatch.setattr(records, "code_of", lambda recipe: "other code")
     assert records.older("toy")
 
 

@@ -18,8 +18,8 @@ SMALL = Config(classes=3, n=9, batch=6, d=3, tau=0.7, eta=0.1, steps=3, record_e
 
 def network(config):
     """The network as modules' formulas: table(w) and the losses of the first batch."""
-    program = OnNetwork([config])
-    x, w = program.state.x[0], program.trained[1][0, 0].detach()
+    state = OnNetwork([config]).state
+    x, w = state.x[0], state.weights[1][0, 0]
 
     def sims(w):
         W, b, V = (
@@ -40,7 +40,7 @@ def test_a_step_on_the_networks_weights_is_a_step_down_its_losses():
         w - 0.1 * torch.autograd.grad(losses(v := w.clone().requires_grad_())[k], v)[0]
         for k in (0, 1)
     ]
-    result = run_network(SMALL, device="cpu")
+    result = run_network(SMALL, device="cpu", record=("slope", "apart"))
     assert result.drift[1] == pytest.approx((after[0] - after[1]).norm().item(), rel=1e-9)
     assert result.moved[1] == pytest.approx((sims(after[0]) - sims(w)).norm().item(), rel=1e-9)
     slopes = [torch.autograd.grad(losses(v := w.clone().requires_grad_())[k], v)[0] for k in (0, 1)]
@@ -50,7 +50,7 @@ def test_a_step_on_the_networks_weights_is_a_step_down_its_losses():
 
 def test_jacobian_remainder_and_smoothness_against_autograd():
     w, sims, losses = network(SMALL)
-    result, J = run_network(SMALL, device="cpu"), jacobian(sims, w)
+    result, J = run_network(SMALL, device="cpu", record="all"), jacobian(sims, w)
     flat = J.flatten(0, 1)
     assert result.stretch[0] == pytest.approx(
         torch.linalg.eigvalsh(flat.T @ flat)[-1].item(), rel=1e-9
@@ -77,7 +77,7 @@ def test_jacobian_remainder_and_smoothness_against_autograd():
 
 
 def test_constants_of_the_circle_are_not_passed():
-    result = run_circle(SMALL.replace(eta=1.0), device="cpu")
+    result = run_circle(SMALL.replace(eta=1.0), device="cpu", record="all")
     found = result.constants()
     assert result.G.max() <= found["G"] + 1e-12 and result.beta.max() <= found["beta"]
     assert (result.rest <= found["M"] / 2 * result.slope**2).all() and result.stretch.max() <= 6 * 9
@@ -129,6 +129,6 @@ def test_sizes_add_up_the_learning_rates():
 
 
 def test_figures_of_the_tables_say_their_numbers():
-    result = surrogate.run(SMALL.replace(eta=1.0))
+    result = surrogate.run(SMALL.replace(eta=1.0), record="all")
     assert f"{result.drift[-1]:.2g}" in figures.coupled(result).alt
     assert len(figures.difference(result).png(dpi=40)) > 1000

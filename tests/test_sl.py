@@ -18,7 +18,7 @@ from clbook.experiments.sl import (
     training,
     updates,
 )
-from clbook.runs import one_thread
+from clbook.runs import learning, one_thread
 
 JOINT = equivalence.random_table(0).labelled
 
@@ -175,7 +175,7 @@ def test_the_part_must_fit_the_samples():
 
 def test_classifiers_start_from_one_vector_a_class():
     config = modadd.Config(classifier="pretrained", classifier_epochs=20, seed=3)
-    table = training.Oracle([config]).trained[0][0]
+    (table,) = training.Oracle([config]).state.weights[0][0]
     assert torch.equal(table[:8], table[8:]) and len(table.unique(dim=0)) == 8
     found = training.classify(config)
     assert found.steps.tolist() == [0, 10, 20] and found.accuracy.shape == (3,)
@@ -186,7 +186,7 @@ def test_classifiers_start_from_one_vector_a_class():
 
 def test_a_table_of_its_own_is_the_chapters_training():
     settings = {"epochs": 3, "seed": 1}
-    found = shared.run(shared.Config(**settings))
+    found = shared.run(shared.Config(**settings), record="all")
     assert np.array_equal(found.loss, modadd.run(modadd.Config(**settings)).loss)
     assert found.held.shape == found.steps.shape and found.held[0] > found.floor[0]
 
@@ -207,26 +207,32 @@ def test_left_out_samples_are_those_that_are_not_trained_on():
         assert [len(found) for found in sets] == [410, 102] and not sets[0] & sets[1]
 
 
+def stepped(program, s):
+    """The state after one step."""
+    drawn = program.draw()
+    _, losses = program.forward(s, drawn, 0)
+    return learning(s.replace(**program.step(s, drawn, losses, 0)))
+
+
 @pytest.mark.parametrize("kind", ["table", "all"])
 def test_what_is_shared_is_one_tensor(kind):
     config = shared.Config(shared=kind, epochs=2)
     program, plain = (
-        shared.experiment.Shared([c]).to("cpu") for c in (config, config.replace(shared="none"))
+        shared.experiment.Shared([c]) for c in (config, config.replace(shared="none"))
     )
-    assert len(program.trained) == len(plain.trained) - 1
-    before = program.vectors().detach().clone()
+    s = program.start()
+    assert len(s.weights) == len(plain.state.weights) - 1
+    before = program.vectors(s.weights).detach()
     if kind == "table":
-        assert torch.equal(before, program.encoder.tokens[:, :16])
+        assert torch.equal(before, s.weights[0][:, :16])
     else:
-        torch.testing.assert_close(
-            before[0, 5], program.encoder(torch.tensor([[[5, 16, 16]]]))[0, 0]
-        )
-    program.advance(0)
-    assert not torch.equal(program.vectors(), before)
-    beside = shared.experiment.Shared([config.replace(seed=2), config]).to("cpu")
-    beside.keep(torch.tensor([False, True]))
-    beside.advance(0)
-    assert torch.equal(beside.vectors(), program.vectors())
+        alone = program.encode(s.weights, torch.tensor([[[5, 16, 16]]]))
+        torch.testing.assert_close(before[0, 5], alone[0, 0].detach())
+    after = program.vectors(stepped(program, s).weights)
+    assert not torch.equal(after, before)
+    beside = shared.experiment.Shared([config.replace(seed=2), config])
+    kept = beside.keep(beside.start(), torch.tensor([False, True]))
+    torch.testing.assert_close(beside.vectors(stepped(beside, kept).weights), after)
 
 
 def test_shared_runs_have_no_classifiers_and_leave_a_batch_out():
@@ -251,7 +257,7 @@ def test_every_twin_has_the_other_and_the_batches_are_the_chapters():
     other = fresh.state.other[0]
     assert torch.equal(other[first], second) and torch.equal(other[second], first)
     assert (other != torch.arange(len(other))).sum() == 2 * len(first)
-    assert torch.equal(fresh.draws.next(), plain.draws.next())
+    assert torch.equal(fresh.draw().places, plain.draw().places)
 
 
 # Records.

@@ -39,6 +39,7 @@ class Book:
         (folder / "_toc.yml").write_text("format: jb-book\nroot: book/page\n")
         (folder / "clbook").mkdir()
         (folder / "clbook" / "__init__.py").write_text('__version__ = "0"\n')
+        shutil.copy(ROOT / "clbook" / "fingerprint.py", folder / "clbook")
         self.write("deep", "NUMBER = 1\n")
         self.page_of("page", CODE)
 

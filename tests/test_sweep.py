@@ -1,6 +1,5 @@
 """Sweeps: order, caching, and that neither an error nor a kill loses or damages a finished run."""
 
-import dataclasses
 import functools
 import os
 import pathlib
@@ -18,9 +17,8 @@ import toy
 import toy_program
 from dask.distributed import Client, LocalCluster
 
-from clbook import sweep as engine
-from clbook.settings import Settings, setting
-from clbook.sweep import fingerprint, kept, parallel, sources, sweep
+from clbook.experiments import alignment
+from clbook.sweep import parallel, sweep, tasks
 
 
 @pytest.fixture(autouse=True)
@@ -70,56 +68,6 @@ def test_progress_sees_partial_results_and_false_ends_the_sweep(cache):
     ) == 2
 
 
-def package(folder, text):
-    """A package whose `experiment.run` calls `inner.value` through `middle`."""
-    root = folder / "stalebook"
-    root.mkdir(exist_ok=True)
-    (root / "__init__.py").write_text("")
-    (root / "inner.py").write_text(f"def value(config):\n    return {text}\n")
-    (root / "middle.py").write_text(
-        "from . import inner\n\ndef value(config):\n    return inner.value(config)\n"
-    )
-    (root / "unrelated.py").write_text(f"# {text}\n")
-    (root / "experiment.py").write_text(
-        "from stalebook.middle import value\n\ndef run(config):\n    return value(config)\n"
-    )
-    return subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "from stalebook.experiment import run; from clbook.sweep import sweep, sources; "
-            "print(sweep(run, [1, 2], n_jobs=1), sorted(sources(run)))",
-        ],
-        env=os.environ | {"PYTHONPATH": str(folder)},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.strip()
-
-
-def test_an_edit_of_a_module_that_the_run_imports_indirectly_is_never_served_stale(tmp_path, cache):
-    modules = "['stalebook', 'stalebook.experiment', 'stalebook.inner', 'stalebook.middle']"
-    assert package(tmp_path, "config * 10") == f"[10, 20] {modules}"
-    assert package(tmp_path, "config * 10") == f"[10, 20] {modules}" and len(stored(cache)) == 2
-    assert package(tmp_path, "config * 11") == f"[11, 22] {modules}" and len(stored(cache)) == 4
-
-
-def test_the_fingerprint_covers_losses_and_not_figures():
-    from clbook.experiments.separability import run
-
-    modules = set(sources(run))
-    assert {
-        "clbook.losses",
-        "clbook.models",
-        "clbook.data",
-        "clbook.kernels",
-        "clbook.settings",
-    } <= modules
-    assert not any(name.endswith((".figures", ".claims", ".style")) for name in modules)
-    assert not any(name.startswith("clbook.explore") for name in modules)
-    assert fingerprint(run) != fingerprint(toy.run)
-
-
 def fails_at_three(config):
     if config.a == 3.0:
         raise RuntimeError("crash")
@@ -152,18 +100,20 @@ def test_a_killed_sweep_keeps_finished_runs_and_leaves_no_half_written_file(cach
     configs = [toy.Config(a=float(a), steps=10, delay=0.03) for a in range(1, 21)]
     results = sweep(toy.run, configs, n_jobs=1)
     assert [r.config for r in results] == configs and len(stored(cache)) == 20
-    assert all(joblib.load(path).config in configs for path in stored(cache))
+    assert all(joblib.load(path)[0] in configs for path in stored(cache))
     assert not list(cache.rglob("*.part")), "a temporary file was left behind"
 
 
-@pytest.mark.parametrize(
-    "run", [lambda config: toy.run(config), functools.partial(toy.run), "run", None]
-)
-def test_a_run_without_a_name_is_refused_in_words(run):
-    with pytest.raises(
-        ValueError, match="^run = .* is not allowed: it must be a function that has a name"
-    ):
+@pytest.mark.parametrize("run", ["run", None, toy.Config()])
+def test_a_run_that_is_no_function_is_refused_in_words(run):
+    with pytest.raises(ValueError, match="^run = .* is not allowed: run must be a function"):
         sweep(run, [toy.Config()])
+
+
+def test_a_run_without_a_name_is_swept_and_not_stored(cache):
+    for run in (lambda config: toy.run(config), functools.partial(toy.run)):
+        assert [r.config.a for r in sweep(run, [toy.Config(), toy.Config(a=2.0)])] == [1.0, 2.0]
+    assert not stored(cache)
 
 
 @pytest.mark.parametrize(
@@ -176,14 +126,12 @@ def test_configs_that_are_no_list_are_refused_in_words(configs, given):
         sweep(toy.run, configs)
 
 
-def nothing(config, *, progress=None, device=None):
-    return None
-
-
-def test_a_live_run_that_returns_no_outcome_is_named():
-    for run in (nothing, lambda config, **how: nothing(config)):
-        with pytest.raises(ValueError, match="^run returned a NoneType: it must return an Outcome"):
-            kept(run, toy.Config())
+@pytest.mark.parametrize(
+    "configs", [{"a": toy.Config()}, [1, 2], [toy.Config(), None], "abc", [[toy.Config()]]]
+)
+def test_a_list_that_does_not_hold_settings_is_refused_in_words(configs):
+    with pytest.raises(ValueError, match=r"^configs = .* is not allowed: it must be settings such"):
+        sweep(toy.run, configs)
 
 
 def test_processes_are_used_without_asking(monkeypatch):
@@ -196,33 +144,141 @@ def test_processes_are_used_without_asking(monkeypatch):
     assert os.getpid() not in parallel(os.getpid, [()] * 4)
 
 
+def pid(config):
+    return os.getpid()
+
+
+def test_there_are_no_more_processes_than_runs():
+    found = sweep(pid, [toy.Config(a=a) for a in (1.0, 2.0)], n_jobs=20)
+    assert os.getpid() not in found
+    executor = joblib.externals.loky.reusable_executor._executor
+    assert executor is None or executor._max_workers <= 2
+
+
 GROUP = [toy_program.Config(growth=g, seed=s) for s in range(3) for g in (0.5, 1.0, 1.5)]
 
 
-def test_a_grid_is_trained_in_groups_and_gives_the_runs_one_by_one(cache, monkeypatch):
-    monkeypatch.setattr(engine, "_pays", lambda program, configs: True)
+def test_a_grid_is_trained_in_groups_and_gives_the_runs_one_by_one(cache):
     for config, result in zip(GROUP, sweep(toy_program.run, GROUP, n_jobs=2)):
-        assert result.config == config and np.array_equal(result.z, toy_program.run(config).z)
+        assert result.config == config and np.allclose(result.z, toy_program.run(config).z)
     assert len(stored(cache)) == 9
 
 
 @pytest.mark.parametrize(
-    "bad, says",
-    [
-        ({"growth": 1e30}, "growth = 1e.30 .*diverged"),
-        ({"heavy": 1.0}, "heavy = 1.0 .*must be 0"),
-    ],
-    ids=["diverges", "cannot be made"],
+    ("beside", "jobs", "sizes"),
+    [(40, 1, [9]), (40, 2, [5, 4]), (4, 1, [3, 3, 3]), (1, 2, [1] * 9), (40, 20, [1] * 9)],
 )
-def test_one_bad_config_of_a_group_is_named_and_all_others_are_stored(
-    cache, monkeypatch, bad, says
-):
-    monkeypatch.setattr(engine, "_pays", lambda program, configs: True)
-    configs = [*GROUP[:5], GROUP[5].replace(**bad), *GROUP[6:]]
+def test_runs_of_a_program_are_shared_out(monkeypatch, beside, jobs, sizes):
+    monkeypatch.setattr(toy_program.Doubling, "beside", beside)
+    found = tasks(toy_program.run, GROUP, jobs)
+    assert [len(task) for task in found] == sizes and sum(found, []) == GROUP
+    longer = [config.replace(steps=20) for config in GROUP[:2]]
+    for task in tasks(toy_program.run, GROUP + longer, 1):
+        assert len({config.steps for config in task}) == 1, "another program"
+    assert tasks(toy.run, [toy.Config(), toy.Config(a=2.0)], jobs) == [
+        [toy.Config()],
+        [toy.Config(a=2.0)],
+    ]
+
+
+BAD = {"diverges": ({"growth": 1e30}, "diverged"), "cannot be made": ({"heavy": 1.0}, "must be 0")}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("place", [0, 4, 8])
+@pytest.mark.parametrize("bad", BAD)
+def test_one_bad_config_anywhere_is_named_and_costs_no_other_run(cache, bad, place, n_jobs):
+    change, says = BAD[bad]
+    configs = list(GROUP)
+    configs[place] = configs[place].replace(**change)
     with pytest.raises(ValueError, match=says) as error:
-        sweep(toy_program.run, configs, n_jobs=1)
-    assert configs[5].described() in error.value.__notes__[0]
-    assert {joblib.load(path).config for path in stored(cache)} == set(configs) - {configs[5]}
+        sweep(toy_program.run, configs, n_jobs=n_jobs)
+    (note,) = error.value.__notes__
+    assert note.startswith(f"in {configs[place].described()}; of the 8 other runs 8 have finished")
+    assert "(8 are stored; " in note
+    assert {joblib.load(path)[0] for path in stored(cache)} == set(configs) - {configs[place]}
+    assert [r and r.config for r in error.value.results] == [
+        None if k == place else config for k, config in enumerate(configs)
+    ]
+
+
+def test_a_batch_that_cannot_be_drawn_costs_no_other_run(cache):
+    base = alignment.Config(
+        n=100, test=10, width=4, d=4, batch=10, steps=60, warmup=1, classes=2, compare="pair"
+    )
+    configs = [base.replace(seed=seed) for seed in (17, 0, 1, 2)]  # 17: a batch of one class
+    with pytest.raises(ValueError, match="batch = 10 is not allowed") as error:
+        sweep(alignment.run, configs)
+    assert "seed=17" in error.value.__notes__[0] and len(stored(cache)) == 3
+
+
+def always_fails(config):
+    raise KeyError("crash")
+
+
+def test_the_note_says_what_else_failed_and_what_is_stored(cache):
+    configs = [toy.Config(a=a) for a in (3.0, 1.0)]
+    with pytest.raises(KeyError) as error:
+        sweep(always_fails, configs, n_jobs=1)
+    note = error.value.__notes__[-1]
+    assert "of the 1 other runs 0 have finished (0 are stored" in note
+    assert note.endswith("failed as well: Config()")
+    cache.write_text("a file in the place of the folder")
+    with pytest.raises(RuntimeError, match="crash") as error, pytest.warns(UserWarning):
+        sweep(fails_at_three, configs, n_jobs=1)
+    assert "1 have finished (0 are stored" in error.value.__notes__[-1]
+    assert error.value.results[1].config == configs[1], "not stored, and not lost"
+
+
+def dies_at_three(config):
+    if config.a == 3.0:
+        os._exit(1)
+    return toy.run(config)
+
+
+def test_a_process_that_dies_is_told_with_what_it_was_doing(cache):
+    configs = [toy.Config(a=a) for a in (1.0, 2.0, 3.0, 4.0)]
+    with pytest.raises(Exception, match="(?i)terminated") as error:
+        sweep(dies_at_three, configs, n_jobs=2)
+    assert "Config(a=3.0)" in error.value.__notes__[-1]
+    assert [r.config.a for r in sweep(dies_at_three, configs[:2], n_jobs=1)] == [1.0, 2.0]
+
+
+def test_a_killed_sweep_leaves_no_processes_behind(tmp_path):
+    """Kill the process that sweeps: those that it started end by themselves."""
+    script = textwrap.dedent("""
+        import toy, test_sweep
+        from clbook.sweep import sweep
+        sweep(test_sweep.notes_its_process, [toy.Config(a=float(a)) for a in range(1, 5)], n_jobs=2)
+    """)
+    folder = tmp_path / "pids"
+    folder.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-c", script],
+        cwd=pathlib.Path(__file__).parent,
+        env=os.environ | {"PIDS": str(folder)},
+    )
+    deadline = time.monotonic() + 120
+    while len(list(folder.iterdir())) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    pids = [int(path.name) for path in folder.iterdir()]
+    assert len(pids) == 2
+    deadline = time.monotonic() + 20
+    while any(alive(pid) for pid in pids) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not any(alive(pid) for pid in pids)
+
+
+def notes_its_process(config):
+    pathlib.Path(os.environ["PIDS"], str(os.getpid())).touch()
+    time.sleep(60)
+
+
+def alive(pid):
+    status = pathlib.Path(f"/proc/{pid}/stat")
+    return status.exists() and status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def test_runs_of_a_group_are_stored_as_they_end_not_with_the_group(cache):
@@ -230,72 +286,22 @@ def test_runs_of_a_group_are_stored_as_they_end_not_with_the_group(cache):
     script = textwrap.dedent("""
         import os, signal
         import toy_program
-        from clbook import runs, sweep
-        key, ended = sweep.fingerprint(toy_program.run), []
-        def done(result):
-            sweep.save(key, result.config, result)
+        from clbook import store
+        from clbook.sweep import sweep
+        save, ended = store.save, []
+        def counted(path, config, result):
+            save(path, config, result)
             ended.append(result)
             if len(ended) == 2:
                 os.kill(os.getpid(), signal.SIGKILL)
-        runs.together(toy_program.Doubling, [toy_program.Config(end=e) for e in (2, 5, 0)], done=done)
+        store.save = counted
+        sweep(toy_program.run, [toy_program.Config(end=e) for e in (2, 5, 0)], n_jobs=1)
     """)
     code = subprocess.run(
         [sys.executable, "-c", script], cwd=pathlib.Path(__file__).parent
     ).returncode
-    assert code == -signal.SIGKILL and {joblib.load(path).config.end for path in stored(cache)} == {
-        2,
-        5,
-    }
-
-
-def test_named_runs_of_a_grid_are_stored_one_by_one_and_shared_with_other_sweeps(cache):
-    both = sweep(
-        toy_program.run_pair,
-        [toy_program.Config(start=2.0), toy_program.Config(start=3.0)],
-        n_jobs=1,
-    )
-    assert [r["fast"].z[1] for r in both] == [4.0, 6.0] and len(stored(cache)) == 4
-    assert (
-        kept(toy_program.run_pair, toy_program.Config(start=2.0))["slow"].seconds
-        == both[0]["slow"].seconds
-    )
-    sweep(toy_program.run, [toy_program.Config(start=2.0, growth=2.0)], n_jobs=1)
-    assert len(stored(cache)) == 4
-
-
-def test_live_panels_find_what_a_sweep_has_stored_and_keep_what_is_not_stopped(cache):
-    (first,) = sweep(toy.run, [toy.Config()])
-    assert kept(toy.run, toy.Config()).seconds == first.seconds
-    assert kept(toy.run, toy.Config(a=3.0), progress=lambda fraction, partial: False).stopped
-    assert len(stored(cache)) == 1
-    kept(toy.run, toy.Config(a=3.0))
-    assert len(stored(cache)) == 2
-
-
-@dataclasses.dataclass(frozen=True)
-class Reader(Settings):
-    path: str = setting("", "a file of numbers")
-
-    @property
-    def files(self):
-        return (pathlib.Path(self.path),)
-
-
-def total(config):
-    return sum(map(float, pathlib.Path(config.path).read_text().split()))
-
-
-def test_a_result_follows_the_content_of_the_data_files_it_read(tmp_path):
-    config = Reader(path=str(tmp_path / "numbers"))
-    for text in ("1 2", "1 2 3", "1 2"):
-        pathlib.Path(config.path).write_text(text)
-        assert sweep(total, [config], n_jobs=1) == [sum(map(float, text.split()))]
-
-
-def test_shaken_runs_are_kept_apart(monkeypatch):
-    plain = fingerprint(toy.run)
-    monkeypatch.setenv("CLBOOK_SHAKE", "1e-6")
-    assert fingerprint(toy.run) != plain
+    ends = {joblib.load(path)[0].end for path in stored(cache)}
+    assert code == -signal.SIGKILL and ends == {2, 5}
 
 
 def slow(config):

@@ -12,10 +12,19 @@ import sklearn
 import torch
 
 from clbook.experiments import words
-from clbook.experiments.words import Config, Embedding, corpus, experiment, neighbours, run, text
-from clbook.experiments.words.neighbours import View, run_view
-from clbook.runs import together
-from clbook.sweep import fingerprint, place, sweep
+from clbook.experiments.words import (
+    Config,
+    Embedding,
+    corpus,
+    experiment,
+    figures,
+    neighbours,
+    run,
+    text,
+)
+from clbook.experiments.words.neighbours import VARIANTS, View, look
+from clbook.store import path_of
+from clbook.sweep import sweep
 
 SEEDS = range(3)
 TOPICS = (
@@ -202,11 +211,11 @@ def test_a_text_of_few_words_is_refused_before_pairs_are_drawn(folder):
 
 
 def test_an_edited_folder_is_another_run(folder):
-    key, config = fingerprint(run), tiny(folder)
-    before = place(key, config)
-    assert place(key, tiny(folder)) == before
+    config = tiny(folder)
+    before = path_of(run, config)
+    assert path_of(run, tiny(folder)) == before
     (folder / "two.txt").write_text("one more file with one more sentence.")
-    assert place(key, config) != before, "the sweep would serve the run of the old text"
+    assert path_of(run, config) != before, "the sweep would serve the run of the old text"
 
 
 def test_reading_a_text_can_be_stopped_and_leaves_nothing_behind(folder, monkeypatch):
@@ -297,10 +306,7 @@ def test_random_pairs_are_as_frequent_as_those_they_are_compared_with():
 
 def test_contexts_are_the_neighbours_in_the_sentence_without_the_word_itself(folder):
     made = Embedding([tiny(folder, window=3, subsample=1.0, seed=seed) for seed in range(2)])
-    s = made.state
-    found = experiment.windows(
-        s.tokens, s.sentence, s.sums[experiment.TRAINED], s.keep, made.draws.next()
-    )
+    found = made.batch(made.state, experiment.TRAINED, made.draw().places)
     for run_text, symbols, ids, there in zip(
         made.texts, *(part.tolist() for part in found), strict=True
     ):
@@ -340,21 +346,44 @@ def test_held_out_sentences_are_never_trained_on(folder):
 @pytest.mark.parametrize(
     "settings", [{}, {"encoder": "transformer", "window": 2}, {"over": "symbols", "masked": False}]
 )
-def test_runs_beside_others_have_the_bits_they_have_alone_though_their_texts_differ_in_length(
+def test_runs_beside_others_are_the_runs_alone_though_their_texts_differ_in_length(
     folder, settings
 ):
     """Each draws its own sentences; runs with other starts and other decay keep their own."""
     base = tiny(folder, sentences=1000, vocabulary=40, **settings)
     changes = {}, {"seed": 1}, {"seed": 2, "std": 0.1, "decay": 1e-3}, {"seed": 1, "subsample": 0.1}
     configs = [base.replace(**change) for change in changes]
-    beside = together(Embedding, configs)
+    beside = Embedding.train(configs, record="all")
     assert len({len(text(c).tokens) for c in configs}) > 1
+
+    def same(here, there):
+        np.testing.assert_allclose(here, there, rtol=1e-3, atol=1e-5)
+
     for config, there in zip(configs, beside, strict=True):
-        here = run(config)
-        assert here.words == there.words and np.array_equal(here.table, there.table)
-        assert np.array_equal(here.loss, there.loss) and np.array_equal(here.held, there.held)
+        here = run(config, record="all")
+        assert here.words == there.words
+        same(here.table.astype(float), there.table.astype(float))
+        same(here.loss, there.loss)
+        same(here.held, there.held)
         for kind in here.pairs:
-            assert np.array_equal(here.distances[kind], there.distances[kind]), kind
+            same(here.distances[kind], there.distances[kind])
+
+
+def test_what_is_recorded_on_request_changes_nothing_else(folder):
+    plain, whole = run(tiny(folder)), run(tiny(folder), record="all")
+    assert plain.recorded == set() and whole.recorded == {"table", "twin_nearest", "loss", "held"}
+    for kind in plain.pairs:
+        assert np.array_equal(plain.distances[kind], whole.distances[kind])
+    with pytest.raises(AttributeError, match="table was not recorded in this run"):
+        _ = plain.table
+
+
+def test_a_texts_reading_comes_before_the_runs(folder, monkeypatch):
+    """Two runs of one text read it once."""
+    read = []
+    monkeypatch.setattr(corpus, "load", lambda *name, report: read.append(name))
+    Embedding.prepare([tiny(folder), tiny(folder, seed=1)])
+    assert read == [(str(folder), "utf-8")]
 
 
 def test_the_same_order_on_books_with_wordnets_synonyms():
@@ -363,6 +392,7 @@ def test_the_same_order_on_books_with_wordnets_synonyms():
     for r in sweep(
         run,
         [Config(corpus="gutenberg", natural="wordnet", steps=4000, seed=seed) for seed in SEEDS],
+        record=("twin_nearest",),
     ):
         assert (
             r.ratio("injected") < 0.5
@@ -374,35 +404,30 @@ def test_the_same_order_on_books_with_wordnets_synonyms():
 def test_another_word_needs_no_training_and_a_stopped_run_is_not_kept(folder):
     config = View(word="the", **dataclasses.asdict(tiny(folder, steps=2000)))
     said = []
-    assert run_view(config, progress=lambda *_: False).stopped
-    first = run_view(
-        config, progress=lambda fraction, view: said.append((fraction, view.config.word))
-    )
+    assert look(config, progress=lambda *_: False).stopped
+    first = look(config, progress=lambda fraction, view: said.append((fraction, view.config.word)))
     told = len(said)
-    again = run_view(config.replace(word="sleeps"), progress=lambda *_: said.append(None))
+    again = look(config.replace(word="sleeps"), progress=lambda *_: said.append(None))
     assert told == len(said), "a run was trained again"
-    assert (
-        not first.stopped
-        and not again.stopped
-        and again.config.word == "sleeps"
-        and {w for _, w in said} <= {"the"}
-    )
-    assert len(list((folder.parent / "cache" / "runs").iterdir())) == 2
+    assert not first.stopped and not again.stopped
+    assert again.config.word == "sleeps" and {w for _, w in said} <= {"the"}
+    assert len(list((folder.parent / "cache" / "runs").iterdir())) == 1
 
 
 def test_neighbours_are_sorted_and_know_the_twin(folder):
     config = View(word="the", **dataclasses.asdict(tiny(folder)))
-    result = sweep(run, [tiny(folder)])[0]
-    split = result.words[result.pairs["injected"][0, 0]].rstrip("₁")
-    view = run_view(config.replace(word=split))
-    assert view.twin == split + "₂" and split + "₁" not in view.names[0]
-    assert not any("₂" in name for name in view.names[1].ravel())
-    assert (np.diff(view.distances[0], axis=1) >= 0).all() and view.names[0].shape == (
-        13,
-        neighbours.SHOWN,
-    )
-    k, table = result.words.index(split + "₁"), result.table[-1].astype(float)
+    (result,) = sweep(run, [tiny(folder)], record=("table",))
+    word = result.words[result.pairs["injected"][0, 0]].rstrip("₁")
+    views = {name: look(config.replace(word=word, **change)) for name, change in VARIANTS.items()}
+    view, whole = views["split"], views["whole"]
+    assert view.twin == word + "₂" and word + "₁" not in view.names
+    assert whole.twin is None and not any("₂" in name for name in whole.names.ravel())
+    assert (np.diff(view.distances, axis=1) >= 0).all()
+    assert view.names.shape == (13, neighbours.SHOWN)
+    k, table = result.words.index(word + "₁"), result.table[-1].astype(float)
     away = np.delete(np.linalg.norm(table - table[k], axis=1), k)
-    assert np.delete(np.array(result.words), k)[away.argmin()] == view.names[0][-1, 0]
+    assert np.delete(np.array(result.words), k)[away.argmin()] == view.names[-1, 0]
+    picture = figures.neighbours(views)
+    assert f"Nearest to {word}₁ at step 24: {view.names[-1, 0]}" in picture.alt
     with pytest.raises(ValueError, match="word = 'zebra' is not allowed"):
-        run_view(config.replace(word="zebra"))
+        look(config.replace(word="zebra"))

@@ -62,21 +62,22 @@ print(json.dumps(dict(
 def fingerprint(root: Path) -> str:
     """Hash of all that a notebook's numbers depend on besides its own cells.
 
-    These are the sources of `clbook` below `root`, the pinned requirements, the versions of Python and torch, and the
-    folder of data files that the reader has chosen.
+    These are the code of `clbook` below `root`, as the store and the records see it, without comments and docstrings;
+    its other files, the records, the pinned requirements, the versions of Python and torch, and the folder of data
+    files that the reader has chosen.
     """
-    digest = hashlib.sha256()
+    from clbook.fingerprint import digest  # here, and not on top: `setup` has to come first
+
+    found = hashlib.sha256()
     for text in (
         platform.python_version(),
         metadata.version("torch"),
         os.environ.get("CLBOOK_DATA", ""),
     ):
-        digest.update(text.encode() + b"\0")
+        found.update(f"{text}\0".encode())
     for path in sorted({path for pattern in SOURCES for path in root.glob(pattern)}):
-        digest.update(
-            path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0"
-        )
-    return digest.hexdigest()[:16]
+        found.update(f"{path.relative_to(root).as_posix()}\0{digest(path)}\0".encode())
+    return found.hexdigest()[:16]
 
 
 def probe(root: Path) -> dict:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from clbook.settings import expect
+from clbook.store import cached
 from clbook.style import Picture
-from clbook.sweep import kept
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Subject:
 
     @property
     def asked(self) -> dict:
-        """Keyword arguments of `run`, `sweep` and `kept`: a function that records all it has takes no `record`."""
+        """Keyword arguments of `run`, `sweep` and `cached`: a function that records all it has takes no `record`."""
         return {"record": self.record} if self.record else {}
 
     @property
@@ -85,7 +85,7 @@ class Subject:
 
         for own in todo:
             # `done` holds the runs before this one, so that `report` knows how far all of them are.
-            latest = kept(self.run, own, progress=report, **self.asked)
+            latest = cached(self.run, own, progress=report, **self.asked)
             done[own] = latest
             if latest.stopped:
                 break

@@ -1,7 +1,8 @@
 """Is self-supervision secretly supervised? The chapter's training.
 
-`experiment` trains a network for each loss; `surrogate` holds the recursion of similarities and SA's theorems about it;
-`figures` and `surrogate_figures` draw them.
+`experiment` trains a network for each loss, `figures` draws, `claims` judges. Longer trainings: `recipes`, with the
+settings that `variants` adds, and `record_figures`. `definitions` writes out what SA define. The recursion of
+similarities and SA's theorems are in the room `sa`.
 """
 
 from clbook.experiments.alignment.experiment import (

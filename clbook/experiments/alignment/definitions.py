@@ -11,7 +11,7 @@ from torch.nn.functional import cosine_similarity
 from clbook import losses, metrics, theory
 from clbook.experiments.alignment import experiment
 from clbook.models import stacked
-from clbook.runs import stream
+from clbook.streams import stream
 
 
 def written_out(

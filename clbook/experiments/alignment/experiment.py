@@ -9,17 +9,19 @@ from __future__ import annotations
 import dataclasses
 import math
 import pathlib
-from collections.abc import Sequence
+from collections.abc import Callable
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 
 from clbook import augment, losses, metrics
 from clbook.data import IMAGES, evenly, image_files, images, mixture
 from clbook.models import MLP, affine, stacked
-from clbook.optim import Descent, warmed
-from clbook.runs import BLOCK, Draws, Program, alone, recorded_times, stream, streams
-from clbook.settings import Outcome, Settings, setting
+from clbook.optim import lars_directions, momentum, warmed, zeros
+from clbook.runs import State, Training, recorded_times
+from clbook.settings import Outcome, Settings, quantity, setting
+from clbook.streams import BLOCK, Draws, stream, streams
 
 DATA, WEIGHTS, BATCHES, VIEWS, RECORDED = 0, 2, 3, 4, 5  # purposes of the streams of random numbers
 
@@ -31,17 +33,15 @@ NAMES = {
 POWERS = {"linear": 1.0, "root": 0.5, "fourth root": 0.25, "constant": 0.0}
 BASE_BATCH = 64  # the batch size at which all scalings of the learning rate agree
 INPUTS = 32  # dimensions of the synthetic points
-LAYERS = 5  # three of the encoder and two of the projector
+ENCODER, LAYERS = 3, 5  # layers of the encoder, and of encoder and projector together
+DECAY = 1e-6  # weight decay of LARS
 MOVES = {
     "digits": {"shift": 1.0, "blur": 0.0},
     "mnist": {"shift": 2.0},
     "cifar10": {"shift": 3.0, "scale": 0.2},
 }
 RATIO = 2.0  # of the geometric series of recorded times
-LOOKED_AT = (
-    800,
-    128,
-)  # most training points that are compared, most test points whose losses are recorded
+MOST_TRAINING, MOST_VIEWED = 800, 128  # points that are compared, and test points of the loss gap
 DRAWN = 2**23  # most random numbers drawn ahead for a run: of large images, those of fewer steps
 
 
@@ -108,13 +108,10 @@ class Config(Settings):
     )
     warmup: int = setting(20, "iterations of linear warm-up", unit="iterations", low=0, high=10_000)
     steps: int = setting(200, "iterations", unit="iterations", low=1, high=20_000, log=True)
-    probe: str = setting(
-        "never", "when linear probes are fitted, which is slow", choices=("never", "end", "always")
-    )
     record_every: int = setting(
         0, "record every so many; 0: a geometric series", unit="iterations", low=0, high=10_000
     )
-    seed: int = setting(0, "seed of data, weights, batches and views", low=0, high=2**31, each=True)
+    seed: int = setting(0, "seed of data, weights, batches and views", low=0, high=9999, each=True)
 
     @property
     def names(self) -> tuple:
@@ -145,35 +142,68 @@ class Config(Settings):
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """What one run recorded, at T times, of M = len(config.names) networks; on test points unless said.
+    """What one run recorded of M = len(config.names) networks; on test points unless said.
 
-    Similarities, gaps and angles (degrees) compare each network with the first, trained with DCL: whose own column is 1
-    or 0. Angles are between changes since the start, NaN where nothing has moved; a similarity is NaN where it has no
-    answer, because an embedding is 0 or all are one. Accuracies are those of readouts of the encoder's outputs, on test
-    points.
+    Similarities, gaps and angles compare each network with the first, trained with DCL. Its own column is 1 or 0.
+    Angles are between changes since the start, NaN where nothing has moved. A similarity is NaN where it has no answer:
+    an embedding is 0, or all are one. Accuracies are those of readouts of the encoder's outputs.
     """
 
-    steps: np.ndarray  # (T,) recorded iterations
-    labels: np.ndarray  # (test,), sorted
-    z: np.ndarray  # (T, M, test, d) embeddings, after the projector
-    cka: np.ndarray  # (T, M) of z, as the next
-    rsa: np.ndarray
-    cka_train: np.ndarray  # (T, M) of training points, as the next
-    rsa_train: np.ndarray
-    cka_encoder: np.ndarray  # (T, M) of the encoder's outputs
-    gap: np.ndarray  # (T, M) mean over layers of the relative weight gap (SA Sec. 5.1, Fig. 6)
-    layer_gap: np.ndarray  # (T, M, 5) each layer's
-    weight_angle: np.ndarray  # (T, M) of all weights (SA App. A.2)
-    class_angle: np.ndarray  # (T, M) of a class's mean embedding, averaged over classes
-    pca_angle: np.ndarray  # (T, M) of the first class's in SA's way, see the function
-    loss_gap: np.ndarray  # (T, M) DCL - NSCL of each network's embeddings of two views
-    nccc: np.ndarray  # (T, M) accuracy of nearest class centres
-    probe: np.ndarray  # (T, M) accuracy of a linear probe, NaN where none was fitted
+    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    labels: np.ndarray = quantity("class of each test point, sorted", dims="point")
+    z: np.ndarray = quantity("embeddings, after the projector", dims="step network point dim")
+    cka: np.ndarray = quantity("CKA of the embeddings", dims="step network", asked=True)
+    rsa: np.ndarray = quantity("RSA of the embeddings", dims="step network", asked=True)
+    cka_train: np.ndarray = quantity("CKA, of training points", dims="step network", asked=True)
+    rsa_train: np.ndarray = quantity("RSA, of training points", dims="step network", asked=True)
+    cka_encoder: np.ndarray = quantity(
+        "CKA of the encoder's outputs", dims="step network", asked=True
+    )
+    gap: np.ndarray = quantity(
+        "relative weight gap, mean over layers (SA Sec. 5.1, Fig. 6)",
+        dims="step network",
+        asked=True,
+    )
+    layer_gap: np.ndarray = quantity(
+        "relative weight gap of each layer", dims="step network layer", asked=True
+    )
+    weight_angle: np.ndarray = quantity(
+        "angle of all weights (SA App. A.2)", dims="step network", unit="degrees", asked=True
+    )
+    class_angle: np.ndarray = quantity(
+        "angle of a class's mean embedding, averaged over classes",
+        dims="step network",
+        unit="degrees",
+        asked=True,
+    )
+    pca_angle: np.ndarray = quantity(
+        "angle of the first class's mean embedding, in SA's way: see `pca_angle`",
+        dims="step network",
+        unit="degrees",
+        asked=True,
+    )
+    loss_gap: np.ndarray = quantity(
+        "DCL - NSCL of each network's embeddings of two views", dims="step network", asked=True
+    )
+    nccc: np.ndarray = quantity(
+        "accuracy of nearest class centres", dims="step network", asked=True
+    )
+    probe: np.ndarray = quantity(
+        "accuracy of a linear probe at the end, which is slow to fit", dims="network", asked=True
+    )
+
+
+# What all networks of a run share: points, batches, views, start.
 
 
 def dataset(config: Config) -> tuple[torch.Tensor, ...]:
-    """(x, labels, x_test, labels_test) on the CPU, both parts sorted by class, class sizes equal up to rounding."""
-    generator, total = stream(config.seed, DATA), config.n + config.test
+    """The points of a run, on the CPU.
+
+    Returns:
+        x, labels, x_test, labels_test: both parts sorted by class, class sizes equal up to rounding.
+    """
+    generator = stream(config.seed, DATA)
+    total = config.n + config.test
     if config.data == "synthetic":
         x, labels = mixture(total, config.classes, config.spread, INPUTS, generator)
     else:
@@ -184,21 +214,22 @@ def dataset(config: Config) -> tuple[torch.Tensor, ...]:
 
 
 def batches(config: Config, labels: torch.Tensor) -> torch.Tensor:
-    """(steps, B) indices of the points in each batch; ValueError where one is of one class: NSCL has no negatives."""
+    """(steps, B) positions of the points in each batch.
+
+    Raises:
+        ValueError: a batch is of one class, so that NSCL has no negatives.
+    """
     generator = stream(config.seed, BATCHES)
+    n, steps, B = config.n, config.steps, config.batch
     if config.replacement:
-        drawn = torch.randint(config.n, (config.steps, config.batch), generator=generator)
+        drawn = torch.randint(n, (steps, B), generator=generator)
     else:
-        whole = (
-            config.n // config.batch
-        )  # batches in an epoch; the few points left over wait for the next
-        epochs = [
-            torch.randperm(config.n, generator=generator)[: whole * config.batch].view(
-                whole, config.batch
-            )
-            for _ in range(-(-config.steps // whole))
-        ]
-        drawn = torch.cat(epochs)[: config.steps]
+        whole = n // B  # batches in an epoch; the few points left over wait for the next
+        epochs = []
+        for _ in range(math.ceil(steps / whole)):
+            order = torch.randperm(n, generator=generator)
+            epochs.append(order[: whole * B].view(whole, B))
+        drawn = torch.cat(epochs)[:steps]
     single = (labels[drawn] == labels[drawn[:, :1]]).all(1)
     if single.any():
         first = int(single.nonzero()[0])
@@ -209,23 +240,35 @@ def batches(config: Config, labels: torch.Tensor) -> torch.Tensor:
 
 
 def draw(config: Config, n: int, pixels: int, generator: torch.Generator) -> torch.Tensor:
-    """What `view` needs for n points: (n, m + pixels), m numbers of `augment.moves` if they are images, then noise."""
-    moves = [augment.moves(n, generator, **MOVES[config.data])] if config.data in MOVES else []
-    return torch.cat([*moves, torch.randn(n, pixels, generator=generator)], 1)
+    """(n, m + pixels) what `view` needs for n points: for images m numbers of `augment.moves`, then noise."""
+    parts = []
+    if config.data in MOVES:
+        parts.append(augment.moves(n, generator, **MOVES[config.data]))
+    parts.append(torch.randn(n, pixels, generator=generator))
+    return torch.cat(parts, 1)
 
 
 def view(x: torch.Tensor, drawn: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
-    """A view of each of x (R, n, D), which `drawn` (R, n, m + D) decides: noise of sd (R, 1, 1); images move before."""
-    moves, normal = drawn.split([drawn.shape[-1] - x.shape[-1], x.shape[-1]], -1)
-    return (augment.moved(x, moves) if moves.shape[-1] else x) + noise * normal
+    """A view of each point: an image is moved, then noise is added.
+
+    Args:
+        x: (R, n, D).
+        drawn: (R, n, m + D), as from `draw`.
+        noise: (R, 1, 1) standard deviation of the noise.
+    """
+    pixels = x.shape[-1]
+    moves, normal = drawn.split([drawn.shape[-1] - pixels, pixels], -1)
+    if moves.shape[-1] > 0:
+        x = augment.moved(x, moves)
+    return x + noise * normal
 
 
 def start(config: Config, inputs: int) -> torch.nn.Module:
     """The network that all losses begin with: encoder and projector, then the classification head, for CE alone."""
     generator = stream(config.seed, WEIGHTS)
+    widths = (inputs, *[config.width] * 4, config.d)
     return torch.nn.Sequential(
-        MLP((inputs, *[config.width] * 4, config.d), "relu", generator),
-        MLP((config.d, config.classes), generator=generator),
+        MLP(widths, "relu", generator), MLP((config.d, config.classes), generator=generator)
     )
 
 
@@ -233,61 +276,45 @@ def networks(weights: list[torch.Tensor], x: torch.Tensor) -> tuple[torch.Tensor
     """M networks for each of R runs, on the run's points.
 
     Args:
-        weights: W (R, M, out, in) and b (R, M, out) of each layer in turn, the head's last or left out. x: (R, n, D).
+        weights: W (R, M, out, in) and b (R, M, out) of each layer in turn, the head's last or left out.
+        x: (R, n, D).
 
     Returns:
         The encoder's outputs (R, M, n, width), the embeddings (R, M, n, d) and what comes last: with a head its scores
         (R, M, n, C).
     """
-    out, leading = [], weights[0].shape[:2]
-    signal = x[:, None].expand(*leading, *x.shape[1:]).flatten(0, 1)
-    for k in range(len(weights) // 2):
-        signal = affine(signal, *(w.flatten(0, 1) for w in weights[2 * k : 2 * k + 2]))
-        if k < LAYERS - 1:
+    R, M = weights[0].shape[:2]
+    signal = x[:, None].expand(R, M, *x.shape[1:]).flatten(0, 1)  # (R M, n, D)
+    outputs = []
+    for layer in range(len(weights) // 2):
+        W, b = weights[2 * layer], weights[2 * layer + 1]
+        signal = affine(signal, W.flatten(0, 1), b.flatten(0, 1))
+        if layer < LAYERS - 1:  # neither the embedding nor the head is rectified
             signal = signal.relu()
-        out.append(signal.unflatten(0, leading))
-    return out[2], out[LAYERS - 1], out[-1]
+        outputs.append(signal.unflatten(0, (R, M)))
+    return outputs[ENCODER - 1], outputs[LAYERS - 1], outputs[-1]
 
 
-def contrasts(
-    names: Sequence[str], z: torch.Tensor, labels: torch.Tensor, tau: torch.Tensor | float
+# Losses of one network in each of R runs.
+
+
+def contrastive(
+    name: str, z: torch.Tensor, labels: torch.Tensor, tau: torch.Tensor
 ) -> torch.Tensor:
-    """Contrastive losses of R runs, `names[k]` of the two views z[:, k] of a batch, from one tensor of cosines.
-
-    They are those of `losses`: mean over the views a of  log sum_b exp(s_ab) - sum_p w_ap s_ap,  s = cosine / tau. They
-    differ in the views b below the line and in the shares w of those that pull: the partner, for SupCon the class.
-
-    Args:
-        names: K of "dcl", "cl", "nscl", "supcon". z: (R, K, 2B, d), first views first. labels: (R, B).
-        tau: a number or (R, 1, 1, 1).
-
-    Returns:
-        (R, K)
-    """
-    count = z.shape[-2] // 2
-    unit = torch.nn.functional.normalize(z, dim=-1)
-    s = unit / tau @ unit.mT  # (R, K, 2B, 2B)
-    itself = torch.eye(2 * count, dtype=torch.bool, device=z.device)
-    partner = itself.roll(count, 1)
-    same = (labels[:, :, None] == labels[:, None]).tile(2, 2)  # (R, 2B, 2B)
-    peers = (same & ~itself).to(z.dtype)
-    left_out = {"dcl": itself | partner, "nscl": same}
-    pulling = {"supcon": peers / peers.sum(-1, keepdim=True)}
-    hidden = torch.stack([left_out.get(name, itself).expand_as(same) for name in names], 1)
-    w = torch.stack([pulling.get(name, partner.to(z.dtype)).expand_as(same) for name in names], 1)
-    of_view = s.masked_fill(hidden, -math.inf).logsumexp(-1) - (w * s).sum(-1)  # (R, K, 2B)
-    first = of_view[..., :count].mean(-1)  # SA's CL has the first views alone as anchors
-    return torch.stack(
-        [first[:, k] if name == "cl" else of_view[:, k].mean(-1) for k, name in enumerate(names)], 1
-    )
+    """(R,) the loss `name` of `losses`, of embeddings z (R, 2B, d), first views first, with labels (R, B)."""
+    z1, z2 = z.chunk(2, -2)
+    loss = getattr(losses, name)
+    if name in ("nscl", "supcon"):
+        return loss(z1, z2, labels, tau)
+    return loss(z1, z2, tau)
 
 
 def cross_entropy(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """(R,) the mean of -log softmax(scores)_y over scores (R, n, C) and labels (R, n)."""
-    return -scores.log_softmax(-1).gather(-1, labels[..., None])[..., 0].mean(-1)
+    return F.cross_entropy(scores.mT, labels, reduction="none").mean(-1)
 
 
-class Copies(Program):
+class Copies(Training):
     """R runs, in each M copies of one network that see the same views, each trained with its own loss."""
 
     Result, compiles, alike = Result, ("objective",), 1
@@ -295,231 +322,276 @@ class Copies(Program):
     def setup(self):
         c, s = self.config, self.state
         self.times = set(recorded_times(c.steps, c.record_every, RATIO))
-        s.tau, s.noise, s.lr = self.each("tau", axes=3), self.each("noise"), self.each("rate")
-        s.losses = torch.zeros(len(self.configs), len(c.names))
+        s.tau, s.noise = self.column("tau"), self.column("noise")
+        s.lr = self.column("rate", axes=0)
         self.gather_points()
         self.draw_ahead()
-        starts = stacked([start(k, self.x.shape[-1]) for k in self.configs])
-        starts = (
-            starts if "ce" in c.names else starts[: 2 * LAYERS]
-        )  # no other loss trains the head
-        self.trained = [w[:, None].repeat(1, len(c.names), *(1,) * (w.ndim - 1)) for w in starts]
-        s.start = [w.clone() for w in self.trained]
+        inputs = self.shared.x.shape[-1]
+        starts = stacked([start(config, inputs) for config in self.configs])
+        if "ce" not in c.names:
+            starts = starts[: 2 * LAYERS]  # no other loss trains the head
+        s.weights = []
+        for w in starts:
+            s.weights.append(torch.stack([w] * len(c.names), 1))  # (R, M, ...)
+        s.first_weights = [w.clone() for w in s.weights]
+        s.velocity = zeros(s.weights)
 
-    def dataset(self, config):
+    def dataset(self, config: Config) -> tuple[torch.Tensor, ...]:
         """`dataset` of one run."""
         return dataset(config)
 
     def gather_points(self):
-        """Training points x (sets, n, D), shared by runs that agree in seed and spread, and those that are recorded."""
-        c, s = self.config, self.state
-        sets = {(k.seed, k.spread): k for k in self.configs}
-        s.points = torch.tensor([list(sets).index((k.seed, k.spread)) for k in self.configs])
-        x, labels, x_test, labels_test = zip(*(self.dataset(k) for k in sets.values()), strict=True)
-        self.x, self.labels, self.labels_test = (
-            torch.stack(x),
-            labels[0],
-            labels_test[0],
-        )  # labels of all runs
-        near = evenly(LOOKED_AT[0], c.n)
-        self.near = self.labels[near].numpy()
-        s.seen = torch.cat([torch.stack(x_test), self.x[:, near]], 1)[s.points]
-        s.centre, s.scale = (
-            torch.zeros(len(s.seen), 1, x[0].shape[1]),
-            torch.ones(len(s.seen), 1, 1),
-        )
-        if (
-            c.data != "synthetic"
-        ):  # others are centred, and scaled by one number, with the training points
-            s.centre = torch.stack([a.mean(0, keepdim=True) for a in x])[s.points]
-            s.scale = torch.stack([a.var(0).mean().sqrt() for a in x])[s.points, None, None]
+        """Put the points of all runs into `shared`. Runs that agree in seed and spread have the same ones."""
+        c, s, shared = self.config, self.state, self.shared
+        keys = [(config.seed, config.spread) for config in self.configs]
+        different = dict(zip(keys, self.configs, strict=True))
+        s.points = torch.tensor(
+            [list(different).index(key) for key in keys]
+        )  # which set is a run's
+        sets = [self.dataset(config) for config in different.values()]
+        shared.x = torch.stack([x for x, *_ in sets])  # (sets, n, D)
+        shared.x_test = torch.stack([x_test for _, _, x_test, _ in sets])
+        _, shared.labels, _, shared.labels_test = sets[0]  # the same for all runs
+        compared = evenly(MOST_TRAINING, c.n)
+        shared.x_train = shared.x[:, compared]
+        shared.labels_train = shared.labels[compared]
+        # Data that are read are centred, and scaled by one number, with the training points.
+        s.centre = torch.zeros(len(keys), 1, shared.x.shape[-1])
+        s.scale = torch.ones(len(keys), 1, 1)
+        if c.data != "synthetic":
+            centre = shared.x.mean(1, keepdim=True)  # (sets, 1, D)
+            scale = shared.x.var(1).mean(-1).sqrt()  # (sets,)
+            s.centre, s.scale = centre[s.points], scale[s.points, None, None]
 
     def draw_ahead(self):
-        """Each run's batches (steps, B) and the views that are recorded; the views of the training come in blocks."""
-        c, s, pixels = self.config, self.state, self.x.shape[-1]
-        orders = {k.seed: batches(k, self.labels) for k in self.configs}
-        s.batches = torch.stack([orders[k.seed] for k in self.configs])
-        block = max(1, min(BLOCK, DRAWN // (2 * c.batch * pixels)))
-        self.draws = Draws(
-            streams(self.configs, VIEWS), lambda g: draw(c, 2 * c.batch, pixels, g), block
+        """Draw each run's batches, and the views of the loss gap; the views of the training come in blocks."""
+        c, s, shared = self.config, self.state, self.shared
+        pixels = shared.x.shape[-1]
+        orders = {config.seed: batches(config, shared.labels) for config in self.configs}
+        s.batches = torch.stack([orders[config.seed] for config in self.configs])  # (R, steps, B)
+        numbers = 2 * c.batch * pixels  # of one step of one run
+        self.draws["views"] = Draws(
+            streams(self.configs, VIEWS),
+            lambda generator: draw(c, 2 * c.batch, pixels, generator),
+            block=max(1, min(BLOCK, DRAWN // numbers)),
         )
-        some = evenly(LOOKED_AT[1], c.test)
-        drawn = torch.stack(
-            [draw(c, 2 * len(some), pixels, stream(k.seed, RECORDED)) for k in self.configs]
-        )
-        self.view_labels, s.views = (
-            self.labels_test[some],
-            view(s.seen[:, some].tile(2, 1), drawn, s.noise),
-        )
+        if self.wants("loss_gap"):
+            some = evenly(MOST_VIEWED, c.test)
+            drawn = []
+            for config in self.configs:
+                drawn.append(draw(c, 2 * len(some), pixels, stream(config.seed, RECORDED)))
+            twice = shared.x_test[s.points][:, some].tile(2, 1)
+            s.views = view(twice, torch.stack(drawn), s.noise)
+            shared.labels_viewed = shared.labels_test[some]
 
-    def begin(self):
-        lars = (
-            {"decay": 1e-6, "trust": self.config.trust} if self.config.optimizer == "lars" else {}
-        )
-        self.optimiser = Descent(self.trained, self.state.lr, momentum=0.9, axes=2, **lars)
+    def begin(self, s):
+        if self.wants("class_angle", "pca_angle"):
+            return s.replace(first_z=self.of_test_points(s)[1])
+        return s
 
-    def now(self, t):
-        return self.state.losses  # of the step that led here
+    # Training.
 
-    def advance(self, t):
-        c, s = self.config, self.state
-        chosen = s.batches[:, t]
-        views = view(self.x[s.points[:, None], chosen].tile(2, 1), self.draws.next(), s.noise)
-        found = self.objective(views, self.labels[chosen])
-        self.descend(found, warmed(t + 1, c.steps, c.warmup, c.schedule == "cosine"))
-        s.losses = found.detach()
-
-    def objective(self, views, labels):
-        """(R, M) the loss of every network on views (R, 2B, D) of points with labels (R, B)."""
-        names, (_, z, scores) = self.config.names, self.outputs(views)
-        which = [k for k, name in enumerate(names) if name != "ce"]
-        chosen = z if len(which) == len(names) else torch.stack([z[:, k] for k in which], 1)
-        found = iter(contrasts([names[k] for k in which], chosen, labels, self.state.tau).unbind(1))
-        y = labels.tile(2)  # of both views
-        return torch.stack(
-            [
-                cross_entropy(scores[:, k], y) if name == "ce" else next(found)
-                for k, name in enumerate(names)
-            ],
-            1,
-        )
-
-    def outputs(self, x):
+    def outputs(self, s: State, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """`networks` of points or views x (R, n, D)."""
-        return networks(self.trained, (x - self.state.centre) / self.state.scale)
+        return networks(s.weights, (x - s.centre) / s.scale)
+
+    def objective(self, s: State, views: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        """(R, M) the loss of every network on views (R, 2B, D) of points with labels (R, B)."""
+        _, z, scores = self.outputs(s, views)
+        found = []
+        for k, name in enumerate(self.config.names):
+            if name == "ce":
+                found.append(cross_entropy(scores[:, k], labels.tile(2)))  # of both views
+            else:
+                found.append(contrastive(name, z[:, k], labels, s.tau))
+        return torch.stack(found, 1)
+
+    def forward(self, s, drawn, t):
+        # After the last step there is no batch: the last one is seen again.
+        batch = s.batches[:, min(t, self.steps - 1)]
+        points = self.shared.x[s.points[:, None], batch]  # (R, B, D)
+        views = view(points.tile(2, 1), drawn.views, s.noise)
+        found = self.objective(s, views, self.shared.labels[batch])
+        return found, found.sum(1)
+
+    def step(self, s, drawn, losses, t):
+        c = self.config
+        directions = self.gradients(losses, s.weights)  # no two networks share a weight
+        weights = [w.detach() for w in s.weights]
+        if c.optimizer == "lars":
+            directions = lars_directions(weights, directions, c.trust, DECAY, axes=2)
+        factor = warmed(t + 1, c.steps, c.warmup, c.schedule == "cosine")
+        weights, velocity = momentum(weights, directions, s.velocity, s.lr, factor)
+        return {"weights": weights, "velocity": velocity}
+
+    # What is recorded.
+
+    def of_test_points(self, s: State) -> tuple[torch.Tensor, torch.Tensor]:
+        """The encoder's outputs (R, M, test, width) and the embeddings (R, M, test, d) of test points."""
+        return self.outputs(s, self.shared.x_test[s.points])[:2]
+
+    def of_training_points(self, s: State) -> tuple[torch.Tensor, torch.Tensor]:
+        """The same of those training points that are compared."""
+        return self.outputs(s, self.shared.x_train[s.points])[:2]
 
     @torch.no_grad()
-    def measure(self, z, t):
-        """What a `Result` has, for each run by itself; "finite" is False where weights or outputs have overflowed."""
-        c, s = self.config, self.state
-        inner, z, _ = self.outputs(s.seen)
-        z1, z2 = self.outputs(s.views)[1].chunk(2, -2)
-        loss_gap = losses.dcl.formula(z1, z2, s.tau) - losses.nscl.formula(
-            z1, z2, self.view_labels, s.tau
-        )
-        if t == 0:
-            s.first = z[:, :, : c.test].clone()
-        finite = (
-            torch.stack([a.flatten(1).isfinite().all(1) for a in (*self.trained, inner, z)])
-            .all(0)
-            .cpu()
-            .numpy()
-        )
-        inner, z, first, loss_gap, labels = (
-            a.cpu().numpy() for a in (inner, z, s.first, loss_gap, self.labels_test)
-        )
-        weights, start = ([w.cpu().numpy() for w in those] for those in (self.trained, s.start))
-        fit, rows = c.probe == "always" or (c.probe == "end" and t == c.steps), []
-        for i in np.flatnonzero(finite):
-            (inside, inside_near), (out, out_near) = (
-                np.split(a[i], [c.test], 1) for a in (inner, z)
-            )
-            with np.errstate(invalid="ignore", over="ignore"):
-                rows.append(
-                    {
-                        "z": out,
-                        "loss_gap": loss_gap[i],
-                        **similarities(out, out_near, inside),
-                        **weights_apart([w[i] for w in weights], [w[i] for w in start]),
-                        **angles(out, first[i], labels),
-                        **readouts(inside_near, self.near, inside, labels, fit),
-                    }
-                )
-        places = (
-            np.cumsum(finite) - 1
-        )  # a run that is not finite gets another's row, which nobody reads
-        table = (
-            {name: np.stack([rows[k][name] for k in places]) for name in rows[0]} if rows else {}
-        )
-        return table | {"finite": finite}
+    def measure(self, s, z, losses, t):
+        encoder, z = self.of_test_points(s)
+        row = {"z": z, "finite": all_finite([*s.weights, encoder, z])}
+        if self.wants("cka"):
+            row["cka"] = beside_first(metrics.linear_cka, z)
+        if self.wants("rsa"):
+            row["rsa"] = beside_first(metrics.rsa, z)
+        if self.wants("cka_encoder"):
+            row["cka_encoder"] = beside_first(metrics.linear_cka, encoder)
+        if self.wants("cka_train", "rsa_train", "nccc"):
+            row |= self.with_training_points(s, encoder)
+        if self.wants("gap", "layer_gap"):
+            row["layer_gap"] = layer_gaps(s.weights)
+            row["gap"] = row["layer_gap"].mean(-1)
+        if self.wants("weight_angle"):
+            row["weight_angle"] = weight_angles(s.weights, s.first_weights)
+        if self.wants("class_angle"):
+            row["class_angle"] = class_angles(z, s.first_z, self.shared.labels_test)
+        if self.wants("pca_angle"):
+            row["pca_angle"] = first_class_angles(z, s.first_z, self.shared.labels_test)
+        if self.wants("loss_gap"):
+            row["loss_gap"] = self.loss_gap(s)
+        return row
+
+    def with_training_points(self, s: State, encoder: torch.Tensor) -> dict:
+        """Similarities on training points, and the accuracy of the nearest of their class centres."""
+        encoder_train, z = self.of_training_points(s)
+        row = {}
+        if self.wants("cka_train"):
+            row["cka_train"] = beside_first(metrics.linear_cka, z)
+        if self.wants("rsa_train"):
+            row["rsa_train"] = beside_first(metrics.rsa, z)
+        if self.wants("nccc"):
+            row["nccc"] = self.accuracies(metrics.nccc, encoder_train, encoder)
+        return row
+
+    def loss_gap(self, s: State) -> torch.Tensor:
+        """(R, M) DCL - NSCL, both of each network's embeddings of the same views."""
+        z1, z2 = self.outputs(s, s.views)[1].chunk(2, -2)  # (R, M, n, d)
+        tau = s.tau[:, None]
+        supervised = losses.nscl(z1, z2, self.shared.labels_viewed, tau)
+        return losses.dcl(z1, z2, tau) - supervised
+
+    def accuracies(self, readout: Callable, train: torch.Tensor, test: torch.Tensor) -> np.ndarray:
+        """(R, M) accuracy of a readout of outputs (R, M, n, k) of training points on those of test points."""
+        y, y_test = self.shared.labels_train.cpu(), self.shared.labels_test.cpu()
+        found = []
+        for a, b in zip(train.flatten(0, 1).cpu(), test.flatten(0, 1).cpu(), strict=True):
+            found.append(defined(readout, a, y, b, y_test))
+        return np.reshape(found, train.shape[:2])
+
+    @torch.no_grad()
+    def ending(self, s):
+        if not self.wants("probe"):
+            return {}
+        train, test = self.of_training_points(s)[0], self.of_test_points(s)[0]
+        return {"probe": self.accuracies(metrics.linear_probe, train, test)}
 
     def result(self, i, columns, head):
-        return self.Result(**head, **columns, labels=self.labels_test.cpu().numpy())
+        kept = {name: value for name, value in columns.items() if name in self.record}
+        return self.Result(
+            **head,
+            **kept,
+            steps=columns["steps"],
+            z=columns["z"],
+            labels=self.shared.labels_test.cpu().numpy(),
+        )
 
 
-# What is recorded of one run: arrays whose first axis is the M networks, the reference first.
+# Quantities of R runs, each of M networks. The first network of a run is the reference.
 
 
-def defined(metric, *args) -> float:
-    """metric(*args), or NaN where it has no answer: for a network that has collapsed."""
+def all_finite(tensors: list[torch.Tensor]) -> torch.Tensor:
+    """(R,) whether all entries of tensors (R, ...) are finite."""
+    return torch.stack([x.flatten(1).isfinite().all(1) for x in tensors]).all(0)
+
+
+def defined(metric: Callable, *args) -> float:
+    """metric(*args), or NaN where it has no answer: of a network that has collapsed, or whose weights overflow."""
     try:
-        return metric(*args)
+        return float(metric(*args))
     except ValueError:
         return math.nan
 
 
-def similarities(z: np.ndarray, z_train: np.ndarray, encoder: np.ndarray) -> dict[str, np.ndarray]:
-    """{name: (M,)} CKA and RSA with the reference: embeddings (M, n, d) of test and training points, and outputs."""
-    pairs = {
-        "cka": (metrics.linear_cka, z),
-        "rsa": (metrics.rsa, z),
-        "cka_train": (metrics.linear_cka, z_train),
-        "rsa_train": (metrics.rsa, z_train),
-        "cka_encoder": (metrics.linear_cka, encoder),
-    }
-    return {
-        name: np.array([defined(metric, a[0], b) for b in a]) for name, (metric, a) in pairs.items()
-    }
+def beside_first(metric: Callable, z: torch.Tensor) -> np.ndarray:
+    """(R, M) metric(a, b), a (n, d) the points of a run's first network and b those of each, of z (R, M, n, d)."""
+    found = []
+    for networks in z.cpu():
+        found.append([defined(metric, networks[0], points) for points in networks])
+    return np.array(found)
 
 
-def weights_apart(weights: list[np.ndarray], start: list[np.ndarray]) -> dict[str, np.ndarray]:
-    """How far weights (M, out, in), (M, out), ... are from the reference's, and their changes' angle; no head."""
-    weights, start, size = weights[: 2 * LAYERS], start[: 2 * LAYERS], np.linalg.norm
-    gaps = [
-        2 * size(W - W[0], axis=(1, 2)) / (size(W, axis=(1, 2)) + size(W[0])) for W in weights[::2]
-    ]
-    change = np.concatenate(
-        [(w - w0).reshape(len(w), -1) for w, w0 in zip(weights, start, strict=True)], 1
-    )
-    layer_gap = np.stack(gaps, 1)
-    return {
-        "layer_gap": layer_gap,
-        "gap": layer_gap.mean(1),
-        "weight_angle": angle(change, change[0]),
-    }
+def layer_gaps(weights: list[torch.Tensor]) -> torch.Tensor:
+    """(R, M, layers) 2 |W - W'|_F / (|W|_F + |W'|_F), W' the reference's (SA Sec. 5.1). The head is left out."""
+    gaps = []
+    for W in weights[: 2 * LAYERS : 2]:  # (R, M, out, in); the biases stand between
+        size = torch.linalg.matrix_norm(W)
+        apart = torch.linalg.matrix_norm(W - W[:, :1])
+        gaps.append(2 * apart / (size + size[:, :1]))
+    return torch.stack(gaps, -1)
 
 
-def angles(z: np.ndarray, start: np.ndarray, labels: np.ndarray) -> dict[str, np.ndarray]:
-    """Angles to the reference's of the classes' mean changes, from embeddings `start` to those now, both (M, n, d)."""
-    means = np.stack(
-        [(z - start)[:, labels == c].mean(1) for c in np.unique(labels)], 1
-    )  # (M, C, d)
+def weight_angles(weights: list[torch.Tensor], first: list[torch.Tensor]) -> np.ndarray:
+    """(R, M) angle, in degrees, of all weights' change since the start to the reference's. The head is left out."""
+    changes = []
+    for w, w0 in zip(weights[: 2 * LAYERS], first[: 2 * LAYERS], strict=True):
+        changes.append((w - w0).flatten(2))
+    change = torch.cat(changes, 2).cpu().numpy()
+    return angle(change, change[:, :1])
+
+
+def class_angles(z: torch.Tensor, first: torch.Tensor, labels: torch.Tensor) -> np.ndarray:
+    """(R, M) angle, in degrees, of a class's mean change to the reference's, averaged over the classes.
+
+    Args:
+        z, first: (R, M, n, d) embeddings now and at the start.
+        labels: (n,).
+    """
+    change = z - first
+    found = []
+    for c in labels.unique():
+        mean = change[:, :, labels == c].mean(2).cpu().numpy()  # (R, M, d)
+        found.append(angle(mean, mean[:, :1]))
+    return np.mean(found, 0)
+
+
+def first_class_angles(z: torch.Tensor, first: torch.Tensor, labels: torch.Tensor) -> np.ndarray:
+    """(R, M) `pca_angle` of the first class; arguments as for `class_angles`."""
     mine = labels == labels[0]
-    by_pca = np.array([pca_angle(start[0, mine], z[0, mine], v[mine]) for v in z])
-    return {"class_angle": angle(means, means[0]).mean(1), "pca_angle": by_pca}
-
-
-def readouts(
-    train: np.ndarray, y: np.ndarray, test: np.ndarray, y_test: np.ndarray, fit: bool
-) -> dict[str, np.ndarray]:
-    """Test accuracies of the encoder's outputs, train (M, n, k) and test (M, m, k); a linear probe only if `fit`."""
-    nccc = [metrics.nccc(a, y, b, y_test) for a, b in zip(train, test, strict=True)]
-    probe = [
-        metrics.linear_probe(a, y, b, y_test) if fit else math.nan
-        for a, b in zip(train, test, strict=True)
-    ]
-    return {"nccc": np.array(nccc), "probe": np.array(probe)}
+    z, first = z[:, :, mine].cpu().numpy(), first[:, :, mine].cpu().numpy()
+    found = []
+    for start, now in zip(first[:, 0], z, strict=True):
+        found.append([defined(pca_angle, start, now[0], points) for points in now])
+    return np.array(found)
 
 
 def angle(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Angle in degrees between vectors a and b (..., k); NaN where one is zero."""
-    cosine = (a * b).sum(-1) / (np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1))
+    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
+    with np.errstate(invalid="ignore"):
+        cosine = (a * b).sum(-1) / lengths
     return np.degrees(np.arccos(np.clip(cosine, -1, 1)))
 
 
-def pca_angle(start: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
-    """SA App. A.2: (n, d) embeddings at the start and of both networks, in 3 principal axes, then the means' angle."""
-    stack = np.concatenate([start, start, a, b]).astype(np.float64)
-    _, _, axes = np.linalg.svd(stack - stack.mean(0), full_matrices=False)
-    return angle((a - start).mean(0) @ axes[:3].T, (b - start).mean(0) @ axes[:3].T)
+def pca_angle(start: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Angle in degrees between the mean changes of two networks, in three principal axes (SA App. A.2).
 
-
-def run(config: Config, *, progress=None, device=None) -> Result:
-    """Train one network for each loss under shared randomness; progress and device as in `separability.run`.
-
-    Raises ValueError: the data set lacks files or images; a batch holds one class; the run diverged (names lr).
+    Args:
+        start: (n, d) embeddings at the start, which both networks share.
+        a, b: (n, d) embeddings of both.
     """
-    return alone(Copies, config, progress, device)
+    cloud = np.concatenate([start, start, a, b]).astype(np.float64)
+    _, _, axes = np.linalg.svd(cloud - cloud.mean(0), full_matrices=False)
+    plane = axes[:3].T
+    return angle((a - start).mean(0) @ plane, (b - start).mean(0) @ plane)
 
 
-run.program = Copies
+run = Copies.run

@@ -27,6 +27,13 @@ APART = DIGITS.replace(compare="pair", schedule="constant", warmup=0, twin=1e-6)
 POINTS = Config(compare="pair", width=64, **LARS)
 
 
+# What the reducers below read: quantities on request.
+BOTH = ("cka", "nccc")
+MOVED = ("cka", "rsa", "gap", "weight_angle", "distance", "moved")
+LABELLED = ("cka", "rsa", "gap", "nccc")
+SIMILARITIES = ("cka", "rsa", "cka_train", "rsa_train")
+
+
 def over_time(results, *names) -> dict[str, np.ndarray]:
     """{name: (runs, ..., T)} of some of what runs of equal recorded times have, and the times, `steps`."""
     columns = {
@@ -38,7 +45,7 @@ def over_time(results, *names) -> dict[str, np.ndarray]:
 
 def both(results) -> dict[str, np.ndarray]:
     """CKA with DCL and accuracy by the nearest centre, of each network."""
-    return over_time(results, "cka", "nccc")
+    return over_time(results, *BOTH)
 
 
 def sized(base, sizes, scalings, seeds, steps) -> tuple:
@@ -60,35 +67,44 @@ def sized(base, sizes, scalings, seeds, steps) -> tuple:
     )
 
 
-@np.errstate(invalid="ignore")
+def by_class(result) -> list[np.ndarray]:
+    """The embeddings (T, M, points, d) of each class of test points."""
+    return [result.z[:, :, result.labels == c] for c in np.unique(result.labels)]
+
+
 def class_angles(result) -> np.ndarray:
     """(2, 10, T) angles, degrees, by which NSCL's mean embedding of a class has turned from DCL's: plain, by PCA.
 
     NaN before the first step.
     """
-    of_class = [
-        result.z[:, :, result.labels == c] for c in np.unique(result.labels)
-    ]  # (T, M, n, d) each
-    plain = [angle((z[:, 0] - z[0, 0]).mean(1), (z[:, 1] - z[0, 0]).mean(1)) for z in of_class]
-    return np.array([plain, [[pca_angle(z[0, 0], now[0], now[1]) for now in z] for z in of_class]])
+    plain, projected = [], []
+    for z in by_class(result):
+        start, dcl, nscl = z[0, 0], z[:, 0], z[:, 1]
+        plain.append(angle((dcl - start).mean(1), (nscl - start).mean(1)))
+        projected.append([pca_angle(start, a, b) for a, b in zip(dcl, nscl, strict=True)])
+    return np.array([plain, projected])
 
 
 def lengths(result) -> np.ndarray:
     """(10, 2, T) how far the mean embedding of a class has moved, for DCL and NSCL."""
-    of_class = [result.z[:, :, result.labels == c].mean(2) for c in np.unique(result.labels)]
-    return np.array([np.linalg.norm(z - z[0], axis=-1)[:, :2].T for z in of_class])
+    found = []
+    for z in by_class(result):
+        mean = z.mean(2)  # (T, M, d)
+        found.append(np.linalg.norm(mean - mean[0], axis=-1)[:, :2].T)
+    return np.array(found)
 
 
 def within(result) -> np.ndarray:
     """(M, T) share of the variance of the unit embeddings that is within classes."""
     unit = result.z / np.linalg.norm(result.z, axis=-1, keepdims=True)
-    inside = [unit[:, :, result.labels == c].var(2).sum(-1) for c in np.unique(result.labels)]
+    classes = np.unique(result.labels)
+    inside = [unit[:, :, result.labels == c].var(2).sum(-1) for c in classes]
     return (np.mean(inside, 0) / unit.var(2).sum(-1)).T
 
 
 def apart(results):
     """What SA Fig. 1 and 6 need, of DCL, NSCL and the twin."""
-    columns = over_time(results, "cka", "rsa", "gap", "weight_angle", "distance", "moved")
+    columns = over_time(results, *MOVED)
     return columns | {
         "class_angle": np.array([class_angles(r) for r in results], np.float32),
         "class_moved": np.array([lengths(r) for r in results], np.float32),
@@ -96,18 +112,22 @@ def apart(results):
 
 
 def labelled(results):
-    """What SA Fig. 2 and 6, Table 1 and Section 5.1 need, of DCL, NSCL, SCL and CE."""
-    columns = over_time(results, "cka", "rsa", "gap", "nccc")
-    return columns | {
-        "within": np.array([within(r) for r in results], np.float32),
-        "probe": np.array([r.probe[-1] for r in results], np.float32),
-    }
+    """What SA Fig. 2 and 6 and Section 5.1 need, of DCL, NSCL, SCL and CE."""
+    columns = over_time(results, *LABELLED)
+    return columns | {"within": np.array([within(r) for r in results], np.float32)}
+
+
+def probed(results):
+    """The same and, for Table 1, the accuracy of a linear probe of each network."""
+    return labelled(results) | {"probe": np.array([r.probe for r in results], np.float32)}
 
 
 def pairs(results):
     """CKA and RSA of NSCL with DCL, on test and on training points."""
-    names = "cka", "rsa", "cka_train", "rsa_train"
-    return {name: np.array([getattr(r, name)[:, 1] for r in results], np.float32) for name in names}
+    columns = {}
+    for name in SIMILARITIES:
+        columns[name] = np.array([getattr(r, name)[:, 1] for r in results], np.float32)
+    return columns
 
 
 def subset(count: int, seed: int) -> Config:
@@ -134,6 +154,7 @@ RECIPES = {
         tuple(LABELS.replace(steps=600, record_every=30, seed=s) for s in SEEDS),
         both,
         ("cka", "nccc"),
+        record=BOTH,
         start=0.1,
     ),
     "alignment-fifty": Recipe(
@@ -144,6 +165,7 @@ RECIPES = {
         ),
         both,
         ("cka", "nccc"),
+        record=BOTH,
         start=0.06,
     ),
     "alignment-batch": Recipe(
@@ -158,6 +180,7 @@ RECIPES = {
         ),
         lambda results: {"cka": np.array([r.cka[:, 1] for r in results], np.float32)},
         ("cka",),
+        record=("cka",),
         start=0.3,
     ),
     "sa-start": Recipe(
@@ -167,6 +190,7 @@ RECIPES = {
         tuple(APART.replace(steps=300, record_every=5, seed=s) for s in SEEDS),
         apart,
         ("cka", "gap"),
+        record=MOVED,
         start=0.05,
     ),
     "sa-plateau": Recipe(
@@ -175,19 +199,19 @@ RECIPES = {
         tuple(APART.replace(steps=6000, record_every=100, seed=s) for s in SEEDS),
         apart,
         ("cka",),
+        record=MOVED,
         start=0.02,
     ),
     "sa-lars": Recipe(
         "digits, four losses, LARS, 3,000 iterations, linear probes at the end, three seeds",
         run,
         tuple(
-            DIGITS.replace(
-                compare="labels", steps=3000, record_every=50, probe="end", seed=s, **LARS
-            )
+            DIGITS.replace(compare="labels", steps=3000, record_every=50, seed=s, **LARS)
             for s in SEEDS
         ),
-        labelled,
+        probed,
         ("cka", "gap", "nccc"),
+        record=(*LABELLED, "probe"),
         start=0.02,
     ),
     "sa-batch": Recipe(
@@ -200,6 +224,7 @@ RECIPES = {
         ),
         pairs,
         ("cka",),
+        record=SIMILARITIES,
         start=0.3,
     ),
     "sa-temperature": Recipe(
@@ -214,6 +239,7 @@ RECIPES = {
         ),
         pairs,
         ("cka",),
+        record=SIMILARITIES,
         start=0.3,
     ),
     "sa-subsets": Recipe(
@@ -223,6 +249,7 @@ RECIPES = {
         tuple(subset(count, s) for count in COUNTS for s in SEEDS),
         pairs,
         ("cka",),
+        record=SIMILARITIES,
         start=0.5,
     ),
     "sa-widths": Recipe(
@@ -237,6 +264,7 @@ RECIPES = {
         ),
         labelled,
         ("cka", "gap", "nccc"),
+        record=LABELLED,
         start=0.15,
     ),
 }

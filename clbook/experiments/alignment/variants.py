@@ -10,8 +10,8 @@ import torch
 from clbook.data import images
 from clbook.experiments.alignment import experiment
 from clbook.experiments.alignment.experiment import DATA, LAYERS, Copies
-from clbook.runs import alone, stream
-from clbook.settings import setting
+from clbook.settings import quantity, setting
+from clbook.streams import stream
 
 TWIN, CLASSES = 6, 7  # purposes of the streams of random numbers
 ALL = 10  # classes of an image set
@@ -51,8 +51,8 @@ class Config(experiment.Config):
 class Result(experiment.Result):
     """A run's Result, and lengths of all weights of encoder and projector, as one list."""
 
-    distance: np.ndarray  # (T, M) |w - w^DCL|
-    moved: np.ndarray  # (T, M) |w_t - w_0|
+    distance: np.ndarray = quantity("|w - w^DCL|", dims="step network", asked=True)
+    moved: np.ndarray = quantity("|w_t - w_0|", dims="step network", asked=True)
 
 
 class Variants(Copies):
@@ -63,20 +63,24 @@ class Variants(Copies):
     def setup(self):
         super().setup()
         if self.config.twin:
-            for generator, *weights in zip(
-                [stream(c.seed, TWIN) for c in self.configs], *self.trained, strict=True
-            ):
-                for w in weights:
-                    w[2] *= 1 + self.config.twin * torch.randn(w[2].shape, generator=generator)
+            self.perturb_third_network()
+
+    def perturb_third_network(self):
+        """Multiply each weight of the third network by 1 + twin * (a standard normal number)."""
+        generators = [stream(config.seed, TWIN) for config in self.configs]
+        for w in self.state.weights:  # (R, M, ...)
+            for third, generator in zip(w[:, 2], generators, strict=True):
+                noise = torch.randn(third.shape, generator=generator)
+                third *= 1 + self.config.twin * noise
 
     def dataset(self, config):
         """(x, labels, x_test, labels_test): with `subset` of random classes, which have other numbers now."""
         if not config.subset:
             return super().dataset(config)
-        train, test = config.n // config.classes, config.test // config.classes
+        train, test = config.n // config.classes, config.test // config.classes  # of each class
         x, _ = images(config.data, ALL * (train + test), ALL, stream(config.seed, DATA))
-        chosen = torch.randperm(ALL, generator=stream(config.seed, CLASSES))[: config.classes]
-        x = x.unflatten(0, (ALL, train + test))[chosen]
+        order = torch.randperm(ALL, generator=stream(config.seed, CLASSES))
+        x = x.unflatten(0, (ALL, train + test))[order[: config.classes]]
         labels = torch.arange(config.classes)
         return (
             x[:, :train].flatten(0, 1),
@@ -86,22 +90,20 @@ class Variants(Copies):
         )
 
     @torch.no_grad()
-    def measure(self, z, t):
-        weights, start = self.trained[: 2 * LAYERS], self.state.start[: 2 * LAYERS]
-        gaps = {
-            "distance": [w - w[:, :1] for w in weights],
-            "moved": [w - first for w, first in zip(weights, start, strict=True)],
-        }
-        lengths = {
-            name: sum(gap.square().flatten(2).sum(-1) for gap in those).sqrt()
-            for name, those in gaps.items()
-        }
-        return super().measure(z, t) | lengths
+    def measure(self, s, z, losses, t):
+        row = super().measure(s, z, losses, t)
+        weights, first = s.weights[: 2 * LAYERS], s.first_weights[: 2 * LAYERS]
+        if self.wants("distance"):
+            row["distance"] = length([w - w[:, :1] for w in weights])
+        if self.wants("moved"):
+            row["moved"] = length([w - w0 for w, w0 in zip(weights, first, strict=True)])
+        return row
 
 
-def run(config: Config, *, progress=None, device=None) -> Result:
-    """`alignment.run` with the settings `twin` and `subset`."""
-    return alone(Variants, config, progress, device)
+def length(weights: list[torch.Tensor]) -> torch.Tensor:
+    """(R, M) the length of each network's weights (R, M, ...), as one list."""
+    squares = [w.square().flatten(2).sum(-1) for w in weights]
+    return sum(squares).sqrt()
 
 
-run.program = Variants
+run = Variants.run

@@ -9,11 +9,11 @@ from clbook.experiments.content_style.experiment import (
     Config,
     Encoders,
     Result,
-    drawn,
+    fresh_pairs,
     gains,
     run,
     singular,
     style_gain,
 )
 
-__all__ = ["Config", "Encoders", "Result", "drawn", "gains", "run", "singular", "style_gain"]
+__all__ = ["Config", "Encoders", "Result", "fresh_pairs", "gains", "run", "singular", "style_gain"]

@@ -9,9 +9,10 @@ import numpy as np
 import torch
 
 from clbook.experiments.content_style import latents
-from clbook.experiments.content_style.experiment import Config, drawn
+from clbook.experiments.content_style.experiment import Config, fresh_pairs
 from clbook.losses import softplus
-from clbook.runs import one_thread, stream
+from clbook.runs import one_thread
+from clbook.streams import stream
 
 COSINE = 0  # purpose of the stream of `pair_cosine`
 
@@ -72,7 +73,7 @@ def surface(
 
 def pair_cosine(config: Config, samples: int = 20_000) -> float:
     """Mean cosine of the style parts of a pair, weighted by their squared length, on the sphere. Returns: rho."""
-    z, positive = drawn(config, samples, stream(config.seed, COSINE))
+    z, positive = fresh_pairs(config, samples, stream(config.seed, COSINE))
     return float((z * positive)[:, config.d_c :].sum() / z[:, config.d_c :].square().sum())
 
 

@@ -7,6 +7,8 @@ InfoNCE on pairs x, x~ (CS Sec. 4.1).
 from __future__ import annotations
 
 import dataclasses
+import math
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -16,9 +18,10 @@ from clbook.experiments.content_style import latents
 from clbook.losses import infonce
 from clbook.metrics import r2
 from clbook.models import MLP, affine, stacked
-from clbook.optim import Adam
-from clbook.runs import BLOCK, Draws, Program, alone, recorded_times, stream, streams
-from clbook.settings import Outcome, Settings, setting
+from clbook.optim import adam, adam_memory
+from clbook.runs import State, Training, recorded_times
+from clbook.settings import Outcome, Settings, quantity, setting
+from clbook.streams import BLOCK, Draws, stream, streams
 
 MIXING, WEIGHTS, PAIRS, TESTED = range(4)  # purposes of the streams of random numbers
 
@@ -77,7 +80,7 @@ class Config(Settings):
     record_every: int = setting(
         0, "record every so many; 0: a geometric series", unit="iterations", low=0, high=100_000
     )
-    seed: int = setting(0, "seed of g, weights and latents", low=0, high=2**20, each=True)
+    seed: int = setting(0, "seed of g, weights and latents", low=0, high=9999, each=True)
 
     def check(self):
         if self.d_c > self.d:
@@ -90,31 +93,39 @@ class Config(Settings):
     @property
     def temperatures(self) -> np.ndarray:
         """(d,) the temperature of each embedding dimension."""
-        return self.tau * np.where(np.arange(self.d) < self.d_c, self.tau_c, self.tau_s)
+        content = np.arange(self.d) < self.d_c
+        return self.tau * np.where(content, self.tau_c, self.tau_s)
 
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """What one run recorded at the times `steps` (T,).
+    """What one run recorded. Layers are counted from x, which is layer 0, to the embedding f(x)."""
 
-    Attributes:
-        loss: (T,) InfoNCE on 256 fresh pairs. map: (T, d, d) the matrix of f o g from latents to embeddings, before any
-            normalisation; NaN unless both are linear.
-        r2: (T, layers + 1, d) adjusted R^2 of each latent under the best affine map from x (first), from each hidden
-            layer, from the embedding (last); NaN where f is linear: an invertible matrix keeps it at its value for x.
-    """
-
-    steps: np.ndarray
-    loss: np.ndarray
-    map: np.ndarray
-    r2: np.ndarray
+    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    map: np.ndarray = quantity(
+        "the matrix of f o g, from latents to embeddings before any normalisation; "
+        "NaN unless f and g are linear",
+        dims="step dim latent",
+    )
+    loss: np.ndarray = quantity(
+        f"InfoNCE on {LOSS_ON} pairs that training has not seen", dims="step", asked=True
+    )
+    r2: np.ndarray = quantity(
+        "adjusted R^2 of each latent under the best affine map from each layer; "
+        "NaN where f is linear: an invertible matrix keeps it at its value for x",
+        dims="step layer latent",
+        asked=True,
+    )
 
     @property
     def undone(self) -> np.ndarray:
-        """(T, d, d) the map in the units in which every temperature is 1: row k divided by tau_k^(1/p)."""
-        return self.map / self.config.temperatures[:, None] ** (
-            1 / (2 if self.config.normalize else self.config.p)
-        )
+        """(T, d, d) the map with the temperatures undone: in the units in which every one of them is 1.
+
+        A distance |x_k|^p / tau_k is |x_k / tau_k^(1/p)|^p, so row k of the map is divided by tau_k^(1/p).
+        """
+        p = 2 if self.config.normalize else self.config.p
+        units = self.config.temperatures ** (1 / p)
+        return self.map / units[:, None]
 
     @property
     def content_r2(self) -> np.ndarray:
@@ -128,7 +139,10 @@ class Result(Outcome):
 
 
 def _mean(values: np.ndarray) -> np.ndarray:
-    return values.mean(-1) if values.shape[-1] else np.full(values.shape[:-1], np.nan)
+    """Mean over the last axis; NaN where it is empty."""
+    if values.shape[-1] == 0:
+        return np.full(values.shape[:-1], np.nan)
+    return values.mean(-1)
 
 
 def singular(maps: np.ndarray) -> np.ndarray:
@@ -145,135 +159,171 @@ def gains(maps: np.ndarray) -> np.ndarray:
 def style_gain(maps: np.ndarray, d_c: int) -> np.ndarray:
     """(...) mean gain of style divided by mean gain of content; 0 < d_c < d."""
     gain = gains(maps)
-    return gain[..., d_c:].mean(-1) / gain[..., :d_c].mean(-1)
+    content, style = gain[..., :d_c], gain[..., d_c:]
+    return style.mean(-1) / content.mean(-1)
 
 
-def drawn(config: Config, n: int, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """n fresh latents of config's kind and their positives.
+def fresh_pairs(
+    config: Config, n: int, generator: torch.Generator
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """n latents and their positives, drawn as the settings say.
 
-    Returns: z and z~, both (n, d).
+    Returns:
+        z and z~, both (n, d).
     """
-    z = latents.marginal(n, config.d, config.space, generator)
-    return z, latents.positives(
-        z, config.d_c, config.style_sd, config.space, generator, config.content_sd
-    )
+    c = config
+    z = latents.marginal(n, c.d, c.space, generator)
+    return z, latents.positives(z, c.d_c, c.style_sd, c.space, generator, c.content_sd)
 
 
-class Encoders(Program):
-    """R runs of Adam on InfoNCE: encoders f, the networks g that hide their latents, and the pairs they see."""
+class Encoders(Training):
+    """R runs of Adam on InfoNCE, each with an encoder f, a network g that hides the latents, and pairs of its own."""
 
-    Result, compiles = Result, ("losses",)
+    Result, compiles = Result, ("objective",)
+    decay = 0.0  # weight decay, decoupled; some programs of the room `cs` have one
 
     def setup(self):
         c, s = self.config, self.state
         self.times = set(recorded_times(c.steps, c.record_every, ratio=1.5))
-        mixings = [
-            latents.mixing(c.d, c.mixing_layers, stream(k.seed, MIXING)).matrices
-            for k in self.configs
-        ]
-        s.mixing = [torch.stack(layer) for layer in zip(*mixings, strict=True)]
-        s.d_c, s.style_sd, s.content_sd = (
-            self.each("d_c"),
-            self.each("style_sd"),
-            self.each("content_sd"),
-        )
-        s.tau = torch.tensor(np.stack([k.temperatures for k in self.configs])).float()[
-            :, None
-        ]  # (R, 1, d)
-        self.trained = self.start()
-        numbers = self.numbers(c.n, stream(c.seed, PAIRS)).numel()
-        self.draws = Draws(
-            streams(self.configs, PAIRS),
-            lambda g: self.numbers(c.n, g),
-            block=max(1, min(BLOCK, DRAWN_AT_ONCE // numbers)),
-        )
-        tested = max(LEAST_TESTED, 2 * c.width)  # R^2 needs more points than the rank of a layer
-        s.tested = self.pairs(
-            torch.stack([self.numbers(tested, stream(k.seed, TESTED)) for k in self.configs])
-        )
+        s.mixing = self.mixings()
+        s.d_c = self.column("d_c")
+        s.style_sd = self.column("style_sd")
+        s.content_sd = self.column("content_sd")
+        temperatures = np.stack([config.temperatures for config in self.configs])
+        s.tau = torch.tensor(temperatures).float()[:, None]  # (R, 1, d)
+        s.weights = self.first_weights()
+        self.draws["pairs"] = self.training_pairs()
+        if self.record:  # all that is on request is measured on pairs that training has not seen
+            s.tested = self.tested_pairs()
 
-    def begin(self):
-        self.optimiser = Adam(self.trained, self.config.lr)
+    def mixings(self) -> list[torch.Tensor]:
+        """The matrices (R, d, d) of each layer of g."""
+        networks = []
+        for config in self.configs:
+            generator = stream(config.seed, MIXING)
+            g = latents.mixing(config.d, config.mixing_layers, generator)
+            networks.append(g.matrices)
+        return [torch.stack(layer) for layer in zip(*networks, strict=True)]
 
-    def start(self):
+    def first_weights(self) -> list[torch.Tensor]:
         """Weights (R, out, in) of all layers of f, then, unless f is linear, their biases (R, out)."""
         c = self.config
-        widths = (c.d, *(c.width,) * (c.layers - 1), c.d)
-        drawn = stacked([MLP(widths, "leaky_relu", stream(k.seed, WEIGHTS)) for k in self.configs])
-        weights, biases = drawn[::2], drawn[1::2]
+        hidden = [c.width] * (c.layers - 1)
+        widths = (c.d, *hidden, c.d)
         if c.layers == 1:
-            return weights
-        # He et al. 2015: PyTorch's default shrinks the signal, and the deep f then forgets style anyway.
-        return [6**0.5 * w for w in weights] + [torch.zeros_like(b) for b in biases]
+            return self.networks(widths)[:1]
+        return deep_start(self.networks(widths))
 
-    def numbers(self, n, generator):
-        """The random numbers of n pairs."""
+    def networks(self, widths) -> list[torch.Tensor]:
+        """Parameters of R networks: weight (R, out, in) and bias (R, out), layer by layer."""
+        return stacked([MLP(widths, "leaky_relu", stream(k.seed, WEIGHTS)) for k in self.configs])
+
+    # Pairs.
+
+    def numbers(self, n: int, generator: torch.Generator) -> torch.Tensor:
+        """The random numbers (n, k) of n pairs."""
         return latents.draws(n, self.config.d, self.config.space, generator)
 
-    def pairs(self, drawn):
-        """Latents and positives (R, n, d) from random numbers."""
-        s = self.state
-        return latents.pairs(
-            drawn, self.config.d, s.d_c, s.style_sd, self.config.space, s.content_sd
+    def training_pairs(self) -> Draws:
+        """The numbers of the pairs that each step sees."""
+        c = self.config
+        count = self.numbers(c.n, stream(c.seed, PAIRS)).numel()
+        block = max(1, min(BLOCK, DRAWN_AT_ONCE // count))
+        generators = streams(self.configs, PAIRS)
+        return Draws(generators, lambda generator: self.numbers(c.n, generator), block)
+
+    def tested_pairs(self) -> Sequence[torch.Tensor]:
+        """Latents and positives (R, n, d) on which all quantities on request are measured."""
+        n = max(
+            LEAST_TESTED, 2 * self.config.width
+        )  # R^2 needs more points than the rank of a layer
+        numbers = [self.numbers(n, stream(k.seed, TESTED)) for k in self.configs]
+        return self.pairs(self.state, torch.stack(numbers))
+
+    def pairs(self, s: State, numbers: torch.Tensor) -> Sequence[torch.Tensor]:
+        """Latents and positives, both (R, n, d), from their random numbers (R, n, k)."""
+        c = self.config
+        return latents.pairs(numbers, c.d, s.d_c, s.style_sd, c.space, s.content_sd)
+
+    # Training.
+
+    def layers(self, weights: list[torch.Tensor], x: torch.Tensor) -> list[torch.Tensor]:
+        """[x, hidden layers, f(x)], each (R, n, width), of observations x (R, n, d)."""
+        count, seen = self.config.layers, [x]
+        matrices, biases = weights[:count], weights[count:]
+        for i, matrix in enumerate(matrices):
+            x = affine(x, matrix, biases[i] if biases else None)
+            if i < count - 1:
+                x = F.leaky_relu(x)
+            seen.append(x)
+        return seen
+
+    def objective(self, s: State, z: torch.Tensor, positive: torch.Tensor) -> torch.Tensor:
+        """(R,) InfoNCE of pairs (R, n, d). As in CS eq. 1 the positives are compared with the n latents z."""
+        both = latents.mixed(torch.cat([z, positive], 1), s.mixing)
+        embedded = self.layers(s.weights, both)[-1]
+        f_z, f_positive = embedded.split(z.shape[1], 1)
+        c = self.config
+        return infonce(f_positive, f_z, tau=s.tau, p=c.p, normalize=c.normalize)
+
+    def begin(self, s):
+        return s.replace(memory=adam_memory(s.weights))
+
+    def forward(self, s, drawn, t):
+        z, positive = self.pairs(s, drawn.pairs)
+        losses = self.objective(s, z, positive)
+        return losses[:, None], losses
+
+    def step(self, s, drawn, losses, t):
+        gradients = self.gradients(losses, s.weights)
+        weights, memory = adam(
+            s.weights, gradients, s.memory, self.config.lr, self.decay, "decoupled"
         )
+        return {"weights": weights, "memory": memory}
 
-    def layers(self, x):
-        """[x, hidden layers, f(x)], each (R, n, width)."""
-        count, out = self.config.layers, [x]
-        weights, biases = self.trained[:count], self.trained[count:]
-        for i, weight in enumerate(weights):
-            y = affine(out[-1], weight, biases[i] if biases else None)
-            out.append(F.leaky_relu(y, inplace=True) if i < count - 1 else y)
-        return out
-
-    def losses(self, z, positive):
-        """(R,) InfoNCE; the positive is compared with the anchors, as in CS eq. 1."""
-        c, n = self.config, z.shape[1]
-        a, b = self.layers(latents.mixed(torch.cat([z, positive], 1), self.state.mixing))[-1].split(
-            n, 1
-        )
-        return infonce.formula(b, a, tau=self.state.tau, p=c.p, normalize=c.normalize)
-
-    def now(self, t):
-        self.current = self.losses(*self.pairs(self.draws.next()))
-        return self.current[:, None]
-
-    def advance(self, t):
-        self.descend(self.current)
+    # What is recorded.
 
     @torch.no_grad()
-    def measure(self, z, t):
-        """Loss, map and R^2 on latents that training has not seen."""
-        c, s, shape = self.config, self.state, (len(z), self.config.layers + 1, self.config.d)
-        row = {
-            "loss": self.losses(*(side[:, :LOSS_ON] for side in s.tested)),
-            "map": np.full((len(z), c.d, c.d), np.nan),
-            "r2": np.full(shape, np.nan),
-        }
-        if c.layers > 1:
-            seen = self.layers(latents.mixed(s.tested[0], s.mixing))
-            fine = torch.stack([layer.flatten(1).isfinite().all(1) for layer in seen]).all(0)
-            for i in torch.nonzero(fine)[:, 0].tolist():
-                row["r2"][i] = [r2(s.tested[0][i], layer[i]) for layer in seen]
-            row["finite"] = fine
-        elif c.mixing_layers == 1:
-            row["map"] = (self.trained[0] @ s.mixing[0]).double()
+    def measure(self, s, z, losses, t):
+        row = {"map": self.linear_map(s)}
+        if self.wants("loss"):
+            z, positive = (side[:, :LOSS_ON] for side in s.tested)
+            row["loss"] = self.objective(s, z, positive)
+        if self.wants("r2"):
+            row |= self.r2_of_layers(s)
         return row
 
+    def linear_map(self, s: State) -> torch.Tensor:
+        """(R, d, d) the matrix of f o g; NaN unless f and g are linear."""
+        c = self.config
+        if c.layers == 1 and c.mixing_layers == 1:
+            return (s.weights[0] @ s.mixing[0]).double()
+        shape = (len(self.configs), c.d, c.d)
+        return torch.full(shape, math.nan, dtype=torch.float64)
 
-def run(config: Config, *, progress=None, device=None) -> Result:
-    """Train one encoder.
+    def r2_of_layers(self, s: State) -> dict:
+        """R^2 of the latents in each layer, NaN where f is linear; "finite" is False where a layer has overflowed."""
+        c, (z, _) = self.config, s.tested
+        found = np.full((len(z), c.layers + 1, c.d), np.nan)
+        if c.layers == 1:
+            return {"r2": found}
+        layers = self.layers(s.weights, latents.mixed(z, s.mixing))
+        finite = torch.cat(layers, 2).flatten(1).isfinite().all(1)
+        for i, fine in enumerate(finite.tolist()):
+            if fine:
+                found[i] = [r2(z[i], layer[i]) for layer in layers]
+        return {"r2": found, "finite": finite}
 
-    Args:
-        config: the settings. progress, device: as for `separability.run`.
 
-    Returns:
-        What was recorded.
+def deep_start(parameters: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """The start of a deep encoder, from the parameters of fresh networks: all weights, then all biases.
 
-    Raises:
-        ValueError: the run diverged; the message names lr, its value and its range.
+    Weights have the size of He et al. 2015, biases are 0. PyTorch's own start is 6^(1/2) times smaller: it shrinks the
+    signal, and a deep f then forgets style whatever it is trained with.
     """
-    return alone(Encoders, config, progress, device)
+    weights = [6**0.5 * weight for weight in parameters[::2]]
+    biases = [torch.zeros_like(bias) for bias in parameters[1::2]]
+    return weights + biases
 
 
-run.program = Encoders
+run = Encoders.run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clbook.experiments.content_style.experiment import gains, singular, style_gain
-from clbook.style import INK, MUTED, Picture, axes, colour, legend, name_lines
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, name_lines, needs
 
 CONTENT, STYLE = colour(0), colour(1)
 
@@ -154,6 +154,7 @@ def spectra(groups, dashed) -> Picture:
     )
 
 
+@needs("r2")
 def depth(panels) -> Picture:
     """CS Fig. 1, middle and right: R^2 of style (solid) and content (dashed) by depth, the input x at depth 0.
 
@@ -185,6 +186,7 @@ def depth(panels) -> Picture:
     return Picture(fig, "; ".join(says) + ".")
 
 
+@needs("r2")
 def by_depth(result, frame=-1) -> Picture:
     """A deep run at one recorded time: R^2 by depth, and the R^2 of the output over training."""
     fig, ((left, right),) = axes(2, width=7.4, height=3.0, sharey=True)
@@ -218,6 +220,7 @@ def by_depth(result, frame=-1) -> Picture:
     )
 
 
+@needs("r2")
 def kept(result) -> tuple[float, str, str]:
     """(shade, sign, words) of a deep run for a pad: R^2 of style at the output, at the end; the more, the darker."""
     style = float(result.style_r2[-1, -1])

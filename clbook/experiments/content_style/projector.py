@@ -19,13 +19,13 @@ from clbook import augment, data
 from clbook.losses import symbol_context
 from clbook.metrics import linear_probe, spectrum
 from clbook.models import MLP, mlp, stacked
-from clbook.optim import Adam
-from clbook.runs import BLOCK, Draws, Program, alone, recorded_times, stream, streams
-from clbook.settings import Outcome, Settings, setting
+from clbook.optim import adam, adam_memory
+from clbook.runs import State, Training, recorded_times
+from clbook.settings import Outcome, Settings, quantity, setting
+from clbook.streams import BLOCK, Draws, stream, streams
 
-IMAGES, WEIGHTS, COPIES, BATCHES, VIEWS, NOISE = range(
-    6
-)  # purposes of the streams of random numbers
+# Purposes of the streams of random numbers.
+IMAGES, WEIGHTS, COPIES, BATCHES, VIEWS, NOISE = range(6)
 
 DRAWN_AT_ONCE = 2**23  # random numbers of one seed that a block of steps may hold: 32 MB
 BANK = 12  # augmented copies of the images, made once; a step draws two for each image and adds fresh noise
@@ -83,225 +83,288 @@ class Config(Settings):
         0, "record every so many; 0: start and end", unit="iterations", low=0, high=100_000
     )
     seed: int = setting(
-        0, "seed of images, weights, batches and views", low=0, high=2**31, each=True
+        0, "seed of images, weights, batches and views", low=0, high=9999, each=True
     )
 
     def check(self):
-        for name, other in (("direct", "d"), ("batch", "n")):
-            if getattr(self, name) > getattr(self, other):
-                raise self.error(name, f"at most {other} = {getattr(self, other)}")
+        if self.direct > self.d:
+            raise self.error("direct", f"at most d = {self.d}")
+        if self.batch > self.n:
+            raise self.error("batch", f"at most n = {self.n}")
 
     @property
     def files(self) -> tuple:
-        folder = data.data_folder()
-        found = folder.rglob("*") if self.data != "digits" else ()
-        return tuple(
-            sorted(
-                p for p in found if self.data in str(p.relative_to(folder)).lower() and p.is_file()
-            )
-        )
+        """The files of the images that are read."""
+        return data.image_files(self.data)
 
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """What one run recorded, at the times `steps` (T,).
+    """What one run recorded. `places` are where the network is read."""
 
-    Attributes:
-        steps: (T,). loss: (T,) of that iteration's batch.
-        places: where the network is read: h before the projector, z as the loss sees it, for DirectCLR also r.
-        spectrum: (T, places, d) eigenvalues of the test images' covariance, descending, divided by the first; NaN
-            beyond z.
-        readout: (T, places) test accuracy of a linear probe fitted to the training images, without augmentation.
-        rows: (T, d) mean absolute weight that each dimension gets in the projector's last layer.
-    """
-
-    steps: np.ndarray
-    loss: np.ndarray
-    places: tuple
-    spectrum: np.ndarray
-    readout: np.ndarray
-    rows: np.ndarray
+    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    places: tuple = quantity(
+        "h: before the projector; z: as the loss sees it; for DirectCLR r between them",
+    )
+    loss: np.ndarray = quantity("the loss of that iteration's batch", dims="step")
+    rows: np.ndarray = quantity(
+        "mean absolute weight that each dimension gets in the projector's last layer",
+        dims="step dim",
+    )
+    spectrum: np.ndarray = quantity(
+        "eigenvalues of the test images' covariance, descending, divided by the first; NaN beyond z",
+        dims="step place eigenvalue",
+        asked=True,
+    )
+    readout: np.ndarray = quantity(
+        "test accuracy of a linear probe fitted to the training images, without augmentation",
+        dims="step place",
+        asked=True,
+    )
 
     @property
     def rank(self) -> np.ndarray:
-        """(T, places) effective rank of each, as `metrics.effective_rank`."""
-        size = np.sqrt(np.nan_to_num(self.spectrum))
-        return np.exp(entr(size / size.sum(-1, keepdims=True)).sum(-1))
+        """(T, places) effective rank, as `metrics.effective_rank`: exp of the entropy of the shares of the sizes."""
+        sizes = np.sqrt(np.nan_to_num(self.spectrum))
+        shares = sizes / sizes.sum(-1, keepdims=True)
+        return np.exp(entr(shares).sum(-1))
 
 
-def dataset(config: Config) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """The images of a run, on the CPU.
+Images = tuple[
+    torch.Tensor, torch.Tensor
+]  # grey images (n, pixels) in [0, 1], and their labels (n,)
 
-    Returns: (x, labels) to train on and (x, labels) to test: x (n, pixels) grey, in [0, 1].
-    Raises ValueError: images that are not to be had; it names what to set.
+
+def dataset(config: Config) -> tuple[Images, Images]:
+    """The images of a run, on the CPU: those to train on, and those to test.
+
+    Raises:
+        ValueError: images that are not to be had; the message names what to set.
     """
-    return _split(config.data, config.n, config.n_test, config.seed)
+    return split(config.data, config.n, config.n_test, config.seed)
 
 
-def _split(name, n, n_test, seed):
+def split(name: str, n: int, n_test: int, seed: int) -> tuple[Images, Images]:
+    """n images of a data set to train on and n_test others, by the seed."""
     generator = stream(seed, IMAGES)
     x, labels = data.images(name, n + n_test, 10, generator)
     if name == "cifar10":
-        x = x.unflatten(1, (3, -1)).mean(1)
+        x = x.unflatten(1, (3, -1)).mean(1)  # to grey
     order = torch.randperm(len(x), generator=generator)
-    return [(x[part], labels[part]) for part in (order[:n], order[n:])]
+    train, test = order[:n], order[n:]
+    return (x[train], labels[train]), (x[test], labels[test])
 
 
 @functools.lru_cache(maxsize=4)
-def _material(name, n, n_test, seed, files):
-    """The images, and a bank of augmented copies (BANK, n, pixels), of all runs that agree in these: made once."""
-    splits, generator = _split(name, n, n_test, seed), stream(seed, COPIES)
-    return splits, torch.stack([augment.images(splits[0][0], generator) for _ in range(BANK)])
+def material(name: str, n: int, n_test: int, seed: int, files: tuple):
+    """The images of `split`, and a bank (BANK, n, pixels) of augmented copies of those to train on.
+
+    Made once for all runs that agree in the arguments; `files` are there so that changed files are read again.
+    """
+    train, test = split(name, n, n_test, seed)
+    generator = stream(seed, COPIES)
+    copies = [augment.images(train[0], generator) for _ in range(BANK)]
+    return train, test, torch.stack(copies)
 
 
 def places(
     config: Config, weights: Sequence[torch.Tensor], x: torch.Tensor
 ) -> dict[str, torch.Tensor]:
-    """What R networks give for x (R, n, pixels): weights of f, then of p, each a list of tensors (R, ...).
+    """What R networks make of images, at each place where they are read.
 
-    Returns: {place: (R, n, d)}; z as the loss sees it, with rows of length 1, on average if not each.
+    Args:
+        config: says which method, and how z is normalised.
+        weights: of f, then of p, each a list of tensors (R, ...).
+        x: (R, n, pixels).
+
+    Returns:
+        {place: (R, n, d)}; z is as the loss sees it, with rows whose squared lengths have mean 1.
     """
     h = mlp(weights[:LAYERS], x, "relu")
-    found, z = {"h": h}, mlp(weights[LAYERS:], h, "relu")
+    p = mlp(weights[LAYERS:], h, "relu")
+    found = {"h": h}
     if config.method == "directclr":
-        found["r"] = h + z
+        found["r"] = h + p
         z = found["r"][..., : config.direct]
-    return found | {
-        "z": normalize(z, dim=-1) if config.normalize else standardised(z) / z.shape[-1] ** 0.5
-    }
+    else:
+        z = p
+    if config.normalize:
+        found["z"] = normalize(z, dim=-1)
+    else:
+        found["z"] = standardised(z) / z.shape[-1] ** 0.5
+    return found
 
 
 def standardised(z: torch.Tensor) -> torch.Tensor:
     """z (..., n, d) with every dimension of mean 0 and variance 1 over the n (CS Sec. 4.2)."""
-    return (z - z.mean(-2, keepdim=True)) / (z.std(-2, correction=0, keepdim=True) + 1e-6)
+    centred = z - z.mean(-2, keepdim=True)
+    sd = z.std(-2, correction=0, keepdim=True)
+    return centred / (sd + 1e-6)
 
 
-class Projectors(Program):
+class Projectors(Training):
     """R runs of AdamW on networks f and projectors p, side by side.
 
     The loss is CS eq. 1 both ways: similarity sum_k z_k z'_k / tau_k, and the other images' partner views as negatives.
     """
 
-    Result, compiles = Result, ("losses",)
+    Result, compiles = Result, ("objective",)
 
     def setup(self):
         c, s = self.config, self.state
         self.times = set(recorded_times(c.steps, c.record_every or c.steps))
-        seeds = sorted({k.seed for k in self.configs})
-        files = tuple((str(path), path.stat().st_mtime_ns) for path in c.files)
-        splits, banks = zip(
-            *(_material(c.data, c.n, c.n_test, seed, files) for seed in seeds), strict=True
-        )
-        self.splits = list(splits)  # of each seed
-        self.banks = torch.stack(banks)  # (seeds, BANK, n, pixels): runs of one seed share theirs
-        s.own = torch.tensor([seeds.index(k.seed) for k in self.configs])
-        pixels = self.banks.shape[-1]
-        encoders, projectors = [], []
-        for k in self.configs:
-            generator = stream(k.seed, WEIGHTS)
-            encoders.append(MLP((pixels, c.width, c.width, c.d), "relu", generator))
-            projectors.append(MLP((c.d, c.width, c.d), "relu", generator))
-        self.trained = stacked(encoders) + stacked(projectors)
-        s.tau, s.noise, s.decay = self.temperatures(), self.each("noise"), self.each("decay")
-        self.draw_from(pixels)
+        self.read_images()
+        s.weights = self.first_weights()
+        s.noise = self.column("noise")
+        s.decay = self.column("decay")
+        s.tau = self.temperatures()
+        self.draw_views()
 
-    def draw_from(self, pixels):
-        """The streams of what a step draws: its images, which two copies of each, and the noise of the views."""
+    def read_images(self):
+        """The images, and a bank of augmented copies, of each seed: runs of one seed share theirs."""
         c = self.config
-        block = max(1, min(BLOCK, DRAWN_AT_ONCE // max(2 * c.batch * pixels, c.n)))
-        for name, purpose, draw in (
-            ("batches", BATCHES, lambda g: torch.randperm(c.n, generator=g)[: c.batch]),
-            (
-                "copies",
-                VIEWS,
-                lambda g: torch.rand(BANK, c.batch, generator=g).argsort(0)[:2].flatten(),
-            ),
-            ("noises", NOISE, lambda g: torch.randn(2 * c.batch, pixels, generator=g)),
-        ):
-            setattr(self, name, Draws(streams(self.configs, purpose), draw, block))
+        seeds = sorted({config.seed for config in self.configs})
+        # A file that is missing is told of by those who read it.
+        present = [path for path in c.files if path.exists()]
+        files = tuple((str(path), path.stat().st_mtime_ns) for path in present)
+        made = [material(c.data, c.n, c.n_test, seed, files) for seed in seeds]
+        self.shared.train = [train for train, _, _ in made]
+        self.shared.test = [test for _, test, _ in made]
+        self.shared.banks = torch.stack([bank for _, _, bank in made])  # (seeds, BANK, n, pixels)
+        self.state.own = torch.tensor([seeds.index(config.seed) for config in self.configs])
 
-    def temperatures(self):
+    def first_weights(self) -> list[torch.Tensor]:
+        """Tensors (R, ...) of f, then of the projector; a run's two networks take their start from one stream."""
+        c, pixels = self.config, self.shared.banks.shape[-1]
+        widths_of_f = (pixels, c.width, c.width, c.d)
+        widths_of_p = (c.d, c.width, c.d)
+        encoders, projectors = [], []
+        for config in self.configs:
+            generator = stream(config.seed, WEIGHTS)
+            encoders.append(MLP(widths_of_f, "relu", generator))
+            projectors.append(MLP(widths_of_p, "relu", generator))
+        return stacked(encoders) + stacked(projectors)
+
+    def temperatures(self) -> torch.Tensor:
         """(R, 1, k) the temperature of each dimension of z."""
-        k = self.config.direct if self.config.method == "directclr" else self.config.d
-        return torch.stack(
-            [temperatures(config.tau, config.tau_ratio, k) for config in self.configs]
-        )[:, None]
+        c = self.config
+        k = c.direct if c.method == "directclr" else c.d
+        rows = [temperatures(config.tau, config.tau_ratio, k) for config in self.configs]
+        return torch.stack(rows)[:, None]
 
-    def begin(self):
-        self.optimiser = Adam(self.trained, self.config.lr, self.state.decay, kind="decoupled")
+    # Views.
 
-    def views(self):
-        """(R, 2 batch, pixels): two views of each image of a batch, those of one kind first."""
-        s, chosen = self.state, self.batches.next()
-        return (
-            self.banks[s.own[:, None], self.copies.next(), chosen.repeat(1, 2)]
-            + s.noise * self.noises.next()
-        )
+    def draw_views(self):
+        """What a step draws: its images, which two copies of each it takes, and the noise on them."""
+        c, pixels = self.config, self.shared.banks.shape[-1]
+        largest = max(2 * c.batch * pixels, c.n)  # numbers of one step
+        block = max(1, min(BLOCK, DRAWN_AT_ONCE // largest))
 
-    def losses(self, views):
+        def batch(generator):
+            return torch.randperm(c.n, generator=generator)[: c.batch]
+
+        def copies(generator):
+            ranks = torch.rand(BANK, c.batch, generator=generator).argsort(0)
+            return ranks[:2].flatten()  # two different copies of each image
+
+        def noise(generator):
+            return torch.randn(2 * c.batch, pixels, generator=generator)
+
+        self.draws["batch"] = Draws(streams(self.configs, BATCHES), batch, block)
+        self.draws["copies"] = Draws(streams(self.configs, VIEWS), copies, block)
+        self.draws["noise"] = Draws(streams(self.configs, NOISE), noise, block)
+
+    def views(self, s: State, drawn) -> torch.Tensor:
+        """(R, 2 batch, pixels): one view of each image of a batch, then a second one of each."""
+        images = drawn.batch.repeat(1, 2)
+        copies = self.shared.banks[s.own[:, None], drawn.copies, images]
+        return copies + s.noise * drawn.noise
+
+    # Training.
+
+    def objective(self, s: State, views: torch.Tensor) -> torch.Tensor:
         """(R,) the loss on views as from `views`."""
-        u, v = places(self.config, self.trained, views)["z"].chunk(2, 1)
-        tau = self.state.tau
-        return (symbol_context.formula(u / tau, v) + symbol_context.formula(v / tau, u)) / 2
+        u, v = places(self.config, s.weights, views)["z"].chunk(2, 1)
+        first_view = symbol_context(u / s.tau, v)  # anchors are the first views, then the second
+        second_view = symbol_context(v / s.tau, u)
+        return (first_view + second_view) / 2
 
-    def now(self, t):
-        self.current = self.losses(self.views())
-        return self.current[:, None]
+    def begin(self, s):
+        return s.replace(memory=adam_memory(s.weights))
 
-    def advance(self, t):
-        self.descend(self.current)
+    def forward(self, s, drawn, t):
+        losses = self.objective(s, self.views(s, drawn))
+        return losses[:, None], losses
+
+    def step(self, s, drawn, losses, t):
+        gradients = self.gradients(losses, s.weights)
+        weights, memory = adam(s.weights, gradients, s.memory, self.config.lr, s.decay, "decoupled")
+        return {"weights": weights, "memory": memory}
+
+    # What is recorded.
 
     @torch.no_grad()
-    def measure(self, z, t):
-        """Spectra and readouts of the images as they are; "finite" is False where the weights have overflowed."""
-        rows = [self.read(i, own) for i, own in enumerate(self.state.own.tolist())]
-        table = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
-        return table | {"loss": self.current, "rows": self.trained[-2].abs().mean(2)}
-
-    def read(self, i, own):
-        """Run i's spectra and readouts. Its images are those of seed number `own`."""
-        c, ((x, y), (test, y_test)) = self.config, self.splits[own]
-        weights = [w[i : i + 1] for w in self.trained]
-        train, held = (
-            {k: v[0] for k, v in places(c, weights, part[None]).items()} for part in (x, test)
-        )
-        row = {
-            "spectrum": np.full((len(held), c.d), np.nan),
-            "readout": np.full(len(held), np.nan),
-            "finite": True,
-        }
-        if not all(v.isfinite().all() for v in (*train.values(), *held.values())):
-            return row | {"finite": False}
-        for k, place in enumerate(held):
-            sizes = spectrum(held[place])
-            if sizes[0] > 0:
-                row["spectrum"][k, : len(sizes)] = sizes / sizes[0]
-            row["readout"][k] = linear_probe(train[place], y, held[place], y_test)
+    def measure(self, s, z, losses, t):
+        last = s.weights[-2]  # (R, d, width): the projector's last layer
+        row = {"loss": losses, "rows": last.abs().mean(2)}
+        if self.record:
+            row |= self.readings(s)
         return row
+
+    def readings(self, s: State) -> dict:
+        """Spectra and readouts, as far as asked for; "finite" is False where the network has overflowed."""
+        c, runs = self.config, len(s.own)
+        count = len(PLACES[c.method])
+        spectra = np.full((runs, count, c.d), np.nan)
+        readouts = np.full((runs, count), np.nan)
+        fine = np.zeros(runs, bool)
+        for i, own in enumerate(s.own.tolist()):
+            x, y = self.shared.train[own]
+            x_test, y_test = self.shared.test[own]
+            train = self.features(s, i, x)
+            test = self.features(s, i, x_test)
+            fine[i] = finite(train) and finite(test)
+            if not fine[i]:
+                continue  # its numbers are read by nobody
+            if self.wants("spectrum"):
+                spectra[i] = [shares(z, c.d) for z in test.values()]
+            if self.wants("readout"):
+                readouts[i] = [linear_probe(train[k], y, test[k], y_test) for k in test]
+        row = {"finite": fine}
+        if self.wants("spectrum"):
+            row["spectrum"] = spectra
+        if self.wants("readout"):
+            row["readout"] = readouts
+        return row
+
+    def features(self, s: State, i: int, x: torch.Tensor) -> dict[str, torch.Tensor]:
+        """{place: (n, d)} what run i makes of images x (n, pixels)."""
+        weights = [w[i : i + 1] for w in s.weights]
+        seen = places(self.config, weights, x[None])
+        return {place: z[0] for place, z in seen.items()}
 
     def result(self, i, columns, head):
         return self.Result(**head, **columns, places=PLACES[self.config.method])
 
 
+def shares(z: torch.Tensor, d: int) -> np.ndarray:
+    """(d,) the spectrum of z (n, k) over its largest value; NaN beyond it, and where z does not vary at all."""
+    found = np.full(d, np.nan)
+    sizes = spectrum(z)
+    if sizes[0] > 0:
+        found[: len(sizes)] = sizes / sizes[0]
+    return found
+
+
+def finite(features: dict[str, torch.Tensor]) -> bool:
+    """Whether all of them are finite."""
+    return all(bool(z.isfinite().all()) for z in features.values())
+
+
 def temperatures(tau: float, ratio: float, d: int) -> torch.Tensor:
     """(d,) the temperature of each dimension: tau for the first half, ratio tau for the second (CS Sec. 4.2)."""
-    return torch.tensor([tau] * (d // 2) + [tau * ratio] * (d - d // 2))
+    half = d // 2
+    return torch.tensor([tau] * half + [ratio * tau] * (d - half))
 
 
-def run(config: Config, *, progress=None, device=None) -> Result:
-    """Train, and read the network before and after its projector.
-
-    Args:
-        config: the settings. progress, device: as for `separability.run`.
-
-    Returns:
-        What was recorded.
-
-    Raises:
-        ValueError: the run diverged, and the message names lr; or the images are not to be had, and it names
-            what to set.
-    """
-    return alone(Projectors, config, progress, device)
-
-
-run.program = Projectors
+run = Projectors.run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clbook.style import ACCENT, INK, MUTED, Picture, axes, colour, legend, name_lines
+from clbook.style import ACCENT, INK, MUTED, Picture, axes, colour, legend, name_lines, needs
 
 BEFORE, AFTER = colour(0), colour(1)
 FLOOR = 1e-6  # eigenvalues below it are drawn there
@@ -124,6 +124,7 @@ def _says(result, frame):
     )
 
 
+@needs("spectrum", "readout")
 def spectra(results) -> Picture:
     """`_spectra` of each {title: result} at its end."""
     fig, (row,) = axes(len(results), width=7.8, height=3.0, sharey=True)
@@ -136,6 +137,7 @@ def spectra(results) -> Picture:
     )
 
 
+@needs("spectrum", "readout")
 def snapshot(result, frame=-1) -> Picture:
     """One recorded time: spectra (left), readout so far (right)."""
     fig, ((left, right),) = axes(2, width=7.4, height=3.0)
@@ -157,6 +159,7 @@ def snapshot(result, frame=-1) -> Picture:
     )
 
 
+@needs("spectrum")
 def ending(result) -> tuple[float, str, str]:
     """(shade, sign, words) of a run for a pad: effective rank after the projector, at the end; the more, the darker."""
     rank = float(result.rank[-1, -1])

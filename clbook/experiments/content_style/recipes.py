@@ -26,28 +26,31 @@ def seeded(configs: dict, seeds=range(3)) -> tuple:
 
 def by_key(record: Record, configs: dict) -> dict:
     """{key: {name: (seeds, ...)}} of a record of `seeded(configs)`."""
-    count = len(next(iter(record.values()))) // len(configs)
-    return {
-        key: {name: array[i * count : (i + 1) * count] for name, array in record.items()}
-        for i, key in enumerate(configs)
-    }
+    runs = len(next(iter(record.values())))
+    count = runs // len(configs)  # of each key
+    found = {}
+    for i, key in enumerate(configs):
+        own = slice(i * count, (i + 1) * count)
+        found[key] = {name: array[own] for name, array in record.items()}
+    return found
 
 
 def stacked(*names, **ends):
     """A `reduce` of records: the attributes `names` over time, and for name=attribute their last values, float32."""
 
     def reduce(results):
-        found = {name: np.stack([getattr(r, name) for r in results]) for name in names}
-        found |= {
-            name: np.stack([getattr(r, attribute)[-1] for r in results])
-            for name, attribute in ends.items()
-        }
-        return {name: np.asarray(array, dtype=np.float32) for name, array in found.items()}
+        found = {}
+        for name in names:
+            found[name] = [getattr(result, name) for result in results]
+        for name, attribute in ends.items():
+            found[name] = [getattr(result, attribute)[-1] for result in results]
+        return {name: np.asarray(rows, dtype=np.float32) for name, rows in found.items()}
 
     return reduce
 
 
 READ = stacked("loss", readout="readout", rank="rank")
+READ_ASKED = ("spectrum", "readout")  # what `READ` asks of a run
 RECIPES = {
     "cs-heads": Recipe(
         "digits: with and without norm, two temperatures and one, eight seeds",
@@ -56,6 +59,7 @@ RECIPES = {
         READ,
         ("loss",),
         start=0.5,
+        record=READ_ASKED,
     ),
     "cs-direct": Recipe(
         "digits: DirectCLR, eight seeds",
@@ -64,5 +68,6 @@ RECIPES = {
         READ,
         ("loss",),
         start=0.5,
+        record=READ_ASKED,
     ),
 }

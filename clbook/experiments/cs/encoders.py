@@ -11,39 +11,48 @@ import torch
 from torch.nn.functional import normalize
 
 from clbook.experiments.content_style import experiment, latents, projector
-from clbook.experiments.content_style.experiment import WEIGHTS, Config, Encoders, drawn
+from clbook.experiments.content_style.experiment import Config, Encoders, deep_start, fresh_pairs
 from clbook.losses import infonce
 from clbook.models import MLP, affine, stacked
-from clbook.optim import Adam
-from clbook.runs import alone, stream
+from clbook.settings import quantity
+from clbook.streams import stream
 
 FRESH, HEAD = 10, 11  # purposes of the streams of fresh latents, and of a classifier's last layer
 
 DECAY = 0.1  # weight decay of the classifiers
+ANCHORS, NEGATIVES = 500, 10_000  # pairs and negatives of the losses of Table 1
 CHUNK = 100  # anchors whose similarities `terms` holds at once
 
 
 def terms(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor, config: Config) -> torch.Tensor:
-    """Alignment, uniformity and total of embeddings, as in CS Table 1: pairs a, b (..., n, d), negatives c (..., M, d).
+    """Alignment, uniformity and total of embeddings, as in CS Table 1.
 
     Alignment is the mean of minus the similarity within pairs, total is InfoNCE, uniformity their difference.
-    Returns: (3, ...).
+
+    Args:
+        a, b: (..., n, d) pairs.
+        c: (..., M, d) negatives.
+        config: says which similarity, and its temperatures.
+
+    Returns:
+        (3, ...).
     """
     tau = torch.tensor(config.temperatures, dtype=torch.float32)
-    total = (
-        sum(
-            infonce(y, x, c, tau, config.p, config.normalize) * x.shape[-2]
-            for x, y in zip(a.split(CHUNK, -2), b.split(CHUNK, -2), strict=True)
-        )
-        / a.shape[-2]
-    )
-    pair = (
-        normalize(a, dim=-1) * normalize(b, dim=-1)
-        if config.normalize
-        else -((a - b).abs() ** config.p)
-    )
-    alignment = -(pair / tau).sum(-1).mean(-1)
+    n, total = a.shape[-2], 0.0
+    for first in range(0, n, CHUNK):
+        x, y = (side[..., first : first + CHUNK, :] for side in (a, b))
+        share = x.shape[-2] / n  # of the anchors, in this chunk
+        total = total + share * infonce(y, x, c, tau, config.p, config.normalize)
+    similar = (similarity(a, b, config) / tau).sum(-1)
+    alignment = -similar.mean(-1)
     return torch.stack([alignment, total - alignment, total])
+
+
+def similarity(a: torch.Tensor, b: torch.Tensor, config: Config) -> torch.Tensor:
+    """What each dimension of pairs a, b (..., n, d) adds to their similarity, before the temperature."""
+    if config.normalize:
+        return normalize(a, dim=-1) * normalize(b, dim=-1)
+    return -((a - b).abs() ** config.p)
 
 
 # Table 1 for deep encoders.
@@ -51,66 +60,62 @@ def terms(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor, config: Config) -> 
 
 @dataclasses.dataclass
 class DeepResult(experiment.Result):
-    """As `experiment.Result`; terms: (T, 2, 3) of the inverse of g and of f, at the end (before it NaN)."""
+    """As `experiment.Result`, and the losses of Table 1."""
 
-    terms: np.ndarray
+    terms: np.ndarray = quantity(
+        "alignment, uniformity and total of CS Table 1 at the end, of the inverse of g and of f",
+        dims="encoder part",
+        asked=True,
+    )
 
 
 class Deep(Encoders):
-    """`Encoders` that also measure the losses of CS Table 1, with 10,000 negatives and 500 anchors."""
+    """`Encoders` that also measure the losses of CS Table 1, where a run ends."""
 
     Result = DeepResult
 
     @torch.no_grad()
-    def measure(self, z, t):
-        found = np.full((len(z), 2, 3), np.nan)
-        if t == self.steps:
-            matrices, negatives = self.state.mixing, 10_000
-            for i, config in enumerate(self.configs):
-                generator = stream(config.seed, FRESH)
-                points = (
-                    *drawn(config, 500, generator),
-                    latents.marginal(negatives, config.d, config.space, generator),
-                )
-                sizes, every = [len(p) for p in points], torch.cat(points)
-                x = latents.mixed(every.expand(len(z), -1, -1), matrices)
-                for k, embedded in enumerate((every, self.layers(x)[-1][i])):
-                    found[i, k] = terms(*embedded.split(sizes), config)
-        return super().measure(z, t) | {"terms": found}
+    def ending(self, s):
+        if not self.wants("terms"):
+            return {}
+        found = [self.table_1(s, i) for i in range(len(self.configs))]
+        return {"terms": torch.stack(found)}
 
-
-def run_deep(config: Config, *, progress=None, device=None) -> DeepResult:
-    """Train one deep encoder; arguments and errors as for `content_style.run`."""
-    return alone(Deep, config, progress, device)
-
-
-run_deep.program = Deep
+    def table_1(self, s, i: int) -> torch.Tensor:
+        """(2, 3) `terms` of the inverse of g, and of f, for run i on latents of its own."""
+        config = self.configs[i]
+        generator = stream(config.seed, FRESH)
+        z, positive = fresh_pairs(config, ANCHORS, generator)
+        negatives = latents.marginal(NEGATIVES, config.d, config.space, generator)
+        sizes = [ANCHORS, ANCHORS, NEGATIVES]
+        every = torch.cat([z, positive, negatives])  # what the inverse of g gives
+        # Run i's networks alone: the others have nothing to say of its latents.
+        mixing = [matrix[i : i + 1] for matrix in s.mixing]
+        weights = [w[i : i + 1] for w in s.weights]
+        x = latents.mixed(every[None].to(self.device), mixing)
+        embedded = self.layers(weights, x)[-1][0].cpu()
+        both = [terms(*found.split(sizes), config) for found in (every, embedded)]
+        return torch.stack(both)
 
 
 # The same encoder under projectors.
 
 
 class Square(Encoders):
-    """Encoders whose layers are all `width` wide, the output as well: what stands above a layer does not change it."""
+    """Encoders whose layers are all `width` wide, the output as well: what stands above a layer does not change it.
+
+    All temperatures are tau.
+    """
 
     def setup(self):
         super().setup()
         self.state.tau = self.state.tau[..., :1]
 
-    def start(self):
-        """The same weights as in `Encoders` (He et al. 2015), layer by layer; biases zero."""
+    def first_weights(self):
+        """The same weights as in `Encoders`, layer by layer; biases zero."""
         c = self.config
-        widths = (c.d, *(c.width,) * c.layers)
-        made = stacked([MLP(widths, "leaky_relu", stream(k.seed, WEIGHTS)) for k in self.configs])
-        return [6**0.5 * w for w in made[::2]] + [torch.zeros_like(b) for b in made[1::2]]
-
-
-def run_square(config: Config, *, progress=None, device=None) -> experiment.Result:
-    """Train one encoder of `Square`; arguments and errors as for `content_style.run`. All temperatures are tau."""
-    return alone(Square, config, progress, device)
-
-
-run_square.program = Square
+        hidden = [c.width] * c.layers
+        return deep_start(self.networks((c.d, *hidden)))
 
 
 # Classes as content.
@@ -118,11 +123,16 @@ run_square.program = Square
 
 @dataclasses.dataclass
 class ClassResult(experiment.Result):
-    """As `experiment.Result`; within: (T,) variance within the classes over that between them, of the embeddings;
-    cosines: (T, K (K - 1) / 2) of the class means, from their own mean."""
+    """As `experiment.Result`, and how far the embeddings of a class have collapsed."""
 
-    within: np.ndarray
-    cosines: np.ndarray
+    within: np.ndarray = quantity(
+        "variance of the embeddings within the classes over that between them",
+        dims="step",
+        asked=True,
+    )
+    cosines: np.ndarray = quantity(
+        "cosines of the class means, seen from their own mean", dims="step pair", asked=True
+    )
 
 
 class Classes(Encoders):
@@ -133,63 +143,64 @@ class Classes(Encoders):
 
     Result = ClassResult
 
-    def pairs(self, drawn):
+    def pairs(self, s, numbers):
         """As in `Encoders`; the first latent alone says which class it is."""
         K = self.config.d_c
-        classes = torch.arange(
-            K, device=drawn.device
-        )  # `one_hot` would read its argument from the device
-        corner = ((drawn[..., :1] * K).long().clamp(max=K - 1) == classes).to(drawn)
-        return [torch.cat([corner, z[..., K:]], -1) for z in super().pairs(drawn)]
+        first = numbers[..., :1]  # uniform in [0, 1)
+        chosen = (first * K).long().clamp(max=K - 1)
+        # `one_hot` would read its argument from the device.
+        classes = torch.arange(K, device=numbers.device)
+        corner = (chosen == classes).to(numbers)
+        z, positive = super().pairs(s, numbers)
+        return [torch.cat([corner, side[..., K:]], -1) for side in (z, positive)]
 
     @torch.no_grad()
-    def measure(self, z, t):
-        c, (tested, _) = self.config, self.state.tested
-        rows = super().measure(z, t)
-        embedded = self.layers(latents.mixed(tested, self.state.mixing))[-1]
-        embedded = normalize(embedded, dim=-1) if c.normalize else embedded
-        member = tested[..., : c.d_c]  # (R, n, K)
-        means = member.mT @ embedded / member.sum(1)[..., None]
-        within = (embedded - member @ means).square().sum(-1).mean(1)
+    def measure(self, s, z, losses, t):
+        row = super().measure(s, z, losses, t)
+        if self.wants("within", "cosines"):
+            collapse = self.collapse(s)
+            row |= {name: value for name, value in collapse.items() if self.wants(name)}
+        return row
+
+    def collapse(self, s) -> dict:
+        """What a Result of classes says of each run's embeddings."""
+        c, (tested, _) = self.config, s.tested
+        embedded = self.layers(s.weights, latents.mixed(tested, s.mixing))[-1]
+        if c.normalize:
+            embedded = normalize(embedded, dim=-1)
+        members = tested[..., : c.d_c]  # (R, n, K), 1 in the column of the point's class
+        means = members.mT @ embedded / members.sum(1)[..., None]  # (R, K, d)
+        inside = (embedded - members @ means).square().sum(-1).mean(1)
         from_centre = means - means.mean(1, keepdim=True)
-        unit = normalize(from_centre, dim=-1)
+        between = from_centre.square().sum(-1).mean(1)
+        directions = normalize(from_centre, dim=-1)
         one, other = torch.triu_indices(c.d_c, c.d_c, 1)
-        return rows | {
-            "within": within / from_centre.square().sum(-1).mean(1),
-            "cosines": (unit @ unit.mT)[:, one, other],
-        }
+        cosines = (directions @ directions.mT)[:, one, other]
+        return {"within": inside / between, "cosines": cosines}
 
 
 class Classifiers(Classes):
     """The same encoders under a linear layer, trained with cross-entropy and weight decay (CS Lemma 4)."""
 
-    def setup(self):
-        super().setup()
+    decay = DECAY
+
+    def first_weights(self):
+        """Those of the encoder, then weight and bias of the last layer."""
         sizes = self.config.d, self.config.d_c
-        self.trained += stacked(
-            [MLP(sizes, "leaky_relu", stream(k.seed, HEAD)) for k in self.configs]
-        )
+        heads = [MLP(sizes, "leaky_relu", stream(k.seed, HEAD)) for k in self.configs]
+        return super().first_weights() + stacked(heads)
 
-    def begin(self):
-        self.optimiser = Adam(self.trained, self.config.lr, DECAY, kind="decoupled")
+    def layers(self, weights, x):
+        """As in `Encoders`: the last layer is none of the encoder's."""
+        return super().layers(weights[:-2], x)
 
-    def losses(self, z, positive):
-        """(R,) cross-entropy of the classes of z."""
-        logits = affine(self.layers(latents.mixed(z, self.state.mixing))[-1], *self.trained[-2:])
-        return -(logits.log_softmax(-1) * z[..., : self.config.d_c]).sum(-1).mean(-1)
-
-
-def run_classes(config: Config, *, progress=None, device=None) -> ClassResult:
-    """Train one encoder of classes; arguments and errors as for `content_style.run`."""
-    return alone(Classes, config, progress, device)
-
-
-def run_classifier(config: Config, *, progress=None, device=None) -> ClassResult:
-    """Train one classifier; arguments and errors as for `content_style.run`."""
-    return alone(Classifiers, config, progress, device)
-
-
-run_classes.program, run_classifier.program = Classes, Classifiers
+    def objective(self, s, z, positive):
+        """(R,) cross-entropy of the classes of z; the positives are not looked at."""
+        weight, bias = s.weights[-2:]
+        embedded = self.layers(s.weights, latents.mixed(z, s.mixing))[-1]
+        logits = affine(embedded, weight, bias)
+        classes = z[..., : self.config.d_c]  # 1 for the own class
+        return -(logits.log_softmax(-1) * classes).sum(-1).mean(-1)
 
 
 # DirectCLR taken apart.
@@ -197,9 +208,13 @@ run_classes.program, run_classifier.program = Classes, Classifiers
 
 @dataclasses.dataclass
 class DirectResult(projector.Result):
-    """As `projector.Result`; added: (T, d) root mean square of r - h in each dimension over that of h, test images."""
+    """As `projector.Result`, and what the projector adds to h (CS eq. 28)."""
 
-    added: np.ndarray
+    added: np.ndarray = quantity(
+        "root mean square of r - h in each dimension over that of h, on the test images",
+        dims="step dim",
+        asked=True,
+    )
 
 
 class Direct(projector.Projectors):
@@ -208,20 +223,21 @@ class Direct(projector.Projectors):
     Result = DirectResult
 
     @torch.no_grad()
-    def measure(self, z, t):
-        added = []
-        for i, own in enumerate(self.state.own.tolist()):
-            seen = projector.places(
-                self.config, [w[i : i + 1] for w in self.trained], self.splits[own][1][0][None]
-            )
-            h, r = seen["h"][0], seen.get("r", seen["h"])[0]
-            added.append((r - h).square().mean(0).sqrt() / h.square().mean().sqrt())
-        return super().measure(z, t) | {"added": torch.stack(added)}
+    def measure(self, s, z, losses, t):
+        row = super().measure(s, z, losses, t)
+        if self.wants("added"):
+            row["added"] = self.added(s)
+        return row
 
-
-def run_direct(config: projector.Config, *, progress=None, device=None) -> DirectResult:
-    """Train DirectCLR (or SimCLR, where nothing is added to h); arguments and errors as for `projector.run`."""
-    return alone(Direct, config, progress, device)
-
-
-run_direct.program = Direct
+    def added(self, s) -> torch.Tensor:
+        """(R, d); 0 for SimCLR, where nothing is added."""
+        rows = []
+        for i, own in enumerate(s.own.tolist()):
+            x, _ = self.shared.test[own]
+            seen = self.features(s, i, x)
+            h = seen["h"]
+            r = seen.get("r", h)
+            change = (r - h).square().mean(0)
+            size = h.square().mean()
+            rows.append((change / size).sqrt())
+        return torch.stack(rows)

@@ -12,9 +12,10 @@ import numpy as np
 import torch
 
 from clbook.experiments.content_style.collapse import DIM, loss, pairs
-from clbook.experiments.content_style.experiment import Config, drawn
+from clbook.experiments.content_style.experiment import Config, fresh_pairs
 from clbook.losses import infonce
-from clbook.runs import one_thread, stream
+from clbook.runs import one_thread
+from clbook.streams import stream
 
 GROWTH = 4  # purpose of the stream of `growth`
 TINY = 1e-3  # size of W at which Lemma 5 is exact to seven digits
@@ -126,7 +127,7 @@ def growth(config: Config, scale: float = 0.05, samples: int = 1000) -> np.ndarr
     """
     rates, generator = [], stream(config.seed, GROWTH)
     for _ in range(4):
-        z, positive = (points.double() for points in drawn(config, samples, generator))
+        z, positive = (points.double() for points in fresh_pairs(config, samples, generator))
         A = (scale * torch.eye(config.d, dtype=torch.float64)).requires_grad_()
         tau = torch.tensor(config.temperatures)
         loss = infonce(positive @ A.T, z @ A.T, tau=tau, p=config.p, normalize=config.normalize)

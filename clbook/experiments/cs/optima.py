@@ -10,11 +10,12 @@ from torch.nn.functional import leaky_relu
 
 from clbook.experiments.content_style import latents
 from clbook.experiments.content_style.collapse import DIM, loss, pairs
-from clbook.experiments.content_style.experiment import Config, drawn
+from clbook.experiments.content_style.experiment import Config, fresh_pairs
 from clbook.experiments.cs.encoders import terms
 from clbook.losses import infonce
 from clbook.metrics import r2
-from clbook.runs import one_thread, stream
+from clbook.runs import one_thread
+from clbook.streams import stream
 
 PARTS = 10**9  # purpose of the stream of `parts`
 
@@ -54,7 +55,7 @@ def parts(
     maps = torch.as_tensor(maps, dtype=torch.float32)
     generator = stream(config.seed, PARTS)
     points = (
-        *drawn(config, anchors, generator),
+        *fresh_pairs(config, anchors, generator),
         latents.marginal(samples, config.d, config.space, generator),
     )
     return terms(*(z @ maps.mT for z in points), config).double().numpy()
@@ -129,7 +130,7 @@ def keeping(config: Config, scales=(0, 0.1, 0.2, 0.4, 0.7, 1)) -> tuple[np.ndarr
     style read from such a map that drops the style, and from one that keeps it."""
     content = np.arange(config.d) < config.d_c
     maps = np.stack([np.diag(np.where(content, 1.0, s)) for s in scales])
-    z, _ = drawn(config, 2000, stream(config.seed, PARTS))
+    z, _ = fresh_pairs(config, 2000, stream(config.seed, PARTS))
     fits = [
         r2(z, z @ torch.tensor(np.diag(1.0 * keep)).float()) for keep in (content, content | True)
     ]
@@ -144,7 +145,7 @@ def generator_errors(seed: int = 0, d: int = 10, d_c: int = 5) -> tuple[float, f
     lost, content, style = [], [], []
     for space in latents.SPACES:
         config = Config(space=space, normalize=space == "sphere", d=d, d_c=d_c, style_sd=0.15)
-        z, positive = drawn(config, 500, stream(seed, PARTS))
+        z, positive = fresh_pairs(config, 500, stream(seed, PARTS))
         for layers in (1, 3):
             g = latents.mixing(d, layers, stream(seed, layers))
             lost.append(float((g.inverse(g(z)) - z).abs().max()))

@@ -6,7 +6,7 @@ import numpy as np
 
 from clbook.experiments import content_style as cs
 from clbook.experiments.content_style import Config, projector
-from clbook.experiments.content_style.recipes import PLAIN, READ, seeded, stacked
+from clbook.experiments.content_style.recipes import PLAIN, READ, READ_ASKED, seeded, stacked
 from clbook.experiments.cs import encoders
 from clbook.records import Recipe
 
@@ -124,35 +124,37 @@ DIRECT = {"directclr": LONG.replace(method="directclr"), "simclr": LONG}
 
 def deep(results):
     """Loss and the output's R^2 of style over time; R^2 by layer and CS Table 1's terms at the end."""
-    found = stacked("loss", style="style_r2", content="content_r2", terms="terms")(results)
-    return found | {"output": np.stack([r.style_r2[:, -1] for r in results]).astype(np.float32)}
+    found = stacked("loss", style="style_r2", content="content_r2")(results)
+    found["terms"] = np.float32([r.terms for r in results])
+    found["output"] = np.float32([r.style_r2[:, -1] for r in results])
+    return found
 
 
 def shielded(results):
     """Loss over time; R^2 of style in the fourth layer and at the output, at the end."""
-    return stacked("loss")(results) | {
-        "style": np.float32([r.style_r2[-1, [4, -1]] for r in results])
-    }
+    found = stacked("loss")(results)
+    found["style"] = np.float32([r.style_r2[-1, [4, -1]] for r in results])
+    return found
 
 
 def direct(results):
     """Loss over time; at the end the readouts of h, r (NaN for SimCLR), z, what is added to h, what is left of the
     last layer's weights."""
-    readout = [
-        [
-            dict(zip(r.places, r.readout[-1], strict=True)).get(place, np.nan)
-            for place in ("h", "r", "z")
-        ]
-        for r in results
-    ]
-    left = np.stack([r.rows[-1] / r.rows[0] for r in results]).astype(np.float32)
-    return stacked("loss", added="added")(results) | {
-        "readout": np.array(readout, dtype=np.float32),
-        "left": left,
-    }
+    found = stacked("loss")(results)
+    found["added"] = np.float32([r.added[-1] for r in results])
+    found["left"] = np.float32([r.rows[-1] / r.rows[0] for r in results])
+    found["readout"] = np.float32([by_place(r) for r in results])
+    return found
+
+
+def by_place(result) -> list[float]:
+    """The readouts of h, r and z at the end; NaN for a place that the method does not have."""
+    last = dict(zip(result.places, result.readout[-1], strict=True))
+    return [last.get(place, np.nan) for place in ("h", "r", "z")]
 
 
 COLLAPSE = stacked("loss", "within", cosines="cosines", style="style_r2")
+COLLAPSE_ASKED = ("loss", "r2", "within", "cosines")  # what `COLLAPSE` asks of a run
 RECIPES = {
     "cs-linear": Recipe(
         "linear encoders, three seeds: contents, temperatures, spreads of style and of content",
@@ -161,41 +163,46 @@ RECIPES = {
         stacked("loss", map="map"),
         ("loss",),
         start=0.02,
+        record=("loss",),
     ),
     **{
         name: Recipe(
             f"deep encoders, three seeds: {name.removeprefix('cs-deep-')}",
-            encoders.run_deep,
+            encoders.Deep.run,
             seeded(configs),
             deep,
             ("loss", "output"),
             start=0.01,
+            record=("loss", "r2", "terms"),
         )
         for name, configs in deep_configs().items()
     },
     "cs-projectors": Recipe(
         "the same four layers under none to three projector layers, three seeds",
-        encoders.run_square,
+        encoders.Square.run,
         seeded(projector_configs()),
         shielded,
         ("loss",),
         start=0.02,
+        record=("loss", "r2"),
     ),
     "cs-classes": Recipe(
         "InfoNCE on encoders of four classes, style near the old one or drawn anew, three seeds",
-        encoders.run_classes,
+        encoders.Classes.run,
         seeded(CLASSES),
         COLLAPSE,
         ("loss", "within"),
         start=0.02,
+        record=COLLAPSE_ASKED,
     ),
     "cs-classifier": Recipe(
         "classifiers of four classes, three seeds",
-        encoders.run_classifier,
+        encoders.Classifiers.run,
         seeded(CLASSIFIER),
         COLLAPSE,
         ("loss", "within"),
         start=0.01,
+        record=COLLAPSE_ASKED,
     ),
     "cs-digits": Recipe(
         "digits, outputs standardised to variance 1, three seeds",
@@ -204,13 +211,15 @@ RECIPES = {
         READ,
         ("loss",),
         start=0.5,
+        record=READ_ASKED,
     ),
     "cs-directclr": Recipe(
         "DirectCLR and SimCLR on digits until unused weights have decayed, three seeds",
-        encoders.run_direct,
+        encoders.Direct.run,
         seeded(DIRECT),
         direct,
         ("loss",),
         start=0.1,
+        record=("readout", "added"),
     ),
 }

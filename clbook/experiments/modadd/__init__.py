@@ -10,16 +10,13 @@ from clbook.experiments.modadd.experiment import (
     DECAYS,
     PAPER,
     VARIANTS,
+    Addition,
     Config,
     Result,
     Samples,
-    Training,
-    by_name,
     distances,
     over_seeds,
     run,
-    run_decays,
-    run_variants,
 )
 
 __all__ = [
@@ -27,14 +24,11 @@ __all__ = [
     "DECAYS",
     "PAPER",
     "VARIANTS",
+    "Addition",
     "Config",
     "Result",
     "Samples",
-    "Training",
-    "by_name",
     "distances",
     "over_seeds",
     "run",
-    "run_decays",
-    "run_variants",
 ]

@@ -1,22 +1,22 @@
 """Modular addition downstream: classifiers that start from contrastive embeddings, or not (SL Fig. 2b, 4b to 8b).
 
-The starts of a classifier: "pretrained", the table as it was learned; "random", N(0, 1); "permuted", the learned table
-with its rows permuted: the same vectors on other symbols. The starts of one run share the other weights, the split and
-the batches.
+A classifier learns (a, b) -> (a + b) mod k. Its starts are "pretrained", the table as it was learned; "random",
+N(0, 1); "permuted", the learned table with its rows permuted: the same vectors on other symbols. The starts of one run
+share the other weights, the split and the batches.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 
 import torch
-import torch.nn.functional as F
 
 from clbook import data
-from clbook.optim import Adam
-from clbook.runs import Draws, Program, stream
+from clbook.optim import adam, adam_memory
+from clbook.runs import State, Training
 from clbook.settings import Settings
-from clbook.transformer import Transformer, bind
+from clbook.streams import Draws, stream
+from clbook.transformer import Transformer, functional
 
 CLASSIFIER = 2_000_003  # purpose of the stream of random numbers
 
@@ -25,85 +25,125 @@ FRACTION = 0.8  # of the N^2 pairs is trained on
 EVERY = 10  # epochs between two measurements, as in SL
 STARTS = ("pretrained", "random", "permuted")
 
+Weights = list[torch.Tensor]
+
 
 def starts(config: Settings) -> tuple[str, ...]:
     """Names of the starts that `config.classifier` asks for."""
     return STARTS[: ("none", "pretrained", "both", "all").index(config.classifier)]
 
 
-class Classifiers(Program):
-    """Networks (a, b) -> (a + b) mod k, one for each start of each contrastive run, at that run's lr, batch and decay.
+class During(Draws):
+    """Draws for some steps of a run; at the others None is drawn.
 
-    Axis 0 goes through the starts of the first run, then through those of the second, and so on. A step is an epoch;
-    the program that trains the tables calls `seat` and then `advance`, so that both parts are one run.
+    Args:
+        generators, draw: as for `Draws`.
+        steps: the steps for which numbers are drawn.
     """
 
-    def __init__(self, configs: Sequence[Settings]):
-        self.starts = starts(configs[0])
-        super().__init__([c for c in configs for _ in self.starts])
+    def __init__(self, generators, draw: Callable, steps: range):
+        super().__init__(generators, draw)
+        self.steps, self.step = steps, 0
 
-    def setup(self):
-        c, s, count = self.config, self.state, len(self.starts)
-        generators = [stream(k.seed, CLASSIFIER) for k in self.configs[::count]]
-        self.net = Transformer(
-            c.N, 2, c.d, c.k, generators, layers=LAYERS, heads=2 - c.d % 2, hidden=HIDDEN
-        )
-        self.trained = [w.detach().repeat_interleave(count, 0) for w in self.net.parameters()]
-        order = torch.stack(
-            [torch.randperm(c.N**2, generator=g) for g in generators]
-        ).repeat_interleave(count, 0)
+    def next(self) -> torch.Tensor | None:
+        """(R, ...) the next step's numbers, or None."""
+        drawn = super().next() if self.step in self.steps else None
+        self.step += 1
+        return drawn
+
+
+class Classifiers(Training):
+    """R runs with classifiers, S of them each, one for each start. A step of theirs is an epoch.
+
+    Axis 1 of the classifiers' weights (R, S, ...) goes through the starts. A subclass calls `add_classifiers` in
+    `setup`, gives them their first embeddings by `seated`, and learns by `classifier_epoch`.
+    """
+
+    def add_classifiers(self, begin: int = 0) -> Weights:
+        """Make what the classifiers need; their weights (R, S, ...), which are returned, are not yet `seated`.
+
+        Args:
+            begin: the step of the run at which they begin to learn.
+        """
+        c, s = self.config, self.state
+        self.starts = starts(c)
+        generators = [stream(config.seed, CLASSIFIER) for config in self.configs]
+        heads = 1 if c.d % 2 else 2
+        net = Transformer(c.N, 2, c.d, c.k, generators, layers=LAYERS, heads=heads, hidden=HIDDEN)
+        first, self.classify = functional(net)
+        weights = [torch.stack([w] * len(self.starts), 1) for w in first]
+        s.classifier_memory = adam_memory(weights)
+        # The pairs (a, b), numbered 0 .. N^2 - 1: those that a run trains on, and the others.
+        self.shared.pairs, self.shared.sums = data.modadd(c.N, c.k)
+        order = torch.stack([torch.randperm(c.N**2, generator=g) for g in generators])
         cut = round(FRACTION * c.N**2)
         s.seen, s.unseen = order[:, :cut], order[:, cut:]
-        learned, permuted = (
-            torch.arange(c.N),
-            [torch.randperm(c.N, generator=g) for g in generators],
+        s.permuted = torch.stack([torch.randperm(c.N, generator=g) for g in generators])
+        steps = range(begin, begin + c.classifier_epochs)
+        self.draws["pairs"] = During(generators, lambda g: torch.randperm(cut, generator=g), steps)
+        return weights
+
+    def seated(self, s: State, weights: Weights, tables: torch.Tensor) -> Weights:
+        """The classifiers' weights with first embeddings made of the learned tables (R, N, d)."""
+        random, *rest = (
+            weights  # the embeddings (R, S, N, d) are the first weights of a Transformer
         )
-        s.rows = torch.stack(
-            [rows if start == "permuted" else learned for rows in permuted for start in self.starts]
-        )
-        s.learned = torch.tensor(
-            [float(start != "random") for _ in generators for start in self.starts]
-        )[:, None, None]
-        s.losses = torch.zeros(len(self.configs))
-        self.pairs, self.labels = data.modadd(c.N, c.k)
-        self.draws = Draws(
-            [g for g in generators for _ in self.starts], lambda g: torch.randperm(cut, generator=g)
-        )
+        rows = s.permuted[..., None].expand_as(tables)
+        embeddings = []
+        for k, start in enumerate(self.starts):
+            if start == "pretrained":
+                embeddings.append(tables)
+            if start == "random":
+                embeddings.append(random[:, k])
+            if start == "permuted":
+                embeddings.append(tables.gather(1, rows))
+        return [torch.stack(embeddings, 1), *rest]
 
-    def begin(self):
-        self.optimiser = Adam(
-            self.trained, self.config.lr, self.each("decay"), self.config.decay_kind
-        )
-        bind(self.net, self.trained)
+    def scores(self, weights: Weights, numbers: torch.Tensor) -> torch.Tensor:
+        """(R, S, n, k) what the classifiers answer to the pairs with `numbers` (R, n)."""
+        count = len(self.starts)
+        flat = [w.flatten(0, 1) for w in weights]  # (R S, ...): as many networks
+        pairs = self.shared.pairs[numbers].repeat_interleave(count, 0)  # (R S, n, 2)
+        return self.classify(flat, pairs).unflatten(0, (-1, count))
 
-    def keep(self, stay: torch.Tensor) -> None:
-        super().keep(stay)
-        bind(self.net, self.trained)
+    def cross_entropy(self, weights: Weights, numbers: torch.Tensor) -> torch.Tensor:
+        """(R, S) mean over the pairs with `numbers` (R, n) of -log p(a + b mod k)."""
+        scores = self.scores(weights, numbers).log_softmax(-1)
+        sums = self.shared.sums[numbers][:, None, :, None]  # (R, 1, n, 1)
+        right = scores.gather(3, sums.expand(*scores.shape[:3], 1))
+        return -right.mean((2, 3))
 
-    @torch.no_grad()
-    def seat(self, tables: torch.Tensor) -> None:
-        """Give the classifiers their first embeddings: tables (R, N, d), the last ones of the contrastive runs."""
-        tables = tables.repeat_interleave(len(self.starts), 0)
-        placed = tables.gather(1, self.state.rows[..., None].expand_as(tables))
-        self.trained[0].lerp_(placed, self.state.learned)  # at 0 and 1 it is exact
+    def classifier_epoch(
+        self, s: State, weights: Weights, order: torch.Tensor
+    ) -> tuple[Weights, dict, torch.Tensor]:
+        """One epoch of Adam on the pairs that are trained on.
 
-    def now(self, t: int) -> torch.Tensor:
-        return self.state.losses
+        Args:
+            weights: of the classifiers, (R, S, ...).
+            order: (R, n) in which the pairs come.
 
-    def advance(self, t: int) -> None:
-        shuffled, total = self.state.seen.gather(1, self.draws.next()), 0
-        for batch in shuffled.split(self.config.batch, 1):
-            scores = F.log_softmax(self.net(self.pairs[batch]), -1)
-            losses = -scores.gather(2, self.labels[batch][..., None]).mean(
-                (1, 2)
-            )  # cross-entropy of each run
-            self.descend(losses)
+        Returns:
+            The new weights; Adam's new memory; (R, S) the sum of the batches' losses.
+        """
+        memory, total = s.classifier_memory, 0
+        for batch in s.seen.gather(1, order).split(self.config.batch, 1):
+            losses = self.cross_entropy(weights, batch)
+            weights, memory = self.descended(s, weights, losses, memory)
             total = total + losses.detach()
-        self.state.losses = total
+        return weights, memory, total
 
-    @torch.no_grad()
-    def accuracy(self) -> torch.Tensor:
-        """(R, starts) the share of unseen pairs that each classifier adds correctly, now."""
-        unseen = self.state.unseen
-        right = self.net(self.pairs[unseen]).argmax(-1) == self.labels[unseen]
-        return right.double().mean(1).view(-1, len(self.starts))
+    def descended(
+        self, s: State, weights: Weights, losses: torch.Tensor, memory: dict
+    ) -> tuple[Weights, dict]:
+        """Weights, ready to learn on, and Adam's memory after one update by the gradients of `losses`."""
+        c = self.config
+        gradients = self.gradients(losses, weights)
+        with torch.no_grad():
+            weights, memory = adam(weights, gradients, memory, c.lr, s.decay, c.decay_kind)
+        return [w.requires_grad_() for w in weights], memory
+
+    def accuracy(self, s: State, weights: Weights) -> torch.Tensor:
+        """(R, S) the share of unseen pairs that each classifier adds correctly."""
+        answers = self.scores(weights, s.unseen).argmax(-1)  # (R, S, n)
+        right = answers == self.shared.sums[s.unseen][:, None]
+        return right.double().mean(2)

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 
 from clbook import data
-from clbook.experiments.modadd.classifier import EVERY, STARTS, Classifiers, starts
-from clbook.optim import Adam
-from clbook.runs import Draws, Program, Several, alone, recorded_times, several, stream
-from clbook.settings import Outcome, Settings, setting
-from clbook.transformer import Transformer, bind, lookup
+from clbook.experiments.modadd.classifier import EVERY, STARTS, Classifiers, During, Weights, starts
+from clbook.optim import adam_memory
+from clbook.runs import State, recorded_times
+from clbook.settings import Outcome, Settings, quantity, setting
+from clbook.streams import stream
+from clbook.transformer import Transformer, functional, lookup
 
 START, SAMPLES = 0, 1_000_003  # purposes of the streams of random numbers
 
@@ -75,7 +76,7 @@ class Config(Settings):
     classifier_epochs: int = setting(
         100, "passes of the classifier", unit="epochs", low=1, high=100_000, log=True
     )
-    seed: int = setting(0, "seed of start, split and batches", low=0, high=2**31, each=True)
+    seed: int = setting(0, "seed of start, split and batches", low=0, high=9999, each=True)
 
     def check(self):
         if self.k > self.N:
@@ -113,47 +114,56 @@ VARIANTS = {  # SL Fig. 2 and 5 to 8 (Fig. 4, d = 128, has another shape), and a
     "all symbols, p = .9": {"misaligned": "all"},
     "shuffled": {"misaligned": "shuffled"},
 }
-DECAYS = ("base", "no decay", "no decay, small start")
+DECAYS = {name: VARIANTS[name] for name in ("base", "no decay", "no decay, small start")}
 
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """What one run recorded, at the epochs `steps` (T,) of the contrastive part.
+    """What one run recorded."""
 
-    Attributes:
-        steps: (T,) recorded epochs. tables: (T, N, d) the symbols' embeddings z_u.
-        loss: (T,) SL eq. 2, mean over the batches of the epoch (before any step at epoch 0).
-        floor: (T,) the same batches' loss where z_u . E(rho) is exactly log p(rho | u) / p(rho) (Lemma A.1).
-        equivalent, different: (T,) mean distance |z_u - z_v| of pairs that agree mod k, and of the others.
-        accuracy: {start: (T',)} of the classifiers on pairs they have not seen, at their epochs accuracy_at (T',).
-        ratio: (T,) equivalent / different; NaN where there are no such pairs.
-        collapsed: at the end every distance is small and the loss that of guessing: the ratio says nothing then.
-    """
-
-    steps: np.ndarray
-    tables: np.ndarray
-    loss: np.ndarray
-    floor: np.ndarray
-    equivalent: np.ndarray
-    different: np.ndarray
-    accuracy: dict
-    accuracy_at: np.ndarray
+    steps: np.ndarray = quantity(
+        "recorded epochs of the contrastive part", dims="step", unit="epochs"
+    )
+    tables: np.ndarray = quantity("the symbols' embeddings z_u", dims="step symbol dim")
+    loss: np.ndarray = quantity(
+        "SL eq. 2, mean over the batches of the epoch (before any step at epoch 0)", dims="step"
+    )
+    equivalent: np.ndarray = quantity(
+        "mean distance |z_u - z_v| of pairs that agree mod k", dims="step"
+    )
+    different: np.ndarray = quantity("mean distance of the other pairs", dims="step")
+    accuracy: dict = quantity(
+        "{start: (T',) share of the pairs they have not seen that the classifiers add correctly}"
+    )
+    accuracy_at: np.ndarray = quantity(
+        "epochs of the classifiers", dims="classifier_step", unit="epochs"
+    )
+    floor: np.ndarray = quantity(
+        "the same batches' loss where z_u . E(rho) is exactly log p(rho | u) / p(rho) (Lemma A.1)",
+        dims="step",
+        asked=True,
+    )
 
     @property
     def ratio(self) -> np.ndarray:
+        """(T,) equivalent / different; NaN where there are no such pairs."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.equivalent / self.different
 
     @property
     def collapsed(self) -> bool:
+        """Whether at the end every distance is small and the loss that of guessing: the ratio says nothing then."""
         guessing = self.loss[-1] > 0.99 * math.log(min(self.config.batch, self.config.samples))
         return bool(guessing and not self.different[-1] > COLLAPSED)
 
 
 def over_seeds(results: Sequence[Result], name: str) -> np.ndarray:
     """(T, S) of S runs, a column each: the field `name`, or the accuracy from the start `name`; T of the shortest."""
-    columns = [r.accuracy[name] if name in STARTS else getattr(r, name) for r in results]
-    return np.stack([c[: min(map(len, columns))] for c in columns], 1)
+    columns = []
+    for result in results:
+        columns.append(result.accuracy[name] if name in STARTS else getattr(result, name))
+    shortest = min(map(len, columns))
+    return np.stack([column[:shortest] for column in columns], 1)
 
 
 def distances(tables: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -186,9 +196,15 @@ def one_heavy_context(
 class Samples:
     """The training samples of one run, and the epochs drawn from them.
 
-    symbols (n,), contexts (n, 3) with numbers ids (n,), weights (n,) = p(rho | u) within the run's split, and pmi
-    (N, 2 N k), the pointwise mutual information of symbol and context in that split. whole: all samples there are,
-    first those of the split.
+    Attributes:
+        symbols: (n,).
+        contexts: (n, 3), and ids: (n,), their numbers.
+        weights: (n,) p(rho | u) within the run's split.
+        pmi: (N, 2 N k) pointwise mutual information of symbol and context in that split.
+
+    Args:
+        config: the settings of the run.
+        whole: take all samples there are, first those of the split.
     """
 
     def __init__(self, config: Config, whole: bool = False):
@@ -196,22 +212,23 @@ class Samples:
         symbols, contexts = data.cmodadd(config.N, config.k)
         if config.misaligned == "shuffled":
             symbols = symbols[torch.randperm(len(symbols), generator=self.generator)]
-        kept = torch.randperm(len(symbols), generator=self.generator)[
-            : None if whole else config.samples
-        ]
+        kept = torch.randperm(len(symbols), generator=self.generator)
+        if not whole:
+            kept = kept[: config.samples]
         self.symbols, self.contexts = symbols[kept], contexts[kept]
-        chosen = {
-            "one": torch.randint(config.N, (1,), generator=self.generator).tolist(),
-            "all": range(config.N),
-        }
-        chosen = chosen.get(config.misaligned, ())
+        one = torch.randint(config.N, (1,), generator=self.generator).tolist()
+        chosen = {"one": one, "all": range(config.N)}.get(config.misaligned, ())
         self.weights = one_heavy_context(self.symbols, chosen, config.p, self.generator)
         self.uneven = bool(chosen)
-        numbered, ids = torch.unique(contexts, dim=0, return_inverse=True)
+        _, ids = torch.unique(contexts, dim=0, return_inverse=True)
         self.ids = ids[kept]
-        joint = torch.zeros(config.N, len(numbered), dtype=torch.float64)
+        self.pmi = self.information(config.N, int(ids.max()) + 1)
+
+    def information(self, symbols: int, contexts: int) -> torch.Tensor:
+        """(symbols, contexts) pointwise mutual information log p(u, rho) / (p(u) p(rho)) of the samples."""
+        joint = torch.zeros(symbols, contexts, dtype=torch.float64)
         joint.index_put_((self.symbols, self.ids), self.weights, accumulate=True)
-        self.pmi = (joint / joint.mean(0)).log()
+        return (joint / joint.mean(0)).log()
 
     def epoch(self) -> torch.Tensor:
         """Indices (n,) of one epoch: every sample once, or as many draws by weight where the contexts are uneven."""
@@ -222,178 +239,177 @@ class Samples:
 
 
 def floor(pmi: torch.Tensor, symbols: torch.Tensor, ids: torch.Tensor, batch: int) -> torch.Tensor:
-    """Loss of the exact PMI on the batches that an epoch is cut into, (R,).
+    """Loss of the exact PMI on the batches that an epoch is cut into.
 
-    Args: pmi (R, N, contexts); symbols, ids (R, n), the epoch's samples in their order; batch: samples in a batch.
+    Args:
+        pmi: (R, N, contexts).
+        symbols, ids: (R, n), the epoch's samples in their order.
+        batch: samples in a batch.
+
+    Returns:
+        (R,).
     """
-    total, run = 0, torch.arange(len(pmi), device=pmi.device)[:, None, None]
+    total = 0
+    run = torch.arange(len(pmi), device=pmi.device)[:, None, None]
     for u, rho in zip(symbols.split(batch, 1), ids.split(batch, 1), strict=True):
-        scores = pmi[run, u[:, :, None], rho[:, None]]
-        total = total + (scores.logsumexp(-1) - scores.diagonal(dim1=1, dim2=2)).sum(-1)
+        scores = pmi[run, u[:, :, None], rho[:, None]]  # (R, B, B)
+        losses = scores.logsumexp(-1) - scores.diagonal(dim1=1, dim2=2)
+        total = total + losses.sum(-1)
     return total / symbols.shape[1]
 
 
-class Training(Program):
-    """R contrastive runs, each followed by the classifiers asked for; a step is an epoch."""
+class Addition(Classifiers):
+    """R contrastive runs, each followed by the classifiers asked for; a step is an epoch.
+
+    state.weights holds first what the contrastive part trains, the table and then the encoder's weights, and behind
+    them the classifiers'.
+    """
 
     Result = Result
 
     def setup(self):
         c, s = self.config, self.state
-        made = {
-            (k.seed, k.misaligned, k.p): Samples(k) for k in self.configs
-        }  # runs that draw the same draw once
-        samples = [made[k.seed, k.misaligned, k.p] for k in self.configs]
-        s.symbols, s.contexts, s.ids, s.pmi = (
-            torch.stack([getattr(own, name) for own in samples])
-            for name in ("symbols", "contexts", "ids", "pmi")
-        )
-        self.draws = Draws(samples, Samples.epoch)
-        generators = [stream(k.seed, START) for k in self.configs]
-        self.encoder = Transformer(
-            c.N + 1, 3, c.d, c.d, generators, layers=c.layers, heads=c.heads, hidden=c.hidden
-        )
-        table = self.each("init") * torch.stack(
-            [torch.randn(c.N, c.d, generator=g) for g in generators]
-        )
-        self.trained = [table, *(w.detach() for w in self.encoder.parameters())]
-        self.classifiers, self.times = None, set(recorded_times(c.epochs))
+        samples = self.all_samples()
+        for name in ("symbols", "contexts", "ids", "pmi"):
+            setattr(s, name, torch.stack([getattr(own, name) for own in samples]))
+        # The first epoch's batches are measured before the first step, the later ones are trained on.
+        first = {own: own.epoch() for own in dict.fromkeys(samples)}
+        s.order = torch.stack([first[own] for own in samples])
+        self.draws["order"] = During(samples, Samples.epoch, range(c.epochs))
+        s.decay = self.column("decay", axes=0)
+        own = self.contrastive_weights()
+        s.memory = adam_memory(own)
+        s.losses = torch.zeros(len(self.configs))
+        s.classifier_losses = torch.zeros(len(self.configs), len(starts(c)))
+        self.times = set(recorded_times(c.epochs))
+        self.parts = len(own)
+        s.weights = own
         if c.classifier != "none":
-            self.classifiers = Classifiers(self.configs)
+            s.weights = own + self.add_classifiers(begin=c.epochs)
             self.times |= {c.epochs + t for t in recorded_times(c.classifier_epochs, EVERY)}
 
-    def to(self, device, dtype=None) -> Training:
-        if self.classifiers:
-            self.classifiers.to(device, dtype)
-        return super().to(device, dtype)
+    def all_samples(self) -> list[Samples]:
+        """The training samples of each run. Runs that draw the same share one object, which draws once for all."""
+        made = {}
+        keys = [(config.seed, config.misaligned, config.p) for config in self.configs]
+        for key, config in zip(keys, self.configs, strict=True):
+            if key not in made:
+                made[key] = self.samples(config)
+        return [made[key] for key in keys]
 
-    @property
-    def encoder_weights(self) -> list[torch.Tensor]:
-        """The encoder's part of `trained`."""
-        return self.trained[1:]
+    def samples(self, config: Config) -> Samples:
+        """The training samples of one run."""
+        return Samples(config)
 
-    def begin(self):
-        self.optimiser = Adam(
-            self.trained, self.config.lr, self.each("decay"), self.config.decay_kind
-        )
-        bind(self.encoder, self.encoder_weights)
-        with torch.no_grad():
-            self.epoch(learn=False)
+    def contrastive_weights(self) -> Weights:
+        """The table (R, N, d) and the encoder's weights at the start."""
+        c = self.config
+        generators = [stream(config.seed, START) for config in self.configs]
+        sizes = {"layers": c.layers, "heads": c.heads, "hidden": c.hidden}
+        # One token more than symbols: the mask.
+        weights, self.encoder = functional(Transformer(c.N + 1, 3, c.d, c.d, generators, **sizes))
+        normal = torch.stack([torch.randn(c.N, c.d, generator=g) for g in generators])
+        return [self.column("init") * normal, *weights]
 
-    def keep(self, stay: torch.Tensor) -> None:
-        super().keep(stay)
-        bind(self.encoder, self.encoder_weights)
-        if self.classifiers:
-            self.classifiers.keep(stay.repeat_interleave(len(self.classifiers.starts)))
+    # The two sides, as functions of the weights of the contrastive part.
 
-    def batches(self) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-        """The epoch's batches: symbols (R, B), contexts (R, B, 3). A single sample left over is none: its loss is 0."""
-        s, size = self.state, self.config.batch
-        symbols = s.symbols.gather(1, s.drawn)
-        contexts = s.contexts.gather(1, s.drawn[..., None].expand(-1, -1, 3))
-        for batch in zip(symbols.split(size, 1), contexts.split(size, 1), strict=True):
-            if batch[0].shape[1] > 1:
-                yield batch
+    def vectors(self, weights: Weights) -> torch.Tensor:
+        """(R, N, d) the symbols' vectors."""
+        return weights[0]
 
-    def objective(self, symbols: torch.Tensor, contexts: torch.Tensor) -> torch.Tensor:
-        """(R,) SL eq. 2 of a batch: `losses.symbol_context`, as one softmax, which costs a fifth of the step less.
+    def encode(self, weights: Weights, contexts: torch.Tensor) -> torch.Tensor:
+        """(R, n, d) embeddings of contexts (R, n, 3)."""
+        return self.encoder(weights[1:], contexts)
 
-        In one dimension a product of numbers: its gradient by BLAS would depend on the number of runs.
+    def objective(
+        self, weights: Weights, symbols: torch.Tensor, contexts: torch.Tensor
+    ) -> torch.Tensor:
+        """(R,) SL eq. 2 of a batch, symbols (R, B) and contexts (R, B, 3): `losses.symbol_context`.
+
+        Written as one softmax, which costs a fifth of the step less.
         """
-        z, c = lookup(self.trained[0], symbols), self.encoder(contexts)
-        scores = z * c.mT if self.config.d == 1 else z @ c.mT
+        z = lookup(self.vectors(weights), symbols)
+        scores = z @ self.encode(weights, contexts).mT  # (R, B, B)
         return -F.log_softmax(scores, -1).diagonal(dim1=1, dim2=2).mean(1)
 
-    def epoch(self, learn: bool = True) -> None:
-        """Draw an epoch and go through its batches; `state.losses` (R,) becomes the mean over its samples."""
-        s, total = self.state, 0
-        s.drawn = self.draws.next()
-        for symbols, contexts in self.batches():
-            losses = self.objective(symbols, contexts)
-            if learn:
-                self.descend(losses)
-            total = total + losses.detach() * (symbols.shape[1] / self.config.samples)
-        s.losses = total
+    def batches(self, s: State, order: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
+        """An epoch's batches: symbols (R, B), contexts (R, B, 3). A single sample left over is none: its loss is 0."""
+        size = self.config.batch
+        symbols = s.symbols.gather(1, order)
+        contexts = s.contexts.gather(1, order[..., None].expand(-1, -1, 3))
+        cut = zip(symbols.split(size, 1), contexts.split(size, 1), strict=True)
+        return [batch for batch in cut if batch[0].shape[1] > 1]
 
-    def now(self, t):
-        """(R, 1) the loss of the last epoch; (R, 1 + starts) with the classifiers' once they are at work."""
-        losses = self.state.losses[:, None]
-        if t < self.config.epochs or not self.classifiers:
-            return losses
-        if t == self.config.epochs:
-            self.classifiers.seat(self.trained[0])
-        return torch.cat([losses, self.classifiers.now(t).view(len(losses), -1)], 1)
-
-    def advance(self, t):
-        if t < self.config.epochs:
-            self.epoch()
-        else:
-            self.classifiers.advance(t)
+    # Training.
 
     @torch.no_grad()
-    def measure(self, z, t):
-        """Of the contrastive part, which stands still once the classifiers learn, and their accuracy (NaN before)."""
-        c, s, table = self.config, self.state, self.trained[0]
-        equivalent, different = distances(table, c.k)
-        row = {
-            "tables": table,
-            "loss": s.losses,
-            "equivalent": equivalent,
-            "different": different,
-            "floor": floor(s.pmi, s.symbols.gather(1, s.drawn), s.ids.gather(1, s.drawn), c.batch),
-        }
-        nothing = table.new_full((len(table), len(starts(c))), math.nan)
-        return row | {
-            "accuracy": self.classifiers.accuracy()
-            if self.classifiers and t >= c.epochs
-            else nothing
-        }
+    def begin(self, s):
+        """The state with the loss before the first step."""
+        total = 0
+        for symbols, contexts in self.batches(s, s.order):
+            losses = self.objective(s.weights[: self.parts], symbols, contexts)
+            total = total + losses * (symbols.shape[1] / self.config.samples)
+        return s.replace(losses=total)
+
+    def forward(self, s, drawn, t):
+        """The losses of the last epoch: the contrastive one, then the classifiers', which are 0 before they learn."""
+        return torch.cat([s.losses[:, None], s.classifier_losses], 1), s.losses
+
+    def step(self, s, drawn, losses, t):
+        c = self.config
+        own, classifiers = s.weights[: self.parts], s.weights[self.parts :]
+        if t >= c.epochs:
+            classifiers, memory, losses = self.classifier_epoch(s, classifiers, drawn.pairs)
+            changes = {"classifier_memory": memory, "classifier_losses": losses}
+            return changes | {"weights": own + classifiers}
+        own, memory, losses = self.contrastive_epoch(s, own, drawn.order)
+        if t + 1 == c.epochs and classifiers:
+            classifiers = self.seated(s, classifiers, self.vectors(own))
+        changes = {"memory": memory, "losses": losses, "order": drawn.order}
+        return changes | {"weights": own + classifiers}
+
+    def contrastive_epoch(
+        self, s: State, weights: Weights, order: torch.Tensor
+    ) -> tuple[Weights, dict, torch.Tensor]:
+        """Adam through the batches of an epoch.
+
+        Returns:
+            The new weights; Adam's new memory; (R,) the mean loss over the epoch's samples.
+        """
+        memory, total = s.memory, 0
+        for symbols, contexts in self.batches(s, order):
+            losses = self.objective(weights, symbols, contexts)
+            weights, memory = self.descended(s, weights, losses, memory)
+            total = total + losses.detach() * (symbols.shape[1] / self.config.samples)
+        return weights, memory, total
+
+    # What is recorded.
+
+    @torch.no_grad()
+    def measure(self, s, z, losses, t):
+        """Of the contrastive part, which stands still once the classifiers learn; their accuracy, NaN before."""
+        c = self.config
+        own, classifiers = s.weights[: self.parts], s.weights[self.parts :]
+        table = self.vectors(own)
+        row = {"tables": table, "loss": losses}
+        row["equivalent"], row["different"] = distances(table, c.k)
+        if self.wants("floor"):
+            symbols, ids = s.symbols.gather(1, s.order), s.ids.gather(1, s.order)
+            row["floor"] = floor(s.pmi, symbols, ids, c.batch)
+        row["accuracy"] = torch.full_like(s.classifier_losses, math.nan)
+        if classifiers and t >= c.epochs:
+            row["accuracy"] = self.accuracy(s, classifiers)
+        return row
 
     def result(self, i, columns, head):
-        c, accuracy, steps = self.config, columns.pop("accuracy"), columns["steps"]
-        first, later = steps <= c.epochs, (steps >= c.epochs) & (c.classifier != "none")
-        return Result(
-            **head,
-            **{name: values[first] for name, values in columns.items()},
-            accuracy={start: accuracy[later, j] for j, start in enumerate(starts(c))},
-            accuracy_at=steps[later] - c.epochs,
-        )
+        c, steps = self.config, columns["steps"]
+        accuracy = columns.pop("accuracy")
+        first = steps <= c.epochs
+        later = (steps >= c.epochs) & (c.classifier != "none")
+        contrastive = {name: values[first] for name, values in columns.items()}
+        learned = {start: accuracy[later, k] for k, start in enumerate(starts(c))}
+        at = steps[later] - c.epochs
+        return self.Result(**head, **contrastive, accuracy=learned, accuracy_at=at)
 
 
-def run(config: Config, *, progress=None, device=None) -> Result:
-    """Train a symbol table and an encoder on contrastive modular addition, then the classifiers asked for.
-
-    Args:
-        config: the settings.
-        progress: `progress(fraction, partial_result)`, about ten times a second; returning False stops the run, which
-            then returns what it has, with `stopped` set.
-        device: a torch device; None takes CUDA when there is one.
-
-    Raises:
-        ValueError: the run diverged; the message names lr, its value and its range.
-    """
-    return alone(Training, config, progress, device)
-
-
-run.program = Training
-APPENDIX = {name: change for name, change in VARIANTS.items() if name != "base"}
-DECAY_AND_START = {name: VARIANTS[name] for name in DECAYS}
-
-
-def run_variants(config: Config, *, progress=None, device=None) -> Several:
-    """`run` for each of `VARIANTS` but the base, side by side."""
-    return several(run, config, APPENDIX, progress=progress, device=device)
-
-
-def run_decays(config: Config, *, progress=None, device=None) -> Several:
-    """`run` for each of `DECAYS`, side by side."""
-    return several(run, config, DECAY_AND_START, progress=progress, device=device)
-
-
-run_variants.variants = run, APPENDIX
-run_decays.variants = run, DECAY_AND_START
-
-
-def by_name(sets: Sequence[Several]) -> dict[str, list[Result]]:
-    """{name: the runs of that name, one a seed} from sets over several seeds."""
-    return {name: [each[name] for each in sets] for name in sets[0].runs}
+run = Addition.run

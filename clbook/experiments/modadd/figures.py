@@ -9,7 +9,7 @@ import numpy as np
 from clbook.experiments.modadd.experiment import Result, over_seeds
 from clbook.experiments.modadd.lookup_figures import DIFFERENT_TONE, SAME_TONE
 from clbook.metrics import mean_interval
-from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic, name_lines, plane
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic, name_lines, needs, plane
 
 START_TONES = {"pretrained": SAME_TONE, "random": DIFFERENT_TONE, "permuted": colour(2)}
 
@@ -47,6 +47,7 @@ def _loss(ax, runs):
     ax.set(ylim=(0, 1.15 * max(loss[0].max(), guessing)), ylabel="loss")
 
 
+@needs("floor")
 def training(runs: Sequence[Result]) -> Picture:
     """SL Fig. 2: distances and loss of contrastive runs, a seed each; accuracy of the classifiers that follow them."""
     fig, ((left, middle, right),) = axes(3, width=7.9, height=3.0)
@@ -78,6 +79,7 @@ def training(runs: Sequence[Result]) -> Picture:
     )
 
 
+@needs("floor")
 def embedding(result: Result, frame: int = -1) -> Picture:
     """The symbols of one run on the two main axes of their last position, coloured mod k; distances and loss."""
     fig, ax = mosaic([["z", "d"], ["z", "l"]], width=7.6, height=3.6, width_ratios=(1.15, 1))
@@ -142,6 +144,7 @@ def ending(result: Result) -> tuple[float, str, str]:
     )
 
 
+@needs("floor")
 def decays(sets: dict[str, Sequence[Result]]) -> Picture:
     """{name: runs, a seed each} on all samples: ratio and loss over the epochs, a line a seed."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.1)

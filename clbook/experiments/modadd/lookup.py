@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Sequence
 
 import numpy as np
 import scipy
@@ -20,10 +21,10 @@ from clbook.experiments.modadd.equivalence import (
     conditional_gap,
     random_table,
 )
-from clbook.models import affine
-from clbook.optim import Descent
-from clbook.runs import PROGRESS_EVERY, Program, alone, one_thread, stream
-from clbook.settings import Outcome, Settings, setting
+from clbook.optim import sgd
+from clbook.runs import PROGRESS_EVERY, Training, one_thread, wanted
+from clbook.settings import Outcome, Settings, quantity, setting
+from clbook.streams import stream
 
 START = 0  # purpose of the stream of random numbers
 
@@ -144,7 +145,7 @@ class Config(Settings):
     steps: int = setting(
         1000, "steps of gradient descent", unit="steps", low=1, high=1_000_000, log=True
     )
-    seed: int = setting(0, "seed of the table and of the start", low=0, high=2**31, each=True)
+    seed: int = setting(0, "seed of the table and of the start", low=0, high=9999, each=True)
 
     def check(self):
         if self.k > self.N:
@@ -153,13 +154,13 @@ class Config(Settings):
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """Tables at the recorded `steps` (T,): z (T, S, d), c (T, P, d); loss (T,) without the penalty; joint (S, P)."""
+    """What one optimum or one gradient descent recorded."""
 
-    steps: np.ndarray
-    z: np.ndarray
-    c: np.ndarray
-    loss: np.ndarray
-    joint: np.ndarray
+    steps: np.ndarray = quantity("recorded steps", dims="step", unit="steps")
+    z: np.ndarray = quantity("table of the symbols", dims="step symbol dim")
+    c: np.ndarray = quantity("table of the contexts", dims="step context dim")
+    loss: np.ndarray = quantity("SL eq. 2 for an endless batch, without the penalty", dims="step")
+    joint: np.ndarray = quantity("p(symbol, context)", dims="symbol context")
 
     def distances(self, frame: int = -1) -> tuple[np.ndarray, np.ndarray]:
         """Sorted distances of the conditionally equivalent pairs, and of the different pairs."""
@@ -180,115 +181,110 @@ def distribution(config: Config) -> Finite:
     return random_table(config.seed, config.broken, config.contexts)
 
 
-class Flow(Program):
-    """R gradient descents with weight decay on the tables Z and C, which are one tensor (R, S + P, d), in float64."""
+def start(config: Config, joint: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+    """Z (S, d) and C (P, d) from which a run starts; joint (S, P) is what it is fitted to."""
+    generator = stream(config.seed, START)
+    both = torch.randn(sum(joint.shape), config.d, generator=generator, dtype=torch.float64)
+    z, c = both.split(joint.shape)
+    return config.std * z, config.std_contexts * c
+
+
+class Flow(Training):
+    """R gradient descents with weight decay on the tables Z (R, S, d) and C (R, P, d), in float64.
+
+    They are recorded at a geometric series of steps; time is lr times steps.
+    """
 
     Result = Result
 
     def setup(self):
-        self.joints = [distribution(c).labelled for c in self.configs]
-        self.sizes, s = self.joints[0].shape, self.state
-        s.joint, s.decay, s.lr = (
-            torch.from_numpy(np.stack(self.joints)),
-            self.each("decay", torch.float64),
-            self.each("lr", torch.float64),
-        )
-        s.anchors, s.prior = marginals(s.joint, self.config.over)
-        start = torch.stack(
-            [
-                torch.randn(
-                    sum(self.sizes), c.d, generator=stream(c.seed, START), dtype=torch.float64
-                )
-                for c in self.configs
-            ]
-        )
-        for part, std in zip(start.split(self.sizes, 1), ("std", "std_contexts"), strict=True):
-            part *= self.each(std, torch.float64)
-        self.trained = [start]
+        s = self.state
+        self.joints = [distribution(config).labelled for config in self.configs]
+        s.joint = torch.from_numpy(np.stack(self.joints))
+        s.decay = self.column("decay", torch.float64)
+        s.lr = self.column("lr", torch.float64)
+        starts = [start(c, joint) for c, joint in zip(self.configs, self.joints, strict=True)]
+        s.weights = [torch.stack(tables) for tables in zip(*starts, strict=True)]
 
-    def begin(self):
-        self.optimiser = Descent(self.trained, self.state.lr)
+    @torch.no_grad()
+    def forward(self, s, drawn, t):
+        """Both tables, (R, S + P, d), and their losses, without the penalty."""
+        losses, _ = infonce(*s.weights, s.joint, self.config.over)
+        return torch.cat(s.weights, 1), losses
 
-    def slope(self) -> torch.Tensor:
-        """(R, S + P, d) the gradient of loss and penalty in Z and C: of `infonce`, with marginals that are kept."""
-        x, s = self.trained[0].detach(), self.state
-        z, c = x.split(self.sizes, 1)
-        scores = torch.baddbmm(s.prior, z, c.mT)
-        pairs = torch.addcmul(-s.joint, s.anchors, scores.softmax(AXES[self.config.over]))
-        return torch.addcmul(
-            torch.cat([affine(pairs, c.mT), affine(pairs.mT, z.mT)], 1), s.decay, x
-        )
+    @torch.no_grad()
+    def step(self, s, drawn, losses, t):
+        """Along the gradient of the loss and of the penalty decay/2 (|Z|^2 + |C|^2).
 
-    def now(self, t):
-        return self.trained[0]
+        In closed form, since autograd takes twice as long.
+        """
+        z, c = s.weights
+        _, slope = infonce(z, c, s.joint, self.config.over)  # the derivative in z c'
+        gradients = [slope @ c + s.decay * z, slope.mT @ z + s.decay * c]
+        return {"weights": sgd(s.weights, gradients, s.lr)}
 
-    def advance(self, t):
-        self.optimiser.step([self.slope()])
-
-    def measure(self, z, t):
-        z, c = z.detach().split(self.sizes, 1)
-        return {"z": z, "c": c, "loss": infonce(z, c, self.state.joint, self.config.over)[0]}
+    def measure(self, s, z, losses, t):
+        z, c = s.weights
+        return {"z": z, "c": c, "loss": losses}
 
     def result(self, i, columns, head):
         return Result(**head, **columns, joint=self.joints[i])
 
 
+flow = Flow.run
+
+
 @one_thread()
-def run(config: Config, *, progress=None, device=None) -> Result:
+def run(config: Config, *, progress=None, device=None, record: Sequence[str] = ()) -> Result:
     """Minimise by L-BFGS as far as float64 goes; records the start and the end. lr and steps are not used.
 
-    progress as in `flow`; device is not used: one minimisation of such small tables is fastest on the CPU.
+    Args:
+        config, progress, record: as for `Training.run`.
+        device: not used: one minimisation of such small tables is fastest on the CPU.
     """
-    problem, began, last = Flow([config]), time.monotonic(), time.monotonic()
-    start = problem.trained[0]
+    wanted(Result, record)
+    began = told = time.monotonic()
+    table = distribution(config).labelled
+    joint = torch.from_numpy(table)
+    first = torch.cat(start(config, table)).numpy().ravel()
+
+    def unpacked(flat):
+        """Z (S, d) and C (P, d) of a flat array."""
+        return torch.from_numpy(flat).view(-1, config.d).split(table.shape)
 
     def objective(flat):
-        problem.trained = [torch.from_numpy(flat).view_as(start)]
-        loss = (
-            problem.measure(problem.now(0), 0)["loss"]
-            + config.decay / 2 * problem.now(0).square().sum()
-        )
-        return loss.item(), problem.slope().numpy().ravel()
+        """The loss with its penalty, and the gradient."""
+        z, c = unpacked(flat)
+        loss, slope = infonce(z, c, joint, config.over)
+        penalty = config.decay / 2 * (flat @ flat)
+        gradient = torch.cat([slope @ c, slope.T @ z]).numpy().ravel() + config.decay * flat
+        return loss.item() + penalty, gradient
 
     def result(steps, flat, stopped):
-        """The start and the tables `flat` after that many steps, as recorded by the program for its one run."""
-        rows = [
-            problem.measure(x, t)
-            for x, t in ((start, 0), (torch.from_numpy(flat).view_as(start), steps))
-        ]
-        columns = {name: np.concatenate([row[name].numpy() for row in rows]) for name in rows[0]}
-        head = {
-            "config": config,
-            "seconds": time.monotonic() - began,
-            "device": "cpu",
-            "stopped": stopped,
-        }
-        return problem.result(0, {"steps": np.array([0, steps])} | columns, head)
+        """The start, and the tables after that many steps."""
+        ends = unpacked(first), unpacked(flat)
+        losses = [infonce(*tables, joint, config.over)[0].item() for tables in ends]
+        head = {"config": config, "device": "cpu", "stopped": stopped}
+        head["seconds"] = time.monotonic() - began
+        z = np.stack([z.numpy() for z, _ in ends])
+        c = np.stack([c.numpy() for _, c in ends])
+        return Result(
+            **head, steps=np.array([0, steps]), z=z, c=c, loss=np.array(losses), joint=table
+        )
 
     def watch(flat):
-        nonlocal last
-        if progress is not None and time.monotonic() - last > PROGRESS_EVERY:
-            last = time.monotonic()
+        nonlocal told
+        if progress is not None and time.monotonic() - told > PROGRESS_EVERY:
+            told = time.monotonic()
             if progress(0.5, result(1, flat.copy(), True)) is False:
                 raise StopIteration
 
     end = scipy.optimize.minimize(
         objective,
-        start.numpy().ravel(),
+        first,
         jac=True,
         method="L-BFGS-B",
         callback=watch,
         options={"maxcor": 50, "ftol": 0, "gtol": 1e-9, "maxiter": 20_000, "maxfun": 40_000},
     )
     return result(max(1, end.nit), end.x, end.status == STOPPED)
-
-
-def flow(config: Config, *, progress=None, device=None) -> Result:
-    """Gradient descent with weight decay, recorded at a geometric series of steps; time is lr times steps.
-
-    progress and device as in `modadd.run`. Raises ValueError where it diverges, naming lr.
-    """
-    return alone(Flow, config, progress, device)
-
-
-flow.program = Flow

@@ -20,7 +20,7 @@ from clbook.experiments.sa.surrogate import (
     views,
 )
 from clbook.optim import warmed
-from clbook.runs import stream
+from clbook.streams import stream
 
 SETS = {
     "CIFAR-10": (10, 50_000, 1000),
@@ -43,7 +43,7 @@ def step_error(seed: int) -> float:
         (table(z1, z2) * torch.tensor([1.0, 0.9])[:, None, None]),
     )
     slopes = torch.func.grad(lambda t: batch_losses(t, counts, labels, config.tau).sum())(tables)
-    return float((slopes - batch_gradients(tables, counts, labels, config.tau)[0]).abs().max())
+    return float((slopes - batch_gradients(tables, counts, labels, config.tau)).abs().max())
 
 
 def batch_curvature(config: Config) -> np.ndarray:
@@ -153,7 +153,7 @@ def quotients(config: Config) -> list[float]:
     sims, often = table(z1, z2), batches(config)[0].double()
 
     def gradient(sims):
-        return batch_gradients(sims.repeat(2, 1, 1), often, labels, config.tau)[0][1]
+        return batch_gradients(sims.repeat(2, 1, 1), often, labels, config.tau)[1]
 
     push = torch.zeros_like(sims)
     push[0, -2], push[0, -1] = 1e-3, -1e-3

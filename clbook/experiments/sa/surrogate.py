@@ -13,12 +13,14 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from torch.nn.functional import log_softmax, normalize
+from torch.nn.functional import cosine_similarity, log_softmax, normalize
 
 from clbook import losses, theory
 from clbook.data import balanced_labels
-from clbook.runs import Program, alone, stream
-from clbook.settings import Outcome, Settings, setting
+from clbook.optim import sgd
+from clbook.runs import State, Training
+from clbook.settings import Outcome, Settings, quantity, setting
+from clbook.streams import stream
 
 POINTS, BATCHES, CLASSES = range(3)  # purposes of the streams of random numbers
 DRAWN = 2**22  # most places in batches that are drawn at once
@@ -35,23 +37,30 @@ def posterior_bound(
 
     Args:
         injections: (T,) g_t, norm of the difference of the two batch gradients at CL's own similarities.
-        eta: step size, one or T. B: batch size, points distinct. tau: temperature.
+        eta: step size, one or T.
+        B: batch size, points distinct.
+        tau: temperature.
         convex: leave the growth factor out. NSCL's batch loss is convex in the similarities and its Hessian at most
             1 / (2 tau^2 B), so a step of at most 4 tau^2 B moves no two tables further apart.
 
     Returns:
-        (T + 1,) bounds on the drift after 0 .. T steps. Raises ValueError: convex, and a longer step.
+        (T + 1,) bounds on the drift after 0 .. T steps.
+
+    Raises:
+        ValueError: convex, and a longer step.
     """
     injections = np.asarray(injections, float)
     theory.total(eta, len(injections))  # checks eta
     eta = np.broadcast_to(eta, injections.shape)
-    if convex and (eta > 4 * tau**2 * B).any():
+    longest = 4 * tau**2 * B
+    if convex and (eta > longest).any():
         raise ValueError(
-            f"eta = {eta.max():g} is not allowed: eta must be at most 4 tau^2 B = {4 * tau**2 * B:g}"
+            f"eta = {eta.max():g} is not allowed: eta must be at most 4 tau^2 B = {longest:g}"
         )
     bounds = [0.0]
-    for step, gap in zip(eta, injections, strict=True):
-        bounds.append((1 + (0 if convex else step / (2 * tau**2 * B))) * bounds[-1] + step * gap)
+    for step, injection in zip(eta, injections, strict=True):
+        growth = 1.0 if convex else 1 + step / (2 * tau**2 * B)
+        bounds.append(growth * bounds[-1] + step * injection)
     return np.array(bounds)
 
 
@@ -97,7 +106,7 @@ class Config(Settings):
     record_every: int = setting(
         0, "record every this many steps; 0: a geometric series", unit="steps", low=0, high=10_000
     )
-    seed: int = setting(0, "seed of points, views and batches", low=0, high=2**31, each=True)
+    seed: int = setting(0, "seed of points, views and batches", low=0, high=9999, each=True)
 
     def check(self):
         if self.classes > self.n:
@@ -111,39 +120,71 @@ class Config(Settings):
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """What one run recorded, at K times; what is of each step, up to the last of them."""
+    """What one run recorded; of what is recorded at each step, the steps up to the last recorded time."""
 
-    steps: np.ndarray  # (K,) recorded steps
-    drift: np.ndarray  # (K,) |Sigma^CL - Sigma^NSCL|_F
-    cka: np.ndarray  # (K,) between the two tables' n x n parts, as the next
-    rsa: np.ndarray
-    gram_norm: np.ndarray  # (K,) what Corollary 1 divides by, for CL
-    std: np.ndarray  # (K,) what Corollary 2 divides by, for CL
-    bound: np.ndarray  # (K,) SA eq. 2 for the steps so far, Delta taken for all T
-    posterior: np.ndarray  # (K,) `posterior_bound` of the injections
-    triangle: np.ndarray  # (K,) `theory.triangle_bound`
-    rho: np.ndarray  # (K,) |K - K'|_F / |K|_F of the centred tables, SA's rho_T
-    r: np.ndarray  # (K,) |b - a| / (sqrt(M) sigma_D) of the dissimilarities, SA's r_T
-    path: np.ndarray  # (T,) drift before each step
-    gaps: (
-        np.ndarray
-    )  # (T,) norm of the difference of the two batch gradients, each at its own table (Lemma 8)
-    injections: np.ndarray  # (T,) the same, both at Sigma^CL
-    reweighting: (
-        np.ndarray
-    )  # (T,) largest |p - q|_1 of an anchor at Sigma^CL, each step: Lemma 6 says at most Delta
-    mass: np.ndarray  # (T,) largest Z_pos / Z_neg of an anchor at Sigma^CL, each step: eq. 14 says at most Delta / 2
-    final: np.ndarray  # (2, n, 2n) both tables at the end; their rows are sorted by class
+    steps: np.ndarray = quantity("recorded steps", dims="step", unit="steps")
+    drift: np.ndarray = quantity("|Sigma^CL - Sigma^NSCL|_F", dims="step")
+    bound: np.ndarray = quantity(
+        "SA eq. 2 for the steps so far, Delta taken for all T", dims="step"
+    )
+    triangle: np.ndarray = quantity("`theory.triangle_bound`", dims="step")
+    cka: np.ndarray = quantity("CKA of the two tables' n x n parts", dims="step", asked=True)
+    rsa: np.ndarray = quantity("RSA of the two tables' n x n parts", dims="step", asked=True)
+    gram_norm: np.ndarray = quantity("what Corollary 1 divides by, for CL", dims="step", asked=True)
+    std: np.ndarray = quantity("what Corollary 2 divides by, for CL", dims="step", asked=True)
+    rho: np.ndarray = quantity(
+        "|K - K'|_F / |K|_F of the centred tables, SA's rho_T", dims="step", asked=True
+    )
+    r: np.ndarray = quantity(
+        "|b - a| / (sqrt(M) sigma_D) of the dissimilarities, SA's r_T", dims="step", asked=True
+    )
+    posterior: np.ndarray = quantity("`posterior_bound` of the injections", dims="step", asked=True)
+    path: np.ndarray = quantity("drift before each step", dims="each", asked=True)
+    gaps: np.ndarray = quantity(
+        "norm of the difference of the two batch gradients, each at its own table (Lemma 8)",
+        dims="each",
+        asked=True,
+    )
+    injections: np.ndarray = quantity(
+        "norm of the difference of the two batch gradients, both at Sigma^CL",
+        dims="each",
+        asked=True,
+    )
+    reweighting: np.ndarray = quantity(
+        "largest |p - q|_1 of an anchor at Sigma^CL: Lemma 6 says at most Delta",
+        dims="each",
+        asked=True,
+    )
+    mass: np.ndarray = quantity(
+        "largest Z_pos / Z_neg of an anchor at Sigma^CL: eq. 14 says at most Delta / 2",
+        dims="each",
+        asked=True,
+    )
+    final: np.ndarray = quantity(
+        "both tables at the end; their rows are sorted by class",
+        dims="table anchor key",
+        asked=True,
+    )
+
+
+EACH_STEP = ("path", "gaps", "injections", "reweighting", "mass")  # what is recorded at each step
+SIMILARITIES = ("cka", "rsa", "gram_norm", "std", "rho", "r")
 
 
 def views(config: Config, labels: torch.Tensor | None = None) -> tuple[torch.Tensor, ...]:
-    """z1, z2 (n, d), unit vectors in float64, and labels (n,): points around random class means, and a view of each."""
+    """Points around random class means, and a view of each.
+
+    Returns:
+        z1, z2 (n, d), unit vectors in float64, and labels (n,).
+    """
     generator = stream(config.seed, POINTS)
-    labels = balanced_labels(config.n, config.classes) if labels is None else labels
-    means, within, noise = (
-        torch.randn(rows, config.d, generator=generator, dtype=torch.float64)
-        for rows in (config.classes, config.n, config.n)
-    )
+    if labels is None:
+        labels = balanced_labels(config.n, config.classes)
+
+    def normal(rows):
+        return torch.randn(rows, config.d, generator=generator, dtype=torch.float64)
+
+    means, within, noise = normal(config.classes), normal(config.n), normal(config.n)
     z = normalize(means[labels] + config.spread * within, dim=1)
     return z, normalize(z + config.noise * noise / math.sqrt(config.d), dim=1), labels
 
@@ -155,27 +196,23 @@ def table(z1: torch.Tensor, z2: torch.Tensor) -> torch.Tensor:
 
 def batches(config: Config) -> torch.Tensor:
     """(T, n) how often each point is in each step's batch. A batch with a single class is drawn again."""
-    generator, labels, drawn = (
-        stream(config.seed, BATCHES),
-        balanced_labels(config.n, config.classes),
-        [],
-    )
-    missing, most = config.steps, max(1, DRAWN // config.batch)
+    generator = stream(config.seed, BATCHES)
+    labels = balanced_labels(config.n, config.classes)
+    most = max(1, DRAWN // config.batch)
+    missing, drawn = config.steps, []
     while missing:
         rows = min(missing, most)
         if config.replacement:
-            new = torch.randint(config.n, (rows, config.batch), generator=generator)
+            places = torch.randint(config.n, (rows, config.batch), generator=generator)
         else:
             orders = [torch.randperm(config.n, generator=generator) for _ in range(rows)]
-            new = torch.stack(orders)[:, : config.batch]
-        new = new[(labels[new] != labels[new[:, :1]]).any(1)]
-        one = torch.ones((), dtype=torch.int16)  # small: there may be many steps
-        drawn.append(
-            torch.zeros(len(new), config.n, dtype=torch.int16).scatter_add_(
-                1, new, one.expand(new.shape)
-            )
-        )
-        missing -= len(new)
+            places = torch.stack(orders)[:, : config.batch]
+        several = (labels[places] != labels[places[:, :1]]).any(1)
+        places = places[several]
+        counts = torch.zeros(len(places), config.n, dtype=torch.int16)  # small: there may be many
+        one = torch.ones((), dtype=torch.int16)
+        drawn.append(counts.scatter_add_(1, places, one.expand(places.shape)))
+        missing -= len(places)
     return torch.cat(drawn)
 
 
@@ -183,198 +220,233 @@ def below(counts: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """log of how often each key stands below the line of each anchor, for CL and for NSCL: (..., 2, n, 2n).
 
     SA Sec. 3: CL's anchor i meets both views of every point but its own x_i; NSCL's those of other classes alone. All n
-    points have a row; the rows of those with count 0 are of no batch's loss. counts, labels: (..., n).
+    points have a row; the rows of those with count 0 are of no batch's loss.
+
+    Args:
+        counts, labels: (..., n).
     """
     n = counts.shape[-1]
     own = torch.eye(n, 2 * n, dtype=torch.bool, device=counts.device)
     same = (labels[..., :, None] == labels[..., None, :]).tile(2)
     hidden = torch.stack([own.expand_as(same), same], -3)
-    return counts.log().tile(2)[..., None, None, :].masked_fill(hidden, -math.inf)
+    often = counts.log().tile(2)[..., None, None, :]  # (..., 1, 1, 2n)
+    return often.masked_fill(hidden, -math.inf)
 
 
 def logits(
-    sims: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau: float
+    sims: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau: float | torch.Tensor
 ) -> torch.Tensor:
-    """CL's and NSCL's logits (2, n, 2n) at one table sims (n, 2n): similarity / tau plus `below`.
+    """CL's and NSCL's logits (..., 2, n, 2n), similarity / tau plus `below`.
 
     An anchor's loss is logsumexp(logits) - Sigma_ii' / tau, its gradient (softmax(logits) - e_i') / tau, i' = n + i.
+
+    Args:
+        sims: one table (..., 1, n, 2n) or (n, 2n) for both losses, or one for each (..., 2, n, 2n).
+        counts, labels: (..., n).
+        tau: a number or (..., 1, 1, 1).
     """
     return sims / tau + below(counts, labels)
 
 
 def batch_losses(
-    tables: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau
+    tables: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau: float | torch.Tensor
 ) -> torch.Tensor:
-    """(..., 2) a batch's losses (SA Sec. 3), CL's at Sigma^CL and NSCL's at Sigma^NSCL; arguments as below."""
-    n, scaled = counts.shape[-1], tables / tau
-    anchors = (scaled + below(counts, labels)).logsumexp(-1) - scaled[..., n:].diagonal(
-        dim1=-2, dim2=-1
-    )
-    return (anchors * counts[..., None, :]).sum(-1) / counts.sum(-1)[..., None]
+    """(..., 2) a batch's losses (SA Sec. 3), CL's at Sigma^CL and NSCL's at Sigma^NSCL.
+
+    Args:
+        tables: (..., 2, n, 2n) Sigma^CL and Sigma^NSCL.
+        counts, labels: (..., n).
+        tau: a number or (..., 1, 1, 1).
+    """
+    n = counts.shape[-1]
+    pull = (tables / tau)[..., n:].diagonal(dim1=-2, dim2=-1)  # (..., 2, n)
+    anchors = logits(tables, counts, labels, tau).logsumexp(-1) - pull
+    total = counts.sum(-1)[..., None]
+    return (anchors * counts[..., None, :]).sum(-1) / total
 
 
 def batch_gradients(
-    tables: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau
+    tables: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau: float | torch.Tensor
+) -> torch.Tensor:
+    """(..., 2, n, 2n) gradients of `batch_losses` in the tables; arguments as there."""
+    n = counts.shape[-1]
+    forces = logits(tables, counts, labels, tau).softmax(-1)
+    forces[..., n:].diagonal(dim1=-2, dim2=-1).sub_(1)  # the partner pulls
+    return forces * (shares(counts) / tau)
+
+
+def shares(counts: torch.Tensor) -> torch.Tensor:
+    """(..., 1, n, 1) share of each anchor in the batch, 0 for points out of it; counts (..., n)."""
+    return (counts / counts.sum(-1, keepdim=True))[..., None, :, None]
+
+
+def injections(
+    sims: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau: float | torch.Tensor
 ) -> tuple[torch.Tensor, ...]:
-    """Gradients of a batch's losses, CL's at Sigma^CL and NSCL's at Sigma^NSCL, and how far both differ at Sigma^CL.
+    """How far CL and NSCL differ at one table, p and q being their softmaxes.
 
     Args:
-        tables: (..., 2, n, 2n) Sigma^CL and Sigma^NSCL. counts, labels: (..., n). tau: a number or (..., 1, 1, 1).
+        sims: (..., 1, n, 2n) one table.
+        counts, labels: (..., n).
+        tau: a number or (..., 1, 1, 1).
 
     Returns:
-        The gradients (..., 2, n, 2n); the norm of the injection, the largest |p - q|_1 of an anchor and its largest
-        Z_pos / Z_neg, each (...).
+        The norm of the difference of the two batch gradients, the largest |p - q|_1 of an anchor and the largest
+        Z_pos / Z_neg of an anchor, each (...).
     """
-    n, scaled, keys = counts.shape[-1], tables / tau, below(counts, labels)
-    shares = (scaled + keys).softmax(-1)
-    there = scaled[..., 0, :, :] + keys[..., 1, :, :]  # NSCL's logits at Sigma^CL
-    gap = shares[..., 0, :, :] - there.softmax(-1)  # p - q
-    mass = ((scaled[..., 0, :, :] + keys[..., 0, :, :]).logsumexp(-1) - there.logsumexp(-1)).expm1()
-    total = counts.sum(-1)[..., None, None, None]
-    weight = counts[..., None, :, None] / (
-        total * tau
-    )  # (..., 1, n, 1), 0 for points out of the batch
-    injection = (weight[..., 0, :, 0] * gap.norm(dim=-1)).norm(dim=-1)
-    reweighting, mass = (
-        of.masked_fill(counts == 0, 0.0).amax(-1) for of in (gap.norm(p=1, dim=-1), mass)
-    )
-    shares[..., n:].diagonal(dim1=-2, dim2=-1).sub_(1)  # the partner pulls
-    return shares.mul_(weight), injection, reweighting, mass
+    both = logits(sims, counts, labels, tau)
+    p, q = both.softmax(-1).unbind(-3)  # (..., n, 2n) each
+    change = p - q
+    of_anchors = change.norm(dim=-1)[..., None, :, None] * (shares(counts) / tau)
+    injection = of_anchors.flatten(-3).norm(dim=-1)
+    keys, negatives = both.logsumexp(-1).unbind(-2)  # log Z and log Z_neg, (..., n) each
+    mass = (keys - negatives).expm1()
+    out = counts == 0
+    reweighting = change.abs().sum(-1).masked_fill(out, 0.0)
+    return injection, reweighting.amax(-1), mass.masked_fill(out, 0.0).amax(-1)
 
 
 def readings(
     z1: torch.Tensor, z2: torch.Tensor, labels: torch.Tensor, tau: float
 ) -> dict[str, float]:
     """{name: loss} of one batch of unit vectors, z1's points the anchors: what SA puts below the line, and where."""
-    full, negatives = logits(table(z1, z2), torch.ones(len(z1), dtype=z1.dtype), labels, tau)
-    partner = torch.eye(len(z1), 2 * len(z1), dtype=torch.bool).roll(
-        len(z1), 1
-    )  # the column n + i of row i
-    names = {
+    n = len(z1)
+    full, negatives = logits(table(z1, z2), torch.ones(n, dtype=z1.dtype), labels, tau)
+    partner = torch.eye(n, 2 * n, dtype=torch.bool).roll(n, 1)  # the column n + i of row i
+    below_the_line = {
         "CL, positive in (Sec. 3)": full,
         "CL, positive out: DCL (Sec. 5)": full.masked_fill(partner, -math.inf),
         "NSCL, positive out (Sec. 3)": negatives,
         "NSCL, positive in (Lemma 3)": torch.where(partner, full, negatives),
     }
-    values = {
-        name: float((part.logsumexp(1) - full[partner]).mean()) for name, part in names.items()
-    }
-    return values | {
-        "NSCL, -log q_ii' as written (App. D.1)": float(-log_softmax(negatives, 1)[partner].mean())
-    }
+    values = {}
+    for name, part in below_the_line.items():
+        values[name] = float((part.logsumexp(1) - full[partner]).mean())
+    written = -log_softmax(negatives, 1)[partner].mean()
+    return values | {"NSCL, -log q_ii' as written (App. D.1)": float(written)}
 
 
 def loss_gaps(config: Config) -> tuple[float, float]:
     """(DCL - NSCL, CL - NSCL), all 2n views anchors, of n points whose classes are random, as in SA's batches."""
     labels = torch.randint(config.classes, (config.n,), generator=stream(config.seed, CLASSES))
     z1, z2, _ = views(config, labels)
-    supervised = losses.nscl(z1, z2, labels, config.tau)
-    return tuple(
-        float(loss(z1, z2, config.tau) - supervised) for loss in (losses.dcl, losses.nt_xent)
-    )
+    dcl, cl = losses.dcl(z1, z2, config.tau), losses.nt_xent(z1, z2, config.tau)
+    nscl = losses.nscl(z1, z2, labels, config.tau)
+    return float(dcl - nscl), float(cl - nscl)
 
 
 def similarity_scores(cl: torch.Tensor, nscl: torch.Tensor) -> dict[str, torch.Tensor]:
-    """CKA and RSA (SA Sec. 3) of two tables' n x n parts, rho and r; of the first |H Sigma H|_F and pairs' deviation.
+    """CKA and RSA (SA Sec. 3) of two tables (..., n, 2n), what they divide by, rho and r: `SIMILARITIES`, each (...).
 
     `metrics` has both for points; a table that descends is soon no longer one of cosines, and not even symmetric.
     """
-    a, b = (s[:, : len(s)] for s in (cl, nscl))
-    k, m = (s - s.mean(0) - s.mean(1, keepdim=True) + s.mean() for s in (a, b))
-    above = torch.ones_like(a).triu(1)
-    pairs = above.sum()
-    u, v = (above * (s - (above * s).sum() / pairs) for s in (a, b))
+    n = cl.shape[-2]
+    a, b = cl[..., :n], nscl[..., :n]
+    K, L = centred(a).flatten(-2), centred(b).flatten(-2)
+    i, j = torch.triu_indices(n, n, 1, device=cl.device)  # each pair of points once
+    u, v = a[..., i, j], b[..., i, j]
+    spread, other = u - u.mean(-1, keepdim=True), v - v.mean(-1, keepdim=True)
     return {
-        "cka": (k * m).sum() / (k.norm() * m.norm()),
-        "rsa": (u * v).sum() / (u.norm() * v.norm()),
-        "gram_norm": k.norm(),
-        "std": u.norm() / pairs.sqrt(),
-        "rho": (k - m).norm() / k.norm(),
-        "r": (above * (a - b)).norm() / u.norm(),
+        "cka": cosine_similarity(K, L, -1),
+        "rsa": cosine_similarity(spread, other, -1),
+        "gram_norm": K.norm(dim=-1),
+        "std": u.std(-1, correction=0),
+        "rho": (K - L).norm(dim=-1) / K.norm(dim=-1),
+        "r": (u - v).norm(dim=-1) / spread.norm(dim=-1),
     }
 
 
-class Coupled(Program):
+def centred(table: torch.Tensor) -> torch.Tensor:
+    """H S H of tables S (..., n, n), H = I - 11'/n."""
+    rows, columns = table.mean(-1, keepdim=True), table.mean(-2, keepdim=True)
+    return table - rows - columns + table.mean((-2, -1), keepdim=True)
+
+
+def drift(tables: torch.Tensor) -> torch.Tensor:
+    """(R,) Frobenius norm of the difference of the two tables in each (R, 2, n, 2n)."""
+    return torch.linalg.matrix_norm(tables[:, 0] - tables[:, 1])
+
+
+class Coupled(Training):
     """SA eq. 1 as written, for R runs, in float64: the two tables of each from one start, by the same batches."""
 
     rate, Result, alike = "eta", Result, 1
 
     def setup(self):
         s = self.state
-        z1, z2, labels = zip(*(self.points(c) for c in self.configs), strict=True)
-        s.labels = torch.stack(labels)
-        s.eta, s.tau = (self.each(name, torch.float64, axes=3) for name in ("eta", "tau"))
-        s.batches = torch.stack([batches(c) for c in self.configs])
-        self.trained = [
-            torch.stack([table(*pair) for pair in zip(z1, z2, strict=True)])[:, None].repeat(
-                1, 2, 1, 1
-            )
-        ]
-        # Read by `result` alone; s.row says where a run that is still here writes.
-        s.row, self.last = torch.arange(len(z1)), self.trained[0].clone()
-        self.measured = torch.zeros(5, len(z1), self.steps, dtype=torch.float64)  # at each step
+        points = [self.points(config) for config in self.configs]
+        s.labels = torch.stack([labels for _, _, labels in points])
+        s.eta = self.column("eta", torch.float64, axes=3)
+        s.tau = self.column("tau", torch.float64, axes=3)
+        s.batches = torch.stack([batches(config) for config in self.configs])  # (R, T, n)
+        tables = torch.stack([table(z1, z2) for z1, z2, _ in points])
+        s.weights = [torch.stack([tables, tables], 1)]  # (R, 2, n, 2n)
+        if self.wants("posterior", *EACH_STEP):
+            shape = (len(points), len(EACH_STEP), self.steps)
+            s.each_step = torch.full(shape, math.nan, dtype=torch.float64)
 
-    def points(self, config):
+    def points(self, config: Config) -> tuple[torch.Tensor, ...]:
         """`views` of one run."""
         return views(config)
 
-    def counts(self, t):
+    def counts(self, s: State, t: int) -> torch.Tensor:
         """(R, n) how often each point is in the batch of step t."""
-        return self.state.batches[:, t].double()
+        return s.batches[:, t].double()
 
-    def now(self, t):
-        return self.trained[0].detach().sum(-1)  # not finite just where an entry is not
-
-    def gradients(self, tables, counts):
-        """`batch_gradients` at tables (R, 2, n, 2n)."""
-        return batch_gradients(tables, counts, self.state.labels, self.state.tau)
+    def forward(self, s, drawn, t):
+        (tables,) = s.weights
+        return tables.detach().sum(-1), None  # the losses' gradients are written out below
 
     @torch.no_grad()
-    def advance(self, t):
-        s, tables = self.state, self.trained[0]
-        gradients, *measured = self.gradients(tables, self.counts(t))
-        apart = [(x[:, 0] - x[:, 1]).flatten(1).norm(dim=1) for x in (tables, gradients)]
-        self.measured[:, s.row, t] = torch.stack([*apart, *measured])
-        tables -= s.eta * gradients
+    def step(self, s, drawn, losses, t):
+        (tables,) = s.weights
+        counts = self.counts(s, t)
+        gradients = batch_gradients(tables, counts, s.labels, s.tau)
+        changes = {"weights": sgd([tables], [gradients], s.eta)}
+        if self.wants("posterior", *EACH_STEP):
+            at_cl = injections(tables[:, :1], counts, s.labels, s.tau)
+            row = torch.stack([drift(tables), drift(gradients), *at_cl], 1)  # as in `EACH_STEP`
+            place = torch.tensor([t], device=row.device)
+            changes["each_step"] = s.each_step.index_copy(2, place, row[..., None])
+        return changes
 
-    def measure(self, z, t):
-        tables = self.trained[0].detach()
-        self.last[self.state.row] = tables
-        rows = [{"drift": (cl - nscl).norm(), **similarity_scores(cl, nscl)} for cl, nscl in tables]
-        return {name: torch.stack([row[name] for row in rows]) for name in rows[0]}
+    @torch.no_grad()
+    def measure(self, s, z, losses, t):
+        (tables,) = s.weights
+        row = {"drift": drift(tables)}
+        if self.wants(*SIMILARITIES):
+            row |= similarity_scores(tables[:, 0], tables[:, 1])
+        return row
+
+    def ending(self, s):
+        row = {}
+        if self.wants("final"):
+            row["final"] = s.weights[0]
+        if self.wants("posterior", *EACH_STEP):
+            row |= dict(zip(EACH_STEP, s.each_step.unbind(1), strict=True))
+        return row
 
     def result(self, i, columns, head):
         c, steps = head["config"], columns["steps"]
-        path, gaps, injections, reweighting, mass = (
-            self.measured[:, i, : steps[-1]].clone().cpu().numpy()
-        )
-        sums = c.eta * steps / c.steps  # step sizes that add up to what they do in so many steps
+        for name in EACH_STEP:
+            if name in columns:
+                columns[name] = columns[name][: steps[-1]]
+        if self.wants("posterior"):
+            after = posterior_bound(columns["injections"], c.eta, c.batch, c.tau)
+            columns["posterior"] = after[steps]
+        kept = {name: value for name, value in columns.items() if name in self.record}
+        bounds, triangles = [], []
+        for eta in c.eta * steps / c.steps:  # T steps of this size add up to the steps so far
+            bounds.append(theory.similarity_bound(c.classes, c.batch, c.steps, eta, c.tau, c.delta))
+            triangles.append(theory.triangle_bound(c.batch, c.steps, eta, c.tau))
         return Result(
             **head,
-            **columns,
-            path=path,
-            gaps=gaps,
-            injections=injections,
-            reweighting=reweighting,
-            mass=mass,
-            final=self.last[i].clone().cpu().numpy(),
-            bound=np.array(
-                [
-                    theory.similarity_bound(c.classes, c.batch, c.steps, e, c.tau, c.delta)
-                    for e in sums
-                ]
-            ),
-            triangle=np.array([theory.triangle_bound(c.batch, c.steps, e, c.tau) for e in sums]),
-            posterior=posterior_bound(injections, c.eta, c.batch, c.tau)[steps],
+            **kept,
+            steps=steps,
+            drift=columns["drift"],
+            bound=np.array(bounds),
+            triangle=np.array(triangles),
         )
 
 
-def run(config: Config, *, progress=None, device=None) -> Result:
-    """SA eq. 1 as written, in float64: both tables from one start, by the same batches.
-
-    Progress and device as in `separability.run`. Raises ValueError: the run diverged (names eta).
-    """
-    return alone(Coupled, config, progress, device)
-
-
-run.program = Coupled
+run = Coupled.run

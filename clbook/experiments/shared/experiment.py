@@ -10,13 +10,10 @@ import dataclasses
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 
 from clbook.experiments import modadd
-from clbook.experiments.modadd.experiment import Samples, Training, distances, floor
-from clbook.runs import alone
-from clbook.settings import setting
-from clbook.transformer import lookup
+from clbook.experiments.modadd.experiment import Addition, Samples
+from clbook.settings import quantity, setting
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,70 +39,64 @@ class Config(modadd.Config):
 
 @dataclasses.dataclass
 class Result(modadd.Result):
-    """As `modadd.Result`; held: (T,) SL eq. 2 on batches of the samples that are left out; a rest is not used."""
+    """As `modadd.Result`, and the loss on what was left out."""
 
-    held: np.ndarray
+    held: np.ndarray = quantity(
+        "SL eq. 2 on batches of the samples that are left out; a rest is not used",
+        dims="step",
+        asked=True,
+    )
 
 
-class Shared(Training):
-    """`modadd.Training` with vectors of symbols that may be the encoder's."""
+class Shared(Addition):
+    """`modadd.Addition` with vectors of symbols that may be the encoder's."""
 
     Result = Result
 
     def setup(self):
         super().setup()
         c, s = self.config, self.state
-        every = [Samples(k, whole=True) for k in self.configs]
-        s.held_symbols, s.held_contexts = (
-            torch.stack([getattr(own, name)[c.samples :] for own in every])
-            for name in ("symbols", "contexts")
-        )
-        self.spoken = torch.full((1, c.N, 3), c.N)  # a symbol as the encoder reads it, (u, ?, ?)
-        self.spoken[0, :, 0] = torch.arange(c.N)
-        if c.shared != "none":
-            del self.trained[0]
+        every = [Samples(config, whole=True) for config in self.configs]
+        s.held_symbols = torch.stack([own.symbols[c.samples :] for own in every])
+        s.held_contexts = torch.stack([own.contexts[c.samples :] for own in every])
+        self.shared.spoken = torch.full(
+            (1, c.N, 3), c.N
+        )  # a symbol as the encoder reads it, (u, ?, ?)
+        self.shared.spoken[0, :, 0] = torch.arange(c.N)
 
-    @property
-    def encoder_weights(self) -> list[torch.Tensor]:
-        return super().encoder_weights if self.config.shared == "none" else self.trained
+    def contrastive_weights(self):
+        table, *encoder = super().contrastive_weights()
+        return [table, *encoder] if self.config.shared == "none" else encoder
 
-    def vectors(self) -> torch.Tensor:
-        """(R, N, d) the symbols' vectors now."""
-        if self.config.shared == "all":
-            return self.encoder(self.spoken.expand(len(self.configs), -1, -1))
-        return self.trained[0][:, : self.config.N]  # in the encoder's table the mask comes last
+    def vectors(self, weights):
+        if self.config.shared == "none":
+            return weights[0]
+        if self.config.shared == "table":
+            return weights[0][
+                :, : self.config.N
+            ]  # the encoder's own table, where the mask comes last
+        runs = len(weights[0])
+        return self.encode(weights, self.shared.spoken.expand(runs, -1, -1))
 
-    def objective(self, symbols: torch.Tensor, contexts: torch.Tensor) -> torch.Tensor:
-        """(R,) SL eq. 2 of a batch: symbols (R, B), contexts (R, B, 3)."""
-        scores = lookup(self.vectors(), symbols) @ self.encoder(contexts).mT
-        return -F.log_softmax(scores, -1).diagonal(dim1=1, dim2=2).mean(1)
+    def encode(self, weights, contexts):
+        encoder = weights[1:] if self.config.shared == "none" else weights
+        return self.encoder(encoder, contexts)
 
     @torch.no_grad()
-    def measure(self, z, t):
-        c, s, table = self.config, self.state, self.vectors()
-        equivalent, different = distances(table, c.k)
-        batches = zip(
-            s.held_symbols.split(c.batch, 1), s.held_contexts.split(c.batch, 1), strict=True
-        )
-        held = [self.objective(*batch) for batch in batches if batch[0].shape[1] == c.batch]
-        return {
-            "tables": table,
-            "loss": s.losses,
-            "equivalent": equivalent,
-            "different": different,
-            "floor": floor(s.pmi, s.symbols.gather(1, s.drawn), s.ids.gather(1, s.drawn), c.batch),
-            "held": torch.stack(held).mean(0),
-            "accuracy": table.new_zeros(len(table), 0),
-        }
+    def measure(self, s, z, losses, t):
+        row = super().measure(s, z, losses, t)
+        if self.wants("held"):
+            row["held"] = self.held(s)
+        return row
 
-    def result(self, i, columns, head):
-        held = columns.pop("held")
-        return Result(**vars(super().result(i, columns, head)), held=held)
+    def held(self, s) -> torch.Tensor:
+        """(R,) the mean loss over full batches of the samples that are left out."""
+        size = self.config.batch
+        losses = []
+        for k in range(0, s.held_symbols.shape[1] - size + 1, size):
+            symbols, contexts = s.held_symbols[:, k : k + size], s.held_contexts[:, k : k + size]
+            losses.append(self.objective(s.weights, symbols, contexts))
+        return torch.stack(losses).mean(0)
 
 
-def run(config: Config, *, progress=None, device=None) -> Result:
-    """As `modadd.run`, without classifiers, for two sides that share what `config.shared` names."""
-    return alone(Shared, config, progress, device)
-
-
-run.program = Shared
+run = Shared.run

@@ -8,11 +8,7 @@ from __future__ import annotations
 
 import torch
 
-from clbook.experiments import words
-from clbook.experiments.words.experiment import Embedding, read, windows
-from clbook.losses import symbol_context
-from clbook.runs import alone
-from clbook.transformer import lookup
+from clbook.experiments.words.experiment import Embedding
 
 
 def tossed(symbols: torch.Tensor, other: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
@@ -32,22 +28,10 @@ class Fresh(Embedding):
         self.state.other = torch.arange(self.mask).repeat(len(self.configs), 1)
         self.state.other.scatter_(1, pairs.flatten(1), pairs.flip(2).flatten(1))
 
-    def losses(self, part, drawn):
-        """(R,) SL eq. 2 on a batch of places, with the symbols of the batch tossed."""
-        c, s = self.config, self.state
-        symbols, ids, there = windows(s.tokens, s.sentence, s.sums[part], s.keep, drawn)
-        symbols = tossed(
-            symbols, s.other, drawn[..., 1 + c.window]
-        )  # the number of the middle place, which is free
-        return symbol_context.formula(
-            lookup(self.trained[0], symbols), self.encode(ids, there), symbols if c.masked else None
-        )
+    def batch(self, s, part, drawn):
+        """As `Embedding.batch`, with the symbols tossed by the number of the middle place, which is free."""
+        symbols, ids, there = super().batch(s, part, drawn)
+        return tossed(symbols, s.other, drawn[..., 1 + self.config.window]), ids, there
 
 
-def run(config: words.Config, *, progress=None, device=None) -> words.Result:
-    """As `words.run`, with the coin tossed at every draw; the softmax runs over contexts."""
-    read(config, progress)
-    return alone(Fresh, config, progress, device)
-
-
-run.program = Fresh
+run = Fresh.run

@@ -165,29 +165,48 @@ def crop_and_cutout(side: int = 4, images: int = 300, seed: int = 0) -> tuple[fl
 
 
 def own_setting() -> dict[str, tuple]:
-    """{setting of SL Sec. 5: (as it is given, as the program that trains `modadd.PAPER` has it)}."""
-    program = modadd.Training([modadd.PAPER]).to("cpu")
-    own, later = program.state, program.classifiers
-    samples = torch.stack([own.symbols[0], own.ids[0]], 1)
-    decays = {round(float(part.optimiser.decay.max()), 8) for part in (program, later)}
+    """{setting of SL Sec. 5: (as it is given, as the training of `modadd.PAPER` has it)}."""
+    config = modadd.PAPER
+    training = modadd.Addition([config])
+    s = training.start()
+    encoder, classifiers = s.weights[1 : training.parts], s.weights[training.parts :]
+    samples = torch.stack([s.symbols[0], s.ids[0]], 1)
+    seen, unseen = set(s.seen[0].tolist()), set(s.unseen[0].tolist())
+    symbols, contexts = training.batches(s, s.order)[0]
+    table = s.weights[: training.parts]
+    losses = training.objective(table, symbols, contexts)
+    cross_entropy = training.cross_entropy(classifiers, s.seen[:, : config.batch])
+    rates = {
+        first_move(training, s, table, losses, s.memory),
+        first_move(training, s, classifiers, cross_entropy, s.classifier_memory),
+    }
     return {
         "training samples, 80 % of 512": (410, len(samples.unique(dim=0))),
-        "training equations, 80 % of 256": (205, len(later.state.seen[0].unique())),
-        "and for validation": (
-            51,
-            len(set(later.state.unseen[0].tolist()) - set(later.state.seen[0].tolist())),
-        ),
+        "training equations, 80 % of 256": (205, len(seen)),
+        "and for validation": (51, len(unseen - seen)),
         "epochs between validations": (10, EVERY),
-        "table of the symbols": ((16, 8), tuple(program.trained[0].shape[1:])),
-        "layers of the encoder": (3, len(program.encoder.blocks)),
-        "outputs of the encoder": (8, program.encoder.last.weight.shape[-1]),
-        "layers of the classifier": (3, len(later.net.blocks)),
-        "outputs of the classifier": (8, later.net.last.weight.shape[-1]),
-        "learning rate, of both": (1e-4, *{program.optimiser.lr, later.optimiser.lr}),
-        "weight decay, of both": (1e-2, *decays),
-        "batch": (32, next(program.batches())[0].shape[1]),
-        "epochs, of both": (10_000, *{modadd.PAPER.epochs, modadd.PAPER.classifier_epochs}),
+        "table of the symbols": ((16, 8), tuple(s.weights[0].shape[1:])),
+        "layers of the encoder": (3, layers(encoder)),
+        "outputs of the encoder": (8, encoder[-1].shape[-1]),
+        "layers of the classifier": (3, layers(classifiers)),
+        "outputs of the classifier": (8, classifiers[-1].shape[-1]),
+        "learning rate, of both": (1e-4, *rates),
+        "weight decay, of both": (1e-2, round(float(s.decay), 8)),
+        "batch": (32, symbols.shape[1]),
+        "epochs, of both": (10_000, *{config.epochs, config.classifier_epochs}),
     }
+
+
+def layers(weights: list[torch.Tensor]) -> int:
+    """Blocks of a Transformer with these weights: two embeddings, twelve tensors a block, two of the readout."""
+    return (len(weights) - 4) // 12
+
+
+def first_move(training: modadd.Addition, s, weights: list, losses, memory: dict) -> float:
+    """How far Adam's first update moves a weight at most: that is its learning rate."""
+    after, _ = training.descended(s, weights, losses, memory)
+    pairs = zip(weights, after, strict=True)
+    return round(max(float((new - old).detach().abs().max()) for old, new in pairs), 6)
 
 
 def example() -> tuple[np.ndarray, np.ndarray]:

@@ -9,7 +9,7 @@ import numpy as np
 from clbook.experiments.modadd import Result, over_seeds
 from clbook.experiments.modadd.lookup_figures import DIFFERENT_TONE, SAME_TONE
 from clbook.metrics import mean_interval
-from clbook.style import INK, MUTED, Picture, axes, band, colour, legend
+from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, needs
 
 START_TONES = {
     "pretrained": SAME_TONE,
@@ -194,6 +194,7 @@ def dose(gaps, ratio, accuracy, random) -> Picture:
     )
 
 
+@needs("twin_nearest")
 def coin(fixed, fresh) -> Picture:
     """Words with one toss an occurrence and with one a draw: twins' mean distance, and how often they are nearest."""
     fig, ((left, right),) = axes(2, width=7.6, height=3.0)

@@ -17,6 +17,7 @@ KINDS = ("injected", "natural", "random, injected", "random, natural")  # of pai
 TABLES = 25  # times, spread over those recorded, at which all vectors are kept
 CURVES = ("loss", "equivalent", "different")
 SIDES = (*CURVES, "floor", "held")  # of `shared.run`
+SPOKEN = ("loss", "held", "twin_nearest")  # of `words.run`
 
 # The appendix in the paper's own setting (Fig. 5 to 8) and in the book's; base is a record, or a run, of its own.
 OWN = ("no decay", "no decay, small start", "decay, small start", "one symbol, p = .9")
@@ -107,7 +108,7 @@ def said(name: str, names: tuple) -> dict[str, list[words.Result]]:
     record, made = records.load(name), []
     for k, config in enumerate(RECIPES[name].configs):
         distances = {kind: record["distance"][k, i][:, None] for i, kind in enumerate(KINDS)}
-        columns = {curve: record[curve][k] for curve in ("steps", "loss", "held", "twin_nearest")}
+        columns = {curve: record[curve][k] for curve in ("steps", *SPOKEN)}
         made.append(
             words.Result(
                 config=config,
@@ -117,7 +118,6 @@ def said(name: str, names: tuple) -> dict[str, list[words.Result]]:
                 words=[],
                 counts=None,
                 pairs={},
-                table=None,
                 distances=distances,
                 **columns,
             )
@@ -154,10 +154,7 @@ def spoken(results: list) -> dict:
     return {
         "distance": shortest(means),
         "steps": np.stack([r.steps for r in results]),
-        **{
-            name: shortest([getattr(r, name) for r in results])
-            for name in ("loss", "held", "twin_nearest")
-        },
+        **{name: shortest([getattr(r, name) for r in results]) for name in SPOKEN},
     }
 
 
@@ -169,6 +166,7 @@ RECIPES = {
         trained,
         CURVES,
         start=0.002,
+        record=("floor",),
     ),
     "sl-paper-variants": Recipe(
         "SL Fig. 5 to 8 in the paper's own setting, ten seeds each, and classifiers from their tables",
@@ -177,6 +175,7 @@ RECIPES = {
         trained,
         CURVES,
         start=0.002,
+        record=("floor",),
     ),
     "sl-paper-random": Recipe(
         "classifiers from random symbols in the paper's own setting but without decay, ten seeds",
@@ -184,6 +183,7 @@ RECIPES = {
         seeded({"random": {}}, PAPER, TEN, decay=0.0, epochs=1, classifier="both"),
         trained,
         ("accuracy",),
+        record=("floor",),
     ),
     "sl-paper-wide": Recipe(
         "SL Fig. 4 (d = 128) in the paper's own setting, ten seeds",
@@ -192,6 +192,7 @@ RECIPES = {
         lambda results: trained(results, 2),
         CURVES,
         start=0.001,
+        record=("floor",),
     ),
     "sl-variants": Recipe(
         "SL Fig. 5 to 8 and a control in the book's setting, three seeds each",
@@ -199,6 +200,7 @@ RECIPES = {
         seeded({name: VARIANTS[name] for name in OURS}, modadd.Config(), classifier="pretrained"),
         trained,
         CURVES,
+        record=("floor",),
     ),
     "sl-wide": Recipe(
         "SL Fig. 4 (d = 128) in the book's setting, three seeds",
@@ -206,6 +208,7 @@ RECIPES = {
         seeded({"d = 128": {"d": 128}}, modadd.Config(), classifier="both"),
         trained,
         CURVES,
+        record=("floor",),
     ),
     "sl-dose": Recipe(
         "heavy contexts of every symbol, six probabilities, three seeds each, in the book's setting",
@@ -215,6 +218,7 @@ RECIPES = {
         ),
         trained,
         CURVES,
+        record=("floor",),
     ),
     "sl-samples": Recipe(
         "contexts without the answer; contexts that no two symbols share; half of all samples",
@@ -229,6 +233,7 @@ RECIPES = {
         ),
         trained,
         CURVES,
+        record=("floor",),
     ),
     "sl-starts": Recipe(
         "the book's setting with 1,000 epochs of the classifiers, five seeds",
@@ -239,6 +244,7 @@ RECIPES = {
         trained,
         CURVES,
         start=0.005,
+        record=("floor",),
     ),
     "sl-oracle": Recipe(
         "classifiers that start from one random vector a class, five seeds",
@@ -263,6 +269,7 @@ RECIPES = {
             | {name: shortest([getattr(r, name) for r in results]) for name in SIDES}
         ),
         SIDES,
+        record=("floor", "held"),
     ),
     "sl-basis": Recipe(
         "optima of random tables with more or fewer contexts, three seeds each",
@@ -279,6 +286,7 @@ RECIPES = {
         spoken,
         ("loss", "held"),
         start=0.085,
+        record=SPOKEN,
     ),
     "sl-coin": Recipe(
         "words whose twins are tossed at every draw, three seeds",
@@ -287,5 +295,6 @@ RECIPES = {
         spoken,
         ("loss", "held"),
         start=0.085,
+        record=SPOKEN,
     ),
 }

@@ -13,9 +13,10 @@ import torch
 
 from clbook.experiments import modadd
 from clbook.experiments.modadd.classifier import EVERY, Classifiers
-from clbook.experiments.modadd.experiment import Samples, Training
-from clbook.runs import Draws, alone, recorded_times, stream
-from clbook.settings import Outcome, setting
+from clbook.experiments.modadd.experiment import Addition, Samples
+from clbook.runs import recorded_times
+from clbook.settings import Outcome, quantity, setting
+from clbook.streams import stream
 
 CLASSES = 4_000_037  # purpose of the stream of random numbers
 
@@ -47,50 +48,29 @@ class Chosen(Samples):
         if config.drawn == "apart":
             self.keep(self.one_each())
         if config.drawn == "no answer":
-            self.contexts = torch.cat(
-                [self.contexts[:, :2], torch.full((len(self.symbols), 1), config.N)], 1
-            )
+            hidden = torch.full((len(self.symbols), 1), config.N)
+            self.contexts = torch.cat([self.contexts[:, :2], hidden], 1)
             self.ids = torch.unique(self.contexts, dim=0, return_inverse=True)[1]
-        joint = torch.zeros(config.N, int(self.ids.max()) + 1, dtype=torch.float64)
-        joint.index_put_((self.symbols, self.ids), self.weights, accumulate=True)
-        self.pmi = (joint / joint.mean(0)).log()
+        self.pmi = self.information(config.N, int(self.ids.max()) + 1)
 
     def keep(self, rows: torch.Tensor):
         """Go on with these samples alone."""
-        self.symbols, self.contexts, self.ids = (
-            self.symbols[rows],
-            self.contexts[rows],
-            self.ids[rows],
-        )
-        self.weights = self.weights[rows]
+        self.symbols, self.contexts = self.symbols[rows], self.contexts[rows]
+        self.ids, self.weights = self.ids[rows], self.weights[rows]
 
     def one_each(self) -> torch.Tensor:
         """For each context one of its samples, the first in the run's random order: (contexts,) rows."""
         return torch.from_numpy(np.sort(np.unique(self.ids.numpy(), return_index=True)[1]))
 
 
-class Drawn(Training):
-    """`modadd.Training` on `Chosen` samples."""
+class Drawn(Addition):
+    """`modadd.Addition` on `Chosen` samples."""
 
-    def setup(self):
-        super().setup()
-        if self.config.drawn == "plain":
-            return
-        made = {
-            (k.seed, k.misaligned, k.p): Chosen(k) for k in self.configs
-        }  # runs that draw the same draw once
-        samples = [made[k.seed, k.misaligned, k.p] for k in self.configs]
-        for name in ("symbols", "contexts", "ids", "pmi"):
-            setattr(self.state, name, torch.stack([getattr(own, name) for own in samples]))
-        self.draws = Draws(samples, Samples.epoch)
+    def samples(self, config):
+        return Samples(config) if config.drawn == "plain" else Chosen(config)
 
 
-def run(config: Config, *, progress=None, device=None) -> modadd.Result:
-    """As `modadd.run`, on the samples that `config.drawn` names."""
-    return alone(Drawn, config, progress, device)
-
-
-run.program = Drawn
+run = Drawn.run
 
 
 # Classifiers from tables that nobody trained.
@@ -98,41 +78,48 @@ run.program = Drawn
 
 @dataclasses.dataclass
 class Classified(Outcome):
-    """Accuracy (T,) on unseen pairs at the epochs `steps` (T,) of classifiers that start from one vector a class."""
+    """What classifiers that start from one vector a class recorded."""
 
-    steps: np.ndarray
-    accuracy: np.ndarray
+    steps: np.ndarray = quantity("recorded epochs", dims="step", unit="epochs")
+    accuracy: np.ndarray = quantity(
+        "share of the pairs they have not seen that they add correctly", dims="step"
+    )
 
 
 class Oracle(Classifiers):
-    """The chapter's classifiers; the symbols of a class start at one vector, drawn from N(0, 1)."""
+    """The chapter's classifiers; the symbols of a class start at one vector, drawn from N(0, 1).
+
+    No contrastive part: settings have classifier="pretrained", and the vectors are in the place of what it learns.
+    """
 
     Result = Classified
+    alike = 1
 
     def setup(self):
-        if self.config.classifier != "pretrained":
-            raise self.config.error("classifier", "pretrained")
-        super().setup()
-        c = self.config
-        self.steps, self.times = (
-            c.classifier_epochs,
-            set(recorded_times(c.classifier_epochs, EVERY)),
-        )
-        vectors = torch.stack(
-            [torch.randn(c.k, c.d, generator=stream(k.seed, CLASSES)) for k in self.configs]
-        )
-        self.seat(vectors[:, torch.arange(c.N) % c.k])
+        c, s = self.config, self.state
+        if c.classifier != "pretrained":
+            raise c.error("classifier", "pretrained")
+        self.steps = c.classifier_epochs
+        self.times = set(recorded_times(self.steps, EVERY))
+        s.decay = self.column("decay", axes=0)
+        generators = [stream(config.seed, CLASSES) for config in self.configs]
+        vectors = torch.stack([torch.randn(c.k, c.d, generator=g) for g in generators])
+        table = vectors[:, torch.arange(c.N) % c.k]  # (R, N, d)
+        weights = self.add_classifiers()
+        s.weights = self.seated(s, weights, table)
+        s.classifier_losses = torch.zeros(len(self.configs), 1)
 
-    def now(self, t):
-        return self.state.losses[:, None]
+    def forward(self, s, drawn, t):
+        """The losses of the last epoch, 0 before the first."""
+        return s.classifier_losses, s.classifier_losses[:, 0]
 
-    def measure(self, z, t):
-        return {"accuracy": self.accuracy()[:, 0]}
+    def step(self, s, drawn, losses, t):
+        weights, memory, losses = self.classifier_epoch(s, s.weights, drawn.pairs)
+        return {"weights": weights, "classifier_memory": memory, "classifier_losses": losses}
+
+    @torch.no_grad()
+    def measure(self, s, z, losses, t):
+        return {"accuracy": self.accuracy(s, s.weights)[:, 0]}
 
 
-def classify(config: modadd.Config, *, progress=None, device=None) -> Classified:
-    """Classifiers of a run with `classifier="pretrained"`, from one random vector a class; no contrastive part."""
-    return alone(Oracle, config, progress, device)
-
-
-classify.program = Oracle
+classify = Oracle.run

@@ -8,6 +8,7 @@ for each symbol, an encoder makes one of the context; InfoNCE asks each symbol t
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -17,14 +18,14 @@ from torch.nn.utils.rnn import pad_sequence
 from clbook.experiments.words import corpus
 from clbook.experiments.words.twins import text
 from clbook.losses import symbol_context
-from clbook.optim import Adam
-from clbook.runs import Draws, Program, alone, recorded_times, stream, streams
-from clbook.settings import Outcome, Settings, setting
-from clbook.transformer import Transformer, lookup
+from clbook.optim import adam, adam_memory
+from clbook.runs import State, Training, recorded_times
+from clbook.settings import Outcome, Settings, quantity, setting
+from clbook.streams import Draws, stream, streams
+from clbook.transformer import Transformer, functional, lookup
 
-START, DRAWN, RECORDED = range(
-    3
-)  # purposes of the streams of random numbers; the text is drawn by NumPy, in `twins`
+# Purposes of the streams of random numbers; the text is drawn by NumPy, in `twins`.
+START, DRAWN, RECORDED = range(3)
 
 RECORDS = 12  # times at which a run is recorded, beside the start
 BATCHES = 4  # batches over which the two recorded losses are averaged
@@ -89,7 +90,7 @@ class Config(Settings):
         choices=("contexts", "symbols"),
     )
     seed: int = setting(
-        0, "seed of the split, the pairs, the start and the batches", low=0, high=2**31, each=True
+        0, "seed of the split, the pairs, the start and the batches", low=0, high=9999, each=True
     )
 
     def check(self):
@@ -106,24 +107,23 @@ class Config(Settings):
 
 @dataclasses.dataclass
 class Result(Outcome):
-    """What one run recorded, at the times `steps` (T,).
+    """What one run recorded."""
 
-    Attributes:
-        steps: (T,) recorded steps. words: (V,). counts: (V,) occurrences. pairs: as in `twins.Text`.
-        table: (T, V, d) float16, the symbols' embeddings. distances: {kind of pair -> (T, P)} Euclidean.
-        twin_nearest: (T,) share of twins 1 whose nearest symbol of all is twin 2, NaN where no word is split.
-        loss, held: (T,) mean loss on training sentences and on sentences held out.
-    """
-
-    steps: np.ndarray
-    words: list
-    counts: np.ndarray
-    pairs: dict
-    table: np.ndarray
-    distances: dict
-    twin_nearest: np.ndarray
-    loss: np.ndarray
-    held: np.ndarray
+    steps: np.ndarray = quantity("recorded steps", dims="step", unit="steps")
+    words: list = quantity("(V,) names of the symbols")
+    counts: np.ndarray = quantity("occurrences of the symbols", dims="word")
+    pairs: dict = quantity("{kind of pair: (P, 2) symbols}, as in `twins.Text`")
+    distances: dict = quantity("{kind of pair: (T, P) Euclidean distances}")
+    table: np.ndarray = quantity(
+        "the symbols' embeddings, in half precision", dims="step word dim", asked=True
+    )
+    twin_nearest: np.ndarray = quantity(
+        "share of twins 1 whose nearest symbol of all is twin 2; NaN where no word is split",
+        dims="step",
+        asked=True,
+    )
+    loss: np.ndarray = quantity("mean loss on training sentences", dims="step", asked=True)
+    held: np.ndarray = quantity("mean loss on sentences held out", dims="step", asked=True)
 
     def ratio(self, kind: str, frame: int = -1) -> float:
         """Mean distance of the `kind` of pairs over that of the random pairs matched to it; NaN where there is none."""
@@ -139,23 +139,22 @@ def kept_share(counts: np.ndarray, subsample: float) -> np.ndarray:
     return np.sqrt(subsample * counts.sum() / np.maximum(counts, 1)).clip(max=1)
 
 
-def running_sums(shares: list, texts: list) -> torch.Tensor:
+def running_sums(shares: np.ndarray, texts: list) -> torch.Tensor:
     """(2, R, N) running sums of the weights with which places are drawn: those to train on, and those held out."""
-    weights = [
-        torch.from_numpy(np.stack([~found.held, found.held], 1) * share[found.tokens][:, None])
-        for share, found in zip(shares, texts, strict=True)
-    ]
+    weights = []
+    for share, found in zip(shares, texts, strict=True):
+        parts = np.stack([~found.held, found.held], 1)  # (N, 2)
+        weights.append(torch.from_numpy(parts * share[found.tokens][:, None]))
     return _side_by_side(weights, 0).cumsum(1).permute(2, 0, 1).contiguous()
 
 
-def uniform(batch: int, window: int):
+def uniform(batch: int, window: int) -> Callable:
     """A function that draws what a batch needs: (batch, 2 window + 2) uniform numbers, column 0 for the place."""
 
     def draw(generator):
         place = torch.rand(batch, 1, generator=generator, dtype=torch.float64)
-        return torch.cat(
-            [place, torch.rand(batch, 2 * window + 1, generator=generator).double()], 1
-        )
+        near = torch.rand(batch, 2 * window + 1, generator=generator).double()
+        return torch.cat([place, near], 1)
 
     return draw
 
@@ -226,123 +225,145 @@ def twin_nearest(table, pairs):
     return (away.argmin(1) == second).double().mean()
 
 
-class Embedding(Program):
+class Embedding(Training):
     """R runs on SL eq. 2, or on Lemma A.1's direction of it: a table of symbols and an encoder of contexts each."""
 
     Result, compiles = Result, ("losses",)
+    beside = 1  # one after the other is as fast: a step reads and writes whole tables
+
+    @classmethod
+    def prepare(cls, configs, progress=None):
+        """Read the texts of the runs, which `corpus.load` keeps.
+
+        The first time takes seconds, in which `progress` can stop it.
+
+        Raises:
+            ValueError: as `corpus.load`; `progress` returned False: there is nothing to show yet.
+        """
+        report = None if progress is None else lambda: progress(0.0, None)
+        for name, encoding in dict.fromkeys((c.corpus, c.encoding) for c in configs):
+            corpus.load(name, encoding, report=report)
 
     def setup(self):
-        c, s, ends = self.config, self.state, (self.config.window,) * 2
+        c, s = self.config, self.state
         self.times = set(recorded_times(c.steps, -(-c.steps // RECORDS)))
-        self.texts = texts = [text(k) for k in self.configs]
-        self.mask = len(
-            texts[0].words
-        )  # the number after the last symbol's; runs of one program have as many words
-        shares = [
-            kept_share(found.counts, k.subsample)
-            for found, k in zip(texts, self.configs, strict=True)
-        ]
-        s.keep = torch.tensor(np.pad(shares, ((0, 0), (0, 1))), dtype=torch.float32)
-        for name, outside in (("tokens", self.mask), ("sentence", -1)):
-            padded = [
-                F.pad(torch.from_numpy(getattr(found, name)), ends, value=outside)
-                for found in texts
-            ]
-            setattr(s, name, _side_by_side(padded, outside))
-        s.sums = list(running_sums(shares, texts))
-        s.pairs = {
-            kind: _side_by_side([torch.from_numpy(found.pairs[kind]) for found in texts], 0)
-            for kind in texts[0].pairs
-        }
+        self.texts = [text(config) for config in self.configs]
+        # The number after the last symbol's. Runs of one program have as many words.
+        self.mask = len(self.texts[0].words)
+        self.read_texts()
         draw = uniform(c.batch, c.window)
-        self.draws = Draws(streams(self.configs, DRAWN), draw)
-        same = [
-            stream(k.seed, RECORDED) for k in self.configs
-        ]  # the losses are recorded on the same batches each time
-        s.same = torch.stack([torch.stack([draw(g) for _ in range(BATCHES)]) for g in same])
-        self.trained = self.start([stream(k.seed, START) for k in self.configs])
+        self.draws["places"] = Draws(streams(self.configs, DRAWN), draw)
+        # The two losses are recorded on the same batches each time, (R, BATCHES, batch, 2 window + 2).
+        same = []
+        for config in self.configs:
+            generator = stream(config.seed, RECORDED)
+            same.append(torch.stack([draw(generator) for _ in range(BATCHES)]))
+        s.recorded_places = torch.stack(same)
+        s.weights = self.start_weights()
+        s.decay = self.column("decay", axes=0)
+        self.decays = any(config.decay for config in self.configs)
+        s.memory = adam_memory(s.weights)
 
-    def start(self, generators) -> list[torch.Tensor]:
+    def read_texts(self) -> None:
+        """Put the texts of the runs side by side, with what is drawn from them."""
+        s, texts = self.state, self.texts
+        shares = []
+        for config, found in zip(self.configs, texts, strict=True):
+            shares.append(kept_share(found.counts, config.subsample))
+        s.keep = torch.tensor(np.pad(shares, ((0, 0), (0, 1))), dtype=torch.float32)
+        s.tokens = self.padded([found.tokens for found in texts], self.mask)
+        s.sentence = self.padded([found.sentence for found in texts], -1)
+        s.sums = list(running_sums(shares, texts))
+        s.pairs = {}
+        for kind in texts[0].pairs:
+            own = [torch.from_numpy(found.pairs[kind]) for found in texts]
+            s.pairs[kind] = _side_by_side(own, 0)
+
+    def padded(self, values: list, outside: int) -> torch.Tensor:
+        """(R, N + 2 window) numbers of each place of R texts, with `outside` at both ends of each."""
+        ends = (self.config.window, self.config.window)
+        rows = [F.pad(torch.from_numpy(own), ends, value=outside) for own in values]
+        return _side_by_side(rows, outside)
+
+    def start_weights(self) -> list[torch.Tensor]:
         """The table (R, V, d) of the symbols and the weights of the encoders, each run's from its own generator."""
-        c, std = self.config, self.each("std")
+        c, std = self.config, self.column("std")
+        generators = [stream(config.seed, START) for config in self.configs]
 
-        def vectors(rows):
-            return std * torch.stack([torch.randn(rows, c.d, generator=g) for g in generators])
+        def vectors(count):
+            return std * torch.stack([torch.randn(count, c.d, generator=g) for g in generators])
 
         table = vectors(self.mask)
         if c.encoder == "mean":
             return [table, vectors(self.mask + 1)]
-        self.net = Transformer(
-            self.mask + 1,
-            2 * c.window + 1,
-            c.d,
-            c.d,
-            generators,
-            readout="mean",
-            hidden=2 * c.d,
-            heads=1 if c.d % 2 else 2,
-        )  # heads must divide d
-        weights = {name: w.detach() for name, w in self.net.named_parameters()}
-        self.names = list(weights)
-        return [
-            table,
-            *(std * w if name in ("tokens", "positions") else w for name, w in weights.items()),
-        ]
+        sizes = {"hidden": 2 * c.d, "heads": 1 if c.d % 2 else 2}  # heads must divide d
+        net = Transformer(
+            self.mask + 1, 2 * c.window + 1, c.d, c.d, generators, readout="mean", **sizes
+        )
+        (tokens, positions, *rest), self.transformer = functional(net)
+        return [table, std * tokens, std * positions, *rest]
 
-    def begin(self):
-        decay = [k.decay for k in self.configs]
-        self.optimiser = Adam(self.trained, self.config.lr, decay if any(decay) else 0.0)
-
-    def encode(self, ids, there):
+    def encode(self, weights: list[torch.Tensor], ids: torch.Tensor, there: torch.Tensor):
         """(R, n, d) embeddings of the contexts: ids and there (R, n, 2 window + 1) as from `windows`."""
         if self.config.encoder == "mean":
-            return mean_of_window(self.trained[1], ids, there)
-        there[..., self.config.window].fill_(
-            True
-        )  # the transformer reads the mask in the word's place
-        return torch.func.functional_call(
-            self.net, dict(zip(self.names, self.trained[1:], strict=True)), (ids, there)
-        )
+            return mean_of_window(weights[1], ids, there)
+        window = self.config.window
+        middle = torch.arange(2 * window + 1, device=ids.device) == window
+        # The transformer reads the mask in the word's place.
+        return self.transformer(weights[1:], ids, there | middle)
 
-    def losses(self, part, drawn):
+    def batch(self, s: State, part: int, drawn: torch.Tensor) -> tuple:
+        """symbols, ids and there, as from `windows`, of a batch of places of a part of the text."""
+        return windows(s.tokens, s.sentence, s.sums[part], s.keep, drawn)
+
+    def losses(self, s: State, part: int, drawn: torch.Tensor) -> torch.Tensor:
         """(R,) SL eq. 2, or Lemma A.1's, on a batch of places of a part of the text."""
-        c, s = self.config, self.state
-        symbols, ids, there = windows(s.tokens, s.sentence, s.sums[part], s.keep, drawn)
-        pair = lookup(self.trained[0], symbols), self.encode(ids, there)
-        return symbol_context.formula(
-            *(pair if c.over == "contexts" else pair[::-1]), symbols if c.masked else None
-        )
+        c = self.config
+        symbols, ids, there = self.batch(s, part, drawn)
+        z, contexts = lookup(s.weights[0], symbols), self.encode(s.weights, ids, there)
+        same = symbols if c.masked else None
+        if c.over == "symbols":
+            return symbol_context(contexts, z, same)
+        return symbol_context(z, contexts, same)
 
-    def now(self, t):
-        return (
-            self.trained[0].detach().flatten(1).sum(1, keepdim=True)
-        )  # finite where every vector is
+    def forward(self, s, drawn, t):
+        """The sum of the table, which is finite where every vector is, and the losses."""
+        total = s.weights[0].detach().flatten(1).sum(1, keepdim=True)
+        return total, self.losses(s, TRAINED, drawn.places)
 
-    def advance(self, t):
-        self.descend(self.losses(TRAINED, self.draws.next()))
+    def step(self, s, drawn, losses, t):
+        decay = s.decay if self.decays else 0.0
+        gradients = self.gradients(losses, s.weights)
+        with torch.no_grad():
+            weights, memory = adam(s.weights, gradients, s.memory, self.config.lr, decay)
+        return {"weights": weights, "memory": memory}
 
     @torch.no_grad()
-    def measure(self, z, t):
-        """The table, distances of all pairs, who is nearest to the first twins, and the two losses."""
-        table, s = self.trained[0].detach(), self.state
-        trained, held = (
-            torch.stack([self.losses(part, drawn) for drawn in s.same.unbind(1)]).double().mean(0)
-            for part in (TRAINED, HELD_OUT)
-        )
-        nearest = torch.stack(
-            [twin_nearest(*run) for run in zip(table, s.pairs["injected"], strict=True)]
-        )
-        return {
-            "table": table.half(),
-            "twin_nearest": nearest,
-            "loss": trained,
-            "held": held,
-            **{kind: distances(table, pairs) for kind, pairs in s.pairs.items()},
-        }
+    def measure(self, s, z, losses, t):
+        table = s.weights[0]
+        row = {kind: distances(table, pairs) for kind, pairs in s.pairs.items()}
+        if self.wants("table"):
+            row["table"] = table.half()
+        if self.wants("twin_nearest"):
+            pairs = s.pairs["injected"]
+            nearest = [twin_nearest(*own) for own in zip(table, pairs, strict=True)]
+            row["twin_nearest"] = torch.stack(nearest)
+        if self.wants("loss"):
+            row["loss"] = self.recorded_loss(s, TRAINED)
+        if self.wants("held"):
+            row["held"] = self.recorded_loss(s, HELD_OUT)
+        return row
+
+    def recorded_loss(self, s: State, part: int) -> torch.Tensor:
+        """(R,) mean loss over the batches on which it is recorded, of a part of the text."""
+        losses = [self.losses(s, part, drawn) for drawn in s.recorded_places.unbind(1)]
+        return torch.stack(losses).double().mean(0)
 
     def result(self, i, columns, head):
         found = self.texts[i]
-        apart = {kind: columns.pop(kind)[:, : len(pairs)] for kind, pairs in found.pairs.items()}
+        apart = {}
+        for kind, pairs in found.pairs.items():
+            apart[kind] = columns.pop(kind)[:, : len(pairs)]
         return Result(
             **head,
             **columns,
@@ -353,30 +374,4 @@ class Embedding(Program):
         )
 
 
-def read(config: Config, progress=None) -> None:
-    """Read the run's text, which `corpus.load` keeps; the first time takes seconds, in which `progress` can stop it.
-
-    Raises:
-        ValueError: as `corpus.load`; `progress` returned False: there is nothing to show yet.
-    """
-    corpus.load(config.corpus, config.encoding, report=progress and (lambda: progress(0.0, None)))
-
-
-def run(config: Config, *, progress=None, device=None) -> Result:
-    """Train the symbol table and the context encoder with InfoNCE.
-
-    Args:
-        config: the settings.
-        progress: `progress(fraction, partial_result)`, about ten times a second; returning False stops the run, which
-            then returns what it has, with `stopped` set. While a text is read for the first time it is None.
-        device: a torch device; None takes CUDA when there is one.
-
-    Raises:
-        ValueError: the text cannot be read or is too small, or its reading was stopped; the run diverged (the message
-            names lr).
-    """
-    read(config, progress)
-    return alone(Embedding, config, progress, device)
-
-
-run.program = Embedding
+run = Embedding.run

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.patheffects import withStroke
 
-from clbook.style import INK, MUTED, Picture, axes, colour, legend
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, needs
 
 KINDS = {
     "injected": colour(7),
@@ -92,46 +92,45 @@ def ratios(runs) -> Picture:
     )
 
 
-def neighbours(view, frame=-1) -> Picture:
-    """The eight nearest symbols of a word at a recorded time, where words are split (left) and where none is."""
+def neighbours(views, frame=-1) -> Picture:
+    """The eight nearest symbols of a word at a recorded time, where words are split (left) and where none is.
+
+    views: {"split": Neighbours, "whole": Neighbours}.
+    """
     fig, (panels,) = axes(2, width=7.6, height=2.9, sharex=True)
-    split = f"{view.config.word}₁" if view.twin else view.config.word
+    split, whole = views["split"], views["whole"]
+    word = split.config.word
+    first = f"{word}₁" if split.twin else word
     titles = (
-        f"nearest to {split}; {view.config.injected} words split",
-        f"nearest to {view.config.word}; no word split",
+        f"nearest to {first}; {split.config.injected} words split",
+        f"nearest to {word}; no word split",
     )
-    for ax, title, names, away in zip(panels, titles, view.names, view.distances, strict=True):
-        tones = [
-            KINDS["injected"] if name == view.twin else KINDS["natural"] for name in names[frame]
-        ]
-        place = np.arange(len(names[frame]))
-        ax.barh(
-            place,
-            np.minimum(away[frame], 1.2),
-            color=tones,
-            alpha=0.35,
-            height=0.8,
-            label="distance",
-        )
-        for y, name in zip(place, names[frame], strict=True):
-            ax.text(0.02, y, name, va="center", color=INK)
-        ax.axvline(1, color=MUTED, lw=1.2, ls=":")
-        ax.set_yticks(place, names[frame])  # for the numbers; for the eye they stand in the bars
-        ax.tick_params(left=False, labelleft=False)
-        ax.set(
-            xlim=(0, 1.25),
-            ylim=(len(place) - 0.4, -0.6),
-            xlabel="distance / mean distance",
-            title=title,
-        )
-        ax.grid(False)
+    for ax, title, view in zip(panels, titles, (split, whole), strict=True):
+        _bars(ax, view.names[frame], view.distances[frame], split.twin)
+        ax.set(title=title)
     return Picture(
         fig,
-        f"Nearest to {split} at step {view.steps[frame]}: {', '.join(view.names[0][frame])}. "
-        f"Nearest to {view.config.word} without twins: {', '.join(view.names[1][frame])}.",
+        f"Nearest to {first} at step {split.steps[frame]}: {', '.join(split.names[frame])}. "
+        f"Nearest to {word} without twins: {', '.join(whole.names[frame])}.",
     )
 
 
+def _bars(ax, names, distances, twin):
+    """A bar for each of the nearest symbols, with its name in it; the twin has a colour of its own."""
+    tones = [KINDS["injected" if name == twin else "natural"] for name in names]
+    place = np.arange(len(names))
+    length = np.minimum(distances, 1.2)
+    ax.barh(place, length, color=tones, alpha=0.35, height=0.8, label="distance")
+    for y, name in zip(place, names, strict=True):
+        ax.text(0.02, y, name, va="center", color=INK)
+    ax.axvline(1, color=MUTED, lw=1.2, ls=":")
+    ax.set_yticks(place, names)  # for the numbers; for the eye they stand in the bars
+    ax.tick_params(left=False, labelleft=False)
+    ax.set(xlim=(0, 1.25), ylim=(len(place) - 0.4, -0.6), xlabel="distance / mean distance")
+    ax.grid(False)
+
+
+@needs("table")
 def vocabulary(result, frame=-1, words=1000, marked=7, common=1500) -> Picture:
     """The vocabulary in the plane of the two directions in which the table at the end varies most.
 

@@ -1,4 +1,4 @@
-"""Nearest neighbours of one word in two runs of `words`: with injected twins, and without."""
+"""Nearest neighbours of one word in a run of `words`: with injected twins, or without."""
 
 from __future__ import annotations
 
@@ -6,36 +6,32 @@ import dataclasses
 
 import numpy as np
 
-from clbook.experiments.words.experiment import Config, Result, read, run
+from clbook.experiments.words.experiment import Config, Result, run
 from clbook.experiments.words.twins import TWIN
-from clbook.runs import Several, several
-from clbook.settings import Outcome, setting
-from clbook.sweep import kept
+from clbook.settings import Outcome, quantity, setting
+from clbook.store import cached
 
 SHOWN = 8  # nearest words
-VARIANTS = {"split": {}, "whole": {"injected": 0}}  # the two runs: with twins, and without
+VARIANTS = {"split": {}, "whole": {"injected": 0}}  # with twins, and without
 
 
 @dataclasses.dataclass(frozen=True)
 class View(Config):
-    """A word to look at in two runs of otherwise equal settings: with injected twins, and without."""
+    """A word to look at in a run of otherwise equal settings."""
 
     word: str = setting("number", "the word whose nearest neighbours are shown")
 
 
 @dataclasses.dataclass
 class Neighbours(Outcome):
-    """Nearest symbols of a word at the recorded times, with injected twins [0] and without [1].
+    """Nearest symbols of a word in one run."""
 
-    Attributes:
-        steps: (T,). names: two (T, 8) arrays. distances: two (T, 8), in units of the mean distance to all symbols.
-        twin: name of the word's twin, or None where it was not split.
-    """
-
-    steps: np.ndarray
-    names: list
-    distances: list
-    twin: str | None
+    steps: np.ndarray = quantity("recorded steps", dims="step", unit="steps")
+    names: np.ndarray = quantity("the nearest symbols, the nearest first", dims="step rank")
+    distances: np.ndarray = quantity(
+        "how far they are, in units of the mean distance to all symbols", dims="step rank"
+    )
+    twin: str | None = quantity("name of the word's twin, or None where it was not split")
 
 
 def nearest(result: Result, word: str) -> tuple[np.ndarray, np.ndarray]:
@@ -61,34 +57,34 @@ def nearest(result: Result, word: str) -> tuple[np.ndarray, np.ndarray]:
     return np.array(result.words)[near], np.take_along_axis(away, near, 1) / unit
 
 
-def _trained(config, *, progress=None, device=None):
-    """`run`, from the store where it is there: another word needs no training."""
-    return kept(run, config, progress=progress, device=device)
+def look(config: View, *, progress=None, device=None) -> Neighbours:
+    """The neighbours of the word in its run, which is trained if it is not in the store.
 
+    Args:
+        config, progress, device: as for `words.run`.
 
-def _view(config: View, both: Several) -> Neighbours:
-    """The neighbours of the word in finished or partial runs."""
-    steps, (names, distances) = (
-        both.steps,
-        zip(*(nearest(both[name], config.word) for name in VARIANTS), strict=True),
-    )
-    twin, count = config.word + TWIN[1], len(both.steps)
-    return Neighbours(
-        config=config,
-        seconds=both.seconds,
-        device=both.device,
-        stopped=both.stopped,
-        steps=steps,
-        names=[n[:count] for n in names],
-        distances=[d[:count] for d in distances],
-        twin=twin if twin in both["split"].words else None,
-    )
-
-
-def run_view(config: View, *, progress=None, device=None) -> Neighbours:
-    """Both runs and the neighbours of the word in each; progress and device as for `run`."""
-    # The word is no part of the runs: another one needs no training.
+    Raises:
+        ValueError: as `words.run`; the word is not in the vocabulary.
+    """
+    # The word is no part of the run: another one needs no training.
     settings = Config(**{f.name: getattr(config, f.name) for f in dataclasses.fields(Config)})
-    read(settings, progress)
-    report = progress and (lambda fraction, both: progress(fraction, _view(config, both)))
-    return _view(config, several(_trained, settings, VARIANTS, progress=report, device=device))
+
+    def seen(result):
+        names, distances = nearest(result, config.word)
+        twin = config.word + TWIN[1]
+        return Neighbours(
+            config=config,
+            seconds=result.seconds,
+            device=result.device,
+            stopped=result.stopped,
+            steps=result.steps,
+            names=names,
+            distances=distances,
+            twin=twin if twin in result.words else None,
+        )
+
+    def report(fraction, partial):
+        return progress(fraction, partial and seen(partial))
+
+    told = None if progress is None else report
+    return seen(cached(run, settings, progress=told, device=device, record=("table",)))
