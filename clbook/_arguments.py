@@ -89,8 +89,15 @@ def source(name: str, value) -> torch.Generator:
 
 
 def floats(name: str, value, axes: int = 0) -> torch.Tensor:
-    """`value`, a tensor of floating point numbers with at least so many axes."""
-    if not isinstance(value, torch.Tensor) or not value.is_floating_point() or value.ndim < axes:
+    """`value`, a dense tensor of floating point numbers with at least so many axes."""
+    holds = (
+        isinstance(value, torch.Tensor)
+        and value.is_floating_point()
+        and value.ndim >= axes
+        and value.layout == torch.strided
+        and not value.is_meta  # which has a shape but no numbers
+    )
+    if not holds:
         raise refused(name, value, f"a tensor of floating point numbers with {axes} axes or more")
     return value
 

@@ -40,7 +40,7 @@ def rotation(x: Tensor, generator: Generator) -> Tensor:
     """Each point turned about the origin by an angle of its own, uniform on the circle (LS Sec. 4.2.2, the donut).
 
     Args:
-        x: points (n, D), D >= 2; they turn in the plane of the first two coordinates.
+        x: points (..., n, D), D >= 2; they turn in the plane of the first two coordinates.
         generator: source of the angles, on the device of x.
 
     Returns:
@@ -48,7 +48,8 @@ def rotation(x: Tensor, generator: Generator) -> Tensor:
     """
     floats("x", x, 2)
     source("generator", generator)
-    share = torch.rand(len(x), generator=generator, device=x.device, dtype=x.dtype)
+    points = x.shape[:-1]
+    share = torch.rand(points, generator=generator, device=x.device, dtype=x.dtype)
     return turn(x, 2 * math.pi * share)
 
 
@@ -149,10 +150,9 @@ def moved(x: Tensor, drawn: Tensor) -> Tensor:
     """
     floats("x", x, 2)
     floats("drawn", drawn, 2)
-    *images, pixels = x.shape
-    if drawn.shape not in ((*images, 4), (*images, 5)):
-        raise refused("drawn", drawn, f"(..., 4 or 5), a row for each of the images {images}")
-    colours, side = _square(pixels)
+    if drawn.shape[:-1] != x.shape[:-1] or drawn.shape[-1] not in (4, 5):
+        raise refused("drawn", drawn, f"(..., 4 or 5), a row an image of x {tuple(x.shape)}")
+    colours, side = _square(x)
     pictures = x.reshape(-1, colours, side, side)
     rows = drawn.flatten(0, -2).to(x.dtype)
 
@@ -170,20 +170,21 @@ def moved(x: Tensor, drawn: Tensor) -> Tensor:
     return pictures.reshape(x.shape)
 
 
-def _square(pixels):
-    """Colours and side of a flattened square image."""
+def _square(x):
+    """Colours and side of flattened square images."""
+    pixels = x.shape[-1]
     for colours in (1, 3):
         side = math.isqrt(pixels // colours)
-        if side > 0 and colours * side**2 == pixels:
+        if side > 1 and colours * side**2 == pixels:
             return colours, side
-    raise ValueError(f"x has {pixels} pixels an image: images must be square, in 1 or 3 colours")
+    raise refused("x", x, "flattened square images (..., n, pixels) in 1 or 3 colours")
 
 
 def images(x: Tensor, generator: Generator, **ranges: float) -> Tensor:
     """A fresh view of flattened square images: `moved` by what `moves` draws.
 
     Args:
-        x: images (n, colours * side * side).
+        x: images (..., n, colours * side * side).
         generator: source of the moves.
         ranges: `degrees`, `scale`, `blur`, `shift` of `moves`.
 
@@ -191,5 +192,6 @@ def images(x: Tensor, generator: Generator, **ranges: float) -> Tensor:
         A tensor like x.
     """
     floats("x", x, 2)
-    drawn = moves(len(x), generator, **ranges)
-    return moved(x, drawn.to(x.device))
+    shape = x.shape[:-1]
+    drawn = moves(shape.numel(), generator, **ranges)
+    return moved(x, drawn.unflatten(0, shape).to(x.device))

@@ -174,7 +174,10 @@ def _generator(given):
 
 def _sizes(name, values, least, most=math.inf):
     """`values` as a list of `least` to `most` whole numbers >= 1."""
-    sizes = list(values) if isinstance(values, Iterable) else []
+    try:
+        sizes = list(values)
+    except TypeError:
+        sizes = []
     if not least <= len(sizes) <= most:
         more = "" if least == most else " or more"
         raise refused(name, values, f"{least}{more} whole numbers >= 1")
@@ -239,11 +242,12 @@ def mlp(parameters: Sequence[Tensor], x: Tensor, activation: str) -> Tensor:
     Returns:
         (R, n, widths[-1]).
     """
+    choice("activation", activation, ACTIVATIONS)
     if activation == "tanh":
         # In place, which saves a copy. The derivative, 1 - tanh^2, needs the output alone.
         act = torch.tanh_
     else:
-        act = _activation(activation)()
+        act = ACTIVATIONS[activation]()
     if not _are_tensors(parameters) or len(parameters) % 2:
         raise refused("parameters", parameters, "weights and biases in turn, as from `stacked`")
     for k in range(0, len(parameters), 2):

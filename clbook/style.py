@@ -25,7 +25,7 @@ from PIL import Image
 from scipy.optimize import isotonic_regression
 from tabulate import tabulate
 
-from clbook._arguments import refused
+from clbook._arguments import reals, refused
 
 # After Okabe and Ito, ten that stay apart for colour-blind readers too; class k has the same colour on every page.
 CLASS_COLOURS = (
@@ -279,8 +279,11 @@ def plane(z: np.ndarray) -> np.ndarray:
     Returns:
         (d, 2), a column an axis. Where d = 1 the second one is zero.
     """
+    z = reals("z", z)
+    if z.ndim < 2 or z.size == 0 or not np.isfinite(z).all():
+        raise refused("z", z, "finite points (..., n, d)")
     d = z.shape[-1]
-    points = z.reshape(-1, d).astype(np.float64)
+    points = z.reshape(-1, d)
     _, _, rows = np.linalg.svd(points - points.mean(0), full_matrices=False)
     axes = np.zeros((2, d))
     found = rows[:2]  # one alone where d = 1

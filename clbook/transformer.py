@@ -219,6 +219,9 @@ def lookup(table: Tensor, ids: Tensor) -> Tensor:
         (members, n, d).
     """
     members, tokens, d = floats("table", table, 3).shape
+    whole_numbers = isinstance(ids, Tensor) and ids.dtype in (torch.int64, torch.int32)
+    if not whole_numbers or ids.ndim != 2 or len(ids) != members:
+        raise refused("ids", ids, f"whole numbers (members, n) of {members} members")
     # All tables under each other are one, in which member m begins at row m * tokens.
     begin = tokens * torch.arange(members, device=ids.device)
     below = table.reshape(members * tokens, d)
