@@ -79,7 +79,7 @@ def turn(x: Tensor, angle: Tensor) -> Tensor:
     turned = torch.stack([first, second], dim=-1)
     # The other coordinates stay. They are repeated where there are several angles for a point.
     others = x[..., 2:]
-    others = others.expand(*first.shape, others.shape[-1])
+    others = others.expand(*first.shape, -1)
     return torch.cat([turned, others], dim=-1)
 
 
@@ -131,8 +131,8 @@ def moves(
 
 def _uniform(low, high, shape, generator):
     """Numbers uniform in [low, high], on the generator's device."""
-    share = torch.rand(shape, generator=generator, device=generator.device)
-    return low + (high - low) * share
+    width = high - low
+    return low + width * torch.rand(shape, generator=generator, device=generator.device)
 
 
 def moved(x: Tensor, drawn: Tensor) -> Tensor:
@@ -150,11 +150,13 @@ def moved(x: Tensor, drawn: Tensor) -> Tensor:
     """
     floats("x", x, 2)
     floats("drawn", drawn, 2)
-    if drawn.shape[:-1] != x.shape[:-1] or drawn.shape[-1] not in (4, 5):
+    images = x.shape[:-1]
+    if drawn.shape not in ((*images, 4), (*images, 5)):
         raise refused("drawn", drawn, f"(..., 4 or 5), a row an image of x {tuple(x.shape)}")
     colours, side = _square(x)
     pictures = x.reshape(-1, colours, side, side)
-    rows = drawn.flatten(0, -2).to(x.dtype)
+    rows = drawn.to(x.dtype)
+    rows = rows.flatten(0, -2)
 
     # A 2 x 3 matrix for each image: it turns and resizes about the centre, then shifts.
     angle = rows[:, 0]
@@ -162,7 +164,8 @@ def moved(x: Tensor, drawn: Tensor) -> Tensor:
     middle = (side - 1) / 2
     centre = torch.full_like(size, middle)
     matrix = get_rotation_matrix2d(centre, angle, size)
-    matrix[:, :, 2] += rows[:, 2:4]
+    shifts = rows[:, 2:4]
+    matrix[:, :, 2] += shifts
     pictures = warp_affine(pictures, matrix, (side, side), align_corners=True)
     if rows.shape[1] == 5:
         blur = rows[:, [4, 4]]
@@ -194,4 +197,5 @@ def images(x: Tensor, generator: Generator, **ranges: float) -> Tensor:
     floats("x", x, 2)
     shape = x.shape[:-1]
     drawn = moves(shape.numel(), generator, **ranges)
-    return moved(x, drawn.unflatten(0, shape).to(x.device))
+    drawn = drawn.unflatten(0, shape)
+    return moved(x, drawn.to(x.device))

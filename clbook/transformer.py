@@ -195,7 +195,8 @@ class Norm(nn.Module):
         self.bias = nn.Parameter(torch.zeros_like(one))
 
     def forward(self, x: Tensor) -> Tensor:
-        normalised = F.layer_norm(x, x.shape[-1:])
+        d = x.shape[-1]
+        normalised = F.layer_norm(x, [d])
         return torch.addcmul(self.bias, normalised, self.gain)
 
 
@@ -219,9 +220,14 @@ def lookup(table: Tensor, ids: Tensor) -> Tensor:
         (members, n, d).
     """
     members, tokens, d = floats("table", table, 3).shape
-    whole_numbers = isinstance(ids, Tensor) and ids.dtype in (torch.int64, torch.int32)
-    if not whole_numbers or ids.ndim != 2 or len(ids) != members:
-        raise refused("ids", ids, f"whole numbers (members, n) of {members} members")
+    fits = (
+        isinstance(ids, Tensor)
+        and ids.dtype == torch.int64
+        and ids.ndim == 2
+        and len(ids) == members
+    )
+    if not fits:
+        raise refused("ids", ids, f"int64 (members, n) of {members} members")
     # All tables under each other are one, in which member m begins at row m * tokens.
     begin = tokens * torch.arange(members, device=ids.device)
     below = table.reshape(members * tokens, d)
