@@ -71,6 +71,37 @@ def whole(name: str, value, least: int, most: float = math.inf) -> int:
     return int(value)
 
 
+# Names, generators, tensors.
+
+
+def choice(name: str, value, allowed) -> str:
+    """`value`, one of the texts in `allowed`."""
+    if not isinstance(value, str) or value not in allowed:
+        raise refused(name, value, f"one of {', '.join(allowed)}")
+    return value
+
+
+def source(name: str, value) -> torch.Generator:
+    """`value`, the generator of random numbers. None would be torch's global one, which nothing here may use."""
+    if not isinstance(value, torch.Generator):
+        raise refused(name, value, "a torch.Generator")
+    return value
+
+
+def floats(name: str, value, axes: int = 0) -> torch.Tensor:
+    """`value`, a dense tensor of floating point numbers with at least so many axes."""
+    holds = (
+        isinstance(value, torch.Tensor)
+        and value.is_floating_point()
+        and value.ndim >= axes
+        and value.layout == torch.strided
+        and not value.is_meta  # which has a shape but no numbers
+    )
+    if not holds:
+        raise refused(name, value, f"a tensor of floating point numbers with {axes} axes or more")
+    return value
+
+
 # Arrays.
 
 

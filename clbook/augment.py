@@ -1,7 +1,7 @@
-"""Augmentations T: each call draws one fresh view of every point. They never see labels.
+"""Augmentations T: each call draws a fresh view of every point. They never see labels.
 
-Random numbers come from the generator that is passed in, never from torch's global one; kornia is used through its
-functions, with parameters that we draw, because its random classes draw from the global generator.
+Random numbers come from the generator that is passed in, never from torch's global one. Of kornia only the functions
+are used, with numbers that are drawn here, since its random classes draw from the global generator.
 """
 
 from __future__ import annotations
@@ -11,72 +11,191 @@ import math
 import torch
 from kornia.filters import gaussian_blur2d
 from kornia.geometry.transform import get_rotation_matrix2d, warp_affine
+from torch import Generator, Tensor
+
+from clbook._arguments import at_least, floats, refused, source, whole
+
+# Points.
 
 
-def noise(x: torch.Tensor, sd: float, generator: torch.Generator) -> torch.Tensor:
-    """x (n, D) plus independent normal noise of standard deviation `sd` in each coordinate."""
-    return x + sd * torch.randn(x.shape, generator=generator, device=x.device, dtype=x.dtype)
+def noise(x: Tensor, sd: float, generator: Generator) -> Tensor:
+    """Each coordinate plus independent normal noise: x + sd N(0, 1).
+
+    Args:
+        x: points, of any shape.
+        sd: standard deviation of the noise, in the unit of x.
+        generator: source of the noise, on the device of x.
+
+    Returns:
+        A tensor like x.
+    """
+    floats("x", x)
+    sd = at_least(0.0, "sd", sd)
+    source("generator", generator)
+    normal = torch.randn(x.shape, generator=generator, device=x.device, dtype=x.dtype)
+    return x + sd * normal
 
 
-def rotation(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
-    """x (n, 2) with every point turned about the origin by its own uniform angle (LS Section 4.2.2, the donut)."""
-    angle = 2 * math.pi * torch.rand(len(x), generator=generator, device=x.device, dtype=x.dtype)
-    return turn(x, angle)
+def rotation(x: Tensor, generator: Generator) -> Tensor:
+    """Each point turned about the origin by an angle of its own, uniform on the circle (LS Sec. 4.2.2, the donut).
+
+    Args:
+        x: points (..., n, D), D >= 2; they turn in the plane of the first two coordinates.
+        generator: source of the angles, on the device of x.
+
+    Returns:
+        A tensor like x.
+    """
+    floats("x", x, 2)
+    source("generator", generator)
+    points = x.shape[:-1]
+    share = torch.rand(points, generator=generator, device=x.device, dtype=x.dtype)
+    return turn(x, 2 * math.pi * share)
 
 
-def turn(x: torch.Tensor, angle: torch.Tensor) -> torch.Tensor:
-    """x (..., n, D) turned by `angle`, one or (..., n) in radians, in the plane of the first two coordinates."""
-    cos, sin = angle.cos(), angle.sin()
-    plane = torch.stack(
-        [cos * x[..., 0] - sin * x[..., 1], sin * x[..., 0] + cos * x[..., 1]], dim=-1
-    )
-    return torch.cat([plane, x[..., 2:].expand(*plane.shape[:-1], -1)], dim=-1)
+def turn(x: Tensor, angle: Tensor) -> Tensor:
+    """Points turned in the plane of the first two coordinates: (u, v) -> (cos a u - sin a v, sin a u + cos a v).
+
+    Args:
+        x: points (..., n, D), D >= 2.
+        angle: in radians, one for all points or (..., n), one for each. Leading axes of x and angle broadcast.
+
+    Returns:
+        (..., n, D).
+    """
+    floats("x", x, 2)
+    floats("angle", angle)
+    if x.shape[-1] < 2:
+        raise refused("x", x, "points (..., n, D) of two coordinates or more")
+    u = x[..., 0]
+    v = x[..., 1]
+    cos = angle.cos()
+    sin = angle.sin()
+    try:
+        first = cos * u - sin * v
+        second = sin * u + cos * v
+    except RuntimeError as error:  # the shapes do not broadcast
+        raise refused("angle", angle, f"one, or one a point of x {tuple(x.shape)}") from error
+    turned = torch.stack([first, second], dim=-1)
+    # The other coordinates stay. They are repeated where there are several angles for a point.
+    others = x[..., 2:]
+    others = others.expand(*first.shape, -1)
+    return torch.cat([turned, others], dim=-1)
 
 
-def _uniform(low, high, size, generator):
-    return low + (high - low) * torch.rand(size, generator=generator, device=generator.device)
+# Images: flattened, colour after colour, (..., colours * side * side).
 
 
 def moves(
-    n: int, generator: torch.Generator, *, degrees=15.0, scale=0.1, blur=0.8, shift=0.0
-) -> torch.Tensor:
-    """What `moved` does to each of n pictures: (n, 4) angle, factor of size, two shifts; with blur (n, 5), its sd.
+    n: int,
+    generator: Generator,
+    *,
+    degrees: float = 15.0,
+    scale: float = 0.1,
+    blur: float = 0.8,
+    shift: float = 0.0,
+) -> Tensor:
+    """Draw what `moved` does to each of n images. The defaults are those of LS Sec. 4.2.2.
 
-    The angle is uniform in +-`degrees`, the factor in 1 +- `scale`, the shift in +-`shift` pixels each way, the blur's
-    standard deviation in [0.1, `blur`] pixels (0: no blur). The defaults are those of LS Section 4.2.2.
+    Args:
+        n: number of images.
+        generator: source of all four; what is drawn is on its device.
+        degrees: the angle is uniform in +- `degrees`.
+        scale: the factor of size is uniform in 1 +- `scale`, `scale` < 1.
+        blur: the standard deviation of the blur is uniform in [0.1, `blur`] pixels; 0 is no blur.
+        shift: the shift is uniform in +- `shift` pixels, each way.
+
+    Returns:
+        (n, 4): angle in degrees, factor of size, two shifts in pixels. With blur (n, 5): its standard deviation, too.
     """
+    n = whole("n", n, 0)
+    source("generator", generator)
+    degrees = at_least(0.0, "degrees", degrees)
+    scale = at_least(0.0, "scale", scale)
+    if scale >= 1:
+        raise refused("scale", scale, "a number >= 0 and < 1")
+    blur = at_least(0.0, "blur", blur)
+    shift = at_least(0.0, "shift", shift)
+
     size = _uniform(1 - scale, 1 + scale, (n, 1), generator)
     angle = _uniform(-degrees, degrees, (n, 1), generator)
-    shifts = (
-        _uniform(-shift, shift, (n, 2), generator) if shift else torch.zeros_like(size).expand(n, 2)
-    )
-    blurs = [_uniform(0.1, blur, (n, 1), generator)] if blur else []
-    return torch.cat([angle, size, shifts, *blurs], 1)
+    # Nothing is drawn for a shift or a blur that is not there.
+    shifts = size.new_zeros(n, 2)
+    if shift:
+        shifts = _uniform(-shift, shift, (n, 2), generator)
+    columns = [angle, size, shifts]
+    if blur:
+        columns.append(_uniform(0.1, blur, (n, 1), generator))
+    return torch.cat(columns, dim=1)
 
 
-def moved(x: torch.Tensor, drawn: torch.Tensor) -> torch.Tensor:
-    """Flattened square images x (..., colours * side * side), 1 or 3 colours, turned, resized, shifted and blurred.
+def _uniform(low, high, shape, generator):
+    """Numbers uniform in [low, high], on the generator's device."""
+    width = high - low
+    return low + width * torch.rand(shape, generator=generator, device=generator.device)
 
-    `drawn` (..., 4 or 5), as from `moves`, says how; it is on the device of x, where all the work is done.
-    What comes from outside the image is black. Raises ValueError where the images are not square.
+
+def moved(x: Tensor, drawn: Tensor) -> Tensor:
+    """Images turned, resized, shifted and blurred. What comes from outside an image is black.
+
+    Args:
+        x: flattened square images (..., n, colours * side * side) of 1 or 3 colours.
+        drawn: (..., n, 4 or 5), for each image what `moves` has drawn, on the device of x.
+
+    Returns:
+        A tensor like x.
+
+    Raises:
+        ValueError: images that are not square, or have another number of colours.
     """
-    pixels, drawn = x.shape[-1], drawn.flatten(0, -2)
-    colours = next((c for c in (1, 3) if math.isqrt(pixels // c) ** 2 * c == pixels), None)
-    if colours is None:
-        raise ValueError(
-            f"x has {pixels} pixels an image: images must be square, in 1 or 3 colours"
-        )
-    side = math.isqrt(pixels // colours)
-    picture = x.reshape(-1, colours, side, side)
-    centre = torch.full((len(drawn), 2), (side - 1) / 2, device=x.device)
-    matrix = get_rotation_matrix2d(centre, drawn[:, 0], drawn[:, 1:2].expand(-1, 2))
-    matrix[:, :, 2] += drawn[:, 2:4]
-    picture = warp_affine(picture, matrix, (side, side), align_corners=True)
-    if drawn.shape[1] == 5:
-        picture = gaussian_blur2d(picture, (3, 3), drawn[:, 4:].expand(-1, 2))
-    return picture.reshape(x.shape)
+    floats("x", x, 2)
+    floats("drawn", drawn, 2)
+    images = x.shape[:-1]
+    if drawn.shape not in ((*images, 4), (*images, 5)):
+        raise refused("drawn", drawn, f"(..., 4 or 5), a row an image of x {tuple(x.shape)}")
+    colours, side = _square(x)
+    pictures = x.reshape(-1, colours, side, side)
+    rows = drawn.to(x.dtype)
+    rows = rows.flatten(0, -2)
+
+    # A 2 x 3 matrix for each image: it turns and resizes about the centre, then shifts.
+    angle = rows[:, 0]
+    size = rows[:, [1, 1]]  # the same along both axes
+    middle = (side - 1) / 2
+    centre = torch.full_like(size, middle)
+    matrix = get_rotation_matrix2d(centre, angle, size)
+    shifts = rows[:, 2:4]
+    matrix[:, :, 2] += shifts
+    pictures = warp_affine(pictures, matrix, (side, side), align_corners=True)
+    if rows.shape[1] == 5:
+        blur = rows[:, [4, 4]]
+        pictures = gaussian_blur2d(pictures, (3, 3), blur)
+    return pictures.reshape(x.shape)
 
 
-def images(x: torch.Tensor, generator: torch.Generator, **ranges) -> torch.Tensor:
-    """A fresh view of flattened square images x (n, pixels): `moved` by fresh `moves`, whose `ranges` it takes."""
-    return moved(x, moves(len(x), generator, **ranges).to(x.device))
+def _square(x):
+    """Colours and side of flattened square images."""
+    pixels = x.shape[-1]
+    for colours in (1, 3):
+        side = math.isqrt(pixels // colours)
+        if side > 1 and colours * side**2 == pixels:
+            return colours, side
+    raise refused("x", x, "flattened square images (..., n, pixels) in 1 or 3 colours")
+
+
+def images(x: Tensor, generator: Generator, **ranges: float) -> Tensor:
+    """A fresh view of flattened square images: `moved` by what `moves` draws.
+
+    Args:
+        x: images (..., n, colours * side * side).
+        generator: source of the moves.
+        ranges: `degrees`, `scale`, `blur`, `shift` of `moves`.
+
+    Returns:
+        A tensor like x.
+    """
+    floats("x", x, 2)
+    shape = x.shape[:-1]
+    drawn = moves(shape.numel(), generator, **ranges)
+    drawn = drawn.unflatten(0, shape)
+    return moved(x, drawn.to(x.device))

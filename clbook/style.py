@@ -25,6 +25,8 @@ from PIL import Image
 from scipy.optimize import isotonic_regression
 from tabulate import tabulate
 
+from clbook._arguments import reals, refused
+
 # After Okabe and Ito, ten that stay apart for colour-blind readers too; class k has the same colour on every page.
 CLASS_COLOURS = (
     "#2576B6",
@@ -71,7 +73,10 @@ DRAWING = threading.RLock()
 
 @contextlib.contextmanager
 def uncollected():
-    """No garbage is collected meanwhile: beside a chapter's packages that takes as long as a picture, or longer."""
+    """No garbage is collected meanwhile.
+
+    Beside the packages of a chapter, one collection takes as long as drawing a picture, or longer.
+    """
     collects = gc.isenabled()
     gc.disable()
     try:
@@ -102,7 +107,16 @@ def needs(*names: str) -> Callable:
 def axes(
     columns: int = 1, rows: int = 1, *, width: float = 7.2, height: float = 3.2, **kwargs
 ) -> tuple[Figure, np.ndarray]:
-    """(figure, array of axes) in the book's style, made without pyplot so that threads may draw."""
+    """A figure in the book's style and its axes, made without pyplot so that threads may draw.
+
+    Args:
+        columns, rows: how many axes.
+        width, height: of the figure, in inches.
+        kwargs: of matplotlib's `subplots`.
+
+    Returns:
+        The figure and an array (rows, columns) of axes.
+    """
     with DRAWING, mpl.rc_context(RC):
         fig = Figure(figsize=(width, height))
         return fig, fig.subplots(rows, columns, squeeze=False, **kwargs)
@@ -111,7 +125,13 @@ def axes(
 def mosaic(
     layout: list, *, width: float = 7.2, height: float = 4.0, **kwargs
 ) -> tuple[Figure, dict[str, Axes]]:
-    """(figure, {name: axes}) for a layout as in matplotlib's `subplot_mosaic`, in the book's style."""
+    """A figure in the book's style and {name: axes}, laid out as by matplotlib's `subplot_mosaic`.
+
+    Args:
+        layout: rows of names.
+        width, height: of the figure, in inches.
+        kwargs: of `subplot_mosaic`.
+    """
     with DRAWING, mpl.rc_context(RC):
         fig = Figure(figsize=(width, height))
         return fig, fig.subplot_mosaic(layout, **kwargs)
@@ -122,133 +142,207 @@ def legend(ax: Axes, **kwargs) -> Legend:
     return ax.legend(**{"frameon": True, "edgecolor": "none", "fontsize": 9, **kwargs})
 
 
+BESIDE = 1.07  # where names of lines begin, in widths of the axes
+
+
 def name_lines(ax: Axes, gap: float = 12.0) -> None:
-    """Names beside labelled lines, `gap` points apart or more, led to from where each ends in the axes' limits."""
-    lines, said = [line for line in ax.lines if not line.get_label().startswith("_")], []
+    """Name each labelled line beside the axes, at the height where it ends.
+
+    The names stand in the order of the lines' ends. From each, a thin line leads to the last point of its own line that
+    is within the axes. When the limits change, the names follow.
+
+    Args:
+        ax: axes with lines. A line that has no label gets no name.
+        gap: the least distance from one name to the next, in points.
+    """
+    lines = [line for line in ax.lines if not line.get_label().startswith("_")]
+    if not lines:
+        return
+    names = []
     for line in lines:
-        lead = {
-            "arrowstyle": "-",
-            "color": line.get_color(),
-            "ls": line.get_linestyle(),
-            "shrinkA": 1,
-            "shrinkB": 0,
-        }
-        said.append(
-            ax.annotate(
-                line.get_label(),
-                (0, 0),
-                (1.07, 0),
-                line.get_transform(),
-                "axes fraction",
-                lead | {"relpos": (0, 0.5), "patchA": None},
-                False,
-                va="center",
-                fontsize=9,
-                color=INK,
-            )
-        )
-        line.set(gid=line.get_gid() or line.get_label(), label="_named")  # a legend has the others
+        names.append(_name(ax, line))
+        # A legend has the other artists. What identifies the line in the page is its label, now its gid.
+        line.set(gid=line.get_gid() or line.get_label(), label="_named")
 
     def place(ax):
-        heights, step = (
-            [],
-            gap / 72 * ax.figure.dpi / ax.get_window_extent().height * np.arange(len(lines)),
-        )
-        for line, text in zip(lines, said, strict=True):
-            inside = ax.transAxes.inverted().transform(
-                line.get_transform().transform(line.get_xydata())
-            )
-            last = np.where(np.abs(inside[:, 1] - 0.5) <= 0.5, inside[:, 0], -np.inf).argmax()
-            text.xy = line.get_xydata()[last]
-            heights.append(np.nan_to_num(inside[last, 1]))
-        order = np.argsort(heights, kind="stable")
-        places = (
-            isotonic_regression(np.array(heights)[order] - step).x.clip(0, max(0, 1 - step[-1]))
-            + step
-        )
-        for k, height in zip(order, places, strict=True):
-            said[k].set_position((1.07, height))
+        ends = []
+        for line, name in zip(lines, names, strict=True):
+            name.xy, height = _end(ax, line)
+            ends.append(height)
+        pixels = gap / 72 * ax.figure.dpi
+        least = pixels / ax.get_window_extent().height  # the gap in heights of the axes
+        for name, height in zip(names, _apart(np.array(ends), least), strict=True):
+            name.set_position((BESIDE, height))
 
     place(ax)
     ax.callbacks.connect("ylim_changed", place)
 
 
+def _name(ax, line):
+    """The name of a line, and the thin line that leads to it; `place` decides where both are."""
+    lead = {
+        "arrowstyle": "-",
+        "color": line.get_color(),
+        "ls": line.get_linestyle(),
+        "shrinkA": 1,
+        "shrinkB": 0,
+        "relpos": (0, 0.5),
+        "patchA": None,
+    }
+    return ax.annotate(
+        line.get_label(),
+        xy=(0, 0),
+        xycoords=line.get_transform(),
+        xytext=(BESIDE, 0),
+        textcoords="axes fraction",
+        arrowprops=lead,
+        annotation_clip=False,
+        va="center",
+        fontsize=9,
+        color=INK,
+    )
+
+
+def _end(ax, line):
+    """The last visible point of a line: where it is, in the line's own coordinates; its height in the axes, 0 to 1."""
+    points = line.get_xydata()
+    pixels = line.get_transform().transform(points)
+    x, y = ax.transAxes.inverted().transform(pixels).T
+    visible = np.abs(y - 0.5) <= 0.5
+    last = np.where(visible, x, -np.inf).argmax()
+    return points[last], np.nan_to_num(y[last])
+
+
+def _apart(heights, gap):
+    """Heights in the same order, `gap` apart or more, and as near to the given ones as that allows.
+
+    Let h_k be the k-th height from below. The new ones may be written as f_k + k gap, and they are apart enough if f
+    never falls. Nearest, in least squares, is the f of isotonic regression on h_k - k gap.
+    """
+    order = np.argsort(heights, kind="stable")
+    gaps = gap * np.arange(len(heights))
+    free = isotonic_regression(heights[order] - gaps).x
+    free = free.clip(0, max(0, 1 - gaps[-1]))  # the lowest and the highest stay within the axes
+    found = np.empty(len(heights))
+    found[order] = free + gaps
+    return found
+
+
 def log_axis(ax: Axes, ticks: Sequence[float] | None = None, *, axis: str = "x") -> None:
-    """Axis "x", "y" or both ("xy") logarithmic: `ticks` or powers of ten; minor ones take longer than the curves."""
+    """Make an axis logarithmic.
+
+    Args:
+        ax: the axes.
+        ticks: where it has ticks; None is at powers of ten. There are no minor ticks: they take longer to draw than the
+            curves.
+        axis: "x", "y" or both, "xy".
+    """
+    if axis not in ("x", "y", "xy"):
+        raise refused("axis", axis, "x, y or xy")
     for name in axis:
         ax.set(**{f"{name}scale": "log"})
-        line = {"x": ax.xaxis, "y": ax.yaxis}[name]
+        line = ax.xaxis if name == "x" else ax.yaxis
         line.set_minor_locator(NullLocator())
         if ticks is not None:
             line.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks])
 
 
 def band(ax: Axes, x, values, half=None, *, alpha: float = 0.18, **look) -> None:
-    """Several runs as one line: the mean of values (S, len(x)) over S, in a band from the least to the largest.
+    """Several runs as one line: their mean, in a band from the least to the largest.
 
-    half: (len(x),) half widths of the band about the mean, as of `metrics.mean_interval`, in place of the range.
-    look: of the line (color, label, gid ...).
+    Args:
+        ax: the axes.
+        x: (T,) places of the values.
+        values: (S, T), a row a run.
+        half: (T,) half widths of the band about the mean, as of `metrics.mean_interval`, in place of the range.
+        alpha: how opaque the band is, 0 to 1.
+        look: of the line (color, label, gid ...).
     """
     values = np.asarray(values)
     mean = values.mean(0)
-    low, high = (values.min(0), values.max(0)) if half is None else (mean - half, mean + half)
+    if half is None:
+        low, high = values.min(0), values.max(0)
+    else:
+        low, high = mean - half, mean + half
     (line,) = ax.plot(x, mean, **look)
     ax.fill_between(x, low, high, color=line.get_color(), alpha=alpha, lw=0)
 
 
 def plane(z: np.ndarray) -> np.ndarray:
-    """(d, 2) the two principal axes of points z (..., n, d): `z @ plane(z)` shows them, `other @ plane(z)` others so.
+    """The two principal axes of points: `z @ plane(z)` shows them, `other @ plane(z)` shows others in the same way.
 
-    Each axis points to where its largest entry is positive, so that neither turns over between two frames. Where d = 1
-    the second one is zero.
+    Each axis points to where its largest entry is positive, so that neither turns over between two frames.
+
+    Args:
+        z: points (..., n, d).
+
+    Returns:
+        (d, 2), a column an axis. Where d = 1 the second one is zero.
     """
-    points = z.reshape(-1, z.shape[-1]).astype(np.float64)
-    main = np.linalg.svd(points - points.mean(0), full_matrices=False)[2][:2]
-    main = np.vstack([main, np.zeros((2 - len(main), z.shape[-1]))])
-    largest = main[[0, 1], np.abs(main).argmax(1)]
-    return (main * np.where(largest < 0, -1, 1)[:, None]).T
+    z = reals("z", z)
+    if z.ndim < 2 or z.size == 0 or not np.isfinite(z).all():
+        raise refused("z", z, "finite points (..., n, d)")
+    d = z.shape[-1]
+    points = z.reshape(-1, d)
+    _, _, rows = np.linalg.svd(points - points.mean(0), full_matrices=False)
+    axes = np.zeros((2, d))
+    found = rows[:2]  # one alone where d = 1
+    axes[: len(found)] = found
+    largest = np.abs(axes).argmax(1)
+    signs = np.where(axes[[0, 1], largest] < 0, -1, 1)
+    return axes.T * signs
 
 
 @dataclasses.dataclass
 class Picture:
     """A drawn figure and the text that says what it shows.
 
+    A notebook shows it as HTML. The build takes a PNG file with the text inside ("Description").
+
     Attributes:
-        fig: the matplotlib figure. alt: one or two sentences with its numbers, for a reader who cannot see it.
-    A notebook shows it as HTML; the build as a PNG with the alt text inside ("Description").
+        fig: the matplotlib figure.
+        alt: one or two sentences with its numbers, for a reader who cannot see it.
     """
 
     fig: Figure
     alt: str
 
     def __post_init__(self):
-        self.alt = re.sub(r"[$\\{}]", "", self.alt)  # formulas as they are spoken: tau, d_c
+        # Formulas are written as they are spoken: tau, d_c.
+        self.alt = re.sub(r"[$\\{}]", "", self.alt)
 
     def png(self, dpi: int = 144, place: Callable | None = None) -> bytes:
-        """The figure as a PNG file, the alt text inside; `place(fig)` may place its axes before it is drawn."""
-        buffer = io.BytesIO()
+        """The figure as a PNG file, with the alt text inside.
+
+        Args:
+            dpi: pixels an inch.
+            place: `place(fig)` is called before drawing, and may place the axes.
+        """
+        file = io.BytesIO()
         with DRAWING, mpl.rc_context(RC):
-            self.fig.dpi, canvas = dpi, FigureCanvasAgg(self.fig)
+            self.fig.dpi = dpi
+            canvas = FigureCanvasAgg(self.fig)
             if place:
                 place(self.fig)
-            canvas.print_png(buffer, metadata={"Description": self.alt})  # savefig draws twice
-        return buffer.getvalue()
+            # `savefig` would draw twice.
+            canvas.print_png(file, metadata={"Description": self.alt})
+        return file.getvalue()
 
     def small(self, dpi: int = 144, colours: int = 128) -> str:
         """The figure as a base64 PNG of few colours: a few kilobytes, to be saved with a notebook or page."""
-        buffer = io.BytesIO()
-        Image.open(io.BytesIO(self.png(dpi))).convert("RGB").quantize(colours).save(
-            buffer, "png", optimize=True
-        )
-        return base64.b64encode(buffer.getvalue()).decode()
+        whole = io.BytesIO(self.png(dpi))
+        few = Image.open(whole).convert("RGB").quantize(colours)
+        file = io.BytesIO()
+        few.save(file, "png", optimize=True)
+        return base64.b64encode(file.getvalue()).decode()
 
     def _repr_mimebundle_(self, include=None, exclude=None):
-        if (
-            os.environ.get("CLBOOK_STATIC") == "1"
-        ):  # the built page takes the file, and the alt text that is in it
+        if os.environ.get("CLBOOK_STATIC") == "1":
+            # The built page takes the file, and the alt text that is in it.
             return {"image/png": base64.b64encode(self.png()).decode(), "text/plain": self.alt}
+        width = int(self.fig.get_figwidth() * 96)  # CSS has 96 pixels an inch
         tag = (
-            f'<img style="width:{int(self.fig.get_figwidth() * 96)}px;max-width:100%;background:white" '
+            f'<img style="width:{width}px;max-width:100%;background:white" '
             f'alt="{html.escape(self.alt)}" src="data:image/png;base64,{self.small()}">'
         )
         return {"text/html": tag, "text/plain": self.alt}
@@ -276,8 +370,10 @@ TYPESET = (  # patterns in escaped text, and what they become, in this order
 
 def greek(name: str) -> str:
     """The Greek letter of that name; KeyError where there is none."""
-    name = {"eps": "epsilon"}.get(name, name).replace("ambda", "amda")  # as Unicode spells it
-    return unicodedata.lookup(f"greek {'capital' if name[0].isupper() else 'small'} letter {name}")
+    case = "capital" if name[0].isupper() else "small"
+    name = {"eps": "epsilon"}.get(name, name)
+    name = name.replace("ambda", "amda")  # as Unicode spells it
+    return unicodedata.lookup(f"greek {case} letter {name}")
 
 
 def typeset(text: str) -> str:
@@ -290,18 +386,27 @@ def typeset(text: str) -> str:
 
 @dataclasses.dataclass
 class Table:
-    """A small table of measured values: `header` and `rows` of cells, already formatted.
+    """A small table of measured values.
 
-    Shown by a notebook as an HTML table, with formulas as `typeset` writes them; printing it gives aligned text.
+    A notebook shows it as an HTML table, with formulas as `typeset` writes them. Printing it gives aligned text.
+
+    Attributes:
+        header: names of the columns.
+        rows: cells, already formatted.
     """
 
     header: tuple
     rows: list
 
     def _repr_html_(self) -> str:
-        header, *rows = ([typeset(str(cell)) for cell in row] for row in (self.header, *self.rows))
-        cells = tabulate(rows, header, "unsafehtml", stralign=None, disable_numparse=True)
-        return cells.replace("<table>", '<table class="table clbook-table">')
+        header = _typeset_cells(self.header)
+        rows = [_typeset_cells(row) for row in self.rows]
+        found = tabulate(rows, header, "unsafehtml", stralign=None, disable_numparse=True)
+        return found.replace("<table>", '<table class="table clbook-table">')
 
     def __str__(self) -> str:
         return tabulate(self.rows, self.header, "plain", stralign="left", disable_numparse=True)
+
+
+def _typeset_cells(row):
+    return [typeset(str(cell)) for cell in row]

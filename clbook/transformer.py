@@ -2,94 +2,37 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 
 import torch
 import torch.nn.functional as F
-from torch import nn
+from torch import Generator, Tensor, nn
+
+from clbook._arguments import at_least, choice, floats, refused, source, whole
 
 READOUTS = ("flatten", "mean")
 
-
-def _normal(shape, std, generators):
-    """A parameter (members, *shape), normal with standard deviation `std`, each member from its own generator."""
-    return nn.Parameter(
-        torch.stack([std * torch.randn(shape, generator=g, device=g.device) for g in generators])
-    )
-
-
-class Linear(nn.Module):
-    """An affine map a member, (members, n, fan_in) -> (members, n, fan_out), from U(-b, b), b^2 = 1 / fan_in."""
-
-    def __init__(self, fan_in: int, fan_out: int, generators: Sequence[torch.Generator]):
-        super().__init__()
-        both = torch.stack(
-            [torch.rand(fan_in + 1, fan_out, generator=g, device=g.device) for g in generators]
-        )
-        both = (2 * both - 1) * fan_in**-0.5
-        self.weight, self.bias = (
-            nn.Parameter(both[:, :-1].clone()),
-            nn.Parameter(both[:, -1:].clone()),
-        )
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        if (
-            1 in self.weight.shape[1:]
-        ):  # one row or column: one member alone would take another routine than several
-            return (x[..., None] * self.weight[:, None]).sum(2) + self.bias
-        return torch.baddbmm(self.bias, x, self.weight)
-
-
-class Norm(nn.Module):
-    """Layer normalisation over the last axis of (members, n, d), with gain and bias a member."""
-
-    def __init__(self, d: int, members: int, device: torch.device):
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(members, 1, d, device=device))
-        self.bias = nn.Parameter(torch.zeros(members, 1, d, device=device))
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.addcmul(self.bias, F.layer_norm(x, x.shape[-1:]), self.gain)
-
-
-class Block(nn.Module):
-    """Self-attention and a two-layer ReLU network, each added to its input and then normalised (Vaswani et al. 2017).
-
-    The order of `torch.nn.TransformerEncoderLayer`'s defaults, without dropout. hidden: width of the two-layer network.
-    """
-
-    def __init__(self, d: int, heads: int, hidden: int, generators: Sequence[torch.Generator]):
-        super().__init__()
-        self.heads = heads
-        self.inward, self.outward = Linear(d, 3 * d, generators), Linear(d, d, generators)
-        self.up, self.down = Linear(d, hidden, generators), Linear(hidden, d, generators)
-        self.norm1, self.norm2 = (Norm(d, len(generators), generators[0].device) for _ in range(2))
-
-    def forward(
-        self, x: torch.Tensor, length: int, mask: torch.Tensor | None = None
-    ) -> torch.Tensor:
-        """x (members, n * length, d) -> the same; mask (members * n, 1, 1, length), False where no one may look."""
-        members, rows, d = x.shape
-        qkv = self.inward(x).view(-1, length, 3, self.heads, d // self.heads)
-        q, k, v = qkv.permute(2, 0, 3, 1, 4)  # each (members * n, heads, length, d / heads)
-        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-        x = self.norm1(x + self.outward(mixed.transpose(1, 2).reshape(members, rows, d)))
-        return self.norm2(x + self.down(F.relu(self.up(x))))
+Generators = Sequence[Generator]  # one a member
 
 
 class Transformer(nn.Module):
     """Token and position embeddings, `layers` blocks, a linear readout.
 
-    Maps tokens (members, n, length) to (members, n, out).
-
     Args:
-        tokens: size of the vocabulary. length: tokens in a sequence. d: width. out: output dimensions.
-        generators: one `torch.Generator` a member: a member's start does not depend on which others run with it.
-        layers, heads: number of blocks, attention heads in each (they divide d).
+        tokens: size of the vocabulary.
+        length: tokens in a sequence.
+        d: width, the numbers that stand for a token.
+        out: output dimensions.
+        generators: one `torch.Generator` a member: its start does not depend on the members beside it.
+        layers: number of blocks.
+        heads: attention heads in each block; they divide d.
         hidden: width of each block's two-layer network; None is 4 d.
         readout: "flatten" reads all positions side by side, "mean" their mean.
-        std: standard deviation of the token embeddings at the start; positions have 1 (flatten) or `std` (mean).
-    Raises ValueError: heads that do not divide d, another readout.
+        std: standard deviation of the token embeddings at the start. Positions have 1 (flatten) or `std` (mean).
+
+    Raises:
+        ValueError: heads that do not divide d, another readout, sizes below 1.
     """
 
     def __init__(
@@ -98,7 +41,7 @@ class Transformer(nn.Module):
         length: int,
         d: int,
         out: int,
-        generators: Sequence[torch.Generator],
+        generators: Generators,
         *,
         layers: int = 1,
         heads: int = 1,
@@ -107,73 +50,214 @@ class Transformer(nn.Module):
         std: float = 1.0,
     ):
         super().__init__()
-        if heads < 1 or d % heads:
-            raise ValueError(f"heads = {heads!r} is not allowed: heads must divide d = {d}")
-        if readout not in READOUTS:
-            raise ValueError(
-                f"readout = {readout!r} is not allowed: readout must be one of {', '.join(READOUTS)}"
-            )
-        self.readout = readout
+        tokens = whole("tokens", tokens, 1)
+        length = whole("length", length, 1)
+        d = whole("d", d, 1)
+        out = whole("out", out, 1)
+        layers = whole("layers", layers, 0)
+        if hidden is None:
+            hidden = 4 * d
+        hidden = whole("hidden", hidden, 1)
+        std = at_least(0.0, "std", std)
+        self.readout = choice("readout", readout, READOUTS)
+        heads = whole("heads", heads, 1)
+        if d % heads:
+            raise ValueError(f"heads = {heads} is not allowed: heads must divide d = {d}")
+        if not isinstance(generators, (list, tuple)) or not generators:
+            raise refused("generators", generators, "a list of torch.Generator, one a member")
+        for generator in generators:
+            source("generators", generator)
+
+        read, position_std = d, std
+        if readout == "flatten":
+            read, position_std = length * d, 1.0
         self.tokens = _normal((tokens, d), std, generators)
-        self.positions = _normal((length, d), 1.0 if readout == "flatten" else std, generators)
-        self.blocks = nn.ModuleList(
-            Block(d, heads, hidden or 4 * d, generators) for _ in range(layers)
-        )
-        self.last = Linear(length * d if readout == "flatten" else d, out, generators)
+        self.positions = _normal((length, d), position_std, generators)
+        self.blocks = nn.ModuleList()
+        for _ in range(layers):
+            block = Block(d, heads, hidden, generators)
+            self.blocks.append(block)
+        self.last = Linear(read, out, generators)
 
-    def forward(self, tokens: torch.Tensor, present: torch.Tensor | None = None) -> torch.Tensor:
-        """The readout, (members, n, out), of tokens (members, n, length) int64.
+    def forward(self, tokens: Tensor, present: Tensor | None = None) -> Tensor:
+        """Read out sequences of tokens.
 
-        present: of the same shape, False where a sequence is padded; None: nowhere. Padding is not attended to, and
-        "mean" leaves it out as well. Every sequence needs one token that is present.
+        Args:
+            tokens: (members, n, length) int64.
+            present: bool, of the same shape, False where a sequence is padded; None is nowhere. Padding is not attended
+                to, and "mean" leaves it out as well. Every sequence needs one token that is present.
+
+        Returns:
+            (members, n, out).
         """
         members, n, length = tokens.shape
-        x = (
-            lookup(self.tokens, tokens.flatten(1)).view(members, n, length, -1)
-            + self.positions[:, None]
-        )
-        x, mask = x.flatten(1, 2), None if present is None else present.view(-1, 1, 1, length)
+        d = self.tokens.shape[-1]
+        x = lookup(self.tokens, tokens.flatten(1))
+        x = x.view(members, n, length, d)
+        x = x + self.positions[:, None]
+        x = x.flatten(1, 2)  # (members, n * length, d), as the blocks take it
+        mask = None
+        if present is not None:
+            # In attention each sequence has its own mask, the same for all heads and positions.
+            mask = present.view(-1, 1, 1, length)
         for block in self.blocks:
             x = block(x, length, mask)
-        x = x.view(members, n, length, -1)
+        x = x.view(members, n, length, d)
         if self.readout == "flatten":
             return self.last(x.flatten(2))
-        weight = torch.ones_like(x[..., :1]) if present is None else present[..., None].to(x.dtype)
-        return self.last((weight * x).sum(2) / weight.sum(2))
+        if present is None:
+            return self.last(x.mean(2))
+        weight = present[..., None].to(x.dtype)  # 1 for a token, 0 for padding
+        total = (weight * x).sum(2)
+        return self.last(total / weight.sum(2))
 
 
-def bind(module: nn.Module, tensors: Sequence[torch.Tensor]) -> None:
-    """Let `module` compute with `tensors` in place of its parameters, in the order of `module.parameters()`.
+class Block(nn.Module):
+    """Self-attention and a two-layer ReLU network, each added to its input and then normalised (Vaswani et al. 2017).
 
-    As `torch.func.functional_call`, which for a network of many small parameters costs a sixth of the step each time.
-    """
-    remaining = iter(tensors)
-    for part in module.modules():
-        for name in part._parameters:
-            part._parameters[name] = next(remaining)
-
-
-def lookup(table: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
-    """Rows of table (members, tokens, d) at ids (members, n): (members, n, d). Faster backward than indexing."""
-    members, tokens, d = table.shape
-    offset = tokens * torch.arange(members, device=ids.device)[:, None]
-    return F.embedding(ids + offset, table.reshape(members * tokens, d))
-
-
-def functional(net: nn.Module) -> tuple[list[torch.Tensor], Callable]:
-    """A network in two parts: its weights, and the function that it is of them.
+    With h = norm(x + attention(x)), the block is norm(h + network(h)). That is the order of the defaults of
+    `torch.nn.TransformerEncoderLayer`, here without dropout.
 
     Args:
-        net: any module without buffers. It is not changed.
+        d: width.
+        heads: attention heads, which divide d.
+        hidden: width of the two-layer network.
+        generators: one a member.
+    """
+
+    def __init__(self, d: int, heads: int, hidden: int, generators: Generators):
+        super().__init__()
+        self.heads = heads
+        self.inward = Linear(d, 3 * d, generators)  # queries, keys and values side by side
+        self.outward = Linear(d, d, generators)
+        self.up = Linear(d, hidden, generators)
+        self.down = Linear(hidden, d, generators)
+        device = generators[0].device
+        self.norm1 = Norm(d, len(generators), device)
+        self.norm2 = Norm(d, len(generators), device)
+
+    def forward(self, x: Tensor, length: int, mask: Tensor | None = None) -> Tensor:
+        """One block.
+
+        Args:
+            x: (members, n * length, d).
+            length: tokens in a sequence.
+            mask: (members * n, 1, 1, length), False where no one may look; None is nowhere.
+
+        Returns:
+            A tensor like x.
+        """
+        mixed = self.attention(x, length, mask)
+        x = self.norm1(x + mixed)
+        units = F.relu(self.up(x))
+        return self.norm2(x + self.down(units))
+
+    def attention(self, x: Tensor, length: int, mask: Tensor | None) -> Tensor:
+        """The mean of the values v in a sequence, weighted by softmax(q . k / sqrt(d / heads)), for each position."""
+        one_head = x.shape[-1] // self.heads
+        qkv = self.inward(x)
+        qkv = qkv.view(-1, length, 3, self.heads, one_head)
+        q, k, v = qkv.permute(2, 0, 3, 1, 4)  # each (members * n, heads, length, one_head)
+        mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        heads_last = mixed.transpose(1, 2)
+        return self.outward(heads_last.reshape(x.shape))
+
+
+class Linear(nn.Module):
+    """An affine map for each member, x W + b: (members, n, fan_in) -> (members, n, fan_out).
+
+    Weights and biases start from U(-b, b) with b = 1/sqrt(fan_in), as those of `torch.nn.Linear`.
+    """
+
+    def __init__(self, fan_in: int, fan_out: int, generators: Generators):
+        super().__init__()
+        drawn = []
+        for g in generators:
+            uniform = torch.rand(fan_in + 1, fan_out, generator=g, device=g.device)
+            drawn.append(2 * uniform - 1)
+        bound = fan_in**-0.5
+        both = bound * torch.stack(drawn)
+        weight, bias = both.split([fan_in, 1], dim=1)
+        self.weight = nn.Parameter(weight.clone())
+        self.bias = nn.Parameter(bias.clone())
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.baddbmm(self.bias, x, self.weight)
+
+
+class Norm(nn.Module):
+    """Layer normalisation over the last axis of (members, n, d), with a gain and a bias for each member."""
+
+    def __init__(self, d: int, members: int, device: torch.device):
+        super().__init__()
+        one = torch.ones(members, 1, d, device=device)
+        self.gain = nn.Parameter(one)
+        self.bias = nn.Parameter(torch.zeros_like(one))
+
+    def forward(self, x: Tensor) -> Tensor:
+        d = x.shape[-1]
+        normalised = F.layer_norm(x, [d])
+        return torch.addcmul(self.bias, normalised, self.gain)
+
+
+def _normal(shape, std, generators):
+    """A parameter (members, *shape), normal with standard deviation `std`, each member from its own generator."""
+    drawn = []
+    for g in generators:
+        normal = torch.randn(shape, generator=g, device=g.device)
+        drawn.append(std * normal)
+    return nn.Parameter(torch.stack(drawn))
+
+
+def lookup(table: Tensor, ids: Tensor) -> Tensor:
+    """Rows of a table for each member. The backward pass is faster than that of indexing.
+
+    Args:
+        table: (members, tokens, d).
+        ids: (members, n) int64, each 0 .. tokens - 1.
+
+    Returns:
+        (members, n, d).
+    """
+    members, tokens, d = floats("table", table, 3).shape
+    fits = (
+        isinstance(ids, Tensor)
+        and ids.dtype == torch.int64
+        and ids.ndim == 2
+        and len(ids) == members
+    )
+    if not fits:
+        raise refused("ids", ids, f"int64 (members, n) of {members} members")
+    # All tables under each other are one, in which member m begins at row m * tokens.
+    begin = tokens * torch.arange(members, device=ids.device)
+    below = table.reshape(members * tokens, d)
+    return F.embedding(ids + begin[:, None], below)
+
+
+def functional(net: nn.Module) -> tuple[list[Tensor], Callable]:
+    """A network in two parts: its weights, and the function that it is of them.
+
+    As `torch.func.functional_call`, which for a network of many small parameters takes a sixth of a step each time.
+
+    Args:
+        net: any module without buffers and without shared parameters. It is not changed.
 
     Returns:
         The weights, in the order of `net.parameters()`; and `call(weights, *inputs)`, the network's output with other
         weights of the same order in their place.
     """
-    names = [name for name, _ in net.named_parameters()]
+    if not isinstance(net, nn.Module):
+        raise refused("net", net, "a torch.nn.Module")
     weights = [w.detach() for w in net.parameters()]
+    # A copy that nobody else sees computes with whatever weights it was given last.
+    own = copy.deepcopy(net)
+    places = []
+    for part in own.modules():
+        places += [(part._parameters, name) for name in part._parameters]
 
-    def call(given: Sequence[torch.Tensor], *inputs: torch.Tensor) -> torch.Tensor:
-        return torch.func.functional_call(net, dict(zip(names, given, strict=True)), inputs)
+    def call(given: Sequence[Tensor], *inputs: Tensor) -> Tensor:
+        for (parameters, name), weight in zip(places, given, strict=True):
+            parameters[name] = weight
+        return own(*inputs)
 
     return weights, call
