@@ -199,7 +199,7 @@ def partial_gradient(
         (..., n, d).
     """
     z = z.detach().requires_grad_()
-    loss = simplified.formula(z, views.detach(), tau)  # a mean over the n points
+    loss = simplified(z, views.detach(), tau)  # a mean over the n points
     (gradient,) = torch.autograd.grad(z.shape[-2] * loss.sum(), z)
     return gradient
 

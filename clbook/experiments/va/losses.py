@@ -97,7 +97,7 @@ def stuck(seed: int) -> tuple[float, float]:
 
     def loss(B):
         z = functional_call(net, {"inner.weight": B}, (x,))
-        return generalized.formula(z, z, lambda t: -t / TAU)
+        return generalized(z, z, lambda t: -t / TAU)
 
     zero = torch.zeros_like(beside, requires_grad=True)
     (gradient,) = torch.autograd.grad(loss(zero), zero)
