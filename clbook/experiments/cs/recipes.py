@@ -6,7 +6,7 @@ import numpy as np
 
 from clbook.experiments import content_style as cs
 from clbook.experiments.content_style import Config, projector
-from clbook.experiments.content_style.recipes import PLAIN, READ, seeded, stacked
+from clbook.experiments.content_style.recipes import PLAIN, READ, each, seeded, stacked
 from clbook.experiments.cs import encoders
 from clbook.records import Recipe
 
@@ -153,6 +153,15 @@ def direct(results):
 
 
 COLLAPSE = stacked("loss", "within", cosines="cosines", style="style_r2")
+AXES = {
+    **dict.fromkeys(("loss", "output", "within"), "run step"),
+    **dict.fromkeys(("style", "content"), "run layer"),
+    **dict.fromkeys(("added", "left"), "run row"),
+    **dict.fromkeys(("readout", "rank"), "run place"),
+    "map": "run output factor",
+    "terms": "run moment term",
+    "cosines": "run pair",
+}
 RECIPES = {
     "cs-linear": Recipe(
         "linear encoders, three seeds: contents, temperatures, spreads of style and of content",
@@ -161,6 +170,8 @@ RECIPES = {
         stacked("loss", map="map"),
         ("loss",),
         start=0.02,
+        axes=AXES,
+        named={"variant": each(linear_configs())},
     ),
     **{
         name: Recipe(
@@ -170,6 +181,8 @@ RECIPES = {
             deep,
             ("loss", "output"),
             start=0.01,
+            axes=AXES,
+            named={"variant": each(configs)},
         )
         for name, configs in deep_configs().items()
     },
@@ -180,6 +193,9 @@ RECIPES = {
         shielded,
         ("loss",),
         start=0.02,
+        axes=AXES,
+        labels={"layer": ("fourth", "output")},
+        named={"variant": each(projector_configs())},
     ),
     "cs-classes": Recipe(
         "InfoNCE on encoders of four classes, style near the old one or drawn anew, three seeds",
@@ -188,6 +204,8 @@ RECIPES = {
         COLLAPSE,
         ("loss", "within"),
         start=0.02,
+        axes=AXES,
+        named={"variant": each(CLASSES)},
     ),
     "cs-classifier": Recipe(
         "classifiers of four classes, three seeds",
@@ -196,6 +214,8 @@ RECIPES = {
         COLLAPSE,
         ("loss", "within"),
         start=0.01,
+        axes=AXES,
+        named={"variant": each(CLASSIFIER)},
     ),
     "cs-digits": Recipe(
         "digits, outputs standardised to variance 1, three seeds",
@@ -204,6 +224,9 @@ RECIPES = {
         READ,
         ("loss",),
         start=0.5,
+        axes=AXES,
+        labels={"place": ("h", "z")},
+        named={"variant": each(DIGITS)},
     ),
     "cs-directclr": Recipe(
         "DirectCLR and SimCLR on digits until unused weights have decayed, three seeds",
@@ -212,5 +235,8 @@ RECIPES = {
         direct,
         ("loss",),
         start=0.1,
+        axes=AXES,
+        labels={"place": ("h", "r", "z")},
+        named={"variant": each(DIRECT)},
     ),
 }

@@ -49,6 +49,8 @@ def stories(record: Record) -> dict[str, list[SimpleNamespace]]:
     return {"clusters": runs[:9], "donut": runs[9:]}
 
 
+AXES = dict.fromkeys(("steps", "alignment", "fisher"), "run step") | {"share": "run moment"}
+
 RECIPES = {
     "ls-fig-5-training": Recipe(
         "the kernel on two clusters and on a donut, tanh, ReLU and GELU, three seeds, 5,000 iterations",
@@ -57,5 +59,7 @@ RECIPES = {
         scores,
         ("alignment",),
         start=0.02,
+        axes=AXES,
+        labels={"moment": ("start", "near separation", "end")},
     ),
 }

@@ -55,6 +55,12 @@ def stays(results) -> dict[str, np.ndarray]:
     }
 
 
+AXES = {
+    **dict.fromkeys(("steps", "width", "accuracy", "loss", "whole"), "run step"),
+    "labels": "run point",
+    "path": "run point step",
+}
+
 RECIPES = {
     "ls-full-loss": Recipe(
         "clusters and a donut under eq. 12, the same with both samples augmented, and eq. 3, five seeds",
@@ -68,6 +74,7 @@ RECIPES = {
         conditions,
         ("width",),
         start=0.05,
+        axes=AXES,
     ),
     "ls-lost-again": Recipe(
         "two clusters followed for 2,000 iterations, a network and random features, five seeds",
@@ -80,6 +87,7 @@ RECIPES = {
         stays,
         ("width",),
         start=0.05,
+        axes=AXES,
     ),
     "ls-linear": Recipe(
         "the chapter's phase diagram with 100 random features in place of a network, partial gradient",
@@ -91,6 +99,7 @@ RECIPES = {
         conditions,
         ("width",),
         start=0.0005,
+        axes=AXES,
     ),
     "ls-fig-6": Recipe(
         "LS Figure 6 with 2,000 points, lr = .001 and batches of 200, three seeds",
@@ -99,6 +108,7 @@ RECIPES = {
         figure_6,
         ("accuracy", "loss"),
         start=0.005,
+        axes=AXES,
     ),
     "ls-fig-6-free": Recipe(
         "LS Figure 6 with 2,000 points and no network, lr = .001 and batches of 200, 50,000 steps",
@@ -119,6 +129,7 @@ RECIPES = {
         figure_6,
         ("loss",),
         start=0.001,
+        axes=AXES,
     ),
     "ls-mnist": Recipe(
         "LS Figure 4 on MNIST: three digits, three hidden layers of 100, three seeds",
@@ -140,5 +151,6 @@ RECIPES = {
         figure_4,
         ("accuracy", "path"),
         start=0.002,
+        axes=AXES,
     ),
 }

@@ -100,6 +100,9 @@ def grid(**settings) -> list[dict]:
     ]
 
 
+AXES = dict.fromkeys(("steps", "width", "alignment", "scatter"), "run step")
+PATHS = AXES | {"labels": "run point", "path": "run point other_step"}
+
 RECIPES = {
     "ls-phase-diagram": Recipe(
         "25 pairs of eps and tau, three seeds, 4,000 iterations or until four times that of separation",
@@ -113,6 +116,7 @@ RECIPES = {
         phase,
         ("width",),
         start=0.02,
+        axes={"width": "run step"},
     ),
     "ls-more-points": Recipe(
         "two clusters of 50, 100 and 200 points in all, a tight and a wide start, five seeds",
@@ -123,6 +127,7 @@ RECIPES = {
         conditions,
         ("width",),
         start=0.02,
+        axes=AXES,
     ),
     "ls-fig-3": Recipe(
         "LS Figure 3, its three pairs of eps and tau, five seeds",
@@ -135,6 +140,7 @@ RECIPES = {
         figure_3,
         ("width", "path"),
         start=0.02,
+        axes=PATHS,
     ),
     "ls-fig-5": Recipe(
         "a donut until it separates, tanh and ReLU, eps^2 / tau = .01, 1, 9 and 100, three seeds",
@@ -158,6 +164,7 @@ RECIPES = {
         figure_5,
         ("width", "alignment"),
         start=0.02,
+        axes=AXES,
     ),
     "ls-to-the-end": Recipe(
         "the chapter's phase diagram with the partial gradient, and its three slowest runs, until they separate",
@@ -167,5 +174,6 @@ RECIPES = {
         conditions,
         ("width",),
         start=0.0005,
+        axes=AXES,
     ),
 }

@@ -57,6 +57,11 @@ def seeded(variants: dict, config, seeds=SEEDS, **settings) -> tuple:
     )
 
 
+def each(names, seeds=SEEDS) -> np.ndarray:
+    """The name of each run of `seeded`, as text."""
+    return np.repeat([str(name) for name in names], len(seeds))
+
+
 def shortest(values: list) -> np.ndarray:
     """values of several runs, stacked: as many of the last axis as all have."""
     least = min(value.shape[-1] for value in values)
@@ -161,6 +166,20 @@ def spoken(results: list) -> dict:
     }
 
 
+AXES = {
+    **dict.fromkeys((*SIDES, "twin_nearest"), "run step"),
+    "steps": "step",
+    "table_steps": "table_step",
+    "tables": "run table_step symbol dim",
+    "accuracy_at": "classifier_step",
+    "accuracy": "run start classifier_step",
+}
+STARTED = {
+    "pretrained": {"start": STARTS[:1]},
+    "both": {"start": STARTS[:2]},
+    "all": {"start": STARTS},
+}
+SPOKEN = AXES | {"steps": "run step", "distance": "run kind step"}
 RECIPES = {
     "sl-paper": Recipe(
         "the paper's own setting (SL Sec. 5), ten seeds, and classifiers from three starts",
@@ -169,6 +188,9 @@ RECIPES = {
         trained,
         CURVES,
         start=0.002,
+        axes=AXES,
+        labels=STARTED["all"],
+        named={"variant": each(("base",), TEN)},
     ),
     "sl-paper-variants": Recipe(
         "SL Fig. 5 to 8 in the paper's own setting, ten seeds each, and classifiers from their tables",
@@ -177,6 +199,9 @@ RECIPES = {
         trained,
         CURVES,
         start=0.002,
+        axes=AXES,
+        labels=STARTED["pretrained"],
+        named={"variant": each(OWN, TEN)},
     ),
     "sl-paper-random": Recipe(
         "classifiers from random symbols in the paper's own setting but without decay, ten seeds",
@@ -184,6 +209,9 @@ RECIPES = {
         seeded({"random": {}}, PAPER, TEN, decay=0.0, epochs=1, classifier="both"),
         trained,
         ("accuracy",),
+        axes=AXES,
+        labels=STARTED["both"],
+        named={"variant": each(("random",), TEN)},
     ),
     "sl-paper-wide": Recipe(
         "SL Fig. 4 (d = 128) in the paper's own setting, ten seeds",
@@ -192,6 +220,9 @@ RECIPES = {
         lambda results: trained(results, 2),
         CURVES,
         start=0.001,
+        axes=AXES,
+        labels=STARTED["both"],
+        named={"variant": each(("d = 128",), TEN)},
     ),
     "sl-variants": Recipe(
         "SL Fig. 5 to 8 and a control in the book's setting, three seeds each",
@@ -199,6 +230,9 @@ RECIPES = {
         seeded({name: VARIANTS[name] for name in OURS}, modadd.Config(), classifier="pretrained"),
         trained,
         CURVES,
+        axes=AXES,
+        labels=STARTED["pretrained"],
+        named={"variant": each(OURS)},
     ),
     "sl-wide": Recipe(
         "SL Fig. 4 (d = 128) in the book's setting, three seeds",
@@ -206,6 +240,9 @@ RECIPES = {
         seeded({"d = 128": {"d": 128}}, modadd.Config(), classifier="both"),
         trained,
         CURVES,
+        axes=AXES,
+        labels=STARTED["both"],
+        named={"variant": each(("d = 128",))},
     ),
     "sl-dose": Recipe(
         "heavy contexts of every symbol, six probabilities, three seeds each, in the book's setting",
@@ -215,6 +252,9 @@ RECIPES = {
         ),
         trained,
         CURVES,
+        axes=AXES,
+        labels=STARTED["pretrained"],
+        named={"variant": each(DOSES)},
     ),
     "sl-samples": Recipe(
         "contexts without the answer; contexts that no two symbols share; half of all samples",
@@ -229,6 +269,9 @@ RECIPES = {
         ),
         trained,
         CURVES,
+        axes=AXES,
+        labels=STARTED["pretrained"],
+        named={"variant": each(("no answer", "apart", "plain"))},
     ),
     "sl-starts": Recipe(
         "the book's setting with 1,000 epochs of the classifiers, five seeds",
@@ -239,6 +282,8 @@ RECIPES = {
         trained,
         CURVES,
         start=0.005,
+        axes=AXES,
+        labels=STARTED["all"],
     ),
     "sl-oracle": Recipe(
         "classifiers that start from one random vector a class, five seeds",
@@ -253,6 +298,7 @@ RECIPES = {
         },
         ("accuracy",),
         start=0.03,
+        axes={"steps": "step", "accuracy": "run step"},
     ),
     "sl-shared": Recipe(
         "a table of its own, the encoder's table, or the encoder for both sides, three seeds each",
@@ -263,6 +309,8 @@ RECIPES = {
             | {name: shortest([getattr(r, name) for r in results]) for name in SIDES}
         ),
         SIDES,
+        axes=AXES,
+        named={"variant": each(SHARED)},
     ),
     "sl-basis": Recipe(
         "optima of random tables with more or fewer contexts, three seeds each",
@@ -271,6 +319,9 @@ RECIPES = {
         optima,
         ("loss",),
         start=1.0,
+        axes={"loss": "run moment", "twins": "run pair"},
+        labels={"moment": ("start", "end")},
+        named={"variant": each(BASIS)},
     ),
     "sl-words": Recipe(
         "words from other starts, with longer contexts, a transformer, other negatives; three seeds each",
@@ -279,6 +330,9 @@ RECIPES = {
         spoken,
         ("loss", "held"),
         start=0.085,
+        axes=SPOKEN,
+        labels={"kind": KINDS},
+        named={"variant": each(WORDS)},
     ),
     "sl-coin": Recipe(
         "words whose twins are tossed at every draw, three seeds",
@@ -287,5 +341,7 @@ RECIPES = {
         spoken,
         ("loss", "held"),
         start=0.085,
+        axes=SPOKEN,
+        labels={"kind": KINDS},
     ),
 }

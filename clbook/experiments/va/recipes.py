@@ -105,6 +105,14 @@ def curves_and_places(results) -> dict[str, np.ndarray]:
     }
 
 
+AXES = {
+    **dict.fromkeys((*CURVES, "apart"), "run step"),
+    "steps": "step",
+    "kept": "moment",
+    "labels": "point",
+    "z": "run moment point dim",
+}
+
 RECIPES = {
     "va-uniform": Recipe(
         "VA Fig. 5 and 6 from a uniform start, eq. 4 and eq. 1, three networks, 3,000 iterations",
@@ -112,6 +120,7 @@ RECIPES = {
         UNIFORM,
         curves,
         ("accuracy", "loss", "reach", "spread"),
+        axes=AXES,
     ),
     "va-life": Recipe(
         "VA Fig. 5 with eq. 4 from a cap and from a uniform start, 20,000 iterations",
@@ -120,6 +129,7 @@ RECIPES = {
         curves_and_places,
         ("accuracy", "loss", "reach", "spread"),
         0.001,
+        axes=AXES,
     ),
     "va-slow": Recipe(
         "VA eq. 18 on the sphere from a uniform start, below the stability limit, 20,000 iterations",
@@ -128,6 +138,7 @@ RECIPES = {
         curves,
         ("accuracy", "loss", "reach", "spread"),
         0.001,
+        axes=AXES,
     ),
     "va-speeds": Recipe(
         "VA Fig. 5 with eq. 4 from a cap, with and without the network, 3,000 iterations",
@@ -135,6 +146,7 @@ RECIPES = {
         SPEEDS,
         curves,
         ("accuracy", "loss", "reach", "spread"),
+        axes=AXES,
     ),
     "va-free": Recipe(
         "VA Fig. 5 and 6 without a network, eq. 4, 1,000 iterations",
@@ -142,6 +154,7 @@ RECIPES = {
         FREE,
         free_curves,
         ("accuracy", "loss"),
+        axes=AXES,
     ),
     "va-lost": Recipe(
         "three orthogonal clusters, one of them small, VA eq. 4 and eq. 18, 3,000 iterations",
@@ -149,6 +162,7 @@ RECIPES = {
         LOST,
         curves,
         ("accuracy", "loss", "reach", "tail"),
+        axes=AXES,
     ),
     "va-overlap": Recipe(
         "the sphere chapter's data from a cap, four hidden layers, less overlap of the views, 1,000 "
@@ -158,5 +172,7 @@ RECIPES = {
         accuracies,
         ("accuracy",),
         0.02,
+        axes=AXES,
+        named={"variant": np.repeat(list(NOISE), len(SEEDS))},
     ),
 }
