@@ -105,11 +105,9 @@ class Record(dict):
         }
 
     def __repr__(self):
-        made = self.made
-        return (
-            f"Record of {made['date']}: {made['says']}; {self.dataset.sizes['run']} runs, {made['seconds']:,.0f} s on "
-            f"{made['device']} with {made['versions']}; made by {made['command']}"
-        )
+        made, count = self.made, self.dataset.sizes["run"]
+        cost = f"{count} runs, {made['seconds']:,.0f} s on {made['device']} with {made['versions']}"
+        return f"Record of {made['date']}: {made['says']}; {cost}; made by {made['command']}"
 
 
 def recipes() -> dict[str, Recipe]:
