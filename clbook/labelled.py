@@ -58,7 +58,8 @@ def dataset(
             found.coords[own[0]] = (own, common, words(field))
         else:
             table = table.reshape(shape + table.shape[1:])
-            found[free(name, configs)] = (axes + own, table, words(field))
+            name = "recorded_steps" if name == "steps" else free(name, configs)
+            found[name] = (axes + own, table, words(field))
     if "recorded_steps" in found:
         found = found.set_coords("recorded_steps")
     for name in fields(type(configs[0])):
