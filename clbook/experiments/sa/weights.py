@@ -126,6 +126,8 @@ class Circle(Result):
 class OnWeights(Coupled):
     """SA eq. 1 beside descent on weights w (R, 2, p), of CL and of NSCL: the base of both encoders."""
 
+    beside = 40  # the tables are small here: two take 1.1 times as long as one
+
     def setup(self):
         super().setup()
         s = self.state
