@@ -16,8 +16,9 @@ class BuildWithRecords(build_py):
             return
         target = Path(self.build_lib) / "clbook/kept"
         target.mkdir(parents=True, exist_ok=True)
-        for record in Path("book/records").glob("*.npz"):
-            shutil.copyfile(record, target / record.name)
+        for pattern in ("*.nc", "checked.json"):
+            for record in Path("book/records").glob(pattern):
+                shutil.copyfile(record, target / record.name)
 
 
 setup(cmdclass={"build_py": BuildWithRecords})

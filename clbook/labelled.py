@@ -25,8 +25,8 @@ def dataset(
     where it gives none, axis k is called QUANTITY_k. Where a run has no number there is NaN: after the end of a run
     that is shorter than others, for None, for what was not recorded. Quantities that are no arrays are left out.
 
-    If all runs were recorded at the same `steps`, or a beginning of them, these label the axis `step`. Else `steps` is
-    a coordinate that says for each run when it was recorded.
+    A quantity that has the name of a setting is called recorded_NAME. If all runs were recorded at the same `steps`, or
+    a beginning of them, these label the axis `step`; else `recorded_steps` is a coordinate that each run has.
 
     Args:
         results: Results of one kind; None for a run that has not finished.
@@ -58,13 +58,19 @@ def dataset(
             found.coords[own[0]] = (own, common, words(field))
         else:
             table = table.reshape(shape + table.shape[1:])
+            name = "recorded_steps" if name == "steps" else free(name, configs)
             found[name] = (axes + own, table, words(field))
-    if "steps" in found:
-        found = found.set_coords("steps")
+    if "recorded_steps" in found:
+        found = found.set_coords("recorded_steps")
     for name in fields(type(configs[0])):
         if name not in found.coords:
             found.attrs[name] = getattr(configs[0], name)
     return found
+
+
+def free(name: str, configs: Sequence[Settings]) -> str:
+    """What the quantity `name` is called beside the settings."""
+    return f"recorded_{name}" if name in fields(type(configs[0])) else name
 
 
 def quantities(results: Sequence[Outcome | None]) -> list[dataclasses.Field]:

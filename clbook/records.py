@@ -1,5 +1,12 @@
-"""Runs that take longer than a build may: made once by `python -m clbook.records NAME`, kept as a small file in
-`book/records`, with what it takes to make them again. A page says which of its numbers are a record's.
+"""Runs that take longer than a build may: made once, and kept as a small file in `book/records`.
+
+A record is an `xarray.Dataset` in a netCDF file that describes itself: the settings of its runs are coordinates along
+the axis `run`, meanings and units are attributes, and so is how it was made (`made_...`). When its beginning was last
+repeated by the code of that day stands beside the records, in `checked.json`; a command writes it, nobody by hand:
+
+    python -m clbook.records                    what there is, and what has become of the code since
+    python -m clbook.records NAME ...           make these
+    python -m clbook.records --check [NAME ...] repeat the beginnings of these, or of all, and write down which did
 """
 
 from __future__ import annotations
@@ -9,22 +16,28 @@ import dataclasses
 import datetime
 import importlib
 import json
+import os
 import platform
 import re
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
+import xarray
 
 from clbook.data import written
 from clbook.fingerprint import fingerprint
-from clbook.settings import Outcome, Settings
+from clbook.labelled import coordinates, free
+from clbook.settings import Outcome, Settings, fields
 from clbook.sweep import sweep
 
 HERE = Path(__file__).parent
 # Of the checkout; an installed package has the records in itself (see setup.py).
 FOLDER = HERE / "kept" if (HERE / "kept").is_dir() else HERE.parent / "book/records"
+SHAKEN = 30  # rounding enters at every step, a shake at the start alone
 
 VERSIONS = f"torch {torch.__version__}, NumPy {np.__version__}, Python {platform.python_version()}"
 
@@ -33,9 +46,17 @@ VERSIONS = f"torch {torch.__version__}, NumPy {np.__version__}, Python {platform
 class Recipe:
     """How a record is made: `reduce(sweep(run, configs))`.
 
-    says: what the runs are, one line. run, configs: as for `sweep`. reduce: from the list of Results to {name: array},
-    the runs along the first axis; it takes Results of unequal length from runs that ended early.
-    curves: names of arrays (runs, ..., recorded times): the tests repeat a share `start` of their first run.
+    Attributes:
+        says: what the runs are, one line.
+        run, configs, record: as for `sweep`.
+        reduce: from the list of Results to {name: array}; it takes Results of unequal length from runs that ended
+            early (`labelled.padded` makes one array of them).
+        curves: names of arrays (runs, ..., recorded times): a share `start` of their first run is what is repeated.
+        axes: {name of an array: its axes, such as "run loss step"}. An array `steps` whose axis is "step" labels that
+            axis. An array that is not named here has the axis "run", then NAME_0, NAME_1 ... One that has the name of a
+            setting is called recorded_NAME, unless it is the setting.
+        labels: {axis: what stands at its places}, such as {"loss": ("dcl", "nscl")}.
+        named: {name: a word for each run}, further coordinates along "run" beside the settings that vary.
     """
 
     says: str
@@ -44,21 +65,49 @@ class Recipe:
     reduce: Callable[[list[Outcome]], dict[str, np.ndarray]]
     curves: tuple[str, ...]
     start: float = 0.01
+    record: tuple[str, ...] = ()
+    axes: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    labels: Mapping[str, Sequence] = dataclasses.field(default_factory=dict)
+    named: Mapping[str, Sequence] = dataclasses.field(default_factory=dict)
+
+    @property
+    def code(self) -> str:
+        """Hash of the code that the runs depend on."""
+        return fingerprint(self.run, type(self.configs[0]))
 
 
 class Record(dict):
-    """{name: array} of a record; `made` says how: says, command, settings, versions, device, seconds, date, sources."""
+    """A record as consumers read it that know no labels: `record["cka"]` is an array.
 
-    def __init__(self, arrays: dict, made: dict):
-        super().__init__(arrays)
-        self.made = made
+    Everything else is the Dataset's: `record.cka.sel(loss="nscl")`, `record.sel(tau=0.1)`, `record.attrs`.
+    """
+
+    def __init__(self, dataset: xarray.Dataset):
+        names = [*dataset.data_vars, *dataset.coords]
+        super().__init__({name: dataset[name].values for name in names})
+        self.dataset = dataset
+        for name in names:
+            if name.startswith("recorded_"):
+                self[name.removeprefix("recorded_")] = self[name]
+        if "step" in self:
+            self["steps"] = self["step"]
+
+    def __getattr__(self, name):
+        return getattr(self.dataset, name)
+
+    @property
+    def made(self) -> dict:
+        """How the record was made: says, command, versions, processor, device, seconds, date, commit, fingerprint."""
+        return {
+            name.removeprefix("made_"): value
+            for name, value in self.dataset.attrs.items()
+            if name.startswith("made_")
+        }
 
     def __repr__(self):
-        made = self.made
-        return (
-            f"Record of {made['date']}: {made['says']}; {len(made['settings'])} runs, {made['seconds']:,.0f} s on "
-            f"{made['device']} with {made['versions']}; made by {made['command']}"
-        )
+        made, count = self.made, self.dataset.sizes["run"]
+        cost = f"{count} runs, {made['seconds']:,.0f} s on {made['device']} with {made['versions']}"
+        return f"Record of {made['date']}: {made['says']}; {cost}; made by {made['command']}"
 
 
 def recipes() -> dict[str, Recipe]:
@@ -69,19 +118,86 @@ def recipes() -> dict[str, Recipe]:
     return found
 
 
+# Where and when something is computed.
+
+
 def processor() -> str:
     """The kind of processor, and not its name alone: another one may round differently."""
     cpuinfo = Path("/proc/cpuinfo")
     first = cpuinfo.read_text().partition("\n\n")[0] if cpuinfo.exists() else ""
-    told = re.findall(
-        r"^(cpu family|model|model name|stepping|cache size)\s*: (.*)", first, re.MULTILINE
+    what = r"^(cpu family|model|model name|stepping|cache size)\s*: (.*)"
+    told = re.findall(what, first, re.MULTILINE)
+    return ", ".join(f"{name} {value}" for name, value in told) or platform.processor()
+
+
+def commit() -> str:
+    """The commit of the code, with a + where files have changed since; "" outside a checkout."""
+    command = ["git", "-C", str(HERE), "describe", "--always", "--abbrev=12", "--dirty=+"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def now() -> dict[str, str]:
+    """Commit, date, versions and processor of this moment."""
+    return {
+        "commit": commit(),
+        "date": datetime.date.today().isoformat(),
+        "versions": VERSIONS,
+        "processor": processor(),
+    }
+
+
+# Making, writing and reading.
+
+
+def labelled(recipe: Recipe, arrays: dict) -> xarray.Dataset:
+    """The arrays of a recipe with their axes, and the settings of its runs."""
+    configs = recipe.configs
+    found = xarray.Dataset(coords=coordinates(configs))
+    found.coords["config"] = ("run", [config.described() for config in configs])
+    for name, words in recipe.named.items():
+        found.coords[name] = ("run", np.asarray(words))
+    for name, array in arrays.items():
+        array = np.asarray(array)
+        others = [f"{name}_{k}" for k in range(array.ndim - 1)]
+        axes = recipe.axes[name].split() if name in recipe.axes else ["run", *others]
+        if name == "steps" and axes == ["step"]:
+            found.coords["step"] = ("step", array)
+        elif _is_setting(name, array, configs):
+            found.coords[name] = ("run", array)
+        else:
+            found[free(name, configs)] = (axes, array)
+    for axis, words in recipe.labels.items():
+        found.coords[axis] = (axis, np.asarray(words))
+    for name in fields(type(configs[0])):
+        if name not in found.variables:
+            found.attrs[name] = _attribute(getattr(configs[0], name))
+    return found
+
+
+def _is_setting(name: str, array: np.ndarray, configs: Sequence[Settings]) -> bool:
+    """Whether an array is the setting of its name, run by run."""
+    return name in fields(type(configs[0])) and np.array_equal(
+        array, [getattr(config, name) for config in configs]
     )
-    return ", ".join(f"{what} {value}" for what, value in told) or platform.processor()
 
 
-def code_of(recipe: Recipe) -> str:
-    """Hash of the code that a record's runs depend on."""
-    return fingerprint(recipe.run, type(recipe.configs[0]))
+def _attribute(value):
+    """A setting as netCDF takes it for an attribute: truth values and sequences are texts."""
+    return str(value) if isinstance(value, (bool, tuple)) else value
+
+
+def write(name: str, found: xarray.Dataset) -> None:
+    """Write the file of the record `name`, compressed."""
+    small = {"zlib": True, "complevel": 9, "shuffle": True}
+    encoding = {}
+    for key, variable in found.variables.items():
+        if variable.nbytes > 1000 and variable.dtype.kind not in "OU":
+            encoding[key] = small
+    with written(FOLDER / f"{name}.nc") as file:
+        found.to_netcdf(file.name, engine="h5netcdf", encoding=encoding)
 
 
 def make(name: str) -> Record:
@@ -89,76 +205,154 @@ def make(name: str) -> Record:
     if name not in (known := recipes()):
         raise ValueError(f"name = {name!r} is not allowed: the records are {', '.join(known)}")
     recipe = known[name]
-    results = sweep(recipe.run, recipe.configs)
-    arrays = {key: np.asarray(value) for key, value in recipe.reduce(results).items()}
-    made = {
+    results = sweep(recipe.run, recipe.configs, record=recipe.record)
+    found = labelled(recipe, recipe.reduce(results))
+    made = now() | {
         "says": recipe.says,
         "command": f"python -m clbook.records {name}",
-        "versions": VERSIONS,
-        "processor": processor(),
         "device": results[0].device,
-        "sources": code_of(recipe),
-        "settings": [config.described() for config in recipe.configs],
         "seconds": sum(result.seconds for result in results),
-        "date": datetime.date.today().isoformat(),
+        "fingerprint": recipe.code,
     }
-    with written(FOLDER / f"{name}.npz") as file:
-        np.savez_compressed(file, made=json.dumps(made), **arrays)
+    found.attrs |= {f"made_{key}": value for key, value in made.items()}
+    write(name, found)
     return load(name)
 
 
 def load(name: str) -> Record:
-    """The record `name`, as it was kept; ValueError where there is none."""
-    path = FOLDER / f"{name}.npz"
+    """The record `name`, as it was kept. Any coordinate of its runs selects: `record.sel(tau=0.1)`.
+
+    Raises:
+        ValueError: there is no such record.
+    """
+    path = FOLDER / f"{name}.nc"
     if not path.exists():
         raise ValueError(
             f"name = {name!r} is not allowed: `python -m clbook.records {name}` makes the file {path}"
         )
-    with np.load(path) as file:
-        return Record(
-            {key: file[key] for key in file.files if key != "made"}, json.loads(str(file["made"]))
-        )
+    found = xarray.load_dataset(path, engine="h5netcdf")
+    for coordinate in list(found.coords):
+        if found[coordinate].dims == ("run",):
+            found = found.set_xindex(coordinate)
+    return Record(found)
+
+
+# What has become of the code since.
+
+
+def checked() -> dict[str, dict]:
+    """{name: commit, date, versions, processor and fingerprint at which the record's beginning was last repeated}."""
+    path = FOLDER / "checked.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def state(name: str) -> str:
+    """Whether the record `name` is what the code gives now, in words."""
+    recipe = recipes()[name]
+    if not (FOLDER / f"{name}.nc").exists():
+        return "not made yet"
+    record, last = load(name), checked().get(name, {})
+    settings = [config.described() for config in recipe.configs]
+    if list(record["config"]) != settings:
+        return "of other settings"
+    if record.made["fingerprint"] == recipe.code:
+        return "as the code makes it"
+    if last.get("fingerprint") == recipe.code:
+        return f"its beginning repeats at {last['commit']}"
+    return "older than the code"
 
 
 def older(name: str) -> bool:
-    """Whether the sources or settings of a record's runs have changed since it was made."""
-    recipe, made = recipes()[name], load(name).made
-    settings = [config.described() for config in recipe.configs]
-    return made["sources"] != code_of(recipe) or made["settings"] != settings
+    """Whether settings or code have changed since the record was made, and its beginning not been repeated."""
+    return state(name) in ("of other settings", "older than the code")
 
 
 def beginning(name: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """{curve: (made again now, as recorded)}: the first recorded times of the record's first run."""
     recipe, record = recipes()[name], load(name)
+    more = {"record": recipe.record} if recipe.record else {}
     again = recipe.run(
-        recipe.configs[0], progress=lambda fraction, partial: fraction < recipe.start
+        recipe.configs[0], progress=lambda fraction, partial: fraction < recipe.start, **more
     )
-    found = {
-        curve: np.asarray(array)
-        for curve, array in recipe.reduce([again]).items()
-        if curve in recipe.curves
-    }
-    return {
-        curve: (array, record[curve][:1, ..., : array.shape[-1]]) for curve, array in found.items()
-    }
+    arrays, found = recipe.reduce([again]), {}
+    for curve in recipe.curves:
+        kept = record[curve][:1]
+        array = np.asarray(arrays[curve]).astype(kept.dtype)
+        found[curve] = array, kept[..., : array.shape[-1]]
+    return found
+
+
+def differences(name: str) -> list[str]:
+    """The curves of the record `name` whose beginning the code does not repeat, each with how far it is off.
+
+    By the code, on the versions and the processor that made the record, all of the beginning has the same bits.
+    Otherwise the first two recorded times agree to 1e-4, or are no farther off than `SHAKEN` times what a start changed
+    by 1e-6 moves them, and 2 %: training makes rounding grow.
+    """
+    recipe, made = recipes()[name], load(name).made
+    here = now() | {"fingerprint": recipe.code}
+    same = all(made[key] == here[key] for key in ("versions", "processor", "fingerprint"))
+    found, wrong, shaken = beginning(name), [], {}
+    for curve, (again, kept) in found.items():
+        if again.shape != kept.shape or again.shape[-1] < 2:
+            wrong.append(f"{curve}: shape {again.shape} instead of {kept.shape}")
+            continue
+        if same:
+            allowed = 0.0
+        elif np.allclose(again[..., :2], kept[..., :2], rtol=1e-4, atol=1e-5, equal_nan=True):
+            continue
+        else:
+            again, kept = again[..., :2], kept[..., :2]
+            shaken = shaken or _shaken(name)
+            moved = np.nanmax(abs(shaken[curve][0][..., :2] - again))
+            allowed = min(SHAKEN * moved, 0.02 * np.nanmax(abs(found[curve][1])))
+        off = abs(np.nan_to_num(again) - np.nan_to_num(kept)).max()
+        if off > allowed or (np.isnan(again) != np.isnan(kept)).any():
+            wrong.append(f"{curve}: off by {off:.3g}, and {allowed:.3g} is allowed")
+    return wrong
+
+
+def _shaken(name: str) -> dict:
+    """`beginning` from a start that is changed by 1e-6."""
+    before = os.environ.get("CLBOOK_SHAKE")
+    os.environ["CLBOOK_SHAKE"] = "1e-6"
+    try:
+        return beginning(name)
+    finally:
+        del os.environ["CLBOOK_SHAKE"]
+        if before is not None:
+            os.environ["CLBOOK_SHAKE"] = before
+
+
+def check(name: str) -> list[str]:
+    """`differences` of the record `name`; where there are none, that is written down."""
+    wrong = differences(name)
+    if not wrong:
+        entry = now() | {"fingerprint": recipes()[name].code}
+        known = checked() | {name: entry}
+        with written(FOLDER / "checked.json") as file:
+            file.write(json.dumps(dict(sorted(known.items())), indent=1).encode() + b"\n")
+    return wrong
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command: see the module's docstring. Returns how many beginnings were not repeated."""
+    parser = argparse.ArgumentParser(prog="python -m clbook.records")
+    parser.add_argument("names", nargs="*", help="records to make; none: list all, and their state")
+    parser.add_argument("--check", action="store_true", help="repeat beginnings instead")
+    asked = parser.parse_args(arguments)
+    failed = 0
+    for name in asked.names or recipes():
+        if asked.check:
+            wrong = check(name)
+            failed += bool(wrong)
+            print(f"{name:24} {'; '.join(wrong) or 'repeats'}", flush=True)
+        elif asked.names:
+            print(make(name), flush=True)
+        else:
+            print(f"{name:24} {state(name):36} {recipes()[name].says}")
+    return failed
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(prog="python -m clbook.records", description=make.__doc__)
-    parser.add_argument(
-        "names",
-        nargs="*",
-        help="records to make; none: list all, and which are older than the code",
-    )
-    for name in (asked := parser.parse_args().names):
-        print(make(name))
-    for name in () if asked else recipes():
-        kept = (FOLDER / f"{name}.npz").exists()
-        state = (
-            "not made yet"
-            if not kept
-            else "older than the code"
-            if older(name)
-            else "as the code makes it"
-        )
-        print(f"{name:24} {state:24} {recipes()[name].says}")
+    sys.exit(main())

@@ -184,8 +184,8 @@ def sweep(
         axes: setting=values; the grid holds a run for each combination.
 
     Returns:
-        The Results in the order of `configs`; of a comparison {name: Result}. Of a grid, an `xarray.Dataset`: dimensions by setting, in the order
-        given, then the quantities' own; see `labelled.dataset`.
+        The Results in the order of `configs`; of a comparison {name: Result}. Of a grid, an `xarray.Dataset`:
+        dimensions by setting, in the order given, then the quantities' own; see `labelled.dataset`.
 
     Raises:
         ValueError: run or configs that are none.

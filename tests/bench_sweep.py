@@ -3,9 +3,9 @@
     python tests/bench_sweep.py [--old CHECKOUT] [--points 80] [--steps 250]
 
 The grid is that of the chapter on separability: 5 eps x 5 tau x 3 seeds. It is run twice: with what the explorer's
-picture draws, and with every quantity that a run can record. CHECKOUT is a folder that holds commit 43aab14, whose `run`
-records all quantities always. The ratios are CPU seconds of the old runs over those of the sweep, each in
-a process of its own with an empty store.
+picture draws, and with every quantity that a run can record. CHECKOUT is a folder that holds commit 43aab14; its `run`
+always records all quantities. The ratios are CPU seconds of the old runs over those of the sweep, each in a process of
+its own with an empty store.
 """
 
 import argparse

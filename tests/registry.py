@@ -94,7 +94,7 @@ CASES = {
     ),
     "separability, two dimensions": Case(
         separability.run,
-        S(n=24, d=2, steps=12, hidden=(8, 7), gradient="partial", kernels=2),
+        S(n=24, d=2, steps=12, hidden=(8, 7), gradient="partial"),
         ({"seed": 2}, {"eps": 1.0, "linger": 1.0}),
     ),
     "separability, vanilla": Case(

@@ -13,7 +13,6 @@ from clbook.experiments.content_style import Config, Encoders, collapse, latents
 from clbook.experiments.content_style.recipes import by_key, seeded
 from clbook.experiments.cs import encoders, flow, optima, recipes
 from clbook.losses import infonce
-from clbook.records import Record
 
 DEEP = Config(d=6, d_c=3, mixing_layers=2, layers=3, width=9, n=24, steps=4, lr=1e-3)
 CORNERS = Config(
@@ -204,7 +203,7 @@ def test_what_directclr_adds_to_h_is_its_projector():
 def test_a_record_is_read_back_by_its_settings():
     configs = {"a": Config(), "b": Config(d_c=1)}
     assert [c.seed for c in seeded(configs)] == [0, 1, 2, 0, 1, 2]
-    record = Record({"loss": np.arange(12).reshape(6, 2)}, {})
+    record = {"loss": np.arange(12).reshape(6, 2)}
     assert by_key(record, configs)["b"]["loss"].tolist() == [[6, 7], [8, 9], [10, 11]]
     for made in (
         recipes.linear_configs(),

@@ -88,8 +88,10 @@ def test_shorter_runs_end_in_nan_and_none_is_nan():
 
 def test_steps_that_differ_are_each_runs_own():
     found = dataset([result(Other(a=1.0), [0, 1, 5], 4), result(Other(a=2.0), [0, 2], 0)])
-    assert "step" not in found.coords and found.steps.dims == ("run", "step")
-    np.testing.assert_array_equal(found.steps, [[0, 1, 5], [0, 2, np.nan]])
+    assert "step" not in found.coords and found.recorded_steps.dims == ("run", "step")
+    np.testing.assert_array_equal(found.recorded_steps, [[0, 1, 5], [0, 2, np.nan]])
+    several = dataset([run(Config(steps=steps)) for steps in (3, 20)])
+    assert list(several.steps.values) == [3, 20], "the setting: how long each run was to be"
 
 
 def test_a_run_that_has_not_finished_is_nan():

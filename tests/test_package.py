@@ -132,7 +132,7 @@ def test_sdist_and_wheel_hold_the_package_its_files_and_the_records(built):
     }
     assert {pathlib.Path(name).suffix for name in files} >= {".py", ".yaml", ".html", ".css", ".js"}
     assert files - sdist == set() and files - wheel == set()
-    records = {path.name for path in (ROOT / "book/records").glob("*.npz")}
+    records = {path.name for path in (ROOT / "book/records").glob("*.nc")}
     assert {f"book/records/{name}" for name in records} - sdist == set()
     assert {name for name in wheel if name.startswith("clbook/kept/")} == {
         f"clbook/kept/{name}" for name in records
@@ -144,11 +144,11 @@ def test_sdist_and_wheel_hold_the_package_its_files_and_the_records(built):
 
 
 def test_an_installed_package_finds_its_records(built):
-    code = "import clbook.records as r; print(r.FOLDER, *sorted(p.stem for p in r.FOLDER.glob('*.npz')))"
+    code = "import clbook.records as r; print(r.FOLDER, *sorted(p.stem for p in r.FOLDER.glob('*.nc')))"
     ran = subprocess.run(
         [sys.executable, "-c", code], cwd=built[3], text=True, capture_output=True, check=True
     )
-    names = sorted(path.stem for path in (ROOT / "book/records").glob("*.npz"))
+    names = sorted(path.stem for path in (ROOT / "book/records").glob("*.nc"))
     assert ran.stdout.split() == [str(built[3] / "clbook/kept"), *names]
 
 

@@ -39,7 +39,7 @@ SOURCES = (
     "clbook/**/*.css",
     "clbook/**/*.html",
     "clbook/**/*.yaml",
-    "book/records/*.npz",
+    "book/records/*.nc",
     "requirements.txt",
 )
 
@@ -188,15 +188,16 @@ def describe_figures(app, doctree):
 
 
 def name_old_records(app):
-    """Say in the build's log which records were made by an older state of the code."""
-    kept = sorted(path.stem for path in (Path(app.srcdir) / "book/records").glob("*.npz"))
+    """Say in the build's log which records the code has left behind."""
+    kept = sorted(path.stem for path in (Path(app.srcdir) / "book/records").glob("*.nc"))
     if kept:  # imported here, and not on top: a package that does not import is reported by `probe`
         from clbook import records
     for name in kept:
         if records.older(name):
             logger.info(
-                "record %s: older than the code; `python -m clbook.records %s` makes it again",
+                "record %s: %s; `python -m clbook.records --check %s` repeats its beginning",
                 name,
+                records.state(name),
                 name,
             )
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from clbook.experiments.alignment.experiment import BASE_BATCH, POWERS, angle, pca_angle
+from clbook.experiments.alignment.experiment import BASE_BATCH, NAMES, POWERS, angle, pca_angle
 from clbook.experiments.alignment.experiment import Config as Plain
 from clbook.experiments.alignment.experiment import run as plain
 from clbook.experiments.alignment.variants import Config, run
@@ -147,6 +147,19 @@ def subset(count: int, seed: int) -> Config:
     )
 
 
+# Axes of the arrays: of runs that record each loss, and of runs of which the pair of DCL and NSCL is kept.
+OF_LOSSES = {
+    **dict.fromkeys(("cka", "rsa", "gap", "nccc", "within"), "run loss step"),
+    **dict.fromkeys(("weight_angle", "distance", "moved"), "run loss step"),
+    "probe": "run loss",
+    "steps": "step",
+    "class_angle": "run embedding class step",
+    "class_moved": "run class pair step",
+}
+OF_PAIRS = dict.fromkeys(("cka", "rsa", "cka_train", "rsa_train"), "run step")
+TWINS = {"loss": ("dcl", "nscl", "twin"), "pair": ("dcl", "nscl"), "embedding": ("plain", "by PCA")}
+LOSSES = {"loss": NAMES["labels"]}
+
 RECIPES = {
     "alignment-longer": Recipe(
         "digits, four losses, momentum, 600 iterations instead of 200, three seeds",
@@ -156,6 +169,8 @@ RECIPES = {
         ("cka", "nccc"),
         record=BOTH,
         start=0.1,
+        axes=OF_LOSSES,
+        labels=LOSSES,
     ),
     "alignment-fifty": Recipe(
         "synthetic data of 50 classes, four losses, 1,000 iterations instead of 200, three seeds",
@@ -167,6 +182,8 @@ RECIPES = {
         ("cka", "nccc"),
         record=BOTH,
         start=0.06,
+        axes=OF_LOSSES,
+        labels=LOSSES,
     ),
     "alignment-batch": Recipe(
         "four scalings of the rate, B = 32, 64, 128, five seeds: 200 iterations, then 12,800 points seen",
@@ -182,6 +199,7 @@ RECIPES = {
         ("cka",),
         record=("cka",),
         start=0.3,
+        axes=OF_PAIRS,
     ),
     "sa-start": Recipe(
         "digits, DCL, NSCL and a twin of DCL from a start that is 1e-6 off, momentum, 300 iterations, "
@@ -192,6 +210,8 @@ RECIPES = {
         ("cka", "gap"),
         record=MOVED,
         start=0.05,
+        axes=OF_LOSSES,
+        labels=TWINS,
     ),
     "sa-plateau": Recipe(
         "digits, DCL, NSCL and a twin of DCL, momentum, 6,000 iterations, three seeds",
@@ -201,6 +221,8 @@ RECIPES = {
         ("cka",),
         record=MOVED,
         start=0.02,
+        axes=OF_LOSSES,
+        labels=TWINS,
     ),
     "sa-lars": Recipe(
         "digits, four losses, LARS, 3,000 iterations, linear probes at the end, three seeds",
@@ -213,6 +235,8 @@ RECIPES = {
         ("cka", "gap", "nccc"),
         record=(*LABELLED, "probe"),
         start=0.02,
+        axes=OF_LOSSES,
+        labels=LOSSES,
     ),
     "sa-batch": Recipe(
         "synthetic points, LARS, four scalings of the rate, B = 32 to 256, 25,600 points seen, five "
@@ -226,6 +250,7 @@ RECIPES = {
         ("cka",),
         record=SIMILARITIES,
         start=0.3,
+        axes=OF_PAIRS,
     ),
     "sa-temperature": Recipe(
         "synthetic points, tau = .1, .5, 1, momentum with a rate proportional to tau, then LARS, "
@@ -241,6 +266,7 @@ RECIPES = {
         ("cka",),
         record=SIMILARITIES,
         start=0.3,
+        axes=OF_PAIRS,
     ),
     "sa-subsets": Recipe(
         "2, 3, 5, 7 and 10 random classes of digits, 120 points a class, momentum, 60 epochs, three "
@@ -251,6 +277,7 @@ RECIPES = {
         ("cka",),
         record=SIMILARITIES,
         start=0.5,
+        axes=OF_PAIRS,
     ),
     "sa-widths": Recipe(
         "digits and synthetic points, perceptrons of width 32 and 256, four losses, LARS, 200 "
@@ -266,5 +293,7 @@ RECIPES = {
         ("cka", "gap", "nccc"),
         record=LABELLED,
         start=0.15,
+        axes=OF_LOSSES,
+        labels=LOSSES,
     ),
 }

@@ -24,6 +24,11 @@ def seeded(configs: dict, seeds=range(3)) -> tuple:
     return tuple(config.replace(seed=s) for config in configs.values() for s in seeds)
 
 
+def each(names, seeds=range(3)) -> np.ndarray:
+    """The name of each run, as text, of a record of `seeded(configs)`."""
+    return np.repeat([str(name) for name in names], len(seeds))
+
+
 def by_key(record: Record, configs: dict) -> dict:
     """{key: {name: (seeds, ...)}} of a record of `seeded(configs)`."""
     runs = len(next(iter(record.values())))
@@ -51,6 +56,7 @@ def stacked(*names, **ends):
 
 READ = stacked("loss", readout="readout", rank="rank")
 READ_ASKED = ("spectrum", "readout")  # what `READ` asks of a run
+AXES = {"loss": "run step", "readout": "run place", "rank": "run place"}
 RECIPES = {
     "cs-heads": Recipe(
         "digits: with and without norm, two temperatures and one, eight seeds",
@@ -60,6 +66,9 @@ RECIPES = {
         ("loss",),
         start=0.5,
         record=READ_ASKED,
+        axes=AXES,
+        labels={"place": ("h", "z")},
+        named={"variant": each(ROWS, SEEDS)},
     ),
     "cs-direct": Recipe(
         "digits: DirectCLR, eight seeds",
@@ -69,5 +78,8 @@ RECIPES = {
         ("loss",),
         start=0.5,
         record=READ_ASKED,
+        axes=AXES,
+        labels={"place": ("h", "r", "z")},
+        named={"variant": each(DIRECT, SEEDS)},
     ),
 }

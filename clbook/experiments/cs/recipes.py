@@ -6,7 +6,14 @@ import numpy as np
 
 from clbook.experiments import content_style as cs
 from clbook.experiments.content_style import Config, projector
-from clbook.experiments.content_style.recipes import PLAIN, READ, READ_ASKED, seeded, stacked
+from clbook.experiments.content_style.recipes import (
+    PLAIN,
+    READ,
+    READ_ASKED,
+    each,
+    seeded,
+    stacked,
+)
 from clbook.experiments.cs import encoders
 from clbook.records import Recipe
 
@@ -155,6 +162,15 @@ def by_place(result) -> list[float]:
 
 COLLAPSE = stacked("loss", "within", cosines="cosines", style="style_r2")
 COLLAPSE_ASKED = ("loss", "r2", "within", "cosines")  # what `COLLAPSE` asks of a run
+AXES = {
+    **dict.fromkeys(("loss", "output", "within"), "run step"),
+    **dict.fromkeys(("style", "content"), "run layer"),
+    **dict.fromkeys(("added", "left"), "run row"),
+    **dict.fromkeys(("readout", "rank"), "run place"),
+    "map": "run output factor",
+    "terms": "run moment term",
+    "cosines": "run pair",
+}
 RECIPES = {
     "cs-linear": Recipe(
         "linear encoders, three seeds: contents, temperatures, spreads of style and of content",
@@ -164,6 +180,8 @@ RECIPES = {
         ("loss",),
         start=0.02,
         record=("loss",),
+        axes=AXES,
+        named={"variant": each(linear_configs())},
     ),
     **{
         name: Recipe(
@@ -174,6 +192,8 @@ RECIPES = {
             ("loss", "output"),
             start=0.01,
             record=("loss", "r2", "terms"),
+            axes=AXES,
+            named={"variant": each(configs)},
         )
         for name, configs in deep_configs().items()
     },
@@ -185,6 +205,9 @@ RECIPES = {
         ("loss",),
         start=0.02,
         record=("loss", "r2"),
+        axes=AXES,
+        labels={"layer": ("fourth", "output")},
+        named={"variant": each(projector_configs())},
     ),
     "cs-classes": Recipe(
         "InfoNCE on encoders of four classes, style near the old one or drawn anew, three seeds",
@@ -194,6 +217,8 @@ RECIPES = {
         ("loss", "within"),
         start=0.02,
         record=COLLAPSE_ASKED,
+        axes=AXES,
+        named={"variant": each(CLASSES)},
     ),
     "cs-classifier": Recipe(
         "classifiers of four classes, three seeds",
@@ -203,6 +228,8 @@ RECIPES = {
         ("loss", "within"),
         start=0.01,
         record=COLLAPSE_ASKED,
+        axes=AXES,
+        named={"variant": each(CLASSIFIER)},
     ),
     "cs-digits": Recipe(
         "digits, outputs standardised to variance 1, three seeds",
@@ -212,6 +239,9 @@ RECIPES = {
         ("loss",),
         start=0.5,
         record=READ_ASKED,
+        axes=AXES,
+        labels={"place": ("h", "z")},
+        named={"variant": each(DIGITS)},
     ),
     "cs-directclr": Recipe(
         "DirectCLR and SimCLR on digits until unused weights have decayed, three seeds",
@@ -221,5 +251,8 @@ RECIPES = {
         ("loss",),
         start=0.1,
         record=("readout", "added"),
+        axes=AXES,
+        labels={"place": ("h", "r", "z")},
+        named={"variant": each(DIRECT)},
     ),
 }

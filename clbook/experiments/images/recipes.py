@@ -109,6 +109,18 @@ def paths(results) -> dict[str, np.ndarray]:
     }
 
 
+AXES = {
+    **dict.fromkeys(("views", "flops", "weights", "kept", "step"), "run size"),
+    "steps": "run iteration",  # the loss at each
+    **dict.fromkeys(("pixels_plane", "features_plane"), "image coordinate"),
+    "knn": "run epoch",
+    "epochs": "epoch",
+    "labels": "image",
+    "spectrum_h": "run axis_h",
+    "spectrum_z": "run axis_z",
+}
+PATHS = {"steps": "step", "accuracy": "run step", "path": "run point step", "labels": "point"}
+
 RECIPES = {
     "images-cifar10": Recipe(
         "LS and VA Fig. 1: SimCLR, a residual network of 8 layers on 10,000 images of CIFAR-10, "
@@ -118,6 +130,7 @@ RECIPES = {
         pictures,
         ("steps",),
         0.003,
+        axes=AXES,
     ),
     "images-mnist": Recipe(
         "LS and VA Fig. 1: SimCLR, two convolutions and a linear layer on 10,000 images of MNIST, "
@@ -127,6 +140,7 @@ RECIPES = {
         pictures,
         ("steps",),
         0.02,
+        axes=AXES,
     ),
     "images-emergence": Recipe(
         "LS Figure 4 on CIFAR-10: two classes, two convolutions and a linear layer, 5,000 steps",
@@ -135,6 +149,7 @@ RECIPES = {
         paths,
         ("accuracy", "path"),
         0.002,
+        axes=PATHS,
     ),
     "images-cost": Recipe(
         "what a training step takes, on small networks and on ResNet-18 and 50 at small images",
@@ -143,5 +158,6 @@ RECIPES = {
         costs,
         ("views", "flops", "weights", "kept"),
         0.2,
+        axes=AXES,
     ),
 }

@@ -51,6 +51,8 @@ def stories(record: Record) -> dict[str, list[SimpleNamespace]]:
     return {"clusters": runs[:9], "donut": runs[9:]}
 
 
+AXES = dict.fromkeys(("steps", "alignment", "fisher"), "run step") | {"share": "run moment"}
+
 RECIPES = {
     "ls-fig-5-training": Recipe(
         "the kernel on two clusters and on a donut, tanh, ReLU and GELU, three seeds, 5,000 iterations",
@@ -60,5 +62,7 @@ RECIPES = {
         ("alignment",),
         start=0.02,
         record=("kernel", "alignment", "theta", "sigma2"),
+        axes=AXES,
+        labels={"moment": ("start", "near separation", "end")},
     ),
 }

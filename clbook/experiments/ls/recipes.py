@@ -55,6 +55,12 @@ def stays(results) -> dict[str, np.ndarray]:
     }
 
 
+AXES = {
+    **dict.fromkeys(("steps", "width", "accuracy", "loss", "whole"), "run step"),
+    "labels": "run point",
+    "path": "run point step",
+}
+
 RECIPES = {
     "ls-full-loss": Recipe(
         "clusters and a donut under eq. 12, the same with both samples augmented, and eq. 3, five seeds",
@@ -69,6 +75,7 @@ RECIPES = {
         ("width",),
         start=0.05,
         record=condition.NEEDS,
+        axes=AXES,
     ),
     "ls-lost-again": Recipe(
         "two clusters followed for 2,000 iterations, a network and random features, five seeds",
@@ -81,6 +88,7 @@ RECIPES = {
         stays,
         ("width",),
         start=0.05,
+        axes=AXES,
     ),
     "ls-linear": Recipe(
         "the chapter's phase diagram with 100 random features in place of a network, partial gradient",
@@ -93,6 +101,7 @@ RECIPES = {
         ("width",),
         start=0.0005,
         record=condition.NEEDS,
+        axes=AXES,
     ),
     "ls-fig-6": Recipe(
         "LS Figure 6 with 2,000 points, lr = .001 and batches of 200, three seeds",
@@ -102,6 +111,7 @@ RECIPES = {
         ("accuracy", "loss"),
         start=0.005,
         record=("accuracy", "loss", "separable_at"),
+        axes=AXES,
     ),
     "ls-fig-6-free": Recipe(
         "LS Figure 6 with 2,000 points and no network, lr = .001 and batches of 200, 50,000 steps",
@@ -123,6 +133,7 @@ RECIPES = {
         ("loss",),
         start=0.001,
         record=("accuracy", "loss", "separable_at"),
+        axes=AXES,
     ),
     "ls-mnist": Recipe(
         "LS Figure 4 on MNIST: three digits, three hidden layers of 100, three seeds",
@@ -143,5 +154,6 @@ RECIPES = {
         figure_4,
         ("accuracy", "path"),
         start=0.002,
+        axes=AXES,
     ),
 }

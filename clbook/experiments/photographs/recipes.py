@@ -75,6 +75,18 @@ def before_and_after(results) -> dict[str, np.ndarray]:
     return kept(results, steps, ("aligned", "fisher", "knn"))
 
 
+AXES = {
+    **dict.fromkeys(("cka", "rsa", "cka_h", "gap"), "run epoch loss"),
+    **dict.fromkeys(("nccc", "probe"), "run loss"),
+    **dict.fromkeys(("aligned", "fisher"), "run moment"),
+    "steps": "run iteration",  # the loss at each
+    "epochs": "epoch",
+    "spectrum_h": "run axis_h",
+    "spectrum_z": "run axis_z",
+}
+OF_OUTPUTS = AXES | {"knn": "run epoch", "probe": "run"}
+LOSSES = {"loss": ("dcl", "nscl", "supcon", "ce")}
+
 RECIPES = {
     "photographs-cifar10": Recipe(
         "SA Fig. 2, 6 and Table 1: DCL, NSCL, SCL and CE, a residual network of 8 layers on 5,000 images of CIFAR-10, "
@@ -84,6 +96,8 @@ RECIPES = {
         copies,
         ("steps",),
         0.002,
+        axes=AXES,
+        labels=LOSSES,
     ),
     "photographs-cifar10-tau": Recipe(
         "SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images",
@@ -92,6 +106,8 @@ RECIPES = {
         copies,
         ("steps",),
         0.004,
+        axes=AXES,
+        labels={"loss": ("dcl", "nscl")},
     ),
     "photographs-mnist": Recipe(
         "SA Fig. 2, 6 and Table 1: DCL, NSCL, SCL and CE, two convolutions and a linear layer on 10,000 images of "
@@ -101,6 +117,8 @@ RECIPES = {
         copies,
         ("steps",),
         0.005,
+        axes=AXES,
+        labels=LOSSES,
     ),
     "photographs-mnist-tau": Recipe(
         "SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images",
@@ -109,6 +127,8 @@ RECIPES = {
         copies,
         ("steps",),
         0.01,
+        axes=AXES,
+        labels={"loss": ("dcl", "nscl")},
     ),
     "photographs-blocks": Recipe(
         "the encoder's neural kernel on 60 test images, before and after training with NT-Xent: 2,000 images of "
@@ -118,6 +138,8 @@ RECIPES = {
         before_and_after,
         ("steps",),
         0.03,
+        axes=AXES,
+        labels={"moment": ("before", "after")},
     ),
     "photographs-norms": Recipe(
         "CS Fig. 2 and Table 2: outputs normalised or standardised, one temperature or two, a residual network of 8 "
@@ -131,5 +153,6 @@ RECIPES = {
         outputs,
         ("steps",),
         0.01,
+        axes=OF_OUTPUTS,
     ),
 }

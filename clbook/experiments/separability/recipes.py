@@ -100,6 +100,9 @@ def grid(**settings) -> list[dict]:
     ]
 
 
+AXES = dict.fromkeys(("steps", "width", "alignment", "scatter"), "run step")
+PATHS = AXES | {"labels": "run point", "path": "run point other_step"}
+
 RECIPES = {
     "ls-phase-diagram": Recipe(
         "25 pairs of eps and tau, three seeds, 4,000 iterations or until four times that of separation",
@@ -114,6 +117,7 @@ RECIPES = {
         ("width",),
         start=0.02,
         record=condition.NEEDS,
+        axes={"width": "run step"},
     ),
     "ls-more-points": Recipe(
         "two clusters of 50, 100 and 200 points in all, a tight and a wide start, five seeds",
@@ -125,6 +129,7 @@ RECIPES = {
         ("width",),
         start=0.02,
         record=condition.NEEDS,
+        axes=AXES,
     ),
     "ls-fig-3": Recipe(
         "LS Figure 3, its three pairs of eps and tau, five seeds",
@@ -138,6 +143,7 @@ RECIPES = {
         ("width", "path"),
         start=0.02,
         record=condition.NEEDS,
+        axes=PATHS,
     ),
     "ls-fig-5": Recipe(
         "a donut until it separates, tanh and ReLU, eps^2 / tau = .01, 1, 9 and 100, three seeds",
@@ -162,6 +168,7 @@ RECIPES = {
         ("width", "alignment"),
         start=0.02,
         record=(*condition.NEEDS, "alignment"),
+        axes=AXES,
     ),
     "ls-to-the-end": Recipe(
         "the chapter's phase diagram with the partial gradient, and its three slowest runs, until they separate",
@@ -172,5 +179,6 @@ RECIPES = {
         ("width",),
         start=0.0005,
         record=condition.NEEDS,
+        axes=AXES,
     ),
 }

@@ -58,6 +58,11 @@ def seeded(variants: dict, config, seeds=SEEDS, **settings) -> tuple:
     )
 
 
+def each(names, seeds=SEEDS) -> np.ndarray:
+    """The name of each run of `seeded`, as text."""
+    return np.repeat([str(name) for name in names], len(seeds))
+
+
 def shortest(values: list) -> np.ndarray:
     """values of several runs, stacked: as many of the last axis as all have."""
     least = min(value.shape[-1] for value in values)
@@ -158,6 +163,20 @@ def spoken(results: list) -> dict:
     }
 
 
+AXES = {
+    **dict.fromkeys((*SIDES, "twin_nearest"), "run step"),
+    "steps": "step",
+    "table_steps": "table_step",
+    "tables": "run table_step symbol dim",
+    "accuracy_at": "classifier_step",
+    "accuracy": "run start classifier_step",
+}
+STARTED = {
+    "pretrained": {"start": STARTS[:1]},
+    "both": {"start": STARTS[:2]},
+    "all": {"start": STARTS},
+}
+HEARD = AXES | {"steps": "run step", "distance": "run kind step"}
 RECIPES = {
     "sl-paper": Recipe(
         "the paper's own setting (SL Sec. 5), ten seeds, and classifiers from three starts",
@@ -167,6 +186,9 @@ RECIPES = {
         CURVES,
         start=0.002,
         record=("floor",),
+        axes=AXES,
+        labels=STARTED["all"],
+        named={"variant": each(("base",), TEN)},
     ),
     "sl-paper-variants": Recipe(
         "SL Fig. 5 to 8 in the paper's own setting, ten seeds each, and classifiers from their tables",
@@ -176,6 +198,9 @@ RECIPES = {
         CURVES,
         start=0.002,
         record=("floor",),
+        axes=AXES,
+        labels=STARTED["pretrained"],
+        named={"variant": each(OWN, TEN)},
     ),
     "sl-paper-random": Recipe(
         "classifiers from random symbols in the paper's own setting but without decay, ten seeds",
@@ -184,6 +209,9 @@ RECIPES = {
         trained,
         ("accuracy",),
         record=("floor",),
+        axes=AXES,
+        labels=STARTED["both"],
+        named={"variant": each(("random",), TEN)},
     ),
     "sl-paper-wide": Recipe(
         "SL Fig. 4 (d = 128) in the paper's own setting, ten seeds",
@@ -193,6 +221,9 @@ RECIPES = {
         CURVES,
         start=0.001,
         record=("floor",),
+        axes=AXES,
+        labels=STARTED["both"],
+        named={"variant": each(("d = 128",), TEN)},
     ),
     "sl-variants": Recipe(
         "SL Fig. 5 to 8 and a control in the book's setting, three seeds each",
@@ -201,6 +232,9 @@ RECIPES = {
         trained,
         CURVES,
         record=("floor",),
+        axes=AXES,
+        labels=STARTED["pretrained"],
+        named={"variant": each(OURS)},
     ),
     "sl-wide": Recipe(
         "SL Fig. 4 (d = 128) in the book's setting, three seeds",
@@ -209,6 +243,9 @@ RECIPES = {
         trained,
         CURVES,
         record=("floor",),
+        axes=AXES,
+        labels=STARTED["both"],
+        named={"variant": each(("d = 128",))},
     ),
     "sl-dose": Recipe(
         "heavy contexts of every symbol, six probabilities, three seeds each, in the book's setting",
@@ -219,6 +256,9 @@ RECIPES = {
         trained,
         CURVES,
         record=("floor",),
+        axes=AXES,
+        labels=STARTED["pretrained"],
+        named={"variant": each(DOSES)},
     ),
     "sl-samples": Recipe(
         "contexts without the answer; contexts that no two symbols share; half of all samples",
@@ -234,6 +274,9 @@ RECIPES = {
         trained,
         CURVES,
         record=("floor",),
+        axes=AXES,
+        labels=STARTED["pretrained"],
+        named={"variant": each(("no answer", "apart", "plain"))},
     ),
     "sl-starts": Recipe(
         "the book's setting with 1,000 epochs of the classifiers, five seeds",
@@ -245,6 +288,8 @@ RECIPES = {
         CURVES,
         start=0.005,
         record=("floor",),
+        axes=AXES,
+        labels=STARTED["all"],
     ),
     "sl-oracle": Recipe(
         "classifiers that start from one random vector a class, five seeds",
@@ -259,6 +304,7 @@ RECIPES = {
         },
         ("accuracy",),
         start=0.03,
+        axes={"steps": "step", "accuracy": "run step"},
     ),
     "sl-shared": Recipe(
         "a table of its own, the encoder's table, or the encoder for both sides, three seeds each",
@@ -270,6 +316,8 @@ RECIPES = {
         ),
         SIDES,
         record=("floor", "held"),
+        axes=AXES,
+        named={"variant": each(SHARED)},
     ),
     "sl-basis": Recipe(
         "optima of random tables with more or fewer contexts, three seeds each",
@@ -278,6 +326,9 @@ RECIPES = {
         optima,
         ("loss",),
         start=1.0,
+        axes={"loss": "run moment", "twins": "run pair"},
+        labels={"moment": ("start", "end")},
+        named={"variant": each(BASIS)},
     ),
     "sl-words": Recipe(
         "words from other starts, with longer contexts, a transformer, other negatives; three seeds each",
@@ -287,6 +338,9 @@ RECIPES = {
         ("loss", "held"),
         start=0.085,
         record=SPOKEN,
+        axes=HEARD,
+        labels={"kind": KINDS},
+        named={"variant": each(WORDS)},
     ),
     "sl-coin": Recipe(
         "words whose twins are tossed at every draw, three seeds",
@@ -296,5 +350,7 @@ RECIPES = {
         ("loss", "held"),
         start=0.085,
         record=SPOKEN,
+        axes=HEARD,
+        labels={"kind": KINDS},
     ),
 }

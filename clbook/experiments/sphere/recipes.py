@@ -48,6 +48,8 @@ def uniform(record: Record) -> tuple[list[SimpleNamespace], list[SimpleNamespace
     return runs[: len(TRAINED)], runs[len(TRAINED) :]
 
 
+AXES = dict.fromkeys(CURVES, "run step")
+
 RECIPES = {
     "ls-uniform-start": Recipe(
         "four clusters from a uniform start, four learning rates, and half the stability limit",
@@ -57,5 +59,6 @@ RECIPES = {
         ("accuracy", "loss", "reach"),
         start=0.3,
         record=CURVES + TIMES,
+        axes=AXES,
     ),
 }

@@ -105,6 +105,14 @@ def curves_and_places(results) -> dict[str, np.ndarray]:
     }
 
 
+AXES = {
+    **dict.fromkeys((*CURVES, "apart"), "run step"),
+    "steps": "step",
+    "kept": "moment",
+    "labels": "point",
+    "z": "run moment point dim",
+}
+
 RECIPES = {
     "va-uniform": Recipe(
         "VA Fig. 5 and 6 from a uniform start, eq. 4 and eq. 1, three networks, 3,000 iterations",
@@ -113,6 +121,7 @@ RECIPES = {
         curves,
         ("accuracy", "loss", "reach", "spread"),
         record=(*CURVES, "apart"),
+        axes=AXES,
     ),
     "va-life": Recipe(
         "VA Fig. 5 with eq. 4 from a cap and from a uniform start, 20,000 iterations",
@@ -122,6 +131,7 @@ RECIPES = {
         ("accuracy", "loss", "reach", "spread"),
         0.001,
         record=(*CURVES, "apart"),
+        axes=AXES,
     ),
     "va-slow": Recipe(
         "VA eq. 18 on the sphere from a uniform start, below the stability limit, 20,000 iterations",
@@ -131,6 +141,7 @@ RECIPES = {
         ("accuracy", "loss", "reach", "spread"),
         0.001,
         record=(*CURVES, "apart"),
+        axes=AXES,
     ),
     "va-speeds": Recipe(
         "VA Fig. 5 with eq. 4 from a cap, with and without the network, 3,000 iterations",
@@ -139,6 +150,7 @@ RECIPES = {
         curves,
         ("accuracy", "loss", "reach", "spread"),
         record=(*CURVES, "apart"),
+        axes=AXES,
     ),
     "va-free": Recipe(
         "VA Fig. 5 and 6 without a network, eq. 4, 1,000 iterations",
@@ -147,6 +159,7 @@ RECIPES = {
         free_curves,
         ("accuracy", "loss"),
         record=CURVES[:2],
+        axes=AXES,
     ),
     "va-lost": Recipe(
         "three orthogonal clusters, one of them small, VA eq. 4 and eq. 18, 3,000 iterations",
@@ -155,6 +168,7 @@ RECIPES = {
         curves,
         ("accuracy", "loss", "reach", "tail"),
         record=(*CURVES, "apart"),
+        axes=AXES,
     ),
     "va-overlap": Recipe(
         "the sphere chapter's data from a cap, four hidden layers, less overlap of the views, 1,000 "
@@ -165,5 +179,7 @@ RECIPES = {
         ("accuracy",),
         0.02,
         record=("accuracy",),
+        axes=AXES,
+        named={"variant": np.repeat(list(NOISE), len(SEEDS))},
     ),
 }
