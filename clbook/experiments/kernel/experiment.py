@@ -289,7 +289,8 @@ class Flow(Training):
         if self.trains:
             return {"weights": sgd(s.weights, self.gradients(losses, s.weights), s.lr)}
         z = s.weights[0].detach()
-        slope = partial_gradient(z, z[:, None, 1:], s.tau[..., None])  # each particle's own
+        views = z[:, None, 1:].expand(-1, z.shape[1], -1, -1, -1)  # the same for all particles
+        slope = partial_gradient(z, views, s.tau[..., None])  # each particle's own
         return {"weights": [z - s.lr[..., None] * slope]}
 
     @torch.no_grad()

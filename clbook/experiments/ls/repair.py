@@ -59,17 +59,13 @@ class Watched(Flow):
             raise self.config.error("network", "True: the theorem is on a network's gradients")
         super().setup()
 
-    def begin(self, s):
-        """The state with push (R, n), from the kernel at the start."""
-        kernels_at_start = kernel_at_start(self, s).float()
-        found = [push(kernel, self.shared.labels) for kernel in kernels_at_start]
-        return s.replace(push=torch.stack(found))
-
     def measure(self, s, z, losses, t):
         return {"z": z[..., 0], "separable_at": s.separable_at}
 
     def ending(self, s):
-        return {"push": s.push}
+        """push (R, n), from the kernel at the start."""
+        found = [push(K, self.shared.labels) for K in kernel_at_start(self, s).float()]
+        return {"push": torch.stack(found)}
 
     def result(self, i, columns, head):
         at = int(columns.pop("separable_at")[-1])

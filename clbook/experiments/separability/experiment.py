@@ -330,6 +330,7 @@ class Flow(Training):
         if not self.config.network:
             nothing = torch.full((len(z),), math.nan)
             row |= dict.fromkeys(("gamma", "theta", "sigma2", "alignment", "drift"), nothing)
+            row["kernel"] = nothing[:, None, None].expand(-1, self.config.n, self.config.n)
             return row | {"loss": losses}
         if self.wants("loss", "gamma"):
             row |= self.on_fresh_views(s, z)
