@@ -1,8 +1,16 @@
 """The theory of contrastive learning, as code that can be run and checked.
 
-Imports go one way: the parts (data augment models transformer losses kernels metrics theory), the
-engine (settings optim runs sweep style), one folder a chapter in `experiments`, the explorer `explore`. `theory` holds
-what the papers predict; experiments, chapters and tests read it.
+Imports go one way:
+
+    parts         data augment models transformer losses kernels metrics theory: mathematics alone
+    training      settings streams optim anchored runs: how an experiment is said, and trained
+    results       fingerprint store sweep labelled records: how runs are kept and found again
+    drawing       style
+    explore       one explorer: live, recorded
+    experiments   a folder for each chapter of the book and for each paper
+    claims        what the papers say, judged on what was measured
+
+`theory` holds what the papers predict; experiments, pages and tests read it.
 """
 
 import importlib

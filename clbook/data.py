@@ -368,7 +368,7 @@ def _points(x):
         return x
     if not np.isfinite(x).all():
         raise ValueError("x has entries that are not finite, it must have none")
-    if np.abs(x).max() > FLOAT32:
+    if float(np.abs(x).max()) > FLOAT32:
         raise ValueError(f"x has entries beyond the range of float32, {FLOAT32:.1e}")
     return x if x.dtype.kind == "f" else x.astype(np.float32)
 

@@ -25,7 +25,7 @@ from PIL import Image
 from scipy.optimize import isotonic_regression
 from tabulate import tabulate
 
-from clbook._arguments import reals, refused
+from clbook._arguments import choice, reals, refused
 
 # After Okabe and Ito, ten that stay apart for colour-blind readers too; class k has the same colour on every page.
 CLASS_COLOURS = (
@@ -237,9 +237,7 @@ def log_axis(ax: Axes, ticks: Sequence[float] | None = None, *, axis: str = "x")
             curves.
         axis: "x", "y" or both, "xy".
     """
-    if axis not in ("x", "y", "xy"):
-        raise refused("axis", axis, "x, y or xy")
-    for name in axis:
+    for name in choice("axis", axis, ("x", "y", "xy")):
         ax.set(**{f"{name}scale": "log"})
         line = ax.xaxis if name == "x" else ax.yaxis
         line.set_minor_locator(NullLocator())

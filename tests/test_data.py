@@ -1,10 +1,13 @@
 """Data sets and augmentations: what a view may change and what it may not."""
 
 import gzip
+import os
+import zipfile
 
 import numpy as np
 import pytest
 import torch
+from wrong import WRONG, answers_or_names_it
 
 from clbook import augment, data
 
@@ -50,6 +53,24 @@ def test_rotation_keeps_the_radius_and_spreads_over_the_circle():
     views = augment.rotation(x, generator())
     assert torch.allclose(views.norm(dim=1), torch.full((4000,), 2.0), atol=1e-5)
     assert views.mean(0).norm() < 0.1
+
+
+def test_points_of_any_leading_axes_are_turned_each_by_its_own_angle():
+    x = torch.randn(2, 6, 3, generator=generator())
+    angle = torch.rand(5, 2, 6, generator=generator())
+    turned = augment.turn(x, angle)
+    assert turned.shape == (5, 2, 6, 3) and torch.equal(turned[4, ..., 2], x[..., 2])
+    plane = torch.complex(x[..., 0], x[..., 1]) * torch.polar(torch.ones(()), angle)
+    torch.testing.assert_close(torch.complex(turned[..., 0], turned[..., 1]), plane)
+    assert augment.rotation(x, generator()).shape == x.shape
+    for call in (
+        lambda: augment.rotation(torch.ones(6), generator()),
+        lambda: augment.turn(torch.ones(6), angle),
+    ):
+        with pytest.raises(ValueError, match="^x = "):
+            call()
+    with pytest.raises(ValueError, match="^angle = "):
+        augment.turn(x, torch.ones(7))
 
 
 def test_noise_has_the_standard_deviation_asked_for():
@@ -190,3 +211,148 @@ def test_download_stores_what_openml_sends_and_is_read_afterwards(tmp_path, monk
     for call in (lambda: data.download("digits"), lambda: data.images("faces", 5, 2, generator())):
         with pytest.raises(ValueError, match="name = .* is not allowed: name must be one of"):
             call()
+
+
+# A reader's own set.
+
+POINTS = np.random.default_rng(0).normal(size=(6, 3))
+NAMES = np.array(["b", "a", "b", "a", "c", "c"])
+
+
+def saved(folder, **arrays):
+    path = folder / "own.npz"
+    np.savez(path, **{"x": POINTS, "y": NAMES} | arrays)
+    return path
+
+
+def test_a_table_is_found_by_text_or_path_in_the_home_folder_and_by_any_spelling_of_npz(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    path = saved(tmp_path)
+    path.rename(tmp_path / "own.NPZ")
+    for name in (tmp_path / "own.NPZ", str(tmp_path / "own.NPZ"), "~/own.NPZ"):
+        x, labels, names = data.table(name)
+        assert np.array_equal(x, POINTS) and names == ["a", "b", "c"]
+        assert labels.tolist() == [1, 0, 1, 0, 2, 2]
+        assert data.images(name, 4, 2, generator())[1].tolist() == [0, 0, 1, 1]
+        assert data.image_files(name) == (tmp_path / "own.NPZ",)
+
+
+@pytest.mark.parametrize("kind", [bool, np.int64, np.int8, np.float16, np.float64])
+def test_a_table_may_hold_any_real_numbers_or_truth_values(tmp_path, kind):
+    x = (3 * POINTS).astype(kind)
+    path = saved(tmp_path, x=x)
+    found, _ = data.images(path, 6, 3, generator())
+    assert found.dtype == torch.float32
+    assert {*map(tuple, found.tolist())} == {*map(tuple, x.astype(np.float32).tolist())}
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint16, np.uint8])
+def test_images_may_be_of_any_whole_numbers_that_are_pixels(tmp_path, kind):
+    pixels = np.random.default_rng(0).integers(0, 256, (6, 4, 5, 3))
+    x, _, _ = data.table(saved(tmp_path, x=pixels.astype(kind)))
+    assert x.dtype == np.uint8 and np.array_equal(x, pixels.transpose(0, 3, 1, 2))
+    for wrong in (pixels - 1, pixels + 1):
+        with pytest.raises(ValueError, match="x has pixels .* they must be 0 .. 255"):
+            data.table(saved(tmp_path, x=wrong))
+    truth = pixels[..., 0] > 100
+    x, _, _ = data.table(saved(tmp_path, x=truth))
+    assert np.array_equal(x[:, 0] == 255, truth) and set(np.unique(x)) == {0, 255}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "says"),
+    [
+        ({"x": 1e39 * np.abs(POINTS)}, "x has entries beyond the range of float32"),
+        ({"x": POINTS + np.inf}, "x has entries that are not finite"),
+        ({"x": np.zeros((6, 0))}, r"x has shape \(6, 0\)"),
+        ({"x": POINTS.astype(complex)}, "x has shape .* and type complex128"),
+        ({"x": np.array([[None] * 3] * 6)}, "it is damaged, or has no arrays x and y"),
+        ({"y": NAMES[:4]}, r"y has shape \(4,\), it must be \(6,\)"),
+        ({"y": np.zeros(6)}, "y holds 1 class"),
+    ],
+)
+def test_a_table_that_is_no_set_is_refused_in_words(tmp_path, arrays, says):
+    with pytest.raises(ValueError, match=f"^data = .*own.npz' is not allowed: {says}") as refused:
+        data.table(saved(tmp_path, **arrays))
+    assert "pickle" not in str(refused.value)
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"<html>404</html>", b"\x80\x04K\x01."])
+def test_what_is_no_archive_is_damaged_and_nobody_is_told_to_unpickle_it(tmp_path, content):
+    (tmp_path / "own.npz").write_bytes(content)
+    with pytest.raises(ValueError, match="own.npz' is not allowed: it is damaged, or") as refused:
+        data.table(tmp_path / "own.npz")
+    assert "pickle" not in str(refused.value)
+
+
+def test_a_small_file_that_announces_a_huge_array_is_refused_by_its_head(tmp_path):
+    head = np.lib.format.header_data_from_array_1_0(np.zeros((1, 2)))
+    with zipfile.ZipFile(tmp_path / "own.npz", "w") as archive:
+        with archive.open("x.npy", "w") as file:
+            np.lib.format.write_array_header_1_0(file, head | {"shape": (10**9, 2)})
+        with archive.open("y.npy", "w") as file:
+            np.lib.format.write_array(file, np.arange(2))
+    assert os.path.getsize(tmp_path / "own.npz") < 1000
+    with pytest.raises(ValueError, match="own.npz' is not allowed: x has 16.0 GB, it must have"):
+        data.table(tmp_path / "own.npz")
+
+
+POINT_SETTINGS = {"n": 6, "classes": 2, "spread": 0.1, "generator": generator()}
+X, IMAGES = torch.rand(6, 3), torch.rand(6, 16)
+RANGES = {"degrees": 1.0, "scale": 0.1, "blur": 0.8, "shift": 1.0}
+ARGUMENTS = {
+    data.balanced_labels: {"n": 6, "classes": 2},
+    data.evenly: {"most": 3, "count": 6},
+    data.clusters: POINT_SETTINGS,
+    data.row: POINT_SETTINGS | {"dim": 3, "first": -1.0, "gap": 1.0},
+    data.mixture: POINT_SETTINGS | {"dim": 3},
+    data.donut: {"n": 6, "generator": generator()},
+    data.ball: {"n": 6, "d": 3, "diameter": 1.0, "generator": generator()},
+    data.images: {"name": "digits", "n": 6, "classes": 2, "generator": generator()},
+    data.download: {"name": "mnist"},
+    data.image_files: {"name": "digits"},
+    data.modadd: {"N": 6, "k": 2},
+    data.cmodadd: {"N": 6, "k": 2},
+    augment.noise: {"x": X, "sd": 0.1, "generator": generator()},
+    augment.rotation: {"x": X, "generator": generator()},
+    augment.turn: {"x": X, "angle": torch.rand(6)},
+    augment.moves: {"n": 6, "generator": generator()} | RANGES,
+    augment.moved: {"x": IMAGES, "drawn": augment.moves(6, generator())},
+    augment.images: {"x": IMAGES, "generator": generator()} | RANGES,
+}
+
+
+@pytest.mark.parametrize(
+    "function", ARGUMENTS, ids=lambda function: f"{function.__module__}.{function.__name__}"
+)
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_wrong_argument_is_named(function, kind):
+    arguments = ARGUMENTS[function]
+    for name in arguments:
+        answers_or_names_it(function, arguments, name, WRONG[kind])
+
+
+@pytest.mark.parametrize("kind", [kind for kind in WRONG if kind not in ("a string", "a digit")])
+def test_a_table_asks_for_a_path(kind):
+    for function in (data.table, data.idx):
+        answers_or_names_it(function, {"path": "own.npz"}, "path", WRONG[kind])
+
+
+def test_classes_and_k_are_whole_and_labels_are_whole_numbers():
+    for call in (
+        lambda: data.balanced_labels(6, 2.5),
+        lambda: data.clusters(6, 2.5, 0.1, generator()),
+        lambda: data.row(6, 2.5, 0.1, 2, generator()),
+    ):
+        with pytest.raises(
+            ValueError, match="classes = 2.5 is not allowed: classes must be a whole"
+        ):
+            call()
+    with pytest.raises(ValueError, match="k = 2.5 is not allowed: k must be a whole number"):
+        data.modadd(6, 2.5)
+    for spread in (np.nan, np.inf, -1.0, 1e40):
+        with pytest.raises(ValueError, match="spread = .* is not allowed: spread must be a number"):
+            data.clusters(6, 2, spread, generator())
+    assert data.balanced_labels(np.int64(6), np.int64(2)).dtype == torch.int64

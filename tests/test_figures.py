@@ -1,4 +1,5 @@
-"""Every figure of a chapter on a small result: axes say what they show, data have names, the alt text is true."""
+"""The figures of landscape and separability on small results: axes say what they show, data have names, the alt text is
+true. And what all figures are drawn with: axes, bands, names of lines, typeset formulas."""
 
 import functools
 import inspect

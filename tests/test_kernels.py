@@ -471,6 +471,7 @@ def test_networks_start_from_their_generator_alone():
         (lambda: models.CNN((8, 8)), "image"),
         (lambda: models.CNN((1, 8, 8), 0), "d = "),
         (lambda: models.CNN((1, 8, 8), 1, (4, 4, 4)), "channels"),
+        (lambda: models.MLP((3, 2), generator=0), "generator = 0"),
     ],
 )
 def test_networks_refuse_bad_sizes(build, message):

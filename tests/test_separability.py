@@ -1,5 +1,6 @@
 """What `experiments.separability` promises about its runs."""
 
+import pathlib
 import shutil
 from types import SimpleNamespace
 
@@ -7,7 +8,16 @@ import numpy as np
 import pytest
 
 from clbook import settings
-from clbook.experiments.separability import PAIR, Config, Flow, dataset, figures, run, start
+from clbook.experiments.separability import (
+    PAIR,
+    Config,
+    Flow,
+    claims,
+    dataset,
+    figures,
+    run,
+    start,
+)
 from clbook.experiments.separability.condition import (
     NEEDS,
     best_accuracy,
@@ -214,7 +224,7 @@ POINTS = np.zeros((60, 5))
             {"x": POINTS[None]},
             r"x has shape \(1, 60, 5\) and type float64, it must be floating point",
         ),
-        ({"x": POINTS.astype(int)}, "type int64, it must be floating point numbers or uint8"),
+        ({"x": POINTS.astype(complex)}, "type complex128, it must be floating point or whole"),
         ({"x": np.float64(1)}, r"x has shape \(\)"),
         ({"x": POINTS + np.nan}, "not finite"),
         ({"y": np.arange(9)}, r"y has shape \(9,\), it must be \(60,\)"),
@@ -323,3 +333,18 @@ def test_divergence_that_the_kernel_notices_first_names_the_step_size_too():
     )
     with pytest.raises(ValueError, match="lr_over_tau = 10.0 .* <= 10.*diverged at iteration"):
         run(wide.replace(steps=300))
+
+
+def test_a_run_that_separates_at_its_start_is_not_one_that_never_does():
+    """Two points of two classes are separable wherever they lie."""
+    early, late = (run(Config(n=2, steps=steps)) for steps in (1, 3))
+    assert early.separable_at == late.separable_at == 0
+    never = run(Config(eps=1.0, tau=1e-3, steps=1))
+    assert never.separable_at is None
+    assert figures.when(early) == "0" and figures.when(never) == "never"
+    assert figures.times([early, never]) == "0, never" == claims.times([early, never])
+    assert figures.ending(late) == (1.0, "0", "separable at iteration 0")
+    assert figures.ending(early)[0] == 1.0 and figures.ending(never)[0] == 0.0
+    book = pathlib.Path(__file__).parent.parent / "book"
+    for page in book.rglob("*.ipynb"):
+        assert "separable_at or" not in page.read_text(encoding="utf-8"), page

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from wrong import WRONG, answers_or_names_it
 
 from clbook import style
 
@@ -56,3 +57,11 @@ def test_any_two_of_the_ten_class_colours_are_apart(seen):
 def test_class_colours_are_seen_on_white():
     for colour in style.CLASS_COLOURS:
         assert lab(np.array([to_rgb(colour)]), SEEN["all"])[0, 0] <= 82
+
+
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_wrong_argument_is_named(kind):
+    _, ((ax,),) = style.axes()
+    ax.plot([1, 2], [1, 2])
+    answers_or_names_it(style.plane, {"z": np.eye(3)}, "z", WRONG[kind])
+    answers_or_names_it(style.log_axis, {"ax": ax, "axis": "x"}, "axis", WRONG[kind])

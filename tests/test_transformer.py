@@ -3,9 +3,9 @@
 import pytest
 import torch
 from torch import nn
+from wrong import WRONG, answers_or_names_it
 
-from clbook.runs import one_thread
-from clbook.transformer import Transformer, bind, lookup
+from clbook.transformer import Transformer, functional, lookup
 
 
 def generators(seeds):
@@ -85,35 +85,36 @@ def test_each_member_is_pytorchs_transformer(readout, layers, heads, padded):
         torch.testing.assert_close(out[m], expected, atol=1e-12, rtol=1e-12)
 
 
-def test_a_member_starts_and_learns_the_same_whoever_runs_beside_it():
-    alone, together = (Transformer(5, 3, 4, 2, generators(seeds)) for seeds in ([3], [1, 3, 8]))
-    tokens = torch.randint(5, (1, 7, 3), generator=torch.Generator().manual_seed(0))
-    alone(tokens).square().sum().backward()
-    together(tokens.expand(3, -1, -1)).square().sum().backward()
+@pytest.mark.parametrize("sizes", [(4, 1, 16), (8, 2, 16), (5, 1, 1), (1, 1, 3), (6, 3, 13)])
+def test_a_member_starts_and_learns_the_same_whoever_runs_beside_it(sizes):
+    d, heads, hidden = sizes
+    tokens = torch.randint(5, (3, 7, 3), generator=torch.Generator().manual_seed(0))
+    alone, together = (
+        Transformer(5, 3, d, 2, generators(seeds), heads=heads, hidden=hidden)
+        for seeds in ([3], [1, 3, 8])
+    )
+    alone(tokens[1:2]).square().sum().backward()
+    together(tokens).square().sum().backward()
     for a, b in zip(alone.parameters(), together.parameters(), strict=True):
         assert torch.equal(a[0], b[1])
-        torch.testing.assert_close(a.grad[0], b.grad[1], atol=1e-4, rtol=1e-4)
+        torch.testing.assert_close(a.grad[0], b.grad[1], atol=1e-5, rtol=1e-5)
 
 
-def test_a_member_rounds_the_same_alone_and_beside_others_whatever_the_sizes():
-    for d, heads, hidden in ((8, 2, 16), (5, 1, 1), (1, 1, 3), (6, 3, 13)):
-        tokens = torch.randint(5, (3, 7, 3), generator=torch.Generator().manual_seed(0))
-        models = [
-            Transformer(5, 3, d, 2, generators(seeds), heads=heads, hidden=hidden)
-            for seeds in ([3], [1, 3, 8])
-        ]
-        with one_thread():  # as in the loop: several threads cut a batch where they like
-            for model, seen in zip(models, (tokens[1:2], tokens), strict=True):
-                model(seen).square().sum().backward()
-        for a, b in zip(*(model.parameters() for model in models), strict=True):
-            assert torch.equal(a.grad[0], b.grad[1]), (d, heads, hidden)
-
-
-def test_bound_tensors_take_the_place_of_the_parameters():
+def test_a_network_is_a_function_of_its_weights_and_keeps_its_own():
     model, other = (Transformer(5, 3, 4, 2, generators([seed])) for seed in (0, 1))
     tokens = torch.randint(5, (1, 7, 3), generator=torch.Generator().manual_seed(0))
-    bind(model, [w.detach() for w in other.parameters()])
-    assert torch.equal(model(tokens), other(tokens))
+    own, theirs = model(tokens), other(tokens)
+    weights, call = functional(model)
+    assert torch.equal(call(weights, tokens), own)
+    given = [w.detach().requires_grad_() for w in other.parameters()]
+    out = call(given, tokens)
+    assert torch.equal(out, theirs)
+    assert torch.equal(model(tokens), own) and torch.equal(call(weights, tokens), own)
+    expected = torch.autograd.grad(theirs.square().sum(), list(other.parameters()))
+    for a, b in zip(torch.autograd.grad(out.square().sum(), given), expected, strict=True):
+        assert torch.equal(a, b)
+    with pytest.raises(ValueError, match="shorter"):
+        call(weights[:-1], tokens)
 
 
 def test_padding_is_not_seen():
@@ -140,3 +141,20 @@ def test_bad_settings_name_the_argument():
         Transformer(5, 3, 8, 2, generators([0]), heads=3)
     with pytest.raises(ValueError, match="readout = 'last' is not allowed"):
         Transformer(5, 3, 8, 2, generators([0]), readout="last")
+
+
+SETTINGS = {"tokens": 5, "length": 3, "d": 4, "out": 2, "generators": generators([0])}
+CHOICES = {"layers": 1, "heads": 1, "hidden": None, "readout": "flatten", "std": 1.0}
+ARGUMENTS = {
+    Transformer: SETTINGS | CHOICES,
+    functional: {"net": nn.Linear(3, 2)},
+    lookup: {"table": torch.rand(2, 5, 4), "ids": torch.zeros(2, 6, dtype=torch.long)},
+}
+
+
+@pytest.mark.parametrize("function", ARGUMENTS, ids=lambda function: function.__name__)
+@pytest.mark.parametrize("kind", WRONG)
+def test_a_wrong_argument_is_named(function, kind):
+    arguments = ARGUMENTS[function]
+    for name in arguments:
+        answers_or_names_it(function, arguments, name, WRONG[kind])

@@ -5,6 +5,7 @@ import numpy as np
 from clbook import theory
 from clbook.claims import Chapter, Finding, span
 from clbook.experiments.separability import condition
+from clbook.experiments.separability.figures import times
 
 chapter = Chapter(__file__)
 
@@ -12,11 +13,6 @@ chapter = Chapter(__file__)
 def apart(results) -> np.ndarray:
     """Whether each run separated."""
     return np.array([result.separable_at is not None for result in results])
-
-
-def times(results) -> str:
-    """The iterations at which the runs separated."""
-    return ", ".join(str(result.separable_at or "never") for result in results)
 
 
 @chapter.measure("ls-prop-4-1")

@@ -47,6 +47,16 @@ def _paths(ax, result, *, title=None, unit=1.0):
     )
 
 
+def when(result: Result) -> str:
+    """The iteration at which a run separated, or "never". Iteration 0, its start, is one too."""
+    return "never" if result.separable_at is None else str(result.separable_at)
+
+
+def times(results: Sequence[Result]) -> str:
+    """The iterations at which some runs separated."""
+    return ", ".join(when(result) for result in results)
+
+
 def _when(result):
     at = result.separable_at
     return "not separable within this run" if at is None else f"separable from iteration {at}"
@@ -65,7 +75,8 @@ def ending(result: Result) -> tuple[float, str, str]:
     at, steps = result.separable_at, result.config.steps
     if at is None:
         return 0.0, "–", f"not separable within {steps:,} iterations"
-    return min(1.0, 2 - 2 * np.log(at) / np.log(steps)), str(at), f"separable at iteration {at}"
+    shade = 2 - 2 * np.log(max(at, 1)) / np.log(max(steps, 2))
+    return min(1.0, shade), str(at), f"separable at iteration {at}"
 
 
 def _strip(ax, z, labels, limits):
