@@ -1,4 +1,4 @@
-"""How dense the code is, counted on its syntax tree: what counts is how much a line holds, not how many lines there are.
+"""How dense the code is, counted on its syntax tree: how much a line holds, not how many lines there are.
 
 The engine, all of clbook but its experiments, keeps the limits below. The rooms of `experiments` do not keep them yet:
 each has ceilings, which may only fall. `python tests/test_density.py` prints what is measured, as a table to paste.
