@@ -53,27 +53,36 @@ def points(least: int = 2, **given: Tensor) -> list[Tensor]:
 
     Args:
         least: how many points are needed.
-        given: the arguments by name, all (..., n, d) and of one shape, dtype and device.
+        given: the arguments by name, all (..., n, d) of one shape, on one device.
     """
-    first = next(iter(given.values()))
+    first, *_ = given.values()
     for name, z in given.items():
-        if not is_like(z, first) or not is_table(z, least) or z.shape != first.shape:
-            kinds = "a torch tensor, float32, float64, float16 or bfloat16, (..., n, d)"
-            same = f"of one shape, dtype and device for {' and '.join(given)}"
-            raise refused(name, described(z), f"{kinds} with n >= {least}, d >= 1, {same}")
+        fine = is_like(z, first)
+        fine = fine and is_table(z, least)
+        fine = fine and z.shape == first.shape
+        if not fine:
+            kinds = "float16, bfloat16, float32 or float64 (all or none of them float64)"
+            size = f"(..., n, d) with n >= {least}, d >= 1, equal for {' and '.join(given)}"
+            raise refused(name, described(z), f"a torch tensor, {kinds}, {size}, on one device")
     return [widened(z) for z in given.values()]
 
 
 def is_like(x, other) -> bool:
-    """Whether x is a tensor of floats, of the dtype and on the device of the other."""
+    """Whether x is a tensor of floats as wide as the other's after `widened`, on its device."""
     if not isinstance(x, Tensor) or x.dtype not in FLOATS:
         return False
-    return not isinstance(other, Tensor) or (x.dtype == other.dtype and x.device == other.device)
+    if not isinstance(other, Tensor):
+        return True  # the other is what is refused
+    same_width = (x.dtype == torch.float64) == (other.dtype == torch.float64)
+    return same_width and x.device == other.device
 
 
 def is_table(z: Tensor, least: int) -> bool:
     """Whether a tensor is (..., n, d) with n >= least and d >= 1."""
-    return z.ndim >= 2 and z.shape[-2] >= least and z.shape[-1] >= 1
+    if z.ndim < 2:
+        return False
+    n, d = z.shape[-2:]
+    return n >= least and d >= 1
 
 
 def widened(z: Tensor) -> Tensor:
@@ -83,19 +92,28 @@ def widened(z: Tensor) -> Tensor:
 
 def views(given: Tensor, z: Tensor) -> Tensor:
     """The argument `views` (..., m, n, d) for points z (..., n, d)."""
-    fine = is_like(given, z) and is_table(given, 1) and given.ndim == z.ndim + 1
-    if not fine or given.numel() == 0 or given.shape[:-3] + given.shape[-2:] != z.shape:
-        shape = f"(..., m >= 1, n, d) for z {tuple(z.shape)}"
-        raise refused("views", described(given), f"of shape {shape}, of z's dtype and device")
+    fine = is_like(given, z)
+    fine = fine and given.ndim == z.ndim + 1
+    fine = fine and given.shape[-3] >= 1
+    fine = fine and given[..., 0, :, :].shape == z.shape
+    allowed = (
+        f"of shape (..., m >= 1, n, d) for z {tuple(z.shape)}, as z float64 or not, on its device"
+    )
+    require(fine, "views", given, allowed)
     return widened(given)
 
 
 def negatives(given: Tensor, anchor: Tensor) -> Tensor:
     """The argument `negatives` (M, d) or (..., M, d) for anchors (..., n, d)."""
-    fine = is_like(given, anchor) and is_table(given, 1) and given.shape[-1] == anchor.shape[-1]
-    if not fine or given.shape[:-2] not in ((), anchor.shape[:-2]):
-        shape = f"(M >= 1, {anchor.shape[-1]}), or such for each run"
-        raise refused("negatives", described(given), f"of shape {shape}, of the anchor's dtype")
+    *runs, _, d = anchor.shape
+    fine = is_like(given, anchor)
+    fine = fine and is_table(given, 1)
+    fine = fine and given.shape[-1] == d
+    fine = fine and given.shape[:-2] in ((), tuple(runs))
+    allowed = (
+        f"of shape (M >= 1, {d}), or such for each run, as the anchor float64 or not, on its device"
+    )
+    require(fine, "negatives", given, allowed)
     return widened(given)
 
 
@@ -121,18 +139,19 @@ def temperature(given, z: Tensor, width: int = 1) -> float | Tensor:
 
 def broadcasts(shape: Sequence[int], target: Sequence[int]) -> bool:
     """Whether each size is 1 or the target's, from the last on. The shape may have more axes."""
-    for size, most in zip(shape[::-1], target[::-1], strict=False):
-        if size not in (1, most):
-            return False
-    return True
+    pairs = zip(reversed(shape), reversed(target), strict=False)
+    return all(size in (1, most) for size, most in pairs)
 
 
 def labels(name: str, given, z: Tensor) -> Tensor:
     """Labels or ids, one for each point of z (..., n, d): a tensor (n,) or (..., n)."""
+    n = z.shape[-2]
+    allowed = f"numbers, one for each of the {n} points"
     found = as_tensor(given, z)
-    if found is None or found.shape not in (z.shape[-2:-1], z.shape[:-1]):
-        value = described(given) if found is None else f"of shape {tuple(found.shape)}"
-        raise refused(name, value, f"numbers, one for each of the {z.shape[-2]} points")
+    if found is None:
+        raise refused(name, described(given), allowed)
+    if found.shape not in ((n,), z.shape[:-1]):
+        raise refused(name, f"of shape {tuple(found.shape)}", allowed)
     return found
 
 
@@ -148,7 +167,9 @@ def as_tensor(given, z: Tensor) -> Tensor | None:
 def weights(given: Sequence[float]) -> None:
     """The three `weights` of VICReg."""
     fine = isinstance(given, Sequence | np.ndarray) and len(given) == 3
-    fine = fine and all(isinstance(w, numbers.Real) and 0 <= w < math.inf for w in given)
+    for weight in given if fine else ():
+        fine = fine and isinstance(weight, numbers.Real)
+        fine = fine and 0 <= weight < math.inf
     require(fine, "weights", given, "three finite numbers >= 0")
 
 

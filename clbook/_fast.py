@@ -1,12 +1,7 @@
-"""The sums inside the losses, without the copies that autograd would make of (n, n) tables.
+"""Tables of products and distances in the losses, without the copies that autograd makes of them.
 
-Each class is one operation whose plain form stands where it is called in `losses`. The forward
-pass writes over its own table, and keeps the exponentials for the backward pass. They are faster
-than the plain forms at every size that was measured (tests/bench_losses.py). What torch.compile or
-torch.vmap runs takes the plain forms: see `_checks.transformed`.
-
-Second derivatives: where autograd records the backward pass itself, that pass takes its shares from
-the inputs anew, with operations that autograd knows, instead of from what the forward pass kept.
+Each class is one operation. Its plain form stands beside its call in `losses`, and is what runs
+under torch.compile and torch.vmap. tests/bench_losses.py measures both.
 """
 
 from __future__ import annotations
@@ -19,61 +14,55 @@ from torch import Tensor
 
 def matmul(a: Tensor, b: Tensor) -> Tensor:
     """a @ b in the type of a and b: autocast would round them to 16 bits."""
-    if torch.is_autocast_enabled(a.device.type):
-        with torch.autocast(a.device.type, enabled=False):
+    kind = a.device.type
+    if torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind):
+        with torch.autocast(kind, enabled=False):
             return a @ b
     return a @ b
 
 
-def exponentials(logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Writes over `logits` (..., m), and keeps exp within range by each row's largest entry.
+class LogOdds(torch.autograd.Function):
+    """`losses.log_odds`. The forward pass hides entries in the table itself, and keeps a softmax.
 
-    Returns:
-        exp(logits - shift) in the place of `logits`, its sums (..., 1) over rows, and the
-        logarithms (...) of the sums of exp(logits): minus infinity for a row of those.
-    """
-    shift = logits.amax(-1, keepdim=True)
-    shift.clamp_(min=torch.finfo(shift.dtype).min)
-    logits.sub_(shift).exp_()
-    total = logits.sum(-1, keepdim=True)
-    return logits, total, (total.log() + shift)[..., 0]
-
-
-class LogSumExpOfProducts(torch.autograd.Function):
-    """log sum_j exp(a_i . b_j) over the j that are not hidden, for rows a_i and b_j.
-
-    Args:
-        a: (..., n, d).
-        b: (..., m, d).
-        hidden: booleans that broadcast against (..., n, m), or None.
-
-    Returns:
-        (..., n)
+    Its arguments are those of `losses.log_odds`, but `hidden` is (..., N, M) or None.
     """
 
     @staticmethod
-    def forward(ctx, a, b, hidden):
+    def forward(ctx, a, b, partners, hidden):
         logits = matmul(a, b.mT)
-        if hidden is not None:
-            logits.masked_fill_(hidden, -math.inf)
-        shares, total, log_sum = exponentials(logits)
-        ctx.save_for_backward(a, b, hidden, shares, total)
-        return log_sum
+        positive = torch.cat([logits.diagonal(k, -2, -1) for k in partners], -1)
+        hide(logits, partners, hidden)
+        shares = logits.softmax(-1)
+        # The largest share is exp(largest logit) / sum of exp: this gives the logarithm of the sum.
+        largest = shares.amax(-1)
+        log_sum = logits.amax(-1) - largest.log()
+        ctx.save_for_backward(a, b, hidden, shares)
+        ctx.partners = partners
+        return log_sum - positive
 
     @staticmethod
     def backward(ctx, slopes):
-        a, b, hidden, shares, total = ctx.saved_tensors
-        slopes = slopes[..., None]
-        if torch.is_grad_enabled():
+        a, b, hidden, shares = ctx.saved_tensors
+        if torch.is_grad_enabled():  # this pass is differentiated too: shares are of a and b again
             logits = matmul(a, b.mT)
-            if hidden is not None:
-                logits = logits.masked_fill(hidden, -math.inf)
+            hide(logits, ctx.partners, hidden)
             shares = logits.softmax(-1)
-        else:
-            slopes = slopes / total
-        slope_a = matmul(shares, b) * slopes
-        slope_b = matmul(shares.mT, a * slopes)
-        return slope_a.sum_to_size(a.shape), slope_b.sum_to_size(b.shape), None
+        pull = shares * slopes[..., None]
+        parts = slopes.chunk(len(ctx.partners), -1)
+        for k, part in zip(ctx.partners, parts, strict=True):
+            pull.diagonal(k, -2, -1).sub_(part)
+        slope_a = matmul(pull, b).sum_to_size(a.shape)
+        slope_b = matmul(pull.mT, a).sum_to_size(b.shape)
+        return slope_a, slope_b, None, None
+
+
+def hide(logits: Tensor, partners: tuple[int, ...], hidden: Tensor | None) -> None:
+    """Writes minus infinity into the hidden entries, or into those of an anchor's own point."""
+    if hidden is not None:
+        logits.masked_fill_(hidden, -math.inf)
+        return
+    for k in {0, *partners}:
+        logits.diagonal(k, -2, -1).fill_(-math.inf)
 
 
 class SquaredDistances(torch.autograd.Function):
@@ -96,4 +85,6 @@ class SquaredDistances(torch.autograd.Function):
         x, y = a - middle, b - middle
         slope_a = slopes.sum(-1)[..., None] * x - matmul(slopes, y)
         slope_b = slopes.sum(-2)[..., None] * y - matmul(slopes.mT, x)
-        return (2 * slope_a).sum_to_size(a.shape), (2 * slope_b).sum_to_size(b.shape)
+        slope_a = (2 * slope_a).sum_to_size(a.shape)
+        slope_b = (2 * slope_b).sum_to_size(b.shape)
+        return slope_a, slope_b

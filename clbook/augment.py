@@ -160,7 +160,7 @@ def moved(x: Tensor, drawn: Tensor) -> Tensor:
 
     # A 2 x 3 matrix for each image: it turns and resizes about the centre, then shifts.
     angle = rows[:, 0]
-    size = rows[:, [1, 1]]  # the same along both axes
+    size = rows[:, 1:2].expand(-1, 2)  # the same along both axes
     middle = (side - 1) / 2
     centre = torch.full_like(size, middle)
     matrix = get_rotation_matrix2d(centre, angle, size)
@@ -168,7 +168,7 @@ def moved(x: Tensor, drawn: Tensor) -> Tensor:
     matrix[:, :, 2] += shifts
     pictures = warp_affine(pictures, matrix, (side, side), align_corners=True)
     if rows.shape[1] == 5:
-        blur = rows[:, [4, 4]]
+        blur = rows[:, 4:5].expand(-1, 2)
         pictures = gaussian_blur2d(pictures, (3, 3), blur)
     return pictures.reshape(x.shape)
 

@@ -18,7 +18,6 @@ learners, CS = content and style.
 
 from __future__ import annotations
 
-import functools
 import math
 import numbers
 from collections.abc import Callable, Sequence
@@ -60,14 +59,10 @@ def nt_xent(
     z1, z2 = _checks.points(z1=z1, z2=z2)
     tau = _checks.temperature(tau, z1)
     n = z1.shape[-2]
-    z = unit(torch.cat([z1, z2], -2))  # (..., 2n, d), each view of length 1
-    partner = z.roll(n, -2)  # the other view of the same point
-    hidden = same_point(z1).tile(2, 2)  # neither the view itself nor its partner is a negative
-    scaled = z / tau
-    positive = (scaled * partner).sum(-1)  # (..., 2n) cosine / tau
-    negatives = log_sum_exp(scaled, z, hidden)  # (..., 2n)
-    # -log[e^p / (e^p + sum e^s)] = log(1 + sum e^s / e^p): so a small loss survives rounding.
-    loss = softplus(negatives - positive).mean(-1)
+    z = unit(torch.cat([z1, z2], -2))  # (..., 2n, d), all views, of length 1
+    odds = log_odds(z / tau, z, partners=(n, -n))  # (..., 2n)
+    # -log[ positive / (positive + negatives) ] = log(1 + negatives / positive)
+    loss = softplus(odds).mean(-1)
     return _checks.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
@@ -97,13 +92,11 @@ def cl(
     """
     z1, z2 = _checks.points(z1=z1, z2=z2)
     tau = _checks.temperature(tau, z1)
-    first, second = unit(z1), unit(z2)
-    views = torch.cat([first, second], -2)  # (..., 2n, d)
-    hidden = same_point(z1).tile(1, 2)  # neither the anchor itself nor its partner is a negative
-    scaled = first / tau
-    positive = (scaled * second).sum(-1)  # (..., n) cosine / tau
-    negatives = log_sum_exp(scaled, views, hidden)  # (..., n)
-    loss = softplus(negatives - positive).mean(-1)
+    n = z1.shape[-2]
+    anchors = unit(z1)
+    views = torch.cat([anchors, unit(z2)], -2)  # (..., 2n, d)
+    odds = log_odds(anchors / tau, views, partners=(n,))  # (..., n)
+    loss = softplus(odds).mean(-1)
     return _checks.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
@@ -132,7 +125,10 @@ def dcl(
     """
     z1, z2 = _checks.points(z1=z1, z2=z2)
     tau = _checks.temperature(tau, z1)
-    loss = decoupled(z1, z2, tau, same_point(z1))
+    n = z1.shape[-2]
+    z = unit(torch.cat([z1, z2], -2))  # (..., 2n, d), all views, of length 1
+    odds = log_odds(z / tau, z, partners=(n, -n))  # (..., 2n)
+    loss = odds.mean(-1)
     return _checks.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
@@ -159,7 +155,7 @@ def nscl(
         tau: the temperature, > 0.
 
     Returns:
-        (...), >= log 2 - 2 / tau. NaN where a row is 0, minus infinity where all labels are equal.
+        (...), >= log 2 - 2 / tau. NaN where a row is 0 or all labels are equal.
 
     Raises:
         ValueError: as `nt_xent`, and for labels of another length or that are no numbers. With
@@ -167,26 +163,14 @@ def nscl(
     """
     z1, z2 = _checks.points(z1=z1, z2=z2)
     tau = _checks.temperature(tau, z1)
-    labels = _checks.labels("labels", labels, z1)
-    same_class = labels[..., :, None] == labels[..., None, :]  # (..., n, n)
-    loss = decoupled(z1, z2, tau, same_class)
-    return _checks.values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
-
-
-def decoupled(
-    z1: Tensor,
-    z2: Tensor,
-    tau: float | Tensor,
-    hidden: Tensor,
-) -> Tensor:
-    """`dcl`, where both views of point j are hidden from those of point i if hidden[..., i, j]."""
     n = z1.shape[-2]
-    z = unit(torch.cat([z1, z2], -2))  # (..., 2n, d), each view of length 1
-    partner = z.roll(n, -2)  # the other view of the same point
-    scaled = z / tau
-    positive = (scaled * partner).sum(-1)  # (..., 2n) cosine / tau
-    negatives = log_sum_exp(scaled, z, hidden.tile(2, 2))  # (..., 2n)
-    return (negatives - positive).mean(-1)
+    labels = _checks.labels("labels", labels, z1)
+    same_class = alike(labels)  # (..., n, n)
+    z = unit(torch.cat([z1, z2], -2))  # (..., 2n, d), all views, of length 1
+    hidden = same_class.tile(2, 2)  # both views of each point
+    odds = log_odds(z / tau, z, partners=(n, -n), hidden=hidden)  # (..., 2n)
+    loss = odds.mean(-1)
+    return _checks.values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
 
 
 def supcon(
@@ -219,8 +203,8 @@ def supcon(
     z1, z2 = _checks.points(z1=z1, z2=z2)
     tau = _checks.temperature(tau, z1)
     labels = _checks.labels("labels", labels, z1)
-    same_class = labels[..., :, None] == labels[..., None, :]  # (..., n, n)
-    peer = same_class & ~same_point(z1)
+    same_class = alike(labels)  # (..., n, n)
+    peer = same_class & ~diagonal(z1)
     own_pair = nt_xent(z1, z2, tau)  # the loss if a' were the only positive
 
     # What the attraction to all of P(a) is less: P(a) is a' and both views of the class's peers.
@@ -265,19 +249,16 @@ def nt_xent_mean(
     z1, z2 = _checks.points(z1=z1, z2=z2)
     tau = _checks.temperature(tau, z1)
     n = z1.shape[-2]
-    first, second = unit(z1), unit(z2)
-    views = torch.cat([first, second], -2)  # (..., 2n, d)
-    hidden = same_point(z1).tile(1, 2)  # no view of the anchor's own point is a negative
-    scaled = first / tau
-    positive = (scaled * second).sum(-1)  # (..., n) cosine / tau
-    negatives = log_sum_exp(scaled, views, hidden)  # (..., n)
-    loss = softplus(negatives - math.log(n) - positive).mean(-1)
+    anchors = unit(z1)
+    views = torch.cat([anchors, unit(z2)], -2)  # (..., 2n, d)
+    odds = log_odds(anchors / tau, views, partners=(n,))  # (..., n)
+    loss = softplus(odds - math.log(n)).mean(-1)
     return _checks.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
 def softplus(t: Tensor) -> Tensor:
-    """log(1 + e^t), to full relative accuracy in both tails (torch's own is cut off at t = 20)."""
-    return -F.logsigmoid(-t)
+    """log(1 + e^t), to full relative accuracy in both tails: e^-40 is lost to rounding beside 40."""
+    return F.softplus(t, threshold=40)
 
 
 def generalized(
@@ -347,9 +328,10 @@ def simplified(
     views = _checks.views(views, z)
     tau = _checks.temperature(tau, z)
     m, n = views.shape[-3:-1]
-    logits = squared_distances(z, views.flatten(-3, -2)) / (-2 * tau)  # (..., n, m n)
-    logits = logits.unflatten(-1, (m, n))
-    positive = logits.log_softmax(-1).diagonal(dim1=-3, dim2=-1)  # (..., m, n)
+    squares = squared_distances(z, views.flatten(-3, -2))  # (..., n, m n)
+    logits = squares / (-2 * tau)
+    log_shares = logits.unflatten(-1, (m, n)).log_softmax(-1)  # (..., n, m, n)
+    positive = log_shares.diagonal(dim1=-3, dim2=-1)  # (..., m, n)
     loss = -math.log(n) - positive.mean((-2, -1))
     return _checks.values(loss, z=z, views=views, tau=tau)
 
@@ -389,18 +371,16 @@ def infonce(
     """
     fine = isinstance(p, numbers.Real) and 1 <= p < math.inf
     _checks.require(fine, "p", p, "a finite number >= 1")
-    _checks.require(normalize in (True, False), "normalize", normalize, "True or False")
+    _checks.require(isinstance(normalize, bool), "normalize", normalize, "True or False")
     least = 2 if negatives is None else 1
     anchor, positive = _checks.points(least, anchor=anchor, positive=positive)
     tau = _checks.temperature(tau, anchor, width=anchor.shape[-1])
-    if negatives is None:
-        candidates, hidden = positive, same_point(anchor)
-    else:
-        candidates, hidden = _checks.negatives(negatives, anchor), None
+    candidates = positive if negatives is None else _checks.negatives(negatives, anchor)
+
     if normalize:
         a = unit(anchor) / tau
         attraction = (a * unit(positive)).sum(-1)  # (..., n)
-        repulsion = log_sum_exp(a, unit(candidates), hidden)
+        logits = matmul(a, unit(candidates).mT)  # (..., n, M)
     else:
         scale = tau ** (-1 / p)  # |x|^p / tau = |x scale|^p: a temperature is a change of units
         attraction = -power((anchor - positive) * scale, p).sum(-1)
@@ -409,9 +389,9 @@ def infonce(
         a = (anchor - middle) * scale
         b = (candidates - middle) * scale
         logits = -distances(a, b, p)  # (..., n, M)
-        if hidden is not None:
-            logits = logits.masked_fill(hidden, -math.inf)
-        repulsion = logits.logsumexp(-1)
+    if negatives is None:
+        logits = logits.masked_fill(diagonal(anchor), -math.inf)  # the positive is no negative
+    repulsion = logits.logsumexp(-1)
     loss = softplus(repulsion - attraction).mean(-1)
     given = {"anchor": anchor, "positive": positive, "negatives": negatives, "tau": tau}
     return _checks.values(loss, cosine=normalize, **given)
@@ -436,24 +416,27 @@ def symbol_context(
         ids: (n,) or (..., n), a number for each symbol, not all equal, or None.
 
     Returns:
-        (...), >= 0. It is 0 where all ids are equal.
+        (...), >= 0. NaN where all ids are equal.
 
     Raises:
         ValueError: wrong shapes or types, one pair only. With CLBOOK_CHECK=1 also ids that are all
             equal, and values or products that are not finite.
     """
     symbols, contexts = _checks.points(symbols=symbols, contexts=contexts)
-    hidden = same_point(symbols)
+    same_symbol = None
     if ids is not None:
         ids = _checks.labels("ids", ids, symbols)
-        hidden = ids[..., :, None] == ids[..., None, :]
-    positive = (symbols * contexts).sum(-1)  # (..., n)
-    negatives = log_sum_exp(symbols, contexts, hidden)
-    loss = softplus(negatives - positive).mean(-1)
+        same_symbol = alike(ids)  # (..., n, n)
+    odds = log_odds(symbols, contexts, partners=(0,), hidden=same_symbol)  # (..., n)
+    loss = softplus(odds).mean(-1)
     return _checks.values(loss, symbols=symbols, contexts=contexts, ids=ids)
 
 
-def vicreg(z1: Tensor, z2: Tensor, weights: Sequence[float] = (25, 25, 1)) -> Tensor:
+def vicreg(
+    z1: Tensor,
+    z2: Tensor,
+    weights: Sequence[float] = (25, 25, 1),
+) -> Tensor:
     """VICReg (Bardes et al. 2022, eq. 1 to 6), as in LS B.1 and VA A.1.
 
     l1 mean_i |z1_i - z2_i|^2  +  l2 (v(z1) + v(z2))  +  l3 (c(z1) + c(z2)),
@@ -476,16 +459,19 @@ def vicreg(z1: Tensor, z2: Tensor, weights: Sequence[float] = (25, 25, 1)) -> Te
     """
     z1, z2 = _checks.points(z1=z1, z2=z2)
     _checks.weights(weights)
-    n, d = z1.shape[-2:]
-    itself = torch.eye(d, dtype=torch.bool, device=z1.device)
-    loss = weights[0] * (z1 - z2).square().sum(-1).mean(-1)
+    n = z1.shape[-2]
+    distance = (z1 - z2).square().sum(-1)
+    loss = weights[0] * distance.mean(-1)
     for z in (z1, z2):
         centred = z - z.mean(-2, keepdim=True)
         covariance = matmul(centred.mT, centred) / (n - 1)  # (..., d, d)
-        deviation = (covariance.diagonal(dim1=-2, dim2=-1) + 1e-4).sqrt()
-        between = covariance.masked_fill(itself, 0)
-        loss = loss + weights[1] * F.relu(1 - deviation).mean(-1)
-        loss = loss + weights[2] * between.square().sum(-1).mean(-1)
+        variance = covariance.diagonal(dim1=-2, dim2=-1)
+        deviation = (variance + 1e-4).sqrt()
+        between = covariance.masked_fill(diagonal(covariance), 0)
+        missing = F.relu(1 - deviation)  # (..., d), of a standard deviation of 1
+        redundant = between.square().sum(-1)  # (..., d)
+        loss = loss + weights[1] * missing.mean(-1)
+        loss = loss + weights[2] * redundant.mean(-1)
     return _checks.values(loss, z1=z1, z2=z2)
 
 
@@ -512,41 +498,67 @@ def byol(
             that are not finite.
     """
     prediction, target = _checks.points(1, prediction=prediction, target=target)
-    loss = (unit(prediction) - unit(target)).square().sum(-1).mean(-1)
+    difference = unit(prediction) - unit(target)
+    loss = difference.square().sum(-1).mean(-1)
     return _checks.values(loss, cosine=True, prediction=prediction, target=target)
 
 
 def unit(z: Tensor) -> Tensor:
     """The rows of z, each divided by its norm: NaN for a zero row."""
     # By the largest entry first, so that no square overflows. No direction depends on this scale.
-    z = z / torch.linalg.vector_norm(z.detach(), math.inf, -1, keepdim=True)
+    largest = torch.linalg.vector_norm(z.detach(), math.inf, -1, keepdim=True)
+    z = z / largest
     return z / torch.linalg.vector_norm(z, dim=-1, keepdim=True)
 
 
-def same_point(z: Tensor) -> Tensor:
-    """(n, n) booleans, True where row and column are the same of the n points z."""
+def alike(labels: Tensor) -> Tensor:
+    """(..., n, n) booleans, True where two points have the same label."""
+    return labels[..., :, None] == labels[..., None, :]
+
+
+def diagonal(z: Tensor) -> Tensor:
+    """(n, n) booleans, True on the diagonal, for n rows z (..., n, d)."""
     return torch.eye(z.shape[-2], dtype=torch.bool, device=z.device)
 
 
-def log_sum_exp(
+def log_odds(
     a: Tensor,
     b: Tensor,
-    hidden: Tensor | None,
+    partners: tuple[int, ...],
+    hidden: Tensor | None = None,
 ) -> Tensor:
-    """(..., n) log sum_j exp(a_i . b_j) over the rows b_j that are not hidden from the row a_i."""
+    """The log of how much an anchor's negatives weigh, together, against its positive.
+
+    log[ sum_j exp(a_i . b_j) / exp(a_i . b_i') ],  j over the rows that are not hidden from i
+
+    Args:
+        a: (..., N, d), the anchors.
+        b: (..., M, d), what they are compared with.
+        partners: the diagonals of the (N, M) table on which the positives stand, an equal number on
+            each: (0,) if b_i is the positive of a_i, (n, -n) if both are the same n points twice.
+        hidden: booleans (..., N, M). None hides the positive, and the anchor itself if it is in b.
+
+    Returns:
+        (..., N)
+    """
     if not _checks.transformed():
-        return _fast.LogSumExpOfProducts.apply(a, b, hidden)
-    logits = matmul(a, b.mT)  # (..., n, m)
-    if hidden is not None:
-        logits = logits.masked_fill(hidden, -math.inf)
-    return logits.logsumexp(-1)
+        return _fast.LogOdds.apply(a, b, partners, hidden)
+    logits = matmul(a, b.mT)  # (..., N, M)
+    positive = torch.cat([logits.diagonal(k, -2, -1) for k in partners], -1)
+    if hidden is None:
+        n = a.shape[-2] // len(partners)
+        itself = torch.eye(n, dtype=torch.bool, device=a.device)
+        hidden = itself.tile(len(partners), b.shape[-2] // n)
+    negatives = logits.masked_fill(hidden, -math.inf).logsumexp(-1)
+    return negatives - positive
 
 
 def distances(a: Tensor, b: Tensor, p: float) -> Tensor:
     """(..., n, m) sum_k |a_ik - b_jk|^p."""
     if p == 2:
         return squared_distances(a, b)
-    return power(a[..., :, None, :] - b[..., None, :, :], p).sum(-1)
+    differences = a[..., :, None, :] - b[..., None, :, :]  # (..., n, m, d)
+    return power(differences, p).sum(-1)
 
 
 def squared_distances(a: Tensor, b: Tensor) -> Tensor:
@@ -555,9 +567,11 @@ def squared_distances(a: Tensor, b: Tensor) -> Tensor:
         return _fast.SquaredDistances.apply(a, b)
     if a.shape[-1] == 1:
         return (a - b.mT).square()
-    coordinates = zip(a.unbind(-1), b.unbind(-1), strict=True)
-    terms = [(x[..., :, None] - y[..., None, :]).square() for x, y in coordinates]
-    return functools.reduce(torch.add, terms)
+    squares = []
+    for k in range(a.shape[-1]):
+        differences = a[..., :, None, k] - b[..., None, :, k]
+        squares.append(differences.square())
+    return sum(squares[1:], squares[0])
 
 
 def power(x: Tensor, p: float) -> Tensor:

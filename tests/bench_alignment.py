@@ -5,7 +5,7 @@ import time
 from clbook.experiments import alignment
 from clbook.experiments.alignment.figures import sides
 from clbook.experiments.sa import surrogate, weights
-from clbook.runs import together
+from clbook.runs import training_of
 
 SIDE_BY_SIDE = 8
 
@@ -20,7 +20,8 @@ def first_picture():
             sides(partial).png()
             first.append(time.monotonic() - began)
 
-    alignment.run(config, progress=progress)
+    shown = ("cka", "gap", "loss_gap")  # what `sides` draws
+    alignment.run(config, progress=progress, record=shown)
     print(
         f"five losses, {config.steps} steps: {time.monotonic() - began:.1f} s; "
         f"first partial result after {first[0]:.2f} s, drawn after {first[1]:.2f} s"
@@ -33,7 +34,8 @@ def grouped(name, run, config):
         best = []
         for _ in range(3):
             began = time.process_time()
-            together(run.program, [config.replace(seed=k) for k in range(count)], device="cpu")
+            configs = [config.replace(seed=k) for k in range(count)]
+            training_of(run).train(configs, device="cpu", record="all")
             best.append((time.process_time() - began) / count / config.steps * 1e6)
         print(f"{name}, {count} side by side: {min(best):,.0f} microseconds a run-step")
 

@@ -2,7 +2,9 @@
 
 import inspect
 import math
+import re
 
+import numpy as np
 import oracles
 import pytest
 import torch
@@ -21,6 +23,12 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def looked_at(monkeypatch):
+    """The values of tensors are checked too, as they are if a reader asks for it."""
+    monkeypatch.setenv("CLBOOK_CHECK", "1")
 
 
 TAUS = [1e-3, 1e-2, 0.1, 0.5, 1.0, 10.0]
@@ -230,30 +238,6 @@ def value_and_gradients(loss, way, problem, leaves=(0, 1, 3)):
     )
 
 
-@pytest.mark.parametrize(
-    "n, d", [(2, 1), (3, 2), (5, 1), (7, 13), (17, 3), (33, 5), (64, 8), (101, 2), (128, 1)]
-)
-# torch's pow itself differs at p = 3
-@pytest.mark.parametrize("name, how", [way for way in WAYS if "p = 3" not in way[1]])
-def test_a_run_has_the_same_bits_alone_and_beside_others(name, how, n, d):
-    """Value and gradients as (1, n, d) and among R; as (n, d) the value, while a gradient may differ by rounding."""
-    loss, way, problem = getattr(losses, name), ways(name)[how], problems(75, n, d)
-    picked = [*range(7), 40, 74]
-    alone = [value_and_gradients(loss, way, [x[i : i + 1] for x in problem]) for i in picked]
-    for runs in (4, 7, 75):
-        together = value_and_gradients(loss.formula, way, [x[:runs] for x in problem])
-        for i, single in zip(picked, alone):
-            for got, want in zip(together, single):
-                assert i >= runs or torch.equal(got[i : i + 1], want), f"run {i} of {runs}"
-    for i, single in zip(picked, alone):
-        plain = value_and_gradients(loss, way, [x[i] for x in problem])
-        assert torch.equal(plain[0], single[0][0]), f"run {i} as (n, d)"
-        for got, want in zip(plain[1:], single[1:]):
-            assert (got - want[0]).abs().max() <= 1e-5 * max(1, want.abs().max()), (
-                f"run {i} as (n, d)"
-            )
-
-
 @pytest.mark.parametrize("name, how", WAYS)
 def test_a_loss_of_several_runs_is_the_list_of_their_losses(name, how):
     problem = problems(6, 9, 4, torch.float64)
@@ -315,7 +299,7 @@ DEVICE = "cuda" if torch.backends.cuda.is_built() else "meta"
 
 @pytest.mark.parametrize("runs", [(), (3,)])
 @pytest.mark.parametrize("name, how", WAYS)
-def test_the_formula_reads_nothing_from_the_device(name, how, runs):
+def test_nothing_is_read_from_the_device_unless_asked(name, how, runs, monkeypatch):
     """Forward, backward and twice: a fake tensor has no values to read, and does not mix with what is on the CPU."""
     loss, way = getattr(losses, name), ways(name)[how]
     with FakeTensorMode():
@@ -324,16 +308,112 @@ def test_the_formula_reads_nothing_from_the_device(name, how, runs):
             for shape in ((7, 3), (7, 3), (1, 1))
         )
         args, kwargs = way(z1, z2, torch.zeros(*runs, 7, dtype=torch.long, device=DEVICE), tau)
-        value = loss.formula(*args, **kwargs)
+        value = loss(*args, **kwargs)
         first = torch.autograd.grad(value.sum(), (z1, z2), create_graph=True)
         (second,) = torch.autograd.grad(sum(g.square().sum() for g in first), z1)
-        assert (
-            value.shape == runs
-            and second.shape == z1.shape
-            and value.device.type == second.device.type == DEVICE
-        )
+        assert value.shape == runs
+        assert second.shape == z1.shape
+        assert value.device.type == second.device.type == DEVICE
+        monkeypatch.setenv("CLBOOK_CHECK", "1")
         with pytest.raises(DataDependentOutputException):
             loss(*args, **kwargs)
+
+
+def first_and_second(loss, way, z1, z2, labels, tau):
+    """The losses, their gradient with respect to z1 and z2, and a second derivative."""
+    z1, z2 = z1.clone().requires_grad_(), z2.clone().requires_grad_()
+    args, kwargs = way(z1, z2, labels, tau)
+    value = loss(*args, **kwargs)
+    first = torch.autograd.grad(value.sum(), (z1, z2), create_graph=True)
+    second = torch.autograd.grad(sum(g.square().sum() for g in first), (z1, z2))
+    return value, *first, *second
+
+
+@pytest.mark.parametrize("shared_tau", [True, False])
+@pytest.mark.parametrize("name, how", WAYS)
+def test_vmap_over_runs_gives_what_the_leading_axis_gives(name, how, shared_tau):
+    """Values, and gradients through `torch.func.grad`: what vmap runs are the plain forms."""
+    z1, z2, labels, tau = problems(3, 7, 5, torch.float64)
+    tau = 0.3 if shared_tau else tau
+    loss, way = getattr(losses, name), ways(name)[how]
+
+    def of_one(z1, z2, labels, tau):
+        args, kwargs = way(z1, z2, labels, tau)
+        return loss(*args, **kwargs)
+
+    axes = (0, 0, 0, None if shared_tau else 0)
+    want = first_and_second(loss, way, z1, z2, labels, tau)
+    torch.testing.assert_close(torch.vmap(of_one, axes)(z1, z2, labels, tau), want[0])
+    gradient = torch.func.grad(of_one, (0, 1))
+    slopes = torch.vmap(gradient, axes)(z1, z2, labels, tau)
+    torch.testing.assert_close(slopes, want[1:3])
+
+    def steepness(*problem):
+        return sum(slope.square().sum() for slope in gradient(*problem))
+
+    curved = torch.vmap(torch.func.grad(steepness, (0, 1)), axes)(z1, z2, labels, tau)
+    torch.testing.assert_close(curved, want[3:])
+
+
+@pytest.mark.parametrize("name, how", WAYS)
+def test_compiled_whole_a_loss_is_the_same(name, how):
+    """fullgraph: nothing in a loss sends torch.compile back to Python. The gradient is compiled too."""
+    z1, z2, labels, tau = problems(2, 7, 5, torch.float64)
+    loss, way = getattr(losses, name), ways(name)[how]
+
+    def called(z1, z2, labels, tau):
+        args, kwargs = way(z1, z2, labels, tau)
+        return loss(*args, **kwargs)
+
+    torch.compiler.reset()
+    compiled = torch.compile(called, fullgraph=True, backend="aot_eager")
+    for temperature in (0.3, tau):
+        problem = z1, z2, labels, temperature
+        values = []
+        for function in (compiled, called):
+            leaves = [z.clone().requires_grad_() for z in problem[:2]]
+            value = function(*leaves, *problem[2:])
+            values.append((value, *torch.autograd.grad(value.sum(), leaves)))
+        torch.testing.assert_close(*values)
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("name, how", WAYS)
+def test_under_autocast_a_loss_is_that_of_float32(name, how, dtype):
+    """Of 16-bit embeddings the loss is float32's of the same numbers; of float32 nothing is rounded."""
+    z1, z2, labels, _ = (x[0] for x in problems(1, 9, 16))
+    loss, way = getattr(losses, name), ways(name)[how]
+    tau = 0.05
+    for halved in (False, True):
+        inputs = [z.to(dtype) if halved else z for z in (z1, z2)]
+        args, kwargs = way(*inputs, labels, tau)
+        exact = [x.float() if torch.is_tensor(x) and x.ndim > 1 else x for x in args]
+        want = loss(*exact, **kwargs)
+        leaves = [z.clone().requires_grad_() for z in inputs]
+        with torch.autocast("cpu", dtype=dtype):
+            args, kwargs = way(*leaves, labels, tau)
+            got = loss(*args, **kwargs)
+        assert got.dtype == torch.float32
+        torch.testing.assert_close(got, want, rtol=1e-5, atol=1e-6)
+        slopes = torch.autograd.grad(got, leaves)
+        assert all(slope.dtype == z.dtype for slope, z in zip(slopes, leaves))
+        assert all(slope.isfinite().all() for slope in slopes)
+
+
+def test_embeddings_of_16_and_of_32_bits_go_together():
+    z1, z2, _, _ = (x[0] for x in problems(1, 9, 16))
+    mixed = losses.nt_xent(z1.bfloat16(), z2, 0.1)
+    torch.testing.assert_close(mixed, losses.nt_xent(z1.bfloat16().float(), z2, 0.1))
+
+
+@pytest.mark.parametrize("name, how", WAYS)
+def test_a_nan_in_is_a_nan_out(name, how):
+    z1, z2, labels, _ = problems(2, 7, 3)
+    z1[1, 4, 2] = math.nan
+    args, kwargs = ways(name)[how](z1, z2, labels, 0.3)
+    value = getattr(losses, name)(*args, **kwargs)
+    assert value[0].isfinite()
+    assert value[1].isnan()
 
 
 def rotation(d, seed):
@@ -567,6 +647,7 @@ def test_the_cosine_losses_do_not_see_the_scale(name, scale):
     torch.testing.assert_close(got * scale, want, rtol=1e-3, atol=1e-5)
 
 
+@pytest.mark.usefixtures("looked_at")
 @pytest.mark.parametrize(
     "name", ["generalized", "simplified", "infonce", "symbol_context", "vicreg"]
 )
@@ -609,6 +690,7 @@ def test_a_temperature_that_is_not_positive_is_refused(name, tau):
         call(name, [normal(4, 3), normal(4, 3, seed=1)], balanced(4), tau)
 
 
+@pytest.mark.usefixtures("looked_at")
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize("name", EVERY)
 def test_values_that_are_not_finite_are_refused(name, bad):
@@ -622,6 +704,7 @@ def test_values_that_are_not_finite_are_refused(name, bad):
             call(name, z, balanced(5), 0.1)
 
 
+@pytest.mark.usefixtures("looked_at")
 def test_negatives_that_are_not_finite_are_refused_and_not_silently_weightless():
     negatives = torch.tensor([[0.0, 1.0, 2.0], [0.0, 1.0, math.inf]])
     for normalize in (False, True):
@@ -648,6 +731,7 @@ def test_shapes_and_types_that_do_not_match_are_refused(name):
         call(name, [torch.ones(4, 3).numpy()] * 2, balanced(4), 0.1)
 
 
+@pytest.mark.usefixtures("looked_at")
 @pytest.mark.parametrize("name", COSINE)
 def test_a_zero_row_has_no_direction_and_is_refused(name):
     z = [torch.ones(5, 3), torch.ones(5, 3).index_fill(0, torch.tensor(3), 0)]
@@ -657,6 +741,29 @@ def test_a_zero_row_has_no_direction_and_is_refused(name):
         call(name, z, balanced(5), 0.1)
 
 
+@pytest.mark.parametrize("name", COSINE)
+def test_unasked_a_zero_row_makes_the_loss_nan(name):
+    z1, z2, labels, _ = problems(2, 5, 3)
+    z2[1, 3] = 0
+    args, kwargs = ways(name)[""](z1, z2, labels, 0.1)
+    value = getattr(losses, name)(*args, **kwargs)
+    assert value[0].isfinite()
+    assert value[1].isnan()
+
+
+@pytest.mark.usefixtures("looked_at")
+@pytest.mark.parametrize("name", ["nscl", "supcon"])
+def test_nan_labels_and_temperatures_in_tensors_are_refused_if_looked_at(name):
+    z = torch.ones(5, 3), torch.ones(5, 3)
+    loss = getattr(losses, name)
+    with pytest.raises(ValueError, match="^labels = a tensor with 1 of 5 values not finite"):
+        loss(*z, [0, 1, 0, 1, math.nan], 0.1)
+    for tau in (0.0, -1.0, math.nan, math.inf):
+        with pytest.raises(ValueError, match="^tau = .* must be a finite number > 0"):
+            loss(*z, balanced(5), torch.full((1, 1), tau))
+
+
+@pytest.mark.usefixtures("looked_at")
 @pytest.mark.parametrize(
     ("name", "argument"), [("nscl", "labels"), ("supcon", "labels"), ("symbol_context", "ids")]
 )
@@ -671,6 +778,7 @@ def test_labels_of_another_length_or_all_equal_are_refused(name, argument):
         call(name, z, [7] * 5, 0.1)
 
 
+@pytest.mark.usefixtures("looked_at")
 @pytest.mark.parametrize(
     "argument",
     [
@@ -691,6 +799,69 @@ def test_vicreg_refuses_weights():
     for weights in ((1, 1), (1, -1, 1), (1, 1, math.nan)):
         with pytest.raises(ValueError, match="^weights = .*three finite numbers >= 0"):
             losses.vicreg(torch.ones(4, 3), torch.ones(4, 3), weights)
+
+
+WRONG = {
+    "None": None,
+    "a text": "text",
+    "a whole number": 3,
+    "a negative number": -1.0,
+    "nan": math.nan,
+    "a complex number": 1j,
+    "a truth value": True,
+    "nothing": [],
+    "numbers": [1.0, 2.0],
+    "texts": ["a", "b", "a", "b", "c"],
+    "a dict": {},
+    "an object": object(),
+    "an array": np.ones(3),
+    "an array of truth values": np.ones(5, dtype=bool),
+    "one number": torch.ones(()),
+    "a tensor of another shape": torch.ones(2, 2),
+    "an empty tensor": torch.ones(0, 3),
+    "a complex tensor": torch.ones(5, 3, dtype=torch.complex64),
+    "whole numbers": torch.ones(5, 3, dtype=torch.long),
+    "double precision": torch.ones(5, 3, dtype=torch.float64),
+    "half precision": torch.ones(5, 3, dtype=torch.float16),
+    "a function": lambda t: t,
+}
+
+
+@pytest.mark.parametrize("check", ["0", "1"])
+@pytest.mark.parametrize("name", EVERY)
+def test_a_wrong_argument_gives_a_value_or_an_error_that_names_it(name, check, monkeypatch):
+    """Each argument is replaced by each wrong kind. An error may name another one that does not match it."""
+    monkeypatch.setenv("CLBOOK_CHECK", check)
+    z1, z2, labels, _ = (x[0] for x in problems(1, 5, 3))
+    right = {
+        "negatives": z1[:2],
+        "views": z2[None],
+        "labels": labels,
+        "ids": labels,
+        "tau": 0.3,
+        "log_eta": lambda t: -t / 0.3,
+        "psi": losses.softplus,
+        "weights": (25, 25, 1),
+        "p": 2,
+        "normalize": False,
+    }
+    loss = getattr(losses, name)
+    parameters = inspect.signature(loss).parameters
+    points = iter([z1, z2])
+    right = {p: right[p] if p in right else next(points) for p in parameters}
+    loss(**right)
+    names = "|".join(parameters)
+    for argument in parameters:
+        for kind, wrong in WRONG.items():
+            try:
+                value = loss(**{**right, argument: wrong})
+            except ValueError as error:
+                message = str(error)
+                named = re.match(rf"({names}) = .* is not allowed: \1 must be", message, re.DOTALL)
+                sums = re.match(rf"({names})(, ({names}))* give a loss of", message)
+                assert named or sums, f"{argument} = {kind}: {message}"
+            else:
+                assert isinstance(value, torch.Tensor), f"{argument} = {kind}"
 
 
 def same_value_and_gradient(ours, theirs, z):

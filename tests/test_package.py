@@ -1,5 +1,6 @@
 """What others install: that the package is whole, needs no more than it says, and that its pins agree."""
 
+import importlib
 import pathlib
 import re
 import shutil
@@ -62,6 +63,21 @@ def test_losses_need_torch_and_numpy_only():
     ran = imports("losses models transformer optim runs settings", others)
     assert ran.returncode == 0, ran.stderr
     assert imports("kernels", others).returncode != 0, "nothing is forbidden"
+
+
+def test_parts_are_there_after_import_clbook():
+    code = "import clbook; print(clbook.losses.nt_xent.__name__, *dir(clbook)); clbook.nothing"
+    ran = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, text=True, capture_output=True, check=False
+    )
+    assert ran.stdout.startswith("nt_xent ")
+    assert set(clbook.PARTS) <= set(ran.stdout.split())
+    assert "module 'clbook' has no attribute 'nothing'" in ran.stderr
+
+
+def test_each_part_of_the_package_is_a_module():
+    for name in clbook.PARTS:
+        assert importlib.import_module(f"clbook.{name}") is getattr(clbook, name)
 
 
 def test_kernels_and_metrics_need_scipy_and_scikit_learn_besides():

@@ -380,7 +380,8 @@ class Copies(Training):
             drawn = []
             for config in self.configs:
                 drawn.append(draw(c, 2 * len(some), pixels, stream(config.seed, RECORDED)))
-            twice = shared.x_test[s.points][:, some].tile(2, 1)
+            x = shared.x_test[s.points][:, some]
+            twice = torch.cat([x, x], 1)
             s.views = view(twice, torch.stack(drawn), s.noise)
             shared.labels_viewed = shared.labels_test[some]
 
@@ -408,10 +409,13 @@ class Copies(Training):
 
     def forward(self, s, drawn, t):
         # After the last step there is no batch: the last one is seen again.
-        batch = s.batches[:, min(t, self.steps - 1)]
-        points = self.shared.x[s.points[:, None], batch]  # (R, B, D)
-        views = view(points.tile(2, 1), drawn.views, s.noise)
-        found = self.objective(s, views, self.shared.labels[batch])
+        last = self.steps - 1
+        batch = s.batches[:, min(t, last)]  # (R, B)
+        x = self.shared.x[s.points[:, None], batch]  # (R, B, D)
+        labels = self.shared.labels[batch]
+        twice = torch.cat([x, x], 1)
+        views = view(twice, drawn.views, s.noise)
+        found = self.objective(s, views, labels)
         return found, found.sum(1)
 
     def step(self, s, drawn, losses, t):
@@ -481,10 +485,12 @@ class Copies(Training):
     def accuracies(self, readout: Callable, train: torch.Tensor, test: torch.Tensor) -> np.ndarray:
         """(R, M) accuracy of a readout of outputs (R, M, n, k) of training points on those of test points."""
         y, y_test = self.shared.labels_train.cpu(), self.shared.labels_test.cpu()
-        found = []
-        for a, b in zip(train.flatten(0, 1).cpu(), test.flatten(0, 1).cpu(), strict=True):
-            found.append(defined(readout, a, y, b, y_test))
-        return np.reshape(found, train.shape[:2])
+        train, test = train.cpu(), test.cpu()
+        R, M = train.shape[:2]
+        found = np.empty((R, M))
+        for i, k in np.ndindex(R, M):
+            found[i, k] = defined(readout, train[i, k], y, test[i, k], y_test)
+        return found
 
     @torch.no_grad()
     def ending(self, s):
@@ -522,10 +528,11 @@ def defined(metric: Callable, *args) -> float:
 
 def beside_first(metric: Callable, z: torch.Tensor) -> np.ndarray:
     """(R, M) metric(a, b), a (n, d) the points of a run's first network and b those of each, of z (R, M, n, d)."""
-    found = []
-    for networks in z.cpu():
-        found.append([defined(metric, networks[0], points) for points in networks])
-    return np.array(found)
+    z = z.cpu()
+    found = np.empty(z.shape[:2])
+    for i, k in np.ndindex(*found.shape):
+        found[i, k] = defined(metric, z[i, 0], z[i, k])
+    return found
 
 
 def layer_gaps(weights: list[torch.Tensor]) -> torch.Tensor:
@@ -565,20 +572,23 @@ def class_angles(z: torch.Tensor, first: torch.Tensor, labels: torch.Tensor) -> 
 def first_class_angles(z: torch.Tensor, first: torch.Tensor, labels: torch.Tensor) -> np.ndarray:
     """(R, M) `pca_angle` of the first class; arguments as for `class_angles`."""
     mine = labels == labels[0]
-    z, first = z[:, :, mine].cpu().numpy(), first[:, :, mine].cpu().numpy()
-    found = []
-    for start, now in zip(first[:, 0], z, strict=True):
-        found.append([defined(pca_angle, start, now[0], points) for points in now])
-    return np.array(found)
+    z = z[:, :, mine].cpu().numpy()
+    first = first[:, 0, mine].cpu().numpy()  # where the reference began
+    found = np.empty(z.shape[:2])
+    for i, k in np.ndindex(*found.shape):
+        found[i, k] = defined(pca_angle, first[i], z[i, 0], z[i, k])
+    return found
 
 
 def angle(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Angle in degrees between vectors a and b (..., k); NaN where one is zero."""
-    a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+    a = np.asarray(a, np.float64)
+    b = np.asarray(b, np.float64)
     lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
     with np.errstate(invalid="ignore"):
         cosine = (a * b).sum(-1) / lengths
-    return np.degrees(np.arccos(np.clip(cosine, -1, 1)))
+    cosine = np.clip(cosine, -1, 1)  # rounding may pass 1
+    return np.degrees(np.arccos(cosine))
 
 
 def pca_angle(start: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -189,7 +189,6 @@ def orbits(x: torch.Tensor, angle: float) -> torch.Tensor:
     return torch.cat([x[None], augment.turn(x[None], angles[:, None])])
 
 
-@torch.enable_grad()
 def partial_gradient(
     z: torch.Tensor, views: torch.Tensor, tau: float | torch.Tensor
 ) -> torch.Tensor:
@@ -307,7 +306,8 @@ class Flow(Training):
         if self.wants("measured"):
             row["measured"] = (after[:, 0] - z[:, 0]) / s.lr
         if self.wants("kernel", "mean", "own", "blocks", "gain"):
-            gradient = partial_gradient(z[:, 0], z[:, 1:], s.tau)
+            with torch.enable_grad():
+                gradient = partial_gradient(z[:, 0], z[:, 1:], s.tau)
             found = [self.predicted(s, i, g) for i, g in enumerate(gradient)]
             row |= {name: np.stack([one[name] for one in found]) for name in found[0]}
         return {name: row[name] for name in row if name in self.record or name not in PREDICTED}
