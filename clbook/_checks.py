@@ -19,6 +19,7 @@ from torch import Tensor
 
 WIDE = (torch.float32, torch.float64)
 FLOATS = (*WIDE, torch.float16, torch.bfloat16)
+NUMBERS = (float, int, np.floating, np.integer)
 SMALLEST = 1e-30  # of temperatures: float32 holds no larger 1 / tau
 
 
@@ -57,8 +58,7 @@ def points(least: int = 2, **given: Tensor) -> list[Tensor]:
     """
     first, *_ = given.values()
     for name, z in given.items():
-        fine = is_like(z, first)
-        fine = fine and is_table(z, least)
+        fine = is_like(z, first) and is_table(z, least)
         fine = fine and z.shape == first.shape
         if not fine:
             kinds = "float16, bfloat16, float32 or float64 (all or none of them float64)"
@@ -71,9 +71,9 @@ def is_like(x, other) -> bool:
     """Whether x is a tensor of floats as wide as the other's after `widened`, on its device."""
     if not isinstance(x, Tensor) or x.dtype not in FLOATS:
         return False
-    if not isinstance(other, Tensor):
-        return True  # the other is what is refused
-    same_width = (x.dtype == torch.float64) == (other.dtype == torch.float64)
+    if x is other or not isinstance(other, Tensor):
+        return True  # where the other is none, it is the one that is refused
+    same_width = (x.dtype is torch.float64) == (other.dtype is torch.float64)
     return same_width and x.device == other.device
 
 
@@ -95,7 +95,7 @@ def views(given: Tensor, z: Tensor) -> Tensor:
     fine = is_like(given, z)
     fine = fine and given.ndim == z.ndim + 1
     fine = fine and given.shape[-3] >= 1
-    fine = fine and given[..., 0, :, :].shape == z.shape
+    fine = fine and given.shape[:-3] + given.shape[-2:] == z.shape
     allowed = (
         f"of shape (..., m >= 1, n, d) for z {tuple(z.shape)}, as z float64 or not, on its device"
     )
@@ -125,10 +125,11 @@ def temperature(given, z: Tensor, width: int = 1) -> float | Tensor:
         z: the points, after `points`.
         width: 1, or d where each dimension may have its own temperature.
     """
-    if isinstance(given, float | int | np.floating | np.integer):
-        fine = SMALLEST < given < math.inf
-        require(fine, "tau", given, f"a finite number > 0, and > {SMALLEST} for 1 / tau in float32")
-        return float(given)
+    if isinstance(given, NUMBERS):
+        if SMALLEST < given < math.inf:
+            return float(given)
+        allowed = f"a finite number > 0, and > {SMALLEST} for 1 / tau in float32"
+        raise refused("tau", repr(given), allowed)
     tau = as_tensor(given, z)
     shape = (*z.shape[:-2], 1, width)
     if tau is None or not broadcasts(tau.shape, shape):
