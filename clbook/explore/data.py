@@ -41,14 +41,14 @@ def plain(tex) -> str:
 def _sign(found) -> str:
     """The sign of a TeX command."""
     name = found[1].removeprefix("var")
+    if name in SIGNS:
+        return SIGNS[name]
+    if re.match("math|text|left|right", name):  # it only sets type
+        return ""
     try:
         return greek(name)
     except KeyError:
-        pass
-    if name in SIGNS:
-        return SIGNS[name]
-    only_sets_type = re.match("math|text|left|right", name)
-    return "" if only_sets_type else name
+        return name
 
 
 def panels(fig) -> list:
@@ -65,20 +65,16 @@ def panels(fig) -> list:
 def room(axis) -> tuple:
     """What decides how much room an axis takes: its scale, its label and the lengths of the words at its ticks.
 
-    Of the ticks the longest counts, and those at the two ends of a horizontal axis, which may reach over its edge.
+    Of the ticks the longest counts, and those at the two ends, which may reach over the edge.
     """
     low, high = sorted(axis.get_view_interval())
     places = axis.get_majorticklocs()
     words = axis.get_major_formatter().format_ticks(places)
-    lengths = {}  # place along the axis, from 0 to 1 -> letters of the tick
-    for place, word in zip(places, words, strict=True):
-        if low <= place <= high:
-            lengths[(place - low) / (high - low)] = len(word)
-    ends = []
-    if axis.axis_name == "x":
-        ends = [n for place, n in lengths.items() if n > 1 and abs(place - 0.5) > 0.45]
-    longest = max(lengths.values(), default=0)
-    return axis.get_scale(), axis.get_label_text(), longest, ends
+    lengths = np.array([len(word) for word in words], int)
+    off_centre = abs((places - low) / (high - low) - 0.5)  # 0.5 is at an end
+    longest = lengths[off_centre <= 0.5].max(initial=0)
+    ends = lengths[(off_centre > 0.45) & (off_centre <= 0.5)]
+    return axis.get_scale(), axis.get_label_text(), int(longest), ends.tolist()
 
 
 def surroundings(ax) -> tuple:
@@ -87,11 +83,9 @@ def surroundings(ax) -> tuple:
     for text in ax.texts:
         if getattr(text, "anncoords", "") == "axes fraction":
             beside.append(len(text.get_text()))
-    title_lines = []
-    for place in ("left", "center", "right"):
-        title = ax.get_title(place)
-        title_lines.append(title.count("\n") + bool(title))
-    return room(ax.xaxis), room(ax.yaxis), ax.get_visible(), beside, title_lines
+    titles = [ax.get_title(place) for place in ("left", "center", "right")]
+    lines = [len(title.splitlines()) for title in titles]
+    return room(ax.xaxis), room(ax.yaxis), ax.get_visible(), beside, lines
 
 
 def arrange(fig, known) -> None:
@@ -236,11 +230,12 @@ def series(axes) -> list[Series]:
         drawn = []
         for artist in (*ax.containers, *ax.lines, *ax.collections, *ax.images):
             about = numbers(ax, artist)
-            if about is not None:
-                kind, extra, columns = about
-                columns = tuple(_floats(column) for column in columns)
+            if about is None:
+                continue
+            kind, extra, columns = about
+            columns = tuple(_floats(column) for column in columns)
+            if len(columns[0]):
                 drawn.append(Series(k, called(artist), kind, extra, columns))
-        drawn = [one for one in drawn if len(one.columns[0])]
         named = [one for one in drawn if one.name or one.kind in ("bars", "cells")]
         for i, one in enumerate(named or drawn, 1):
             name = one.name or f"{one.kind} {i}"
@@ -250,8 +245,7 @@ def series(axes) -> list[Series]:
 
 def _floats(column) -> np.ndarray:
     """A column as floats (n,), NaN where it is masked."""
-    column = np.ma.asarray(column, float)
-    return column.filled(np.nan).ravel()
+    return np.ma.filled(np.ma.asarray(column, float), np.nan).ravel()
 
 
 # --- the numbers as a table ---
@@ -287,17 +281,15 @@ def table(fig) -> str:
     axes = panels(fig)
     rows = []
     for one in series(axes):
-        panel, x, y, *words = names(axes[one.axes])
+        panel, x, y, *ticks = names(axes[one.axes])
         heads = column_names(one, panel, x, y)
+        # Where a tick of x or y has a word, the word says more than its place.
+        words = [*map(dict, ticks), *({} for _ in one.extra)]
         for values in zip(*one.columns, strict=True):
-            row = {"panel": as_text(panel or one.axes + 1), "series": as_text(one.name)}
-            for head, value in zip(heads, values, strict=True):
-                row[head] = "" if np.isnan(value) else f"{value:.8g}"
-            # Where a tick of x or y has a word, the word says more than its place.
-            for head, value, ticks in zip(heads, values, words, strict=False):
-                for place, word in ticks:
-                    if place == value:
-                        row[head] = as_text(word)
+            row = {"panel": as_text(panel or f"{one.axes + 1}"), "series": as_text(one.name)}
+            for head, value, said in zip(heads, values, words, strict=True):
+                number = "" if np.isnan(value) else f"{value:.8g}"
+                row[head] = as_text(said.get(value, number))
             rows.append(row)
     heads = dict.fromkeys(head for row in rows for head in row)  # each once, in order
     text = io.StringIO()
@@ -321,11 +313,9 @@ def column_names(one, panel, x, y) -> list[str]:
     return [as_text(head) for head in (x, y, *one.extra)]
 
 
-def as_text(name):
+def as_text(name) -> str:
     """A name in a CSV: one that begins with = or @ would be a formula to a spreadsheet."""
-    if isinstance(name, str) and name.startswith(("=", "@")):
-        return f"'{name}"
-    return name
+    return f"'{name}" if name.startswith(("=", "@")) else name
 
 
 # --- one scale for all frames of an explorer ---
@@ -333,11 +323,8 @@ def as_text(name):
 
 def unite(limits, key, values) -> tuple:
     """Widen `limits[key]` to hold `values`; returns that (low, high)."""
-    low, high = min(values), max(values)
-    if key in limits:
-        known_low, known_high = limits[key]
-        low, high = min(low, known_low), max(high, known_high)
-    limits[key] = float(low), float(high)
+    values = [*values, *limits.get(key, ())]
+    limits[key] = float(min(values)), float(max(values))
     return limits[key]
 
 
@@ -358,27 +345,27 @@ def stretch(fig, limits) -> None:
                 artist.autoscale_None()
                 low, high = unite(limits, (*place, j), artist.get_clim())
                 artist.set_clim(low, high)
-        if not ax.images and ax.get_gid() != "own scale":
-            columns = [one.columns for one in drawn if one.axes == k]
-            _widen(ax, 0, columns, limits, (*place, "x"))
-            _widen(ax, 1, columns, limits, (*place, "y"))
+        if ax.images or ax.get_gid() == "own scale":
+            continue
+        for i, axis in enumerate((ax.xaxis, ax.yaxis)):
+            columns = [one.columns[i] for one in drawn if one.axes == k]
+            _widen(axis, columns, limits, (*place, axis.axis_name))
 
 
-def _widen(ax, i, columns, limits, key) -> None:
-    """`stretch` for x (i = 0) or y (i = 1) of one axes; `columns` are those of each series in it."""
-    name, axis = ("x", ax.xaxis) if i == 0 else ("y", ax.yaxis)
+def _widen(axis, columns, limits, key) -> None:
+    """`stretch` for one axis; `columns` are the numbers along it of each series."""
     first, last = axis.get_view_interval()
     reach = [first, last]  # all that the axis has to hold
-    values = np.concatenate([np.empty(0), *(each[i] for each in columns)])
+    values = np.concatenate([[], *columns])
     values = values[np.isfinite(values)]
     if axis.get_scale() == "log":
         values = values[values > 0]
     if len(values):
         low, high = values.min(), values.max()
         if low < min(reach) or high > max(reach):
-            ax.autoscale(True, name)  # matplotlib's own margins around the data
+            axis.axes.autoscale(True, axis.axis_name)  # matplotlib's own margins around the data
         reach += [low, high, *axis.get_view_interval()]
     low, high = unite(limits, key, reach)
     if first > last:  # an axis that runs the other way
         low, high = high, low
-    ax.set(**{f"{name}lim": (low, high)})
+    axis.axes.set(**{f"{axis.axis_name}lim": (low, high)})
