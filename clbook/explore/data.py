@@ -63,18 +63,13 @@ def panels(fig) -> list:
 
 
 def room(axis) -> tuple:
-    """What decides how much room an axis takes: its scale, its label and the lengths of the words at its ticks.
-
-    Of the ticks the longest counts, and those at the two ends, which may reach over the edge.
-    """
-    low, high = sorted(axis.get_view_interval())
+    """What decides how much room an axis takes: its scale, its label, how long the words at its ticks are and where."""
+    low, high = axis.get_view_interval()
     places = axis.get_majorticklocs()
     words = axis.get_major_formatter().format_ticks(places)
-    lengths = np.array([len(word) for word in words], int)
-    off_centre = abs((places - low) / (high - low) - 0.5)  # 0.5 is at an end
-    longest = lengths[off_centre <= 0.5].max(initial=0)
-    ends = lengths[(off_centre > 0.45) & (off_centre <= 0.5)]
-    return axis.get_scale(), axis.get_label_text(), int(longest), ends.tolist()
+    lengths = [len(word) for word in words]
+    along = (places - low) / (high - low)  # 0 and 1 are the ends, over which a word may reach
+    return axis.get_scale(), axis.get_label_text(), lengths, along.round(1).tolist()
 
 
 def surroundings(ax) -> tuple:
@@ -170,13 +165,11 @@ def numbers(ax, artist):
 
 def _bars(container):
     """Bars: the place of each, the value at its end, and the value that it starts from."""
-    boxes = [bar.get_bbox().get_points() for bar in container.patches]
-    (left, bottom), (right, top) = np.transpose(boxes, (1, 2, 0))
+    boxes = np.array([bar.get_bbox().extents for bar in container.patches])
+    left, bottom, right, top = boxes.T
     if container.orientation == "vertical":
-        middle = (left + right) / 2
-        return "bars", ("from",), (middle, top, bottom)
-    middle = (bottom + top) / 2
-    return "bars", ("start",), (right, middle, left)
+        return "bars", ("from",), ((left + right) / 2, top, bottom)
+    return "bars", ("start",), (right, (bottom + top) / 2, left)
 
 
 def _cells(image):
@@ -188,24 +181,17 @@ def _cells(image):
     left, right, bottom, top = image.get_extent()
     if image.origin == "upper":
         bottom, top = top, bottom
-    x, y = np.meshgrid(_middles(left, right, columns), _middles(bottom, top, rows))
-    return "cells", ("value",), (x, y, values)
-
-
-def _middles(first, last, count):
-    """The middles of `count` equal intervals from `first` to `last`."""
-    edges_and_middles = np.linspace(first, last, 2 * count + 1)
-    return edges_and_middles[1::2]
+    # Of edges and middles in turn, every second one is a middle.
+    x = np.linspace(left, right, 2 * columns + 1)[1::2]
+    y = np.linspace(bottom, top, 2 * rows + 1)[1::2]
+    return "cells", ("value",), (*np.meshgrid(x, y), values)
 
 
 def _lines(collection):
     """Many lines or filled shapes: their corners, with the number of the line that each belongs to."""
-    corners = [np.empty((0, 2))]
-    item = []
-    for i, path in enumerate(collection.get_paths(), 1):
-        corners.append(path.vertices)
-        item += [i] * len(path)
-    x, y = np.concatenate(corners).T
+    corners = [path.vertices for path in collection.get_paths()]
+    x, y = np.concatenate([np.empty((0, 2)), *corners]).T
+    item = [i for i, line in enumerate(corners, 1) for _ in line]
     return "lines", ("item",), (x, y, item)
 
 
@@ -213,8 +199,8 @@ def called(artist) -> str:
     """What a reader calls an artist: its gid, else its label; "" where it has neither. "_..." is no name."""
     first = artist.patches[0] if isinstance(artist, BarContainer) else artist
     for name in (first.get_gid(), artist.get_label()):
-        if name is not None and not str(name).startswith("_"):
-            return plain(str(name))
+        if name and not name.startswith("_"):
+            return plain(name)
     return ""
 
 

@@ -5,6 +5,7 @@ window.clbookFrames ??= (() => {
   // --- the frames, as clbook/explore/vector.py packs them ---
   // Places are stored as differences from the one before.
   const sums = (steps) => { let s = 0; return steps.map((v) => (s += v)); };
+  const shared = (list) => list.every((k) => k === list[0]) ? list.slice(0, 1) : list; // one for all, or one for each point
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 
   // A promise of { frames, paths, scale, letters, width, height }. A frame has ops (what is drawn: paths or an image at
@@ -13,7 +14,7 @@ window.clbookFrames ??= (() => {
     const stream = new Blob([bytes(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
     const data = await new Response(stream).json();
     const ops = data.ops.map(([clips, paths, styles, x, y, image]) => ({
-      clips, paths, styles: styles.map((k) => data.styles[k]), x: sums(x), y: sums(y), image,
+      clips, paths: shared(paths), styles: shared(styles).map((k) => data.styles[k]), x: sums(x), y: sums(y), image,
       key: JSON.stringify([clips, paths, styles]),
     }));
     const planes = bytes(data.numbers), count = planes.length / 4; // float32: all first bytes, all second ones ...

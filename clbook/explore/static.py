@@ -57,8 +57,7 @@ def player(subject, base_config, *, frames, axes, cells, **words) -> Player:
     picture = subject.picture(results[start], -1)
     stretch(picture.fig, limits)
     ends = [cells(result) for result in results] if cells else None
-    times = [[shot.time for shot in run] for run in runs]
-    return Player(subject, base_config, axes, times, scene, ends, start, picture, **words)
+    return Player(subject, base_config, axes, runs, scene, ends, start, picture, **words)
 
 
 def run_grid(subject, configs) -> list:
@@ -222,8 +221,8 @@ class Player:
 
     Attributes:
         subject, base_config, axes: what is explored.
-        times: the recorded times that the page has of each run.
-        scene: the frames at these times as the page holds them, run by run.
+        runs: the shots of each run that the page has, in the order of their recorded times.
+        scene: what it holds of them, run by run.
         cells: (shade from 0 to 1, text, words) of each run, for cells in the place of two sliders; or None.
         start: the number of the run that the page opens with.
         picture: what the page shows first: the last recorded time of that run.
@@ -235,7 +234,7 @@ class Player:
     subject: Subject
     base_config: Any
     axes: dict
-    times: list[list[float]]
+    runs: list[list[Shot]]
     scene: Scene
     cells: list | None
     start: int
@@ -244,9 +243,16 @@ class Player:
     title: str
     caption: str
 
+    @property
+    def times(self) -> list[list[float]]:
+        """The recorded times that the page has of each run."""
+        times = []
+        for run in self.runs:
+            times.append([shot.time for shot in run])
+        return times
+
     def _repr_html_(self) -> str:
         Player._first = Player._first or self
-        template = jinja2.Template(_file("player.html"), autoescape=True)
         knobs = [self._knob(axis, values) for axis, values in self.axes.items()]
         setup = {
             "name": self.name,
@@ -258,16 +264,17 @@ class Player:
         }
         if self.subject.time is not None:
             knobs.append(self._time())
-        return template.render(
-            player=self,
-            png=self.picture.small(192, 256),
-            width=round(self.picture.fig.get_figwidth() * 96),  # CSS pixels
-            knobs=knobs,
-            setup=json.dumps(setup).replace("<", "\u003c"),  # it stands inside HTML
-            first=Player._first is self,
-            css=_file("player.css"),
-            js=_file("frames.js") + _file("player.js"),
-        )
+        shown = {
+            "player": self,
+            "knobs": knobs,
+            "setup": json.dumps(setup).replace("<", "\\u003c"),  # it stands inside HTML
+            "png": self.picture.small(192, 256),
+            "width": round(self.picture.fig.get_figwidth() * 96),  # CSS pixels
+        }
+        if Player._first is self:
+            shown |= {"css": _file("player.css"), "js": _file("frames.js") + _file("player.js")}
+        template = jinja2.Template(_file("player.html"), autoescape=True)
+        return template.render(shown)
 
     def _start_of(self, name) -> str:
         """The value of a setting at the start, in words."""

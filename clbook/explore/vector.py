@@ -128,8 +128,7 @@ class Mark(NamedTuple):
 
     Attributes:
         clips: path data of what the drawing is cut to, placed at the canvas's corner.
-        paths: path data, one or one for each point.
-        styles: SVG attributes, one or one for each point.
+        paths, styles: path data and SVG attributes, one of each for each point.
         x, y: in units, where the paths stand; of an image its corner and its size.
         image: None or a base64 PNG, which has no paths.
     """
@@ -285,9 +284,8 @@ class Pen(RendererBase):
             im = im[:, ::-1]
         image = png(im.tobytes(), im.shape)
         wide, high = abs(x1 - x0), abs(y1 - y0)
-        corner = min(x0, x1), min(y0, y1)
-        mark = Mark(self._clips(gc), (), (), (corner[0], wide), (corner[1], high), image)
-        self.marks.append(mark)
+        x, y = (min(x0, x1), wide), (min(y0, y1), high)
+        self.marks.append(Mark(self._clips(gc), (), (), x, y, image))
 
     def _shape(self, path, transform, **how) -> tuple[str, np.ndarray]:
         """Path data and first point (2,) of a path where it is drawn; no text where nothing is left of it."""
@@ -302,14 +300,8 @@ class Pen(RendererBase):
         if not drawn:
             return
         texts, points, styles = zip(*drawn, strict=True)
-        x, y = np.transpose(points).tolist()
-        # One path or one style for all points is kept once.
-        if len(set(texts)) == 1:
-            texts = texts[:1]
-        if len(set(styles)) == 1:
-            styles = styles[:1]
-        mark = Mark(self._clips(gc), texts, styles, tuple(x), tuple(y), None)
-        self.marks.append(mark)
+        x, y = zip(*np.array(points).tolist(), strict=True)
+        self.marks.append(Mark(self._clips(gc), texts, styles, x, y, None))
 
     def _clips(self, gc) -> tuple[str, ...]:
         """The paths, placed at the canvas's corner, that the drawing is cut to."""
