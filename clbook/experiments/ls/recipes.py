@@ -140,7 +140,7 @@ RECIPES = {
         variants.run,
         tuple(
             variants.Config(
-                data="digits",
+                data="mnist",
                 classes=3,
                 n=300,
                 augmentation="image",
