@@ -13,10 +13,12 @@ window.clbookFrames ??= (() => {
   async function unpack(text) {
     const stream = new Blob([bytes(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
     const data = await new Response(stream).json();
-    const ops = data.ops.map(([clips, paths, styles, x, y, image]) => ({
-      clips, paths: shared(paths), styles: shared(styles).map((k) => data.styles[k]), x: sums(x), y: sums(y), image,
-      key: JSON.stringify([clips, paths, styles]),
-    }));
+    const marks = data.ops; // one list for each property
+    const ops = marks.clips.map((clips, i) => {
+      const paths = sums(marks.paths[i]), styles = marks.styles[i];
+      return { clips, paths: shared(paths), styles: shared(styles).map((k) => data.styles[k]), x: sums(marks.x[i]),
+        y: sums(marks.y[i]), image: marks.images[i], key: JSON.stringify([clips, paths, styles]) };
+    });
     const planes = bytes(data.numbers), count = planes.length / 4; // float32: all first bytes, all second ones ...
     const numbers = new Float32Array(planes.map((_, i) => planes[(i % 4) * count + (i >> 2)]).buffer);
     let from = 0;

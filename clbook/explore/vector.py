@@ -395,12 +395,16 @@ class Scene:
 
     def payload(self) -> str:
         """All frames as base64 of gzipped JSON, which `frames.js` unpacks."""
-        paths, styles, ops = {}, {}, []
+        paths, styles = {}, {}
+        # One list for each property of the marks: what is alike stands side by side, which compresses well.
+        ops = {name: [] for name in ("clips", "paths", "styles", "x", "y", "images")}
         for mark in self.ops:
-            clips = [number(paths, text) for text in mark.clips]
-            drawn = [number(paths, text) for text in mark.paths]
-            looks = [number(styles, text) for text in mark.styles]
-            ops.append((clips, drawn, looks, deltas(mark.x), deltas(mark.y), mark.image))
+            ops["clips"].append([number(paths, text) for text in mark.clips])
+            ops["paths"].append(deltas([number(paths, text) for text in mark.paths]))
+            ops["styles"].append([number(styles, text) for text in mark.styles])
+            ops["x"].append(deltas(mark.x))
+            ops["y"].append(deltas(mark.y))
+            ops["images"].append(mark.image)
         # All first bytes of the float32 numbers come first, then all second ones: neighbours are alike.
         numbers = np.frombuffer(b"".join(self.columns), np.uint8).reshape(-1, 4)
         contents = {
