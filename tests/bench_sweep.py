@@ -18,6 +18,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).parent.parent
 GRID = """
 import resource, torch
+{imports}
 torch.set_num_threads(1)
 from clbook.experiments.separability import Config, run
 EPS, TAU = (0.02, 0.1, 0.3, 1.0, 3.0), (0.001, 0.01, 0.1, 1.0, 10.0)
@@ -33,13 +34,14 @@ before = seconds()
 {what}
 print(seconds() - before)
 """
-ONE_BY_ONE = "for config in configs: run(config)"
-SWEEP = "from clbook.sweep import sweep\nsweep(run, configs, record={record}, n_jobs=1)"
+ONE_BY_ONE = "", "for config in configs: run(config)"
+IMPORTS = "from clbook.sweep import sweep"
+SWEEP = "sweep(run, configs, record={record}, n_jobs=1)"
 
 
-def measured(checkout, what, arguments):
-    """CPU seconds of a process that runs the grid with the package of `checkout`."""
-    code = GRID.format(points=arguments.points, steps=arguments.steps, what=what)
+def measured(checkout, imports, what, arguments):
+    """CPU seconds that a process with the package of `checkout` takes for the grid, imports left out."""
+    code = GRID.format(points=arguments.points, steps=arguments.steps, imports=imports, what=what)
     with tempfile.TemporaryDirectory() as cache:
         environment = {
             **os.environ,
@@ -60,12 +62,12 @@ def main():
     parser.add_argument("--points", type=int, default=80)
     parser.add_argument("--steps", type=int, default=250)
     arguments = parser.parse_args()
-    old = measured(arguments.old, ONE_BY_ONE, arguments) if arguments.old else None
+    old = measured(arguments.old, *ONE_BY_ONE, arguments) if arguments.old else None
     print(f"{'':36} {'CPU s':>8} {'times faster':>14}")
     if old:
         print(f"{'one by one, by the old checkout':36} {old:8.1f}")
     for name, record in (("a sweep, for the picture", "()"), ("a sweep, all quantities", "'all'")):
-        now = measured(ROOT, SWEEP.format(record=record), arguments)
+        now = measured(ROOT, IMPORTS, SWEEP.format(record=record), arguments)
         ratio = f"{old / now:14.1f}" if old else ""
         print(f"{name:36} {now:8.1f} {ratio}")
 
