@@ -16,7 +16,7 @@ from clbook.runs import State
 def anchor(
     output: Callable, weights: list[torch.Tensor], x: torch.Tensor, R: torch.Tensor | None
 ) -> dict:
-    """What `embed` needs of the start, as attributes of a `State`.
+    """What the embeddings need of the start, as attributes of a `State`.
 
     Args:
         output: `output(weights, x)` -> g (runs, m, d) of points x (runs, m, D).
@@ -33,38 +33,34 @@ def anchor(
     return {"R": R, "frozen": frozen, "shift": R - output(frozen, x)}
 
 
-def embed(
-    output: Callable, s: State, x: torch.Tensor, views: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """f of points and of views of them, by one pass through the networks.
+def embed_points(output: Callable, s: State, x: torch.Tensor) -> torch.Tensor:
+    """f of the points.
 
     Args:
         output: as for `anchor`.
         s: the state of the runs, with `weights` and what `anchor` gave.
-        x: (runs, n, D).
-        views: (runs, m, n, D), m views of each point.
+        x: (runs, n, D), the points that `anchor` was given.
 
     Returns:
-        (runs, n, d) and (runs, m, n, d).
+        (runs, n, d).
     """
-    n = x.shape[1]
-    flat = views.flatten(1, 2)  # (runs, m n, D)
-    g = output(s.weights, torch.cat([x, flat], 1))
-    points = g[:, :n] if s.frozen is None else g[:, :n] + s.shift
-    return points, _anchored(output, s, flat, g[:, n:], n)
+    g = output(s.weights, x)
+    return g if s.frozen is None else g + s.shift
 
 
 def embed_views(output: Callable, s: State, views: torch.Tensor) -> torch.Tensor:
-    """f of views (runs, m, n, D) alone, (runs, m, n, d); arguments as for `embed`."""
-    flat = views.flatten(1, 2)
-    return _anchored(output, s, flat, output(s.weights, flat), views.shape[2])
+    """f of views of the points, which share the point R of theirs.
 
+    Args:
+        output, s: as for `embed_points`.
+        views: (runs, m, n, D), m views of each point.
 
-def _anchored(
-    output: Callable, s: State, flat: torch.Tensor, g: torch.Tensor, n: int
-) -> torch.Tensor:
-    """f (runs, m, n, d) of views `flat` (runs, m n, D), of which the network says g (runs, m n, d)."""
-    if s.frozen is None:
-        return g.unflatten(1, (-1, n))
-    moved = (g - output(s.frozen, flat)).unflatten(1, (-1, n))
-    return moved + s.R[:, None]
+    Returns:
+        (runs, m, n, d).
+    """
+    flat = views.flatten(1, 2)  # (runs, m n, D)
+    g = output(s.weights, flat)
+    if s.frozen is not None:
+        g = g - output(s.frozen, flat)
+    moved = g.unflatten(1, views.shape[1:3])
+    return moved if s.frozen is None else moved + s.R[:, None]

@@ -41,7 +41,7 @@ def test_the_first_loss_is_the_paper_s_of_two_views_of_each_point(change):
     config = TINY.replace(**change)
     loss, _, flow = first_gradient(config)
     flow = Flow([config]).to("cpu")
-    _, views = flow.embed(flow.start(), flow.draw().noise)
+    views = flow.embed_views(flow.start(), flow.draw().noise)
     one, two = torch.nn.functional.normalize(views, dim=-1)[0]
     plain = (
         nt_xent_mean(one, two, 0.2)

@@ -81,7 +81,8 @@ class Variant(Flow):
         """The embedding (R, n, d) and the chosen loss (R,)."""
         if self.config.loss not in PSI:
             return super().objective(s, views)
-        z, v = self.embed(s, views)
+        z = self.embed_points(s)
+        v = self.embed_views(s, views)
         first, other = v[:, 0], v[:, -1]  # the same where there are no views
         if self.config.gradient == "partial":
             other = other.detach()

@@ -116,7 +116,9 @@ def step_error(config: Config, gradient: str = "partial") -> float:
     s = flow.start().replace(**exact)
     drawn = flow.draw()
     views = flow.views(s, drawn.views, VIEWS).double()
-    z, v = (part.detach() for part in flow.embed(s, views))
+    with torch.no_grad():
+        z = flow.embed_points(s)
+        v = flow.embed_views(s, views)
 
     # The gradient of n times the loss at each point, the views held still.
     z.requires_grad_()
@@ -128,7 +130,7 @@ def step_error(config: Config, gradient: str = "partial") -> float:
     _, losses = flow.objective(s, views)
     later = s.replace(**flow.step(s, drawn, losses, 0))
     with torch.no_grad():
-        moved = flow.embed(later, views)[0][0] - z[0]
+        moved = flow.embed_points(later)[0] - z[0]
         return float((moved - predicted).norm() / predicted.norm())
 
 

@@ -284,19 +284,22 @@ class Flow(Training):
             return s.replace(first_kernel=self.tangent_kernel(s, s.weights))
         return s
 
-    def embed(self, s: State, views: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """f of the points (R, n, d) and of views (R, m, n, D) of them, (R, m, n, d)."""
-        return anchored.embed(self.output, s, self.lifted(s, s.x), self.lifted_views(s, views))
+    def embed_points(self, s: State) -> torch.Tensor:
+        """f of the points (R, n, d)."""
+        return anchored.embed_points(self.output, s, self.lifted(s, s.x))
 
     def embed_views(self, s: State, views: torch.Tensor) -> torch.Tensor:
-        """f of views (R, m, n, D) alone, (R, m, n, d)."""
+        """f of views (R, m, n, D), (R, m, n, d)."""
         return anchored.embed_views(self.output, s, self.lifted_views(s, views))
 
     def objective(self, s: State, views: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The embedding (R, n, d) and LS eq. 12 (R,)."""
-        z, v = self.embed(s, views)
-        if self.config.gradient == "partial":
-            v = v.detach()  # the loss pulls at the points, and the views hold still
+        z = self.embed_points(s)
+        full = self.config.gradient == "full"
+        with torch.set_grad_enabled(
+            full
+        ):  # partial: the loss pulls at the points, the views hold still
+            v = self.embed_views(s, views)
         return z, simplified(z, v, s.tau)
 
     def forward(self, s, drawn, t):

@@ -224,15 +224,22 @@ class Flow(Training):
 
         return Draws(streams(self.configs, purpose), draw)
 
-    def embed(self, s: State, noise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """f, not yet on the sphere: of the points (R, n, d) and of views of them (R, m, n, d)."""
-        return anchored.embed(self.output, s, s.x, s.x[:, None] + s.noise * noise)
+    def embed_points(self, s: State) -> torch.Tensor:
+        """f of the points (R, n, d), not yet on the sphere."""
+        return anchored.embed_points(self.output, s, s.x)
+
+    def embed_views(self, s: State, noise: torch.Tensor) -> torch.Tensor:
+        """f of views of them (R, m, n, d), not yet on the sphere."""
+        return anchored.embed_views(self.output, s, s.x[:, None] + s.noise * noise)
 
     def objective(self, s: State, noise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The embedding (R, n, d) and the loss (R,)."""
-        z, views = (F.normalize(part, dim=-1) for part in self.embed(s, noise))
-        if self.config.gradient == "partial":
-            views = views.detach()
+        z = F.normalize(self.embed_points(s), dim=-1)
+        full = self.config.gradient == "full"
+        with torch.set_grad_enabled(
+            full
+        ):  # partial: the loss pulls at the points, the views hold still
+            views = F.normalize(self.embed_views(s, noise), dim=-1)
         return z, self.loss(s, z, views)
 
     def forward(self, s, drawn, t):
@@ -278,7 +285,8 @@ class Flow(Training):
         """Fresh views (R, m, n, d) on the sphere, and how far the points have moved, `reach` (R,)."""
         if "noise" not in self.recorded_draws:
             return z[:, None], torch.full((len(z),), math.nan)
-        points, views = self.embed(s, self.recorded_draws["noise"].next())
+        points = self.embed_points(s)
+        views = self.embed_views(s, self.recorded_draws["noise"].next())
         from_start = points - (0 if s.R is None else s.R)
         return F.normalize(views, dim=-1), from_start.norm(dim=-1).median(1).values
 
@@ -367,7 +375,7 @@ def sharpness_at_start(config: Config, training: type[Training] = Flow) -> float
     with one_thread():
         flow = training([config.replace(network=True)], record=("loss",)).to("cpu")
         s = flow.start()
-        views = flow.embed(s, flow.recorded_draws["noise"].next())
-        z, views = (F.normalize(part, dim=-1) for part in views)
+        z = F.normalize(flow.embed_points(s), dim=-1)
+        views = F.normalize(flow.embed_views(s, flow.recorded_draws["noise"].next()), dim=-1)
         loss = flow.loss(s, z, views).sum()
         return sharpness(loss, s.weights, torch.Generator().manual_seed(config.seed))

@@ -17,10 +17,10 @@ def first_push(config: Config) -> np.ndarray:
         flow = Flow([config.replace(network=True)]).to("cpu")
         s = flow.start()
         drawn = flow.draw()
-        before, _ = flow.embed(s, drawn.noise)
+        before = flow.embed_points(s)
         _, losses = flow.objective(s, drawn.noise)
         later = s.replace(**flow.step(s, drawn, losses, 0))
-        after, _ = flow.embed(later, drawn.noise)
+        after = flow.embed_points(later)
         return (after - before).detach()[0].numpy()
 
 

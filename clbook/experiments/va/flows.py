@@ -107,7 +107,8 @@ def setting_errors(seed: int) -> tuple[float, float]:
         flow = Flow([config], record=("loss",)).to("cpu")
         s = flow.start()
         noise = flow.recorded_draws["noise"].next()
-        points, views = flow.embed(s, noise)
+        points = flow.embed_points(s)
+        views = flow.embed_views(s, noise)
         x, _ = dataset(config)
         moved = (x + s.noise * noise - x)[..., : config.clean]
         clean.append(float(moved.abs().max()))
