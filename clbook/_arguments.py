@@ -1,18 +1,35 @@
-"""Checks of arguments. One that is not allowed is a ValueError that names it, its value and what is allowed."""
+"""Checks of arguments. One that is not allowed is a ValueError that names it, its value and what is allowed.
+
+Types, shapes and Python numbers are always checked: that takes microseconds. The values of a loss's
+tensors are looked at only if the environment variable CLBOOK_CHECK is 1, because to read a value is
+to wait for the device. Without it, a NaN in is a NaN out.
+"""
 
 from __future__ import annotations
 
 import math
 import numbers
+import os
 import reprlib
+from collections.abc import Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
+
+WIDE = (torch.float32, torch.float64)
+FLOATS = (*WIDE, torch.float16, torch.bfloat16)
+SMALLEST = 1e-30  # of temperatures: float32 holds no larger 1 / tau
 
 
 def refused(name: str, value, allowed: str) -> ValueError:
     """The error, to be raised."""
-    return ValueError(f"{name} = {shown(value)} is not allowed: {name} must be {allowed}")
+    return error(name, shown(value), allowed)
+
+
+def error(name: str, value: str, allowed: str) -> ValueError:
+    """The same, of a value in words."""
+    return ValueError(f"{name} = {value} is not allowed: {name} must be {allowed}")
 
 
 def shown(value) -> str:
@@ -88,18 +105,42 @@ def source(name: str, value) -> torch.Generator:
     return value
 
 
-def floats(name: str, value, axes: int = 0) -> torch.Tensor:
-    """`value`, a dense tensor of floating point numbers with at least so many axes."""
-    holds = (
-        isinstance(value, torch.Tensor)
-        and value.is_floating_point()
-        and value.ndim >= axes
-        and value.layout == torch.strided
-        and not value.is_meta  # which has a shape but no numbers
-    )
-    if not holds:
-        raise refused(name, value, f"a tensor of floating point numbers with {axes} axes or more")
+# Tensors.
+
+
+def dense(name: str, value, axes: int = 0) -> Tensor:
+    """`value`, a tensor with at least so many axes that has values: no sparse one, none on device "meta"."""
+    holds = isinstance(value, Tensor) and value.ndim >= axes
+    if not holds or value.layout != torch.strided or value.is_meta:
+        raise refused(
+            name, value, f"a Tensor (n, ...), n >= 1, with values, of {axes} axes or more"
+        )
     return value
+
+
+def floats(name: str, value, axes: int = 0) -> Tensor:
+    """`value`, such a tensor of floating point numbers."""
+    if not dense(name, value, axes).is_floating_point():
+        raise refused(name, value, "of floating point numbers")
+    return value
+
+
+def table(name: str, value) -> Tensor:
+    """`value`, a float32 or float64 tensor (n, D)."""
+    if dense(name, value).ndim != 2 or value.dtype not in WIDE:
+        raise refused(name, value, "a float32 or float64 tensor with two axes")
+    return value
+
+
+def tensor(name: str, value, device=None) -> Tensor:
+    """Numbers, an array or a tensor as a tensor of real numbers, on its own device or the one that is named."""
+    try:
+        found = torch.as_tensor(value, device=device)
+    except (TypeError, ValueError, RuntimeError, OverflowError) as failed:
+        raise refused(name, value, "real numbers") from failed
+    if found.is_complex() or found.layout != torch.strided:
+        raise refused(name, value, "real numbers")
+    return found
 
 
 # Arrays.
@@ -125,3 +166,160 @@ def reals(name: str, values) -> np.ndarray:
     if found.dtype.kind not in "biuf":
         raise refused(name, values, "real numbers")
     return found.astype(np.float64, copy=False)
+
+
+# What the losses ask of their points z (..., n, d), and of what goes with them.
+
+
+def transformed() -> bool:
+    """Whether torch.compile traces this call, or vmap or another transform of torch.func runs it."""
+    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+
+
+def require(fine: bool, name: str, value, allowed: str) -> None:
+    """ValueError that names the argument, unless it is fine."""
+    if not fine:
+        raise error(name, described(value), allowed)
+
+
+def described(value) -> str:
+    """`value` in words: of a tensor or an array its type and shape."""
+    if not hasattr(value, "shape"):
+        return reprlib.repr(value)
+    kind = type(value).__name__.lower()
+    return f"a {value.dtype} {kind} of shape {tuple(value.shape)}"
+
+
+def points(least: int = 2, **given: Tensor) -> list[Tensor]:
+    """The embeddings that a loss compares, in float32 or float64.
+
+    Args:
+        least: how many points are needed.
+        given: the arguments by name, all (..., n, d) of one shape, on one device.
+    """
+    first, *_ = given.values()
+    found = []
+    for name, z in given.items():
+        shape = tuple(getattr(first, "shape", ()))
+        enough = len(shape) >= 2 and shape[-2] >= least
+        shapes = [shape] if enough else []
+        allowed = f"(..., n, d) with n >= {least}, d >= 1, equal for {' and '.join(given)}"
+        found.append(like(name, z, first, shapes, allowed))
+    return found
+
+
+def like(name: str, given: Tensor, z: Tensor, shapes: Sequence[tuple], allowed: str) -> Tensor:
+    """`given` in float32 or float64: sums of exponentials need more than 16 bits.
+
+    It is a tensor of floats as wide as those of z, then, on the device of z, that has one of the
+    `shapes`. None in a shape is any size.
+    """
+    fine = isinstance(given, Tensor) and given.dtype in FLOATS
+    fine = fine and (given.dtype == torch.float64) == (z.dtype == torch.float64)
+    fine = fine and given.device == z.device
+    fine = fine and given.numel() > 0
+    fine = fine and any(fits(given.shape, shape) for shape in shapes)
+    kinds = "float16, bfloat16, float32 or float64 (all or none of them float64)"
+    require(fine, name, given, f"a torch tensor, {kinds}, {allowed}, on one device")
+    return given if given.dtype in WIDE else given.float()
+
+
+def fits(shape: Sequence[int], pattern: tuple) -> bool:
+    """Whether a shape has the sizes of a pattern, in which None is any size."""
+    pairs = zip(shape, pattern, strict=False)
+    return len(shape) == len(pattern) and all(size == n for size, n in pairs if n is not None)
+
+
+def views(given: Tensor, z: Tensor) -> Tensor:
+    """The argument `views` (..., m, n, d) for points z (..., n, d)."""
+    *runs, n, d = z.shape
+    shape = (*runs, None, n, d)
+    return like("views", given, z, [shape], f"(..., m >= 1, n, d) for z {tuple(z.shape)}")
+
+
+def negatives(given: Tensor, anchor: Tensor) -> Tensor:
+    """The argument `negatives` (M, d) or (..., M, d) for anchors (..., n, d)."""
+    *runs, _, d = anchor.shape
+    shapes = [(None, d), (*runs, None, d)]
+    return like("negatives", given, anchor, shapes, f"(M >= 1, {d}), or such for each run")
+
+
+def temperature(given, z: Tensor, width: int = 1) -> float | Tensor:
+    """The argument `tau` for points z (..., n, d): a number, or a tensor like z.
+
+    Args:
+        given: a number > 0, or what makes a tensor that broadcasts against (..., 1, width).
+        z: the points, after `points`.
+        width: 1, or d where each dimension may have its own temperature.
+    """
+    if isinstance(given, float | int | np.floating | np.integer):
+        fine = SMALLEST < given < math.inf
+        require(fine, "tau", given, f"a finite number > 0, and > {SMALLEST} for 1 / tau in float32")
+        return float(given)
+    tau = tensor("tau", given, z.device)
+    shape = (*z.shape[:-2], 1, width)
+    # From the last axis on, each size is 1 or that of the points. There may be more axes.
+    pairs = zip(reversed(tau.shape), reversed(shape), strict=False)
+    fine = all(size in (1, most) for size, most in pairs)
+    require(fine, "tau", given, f"a finite number > 0, or such that broadcast against {shape}")
+    return tau.to(z.dtype)
+
+
+def labels(name: str, given, z: Tensor) -> Tensor:
+    """Labels or ids, one for each point of z (..., n, d): a tensor (n,) or (..., n)."""
+    n = z.shape[-2]
+    found = tensor(name, given, z.device)
+    if found.shape not in ((n,), z.shape[:-1]):
+        shape = tuple(found.shape)
+        raise error(name, f"of shape {shape}", f"numbers, one for each of the {n} points")
+    return found
+
+
+def weights(given: Sequence[float]) -> None:
+    """The three `weights` of VICReg."""
+    fine = isinstance(given, Sequence | np.ndarray) and len(given) == 3
+    for weight in given if fine else ():
+        fine = fine and isinstance(weight, numbers.Real) and 0 <= weight < math.inf
+    require(fine, "weights", given, "three finite numbers >= 0")
+
+
+def values(loss: Tensor, cosine: bool = False, **given: Tensor | float | None) -> Tensor:
+    """The loss, as it is. With CLBOOK_CHECK=1, ValueError where it or an argument is not sound.
+
+    Args:
+        loss: what the loss returns.
+        cosine: whether the directions of points count, so that no row may be 0.
+        given: the arguments by name, as the loss has used them.
+    """
+    if transformed() or os.environ.get("CLBOOK_CHECK", "0") in ("", "0"):
+        return loss
+    tensors = {name: x for name, x in given.items() if isinstance(x, Tensor)}
+    for name, x in tensors.items():
+        look(name, x, cosine)
+    if not loss.isfinite().all():
+        raise ValueError(
+            f"{', '.join(tensors)} give a loss of {loss.tolist()}: their differences, powers or "
+            f"products (psi is given a logarithm) must be finite in {loss.dtype}"
+        )
+    return loss
+
+
+def look(name: str, x: Tensor, cosine: bool) -> None:
+    """Reads an argument of a loss: ValueError where its values are not allowed."""
+    bad = ~x.isfinite()
+    if name == "tau":
+        bad = bad | (x <= SMALLEST)
+        require(not bad.any(), name, x.tolist(), "a finite number > 0, or such a tensor")
+    if bad.any():
+        raise error(name, f"a tensor with {bad.sum()} of {x.numel()} values not finite", "finite")
+    if name in ("labels", "ids"):
+        alike = (x == x[..., :1]).all(-1)  # of each run
+        if alike.any():
+            value = f"{x[alike].flatten()[0]} for all points"
+            raise error(name, value, "at least two values: negatives are needed")
+    elif cosine:
+        zero = (x == 0).all(-1).nonzero().tolist()
+        if zero:
+            row = ", ".join(map(str, zero[0]))
+            allowed = "without zero rows: the cosine needs a direction"
+            raise error(name, f"a tensor whose row {row} is zero", allowed)

@@ -26,7 +26,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from clbook import _checks, _fast
+from clbook import _arguments, _fast
 from clbook._fast import matmul
 
 FEW = 4  # coordinates up to which squared distances are cheaper one by one than by torch.cdist
@@ -56,14 +56,14 @@ def nt_xent(
         ValueError: shapes or types that differ, one point only, tau <= 0. With CLBOOK_CHECK=1 also
             a zero row, and values that are not finite.
     """
-    z1, z2 = _checks.points(z1=z1, z2=z2)
-    tau = _checks.temperature(tau, z1)
+    z1, z2 = _arguments.points(z1=z1, z2=z2)
+    tau = _arguments.temperature(tau, z1)
     n = z1.shape[-2]
     z = unit(torch.cat([z1, z2], -2))  # (..., 2n, d), all views, of length 1
     odds = log_odds(z / tau, z, partners=(n, -n))  # (..., 2n)
     # -log[ positive / (positive + negatives) ] = log(1 + negatives / positive)
     loss = softplus(odds).mean(-1)
-    return _checks.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
+    return _arguments.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
 def cl(
@@ -90,14 +90,14 @@ def cl(
     Raises:
         ValueError: as `nt_xent`.
     """
-    z1, z2 = _checks.points(z1=z1, z2=z2)
-    tau = _checks.temperature(tau, z1)
+    z1, z2 = _arguments.points(z1=z1, z2=z2)
+    tau = _arguments.temperature(tau, z1)
     n = z1.shape[-2]
     anchors = unit(z1)
     views = torch.cat([anchors, unit(z2)], -2)  # (..., 2n, d)
     odds = log_odds(anchors / tau, views, partners=(n,))  # (..., n)
     loss = softplus(odds).mean(-1)
-    return _checks.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
+    return _arguments.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
 def dcl(
@@ -123,13 +123,13 @@ def dcl(
     Raises:
         ValueError: as `nt_xent`.
     """
-    z1, z2 = _checks.points(z1=z1, z2=z2)
-    tau = _checks.temperature(tau, z1)
+    z1, z2 = _arguments.points(z1=z1, z2=z2)
+    tau = _arguments.temperature(tau, z1)
     n = z1.shape[-2]
     z = unit(torch.cat([z1, z2], -2))  # (..., 2n, d), all views, of length 1
     odds = log_odds(z / tau, z, partners=(n, -n))  # (..., 2n)
     loss = odds.mean(-1)
-    return _checks.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
+    return _arguments.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
 def nscl(
@@ -161,16 +161,16 @@ def nscl(
         ValueError: as `nt_xent`, and for labels of another length or that are no numbers. With
             CLBOOK_CHECK=1 also for labels that are all equal or not finite.
     """
-    z1, z2 = _checks.points(z1=z1, z2=z2)
-    tau = _checks.temperature(tau, z1)
+    z1, z2 = _arguments.points(z1=z1, z2=z2)
+    tau = _arguments.temperature(tau, z1)
     n = z1.shape[-2]
-    labels = _checks.labels("labels", labels, z1)
+    labels = _arguments.labels("labels", labels, z1)
     same_class = alike(labels)  # (..., n, n)
     z = unit(torch.cat([z1, z2], -2))  # (..., 2n, d), all views, of length 1
     hidden = same_class.tile(2, 2)  # both views of each point
     odds = log_odds(z / tau, z, partners=(n, -n), hidden=hidden)  # (..., 2n)
     loss = odds.mean(-1)
-    return _checks.values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
+    return _arguments.values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
 
 
 def supcon(
@@ -200,9 +200,9 @@ def supcon(
     Raises:
         ValueError: as `nscl`.
     """
-    z1, z2 = _checks.points(z1=z1, z2=z2)
-    tau = _checks.temperature(tau, z1)
-    labels = _checks.labels("labels", labels, z1)
+    z1, z2 = _arguments.points(z1=z1, z2=z2)
+    tau = _arguments.temperature(tau, z1)
+    labels = _arguments.labels("labels", labels, z1)
     same_class = alike(labels)  # (..., n, n)
     peer = same_class & ~diagonal(z1)
     own_pair = nt_xent(z1, z2, tau)  # the loss if a' were the only positive
@@ -218,7 +218,7 @@ def supcon(
     attraction = (both / tau * peers).sum(-1) / 2  # (..., n) of a point's two views the mean
     lost = (count * positive - attraction) / (count + 1)
     loss = own_pair + lost.mean(-1)
-    return _checks.values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
+    return _arguments.values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
 
 
 def nt_xent_mean(
@@ -246,14 +246,14 @@ def nt_xent_mean(
     Raises:
         ValueError: as `nt_xent`.
     """
-    z1, z2 = _checks.points(z1=z1, z2=z2)
-    tau = _checks.temperature(tau, z1)
+    z1, z2 = _arguments.points(z1=z1, z2=z2)
+    tau = _arguments.temperature(tau, z1)
     n = z1.shape[-2]
     anchors = unit(z1)
     views = torch.cat([anchors, unit(z2)], -2)  # (..., 2n, d)
     odds = log_odds(anchors / tau, views, partners=(n,))  # (..., n)
     loss = softplus(odds - math.log(n)).mean(-1)
-    return _checks.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
+    return _arguments.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
 def softplus(t: Tensor) -> Tensor:
@@ -288,15 +288,15 @@ def generalized(
         ValueError: shapes or types that differ, one point only, log_eta or psi no function. With
             CLBOOK_CHECK=1 also values, or squares of distances, that are not finite.
     """
-    z1, z2 = _checks.points(z1=z1, z2=z2)
-    _checks.require(callable(log_eta), "log_eta", log_eta, "a function of a tensor")
-    _checks.require(callable(psi), "psi", psi, "a function of a tensor")
+    z1, z2 = _arguments.points(z1=z1, z2=z2)
+    _arguments.require(callable(log_eta), "log_eta", log_eta, "a function of a tensor")
+    _arguments.require(callable(psi), "psi", psi, "a function of a tensor")
     n = z1.shape[-2]
     log_weights = log_eta(squared_distances(z1, z2) / 2)  # (..., n, n)
     positive = log_weights.diagonal(dim1=-2, dim2=-1)
     log_mean = log_weights.logsumexp(-1) - math.log(n)
     loss = psi(log_mean - positive).mean(-1)
-    return _checks.values(loss, z1=z1, z2=z2)
+    return _arguments.values(loss, z1=z1, z2=z2)
 
 
 def simplified(
@@ -324,16 +324,16 @@ def simplified(
         ValueError: wrong shapes or types, one point only, tau <= 0. With CLBOOK_CHECK=1 also
             values, or squares of distances, that are not finite.
     """
-    (z,) = _checks.points(z=z)
-    views = _checks.views(views, z)
-    tau = _checks.temperature(tau, z)
+    (z,) = _arguments.points(z=z)
+    views = _arguments.views(views, z)
+    tau = _arguments.temperature(tau, z)
     m, n = views.shape[-3:-1]
     squares = squared_distances(z, views.flatten(-3, -2))  # (..., n, m n)
     logits = squares / (-2 * tau)
     log_shares = logits.unflatten(-1, (m, n)).log_softmax(-1)  # (..., n, m, n)
     positive = log_shares.diagonal(dim1=-3, dim2=-1)  # (..., m, n)
     loss = -math.log(n) - positive.mean((-2, -1))
-    return _checks.values(loss, z=z, views=views, tau=tau)
+    return _arguments.values(loss, z=z, views=views, tau=tau)
 
 
 def infonce(
@@ -370,12 +370,12 @@ def infonce(
             values, or powers of distances, that are not finite.
     """
     fine = isinstance(p, numbers.Real) and 1 <= p < math.inf
-    _checks.require(fine, "p", p, "a finite number >= 1")
-    _checks.require(isinstance(normalize, bool), "normalize", normalize, "True or False")
+    _arguments.require(fine, "p", p, "a finite number >= 1")
+    _arguments.require(isinstance(normalize, bool), "normalize", normalize, "True or False")
     least = 2 if negatives is None else 1
-    anchor, positive = _checks.points(least, anchor=anchor, positive=positive)
-    tau = _checks.temperature(tau, anchor, width=anchor.shape[-1])
-    candidates = positive if negatives is None else _checks.negatives(negatives, anchor)
+    anchor, positive = _arguments.points(least, anchor=anchor, positive=positive)
+    tau = _arguments.temperature(tau, anchor, width=anchor.shape[-1])
+    candidates = positive if negatives is None else _arguments.negatives(negatives, anchor)
 
     if normalize:
         a = unit(anchor) / tau
@@ -394,7 +394,7 @@ def infonce(
     repulsion = logits.logsumexp(-1)
     loss = softplus(repulsion - attraction).mean(-1)
     given = {"anchor": anchor, "positive": positive, "negatives": negatives, "tau": tau}
-    return _checks.values(loss, cosine=normalize, **given)
+    return _arguments.values(loss, cosine=normalize, **given)
 
 
 def symbol_context(
@@ -422,14 +422,14 @@ def symbol_context(
         ValueError: wrong shapes or types, one pair only. With CLBOOK_CHECK=1 also ids that are all
             equal, and values or products that are not finite.
     """
-    symbols, contexts = _checks.points(symbols=symbols, contexts=contexts)
+    symbols, contexts = _arguments.points(symbols=symbols, contexts=contexts)
     same_symbol = None
     if ids is not None:
-        ids = _checks.labels("ids", ids, symbols)
+        ids = _arguments.labels("ids", ids, symbols)
         same_symbol = alike(ids)  # (..., n, n)
     odds = log_odds(symbols, contexts, partners=(0,), hidden=same_symbol)  # (..., n)
     loss = softplus(odds).mean(-1)
-    return _checks.values(loss, symbols=symbols, contexts=contexts, ids=ids)
+    return _arguments.values(loss, symbols=symbols, contexts=contexts, ids=ids)
 
 
 def vicreg(
@@ -457,8 +457,8 @@ def vicreg(
         ValueError: shapes or types that differ, one point only, weights that are not three numbers
             >= 0. With CLBOOK_CHECK=1 also values, or squares, that are not finite.
     """
-    z1, z2 = _checks.points(z1=z1, z2=z2)
-    _checks.weights(weights)
+    z1, z2 = _arguments.points(z1=z1, z2=z2)
+    _arguments.weights(weights)
     n = z1.shape[-2]
     distance = (z1 - z2).square().sum(-1)
     loss = weights[0] * distance.mean(-1)
@@ -472,7 +472,7 @@ def vicreg(
         redundant = between.square().sum(-1)  # (..., d)
         loss = loss + weights[1] * missing.mean(-1)
         loss = loss + weights[2] * redundant.mean(-1)
-    return _checks.values(loss, z1=z1, z2=z2)
+    return _arguments.values(loss, z1=z1, z2=z2)
 
 
 def byol(
@@ -497,10 +497,10 @@ def byol(
         ValueError: shapes or types that differ. With CLBOOK_CHECK=1 also a zero row, and values
             that are not finite.
     """
-    prediction, target = _checks.points(1, prediction=prediction, target=target)
+    prediction, target = _arguments.points(1, prediction=prediction, target=target)
     difference = unit(prediction) - unit(target)
     loss = difference.square().sum(-1).mean(-1)
-    return _checks.values(loss, cosine=True, prediction=prediction, target=target)
+    return _arguments.values(loss, cosine=True, prediction=prediction, target=target)
 
 
 def unit(z: Tensor) -> Tensor:
@@ -541,7 +541,7 @@ def log_odds(
     Returns:
         (..., N)
     """
-    if not _checks.transformed():
+    if not _arguments.transformed():
         return _fast.LogOdds.apply(a, b, partners, hidden)
     logits = matmul(a, b.mT)  # (..., N, M)
     positive = torch.cat([logits.diagonal(k, -2, -1) for k in partners], -1)
@@ -563,7 +563,7 @@ def distances(a: Tensor, b: Tensor, p: float) -> Tensor:
 
 def squared_distances(a: Tensor, b: Tensor) -> Tensor:
     """(..., n, m) |a_i - b_j|^2 from differences: the expanded square rounds those of near points."""
-    if a.shape[-1] > FEW and not _checks.transformed():
+    if a.shape[-1] > FEW and not _arguments.transformed():
         return _fast.SquaredDistances.apply(a, b)
     if a.shape[-1] == 1:
         return (a - b.mT).square()
