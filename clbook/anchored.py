@@ -50,8 +50,21 @@ def embed(
     n = x.shape[1]
     flat = views.flatten(1, 2)  # (runs, m n, D)
     g = output(s.weights, torch.cat([x, flat], 1))
-    points, moved = g[:, :n], g[:, n:]
+    points = g[:, :n] if s.frozen is None else g[:, :n] + s.shift
+    return points, _anchored(output, s, flat, g[:, n:], n)
+
+
+def embed_views(output: Callable, s: State, views: torch.Tensor) -> torch.Tensor:
+    """f of views (runs, m, n, D) alone, (runs, m, n, d); arguments as for `embed`."""
+    flat = views.flatten(1, 2)
+    return _anchored(output, s, flat, output(s.weights, flat), views.shape[2])
+
+
+def _anchored(
+    output: Callable, s: State, flat: torch.Tensor, g: torch.Tensor, n: int
+) -> torch.Tensor:
+    """f (runs, m, n, d) of views `flat` (runs, m n, D), of which the network says g (runs, m n, d)."""
     if s.frozen is None:
-        return points, moved.unflatten(1, (-1, n))
-    moved = (moved - output(s.frozen, flat)).unflatten(1, (-1, n))
-    return points + s.shift, moved + s.R[:, None]
+        return g.unflatten(1, (-1, n))
+    moved = (g - output(s.frozen, flat)).unflatten(1, (-1, n))
+    return moved + s.R[:, None]

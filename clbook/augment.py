@@ -50,7 +50,8 @@ def rotation(x: Tensor, generator: Generator) -> Tensor:
     source("generator", generator)
     points = x.shape[:-1]
     share = torch.rand(points, generator=generator, device=x.device, dtype=x.dtype)
-    return turn(x, 2 * math.pi * share)
+    angle = 2 * math.pi * share
+    return turn(x, angle)
 
 
 def turn(x: Tensor, angle: Tensor) -> Tensor:
@@ -117,7 +118,9 @@ def moves(
     blur = at_least(0.0, "blur", blur)
     shift = at_least(0.0, "shift", shift)
 
-    size = _uniform(1 - scale, 1 + scale, (n, 1), generator)
+    smallest = 1 - scale
+    largest = 1 + scale
+    size = _uniform(smallest, largest, (n, 1), generator)
     angle = _uniform(-degrees, degrees, (n, 1), generator)
     # Nothing is drawn for a shift or a blur that is not there.
     shifts = size.new_zeros(n, 2)
@@ -157,18 +160,17 @@ def moved(x: Tensor, drawn: Tensor) -> Tensor:
     pictures = x.reshape(-1, colours, side, side)
     rows = drawn.to(x.dtype)
     rows = rows.flatten(0, -2)
+    angle, size, shifts, blur = rows.tensor_split((1, 2, 4), dim=1)
 
     # A 2 x 3 matrix for each image: it turns and resizes about the centre, then shifts.
-    angle = rows[:, 0]
-    size = rows[:, 1:2].expand(-1, 2)  # the same along both axes
+    size = size.expand(-1, 2)  # the same along both axes
     middle = (side - 1) / 2
     centre = torch.full_like(size, middle)
-    matrix = get_rotation_matrix2d(centre, angle, size)
-    shifts = rows[:, 2:4]
+    matrix = get_rotation_matrix2d(centre, angle[:, 0], size)
     matrix[:, :, 2] += shifts
     pictures = warp_affine(pictures, matrix, (side, side), align_corners=True)
-    if rows.shape[1] == 5:
-        blur = rows[:, 4:5].expand(-1, 2)
+    if blur.shape[1] == 1:
+        blur = blur.expand(-1, 2)
         pictures = gaussian_blur2d(pictures, (3, 3), blur)
     return pictures.reshape(x.shape)
 

@@ -158,10 +158,9 @@ def _adam(weights: list, gradients: list, memory: dict, lr: float) -> tuple[list
 @torch.no_grad()
 def _adam_of_torch(weights: list, gradients: list, memory: dict, lr: float) -> tuple[list, dict]:
     """`_adam` by torch's own kernel, a quarter of the time. It works in place, so it is given copies."""
-    weights, first, second = (
-        [tensor.clone() for tensor in values]
-        for values in (weights, memory["first"], memory["second"])
-    )
+    weights = [w.clone() for w in weights]
+    first = [m.clone() for m in memory["first"]]
+    second = [v.clone() for v in memory["second"]]
     updates = memory["updates"] + 1
     torch._fused_adam_(
         weights,

@@ -402,7 +402,9 @@ class _Rows:
     def result(self, i: int, ending: dict, stopped: bool) -> Outcome:
         """Run i's Result; `ending`, what is recorded once, {name: (...)}."""
         rows = self.rows[i]
-        columns = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+        columns = {}
+        for name in rows[0]:
+            columns[name] = np.stack([row[name] for row in rows])
         head = {
             "config": self.configs[i],
             "seconds": (time.monotonic() - self.training.began) / len(self.configs),

@@ -8,6 +8,7 @@ import functools
 import inspect
 import math
 import numbers
+import os
 from collections.abc import Sequence
 
 KINDS = {
@@ -97,6 +98,8 @@ def _coerce(value, kind):
         if isinstance(value, (str, bytes)):
             raise ValueError
         return tuple(_coerce(v, int) for v in value)
+    if kind is str and isinstance(value, os.PathLike):
+        value = os.fspath(value)
     if not isinstance(value, kind):
         raise ValueError
     return value
@@ -106,7 +109,7 @@ def _in_range(value, metadata) -> bool:
     """Whether one value, of the right type, is among the choices or within the bounds of a setting."""
     m = metadata
     if m["choices"] is not None and value not in m["choices"]:
-        return bool(m["file"]) and value.endswith(m["file"])
+        return bool(m["file"]) and value.lower().endswith(m["file"])
     if m["low"] is not None and value < m["low"]:
         return False
     if m["high"] is not None and value > m["high"]:

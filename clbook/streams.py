@@ -44,8 +44,11 @@ def stream(seed: int, purpose: int) -> torch.Generator:
 
 def streams(configs: Sequence[Settings], purpose: int) -> list[torch.Generator]:
     """`stream(config.seed, purpose)` of each run; runs of one seed share one object, and so its draws."""
-    made = {seed: stream(seed, purpose) for seed in {c.seed for c in configs}}
-    return [made[c.seed] for c in configs]
+    made = {}
+    for config in configs:
+        if config.seed not in made:
+            made[config.seed] = stream(config.seed, purpose)
+    return [made[config.seed] for config in configs]
 
 
 class Draws:

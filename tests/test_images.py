@@ -426,7 +426,7 @@ def test_an_embedding_on_the_line_starts_in_its_ball_and_moves(tmp_path):
     x = np.random.default_rng(0).integers(0, 256, (40, 8, 8, 3), dtype=np.uint8)
     np.savez(tmp_path / "set.npz", x=x, y=np.repeat([0, 1], 20))
     config = emergence.Config(data=str(tmp_path / "set.npz"), n=20, steps=8, bank=3)
-    result = emergence.run(config)
+    result = emergence.run(config, record=("accuracy",))
     assert (
         result.z.shape == (9, 20)
         and np.abs(result.z[0]).max() <= config.eps / 2

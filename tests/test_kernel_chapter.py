@@ -41,7 +41,7 @@ def test_averaging_is_the_sum_it_stands_for():
     x = torch.randn(5, 3, generator=torch.Generator().manual_seed(1))
     A = 0.5 * torch.block_diag(torch.ones(4, 1), torch.ones(4, 1))
     torch.testing.assert_close(net(x), torch.tanh(x @ net.inner.weight.T) @ A)
-    with pytest.raises(ValueError, match="D, d, width"):
+    with pytest.raises(ValueError, match="^width = 0 is not allowed"):
         models.Averaging(3, 2, 0, "tanh", 0.5)
 
 

@@ -253,7 +253,7 @@ def test_interval_is_students():
     mean, half = mean_interval(values)
     low, high = stats.t.interval(0.95, 6, values.mean(1), stats.sem(values, axis=1))
     np.testing.assert_allclose([mean - half, mean + half], [low, high])
-    with pytest.raises(ValueError, match="values has 1 on its last axis"):
+    with pytest.raises(ValueError, match="values = .* S >= 2"):
         mean_interval([3.0])
 
 

@@ -92,7 +92,6 @@ def test_the_extra_book_is_enough_for_every_module():
     ran = imports(
         "",
         {
-            "pandas",
             "jupyter_book",
             "sphinx",
             "myst_nb",

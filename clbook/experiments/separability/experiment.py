@@ -218,6 +218,10 @@ class Flow(Training):
         """What the trained weights see of inputs (R, m, D): the inputs themselves."""
         return x
 
+    def lifted_views(self, s: State, views: torch.Tensor) -> torch.Tensor:
+        """What the trained weights see of views (R, m, n, D)."""
+        return self.lifted(s, views.flatten(1, 2)).unflatten(1, views.shape[1:3])
+
     def output(self, weights: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
         """g (R, m, d) of what the weights see, x (R, m, D)."""
         return mlp(weights, x, self.config.activation)
@@ -274,10 +278,19 @@ class Flow(Training):
 
     # Training.
 
+    def begin(self, s):
+        """The state with K(0), where the drift from it is asked for."""
+        if self.config.network and self.wants("drift"):
+            return s.replace(first_kernel=self.tangent_kernel(s, s.weights))
+        return s
+
     def embed(self, s: State, views: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """f of the points (R, n, d) and of views (R, m, n, D) of them, (R, m, n, d)."""
-        seen = self.lifted(s, views.flatten(1, 2)).unflatten(1, views.shape[1:3])
-        return anchored.embed(self.output, s, self.lifted(s, s.x), seen)
+        return anchored.embed(self.output, s, self.lifted(s, s.x), self.lifted_views(s, views))
+
+    def embed_views(self, s: State, views: torch.Tensor) -> torch.Tensor:
+        """f of views (R, m, n, D) alone, (R, m, n, d)."""
+        return anchored.embed_views(self.output, s, self.lifted_views(s, views))
 
     def objective(self, s: State, views: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The embedding (R, n, d) and LS eq. 12 (R,)."""
@@ -341,12 +354,16 @@ class Flow(Training):
     def on_fresh_views(self, s: State, z: torch.Tensor) -> dict:
         """The loss, and condition (b): how far the mean view is from the mean of its class, at most."""
         draws = self.recorded_draws.get("views")
-        views = self.views(s, draws and draws.next(), RECORDED)
-        _, v = self.embed(s, views)
+        views = self.views(s, draws and draws.next(), RECORDED)  # (R, m, n, D)
+        losses, total = 0, 0
+        for one in views.split(1, 1):  # one view of all points at a time: so it stays in the cache
+            v = self.embed_views(s, one)
+            losses = losses + simplified(z, v, s.tau) / views.shape[1]
+            total = total + v[:, 0]
         labels = self.shared.labels
         means = torch.stack([z[:, labels == k].mean(1) for k in range(self.config.classes)], 1)
-        away = (v.mean(1) - means[:, labels]).norm(dim=-1)  # (R, n)
-        return {"loss": simplified(z, v, s.tau), "gamma": away.amax(1)}
+        away = (total / views.shape[1] - means[:, labels]).norm(dim=-1)  # (R, n)
+        return {"loss": losses, "gamma": away.amax(1)}
 
     def of_the_kernel(self, s: State) -> dict:
         """What the kernel K(t) of each run says: conditions (c) and (d), and its blocks."""
@@ -358,7 +375,7 @@ class Flow(Training):
         if self.wants("alignment"):
             row["alignment"] = kernels.alignment(K, labels)
         if self.wants("drift"):
-            row["drift"] = operator_norm(full - self.tangent_kernel(s, s.first_weights))
+            row["drift"] = operator_norm(full - s.first_kernel)
         return row
 
     def tangent_kernel(self, s: State, weights: list[torch.Tensor]) -> torch.Tensor:

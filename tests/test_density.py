@@ -1,0 +1,246 @@
+"""How dense the code is, counted on its syntax tree: how much a line holds, not how many lines there are.
+
+The engine, all of clbook but its experiments, keeps the limits below. The rooms of `experiments` do not keep them yet:
+each has ceilings, which may only fall. `python tests/test_density.py` prints what is measured, as a table to paste.
+"""
+
+import ast
+import dataclasses
+import functools
+import pathlib
+
+import pytest
+
+PACKAGE = pathlib.Path(__file__).parent.parent / "clbook"
+ROOMS = PACKAGE / "experiments"
+
+A_LINE = 7.0  # nodes a line of code, in the mean of the engine
+ENGINE = 30_000  # nodes of the engine
+STATEMENT = 40  # nodes of one statement
+FUNCTION = 60  # lines of one function, without its docstring
+
+# Statements that may be larger: tables of settings.
+TABLES = {"style.py RC", "style.py TYPESET", "explore/controls.py LABELS"}
+
+# Of each room: nodes a line, statements above 40 nodes, comprehensions inside another one, functions above 60 lines.
+CEILINGS = {
+    "alignment": (7.94, 10, 16, 0),
+    "content_style": (7.83, 10, 3, 0),
+    "counts": (7.3, 1, 2, 0),
+    "cs": (8.54, 18, 23, 0),
+    "images": (7.05, 5, 2, 0),
+    "kernel": (7.65, 4, 6, 0),
+    "landscape": (7.68, 15, 4, 0),
+    "ls": (8.31, 14, 11, 0),
+    "modadd": (7.56, 5, 4, 1),
+    "overlap": (7.14, 3, 2, 0),
+    "photographs": (7.0, 4, 1, 0),
+    "sa": (8.37, 25, 6, 0),
+    "separability": (7.33, 4, 3, 0),
+    "shared": (6.18, 0, 0, 0),
+    "sl": (7.38, 10, 12, 0),
+    "sphere": (7.63, 3, 10, 0),
+    "va": (7.7, 9, 10, 0),
+    "words": (6.96, 3, 6, 1),
+}
+
+# What a reader does not see: Load, Store, and the signs of operators, which their expressions stand for.
+UNSEEN = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+PARTS = (
+    ast.stmt,
+    ast.ExceptHandler,
+    ast.match_case,
+)  # what a compound statement has below its head
+
+
+@dataclasses.dataclass
+class Density:
+    """What is counted of some files.
+
+    nodes: of the syntax tree, without docstrings. lines: on which one of them begins. statements, comprehensions,
+    functions: those beyond the limits, each as a text that says where it is.
+    """
+
+    nodes: int = 0
+    lines: int = 0
+    statements: list = dataclasses.field(default_factory=list)
+    comprehensions: list = dataclasses.field(default_factory=list)
+    functions: list = dataclasses.field(default_factory=list)
+
+    @property
+    def a_line(self):
+        return self.nodes / max(self.lines, 1)
+
+    def row(self):
+        counts = (len(self.statements), len(self.comprehensions), len(self.functions))
+        return (round(self.a_line, 2), *counts)
+
+
+def measured(paths) -> Density:
+    found = Density()
+    for path in paths:
+        count(found, path.read_text(encoding="utf-8"), path.relative_to(PACKAGE).as_posix())
+    return found
+
+
+def count(found, text, name) -> None:
+    """Add one file, its text and its name, to what was found."""
+    tree = ast.parse(text)
+    docstrings = without_docstrings(tree)
+    nodes = seen(tree)
+    found.nodes += len(nodes)
+    found.lines += len({node.lineno for node in nodes if hasattr(node, "lineno")})
+    for node in nodes:
+        place = f"{name}:{getattr(node, 'lineno', 0)}"
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            length = node.end_lineno - node.lineno + 1 - docstrings.get(node, 0)
+            if length > FUNCTION:
+                found.functions.append(f"{place} {node.name} has {length} lines")
+        elif isinstance(node, ast.stmt) and not isinstance(node, ast.ClassDef):
+            size = of_head(node)
+            if size > STATEMENT and f"{name} {target(node)}" not in TABLES:
+                found.statements.append(f"{place} has {size} nodes")
+        elif isinstance(node, COMPREHENSIONS):
+            inside = [other for other in seen(node) if isinstance(other, COMPREHENSIONS)]
+            if len(inside) > 1:
+                found.comprehensions.append(place)
+
+
+def without_docstrings(tree) -> dict:
+    """Take the docstrings out of the tree. Returns how many lines each had, by what it belongs to."""
+    lines = {}
+    for node in ast.walk(tree):
+        if isinstance(node, (*DEFINITIONS, ast.Module)) and ast.get_docstring(node) is not None:
+            first = node.body.pop(0)
+            lines[node] = first.end_lineno - first.lineno + 1
+    return lines
+
+
+def seen(tree) -> list:
+    """The nodes of a tree that a reader sees."""
+    return [node for node in ast.walk(tree) if not isinstance(node, UNSEEN)]
+
+
+def of_head(statement) -> int:
+    """Nodes of a statement without the statements inside it: of an `if`, its condition."""
+    size = 1
+    for child in ast.iter_child_nodes(statement):
+        if not isinstance(child, (*PARTS, *UNSEEN)):
+            size += len(seen(child))
+    return size
+
+
+def target(statement) -> str:
+    """The name that a statement assigns to; nothing where it is none, or several."""
+    targets = getattr(statement, "targets", [])
+    return getattr(targets[0], "id", "") if len(targets) == 1 else ""
+
+
+@functools.cache
+def engine() -> Density:
+    return measured(path for path in PACKAGE.rglob("*.py") if not path.is_relative_to(ROOMS))
+
+
+@functools.cache
+def rooms() -> dict:
+    """{room: Density}, by name."""
+    folders = sorted(path for path in ROOMS.iterdir() if (path / "__init__.py").exists())
+    return {folder.name: measured(folder.rglob("*.py")) for folder in folders}
+
+
+def told(places) -> str:
+    return "".join(f"\n  {place}" for place in places)
+
+
+def test_the_engine_has_few_nodes_a_line():
+    found = engine()
+    assert found.a_line <= A_LINE, f"{found.nodes} nodes in {found.lines} lines: {found.a_line:.2f}"
+
+
+def test_the_engine_is_small():
+    found = engine()
+    assert found.nodes <= ENGINE, f"{found.nodes} nodes, at most {ENGINE}"
+
+
+def test_no_statement_of_the_engine_is_large_but_the_tables():
+    found = engine()
+    assert not found.statements, f"above {STATEMENT} nodes:{told(found.statements)}"
+
+
+def test_every_table_that_may_be_large_is_one():
+    names = set()
+    for table in TABLES:
+        file, name = table.split()
+        body = ast.parse((PACKAGE / file).read_text(encoding="utf-8")).body
+        names |= {table for node in body if target(node) == name and of_head(node) > STATEMENT}
+    assert names == TABLES
+
+
+def test_comprehensions_of_the_engine_stand_alone():
+    found = engine()
+    assert not found.comprehensions, f"one inside another:{told(found.comprehensions)}"
+
+
+def test_no_function_of_the_engine_is_long():
+    found = engine()
+    assert not found.functions, f"above {FUNCTION} lines:{told(found.functions)}"
+
+
+def test_every_room_has_ceilings():
+    assert set(CEILINGS) == set(rooms())
+
+
+@pytest.mark.parametrize("room", CEILINGS)
+def test_a_room_is_below_its_ceilings_and_they_follow_when_it_gets_simpler(room):
+    found = rooms()[room]
+    names = ("nodes a line", "statements", "comprehensions", "functions")
+    places = told([*found.statements, *found.comprehensions, *found.functions])
+    for name, ceiling, value in zip(names, CEILINGS[room], found.row(), strict=True):
+        assert value <= ceiling, f"{room}, {name}: {value}, at most {ceiling}{places}"
+        assert value >= 0.9 * ceiling, f"{room}, {name}: {value}, so lower its ceiling, {ceiling}"
+
+
+SAMPLE = '''
+"""A docstring is no code."""
+X = 1
+
+
+def f(a):
+    """Nor is this one.
+
+    It has lines.
+    """
+    if a + 1 > 0:
+        return [[c for c in b] for b in a]
+    return X
+'''
+
+
+def test_counting_on_a_sample():
+    found = Density()
+    count(found, SAMPLE, "sample.py")
+    # Module; X = 1: 3; def, arguments, a: 3; if: 1 and its condition, a + 1 > 0: 5; return: 1 and two comprehensions:
+    # 5 nodes inside (two names of c, one of b, the comprehension and its `for`), 5 outside; return X: 2.
+    assert found.nodes == 1 + 3 + 3 + 6 + 1 + 9 + 2
+    assert found.lines == 5
+    assert found.comprehensions == ["sample.py:12"]
+    assert not found.statements and not found.functions
+    long = "def f():\n" + '    """Doc.\n\n    """\n' + "    x = 1\n" * 60
+    count(found, long, "long.py")
+    assert found.functions == ["long.py:1 f has 61 lines"]
+    large = "if x:\n    y = [" + "1, " * 38 + "]\n"
+    count(found, large, "large.py")  # y, the list, the statement and 38 numbers
+    assert found.statements == ["large.py:2 has 41 nodes"]
+
+
+if __name__ == "__main__":
+    whole = engine()
+    print(f"# engine: {whole.nodes} nodes, {whole.lines} lines, {whole.a_line:.2f} a line")
+    for place in (*whole.statements, *whole.comprehensions, *whole.functions):
+        print(f"#   {place}")
+    print("CEILINGS = {")
+    for name, density in rooms().items():
+        print(f'    "{name}": {density.row()},')
+    print("}")
