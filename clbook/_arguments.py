@@ -79,6 +79,14 @@ def measured(name: str, value) -> float:
     return found
 
 
+def chance(name: str, value) -> float:
+    """`value`, a number between 0 and 1, both left out."""
+    found = number(name, value)
+    if not 0 < found < 1:
+        raise refused(name, value, "a number between 0 and 1")
+    return found
+
+
 def whole(name: str, value, least: int, most: float = math.inf) -> int:
     """`value`, a whole number between `least` and `most`, within the range of float64."""
     number(name, value)
