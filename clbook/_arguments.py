@@ -206,50 +206,45 @@ def points(least: int = 2, **given: Tensor) -> list[Tensor]:
         given: the arguments by name, all (..., n, d) of one shape, on one device.
     """
     first, *_ = given.values()
+    allowed = f"(..., n, d) with n >= {least}, d >= 1, equal for {' and '.join(given)}"
     found = []
     for name, z in given.items():
-        shape = tuple(getattr(first, "shape", ()))
-        enough = len(shape) >= 2 and shape[-2] >= least
-        shapes = [shape] if enough else []
-        allowed = f"(..., n, d) with n >= {least}, d >= 1, equal for {' and '.join(given)}"
-        found.append(like(name, z, first, shapes, allowed))
+        found.append(like(name, z, first))
+        fits = z.shape == first.shape and z.ndim >= 2
+        require(fits and z.shape[-2] >= least and z.numel() > 0, name, z, allowed)
     return found
 
 
-def like(name: str, given: Tensor, z: Tensor, shapes: Sequence[tuple], allowed: str) -> Tensor:
-    """`given` in float32 or float64: sums of exponentials need more than 16 bits.
+def like(name: str, given: Tensor, z: Tensor) -> Tensor:
+    """`given`, a tensor of floats as wide as those of z, then, and on its device.
 
-    It is a tensor of floats as wide as those of z, then, on the device of z, that has one of the
-    `shapes`. None in a shape is any size.
+    It comes back in float32 or float64: sums of exponentials need more than 16 bits.
     """
     fine = isinstance(given, Tensor) and given.dtype in FLOATS
     fine = fine and (given.dtype == torch.float64) == (z.dtype == torch.float64)
     fine = fine and given.device == z.device
-    fine = fine and given.numel() > 0
-    fine = fine and any(fits(given.shape, shape) for shape in shapes)
     kinds = "float16, bfloat16, float32 or float64 (all or none of them float64)"
-    require(fine, name, given, f"a torch tensor, {kinds}, {allowed}, on one device")
+    require(fine, name, given, f"a torch tensor, {kinds}, all on one device")
     return given if given.dtype in WIDE else given.float()
-
-
-def fits(shape: Sequence[int], pattern: tuple) -> bool:
-    """Whether a shape has the sizes of a pattern, in which None is any size."""
-    pairs = zip(shape, pattern, strict=False)
-    return len(shape) == len(pattern) and all(size == n for size, n in pairs if n is not None)
 
 
 def views(given: Tensor, z: Tensor) -> Tensor:
     """The argument `views` (..., m, n, d) for points z (..., n, d)."""
-    *runs, n, d = z.shape
-    shape = (*runs, None, n, d)
-    return like("views", given, z, [shape], f"(..., m >= 1, n, d) for z {tuple(z.shape)}")
+    found = like("views", given, z)
+    fits = found.ndim == z.ndim + 1 and found.numel() > 0
+    fits = fits and found[..., 0, :, :].shape == z.shape
+    require(fits, "views", given, f"of shape (..., m >= 1, n, d) for z {tuple(z.shape)}")
+    return found
 
 
 def negatives(given: Tensor, anchor: Tensor) -> Tensor:
     """The argument `negatives` (M, d) or (..., M, d) for anchors (..., n, d)."""
     *runs, _, d = anchor.shape
-    shapes = [(None, d), (*runs, None, d)]
-    return like("negatives", given, anchor, shapes, f"(M >= 1, {d}), or such for each run")
+    found = like("negatives", given, anchor)
+    fits = found.ndim >= 2 and found.numel() > 0
+    fits = fits and found.shape[-1] == d and found.shape[:-2] in ((), tuple(runs))
+    require(fits, "negatives", given, f"of shape (M >= 1, {d}), or such for each run")
+    return found
 
 
 def temperature(given, z: Tensor, width: int = 1) -> float | Tensor:

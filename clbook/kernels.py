@@ -200,11 +200,10 @@ def one_hidden(
         raise refused("d", d, f"a divisor of the number of rows of B, {len(B)}")
     scale = number("scale", scale)
 
-    try:
-        y = x @ B.T  # (n, M d)
-    except RuntimeError as error:
-        allowed = f"of the type and of as many columns as B, {shown(B)}: {error}"
-        raise refused("x", x, allowed) from error
+    if x.dtype != B.dtype or x.shape[1] != B.shape[1]:
+        raise refused("x", x, f"of the type and of as many columns as B, {shown(B)}")
+
+    y = x @ B.T  # (n, M d)
     slope = _slope(activation, y)
     slope = slope.unflatten(1, (d, -1)).transpose(0, 1)  # (d, n, M)
     overlap = slope @ slope.mT

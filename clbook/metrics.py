@@ -14,7 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 import scipy
 import torch
-from scipy.special import entr
+from scipy.spatial.distance import cdist, pdist
+from scipy.special import entr, logsumexp
 from threadpoolctl import threadpool_limits
 
 from clbook._arguments import array, chance, positive, reals, refused, whole
@@ -126,12 +127,12 @@ def _basis(z):
 def _nearest_centre_is_right(u, ids, classes):
     """Whether the rule "nearest class centre", which is affine, is right on every point by a margin."""
     centres = _centres(u, ids, classes)  # (C, d)
-    constants = -(centres**2).sum(1) / 2
-    scores = u @ centres.T + constants  # (n, C)
+    distances = cdist(u, centres, "sqeuclidean")  # (n, C)
     points = np.arange(len(u))
-    own = scores[points, ids]
-    scores[points, ids] = -np.inf
-    margin = own - scores.max(1)  # (n,)
+    own = distances[points, ids]
+    distances[points, ids] = np.inf
+    others = distances.min(1)
+    margin = (others - own) / 2  # the score of a class is u'c - |c|^2 / 2
     largest_weight = np.abs(centres - centres[0]).max()
     return margin.min() > MARGIN * largest_weight
 
@@ -415,7 +416,7 @@ def nccc(
     train, y, test, y_test = _readout(train, y, test, y_test)
     classes, ids = np.unique(y, return_inverse=True)
     centres = _centres(train, ids, len(classes))  # (C, d)
-    distances = scipy.spatial.distance.cdist(test, centres)  # (m, C)
+    distances = cdist(test, centres)  # (m, C)
     nearest = distances.argmin(1)
     return float((classes[nearest] == y_test).mean())
 
@@ -585,8 +586,8 @@ def uniformity(z: Points, t: float = 2.0) -> float:
     """
     z = _points("z", z, least=2)
     t = positive("t", t)
-    squares = scipy.spatial.distance.pdist(z, "sqeuclidean")  # one for each pair
-    total = scipy.special.logsumexp(-t * squares)
+    squares = pdist(z, "sqeuclidean")  # one for each pair
+    total = logsumexp(-t * squares)
     return float(total - math.log(len(squares)))
 
 
