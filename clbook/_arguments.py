@@ -37,7 +37,8 @@ def shown(value) -> str:
     kind = type(value).__name__
     if hasattr(value, "shape"):
         return f"{kind} {tuple(value.shape)}"
-    if isinstance(value, (str, int, float, list, tuple, dict)) or value is None:
+    plain = (str, int, float, list, tuple, dict, type(None))
+    if isinstance(value, plain):
         return reprlib.repr(value)
     return kind
 
@@ -91,7 +92,8 @@ def whole(name: str, value, least: int, most: float = math.inf) -> int:
     """`value`, a whole number between `least` and `most`, within the range of float64."""
     number(name, value)
     upper = "" if most == math.inf else f" and <= {most}"
-    if not isinstance(value, numbers.Integral) or not least <= value <= most:
+    fine = isinstance(value, numbers.Integral) and least <= value <= most
+    if not fine:
         raise refused(name, value, f"a whole number >= {least}{upper}")
     return int(value)
 
@@ -102,7 +104,8 @@ def whole(name: str, value, least: int, most: float = math.inf) -> int:
 def choice(name: str, value, allowed) -> str:
     """`value`, one of the texts in `allowed`."""
     if not isinstance(value, str) or value not in allowed:
-        raise refused(name, value, f"one of {', '.join(allowed)}")
+        names = ", ".join(allowed)
+        raise refused(name, value, f"one of {names}")
     return value
 
 
@@ -119,7 +122,8 @@ def source(name: str, value) -> torch.Generator:
 def dense(name: str, value, axes: int = 0) -> Tensor:
     """`value`, a tensor with at least so many axes that has values: no sparse one, none on device "meta"."""
     holds = isinstance(value, Tensor) and value.ndim >= axes
-    if not holds or value.layout != torch.strided or value.is_meta:
+    holds = holds and value.layout == torch.strided
+    if not holds or value.is_meta:
         raise refused(
             name, value, f"a Tensor (n, ...), n >= 1, with values, of {axes} axes or more"
         )
@@ -181,7 +185,9 @@ def reals(name: str, values) -> np.ndarray:
 
 def transformed() -> bool:
     """Whether torch.compile traces this call, or vmap or another transform of torch.func runs it."""
-    return torch.compiler.is_compiling() or torch._C._are_functorch_transforms_active()
+    if torch.compiler.is_compiling():
+        return True
+    return torch._C._are_functorch_transforms_active()
 
 
 def require(fine: bool, name: str, value, allowed: str) -> None:
@@ -195,7 +201,8 @@ def described(value) -> str:
     if not hasattr(value, "shape"):
         return reprlib.repr(value)
     kind = type(value).__name__.lower()
-    return f"a {value.dtype} {kind} of shape {tuple(value.shape)}"
+    shape = tuple(value.shape)
+    return f"a {value.dtype} {kind} of shape {shape}"
 
 
 def points(least: int = 2, **given: Tensor) -> list[Tensor]:
@@ -211,7 +218,9 @@ def points(least: int = 2, **given: Tensor) -> list[Tensor]:
     for name, z in given.items():
         found.append(like(name, z, first))
         fits = z.shape == first.shape and z.ndim >= 2
-        require(fits and z.shape[-2] >= least and z.numel() > 0, name, z, allowed)
+        fits = fits and z.shape[-2] >= least
+        fits = fits and z.shape[-1] >= 1
+        require(fits, name, z, allowed)
     return found
 
 
@@ -221,7 +230,8 @@ def like(name: str, given: Tensor, z: Tensor) -> Tensor:
     It comes back in float32 or float64: sums of exponentials need more than 16 bits.
     """
     fine = isinstance(given, Tensor) and given.dtype in FLOATS
-    fine = fine and (given.dtype == torch.float64) == (z.dtype == torch.float64)
+    if fine and z.dtype != given.dtype:
+        fine = torch.float64 not in (z.dtype, given.dtype)
     fine = fine and given.device == z.device
     kinds = "float16, bfloat16, float32 or float64 (all or none of them float64)"
     require(fine, name, given, f"a torch tensor, {kinds}, all on one device")
@@ -242,7 +252,8 @@ def negatives(given: Tensor, anchor: Tensor) -> Tensor:
     *runs, _, d = anchor.shape
     found = like("negatives", given, anchor)
     fits = found.ndim >= 2 and found.numel() > 0
-    fits = fits and found.shape[-1] == d and found.shape[:-2] in ((), tuple(runs))
+    fits = fits and found.shape[-1] == d
+    fits = fits and found.shape[:-2] in ((), tuple(runs))
     require(fits, "negatives", given, f"of shape (M >= 1, {d}), or such for each run")
     return found
 
@@ -256,14 +267,15 @@ def temperature(given, z: Tensor, width: int = 1) -> float | Tensor:
         width: 1, or d where each dimension may have its own temperature.
     """
     if isinstance(given, float | int | np.floating | np.integer):
-        fine = SMALLEST < given < math.inf
-        require(fine, "tau", given, f"a finite number > 0, and > {SMALLEST} for 1 / tau in float32")
+        allowed = "a finite number > 0, and > 1e-30 for 1 / tau in float32"
+        require(SMALLEST < given < math.inf, "tau", given, allowed)
         return float(given)
     tau = tensor("tau", given, z.device)
     shape = (*z.shape[:-2], 1, width)
     # From the last axis on, each size is 1 or that of the points. There may be more axes.
-    pairs = zip(reversed(tau.shape), reversed(shape), strict=False)
-    fine = all(size in (1, most) for size, most in pairs)
+    fine = True
+    for size, most in zip(reversed(tau.shape), reversed(shape), strict=False):
+        fine = fine and size in (1, most)
     require(fine, "tau", given, f"a finite number > 0, or such that broadcast against {shape}")
     return tau.to(z.dtype)
 
@@ -282,7 +294,8 @@ def weights(given: Sequence[float]) -> None:
     """The three `weights` of VICReg."""
     fine = isinstance(given, Sequence | np.ndarray) and len(given) == 3
     for weight in given if fine else ():
-        fine = fine and isinstance(weight, numbers.Real) and 0 <= weight < math.inf
+        fine = fine and isinstance(weight, numbers.Real)
+        fine = fine and 0 <= weight < math.inf
     require(fine, "weights", given, "three finite numbers >= 0")
 
 
@@ -294,14 +307,17 @@ def values(loss: Tensor, cosine: bool = False, **given: Tensor | float | None) -
         cosine: whether the directions of points count, so that no row may be 0.
         given: the arguments by name, as the loss has used them.
     """
-    if transformed() or os.environ.get("CLBOOK_CHECK", "0") in ("", "0"):
+    if transformed():
+        return loss
+    if os.environ.get("CLBOOK_CHECK", "0") in ("", "0"):
         return loss
     tensors = {name: x for name, x in given.items() if isinstance(x, Tensor)}
     for name, x in tensors.items():
         look(name, x, cosine)
     if not loss.isfinite().all():
+        names = ", ".join(tensors)
         raise ValueError(
-            f"{', '.join(tensors)} give a loss of {loss.tolist()}: their differences, powers or "
+            f"{names} give a loss of {loss.tolist()}: their differences, powers or "
             f"products (psi is given a logarithm) must be finite in {loss.dtype}"
         )
     return loss
@@ -314,15 +330,17 @@ def look(name: str, x: Tensor, cosine: bool) -> None:
         bad = bad | (x <= SMALLEST)
         require(not bad.any(), name, x.tolist(), "a finite number > 0, or such a tensor")
     if bad.any():
-        raise error(name, f"a tensor with {bad.sum()} of {x.numel()} values not finite", "finite")
+        value = f"a tensor with {bad.sum()} of {x.numel()} values not finite"
+        raise error(name, value, "finite")
     if name in ("labels", "ids"):
         alike = (x == x[..., :1]).all(-1)  # of each run
         if alike.any():
             value = f"{x[alike].flatten()[0]} for all points"
             raise error(name, value, "at least two values: negatives are needed")
     elif cosine:
-        zero = (x == 0).all(-1).nonzero().tolist()
-        if zero:
-            row = ", ".join(map(str, zero[0]))
+        zero = (x == 0).all(-1)
+        if zero.any():
+            first = zero.nonzero()[0].tolist()
+            row = ", ".join(map(str, first))
             allowed = "without zero rows: the cosine needs a direction"
             raise error(name, f"a tensor whose row {row} is zero", allowed)

@@ -42,7 +42,8 @@ def layerwise(model, x, trace=False, progress=None):
     sources = [add(K, vectors)]  # each adds to K, and yields how much of it is done
     for a, deltas in layers:  # (n, features, positions), (d, n, out, positions)
         if a.shape[2] == 1:
-            vectors.append((a[..., 0], _grouped(deltas[..., 0], K)))
+            deltas = _grouped(deltas[..., 0], K)
+            vectors.append((a[..., 0], deltas))
         else:
             sources.append(_add_positions(K, a, deltas))
     if rest:
@@ -169,7 +170,8 @@ def _layers(model, out, calls):
             deltas = deltas.movedim(-1, 2)  # (d, n, out, ...), as those of a Conv2d are
         deltas = deltas.reshape(*deltas.shape[:3], -1)
         layers.append((_columns(module, inputs), deltas))
-    return layers, [name for name, p in model.named_parameters() if uses[id(p)]]
+    rest = [name for name, p in model.named_parameters() if uses[id(p)]]
+    return layers, rest
 
 
 def _uses(root):
@@ -195,7 +197,8 @@ def derivatives(out, at):
     passes = []
     for k in range(out.shape[-1]):
         # Samples do not mix: the gradient of the sum over samples is, at each sample, that of its own output.
-        passes.append(torch.autograd.grad(out[..., k].sum(), at, retain_graph=True))
+        total = out[..., k].sum()
+        passes.append(torch.autograd.grad(total, at, retain_graph=True))
     return [torch.stack(found) for found in zip(*passes, strict=True)]
 
 
@@ -283,11 +286,6 @@ def _add_positions(K, a, deltas):
 
 
 # Jacobians.
-
-
-def trainable(model):
-    """Names of the trainable parameters."""
-    return [name for name, p in model.named_parameters() if p.requires_grad]
 
 
 def jacobian(model, x, names):

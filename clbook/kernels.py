@@ -24,7 +24,6 @@ from clbook._layerwise import (
     jacobian,
     layerwise,
     outputs,
-    trainable,
 )
 from clbook.metrics import Labels, class_ids
 from clbook.models import ACTIVATIONS
@@ -93,7 +92,7 @@ def autograd(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
     """
     check(model, x)
     outputs(model, x)
-    names = trainable(model)
+    names = [name for name, p in model.named_parameters() if p.requires_grad]
     if not names:
         raise refused("model", model, "a module with a trainable parameter")
     J = jacobian(model, x, names)  # (d, n, parameters)

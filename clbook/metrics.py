@@ -14,7 +14,6 @@ from collections.abc import Sequence
 import numpy as np
 import scipy
 import torch
-from scipy.spatial.distance import cdist, pdist
 from scipy.special import entr, logsumexp
 from threadpoolctl import threadpool_limits
 
@@ -36,11 +35,15 @@ def _points(name, values, least=1, several=False):
     found = reals(name, values)
     if found.ndim == 1:
         found = found[:, None]
-    enough = found.size > 0 and found.ndim >= 2 and found.shape[-2] >= least
+    enough = found.size > 0 and found.ndim >= 2
+    enough = enough and found.shape[-2] >= least
     if not enough or (found.ndim > 2 and not several):
-        kinds = "(n, d) or (..., n, d)" if several else "(n, d)"
-        raise refused(name, values, f"n points {kinds}, n >= {least}, d >= 1")
-    if not several and not np.isfinite(found).all():
+        runs = " or (..., n, d)" if several else ""
+        raise refused(name, values, f"n points (n, d){runs}, n >= {least}, d >= 1")
+    if several:
+        return found
+    finite = np.isfinite(found)
+    if not finite.all():
         raise refused(name, values, "finite numbers")
     return found
 
@@ -78,7 +81,7 @@ def _labels(name, labels, n):
         raise refused(name, labels, f"one label for each point, ({n},)")
     if found.dtype.kind not in "biufU":
         raise refused(name, labels, "numbers or strings")
-    if found.dtype.kind == "f" and np.isnan(found).any():
+    if (found != found).any():
         raise refused(name, labels, "labels that are not NaN")
     return found
 
@@ -119,7 +122,8 @@ def separable(z: Points, labels: Labels) -> bool:
 
 def _basis(z):
     """(n, rank) orthonormal columns that span the centred points: the left singular vectors."""
-    left, spread, _ = np.linalg.svd(z - z.mean(0), full_matrices=False)
+    centred = z - z.mean(0)
+    left, spread, _ = np.linalg.svd(centred, full_matrices=False)
     size = max(spread[0], np.abs(z).max())
     return left[:, spread > FLAT * size]
 
@@ -127,7 +131,7 @@ def _basis(z):
 def _nearest_centre_is_right(u, ids, classes):
     """Whether the rule "nearest class centre", which is affine, is right on every point by a margin."""
     centres = _centres(u, ids, classes)  # (C, d)
-    distances = cdist(u, centres, "sqeuclidean")  # (n, C)
+    distances = scipy.spatial.distance.cdist(u, centres, "sqeuclidean")  # (n, C)
     points = np.arange(len(u))
     own = distances[points, ids]
     distances[points, ids] = np.inf
@@ -139,7 +143,11 @@ def _nearest_centre_is_right(u, ids, classes):
 
 def _centres(points, ids, classes):
     """(C, d) the mean of each class."""
-    return np.stack([points[ids == c].mean(0) for c in range(classes)])
+    centres = []
+    for c in range(classes):
+        members = points[ids == c]
+        centres.append(members.mean(0))
+    return np.stack(centres)
 
 
 def _largest_margin(u, ids, classes):
@@ -316,7 +324,8 @@ def _covariance(a, b):
     n = p.shape[-1]
     pairs = n * (n - 1)
     # Over all i and j the x_i and the p_i sum to zero. So t_ij does, and most terms of its products do.
-    products = _inner(a, b) + 2 * (p * q).mean(-1)
+    of_p = (p * q).mean(-1)
+    products = _inner(a, b) + 2 * of_p
     # Over the pairs i != j: the terms i = j are taken off.
     own_products = (own * other_own).sum(-1)
     products = (n**2 * products - own_products) / pairs
@@ -329,7 +338,8 @@ def _terms(directions):
     """p_i, and t_ii, which is no pair's: (..., n) each."""
     x, mean = directions
     p = (x * mean).sum(-1)
-    return p, (x**2).sum(-1) + 2 * p
+    length2 = (x**2).sum(-1)
+    return p, length2 + 2 * p
 
 
 def weight_gap(m1: torch.nn.Module, m2: torch.nn.Module) -> float:
@@ -347,14 +357,15 @@ def weight_gap(m1: torch.nn.Module, m2: torch.nn.Module) -> float:
     """
     ours = _layers("m1", m1)
     theirs = _layers("m2", m2)
-    shapes = _shapes(ours)
-    if _shapes(theirs) != shapes:
+    shapes = [w.shape for w in ours]
+    if [w.shape for w in theirs] != shapes:
         raise refused("m2", m2, f"a module with the layers of m1, {shapes}")
     norm = torch.linalg.norm
     gaps = []
     for w, other in zip(ours, theirs, strict=True):
         size = norm(w) + norm(other)
-        gap = 2 * norm(w - other) / size.clamp(min=1e-300)  # 0 where both are zero
+        apart = 2 * norm(w - other)
+        gap = apart / size.clamp(min=1e-300)  # 0 where both are zero
         gaps.append(float(gap))
     return sum(gaps) / len(gaps)
 
@@ -363,14 +374,13 @@ def _layers(name, module):
     """The weights of a module's layers in float64."""
     if not isinstance(module, torch.nn.Module):
         raise refused(name, module, "a torch.nn.Module")
-    layers = [w.detach().double() for w in module.parameters() if w.dim() > 1]
-    if not layers or any(w.is_meta for w in layers):
+    layers = []
+    for w in module.parameters():
+        if w.dim() > 1:
+            layers.append(w.detach().double())
+    if not layers or layers[0].is_meta:
         raise refused(name, module, "a module with at least one layer, whose weights have values")
     return layers
-
-
-def _shapes(layers):
-    return [tuple(w.shape) for w in layers]
 
 
 # Readouts: what a simple classifier, fitted on some points, reads from others.
@@ -386,7 +396,8 @@ def _readout(train, y, test, y_test):
     class_ids(y, len(train), "y")  # checks y
     y = _labels("y", y, len(train))
     y_test = _labels("y_test", y_test, len(test))
-    if (y.dtype.kind == "U") != (y_test.dtype.kind == "U"):  # a string equals no number
+    are_strings = y.dtype.kind == "U"
+    if (y_test.dtype.kind == "U") != are_strings:  # a string equals no number
         raise refused("y_test", y_test, "labels of the type of y, numbers or strings")
     if not np.isin(y_test, y).any():
         raise refused("y_test", y_test, "labels of which some are in y")
@@ -416,9 +427,10 @@ def nccc(
     train, y, test, y_test = _readout(train, y, test, y_test)
     classes, ids = np.unique(y, return_inverse=True)
     centres = _centres(train, ids, len(classes))  # (C, d)
-    distances = cdist(test, centres)  # (m, C)
+    distances = scipy.spatial.distance.cdist(test, centres)  # (m, C)
     nearest = distances.argmin(1)
-    return float((classes[nearest] == y_test).mean())
+    right = classes[nearest] == y_test
+    return float(right.mean())
 
 
 def neighbour_accuracy(z: Points, labels: Labels, k: int = 10) -> float:
@@ -442,9 +454,11 @@ def neighbour_accuracy(z: Points, labels: Labels, k: int = 10) -> float:
 
     search = NearestNeighbors(n_neighbors=k).fit(z)
     nearest = search.kneighbors(return_distance=False)  # (n, k), the point itself left out
-    votes = np.eye(classes)[ids[nearest]].sum(1)  # (n, C)
+    one_hot = np.eye(classes)[ids]  # (n, C)
+    votes = one_hot[nearest].sum(1)
     elected = votes.argmax(1)  # the first of those with the most votes
-    return float((elected == ids).mean())
+    right = elected == ids
+    return float(right.mean())
 
 
 def linear_probe(
@@ -505,7 +519,8 @@ def r2(latents: Points, features: Points) -> np.ndarray:
     fitted = basis @ (basis.T @ latents)
     residual = (latents - fitted) ** 2
     missed = residual.sum(0) / total  # 1 - R^2
-    return 1 - missed * (n - 1) / (n - p - 1)
+    freedom = n - p - 1
+    return 1 - missed * (n - 1) / freedom
 
 
 # Spectra and spread.
@@ -586,9 +601,10 @@ def uniformity(z: Points, t: float = 2.0) -> float:
     """
     z = _points("z", z, least=2)
     t = positive("t", t)
-    squares = pdist(z, "sqeuclidean")  # one for each pair
+    squares = scipy.spatial.distance.pdist(z, "sqeuclidean")  # one for each pair
     total = logsumexp(-t * squares)
-    return float(total - math.log(len(squares)))
+    pairs = len(squares)
+    return float(total - math.log(pairs))
 
 
 def alignment(z1: Points, z2: Points, alpha: float = 2.0) -> float:
