@@ -19,6 +19,7 @@ from torch import Tensor
 
 WIDE = (torch.float32, torch.float64)
 FLOATS = (*WIDE, torch.float16, torch.bfloat16)
+NUMBERS = (float, int, np.floating, np.integer)
 SMALLEST = 1e-30  # of temperatures: float32 holds no larger 1 / tau
 
 
@@ -213,14 +214,15 @@ def points(least: int = 2, **given: Tensor) -> list[Tensor]:
         given: the arguments by name, all (..., n, d) of one shape, on one device.
     """
     first, *_ = given.values()
-    allowed = f"(..., n, d) with n >= {least}, d >= 1, equal for {' and '.join(given)}"
     found = []
     for name, z in given.items():
         found.append(like(name, z, first))
         fits = z.shape == first.shape and z.ndim >= 2
         fits = fits and z.shape[-2] >= least
         fits = fits and z.shape[-1] >= 1
-        require(fits, name, z, allowed)
+        if not fits:
+            allowed = f"(..., n, d) with n >= {least}, d >= 1, equal for {' and '.join(given)}"
+            raise error(name, described(z), allowed)
     return found
 
 
@@ -233,8 +235,11 @@ def like(name: str, given: Tensor, z: Tensor) -> Tensor:
     if fine and z.dtype != given.dtype:
         fine = torch.float64 not in (z.dtype, given.dtype)
     fine = fine and given.device == z.device
-    kinds = "float16, bfloat16, float32 or float64 (all or none of them float64)"
-    require(fine, name, given, f"a torch tensor, {kinds}, all on one device")
+    allowed = (
+        "a torch tensor, float16, bfloat16, float32 or float64 (all or none of them float64), "
+        "on the device of the others"
+    )
+    require(fine, name, given, allowed)
     return given if given.dtype in WIDE else given.float()
 
 
@@ -242,7 +247,7 @@ def views(given: Tensor, z: Tensor) -> Tensor:
     """The argument `views` (..., m, n, d) for points z (..., n, d)."""
     found = like("views", given, z)
     fits = found.ndim == z.ndim + 1 and found.numel() > 0
-    fits = fits and found[..., 0, :, :].shape == z.shape
+    fits = fits and found.shape[:-3] + found.shape[-2:] == z.shape
     require(fits, "views", given, f"of shape (..., m >= 1, n, d) for z {tuple(z.shape)}")
     return found
 
@@ -266,10 +271,11 @@ def temperature(given, z: Tensor, width: int = 1) -> float | Tensor:
         z: the points, after `points`.
         width: 1, or d where each dimension may have its own temperature.
     """
-    if isinstance(given, float | int | np.floating | np.integer):
-        allowed = "a finite number > 0, and > 1e-30 for 1 / tau in float32"
-        require(SMALLEST < given < math.inf, "tau", given, allowed)
-        return float(given)
+    if isinstance(given, NUMBERS):
+        if SMALLEST < given < math.inf:
+            return float(given)
+        allowed = f"a finite number > 0, and > {SMALLEST} for 1 / tau in float32"
+        raise refused("tau", given, allowed)
     tau = tensor("tau", given, z.device)
     shape = (*z.shape[:-2], 1, width)
     # From the last axis on, each size is 1 or that of the points. There may be more axes.

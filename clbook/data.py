@@ -389,8 +389,8 @@ def _pixels(x):
 
 def cache_folder() -> Path:
     """Where finished work is kept: the folder named by CLBOOK_CACHE, else ~/.cache/clbook."""
-    home = Path.home() / ".cache" / "clbook"
-    return Path(os.environ.get("CLBOOK_CACHE") or home)
+    chosen = os.environ.get("CLBOOK_CACHE")
+    return Path(chosen) if chosen else Path.home() / ".cache" / "clbook"
 
 
 def data_folder() -> Path:

@@ -18,6 +18,8 @@ import functools
 import hashlib
 import importlib.metadata
 import importlib.util
+import itertools
+import math
 import os
 import sys
 import sysconfig
@@ -46,6 +48,8 @@ BEGAN = _began()
 
 def syntax(path: Path) -> ast.Module | None:
     """The syntax tree of a file, without docstrings; None where the file is no Python."""
+    if path.suffix != ".py":
+        return None
     try:
         tree = ast.parse(path.read_bytes())
     except (SyntaxError, ValueError):
@@ -64,7 +68,7 @@ def digest(path: Path) -> str:
 
 @functools.cache
 def _digest(path: Path, changed: int, size: int) -> str:
-    tree = syntax(path) if path.suffix == ".py" else None
+    tree = syntax(path)
     if tree is not None:
         return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
     with open(path, "rb") as file:
@@ -82,7 +86,7 @@ def _spec(module: str):
         return None
     try:
         spec = importlib.util.find_spec(module)
-    except (ImportError, ValueError, AttributeError):
+    except (ImportError, ValueError):
         return None
     if spec is None:
         return None
@@ -108,30 +112,23 @@ def _file(module: str) -> Path | None:
 @functools.cache
 def _imports(module: str, path: Path) -> frozenset[str]:
     """Names of the modules that a module imports anywhere in its code."""
-    tree = syntax(path) if path.suffix == ".py" else None
+    tree = syntax(path)
     found = set()
     for node in ast.walk(tree) if tree is not None else ():
         if isinstance(node, ast.Import):
-            for alias in node.names:
-                parts = alias.name.split(".")
-                found.update(".".join(parts[: k + 1]) for k in range(len(parts)))
+            for alias in node.names:  # `import a.b` imports `a`, then `a.b`
+                found.update(itertools.accumulate(alias.name.split("."), "{}.{}".format))
         elif isinstance(node, ast.ImportFrom):
-            base = _absolute(node, module)
+            relative = "." * node.level + (node.module or "")
+            try:
+                base = importlib.util.resolve_name(relative, _spec(module).parent)
+            except ImportError:  # it fails when it is run, too: inside of `try`
+                continue
             for alias in node.names:
                 # What is taken from a package is one of its modules, or a name in its `__init__`.
                 inner = f"{base}.{alias.name}"
                 found.add(base if _spec(inner) is None else inner)
     return frozenset(found)
-
-
-def _absolute(node: ast.ImportFrom, module: str) -> str:
-    """The full name of the module that `from ... import` names in `module`."""
-    if not node.level:
-        return node.module
-    spec = _spec(module)
-    home = (spec.name if spec.submodule_search_locations else spec.parent).split(".")
-    above = home[: len(home) - node.level + 1]
-    return ".".join(above + ([node.module] if node.module else []))
 
 
 def modules(*names: str) -> dict[str, Path]:
@@ -181,11 +178,16 @@ def sources(run: Callable, kind: type) -> dict[str, Path]:
 
 def edited(paths: Iterable[Path]) -> list[Path]:
     """Those of the files that are newer than this process, which may have imported what stood there before."""
-    return [path for path in paths if not path.exists() or _changed(os.stat(path)) > BEGAN]
+    return [path for path in paths if _changed(path) > BEGAN]
 
 
-def _changed(stat: os.stat_result) -> float:
-    return max(stat.st_mtime, stat.st_ctime)  # the second: a file of an older date was moved here
+def _changed(path: Path) -> float:
+    """When a file was written or moved to its place, in seconds since 1970; infinity where it is gone."""
+    try:
+        stat = os.stat(path)
+    except FileNotFoundError:
+        return math.inf
+    return max(stat.st_mtime, stat.st_ctime)
 
 
 @functools.cache

@@ -9,9 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray
 
-from clbook.settings import Outcome, Settings, fields
-
-HEAD = {field.name for field in dataclasses.fields(Outcome)}  # config, seconds ...: no quantities
+from clbook.settings import Outcome, Settings, fields, quantities
 
 
 def dataset(
@@ -43,70 +41,57 @@ def dataset(
     """
     if configs is None:
         configs = [result.config for result in results]
-    found = xarray.Dataset(coords=coordinates(configs, dims))
-    axes = tuple(dims) or ("run",)
-    shape = tuple(found.sizes[name] for name in dims) or (len(configs),)
-    for field in quantities(results):
-        name = field.name
-        values = [getattr(result, name, None) for result in results]
-        table = padded(values)
+    found = of_settings(configs, dims)
+    runs = tuple(dims) or ("run",)
+    shape = [found.sizes[name] for name in dims] or [len(configs)]
+    there = [result for result in results if result is not None]
+    if not there:
+        return found
+    for name, field in quantities(type(there[0])).items():
+        if not any(hasattr(result, name) for result in there):
+            continue
+        table = padded([getattr(result, name, None) for result in results])
         if table.dtype == object:
             continue
-        own = _own_axes(field, table.ndim - 1)
+        axes = _own_axes(field, table.ndim - 1)
         common = _common(table) if name == "steps" else None
         if common is not None:
-            found.coords[own[0]] = (own, common, words(field))
+            put(found, name, axes, common, words(field))
         else:
-            table = table.reshape(shape + table.shape[1:])
-            name = "recorded_steps" if name == "steps" else free(name, configs)
-            found[name] = (axes + own, table, words(field))
-    if "recorded_steps" in found:
-        found = found.set_coords("recorded_steps")
-    for name in fields(type(configs[0])):
-        if name not in found.coords:
-            found.attrs[name] = getattr(configs[0], name)
+            table = table.reshape(*shape, *table.shape[1:])
+            put(found, name, runs + axes, table, words(field))
     return found
 
 
-def free(name: str, configs: Sequence[Settings]) -> str:
-    """What the quantity `name` is called beside the settings."""
-    return f"recorded_{name}" if name in fields(type(configs[0])) else name
+def of_settings(configs: Sequence[Settings], dims: Sequence[str] = ()) -> xarray.Dataset:
+    """A Dataset of the runs' settings alone: coordinates those that vary, attributes those that all runs share.
 
-
-def quantities(results: Sequence[Outcome | None]) -> list[dataclasses.Field]:
-    """The fields of the Results' class that one of them has, but for those of every Outcome."""
-    there = [result for result in results if result is not None]
-    found = []
-    for field in dataclasses.fields(type(there[0])) if there else ():
-        if field.name not in HEAD and any(hasattr(result, field.name) for result in there):
-            found.append(field)
-    return found
-
-
-def coordinates(configs: Sequence[Settings], dims: Sequence[str] = ()) -> dict:
-    """{setting: its values along the axes of the runs}; arguments and errors as for `dataset`."""
-    found = {}
-    for name, field in fields(type(configs[0])).items():
-        column = [getattr(config, name) for config in configs]
-        values = list(dict.fromkeys(column))  # in the order in which they come
-        if name in dims:
-            found[name] = (name, _plain(values), words(field))
-        elif not dims and len(values) > 1:
-            found[name] = ("run", _plain(column), words(field))
-    _check_grid(configs, dims)
-    return {name: found[name] for name in dims or found}
-
-
-def _check_grid(configs: Sequence[Settings], dims: Sequence[str]) -> None:
-    columns = []
+    Arguments and errors are those of `dataset`.
+    """
+    known = fields(type(configs[0]))
+    columns = {}
+    for name in known:
+        columns[name] = [getattr(config, name) for config in configs]
+    axes = {}
     for name in dims:
-        columns.append([getattr(config, name) for config in configs])
-    grid = itertools.product(*map(dict.fromkeys, columns))
-    if dims and list(zip(*columns, strict=True)) != list(grid):
+        axes[name] = list(dict.fromkeys(columns[name]))  # in the order in which they come
+    points = zip(*(columns[name] for name in dims), strict=True)
+    grid = itertools.product(*axes.values())
+    if dims and list(points) != list(grid):
         raise ValueError(
             f"dims = {tuple(dims)} is not allowed: dims must be settings of whose values, each once, the runs are the "
             "grid, the last setting fastest"
         )
+
+    found = xarray.Dataset()
+    for name, values in axes.items():
+        found.coords[name] = (name, _plain(values), words(known[name]))
+    for name, column in columns.items():
+        if not dims and len(set(column)) > 1:
+            found.coords[name] = ("run", _plain(column), words(known[name]))
+        elif name not in dims:
+            found.attrs[name] = column[0]
+    return found
 
 
 def _plain(values: list) -> list:
@@ -114,27 +99,49 @@ def _plain(values: list) -> list:
     return [str(value) if isinstance(value, tuple) else value for value in values]
 
 
+def put(found: xarray.Dataset, name: str, axes: Sequence[str], values, attributes=None) -> None:
+    """Put the quantity `name` into `found`, beside the settings.
+
+    One that has the name of a setting is called recorded_NAME. `steps` label the axis that is theirs alone; those that
+    each run has of its own are the coordinate `recorded_steps`.
+    """
+    entry = (axes, values, attributes)
+    if name == "steps" and len(axes) == 1:
+        found.coords[axes[0]] = entry
+    elif name == "steps":
+        found.coords["recorded_steps"] = entry
+    elif name in found.coords or name in found.attrs:
+        found[f"recorded_{name}"] = entry
+    else:
+        found[name] = entry
+
+
 def words(field: dataclasses.Field) -> dict[str, str]:
     """Meaning and unit of a setting or quantity, by the names that xarray's pictures read."""
-    found = {"long_name": field.metadata.get("doc"), "units": field.metadata.get("unit")}
-    return {name: text for name, text in found.items() if text}
+    found = {}
+    if doc := field.metadata.get("doc"):
+        found["long_name"] = doc
+    if unit := field.metadata.get("unit"):
+        found["units"] = unit
+    return found
 
 
 def _own_axes(field: dataclasses.Field, count: int) -> tuple[str, ...]:
     names = field.metadata.get("dims")
     if names is None:
-        names = tuple(f"{field.name}_{k}" for k in range(count))
+        return tuple(f"{field.name}_{k}" for k in range(count))
     if len(names) != count:
         raise ValueError(
             f"dims = {' '.join(names)!r} is not allowed: {field.name} of these runs has {count} axes"
         )
-    return tuple(names)
+    return names
 
 
 def _common(table: np.ndarray) -> np.ndarray | None:
     """The longest row (T,) of `table` (R, T), if all others are a beginning of it."""
-    longest = table[np.argmin(np.isnan(table).sum(1))]
-    same = (table == longest) | np.isnan(table)
+    gone = np.isnan(table)
+    longest = table[gone.sum(1).argmin()]
+    same = (table == longest) | gone
     return longest if same.all() else None
 
 
@@ -143,21 +150,21 @@ def padded(values: Sequence) -> np.ndarray:
 
     None stands for an array of NaN. Whole numbers and truth values become floating point numbers where one is missing.
     """
-    arrays = [None if value is None else np.asarray(value) for value in values]
-    there = [array for array in arrays if array is not None]
+    there = [np.asarray(value) for value in values if value is not None]
     if not there:
-        return np.full(len(arrays), np.nan)
-    shape = tuple(np.max([array.shape for array in there], axis=0).astype(int))
+        return np.full(len(values), np.nan)
+    shapes = {array.shape for array in there}
     dtype = np.result_type(*there)
-    if len(there) == len(arrays) and all(array.shape == shape for array in there):
-        return np.array(arrays, dtype)
+    missing = len(shapes) > 1 or len(there) < len(values)
+    if missing and dtype.kind in "biu":
+        dtype = float
 
-    if dtype.kind in "biu":
-        dtype = np.dtype(float)
-    missing = "" if dtype.kind == "U" else np.nan
-    table = np.full((len(arrays), *shape), missing, dtype)
-    for k, array in enumerate(arrays):
-        if array is not None:
-            corner = tuple(slice(length) for length in array.shape)
-            table[(k, *corner)] = array
+    longest = np.max(list(shapes), axis=0).astype(int)
+    table = np.zeros((len(values), *longest), dtype)  # zero is "" where it is a text
+    if missing and table.dtype.kind != "U":
+        table[:] = np.nan
+    for k, value in enumerate(values):
+        if value is not None:
+            corner = tuple(map(slice, np.shape(value)))
+            table[(k, *corner)] = value
     return table

@@ -32,6 +32,55 @@ from clbook._fast import matmul
 FEW = 4  # coordinates up to which squared distances are cheaper one by one than by torch.cdist
 
 
+def log_odds(
+    z1: Tensor,
+    z2: Tensor,
+    tau: float | Tensor,
+    both: bool = True,
+    same: Tensor | None = None,
+) -> Tensor:
+    """How much the negatives of each anchor weigh, together, against its positive.
+
+    log[ sum_b exp(sim(a, b) / tau) / exp(sim(a, a') / tau) ],  a' the other view of a's point,
+    b over both views of the other points
+
+    Args:
+        z1: (..., n, d), the first views.
+        z2: (..., n, d), the second views.
+        tau: the temperature.
+        both: whether all 2n views are anchors, or those in z1 alone.
+        same: booleans (..., n, n). b is not over the points that are the same as a's. With None
+            each point is the same as itself only.
+
+    Returns:
+        (..., 2n), or (..., n) if not both.
+    """
+    n = z1.shape[-2]
+    views = torch.cat([z1, z2], -2)
+    anchors = 2 * n if both else n
+    if not _arguments.transformed():
+        hidden = None if same is None else same.tile(anchors // n, 2)
+        return _fast.CosineLogOdds.apply(views, tau**0.5, anchors, hidden)
+
+    z = unit(views)  # (..., 2n, d)
+    logits = matmul(z[..., :anchors, :] / tau, z.mT)  # (..., anchors, 2n) cosine / tau
+    first, second = logits.diagonal(n, -2, -1), logits.diagonal(-n, -2, -1)
+    positive = torch.cat([first, second], -1)  # the second is empty if z1 alone has the anchors
+    same = diagonal(z1) if same is None else same
+    hidden = same.tile(anchors // n, 2)
+    negatives = logits.masked_fill(hidden, -math.inf).logsumexp(-1)
+    return negatives - positive
+
+
+def softplus(t: Tensor) -> Tensor:
+    """log(1 + e^t): of log odds t = log(negatives / positive) it is -log[positive / (positive + negatives)].
+
+    To full relative accuracy in both tails, so that a small loss survives rounding: beyond 40 it is
+    t, beside which e^-40 is lost.
+    """
+    return F.softplus(t, threshold=40)
+
+
 def nt_xent(
     z1: Tensor,
     z2: Tensor,
@@ -58,11 +107,8 @@ def nt_xent(
     """
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     tau = _arguments.temperature(tau, z1)
-    n = z1.shape[-2]
-    z = unit(torch.cat([z1, z2], -2))  # (..., 2n, d), all views, of length 1
-    odds = log_odds(z / tau, z, partners=(n, -n))  # (..., 2n)
-    # -log[ positive / (positive + negatives) ] = log(1 + negatives / positive)
-    loss = softplus(odds).mean(-1)
+    odds = log_odds(z1, z2, tau)  # (..., 2n)
+    loss = softplus(odds).mean(-1)  # -log[ positive / (positive + negatives) ], see `softplus`
     return _arguments.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
@@ -92,10 +138,7 @@ def cl(
     """
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     tau = _arguments.temperature(tau, z1)
-    n = z1.shape[-2]
-    anchors = unit(z1)
-    views = torch.cat([anchors, unit(z2)], -2)  # (..., 2n, d)
-    odds = log_odds(anchors / tau, views, partners=(n,))  # (..., n)
+    odds = log_odds(z1, z2, tau, both=False)  # (..., n)
     loss = softplus(odds).mean(-1)
     return _arguments.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
@@ -125,9 +168,7 @@ def dcl(
     """
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     tau = _arguments.temperature(tau, z1)
-    n = z1.shape[-2]
-    z = unit(torch.cat([z1, z2], -2))  # (..., 2n, d), all views, of length 1
-    odds = log_odds(z / tau, z, partners=(n, -n))  # (..., 2n)
+    odds = log_odds(z1, z2, tau)  # (..., 2n)
     loss = odds.mean(-1)
     return _arguments.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
@@ -163,12 +204,8 @@ def nscl(
     """
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     tau = _arguments.temperature(tau, z1)
-    n = z1.shape[-2]
     labels = _arguments.labels("labels", labels, z1)
-    same_class = alike(labels)  # (..., n, n)
-    z = unit(torch.cat([z1, z2], -2))  # (..., 2n, d), all views, of length 1
-    hidden = same_class.tile(2, 2)  # both views of each point
-    odds = log_odds(z / tau, z, partners=(n, -n), hidden=hidden)  # (..., 2n)
+    odds = log_odds(z1, z2, tau, same=alike(labels))  # (..., 2n)
     loss = odds.mean(-1)
     return _arguments.values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
 
@@ -203,8 +240,7 @@ def supcon(
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     tau = _arguments.temperature(tau, z1)
     labels = _arguments.labels("labels", labels, z1)
-    same_class = alike(labels)  # (..., n, n)
-    peer = same_class & ~diagonal(z1)
+    peer = alike(labels) & ~diagonal(z1)  # (..., n, n)
     own_pair = nt_xent(z1, z2, tau)  # the loss if a' were the only positive
 
     # What the attraction to all of P(a) is less: P(a) is a' and both views of the class's peers.
@@ -213,9 +249,8 @@ def supcon(
     both = first + second
     peers = matmul(peer.to(both.dtype), both)  # (..., n, d), the sum over the peers of a point
     count = 2 * peer.sum(-1)
-    scaled = first / tau
-    positive = (scaled * second).sum(-1)  # (..., n) cosine / tau
-    attraction = (both / tau * peers).sum(-1) / 2  # (..., n) of a point's two views the mean
+    positive = (first / tau * second).sum(-1)  # (..., n) cosine / tau
+    attraction = (both / tau * peers).sum(-1) / 2  # (..., n), the mean of a point's two views
     lost = (count * positive - attraction) / (count + 1)
     loss = own_pair + lost.mean(-1)
     return _arguments.values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
@@ -249,16 +284,9 @@ def nt_xent_mean(
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     tau = _arguments.temperature(tau, z1)
     n = z1.shape[-2]
-    anchors = unit(z1)
-    views = torch.cat([anchors, unit(z2)], -2)  # (..., 2n, d)
-    odds = log_odds(anchors / tau, views, partners=(n,))  # (..., n)
+    odds = log_odds(z1, z2, tau, both=False)  # (..., n)
     loss = softplus(odds - math.log(n)).mean(-1)
     return _arguments.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
-
-
-def softplus(t: Tensor) -> Tensor:
-    """log(1 + e^t), to full relative accuracy in both tails: e^-40 is lost to rounding beside 40."""
-    return F.softplus(t, threshold=40)
 
 
 def generalized(
@@ -327,11 +355,12 @@ def simplified(
     (z,) = _arguments.points(z=z)
     views = _arguments.views(views, z)
     tau = _arguments.temperature(tau, z)
-    m, n = views.shape[-3:-1]
-    squares = squared_distances(z, views.flatten(-3, -2))  # (..., n, m n)
-    logits = squares / (-2 * tau)
-    log_shares = logits.unflatten(-1, (m, n)).log_softmax(-1)  # (..., n, m, n)
-    positive = log_shares.diagonal(dim1=-3, dim2=-1)  # (..., m, n)
+    n = z.shape[-2]
+    squares = squared_distances(z.unsqueeze(-3), views)  # (..., m, n, n)
+    if isinstance(tau, Tensor):
+        tau = tau.unsqueeze(-1)  # beside the axis of views
+    log_shares = (squares / (-2 * tau)).log_softmax(-1)
+    positive = log_shares.diagonal(dim1=-2, dim2=-1)  # (..., m, n)
     loss = -math.log(n) - positive.mean((-2, -1))
     return _arguments.values(loss, z=z, views=views, tau=tau)
 
@@ -423,11 +452,18 @@ def symbol_context(
             equal, and values or products that are not finite.
     """
     symbols, contexts = _arguments.points(symbols=symbols, contexts=contexts)
-    same_symbol = None
+    same = None
     if ids is not None:
         ids = _arguments.labels("ids", ids, symbols)
-        same_symbol = alike(ids)  # (..., n, n)
-    odds = log_odds(symbols, contexts, partners=(0,), hidden=same_symbol)  # (..., n)
+        same = alike(ids)  # (..., n, n)
+    if not _arguments.transformed():
+        odds = _fast.LogOdds.apply(symbols, contexts, same)
+    else:
+        logits = matmul(symbols, contexts.mT)  # (..., n, n)
+        positive = logits.diagonal(dim1=-2, dim2=-1)
+        same = diagonal(symbols) if same is None else same
+        negatives = logits.masked_fill(same, -math.inf).logsumexp(-1)
+        odds = negatives - positive
     loss = softplus(odds).mean(-1)
     return _arguments.values(loss, symbols=symbols, contexts=contexts, ids=ids)
 
@@ -521,38 +557,6 @@ def diagonal(z: Tensor) -> Tensor:
     return torch.eye(z.shape[-2], dtype=torch.bool, device=z.device)
 
 
-def log_odds(
-    a: Tensor,
-    b: Tensor,
-    partners: tuple[int, ...],
-    hidden: Tensor | None = None,
-) -> Tensor:
-    """The log of how much an anchor's negatives weigh, together, against its positive.
-
-    log[ sum_j exp(a_i . b_j) / exp(a_i . b_i') ],  j over the rows that are not hidden from i
-
-    Args:
-        a: (..., N, d), the anchors.
-        b: (..., M, d), what they are compared with.
-        partners: the diagonals of the (N, M) table on which the positives stand, an equal number on
-            each: (0,) if b_i is the positive of a_i, (n, -n) if both are the same n points twice.
-        hidden: booleans (..., N, M). None hides the positive, and the anchor itself if it is in b.
-
-    Returns:
-        (..., N)
-    """
-    if not _arguments.transformed():
-        return _fast.LogOdds.apply(a, b, partners, hidden)
-    logits = matmul(a, b.mT)  # (..., N, M)
-    positive = torch.cat([logits.diagonal(k, -2, -1) for k in partners], -1)
-    if hidden is None:
-        n = a.shape[-2] // len(partners)
-        itself = torch.eye(n, dtype=torch.bool, device=a.device)
-        hidden = itself.tile(len(partners), b.shape[-2] // n)
-    negatives = logits.masked_fill(hidden, -math.inf).logsumexp(-1)
-    return negatives - positive
-
-
 def distances(a: Tensor, b: Tensor, p: float) -> Tensor:
     """(..., n, m) sum_k |a_ik - b_jk|^p."""
     if p == 2:
@@ -577,9 +581,3 @@ def squared_distances(a: Tensor, b: Tensor) -> Tensor:
 def power(x: Tensor, p: float) -> Tensor:
     """|x|^p. The square has a second derivative at 0 as well, which |x| has not."""
     return x.square() if p == 2 else x.abs() ** p
-
-
-# For the callers that still say `loss.formula`. These lines go with the last of them.
-_WITH_TAU = (nt_xent, cl, dcl, nscl, supcon, nt_xent_mean, simplified, infonce)
-for _loss in (*_WITH_TAU, generalized, symbol_context, vicreg, byol):
-    _loss.formula = _loss

@@ -158,9 +158,11 @@ def _adam(weights: list, gradients: list, memory: dict, lr: float) -> tuple[list
 @torch.no_grad()
 def _adam_of_torch(weights: list, gradients: list, memory: dict, lr: float) -> tuple[list, dict]:
     """`_adam` by torch's own kernel, a quarter of the time. It works in place, so it is given copies."""
-    weights = [w.clone() for w in weights]
-    first = [m.clone() for m in memory["first"]]
-    second = [v.clone() for v in memory["second"]]
+    # It reads memory in order: a gradient that is a transposed view must be laid out first.
+    gradients = [g.contiguous() for g in gradients]
+    weights = [w.clone(memory_format=torch.contiguous_format) for w in weights]
+    first = [m.clone(memory_format=torch.contiguous_format) for m in memory["first"]]
+    second = [v.clone(memory_format=torch.contiguous_format) for v in memory["second"]]
     updates = memory["updates"] + 1
     torch._fused_adam_(
         weights,

@@ -30,8 +30,8 @@ import xarray
 
 from clbook.data import written
 from clbook.fingerprint import fingerprint
-from clbook.labelled import coordinates, free
-from clbook.settings import Outcome, Settings, fields
+from clbook.labelled import of_settings, put
+from clbook.settings import Outcome, Settings
 from clbook.sweep import sweep
 
 HERE = Path(__file__).parent
@@ -53,8 +53,7 @@ class Recipe:
             early (`labelled.padded` makes one array of them).
         curves: names of arrays (runs, ..., recorded times): a share `start` of their first run is what is repeated.
         axes: {name of an array: its axes, such as "run loss step"}. An array `steps` whose axis is "step" labels that
-            axis. An array that is not named here has the axis "run", then NAME_0, NAME_1 ... One that has the name of a
-            setting is called recorded_NAME, unless it is the setting.
+            axis. An array that is not named here has the axis "run", then NAME_0, NAME_1 ... `labelled.put` names them.
         labels: {axis: what stands at its places}, such as {"loss": ("dcl", "nscl")}.
         named: {name: a word for each run}, further coordinates along "run" beside the settings that vary.
     """
@@ -83,12 +82,9 @@ class Record(dict):
     """
 
     def __init__(self, dataset: xarray.Dataset):
-        names = [*dataset.data_vars, *dataset.coords]
-        super().__init__({name: dataset[name].values for name in names})
         self.dataset = dataset
-        for name in names:
-            if name.startswith("recorded_"):
-                self[name.removeprefix("recorded_")] = self[name]
+        for name in [*dataset.coords, *dataset.data_vars]:
+            self[name.removeprefix("recorded_")] = dataset[name].values
         if "step" in self:
             self["steps"] = self["step"]
 
@@ -98,11 +94,11 @@ class Record(dict):
     @property
     def made(self) -> dict:
         """How the record was made: says, command, versions, processor, device, seconds, date, commit, fingerprint."""
-        return {
-            name.removeprefix("made_"): value
-            for name, value in self.dataset.attrs.items()
-            if name.startswith("made_")
-        }
+        found = {}
+        for name, value in self.dataset.attrs.items():
+            if name.startswith("made_"):
+                found[name.removeprefix("made_")] = value
+        return found
 
     def __repr__(self):
         made, count = self.made, self.dataset.sizes["run"]
@@ -124,10 +120,12 @@ def recipes() -> dict[str, Recipe]:
 def processor() -> str:
     """The kind of processor, and not its name alone: another one may round differently."""
     cpuinfo = Path("/proc/cpuinfo")
-    first = cpuinfo.read_text().partition("\n\n")[0] if cpuinfo.exists() else ""
+    if not cpuinfo.exists():
+        return platform.processor()
+    first = cpuinfo.read_text().partition("\n\n")[0]
     what = r"^(cpu family|model|model name|stepping|cache size)\s*: (.*)"
     told = re.findall(what, first, re.MULTILINE)
-    return ", ".join(f"{name} {value}" for name, value in told) or platform.processor()
+    return ", ".join(f"{name} {value}" for name, value in told)
 
 
 def commit() -> str:
@@ -154,39 +152,22 @@ def now() -> dict[str, str]:
 
 def labelled(recipe: Recipe, arrays: dict) -> xarray.Dataset:
     """The arrays of a recipe with their axes, and the settings of its runs."""
-    configs = recipe.configs
-    found = xarray.Dataset(coords=coordinates(configs))
-    found.coords["config"] = ("run", [config.described() for config in configs])
+    found = of_settings(recipe.configs)
+    found.coords["config"] = ("run", [config.described() for config in recipe.configs])
     for name, words in recipe.named.items():
         found.coords[name] = ("run", np.asarray(words))
     for name, array in arrays.items():
-        array = np.asarray(array)
-        others = [f"{name}_{k}" for k in range(array.ndim - 1)]
-        axes = recipe.axes[name].split() if name in recipe.axes else ["run", *others]
-        if name == "steps" and axes == ["step"]:
-            found.coords["step"] = ("step", array)
-        elif _is_setting(name, array, configs):
-            found.coords[name] = ("run", array)
+        if name in recipe.axes:
+            axes = recipe.axes[name].split()
         else:
-            found[free(name, configs)] = (axes, array)
+            axes = ["run", *(f"{name}_{k}" for k in range(np.ndim(array) - 1))]
+        put(found, name, axes, np.asarray(array))
     for axis, words in recipe.labels.items():
         found.coords[axis] = (axis, np.asarray(words))
-    for name in fields(type(configs[0])):
-        if name not in found.variables:
-            found.attrs[name] = _attribute(getattr(configs[0], name))
+    for name, value in found.attrs.items():
+        # netCDF has no truth values and no sequences of settings.
+        found.attrs[name] = str(value) if isinstance(value, (bool, tuple)) else value
     return found
-
-
-def _is_setting(name: str, array: np.ndarray, configs: Sequence[Settings]) -> bool:
-    """Whether an array is the setting of its name, run by run."""
-    return name in fields(type(configs[0])) and np.array_equal(
-        array, [getattr(config, name) for config in configs]
-    )
-
-
-def _attribute(value):
-    """A setting as netCDF takes it for an attribute: truth values and sequences are texts."""
-    return str(value) if isinstance(value, (bool, tuple)) else value
 
 
 def write(name: str, found: xarray.Dataset) -> None:
@@ -289,49 +270,49 @@ def differences(name: str) -> list[str]:
     Otherwise the first two recorded times agree to 1e-4, or are no farther off than `SHAKEN` times what a start changed
     by 1e-6 moves them, and 2 %: training makes rounding grow.
     """
-    recipe, made = recipes()[name], load(name).made
-    here = now() | {"fingerprint": recipe.code}
+    here = now() | {"fingerprint": recipes()[name].code}
+    made = load(name).made
     same = all(made[key] == here[key] for key in ("versions", "processor", "fingerprint"))
-    found, wrong, shaken = beginning(name), [], {}
-    for curve, (again, kept) in found.items():
-        if again.shape != kept.shape or again.shape[-1] < 2:
-            wrong.append(f"{curve}: shape {again.shape} instead of {kept.shape}")
+    close = {"rtol": 0.0, "atol": 0.0} if same else {"rtol": 1e-4, "atol": 1e-5}
+    wrong, shaken = [], {}
+    times = None if same else 2  # all of them, or the first two
+    for curve, (again, whole) in beginning(name).items():
+        if again.shape != whole.shape or again.shape[-1] < 2:
+            wrong.append(f"{curve}: shape {again.shape} instead of {whole.shape}")
             continue
-        if same:
-            allowed = 0.0
-        elif np.allclose(again[..., :2], kept[..., :2], rtol=1e-4, atol=1e-5, equal_nan=True):
+        again, kept = again[..., :times], whole[..., :times]
+        if np.allclose(again, kept, equal_nan=True, **close):
             continue
-        else:
-            again, kept = again[..., :2], kept[..., :2]
+        allowed = 0.0
+        if not same:
             shaken = shaken or _shaken(name)
             moved = np.nanmax(abs(shaken[curve][0][..., :2] - again))
-            allowed = min(SHAKEN * moved, 0.02 * np.nanmax(abs(found[curve][1])))
-        off = abs(np.nan_to_num(again) - np.nan_to_num(kept)).max()
-        if off > allowed or (np.isnan(again) != np.isnan(kept)).any():
+            allowed = min(SHAKEN * moved, 0.02 * np.nanmax(abs(whole)))
+        both = np.isnan(again) & np.isnan(kept)
+        off = np.where(both, 0.0, abs(again - kept)).max()
+        if not off <= allowed:  # NaN where one of them has no number
             wrong.append(f"{curve}: off by {off:.3g}, and {allowed:.3g} is allowed")
     return wrong
 
 
 def _shaken(name: str) -> dict:
     """`beginning` from a start that is changed by 1e-6."""
-    before = os.environ.get("CLBOOK_SHAKE")
     os.environ["CLBOOK_SHAKE"] = "1e-6"
     try:
         return beginning(name)
     finally:
         del os.environ["CLBOOK_SHAKE"]
-        if before is not None:
-            os.environ["CLBOOK_SHAKE"] = before
 
 
 def check(name: str) -> list[str]:
     """`differences` of the record `name`; where there are none, that is written down."""
     wrong = differences(name)
     if not wrong:
-        entry = now() | {"fingerprint": recipes()[name].code}
-        known = checked() | {name: entry}
+        known = checked()
+        known[name] = now() | {"fingerprint": recipes()[name].code}
+        text = json.dumps(known, indent=1, sort_keys=True)
         with written(FOLDER / "checked.json") as file:
-            file.write(json.dumps(dict(sorted(known.items())), indent=1).encode() + b"\n")
+            file.write(f"{text}\n".encode())
     return wrong
 
 

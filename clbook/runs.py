@@ -369,13 +369,14 @@ def wanted(kind: type, record: Sequence[str]) -> frozenset[str]:
     offered = on_request(kind)
     if record == "all":
         return offered
-    for name in (record,) if isinstance(record, str) else record:
+    names = [record] if isinstance(record, str) else record
+    for name in names:
         if name not in quantities(kind):
             raise ValueError(
                 f"record = {name!r} is not allowed: record must hold names of quantities, here "
                 f"{', '.join(sorted(offered)) or 'none'}"
             )
-    return offered.intersection((record,) if isinstance(record, str) else record)
+    return offered.intersection(names)
 
 
 def training_of(run: Callable) -> type[Training] | None:

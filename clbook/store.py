@@ -10,7 +10,6 @@ not one that others can write to.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import hashlib
 import os
@@ -23,14 +22,14 @@ import torch
 
 from clbook import fingerprint
 from clbook.data import cache_folder, written
-from clbook.runs import default_device, training_of
+from clbook.runs import default_device, training_of, wanted
 from clbook.settings import Outcome, Settings, fields
 
 
 def path_of(run: Callable, config: Settings, device=None) -> Path | None:
     """The file of the run of `config`, whether it is there or not; None where this run is not stored.
 
-    A warning says, once, which file of code has been edited.
+    A warning says which files of code have been edited.
     """
     kind = type(config)
     if not all(map(fingerprint.importable, fingerprint.parts(run, kind))):
@@ -39,58 +38,65 @@ def path_of(run: Callable, config: Settings, device=None) -> Path | None:
     if run.__module__ not in sources:  # code without a file, such as Python's own `len`
         return None
     edited = fingerprint.edited(sources.values())
-    for path in edited:
-        _warn_of(path)
     if edited:
+        _warn_of(tuple(edited))
         return None
-    text = [
-        fingerprint.fingerprint(run, kind),
-        repr(fingerprint.versions()),
-        _name(default_device(device)),
-        os.environ.get("CLBOOK_SHAKE", ""),
-        repr([(name, getattr(config, name)) for name in fields(kind)]),
-    ]
-    text += [_identity(item) for item in config.files]
-    key = hashlib.sha256("\0".join(text).encode()).hexdigest()
-    return cache_folder() / "runs" / f"{key[:40]}.pkl"
+    return cache_folder() / "runs" / f"{_key(run, config, default_device(device))}.pkl"
 
 
-@functools.cache  # once a file
-def _warn_of(path: Path) -> None:
+@functools.cache  # once for all runs
+def _warn_of(edited: tuple[Path, ...]) -> None:
     warnings.warn(
-        f"{path} was edited after this process had begun, which may have imported what stood there before: runs that "
-        "use it are neither stored nor taken from the store, until you restart",
+        f"{', '.join(map(str, edited))} was edited after this process had begun, which may have imported what stood "
+        "there before: runs that use it are neither stored nor taken from the store, until you restart",
         stacklevel=2,
     )
 
 
-def _name(device: torch.device) -> str:
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else device.type
+def _key(run: Callable, config: Settings, device) -> str:
+    """Hash of all that the result of a run depends on: its code, versions, device, settings and data files."""
+    kind = type(config)
+    cuda = device.type == "cuda"
+    text = [
+        fingerprint.fingerprint(run, kind),
+        fingerprint.versions(),
+        torch.cuda.get_device_name(device) if cuda else device.type,
+        os.environ.get("CLBOOK_SHAKE", ""),
+        [(name, getattr(config, name)) for name in fields(kind)],
+    ]
+    for item in config.files:
+        is_file = isinstance(item, Path) and item.is_file()
+        text.append(fingerprint.digest(item) if is_file else str(item))
+    return hashlib.sha256(repr(text).encode()).hexdigest()[:40]
 
 
-def _identity(item) -> str:
-    """What stands for one of `Settings.files` in a key: a file's content, or the item itself."""
-    if isinstance(item, Path) and item.is_file():
-        return fingerprint.digest(item)
-    return str(item)
+def asked(run: Callable, record: Sequence[str] | str) -> frozenset[str]:
+    """What `record` asks of the runs; of a Training the quantities on request alone, since it records all others."""
+    training = training_of(run)
+    if training is not None:
+        return wanted(training.Result, record)
+    return frozenset([record] if isinstance(record, str) else record)
 
 
-def load(path: Path | None, config: Settings):
-    """The result of `config` in a file of the store; None where there is none.
+def load(path: Path | None, config: Settings, record: frozenset[str]) -> tuple:
+    """The result of `config` in a file of the store, and the names of what a run of it has to record.
 
-    A file that cannot be read, or that holds something else, counts as none; a warning names it.
+    The result is None where there is none that has all of `record`. What a stored one has is then recorded again. A
+    file that cannot be read, or that holds something else, counts as none; a warning names it.
     """
     if path is None or not path.exists():
-        return None
+        return None, record
     try:
         whose, result = joblib.load(path)
-        if whose == config:
-            return result
-        wrong = f"it holds another run, of {whose}"
+        wrong = "" if whose == config else f"it holds another run, of {whose}"
     except Exception as error:  # a pickle can fail in any way
         wrong = f"{type(error).__name__} {error}"
-    warnings.warn(f"{path} cannot be used, so the run is made again: {wrong}", stacklevel=2)
-    return None
+    if wrong:
+        warnings.warn(f"{path} cannot be used, so the run is made again: {wrong}", stacklevel=2)
+        return None, record
+    if all(hasattr(result, name) for name in record):
+        return result, record
+    return None, record | result.recorded
 
 
 def save(path: Path | None, config: Settings, result) -> str:
@@ -105,20 +111,6 @@ def save(path: Path | None, config: Settings, result) -> str:
     return ""
 
 
-def asked(run: Callable, record: Sequence[str] | str) -> tuple[str, ...]:
-    """`record` as a tuple of names; "all" are all quantities that a Training's Result has on request."""
-    training = training_of(run)
-    if record == "all" and training is not None:
-        found = dataclasses.fields(training.Result)
-        return tuple(field.name for field in found if field.metadata.get("asked"))
-    return (record,) if isinstance(record, str) else tuple(record)
-
-
-def holds(result, record: Sequence[str]) -> bool:
-    """Whether a result has all quantities that `record` names."""
-    return all(hasattr(result, name) for name in record)
-
-
 def cached(
     run: Callable, config: Settings, *, progress: Callable | None = None, device=None, record=()
 ) -> Outcome:
@@ -129,12 +121,10 @@ def cached(
         config, progress, device: as for `run`.
         record: names of the quantities that are wanted beside those that are always recorded.
     """
-    path, record = path_of(run, config, device), asked(run, record)
-    found = load(path, config)
-    if found is not None and holds(found, record):
-        return found
+    path = path_of(run, config, device)
+    found, record = load(path, config, asked(run, record))
     if found is not None:
-        record = tuple({*record, *found.recorded})
+        return found
     more = {"record": record} if record else {}
     result = run(config, progress=progress, device=device, **more)
     if not isinstance(result, Outcome):

@@ -130,21 +130,21 @@ def attempt(run: Callable, configs: list[Settings], record: Sequence[str], compi
 
     try:
         if training is None:
+            (config,) = configs
             more = {"record": record} if record else {}
-            ended[configs[0]] = _stored(run, configs[0], run(configs[0], **more))
-        else:
-            outcomes = training.train(configs, record=record, done=done, compile=compile)
-            for config, outcome in zip(configs, outcomes, strict=True):
-                ended.setdefault(config, Ended(config, outcome))
+            return [_stored(run, config, run(config, **more))]
+        outcomes = training.train(configs, record=record, done=done, compile=compile)
+        for config, outcome in zip(configs, outcomes, strict=True):
+            ended.setdefault(config, Ended(config, outcome))
     except Exception as error:
         left = [config for config in configs if config not in ended]
-        if len(left) == 1:
-            if not isinstance(error, ValueError):
-                error.add_note(traceback.format_exc())  # of another process: else it would be lost
-            return [*ended.values(), Ended(left[0], error)]
-        half = len(left) // 2
-        first = attempt(run, left[:half], record, compile)
-        return [*ended.values(), *first, *attempt(run, left[half:], record, compile)]
+        if len(left) > 1:
+            half = len(left) // 2
+            first = attempt(run, left[:half], record, compile)
+            return [*ended.values(), *first, *attempt(run, left[half:], record, compile)]
+        if not isinstance(error, ValueError):
+            error.add_note(traceback.format_exc())  # of another process: else it would be lost
+        ended[left[0]] = Ended(left[0], error)
     return list(ended.values())
 
 
@@ -196,47 +196,25 @@ def sweep(
         raise ValueError(
             f"run = {run!r} is not allowed: run must be a function, run(config) -> Result"
         )
-    axes = {name: _values(name, values) for name, values in axes.items()}
-    configs = _listed(configs, axes)
-    single = [config for item in configs for config in _runs_of(item)]
-    record = store.asked(run, record)
-    told = progress and (lambda share, results: progress(share, _arranged(configs, results)))
-    results = _Sweep(run, single, record).results(told, n_jobs, compile)
-    if axes:
-        return dataset(results, tuple(axes), configs)
-    return _arranged(configs, results)
+    configs = _grid(configs, axes) if axes else _listed(configs)
+    results = _Sweep(run, configs, store.asked(run, record)).results(progress, n_jobs, compile)
+    return dataset(results, tuple(axes), configs) if axes else results
 
 
-def _runs_of(item: Settings | dict) -> list[Settings]:
-    """The settings of one run, or those of a comparison {name: settings}."""
-    return list(item.values()) if isinstance(item, dict) else [item]
+def _grid(base: Settings, axes: dict) -> list[Settings]:
+    """The settings of a grid over `base`, the last axis fastest."""
+    expect("configs", base)
+    for name, values in axes.items():
+        if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+            raise ValueError(
+                f"{name} = {values!r} is not allowed: {name} must be a list of values, an axis of the grid"
+            )
+    points = itertools.product(*axes.values())
+    return [base.replace(**dict(zip(axes, point, strict=True))) for point in points]
 
 
-def _arranged(configs: list, results: list) -> list:
-    """The results, one a run, as `configs` asks for them: a dict where that has one."""
-    left, found = iter(results), []
-    for item in configs:
-        if isinstance(item, dict):
-            found.append({name: next(left) for name in item})
-        else:
-            found.append(next(left))
-    return found
-
-
-def _values(name: str, values: Iterable) -> list:
-    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
-        raise ValueError(
-            f"{name} = {values!r} is not allowed: {name} must be a list of values, an axis of the grid"
-        )
-    return list(values)
-
-
-def _listed(configs, axes: dict) -> list[Settings]:
-    """The runs that are asked for, as a list; ValueError where they are none."""
-    if axes:
-        expect("configs", configs)
-        points = itertools.product(*axes.values())
-        return [configs.replace(**dict(zip(axes, point, strict=True))) for point in points]
+def _listed(configs: Iterable) -> list[Settings | dict]:
+    """`configs` as a list; ValueError where it holds anything but settings and comparisons."""
     if not isinstance(configs, Iterable):
         given = configs.described() if isinstance(configs, Settings) else repr(configs)
         raise ValueError(
@@ -250,6 +228,11 @@ def _listed(configs, axes: dict) -> list[Settings]:
     return configs
 
 
+def _runs_of(item: Settings | dict) -> list[Settings]:
+    """The settings of one run, or those of a comparison {name: settings}."""
+    return list(item.values()) if isinstance(item, dict) else [item]
+
+
 class _Sweep:
     """One call of `sweep`: what is known of each of its runs.
 
@@ -259,26 +242,26 @@ class _Sweep:
         record: the quantities asked for, and those that a stored result of fewer has.
     """
 
-    def __init__(self, run: Callable, configs: list[Settings], record: Sequence[str]):
-        self.run, self.configs, self.record = run, configs, record
+    def __init__(self, run: Callable, items: list[Settings | dict], record: frozenset[str]):
+        self.run, self.items, self.record = run, items, record
         self.failed, self.unsaved = {}, []
         self.paths, self.found = {}, {}
-        for config in dict.fromkeys(configs):
-            self.paths[config] = store.path_of(run, config)
-            self.found[config] = self._stored(config)
+        for config in itertools.chain.from_iterable(map(_runs_of, items)):
+            if config not in self.found:
+                path = store.path_of(run, config)
+                self.paths[config] = path
+                self.found[config], self.record = store.load(path, config, self.record)
         self.missing = [config for config, result in self.found.items() if result is None]
-
-    def _stored(self, config):
-        """The stored result of `config`. One that lacks what is asked for is made again, with all that it has."""
-        result = store.load(self.paths[config], config)
-        if result is None or store.holds(result, self.record):
-            return result
-        self.record = tuple({*self.record, *result.recorded})
-        return None
 
     def listed(self) -> list:
         """The results as they were asked for."""
-        return [self.found[config] for config in self.configs]
+        found = []
+        for item in self.items:
+            if isinstance(item, dict):
+                found.append({name: self.found[config] for name, config in item.items()})
+            else:
+                found.append(self.found[item])
+        return found
 
     def results(self, progress, n_jobs, compile) -> list:
         """Make what is missing; arguments and result as for `sweep`."""
@@ -314,17 +297,17 @@ class _Sweep:
             return
         self.found[config] = outcome
         unsaved = ended.unsaved
-        made_elsewhere = path is not None and ended.path is not None and not path.exists()
-        # A machine with a store of its own has made it; by the same code, if the files have one name.
-        if not unsaved and made_elsewhere and ended.path.name == path.name:
+        # A machine with a store of its own may have made it: by the same code, if the files have one name.
+        same = None not in (path, ended.path) and path.name == ended.path.name
+        if same and not unsaved and not path.exists():
             unsaved = store.save(path, config, outcome)
         if unsaved:
             self.unsaved.append(unsaved)
 
     def share(self) -> float:
         """Which part of the runs that were missing has ended."""
-        left = sum(result is None for result in self.found.values())
-        return 1 - left / max(len(self.missing), 1)
+        left = sum(self.found[config] is None for config in self.missing)
+        return 1 - left / len(self.missing)
 
     def warn(self) -> None:
         """Say which results could not be stored."""
@@ -336,24 +319,28 @@ class _Sweep:
 
     def report(self) -> None:
         """Raise the first error, and say of which run it is and what there is of the others."""
-        for config, error in self.failed.items():
-            finished = [c for c, result in self.found.items() if result is not None]
-            kept = sum(self.paths[c] is not None and self.paths[c].exists() for c in finished)
-            note = f"in {config.described()}; of the {len(self.found) - 1} other runs {len(finished)} have finished"
-            note += f" ({kept} are stored; this error's `results` has them all)"
-            others = [c.described() for c in self.failed if c is not config]
-            if others:
-                note += f", and failed as well: {', '.join(others)}"
-            error.add_note(note)
-            error.results = self.listed()
-            raise error
+        if not self.failed:
+            return
+        first, *others = self.failed
+        finished = [config for config, result in self.found.items() if result is not None]
+        paths = [self.paths[config] for config in finished]
+        kept = sum(path is not None and path.exists() for path in paths)
+        note = (
+            f"in {first.described()}; of the {len(self.found) - 1} other runs {len(finished)} have finished "
+            f"({kept} are stored; this error's `results` has them all)"
+        )
+        if others:
+            note += ", and failed as well: " + ", ".join(c.described() for c in others)
+        error = self.failed[first]
+        error.add_note(note)
+        error.results = self.listed()
+        raise error
 
     def at_work(self, parts, jobs) -> str:
         """What the processes were doing when one of them died, as far as this process knows."""
         left = []
         for part in parts:
             waiting = [c for c in part if self.found[c] is None and not self.paths[c].exists()]
-            if waiting:
-                left.append(waiting[0].described())
-        first = ", ".join(left[: 2 * jobs])
+            left += waiting[:1]
+        first = ", ".join(config.described() for config in left[: 2 * jobs])
         return f"a process died, for want of memory perhaps, at one of these runs: {first}; what had finished is stored"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 from collections.abc import Iterable
 
 from clbook.explore.subject import Subject, quantities
-from clbook.settings import expect
+from clbook.settings import expect, fields
 
 
 def explore(
@@ -95,10 +94,10 @@ def grid(base_config, axes) -> dict[str, list]:
 
 def _values(base_config, axis, values) -> list:
     """The grid of one axis, checked."""
-    fields = [field.name for field in dataclasses.fields(base_config)]
-    if axis not in fields:
+    kind = type(base_config)
+    if axis not in fields(kind):
         raise ValueError(
-            f"{axis} is not a field of {type(base_config).__name__}: it has {', '.join(fields)}"
+            f"{axis} is not a field of {kind.__name__}: it has {', '.join(fields(kind))}"
         )
     if not isinstance(values, Iterable) or isinstance(values, str):
         raise ValueError(f"{axis} = {values!r} is not allowed: it must be a list of values")

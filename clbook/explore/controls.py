@@ -7,6 +7,8 @@ import re
 from itertools import pairwise
 
 import ipywidgets as widgets
+import numpy as np
+from traitlets import link
 
 from clbook.settings import allowed
 
@@ -69,18 +71,9 @@ def control(field, value, *, explored):
 
 def slider(field, grid, entry, base, style):
     """A slider over the grid values and rounded ones between; it follows `entry`, the field's control, or writes it."""
-    stops = [grid[0]]
-    for low, high in pairwise(grid):
-        if isinstance(low, (int, float)):
-            log = field.metadata["log"] and min(low, high) > 0
-            for t in (k / STOPS for k in range(1, STOPS)):
-                v = low * (high / low) ** t if log else low + (high - low) * t
-                v = round(v) if isinstance(field.default, int) else float(f"{v:.2g}")
-                if v not in stops and min(low, high) < v < max(low, high):
-                    stops.append(v)
-        stops.append(high)
+    stops = stops_of(field, grid)
     shown = widgets.SelectionSlider(
-        options=[text(v) for v in stops],
+        options=[text(stop) for stop in stops],
         readout=False,
         description=label(field),
         style=style,
@@ -88,27 +81,33 @@ def slider(field, grid, entry, base, style):
         layout={"flex": "1 1 16em", "width": "auto"},
     )
 
-    def nearest():  # None where the value is refused
+    def nearest(typed):
+        """The number of the stop for what is typed; where that is refused, or no stop is like it, the present one."""
         try:
-            value = getattr(base.replace(**{field.name: read(entry.value, field)}), field.name)
+            value = getattr(base.replace(**{field.name: read(typed, field)}), field.name)
+            if not isinstance(value, (int, float)):
+                return stops.index(value)
         except ValueError:
-            return None
-        if isinstance(value, (int, float)):
-            return min(range(len(stops)), key=lambda k: abs(stops[k] - value))
-        return stops.index(value) if value in stops else None
+            return shown.index
+        return int(np.abs(np.array(stops) - value).argmin())
 
-    def follow(change=None):
-        index = nearest()
-        shown.index = shown.index if index is None else index
-
-    def write(change):
-        if shown.index != nearest():  # else it has followed
-            entry.value = shown.label
-
-    follow()
-    entry.observe(follow, "value")
-    shown.observe(write, "index")
+    link((entry, "value"), (shown, "index"), (nearest, lambda index: text(stops[index])))
     return shown
+
+
+def stops_of(field, grid) -> list:
+    """The values of a grid and, between numbers, rounded ones: equally far apart, or in equal ratios."""
+    stops = [grid[0]]
+    for low, high in pairwise(grid):
+        if isinstance(low, (int, float)):
+            log = field.metadata["log"] and min(low, high) > 0
+            spaced = np.geomspace if log else np.linspace
+            for exact in spaced(low, high, STOPS + 1):
+                stop = round(exact) if isinstance(field.default, int) else float(f"{exact:.2g}")
+                if stop not in stops and min(low, high) < stop < max(low, high):
+                    stops.append(stop)
+        stops.append(high)
+    return stops
 
 
 def button(words, icon, about, do):
@@ -125,13 +124,10 @@ def short(field) -> str:
 
 def label(field) -> str:
     """'temperature τ', or 'steps (iterations)' where the field has a unit."""
-    plain = (
-        re.split(r"[,;:(]", field.metadata["doc"])[0].strip() if "_" in field.name else field.name
-    )
-    name, unit = (
-        LABELS.get(field.metadata["doc"], LABELS.get(field.name, plain)),
-        field.metadata["unit"],
-    )
+    doc, unit = field.metadata["doc"], field.metadata["unit"]
+    name = LABELS.get(doc) or LABELS.get(field.name) or field.name
+    if "_" in name:  # code: what it means, without the explanation
+        name = re.split("[,;:(]", doc)[0].strip()
     return f"{name} ({unit})" if unit and unit not in name else name
 
 
@@ -151,18 +147,20 @@ def read(value, field):
     """The value that a control holds, from its text; what is no number is left for the Config to refuse by name."""
     if not isinstance(value, str) or isinstance(field.default, str):
         return value
-    parts = (
-        value.strip("()[] ").replace(",", " ").split()
-        if isinstance(field.default, tuple)
-        else [value.strip()]
-    )
     try:
-        numbers = tuple(
-            int(part) if part.lstrip("+-").isdecimal() else float(part) for part in parts
-        )
+        if isinstance(field.default, tuple):
+            parts = value.strip("()[] ").replace(",", " ").split()
+            return tuple(_number(part) for part in parts)
+        return _number(value)
     except ValueError:
         return value
-    return numbers if isinstance(field.default, tuple) else numbers[0]
+
+
+def _number(typed) -> int | float:
+    try:
+        return int(typed)
+    except ValueError:
+        return float(typed)
 
 
 def words(sentence, role="status", colour="inherit") -> str:

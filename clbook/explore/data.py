@@ -41,14 +41,14 @@ def plain(tex) -> str:
 def _sign(found) -> str:
     """The sign of a TeX command."""
     name = found[1].removeprefix("var")
+    if name in SIGNS:
+        return SIGNS[name]
+    if re.match("math|text|left|right", name):  # it only sets type
+        return ""
     try:
         return greek(name)
     except KeyError:
-        pass
-    if name in SIGNS:
-        return SIGNS[name]
-    only_sets_type = re.match("math|text|left|right", name)
-    return "" if only_sets_type else name
+        return name
 
 
 def panels(fig) -> list:
@@ -63,22 +63,13 @@ def panels(fig) -> list:
 
 
 def room(axis) -> tuple:
-    """What decides how much room an axis takes: its scale, its label and the lengths of the words at its ticks.
-
-    Of the ticks the longest counts, and those at the two ends of a horizontal axis, which may reach over its edge.
-    """
-    low, high = sorted(axis.get_view_interval())
+    """What decides how much room an axis takes: its scale, its label, how long the words at its ticks are and where."""
+    low, high = axis.get_view_interval()
     places = axis.get_majorticklocs()
     words = axis.get_major_formatter().format_ticks(places)
-    lengths = {}  # place along the axis, from 0 to 1 -> letters of the tick
-    for place, word in zip(places, words, strict=True):
-        if low <= place <= high:
-            lengths[(place - low) / (high - low)] = len(word)
-    ends = []
-    if axis.axis_name == "x":
-        ends = [n for place, n in lengths.items() if n > 1 and abs(place - 0.5) > 0.45]
-    longest = max(lengths.values(), default=0)
-    return axis.get_scale(), axis.get_label_text(), longest, ends
+    lengths = [len(word) for word in words]
+    along = (places - low) / (high - low)  # 0 and 1 are the ends, over which a word may reach
+    return axis.get_scale(), axis.get_label_text(), lengths, along.round(1).tolist()
 
 
 def surroundings(ax) -> tuple:
@@ -87,11 +78,9 @@ def surroundings(ax) -> tuple:
     for text in ax.texts:
         if getattr(text, "anncoords", "") == "axes fraction":
             beside.append(len(text.get_text()))
-    title_lines = []
-    for place in ("left", "center", "right"):
-        title = ax.get_title(place)
-        title_lines.append(title.count("\n") + bool(title))
-    return room(ax.xaxis), room(ax.yaxis), ax.get_visible(), beside, title_lines
+    titles = [ax.get_title(place) for place in ("left", "center", "right")]
+    lines = [len(title.splitlines()) for title in titles]
+    return room(ax.xaxis), room(ax.yaxis), ax.get_visible(), beside, lines
 
 
 def arrange(fig, known) -> None:
@@ -176,13 +165,11 @@ def numbers(ax, artist):
 
 def _bars(container):
     """Bars: the place of each, the value at its end, and the value that it starts from."""
-    boxes = [bar.get_bbox().get_points() for bar in container.patches]
-    (left, bottom), (right, top) = np.transpose(boxes, (1, 2, 0))
+    boxes = np.array([bar.get_bbox().extents for bar in container.patches])
+    left, bottom, right, top = boxes.T
     if container.orientation == "vertical":
-        middle = (left + right) / 2
-        return "bars", ("from",), (middle, top, bottom)
-    middle = (bottom + top) / 2
-    return "bars", ("start",), (right, middle, left)
+        return "bars", ("from",), ((left + right) / 2, top, bottom)
+    return "bars", ("start",), (right, (bottom + top) / 2, left)
 
 
 def _cells(image):
@@ -194,24 +181,17 @@ def _cells(image):
     left, right, bottom, top = image.get_extent()
     if image.origin == "upper":
         bottom, top = top, bottom
-    x, y = np.meshgrid(_middles(left, right, columns), _middles(bottom, top, rows))
-    return "cells", ("value",), (x, y, values)
-
-
-def _middles(first, last, count):
-    """The middles of `count` equal intervals from `first` to `last`."""
-    edges_and_middles = np.linspace(first, last, 2 * count + 1)
-    return edges_and_middles[1::2]
+    # Of edges and middles in turn, every second one is a middle.
+    x = np.linspace(left, right, 2 * columns + 1)[1::2]
+    y = np.linspace(bottom, top, 2 * rows + 1)[1::2]
+    return "cells", ("value",), (*np.meshgrid(x, y), values)
 
 
 def _lines(collection):
     """Many lines or filled shapes: their corners, with the number of the line that each belongs to."""
-    corners = [np.empty((0, 2))]
-    item = []
-    for i, path in enumerate(collection.get_paths(), 1):
-        corners.append(path.vertices)
-        item += [i] * len(path)
-    x, y = np.concatenate(corners).T
+    corners = [path.vertices for path in collection.get_paths()]
+    x, y = np.concatenate([np.empty((0, 2)), *corners]).T
+    item = [i for i, line in enumerate(corners, 1) for _ in line]
     return "lines", ("item",), (x, y, item)
 
 
@@ -219,8 +199,8 @@ def called(artist) -> str:
     """What a reader calls an artist: its gid, else its label; "" where it has neither. "_..." is no name."""
     first = artist.patches[0] if isinstance(artist, BarContainer) else artist
     for name in (first.get_gid(), artist.get_label()):
-        if name is not None and not str(name).startswith("_"):
-            return plain(str(name))
+        if name and not name.startswith("_"):
+            return plain(name)
     return ""
 
 
@@ -236,11 +216,12 @@ def series(axes) -> list[Series]:
         drawn = []
         for artist in (*ax.containers, *ax.lines, *ax.collections, *ax.images):
             about = numbers(ax, artist)
-            if about is not None:
-                kind, extra, columns = about
-                columns = tuple(_floats(column) for column in columns)
+            if about is None:
+                continue
+            kind, extra, columns = about
+            columns = tuple(_floats(column) for column in columns)
+            if len(columns[0]):
                 drawn.append(Series(k, called(artist), kind, extra, columns))
-        drawn = [one for one in drawn if len(one.columns[0])]
         named = [one for one in drawn if one.name or one.kind in ("bars", "cells")]
         for i, one in enumerate(named or drawn, 1):
             name = one.name or f"{one.kind} {i}"
@@ -250,8 +231,7 @@ def series(axes) -> list[Series]:
 
 def _floats(column) -> np.ndarray:
     """A column as floats (n,), NaN where it is masked."""
-    column = np.ma.asarray(column, float)
-    return column.filled(np.nan).ravel()
+    return np.ma.filled(np.ma.asarray(column, float), np.nan).ravel()
 
 
 # --- the numbers as a table ---
@@ -287,17 +267,15 @@ def table(fig) -> str:
     axes = panels(fig)
     rows = []
     for one in series(axes):
-        panel, x, y, *words = names(axes[one.axes])
+        panel, x, y, *ticks = names(axes[one.axes])
         heads = column_names(one, panel, x, y)
+        # Where a tick of x or y has a word, the word says more than its place.
+        words = [*map(dict, ticks), *({} for _ in one.extra)]
         for values in zip(*one.columns, strict=True):
-            row = {"panel": as_text(panel or one.axes + 1), "series": as_text(one.name)}
-            for head, value in zip(heads, values, strict=True):
-                row[head] = "" if np.isnan(value) else f"{value:.8g}"
-            # Where a tick of x or y has a word, the word says more than its place.
-            for head, value, ticks in zip(heads, values, words, strict=False):
-                for place, word in ticks:
-                    if place == value:
-                        row[head] = as_text(word)
+            row = {"panel": as_text(panel or f"{one.axes + 1}"), "series": as_text(one.name)}
+            for head, value, said in zip(heads, values, words, strict=True):
+                number = "" if np.isnan(value) else f"{value:.8g}"
+                row[head] = as_text(said.get(value, number))
             rows.append(row)
     heads = dict.fromkeys(head for row in rows for head in row)  # each once, in order
     text = io.StringIO()
@@ -321,11 +299,9 @@ def column_names(one, panel, x, y) -> list[str]:
     return [as_text(head) for head in (x, y, *one.extra)]
 
 
-def as_text(name):
+def as_text(name) -> str:
     """A name in a CSV: one that begins with = or @ would be a formula to a spreadsheet."""
-    if isinstance(name, str) and name.startswith(("=", "@")):
-        return f"'{name}"
-    return name
+    return f"'{name}" if name.startswith(("=", "@")) else name
 
 
 # --- one scale for all frames of an explorer ---
@@ -333,11 +309,8 @@ def as_text(name):
 
 def unite(limits, key, values) -> tuple:
     """Widen `limits[key]` to hold `values`; returns that (low, high)."""
-    low, high = min(values), max(values)
-    if key in limits:
-        known_low, known_high = limits[key]
-        low, high = min(low, known_low), max(high, known_high)
-    limits[key] = float(low), float(high)
+    values = [*values, *limits.get(key, ())]
+    limits[key] = float(min(values)), float(max(values))
     return limits[key]
 
 
@@ -358,27 +331,27 @@ def stretch(fig, limits) -> None:
                 artist.autoscale_None()
                 low, high = unite(limits, (*place, j), artist.get_clim())
                 artist.set_clim(low, high)
-        if not ax.images and ax.get_gid() != "own scale":
-            columns = [one.columns for one in drawn if one.axes == k]
-            _widen(ax, 0, columns, limits, (*place, "x"))
-            _widen(ax, 1, columns, limits, (*place, "y"))
+        if ax.images or ax.get_gid() == "own scale":
+            continue
+        for i, axis in enumerate((ax.xaxis, ax.yaxis)):
+            columns = [one.columns[i] for one in drawn if one.axes == k]
+            _widen(axis, columns, limits, (*place, axis.axis_name))
 
 
-def _widen(ax, i, columns, limits, key) -> None:
-    """`stretch` for x (i = 0) or y (i = 1) of one axes; `columns` are those of each series in it."""
-    name, axis = ("x", ax.xaxis) if i == 0 else ("y", ax.yaxis)
+def _widen(axis, columns, limits, key) -> None:
+    """`stretch` for one axis; `columns` are the numbers along it of each series."""
     first, last = axis.get_view_interval()
     reach = [first, last]  # all that the axis has to hold
-    values = np.concatenate([np.empty(0), *(each[i] for each in columns)])
+    values = np.concatenate([[], *columns])
     values = values[np.isfinite(values)]
     if axis.get_scale() == "log":
         values = values[values > 0]
     if len(values):
         low, high = values.min(), values.max()
         if low < min(reach) or high > max(reach):
-            ax.autoscale(True, name)  # matplotlib's own margins around the data
+            axis.axes.autoscale(True, axis.axis_name)  # matplotlib's own margins around the data
         reach += [low, high, *axis.get_view_interval()]
     low, high = unite(limits, key, reach)
     if first > last:  # an axis that runs the other way
         low, high = high, low
-    ax.set(**{f"{name}lim": (low, high)})
+    axis.axes.set(**{f"{axis.axis_name}lim": (low, high)})

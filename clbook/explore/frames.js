@@ -3,13 +3,9 @@ window.clbookFrames ??= (() => {
   const LETTERS = 9; // CSS pixels: no letters are smaller
 
   // --- the frames, as clbook/explore/vector.py packs them ---
-  // Numbers are stored as differences from the one before; rows of numbers as their lengths and all numbers in a row.
+  // Places are stored as differences from the one before.
   const sums = (steps) => { let s = 0; return steps.map((v) => (s += v)); };
-  const ragged = ([lengths, values]) => {
-    const flat = sums(values);
-    let at = 0;
-    return sums(lengths).map((n) => flat.slice(at, (at += n)));
-  };
+  const shared = (list) => list.every((k) => k === list[0]) ? list.slice(0, 1) : list; // one for all, or one for each point
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
 
   // A promise of { frames, paths, scale, letters, width, height }. A frame has ops (what is drawn: paths or an image at
@@ -17,11 +13,9 @@ window.clbookFrames ??= (() => {
   async function unpack(text) {
     const stream = new Blob([bytes(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
     const data = await new Response(stream).json();
-    const [clips, lines, styles, points, images] = data.ops.map(sums);
-    const [x, y, lists] = [data.x, data.y, data.lists].map(ragged);
-    const ops = clips.map((clip, i) => ({
-      clips: lists[clip], paths: lists[lines[i]], styles: lists[styles[i]].map((k) => data.styles[k]),
-      x: x[points[i]], y: y[points[i]], image: data.images[images[i]], key: [clip, lines[i], styles[i]].join(),
+    const ops = data.ops.map(([clips, paths, styles, x, y, image]) => ({
+      clips, paths: shared(paths), styles: shared(styles).map((k) => data.styles[k]), x: sums(x), y: sums(y), image,
+      key: JSON.stringify([clips, paths, styles]),
     }));
     const planes = bytes(data.numbers), count = planes.length / 4; // float32: all first bytes, all second ones ...
     const numbers = new Float32Array(planes.map((_, i) => planes[(i % 4) * count + (i >> 2)]).buffer);
@@ -29,8 +23,8 @@ window.clbookFrames ??= (() => {
     const columns = data.lengths.map((n) => numbers.subarray(from, (from += n)));
     const series = data.series.map(([axes, name, kind, extra, ...refs]) => ({ axes, name, kind, extra,
       columns: refs.map((k) => columns[k]) }));
-    const frames = data.frames.map(([steps, place, held, alt]) => (
-      { ops: sums(steps).map((k) => ops[k]), axes: data.axes[place],
+    const frames = data.frames.map(([drawn, place, held, alt]) => (
+      { ops: drawn.map((k) => ops[k]), axes: data.axes[place],
         series: held.map((k) => series[k]), alt }));
     const scale = 96 / 72 / data.units; // a canvas unit in CSS pixels
     return { frames, paths: data.paths, scale, letters: data.letters * scale, width: data.size[0], height: data.size[1] };

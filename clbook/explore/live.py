@@ -29,6 +29,7 @@ from clbook import __version__
 from clbook.data import written
 from clbook.explore import controls, data
 from clbook.explore.subject import runs_of
+from clbook.settings import fields
 from clbook.style import DRAWING, RC, Picture, uncollected
 
 DEBOUNCE = 0.05  # s between a slider's last move and the run it starts
@@ -44,7 +45,7 @@ _log = logging.getLogger(__name__)
 _panels = set()  # those that are open
 
 
-def panel(subject, base_config, *, name="explorer", title="", caption="", axes) -> Panel:
+def panel(subject, base_config, *, axes, name="explorer", title="", caption="") -> Panel:
     """A `Panel`; arguments as `explore` has checked them.
 
     `run` must call `progress` a few times a second: it is where a run is stopped. Panels that an earlier execution of
@@ -57,7 +58,7 @@ def panel(subject, base_config, *, name="explorer", title="", caption="", axes) 
     if not _panels:
         # What a chapter has loaded stays: looking through it for garbage takes as long as a picture.
         gc.freeze()
-    shown = Panel(subject, base_config, name=name, title=title, caption=caption, axes=axes)
+    shown = Panel(subject, base_config, axes, name, title, caption)
     shown.cell, shown.execution = cell, execution
     shown.drawn.wait(PATIENCE)
     return shown
@@ -69,12 +70,10 @@ def _place() -> tuple:
     if kernel is None:
         return None, None
     request = kernel.get_parent()
-    cell = request.get("metadata", {}).get("cellId")
-    execution = request.get("header", {}).get("msg_id")
-    return cell, execution
+    return request["metadata"].get("cellId"), request["header"].get("msg_id")
 
 
-@dataclasses.dataclass
+@dataclasses.dataclass(eq=False)
 class Job:
     """A run that a reader has asked for.
 
@@ -92,15 +91,6 @@ class Job:
     note: str = ""
 
 
-@dataclasses.dataclass
-class Drawn:
-    """The picture in sight: of which settings it is, and `at` which recorded time, in words."""
-
-    picture: Picture
-    config: Any
-    at: str
-
-
 class Panel(widgets.VBox):
     """Controls, a progress bar and a picture; made by `panel`.
 
@@ -109,132 +99,115 @@ class Panel(widgets.VBox):
         result: the latest result of a run that ended or was stopped, a Result or {name: Result}; None before the first.
         controls: field name -> the widget that holds its value.
         drawn: an event, set once there is a picture or an error in its place.
-        run_button, stop_button, reset_button, svg_button, csv_button, progress, status, message, image, caption,
-        time_slider: the other parts.
+        stop_button, progress, status, message, image, caption, time_slider: other parts.
     """
 
-    def __init__(self, subject, base_config, *, name, title, caption, axes):
+    def __init__(self, subject, base_config, axes, name, title, caption):
         super().__init__(layout={"width": "100%", "max_width": "720px", "grid_gap": "2px"})
-        self._subject, self._base, self._name = subject, base_config, name
-        self._axes = tuple(axes)
-        self._fields = {field.name: field for field in dataclasses.fields(base_config)}
-        name_of_time = subject.time_name
-        self._clock = "time" if isinstance(subject.time, str) or not name_of_time else name_of_time
+        self._subject, self._base, self._name, self._axes = subject, base_config, name, axes
+        self._fields = fields(type(base_config))
+        self._clock = subject.time_name if isinstance(subject.time, dict) else "time"
         # What both threads and the reader's clicks change, they change under this lock.
         self._lock = threading.RLock()
         self._job = None  # the run that is going
         self._pressed = -math.inf  # when Run was pressed last
         self._next_picture = math.inf  # when a partial picture may be drawn
-        self._shown = None  # the settings and the result that the picture shows
-        self._config_of_result = None
-        self._drawn = None
+        self._shown = None  # (settings, result) that the picture shows
+        self._drawn = None  # (picture, its settings, its recorded time in words)
         self._error = None  # of the latest run or picture
         self._layouts = {}  # where axes stood
-        self.result = None
+        self.result = self._config_of_result = None
         self.drawn = threading.Event()
-        self._runner = _Newest(self._work, "run")
-        self._painter = _Newest(self._paint, "draw")
-        self._build(title, caption, axes)
+        self._runner = _Newest(self._work)
+        self._painter = _Newest(self._paint)
+        self._build(title, caption)
         _panels.add(self)
         self._request(delay=0)
 
     # The controls
 
-    def _build(self, title, caption, axes):
+    def _build(self, title, caption):
         """Make all parts, in the order in which they stand."""
-        self.controls = {}
+        self.controls, self._start = {}, {}
         for name, field in self._fields.items():
             value = getattr(self._base, name)
-            self.controls[name] = controls.control(field, value, explored=name in axes)
+            control = controls.control(field, value, explored=name in self._axes)
+            self.controls[name], self._start[name] = control, control.value
         # The labels of the explored settings and of the time slider are equally wide.
-        labels = [controls.label(self._fields[name]) for name in axes]
+        labels = [controls.label(self._fields[name]) for name in self._axes]
         longest = max(len(label) for label in (*labels, f"{self._clock} = 00000"))
         self._style = {"description_width": f"{longest * 0.55:.1f}em"}
-        heading = html.escape(title)
-        below = html.escape(caption)
-        rows = [widgets.HTML(f"<b>{heading}</b> {below}")] if title or caption else []
-        rows += [self._explored(name, grid) for name, grid in axes.items()]
-        self._make_buttons()
-        self._make_texts()
-        self._make_image()
-        folded = self._folded([self.controls[name] for name in self._fields if name not in axes])
-        self._start = {name: control.value for name, control in self.controls.items()}
+        above = []
+        if title or caption:
+            above.append(widgets.HTML(f"<b>{html.escape(title)}</b> {html.escape(caption)}"))
+        explored = [self._explored(name) for name in self._axes]
+        buttons = self._buttons()
+        # Of fixed heights, so that the page does not jump.
+        self.status = widgets.HTML(layout={"height": "42px", "overflow": "auto"})
+        self.message = widgets.HTML(layout={"height": "42px", "overflow": "auto"})
+        self.caption = widgets.HTML(layout={"height": "76px", "overflow": "auto"})
+        blank = Picture(mpl.figure.Figure((9, 4)), "").png(8)
+        space = {"width": "100%", "height": "auto", "object_fit": "contain"}
+        self.image = widgets.Image(value=blank, layout=space)
+        # Without a description the browser does not read the tooltip, which is the picture's alt text.
+        self.image.add_traits(description=Unicode("").tag(sync=True))
         self._time = widgets.HBox()
         self._time.layout.display = "none" if self._subject.time is None else ""
         self._renew(1, 1)
-        parts = [self._buttons, folded, self.status, self.message]
-        self.children = [*rows, *parts, self.image, self._time, self.caption]
+        words = [self.status, self.message]
+        below = [self.image, self._time, self.caption]
+        self.children = [*above, *explored, buttons, self._folded(), *words, *below]
 
-    def _explored(self, name, grid):
+    def _explored(self, name):
         """The row of an explored setting: an entry beside a slider, or a choice; a change runs at once."""
         entry = self.controls[name]
         entry.style.description_width = self._style["description_width"]
         entry.observe(lambda change: self._request(), "value")
         if not isinstance(entry, widgets.Text):
             return entry
-        field = self._fields[name]
-        slider = controls.slider(field, grid, entry, base=self._base, style=self._style)
+        slider = controls.slider(
+            self._fields[name], self._axes[name], entry, self._base, self._style
+        )
         return widgets.HBox([slider, entry], layout={"flex_flow": "row wrap"})
 
-    def _folded(self, rest):
+    def _folded(self):
         """The other settings, out of sight until "All settings" is pressed; they take effect with Run."""
+        rest = [control for name, control in self.controls.items() if name not in self._axes]
         for control in rest:
             control.observe(self._set, "value")
-        box = widgets.GridBox(rest)
-        box.layout.padding = "6px 0"
-        box.layout.grid_gap = "2px 16px"
+        box = widgets.GridBox(rest, layout={"padding": "6px 0", "grid_gap": "2px 16px"})
         box.layout.grid_template_columns = "repeat(auto-fill, minmax(300px, 1fr))"
         more = self._more
         dlink((more, "value"), (box.layout, "display"), lambda on: "grid" if on else "none")
         dlink((more, "value"), (more, "icon"), lambda on: "caret-down" if on else "caret-right")
         return box
 
-    def _make_buttons(self):
+    def _buttons(self):
         """The row of buttons, with the progress bar at its end."""
-        self.run_button = controls.button("Run", "play", "Run with the settings shown", self._press)
-        self.run_button.button_style = "primary"
-        self.stop_button = controls.button(
-            "Stop", "stop", "Stop the run and keep what it has", self.stop
-        )
-        self.stop_button.disabled = True
-        self.reset_button = controls.button(
-            "Reset", "undo", "Back to the settings at the start", self.reset
-        )
+        button = controls.button
+        run = button("Run", "play", "Run with the settings shown", self._press)
+        run.button_style = "primary"
+        self.stop_button = button("Stop", "stop", "Stop the run and keep what it has", self.stop)
+        reset = button("Reset", "undo", "Back to the settings at the start", self.reset)
         # ipywidgets' Accordion opens only by mouse; a toggle button is reached by keyboard too.
-        self._more = widgets.ToggleButton(description="All settings", layout={"width": "auto"})
-        self._more.tooltip = "Show the settings that have no slider; they take effect with Run"
-        self.svg_button = controls.button(
-            "SVG", "download", "Save this picture", lambda: self._save("svg")
+        self._more = widgets.ToggleButton(
+            description="All settings",
+            tooltip="Show the settings that have no slider; they take effect with Run",
+            layout={"width": "auto"},
         )
-        self.csv_button = controls.button(
-            "CSV", "download", "Save the numbers in it", lambda: self._save("csv")
-        )
-        self.progress = widgets.FloatProgress(0, min=0, max=1)
+        svg = button("SVG", "download", "Save this picture", lambda: self._save("svg"))
+        csv = button("CSV", "download", "Save the numbers in it", lambda: self._save("csv"))
+        # The bar takes what the buttons leave of the row.
+        space = {"flex": "1 1 8em", "min_width": "6em", "width": "auto", "height": "12px"}
+        self.progress = widgets.FloatProgress(0, min=0, max=1, layout=space)
+        self.progress.layout.align_self = "center"
         self.progress.tooltip = "How much of the run is done"
-        space = self.progress.layout  # it takes what the buttons leave of the row
-        space.flex, space.min_width, space.width = "1 1 8em", "6em", "auto"
-        space.height, space.align_self = "12px", "center"
-        first = [self.run_button, self.stop_button, self.reset_button, self._more]
-        rest = [self.svg_button, self.csv_button, self.progress]
-        self._buttons = widgets.HBox(first + rest, layout={"flex_flow": "row wrap"})
-
-    def _make_texts(self):
-        """Status, message and caption, of fixed heights, so that the page does not jump."""
-        self.status = widgets.HTML(layout={"height": "42px", "overflow": "auto"})
-        self.message = widgets.HTML(layout={"height": "42px", "overflow": "auto"})
-        self.caption = widgets.HTML(layout={"height": "76px", "overflow": "auto"})
-
-    def _make_image(self):
-        """The picture, blank until there is one."""
-        blank = Picture(mpl.figure.Figure((9, 4)), "").png(8)
-        self.image = widgets.Image(value=blank)
-        space = self.image.layout
-        space.width, space.height, space.object_fit = "100%", "auto", "contain"
-        # Without a description the browser does not read the tooltip, which is the picture's alt text.
-        self.image.add_traits(description=Unicode("").tag(sync=True))
+        parts = [run, self.stop_button, reset, self._more, svg, csv, self.progress]
+        return widgets.HBox(parts, layout={"flex_flow": "row wrap"})
 
     def _renew(self, last, value):
         """A slider of the recorded times up to `last`: in the browser its End key knows the range it was made with."""
+        self._range = last
         self.time_slider = widgets.IntSlider(
             value,
             min=0,
@@ -250,15 +223,12 @@ class Panel(widgets.VBox):
         play.layout.display = "none"  # its own buttons have no names
         link((self.time_slider, "max"), (play, "max"))
         link((self.time_slider, "value"), (play, "value"))
+        about = "Show the recorded times one after another"
         press = controls.button(
-            "Play",
-            "play",
-            "Show the recorded times one after another",
-            lambda: play.set_trait("playing", not play.playing),
+            "Play", "play", about, lambda: play.set_trait("playing", not play.playing)
         )
         dlink((play, "playing"), (press, "description"), lambda on: "Pause" if on else "Play")
         old = self._time.children
-        self._range = last
         self._time.children = [self.time_slider, press, play]
         for part in old:
             _close(part)
@@ -279,7 +249,7 @@ class Panel(widgets.VBox):
     def _time_moved(self, change):
         with self._lock:
             if self._shown is not None:
-                self._painter.put(self._shown)
+                self._painter.put(*self._shown)
 
     def _config(self):
         """The settings shown; None where they are not allowed, which the panel then says."""
@@ -325,7 +295,7 @@ class Panel(widgets.VBox):
         def progress(fraction, partial=None):
             nonlocal bar
             now = time.monotonic()
-            job.fraction = min(max(float(fraction), 0.0), 1.0)
+            job.fraction = float(fraction)
             if job.stop.is_set():
                 return False
             if now >= bar:
@@ -359,17 +329,17 @@ class Panel(widgets.VBox):
                 self._say_ended(job, waited)
             else:
                 self._say_not_run(job, error)
-            if self.result is not None:
-                self._show(self._config_of_result, self.result, whole=True)
-            else:
+            if self.result is None:
                 self.drawn.set()
+            else:
+                self._show(self._config_of_result, self.result, whole=True)
 
     def _say_ended(self, job, waited):
         """How long the run took and where, or that it comes from the store, or was stopped."""
-        runs = {id(run): run for run in runs_of(self.result)}.values()  # one may stand for others
+        runs = runs_of(self.result)
         seconds = sum(run.seconds for run in runs)
         stopped = any(run.stopped for run in runs)
-        how = f"{seconds:.2f} s on {next(iter(runs)).device}"
+        how = f"{seconds:.2f} s on {runs[0].device}"
         if seconds > waited:
             how = f"from the store; it took {how}"
         elif stopped:
@@ -420,8 +390,7 @@ class Panel(widgets.VBox):
         """Stop the run and remove the panel and its controls from the page."""
         self._halt()
         _panels.discard(self)
-        for part in _family(self):
-            _close(part)
+        _close(self)
 
     def _halt(self):
         """End the run without a word."""
@@ -449,12 +418,11 @@ class Panel(widgets.VBox):
                 if whole and last != self._range:
                     self._renew(last, slider.value)
             self._shown = config, result
-            self._painter.put(self._shown)
+            self._painter.put(config, result)
 
     @uncollected()
-    def _paint(self, shown):
-        """Draw the settings and result `shown`, in the thread of pictures."""
-        config, result = shown
+    def _paint(self, config, result):
+        """Draw a result and put the picture in its place, in the thread of pictures."""
         started = time.monotonic()
         try:
             recorded = self._subject.times(result)
@@ -463,21 +431,17 @@ class Panel(widgets.VBox):
                 picture = self._subject.picture(result, frame)
                 png = picture.png(place=lambda fig: data.arrange(fig, self._layouts))
         except Exception as error:  # noqa: BLE001 - any error belongs in the panel
-            self._say_not_drawn(config, error)
+            _log.exception("%s: the figure of %s failed", self._name, config)
+            self._error = error
+            about = f"The picture of {self._describe(config)} could not be drawn: "
+            self.message.value = controls.alarm(error, about)
+            self.drawn.set()
             return
         at = ""
         if self._subject.time is not None:
-            at = f"{self._clock} = {recorded[frame]:g}"
-            self.time_slider.description = at
-            at = f", {at}"
-        self._put(picture, png)
-        self._drawn = Drawn(picture, config, at)
-        self.drawn.set()
-        now = time.monotonic()
-        self._next_picture = now + max(PICTURE_EVERY, 2 * (now - started))
-
-    def _put(self, picture, png):
-        """Put a picture in its place, as wide as it was drawn, and its alt text below."""
+            self.time_slider.description = f"{self._clock} = {recorded[frame]:g}"
+            at = f", {self.time_slider.description}"
+        # It is shown as wide as it was drawn, with its alt text below.
         width = round(picture.fig.get_figwidth() * 96)  # CSS pixels
         self.image.layout.max_width = f"{width}px"
         self.layout.max_width = f"{max(width, 640)}px"
@@ -485,30 +449,25 @@ class Panel(widgets.VBox):
             self.image.value = png
             self.image.tooltip = picture.alt
         self.caption.value = controls.words(picture.alt)
-
-    def _say_not_drawn(self, config, error):
-        """That the run has ended well and its picture cannot be drawn: no fault of the settings' names or ranges."""
-        _log.exception("%s: the figure of %s failed", self._name, config)
-        self._error = error
-        about = f"The picture of {self._describe(config)} could not be drawn: "
-        self.message.value = controls.alarm(error, about)
+        self._drawn = picture, config, at
         self.drawn.set()
+        now = time.monotonic()
+        self._next_picture = now + max(PICTURE_EVERY, 2 * (now - started))
 
     def _save(self, ending):
         """Write the picture, or the numbers in it, beside the notebook."""
-        drawn = self._drawn
-        if drawn is None:
+        if self._drawn is None:
             return
-        said = f"{self._name}, {self._describe(drawn.config)}{drawn.at}".replace(" = ", "=")
+        picture, config, at = self._drawn
+        said = f"{self._name}, {self._describe(config)}{at}".replace(" = ", "=")
         file = re.sub(r"[^\w.=-]+", "_", said) + f".{ending}"
-        comment = f"# clbook {__version__}, {self._name}: {drawn.config!r}{drawn.at}\n"
         try:
             with DRAWING, mpl.rc_context(RC), written(pathlib.Path(file)) as out:
                 if ending == "svg":
-                    drawn.picture.fig.savefig(out, format="svg")
+                    picture.fig.savefig(out, format="svg")
                 else:
-                    numbers = data.table(drawn.picture.fig)
-                    out.write((comment + numbers).encode())
+                    comment = f"# clbook {__version__}, {self._name}: {config!r}{at}\n"
+                    out.write((comment + data.table(picture.fig)).encode())
             self.message.value = controls.words(f"Saved beside the notebook: {file}")
         except OSError as error:
             self.message.value = controls.alarm(error)
@@ -516,13 +475,13 @@ class Panel(widgets.VBox):
     def _repr_mimebundle_(self, **kwargs):
         """What a notebook saves: the panel, and its picture, which is seen where no kernel is."""
         bundle = super()._repr_mimebundle_(**kwargs)
-        drawn = self._drawn
-        if drawn is None:
+        if self._drawn is None:
             return bundle
+        picture, *_ = self._drawn
         with DRAWING:
-            bundle["image/png"] = drawn.picture.small(96, 64)
-        bundle["text/plain"] = drawn.picture.alt
-        return bundle, {"image/png": {"alt": drawn.picture.alt}}
+            bundle["image/png"] = picture.small(96, 64)
+        bundle["text/plain"] = picture.alt
+        return bundle, {"image/png": {"alt": picture.alt}}
 
     def _say(self, sentence):
         self.status.value = controls.words(sentence)
@@ -540,44 +499,35 @@ class Panel(widgets.VBox):
 class _Newest:
     """Does the newest job it was given, one at a time, in a daemon thread; drops those that have not begun by then."""
 
-    def __init__(self, work, name):
-        self._work, self._name = work, name
+    def __init__(self, work):
+        self._work = work
         self._turn = threading.Lock()  # held by the thread that is at work
         self._newest = self._thread = None
 
-    def put(self, job):
-        def task():
-            self._work(job)
-
-        self._newest = task
-        thread = threading.Thread(target=self._do, args=(task,), daemon=True)
-        thread.name = f"clbook explorer: {self._name}"
+    def put(self, *job):
+        self._newest = job
+        thread = threading.Thread(target=self._do, args=(job,), daemon=True, name="clbook explorer")
         thread.start()
         self._thread = thread  # after its start, since others may join it at any time
 
+    def _do(self, job):
+        with self._turn:
+            if job is self._newest:
+                self._work(*job)
+
     def idle(self, timeout=None) -> bool:
         """Whether nothing was left to do within `timeout` seconds."""
-        if self._thread is not None:
-            self._thread.join(timeout)
-        return self._thread is None or not self._thread.is_alive()
-
-    def _do(self, task):
-        with self._turn:
-            if task is self._newest:
-                task()
-
-
-def _family(widget):
-    """A box and everything in it, innermost first."""
-    found = []
-    for child in getattr(widget, "children", ()):
-        found += _family(child)
-    return [*found, widget]
+        if self._thread is None:
+            return True
+        self._thread.join(timeout)
+        return not self._thread.is_alive()
 
 
 def _close(widget):
-    """Close a widget with its layout and its style, which are widgets too and would stay."""
-    for part in (widget, widget.layout, getattr(widget, "style", None)):
+    """Close a widget with all in it, and its layout and its style, which are widgets too and would stay."""
+    for child in getattr(widget, "children", ()):
+        _close(child)
+    for part in (widget.layout, getattr(widget, "style", None), widget):
         if part is not None:
             widgets.Widget.close(part)
 

@@ -6,7 +6,7 @@ import dataclasses
 import importlib.resources
 import itertools
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import jinja2
 import matplotlib as mpl
@@ -17,6 +17,7 @@ from clbook.explore import controls
 from clbook.explore.data import stretch, unite
 from clbook.explore.subject import Subject, runs_of
 from clbook.explore.vector import Drawing, Pen, Scene
+from clbook.settings import fields
 from clbook.style import Picture, uncollected
 from clbook.sweep import parallel, sweep
 
@@ -25,57 +26,38 @@ FEW = 6  # frames of a run whose limits are looked at before all are drawn
 BATCH = 20  # frames drawn with one pen, which is worth another process's start
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(eq=False)
 class Shot:
-    """A picture that is to be drawn.
+    """A picture of the page.
 
     Attributes:
         result, frame: what the figure draws, at which of the recorded times.
         time: that recorded time.
         stays: whether the page keeps it where others are left out.
+        drawing: how a pen has drawn it; None until then.
     """
 
     result: Any
     frame: int
     time: float
     stays: bool
+    drawing: Drawing | None = None
 
 
-@dataclasses.dataclass(frozen=True)
-class Frame:
-    """A picture as a pen has drawn it; `time` and `stays` as in its `Shot`."""
-
-    drawing: Drawing
-    time: float
-    stays: bool
-
-
-def player(subject, base_config, *, frames, name, title, caption, cells, axes) -> Player:
+def player(subject, base_config, *, frames, axes, cells, **words) -> Player:
     """Run the grid `axes` and draw its frames; arguments as `explore` has checked them."""
     grid = itertools.product(*axes.values())
     configs = [base_config.replace(**dict(zip(axes, point, strict=True))) for point in grid]
     results = run_grid(subject, configs)
-    shots = [choose_times(subject, result, frames) for result in results]
-    runs, limits = draw_runs(subject, shots)
+    runs = [choose_times(subject, result, frames) for result in results]
+    limits = draw_runs(subject, runs)
     scene, runs = fit_weight(runs)
     # The page opens with the last recorded time of the start, as a plain picture: it needs no script.
     start = configs.index(base_config)
     picture = subject.picture(results[start], -1)
     stretch(picture.fig, limits)
     ends = [cells(result) for result in results] if cells else None
-    return Player(
-        base_config=base_config,
-        axes=axes,
-        subject=subject,
-        runs=runs,
-        cells=ends,
-        scene=scene,
-        start=start,
-        picture=picture,
-        name=name,
-        title=title,
-        caption=caption,
-    )
+    return Player(subject, base_config, axes, runs, scene, ends, start, picture, **words)
 
 
 def run_grid(subject, configs) -> list:
@@ -138,37 +120,27 @@ def thinned(run, most) -> list:
 # Drawing: all frames have the same limits, so that only the data move
 
 
-def draw_runs(subject, runs) -> tuple[list[list[Frame]], dict]:
-    """Draw the shots of all runs with common limits of axes and colours.
-
-    Returns:
-        The frames, run by run, and the limits as `data.stretch` notes them.
-    """
+def draw_runs(subject, runs) -> dict:
+    """Draw the shots of all runs with common limits of axes and colours, as `data.stretch` notes them: these."""
     # Limits that hold all frames are known only when all are drawn. So a few are looked at first: as a rule they need
     # the most room, and the others need not be drawn twice.
     few = [shot for run in runs for shot in thinned(run, FEW)]
     shots = [shot for run in runs for shot in run]
-    limits = common_limits(subject, few)
-    drawings, found = draw_all(subject, shots, limits)
-    while found != limits:  # a frame between those few needed more room: all are drawn again
+    _, found = draw_all(subject, few, None)
+    limits = None
+    while found != limits:  # where a frame between those few needed more room, all are drawn again
         limits = found
         drawings, found = draw_all(subject, shots, limits)
-    drawn = iter(drawings)
-    frames = []
-    for run in runs:
-        frames.append([Frame(next(drawn), shot.time, shot.stays) for shot in run])
-    return frames, limits
-
-
-def common_limits(subject, shots) -> dict:
-    """The limits that hold the data of all `shots`; nothing is drawn."""
-    return draw_all(subject, shots, None)[1]
+    for shot, drawing in zip(shots, drawings, strict=True):
+        shot.drawing = drawing
+    return limits
 
 
 def draw_all(subject, shots, limits) -> tuple[list[Drawing], dict]:
     """Draw `shots` in parallel processes; arguments and what is returned as for `draw`."""
     # Another process has matplotlib's own settings, not those of this one. A backend it has already.
-    settings = {key: value for key, value in mpl.rcParams.copy().items() if key != "backend"}
+    settings = dict(mpl.rcParams)
+    del settings["backend"]
     tasks = []
     for first in range(0, len(shots), BATCH):
         tasks.append((subject, shots[first : first + BATCH], settings, limits))
@@ -202,21 +174,21 @@ def draw(subject, shots, settings, limits) -> tuple[list[Drawing], dict]:
     return drawings, found
 
 
-def fit_weight(runs) -> tuple[Scene, list[list[Frame]]]:
-    """Leave out frames until what the page holds of all runs weighs at most WEIGHT.
+def fit_weight(runs) -> tuple[Scene, list[list[Shot]]]:
+    """Leave out shots until what the page holds of all runs weighs at most WEIGHT.
 
     Returns:
-        The scene of the frames that are left, and these frames, run by run.
+        The scene of the shots that are left, and these, run by run.
     """
     while True:
         scene = Scene()
-        for frame in itertools.chain.from_iterable(runs):
-            scene.add(frame.drawing)
+        for shot in itertools.chain(*runs):
+            scene.add(shot.drawing)
         # The weight is about proportional to the number of frames.
-        longest = max(len(run) for run in runs)
+        longest = max(map(len, runs))
         most = longest * WEIGHT // len(scene.payload())
         fewer = [thinned(run, most) for run in runs]
-        if all(len(less) == len(run) for less, run in zip(fewer, runs, strict=True)):
+        if fewer == runs:
             return scene, runs  # it fits, or all that is left has to stay
         runs = fewer
 
@@ -224,8 +196,7 @@ def fit_weight(runs) -> tuple[Scene, list[list[Frame]]]:
 # The page's part
 
 
-@dataclasses.dataclass
-class Knob:
+class Knob(NamedTuple):
     """A slider, or a row of buttons, as the page's template shows it.
 
     Attributes:
@@ -249,9 +220,9 @@ class Player:
     """The explorer as HTML. The first one that a process shows brings the style sheet and the script with it.
 
     Attributes:
-        base_config, axes, subject: what is explored.
-        runs: the frames of each run, in the order of their recorded times.
-        scene: these frames as the page holds them, run by run.
+        subject, base_config, axes: what is explored.
+        runs: the shots of each run that the page has, in the order of their recorded times.
+        scene: what it holds of them, run by run.
         cells: (shade from 0 to 1, text, words) of each run, for cells in the place of two sliders; or None.
         start: the number of the run that the page opens with.
         picture: what the page shows first: the last recorded time of that run.
@@ -260,12 +231,12 @@ class Player:
 
     _first = None
 
+    subject: Subject
     base_config: Any
     axes: dict
-    subject: Subject
-    runs: list[list[Frame]]
-    cells: list | None
+    runs: list[list[Shot]]
     scene: Scene
+    cells: list | None
     start: int
     picture: Picture
     name: str
@@ -277,78 +248,61 @@ class Player:
         """The recorded times that the page has of each run."""
         times = []
         for run in self.runs:
-            times.append([frame.time for frame in run])
+            times.append([shot.time for shot in run])
         return times
 
     def _repr_html_(self) -> str:
         Player._first = Player._first or self
-        template = jinja2.Template(_file("player.html"), autoescape=True)
-        width = round(self.picture.fig.get_figwidth() * 96)  # CSS pixels
-        return template.render(
-            player=self,
-            png=self.picture.small(192, 256),
-            width=width,
-            knobs=self._knobs(),
-            setup=self._setup(),
-            first=Player._first is self,
-            css=_file("player.css"),
-            js=_file("frames.js") + _file("player.js"),
-        )
-
-    def _knobs(self) -> list[Knob]:
-        """One knob for each explored field, and the slider of the recorded times."""
-        knobs = []
-        fields = {field.name: field for field in dataclasses.fields(self.base_config)}
-        for axis, values in self.axes.items():
-            field = fields[axis]
-            words = [_words(value) for value in values]
-            start = _words(getattr(self.base_config, axis))
-            are_numbers = isinstance(values[0], (int, float))
-            knob = Knob(
-                axis=axis,
-                label=controls.label(field),
-                about=controls.meaning(field),
-                index=words.index(start),
-                values=words,
-                choice=len(words) == 2 or not are_numbers,
-            )
-            knobs.append(knob)
+        knobs = [self._knob(axis, values) for axis, values in self.axes.items()]
+        setup = {
+            "name": self.name,
+            "times": self.times,
+            "axes": [(knob.axis, knob.values) for knob in knobs],
+            "settings": {name: self._start_of(name) for name in fields(type(self.base_config))},
+            "time": self.subject.time_name,
+            "version": __version__,
+        }
         if self.subject.time is not None:
             knobs.append(self._time())
-        return knobs
+        shown = {
+            "player": self,
+            "knobs": knobs,
+            "setup": json.dumps(setup).replace("<", "\\u003c"),  # it stands inside HTML
+            "png": self.picture.small(192, 256),
+            "width": round(self.picture.fig.get_figwidth() * 96),  # CSS pixels
+        }
+        if Player._first is self:
+            shown |= {"css": _file("player.css"), "js": _file("frames.js") + _file("player.js")}
+        template = jinja2.Template(_file("player.html"), autoescape=True)
+        return template.render(shown)
+
+    def _start_of(self, name) -> str:
+        """The value of a setting at the start, in words."""
+        return _words(getattr(self.base_config, name))
+
+    def _knob(self, axis, values) -> Knob:
+        """The knob of an explored field."""
+        field = fields(type(self.base_config))[axis]
+        words = [_words(value) for value in values]
+        start = words.index(self._start_of(axis))
+        choice = len(words) == 2 or not isinstance(values[0], (int, float))
+        return Knob(axis, controls.label(field), controls.meaning(field), start, words, choice)
 
     def _time(self) -> Knob:
         """The slider of the recorded times, as long as the run at the start is."""
-        times = [f"{frame.time:.6g}" for frame in self.runs[self.start]]
-        last = len(times) - 1
-        return Knob("frame", self._time_label(), "what is shown of a run", last, times, False)
+        times = [f"{time:.6g}" for time in self.times[self.start]]
+        label = self._time_label()
+        return Knob("frame", label, "what is shown of a run", len(times) - 1, times, False)
 
     def _time_label(self) -> str:
         """The figure's own label, or the time with the unit that the Config has for the length of a run."""
         if isinstance(self.subject.time, dict):
             (label,) = self.subject.time
             return label
-        for field in dataclasses.fields(self.base_config):
-            if field.name in ("steps", "epochs") and field.metadata["unit"]:
-                return f"time ({field.metadata['unit']})"
-        return "time (iterations)"
-
-    def _setup(self) -> str:
-        """What the script has to know, as JSON that may stand inside HTML."""
-        axes, settings = {}, {}
-        for axis, values in self.axes.items():
-            axes[axis] = [_words(value) for value in values]
-        for field in dataclasses.fields(self.base_config):
-            settings[field.name] = _words(getattr(self.base_config, field.name))
-        setup = {
-            "name": self.name,
-            "times": self.times,
-            "axes": list(axes.items()),
-            "settings": settings,
-            "time": self.subject.time_name,
-            "version": __version__,
-        }
-        return json.dumps(setup).replace("<", "\\u003c")
+        known = fields(type(self.base_config))
+        length = known.get("steps") or known.get("epochs")
+        unit = length.metadata["unit"] if length else ""
+        return f"time ({unit or 'iterations'})"
 
 
 def _words(value) -> str:

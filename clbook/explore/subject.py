@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from clbook.settings import expect
 from clbook.store import cached
 from clbook.style import Picture
 
@@ -102,7 +101,7 @@ class Subject:
         if self.time is None:
             return [0]
         if isinstance(self.time, str):
-            return min((_recorded(run, self.time) for run in runs_of(result)), key=len)
+            return min(map(self._recorded, runs_of(result)), key=len)
         (values,) = self.time.values()
         return values
 
@@ -121,23 +120,37 @@ class Subject:
 
     def check(self, base_config) -> None:
         """ValueError where `compare` or `time` is not what `explore` asks for."""
-        expect("base_config", base_config)
         self.settings(base_config)
         if self.time is None or isinstance(self.time, str):
             return
         if not isinstance(self.time, dict) or len(self.time) != 1:
-            raise ValueError(
-                f"time = {self.time!r} is not allowed: time must be the name of the Result's recorded times, "
-                "or a dict {label: values}"
+            raise self._refused_time(
+                "time must be the name of the Result's recorded times, or a dict {label: values}"
             )
         (values,) = self.time.values()
-        if not _are_numbers(values) or len(values) == 0:
-            raise ValueError(f"time = {self.time!r} is not allowed: its values must be numbers")
+        if not _are_numbers(values):
+            raise self._refused_time("its values must be numbers")
+
+    def _recorded(self, run):
+        """The array of a Result that `time` names, with one number for each recorded time."""
+        kind = type(run).__name__
+        if not hasattr(run, self.time):
+            raise self._refused_time(f"{kind} has no such attribute")
+        values = getattr(run, self.time)
+        if not _are_numbers(values):
+            raise self._refused_time(
+                f"it must name an array (T,) of recorded times, and {kind}.{self.time} is none"
+            )
+        return values
+
+    def _refused_time(self, why) -> ValueError:
+        return ValueError(f"time = {self.time!r} is not allowed: {why}")
 
 
 def runs_of(result) -> list:
-    """The Results in a result: those of a comparison, or the one."""
-    return list(result.values()) if isinstance(result, dict) else [result]
+    """The Results in a result, each once: those of a comparison, or the one."""
+    runs = result.values() if isinstance(result, dict) else [result]
+    return list({id(run): run for run in runs}.values())
 
 
 def quantities(record, *functions) -> tuple[str, ...]:
@@ -156,19 +169,6 @@ def quantities(record, *functions) -> tuple[str, ...]:
 
 
 def _are_numbers(values) -> bool:
-    return np.ndim(values) == 1 and np.asarray(values).dtype.kind in "iuf"
-
-
-def _recorded(run, name):
-    """The array `name` of a Result, with one number for each recorded time."""
-    if not hasattr(run, name):
-        raise ValueError(
-            f"time = {name!r} is not allowed: {type(run).__name__} has no such attribute"
-        )
-    values = getattr(run, name)
-    if not _are_numbers(values):
-        raise ValueError(
-            f"time = {name!r} is not allowed: it must name an array (T,) of recorded times, "
-            f"and {type(run).__name__}.{name} is none"
-        )
-    return values
+    """Whether they are a list of numbers, of which there is one at least."""
+    values = np.asarray(values)
+    return values.ndim == 1 and values.dtype.kind in "iuf" and len(values) > 0

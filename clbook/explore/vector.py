@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import functools
 import gzip
 import io
 import json
@@ -19,6 +20,7 @@ import numpy as np
 from matplotlib.backend_bases import FigureCanvasBase, RendererBase
 from matplotlib.colors import to_hex, to_rgba
 from matplotlib.path import Path
+from matplotlib.textpath import text_to_path
 from matplotlib.transforms import Affine2D, BboxTransformTo
 from PIL import Image
 
@@ -29,13 +31,9 @@ UNITS = 20  # drawing units in a canvas pixel; a canvas pixel is a point, 1/72 i
 MAGNIFY = 2  # image pixels in a canvas pixel
 CELLS = 128  # images with at most so many rows and columns are kept as cells, not resampled
 FAR = 10_000 * UNITS  # vertices further out than this are pulled in, so that no viewer overflows
-# Matplotlib's codes of a path -> the letter in SVG, and the points that it takes.
-COMMANDS = {
-    Path.MOVETO: ("m", 1),
-    Path.LINETO: ("l", 1),
-    Path.CURVE3: ("q", 2),
-    Path.CURVE4: ("c", 3),
-}
+# Matplotlib's codes of a path -> the letter in SVG.
+LETTERS = {Path.MOVETO: "m", Path.LINETO: "l", Path.CURVE3: "q", Path.CURVE4: "c"}
+FLIP = Affine2D().scale(UNITS, -UNITS)  # pixels to units, y downwards
 
 
 def quantise(vertices) -> np.ndarray:
@@ -58,23 +56,17 @@ def encode(vertices, codes, origin) -> str:
         pattern = "m%d %d" + "l%d %d" * (len(steps) - 1)
         return pattern % tuple(steps.ravel().tolist())
     words = []
-    x, y = map(int, origin)
-    start = x, y  # where the present piece of the path began
-    points = vertices.tolist()
-    i = 0
-    while i < len(points):
-        if codes[i] == Path.CLOSEPOLY:
+    here = start = np.asarray(origin)  # `start` is where the present piece of the path began
+    for points, code in Path(vertices, codes).iter_segments(simplify=False):
+        if code == Path.CLOSEPOLY:
             words.append("z")
-            x, y = start
-            i += 1
+            here = start
             continue
-        letter, count = COMMANDS[codes[i]]
-        steps = [f"{px - x} {py - y}" for px, py in points[i : i + count]]
-        words.append(letter + " ".join(steps))
-        x, y = points[i + count - 1]
-        i += count
-        if letter == "m":
-            start = x, y
+        steps = points.astype(int).reshape(-1, 2) - here
+        words.append(LETTERS[code] + " ".join(map(str, steps.ravel())))
+        here = here + steps[-1]
+        if code == Path.MOVETO:
+            start = here
     return "".join(words)
 
 
@@ -83,31 +75,23 @@ def number(table, key) -> int:
     return table.setdefault(key, len(table))
 
 
-def once(known, key, make):
-    """`known[key]`, made by `make()` where it is new."""
-    if key not in known:
-        known[key] = make()
-    return known[key]
+def whole(path, transform, **how) -> tuple[np.ndarray, np.ndarray]:
+    """A matplotlib path where `transform` takes it: vertices (n, 2), whole numbers, and codes (n,).
+
+    `how` goes to matplotlib's `Path.cleaned`.
+    """
+    path = path.cleaned(transform, remove_nans=True, **how)
+    return quantise(path.vertices[:-1]), path.codes[:-1]  # the last one is a STOP
 
 
 def placed(path, transform) -> str:
     """Path data of a matplotlib path that `transform` takes to units, drawn from (0, 0)."""
-    path = path.cleaned(transform)
-    vertices = quantise(path.vertices[:-1])  # the last one is a STOP
-    return encode(vertices, path.codes[:-1], (0, 0))
+    return encode(*whole(path, transform), (0, 0))
 
 
 def deltas(values) -> list[int]:
-    """Whole numbers as differences from the one before."""
-    values = np.asarray(values, np.int64)
+    """Whole numbers as differences from the one before, which compress well."""
     return np.diff(values, prepend=0).tolist()
-
-
-def ragged(rows) -> tuple[list[int], list[int]]:
-    """Rows of whole numbers as (differences of lengths, differences of all numbers one after the other)."""
-    lengths = [len(row) for row in rows]
-    values = [value for row in rows for value in row]
-    return deltas(lengths), deltas(values)
 
 
 def base64_text(data: bytes) -> str:
@@ -115,8 +99,10 @@ def base64_text(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def png(rgba) -> str:
-    """`rgba` (rows, columns, 4), uint8, as a base64 PNG, with a palette where it has at most 256 colours."""
+@functools.lru_cache(256)
+def png(pixels: bytes, shape) -> str:
+    """Colours (rows, columns, 4), as bytes, as a base64 PNG, with a palette where it has at most 256 of them."""
+    rgba = np.frombuffer(pixels, np.uint8).reshape(shape)
     image = Image.fromarray(rgba)
     colours, index = np.unique(rgba.view(np.uint32), return_inverse=True)
     if len(colours) <= 256:
@@ -128,21 +114,30 @@ def png(rgba) -> str:
     return base64_text(buffer.getvalue())
 
 
+@functools.cache  # letters come again in every frame
+def lettering(text, font, angle, is_math) -> str:
+    """Path data of a text that begins at (0, 0); "" of spaces."""
+    glyphs = Path(*text_to_path.get_text_path(font, text, ismath=is_math))
+    size = font.get_size_in_points() * UNITS / text_to_path.FONT_SCALE
+    turn = Affine2D().scale(size).rotate_deg(angle).scale(1, -1)
+    return placed(glyphs, turn) if len(glyphs) else ""
+
+
 class Mark(NamedTuple):
     """Paths, or an image, as they are drawn.
 
     Attributes:
         clips: path data of what the drawing is cut to, placed at the canvas's corner.
-        paths: path data, one or one for each point.
-        styles: SVG attributes, one or one for each point.
-        points: flat x and y in units, where the paths stand; of an image its corner and its size.
+        paths, styles: path data and SVG attributes, one of each for each point.
+        x, y: in units, where the paths stand; of an image its corner and its size.
         image: None or a base64 PNG, which has no paths.
     """
 
     clips: tuple
     paths: tuple
     styles: tuple
-    points: tuple
+    x: tuple
+    y: tuple
     image: str | None
 
 
@@ -168,29 +163,30 @@ class Drawing:
 
 
 class Pen(RendererBase):
-    """Draws pictures: collects matplotlib's drawing calls as marks. What is slow to make and comes again is made once.
+    """Draws pictures: collects matplotlib's drawing calls as marks.
 
     A figure with the same surroundings as an earlier one is laid out as that was, so drawings depend on what the pen
-    has drawn before. Letters do not, so all pens of a process share them: 0.3 s for each pen of a book's page.
+    has drawn before.
 
     The methods without a docstring are those that matplotlib calls of a renderer. `gc` has colours and line widths,
     transforms lead to pixels from the lower left corner.
     """
 
-    text, extent = {}, {}  # path data of a text, and its width, height and depth
+    # A text is measured once: the same ones come again in every frame.
+    get_text_width_height_descent = staticmethod(
+        functools.cache(RendererBase().get_text_width_height_descent)
+    )
 
     def __init__(self):
         super().__init__()
-        self.png = {}  # images that have been encoded
         self.layout = {}  # where axes stood, as `data.arrange` notes it
-        self.flip = Affine2D().scale(UNITS, -UNITS)  # to units, y downwards
 
     def draw(self, picture) -> Drawing:
         """Draw a `Picture`, and keep the numbers that its artists hold."""
         fig = picture.fig
         fig.dpi = 72
         self.width, self.height = fig.get_size_inches() * 72
-        self.place = self.flip.frozen().translate(0, self.height * UNITS)  # pixels to units
+        self.place = FLIP.frozen().translate(0, self.height * UNITS)
         self.marks = []
         self.letters = self.height * UNITS
         axes = data.panels(fig)
@@ -203,14 +199,7 @@ class Pen(RendererBase):
             fig.draw(self)
         size = round(self.width * UNITS), round(self.height * UNITS)
         places = tuple(self._geometry(ax) for ax in axes)
-        return Drawing(
-            size=size,
-            marks=self.marks,
-            axes=places,
-            series=data.series(axes),
-            letters=self.letters,
-            alt=picture.alt,
-        )
+        return Drawing(size, self.marks, places, data.series(axes), self.letters, picture.alt)
 
     def _geometry(self, ax):
         """What `Drawing.axes` says of an axes: where it stands, its limits, and what its axes are called."""
@@ -218,22 +207,16 @@ class Pen(RendererBase):
         if not data.shown(ax) or not set(scales) <= {"linear", "log"}:
             return None
         corners = ax.get_window_extent().get_points()
-        (left, bottom), (right, top) = self.place.transform(corners)
-        where = [round(float(value), 2) for value in (left, top, right, bottom)]
+        (left, bottom), (right, top) = self.place.transform(corners).round(2).tolist()
         limits = [float(limit) for limit in ax.get_xlim() + ax.get_ylim()]
         log = [int(scale == "log") for scale in scales]
-        return (*where, *limits, *log, *data.names(ax))
+        return (left, top, right, bottom, *limits, *log, *data.names(ax))
 
     def get_canvas_width_height(self):
         return self.width, self.height
 
     def get_image_magnification(self):
         return MAGNIFY
-
-    def get_text_width_height_descent(self, s, prop, ismath):
-        measure = super().get_text_width_height_descent
-        key = s, hash(prop), ismath
-        return once(self.extent, key, lambda: measure(s, prop, ismath))
 
     def option_image_nocomposite(self):
         return True
@@ -245,21 +228,19 @@ class Pen(RendererBase):
             raise ValueError(
                 f"hatch = '{gc.get_hatch()}' is not allowed: the explorer draws fills without hatches"
             )
-        how = {"sketch": gc.get_sketch_params()}
         if rgbFace is None:  # of a line, what lies outside or makes no difference is left out
-            how["clip"] = 0, 0, self.width * UNITS, self.height * UNITS
-            how["simplify"] = path.should_simplify
+            canvas = 0, 0, self.width * UNITS, self.height * UNITS
+            shape = self._shape(path, transform, clip=canvas, simplify=path.should_simplify)
         else:
-            how["simplify"] = False
-        text, point = self._line(path, transform, **how)
-        if text:
-            self._mark(gc, [text], [self._style(gc, rgbFace)], point)
+            shape = self._shape(path, transform, simplify=False)
+        self._mark(gc, [(*shape, self._style(gc, rgbFace))])
 
     def draw_markers(self, gc, marker_path, marker_trans, path, trans, rgbFace=None):
         points = (trans + self.place).transform(path.vertices)
         points = points[np.isfinite(points).all(1)]
-        marker = placed(marker_path, marker_trans + self.flip)
-        self._mark(gc, [marker], [self._style(gc, rgbFace)], quantise(points))
+        marker = placed(marker_path, marker_trans + FLIP)
+        look = self._style(gc, rgbFace)
+        self._mark(gc, [(marker, point, look) for point in quantise(points)])
 
     def draw_path_collection(
         self,
@@ -269,83 +250,58 @@ class Pen(RendererBase):
         all_transforms,
         offsets,
         offset_trans,
-        *args,
-        hatchcolors=(),
+        *looks,
+        **more,
     ):
-        # Lines stand where their own vertices say; dots are one shape at many offsets.
-        are_lines = not offset_trans.transform(offsets).any()
-        shapes = []
-        for path, transform in self._iter_collection_raw_paths(
-            master_transform, paths, all_transforms
+        raw = self._iter_collection_raw_paths(master_transform, paths, all_transforms)
+        shapes = [self._shape(path, transform) for path, transform in raw]
+        # Lines stand where their own vertices say, at no offset; dots are one shape at many offsets.
+        drawn = []
+        for x, y, (text, start), own, face in self._iter_collection(
+            gc, shapes, offsets, offset_trans, *looks, **more
         ):
-            if are_lines:
-                shapes.append(self._line(path, transform))
-            else:
-                shapes.append((placed(path, transform + self.flip), None))
-        texts, styles, points = [], [], []
-        for x, y, (text, point), gc_of_one, face in self._iter_collection(
-            gc, shapes, offsets, offset_trans, *args, hatchcolors=hatchcolors
-        ):
-            if not text:
-                continue
-            if not are_lines:
-                point = quantise(self.place.transform([(x, y)]))
-            texts.append(text)
-            styles.append(self._style(gc_of_one, face))
-            points.append(point)
-        if texts:
-            self._mark(gc, texts, styles, np.concatenate(points))
+            point = start + quantise(FLIP.transform((x, y)))
+            drawn.append((text, point, self._style(own, face)))
+        self._mark(gc, drawn)
 
     def draw_text(self, gc, x, y, s, prop, angle, ismath=False, mtext=None):
-        size = prop.get_size_in_points()
-
-        def letters():
-            glyphs = Path(*self._text2path.get_text_path(prop, s, ismath=ismath))
-            if not len(glyphs):
-                return ""
-            turn = Affine2D().scale(size / self._text2path.FONT_SCALE).rotate_deg(angle)
-            return placed(glyphs, turn + self.flip)
-
-        text = once(self.text, (s, hash(prop), angle, ismath), letters)
+        text = lettering(s, prop, angle, ismath)
         if text:
             gc.set_linewidth(0)
-            self.letters = min(self.letters, size * UNITS)
-            point = quantise(np.array([[x, y]]) * UNITS)
-            self._mark(gc, [text], [self._style(gc, gc.get_rgb())], point)
+            self.letters = min(self.letters, prop.get_size_in_points() * UNITS)
+            point = quantise((x * UNITS, y * UNITS))
+            self._mark(gc, [(text, point, self._style(gc, gc.get_rgb()))])
 
     def draw_image(self, gc, x, y, im, transform=None):
         if transform is None:  # else it takes the unit square to the image's place
             rows, columns = im.shape[:2]
             transform = Affine2D().scale(columns / MAGNIFY, rows / MAGNIFY)
         to_units = transform + Affine2D().translate(x, y) + self.place
-        (x0, y0), (x1, y1) = to_units.transform([(0, 0), (1, 1)])
+        (x0, y0), (x1, y1) = quantise(to_units.transform([(0, 0), (1, 1)])).tolist()
         if y0 >= y1:  # its first row is the upper one in the page
             im = im[::-1]
         if x0 >= x1:
             im = im[:, ::-1]
-        pixels = np.ascontiguousarray(im)
-        corner = min(x0, x1), min(y0, y1)
-        size = abs(x1 - x0), abs(y1 - y0)
-        image = once(self.png, (im.shape, pixels.tobytes()), lambda: png(pixels))
-        self._mark(gc, (), (), quantise([corner, size]), image)
+        image = png(im.tobytes(), im.shape)
+        wide, high = abs(x1 - x0), abs(y1 - y0)
+        x, y = (min(x0, x1), wide), (min(y0, y1), high)
+        self.marks.append(Mark(self._clips(gc), (), (), x, y, image))
 
-    def _line(self, path, transform, **how) -> tuple[str, np.ndarray]:
-        """Path data and first point (1, 2) of a path where it is drawn; no text where nothing is left of it."""
-        path = path.cleaned(transform + self.place, remove_nans=True, **how)
-        vertices = quantise(path.vertices[:-1])
+    def _shape(self, path, transform, **how) -> tuple[str, np.ndarray]:
+        """Path data and first point (2,) of a path where it is drawn; no text where nothing is left of it."""
+        vertices, codes = whole(path, transform + self.place, **how)
         if not len(vertices):
-            return "", vertices
-        return encode(vertices, path.codes[:-1], vertices[0]), vertices[:1]
+            return "", np.zeros(2, int)
+        return encode(vertices, codes, vertices[0]), vertices[0]
 
-    def _mark(self, gc, texts, styles, points, image=None):
-        """Draw paths at `points` (n, 2), one path or style, or one for each point; or the image, as `Mark` says."""
-        if len(set(texts)) == 1:
-            texts = texts[:1]
-        if len(set(styles)) == 1:
-            styles = styles[:1]
-        flat = tuple(points.ravel().tolist())
-        mark = Mark(self._clips(gc), tuple(texts), tuple(styles), flat, image)
-        self.marks.append(mark)
+    def _mark(self, gc, drawn):
+        """Draw (path data, point, style) one after another as one mark."""
+        drawn = [each for each in drawn if each[0]]
+        if not drawn:
+            return
+        texts, points, styles = zip(*drawn, strict=True)
+        x, y = zip(*np.array(points).tolist(), strict=True)
+        self.marks.append(Mark(self._clips(gc), texts, styles, x, y, None))
 
     def _clips(self, gc) -> tuple[str, ...]:
         """The paths, placed at the canvas's corner, that the drawing is cut to."""
@@ -361,45 +317,32 @@ class Pen(RendererBase):
 
     def _style(self, gc, face) -> str:
         """SVG attributes of fill and stroke."""
-        width = gc.get_linewidth() * UNITS
         words = [_paint("fill", face, gc)]
+        width = gc.get_linewidth() * UNITS
         if width > 0:
-            stroke = _paint("stroke", gc.get_rgb(), gc)
-            words.append(stroke)
-            if stroke != NO_STROKE:
-                words += _pen_strokes(gc, width)
+            words.append(_paint("stroke", gc.get_rgb(), gc))
+            cap = gc.get_capstyle().replace("projecting", "square")
+            words.append(f'stroke-width="{width:.4g}" stroke-linecap="{cap}"')
+            words.append(f'stroke-linejoin="{gc.get_joinstyle()}"')
+            offset, dashes = gc.get_dashes()
+            if dashes is not None:
+                lengths = " ".join(f"{dash * UNITS:.4g}" for dash in dashes)
+                words.append(f'stroke-dasharray="{lengths}"')
+                words.append(f'stroke-dashoffset="{offset * UNITS:.4g}"')
         if not gc.get_antialiased():
             words.append('shape-rendering="crispEdges"')
         return " ".join(words)
 
 
-NO_STROKE = 'stroke="none"'
-
-
 def _paint(name, rgba, gc) -> str:
     """The SVG attributes of a fill or a stroke: colour and opacity."""
     if rgba is None:
-        alpha = 0
-    elif gc.get_forced_alpha():
-        alpha = gc.get_alpha()
-    else:
-        alpha = to_rgba(rgba)[3]
+        return f'{name}="none"'
+    alpha = gc.get_alpha() if gc.get_forced_alpha() else to_rgba(rgba)[3]
     if alpha <= 0:
         return f'{name}="none"'
     opacity = f' {name}-opacity="{alpha:.3g}"' if alpha < 1 else ""
     return f'{name}="{to_hex(rgba)}"{opacity}'
-
-
-def _pen_strokes(gc, width) -> list[str]:
-    """The SVG attributes of a line: its width, how it ends and turns, its dashes."""
-    cap = gc.get_capstyle().replace("projecting", "square")
-    join = gc.get_joinstyle()
-    words = [f'stroke-width="{width:.4g}" stroke-linecap="{cap}" stroke-linejoin="{join}"']
-    offset, dashes = gc.get_dashes()
-    if dashes is not None:
-        lengths = " ".join(f"{dash * UNITS:.4g}" for dash in dashes)
-        words.append(f'stroke-dasharray="{lengths}" stroke-dashoffset="{offset * UNITS:.4g}"')
-    return words
 
 
 def _keep_cells(ax) -> None:
@@ -416,23 +359,19 @@ class Scene:
     What frames share is stored once. Each table is a dict {thing: its number}, and frames hold numbers.
 
     Attributes:
-        paths, styles, images, points: what marks are made of.
-        lists: tuples of numbers of paths or styles. ops: marks, as five such numbers.
-        axes: tuples of what `Drawing.axes` says.
+        ops: the marks. axes: tuples of what `Drawing.axes` says.
         columns: bytes of float32 numbers. series: what `data.Series` says, with the numbers of its columns.
         frames: (numbers of its ops, number of its axes, numbers of its series, alt text) of each frame.
         size: of all frames. letters: the smallest letters of each.
     """
 
     def __init__(self):
-        self.paths, self.styles, self.images, self.points = {}, {}, {}, {}
-        self.lists, self.ops, self.axes = {}, {}, {}
-        self.columns, self.series = {}, {}
+        self.ops, self.axes, self.columns, self.series = {}, {}, {}, {}
         self.frames, self.letters = [], []
         self.size = None
 
     def add(self, drawing):
-        """Number the marks of the next frame.
+        """Number what the next frame consists of.
 
         Raises:
             ValueError: its size differs from the first one's.
@@ -444,68 +383,36 @@ class Scene:
             )
         self.size = drawing.size
         self.letters.append(drawing.letters)
-        ops = [self._number_mark(mark) for mark in drawing.marks]
+        ops = [number(self.ops, mark) for mark in drawing.marks]
         axes = number(self.axes, drawing.axes)
-        held = [self._number_series(one) for one in drawing.series]
+        held = []
+        for *about, columns in drawing.series:
+            for column in columns:
+                packed = column.astype(np.float32).tobytes()
+                about.append(number(self.columns, packed))
+            held.append(number(self.series, tuple(about)))
         self.frames.append((ops, axes, held, drawing.alt))
 
-    def _number_mark(self, mark) -> int:
-        clips = self._number_list(self.paths, mark.clips)
-        paths = self._number_list(self.paths, mark.paths)
-        styles = self._number_list(self.styles, mark.styles)
-        points = number(self.points, mark.points)
-        image = -1
-        if mark.image is not None:
-            image = number(self.images, mark.image)
-        return number(self.ops, (clips, paths, styles, points, image))
-
-    def _number_list(self, table, items) -> int:
-        numbers = [number(table, item) for item in items]
-        return number(self.lists, tuple(numbers))
-
-    def _number_series(self, one) -> int:
-        *about, columns = one
-        for column in columns:
-            packed = column.astype(np.float32).tobytes()
-            about.append(number(self.columns, packed))
-        return number(self.series, tuple(about))
-
     def payload(self) -> str:
-        """All frames as base64 of gzipped JSON; columns of numbers hold differences, which compress well.
-
-        `frames.js` unpacks it.
-        """
-        contents = {
-            "units": UNITS,
-            "size": self.size,
-            "letters": min(self.letters),
-            **self._packed_marks(),
-            **self._packed_numbers(),
-            "axes": list(self.axes),
-            "frames": [(deltas(ops), *rest) for ops, *rest in self.frames],
-        }
-        text = json.dumps(contents, separators=(",", ":"), ensure_ascii=False)
-        return base64_text(gzip.compress(text.encode(), 9, mtime=0))
-
-    def _packed_marks(self) -> dict:
-        x = [points[0::2] for points in self.points]
-        y = [points[1::2] for points in self.points]
-        ops = zip(*self.ops, strict=True)  # column by column
-        return {
-            "paths": list(self.paths),
-            "x": ragged(x),
-            "y": ragged(y),
-            "lists": ragged(self.lists),
-            "ops": [deltas(column) for column in ops],
-            "styles": list(self.styles),
-            "images": list(self.images),
-        }
-
-    def _packed_numbers(self) -> dict:
+        """All frames as base64 of gzipped JSON, which `frames.js` unpacks."""
+        paths, styles, ops = {}, {}, []
+        for mark in self.ops:
+            clips = [number(paths, text) for text in mark.clips]
+            drawn = [number(paths, text) for text in mark.paths]
+            looks = [number(styles, text) for text in mark.styles]
+            ops.append((clips, drawn, looks, deltas(mark.x), deltas(mark.y), mark.image))
         # All first bytes of the float32 numbers come first, then all second ones: neighbours are alike.
         numbers = np.frombuffer(b"".join(self.columns), np.uint8).reshape(-1, 4)
-        return {
+        contents = {
+            "paths": list(paths),
+            "styles": list(styles),
+            "ops": ops,
+            "axes": list(self.axes),
             "series": list(self.series),
-            "lengths": [len(column) // 4 for column in self.columns],
-            "numbers": base64_text(numbers.T.tobytes()),
+            "frames": self.frames,
         }
+        contents["lengths"] = [len(column) // 4 for column in self.columns]
+        contents["numbers"] = base64_text(numbers.T.tobytes())
+        contents |= {"units": UNITS, "size": self.size, "letters": min(self.letters)}
+        text = json.dumps(contents, separators=(",", ":"), ensure_ascii=False)
+        return base64_text(gzip.compress(text.encode(), 9, mtime=0))
