@@ -124,8 +124,9 @@ def _basis(z):
     """(n, rank) orthonormal columns that span the centred points: the left singular vectors."""
     centred = z - z.mean(0)
     left, spread, _ = np.linalg.svd(centred, full_matrices=False)
-    size = max(spread[0], np.abs(z).max())
-    return left[:, spread > FLAT * size]
+    flat = FLAT * spread[0]
+    rounding = 1e-14 * np.linalg.norm(z)  # of points that all coincide
+    return left[:, spread > max(flat, rounding)]
 
 
 def _nearest_centre_is_right(u, ids, classes):
@@ -162,7 +163,8 @@ def _largest_margin(u, ids, classes):
     gaps = []
     for own, other in itertools.permutations(range(classes), 2):
         weights = score[other] - score[own]
-        gap = np.kron(weights, lifted[ids == own])  # score_c - score_y of each point of class y
+        points = lifted[ids == own]
+        gap = np.kron(weights, points)  # score_c - score_y of each point of class y
         gaps.append(scipy.sparse.coo_array(gap))
     gaps = scipy.sparse.vstack(gaps)  # a row for each point and each other class
     ones = np.ones((gaps.shape[0], 1))
@@ -220,7 +222,8 @@ def intervals(z: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
     if sum(sizes) != n:
         raise refused("sizes", sizes, f"sizes that add up to the {n} points of z")
 
-    ends = [points.aminmax(dim=-1) for points in z.split(sizes, -1)]
+    classes = z.split(sizes, -1)
+    ends = [points.aminmax(dim=-1) for points in classes]
     lowest = torch.stack([end.min for end in ends], -1)  # (R, C)
     highest = torch.stack([end.max for end in ends], -1)
     lowest, order = lowest.sort(-1)
@@ -339,7 +342,8 @@ def _terms(directions):
     x, mean = directions
     p = (x * mean).sum(-1)
     length2 = (x**2).sum(-1)
-    return p, length2 + 2 * p
+    own = length2 + 2 * p
+    return p, own
 
 
 def weight_gap(m1: torch.nn.Module, m2: torch.nn.Module) -> float:
@@ -582,7 +586,8 @@ def spectral_rank(variances: np.ndarray) -> np.ndarray:
         raise refused("variances", variances, "numbers >= 0")
     size = np.sqrt(found)
     with np.errstate(invalid="ignore"):
-        share = size / size.sum(-1, keepdims=True)
+        total = size.sum(-1, keepdims=True)
+        share = size / total
     entropy = entr(share).sum(-1)
     return np.exp(entropy)
 
@@ -655,4 +660,5 @@ def mean_interval(
     quantile = scipy.stats.t.ppf(upper, count - 1)
     deviation = found.std(-1, ddof=1)
     standard_error = deviation / math.sqrt(count)
-    return found.mean(-1), quantile * standard_error
+    half = quantile * standard_error
+    return found.mean(-1), half
