@@ -40,10 +40,11 @@ def empirical(
     A fully connected layer y = W a + b that sees one vector a sample adds (<a_i, a_j> + 1) <delta_i^k, delta_j^l>,
     where delta^k = df^k / dy comes from one backward pass of sum_i f^k(x_i): no parameter gradient is formed.
     A layer that sees several positions a sample (Conv2d, Linear on sequences) adds the Gram matrix of its per-sample
-    gradients sum_t delta_t a_t'. Parameters of which neither is true (other modules, shared weights) go through
-    Jacobians of some samples at a time, or sample by sample where torch cannot map over the module, a GRU say.
+    gradients sum_t delta_t a_t'. Parameters of which neither is true (other modules, shared weights) go through their
+    Jacobian, or sample by sample where torch cannot map over the module, a GRU say.
 
-    On a CPU little more memory than K's own is used; on an accelerator twice K's.
+    On a CPU little more memory than K's own is used, on an accelerator twice K's. The Jacobian comes on top: n d
+    numbers for each parameter that needs it.
 
     Args:
         model: module (n, ...) -> (n, d) that treats samples independently: f(x_i) must not depend on x_j.
