@@ -15,8 +15,16 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from clbook._arguments import number, refused, shown, whole
-from clbook._layerwise import check, jacobian, layerwise, outputs, trainable
+from clbook._arguments import choice, dense, number, refused, shown, table, tensor, whole
+from clbook._layerwise import (
+    add,
+    by_samples,
+    check,
+    derivatives,
+    jacobian,
+    layerwise,
+    outputs,
+)
 from clbook.metrics import Labels, class_ids
 from clbook.models import ACTIVATIONS
 
@@ -32,10 +40,11 @@ def empirical(
     A fully connected layer y = W a + b that sees one vector a sample adds (<a_i, a_j> + 1) <delta_i^k, delta_j^l>,
     where delta^k = df^k / dy comes from one backward pass of sum_i f^k(x_i): no parameter gradient is formed.
     A layer that sees several positions a sample (Conv2d, Linear on sequences) adds the Gram matrix of its per-sample
-    gradients sum_t delta_t a_t'. Parameters of which neither is true (other modules, shared weights) go through
-    Jacobians of some samples at a time, or sample by sample where torch cannot map over the module, a GRU say.
+    gradients sum_t delta_t a_t'. Parameters of which neither is true (other modules, shared weights) go through their
+    Jacobian, or sample by sample where torch cannot map over the module, a GRU say.
 
-    On a CPU little more memory than K's own is used; on an accelerator twice K's.
+    On a CPU little more memory than K's own is used, on an accelerator twice K's. The Jacobian comes on top: n d
+    numbers for each parameter that needs it.
 
     Args:
         model: module (n, ...) -> (n, d) that treats samples independently: f(x_i) must not depend on x_j.
@@ -51,8 +60,7 @@ def empirical(
             trainable, it mixes samples or is random (batch normalisation or dropout in training mode); all this
             inside inference_mode.
     """
-    K = layerwise(model, x, progress=progress)
-    return K.permute(2, 3, 0, 1)
+    return layerwise(model, x, progress=progress)
 
 
 def empirical_trace(
@@ -75,7 +83,7 @@ def empirical_trace(
         ValueError: as for `empirical`.
     """
     K = layerwise(model, x, trace=True, progress=progress)
-    return K[0, 0]
+    return K[..., 0, 0]
 
 
 def autograd(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
@@ -85,7 +93,7 @@ def autograd(model: nn.Module, x: torch.Tensor) -> torch.Tensor:
     """
     check(model, x)
     outputs(model, x)
-    names = trainable(model)
+    names = [name for name, p in model.named_parameters() if p.requires_grad]
     if not names:
         raise refused("model", model, "a module with a trainable parameter")
     J = jacobian(model, x, names)  # (d, n, parameters)
@@ -113,48 +121,41 @@ def mlp(
     Raises:
         ValueError: shapes that do not fit each other, another activation.
     """
-    _check_activation(activation)
-    if not isinstance(x, torch.Tensor) or x.dim() < 2 or x.is_meta:
-        raise refused("x", x, "a tensor (..., n, in) with values")
-    if not isinstance(weights, (list, tuple)) or not weights:
-        raise refused("weights", weights, "W and b of each layer in turn")
+    choice("activation", activation, ACTIVATIONS)
+    if dense("x", x, 2).numel() == 0:
+        raise refused("x", x, "of one input or more")
     try:
-        inputs, slopes = _forward(weights, x, activation)
-    except (TypeError, AttributeError, IndexError, RuntimeError, ValueError) as error:
+        inputs, layers = _forward(weights, x, activation)
+        deltas = derivatives(layers[-1], layers)
+    except (TypeError, AttributeError, IndexError, KeyError, RuntimeError, ValueError) as error:
         allowed = f"W and b of each layer in turn, which fit x, {shown(x)}: {error}"
         raise refused("weights", weights, allowed) from error
 
-    matrices = weights[0::2]
-    n = x.shape[-2]
-    d = matrices[-1].shape[-2]
-    # delta (..., d, n, out). At the last layer df^k / dy is 1 for unit k, and 0 for the others.
-    ones = torch.eye(d, dtype=x.dtype, device=x.device)
-    delta = ones[:, None, :].expand(d, n, d)
-    K = x.new_zeros(())
-    for layer in reversed(range(len(matrices))):
-        a = inputs[layer]
-        seen = a @ a.mT + 1  # (..., n, n)
-        felt = torch.einsum("...kio,...ljo->...ijkl", delta, delta)
-        K = torch.addcmul(K, seen[..., None, None], felt)
-        if layer > 0:
-            W = matrices[layer].unsqueeze(-3)  # one for all k
-            slope = slopes[layer - 1].unsqueeze(-3)
-            delta = (delta @ W) * slope
-    return K
+    factors = []
+    for a, delta in zip(inputs, deltas, strict=True):
+        with_one = F.pad(a, (0, 1), value=1.0)  # for the bias
+        factors.append((with_one, delta.movedim(0, -3)))
+    *runs, n, d = layers[-1].shape
+    K = x.new_zeros((*runs, d, d, n, n))
+    for _ in add(K, factors):  # some rows at a time
+        pass
+    return by_samples(K)
 
 
+@torch.enable_grad()
 def _forward(weights, x, activation):
-    """What enters each layer of an MLP, (..., n, in), and the activation's slope at what leaves each hidden one."""
+    """What enters each layer of an MLP, (..., n, in), and what leaves it, (..., n, out), before the activation."""
     act = ACTIVATIONS[activation]()
-    runs = torch.broadcast_shapes(weights[0].shape[:-2], x.shape[:-2])
-    inputs = [x.expand(*runs, *x.shape[-2:])]
-    slopes = []
-    matrices, biases = weights[0::2], weights[1::2]
-    for W, b in zip(matrices, biases, strict=True):
-        y = inputs[-1] @ W.mT + b.unsqueeze(-2)  # (..., n, out)
-        inputs.append(act(y))
-        slopes.append(_slope(activation, y))
-    return inputs[:-1], slopes[:-1]  # none follows the last layer
+    a = x.detach()
+    inputs = []
+    layers = []
+    for W, b in zip(weights[0::2], weights[1::2], strict=True):
+        y = a @ W.detach().mT + b.detach().unsqueeze(-2)
+        y.requires_grad_()  # only here does the graph begin: of the weights no gradient is wanted
+        inputs.append(a.detach())
+        layers.append(y)
+        a = act(y)
+    return inputs, layers
 
 
 def _slope(activation, y):
@@ -164,21 +165,6 @@ def _slope(activation, y):
         total = ACTIVATIONS[activation]()(y).sum()
     (slope,) = torch.autograd.grad(total, y)
     return slope
-
-
-def _check_activation(activation):
-    if not isinstance(activation, str) or activation not in ACTIVATIONS:
-        raise refused("activation", activation, f"one of {', '.join(ACTIVATIONS)}")
-
-
-def _check_table(name, value):
-    """ValueError where `value` is no floating point tensor (n, D)."""
-    if not isinstance(value, torch.Tensor) or value.dim() != 2:
-        raise refused(name, value, "a tensor with two axes")
-    if value.dtype not in (torch.float32, torch.float64):
-        raise refused(name, value, "of type float32 or float64")
-    if value.is_meta or value.layout != torch.strided:
-        raise refused(name, value, "a dense tensor with values")
 
 
 def one_hidden(
@@ -206,20 +192,18 @@ def one_hidden(
     Raises:
         ValueError: other shapes or types, another activation, a d that does not divide B's rows.
     """
-    _check_table("B", B)
-    _check_table("x", x)
-    _check_activation(activation)
+    table("B", B)
+    table("x", x)
+    choice("activation", activation, ACTIVATIONS)
     d = whole("d", d, 1)
     if len(B) % d:
         raise refused("d", d, f"a divisor of the number of rows of B, {len(B)}")
     scale = number("scale", scale)
 
-    try:
-        y = x @ B.T  # (n, M d)
-    except RuntimeError as error:
-        raise refused(
-            "x", x, f"of the type and of as many columns as B, {shown(B)}: {error}"
-        ) from error
+    if x.dtype != B.dtype or x.shape[1] != B.shape[1]:
+        raise refused("x", x, f"of the type and of as many columns as B, {shown(B)}")
+
+    y = x @ B.T  # (n, M d)
     slope = _slope(activation, y)
     slope = slope.unflatten(1, (d, -1)).transpose(0, 1)  # (d, n, M)
     overlap = slope @ slope.mT
@@ -242,7 +226,7 @@ def infinite_width(x: torch.Tensor, scale: float = 1.0) -> torch.Tensor:
     Raises:
         ValueError: another shape or type, a scale that is no number.
     """
-    _check_table("x", x)
+    table("x", x)
     scale = number("scale", scale)
     # The angle of unit vectors u and v is 2 atan2(|u - v|, |u + v|): arccos loses half the digits where they coincide.
     u = F.normalize(x, dim=1)
@@ -365,26 +349,15 @@ def top_eigenvector(K: torch.Tensor, labels: Labels) -> tuple[np.ndarray, float]
 
 def _traced(K, labels):
     """K as (..., n, n) in float64, its trace over d divided by d, and the one-hot labels (n, C)."""
-    try:
-        found = torch.as_tensor(K).detach()
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise refused("K", K, "a tensor or an array") from error
-    if found.is_meta or found.is_complex() or found.layout != torch.strided:
-        raise refused("K", K, "a dense tensor of real numbers")
-    allowed = "(n, n) or (n, n, d, d), or R of them, (R, n, n) or (R, n, n, d, d)"
-    if not 2 <= found.dim() <= 5 or found.numel() == 0:
-        raise refused("K", K, allowed)
-    if found.dim() > 3:
-        if found.shape[-1] != found.shape[-2]:
-            raise refused("K", K, allowed)
-        blocks = found.diagonal(dim1=-2, dim2=-1)
-        found = blocks.double().mean(-1)
-    n = found.shape[-1]
-    if found.shape[-2] != n:
+    found = tensor("K", K).detach()
+    if found.dim() > 3 and found.shape[-1] == found.shape[-2]:
+        found = found.diagonal(dim1=-2, dim2=-1).double().mean(-1)
+    if found.dim() not in (2, 3) or found.shape[-1] != found.shape[-2] or found.numel() == 0:
+        allowed = "(n, n) or (n, n, d, d), or R of them, (R, n, n) or (R, n, n, d, d)"
         raise refused("K", K, allowed)
     if found.dim() == 2 and not found.isfinite().all():
         raise refused("K", K, "finite numbers")
-    ids, classes = class_ids(labels, n)
+    ids, classes = class_ids(labels, found.shape[-1])
     ids = torch.as_tensor(ids, device=found.device)
     return found.double(), F.one_hot(ids, classes).double()
 

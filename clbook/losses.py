@@ -26,7 +26,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from clbook import _checks, _fast
+from clbook import _arguments, _fast
 from clbook._fast import matmul
 
 FEW = 4  # coordinates up to which squared distances are cheaper one by one than by torch.cdist
@@ -58,7 +58,7 @@ def log_odds(
     n = z1.shape[-2]
     views = torch.cat([z1, z2], -2)
     anchors = 2 * n if both else n
-    if not _checks.transformed():
+    if not _arguments.transformed():
         hidden = None if same is None else same.tile(anchors // n, 2)
         return _fast.CosineLogOdds.apply(views, tau**0.5, anchors, hidden)
 
@@ -105,11 +105,11 @@ def nt_xent(
         ValueError: shapes or types that differ, one point only, tau <= 0. With CLBOOK_CHECK=1 also
             a zero row, and values that are not finite.
     """
-    z1, z2 = _checks.points(z1=z1, z2=z2)
-    tau = _checks.temperature(tau, z1)
+    z1, z2 = _arguments.points(z1=z1, z2=z2)
+    tau = _arguments.temperature(tau, z1)
     odds = log_odds(z1, z2, tau)  # (..., 2n)
     loss = softplus(odds).mean(-1)  # -log[ positive / (positive + negatives) ], see `softplus`
-    return _checks.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
+    return _arguments.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
 def cl(
@@ -136,11 +136,11 @@ def cl(
     Raises:
         ValueError: as `nt_xent`.
     """
-    z1, z2 = _checks.points(z1=z1, z2=z2)
-    tau = _checks.temperature(tau, z1)
+    z1, z2 = _arguments.points(z1=z1, z2=z2)
+    tau = _arguments.temperature(tau, z1)
     odds = log_odds(z1, z2, tau, both=False)  # (..., n)
     loss = softplus(odds).mean(-1)
-    return _checks.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
+    return _arguments.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
 def dcl(
@@ -166,11 +166,11 @@ def dcl(
     Raises:
         ValueError: as `nt_xent`.
     """
-    z1, z2 = _checks.points(z1=z1, z2=z2)
-    tau = _checks.temperature(tau, z1)
+    z1, z2 = _arguments.points(z1=z1, z2=z2)
+    tau = _arguments.temperature(tau, z1)
     odds = log_odds(z1, z2, tau)  # (..., 2n)
     loss = odds.mean(-1)
-    return _checks.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
+    return _arguments.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
 def nscl(
@@ -202,12 +202,12 @@ def nscl(
         ValueError: as `nt_xent`, and for labels of another length or that are no numbers. With
             CLBOOK_CHECK=1 also for labels that are all equal or not finite.
     """
-    z1, z2 = _checks.points(z1=z1, z2=z2)
-    tau = _checks.temperature(tau, z1)
-    labels = _checks.labels("labels", labels, z1)
+    z1, z2 = _arguments.points(z1=z1, z2=z2)
+    tau = _arguments.temperature(tau, z1)
+    labels = _arguments.labels("labels", labels, z1)
     odds = log_odds(z1, z2, tau, same=alike(labels))  # (..., 2n)
     loss = odds.mean(-1)
-    return _checks.values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
+    return _arguments.values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
 
 
 def supcon(
@@ -237,9 +237,9 @@ def supcon(
     Raises:
         ValueError: as `nscl`.
     """
-    z1, z2 = _checks.points(z1=z1, z2=z2)
-    tau = _checks.temperature(tau, z1)
-    labels = _checks.labels("labels", labels, z1)
+    z1, z2 = _arguments.points(z1=z1, z2=z2)
+    tau = _arguments.temperature(tau, z1)
+    labels = _arguments.labels("labels", labels, z1)
     peer = alike(labels) & ~diagonal(z1)  # (..., n, n)
     own_pair = nt_xent(z1, z2, tau)  # the loss if a' were the only positive
 
@@ -253,7 +253,7 @@ def supcon(
     attraction = (both / tau * peers).sum(-1) / 2  # (..., n), the mean of a point's two views
     lost = (count * positive - attraction) / (count + 1)
     loss = own_pair + lost.mean(-1)
-    return _checks.values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
+    return _arguments.values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
 
 
 def nt_xent_mean(
@@ -281,12 +281,12 @@ def nt_xent_mean(
     Raises:
         ValueError: as `nt_xent`.
     """
-    z1, z2 = _checks.points(z1=z1, z2=z2)
-    tau = _checks.temperature(tau, z1)
+    z1, z2 = _arguments.points(z1=z1, z2=z2)
+    tau = _arguments.temperature(tau, z1)
     n = z1.shape[-2]
     odds = log_odds(z1, z2, tau, both=False)  # (..., n)
     loss = softplus(odds - math.log(n)).mean(-1)
-    return _checks.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
+    return _arguments.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
 def generalized(
@@ -316,15 +316,15 @@ def generalized(
         ValueError: shapes or types that differ, one point only, log_eta or psi no function. With
             CLBOOK_CHECK=1 also values, or squares of distances, that are not finite.
     """
-    z1, z2 = _checks.points(z1=z1, z2=z2)
-    _checks.require(callable(log_eta), "log_eta", log_eta, "a function of a tensor")
-    _checks.require(callable(psi), "psi", psi, "a function of a tensor")
+    z1, z2 = _arguments.points(z1=z1, z2=z2)
+    _arguments.require(callable(log_eta), "log_eta", log_eta, "a function of a tensor")
+    _arguments.require(callable(psi), "psi", psi, "a function of a tensor")
     n = z1.shape[-2]
     log_weights = log_eta(squared_distances(z1, z2) / 2)  # (..., n, n)
     positive = log_weights.diagonal(dim1=-2, dim2=-1)
     log_mean = log_weights.logsumexp(-1) - math.log(n)
     loss = psi(log_mean - positive).mean(-1)
-    return _checks.values(loss, z1=z1, z2=z2)
+    return _arguments.values(loss, z1=z1, z2=z2)
 
 
 def simplified(
@@ -352,9 +352,9 @@ def simplified(
         ValueError: wrong shapes or types, one point only, tau <= 0. With CLBOOK_CHECK=1 also
             values, or squares of distances, that are not finite.
     """
-    (z,) = _checks.points(z=z)
-    views = _checks.views(views, z)
-    tau = _checks.temperature(tau, z)
+    (z,) = _arguments.points(z=z)
+    views = _arguments.views(views, z)
+    tau = _arguments.temperature(tau, z)
     n = z.shape[-2]
     squares = squared_distances(z.unsqueeze(-3), views)  # (..., m, n, n)
     if isinstance(tau, Tensor):
@@ -362,7 +362,7 @@ def simplified(
     log_shares = (squares / (-2 * tau)).log_softmax(-1)
     positive = log_shares.diagonal(dim1=-2, dim2=-1)  # (..., m, n)
     loss = -math.log(n) - positive.mean((-2, -1))
-    return _checks.values(loss, z=z, views=views, tau=tau)
+    return _arguments.values(loss, z=z, views=views, tau=tau)
 
 
 def infonce(
@@ -399,12 +399,12 @@ def infonce(
             values, or powers of distances, that are not finite.
     """
     fine = isinstance(p, numbers.Real) and 1 <= p < math.inf
-    _checks.require(fine, "p", p, "a finite number >= 1")
-    _checks.require(isinstance(normalize, bool), "normalize", normalize, "True or False")
+    _arguments.require(fine, "p", p, "a finite number >= 1")
+    _arguments.require(isinstance(normalize, bool), "normalize", normalize, "True or False")
     least = 2 if negatives is None else 1
-    anchor, positive = _checks.points(least, anchor=anchor, positive=positive)
-    tau = _checks.temperature(tau, anchor, width=anchor.shape[-1])
-    candidates = positive if negatives is None else _checks.negatives(negatives, anchor)
+    anchor, positive = _arguments.points(least, anchor=anchor, positive=positive)
+    tau = _arguments.temperature(tau, anchor, width=anchor.shape[-1])
+    candidates = positive if negatives is None else _arguments.negatives(negatives, anchor)
 
     if normalize:
         a = unit(anchor) / tau
@@ -423,7 +423,7 @@ def infonce(
     repulsion = logits.logsumexp(-1)
     loss = softplus(repulsion - attraction).mean(-1)
     given = {"anchor": anchor, "positive": positive, "negatives": negatives, "tau": tau}
-    return _checks.values(loss, cosine=normalize, **given)
+    return _arguments.values(loss, cosine=normalize, **given)
 
 
 def symbol_context(
@@ -451,12 +451,12 @@ def symbol_context(
         ValueError: wrong shapes or types, one pair only. With CLBOOK_CHECK=1 also ids that are all
             equal, and values or products that are not finite.
     """
-    symbols, contexts = _checks.points(symbols=symbols, contexts=contexts)
+    symbols, contexts = _arguments.points(symbols=symbols, contexts=contexts)
     same = None
     if ids is not None:
-        ids = _checks.labels("ids", ids, symbols)
+        ids = _arguments.labels("ids", ids, symbols)
         same = alike(ids)  # (..., n, n)
-    if not _checks.transformed():
+    if not _arguments.transformed():
         odds = _fast.LogOdds.apply(symbols, contexts, same)
     else:
         logits = matmul(symbols, contexts.mT)  # (..., n, n)
@@ -465,7 +465,7 @@ def symbol_context(
         negatives = logits.masked_fill(same, -math.inf).logsumexp(-1)
         odds = negatives - positive
     loss = softplus(odds).mean(-1)
-    return _checks.values(loss, symbols=symbols, contexts=contexts, ids=ids)
+    return _arguments.values(loss, symbols=symbols, contexts=contexts, ids=ids)
 
 
 def vicreg(
@@ -493,8 +493,8 @@ def vicreg(
         ValueError: shapes or types that differ, one point only, weights that are not three numbers
             >= 0. With CLBOOK_CHECK=1 also values, or squares, that are not finite.
     """
-    z1, z2 = _checks.points(z1=z1, z2=z2)
-    _checks.weights(weights)
+    z1, z2 = _arguments.points(z1=z1, z2=z2)
+    _arguments.weights(weights)
     n = z1.shape[-2]
     distance = (z1 - z2).square().sum(-1)
     loss = weights[0] * distance.mean(-1)
@@ -508,7 +508,7 @@ def vicreg(
         redundant = between.square().sum(-1)  # (..., d)
         loss = loss + weights[1] * missing.mean(-1)
         loss = loss + weights[2] * redundant.mean(-1)
-    return _checks.values(loss, z1=z1, z2=z2)
+    return _arguments.values(loss, z1=z1, z2=z2)
 
 
 def byol(
@@ -533,10 +533,10 @@ def byol(
         ValueError: shapes or types that differ. With CLBOOK_CHECK=1 also a zero row, and values
             that are not finite.
     """
-    prediction, target = _checks.points(1, prediction=prediction, target=target)
+    prediction, target = _arguments.points(1, prediction=prediction, target=target)
     difference = unit(prediction) - unit(target)
     loss = difference.square().sum(-1).mean(-1)
-    return _checks.values(loss, cosine=True, prediction=prediction, target=target)
+    return _arguments.values(loss, cosine=True, prediction=prediction, target=target)
 
 
 def unit(z: Tensor) -> Tensor:
@@ -567,7 +567,7 @@ def distances(a: Tensor, b: Tensor, p: float) -> Tensor:
 
 def squared_distances(a: Tensor, b: Tensor) -> Tensor:
     """(..., n, m) |a_i - b_j|^2 from differences: the expanded square rounds those of near points."""
-    if a.shape[-1] > FEW and not _checks.transformed():
+    if a.shape[-1] > FEW and not _arguments.transformed():
         return _fast.SquaredDistances.apply(a, b)
     if a.shape[-1] == 1:
         return (a - b.mT).square()

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 import numpy as np
 import scipy
 import torch
-from scipy.special import entr
+from scipy.special import entr, logsumexp
 from threadpoolctl import threadpool_limits
 
-from clbook._arguments import array, number, positive, reals, refused, whole
+from clbook._arguments import array, chance, positive, reals, refused, whole
 
 Points = torch.Tensor | np.ndarray | Sequence  # (n, d), or (n,) for n points in one dimension
 Labels = torch.Tensor | np.ndarray | Sequence  # (n,)
@@ -27,14 +27,23 @@ FLAT = 1e-12  # a direction with less than this share of the largest spread has 
 CONSTANT = 1e-28  # the mean square of similarities that differ by rounding alone
 
 
-def _points(name, values):
-    """`values` as a finite float64 array (n, d); a vector is n points in one dimension."""
+def _points(name, values, least=1, several=False):
+    """`values` as a finite float64 array (n, d), n >= `least`; a vector is n points in one dimension.
+
+    With `several` it may be (..., n, d), and numbers that are not finite pass.
+    """
     found = reals(name, values)
     if found.ndim == 1:
         found = found[:, None]
-    if found.ndim != 2 or found.size == 0:
-        raise refused(name, values, "n points (n, d), n and d >= 1")
-    if not np.isfinite(found).all():
+    enough = found.size > 0 and found.ndim >= 2
+    enough = enough and found.shape[-2] >= least
+    if not enough or (found.ndim > 2 and not several):
+        runs = " or (..., n, d)" if several else ""
+        raise refused(name, values, f"n points (n, d){runs}, n >= {least}, d >= 1")
+    if several:
+        return found
+    finite = np.isfinite(found)
+    if not finite.all():
         raise refused(name, values, "finite numbers")
     return found
 
@@ -72,7 +81,7 @@ def _labels(name, labels, n):
         raise refused(name, labels, f"one label for each point, ({n},)")
     if found.dtype.kind not in "biufU":
         raise refused(name, labels, "numbers or strings")
-    if found.dtype.kind == "f" and np.isnan(found).any():
+    if (found != found).any():
         raise refused(name, labels, "labels that are not NaN")
     return found
 
@@ -99,59 +108,46 @@ def separable(z: Points, labels: Labels) -> bool:
     z = _points("z", z)
     ids, classes = class_ids(labels, len(z))
     if z.shape[1] == 1:
-        return _disjoint_intervals(z[:, 0], ids, classes)
-    u = _whitened(z)
+        by_class = z[ids.argsort(), 0]
+        sizes = np.bincount(ids).tolist()
+        return bool(intervals(torch.from_numpy(by_class[None]), sizes))
+    u = _basis(z) * math.sqrt(len(z))  # coordinates of mean 0 and variance 1
     if u.shape[1] == 0:  # all points coincide
         return False
-    if _nearest_centre_is_right(
-        u, ids, classes
-    ):  # as it most often is: no linear program is needed
+    # As it most often is: no linear program is needed.
+    if _nearest_centre_is_right(u, ids, classes):
         return True
     return bool(_largest_margin(u, ids, classes) > MARGIN)
 
 
-def _disjoint_intervals(z, ids, classes):
-    order = np.argsort(z)
-    z = z[order]
-    ids = ids[order]
-    changes = ids[1:] != ids[:-1]
-    last = np.flatnonzero(changes)  # after these points the class changes
-    if len(last) >= classes:  # one of the classes comes back
-        return False
-    apart = z[last] < z[last + 1]
-    return bool(apart.all())
-
-
-def _whitened(z):
-    """(n, rank) the points in coordinates of mean 0 and variance 1."""
-    left, spread, _ = _axes(z)
-    seen = spread > FLAT * spread[0]
-    return left[:, seen] * math.sqrt(len(z))
-
-
-def _axes(z):
-    """The singular value decomposition of the centred points."""
-    return np.linalg.svd(z - z.mean(0), full_matrices=False)
+def _basis(z):
+    """(n, rank) orthonormal columns that span the centred points: the left singular vectors."""
+    centred = z - z.mean(0)
+    left, spread, _ = np.linalg.svd(centred, full_matrices=False)
+    flat = FLAT * spread[0]
+    rounding = 1e-14 * np.linalg.norm(z)  # of points that all coincide
+    return left[:, spread > max(flat, rounding)]
 
 
 def _nearest_centre_is_right(u, ids, classes):
     """Whether the rule "nearest class centre", which is affine, is right on every point by a margin."""
     centres = _centres(u, ids, classes)  # (C, d)
-    constants = -(centres**2).sum(1) / 2
-    scores = u @ centres.T + constants  # (n, C)
+    distances = scipy.spatial.distance.cdist(u, centres, "sqeuclidean")  # (n, C)
     points = np.arange(len(u))
-    own = scores[points, ids]
-    scores[points, ids] = -np.inf
-    margin = own - scores.max(1)  # (n,)
-    weights = np.abs(centres - centres[0]).max()
-    return margin.min() > MARGIN * weights
+    own = distances[points, ids]
+    distances[points, ids] = np.inf
+    others = distances.min(1)
+    margin = (others - own) / 2  # the score of a class is u'c - |c|^2 / 2
+    largest_weight = np.abs(centres - centres[0]).max()
+    return margin.min() > MARGIN * largest_weight
 
 
 def _centres(points, ids, classes):
     """(C, d) the mean of each class."""
     centres = []
     for c in range(classes):
-        centres.append(points[ids == c].mean(0))
+        members = points[ids == c]
+        centres.append(members.mean(0))
     return np.stack(centres)
 
 
@@ -170,9 +166,8 @@ def _largest_margin(u, ids, classes):
         points = lifted[ids == own]
         gap = np.kron(weights, points)  # score_c - score_y of each point of class y
         gaps.append(scipy.sparse.coo_array(gap))
-    rows = n * (classes - 1)  # one for each point and each other class
-    ones = np.ones((rows, 1))
-    gaps = scipy.sparse.vstack(gaps)
+    gaps = scipy.sparse.vstack(gaps)  # a row for each point and each other class
+    ones = np.ones((gaps.shape[0], 1))
     constraints = scipy.sparse.hstack([gaps, ones])  # score_c - score_y + m, which must be <= 0
 
     bounds_of_a_score = [(-1, 1)] * d + [(None, None)]
@@ -229,12 +224,12 @@ def intervals(z: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
 
     classes = z.split(sizes, -1)
     ends = [points.aminmax(dim=-1) for points in classes]
-    apart = z.new_ones(len(z), dtype=torch.bool)
-    for one, other in itertools.combinations(ends, 2):
-        below = one.max < other.min
-        above = other.max < one.min
-        apart &= below | above
-    return apart
+    lowest = torch.stack([end.min for end in ends], -1)  # (R, C)
+    highest = torch.stack([end.max for end in ends], -1)
+    lowest, order = lowest.sort(-1)
+    highest = highest.gather(-1, order)
+    apart = highest[:, :-1] < lowest[:, 1:]  # each class below the next
+    return apart.all(-1)
 
 
 # Similarity of two representations a and b of the same inputs, by their cosines S_ij = cos(a_i, a_j).
@@ -258,14 +253,8 @@ def linear_cka(a: Points, b: Points) -> float | np.ndarray:
         ValueError: other shapes; of a single pair also a representation that is not finite, has a zero row, or the
             same cosine for every two points.
     """
-    a, b = _pair(a, b, least=1)
-    x, _ = _centred_directions(a)
-    y, _ = _centred_directions(b)
     # H S H = X X', so that <H S H, H S' H>_F = |X'Y|_F^2.
-    together = _inner(x, y)
-    of_a = _inner(x, x)
-    of_b = _inner(y, y)
-    return _correlation(a, b, together, of_a, of_b)
+    return _correlation(_inner, *_pair(a, b, least=1))
 
 
 def rsa(a: Points, b: Points) -> float | np.ndarray:
@@ -273,43 +262,13 @@ def rsa(a: Points, b: Points) -> float | np.ndarray:
 
     In [-1, 1]. Arguments, result and errors are those of `linear_cka`, with n >= 3.
     """
-    a, b = _pair(a, b, least=3)
-    one = _Cosines(a)
-    other = _Cosines(b)
-    together = one.covariance(other)
-    of_a = one.covariance(one)
-    of_b = other.covariance(other)
-    return _correlation(a, b, together, of_a, of_b)
-
-
-class _Cosines:
-    """t_ij = x_i'x_j + p_i + p_j, p_i = m'x_i: the cosine of a pair i != j, but for a constant."""
-
-    def __init__(self, points):
-        self.x, mean = _centred_directions(points)  # (..., n, d), (..., 1, d)
-        self.p = (self.x * mean).sum(-1)  # (..., n)
-        length2 = (self.x**2).sum(-1)
-        self.own = length2 + 2 * self.p  # t_ii, which is no pair's
-
-    def covariance(self, other):
-        """(...,) covariance over the pairs with the t_ij of another representation."""
-        n = self.p.shape[-1]
-        pairs = n * (n - 1)
-        # Over all i and j the x_i and the p_i sum to zero. So t_ij does, and most terms of its products do.
-        of_p = (self.p * other.p).mean(-1)
-        products = _inner(self.x, other.x) + 2 * of_p
-        # Over the pairs i != j: the terms i = j are taken off.
-        own_products = (self.own * other.own).sum(-1)
-        products = (n**2 * products - own_products) / pairs
-        mean = -self.own.sum(-1) / pairs
-        other_mean = -other.own.sum(-1) / pairs
-        return products - mean * other_mean
+    return _correlation(_covariance, *_pair(a, b, least=3))
 
 
 def _pair(a, b, least):
-    """a (..., n, d) and b (..., n, d') in float64. Of a single pair all rows must have a direction."""
-    a = _representations("a", a, least)
-    b = _representations("b", b, least)
+    """The directions of a (..., n, d) and of b (..., n, d'). Of a single pair all rows must have one."""
+    a = _points("a", a, least, several=True)
+    b = _points("b", b, least, several=True)
     n = a.shape[-2]
     if b.shape[-2] != n:
         raise refused("b", b, f"a representation of the same {n} inputs as a")
@@ -318,30 +277,13 @@ def _pair(a, b, least):
     if axes and others and axes != others:
         raise refused("b", b, f"of the leading axes of a, {axes}, or of none")
     if not axes and not others:
-        _check_directions("a", a)
-        _check_directions("b", b)
-    return a, b
+        for name, points in (("a", a), ("b", b)):
+            if not _points(name, points).any(axis=1).all():
+                raise refused(name, points, "free of zero rows: their cosines are undefined")
+    return _directions(a), _directions(b)
 
 
-def _representations(name, values, least):
-    """`values` as a float64 array (..., n, d), n >= `least`; a vector is n points in one dimension."""
-    found = reals(name, values)
-    if found.ndim == 1:
-        found = found[:, None]
-    n = found.shape[-2] if found.ndim > 1 else 0
-    if n < least or found.size == 0:
-        raise refused(name, values, f"points (n, d) or (..., n, d), n >= {least}")
-    return found
-
-
-def _check_directions(name, points):
-    if not np.isfinite(points).all():
-        raise refused(name, points, "finite numbers")
-    if not points.any(axis=1).all():
-        raise refused(name, points, "free of zero rows: their cosines are undefined")
-
-
-def _centred_directions(points):
+def _directions(points):
     """The rows of points (..., n, d) at unit length less their mean (..., 1, d), and that mean; NaN for a zero row."""
     length = np.linalg.norm(points, axis=-1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -350,27 +292,58 @@ def _centred_directions(points):
     return unit - mean, mean
 
 
-def _inner(x, y):
-    """(...,) the mean over i and j of (x_i'x_j)(y_i'y_j), which is |X'Y|_F^2 / n^2."""
-    n = x.shape[-2]
-    products = np.swapaxes(x, -1, -2) @ y  # X'Y, (..., d, d')
-    squared_norm = (products**2).sum((-1, -2))
-    return squared_norm / n**2
-
-
-def _correlation(a, b, together, of_a, of_b):
-    """together / sqrt(of_a of_b), from products (...,) of a with b, of a with itself, of b with itself."""
+def _correlation(product, a, b):
+    """<a, b> / sqrt(<a, a> <b, b>), (...,), of the directions of two representations and a `product` of such."""
+    together = product(a, b)
+    of_a = product(a, a)
+    of_b = product(b, b)
     if together.ndim == 0:
-        allowed = "a representation in which not all cosines are the same"
-        if of_a <= CONSTANT:
-            raise refused("a", a, allowed)
-        if of_b <= CONSTANT:
-            raise refused("b", b, allowed)
-        return float(together / math.sqrt(of_a * of_b))
-    defined = (of_a > CONSTANT) & (of_b > CONSTANT)  # False where one is NaN
+        for name, (x, _), size in (("a", a, of_a), ("b", b, of_b)):
+            if size <= CONSTANT:
+                raise refused(name, x, "a representation in which not all cosines are the same")
     with np.errstate(divide="ignore", invalid="ignore"):
         correlation = together / np.sqrt(of_a * of_b)
-    return np.where(defined, correlation, math.nan)
+    defined = np.minimum(of_a, of_b) > CONSTANT  # False where one is NaN
+    found = np.where(defined, correlation, math.nan)
+    return found[()]  # the one number of a single pair
+
+
+def _inner(a, b):
+    """(...,) the mean over i and j of (x_i'x_j)(y_i'y_j), which is |X'Y|_F^2 / n^2."""
+    x, _ = a
+    y, _ = b
+    products = np.swapaxes(x, -1, -2) @ y  # X'Y, (..., d, d')
+    squared_norm = (products**2).sum((-1, -2))
+    return squared_norm / x.shape[-2] ** 2
+
+
+def _covariance(a, b):
+    """(...,) covariance over the pairs i != j of their cosines in a and in b.
+
+    But for a constant, the cosine is t_ij = x_i'x_j + p_i + p_j, p_i = m'x_i.
+    """
+    p, own = _terms(a)
+    q, other_own = _terms(b)
+    n = p.shape[-1]
+    pairs = n * (n - 1)
+    # Over all i and j the x_i and the p_i sum to zero. So t_ij does, and most terms of its products do.
+    of_p = (p * q).mean(-1)
+    products = _inner(a, b) + 2 * of_p
+    # Over the pairs i != j: the terms i = j are taken off.
+    own_products = (own * other_own).sum(-1)
+    products = (n**2 * products - own_products) / pairs
+    mean = -own.sum(-1) / pairs
+    other_mean = -other_own.sum(-1) / pairs
+    return products - mean * other_mean
+
+
+def _terms(directions):
+    """p_i, and t_ii, which is no pair's: (..., n) each."""
+    x, mean = directions
+    p = (x * mean).sum(-1)
+    length2 = (x**2).sum(-1)
+    own = length2 + 2 * p
+    return p, own
 
 
 def weight_gap(m1: torch.nn.Module, m2: torch.nn.Module) -> float:
@@ -388,13 +361,12 @@ def weight_gap(m1: torch.nn.Module, m2: torch.nn.Module) -> float:
     """
     ours = _layers("m1", m1)
     theirs = _layers("m2", m2)
-    shapes = _shapes(ours)
-    if _shapes(theirs) != shapes:
+    shapes = [w.shape for w in ours]
+    if [w.shape for w in theirs] != shapes:
         raise refused("m2", m2, f"a module with the layers of m1, {shapes}")
     norm = torch.linalg.norm
     gaps = []
-    for name, w in ours.items():
-        other = theirs[name]
+    for w, other in zip(ours, theirs, strict=True):
         size = norm(w) + norm(other)
         apart = 2 * norm(w - other)
         gap = apart / size.clamp(min=1e-300)  # 0 where both are zero
@@ -403,22 +375,16 @@ def weight_gap(m1: torch.nn.Module, m2: torch.nn.Module) -> float:
 
 
 def _layers(name, module):
-    """{name: weights in float64} of a module's layers."""
+    """The weights of a module's layers in float64."""
     if not isinstance(module, torch.nn.Module):
         raise refused(name, module, "a torch.nn.Module")
-    layers = {}
-    for parameter, values in module.named_parameters():
-        if values.is_meta:
-            raise refused(name, module, "a module whose parameters have values")
-        if values.dim() > 1:
-            layers[parameter] = values.detach().double()
-    if not layers:
-        raise refused(name, module, "a module with at least one layer")
+    layers = []
+    for w in module.parameters():
+        if w.dim() > 1:
+            layers.append(w.detach().double())
+    if not layers or layers[0].is_meta:
+        raise refused(name, module, "a module with at least one layer, whose weights have values")
     return layers
-
-
-def _shapes(layers):
-    return {name: tuple(w.shape) for name, w in layers.items()}
 
 
 # Readouts: what a simple classifier, fitted on some points, reads from others.
@@ -434,7 +400,8 @@ def _readout(train, y, test, y_test):
     class_ids(y, len(train), "y")  # checks y
     y = _labels("y", y, len(train))
     y_test = _labels("y_test", y_test, len(test))
-    if (y.dtype.kind == "U") != (y_test.dtype.kind == "U"):  # a string equals no number
+    are_strings = y.dtype.kind == "U"
+    if (y_test.dtype.kind == "U") != are_strings:  # a string equals no number
         raise refused("y_test", y_test, "labels of the type of y, numbers or strings")
     if not np.isin(y_test, y).any():
         raise refused("y_test", y_test, "labels of which some are in y")
@@ -464,11 +431,10 @@ def nccc(
     train, y, test, y_test = _readout(train, y, test, y_test)
     classes, ids = np.unique(y, return_inverse=True)
     centres = _centres(train, ids, len(classes))  # (C, d)
-    # |t - c|^2 less |t|^2, which is the same for all centres.
-    length2 = (centres**2).sum(1)
-    distances = length2 - 2 * test @ centres.T  # (m, C)
+    distances = scipy.spatial.distance.cdist(test, centres)  # (m, C)
     nearest = distances.argmin(1)
-    return float((classes[nearest] == y_test).mean())
+    right = classes[nearest] == y_test
+    return float(right.mean())
 
 
 def neighbour_accuracy(z: Points, labels: Labels, k: int = 10) -> float:
@@ -492,12 +458,11 @@ def neighbour_accuracy(z: Points, labels: Labels, k: int = 10) -> float:
 
     search = NearestNeighbors(n_neighbors=k).fit(z)
     nearest = search.kneighbors(return_distance=False)  # (n, k), the point itself left out
-    votes = np.zeros((len(z), classes))
-    for c in range(classes):
-        of_class = ids[nearest] == c
-        votes[:, c] = of_class.sum(1)
+    one_hot = np.eye(classes)[ids]  # (n, C)
+    votes = one_hot[nearest].sum(1)
     elected = votes.argmax(1)  # the first of those with the most votes
-    return float((elected == ids).mean())
+    right = elected == ids
+    return float(right.mean())
 
 
 def linear_probe(
@@ -549,18 +514,17 @@ def r2(latents: Points, features: Points) -> np.ndarray:
     if not total.all():
         raise refused("latents", latents, "free of constant columns, whose R^2 is undefined")
 
-    # An orthonormal basis of what affine maps of the features can be, the constant left out.
-    left, spread, _ = _axes(features)
-    size = max(spread[0], np.abs(features).max())
-    seen = spread > FLAT * size
-    basis = left[:, seen]  # (n, p)
+    basis = _basis(
+        features
+    )  # (n, p), of what affine maps of the features can be but for a constant
     p = basis.shape[1]
     if n <= p + 1:
         raise refused("features", features, f"of more rows than its rank + 1 = {p + 1}")
     fitted = basis @ (basis.T @ latents)
     residual = (latents - fitted) ** 2
     missed = residual.sum(0) / total  # 1 - R^2
-    return 1 - missed * (n - 1) / (n - p - 1)
+    freedom = n - p - 1
+    return 1 - missed * (n - 1) / freedom
 
 
 # Spectra and spread.
@@ -622,7 +586,8 @@ def spectral_rank(variances: np.ndarray) -> np.ndarray:
         raise refused("variances", variances, "numbers >= 0")
     size = np.sqrt(found)
     with np.errstate(invalid="ignore"):
-        share = size / size.sum(-1, keepdims=True)
+        total = size.sum(-1, keepdims=True)
+        share = size / total
     entropy = entr(share).sum(-1)
     return np.exp(entropy)
 
@@ -639,13 +604,12 @@ def uniformity(z: Points, t: float = 2.0) -> float:
     Raises:
         ValueError: another shape, points that are not finite, t out of range.
     """
-    z = _points("z", z)
+    z = _points("z", z, least=2)
     t = positive("t", t)
-    if len(z) < 2:
-        raise refused("z", z, "two points or more")
     squares = scipy.spatial.distance.pdist(z, "sqeuclidean")  # one for each pair
-    total = scipy.special.logsumexp(-t * squares)
-    return float(total - math.log(len(squares)))
+    total = logsumexp(-t * squares)
+    pairs = len(squares)
+    return float(total - math.log(pairs))
 
 
 def alignment(z1: Points, z2: Points, alpha: float = 2.0) -> float:
@@ -692,11 +656,9 @@ def mean_interval(
     count = found.shape[-1] if found.ndim else 0
     if count < 2:
         raise refused("values", values, "numbers (..., S), S >= 2")
-    chance = number("level", level)
-    if not 0 < chance < 1:
-        raise refused("level", level, "between 0 and 1")
-    upper = (1 + chance) / 2
+    upper = (1 + chance("level", level)) / 2
     quantile = scipy.stats.t.ppf(upper, count - 1)
     deviation = found.std(-1, ddof=1)
     standard_error = deviation / math.sqrt(count)
-    return found.mean(-1), quantile * standard_error
+    half = quantile * standard_error
+    return found.mean(-1), half

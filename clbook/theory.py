@@ -12,7 +12,17 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import gammaln, hyp0f1
 
-from clbook._arguments import at_least, measured, number, positive, reals, refused, whole
+from clbook._arguments import (
+    at_least,
+    chance,
+    choice,
+    measured,
+    number,
+    positive,
+    reals,
+    refused,
+    whole,
+)
 
 Rates = float | Sequence[float] | np.ndarray  # one step size for all steps, or one for each
 LARGEST_EXPONENT = 709  # the last whole number whose exp is a float64
@@ -75,12 +85,8 @@ def growth_rate(theta: float, tau: float, gradient: str = "partial") -> float:
     """
     theta = number("theta", theta)
     tau = positive("tau", tau)
-    known = isinstance(gradient, str) and gradient in ("partial", "full")
-    if not known:
-        raise refused("gradient", gradient, "'partial' or 'full'")
-
-    partial = theta / (4 * tau)
-    return 2 * partial if gradient == "full" else partial
+    of_a_view = {"partial": 1, "full": 2}
+    return of_a_view[choice("gradient", gradient, of_a_view)] * theta / (4 * tau)
 
 
 # LS: the loss of an invariant map whose embedded distribution is uniform on the sphere.
@@ -174,11 +180,7 @@ def fluctuation(B: int, T: int, delta: float) -> float:
     """
     B = at_least(1, "B", B)
     T = at_least(1, "T", T)
-    probability = number("delta", delta)
-    if not 0 < probability < 1:
-        raise refused("delta", delta, "a number between 0 and 1")
-
-    log_of_ratio = math.log(T) + math.log(B) - math.log(probability)
+    log_of_ratio = math.log(T) + math.log(B) - math.log(chance("delta", delta))
     return math.sqrt(log_of_ratio / (2 * B))
 
 

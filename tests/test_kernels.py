@@ -183,17 +183,16 @@ def test_layerwise_kernel_is_the_definition(build, shape, block, generator, monk
     assert not K.requires_grad
 
 
-def test_blocks_cover_the_upper_half_and_off_the_cpu_there_is_one(monkeypatch):
-    monkeypatch.setattr(_layerwise, "BLOCK", 64)
+def test_blocks_of_rows_make_the_whole_and_off_the_cpu_there_is_one(monkeypatch, generator):
+    monkeypatch.setattr(_layerwise, "BLOCK", 100)
+    a, delta = torch.randn(11, 3, generator=generator), torch.randn(2, 11, 4, generator=generator)
     K = torch.zeros(2, 2, 11, 11)
-    for rows, cols, block in _layerwise._row_blocks(K):
-        assert block.shape == (2, rows.stop - rows.start, 2, cols.stop - cols.start)
-        block += 1
-    assert (K.triu() == torch.ones(11, 11).triu()).all()
-    ((rows, cols, _),) = _layerwise._row_blocks(
-        K.to("meta")
-    )  # stands for any device that is not the CPU
-    assert rows == cols == slice(0, 11)
+    shares = list(_layerwise.add(K, [(a, delta), (a, delta)]))
+    assert len(shares) == 6 and shares == sorted(shares) and shares[-1] == 1
+    whole = torch.einsum("if,jf,kio,ljo->klij", a, a, delta, delta)
+    torch.testing.assert_close(K, 2 * whole)
+    # "meta" stands for any device that is not the CPU.
+    assert list(_layerwise.add(K.to("meta"), [])) == [1]
 
 
 def test_frozen_parameters_do_not_count(generator):
