@@ -2,13 +2,14 @@
 
 Imports go one way:
 
-    parts         data augment models transformer losses kernels metrics theory: mathematics alone
-    training      settings streams optim anchored runs: how an experiment is said, and trained
-    results       fingerprint store sweep labelled records: how runs are kept and found again
-    drawing       style
+    parts         data augment latents models transformer losses kernels metrics theory: mathematics alone
+    training      how an experiment is said, and trained
+    results       how runs are kept and found again: store, sweep, records
+    style         how figures and tables are drawn
     explore       one explorer: live, recorded
-    experiments   a folder for each chapter of the book and for each paper
-    claims        what the papers say, judged on what was measured
+    claims        how what a paper says is judged on what was measured
+    experiments   the course: a folder for each chapter of the book
+    papers        the audit: a folder for each paper
 
 `theory` holds what the papers predict; experiments, pages and tests read it.
 """
@@ -24,14 +25,29 @@ __version__ = "0.1.0"
 
 # `import clbook; clbook.losses` works. A part is loaded when it is first asked for, because some
 # need more than numpy and torch, which are all that `import clbook` needs.
-PARTS = ("augment", "data", "kernels", "losses", "metrics", "models", "theory", "transformer")
+PARTS = (
+    "augment",
+    "data",
+    "kernels",
+    "latents",
+    "losses",
+    "metrics",
+    "models",
+    "theory",
+    "transformer",
+)
 
 
 def __getattr__(name: str):
-    if name not in PARTS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return importlib.import_module(f"{__name__}.{name}")
+    if name in PARTS:
+        return importlib.import_module(f"{__name__}.{name}")
+    # What a page asks of finished runs: `from clbook import records, sweep`.
+    if name == "records":
+        return importlib.import_module(f"{__name__}.results.records")
+    if name == "sweep":
+        return importlib.import_module(f"{__name__}.results.sweep").sweep
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *PARTS})
+    return sorted({*globals(), *PARTS, "records", "sweep"})

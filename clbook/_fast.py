@@ -1,7 +1,7 @@
 """Tables of products and distances in the losses, without the copies that autograd makes of them.
 
 Each class is one operation. Its plain form stands beside its call in `losses`, and is what runs
-under torch.compile and torch.vmap. tests/bench_losses.py measures both.
+under torch.compile and torch.vmap. tests/benchmarks/bench_losses.py measures both.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 All that is added to a kernel has one form, <a_i, a_j> <delta_i^k, delta_j^l>. For a fully connected layer y = W a + b,
 a is what enters it, with a one for b, and delta^k = df^k / dy, which one backward pass for each output coordinate
 gives. For gradients of parameters that are written out, a is 1 and delta^k is the gradient. For 500 to 1,000 points in
-an MLP this is 34 to 70 times faster than Jacobians alone (tests/bench_kernels.py).
+an MLP this is 34 to 70 times faster than Jacobians alone (tests/benchmarks/bench_kernels.py).
 """
 
 from __future__ import annotations

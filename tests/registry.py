@@ -11,26 +11,25 @@ import numpy as np
 from clbook.experiments import (
     alignment,
     content_style,
-    counts,
     kernel,
     modadd,
     overlap,
     separability,
-    shared,
     sphere,
+    why,
     words,
 )
-from clbook.experiments.alignment import variants
+from clbook.experiments.alignment import surrogate
 from clbook.experiments.content_style import projector
-from clbook.experiments.cs import encoders
 from clbook.experiments.images import emergence
-from clbook.experiments.ls import batches, drift, repair
-from clbook.experiments.ls import variants as maps
 from clbook.experiments.modadd import lookup
-from clbook.experiments.sa import surrogate, weights
-from clbook.experiments.sl import coin, training
-from clbook.experiments.va import experiment as va
-from clbook.settings import Settings
+from clbook.papers.cs import encoders
+from clbook.papers.ls import batches, drift, repair
+from clbook.papers.ls import variants as maps
+from clbook.papers.sa import variants, weights
+from clbook.papers.sl import coin, shared, training
+from clbook.papers.va import experiment as va
+from clbook.training.settings import Settings
 
 
 @dataclasses.dataclass(frozen=True)
@@ -346,8 +345,8 @@ CASES = {
         ),
     ),
     "counts": Case(
-        counts.run,
-        counts.Config(groups=2, symbols=4, contexts=3, d=3, steps=12),
+        why.run,
+        why.Config(groups=2, symbols=4, contexts=3, d=3, steps=12),
         (
             {"seed": 2},
             {"m": 5, "alike": 0.0, "decay": 0.0},
@@ -358,8 +357,8 @@ CASES = {
         {"lr": 10.0, "decay": 10.0, "steps": 400},
     ),
     "counts, hidden layer": Case(
-        counts.run,
-        counts.Config(groups=2, symbols=3, contexts=4, d=3, hidden=5, steps=8),
+        why.run,
+        why.Config(groups=2, symbols=3, contexts=4, d=3, hidden=5, steps=8),
         ({"seed": 2}, {"m": 3}),
     ),
     "words": Case(

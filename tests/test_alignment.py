@@ -7,23 +7,12 @@ import pytest
 import torch
 
 from clbook import augment, data, losses, metrics
-from clbook.experiments.alignment import (
-    Config,
-    Copies,
-    batches,
-    dataset,
-    definitions,
-    experiment,
-    figures,
-    recipes,
-    record_figures,
-    run,
-    variants,
-)
+from clbook.experiments.alignment import Config, Copies, batches, dataset, experiment, figures, run
 from clbook.models import MLP
-from clbook.optim import lars_directions, momentum, warmed, zeros
-from clbook.runs import learning
-from clbook.store import path_of
+from clbook.papers.sa import definitions, recipes, record_figures, variants
+from clbook.results.store import path_of
+from clbook.training.loop import learning
+from clbook.training.optim import lars_directions, momentum, warmed, zeros
 
 SMALL = Config(n=200, test=40, width=16, d=8, batch=20, steps=12, warmup=2)
 DIGITS = Config(data="digits", n=1200, noise=0.1)

@@ -15,7 +15,8 @@ from clbook.claims import Chapter, Finding, judge
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAPERS = {"ls", "va", "sa", "sl", "cs"}
-CHAPTERS = [path.parent.name for path in sorted((ROOT / "clbook/experiments").glob("*/claims.py"))]
+ROOMS = {path.parent.name: path.parent.parent.name for path in ROOT.glob("clbook/*/*/claims.py")}
+CHAPTERS = sorted(ROOMS)
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 ITEMS = {
     path.stem.upper(): yaml.load(path.read_bytes(), LOADER)
@@ -24,7 +25,7 @@ ITEMS = {
 
 
 def chapter(name):
-    return importlib.import_module(f"clbook.experiments.{name}.claims").chapter
+    return importlib.import_module(f"clbook.{ROOMS[name]}.{name}.claims").chapter
 
 
 def cases(name):

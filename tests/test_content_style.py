@@ -6,10 +6,11 @@ import torch
 from scipy import optimize, stats
 from scipy.special import betaincinv, ive
 
-from clbook.experiments.content_style import Config, Encoders, collapse, experiment, latents, run
-from clbook.experiments.cs import flow, optima
+from clbook import latents
+from clbook.experiments.content_style import Config, Encoders, collapse, experiment, run
 from clbook.losses import infonce
 from clbook.metrics import r2
+from clbook.papers.cs import flow, optima
 
 SPHERE = Config(space="sphere", normalize=True, d_c=4, style_sd=0.5)
 DEEP = Config(

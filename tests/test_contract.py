@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from registry import CASES
 
-from clbook.runs import learning, one_thread, tensors, training_of
-from clbook.settings import allowed, on_request, quantities
-from clbook.streams import SEEDS
+from clbook.training.loop import learning, one_thread, tensors, training_of
+from clbook.training.settings import allowed, on_request, quantities
+from clbook.training.streams import SEEDS
 
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 DIVERGING = {name: case for name, case in CASES.items() if case.diverges}
@@ -102,7 +102,7 @@ def test_another_seed_is_another_run(case):
 
 @EVERY
 def test_a_run_that_is_stopped_has_what_it_has(case, monkeypatch):
-    monkeypatch.setattr("clbook.runs.PROGRESS_EVERY", -1.0)
+    monkeypatch.setattr("clbook.training.loop.PROGRESS_EVERY", -1.0)
     seen = []
 
     def progress(fraction, partial):

@@ -13,8 +13,7 @@ ROOT = pathlib.Path(__file__).parent.parent
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
 PAGES = [TOC["root"]] + [chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]]
 CHAPTERS = [page for page in PAGES if (ROOT / f"{page}.ipynb").exists() and "papers" not in page]
-PAPERS = {"ls", "va", "sa", "sl", "cs"}  # rooms of the papers' pages: no chapters
-JUDGING = {path.parent.name for path in (ROOT / "clbook/experiments").glob("*/claims.py")} - PAPERS
+JUDGING = {path.parent.name for path in ROOT.glob("clbook/experiments/*/claims.py")}
 FENCED = r"^(`{{3,}}|:{{3,}})\{{({})\}}[^\n]*\n.*?^\1\s*$"
 FOLDED = re.compile(
     FENCED.format("exercise|solution|dropdown|glossary|bibliography"), re.DOTALL | re.MULTILINE

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import torch
 
-from clbook import records
-from clbook.experiments.content_style import Config, Encoders, collapse, latents, projector
+from clbook import latents
+from clbook.experiments.content_style import Config, Encoders, collapse, projector
 from clbook.experiments.content_style.recipes import by_key, seeded
-from clbook.experiments.cs import encoders, flow, optima, recipes
 from clbook.losses import infonce
+from clbook.papers.cs import encoders, flow, optima, recipes
+from clbook.results import records
 
 DEEP = Config(d=6, d_c=3, mixing_layers=2, layers=3, width=9, n=24, steps=4, lr=1e-3)
 CORNERS = Config(

@@ -428,7 +428,7 @@ def test_the_time_slider_is_made_with_its_range_so_that_its_end_key_reaches_the_
 
 def test_a_run_in_the_store_is_shown_without_running(front):
     front.execute(
-        "from clbook.store import cached\nstored = toy.Config(steps=60, delay=0.02, n=31)\n"
+        "from clbook.results.store import cached\nstored = toy.Config(steps=60, delay=0.02, n=31)\n"
         "cached(toy.run, stored)\n"
         "p = panel(Subject(toy.run, draw, time='steps'), stored, axes={'a': [0.1, 1.0]}); p",
         timeout=30,

@@ -21,9 +21,9 @@ from matplotlib.collections import LineCollection
 from PIL import Image
 
 import clbook
-from clbook import experiments, style
+from clbook import experiments, papers, style
 from clbook.explore import controls, data, explore, static, vector
-from clbook.settings import Settings
+from clbook.training.settings import Settings
 
 BASE = toy.Config(n=40)
 GRID = {"a": [0.5, 1, 4], "b": [1, 2]}  # a slider and, of two values, a pair of buttons
@@ -128,8 +128,11 @@ def test_a_figure_without_a_picture_and_a_config_without_settings_are_named(stil
 
 
 def configs():
-    """Every Config of the experiments."""
-    for module in pkgutil.walk_packages(experiments.__path__, "clbook.experiments."):
+    """Every Config of the experiments and the papers."""
+    for module in [
+        *pkgutil.walk_packages(experiments.__path__, "clbook.experiments."),
+        *pkgutil.walk_packages(papers.__path__, "clbook.papers."),
+    ]:
         for kind in vars(importlib.import_module(module.name)).values():
             if (
                 isinstance(kind, type)

@@ -18,7 +18,7 @@ from kornia.enhance import adjust_hue, adjust_saturation
 from PIL import Image
 from torch import nn
 
-from clbook import losses, records
+from clbook import losses
 from clbook.experiments.images import (
     cost,
     emergence,
@@ -30,7 +30,8 @@ from clbook.experiments.images import (
     views,
 )
 from clbook.experiments.images.experiment import Config, Trainer, run
-from clbook.streams import stream
+from clbook.results import records
+from clbook.training.streams import stream
 
 CPU = torch.device("cpu")
 

@@ -7,9 +7,9 @@ import pytest
 import toy_program
 from toy_program import Config, run
 
-from clbook.labelled import dataset, padded
-from clbook.settings import Outcome, Settings, setting
-from clbook.sweep import sweep
+from clbook.results.labelled import dataset, padded
+from clbook.results.sweep import sweep
+from clbook.training.settings import Outcome, Settings, setting
 
 
 @pytest.fixture(autouse=True)

@@ -54,8 +54,8 @@ def test_every_item_of_the_papers_is_listed(ledger):
 
 def test_the_ledger_says_what_the_notebooks_store(ledger, printed):
     chapters = [
-        importlib.import_module(f"clbook.experiments.{path.parent.name}.claims").chapter
-        for path in (ROOT / "clbook/experiments").glob("*/claims.py")
+        importlib.import_module(f"clbook.{folder.parent.name}.{folder.name}.claims").chapter
+        for folder in (path.parent for path in ROOT.glob("clbook/*/*/claims.py"))
     ]
     assert sorted(printed) == sorted(id for chapter in chapters for id in chapter)
     assert {

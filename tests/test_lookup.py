@@ -20,7 +20,7 @@ from clbook.experiments.modadd.equivalence import (
 from clbook.experiments.modadd.lookup import Config, flow, infonce, mutual_information, pmi, run
 from clbook.experiments.modadd.lookup_figures import twins
 from clbook.losses import symbol_context
-from clbook.sweep import sweep
+from clbook.results.sweep import sweep
 
 SEEDS = range(4)
 BASIS = {"d": 32, "contexts": 12}  # 24 context-label pairs cannot span 32 dimensions

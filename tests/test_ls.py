@@ -7,9 +7,9 @@ import pytest
 import torch
 
 from clbook.experiments import separability, sphere
-from clbook.experiments.ls import batches, drift, exact, repair, variants
 from clbook.experiments.sphere import recipes
 from clbook.losses import generalized, softplus
+from clbook.papers.ls import batches, drift, exact, repair, variants
 
 
 def test_the_first_variation_is_that_of_eq_3():

@@ -21,8 +21,8 @@ from clbook.experiments.modadd import (
 from clbook.experiments.modadd.experiment import floor, one_heavy_context
 from clbook.losses import symbol_context
 from clbook.metrics import mean_interval
-from clbook.runs import learning, tensors
-from clbook.sweep import sweep
+from clbook.results.sweep import sweep
+from clbook.training.loop import learning, tensors
 from clbook.transformer import Transformer
 
 TINY = Config(N=6, k=3, d=4, epochs=3, batch=16)

@@ -220,7 +220,7 @@ def test_the_smoke_detector_of_the_solution(page, nets):
 
 
 def test_quoted_claims_exist_and_have_the_verdicts_that_the_text_was_written_for():
-    chapters = sorted((ROOT / "clbook" / "experiments").glob("*/claims.yaml"))
+    chapters = sorted(ROOT.glob("clbook/*/*/claims.yaml"))
     known = {id for path in chapters for id in yaml.safe_load(path.read_text(encoding="utf-8"))}
     assert len(QUOTED) >= 20 and set(QUOTED) <= known
     stored = {}

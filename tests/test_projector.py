@@ -8,10 +8,10 @@ import torch
 
 from clbook.experiments.content_style import collapse, projector
 from clbook.experiments.content_style.projector import Config, Projectors, run
-from clbook.experiments.cs import flow, optima
 from clbook.losses import infonce
 from clbook.metrics import effective_rank
-from clbook.sweep import sweep
+from clbook.papers.cs import flow, optima
+from clbook.results.sweep import sweep
 
 SEEDS = range(3)
 BASE = Config(record_every=200)  # as in the chapter

@@ -8,9 +8,9 @@ import xarray
 from threadpoolctl import threadpool_limits
 from toy_program import Config, run
 
-from clbook import records
-from clbook.labelled import padded
-from clbook.records import Recipe
+from clbook.results import records
+from clbook.results.labelled import padded
+from clbook.results.records import Recipe
 
 MADE = sorted(path.stem for path in records.FOLDER.glob("*.nc"))
 TOY = tuple(Config(growth=growth, steps=200) for growth in (1.01, 1.02, 0.99))
@@ -48,7 +48,10 @@ def test_a_record_has_its_arrays_and_says_how_it_was_made(toy):
     kept = records.load("toy")
     assert all(np.array_equal(kept[name], made[name]) for name in ("steps", "z", "end", "start"))
     assert kept["end"] == pytest.approx([1.01**200, 1.02**200, 0.99**200], rel=1e-5)
-    assert kept.made["command"] == "python -m clbook.records toy" and kept.made["device"] == "cpu"
+    assert (
+        kept.made["command"] == "python -m clbook.results.records toy"
+        and kept.made["device"] == "cpu"
+    )
     assert kept["config"][1] == "Config(growth=1.02, steps=200)"
     assert "numbers that grow" in repr(kept) and "commit" in kept.made
     assert not list(records.FOLDER.glob("*.part"))
@@ -130,7 +133,7 @@ def test_processors_of_one_name_are_told_apart(tmp_path, monkeypatch):
 def test_unknown_records_are_refused(toy):
     with pytest.raises(ValueError, match="name = 'none' is not allowed: the records are toy"):
         records.make("none")
-    with pytest.raises(ValueError, match="python -m clbook.records toy"):
+    with pytest.raises(ValueError, match="python -m clbook.results.records toy"):
         records.load("toy")
 
 

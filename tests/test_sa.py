@@ -8,10 +8,11 @@ import torch
 from torch.autograd.functional import hessian, jacobian
 
 from clbook import theory
-from clbook.experiments.sa import checks, figures, surrogate
-from clbook.experiments.sa.surrogate import Config, batch_losses, batches, table, views
-from clbook.experiments.sa.weights import OnNetwork, run_circle, run_network
-from clbook.optim import warmed
+from clbook.experiments.alignment import surrogate
+from clbook.experiments.alignment.surrogate import Config, batch_losses, batches, table, views
+from clbook.papers.sa import checks, figures
+from clbook.papers.sa.weights import OnNetwork, run_circle, run_network
+from clbook.training.optim import warmed
 
 SMALL = Config(classes=3, n=9, batch=6, d=3, tau=0.7, eta=0.1, steps=3, record_every=1)
 

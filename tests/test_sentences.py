@@ -14,7 +14,7 @@ import pytest
 from test_book import EXPLORERS, TEXTS, built  # noqa: F401 (a fixture)
 from test_explore_pages import found, frames
 
-from clbook.experiments import counts
+from clbook.experiments import why
 
 
 class Shown:
@@ -821,7 +821,7 @@ def test_why_counts():
     meaning, chance = rates(4, 0)
     assert 1 < meaning / chance < 1.5
     assert ratio(16, 0).min() < 0.5 * ratio(16, 0)[0] and ratio(16, 0)[-1] > 2 * ratio(16, 0).min()
-    decay = counts.Config().decay
+    decay = why.Config().decay
     assert rates(64, 0)[1] < decay < min(rates(64, 0)[0], *rates(16, 0))
     assert rates(1, 0.5)[0] > 2 * rates(1, 0.5)[1] and ratio(1, 0.5)[-1] < 0.7
     for at in it.settings:

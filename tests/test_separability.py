@@ -7,7 +7,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from clbook import settings
 from clbook.experiments.separability import (
     PAIR,
     Config,
@@ -28,7 +27,8 @@ from clbook.experiments.separability.condition import (
 )
 from clbook.explore import controls
 from clbook.models import mlp
-from clbook.sweep import sweep
+from clbook.results.sweep import sweep
+from clbook.training import settings
 
 SEEDS = range(5)
 

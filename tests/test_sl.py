@@ -4,21 +4,22 @@ import numpy as np
 import pytest
 import torch
 
-from clbook import records
-from clbook.experiments import modadd, shared, words
+from clbook.experiments import modadd, words
 from clbook.experiments.modadd import equivalence, lookup
-from clbook.experiments.sl import (
+from clbook.papers.sl import (
     checks,
     claims,
     coin,
     definitions,
     figures,
     recipes,
+    shared,
     tables,
     training,
     updates,
 )
-from clbook.runs import learning, one_thread
+from clbook.results import records
+from clbook.training.loop import learning, one_thread
 
 JOINT = equivalence.random_table(0).labelled
 
@@ -192,7 +193,7 @@ def test_a_table_of_its_own_is_the_chapters_training():
 
 
 def test_left_out_samples_are_those_that_are_not_trained_on():
-    state = shared.experiment.Shared([shared.Config(seed=s) for s in (0, 3)]).state
+    state = shared.Shared([shared.Config(seed=s) for s in (0, 3)]).state
     for run in range(2):
         sets = [
             {
@@ -217,9 +218,7 @@ def stepped(program, s):
 @pytest.mark.parametrize("kind", ["table", "all"])
 def test_what_is_shared_is_one_tensor(kind):
     config = shared.Config(shared=kind, epochs=2)
-    program, plain = (
-        shared.experiment.Shared([c]) for c in (config, config.replace(shared="none"))
-    )
+    program, plain = (shared.Shared([c]) for c in (config, config.replace(shared="none")))
     s = program.start()
     assert len(s.weights) == len(plain.state.weights) - 1
     before = program.vectors(s.weights).detach()
@@ -230,7 +229,7 @@ def test_what_is_shared_is_one_tensor(kind):
         torch.testing.assert_close(before[0, 5], alone[0, 0].detach())
     after = program.vectors(stepped(program, s).weights)
     assert not torch.equal(after, before)
-    beside = shared.experiment.Shared([config.replace(seed=2), config])
+    beside = shared.Shared([config.replace(seed=2), config])
     kept = beside.keep(beside.start(), torch.tensor([False, True]))
     torch.testing.assert_close(beside.vectors(stepped(beside, kept).weights), after)
 

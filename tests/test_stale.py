@@ -39,7 +39,9 @@ class Book:
         (folder / "_toc.yml").write_text("format: jb-book\nroot: book/page\n")
         (folder / "clbook").mkdir()
         (folder / "clbook" / "__init__.py").write_text('__version__ = "0"\n')
-        shutil.copy(ROOT / "clbook" / "fingerprint.py", folder / "clbook")
+        (folder / "clbook" / "results").mkdir()
+        for file in ("__init__.py", "fingerprint.py"):
+            shutil.copy(ROOT / "clbook" / "results" / file, folder / "clbook" / "results")
         self.write("deep", "NUMBER = 1\n")
         self.page_of("page", CODE)
 

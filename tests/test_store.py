@@ -16,10 +16,10 @@ import joblib
 import pytest
 import toy
 
-from clbook import fingerprint, store
-from clbook.settings import Outcome, Settings, quantity, setting
-from clbook.store import cached
-from clbook.sweep import sweep
+from clbook.results import fingerprint, store
+from clbook.results.store import cached
+from clbook.results.sweep import sweep
+from clbook.training.settings import Outcome, Settings, quantity, setting
 
 ROOT = pathlib.Path(__file__).parent.parent
 
@@ -62,7 +62,7 @@ def python(folder, script):
 
 EXPERIMENT = """
     import dataclasses, json, pathlib
-    from clbook.settings import Outcome, Settings, quantity, setting
+    from clbook.training.settings import Outcome, Settings, quantity, setting
 
     @dataclasses.dataclass(frozen=True)
     class Config(Settings):
@@ -118,7 +118,7 @@ def lab(folder, number):
 RUN_ALL = """
     import importlib, json, pathlib, os
     import frame
-    from clbook.sweep import sweep
+    from clbook.results.sweep import sweep
     found = {}
     for name in %s:
         run = importlib.import_module(f"exp_{name}").run
@@ -144,7 +144,7 @@ def test_what_a_script_defines_is_swept_and_not_stored(tmp_path, cache):
     script = (
         textwrap.dedent(EXPERIMENT)
         + """
-from clbook.sweep import sweep
+from clbook.results.sweep import sweep
 FACTOR = %d
 def run(config, *, progress=None, device=None):
     return outcome(config, FACTOR * config.a)
@@ -170,7 +170,7 @@ def test_a_training_in_a_script_is_swept_in_one_program(tmp_path, cache):
         text
         + """
 import json
-from clbook.sweep import sweep
+from clbook.results.sweep import sweep
 found = sweep(run, [Config(start=float(s)) for s in range(1, 5)])
 print(json.dumps([float(r.z[0]) for r in found]))
 """
@@ -188,7 +188,7 @@ def run(config, **how):
 EDITED = """
     import importlib, json, pathlib, warnings
     import exp, frame
-    from clbook.sweep import sweep
+    from clbook.results.sweep import sweep
     configs = [frame.Config(a=1.0), frame.Config(a=2.0)]
 
     def edit(number):
@@ -261,7 +261,13 @@ def test_the_fingerprint_covers_losses_and_not_figures():
     from clbook.experiments.separability import Config, run
 
     modules = set(fingerprint.sources(run, Config))
-    assert {"clbook", "clbook.losses", "clbook.models", "clbook.data", "clbook.settings"} <= modules
+    assert {
+        "clbook",
+        "clbook.losses",
+        "clbook.models",
+        "clbook.data",
+        "clbook.training.settings",
+    } <= modules
     assert not any(name.endswith((".figures", ".claims", ".style")) for name in modules)
     assert not any(name.startswith("clbook.explore") for name in modules)
     assert not any(name.partition(".")[0] in ("torch", "numpy", "dataclasses") for name in modules)
@@ -272,7 +278,7 @@ EVERYTHING = """
     import json, pathlib, sys
     sys.path.insert(0, "book/_ext")
     from clbook import records
-    from clbook.fingerprint import fingerprint
+    from clbook.results.fingerprint import fingerprint
     from clbook.experiments import separability, sphere, words
     from clbook_book import fingerprint as of_the_book
     runs = {e.__name__: fingerprint(e.run, e.Config) for e in (separability, sphere, words)}

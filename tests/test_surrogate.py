@@ -9,9 +9,9 @@ from torch.autograd import grad
 from torch.autograd.functional import hessian
 
 from clbook import losses, theory
+from clbook.experiments.alignment import surrogate
 from clbook.experiments.alignment.forces import pair_weights
-from clbook.experiments.sa import surrogate
-from clbook.experiments.sa.surrogate import (
+from clbook.experiments.alignment.surrogate import (
     Config,
     batch_gradients,
     batches,
@@ -23,8 +23,8 @@ from clbook.experiments.sa.surrogate import (
     table,
     views,
 )
-from clbook.experiments.sa.weights import run_circle
-from clbook.runs import training_of
+from clbook.papers.sa.weights import run_circle
+from clbook.training.loop import training_of
 
 SEEDS = range(3)
 COUNTER = Config(classes=4, n=4, batch=1024, tau=5.0, eta=0.5, steps=1, replacement=True)

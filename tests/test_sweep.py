@@ -18,7 +18,7 @@ import toy_program
 from dask.distributed import Client, LocalCluster
 
 from clbook.experiments import alignment
-from clbook.sweep import parallel, sweep, tasks
+from clbook.results.sweep import parallel, sweep, tasks
 
 
 @pytest.fixture(autouse=True)
@@ -85,7 +85,7 @@ def test_a_crash_keeps_what_had_finished(cache):
 def test_a_killed_sweep_keeps_finished_runs_and_leaves_no_half_written_file(cache):
     """Kill the process in the middle; whatever is stored must load, and the rest must run."""
     script = textwrap.dedent("""
-        from clbook.sweep import sweep
+        from clbook.results.sweep import sweep
         import toy
         sweep(toy.run, [toy.Config(a=float(a), steps=10, delay=0.03) for a in range(1, 21)], n_jobs=1)
     """)
@@ -248,7 +248,7 @@ def test_a_killed_sweep_leaves_no_processes_behind(tmp_path):
     """Kill the process that sweeps: those that it started end by themselves."""
     script = textwrap.dedent("""
         import toy, test_sweep
-        from clbook.sweep import sweep
+        from clbook.results.sweep import sweep
         sweep(test_sweep.notes_its_process, [toy.Config(a=float(a)) for a in range(1, 5)], n_jobs=2)
     """)
     folder = tmp_path / "pids"
@@ -286,8 +286,8 @@ def test_runs_of_a_group_are_stored_as_they_end_not_with_the_group(cache):
     script = textwrap.dedent("""
         import os, signal
         import toy_program
-        from clbook import store
-        from clbook.sweep import sweep
+        from clbook.results import store
+        from clbook.results.sweep import sweep
         save, ended = store.save, []
         def counted(path, config, result):
             save(path, config, result)

@@ -1,4 +1,4 @@
-"""What `experiments.va` promises: VA's data and losses in the sphere chapter's loop, and its checks of statements."""
+"""What `papers.va` promises: VA's data and losses in the sphere chapter's loop, and its checks of statements."""
 
 import dataclasses
 
@@ -8,8 +8,8 @@ import torch
 
 from clbook.experiments import sphere
 from clbook.experiments.sphere import start
-from clbook.experiments.va import Config, Flow, dataset, flows, losses, run
 from clbook.losses import generalized, nt_xent_mean
+from clbook.papers.va import Config, Flow, dataset, flows, losses, run
 
 TINY = Config(n=24, steps=6, width=10)
 FIELDS = {field.name for field in dataclasses.fields(sphere.Config)}

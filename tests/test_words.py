@@ -23,8 +23,8 @@ from clbook.experiments.words import (
     text,
 )
 from clbook.experiments.words.neighbours import VARIANTS, View, look
-from clbook.store import path_of
-from clbook.sweep import sweep
+from clbook.results.store import path_of
+from clbook.results.sweep import sweep
 
 SEEDS = range(3)
 TOPICS = (

@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 from clbook import style
-from clbook.settings import Outcome, Settings, setting
+from clbook.training.settings import Outcome, Settings, setting
 
 
 @dataclasses.dataclass(frozen=True)

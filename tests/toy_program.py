@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 
-from clbook.runs import Training
-from clbook.settings import Outcome, Settings, quantity, setting
+from clbook.training.loop import Training
+from clbook.training.settings import Outcome, Settings, quantity, setting
 
 
 @dataclasses.dataclass(frozen=True)

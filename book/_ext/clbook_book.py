@@ -66,7 +66,7 @@ def fingerprint(root: Path) -> str:
     its other files, the records, the pinned requirements, the versions of Python and torch, and the folder of data
     files that the reader has chosen.
     """
-    from clbook.fingerprint import digest  # here, and not on top: `setup` has to come first
+    from clbook.results.fingerprint import digest
 
     found = hashlib.sha256()
     for text in (
@@ -191,11 +191,11 @@ def name_old_records(app):
     """Say in the build's log which records the code has left behind."""
     kept = sorted(path.stem for path in (Path(app.srcdir) / "book/records").glob("*.nc"))
     if kept:  # imported here, and not on top: a package that does not import is reported by `probe`
-        from clbook import records
+        from clbook.results import records
     for name in kept:
         if records.older(name):
             logger.info(
-                "record %s: %s; `python -m clbook.records --check %s` repeats its beginning",
+                "record %s: %s; `python -m clbook.results.records --check %s` repeats its beginning",
                 name,
                 records.state(name),
                 name,

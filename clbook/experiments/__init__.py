@@ -1,4 +1,4 @@
-"""One folder for each chapter of the book, and one for each paper.
+"""The course: one folder for each page that trains, with the page's name.
 
 A chapter's folder hands on `Config`, `Result` and `run`, and its docstring says what its modules hold. The chapters:
 
@@ -11,13 +11,7 @@ A chapter's folder hands on `Config`, `Result` and `run`, and its docstring says
     modadd         When do interchangeable symbols get the same vector?
     words          Does training find out that two words are one?
     alignment      Is self-supervision secretly supervised?
+    why            Who averages, the counts or the network?
     images         Do the effects show on real images?
     photographs    Labels against none, and the norm before the loss, on photographs.
-
-Trainings of other pages:
-
-    counts         Who averages, the counts or the network? The page "why".
-    shared         May the symbols and the encoder share parameters? The page of SL.
-
-A paper's folder has what its statements need beside the chapters' runs: `ls`, `va`, `sa`, `sl` and `cs`.
 """

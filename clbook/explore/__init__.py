@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from clbook.explore.subject import Subject, quantities
-from clbook.settings import expect, fields
+from clbook.training.settings import expect, fields
 
 
 def explore(

@@ -10,7 +10,7 @@ import ipywidgets as widgets
 import numpy as np
 from traitlets import link
 
-from clbook.settings import allowed
+from clbook.training.settings import allowed
 
 # What a reader calls a setting, by its meaning or its name; any other by its own name or, if that is code, its meaning.
 LABELS = {

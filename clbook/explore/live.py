@@ -29,8 +29,8 @@ from clbook import __version__
 from clbook.data import written
 from clbook.explore import controls, data
 from clbook.explore.subject import runs_of
-from clbook.settings import fields
 from clbook.style import DRAWING, RC, Picture, uncollected
+from clbook.training.settings import fields
 
 DEBOUNCE = 0.05  # s between a slider's last move and the run it starts
 OVERTAKEN = 0.5  # s by which a press of Run may come before the value that was typed first

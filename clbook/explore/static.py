@@ -17,9 +17,9 @@ from clbook.explore import controls
 from clbook.explore.data import stretch, unite
 from clbook.explore.subject import Subject, runs_of
 from clbook.explore.vector import Drawing, Pen, Scene
-from clbook.settings import fields
+from clbook.results.sweep import parallel, sweep
 from clbook.style import Picture, uncollected
-from clbook.sweep import parallel, sweep
+from clbook.training.settings import fields
 
 WEIGHT = 1_200_000  # characters of an explorer's frames: two of them fit a page
 FEW = 6  # frames of a run whose limits are looked at before all are drawn

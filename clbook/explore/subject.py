@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from clbook.store import cached
+from clbook.results.store import cached
 from clbook.style import Picture
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from clbook.experiments.cs.recipes import SDS, WORLDS
+from clbook.papers.cs.recipes import SDS, WORLDS
 
 THREE = np.ones(3)
 

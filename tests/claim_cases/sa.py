@@ -5,7 +5,7 @@ from types import SimpleNamespace as Run
 import numpy as np
 
 from clbook import theory
-from clbook.experiments.alignment.recipes import COUNTS, SIZES, TAUS
+from clbook.papers.sa.recipes import COUNTS, SIZES, TAUS
 
 LARS_STEPS = np.arange(0, 3001, 50)
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace as Run
 
 import numpy as np
 
-from clbook.experiments.sl.claims import BOTH, ONE, RANDOM, SMALL, WITH, WITHOUT
+from clbook.papers.sl.claims import BOTH, ONE, RANDOM, SMALL, WITH, WITHOUT
 
 LOW, HIGH, NEAR = np.full(3, 0.2), np.full(3, 0.8), np.full(3, 1e-12)
 AT = np.array([0, 500, 1000, 10_000])

@@ -3,7 +3,7 @@
 import numpy as np
 
 from clbook import theory
-from clbook.experiments.va import recipes
+from clbook.papers.va import recipes
 
 SEEDS, STEPS = range(3), np.array([0, 10, 100, 10_000, 20_000])
 DELTAS = np.array([0.01, 0.1, 1.0])

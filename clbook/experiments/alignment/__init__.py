@@ -1,8 +1,7 @@
 """Is self-supervision secretly supervised? The chapter's training.
 
-`experiment` trains a network for each loss, `figures` draws, `claims` judges. Longer trainings: `recipes`, with the
-settings that `variants` adds, and `record_figures`. `definitions` writes out what SA define. The recursion of
-similarities and SA's theorems are in the room `sa`.
+`experiment` trains a network for each loss, `surrogate` lets similarities descend by themselves, without a network.
+`figures` draws, `claims` judges. SA's definitions, theorems and longer trainings are in `papers.sa`.
 """
 
 from clbook.experiments.alignment.experiment import (

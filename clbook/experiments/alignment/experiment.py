@@ -18,10 +18,10 @@ import torch.nn.functional as F
 from clbook import augment, losses, metrics
 from clbook.data import IMAGES, evenly, image_files, images, mixture
 from clbook.models import MLP, affine, stacked
-from clbook.optim import lars_directions, momentum, warmed, zeros
-from clbook.runs import State, Training, recorded_times
-from clbook.settings import Outcome, Settings, quantity, setting
-from clbook.streams import BLOCK, Draws, stream, streams
+from clbook.training.loop import State, Training, recorded_times
+from clbook.training.optim import lars_directions, momentum, warmed, zeros
+from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.streams import BLOCK, Draws, stream, streams
 
 DATA, WEIGHTS, BATCHES, VIEWS, RECORDED = 0, 2, 3, 4, 5  # purposes of the streams of random numbers
 

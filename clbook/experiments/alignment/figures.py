@@ -370,3 +370,14 @@ def loss_gap(C, gaps) -> Picture:
         legend(ax, loc="upper right")
     row[0].set_ylabel("loss gap")
     return Picture(fig, "; ".join(says) + ".")
+
+
+def said(name, values) -> str:
+    """A curve's name and end, mean and range over seeds, in words."""
+    end = values[:, -1]
+    return f"{plain(name)} {end.mean():.2f} ({end.min():.2f} to {end.max():.2f})"
+
+
+def plain(text) -> str:
+    """A label without its formula's signs."""
+    return text.replace("$", "").replace("\\tau", "tau")

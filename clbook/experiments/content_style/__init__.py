@@ -1,8 +1,7 @@
 """What is kept of content and of style? (CS) The chapter's training.
 
-`latents`: content, style and the maps that hide them. `experiment`: encoders of latents that are known. `projector`:
-the same question on images. `collapse`: what the theory says about gradients and optima, checked. `figures` and
-`projector_figures` draw them.
+`experiment`: encoders of latents that are known (`clbook.latents`). `projector`: the same question on images.
+`collapse`: what the theory says about gradients and optima, checked. `figures` and `projector_figures` draw them.
 """
 
 from clbook.experiments.content_style.experiment import (

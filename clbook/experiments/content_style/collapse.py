@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from clbook.experiments.content_style import latents
+from clbook import latents
 from clbook.experiments.content_style.experiment import Config, fresh_pairs
 from clbook.losses import softplus
-from clbook.runs import one_thread
-from clbook.streams import stream
+from clbook.training.loop import one_thread
+from clbook.training.streams import stream
 
 COSINE = 0  # purpose of the stream of `pair_cosine`
 

@@ -14,14 +14,14 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from clbook.experiments.content_style import latents
+from clbook import latents
 from clbook.losses import infonce
 from clbook.metrics import r2
 from clbook.models import MLP, affine, stacked
-from clbook.optim import adam, adam_memory
-from clbook.runs import State, Training, recorded_times
-from clbook.settings import Outcome, Settings, quantity, setting
-from clbook.streams import BLOCK, Draws, stream, streams
+from clbook.training.loop import State, Training, recorded_times
+from clbook.training.optim import adam, adam_memory
+from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.streams import BLOCK, Draws, stream, streams
 
 MIXING, WEIGHTS, PAIRS, TESTED = range(4)  # purposes of the streams of random numbers
 

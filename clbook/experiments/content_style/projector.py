@@ -19,10 +19,10 @@ from clbook import augment, data
 from clbook.losses import symbol_context
 from clbook.metrics import linear_probe, spectrum
 from clbook.models import MLP, mlp, stacked
-from clbook.optim import adam, adam_memory
-from clbook.runs import State, Training, recorded_times
-from clbook.settings import Outcome, Settings, quantity, setting
-from clbook.streams import BLOCK, Draws, stream, streams
+from clbook.training.loop import State, Training, recorded_times
+from clbook.training.optim import adam, adam_memory
+from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.streams import BLOCK, Draws, stream, streams
 
 # Purposes of the streams of random numbers.
 IMAGES, WEIGHTS, COPIES, BATCHES, VIEWS, NOISE = range(6)

@@ -6,7 +6,7 @@ They are records since their differences are as small as what another processor'
 import numpy as np
 
 from clbook.experiments.content_style import projector
-from clbook.records import Recipe, Record
+from clbook.results.records import Recipe, Record
 
 SEEDS = range(8)
 PLAIN = projector.Config(record_every=200)

@@ -16,7 +16,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from clbook.experiments.images import experiment
 from clbook.experiments.images.experiment import Trainer
 from clbook.experiments.images.networks import ResNet
-from clbook.settings import Outcome, Settings, setting
+from clbook.training.settings import Outcome, Settings, setting
 
 # (depth, width, stem, side of the images, images in a batch)
 FITTED = (

@@ -18,10 +18,10 @@ from clbook.experiments.images.views import coloured, draw
 from clbook.losses import simplified
 from clbook.metrics import linear_probe
 from clbook.models import CNN, stacked
-from clbook.optim import sgd
-from clbook.runs import Training
-from clbook.settings import Outcome, Settings, quantity, setting
-from clbook.streams import Draws, stream, streams
+from clbook.training.loop import Training
+from clbook.training.optim import sgd
+from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.streams import Draws, stream, streams
 
 SPLIT, WEIGHTS, START, BANK, DRAWS = range(5)  # purposes of the streams of random numbers
 

@@ -22,16 +22,17 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from clbook import losses, optim
+from clbook import losses
 from clbook.data import written
 from clbook.experiments.images import readout, sets
 from clbook.experiments.images.networks import STAGES, ResNet, gathered, processes, projector
 from clbook.experiments.images.views import draw, views
 from clbook.metrics import linear_probe, spectrum
 from clbook.models import CNN, MLP
-from clbook.runs import PROGRESS_EVERY, default_device
-from clbook.settings import Outcome, Settings, setting
-from clbook.streams import stream
+from clbook.training import optim
+from clbook.training.loop import PROGRESS_EVERY, default_device
+from clbook.training.settings import Outcome, Settings, setting
+from clbook.training.streams import stream
 
 SPLIT, WEIGHTS, ORDER, VIEWS = range(4)  # purposes of the streams of random numbers
 LABELLED = ("nscl", "supcon", "ce")

@@ -7,7 +7,7 @@ import torch
 from matplotlib.lines import Line2D
 
 from clbook.experiments.images import views
-from clbook.records import Record
+from clbook.results.records import Record
 from clbook.style import MUTED, Picture, axes, band, colour, legend, log_axis
 
 OBJECTS = (

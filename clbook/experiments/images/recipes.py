@@ -8,7 +8,7 @@ from sklearn.manifold import TSNE
 from clbook.experiments.images import cost, emergence, readout
 from clbook.experiments.images.experiment import Config, Trainer, run
 from clbook.metrics import neighbour_accuracy
-from clbook.records import Recipe
+from clbook.results.records import Recipe
 
 SEEDS = range(3)
 CIFAR = tuple(

@@ -11,8 +11,8 @@ from clbook import data, kernels
 from clbook.experiments.kernel.experiment import WEIGHTS, Result, cluster_velocity
 from clbook.losses import generalized, simplified
 from clbook.models import Averaging
-from clbook.runs import one_thread
-from clbook.streams import stream
+from clbook.training.loop import one_thread
+from clbook.training.streams import stream
 
 
 def explicit_errors(

@@ -16,10 +16,10 @@ from torch.nn.functional import one_hot
 from clbook import augment, data, kernels
 from clbook.losses import simplified
 from clbook.models import ACTIVATIONS, Averaging, affine, stacked
-from clbook.optim import sgd
-from clbook.runs import State, Training, recorded_times
-from clbook.settings import Outcome, Settings, quantity, setting
-from clbook.streams import stream
+from clbook.training.loop import State, Training, recorded_times
+from clbook.training.optim import sgd
+from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.streams import stream
 
 START, WEIGHTS, DATA = 1, 2, 11  # purposes of the streams of random numbers
 

@@ -7,7 +7,6 @@ from matplotlib.collections import LineCollection
 
 from clbook import kernels
 from clbook.experiments.kernel.experiment import Result
-from clbook.runs import shared_times
 from clbook.style import (
     GRID,
     INK,
@@ -21,6 +20,7 @@ from clbook.style import (
     name_lines,
     needs,
 )
+from clbook.training.loop import shared_times
 
 FLOW_NAMES = {
     "network": "through the network",

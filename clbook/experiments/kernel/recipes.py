@@ -9,7 +9,7 @@ import numpy as np
 from clbook import kernels
 from clbook.experiments import separability
 from clbook.experiments.separability.condition import evenly_chosen
-from clbook.records import Recipe, Record
+from clbook.results.records import Recipe, Record
 
 ACTIVATIONS = ("tanh", "relu", "gelu")
 CLUSTERS = separability.Config(tau=1.0, lr_over_tau=0.05, steps=5000)

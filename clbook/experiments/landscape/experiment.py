@@ -28,9 +28,9 @@ from clbook.experiments.landscape.curves import (
     thresholds_at,
 )
 from clbook.losses import generalized, nt_xent_mean
-from clbook.runs import default_device, one_thread
-from clbook.settings import Outcome, Settings, setting
-from clbook.streams import stream
+from clbook.training.loop import default_device, one_thread
+from clbook.training.settings import Outcome, Settings, setting
+from clbook.training.streams import stream
 
 PLACES, VIEWS = range(2)  # purposes of the streams of random numbers
 NEGATIVE = (

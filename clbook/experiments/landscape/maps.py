@@ -13,8 +13,8 @@ from clbook import data, theory
 from clbook.experiments.landscape.curves import even
 from clbook.losses import byol, generalized, nt_xent_mean, vicreg
 from clbook.metrics import nccc
-from clbook.settings import Settings, setting
-from clbook.streams import stream
+from clbook.training.settings import Settings, setting
+from clbook.training.streams import stream
 
 MAPS = 0  # purpose of the one stream of random numbers: data, brightness, then the shuffle
 PREDICTOR = (1.0, 0.5)  # BYOL's, a fixed diagonal matrix

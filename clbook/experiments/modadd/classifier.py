@@ -12,10 +12,10 @@ from collections.abc import Callable
 import torch
 
 from clbook import data
-from clbook.optim import adam, adam_memory
-from clbook.runs import State, Training
-from clbook.settings import Settings
-from clbook.streams import Draws, stream
+from clbook.training.loop import State, Training
+from clbook.training.optim import adam, adam_memory
+from clbook.training.settings import Settings
+from clbook.training.streams import Draws, stream
 from clbook.transformer import Transformer, functional
 
 CLASSIFIER = 2_000_003  # purpose of the stream of random numbers

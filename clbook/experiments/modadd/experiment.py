@@ -16,10 +16,10 @@ import torch.nn.functional as F
 
 from clbook import data
 from clbook.experiments.modadd.classifier import EVERY, STARTS, Classifiers, During, Weights, starts
-from clbook.optim import adam_memory
-from clbook.runs import State, recorded_times
-from clbook.settings import Outcome, Settings, quantity, setting
-from clbook.streams import stream
+from clbook.training.loop import State, recorded_times
+from clbook.training.optim import adam_memory
+from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.streams import stream
 from clbook.transformer import Transformer, functional, lookup
 
 START, SAMPLES = 0, 1_000_003  # purposes of the streams of random numbers

@@ -17,10 +17,10 @@ import torch.nn.functional as F
 
 from clbook.experiments.landscape import even
 from clbook.metrics import nccc
-from clbook.optim import sgd
-from clbook.runs import Training, one_thread
-from clbook.settings import Outcome, Settings, quantity, setting
-from clbook.streams import stream
+from clbook.training.loop import Training, one_thread
+from clbook.training.optim import sgd
+from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.streams import stream
 
 DATA, SHUFFLE, START = range(3)  # purposes of the streams of random numbers
 RING = 360.0  # degrees

@@ -14,8 +14,8 @@ import numpy as np
 from clbook import kernels
 from clbook.data import evenly
 from clbook.experiments.images import experiment as images
-from clbook.runs import default_device
-from clbook.settings import Outcome, setting
+from clbook.training.loop import default_device
+from clbook.training.settings import Outcome, setting
 
 
 @dataclasses.dataclass(frozen=True)

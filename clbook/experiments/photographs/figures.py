@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from clbook.experiments.alignment.record_figures import said
+from clbook.experiments.alignment.figures import said
 from clbook.experiments.photographs.claims import CE, DCL, NSCL, SCL, ranks, rows
 from clbook.experiments.photographs.recipes import ROWS, SEEDS, TEMPERATURES
-from clbook.records import Record
+from clbook.results.records import Record
 from clbook.style import Picture, Table, axes, band, colour, legend, log_axis
 
 NAMES = {"NSCL": NSCL, "SCL": SCL, "CE": CE}

@@ -14,8 +14,8 @@ from torch.nn.functional import normalize
 from clbook.experiments.content_style.projector import standardised, temperatures
 from clbook.experiments.images import experiment as images
 from clbook.losses import symbol_context
-from clbook.runs import default_device
-from clbook.settings import setting
+from clbook.training.loop import default_device
+from clbook.training.settings import setting
 
 Result = images.Result
 

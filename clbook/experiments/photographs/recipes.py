@@ -4,7 +4,7 @@ import numpy as np
 
 from clbook.experiments.images.recipes import kept
 from clbook.experiments.photographs import blocks, norms, twins
-from clbook.records import Recipe
+from clbook.results.records import Recipe
 
 SEEDS = range(3)
 TEMPERATURES = (0.1, 0.5, 1.0)

@@ -13,8 +13,8 @@ from torch import nn
 
 from clbook import metrics
 from clbook.experiments.images import experiment as images
-from clbook.runs import default_device
-from clbook.settings import Outcome, setting
+from clbook.training.loop import default_device
+from clbook.training.settings import Outcome, setting
 
 OTHERS = {"nscl": ("nscl",), "labels": ("nscl", "supcon", "ce")}
 

@@ -13,14 +13,15 @@ import math
 import numpy as np
 import torch
 
-from clbook import anchored, augment, data, kernels
+from clbook import augment, data, kernels
 from clbook.losses import simplified
 from clbook.metrics import intervals, separable
 from clbook.models import ACTIVATIONS, MLP, mlp, stacked
-from clbook.optim import sgd
-from clbook.runs import State, Training
-from clbook.settings import Outcome, Settings, quantity, setting
-from clbook.streams import Draws, stream, streams
+from clbook.training import anchored
+from clbook.training.loop import State, Training
+from clbook.training.optim import sgd
+from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.streams import Draws, stream, streams
 
 DATA, START, WEIGHTS, VIEWS, RECORDED = range(5)  # purposes of the streams of random numbers
 

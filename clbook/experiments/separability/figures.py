@@ -11,9 +11,9 @@ from matplotlib.patheffects import withStroke
 from clbook import augment
 from clbook.experiments.separability.condition import Check, evenly_chosen
 from clbook.experiments.separability.experiment import VIEWS, Config, Result, dataset
-from clbook.runs import shared_times
-from clbook.streams import stream
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic
+from clbook.training.loop import shared_times
+from clbook.training.streams import stream
 
 MARK = "#111111"
 

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from clbook.experiments.separability import Config, condition, run
-from clbook.records import Recipe, Record
+from clbook.results.records import Recipe, Record
 
 PAIRS = ((0.02, 0.1), (1.0, 0.01), (1.0, 0.001))  # eps and tau of LS Fig. 3
 EPS, TAU = (

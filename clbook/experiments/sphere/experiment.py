@@ -14,14 +14,15 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from clbook import anchored, data
+from clbook import data
 from clbook.losses import simplified
 from clbook.metrics import neighbour_accuracy, separable
 from clbook.models import ACTIVATIONS, MLP, mlp, stacked
-from clbook.optim import sgd
-from clbook.runs import State, Training, one_thread
-from clbook.settings import Outcome, Settings, quantity, setting
-from clbook.streams import Draws, stream, streams
+from clbook.training import anchored
+from clbook.training.loop import State, Training, one_thread
+from clbook.training.optim import sgd
+from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.streams import Draws, stream, streams
 
 DATA, START, WEIGHTS, VIEWS, RECORDED = range(5)  # purposes of the streams of random numbers
 

@@ -7,8 +7,8 @@ from matplotlib.collections import LineCollection
 
 from clbook import theory
 from clbook.experiments.sphere.experiment import TURNS
-from clbook.runs import shared_times
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic, name_lines, needs
+from clbook.training.loop import shared_times
 
 RING = np.linspace(0, 2 * np.pi, 73)
 NETWORK, VANILLA = colour(7), colour(8)

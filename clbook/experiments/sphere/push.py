@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clbook.experiments.sphere.experiment import Config, Flow, coherence
-from clbook.runs import one_thread
+from clbook.training.loop import one_thread
 
 
 def first_push(config: Config) -> np.ndarray:

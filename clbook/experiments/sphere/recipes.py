@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from clbook.experiments.sphere import Config, run
-from clbook.records import Recipe, Record
+from clbook.results.records import Recipe, Record
 
 RATES = (0.15, 0.5, 1.5, 5.0)
 STARTS = tuple(

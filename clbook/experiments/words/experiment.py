@@ -18,10 +18,10 @@ from torch.nn.utils.rnn import pad_sequence
 from clbook.experiments.words import corpus
 from clbook.experiments.words.twins import text
 from clbook.losses import symbol_context
-from clbook.optim import adam, adam_memory
-from clbook.runs import State, Training, recorded_times
-from clbook.settings import Outcome, Settings, quantity, setting
-from clbook.streams import Draws, stream, streams
+from clbook.training.loop import State, Training, recorded_times
+from clbook.training.optim import adam, adam_memory
+from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.streams import Draws, stream, streams
 from clbook.transformer import Transformer, functional, lookup
 
 # Purposes of the streams of random numbers; the text is drawn by NumPy, in `twins`.

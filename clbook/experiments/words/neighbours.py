@@ -8,8 +8,8 @@ import numpy as np
 
 from clbook.experiments.words.experiment import Config, Result, run
 from clbook.experiments.words.twins import TWIN
-from clbook.settings import Outcome, quantity, setting
-from clbook.store import cached
+from clbook.results.store import cached
+from clbook.training.settings import Outcome, quantity, setting
 
 SHOWN = 8  # nearest words
 VARIANTS = {"split": {}, "whole": {"injected": 0}}  # with twins, and without

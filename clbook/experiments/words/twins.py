@@ -11,7 +11,7 @@ import dataclasses
 import numpy as np
 
 from clbook.experiments.words import corpus
-from clbook.settings import Settings
+from clbook.training.settings import Settings
 
 HELD = 20  # every 20th sentence is held out, to see whether the contexts are learnt or memorised
 REACH = 20  # a random pair's words stand at most this many places from its model's, in the order of frequency

@@ -1,0 +1,460 @@
+"""Descent on the similarities themselves, CL and NSCL side by side (SA eq. 1), and what SA's theorems promise about it.
+
+The table Sigma (n, 2n) holds the similarity of each of n fixed points x_i to the points x_k (column k) and to one fixed
+view x'_k of each (column n + k). SA writes the batch losses as functions of such entries (i, k), i the anchor, and so
+treats (i, k) and (k, i) as two numbers: so does this module.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch.nn.functional import cosine_similarity, log_softmax, normalize
+
+from clbook import losses, theory
+from clbook.data import balanced_labels
+from clbook.training.loop import State, Training
+from clbook.training.optim import sgd
+from clbook.training.settings import Outcome, Settings, quantity, setting
+from clbook.training.streams import stream
+
+POINTS, BATCHES, CLASSES = range(3)  # purposes of the streams of random numbers
+DRAWN = 2**22  # most places in batches that are drawn at once
+
+
+def posterior_bound(
+    injections: Sequence[float] | np.ndarray,
+    eta: theory.Rates,
+    B: int,
+    tau: float,
+    convex: bool = False,
+) -> np.ndarray:
+    """The recursion in the proof of SA Theorem 1, D <- (1 + eta / (2 tau^2 B)) D + eta g, with g as measured.
+
+    Args:
+        injections: (T,) g_t, norm of the difference of the two batch gradients at CL's own similarities.
+        eta: step size, one or T.
+        B: batch size, points distinct.
+        tau: temperature.
+        convex: leave the growth factor out. NSCL's batch loss is convex in the similarities and its Hessian at most
+            1 / (2 tau^2 B), so a step of at most 4 tau^2 B moves no two tables further apart.
+
+    Returns:
+        (T + 1,) bounds on the drift after 0 .. T steps.
+
+    Raises:
+        ValueError: convex, and a longer step.
+    """
+    injections = np.asarray(injections, float)
+    theory.total(eta, len(injections))  # checks eta
+    eta = np.broadcast_to(eta, injections.shape)
+    longest = 4 * tau**2 * B
+    if convex and (eta > longest).any():
+        raise ValueError(
+            f"eta = {eta.max():g} is not allowed: eta must be at most 4 tau^2 B = {longest:g}"
+        )
+    bounds = [0.0]
+    for step, injection in zip(eta, injections, strict=True):
+        growth = 1.0 if convex else 1 + step / (2 * tau**2 * B)
+        bounds.append(growth * bounds[-1] + step * injection)
+    return np.array(bounds)
+
+
+@dataclasses.dataclass(frozen=True)
+class Config(Settings):
+    """Settings of one run; at the default Theorem 1 begins by saying something.
+
+    The tables' shape is that of n: all that does not change it may differ between the runs of one program.
+    """
+
+    classes: int = setting(
+        20, "number of classes C, of equal size", low=2, high=1000, log=True, each=True
+    )
+    n: int = setting(200, "number of points N, all classes together", low=4, high=2000, log=True)
+    batch: int = setting(128, "batch size B", low=2, high=10_000, log=True, each=True)
+    eta: float = setting(1.0, "step size", above=0.0, high=1e4, log=True, each=True)
+    tau: float = setting(2.0, "temperature", low=1e-3, high=100.0, log=True, each=True)
+    steps: int = setting(100, "steps T", unit="steps", low=1, high=100_000, log=True)
+    replacement: bool = setting(
+        False, "draw batches with replacement, as SA write, so that points repeat", each=True
+    )
+    delta: float = setting(
+        0.01,
+        "probability with which the bounds may fail",
+        above=0.0,
+        high=0.999,
+        log=True,
+        each=True,
+    )
+    d: int = setting(
+        16, "dimensions of the embeddings at the start", low=2, high=1000, log=True, each=True
+    )
+    spread: float = setting(
+        1.0,
+        "standard deviation within a class; that of the class means is 1",
+        low=0.0,
+        high=100.0,
+        each=True,
+    )
+    noise: float = setting(
+        0.5, "standard deviation of a view around its point", low=0.0, high=100.0, each=True
+    )
+    record_every: int = setting(
+        0, "record every this many steps; 0: a geometric series", unit="steps", low=0, high=10_000
+    )
+    seed: int = setting(0, "seed of points, views and batches", low=0, high=9999, each=True)
+
+    def check(self):
+        if self.classes > self.n:
+            raise self.error("classes", f"at most n = {self.n}")
+        largest = -(-self.n // self.classes)
+        if not self.replacement and not largest < self.batch <= self.n:
+            raise self.error(
+                "batch", f"> {largest}, the largest class, and <= n = {self.n} without replacement"
+            )
+
+
+@dataclasses.dataclass
+class Result(Outcome):
+    """What one run recorded; of what is recorded at each step, the steps up to the last recorded time."""
+
+    steps: np.ndarray = quantity("recorded steps", dims="step", unit="steps")
+    drift: np.ndarray = quantity("|Sigma^CL - Sigma^NSCL|_F", dims="step")
+    bound: np.ndarray = quantity(
+        "SA eq. 2 for the steps so far, Delta taken for all T", dims="step"
+    )
+    triangle: np.ndarray = quantity("`theory.triangle_bound`", dims="step")
+    cka: np.ndarray = quantity("CKA of the two tables' n x n parts", dims="step", asked=True)
+    rsa: np.ndarray = quantity("RSA of the two tables' n x n parts", dims="step", asked=True)
+    gram_norm: np.ndarray = quantity("what Corollary 1 divides by, for CL", dims="step", asked=True)
+    std: np.ndarray = quantity("what Corollary 2 divides by, for CL", dims="step", asked=True)
+    rho: np.ndarray = quantity(
+        "|K - K'|_F / |K|_F of the centred tables, SA's rho_T", dims="step", asked=True
+    )
+    r: np.ndarray = quantity(
+        "|b - a| / (sqrt(M) sigma_D) of the dissimilarities, SA's r_T", dims="step", asked=True
+    )
+    posterior: np.ndarray = quantity("`posterior_bound` of the injections", dims="step", asked=True)
+    path: np.ndarray = quantity("drift before each step", dims="each", asked=True)
+    gaps: np.ndarray = quantity(
+        "norm of the difference of the two batch gradients, each at its own table (Lemma 8)",
+        dims="each",
+        asked=True,
+    )
+    injections: np.ndarray = quantity(
+        "norm of the difference of the two batch gradients, both at Sigma^CL",
+        dims="each",
+        asked=True,
+    )
+    reweighting: np.ndarray = quantity(
+        "largest |p - q|_1 of an anchor at Sigma^CL: Lemma 6 says at most Delta",
+        dims="each",
+        asked=True,
+    )
+    mass: np.ndarray = quantity(
+        "largest Z_pos / Z_neg of an anchor at Sigma^CL: eq. 14 says at most Delta / 2",
+        dims="each",
+        asked=True,
+    )
+    final: np.ndarray = quantity(
+        "both tables at the end; their rows are sorted by class",
+        dims="table anchor key",
+        asked=True,
+    )
+
+
+EACH_STEP = ("path", "gaps", "injections", "reweighting", "mass")  # what is recorded at each step
+SIMILARITIES = ("cka", "rsa", "gram_norm", "std", "rho", "r")
+
+
+def views(config: Config, labels: torch.Tensor | None = None) -> tuple[torch.Tensor, ...]:
+    """Points around random class means, and a view of each.
+
+    Returns:
+        z1, z2 (n, d), unit vectors in float64, and labels (n,).
+    """
+    generator = stream(config.seed, POINTS)
+    if labels is None:
+        labels = balanced_labels(config.n, config.classes)
+
+    def normal(rows):
+        return torch.randn(rows, config.d, generator=generator, dtype=torch.float64)
+
+    means, within, noise = normal(config.classes), normal(config.n), normal(config.n)
+    z = normalize(means[labels] + config.spread * within, dim=1)
+    return z, normalize(z + config.noise * noise / math.sqrt(config.d), dim=1), labels
+
+
+def table(z1: torch.Tensor, z2: torch.Tensor) -> torch.Tensor:
+    """Sigma (n, 2n) of unit vectors z1, z2 (n, d)."""
+    return z1 @ torch.cat([z1, z2]).T
+
+
+def batches(config: Config) -> torch.Tensor:
+    """(T, n) how often each point is in each step's batch. A batch with a single class is drawn again."""
+    generator = stream(config.seed, BATCHES)
+    labels = balanced_labels(config.n, config.classes)
+    most = max(1, DRAWN // config.batch)
+    missing, drawn = config.steps, []
+    while missing:
+        rows = min(missing, most)
+        if config.replacement:
+            places = torch.randint(config.n, (rows, config.batch), generator=generator)
+        else:
+            orders = [torch.randperm(config.n, generator=generator) for _ in range(rows)]
+            places = torch.stack(orders)[:, : config.batch]
+        several = (labels[places] != labels[places[:, :1]]).any(1)
+        places = places[several]
+        counts = torch.zeros(len(places), config.n, dtype=torch.int16)  # small: there may be many
+        one = torch.ones((), dtype=torch.int16)
+        drawn.append(counts.scatter_add_(1, places, one.expand(places.shape)))
+        missing -= len(places)
+    return torch.cat(drawn)
+
+
+def below(counts: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """log of how often each key stands below the line of each anchor, for CL and for NSCL: (..., 2, n, 2n).
+
+    SA Sec. 3: CL's anchor i meets both views of every point but its own x_i; NSCL's those of other classes alone. All n
+    points have a row; the rows of those with count 0 are of no batch's loss.
+
+    Args:
+        counts, labels: (..., n).
+    """
+    n = counts.shape[-1]
+    own = torch.eye(n, 2 * n, dtype=torch.bool, device=counts.device)
+    same = (labels[..., :, None] == labels[..., None, :]).tile(2)
+    hidden = torch.stack([own.expand_as(same), same], -3)
+    often = counts.log().tile(2)[..., None, None, :]  # (..., 1, 1, 2n)
+    return often.masked_fill(hidden, -math.inf)
+
+
+def logits(
+    sims: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau: float | torch.Tensor
+) -> torch.Tensor:
+    """CL's and NSCL's logits (..., 2, n, 2n), similarity / tau plus `below`.
+
+    An anchor's loss is logsumexp(logits) - Sigma_ii' / tau, its gradient (softmax(logits) - e_i') / tau, i' = n + i.
+
+    Args:
+        sims: one table (..., 1, n, 2n) or (n, 2n) for both losses, or one for each (..., 2, n, 2n).
+        counts, labels: (..., n).
+        tau: a number or (..., 1, 1, 1).
+    """
+    return sims / tau + below(counts, labels)
+
+
+def batch_losses(
+    tables: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau: float | torch.Tensor
+) -> torch.Tensor:
+    """(..., 2) a batch's losses (SA Sec. 3), CL's at Sigma^CL and NSCL's at Sigma^NSCL.
+
+    Args:
+        tables: (..., 2, n, 2n) Sigma^CL and Sigma^NSCL.
+        counts, labels: (..., n).
+        tau: a number or (..., 1, 1, 1).
+    """
+    n = counts.shape[-1]
+    pull = (tables / tau)[..., n:].diagonal(dim1=-2, dim2=-1)  # (..., 2, n)
+    anchors = logits(tables, counts, labels, tau).logsumexp(-1) - pull
+    total = counts.sum(-1)[..., None]
+    return (anchors * counts[..., None, :]).sum(-1) / total
+
+
+def batch_gradients(
+    tables: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau: float | torch.Tensor
+) -> torch.Tensor:
+    """(..., 2, n, 2n) gradients of `batch_losses` in the tables; arguments as there."""
+    n = counts.shape[-1]
+    forces = logits(tables, counts, labels, tau).softmax(-1)
+    forces[..., n:].diagonal(dim1=-2, dim2=-1).sub_(1)  # the partner pulls
+    return forces * (shares(counts) / tau)
+
+
+def shares(counts: torch.Tensor) -> torch.Tensor:
+    """(..., 1, n, 1) share of each anchor in the batch, 0 for points out of it; counts (..., n)."""
+    return (counts / counts.sum(-1, keepdim=True))[..., None, :, None]
+
+
+def injections(
+    sims: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau: float | torch.Tensor
+) -> tuple[torch.Tensor, ...]:
+    """How far CL and NSCL differ at one table, p and q being their softmaxes.
+
+    Args:
+        sims: (..., 1, n, 2n) one table.
+        counts, labels: (..., n).
+        tau: a number or (..., 1, 1, 1).
+
+    Returns:
+        The norm of the difference of the two batch gradients, the largest |p - q|_1 of an anchor and the largest
+        Z_pos / Z_neg of an anchor, each (...).
+    """
+    p, q = logits(sims, counts, labels, tau).softmax(-1).unbind(-3)  # (..., n, 2n) each
+    change = p - q
+    of_anchors = change.norm(dim=-1)[..., None, :, None] * (shares(counts) / tau)
+    injection = of_anchors.flatten(-3).norm(dim=-1)
+    # p shares Z out among the keys, and q is 0 just at the positives.
+    mass = (p * (q == 0)).sum(-1) / (p * (q > 0)).sum(-1)  # (..., n)
+    out = counts == 0
+    reweighting = change.abs().sum(-1).masked_fill(out, 0.0)
+    return injection, reweighting.amax(-1), mass.masked_fill(out, 0.0).amax(-1)
+
+
+def readings(
+    z1: torch.Tensor, z2: torch.Tensor, labels: torch.Tensor, tau: float
+) -> dict[str, float]:
+    """{name: loss} of one batch of unit vectors, z1's points the anchors: what SA puts below the line, and where."""
+    n = len(z1)
+    full, negatives = logits(table(z1, z2), torch.ones(n, dtype=z1.dtype), labels, tau)
+    partner = torch.eye(n, 2 * n, dtype=torch.bool).roll(n, 1)  # the column n + i of row i
+    below_the_line = {
+        "CL, positive in (Sec. 3)": full,
+        "CL, positive out: DCL (Sec. 5)": full.masked_fill(partner, -math.inf),
+        "NSCL, positive out (Sec. 3)": negatives,
+        "NSCL, positive in (Lemma 3)": torch.where(partner, full, negatives),
+    }
+    values = {}
+    for name, part in below_the_line.items():
+        values[name] = float((part.logsumexp(1) - full[partner]).mean())
+    written = -log_softmax(negatives, 1)[partner].mean()
+    return values | {"NSCL, -log q_ii' as written (App. D.1)": float(written)}
+
+
+def loss_gaps(config: Config) -> tuple[float, float]:
+    """(DCL - NSCL, CL - NSCL), all 2n views anchors, of n points whose classes are random, as in SA's batches."""
+    labels = torch.randint(config.classes, (config.n,), generator=stream(config.seed, CLASSES))
+    z1, z2, _ = views(config, labels)
+    dcl, cl = losses.dcl(z1, z2, config.tau), losses.nt_xent(z1, z2, config.tau)
+    nscl = losses.nscl(z1, z2, labels, config.tau)
+    return float(dcl - nscl), float(cl - nscl)
+
+
+def similarity_scores(cl: torch.Tensor, nscl: torch.Tensor) -> dict[str, torch.Tensor]:
+    """CKA and RSA (SA Sec. 3) of two tables (..., n, 2n), what they divide by, rho and r: `SIMILARITIES`, each (...).
+
+    `metrics` has both for points; a table that descends is soon no longer one of cosines, and not even symmetric.
+    """
+    n = cl.shape[-2]
+    a, b = cl[..., :n], nscl[..., :n]
+    scores = {}
+
+    # CKA compares the centred tables.
+    K, L = centred(a).flatten(-2), centred(b).flatten(-2)
+    scores["cka"] = cosine_similarity(K, L, -1)
+    scores["gram_norm"] = K.norm(dim=-1)
+    scores["rho"] = (K - L).norm(dim=-1) / scores["gram_norm"]
+
+    # RSA correlates the similarities of each pair of points, once.
+    i, j = torch.triu_indices(n, n, 1, device=cl.device)
+    u, v = a[..., i, j], b[..., i, j]  # (..., pairs)
+    apart = u - v
+    u = u - u.mean(-1, keepdim=True)
+    v = v - v.mean(-1, keepdim=True)
+    scores["rsa"] = cosine_similarity(u, v, -1)
+    scores["std"] = u.square().mean(-1).sqrt()
+    scores["r"] = apart.norm(dim=-1) / u.norm(dim=-1)
+    return scores
+
+
+def centred(table: torch.Tensor) -> torch.Tensor:
+    """H S H of tables S (..., n, n), H = I - 11'/n."""
+    by_row = table.mean(-1, keepdim=True)
+    by_column = table.mean(-2, keepdim=True)
+    return table - by_row - by_column + by_column.mean(-1, keepdim=True)
+
+
+def drift(tables: torch.Tensor) -> torch.Tensor:
+    """(R,) Frobenius norm of the difference of the two tables in each (R, 2, n, 2n)."""
+    return torch.linalg.matrix_norm(tables[:, 0] - tables[:, 1])
+
+
+class Coupled(Training):
+    """SA eq. 1 as written, for R runs, in float64: the two tables of each from one start, by the same batches."""
+
+    rate, Result, alike = "eta", Result, 1
+    beside = 1  # two tables of 200 x 400 side by side take 2.0 times as long as one
+
+    def setup(self):
+        s = self.state
+        points = [self.points(config) for config in self.configs]
+        s.labels = torch.stack([labels for _, _, labels in points])
+        s.eta = self.column("eta", torch.float64, axes=3)
+        s.tau = self.column("tau", torch.float64, axes=3)
+        s.batches = torch.stack([batches(config) for config in self.configs])  # (R, T, n)
+        tables = torch.stack([table(z1, z2) for z1, z2, _ in points])
+        s.weights = [torch.stack([tables, tables], 1)]  # (R, 2, n, 2n)
+        if self.wants("posterior", *EACH_STEP):
+            shape = (len(points), len(EACH_STEP), self.steps)
+            s.each_step = torch.full(shape, math.nan, dtype=torch.float64)
+
+    def points(self, config: Config) -> tuple[torch.Tensor, ...]:
+        """`views` of one run."""
+        return views(config)
+
+    def counts(self, s: State, t: int) -> torch.Tensor:
+        """(R, n) how often each point is in the batch of step t."""
+        return s.batches[:, t].double()
+
+    def forward(self, s, drawn, t):
+        (tables,) = s.weights
+        return tables.detach().sum(-1), None  # the losses' gradients are written out below
+
+    @torch.no_grad()
+    def step(self, s, drawn, losses, t):
+        (tables,) = s.weights
+        counts = self.counts(s, t)
+        gradients = batch_gradients(tables, counts, s.labels, s.tau)
+        changes = {"weights": sgd([tables], [gradients], s.eta)}
+        if self.wants("posterior", *EACH_STEP):
+            at_cl = injections(tables[:, :1], counts, s.labels, s.tau)
+            path, gap = drift(tables), drift(gradients)
+            row = torch.stack([path, gap, *at_cl], 1)  # (R, 5), in the order of `EACH_STEP`
+            place = torch.tensor([t], device=row.device)
+            changes["each_step"] = s.each_step.index_copy(2, place, row[..., None])
+        return changes
+
+    @torch.no_grad()
+    def measure(self, s, z, losses, t):
+        (tables,) = s.weights
+        row = {"drift": drift(tables)}
+        if self.wants(*SIMILARITIES):
+            row |= similarity_scores(tables[:, 0], tables[:, 1])
+        return row
+
+    def ending(self, s):
+        row = {}
+        if self.wants("final"):
+            row["final"] = s.weights[0]
+        if self.wants("posterior", *EACH_STEP):
+            row |= dict(zip(EACH_STEP, s.each_step.unbind(1), strict=True))
+        return row
+
+    def result(self, i, columns, head):
+        c, steps = head["config"], columns["steps"]
+        for name in EACH_STEP:
+            if name in columns:
+                columns[name] = columns[name][: steps[-1]]
+        if self.wants("posterior"):
+            after = posterior_bound(columns["injections"], c.eta, c.batch, c.tau)
+            columns["posterior"] = after[steps]
+        kept = {name: value for name, value in columns.items() if name in self.record}
+        bounds, triangles = [], []
+        for eta in c.eta * steps / c.steps:  # T steps of this size add up to the steps so far
+            bounds.append(theory.similarity_bound(c.classes, c.batch, c.steps, eta, c.tau, c.delta))
+            triangles.append(theory.triangle_bound(c.batch, c.steps, eta, c.tau))
+        return Result(
+            **head,
+            **kept,
+            steps=steps,
+            drift=columns["drift"],
+            bound=np.array(bounds),
+            triangle=np.array(triangles),
+        )
+
+
+run = Coupled.run

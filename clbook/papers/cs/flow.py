@@ -1,0 +1,309 @@
+"""The gradient flow of CS's linear model, against autograd (CS App. B and C).
+
+Latents are uniform on the box [0, 1]^8, and all is linear, z' = W x with x = A z, float64 and small.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import torch
+
+from clbook.experiments.content_style.collapse import DIM, loss, pairs
+from clbook.experiments.content_style.experiment import Config, fresh_pairs
+from clbook.losses import infonce
+from clbook.training.loop import one_thread
+from clbook.training.streams import stream
+
+GROWTH = 4  # purpose of the stream of `growth`
+TINY = 1e-3  # size of W at which Lemma 5 is exact to seven digits
+
+
+def matrix(kind: str, generator: torch.Generator) -> torch.Tensor:
+    """A random matrix: a "rotation" (orthogonal), or "gaussian" entries. Returns: (8, 8)."""
+    entries = torch.randn(DIM, DIM, generator=generator, dtype=torch.float64)
+    return torch.linalg.qr(entries)[0] if kind == "rotation" else entries
+
+
+def descent(
+    W: torch.Tensor, x: torch.Tensor, views: torch.Tensor, detach: bool = False
+) -> torch.Tensor:
+    """dW/dt (d, D) under gradient flow on the sum of CS eq. 4, by autograd, for observations x and views (n, D);
+    detach: as for `loss`."""
+    W = W.clone().requires_grad_()
+    return -torch.autograd.grad(loss(x @ W.T, views @ W.T, detach).sum(), W)[0]
+
+
+def lemma5(
+    W: torch.Tensor,
+    x: torch.Tensor,
+    views: torch.Tensor,
+    share: float = 2,
+    prefactor: float | None = None,
+) -> torch.Tensor:
+    """dW/dt = M W [share Sigma_x - Sigma_x~]: CS eq. 5 has share 1; the full gradient has share 2.
+
+    The matrices are `covariances`. `prefactor`: M = n - 1 unless given, which makes the limit of small W exact in every
+    sample; CS prints M + 1. Returns: (d, D), for W (d, D).
+    """
+    data, within = covariances(x, views)
+    return (len(x) - 1 if prefactor is None else prefactor) * W @ (share * data - within)
+
+
+def covariances(x: torch.Tensor, views: torch.Tensor) -> torch.Tensor:
+    """Sigma_x: covariance of x, divisor n - 1. Sigma_x~: mean outer product of x - x~. Returns: both, (2, D, D)."""
+    gap = x - views
+    return torch.stack([x.T.cov(), gap.T @ gap / len(x)])
+
+
+@one_thread()
+def lemma5_errors(
+    scales: Sequence[float], n: int = 1024, d_c: int = 4, style_sd: float = 0.3, seed: int = 0
+) -> dict[str, list[float]]:
+    """{name: relative errors of Lemma 5}, with the prefactor M, where W is a rotation times each of `scales`; corrected
+    and printed: share 2 and 1 against the full gradient; detached: share 1, the negatives held still."""
+    generator = stream(seed, 0)
+    turn, mixing = matrix("rotation", generator), matrix("rotation", generator)
+    x, views = (z @ mixing.T for z in pairs(n, d_c, style_sd, generator))
+    errors = {}
+    for name, share, still in (
+        ("corrected", 2, False),
+        ("printed", 1, False),
+        ("detached", 1, True),
+    ):
+        truths = [(W, descent(W, x, views, still)) for W in (scale * turn for scale in scales)]
+        errors[name] = [
+            float((lemma5(W, x, views, share) - truth).norm() / truth.norm()) for W, truth in truths
+        ]
+    return errors
+
+
+@one_thread()
+def gradient_spectrum(
+    d_c: int,
+    style_sd: float = 0.3,
+    n: int = 1024,
+    start: str = "rotation",
+    mixing: str = "rotation",
+    whiten: bool = False,
+    seed: int = 0,
+    flow: Callable = descent,
+) -> torch.Tensor:
+    """Singular values of the gradient at a small W (CS Lemma 6, Prop. 2).
+
+    start, mixing: the kind of W and of the map from latents to observations. whiten: the observations, before all else.
+    flow: `lemma5` for many pairs; it differs by 1e-6 at so small a W.
+    Returns: (8,), descending.
+    """
+    generator = stream(seed, 0)
+    W, A = (matrix(kind, generator) for kind in (start, mixing))
+    x, views = (z @ A.T for z in pairs(n, d_c, style_sd, generator))
+    if whiten:
+        root = torch.linalg.cholesky(torch.linalg.inv(x.T.cov()))
+        x, views = x @ root, views @ root
+    return torch.linalg.svdvals(flow(TINY * W, x, views))
+
+
+def largest_drop(values: torch.Tensor) -> int:
+    """How many of the descending `values` stand before the largest ratio of neighbours: Prop. 2's reading of d_c."""
+    return int((values[:-1] / values[1:]).argmax()) + 1
+
+
+def unit_error(p: int, seed: int = 0) -> float:
+    """Relative difference of InfoNCE (box), written out with eight temperatures, and in units of which each is 1."""
+    generator = stream(seed, 0)
+    a, b, tau = torch.rand(201, DIM, generator=generator, dtype=torch.float64).split([100, 100, 1])
+    distances = ((a[:, None] - b).abs() ** p / tau).sum(-1)
+    written = (distances.diagonal() + torch.logsumexp(-distances, 1)).mean()
+    return abs(float(infonce(a / tau ** (1 / p), b / tau ** (1 / p), p=p) / written - 1))
+
+
+def growth(config: Config, scale: float = 0.05, samples: int = 1000) -> np.ndarray:
+    """(d,) rate at which gradient flow enlarges the gain of each latent, over the gain, at the map `scale` times I.
+
+    The latents of the first d_c dimensions go to the embedding dimensions of temperature tau_c. Means over 4 batches.
+    """
+    rates, generator = [], stream(config.seed, GROWTH)
+    for _ in range(4):
+        z, positive = (points.double() for points in fresh_pairs(config, samples, generator))
+        A = (scale * torch.eye(config.d, dtype=torch.float64)).requires_grad_()
+        tau = torch.tensor(config.temperatures)
+        loss = infonce(positive @ A.T, z @ A.T, tau=tau, p=config.p, normalize=config.normalize)
+        (gradient,) = torch.autograd.grad(loss, A)
+        rates.append(-gradient.diagonal().numpy() / scale)
+    return np.mean(rates, 0)
+
+
+def sampled(
+    n: int, d_c: int, style_sd: float, seed: int, kind: str = "gaussian"
+) -> tuple[torch.Tensor, ...]:
+    """Random A and W (8, 8) of a `kind` (x = A z), and n pairs of latents, (n, 8) twice."""
+    generator = stream(seed, 0)
+    return matrix(kind, generator), matrix(kind, generator), *pairs(n, d_c, style_sd, generator)
+
+
+def definition_errors(seed: int = 0, n: int = 12) -> list[float]:
+    """Largest difference between `infonce` (distances, cosine) and CS eq. 1, `loss` and CS eq. 4, written out."""
+    x, positive = torch.randn(2, n, DIM, generator=stream(seed, 0), dtype=torch.float64)
+    unit = [v / v.norm(dim=1, keepdim=True) for v in (positive, x)]
+    found = []
+    for similar, value in (
+        (-torch.cdist(positive, x).square() / 0.7, infonce(positive, x, tau=0.7)),
+        (unit[0] @ unit[1].T / 0.7, infonce(positive, x, tau=0.7, normalize=True)),
+    ):
+        share = similar.exp().diagonal() / similar.exp().sum(1)
+        found.append(abs(float(-share.log().mean() - value)))
+    pulled, pushed = (
+        (-(x - positive).square().sum(1) / 2).exp(),
+        (-torch.cdist(x, x).square() / 2).exp(),
+    )
+    written = -(pulled / (pulled + pushed.sum(1) - pushed.diagonal())).log()
+    return [*found, float((written - loss(x, positive)).abs().max())]
+
+
+def alignment_split(d_c: int, seed: int = 0, n: int = 200) -> tuple[float, float]:
+    """CS eq. 2 for random W and A: largest relative difference of |W (x - x~)|^2 from its style part alone; and what
+    is left of its mean when the direction in which x - x~ is longest joins the kernel of W."""
+    A, W, z, views = sampled(n, d_c, 0.3, seed)
+    gap = (z - views) @ A.T
+    whole = (gap @ W.T).square().sum(1)
+    style = ((z - views)[:, d_c:] @ (W @ A)[:, d_c:].T).square().sum(1)
+    longest = torch.linalg.svd(gap)[2][0]
+    less = gap @ (W - torch.outer(W @ longest, longest)).T
+    return float(((whole - style) / whole).abs().max()), float(less.square().sum() / whole.sum())
+
+
+def lower_rank(seed: int = 0, n: int = 200) -> list[float]:
+    """Mean squared distance within pairs without content, over that of a random W, when 1, 2, ... 8 of the smallest
+    singular values of W are set to zero (8,): CS Section 3 says that it rises."""
+    A, W, z, views = sampled(n, 0, 0.3, seed)
+    left, values, right = torch.linalg.svd(W)
+    seen = (z - views) @ (right @ A).T * values  # (n, 8): a column for each singular direction
+    sizes = seen.square().sum(0)
+    return (sizes.cumsum(0) / sizes.sum()).flip(0)[1:].tolist() + [0.0]
+
+
+def shares(z: torch.Tensor, views: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Softmax shares of CS eq. 4: alpha_ii (n,), and alpha_ij (n, n) with zeros on the diagonal."""
+    logits = -torch.cdist(z, z).square() / 2
+    logits.diagonal().copy_(-(z - views).square().sum(1) / 2)
+    alpha = logits.softmax(1)
+    return alpha.diagonal(), alpha - torch.diag(alpha.diagonal())
+
+
+def printed_derivatives(seed: int = 0, n: int = 60) -> tuple[float, float]:
+    """Relative error of the derivative in z_i before CS eq. 7 against autograd; with z_i's part as others' negative."""
+    _, _, z, views = sampled(n, 4, 0.3, seed)
+    z, views = (3 * z).requires_grad_(), 3 * views
+    (truth,) = torch.autograd.grad(loss(z, views).sum(), z)
+    z = z.detach()
+    own, others = shares(z, views)
+    apart = z[:, None] - z  # (n, n, 8)
+    printed = (1 - own)[:, None] * (z - views) - (others[..., None] * apart).sum(1)
+    corrected = printed - (others.T[..., None] * apart).sum(1)
+    return tuple(float((found - truth).norm() / truth.norm()) for found in (printed, corrected))
+
+
+@one_thread()
+def limit_errors(n: int, scale: float = 1.0, seed: int = 0) -> tuple[float, float, float]:
+    """Relative errors of the limits in CS eq. 10 (pull) and eq. 13 (push), and the largest |M alpha_ij - 1|.
+
+    n = M + 1 anchors, W a rotation times `scale`; x is centred, since eq. 12 drops a product of means.
+    """
+    A, W, z, views = sampled(n, 4, 0.3, seed, "rotation")
+    W, x, others = scale * W, (z - z.mean(0)) @ A.T, (views - z.mean(0)) @ A.T
+    _, alpha = shares(x @ W.T, others @ W.T)
+    data, within = covariances(x, others)
+    pull = W @ ((x - others).T * alpha.sum(1)) @ (x - others)
+    push = W @ ((x.T * alpha.sum(1)) @ x - x.T @ alpha.T @ x)
+    errors = [
+        float((found - n * W @ limit).norm() / (n * W @ limit).norm())
+        for found, limit in ((pull, within), (push, data))
+    ]
+    return (*errors, float(((n - 1) * alpha - 1 + torch.eye(n)).abs().max()))
+
+
+def latent_form(
+    style_sd: float, d_c: int = 4, n: int = 20_000, seed: int = 0
+) -> tuple[float, np.ndarray, float]:
+    """CS eq. 15 on a sample: relative error of Sigma_x - Sigma_x~ = A (Sigma_z - Sigma_z~) A^T; the diagonal of the
+    matrix in the middle (8,); the largest of its other entries."""
+    A, _, z, views = sampled(n, d_c, style_sd, seed)
+    seen, hidden = (
+        data - within for data, within in (covariances(z @ A.T, views @ A.T), covariances(z, views))
+    )
+    error = float((seen - A @ hidden @ A.T).norm() / seen.norm())
+    return (
+        error,
+        hidden.diagonal().numpy(),
+        float((hidden - torch.diag(hidden.diagonal())).abs().max()),
+    )
+
+
+def eigenvalues(style_sd: float, share: float = 1, n: int = 20_000, seed: int = 0) -> np.ndarray:
+    """(8,) ascending eigenvalues of share Sigma_x - Sigma_x~ for a rotation as generator, four content dimensions."""
+    A, _, z, views = sampled(n, 4, style_sd, seed, "rotation")
+    data, within = covariances(z @ A.T, views @ A.T)
+    return torch.linalg.eigvalsh(share * data - within).numpy()
+
+
+def axes(seed: int = 0, n: int = 2000) -> tuple[float, float]:
+    """CS Assumption 3 where style varies along skewed directions.
+
+    Returns: size of the commutator of the two covariances over their product's (0: one rotation makes both diagonal);
+    what stands beside the diagonals of both, over the diagonals, in the basis of the generalised eigenvectors.
+    """
+    _, skew, z, views = sampled(n, 4, 0.3, seed)
+    z, gap = z * torch.linspace(1, 2, DIM), (views - z) @ skew.T
+    data, within = covariances(z, z + gap)
+    commutator = data @ within - within @ data
+    root = torch.linalg.inv(torch.linalg.cholesky(data))
+    basis = torch.linalg.eigh(root @ within @ root.T)[1].T @ root
+    both = torch.stack([basis @ of @ basis.T for of in (data, within)])
+    diagonal = torch.diag_embed(both.diagonal(dim1=1, dim2=2))
+    return (
+        float(commutator.norm() / (data @ within).norm()),
+        float((both - diagonal).norm() / diagonal.norm()),
+    )
+
+
+def entry_ratios(seed: int = 0, n: int = 2000) -> tuple[np.ndarray, np.ndarray]:
+    """(8, 8) gradient over entry, by CS Lemma 5, of a random W seen through a random A; and through none, with the
+    covariances' expectations, which are diagonal."""
+    A, W, z, views = sampled(n, 4, 0.3, seed)
+    data, within = covariances(z, views)
+    through = lemma5(W, z @ A.T, views @ A.T, share=1, prefactor=1) / W
+    return through.numpy(), (W @ torch.diag((data - within).diagonal()) / W).numpy()
+
+
+def tempered(tau: float, seed: int = 0, n: int = 200) -> tuple[float, float]:
+    """The gradient of CS eq. 4 at a rotation W, its distances over tau: relative difference from that of tau = 1 at
+    W / sqrt(tau), over sqrt(tau); and its cosine with the gradient of tau = 1 at W itself."""
+    _, W, *views = sampled(n, 4, 0.3, seed, "rotation")
+    gradient = descent(W, *(z / tau**0.5 for z in views))
+    along, still = descent(W / tau**0.5, *views) / tau**0.5, descent(W, *views)
+    return (
+        float((along - gradient).norm() / gradient.norm()),
+        float((gradient * still).sum() / gradient.norm() / still.norm()),
+    )
+
+
+def loss_at_zero(n: int, seed: int = 0) -> tuple[float, float]:
+    """The double sum of CS eq. 4 at W = 0 over (M + 1) M log(1 + M), n = M + 1; the same sum at W = 1 over it."""
+    _, _, z, views = sampled(n, 4, 0.3, seed)
+    sums = [(n - 1) * float(loss(scale * z, scale * views).sum()) for scale in (0, 1)]
+    return tuple(total / (n * (n - 1) * math.log(n)) for total in sums)
+
+
+def content_lead(style_sd: float, seed: int = 0, n: int = 2000) -> tuple[float, float, float]:
+    """By what factor content grows faster at W = .001 (CS Lemma 7): autograd; 2 s_z^2 / (2 s_z^2 - s_s^2); as printed,
+    s_z^2 / (s_z^2 - s_s^2). The variances are those of the n pairs."""
+    _, _, z, views = sampled(n, 4, style_sd, seed)
+    rates = descent(TINY * torch.eye(DIM, dtype=torch.float64), z, views).diagonal()
+    data, within = (both.diagonal() for both in covariances(z, views))
+    return tuple(
+        float(flow[:4].mean() / flow[4:].mean())
+        for flow in (rates, 2 * data - within, data - within)
+    )

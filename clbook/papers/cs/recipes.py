@@ -1,0 +1,258 @@
+"""The records of the page on CS: linear encoders, deep ones at two widths, under projectors, of classes; digits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clbook.experiments import content_style as cs
+from clbook.experiments.content_style import Config, projector
+from clbook.experiments.content_style.recipes import (
+    PLAIN,
+    READ,
+    READ_ASKED,
+    each,
+    seeded,
+    stacked,
+)
+from clbook.papers.cs import encoders
+from clbook.results.records import Recipe
+
+SEEDS, SDS, SPACES = range(3), (0.05, 0.15, 0.3), ("box", "sphere")
+WORLDS = ("box, p = 2", "box, p = 1", "sphere")
+KINDS = {"no content": {"d_c": 0}, "content": {"d_c": 5}}
+DIALS = {
+    "lower tau_c": {"tau_c": 0.3},
+    "no norm": {"normalize": False},
+    "both": {"tau_c": 0.3, "normalize": False},
+}
+
+
+def linear_configs() -> dict:
+    """{key: Config} of the linear runs: (world, d_c, tau_c), ("spread", space, d_c, style sd), ("recipe", p, content
+    sd, tau_c)."""
+    box = {"box, p = 2": Config(), "box, p = 1": Config(p=1)}
+    globe = Config(space="sphere", normalize=True, style_sd=0.3)
+    found = {}
+    for world, base in (box | {"sphere": globe.replace(tau=0.5)}).items():
+        found[world, 0, 1.0] = base.replace(d_c=0)
+        found |= {
+            (world, k, tau): base.replace(d_c=k, tau_c=tau)
+            for k in (1, 2, 4)
+            for tau in (0.01, 1.0, 10.0)
+        }
+    for base, sds in ((Config(), (0.1, 0.3, 0.6, 1.0)), (globe, (0.2, 0.3, 0.5))):
+        found |= {
+            ("spread", base.space, k, sd): base.replace(d_c=k, style_sd=sd)
+            for k in (0, 4)
+            for sd in sds
+        }
+    for p, sd in ((p, sd) for p in (2, 1) for sd in (0.05, 0.1, 0.15)):
+        base = Config(p=p, d_c=4, content_sd=sd)
+        found |= {
+            ("recipe", p, sd, name): base.replace(tau_c=tau)
+            for name, tau in (("1", 1.0), ("s", sd / 0.3))
+        }
+    return found
+
+
+def deep_configs() -> dict:
+    """{record: {(width, world, style sd, label): Config}} of the deep runs; where two have a key, the later one counts.
+    After a comma a world says what is tried besides; worlds "... of Table 1" have its tau."""
+    box = Config(d=10, d_c=5, style_sd=0.15, mixing_layers=3, layers=7, lr=3e-3, steps=8000)
+    globe = box.replace(space="sphere", normalize=True, tau=0.5, lr=1e-3, steps=7000)
+    bases, free = dict(zip(SPACES, (box, globe), strict=True)), {"no content": KINDS["no content"]}
+
+    def cross(width, worlds, sds, kinds=KINDS, name="", **changes):
+        """{key: Config} of all these worlds, spreads and kinds."""
+        return {
+            (width, world + name, sd, label): bases[world].replace(
+                width=width, style_sd=sd, **kind, **changes
+            )
+            for world in worlds
+            for sd in sds
+            for label, kind in kinds.items()
+        }
+
+    found = {
+        "box": cross(50, ["box"], (0.15, 0.3))
+        | cross(50, ["box"], (0.15,), {"lower tau_c": {"tau_c": 0.1}}),
+        "box-batch": cross(50, ["box"], (0.05,), n=1024, steps=10_000),
+        "box-longer": cross(50, ["box"], (0.05,), free, ", smaller batch", n=512, steps=10_000),
+        "sphere": cross(50, ["sphere"], (0.15,), KINDS | DIALS),
+        "sphere-longer": cross(50, ["sphere"], (0.05, 0.3), steps=16_000),
+        "sphere-dials": cross(50, ["sphere"], (0.05, 0.3), DIALS, steps=16_000),
+        "sphere-longest": (
+            cross(50, ["sphere"], (0.05,), steps=64_000)
+            | cross(50, ["sphere"], (0.05,), free, steps=72_000)
+        ),
+        "narrow": cross(10, SPACES, SDS, lr=1e-3, steps=10_000),
+        "narrow-step": cross(10, ["box"], SDS, free, ", larger step", steps=10_000),
+        "narrow-step-sphere": cross(
+            10, ["sphere"], SDS, free, ", larger step", lr=3e-3, steps=64_000
+        ),
+        "narrow-batch": cross(10, SPACES, SDS, free, ", larger batch", n=512, lr=3e-3, steps=5000),
+        "table": cross(50, SPACES, (0.05,), name=" of Table 1", tau=1.0, lr=3e-3, steps=2000),
+    }
+    return {f"cs-deep-{name}": configs for name, configs in found.items()}
+
+
+def projector_configs() -> dict:
+    """{(d_c, layers above the fourth): Config} of the same encoder under projectors, on the sphere."""
+    base = Config(
+        space="sphere",
+        normalize=True,
+        d=10,
+        style_sd=0.15,
+        tau=0.5,
+        mixing_layers=3,
+        lr=1e-3,
+        steps=3000,
+    )
+    keys = [*((5, above) for above in range(4)), (0, 0), (0, 3)]
+    return {(k, above): base.replace(d_c=k, layers=4 + above) for k, above in keys}
+
+
+CORNERS = Config(
+    d=10, d_c=4, normalize=True, tau=0.5, mixing_layers=3, layers=3, lr=1e-3, steps=3000
+)
+CLASSES = {
+    "style drawn anew": CORNERS.replace(style_sd=10.0),
+    "style near the old one": CORNERS.replace(style_sd=0.2),
+}
+CLASSIFIER = {"classifier": CORNERS.replace(normalize=False, style_sd=10.0, steps=20_000)}
+DIGITS = {
+    "regular": PLAIN.replace(tau=0.5),
+    "without norm": PLAIN.replace(normalize=False, tau=1 / 64),
+    "two temperatures": PLAIN.replace(normalize=False, tau=1 / 64, tau_ratio=0.7),
+}
+LONG = projector.Config(decay=4.0, steps=1000, record_every=100)
+DIRECT = {"directclr": LONG.replace(method="directclr"), "simclr": LONG}
+
+
+def deep(results):
+    """Loss and the output's R^2 of style over time; R^2 by layer and CS Table 1's terms at the end."""
+    found = stacked("loss", style="style_r2", content="content_r2")(results)
+    found["terms"] = np.float32([r.terms for r in results])
+    found["output"] = np.float32([r.style_r2[:, -1] for r in results])
+    return found
+
+
+def shielded(results):
+    """Loss over time; R^2 of style in the fourth layer and at the output, at the end."""
+    found = stacked("loss")(results)
+    found["style"] = np.float32([r.style_r2[-1, [4, -1]] for r in results])
+    return found
+
+
+def direct(results):
+    """Loss over time; at the end the readouts of h, r (NaN for SimCLR), z, what is added to h, what is left of the
+    last layer's weights."""
+    found = stacked("loss")(results)
+    found["added"] = np.float32([r.added[-1] for r in results])
+    found["left"] = np.float32([r.rows[-1] / r.rows[0] for r in results])
+    found["readout"] = np.float32([by_place(r) for r in results])
+    return found
+
+
+def by_place(result) -> list[float]:
+    """The readouts of h, r and z at the end; NaN for a place that the method does not have."""
+    last = dict(zip(result.places, result.readout[-1], strict=True))
+    return [last.get(place, np.nan) for place in ("h", "r", "z")]
+
+
+COLLAPSE = stacked("loss", "within", cosines="cosines", style="style_r2")
+COLLAPSE_ASKED = ("loss", "r2", "within", "cosines")  # what `COLLAPSE` asks of a run
+AXES = {
+    **dict.fromkeys(("loss", "output", "within"), "run step"),
+    **dict.fromkeys(("style", "content"), "run layer"),
+    **dict.fromkeys(("added", "left"), "run row"),
+    **dict.fromkeys(("readout", "rank"), "run place"),
+    "map": "run output factor",
+    "terms": "run moment term",
+    "cosines": "run pair",
+}
+RECIPES = {
+    "cs-linear": Recipe(
+        "linear encoders, three seeds: contents, temperatures, spreads of style and of content",
+        cs.run,
+        seeded(linear_configs()),
+        stacked("loss", map="map"),
+        ("loss",),
+        start=0.02,
+        record=("loss",),
+        axes=AXES,
+        named={"variant": each(linear_configs())},
+    ),
+    **{
+        name: Recipe(
+            f"deep encoders, three seeds: {name.removeprefix('cs-deep-')}",
+            encoders.Deep.run,
+            seeded(configs),
+            deep,
+            ("loss", "output"),
+            start=0.01,
+            record=("loss", "r2", "terms"),
+            axes=AXES,
+            named={"variant": each(configs)},
+        )
+        for name, configs in deep_configs().items()
+    },
+    "cs-projectors": Recipe(
+        "the same four layers under none to three projector layers, three seeds",
+        encoders.Square.run,
+        seeded(projector_configs()),
+        shielded,
+        ("loss",),
+        start=0.02,
+        record=("loss", "r2"),
+        axes=AXES,
+        labels={"layer": ("fourth", "output")},
+        named={"variant": each(projector_configs())},
+    ),
+    "cs-classes": Recipe(
+        "InfoNCE on encoders of four classes, style near the old one or drawn anew, three seeds",
+        encoders.Classes.run,
+        seeded(CLASSES),
+        COLLAPSE,
+        ("loss", "within"),
+        start=0.02,
+        record=COLLAPSE_ASKED,
+        axes=AXES,
+        named={"variant": each(CLASSES)},
+    ),
+    "cs-classifier": Recipe(
+        "classifiers of four classes, three seeds",
+        encoders.Classifiers.run,
+        seeded(CLASSIFIER),
+        COLLAPSE,
+        ("loss", "within"),
+        start=0.01,
+        record=COLLAPSE_ASKED,
+        axes=AXES,
+        named={"variant": each(CLASSIFIER)},
+    ),
+    "cs-digits": Recipe(
+        "digits, outputs standardised to variance 1, three seeds",
+        projector.run,
+        seeded(DIGITS),
+        READ,
+        ("loss",),
+        start=0.5,
+        record=READ_ASKED,
+        axes=AXES,
+        labels={"place": ("h", "z")},
+        named={"variant": each(DIGITS)},
+    ),
+    "cs-directclr": Recipe(
+        "DirectCLR and SimCLR on digits until unused weights have decayed, three seeds",
+        encoders.Direct.run,
+        seeded(DIRECT),
+        direct,
+        ("loss",),
+        start=0.1,
+        record=("readout", "added"),
+        axes=AXES,
+        labels={"place": ("h", "r", "z")},
+        named={"variant": each(DIRECT)},
+    ),
+}

@@ -1,0 +1,485 @@
+"""What LS say beside the chapters' questions, judged on the runs and checks of the paper's page."""
+
+import numpy as np
+
+from clbook import theory
+from clbook.claims import Chapter, Finding, listed, span
+from clbook.experiments.separability import condition
+from clbook.metrics import effective_rank
+from clbook.papers.ls import repair
+from clbook.papers.ls.recipes import LOSSES, MAPS
+
+chapter = Chapter(__file__)
+EXACT = 1e-12  # numbers in float64 that differ by less are called equal
+NEARLY = 1e-9  # relative: after an integration or an eigenvalue problem
+
+
+def apart(results) -> np.ndarray:
+    """Whether each run separated."""
+    return np.array([result.separable_at is not None for result in results])
+
+
+def taken(results) -> np.ndarray:
+    """The iterations that each run took to separate, inf where it did not."""
+    return np.array(
+        [np.inf if result.separable_at is None else result.separable_at for result in results]
+    )
+
+
+def above_one(record) -> np.ndarray:
+    """Which runs of a record have a ratio of condition (e) above 1."""
+    return record["left"] > record["right"]
+
+
+def until(record, run: int) -> np.ndarray:
+    """Which recorded times of a record's run come before its separation."""
+    at = record["separable_at"][run]
+    return record["steps"][run] < (np.inf if np.isnan(at) else at)
+
+
+@chapter.measure("ls-definitions")
+def definitions(written):
+    off = {
+        name: max(abs(pairs[name][0] / pairs[name][1] - 1) for pairs in written)
+        for name in written[0]
+    }
+    return Finding(
+        f"off by a part of {max(off.values()):.0e} at most",
+        max(off.values()),
+        (1e-10 - max(off.values()),),
+    )
+
+
+@chapter.measure("ls-any-scale")
+def any_scale(scales):
+    return Finding(f"changes by {max(scales):.0e}", max(scales), (EXACT - max(scales),))
+
+
+@chapter.measure("ls-same-distribution")
+def same_distribution(pushed):
+    kept = max(max(one["radius"], one["invariant network"]) for one in pushed)
+    lost = min(one["network"] for one in pushed)
+    return Finding(
+        f"apart by {kept:.0e}; where the map is not invariant by at least {lost:.2f}",
+        kept,
+        (EXACT - kept, lost - 0.01),
+    )
+
+
+@chapter.measure("ls-consistent")
+def consistent(sphere):
+    similar, loss = (max(one[name] for one in sphere) for name in ("similarity", "loss"))
+    scale = min(one["scale"] for one in sphere)
+    return Finding(
+        f"similarities off by a part of {similar:.0e}, losses by {loss:.0e}; doubling the points changes "
+        f"eq. 3 by {scale:.0%} or more",
+        loss,
+        (EXACT - similar, EXACT - loss, scale - 0.01),
+    )
+
+
+@chapter.measure("ls-eq-13")
+def eq_13(first):
+    off, right = (
+        max(abs(one[name] - one["autograd"]) for one in first) for name in ("printed", "corrected")
+    )
+    one = first[0]
+    return Finding(
+        f"{one['printed']:.4f} where the derivative is {one['autograd']:.4f}; corrected, off by {right:.0e}",
+        off,
+        (EXACT - off,),
+        None if right < EXACT else "fails",
+    )
+
+
+@chapter.measure("ls-growing-scale")
+def growing_scale(growing):
+    falls = min(
+        float((1 - np.divide(v[1:], v[:-1], where=v[:-1] > 0, out=np.zeros(len(v) - 1))).min())
+        for v in growing.values()
+    )
+    left = max(float(v[-1] / v[0]) for v in growing.values())
+    return Finding(
+        f"at k = 64 at most {left:.0e} of its value at k = 1", left, (falls, 1e-3 - left)
+    )
+
+
+@chapter.measure("ls-multiplier")
+def multiplier(multipliers):
+    off, right = np.max(multipliers, axis=0)
+    return Finding(
+        f"they differ by {off:.1f} times their size; corrected, off by {right:.0e}",
+        float(off),
+        (EXACT - float(off),),
+        None if right < EXACT else "fails",
+    )
+
+
+@chapter.measure("ls-lower-bound")
+def lower_bound(bounds):
+    found, printed, right = np.concatenate(bounds).T
+    slack, sharper = float((found / printed).min()), float((found / right).min())
+    return Finding(
+        f"at least {slack:.1f} times the bound in {len(found)} directions; with its factors put right "
+        f"{sharper:.1f} times",
+        slack,
+        (float(printed.min()), slack - 1),
+    )
+
+
+@chapter.measure("ls-any-map")
+def any_map(velocity):
+    off = float(np.max(list(velocity.values())))
+    return Finding(f"off by a part of {off:.0e}", off, (1e-10 - off,))
+
+
+@chapter.measure("ls-appendix-b-5")
+def stays_invariant(kept):
+    radius, point = max(kept["radius"]), min(kept["point"])
+    return Finding(
+        f"by {radius:.0e} at most; by {point:.2g} or more where it sees the point",
+        radius,
+        (EXACT - radius, point - EXACT),
+    )
+
+
+@chapter.measure("ls-more-clusters")
+def more_clusters(several):
+    times = "; ".join(f"{name}: {span(taken(runs), '.0f')}" for name, runs in several.items())
+    return Finding(
+        f"iterations for {times}",
+        float(np.mean([apart(runs).mean() for runs in several.values()])),
+        tuple(apart(runs) for runs in several.values()),
+    )
+
+
+@chapter.measure("ls-without-collapse")
+def without_collapse(several):
+    ranks = {
+        name: np.array(
+            [
+                effective_rank(r.z[np.searchsorted(r.steps, r.separable_at)])
+                if r.separable_at
+                else 0.0
+                for r in runs
+            ]
+        )
+        for name, runs in several.items()
+    }
+    margins = tuple(ranks[name] - runs[0].config.d + 0.5 for name, runs in several.items())
+    return Finding(
+        "; ".join(f"{name}: {span(rank, '.2f')}" for name, rank in ranks.items()),
+        float(min(rank.min() for rank in ranks.values())),
+        margins,
+    )
+
+
+@chapter.measure("ls-full-loss")
+def full_loss(full):
+    text, conditions = [], []
+    times = np.nan_to_num(full["separable_at"], nan=np.inf).reshape(
+        3, 3, -1
+    )  # losses, data sets, seeds
+    for loss, (clusters, donut, bare) in zip(LOSSES, times, strict=True):
+        text.append(f"{loss}: {np.median(clusters):.0f} and {np.median(donut):.0f}")
+        conditions += [np.isfinite(clusters), np.isfinite(donut), donut > clusters, np.isinf(bare)]
+    return Finding(
+        f"median iterations for clusters and donut, {'; '.join(text)}", None, tuple(conditions)
+    )
+
+
+@chapter.measure("ls-any-family")
+def any_family(linear):
+    above, mixed = above_one(linear), np.isnan(linear["separable_at"])
+    slowest = np.nanmax(linear["separable_at"][above])
+    return Finding(
+        f"{(above & mixed).sum()} of {above.sum()} stay mixed; the slowest takes {slowest:,.0f} iterations",
+        float((above & mixed).sum()),
+        (0.5 - float((above & mixed).sum()),),
+    )
+
+
+@chapter.measure("ls-still-kernel")
+def still_kernel(tight):
+    drift = max(float(r.drift.max()) for runs in tight.values() for r in runs)
+    ratio = {
+        name: np.array([condition.measured_growth(r) * 4 * r.config.tau / r.theta[0] for r in runs])
+        for name, runs in tight.items()
+    }
+    return Finding(
+        f"drift {drift:g}; {span(np.concatenate(list(ratio.values())), '.3f')} of the rate",
+        drift,
+        (0.5 if drift == 0 else -1.0, *(0.05 - abs(one - 1) for one in ratio.values())),
+    )
+
+
+@chapter.measure("ls-lost-again")
+def lost_again(later):
+    after = later["steps"] >= later["separable_at"][:, None]
+    stays = np.all(later["whole"] | ~after, axis=1).reshape(2, -1)
+    text = ", ".join(
+        f"{(~one).sum()} of {len(one)} with {name}" for name, one in zip(MAPS, stays, strict=True)
+    )
+    return Finding(f"lost again at some time: {text}", float(np.mean(stays)), tuple(stays))
+
+
+@chapter.measure("ls-theorem-4-3")
+def sufficient(end):
+    above, mixed = above_one(end), np.isnan(end["separable_at"])
+    last = ", ".join(f"{at:,.0f}" for at in end["separable_at"][end["full"]])
+    return Finding(
+        f"{(above & mixed).sum()} of {above.sum()} runs above 1 stay mixed; the slowest takes "
+        f"{np.nanmax(end['separable_at'][above]):,.0f} iterations, the chapter's three {last}",
+        float((above & mixed).sum()),
+        (0.5 - float((above & mixed).sum()),),
+    )
+
+
+@chapter.measure("ls-equal-means")
+def equal_means(equal):
+    slope = max(equal["partial"], equal["full"])
+    resting = equal["ratio"] > 100 and slope < 1e-15
+    return Finding(
+        f"ratio {equal['ratio']:.0f}, gradient {slope:.0e}: nothing moves",
+        equal["ratio"],
+        (-1.0 if resting else 1.0,),
+    )
+
+
+@chapter.measure("ls-repaired")
+def repaired(watched):
+    promised = np.array([repair.certified_at(r) or np.inf for r in watched])
+    given, broken = np.isfinite(promised), (taken(watched) > promised) & np.isfinite(promised)
+    late = promised[given] / taken(watched)[given]
+    return Finding(
+        f"{broken.sum()} of {given.sum()} promises broken, in {len(watched)} runs; a promise comes at "
+        f"{span(late, '.2f')} times the step of separation",
+        float(broken.sum()),
+        (0.5 - float(broken.sum()), float(given.sum()) - 0.5),
+    )
+
+
+@chapter.measure("ls-spread-squared")
+def spread_squared(blocks, thetas):
+    sigma2 = np.asarray(blocks)[:, :, 0]
+    falls = sigma2[:, 1:-1] / sigma2[:, 2:]
+    return Finding(
+        f"divided by {span(falls, '.2f')}; $\\Theta$ at least {np.min(thetas):.0f}",
+        float(falls.mean()),
+        (falls.min(1) - 3.5, np.min(thetas, axis=1) - 1),
+    )
+
+
+@chapter.measure("ls-lipschitz")
+def lipschitz(steep):
+    sign, smooth = np.max(steep, axis=0)
+    return Finding(
+        f"{sign:,.0f}; for tanh at most {smooth:.2f}", float(sign), (1000 - float(sign),)
+    )
+
+
+@chapter.measure("ls-fig-4-data")
+def no_line(affine):
+    return Finding(
+        f"{sum(affine['donut'])} of {len(affine['donut'])} can be separated by a line",
+        float(np.mean(affine["donut"])),
+        (~np.array(affine["donut"]),),
+    )
+
+
+@chapter.measure("ls-fig-4-pixels")
+def pixels(affine):
+    return Finding(
+        f"{sum(affine['digits'])} of {len(affine['digits'])}",
+        float(np.mean(affine["digits"])),
+        (np.array(affine["digits"]),),
+    )
+
+
+@chapter.measure("ls-donut-gradients")
+def donut_gradients(shapes):
+    ratio = {
+        name: np.array([r.sigma2[0] / r.theta[0] for r in runs]) for name, runs in shapes.items()
+    }
+    theta = span([r.theta[0] for r in shapes["donut"]], ".2f")
+    return Finding(
+        f"$\\sigma^2/\\Theta$ {span(ratio['donut'], '.1f')} on the donut ($\\Theta$ {theta}), "
+        f"{span(ratio['clusters'], '.2f')} on the clusters",
+        float(ratio["donut"].mean()),
+        (np.log(ratio["donut"]), -np.log(ratio["clusters"])),
+    )
+
+
+@chapter.measure("ls-reshaping")
+def reshaping(shapes):
+    donut, clusters = taken(shapes["donut"]), taken(shapes["clusters"])
+    return Finding(
+        f"{listed(donut, '.0f')} against {listed(clusters, '.0f')}",
+        float(np.median(donut / clusters)),
+        (np.log(donut / clusters / 2),),
+    )
+
+
+def by_setting(fig5) -> dict:
+    """{(activation, eps): the runs with them} of the record of donuts."""
+    kinds = list(zip(fig5["activation"], fig5["eps"], strict=True))
+    return {
+        kind: [run for run, other in enumerate(kinds) if other == kind]
+        for kind in dict.fromkeys(kinds)
+    }
+
+
+@chapter.measure("ls-warm-start")
+def warm_start(fig5):
+    n, margins = 100, []
+    for runs in by_setting(fig5).values():
+        best = []
+        for run in runs:
+            times = until(fig5, run) & (fig5["steps"][run] > 0) & (fig5["alignment"][run] > 0.5)
+            ratio = np.sqrt(n) * fig5["width"][run] / fig5["scatter"][run]
+            best.append(np.log(ratio[times].max()) if times.any() else -1.0)
+        margins.append(np.array(best))
+    return Finding(
+        f"such a time in {np.sum(np.array(margins) > 0)} of {np.size(margins)} runs",
+        None,
+        tuple(margins),
+    )
+
+
+@chapter.measure("ls-step-1")
+def step_1(errors, powers_1):
+    part = max(error / (eps**3 / tau**2 + gamma / tau) for eps, gamma, tau, error in errors)
+    return Finding(
+        f"at most {part:.2f} times it; powers {span(powers_1, '.2f')}",
+        part,
+        (2 - part, 0.2 - float(abs(np.array(powers_1) - 3).max())),
+    )
+
+
+@chapter.measure("ls-growing-eigenvalue")
+def growing_eigenvalue(eigen):
+    lowest, said, others = np.array(eigen).T
+    off = float(max(abs(lowest / said - 1).max(), (others / abs(lowest)).max()))
+    return Finding(f"off by a part of {off:.0e}", off, (NEARLY - off,))
+
+
+@chapter.measure("ls-step-4")
+def step_4(flows):
+    off, right = (max(one[name] for one in flows) for name in ("alpha", "gap"))
+    return Finding(
+        f"off by {span([one['alpha'] for one in flows], '.1%')}; the difference of the means by {right:.0e}",
+        off,
+        (NEARLY - off,),
+        None if right < NEARLY else "fails",
+    )
+
+
+@chapter.measure("ls-step-4-bounds")
+def step_4_bounds(components, flows):
+    share = max(float((found / np.sqrt(n)).max()) for n, found in components.items())
+    moved = max(one["rest"] for one in flows)
+    return Finding(
+        rf"at most {share:.2f} $\sqrt n\,\varepsilon$; the rest moves by {moved:.0e}",
+        share,
+        (1 - share, NEARLY - moved),
+    )
+
+
+@chapter.measure("ls-first-gap")
+def first_gap(components):
+    medians = np.array(
+        [np.median(found[..., 0], axis=1) for found in components.values()]
+    )  # (n's, seeds)
+    powers = np.polyfit(np.log(list(components)), np.log(medians), 1)[0]
+    of_n = ", ".join(f"{median:.2f}" for median in medians.mean(1))
+    return Finding(
+        rf"{of_n} $\varepsilon$ for n = {', '.join(map(str, components))}: powers {span(powers, '.2f')}",
+        float(powers.mean()),
+        (powers - 0.25,),
+    )
+
+
+@chapter.measure("ls-step-5")
+def step_5(bound, equal):
+    smallest = -equal["eps"]
+    over = min(float(max(values)) - smallest for values in bound.values())
+    return Finding(
+        f"the smallest distance stays at {smallest:g}; F reaches {min(max(v) for v in bound.values()):.0e}",
+        over,
+        (-over,),
+    )
+
+
+@chapter.measure("ls-sphere-drift")
+def sphere_drift(drifts):
+    return Finding(
+        f"{span(drifts, '.2g')} of its norm", float(np.mean(drifts)), (0.1 - np.array(drifts),)
+    )
+
+
+@chapter.measure("ls-fig-4-mnist")
+def mnist_rises(mnist):
+    accuracy = mnist["accuracy"]
+    first, best, last = accuracy[:, 0], accuracy.max(1), accuracy[:, -1]
+    return Finding(
+        f"{span(first, '.2f')} at the start, {span(last, '.2f')} at the end, best {span(best, '.2f')}",
+        float(last.mean()),
+        (last - first - 0.1, 0.05 - (best - last)),
+    )
+
+
+@chapter.measure("ls-fig-3")
+def three_pairs(fig3):
+    early, late, never = fig3["separable_at"].reshape(3, -1)
+    moved = fig3["moved"].reshape(3, -1)
+    again = ", ".join("never" if np.isnan(at) else f"{at:,.0f}" for at in late)
+    return Finding(
+        f"at {listed(early, '.0f')}; at {again}; the third in {np.isfinite(never).sum()} of {len(never)} "
+        f"seeds, its points move by {span(moved[2], '.2f')} eps, those of the second by "
+        f"{span(moved[1], '.2f')}",
+        float(np.median(early)),
+        (late > 10 * early, np.isnan(never), 0.25 - moved[2]),
+    )
+
+
+@chapter.measure("ls-fig-5-order")
+def blocks_then(fig5):
+    text, conditions, highest = {}, [], []
+    for (activation, _), runs in by_setting(fig5).items():
+        curves = [
+            fig5["alignment"][run][fig5["steps"][run] <= fig5["separable_at"][run]] for run in runs
+        ]
+        rise = np.array([curve[-1] / curve[0] if len(curve) else 0.0 for curve in curves])
+        text.setdefault(activation, []).append(span(rise, ".2f"))
+        conditions.append(rise / 2 - 1)
+        highest += [curve.max(initial=0.0) for curve in curves]
+    return Finding(
+        "; ".join(f"{name}: multiplied by {', '.join(found)}" for name, found in text.items())
+        + f", from the tightest start to the widest; never above {max(highest):.2f} until then",
+        float(max(highest)),
+        tuple(conditions),
+    )
+
+
+@chapter.measure("ls-fig-6-size")
+def full_size(fig6):
+    at, last = fig6["separable_at"], np.nanmax(fig6["steps"])
+    early = np.where(np.isnan(at), 0.0, at) / last
+    when = ", ".join("never" if np.isnan(t) else f"{t:.0f}" for t in at)
+    return Finding(
+        f"separable at {when} of {last:,.0f} iterations; neighbours' labels right on "
+        f"{span(fig6['accuracy'][:, -1], '.2f')} at the end",
+        float(early.mean()),
+        (np.where(np.isnan(at), -1.0, 0.1 - early),),
+    )
+
+
+@chapter.measure("ls-fig-6-free")
+def full_size_free(fig6_free):
+    gap = abs(fig6_free["loss"][:, -1] - theory.simplified_plateau(0.2, 2)).reshape(2, -1)
+    accuracy = fig6_free["accuracy"][:, -1].reshape(2, -1)
+    return Finding(
+        f"loss within {gap.max():.0e}, accuracy {span(accuracy, '.2f')}",
+        float(gap.max()),
+        (*(0.005 - gap), *(0.5 - accuracy)),
+    )

@@ -1,0 +1,175 @@
+"""Figures of the page on LS's items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.collections import LineCollection
+
+from clbook.papers.ls.repair import Result, certified_at
+from clbook.results.records import Record
+from clbook.style import MUTED, Picture, axes, colour, legend, log_axis
+
+MARK = "#111111"
+
+
+def _paths(ax, record, run, steps, title):
+    """The kept trajectories of one run of a record; returns when it separated, in words."""
+    path, labels, at = record["path"][run], record["labels"][run], record["separable_at"][run]
+    there = np.isfinite(path[0])
+    time, path = steps[run, : path.shape[1]][there] + 1, path[:, there]
+    for k in np.unique(labels):
+        bundle = LineCollection(
+            [np.column_stack([time, line]) for line in path[labels == k]],
+            colors=colour(k),
+            linewidths=0.8,
+            alpha=0.8,
+        )
+        bundle.set_gid(f"class {k}")
+        ax.add_collection(bundle)
+    if np.isfinite(at):
+        ax.axvline(at + 1, color=MARK, lw=1.2)
+    log_axis(ax)
+    when = "not within this run" if np.isnan(at) else f"separable at {at:.0f}"
+    pad = 0.06 * np.ptp(path)
+    ax.set(
+        xlim=(1, 1.05 * time[-1]),
+        ylim=(path.min() - pad, path.max() + pad),
+        xlabel="iteration + 1",
+        title=f"{title}\n{when}",
+    )
+    return when
+
+
+def figure_3(record: Record) -> Picture:
+    """LS Figure 3, second to fourth panel: the first seed of each pair of eps and tau."""
+    firsts = np.flatnonzero(record["seed"] == 0)
+    fig, (row,) = axes(len(firsts), width=7.8, height=2.8)
+    said = []
+    for ax, run in zip(row, firsts, strict=True):
+        eps, tau = record["eps"][run], record["tau"][run]
+        when = _paths(
+            ax, record, run, record["steps"][:, ::2], rf"$\varepsilon = {eps:g}$, $\tau = {tau:g}$"
+        )
+        said.append(f"ε = {eps:g}, τ = {tau:g}: {when}")
+    row[0].set_ylabel("embedding $z_i$")
+    return Picture(fig, "Trajectories of 20 points, seed 0. " + "; ".join(said) + ".")
+
+
+def figure_4(record: Record) -> Picture:
+    """The trajectories of MNIST's digits on a line (one seed), and the accuracy of a linear readout (all)."""
+    fig, ((left, right),) = axes(2, width=7.8, height=3.0)
+    said = _paths(left, record, 0, record["steps"], "three digits, seed 0")
+    left.set_ylabel("embedding $z_i$")
+    for run, accuracy in enumerate(record["accuracy"]):
+        right.plot(
+            record["steps"][run] + 1,
+            accuracy,
+            color=colour(run + 3),
+            label=f"seed {run}",
+            gid=f"seed {run}",
+        )
+    right.axhline(1 / 3, color=MUTED, lw=0.8, ls=":", label="guessing")
+    log_axis(right)
+    right.set(xlabel="iteration + 1", ylim=(0, 1.03), title="accuracy on a line")
+    legend(right, loc="upper left")
+    ends = ", ".join(f"{accuracy[-1]:.2f}" for accuracy in record["accuracy"])
+    return Picture(
+        fig,
+        f"Three digits of MNIST embedded on a line, seed 0: {said}. A linear readout is right on "
+        f"a share of {ends} of the points at the end of the three seeds.",
+    )
+
+
+def figure_5(record: Record) -> Picture:
+    """The kernel's block score until a donut separates, by activation and width of the start, three seeds each."""
+    fig, (row,) = axes(2, width=7.8, height=3.3, sharex=True, sharey=True)
+    said = []
+    for ax, name, title in zip(row, ("tanh", "relu"), ("tanh", "ReLU"), strict=True):
+        for k, eps in enumerate(np.unique(record["eps"])):
+            ends = []
+            for run in np.flatnonzero((record["eps"] == eps) & (record["activation"] == name)):
+                at, seed = record["separable_at"][run], record["seed"][run]
+                before = record["steps"][run] <= (np.inf if np.isnan(at) else at)
+                time, score = record["steps"][run][before] + 1, record["alignment"][run][before]
+                ax.plot(
+                    time,
+                    score,
+                    color=colour(k),
+                    lw=1.2,
+                    gid=f"{title}, eps {eps:g}, seed {seed:.0f}",
+                    label=f"{eps**2:g}" if seed == 0 else None,
+                )
+                if np.isfinite(at):
+                    ax.plot(time[-1], score[-1], "o", ms=5, color=colour(k))
+                ends.append(f"{score[0]:.2f} to {score[-1]:.2f}")
+            said.append(f"{title}, {eps**2:g}: {', '.join(ends)}")
+        log_axis(ax)
+        ax.set(xlabel="iteration + 1", title=title)
+    row[0].set(ylabel="alignment of $K$ with the labels", ylim=(0, 0.45))
+    legend(row[0], title=r"$\varepsilon^2/\tau$", loc="upper left")
+    return Picture(
+        fig,
+        "The kernel's alignment with the labels on a donut, from the start to separation, in three "
+        f"seeds, by activation and ε²/τ. {'; '.join(said)}.",
+    )
+
+
+def first_gap(components: dict[int, np.ndarray]) -> Picture:
+    """alpha(0) / eps over the number of points n; components[n] is (seeds, starts, 2)."""
+    fig, ((ax,),) = axes(width=5.4, height=3.2)
+    numbers = np.array(list(components))
+    medians = np.array([np.median(found[..., 0], axis=1) for found in components.values()])
+    for seed, line in enumerate(medians.T):
+        ax.plot(
+            numbers,
+            line,
+            "o-",
+            ms=4,
+            color=colour(seed),
+            label=f"measured, network {seed}",
+            gid=f"network {seed}",
+        )
+    ax.plot(numbers, np.sqrt(numbers), color=MUTED, ls="--", label=r"$\sqrt{n}$, as in the proof")
+    log_axis(ax, numbers)
+    log_axis(ax, (0.1, 1, 10, 100), axis="y")
+    ax.set(xlabel="points $n$", ylabel=r"$|\alpha(0)|\,/\,\varepsilon$", ylim=(0.05, 200))
+    legend(ax, loc="center right")
+    return Picture(
+        fig,
+        "Median of α(0)/ε over 200 uniform starts: "
+        + "; ".join(
+            f"{line.mean():.2f} at n = {n}" for n, line in zip(numbers, medians, strict=True)
+        )
+        + ". The proof inserts the square root of n, 7 to 57.",
+    )
+
+
+def promises(runs: Sequence[Result]) -> Picture:
+    """The step at which each run separates, and the one for which the repaired theorem promises it."""
+    fig, ((ax,),) = axes(width=5.0, height=3.6)
+    given = [(r.separable_at, certified_at(r), r.config.gradient) for r in runs if certified_at(r)]
+    for k, gradient in enumerate(("partial", "full")):
+        points = np.array([(at, promised) for at, promised, name in given if name == gradient])
+        if len(points):
+            ax.scatter(
+                *points.T,
+                s=18,
+                color=colour(k),
+                label=f"{gradient} gradient",
+                linewidths=0,
+                gid=gradient,
+            )
+    low, high = min(at for at, _, _ in given), max(promised for _, promised, _ in given)
+    ax.plot([low, high], [low, high], color=MUTED, ls="--", lw=1, label="the same step")
+    ticks = (20, 40, 80, 160, 320)
+    log_axis(ax, ticks)
+    log_axis(ax, ticks, axis="y")
+    ax.set(xlabel="separates at step", ylabel="promised for step")
+    legend(ax, loc="lower right")
+    return Picture(
+        fig,
+        f"{len(given)} of {len(runs)} runs get a promise; each lies on or above the diagonal, that is, "
+        "none is still mixed at the promised step.",
+    )

@@ -1,0 +1,159 @@
+"""The paper's long runs: how the records of its page are made."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clbook.experiments import sphere
+from clbook.experiments.separability import condition
+from clbook.experiments.separability.recipes import conditions, grid, padded, separable_at
+from clbook.papers.ls import batches, variants
+from clbook.results.records import Recipe
+
+SETS = {
+    "clusters": {"steps": 1000},
+    "donut": dict(data="donut", augmentation="rotation", steps=1000),
+    "no views": dict(data="donut", augmentation="none", steps=300),
+}
+LOSSES = ("eq. 12", "both views", "eq. 3")
+MAPS = {"a network": {}, "random features": dict(features="random", hidden=())}
+
+
+def figure_4(results) -> dict[str, np.ndarray]:
+    """Accuracy of a linear readout of the embedding, and the paths of 20 points."""
+    accuracy = [
+        np.array([condition.linear_probe(z, r.labels, z, r.labels) for z in r.z]) for r in results
+    ]
+    return {
+        "steps": padded([r.steps for r in results]),
+        "accuracy": padded(accuracy),
+        "separable_at": separable_at(results),
+        "labels": np.stack([r.labels[::15] for r in results]),
+        "path": padded([r.z[:, ::15, 0].T for r in results]),
+    }
+
+
+def figure_6(results) -> dict[str, np.ndarray]:
+    """Loss and label accuracy of the nearest neighbours over time, and when an affine rule was right on all points."""
+    return {
+        name: padded([getattr(r, name) for r in results]) for name in ("steps", "accuracy", "loss")
+    } | {
+        "separable_at": separable_at(results),
+        "cap": np.array([r.config.start == "cap" for r in results]),
+    }
+
+
+def stays(results) -> dict[str, np.ndarray]:
+    """When each run separated, and at which recorded times its classes are whole; extent of the embedding."""
+    whole = [condition.whole_classes(r, np.bincount(r.labels).tolist()) for r in results]
+    width = padded([np.ptp(r.z[..., 0], axis=1) for r in results])
+    return {
+        "steps": padded([r.steps for r in results]),
+        "whole": np.stack(whole),
+        "width": width,
+        "separable_at": separable_at(results),
+    }
+
+
+AXES = {
+    **dict.fromkeys(("steps", "width", "accuracy", "loss", "whole"), "run step"),
+    "labels": "run point",
+    "path": "run point step",
+}
+
+RECIPES = {
+    "ls-full-loss": Recipe(
+        "clusters and a donut under eq. 12, the same with both samples augmented, and eq. 3, five seeds",
+        variants.run,
+        tuple(
+            variants.Config(loss=loss, lr_over_tau=0.1, linger=1.0, seed=seed, **change)
+            for loss in LOSSES
+            for change in SETS.values()
+            for seed in range(5)
+        ),
+        conditions,
+        ("width",),
+        start=0.05,
+        record=condition.NEEDS,
+        axes=AXES,
+    ),
+    "ls-lost-again": Recipe(
+        "two clusters followed for 2,000 iterations, a network and random features, five seeds",
+        variants.run,
+        tuple(
+            variants.Config(steps=2000, seed=seed, **change)
+            for change in MAPS.values()
+            for seed in range(5)
+        ),
+        stays,
+        ("width",),
+        start=0.05,
+        axes=AXES,
+    ),
+    "ls-linear": Recipe(
+        "the chapter's phase diagram with 100 random features in place of a network, partial gradient",
+        variants.run,
+        tuple(
+            variants.Config(features="random", hidden=(), steps=100_000, **one)
+            for one in grid(gradient="partial")
+        ),
+        conditions,
+        ("width",),
+        start=0.0005,
+        record=condition.NEEDS,
+        axes=AXES,
+    ),
+    "ls-fig-6": Recipe(
+        "LS Figure 6 with 2,000 points, lr = .001 and batches of 200, three seeds",
+        batches.run,
+        tuple(sphere.Config(n=2000, lr=0.001, steps=3000, seed=seed) for seed in range(3)),
+        figure_6,
+        ("accuracy", "loss"),
+        start=0.005,
+        record=("accuracy", "loss", "separable_at"),
+        axes=AXES,
+    ),
+    "ls-fig-6-free": Recipe(
+        "LS Figure 6 with 2,000 points and no network, lr = .001 and batches of 200, 50,000 steps",
+        batches.run,
+        tuple(
+            sphere.Config(
+                n=2000,
+                lr=0.001,
+                steps=50_000,
+                network=False,
+                gradient="partial",
+                start=start,
+                seed=seed,
+            )
+            for start in ("uniform", "cap")
+            for seed in range(3)
+        ),
+        figure_6,
+        ("loss",),
+        start=0.001,
+        record=("accuracy", "loss", "separable_at"),
+        axes=AXES,
+    ),
+    "ls-mnist": Recipe(
+        "LS Figure 4 on MNIST: three digits, three hidden layers of 100, three seeds",
+        variants.run,
+        tuple(
+            variants.Config(
+                data="mnist",
+                classes=3,
+                n=300,
+                augmentation="image",
+                hidden=(100, 100, 100),
+                lr_over_tau=0.1,
+                steps=5000,
+                seed=seed,
+            )
+            for seed in range(3)
+        ),
+        figure_4,
+        ("accuracy", "path"),
+        start=0.002,
+        axes=AXES,
+    ),
+}

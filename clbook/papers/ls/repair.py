@@ -1,0 +1,229 @@
+"""LS Theorem 4.3 repaired: a bound from below on the gap between two clusters, checked at every step of a run.
+
+Write D for the difference of the clusters' mean embeddings, push_i = <g_i, mu_1 - mu_2> with the gradients of the
+start, Theta for the mean difference of push between the clusters and kappa for the smallest. If up to step k every
+point moves by h (c push_i D / 4 tau), up to h (eta + zeta lambda D) / 2, where lambda = c Theta / 4 tau and c is 1 for
+the partial gradient, 2 for the full one, then points of different clusters are apart at k by at least `lower_bound`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import torch
+from scipy.linalg import expm
+
+from clbook import data, kernels, theory
+from clbook.experiments.separability import Config, Flow
+from clbook.experiments.separability.experiment import DATA, START, WEIGHTS
+from clbook.losses import simplified
+from clbook.models import MLP
+from clbook.training.loop import State
+from clbook.training.settings import Outcome, quantity
+from clbook.training.streams import stream
+
+ZETAS = (
+    0.0,
+    0.05,
+    0.1,
+    0.2,
+    0.3,
+    0.4,
+    0.5,
+    0.6,
+)  # relative errors that a certificate is tried with
+
+
+@dataclasses.dataclass
+class Result(Outcome):
+    """Every step of one run."""
+
+    steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
+    z: np.ndarray = quantity("embeddings on the line", dims="step point")
+    labels: np.ndarray = quantity("class of each point", dims="point")
+    push: np.ndarray = quantity("<g_i, mu_1 - mu_2> at the start", dims="point")
+    separable_at: int | None = quantity(
+        "first iteration at which the classes are separable, or None", unit="iterations"
+    )
+
+
+class Watched(Flow):
+    """R runs of `separability` with two clusters and d = 1, of which only the embeddings are kept."""
+
+    Result = Result
+
+    def setup(self):
+        if not self.config.network:
+            raise self.config.error("network", "True: the theorem is on a network's gradients")
+        super().setup()
+
+    def measure(self, s, z, losses, t):
+        return {"z": z[..., 0], "separable_at": s.separable_at}
+
+    def ending(self, s):
+        """push (R, n), from the kernel at the start."""
+        found = [push(K, self.shared.labels) for K in kernel_at_start(self, s).float()]
+        return {"push": torch.stack(found)}
+
+    def result(self, i, columns, head):
+        at = int(columns.pop("separable_at")[-1])
+        labels = self.shared.labels.cpu().numpy()
+        return Result(**head, **columns, labels=labels, separable_at=None if at < 0 else at)
+
+
+run = Watched.run
+
+
+def kernel_at_start(flow: Flow, s: State) -> torch.Tensor:
+    """K(0) (R, n, n) of the runs of `flow`, which have d = 1; float64 where their weights are."""
+    return flow.tangent_kernel(s, s.first_weights)[..., 0, 0]
+
+
+def push(kernel: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """<g_i, mu_1 - mu_2> (n,) from the kernel (n, n) of two clusters."""
+    return kernel[:, labels == 0].mean(1) - kernel[:, labels == 1].mean(1)
+
+
+def lower_bound(k, h, eps, gap, theta, kappa, rate, eta, zeta):
+    """What the repaired theorem promises for z_i - z_j after k steps of size h, i and j of different clusters.
+
+    eps: largest distance at the start. gap: D(0) > 0. rate: lambda. eta, zeta: absolute and relative error.
+    """
+    slower = (1 - zeta) * rate
+    grown = (gap - eta / slower) * np.expm1(k * math.log1p(slower * h))
+    share = (kappa / theta - zeta) / (1 - zeta)
+    return -eps + share * grown - (1 - share) * eta * h * k
+
+
+def certified_at(result: Result) -> int | None:
+    """The first step at which the repaired theorem promises that the run has separated; None: it never does."""
+    first, config = result.labels == 0, result.config
+    z = result.z.astype(float)
+    z *= np.sign(z[0, first].mean() - z[0, ~first].mean())  # so that D(0) > 0
+    gap = z[:, first].mean(1) - z[:, ~first].mean(1)
+    theta = result.push[first].mean() - result.push[~first].mean()
+    kappa = result.push[first].min() - result.push[~first].max()
+    rate, h, steps = (
+        theory.growth_rate(theta, config.tau, config.gradient),
+        config.lr,
+        np.arange(1, len(z)),
+    )
+    linear = rate / theta * result.push * gap[:-1, None]
+    error = 2 * abs(np.diff(z, axis=0) / h - linear).max(1)
+    promised = []
+    for zeta in (zeta for zeta in ZETAS if zeta < kappa / theta):
+        eta = np.maximum.accumulate((error - zeta * rate * gap[:-1]).clip(0))
+        enough = gap[0] > eta / ((1 - zeta) * rate)
+        bound = lower_bound(steps, h, np.ptp(z[0]), gap[0], theta, kappa, rate, eta, zeta)
+        promised.extend(steps[enough & (bound > 0)][:1])
+    return int(min(promised)) if promised else None
+
+
+# What the proof says about its matrices and its start.
+
+
+def double(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
+    """K(0) (n, n) and labels (n,) of a run, in float64."""
+    flow = Flow([config]).to("cpu", torch.float64)
+    return kernel_at_start(flow, flow.state)[0], flow.shared.labels
+
+
+def growing(kernel: np.ndarray, labels: np.ndarray) -> tuple[float, float, float]:
+    """The eigenvalues of K(0)(J_1 - 2 J_2) / n: (the lowest, -Theta/4, the largest other one in absolute value)."""
+    n = len(labels)
+    same = labels[:, None] == labels
+    matrix = kernel @ (1 / n - 2 * same / n) / n
+    values = np.sort(np.linalg.eigvals(matrix).real)
+    one = np.where(labels == 0, 2, -2) / n
+    return float(values[0]), float(-one @ kernel @ one / 4), float(abs(values[1:]).max())
+
+
+def blocks(kernel: np.ndarray, labels: np.ndarray) -> tuple[float, float, float]:
+    """(a, b, c) of Step 2 from K(0) (n, n): |mu_1|^2, <mu_1, mu_2>, |mu_2|^2."""
+    first = labels == 0
+    return (
+        kernel[first][:, first].mean(),
+        kernel[first][:, ~first].mean(),
+        kernel[~first][:, ~first].mean(),
+    )
+
+
+def growing_direction(a: float, b: float, c: float, n: int) -> np.ndarray:
+    """u (n,) of Step 3, a unit vector; the first n/2 points are those of the first cluster."""
+    u = np.repeat([a - b, b - c], n // 2)
+    return u / np.linalg.norm(u)
+
+
+def first_component(n: int, seed: int, starts: int = 200) -> np.ndarray:
+    """(starts, 2): |alpha(0)| and |z_perp(0)| of Step 4, divided by eps, at uniform starts with recentred mean.
+
+    n points in two clusters, and the network of `separability` with this seed.
+    """
+    x, labels = data.clusters(n, 2, 0.1, stream(seed, DATA))
+    net = MLP((2, 100, 1), "tanh", stream(seed, WEIGHTS)).double()
+    a, b, c = blocks(kernels.empirical(net, x.double())[..., 0, 0].numpy(), labels.numpy())
+    u, generator = growing_direction(a, b, c, n), stream(seed, START)
+    z = np.stack([data.ball(n, 1, 1.0, generator)[:, 0].numpy() for _ in range(starts)])
+    z = z - z.mean(1, keepdims=True)
+    alpha = z @ u
+    return np.stack([abs(alpha), np.linalg.norm(z - alpha[:, None] * u, axis=1)], 1)
+
+
+def still_kernel(
+    a: float, b: float, c: float, z: np.ndarray, t: float, tau: float
+) -> dict[str, float]:
+    """The flow (33) with constant blocks and no remainder, from z (n,) to t, against what Step 4 says of it.
+
+    Returns relative errors: "alpha" of alpha(0) e^(Theta t / 4 tau) for <z, u>, "gap" of the same law for the
+    difference of the clusters' means; "rest": how far the part of z orthogonal to u has moved, divided by its length.
+    """
+    half = len(z) // 2
+    kernel = np.kron([[a, b], [b, c]], np.ones((half, half)))
+    same = np.kron(np.eye(2), np.ones((half, half)))
+    later = expm(-t * kernel @ (1 / len(z) - 2 * same / len(z)) / (len(z) * tau)) @ z
+    u, growth = growing_direction(a, b, c, len(z)), math.exp((a + c - 2 * b) / (4 * tau) * t)
+
+    def gap(z):
+        return z[:half].mean() - z[half:].mean()
+
+    rest = [part - (part @ u) * u for part in (z, later)]
+    return {
+        "alpha": abs(later @ u / (growth * (z @ u)) - 1),
+        "gap": abs(gap(later) / (growth * gap(z)) - 1),
+        "rest": np.linalg.norm(rest[1] - rest[0]) / np.linalg.norm(rest[0]),
+    }
+
+
+def equal_means(n: int, eps: float, tau: float, scale: float = 5.0) -> dict[str, float]:
+    """A start that meets (a) to (e) with its own diameter eps, and is at rest.
+
+    f(w, x) = R(x) + scale * w_q for x in cluster q, each cluster at the same n/2 even places R from -eps/2 to eps/2;
+    views are the points. Returns the largest derivative of the mean loss in w, "partial" and "full"; the ratio of (e).
+    """
+    places = torch.linspace(-eps / 2, eps / 2, n // 2, dtype=torch.float64).repeat(2)
+    cluster = torch.arange(n) // (n // 2)
+    found = {}
+    for gradient in ("partial", "full"):
+        w = torch.zeros(2, dtype=torch.float64, requires_grad=True)
+        z = (places + scale * w[cluster])[:, None]
+        views = z if gradient == "full" else z.detach()
+        (slope,) = torch.autograd.grad(simplified(z, views[None], tau), w)
+        found[gradient] = float(slope.abs().max())
+    left, right = theory.separation_condition(
+        eps, tau, n, gamma=eps / 2, theta=2 * scale**2, sigma2=0.0, delta=0.0
+    )
+    return found | {"ratio": left / right, "eps": eps}
+
+
+def printed_bound(
+    t: float, constant: float, n: int, eps: float, tau: float, scale: float = 5.0
+) -> float:
+    """F(t) of Step 5 for the start of `equal_means`: a = c = scale^2, b = 0, sigma^2 = delta = 0, gamma = eps / 2."""
+    theta, root = 2 * scale**2, scale**2  # root of xi
+    remainder = eps**3 / (n * tau**2) + eps / (2 * n * tau)
+    leading = theta / root * eps - tau / (math.sqrt(n) * root) * remainder
+    return leading * math.exp(theta / (4 * tau) * t) - constant * (
+        math.sqrt(n) * eps + t * remainder
+    )

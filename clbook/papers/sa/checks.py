@@ -1,0 +1,168 @@
+"""Checks of SA's lemmas, one by one, and what its theorem is worth at the sizes of SA's trainings."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from torch.autograd.functional import hessian
+
+from clbook import theory
+from clbook.experiments.alignment.surrogate import (
+    Config,
+    batch_gradients,
+    batch_losses,
+    batches,
+    below,
+    logits,
+    table,
+    views,
+)
+from clbook.training.optim import warmed
+from clbook.training.streams import stream
+
+SETS = {
+    "CIFAR-10": (10, 50_000, 1000),
+    "Mini-ImageNet": (100, 50_000, 1000),
+    "Tiny-ImageNet": (200, 100_000, 1000),
+    "ImageNet-1K": (1000, 1_281_167, 100),
+}  # classes C, training points N, epochs of SA's training
+TAUS = (0.1, 0.5, 1.0)
+
+
+# Lemmas.
+
+
+def step_error(seed: int) -> float:
+    """How far the two batch gradients of eq. 1 are from derivatives of the batch losses."""
+    config = Config(classes=3, n=7, batch=6, tau=0.3 + 0.5 * seed, seed=seed)
+    z1, z2, labels = views(config)
+    counts, tables = (
+        batches(config)[0].double(),
+        (table(z1, z2) * torch.tensor([1.0, 0.9])[:, None, None]),
+    )
+    slopes = torch.func.grad(lambda t: batch_losses(t, counts, labels, config.tau).sum())(tables)
+    return float((slopes - batch_gradients(tables, counts, labels, config.tau)).abs().max())
+
+
+def batch_curvature(config: Config) -> np.ndarray:
+    """(2,) largest eigenvalue of the Hessian of CL's and NSCL's first batch loss, times 2 tau^2 B (SA Lemma 2)."""
+    z1, z2, labels = views(config)
+    counts, sims = batches(config)[0].double(), table(z1, z2)
+    found = [
+        hessian(
+            lambda s, k=k: batch_losses(s.expand(2, -1, -1), counts, labels, config.tau)[k], sims
+        )
+        .flatten(2)
+        .flatten(0, 1)
+        for k in range(2)
+    ]
+    return (
+        2 * config.tau**2 * config.batch * torch.linalg.eigvalsh(torch.stack(found)).amax(1).numpy()
+    )
+
+
+def mass_shares(sims: torch.Tensor, labels: torch.Tensor, tau: float) -> np.ndarray:
+    """(2,) how near SA Lemma 4's two bounds are, 1 being attained: for sets of keys, for the ratio of their masses.
+
+    |log(Z / |S|)| tau for the positives and negatives of every anchor of a table, and |log of the ratio of Z / |S||
+    tau / 2.
+    """
+    full, negative = below(torch.ones(len(sims), dtype=sims.dtype), labels).isfinite()
+    means = [
+        tau
+        * (
+            (sims / tau).masked_fill(~keys, -math.inf).logsumexp(1)
+            - keys.sum(1).to(sims.dtype).log()
+        )
+        for keys in (full & ~negative, negative)
+    ]
+    return np.array(
+        [max(float(m.abs().max()) for m in means), float((means[0] - means[1]).abs().max()) / 2]
+    )
+
+
+def anchors(
+    u1: torch.Tensor, u2: torch.Tensor, labels: torch.Tensor, tau: float
+) -> dict[str, np.ndarray | float]:
+    """SA Lemmas 3 and 6 on one batch of unit vectors: squared gradients of each anchor by autograd and by eq. 12, both
+    (2, n) and times tau^2, and how far |p - q|_1 is from 2 alpha."""
+    sims, n = table(u1, u2).requires_grad_(), len(u1)
+    parts = logits(sims, torch.ones(n, dtype=torch.float64), labels, tau)
+    pull = sims[:, n:].diagonal() / tau
+    forces = [
+        torch.autograd.grad((part.logsumexp(1) - pull).sum(), sims, retain_graph=True)[0]
+        for part in parts
+    ]
+    p, q = shares = parts.detach().softmax(2)
+    own = shares[:, :, n:].diagonal(dim1=1, dim2=2)
+    alpha = (p * (q == 0)).sum(1)
+    return {
+        "squares": tau**2 * torch.stack(forces).square().sum(2).numpy(),
+        "display": ((1 - own) ** 2 + shares.square().sum(2) - own**2).numpy(),
+        "identity": float(((p - q).abs().sum(1) - 2 * alpha).abs().max()),
+    }
+
+
+def negative_shares(seed: int, B: int, C: int, T: int, draws: int) -> np.ndarray:
+    """(draws, T, B) share of negatives of every anchor, in batches drawn with replacement from C equal classes."""
+    picks = torch.randint(C, (draws, T, B), generator=stream(seed, 2))
+    counts = torch.zeros(draws, T, C).scatter_add_(2, picks, torch.ones(draws, T, B))
+    return 1 - counts.gather(2, picks).numpy() / B
+
+
+# Sizes.
+
+
+def rates(N: int, epochs: int, B: int = 1024, rate: float = 1.2) -> np.ndarray:
+    """(T,) learning rates of a training of SA's: 10 epochs of linear warm-up, then a cosine (SA Sec. 5)."""
+    each = N // B
+    return rate * np.array(
+        [warmed(t, each * epochs, 10 * each) for t in range(1, each * epochs + 1)]
+    )
+
+
+def parts(C: int, B: int, rates: np.ndarray, tau: float) -> tuple[float, float]:
+    """The factor before the exponential in Theorem 1, and the exponent, with `rates` (T,) as step sizes."""
+    S = float(rates.sum())
+    return S / (tau * math.sqrt(B)) * theory.delta(C, B, len(rates), 0.01, tau), S / (
+        2 * tau**2 * B
+    )
+
+
+def promised(C: int, N: int, epochs: int, tau: float, size: float, triangle: bool = False) -> int:
+    """Epochs until Theorem 1, or the triangle inequality, passes `size`: then Corollary 1 promises no CKA above 0."""
+    each, S = N // 1024, np.cumsum(rates(N, epochs))
+    for e in range(1, epochs + 1):
+        T = e * each
+        mean = S[T - 1] / T
+        bound = (
+            theory.triangle_bound(1024, T, mean, tau)
+            if triangle
+            else theory.similarity_bound(C, 1024, T, mean, tau, 0.01)
+        )
+        if bound >= size:
+            return e - 1
+    return epochs
+
+
+def quotients(config: Config) -> list[float]:
+    """Left over right side of SA eqs. 10, 11 and 13, for NSCL and the first batch."""
+    z1, z2, labels = views(config)
+    sims, often = table(z1, z2), batches(config)[0].double()
+
+    def gradient(sims):
+        return batch_gradients(sims.repeat(2, 1, 1), often, labels, config.tau)[1]
+
+    push = torch.zeros_like(sims)
+    push[0, -2], push[0, -1] = 1e-3, -1e-3
+    g, moved = gradient(sims), gradient(sims + push) - gradient(sims)
+    return [
+        float(value)
+        for value in (
+            g.square().sum() / (g.square().sum(1) / often).sum(),
+            2 * config.tau**2 * config.batch * moved.norm() / push.norm(),
+            config.tau * (config.batch / 2) ** 0.5 * g.norm(),
+        )
+    ]

@@ -1,0 +1,299 @@
+"""The longer trainings of the chapter and of SA's page: how their records are made."""
+
+import numpy as np
+
+from clbook.experiments.alignment.experiment import BASE_BATCH, NAMES, POWERS, angle, pca_angle
+from clbook.experiments.alignment.experiment import Config as Plain
+from clbook.experiments.alignment.experiment import run as plain
+from clbook.papers.sa.variants import Config, run
+from clbook.results.records import Recipe
+
+SEEDS, TAUS, COUNTS, WIDTHS = range(3), (0.1, 0.5, 1.0), (2, 3, 5, 7, 10), (32, 256)
+CHAPTER_SIZES, CHAPTER_SEEN, SIZES, SEEN = (
+    (32, 64, 128),
+    12_800,
+    (32, 64, 128, 256),
+    25_600,
+)  # batches, points seen
+EACH, KEPT, EPOCHS = (
+    120,
+    40,
+    60,
+)  # points a class in training and in the test, and epochs, of the random subsets
+LARS = dict(optimizer="lars", lr=0.15)
+LABELS = Plain(data="digits", n=1200, noise=0.1, compare="labels")
+DIGITS = Config(data="digits", n=1200, noise=0.1)
+APART = DIGITS.replace(compare="pair", schedule="constant", warmup=0, twin=1e-6)
+POINTS = Config(compare="pair", width=64, **LARS)
+
+
+# What the reducers below read: quantities on request.
+BOTH = ("cka", "nccc")
+MOVED = ("cka", "rsa", "gap", "weight_angle", "distance", "moved")
+LABELLED = ("cka", "rsa", "gap", "nccc")
+SIMILARITIES = ("cka", "rsa", "cka_train", "rsa_train")
+
+
+def over_time(results, *names) -> dict[str, np.ndarray]:
+    """{name: (runs, ..., T)} of some of what runs of equal recorded times have, and the times, `steps`."""
+    columns = {
+        name: np.array([np.moveaxis(getattr(r, name), 0, -1) for r in results], np.float32)
+        for name in names
+    }
+    return columns | {"steps": results[0].steps}
+
+
+def both(results) -> dict[str, np.ndarray]:
+    """CKA with DCL and accuracy by the nearest centre, of each network."""
+    return over_time(results, *BOTH)
+
+
+def sized(base, sizes, scalings, seeds, steps) -> tuple:
+    """Runs of all scalings, batch sizes and seeds, in this order, with steps(B) steps, recorded at each fourth of them.
+
+    At the batch size at which all scalings agree they are one run.
+    """
+    return tuple(
+        base.replace(
+            batch=b,
+            scaling=p if b != BASE_BATCH else "constant",
+            steps=steps(b),
+            record_every=steps(b) // 4,
+            seed=s,
+        )
+        for p in scalings
+        for b in sizes
+        for s in seeds
+    )
+
+
+def by_class(result) -> list[np.ndarray]:
+    """The embeddings (T, M, points, d) of each class of test points."""
+    return [result.z[:, :, result.labels == c] for c in np.unique(result.labels)]
+
+
+def class_angles(result) -> np.ndarray:
+    """(2, 10, T) angles, degrees, by which NSCL's mean embedding of a class has turned from DCL's: plain, by PCA.
+
+    NaN before the first step.
+    """
+    plain, projected = [], []
+    for z in by_class(result):
+        start, dcl, nscl = z[0, 0], z[:, 0], z[:, 1]
+        plain.append(angle((dcl - start).mean(1), (nscl - start).mean(1)))
+        projected.append([pca_angle(start, a, b) for a, b in zip(dcl, nscl, strict=True)])
+    return np.array([plain, projected])
+
+
+def lengths(result) -> np.ndarray:
+    """(10, 2, T) how far the mean embedding of a class has moved, for DCL and NSCL."""
+    found = []
+    for z in by_class(result):
+        mean = z.mean(2)  # (T, M, d)
+        found.append(np.linalg.norm(mean - mean[0], axis=-1)[:, :2].T)
+    return np.array(found)
+
+
+def within(result) -> np.ndarray:
+    """(M, T) share of the variance of the unit embeddings that is within classes."""
+    unit = result.z / np.linalg.norm(result.z, axis=-1, keepdims=True)
+    classes = np.unique(result.labels)
+    inside = [unit[:, :, result.labels == c].var(2).sum(-1) for c in classes]
+    return (np.mean(inside, 0) / unit.var(2).sum(-1)).T
+
+
+def apart(results):
+    """What SA Fig. 1 and 6 need, of DCL, NSCL and the twin."""
+    columns = over_time(results, *MOVED)
+    return columns | {
+        "class_angle": np.array([class_angles(r) for r in results], np.float32),
+        "class_moved": np.array([lengths(r) for r in results], np.float32),
+    }
+
+
+def labelled(results):
+    """What SA Fig. 2 and 6 and Section 5.1 need, of DCL, NSCL, SCL and CE."""
+    columns = over_time(results, *LABELLED)
+    return columns | {"within": np.array([within(r) for r in results], np.float32)}
+
+
+def probed(results):
+    """The same and, for Table 1, the accuracy of a linear probe of each network."""
+    return labelled(results) | {"probe": np.array([r.probe for r in results], np.float32)}
+
+
+def pairs(results):
+    """CKA and RSA of NSCL with DCL, on test and on training points."""
+    columns = {}
+    for name in SIMILARITIES:
+        columns[name] = np.array([getattr(r, name)[:, 1] for r in results], np.float32)
+    return columns
+
+
+def subset(count: int, seed: int) -> Config:
+    """Training on `count` random classes of digits for EPOCHS epochs, the first tenth a warm-up."""
+    n = EACH * count
+    steps = EPOCHS * max(1, n // 128)
+    return DIGITS.replace(
+        compare="pair",
+        subset=True,
+        classes=count,
+        n=n,
+        test=KEPT * count,
+        seed=seed,
+        steps=steps,
+        warmup=steps // 10,
+        record_every=steps // 10,
+    )
+
+
+# Axes of the arrays: of runs that record each loss, and of runs of which the pair of DCL and NSCL is kept.
+OF_LOSSES = {
+    **dict.fromkeys(("cka", "rsa", "gap", "nccc", "within"), "run loss step"),
+    **dict.fromkeys(("weight_angle", "distance", "moved"), "run loss step"),
+    "probe": "run loss",
+    "steps": "step",
+    "class_angle": "run embedding class step",
+    "class_moved": "run class pair step",
+}
+OF_PAIRS = dict.fromkeys(("cka", "rsa", "cka_train", "rsa_train"), "run step")
+TWINS = {"loss": ("dcl", "nscl", "twin"), "pair": ("dcl", "nscl"), "embedding": ("plain", "by PCA")}
+LOSSES = {"loss": NAMES["labels"]}
+
+RECIPES = {
+    "alignment-longer": Recipe(
+        "digits, four losses, momentum, 600 iterations instead of 200, three seeds",
+        plain,
+        tuple(LABELS.replace(steps=600, record_every=30, seed=s) for s in SEEDS),
+        both,
+        ("cka", "nccc"),
+        record=BOTH,
+        start=0.1,
+        axes=OF_LOSSES,
+        labels=LOSSES,
+    ),
+    "alignment-fifty": Recipe(
+        "synthetic data of 50 classes, four losses, 1,000 iterations instead of 200, three seeds",
+        plain,
+        tuple(
+            Plain(compare="labels", classes=50, steps=1000, record_every=50, seed=s) for s in SEEDS
+        ),
+        both,
+        ("cka", "nccc"),
+        record=BOTH,
+        start=0.06,
+        axes=OF_LOSSES,
+        labels=LOSSES,
+    ),
+    "alignment-batch": Recipe(
+        "four scalings of the rate, B = 32, 64, 128, five seeds: 200 iterations, then 12,800 points seen",
+        plain,
+        sum(
+            (
+                sized(Plain(compare="pair", width=64), CHAPTER_SIZES, POWERS, range(5), steps)
+                for steps in (lambda b: 200, lambda b: CHAPTER_SEEN // b)
+            ),
+            (),
+        ),
+        lambda results: {"cka": np.array([r.cka[:, 1] for r in results], np.float32)},
+        ("cka",),
+        record=("cka",),
+        start=0.3,
+        axes=OF_PAIRS,
+    ),
+    "sa-start": Recipe(
+        "digits, DCL, NSCL and a twin of DCL from a start that is 1e-6 off, momentum, 300 iterations, "
+        "three seeds",
+        run,
+        tuple(APART.replace(steps=300, record_every=5, seed=s) for s in SEEDS),
+        apart,
+        ("cka", "gap"),
+        record=MOVED,
+        start=0.05,
+        axes=OF_LOSSES,
+        labels=TWINS,
+    ),
+    "sa-plateau": Recipe(
+        "digits, DCL, NSCL and a twin of DCL, momentum, 6,000 iterations, three seeds",
+        run,
+        tuple(APART.replace(steps=6000, record_every=100, seed=s) for s in SEEDS),
+        apart,
+        ("cka",),
+        record=MOVED,
+        start=0.02,
+        axes=OF_LOSSES,
+        labels=TWINS,
+    ),
+    "sa-lars": Recipe(
+        "digits, four losses, LARS, 3,000 iterations, linear probes at the end, three seeds",
+        run,
+        tuple(
+            DIGITS.replace(compare="labels", steps=3000, record_every=50, seed=s, **LARS)
+            for s in SEEDS
+        ),
+        probed,
+        ("cka", "gap", "nccc"),
+        record=(*LABELLED, "probe"),
+        start=0.02,
+        axes=OF_LOSSES,
+        labels=LOSSES,
+    ),
+    "sa-batch": Recipe(
+        "synthetic points, LARS, four scalings of the rate, B = 32 to 256, 25,600 points seen, five "
+        "seeds",
+        run,
+        tuple(
+            c.replace(warmup=c.steps // 10)
+            for c in sized(POINTS, SIZES, POWERS, range(5), lambda b: SEEN // b)
+        ),
+        pairs,
+        ("cka",),
+        record=SIMILARITIES,
+        start=0.3,
+        axes=OF_PAIRS,
+    ),
+    "sa-temperature": Recipe(
+        "synthetic points, tau = .1, .5, 1, momentum with a rate proportional to tau, then LARS, "
+        "three seeds",
+        run,
+        tuple(
+            Config(compare="pair", tau=t, seed=s, record_every=20, **how)
+            for rates in ([{"lr": 0.06 * t} for t in TAUS], [LARS] * 3)
+            for t, how in zip(TAUS, rates, strict=True)
+            for s in SEEDS
+        ),
+        pairs,
+        ("cka",),
+        record=SIMILARITIES,
+        start=0.3,
+        axes=OF_PAIRS,
+    ),
+    "sa-subsets": Recipe(
+        "2, 3, 5, 7 and 10 random classes of digits, 120 points a class, momentum, 60 epochs, three "
+        "seeds",
+        run,
+        tuple(subset(count, s) for count in COUNTS for s in SEEDS),
+        pairs,
+        ("cka",),
+        record=SIMILARITIES,
+        start=0.5,
+        axes=OF_PAIRS,
+    ),
+    "sa-widths": Recipe(
+        "digits and synthetic points, perceptrons of width 32 and 256, four losses, LARS, 200 "
+        "iterations, three seeds",
+        run,
+        tuple(
+            base.replace(width=width, compare="labels", record_every=20, seed=s, **LARS)
+            for base in (DIGITS, Config())
+            for width in WIDTHS
+            for s in SEEDS
+        ),
+        labelled,
+        ("cka", "gap", "nccc"),
+        record=LABELLED,
+        start=0.15,
+        axes=OF_LOSSES,
+        labels=LOSSES,
+    ),
+}

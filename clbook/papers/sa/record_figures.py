@@ -1,0 +1,208 @@
+"""Figures of the longer trainings: mean and range over seeds, everywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from clbook.experiments.alignment.figures import plain, said
+from clbook.papers.sa.recipes import COUNTS, SIZES, TAUS
+from clbook.style import INK, MUTED, Picture, axes, band, colour, legend
+
+LABELS = {
+    "NSCL": (1, colour(0)),
+    "SCL": (2, colour(1)),
+    "CE": (3, colour(2)),
+}  # column in a record of four losses
+TWINS = {"NSCL": (1, colour(0)), "twin of DCL": (2, MUTED)}  # and of DCL, NSCL and the twin
+
+
+def bands(panels, width=7.8, height=2.7, columns=None) -> Picture:
+    """Panels side by side: (label of y, x (K,), {name: (values (seeds, K), colour)}, settings of the axes)."""
+    columns = columns or len(panels)
+    fig, grid = axes(columns, len(panels) // columns, width=width, height=height)
+    says = []
+    for ax, (label, x, curves, settings) in zip(grid.flat, panels, strict=True):
+        for name, (values, tone) in curves.items():
+            band(ax, x, values, color=tone, label=name, gid=name, lw=1.3)
+        ax.set(ylabel=label, **({"xlabel": "iteration"} | settings))
+        ax.minorticks_off()
+        says.append(f"{plain(label)}: " + ", ".join(said(n, v) for n, (v, _) in curves.items()))
+    named = grid.flat[0].get_legend_handles_labels()
+    fig.legend(*named, loc="outside lower center", ncols=5, frameon=False, fontsize=9)
+    return Picture(fig, "At the end, mean and range of the seeds. " + "; ".join(says) + ".")
+
+
+def chosen(record, key, which) -> dict:
+    """{name: (values (seeds, K), colour)} of some networks of a record."""
+    return {name: (record[key][:, k], tone) for name, (k, tone) in which.items()}
+
+
+def long_training(record) -> Picture:
+    """SA Fig. 2 and 6 with LARS: similarity, weight gap and spread within classes of the losses with labels."""
+    x, unit = record["steps"], {"ylim": (0, 1.03)}
+    spread = {"DCL": (record["within"][:, 0], INK)} | chosen(record, "within", LABELS)
+    return bands(
+        [
+            ("CKA with DCL", x, chosen(record, "cka", LABELS), unit),
+            ("RSA with DCL", x, chosen(record, "rsa", LABELS), unit),
+            ("weight gap to DCL", x, chosen(record, "gap", LABELS), {"ylim": (0, 1.1)}),
+            ("variance within classes", x, spread, {"ylim": (0, 0.75)}),
+        ],
+        height=4.6,
+        columns=2,
+    )
+
+
+def growth(record) -> Picture:
+    """|w - w^DCL| of NSCL and of the twin, logarithmic, against the time and against its logarithm; a line a seed."""
+    x = record["steps"][1:]
+    fig, (row,) = axes(2, width=7.2, height=2.7, sharey=True)
+    for ax, scale in zip(row, ("linear", "log"), strict=True):
+        for name, (values, tone) in chosen(record, "distance", TWINS).items():
+            for k, one in enumerate(values[:, 1:]):
+                ax.plot(
+                    x, one, color=tone, lw=1.2, label=None if k else name, gid=f"{name}, seed {k}"
+                )
+        ax.set(xscale=scale, yscale="log", ylim=(3e-6, 10), xlabel="iteration")
+        ax.minorticks_off()
+    row[0].set_ylabel("distance to DCL's weights")
+    legend(row[0], loc="lower right")
+    return Picture(
+        fig,
+        "Distances at the end, mean and range of the seeds: "
+        + ", ".join(
+            said(name, values) for name, (values, _) in chosen(record, "distance", TWINS).items()
+        )
+        + ".",
+    )
+
+
+def by_count(panels) -> Picture:
+    """SA Fig. 3 and 7: (label, times (K,), values (counts, seeds, K), numbers of classes), a curve a number."""
+    shades = ["#bdd7e7", "#6baed6", "#3182bd", "#08519c", "#08264d"]
+    return bands(
+        [
+            (
+                label,
+                x,
+                {
+                    f"{count} classes": (v, tone)
+                    for count, v, tone in zip(counts, values, shades, strict=True)
+                },
+                {"ylim": (0, 1.03), "xlabel": "share of the training"},
+            )
+            for label, x, values, counts in panels
+        ],
+        height=4.6,
+        columns=2,
+    )
+
+
+def subsets(record) -> Picture:
+    """SA Fig. 3 and 7 on random subsets of the classes of digits."""
+    names = {
+        "cka": "CKA, test",
+        "cka_train": "CKA, training",
+        "rsa": "RSA, test",
+        "rsa_train": "RSA, training",
+    }
+    values = {key: record[key].reshape(len(COUNTS), 3, -1) for key in names}
+    times = np.linspace(0, 1, values["cka"].shape[-1])
+    return by_count([(label, times, values[key], COUNTS) for key, label in names.items()])
+
+
+def temperature_control(record) -> Picture:
+    """SA Fig. 4 with a rate proportional to tau, and with LARS."""
+    panels = []
+    for way, name in enumerate(("rate ~ $\\tau$", "LARS")):
+        for key in ("cka", "rsa"):
+            values = record[key].reshape(2, len(TAUS), 3, -1)[way]
+            curves = {
+                f"$\\tau$ = {t:g}": (v, colour(k))
+                for k, (t, v) in enumerate(zip(TAUS, values, strict=True))
+            }
+            panels.append(
+                (
+                    f"{key.upper()}, {name}",
+                    np.linspace(0, 200, values.shape[-1]),
+                    curves,
+                    {"ylim": (0, 1.03)},
+                )
+            )
+    return bands(panels, height=4.6, columns=2)
+
+
+def by_batch(record, bounds, scalings) -> Picture:
+    """SA Fig. 5 with LARS: CKA at the end against B under four scalings (top), and Theorem 1's bound (bottom).
+
+    bounds: (scalings, sizes) log10 of the bound relative to that at the smallest batch.
+    """
+    ends = record["cka"].reshape(len(scalings), len(SIZES), -1, record["cka"].shape[-1])[..., -1]
+    fig, grid = axes(len(scalings), 2, width=7.8, height=4.2, sharex=True, sharey="row")
+    for k, scaling in enumerate(scalings):
+        band(
+            grid[0, k],
+            SIZES,
+            ends[k].T,
+            color=colour(0),
+            label="CKA",
+            gid="CKA",
+            marker="o",
+            ms=3.5,
+        )
+        grid[1, k].plot(SIZES, bounds[k], color=INK, marker="s", ms=3.5, gid="bound")
+        grid[0, k].set(title=f"lr: {scaling}", ylim=(0, 1.03))
+        grid[1, k].set(xscale="log", xticks=SIZES, xticklabels=SIZES, xlabel="batch size $B$")
+        for ax in grid[:, k]:
+            ax.minorticks_off()
+    grid[0, 0].set_ylabel("CKA, DCL and NSCL")
+    grid[1, 0].set_ylabel("log10 of the bound")
+    return Picture(
+        fig,
+        "CKA at B = 32 and at 256, five seeds. "
+        + "; ".join(
+            f"{scaling}: {e[0].mean():.2f} and {e[-1].mean():.2f}, the bound changes by 10 to the power {b[-1]:.1f}"
+            for scaling, e, b in zip(scalings, ends, bounds, strict=True)
+        )
+        + ".",
+    )
+
+
+def polar(record) -> Picture:
+    """SA Fig. 1: directions in which DCL (along 0 degrees) and NSCL have moved, a pair of arrows a seed; over time."""
+    weights = record["weight_angle"][:, 1, -1], record["moved"][:, :2, -1]
+    first, lengths = record["class_angle"][:, :, 0, -1], record["class_moved"][:, 0, :, -1]
+    fig, (row,) = axes(4, width=7.8, height=2.5)
+    shown = {
+        "(a) weights": weights,
+        "(b) class 0, by axes": (first[:, 1], lengths),
+        "class 0, plain": (first[:, 0], lengths),
+    }
+    says = []
+    for ax, (title, (angles, moved)) in zip(row, shown.items(), strict=False):
+        for angle, (dcl, nscl) in zip(np.radians(angles), moved / moved.max(), strict=True):
+            for turn, length, tone in ((0.0, dcl, INK), (angle, nscl, colour(0))):
+                ax.annotate(
+                    "",
+                    (length * np.cos(turn), length * np.sin(turn)),
+                    (0, 0),
+                    arrowprops={"arrowstyle": "->", "color": tone, "lw": 1.2},
+                )
+        arc = np.linspace(0, np.pi / 2, 60)
+        ax.plot(np.cos(arc), np.sin(arc), color=MUTED, lw=0.6)
+        ax.set(xlim=(-0.1, 1.1), ylim=(-0.1, 1.1), aspect="equal", xticks=[], yticks=[])
+        ax.set_title(title, fontsize=9)
+        ax.grid(False)
+        says.append(
+            f"{title}: {angles.mean():.1f} degrees ({angles.min():.1f} to {angles.max():.1f})"
+        )
+    mean = record["class_angle"].mean(2)  # over the ten classes
+    for name, values, tone in (
+        ("weights", record["weight_angle"][:, 1], INK),
+        ("classes", mean[:, 0], colour(0)),
+        ("classes, by axes", mean[:, 1], colour(1)),
+    ):
+        band(row[3], record["steps"], values, color=tone, label=name, gid=name, lw=1.2)
+    row[3].set(xlabel="iteration", title="angle, degrees", ylim=(0, 120), yticks=[0, 30, 60, 90])
+    legend(row[3], loc="upper left")
+    return Picture(fig, "Angles between the changes of DCL and NSCL. " + "; ".join(says) + ".")

@@ -1,0 +1,169 @@
+"""Look-up tables of SL's theorems: other distributions, contexts that are given, and what a perturbation does."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from scipy import optimize
+
+from clbook import data
+from clbook.experiments.modadd import equivalence, lookup
+from clbook.experiments.modadd.equivalence import Finite
+from clbook.training.loop import one_thread
+
+TWINS = (np.arange(equivalence.SYMBOLS) // 2)[:, None] == np.arange(
+    equivalence.SYMBOLS
+) // 2  # of the random table
+
+
+# Distributions.
+
+
+def no_answer(N: int = 16, k: int = 8) -> Finite:
+    """CModAdd without the answer: the contexts are "? + b" and "a + ?"; every symbol is in each of them equally often.
+
+    N symbols; k changes nothing: it is named so that the table can stand beside `equivalence.cmodadd_table`.
+    """
+    pairs, _ = data.modadd(N, k)
+    return Finite.of(
+        row for a, b in pairs.tolist() for row in ((a, f"? + {b}", "", 1), (b, f"{a} + ?", "", 1))
+    )
+
+
+def columns(joint: np.ndarray) -> np.ndarray:
+    """The columns of joint (S, P) that are not zero, in an order of their own, whatever they are called."""
+    seen = joint[:, joint.any(0)]
+    return seen[:, np.lexsort(seen)]
+
+
+def equally_frequent(joint: np.ndarray) -> np.ndarray:
+    """joint (S, P) with p(rho | u) as it is and all symbols equally likely."""
+    return joint / joint.sum(1, keepdims=True) / len(joint)
+
+
+def without(joint: np.ndarray, symbol: int) -> np.ndarray:
+    """joint (S, P) of the samples in which `symbol` does not occur; its row is zero."""
+    left = joint * (np.arange(len(joint)) != symbol)[:, None]
+    return left / left.sum()
+
+
+# Optima.
+
+
+@one_thread()
+def optimum(
+    joint: np.ndarray,
+    d: int = 8,
+    *,
+    contexts: np.ndarray | None = None,
+    decay: float = 0.0,
+    seed: int = 0,
+    start: tuple | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Z (S, d) and C (P, d) that minimise SL eq. 2 in the limit of large batches (`lookup.infonce`), by L-BFGS.
+
+    Args: joint (S, P); contexts (P, d): given, and not moved (a frozen encoder); decay: lambda of the penalty
+    lambda/2 (|Z|^2 + |C|^2); start: Z and C in place of draws from N(0, 1) by `seed`.
+    """
+    p, generator = torch.from_numpy(joint), torch.Generator().manual_seed(seed)
+    z, c = (torch.randn(n, d, generator=generator, dtype=torch.float64) for n in joint.shape)
+    if start is not None:
+        z, c = map(torch.as_tensor, start)
+    free = [z.clone(), c.clone()] if contexts is None else [z.clone()]
+    sizes = [w.numel() for w in free]
+
+    def unpacked(flat):
+        parts = torch.from_numpy(flat.copy()).split(sizes)
+        tables = [part.view_as(w) for part, w in zip(parts, free, strict=True)]
+        return tables if contexts is None else [*tables, torch.as_tensor(contexts)]
+
+    def objective(flat):
+        tables = [w.requires_grad_(k < len(free)) for k, w in enumerate(unpacked(flat))]
+        loss = lookup.infonce(*tables, p)[0] + decay / 2 * sum(
+            w.square().sum() for w in tables[: len(free)]
+        )
+        slopes = torch.autograd.grad(loss, tables[: len(free)])
+        return loss.item(), torch.cat([slope.flatten() for slope in slopes]).numpy()
+
+    end = optimize.minimize(
+        objective,
+        torch.cat([w.flatten() for w in free]).numpy(),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxcor": 50, "ftol": 0, "gtol": 1e-9, "maxiter": 20_000, "maxfun": 40_000},
+    )
+    return tuple(w.detach().numpy() for w in unpacked(end.x))
+
+
+def exact_rows(joint: np.ndarray, contexts: np.ndarray, steps: int = 200) -> np.ndarray:
+    """Z (S, d) that minimises each symbol's own problem F_u for given contexts (P, d), by damped Newton steps.
+
+    F_u(z) = -z . sum_rho p(rho | u) c_rho + log sum_rho p(rho) exp(z . c_rho), the chapter's eq-ma-row. Newton's method
+    gets there also where some directions of the contexts are very narrow. Raises ValueError where it does not.
+    """
+    given, prior = joint / joint.sum(1, keepdims=True), np.log(joint.sum(0))
+    centred = contexts - contexts.mean(0)  # shifts no symbol's minimiser
+    z = np.zeros((len(joint), contexts.shape[1]))
+    for u, mean in enumerate(given @ centred):
+
+        def value(x, mean=mean):
+            return np.logaddexp.reduce(centred @ x + prior) - x @ mean
+
+        for _ in range(steps):
+            scores = centred @ z[u] + prior
+            weights = np.exp(scores - np.logaddexp.reduce(scores))
+            push = weights @ centred
+            curvature = (centred - push).T @ ((centred - push) * weights[:, None])
+            step, size = np.linalg.lstsq(curvature, mean - push, rcond=1e-15)[0], 1.0
+            while size > 1e-10 and value(z[u] + size * step) > value(z[u]) + 1e-15:
+                size /= 2
+            z[u] += size * step
+            if np.linalg.norm(step) < 1e-9 * (1 + np.linalg.norm(z[u])):
+                break
+        else:
+            raise ValueError(
+                f"steps = {steps} is not allowed: symbol {u} has no minimiser, or needs more"
+            )
+    return z
+
+
+def frozen_encoder(
+    N: int = 16, k: int = 8, d: int = 8, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """CModAdd's joint (N, 2 N k) and the vectors (2 N k, d) that an untrained transformer gives its contexts."""
+    from clbook.transformer import Transformer
+
+    symbols, contexts = data.cmodadd(N, k)
+    numbered, ids = torch.unique(contexts, dim=0, return_inverse=True)
+    joint = np.zeros((N, len(numbered)))
+    np.add.at(joint, (symbols.numpy(), ids.numpy()), 1 / len(symbols))
+    generator = torch.Generator().manual_seed(seed)
+    encoder = Transformer(N + 1, 3, 8, d, [generator], layers=1, heads=1, hidden=16)
+    with torch.no_grad():
+        return joint, encoder(numbered[None])[0].double().numpy()
+
+
+# What is measured.
+
+
+def distances(z: np.ndarray, same: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sorted distances of the pairs of rows of z (S, d) that are `same` (S, S), and of all others."""
+    u, v = np.triu_indices(len(z), 1)
+    length = np.linalg.norm(z[u] - z[v], axis=1)
+    return np.sort(length[same[u, v]]), np.sort(length[~same[u, v]])
+
+
+def narrowest(contexts: np.ndarray) -> float:
+    """Smallest over largest extent of contexts (P, d), less their mean: 0 where their differences do not span."""
+    spread = np.linalg.svd(contexts - contexts.mean(0), compute_uv=False)
+    return float(spread[min(len(spread), contexts.shape[1]) - 1] / spread[0])
+
+
+def solutions(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Directions (2, n) of differences x of two symbols in the plane with first . x = 0 and second . x = 0 (SL Fig. 3).
+
+    n is 0 where only x = 0 solves both, 1 for a line of solutions.
+    """
+    both = np.stack([first, second])
+    sizes, axes = np.linalg.svd(both)[1:]
+    return axes[sizes < 1e-12 * sizes.max()].T

@@ -1,0 +1,185 @@
+"""The long runs of VA's page: how their records are made."""
+
+import itertools
+
+import numpy as np
+
+from clbook.experiments import sphere
+from clbook.papers.va.experiment import Config, run
+from clbook.results.records import Recipe
+
+# By network and depth: rates below the stability limit of both losses at the start, then rates beyond it.
+BELOW = {("mlp", 1): (0.2, 0.6), ("mlp", 4): (2.0,), ("averaging", 1): (6.0, 20.0)}
+BEYOND = {("mlp", 1): (3.0, 10.0), ("mlp", 4): (10.0, 20.0), ("averaging", 1): (90.0,)}
+LOSSES = {"mlp": ("eq. 4", "eq. 1"), "averaging": ("eq. 4",)}
+SEEDS, BASE = range(3), Config(n=120, steps=3000)
+UNIFORM = tuple(
+    BASE.replace(net=net, depth=depth, d=d, loss=loss, lr=lr, seed=seed)
+    for (net, depth), rates in BELOW.items()
+    for d in (2, 3)
+    for loss in LOSSES[net]
+    for lr, seed in itertools.product(rates + BEYOND[net, depth], SEEDS)
+)
+LIFE = tuple(
+    BASE.replace(start=start, lr=lr, steps=20_000, seed=seed)
+    for start, lr in (("cap", 0.02), ("uniform", 10.0))
+    for seed in SEEDS
+)
+SLOW = tuple(BASE.replace(net="averaging", d=3, lr=20.0, steps=20_000, seed=seed) for seed in SEEDS)
+SPEEDS = tuple(
+    BASE.replace(start="cap", lr=0.02, network=network, seed=seed)
+    for network in (True, False)
+    for seed in SEEDS
+)
+FREE = tuple(
+    BASE.replace(d=d, start=start, lr=0.02, network=False, steps=1000, seed=seed)
+    for d in (2, 3)
+    for start in ("uniform", "cap")
+    for seed in SEEDS
+)
+RATIOS = (1.0, 0.2, 0.05)
+LOST = tuple(
+    BASE.replace(
+        d=3, centres="axes", classes=3, net="averaging", start="cap", lr=0.1, ratio=ratio, seed=seed
+    )
+    for ratio in RATIOS
+    for seed in range(5)
+)
+# What the overlap of views does to clusters that have formed: the sphere chapter's data, its noise less, its gap wider.
+NOISE = {"as it is": {}, "noise .05": {"noise": 0.05}, "gap 2": {"gap": 2.0}}
+OVERLAP = tuple(
+    sphere.Config(d=3, depth=4, n=80, steps=1000, seed=seed, **change)
+    for change in NOISE.values()
+    for seed in SEEDS
+)
+CURVES = ("accuracy", "loss", "reach", "spread", "tail")
+
+
+def curves(results) -> dict[str, np.ndarray]:
+    """What is seen over time, (runs, T) each, and the recorded times (T,)."""
+    columns = {
+        name: np.array([getattr(result, name) for result in results], np.float32) for name in CURVES
+    }
+    return columns | {
+        "steps": results[0].steps,
+        "apart": np.array([result.apart for result in results]),
+    }
+
+
+def free_curves(results) -> dict[str, np.ndarray]:
+    """`curves` that a run without a network has; `later` (runs,): how far the median point moves from time 200 on."""
+    steps, after = results[0].steps, int(np.searchsorted(results[0].steps, 200))
+    later = [
+        np.median(np.linalg.norm(result.z[-1] - result.z[min(after, len(result.z) - 1)], axis=1))
+        for result in results
+    ]
+    columns = {
+        name: np.array([getattr(result, name) for result in results], np.float32)
+        for name in CURVES[:2]
+    }
+    return columns | {"steps": steps, "later": np.array(later, np.float32)}
+
+
+def accuracies(results) -> dict[str, np.ndarray]:
+    """Neighbour accuracy (runs, T) and the recorded times (T,)."""
+    return {
+        "steps": results[0].steps,
+        "accuracy": np.array([result.accuracy for result in results], np.float32),
+    }
+
+
+def curves_and_places(results) -> dict[str, np.ndarray]:
+    """`curves`; `later` (runs,): how far the median point moves in the second half; `z`: the places at three times."""
+    steps, half = results[0].steps, results[0].steps[-1] / 2
+    middle = int(np.searchsorted(steps, half))
+    later = [
+        np.median(np.linalg.norm(result.z[-1] - result.z[min(middle, len(result.z) - 1)], axis=1))
+        for result in results
+    ]
+    kept = [min(int(np.searchsorted(steps, t)), len(steps) - 1) for t in (100, 3000, 20_000)]
+    return curves(results) | {
+        "later": np.array(later, np.float32),
+        "kept": steps[kept],
+        "labels": results[0].labels,
+        "z": np.array([result.z[kept] for result in results], np.float16),
+    }
+
+
+AXES = {
+    **dict.fromkeys((*CURVES, "apart"), "run step"),
+    "steps": "step",
+    "kept": "moment",
+    "labels": "point",
+    "z": "run moment point dim",
+}
+
+RECIPES = {
+    "va-uniform": Recipe(
+        "VA Fig. 5 and 6 from a uniform start, eq. 4 and eq. 1, three networks, 3,000 iterations",
+        run,
+        UNIFORM,
+        curves,
+        ("accuracy", "loss", "reach", "spread"),
+        record=(*CURVES, "apart"),
+        axes=AXES,
+    ),
+    "va-life": Recipe(
+        "VA Fig. 5 with eq. 4 from a cap and from a uniform start, 20,000 iterations",
+        run,
+        LIFE,
+        curves_and_places,
+        ("accuracy", "loss", "reach", "spread"),
+        0.001,
+        record=(*CURVES, "apart"),
+        axes=AXES,
+    ),
+    "va-slow": Recipe(
+        "VA eq. 18 on the sphere from a uniform start, below the stability limit, 20,000 iterations",
+        run,
+        SLOW,
+        curves,
+        ("accuracy", "loss", "reach", "spread"),
+        0.001,
+        record=(*CURVES, "apart"),
+        axes=AXES,
+    ),
+    "va-speeds": Recipe(
+        "VA Fig. 5 with eq. 4 from a cap, with and without the network, 3,000 iterations",
+        run,
+        SPEEDS,
+        curves,
+        ("accuracy", "loss", "reach", "spread"),
+        record=(*CURVES, "apart"),
+        axes=AXES,
+    ),
+    "va-free": Recipe(
+        "VA Fig. 5 and 6 without a network, eq. 4, 1,000 iterations",
+        run,
+        FREE,
+        free_curves,
+        ("accuracy", "loss"),
+        record=CURVES[:2],
+        axes=AXES,
+    ),
+    "va-lost": Recipe(
+        "three orthogonal clusters, one of them small, VA eq. 4 and eq. 18, 3,000 iterations",
+        run,
+        LOST,
+        curves,
+        ("accuracy", "loss", "reach", "tail"),
+        record=(*CURVES, "apart"),
+        axes=AXES,
+    ),
+    "va-overlap": Recipe(
+        "the sphere chapter's data from a cap, four hidden layers, less overlap of the views, 1,000 "
+        "iterations",
+        sphere.run,
+        OVERLAP,
+        accuracies,
+        ("accuracy",),
+        0.02,
+        record=("accuracy",),
+        axes=AXES,
+        named={"variant": np.repeat(list(NOISE), len(SEEDS))},
+    ),
+}

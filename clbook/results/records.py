@@ -1,0 +1,340 @@
+"""Runs that take longer than a build may: made once, and kept as a small file in `book/records`.
+
+A record is an `xarray.Dataset` in a netCDF file that describes itself: the settings of its runs are coordinates along
+the axis `run`, meanings and units are attributes, and so is how it was made (`made_...`). When its beginning was last
+repeated by the code of that day stands beside the records, in `checked.json`; a command writes it, nobody by hand:
+
+    python -m clbook.results.records                    what there is, and what has become of the code since
+    python -m clbook.results.records NAME ...           make these
+    python -m clbook.results.records --check [NAME ...] repeat the beginnings of these, or of all; notes which did
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import datetime
+import importlib
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import torch
+import xarray
+
+from clbook.data import written
+from clbook.results.fingerprint import fingerprint
+from clbook.results.labelled import of_settings, put
+from clbook.results.sweep import sweep
+from clbook.training.settings import Outcome, Settings
+
+PACKAGE = Path(__file__).parent.parent
+# Of the checkout; an installed package has the records in itself (see setup.py).
+FOLDER = PACKAGE / "kept" if (PACKAGE / "kept").is_dir() else PACKAGE.parent / "book/records"
+SHAKEN = 30  # rounding enters at every step, a shake at the start alone
+
+VERSIONS = f"torch {torch.__version__}, NumPy {np.__version__}, Python {platform.python_version()}"
+
+
+@dataclasses.dataclass(frozen=True)
+class Recipe:
+    """How a record is made: `reduce(sweep(run, configs))`.
+
+    Attributes:
+        says: what the runs are, one line.
+        run, configs, record: as for `sweep`.
+        reduce: from the list of Results to {name: array}; it takes Results of unequal length from runs that ended
+            early (`labelled.padded` makes one array of them).
+        curves: names of arrays (runs, ..., recorded times): a share `start` of their first run is what is repeated.
+        axes: {name of an array: its axes, such as "run loss step"}. An array `steps` whose axis is "step" labels that
+            axis. An array that is not named here has the axis "run", then NAME_0, NAME_1 ... `labelled.put` names them.
+        labels: {axis: what stands at its places}, such as {"loss": ("dcl", "nscl")}.
+        named: {name: a word for each run}, further coordinates along "run" beside the settings that vary.
+    """
+
+    says: str
+    run: Callable
+    configs: tuple[Settings, ...]
+    reduce: Callable[[list[Outcome]], dict[str, np.ndarray]]
+    curves: tuple[str, ...]
+    start: float = 0.01
+    record: tuple[str, ...] = ()
+    axes: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    labels: Mapping[str, Sequence] = dataclasses.field(default_factory=dict)
+    named: Mapping[str, Sequence] = dataclasses.field(default_factory=dict)
+
+    @property
+    def code(self) -> str:
+        """Hash of the code that the runs depend on."""
+        return fingerprint(self.run, type(self.configs[0]))
+
+
+class Record(dict):
+    """A record as consumers read it that know no labels: `record["cka"]` is an array.
+
+    Everything else is the Dataset's: `record.cka.sel(loss="nscl")`, `record.sel(tau=0.1)`, `record.attrs`.
+    """
+
+    def __init__(self, dataset: xarray.Dataset):
+        self.dataset = dataset
+        for name in [*dataset.coords, *dataset.data_vars]:
+            self[name.removeprefix("recorded_")] = dataset[name].values
+        if "step" in self:
+            self["steps"] = self["step"]
+
+    def __getattr__(self, name):
+        return getattr(self.dataset, name)
+
+    @property
+    def made(self) -> dict:
+        """How the record was made: says, command, versions, processor, device, seconds, date, commit, fingerprint."""
+        found = {}
+        for name, value in self.dataset.attrs.items():
+            if name.startswith("made_"):
+                found[name.removeprefix("made_")] = value
+        return found
+
+    def __repr__(self):
+        made, count = self.made, self.dataset.sizes["run"]
+        cost = f"{count} runs, {made['seconds']:,.0f} s on {made['device']} with {made['versions']}"
+        return f"Record of {made['date']}: {made['says']}; {cost}; made by {made['command']}"
+
+
+def recipes() -> dict[str, Recipe]:
+    """All recipes: the dictionaries `RECIPES` in the files `recipes.py` of experiments and papers."""
+    found = {}
+    for path in sorted(PACKAGE.glob("*/*/recipes.py")):
+        *_, folder, room = path.parent.parts
+        found |= importlib.import_module(f"clbook.{folder}.{room}.recipes").RECIPES
+    return found
+
+
+# Where and when something is computed.
+
+
+def processor() -> str:
+    """The kind of processor, and not its name alone: another one may round differently."""
+    cpuinfo = Path("/proc/cpuinfo")
+    if not cpuinfo.exists():
+        return platform.processor()
+    first = cpuinfo.read_text().partition("\n\n")[0]
+    what = r"^(cpu family|model|model name|stepping|cache size)\s*: (.*)"
+    told = re.findall(what, first, re.MULTILINE)
+    return ", ".join(f"{name} {value}" for name, value in told)
+
+
+def commit() -> str:
+    """The commit of the code, with a + where files have changed since; "" outside a checkout."""
+    command = ["git", "-C", str(PACKAGE), "describe", "--always", "--abbrev=12", "--dirty=+"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def now() -> dict[str, str]:
+    """Commit, date, versions and processor of this moment."""
+    return {
+        "commit": commit(),
+        "date": datetime.date.today().isoformat(),
+        "versions": VERSIONS,
+        "processor": processor(),
+    }
+
+
+# Making, writing and reading.
+
+
+def labelled(recipe: Recipe, arrays: dict) -> xarray.Dataset:
+    """The arrays of a recipe with their axes, and the settings of its runs."""
+    found = of_settings(recipe.configs)
+    found.coords["config"] = ("run", [config.described() for config in recipe.configs])
+    for name, words in recipe.named.items():
+        found.coords[name] = ("run", np.asarray(words))
+    for name, array in arrays.items():
+        if name in recipe.axes:
+            axes = recipe.axes[name].split()
+        else:
+            axes = ["run", *(f"{name}_{k}" for k in range(np.ndim(array) - 1))]
+        put(found, name, axes, np.asarray(array))
+    for axis, words in recipe.labels.items():
+        found.coords[axis] = (axis, np.asarray(words))
+    for name, value in found.attrs.items():
+        # netCDF has no truth values and no sequences of settings.
+        found.attrs[name] = str(value) if isinstance(value, (bool, tuple)) else value
+    return found
+
+
+def write(name: str, found: xarray.Dataset) -> None:
+    """Write the file of the record `name`, compressed."""
+    small = {"zlib": True, "complevel": 9, "shuffle": True}
+    encoding = {}
+    for key, variable in found.variables.items():
+        if variable.nbytes > 1000 and variable.dtype.kind not in "OU":
+            encoding[key] = small
+    with written(FOLDER / f"{name}.nc") as file:
+        found.to_netcdf(file.name, engine="h5netcdf", encoding=encoding)
+
+
+def make(name: str) -> Record:
+    """Run the recipe `name` and keep the record; runs that are in the store already are taken from it."""
+    if name not in (known := recipes()):
+        raise ValueError(f"name = {name!r} is not allowed: the records are {', '.join(known)}")
+    recipe = known[name]
+    results = sweep(recipe.run, recipe.configs, record=recipe.record)
+    found = labelled(recipe, recipe.reduce(results))
+    made = now() | {
+        "says": recipe.says,
+        "command": f"python -m clbook.results.records {name}",
+        "device": results[0].device,
+        "seconds": sum(result.seconds for result in results),
+        "fingerprint": recipe.code,
+    }
+    found.attrs |= {f"made_{key}": value for key, value in made.items()}
+    write(name, found)
+    return load(name)
+
+
+def load(name: str) -> Record:
+    """The record `name`, as it was kept. Any coordinate of its runs selects: `record.sel(tau=0.1)`.
+
+    Raises:
+        ValueError: there is no such record.
+    """
+    path = FOLDER / f"{name}.nc"
+    if not path.exists():
+        raise ValueError(
+            f"name = {name!r} is not allowed: `python -m clbook.results.records {name}` makes the file {path}"
+        )
+    found = xarray.load_dataset(path, engine="h5netcdf")
+    for coordinate in list(found.coords):
+        if found[coordinate].dims == ("run",):
+            found = found.set_xindex(coordinate)
+    return Record(found)
+
+
+# What has become of the code since.
+
+
+def checked() -> dict[str, dict]:
+    """{name: commit, date, versions, processor and fingerprint at which the record's beginning was last repeated}."""
+    path = FOLDER / "checked.json"
+    return json.loads(path.read_text()) if path.exists() else {}
+
+
+def state(name: str) -> str:
+    """Whether the record `name` is what the code gives now, in words."""
+    recipe = recipes()[name]
+    if not (FOLDER / f"{name}.nc").exists():
+        return "not made yet"
+    record, last = load(name), checked().get(name, {})
+    settings = [config.described() for config in recipe.configs]
+    if list(record["config"]) != settings:
+        return "of other settings"
+    if record.made["fingerprint"] == recipe.code:
+        return "as the code makes it"
+    if last.get("fingerprint") == recipe.code:
+        return f"its beginning repeats at {last['commit']}"
+    return "older than the code"
+
+
+def older(name: str) -> bool:
+    """Whether settings or code have changed since the record was made, and its beginning not been repeated."""
+    return state(name) in ("of other settings", "older than the code")
+
+
+def beginning(name: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """{curve: (made again now, as recorded)}: the first recorded times of the record's first run."""
+    recipe, record = recipes()[name], load(name)
+    more = {"record": recipe.record} if recipe.record else {}
+    again = recipe.run(
+        recipe.configs[0], progress=lambda fraction, partial: fraction < recipe.start, **more
+    )
+    arrays, found = recipe.reduce([again]), {}
+    for curve in recipe.curves:
+        kept = record[curve][:1]
+        array = np.asarray(arrays[curve]).astype(kept.dtype)
+        found[curve] = array, kept[..., : array.shape[-1]]
+    return found
+
+
+def differences(name: str) -> list[str]:
+    """The curves of the record `name` whose beginning the code does not repeat, each with how far it is off.
+
+    By the code, on the versions and the processor that made the record, all of the beginning has the same bits.
+    Otherwise the first two recorded times agree to 1e-4, or are no farther off than `SHAKEN` times what a start changed
+    by 1e-6 moves them, and 2 %: training makes rounding grow.
+    """
+    here = now() | {"fingerprint": recipes()[name].code}
+    made = load(name).made
+    same = all(made[key] == here[key] for key in ("versions", "processor", "fingerprint"))
+    close = {"rtol": 0.0, "atol": 0.0} if same else {"rtol": 1e-4, "atol": 1e-5}
+    wrong, shaken = [], {}
+    times = None if same else 2  # all of them, or the first two
+    for curve, (again, whole) in beginning(name).items():
+        if again.shape != whole.shape or again.shape[-1] < 2:
+            wrong.append(f"{curve}: shape {again.shape} instead of {whole.shape}")
+            continue
+        again, kept = again[..., :times], whole[..., :times]
+        if np.allclose(again, kept, equal_nan=True, **close):
+            continue
+        allowed = 0.0
+        if not same:
+            shaken = shaken or _shaken(name)
+            moved = np.nanmax(abs(shaken[curve][0][..., :2] - again))
+            allowed = min(SHAKEN * moved, 0.02 * np.nanmax(abs(whole)))
+        both = np.isnan(again) & np.isnan(kept)
+        off = np.where(both, 0.0, abs(again - kept)).max()
+        if not off <= allowed:  # NaN where one of them has no number
+            wrong.append(f"{curve}: off by {off:.3g}, and {allowed:.3g} is allowed")
+    return wrong
+
+
+def _shaken(name: str) -> dict:
+    """`beginning` from a start that is changed by 1e-6."""
+    os.environ["CLBOOK_SHAKE"] = "1e-6"
+    try:
+        return beginning(name)
+    finally:
+        del os.environ["CLBOOK_SHAKE"]
+
+
+def check(name: str) -> list[str]:
+    """`differences` of the record `name`; where there are none, that is written down."""
+    wrong = differences(name)
+    if not wrong:
+        known = checked()
+        known[name] = now() | {"fingerprint": recipes()[name].code}
+        text = json.dumps(known, indent=1, sort_keys=True)
+        with written(FOLDER / "checked.json") as file:
+            file.write(f"{text}\n".encode())
+    return wrong
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command: see the module's docstring. Returns how many beginnings were not repeated."""
+    parser = argparse.ArgumentParser(prog="python -m clbook.results.records")
+    parser.add_argument("names", nargs="*", help="records to make; none: list all, and their state")
+    parser.add_argument("--check", action="store_true", help="repeat beginnings instead")
+    asked = parser.parse_args(arguments)
+    failed = 0
+    for name in asked.names or recipes():
+        if asked.check:
+            wrong = check(name)
+            failed += bool(wrong)
+            print(f"{name:24} {'; '.join(wrong) or 'repeats'}", flush=True)
+        elif asked.names:
+            print(make(name), flush=True)
+        else:
+            print(f"{name:24} {state(name):36} {recipes()[name].says}")
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())

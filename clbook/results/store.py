@@ -1,0 +1,138 @@
+"""The store: one file a run in `cache_folder()`, for sweeps and live panels alike.
+
+A result is found again only by the same settings, the same code, data files, versions and kind of device. A run that
+cannot be told apart so is not stored: one that is defined in a notebook or a script, a lambda, a method of an object.
+Nor is a run whose code has been edited since this process began, because the process may have imported the old code.
+
+The files are pickles, and a pickle runs whatever code its author has put into it: the folder must be the reader's own,
+not one that others can write to.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import joblib
+import torch
+
+from clbook.data import cache_folder, written
+from clbook.results import fingerprint
+from clbook.training.loop import default_device, training_of, wanted
+from clbook.training.settings import Outcome, Settings, fields
+
+
+def path_of(run: Callable, config: Settings, device=None) -> Path | None:
+    """The file of the run of `config`, whether it is there or not; None where this run is not stored.
+
+    A warning says which files of code have been edited.
+    """
+    kind = type(config)
+    if not all(map(fingerprint.importable, fingerprint.parts(run, kind))):
+        return None
+    sources = fingerprint.sources(run, kind)
+    if run.__module__ not in sources:  # code without a file, such as Python's own `len`
+        return None
+    edited = fingerprint.edited(sources.values())
+    if edited:
+        _warn_of(tuple(edited))
+        return None
+    return cache_folder() / "runs" / f"{_key(run, config, default_device(device))}.pkl"
+
+
+@functools.cache  # once for all runs
+def _warn_of(edited: tuple[Path, ...]) -> None:
+    warnings.warn(
+        f"{', '.join(map(str, edited))} was edited after this process had begun, which may have imported what stood "
+        "there before: runs that use it are neither stored nor taken from the store, until you restart",
+        stacklevel=2,
+    )
+
+
+def _key(run: Callable, config: Settings, device) -> str:
+    """Hash of all that the result of a run depends on: its code, versions, device, settings and data files."""
+    kind = type(config)
+    cuda = device.type == "cuda"
+    text = [
+        fingerprint.fingerprint(run, kind),
+        fingerprint.versions(),
+        torch.cuda.get_device_name(device) if cuda else device.type,
+        os.environ.get("CLBOOK_SHAKE", ""),
+        [(name, getattr(config, name)) for name in fields(kind)],
+    ]
+    for item in config.files:
+        is_file = isinstance(item, Path) and item.is_file()
+        text.append(fingerprint.digest(item) if is_file else str(item))
+    return hashlib.sha256(repr(text).encode()).hexdigest()[:40]
+
+
+def asked(run: Callable, record: Sequence[str] | str) -> frozenset[str]:
+    """What `record` asks of the runs; of a Training the quantities on request alone, since it records all others."""
+    training = training_of(run)
+    if training is not None:
+        return wanted(training.Result, record)
+    return frozenset([record] if isinstance(record, str) else record)
+
+
+def load(path: Path | None, config: Settings, record: frozenset[str]) -> tuple:
+    """The result of `config` in a file of the store, and the names of what a run of it has to record.
+
+    The result is None where there is none that has all of `record`. What a stored one has is then recorded again. A
+    file that cannot be read, or that holds something else, counts as none; a warning names it.
+    """
+    if path is None or not path.exists():
+        return None, record
+    try:
+        whose, result = joblib.load(path)
+        wrong = "" if whose == config else f"it holds another run, of {whose}"
+    except Exception as error:  # a pickle can fail in any way
+        wrong = f"{type(error).__name__} {error}"
+    if wrong:
+        warnings.warn(f"{path} cannot be used, so the run is made again: {wrong}", stacklevel=2)
+        return None, record
+    if all(hasattr(result, name) for name in record):
+        return result, record
+    return None, record | result.recorded
+
+
+def save(path: Path | None, config: Settings, result) -> str:
+    """Store the result of `config`. Returns why it could not be stored; "" where it was, or where `path` is None."""
+    if path is None:
+        return ""
+    try:
+        with written(path) as file:
+            joblib.dump((config, result), file)
+    except Exception as error:  # a full disk, a folder of others, a result that cannot be pickled
+        return f"{type(error).__name__} {error} ({path})"
+    return ""
+
+
+def cached(
+    run: Callable, config: Settings, *, progress: Callable | None = None, device=None, record=()
+) -> Outcome:
+    """`run(config)`, from the store where it is there; what is not stopped is stored. What live panels call.
+
+    Args:
+        run: as for `sweep`.
+        config, progress, device: as for `run`.
+        record: names of the quantities that are wanted beside those that are always recorded.
+    """
+    path = path_of(run, config, device)
+    found, record = load(path, config, asked(run, record))
+    if found is not None:
+        return found
+    more = {"record": record} if record else {}
+    result = run(config, progress=progress, device=device, **more)
+    if not isinstance(result, Outcome):
+        raise ValueError(
+            f"run returned a {type(result).__name__}: it must return an Outcome, as Result is"
+        )
+    if not result.stopped and path == path_of(run, config, device):  # unless edited meanwhile
+        failed = save(path, config, result)
+        if failed:
+            warnings.warn(f"the result is not stored: {failed}", stacklevel=2)
+    return result

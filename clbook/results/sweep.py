@@ -1,0 +1,346 @@
+"""Many settings, many results: grouped into programs, run in parallel, kept in the store.
+
+`sweep(run, configs)` gives a list. `sweep(run, Config(), eps=EPS, seed=range(3))` gives a labelled grid.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import math
+import os
+import threading
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import joblib
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+from joblib.parallel import get_active_backend
+from tqdm.auto import tqdm
+
+from clbook.results import store
+from clbook.results.labelled import dataset
+from clbook.training.loop import default_device, grouped, training_of
+from clbook.training.settings import Settings, expect
+
+WATCHED = (
+    1.0  # seconds between two looks of a process at whether the one that started it is still there
+)
+
+
+# Processes.
+
+
+def parallel(function: Callable, arguments: list[tuple], n_jobs: int | None = None) -> Iterator:
+    """A generator of `function(*a) for a in arguments`, in order; by parallel processes where there is more than one.
+
+    Args:
+        function: what to call; it stands at the top of a module.
+        arguments: a list of tuples. Arrays in them are copied to the processes, so that they can be written to there.
+        n_jobs: processes; None takes what `joblib.parallel_config` says, else all cores. There are no more of them than
+            `arguments`.
+    """
+    pool = joblib.Parallel(_count(arguments, n_jobs), return_as="generator", max_nbytes=None)
+    return pool(joblib.delayed(_called)(os.getpid(), function, a) for a in arguments)
+
+
+def _count(arguments: list, n_jobs: int | None) -> int:
+    """How many processes work on `arguments`."""
+    if len(arguments) < 2:
+        return 1
+    if n_jobs is None:
+        chosen = get_active_backend()[1]
+        n_jobs = -1 if chosen in (None, 1) else chosen
+    return min(joblib.effective_n_jobs(n_jobs), len(arguments))
+
+
+def _called(parent: int, function: Callable, arguments: tuple):
+    _watch(parent)
+    return function(*arguments)
+
+
+@functools.cache  # once a process
+def _watch(parent: int) -> None:
+    """End this process soon after `parent`, where that has started it: one that is killed leaves no others behind."""
+
+    def watch():
+        while os.getppid() == parent:
+            time.sleep(WATCHED)
+        os._exit(1)
+
+    if os.getppid() == parent:
+        threading.Thread(target=watch, daemon=True).start()
+
+
+# Tasks: what one process does at a time.
+
+
+@dataclasses.dataclass
+class Ended:
+    """What became of one run.
+
+    Attributes:
+        outcome: its Result, or the exception that it ended with.
+        path: where its Result belongs by the code of the process that made it; None: it is not stored.
+        unsaved: why it could not be stored; "" where it was.
+    """
+
+    config: Settings
+    outcome: object
+    path: Path | None = None
+    unsaved: str = ""
+
+
+def tasks(run: Callable, configs: list[Settings], jobs: int) -> list[list[Settings]]:
+    """Lists of configs, each the task of one process: of a Training the runs of one program, else single runs.
+
+    On a GPU all runs of a program go together. On a CPU they are shared out over the processes, in programs of
+    `Training.beside` runs at most.
+    """
+    training = training_of(run)
+    if training is None:
+        return [[config] for config in configs]
+    groups = grouped(configs)
+    if default_device().type == "cuda":
+        return groups
+    most = max(1, min(training.beside, math.ceil(len(configs) / jobs)))
+    found = []
+    for group in groups:
+        pieces = math.ceil(len(group) / most)
+        size = math.ceil(len(group) / pieces)  # of about equal size
+        found += [group[k : k + size] for k in range(0, len(group), size)]
+    return found
+
+
+def attempt(run: Callable, configs: list[Settings], record: Sequence[str], compile: bool) -> list:
+    """An `Ended` for each run of one task. Each is stored as soon as it ends.
+
+    Where a whole program fails, by a setting of one run or for want of memory, its runs are halved and tried again:
+    only what fails alone has failed.
+    """
+    training, ended = training_of(run), {}
+
+    def done(outcome):
+        if not isinstance(outcome, Exception):
+            ended[outcome.config] = _stored(run, outcome.config, outcome)
+
+    try:
+        if training is None:
+            (config,) = configs
+            more = {"record": record} if record else {}
+            return [_stored(run, config, run(config, **more))]
+        outcomes = training.train(configs, record=record, done=done, compile=compile)
+        for config, outcome in zip(configs, outcomes, strict=True):
+            ended.setdefault(config, Ended(config, outcome))
+    except Exception as error:
+        left = [config for config in configs if config not in ended]
+        if len(left) > 1:
+            half = len(left) // 2
+            first = attempt(run, left[:half], record, compile)
+            return [*ended.values(), *first, *attempt(run, left[half:], record, compile)]
+        if not isinstance(error, ValueError):
+            error.add_note(traceback.format_exc())  # of another process: else it would be lost
+        ended[left[0]] = Ended(left[0], error)
+    return list(ended.values())
+
+
+def _stored(run: Callable, config: Settings, outcome) -> Ended:
+    path = store.path_of(run, config)
+    return Ended(config, outcome, path, store.save(path, config, outcome))
+
+
+# The sweep.
+
+
+def sweep(
+    run: Callable,
+    configs: Iterable[Settings] | Settings,
+    progress: Callable | None = None,
+    n_jobs: int | None = None,
+    compile: bool = False,
+    record: Sequence[str] = (),
+    **axes: Iterable,
+):
+    """`[run(config) for config in configs]`: from the store where possible, the rest in programs and in parallel.
+
+    A run is stored as soon as it ends: an interrupted or failed sweep keeps what it has. Which runs are stored, `store`
+    says; those that are not are trained in this process. A bar shows how far the sweep is.
+
+    Args:
+        run: `run(config) -> Result`. Of a `loop.Training`, `run = Flow.run`, runs of one shape are one tensor program.
+            A file that the run reads must be among `Settings.files` of its config.
+        configs: a list of settings, or of comparisons {name: settings}, such as `Config().compared(PAIR)`. Or one
+            Config, the base of a grid, with `axes`.
+        progress: `progress(fraction, results_so_far)`; returning False ends the sweep, which then has None for each run
+            that has not finished.
+        n_jobs: processes, as in `parallel`. A reader with a cluster writes
+            `with joblib.parallel_config(backend="dask"):` around the call; a group of runs is then a task.
+        compile: put each program through torch.compile.
+        record: names of quantities that are recorded only when asked for.
+        axes: setting=values; the grid holds a run for each combination.
+
+    Returns:
+        The Results in the order of `configs`; of a comparison {name: Result}. Of a grid, an `xarray.Dataset`:
+        dimensions by setting, in the order given, then the quantities' own; see `labelled.dataset`.
+
+    Raises:
+        ValueError: run or configs that are none.
+        The error of the first run that failed, naming its config, when all others have finished. The attribute
+            `results` of the error holds them, with None for a run that failed.
+    """
+    if not callable(run):
+        raise ValueError(
+            f"run = {run!r} is not allowed: run must be a function, run(config) -> Result"
+        )
+    configs = _grid(configs, axes) if axes else _listed(configs)
+    results = _Sweep(run, configs, store.asked(run, record)).results(progress, n_jobs, compile)
+    return dataset(results, tuple(axes), configs) if axes else results
+
+
+def _grid(base: Settings, axes: dict) -> list[Settings]:
+    """The settings of a grid over `base`, the last axis fastest."""
+    expect("configs", base)
+    for name, values in axes.items():
+        if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+            raise ValueError(
+                f"{name} = {values!r} is not allowed: {name} must be a list of values, an axis of the grid"
+            )
+    points = itertools.product(*axes.values())
+    return [base.replace(**dict(zip(axes, point, strict=True))) for point in points]
+
+
+def _listed(configs: Iterable) -> list[Settings | dict]:
+    """`configs` as a list; ValueError where it holds anything but settings and comparisons."""
+    if not isinstance(configs, Iterable):
+        given = configs.described() if isinstance(configs, Settings) else repr(configs)
+        raise ValueError(
+            f"configs = {given} is not allowed: it must be a list of settings, such as [Config()]; "
+            "or one Config with the axes of a grid, such as seed=range(3)"
+        )
+    configs = list(configs)
+    for item in configs:
+        for config in _runs_of(item):
+            expect("configs", config)
+    return configs
+
+
+def _runs_of(item: Settings | dict) -> list[Settings]:
+    """The settings of one run, or those of a comparison {name: settings}."""
+    return list(item.values()) if isinstance(item, dict) else [item]
+
+
+class _Sweep:
+    """One call of `sweep`: what is known of each of its runs.
+
+    Attributes:
+        found: {config: its Result, or None}. paths: {config: its file in the store, or None}.
+        failed: {config: its error}. unsaved: why results could not be stored.
+        record: the quantities asked for, and those that a stored result of fewer has.
+    """
+
+    def __init__(self, run: Callable, items: list[Settings | dict], record: frozenset[str]):
+        self.run, self.items, self.record = run, items, record
+        self.failed, self.unsaved = {}, []
+        self.paths, self.found = {}, {}
+        for config in itertools.chain.from_iterable(map(_runs_of, items)):
+            if config not in self.found:
+                path = store.path_of(run, config)
+                self.paths[config] = path
+                self.found[config], self.record = store.load(path, config, self.record)
+        self.missing = [config for config, result in self.found.items() if result is None]
+
+    def listed(self) -> list:
+        """The results as they were asked for."""
+        found = []
+        for item in self.items:
+            if isinstance(item, dict):
+                found.append({name: self.found[config] for name, config in item.items()})
+            else:
+                found.append(self.found[item])
+        return found
+
+    def results(self, progress, n_jobs, compile) -> list:
+        """Make what is missing; arguments and result as for `sweep`."""
+        # What this process has and another could not import, or would import as it stands now, runs here.
+        here = None in self.paths.values() or default_device().type == "cuda"
+        jobs = 1 if here else _count(self.missing, n_jobs)
+        parts = tasks(self.run, self.missing, jobs)
+        pool = parallel(attempt, [(self.run, part, self.record, compile) for part in parts], jobs)
+        # A page keeps what is written while it is built.
+        quiet = len(self.missing) < 2 or os.environ.get("CLBOOK_STATIC") == "1"
+        try:
+            with tqdm(total=len(self.missing), unit="run", leave=False, disable=quiet) as bar:
+                for part in pool:
+                    for ended in part:
+                        self.take(ended)
+                    bar.update(len(part))
+                    if progress is not None and progress(self.share(), self.listed()) is False:
+                        return self.listed()
+        except TerminatedWorkerError as error:
+            error.add_note(self.at_work(parts, jobs))
+            raise
+        finally:
+            pool.close()
+            self.warn()
+        self.report()
+        return self.listed()
+
+    def take(self, ended: Ended) -> None:
+        """Take in what became of a run."""
+        config, outcome, path = ended.config, ended.outcome, self.paths[ended.config]
+        if isinstance(outcome, Exception):
+            self.failed[config] = outcome
+            return
+        self.found[config] = outcome
+        unsaved = ended.unsaved
+        # A machine with a store of its own may have made it: by the same code, if the files have one name.
+        same = None not in (path, ended.path) and path.name == ended.path.name
+        if same and not unsaved and not path.exists():
+            unsaved = store.save(path, config, outcome)
+        if unsaved:
+            self.unsaved.append(unsaved)
+
+    def share(self) -> float:
+        """Which part of the runs that were missing has ended."""
+        left = sum(self.found[config] is None for config in self.missing)
+        return 1 - left / len(self.missing)
+
+    def warn(self) -> None:
+        """Say which results could not be stored."""
+        if self.unsaved:
+            warnings.warn(
+                f"{len(self.unsaved)} of {len(self.found)} results are not stored: {self.unsaved[0]}",
+                stacklevel=4,
+            )
+
+    def report(self) -> None:
+        """Raise the first error, and say of which run it is and what there is of the others."""
+        if not self.failed:
+            return
+        first, *others = self.failed
+        finished = [config for config, result in self.found.items() if result is not None]
+        paths = [self.paths[config] for config in finished]
+        kept = sum(path is not None and path.exists() for path in paths)
+        note = (
+            f"in {first.described()}; of the {len(self.found) - 1} other runs {len(finished)} have finished "
+            f"({kept} are stored; this error's `results` has them all)"
+        )
+        if others:
+            note += ", and failed as well: " + ", ".join(c.described() for c in others)
+        error = self.failed[first]
+        error.add_note(note)
+        error.results = self.listed()
+        raise error
+
+    def at_work(self, parts, jobs) -> str:
+        """What the processes were doing when one of them died, as far as this process knows."""
+        left = []
+        for part in parts:
+            waiting = [c for c in part if self.found[c] is None and not self.paths[c].exists()]
+            left += waiting[:1]
+        first = ", ".join(config.described() for config in left[: 2 * jobs])
+        return f"a process died, for want of memory perhaps, at one of these runs: {first}; what had finished is stored"

@@ -1,0 +1,92 @@
+"""Random numbers: one stream on the CPU for each seed and purpose.
+
+So a run's draws depend neither on the device, nor on the runs beside it, nor on what else the run draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+
+from clbook.training.settings import Settings
+
+SEEDS = 10_000  # seeds 0 .. 9,999: the four digits of a stream's number that belong to the seed
+BLOCK = 32  # steps whose random numbers are drawn, and copied to the device, at once
+
+
+def stream(seed: int, purpose: int) -> torch.Generator:
+    """The CPU generator of a seed and a purpose. No two pairs share numbers.
+
+    The generator's own seed is a number whose digits are read in three parts,
+
+        group | seed, four digits | purpose, two digits,
+
+    so that different pairs have different numbers. All of them are below 2^32, which is as much as torch keeps.
+
+    Args:
+        seed: 0 .. 9,999.
+        purpose: 0 .. 99, named by each experiment; or such a number plus a multiple of 1,000,000, the group.
+
+    Raises:
+        ValueError: a seed or a purpose outside of these.
+    """
+    if not 0 <= seed < SEEDS:
+        raise ValueError(
+            f"seed = {seed} is not allowed: seed must be a whole number >= 0 and < {SEEDS}"
+        )
+    if not (0 <= purpose < 2**32 - 10**6 and purpose % 10**6 < 100):
+        raise ValueError(
+            f"purpose = {purpose} is not allowed: purpose must be 0 .. 99, or that plus a multiple of 1,000,000"
+        )
+    return torch.Generator().manual_seed(100 * seed + purpose)
+
+
+def streams(configs: Sequence[Settings], purpose: int) -> list[torch.Generator]:
+    """`stream(config.seed, purpose)` of each run; runs of one seed share one object, and so its draws."""
+    made = {}
+    for config in configs:
+        if config.seed not in made:
+            made[config.seed] = stream(config.seed, purpose)
+    return [made[config.seed] for config in configs]
+
+
+class Draws:
+    """What R runs draw at each step: on the CPU, for a block of steps at once, copied to the device once a block.
+
+    Args:
+        generators: R of them, as from `streams`; an object that stands there twice is drawn from once, for both.
+        draw: `draw(generator) -> tensor`, one run's numbers for one step, on the CPU.
+        block: steps in a block; it does not change the numbers.
+    """
+
+    def __init__(self, generators: Sequence[torch.Generator], draw: Callable, block: int = BLOCK):
+        self.generators = list(dict.fromkeys(generators))
+        places = [self.generators.index(g) for g in generators]
+        self.own = torch.tensor(places)  # (R,) whose numbers each run takes
+        self.draw, self.block, self.used = draw, block, block
+
+    def next(self) -> torch.Tensor:
+        """(R, ...) the next step's numbers."""
+        if self.used == self.block:
+            self.values = self._draw_block().to(self.own.device)  # (block, generators, ...)
+            self.used = 0
+        drawn = self.values[self.used]
+        self.used += 1
+        if len(self.generators) == len(self.own) == 1:
+            return drawn  # nothing to choose from
+        return drawn[self.own]
+
+    def _draw_block(self) -> torch.Tensor:
+        steps = []
+        for _ in range(self.block):
+            steps.append(torch.stack([self.draw(g) for g in self.generators]))
+        return torch.stack(steps)
+
+    def to(self, device) -> None:
+        """Give the numbers on `device` from the next block on."""
+        self.own = self.own.to(device)
+
+    def keep(self, stay: torch.Tensor) -> None:
+        """Go on for the runs `stay` (R,) alone."""
+        self.own = self.own[stay]
