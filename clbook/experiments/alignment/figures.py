@@ -146,13 +146,13 @@ def sides(result, frame=-1) -> Picture:
 
 
 def ending(result) -> tuple[float, str, str]:
-    """(shade, sign, words) of a run for a pad: CKA of NSCL with DCL at the end; the nearer, the darker."""
+    """(shade, sign, words) of a run for a cell: CKA of NSCL with DCL at the end; the nearer, the darker."""
     cka = float(result.cka[-1, 1])
     return cka, f"{cka:.2f}", f"CKA of NSCL with DCL {cka:.2f} at the end"
 
 
 def parted(result) -> tuple[float, str, str]:
-    """(shade, sign, words) of a run for a pad: weight gap of NSCL to DCL at the end; the larger, the darker."""
+    """(shade, sign, words) of a run for a cell: weight gap of NSCL to DCL at the end; the larger, the darker."""
     gap = float(result.gap[-1, 1])
     return min(1.0, gap / 0.35), f"{gap:.2f}", f"weight gap {gap:.2f} at the end"
 

@@ -93,13 +93,13 @@ def linear(result, frame=-1) -> Picture:
 
 
 def stretch(result) -> tuple[float, str, str]:
-    """(shade, sign, words) of a linear run for a pad: the style's mean gain at the end; the larger, the darker."""
+    """(shade, sign, words) of a linear run for a cell: the style's mean gain at the end; the larger, the darker."""
     gain = gains(result.map[-1])[result.config.d_c :].mean()
     return float(gain / (gain + 2)), f"{gain:.2g}", f"style's gain {gain:.2g} at the end"
 
 
 def even(result) -> tuple[float, str, str]:
-    """(shade, sign, words) of a linear run for a pad: style's gain over content's, as trained; the more, the darker."""
+    """(shade, sign, words) of a linear run for a cell: style's gain over content's, as trained; the more, the darker."""
     share = float(style_gain(result.map[-1], result.config.d_c))
     return min(1.0, share), f"{share:.2f}", f"style's gain over content's {share:.2f}, as trained"
 
@@ -222,7 +222,7 @@ def by_depth(result, frame=-1) -> Picture:
 
 @needs("r2")
 def kept(result) -> tuple[float, str, str]:
-    """(shade, sign, words) of a deep run for a pad: R^2 of style at the output, at the end; the more, the darker."""
+    """(shade, sign, words) of a deep run for a cell: R^2 of style at the output, at the end; the more, the darker."""
     style = float(result.style_r2[-1, -1])
     return max(0.0, style), f"{style:.2f}", f"R² of style at the output {style:.2f}"
 

@@ -104,7 +104,7 @@ def _share(error):
 
 @needs("measured", "kernel")
 def missed(result: Result) -> tuple[float, str, str]:
-    """(shade, sign, words) of a run of `step` for a pad: the error of the prediction; the smaller, the darker."""
+    """(shade, sign, words) of a run of `step` for a cell: the error of the prediction; the smaller, the darker."""
     error = result.error("kernel")
     said = _share(error)
     return float(np.clip(-np.log10(error) / 4, 0, 1)), said, f"off by {said} of the measured move"
@@ -216,7 +216,7 @@ def velocities(result: Result, frame: int = 0) -> Picture:
 
 @needs("measured")
 def behind(result: Result) -> tuple[float, str, str]:
-    """(shade, sign, words) of a run of `velocities` for a pad: the last cluster's speed over the fastest other's."""
+    """(shade, sign, words) of a run of `velocities` for a cell: the last cluster's speed over the fastest other's."""
     *others, last = result.speeds()
     share = float(last / max(others))
     return (

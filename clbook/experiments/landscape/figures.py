@@ -160,7 +160,7 @@ def two_orders(shuffle: Shuffle, result: Result) -> Picture:
 
 
 def above(shuffle: Shuffle, result: Result) -> tuple[float, str, str]:
-    """(shade, sign, words) of a run of `two_orders` for a pad: its loss above the plateau; the less, the darker."""
+    """(shade, sign, words) of a run of `two_orders` for a cell: its loss above the plateau; the less, the darker."""
     K, tau = result.config.clusters, result.config.tau
     more = max(0.0, shuffle.loss(shuffle.places(K), tau) - shuffle.uniform(tau))
     return (
@@ -199,7 +199,7 @@ def _verdict(result):
 
 
 def falling(result: Result) -> tuple[float, str, str]:
-    """(shade, sign, words) of a run for a pad: in how many directions the loss falls; the more, the darker."""
+    """(shade, sign, words) of a run for a cell: in how many directions the loss falls; the more, the darker."""
     down, count = result.negative(result.eigenvalues), len(result.eigenvalues)
     return down / count, str(down), f"{down} of {count} directions go down"
 

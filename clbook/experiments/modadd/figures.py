@@ -133,7 +133,7 @@ def embedding(result: Result, frame: int = -1) -> Picture:
 
 
 def ending(result: Result) -> tuple[float, str, str]:
-    """(shade, sign, words) of a run for a pad: the ratio of distances at the end; the smaller, the darker."""
+    """(shade, sign, words) of a run for a cell: the ratio of distances at the end; the smaller, the darker."""
     if result.collapsed:
         return 0.0, "point", "all symbols in one point"
     ratio = float(result.ratio[-1])

@@ -166,7 +166,7 @@ def bands(result) -> Picture:
 
 
 def counted(result) -> tuple[float, str, str]:
-    """(shade, sign, words) of an optimum for a pad: how many distances different symbols have; 0 in one point."""
+    """(shade, sign, words) of an optimum for a cell: how many distances different symbols have; 0 in one point."""
     count = int((np.unique(result.distances()[1].round(2)) > 0).sum())
     return count / 8, str(count), f"distances: {count}" if count else "all symbols in one point"
 

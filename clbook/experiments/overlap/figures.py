@@ -138,7 +138,7 @@ def maps(runs: dict) -> Picture:
 
 
 def ending(runs: dict) -> tuple[float, str, str]:
-    """(shade, sign, words) of a run for a pad: readout after training from random entries; the better, the darker."""
+    """(shade, sign, words) of a run for a cell: readout after training from random entries; the better, the darker."""
     right = runs["random"].accuracy()
     return right, f"{right:.0%}", f"readout {right:.0%} after training from random entries"
 

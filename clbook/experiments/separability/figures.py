@@ -71,7 +71,7 @@ def _short(result):
 
 
 def ending(result: Result) -> tuple[float, str, str]:
-    """(shade, sign, words) of a run for a pad: when its classes become separable; the sooner, the darker."""
+    """(shade, sign, words) of a run for a cell: when its classes become separable; the sooner, the darker."""
     at, steps = result.separable_at, result.config.steps
     if at is None:
         return 0.0, "–", f"not separable within {steps:,} iterations"
@@ -388,7 +388,7 @@ def _outcome(check):
 
 
 def verdict(check: Check) -> tuple[float, str, str]:
-    """(shade, sign, words) of a run for a pad: the ratio of the two sides of (e); dark where the run separates."""
+    """(shade, sign, words) of a run for a cell: the ratio of the two sides of (e); dark where the run separates."""
     ratio, dark = float(check.ratio[0]), float(check.separated[0])
     return (
         dark,

@@ -98,7 +98,7 @@ def _says(result):
 
 @needs("clustered_at")
 def ending(pair: dict) -> tuple[float, str, str]:
-    """(shade, sign, words) of a run for a pad: when the network's clusters are apart; the sooner, the darker."""
+    """(shade, sign, words) of a run for a cell: when the network's clusters are apart; the sooner, the darker."""
     network = pair["network"]
     at, steps = network.clustered_at, network.config.steps
     if at is None:

@@ -81,7 +81,7 @@ def one(result: Result) -> Picture:
 
 
 def ending(result: Result) -> tuple[float, str, str]:
-    """(shade, sign, words) of a run for a pad: the ratio of distances at the end; the smaller, the darker."""
+    """(shade, sign, words) of a run for a cell: the ratio of distances at the end; the smaller, the darker."""
     ratio = float(result.ratio()[-1])
     return (
         max(0.0, 1 - ratio),

@@ -72,7 +72,7 @@ def coupled(result, frame=-1) -> Picture:
 
 
 def ending(result) -> tuple[float, str, str]:
-    """(shade, sign, words) of a run for a pad: Theorem 1 over the triangle inequality, dark if vacuous."""
+    """(shade, sign, words) of a run for a cell: Theorem 1 over the triangle inequality, dark if vacuous."""
     quotient = float(result.bound[-1] / result.triangle[-1])
     said = f"{quotient:.2g}" if quotient < 10 else f"{quotient:.0f}" if quotient < 1000 else ">1000"
     return float(quotient > 1), said, f"Theorem 1 over the triangle inequality {said} at the end"
