@@ -99,7 +99,7 @@ def stretch(result) -> tuple[float, str, str]:
 
 
 def even(result) -> tuple[float, str, str]:
-    """(shade, sign, words) of a linear run for a cell: style's gain over content's, as trained; the more, the darker."""
+    """(shade, sign, words) of a linear run, for a cell: style's gain over content's as trained; more is darker."""
     share = float(style_gain(result.map[-1], result.config.d_c))
     return min(1.0, share), f"{share:.2f}", f"style's gain over content's {share:.2f}, as trained"
 

@@ -161,7 +161,7 @@ def snapshot(result, frame=-1) -> Picture:
 
 @needs("spectrum")
 def ending(result) -> tuple[float, str, str]:
-    """(shade, sign, words) of a run for a cell: effective rank after the projector, at the end; the more, the darker."""
+    """(shade, sign, words) of a run for a cell: effective rank after the projector at the end; more is darker."""
     rank = float(result.rank[-1, -1])
     return (
         min(1.0, rank / result.config.d),

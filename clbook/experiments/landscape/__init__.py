@@ -21,7 +21,6 @@ from clbook.experiments.landscape.experiment import (
     restricted,
     run,
     tangents,
-    uniformity,
 )
 from clbook.experiments.landscape.maps import Maps, MapsConfig, Shuffle, forget
 from clbook.experiments.landscape.variation import SecondVariation, second_variation
@@ -47,5 +46,4 @@ __all__ = [
     "second_variation",
     "tangents",
     "uniform_loss",
-    "uniformity",
 ]

@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as F
 from scipy.linalg import helmert
 
+from clbook import metrics
 from clbook.experiments.landscape.curves import (
     ETA,
     PSI,
@@ -131,13 +132,6 @@ def places(config: Config) -> torch.Tensor:
     return F.normalize(random, dim=1)
 
 
-def uniformity(z: torch.Tensor) -> float:
-    """log of the mean of exp(-2 |z_i - z_j|^2) over pairs i < j (Wang and Isola 2020, Section 4.1)."""
-    return float(
-        torch.logsumexp(-2 * torch.pdist(z).square(), 0) - math.log(len(z) * (len(z) - 1) / 2)
-    )
-
-
 def tangents(z: torch.Tensor) -> torch.Tensor:
     """(n, d, d - 1) orthonormal bases of the tangent spaces of the sphere at z (n, d); equal points get equal bases."""
     return torch.linalg.svd(z[:, None])[2][:, 1:].mT
@@ -202,7 +196,7 @@ def run(config: Config, *, progress: Callable | None = None, device=None) -> Res
             loss_mean=float(nt_xent_mean(z1, z2, config.tau)),
             loss=float(config.loss(z1, z2)),
             alignment=float((z1 - z2).square().sum(1).mean()),
-            uniformity=(uniformity(z1) + uniformity(z2)) / 2,
+            uniformity=(metrics.uniformity(z1) + metrics.uniformity(z2)) / 2,
             gradient=slope.cpu().numpy(),
             tangential=along.norm(dim=1).cpu().numpy(),
             whole=np.full(whole, math.nan),
