@@ -117,7 +117,7 @@ def source(name: str, value) -> torch.Generator:
     return value
 
 
-# Tensors.
+# Tensors in general.
 
 
 def dense(name: str, value, axes: int = 0) -> Tensor:
@@ -184,7 +184,7 @@ def reals(name: str, values) -> np.ndarray:
 # What the losses ask of their points z (..., n, d), and of what goes with them.
 
 
-def transformed() -> bool:
+def traced() -> bool:
     """Whether torch.compile traces this call, or vmap or another transform of torch.func runs it."""
     if torch.compiler.is_compiling():
         return True
@@ -227,7 +227,7 @@ def points(least: int = 2, **given: Tensor) -> list[Tensor]:
 
 
 def like(name: str, given: Tensor, z: Tensor) -> Tensor:
-    """`given`, a tensor of floats as wide as those of z, then, and on its device.
+    """`given`, a tensor of floats on the device of z; either both are float64 or none is.
 
     It comes back in float32 or float64: sums of exponentials need more than 16 bits.
     """
@@ -305,7 +305,7 @@ def weights(given: Sequence[float]) -> None:
     require(fine, "weights", given, "three finite numbers >= 0")
 
 
-def values(loss: Tensor, cosine: bool = False, **given: Tensor | float | None) -> Tensor:
+def check_values(loss: Tensor, cosine: bool = False, **given: Tensor | float | None) -> Tensor:
     """The loss, as it is. With CLBOOK_CHECK=1, ValueError where it or an argument is not sound.
 
     Args:
@@ -313,13 +313,13 @@ def values(loss: Tensor, cosine: bool = False, **given: Tensor | float | None) -
         cosine: whether the directions of points count, so that no row may be 0.
         given: the arguments by name, as the loss has used them.
     """
-    if transformed():
+    if traced():
         return loss
     if os.environ.get("CLBOOK_CHECK", "0") in ("", "0"):
         return loss
     tensors = {name: x for name, x in given.items() if isinstance(x, Tensor)}
     for name, x in tensors.items():
-        look(name, x, cosine)
+        _check_values_of(name, x, cosine)
     if not loss.isfinite().all():
         names = ", ".join(tensors)
         raise ValueError(
@@ -329,7 +329,7 @@ def values(loss: Tensor, cosine: bool = False, **given: Tensor | float | None) -
     return loss
 
 
-def look(name: str, x: Tensor, cosine: bool) -> None:
+def _check_values_of(name: str, x: Tensor, cosine: bool) -> None:
     """Reads an argument of a loss: ValueError where its values are not allowed."""
     bad = ~x.isfinite()
     if name == "tau":

@@ -48,9 +48,8 @@ class CosineLogOdds(torch.autograd.Function):
         views, z, norm, shares, hidden = ctx.saved_tensors
         root, anchors = ctx.root, ctx.anchors
         n = views.shape[-2] // 2
-        if (
-            torch.is_grad_enabled()
-        ):  # this pass is differentiated too: begin with what autograd knows
+        if torch.is_grad_enabled():
+            # A second derivative is asked for. What `forward` saved is constant to autograd, so it is computed again.
             z, norm = scaled(views, root)
             _, shares = compared(z.narrow(-2, 0, anchors), z, (n, -n), hidden)
         pull = pulled(shares, slopes, (n, -n))

@@ -58,7 +58,8 @@ def log_odds(
     n = z1.shape[-2]
     views = torch.cat([z1, z2], -2)
     anchors = 2 * n if both else n
-    if not _arguments.transformed():
+    if not _arguments.traced():
+        # What stands below, as one operation. Views of the length 1 / sqrt(tau) have products cosine / tau.
         hidden = None if same is None else same.tile(anchors // n, 2)
         return _fast.CosineLogOdds.apply(views, tau**0.5, anchors, hidden)
 
@@ -66,7 +67,7 @@ def log_odds(
     logits = matmul(z[..., :anchors, :] / tau, z.mT)  # (..., anchors, 2n) cosine / tau
     first, second = logits.diagonal(n, -2, -1), logits.diagonal(-n, -2, -1)
     positive = torch.cat([first, second], -1)  # the second is empty if z1 alone has the anchors
-    same = diagonal(z1) if same is None else same
+    same = own_point(z1) if same is None else same
     hidden = same.tile(anchors // n, 2)
     negatives = logits.masked_fill(hidden, -math.inf).logsumexp(-1)
     return negatives - positive
@@ -109,7 +110,7 @@ def nt_xent(
     tau = _arguments.temperature(tau, z1)
     odds = log_odds(z1, z2, tau)  # (..., 2n)
     loss = softplus(odds).mean(-1)  # -log[ positive / (positive + negatives) ], see `softplus`
-    return _arguments.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
+    return _arguments.check_values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
 def cl(
@@ -140,7 +141,7 @@ def cl(
     tau = _arguments.temperature(tau, z1)
     odds = log_odds(z1, z2, tau, both=False)  # (..., n)
     loss = softplus(odds).mean(-1)
-    return _arguments.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
+    return _arguments.check_values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
 def dcl(
@@ -170,7 +171,7 @@ def dcl(
     tau = _arguments.temperature(tau, z1)
     odds = log_odds(z1, z2, tau)  # (..., 2n)
     loss = odds.mean(-1)
-    return _arguments.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
+    return _arguments.check_values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
 def nscl(
@@ -207,7 +208,7 @@ def nscl(
     labels = _arguments.labels("labels", labels, z1)
     odds = log_odds(z1, z2, tau, same=alike(labels))  # (..., 2n)
     loss = odds.mean(-1)
-    return _arguments.values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
+    return _arguments.check_values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
 
 
 def supcon(
@@ -240,7 +241,7 @@ def supcon(
     z1, z2 = _arguments.points(z1=z1, z2=z2)
     tau = _arguments.temperature(tau, z1)
     labels = _arguments.labels("labels", labels, z1)
-    peer = alike(labels) & ~diagonal(z1)  # (..., n, n)
+    peer = alike(labels) & ~own_point(z1)  # (..., n, n)
     own_pair = nt_xent(z1, z2, tau)  # the loss if a' were the only positive
 
     # What the attraction to all of P(a) is less: P(a) is a' and both views of the class's peers.
@@ -253,7 +254,7 @@ def supcon(
     attraction = (both / tau * peers).sum(-1) / 2  # (..., n), the mean of a point's two views
     lost = (count * positive - attraction) / (count + 1)
     loss = own_pair + lost.mean(-1)
-    return _arguments.values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
+    return _arguments.check_values(loss, cosine=True, z1=z1, z2=z2, labels=labels, tau=tau)
 
 
 def nt_xent_mean(
@@ -286,7 +287,7 @@ def nt_xent_mean(
     n = z1.shape[-2]
     odds = log_odds(z1, z2, tau, both=False)  # (..., n)
     loss = softplus(odds - math.log(n)).mean(-1)
-    return _arguments.values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
+    return _arguments.check_values(loss, cosine=True, z1=z1, z2=z2, tau=tau)
 
 
 def generalized(
@@ -324,7 +325,7 @@ def generalized(
     positive = log_weights.diagonal(dim1=-2, dim2=-1)
     log_mean = log_weights.logsumexp(-1) - math.log(n)
     loss = psi(log_mean - positive).mean(-1)
-    return _arguments.values(loss, z1=z1, z2=z2)
+    return _arguments.check_values(loss, z1=z1, z2=z2)
 
 
 def simplified(
@@ -362,7 +363,7 @@ def simplified(
     log_shares = (squares / (-2 * tau)).log_softmax(-1)
     positive = log_shares.diagonal(dim1=-2, dim2=-1)  # (..., m, n)
     loss = -math.log(n) - positive.mean((-2, -1))
-    return _arguments.values(loss, z=z, views=views, tau=tau)
+    return _arguments.check_values(loss, z=z, views=views, tau=tau)
 
 
 def infonce(
@@ -419,11 +420,11 @@ def infonce(
         b = (candidates - middle) * scale
         logits = -distances(a, b, p)  # (..., n, M)
     if negatives is None:
-        logits = logits.masked_fill(diagonal(anchor), -math.inf)  # the positive is no negative
+        logits = logits.masked_fill(own_point(anchor), -math.inf)  # the positive is no negative
     repulsion = logits.logsumexp(-1)
     loss = softplus(repulsion - attraction).mean(-1)
     given = {"anchor": anchor, "positive": positive, "negatives": negatives, "tau": tau}
-    return _arguments.values(loss, cosine=normalize, **given)
+    return _arguments.check_values(loss, cosine=normalize, **given)
 
 
 def symbol_context(
@@ -456,16 +457,16 @@ def symbol_context(
     if ids is not None:
         ids = _arguments.labels("ids", ids, symbols)
         same = alike(ids)  # (..., n, n)
-    if not _arguments.transformed():
+    if not _arguments.traced():
         odds = _fast.LogOdds.apply(symbols, contexts, same)
     else:
         logits = matmul(symbols, contexts.mT)  # (..., n, n)
         positive = logits.diagonal(dim1=-2, dim2=-1)
-        same = diagonal(symbols) if same is None else same
+        same = own_point(symbols) if same is None else same
         negatives = logits.masked_fill(same, -math.inf).logsumexp(-1)
         odds = negatives - positive
     loss = softplus(odds).mean(-1)
-    return _arguments.values(loss, symbols=symbols, contexts=contexts, ids=ids)
+    return _arguments.check_values(loss, symbols=symbols, contexts=contexts, ids=ids)
 
 
 def vicreg(
@@ -503,12 +504,12 @@ def vicreg(
         covariance = matmul(centred.mT, centred) / (n - 1)  # (..., d, d)
         variance = covariance.diagonal(dim1=-2, dim2=-1)
         deviation = (variance + 1e-4).sqrt()
-        between = covariance.masked_fill(diagonal(covariance), 0)
+        between = covariance.masked_fill(own_point(covariance), 0)
         missing = F.relu(1 - deviation)  # (..., d), of a standard deviation of 1
         redundant = between.square().sum(-1)  # (..., d)
         loss = loss + weights[1] * missing.mean(-1)
         loss = loss + weights[2] * redundant.mean(-1)
-    return _arguments.values(loss, z1=z1, z2=z2)
+    return _arguments.check_values(loss, z1=z1, z2=z2)
 
 
 def byol(
@@ -536,7 +537,7 @@ def byol(
     prediction, target = _arguments.points(1, prediction=prediction, target=target)
     difference = unit(prediction) - unit(target)
     loss = difference.square().sum(-1).mean(-1)
-    return _arguments.values(loss, cosine=True, prediction=prediction, target=target)
+    return _arguments.check_values(loss, cosine=True, prediction=prediction, target=target)
 
 
 def unit(z: Tensor) -> Tensor:
@@ -552,8 +553,8 @@ def alike(labels: Tensor) -> Tensor:
     return labels[..., :, None] == labels[..., None, :]
 
 
-def diagonal(z: Tensor) -> Tensor:
-    """(n, n) booleans, True on the diagonal, for n rows z (..., n, d)."""
+def own_point(z: Tensor) -> Tensor:
+    """(n, n) booleans, True where a point meets itself, for n points z (..., n, d)."""
     return torch.eye(z.shape[-2], dtype=torch.bool, device=z.device)
 
 
@@ -567,7 +568,7 @@ def distances(a: Tensor, b: Tensor, p: float) -> Tensor:
 
 def squared_distances(a: Tensor, b: Tensor) -> Tensor:
     """(..., n, m) |a_i - b_j|^2 from differences: the expanded square rounds those of near points."""
-    if a.shape[-1] > FEW and not _arguments.transformed():
+    if a.shape[-1] > FEW and not _arguments.traced():
         return _fast.SquaredDistances.apply(a, b)
     if a.shape[-1] == 1:
         return (a - b.mT).square()

@@ -95,8 +95,8 @@ def test_an_error_in_a_process_is_the_readers_own(still, monkeypatch):
     [
         ({"size": [1, 2]}, "size is not a field of Config"),
         ({"a": [1.0], "b": [2], "n": [40]}, "at most two"),
-        ({"a": []}, "a = .*must hold the start's value, 1.0"),
-        ({"a": [2, 3]}, "must hold the start's value, 1.0"),
+        ({"a": []}, "a = .*must hold base_config's value, 1.0"),
+        ({"a": [2, 3]}, "must hold base_config's value, 1.0"),
         ({"a": [1, 1.0]}, "repeats a value"),
         ({"a": [1, -1]}, "a = -1 is not allowed"),
         ({"b": [2, 2.5]}, "b = 2.5 is not allowed"),

@@ -415,3 +415,41 @@ def test_compiling_without_a_compiler_says_what_is_missing(monkeypatch):
         RuntimeError, match=r"compile = True needs a C\+\+ compiler.*install g\+\+ or clang"
     ):
         toy.Doubling.train([toy.Config()], device="cpu", compile=True)
+
+
+class Mistaken(toy.Doubling):
+    """A program with one of the mistakes that are easily made."""
+
+    mistake = ""
+
+    def step(self, s, drawn, losses, t):
+        return (
+            {"wieghts": s.weights} if self.mistake == "step" else super().step(s, drawn, losses, t)
+        )
+
+    def forward(self, s, drawn, t):
+        z, losses = super().forward(s, drawn, t)
+        return z, torch.tensor(0.0) if self.mistake == "losses" else losses
+
+    def measure(self, s, z, losses, t):
+        row = super().measure(s, z, losses, t)
+        return row | {"z": torch.tensor(0.0)} if self.mistake == "measure" else row
+
+
+@pytest.mark.parametrize(
+    "mistake, says",
+    [
+        (
+            "step",
+            "step: a change of 'wieghts' is not allowed: it must be in the state, which has .*weights",
+        ),
+        ("losses", r"forward: the losses of shape \(\) is not allowed: it must be \(2,\)"),
+        ("measure", r"measure: z of shape \(\) is not allowed: it must be \(2,\)"),
+    ],
+)
+def test_a_name_that_the_state_lacks_or_a_shape_without_the_runs_is_an_error(
+    mistake, says, monkeypatch
+):
+    monkeypatch.setattr(Mistaken, "mistake", mistake)
+    with pytest.raises(ValueError, match=says):
+        Mistaken.train([toy.Config(), toy.Config()])

@@ -106,7 +106,7 @@ def _values(base_config, axis, values) -> list:
     start = getattr(base_config, axis)
     if start not in checked:
         raise ValueError(
-            f"{axis} = {checked!r} is not allowed: it must hold the start's value, {start!r}"
+            f"{axis} = {checked!r} is not allowed: it must hold base_config's value, {start!r}"
         )
     if len(set(checked)) < len(checked):
         raise ValueError(f"{axis} = {checked!r} is not allowed: it repeats a value")

@@ -86,12 +86,22 @@ def mapped(value, change: Callable):
 class State(SimpleNamespace):
     """What differs between R runs: each attribute is a tensor (R, ...), or a list, tuple or dict of such tensors.
 
-    A state is not changed: `replace` gives another one.
+    `setup` fills it. After that a state is not changed: `replace` and `changed` give another one.
     """
 
     def replace(self, **changes) -> State:
-        """This state with other values for some attributes."""
+        """This state with other values for some attributes, or with more of them."""
         return State(**(vars(self) | changes))
+
+    def changed(self, by: str, changes: dict) -> State:
+        """This state with the `changes` that the function `by` of a training returns, of attributes that it has."""
+        for name in changes:
+            if name not in vars(self):
+                known = ", ".join(sorted(vars(self)))
+                raise ValueError(
+                    f"{by}: a change of {name!r} is not allowed: it must be in the state, which has {known}"
+                )
+        return self.replace(**changes)
 
     def mapped(self, change: Callable) -> State:
         """This state with `change` applied to each tensor."""
@@ -123,11 +133,11 @@ class Training:
 
     Result = Outcome
     rate = "lr"  # the setting that is to blame when a run diverges
-    beside = (
-        40  # most runs in one program on a CPU, by bench_runs.py; 1: one after the other is faster
-    )
+    # Most runs side by side on a CPU, as bench_runs.py measures it; 1 where one after the other is faster.
+    beside = 40
     compiles = ()  # methods that `compile` puts through torch.compile
-    alike = 0  # axes of the weights, after the runs', that number copies of one start: they stay copies when shaken
+    # Axes of the weights, after that of the runs, that number copies of one start: they stay copies when shaken.
+    alike = 0
 
     def __init__(self, configs: Sequence[Settings], record: Sequence[str] = ()):
         for config in configs:
@@ -164,7 +174,7 @@ class Training:
         return s
 
     def forward(self, s: State, drawn: SimpleNamespace, t: int):
-        """z (R, ...), what is seen at step t and must stay finite, and the losses (R,), as functions of s.weights."""
+        """What is seen at step t, z (R, ...), and the losses (R,), or None, as functions of s.weights. z must stay finite."""
         raise NotImplementedError
 
     def step(self, s: State, drawn: SimpleNamespace, losses: torch.Tensor, t: int) -> dict:
@@ -299,8 +309,8 @@ class Training:
         """The state after the step from t to t + 1, as `follow` takes it where nothing is recorded."""
         s, drawn = learning(s), self.draw()
         z, losses = self.forward(s, drawn, t)
-        s = s.replace(**self.watch(s, z, t))
-        return s.replace(**self.step(s, drawn, losses, t))
+        s = s.changed("watch", self.watch(s, z, t))
+        return s.changed("step", self.step(s, drawn, losses, t))
 
     def keep(self, s: State, stay: torch.Tensor) -> State:
         """The state of the runs `stay` (R,) alone, which are the runs of this training from now on."""
@@ -347,9 +357,7 @@ class Training:
             noise = torch.stack(
                 [torch.randn(shape, generator=g, dtype=w.dtype) for g in generators]
             )
-            copies = noise.reshape(
-                -1, *(1,) * self.alike, *shape
-            )  # the same for copies of one start
+            copies = noise.reshape(-1, *(1,) * self.alike, *shape)  # the same for all of one start
             weights.append(w * (1 + amount * copies))
         return self.state.replace(weights=weights)
 
@@ -422,7 +430,7 @@ def follow(training: Training, progress=None, done=None) -> list:
     s, recorded = training.start(), _Rows(training)
     outcomes = [None] * len(training.configs)
     alive = np.arange(len(outcomes))  # numbers of the runs that go on
-    finite = torch.zeros(len(outcomes), dtype=torch.long, device=training.device)
+    finite_steps = torch.zeros(len(outcomes), dtype=torch.long, device=training.device)
     last = time.monotonic()
 
     def hand_in(i, outcome):
@@ -440,19 +448,23 @@ def follow(training: Training, progress=None, done=None) -> list:
         s = learning(s)
         drawn = training.draw()
         z, losses = training.forward(s, drawn, t)
-        s = s.replace(**training.watch(s, z, t))
+        if losses is not None:
+            per_run("forward", "the losses", losses, (len(alive),))
+        s = s.changed("watch", training.watch(s, z, t))
         # How many steps each run was finite at. The count stays on the device: a plain step does not wait for it.
-        finite += z.detach().flatten(1).isfinite().all(1)
+        finite_steps += z.detach().flatten(1).isfinite().all(1)
 
         stay = None
         if t in training.times:
             table = arrays(training.measure(s, z, losses, t))
-            diverged = (array(finite) <= t) | ~table.pop("finite", np.ones(len(alive), bool))
+            for name, value in table.items():
+                per_run("measure", name, value, (len(alive), *value.shape[1:]))
+            diverged = (array(finite_steps) <= t) | ~table.pop("finite", np.ones(len(alive), bool))
             ended = ends(training, s, t) & ~diverged
             fine = {name: value[~diverged] for name, value in table.items()}
             recorded.add(alive[~diverged], t, fine)
             for k in np.flatnonzero(diverged):
-                steps = min(int(finite[k]), t)
+                steps = min(int(finite_steps[k]), t)
                 hand_in(alive[k], training.configs[k].diverged(training.rate, steps))
             if ended.any():
                 ending = arrays(training.ending(s))
@@ -462,15 +474,23 @@ def follow(training: Training, progress=None, done=None) -> list:
             if not stay.any():
                 break
 
-        s = s.replace(**training.step(s, drawn, losses, t))
+        s = s.changed("step", training.step(s, drawn, losses, t))
         if stay is not None and not stay.all():
             alive, chosen = alive[stay], torch.as_tensor(stay, device=training.device)
-            s, finite = training.keep(s, chosen), finite[chosen]
+            s, finite_steps = training.keep(s, chosen), finite_steps[chosen]
         if progress is not None and time.monotonic() - last > PROGRESS_EVERY:
             if progress(t / training.steps, partial) is False:
                 return partial()
             last = time.monotonic()
     return outcomes
+
+
+def per_run(by: str, name: str, value, shape: tuple[int, ...]) -> None:
+    """ValueError where `value`, which the function `by` of a training gives, has another shape."""
+    if tuple(value.shape) != shape:
+        raise ValueError(
+            f"{by}: {name} of shape {tuple(value.shape)} is not allowed: it must be {shape}, the runs first"
+        )
 
 
 def ends(training: Training, s: State, t: int) -> np.ndarray:

@@ -317,7 +317,9 @@ def cross_entropy(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 class Copies(Training):
     """R runs, in each M copies of one network that see the same views, each trained with its own loss."""
 
-    Result, compiles, alike = Result, ("objective",), 1
+    Result = Result
+    compiles = ("objective",)
+    alike = 1
 
     def setup(self):
         c, s = self.config, self.state

@@ -376,7 +376,9 @@ def drift(tables: torch.Tensor) -> torch.Tensor:
 class Coupled(Training):
     """SA eq. 1 as written, for R runs, in float64: the two tables of each from one start, by the same batches."""
 
-    rate, Result, alike = "eta", Result, 1
+    rate = "eta"
+    Result = Result
+    alike = 1
     beside = 1  # two tables of 200 x 400 side by side take 2.0 times as long as one
 
     def setup(self):

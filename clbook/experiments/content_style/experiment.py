@@ -179,7 +179,8 @@ def fresh_pairs(
 class Encoders(Training):
     """R runs of Adam on InfoNCE, each with an encoder f, a network g that hides the latents, and pairs of its own."""
 
-    Result, compiles = Result, ("objective",)
+    Result = Result
+    compiles = ("objective",)
     decay = 0.0  # weight decay, decoupled; some programs of the room `cs` have one
 
     def setup(self):

@@ -208,7 +208,8 @@ class Projectors(Training):
     The loss is CS eq. 1 both ways: similarity sum_k z_k z'_k / tau_k, and the other images' partner views as negatives.
     """
 
-    Result, compiles = Result, ("objective",)
+    Result = Result
+    compiles = ("objective",)
 
     def setup(self):
         c, s = self.config, self.state

@@ -74,7 +74,9 @@ class Flow(Training):
     R - g(w0, view) is known for all of them.
     """
 
-    rate, Result, beside = "lr_over_tau", Result, 1
+    rate = "lr_over_tau"
+    Result = Result
+    beside = 1
 
     def setup(self):
         c, s = self.config, self.state

@@ -229,7 +229,8 @@ class Flow(Training):
     particles, each moved by the gradient at its place (VA eq. 14).
     """
 
-    rate, Result = "lr_over_tau", Result
+    rate = "lr_over_tau"
+    Result = Result
 
     def setup(self):
         c, s = self.config, self.state

@@ -260,7 +260,8 @@ def _loss(similarity, together, views):
 class Flow(Training):
     """R tables that descend on the population loss, each entry on its sphere and in units of how often it is seen."""
 
-    Result, compiles = Result, ("objective",)
+    Result = Result
+    compiles = ("objective",)
 
     def setup(self):
         s = self.state

@@ -183,7 +183,9 @@ class Flow(Training):
     Each point then follows the partial gradient of its own loss: vanilla flow (LS eq. 9).
     """
 
-    rate, Result, compiles = "lr_over_tau", Result, ("objective",)
+    rate = "lr_over_tau"
+    Result = Result
+    compiles = ("objective",)
 
     def setup(self):
         c, s = self.config, self.state
@@ -191,9 +193,8 @@ class Flow(Training):
         s.x = torch.stack([x for x, _ in points])  # (R, n, D)
         self.inputs = [x.numpy() for x, _ in points]
         self.shared.labels = points[0][1]  # the same for all runs
-        self.sizes = (
-            self.shared.labels.bincount().tolist()
-        )  # of the classes; their points lie side by side
+        # Of the classes, whose points lie side by side.
+        self.sizes = self.shared.labels.bincount().tolist()
         s.tau, s.lr, s.noise = self.column("tau"), self.column("lr"), self.column("noise")
         s.linger = self.column("linger", axes=0)
         s.separable_at = torch.full((len(points),), -1)  # -1: not yet
@@ -206,6 +207,7 @@ class Flow(Training):
         s.weights = stacked(networks)
         at_start = R if c.start == "ball" else None
         s.first_weights = [w.clone() for w in s.weights]
+        # Sets R, frozen and shift.
         vars(s).update(anchored.anchor(self.output, s.weights, self.lifted(s, s.x), at_start))
         self.augment(self.draws, VIEWS, 1)
         if self.wants("loss", "gamma"):
@@ -216,7 +218,7 @@ class Flow(Training):
         return dataset(config)
 
     def lifted(self, s: State, x: torch.Tensor) -> torch.Tensor:
-        """What the trained weights see of inputs (R, m, D): the inputs themselves."""
+        """What the trained weights see of inputs (R, m, D): the inputs; in a subclass their features."""
         return x
 
     def lifted_views(self, s: State, views: torch.Tensor) -> torch.Tensor:

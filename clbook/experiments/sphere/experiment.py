@@ -161,11 +161,9 @@ class Flow(Training):
     put back on the sphere. Another paper's data, network and loss are those of a subclass.
     """
 
-    Result, compiles, views = (
-        Result,
-        ("objective",),
-        1,
-    )  # views: how many of each point a step draws
+    Result = Result
+    compiles = ("objective",)
+    views = 1  # how many of each point a step draws
 
     # What another paper has otherwise.
 

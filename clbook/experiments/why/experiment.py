@@ -250,7 +250,8 @@ def endless_distance(config: Config) -> float:
 class Flow(Training):
     """R gradient descents with decay on the symbols' weights and the contexts' table, in float64."""
 
-    Result, compiles = Result, ("objective",)
+    Result = Result
+    compiles = ("objective",)
 
     def setup(self):
         s, c = self.state, self.config

@@ -228,7 +228,8 @@ def twin_nearest(table, pairs):
 class Embedding(Training):
     """R runs on SL eq. 2, or on Lemma A.1's direction of it: a table of symbols and an encoder of contexts each."""
 
-    Result, compiles = Result, ("losses",)
+    Result = Result
+    compiles = ("losses",)
     beside = 1  # one after the other is as fast: a step reads and writes whole tables
 
     @classmethod

@@ -117,7 +117,10 @@ def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
 class Flow(sphere.Flow):
     """The sphere chapter's `Flow` with VA's data, losses and network."""
 
-    Result, views, data, from_views = Result, 2, staticmethod(dataset), ("spread",)
+    Result = Result
+    views = 2
+    data = staticmethod(dataset)
+    from_views = ("spread",)
 
     def setup(self):
         super().setup()
