@@ -157,12 +157,18 @@ def now() -> dict[str, str]:
 # Making, writing and reading.
 
 
-def labelled(recipe: Recipe, results: list[Outcome]) -> xarray.Dataset:
-    """What the recipe keeps of its runs' results, with names of axes, and the settings of the runs."""
+def of_runs(recipe: Recipe) -> xarray.Dataset:
+    """The settings of a recipe's runs and the words for them, along the axis "run"."""
     found = of_settings(recipe.configs)
     found.coords["config"] = ("run", [config.described() for config in recipe.configs])
     for name, words in recipe.named.items():
         found.coords[name] = ("run", np.asarray(words))
+    return found
+
+
+def labelled(recipe: Recipe, results: list[Outcome]) -> xarray.Dataset:
+    """What the recipe keeps of its runs' results, with names of axes, and the settings of the runs."""
+    found = of_runs(recipe)
     for name, array in recipe.reduce(results).items():
         if name in recipe.axes:
             axes = recipe.axes[name].split()
@@ -174,16 +180,18 @@ def labelled(recipe: Recipe, results: list[Outcome]) -> xarray.Dataset:
     for name, value in found.attrs.items():
         # netCDF has no truth values and no sequences of settings.
         found.attrs[name] = str(value) if isinstance(value, (bool, tuple)) else value
-    return grid(found, recipe.dims) if recipe.dims else found
+    return grid(found, recipe.dims)
 
 
 def grid(found: xarray.Dataset, dims: tuple[str, ...]) -> xarray.Dataset:
     """`found` with the axes `dims` in place of "run"; `Recipe.dims` says which."""
+    if not dims:
+        return found
     if len(dims) == 1:
         return found.swap_dims(run=dims[0])
     # xarray sorts what stands along an axis; the recipe's own order is kept.
     order = {name: list(dict.fromkeys(found[name].values)) for name in dims}
-    return found.set_index(run=dims).unstack("run").sel(order).transpose(*dims, ...)
+    return found.set_index(run=dims).unstack("run").reindex(order).transpose(*dims, ...)
 
 
 def write(name: str, found: xarray.Dataset) -> None:

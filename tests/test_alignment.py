@@ -1,12 +1,13 @@
 """What `experiments.alignment` promises about its runs; what they show is judged by the chapter's claims."""
 
+import dataclasses
 import math
 
 import numpy as np
 import pytest
 import torch
 
-from clbook import augment, data, losses, metrics
+from clbook import augment, data, losses, metrics, records
 from clbook.experiments.alignment import (
     Config,
     Copies,
@@ -378,8 +379,10 @@ def test_what_a_record_keeps_of_embeddings():
     assert recipes.within(result)[0, -1] == pytest.approx(
         inside / ((unit - unit.mean(0)) ** 2).sum(), rel=1e-4
     )
-    kept = recipes.apart([result])
-    assert f"{kept['weight_angle'][0, 1, -1]:.1f}" in record_figures.polar(kept).alt
+    recipe = dataclasses.replace(recipes.RECIPES["sa-start"], configs=(result.config,), dims=())
+    kept = records.labelled(recipe, [result])
+    end = kept.weight_angle.sel(loss="nscl").isel(run=0, step=-1)
+    assert f"{end:.1f}" in record_figures.polar(kept).alt
     assert len(record_figures.growth(kept).png(dpi=40)) > 1000
 
 

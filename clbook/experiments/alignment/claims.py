@@ -28,9 +28,10 @@ def of(by_classes, count: int) -> list:
     return next(runs for runs in by_classes if runs[0].config.classes == count)
 
 
-def change(by_batch) -> np.ndarray:
-    """(scalings, seeds): CKA at the largest batch minus that at the smallest, of (scalings, sizes, seeds)."""
-    return by_batch[:, -1] - by_batch[:, 0]
+def change(fixed, budget: str):
+    """(laws, seeds) CKA at the largest batch minus that at the smallest."""
+    ends = fixed.sel(budget=budget)
+    return ends.sel(batch=128) - ends.sel(batch=32)
 
 
 @chapter.measure("sa-closest")
@@ -106,23 +107,23 @@ def temperature(by_tau):
 
 @chapter.measure("sa-batch-linear")
 def batch_linear(fixed):
-    linear, *_ = change(fixed["fixed epochs"])
+    linear = change(fixed, "fixed epochs").sel(law="linear")
     return Finding(f"changes by {listed(linear, '+.2f')}", float(linear.mean()), (-linear,))
 
 
 @chapter.measure("sa-batch-others")
 def batch_others(fixed):
-    _, *others = change(fixed["fixed epochs"])
+    others = change(fixed, "fixed epochs").drop_sel(law="linear")
     return Finding(
-        f"changes by {listed(np.mean(others, 1), '+.2f')}", float(np.mean(others)), tuple(others)
+        f"changes by {listed(others.mean('seed'), '+.2f')}", float(others.mean()), tuple(others)
     )
 
 
 @chapter.measure("sa-batch-steps")
 def batch_steps(fixed):
-    changes = change(fixed["fixed steps"])
+    changes = change(fixed, "fixed steps")
     return Finding(
-        f"changes by {listed(changes.mean(1), '+.2f')}", float(changes.mean()), tuple(changes)
+        f"changes by {listed(changes.mean('seed'), '+.2f')}", float(changes.mean()), tuple(changes)
     )
 
 
