@@ -80,23 +80,6 @@ class Recipe:
         return fingerprint(self.run, type(self.configs[0]))
 
 
-class Record(dict):
-    """A record as consumers read it that know no labels: `record["cka"]` is an array.
-
-    Everything else is the Dataset's: `record.cka.sel(loss="nscl")`, `record.sel(tau=0.1)`, `record.attrs`.
-    """
-
-    def __init__(self, dataset: xarray.Dataset):
-        self.dataset = dataset
-        for name in [*dataset.coords, *dataset.data_vars]:
-            self[name.removeprefix("recorded_")] = dataset[name].values
-        if "step" in self:
-            self["steps"] = self["step"]
-
-    def __getattr__(self, name):
-        return getattr(self.dataset, name)
-
-
 def made(record: xarray.Dataset) -> dict:
     """How a record was made: says, command, versions, processor, device, seconds, date, commit, fingerprint."""
     found = {}
@@ -205,7 +188,7 @@ def write(name: str, found: xarray.Dataset) -> None:
         found.to_netcdf(file.name, engine="h5netcdf", encoding=encoding)
 
 
-def make(name: str) -> Record:
+def make(name: str) -> xarray.Dataset:
     """Run the recipe `name` and keep the record; runs that are in the store already are taken from it."""
     if name not in (known := recipes()):
         raise ValueError(f"name = {name!r} is not allowed: the records are {', '.join(known)}")
@@ -224,8 +207,8 @@ def make(name: str) -> Record:
     return load(name)
 
 
-def load(name: str) -> Record:
-    """The record `name`, as it was kept. Any coordinate of its runs selects: `record.sel(tau=0.1)`.
+def load(name: str) -> xarray.Dataset:
+    """The record `name`, as it was kept. Its axes select: `record.cka.sel(loss="nscl", tau=0.1)`.
 
     Raises:
         ValueError: there is no such record.
@@ -235,11 +218,7 @@ def load(name: str) -> Record:
         raise ValueError(
             f"name = {name!r} is not allowed: `python -m clbook.records {name}` makes the file {path}"
         )
-    found = xarray.load_dataset(path, engine="h5netcdf")
-    for coordinate in list(found.coords):
-        if found[coordinate].dims == ("run",):
-            found = found.set_xindex(coordinate)
-    return Record(found) if "run" in found.dims else found
+    return xarray.load_dataset(path, engine="h5netcdf")
 
 
 # What has become of the code since.
@@ -280,7 +259,6 @@ def beginning(name: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         recipe.configs[0], progress=lambda fraction, partial: fraction < recipe.start, **more
     )
     arrays, found = recipe.reduce([again]), {}
-    record = getattr(record, "dataset", record)
     first = dict.fromkeys(recipe.dims or ("run",), 0)
     for curve in recipe.curves:
         # As in `labelled.put`, a curve that has the name of a setting is called recorded_NAME.
