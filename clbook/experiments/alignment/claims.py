@@ -64,7 +64,9 @@ def two_classes(by_classes):
 
 @chapter.measure("sa-easy-classes")
 def easy_classes(by_classes, easy):
-    near, far = (ends(runs) - ends(runs, SCL) for runs in (of(by_classes, 20), easy))
+    hard = of(by_classes, 20)
+    near = ends(hard) - ends(hard, SCL)
+    far = ends(easy) - ends(easy, SCL)
     return Finding(
         f"{listed(far)} at spread .5, {listed(near)} at 1.2", float(far.mean()), (near - far,)
     )
@@ -72,14 +74,15 @@ def easy_classes(by_classes, easy):
 
 @chapter.measure("sa-more-classes")
 def more_classes(by_classes):
-    measures = "cka", "rsa", "cka_train", "rsa_train"
-    cka, rsa, *_ = rising = [
-        np.array([ends(runs, NSCL, key) for runs in by_classes]) for key in measures
-    ]
+    means, rises = {}, []
+    for key in ("cka", "rsa", "cka_train", "rsa_train"):
+        values = np.array([ends(runs, NSCL, key) for runs in by_classes])
+        means[key] = values.mean(1)
+        rises.append(np.diff(values, axis=0).min(0))
     return Finding(
-        f"CKA {listed(cka.mean(1))}; RSA {listed(rsa.mean(1))}",
-        float(cka[-1].mean()),
-        tuple(np.diff(values, axis=0).min(0) for values in rising),
+        f"CKA {listed(means['cka'])}; RSA {listed(means['rsa'])}",
+        float(means["cka"][-1]),
+        tuple(rises),
     )
 
 
@@ -97,7 +100,8 @@ def classes_decline(by_classes):
 
 @chapter.measure("sa-temperature")
 def temperature(by_tau):
-    cka, rsa = (np.array([ends(runs, NSCL, key) for runs in by_tau]) for key in ("cka", "rsa"))
+    cka = np.array([ends(runs, NSCL, "cka") for runs in by_tau])
+    rsa = np.array([ends(runs, NSCL, "rsa") for runs in by_tau])
     return Finding(
         f"CKA {listed(cka.mean(1))}; RSA {listed(rsa.mean(1))}",
         float(cka[-1].mean()),
@@ -127,13 +131,16 @@ def batch_steps(fixed):
     )
 
 
+def least_growth(runs, k: int) -> list[float]:
+    """The smallest growth of network k's weight gap from one recorded time to the next, of each run."""
+    return [float(np.diff(r.gap[late(r), k]).min()) for r in runs]
+
+
 @chapter.measure("sa-weights-part")
 def weights_part(long, digits):
-    growth = [
-        [float(np.diff(r.gap[late(r), k]).min()) for r in runs]
-        for runs, k in ((long, NSCL), (digits, SCL))
-    ]
-    cka, rsa = (np.array([getattr(r, key)[:, NSCL].min() for r in long]) for key in ("cka", "rsa"))
+    growth = [least_growth(long, NSCL), least_growth(digits, SCL)]
+    cka = np.array([r.cka[:, NSCL].min() for r in long])
+    rsa = np.array([r.rsa[:, NSCL].min() for r in long])
     return Finding(
         f"gap {span(ends(long, NSCL, 'gap'))} at the end; CKA at least {span(cka)}, RSA {span(rsa)}",
         float(cka.mean()),

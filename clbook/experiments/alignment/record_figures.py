@@ -72,35 +72,21 @@ def growth(record) -> Picture:
         ax.minorticks_off()
     row[0].set_ylabel("distance to DCL's weights")
     legend(row[0], loc="lower right")
-    return Picture(
-        fig,
-        "Distances at the end, mean and range of the seeds: "
-        + ", ".join(
-            said(name, values) for name, (values, _) in chosen(record, "distance", TWINS).items()
-        )
-        + ".",
-    )
+    curves = chosen(record, "distance", TWINS)
+    ends = ", ".join(said(name, values) for name, (values, _) in curves.items())
+    return Picture(fig, f"Distances at the end, mean and range of the seeds: {ends}.")
 
 
 def by_count(panels) -> Picture:
     """SA Fig. 3 and 7: (label, times (K,), values (counts, seeds, K), numbers of classes), a curve a number."""
     shades = ["#bdd7e7", "#6baed6", "#3182bd", "#08519c", "#08264d"]
-    return bands(
-        [
-            (
-                label,
-                x,
-                {
-                    f"{count} classes": (v, tone)
-                    for count, v, tone in zip(counts, values, shades, strict=True)
-                },
-                {"ylim": (0, 1.03), "xlabel": "share of the training"},
-            )
-            for label, x, values, counts in panels
-        ],
-        height=4.6,
-        columns=2,
-    )
+    drawn = []
+    for label, x, values, counts in panels:
+        curves = {}
+        for count, one, tone in zip(counts, values, shades, strict=True):
+            curves[f"{count} classes"] = (one, tone)
+        drawn.append((label, x, curves, {"ylim": (0, 1.03), "xlabel": "share of the training"}))
+    return bands(drawn, height=4.6, columns=2)
 
 
 def subsets(record) -> Picture:
@@ -159,18 +145,20 @@ def polar(record) -> Picture:
     """SA Fig. 1: directions in which DCL (along 0 degrees) and NSCL have moved, a pair of arrows a seed; over time."""
     end = record.isel(step=-1)
     turned = record.weight_angle.sel(loss="nscl")
-    weights = turned[:, -1].values, end.moved.sel(loss=["dcl", "nscl"]).values
-    first, lengths = end.class_angle.isel({"class": 0}), end.class_moved.isel({"class": 0}).values
-    projected, plain_angle = (first.sel(embedding=way).values for way in ("by PCA", "plain"))
+    first = end.isel({"class": 0})
+    lengths = first.class_moved.values
     fig, (row,) = axes(4, width=7.8, height=2.5)
     shown = {
-        "(a) weights": weights,
-        "(b) class 0, by axes": (projected, lengths),
-        "class 0, plain": (plain_angle, lengths),
+        "(a) weights": (
+            end.weight_angle.sel(loss="nscl"),
+            end.moved.sel(loss=["dcl", "nscl"]).values,
+        ),
+        "(b) class 0, by axes": (first.class_angle.sel(embedding="by PCA"), lengths),
+        "class 0, plain": (first.class_angle.sel(embedding="plain"), lengths),
     }
     says = []
     for ax, (title, (angles, moved)) in zip(row, shown.items(), strict=False):
-        for angle, (dcl, nscl) in zip(np.radians(angles), moved / moved.max(), strict=True):
+        for angle, (dcl, nscl) in zip(np.radians(angles.values), moved / moved.max(), strict=True):
             for turn, length, tone in ((0.0, dcl, INK), (angle, nscl, colour(0))):
                 ax.annotate(
                     "",

@@ -252,11 +252,12 @@ def blocks_first(stories):
 @chapter.measure("ls-fig-5-donut-rises")
 def alignment_rises(stories):
     start, _, end = at_three_times(stories.sel(data="donut"))
+    rises = end > start
     return Finding(
-        f"{int((end > start).sum())} of {start.size} runs; alignment {span(start, '.2g')} before, "
+        f"{int(rises.sum())} of {start.size} runs; alignment {span(start, '.2g')} before, "
         f"{span(end, '.2g')} after",
         float((end - start).min()),
-        tuple(end > start),
+        tuple(rises),
     )
 
 

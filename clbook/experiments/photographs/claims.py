@@ -9,7 +9,7 @@ from clbook.metrics import spectral_rank
 
 chapter = Chapter(__file__)
 # What was done to the outputs, and at which temperatures.
-NORM, SCALED, SCALED_TWO, STANDARD, STANDARD_TWO, STEEP = OUTPUTS
+NORM, SCALED, SCALED_TWO, STANDARD, _, STEEP = OUTPUTS
 
 
 def sets(cifar, mnist) -> dict:
@@ -147,14 +147,12 @@ def before_better(norms):
 
 def change(record, old: str, new: str) -> tuple[str, np.ndarray]:
     """How the linear readout changes after and before the projector, from one variant to another: (2, seeds)."""
-    after, before = (
-        [record[key].sel(variant=variant) for variant in (old, new)] for key in ("probe_z", "probe")
-    )
+    first, second = record.sel(variant=old), record.sel(variant=new)
     text = (
-        f"{after[0].mean():.3f} to {after[1].mean():.3f} after the projector, "
-        f"{before[0].mean():.3f} to {before[1].mean():.3f} before, means"
+        f"{first.probe_z.mean():.3f} to {second.probe_z.mean():.3f} after the projector, "
+        f"{first.probe.mean():.3f} to {second.probe.mean():.3f} before, means"
     )
-    return text, np.stack([after[1] - after[0], before[1] - before[0]])
+    return text, np.stack([second.probe_z - first.probe_z, second.probe - first.probe])
 
 
 @chapter.measure("cs-photo-norm")

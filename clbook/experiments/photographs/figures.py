@@ -117,12 +117,9 @@ def readouts(norms: xarray.Dataset) -> Table:
     for name in norms.variant.values:
         runs = norms.sel(variant=name)
         tau, ratio = runs.tau.values[0], runs.tau_ratio.values[0]
-        found.append(
-            (
-                name,
-                f"{tau:.2g}" if ratio == 1 else f"{tau:g} and {tau * ratio:g}",
-                f"{runs.probe_z.mean():.3f} ± {runs.probe_z.std(ddof=1):.3f}",
-                f"{runs.probe.mean():.3f} ± {runs.probe.std(ddof=1):.3f}",
-            )
+        heat = f"{tau:.2g}" if ratio == 1 else f"{tau:g} and {tau * ratio:g}"
+        after, before = (
+            f"{v.mean():.3f} ± {v.std(ddof=1):.3f}" for v in (runs.probe_z, runs.probe)
         )
+        found.append((name, heat, after, before))
     return Table(("outputs", "temperature", "after the projector", "before it"), found)

@@ -83,14 +83,13 @@ def basis(record: xarray.Dataset, d: int = 32) -> Picture:
             xlim=(0.8, 6.6),
         )
         ax.minorticks_off()
+    says = []
+    for name in names:
+        own = apart.sel(variant=name)
+        says.append(f"{name} {own.min():.0e} to {own.max():.0e}")
     return Picture(
         fig,
-        f"d = {d}. Largest distance of twins, over three tables: "
-        + "; ".join(
-            f"{name} {apart.sel(variant=name).min():.0e} to {apart.sel(variant=name).max():.0e}"
-            for name in names
-        )
-        + ".",
+        f"d = {d}. Largest distance of twins, over three tables: " + "; ".join(says) + ".",
     )
 
 

@@ -101,16 +101,18 @@ def by_name(name: str) -> dict[str, list[modadd.Result]]:
     """
     record, found = records.load(name), {}
     for variant, config, one in runs_of(record, name):
+        accuracy = {start: one.accuracy.sel(start=start).values for start in one.start.values}
+        curves = {curve: one[curve].values for curve in (*CURVES, "floor")}
         result = modadd.Result(
             config=config,
             seconds=0.0,
             device="cpu",
             stopped=False,
             steps=record.step.values,
-            accuracy={start: one.accuracy.sel(start=start).values for start in one.start.values},
+            accuracy=accuracy,
             tables=one.tables.values.astype(np.float32),
             accuracy_at=record.accuracy_at.values,
-            **{curve: one[curve].values for curve in (*CURVES, "floor")},
+            **curves,
         )
         found.setdefault(variant, []).append(result)
     return found
@@ -120,6 +122,8 @@ def said(name: str) -> dict[str, list[words.Result]]:
     """{variant: the Results, a seed each} of a record that `spoken` made: mean distances in place of all pairs' own."""
     record, found = records.load(name), {}
     for variant, config, one in runs_of(record, name):
+        distances = {kind: one.distance.sel(kind=kind).values[:, None] for kind in KINDS}
+        curves = {curve: one[curve].values for curve in SPOKEN}
         result = words.Result(
             config=config,
             seconds=0.0,
@@ -128,9 +132,9 @@ def said(name: str) -> dict[str, list[words.Result]]:
             words=[],
             counts=None,
             pairs={},
-            distances={kind: one.distance.sel(kind=kind).values[:, None] for kind in KINDS},
+            distances=distances,
             steps=one.recorded_steps.values,
-            **{curve: one[curve].values for curve in SPOKEN},
+            **curves,
         )
         found.setdefault(variant, []).append(result)
     return found
