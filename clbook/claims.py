@@ -214,7 +214,7 @@ def span(values, form: str = ".2f") -> str:
 
 def listed(values, form: str = ".2f") -> str:
     """Some numbers one after the other, for a Finding's text."""
-    return ", ".join(format(value, form) for value in values)
+    return ", ".join(format(value, form) for value in np.asarray(values))
 
 
 def verdicts(notebook) -> dict[str, str]:

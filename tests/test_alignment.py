@@ -1,5 +1,6 @@
 """What `experiments.alignment` promises about its runs; what they show is judged by the chapter's claims."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -10,6 +11,7 @@ from clbook import augment, data, losses, metrics
 from clbook.experiments.alignment import Config, Copies, batches, dataset, experiment, figures, run
 from clbook.models import MLP
 from clbook.papers.sa import definitions, recipes, record_figures, variants
+from clbook.results import records
 from clbook.results.store import path_of
 from clbook.training.loop import learning
 from clbook.training.optim import lars_directions, momentum, warmed, zeros
@@ -367,8 +369,10 @@ def test_what_a_record_keeps_of_embeddings():
     assert recipes.within(result)[0, -1] == pytest.approx(
         inside / ((unit - unit.mean(0)) ** 2).sum(), rel=1e-4
     )
-    kept = recipes.apart([result])
-    assert f"{kept['weight_angle'][0, 1, -1]:.1f}" in record_figures.polar(kept).alt
+    recipe = dataclasses.replace(recipes.RECIPES["sa-start"], configs=(result.config,), dims=())
+    kept = records.labelled(recipe, [result])
+    end = kept.weight_angle.sel(loss="nscl").isel(run=0, step=-1)
+    assert f"{end:.1f}" in record_figures.polar(kept).alt
     assert len(record_figures.growth(kept).png(dpi=40)) > 1000
 
 

@@ -1,5 +1,6 @@
 """Images: networks of the standard form, SimCLR's views, image sets, several processes, runs taken up again."""
 
+import dataclasses
 import os
 import pathlib
 import signal
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 import torch
 import torch.multiprocessing
+import xarray
 from image_processes import LOSSES, SMALL, gradients
 from kornia.enhance import adjust_hue, adjust_saturation
 from PIL import Image
@@ -305,10 +307,11 @@ def test_operations_and_what_is_kept_are_counted():
 def test_the_line_of_costs_is_found_where_there_is_one():
     sizes = len(cost.FITTED) + len(cost.CHECKED)
     views, flops = np.tile(np.arange(1.0, sizes + 1), (3, 1)), np.full((3, sizes), 1e6)
-    record = {"views": views, "flops": flops, "step": 0.1 + 1e-9 * views * flops}
-    assert cost.line(record) == pytest.approx((0.1, 1e-9)) and cost.forecast(
-        record
-    ) == pytest.approx(record["step"][0])
+    step = 0.1 + 1e-9 * views * flops
+    kept = {"views": views, "flops": flops, "step": step}
+    record = xarray.Dataset({name: (("seed", "size"), array) for name, array in kept.items()})
+    assert cost.line(record) == pytest.approx((0.1, 1e-9))
+    assert cost.forecast(record) == pytest.approx(step[0])
 
 
 def test_a_run_that_diverges_names_its_rate():
@@ -392,16 +395,20 @@ def test_the_streams_of_a_run_are_its_own():
 def made_record(epochs, known):
     """A record of three runs as `recipes.pictures` reduces them, with made-up numbers."""
     generator = np.random.default_rng(0)
-    runs = {name: np.full(3, value) for name, value in known.items()}
-    return runs | {
-        "knn": np.linspace([0.3, 0.31, 0.32], [0.6, 0.61, 0.62], epochs, axis=1),
-        "epochs": np.arange(1, epochs + 1),
-        "labels": np.arange(50) % 10,
-        "pixels_plane": generator.normal(size=(50, 2)),
-        "features_plane": generator.normal(size=(50, 2)),
-        "spectrum_h": np.tile(0.9 ** np.arange(64), (3, 1)),
-        "spectrum_z": np.tile(0.8 ** np.arange(64), (3, 1)),
-    }
+    runs = {name: ("seed", np.full(3, value)) for name, value in known.items()}
+    accuracy = np.linspace([0.3, 0.31, 0.32], [0.6, 0.61, 0.62], epochs, axis=1)
+    return xarray.Dataset(
+        runs
+        | {
+            "knn": (("seed", "epoch"), accuracy),
+            "epoch": np.arange(1, epochs + 1),
+            "labels": ("image", np.arange(50) % 10),
+            "pixels_plane": (("image", "coordinate"), generator.normal(size=(50, 2))),
+            "features_plane": (("image", "coordinate"), generator.normal(size=(50, 2))),
+            "spectrum_h": (("seed", "axis_h"), np.tile(0.9 ** np.arange(64), (3, 1))),
+            "spectrum_z": (("seed", "axis_z"), np.tile(0.8 ** np.arange(64), (3, 1))),
+        }
+    )
 
 
 def test_figures_say_what_the_records_have():
@@ -436,21 +443,21 @@ def test_an_embedding_on_the_line_starts_in_its_ball_and_moves(tmp_path):
     assert np.array_equal(result.z, emergence.run(config).z) and not np.array_equal(
         result.z[0], result.z[-1]
     )
-    kept = recipes.paths([result, result])
-    assert kept["path"].shape == (2, 4, 9) and "20 planes" in figures.emergence(kept).alt
+    twice = (result, dataclasses.replace(result, config=result.config.replace(seed=1)))
+    configs = tuple(one.config for one in twice)
+    recipe = dataclasses.replace(recipes.RECIPES["images-emergence"], configs=configs)
+    kept = records.labelled(recipe, twice)
+    assert kept.path.shape == (2, 4, 9) and "20 planes" in figures.emergence(kept).alt
     with pytest.raises(ValueError, match="lr_over_tau = 1e[+]30 is not allowed"):
         emergence.run(config.replace(lr_over_tau=1e30))
 
 
 def test_the_page_says_how_good_the_forecast_is():
     record = records.load("images-cost")
-    off = (record["step"].mean(0) / cost.forecast(record))[len(cost.FITTED) :]
-    assert (abs(off - 1) < 1 / 3).all() and record["weights"][0].max() / record["weights"][
-        0, 1
-    ] < 260
+    off = (record.step.mean("seed") / cost.forecast(record))[len(cost.FITTED) :]
+    weights, kept = record.weights.values[0], record.kept.values[0]
+    assert (abs(off - 1) < 1 / 3).all() and weights.max() / weights[1] < 260
     side = [
         size[3] for size in cost.CHECKED[-2:]
     ]  # ResNet-50, twice: what is kept grows with the number of pixels
-    assert record["kept"][0, -1] / record["kept"][0, -2] == pytest.approx(
-        (side[1] / side[0]) ** 2, rel=0.02
-    )
+    assert kept[-1] / kept[-2] == pytest.approx((side[1] / side[0]) ** 2, rel=0.02)

@@ -1,5 +1,7 @@
 """Copies of one network under several losses, and outputs normalised or standardised, on images."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -7,6 +9,7 @@ import torch
 from clbook import kernels, losses, metrics
 from clbook.experiments import images
 from clbook.experiments.photographs import blocks, figures, norms, recipes, twins
+from clbook.results import records
 
 SMALL = dict(train=60, test=20, width=4, batch=30, projector=(8, 6), epochs=2, warmup=0)
 
@@ -143,25 +146,43 @@ def test_records_of_runs_that_ended_early_have_the_first_losses():
     assert set(early) == {"steps"} and np.isfinite(early["steps"][0, 0])
 
 
+def record_of(name, results):
+    """The record `name`, of these results in place of its own."""
+    configs = tuple(result.config for result in results)
+    recipe = dataclasses.replace(recipes.RECIPES[name], configs=configs)
+    return records.labelled(recipe, results)
+
+
 def test_figures_and_tables_say_what_they_show(monkeypatch):
     runs = [twins.run(twins.Config(**SMALL, seed=seed)) for seed in range(3)]
-    record = recipes.copies(runs)
-    other = recipes.copies(
+    record = record_of("photographs-mnist", runs)
+    other = record_of(
+        "photographs-mnist-tau",
         [
             twins.run(twins.Config(**SMALL, others="nscl", tau=tau, seed=seed))
             for tau in (0.1, 1.0)
             for seed in range(3)
-        ]
+        ],
     )
     assert "MNIST, weight gap to DCL: NSCL" in figures.twins(record, record).alt
     assert "CIFAR-10, RSA: tau = 0.1" in figures.temperatures(record, record, other, other).alt
     assert "CL (DCL)" in figures.accuracies(record, record)._repr_html_()
-    kept = recipes.outputs(
+    kept = record_of(
+        "photographs-norms",
         [
-            norms.run(norms.Config(**SMALL, every=2, outputs=kind, tau_ratio=ratio, seed=seed))
-            for kind, _, ratio, _ in recipes.ROWS
+            norms.run(
+                norms.Config(
+                    **SMALL,
+                    every=2,
+                    outputs=like.outputs,
+                    tau=like.tau,
+                    tau_ratio=like.tau_ratio,
+                    seed=seed,
+                )
+            )
+            for like in recipes.OUTPUTS.values()
             for seed in range(3)
-        ]
+        ],
     )
     assert "after it, norm: effective rank" in figures.spectra(kept).alt
     assert "1 and 0.7" in figures.readouts(kept)._repr_html_()

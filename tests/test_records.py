@@ -1,5 +1,6 @@
 """Records: how they are made and kept; the beginning of each one in the book, made again."""
 
+import dataclasses
 import pathlib
 
 import numpy as np
@@ -27,9 +28,19 @@ def curves(results):
 
 def recipe(configs=TOY, **more):
     axes = {"steps": "step", "z": "run step"}
+
     names = {"variant": ["slow", "fast", "falling"][: len(configs)]}
     return Recipe(
-        "numbers that grow", run, configs, curves, ("z",), start=0.0, axes=axes, named=names, **more
+        "numbers that grow",
+        run,
+        configs,
+        curves,
+        ("z",),
+        start=0.0,
+        axes=axes,
+        named=names,
+        dims=("variant",),
+        **more,
     )
 
 
@@ -46,14 +57,14 @@ def toy(tmp_path, monkeypatch):
 def test_a_record_has_its_arrays_and_says_how_it_was_made(toy):
     made = records.make("toy")
     kept = records.load("toy")
-    assert all(np.array_equal(kept[name], made[name]) for name in ("steps", "z", "end", "start"))
-    assert kept["end"] == pytest.approx([1.01**200, 1.02**200, 0.99**200], rel=1e-5)
+    assert all(np.array_equal(kept[name], made[name]) for name in ("step", "z", "recorded_end"))
+    assert kept.recorded_end.values == pytest.approx([1.01**200, 1.02**200, 0.99**200], rel=1e-5)
     assert (
-        kept.made["command"] == "python -m clbook.results.records toy"
-        and kept.made["device"] == "cpu"
+        records.made(kept)["command"] == "python -m clbook.results.records toy"
+        and records.made(kept)["device"] == "cpu"
     )
-    assert kept["config"][1] == "Config(growth=1.02, steps=200)"
-    assert "numbers that grow" in repr(kept) and "commit" in kept.made
+    assert kept.config[1] == "Config(growth=1.02, steps=200)"
+    assert "numbers that grow" in records.summary(kept) and "commit" in records.made(kept)
     assert not list(records.FOLDER.glob("*.part"))
 
 
@@ -61,18 +72,34 @@ def test_a_record_describes_itself(toy):
     """Without clbook: xarray alone reads settings, axes, meanings and how it was made from the file."""
     records.make("toy")
     plain = xarray.load_dataset(records.FOLDER / "toy.nc", engine="h5netcdf")
-    assert plain.z.dims == ("run", "step") and list(plain.growth.values) == [1.01, 1.02, 0.99]
+    assert plain.z.dims == ("variant", "step") and list(plain.growth.values) == [1.01, 1.02, 0.99]
     assert plain.growth.attrs["long_name"] == "factor of a step" and plain.attrs["steps"] == 200
     assert plain.attrs["made_says"] == "numbers that grow" and plain.attrs["made_seconds"] > 0
     kept = records.load("toy")
     fast = kept.z.sel(variant="fast", step=10).item()
-    assert fast == pytest.approx(1.02**10, rel=1e-5) == kept.z.sel(growth=1.02, step=10).item()
+    assert fast == pytest.approx(1.02**10, rel=1e-5)
+
+
+def test_runs_that_are_a_grid_have_its_axes_in_the_recipes_order(toy):
+    configs = tuple(Config(growth=g, steps=20, seed=s) for g in (1.02, 0.99, 1.01) for s in (1, 0))
+    words = {"variant": np.repeat(["slow", "fast", "falling"], 2)}
+    axes = {"steps": "step", "z": "run step"}
+    made = Recipe("", run, configs, curves, ("z",), axes=axes, named=words)
+    toy["toy"] = dataclasses.replace(made, dims=("variant", "seed"))
+    kept = records.make("toy")
+    assert kept.z.dims == ("variant", "seed", "step") and kept.growth.dims == ("variant", "seed")
+    assert list(kept.variant.values) == ["slow", "fast", "falling"]
+    assert list(kept.seed.values) == [1, 0]
+    one = run(configs[3])
+    np.testing.assert_array_equal(kept.z.sel(variant="fast", seed=0), one.z)
+    again, recorded = records.beginning("toy")["z"]
+    assert records.state("toy") == "as the code makes it" and len(again) <= len(recorded) + 1
 
 
 def test_runs_that_ended_early_end_in_nan(toy):
     toy["toy"] = recipe((TOY[0], TOY[1].replace(end=5)))
-    whole, short = records.make("toy")["z"]
-    before = int((records.load("toy")["steps"] <= 5).sum())
+    whole, short = records.make("toy").z.values
+    before = int((records.load("toy").step <= 5).sum())
     assert np.isfinite(whole).all() and 0 < before < len(whole)
     # A run ends at the first recorded time from `end` on.
     assert np.isfinite(short[:before]).all() and np.isnan(short[before + 1 :]).all()
@@ -89,12 +116,12 @@ def test_code_and_settings_that_change_make_a_record_older_until_its_beginning_r
     toy["toy"] = recipe()
     monkeypatch.setattr(records, "fingerprint", lambda run, kind: "other code")
     assert records.state("toy") == "older than the code" and records.older("toy")
-    made = records.load("toy").made
+    made = records.made(records.load("toy"))
     assert records.main(["--check", "toy"]) == 0
     assert records.state("toy").startswith("its beginning repeats at") and not records.older("toy")
     entry = records.checked()["toy"]
     assert entry["fingerprint"] == "other code" and entry["versions"] == records.VERSIONS
-    assert records.load("toy").made == made, "a check is no making"
+    assert records.made(records.load("toy")) == made, "a check is no making"
     monkeypatch.setattr(records, "fingerprint", lambda run, kind: "still other code")
     assert records.older("toy")
 

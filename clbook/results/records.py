@@ -1,8 +1,10 @@
 """Runs that take longer than a build may: made once, and kept as a small file in `book/records`.
 
-A record is an `xarray.Dataset` in a netCDF file that describes itself: the settings of its runs are coordinates along
-the axis `run`, meanings and units are attributes, and so is how it was made (`made_...`). When its beginning was last
-repeated by the code of that day stands beside the records, in `checked.json`; a command writes it, nobody by hand:
+A record is an `xarray.Dataset` in a netCDF file that describes itself. Its axes and places have names, so that it is
+read by them: `load("cs-heads").readout.sel(variant="regular", place="z")` holds that readout for each seed. Settings
+that vary are coordinates, those that all runs share are attributes, and so is how it was made (`made_...`). When its
+beginning was last repeated by the code of that day stands beside the records, in `checked.json`; a command writes it,
+nobody by hand:
 
     python -m clbook.results.records                    what there is, and what has become of the code since
     python -m clbook.results.records NAME ...           make these
@@ -56,6 +58,8 @@ class Recipe:
             axis. An array that is not named here has the axis "run", then NAME_0, NAME_1 ... `labelled.put` names them.
         labels: {axis: what stands at its places}, such as {"loss": ("dcl", "nscl")}.
         named: {name: a word for each run}, further coordinates along "run" beside the settings that vary.
+        dims: settings and names, such as ("variant", "seed"), of whose values the runs are the grid, the last one
+            fastest. They are axes of the record in place of "run". With none the axis "run" stays.
     """
 
     says: str
@@ -68,6 +72,7 @@ class Recipe:
     axes: Mapping[str, str] = dataclasses.field(default_factory=dict)
     labels: Mapping[str, Sequence] = dataclasses.field(default_factory=dict)
     named: Mapping[str, Sequence] = dataclasses.field(default_factory=dict)
+    dims: tuple[str, ...] = ()
 
     @property
     def code(self) -> str:
@@ -75,35 +80,20 @@ class Recipe:
         return fingerprint(self.run, type(self.configs[0]))
 
 
-class Record(dict):
-    """A record as consumers read it that know no labels: `record["cka"]` is an array.
+def made(record: xarray.Dataset) -> dict:
+    """How a record was made: says, command, versions, processor, device, seconds, date, commit, fingerprint."""
+    found = {}
+    for name, value in record.attrs.items():
+        if name.startswith("made_"):
+            found[name.removeprefix("made_")] = value
+    return found
 
-    Everything else is the Dataset's: `record.cka.sel(loss="nscl")`, `record.sel(tau=0.1)`, `record.attrs`.
-    """
 
-    def __init__(self, dataset: xarray.Dataset):
-        self.dataset = dataset
-        for name in [*dataset.coords, *dataset.data_vars]:
-            self[name.removeprefix("recorded_")] = dataset[name].values
-        if "step" in self:
-            self["steps"] = self["step"]
-
-    def __getattr__(self, name):
-        return getattr(self.dataset, name)
-
-    @property
-    def made(self) -> dict:
-        """How the record was made: says, command, versions, processor, device, seconds, date, commit, fingerprint."""
-        found = {}
-        for name, value in self.dataset.attrs.items():
-            if name.startswith("made_"):
-                found[name.removeprefix("made_")] = value
-        return found
-
-    def __repr__(self):
-        made, count = self.made, self.dataset.sizes["run"]
-        cost = f"{count} runs, {made['seconds']:,.0f} s on {made['device']} with {made['versions']}"
-        return f"Record of {made['date']}: {made['says']}; {cost}; made by {made['command']}"
+def summary(record: xarray.Dataset) -> str:
+    """How a record was made, in a line for a page."""
+    how, runs = made(record), record.config.size
+    cost = f"{runs} runs, {how['seconds']:,.0f} s on {how['device']} with {how['versions']}"
+    return f"Record of {how['date']}: {how['says']}; {cost}; made by {how['command']}"
 
 
 def recipes() -> dict[str, Recipe]:
@@ -151,13 +141,19 @@ def now() -> dict[str, str]:
 # Making, writing and reading.
 
 
-def labelled(recipe: Recipe, arrays: dict) -> xarray.Dataset:
-    """The arrays of a recipe with their axes, and the settings of its runs."""
+def of_runs(recipe: Recipe) -> xarray.Dataset:
+    """The settings of a recipe's runs and the words for them, along the axis "run"."""
     found = of_settings(recipe.configs)
     found.coords["config"] = ("run", [config.described() for config in recipe.configs])
     for name, words in recipe.named.items():
         found.coords[name] = ("run", np.asarray(words))
-    for name, array in arrays.items():
+    return found
+
+
+def labelled(recipe: Recipe, results: list[Outcome]) -> xarray.Dataset:
+    """What the recipe keeps of its runs' results, with names of axes, and the settings of the runs."""
+    found = of_runs(recipe)
+    for name, array in recipe.reduce(results).items():
         if name in recipe.axes:
             axes = recipe.axes[name].split()
         else:
@@ -168,7 +164,18 @@ def labelled(recipe: Recipe, arrays: dict) -> xarray.Dataset:
     for name, value in found.attrs.items():
         # netCDF has no truth values and no sequences of settings.
         found.attrs[name] = str(value) if isinstance(value, (bool, tuple)) else value
-    return found
+    return grid(found, recipe.dims)
+
+
+def grid(found: xarray.Dataset, dims: tuple[str, ...]) -> xarray.Dataset:
+    """`found` with the axes `dims` in place of "run"; `Recipe.dims` says which."""
+    if not dims:
+        return found
+    if len(dims) == 1:
+        return found.swap_dims(run=dims[0])
+    # xarray sorts what stands along an axis; the recipe's own order is kept.
+    order = {name: list(dict.fromkeys(found[name].values)) for name in dims}
+    return found.set_index(run=dims).unstack("run").reindex(order).transpose(*dims, ...)
 
 
 def write(name: str, found: xarray.Dataset) -> None:
@@ -182,27 +189,27 @@ def write(name: str, found: xarray.Dataset) -> None:
         found.to_netcdf(file.name, engine="h5netcdf", encoding=encoding)
 
 
-def make(name: str) -> Record:
+def make(name: str) -> xarray.Dataset:
     """Run the recipe `name` and keep the record; runs that are in the store already are taken from it."""
     if name not in (known := recipes()):
         raise ValueError(f"name = {name!r} is not allowed: the records are {', '.join(known)}")
     recipe = known[name]
     results = sweep(recipe.run, recipe.configs, record=recipe.record)
-    found = labelled(recipe, recipe.reduce(results))
-    made = now() | {
+    found = labelled(recipe, results)
+    origin = now() | {
         "says": recipe.says,
         "command": f"python -m clbook.results.records {name}",
         "device": results[0].device,
         "seconds": sum(result.seconds for result in results),
         "fingerprint": recipe.code,
     }
-    found.attrs |= {f"made_{key}": value for key, value in made.items()}
+    found.attrs |= {f"made_{key}": value for key, value in origin.items()}
     write(name, found)
     return load(name)
 
 
-def load(name: str) -> Record:
-    """The record `name`, as it was kept. Any coordinate of its runs selects: `record.sel(tau=0.1)`.
+def load(name: str) -> xarray.Dataset:
+    """The record `name`, as it was kept. Its axes select: `record.cka.sel(loss="nscl", tau=0.1)`.
 
     Raises:
         ValueError: there is no such record.
@@ -212,11 +219,7 @@ def load(name: str) -> Record:
         raise ValueError(
             f"name = {name!r} is not allowed: `python -m clbook.results.records {name}` makes the file {path}"
         )
-    found = xarray.load_dataset(path, engine="h5netcdf")
-    for coordinate in list(found.coords):
-        if found[coordinate].dims == ("run",):
-            found = found.set_xindex(coordinate)
-    return Record(found)
+    return xarray.load_dataset(path, engine="h5netcdf")
 
 
 # What has become of the code since.
@@ -235,9 +238,9 @@ def state(name: str) -> str:
         return "not made yet"
     record, last = load(name), checked().get(name, {})
     settings = [config.described() for config in recipe.configs]
-    if list(record["config"]) != settings:
+    if list(record.config.values.ravel()) != settings:
         return "of other settings"
-    if record.made["fingerprint"] == recipe.code:
+    if made(record)["fingerprint"] == recipe.code:
         return "as the code makes it"
     if last.get("fingerprint") == recipe.code:
         return f"its beginning repeats at {last['commit']}"
@@ -257,9 +260,12 @@ def beginning(name: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
         recipe.configs[0], progress=lambda fraction, partial: fraction < recipe.start, **more
     )
     arrays, found = recipe.reduce([again]), {}
+    first = dict.fromkeys(recipe.dims or ("run",), 0)
     for curve in recipe.curves:
-        kept = record[curve][:1]
-        array = np.asarray(arrays[curve]).astype(kept.dtype)
+        # As in `labelled.put`, a curve that has the name of a setting is called recorded_NAME.
+        name = f"recorded_{curve}" if f"recorded_{curve}" in record else curve
+        kept = record[name].isel(first).values
+        array = np.asarray(arrays[curve])[0].astype(kept.dtype)
         found[curve] = array, kept[..., : array.shape[-1]]
     return found
 
@@ -272,8 +278,8 @@ def differences(name: str) -> list[str]:
     by 1e-6 moves them, and 2 %: training makes rounding grow.
     """
     here = now() | {"fingerprint": recipes()[name].code}
-    made = load(name).made
-    same = all(made[key] == here[key] for key in ("versions", "processor", "fingerprint"))
+    before = made(load(name))
+    same = all(before[key] == here[key] for key in ("versions", "processor", "fingerprint"))
     close = {"rtol": 0.0, "atol": 0.0} if same else {"rtol": 1e-4, "atol": 1e-5}
     wrong, shaken = [], {}
     times = None if same else 2  # all of them, or the first two
@@ -330,7 +336,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             failed += bool(wrong)
             print(f"{name:24} {'; '.join(wrong) or 'repeats'}", flush=True)
         elif asked.names:
-            print(make(name), flush=True)
+            print(summary(make(name)), flush=True)
         else:
             print(f"{name:24} {state(name):36} {recipes()[name].says}")
     return failed

@@ -174,7 +174,7 @@ class Training:
         return s
 
     def forward(self, s: State, drawn: SimpleNamespace, t: int):
-        """What is seen at step t, z (R, ...), and the losses (R,), or None, as functions of s.weights. z must stay finite."""
+        """What is seen at step t, z (R, ...), which must stay finite, and the losses (R,), or None, given s.weights."""
         raise NotImplementedError
 
     def step(self, s: State, drawn: SimpleNamespace, losses: torch.Tensor, t: int) -> dict:

@@ -3,6 +3,10 @@
 from types import SimpleNamespace as Run
 
 import numpy as np
+import xarray
+
+from clbook.experiments.alignment.experiment import POWERS
+from clbook.papers.sa.recipes import CHAPTER_SIZES
 
 STEPS = np.array([0, 200, 500, 600])
 
@@ -35,9 +39,9 @@ def similar(*ends):
 
 def batches(linear, *others, how="fixed epochs"):
     """CKA at three batch sizes, five seeds: it rises by so much under each scaling."""
-    return {
-        how: np.array([np.outer([0, rise / 2, rise], np.ones(5)) for rise in (linear, *others)])
-    }
+    ends = [[np.outer([0, rise / 2, rise], np.ones(5)) for rise in (linear, *others)]]
+    places = {"budget": [how], "law": [*POWERS][: len(others) + 1], "batch": [*CHAPTER_SIZES]}
+    return xarray.DataArray(ends, places, (*places, "seed"))
 
 
 def gaps(power):

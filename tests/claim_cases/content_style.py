@@ -3,6 +3,9 @@
 from types import SimpleNamespace as Run
 
 import numpy as np
+import xarray
+
+from clbook.experiments.content_style.recipes import ROWS
 
 
 def linear(d_c, style, content=1.0):
@@ -24,25 +27,21 @@ def deep(full, free=(0.8, 0.8, 0.8), halved=(0.8, 0.8, 0.8)):
 
 def heads(*rows):
     """Three seeds of each of the rows (readout before and after the projector, effective rank)."""
-    names = ("regular", "without norm", "two temperatures", "one, in between")
-    return {
-        name: {"readout": np.array([[before, after]] * 3), "rank": np.array([[0, size]] * 3)}
-        for name, (before, after, size) in zip(names, [*rows, rows[-1]])
-    }
+    before, after, size = np.array([*rows, *(4 - len(rows)) * [rows[-1]]]).T[..., None] * np.ones(3)
+    return record(["h", "z"], readout=[before, after], rank=[0 * size, size])
+
+
+def record(places, variants=tuple(ROWS), **quantities):
+    """A record of quantities at places (places, variants, seeds)."""
+    axes = ("place", "variant", "seed")
+    kept = {name: (axes, np.array(values)) for name, values in quantities.items()}
+    return xarray.Dataset(kept, coords={"place": places, "variant": list(variants)})
 
 
 def scattered(change):
     """Three seeds a row; effective ranks that differ between seeds, and that change so much with two temperatures."""
-    sizes = {
-        "regular": 5.0,
-        "without norm": 20.0,
-        "two temperatures": 20.0 + change,
-        "one, in between": 20.0,
-    }
-    return {
-        name: {"rank": np.array([[0, size + seed] for seed in range(3)])}
-        for name, size in sizes.items()
-    }
+    size = np.array([5.0, 20.0, 20.0 + change, 20.0])[:, None] + np.arange(3)
+    return record(["h", "z"], rank=[0 * size, size])
 
 
 def decayed(left):
@@ -54,7 +53,7 @@ def decayed(left):
 
 
 def direct(h, r):
-    return {"readout": np.array([[h, r, 0.5]] * 3)}
+    return record(["h", "r", "z"], ["directclr"], readout=[[[value] * 3] for value in (h, r, 0.5)])
 
 
 LEVEL, FALLEN = linear(0, 1.0), {k: linear(k, 0.1) for k in (1, 2, 4)}

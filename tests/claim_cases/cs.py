@@ -1,8 +1,9 @@
 """Made-up runs on which the claims of the page on CS give each verdict that they may give."""
 
 import numpy as np
+import xarray
 
-from clbook.papers.cs.recipes import SDS, WORLDS
+from clbook.papers.cs.recipes import DIGITS, SDS, WORLDS
 
 THREE = np.ones(3)
 
@@ -38,11 +39,8 @@ RECIPE = [
 
 
 def layers(*values):
-    """Three deep runs with the style's R^2 in x, in the layer before the last, in the last; losses of 2 and 1."""
-    return {
-        "style": np.tile(values, (3, 1)),
-        "terms": np.tile([[1, 1, 2.0], [1, 0, 1.0]], (3, 1, 1)),
-    }
+    """Three deep runs with the style's R^2 in x, in the layer before the last, in the last."""
+    return xarray.Dataset({"style": (("seed", "layer"), np.tile(values, (3, 1)))})
 
 
 def deep(content, free=0.9, low=0.8, bare=0.7, both=0.8, x=0.75, before=0.7):
@@ -65,9 +63,10 @@ def deep(content, free=0.9, low=0.8, bare=0.7, both=0.8, x=0.75, before=0.7):
 
 def losses(inverse, trained):
     """Totals of Table 1 for deep encoders."""
-    terms = np.tile([[0, 0, inverse], [0, 0, trained]], (3, 1, 1))
+    totals = np.tile([[0, 0, inverse], [0, 0, trained]], (3, 1, 1))
+    runs = xarray.Dataset({"terms": (("seed", "moment", "term"), totals)})
     return {
-        (50, f"{world} of Table 1", 0.05, label): {"terms": terms}
+        (50, f"{world} of Table 1", 0.05, label): runs
         for world in ("box", "sphere")
         for label in ("content", "no content")
     }
@@ -77,7 +76,9 @@ def shield(with_content, without=0.0):
     """R^2 of the fourth layer that is so much higher under three layers than under none."""
 
     def run(value):
-        return {"style": np.tile([value, 0], (3, 1))}
+        style = np.tile([value, 0], (3, 1))
+        places = {"layer": ["fourth", "output"]}
+        return xarray.Dataset({"style": (("seed", "layer"), style)}, coords=places)
 
     return {
         **{(5, above): run(0.5 + with_content * above / 3) for above in range(4)},
@@ -86,37 +87,39 @@ def shield(with_content, without=0.0):
     }
 
 
-def corners(within, style=0.0, off=0.0):
+def corners(variant, within, style=0.0, off=0.0):
     """Three runs of encoders of classes."""
-    return {
-        "within": np.full((3, 2), within),
-        "style": np.full((3, 2), style),
-        "cosines": np.full((3, 6), -1 / 3 + off),
+    kept = {
+        "within": (("variant", "seed", "step"), np.full((1, 3, 2), within)),
+        "style": (("variant", "seed", "layer"), np.full((1, 3, 2), style)),
+        "cosines": (("variant", "seed", "pair"), np.full((1, 3, 6), -1 / 3 + off)),
     }
+    return xarray.Dataset(kept, coords={"variant": [variant]})
 
 
 def digits(*rows):
     """Rows (readout before, after, effective rank after); three seeds that differ a little."""
-    names = ("regular", "without norm", "two temperatures")
-    return {
-        name: {
-            "readout": np.array([[before, after + s] for s in (-0.001, 0, 0.001)]),
-            "rank": np.array([[9, rank + s] for s in (-0.5, 0, 0.5)]),
-        }
-        for name, (before, after, rank) in zip(names, rows, strict=True)
-    }
+    axes, seeds = ("variant", "seed", "place"), np.array([-1, 0, 1])
+    before, after, rank = np.array(rows, dtype=float).T[..., None]
+    readout = np.stack([before + 0 * seeds, after + 0.001 * seeds], axis=-1)
+    ranks = np.stack([9 + 0 * rank * seeds, rank + 0.5 * seeds], axis=-1)
+    return xarray.Dataset(
+        {"readout": (axes, readout), "rank": (axes, ranks)},
+        coords={"variant": [*DIGITS], "place": ["h", "z"]},
+    )
 
 
 def direct(added=0.0, h=0.9, r=0.8, other=0.95):
     """Three runs of DirectCLR and of SimCLR."""
-    return {
-        "directclr": {
-            "added": np.full((3, 64), added),
-            "left": np.full((3, 64), 1e-4),
-            "readout": np.tile([h, r, 0.5], (3, 1)),
-        },
-        "simclr": {"readout": np.tile([other, np.nan, 0.5], (3, 1))},
+    read = [[[h, r, 0.5]] * 3, [[other, np.nan, 0.5]] * 3]
+    kept = {
+        "added": (("variant", "seed", "row"), np.full((2, 3, 64), added)),
+        "left": (("variant", "seed", "row"), np.full((2, 3, 64), 1e-4)),
+        "readout": (("variant", "seed", "place"), read),
     }
+    return xarray.Dataset(
+        kept, coords={"variant": ["directclr", "simclr"], "place": ["h", "r", "z"]}
+    )
 
 
 def totals(*values):
@@ -224,16 +227,16 @@ CASES = {
     },
     "cs-shield-content": {"holds": {"shield": shield(0.2)}, "fails": {"shield": shield(0.2, 0.3)}},
     "cs-lemma-1": {
-        "holds": {"classes": {"style drawn anew": corners(0.01)}},
-        "fails": {"classes": {"style drawn anew": corners(0.01, 0.5)}},
+        "holds": {"classes": corners("style drawn anew", 0.01)},
+        "fails": {"classes": corners("style drawn anew", 0.01, 0.5)},
     },
     "cs-lemma-1-near": {
-        "holds": {"classes": {"style near the old one": corners(0.01)}},
-        "fails": {"classes": {"style near the old one": corners(0.9)}},
+        "holds": {"classes": corners("style near the old one", 0.01)},
+        "fails": {"classes": corners("style near the old one", 0.9)},
     },
     "cs-lemma-4": {
-        "holds": {"classifier": {"classifier": corners(0.01)}},
-        "not seen here": {"classifier": {"classifier": corners(0.01, off=0.3)}},
+        "holds": {"classifier": corners("classifier", 0.01)},
+        "not seen here": {"classifier": corners("classifier", 0.01, off=0.3)},
     },
     "cs-high-tau-c": {
         "holds": {"linear": linear(0.1, 0.1, 0.9)},

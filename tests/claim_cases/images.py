@@ -1,15 +1,17 @@
 """Made-up records on which the claims on images give each verdict that they may give."""
 
 import numpy as np
+import xarray
 
 
 def made(**values):
     """A record of three runs with these accuracies, each with a little spread."""
     spread = np.array([0.0, 0.01, -0.01])
-    record = {name: value + spread for name, value in values.items() if name != "knn"}
-    return record | (
-        {"knn": np.stack([0 * spread, values["knn"] + spread], 1)} if "knn" in values else {}
-    )
+    record = {name: ("seed", value + spread) for name, value in values.items() if name != "knn"}
+    if "knn" in values:
+        over_time = np.stack([0 * spread, values["knn"] + spread], 1)
+        record["knn"] = (("seed", "epoch"), over_time)
+    return xarray.Dataset(record)
 
 
 def cifar(**values):
@@ -22,18 +24,17 @@ def mnist(**values):
 
 def spectra(before, after):
     """Spectra with so many equal variances."""
-    return {
-        "cifar": {
-            f"spectrum_{name}": np.tile(np.arange(8) < count, (3, 1)).astype(float)
-            for name, count in (("h", before), ("z", after))
-        }
-    }
+    record = {}
+    for name, count in (("h", before), ("z", after)):
+        variances = np.tile(np.arange(8) < count, (3, 1)).astype(float)
+        record[f"spectrum_{name}"] = (("seed", f"axis_{name}"), variances)
+    return {"cifar": xarray.Dataset(record)}
 
 
 def rising(last, best):
     """Accuracies that start at .5, have a best and end so."""
     lines = np.array([0.5, best, last]) + np.array([[0.0], [0.01], [-0.01]])
-    return {"emergence": {"accuracy": lines}}
+    return {"emergence": xarray.Dataset({"accuracy": (("seed", "step"), lines)})}
 
 
 FLAT = {"pixels": 0.3, "pixels_seen": 0.2}

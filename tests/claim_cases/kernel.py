@@ -3,6 +3,7 @@
 from types import SimpleNamespace as Run
 
 import numpy as np
+import xarray
 
 from clbook.experiments import kernel
 
@@ -73,14 +74,15 @@ def sized(N, last):
 
 
 def stories(*alignment):
-    """Three runs with this alignment at times 0, 1, 2, which separate at 1."""
-    run = Run(
-        config=Run(activation="tanh"),
-        steps=np.arange(3),
-        separable_at=1,
-        alignment=np.array(alignment),
-    )
-    return {"stories": {"clusters": [run] * 3, "donut": [run] * 3}}
+    """Three runs on each kind of data with this alignment at times 0, 1, 2, which separate at 1."""
+    axes, shape = ("data", "activation", "seed"), (2, 1, 3)
+    kept = {
+        "recorded_steps": ((*axes, "step"), np.tile(np.arange(3), (*shape, 1))),
+        "separable_at": (axes, np.ones(shape, int)),
+        "alignment": ((*axes, "step"), np.tile(alignment, (*shape, 1))),
+    }
+    places = {"data": ["clusters", "donut"], "activation": ["tanh"]}
+    return {"stories": xarray.Dataset(kept, coords=places)}
 
 
 FIRST, NEVER = RATES * np.array([1.0, 1.01, 0.99]), np.ones((5, 3))

@@ -3,8 +3,11 @@
 from types import SimpleNamespace as Run
 
 import numpy as np
+import xarray
 
 from clbook import theory
+from clbook.experiments.separability.recipes import PAIRS
+from clbook.papers.ls.recipes import LOSSES, SETS
 
 NAN = np.nan
 
@@ -24,12 +27,21 @@ def embedded(rank):
 
 def ended(ratio, at):
     """A record of runs with this ratio of (e), one of which separates at `at`."""
-    return dict(
+    return record(
+        "run",
         left=np.full(3, ratio),
         right=np.ones(3),
         separable_at=np.array([1.0, 2.0, at]),
-        full=np.array([False, True, True]),
+        gradient=["partial", "full", "full"],
     )
+
+
+def record(axes, places=None, **quantities):
+    """A record of quantities along these axes, or those of them that each has."""
+    kept = {}
+    for name, values in quantities.items():
+        kept[name] = (axes.split()[: np.ndim(values)], values)
+    return xarray.Dataset(kept, coords=places)
 
 
 def tight(drift, rate):
@@ -56,13 +68,15 @@ def tight(drift, rate):
 
 
 def after(*whole):
-    """A record of two maps, three runs each, which separate at time 0; whether the classes are whole at each time."""
+    """A record of two families, three runs each, which separate at time 0; whether classes are whole at each time."""
     return {
-        "later": {
-            "steps": np.tile(np.arange(len(whole)), (6, 1)),
-            "separable_at": np.zeros(6),
-            "whole": np.tile(np.array(whole, bool), (6, 1)),
-        }
+        "later": record(
+            "family seed step",
+            {"family": ["a network", "random features"]},
+            recorded_steps=np.tile(np.arange(len(whole)), (2, 3, 1)),
+            separable_at=np.zeros((2, 3)),
+            whole=np.tile(np.array(whole, bool), (2, 3, 1)),
+        )
     }
 
 
@@ -94,28 +108,33 @@ def shapes(donut, clusters, spread=(9.0, 0.1)):
 
 def full(clusters, donut, none):
     """A record of three losses on three data sets, three seeds each, that separate at these iterations."""
-    return {"full": {"separable_at": np.tile(np.repeat([clusters, donut, none], 3), 3)}}
+    at = np.tile(np.array([clusters, donut, none])[:, None], (3, 1, 3))
+    places = {"loss": [*LOSSES], "set": [*SETS]}
+    return {"full": record("loss set seed", places, separable_at=at)}
 
 
 def donuts(alignment, width=1.0):
     """A record of three donuts, recorded at 0, 1, 2 and 3, that separate at 2."""
     return {
-        "fig5": dict(
-            eps=np.ones(3),
-            activation=np.array(["tanh"] * 3),
-            separable_at=np.full(3, 2.0),
-            steps=np.tile(np.arange(4.0), (3, 1)),
-            alignment=np.tile(alignment, (3, 1)),
-            width=np.full((3, 4), width),
-            scatter=np.ones((3, 4)),
+        "fig5": record(
+            "activation eps seed step",
+            {"activation": ["tanh"], "eps": [1.0]},
+            separable_at=np.full((1, 1, 3), 2.0),
+            recorded_steps=np.tile(np.arange(4.0), (1, 1, 3, 1)),
+            alignment=np.tile(alignment, (1, 1, 3, 1)),
+            width=np.full((1, 1, 3, 4), width),
+            scatter=np.ones((1, 1, 3, 4)),
         )
     }
 
 
 def panels(early, late, never, moved):
     return {
-        "fig3": dict(
-            separable_at=np.repeat([early, late, never], 3), moved=np.repeat([9.0, 1.0, moved], 3)
+        "fig3": record(
+            "panel seed",
+            {"panel": [*PAIRS]},
+            separable_at=np.outer([early, late, never], np.ones(3)),
+            moved=np.outer([9.0, 1.0, moved], np.ones(3)),
         )
     }
 
@@ -142,20 +161,26 @@ def equal(slope):
 
 
 def mnist(*accuracy):
-    return {"mnist": {"accuracy": np.array([accuracy] * 3)}}
+    return {"mnist": record("seed step", accuracy=np.array([accuracy] * 3))}
 
 
 def circle(*at):
     return {
-        "fig6": dict(
-            separable_at=np.array(at), steps=np.array([[0.0, 3000]]), accuracy=np.ones((3, 2))
+        "fig6": record(
+            "seed step",
+            separable_at=np.array(at),
+            recorded_steps=np.array([[0.0, 3000]] * 3),
+            accuracy=np.ones((3, 2)),
         )
     }
 
 
 def free(loss):
     """A record of three runs from each of two starts that end with this loss."""
-    return {"fig6_free": {"loss": np.full((6, 2), loss), "accuracy": np.full((6, 2), 0.25)}}
+    accuracy = np.full((2, 3, 2), 0.25)
+    return {
+        "fig6_free": record("start seed step", loss=np.full((2, 3, 2), loss), accuracy=accuracy)
+    }
 
 
 PLATEAU = theory.simplified_plateau(0.2, 2)

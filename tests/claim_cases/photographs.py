@@ -1,77 +1,87 @@
 """Made-up records on which the claims on photographs give each verdict that they may give."""
 
 import numpy as np
+import xarray
 
-from clbook.experiments.photographs.recipes import ROWS
+from clbook.experiments.photographs.recipes import OUTPUTS
 
+LOSSES = ["dcl", "nscl", "supcon", "ce"]
 SPREAD = np.array([0.0, 0.01, -0.01])[:, None, None]  # of three seeds
 
 
 def curves(*ends):
     """(3 seeds, 4 epochs, 4 losses): from 1 before training, in equal parts, to `ends`."""
-    return (
+    values = (
         1
         + np.linspace(0, 1, 4)[:, None] * (np.array(ends) - 1)
         + SPREAD * np.array([0, 1, 1, 1]) / 10
     )
+    return xarray.DataArray(values, {"loss": LOSSES}, ("seed", "epoch", "loss"))
 
 
 def similar(nscl, scl, ce):
     """Both sets with these CKA and RSA at the end."""
-    record = {key: curves(1, nscl, scl, ce) for key in ("cka", "rsa")}
+    values = curves(1, nscl, scl, ce)
+    record = xarray.Dataset({"cka": values, "rsa": values})
     return {"cifar": record, "mnist": record}
 
 
 def apart(nscl, scl):
-    record = {"gap": 1 - curves(1, 1 - nscl, 1 - scl, 1)}
+    record = xarray.Dataset({"gap": 1 - curves(1, 1 - nscl, 1 - scl, 1)})
     return {"cifar": record, "mnist": record}
 
 
 def right(*accuracies):
     """Both sets with these accuracies of DCL, NSCL, SCL and CE."""
-    record = {
-        key: np.array(accuracies) + SPREAD[..., 0] * np.arange(4) / 10 for key in ("nccc", "probe")
-    }
+    values = np.array(accuracies) + SPREAD[..., 0] * np.arange(4) / 10
+    values = xarray.DataArray(values, {"loss": LOSSES}, ("seed", "loss"))
+    record = xarray.Dataset({"nccc": values, "probe": values})
     return {"cifar": record, "mnist": record}
 
 
 def heated(low, middle, high):
     """Both sets with these similarities of NSCL at the three temperatures."""
 
-    def record(*ends):
-        whole = np.concatenate([curves(1, end, end, end) for end in ends])
-        return {"cka": whole, "rsa": whole}
+    def record(**ends):
+        whole = xarray.concat([curves(1, end, end, end) for end in ends.values()], "tau")
+        return xarray.Dataset({"cka": whole, "rsa": whole})
 
-    return {
-        "cifar": record(middle),
-        "mnist": record(middle),
-        "cifar_tau": record(low, high),
-        "mnist_tau": record(low, high),
-    }
+    half = record(half=middle).isel(tau=0)
+    others = record(low=low, high=high).assign_coords(tau=[0.1, 1.0])
+    return {"cifar": half, "mnist": half, "cifar_tau": others, "mnist_tau": others}
 
 
-def seeds(values):
-    """(15,): a value a row of ROWS, three seeds each."""
-    return (np.array(values)[:, None] + SPREAD[:, 0, 0] / 10).ravel()
+def of_variants(values, *axes):
+    """An array of the records of `OUTPUTS`: (variants, seeds, ...)."""
+    return xarray.DataArray(values, {"variant": [*OUTPUTS]}, ("variant", "seed", *axes))
 
 
 def spectra(*counts, before=8):
-    """A record in which so many variances of each row are equal after the projector, the others 0."""
+    """A record in which so many variances of each variant are equal after the projector, the others 0."""
 
-    def made(numbers):
-        return np.repeat(np.arange(16) < np.array(numbers)[:, None], 3, axis=0).astype(float)
+    def made(numbers, axis):
+        equal = np.arange(16) < np.array(numbers)[:, None, None]
+        return of_variants(np.repeat(equal, 3, axis=1).astype(float), axis)
 
-    return {"norms": {"spectrum_z": made(counts), "spectrum_h": made([before] * len(ROWS))}}
+    after, same = made(counts, "axis_z"), made([before] * len(OUTPUTS), "axis_h")
+    return {"norms": xarray.Dataset({"spectrum_z": after, "spectrum_h": same})}
 
 
 def read(after, before):
-    return {"norms": {"probe_z": seeds(after), "probe": seeds(before)}}
+    """A record with these accuracies, one a variant."""
+    kept = {}
+    for key, values in (("probe_z", after), ("probe", before)):
+        kept[key] = of_variants(np.array(values)[:, None] + SPREAD[:, 0, 0] / 10)
+    return {"norms": xarray.Dataset(kept)}
 
 
 def kernels(before, after):
     """Both sets with these alignments of the kernel."""
-    aligned = np.tile([before, after], (2, 3, 1)) + SPREAD[:, 0] * np.array([0, 1])
-    return {"blocks": {"aligned": aligned.reshape(6, 2)}}
+    values = np.tile([before, after], (2, 3, 1)) + SPREAD[:, 0] * np.array([0, 1])
+    places = {"data": ["cifar10", "mnist"], "moment": ["before", "after"]}
+    return {
+        "blocks": xarray.Dataset({"aligned": (("data", "seed", "moment"), values)}, coords=places)
+    }
 
 
 CASES = {

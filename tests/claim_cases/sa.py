@@ -3,9 +3,11 @@
 from types import SimpleNamespace as Run
 
 import numpy as np
+import xarray
 
 from clbook import theory
-from clbook.papers.sa.recipes import COUNTS, SIZES, TAUS
+from clbook.experiments.alignment.experiment import POWERS
+from clbook.papers.sa.recipes import COUNTS, LOSSES, SIZES, TAUS, TWINS
 
 LARS_STEPS = np.arange(0, 3001, 50)
 
@@ -101,19 +103,27 @@ def classes(slope):
 def early(twin, nscl):
     """A record of DCL, NSCL and its twin: distances as functions of the time."""
     t = np.arange(0, 301, 5.0)
-    return {"steps": t, "distance": np.tile(np.stack([0 * t, nscl(t), twin(t)]), (3, 1, 1))}
+    distance = np.tile(np.stack([0 * t, nscl(t), twin(t)]), (3, 1, 1))
+    return record({"step": t, **TWINS}, distance=("seed loss step", distance))
+
+
+def record(places, **quantities):
+    """A record of quantities (axes, values), with these places along the axes."""
+    kept = {name: (axes.split(), values) for name, (axes, values) in quantities.items()}
+    return xarray.Dataset(kept, coords={axis: list(values) for axis, values in places.items()})
 
 
 def ended(weights=85.0, plain=30.0, projected=35.0, twin=0.9):
     """A record of a long training: angles and gaps at its end."""
-    ones = np.ones((3, 3, 61))
-    return {
-        "steps": np.arange(0, 6001, 100),
-        "weight_angle": weights * ones,
-        "cka": ones,
-        "gap": ones * np.array([0, 1, twin])[:, None],
-        "class_angle": np.tile(np.array([plain, projected])[:, None, None], (3, 1, 10, 61)),
-    }
+    ones, axes = np.ones((3, 3, 61)), "seed loss step"
+    turned = np.tile(np.array([plain, projected])[:, None, None], (3, 1, 10, 61))
+    return record(
+        {"step": range(0, 6001, 100), **TWINS},
+        weight_angle=(axes, weights * ones),
+        cka=(axes, ones),
+        gap=(axes, ones * np.array([0, 1, twin])[:, None]),
+        class_angle=("seed embedding class step", turned),
+    )
 
 
 def lars(
@@ -127,31 +137,44 @@ def lars(
     way = np.linspace(0, 1, 61)
     similar = np.tile(1 - np.outer(1 - np.array(cka), way), (3, 1, 1))
     similar[:, 3, 30] -= least
-    return {
-        "steps": LARS_STEPS,
-        "cka": similar,
-        "rsa": similar,
-        "gap": np.tile(np.outer(gap, way), (3, 1, 1)),
-        "within": np.tile(np.outer(within, np.ones(61)), (3, 1, 1)),
-        "probe": np.tile(read, (3, 1)),
-        "nccc": np.tile(np.outer(read, np.ones(61)), (3, 1, 1)),
-    }
+    axes = "seed loss step"
+    return record(
+        {"step": LARS_STEPS, **LOSSES},
+        cka=(axes, similar),
+        rsa=(axes, similar),
+        gap=(axes, np.tile(np.outer(gap, way), (3, 1, 1))),
+        within=(axes, np.tile(np.outer(within, np.ones(61)), (3, 1, 1))),
+        probe=("seed loss", np.tile(read, (3, 1))),
+        nccc=(axes, np.tile(np.outer(read, np.ones(61)), (3, 1, 1))),
+    )
 
 
-def grid(ends, runs):
-    """A record of pairs: CKA and RSA at each time, for groups of so many runs with these ends."""
-    values = np.repeat([np.linspace(1, end, 11) for end in ends], runs, 0)
-    return dict.fromkeys(("cka", "rsa", "cka_train", "rsa_train"), values)
+def grid(ends, seeds=3, **places):
+    """A record of pairs: CKA and RSA at each time, for settings with these ends, so many seeds each."""
+    values = np.linspace(np.ones(np.shape(ends)), ends, 11, axis=-1)
+    values = np.repeat(values[..., None, :], seeds, axis=-2)
+    axes = " ".join([*places, "seed step"])
+    return record(places, **dict.fromkeys(("cka", "rsa", "cka_train", "rsa_train"), (axes, values)))
+
+
+def subsets(ends):
+    """A record of random classes: CKA and RSA with these ends, by the number of classes."""
+    return grid(ends, classes=COUNTS)
+
+
+def heated(ends):
+    """A record of three temperatures, with a rate proportional to tau and with LARS."""
+    return grid([ends, ends], optimizer=("sgd", "lars"), tau=TAUS)
 
 
 def batches(linear, others):
     rises = np.outer((linear, others, others, others), np.linspace(0, 1, len(SIZES)))
-    return grid(0.5 + rises.ravel(), 5)
+    return grid(0.5 + rises, 5, law=POWERS, batch=SIZES)
 
 
 def widths(lead):
     one = lars(cka=(1, 0.5 + lead, 0.5, 0.5))
-    return {key: np.concatenate([one[key]] * 4) for key in ("cka", "gap")}
+    return one.expand_dims(data=["digits", "synthetic"], width=[32, 256])
 
 
 EXACT, WRONG = [{"a": 0.0}] * 3, [{"a": 0.1}] * 3
@@ -295,16 +318,16 @@ CASES = {
         "not seen here": {"long": lars(read=(0.9, 0.8, 0.7, 0))},
     },
     "sa-subsets": {
-        "holds": {"subsets": grid(RISING, 3)},
-        "not seen here": {"subsets": grid(FALLING, 3)},
+        "holds": {"subsets": subsets(RISING)},
+        "not seen here": {"subsets": subsets(FALLING)},
     },
     "sa-subsets-decline": {
-        "holds": {"subsets": grid(RISING, 3)},
-        "not seen here": {"subsets": grid(RISING + 1, 3)},
+        "holds": {"subsets": subsets(RISING)},
+        "not seen here": {"subsets": subsets(RISING + 1)},
     },
     "sa-temperature-control": {
-        "holds": {"temperatures": grid([0.2, 0.5, 0.9] * 2, 3)},
-        "not seen here": {"temperatures": grid([0.9, 0.5, 0.2] * 2, 3)},
+        "holds": {"temperatures": heated([0.2, 0.5, 0.9])},
+        "not seen here": {"temperatures": heated([0.9, 0.5, 0.2])},
     },
     "sa-batch-lars": {
         "holds": {"sized": batches(-0.1, 0.1)},

@@ -3,6 +3,7 @@
 from types import SimpleNamespace as Run
 
 import numpy as np
+import xarray
 
 from clbook.experiments.separability import condition
 
@@ -67,11 +68,14 @@ def growth(gradient, ratio):
 
 
 def sized(*medians):
-    """A record of five runs of each size that separate at these iterations."""
-    return {
-        "separable_at": np.repeat(np.array(medians, float), 5),
-        "steps": np.full((5 * len(medians), 2), 5000),
+    """A record of two starts and three numbers of points that takes these medians."""
+    at = np.multiply.outer(np.reshape(medians, (2, 3)), [0.99, 1, 1, 1, 1.01])
+    places = {"start": ["tight", "wide"], "n": [50, 100, 200]}
+    kept = {
+        "separable_at": (("start", "n", "seed"), at),
+        "recorded_steps": (("start", "n", "seed", "step"), np.full((2, 3, 5, 1), 4000.0)),
     }
+    return xarray.Dataset(kept, coords=places)
 
 
 def donuts(turned, other):

@@ -3,6 +3,7 @@
 from types import SimpleNamespace as Run
 
 import numpy as np
+import xarray
 
 from clbook.papers.sl.claims import BOTH, ONE, RANDOM, SMALL, WITH, WITHOUT
 
@@ -61,15 +62,16 @@ def nearest(**values):
 
 
 def basis(twins, few=2.0):
-    names = [f"{n} columns" for n in (64, 80, 100, 200)] + [
-        "48 columns, d = 16",
-        "48 columns, d = 8",
-    ]
-    found = {name: (np.full(3, twins), np.full(3, 0.1)) for name in names}
-    return {
-        "basis": found
-        | {"48 columns": (np.full(3, few), NEAR), "48 columns, d = 24": (np.full(3, few), NEAR)}
+    """The record of optima with twins so far apart; with few columns `few` apart."""
+    apart = {f"{n} columns": twins for n in (64, 80, 100, 200)}
+    apart |= {"48 columns, d = 16": twins, "48 columns, d = 8": twins}
+    apart |= {"48 columns": few, "48 columns, d = 24": few}
+    ones = np.ones((len(apart), 3, 1))
+    kept = {
+        "twins": (("variant", "seed", "pair"), ones * np.reshape([*apart.values()], (-1, 1, 1))),
+        "narrowest": (("variant", "seed"), 0.1 * ones[..., 0]),
     }
+    return {"basis": xarray.Dataset(kept, coords={"variant": [*apart]})}
 
 
 def steps(distinct, contexts=0.0):
@@ -83,15 +85,15 @@ def steps(distinct, contexts=0.0):
 
 def sides(ratio=0.5, held=2.0):
     """Three ways to share parameters; the last ends at this ratio, the loss on left-out samples goes to `held`."""
-    ends = np.repeat([0.5, 0.5, ratio], 3)
-    return {
-        "sides": {
-            "equivalent": np.stack([np.ones(9), ends], 1),
-            "different": np.ones((9, 2)),
-            "loss": np.full((9, 2), 1.5),
-            "held": np.tile([3.0, held], (9, 1)),
-        }
+    axes, ones = ("variant", "seed", "step"), np.ones((3, 3, 2))
+    ends = np.reshape([0.5, 0.5, ratio], (3, 1, 1))
+    kept = {
+        "equivalent": (axes, np.concatenate([ones[..., :1], ends * ones[..., :1]], -1)),
+        "different": (axes, ones),
+        "loss": (axes, 1.5 * ones),
+        "held": (axes, np.array([3.0, held]) * ones),
     }
+    return {"sides": xarray.Dataset(kept, coords={"variant": ["none", "table", "all"]})}
 
 
 def several(twins, others=4.0):

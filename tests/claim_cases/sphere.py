@@ -3,6 +3,7 @@
 from types import SimpleNamespace as Run
 
 import numpy as np
+import xarray
 
 from clbook import theory
 
@@ -51,27 +52,32 @@ def capped(**fields):
     return {case: through(**fields) for case in SETTINGS}
 
 
+AXES = ("d", "depth", "seed", "lr")
+
+
 def gentle(at):
     """Runs of small steps from a uniform start."""
-    return [
-        Run(config=Run(d=d, depth=depth), clustered_at=at, separable_at=at, accuracy=np.ones(2))
-        for d, depth in SETTINGS
-        for _ in SEEDS
-    ]
+    never = np.full((2, 2, 3), np.nan if at is None else at)
+    kept = {
+        "clustered_at": (AXES[:3], never),
+        "separable_at": (AXES[:3], never),
+        "accuracy": ((*AXES[:3], "step"), np.ones((2, 2, 3, 2))),
+    }
+    return xarray.Dataset(kept)
 
 
 def trained(accuracy, loss):
     """Runs of each seed, two beyond the limit and one below, that end so."""
-    return [
-        Run(config=Run(seed=seed), accuracy=[0.2, end], loss=[-1.9, loss])
-        for seed in SEEDS
-        for end in (accuracy, accuracy, 0.2)
-    ]
+    ends = [[0.2, accuracy], [0.2, accuracy], [0.2, 0.2]]
+    kept = {
+        "accuracy": ((*AXES, "step"), np.tile(ends, (1, 1, 3, 1, 1))),
+        "loss": ((*AXES, "step"), np.tile([-1.9, loss], (1, 1, 3, 3, 1))),
+    }
+    return xarray.Dataset(kept)
 
 
-RATIO, LARGE = [2.0, 3.0, 0.5] * 3, Run(accuracy=np.array([0.2, 1.0]))
-
-
+RATIO = xarray.DataArray(np.tile([2.0, 3.0, 0.5], (1, 1, 3, 1)), dims=AXES)
+LARGE = Run(accuracy=np.array([0.2, 1.0]))
 CASES = {
     "ls-free-uniform": {
         "holds": {"vanilla": free(0.25)},

@@ -1,51 +1,61 @@
 """Made-up runs on which the claims of VA's own room give each verdict that they may give."""
 
 import numpy as np
+import xarray
 
 from clbook import theory
 from clbook.papers.va import recipes
+from clbook.results import records
 
 SEEDS, STEPS = range(3), np.array([0, 10, 100, 10_000, 20_000])
 DELTAS = np.array([0.01, 0.1, 1.0])
 
 
-def record(configs, accuracy=0.2, at=0, **curves):
-    """A record of runs with this accuracy from the time `at` on, and other curves, each at one level."""
+def record(name, accuracy=0.2, at=0, **curves):
+    """The record `name` with this accuracy from the time `at` on, and other curves, each at one level."""
     line = np.where(np.arange(len(STEPS)) >= at, accuracy, 0.2)
-    levels = {name: np.full((len(configs), len(STEPS)), level) for name, level in curves.items()}
-    return {"steps": STEPS, "accuracy": np.tile(line, (len(configs), 1)), **levels}
+    recipe = recipes.RECIPES[name]
+    settings = records.grid(records.of_runs(recipe), recipe.dims)
+    runs = settings.config.expand_dims(step=STEPS, axis=-1)
+    made = {"accuracy": xarray.zeros_like(runs, float) + xarray.DataArray(line, dims="step")}
+    for curve, level in curves.items():
+        made[curve] = xarray.full_like(runs, level, float)
+    return settings.assign(made)
 
 
 def uniform(accuracy, at=0):
-    return {"uniform": record(recipes.UNIFORM, accuracy, at)}
+    return {"uniform": record("va-uniform", accuracy, at)}
 
 
 def life(accuracy, loss=0.0, later=0.0, spread=0.0):
     """Runs that end at this accuracy, this far above the lowest loss, and move by `later` in their second half."""
-    plateau = theory.circle_plateau(recipes.BASE.tau, 1)
-    made = record(recipes.LIFE, accuracy, loss=plateau + loss, spread=spread)
-    return {"life": made | {"later": np.full(len(recipes.LIFE), later)}}
+    level = theory.circle_plateau(recipes.BASE.tau, 1) + loss
+    made = record("va-life", accuracy, recorded_loss=level, recorded_spread=spread)
+    return {"life": made.assign(later=xarray.full_like(made.config, later, float))}
 
 
 def free(above):
     """Runs without a network that end this far above the loss of the uniform distribution, at chance."""
-    levels = [theory.sphere_plateau(config.tau, config.d, 1) + above for config in recipes.FREE]
-    return {"free": record(recipes.FREE) | {"loss": np.outer(levels, np.ones(len(STEPS)))}}
+    made = record("va-free", recorded_loss=above)
+    plateaus = [theory.sphere_plateau(recipes.BASE.tau, d, 1) for d in (2, 3)]
+    made["recorded_loss"] += xarray.DataArray(plateaus, dims="d")
+    return {"free": made}
 
 
 def speeds(network):
     """Losses that have fallen by 90 % at this recorded time with the network, at the second without."""
-    loss = np.ones((6, len(STEPS)))
-    loss[:3, network:], loss[3:, 1:] = 0.0, 0.0
-    return {"speeds": {"steps": STEPS, "loss": loss}}
+    made = record("va-speeds", recorded_loss=1.0)
+    loss = made.recorded_loss
+    loss.loc[{"network": True, "step": STEPS[network:]}] = 0.0
+    loss.loc[{"network": False, "step": STEPS[1:]}] = 0.0
+    return {"speeds": made}
 
 
 def lost(small, at=1):
     """A last cluster that is captured at the second time where sizes are equal; a small one so far, from `at` on."""
-    made = record(recipes.LOST, tail=0.0)
-    for config, line in zip(recipes.LOST, made["tail"], strict=True):
-        equal = config.ratio == 1
-        line[1 if equal else at :] = 1.0 if equal else small
+    made = record("va-lost", tail=0.0)
+    made["tail"].loc[{"ratio": [0.2, 0.05], "step": STEPS[at:]}] = small
+    made["tail"].loc[{"ratio": 1.0, "step": STEPS[1:]}] = 1.0
     return {"lost": made}
 
 
@@ -70,16 +80,16 @@ def derivative(printed):
 
 def rests(change, accuracy=1.0):
     """Runs from a uniform start whose loss ends this far from where it was until the last recorded time."""
-    made = record(recipes.UNIFORM, accuracy, loss=0.0)
-    made["loss"][:, -1] = change
+    made = record("va-uniform", accuracy, recorded_loss=0.0)
+    made.recorded_loss[:, -1] = change
     return {"uniform": made}
 
 
 def settles(change):
     """Runs with and without the network whose loss changes so much at the last recorded time."""
-    loss = np.ones((6, len(STEPS)))
-    loss[:, -1] += change
-    return {"speeds": {"steps": STEPS, "loss": loss}}
+    made = record("va-speeds", recorded_loss=1.0)
+    made.recorded_loss[..., -1] += change
+    return {"speeds": made}
 
 
 CASES = {
@@ -88,8 +98,8 @@ CASES = {
         for name in ("start", "eq-18", "deep")
     },
     "va-uniform-slow": {
-        "holds": {"slow": record(recipes.SLOW, 1.0)},
-        "not seen here": {"slow": record(recipes.SLOW)},
+        "holds": {"slow": record("va-slow", 1.0)},
+        "not seen here": {"slow": record("va-slow")},
     },
     "va-free-uniform": {"holds": free(0.0), "fails": free(0.1)},
     "va-uniform-small-steps": {"holds": uniform(1.0), "not seen here": uniform(0.3)},

@@ -28,9 +28,10 @@ def of(by_classes, count: int) -> list:
     return next(runs for runs in by_classes if runs[0].config.classes == count)
 
 
-def change(by_batch) -> np.ndarray:
-    """(scalings, seeds): CKA at the largest batch minus that at the smallest, of (scalings, sizes, seeds)."""
-    return by_batch[:, -1] - by_batch[:, 0]
+def change(fixed, budget: str):
+    """(laws, seeds) CKA at the largest batch minus that at the smallest."""
+    ends = fixed.sel(budget=budget)
+    return ends.sel(batch=128) - ends.sel(batch=32)
 
 
 @chapter.measure("sa-closest")
@@ -63,7 +64,9 @@ def two_classes(by_classes):
 
 @chapter.measure("sa-easy-classes")
 def easy_classes(by_classes, easy):
-    near, far = (ends(runs) - ends(runs, SCL) for runs in (of(by_classes, 20), easy))
+    hard = of(by_classes, 20)
+    near = ends(hard) - ends(hard, SCL)
+    far = ends(easy) - ends(easy, SCL)
     return Finding(
         f"{listed(far)} at spread .5, {listed(near)} at 1.2", float(far.mean()), (near - far,)
     )
@@ -71,14 +74,15 @@ def easy_classes(by_classes, easy):
 
 @chapter.measure("sa-more-classes")
 def more_classes(by_classes):
-    measures = "cka", "rsa", "cka_train", "rsa_train"
-    cka, rsa, *_ = rising = [
-        np.array([ends(runs, NSCL, key) for runs in by_classes]) for key in measures
-    ]
+    means, rises = {}, []
+    for key in ("cka", "rsa", "cka_train", "rsa_train"):
+        values = np.array([ends(runs, NSCL, key) for runs in by_classes])
+        means[key] = values.mean(1)
+        rises.append(np.diff(values, axis=0).min(0))
     return Finding(
-        f"CKA {listed(cka.mean(1))}; RSA {listed(rsa.mean(1))}",
-        float(cka[-1].mean()),
-        tuple(np.diff(values, axis=0).min(0) for values in rising),
+        f"CKA {listed(means['cka'])}; RSA {listed(means['rsa'])}",
+        float(means["cka"][-1]),
+        tuple(rises),
     )
 
 
@@ -96,7 +100,8 @@ def classes_decline(by_classes):
 
 @chapter.measure("sa-temperature")
 def temperature(by_tau):
-    cka, rsa = (np.array([ends(runs, NSCL, key) for runs in by_tau]) for key in ("cka", "rsa"))
+    cka = np.array([ends(runs, NSCL, "cka") for runs in by_tau])
+    rsa = np.array([ends(runs, NSCL, "rsa") for runs in by_tau])
     return Finding(
         f"CKA {listed(cka.mean(1))}; RSA {listed(rsa.mean(1))}",
         float(cka[-1].mean()),
@@ -106,33 +111,36 @@ def temperature(by_tau):
 
 @chapter.measure("sa-batch-linear")
 def batch_linear(fixed):
-    linear, *_ = change(fixed["fixed epochs"])
+    linear = change(fixed, "fixed epochs").sel(law="linear")
     return Finding(f"changes by {listed(linear, '+.2f')}", float(linear.mean()), (-linear,))
 
 
 @chapter.measure("sa-batch-others")
 def batch_others(fixed):
-    _, *others = change(fixed["fixed epochs"])
+    others = change(fixed, "fixed epochs").drop_sel(law="linear")
     return Finding(
-        f"changes by {listed(np.mean(others, 1), '+.2f')}", float(np.mean(others)), tuple(others)
+        f"changes by {listed(others.mean('seed'), '+.2f')}", float(others.mean()), tuple(others)
     )
 
 
 @chapter.measure("sa-batch-steps")
 def batch_steps(fixed):
-    changes = change(fixed["fixed steps"])
+    changes = change(fixed, "fixed steps")
     return Finding(
-        f"changes by {listed(changes.mean(1), '+.2f')}", float(changes.mean()), tuple(changes)
+        f"changes by {listed(changes.mean('seed'), '+.2f')}", float(changes.mean()), tuple(changes)
     )
+
+
+def least_growth(runs, k: int) -> list[float]:
+    """The smallest growth of network k's weight gap from one recorded time to the next, of each run."""
+    return [float(np.diff(r.gap[late(r), k]).min()) for r in runs]
 
 
 @chapter.measure("sa-weights-part")
 def weights_part(long, digits):
-    growth = [
-        [float(np.diff(r.gap[late(r), k]).min()) for r in runs]
-        for runs, k in ((long, NSCL), (digits, SCL))
-    ]
-    cka, rsa = (np.array([getattr(r, key)[:, NSCL].min() for r in long]) for key in ("cka", "rsa"))
+    growth = [least_growth(long, NSCL), least_growth(digits, SCL)]
+    cka = np.array([r.cka[:, NSCL].min() for r in long])
+    rsa = np.array([r.rsa[:, NSCL].min() for r in long])
     return Finding(
         f"gap {span(ends(long, NSCL, 'gap'))} at the end; CKA at least {span(cka)}, RSA {span(rsa)}",
         float(cka.mean()),

@@ -224,44 +224,31 @@ def by_temperature(taus, runs) -> Picture:
     return Picture(fig, f"CKA of NSCL with DCL at the end: {'; '.join(ends)}.")
 
 
-def by_batch(sizes, scalings, fixed) -> Picture:
-    """SA Fig. 5: CKA of NSCL with DCL at the end against B, a panel a scaling; {words: (scalings, sizes, seeds)}."""
-    fig, (row,) = axes(len(scalings), width=7.8, height=2.7, sharey=True)
-    for i, (ax, scaling) in enumerate(zip(row, scalings, strict=True)):
-        for k, (words, values) in enumerate(fixed.items()):
-            ax.plot(
-                sizes,
-                values[i].mean(1),
-                color=colour(k),
-                marker="os"[k],
-                ls=("-", "--")[k],
-                ms=4,
-                label=words,
-            )
-            ax.fill_between(
-                sizes, values[i].min(1), values[i].max(1), color=colour(k), alpha=0.18, lw=0
-            )
+def by_batch(ends) -> Picture:
+    """SA Fig. 5: CKA of NSCL with DCL at the end, an array (budget, law, batch, seed), against B, a panel a law."""
+    laws, sizes = ends.law.values, ends.batch.values
+    fig, (row,) = axes(len(laws), width=7.8, height=2.7, sharey=True)
+    says = []
+    for k, budget in enumerate(ends.budget.values):
+        look = {"marker": "os"[k], "ls": ("-", "--")[k], "ms": 4, "label": budget}
+        for ax, law in zip(row, laws, strict=True):
+            values = ends.sel(budget=budget, law=law).transpose("seed", "batch")
+            band(ax, sizes, values, color=colour(k), **look)
+            first, last = values.mean("seed")[[0, -1]]
+            says.append(f"{law}, {budget}: {first:.2f} to {last:.2f}")
+    for ax, law in zip(row, laws, strict=True):
         ax.set(
             xscale="log",
             xticks=sizes,
             xticklabels=sizes,
             xlabel="batch size $B$",
             ylim=(0.6, 1),
-            title=f"lr: {scaling}",
+            title=f"lr: {law}",
         )
         ax.minorticks_off()
     row[0].set_ylabel("CKA, DCL and NSCL")
     legend(row[0], loc="lower left")
-    return Picture(
-        fig,
-        "CKA from the smallest to the largest batch. "
-        + "; ".join(
-            f"{scaling}, {words}: {v[i].mean(1)[0]:.2f} to {v[i].mean(1)[-1]:.2f}"
-            for words, v in fixed.items()
-            for i, scaling in enumerate(scalings)
-        )
-        + ".",
-    )
+    return Picture(fig, "CKA from the smallest to the largest batch. " + "; ".join(says) + ".")
 
 
 def apart(runs) -> Picture:

@@ -4,10 +4,11 @@ import numpy as np
 
 from clbook.claims import Chapter, Finding, span
 from clbook.experiments.content_style.experiment import gains, singular
+from clbook.experiments.content_style.recipes import ROWS
 
 chapter = Chapter(__file__)
 FREE, FULL = "$d_c$ = 0", "$d_c$ = 5"  # labels of deep runs
-BEFORE, AFTER = 0, -1  # places of the projector
+BEFORE, AFTER = "h", "z"  # places of the projector
 
 
 def ends(runs) -> np.ndarray:
@@ -28,14 +29,14 @@ def kept(runs, layer: int = -1) -> np.ndarray:
     return np.array([run.style_r2[-1, layer] for run in runs])
 
 
-def read(runs, place: int) -> np.ndarray:
+def read(heads, variant: str, place: str):
     """(seeds,) readout accuracy at a place, at the end, of one of the recorded settings of `recipes`."""
-    return runs["readout"][:, place]
+    return heads.readout.sel(variant=variant, place=place)
 
 
-def ranks(heads) -> list[np.ndarray]:
+def ranks(heads) -> list:
     """(seeds,) effective rank after the projector: regular, without norm, two temperatures, one in between."""
-    return [runs["rank"][:, AFTER] for runs in heads.values()]
+    return [heads["rank"].sel(variant=name, place=AFTER) for name in ROWS]
 
 
 @chapter.measure("cs-fig-1-left")
@@ -90,7 +91,9 @@ def lower_tau(deep):
 
 @chapter.measure("cs-table-2-before")
 def before_better(heads):
-    lead = {name: read(runs, BEFORE) - read(runs, AFTER) for name, runs in list(heads.items())[:3]}
+    lead = {}
+    for name in list(ROWS)[:3]:
+        lead[name] = read(heads, name, BEFORE) - read(heads, name, AFTER)
     return Finding(
         "by " + ", ".join(f"{span(v, '.3f')} ({name})" for name, v in lead.items()),
         float(np.mean([*lead.values()])),
@@ -100,17 +103,18 @@ def before_better(heads):
 
 @chapter.measure("cs-table-2-two")
 def two_temperatures(heads):
-    _, bare, two = (
-        np.array([read(runs, k) for k in (AFTER, BEFORE)]) for runs in list(heads.values())[:3]
-    )
-    text = "after {:.3f} to {:.3f}, before {:.3f} to {:.3f}".format(
-        *np.stack([bare, two], 1).mean(2).ravel()
-    )
-    between = read(heads["one, in between"], AFTER).mean()
+    texts, gains = [], []
+    for words, place in (("after", AFTER), ("before", BEFORE)):
+        bare = read(heads, "without norm", place)
+        two = read(heads, "two temperatures", place)
+        texts.append(f"{words} {bare.mean():.3f} to {two.mean():.3f}")
+        gains.append(two - bare)
+    after = read(heads, "two temperatures", AFTER).mean()
+    between = read(heads, "one, in between", AFTER).mean()
     return Finding(
-        f"{text}; one temperature in between: {between:.3f} after",
-        float(two[0].mean()),
-        tuple(two - bare),
+        f"{', '.join(texts)}; one temperature in between: {between:.3f} after",
+        float(after),
+        tuple(gains),
     )
 
 
@@ -146,7 +150,8 @@ def decayed(direct, strong):
 
 @chapter.measure("cs-h-against-r")
 def r_reads_worse(directclr, heads):
-    h, r, other = read(directclr, 0), read(directclr, 1), read(heads["regular"], BEFORE)
+    h, r = (read(directclr, "directclr", place) for place in ("h", "r"))
+    other = read(heads, "regular", BEFORE)
     return Finding(
         f"r {r.mean():.3f}, h {h.mean():.3f}, SimCLR {other.mean():.3f}",
         float(r.mean()),

@@ -290,7 +290,7 @@ def threshold(rows) -> Picture:
 
 
 def by_layer(deep, spreads) -> Picture:
-    """Mean R^2 of style by layer of the deep runs {(width, world, sd, label): {"style": (seeds, layers + 1)}}: with
+    """Mean R^2 of style by layer of the deep runs {(width, world, sd, label): a record's three seeds}: with
     content (solid), without (dashed), a colour each of the `spreads`; dotted: in x."""
     fig, (row,) = axes(4, width=7.8, height=3.0, sharey=True)
     said = []
@@ -302,7 +302,7 @@ def by_layer(deep, spreads) -> Picture:
                 label: deep.get((width, world, sd, label)) for label in ("content", "no content")
             }
             for label, line in (("content", "-"), ("no content", "--")) if runs["content"] else ():
-                style = runs[label]["style"].mean(0)
+                style = runs[label].style.mean("seed").values
                 ax.plot(
                     style,
                     f"o{line}" if line == "-" else line,

@@ -6,7 +6,7 @@ They are records since their differences are as small as what another processor'
 import numpy as np
 
 from clbook.experiments.content_style import projector
-from clbook.results.records import Recipe, Record
+from clbook.results.records import Recipe
 
 SEEDS = range(8)
 PLAIN = projector.Config(record_every=200)
@@ -27,17 +27,6 @@ def seeded(configs: dict, seeds=range(3)) -> tuple:
 def each(names, seeds=range(3)) -> np.ndarray:
     """The name of each run, as text, of a record of `seeded(configs)`."""
     return np.repeat([str(name) for name in names], len(seeds))
-
-
-def by_key(record: Record, configs: dict) -> dict:
-    """{key: {name: (seeds, ...)}} of a record of `seeded(configs)`."""
-    runs = len(next(iter(record.values())))
-    count = runs // len(configs)  # of each key
-    found = {}
-    for i, key in enumerate(configs):
-        own = slice(i * count, (i + 1) * count)
-        found[key] = {name: array[own] for name, array in record.items()}
-    return found
 
 
 def stacked(*names, **ends):
@@ -69,6 +58,7 @@ RECIPES = {
         axes=AXES,
         labels={"place": ("h", "z")},
         named={"variant": each(ROWS, SEEDS)},
+        dims=("variant", "seed"),
     ),
     "cs-direct": Recipe(
         "digits: DirectCLR, eight seeds",
@@ -81,5 +71,6 @@ RECIPES = {
         axes=AXES,
         labels={"place": ("h", "r", "z")},
         named={"variant": each(DIRECT, SEEDS)},
+        dims=("variant", "seed"),
     ),
 }

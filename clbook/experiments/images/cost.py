@@ -123,11 +123,10 @@ def run(config: Config, *, progress=None, device=None) -> Result:
 def line(record) -> tuple[float, float]:
     """(a, b) of step = a + b x views x flops on the sizes of FITTED, the relative errors least in squares.
 
-    record: arrays (runs, sizes) by the names of Result, as `images-cost` keeps them; the runs' means are fitted.
+    record: the record `images-cost`, a run a seed; the runs' means are fitted.
     """
-    views, flops, step = (
-        np.mean(record[name], 0)[: len(FITTED)] for name in ("views", "flops", "step")
-    )
+    mean = record.mean("seed").isel(size=slice(len(FITTED)))
+    views, flops, step = mean.views.values, mean.flops.values, mean.step.values
     rows = np.stack([np.ones_like(step), views * flops], 1) / step[:, None]
     (a, b), *_ = np.linalg.lstsq(rows, np.ones(len(rows)), rcond=None)
     return float(a), float(b)
@@ -136,4 +135,4 @@ def line(record) -> tuple[float, float]:
 def forecast(record) -> np.ndarray:
     """(sizes,) seconds of a step of each size of FITTED and CHECKED by `line`."""
     a, b = line(record)
-    return a + b * np.mean(record["views"] * record["flops"], 0)
+    return a + b * (record.views * record.flops).mean("seed").values

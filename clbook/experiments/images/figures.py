@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import torch
+import xarray
 from matplotlib.lines import Line2D
 
 from clbook.experiments.images import views
-from clbook.results.records import Record
 from clbook.style import MUTED, Picture, axes, band, colour, legend, log_axis
 
 OBJECTS = (
@@ -46,16 +46,15 @@ def seen(image: np.ndarray, count: int = 9, seed: int = 0, **how) -> Picture:
     )
 
 
-def planes(mnist: Record, cifar: Record) -> Picture:
+def planes(mnist: xarray.Dataset, cifar: xarray.Dataset) -> Picture:
     """LS and VA Fig. 1: t-SNE of pixels and of features; below, how often neighbours are right, in all dimensions."""
     fig, grid = axes(2, 2, width=7.4, height=7.6)
     said, sets = [], (("MNIST", mnist, range(10)), ("CIFAR-10", cifar, OBJECTS))
     for row, (name, record, names) in zip(grid, sets, strict=True):
-        rights = {"pixels": record["pixels"][0], "features": record["knn"][0, -1]}
+        first, tones = record.isel(seed=0), [colour(k) for k in record.labels.values]
+        rights = {"pixels": first.pixels, "features": first.knn.isel(epoch=-1)}
         for ax, (what, right) in zip(row, rights.items(), strict=True):
-            ax.scatter(
-                *record[f"{what}_plane"].T, s=3, lw=0, c=[colour(k) for k in record["labels"]]
-            )
+            ax.scatter(*record[f"{what}_plane"].values.T, s=3, lw=0, c=tones)
             ax.set(
                 title=f"{name}, {'pixels' if what == 'pixels' else 'SimCLR features'}",
                 xticks=[],
@@ -63,7 +62,7 @@ def planes(mnist: Record, cifar: Record) -> Picture:
                 xlabel=f"neighbours right: {right:.2f}",
             )
             said.append(
-                f"{name}, {what}: right for {right:.2f}, in the plane for {record[f'{what}_seen'][0]:.2f}"
+                f"{name}, {what}: right for {right:.2f}, in the plane for {first[f'{what}_seen']:.2f}"
             )
         marks = [Line2D([], [], ls="", marker="o", ms=5, color=colour(k)) for k in range(10)]
         row[1].legend(
@@ -81,13 +80,14 @@ def planes(mnist: Record, cifar: Record) -> Picture:
     )
 
 
-def curves(mnist: Record, cifar: Record) -> Picture:
+def curves(mnist: xarray.Dataset, cifar: xarray.Dataset) -> Picture:
     """Accuracy of ten neighbours over the epochs, before training first, against that of the pixels."""
     fig, (row,) = axes(2, width=7.2, height=3.0)
     said = []
     for ax, (name, record) in zip(row, (("MNIST", mnist), ("CIFAR-10", cifar)), strict=True):
-        lines = np.concatenate([record["untrained"][:, None], record["knn"]], 1)
-        epochs = np.concatenate([[0], record["epochs"]])
+        lines = xarray.concat([record.untrained.assign_coords(epoch=0), record.knn], "epoch")
+        lines = lines.transpose("seed", "epoch")
+        epochs, pixels = lines.epoch.values, record.pixels.mean()
         for k, line in enumerate(lines):
             ax.plot(
                 epochs,
@@ -98,11 +98,11 @@ def curves(mnist: Record, cifar: Record) -> Picture:
                 label=None if k else "SimCLR features",
                 gid=f"seed {k}",
             )
-        ax.axhline(record["pixels"].mean(), color=MUTED, ls="--", lw=1, label="pixels")
+        ax.axhline(pixels, color=MUTED, ls="--", lw=1, label="pixels")
         ax.set(title=name, xlabel="epoch", xticks=epochs, ylabel="neighbours right")
         said.append(
             f"{name}: untrained {lines[:, 0].mean():.3f}, trained {lines[:, -1].mean():.3f}, pixels "
-            f"{record['pixels'].mean():.3f}"
+            f"{pixels:.3f}"
         )
     legend(row[0], loc="lower right")
     return Picture(
@@ -113,12 +113,12 @@ def curves(mnist: Record, cifar: Record) -> Picture:
     )
 
 
-def spectra(record: Record) -> Picture:
+def spectra(record: xarray.Dataset) -> Picture:
     """Variance of the test images along the axes, before and after the projector, the largest as 1."""
     fig, ((ax,),) = axes(1, width=5.2, height=3.0)
     ends = []
     for k, (name, what) in enumerate((("h", "before the projector"), ("z", "after it"))):
-        values = record[f"spectrum_{name}"]
+        values = record[f"spectrum_{name}"].values
         values = values / values[:, :1]
         band(ax, np.arange(1, values.shape[1] + 1), values, color=colour(k), label=what, gid=what)
         ends.append(f"{what} {values[:, 31].mean():.1g}")
@@ -133,14 +133,14 @@ def spectra(record: Record) -> Picture:
     )
 
 
-def emergence(record: Record) -> Picture:
+def emergence(record: xarray.Dataset) -> Picture:
     """LS Fig. 4: paths of 40 images of two classes on the line, one run; accuracy of a linear readout, all runs."""
     fig, ((left, right),) = axes(2, width=7.2, height=3.0)
-    time = record["steps"] + 1
-    for label, line in zip(record["labels"], record["path"][0], strict=True):
+    time = record.step + 1
+    for label, line in zip(record.labels.values, record.path.values[0], strict=True):
         left.plot(time, line, color=colour(label), lw=0.6)
     left.set(title="one run", xlabel="iteration + 1", ylabel="embedding z")
-    for k, line in enumerate(record["accuracy"]):
+    for k, line in enumerate(record.accuracy.values):
         right.plot(time, line, color=colour(2), lw=1, gid=f"seed {k}")
     right.set(
         title="linear readout, three seeds",
@@ -152,7 +152,7 @@ def emergence(record: Record) -> Picture:
     log_axis(right)
     marks = [Line2D([], [], color=colour(k)) for k in range(2)]
     legend(left, handles=marks, labels=OBJECTS[:2], loc="upper left")
-    ends = ", ".join(f"{line[0]:.2f} to {line[-1]:.2f}" for line in record["accuracy"])
+    ends = ", ".join(f"{line[0]:.2f} to {line[-1]:.2f}" for line in record.accuracy.values)
     return Picture(
         fig,
         f"Left: paths of 20 planes and 20 cars on a line. Right: accuracy of a linear readout, {ends}.",

@@ -84,7 +84,7 @@ def pictures(results) -> dict[str, np.ndarray]:
             if k == 0:
                 found[f"{name}_plane"] = drawn.astype(np.float32)
     return found | {
-        "epochs": results[0].epochs,
+        "epoch": results[0].epochs,
         "labels": results[0].labels.astype(np.uint8),
         "untrained": np.array(untrained, np.float32),
         **{f"{name}_seen": np.array(values, np.float32) for name, values in seen.items()},
@@ -114,7 +114,7 @@ AXES = {
     "steps": "run iteration",  # the loss at each
     **dict.fromkeys(("pixels_plane", "features_plane"), "image coordinate"),
     "knn": "run epoch",
-    "epochs": "epoch",
+    "epoch": "epoch",
     "labels": "image",
     "spectrum_h": "run axis_h",
     "spectrum_z": "run axis_z",
@@ -131,6 +131,7 @@ RECIPES = {
         ("steps",),
         0.003,
         axes=AXES,
+        dims=("seed",),
     ),
     "images-mnist": Recipe(
         "LS and VA Fig. 1: SimCLR, two convolutions and a linear layer on 10,000 images of MNIST, "
@@ -141,6 +142,7 @@ RECIPES = {
         ("steps",),
         0.02,
         axes=AXES,
+        dims=("seed",),
     ),
     "images-emergence": Recipe(
         "LS Figure 4 on CIFAR-10: two classes, two convolutions and a linear layer, 5,000 steps",
@@ -150,6 +152,7 @@ RECIPES = {
         ("accuracy", "path"),
         0.002,
         axes=PATHS,
+        dims=("seed",),
     ),
     "images-cost": Recipe(
         "what a training step takes, on small networks and on ResNet-18 and 50 at small images",
@@ -159,5 +162,6 @@ RECIPES = {
         ("views", "flops", "weights", "kept"),
         0.2,
         axes=AXES,
+        dims=("seed",),
     ),
 }

@@ -28,17 +28,10 @@ def scatter(run) -> float:
     return float(np.linalg.norm(velocity - means[run.labels]) / np.linalg.norm(velocity))
 
 
-def at_three_times(run) -> np.ndarray:
-    """A run's alignment of kernel and labels at the start, when it is first seen separated, and at the end."""
-    return run.alignment[[0, np.searchsorted(run.steps, run.separable_at), -1]]
-
-
-def by_activation(runs, value) -> np.ndarray:
-    """value(run), one row an activation and one column a seed."""
-    names = dict.fromkeys(run.config.activation for run in runs)
-    return np.array(
-        [[value(run) for run in runs if run.config.activation == name] for name in names]
-    )
+def at_three_times(record) -> list:
+    """Alignment of kernel and labels at the start, when a run is first seen separated, and at the end."""
+    seen = (record.recorded_steps >= record.separable_at).argmax("step")
+    return [record.alignment.isel(step=at) for at in (0, seen, -1)]
 
 
 def first_order(errors) -> Finding:
@@ -248,9 +241,7 @@ def two_are_equal(speeds, ratios):
 
 @chapter.measure("ls-fig-5-clusters-later")
 def blocks_first(stories):
-    start, end = (
-        by_activation(stories["clusters"], lambda run, t=t: run.alignment[t]) for t in (0, -1)
-    )
+    start, _, end = at_three_times(stories.sel(data="clusters"))
     return Finding(
         f"alignment {span(start, '.2g')} at the start, {span(end, '.2g')} at the end",
         float(start.mean()),
@@ -260,23 +251,23 @@ def blocks_first(stories):
 
 @chapter.measure("ls-fig-5-donut-rises")
 def alignment_rises(stories):
-    start, end = (
-        by_activation(stories["donut"], lambda run, t=t: run.alignment[t]) for t in (0, -1)
-    )
+    start, _, end = at_three_times(stories.sel(data="donut"))
+    rises = end > start
     return Finding(
-        f"{(end > start).sum()} of {start.size} runs; alignment {span(start, '.2g')} before, "
+        f"{int(rises.sum())} of {start.size} runs; alignment {span(start, '.2g')} before, "
         f"{span(end, '.2g')} after",
         float((end - start).min()),
-        tuple(end > start),
+        tuple(rises),
     )
 
 
 @chapter.measure("ls-fig-5-donut")
 def sharp_blocks(stories):
-    end = by_activation(stories["donut"], lambda run: run.alignment[-1]).max(0)
+    last = stories.alignment.isel(step=-1)
+    end = last.sel(data="donut").max("activation")
     return Finding(
         f"alignment {span(end, '.2g')} with the best activation; on two clusters "
-        f"{span([run.alignment[-1] for run in stories['clusters']], '.2g')}",
+        f"{span(last.sel(data='clusters'), '.2g')}",
         float(end.mean()),
         (end - 0.5,),
     )
@@ -284,11 +275,11 @@ def sharp_blocks(stories):
 
 @chapter.measure("ls-blocks-first")
 def blocks_then_separation(stories):
-    start, then, end = np.moveaxis(by_activation(stories["donut"], at_three_times), -1, 0)
+    donut = stories.sel(data="donut")
+    start, then, end = at_three_times(donut)
     part = (then - start) / (end - start)
-    steps = [run.separable_at for run in stories["donut"]]
     return Finding(
-        f"{span(part, '.2g')} of the rise, at iterations {span(steps, 'd')}",
+        f"{span(part, '.2g')} of the rise, at iterations {span(donut.separable_at, 'd')}",
         float(part.mean()),
-        (part.max(0) - 0.5,),
+        (part.max("activation") - 0.5,),
     )

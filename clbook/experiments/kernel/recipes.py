@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 
 from clbook import kernels
 from clbook.experiments import separability
 from clbook.experiments.separability.condition import evenly_chosen
-from clbook.results.records import Recipe, Record
+from clbook.results.records import Recipe
 
 ACTIVATIONS = ("tanh", "relu", "gelu")
 CLUSTERS = separability.Config(tau=1.0, lr_over_tau=0.05, steps=5000)
@@ -41,16 +39,6 @@ def scores(results) -> dict[str, np.ndarray]:
     }
 
 
-def stories(record: Record) -> dict[str, list[SimpleNamespace]]:
-    """{"clusters", "donut": its nine runs, each with its config and its rows of the record}."""
-    names = ("steps", "alignment", "fisher", "share", "separable_at")
-    runs = [
-        SimpleNamespace(config=config, **{name: record[name][i] for name in names})
-        for i, config in enumerate(RUNS)
-    ]
-    return {"clusters": runs[:9], "donut": runs[9:]}
-
-
 AXES = dict.fromkeys(("steps", "alignment", "fisher"), "run step") | {"share": "run moment"}
 
 RECIPES = {
@@ -64,5 +52,6 @@ RECIPES = {
         record=("kernel", "alignment", "theta", "sigma2"),
         axes=AXES,
         labels={"moment": ("start", "near separation", "end")},
+        dims=("data", "activation", "seed"),
     ),
 }

@@ -1,14 +1,15 @@
 """What SA and CS say of real images, judged on the records of this room."""
 
 import numpy as np
+import xarray
 
 from clbook.claims import Chapter, Finding, listed
-from clbook.experiments.photographs.recipes import ROWS, SEEDS
+from clbook.experiments.photographs.recipes import OUTPUTS
 from clbook.metrics import spectral_rank
 
 chapter = Chapter(__file__)
-DCL, NSCL, SCL, CE = range(4)  # the columns of what is recorded
-NORM, SCALED, SCALED_TWO, STANDARD, STANDARD_TWO, STEEP = range(6)  # rows of ROWS
+# What was done to the outputs, and at which temperatures.
+NORM, SCALED, SCALED_TWO, STANDARD, _, STEEP = OUTPUTS
 
 
 def sets(cifar, mnist) -> dict:
@@ -21,16 +22,22 @@ def order(cifar, mnist):
     texts, leads = [], []
     for name, record in sets(cifar, mnist).items():
         for key in ("cka", "rsa"):
-            late = record[key][:, 2:]  # (seeds, epochs, losses), from the second epoch on
-            lead = (late[..., NSCL] - late[..., (SCL, CE)].max(-1)).min(1)
+            late = record[key].isel(epoch=slice(2, None))  # from the second epoch on
+            others = late.sel(loss=["supcon", "ce"]).max("loss")
+            lead = (late.sel(loss="nscl") - others).min("epoch")
             texts.append(f"{name} {key.upper()} {listed(lead)}")
             leads.append(lead)
     return Finding("smallest lead: " + "; ".join(texts), float(np.mean(leads)), tuple(leads))
 
 
+def at_end(record, loss: str):
+    """(seeds,) CKA of a copy with that of DCL after the last epoch."""
+    return record.cka.isel(epoch=-1).sel(loss=loss)
+
+
 @chapter.measure("sa-photo-scl-zero")
 def scl_zero(cifar):
-    nscl, scl = (cifar["cka"][:, -1, k] for k in (NSCL, SCL))
+    nscl, scl = at_end(cifar, "nscl"), at_end(cifar, "supcon")
     return Finding(
         f"SCL {listed(scl)}, NSCL {listed(nscl)}", float(scl.mean()), (0.1 - scl, nscl - 0.5)
     )
@@ -40,7 +47,7 @@ def scl_zero(cifar):
 def ce_between(cifar, mnist):
     texts, margins = [], []
     for name, record in sets(cifar, mnist).items():
-        nscl, scl, ce = (record["cka"][:, -1, k] for k in (NSCL, SCL, CE))
+        nscl, scl, ce = (at_end(record, loss) for loss in ("nscl", "supcon", "ce"))
         texts.append(f"{name}: NSCL {listed(nscl)}, CE {listed(ce)}, SCL {listed(scl)}")
         margins += [nscl - ce, ce - scl]
     return Finding("; ".join(texts), float(np.mean(margins)), tuple(margins))
@@ -50,9 +57,12 @@ def ce_between(cifar, mnist):
 def gap(cifar, mnist):
     texts, margins = [], []
     for name, record in sets(cifar, mnist).items():
-        nscl, scl = (record["gap"][..., k] for k in (NSCL, SCL))  # (seeds, epochs)
-        texts.append(f"{name}: NSCL {listed(nscl[:, -1])}, SCL {listed(scl[:, -1])}")
-        margins += [np.diff(nscl).min(1), np.diff(scl).min(1), (scl - nscl)[:, 1:].min(1)]
+        nscl, scl = record.gap.sel(loss="nscl"), record.gap.sel(loss="supcon")
+        ends = [one.isel(epoch=-1) for one in (nscl, scl)]
+        texts.append(f"{name}: NSCL {listed(ends[0])}, SCL {listed(ends[1])}")
+        trained = (scl - nscl).isel(epoch=slice(1, None))
+        margins += [nscl.diff("epoch").min("epoch"), scl.diff("epoch").min("epoch")]
+        margins.append(trained.min("epoch"))
     return Finding("at the end, " + "; ".join(texts), float(np.mean(margins)), tuple(margins))
 
 
@@ -61,9 +71,9 @@ def table_1(cifar, mnist):
     texts, margins = [], []
     for name, record in sets(cifar, mnist).items():
         for key, words in (("nccc", "centres"), ("probe", "probe")):
-            right = record[key][:, :CE]
-            texts.append(f"{name}, {words}: " + ", ".join(f"{mean:.3f}" for mean in right.mean(0)))
-            margins += list(np.diff(right).T)
+            right = record[key].sel(loss=["dcl", "nscl", "supcon"])
+            texts.append(f"{name}, {words}: " + listed(right.mean("seed"), ".3f"))
+            margins += list(right.diff("loss").transpose("loss", "seed"))
     return Finding(
         "DCL, NSCL, SCL, means: " + "; ".join(texts), float(np.mean(margins)), tuple(margins)
     )
@@ -74,33 +84,31 @@ def temperature(cifar, mnist, cifar_tau, mnist_tau):
     texts, leads = [], []
     for name, middle, others in (("CIFAR-10", cifar, cifar_tau), ("MNIST", mnist, mnist_tau)):
         for key in ("rsa", "cka"):
-            low, high = others[key][:, -1, NSCL].reshape(2, len(SEEDS))
-            values = np.stack([low, middle[key][:, -1, NSCL], high])
-            texts.append(
-                f"{name} {key.upper()} " + ", ".join(f"{mean:.2f}" for mean in values.mean(1))
+            low, half, high = (
+                record[key].isel(epoch=-1).sel(loss="nscl")
+                for record in (others.sel(tau=0.1), middle, others.sel(tau=1.0))
             )
-            leads.append(high - values[:2].max(0))
+            means = [values.mean() for values in (low, half, high)]
+            texts.append(f"{name} {key.upper()} {listed(means)}")
+            leads.append(high - np.maximum(low, half))
     return Finding(
         "at tau = .1, .5, 1, means: " + "; ".join(texts), float(np.mean(leads)), tuple(leads)
     )
 
 
-def rows(record, key: str) -> np.ndarray:
-    """(rows of ROWS, seeds, ...) of what a record has."""
-    return record[key].reshape(len(ROWS), len(SEEDS), *record[key].shape[1:])
+def ranks(record, place: str):
+    """(variants, seeds) effective rank at a place, "h" or "z"."""
+    axis = [f"axis_{place}"]
+    return xarray.apply_ufunc(spectral_rank, record[f"spectrum_{place}"], input_core_dims=[axis])
 
 
-def ranks(record, place: str) -> np.ndarray:
-    """(rows of ROWS, seeds) effective rank at a place, "h" or "z"."""
-    return spectral_rank(rows(record, f"spectrum_{place}"))
-
-
-def rise(record, row: int) -> Finding:
+def rise(record, variant: str) -> Finding:
     """How much the effective rank after the projector is above that with the norm."""
     rank = ranks(record, "z")
-    found = rank[row] / rank[NORM] - 1
+    norm, without = rank.sel(variant=NORM), rank.sel(variant=variant)
+    found = without / norm - 1
     return Finding(
-        f"effective rank {listed(rank[NORM], '.1f')} with the norm, {listed(rank[row], '.1f')} without",
+        f"effective rank {listed(norm, '.1f')} with the norm, {listed(without, '.1f')} without",
         float(found.mean()),
         (found - 0.25,),
     )
@@ -119,10 +127,11 @@ def norm_removed_literal(norms):
 @chapter.measure("photo-norm-control")
 def control(norms):
     rank = ranks(norms, "z")
-    share = rank[STEEP] / rank[STANDARD]
+    steep, standard = rank.sel(variant=STEEP), rank.sel(variant=STANDARD)
+    share = steep / standard
     return Finding(
-        f"effective rank {listed(rank[STEEP], '.1f')} with the norm at 1/64, "
-        f"{listed(rank[STANDARD], '.1f')} with variance 1",
+        f"effective rank {listed(steep, '.1f')} with the norm at 1/64, "
+        f"{listed(standard, '.1f')} with variance 1",
         float(share.mean()),
         (share - 0.9,),
     )
@@ -130,20 +139,20 @@ def control(norms):
 
 @chapter.measure("cs-photo-before")
 def before_better(norms):
-    lead = (rows(norms, "probe") - rows(norms, "probe_z"))[:STANDARD]
+    lead = (norms.probe - norms.probe_z).sel(variant=[NORM, SCALED, SCALED_TWO])
     return Finding(
         "by " + "; ".join(listed(row, ".3f") for row in lead), float(lead.mean()), tuple(lead)
     )
 
 
-def change(record, old: int, new: int) -> tuple[str, np.ndarray]:
-    """How the linear readout changes after and before the projector, from one row to another: (2, seeds)."""
-    after, before = (rows(record, key) for key in ("probe_z", "probe"))
+def change(record, old: str, new: str) -> tuple[str, np.ndarray]:
+    """How the linear readout changes after and before the projector, from one variant to another: (2, seeds)."""
+    first, second = record.sel(variant=old), record.sel(variant=new)
     text = (
-        f"{after[old].mean():.3f} to {after[new].mean():.3f} after the projector, {before[old].mean():.3f} to "
-        f"{before[new].mean():.3f} before, means"
+        f"{first.probe_z.mean():.3f} to {second.probe_z.mean():.3f} after the projector, "
+        f"{first.probe.mean():.3f} to {second.probe.mean():.3f} before, means"
     )
-    return text, np.stack([after[new] - after[old], before[new] - before[old]])
+    return text, np.stack([second.probe_z - first.probe_z, second.probe - first.probe])
 
 
 @chapter.measure("cs-photo-norm")
@@ -160,22 +169,24 @@ def two_temperatures(norms):
 
 @chapter.measure("cs-photo-two-spectrum")
 def two_spectrum(norms):
-    ratios = np.stack(
-        [ranks(norms, place)[SCALED_TWO] / ranks(norms, place)[SCALED] for place in "hz"]
-    )
+    ratios = []
+    for place in "hz":
+        rank = ranks(norms, place)
+        ratios.append(rank.sel(variant=SCALED_TWO) / rank.sel(variant=SCALED))
+    before, after = ratios
     return Finding(
-        f"ratio of effective ranks {listed(ratios[0])} before the projector, {listed(ratios[1])} after it",
-        float(ratios.mean()),
-        tuple(0.1 - abs(ratios - 1)),
+        f"ratio of effective ranks {listed(before)} before the projector, {listed(after)} after it",
+        float(np.mean(ratios)),
+        tuple(0.1 - abs(np.stack(ratios) - 1)),
     )
 
 
 @chapter.measure("photo-blocks")
 def sharper(blocks):
-    aligned = blocks["aligned"].reshape(2, len(SEEDS), 2)  # (sets, seeds, before and after)
-    texts = [
-        f"{name} {listed(own[:, 0])} to {listed(own[:, 1])}"
-        for name, own in zip(("CIFAR-10", "MNIST"), aligned, strict=True)
-    ]
-    gain = aligned[..., 1] - aligned[..., 0]
-    return Finding("; ".join(texts), float(gain.mean()), tuple(gain - 0.02))
+    texts, gains = [], []
+    for name, data in (("CIFAR-10", "cifar10"), ("MNIST", "mnist")):
+        aligned = blocks.aligned.sel(data=data)
+        before, after = aligned.sel(moment="before"), aligned.sel(moment="after")
+        texts.append(f"{name} {listed(before)} to {listed(after)}")
+        gains.append(after - before)
+    return Finding("; ".join(texts), float(np.mean(gains)), tuple(np.array(gains) - 0.02))

@@ -26,17 +26,18 @@ BLOCKS = (
         data="mnist", train=5000, test=600, network="cnn", width=16, epochs=6, warmup=1, every=6
     ),
 )
-# Outputs, temperature, ratio of the temperatures, learning rate. Scalar products of 64 outputs of variance 1 are 64
-# times as large as those of unit vectors: the last row, a control, has unit vectors at a temperature of 1/64. Such
-# steep losses ask for a smaller rate.
-ROWS = (
-    ("norm", 1.0, 1.0, 0.2),
-    ("scaled", 1.0, 1.0, 0.2),
-    ("scaled", 1.0, 0.7, 0.2),
-    ("standard", 1.0, 1.0, 0.003),
-    ("standard", 1.0, 0.7, 0.003),
-    ("norm", 1 / 64, 1.0, 0.003),
-)
+# Scalar products of 64 outputs of variance 1 are 64 times as large as those of unit vectors: the last one, a control,
+# has unit vectors at a temperature of 1/64. Such steep losses ask for a smaller rate.
+OUTPUTS = {
+    "norm": NORMS.replace(outputs="norm", tau=1.0, lr=0.2),
+    "no norm": NORMS.replace(outputs="scaled", tau=1.0, lr=0.2),
+    "no norm, two temperatures": NORMS.replace(outputs="scaled", tau=1.0, tau_ratio=0.7, lr=0.2),
+    "no norm, variance 1": NORMS.replace(outputs="standard", tau=1.0, lr=0.003),
+    "no norm, variance 1, two temperatures": NORMS.replace(
+        outputs="standard", tau=1.0, tau_ratio=0.7, lr=0.003
+    ),
+    "norm, temperature 1/64": NORMS.replace(outputs="norm", tau=1 / 64, lr=0.003),
+}
 
 
 def labelled(base: twins.Config) -> tuple:
@@ -57,14 +58,12 @@ def copies(results) -> dict[str, np.ndarray]:
     names = "cka", "rsa", "cka_h", "gap", "nccc", "probe", "pixels"
     found = kept(results, [result.steps[:, 0] for result in results], names)
     return (
-        found
-        if any(result.stopped for result in results)
-        else found | {"epochs": results[0].epochs}
+        found if any(result.stopped for result in results) else found | {"epoch": results[0].epochs}
     )
 
 
 def outputs(results) -> dict[str, np.ndarray]:
-    """Spectra and readouts, the runs of ROWS along the first axis, seeds together; early, the losses alone."""
+    """Spectra and readouts, the runs of OUTPUTS along the first axis, seeds together; early, the losses alone."""
     names = "knn", "pixels", "probe", "probe_z", "spectrum_h", "spectrum_z"
     return kept(results, [result.steps for result in results], names)
 
@@ -80,7 +79,7 @@ AXES = {
     **dict.fromkeys(("nccc", "probe"), "run loss"),
     **dict.fromkeys(("aligned", "fisher"), "run moment"),
     "steps": "run iteration",  # the loss at each
-    "epochs": "epoch",
+    "epoch": "epoch",
     "spectrum_h": "run axis_h",
     "spectrum_z": "run axis_z",
 }
@@ -98,6 +97,7 @@ RECIPES = {
         0.002,
         axes=AXES,
         labels=LOSSES,
+        dims=("seed",),
     ),
     "photographs-cifar10-tau": Recipe(
         "SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images",
@@ -108,6 +108,7 @@ RECIPES = {
         0.004,
         axes=AXES,
         labels={"loss": ("dcl", "nscl")},
+        dims=("tau", "seed"),
     ),
     "photographs-mnist": Recipe(
         "SA Fig. 2, 6 and Table 1: DCL, NSCL, SCL and CE, two convolutions and a linear layer on 10,000 images of "
@@ -119,6 +120,7 @@ RECIPES = {
         0.005,
         axes=AXES,
         labels=LOSSES,
+        dims=("seed",),
     ),
     "photographs-mnist-tau": Recipe(
         "SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images",
@@ -129,6 +131,7 @@ RECIPES = {
         0.01,
         axes=AXES,
         labels={"loss": ("dcl", "nscl")},
+        dims=("tau", "seed"),
     ),
     "photographs-blocks": Recipe(
         "the encoder's neural kernel on 60 test images, before and after training with NT-Xent: 2,000 images of "
@@ -140,19 +143,18 @@ RECIPES = {
         0.03,
         axes=AXES,
         labels={"moment": ("before", "after")},
+        dims=("data", "seed"),
     ),
     "photographs-norms": Recipe(
         "CS Fig. 2 and Table 2: outputs normalised or standardised, one temperature or two, a residual network of 8 "
         "layers on 5,000 images of CIFAR-10, 8 epochs",
         norms.run,
-        tuple(
-            NORMS.replace(outputs=kind, tau=tau, tau_ratio=ratio, lr=lr, seed=seed)
-            for kind, tau, ratio, lr in ROWS
-            for seed in SEEDS
-        ),
+        tuple(config.replace(seed=seed) for config in OUTPUTS.values() for seed in SEEDS),
         outputs,
         ("steps",),
         0.01,
         axes=OF_OUTPUTS,
+        named={"variant": np.repeat([*OUTPUTS], len(SEEDS))},
+        dims=("variant", "seed"),
     ),
 }

@@ -3,7 +3,7 @@
 import numpy as np
 
 from clbook import theory
-from clbook.claims import Chapter, Finding, span
+from clbook.claims import Chapter, Finding, listed, span
 from clbook.experiments.separability import condition
 from clbook.experiments.separability.figures import times
 
@@ -141,16 +141,14 @@ def gamma_small(measured):
 
 @chapter.measure("ls-more-points")
 def more_points(more):
-    at, last = more["separable_at"], np.nanmax(more["steps"], axis=1)
-    steps = np.where(np.isnan(at), last, at).reshape(6, -1)
-    tight, wide = (
-        ", ".join(f"{m:g}" for m in np.median(part, 1)) for part in (steps[:3], steps[3:])
-    )
-    fewer = tuple(np.log(few / many) for few, many in ((steps[0], steps[2]), (steps[3], steps[5])))
+    steps = more.separable_at.fillna(more.recorded_steps.max("step"))
+    medians = steps.median("seed")
+    tight, wide = (listed(medians.sel(start=start), "g") for start in ("tight", "wide"))
+    fewer = np.log(steps.sel(n=50) / steps.sel(n=200))
     return Finding(
         f"medians for n = 50, 100, 200: {tight} (tight start); {wide} (wide)",
-        float(np.median(fewer[0])),
-        fewer,
+        float(fewer.sel(start="tight").median()),
+        tuple(fewer),
     )
 
 

@@ -5,20 +5,20 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
+import xarray
 
 from clbook.experiments.separability import Config, condition, run
-from clbook.results.records import Recipe, Record
+from clbook.results.labelled import padded
+from clbook.results.records import Recipe
 
-PAIRS = ((0.02, 0.1), (1.0, 0.01), (1.0, 0.001))  # eps and tau of LS Fig. 3
+# eps and tau of LS Fig. 3, by panel
+PAIRS = {"second": (0.02, 0.1), "third": (1.0, 0.01), "fourth": (1.0, 0.001)}
 EPS, TAU = (
     (0.02, 0.1, 0.3, 1.0, 3.0),
     (0.001, 0.01, 0.1, 1.0, 10.0),
 )  # those of the chapter's phase diagram
-MORE = tuple(
-    (part, n)
-    for part in ({}, dict(eps=1.0, tau=0.02, lr_over_tau=0.05, steps=2000))
-    for n in (50, 100, 200)
-)
+STARTS = {"tight": {}, "wide": dict(eps=1.0, tau=0.02, lr_over_tau=0.05, steps=2000)}
+MORE = (50, 100, 200)  # points
 MIXED = (
     (0.3, 0.001),
     (1.0, 0.01),
@@ -26,47 +26,42 @@ MIXED = (
 )  # where a run of the phase diagram may be mixed when it ends, seed 2
 
 
-def padded(curves) -> np.ndarray:
-    """(r, ..., T) arrays of unequal last axis as one float32 array, NaN where a run had ended."""
-    longest = max(curve.shape[-1] for curve in curves)
-    widths = [[(0, 0)] * (curve.ndim - 1) + [(0, longest - curve.shape[-1])] for curve in curves]
-    return np.stack(
-        [
-            np.pad(curve.astype(np.float32), width, constant_values=np.nan)
-            for curve, width in zip(curves, widths, strict=True)
-        ]
-    )
-
-
-def separable_at(results) -> np.ndarray:
-    """(r,) iterations, NaN where a run has not separated."""
-    return np.array([np.nan if r.separable_at is None else r.separable_at for r in results])
-
-
 def conditions(results) -> dict[str, np.ndarray]:
-    """What every record keeps of condition (e): both sides as measured, the settings, the times, the spread of z."""
+    """What every record keeps of condition (e): both sides as measured, the times, the spread of z."""
     found = condition.check(results)
-    kept = ("eps", "tau", "seed", "left", "right", "delta")
-    return {name: getattr(found, name) for name in kept} | {
-        "full": np.array([r.config.gradient == "full" for r in results]),
-        "separable_at": separable_at(results),
-        "steps": padded([r.steps for r in results]),
-        "width": padded([np.ptp(r.z[..., 0], axis=1) for r in results]),
+    return {
+        "left": found.left,
+        "right": found.right,
+        "delta": found.delta,
+        "separable_at": padded([r.separable_at for r in results]),
+        "steps": over_time([r.steps for r in results]),
+        "width": extents(results),
     }
+
+
+def over_time(curves) -> np.ndarray:
+    """(r, ..., T) curves of runs as one float32 array, NaN where a run had ended."""
+    return np.float32(padded(curves))
+
+
+def extents(results) -> np.ndarray:
+    """(r, T) the extent of the embedding over time, NaN where a run had ended."""
+    return over_time([np.ptp(r.z[..., 0], axis=1) for r in results])
 
 
 def phase(results) -> dict[str, np.ndarray]:
     """All that `condition.check` measures, and the extent of the embedding over time."""
-    return vars(condition.check(results)) | {
-        "width": padded([np.ptp(r.z[..., 0], axis=1) for r in results])
-    }
+    found = vars(condition.check(results)) | {"width": extents(results)}
+    for setting in ("eps", "tau", "seed"):
+        del found[setting]
+    return found
 
 
-def checked(record: Record) -> condition.Check:
+def checked(record: xarray.Dataset) -> condition.Check:
     """The measurements that `phase` has kept."""
-    return condition.Check(
-        **{field.name: record[field.name] for field in dataclasses.fields(condition.Check)}
-    )
+    names = [field.name for field in dataclasses.fields(condition.Check)]
+    record = record.rename(recorded_steps="steps")
+    return condition.Check(**{name: record[name].values for name in names})
 
 
 def figure_3(results) -> dict[str, np.ndarray]:
@@ -75,7 +70,7 @@ def figure_3(results) -> dict[str, np.ndarray]:
     return conditions(results) | {
         "moved": np.array(moved),
         "labels": np.stack([r.labels[::10] for r in results]),
-        "path": padded([r.z[::2, ::10, 0].T for r in results]),
+        "path": over_time([r.z[::2, ::10, 0].T for r in results]),
     }
 
 
@@ -83,9 +78,8 @@ def figure_5(results) -> dict[str, np.ndarray]:
     """`conditions`, and the alignment of the kernel with the labels at all recorded times; sigma^2 / Theta there."""
     scatter = [r.sigma2 / r.theta for r in results]
     return conditions(results) | {
-        "alignment": padded([r.alignment for r in results]),
-        "scatter": padded(scatter),
-        "activation": np.array([r.config.activation for r in results]),
+        "alignment": over_time([r.alignment for r in results]),
+        "scatter": over_time(scatter),
     }
 
 
@@ -123,20 +117,25 @@ RECIPES = {
         "two clusters of 50, 100 and 200 points in all, a tight and a wide start, five seeds",
         run,
         tuple(
-            Config(linger=1.0, n=n, seed=seed, **change) for change, n in MORE for seed in range(5)
+            Config(linger=1.0, n=n, seed=seed, **change)
+            for change in STARTS.values()
+            for n in MORE
+            for seed in range(5)
         ),
         conditions,
         ("width",),
         start=0.02,
         record=condition.NEEDS,
         axes=AXES,
+        named={"start": np.repeat([*STARTS], 15)},
+        dims=("start", "n", "seed"),
     ),
     "ls-fig-3": Recipe(
         "LS Figure 3, its three pairs of eps and tau, five seeds",
         run,
         tuple(
             Config(n=200, lr_over_tau=0.1, steps=10_000, linger=10.0, eps=eps, tau=tau, seed=seed)
-            for eps, tau in PAIRS
+            for eps, tau in PAIRS.values()
             for seed in range(5)
         ),
         figure_3,
@@ -144,6 +143,8 @@ RECIPES = {
         start=0.02,
         record=condition.NEEDS,
         axes=PATHS,
+        named={"panel": np.repeat([*PAIRS], 5)},
+        dims=("panel", "seed"),
     ),
     "ls-fig-5": Recipe(
         "a donut until it separates, tanh and ReLU, eps^2 / tau = .01, 1, 9 and 100, three seeds",
@@ -169,6 +170,7 @@ RECIPES = {
         start=0.02,
         record=(*condition.NEEDS, "alignment"),
         axes=AXES,
+        dims=("activation", "eps", "seed"),
     ),
     "ls-to-the-end": Recipe(
         "the chapter's phase diagram with the partial gradient, and its three slowest runs, until they separate",

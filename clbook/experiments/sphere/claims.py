@@ -7,7 +7,6 @@ from clbook.claims import Chapter, Finding, span
 from clbook.experiments.sphere import CLUSTERED, coherence
 
 chapter = Chapter(__file__)
-CASES = ((2, 1), (2, 4), (3, 1), (3, 4))  # d, hidden layers
 
 
 def clustered(runs) -> np.ndarray:
@@ -66,24 +65,23 @@ def cap_clusters(cap, still):
 
 @chapter.measure("ls-uniform-start")
 def uniform_start(gentle):
-    groups = [[run for run in gentle if (run.config.d, run.config.depth) == case] for case in CASES]
-    every = [run for runs in groups for run in runs]
+    ever, apart = np.isfinite(gentle.clustered_at), np.isfinite(gentle.separable_at)
     return Finding(
-        f"{clustered(every).sum()} of {len(every)} runs cluster, {separable(every).sum()} are separable; "
-        f"accuracy {span([run.accuracy.max() for run in every], '.2g')}",
-        float(clustered(every).mean()),
-        tuple(map(clustered, groups)),
+        f"{int(ever.sum())} of {ever.size} runs cluster, {int(apart.sum())} are separable; "
+        f"accuracy {span(gentle.accuracy.max('step'), '.2g')}",
+        float(ever.mean()),
+        tuple(ever.stack(case=("d", "depth")).T),
     )
 
 
 @chapter.measure("ls-beyond-the-limit")
 def beyond(trained, ratio, large):
-    above = [run for run, times in zip(trained, ratio, strict=True) if times > 1]
-    ended = np.array([run.accuracy[-1] >= CLUSTERED for run in above])
-    seeds = np.array([run.config.seed for run in above])
-    share = np.array([ended[seeds == seed].mean() for seed in np.unique(seeds)])
+    above = ratio > 1
+    ended = above & (trained.accuracy.isel(step=-1) >= CLUSTERED)
+    each = ("d", "depth", "lr")
+    share = ended.sum(each) / above.sum(each)
     return Finding(
-        f"{ended.sum()} of {len(above)} runs, {span(share, '.2g')} of each seed's; n = 2,000 at lr = 2, "
+        f"{int(ended.sum())} of {int(above.sum())} runs, {span(share, '.2g')} of each seed's; n = 2,000 at lr = 2, "
         f"1 seed: accuracy {large.accuracy.max():.2f}",
         float(share.mean()),
         (share - 0.5,),
@@ -92,11 +90,11 @@ def beyond(trained, ratio, large):
 
 @chapter.measure("ls-clusters-by-climbing")
 def climbing(trained):
-    rises = [run.loss[-1] - run.loss[0] for run in trained if run.accuracy[-1] >= CLUSTERED]
-    least = float(min(rises, default=np.nan))
-    return Finding(
-        f"it rises by {span(rises or np.nan, '.2g')} in {len(rises)} runs", least, (least,)
-    )
+    ended = trained.accuracy.isel(step=-1) >= CLUSTERED
+    rises = (trained.loss.isel(step=-1) - trained.loss.isel(step=0)).where(ended)
+    least, most = float(rises.min()), float(rises.max())
+    text = f"it rises by {span([least, most], '.2g')} in {int(ended.sum())} runs"
+    return Finding(text, least, (least,))
 
 
 @chapter.measure("va-same-direction")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
+import xarray
 
 from clbook.experiments.sphere import Config, run
-from clbook.results.records import Recipe, Record
+from clbook.results.labelled import padded
+from clbook.results.records import Recipe, grid
 
 RATES = (0.15, 0.5, 1.5, 5.0)
 STARTS = tuple(
@@ -28,24 +28,19 @@ CURVES, TIMES = ("accuracy", "loss", "reach"), ("clustered_at", "separable_at")
 
 def curves(results) -> dict[str, np.ndarray]:
     """Accuracy, loss and reach (runs, T), NaN after a run's end; when each clustered and separated, NaN for never."""
-    longest = max(len(r.steps) for r in results)
-    found = {name: np.full((len(results), longest), np.nan) for name in CURVES}
-    for name, rows in found.items():
-        for row, r in zip(rows, results, strict=True):
-            row[: len(r.steps)] = getattr(r, name)
-    return found | {name: np.array([getattr(r, name) for r in results], float) for name in TIMES}
+    found = {}
+    for name in CURVES:
+        found[name] = np.float64(padded([getattr(r, name) for r in results]))
+    for name in TIMES:
+        found[name] = np.array([getattr(r, name) for r in results], float)
+    return found
 
 
-def uniform(record: Record) -> tuple[list[SimpleNamespace], list[SimpleNamespace]]:
-    """The runs of `TRAINED` and those of `GENTLE`, each with its config and its rows of the record."""
-    runs = []
-    for i, config in enumerate(TRAINED + GENTLE):
-        rows = {name: record[name][i, : config.steps // config.record_every + 1] for name in CURVES}
-        times = {
-            name: None if np.isnan(record[name][i]) else int(record[name][i]) for name in TIMES
-        }
-        runs.append(SimpleNamespace(config=config, **rows, **times))
-    return runs[: len(TRAINED)], runs[len(TRAINED) :]
+def uniform(record: xarray.Dataset) -> tuple[xarray.Dataset, xarray.Dataset]:
+    """The runs of `TRAINED`, along d, depth, seed and lr, and those of `GENTLE`, along d, depth and seed."""
+    trained = record.sel(run=record.steps == 100).dropna("step", how="all")
+    gentle = record.sel(run=record.steps == 300)
+    return grid(trained, ("d", "depth", "seed", "lr")), grid(gentle, ("d", "depth", "seed"))
 
 
 AXES = dict.fromkeys(CURVES, "run step")

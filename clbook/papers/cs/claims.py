@@ -4,7 +4,7 @@ import numpy as np
 
 from clbook.claims import Chapter, Finding, listed, span
 from clbook.experiments.content_style.experiment import singular, style_gain
-from clbook.papers.cs.recipes import SDS, SPACES, WORLDS
+from clbook.papers.cs.recipes import DIGITS, SDS, SPACES, WORLDS
 
 chapter = Chapter(__file__)
 BOXES, KS = {"box, p = 2": 2, "box, p = 1": 1}, (1, 2, 4)
@@ -12,7 +12,6 @@ TOTAL, (INVERSE, SCALED, TRAINED, BARE, BESIDE) = (
     2,
     range(5),
 )  # row, and columns, of the table of losses
-H, R, Z = range(3)  # places where DirectCLR is read
 
 
 def least(maps) -> np.ndarray:
@@ -22,7 +21,7 @@ def least(maps) -> np.ndarray:
 
 def kept(deep, world: str, sd: float, label: str, width: int = 50, layer: int = -1) -> np.ndarray:
     """(seeds,) R^2 of the style in a layer, the output unless said."""
-    return deep[width, world, sd, label]["style"][:, layer]
+    return deep[width, world, sd, label].style.isel(layer=layer).values
 
 
 def by_spread(name, values) -> str:
@@ -78,7 +77,7 @@ def inverted_deep(deep):
 
 @chapter.measure("cs-conjecture-1")
 def shielded(shield):
-    fourth = [shield[5, above]["style"][:, 0] for above in range(4)]
+    fourth = [shield[5, above].style.sel(layer="fourth") for above in range(4)]
     return Finding(
         f"$R^2$ {listed([v.mean() for v in fourth])} under 0 to 3 layers",
         float((fourth[3] - fourth[0]).mean()),
@@ -88,7 +87,8 @@ def shielded(shield):
 
 @chapter.measure("cs-shield-content")
 def shield_needs_content(shield):
-    gain = {k: shield[k, 3]["style"][:, 0] - shield[k, 0]["style"][:, 0] for k in (5, 0)}
+    fourth = {key: runs.style.sel(layer="fourth") for key, runs in shield.items()}
+    gain = {k: fourth[k, 3] - fourth[k, 0] for k in (5, 0)}
     return Finding(
         f"by {span(gain[5])}; without content by {span(gain[0])}",
         float((gain[5] - gain[0]).mean()),
@@ -98,9 +98,9 @@ def shield_needs_content(shield):
 
 @chapter.measure("cs-lemma-1")
 def classes_collapse(classes):
-    run = classes["style drawn anew"]
-    within, style = run["within"][:, -1], run["style"][:, -1]
-    off = abs(run["cosines"] + 1 / 3).max(1)
+    run = classes.sel(variant="style drawn anew")
+    within, style = run.within.isel(step=-1), run.style.isel(layer=-1)
+    off = abs(run.cosines + 1 / 3).max("pair")
     return Finding(
         f"within over between {span(within, '.4f')}; $R^2$ of style {span(style)}; cosines off by "
         f"{span(off)} at most",
@@ -111,7 +111,8 @@ def classes_collapse(classes):
 
 @chapter.measure("cs-lemma-1-near")
 def near_style_stays(classes):
-    within, style = (classes["style near the old one"][name][:, -1] for name in ("within", "style"))
+    run = classes.sel(variant="style near the old one")
+    within, style = run.within.isel(step=-1), run.style.isel(layer=-1)
     return Finding(
         f"within over between {span(within)}; $R^2$ of style {span(style)}",
         float(within.mean()),
@@ -121,8 +122,8 @@ def near_style_stays(classes):
 
 @chapter.measure("cs-lemma-4")
 def classifier_simplex(classifier):
-    run = classifier["classifier"]
-    off, within = abs(run["cosines"] + 1 / 3).max(1), run["within"][:, -1]
+    run = classifier.sel(variant="classifier")
+    off, within = abs(run.cosines + 1 / 3).max("pair"), run.within.isel(step=-1)
     return Finding(
         f"cosines off by {span(off)} at most; within over between {span(within, '.4f')}",
         float(off.mean()),
@@ -237,7 +238,7 @@ def style_pays(parts):
 def beaten(world: str, deep) -> Finding:
     """By how much a deep encoder's loss is below that of the inverse of g, at the settings of Table 1."""
     (inverse, trained), control = (
-        deep[50, f"{world} of Table 1", 0.05, label]["terms"][:, :, TOTAL].T
+        deep[50, f"{world} of Table 1", 0.05, label].terms.values[:, :, TOTAL].T
         for label in ("content", "no content")
     )
     means = [v.mean() for v in (trained, inverse, *control[::-1])]
@@ -267,7 +268,7 @@ def reads_as_well(width: int, deep) -> Finding:
     out, x = (at_spreads(deep, "no content", width, layer) for layer in (-1, 0))
     more = [a - b for world in SPACES for a, b in zip(out[world], x[world], strict=True)]
     tried = [
-        run["style"][:, -1].mean()
+        run.style.isel(layer=-1).mean()
         for (w, world, *_), run in deep.items()
         if w == width and "," in world
     ]
@@ -314,7 +315,7 @@ def deep_sphere(deep):
 @chapter.measure("cs-last-layer-box", "box")
 def lost_last(world: str, deep) -> Finding:
     """How much more R^2 of style the last layer loses than those before it."""
-    runs = [deep[50, world, sd, "content"]["style"] for sd in SDS]
+    runs = [deep[50, world, sd, "content"].style.values for sd in SDS]
     last, before = [r[:, -2] - r[:, -1] for r in runs], [r.max(1) - r[:, -2] for r in runs]
     return Finding(
         f"{by_spread('in the last layer', last)}; {by_spread('before it', before)}",
@@ -357,14 +358,14 @@ def threshold_misses(deep, predicted):
     )
 
 
-def digits_columns(digits, name: str, place: int | None = None) -> list[np.ndarray]:
-    """(seeds,) of the rows regular, without norm, two temperatures: the readout at a place, or the rank after."""
-    return [row[name][:, -1 if place is None else place] for row in digits.values()]
+def digits_columns(digits, name: str, place: str) -> list:
+    """(seeds,) of the variants regular, without norm, two temperatures: the readout or the rank at a place."""
+    return [digits[name].sel(variant=variant, place=place) for variant in DIGITS]
 
 
 @chapter.measure("cs-fig-2-literal")
 def norm_removed(digits):
-    regular, bare, _ = digits_columns(digits, "rank")
+    regular, bare, _ = digits_columns(digits, "rank", "z")
     return Finding(
         f"effective rank {span(regular, '.1f')} with the norm, {span(bare, '.1f')} without",
         float((bare / regular).mean()),
@@ -374,7 +375,7 @@ def norm_removed(digits):
 
 @chapter.measure("cs-table-2-norm")
 def readout_without_norm(digits):
-    after, before = (digits_columns(digits, "readout", place) for place in (-1, 0))
+    after, before = (digits_columns(digits, "readout", place) for place in ("z", "h"))
     return Finding(
         "after {:.3f} to {:.3f}, before {:.3f} to {:.3f}".format(
             *(v.mean() for v in (*after[:2], *before[:2]))
@@ -389,7 +390,8 @@ def readout_without_norm(digits):
 def better(row: int, digits) -> Finding:
     """How much better a row's readout is than that of the row before it, after the projector and before it."""
     after, before = (
-        v[row] - v[row - 1] for v in (digits_columns(digits, "readout", place) for place in (-1, 0))
+        v[row] - v[row - 1]
+        for v in (digits_columns(digits, "readout", place) for place in ("z", "h"))
     )
     return Finding(
         f"after by {span(after, '+.3f')}, before by {span(before, '+.3f')}",
@@ -400,7 +402,7 @@ def better(row: int, digits) -> Finding:
 
 @chapter.measure("cs-two-spectrum-literal")
 def two_spectrum(digits):
-    _, bare, two = digits_columns(digits, "rank")
+    _, bare, two = digits_columns(digits, "rank", "z")
     return Finding(
         f"{span(two / bare)} times",
         float((two / bare).mean()),
@@ -410,8 +412,8 @@ def two_spectrum(digits):
 
 @chapter.measure("cs-eq-28")
 def only_concatenated(decayed):
-    run = decayed["directclr"]
-    added, left = run["added"][:, 12:].max(1), run["left"][:, 12:].max(1)
+    unused = decayed.sel(variant="directclr").isel(row=slice(12, None))
+    added, left = unused.added.max("row"), unused.left.max("row")
     return Finding(
         f"at most {span(added, '.4f')} of h, with {span(left, '.4f')} of the weights left",
         float(added.mean()),
@@ -421,8 +423,8 @@ def only_concatenated(decayed):
 
 @chapter.measure("cs-h-against-r-decayed")
 def r_reads_worse(decayed):
-    h, r = decayed["directclr"]["readout"][:, [H, R]].T
-    other = decayed["simclr"]["readout"][:, H]
+    h, r = (decayed.readout.sel(variant="directclr", place=place) for place in ("h", "r"))
+    other = decayed.readout.sel(variant="simclr", place="h")
     return Finding(
         f"r {r.mean():.3f}, h {h.mean():.3f}, SimCLR {other.mean():.3f}",
         float(r.mean()),

@@ -182,6 +182,7 @@ RECIPES = {
         record=("loss",),
         axes=AXES,
         named={"variant": each(linear_configs())},
+        dims=("variant", "seed"),
     ),
     **{
         name: Recipe(
@@ -194,6 +195,7 @@ RECIPES = {
             record=("loss", "r2", "terms"),
             axes=AXES,
             named={"variant": each(configs)},
+            dims=("variant", "seed"),
         )
         for name, configs in deep_configs().items()
     },
@@ -208,6 +210,7 @@ RECIPES = {
         axes=AXES,
         labels={"layer": ("fourth", "output")},
         named={"variant": each(projector_configs())},
+        dims=("variant", "seed"),
     ),
     "cs-classes": Recipe(
         "InfoNCE on encoders of four classes, style near the old one or drawn anew, three seeds",
@@ -219,6 +222,7 @@ RECIPES = {
         record=COLLAPSE_ASKED,
         axes=AXES,
         named={"variant": each(CLASSES)},
+        dims=("variant", "seed"),
     ),
     "cs-classifier": Recipe(
         "classifiers of four classes, three seeds",
@@ -230,6 +234,7 @@ RECIPES = {
         record=COLLAPSE_ASKED,
         axes=AXES,
         named={"variant": each(CLASSIFIER)},
+        dims=("variant", "seed"),
     ),
     "cs-digits": Recipe(
         "digits, outputs standardised to variance 1, three seeds",
@@ -242,6 +247,7 @@ RECIPES = {
         axes=AXES,
         labels={"place": ("h", "z")},
         named={"variant": each(DIGITS)},
+        dims=("variant", "seed"),
     ),
     "cs-directclr": Recipe(
         "DirectCLR and SimCLR on digits until unused weights have decayed, three seeds",
@@ -254,5 +260,6 @@ RECIPES = {
         axes=AXES,
         labels={"place": ("h", "r", "z")},
         named={"variant": each(DIRECT)},
+        dims=("variant", "seed"),
     ),
 }

@@ -5,9 +5,10 @@ import numpy as np
 from clbook import theory
 from clbook.claims import Chapter, Finding, listed, span
 from clbook.experiments.separability import condition
+from clbook.experiments.separability.recipes import PAIRS
 from clbook.metrics import effective_rank
 from clbook.papers.ls import repair
-from clbook.papers.ls.recipes import LOSSES, MAPS
+from clbook.papers.ls.recipes import LOSSES, SETS
 
 chapter = Chapter(__file__)
 EXACT = 1e-12  # numbers in float64 that differ by less are called equal
@@ -26,15 +27,14 @@ def taken(results) -> np.ndarray:
     )
 
 
-def above_one(record) -> np.ndarray:
+def above_one(record):
     """Which runs of a record have a ratio of condition (e) above 1."""
-    return record["left"] > record["right"]
+    return record.left > record.right
 
 
-def until(record, run: int) -> np.ndarray:
-    """Which recorded times of a record's run come before its separation."""
-    at = record["separable_at"][run]
-    return record["steps"][run] < (np.inf if np.isnan(at) else at)
+def until_separation(record):
+    """Which recorded times of a record's runs come before their separation."""
+    return record.recorded_steps < record.separable_at.fillna(np.inf)
 
 
 @chapter.measure("ls-definitions")
@@ -177,10 +177,9 @@ def without_collapse(several):
 @chapter.measure("ls-full-loss")
 def full_loss(full):
     text, conditions = [], []
-    times = np.nan_to_num(full["separable_at"], nan=np.inf).reshape(
-        3, 3, -1
-    )  # losses, data sets, seeds
-    for loss, (clusters, donut, bare) in zip(LOSSES, times, strict=True):
+    times = full.separable_at.fillna(np.inf)
+    for loss in LOSSES:
+        clusters, donut, bare = (times.sel(loss=loss, set=name) for name in SETS)
         text.append(f"{loss}: {np.median(clusters):.0f} and {np.median(donut):.0f}")
         conditions += [np.isfinite(clusters), np.isfinite(donut), donut > clusters, np.isinf(bare)]
     return Finding(
@@ -190,12 +189,13 @@ def full_loss(full):
 
 @chapter.measure("ls-any-family")
 def any_family(linear):
-    above, mixed = above_one(linear), np.isnan(linear["separable_at"])
-    slowest = np.nanmax(linear["separable_at"][above])
+    above, mixed = above_one(linear), np.isnan(linear.separable_at)
+    slowest = float(linear.separable_at[above].max())
+    stay = int((above & mixed).sum())
     return Finding(
-        f"{(above & mixed).sum()} of {above.sum()} stay mixed; the slowest takes {slowest:,.0f} iterations",
-        float((above & mixed).sum()),
-        (0.5 - float((above & mixed).sum()),),
+        f"{stay} of {int(above.sum())} stay mixed; the slowest takes {slowest:,.0f} iterations",
+        float(stay),
+        (0.5 - stay,),
     )
 
 
@@ -215,23 +215,23 @@ def still_kernel(tight):
 
 @chapter.measure("ls-lost-again")
 def lost_again(later):
-    after = later["steps"] >= later["separable_at"][:, None]
-    stays = np.all(later["whole"] | ~after, axis=1).reshape(2, -1)
-    text = ", ".join(
-        f"{(~one).sum()} of {len(one)} with {name}" for name, one in zip(MAPS, stays, strict=True)
-    )
-    return Finding(f"lost again at some time: {text}", float(np.mean(stays)), tuple(stays))
+    after = later.recorded_steps >= later.separable_at
+    stays = (later.whole | ~after).all("step")
+    text = ", ".join(f"{int((~one).sum())} of {one.size} with {one.family.item()}" for one in stays)
+    return Finding(f"lost again at some time: {text}", float(stays.mean()), tuple(stays))
 
 
 @chapter.measure("ls-theorem-4-3")
 def sufficient(end):
-    above, mixed = above_one(end), np.isnan(end["separable_at"])
-    last = ", ".join(f"{at:,.0f}" for at in end["separable_at"][end["full"]])
+    at = end.separable_at
+    above, mixed = above_one(end), np.isnan(at)
+    last = listed(at[end.gradient == "full"], ",.0f")
+    stay = int((above & mixed).sum())
     return Finding(
-        f"{(above & mixed).sum()} of {above.sum()} runs above 1 stay mixed; the slowest takes "
-        f"{np.nanmax(end['separable_at'][above]):,.0f} iterations, the chapter's three {last}",
-        float((above & mixed).sum()),
-        (0.5 - float((above & mixed).sum()),),
+        f"{stay} of {int(above.sum())} runs above 1 stay mixed; the slowest takes "
+        f"{at[above].max():,.0f} iterations, the chapter's three {last}",
+        float(stay),
+        (0.5 - stay,),
     )
 
 
@@ -320,29 +320,19 @@ def reshaping(shapes):
     )
 
 
-def by_setting(fig5) -> dict:
-    """{(activation, eps): the runs with them} of the record of donuts."""
-    kinds = list(zip(fig5["activation"], fig5["eps"], strict=True))
-    return {
-        kind: [run for run, other in enumerate(kinds) if other == kind]
-        for kind in dict.fromkeys(kinds)
-    }
+def kinds(values) -> tuple:
+    """(seeds,) for each activation and width of the start, of values along those of the record of donuts."""
+    return tuple(values.stack(kind=("activation", "eps")).T)
 
 
 @chapter.measure("ls-warm-start")
 def warm_start(fig5):
-    n, margins = 100, []
-    for runs in by_setting(fig5).values():
-        best = []
-        for run in runs:
-            times = until(fig5, run) & (fig5["steps"][run] > 0) & (fig5["alignment"][run] > 0.5)
-            ratio = np.sqrt(n) * fig5["width"][run] / fig5["scatter"][run]
-            best.append(np.log(ratio[times].max()) if times.any() else -1.0)
-        margins.append(np.array(best))
+    n = 100
+    times = until_separation(fig5) & (fig5.recorded_steps > 0) & (fig5.alignment > 0.5)
+    ratio = np.sqrt(n) * fig5.width / fig5.scatter
+    margins = np.log(ratio.where(times).max("step")).fillna(-1.0)
     return Finding(
-        f"such a time in {np.sum(np.array(margins) > 0)} of {np.size(margins)} runs",
-        None,
-        tuple(margins),
+        f"such a time in {int((margins > 0).sum())} of {margins.size} runs", None, kinds(margins)
     )
 
 
@@ -419,8 +409,8 @@ def sphere_drift(drifts):
 
 @chapter.measure("ls-fig-4-mnist")
 def mnist_rises(mnist):
-    accuracy = mnist["accuracy"]
-    first, best, last = accuracy[:, 0], accuracy.max(1), accuracy[:, -1]
+    accuracy = mnist.accuracy
+    first, best, last = accuracy.isel(step=0), accuracy.max("step"), accuracy.isel(step=-1)
     return Finding(
         f"{span(first, '.2f')} at the start, {span(last, '.2f')} at the end, best {span(best, '.2f')}",
         float(last.mean()),
@@ -430,54 +420,52 @@ def mnist_rises(mnist):
 
 @chapter.measure("ls-fig-3")
 def three_pairs(fig3):
-    early, late, never = fig3["separable_at"].reshape(3, -1)
-    moved = fig3["moved"].reshape(3, -1)
+    early, late, never = (fig3.separable_at.sel(panel=panel) for panel in PAIRS)
+    second, third = (fig3.moved.sel(panel=panel) for panel in ("third", "fourth"))
     again = ", ".join("never" if np.isnan(at) else f"{at:,.0f}" for at in late)
     return Finding(
-        f"at {listed(early, '.0f')}; at {again}; the third in {np.isfinite(never).sum()} of {len(never)} "
-        f"seeds, its points move by {span(moved[2], '.2f')} eps, those of the second by "
-        f"{span(moved[1], '.2f')}",
+        f"at {listed(early, '.0f')}; at {again}; the third in {int(np.isfinite(never).sum())} of {len(never)} "
+        f"seeds, its points move by {span(third, '.2f')} eps, those of the second by "
+        f"{span(second, '.2f')}",
         float(np.median(early)),
-        (late > 10 * early, np.isnan(never), 0.25 - moved[2]),
+        (late > 10 * early, np.isnan(never), 0.25 - third),
     )
 
 
 @chapter.measure("ls-fig-5-order")
 def blocks_then(fig5):
-    text, conditions, highest = {}, [], []
-    for (activation, _), runs in by_setting(fig5).items():
-        curves = [
-            fig5["alignment"][run][fig5["steps"][run] <= fig5["separable_at"][run]] for run in runs
-        ]
-        rise = np.array([curve[-1] / curve[0] if len(curve) else 0.0 for curve in curves])
-        text.setdefault(activation, []).append(span(rise, ".2f"))
-        conditions.append(rise / 2 - 1)
-        highest += [curve.max(initial=0.0) for curve in curves]
+    inside = fig5.recorded_steps <= fig5.separable_at
+    last = fig5.alignment.isel(step=inside.sum("step") - 1)
+    rise = (last / fig5.alignment.isel(step=0)).where(inside.any("step"), 0.0)
+    highest = float(fig5.alignment.where(inside, 0.0).max())
+    texts = []
+    for activation in rise.activation.values:
+        spans = [span(one, ".2f") for one in rise.sel(activation=activation)]
+        texts.append(f"{activation}: multiplied by {', '.join(spans)}")
     return Finding(
-        "; ".join(f"{name}: multiplied by {', '.join(found)}" for name, found in text.items())
-        + f", from the tightest start to the widest; never above {max(highest):.2f} until then",
-        float(max(highest)),
-        tuple(conditions),
+        "; ".join(texts)
+        + f", from the tightest start to the widest; never above {highest:.2f} until then",
+        highest,
+        kinds(rise / 2 - 1),
     )
 
 
 @chapter.measure("ls-fig-6-size")
 def full_size(fig6):
-    at, last = fig6["separable_at"], np.nanmax(fig6["steps"])
-    early = np.where(np.isnan(at), 0.0, at) / last
+    at, last = fig6.separable_at, float(fig6.recorded_steps.max())
     when = ", ".join("never" if np.isnan(t) else f"{t:.0f}" for t in at)
     return Finding(
         f"separable at {when} of {last:,.0f} iterations; neighbours' labels right on "
-        f"{span(fig6['accuracy'][:, -1], '.2f')} at the end",
-        float(early.mean()),
-        (np.where(np.isnan(at), -1.0, 0.1 - early),),
+        f"{span(fig6.accuracy.isel(step=-1), '.2f')} at the end",
+        float(at.fillna(0.0).mean() / last),
+        ((0.1 - at / last).fillna(-1.0),),
     )
 
 
 @chapter.measure("ls-fig-6-free")
 def full_size_free(fig6_free):
-    gap = abs(fig6_free["loss"][:, -1] - theory.simplified_plateau(0.2, 2)).reshape(2, -1)
-    accuracy = fig6_free["accuracy"][:, -1].reshape(2, -1)
+    end = fig6_free.isel(step=-1)
+    gap, accuracy = abs(end.loss - theory.simplified_plateau(0.2, 2)), end.accuracy
     return Finding(
         f"loss within {gap.max():.0e}, accuracy {span(accuracy, '.2f')}",
         float(gap.max()),

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import xarray
 from matplotlib.collections import LineCollection
 
+from clbook.claims import listed
 from clbook.papers.ls.repair import Result, certified_at
-from clbook.results.records import Record
 from clbook.style import MUTED, Picture, axes, colour, legend, log_axis
 
 MARK = "#111111"
 
 
-def _paths(ax, record, run, steps, title):
+def _paths(ax, one, steps, title):
     """The kept trajectories of one run of a record; returns when it separated, in words."""
-    path, labels, at = record["path"][run], record["labels"][run], record["separable_at"][run]
+    path, labels, at = one.path.values, one.labels.values, one.separable_at.item()
     there = np.isfinite(path[0])
-    time, path = steps[run, : path.shape[1]][there] + 1, path[:, there]
+    time, path = steps[: path.shape[1]][there] + 1, path[:, there]
     for k in np.unique(labels):
         bundle = LineCollection(
             [np.column_stack([time, line]) for line in path[labels == k]],
@@ -42,39 +43,36 @@ def _paths(ax, record, run, steps, title):
     return when
 
 
-def figure_3(record: Record) -> Picture:
+def figure_3(record: xarray.Dataset) -> Picture:
     """LS Figure 3, second to fourth panel: the first seed of each pair of eps and tau."""
-    firsts = np.flatnonzero(record["seed"] == 0)
-    fig, (row,) = axes(len(firsts), width=7.8, height=2.8)
+    fig, (row,) = axes(record.sizes["panel"], width=7.8, height=2.8)
     said = []
-    for ax, run in zip(row, firsts, strict=True):
-        eps, tau = record["eps"][run], record["tau"][run]
-        when = _paths(
-            ax, record, run, record["steps"][:, ::2], rf"$\varepsilon = {eps:g}$, $\tau = {tau:g}$"
-        )
+    for ax, panel in zip(row, record.panel.values, strict=True):
+        one = record.sel(panel=panel, seed=0)
+        eps, tau = one.eps.item(), one.tau.item()
+        title = rf"$\varepsilon = {eps:g}$, $\tau = {tau:g}$"
+        when = _paths(ax, one, one.recorded_steps.values[::2], title)
         said.append(f"ε = {eps:g}, τ = {tau:g}: {when}")
     row[0].set_ylabel("embedding $z_i$")
     return Picture(fig, "Trajectories of 20 points, seed 0. " + "; ".join(said) + ".")
 
 
-def figure_4(record: Record) -> Picture:
+def figure_4(record: xarray.Dataset) -> Picture:
     """The trajectories of MNIST's digits on a line (one seed), and the accuracy of a linear readout (all)."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.0)
-    said = _paths(left, record, 0, record["steps"], "three digits, seed 0")
+    first = record.sel(seed=0)
+    said = _paths(left, first, first.recorded_steps.values, "three digits, seed 0")
     left.set_ylabel("embedding $z_i$")
-    for run, accuracy in enumerate(record["accuracy"]):
+    for seed in record.seed.values:
+        one, name = record.sel(seed=seed), f"seed {seed}"
         right.plot(
-            record["steps"][run] + 1,
-            accuracy,
-            color=colour(run + 3),
-            label=f"seed {run}",
-            gid=f"seed {run}",
+            one.recorded_steps + 1, one.accuracy, color=colour(seed + 3), label=name, gid=name
         )
     right.axhline(1 / 3, color=MUTED, lw=0.8, ls=":", label="guessing")
     log_axis(right)
     right.set(xlabel="iteration + 1", ylim=(0, 1.03), title="accuracy on a line")
     legend(right, loc="upper left")
-    ends = ", ".join(f"{accuracy[-1]:.2f}" for accuracy in record["accuracy"])
+    ends = listed(record.accuracy.isel(step=-1))
     return Picture(
         fig,
         f"Three digits of MNIST embedded on a line, seed 0: {said}. A linear readout is right on "
@@ -82,17 +80,18 @@ def figure_4(record: Record) -> Picture:
     )
 
 
-def figure_5(record: Record) -> Picture:
+def figure_5(record: xarray.Dataset) -> Picture:
     """The kernel's block score until a donut separates, by activation and width of the start, three seeds each."""
     fig, (row,) = axes(2, width=7.8, height=3.3, sharex=True, sharey=True)
     said = []
     for ax, name, title in zip(row, ("tanh", "relu"), ("tanh", "ReLU"), strict=True):
-        for k, eps in enumerate(np.unique(record["eps"])):
+        for k, eps in enumerate(record.eps.values):
             ends = []
-            for run in np.flatnonzero((record["eps"] == eps) & (record["activation"] == name)):
-                at, seed = record["separable_at"][run], record["seed"][run]
-                before = record["steps"][run] <= (np.inf if np.isnan(at) else at)
-                time, score = record["steps"][run][before] + 1, record["alignment"][run][before]
+            for seed in record.seed.values:
+                one = record.sel(activation=name, eps=eps, seed=seed)
+                at, steps = one.separable_at.item(), one.recorded_steps.values
+                before = steps <= (np.inf if np.isnan(at) else at)
+                time, score = steps[before] + 1, one.alignment.values[before]
                 ax.plot(
                     time,
                     score,

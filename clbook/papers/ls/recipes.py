@@ -6,8 +6,9 @@ import numpy as np
 
 from clbook.experiments import sphere
 from clbook.experiments.separability import condition
-from clbook.experiments.separability.recipes import conditions, grid, padded, separable_at
+from clbook.experiments.separability.recipes import conditions, extents, grid, over_time
 from clbook.papers.ls import batches, variants
+from clbook.results.labelled import padded
 from clbook.results.records import Recipe
 
 SETS = {
@@ -25,33 +26,30 @@ def figure_4(results) -> dict[str, np.ndarray]:
         np.array([condition.linear_probe(z, r.labels, z, r.labels) for z in r.z]) for r in results
     ]
     return {
-        "steps": padded([r.steps for r in results]),
-        "accuracy": padded(accuracy),
-        "separable_at": separable_at(results),
+        "steps": over_time([r.steps for r in results]),
+        "accuracy": over_time(accuracy),
+        "separable_at": padded([r.separable_at for r in results]),
         "labels": np.stack([r.labels[::15] for r in results]),
-        "path": padded([r.z[:, ::15, 0].T for r in results]),
+        "path": over_time([r.z[:, ::15, 0].T for r in results]),
     }
 
 
 def figure_6(results) -> dict[str, np.ndarray]:
     """Loss and label accuracy of the nearest neighbours over time, and when an affine rule was right on all points."""
-    return {
-        name: padded([getattr(r, name) for r in results]) for name in ("steps", "accuracy", "loss")
-    } | {
-        "separable_at": separable_at(results),
-        "cap": np.array([r.config.start == "cap" for r in results]),
-    }
+    found = {"separable_at": padded([r.separable_at for r in results])}
+    for name in ("steps", "accuracy", "loss"):
+        found[name] = over_time([getattr(r, name) for r in results])
+    return found
 
 
 def stays(results) -> dict[str, np.ndarray]:
     """When each run separated, and at which recorded times its classes are whole; extent of the embedding."""
     whole = [condition.whole_classes(r, np.bincount(r.labels).tolist()) for r in results]
-    width = padded([np.ptp(r.z[..., 0], axis=1) for r in results])
     return {
-        "steps": padded([r.steps for r in results]),
+        "steps": over_time([r.steps for r in results]),
         "whole": np.stack(whole),
-        "width": width,
-        "separable_at": separable_at(results),
+        "width": extents(results),
+        "separable_at": padded([r.separable_at for r in results]),
     }
 
 
@@ -76,6 +74,8 @@ RECIPES = {
         start=0.05,
         record=condition.NEEDS,
         axes=AXES,
+        named={"set": np.tile(np.repeat([*SETS], 5), len(LOSSES))},
+        dims=("loss", "set", "seed"),
     ),
     "ls-lost-again": Recipe(
         "two clusters followed for 2,000 iterations, a network and random features, five seeds",
@@ -89,6 +89,8 @@ RECIPES = {
         ("width",),
         start=0.05,
         axes=AXES,
+        named={"family": np.repeat([*MAPS], 5)},
+        dims=("family", "seed"),
     ),
     "ls-linear": Recipe(
         "the chapter's phase diagram with 100 random features in place of a network, partial gradient",
@@ -112,6 +114,7 @@ RECIPES = {
         start=0.005,
         record=("accuracy", "loss", "separable_at"),
         axes=AXES,
+        dims=("seed",),
     ),
     "ls-fig-6-free": Recipe(
         "LS Figure 6 with 2,000 points and no network, lr = .001 and batches of 200, 50,000 steps",
@@ -134,6 +137,7 @@ RECIPES = {
         start=0.001,
         record=("accuracy", "loss", "separable_at"),
         axes=AXES,
+        dims=("start", "seed"),
     ),
     "ls-mnist": Recipe(
         "LS Figure 4 on MNIST: three digits, three hidden layers of 100, three seeds",
@@ -155,5 +159,6 @@ RECIPES = {
         ("accuracy", "path"),
         start=0.002,
         axes=AXES,
+        dims=("seed",),
     ),
 }

@@ -171,6 +171,7 @@ RECIPES = {
         start=0.1,
         axes=OF_LOSSES,
         labels=LOSSES,
+        dims=("seed",),
     ),
     "alignment-fifty": Recipe(
         "synthetic data of 50 classes, four losses, 1,000 iterations instead of 200, three seeds",
@@ -184,6 +185,7 @@ RECIPES = {
         start=0.06,
         axes=OF_LOSSES,
         labels=LOSSES,
+        dims=("seed",),
     ),
     "alignment-batch": Recipe(
         "four scalings of the rate, B = 32, 64, 128, five seeds: 200 iterations, then 12,800 points seen",
@@ -200,6 +202,11 @@ RECIPES = {
         record=("cka",),
         start=0.3,
         axes=OF_PAIRS,
+        named={
+            "budget": np.repeat(["fixed steps", "fixed epochs"], 60),
+            "law": np.tile(np.repeat([*POWERS], 15), 2),
+        },
+        dims=("budget", "law", "batch", "seed"),
     ),
     "sa-start": Recipe(
         "digits, DCL, NSCL and a twin of DCL from a start that is 1e-6 off, momentum, 300 iterations, "
@@ -212,6 +219,7 @@ RECIPES = {
         start=0.05,
         axes=OF_LOSSES,
         labels=TWINS,
+        dims=("seed",),
     ),
     "sa-plateau": Recipe(
         "digits, DCL, NSCL and a twin of DCL, momentum, 6,000 iterations, three seeds",
@@ -223,6 +231,7 @@ RECIPES = {
         start=0.02,
         axes=OF_LOSSES,
         labels=TWINS,
+        dims=("seed",),
     ),
     "sa-lars": Recipe(
         "digits, four losses, LARS, 3,000 iterations, linear probes at the end, three seeds",
@@ -237,6 +246,7 @@ RECIPES = {
         start=0.02,
         axes=OF_LOSSES,
         labels=LOSSES,
+        dims=("seed",),
     ),
     "sa-batch": Recipe(
         "synthetic points, LARS, four scalings of the rate, B = 32 to 256, 25,600 points seen, five "
@@ -251,6 +261,8 @@ RECIPES = {
         record=SIMILARITIES,
         start=0.3,
         axes=OF_PAIRS,
+        named={"law": np.repeat([*POWERS], 20)},
+        dims=("law", "batch", "seed"),
     ),
     "sa-temperature": Recipe(
         "synthetic points, tau = .1, .5, 1, momentum with a rate proportional to tau, then LARS, "
@@ -267,6 +279,7 @@ RECIPES = {
         record=SIMILARITIES,
         start=0.3,
         axes=OF_PAIRS,
+        dims=("optimizer", "tau", "seed"),
     ),
     "sa-subsets": Recipe(
         "2, 3, 5, 7 and 10 random classes of digits, 120 points a class, momentum, 60 epochs, three "
@@ -278,6 +291,7 @@ RECIPES = {
         record=SIMILARITIES,
         start=0.5,
         axes=OF_PAIRS,
+        dims=("classes", "seed"),
     ),
     "sa-widths": Recipe(
         "digits and synthetic points, perceptrons of width 32 and 256, four losses, LARS, 200 "
@@ -295,5 +309,6 @@ RECIPES = {
         start=0.15,
         axes=OF_LOSSES,
         labels=LOSSES,
+        dims=("data", "width", "seed"),
     ),
 }

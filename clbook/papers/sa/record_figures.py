@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from clbook.experiments.alignment.figures import plain, said
-from clbook.papers.sa.recipes import COUNTS, SIZES, TAUS
 from clbook.style import INK, MUTED, Picture, axes, band, colour, legend
 
-LABELS = {
-    "NSCL": (1, colour(0)),
-    "SCL": (2, colour(1)),
-    "CE": (3, colour(2)),
-}  # column in a record of four losses
-TWINS = {"NSCL": (1, colour(0)), "twin of DCL": (2, MUTED)}  # and of DCL, NSCL and the twin
+LABELS = {"NSCL": ("nscl", colour(0)), "SCL": ("supcon", colour(1)), "CE": ("ce", colour(2))}
+TWINS = {"NSCL": ("nscl", colour(0)), "twin of DCL": ("twin", MUTED)}
+
+
+def said(name, values) -> str:
+    """A curve's name and end, mean and range over seeds, in words."""
+    end = np.asarray(values)[:, -1]
+    return f"{plain(name)} {end.mean():.2f} ({end.min():.2f} to {end.max():.2f})"
+
+
+def plain(text) -> str:
+    """A label without its formula's signs."""
+    return text.replace("$", "").replace("\\tau", "tau")
 
 
 def bands(panels, width=7.8, height=2.7, columns=None) -> Picture:
@@ -34,13 +39,13 @@ def bands(panels, width=7.8, height=2.7, columns=None) -> Picture:
 
 def chosen(record, key, which) -> dict:
     """{name: (values (seeds, K), colour)} of some networks of a record."""
-    return {name: (record[key][:, k], tone) for name, (k, tone) in which.items()}
+    return {name: (record[key].sel(loss=loss), tone) for name, (loss, tone) in which.items()}
 
 
 def long_training(record) -> Picture:
     """SA Fig. 2 and 6 with LARS: similarity, weight gap and spread within classes of the losses with labels."""
-    x, unit = record["steps"], {"ylim": (0, 1.03)}
-    spread = {"DCL": (record["within"][:, 0], INK)} | chosen(record, "within", LABELS)
+    x, unit = record.step, {"ylim": (0, 1.03)}
+    spread = {"DCL": (record.within.sel(loss="dcl"), INK)} | chosen(record, "within", LABELS)
     return bands(
         [
             ("CKA with DCL", x, chosen(record, "cka", LABELS), unit),
@@ -55,7 +60,7 @@ def long_training(record) -> Picture:
 
 def growth(record) -> Picture:
     """|w - w^DCL| of NSCL and of the twin, logarithmic, against the time and against its logarithm; a line a seed."""
-    x = record["steps"][1:]
+    x = record.step[1:]
     fig, (row,) = axes(2, width=7.2, height=2.7, sharey=True)
     for ax, scale in zip(row, ("linear", "log"), strict=True):
         for name, (values, tone) in chosen(record, "distance", TWINS).items():
@@ -67,35 +72,21 @@ def growth(record) -> Picture:
         ax.minorticks_off()
     row[0].set_ylabel("distance to DCL's weights")
     legend(row[0], loc="lower right")
-    return Picture(
-        fig,
-        "Distances at the end, mean and range of the seeds: "
-        + ", ".join(
-            said(name, values) for name, (values, _) in chosen(record, "distance", TWINS).items()
-        )
-        + ".",
-    )
+    curves = chosen(record, "distance", TWINS)
+    ends = ", ".join(said(name, values) for name, (values, _) in curves.items())
+    return Picture(fig, f"Distances at the end, mean and range of the seeds: {ends}.")
 
 
 def by_count(panels) -> Picture:
     """SA Fig. 3 and 7: (label, times (K,), values (counts, seeds, K), numbers of classes), a curve a number."""
     shades = ["#bdd7e7", "#6baed6", "#3182bd", "#08519c", "#08264d"]
-    return bands(
-        [
-            (
-                label,
-                x,
-                {
-                    f"{count} classes": (v, tone)
-                    for count, v, tone in zip(counts, values, shades, strict=True)
-                },
-                {"ylim": (0, 1.03), "xlabel": "share of the training"},
-            )
-            for label, x, values, counts in panels
-        ],
-        height=4.6,
-        columns=2,
-    )
+    drawn = []
+    for label, x, values, counts in panels:
+        curves = {}
+        for count, one, tone in zip(counts, values, shades, strict=True):
+            curves[f"{count} classes"] = (one, tone)
+        drawn.append((label, x, curves, {"ylim": (0, 1.03), "xlabel": "share of the training"}))
+    return bands(drawn, height=4.6, columns=2)
 
 
 def subsets(record) -> Picture:
@@ -106,81 +97,68 @@ def subsets(record) -> Picture:
         "rsa": "RSA, test",
         "rsa_train": "RSA, training",
     }
-    values = {key: record[key].reshape(len(COUNTS), 3, -1) for key in names}
-    times = np.linspace(0, 1, values["cka"].shape[-1])
-    return by_count([(label, times, values[key], COUNTS) for key, label in names.items()])
+    times = np.linspace(0, 1, record.sizes["step"])
+    counts = record.classes.values
+    return by_count([(label, times, record[key], counts) for key, label in names.items()])
 
 
 def temperature_control(record) -> Picture:
     """SA Fig. 4 with a rate proportional to tau, and with LARS."""
     panels = []
-    for way, name in enumerate(("rate ~ $\\tau$", "LARS")):
+    for optimizer, name in (("sgd", "rate ~ $\\tau$"), ("lars", "LARS")):
         for key in ("cka", "rsa"):
-            values = record[key].reshape(2, len(TAUS), 3, -1)[way]
-            curves = {
-                f"$\\tau$ = {t:g}": (v, colour(k))
-                for k, (t, v) in enumerate(zip(TAUS, values, strict=True))
-            }
-            panels.append(
-                (
-                    f"{key.upper()}, {name}",
-                    np.linspace(0, 200, values.shape[-1]),
-                    curves,
-                    {"ylim": (0, 1.03)},
-                )
-            )
+            values = record[key].sel(optimizer=optimizer)
+            curves = {}
+            for k, tau in enumerate(record.tau.values):
+                curves[f"$\\tau$ = {tau:g}"] = (values.sel(tau=tau), colour(k))
+            times = np.linspace(0, 200, record.sizes["step"])
+            panels.append((f"{key.upper()}, {name}", times, curves, {"ylim": (0, 1.03)}))
     return bands(panels, height=4.6, columns=2)
 
 
-def by_batch(record, bounds, scalings) -> Picture:
+def by_batch(record, bounds) -> Picture:
     """SA Fig. 5 with LARS: CKA at the end against B under four scalings (top), and Theorem 1's bound (bottom).
 
-    bounds: (scalings, sizes) log10 of the bound relative to that at the smallest batch.
+    bounds: {scaling: (sizes,) log10 of the bound relative to that at the smallest batch}.
     """
-    ends = record["cka"].reshape(len(scalings), len(SIZES), -1, record["cka"].shape[-1])[..., -1]
-    fig, grid = axes(len(scalings), 2, width=7.8, height=4.2, sharex=True, sharey="row")
-    for k, scaling in enumerate(scalings):
-        band(
-            grid[0, k],
-            SIZES,
-            ends[k].T,
-            color=colour(0),
-            label="CKA",
-            gid="CKA",
-            marker="o",
-            ms=3.5,
+    sizes = record.batch.values
+    fig, grid = axes(len(bounds), 2, width=7.8, height=4.2, sharex=True, sharey="row")
+    says = []
+    for (upper, lower), (scaling, bound) in zip(grid.T, bounds.items(), strict=True):
+        ends = record.cka.isel(step=-1).sel(law=scaling).transpose("seed", "batch")
+        band(upper, sizes, ends, color=colour(0), label="CKA", gid="CKA", marker="o", ms=3.5)
+        lower.plot(sizes, bound, color=INK, marker="s", ms=3.5, gid="bound")
+        upper.set(title=f"lr: {scaling}", ylim=(0, 1.03))
+        lower.set(xscale="log", xticks=sizes, xticklabels=sizes, xlabel="batch size $B$")
+        upper.minorticks_off()
+        lower.minorticks_off()
+        first, last = ends.mean("seed")[[0, -1]]
+        says.append(
+            f"{scaling}: {first:.2f} and {last:.2f}, the bound changes by 10 to the power {bound[-1]:.1f}"
         )
-        grid[1, k].plot(SIZES, bounds[k], color=INK, marker="s", ms=3.5, gid="bound")
-        grid[0, k].set(title=f"lr: {scaling}", ylim=(0, 1.03))
-        grid[1, k].set(xscale="log", xticks=SIZES, xticklabels=SIZES, xlabel="batch size $B$")
-        for ax in grid[:, k]:
-            ax.minorticks_off()
     grid[0, 0].set_ylabel("CKA, DCL and NSCL")
     grid[1, 0].set_ylabel("log10 of the bound")
-    return Picture(
-        fig,
-        "CKA at B = 32 and at 256, five seeds. "
-        + "; ".join(
-            f"{scaling}: {e[0].mean():.2f} and {e[-1].mean():.2f}, the bound changes by 10 to the power {b[-1]:.1f}"
-            for scaling, e, b in zip(scalings, ends, bounds, strict=True)
-        )
-        + ".",
-    )
+    return Picture(fig, "CKA at B = 32 and at 256, five seeds. " + "; ".join(says) + ".")
 
 
 def polar(record) -> Picture:
     """SA Fig. 1: directions in which DCL (along 0 degrees) and NSCL have moved, a pair of arrows a seed; over time."""
-    weights = record["weight_angle"][:, 1, -1], record["moved"][:, :2, -1]
-    first, lengths = record["class_angle"][:, :, 0, -1], record["class_moved"][:, 0, :, -1]
+    end = record.isel(step=-1)
+    turned = record.weight_angle.sel(loss="nscl")
+    first = end.isel({"class": 0})
+    lengths = first.class_moved.values
     fig, (row,) = axes(4, width=7.8, height=2.5)
     shown = {
-        "(a) weights": weights,
-        "(b) class 0, by axes": (first[:, 1], lengths),
-        "class 0, plain": (first[:, 0], lengths),
+        "(a) weights": (
+            end.weight_angle.sel(loss="nscl"),
+            end.moved.sel(loss=["dcl", "nscl"]).values,
+        ),
+        "(b) class 0, by axes": (first.class_angle.sel(embedding="by PCA"), lengths),
+        "class 0, plain": (first.class_angle.sel(embedding="plain"), lengths),
     }
     says = []
     for ax, (title, (angles, moved)) in zip(row, shown.items(), strict=False):
-        for angle, (dcl, nscl) in zip(np.radians(angles), moved / moved.max(), strict=True):
+        for angle, (dcl, nscl) in zip(np.radians(angles.values), moved / moved.max(), strict=True):
             for turn, length, tone in ((0.0, dcl, INK), (angle, nscl, colour(0))):
                 ax.annotate(
                     "",
@@ -196,13 +174,13 @@ def polar(record) -> Picture:
         says.append(
             f"{title}: {angles.mean():.1f} degrees ({angles.min():.1f} to {angles.max():.1f})"
         )
-    mean = record["class_angle"].mean(2)  # over the ten classes
+    mean = record.class_angle.mean("class")
     for name, values, tone in (
-        ("weights", record["weight_angle"][:, 1], INK),
-        ("classes", mean[:, 0], colour(0)),
-        ("classes, by axes", mean[:, 1], colour(1)),
+        ("weights", turned, INK),
+        ("classes", mean.sel(embedding="plain"), colour(0)),
+        ("classes, by axes", mean.sel(embedding="by PCA"), colour(1)),
     ):
-        band(row[3], record["steps"], values, color=tone, label=name, gid=name, lw=1.2)
+        band(row[3], record.step, values, color=tone, label=name, gid=name, lw=1.2)
     row[3].set(xlabel="iteration", title="angle, degrees", ylim=(0, 120), yticks=[0, 30, 60, 90])
     legend(row[3], loc="upper left")
     return Picture(fig, "Angles between the changes of DCL and NSCL. " + "; ".join(says) + ".")

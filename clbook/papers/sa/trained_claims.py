@@ -3,11 +3,8 @@
 import numpy as np
 
 from clbook.claims import Finding, listed, span
-from clbook.papers.sa import recipes
 from clbook.papers.sa.claims import chapter
 
-DCL, NSCL, SCL, CE = range(4)  # the columns of what is recorded
-TWIN = 2  # where the third network is a twin of DCL
 KEYS = "cka", "rsa", "cka_train", "rsa_train"
 
 
@@ -21,20 +18,10 @@ def exponential(steps, distance) -> tuple[float, float]:
     return straight(steps, np.log(distance)), straight(np.log(steps), np.log(distance))
 
 
-def at(record, step: int) -> int:
-    """Position of a recorded time."""
-    return int(np.searchsorted(record["steps"], step))
-
-
-def shaped(record, key: str, *sizes: int) -> np.ndarray:
-    """What a record has, its first axis split into groups of runs."""
-    return record[key].reshape(*sizes, *record[key].shape[1:])
-
-
 @chapter.measure("sa-exponential")
 def grows(start):
-    late = slice(at(start, 20), None)
-    steps, distance = start["steps"][late], start["distance"][:, NSCL, late]
+    late = start.distance.sel(loss="nscl", step=slice(20, None))
+    steps, distance = late.step.values, late.values
     errors = np.array([exponential(steps, one) for one in distance])
     power = [np.polyfit(np.log(steps), np.log(one), 1)[0] for one in distance]
     return Finding(
@@ -47,14 +34,14 @@ def grows(start):
 
 @chapter.measure("sa-twin")
 def twin(start):
-    early = slice(1, at(start, 100) + 1)
-    steps, distance = start["steps"][early], start["distance"][:, TWIN, early]
+    early = start.distance.isel(step=slice(1, None)).sel(step=slice(None, 100))
+    steps, distance = early.step.values, early.sel(loss="twin").values
     errors = np.array([exponential(steps, one) for one in distance])
     grown = distance[:, -1] / distance[:, 0]
     return Finding(
         f"errors {listed(errors[:, 0])} in the time, {listed(errors[:, 1])} in its logarithm; grown "
         f"{listed(grown, '.0f')} times, to {listed(distance[:, -1])}, where NSCL is "
-        f"{listed(start['distance'][:, NSCL, early][:, -1])} away",
+        f"{listed(early.sel(loss='nscl').isel(step=-1))} away",
         float(grown.mean()),
         (np.log(errors[:, 1] / errors[:, 0]), np.log10(grown) - 2),
     )
@@ -62,36 +49,38 @@ def twin(start):
 
 @chapter.measure("sa-twin-end")
 def twin_end(plateau):
-    gap, cka = (plateau[key][:, :, -1].T for key in ("gap", "cka"))
+    end = plateau.isel(step=-1)
+    twin, nscl = end.sel(loss="twin"), end.sel(loss="nscl")
     return Finding(
-        f"gap {listed(gap[TWIN])}, NSCL's {listed(gap[NSCL])}; CKA with DCL {listed(cka[TWIN])}, NSCL's "
-        f"{listed(cka[NSCL])}",
-        float(gap[TWIN].mean()),
-        (gap[TWIN] / gap[NSCL] - 0.8,),
+        f"gap {listed(twin.gap)}, NSCL's {listed(nscl.gap)}; CKA with DCL {listed(twin.cka)}, NSCL's "
+        f"{listed(nscl.cka)}",
+        float(twin.gap.mean()),
+        (twin.gap / nscl.gap - 0.8,),
     )
 
 
 @chapter.measure("sa-weight-angle")
 def weight_angle(plateau):
-    angle = plateau["weight_angle"][:, NSCL]
-    grown = angle[:, -1] - angle[:, at(plateau, 5000)]
+    angle = plateau.weight_angle.sel(loss="nscl")
+    end = angle.isel(step=-1)
+    grown = end - angle.sel(step=5000)
     return Finding(
-        f"{span(angle[:, -1], '.1f')} degrees, {span(grown, '+.1f')} over the last 1,000 iterations",
-        float(angle[:, -1].mean()),
-        (angle[:, -1] - 80, 1 - grown),
+        f"{span(end, '.1f')} degrees, {span(grown, '+.1f')} over the last 1,000 iterations",
+        float(end.mean()),
+        (end - 80, 1 - grown),
     )
 
 
 @chapter.measure("sa-class-angle")
 def class_angle(plateau):
-    weights, classes = (
-        plateau["weight_angle"][:, NSCL, -1],
-        plateau["class_angle"][..., -1],
-    )  # (seeds, 2, 10)
-    plain, projected = classes.mean(2).T
+    end = plateau.isel(step=-1)
+    weights = end.weight_angle.sel(loss="nscl")
+    classes = end.class_angle.sel(embedding="plain")
+    plain = classes.mean("class")
+    projected = end.class_angle.sel(embedding="by PCA").mean("class")
     return Finding(
         f"mean over the classes {span(plain, '.1f')} degrees, by three axes {span(projected, '.1f')}, "
-        f"single classes {span(classes[:, 0], '.0f')}; weights {span(weights, '.1f')}",
+        f"single classes {span(classes, '.0f')}; weights {span(weights, '.1f')}",
         float(plain.mean()),
         (weights - plain, weights - projected),
     )
@@ -99,31 +88,39 @@ def class_angle(plateau):
 
 @chapter.measure("sa-projection")
 def projection(plateau):
-    plain, projected = np.moveaxis(plateau["class_angle"][..., -1], 1, 0)  # (seeds, 10)
-    change = abs(projected - plain)
+    angle = plateau.class_angle.isel(step=-1)
+    change = abs(angle.sel(embedding="by PCA") - angle.sel(embedding="plain"))
+    mean = change.mean("class")
     return Finding(
-        f"by {span(change.mean(1), '.2f')} degrees in the mean, {change.max():.1f} at most",
+        f"by {span(mean, '.2f')} degrees in the mean, {change.max():.1f} at most",
         float(change.mean()),
-        (change.mean(1) - 2,),
+        (mean - 2,),
     )
 
 
 @chapter.measure("sa-long-lars")
 def long_lars(long):
-    cka, begun = long["cka"], at(long, 50)
-    lead = (cka[:, NSCL] - cka[:, (SCL, CE)].max(1))[:, begun:]
-    fall = cka[:, NSCL, at(long, 300)] - cka[:, NSCL, -1]
+    nscl = long.cka.sel(loss="nscl")
+    others = long.cka.sel(loss=["supcon", "ce"]).max("loss")
+    lead = (nscl - others).sel(step=slice(50, None))
+    smallest = lead.min("step")
+    fall = nscl.sel(step=300) - nscl.isel(step=-1)
     return Finding(
-        f"smallest lead {listed(lead.min(1), '.3f')}, at the end {listed(lead[:, -1], '.3f')}; falls by "
+        f"smallest lead {listed(smallest, '.3f')}, at the end {listed(lead.isel(step=-1), '.3f')}; falls by "
         f"{listed(fall, '.3f')} after iteration 300",
         float(lead.min()),
-        (lead.min(1), fall),
+        (smallest, fall),
     )
+
+
+def at_end(record, key: str, *losses: str) -> list:
+    """(seeds,) what the networks of these losses have at the end."""
+    return [record[key].isel(step=-1).sel(loss=loss) for loss in losses]
 
 
 @chapter.measure("sa-scl-zero")
 def scl_zero(long):
-    nscl, scl = (long["cka"][:, k, -1] for k in (NSCL, SCL))
+    nscl, scl = at_end(long, "cka", "nscl", "supcon")
     return Finding(
         f"SCL {listed(scl)}, NSCL {listed(nscl)}", float(scl.mean()), (0.1 - scl, nscl - 0.5)
     )
@@ -131,7 +128,7 @@ def scl_zero(long):
 
 @chapter.measure("sa-tight")
 def tight(long):
-    cl, nscl, scl = (long["within"][:, k, -1] for k in (DCL, NSCL, SCL))
+    cl, nscl, scl = at_end(long, "within", "dcl", "nscl", "supcon")
     return Finding(
         f"SCL {listed(scl, '.3f')}, NSCL {listed(nscl, '.3f')}, DCL {listed(cl, '.3f')}",
         float(scl.mean()),
@@ -141,7 +138,7 @@ def tight(long):
 
 @chapter.measure("sa-ce-between")
 def ce_between(long):
-    nscl, scl, ce = (long["cka"][:, k, -1] for k in (NSCL, SCL, CE))
+    nscl, scl, ce = at_end(long, "cka", "nscl", "supcon", "ce")
     return Finding(
         f"NSCL {listed(nscl)}, SCL {listed(scl)}, CE {listed(ce)}",
         float(ce.mean()),
@@ -151,7 +148,8 @@ def ce_between(long):
 
 @chapter.measure("sa-ce-dips")
 def ce_dips(long):
-    rise = [long[key][:, CE, -1] - long[key][:, CE].min(1) for key in KEYS[:2]]
+    ce = long.sel(loss="ce")
+    rise = [ce[key].isel(step=-1) - ce[key].min("step") for key in ("cka", "rsa")]
     return Finding(
         f"CKA ends {listed(rise[0])} above its smallest value, RSA {listed(rise[1])}",
         float(np.mean(rise[0])),
@@ -161,92 +159,98 @@ def ce_dips(long):
 
 @chapter.measure("sa-weights-lars")
 def weights_lars(long):
-    tenths = [at(long, step) for step in range(300, 3001, 300)]
-    gap = long["gap"][:, :, tenths]
-    growth = [np.diff(gap[:, k]).min(1) for k in (NSCL, SCL)]
+    gap = long["gap"].sel(step=range(300, 3001, 300))
+    nscl, scl = gap.sel(loss="nscl"), gap.sel(loss="supcon")
+    growth = [one.diff("step").min("step") for one in (nscl, scl)]
+    ends = [one.isel(step=-1) for one in (nscl, scl)]
     return Finding(
-        f"NSCL {listed(gap[:, NSCL, -1])}, SCL {listed(gap[:, SCL, -1])} at the end",
-        float(gap[:, SCL, -1].mean()),
-        (*growth, (gap[:, SCL] - gap[:, NSCL]).min(1)),
+        f"NSCL {listed(ends[0])}, SCL {listed(ends[1])} at the end",
+        float(ends[1].mean()),
+        (*growth, (scl - nscl).min("step")),
     )
 
 
 @chapter.measure("sa-table-1")
 def table_1(long):
-    read = {"LP": long["probe"].T, "NCCC": long["nccc"][:, :, -1].T}
-    found = "; ".join(f"{how} {listed(values.mean(1), '.3f')}" for how, values in read.items())
+    read = {"LP": long.probe, "NCCC": long.nccc.isel(step=-1)}
+    found = "; ".join(f"{how} {listed(v.mean('seed'), '.3f')}" for how, v in read.items())
+    rises = []
+    for values in read.values():
+        first = values.sel(loss=["dcl", "nscl", "supcon"])
+        rises.append((first.diff("loss") > 0).all("loss"))
     return Finding(
         f"means of CL, NSCL, SCL, CE: {found}",
-        float(read["LP"][0].mean()),
-        tuple((np.diff(values[:3], axis=0) > 0).all(0) for values in read.values()),
+        float(read["LP"].sel(loss="dcl").mean()),
+        tuple(rises),
     )
 
 
 @chapter.measure("sa-subsets")
 def subsets(subsets):
-    found = {key: shaped(subsets, key, 5, 3)[..., -1] for key in KEYS}  # (counts, seeds)
+    ends = subsets.isel(step=-1)
+    means = ends.mean("seed")
     return Finding(
-        f"CKA {listed(found['cka'].mean(1))}, RSA {listed(found['rsa'].mean(1))}; on training points CKA "
-        f"{listed(found['cka_train'].mean(1))}",
-        float(found["cka"][-1].mean()),
-        tuple(values[-1] - values[0] for values in found.values()),
+        f"CKA {listed(means.cka)}, RSA {listed(means.rsa)}; on training points CKA "
+        f"{listed(means.cka_train)}",
+        float(means.cka[-1]),
+        tuple(ends[key].sel(classes=10) - ends[key].sel(classes=2) for key in KEYS),
     )
 
 
 @chapter.measure("sa-subsets-decline")
 def subsets_decline(subsets):
-    cka = shaped(subsets, "cka", 5, 3)  # recorded at each tenth of the training
-    fall = cka[..., 2] - cka[..., -1]
+    cka = subsets.cka  # recorded at each tenth of the training
+    fall = cka.isel(step=2) - cka.isel(step=-1)
     return Finding(
-        f"falls by {listed(fall.mean(1))}; in {np.sum(fall > 0)} of {fall.size} runs",
+        f"falls by {listed(fall.mean('seed'))}; in {int((fall > 0).sum())} of {fall.size} runs",
         float(fall.mean()),
-        (fall.mean(0),),
+        (fall.mean("classes"),),
     )
 
 
 @chapter.measure("sa-temperature-control")
 def temperature_control(temperatures):
-    found = [shaped(temperatures, key, 2, 3, 3)[..., -1] for key in KEYS[:2]]  # (ways, taus, seeds)
-    text = "; ".join(
-        f"{name}: CKA {listed(found[0][k].mean(1))}, RSA {listed(found[1][k].mean(1))}"
-        for k, name in enumerate(("rate proportional to tau", "LARS"))
-    )
-    return Finding(
-        text,
-        float(found[0][0, -1].mean()),
-        tuple(one[-1] - one[:-1].max(0) for values in found for one in values),
-    )
+    ends = temperatures.isel(step=-1)
+    means = ends.mean("seed")
+    texts, leads = [], []
+    for optimizer, name in (("sgd", "rate proportional to tau"), ("lars", "LARS")):
+        own = means.sel(optimizer=optimizer)
+        texts.append(f"{name}: CKA {listed(own.cka)}, RSA {listed(own.rsa)}")
+    for key in ("cka", "rsa"):
+        lead = ends[key].sel(tau=1.0) - ends[key].sel(tau=[0.1, 0.5]).max("tau")
+        leads += list(lead.transpose("optimizer", "seed"))
+    highest = means.cka.sel(optimizer="sgd", tau=1.0)
+    return Finding("; ".join(texts), float(highest), tuple(leads))
 
 
-def change(sized) -> np.ndarray:
-    """(scalings, seeds) CKA at the largest batch minus that at the smallest."""
-    ends = shaped(sized, "cka", 4, len(recipes.SIZES), -1)[..., -1]
-    return ends[:, -1] - ends[:, 0]
+def change(sized):
+    """(laws, seeds) CKA at the largest batch minus that at the smallest."""
+    ends = sized.cka.isel(step=-1)
+    return ends.sel(batch=256) - ends.sel(batch=32)
 
 
 @chapter.measure("sa-batch-lars")
 def batch_lars(sized):
-    linear, *_ = change(sized)
+    linear = change(sized).sel(law="linear")
     return Finding(f"changes by {listed(linear, '+.3f')}", float(linear.mean()), (-linear,))
 
 
 @chapter.measure("sa-batch-lars-others")
 def batch_lars_others(sized):
-    _, *others = change(sized)
+    others = change(sized).drop_sel(law="linear")
     return Finding(
-        f"changes by {listed(np.mean(others, 1), '+.3f')}", float(np.mean(others)), tuple(others)
+        f"changes by {listed(others.mean('seed'), '+.3f')}", float(others.mean()), tuple(others)
     )
 
 
 @chapter.measure("sa-architectures")
 def architectures(widths):
-    cka, gap = (
-        shaped(widths, key, 4, 3) for key in ("cka", "gap")
-    )  # (set and width, seeds, networks, times)
-    lead = (cka[:, :, NSCL] - cka[:, :, (SCL, CE)].max(2))[..., -1]
-    growth = (gap[:, :, (NSCL, SCL), -1] - gap[:, :, (NSCL, SCL), 1]).min(2)
+    ends = widths.isel(step=-1)
+    lead = ends.cka.sel(loss="nscl") - ends.cka.sel(loss=["supcon", "ce"]).max("loss")
+    growth = (ends["gap"] - widths["gap"].isel(step=1)).sel(loss=["nscl", "supcon"]).min("loss")
+    lead, growth = (values.stack(setting=("data", "width")).T for values in (lead, growth))
     return Finding(
-        f"leads by {listed(lead.mean(1), '.3f')}; gaps grow by {span(growth)}",
+        f"leads by {listed(lead.mean('seed'), '.3f')}; gaps grow by {span(growth)}",
         float(lead.mean()),
         (*lead, *growth),
     )

@@ -114,25 +114,27 @@ def several_tasks(several):
 
 @chapter.measure("sl-shared")
 def shared_parameters(sides):
-    first, last = (sides["equivalent"][:, at] / sides["different"][:, at] for at in (0, -1))
-    ways = {name: last[3 * k : 3 * k + 3] for k, name in enumerate(("none", "table", "all"))}
+    ratio = sides.equivalent / sides.different
+    first, last = ratio.isel(step=0), ratio.isel(step=-1)
+    ways = ("none", "table", "all")
     return ranges(
-        {f"{name}: ratio": ratio for name, ratio in ways.items()},
-        *(first[3 * k : 3 * k + 3] - ratio for k, ratio in enumerate(ways.values())),
+        {f"{way}: ratio": last.sel(variant=way) for way in ways},
+        *((first - last).sel(variant=way) for way in ways),
     )
 
 
 @chapter.measure("sl-held-out")
 def left_out(sides):
-    held = sides["held"][:3]
+    apart = sides.sel(variant="none")
+    start, end = apart.isel(step=0), apart.isel(step=-1)
     return ranges(
         {
-            "at the end": held[:, -1],
-            "at the start": held[:, 0],
-            "least": held.min(1),
-            "training": sides["loss"][:3, -1],
+            "at the end": end.held,
+            "at the start": start.held,
+            "least": apart.held.min("step"),
+            "training": end.loss,
         },
-        GUESSING - held[:, -1],
+        GUESSING - end.held,
     )
 
 
@@ -182,13 +184,13 @@ def never_appears(absent):
 
 @chapter.measure("sl-many-contexts")
 def many_contexts(basis):
-    twins, narrow = (
-        np.array([basis[f"{n} columns"][name] for n in (80, 100, 200)]).T for name in (0, 1)
-    )
+    many = basis.sel(variant=[f"{n} columns" for n in (80, 100, 200)])
+    twins, narrow = many.twins.max("pair"), many.narrowest
+    few = basis.twins.max("pair").sel(variant="64 columns")
     return ranges(
-        {"twins": twins, "narrowest extent": narrow, "64 pairs: twins": basis["64 columns"][0]},
-        (1e-5 - twins).min(1),
-        (narrow - 1e-3).min(1),
+        {"twins": twins, "narrowest extent": narrow, "64 pairs: twins": few},
+        (1e-5 - twins).min("variant"),
+        (narrow - 1e-3).min("variant"),
     )
 
 
@@ -211,11 +213,12 @@ def perturbed_again(pushed):
 
 @chapter.measure("sl-smaller-d")
 def smaller_d(basis):
-    small = np.maximum(basis["48 columns, d = 16"][0], basis["48 columns, d = 8"][0])
+    apart = basis.twins.max("pair")
+    small = apart.sel(variant=["48 columns, d = 16", "48 columns, d = 8"]).max("variant")
     return ranges(
         {
-            "d = 32: apart": basis["48 columns"][0],
-            "d = 24": basis["48 columns, d = 24"][0],
+            "d = 32: apart": apart.sel(variant="48 columns"),
+            "d = 24": apart.sel(variant="48 columns, d = 24"),
             "d = 16 and 8": small,
         },
         EQUAL - small,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import xarray
 
 from clbook.experiments.modadd import Result, over_seeds
 from clbook.experiments.modadd.lookup_figures import DIFFERENT_TONE, SAME_TONE
@@ -55,24 +56,25 @@ def lines(angles=(60, 20, 0)) -> Picture:
     )
 
 
-def basis(found: dict, d: int = 32) -> Picture:
-    """{"n columns": (twins (3,), narrowest extent (3,))}: both against columns a dimension, a dot a table."""
+def basis(record: xarray.Dataset, d: int = 32) -> Picture:
+    """Twins' largest distance, narrowest extent of the contexts: against columns a dimension, a dot a table."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.0)
-    counts = [int(name.split()[0]) for name in found if name.endswith("columns")]
-    for ax, kind, label in (
-        (left, 0, "distance of twins"),
-        (right, 1, "narrowest extent / widest"),
+    names = [name for name in record.variant.values if name.endswith("columns")]
+    apart, narrowest = record.twins.max("pair"), record.narrowest
+    for ax, found, tone, label in (
+        (left, apart, SAME_TONE, "distance of twins"),
+        (right, narrowest, colour(0), "narrowest extent / widest"),
     ):
-        for n in counts:
-            values = np.maximum(found[f"{n} columns"][kind], 1e-8)
+        for name in names:
+            values = np.maximum(found.sel(variant=name), 1e-8)
             ax.scatter(
-                np.full(len(values), n / d),
+                np.full(len(values), int(name.split()[0]) / d),
                 values,
                 s=22,
-                color=(SAME_TONE, colour(0))[kind],
+                color=tone,
                 linewidths=0,
                 alpha=0.7,
-                gid=f"{n} columns",
+                gid=name,
             )
         ax.set(
             yscale="log",
@@ -81,14 +83,13 @@ def basis(found: dict, d: int = 32) -> Picture:
             xlim=(0.8, 6.6),
         )
         ax.minorticks_off()
+    says = []
+    for name in names:
+        own = apart.sel(variant=name)
+        says.append(f"{name} {own.min():.0e} to {own.max():.0e}")
     return Picture(
         fig,
-        f"d = {d}. Largest distance of twins, over three tables: "
-        + "; ".join(
-            f"{n} columns {found[f'{n} columns'][0].min():.0e} to {found[f'{n} columns'][0].max():.0e}"
-            for n in counts
-        )
-        + ".",
+        f"d = {d}. Largest distance of twins, over three tables: " + "; ".join(says) + ".",
     )
 
 
@@ -121,23 +122,19 @@ def starts(panels: dict, at, guessing: float = 0.125) -> Picture:
     )
 
 
-def sides(record: dict, names: Sequence[str]) -> Picture:
-    """Runs {name: (runs, T)} of three seeds for each of `names`, what two sides share: ratios; losses of the first."""
+def sides(record: xarray.Dataset) -> Picture:
+    """Ratios by what the two sides share, and the losses where they share nothing, of three seeds each."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.0)
-    ratio = (record["equivalent"] / record["different"]).reshape(
-        len(names), -1, len(record["steps"])
-    )
-    for k, (name, values) in enumerate(zip(names, ratio, strict=True)):
-        band(left, record["steps"], values, color=colour(k), label=name, gid=name)
-    for name, tone in (("held", DIFFERENT_TONE), ("loss", colour(0)), ("floor", INK)):
-        band(
-            right,
-            record["steps"],
-            record[name][: ratio.shape[1]],
-            color=tone,
-            gid=name,
-            label={"held": "left-out samples", "loss": "training samples", "floor": "floor"}[name],
-        )
+    ratio = record.equivalent / record.different
+    for k, name in enumerate(record.variant.values):
+        band(left, record.step, ratio.sel(variant=name), color=colour(k), label=name, gid=name)
+    apart = record.sel(variant="none")
+    for name, tone, label in (
+        ("held", DIFFERENT_TONE, "left-out samples"),
+        ("loss", colour(0), "training samples"),
+        ("floor", INK, "floor"),
+    ):
+        band(right, record.step, apart[name], color=tone, gid=name, label=label)
     left.set(xlabel="epoch", ylabel="ratio: equivalent / different", ylim=(0, None))
     right.set(xlabel="epoch", ylabel="loss", ylim=(0, None))
     for ax in (left, right):
@@ -149,13 +146,11 @@ def sides(record: dict, names: Sequence[str]) -> Picture:
             columnspacing=0.8,
             handlelength=1.2,
         )
-    held = record["held"][: ratio.shape[1]].mean(0)
+    held, end = apart.held.mean("seed").values, ratio.isel(step=-1).mean("seed")
     return Picture(
         fig,
         "Ratio at the end: "
-        + ", ".join(
-            f"{name} {values[:, -1].mean():.2f}" for name, values in zip(names, ratio, strict=True)
-        )
+        + ", ".join(f"{mean.variant.item()} {mean:.2f}" for mean in end)
         + f". Loss on left-out samples: {held[0]:.2f} at first, {held.max():.2f} at most, {held[-1]:.2f} at the end.",
     )
 

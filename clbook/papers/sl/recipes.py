@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import xarray
 
 from clbook.experiments import modadd, words
 from clbook.experiments.modadd import PAPER, VARIANTS, lookup
@@ -10,6 +11,7 @@ from clbook.experiments.modadd.classifier import STARTS
 from clbook.experiments.modadd.lookup_figures import twins
 from clbook.papers.sl import coin, shared, tables, training
 from clbook.results import records
+from clbook.results.labelled import padded
 from clbook.results.records import Recipe
 
 SEEDS, TEN = range(3), range(10)
@@ -63,84 +65,79 @@ def each(names, seeds=SEEDS) -> np.ndarray:
     return np.repeat([str(name) for name in names], len(seeds))
 
 
-def shortest(values: list) -> np.ndarray:
-    """values of several runs, stacked: as many of the last axis as all have."""
-    least = min(value.shape[-1] for value in values)
-    return np.stack([value[..., :least] for value in values]).astype(np.float32)
+def over_time(values: list) -> np.ndarray:
+    """Curves of several runs as one array, (runs, ..., T) in float32, NaN where a run had ended."""
+    return np.float32(padded(values))
 
 
 def trained(results: list, tables: int = TABLES) -> dict:
     """Curves of `modadd.run`s, (runs, T), and accuracies (runs, starts, T'); vectors at as many times as `tables`."""
     first = results[0]
-    arrays = {name: shortest([getattr(r, name) for r in results]) for name in (*CURVES, "floor")}
+    arrays = {name: over_time([getattr(r, name) for r in results]) for name in (*CURVES, "floor")}
     at = np.unique(np.linspace(0, len(first.steps) - 1, tables).astype(int))
     return arrays | {
         "steps": first.steps,
         "accuracy_at": first.accuracy_at,
         "table_steps": first.steps[at],
         "tables": np.stack([r.tables[at] for r in results]).astype(np.float16),
-        "accuracy": shortest(
+        "accuracy": over_time(
             [np.array([*r.accuracy.values()]).reshape(len(r.accuracy), -1) for r in results]
         ),
     }
 
 
-def by_name(name: str, names: tuple) -> dict[str, list[modadd.Result]]:
-    """{name: the Results, a seed each} of a record that `trained` made; their tables are those at `table_steps`."""
-    record, made = records.load(name), []
-    for k, config in enumerate(RECIPES[name].configs):
-        accuracy = dict(zip(STARTS, record["accuracy"][k], strict=False))
-        columns = {curve: record[curve][k] for curve in (*CURVES, "floor")}
-        made.append(
-            modadd.Result(
-                config=config,
-                seconds=0.0,
-                device="cpu",
-                stopped=False,
-                steps=record["steps"],
-                accuracy=accuracy,
-                tables=record["tables"][k].astype(np.float32),
-                accuracy_at=record["accuracy_at"],
-                **columns,
-            )
+def runs_of(record: xarray.Dataset, name: str):
+    """(name of its variant, its config, the record's row) of each run of the record `name`."""
+    configs = iter(RECIPES[name].configs)
+    for variant in record.variant.values:
+        for seed in record.seed.values:
+            yield variant, next(configs), record.sel(variant=variant, seed=seed)
+
+
+def by_name(name: str) -> dict[str, list[modadd.Result]]:
+    """{variant: the Results, a seed each} of a record that `trained` made; their tables are those at `table_steps`.
+
+    The chapter's figures and measures take Results, as those of a sweep.
+    """
+    record, found = records.load(name), {}
+    for variant, config, one in runs_of(record, name):
+        accuracy = {start: one.accuracy.sel(start=start).values for start in one.start.values}
+        curves = {curve: one[curve].values for curve in (*CURVES, "floor")}
+        result = modadd.Result(
+            config=config,
+            seconds=0.0,
+            device="cpu",
+            stopped=False,
+            steps=record.step.values,
+            accuracy=accuracy,
+            tables=one.tables.values.astype(np.float32),
+            accuracy_at=record.accuracy_at.values,
+            **curves,
         )
-    each = len(made) // len(names)
-    return {label: made[k * each : (k + 1) * each] for k, label in enumerate(names)}
+        found.setdefault(variant, []).append(result)
+    return found
 
 
-def said(name: str, names: tuple) -> dict[str, list[words.Result]]:
-    """{name: the Results, a seed each} of a record that `spoken` made: mean distances in place of all pairs' own."""
-    record, made = records.load(name), []
-    for k, config in enumerate(RECIPES[name].configs):
-        distances = {kind: record["distance"][k, i][:, None] for i, kind in enumerate(KINDS)}
-        columns = {curve: record[curve][k] for curve in ("steps", *SPOKEN)}
-        made.append(
-            words.Result(
-                config=config,
-                seconds=0.0,
-                device="cpu",
-                stopped=False,
-                words=[],
-                counts=None,
-                pairs={},
-                distances=distances,
-                **columns,
-            )
+def said(name: str) -> dict[str, list[words.Result]]:
+    """{variant: the Results, a seed each} of a record that `spoken` made: mean distances in place of all pairs' own."""
+    record, found = records.load(name), {}
+    for variant, config, one in runs_of(record, name):
+        distances = {kind: one.distance.sel(kind=kind).values[:, None] for kind in KINDS}
+        curves = {curve: one[curve].values for curve in SPOKEN}
+        result = words.Result(
+            config=config,
+            seconds=0.0,
+            device="cpu",
+            stopped=False,
+            words=[],
+            counts=None,
+            pairs={},
+            distances=distances,
+            steps=one.recorded_steps.values,
+            **curves,
         )
-    each = len(made) // len(names)
-    return {label: made[k * each : (k + 1) * each] for k, label in enumerate(names)}
-
-
-def by_columns() -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """{setting of `BASIS`: twins' largest distance, narrowest extent of the contexts; (3,) each} of the record."""
-    record, each = records.load("sl-basis"), len(SEEDS)
-    return {
-        name: (
-            record["twins"][k * each : (k + 1) * each].max(1),
-            record["narrowest"][k * each : (k + 1) * each],
-        )
-        for k, name in enumerate(BASIS)
-    }
+        found.setdefault(variant, []).append(result)
+    return found
 
 
 def optima(results: list) -> dict:
@@ -157,9 +154,9 @@ def spoken(results: list) -> dict:
     """Of `words.run`s: mean distances (runs, kinds, T) in the order of `KINDS`; steps, losses, nearest (runs, T)."""
     means = [np.array([r.distances[kind].mean(1) for kind in KINDS]) for r in results]
     return {
-        "distance": shortest(means),
+        "distance": over_time(means),
         "steps": np.stack([r.steps for r in results]),
-        **{name: shortest([getattr(r, name) for r in results]) for name in SPOKEN},
+        **{name: over_time([getattr(r, name) for r in results]) for name in SPOKEN},
     }
 
 
@@ -189,6 +186,7 @@ RECIPES = {
         axes=AXES,
         labels=STARTED["all"],
         named={"variant": each(("base",), TEN)},
+        dims=("variant", "seed"),
     ),
     "sl-paper-variants": Recipe(
         "SL Fig. 5 to 8 in the paper's own setting, ten seeds each, and classifiers from their tables",
@@ -201,6 +199,7 @@ RECIPES = {
         axes=AXES,
         labels=STARTED["pretrained"],
         named={"variant": each(OWN, TEN)},
+        dims=("variant", "seed"),
     ),
     "sl-paper-random": Recipe(
         "classifiers from random symbols in the paper's own setting but without decay, ten seeds",
@@ -212,6 +211,7 @@ RECIPES = {
         axes=AXES,
         labels=STARTED["both"],
         named={"variant": each(("random",), TEN)},
+        dims=("variant", "seed"),
     ),
     "sl-paper-wide": Recipe(
         "SL Fig. 4 (d = 128) in the paper's own setting, ten seeds",
@@ -224,6 +224,7 @@ RECIPES = {
         axes=AXES,
         labels=STARTED["both"],
         named={"variant": each(("d = 128",), TEN)},
+        dims=("variant", "seed"),
     ),
     "sl-variants": Recipe(
         "SL Fig. 5 to 8 and a control in the book's setting, three seeds each",
@@ -235,6 +236,7 @@ RECIPES = {
         axes=AXES,
         labels=STARTED["pretrained"],
         named={"variant": each(OURS)},
+        dims=("variant", "seed"),
     ),
     "sl-wide": Recipe(
         "SL Fig. 4 (d = 128) in the book's setting, three seeds",
@@ -246,6 +248,7 @@ RECIPES = {
         axes=AXES,
         labels=STARTED["both"],
         named={"variant": each(("d = 128",))},
+        dims=("variant", "seed"),
     ),
     "sl-dose": Recipe(
         "heavy contexts of every symbol, six probabilities, three seeds each, in the book's setting",
@@ -259,6 +262,7 @@ RECIPES = {
         axes=AXES,
         labels=STARTED["pretrained"],
         named={"variant": each(DOSES)},
+        dims=("variant", "seed"),
     ),
     "sl-samples": Recipe(
         "contexts without the answer; contexts that no two symbols share; half of all samples",
@@ -277,6 +281,7 @@ RECIPES = {
         axes=AXES,
         labels=STARTED["pretrained"],
         named={"variant": each(("no answer", "apart", "plain"))},
+        dims=("variant", "seed"),
     ),
     "sl-starts": Recipe(
         "the book's setting with 1,000 epochs of the classifiers, five seeds",
@@ -290,6 +295,8 @@ RECIPES = {
         record=("floor",),
         axes=AXES,
         labels=STARTED["all"],
+        named={"variant": each(("base",), range(5))},
+        dims=("variant", "seed"),
     ),
     "sl-oracle": Recipe(
         "classifiers that start from one random vector a class, five seeds",
@@ -299,12 +306,13 @@ RECIPES = {
             for seed in range(5)
         ),
         lambda results: {
-            "accuracy": shortest([r.accuracy for r in results]),
+            "accuracy": over_time([r.accuracy for r in results]),
             "steps": results[0].steps,
         },
         ("accuracy",),
         start=0.03,
         axes={"steps": "step", "accuracy": "run step"},
+        dims=("seed",),
     ),
     "sl-shared": Recipe(
         "a table of its own, the encoder's table, or the encoder for both sides, three seeds each",
@@ -312,12 +320,13 @@ RECIPES = {
         seeded({kind: {"shared": kind} for kind in SHARED}, shared.Config()),
         lambda results: (
             {"steps": results[0].steps}
-            | {name: shortest([getattr(r, name) for r in results]) for name in SIDES}
+            | {name: over_time([getattr(r, name) for r in results]) for name in SIDES}
         ),
         SIDES,
         record=("floor", "held"),
         axes=AXES,
         named={"variant": each(SHARED)},
+        dims=("variant", "seed"),
     ),
     "sl-basis": Recipe(
         "optima of random tables with more or fewer contexts, three seeds each",
@@ -329,6 +338,7 @@ RECIPES = {
         axes={"loss": "run moment", "twins": "run pair"},
         labels={"moment": ("start", "end")},
         named={"variant": each(BASIS)},
+        dims=("variant", "seed"),
     ),
     "sl-words": Recipe(
         "words from other starts, with longer contexts, a transformer, other negatives; three seeds each",
@@ -341,6 +351,7 @@ RECIPES = {
         axes=HEARD,
         labels={"kind": KINDS},
         named={"variant": each(WORDS)},
+        dims=("variant", "seed"),
     ),
     "sl-coin": Recipe(
         "words whose twins are tossed at every draw, three seeds",
@@ -352,5 +363,7 @@ RECIPES = {
         record=SPOKEN,
         axes=HEARD,
         labels={"kind": KINDS},
+        named={"variant": each(("fresh",))},
+        dims=("variant", "seed"),
     ),
 }

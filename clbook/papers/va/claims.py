@@ -1,6 +1,7 @@
 """What VA says, judged in its own setting: on the checks of this room and on its records."""
 
 import numpy as np
+import xarray
 
 from clbook import theory
 from clbook.claims import Chapter, Finding, listed, span
@@ -25,18 +26,24 @@ def both(printed, corrected, bar: float) -> Finding:
     )
 
 
-def reached(run: dict, name: str = "accuracy", bar: float = CLUSTERED) -> np.ndarray:
+def reached(record, name: str = "accuracy", bar: float = CLUSTERED):
     """(runs,) first recorded iteration from which a curve of a record is at the bar; inf: it never is."""
-    above = run[name] >= bar
-    return np.where(above.any(1), run["steps"][above.argmax(1)], np.inf)
+    above = record[name] >= bar
+    first = record.step[above.argmax("step")].drop_vars("step")
+    return first.where(above.any("step"), np.inf)
 
 
-def by_setting(configs, values) -> dict:
-    """{(net, depth, d, loss): {lr: values of the seeds}} of the runs of a recipe."""
+def of_network(record, net: str, depth: int):
+    """The runs of the record `va-uniform` with one network."""
+    return record.sel(run=(record.net == net) & (record.depth == depth))
+
+
+def by_setting(record, values) -> dict:
+    """{(net, depth, d, loss): {lr: values of the seeds}} of values along the runs of the record `va-uniform`."""
     table = {}
-    for config, value in zip(configs, values, strict=True):
-        setting = table.setdefault((config.net, config.depth, config.d, config.loss), {})
-        setting.setdefault(config.lr, []).append(value)
+    settings = zip(*(record[name].values for name in ("net", "depth", "d", "loss")), strict=True)
+    for setting, lr, value in zip(settings, record.lr.values, values.values, strict=True):
+        table.setdefault(setting, {}).setdefault(lr, []).append(value)
     return table
 
 
@@ -47,19 +54,16 @@ def best_rate(rates: dict, by: float = np.inf) -> list[bool]:
     )
 
 
-def clusters_come(record, *network) -> Finding:
+def clusters_come(record, net: str, depth: int) -> Finding:
     """Whether some learning rate brings the clusters out in every seed, in each setting of one network."""
-    at = reached(record)
-    table = {
-        key: rates for key, rates in by_setting(recipes.UNIFORM, at).items() if key[:2] == network
-    }
+    mine = of_network(record, net, depth)
+    table, runs = by_setting(mine, reached(mine)), reached(mine)
     found = [best_rate(rates) for rates in table.values()]
     soonest = [min(max(seeds) for seeds in rates.values()) for rates in table.values()]
-    runs = np.array([seeds for rates in table.values() for seeds in rates.values()])
     when = f", by iteration {span(soonest, '.0f')}" if np.isfinite(soonest).all() else ""
     return Finding(
         f"at the best rate {np.sum(found)} of {np.size(found)} runs cluster{when}; at all rates "
-        f"{np.isfinite(runs).sum()} of {runs.size}",
+        f"{int(np.isfinite(runs).sum())} of {runs.size}",
         float(np.mean(found)),
         tuple(np.array(seeds) for seeds in found),
     )
@@ -82,10 +86,9 @@ def uniform_deep(uniform):
 
 @chapter.measure("va-uniform-small-steps")
 def small_steps(uniform):
-    below = np.array(
-        [config.lr in recipes.BELOW[config.net, config.depth] for config in recipes.UNIFORM]
-    )
-    seeds, best = np.array([config.seed for config in recipes.UNIFORM]), uniform["accuracy"].max(1)
+    settings = zip(uniform.net.values, uniform.depth.values, uniform.lr.values, strict=True)
+    below = np.array([lr in recipes.BELOW[net, depth] for net, depth, lr in settings])
+    seeds, best = uniform.seed.values, uniform.accuracy.max("step").values
     share = np.array(
         [(best[below & (seeds == seed)] >= CLUSTERED).mean() for seed in np.unique(seeds)]
     )
@@ -98,9 +101,9 @@ def small_steps(uniform):
 
 @chapter.measure("va-uniform-slow")
 def slow_steps(slow):
-    best = slow["accuracy"].max(1)
+    best, end = slow.accuracy.max("step"), slow.accuracy.isel(step=-1)
     return Finding(
-        f"best accuracy {span(best)}, {span(slow['accuracy'][:, -1])} at the end",
+        f"best accuracy {span(best)}, {span(end)} at the end",
         float(best.mean()),
         (best >= CLUSTERED,),
     )
@@ -108,24 +111,20 @@ def slow_steps(slow):
 
 @chapter.measure("va-free-uniform")
 def free_uniform(free):
-    gap = abs(
-        free["loss"][:, -1]
-        - [theory.sphere_plateau(config.tau, config.d, 1) for config in recipes.FREE]
-    )
-    end = free["accuracy"][:, -1]
+    plateaus = [theory.sphere_plateau(recipes.BASE.tau, d, 1) for d in free.d.values]
+    end = free.isel(step=-1)
+    gap = abs(end.recorded_loss - xarray.DataArray(plateaus, dims="d"))
+    kinds = [values.stack(kind=("d", "start")).T for values in (gap, end.accuracy)]
     return Finding(
-        f"loss within {gap.max():.0e}, accuracy {span(end, '.2g')}",
+        f"loss within {gap.max():.0e}, accuracy {span(end.accuracy, '.2g')}",
         float(gap.max()),
-        (
-            *(0.005 - part for part in groups(recipes.FREE, gap, "d", "start")),
-            *(0.5 - part for part in groups(recipes.FREE, end, "d", "start")),
-        ),
+        (*(0.005 - kinds[0]), *(0.5 - kinds[1])),
     )
 
 
 @chapter.measure("va-by-15")
 def by_15(uniform):
-    table = by_setting(recipes.UNIFORM, reached(uniform))
+    table = by_setting(uniform, reached(uniform))
     rates = {
         (net, lr): seeds
         for (net, depth, d, loss), of in table.items()
@@ -142,18 +141,10 @@ def by_15(uniform):
     )
 
 
-def time_clustered(run: dict) -> np.ndarray:
+def time_clustered(record):
     """(runs,) how many iterations a run spends with an accuracy of .95, its recorded values taken to last."""
-    return ((run["accuracy"][:, :-1] >= CLUSTERED) * np.diff(run["steps"])).sum(1)
-
-
-def groups(configs, values, *names) -> list[np.ndarray]:
-    """The values of the runs of a recipe, one array (seeds,) for each choice of the named settings."""
-    keys = [tuple(getattr(config, name) for name in names) for config in configs]
-    return [
-        np.array([v for v, k in zip(values, keys, strict=True) if k == key])
-        for key in dict.fromkeys(keys)
-    ]
+    lasts = record.step.diff("step", label="lower")  # the last recorded value has no duration
+    return (lasts * (record.accuracy >= CLUSTERED)).sum("step")
 
 
 @chapter.measure("va-abstract-2")
@@ -162,28 +153,25 @@ def life(life):
     return Finding(
         f"{span(spent, ',.0f')} of 20,000 iterations",
         float(spent.mean()),
-        tuple(np.log(np.maximum(part, 1) / 1000) for part in groups(recipes.LIFE, spent, "start")),
+        tuple(np.log(np.maximum(spent, 1) / 1000)),
     )
 
 
 @chapter.measure("va-trivial-end")
 def trivial_end(life):
-    above = life["loss"][:, -1] - theory.circle_plateau(recipes.BASE.tau, 1)
-    end = life["accuracy"][:, -1]
+    above = life.recorded_loss.isel(step=-1) - theory.circle_plateau(recipes.BASE.tau, 1)
+    end = life.accuracy.isel(step=-1)
     return Finding(
         f"loss {span(above)} above the uniform one, accuracy {span(end)} at the end",
         float(above.mean()),
-        (
-            *(0.01 - part for part in groups(recipes.LIFE, above, "start")),
-            *(0.5 - part for part in groups(recipes.LIFE, end, "start")),
-        ),
+        (*(0.01 - above), *(0.5 - end)),
     )
 
 
 @chapter.measure("va-stationary")
 def stationary(life):
-    cap = [config.start == "cap" for config in recipes.LIFE]
-    later, spread, end = life["later"][cap], life["spread"][cap, -1], life["accuracy"][cap, -1]
+    cap = life.sel(start="cap").isel(step=-1)
+    later, spread, end = cap.later, cap.recorded_spread, cap.accuracy
     return Finding(
         f"the median point moves by {span(later)}; views {span(spread, '.2g')} away; accuracy {span(end)}",
         float(later.mean()),
@@ -193,9 +181,11 @@ def stationary(life):
 
 @chapter.measure("va-speeds")
 def speeds(speeds):
-    loss = speeds["loss"]
-    goal = loss[:, :1] - 0.9 * (loss[:, :1] - loss.min(1, keepdims=True))
-    network, free = speeds["steps"][(loss <= goal).argmax(1)].reshape(2, -1)
+    loss = speeds.recorded_loss
+    first = loss.isel(step=0)
+    goal = first - 0.9 * (first - loss.min("step"))
+    at = speeds.step[(loss <= goal).argmax("step")]
+    network, free = (at.sel(network=there).values for there in (True, False))
     times = np.maximum(network, 1) / np.maximum(free, 1)
     return Finding(
         f"iterations {listed(network, 'd')} with, {listed(free, 'd')} without",
@@ -204,14 +194,10 @@ def speeds(speeds):
     )
 
 
-def of_size(lost, name: str) -> np.ndarray:
-    """(sizes, seeds) of a column of the record."""
-    return np.reshape(lost[name], (len(recipes.RATIOS), -1))
-
-
 @chapter.measure("va-remark-4-4-lost")
 def small_lost(lost):
-    equal, *_, small = of_size({"end": lost["tail"][:, -1]}, "end")
+    end = lost["tail"].isel(step=-1)
+    equal, small = end.sel(ratio=1.0), end.sel(ratio=0.05)
     return Finding(
         f"{span(small)} of its points at 1/20 of the size, {span(equal)} at equal sizes",
         float(small.mean()),
@@ -221,7 +207,8 @@ def small_lost(lost):
 
 @chapter.measure("va-remark-4-4-late")
 def small_late(lost):
-    equal, *_, small = of_size({"at": reached(lost, "tail")}, "at")
+    at = reached(lost, "tail")
+    equal, small = at.sel(ratio=1.0), at.sel(ratio=0.05)
     later = np.log(np.maximum(small, 1) / np.maximum(equal, 1))
     return Finding(
         f"iterations {listed(small, 'g')} at 1/20 of the size, {listed(equal, 'g')} at equal sizes",
@@ -365,23 +352,21 @@ def in_training(trained):
     )
 
 
-def change_after(record, run: int, iteration: int) -> float:
-    """Largest change of a run's loss after the first recorded time from `iteration` on."""
-    later = record["loss"][run, np.searchsorted(record["steps"], iteration) :]
-    return float(abs(later - later[0]).max())
+def change_after(loss, iteration: int):
+    """(runs,) largest change of a loss after the first recorded time from `iteration` on."""
+    later = loss.sel(step=slice(iteration, None))
+    return abs(later - later.isel(step=0)).max("step")
 
 
 @chapter.measure("va-network-at-rest")
 def network_at_rest(uniform):
     text, margins = [], []
+    mine = of_network(uniform, "mlp", 1)
+    mine = mine.sel(run=(mine.d == 2) & (mine.loss == "eq. 4"))
     for lr in recipes.BEYOND["mlp", 1]:
-        runs = [
-            k
-            for k, c in enumerate(recipes.UNIFORM)
-            if (c.net, c.depth, c.d, c.loss, c.lr) == ("mlp", 1, 2, "eq. 4", lr)
-        ]
-        moved = np.array([change_after(uniform, k, 200) for k in runs])
-        least = uniform["accuracy"][runs][:, uniform["steps"] >= 200].min(1)
+        runs = mine.sel(run=mine.lr == lr)
+        moved = change_after(runs.recorded_loss, 200)
+        least = runs.accuracy.sel(step=slice(200, None)).min("step")
         text.append(
             f"lr = {lr:g}: loss changes by {span(moved, '.2f')}, accuracy at least {listed(least)}"
         )
@@ -392,8 +377,7 @@ def network_at_rest(uniform):
 
 @chapter.measure("va-vanilla-at-rest")
 def vanilla_at_rest(speeds):
-    runs = [k for k, config in enumerate(recipes.SPEEDS) if not config.network]
-    moved = np.array([change_after(speeds, k, 1000) for k in runs])
+    moved = change_after(speeds.sel(network=False).recorded_loss, 1000)
     return Finding(
         f"the loss changes by {span(moved, '.0e')} after it", float(moved.max()), (0.005 - moved,)
     )

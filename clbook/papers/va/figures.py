@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
+import xarray
 
 from clbook import theory
 from clbook.papers.va import recipes
-from clbook.results.records import Record
 from clbook.style import MUTED, Picture, axes, colour, legend, log_axis
 
 NAMES = {
@@ -16,30 +15,28 @@ NAMES = {
 }
 
 
-def uniform(record: Record) -> Picture:
+def uniform(record: xarray.Dataset) -> Picture:
     """Neighbour accuracy over time of the runs from a uniform start, by network and dimension."""
     fig, grid = axes(3, 2, width=7.8, height=4.6, sharex=True, sharey=True)
     said = []
     for row, d in zip(grid, (2, 3), strict=True):
         for ax, (net, depth) in zip(row, recipes.BELOW, strict=True):
-            mine = [
-                (config, line)
-                for config, line in zip(recipes.UNIFORM, record["accuracy"], strict=True)
-                if (config.net, config.depth, config.d) == (net, depth, d)
-            ]
+            mine = record.sel(run=(record.net == net) & (record.depth == depth) & (record.d == d))
             best = {"below the limit": [], "beyond it": []}
-            for config, line in mine:
-                name = "below the limit" if config.lr in recipes.BELOW[net, depth] else "beyond it"
+            for lr, seed, line in zip(
+                mine.lr.values, mine.seed.values, mine.accuracy.values, strict=True
+            ):
+                name = "below the limit" if lr in recipes.BELOW[net, depth] else "beyond it"
                 first = not best[name]
                 best[name].append(line.max())
                 ax.plot(
-                    record["steps"] + 1,
+                    record.step + 1,
                     line,
                     color=colour(0 if name == "below the limit" else 1),
                     lw=0.7,
                     alpha=0.7,
                     label=name if first else None,
-                    gid=f"{name}, lr {config.lr:g}, seed {config.seed}",
+                    gid=f"{name}, lr {lr:g}, seed {seed}",
                 )
             ax.axhline(0.95, color=MUTED, lw=0.8, ls=":")
             ax.set(title=f"{NAMES[net, depth]}, d = {d}", ylim=(0, 1.03))
@@ -56,21 +53,22 @@ def uniform(record: Record) -> Picture:
     return Picture(fig, "Runs from a uniform start. " + "; ".join(said) + ".")
 
 
-def life(record: Record) -> Picture:
+def life(record: xarray.Dataset) -> Picture:
     """Accuracy, loss and distance of views over 20,000 iterations."""
     fig, (row,) = axes(3, width=7.8, height=2.9, sharex=True)
-    for config, *lines in zip(
-        recipes.LIFE, *(record[name] for name in ("accuracy", "loss", "spread")), strict=True
-    ):
-        for ax, line in zip(row, lines, strict=True):
-            ax.plot(
-                record["steps"] + 1,
-                line,
-                label=config.start if config.seed == 0 else None,
-                lw=0.9,
-                color=colour(("cap", "uniform").index(config.start)),
-                gid=f"{config.start}, seed {config.seed}",
-            )
+    curves = record[["accuracy", "recorded_loss", "recorded_spread"]]
+    for k, start in enumerate(("cap", "uniform")):
+        for seed in record.seed.values:
+            one = curves.sel(start=start, seed=seed)
+            for ax, line in zip(row, one.values(), strict=True):
+                ax.plot(
+                    record.step + 1,
+                    line,
+                    label=None if seed else start,
+                    lw=0.9,
+                    color=colour(k),
+                    gid=f"{start}, seed {seed}",
+                )
     row[1].axhline(theory.circle_plateau(recipes.BASE.tau, 1), color=MUTED, lw=0.8, ls="--")
     for ax, name in zip(
         row, ("10-NN accuracy", "loss, eq. 4", "a view from its point"), strict=True
@@ -78,7 +76,8 @@ def life(record: Record) -> Picture:
         log_axis(ax)
         ax.set(title=name, xlabel="iteration + 1")
     legend(row[0], loc="lower right")
-    accuracy, loss = (record[name][:, -1] for name in ("accuracy", "loss"))
+    end = record.isel(step=-1)
+    accuracy, loss = end.accuracy, end.recorded_loss
     return Picture(
         fig,
         f"Six runs of 20,000 iterations. The accuracy ends between {accuracy.min():.2f} and "
@@ -87,25 +86,24 @@ def life(record: Record) -> Picture:
     )
 
 
-def lost(record: Record) -> Picture:
+def lost(record: xarray.Dataset) -> Picture:
     """Share of the last cluster's points that are beside one of their own, over time, by its relative size."""
     fig, ((ax,),) = axes(1, width=4.6, height=2.9)
-    for config, line in zip(recipes.LOST, record["tail"], strict=True):
-        ax.plot(
-            record["steps"] + 1,
-            line,
-            color=colour(recipes.RATIOS.index(config.ratio)),
-            lw=0.9,
-            label=f"{config.ratio:g}" if config.seed == 0 else None,
-            gid=f"size {config.ratio:g}, seed {config.seed}",
-        )
+    for k, ratio in enumerate(record.ratio.values):
+        for seed in record.seed.values:
+            ax.plot(
+                record.step + 1,
+                record["tail"].sel(ratio=ratio, seed=seed),
+                color=colour(k),
+                lw=0.9,
+                label=None if seed else f"{ratio:g}",
+                gid=f"size {ratio:g}, seed {seed}",
+            )
     log_axis(ax)
     ax.set(xlabel="iteration + 1", ylabel="beside one of their own", ylim=(-0.03, 1.03))
     legend(ax, title="relative size", loc="center", bbox_to_anchor=(0.58, 0.5))
-    ends = ", ".join(
-        f"{np.mean(record['tail'][[c.ratio == q for c in recipes.LOST], -1]):.2f} at size {q:g}"
-        for q in recipes.RATIOS
-    )
+    end = record["tail"].isel(step=-1).mean("seed")
+    ends = ", ".join(f"{mean:.2f} at size {mean.ratio.item():g}" for mean in end)
     return Picture(
         fig,
         f"Share of the last cluster's points that are nearest to one of their own; at the end {ends}.",

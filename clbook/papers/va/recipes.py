@@ -132,6 +132,7 @@ RECIPES = {
         0.001,
         record=(*CURVES, "apart"),
         axes=AXES,
+        dims=("start", "seed"),
     ),
     "va-slow": Recipe(
         "VA eq. 18 on the sphere from a uniform start, below the stability limit, 20,000 iterations",
@@ -142,6 +143,7 @@ RECIPES = {
         0.001,
         record=(*CURVES, "apart"),
         axes=AXES,
+        dims=("seed",),
     ),
     "va-speeds": Recipe(
         "VA Fig. 5 with eq. 4 from a cap, with and without the network, 3,000 iterations",
@@ -151,6 +153,7 @@ RECIPES = {
         ("accuracy", "loss", "reach", "spread"),
         record=(*CURVES, "apart"),
         axes=AXES,
+        dims=("network", "seed"),
     ),
     "va-free": Recipe(
         "VA Fig. 5 and 6 without a network, eq. 4, 1,000 iterations",
@@ -160,6 +163,7 @@ RECIPES = {
         ("accuracy", "loss"),
         record=CURVES[:2],
         axes=AXES,
+        dims=("d", "start", "seed"),
     ),
     "va-lost": Recipe(
         "three orthogonal clusters, one of them small, VA eq. 4 and eq. 18, 3,000 iterations",
@@ -169,6 +173,7 @@ RECIPES = {
         ("accuracy", "loss", "reach", "tail"),
         record=(*CURVES, "apart"),
         axes=AXES,
+        dims=("ratio", "seed"),
     ),
     "va-overlap": Recipe(
         "the sphere chapter's data from a cap, four hidden layers, less overlap of the views, 1,000 "
@@ -181,5 +186,6 @@ RECIPES = {
         record=("accuracy",),
         axes=AXES,
         named={"variant": np.repeat(list(NOISE), len(SEEDS))},
+        dims=("variant", "seed"),
     ),
 }
