@@ -15,7 +15,7 @@ PACKAGE = pathlib.Path(__file__).parent.parent / "clbook"
 ROOMS = (PACKAGE / "experiments", PACKAGE / "papers")
 
 A_LINE = 7.0  # nodes a line of code, in the mean of the engine
-ENGINE = 36_650  # nodes of the engine: to fall to 30,000
+ENGINE = 36_750  # nodes of the engine: to fall to 30,000
 STATEMENT = 40  # nodes of one statement
 FUNCTION = 60  # lines of one function, without its docstring
 
@@ -24,23 +24,23 @@ TABLES = {"style.py RC", "style.py TYPESET", "explore/controls.py LABELS"}
 
 # Of each room: nodes a line, statements above 40 nodes, comprehensions inside another one, functions above 60 lines.
 CEILINGS = {
-    "alignment": (8.24, 5, 10, 0),
-    "content_style": (7.71, 10, 3, 0),
-    "images": (7.04, 5, 2, 0),
-    "kernel": (7.64, 4, 6, 0),
+    "alignment": (8.28, 3, 6, 0),
+    "content_style": (7.67, 10, 2, 0),
+    "images": (7.01, 5, 2, 0),
+    "kernel": (7.58, 4, 4, 0),
     "landscape": (7.67, 15, 4, 0),
     "modadd": (7.56, 5, 4, 1),
     "overlap": (7.12, 3, 2, 0),
-    "photographs": (7.0, 4, 1, 0),
-    "separability": (7.29, 4, 3, 0),
-    "sphere": (7.6, 3, 10, 0),
+    "photographs": (7.12, 4, 1, 0),
+    "separability": (7.17, 3, 2, 0),
+    "sphere": (7.46, 3, 8, 0),
     "why": (7.27, 1, 2, 0),
     "words": (6.96, 3, 6, 1),
-    "cs": (8.53, 18, 23, 0),
-    "ls": (8.31, 14, 11, 0),
-    "sa": (8.05, 27, 12, 0),
-    "sl": (7.32, 10, 12, 0),
-    "va": (7.67, 9, 10, 0),
+    "cs": (8.48, 18, 23, 0),
+    "ls": (8.18, 12, 9, 0),
+    "sa": (8.01, 20, 11, 0),
+    "sl": (7.18, 9, 11, 0),
+    "va": (7.54, 6, 7, 0),
 }
 
 # What a reader does not see: Load, Store, and the signs of operators, which their expressions stand for.
