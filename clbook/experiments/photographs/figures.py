@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import xarray
 
+from clbook.experiments.alignment.figures import said
 from clbook.experiments.photographs.claims import ranks
-from clbook.papers.sa.record_figures import said
 from clbook.style import Picture, Table, axes, band, colour, legend, log_axis
 
 NAMES = {"NSCL": "nscl", "SCL": "supcon", "CE": "ce"}
