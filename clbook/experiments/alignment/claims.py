@@ -53,13 +53,21 @@ def decline(long):
     found = "; ".join(
         f"{span(values)} after {t}" for values, t in zip(cka.T, (200, 500, 600), strict=True)
     )
-    return Finding(found, float(cka[:, -1].mean()), (cka[:, 0] - cka[:, -1],))
+    return Finding(
+        found,
+        float(cka[:, -1].mean()),
+        (cka[:, 0] - cka[:, -1],),
+    )
 
 
 @chapter.measure("sa-two-classes")
 def two_classes(by_classes):
     ahead = np.array([lead(run)[-1] for run in of(by_classes, 2)])
-    return Finding(f"leads by {span(ahead, '+.4f')}", float(ahead.mean()), (0.05 - ahead,))
+    return Finding(
+        f"leads by {span(ahead, '+.4f')}",
+        float(ahead.mean()),
+        (0.05 - ahead,),
+    )
 
 
 @chapter.measure("sa-easy-classes")
@@ -68,7 +76,9 @@ def easy_classes(by_classes, easy):
     near = ends(hard) - ends(hard, SCL)
     far = ends(easy) - ends(easy, SCL)
     return Finding(
-        f"{listed(far)} at spread .5, {listed(near)} at 1.2", float(far.mean()), (near - far,)
+        f"{listed(far)} at spread .5, {listed(near)} at 1.2",
+        float(far.mean()),
+        (near - far,),
     )
 
 
@@ -112,14 +122,20 @@ def temperature(by_tau):
 @chapter.measure("sa-batch-linear")
 def batch_linear(fixed):
     linear = change(fixed, "fixed epochs").sel(law="linear")
-    return Finding(f"changes by {listed(linear, '+.2f')}", float(linear.mean()), (-linear,))
+    return Finding(
+        f"changes by {listed(linear, '+.2f')}",
+        float(linear.mean()),
+        (-linear,),
+    )
 
 
 @chapter.measure("sa-batch-others")
 def batch_others(fixed):
     others = change(fixed, "fixed epochs").drop_sel(law="linear")
     return Finding(
-        f"changes by {listed(others.mean('seed'), '+.2f')}", float(others.mean()), tuple(others)
+        f"changes by {listed(others.mean('seed'), '+.2f')}",
+        float(others.mean()),
+        tuple(others),
     )
 
 
@@ -127,7 +143,9 @@ def batch_others(fixed):
 def batch_steps(fixed):
     changes = change(fixed, "fixed steps")
     return Finding(
-        f"changes by {listed(changes.mean('seed'), '+.2f')}", float(changes.mean()), tuple(changes)
+        f"changes by {listed(changes.mean('seed'), '+.2f')}",
+        float(changes.mean()),
+        tuple(changes),
     )
 
 
@@ -152,7 +170,11 @@ def weights_part(long, digits):
 def scl_weights(digits):
     wider = np.array([(r.gap[late(r), SCL] - r.gap[late(r), NSCL]).min() for r in digits], float)
     scl, nscl = (ends(digits, k, "gap") for k in (SCL, NSCL))
-    return Finding(f"gap {span(scl)} against {span(nscl)} at the end", float(scl.mean()), (wider,))
+    return Finding(
+        f"gap {span(scl)} against {span(nscl)} at the end",
+        float(scl.mean()),
+        (wider,),
+    )
 
 
 @chapter.measure("sa-nearest-centre")

@@ -27,7 +27,11 @@ def order(cifar, mnist):
             lead = (late.sel(loss="nscl") - others).min("epoch")
             texts.append(f"{name} {key.upper()} {listed(lead)}")
             leads.append(lead)
-    return Finding("smallest lead: " + "; ".join(texts), float(np.mean(leads)), tuple(leads))
+    return Finding(
+        "smallest lead: " + "; ".join(texts),
+        float(np.mean(leads)),
+        tuple(leads),
+    )
 
 
 def at_end(record, loss: str):
@@ -39,7 +43,9 @@ def at_end(record, loss: str):
 def scl_zero(cifar):
     nscl, scl = at_end(cifar, "nscl"), at_end(cifar, "supcon")
     return Finding(
-        f"SCL {listed(scl)}, NSCL {listed(nscl)}", float(scl.mean()), (0.1 - scl, nscl - 0.5)
+        f"SCL {listed(scl)}, NSCL {listed(nscl)}",
+        float(scl.mean()),
+        (0.1 - scl, nscl - 0.5),
     )
 
 
@@ -50,7 +56,11 @@ def ce_between(cifar, mnist):
         nscl, scl, ce = (at_end(record, loss) for loss in ("nscl", "supcon", "ce"))
         texts.append(f"{name}: NSCL {listed(nscl)}, CE {listed(ce)}, SCL {listed(scl)}")
         margins += [nscl - ce, ce - scl]
-    return Finding("; ".join(texts), float(np.mean(margins)), tuple(margins))
+    return Finding(
+        "; ".join(texts),
+        float(np.mean(margins)),
+        tuple(margins),
+    )
 
 
 @chapter.measure("sa-photo-gap")
@@ -63,7 +73,11 @@ def gap(cifar, mnist):
         trained = (scl - nscl).isel(epoch=slice(1, None))
         margins += [nscl.diff("epoch").min("epoch"), scl.diff("epoch").min("epoch")]
         margins.append(trained.min("epoch"))
-    return Finding("at the end, " + "; ".join(texts), float(np.mean(margins)), tuple(margins))
+    return Finding(
+        "at the end, " + "; ".join(texts),
+        float(np.mean(margins)),
+        tuple(margins),
+    )
 
 
 @chapter.measure("sa-photo-table-1")
@@ -75,7 +89,9 @@ def table_1(cifar, mnist):
             texts.append(f"{name}, {words}: " + listed(right.mean("seed"), ".3f"))
             margins += list(right.diff("loss").transpose("loss", "seed"))
     return Finding(
-        "DCL, NSCL, SCL, means: " + "; ".join(texts), float(np.mean(margins)), tuple(margins)
+        "DCL, NSCL, SCL, means: " + "; ".join(texts),
+        float(np.mean(margins)),
+        tuple(margins),
     )
 
 
@@ -92,7 +108,9 @@ def temperature(cifar, mnist, cifar_tau, mnist_tau):
             texts.append(f"{name} {key.upper()} {listed(means)}")
             leads.append(high - np.maximum(low, half))
     return Finding(
-        "at tau = .1, .5, 1, means: " + "; ".join(texts), float(np.mean(leads)), tuple(leads)
+        "at tau = .1, .5, 1, means: " + "; ".join(texts),
+        float(np.mean(leads)),
+        tuple(leads),
     )
 
 
@@ -141,7 +159,9 @@ def control(norms):
 def before_better(norms):
     lead = (norms.probe - norms.probe_z).sel(variant=[NORM, SCALED, SCALED_TWO])
     return Finding(
-        "by " + "; ".join(listed(row, ".3f") for row in lead), float(lead.mean()), tuple(lead)
+        "by " + "; ".join(listed(row, ".3f") for row in lead),
+        float(lead.mean()),
+        tuple(lead),
     )
 
 
@@ -158,13 +178,21 @@ def change(record, old: str, new: str) -> tuple[str, np.ndarray]:
 @chapter.measure("cs-photo-norm")
 def no_gain(norms):
     text, gain = change(norms, NORM, SCALED)
-    return Finding(text, float(gain.mean()), tuple(0.01 - gain))
+    return Finding(
+        text,
+        float(gain.mean()),
+        tuple(0.01 - gain),
+    )
 
 
 @chapter.measure("cs-photo-two")
 def two_temperatures(norms):
     text, gain = change(norms, SCALED, SCALED_TWO)
-    return Finding(text, float(gain.mean()), tuple(gain))
+    return Finding(
+        text,
+        float(gain.mean()),
+        tuple(gain),
+    )
 
 
 @chapter.measure("cs-photo-two-spectrum")
@@ -189,4 +217,8 @@ def sharper(blocks):
         before, after = aligned.sel(moment="before"), aligned.sel(moment="after")
         texts.append(f"{name} {listed(before)} to {listed(after)}")
         gains.append(after - before)
-    return Finding("; ".join(texts), float(np.mean(gains)), tuple(np.array(gains) - 0.02))
+    return Finding(
+        "; ".join(texts),
+        float(np.mean(gains)),
+        tuple(np.array(gains) - 0.02),
+    )

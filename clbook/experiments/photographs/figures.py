@@ -12,38 +12,30 @@ from clbook.style import Picture, Table, axes, band, colour, legend, log_axis
 NAMES = {"NSCL": "nscl", "SCL": "supcon", "CE": "ce"}
 
 
-def line(ax, x, values, tone, name, **look) -> str:
-    """Mean of values (seeds, K) as a line, their range as a band; returns its end in words."""
-    band(ax, x, values, color=tone, label=name, gid=name, **look)
-    return said(name, values)
-
-
-def ticks(epochs: np.ndarray) -> np.ndarray:
-    """Some five of the epochs, the first and the last among them where they divide so."""
-    return epochs[:: max(1, len(epochs) // 4)]
+def panel(ax, title: str, label: str, curves: dict, **settings) -> str:
+    """Curves {name: (seeds, epochs)}, means as lines and ranges as bands; returns their ends in words."""
+    ends = []
+    for k, (name, values) in enumerate(curves.items()):
+        band(ax, values.epoch, values, color=colour(k), label=name, gid=name)
+        ends.append(said(name, values))
+    epochs = values.epoch.values
+    some = epochs[:: max(1, len(epochs) // 4)]  # five, the first and the last among them
+    ax.set(title=title, xlabel="epoch", xticks=some, **settings)
+    return f"{title}, {label}: {', '.join(ends)}"
 
 
 def twins(cifar, mnist) -> Picture:
     """SA Fig. 2 and 6: CKA, RSA and weight gap of the losses with labels to DCL, over the epochs; a row a set."""
     fig, grid = axes(3, 2, width=7.8, height=4.8)
-    texts, measures = (
-        [],
-        (("cka", "CKA with DCL"), ("rsa", "RSA with DCL"), ("gap", "weight gap to DCL")),
-    )
+    texts = []
     for row, (title, record) in zip(grid, (("CIFAR-10", cifar), ("MNIST", mnist)), strict=True):
-        for ax, (key, label) in zip(row, measures, strict=True):
-            ends = [
-                line(ax, record.epoch, record[key].sel(loss=loss), colour(n), name)
-                for n, (name, loss) in enumerate(NAMES.items())
-            ]
-            ax.set(
-                title=title,
-                xlabel="epoch",
-                ylabel=label,
-                ylim=(0, None if key == "gap" else 1.03),
-                xticks=ticks(record.epoch.values),
-            )
-            texts.append(f"{title}, {label}: {', '.join(ends)}")
+        for ax, key, label, top in (
+            (row[0], "cka", "CKA with DCL", 1.03),
+            (row[1], "rsa", "RSA with DCL", 1.03),
+            (row[2], "gap", "weight gap to DCL", None),
+        ):
+            curves = {name: record[key].sel(loss=loss) for name, loss in NAMES.items()}
+            texts.append(panel(ax, title, label, curves, ylabel=label, ylim=(0, top)))
     legend(grid[0, 0], loc="best")
     return Picture(fig, "At the end, mean and range of three seeds. " + "; ".join(texts) + ".")
 
@@ -52,27 +44,20 @@ def temperatures(cifar, mnist, cifar_tau, mnist_tau) -> Picture:
     """SA Fig. 4: CKA and RSA of NSCL with DCL over the epochs, a curve a temperature; a row a set."""
     fig, grid = axes(2, 2, width=7.2, height=4.8)
     texts = []
-    for row, (title, middle, others) in zip(
-        grid, (("CIFAR-10", cifar, cifar_tau), ("MNIST", mnist, mnist_tau)), strict=True
+    for row, title, middle, others in (
+        (grid[0], "CIFAR-10", cifar, cifar_tau),
+        (grid[1], "MNIST", mnist, mnist_tau),
     ):
-        for ax, (key, label) in zip(row, (("cka", "CKA"), ("rsa", "RSA")), strict=True):
+        for ax, key in zip(row, ("cka", "rsa"), strict=True):
+            half, rest = (record[key].sel(loss="nscl") for record in (middle, others))
             curves = {
-                "0.1": others[key].sel(tau=0.1),
-                "0.5": middle[key],
-                "1": others[key].sel(tau=1.0),
+                r"$\tau$ = 0.1": rest.sel(tau=0.1),
+                r"$\tau$ = 0.5": half,
+                r"$\tau$ = 1": rest.sel(tau=1.0),
             }
-            ends = [
-                line(ax, middle.epoch, values.sel(loss="nscl"), colour(n), f"$\\tau$ = {tau}")
-                for n, (tau, values) in enumerate(curves.items())
-            ]
-            ax.set(
-                title=title,
-                xlabel="epoch",
-                ylabel=f"{label} of NSCL and DCL",
-                ylim=(0, 1.03),
-                xticks=ticks(middle.epoch.values),
-            )
-            texts.append(f"{title}, {label}: {', '.join(ends)}")
+            name = key.upper()
+            look = {"ylabel": f"{name} of NSCL and DCL", "ylim": (0, 1.03)}
+            texts.append(panel(ax, title, name, curves, **look))
     legend(grid[0, 0], loc="best")
     return Picture(fig, "At the end, mean and range of three seeds. " + "; ".join(texts) + ".")
 
@@ -101,7 +86,8 @@ def spectra(norms: xarray.Dataset) -> Picture:
         for k, name in enumerate(norms.variant.values):
             values = norms[f"spectrum_{place}"].sel(variant=name).values
             values = np.maximum(values / values[:, :1], 1e-12)
-            line(ax, np.arange(1, values.shape[1] + 1), values, colour(k), name)
+            axis = np.arange(1, values.shape[1] + 1)
+            band(ax, axis, values, color=colour(k), label=name, gid=name)
             rank = effective.sel(variant=name)
             texts.append(f"{title}, {name}: effective rank {rank:.1f}")
         ax.set(title=title, xlabel="axis, the largest variance first")

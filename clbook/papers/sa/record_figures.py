@@ -44,35 +44,34 @@ def chosen(record, key, which) -> dict:
 
 def long_training(record) -> Picture:
     """SA Fig. 2 and 6 with LARS: similarity, weight gap and spread within classes of the losses with labels."""
-    x, unit = record.step, {"ylim": (0, 1.03)}
-    spread = {"DCL": (record.within.sel(loss="dcl"), INK)} | chosen(record, "within", LABELS)
-    return bands(
-        [
-            ("CKA with DCL", x, chosen(record, "cka", LABELS), unit),
-            ("RSA with DCL", x, chosen(record, "rsa", LABELS), unit),
-            ("weight gap to DCL", x, chosen(record, "gap", LABELS), {"ylim": (0, 1.1)}),
-            ("variance within classes", x, spread, {"ylim": (0, 0.75)}),
-        ],
-        height=4.6,
-        columns=2,
-    )
+    panels = []
+    for key, label, top in (
+        ("cka", "CKA with DCL", 1.03),
+        ("rsa", "RSA with DCL", 1.03),
+        ("gap", "weight gap to DCL", 1.1),
+        ("within", "variance within classes", 0.75),
+    ):
+        curves = chosen(record, key, LABELS)
+        if key == "within":
+            curves = {"DCL": (record.within.sel(loss="dcl"), INK)} | curves
+        panels.append((label, record.step, curves, {"ylim": (0, top)}))
+    return bands(panels, height=4.6, columns=2)
 
 
 def growth(record) -> Picture:
     """|w - w^DCL| of NSCL and of the twin, logarithmic, against the time and against its logarithm; a line a seed."""
-    x = record.step[1:]
+    moved = record.isel(step=slice(1, None))  # nothing has moved at the start
+    curves = chosen(moved, "distance", TWINS)
     fig, (row,) = axes(2, width=7.2, height=2.7, sharey=True)
     for ax, scale in zip(row, ("linear", "log"), strict=True):
-        for name, (values, tone) in chosen(record, "distance", TWINS).items():
-            for k, one in enumerate(values[:, 1:]):
-                ax.plot(
-                    x, one, color=tone, lw=1.2, label=None if k else name, gid=f"{name}, seed {k}"
-                )
+        for name, (values, tone) in curves.items():
+            for k, one in enumerate(values):
+                label = None if k else name
+                ax.plot(one.step, one, color=tone, lw=1.2, label=label, gid=f"{name}, seed {k}")
         ax.set(xscale=scale, yscale="log", ylim=(3e-6, 10), xlabel="iteration")
         ax.minorticks_off()
     row[0].set_ylabel("distance to DCL's weights")
     legend(row[0], loc="lower right")
-    curves = chosen(record, "distance", TWINS)
     ends = ", ".join(said(name, values) for name, (values, _) in curves.items())
     return Picture(fig, f"Distances at the end, mean and range of the seeds: {ends}.")
 
@@ -141,6 +140,12 @@ def by_batch(record, bounds) -> Picture:
     return Picture(fig, "CKA at B = 32 and at 256, five seeds. " + "; ".join(says) + ".")
 
 
+def arrow(ax, turn: float, length: float, tone: str) -> None:
+    """An arrow from the origin; `turn` in radians."""
+    tip = length * np.cos(turn), length * np.sin(turn)
+    ax.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "->", "color": tone, "lw": 1.2})
+
+
 def polar(record) -> Picture:
     """SA Fig. 1: directions in which DCL (along 0 degrees) and NSCL have moved, a pair of arrows a seed; over time."""
     end = record.isel(step=-1)
@@ -159,13 +164,8 @@ def polar(record) -> Picture:
     says = []
     for ax, (title, (angles, moved)) in zip(row, shown.items(), strict=False):
         for angle, (dcl, nscl) in zip(np.radians(angles.values), moved / moved.max(), strict=True):
-            for turn, length, tone in ((0.0, dcl, INK), (angle, nscl, colour(0))):
-                ax.annotate(
-                    "",
-                    (length * np.cos(turn), length * np.sin(turn)),
-                    (0, 0),
-                    arrowprops={"arrowstyle": "->", "color": tone, "lw": 1.2},
-                )
+            arrow(ax, 0.0, dcl, INK)
+            arrow(ax, angle, nscl, colour(0))
         arc = np.linspace(0, np.pi / 2, 60)
         ax.plot(np.cos(arc), np.sin(arc), color=MUTED, lw=0.6)
         ax.set(xlim=(-0.1, 1.1), ylim=(-0.1, 1.1), aspect="equal", xticks=[], yticks=[])
