@@ -374,6 +374,11 @@ def learning(s: State) -> State:
     return s.replace(weights=[w.detach().requires_grad_() for w in s.weights])
 
 
+def held(s: State) -> State:
+    """`s` with weights that autograd does not follow."""
+    return s.replace(weights=[w.detach() for w in s.weights])
+
+
 def wanted(kind: type, record: Sequence[str]) -> frozenset[str]:
     """The quantities on request of a Result of this kind that `record` names; ValueError for a name that it lacks."""
     offered = on_request(kind)

@@ -18,7 +18,7 @@ from clbook.losses import simplified
 from clbook.metrics import intervals, separable
 from clbook.models import ACTIVATIONS, MLP, mlp, stacked
 from clbook.training import anchored
-from clbook.training.loop import State, Training
+from clbook.training.loop import State, Training, held
 from clbook.training.optim import sgd
 from clbook.training.settings import Outcome, Settings, quantity, setting
 from clbook.training.streams import Draws, stream, streams
@@ -298,11 +298,9 @@ class Flow(Training):
     def objective(self, s: State, views: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The embedding (R, n, d) and LS eq. 12 (R,)."""
         z = self.embed_points(s)
-        full = self.config.gradient == "full"
-        with torch.set_grad_enabled(
-            full
-        ):  # partial: the loss pulls at the points, the views hold still
-            v = self.embed_views(s, views)
+        # With the partial gradient the loss pulls at the points, and the views hold still.
+        of_views = s if self.config.gradient == "full" else held(s)
+        v = self.embed_views(of_views, views)
         return z, simplified(z, v, s.tau)
 
     def forward(self, s, drawn, t):

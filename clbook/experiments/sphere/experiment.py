@@ -19,7 +19,7 @@ from clbook.losses import simplified
 from clbook.metrics import neighbour_accuracy, separable
 from clbook.models import ACTIVATIONS, MLP, mlp, stacked
 from clbook.training import anchored
-from clbook.training.loop import State, Training, one_thread
+from clbook.training.loop import State, Training, held, one_thread
 from clbook.training.optim import sgd
 from clbook.training.settings import Outcome, Settings, quantity, setting
 from clbook.training.streams import Draws, stream, streams
@@ -234,11 +234,9 @@ class Flow(Training):
     def objective(self, s: State, noise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The embedding (R, n, d) and the loss (R,)."""
         z = F.normalize(self.embed_points(s), dim=-1)
-        full = self.config.gradient == "full"
-        with torch.set_grad_enabled(
-            full
-        ):  # partial: the loss pulls at the points, the views hold still
-            views = F.normalize(self.embed_views(s, noise), dim=-1)
+        # With the partial gradient the loss pulls at the points, and the views hold still.
+        of_views = s if self.config.gradient == "full" else held(s)
+        views = F.normalize(self.embed_views(of_views, noise), dim=-1)
         return z, self.loss(s, z, views)
 
     def forward(self, s, drawn, t):
