@@ -151,6 +151,7 @@ RECIPES = {
         paths,
         ("accuracy", "path"),
         0.002,
+        record=("accuracy",),
         axes=PATHS,
         dims=("seed",),
     ),
