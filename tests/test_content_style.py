@@ -6,8 +6,8 @@ import torch
 from scipy import optimize, stats
 from scipy.special import betaincinv, ive
 
-from clbook import latents
-from clbook.experiments.content_style import Config, Encoders, collapse, experiment, run
+from clbook import latents, theory
+from clbook.experiments.content_style import Config, Encoders, experiment, run
 from clbook.losses import infonce
 from clbook.metrics import r2
 from clbook.papers.cs import flow, optima
@@ -246,10 +246,10 @@ def test_style_share_minimises_the_expanded_loss(tau, d_c, d_s, rho):
     e = optimize.minimize_scalar(
         energy, bounds=(1e-6, 1), method="bounded", options={"xatol": 1e-9}
     ).x
-    assert collapse.style_share(tau, d_c, d_s, rho) == pytest.approx(
+    assert theory.style_share(tau, d_c, d_s, rho) == pytest.approx(
         ((1 - e) / d_s / (e / d_c)) ** 0.5, abs=1e-3
     )
-    assert (collapse.style_share(tau, d_c, d_s, rho) == 0) == (tau * d_c * (1 - rho) >= 1)
+    assert (theory.style_share(tau, d_c, d_s, rho) == 0) == (tau * d_c * (1 - rho) >= 1)
 
 
 # Settings.

@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 from sklearn.decomposition import PCA
 
-from clbook import style
+from clbook import style, theory
 from clbook.experiments import landscape, separability
 from clbook.experiments.landscape import figures as landscape_figures
-from clbook.experiments.landscape.curves import threshold_slope
 from clbook.experiments.separability import figures as separability_figures
 from clbook.experiments.separability.condition import Check
 from clbook.style import Picture
@@ -176,7 +175,7 @@ def test_alt_text_of_the_landscape_chapter_says_the_numbers_of_its_figure(tau, t
             count,
             plateau,
             4 * np.sin(np.pi / count) ** 2,
-            threshold_slope(tolerance),
+            theory.threshold_slope(tolerance),
         ],
         rel=5e-3,
     )

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from clbook import augment, kernels, models
+from clbook import augment, kernels, models, theory
 from clbook.experiments import kernel
 from clbook.experiments.kernel import Config, Flow, closed_forms, dataset, partial_gradient, run
-from clbook.experiments.kernel.experiment import cluster_velocity
 
 SEEDS = range(5)
 FINE = Config(lr_over_tau=1e-5)
@@ -105,7 +104,7 @@ def test_relu_s_gain_tends_to_one_half():
 
 
 def test_predicted_velocity_is_the_formula():
-    velocity = cluster_velocity(
+    velocity = theory.cluster_velocity(
         [0.25, 0.75], [4.0, 1.0], np.array([[0.5], [0.2]]), np.array([[2.0], [-1.0]])
     )
     np.testing.assert_allclose(velocity, [[-1.0], [0.15]])

@@ -25,9 +25,6 @@ from clbook.experiments.landscape import (
 from clbook.experiments.landscape.curves import (
     EQ1,
     MOST,
-    even_similarity,
-    split_curvature,
-    threshold_slope,
 )
 from clbook.losses import generalized, nt_xent_mean
 
@@ -155,7 +152,7 @@ def test_a_curve_holds_the_losses_of_its_configurations_and_no_place_too_many(di
 @settings(max_examples=50, deadline=None, derandomize=True)
 def test_even_points_alias_the_bessel_series(count, tau):
     mean = np.exp((np.cos(2 * np.pi * np.arange(count) / count) - 1) / tau).mean()
-    assert even_similarity(count, tau) == pytest.approx(mean, rel=1e-11)
+    assert theory.even_similarity(count, tau) == pytest.approx(mean, rel=1e-11)
 
 
 @pytest.mark.parametrize("tolerance", [0.1, 0.01, 1e-4, 1e-6])
@@ -163,7 +160,7 @@ def test_threshold_is_linear_for_small_tau_with_the_slope_of_its_tolerance_and_b
     tolerance,
 ):
     found = run(Config(tolerance=tolerance, clusters=2, copies=1)).thresholds
-    slope, ratio = threshold_slope(tolerance), found.gaps / found.taus
+    slope, ratio = theory.threshold_slope(tolerance), found.gaps / found.taus
     assert (
         np.abs(ratio[found.taus <= 0.02] / slope - 1).max() < 0.15
     )  # whole numbers of points make steps
@@ -254,7 +251,7 @@ def test_copies_give_exactly_K_times_m_minus_1_ways_down_and_none_moves_whole_pl
     assert result.negative(result.eigenvalues) == K * (m - 1)
     assert result.negative(result.whole) == 0
     np.testing.assert_allclose(
-        result.eigenvalues[: K * (m - 1)], split_curvature(K, tau), rtol=1e-9
+        result.eigenvalues[: K * (m - 1)], theory.split_curvature(K, tau), rtol=1e-9
     )
     assert np.abs(result.whole).min() < 1e-12, "turning everything changes nothing"
 
@@ -271,7 +268,7 @@ def test_on_the_sphere_each_copy_has_dim_minus_1_ways_down(dim, clusters):
 @given(st.integers(1, 10), st.floats(0.1, 5.0))
 @settings(max_examples=50, deadline=None, derandomize=True)
 def test_splitting_gains_at_every_temperature_and_number_of_places(K, tau):
-    assert split_curvature(K, tau) < 0
+    assert theory.split_curvature(K, tau) < 0
 
 
 @pytest.mark.parametrize("psi", PSI)

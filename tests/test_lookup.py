@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from clbook import data
+from clbook import data, theory
 from clbook.experiments.modadd import lookup
 from clbook.experiments.modadd.equivalence import (
     Finite,
@@ -120,7 +120,7 @@ def test_corollary_4_3_equal_vectors_exactly_for_the_symbols_equivalent_downstre
 
 @pytest.mark.parametrize("decay, distance", [(1e-4, 7.550), (1e-3, 6.178)])
 def test_with_decay_all_different_symbols_are_equally_far_apart(decay, distance):
-    assert lookup.l2_distance(decay) == pytest.approx(distance, abs=1e-3)
+    assert theory.l2_distance(decay) == pytest.approx(distance, abs=1e-3)
     for result in sweep(
         run, [Config(data="cmodadd", decay=decay, seed=seed) for seed in SEEDS[:3]]
     ):
@@ -133,9 +133,9 @@ def test_with_decay_all_different_symbols_are_equally_far_apart(decay, distance)
 )
 def test_the_formula_for_that_distance_and_the_decay_at_which_all_collapse(N, k, decay):
     _, different = run(Config(data="cmodadd", N=N, k=k, decay=decay)).distances()
-    assert different == pytest.approx(lookup.l2_distance(decay, N, k), rel=1e-3, abs=2e-3)
+    assert different == pytest.approx(theory.l2_distance(decay, N, k), rel=1e-3, abs=2e-3)
     if (N, k) == (16, 8):
-        assert (lookup.l2_distance(decay) == 0) == (decay > 1 / 64)
+        assert (theory.l2_distance(decay) == 0) == (decay > 1 / 64)
 
 
 def test_fewer_dimensions_give_bands():
@@ -161,7 +161,7 @@ def test_more_positive_directions_of_m_than_classes_keep_equivalent_symbols_apar
 
 @pytest.mark.parametrize("samples, value", [(None, 1.503), (512, 1.496)])
 def test_floor_of_a_batch(samples, value):
-    floor = lookup.batch_floor(32, 8, samples)
+    floor = theory.batch_floor(32, 8, samples)
     assert floor == pytest.approx(value, abs=5e-4)
     rng = np.random.default_rng(0)
     classes = np.array(

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from clbook import theory
 from clbook.experiments import separability, sphere
 from clbook.experiments.sphere import recipes
 from clbook.losses import generalized, softplus
@@ -38,7 +39,7 @@ def test_the_printed_bound_is_that_of_a_sum():
     for k in range(1, 200):
         pair += h * ((kappa / theta - zeta) * rate * D - eta)
         D += h * ((1 - zeta) * rate * D - eta)
-        bound = repair.lower_bound(k, h, eps, gap, theta, kappa, rate, eta, zeta)
+        bound = theory.repaired_bound(k, h, eps, gap, theta, kappa, rate, eta, zeta)
         assert bound == pytest.approx(pair, rel=1e-9)
 
 

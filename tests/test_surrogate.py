@@ -149,17 +149,17 @@ def test_bounds_add_up_step_sizes_and_overflow_to_infinity():
     assert theory.weight_bound(50, 256, 30, 0.1, 2.0, 0.01, 3.0, 0.5) == pytest.approx(
         3 * theory.delta(50, 256, 30, 0.01, 2.0) * (math.exp(1.5) - 1)
     )
-    assert surrogate.posterior_bound([1.0, 2.0], [3.0, 4.0], 2, 0.5)[2] == pytest.approx(
+    assert theory.posterior_bound([1.0, 2.0], [3.0, 4.0], 2, 0.5)[2] == pytest.approx(
         (1 + 4 / 1) * 3 + 8
     )
-    assert surrogate.posterior_bound([1.0, 2.0], [3.0, 4.0], 8, 0.5, convex=True)[2] == 11
+    assert theory.posterior_bound([1.0, 2.0], [3.0, 4.0], 8, 0.5, convex=True)[2] == 11
 
 
 def test_after_one_step_the_a_posteriori_bounds_are_the_drift_and_later_the_convex_one_is_below():
     r = run(SMALL, device="cpu", record=("posterior", "injections"))
-    convex = surrogate.posterior_bound(
-        r.injections, SMALL.eta, SMALL.batch, SMALL.tau, convex=True
-    )[r.steps]
+    convex = theory.posterior_bound(r.injections, SMALL.eta, SMALL.batch, SMALL.tau, convex=True)[
+        r.steps
+    ]
     assert r.drift[1] == pytest.approx(r.posterior[1], rel=1e-9) == convex[1]
     assert (r.drift[2:] < convex[2:]).all() and (convex[2:] < r.posterior[2:]).all()
     assert (r.posterior[1:] < r.bound[1:]).all() and (r.drift[1:] < r.triangle[1:]).all()
@@ -406,7 +406,7 @@ def test_a_partial_result_has_its_own_copy_of_what_goes_on_changing():
         ("delta", lambda: theory.delta(9, 8, 1, 1.0, 1.0)),
         ("tau", lambda: theory.similarity_bound(9, 8, 1, 1.0, 0.0, 0.1)),
         ("eta", lambda: theory.triangle_bound(8, 3, [1.0, 2.0], 1.0)),
-        ("eta", lambda: surrogate.posterior_bound([1.0], 1e6, 8, 1.0, convex=True)),
+        ("eta", lambda: theory.posterior_bound([1.0], 1e6, 8, 1.0, convex=True)),
         ("gram_norm", lambda: theory.cka_lower_bound(1, 0)),
         ("std", lambda: theory.rsa_lower_bound(1, 0.0, 3)),
         ("pairs", lambda: theory.rsa_lower_bound(1, 1.0, 0)),

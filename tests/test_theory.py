@@ -83,6 +83,13 @@ ARGUMENTS = {
     theory.cka_lower_bound: {"drift": 0.5, "gram_norm": 1.0},
     theory.rsa_lower_bound: {"drift": 0.5, "std": 1.0, "pairs": 3},
     theory.total: {"eta": ETA, "T": 3},
+    theory.posterior_bound: {"injections": [1.0, 2.0], "eta": 0.1, "B": 8, "tau": 1.0},
+    theory.threshold_slope: {"tolerance": 0.01},
+    theory.even_similarity: {"count": 4, "tau": 0.1},
+    theory.split_curvature: {"count": 4, "tau": 0.1},
+    theory.batch_floor: {"batch": 32, "k": 8, "samples": 512},
+    theory.l2_distance: {"decay": 0.01, "N": 16, "k": 8},
+    theory.style_share: {"tau": 1.0, "d_c": 2, "d_s": 3, "rho": 0.9},
 }
 
 

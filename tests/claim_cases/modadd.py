@@ -4,7 +4,7 @@ from types import SimpleNamespace as Run
 
 import numpy as np
 
-from clbook.experiments.modadd import lookup
+from clbook import theory
 
 CLASSES = np.tile(np.eye(8, dtype=bool), (2, 2))
 NEAR, FAR = np.full((3, 4), 1e-7), np.full((3, 4), 0.5)  # twins, three seeds
@@ -27,7 +27,7 @@ def optimum(same, different):
 def formula(factor):
     """Optima whose different symbols are at the formula's distance times a factor."""
     return {
-        decay: [optimum(0.0, factor * lookup.l2_distance(decay))] * 3
+        decay: [optimum(0.0, factor * theory.l2_distance(decay))] * 3
         for decay in (1e-4, 1e-3, 0.015)
     }
 

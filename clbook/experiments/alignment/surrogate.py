@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -24,44 +23,6 @@ from clbook.training.streams import stream
 
 POINTS, BATCHES, CLASSES = range(3)  # purposes of the streams of random numbers
 DRAWN = 2**22  # most places in batches that are drawn at once
-
-
-def posterior_bound(
-    injections: Sequence[float] | np.ndarray,
-    eta: theory.Rates,
-    B: int,
-    tau: float,
-    convex: bool = False,
-) -> np.ndarray:
-    """The recursion in the proof of SA Theorem 1, D <- (1 + eta / (2 tau^2 B)) D + eta g, with g as measured.
-
-    Args:
-        injections: (T,) g_t, norm of the difference of the two batch gradients at CL's own similarities.
-        eta: step size, one or T.
-        B: batch size, points distinct.
-        tau: temperature.
-        convex: leave the growth factor out. NSCL's batch loss is convex in the similarities and its Hessian at most
-            1 / (2 tau^2 B), so a step of at most 4 tau^2 B moves no two tables further apart.
-
-    Returns:
-        (T + 1,) bounds on the drift after 0 .. T steps.
-
-    Raises:
-        ValueError: convex, and a longer step.
-    """
-    injections = np.asarray(injections, float)
-    theory.total(eta, len(injections))  # checks eta
-    eta = np.broadcast_to(eta, injections.shape)
-    longest = 4 * tau**2 * B
-    if convex and (eta > longest).any():
-        raise ValueError(
-            f"eta = {eta.max():g} is not allowed: eta must be at most 4 tau^2 B = {longest:g}"
-        )
-    bounds = [0.0]
-    for step, injection in zip(eta, injections, strict=True):
-        growth = 1.0 if convex else 1 + step / (2 * tau**2 * B)
-        bounds.append(growth * bounds[-1] + step * injection)
-    return np.array(bounds)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,7 +99,9 @@ class Result(Outcome):
     r: np.ndarray = quantity(
         "|b - a| / (sqrt(M) sigma_D) of the dissimilarities, SA's r_T", dims="step", asked=True
     )
-    posterior: np.ndarray = quantity("`posterior_bound` of the injections", dims="step", asked=True)
+    posterior: np.ndarray = quantity(
+        "`theory.posterior_bound` of the injections", dims="step", asked=True
+    )
     path: np.ndarray = quantity("drift before each step", dims="each", asked=True)
     gaps: np.ndarray = quantity(
         "norm of the difference of the two batch gradients, each at its own table (Lemma 8)",
@@ -442,7 +405,7 @@ class Coupled(Training):
             if name in columns:
                 columns[name] = columns[name][: steps[-1]]
         if self.wants("posterior"):
-            after = posterior_bound(columns["injections"], c.eta, c.batch, c.tau)
+            after = theory.posterior_bound(columns["injections"], c.eta, c.batch, c.tau)
             columns["posterior"] = after[steps]
         kept = {name: value for name, value in columns.items() if name in self.record}
         bounds, triangles = [], []

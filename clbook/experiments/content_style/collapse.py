@@ -75,17 +75,3 @@ def pair_cosine(config: Config, samples: int = 20_000) -> float:
     """Mean cosine of the style parts of a pair, weighted by their squared length, on the sphere. Returns: rho."""
     z, positive = fresh_pairs(config, samples, stream(config.seed, COSINE))
     return float((z * positive)[:, config.d_c :].sum() / z[:, config.d_c :].square().sum())
-
-
-def style_share(tau: float, d_c: int, d_s: int, rho: float) -> float:
-    """Style gain over content gain of the best linear map on the sphere, to leading order in 1 / tau; ours, no paper's.
-
-    With e the content's share of the embeddings' squared length, InfoNCE is, up to a constant and terms of order
-    tau^-3, -(e + rho (1 - e)) / tau + (e^2 / d_c + (1 - e)^2 / d_s) / (2 tau^2); it is least at e = 1 once
-    tau d_c (1 - rho) >= 1.
-
-    Args:
-        tau: temperature. d_c, d_s: dimensions of content and of style, both >= 1. rho: mean cosine of a pair's style.
-    """
-    e = min(1.0, (tau * (1 - rho) + 1 / d_s) * d_c * d_s / (d_c + d_s))
-    return math.sqrt((1 - e) / d_s / (e / d_c))

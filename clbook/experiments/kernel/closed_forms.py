@@ -7,8 +7,8 @@ import torch
 from torch.func import functional_call, jvp
 from torch.nn.functional import normalize, pad
 
-from clbook import data, kernels
-from clbook.experiments.kernel.experiment import WEIGHTS, Result, cluster_velocity
+from clbook import data, kernels, theory
+from clbook.experiments.kernel.experiment import WEIGHTS, Result
 from clbook.losses import generalized, simplified
 from clbook.models import Averaging
 from clbook.training.loop import one_thread
@@ -153,7 +153,9 @@ def printed_errors(
         (gradient,) = torch.autograd.grad(60 * loss(places, places), places)
         kernel = kernels.one_hidden(B.detach(), clean, "tanh", d, 1 / width)
         gain = torch.einsum("qqkk->qk", kernel) / norms[:, None]
-        predicted = cluster_velocity(share, norms, gain.numpy(), gradient[[0, -1]].numpy())[labels]
+        predicted = theory.cluster_velocity(share, norms, gain.numpy(), gradient[[0, -1]].numpy())[
+            labels
+        ]
         velocity = jvp(lambda B, x=x: embed(B, x), (B.detach(),), (-step,))[1].numpy()
         errors.append(np.linalg.norm(velocity - predicted) / np.linalg.norm(velocity))
     return np.array(errors)

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from torch.nn.functional import one_hot
 
-from clbook import augment, data, kernels
+from clbook import augment, data, kernels, theory
 from clbook.losses import simplified
 from clbook.models import ACTIVATIONS, Averaging, affine, stacked
 from clbook.training.loop import State, Training, recorded_times
@@ -203,25 +203,6 @@ def partial_gradient(
     return gradient
 
 
-def cluster_velocity(
-    share: np.ndarray, squared_norm: np.ndarray, gain: np.ndarray, gradient: np.ndarray
-) -> np.ndarray:
-    """Velocity of a cluster's embedding, -(n_q/n) |xi_q|^2 beta_q grad L (VA eq. 21, Theorem 4.5), orthogonal centres.
-
-    Args:
-        share: (N,) n_q / n, the share of the points that lie in the cluster.
-        squared_norm: (N,) |xi_q|^2 of its centre.
-        gain: (N, d) diagonal of beta_q, the mean over hidden units of the squared slope at xi_q; for ReLU and infinite
-            width 1/2 (VA Corollary 4.6).
-        gradient: (N, d) partial gradient of the loss. The statement has it at the cluster's centre, its proof needs the
-            mean over the cluster's points.
-
-    Returns:
-        (N, d).
-    """
-    return -np.asarray(share)[:, None] * np.asarray(squared_norm)[:, None] * gain * gradient
-
-
 class Flow(Training):
     """R runs that follow f on the points and their views, z (R, 1 + VIEWS, n, d).
 
@@ -339,8 +320,10 @@ class Flow(Training):
         )  # (N, N, d, d), VA eq. 20
         blocks = -torch.einsum("qrkl,r,rl->qk", between, share, mean)[labels]
         beta = (torch.einsum("qqkk->qk", between) / norms[:, None]).numpy()
-        by_cluster = cluster_velocity(share, norms, beta, mean.numpy())
-        by_point = cluster_velocity(share[labels], norms[labels], beta[labels], gradient.numpy())
+        by_cluster = theory.cluster_velocity(share, norms, beta, mean.numpy())
+        by_point = theory.cluster_velocity(
+            share[labels], norms[labels], beta[labels], gradient.numpy()
+        )
         return {
             "kernel": by_kernel.cpu().numpy(),
             "gain": beta,

@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.optimize import linprog
 
+from clbook import theory
 from clbook.claims import Chapter, Finding
-from clbook.experiments.landscape.curves import split_curvature, threshold_slope
 from clbook.experiments.landscape.maps import PREDICTOR
 
 chapter = Chapter(__file__)
@@ -193,7 +193,7 @@ def slope(by_tolerance):
     found = [
         (r.thresholds.gaps / r.thresholds.taus)[r.thresholds.taus <= 0.02] for r in by_tolerance
     ]
-    said = np.array([threshold_slope(r.config.tolerance) for r in by_tolerance])
+    said = np.array([theory.threshold_slope(r.config.tolerance) for r in by_tolerance])
     ratio = np.array(found) / said[:, None]
     slopes = ", ".join(f"{one.mean():.1f}" for one in found)
     return Finding(
@@ -255,7 +255,7 @@ def minimisers(alone, saddles, still):
 def copies_part(saddles):
     ways = [(r.negative(r.eigenvalues), r.config.clusters * (r.config.copies - 1)) for r in saddles]
     off = max(
-        float(np.abs(r.split / split_curvature(r.config.clusters, r.config.tau) - 1).max())
+        float(np.abs(r.split / theory.split_curvature(r.config.clusters, r.config.tau) - 1).max())
         for r in saddles
     )
     return Finding(

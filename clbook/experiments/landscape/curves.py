@@ -15,7 +15,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from scipy.linalg import helmert
-from scipy.special import ive, roots_jacobi
+from scipy.special import roots_jacobi
 from torch.nn.utils.rnn import pad_sequence
 
 from clbook import theory
@@ -53,15 +53,6 @@ TAUS = (
     0.5,
 )  # where the threshold is measured
 CURVE, MOST = 64, 200  # numbers of places on the curve, and tried for the threshold
-
-
-def threshold_slope(tolerance: float) -> float:
-    """Slope in tau, as tau -> 0, of the smallest squared distance of K even points on the circle at the plateau.
-
-    They are within the relative `tolerance` of it from K^2 = 2 ln(2/tolerance) / tau on, by 2 I_K / I_0 =
-    2 exp(-K^2 tau / 2), and then 4 sin^2(pi / K) = 2 pi^2 tau / ln(2/tolerance).
-    """
-    return 2 * math.pi**2 / math.log(2 / tolerance)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -213,27 +204,3 @@ def thresholds_at(tau: float, tolerance: float) -> Thresholds:
         gap=float(4 * np.sin(np.pi / own) ** 2),
         count=int(own),
     )
-
-
-def _aliases(count, tau):
-    """Multiples K, 2K, ... of K = `count` and exp(-1/tau) I_{pK}(1/tau): what K even points mistake for a constant."""
-    orders = count * np.arange(1, 2 + math.ceil(12 / (count * math.sqrt(tau)) + 40 / count))
-    return orders, ive(orders, 1 / tau)
-
-
-def even_similarity(count: int, tau: float) -> float:
-    """Mean over j of exp((cos(2 pi j / K) - 1) / tau), K = `count`: exp(-1/tau) (I0 + 2 sum_{p >= 1} I_{pK})(1/tau).
-
-    By exp(cos(u) / tau) = sum_k I_k(1/tau) exp(i k u), of which K even points see only the multiples of K.
-    """
-    return float(ive(0, 1 / tau) + 2 * _aliases(count, tau)[1].sum())
-
-
-def split_curvature(count: int, tau: float) -> float:
-    """Curvature of LS eq. 3, Psi(t) = log(1 + t), on the circle where copies at one of K = `count` even places part.
-
-    It is -4 Psi'(G) exp(-1/tau) sum_{p >= 1} (pK)^2 I_{pK}(1/tau) < 0, G the `even_similarity`: the eigenvalue of n
-    times the Hessian in the angles, with K(m - 1) eigenvectors where each place holds m copies.
-    """
-    orders, aliases = _aliases(count, tau)
-    return float(-4 * (orders**2 * aliases).sum() / (1 + even_similarity(count, tau)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from clbook.experiments.landscape.curves import threshold_slope
+from clbook import theory
 from clbook.experiments.landscape.experiment import Result
 from clbook.experiments.landscape.maps import Maps, Shuffle
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic, name_lines
@@ -255,7 +255,7 @@ def _thresholds(ax, result, ink, name, line_ink, line_name=None):
     """Measured thresholds against tau, and their line for small tau."""
     measured, tolerance = result.thresholds, result.config.tolerance
     end = np.array([0, 1.05 * measured.taus.max()])
-    ax.plot(end, threshold_slope(tolerance) * end, color=line_ink, lw=1, label=line_name)
+    ax.plot(end, theory.threshold_slope(tolerance) * end, color=line_ink, lw=1, label=line_name)
     ax.plot(
         measured.taus,
         measured.gaps,
@@ -288,7 +288,9 @@ def three_panels(results: Sequence[Result], tolerances: Sequence[Result]) -> Pic
     legend(right, title="tolerance", loc="upper left")
     plateaus = ", ".join(f"{r.curves.simclr_plateau:.5f} at tau {r.config.tau:g}" for r in results)
     each = [result.config.tolerance for result in tolerances]
-    slopes = ", ".join(f"{threshold_slope(tolerance):.2f} for {tolerance:g}" for tolerance in each)
+    slopes = ", ".join(
+        f"{theory.threshold_slope(tolerance):.2f} for {tolerance:g}" for tolerance in each
+    )
     return Picture(
         fig,
         f"Loss of K even points on the circle: falls with K to the plateaus {plateaus} (eq. 1). "
@@ -302,7 +304,7 @@ def threshold(result: Result) -> Picture:
     count, plateau, slope = (
         result.thresholds.count,
         curves.simclr_plateau,
-        threshold_slope(config.tolerance),
+        theory.threshold_slope(config.tolerance),
     )
     fig, ((left, right),) = axes(2, width=8.2, height=3.3)
     left.axhspan(plateau, (1 + config.tolerance) * plateau, color=MARK, alpha=0.25, lw=0)

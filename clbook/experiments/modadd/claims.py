@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from clbook import theory
 from clbook.claims import Chapter, Finding, span
-from clbook.experiments.modadd import lookup, over_seeds
+from clbook.experiments.modadd import over_seeds
 from clbook.experiments.modadd.equivalence import SAME
 
 chapter = Chapter(__file__)
@@ -127,7 +128,7 @@ def one_vector(with_decay):
 def one_distance(with_decay):
     errors = {}
     for decay in (1e-4, 1e-3, 0.015):
-        ratios = [run.distances()[1] / lookup.l2_distance(decay) for run in with_decay[decay]]
+        ratios = [run.distances()[1] / theory.l2_distance(decay) for run in with_decay[decay]]
         errors[f"decay {decay:g}: off by"] = np.array([abs(ratio - 1).max() for ratio in ratios])
     return ranges(errors, *(1e-3 - error for error in errors.values()))
 

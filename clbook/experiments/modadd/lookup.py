@@ -80,32 +80,6 @@ def update(
     return joint @ c / symbol, (slope + joint) @ c / symbol
 
 
-def batch_floor(batch: int = 32, k: int = 8, samples: int | None = None) -> float:
-    """Least expected loss of SL eq. 2 on CModAdd in a batch: E log(1 + X), X the other contexts that fit the anchor.
-
-    X is Bin(batch - 1, 1/k) for independent draws, hypergeometric for a batch drawn from `samples` without repeats.
-    """
-    x = np.arange(batch)
-    fits = (
-        scipy.stats.binom(batch - 1, 1 / k)
-        if samples is None
-        else scipy.stats.hypergeom(samples - 1, samples // k - 1, batch - 1)
-    )
-    return float(fits.pmf(x) @ np.log1p(x))
-
-
-def l2_distance(decay: float, N: int = 16, k: int = 8) -> float:
-    """Distance of all different symbols of CModAdd at the optimum with decay/2 (|Z|^2 + |C|^2), d >= k - 1 (ours).
-
-    The optimal logits are a (1[fits] - 1/k); the penalty is decay times their nuclear norm. See the chapter.
-    """
-    contexts = 2 * N * k
-    slope = (k - 1) * decay * np.sqrt(N * contexts) / k  # derivative of the penalty in a
-    if slope * k >= k - 1:
-        return 0.0
-    return float(np.sqrt(2 * np.sqrt(contexts / N) * np.log((k - 1) * (1 - slope) / slope)))
-
-
 @dataclasses.dataclass(frozen=True)
 class Config(Settings):
     """Settings of one optimum (`run`) or of one gradient descent (`flow`)."""

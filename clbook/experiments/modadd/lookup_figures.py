@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
+from clbook import theory
 from clbook.experiments.modadd import lookup
 from clbook.experiments.modadd.equivalence import SAME
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, plane
@@ -145,7 +146,7 @@ def bands(result) -> Picture:
             gid=name,
             zorder=3 if length is equivalent else 2,
         )
-    law = lookup.l2_distance(config.decay, config.N, config.k)
+    law = theory.l2_distance(config.decay, config.N, config.k)
     right.axvline(law, color=INK, lw=0.8, ls=":", label="one band, by the formula")
     right.set(xlim=(-0.4, 17), ylim=(0, 120), xlabel="distance", ylabel="pairs")
     legend(

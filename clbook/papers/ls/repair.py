@@ -3,7 +3,8 @@
 Write D for the difference of the clusters' mean embeddings, push_i = <g_i, mu_1 - mu_2> with the gradients of the
 start, Theta for the mean difference of push between the clusters and kappa for the smallest. If up to step k every
 point moves by h (c push_i D / 4 tau), up to h (eta + zeta lambda D) / 2, where lambda = c Theta / 4 tau and c is 1 for
-the partial gradient, 2 for the full one, then points of different clusters are apart at k by at least `lower_bound`.
+the partial gradient, 2 for the full one, then points of different clusters are apart at k by at least
+`theory.repaired_bound`.
 """
 
 from __future__ import annotations
@@ -86,17 +87,6 @@ def push(kernel: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return kernel[:, labels == 0].mean(1) - kernel[:, labels == 1].mean(1)
 
 
-def lower_bound(k, h, eps, gap, theta, kappa, rate, eta, zeta):
-    """What the repaired theorem promises for z_i - z_j after k steps of size h, i and j of different clusters.
-
-    eps: largest distance at the start. gap: D(0) > 0. rate: lambda. eta, zeta: absolute and relative error.
-    """
-    slower = (1 - zeta) * rate
-    grown = (gap - eta / slower) * np.expm1(k * math.log1p(slower * h))
-    share = (kappa / theta - zeta) / (1 - zeta)
-    return -eps + share * grown - (1 - share) * eta * h * k
-
-
 def certified_at(result: Result) -> int | None:
     """The first step at which the repaired theorem promises that the run has separated; None: it never does."""
     first, config = result.labels == 0, result.config
@@ -116,7 +106,7 @@ def certified_at(result: Result) -> int | None:
     for zeta in (zeta for zeta in ZETAS if zeta < kappa / theta):
         eta = np.maximum.accumulate((error - zeta * rate * gap[:-1]).clip(0))
         enough = gap[0] > eta / ((1 - zeta) * rate)
-        bound = lower_bound(steps, h, np.ptp(z[0]), gap[0], theta, kappa, rate, eta, zeta)
+        bound = theory.repaired_bound(steps, h, np.ptp(z[0]), gap[0], theta, kappa, rate, eta, zeta)
         promised.extend(steps[enough & (bound > 0)][:1])
     return int(min(promised)) if promised else None
 

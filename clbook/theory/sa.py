@@ -1,8 +1,4 @@
-"""Predictions of the papers as functions of their constants: LS on separation and plateaus, SA on CL against NSCL.
-
-A prediction that needs a map or a training stands with the experiment that has it. All arguments are plain numbers, all
-results are floats, and an argument out of range is a ValueError that names it.
-"""
+"""What SA predict: how far training by CL stays from training by NSCL."""
 
 from __future__ import annotations
 
@@ -10,161 +6,11 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import gammaln, hyp0f1
 
-from clbook._arguments import (
-    at_least,
-    chance,
-    choice,
-    measured,
-    number,
-    positive,
-    reals,
-    refused,
-    whole,
-)
+from clbook._arguments import at_least, chance, measured, positive, reals, refused
 
 Rates = float | Sequence[float] | np.ndarray  # one step size for all steps, or one for each
 LARGEST_EXPONENT = 709  # the last whole number whose exp is a float64
-
-
-# LS: when training separates two classes.
-
-
-def separation_condition(
-    eps: float,
-    tau: float,
-    n: int,
-    gamma: float,
-    theta: float,
-    sigma2: float,
-    delta: float,
-) -> tuple[float, float]:
-    """Both sides of LS Theorem 4.3, condition (e): Theta sqrt(n) eps >> eps^3/tau + gamma + sigma^2 + delta.
-
-    Args:
-        eps: diameter of the start, condition (a), >= 0.
-        tau: temperature, > 0.
-        n: number of points, >= 1.
-        gamma: augmentation inconsistency, condition (b), >= 0.
-        theta: squared distance of the classes' mean gradients, condition (c), >= 0.
-        sigma2: spread of the gradients around their class's mean, condition (c), >= 0.
-        delta: largest operator norm of K(t) - K(0), condition (d), >= 0.
-
-    Returns:
-        (left, right). The paper gives no threshold for their ratio. Where we need one, ours is 1. What was not
-        measured is NaN, and so is its side.
-
-    Raises:
-        ValueError: an argument out of range.
-    """
-    eps = at_least(0, "eps", eps)
-    tau = positive("tau", tau)
-    n = at_least(1, "n", n)
-    gamma = measured("gamma", gamma)
-    theta = measured("theta", theta)
-    sigma2 = measured("sigma2", sigma2)
-    delta = measured("delta", delta)
-
-    left = theta * math.sqrt(n) * eps
-    right = eps * eps * eps / tau + gamma + sigma2 + delta
-    return left, right
-
-
-def growth_rate(theta: float, tau: float, gradient: str = "partial") -> float:
-    """Rate at which the gap between two equal clusters grows while |z_i - z_j|^2 << tau: Theta/(4 tau) (LS eq. 34).
-
-    Args:
-        theta: squared distance of the classes' mean gradients.
-        tau: temperature, > 0.
-        gradient: "partial", the gradient in z alone, which the proof uses; "full" also moves the views, which doubles
-            the rate.
-
-    Raises:
-        ValueError: an argument out of range.
-    """
-    theta = number("theta", theta)
-    tau = positive("tau", tau)
-    of_a_view = {"partial": 1, "full": 2}
-    return of_a_view[choice("gradient", gradient, of_a_view)] * theta / (4 * tau)
-
-
-# LS: the loss of an invariant map whose embedded distribution is uniform on the sphere.
-
-
-def circle_plateau(tau: float, factor: float = 2) -> float:
-    """Loss of such a map on the circle: log(1 + factor exp(-1/tau) I_0(1/tau)).
-
-    Args:
-        tau: temperature, > 0.
-        factor: 2 for LS eq. 1 with many points, where both views of the others repel; 1 for LS eq. 3 with
-            Psi(t) = log(1 + t).
-
-    Raises:
-        ValueError: an argument out of range.
-    """
-    return sphere_plateau(tau, 2, factor)
-
-
-def sphere_plateau(tau: float, d: int, factor: float = 2) -> float:
-    """Loss of such a map on the unit sphere of R^d: log(1 + factor E exp((u - 1)/tau)), u as in `simplified_plateau`.
-
-    Args:
-        tau: temperature, > 0.
-        d: dimension of the space around the sphere, >= 2.
-        factor: as in `circle_plateau`.
-
-    Raises:
-        ValueError: an argument out of range.
-    """
-    factor = positive("factor", factor)
-    repulsion = math.exp(simplified_plateau(tau, d))  # E exp((u - 1)/tau), at most 1
-    return math.log1p(factor * repulsion)
-
-
-def simplified_plateau(tau: float, d: int) -> float:
-    """LS eq. 12 of such a map on the unit sphere of R^d: log E exp((u - 1)/tau).
-
-    u is one coordinate of a uniform point. Its E exp(u/tau) is 0F1(; d/2; 1/(4 tau^2)), which is
-    Gamma(d/2) (2 tau)^(d/2 - 1) I_{d/2 - 1}(1/tau): I_0(1/tau) on the circle, tau sinh(1/tau) on the sphere of R^3.
-
-    Args:
-        tau: temperature, > 0.
-        d: dimension of the space around the sphere, >= 2.
-
-    Raises:
-        ValueError: an argument out of range.
-    """
-    tau = positive("tau", tau)
-    d = whole("d", d, 2)
-    if tau < 1 / 500:  # where 0F1 comes near the end of float64
-        return _cold_plateau(tau, d)
-    mean = hyp0f1(d / 2, (0.5 / tau) ** 2)  # E exp(u/tau)
-    return math.log(mean) - 1 / tau
-
-
-def _cold_plateau(tau, d):
-    """`simplified_plateau` for tau < 1/500, by Debye's expansion of I_v(1/tau), v = d/2 - 1 (DLMF 10.41.3).
-
-    The expansion is in powers of 1/s, s = sqrt(v^2 + 1/tau^2) > 500, and three of them leave an error of 1e-12. All is
-    written with t = tau s, so that nothing overflows however small tau is.
-    """
-    v = d / 2 - 1
-    t = math.hypot(1, v * tau)
-    p2 = (v * tau / t) ** 2
-    first = (3 - 5 * p2) / 24
-    second = (81 - 462 * p2 + 385 * p2**2) / 1152
-    third = (30375 - 369603 * p2 + 765765 * p2**2 - 425425 * p2**3) / 414720
-    small = tau / t  # 1/s
-    correction = first * small + second * small**2 + third * small**3
-
-    exponent = v * v * tau / (1 + t) - v * math.log((v * tau + t) / 2)
-    powers = v * math.log(tau) + math.log(tau) / 2
-    width = math.log(2 * math.pi * t) / 2
-    return float(gammaln(d / 2)) + exponent + powers - width + math.log1p(correction)
-
-
-# SA: how far training by CL stays from training by NSCL.
 
 
 def fluctuation(B: int, T: int, delta: float) -> float:
@@ -327,6 +173,49 @@ def rsa_lower_bound(drift: float, std: float, pairs: int) -> float:
     std = positive("std", std)
     pairs = at_least(1, "pairs", pairs)
     return cka_lower_bound(drift, math.sqrt(pairs) * std)
+
+
+def posterior_bound(
+    injections: Sequence[float] | np.ndarray,
+    eta: Rates,
+    B: int,
+    tau: float,
+    convex: bool = False,
+) -> np.ndarray:
+    """The recursion in the proof of SA Theorem 1, D <- (1 + eta / (2 tau^2 B)) D + eta g, with g as measured.
+
+    Args:
+        injections: (T,) g_t, norm of the difference of the two batch gradients at CL's own similarities.
+        eta: step size, one or T.
+        B: batch size, points distinct.
+        tau: temperature.
+        convex: leave the growth factor out. NSCL's batch loss is convex in the similarities and its Hessian at most
+            1 / (2 tau^2 B), so a step of at most 4 tau^2 B moves no two tables further apart.
+
+    Returns:
+        (T + 1,) bounds on the drift after 0 .. T steps.
+
+    Raises:
+        ValueError: an argument out of range; convex, and a longer step.
+    """
+    found = reals("injections", injections)
+    if found.ndim != 1 or not found.size:
+        raise refused("injections", injections, "a list of T numbers, T >= 1")
+    injections = found
+    B = at_least(1, "B", B)
+    tau = positive("tau", tau)
+    total(eta, len(injections))  # checks eta
+    eta = np.broadcast_to(eta, injections.shape)
+    longest = 4 * tau**2 * B
+    if convex and (eta > longest).any():
+        raise ValueError(
+            f"eta = {eta.max():g} is not allowed: eta must be at most 4 tau^2 B = {longest:g}"
+        )
+    bounds = [0.0]
+    for step, injection in zip(eta, injections, strict=True):
+        growth = 1.0 if convex else 1 + step / (2 * tau**2 * B)
+        bounds.append(growth * bounds[-1] + step * injection)
+    return np.array(bounds)
 
 
 def total(eta: Rates, T: int) -> float:
