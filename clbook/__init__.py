@@ -6,12 +6,13 @@ Imports go one way:
     training      how an experiment is said, and trained
     results       how runs are kept and found again: store, sweep, records
     style         how figures and tables are drawn
-    explore       one explorer: live, recorded
+    trace         a training as JavaScript, for a page that trains
+    explore       one explorer: live, recorded, in the page
     claims        how what a paper says is judged on what was measured
     experiments   the course: a folder for each chapter of the book
     papers        the audit: a folder for each paper
 
-`theory` holds what the papers predict; experiments, pages and tests read it.
+`theory` holds what the papers predict, a file a paper; experiments, pages and tests read it.
 """
 
 import importlib

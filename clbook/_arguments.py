@@ -49,6 +49,8 @@ def shown(value) -> str:
 
 def number(name: str, value) -> float:
     """`value` as a float. NaN and infinity are numbers here: what was measured may be either."""
+    if isinstance(value, float):
+        return value  # itself: a setting that is traced is a kind of float
     try:
         if isinstance(value, numbers.Real):
             return float(value)

@@ -226,10 +226,9 @@ def intervals(z: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
     ends = [points.aminmax(dim=-1) for points in classes]
     lowest = torch.stack([end.min for end in ends], -1)  # (R, C)
     highest = torch.stack([end.max for end in ends], -1)
-    lowest, order = lowest.sort(-1)
-    highest = highest.gather(-1, order)
-    apart = highest[:, :-1] < lowest[:, 1:]  # each class below the next
-    return apart.all(-1)
+    below = highest[:, :, None] < lowest[:, None]  # (R, C, C) whether a class is below another
+    itself = torch.eye(len(sizes), dtype=torch.bool, device=z.device)
+    return (below | below.mT | itself).flatten(1).all(1)
 
 
 # Similarity of two representations a and b of the same inputs, by their cosines S_ij = cos(a_i, a_j).

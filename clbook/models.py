@@ -157,8 +157,12 @@ def _drawn(layer: nn.Module, draw: Callable, generator: Generator) -> nn.Module:
     A layer on the "meta" device has no numbers yet. An ordinary one would draw them from the global generator.
     """
     for name, empty in list(layer.named_parameters()):
-        numbers = torch.empty(empty.shape, device=generator.device)
-        setattr(layer, name, nn.Parameter(draw(numbers)))
+        numbers = draw(torch.empty(empty.shape, device=generator.device))
+        parameter = nn.Parameter(numbers)
+        parameter.drawn = (
+            numbers  # the same numbers; a trace knows them, but no Parameter that is made of them
+        )
+        setattr(layer, name, parameter)
     return layer
 
 
@@ -187,10 +191,15 @@ def _sizes(name, values, least, most=math.inf):
 # R networks of one architecture. Their parameters are a list of tensors (R, ...), as `module.parameters()` orders them.
 
 
+def numbers(network: nn.Module) -> list[Tensor]:
+    """The parameters of a network, as they were drawn where they were drawn here: a trace follows these."""
+    return [getattr(parameter, "drawn", parameter) for parameter in network.parameters()]
+
+
 def stacked(networks: Iterable[nn.Module]) -> list[Tensor]:
     """The parameters of R networks of one architecture: tensors (R, ...), detached."""
     try:
-        weights = [list(net.parameters()) for net in networks]
+        weights = [numbers(net) for net in networks]
         return [torch.stack(same).detach() for same in zip(*weights, strict=True)]
     except (TypeError, AttributeError, ValueError, RuntimeError) as error:
         raise refused("networks", networks, "networks of one architecture") from error

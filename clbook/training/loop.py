@@ -207,8 +207,9 @@ class Training:
 
     def column(self, name: str, dtype=torch.float32, axes: int = 2) -> torch.Tensor:
         """(R, 1, ...) the setting `name` of every run, with `axes` more axes."""
-        values = torch.tensor([getattr(c, name) for c in self.configs], dtype=dtype)
-        return values.reshape(-1, *(1,) * axes)
+        one = torch.ones((), dtype=dtype)  # a product, so that a setting that is traced stays one
+        values = [(getattr(config, name) * one).to(dtype) for config in self.configs]
+        return torch.stack(values).reshape(-1, *(1,) * axes)
 
     def wants(self, *names: str) -> bool:
         """Whether one of these quantities was asked for."""

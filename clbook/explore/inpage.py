@@ -1,0 +1,150 @@
+"""An experiment that trains in the reader's page: its own step, traced, as JavaScript. No kernel, no network.
+
+The page draws what is recorded as it comes: paths of a one-dimensional embedding over time, or points in the plane.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import jinja2
+
+from clbook import style
+from clbook.explore import controls
+from clbook.explore.static import _file
+from clbook.trace.page import program, shared_code
+from clbook.training.loop import training_of
+from clbook.training.settings import expect, fields
+
+
+def train_here(
+    run,
+    figure,
+    base_config,
+    *,
+    settings: Sequence[str],
+    title: str = "",
+    caption: str = "",
+    name: str = "here",
+    **shapes,
+) -> Here:
+    """A block that trains in the page: `train_here(run, figure, Config(), settings=("eps", "tau"), classes=(2, 3))`.
+
+    Args:
+        run: the `run` of a Training, whose Results have `z` (times, points, d) and `labels`.
+        figure: `figure(result)` -> Picture, which stands there until a reader trains: of the run at the start.
+        base_config: the settings at the start.
+        settings: names of fields that are numbers. Each gets a slider over all that its field allows, and a box to type
+            in; a seed can be chosen too.
+        title, caption: a short heading, and what stands below.
+        name: of the block, for links and for `window.clbook.explorers[name]`.
+        shapes: fields that change the shape of the training, each with the values that a reader may choose from. Each
+            combination is traced by itself.
+
+    Raises:
+        ValueError: a field that there is not; a run that is no Training's; a value that the Config refuses; a trace
+            that does not do what the training does (`trace.page.program`).
+        NotImplementedError: an operation that a page cannot do.
+    """
+    expect("base_config", base_config)
+    kind = training_of(run)
+    if kind is None:
+        raise ValueError(f"run = {run!r} is not allowed: run must be the `run` of a Training")
+    known = fields(type(base_config))
+    for field in (*settings, *shapes):
+        if field not in known:
+            raise ValueError(
+                f"settings = {field!r} is not allowed: settings must be fields, {', '.join(known)}"
+            )
+    traced = []
+    for point in itertools.product(*shapes.values()):
+        config = base_config.replace(**dict(zip(shapes, point, strict=True)))
+        traced.append(program(kind, config, settings, name=f"shape{len(traced)}"))
+    picture = figure(run(base_config))
+    return Here(base_config, picture, tuple(settings), shapes, traced, name, title, caption)
+
+
+@dataclasses.dataclass(eq=False)
+class Here:
+    """The block as HTML. The first one that a process shows brings the style sheet and the script with it.
+
+    Attributes:
+        base_config, settings, shapes, name, title, caption: as for `train_here`.
+        picture: of the run at the start.
+        traced: the programs, one for each combination of shapes, the last one fastest.
+    """
+
+    _first = None
+
+    base_config: Any
+    picture: style.Picture
+    settings: tuple[str, ...]
+    shapes: dict
+    traced: list
+    name: str
+    title: str
+    caption: str
+
+    def _repr_html_(self) -> str:
+        Here._first = Here._first or self
+        code = [made.code for made in self.traced]
+        shown = {
+            "here": self,
+            "setup": json.dumps(self.setup()).replace("<", "\\u003c"),  # it stands inside HTML
+            "code": "\n".join(code),
+            "png": self.picture.small(192, 256),
+        }
+        if Here._first is self:
+            shared = shared_code() + _file("inpage.worker.js")
+            shown |= {"css": _file("inpage.css"), "js": _file("inpage.js"), "shared": shared}
+        template = jinja2.Template(_file("inpage.html"), autoescape=True)
+        return template.render(shown)
+
+    def setup(self) -> dict:
+        """What the script reads."""
+        knobs = [self.knob(name) for name in self.settings]
+        shapes = [self.choice(name, values) for name, values in self.shapes.items()]
+        return {
+            "name": self.name,
+            "steps": self.base_config.steps,
+            "seed": self.base_config.seed,
+            "knobs": knobs,
+            "shapes": shapes,
+            "programs": [self.spec(made) for made in self.traced],
+            "colours": style.CLASS_COLOURS,
+        }
+
+    def knob(self, name: str) -> dict:
+        """A slider, as the script reads it: its range is all that the field allows."""
+        field = fields(type(self.base_config))[name]
+        value, about = getattr(self.base_config, name), field.metadata
+        low, high = about["low"], about["high"]
+        log = bool(about["log"])
+        if log and not low:
+            low = min(value or high, high) / 1000  # a slider by ratios begins above 0
+        return {
+            "name": name,
+            "label": controls.label(field),
+            "about": controls.meaning(field),
+            "value": value,
+            "low": low,
+            "high": high,
+            "log": log,
+            "zero": about["low"] == 0 and about["above"] is None,
+        }
+
+    def choice(self, name: str, values) -> dict:
+        """A row of buttons for a field that changes the shape."""
+        field = fields(type(self.base_config))[name]
+        start = list(values).index(getattr(self.base_config, name))
+        words = [controls.text(value).replace("_", " ") for value in values]
+        return {"name": name, "label": controls.label(field), "values": words, "start": start}
+
+    @staticmethod
+    def spec(made) -> dict:
+        """A program, as the script reads it."""
+        return {"spec": made.spec, "recorded": made.recorded, "labels": made.labels}

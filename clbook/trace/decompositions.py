@@ -1,0 +1,160 @@
+"""What larger operations of torch are made of, where torch's own list leaves them whole or takes them too far apart."""
+
+from __future__ import annotations
+
+import functools
+
+import torch
+from torch._decomp import core_aten_decompositions, decomposition_table
+from torch._decomp.decompositions import diagonal_backward, embedding_dense_backward
+
+aten = torch.ops.aten
+FIRST = {}  # of the pass through autograd
+
+
+def for_each(operation):
+    """An operation on lists of tensors, one by one."""
+
+    def each(*lists, **options):
+        count = len(lists[0])
+        found = []
+        for k in range(count):
+            parts = [part[k] if isinstance(part, (list, tuple)) else part for part in lists]
+            found.append(operation(*parts, **options))
+        return found
+
+    return each
+
+
+def addcmul(x, y, z, value=1):
+    """x + value y z."""
+    if value == 1:
+        return x + y * z
+    if value == -1:
+        return x - y * z
+    return x + value * (y * z)
+
+
+def addcdiv(x, y, z, value=1):
+    """x + value y / z."""
+    return x + value * (y / z)
+
+
+def lerp(x, y, weight):
+    """x + weight (y - x)."""
+    return x + weight * (y - x)
+
+
+def roll(x, shifts, dims=()):
+    """`torch.roll` by two pieces."""
+    for shift, axis in zip(shifts, dims, strict=True):
+        size = x.shape[axis]
+        shift %= size
+        end = x.narrow(axis, size - shift, shift)
+        begin = x.narrow(axis, 0, size - shift)
+        x = torch.cat([end, begin], axis)
+    return x
+
+
+def eye(n, m=None, **options):
+    """`torch.eye` by a comparison."""
+    rows, columns = torch.arange(n), torch.arange(n if m is None else m)
+    return (rows[:, None] == columns).to(options.get("dtype") or torch.float32)
+
+
+def repeat(x, times):
+    """`Tensor.repeat` by an expansion."""
+    x = x.reshape((1,) * (len(times) - x.ndim) + tuple(x.shape))
+    apart, wide, size = [], [], []
+    for count, n in zip(times, x.shape, strict=True):
+        apart += [1, n]
+        wide += [count, n]
+        size.append(count * n)
+    return x.reshape(apart).expand(wide).reshape(size)
+
+
+def var_mean(x, dim=None, *, correction=1, keepdim=False):
+    """Variance and mean."""
+    mean = x.mean(dim, keepdim=True)
+    count = x.numel() // mean.numel()
+    variance = ((x - mean) * (x - mean)).sum(dim, keepdim=keepdim) / (count - correction)
+    return variance, mean if keepdim else x.mean(dim)
+
+
+def vector_norm(x, ord=2, dim=None, keepdim=False, dtype=None):
+    """The Euclidean norm, or the largest entry."""
+    dim = list(range(x.ndim)) if dim is None else dim
+    if ord == 2:
+        return (x * x).sum(dim, keepdim).sqrt()
+    return x.abs().amax(dim, keepdim)
+
+
+def cdist(a, b, p, mode):
+    """Euclidean distances of all pairs."""
+    return (a.unsqueeze(-2) - b.unsqueeze(-3)).square().sum(-1).sqrt()
+
+
+OWN = {
+    "addcmul": addcmul,
+    "addcdiv": addcdiv,
+    "lerp": lerp,
+    "add": torch.add,
+    "sub": torch.sub,
+    "mul": torch.mul,
+    "div": torch.div,
+    "sqrt": torch.sqrt,
+}  # of `_foreach_NAME`
+
+
+def leaky_relu(x, slope=0.01):
+    """x, and below zero a part of it."""
+    return torch.where(x > 0, x, x * slope)
+
+
+WHOLE = {}
+WHOLE[aten.roll.default] = roll
+WHOLE[aten.eye.default] = WHOLE[aten.eye.m] = eye
+WHOLE[aten.repeat.default] = repeat
+WHOLE[aten.var_mean.correction] = var_mean
+WHOLE[aten.linalg_vector_norm.default] = vector_norm
+WHOLE[aten._cdist_forward.default] = cdist
+WHOLE[aten.rsqrt.default] = lambda x: 1 / x.sqrt()
+WHOLE[aten.square.default] = lambda x: x * x
+WHOLE[aten.leaky_relu.default] = leaky_relu
+WHOLE[aten.diagonal_backward.default] = diagonal_backward
+WHOLE[aten.embedding_dense_backward.default] = embedding_dense_backward
+
+# Operations that torch can take apart, and its own list leaves whole.
+TORCH_OWN = (
+    "_log_softmax",
+    "_softmax",
+    "addcmul",
+    "addcdiv",
+    "lerp",
+    "baddbmm",
+    "reciprocal",
+    "rsub",
+    "native_layer_norm",
+    "special_xlogy",
+    "silu",
+    "gelu",
+    "softplus",
+)
+
+
+@functools.cache
+def table() -> dict:
+    """{operation: what it is made of} for the second pass."""
+    known = dict(core_aten_decompositions())
+    for name, operation in OWN.items():
+        packet = getattr(aten, f"_foreach_{name}")
+        for overload in packet.overloads():
+            known[getattr(packet, overload)] = for_each(operation)
+    known |= WHOLE
+    for name in TORCH_OWN:
+        packet = getattr(aten, name)
+        for overload in packet.overloads():
+            operation = getattr(packet, overload)
+            if operation in decomposition_table:
+                known.setdefault(operation, decomposition_table[operation])
+    return {operation: made for operation, made in known.items() if made is not None}

@@ -1,0 +1,189 @@
+"""A training as one text of JavaScript: how it begins, its step, the random numbers, and what runs them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from importlib import resources
+
+import torch
+
+from clbook.trace.graph import (
+    Draw,
+    Graph,
+    Random,
+    draw_once,
+    of_state,
+    stepped,
+    trace_setup,
+    trace_step,
+)
+from clbook.trace.javascript import Writer
+from clbook.training.loop import Training
+from clbook.training.settings import Settings, fields
+
+SHARED = ("runtime.js", "random.js", "program.js")  # the same for every training of a page
+
+
+@dataclasses.dataclass(frozen=True)
+class Program:
+    """A training that runs in a page.
+
+    Attributes:
+        code: JavaScript of two functions, NAME_setup() and NAME_step().
+        spec: what `Program` of program.js takes besides: settings, seed, random numbers.
+        recorded: {name: shape of what is recorded at each step}.
+        labels: the class of each point.
+    """
+
+    code: str
+    spec: dict
+    recorded: dict[str, tuple[int, ...]]
+    labels: list[int]
+
+
+def shared_code() -> str:
+    """JavaScript that all programs of a page use."""
+    folder = resources.files("clbook.trace")
+    return "\n".join((folder / name).read_text() for name in SHARED)
+
+
+def program(
+    kind: type[Training], config: Settings, settings: Sequence[str], name: str = "run"
+) -> Program:
+    """The training `kind` of `config` in JavaScript; a page may change `settings` and the seed.
+
+    Raises:
+        NotImplementedError: an operation or a kind of random numbers that a page cannot do; the message names it.
+        ValueError: the trace does not do what the training does with other settings and another seed.
+    """
+    setup, step = trace_setup(kind, config, list(settings)), trace_step(kind, config)
+    keep_outputs(setup, step.inputs)
+    compare(kind, config, settings, setup, step)
+    code = [Writer(setup).text(f"{name}_setup"), Writer(step).text(f"{name}_step")]
+    spec = {
+        "settings": {name: getattr(config, name) for name in settings},
+        "seed": config.seed,
+        "setup": numbers(setup),
+        "step": numbers(step),
+    }
+    labels = labels_of(kind([config])).tolist()
+    return Program("\n".join(code), spec, recorded(step), labels)
+
+
+def moved(config: Settings, settings: Sequence[str]) -> Settings:
+    """`config` with another seed, and each of the settings moved a little, inside its range."""
+    changes = {"seed": config.seed + 1}
+    for name in settings:
+        value, about = getattr(config, name), fields(type(config))[name].metadata
+        larger = 1.25 * value if value else 0.07
+        inside = about["high"] is None or larger <= about["high"]
+        changes[name] = larger if inside else 0.8 * value
+    return config.replace(**changes)
+
+
+def compare(
+    kind: type[Training], config: Settings, settings: Sequence[str], setup: Graph, step: Graph
+) -> None:
+    """ValueError where the graphs differ from the training itself, at other settings and another seed.
+
+    So a value that Python has looked at while it was traced, and that would stand in the page for good, is found.
+    """
+    other = moved(config, settings)
+    with Random(other.seed) as random:
+        training = kind([other])
+    s = training.start()
+    given = numbered(random)
+    for name in settings:
+        given[f"setting.{name}"] = torch.tensor(float(getattr(other, name)), dtype=torch.float64)
+    agree("the start", results(setup, given), of_state(s))
+
+    with Random(other.seed) as random:
+        drawn = draw_once(training)
+    truth = stepped(training, s, drawn, 1)
+    given = of_state(s) | numbered(random) | {"time": torch.tensor(1)}
+    agree("a step", results(step, given), truth)
+    if not torch.equal(labels_of(kind([config])), labels_of(training)):
+        raise ValueError("labels that depend on seed or settings are not allowed in a page")
+
+
+def numbered(random: Random) -> dict[str, torch.Tensor]:
+    """The numbers that were drawn, by their names in a graph."""
+    return {f"random.{k}": value for k, value in enumerate(random.values_drawn)}
+
+
+def results(graph: Graph, given: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """{name: result} of a graph, computed by torch."""
+    values = graph.module(*(given[name].detach() for name in graph.inputs))
+    return dict(zip(graph.outputs, values, strict=True))
+
+
+def keep_outputs(graph: Graph, names: Sequence[str]) -> None:
+    """Leave out of a graph what `names` does not name."""
+    nodes = graph.module.graph
+    (end,) = [node for node in nodes.nodes if node.op == "output"]
+    chosen = [
+        (name, result)
+        for name, result in zip(graph.outputs, end.args[0], strict=True)
+        if name in names
+    ]
+    graph.outputs = [name for name, _ in chosen]
+    end.args = ([result for _, result in chosen],)
+    nodes.eliminate_dead_code()
+    graph.module.recompile()
+
+
+def numbers(graph: Graph) -> list[dict]:
+    """The random numbers of a graph, as program.js draws them."""
+    return [described(k, draw) for k, draw in enumerate(graph.draws)]
+
+
+def described(k: int, draw: Draw) -> dict:
+    """A draw, as program.js reads it."""
+    return {
+        "into": f"random.{k}",
+        "kind": draw.kind,
+        "bounds": draw.bounds,
+        "purpose": draw.purpose,
+        "size": torch.Size(draw.shape).numel(),
+        "wide": draw.dtype == torch.float64,
+    }
+
+
+def recorded(step: Graph) -> dict[str, tuple[int, ...]]:
+    """{name: shape} of what a step records."""
+    (end,) = [node for node in step.module.graph.nodes if node.op == "output"]
+    found = {}
+    for name, result in zip(step.outputs, end.args[0], strict=True):
+        if not name.startswith("state."):
+            found[name] = tuple(result.meta["val"].shape)
+    return found
+
+
+def text(made: Program, name: str = "run") -> str:
+    """The whole text: shared code, the program's own, and a `const NAME = new Program(...)`."""
+    spec = json.dumps(made.spec, separators=(",", ":"))
+    end = f"const {name}=new Program({name}_setup(),{name}_step(),{spec});"
+    return "\n".join([shared_code(), made.code, end])
+
+
+def agree(what: str, found: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]) -> None:
+    """ValueError where tensors of `found` differ from those of `wanted` by more than rounding."""
+    for name, value in found.items():
+        value, truth = value.double(), wanted[name].detach().double()
+        largest = float(truth.nan_to_num().abs().max()) or 1.0
+        same_shape = value.shape == truth.shape
+        close = {"rtol": 0.0, "atol": 1e-5 * largest, "equal_nan": True}
+        if not (same_shape and torch.allclose(value, truth, **close)):
+            raise ValueError(
+                f"{name} of {what} is not allowed in a page: its trace does not follow settings or seed"
+            )
+
+
+def labels_of(training: Training) -> torch.Tensor:
+    """The class of each point; one class where the training has none."""
+    labels = getattr(training.shared, "labels", getattr(training, "labels", None))
+    if labels is None:
+        return torch.zeros(training.state.weights[0].shape[1], dtype=torch.long)
+    return torch.as_tensor(labels)
