@@ -192,8 +192,8 @@ def _sizes(name, values, least, most=math.inf):
 
 
 def numbers(network: nn.Module) -> list[Tensor]:
-    """The parameters of a network, as they were drawn where they were drawn here: a trace follows these."""
-    return [getattr(parameter, "drawn", parameter) for parameter in network.parameters()]
+    """The parameters of a network. A trace puts in their place what they were drawn as (`trace.graph`)."""
+    return list(network.parameters())
 
 
 def stacked(networks: Iterable[nn.Module]) -> list[Tensor]:

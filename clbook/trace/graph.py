@@ -6,6 +6,7 @@ stand-ins without values (torch's fake tensors), so that code that looks at a va
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from types import SimpleNamespace
 
@@ -14,6 +15,7 @@ from torch.func import functionalize
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.overrides import TorchFunctionMode
 
+from clbook import models
 from clbook.trace.decompositions import FIRST, table
 from clbook.training.loop import State, Training, learning
 from clbook.training.settings import Settings
@@ -179,6 +181,21 @@ def with_numbers(config: Settings, numbers: dict[str, torch.Tensor]) -> Settings
     return made
 
 
+@contextlib.contextmanager
+def followed():
+    """While a start is traced, networks are stacked from the numbers that their parameters were drawn as."""
+
+    def drawn(network):
+        return [parameter.drawn.to(parameter.dtype) for parameter in network.parameters()]
+
+    own = models.numbers
+    models.numbers = drawn
+    try:
+        yield
+    finally:
+        models.numbers = own
+
+
 def trace_setup(kind: type[Training], config: Settings, settings: list[str]) -> Graph:
     """The graph of (settings, random numbers) -> "state.NAME", what a run of `config` begins with."""
     with Random(config.seed) as random:
@@ -191,7 +208,7 @@ def trace_setup(kind: type[Training], config: Settings, settings: list[str]) -> 
     def begun(given):
         numbers = {name: given[f"setting.{name}"] for name in settings}
         values = [given[f"random.{k}"] for k in range(len(random.draws))]
-        with Random(config.seed, values):
+        with Random(config.seed, values), followed():
             return of_state(kind([with_numbers(config, numbers)]).start())
 
     return traced(begun, inputs, random.draws, "real")
