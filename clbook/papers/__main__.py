@@ -1,0 +1,118 @@
+"""Judge what the papers say.
+
+python -m clbook.papers                          all claims, a line each
+python -m clbook.papers ls --item "LS Fig. 4"    the claims of that item, with what was measured
+python -m clbook.papers --write                  and take the verdicts into the committed list, verdicts.txt
+python -m clbook.papers --shake 1e-6             the verdicts that change when every random start is shaken
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from clbook.data import cache_folder, written
+from clbook.papers.judging import NAMES, paper
+
+LIST = Path(__file__).parent / "verdicts.txt"
+
+
+def listed() -> dict[str, str]:
+    """{id: verdict} of the committed list."""
+    found = {}
+    for line in LIST.read_text(encoding="utf-8").splitlines():
+        id, verdict = line.split(maxsplit=1)
+        found[id] = verdict
+    return found
+
+
+def write(rows: list[dict]):
+    """Take the verdicts of these rows into the committed list."""
+    found = listed() if LIST.exists() else {}
+    found |= {row["id"]: row["verdict"] for row in rows}
+    known = [id for name in NAMES for id in paper(name).claims]
+    lines = [f"{id:42} {found[id]}\n" for id in known if id in found]
+    with written(LIST) as file:
+        file.write("".join(lines).encode())
+
+
+def changed(names: list[str], shake: str, threads: str) -> list[str]:
+    """The verdicts that differ from the committed list with starts shaken by `shake`, on so many threads."""
+    # A cache of its own, so that no run of another number of threads is taken.
+    cache = str(cache_folder() / f"threads-{threads}")
+    env = {"CLBOOK_SHAKE": shake, "OMP_NUM_THREADS": threads, "CLBOOK_CACHE": cache}
+    command = [sys.executable, "-m", "clbook.papers", *names, "--json", "-"]
+    run = subprocess.run(command, env=os.environ | env, stdout=subprocess.PIPE, check=False)
+    known = listed()
+    lines = []
+    for row in json.loads(run.stdout):
+        if row["verdict"] != known[row["id"]]:
+            lines.append(f"{row['id']}: {known[row['id']]} -> {row['verdict']}")
+    return lines
+
+
+def main() -> int:
+    """The command line; returns 1 where a verdict differs from the committed list."""
+    parser = argparse.ArgumentParser(
+        prog="python -m clbook.papers",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    lower = [name.lower() for name in NAMES]
+    parser.add_argument("papers", nargs="*", metavar="paper", help=f"{', '.join(lower)}; none: all")
+    parser.add_argument("--item", help='the claims of this item alone, as "SA Fig. 5"')
+    parser.add_argument("--claim", help="this claim alone, by its id")
+    parser.add_argument("--json", metavar="FILE", help="write the rows there; - for here")
+    parser.add_argument("--write", action="store_true", help="take the verdicts into verdicts.txt")
+    parser.add_argument("--shake", help="relative size of the perturbation of every start")
+    asked = parser.parse_args()
+    for name in asked.papers:
+        if name not in lower:
+            parser.error(f"paper={name!r}: allowed are {', '.join(lower)}")
+    names = asked.papers or lower
+
+    if asked.shake:
+        found = []
+        for threads in ("1", "2"):
+            lines = changed(names, asked.shake, threads)
+            print(
+                f"threads {threads}: {len(lines)} verdicts changed", *lines, sep="\n  ", flush=True
+            )
+            found += lines
+        return int(bool(found))
+
+    known = listed() if LIST.exists() else {}
+    rows = []
+    for name in names:
+        stated = paper(name.upper())
+        ids = []
+        for id, claim in stated.claims.items():
+            in_item = asked.item is None or asked.item in claim.source.split("; ")
+            if in_item and asked.claim in (None, id):
+                ids.append(id)
+        for row in stated.judge(*ids) if ids else ():
+            rows.append(row)
+            new = "" if row["verdict"] == known.get(row["id"]) else "  (not in the list)"
+            if asked.json != "-":
+                print(f"{row['verdict']:14} {row['id']}{new}", flush=True)
+            if asked.item or asked.claim:
+                print(f"    {row['says']}\n    bar: {row['bar']}\n    measured: {row['measured']}")
+    if asked.json:
+        text = json.dumps(rows, indent=1)
+        if asked.json == "-":
+            print(text)
+        else:
+            with written(Path(asked.json)) as file:
+                file.write(text.encode())
+    if asked.write:
+        write(rows)
+        return 0
+    return int(any(row["verdict"] != known.get(row["id"]) for row in rows))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,262 @@
+"""How a claim is judged.
+
+A claim is a sentence of a paper, stated once, under its item in `<paper>/items.yaml`. A function of
+`<paper>/measures.py` measures it. What the function takes are the names of functions of `<paper>/evidence.py`, which
+train, load or compute. From what is measured the verdict follows by the rules below; nobody types one.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import importlib
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from html import escape
+from pathlib import Path
+
+import jinja2
+import numpy as np
+import yaml
+
+from clbook.style import typeset
+
+NAMES = ("LS", "VA", "SA", "SL", "CS")
+VERDICTS = (
+    "fails",
+    "undecided",
+    "holds",
+    "holds when",
+    "misprinted",
+    "not seen here",
+    "not tested",
+)
+HERE = Path(__file__).parent
+LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is much faster
+
+
+@dataclasses.dataclass
+class Claim:
+    """One statement, and what it takes to hold.
+
+    Attributes:
+        id: its name, as "ls-prop-4-1".
+        sources: paper and item, ("LS", "Theorem 4.3"), of each place where it stands. The first has the claim.
+        says: the statement, no stronger than the paper's.
+        theirs: the paper's setting.
+        here: our setting.
+        bar: what it takes to hold, fixed before the run.
+        evidence: seeds, sizes, precision.
+        page: the page of the book that has its evidence, as "separability" or "papers/ls".
+        anchor: the id of its place on that page.
+        ours: True for what the paper does not say; "code" for a check of the book's functions.
+        shown: whether its row stands on that page, if it is a chapter.
+        verdicts: the words for a bar that is met, and for one that is not.
+        condition: what follows "holds when".
+    """
+
+    id: str
+    sources: tuple[tuple[str, str], ...]
+    says: str
+    theirs: str
+    here: str
+    bar: str
+    evidence: str
+    page: str
+    anchor: str
+    ours: bool | str = False
+    shown: bool = False
+    verdicts: tuple[str, str] = ("holds", "fails")
+    condition: str = ""
+
+    def __post_init__(self):
+        known = set(self.verdicts) <= set(VERDICTS)
+        conditional = "holds when" in self.verdicts
+        if not known or conditional != bool(self.condition):
+            raise ValueError(
+                f"verdicts={self.verdicts} of {self.id}: allowed are {', '.join(VERDICTS)}; 'holds when' "
+                f"goes with a condition, and only it (condition={self.condition!r})"
+            )
+
+    @property
+    def source(self) -> str:
+        """All places where it stands, as "LS Theorem 4.3; VA eq. 7"."""
+        return "; ".join(f"{paper} {item}" for paper, item in self.sources)
+
+    def row(self, finding: Finding) -> dict:
+        """The claim's row of the ledger, with the verdict that follows from what was measured."""
+        judged = [judge(condition) for condition in finding.conditions]
+        # The least favourable condition decides; of equal verdicts, the one with the smaller margin.
+        verdict, margin, spread = min(
+            judged,
+            key=lambda found: (VERDICTS.index(found[0]), found[1]),
+            default=(finding.verdict, None, None),
+        )
+        met, missed = self.verdicts
+        own_words = {"holds": met, "fails": missed}
+        verdict = finding.verdict or own_words.get(verdict, verdict)
+        if verdict not in VERDICTS:
+            raise ValueError(f"verdict={verdict!r} of {self.id}: allowed are {', '.join(VERDICTS)}")
+        row = dict(vars(self))
+        del row["sources"], row["verdicts"]
+        paper, item = self.sources[0]
+        row |= {"source": self.source, "paper": paper, "item": item}
+        row |= {"measured": finding.text, "value": finding.value}
+        return row | {"verdict": verdict, "margin": margin, "spread": spread}
+
+
+@dataclasses.dataclass
+class Finding:
+    """What a measure found.
+
+    Attributes:
+        text: what was measured, for a reader.
+        value: the number in question, None where there is none.
+        conditions: how far each of the claim's conditions is past its bar; positive is met. A number where no chance
+            enters, else one a seed. True and False count as 1 and -1. The least favourable one decides.
+        verdict: in place of a margin, where there can be none: "undecided" for runs cut before the event.
+    """
+
+    text: str
+    value: float | None
+    conditions: tuple = ()
+    verdict: str | None = None
+
+
+def judge(condition) -> tuple[str, float, float]:
+    """Judge one condition of a Finding.
+
+    Seeds decide if they are three or more and their mean is at least twice their standard deviation.
+
+    Returns:
+        "holds", "fails" or "undecided"; the mean margin; its standard deviation over seeds.
+    """
+    margins = np.asarray(condition)
+    if margins.dtype == bool:
+        margins = 2 * margins - 1
+    margins = margins.astype(float)
+    if not np.isfinite(margins).all():
+        return "undecided", 0.0, 0.0
+    margin = float(margins.mean())
+    spread = float(margins.std(ddof=1)) if margins.size > 1 else 0.0
+    enough = margins.ndim == 0 or margins.size >= 3
+    if not enough or abs(margin) < 2 * spread or margin == 0:
+        return "undecided", margin, spread
+    return "holds" if margin > 0 else "fails", margin, spread
+
+
+class Measures(dict):
+    """{id of a claim: the function that measures it}, filled by a decorator.
+
+    measures = Measures()
+
+    @measures("ls-any-scale")
+    def any_scale(scales):
+        return Finding(...)
+    """
+
+    def __call__(self, id: str, *fixed) -> Callable:
+        """Decorator: the function below measures the claim `id`, with `fixed` as its first arguments."""
+
+        def register(function):
+            if id in self:
+                raise ValueError(f"id={id!r}: it has a measure already, {self[id]}")
+            self[id] = functools.partial(function, *fixed)
+            return function
+
+        return register
+
+
+def needs(measure: Callable) -> list[str]:
+    """The names of the evidence that a measure takes."""
+    return list(inspect.signature(measure).parameters)
+
+
+@dataclasses.dataclass
+class Paper:
+    """What stands in a paper: its items in their order, the claims under them, the errors found in it."""
+
+    name: str
+    title: str
+    items: list[dict]
+    claims: dict[str, Claim]
+    errors: list[dict]
+
+    @property
+    def measures(self) -> Measures:
+        """{id: measure} of `<paper>/measures.py`."""
+        return importlib.import_module(f"clbook.papers.{self.name.lower()}.measures").measures
+
+    def evidence(self, name: str):
+        """What the function `name` of `<paper>/evidence.py` gives; computed once in a process.
+
+        Raises:
+            ValueError: there is no such function.
+        """
+        module = importlib.import_module(f"clbook.papers.{self.name.lower()}.evidence")
+        if not callable(getattr(module, name, None)):
+            raise ValueError(f"name={name!r}: {module.__name__} has no function of that name")
+        return getattr(module, name)()
+
+    def judge(self, *ids: str) -> Iterator[dict]:
+        """The rows of these claims of the paper, or of all, one after the other."""
+        measures = self.measures
+        for id in ids or self.claims:
+            measure = measures[id]
+            given = (self.evidence(name) for name in needs(measure))
+            yield self.claims[id].row(measure(*given))
+
+
+@functools.cache
+def paper(name: str) -> Paper:
+    """The paper of that name, "LS" for instance, as its `items.yaml` states it."""
+    if name not in NAMES:
+        raise ValueError(f"name={name!r}: allowed are {', '.join(NAMES)}")
+    stated = yaml.load((HERE / name.lower() / "items.yaml").read_bytes(), LOADER)
+    claims = {}
+    for item in stated["items"]:
+        item["id"] = re.sub(r"[^a-z0-9]+", "-", f"{name} {item['item']}".lower()).strip("-")
+        for fields in item.pop("claims", []):
+            also = [source.split(" ", 1) for source in fields.pop("also", [])]
+            sources = ((name, item["item"]), *map(tuple, also))
+            if fields["id"] in claims:
+                raise ValueError(f"id={fields['id']!r}: two claims of {name} have it")
+            claims[fields["id"]] = Claim(sources=sources, **fields)
+    return Paper(name, stated["title"], stated["items"], claims, stated.get("errors", []))
+
+
+# How claims are shown.
+
+
+def words(text: str) -> str:
+    """Text with $formulas$ and `code`, as HTML. MathJax reads the formulas, the rest is `style.typeset`."""
+    found = []
+    for part in re.split(r"(\$.+?\$|`.+?`)", text):
+        inner = escape(part[1:-1])
+        if part.startswith("$"):
+            found.append(rf"\({inner}\)")
+        elif part.startswith("`"):
+            found.append(f"<code>{inner}</code>")
+        else:
+            found.append(typeset(part))
+    return "".join(found)
+
+
+def table(rows: list[dict], page: Callable[[dict], str] = lambda row: "") -> str:
+    """HTML of a table of judged claims; `page` gives the address of the page with a row's evidence."""
+    css = (HERE / "claims.css").read_text()
+    template = jinja2.Template((HERE / "claims.html").read_text())
+    return template.render(records=rows, page=page, words=words, css=css)
+
+
+def span(values, form: str = ".2f") -> str:
+    """The range of some numbers, or the one number that all are, for a Finding's text."""
+    least = format(np.min(values), form)
+    largest = format(np.max(values), form)
+    return least if least == largest else f"{least} to {largest}"
+
+
+def listed(values, form: str = ".2f") -> str:
+    """Some numbers one after the other, for a Finding's text."""
+    return ", ".join(format(value, form) for value in np.asarray(values))
