@@ -1,4 +1,4 @@
-"""The kernel while networks train on two clusters and on a donut (LS Figure 5): how the record is made."""
+"""The kernel while networks train on two clusters and on a donut (LS Figure 5): how the record is made and read."""
 
 from __future__ import annotations
 
@@ -37,6 +37,18 @@ def scores(results) -> dict[str, np.ndarray]:
         "share": np.array(share),
         "separable_at": np.array([r.separable_at for r in results]),
     }
+
+
+def at_three_times(record) -> list:
+    """Alignment of kernel and labels at the start, when a run is first seen separated, and at the end."""
+    seen = (record.recorded_steps >= record.separable_at).argmax("step")
+    return [record.alignment.isel(step=at) for at in (0, seen, -1)]
+
+
+def at_three_times(record) -> list:
+    """Alignment of kernel and labels at the start, when a run is first seen separated, and at the end."""
+    seen = (record.recorded_steps >= record.separable_at).argmax("step")
+    return [record.alignment.isel(step=at) for at in (0, seen, -1)]
 
 
 AXES = dict.fromkeys(("steps", "alignment", "fisher"), "run step") | {"share": "run moment"}
