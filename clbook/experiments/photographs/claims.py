@@ -1,11 +1,10 @@
 """What SA and CS say of real images, judged on the records of this room."""
 
 import numpy as np
-import xarray
 
 from clbook.claims import Chapter, Finding, listed
+from clbook.experiments.photographs.figures import ranks
 from clbook.experiments.photographs.recipes import OUTPUTS
-from clbook.metrics import spectral_rank
 
 chapter = Chapter(__file__)
 # What was done to the outputs, and at which temperatures.
@@ -114,12 +113,6 @@ def temperature(cifar, mnist, cifar_tau, mnist_tau):
     )
 
 
-def ranks(record, place: str):
-    """(variants, seeds) effective rank at a place, "h" or "z"."""
-    axis = [f"axis_{place}"]
-    return xarray.apply_ufunc(spectral_rank, record[f"spectrum_{place}"], input_core_dims=[axis])
-
-
 def rise(record, variant: str) -> Finding:
     """How much the effective rank after the projector is above that with the norm."""
     rank = ranks(record, "z")
@@ -206,19 +199,4 @@ def two_spectrum(norms):
         f"ratio of effective ranks {listed(before)} before the projector, {listed(after)} after it",
         float(np.mean(ratios)),
         tuple(0.1 - abs(np.stack(ratios) - 1)),
-    )
-
-
-@chapter.measure("photo-blocks")
-def sharper(blocks):
-    texts, gains = [], []
-    for name, data in (("CIFAR-10", "cifar10"), ("MNIST", "mnist")):
-        aligned = blocks.aligned.sel(data=data)
-        before, after = aligned.sel(moment="before"), aligned.sel(moment="after")
-        texts.append(f"{name} {listed(before)} to {listed(after)}")
-        gains.append(after - before)
-    return Finding(
-        "; ".join(texts),
-        float(np.mean(gains)),
-        tuple(np.array(gains) - 0.02),
     )

@@ -6,7 +6,7 @@ import numpy as np
 import xarray
 
 from clbook.experiments.alignment.figures import said
-from clbook.experiments.photographs.claims import ranks
+from clbook.metrics import spectral_rank
 from clbook.style import Picture, Table, axes, band, colour, legend, log_axis
 
 NAMES = {"NSCL": "nscl", "SCL": "supcon", "CE": "ce"}
@@ -73,6 +73,12 @@ def accuracies(cifar, mnist) -> Table:
             pixels = "–" if key == "nccc" else f"{means.pixels:.3f}"
             columns[f"{title}, {place}"] = [*column, pixels]
     return Table(tuple(columns), list(zip(*columns.values(), strict=True)))
+
+
+def ranks(record, place: str):
+    """(variants, seeds) effective rank at a place, "h" or "z"."""
+    axis = [f"axis_{place}"]
+    return xarray.apply_ufunc(spectral_rank, record[f"spectrum_{place}"], input_core_dims=[axis])
 
 
 def spectra(norms: xarray.Dataset) -> Picture:
