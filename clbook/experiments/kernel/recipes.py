@@ -45,12 +45,6 @@ def at_three_times(record) -> list:
     return [record.alignment.isel(step=at) for at in (0, seen, -1)]
 
 
-def at_three_times(record) -> list:
-    """Alignment of kernel and labels at the start, when a run is first seen separated, and at the end."""
-    seen = (record.recorded_steps >= record.separable_at).argmax("step")
-    return [record.alignment.isel(step=at) for at in (0, seen, -1)]
-
-
 AXES = dict.fromkeys(("steps", "alignment", "fisher"), "run step") | {"share": "run moment"}
 
 RECIPES = {

@@ -1,4 +1,4 @@
-"""The long runs of VA's page: how their records are made."""
+"""The long runs of VA's page: how their records are made, and read."""
 
 import itertools
 
@@ -189,3 +189,19 @@ RECIPES = {
         dims=("variant", "seed"),
     ),
 }
+
+
+# Reading a record.
+
+
+def reached(record, name: str = "accuracy", bar: float = sphere.CLUSTERED):
+    """(runs,) first recorded iteration from which a curve of a record is at the bar; inf: it never is."""
+    above = record[name] >= bar
+    first = record.step[above.argmax("step")].drop_vars("step")
+    return first.where(above.any("step"), np.inf)
+
+
+def time_clustered(record):
+    """(runs,) how many iterations a run spends with clusters, its recorded values taken to last."""
+    lasts = record.step.diff("step", label="lower")  # the last recorded value has no duration
+    return (lasts * (record.accuracy >= sphere.CLUSTERED)).sum("step")
