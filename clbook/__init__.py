@@ -8,9 +8,8 @@ Imports go one way:
     style         how figures and tables are drawn
     trace         a training as JavaScript, for a page that trains
     explore       one explorer: live, recorded, in the page
-    claims        how what a paper says is judged on what was measured
     experiments   the course: a folder for each chapter of the book
-    papers        the audit: a folder for each paper
+    papers        the audit: how what a paper says is judged, and a folder for each paper
 
 `theory` holds what the papers predict, a file a paper; experiments, pages and tests read it.
 """

@@ -1,38 +1,34 @@
 """The rules of judging, and every claim: its record is whole, and its measure can give each verdict."""
 
+import functools
 import importlib
-import inspect
 import json
 import pathlib
 import re
+import sys
+import types
 
 import numpy as np
 import pytest
-import yaml
 
-from clbook import claims
-from clbook.claims import Chapter, Finding, judge
+from clbook.papers import __main__ as command_line
+from clbook.papers import judging
+from clbook.papers.judging import Claim, Finding, Measures, Paper, judge, needs
 
 ROOT = pathlib.Path(__file__).parent.parent
-PAPERS = {"ls", "va", "sa", "sl", "cs"}
-ROOMS = {path.parent.name: path.parent.parent.name for path in ROOT.glob("clbook/*/*/claims.py")}
-CHAPTERS = sorted(ROOMS)
-LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-ITEMS = {
-    path.stem.upper(): yaml.load(path.read_bytes(), LOADER)
-    for path in (ROOT / "book/papers/items").glob("*.yaml")
-}
+PAPERS = {name: judging.paper(name) for name in judging.NAMES}
+CLAIMS = [(name, id) for name, paper in PAPERS.items() for id in paper.claims]
 
 
-def chapter(name):
-    return importlib.import_module(f"clbook.{ROOMS[name]}.{name}.claims").chapter
-
-
-def cases(name):
-    return importlib.import_module(f"claim_cases.{name}").CASES
-
-
-CLAIMS = [(name, id) for name in CHAPTERS for id in chapter(name)]
+@functools.cache
+def cases():
+    """{id: {verdict: made-up evidence that gives it}} of all claims."""
+    found = {}
+    for path in sorted((ROOT / "tests/claim_cases").glob("*.py")):
+        for id, given in importlib.import_module(f"claim_cases.{path.stem}").CASES.items():
+            assert id not in found, id
+            found[id] = given
+    return found
 
 
 @pytest.mark.parametrize(
@@ -57,134 +53,141 @@ def test_seeds_decide_only_together_and_beyond_twice_their_spread(condition, ver
     assert judge(condition)[0] == verdict
 
 
-WORDS = dict.fromkeys(("says", "theirs", "here", "bar", "evidence", "anchor"), "x")
+WORDS = dict.fromkeys(("says", "theirs", "here", "bar", "evidence", "page", "anchor"), "x")
+SOURCES = (("LS", "Theorem 4.3"), ("VA", "Prop. 2.1"))
 
 
-@pytest.fixture
-def made(tmp_path):
-    """`made(finding, **fields)`: a chapter of one claim, whose measure finds that."""
-
-    def made(finding, **fields):
-        folder = tmp_path / "toy"
-        folder.mkdir(exist_ok=True)
-        stated = {"toy-1": {"source": "LS Theorem 4.3; VA Prop. 2.1", **WORDS, **fields}}
-        (folder / "claims.yaml").write_text(yaml.safe_dump(stated))
-        toy = Chapter(str(folder / "claims.py"))
-        toy.measure("toy-1")(lambda runs: finding)
-        return toy
-
-    return made
+def made(**fields):
+    """A claim."""
+    return Claim("toy-1", SOURCES, **{**WORDS, **fields})
 
 
-def test_the_least_favourable_condition_decides(made):
+def test_the_least_favourable_condition_decides():
     met, open_, broken = [1.0] * 3, [1.0, -1.0, 0.0], -2.0
     for conditions, verdict in (
         ((met, 0.5), "holds"),
         ((met, open_), "undecided"),
         ((met, open_, broken), "fails"),
     ):
-        (row,) = made(Finding("text", 1.0, conditions)).judge(runs=None)
+        row = made().row(Finding("text", 1.0, conditions))
         assert row["verdict"] == verdict
     assert (row["margin"], row["paper"], row["item"]) == (-2.0, "LS", "Theorem 4.3")
+    assert row["source"] == "LS Theorem 4.3; VA Prop. 2.1"
 
 
-def test_a_claim_has_words_of_its_own_for_a_bar_that_is_not_met(made):
-    (row,) = made(Finding("", 1.0, (-1.0,)), verdicts=["holds", "not seen here"]).judge(runs=None)
+def test_a_claim_has_words_of_its_own_for_a_bar_that_is_not_met():
+    row = made(verdicts=["holds", "not seen here"]).row(Finding("", 1.0, (-1.0,)))
     assert row["verdict"] == "not seen here"
-    (row,) = made(
-        Finding("", 1.0, (1.0,)), verdicts=["holds when", "fails"], condition="d is odd"
-    ).judge(runs=None)
+    claim = made(verdicts=["holds when", "fails"], condition="d is odd")
+    row = claim.row(Finding("", 1.0, (1.0,)))
     assert (row["verdict"], row["condition"]) == ("holds when", "d is odd")
 
 
-def test_wrong_claims_are_refused(made):
+def test_wrong_claims_are_refused():
     with pytest.raises(ValueError, match="'perhaps' of toy-1: allowed are fails, undecided"):
-        made(Finding("", 1.0, verdict="perhaps")).judge(runs=None)
+        made().row(Finding("", 1.0, verdict="perhaps"))
     with pytest.raises(ValueError, match="'holds when'"):
-        made(Finding("", 1.0), condition="d is odd")
+        made(condition="d is odd")
     with pytest.raises(ValueError, match="'perhaps'"):
-        made(Finding("", 1.0), verdicts=["holds", "perhaps"])
+        made(verdicts=["holds", "perhaps"])
+    with pytest.raises(ValueError, match="'XX'"):
+        judging.paper("XX")
+    measures = Measures()
+    measures("toy-1")(lambda runs: None)
+    with pytest.raises(ValueError, match="'toy-1'"):
+        measures("toy-1")
 
 
-def test_the_table_shows_the_chapters_own_and_carries_all(made):
-    toy = made(Finding("a < b, $x^2$", 1.0, (1.0,)), shown=True)
-    page = toy.judge(runs=None)._repr_html_()
+def test_evidence_is_found_by_the_names_of_what_a_measure_takes(monkeypatch):
+    evidence = types.ModuleType("clbook.papers.toy.evidence")
+    evidence.runs = lambda: 3.0
+    measures = types.ModuleType("clbook.papers.toy.measures")
+    measures.measures = Measures()
+    measures.measures("toy-1", 2.0)(lambda bar, runs: Finding("", runs, (runs - bar,)))
+    monkeypatch.setitem(sys.modules, evidence.__name__, evidence)
+    monkeypatch.setitem(sys.modules, measures.__name__, measures)
+    toy = Paper("TOY", "", [], {"toy-1": made()}, [])
+    (row,) = toy.judge()
+    assert (row["verdict"], row["margin"]) == ("holds", 1.0)
+    with pytest.raises(ValueError, match="'walks'"):
+        toy.evidence("walks")
+
+
+def test_a_table_shows_its_rows():
+    row = made().row(Finding("a < b, $x^2$", 1.0, (1.0,)))
+    page = judging.table([row])
     assert 'id="claim-toy-1"' in page and r"a &lt; b, \(x^2\)" in page and "The bar: x." in page
-    (data,) = re.findall(r'class="clbook-claims-data">(.*?)</script>', page)
-    assert json.loads(data)[0]["measured"] == "a < b, $x^2$"
-    assert 'id="claim-toy-1"' not in made(Finding("", 1.0, (1.0,))).judge(runs=None)._repr_html_()
+
+
+def test_the_list_of_verdicts_is_written_and_read_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(judging, "LIST", tmp_path / "verdicts.txt")
+    first, second = list(PAPERS["LS"].claims)[:2]
+    assert judging.committed() == {}
+    judging.write([{"id": second, "verdict": "holds when"}])
+    judging.write([{"id": first, "verdict": "fails"}])
+    assert judging.committed() == {first: "fails", second: "holds when"}
 
 
 @pytest.mark.parametrize(("name", "id"), CLAIMS)
 def test_a_measure_can_give_each_verdict(name, id):
-    claim, given = chapter(name)[id], cases(name)[id]
-    for verdict, runs in given.items():
-        assert claim.record(runs)["verdict"] == verdict
-    one_seed = set(given) == {"undecided"} and claim.evidence.startswith(
-        "1 seed"
-    )  # no result can settle it
+    claim, measure, given = PAPERS[name].claims[id], PAPERS[name].measures[id], cases()[id]
+    for verdict, evidence in given.items():
+        taken = {needed: evidence[needed] for needed in needs(measure)}
+        assert claim.row(measure(**taken))["verdict"] == verdict
+    # With one seed no result can settle it.
+    one_seed = set(given) == {"undecided"} and claim.evidence.startswith("1 seed")
     assert set(given) >= set(claim.verdicts) or one_seed
+
+
+@pytest.mark.parametrize("name", judging.NAMES)
+def test_a_measure_takes_evidence_that_there_is(name):
+    evidence = importlib.import_module(f"clbook.papers.{name.lower()}.evidence")
+    for id, measure in PAPERS[name].measures.items():
+        assert needs(measure), id
+        for needed in needs(measure):
+            assert callable(getattr(evidence, needed, None)), (id, needed)
 
 
 @pytest.mark.parametrize(("name", "id"), CLAIMS)
 def test_a_claim_is_whole(name, id):
-    claim = chapter(name)[id]
-    assert all((claim.says, claim.theirs, claim.here, claim.bar, claim.evidence, claim.anchor))
-    for source in claim.source.split("; "):
-        paper, item = source.split(" ", 1)
-        assert item in [known["item"] for known in ITEMS[paper]["items"]], source
-    assert not any(
-        text.endswith(".")
-        for text in (claim.says, claim.theirs, claim.here, claim.bar, claim.evidence)
-    )
+    claim = PAPERS[name].claims[id]
+    stated = (claim.says, claim.theirs, claim.here, claim.bar, claim.evidence)
+    assert all(stated) and claim.page and claim.anchor
+    assert not any(text.endswith(".") for text in stated)
+    for paper, item in claim.sources:
+        assert item in [known["item"] for known in PAPERS[paper].items], (paper, item)
 
 
 def test_ids_are_unique_and_nothing_is_left_over():
     ids = [id for _, id in CLAIMS]
     assert len(ids) == len(set(ids))
-    for name in CHAPTERS:
-        assert set(cases(name)) == set(chapter(name))
-        shown = sum(claim.shown for claim in chapter(name).values())
-        assert 4 <= shown <= 7 or (
-            name in PAPERS and shown == 0
-        )  # a paper's own room shows its claims on its page
+    assert set(cases()) == set(ids)
+    for name, paper in PAPERS.items():
+        assert set(paper.measures) == set(paper.claims), name
+    assert list(judging.committed()) == ids
 
 
 def test_every_item_of_the_papers_says_why_it_is_not_tested_or_has_a_claim():
-    named = {
-        source
-        for name in CHAPTERS
-        for claim in chapter(name).values()
-        for source in claim.source.split("; ")
-    }
-    for paper, record in ITEMS.items():
-        names = [item["item"] for item in record["items"]]
+    named = {source for name, id in CLAIMS for source in PAPERS[name].claims[id].sources}
+    for name, paper in PAPERS.items():
+        names = [item["item"] for item in paper.items]
         assert len(names) == len(set(names))
-        assert [
-            item["item"]
-            for item in record["items"]
-            if f"{paper} {item['item']}" not in named and not item.get("untested")
-        ] == []
-        assert {error["item"] for error in record.get("errors", [])} <= set(names)
+        for item in paper.items:
+            assert (name, item["item"]) in named or item.get("untested"), item
+        assert {error["item"] for error in paper.errors} <= set(names)
 
 
 def test_the_tests_that_the_list_of_errors_names_exist():
-    for file, name in set(re.findall(r"tests/(test_\w+\.py)(?:::(test_\w+))?", json.dumps(ITEMS))):
+    told = json.dumps([paper.errors for paper in PAPERS.values()])
+    found = set(re.findall(r"tests/(test_\w+\.py)(?:::(test_\w+))?", told))
+    assert found
+    for file, name in found:
         assert f"def {name}" in (ROOT / "tests" / file).read_text(), name
 
 
-def test_measures_are_given_runs_by_name():
-    for name, id in CLAIMS:
-        assert inspect.signature(chapter(name)[id].measure).parameters
-
-
-def test_verdicts_of_a_notebook_are_read_back(made):
-    from nbformat.v4 import new_code_cell, new_notebook, new_output
-
-    judged = made(Finding("", 1.0, (1.0,)), verdicts=["holds when", "fails"], condition="so").judge(
-        runs=None
-    )
-    cell = new_code_cell(
-        "print(judged)", outputs=[new_output("stream", name="stdout", text=f"{judged!r}\n")]
-    )
-    assert claims.verdicts(new_notebook(cells=[cell])) == {"toy-1": "holds when"}
+def test_the_command_line_judges_an_item(capsys, monkeypatch):
+    command = ["papers", "ls", "--item", "LS Section 2, any scale"]
+    monkeypatch.setattr(sys, "argv", command)
+    assert command_line.main() == 0
+    said = capsys.readouterr().out
+    assert re.match(r"holds +ls-any-scale\n", said) and "bar: no change" in said

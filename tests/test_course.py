@@ -1,6 +1,5 @@
 """The book as a course: how long its pages are, that terms come before their use, and that exercises can be solved."""
 
-import importlib
 import itertools
 import json
 import pathlib
@@ -9,11 +8,14 @@ import re
 import pytest
 import yaml
 
+from clbook.papers import judging
+
 ROOT = pathlib.Path(__file__).parent.parent
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
 PAGES = [TOC["root"]] + [chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]]
 CHAPTERS = [page for page in PAGES if (ROOT / f"{page}.ipynb").exists() and "papers" not in page]
-JUDGING = {path.parent.name for path in ROOT.glob("clbook/experiments/*/claims.py")}
+CLAIMS = [claim for name in judging.NAMES for claim in judging.paper(name).claims.values()]
+JUDGING = {claim.page for claim in CLAIMS if claim.shown}
 FENCED = r"^(`{{3,}}|:{{3,}})\{{({})\}}[^\n]*\n.*?^\1\s*$"
 FOLDED = re.compile(
     FENCED.format("exercise|solution|dropdown|glossary|bibliography"), re.DOTALL | re.MULTILINE
@@ -90,10 +92,7 @@ def implementations(page):
 
 def shown(name):
     """How many claims stand on the page of the chapter."""
-    if not (ROOT / f"clbook/experiments/{name}/claims.py").exists():
-        return 0
-    chapter = importlib.import_module(f"clbook.experiments.{name}.claims").chapter
-    return sum(claim.shown for claim in chapter.values())
+    return sum(claim.shown for claim in CLAIMS if claim.page == name)
 
 
 @pytest.mark.parametrize("page", CHAPTERS)

@@ -119,22 +119,38 @@ def wheel(folder):
     return found
 
 
-def test_the_guide_writes_out_an_experiment_with_its_claims():
+def test_the_guide_writes_out_an_experiment():
     assert [name.rsplit("/", 1)[1] for name in files()] == [
         "experiment.py",
         "__init__.py",
         "figures.py",
-        "claims.yaml",
-        "claims.py",
     ]
-    assert [cell.cell_type for cell in chapter()] == [
-        "markdown",
-        "code",
-        "markdown",
-        "code",
-        "code",
-        "markdown",
-    ]
+    kinds = [cell.cell_type for cell in chapter()]
+    assert kinds == ["markdown", "code", "markdown", "code", "markdown"]
+
+
+def test_the_claim_of_the_guide_is_judged(toy):
+    """Its three passages, each put into the file that the guide names."""
+    text = GUIDE[GUIDE.index("## Judge a claim") : GUIDE.index("## Add a chapter")]
+    stated, evidence, measure = re.findall(r"^```\w+\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    paper = toy.folder / "clbook/papers/ls"
+    items = (paper / "items.yaml").read_text()
+    first = items.index("  claims:\n") + len("  claims:\n")
+    (paper / "items.yaml").write_text(items[:first] + stated + items[first:])
+    with open(paper / "evidence.py", "a") as file:
+        file.write(f"\n\nfrom clbook.experiments import pull\n\n\n{evidence}")
+    with open(paper / "measures.py", "a") as file:
+        file.write(f"\n\n{measure}")
+    ran = subprocess.run(
+        [sys.executable, "-m", "clbook.papers", "ls", "--claim", "ls-pull-alone"],
+        cwd=toy.folder,
+        env=environment(toy.folder),
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert re.match(r"holds +ls-pull-alone  \(not in the list\)\n", ran.stdout), ran.stderr
+    assert "of the spread is left" in ran.stdout
 
 
 def test_the_experiment_of_the_guide_keeps_what_every_experiment_promises(toy):
@@ -192,9 +208,7 @@ def test_code_is_the_page_s_own_with_the_outputs_of_the_build(toy):
         cell.source for cell in chapter() if cell.cell_type == "code"
     ]
     shown = [{kind for output in cell.outputs for kind in output.get("data", {})} for cell in code]
-    assert shown[0] == shown[1] == {"image/png", "text/plain"}
-    table = code[2].outputs[0].data["text/html"]
-    assert "Without negatives all points fall into one" in table and ">holds<" in table
+    assert shown == [{"image/png", "text/plain"}] * 2
     assert all("clbook-explorer" not in json.dumps(cell) for cell in code)
     assert "Run this cell: the picture gets its sliders." in code[0].outputs[0].text
 

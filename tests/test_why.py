@@ -8,7 +8,6 @@ import re
 import numpy as np
 import pytest
 import torch
-import yaml
 
 from clbook.experiments.why import (
     Config,
@@ -26,6 +25,7 @@ from clbook.experiments.why import (
 )
 from clbook.losses import symbol_context
 from clbook.metrics import nccc
+from clbook.papers import judging
 from clbook.style import Picture
 from clbook.training.loop import one_thread
 
@@ -337,8 +337,7 @@ def cells(kind):
 
 
 def test_every_claim_that_the_page_quotes_exists():
-    files = PAGE.parent.parent.glob("clbook/*/*/claims.yaml")
-    known = {id for path in files for id in yaml.safe_load(path.read_text())}
+    known = {id for name in judging.NAMES for id in judging.paper(name).claims}
     quoted = re.findall(r"\{claim\}`([^`]+)`", "\n".join(cells("markdown")))
     assert len(quoted) > 20 and set(quoted) <= known
 

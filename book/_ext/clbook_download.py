@@ -47,7 +47,6 @@ PICTURE = re.compile(
     r'\bsrc="data:image/png;base64,(?P<png>[^"]+)"',
     re.DOTALL,
 )
-DATA = re.compile(r'<script type="application/json".*?</script>', re.DOTALL)
 HIDDEN = (
     re.compile(r"<(style|script)\b.*?</\1>", re.DOTALL),
     re.compile(r'<span class="bar".*?</span>', re.DOTALL),
@@ -415,8 +414,6 @@ def lean(output) -> list:
         return [note, new_output("display_data", data)]
     if "image/png" in data:
         data = {kind: data[kind] for kind in ("image/png", "text/plain") if kind in data}
-    elif page:
-        data = {**data, "text/html": DATA.sub("", page)}
     return [new_output("display_data", data)]
 
 

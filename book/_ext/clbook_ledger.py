@@ -1,31 +1,34 @@
-"""Sphinx extension of the book: the claims of all chapters on the papers' pages and in the ledger.
+"""Sphinx extension of the book: the judged claims on the chapters, on the papers' pages and in the ledger.
 
-A chapter's table of claims carries its rows as JSON (`clbook.claims.Judged`). They are read here from the chapters'
-stored outputs, so that the papers' pages, the ledger and `ledger.json` need no computation, and joined with the list
-of what stands in each paper, `book/papers/items/*.yaml`.
+All claims are judged before any page is read, by `python -m clbook.papers`, a process a paper. What comes out is kept
+beside the notebooks' outputs, so that a build of the same package judges nothing again.
 """
 
 from __future__ import annotations
 
-import functools
 import json
+import multiprocessing
 import re
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import jinja2
-import yaml
+from clbook_book import AT_ONCE
+from clbook_cores import share
 from docutils import nodes
+from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
-from clbook import claims
+from clbook.papers import judging
+from clbook.papers.judging import paper as read_paper
 
 logger = logging.getLogger(__name__)
 
 HERE = Path(__file__).parent
-DATA = re.compile(
-    r'<script type="application/json" class="clbook-claims-data">(.*?)</script>', re.DOTALL
-)
 KEYS = (
     "id",
     "paper",
@@ -34,6 +37,8 @@ KEYS = (
     "ours",
     "says",
     "setting",
+    "bar",
+    "condition",
     "measured",
     "evidence",
     "verdict",
@@ -41,13 +46,7 @@ KEYS = (
     "chapter",
     "anchor",
 )  # of ledger.json
-PAGES = {
-    "LS": "book/papers/ls",
-    "VA": "book/papers/va",
-    "SA": "book/papers/sa",
-    "SL": "book/papers/sl",
-    "CS": "book/papers/cs",
-}
+PAGES = {name: f"book/papers/{name.lower()}" for name in judging.NAMES}
 LEDGER = "book/ledger"
 TEST = re.compile(r"tests/\w+\.py(::\w+)?")
 WHOSE = {
@@ -73,7 +72,8 @@ class QuoteRole(SphinxRole):
 
 
 class PartDirective(SphinxDirective):
-    """`{claims} LS`, `{own-claims} LS`, `{code-claims} LS`, `{ledger-counts}`, `{ledger-items} LS`, ..."""
+    """`{claims}` in a chapter, for its own; on a paper's page `{claims} LS`, `{own-claims} LS`, `{code-claims} LS`;
+    in the ledger `{ledger-counts}`, `{ledger-items} LS`, `{ledger-errors} LS`."""
 
     optional_arguments = 1
 
@@ -84,170 +84,131 @@ class PartDirective(SphinxDirective):
         return [Part(kind=self.name, paper=paper)]
 
 
-def slug(*words: str) -> str:
-    """An id for the page, of the paper and the item."""
-    return re.sub(r"[^a-z0-9]+", "-", " ".join(words).lower()).strip("-")
+def judge_paper(name: str, target: Path, root: Path) -> float:
+    """Judge a paper's claims in a process of its own, and leave the rows in the file `target`. Returns the seconds.
+
+    Raises:
+        RuntimeError: with what the process said, where it left no rows.
+    """
+    begun = time.monotonic()
+    command = [sys.executable, "-m", "clbook.papers", name.lower(), "--json", str(target)]
+    run = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    if not target.exists():
+        raise RuntimeError(f"{' '.join(command)} failed:\n{run.stdout}\n{run.stderr}")
+    return time.monotonic() - begun
 
 
-def papers(app) -> dict:
-    """What stands in the papers: {"LS": {"title", "items", "errors"}}, each item with an id; read once a build."""
-    return read(Path(app.srcdir) / "book/papers/items")
+def judge(app):
+    """Judge all claims that this state of the package has not judged yet, two papers at once."""
+    folder = Path(app.config.nb_execution_cache_path)
+    files = {name: folder / f"claims-{name.lower()}.json" for name in judging.NAMES}
+    new = {name: file for name, file in files.items() if not file.exists()}
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(AT_ONCE, spawn, share, (AT_ONCE,)) as pool:
+        going = {
+            name: pool.submit(judge_paper, name, file, Path(app.srcdir))
+            for name, file in new.items()
+        }
+        for name, done in going.items():
+            if done.exception() is not None:
+                raise ExtensionError(f"the claims of {name} cannot be judged: {done.exception()}")
+            logger.info("judged the claims of %s in %.0f s", name, done.result())
+    app.clbook_rows = []
+    for name, file in files.items():
+        for row in json.loads(file.read_text(encoding="utf-8")):
+            docname = f"book/{row['page']}"
+            in_chapter = row["shown"] and docname not in PAGES.values()
+            row |= {"docname": docname, "chapter": row["page"]}
+            row |= {"row": docname if in_chapter else PAGES[name]}
+            app.clbook_rows.append(row)
 
 
-@functools.cache
-def read(folder: Path) -> dict:
-    loader = getattr(
-        yaml, "CSafeLoader", yaml.SafeLoader
-    )  # the one in C is ten times as fast, where it is there
-    found = {
-        paper: yaml.load((folder / f"{paper.lower()}.yaml").read_bytes(), loader) for paper in PAGES
-    }
-    for paper, record in found.items():
-        for item in record["items"]:
-            item["id"] = slug(paper, item["item"])
-    return found
-
-
-def collect(app, doctree):
-    """Keep a page's claims, and take their JSON out of the page."""
+def look(app, doctree):
+    """Note which pages show claims, and warn of a claim whose place is not on its page."""
     docname = app.env.docname
-    app.env.clbook_claims = getattr(app.env, "clbook_claims", {})
-    app.env.clbook_claims[docname] = []
-    for node in list(doctree.findall(nodes.raw)):
-        for data in DATA.findall(node.astext()):
-            app.env.clbook_claims[docname] += json.loads(data)
-            node.children[:] = [nodes.Text(DATA.sub("", node.astext()))]
-    app.env.clbook_quoting = getattr(app.env, "clbook_quoting", set())
-    if any(doctree.findall(Quote)):
-        app.env.clbook_quoting.add(docname)
+    app.env.clbook_showing = getattr(app.env, "clbook_showing", set())
+    if any(doctree.findall(Quote)) or any(doctree.findall(Part)):
+        app.env.clbook_showing.add(docname)
     places = {id for node in doctree.findall(nodes.Element) for id in node["ids"]}
-    for record in app.env.clbook_claims[docname]:
-        if record["anchor"] not in places:
+    for row in app.clbook_rows:
+        if row["docname"] == docname and row["anchor"] not in places:
             logger.warning(
-                "claim %s: no place %r on this page",
-                record["id"],
-                record["anchor"],
-                location=docname,
+                "claim %s: no place %r on this page", row["id"], row["anchor"], location=docname
             )
-
-
-def forget(app, env, docname):
-    """Forget the claims of a page that is read again."""
-    getattr(env, "clbook_claims", {}).pop(docname, None)
 
 
 def merge(app, env, docnames, other):
-    """Take over the claims of pages that another process has read."""
-    for docname in docnames:
-        env.clbook_claims[docname] = other.clbook_claims.get(docname, [])
+    """Take over what another process has noted of the pages that it read."""
+    env.clbook_showing = getattr(env, "clbook_showing", set())
+    env.clbook_showing |= getattr(other, "clbook_showing", set()) & set(docnames)
 
 
 def written_again(app, env):
-    """The papers' pages, the ledger and the pages that quote claims depend on all chapters."""
-    quoting = getattr(env, "clbook_quoting", set())
-    return [docname for docname in {*PAGES.values(), LEDGER, *quoting} if docname in env.found_docs]
-
-
-def records(env) -> list[dict]:
-    """All claims of the book, in the order of their pages."""
-    return [
-        {
-            **record,
-            "docname": docname,
-            "chapter": docname.removeprefix("book/"),
-            "row": docname if record["shown"] else PAGES[record["paper"]],
-        }
-        for docname in sorted(env.clbook_claims)
-        for record in env.clbook_claims[docname]
-    ]
+    """Pages that show claims depend on all of them."""
+    return [name for name in getattr(env, "clbook_showing", set()) if name in env.found_docs]
 
 
 def check(app, env):
-    """Every claim stands once, and names items that the list has; every item has a claim, or the reason why not."""
-    known = {
-        (paper, item["item"]): item
-        for paper, record in papers(app).items()
-        for item in record["items"]
-    }
-    seen = set()
-    for record in records(env):
-        if record["id"] in seen:
-            logger.warning("claim %s: judged twice", record["id"], location=record["docname"])
-        seen.add(record["id"])
-        for source in record["source"].split("; "):
-            if tuple(source.split(" ", 1)) not in known:
-                logger.warning(
-                    "claim %s: book/papers/items has no item %r",
-                    record["id"],
-                    source,
-                    location=record["docname"],
-                )
-    named = {
-        tuple(source.split(" ", 1))
-        for record in records(env)
-        for source in record["source"].split("; ")
-    }
-    for key, item in known.items():
-        if key not in named and not item.get("untested"):
-            logger.warning(
-                "book/papers/items: %s %s has no claim, and no reason why it is not tested", *key
-            )
+    """Every claim has an id of its own and names items that there are; every item has a claim, or says why not."""
+    known = {}
+    for name in judging.NAMES:
+        for item in read_paper(name).items:
+            known[f"{name} {item['item']}"] = item
+    seen, named = set(), set()
+    for row in app.clbook_rows:
+        if row["id"] in seen:
+            logger.warning("claim %s: two claims have this id", row["id"])
+        seen.add(row["id"])
+        for source in row["source"].split("; "):
+            named.add(source)
+            if source not in known:
+                logger.warning("claim %s: there is no item %r", row["id"], source)
+    for source, item in known.items():
+        if source not in named and not item.get("untested"):
+            logger.warning("%s has no claim, and no reason why it is not tested", source)
 
 
-def rows(app, env, paper: str) -> list[dict]:
-    """The items of a paper in its order, each with its `claims`."""
-    found = [(record, record["source"].split("; ")) for record in records(env)]
-    return [
-        {
-            **item,
-            "claims": [record for record, sources in found if f"{paper} {item['item']}" in sources],
-        }
-        for item in papers(app)[paper]["items"]
-    ]
+def rows(app, paper: str) -> list[dict]:
+    """The items of a paper in its order, each with its judged `claims`."""
+    found = []
+    for item in read_paper(paper).items:
+        source = f"{paper} {item['item']}"
+        mine = [row for row in app.clbook_rows if source in row["source"].split("; ")]
+        found.append({**item, "claims": mine})
+    return found
 
 
-def counts(app, env) -> list[tuple[str, list]]:
+def counts(app) -> list[tuple[str, list]]:
     """(what is counted, a number a paper) of the table on top of the ledger."""
-    items = {paper: rows(app, env, paper) for paper in PAGES}
+    items = {paper: rows(app, paper) for paper in PAGES}
     table = [("items of the paper", [len(items[paper]) for paper in PAGES])]
-    for state, name in (
+    for state, says in (
         ("claimed", "judged"),
         ("definition", "definitions"),
         ("not tested", "not tested"),
     ):
-        table.append(
-            (
-                f"of these {name}",
-                [sum(state_of(item) == state for item in items[paper]) for paper in PAGES],
-            )
-        )
+        numbers = []
+        for paper in PAGES:
+            numbers.append(sum(state_of(item) == state for item in items[paper]))
+        table.append((f"of these {says}", numbers))
+    kinds = [(row["paper"], row["verdict"], row["ours"]) for row in app.clbook_rows]
     for ours, whose in (
         (False, "claims of the paper"),
         (True, "questions of ours"),
         ("code", "checks of our code"),
     ):
-        for verdict in claims.VERDICTS:
-            numbers = [
-                sum(
-                    (record["paper"], record["verdict"], record["ours"]) == (paper, verdict, ours)
-                    for record in records(env)
-                )
-                for paper in PAGES
-            ]
+        for verdict in judging.VERDICTS:
+            numbers = [kinds.count((paper, verdict, ours)) for paper in PAGES]
             if any(numbers):
                 table.append((f"{whose}: {verdict}", numbers))
     return table
 
 
 def state_of(item: dict) -> str:
-    """ "claimed", "definition" or "not tested"."""
-    return (
-        "claimed"
-        if item["claims"]
-        else "definition"
-        if item.get("kind") == "definition"
-        else "not tested"
-    )
+    """What the ledger has to say of an item: "claimed", "definition" or "not tested"."""
+    if item["claims"]:
+        return "claimed"
+    return "definition" if item.get("kind") == "definition" else "not tested"
 
 
 def address(app, docname: str, target: str) -> str:
@@ -255,72 +216,71 @@ def address(app, docname: str, target: str) -> str:
     return "" if docname == target else app.builder.get_relative_uri(docname, target)
 
 
+def needs_mathjax(app, docname: str):
+    """Let the page load MathJax: the texts of claims have formulas."""
+    app.env.get_domain("math").data["has_equations"][docname] = True
+
+
 def quote(app, doctree, docname):
     """Put the measured text of each quoted claim into its sentence."""
-    known = {record["id"]: record for record in records(app.env)}
+    known = {row["id"]: row for row in app.clbook_rows}
     for node in list(doctree.findall(Quote)):
-        record = known.get(node["claim"])
-        if record is None:
+        row = known.get(node["claim"])
+        if row is None:
             logger.warning("no claim %r", node["claim"], location=docname)
             continue
-        app.env.get_domain("math").data["has_equations"][docname] = True
-        target = f"{address(app, docname, record['row'])}#claim-{record['id']}"
+        needs_mathjax(app, docname)
+        target = f"{address(app, docname, row['row'])}#claim-{row['id']}"
         html = (
-            f'<span class="clbook-quote mathjax_process">{claims.words(record["measured"])} '
-            f'(<a href="{target}">{record["verdict"]}</a>)</span>'
+            f'<span class="clbook-quote mathjax_process">{judging.words(row["measured"])} '
+            f'(<a href="{target}">{row["verdict"]}</a>)</span>'
         )
         node.replace_self(nodes.raw("", html, format="html"))
 
 
 def fill(app, doctree, docname):
     """Put the parts of the ledger where their directives stand."""
+    loader = jinja2.FileSystemLoader(HERE)
+    template = jinja2.Environment(loader=loader, autoescape=False, trim_blocks=True).get_template(
+        "ledger.html"
+    )
+
+    def page(row):
+        return address(app, docname, row["docname"])
+
+    def place(row):
+        return f"{address(app, docname, row['row'])}#claim-{row['id']}"
+
     for part in list(doctree.findall(Part)):
-        paper, env = part["paper"], app.env
-        env.get_domain("math").data["has_equations"][docname] = (
-            True  # the texts have formulas: the page needs MathJax
-        )
-        render = (
-            jinja2.Environment(
-                loader=jinja2.FileSystemLoader(HERE), autoescape=False, trim_blocks=True
-            )
-            .get_template("ledger.html")
-            .render
-        )
-        common = dict(
-            kind=part["kind"],
-            whose=WHOSE,
-            paper=paper,
-            words=claims.words,
-            ledger=address(app, docname, LEDGER),
-            page=lambda record: address(app, docname, record["docname"]),
-            row=lambda record: f"{address(app, docname, record['row'])}#claim-{record['id']}",
-        )
-        if part["kind"] in WHOSE:
-            mine = [
-                record
-                for item in rows(app, env, paper)
-                for record in item["claims"]
-                if record["ours"] == WHOSE[part["kind"]]
-            ]
-            mine = list(
-                {record["id"]: record for record in mine}.values()
-            )  # in the order of the paper, each once
-            here = [record for record in mine if record["paper"] == paper and not record["shown"]]
-            html = render(
-                common,
-                elsewhere=[record for record in mine if record not in here],
-                table=claims.table(here, common["page"]) if here else "",
-            )
-        elif part["kind"] == "ledger-counts":
-            html = render(common, papers=PAGES, table=counts(app, env), verdicts=claims.VERDICTS)
-        elif part["kind"] == "ledger-items":
-            html = render(common, items=rows(app, env, paper))
+        needs_mathjax(app, docname)
+        kind, paper = part["kind"], part["paper"]
+        if kind == "claims" and paper is None:
+            mine = [row for row in app.clbook_rows if row["row"] == row["docname"] == docname]
+            given = {"table": judging.table(mine, page), "elsewhere": []}
+        elif kind in WHOSE:
+            mine = {}  # in the order of the paper, each once
+            for item in rows(app, paper):
+                for row in item["claims"]:
+                    if row["ours"] == WHOSE[kind]:
+                        mine[row["id"]] = row
+            here = [row for row in mine.values() if row["row"] == docname]
+            elsewhere = [row for row in mine.values() if row["row"] != docname]
+            table = judging.table(here, page) if here else ""
+            given = {"table": table, "elsewhere": elsewhere}
+        elif kind == "ledger-counts":
+            given = {"papers": PAGES, "table": counts(app), "verdicts": judging.VERDICTS}
+        elif kind == "ledger-items":
+            given = {"items": rows(app, paper)}
         else:
-            errors = papers(app)[paper].get("errors", [])
-            errors = [
-                {**error, "checked": TEST.sub(r"`\g<0>`", error["checked"])} for error in errors
-            ]
-            html = render(common, errors=errors, slug=slug)
+            errors = []
+            for error in read_paper(paper).errors:
+                item = f"item-{judging.slug(paper, error['item'])}"
+                checked = TEST.sub(r"`\g<0>`", error["checked"])
+                errors.append({**error, "place": item, "checked": checked})
+            given = {"errors": errors}
+        html = template.render(
+            given, kind=kind, whose=WHOSE, paper=paper, words=judging.words, row=place
+        )
         part.replace_self(nodes.raw("", html, format="html"))
 
 
@@ -328,37 +288,35 @@ def write_json(app, exception):
     """`ledger.json` beside `index.html`: one record a claim, and one for each item that no claim is about."""
     if exception or app.builder.format != "html":
         return
-    found = records(app.env)
-    table = [
-        {**record, "setting": f"paper: {record['theirs']}; here: {record['here']}"}
-        for record in found
-    ]
-    first = {(record["paper"], record["item"]) for record in found}
+    table, first = {}, set()
+    for row in app.clbook_rows:
+        setting = f"paper: {row['theirs']}; here: {row['here']}"
+        table[row["id"]] = {**row, "setting": setting}
+        first.add((row["paper"], row["item"]))
     for paper in PAGES:
-        for item in rows(app, app.env, paper):
-            mine = {"id": item["id"], "paper": paper, "item": item["item"]}
+        for item in rows(app, paper):
             if (paper, item["item"]) in first:
                 continue
+            mine = {"id": item["id"], "paper": paper, "item": item["item"]}
             if item["claims"]:  # it stands second in a claim's source: the claim is about it too
-                table.append({**table[found.index(item["claims"][0])], **mine})
+                table[item["id"]] = {**table[item["claims"][0]["id"]], **mine}
             else:
-                table.append(
-                    {
-                        **mine,
-                        "source": f"{paper} {item['item']}",
-                        "ours": False,
-                        "says": item["says"],
-                        "setting": "",
-                        "measured": item["untested"],
-                        "evidence": "",
-                        "verdict": "not tested",
-                        "margin": None,
-                        "chapter": "ledger",
-                        "anchor": f"item-{item['id']}",
-                    }
-                )
-    text = json.dumps([{key: record[key] for key in KEYS} for record in table], indent=1)
-    (Path(app.outdir) / "ledger.json").write_text(text)
+                table[item["id"]] = mine | {
+                    "source": f"{paper} {item['item']}",
+                    "ours": False,
+                    "says": item["says"],
+                    "setting": "",
+                    "bar": "",
+                    "condition": "",
+                    "measured": item["untested"],
+                    "evidence": "",
+                    "verdict": "not tested",
+                    "margin": None,
+                    "chapter": "ledger",
+                    "anchor": f"item-{item['id']}",
+                }
+    lines = [{key: row[key] for key in KEYS} for row in table.values()]
+    (Path(app.outdir) / "ledger.json").write_text(json.dumps(lines, indent=1))
 
 
 def setup(app):
@@ -368,8 +326,8 @@ def setup(app):
     app.add_role("claim", QuoteRole())
     for name in (*WHOSE, "ledger-counts", "ledger-items", "ledger-errors"):
         app.add_directive(name, PartDirective)
-    app.connect("doctree-read", collect)
-    app.connect("env-purge-doc", forget)
+    app.connect("builder-inited", judge)
+    app.connect("doctree-read", look)
     app.connect("env-merge-info", merge)
     app.connect("env-updated", written_again)
     app.connect("env-check-consistency", check)

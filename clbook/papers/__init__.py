@@ -6,5 +6,7 @@
     sl   Contrastive Learners Are Semantic Learners
     cs   Content suppresses style: dimensionality collapse in contrastive learning
 
-`claims` of each judges, `figures` draws, `recipes` makes its records. The experiments know nothing of these folders.
+In each, `items.yaml` lists what stands in the paper, with the claims that are made of it; `evidence` is what they rest
+on, `measures` measures them, `figures` draws, `recipes` makes records. `judging` turns what was measured into verdicts,
+and `python -m clbook.papers` does so for all of them. The experiments know nothing of these folders.
 """

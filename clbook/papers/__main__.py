@@ -16,28 +16,7 @@ import sys
 from pathlib import Path
 
 from clbook.data import cache_folder, written
-from clbook.papers.judging import NAMES, paper
-
-LIST = Path(__file__).parent / "verdicts.txt"
-
-
-def listed() -> dict[str, str]:
-    """{id: verdict} of the committed list."""
-    found = {}
-    for line in LIST.read_text(encoding="utf-8").splitlines():
-        id, verdict = line.split(maxsplit=1)
-        found[id] = verdict
-    return found
-
-
-def write(rows: list[dict]):
-    """Take the verdicts of these rows into the committed list."""
-    found = listed() if LIST.exists() else {}
-    found |= {row["id"]: row["verdict"] for row in rows}
-    known = [id for name in NAMES for id in paper(name).claims]
-    lines = [f"{id:42} {found[id]}\n" for id in known if id in found]
-    with written(LIST) as file:
-        file.write("".join(lines).encode())
+from clbook.papers.judging import NAMES, committed, paper, write
 
 
 def changed(names: list[str], shake: str, threads: str) -> list[str]:
@@ -47,7 +26,7 @@ def changed(names: list[str], shake: str, threads: str) -> list[str]:
     env = {"CLBOOK_SHAKE": shake, "OMP_NUM_THREADS": threads, "CLBOOK_CACHE": cache}
     command = [sys.executable, "-m", "clbook.papers", *names, "--json", "-"]
     run = subprocess.run(command, env=os.environ | env, stdout=subprocess.PIPE, check=False)
-    known = listed()
+    known = committed()
     lines = []
     for row in json.loads(run.stdout):
         if row["verdict"] != known[row["id"]]:
@@ -85,7 +64,7 @@ def main() -> int:
             found += lines
         return int(bool(found))
 
-    known = listed() if LIST.exists() else {}
+    known = committed()
     rows = []
     for name in names:
         stated = paper(name.upper())

@@ -20,6 +20,7 @@ import jinja2
 import numpy as np
 import yaml
 
+from clbook.data import written
 from clbook.style import typeset
 
 NAMES = ("LS", "VA", "SA", "SL", "CS")
@@ -33,6 +34,7 @@ VERDICTS = (
     "not tested",
 )
 HERE = Path(__file__).parent
+LIST = HERE / "verdicts.txt"
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in C is much faster
 
 
@@ -216,7 +218,7 @@ def paper(name: str) -> Paper:
     stated = yaml.load((HERE / name.lower() / "items.yaml").read_bytes(), LOADER)
     claims = {}
     for item in stated["items"]:
-        item["id"] = re.sub(r"[^a-z0-9]+", "-", f"{name} {item['item']}".lower()).strip("-")
+        item["id"] = slug(name, item["item"])
         for fields in item.pop("claims", []):
             also = [source.split(" ", 1) for source in fields.pop("also", [])]
             sources = ((name, item["item"]), *map(tuple, also))
@@ -226,7 +228,36 @@ def paper(name: str) -> Paper:
     return Paper(name, stated["title"], stated["items"], claims, stated.get("errors", []))
 
 
+# The committed list of verdicts.
+
+
+def committed() -> dict[str, str]:
+    """{id: verdict} of the committed list, verdicts.txt."""
+    found = {}
+    if LIST.exists():
+        for line in LIST.read_text(encoding="utf-8").splitlines():
+            id, verdict = line.split(maxsplit=1)
+            found[id] = verdict
+    return found
+
+
+def write(rows: list[dict]):
+    """Take the verdicts of these rows into the committed list."""
+    found = committed()
+    for row in rows:
+        found[row["id"]] = row["verdict"]
+    known = [id for name in NAMES for id in paper(name).claims]
+    lines = [f"{id:42} {found[id]}\n" for id in known if id in found]
+    with written(LIST) as file:
+        file.write("".join(lines).encode())
+
+
 # How claims are shown.
+
+
+def slug(*words: str) -> str:
+    """An id for a page, of a paper and an item."""
+    return re.sub(r"[^a-z0-9]+", "-", " ".join(words).lower()).strip("-")
 
 
 def words(text: str) -> str:
