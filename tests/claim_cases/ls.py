@@ -51,7 +51,7 @@ def tight(drift, rate):
     gap = 1e-6 * np.exp(5 * rate * 0.001 * steps)[:, None]
     z = np.concatenate([gap, -gap], 1)[:, :, None] / 2
     return {
-        "tight": {
+        "linear_maps": {
             "random": [
                 Run(
                     config=config,
@@ -70,7 +70,7 @@ def tight(drift, rate):
 def after(*whole):
     """A record of two families, three runs each, which separate at time 0; whether classes are whole at each time."""
     return {
-        "later": record(
+        "followed": record(
             "family seed step",
             {"family": ["a network", "random features"]},
             recorded_steps=np.tile(np.arange(len(whole)), (2, 3, 1)),
@@ -110,7 +110,7 @@ def full(clusters, donut, none):
     """A record of three losses on three data sets, three seeds each, that separate at these iterations."""
     at = np.tile(np.array([clusters, donut, none])[:, None], (3, 1, 3))
     places = {"loss": [*LOSSES], "set": [*SETS]}
-    return {"full": record("loss set seed", places, separable_at=at)}
+    return {"full_loss": record("loss set seed", places, separable_at=at)}
 
 
 def donuts(alignment, width=1.0):
@@ -140,11 +140,11 @@ def panels(early, late, never, moved):
 
 
 def sphere(similarity):
-    return {"sphere": [dict(similarity=similarity, loss=0.0, scale=0.5)]}
+    return {"on_sphere": [dict(similarity=similarity, loss=0.0, scale=0.5)]}
 
 
 def first(printed, corrected):
-    return {"first": [dict(autograd=1.0, printed=printed, corrected=corrected)]}
+    return {"first_variations": [dict(autograd=1.0, printed=printed, corrected=corrected)]}
 
 
 def flow(alpha, gap, rest=0.0):
@@ -161,7 +161,7 @@ def equal(slope):
 
 
 def mnist(*accuracy):
-    return {"mnist": record("seed step", accuracy=np.array([accuracy] * 3))}
+    return {"fig4_mnist": record("seed step", accuracy=np.array([accuracy] * 3))}
 
 
 def circle(*at):
@@ -224,13 +224,16 @@ CASES = {
     "ls-without-collapse": {"holds": embedded(2.0), "not seen here": embedded(1.0)},
     "ls-full-loss": {"holds": full(5, 50, NAN), "fails": full(5, NAN, NAN)},
     "ls-any-family": {
-        "holds": {"linear": ended(5.0, 9.0)},
-        "undecided": {"linear": ended(5.0, NAN)},
+        "holds": {"random_features": ended(5.0, 9.0)},
+        "undecided": {"random_features": ended(5.0, NAN)},
     },
     "ls-still-kernel": {"holds": tight(0.0, 1.0), "fails": tight(1e-3, 1.0)},
     "ls-lost-again": {"holds": after(1, 1, 1), "fails": after(1, 1, 0)},
-    "ls-theorem-4-3": {"holds": {"end": ended(5.0, 9.0)}, "undecided": {"end": ended(5.0, NAN)}},
-    "ls-equal-means": {"holds": {"equal": equal(1.0)}, "fails": {"equal": equal(0.0)}},
+    "ls-theorem-4-3": {
+        "holds": {"to_the_end": ended(5.0, 9.0)},
+        "undecided": {"to_the_end": ended(5.0, NAN)},
+    },
+    "ls-equal-means": {"holds": {"equal_means": equal(1.0)}, "fails": {"equal_means": equal(0.0)}},
     "ls-repaired": {"holds": watched(2), "fails": watched(100)},
     "ls-spread-squared": {
         "holds": {
@@ -258,12 +261,12 @@ CASES = {
         "not seen here": donuts([0.1, 0.1, 0.1, 0.9]),
     },
     "ls-step-1": {
-        "holds": {"errors": [(1.0, 0.0, 1.0, 1.0)], "powers_1": [3.0]},
-        "fails": {"errors": [(1.0, 0.0, 1.0, 5.0)], "powers_1": [3.0]},
+        "holds": {"linear_errors": [(1.0, 0.0, 1.0, 1.0)], "linear_powers": [3.0]},
+        "fails": {"linear_errors": [(1.0, 0.0, 1.0, 5.0)], "linear_powers": [3.0]},
     },
     "ls-growing-eigenvalue": {
-        "holds": {"eigen": [(-1.0, -1.0, 0.0)]},
-        "fails": {"eigen": [(-1.0, -1.1, 0.0)]},
+        "holds": {"eigenvalues": [(-1.0, -1.0, 0.0)]},
+        "fails": {"eigenvalues": [(-1.0, -1.1, 0.0)]},
     },
     "ls-step-4": {
         "holds": {"flows": flow(0.0, 0.0)},
@@ -279,8 +282,8 @@ CASES = {
         "fails": {"components": components(lambda n: 0.2)},
     },
     "ls-step-5": {
-        "holds": {"bound": {1: [-9.0, -8.0]}, "equal": equal(0.0)},
-        "fails": {"bound": {1: [-9.0, 5.0]}, "equal": equal(0.0)},
+        "holds": {"printed_bounds": {1: [-9.0, -8.0]}, "equal_means": equal(0.0)},
+        "fails": {"printed_bounds": {1: [-9.0, 5.0]}, "equal_means": equal(0.0)},
     },
     "ls-sphere-drift": {
         "holds": {"drifts": [0.01, 0.02, 0.03]},

@@ -1,4 +1,4 @@
-"""What VA and LS say about the kernel between weights and embeddings, judged on the chapter's runs."""
+"""What VA say about the kernel between weights and embeddings, judged on the chapter's runs."""
 
 import numpy as np
 
@@ -26,12 +26,6 @@ def scatter(run) -> float:
     velocity = run.measured[0]
     means = np.array([velocity[run.labels == q].mean(0) for q in np.unique(run.labels)])
     return float(np.linalg.norm(velocity - means[run.labels]) / np.linalg.norm(velocity))
-
-
-def at_three_times(record) -> list:
-    """Alignment of kernel and labels at the start, when a run is first seen separated, and at the end."""
-    seen = (record.recorded_steps >= record.separable_at).argmax("step")
-    return [record.alignment.isel(step=at) for at in (0, seen, -1)]
 
 
 def first_order(errors) -> Finding:
@@ -112,17 +106,6 @@ def explicit_kernel(explicit):
         for errors in explicit.values()
     )
     return Finding(f"relative error {right:.0e}", right, (1e-12 - right,))
-
-
-@chapter.measure("ls-prop-b-5-swapped")
-def swapped_prefactor(explicit):
-    wrong = min(
-        min(errors["1/sqrt(M)", "1/(M D)"], errors["1/sqrt(M D)", "1/M"])
-        for errors in explicit.values()
-    )
-    return Finding(
-        f"relative error {wrong:.1f} or more: off by the factor D", wrong, (1e-12 - wrong,)
-    )
 
 
 @chapter.measure("va-prop-4-4")
@@ -236,50 +219,4 @@ def two_are_equal(speeds, ratios):
         f"p = {span(np.round(p, 2) + 0.0)}; at 1/20 of its size {span(last, '.2f')} of the other's speed",
         float(p.mean()),
         (p - 0.5,),
-    )
-
-
-@chapter.measure("ls-fig-5-clusters-later")
-def blocks_first(stories):
-    start, _, end = at_three_times(stories.sel(data="clusters"))
-    return Finding(
-        f"alignment {span(start, '.2g')} at the start, {span(end, '.2g')} at the end",
-        float(start.mean()),
-        (*(start - 0.9), *(0.05 - abs(end - start))),
-    )
-
-
-@chapter.measure("ls-fig-5-donut-rises")
-def alignment_rises(stories):
-    start, _, end = at_three_times(stories.sel(data="donut"))
-    rises = end > start
-    return Finding(
-        f"{int(rises.sum())} of {start.size} runs; alignment {span(start, '.2g')} before, "
-        f"{span(end, '.2g')} after",
-        float((end - start).min()),
-        tuple(rises),
-    )
-
-
-@chapter.measure("ls-fig-5-donut")
-def sharp_blocks(stories):
-    last = stories.alignment.isel(step=-1)
-    end = last.sel(data="donut").max("activation")
-    return Finding(
-        f"alignment {span(end, '.2g')} with the best activation; on two clusters "
-        f"{span(last.sel(data='clusters'), '.2g')}",
-        float(end.mean()),
-        (end - 0.5,),
-    )
-
-
-@chapter.measure("ls-blocks-first")
-def blocks_then_separation(stories):
-    donut = stories.sel(data="donut")
-    start, then, end = at_three_times(donut)
-    part = (then - start) / (end - start)
-    return Finding(
-        f"{span(part, '.2g')} of the rise, at iterations {span(donut.separable_at, 'd')}",
-        float(part.mean()),
-        (part.max("activation") - 0.5,),
     )

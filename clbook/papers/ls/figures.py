@@ -8,7 +8,7 @@ import numpy as np
 import xarray
 from matplotlib.collections import LineCollection
 
-from clbook.claims import listed
+from clbook.papers.judging import listed
 from clbook.papers.ls.repair import Result, certified_at
 from clbook.style import MUTED, Picture, axes, colour, legend, log_axis
 
