@@ -19,7 +19,7 @@ def cifar(**values):
 
 
 def mnist(**values):
-    return {"mnist": made(**values)}
+    return {"mnist_images": made(**values)}
 
 
 def spectra(before, after):

@@ -54,7 +54,7 @@ def timed(*steps):
 def constant(slope):
     """Runs whose clusters are tight, and the gradient at their constant start."""
     return {
-        "slope": slope,
+        "constant_slope": slope,
         "constant": [Run(config=Run(tau=0.1, n=100), gamma=[0.0], theta=[20.0], sigma2=[0.0])] * 3,
     }
 
@@ -98,12 +98,12 @@ def measurable(ratio):
 
 CASES = {
     "ls-prop-4-1": {
-        "holds": {"errors": {"partial": [[1.0] * 3, [0.1] * 3]}},
-        "fails": {"errors": {"partial": [[1.0] * 3, [0.9] * 3]}},
+        "holds": {"step_errors": {"partial": [[1.0] * 3, [0.1] * 3]}},
+        "fails": {"step_errors": {"partial": [[1.0] * 3, [0.9] * 3]}},
     },
     "ls-prop-4-1-full": {
-        "holds": {"errors": {"full": [[1.0] * 3, [0.01] * 3]}},
-        "fails": {"errors": {"full": [[1.0] * 3, [1.0] * 3]}},
+        "holds": {"step_errors": {"full": [[1.0] * 3, [0.01] * 3]}},
+        "fails": {"step_errors": {"full": [[1.0] * 3, [1.0] * 3]}},
     },
     "ls-remark-4-2": {
         "holds": {"repeats": vanilla(None, np.concatenate([LINE, 2 * LINE]))},
@@ -123,21 +123,24 @@ CASES = {
     },
     "ls-theorem-4-3-constant": {"holds": constant(0.1), "fails": constant(0.0)},
     "ls-condition-tells": {
-        "holds": {"measured": check(SOME)},
-        "fails": {"measured": check(SOME, ratio=np.where(SOME, 0.5, 5.0))},
+        "holds": {"phase_diagram": check(SOME)},
+        "fails": {"phase_diagram": check(SOME, ratio=np.where(SOME, 0.5, 5.0))},
     },
     "ls-cube-over-tau": {
-        "holds": {"measured": timed(1.0, 2.0, 9.0, 5.0)},
-        "fails": {"measured": timed(10.0, 8.0, 40.0, 7.1)},
+        "holds": {"phase_diagram": timed(1.0, 2.0, 9.0, 5.0)},
+        "fails": {"phase_diagram": timed(10.0, 8.0, 40.0, 7.1)},
     },
-    "ls-step-2": {"holds": {"powers": [0.99, 1.0, 1.01]}, "fails": {"powers": [0.49, 0.5, 0.51]}},
+    "ls-step-2": {
+        "holds": {"block_powers": [0.99, 1.0, 1.01]},
+        "fails": {"block_powers": [0.49, 0.5, 0.51]},
+    },
     "ls-gamma": {
-        "holds": {"measured": check(SOME)},
-        "fails": {"measured": check(SOME, left=np.ones(12))},
+        "holds": {"phase_diagram": check(SOME)},
+        "fails": {"phase_diagram": check(SOME, left=np.ones(12))},
     },
     "ls-more-points": {
-        "holds": {"more": sized(100, 50, 20, 100, 50, 20)},
-        "fails": {"more": sized(20, 50, 100, 20, 50, 100)},
+        "holds": {"more_points": sized(100, 50, 20, 100, 50, 20)},
+        "fails": {"more_points": sized(20, 50, 100, 20, 50, 100)},
     },
     "ls-stronger-than-needed": {
         "holds": {"donuts": {"rotation": [measurable(0.1)] * 5}, "tiny": [measurable(0.1)] * 5},

@@ -84,21 +84,29 @@ CASES = {
         "fails": {"vanilla": free(0.25, above=1.0)},
     },
     "ls-cap-clusters": {
-        "holds": {"cap": capped(at=5), "still": through(5)},
-        "fails": {"cap": capped(at=5), "still": through(None)},
+        "holds": {"cap": capped(at=5), "cap_wide_gap": through(5)},
+        "fails": {"cap": capped(at=5), "cap_wide_gap": through(None)},
     },
     "ls-uniform-start": {
-        "holds": {"gentle": gentle(50)},
-        "not seen here": {"gentle": gentle(None)},
+        "holds": {"uniform_gentle": gentle(50)},
+        "not seen here": {"uniform_gentle": gentle(None)},
     },
     "ls-beyond-the-limit": {
-        "holds": {"trained": trained(1.0, -1.0), "ratio": RATIO, "large": LARGE},
-        "fails": {"trained": trained(0.3, -1.0), "ratio": RATIO, "large": LARGE},
+        "holds": {
+            "uniform_trained": trained(1.0, -1.0),
+            "uniform_ratio": RATIO,
+            "uniform_large": LARGE,
+        },
+        "fails": {
+            "uniform_trained": trained(0.3, -1.0),
+            "uniform_ratio": RATIO,
+            "uniform_large": LARGE,
+        },
     },
     "ls-clusters-by-climbing": {
-        "holds": {"trained": trained(1.0, -1.0)},
-        "fails": {"trained": trained(1.0, -2.0)},
-        "undecided": {"trained": trained(0.3, -1.0)},
+        "holds": {"uniform_trained": trained(1.0, -1.0)},
+        "fails": {"uniform_trained": trained(1.0, -2.0)},
+        "undecided": {"uniform_trained": trained(0.3, -1.0)},
     },
     "va-same-direction": {
         "holds": {"pushes": {2: [(0.99, 0.5)] * 3}},

@@ -13,6 +13,7 @@ from clbook.experiments.landscape.variation import within_lemma
 from clbook.experiments.separability import condition
 from clbook.experiments.separability.recipes import checked
 from clbook.experiments.sphere import recipes as sphere_recipes
+from clbook.papers.ls.evidence import blocks
 
 # Images (Fig. 1, Fig. 4).
 
@@ -197,9 +198,7 @@ def more_points():
 @functools.cache
 def donuts():
     """{views: five seeds} of a disc in a ring."""
-    turned = separability.Config(
-        data="donut", augmentation="rotation", lr_over_tau=0.1, steps=300
-    )
+    turned = separability.Config(data="donut", augmentation="rotation", lr_over_tau=0.1, steps=300)
     return {
         "rotation": _repeat(turned),
         "noise": _repeat(turned.replace(augmentation="noise")),
