@@ -6,9 +6,9 @@ import torch
 
 from clbook.experiments import modadd, words
 from clbook.experiments.modadd import equivalence, lookup
+from clbook.papers.judging import paper
 from clbook.papers.sl import (
     checks,
-    claims,
     coin,
     definitions,
     figures,
@@ -291,5 +291,5 @@ def test_figures_of_a_records_runs_say_its_numbers():
 def test_a_perturbation_needs_both_a_basis_and_symbols_that_coincide():
     far, near = np.full(3, 2.0), np.full(3, 1e-9)
     for ranks, anew, verdict in ((16, near, "holds"), (15, near, "fails"), (16, far, "fails")):
-        pushed = np.full(3, ranks), far, anew, far
-        assert claims.chapter["sl-perturbed"].record({"pushed": pushed})["verdict"] == verdict
+        finding = paper("SL").measures["sl-perturbed"]((np.full(3, ranks), far, anew, far))
+        assert paper("SL").claims["sl-perturbed"].row(finding)["verdict"] == verdict

@@ -77,17 +77,17 @@ CASES = {
         "fails": {"twins": {"all hypotheses": NEAR, "softmax over symbols": FAR}},
     },
     "sl-basis-alone": {
-        "holds": {"moved": 14.0, "change": {"contexts": 2.0}},
-        "fails": {"moved": 14.0, "change": {"contexts": 1e-16}},
+        "holds": {"twin_moved": 14.0, "loss_change": {"contexts": 2.0}},
+        "fails": {"twin_moved": 14.0, "loss_change": {"contexts": 1e-16}},
     },
     "sl-needed": {
         "holds": {"twins": {"(2) broken": FAR, NO_BASIS: FAR}},
         "fails": {"twins": {"(2) broken": FAR, NO_BASIS: NEAR}},
     },
     "sl-lemma-a-1": {
-        "holds": {"printed": LOW / 1e3, "corrected": LOW / 1e3},
-        "misprinted": {"printed": HIGH, "corrected": LOW / 1e3},
-        "undecided": {"printed": HIGH, "corrected": HIGH},
+        "holds": {"lemma_printed": LOW / 1e3, "lemma_corrected": LOW / 1e3},
+        "misprinted": {"lemma_printed": HIGH, "lemma_corrected": LOW / 1e3},
+        "undecided": {"lemma_printed": HIGH, "lemma_corrected": HIGH},
     },
     "sl-prop-a-2": {
         "holds when": {"twins": {"(1) broken": FAR}},
@@ -102,12 +102,12 @@ CASES = {
         "fails": {"with_decay": formula(1.1)},
     },
     "sl-imbalance-fades": {
-        "holds": {"law": {"a": LOW / 100, "b": LOW / 50}},
-        "fails": {"law": {"a": LOW / 100, "b": LOW}},
+        "holds": {"law_errors": {"a": LOW / 100, "b": LOW / 50}},
+        "fails": {"law_errors": {"a": LOW / 100, "b": LOW}},
     },
     "sl-large-symbols": {
-        "holds": {"ratios": {"large symbols": HIGH, "small start": LOW}},
-        "fails": {"ratios": {"large symbols": LOW, "small start": HIGH}},
+        "holds": {"flow_ratios": {"large symbols": HIGH, "small start": LOW}},
+        "fails": {"flow_ratios": {"large symbols": LOW, "small start": HIGH}},
     },
     "sl-fig-2a": {"holds": different(1.0), "not seen here": different(0.5)},
     "sl-all-uneven": {

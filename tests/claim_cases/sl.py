@@ -5,7 +5,8 @@ from types import SimpleNamespace as Run
 import numpy as np
 import xarray
 
-from clbook.papers.sl.claims import BOTH, ONE, RANDOM, SMALL, WITH, WITHOUT
+from clbook.papers.sl.measures import BOTH, ONE, SMALL, WITH, WITHOUT
+from clbook.papers.sl.recipes import RANDOM
 
 LOW, HIGH, NEAR = np.full(3, 0.2), np.full(3, 0.8), np.full(3, 1e-12)
 AT = np.array([0, 500, 1000, 10_000])
@@ -107,7 +108,9 @@ def diagrams(error=0.0, change=0.0):
 
 def counted(*counts):
     return {
-        "definitions": dict.fromkeys(("Def. 2.1", "Def. 4.1", "one distribution"), np.array(counts))
+        "definition_counts": dict.fromkeys(
+            ("Def. 2.1", "Def. 4.1", "one distribution"), np.array(counts)
+        )
     }
 
 
@@ -137,15 +140,15 @@ CASES = {
     "sl-shared": {"holds": sides(), "not seen here": sides(ratio=1.2)},
     "sl-held-out": {"holds": sides(), "fails": sides(held=4.0)},
     "sl-one-context": {
-        "holds": {"words": np.eye(2), "word_gaps": np.array([0.0, 1.0])},
-        "fails": {"words": np.eye(2), "word_gaps": np.array([0.3, 1.0])},
+        "holds": {"overall_gap": np.eye(2), "word_gaps": np.array([0.0, 1.0])},
+        "fails": {"overall_gap": np.eye(2), "word_gaps": np.array([0.3, 1.0])},
     },
     "sl-eq-1": {"holds": {"loss_errors": NEAR / 10}, "fails": {"loss_errors": LOW}},
     "sl-own-example": {"holds": {"classes": (10, 10, True)}, "fails": {"classes": (10, 11, False)}},
     "sl-same-data": {"holds": {"same_columns": 0.0}, "fails": {"same_columns": 1e-9}},
     "sl-no-answer": {
-        "holds": {"gap": 0.0, "samples": (runs(different=0.01), runs())},
-        "fails": {"gap": 0.0, "samples": (runs(), runs())},
+        "holds": {"gap_without_answer": 0.0, "samples": (runs(different=0.01), runs())},
+        "fails": {"gap_without_answer": 0.0, "samples": (runs(), runs())},
     },
     "sl-theorem-4-2": {
         "holds when": {"unlabelled": (NEAR, HIGH)},

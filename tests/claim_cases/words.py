@@ -33,7 +33,7 @@ def run(twins, natural=0.7, start=0.1, nearest=0.9, shape=ENDS):
 
 def seeds(**fields):
     """Three runs that differ a little."""
-    return {"seeds": [run(**{"twins": 0.3 + k / 100} | fields) for k in range(3)]}
+    return {"words_fixed_toss": [run(**{"twins": 0.3 + k / 100} | fields) for k in range(3)]}
 
 
 def split(heads=50, left=()):
@@ -42,7 +42,7 @@ def split(heads=50, left=()):
     counts = np.array([heads] * 100 + [100 - heads] * 100 + [1] * len(left))
     counts[:10] += 28 * (heads == 50)  # a fair coin is not even
     pairs = {"injected": np.arange(200).reshape(2, 100).T}
-    return {"fixed": [SimpleNamespace(words=words, counts=counts, pairs=pairs)] * 3}
+    return {"words_fixed_toss": [SimpleNamespace(words=words, counts=counts, pairs=pairs)] * 3}
 
 
 CASES = {
@@ -50,35 +50,41 @@ CASES = {
     "sl-natural-between": {"holds": seeds(), "not seen here": seeds(natural=1.5)},
     "sl-fig-9b-small-start": {"holds": seeds(start=1.5), "not seen here": seeds()},
     "sl-fig-9b-start-1": {
-        "holds": {"large": seeds(start=1.5)["seeds"]},
-        "not seen here": {"large": seeds()["seeds"]},
+        "holds": {"words_start_1": seeds(start=1.5)["words_fixed_toss"]},
+        "not seen here": {"words_start_1": seeds()["words_fixed_toss"]},
     },
     "sl-fig-9b-start-1-fast": {
-        "holds": {"fast": seeds(start=1.5)["seeds"]},
-        "not seen here": {"fast": seeds()["seeds"]},
+        "holds": {"words_fast": seeds(start=1.5)["words_fixed_toss"]},
+        "not seen here": {"words_fast": seeds()["words_fixed_toss"]},
     },
     "sl-transformer": {
-        "holds": {"transformer": seeds()["seeds"]},
-        "not seen here": {"transformer": seeds(twins=0.9)["seeds"]},
+        "holds": {"words_transformer": seeds()["words_fixed_toss"]},
+        "not seen here": {"words_transformer": seeds(twins=0.9)["words_fixed_toss"]},
     },
     "sl-twin-nearest": {"holds": seeds(), "fails": seeds(nearest=0.1)},
     "sl-same-vector": {"holds": seeds(twins=0.001), "fails": seeds()},
     "sl-rarer-farther": {"holds": seeds(), "fails": seeds(shape=ENDS[::-1])},
     "sl-softmax-side": {
-        "holds": {**seeds(), "symbols": seeds()["seeds"]},
-        "fails": {**seeds(), "symbols": seeds(twins=0.9)["seeds"]},
+        "holds": {**seeds(), "words_over_symbols": seeds()["words_fixed_toss"]},
+        "fails": {**seeds(), "words_over_symbols": seeds(twins=0.9)["words_fixed_toss"]},
     },
     "sl-artificial": {"holds": split(), "fails": split(heads=70)},
     "sl-fresh-coin": {
-        "holds": {"fresh": seeds(nearest=0.99)["seeds"], "fixed": seeds(twins=0.6)["seeds"]},
-        "fails": {"fresh": seeds(nearest=0.5)["seeds"], "fixed": seeds(twins=0.6)["seeds"]},
+        "holds": {
+            "words_fresh_toss": seeds(nearest=0.99)["words_fixed_toss"],
+            "words_fixed_toss": seeds(twins=0.6)["words_fixed_toss"],
+        },
+        "fails": {
+            "words_fresh_toss": seeds(nearest=0.5)["words_fixed_toss"],
+            "words_fixed_toss": seeds(twins=0.6)["words_fixed_toss"],
+        },
     },
     "sl-fresh-same": {
-        "holds": {"fresh": seeds(twins=0.001)["seeds"]},
-        "not seen here": {"fresh": seeds()["seeds"]},
+        "holds": {"words_fresh_toss": seeds(twins=0.001)["words_fixed_toss"]},
+        "not seen here": {"words_fresh_toss": seeds()["words_fixed_toss"]},
     },
     "sl-whole-sentence": {
-        "holds": {"wide_window": seeds()["seeds"]},
-        "not seen here": {"wide_window": seeds(natural=1.5)["seeds"]},
+        "holds": {"words_whole_sentence": seeds()["words_fixed_toss"]},
+        "not seen here": {"words_whole_sentence": seeds(natural=1.5)["words_fixed_toss"]},
     },
 }

@@ -23,6 +23,7 @@ SPOKEN = ("loss", "held", "twin_nearest")  # of `words.run`
 
 # The appendix in the paper's own setting (Fig. 5 to 8) and in the book's; base is a record, or a run, of its own.
 OWN = ("no decay", "no decay, small start", "decay, small start", "one symbol, p = .9")
+RANDOM = "random, no decay"  # classifiers from random symbols, without decay as in SL Fig. 5 and 6
 OURS = tuple(name for name in VARIANTS if name != "base")
 SHARED = ("none", "table", "all")  # what the two sides have in common
 DOSES = (

@@ -153,6 +153,18 @@ def distances(z: np.ndarray, same: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.sort(length[same[u, v]]), np.sort(length[~same[u, v]])
 
 
+def group_sizes(z: np.ndarray, same: np.ndarray, least: float = 0.1) -> list[int]:
+    """Sizes of the groups of distances of the pairs of rows of z (S, d) that are not `same` (S, S), nearest first.
+
+    Between two groups there is a gap of a tenth of the mean distance. Groups of less than the part `least` of the
+    pairs are left out.
+    """
+    length = distances(z, same)[1]
+    ends = np.flatnonzero(np.diff(length) > 0.1 * length.mean()) + 1
+    sizes = [len(part) for part in np.split(length, ends)]
+    return [size for size in sizes if size >= least * len(length)]
+
+
 def narrowest(contexts: np.ndarray) -> float:
     """Smallest over largest extent of contexts (P, d), less their mean: 0 where their differences do not span."""
     spread = np.linalg.svd(contexts - contexts.mean(0), compute_uv=False)

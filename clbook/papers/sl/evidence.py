@@ -1,0 +1,511 @@
+"""What the claims of SL are judged on: a function for each thing that `measures` takes.
+
+What is trained here comes from the store where it is there, and records are loaded. Each thing is made once in a
+process, so the page of SL, which shows most of them, takes them from here, too.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import torch
+
+from clbook import records, sweep
+from clbook.experiments import modadd, words
+from clbook.experiments.modadd import equivalence, lookup, lookup_figures, over_seeds
+from clbook.papers.sl import checks, definitions, recipes, tables
+from clbook.papers.sl.measures import BOTH, ONE, WITH, WITHOUT
+from clbook.papers.sl.recipes import RANDOM
+
+SEEDS, TEN = range(3), range(10)
+POINTS = 4, 9, 16  # points in the batches on which losses are compared
+BATCHES = [0, 2, 4], [0, 1, 5, 7]  # symbols in the batches on which Lemma A.1 is tried
+OPTIMA = {  # what is changed in the random table, or in the loss
+    "all hypotheses": {},
+    "(1) broken": {"broken": "answers"},
+    "(2) broken": {"broken": "contexts"},
+    "(3) impossible:\n24 columns, d = 32": {"contexts": 12, "d": 32},
+    "softmax over symbols": {"over": "symbols"},
+}
+STARTS = {  # of gradient descent on the tables of CModAdd
+    "large symbols": {"std_contexts": 0.05},
+    "large symbols, decay": {"std_contexts": 0.05, "decay": 1e-3},
+    "small start": {"std": 0.05, "std_contexts": 0.05},
+    "large contexts": {},
+}
+
+
+# Sections 2 to 5: the definitions, written out.
+
+
+@functools.cache
+def definition_counts():
+    """{definition: pairs of symbols on which the book's code differs from it, that obey it, that do not}."""
+    return definitions.definitions()
+
+
+@functools.cache
+def overall_gap():
+    """Semantic gap of two words that can be exchanged in one context and not in another, over both, (2, 2)."""
+    overall, _ = definitions.example()
+    return overall
+
+
+@functools.cache
+def word_gaps():
+    """The same gap in each of the two contexts, (2,)."""
+    _, each = definitions.example()
+    return each
+
+
+@functools.cache
+def loss_errors():
+    """Error of the book's loss against eq. 1 and eq. 2 as loops, (batches, 2)."""
+    return np.array([definitions.loss_errors(n, seed) for seed, n in enumerate(POINTS)])
+
+
+@functools.cache
+def similarities():
+    """Errors with the scalar product and with the cosine, and how far the two losses are apart, (batches, 3)."""
+    return np.array([definitions.similarities(n, seed) for seed, n in enumerate(POINTS)])
+
+
+@functools.cache
+def figure_1():
+    """Of each batch {diagram of Fig. 1: (error of its loss, change of the loss with other labels)}."""
+    return [definitions.figure_1(n, seed) for seed, n in enumerate(POINTS)]
+
+
+@functools.cache
+def cropped():
+    """Largest error of images put together from a crop and Cutout; change of Cutout with what it hides."""
+    return definitions.crop_and_cutout()
+
+
+@functools.cache
+def setting():
+    """{setting of Section 5: (as it is given, as the program has it)}."""
+    return definitions.own_setting()
+
+
+@functools.cache
+def classes():
+    """Different rows in the tables of ModAdd and CModAdd, N = 101 and k = 10; whether they are the classes mod k."""
+    return definitions.classes(N=101, k=10)
+
+
+@functools.cache
+def aligned():
+    """Which symbols are equivalent in ModAdd, and which in CModAdd: `equivalence.check` of both."""
+    return equivalence.check(equivalence.cmodadd_table(), equivalence.modadd_table())
+
+
+@functools.cache
+def same_columns():
+    """Largest difference between the tables of CModAdd and of ModAdd with labels."""
+    return checks.same_columns()
+
+
+@functools.cache
+def gap_without_answer():
+    """Largest conditional gap of two symbols in CModAdd without the answer."""
+    hidden = equivalence.check(tables.no_answer(), equivalence.modadd_table())
+    return np.abs(hidden.conditional).max()
+
+
+# Theorems: optima of look-up tables in float64, three seeds.
+
+
+@functools.cache
+def twins():
+    """{what is changed: distances of the twins at the optimum, (seeds, pairs)}."""
+    found = {}
+    for name, changes in OPTIMA.items():
+        runs = sweep(lookup.run, [lookup.Config(seed=seed, **changes) for seed in SEEDS])
+        found[name] = np.array([lookup_figures.twins(run)[0] for run in runs])
+    return found
+
+
+@functools.cache
+def _eight():
+    """A random table of 8 symbols and 8 columns; its optimal symbols for contexts C = I, which are a basis; the same
+    with 5 added to every entry of one twin."""
+    joint = equivalence.random_table(contexts=4).labelled
+    exact = torch.from_numpy(lookup.pmi(joint))
+    shifted = exact.clone()
+    shifted[1] += 5
+    return torch.from_numpy(joint), exact, shifted
+
+
+@functools.cache
+def twin_moved():
+    """How far one of two twins is moved from the other, where the contexts are a basis."""
+    _, _, shifted = _eight()
+    return float(torch.linalg.norm(shifted[0] - shifted[1]))
+
+
+@functools.cache
+def loss_change():
+    """{what the softmax sums over: change of the loss when the twin is moved}."""
+    joint, exact, shifted = _eight()
+    basis = torch.eye(8, dtype=torch.float64)
+    change = {}
+    for over in ("contexts", "symbols"):
+        before = lookup.infonce(exact, basis, joint, over)[0]
+        after = lookup.infonce(shifted, basis, joint, over)[0]
+        change[over] = abs(float(after) - float(before))
+    return change
+
+
+@functools.cache
+def unlabelled():
+    """Twins with the same contexts and other answers: largest distance without labels, smallest with; (seeds,) each."""
+    return checks.unlabelled()
+
+
+def _lemma_errors(run, batch) -> tuple[float, float]:
+    """Error of Lemma A.1 on the symbols of `batch`; and with the softmax over the batch on its left side."""
+    score = np.exp(run.z[-1] @ run.c[-1].T)[batch]
+    density = np.exp(lookup.pmi(run.joint))[batch]
+    right = density / density.sum(0)
+    printed = np.abs(score - right).max()
+    softmax = score / score.sum(0)
+    return printed, np.abs(softmax - right).max()
+
+
+@functools.cache
+def _lemma():
+    """Both errors of Lemma A.1, (2, batches, seeds)."""
+    runs = sweep(lookup.run, [lookup.Config(seed=seed, over="symbols") for seed in SEEDS])
+    errors = []
+    for batch in BATCHES:
+        errors.append([_lemma_errors(run, batch) for run in runs])
+    return np.array(errors).transpose(2, 0, 1)
+
+
+@functools.cache
+def lemma_printed():
+    """Error of Lemma A.1 as it is printed, (batches, seeds)."""
+    return _lemma()[0]
+
+
+@functools.cache
+def lemma_corrected():
+    """Its error with the softmax over the batch on the left side, (batches, seeds)."""
+    return _lemma()[1]
+
+
+@functools.cache
+def lines():
+    """Fig. 3: directions that two context vectors leave open, parallel ones and others."""
+    return checks.lines()
+
+
+@functools.cache
+def given():
+    """{given contexts: largest distance of twins, (seeds,)}."""
+    return checks.given()
+
+
+@functools.cache
+def frequencies():
+    """With decay and no basis, twins' largest distance: equally frequent ones and others, (seeds,) each."""
+    return checks.frequencies()
+
+
+@functools.cache
+def basis():
+    """Optima of random tables with more or fewer contexts (a record)."""
+    return records.load("sl-basis")
+
+
+@functools.cache
+def pushed():
+    """Contexts that lack a basis are perturbed: directions after it, twins before it and twice after it, (4, seeds)."""
+    return checks.pushed()
+
+
+@functools.cache
+def one_dimension():
+    """d = 1: distances of symbols that mean different things, in a table of four and in CModAdd, (seeds,) each."""
+    return checks.one_dimension()
+
+
+@functools.cache
+def absent():
+    """How far a symbol that never occurs moves, and the largest distance of the other twins, (seeds,) each."""
+    return checks.absent()
+
+
+@functools.cache
+def with_decay():
+    """{decay: optima of CModAdd, one a seed}."""
+    found = {}
+    for decay in (1e-4, 1e-3, 0.015):
+        settings = [lookup.Config(data="cmodadd", decay=decay, seed=seed) for seed in SEEDS]
+        found[decay] = sweep(lookup.run, settings)
+    return found
+
+
+@functools.cache
+def several():
+    """{in which of two additions symbols agree: their least and largest distance, (seeds, 2)}."""
+    return checks.several()
+
+
+@functools.cache
+def steps():
+    """{kind of batch: errors of the rules of A.5 against the gradient, a row a seed}."""
+    return checks.steps()
+
+
+@functools.cache
+def _flows():
+    """{start: gradient descent on the tables of CModAdd, a run a seed}."""
+    found = {}
+    for name, start in STARTS.items():
+        settings = [lookup.Config(data="cmodadd", lr=2.0, seed=seed, **start) for seed in SEEDS]
+        found[name] = sweep(lookup.flow, settings)
+    return found
+
+
+def _off_law(run) -> float:
+    """Largest relative error of |M| = |M(0)| exp(-2 decay t), M the imbalance of symbols and contexts."""
+    size = np.array([np.linalg.norm(run.imbalance(frame)) for frame in range(len(run.steps))])
+    time = run.config.lr * run.steps
+    return np.abs(size / size[0] * np.exp(2 * run.config.decay * time) - 1).max()
+
+
+@functools.cache
+def law_errors():
+    """{start: by how much the imbalance is off its law, (seeds,)}."""
+    return {name: np.array([_off_law(run) for run in runs]) for name, runs in _flows().items()}
+
+
+@functools.cache
+def flow_ratios():
+    """{start: mean distance of equivalent symbols over that of different ones at the end, (seeds,)}."""
+    found = {}
+    for name, runs in _flows().items():
+        ends = [run.distances() for run in runs]
+        found[name] = np.array([same.mean() / different.mean() for same, different in ends])
+    return found
+
+
+# A transformer and Adam in the book's setting.
+
+
+@functools.cache
+def first():
+    """The book's setting, ten seeds, and classifiers from three starts: Fig. 2."""
+    settings = [modadd.Config(seed=seed, classifier="all") for seed in TEN]
+    return sweep(modadd.run, settings, record=("floor",))
+
+
+@functools.cache
+def random():
+    """Accuracy at epoch 100 of the classifiers from random symbols, (seeds,)."""
+    at = list(first()[0].accuracy_at).index(100)
+    return over_seeds(first(), "random")[at]
+
+
+@functools.cache
+def full():
+    """{start and decay: runs on all samples, 1,500 epochs, one a seed}."""
+    settings = {"fraction": 1.0, "epochs": 1500}
+    compared = []
+    for seed in SEEDS:
+        base = modadd.Config(seed=seed, **settings)
+        compared.append({name: base.replace(**change) for name, change in modadd.DECAYS.items()})
+    runs = sweep(modadd.run, compared, record=("floor",))
+    return {name: [seed[name] for seed in runs] for name in modadd.DECAYS}
+
+
+@functools.cache
+def trained():
+    """{variant of the appendix: runs}: those of `first`, and two records."""
+    others = recipes.by_name("sl-variants") | recipes.by_name("sl-wide")
+    return {"base": first(), **others}
+
+
+@functools.cache
+def wide():
+    """Runs with d = 128: Fig. 4."""
+    return trained()["d = 128"]
+
+
+@functools.cache
+def undecayed():
+    """Runs without decay: Fig. 5."""
+    return trained()[WITHOUT]
+
+
+@functools.cache
+def shuffled():
+    """Runs on symbols that are dealt to contexts at random."""
+    return trained()["shuffled"]
+
+
+@functools.cache
+def sides():
+    """Runs with shared parameters, and their loss on the samples left out (a record)."""
+    return records.load("sl-shared")
+
+
+@functools.cache
+def samples():
+    """Runs on contexts without the answer (a record), and runs with it."""
+    return recipes.by_name("sl-samples")["no answer"], full()["base"]
+
+
+@functools.cache
+def apart():
+    """Runs on samples in which equivalent symbols share no context (a record)."""
+    return recipes.by_name("sl-samples")["apart"]
+
+
+@functools.cache
+def dose():
+    """{probability of the heavy context of every symbol: runs} (a record)."""
+    return {float(p): runs for p, runs in recipes.by_name("sl-dose").items()}
+
+
+@functools.cache
+def gaps():
+    """Total variation between the contexts of two equivalent symbols, for each probability of `dose`."""
+    p = np.array(recipes.DOSES)
+    return (32 * p - 1) / 31
+
+
+@functools.cache
+def long():
+    """Runs whose classifiers have 1,000 epochs, five seeds (a record)."""
+    return recipes.by_name("sl-starts")["base"]
+
+
+@functools.cache
+def oracle():
+    """Accuracy over these epochs of classifiers that start from one random vector a class, (seeds, T) (a record)."""
+    return records.load("sl-oracle").accuracy.values
+
+
+# The paper's own setting, ten seeds: records.
+
+
+@functools.cache
+def paper():
+    """Runs with the settings of Section 5, and classifiers from three starts: Fig. 2."""
+    return recipes.by_name("sl-paper")["base"]
+
+
+@functools.cache
+def own():
+    """{variant of the appendix: runs}, and one of random symbols without decay: Fig. 2 and 4 to 8."""
+    return {
+        WITH: paper(),
+        **recipes.by_name("sl-paper-variants"),
+        RANDOM: recipes.by_name("sl-paper-random")["random"],
+        **recipes.by_name("sl-paper-wide"),
+    }
+
+
+@functools.cache
+def own_wide():
+    """Runs with d = 128: Fig. 4."""
+    return own()["d = 128"]
+
+
+@functools.cache
+def own_undecayed():
+    """Runs without decay: Fig. 5."""
+    return own()[WITHOUT]
+
+
+def _ratio_of_uneven(drawn, run) -> float:
+    """Ratio, in `run`, of the pair of symbols that has uneven contexts in the run `drawn`."""
+    uneven = modadd.Samples(drawn.config)
+    u = uneven.symbols[uneven.weights.argmax()]
+    first, second = run.tables[-1][u], run.tables[-1][(u + 8) % 16]
+    return np.linalg.norm(first - second) / run.different[-1]
+
+
+@functools.cache
+def own_uneven():
+    """{variant: the ratio of the pair that is uneven in Fig. 8, (seeds,)}."""
+    found = {}
+    for name in (WITH, WITHOUT, ONE):
+        pairs = zip(own()[ONE], own()[name], strict=True)
+        found[name] = np.array([_ratio_of_uneven(drawn, run) for drawn, run in pairs])
+    return found
+
+
+@functools.cache
+def own_nearest():
+    """{variant: distance of the two nearest different symbols, (seeds,)}."""
+    found = {}
+    for name, runs in own().items():
+        different = [tables.distances(run.tables[-1], checks.CLASSES)[1] for run in runs]
+        found[name] = np.array([lengths[0] for lengths in different])  # they are sorted
+    return found
+
+
+@functools.cache
+def own_groups():
+    """Groups of distances of different symbols at the end of Fig. 7, (seeds,)."""
+    ends = [run.tables[-1] for run in own()[BOTH]]
+    return np.array([len(tables.group_sizes(table, checks.CLASSES)) for table in ends])
+
+
+# Words.
+
+
+@functools.cache
+def words_fixed_toss():
+    """The chapter's runs, three seeds: one toss of a coin an occurrence says which of two twins a word is."""
+    settings = [words.Config(seed=seed) for seed in SEEDS]
+    # The chapter draws the vectors, so that it asks for them, too.
+    return sweep(words.run, settings, record=("table", *recipes.SPOKEN))
+
+
+@functools.cache
+def words_over_symbols():
+    """The same with the softmax over symbols, 750 steps."""
+    settings = [words.Config(steps=750, over="symbols", seed=seed) for seed in SEEDS]
+    return sweep(words.run, settings, record=recipes.SPOKEN)
+
+
+@functools.cache
+def words_fresh_toss():
+    """The same with a toss at every draw (a record)."""
+    return recipes.said("sl-coin")["fresh"]
+
+
+@functools.cache
+def _said():
+    """{choice that the paper leaves open: runs, one a seed} (a record)."""
+    return recipes.said("sl-words")
+
+
+@functools.cache
+def words_start_1():
+    """The same from a start of standard deviation 1."""
+    return _said()["start 1"]
+
+
+@functools.cache
+def words_fast():
+    """The same from that start with ten times the learning rate."""
+    return _said()["start 1, lr 0.02"]
+
+
+@functools.cache
+def words_whole_sentence():
+    """The same with twenty words on each side."""
+    return _said()["window 20"]
+
+
+@functools.cache
+def words_transformer():
+    """The same with a transformer as encoder."""
+    return _said()["transformer"]

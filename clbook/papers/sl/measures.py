@@ -1,0 +1,847 @@
+"""What SL say, measured on `evidence`: a function for each claim of items.yaml, or for several that are alike."""
+
+import dataclasses
+
+import numpy as np
+
+from clbook import theory
+from clbook.experiments.modadd import over_seeds
+from clbook.experiments.modadd.equivalence import SAME
+from clbook.papers.judging import Finding, Measures, listed, span
+from clbook.papers.sl.recipes import RANDOM
+
+measures = Measures()
+EQUAL = 1e-4  # two vectors of an optimum are called equal where they are closer than this
+GUESSING = np.log(32)  # the loss of a model that knows nothing, in batches of 32
+# Names of runs. WITH is SL Fig. 2; the next three are Fig. 5, 6 and 7.
+WITH, WITHOUT, SMALL, BOTH = "base", "no decay", "no decay, small start", "decay, small start"
+ONE = "one symbol, p = .9"  # SL Fig. 8
+HALF, ALL = "all symbols, p = .5", "all symbols, p = .9"  # another reading of Fig. 8
+
+
+# What several measures use.
+
+
+def ranges(numbers: dict, *conditions) -> Finding:
+    """The range of the numbers under each label; the value is the mean of the first ones."""
+    text = "; ".join(f"{label} {span(values, '.2g')}" for label, values in numbers.items())
+    return Finding(text, float(np.mean([*numbers.values()][0])), conditions)
+
+
+def compared(*pairs: dict) -> Finding:
+    """In each pair {label: numbers, one a seed} the first are the larger ones, in the seeds that both have."""
+    numbers, margins = {}, []
+    for pair in pairs:
+        seeds = min(len(values) for values in pair.values())
+        larger, smaller = (values[:seeds] for values in pair.values())
+        numbers |= zip(pair, (larger, smaller), strict=True)
+        margins.append(larger - smaller)
+    return ranges(numbers, *margins)
+
+
+def closer(far, near, label: str = "no decay") -> Finding:
+    """Equivalent symbols end closer than in runs that SL call not close, by difference and by quotient of the ratios.
+
+    far, near: ratios of distances, a seed each, those that are not close first; label: whose they are.
+    """
+    return ranges({label: far, "ratio": near}, far - near, np.log(far / near))
+
+
+def end(runs, name: str = "ratio") -> np.ndarray:
+    """What each run recorded last in a field, or of the accuracy from a start."""
+    return over_seeds(runs, name)[-1]
+
+
+def better_start(runs, other: str) -> Finding:
+    """Classifiers do better from the tables that the runs have learned than from another start."""
+    return compared({"accuracy": end(runs, "pretrained"), other: end(runs, other)})
+
+
+def over_epochs(runs, start: str = "pretrained") -> np.ndarray:
+    """Accuracy on unseen pairs in the mean over the epochs of the classifiers from a start, one a run."""
+    return np.array([run.accuracy[start].mean() for run in runs])
+
+
+def unless_cut(own, finding: Finding) -> Finding:
+    """The finding; undecided where a run of SL Fig. 7 has learned nothing by its last epoch: it was cut too early."""
+    cut = (end(own[BOTH], "loss") > 0.98 * GUESSING).any()
+    return dataclasses.replace(finding, verdict="undecided") if cut else finding
+
+
+def perfect_at(run, start: str) -> float:
+    """First epoch at which a classifier answers all unseen pairs right; infinity where it never does."""
+    times = run.accuracy_at[run.accuracy[start] == 1]
+    return float(times[0]) if len(times) else np.inf
+
+
+def pair_ratios(runs, kind: str, frame: int = -1) -> np.ndarray:
+    """Mean distance of a kind of pairs over that of the random pairs matched to it, one a run."""
+    return np.array([run.ratio(kind, frame) for run in runs])
+
+
+def grown(runs, kind: str) -> np.ndarray:
+    """Mean distance of a kind of pairs at the end over that at the start, one a run."""
+    return np.array(
+        [run.distances[kind][-1].mean() / run.distances[kind][0].mean() for run in runs]
+    )
+
+
+def converged(runs) -> Finding:
+    """Whether twins end at less than half of the distance at which they began, and different words at more."""
+    twins, others = grown(runs, "injected"), grown(runs, "random, injected")
+    return Finding(
+        f"twins end at {span(twins)} times the distance of the start, random pairs at {span(others)} times",
+        float(twins.mean()),
+        (0.5 - twins, others - 0.5),
+    )
+
+
+# Section 2: definitions, the loss and its diagrams.
+
+
+@measures("sl-def-2-1", "Def. 2.1")
+@measures("sl-def-4-1", "Def. 4.1")
+@measures("sl-two-distributions", "one distribution")
+def agrees(name, definition_counts):
+    off, yes, no = (int(count) for count in definition_counts[name])
+    return Finding(
+        f"differ on {off} of {yes + no} pairs; {yes} obey it, {no} do not",
+        float(off),
+        (0.5 - off, yes - 0.5, no - 0.5),
+    )
+
+
+@measures("sl-one-context")
+def one_context(overall_gap, word_gaps):
+    same, other = word_gaps
+    return ranges(
+        {"gap in one context": same, "in the other": other},
+        1e-12 - same,
+        other - 0.5,
+        overall_gap.max() - 0.5,
+    )
+
+
+@measures("sl-eq-1")
+def losses_agree(loss_errors):
+    return ranges({"largest difference": loss_errors.max()}, 1e-12 - loss_errors.max())
+
+
+@measures("sl-similarity")
+def similarity(similarities):
+    scalar, cosine, apart = similarities.T
+    return ranges(
+        {"scalar product: off by": scalar, "cosine": cosine, "one from the other": apart},
+        1e-12 - scalar.max(),
+        1e-12 - cosine.max(),
+        apart.min() - 1e-3,
+    )
+
+
+@measures("sl-fig-1")
+def diagrams(figure_1):
+    off = np.array([[*variants.values()] for variants in figure_1])[..., 0].max()
+    with_labels = np.array([variants["b"][1] for variants in figure_1])
+    others = max(
+        change for variants in figure_1 for name, (_, change) in variants.items() if name != "b"
+    )
+    return ranges(
+        {"off by": off, "other labels change b by": with_labels, "the others": others},
+        1e-12 - off,
+        with_labels.min() - 1e-3,
+        1e-12 - others,
+    )
+
+
+# Section 3: two networks, labels, a basis.
+
+
+@measures("sl-crop-cutout")
+def crop_and_cutout(cropped):
+    error, change = cropped
+    return ranges(
+        {"largest difference": error, "change of the context": change}, error == 0, change == 0
+    )
+
+
+@measures("sl-shared")
+def shared_parameters(sides):
+    ratio = sides.equivalent / sides.different
+    first, last = ratio.isel(step=0), ratio.isel(step=-1)
+    ways = ("none", "table", "all")
+    return ranges(
+        {f"{way}: ratio": last.sel(variant=way) for way in ways},
+        *((first - last).sel(variant=way) for way in ways),
+    )
+
+
+@measures("sl-update-encoder")
+def update_of_contexts(steps):
+    off = np.array(
+        [
+            max(found)
+            for found in zip(*(np.array(rows)[:, 1] for rows in steps.values()), strict=True)
+        ]
+    )
+    return ranges({"off by": off}, 1e-12 - off)
+
+
+@measures("sl-theorem-3-1")
+def twins_meet(twins):
+    contexts, symbols = twins["all hypotheses"].max(1), twins["softmax over symbols"].max(1)
+    return ranges(
+        {
+            "distance with the softmax over contexts (SL eq. 2)": contexts,
+            "with that over symbols (SL Lemma A.1)": symbols,
+        },
+        EQUAL - contexts,
+        EQUAL - symbols,
+    )
+
+
+@measures("sl-basis-alone")
+def basis_alone(twin_moved, loss_change):
+    return ranges(
+        {f"twins {twin_moved:.0f} apart, loss changed by": loss_change["contexts"]},
+        loss_change["contexts"] - 1e-12,
+    )
+
+
+@measures("sl-decay-basis")
+def decay_for_basis(frequencies):
+    equal, different = frequencies
+    return ranges({"equal frequencies: apart": equal, "different ones": different}, EQUAL - equal)
+
+
+@measures("sl-never-appears")
+def never_appears(absent):
+    moved, others = absent
+    return ranges(
+        {"moved by": moved, "other twins apart": others}, moved.max() == 0, EQUAL - others
+    )
+
+
+@measures("sl-many-contexts")
+def many_contexts(basis):
+    many = basis.sel(variant=[f"{n} columns" for n in (80, 100, 200)])
+    twins, narrow = many.twins.max("pair"), many.narrowest
+    few = basis.twins.max("pair").sel(variant="64 columns")
+    return ranges(
+        {"twins": twins, "narrowest extent": narrow, "64 pairs: twins": few},
+        (1e-5 - twins).min("variant"),
+        (narrow - 1e-3).min("variant"),
+    )
+
+
+@measures("sl-perturbed")
+def perturbed(pushed):
+    ranks, before, anew, _ = pushed
+    return ranges(
+        {"independent directions": ranks, "twins apart, best symbols": anew, "before": before},
+        ranks - 15.5,
+        EQUAL - anew,
+    )
+
+
+@measures("sl-perturbed-again")
+def perturbed_again(pushed):
+    return ranges(
+        {"twins apart, minimised again": pushed[3], "before": pushed[1]}, EQUAL - pushed[3]
+    )
+
+
+@measures("sl-smaller-d")
+def smaller_d(basis):
+    apart = basis.twins.max("pair")
+    small = apart.sel(variant=["48 columns, d = 16", "48 columns, d = 8"]).max("variant")
+    return ranges(
+        {
+            "d = 32: apart": apart.sel(variant="48 columns"),
+            "d = 24": apart.sel(variant="48 columns, d = 24"),
+            "d = 16 and 8": small,
+        },
+        EQUAL - small,
+    )
+
+
+# Section 4: without labels, aligned distributions.
+
+
+@measures("sl-unrelated")
+def unrelated(shuffled, random):
+    ratio, accuracy = end(shuffled), end(shuffled, "pretrained")
+    return ranges(
+        {"ratio": ratio, "accuracy": accuracy, "random": random},
+        ratio - 0.9,
+        random[: len(accuracy)] + 0.1 - accuracy,
+    )
+
+
+@measures("sl-twin-nearest")
+def nearest(words_fixed_toss):
+    share = np.array([run.twin_nearest[-1] for run in words_fixed_toss])
+    return Finding(f"{span(share, '.0%')} of them", float(share.mean()), (share - 0.5,))
+
+
+@measures("sl-same-vector")
+def same_vector(words_fixed_toss):
+    closest = np.array(
+        [
+            r.distances["injected"][-1].min() / r.distances["random, injected"][-1].mean()
+            for r in words_fixed_toss
+        ]
+    )
+    return Finding(
+        f"the closest pair is at {span(closest)} of it", float(closest.mean()), (0.01 - closest,)
+    )
+
+
+@measures("sl-rarer-farther")
+def rarer(words_fixed_toss):
+    slopes = []
+    for run in words_fixed_toss:
+        count = run.counts[run.pairs["injected"]].min(1)
+        ratio = run.distances["injected"][-1] / run.distances["random, injected"][-1]
+        slopes.append(np.polyfit(np.log(count), np.log(ratio), 1)[0])
+    return Finding(
+        f"ratio ~ occurrences^p, p = {span(slopes)}", float(np.mean(slopes)), (-np.array(slopes),)
+    )
+
+
+@measures("sl-fresh-coin")
+def fresh_coin(words_fresh_toss, words_fixed_toss):
+    share, distance, other = (
+        np.array(values)
+        for values in (
+            [run.twin_nearest[-1] for run in words_fresh_toss],
+            *(
+                [run.distances["injected"][-1].mean() for run in runs]
+                for runs in (words_fresh_toss, words_fixed_toss)
+            ),
+        )
+    )
+    return Finding(
+        f"{span(share, '.0%')} of the twins; distance {span(distance)}, fixed toss {span(other)}",
+        float(share.mean()),
+        (share - 0.9, other - distance),
+    )
+
+
+@measures("sl-fresh-same")
+def fresh_same(words_fresh_toss):
+    ratio = pair_ratios(words_fresh_toss, "injected")
+    return Finding(
+        f"{span(ratio)} of the distance of random pairs", float(ratio.mean()), (0.01 - ratio,)
+    )
+
+
+@measures("sl-theorem-4-2")
+def without_labels(unlabelled):
+    without, labelled = unlabelled
+    return ranges({"apart": without, "with labels": labelled}, EQUAL - without, labelled - EQUAL)
+
+
+@measures("sl-frozen")
+def frozen(given):
+    return ranges(
+        {f"{name}: apart": apart for name, apart in given.items()},
+        *(1e-9 - apart for apart in given.values()),
+    )
+
+
+@measures("sl-needed")
+def hypotheses_needed(twins):
+    uneven, no_basis = (
+        twins["(2) broken"].min(1),
+        twins["(3) impossible:\n24 columns, d = 32"].min(1),
+    )
+    return ranges(
+        {"other contexts: apart": uneven, "no basis: apart": no_basis},
+        uneven - EQUAL,
+        no_basis - EQUAL,
+    )
+
+
+@measures("sl-corollary-4-3")
+def one_vector(with_decay):
+    optima = [run.distances() for run in with_decay[1e-3]]
+    equivalent = np.array([same.max() for same, _ in optima])
+    others = np.array([different.min() for _, different in optima])
+    return ranges(
+        {"equivalent apart": equivalent, "others": others}, 1e-3 - equivalent, others - 1e-3
+    )
+
+
+# Sections 5 and 6: modular addition.
+
+
+@measures("sl-own-example")
+def own_example(classes):
+    *numbers, agree = classes
+    return ranges(
+        {"different rows in ModAdd and CModAdd": numbers},
+        agree,
+        0.5 - abs(np.array(numbers) - 10).max(),
+    )
+
+
+@measures("sl-aligned")
+def tasks_aligned(aligned):
+    agree = np.tile(np.eye(8, dtype=bool), (2, 2))  # whether two symbols agree mod 8
+    modadd, cmodadd = (
+        ((gap <= SAME) != agree).sum() for gap in (aligned.semantic, aligned.conditional)
+    )
+    return ranges(
+        {"exceptions in ModAdd:": modadd, "exceptions in CModAdd:": cmodadd},
+        0.5 - modadd,
+        0.5 - cmodadd,
+    )
+
+
+@measures("sl-same-data")
+def same_data(same_columns):
+    return ranges({"largest difference": same_columns}, same_columns == 0)
+
+
+@measures("sl-no-answer")
+def no_answer(gap_without_answer, samples):
+    rest = np.array(
+        [
+            none.different[-1] / full.different[full.steps <= none.steps[-1]][-1]
+            for none, full in zip(*samples, strict=True)
+        ]
+    )
+    return ranges(
+        {
+            f"largest gap {gap_without_answer:g}; distance without the answer over that with it:": rest
+        },
+        1e-12 - gap_without_answer,
+        0.1 - rest,
+    )
+
+
+@measures("sl-held-out")
+def left_out(sides):
+    apart = sides.sel(variant="none")
+    start, end = apart.isel(step=0), apart.isel(step=-1)
+    return ranges(
+        {
+            "at the end": end.held,
+            "at the start": start.held,
+            "least": apart.held.min("step"),
+            "training": end.loss,
+        },
+        GUESSING - end.held,
+    )
+
+
+@measures("sl-own-setting")
+def settings_of_section_5(setting):
+    differ = sum(len(set(values)) > 1 for values in setting.values())
+    return Finding(f"{differ} of {len(setting)} settings differ", float(differ), (0.5 - differ,))
+
+
+@measures("sl-fig-2a")
+def only_equivalent(first):
+    ratio, different = over_seeds(first, "ratio"), over_seeds(first, "different")
+    start, last, kept = ratio[0], ratio[-1], different[-1] / different[-7]
+    return ranges(
+        {"first ratio": start, "last": last, "different keep": kept}, start - last, kept - 0.9
+    )
+
+
+@measures("sl-own-fig-2a")
+def own_only_equivalent(paper):
+    ratio, different = (
+        np.array([getattr(run, name) for run in paper]) for name in ("ratio", "different")
+    )
+    half = np.searchsorted(paper[0].steps, paper[0].steps[-1] / 2)
+    kept = different[:, -1] / different[:, half]
+    return ranges(
+        {"last ratio": ratio[:, -1], "first": ratio[:, 0], "different keep": kept},
+        ratio[:, 0] - ratio[:, -1],
+        kept > 0.9,
+    )
+
+
+@measures("sl-loss-zero")
+def loss_zero(trained):
+    least = end(trained[WITH], "floor")
+    return ranges({"least loss": least}, GUESSING / 10 - least)
+
+
+@measures("sl-loss-floor")
+def loss_at_floor(full):
+    up = max(
+        (run.loss[-1] - run.floor[-1]) / (GUESSING - run.floor[-1])
+        for runs in full.values()
+        for run in runs
+    )
+    return ranges({"up by": up}, 0.1 - up)
+
+
+@measures("sl-fig-2b")
+def trained_helps(first):
+    return better_start(first, "random")
+
+
+@measures("sl-permuted")
+def permuted_helps_less(first):
+    return better_start(first, "permuted")
+
+
+@measures("sl-own-fig-2b", WITH, WITH)
+@measures("sl-own-fig-6b", SMALL, RANDOM)
+@measures("sl-own-fig-7b", BOTH, WITH)
+@measures("sl-own-fig-8b", ONE, WITH)
+def better(name, random, own):
+    return compared(
+        {"accuracy": over_epochs(own[name]), "random": over_epochs(own[random], "random")}
+    )
+
+
+@measures("sl-own-permuted")
+def own_permuted(paper):
+    return compared({"accuracy": over_epochs(paper), "permuted": over_epochs(paper, "permuted")})
+
+
+@measures("sl-good")
+def good_representations(oracle, long):
+    random = np.array([run.accuracy["random"].mean() for run in long])
+    return compared({"one vector a class": oracle.mean(1), "random": random})
+
+
+@measures("sl-perfect-early")
+def perfect_early(paper):
+    trained, random = (
+        np.array([perfect_at(run, start) for run in paper]) for start in ("pretrained", "random")
+    )
+    text = f"at epochs {listed(trained, 'g')}; random {listed(random, 'g')}"
+    return Finding(
+        text.replace("inf", "never"),
+        float(np.median(trained)),
+        (np.isfinite(trained), trained < random),
+    )
+
+
+@measures("sl-rq1")
+def aligned_is_useful(dose, gaps, random):
+    accuracy = np.array([end(runs, "pretrained") for runs in dose.values()])  # (doses, seeds)
+    slopes = np.polyfit(gaps, accuracy, 1)[0]
+    return ranges(
+        {"slope of the accuracy": slopes, "aligned": accuracy[0], "random": random},
+        accuracy[0] - random[: accuracy.shape[1]],
+        -slopes,
+    )
+
+
+# Sections 7 and 10: less alignment, several tasks.
+
+
+@measures("sl-never-together")
+def never_together(apart):
+    ratio = end(apart)
+    return ranges({"ratio": ratio, "accuracy": end(apart, "pretrained")}, ratio - 0.9)
+
+
+@measures("sl-violated")
+def violated(dose):
+    some, more = (end(dose[p]) for p in (0.1, 0.3))
+    return ranges({"p = .1: ratio": some, "p = .3": more}, 0.9 - some, 0.9 - more)
+
+
+@measures("sl-partial")
+def partial(dose, random):
+    return compared({"accuracy": end(dose[0.5], "pretrained"), "random": random})
+
+
+@measures("sl-several-tasks")
+def several_tasks(several):
+    twins = several["both"][:, 1]
+    others = np.min([apart[:, 0] for name, apart in several.items() if name != "both"], 0)
+    return ranges(
+        {"agree in both: apart": twins, "nearest others": others}, 1e-3 - twins, others - 1e-3
+    )
+
+
+# Appendix: the proofs, and the update of a batch (A.1 to A.5).
+
+
+@measures("sl-lemma-a-1")
+def lemma(lemma_printed, lemma_corrected):
+    error = lemma_printed.min() if lemma_corrected.max() < 0.01 else np.nan
+    return ranges(
+        {f"softmax off by {lemma_corrected.max():.0e}, exp(sim) by at least": error}, 0.01 - error
+    )
+
+
+@measures("sl-fig-3")
+def two_lines(lines):
+    parallel, others = lines
+    return ranges(
+        {"directions left, parallel": parallel, "not parallel": others},
+        0.5 - abs(parallel - 1).max(),
+        0.5 - others.max(),
+    )
+
+
+@measures("sl-prop-a-2")
+def other_answers(twins):
+    apart = twins["(1) broken"].min(1)
+    return ranges({"apart": apart}, apart - EQUAL)
+
+
+@measures("sl-any-d")
+def any_d(one_dimension):
+    four, cmodadd = one_dimension
+    return ranges(
+        {"four symbols, nearest": four, "CModAdd, nearest": cmodadd},
+        four.max() - 1e-3,
+        cmodadd.max() - 1e-3,
+    )
+
+
+@measures("sl-update")
+def update(steps):
+    distinct, repeated = (np.array(steps[name])[:, 0] for name in ("distinct", "repeated"))
+    return ranges({"distinct: off by": distinct, "repeated": repeated}, 1e-12 - distinct)
+
+
+# Appendix: variants of the training (A.6 to A.10).
+
+
+@measures("sl-fig-4a")
+def wide_near(wide, undecayed):
+    return closer(end(undecayed), end(wide))
+
+
+@measures("sl-own-fig-4a")
+def own_wide_near(own_wide, own_undecayed):
+    return closer(end(own_undecayed), end(own_wide))
+
+
+@measures("sl-fig-4b")
+def wide_random_start(wide):
+    return compared(
+        {"random, plus .1": end(wide, "random") + 0.1, "trained": end(wide, "pretrained")}
+    )
+
+
+@measures("sl-own-fig-4b")
+def own_wide_random_start(own_wide):
+    trained, random = (
+        np.array([run.accuracy[start].mean() for run in own_wide])
+        for start in ("pretrained", "random")
+    )
+    return ranges({"trained": trained, "random": random}, 0.1 - abs(trained - random))
+
+
+@measures("sl-imbalance-fades")
+def imbalance_fades(law_errors):
+    errors = {f"{name}: off by": error for name, error in law_errors.items()}
+    return ranges(errors, *(0.03 - error for error in errors.values()))
+
+
+@measures("sl-large-symbols")
+def large_symbols(flow_ratios):
+    large, *others = flow_ratios
+    return compared(
+        *({f"ratio, {large}": flow_ratios[large], name: flow_ratios[name]} for name in others)
+    )
+
+
+@measures("sl-own-fig-5a")
+def no_decay(own):
+    return compared(
+        {"ratio": end(own[WITHOUT]), "with decay": end(own[WITH])},
+        {
+            "at the start": np.array([run.ratio[0] for run in own[WITHOUT]]),
+            "ratio": end(own[WITHOUT]),
+        },
+    )
+
+
+@measures("sl-own-fig-5b")
+def no_decay_helps_little(own):
+    gain = over_epochs(own[WITHOUT]) - over_epochs(own[RANDOM], "random")
+    full = over_epochs(own[WITH]) - over_epochs(own[WITH], "random")
+    return ranges({"gain": gain, "with decay": full}, gain, full / 2 - gain)
+
+
+@measures("sl-own-nearest")
+def decay_keeps_apart(own, own_nearest):
+    return unless_cut(
+        own,
+        compared(
+            {"nearest, start 1, with decay": own_nearest[WITH], "without": own_nearest[WITHOUT]},
+            {
+                "small start, with decay": own_nearest[BOTH],
+                "small start, without": own_nearest[SMALL],
+            },
+        ),
+    )
+
+
+@measures("sl-own-fig-6a", SMALL)
+@measures("sl-own-fig-7a", BOTH)
+def nearer(name, own):
+    return closer(end(own[WITHOUT]), end(own[name]))
+
+
+@measures("sl-own-farther")
+def farther_apart(own):
+    return unless_cut(
+        own,
+        compared({"with": end(own[BOTH], "different"), "without": end(own[SMALL], "different")}),
+    )
+
+
+@measures("sl-one-distance")
+def one_distance(with_decay):
+    errors = {}
+    for decay in (1e-4, 1e-3, 0.015):
+        ratios = [run.distances()[1] / theory.l2_distance(decay) for run in with_decay[decay]]
+        errors[f"decay {decay:g}: off by"] = np.array([abs(ratio - 1).max() for ratio in ratios])
+    return ranges(errors, *(1e-3 - error for error in errors.values()))
+
+
+@measures("sl-own-bands")
+def three_bands(own, own_groups):
+    return unless_cut(own, ranges({"groups": own_groups}, own_groups == 3))
+
+
+@measures("sl-own-fig-8a")
+def one_uneven(own_uneven):
+    return closer(own_uneven[WITHOUT], own_uneven[ONE], "no decay, the same pair")
+
+
+@measures("sl-all-uneven")
+def all_uneven(trained):
+    even, half, most = (end(trained[name]) for name in (WITH, HALF, ALL))
+    accuracies = {
+        "accuracy, even": end(trained[WITH], "pretrained"),
+        "at .9": end(trained[ALL], "pretrained"),
+    }
+    return compared(
+        {"p = .5: ratio": half, "even": even}, {"p = .9": most, "p = .5: ratio": half}, accuracies
+    )
+
+
+@measures("sl-own-longer")
+def one_uneven_longer(own, own_uneven):
+    return compared(
+        {"ratio": own_uneven[ONE], "even": own_uneven[WITH]},
+        {"accuracy, even": over_epochs(own[WITH]), "uneven": over_epochs(own[ONE])},
+    )
+
+
+# Appendix: words (A.11).
+
+
+@measures("sl-fig-9-closer")
+def twins_closer(words_fixed_toss):
+    ratio = pair_ratios(words_fixed_toss, "injected")
+    share = np.array(
+        [
+            (r.distances["injected"][-1] < r.distances["random, injected"][-1]).mean()
+            for r in words_fixed_toss
+        ]
+    )
+    return Finding(
+        f"mean distance {span(ratio)} of that of random pairs; {span(share, '.0%')} of the pairs",
+        float(ratio.mean()),
+        (1 - ratio, share - 0.5),
+    )
+
+
+@measures("sl-fig-9b-small-start")
+def small_start(words_fixed_toss):
+    return converged(words_fixed_toss)
+
+
+@measures("sl-fig-9b-start-1")
+def default_start(words_start_1):
+    return converged(words_start_1)
+
+
+@measures("sl-fig-9b-start-1-fast")
+def default_start_fast(words_fast):
+    return converged(words_fast)
+
+
+@measures("sl-artificial")
+def split_by_a_coin(words_fixed_toss):
+    first, second = np.moveaxis(
+        [run.counts[run.pairs["injected"]] for run in words_fixed_toss], 2, 0
+    )
+    uneven = ((first - second) ** 2 / (first + second)).sum(1)
+    pairs = np.array(
+        [
+            [[run.words[k] for k in pair] for pair in run.pairs["injected"]]
+            for run in words_fixed_toss
+        ]
+    )
+    named = [
+        len({a[:-1] for a, b in own if a[:-1] == b[:-1] and a != b} - set(run.words))
+        for own, run in zip(pairs, words_fixed_toss, strict=True)
+    ]
+    return Finding(
+        f"{span(named, 'd')} words, sum {span(uneven, '.0f')}",
+        float(uneven.mean()),
+        (np.array(named) == 100, 3 - abs(uneven - 100) / 200**0.5),
+    )
+
+
+@measures("sl-natural-between")
+def between(words_fixed_toss):
+    twins, natural = (
+        pair_ratios(words_fixed_toss, "injected"),
+        pair_ratios(words_fixed_toss, "natural"),
+    )
+    return Finding(
+        f"ratio {span(natural)}, twins {span(twins)}",
+        float(natural.mean()),
+        (natural - twins, 1 - natural),
+    )
+
+
+@measures("sl-softmax-side")
+def softmax_side(words_fixed_toss, words_over_symbols):
+    contexts = np.array(
+        [
+            run.ratio("injected", list(run.steps).index(words_over_symbols[0].steps[-1]))
+            for run in words_fixed_toss
+        ]
+    )
+    other = pair_ratios(words_over_symbols, "injected")
+    return Finding(
+        f"ratio {span(contexts)} and {span(other)}",
+        float(np.abs(contexts - other).max()),
+        (0.05 - np.abs(contexts - other),),
+    )
+
+
+@measures("sl-whole-sentence")
+def whole_sentence(words_whole_sentence):
+    twins, natural = (
+        pair_ratios(words_whole_sentence, "injected"),
+        pair_ratios(words_whole_sentence, "natural"),
+    )
+    return Finding(
+        f"twins {span(twins)}, natural synonyms {span(natural)}",
+        float(twins.mean()),
+        (natural - twins, 1 - natural),
+    )
+
+
+@measures("sl-transformer")
+def with_transformer(words_transformer):
+    twins, natural = (
+        pair_ratios(words_transformer, "injected"),
+        pair_ratios(words_transformer, "natural"),
+    )
+    return Finding(
+        f"twins {span(twins)}, natural synonyms {span(natural)}",
+        float(twins.mean()),
+        (natural - twins, 1 - natural),
+    )
