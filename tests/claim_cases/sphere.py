@@ -117,8 +117,8 @@ CASES = {
         "fails": {"cap": capped(at=5, arrows=np.array([[1.0, 0.0], [-1.0, 0.0]] * 2))},
     },
     "va-at-rest": {
-        "holds": {"still": through(5, way=0.01), "vanilla": free(0.25)},
-        "fails": {"still": through(5, way=1.0), "vanilla": free(0.25)},
+        "holds": {"cap_wide_gap": through(5, way=0.01), "vanilla": free(0.25)},
+        "fails": {"cap_wide_gap": through(5, way=1.0), "vanilla": free(0.25)},
     },
     "ls-capacity": {
         "holds": {"vanilla": free(0.25), "cap": capped(at=5, loss=-5.0)},

@@ -66,16 +66,16 @@ def powers(p):
 def models(error, fall):
     """One step's errors at three rates for two maps, the first with a kernel that cannot move."""
     found = ([error / fall**k for k in range(3)], 0.0)
-    return {"steps": {"random features": [found] * 3, "table": [found] * 3}}
+    return {"other_maps": {"random features": [found] * 3, "table": [found] * 3}}
 
 
 def gaps(printed):
     """Differences of eq. 4 and eq. 1 for three n, which fall so."""
-    return {"consistent": np.array([[(fall, 0.1 / 4**k)] * 3 for k, fall in enumerate(printed)])}
+    return {"consistency": np.array([[(fall, 0.1 / 4**k)] * 3 for k, fall in enumerate(printed)])}
 
 
 def derivative(printed):
-    return {"first": [{"autograd": 1.0, "printed": printed, "corrected": 1.0}] * 3}
+    return {"first_variations": [{"autograd": 1.0, "printed": printed, "corrected": 1.0}] * 3}
 
 
 def rests(change, accuracy=1.0):
@@ -119,20 +119,20 @@ CASES = {
         for verdict, off in (("holds", 0.0), ("fails", 0.1))
     },
     "va-eq-3": {
-        verdict: {"views": {0.2: [(apart, 0.0)] * 3}}
+        verdict: {"views_at_minimum": {0.2: [(apart, 0.0)] * 3}}
         for verdict, apart in (("holds", 1e-9), ("fails", 1.0))
     },
     "va-rescaled": {"holds": {"scales": [0.0] * 3}, "fails": {"scales": [0.1] * 3}},
     "va-consistent": {"holds": gaps((0.1, 0.02, 0.004)), "misprinted": gaps((0.4, 0.45, 0.46))},
     "va-eq-6": {"holds": derivative(1.0), "misprinted": derivative(2.0)},
     "va-eq-7-scale": {
-        "holds": {"scaled": [(0.0, 0.0)] * 3},
-        "misprinted": {"scaled": [(2.0, 0.0)] * 3},
+        "holds": {"scaled_similarity": [(0.0, 0.0)] * 3},
+        "misprinted": {"scaled_similarity": [(2.0, 0.0)] * 3},
     },
     "va-remark-4-1": {"holds": models(0.1, 10), "fails": models(0.1, 1)},
     "va-remark-4-2": {
-        "holds": {"identity": [(0.0, 0.0)] * 3},
-        "misprinted": {"identity": [(0.95, 0.0)] * 3},
+        "holds": {"identity_kernel": [(0.0, 0.0)] * 3},
+        "misprinted": {"identity_kernel": [(0.95, 0.0)] * 3},
     },
     "va-prop-a-1-rescaled": {
         "holds": {"growing": {"exp": np.array([1.0, 1e-2, 1e-4, 0.0])}},
@@ -147,8 +147,8 @@ CASES = {
         "fails": {"stuck": [(0.0, -0.1)] * 3},
     },
     "va-own-setting": {
-        "holds": {"setting": [(0.0, 0.0)] * 3},
-        "fails": {"setting": [(0.1, 0.1)] * 3},
+        "holds": {"clean_and_places": [(0.0, 0.0)] * 3},
+        "fails": {"clean_and_places": [(0.1, 0.1)] * 3},
     },
     "va-definitions": {
         "holds": {"written": [{"eq. 1": (1.0, 1.0)}] * 3},

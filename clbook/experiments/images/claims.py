@@ -20,18 +20,6 @@ def against(
     )
 
 
-@chapter.measure("img-simclr-uncovers")
-def simclr_uncovers(cifar):
-    found = against("features {}, pixels {}", cifar.knn.isel(epoch=-1), cifar.pixels, 0.08)
-    plane = against("; in the plane {} and {}", cifar.features_seen, cifar.pixels_seen)
-    return Finding(found.text + plane.text, found.value, found.conditions + plane.conditions)
-
-
-@chapter.measure("img-training")
-def training(cifar):
-    return against("trained {}, untrained {}", cifar.knn.isel(epoch=-1), cifar.untrained, 0.08)
-
-
 @chapter.measure("img-before-projector")
 def before_projector(cifar):
     return against("before {}, after {}", cifar.probe, cifar.probe_z)

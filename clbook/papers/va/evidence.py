@@ -9,7 +9,6 @@ from clbook.experiments import kernel, landscape, sphere
 from clbook.experiments.kernel import closed_forms
 from clbook.experiments.sphere.push import push_coherence
 from clbook.papers.ls import evidence as ls
-from clbook.papers.ls import evidence_chapters as ls_chapters
 from clbook.papers.ls import exact
 from clbook.papers.va import flows, losses
 
@@ -58,7 +57,7 @@ def lost():
 @functools.cache
 def cifar():
     """SimCLR on CIFAR-10's subset: what neighbours tell of a class, by pixels and by features."""
-    return ls_chapters.cifar()
+    return ls.cifar()
 
 
 # The losses, in double precision.
@@ -67,13 +66,19 @@ def cifar():
 @functools.cache
 def lowest():
     """{tau: seeds} how far 20 descents of 12 points on eq. 1 get below evenly spread points."""
-    return {tau: [losses.above_even(tau, seed) for seed in SEEDS] for tau in (0.05, 0.2, 1.0)}
+    found = {}
+    for tau in (0.05, 0.2, 1.0):
+        found[tau] = [losses.above_even(tau, seed) for seed in SEEDS]
+    return found
 
 
 @functools.cache
 def views_at_minimum():
     """{tau: seeds} how far two views of a point are apart at the lowest minimum of eq. 1, and the loss there."""
-    return {tau: [losses.views_at_minimum(tau, seed) for seed in SEEDS] for tau in (0.2, 0.5)}
+    found = {}
+    for tau in (0.2, 0.5):
+        found[tau] = [losses.views_at_minimum(tau, seed) for seed in SEEDS]
+    return found
 
 
 @functools.cache
@@ -109,13 +114,13 @@ def growing():
 @functools.cache
 def maps():
     """Four maps of three clean clusters: to three places and to 120, by class and shuffled."""
-    return ls_chapters.maps()
+    return ls.maps()
 
 
 @functools.cache
-def five_points():
+def still():
     """Five even points of the circle, five at one place, five random ones."""
-    return ls_chapters.still()
+    return ls.still()
 
 
 @functools.cache
@@ -175,7 +180,10 @@ def step_errors():
 @functools.cache
 def other_maps():
     """{map: seeds} errors of Prop. 4.1 for one step, and how much the kernel moves, of maps that are no networks."""
-    return {name: [flows.step_errors(name, seed) for seed in SEEDS] for name in flows.MODELS}
+    found = {}
+    for name in flows.MODELS:
+        found[name] = [flows.step_errors(name, seed) for seed in SEEDS]
+    return found
 
 
 @functools.cache
@@ -330,16 +338,16 @@ def pushes():
 @functools.cache
 def cap():
     """{(d, hidden layers): runs} through a network from a cap."""
-    return ls_chapters.cap()
+    return ls.cap()
 
 
 @functools.cache
-def row_from_cap():
+def cap_wide_gap():
     """VA's row of clusters through a network from a cap."""
-    return ls_chapters.cap_wide_gap()
+    return ls.cap_wide_gap()
 
 
 @functools.cache
 def vanilla():
     """{(d, start): runs} of free points, without a network."""
-    return ls_chapters.vanilla()
+    return ls.vanilla()

@@ -94,12 +94,10 @@ def definitions(written):
 
 @measures("va-eq-3")
 def invariance(views_at_minimum):
-    apart = {
-        tau: np.array([found[0] for found in seeds]) for tau, seeds in views_at_minimum.items()
-    }
-    worst = float(max(map(np.max, apart.values())))
+    apart = [np.array(seeds)[:, 0] for seeds in views_at_minimum.values()]  # by temperature
+    worst = float(np.max(apart))
     return Finding(
-        f"views at most {worst:.0e} apart", worst, tuple(1e-4 - found for found in apart.values())
+        f"views at most {worst:.0e} apart", worst, tuple(1e-4 - found for found in apart)
     )
 
 
@@ -125,18 +123,16 @@ def rewritten(result, printed: bool) -> float:
 
 
 @measures("va-prop-2-1-formula")
-def formula(five_points):
-    even, one, _ = five_points
-    off = max(abs(rewritten(result, True) - result.loss_mean) for result in five_points)
-    right = max(abs(rewritten(result, False) - result.loss_mean) for result in five_points)
-    return Finding(
+def formula(still):
+    even, one, _ = still
+    off = max(abs(rewritten(result, True) - result.loss_mean) for result in still)
+    right = max(abs(rewritten(result, False) - result.loss_mean) for result in still)
+    text = (
         f"{rewritten(even, True):.2f} instead of {even.loss_mean:.4f} at even points, "
         f"{rewritten(one, True):.2f} instead of {one.loss_mean:.4f} at one place; "
-        f"corrected, off by {right:.0e}",
-        off,
-        (EXACT - off,),
-        None if right < EXACT else "fails",
+        f"corrected, off by {right:.0e}"
     )
+    return Finding(text, off, (EXACT - off,), None if right < EXACT else "fails")
 
 
 @measures("va-rescaled")
@@ -147,13 +143,12 @@ def rescaled(scales):
 @measures("va-consistent")
 def consistent(consistency):
     printed, corrected = np.moveaxis(consistency, -1, 0)  # (n, seeds)
-    fall = printed[:-1] / printed[1:]
-    return Finding(
+    fall, corrected_fall = printed[:-1] / printed[1:], corrected[:-1] / corrected[1:]
+    text = (
         f"as printed {span(printed[-1])} at n = 1,024; corrected {span(corrected[-1], '.4f')}, falling "
-        f"{span(corrected[:-1] / corrected[1:], '.1f')}-fold",
-        float(printed[-1].mean()),
-        (np.log(fall.min(0) / 3),),
+        f"{span(corrected_fall, '.1f')}-fold"
     )
+    return Finding(text, float(printed[-1].mean()), (np.log(fall.min(0) / 3),))
 
 
 # Section 3: minimisers, and the uniform start.
@@ -187,9 +182,10 @@ def by_setting(record, values) -> dict:
 
 def best_rate(rates: dict, by: float = np.inf) -> list[bool]:
     """Of {lr: iterations at which each seed clusters}: whether each seed has by then, at the best rate."""
-    return max(
-        ([at <= by and np.isfinite(at) for at in seeds] for seeds in rates.values()), key=sum
-    )
+    found = []
+    for seeds in rates.values():
+        found.append([at <= by and np.isfinite(at) for at in seeds])
+    return max(found, key=sum)
 
 
 @measures("va-uniform-start", "mlp", 1)
@@ -201,14 +197,13 @@ def clusters_come(net: str, depth: int, uniform) -> Finding:
     runs = recipes.reached(mine)
     table = by_setting(mine, runs)
     found = [best_rate(rates) for rates in table.values()]
-    soonest = [min(max(seeds) for seeds in rates.values()) for rates in table.values()]
+    soonest = [min(map(max, rates.values())) for rates in table.values()]
     when = f", by iteration {span(soonest, '.0f')}" if np.isfinite(soonest).all() else ""
-    return Finding(
+    text = (
         f"at the best rate {np.sum(found)} of {np.size(found)} runs cluster{when}; at all rates "
-        f"{int(np.isfinite(runs).sum())} of {runs.size}",
-        float(np.mean(found)),
-        tuple(np.array(seeds) for seeds in found),
+        f"{int(np.isfinite(runs).sum())} of {runs.size}"
     )
+    return Finding(text, float(np.mean(found)), tuple(map(np.array, found)))
 
 
 @measures("va-uniform-small-steps")
@@ -216,11 +211,10 @@ def small_steps(uniform):
     settings = zip(uniform.net.values, uniform.depth.values, uniform.lr.values, strict=True)
     below = np.array([lr in recipes.BELOW[net, depth] for net, depth, lr in settings])
     seeds, best = uniform.seed.values, uniform.accuracy.max("step").values
-    share = np.array(
-        [(best[below & (seeds == seed)] >= CLUSTERED).mean() for seed in np.unique(seeds)]
-    )
+    clustered = best >= CLUSTERED
+    share = np.array([clustered[below & (seeds == seed)].mean() for seed in np.unique(seeds)])
     return Finding(
-        f"{(best[below] >= CLUSTERED).sum()} of {below.sum()} runs; best accuracy {span(best[below])}",
+        f"{clustered[below].sum()} of {below.sum()} runs; best accuracy {span(best[below])}",
         float(share.mean()),
         (share - 0.5,),
     )
@@ -566,8 +560,8 @@ def moved(runs, since: int) -> np.ndarray:
 
 
 @measures("va-at-rest")
-def at_rest(row_from_cap, vanilla):
-    network, free = moved(row_from_cap, 200), moved(vanilla[2, "cap"], 200)
+def at_rest(cap_wide_gap, vanilla):
+    network, free = moved(cap_wide_gap, 200), moved(vanilla[2, "cap"], 200)
     return Finding(
         f"it moves by {span(network, '.2g')} through the network, by {span(free, '.2g')} without",
         float(network.mean()),
