@@ -60,8 +60,8 @@ CASES = {
         "not seen here": {"digits": GOOD, "lars": BAD},
     },
     "sa-decline": {
-        "holds": {"long": moved(cka=(1, 0.9, 0.8, 0.8))},
-        "not seen here": {"long": moved(cka=(1, 0.7, 0.8, 0.8))},
+        "holds": {"long_pairs": moved(cka=(1, 0.9, 0.8, 0.8))},
+        "not seen here": {"long_pairs": moved(cka=(1, 0.7, 0.8, 0.8))},
     },
     "sa-two-classes": {"holds": {"by_classes": [FEW]}, "fails": {"by_classes": [GOOD]}},
     "sa-easy-classes": {
@@ -91,11 +91,11 @@ CASES = {
     },
     "sa-weights-part": {
         "holds": {
-            "long": moved(gap=WIDER, cka=[0.9] * 4, rsa=[0.9] * 4),
+            "long_pairs": moved(gap=WIDER, cka=[0.9] * 4, rsa=[0.9] * 4),
             "digits": moved(gap=WIDER),
         },
         "not seen here": {
-            "long": moved(gap=WIDER, cka=[0.2] * 4, rsa=[0.9] * 4),
+            "long_pairs": moved(gap=WIDER, cka=[0.2] * 4, rsa=[0.9] * 4),
             "digits": moved(gap=WIDER),
         },
     },
@@ -108,7 +108,7 @@ CASES = {
         "not seen here": dict.fromkeys(("digits", "lars"), trained(0.9, 0.8, 0.7, 0, key="nccc")),
     },
     "sa-loss-gap": {
-        "holds when": {"classes": np.arange(1.0, 6), "gaps": gaps(-1)},
-        "fails": {"classes": np.arange(1.0, 6), "gaps": gaps(-0.5)},
+        "holds when": {"gap_classes": np.arange(1.0, 6), "loss_gaps": gaps(-1)},
+        "fails": {"gap_classes": np.arange(1.0, 6), "loss_gaps": gaps(-0.5)},
     },
 }

@@ -187,18 +187,21 @@ TABLES = {"squares": np.ones(2), "display": np.ones(2), "identity": 0.0}
 RISING, FALLING = np.linspace(0.2, 0.9, len(COUNTS)), np.linspace(0.9, 0.2, len(COUNTS))
 
 CASES = {
-    "sa-definitions": {"holds": {"defined": EXACT}, "fails": {"defined": WRONG}},
+    "sa-definitions": {
+        "holds": {"definition_errors": EXACT},
+        "fails": {"definition_errors": WRONG},
+    },
     "sa-gap-training": {
         "holds": {"by_classes": classes(-1.5)},
         "not seen here": {"by_classes": classes(-0.5)},
     },
     "sa-nscl-loss": {
-        "holds": {"read": {"NSCL": 1.0, "NSCL, printed": 2.0}},
-        "misprinted": {"read": {"NSCL": 1.0, "NSCL, printed": np.inf}},
+        "holds": {"readings": {"NSCL": 1.0, "NSCL, printed": 2.0}},
+        "misprinted": {"readings": {"NSCL": 1.0, "NSCL, printed": np.inf}},
     },
     "sa-reparametrised": {
-        "holds": {"renamed": [(0.5, 0.0)] * 3},
-        "fails": {"renamed": [(0.5, 0.1)] * 3},
+        "holds": {"reparametrised": [(0.5, 0.0)] * 3},
+        "fails": {"reparametrised": [(0.5, 0.1)] * 3},
     },
     "sa-theorem-1": {"holds when": {"coupled": coupled()}, "fails": {"coupled": small_drift(20.0)}},
     "sa-theorem-1-replacement": {
@@ -211,8 +214,8 @@ CASES = {
     },
     "sa-repeated-anchors": {"holds when": {"sides": sides(1.0)}, "fails": {"sides": sides(2.0)}},
     "sa-beyond-triangle": {
-        "holds": {"life": SOME, "coupled": coupled()},
-        "fails": {"life": dict.fromkeys(SOME, 0), "coupled": coupled()},
+        "holds": {"useful_steps": SOME, "coupled": coupled()},
+        "fails": {"useful_steps": dict.fromkeys(SOME, 0), "coupled": coupled()},
     },
     "sa-corollary-1": {
         "holds when": {"coupled": coupled()},
@@ -223,49 +226,55 @@ CASES = {
         "fails": {"coupled": coupled(rsa=-np.ones(2))},
     },
     "sa-corollaries-far": {
-        "holds": {"correlation": 0.1, "certified": 0.0},
-        "fails": {"correlation": -1.0, "certified": 0.0},
+        "holds": {"far_correlation": 0.1, "far_certified": 0.0},
+        "fails": {"far_correlation": -1.0, "far_certified": 0.0},
     },
     "sa-exponent": {"holds": {"trainings": SMALL}, "fails": {"trainings": LARGE}},
-    "sa-prefactor": {"holds": {"large": SMALL}, "fails": {"large": LARGE}},
+    "sa-prefactor": {"holds": {"imagenet_batches": SMALL}, "fails": {"imagenet_batches": LARGE}},
     "sa-rho": {"holds": {"trainings": SMALL}, "fails": {"trainings": LARGE}},
     "sa-vacuous": {
         "holds": {"lasting": {("a", 0.1): (5, 100)}},
         "fails": {"lasting": {("a", 0.1): (100, 100)}},
     },
     "sa-range": {
-        "holds": {"drawn": np.full((3, 9, 2), 0.5)},
-        "fails": {"drawn": np.full((3, 9, 2), -0.5)},
+        "holds": {"random_pairs": np.full((3, 9, 2), 0.5)},
+        "fails": {"random_pairs": np.full((3, 9, 2), -0.5)},
     },
     "sa-lemma-2": {
-        "holds": {"curvature": np.array([0.5, 0.3]), "bent": np.ones(2)},
-        "fails": {"curvature": np.array([0.6, 0.3]), "bent": np.ones(2)},
+        "holds": {"softmax_curvature": np.array([0.5, 0.3]), "batch_curvature": np.ones(2)},
+        "fails": {"softmax_curvature": np.array([0.6, 0.3]), "batch_curvature": np.ones(2)},
     },
-    "sa-lemma-3": {"holds": {"one": TABLES}, "fails": {"one": TABLES | {"display": np.zeros(2)}}},
+    "sa-lemma-3": {
+        "holds": {"anchors": TABLES},
+        "fails": {"anchors": TABLES | {"display": np.zeros(2)}},
+    },
     "sa-lemma-4": {"holds": {"masses": np.ones((3, 2))}, "fails": {"masses": np.full((3, 2), 1.1)}},
     "sa-lemma-5": {
-        "holds": {"share": np.full(3, 0.9), "rare": (np.full(3, 0.1), 0.7)},
-        "misprinted": {"share": np.full(3, 0.7875), "rare": (np.ones(3), 0.7)},
-        "fails": {"share": np.full(3, 0.5), "rare": (np.ones(3), 0.7)},
+        "holds": {"negative_share": np.full(3, 0.9), "rare_shares": (np.full(3, 0.1), 0.7)},
+        "misprinted": {"negative_share": np.full(3, 0.7875), "rare_shares": (np.ones(3), 0.7)},
+        "fails": {"negative_share": np.full(3, 0.5), "rare_shares": (np.ones(3), 0.7)},
     },
     "sa-corollary-3": {
-        "holds": {"fewest": np.full((3, 9), 0.8), "promised": 0.7},
-        "fails": {"fewest": np.full((3, 9), 0.6), "promised": 0.7},
+        "holds": {"fewest_negatives": np.full((3, 9), 0.8), "promised_share": 0.7},
+        "fails": {"fewest_negatives": np.full((3, 9), 0.6), "promised_share": 0.7},
     },
     "sa-mass": {"holds": {"coupled": coupled()}, "fails": {"coupled": coupled(times=20)}},
     "sa-lemma-6": {
-        "holds": {"one": TABLES, "coupled": coupled()},
-        "fails": {"one": TABLES, "coupled": coupled(times=20)},
+        "holds": {"anchors": TABLES, "coupled": coupled()},
+        "fails": {"anchors": TABLES, "coupled": coupled(times=20)},
     },
-    "sa-lemma-6-range": {"holds": {"wild": coupled()}, "fails": {"wild": coupled(times=20)}},
+    "sa-lemma-6-range": {
+        "holds": {"large_steps": coupled()},
+        "fails": {"large_steps": coupled(times=20)},
+    },
     "sa-lemma-7": {"holds": both(), "fails": both(apart=np.full(3, 1e6))},
     "sa-lemma-8": {"holds when": {"coupled": coupled()}, "fails": {"coupled": coupled(times=40)}},
     "sa-assumptions": {"holds": both(), "fails": both(beta=np.full(3, 2.0))},
     "sa-eq-15": {"holds": both(), "fails": both(drift=np.array([0, 1e6, 1e9]))},
     "sa-theorem-2": {"holds": both(), "fails": both(drift=np.array([0, 20.0, 20.0]))},
     "sa-delta": {
-        "holds": {"example": {1.0: 1.0, 1e9: 0.01}},
-        "misprinted": {"example": {1.0: 1.0, 1e9: 0.2}},
+        "holds": {"delta_example": {1.0: 1.0, 1e9: 0.01}},
+        "misprinted": {"delta_example": {1.0: 1.0, 1e9: 0.2}},
     },
     "sa-eq-5": {"holds": both(), "fails": both(half=np.full(3, 2e-4))},
     "sa-eq-6": {"holds": both(), "fails": both(rest=np.ones(3))},
@@ -293,29 +302,32 @@ CASES = {
     },
     "sa-projection": {"holds": {"plateau": ended()}, "fails": {"plateau": ended(projected=30.5)}},
     "sa-long-lars": {
-        "holds": {"long": lars()},
-        "not seen here": {"long": lars(cka=(1, 0.4, 0.5, 0.5))},
+        "holds": {"long_lars": lars()},
+        "not seen here": {"long_lars": lars(cka=(1, 0.4, 0.5, 0.5))},
     },
     "sa-scl-zero": {
-        "holds": {"long": lars()},
-        "not seen here": {"long": lars(cka=(1, 0.9, 0.8, 0.5))},
+        "holds": {"long_lars": lars()},
+        "not seen here": {"long_lars": lars(cka=(1, 0.9, 0.8, 0.5))},
     },
     "sa-tight": {
-        "holds": {"long": lars()},
-        "not seen here": {"long": lars(within=(0.4, 0.1, 0.1, 0.1))},
+        "holds": {"long_lars": lars()},
+        "not seen here": {"long_lars": lars(within=(0.4, 0.1, 0.1, 0.1))},
     },
     "sa-ce-between": {
-        "holds": {"long": lars()},
-        "not seen here": {"long": lars(cka=(1, 0.9, 0.8, 0.5))},
+        "holds": {"long_lars": lars()},
+        "not seen here": {"long_lars": lars(cka=(1, 0.9, 0.8, 0.5))},
     },
-    "sa-ce-dips": {"holds": {"long": lars(least=0.5)}, "not seen here": {"long": lars(least=0.0)}},
+    "sa-ce-dips": {
+        "holds": {"long_lars": lars(least=0.5)},
+        "not seen here": {"long_lars": lars(least=0.0)},
+    },
     "sa-weights-lars": {
-        "holds": {"long": lars()},
-        "not seen here": {"long": lars(gap=(0, 2, 1, 0))},
+        "holds": {"long_lars": lars()},
+        "not seen here": {"long_lars": lars(gap=(0, 2, 1, 0))},
     },
     "sa-table-1": {
-        "holds": {"long": lars()},
-        "not seen here": {"long": lars(read=(0.9, 0.8, 0.7, 0))},
+        "holds": {"long_lars": lars()},
+        "not seen here": {"long_lars": lars(read=(0.9, 0.8, 0.7, 0))},
     },
     "sa-subsets": {
         "holds": {"subsets": subsets(RISING)},
@@ -338,8 +350,8 @@ CASES = {
         "not seen here": {"sized": batches(0.1, -0.1)},
     },
     "sa-bound-batch": {
-        "holds": {"theorem": {"fixed epochs": [0.1, -0.1]}},
-        "fails": {"theorem": {"fixed epochs": [-0.1, -0.1]}},
+        "holds": {"bound_changes": {"fixed epochs": [0.1, -0.1]}},
+        "fails": {"bound_changes": {"fixed epochs": [-0.1, -0.1]}},
     },
     "sa-architectures": {
         "holds": {"widths": widths(0.1)},

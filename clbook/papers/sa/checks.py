@@ -147,6 +147,23 @@ def promised(C: int, N: int, epochs: int, tau: float, size: float, triangle: boo
     return epochs
 
 
+def over_triangle(C: int, B: int, S: float, T: int, tau: float) -> float:
+    """Theorem 1 over the triangle inequality after T steps whose sizes add up to S.
+
+    Where it is 1 or more, Theorem 1 says nothing that does not hold for any two losses.
+    """
+    bound = theory.similarity_bound(C, B, T, S / T, tau, 0.01)
+    return bound / theory.triangle_bound(B, T, S / T, tau)
+
+
+def useful_steps(C: int, tau: float, B: int = 1024, eta: float = 1.2) -> int:
+    """Steps until Theorem 1 passes the triangle inequality; 0 if it is above from the start."""
+    steps = 0
+    while over_triangle(C, B, eta * (steps + 1), steps + 1, tau) < 1:
+        steps += 1
+    return steps
+
+
 def quotients(config: Config) -> list[float]:
     """Left over right side of SA eqs. 10, 11 and 13, for NSCL and the first batch."""
     z1, z2, labels = views(config)

@@ -1,0 +1,452 @@
+"""What SA's claims are measured on: a function for each thing, which trains, loads or computes it once in a process.
+
+The pages `papers/sa`, `alignment` and `photographs` show the same runs and records. Trainings go through `sweep`, so
+that what a page has trained is found in the store.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import numpy as np
+import torch
+import xarray
+from torch.nn.functional import normalize
+
+from clbook import augment, data, records, sweep, theory
+from clbook.experiments import alignment
+from clbook.experiments.alignment import surrogate
+from clbook.papers.sa import checks, definitions, weights
+
+SEEDS = range(3)
+POINTS = alignment.Config(compare="labels")  # synthetic points
+DIGITS = alignment.Config(data="digits", n=1200, noise=0.1)
+REPEATING = surrogate.Config(classes=4, n=4, tau=5.0, eta=0.5, steps=1, replacement=True)
+
+
+# Trainings of the chapter on alignment.
+
+
+@functools.cache
+def digits() -> list[alignment.Result]:
+    """Digits with five losses: momentum, 200 iterations, three seeds."""
+    configs = [DIGITS.replace(seed=s) for s in SEEDS]
+    return sweep(alignment.run, configs, record=("cka", "rsa", "gap", "nccc"))
+
+
+@functools.cache
+def lars() -> list[alignment.Result]:
+    """The same digits with four losses and with LARS."""
+    base = DIGITS.replace(compare="labels", optimizer="lars", lr=0.15, record_every=200)
+    configs = [base.replace(seed=s) for s in SEEDS]
+    return sweep(alignment.run, configs, record=("cka", "nccc"))
+
+
+@functools.cache
+def long_pairs() -> list[alignment.Result]:
+    """DCL and NSCL alone on digits: 600 iterations with a constant rate."""
+    base = DIGITS.replace(compare="pair", schedule="constant", warmup=0, steps=600, record_every=20)
+    configs = [base.replace(seed=s) for s in SEEDS]
+    angles = ("weight_angle", "class_angle", "pca_angle")
+    return sweep(alignment.run, configs, record=("cka", "rsa", "gap", "layer_gap", *angles))
+
+
+@functools.cache
+def by_classes() -> list[list[alignment.Result]]:
+    """Synthetic points with four losses: for each number of classes, 2 to 50, the runs of three seeds."""
+    found = []
+    for count in (2, 5, 10, 20, 50):
+        configs = [POINTS.replace(classes=count, seed=s) for s in SEEDS]
+        kept = ("cka", "rsa", "cka_train", "rsa_train", "loss_gap")
+        found.append(sweep(alignment.run, configs, record=kept))
+    return found
+
+
+@functools.cache
+def easy() -> list[alignment.Result]:
+    """Twenty classes of synthetic points, less than half as wide as usual."""
+    base = POINTS.replace(classes=20, spread=0.5, record_every=200)
+    configs = [base.replace(seed=s) for s in SEEDS]
+    return sweep(alignment.run, configs, record=("cka", "nccc"))
+
+
+@functools.cache
+def by_tau() -> list[list[alignment.Result]]:
+    """Synthetic points, ten classes: for each temperature of `checks.TAUS` the runs of three seeds."""
+    found = []
+    for tau in checks.TAUS:
+        configs = [POINTS.replace(tau=tau, seed=s) for s in SEEDS]
+        found.append(sweep(alignment.run, configs, record=("cka", "rsa")))
+    return found
+
+
+# Records: trainings of minutes and hours.
+
+
+@functools.cache
+def fixed() -> xarray.DataArray:
+    """CKA of NSCL with DCL at the end, by scaling and batch size, with fixed steps and with fixed epochs."""
+    return records.load("alignment-batch").cka.isel(step=-1)
+
+
+@functools.cache
+def start() -> xarray.Dataset:
+    """DCL, NSCL and a twin of DCL from a start that is 1e-6 off: the first 300 iterations."""
+    return records.load("sa-start")
+
+
+@functools.cache
+def plateau() -> xarray.Dataset:
+    """The same three for 6,000 iterations."""
+    return records.load("sa-plateau")
+
+
+@functools.cache
+def long_lars() -> xarray.Dataset:
+    """Digits, four losses, LARS, 3,000 iterations."""
+    return records.load("sa-lars")
+
+
+@functools.cache
+def subsets() -> xarray.Dataset:
+    """DCL and NSCL on 2 to 10 random classes of digits, 60 epochs."""
+    return records.load("sa-subsets")
+
+
+@functools.cache
+def temperatures() -> xarray.Dataset:
+    """DCL and NSCL at three temperatures, with a rate proportional to tau and with LARS."""
+    return records.load("sa-temperature")
+
+
+@functools.cache
+def sized() -> xarray.Dataset:
+    """DCL and NSCL with LARS, by scaling and batch size, with equally many points seen."""
+    return records.load("sa-batch")
+
+
+@functools.cache
+def widths() -> xarray.Dataset:
+    """Four losses with LARS on digits and on synthetic points, perceptrons of two widths."""
+    return records.load("sa-widths")
+
+
+@functools.cache
+def cifar() -> xarray.Dataset:
+    """Four losses on CIFAR-10."""
+    return records.load("photographs-cifar10")
+
+
+@functools.cache
+def mnist() -> xarray.Dataset:
+    """Four losses on MNIST."""
+    return records.load("photographs-mnist")
+
+
+@functools.cache
+def cifar_tau() -> xarray.Dataset:
+    """DCL and NSCL on CIFAR-10 at the temperatures 0.1 and 1."""
+    return records.load("photographs-cifar10-tau")
+
+
+@functools.cache
+def mnist_tau() -> xarray.Dataset:
+    """DCL and NSCL on MNIST at the temperatures 0.1 and 1."""
+    return records.load("photographs-mnist-tau")
+
+
+# Definitions and losses.
+
+
+@functools.cache
+def definition_errors() -> list[dict[str, float]]:
+    """{what SA define: how far the book's function is from it}, of each seed."""
+    return [definitions.definitions(s) | {"eq. 1": checks.step_error(s)} for s in SEEDS]
+
+
+@functools.cache
+def random_pairs() -> np.ndarray:
+    """(seeds, draws, 2) CKA and RSA of pairs of random embeddings."""
+    return np.array([definitions.outside(s) for s in SEEDS])
+
+
+@functools.cache
+def reparametrised() -> list[tuple[float, float]]:
+    """How far the weights of a network are moved, and its cosines, when it is written in another way; of each seed."""
+    return [definitions.reparametrised(s) for s in SEEDS]
+
+
+@functools.cache
+def _batch_of_digits() -> tuple[torch.Tensor, ...]:
+    """Two views of 120 digits as unit vectors, and their labels."""
+    generator = torch.Generator().manual_seed(0)
+    x, y = data.images("digits", 120, 10, generator)
+    u1, u2 = (normalize(augment.images(x, generator).double(), dim=1) for _ in range(2))
+    return u1, u2, y
+
+
+@functools.cache
+def readings() -> dict[str, float]:
+    """{how a loss is written in SA: its value} on one batch of digits."""
+    return surrogate.readings(*_batch_of_digits(), 0.5)
+
+
+@functools.cache
+def gap_classes() -> np.ndarray:
+    """The numbers of classes for which `loss_gaps` has the losses."""
+    return np.array([10, 20, 40, 80, 160])
+
+
+@functools.cache
+def loss_gaps() -> dict[float, np.ndarray]:
+    """{tau: (seeds, classes, 2) DCL and CL minus NSCL} of random embeddings."""
+    found = {}
+    for tau in (0.5, 1.0):
+        base = surrogate.Config(n=512, batch=512, tau=tau)
+        rows = []
+        for s in SEEDS:
+            configs = [base.replace(classes=int(c), seed=s) for c in gap_classes()]
+            rows.append([surrogate.loss_gaps(config) for config in configs])
+        found[tau] = np.array(rows)
+    return found
+
+
+# Theorem 1: descent on similarities.
+
+
+@functools.cache
+def coupled() -> list[surrogate.Result]:
+    """Eq. 1 for CL and NSCL, three seeds of each setting: twelve of tau and C, then twelve of B and eta."""
+    usual = surrogate.Config()
+    grid = []
+    for tau, classes in itertools.product((0.5, 1.0, 2.0, 5.0), (2, 20, 50)):
+        grid.append(usual.replace(tau=tau, classes=classes))
+    for batch, eta in itertools.product((32, 64, 128, 200), (0.1, 1.0, 10.0)):
+        grid.append(usual.replace(batch=batch, eta=eta))
+    configs = [config.replace(seed=s) for config in grid for s in SEEDS]
+    return sweep(surrogate.run, configs, record="all")
+
+
+@functools.cache
+def large_steps() -> list[surrogate.Result]:
+    """Eq. 1 with steps so large that entries leave the range that Lemma 6 needs."""
+    base = surrogate.Config(tau=5.0, classes=50, batch=200, eta=1000.0)
+    configs = [base.replace(seed=s) for s in SEEDS]
+    return sweep(surrogate.run, configs, record=("reweighting", "final"))
+
+
+@functools.cache
+def repeats() -> list[surrogate.Result]:
+    """One step of eq. 1 on four points, drawn with replacement: three seeds, of each five batch sizes, 16 to 4096."""
+    configs = []
+    for s, batch in itertools.product(SEEDS, (16, 64, 256, 1024, 4096)):
+        configs.append(REPEATING.replace(batch=batch, seed=s))
+    return sweep(surrogate.run, configs)
+
+
+@functools.cache
+def sides() -> dict[str, np.ndarray]:
+    """{"repeated", "distinct": (seeds, 3) left over right side of eqs. 10, 11, 13} for such points and for others."""
+    settings = {
+        "repeated": REPEATING.replace(batch=1024),
+        "distinct": REPEATING.replace(n=64, batch=64, replacement=False),
+    }
+    found = {}
+    for name, config in settings.items():
+        found[name] = np.array([checks.quotients(config.replace(seed=s)) for s in SEEDS])
+    return found
+
+
+# What the bounds are worth.
+
+
+@functools.cache
+def useful_steps() -> dict[tuple[str, float], int]:
+    """{(data set, tau): steps of SA's training until Theorem 1 passes the triangle inequality}."""
+    found = {}
+    for (name, (classes, *_)), tau in itertools.product(checks.SETS.items(), checks.TAUS):
+        found[name, tau] = checks.useful_steps(classes, tau)
+    return found
+
+
+@functools.cache
+def trainings() -> dict[tuple[str, float], tuple]:
+    """{(data set, tau): Theorem 1's factor and exponent at the end of SA's training, and N}."""
+    found = {}
+    for name, (classes, N, epochs) in checks.SETS.items():
+        rates = checks.rates(N, epochs)
+        for tau in checks.TAUS:
+            found[name, tau] = (*checks.parts(classes, 1024, rates, tau), N)
+    return found
+
+
+@functools.cache
+def lasting() -> dict[tuple[str, float], tuple[int, int]]:
+    """{(data set, tau): epochs for which Corollary 1 promises a CKA above 0, and all of SA's training}."""
+    found = {}
+    for (name, sizes), tau in itertools.product(checks.SETS.items(), checks.TAUS):
+        classes, N, epochs = sizes
+        found[name, tau] = (checks.promised(classes, N, epochs, tau, N / 10), epochs)
+    return found
+
+
+@functools.cache
+def imagenet_batches() -> dict[tuple[int, float], tuple]:
+    """{(B, tau): the same parts and N} for 100 epochs of ImageNet-1K, the rate proportional to B."""
+    classes, N, epochs = checks.SETS["ImageNet-1K"]
+    found = {}
+    for batch in (128, 256, 512, 1024):
+        rates = checks.rates(N, epochs, batch, 0.3 * batch / 256)
+        for tau in checks.TAUS:
+            found[batch, tau] = (*checks.parts(classes, batch, rates, tau), N)
+    return found
+
+
+@functools.cache
+def delta_example() -> dict[float, float]:
+    """{tau: Delta for SA's example, C = 1000, B = 512, one step}; 1e9 stands for infinity."""
+    return {tau: theory.delta(1000, 512, 1, 0.01, tau) for tau in (0.5, 1.0, 10.0, 1e9)}
+
+
+@functools.cache
+def bound_changes() -> dict[str, list[float]]:
+    """{what is fixed: log10 of Theorem 1 at B = 1024 over that at 256, for each scaling of the rate}."""
+    settings = {
+        "fixed steps": {256: 15_000, 1024: 15_000},
+        "fixed epochs": {256: 300 * 50_000 // 256, 1024: 300 * 50_000 // 1024},
+    }
+    found = {}
+    for name, steps in settings.items():
+        found[name] = [_bound_change(power, steps) for power in alignment.POWERS.values()]
+    return found
+
+
+def _bound_change(power: float, steps: dict[int, int]) -> float:
+    """log10 of Theorem 1 at the second batch size over the first; SA's rates, C = 100, tau = 1. steps: {B: T}."""
+    bounds = []
+    for batch, T in steps.items():
+        rate = 0.3 * batch**power / (256 if power else 1)
+        bounds.append(theory.similarity_bound(100, batch, T, rate, 1.0, 0.01))
+    small, large = bounds
+    return np.log10(large / small)
+
+
+@functools.cache
+def _far() -> tuple[np.ndarray, np.ndarray]:
+    """Centred dissimilarities a, and b = -0.1 a: 1.1 times the length of a away."""
+    a = np.linspace(-1, 1, 45)
+    return a, -0.1 * a
+
+
+@functools.cache
+def far_correlation() -> float:
+    """Correlation of two lists of dissimilarities that are further apart than one is long."""
+    return np.corrcoef(*_far())[0, 1]
+
+
+@functools.cache
+def far_certified() -> float:
+    """What Corollary 2 would certify for their distance."""
+    a, _ = _far()
+    return theory.rsa_lower_bound(1.1 * np.linalg.norm(a), a.std(), 45)
+
+
+# The lemmas.
+
+
+@functools.cache
+def anchors() -> dict[str, np.ndarray | float]:
+    """Both sides of Lemmas 3 and 6 at the anchors of one batch of digits."""
+    return checks.anchors(*_batch_of_digits(), 0.5)
+
+
+@functools.cache
+def softmax_curvature() -> np.ndarray:
+    """Largest eigenvalue of Diag(p) - pp', at p = (1/2, 1/2) and at 10,000 random p."""
+    rng = np.random.default_rng(0)
+    p = np.concatenate([[[0.5, 0.5, 0, 0, 0]], rng.dirichlet(np.full(5, 0.5), 10_000)])
+    hessians = p[:, None] * (np.eye(5) - p[:, :, None])
+    return np.linalg.eigvalsh(hessians).max(1)
+
+
+@functools.cache
+def batch_curvature() -> np.ndarray:
+    """(3, 2) largest eigenvalue of the Hessians of CL's and NSCL's batch loss, over Lemma 2's bound."""
+    base = surrogate.Config(classes=3, n=8, batch=6)
+    found = []
+    for s, tau in zip(SEEDS, (0.2, 1.0, 5.0), strict=True):
+        found.append(checks.batch_curvature(base.replace(tau=tau, seed=s)))
+    return np.array(found)
+
+
+@functools.cache
+def masses() -> np.ndarray:
+    """(tables, 2) how near Lemma 4's two bounds are, 1 being attained: random points, then all similarities 1."""
+    found = []
+    for s, classes in itertools.product(SEEDS, (2, 20, 50)):
+        z1, z2, labels = surrogate.views(surrogate.Config(classes=classes, seed=s))
+        sims = surrogate.table(z1, z2)
+        found += [checks.mass_shares(sims, labels, tau) for tau in (0.1, 1.0, 5.0)]
+    z1, z2, labels = surrogate.views(surrogate.Config(classes=2))
+    equal = torch.ones_like(surrogate.table(z1, z2))
+    return np.array([*found, checks.mass_shares(equal, labels, 0.1)])
+
+
+@functools.cache
+def negative_share() -> np.ndarray:
+    """(seeds,) mean share of negatives of an anchor, B = 8, C = 10."""
+    return np.array([checks.negative_shares(s, 8, 10, 1, 20_000).mean() for s in SEEDS])
+
+
+@functools.cache
+def rare_shares() -> tuple[np.ndarray, float]:
+    """(seeds,) how often a share is .49 below Lemma 5's mean, B = 2, C = 1000; and how often it may be."""
+    often = []
+    for s in SEEDS:
+        below = checks.negative_shares(s, 2, 1000, 1, 20_000) < 0.999 - 0.49
+        often.append(below.any((1, 2)).mean())
+    return np.array(often), 2 * np.exp(-4 * 0.49**2)
+
+
+@functools.cache
+def fewest_negatives() -> np.ndarray:
+    """(seeds, draws) the smallest share of negatives in 100 batches, B = 128, C = 10."""
+    return np.array([checks.negative_shares(s, 128, 10, 100, 100).min((1, 2)) for s in SEEDS])
+
+
+@functools.cache
+def promised_share() -> float:
+    """What Corollary 3 promises for it."""
+    return 0.9 - theory.fluctuation(128, 100, 0.01)
+
+
+# Theorem 2: descent on weights.
+
+
+def _settings(eta: float) -> list[surrogate.Config]:
+    """Three seeds of eight settings around this step size: eta, B and tau are varied one by one."""
+    usual = surrogate.Config(n=24, classes=12, batch=8, d=6, steps=40, record_every=1, eta=eta)
+    settings = [
+        usual,
+        usual.replace(eta=eta / 10),
+        usual.replace(eta=10 * eta),
+        usual.replace(batch=4),
+        usual.replace(batch=16),
+        usual.replace(tau=0.5),
+        usual.replace(tau=5.0),
+        usual.replace(tau=5.0, eta=eta / 10),
+    ]
+    return [config.replace(seed=s) for config in settings for s in SEEDS]
+
+
+@functools.cache
+def circles() -> list[weights.Circle]:
+    """Descent on angles of the circle, whose constants are known."""
+    return sweep(weights.run_circle, _settings(0.1), record="all")
+
+
+@functools.cache
+def networks() -> list[weights.Result]:
+    """Descent on the weights of a network with one hidden layer."""
+    return sweep(weights.run_network, _settings(0.01), record="all")

@@ -1,0 +1,1061 @@
+"""How SA's claims are measured, in the order of items.yaml. What the measures share comes first."""
+
+import numpy as np
+
+from clbook import theory
+from clbook.papers.judging import Finding, Measures, listed, span
+from clbook.papers.sa.recipes import SIMILARITIES
+
+measures = Measures()
+DCL, NSCL, SCL, CE = range(4)  # the columns of what a run of the chapter records
+ROOM = 1e-9  # of rounding, in inequalities that may be attained
+
+
+# Of runs: a list of the chapter's, one a seed.
+
+
+def final(runs, k: int = NSCL, key: str = "cka") -> np.ndarray:
+    """What network k of each run has at the end."""
+    return np.array([getattr(run, key)[-1, k] for run in runs], float)
+
+
+def after_warmup(run) -> slice:
+    """The recorded times at which the warm-up is over."""
+    return slice(int(np.searchsorted(run.steps, run.config.warmup)), None)
+
+
+def nscl_lead(run) -> np.ndarray:
+    """By how much NSCL's CKA with DCL is above the larger one of SCL and CE, at each recorded time."""
+    return run.cka[:, NSCL] - np.maximum(run.cka[:, SCL], run.cka[:, CE])
+
+
+def least_growth(runs, k: int) -> list[float]:
+    """The smallest growth of network k's weight gap from one recorded time to the next, of each run."""
+    return [float(np.diff(r.gap[after_warmup(r), k]).min()) for r in runs]
+
+
+def with_classes(by_classes, count: int) -> list:
+    """The runs with so many classes."""
+    return next(runs for runs in by_classes if runs[0].config.classes == count)
+
+
+# Of records: on digits and synthetic points, then on photographs.
+
+
+def at_end(record, key: str, *losses: str) -> list:
+    """(seeds,) what the networks of these losses have at the end."""
+    return [record[key].isel(step=-1).sel(loss=loss) for loss in losses]
+
+
+def straight(x, y) -> float:
+    """Mean squared error of the best straight line through y (k,) over x (k,)."""
+    return float(np.mean((y - np.polyval(np.polyfit(x, y, 1), x)) ** 2))
+
+
+def line_errors(steps, distance) -> tuple[float, float]:
+    """Errors of log distance as a straight line in the time, as an exponential has it, and in its logarithm."""
+    return straight(steps, np.log(distance)), straight(np.log(steps), np.log(distance))
+
+
+def batch_change(ends):
+    """CKA `ends` at the largest batch minus that at the smallest."""
+    return ends.isel(batch=-1) - ends.isel(batch=0)
+
+
+def sets(cifar, mnist) -> dict:
+    """The two sets of images by name."""
+    return {"CIFAR-10": cifar, "MNIST": mnist}
+
+
+def last_epoch(record, loss: str):
+    """(seeds,) CKA of a copy with that of DCL after the last epoch."""
+    return record.cka.isel(epoch=-1).sel(loss=loss)
+
+
+# Of bounds: over runs of eq. 1, or on weights.
+
+
+def allowed(run) -> float:
+    """Delta at a run's settings."""
+    c = run.config
+    return theory.delta(c.classes, c.batch, c.steps, c.delta, c.tau)
+
+
+def worst(runs, left, right) -> float:
+    """The largest left(run) / right(run) over runs, and over the times that both are arrays of."""
+    return max(float(np.max(left(run) / right(run))) for run in runs)
+
+
+def no_more(quotients: dict[str, float], text: str) -> Finding:
+    """Finding for left sides that are to be at most the right ones: {where: largest left / right}."""
+    found = "; ".join(f"{where} {value:.2g}" for where, value in quotients.items())
+    return Finding(
+        f"{text}: {found}", max(quotients.values()), tuple(1 + ROOM - q for q in quotients.values())
+    )
+
+
+def by_encoder(text, left, right, circles, networks) -> Finding:
+    """`no_more` for the runs on the circle and for those of the network."""
+    return no_more(
+        {"circle": worst(circles, left, right), "network": worst(networks, left, right)}, text
+    )
+
+
+def corollary(runs, similarity, measured, scale, lower) -> Finding:
+    """Finding for Corollary 1 or 2: `lower`(distance, scale) is not above the similarity, for the measured relative
+    distance and for Theorem 1's bound; in how many runs it says something at the end."""
+    spare, says = [], []
+    for run in runs:
+        sizes = scale(run)
+        for k in range(1, len(run.steps)):
+            promises = [lower(measured(run)[k] * sizes[k], sizes[k]), lower(run.bound[k], sizes[k])]
+            spare.append(similarity(run)[k] - np.array(promises))
+        says.append(np.array(promises) > 0)
+    own, stated = np.min(spare, 0)
+    informative = np.sum(says, 0)
+    return Finding(
+        f"in all of {len(runs)} runs; promised above 0 at the end in {informative[0]} with the measured "
+        f"distance, in {informative[1]} by Theorem 1",
+        float(min(own, stated)),
+        (own + ROOM, stated + ROOM),
+    )
+
+
+# The measures.
+
+
+@measures("sa-exponential")
+def grows(start):
+    late = start.distance.sel(loss="nscl", step=slice(20, None))
+    steps, distance = late.step.values, late.values
+    errors = np.array([line_errors(steps, one) for one in distance])
+    power = [np.polyfit(np.log(steps), np.log(one), 1)[0] for one in distance]
+    return Finding(
+        f"errors {listed(errors[:, 0], '.3f')} in the time, {listed(errors[:, 1], '.3f')} in its logarithm; "
+        f"the distance grows like the time to the power {listed(power)}",
+        float(np.mean(power)),
+        (np.log(errors[:, 1] / errors[:, 0]),),
+    )
+
+
+@measures("sa-twin")
+def twin(start):
+    early = start.distance.isel(step=slice(1, None)).sel(step=slice(None, 100))
+    steps, distance = early.step.values, early.sel(loss="twin").values
+    errors = np.array([line_errors(steps, one) for one in distance])
+    grown = distance[:, -1] / distance[:, 0]
+    return Finding(
+        f"errors {listed(errors[:, 0])} in the time, {listed(errors[:, 1])} in its logarithm; grown "
+        f"{listed(grown, '.0f')} times, to {listed(distance[:, -1])}, where NSCL is "
+        f"{listed(early.sel(loss='nscl').isel(step=-1))} away",
+        float(grown.mean()),
+        (np.log(errors[:, 1] / errors[:, 0]), np.log10(grown) - 2),
+    )
+
+
+@measures("sa-weight-angle")
+def weight_angle(plateau):
+    angle = plateau.weight_angle.sel(loss="nscl")
+    end = angle.isel(step=-1)
+    grown = end - angle.sel(step=5000)
+    return Finding(
+        f"{span(end, '.1f')} degrees, {span(grown, '+.1f')} over the last 1,000 iterations",
+        float(end.mean()),
+        (end - 80, 1 - grown),
+    )
+
+
+@measures("sa-class-angle")
+def class_angle(plateau):
+    end = plateau.isel(step=-1)
+    weights = end.weight_angle.sel(loss="nscl")
+    classes = end.class_angle.sel(embedding="plain")
+    plain = classes.mean("class")
+    projected = end.class_angle.sel(embedding="by PCA").mean("class")
+    return Finding(
+        f"mean over the classes {span(plain, '.1f')} degrees, by three axes {span(projected, '.1f')}, "
+        f"single classes {span(classes, '.0f')}; weights {span(weights, '.1f')}",
+        float(plain.mean()),
+        (weights - plain, weights - projected),
+    )
+
+
+@measures("sa-weights-part")
+def weights_part(long_pairs, digits):
+    growth = [least_growth(long_pairs, NSCL), least_growth(digits, SCL)]
+    cka = np.array([r.cka[:, NSCL].min() for r in long_pairs])
+    rsa = np.array([r.rsa[:, NSCL].min() for r in long_pairs])
+    return Finding(
+        f"gap {span(final(long_pairs, NSCL, 'gap'))} at the end; CKA at least {span(cka)}, RSA {span(rsa)}",
+        float(cka.mean()),
+        (*growth, cka - 0.5, rsa - 0.5),
+    )
+
+
+@measures("sa-gap-training")
+def gap_training(by_classes):
+    counts, gaps = [], []
+    for runs in by_classes:
+        count = runs[0].config.classes
+        if count >= 5:
+            counts.append(count)
+            gaps.append([run.loss_gap[:, :2] for run in runs])
+    gaps = np.array(gaps)  # (C, seeds, T, 2)
+    slopes = np.polyfit(np.log(counts), np.log(gaps).reshape(len(counts), -1), 1)[0]
+    flattest = slopes.reshape(gaps.shape[1:]).max((1, 2))  # of each seed
+    return Finding(f"slopes {span(slopes)}", float(slopes.mean()), (-1 - flattest,))
+
+
+@measures("sa-definitions")
+def definitions(definition_errors):
+    error = max(max(found.values()) for found in definition_errors)
+    return Finding(
+        f"{len(definition_errors[0])} definitions equal to {error:.0e}", error, (1e-12 - error,)
+    )
+
+
+@measures("sa-loss-gap")
+def loss_gap(gap_classes, loss_gaps):
+    slopes = []
+    for gaps in loss_gaps.values():
+        curves = np.log(gaps.transpose(2, 1, 0))  # (losses, classes, seeds)
+        slopes.append([np.polyfit(np.log(gap_classes), one, 1)[0] for one in curves])
+    dcl, cl = np.swapaxes(slopes, 0, 1)  # (taus, seeds) each
+    return Finding(
+        f"slopes {listed(dcl.mean(1))} at tau = .5, 1; with the positive, as in SA Section 3, "
+        f"{listed(cl.mean(1))}",
+        float(dcl.mean()),
+        tuple(0.07 - abs(dcl + 1)),
+    )
+
+
+@measures("sa-reparametrised")
+def parametrisation(reparametrised):
+    apart, change = np.transpose(reparametrised)
+    return Finding(
+        f"weights {apart.min():.2f} of their length apart, cosines equal to {change.max():.0e}",
+        float(apart.min()),
+        (apart - 0.1, 1e-10 - change.max()),
+    )
+
+
+@measures("sa-theorem-1")
+def theorem_1(coupled):
+    careful = worst(coupled, lambda r: r.drift[1:], lambda r: r.posterior[1:])
+    stated = worst(coupled, lambda r: r.posterior[1:], lambda r: r.bound[1:])
+    least = 1 / worst(coupled, lambda r: r.drift[1:], lambda r: r.bound[1:])
+    return Finding(
+        f"drift / a posteriori at most {careful:.4f}, a posteriori / Theorem 1 at most {stated:.3f}, in "
+        f"{len(coupled)} runs; Theorem 1 is at least {least:.0f} times the drift",
+        least,
+        (1 + ROOM - careful, 1 + ROOM - stated),
+    )
+
+
+@measures("sa-theorem-1-replacement")
+def replacement(repeats):
+    ratio = np.array([run.drift[-1] / run.bound[-1] for run in repeats if run.config.batch == 1024])
+    return Finding(f"drift / bound = {listed(ratio)}", float(ratio.mean()), (1 - ratio,))
+
+
+@measures("sa-beyond-triangle")
+def beyond_triangle(useful_steps, coupled):
+    useful = [bool((run.bound < run.triangle)[1:].all()) for run in coupled]
+    steps = np.array(list(useful_steps.values()))
+    return Finding(
+        f"in {np.sum(steps > 0)} of {len(steps)}, for at most {steps.max()} steps; at each recorded time in "
+        f"{sum(useful)} of our {len(useful)} runs",
+        float(steps.min()),
+        (steps.min() - 0.5,),
+    )
+
+
+@measures("sa-corollary-1")
+def corollary_1(coupled):
+    return corollary(
+        coupled, lambda r: r.cka, lambda r: r.rho, lambda r: r.gram_norm, theory.cka_lower_bound
+    )
+
+
+@measures("sa-corollary-2")
+def corollary_2(coupled):
+    n = coupled[0].config.n
+    return corollary(
+        coupled,
+        lambda r: r.rsa,
+        lambda r: r.r,
+        lambda r: r.std * np.sqrt(n * (n - 1) / 2),
+        lambda distance, size: theory.rsa_lower_bound(distance, size, 1),
+    )
+
+
+@measures("sa-corollaries-far")
+def corollaries_far(far_correlation, far_certified):
+    return Finding(
+        f"{far_correlation:.0f}, below {far_certified:.2f}",
+        float(far_correlation),
+        (far_correlation - far_certified,),
+    )
+
+
+@measures("sa-exponent")
+def exponent(trainings):
+    values = np.array([power for _, power, _ in trainings.values()])
+    return Finding(
+        f"the exponent at the end is {span(values, '.3g')}",
+        float(values.min()),
+        (np.log(1.1) - values.max(),),
+    )
+
+
+@measures("sa-prefactor")
+def prefactor(imagenet_batches):
+    before, power, N = np.array(list(imagenet_batches.values())).T
+    share, best = before / N, np.argmin(before)
+    gap = np.log10(share) + power / np.log(10)  # log10 of the bound / N
+    return Finding(
+        f"factor / N = {span(share, '.2g')}; where it is smallest the exponential is "
+        f"{np.exp(power[best]):.1e}",
+        float(share.min()),
+        (0.1 - share.max(), -1 - gap.max()),
+    )
+
+
+@measures("sa-rho")
+def rho(trainings):
+    before, power, N = np.array(list(trainings.values())).T
+    largest = np.log10(before / N) + power / np.log(10)
+    return Finding(
+        f"$\\rho$ is promised to be at most 10 to the power {span(largest, '.0f')}, r "
+        f"{np.sqrt(2):.1f} times as much",
+        float(largest.min()),
+        (-1 - largest.max(), -1 - largest.max() - np.log10(2) / 2),
+    )
+
+
+@measures("sa-recurrence")
+def recurrence(coupled):
+    quotients = []
+    for run in coupled:
+        c, after = run.config, np.append(run.path[1:], run.drift[-1])
+        grown = (1 + c.eta / (2 * c.tau**2 * c.batch)) * run.path
+        added = c.eta * allowed(run) / (c.tau * c.batch**0.5)
+        quotients.append((after / (grown + added)).max())
+    return no_more({f"over {len(coupled)} runs": max(quotients)}, "left / right side at most")
+
+
+@measures("sa-range")
+def value_range(random_pairs):
+    least, most = random_pairs.min((0, 1)), random_pairs.max((0, 1))
+    return Finding(
+        f"CKA from {least[0]:.2f} to {most[0]:.2f}, RSA from {least[1]:.2f} to {most[1]:.2f}",
+        float(least[1]),
+        (least[0], 1 + ROOM - most[0], random_pairs[..., 1].min(1), 1 + ROOM - most[1]),
+    )
+
+
+@measures("sa-closest")
+def closest(digits, lars):
+    least = np.array([nscl_lead(r)[after_warmup(r)].min() for r in digits])
+    last = np.array([nscl_lead(r)[-1] for r in lars])
+    return Finding(
+        f"smallest lead {span(least)}; with LARS, at the end, {span(last)}",
+        float(least.mean()),
+        (least, last),
+    )
+
+
+@measures("sa-two-classes")
+def two_classes(by_classes):
+    ahead = np.array([nscl_lead(run)[-1] for run in with_classes(by_classes, 2)])
+    return Finding(
+        f"leads by {span(ahead, '+.4f')}",
+        float(ahead.mean()),
+        (0.05 - ahead,),
+    )
+
+
+@measures("sa-easy-classes")
+def easy_classes(by_classes, easy):
+    hard = with_classes(by_classes, 20)
+    near = final(hard) - final(hard, SCL)
+    far = final(easy) - final(easy, SCL)
+    return Finding(
+        f"{listed(far)} at spread .5, {listed(near)} at 1.2",
+        float(far.mean()),
+        (near - far,),
+    )
+
+
+@measures("sa-photo-order")
+def photo_order(cifar, mnist):
+    texts, leads = [], []
+    for name, record in sets(cifar, mnist).items():
+        for key in ("cka", "rsa"):
+            late = record[key].isel(epoch=slice(2, None))  # from the second epoch on
+            others = late.sel(loss=["supcon", "ce"]).max("loss")
+            lead = (late.sel(loss="nscl") - others).min("epoch")
+            texts.append(f"{name} {key.upper()} {listed(lead)}")
+            leads.append(lead)
+    return Finding(
+        "smallest lead: " + "; ".join(texts),
+        float(np.mean(leads)),
+        tuple(leads),
+    )
+
+
+@measures("sa-long-lars")
+def closest_with_lars(long_lars):
+    nscl = long_lars.cka.sel(loss="nscl")
+    others = long_lars.cka.sel(loss=["supcon", "ce"]).max("loss")
+    lead = (nscl - others).sel(step=slice(50, None))
+    smallest = lead.min("step")
+    fall = nscl.sel(step=300) - nscl.isel(step=-1)
+    return Finding(
+        f"smallest lead {listed(smallest, '.3f')}, at the end {listed(lead.isel(step=-1), '.3f')}; falls by "
+        f"{listed(fall, '.3f')} after iteration 300",
+        float(lead.min()),
+        (smallest, fall),
+    )
+
+
+@measures("sa-decline")
+def decline(long_pairs):
+    cka = np.array([r.cka[np.isin(r.steps, (200, 500, 600)), NSCL] for r in long_pairs])
+    found = "; ".join(
+        f"{span(values)} after {t}" for values, t in zip(cka.T, (200, 500, 600), strict=True)
+    )
+    return Finding(
+        found,
+        float(cka[:, -1].mean()),
+        (cka[:, 0] - cka[:, -1],),
+    )
+
+
+@measures("sa-photo-scl-zero")
+def photo_scl_zero(cifar):
+    nscl, scl = last_epoch(cifar, "nscl"), last_epoch(cifar, "supcon")
+    return Finding(
+        f"SCL {listed(scl)}, NSCL {listed(nscl)}",
+        float(scl.mean()),
+        (0.1 - scl, nscl - 0.5),
+    )
+
+
+@measures("sa-scl-zero")
+def scl_zero(long_lars):
+    nscl, scl = at_end(long_lars, "cka", "nscl", "supcon")
+    return Finding(
+        f"SCL {listed(scl)}, NSCL {listed(nscl)}", float(scl.mean()), (0.1 - scl, nscl - 0.5)
+    )
+
+
+@measures("sa-tight")
+def tight(long_lars):
+    cl, nscl, scl = at_end(long_lars, "within", "dcl", "nscl", "supcon")
+    return Finding(
+        f"SCL {listed(scl, '.3f')}, NSCL {listed(nscl, '.3f')}, DCL {listed(cl, '.3f')}",
+        float(scl.mean()),
+        (0.5 - scl / cl, nscl / cl - 0.5),
+    )
+
+
+@measures("sa-photo-ce-between")
+def photo_ce_between(cifar, mnist):
+    texts, margins = [], []
+    for name, record in sets(cifar, mnist).items():
+        nscl, scl, ce = (last_epoch(record, loss) for loss in ("nscl", "supcon", "ce"))
+        texts.append(f"{name}: NSCL {listed(nscl)}, CE {listed(ce)}, SCL {listed(scl)}")
+        margins += [nscl - ce, ce - scl]
+    return Finding(
+        "; ".join(texts),
+        float(np.mean(margins)),
+        tuple(margins),
+    )
+
+
+@measures("sa-ce-between")
+def ce_between(long_lars):
+    nscl, scl, ce = at_end(long_lars, "cka", "nscl", "supcon", "ce")
+    return Finding(
+        f"NSCL {listed(nscl)}, SCL {listed(scl)}, CE {listed(ce)}",
+        float(ce.mean()),
+        (nscl - ce, ce - scl),
+    )
+
+
+@measures("sa-ce-dips")
+def ce_dips(long_lars):
+    ce = long_lars.sel(loss="ce")
+    rise = [ce[key].isel(step=-1) - ce[key].min("step") for key in ("cka", "rsa")]
+    return Finding(
+        f"CKA ends {listed(rise[0])} above its smallest value, RSA {listed(rise[1])}",
+        float(np.mean(rise[0])),
+        tuple(np.subtract(rise, 0.05)),
+    )
+
+
+@measures("sa-more-classes")
+def more_classes(by_classes):
+    means, rises = {}, []
+    for key in ("cka", "rsa", "cka_train", "rsa_train"):
+        values = np.array([final(runs, NSCL, key) for runs in by_classes])
+        means[key] = values.mean(1)
+        rises.append(np.diff(values, axis=0).min(0))
+    return Finding(
+        f"CKA {listed(means['cka'])}; RSA {listed(means['rsa'])}",
+        float(means["cka"][-1]),
+        tuple(rises),
+    )
+
+
+@measures("sa-subsets")
+def subsets(subsets):
+    ends = subsets.isel(step=-1)
+    means = ends.mean("seed")
+    return Finding(
+        f"CKA {listed(means.cka)}, RSA {listed(means.rsa)}; on training points CKA "
+        f"{listed(means.cka_train)}",
+        float(means.cka[-1]),
+        tuple(ends[key].sel(classes=10) - ends[key].sel(classes=2) for key in SIMILARITIES),
+    )
+
+
+@measures("sa-classes-decline")
+def classes_decline(by_classes):
+    fall = []
+    for runs in by_classes:
+        curves = [run.cka[after_warmup(run), NSCL] for run in runs]
+        fall.append([curve[0] - curve[-1] for curve in curves])
+    fall = np.array(fall)
+    return Finding(
+        f"falls by {span(fall.mean(0))} in the mean over C; in {np.sum(fall > 0)} of {fall.size} runs",
+        float(fall.mean()),
+        (fall.mean(0),),
+    )
+
+
+@measures("sa-subsets-decline")
+def subsets_decline(subsets):
+    cka = subsets.cka  # recorded at each tenth of the training
+    fall = cka.isel(step=2) - cka.isel(step=-1)
+    return Finding(
+        f"falls by {listed(fall.mean('seed'))}; in {int((fall > 0).sum())} of {fall.size} runs",
+        float(fall.mean()),
+        (fall.mean("classes"),),
+    )
+
+
+@measures("sa-nearest-centre")
+def nearest_centre(digits, lars):
+    plain, layered = (
+        np.array([final(runs, k, "nccc") for k in (DCL, NSCL, SCL)]) for runs in (digits, lars)
+    )
+    return Finding(
+        f"means {listed(plain.mean(1), '.3f')}; with LARS {listed(layered.mean(1), '.3f')}",
+        float(plain[1].mean()),
+        tuple((np.diff(values, axis=0) > 0).all(0) for values in (plain, layered)),
+    )
+
+
+@measures("sa-photo-table-1")
+def photo_table_1(cifar, mnist):
+    texts, margins = [], []
+    for name, record in sets(cifar, mnist).items():
+        for key, words in (("nccc", "centres"), ("probe", "probe")):
+            right = record[key].sel(loss=["dcl", "nscl", "supcon"])
+            texts.append(f"{name}, {words}: " + listed(right.mean("seed"), ".3f"))
+            margins += list(right.diff("loss").transpose("loss", "seed"))
+    return Finding(
+        "DCL, NSCL, SCL, means: " + "; ".join(texts),
+        float(np.mean(margins)),
+        tuple(margins),
+    )
+
+
+@measures("sa-table-1")
+def table_1(long_lars):
+    read = {"LP": long_lars.probe, "NCCC": long_lars.nccc.isel(step=-1)}
+    found = "; ".join(f"{how} {listed(v.mean('seed'), '.3f')}" for how, v in read.items())
+    rises = []
+    for values in read.values():
+        first = values.sel(loss=["dcl", "nscl", "supcon"])
+        rises.append((first.diff("loss") > 0).all("loss"))
+    return Finding(
+        f"means of CL, NSCL, SCL, CE: {found}",
+        float(read["LP"].sel(loss="dcl").mean()),
+        tuple(rises),
+    )
+
+
+@measures("sa-photo-tau")
+def photo_temperature(cifar, mnist, cifar_tau, mnist_tau):
+    texts, leads = [], []
+    for name, middle, others in (("CIFAR-10", cifar, cifar_tau), ("MNIST", mnist, mnist_tau)):
+        for key in ("rsa", "cka"):
+            low, half, high = (
+                record[key].isel(epoch=-1).sel(loss="nscl")
+                for record in (others.sel(tau=0.1), middle, others.sel(tau=1.0))
+            )
+            means = [values.mean() for values in (low, half, high)]
+            texts.append(f"{name} {key.upper()} {listed(means)}")
+            leads.append(high - np.maximum(low, half))
+    return Finding(
+        "at tau = .1, .5, 1, means: " + "; ".join(texts),
+        float(np.mean(leads)),
+        tuple(leads),
+    )
+
+
+@measures("sa-temperature")
+def temperature(by_tau):
+    cka = np.array([final(runs, NSCL, "cka") for runs in by_tau])
+    rsa = np.array([final(runs, NSCL, "rsa") for runs in by_tau])
+    return Finding(
+        f"CKA {listed(cka.mean(1))}; RSA {listed(rsa.mean(1))}",
+        float(cka[-1].mean()),
+        tuple(values[-1] - values[:-1].max(0) for values in (cka, rsa)),
+    )
+
+
+@measures("sa-temperature-control")
+def temperature_control(temperatures):
+    ends = temperatures.isel(step=-1)
+    means = ends.mean("seed")
+    texts, leads = [], []
+    for optimizer, name in (("sgd", "rate proportional to tau"), ("lars", "LARS")):
+        own = means.sel(optimizer=optimizer)
+        texts.append(f"{name}: CKA {listed(own.cka)}, RSA {listed(own.rsa)}")
+    for key in ("cka", "rsa"):
+        lead = ends[key].sel(tau=1.0) - ends[key].sel(tau=[0.1, 0.5]).max("tau")
+        leads += list(lead.transpose("optimizer", "seed"))
+    highest = means.cka.sel(optimizer="sgd", tau=1.0)
+    return Finding("; ".join(texts), float(highest), tuple(leads))
+
+
+@measures("sa-batch-linear")
+def batch_linear(fixed):
+    linear = batch_change(fixed.sel(budget="fixed epochs", law="linear"))
+    return Finding(
+        f"changes by {listed(linear, '+.2f')}",
+        float(linear.mean()),
+        (-linear,),
+    )
+
+
+@measures("sa-batch-lars")
+def batch_lars(sized):
+    linear = batch_change(sized.cka.isel(step=-1)).sel(law="linear")
+    return Finding(f"changes by {listed(linear, '+.3f')}", float(linear.mean()), (-linear,))
+
+
+@measures("sa-batch-others")
+def batch_others(fixed):
+    others = batch_change(fixed.sel(budget="fixed epochs")).drop_sel(law="linear")
+    return Finding(
+        f"changes by {listed(others.mean('seed'), '+.2f')}",
+        float(others.mean()),
+        tuple(others),
+    )
+
+
+@measures("sa-batch-lars-others")
+def batch_lars_others(sized):
+    others = batch_change(sized.cka.isel(step=-1)).drop_sel(law="linear")
+    return Finding(
+        f"changes by {listed(others.mean('seed'), '+.3f')}", float(others.mean()), tuple(others)
+    )
+
+
+@measures("sa-batch-steps")
+def batch_steps(fixed):
+    changes = batch_change(fixed.sel(budget="fixed steps"))
+    return Finding(
+        f"changes by {listed(changes.mean('seed'), '+.2f')}",
+        float(changes.mean()),
+        tuple(changes),
+    )
+
+
+@measures("sa-bound-batch")
+def bound_batch(bound_changes):
+    linear, *others = powers = bound_changes["fixed epochs"]
+    return Finding(
+        f"changes by 10 to the power {listed(powers, '.1f')}",
+        float(linear),
+        (linear, *(-power for power in others)),
+    )
+
+
+@measures("sa-photo-gap")
+def photo_gap(cifar, mnist):
+    texts, margins = [], []
+    for name, record in sets(cifar, mnist).items():
+        nscl, scl = record.gap.sel(loss="nscl"), record.gap.sel(loss="supcon")
+        ends = [one.isel(epoch=-1) for one in (nscl, scl)]
+        texts.append(f"{name}: NSCL {listed(ends[0])}, SCL {listed(ends[1])}")
+        trained = (scl - nscl).isel(epoch=slice(1, None))
+        margins += [nscl.diff("epoch").min("epoch"), scl.diff("epoch").min("epoch")]
+        margins.append(trained.min("epoch"))
+    return Finding(
+        "at the end, " + "; ".join(texts),
+        float(np.mean(margins)),
+        tuple(margins),
+    )
+
+
+@measures("sa-twin-end")
+def twin_end(plateau):
+    end = plateau.isel(step=-1)
+    twin, nscl = end.sel(loss="twin"), end.sel(loss="nscl")
+    return Finding(
+        f"gap {listed(twin.gap)}, NSCL's {listed(nscl.gap)}; CKA with DCL {listed(twin.cka)}, NSCL's "
+        f"{listed(nscl.cka)}",
+        float(twin.gap.mean()),
+        (twin.gap / nscl.gap - 0.8,),
+    )
+
+
+@measures("sa-weights-lars")
+def weights_lars(long_lars):
+    gap = long_lars["gap"].sel(step=range(300, 3001, 300))
+    nscl, scl = gap.sel(loss="nscl"), gap.sel(loss="supcon")
+    growth = [one.diff("step").min("step") for one in (nscl, scl)]
+    ends = [one.isel(step=-1) for one in (nscl, scl)]
+    return Finding(
+        f"NSCL {listed(ends[0])}, SCL {listed(ends[1])} at the end",
+        float(ends[1].mean()),
+        (*growth, (scl - nscl).min("step")),
+    )
+
+
+@measures("sa-scl-weights")
+def scl_weights(digits):
+    wider = np.array(
+        [(r.gap[after_warmup(r), SCL] - r.gap[after_warmup(r), NSCL]).min() for r in digits], float
+    )
+    scl, nscl = (final(digits, k, "gap") for k in (SCL, NSCL))
+    return Finding(
+        f"gap {span(scl)} against {span(nscl)} at the end",
+        float(scl.mean()),
+        (wider,),
+    )
+
+
+@measures("sa-architectures")
+def architectures(widths):
+    ends = widths.isel(step=-1)
+    lead = ends.cka.sel(loss="nscl") - ends.cka.sel(loss=["supcon", "ce"]).max("loss")
+    growth = (ends["gap"] - widths["gap"].isel(step=1)).sel(loss=["nscl", "supcon"]).min("loss")
+    lead, growth = (values.stack(setting=("data", "width")).T for values in (lead, growth))
+    return Finding(
+        f"leads by {listed(lead.mean('seed'), '.3f')}; gaps grow by {span(growth)}",
+        float(lead.mean()),
+        (*lead, *growth),
+    )
+
+
+@measures("sa-vacuous")
+def vacuous(lasting):
+    epochs, trained = np.array(list(lasting.values())).T
+    found = "; ".join(
+        f"tau = {tau:g}: {listed([e for (_, t), (e, _) in lasting.items() if t == tau], 'd')}"
+        for tau in dict.fromkeys(tau for _, tau in lasting)
+    )
+    return Finding(
+        f"it does so for so many epochs: {found}",
+        float(epochs.max()),
+        ((trained - epochs).min() - 0.5,),
+    )
+
+
+@measures("sa-projection")
+def projection(plateau):
+    angle = plateau.class_angle.isel(step=-1)
+    change = abs(angle.sel(embedding="by PCA") - angle.sel(embedding="plain"))
+    mean = change.mean("class")
+    return Finding(
+        f"by {span(mean, '.2f')} degrees in the mean, {change.max():.1f} at most",
+        float(change.mean()),
+        (mean - 2,),
+    )
+
+
+@measures("sa-assumptions")
+def assumptions(circles, networks):
+    length = max(run.G.max() for run in circles) / 2**0.5
+    bend = worst(circles, lambda r: r.beta, lambda r: r.constants()["beta"])
+    return Finding(
+        f"on the circle {length:.3f} of G and {bend:.3f} of beta; the network has G up to "
+        f"{max(run.G.max() for run in networks):.0f} and beta up to "
+        f"{max(run.beta.max() for run in networks):.0f}",
+        bend,
+        (1 + ROOM - length, 1 + ROOM - bend),
+    )
+
+
+@measures("sa-theorem-2")
+def theorem_2(circles, networks):
+    runs = [*circles, *networks]
+    quotients = [
+        worst(those, lambda r: r.drift[1:], lambda r: r.bound[1:]) for those in (circles, networks)
+    ]
+    bound, triangle = np.array([(run.bound[-1], run.triangle[-1]) for run in runs]).T
+    return Finding(
+        f"drift / bound at most {quotients[0]:.2g} on the circle, {quotients[1]:.2g} for the network; at "
+        f"the end the bound is infinite in {np.isinf(bound).sum()} of {len(runs)} runs, below the triangle "
+        f"inequality in {np.sum(bound < triangle)}",
+        1 / max(quotients),
+        tuple(1 - q for q in quotients),
+    )
+
+
+@measures("sa-delta")
+def delta(delta_example):
+    limit = delta_example[1e9]
+    return Finding(
+        f"{delta_example[1.0]:.2f} at tau = 1, {limit:.2f} for tau to infinity",
+        limit,
+        (0.015 - limit,),
+    )
+
+
+@measures("sa-eq-5")
+def eq_5(circles, networks):
+    runs = [*circles, *networks]
+    chain = worst(runs, lambda r: r.chain, lambda r: r.slope)
+    small = [np.sqrt(run.stretch) * run.config.eta * run.slope < 0.1 for run in runs]
+    quarter = np.concatenate(
+        [(run.rest / run.half)[keep] for run, keep in zip(runs, small, strict=True)]
+    )
+    return Finding(
+        f"$J^\\top$ to {chain:.0e}; remainder of a step over that of half a step {span(quarter)}, in "
+        f"{len(quarter)} steps",
+        chain,
+        (1e-10 - chain, 0.1 - abs(quarter / 4 - 1).max()),
+    )
+
+
+@measures("sa-eq-6")
+def eq_6(circles):
+    P = worst(circles, lambda r: r.stretch, lambda r: 6 * r.config.n)
+    R = worst(
+        circles, lambda r: r.rest, lambda r: r.constants()["M"] / 2 * (r.config.eta * r.slope) ** 2
+    )
+    return no_more({"P": P, "remainder": R}, "left / right side at most")
+
+
+@measures("sa-eq-7")
+def eq_7(circles, networks):
+    def right(run):
+        c, found = run.config, run.constants()
+        grown = (1 + c.eta / (2 * c.tau**2 * c.batch)) * run.missed
+        pulled = c.eta * found["C"] * run.pull
+        squared = found["M"] / 2 * (c.eta * run.slope) ** 2
+        return (grown + pulled + squared)[:-1]
+
+    return by_encoder("left / right side at most", lambda r: r.missed[1:], right, circles, networks)
+
+
+@measures("sa-eq-9")
+def eq_9(circles, networks):
+    runs = [*circles, *networks]
+    quotients = [
+        worst(those, lambda r: r.missed[-1], lambda r: r.miss_bound())
+        for those in (circles, networks)
+    ]
+    loose = [run.miss_bound() / run.moved[-1] for run in runs]
+    return Finding(
+        f"left / right side at most {listed(quotients, '.2g')}; the right side is at least {min(loose):.0f} "
+        "times what the similarities have moved",
+        max(quotients),
+        tuple(1 + ROOM - q for q in quotients),
+    )
+
+
+def varied(runs, key: str) -> dict:
+    """{eta, B or tau: (seeds,) by how much the surrogate misses at the end}, with the others as in the first run."""
+    usual = runs[0].config
+    rest = [name for name in ("eta", "batch", "tau") if name != key]
+    found = {}
+    for run in runs:
+        if all(getattr(run.config, name) == getattr(usual, name) for name in rest):
+            found.setdefault(getattr(run.config, key), []).append(run.missed[-1])
+    return found
+
+
+@measures("sa-summary")
+def summary(circles, networks):
+    falls, words = [], []
+    for name, runs in (("circle", circles), ("network", networks)):
+        for key, order in (("eta", -1), ("batch", 1), ("tau", 1)):
+            ends = varied(runs, key)
+            values = sorted(ends)[::order]
+            missed = np.array([ends[value] for value in values])
+            falls.append(-np.diff(missed, axis=0).max(0))
+            words.append(f"{name}, {key} {listed(values, 'g')}: {listed(missed.mean(1), '.2g')}")
+    return Finding("; ".join(words), None, tuple(falls))
+
+
+@measures("sa-surrogate")
+def surrogate(circles, networks):
+    miss = [
+        np.array([run.missed[-1] / run.moved[-1] for run in runs]) for runs in (circles, networks)
+    ]
+    return Finding(
+        f"misses by {span(miss[0])} times what they move on the circle, {span(miss[1])} for the network",
+        float(np.max(miss)),
+        (0.5 - np.max(miss),),
+    )
+
+
+@measures("sa-time-scale")
+def time_scale(circles, networks):
+    cosine = [max(run.cosine[-1] for run in runs) for runs in (circles, networks)]
+    return Finding(
+        f"cosine at most {cosine[0]:.2f} on the circle, {cosine[1]:.2f} for the network: with the best time "
+        f"scale it misses by {np.sqrt(1 - max(cosine) ** 2):.3f} of the movement or more",
+        float(max(cosine)),
+        (max(cosine) - 0.5,),
+    )
+
+
+@measures("sa-nscl-loss")
+def nscl_loss(readings):
+    section, *_, printed = [value for name, value in readings.items() if name.startswith("NSCL")]
+    return Finding(
+        f"it is {printed}; Section 3's loss is {section:.2f}", section, (np.isfinite(printed),)
+    )
+
+
+@measures("sa-repeated-anchors")
+def repeated_anchors(sides):
+    squares, lipschitz, size = sides["distinct"].T
+    return Finding(
+        f"left / right in eqs. 10, 11, 13: {listed([squares.max(), lipschitz.max(), size.max()])}; with "
+        f"repeats {listed(sides['repeated'].mean(0), '.0f')}",
+        float(squares.max()),
+        (1e-12 - abs(squares - 1).max(), 1 - lipschitz.max(), 1 - size.max()),
+    )
+
+
+@measures("sa-lemma-2")
+def lemma_2(softmax_curvature, batch_curvature):
+    return Finding(
+        f"attained at (1/2, 1/2), to {abs(softmax_curvature.max() - 0.5):.0e}, else at most "
+        f"{np.sort(softmax_curvature)[-2]:.3f}; batch losses {batch_curvature.max():.2f} of the bound",
+        float(softmax_curvature.max()),
+        (0.5 + ROOM - softmax_curvature.max(), 1 + ROOM - batch_curvature.max()),
+    )
+
+
+@measures("sa-lemma-3")
+def lemma_3(anchors):
+    squares = anchors["squares"]
+    error = float(abs(squares - anchors["display"]).max())
+    largest = float(squares.max())
+    return Finding(
+        rf"equal to {error:.0e}; times $\tau^2$ at most {largest:.3f} (the second case of the proof forgets "
+        "the attraction)",
+        largest,
+        (1e-12 - error, 2 - largest),
+    )
+
+
+@measures("sa-lemma-4")
+def lemma_4(masses):
+    sets, ratios = masses.max(0)
+    return Finding(
+        f"$\\log(Z/|S|)$ at most {sets:.3f}, the logarithm of the quotient of ratios at most {ratios:.3f} "
+        "of what is allowed",
+        float(sets),
+        (1 + 1e-12 - sets, 1 + 1e-12 - ratios),
+    )
+
+
+@measures("sa-lemma-5")
+def lemma_5(negative_share, rare_shares):
+    right = (1 - 1 / 8) * (1 - 1 / 10)
+    often, bound = rare_shares
+    misses = [abs(negative_share - mean).max() for mean in (0.9, right)]
+    return Finding(
+        f"{span(negative_share, '.3f')}, not .9; (1 - 1/B)(1 - 1/C) = {right:.4f}; at B = 2 in {often.mean():.0%} of "
+        f"the draws, bound {bound:.2f}",
+        float(negative_share.mean()),
+        (0.01 - abs(negative_share - 0.9), bound - often),
+        None if min(misses) < 0.01 else "fails",
+    )
+
+
+@measures("sa-corollary-3")
+def corollary_3(fewest_negatives, promised_share):
+    missed = (fewest_negatives < promised_share).mean(1)
+    return Finding(
+        f"less in {missed.mean():.0%}; the smallest is {fewest_negatives.min():.3f}, promised {promised_share:.3f}",
+        float(fewest_negatives.min()),
+        (0.01 - missed,),
+    )
+
+
+@measures("sa-mass")
+def mass(coupled):
+    return no_more(
+        {f"over {len(coupled)} runs": worst(coupled, lambda r: r.mass, lambda r: allowed(r) / 2)},
+        "left / right side at most",
+    )
+
+
+@measures("sa-lemma-6")
+def lemma_6(anchors, coupled):
+    gap = worst(coupled, lambda r: r.reweighting, allowed)
+    return Finding(
+        rf"at most {gap:.2f} of it; $2\alpha$ to {anchors['identity']:.0e}",
+        gap,
+        (1e-12 - anchors["identity"], 1 - gap),
+    )
+
+
+@measures("sa-lemma-6-range")
+def lemma_6_range(large_steps):
+    ratio = np.array([run.reweighting.max() / allowed(run) for run in large_steps])
+    kept = sum(bool((run.drift <= run.bound).all()) for run in large_steps)
+    entry = max(abs(run.final[0]).max() for run in large_steps)
+    return Finding(
+        f"{span(ratio, '.1f')} times it, at entries up to {entry:.0f}; the drift keeps below Theorem 1 in "
+        f"{kept} of {len(large_steps)}",
+        float(ratio.mean()),
+        (1 - ratio,),
+    )
+
+
+@measures("sa-lemma-7")
+def lemma_7(circles, networks):
+    return by_encoder(
+        "left / right side at most",
+        lambda r: r.apart,
+        lambda r: r.constants()["G"] * allowed(r) / r.config.tau,
+        circles,
+        networks,
+    )
+
+
+@measures("sa-eq-15")
+def eq_15(circles, networks):
+    def right(run):
+        c, found = run.config, run.constants()
+        added = c.eta * found["G"] * allowed(run) / c.tau
+        return (1 + found["beta"] * c.eta) * run.drift[:-1] + added
+
+    return by_encoder("left / right side at most", lambda r: r.drift[1:], right, circles, networks)
+
+
+@measures("sa-lemma-8")
+def lemma_8(coupled):
+    def right(run):
+        c = run.config
+        return allowed(run) / (c.tau * c.batch**0.5) + run.path / (2 * c.tau**2 * c.batch)
+
+    return no_more(
+        {f"over {len(coupled)} runs": worst(coupled, lambda r: r.gaps, right)},
+        "left / right side at most",
+    )
