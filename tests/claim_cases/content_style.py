@@ -68,16 +68,16 @@ CASES = {
         "fails": {"box": {0: LEVEL, **{k: linear(k, 0.1, 1.1) for k in (1, 2, 4)}}},
     },
     "cs-sphere-threshold": {
-        "holds": {"rows": 3 * [(1, 1, 2, 0.1, 0)] + 3 * [(1, 1, 0.5, 0.3, 0)]},
-        "fails": {"rows": 3 * [(1, 1, 2, 0.3, 0)] + 3 * [(1, 1, 0.5, 0.1, 0)]},
+        "holds": {"sphere_grid": 3 * [(1, 1, 2, 0.1, 0)] + 3 * [(1, 1, 0.5, 0.3, 0)]},
+        "fails": {"sphere_grid": 3 * [(1, 1, 2, 0.3, 0)] + 3 * [(1, 1, 0.5, 0.1, 0)]},
     },
     "cs-fig-1-right": {
-        "holds": {"deep": deep((0.8, 0.5, 0.1))},
-        "not seen here": {"deep": deep((0.8, 0.7, 0.6))},
+        "holds": {"deep_short": deep((0.8, 0.5, 0.1))},
+        "not seen here": {"deep_short": deep((0.8, 0.7, 0.6))},
     },
     "cs-deep-lower-tau": {
-        "holds": {"deep": deep((0.8, 0.5, 0.1), halved=(0.8, 0.5, 0.2))},
-        "fails": {"deep": deep((0.8, 0.5, 0.2), halved=(0.8, 0.5, 0.1))},
+        "holds": {"deep_short": deep((0.8, 0.5, 0.1), halved=(0.8, 0.5, 0.2))},
+        "fails": {"deep_short": deep((0.8, 0.5, 0.2), halved=(0.8, 0.5, 0.1))},
     },
     "cs-table-2-before": {
         "holds": {"heads": heads(*[(0.9, 0.8, 1)] * 3)},
@@ -96,8 +96,8 @@ CASES = {
         "not seen here": {"heads": heads((1, 1, 10), (1, 1, 11), (1, 1, 11))},
     },
     "cs-fig-4": {
-        "holds when": {"direct": decayed(0.5), "strong": decayed(0.5)},
-        "fails": {"direct": decayed(0.5), "strong": decayed(0.9)},
+        "holds when": {"weak_decay": decayed(0.5), "strong_decay": decayed(0.5)},
+        "fails": {"weak_decay": decayed(0.5), "strong_decay": decayed(0.9)},
     },
     "cs-h-against-r": {
         "holds": {"directclr": direct(0.9, 0.8), "heads": heads((0.9, 0.9, 1))},

@@ -368,14 +368,17 @@ CASES = {
         "holds": {"ratios": [[(1.6, 1.6, 4.0)] * 3] * 3},
         "fails": {"ratios": [[(1.6, 1.2, 4.0)] * 3] * 3},
     },
-    "cs-prop-2": {"holds when": {"read": reads(1.0)}, "fails": {"read": reads(0.5)}},
+    "cs-prop-2": {"holds when": {"readings": reads(1.0)}, "fails": {"readings": reads(0.5)}},
     "cs-prop-3": {"holds": {"recipe": recipe(1.6, 1.1)}, "fails": {"recipe": recipe(1.6, 9.0)}},
     "cs-prop-3-goal": {
         "holds": {"linear": ends(0.9, *RECIPE)},
         "not seen here": {"linear": ends(0.1, *RECIPE)},
     },
     "cs-stationary": {"holds": {"dial": dial(0.02)}, "fails": {"dial": dial(0.0)}},
-    "cs-loss-zero": {"holds": {"zero": [(1.0, 0.9)]}, "fails": {"zero": [(1.1, 0.9)]}},
+    "cs-loss-zero": {
+        "holds": {"loss_at_zero": [(1.0, 0.9)]},
+        "fails": {"loss_at_zero": [(1.1, 0.9)]},
+    },
     "cs-prop-4": {
         "holds": {"far": {1: [2.0, 0.0], 2: [1.0, 0.0]}},
         "fails": {"far": {1: [2.0, 1.0], 2: [1.0, 0.0]}},
@@ -390,11 +393,11 @@ CASES = {
         "fails": {"layers": {1: layer_values(3), 3: layer_values(8, 8, 8)}},
     },
     "cs-prop-6": {
-        "holds": {"sphere6": {"zero on style": (1.0, 1.0, 8, 4, 0.0)}},
-        "fails": {"sphere6": {"zero on style": (1.0, 2.0, 8, 4, 0.0)}},
+        "holds": {"sphere_identity": {"zero on style": (1.0, 1.0, 8, 4, 0.0)}},
+        "fails": {"sphere_identity": {"zero on style": (1.0, 2.0, 8, 4, 0.0)}},
     },
     "cs-prop-6-rank": {
-        "holds": {"sphere6": {"zero on style": (1.0, 1.0, 8, 8, 0.0)}},
-        "misprinted": {"sphere6": {"zero on style": (1.0, 1.0, 8, 4, 0.0)}},
+        "holds": {"sphere_identity": {"zero on style": (1.0, 1.0, 8, 8, 0.0)}},
+        "misprinted": {"sphere_identity": {"zero on style": (1.0, 1.0, 8, 4, 0.0)}},
     },
 }

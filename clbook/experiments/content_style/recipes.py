@@ -1,11 +1,11 @@
-"""The projector on digits, CS Table 2 and DirectCLR: how the records are made.
+"""The deep runs by their settings; the projector on digits, CS Table 2 and DirectCLR: how the records are made.
 
-They are records since their differences are as small as what another processor's rounding makes of a run.
+The latter are records since their differences are as small as what another processor's rounding makes of a run.
 """
 
 import numpy as np
 
-from clbook.experiments.content_style import projector
+from clbook.experiments.content_style import Config, projector
 from clbook.results.records import Recipe
 
 SEEDS = range(8)
@@ -17,6 +17,42 @@ ROWS = {
     "one, in between": PLAIN.replace(normalize=False, tau=0.84),
 }
 DIRECT = {"directclr": PLAIN.replace(method="directclr")}
+DEEP = Config(
+    space="sphere",
+    normalize=True,
+    d=10,
+    d_c=5,
+    style_sd=0.15,
+    tau=0.5,
+    mixing_layers=3,
+    layers=7,
+    lr=1e-3,
+    steps=2000,
+    record_every=500,
+)
+
+
+def deep_configs() -> dict:
+    """{(world, label): Configs} of the deep runs: three seeds of those that the text compares, one of others."""
+    bare = DEEP.replace(normalize=False)
+    box = bare.replace(space="box", tau=1.0)
+    single = {
+        ("box", "$d_c$ = 0"): box.replace(d_c=0),
+        ("box", "$d_c$ = 5"): box,
+        ("box", r"$d_c$ = 5, $\tau_c$ = .1"): box.replace(tau_c=0.1),
+        ("sphere", "$d_c$ = 0"): DEEP.replace(d_c=0),
+        ("sphere", "$d_c$ = 5"): DEEP,
+        ("sphere", r"$d_c$ = 5, $\tau_c$ = .3"): DEEP.replace(tau_c=0.3),
+        ("sphere", r"$d_c$ = 5, all $\tau$ halved"): DEEP.replace(tau=0.25),
+        ("sphere, no $\\ell_2$ norm", "$d_c$ = 5"): bare,
+        ("sphere, no $\\ell_2$ norm", r"$d_c$ = 5, $\tau_c$ = .3"): bare.replace(tau_c=0.3),
+    }
+    compared = ("$d_c$ = 0", "$d_c$ = 5", r"$d_c$ = 5, all $\tau$ halved")
+    found = {}
+    for (world, label), config in single.items():
+        seeds = range(3) if world == "sphere" and label in compared else (0,)
+        found[world, label] = [config.replace(seed=s) for s in seeds]
+    return found
 
 
 def seeded(configs: dict, seeds=range(3)) -> tuple:

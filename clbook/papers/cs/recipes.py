@@ -15,6 +15,7 @@ from clbook.experiments.content_style.recipes import (
     stacked,
 )
 from clbook.papers.cs import encoders
+from clbook.results import records
 from clbook.results.records import Recipe
 
 SEEDS, SDS, SPACES = range(3), (0.05, 0.15, 0.3), ("box", "sphere")
@@ -110,6 +111,12 @@ def projector_configs() -> dict:
     )
     keys = [*((5, above) for above in range(4)), (0, 0), (0, 3)]
     return {(k, above): base.replace(d_c=k, layers=4 + above) for k, above in keys}
+
+
+def runs_of(name: str, configs: dict) -> dict:
+    """{setting: its runs of three seeds} of the record `name`, which was made of {setting: Config}."""
+    record = records.load(name)
+    return {setting: record.sel(variant=str(setting)) for setting in configs}
 
 
 CORNERS = Config(

@@ -1,0 +1,454 @@
+"""What the claims of CS are judged on: each function's name is what the measures call its result."""
+
+import functools
+
+import numpy as np
+import torch
+
+from clbook import records, sweep, theory
+from clbook.experiments import content_style as cs
+from clbook.experiments.content_style import Config, collapse, projector
+from clbook.experiments.content_style import recipes as chapter
+from clbook.papers.cs import flow, optima, recipes
+
+SEEDS = recipes.SEEDS
+SPHERE = Config(space="sphere", normalize=True, d_c=4, style_sd=0.4)  # of the table of losses
+SCALES = (1e-3, 1e-2, 0.1, 0.3, 1.0, 3.0)  # sizes of W, for `errors`
+BATCHES = range(2, 13)  # numbers of pairs from below the eight dimensions to above them
+FAR = (30, 300, 3000, 30_000, 1e8)  # sizes of the content, for `far` and `collapsed`
+# Kinds of W and of the generator from which d_c is read off the gradient.
+STARTS = {
+    "both rotations": {},
+    "W gaussian": {"start": "gaussian"},
+    "g gaussian": {"mixing": "gaussian"},
+    "g gaussian, x whitened": {"mixing": "gaussian", "whiten": True},
+}
+READ_FROM = {800: flow.descent, 8000: flow.lemma5, 40_000: flow.lemma5}  # so many pairs
+SCALINGS = {
+    "zero on style": [3] * 4 + [0] * 4,
+    "0.1 on style": [1] * 4 + [0.1] * 4,
+    "uneven on content": [1, 1, 2, 2] + [0] * 4,
+}
+
+
+def _of_seeds(function, *args, **settings) -> list:
+    """What the function gives there, for each of three seeds."""
+    return [function(*args, seed=s, **settings) for s in SEEDS]
+
+
+# The abstract, Sections 2 and 3.
+
+
+@functools.cache
+def keeping():
+    """{world: of each seed, the losses of maps that keep content and scale style, and what can be read from them}."""
+    bases = {"sphere": SPHERE.replace(tau=1.0), "box": Config(d_c=4)}
+    found = {}
+    for world, base in bases.items():
+        found[world] = sweep(optima.keeping, [base.replace(seed=s) for s in SEEDS])
+    return found
+
+
+@functools.cache
+def written():
+    """Our losses beside eq. 1 and 4 written out: the largest differences."""
+    return _of_seeds(flow.definition_errors)
+
+
+@functools.cache
+def worlds():
+    """Of the generators: error of the inverse, difference of content and least distance of style within pairs."""
+    return _of_seeds(optima.generator_errors)
+
+
+@functools.cache
+def split():
+    """Eq. 2 for three numbers of content dimensions: its error, and what a smaller rank leaves of the distance."""
+    found = []
+    for d_c in (1, 4, 7):
+        found += _of_seeds(flow.alignment_split, d_c)
+    return found
+
+
+@functools.cache
+def lowered():
+    """What is left of the distance within pairs when singular values of W are set to zero."""
+    return _of_seeds(flow.lower_rank)
+
+
+@functools.cache
+def linear():
+    """{settings: (seeds, 8, 8) trained maps} of a record of linear encoders."""
+    runs = recipes.runs_of("cs-linear", recipes.linear_configs())
+    return {settings: found["map"].values for settings, found in runs.items()}
+
+
+@functools.cache
+def deep():
+    """{(width, world, style sd, label): runs of three seeds} of the records of deep encoders."""
+    found = {}
+    for name, configs in recipes.deep_configs().items():
+        found |= recipes.runs_of(name, configs)
+    return found
+
+
+@functools.cache
+def shield():
+    """{(d_c, layers above the fourth): runs of three seeds} of the record of an encoder under projectors."""
+    return recipes.runs_of("cs-projectors", recipes.projector_configs())
+
+
+@functools.cache
+def classes():
+    """The record of encoders of four classes."""
+    return records.load("cs-classes")
+
+
+@functools.cache
+def classifier():
+    """The record of classifiers of four classes."""
+    return records.load("cs-classifier")
+
+
+# Section 4.1: Figure 1 and Table 1.
+
+
+@functools.cache
+def box():
+    """{d_c: runs of three seeds} of linear encoders in the box."""
+    contents = (0, 1, 2, 4)
+    runs = sweep(cs.run, [Config(d_c=k, seed=s) for k in contents for s in SEEDS])
+    return {k: runs[3 * i : 3 * i + 3] for i, k in enumerate(contents)}
+
+
+@functools.cache
+def globe():
+    """{d_c: runs of three seeds} of linear encoders on the sphere."""
+    contents, base = (0, 4), SPHERE.replace(style_sd=0.3)
+    runs = sweep(cs.run, [base.replace(d_c=k, seed=s) for k in contents for s in SEEDS])
+    return {k: runs[3 * i : 3 * i + 3] for i, k in enumerate(contents)}
+
+
+@functools.cache
+def sphere_grid():
+    """Of runs on the sphere: d_c, tau, tau d_c (1 - rho), style's gain over content's, and the same as predicted."""
+    base = SPHERE.replace(steps=600)
+    configs = []
+    for k in (1, 2, 4):
+        for tau in (0.25, 0.5, 1.0, 2.0):
+            for sd in (0.2, 0.3, 0.5):
+                one = base.replace(d_c=k, tau=tau, style_sd=sd)
+                configs += [one.replace(seed=s) for s in SEEDS]
+    rows = []
+    for run in sweep(cs.run, configs):
+        c = run.config
+        rho = collapse.pair_cosine(c.replace(seed=0))
+        gain = cs.style_gain(run.map[-1], c.d_c)
+        predicted = theory.style_share(c.tau, c.d_c, c.d - c.d_c, rho)
+        rows.append((c.d_c, c.tau, c.tau * c.d_c * (1 - rho), gain, predicted))
+    return rows
+
+
+@functools.cache
+def unit():
+    """Error of eight temperatures as a change of units, for p = 1 and 2."""
+    return [flow.unit_error(p) for p in (1, 2)]
+
+
+@functools.cache
+def deep_short():
+    """{(world, label): runs} of the chapter's deep encoders, which train for 2,000 steps."""
+    configs = chapter.deep_configs()
+    runs = iter(sweep(cs.run, sum(configs.values(), []), record=("r2",)))
+    return {key: [next(runs) for _ in seeds] for key, seeds in configs.items()}
+
+
+@functools.cache
+def predicted():
+    """{style sd: tau d_c (1 - rho), and style's gain over content's by the linear theory} at the deep settings."""
+    base = recipes.deep_configs()["cs-deep-sphere"][50, "sphere", 0.15, "content"]
+    found = {}
+    for sd in recipes.SDS:
+        c = base.replace(style_sd=sd)
+        rho = collapse.pair_cosine(c)
+        share = theory.style_share(c.tau, c.d_c, c.d - c.d_c, rho)
+        found[sd] = (c.tau * c.d_c * (1 - rho), share)
+    return found
+
+
+def _compared(run) -> np.ndarray:
+    """The inverse of g, the best-scaled one, the trained map; with content, content alone and beside style."""
+    c, eye = run.config, np.eye(run.config.d)
+    maps = [eye, optima.best_scale(eye, c) * eye, run.map[-1]]
+    if c.d_c:
+        content = np.diag(1.0 * (np.arange(c.d) < c.d_c))
+        maps += [30 * content, 29 * content + eye]
+    return np.stack(maps)
+
+
+@functools.cache
+def parts():
+    """{(world, d_c): (seeds, 3, maps) alignment, uniformity and total of the linear maps of the table of losses}."""
+    bases = (Config(d_c=0), Config(d_c=2), SPHERE.replace(d_c=0), SPHERE)
+    found = {}
+    for run in sweep(cs.run, [base.replace(seed=s) for base in bases for s in SEEDS]):
+        key = run.config.space, run.config.d_c
+        found.setdefault(key, []).append(optima.parts(_compared(run), run.config))
+    return {key: np.array(values) for key, values in found.items()}
+
+
+@functools.cache
+def inverse():
+    """{(world, p): alignment, uniformity and total of the inverse of g, of each seed} in ten dimensions."""
+    worlds = (("box", 2), ("box", 1), ("sphere", 2))
+    return {world: _of_seeds(optima.inverse_terms, 10, *world) for world in worlds}
+
+
+# Section 4.2: Figure 2 and Table 2.
+
+
+@functools.cache
+def heads():
+    """The record of the projector on digits, outputs of length 1 on average."""
+    return records.load("cs-heads")
+
+
+@functools.cache
+def digits():
+    """The record of the projector on digits, outputs of variance 1."""
+    return records.load("cs-digits")
+
+
+@functools.cache
+def cifar():
+    """The record of SimCLR on CIFAR-10."""
+    return records.load("images-cifar10")
+
+
+@functools.cache
+def norms():
+    """The record of the projector on CIFAR-10, outputs normalised or standardised."""
+    return records.load("photographs-norms")
+
+
+# Appendices A and B: matrices and assumptions.
+
+
+@functools.cache
+def products():
+    """Of 81 products of matrices: how many contradict Lemma 2, Lemma 3 as printed, and Lemma 3 as it should be."""
+    return _of_seeds(optima.product_ranks)
+
+
+@functools.cache
+def axes():
+    """How far the two covariances are from commuting, and from diagonal in the best basis, for a skewed style."""
+    return _of_seeds(flow.axes)
+
+
+@functools.cache
+def dial():
+    """{style sd: {share: ascending eigenvalues of share Sigma_x - Sigma_x~, of each seed}}."""
+    found = {}
+    for sd in (0.1, 0.2, 0.3, 0.6, 1.0):
+        found[sd] = {share: _of_seeds(flow.eigenvalues, sd, share) for share in (1, 2)}
+    return found
+
+
+# Appendix C: the gradient of the linear model.
+
+
+@functools.cache
+def scaled():
+    """The gradient at four temperatures beside that of another W at temperature 1: their difference, a cosine."""
+    found = []
+    for tau in (0.1, 0.5, 2, 10):
+        found += _of_seeds(flow.tempered, tau)
+    return found
+
+
+@functools.cache
+def errors():
+    """Of each seed the relative errors of Lemma 5, corrected, as printed, without the negatives' gradient."""
+    # The first seed has all sizes of W, for the figure; the claim is about the smallest.
+    return [flow.lemma5_errors(SCALES[:1] if s else SCALES, seed=s) for s in SEEDS]
+
+
+@functools.cache
+def derivatives():
+    """Relative errors of the derivative before eq. 7: as printed, and with z_i's part as another's negative."""
+    return _of_seeds(flow.printed_derivatives)
+
+
+@functools.cache
+def limits():
+    """{(anchors, size of W): of each seed the errors of eq. 10 and 13, and the largest |M share - 1|}."""
+    found = {}
+    for n in (64, 256, 1024):
+        found |= {(n, scale): _of_seeds(flow.limit_errors, n, scale) for scale in (1.0, 1e-3)}
+    return found
+
+
+@functools.cache
+def spectra():
+    """{number of pairs: (seeds, 8) singular values of the gradient} without content."""
+    sizes = (*BATCHES, 100)
+    return {n: np.stack(_of_seeds(flow.gradient_spectrum, 0, n=n)) for n in sizes}
+
+
+def _covariances(n: int, seed: int) -> torch.Tensor:
+    """(2, 8, 8) of the data and within pairs, from n pairs without content."""
+    generator = torch.Generator().manual_seed(seed)
+    return flow.covariances(*collapse.pairs(n, 0, 0.3, generator))
+
+
+@functools.cache
+def estimates():
+    """{number of pairs: (seeds, 2, 8, 8) the two covariances}; the last number stands for infinitely many."""
+    sizes = (*BATCHES, 100, 20_000)
+    return {n: np.stack(_of_seeds(_covariances, n)) for n in sizes}
+
+
+@functools.cache
+def forms():
+    """Of eq. 15: its error, the diagonal of the matrix in the middle, the largest of its other entries."""
+    return _of_seeds(flow.latent_form, 0.3)
+
+
+@functools.cache
+def entries():
+    """(8, 8) gradient over entry of W, through a random generator, and through none."""
+    return _of_seeds(flow.entry_ratios)
+
+
+@functools.cache
+def ratios():
+    """For three spreads of style, of each seed: how much faster content grows, by autograd, the law, as printed."""
+    return [_of_seeds(flow.content_lead, sd) for sd in (0.1, 0.2, 0.3)]
+
+
+def _share_right(**settings) -> np.ndarray:
+    """(seeds,) share of the seven d_c that the largest drop of the gradient's singular values tells."""
+    right = []
+    for d_c in range(1, 8):
+        values = _of_seeds(flow.gradient_spectrum, d_c, **settings)
+        right.append([flow.largest_drop(of_seed) == d_c for of_seed in values])
+    return np.mean(right, 0)
+
+
+@functools.cache
+def readings():
+    """{start: (style sd, number of pairs, seed) share of the seven d_c that are read off rightly}."""
+    found = {}
+    for name, start in STARTS.items():
+        shares = []
+        for sd in (0.1, 0.3):
+            for n, gradient in READ_FROM.items():
+                shares.append(_share_right(style_sd=sd, n=n, flow=gradient, **start))
+        found[name] = np.reshape(shares, (2, len(READ_FROM), len(SEEDS)))
+    return found
+
+
+def _growth_ratios(config: Config) -> np.ndarray:
+    """(seeds,) how much faster content grows than style, at small weights."""
+    rates = [flow.growth(config.replace(seed=s), samples=200) for s in SEEDS]
+    return np.array([rate[:4].mean() / rate[4:].mean() for rate in rates])
+
+
+@functools.cache
+def recipe():
+    """{(content sd, name of a tau_c): (tau_c, (seeds,) how much faster content grows)}."""
+    found = {}
+    for sd in (0.05, 0.1, 0.15):
+        base = Config(d_c=4, content_sd=sd)
+        equal = float(_growth_ratios(base).mean())
+        dials = {"1": 1.0, "the recipe": sd / base.style_sd, "equal rates": equal}
+        for name, tau_c in dials.items():
+            found[sd, name] = (tau_c, _growth_ratios(base.replace(tau_c=tau_c)))
+    return found
+
+
+@functools.cache
+def loss_at_zero():
+    """The loss at W = 0 over (M + 1) M log(1 + M), and at W = 1, for three numbers of anchors."""
+    found = []
+    for n in (8, 64, 512):
+        found += _of_seeds(flow.loss_at_zero, n)
+    return found
+
+
+# Appendix D: what is optimal.
+
+
+@functools.cache
+def surface():
+    """{d_c: (content, style) the loss of maps that find the latents and scale them}."""
+    content, style = np.geomspace(0.3, 30, 13), np.linspace(0, 6, 31)
+    return {k: collapse.surface(content, style, k, batches=4) for k in (1, 2, 4)}
+
+
+@functools.cache
+def far():
+    """{d_c: losses of a linear encoder without style at ever larger content}."""
+    return {k: collapse.surface(FAR, (0,), k)[:, 0] for k in (1, 2, 4)}
+
+
+@functools.cache
+def collapsed():
+    """Of each seed {d_c: losses of a nonlinear encoder without style at ever larger content}."""
+    return [{k: optima.collapsed(FAR, k, seed=s) for k in (1, 2, 4)} for s in SEEDS]
+
+
+@functools.cache
+def corner():
+    """{d_c: (seeds, content, style) losses of the inverse of g, its content once or twice, its style 0 to 2 times}."""
+    found = {}
+    for k in (0, 1, 4):
+        found[k] = np.stack(_of_seeds(collapse.surface, (1, 2), (0, 1, 2), k, batches=7))
+    return found
+
+
+@functools.cache
+def layers():
+    """{layers of f: of each seed the singular values of the gradient in each of them} where style is gone."""
+    return {depth: _of_seeds(optima.layer_spectra, depth) for depth in (1, 3)}
+
+
+@functools.cache
+def sphere_identity():
+    """{D: loss of the collapsed encoder and of D f, rank of f and of D f, the largest gradient in the style}."""
+    return {name: optima.sphere_identity(scaling) for name, scaling in SCALINGS.items()}
+
+
+# Appendix E: DirectCLR.
+
+
+@functools.cache
+def _decays():
+    """Runs of DirectCLR on digits: the usual weight decay, and one of 1."""
+    base = chapter.PLAIN.replace(method="directclr")
+    return sweep(projector.run, [base, base.replace(decay=1.0)])
+
+
+@functools.cache
+def weak_decay():
+    """A run of DirectCLR on digits with the usual weight decay."""
+    return _decays()[0]
+
+
+@functools.cache
+def strong_decay():
+    """A run of DirectCLR on digits with a weight decay of 1."""
+    return _decays()[1]
+
+
+@functools.cache
+def directclr():
+    """The record of DirectCLR on digits."""
+    return records.load("cs-direct")
+
+
+@functools.cache
+def decayed():
+    """The record of DirectCLR and SimCLR on digits, trained until unused weights have decayed."""
+    return records.load("cs-directclr")
