@@ -80,7 +80,9 @@ def kernels(before, after):
     values = np.tile([before, after], (2, 3, 1)) + SPREAD[:, 0] * np.array([0, 1])
     places = {"data": ["cifar10", "mnist"], "moment": ["before", "after"]}
     return {
-        "photo_blocks": xarray.Dataset({"aligned": (("data", "seed", "moment"), values)}, coords=places)
+        "photo_blocks": xarray.Dataset(
+            {"aligned": (("data", "seed", "moment"), values)}, coords=places
+        )
     }
 
 
