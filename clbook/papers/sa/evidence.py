@@ -427,17 +427,17 @@ def promised_share() -> float:
 def _settings(eta: float) -> list[surrogate.Config]:
     """Three seeds of eight settings around this step size: eta, B and tau are varied one by one."""
     usual = surrogate.Config(n=24, classes=12, batch=8, d=6, steps=40, record_every=1, eta=eta)
-    settings = [
-        usual,
-        usual.replace(eta=eta / 10),
-        usual.replace(eta=10 * eta),
-        usual.replace(batch=4),
-        usual.replace(batch=16),
-        usual.replace(tau=0.5),
-        usual.replace(tau=5.0),
-        usual.replace(tau=5.0, eta=eta / 10),
+    changes = [
+        {},
+        {"eta": eta / 10},
+        {"eta": 10 * eta},
+        {"batch": 4},
+        {"batch": 16},
+        {"tau": 0.5},
+        {"tau": 5.0},
+        {"tau": 5.0, "eta": eta / 10},
     ]
-    return [config.replace(seed=s) for config in settings for s in SEEDS]
+    return [usual.replace(**change, seed=s) for change in changes for s in SEEDS]
 
 
 @functools.cache

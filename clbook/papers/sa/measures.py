@@ -52,9 +52,12 @@ def straight(x, y) -> float:
     return float(np.mean((y - np.polyval(np.polyfit(x, y, 1), x)) ** 2))
 
 
-def line_errors(steps, distance) -> tuple[float, float]:
-    """Errors of log distance as a straight line in the time, as an exponential has it, and in its logarithm."""
-    return straight(steps, np.log(distance)), straight(np.log(steps), np.log(distance))
+def line_errors(steps, distances) -> tuple[np.ndarray, np.ndarray]:
+    """(seeds,) errors of log distance as a straight line in the time, like an exponential, and in its logarithm."""
+    logs = np.log(distances)
+    in_time = [straight(steps, one) for one in logs]
+    in_log = [straight(np.log(steps), one) for one in logs]
+    return np.array(in_time), np.array(in_log)
 
 
 def batch_change(ends):
@@ -128,28 +131,31 @@ def corollary(runs, similarity, measured, scale, lower) -> Finding:
 def grows(start):
     late = start.distance.sel(loss="nscl", step=slice(20, None))
     steps, distance = late.step.values, late.values
-    errors = np.array([line_errors(steps, one) for one in distance])
+    in_time, in_log = line_errors(steps, distance)
     power = [np.polyfit(np.log(steps), np.log(one), 1)[0] for one in distance]
     return Finding(
-        f"errors {listed(errors[:, 0], '.3f')} in the time, {listed(errors[:, 1], '.3f')} in its logarithm; "
+        f"errors {listed(in_time, '.3f')} in the time, {listed(in_log, '.3f')} in its logarithm; "
         f"the distance grows like the time to the power {listed(power)}",
         float(np.mean(power)),
-        (np.log(errors[:, 1] / errors[:, 0]),),
+        (np.log(in_log / in_time),),
     )
 
 
 @measures("sa-twin")
 def twin(start):
     early = start.distance.isel(step=slice(1, None)).sel(step=slice(None, 100))
-    steps, distance = early.step.values, early.sel(loss="twin").values
-    errors = np.array([line_errors(steps, one) for one in distance])
-    grown = distance[:, -1] / distance[:, 0]
+    distance = early.sel(loss="twin").values
+    in_time, in_log = line_errors(early.step.values, distance)
+    straighter = np.log(in_log / in_time)
+    last = distance[:, -1]
+    grown = last / distance[:, 0]
+    nscl = early.sel(loss="nscl").isel(step=-1)
+    errors = f"errors {listed(in_time)} in the time, {listed(in_log)} in its logarithm"
     return Finding(
-        f"errors {listed(errors[:, 0])} in the time, {listed(errors[:, 1])} in its logarithm; grown "
-        f"{listed(grown, '.0f')} times, to {listed(distance[:, -1])}, where NSCL is "
-        f"{listed(early.sel(loss='nscl').isel(step=-1))} away",
+        f"{errors}; grown {listed(grown, '.0f')} times, to {listed(last)}, where NSCL is "
+        f"{listed(nscl)} away",
         float(grown.mean()),
-        (np.log(errors[:, 1] / errors[:, 0]), np.log10(grown) - 2),
+        (straighter, np.log10(grown) - 2),
     )
 
 
@@ -262,8 +268,9 @@ def replacement(repeats):
 def beyond_triangle(useful_steps, coupled):
     useful = [bool((run.bound < run.triangle)[1:].all()) for run in coupled]
     steps = np.array(list(useful_steps.values()))
+    some = np.sum(steps > 0)
     return Finding(
-        f"in {np.sum(steps > 0)} of {len(steps)}, for at most {steps.max()} steps; at each recorded time in "
+        f"in {some} of {len(steps)}, for at most {steps.max()} steps; at each recorded time in "
         f"{sum(useful)} of our {len(useful)} runs",
         float(steps.min()),
         (steps.min() - 0.5,),
@@ -325,11 +332,12 @@ def prefactor(imagenet_batches):
 def rho(trainings):
     before, power, N = np.array(list(trainings.values())).T
     largest = np.log10(before / N) + power / np.log(10)
+    spare = -1 - largest.max()
     return Finding(
         f"$\\rho$ is promised to be at most 10 to the power {span(largest, '.0f')}, r "
         f"{np.sqrt(2):.1f} times as much",
         float(largest.min()),
-        (-1 - largest.max(), -1 - largest.max() - np.log10(2) / 2),
+        (spare, spare - np.log10(2) / 2),
     )
 
 
@@ -346,11 +354,15 @@ def recurrence(coupled):
 
 @measures("sa-range")
 def value_range(random_pairs):
-    least, most = random_pairs.min((0, 1)), random_pairs.max((0, 1))
+    cka, rsa = np.moveaxis(random_pairs, -1, 0)  # (seeds, draws) each
+    texts, above = [], []
+    for name, values in {"CKA": cka, "RSA": rsa}.items():
+        texts.append(f"{name} from {values.min():.2f} to {values.max():.2f}")
+        above.append(1 + ROOM - values.max())
     return Finding(
-        f"CKA from {least[0]:.2f} to {most[0]:.2f}, RSA from {least[1]:.2f} to {most[1]:.2f}",
-        float(least[1]),
-        (least[0], 1 + ROOM - most[0], random_pairs[..., 1].min(1), 1 + ROOM - most[1]),
+        ", ".join(texts),
+        float(rsa.min()),
+        (cka.min(), rsa.min(1), *above),
     )
 
 
@@ -513,11 +525,12 @@ def more_classes(by_classes):
 def subsets(subsets):
     ends = subsets.isel(step=-1)
     means = ends.mean("seed")
+    rises = [ends[key].sel(classes=10) - ends[key].sel(classes=2) for key in SIMILARITIES]
     return Finding(
         f"CKA {listed(means.cka)}, RSA {listed(means.rsa)}; on training points CKA "
         f"{listed(means.cka_train)}",
         float(means.cka[-1]),
-        tuple(ends[key].sel(classes=10) - ends[key].sel(classes=2) for key in SIMILARITIES),
+        tuple(rises),
     )
 
 
@@ -548,13 +561,16 @@ def subsets_decline(subsets):
 
 @measures("sa-nearest-centre")
 def nearest_centre(digits, lars):
-    plain, layered = (
-        np.array([final(runs, k, "nccc") for k in (DCL, NSCL, SCL)]) for runs in (digits, lars)
-    )
+    means, rises = [], []
+    for runs in (digits, lars):
+        values = np.array([final(runs, k, "nccc") for k in (DCL, NSCL, SCL)])
+        means.append(values.mean(1))
+        rises.append((np.diff(values, axis=0) > 0).all(0))
+    plain, layered = means
     return Finding(
-        f"means {listed(plain.mean(1), '.3f')}; with LARS {listed(layered.mean(1), '.3f')}",
-        float(plain[1].mean()),
-        tuple((np.diff(values, axis=0) > 0).all(0) for values in (plain, layered)),
+        f"means {listed(plain, '.3f')}; with LARS {listed(layered, '.3f')}",
+        float(plain[1]),
+        tuple(rises),
     )
 
 
@@ -611,10 +627,11 @@ def photo_temperature(cifar, mnist, cifar_tau, mnist_tau):
 def temperature(by_tau):
     cka = np.array([final(runs, NSCL, "cka") for runs in by_tau])
     rsa = np.array([final(runs, NSCL, "rsa") for runs in by_tau])
+    leads = [values[-1] - values[:-1].max(0) for values in (cka, rsa)]
     return Finding(
         f"CKA {listed(cka.mean(1))}; RSA {listed(rsa.mean(1))}",
         float(cka[-1].mean()),
-        tuple(values[-1] - values[:-1].max(0) for values in (cka, rsa)),
+        tuple(leads),
     )
 
 
@@ -708,11 +725,12 @@ def photo_gap(cifar, mnist):
 def twin_end(plateau):
     end = plateau.isel(step=-1)
     twin, nscl = end.sel(loss="twin"), end.sel(loss="nscl")
+    share = twin.gap / nscl.gap
     return Finding(
         f"gap {listed(twin.gap)}, NSCL's {listed(nscl.gap)}; CKA with DCL {listed(twin.cka)}, NSCL's "
         f"{listed(nscl.cka)}",
         float(twin.gap.mean()),
-        (twin.gap / nscl.gap - 0.8,),
+        (share - 0.8,),
     )
 
 
@@ -758,12 +776,12 @@ def architectures(widths):
 @measures("sa-vacuous")
 def vacuous(lasting):
     epochs, trained = np.array(list(lasting.values())).T
-    found = "; ".join(
-        f"tau = {tau:g}: {listed([e for (_, t), (e, _) in lasting.items() if t == tau], 'd')}"
-        for tau in dict.fromkeys(tau for _, tau in lasting)
-    )
+    by_tau = {}
+    for (_, tau), (promised, _) in lasting.items():
+        by_tau.setdefault(tau, []).append(promised)
+    found = [f"tau = {tau:g}: {listed(promised, 'd')}" for tau, promised in by_tau.items()]
     return Finding(
-        f"it does so for so many epochs: {found}",
+        "it does so for so many epochs: " + "; ".join(found),
         float(epochs.max()),
         ((trained - epochs).min() - 0.5,),
     )
@@ -785,10 +803,11 @@ def projection(plateau):
 def assumptions(circles, networks):
     length = max(run.G.max() for run in circles) / 2**0.5
     bend = worst(circles, lambda r: r.beta, lambda r: r.constants()["beta"])
+    G = max(run.G.max() for run in networks)
+    beta = max(run.beta.max() for run in networks)
     return Finding(
-        f"on the circle {length:.3f} of G and {bend:.3f} of beta; the network has G up to "
-        f"{max(run.G.max() for run in networks):.0f} and beta up to "
-        f"{max(run.beta.max() for run in networks):.0f}",
+        f"on the circle {length:.3f} of G and {bend:.3f} of beta; the network has G up to {G:.0f} "
+        f"and beta up to {beta:.0f}",
         bend,
         (1 + ROOM - length, 1 + ROOM - bend),
     )
@@ -797,16 +816,17 @@ def assumptions(circles, networks):
 @measures("sa-theorem-2")
 def theorem_2(circles, networks):
     runs = [*circles, *networks]
-    quotients = [
+    circle, network = (
         worst(those, lambda r: r.drift[1:], lambda r: r.bound[1:]) for those in (circles, networks)
-    ]
+    )
     bound, triangle = np.array([(run.bound[-1], run.triangle[-1]) for run in runs]).T
+    infinite, below = np.isinf(bound).sum(), np.sum(bound < triangle)
     return Finding(
-        f"drift / bound at most {quotients[0]:.2g} on the circle, {quotients[1]:.2g} for the network; at "
-        f"the end the bound is infinite in {np.isinf(bound).sum()} of {len(runs)} runs, below the triangle "
-        f"inequality in {np.sum(bound < triangle)}",
-        1 / max(quotients),
-        tuple(1 - q for q in quotients),
+        f"drift / bound at most {circle:.2g} on the circle, {network:.2g} for the network; at "
+        f"the end the bound is infinite in {infinite} of {len(runs)} runs, below the triangle "
+        f"inequality in {below}",
+        1 / max(circle, network),
+        (1 - circle, 1 - network),
     )
 
 
@@ -899,24 +919,26 @@ def summary(circles, networks):
 
 @measures("sa-surrogate")
 def surrogate(circles, networks):
-    miss = [
-        np.array([run.missed[-1] / run.moved[-1] for run in runs]) for runs in (circles, networks)
-    ]
+    circle = [run.missed[-1] / run.moved[-1] for run in circles]
+    network = [run.missed[-1] / run.moved[-1] for run in networks]
+    largest = float(max(*circle, *network))
     return Finding(
-        f"misses by {span(miss[0])} times what they move on the circle, {span(miss[1])} for the network",
-        float(np.max(miss)),
-        (0.5 - np.max(miss),),
+        f"misses by {span(circle)} times what they move on the circle, {span(network)} for the network",
+        largest,
+        (0.5 - largest,),
     )
 
 
 @measures("sa-time-scale")
 def time_scale(circles, networks):
-    cosine = [max(run.cosine[-1] for run in runs) for runs in (circles, networks)]
+    circle = max(run.cosine[-1] for run in circles)
+    network = max(run.cosine[-1] for run in networks)
+    largest = max(circle, network)
     return Finding(
-        f"cosine at most {cosine[0]:.2f} on the circle, {cosine[1]:.2f} for the network: with the best time "
-        f"scale it misses by {np.sqrt(1 - max(cosine) ** 2):.3f} of the movement or more",
-        float(max(cosine)),
-        (max(cosine) - 0.5,),
+        f"cosine at most {circle:.2f} on the circle, {network:.2f} for the network: with the best time "
+        f"scale it misses by {np.sqrt(1 - largest**2):.3f} of the movement or more",
+        float(largest),
+        (largest - 0.5,),
     )
 
 
@@ -930,22 +952,26 @@ def nscl_loss(readings):
 
 @measures("sa-repeated-anchors")
 def repeated_anchors(sides):
-    squares, lipschitz, size = sides["distinct"].T
+    distinct, repeated = sides["distinct"], sides["repeated"].mean(0)
+    squares, lipschitz, size = distinct.max(0)
+    error = abs(distinct[:, 0] - 1).max()
     return Finding(
-        f"left / right in eqs. 10, 11, 13: {listed([squares.max(), lipschitz.max(), size.max()])}; with "
-        f"repeats {listed(sides['repeated'].mean(0), '.0f')}",
-        float(squares.max()),
-        (1e-12 - abs(squares - 1).max(), 1 - lipschitz.max(), 1 - size.max()),
+        f"left / right in eqs. 10, 11, 13: {listed([squares, lipschitz, size])}; with repeats "
+        f"{listed(repeated, '.0f')}",
+        float(squares),
+        (1e-12 - error, 1 - lipschitz, 1 - size),
     )
 
 
 @measures("sa-lemma-2")
 def lemma_2(softmax_curvature, batch_curvature):
+    *_, second, largest = np.sort(softmax_curvature)
+    of_losses = batch_curvature.max()
     return Finding(
-        f"attained at (1/2, 1/2), to {abs(softmax_curvature.max() - 0.5):.0e}, else at most "
-        f"{np.sort(softmax_curvature)[-2]:.3f}; batch losses {batch_curvature.max():.2f} of the bound",
-        float(softmax_curvature.max()),
-        (0.5 + ROOM - softmax_curvature.max(), 1 + ROOM - batch_curvature.max()),
+        f"attained at (1/2, 1/2), to {abs(largest - 0.5):.0e}, else at most {second:.3f}; batch losses "
+        f"{of_losses:.2f} of the bound",
+        float(largest),
+        (0.5 + ROOM - largest, 1 + ROOM - of_losses),
     )
 
 
@@ -977,13 +1003,16 @@ def lemma_4(masses):
 def lemma_5(negative_share, rare_shares):
     right = (1 - 1 / 8) * (1 - 1 / 10)
     often, bound = rare_shares
-    misses = [abs(negative_share - mean).max() for mean in (0.9, right)]
+    mean = negative_share.mean()
+    near = 0.01 - abs(negative_share - 0.9)
+    misses = [abs(negative_share - value).max() for value in (0.9, right)]
+    neither = None if min(misses) < 0.01 else "fails"
     return Finding(
-        f"{span(negative_share, '.3f')}, not .9; (1 - 1/B)(1 - 1/C) = {right:.4f}; at B = 2 in {often.mean():.0%} of "
-        f"the draws, bound {bound:.2f}",
-        float(negative_share.mean()),
-        (0.01 - abs(negative_share - 0.9), bound - often),
-        None if min(misses) < 0.01 else "fails",
+        f"{span(negative_share, '.3f')}, not .9; (1 - 1/B)(1 - 1/C) = {right:.4f}; at B = 2 in "
+        f"{often.mean():.0%} of the draws, bound {bound:.2f}",
+        float(mean),
+        (near, bound - often),
+        neither,
     )
 
 
