@@ -33,7 +33,7 @@ CEILINGS = {
     "alignment": (8.17, 3, 6, 0),
     "content_style": (7.67, 10, 2, 0),
     "images": (7.01, 5, 2, 0),
-    "kernel": (7.58, 4, 4, 0),
+    "kernel": (7.58, 4, 3, 0),
     "landscape": (7.67, 15, 4, 0),
     "modadd": (7.56, 5, 4, 1),
     "overlap": (7.12, 3, 2, 0),
@@ -46,7 +46,7 @@ CEILINGS = {
     "ls": (8.18, 12, 9, 0),
     "sa": (8.02, 19, 11, 0),
     "sl": (7.18, 9, 11, 0),
-    "va": (7.54, 6, 7, 0),
+    "va": (7.16, 4, 4, 0),
 }
 
 # What a reader does not see: Load, Store, and the signs of operators, which their expressions stand for.
