@@ -607,10 +607,11 @@ def three_pairs(fig3):
     early, late, never = (fig3.separable_at.sel(panel=panel) for panel in PAIRS)
     second, third = (fig3.moved.sel(panel=panel) for panel in ("third", "fourth"))
     again = ", ".join("never" if np.isnan(at) else f"{at:,.0f}" for at in late)
+    parted = int(np.isfinite(never).sum())
+    way, other = (span(moved, ".2f") for moved in (third, second))
     return Finding(
-        f"at {listed(early, '.0f')}; at {again}; the third in {int(np.isfinite(never).sum())} of {len(never)} "
-        f"seeds, its points move by {span(third, '.2f')} eps, those of the second by "
-        f"{span(second, '.2f')}",
+        f"at {listed(early, '.0f')}; at {again}; the third in {parted} of {len(never)} "
+        f"seeds, its points move by {way} eps, those of the second by {other}",
         float(np.median(early)),
         (late > 10 * early, np.isnan(never), 0.25 - third),
     )
@@ -675,15 +676,14 @@ def emergence(emergence):
 
 @measures("ls-donut-gradients")
 def donut_gradients(shapes):
-    ratio = {
-        name: np.array([r.sigma2[0] / r.theta[0] for r in runs]) for name, runs in shapes.items()
-    }
+    donut = np.array([r.sigma2[0] / r.theta[0] for r in shapes["donut"]])
+    clusters = np.array([r.sigma2[0] / r.theta[0] for r in shapes["clusters"]])
     theta = span([r.theta[0] for r in shapes["donut"]], ".2f")
     return Finding(
-        f"$\\sigma^2/\\Theta$ {span(ratio['donut'], '.1f')} on the donut ($\\Theta$ {theta}), "
-        f"{span(ratio['clusters'], '.2f')} on the clusters",
-        float(ratio["donut"].mean()),
-        (np.log(ratio["donut"]), -np.log(ratio["clusters"])),
+        f"$\\sigma^2/\\Theta$ {span(donut, '.1f')} on the donut ($\\Theta$ {theta}), "
+        f"{span(clusters, '.2f')} on the clusters",
+        float(donut.mean()),
+        (np.log(donut), -np.log(clusters)),
     )
 
 
@@ -853,10 +853,11 @@ def constant(still):
 
 @measures("ls-growing-scale")
 def growing_scale(growing):
-    falls = min(
-        float((1 - np.divide(v[1:], v[:-1], where=v[:-1] > 0, out=np.zeros(len(v) - 1))).min())
-        for v in growing.values()
-    )
+    falls = np.inf
+    for v in growing.values():
+        share = np.zeros(len(v) - 1)  # that is left where k doubles; 0 of nothing
+        np.divide(v[1:], v[:-1], where=v[:-1] > 0, out=share)
+        falls = min(falls, float((1 - share).min()))
     left = max(float(v[-1] / v[0]) for v in growing.values())
     return Finding(
         f"at k = 64 at most {left:.0e} of its value at k = 1", left, (falls, 1e-3 - left)
@@ -1086,9 +1087,10 @@ def cap_clusters(cap, cap_wide_gap):
 def full_size(fig6):
     at, last = fig6.separable_at, float(fig6.recorded_steps.max())
     when = ", ".join("never" if np.isnan(t) else f"{t:.0f}" for t in at)
+    right = span(fig6.accuracy.isel(step=-1), ".2f")
     return Finding(
         f"separable at {when} of {last:,.0f} iterations; neighbours' labels right on "
-        f"{span(fig6.accuracy.isel(step=-1), '.2f')} at the end",
+        f"{right} at the end",
         float(at.fillna(0.0).mean() / last),
         ((0.1 - at / last).fillna(-1.0),),
     )
