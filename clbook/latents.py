@@ -73,7 +73,12 @@ def draws(n: int, d: int, space: str, generator: torch.Generator) -> torch.Tenso
 
 
 def pairs(
-    drawn: torch.Tensor, d: int, d_c, style_sd, space: str, content_sd=0.0
+    drawn: torch.Tensor,
+    d: int,
+    d_c: int | torch.Tensor,
+    style_sd: float | torch.Tensor,
+    space: str,
+    content_sd: float | torch.Tensor = 0.0,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Latents and their positives, from random numbers. Nothing is checked, and nothing is read from the device.
 

@@ -105,7 +105,7 @@ def needs(*names: str) -> Callable:
 
 
 def axes(
-    columns: int = 1, rows: int = 1, *, width: float = 7.2, height: float = 3.2, **kwargs
+    columns: int = 1, rows: int = 1, *, width: float = 7.2, height: float = 3.2, **kwargs: object
 ) -> tuple[Figure, np.ndarray]:
     """A figure in the book's style and its axes, made without pyplot so that threads may draw.
 
@@ -123,7 +123,7 @@ def axes(
 
 
 def mosaic(
-    layout: list, *, width: float = 7.2, height: float = 4.0, **kwargs
+    layout: list, *, width: float = 7.2, height: float = 4.0, **kwargs: object
 ) -> tuple[Figure, dict[str, Axes]]:
     """A figure in the book's style and {name: axes}, laid out as by matplotlib's `subplot_mosaic`.
 
@@ -137,7 +137,7 @@ def mosaic(
         return fig, fig.subplot_mosaic(layout, **kwargs)
 
 
-def legend(ax: Axes, **kwargs) -> Legend:
+def legend(ax: Axes, **kwargs: object) -> Legend:
     """A legend without a frame, on a white ground that no line crosses."""
     return ax.legend(**{"frameon": True, "edgecolor": "none", "fontsize": 9, **kwargs})
 

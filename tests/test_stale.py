@@ -34,7 +34,7 @@ class Book:
             (ROOT / "_config.yml").read_text().splitlines(keepends=True)
         )  # this package has no claims, no ledger
         (folder / "_config.yml").write_text(
-            "".join(line for line in lines if "clbook_ledger" not in line)
+            "".join(line for line in lines if not re.search("clbook_(ledger|api)", line))
         )
         (folder / "_toc.yml").write_text("format: jb-book\nroot: book/page\n")
         (folder / "clbook").mkdir()

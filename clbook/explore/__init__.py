@@ -7,26 +7,26 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from clbook.explore.subject import Subject, quantities
-from clbook.training.settings import expect, fields
+from clbook.training.settings import Settings, expect, fields
 
 
 def explore(
-    run,
-    figure,
-    base_config,
+    run: Callable,
+    figure: Callable,
+    base_config: Settings,
     *,
-    compare=None,
-    time=None,
-    frames=32,
-    name=None,
-    title="",
-    caption="",
-    cells=None,
-    record=(),
-    **axes,
+    compare: dict | Callable | None = None,
+    time: str | dict | None = None,
+    frames: int = 32,
+    name: str | None = None,
+    title: str = "",
+    caption: str = "",
+    cells: Callable | None = None,
+    record: Sequence[str] = (),
+    **axes: Iterable,
 ):
     """Sliders over an experiment: `explore(run, figure, Config(), eps=[.02, 1], tau=[.1, .01])`.
 
@@ -81,7 +81,7 @@ def explore(
     return panel(subject, base_config, **shown)
 
 
-def grid(base_config, axes) -> dict[str, list]:
+def grid(base_config: Settings, axes: dict[str, Iterable]) -> dict[str, list]:
     """`axes` with every value as the Config holds it.
 
     Raises:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jinja2
@@ -18,19 +18,19 @@ from clbook.explore import controls
 from clbook.explore.static import _file
 from clbook.trace.page import program, shared_code
 from clbook.training.loop import training_of
-from clbook.training.settings import expect, fields
+from clbook.training.settings import Settings, expect, fields
 
 
 def train_here(
-    run,
-    figure,
-    base_config,
+    run: Callable,
+    figure: Callable,
+    base_config: Settings,
     *,
     settings: Sequence[str],
     title: str = "",
     caption: str = "",
     name: str = "here",
-    **shapes,
+    **shapes: Sequence,
 ) -> Here:
     """A block that trains in the page: `train_here(run, figure, Config(), settings=("eps", "tau"), classes=(2, 3))`.
 

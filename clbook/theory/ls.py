@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import gammaln, hyp0f1, ive
 
 from clbook._arguments import at_least, chance, choice, measured, number, positive, whole
@@ -199,7 +200,17 @@ def split_curvature(count: int, tau: float) -> float:
 # LS Theorem 4.3 as we repaired it.
 
 
-def repaired_bound(k, h, eps, gap, theta, kappa, rate, eta, zeta):
+def repaired_bound(
+    k: ArrayLike,
+    h: float,
+    eps: float,
+    gap: float,
+    theta: float,
+    kappa: float,
+    rate: float,
+    eta: float,
+    zeta: float,
+) -> np.ndarray:
     """What the repaired theorem promises for z_i - z_j after k steps, i and j of different clusters.
 
     Args:

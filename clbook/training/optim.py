@@ -39,7 +39,9 @@ def warmed(t: int, steps: int, warmup: int = 0, cosine: bool = True) -> float:
     return 0.5 + 0.5 * math.cos(math.pi * (t - warmup) / (steps + 1 - warmup))
 
 
-def sgd(weights: Tensors, gradients: Tensors, lr, factor: float = 1.0) -> list[torch.Tensor]:
+def sgd(
+    weights: Tensors, gradients: Tensors, lr: float | torch.Tensor, factor: float = 1.0
+) -> list[torch.Tensor]:
     """Gradient descent, w - factor lr g: `torch.optim.SGD`.
 
     Args:
@@ -64,7 +66,7 @@ def momentum(
     weights: Tensors,
     gradients: Tensors,
     velocity: Tensors,
-    lr,
+    lr: float | torch.Tensor,
     factor: float = 1.0,
     beta: float = 0.9,
 ) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
@@ -107,7 +109,12 @@ def lars_directions(
 
 
 def adam(
-    weights: Tensors, gradients: Tensors, memory: dict, lr: float, decay=0.0, kind: str = "l2"
+    weights: Tensors,
+    gradients: Tensors,
+    memory: dict,
+    lr: float,
+    decay: float | torch.Tensor = 0.0,
+    kind: str = "l2",
 ) -> tuple[list[torch.Tensor], dict]:
     """Adam (Kingma and Ba 2015, Algorithm 1), with a weight decay for each run.
 

@@ -21,13 +21,13 @@ KINDS = {
 
 
 def setting(
-    default,
+    default: object,
     doc: str,
     *,
     unit: str = "",
-    low=None,
-    high=None,
-    above=None,
+    low: float | None = None,
+    high: float | None = None,
+    above: float | None = None,
     choices: Sequence | None = None,
     file: str = "",
     log: bool = False,

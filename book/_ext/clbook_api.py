@@ -1,0 +1,104 @@
+"""Sphinx extension of the book: the API reference, from the docstrings of the package.
+
+The docstrings are plain text: signs that reStructuredText would read as markup stand for themselves. Under each name
+stand the pages whose code uses it.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import json
+import re
+from pathlib import Path
+
+from clbook.training.settings import Outcome, quantities
+
+MARKUP = re.compile(r"([|*])")
+SETTING = re.compile(r"^\s*(\w+ = .*?): (.*)$")
+
+
+def plain(app, what, name, obj, options, lines):
+    """Escape what would be markup, and make a list of settings and one of recorded quantities. Runs before napoleon."""
+    settings = "Settings:" in lines
+    for k, line in enumerate(lines):
+        line = escaped(line)
+        setting = SETTING.match(line) if settings else None
+        lines[k] = f"* ``{setting[1]}``: {setting[2]}" if setting else line
+    if settings:
+        lines.insert(lines.index("Settings:") + 1, "")
+    if inspect.isclass(obj) and issubclass(obj, Outcome):
+        lines += ["", "What it holds:", ""]
+        for quantity, meaning in described(obj).items():
+            lines.append(f"* ``{quantity}``: {escaped(meaning)}")
+
+
+def escaped(text: str) -> str:
+    """The text with signs that would be markup as they are."""
+    return MARKUP.sub(r"\\\1", text)
+
+
+def described(result: type) -> dict[str, str]:
+    """{name of a recorded quantity: what it is, its axes, and whether it must be asked for}."""
+    found = {}
+    for name, field in quantities(result).items():
+        said = field.metadata
+        unit = f", in {said['unit']}" if said.get("unit") else ""
+        axes = f" ({', '.join(said['dims'])})" if said.get("dims") else ""
+        asked = "; recorded where it is asked for" if said.get("asked") else ""
+        found[name] = f"{said.get('doc', '')}{unit}{axes}{asked}"
+    return found
+
+
+@functools.cache
+def sources(folder: Path) -> dict[str, str]:
+    """{page: its code} of all notebooks of the book."""
+    found = {}
+    for path in sorted((folder / "book").rglob("*.ipynb")):
+        if any(part.startswith(("_", ".")) for part in path.relative_to(folder).parts):
+            continue
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+        found[path.relative_to(folder).with_suffix("").as_posix()] = "\n".join(code)
+    return found
+
+
+def pages(folder: Path, module: str, name: str) -> list[str]:
+    """The pages whose code uses `name` of the module: as `module.name`, or imported from it."""
+    last = module.rpartition(".")[2]
+    used = re.compile(rf"\b{last}\.{name}\b|from {re.escape(module)} import [^\n]*\b{name}\b")
+    return [page for page, code in sources(folder).items() if used.search(code)]
+
+
+def tell_pages(app, what, name, obj, options, lines):
+    """Append the pages that use a function or a class. Runs after napoleon."""
+    if what not in ("function", "class"):
+        return
+    module, _, short = name.rpartition(".")
+    if module.startswith("clbook.theory."):
+        module = "clbook.theory"
+    found = [f":doc:`/{page}`" for page in pages(Path(app.srcdir), module, short)]
+    if found:
+        lines += ["", f"Used on: {', '.join(found)}.", ""]
+
+
+def documented(modules: dict[str, tuple[str, ...]]) -> list[str]:
+    """The full names of what a page of the reference has to show of these modules; () stands for all of a module."""
+    names = []
+    for module, chosen in modules.items():
+        loaded = importlib.import_module(module)
+        for name, value in vars(loaded).items():
+            defined_here = getattr(value, "__module__", None) == module
+            if defined_here and not name.startswith("_") and (not chosen or name in chosen):
+                names.append(f"{module}.{name}")
+    return names
+
+
+def setup(app):
+    """Register the hooks; napoleon has priority 500."""
+    app.setup_extension("sphinx.ext.autodoc")
+    app.setup_extension("sphinx.ext.napoleon")
+    app.connect("autodoc-process-docstring", plain, priority=400)
+    app.connect("autodoc-process-docstring", tell_pages, priority=600)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,96 @@
+"""The API reference: every public name of the parts stands there, says what it is, and names the pages that use it."""
+
+import importlib
+import inspect
+import pathlib
+import re
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "book/_ext"))
+import clbook_api  # noqa: E402
+
+BUILT = ROOT / "_build/html/book/api.html"
+TEXT = (ROOT / "book/api.md").read_text()
+# {module: names, or () for all that it defines}
+MODULES = {
+    found[1]: tuple(re.findall(r"\w+", found[2] or ""))
+    for found in re.finditer(r"automodule:: ([\w.]+)\n   :members:([^\n]*)", TEXT)
+}
+EXPERIMENTS = re.findall(r"autoclass:: (clbook\.experiments\.\w+\.\w+)", TEXT)
+PARTS = ("losses", "kernels", "metrics", "models", "transformer", "data", "augment", "latents")
+PAPERS = ("ls", "va", "sa", "sl", "cs")
+
+
+def public(module, chosen):
+    """The functions and classes that a module defines, or those chosen of them."""
+    loaded = importlib.import_module(module)
+    return {
+        name
+        for name, value in vars(loaded).items()
+        if not name.startswith("_")
+        and (inspect.isfunction(value) or inspect.isclass(value))
+        and value.__module__ == module
+        and (not chosen or name in chosen)
+    }
+
+
+NAMES = [
+    (module, name) for module, chosen in MODULES.items() for name in sorted(public(module, chosen))
+]
+
+
+def test_all_parts_and_papers_are_on_the_page_whole():
+    whole = {module for module, chosen in MODULES.items() if not chosen}
+    assert whole >= {f"clbook.{part}" for part in PARTS}
+    assert whole >= {f"clbook.theory.{paper}" for paper in PAPERS}
+
+
+def test_names_that_the_page_chooses_exist():
+    for module, chosen in MODULES.items():
+        assert public(module, chosen) >= set(chosen), module
+
+
+def test_every_experiment_of_the_course_is_on_the_page():
+    folders = {path.parent.name for path in ROOT.glob("clbook/experiments/*/experiment.py")}
+    shown = {name.split(".")[2] for name in EXPERIMENTS}
+    assert shown == folders and len(EXPERIMENTS) == 2 * len(folders)
+
+
+@pytest.mark.parametrize(("module", "name"), NAMES)
+def test_every_name_says_what_it_is_and_what_its_arguments_are(module, name):
+    value = getattr(importlib.import_module(module), name)
+    assert value.__doc__ and len(value.__doc__.split()) > 3
+    if inspect.isfunction(value):
+        for argument in inspect.signature(value).parameters.values():
+            assert argument.annotation is not inspect.Parameter.empty, argument
+
+
+def test_markup_of_docstrings_stands_for_itself():
+    lines = ["|x|^p of *all* x", "", "Settings:", "    n = 100: number of points; at most 2,000."]
+    clbook_api.plain(
+        None, "function", "some.name", test_all_parts_and_papers_are_on_the_page_whole, {}, lines
+    )
+    assert lines[0] == r"\|x\|^p of \*all\* x"
+    assert lines[-1] == "* ``n = 100``: number of points; at most 2,000."
+
+
+def test_pages_are_found_by_what_their_code_uses(tmp_path):
+    (tmp_path / "book").mkdir()
+    code = '"from clbook.metrics import rsa, r2\\nlosses.nt_xent(a, b, 1.0)"'
+    cell = f'{{"cell_type": "code", "source": [{code}]}}'
+    (tmp_path / "book/toy.ipynb").write_text(f'{{"cells": [{cell}]}}')
+    assert clbook_api.pages(tmp_path, "clbook.metrics", "r2") == ["book/toy"]
+    assert clbook_api.pages(tmp_path, "clbook.losses", "nt_xent") == ["book/toy"]
+    assert clbook_api.pages(tmp_path, "clbook.losses", "cl") == []
+
+
+@pytest.mark.skipif(not BUILT.exists(), reason="there is no built book")
+def test_the_built_page_has_every_name():
+    page = BUILT.read_text()
+    missing = [f"{module}.{name}" for module, name in NAMES if f'id="{module}.{name}"' not in page]
+    assert missing == [] and 'id="clbook.experiments.separability.Config"' in page
+    section = page[page.index('id="clbook.losses.nt_xent"') :]
+    assert "Used on: " in section[: section.index('id="clbook.losses.cl"')]
