@@ -258,6 +258,41 @@ def test_the_notebook_runs_with_the_package_from_the_wheel_alone(toy, tmp_path):
     assert pathlib.Path(place).is_relative_to(tmp_path) and float(spread) < 0.01
 
 
+def test_a_wheel_of_another_state_is_installed_over_an_older_one(toy, tmp_path):
+    """pip leaves alone what has the version that is there: two states of the package have two versions."""
+    place = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", place], check=True)
+    losses = toy.folder / "clbook/losses.py"
+    before, old = losses.read_text(), wheel(toy.offered)
+    kept = shutil.copy(old, tmp_path / old.name)
+    losses.write_text(before + "\nSTATE = 2\n")
+    built = subprocess.run(
+        [pathlib.Path(sys.executable).with_name("jupyter-book"), "build", "."],
+        cwd=toy.folder,
+        env=environment(toy.folder),
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    losses.write_text(before)
+    assert built.returncode == 0, built.stdout + built.stderr
+    new = wheel(toy.offered)
+    assert new.name != old.name
+    for each in (kept, new):
+        command = [
+            place / "bin/python",
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--no-index",
+        ]
+        subprocess.run([*command, each], check=True)
+    (installed,) = place.glob("lib/python*/site-packages/clbook/losses.py")
+    assert "STATE = 2" in installed.read_text()
+
+
 def test_with_addresses_links_are_whole_and_there_is_a_colab_button(toy):
     config = toy.folder / "_config.yml"
     before = config.read_text()

@@ -452,9 +452,22 @@ def first_cell(app, title):
 # --- the package ----------------------------------------------------------------------------------------------------
 
 
+def wheel_version(app) -> str:
+    """The version of the package's wheel: the package's own, and what it is made of.
+
+    pip leaves a package alone whose version is there already; a wheel of another state has to have another one.
+    """
+    root = Path(app.srcdir)
+    digest = hashlib.sha256()
+    for path in package_files(root):
+        name = path.relative_to(root).as_posix()
+        digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return f"{app.config.clbook_environment['clbook']}+s{digest.hexdigest()[:12]}"
+
+
 def wheel_name(app) -> str:
     """The name of the wheel of the package that the book is built with."""
-    return f"clbook-{app.config.clbook_environment['clbook']}-py3-none-any.whl"
+    return f"clbook-{app.clbook_wheel_version}-py3-none-any.whl"
 
 
 def package_files(root) -> list[Path]:
@@ -472,12 +485,8 @@ def make_wheel(app):
     root, folder = Path(app.srcdir), Path(app.outdir) / FOLDER
     if not offered(app):
         return
-    digest = hashlib.sha256()
-    for path in package_files(root):
-        digest.update(
-            path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0"
-        )
-    kept = Path(app.outdir).parent / ".wheels" / digest.hexdigest()[:16]
+    app.clbook_wheel_version = version = wheel_version(app)
+    kept = Path(app.outdir).parent / ".wheels" / version
     if not (kept / wheel_name(app)).is_file():
         shutil.rmtree(kept.parent, ignore_errors=True)
         kept.mkdir(parents=True)
@@ -486,6 +495,10 @@ def make_wheel(app):
                 target = Path(copy) / path.relative_to(root)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, target)
+            module = Path(copy) / "clbook/__init__.py"
+            line = re.compile(r'^__version__ = ".*"$', re.MULTILINE)
+            text = module.read_text(encoding="utf-8")
+            module.write_text(line.sub(f'__version__ = "{version}"', text), encoding="utf-8")
             build = f"from setuptools import build_meta; build_meta.build_wheel({str(kept)!r})"
             subprocess.run([sys.executable, "-c", build], cwd=copy, check=True, capture_output=True)
     folder.mkdir(parents=True, exist_ok=True)
