@@ -17,6 +17,7 @@ ROOMS = (PACKAGE / "experiments", PACKAGE / "papers")
 A_LINE = 7.0  # nodes a line of code, in the mean of the engine
 ENGINE = 38_100  # nodes of the engine: to fall to 30,000
 TRACE = 7_700  # nodes of the room that writes trainings as JavaScript: at most 10,000
+DIAGNOSE = 6_700  # nodes of the instruments on a reader's own encoder
 STATEMENT = 40  # nodes of one statement
 FUNCTION = 60  # lines of one function, without its docstring
 
@@ -32,6 +33,7 @@ TABLES = {
 CEILINGS = {
     "alignment": (8.17, 3, 6, 0),
     "content_style": (7.67, 10, 2, 0),
+    "diagnose": (6.9, 2, 0, 0),
     "images": (7.01, 5, 2, 0),
     "kernel": (7.58, 4, 4, 0),
     "landscape": (7.67, 15, 4, 0),
@@ -156,6 +158,11 @@ def trace() -> Density:
 
 
 @functools.cache
+def diagnose() -> Density:
+    return measured((PACKAGE / "diagnose").rglob("*.py"))
+
+
+@functools.cache
 def rooms() -> dict:
     """{room: Density}, by name."""
     folders = [init.parent for kind in ROOMS for init in kind.glob("*/__init__.py")]
@@ -172,9 +179,10 @@ def test_the_engine_has_few_nodes_a_line():
 
 
 def test_the_engine_is_small():
-    own = engine().nodes - trace().nodes
+    own = engine().nodes - trace().nodes - diagnose().nodes
     assert own <= ENGINE, f"{own} nodes, at most {ENGINE}"
     assert trace().nodes <= TRACE, f"{trace().nodes} nodes, at most {TRACE}"
+    assert diagnose().nodes <= DIAGNOSE, f"{diagnose().nodes} nodes, at most {DIAGNOSE}"
 
 
 def test_no_statement_of_the_engine_is_large_but_the_tables():
