@@ -237,12 +237,22 @@ def test_alarms_are_silent_on_a_healthy_embedding_and_loud_on_broken_ones(found)
     same = 1 + 1e-3 * noise
     assert {"spread", "alignment"} <= alarms(z1=same[0], z2=same[1])
     assert "spread" not in alarms(z1=noise[0], z2=noise[1])
-    assert {"alignment", "partner accuracy"} <= alarms(z1=noise[0], z2=noise[1])
+    assert {"alignment", "loss (nt_xent, scale mean, tau 0.2)"} <= alarms(z1=noise[0], z2=noise[1])
     assert {"k-NN", "linear probe"} <= alarms(z=noise[0])
     assert "linear probe of what is used" in alarms(z=noise[0])
     assert "CKA with the start" in alarms(start=given["z"] + 1e-3)
     flat = np.hstack([given["z1"][:, :1] - 5, np.full((200, 39), 0.01)])
     assert any("dead dimensions" in name for name in alarms(z1=flat, z2=flat))
+
+
+def test_outputs_that_are_all_equal_get_a_report():
+    given = clouds(90)
+    same = np.ones((90, 5))
+    report = diagnose.report(
+        same, same, same, given["labels"], start=same, factors={"first": given["z"][:, 0]}, batch=10
+    )
+    assert {"loss", "alignment", "spread"} <= {line.name.split(" ")[0] for line in report.alarms}
+    assert report["effective rank"].value == 0 and json.loads(report.to_json())
 
 
 def test_effective_rank_is_beside_the_most_that_so_few_points_can_have():

@@ -2,12 +2,24 @@
 
 from clbook.experiments.diagnose.experiment import (
     HEALTHY,
+    PATIENTS,
     SICK,
     Config,
     Result,
     Sickness,
+    configs,
     data,
     run,
 )
 
-__all__ = ["Config", "HEALTHY", "Result", "SICK", "Sickness", "data", "run"]
+__all__ = [
+    "Config",
+    "HEALTHY",
+    "PATIENTS",
+    "Result",
+    "SICK",
+    "Sickness",
+    "configs",
+    "data",
+    "run",
+]
