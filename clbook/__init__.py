@@ -8,6 +8,7 @@ Imports go one way:
     style         how figures and tables are drawn
     trace         a training as JavaScript, for a page that trains
     explore       one explorer: live, recorded, in the page
+    diagnose      the instruments on an encoder of the reader's own: a part that reads all others
     experiments   the course: a folder for each chapter of the book
     papers        the audit: how what a paper says is judged, and a folder for each paper
 
@@ -28,6 +29,7 @@ __version__ = "0.1.0"
 PARTS = (
     "augment",
     "data",
+    "diagnose",
     "kernels",
     "latents",
     "losses",

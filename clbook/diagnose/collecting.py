@@ -1,0 +1,194 @@
+"""Fills the arrays of a report from a torch module, in batches, and leaves the module as it was."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from clbook._arguments import choice, error, refused, shown, whole
+
+RAW = 2**26  # numbers of the inputs that are kept for comparison: 256 MB in float32
+
+
+@contextlib.contextmanager
+def as_found(*modules: nn.Module | None) -> Iterator[None]:
+    """Leaves the modes of modules, and the random states of Python, NumPy and torch, as they were before."""
+    modes = []
+    for module in modules:
+        if module is not None:
+            modes += [(part, part.training) for part in module.modules()]
+    python_state = random.getstate()
+    numpy_state = np.random.get_state()
+    try:
+        with torch.random.fork_rng():
+            yield
+    finally:
+        random.setstate(python_state)
+        np.random.set_state(numpy_state)
+        for part, training in modes:
+            part.training = training
+
+
+def collect(
+    encoder: nn.Module,
+    data: Tensor | np.ndarray | Iterable,
+    views: Callable[[Tensor], Tensor],
+    projector: nn.Module | None = None,
+    *,
+    start: nn.Module | None = None,
+    twin: nn.Module | None = None,
+    labels=None,
+    use: str = "encoder",
+    read: Callable | None = None,
+    batch: int = 256,
+    seed: int = 0,
+) -> dict[str, np.ndarray]:
+    """The arguments of `report` from a network: `report(**collect(encoder, data, views, projector), tau=0.5)`.
+
+    Nothing is trained. Modules are in evaluation mode meanwhile, without gradients; mode, parameters and random states
+    are left as they were. Only outputs are kept, in float32, and inputs as long as there are at most 67 million
+    numbers of them.
+
+    Args:
+        encoder: module: a batch (m, ...) -> features (m, d). Batches go to its device, in its precision.
+        data: (n, ...) the points, not used for training; or an iterable of batches, such as a DataLoader, each a
+            tensor or a pair (tensor, labels).
+        views: views(batch) -> batch, one random view of each point by torch's, NumPy's or Python's global generator.
+            It is called twice for each batch.
+        projector: module: features -> what the loss compares. None: the loss compares the features.
+        start, twin: encoders as `encoder`: its untrained self, and another to compare with.
+        labels: (n,), if the data bring none.
+        use: what will be used and is read out: the output of the "encoder", or that of the "projector".
+        read: read(output) -> (m, d), for an encoder that returns no tensor (m, d):
+            `lambda out: out.last_hidden_state[:, 0]`.
+        batch: points at a time, where `data` is one array.
+        seed: of the views.
+
+    Returns:
+        {"z1", "z2": (n, d) what the loss compares, "z": (n, d') what is used, "before": (n, d'') in front of the
+        projector, "start", "twin": (n, d'), "raw": the inputs (n, D), "labels": (n,)}, those that there are.
+
+    Raises:
+        ValueError: data without points; a module that returns something else than a row for each point.
+    """
+    modules = {"encoder": encoder, "projector": projector, "start": start, "twin": twin}
+    for name, module in modules.items():
+        fine = isinstance(module, nn.Module) or (module is None and name != "encoder")
+        if not fine:
+            raise refused(name, module, "a torch.nn.Module")
+    choice("use", use, ("encoder", "projector"))
+    if not callable(views):
+        raise refused("views", views, "a function of a batch that returns one view of each point")
+    reader = _Reader(encoder, projector, start, twin, use, read)
+    kept = {}
+    with as_found(*modules.values()), torch.no_grad():
+        for module in modules.values():
+            if module is not None:
+                module.eval()
+        torch.manual_seed(seed)
+        np.random.seed(seed)
+        random.seed(seed)
+        for x, y in _batches(data, batch):
+            for name, rows in reader.rows(x, views).items():
+                kept.setdefault(name, []).append(rows)
+            if y is not None:
+                kept.setdefault("labels", []).append(np.asarray(y))
+    if not kept:
+        raise refused("data", data, "points (n, ...), n >= 2, or batches of them")
+    found = {name: np.concatenate(parts) for name, parts in kept.items()}
+    if len(found["raw"]) < len(found["z1"]):
+        del found["raw"]  # of more inputs than are kept
+    if labels is not None:
+        found["labels"] = labels
+    return found
+
+
+def _batches(data, batch):
+    """(x, labels or None) of each batch."""
+    batch = whole("batch", batch, 1)
+    if isinstance(data, (Tensor, np.ndarray)):
+        points = torch.as_tensor(data)
+        for first in range(0, len(points), batch):
+            yield points[first : first + batch], None
+        return
+    if not isinstance(data, Iterable) or isinstance(data, str):
+        raise refused("data", data, "a tensor (n, ...), or an iterable of batches of tensors")
+    for given in data:
+        x, y = given if isinstance(given, (tuple, list)) else (given, None)
+        yield torch.as_tensor(x), y
+
+
+class _Reader:
+    """What the modules give for one batch."""
+
+    def __init__(self, encoder, projector, start, twin, use, read):
+        self.encoder = encoder
+        self.projector = projector
+        self.others = {"start": start, "twin": twin}
+        self.use = use
+        self.read = read
+        self.raw = RAW
+
+    def rows(self, x: Tensor, views: Callable) -> dict[str, np.ndarray]:
+        """The rows that a batch adds to each array."""
+        features = self.features("encoder", self.encoder, x)
+        found = {}
+        for name in ("z1", "z2"):
+            seen = views(x)
+            if not isinstance(seen, Tensor) or len(seen) != len(x):
+                said = f"a function that returned {shown(seen)} for {len(x)} points"
+                raise error("views", said, "one that returns a view of each point")
+            found[name] = self.projected(self.features("encoder", self.encoder, seen))
+        after = self.projected(features)
+        found["z"] = after if self.use == "projector" else features
+        if self.projector is not None:
+            found["before"] = features
+        for name, other in self.others.items():
+            if other is not None:
+                found[name] = self.features(name, other, x)
+        arrays = {name: values.float().cpu().numpy() for name, values in found.items()}
+        self.raw -= x.numel()
+        kept = len(x) if self.raw >= 0 else 0
+        arrays["raw"] = x[:kept].float().flatten(1).cpu().numpy() if kept else _none(x)
+        return arrays
+
+    def features(self, name: str, module: nn.Module, x: Tensor) -> Tensor:
+        """(m, d) what an encoder gives for a batch."""
+        like = next(module.parameters(), torch.zeros(()))
+        x = x.to(like.device)
+        if x.is_floating_point():
+            x = x.to(like.dtype)
+        out = module(x)
+        if self.read is not None:
+            out = self.read(out)
+        if not isinstance(out, Tensor):
+            said = f"a module that returns {shown(out)}"
+            allowed = (
+                "one that returns a tensor (n, d): say with read=... where in its output that is"
+            )
+            raise error(name, said, allowed)
+        return _checked(name, out, len(x))
+
+    def projected(self, features: Tensor) -> Tensor:
+        """(m, d) what the loss compares."""
+        if self.projector is None:
+            return features
+        return _checked("projector", self.projector(features), len(features))
+
+
+def _checked(name, out, rows):
+    """The output of a module as (rows, d)."""
+    if out.ndim < 2 or len(out) != rows:
+        said = f"a module that returned {shown(out)} for {rows} points"
+        raise error(name, said, "one that returns a row for each point of a batch")
+    return out.flatten(1)
+
+
+def _none(x):
+    """No rows of the inputs x."""
+    return np.zeros((0, x[:1].numel()), np.float32)

@@ -1,0 +1,110 @@
+"""The trace of the neural kernel for a network of an ordinary size: some outputs and some inputs at a time."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import torch
+from torch import nn
+
+from clbook import kernels
+from clbook._arguments import dense, refused, whole
+from clbook.diagnose.collecting import as_found
+
+
+class _Some(nn.Module):
+    """Some of a model's outputs, as a module of its own."""
+
+    def __init__(self, model: nn.Module, outputs: range):
+        super().__init__()
+        self.model = model
+        self.first = outputs.start
+        self.end = outputs.stop
+
+    def forward(self, x):
+        """(n, ...) -> (n, end - first)."""
+        return self.model(x)[:, self.first : self.end]
+
+
+def trace_kernel(
+    model: nn.Module,
+    x: torch.Tensor,
+    *,
+    outputs: int = 8,
+    samples: int = 512,
+    progress: Callable | None = None,
+) -> torch.Tensor:
+    """sum_k K_ij^{kk} of the neural kernel (LS eq. 8), `kernels.empirical_trace` in pieces.
+
+    The sum over the outputs is taken some at a time. More inputs than `samples` are taken in pairs of blocks. So the
+    memory that is used grows with outputs x samples and not with d or n, but for the result itself. Layers that torch
+    cannot map over, a GRU say, go sample by sample, which is slow.
+
+    Args:
+        model: module (n, ...) -> (n, d). It is put into evaluation mode meanwhile; its weights, modes and `.grad`
+            fields and the random state are left as they were found.
+        x: (n, ...) inputs, on the model's device.
+        outputs: how many outputs are differentiated at a time; fewer take less memory.
+        samples: how many inputs are held at a time, >= 2.
+        progress: called as progress(fraction) after each piece.
+
+    Returns:
+        (n, n), in the model's precision.
+
+    Raises:
+        ValueError: as for `kernels.empirical`; another number of outputs or samples.
+    """
+    outputs = whole("outputs", outputs, 1)
+    samples = whole("samples", samples, 2)
+    n = len(dense("x", x, 1))
+    if not isinstance(model, nn.Module):
+        raise refused("model", model, "a torch.nn.Module")
+    with as_found(model):
+        model.eval()
+        d = _width(model, x)
+        chosen = [range(k, min(k + outputs, d)) for k in range(0, d, outputs)]
+        blocks = _blocks(n, samples)
+        jobs = list(itertools.product(blocks, chosen))
+        K = None
+        for done, ((rows, columns), some) in enumerate(jobs):
+            piece = _piece(_Some(model, some), x, rows, columns)
+            if K is None:
+                K = piece.new_zeros((n, n))
+            K[rows, columns] += piece
+            if rows != columns:
+                K[columns, rows] += piece.T
+            if progress is not None:
+                progress((done + 1) / len(jobs))
+    return K
+
+
+def _width(model, x):
+    """The number of outputs of a model."""
+    with torch.no_grad():
+        try:
+            out = model(x[:1])
+        except Exception as error:  # the model's own words, whatever they are
+            raise refused("x", x, f"what model takes: {error}") from error
+    if not isinstance(out, torch.Tensor) or out.dim() != 2:
+        raise refused("model", model, "a module that returns one tensor (n, d)")
+    return out.shape[1]
+
+
+def _blocks(n, samples):
+    """Pairs of slices that cover the upper triangle of an n x n table, of at most `samples` inputs together."""
+    if n <= samples:
+        return [(slice(0, n), slice(0, n))]
+    size = samples // 2
+    slices = [slice(k, min(k + size, n)) for k in range(0, n, size)]
+    return list(itertools.combinations_with_replacement(slices, 2))
+
+
+def _piece(model, x, rows, columns):
+    """One block of the kernel."""
+    if rows == columns:
+        return kernels.empirical_trace(model, x[rows])
+    both = torch.cat([x[rows], x[columns]])
+    K = kernels.empirical_trace(model, both)
+    first = rows.stop - rows.start
+    return K[:first, first:]

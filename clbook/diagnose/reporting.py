@@ -1,0 +1,261 @@
+"""`report`: checks what it is given, computes the lines, and shows them as a table, JSON or a page of HTML."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from clbook._arguments import choice, positive, refused, whole
+from clbook.diagnose import arrays, lines, loss_scale
+from clbook.diagnose.kernel import trace_kernel
+from clbook.diagnose.lines import Line, Subject
+
+MOST = 1000  # points that are looked at
+INPUTS = 200  # points of the kernel lines
+
+STYLE = """
+body { font: 16px/1.45 sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #1b1f24 }
+table { border-collapse: collapse } th, td { text-align: left; vertical-align: top; padding: .3rem .6rem;
+border-bottom: 1px solid #dde1e6 } .alarm td { background: #fdecdf }
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Report:
+    """The lines of a diagnosis.
+
+    Attributes:
+        n: points that were given.
+        looked: points that the lines are computed from.
+        lines: the lines, in the order in which they are read.
+    """
+
+    n: int
+    looked: int
+    lines: tuple[Line, ...]
+
+    @property
+    def alarms(self) -> tuple[Line, ...]:
+        """The lines whose rule finds something wrong."""
+        return tuple(line for line in self.lines if line.alarm)
+
+    def __getitem__(self, name: str) -> Line:
+        """The line of a name, or the first whose name begins so; KeyError where there is none."""
+        for line in self.lines:
+            if line.name == name:
+                return line
+        for line in self.lines:
+            if line.name.startswith(name):
+                return line
+        raise KeyError(f"{name}: the report has {', '.join(line.name for line in self.lines)}")
+
+    @property
+    def summary(self) -> str:
+        """One sentence: how many alarms, and of which lines."""
+        looked = f"{self.looked} of {self.n} points" if self.looked < self.n else f"{self.n} points"
+        if not self.alarms:
+            return f"{looked}, {len(self.lines)} lines, no alarm."
+        names = "; ".join(line.name for line in self.alarms)
+        return f"{looked}, {len(self.lines)} lines, {len(self.alarms)} alarms: {names}."
+
+    @property
+    def table(self):
+        """The lines as a `style.Table`: name, value, references, alarm, what it says, and the page."""
+        from clbook.style import Table  # here: numbers and JSON need no matplotlib
+
+        header = ("line", "value", "beside", "alarm", "what it says", "page")
+        return Table(header, [_row(line) for line in self.lines])
+
+    def __repr__(self) -> str:
+        rows = [self.summary]
+        for line in self.lines:
+            mark = "!" if line.alarm else " "
+            rows.append(f"{mark} {line.name}: {_shown(line.value)}  ({_beside(line)})")
+            if line.alarm:
+                rows.append(f"    {line.says}")
+        return "\n".join(rows)
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html.escape(self.summary)}</p>{self.table._repr_html_()}"
+
+    def to_json(self) -> str:
+        """The report as JSON; a number that is not finite is null."""
+        rows = []
+        for line in self.lines:
+            row = dataclasses.asdict(line)
+            row["value"] = _finite(line.value)
+            row["reference"] = {what: _finite(number) for what, number in line.reference.items()}
+            rows.append(row)
+        found = {"n": self.n, "looked": self.looked, "summary": self.summary, "lines": rows}
+        return json.dumps(found, indent=1, allow_nan=False)
+
+    def to_html(self, path: str | os.PathLike | None = None) -> str:
+        """The report as one page of HTML that needs nothing else, also written to `path`."""
+        rows = []
+        for line in self.lines:
+            cells = "".join(f"<td>{html.escape(cell)}</td>" for cell in _row(line))
+            cells += f"<td>{html.escape(line.rule or 'never')}</td>"
+            rows.append(f'<tr class="alarm">{cells}</tr>' if line.alarm else f"<tr>{cells}</tr>")
+        names = ("line", "value", "beside", "alarm", "what it says", "page", "when it alarms")
+        head = "".join(f"<th>{name}</th>" for name in names)
+        page = (
+            '<!DOCTYPE html>\n<html lang="en"><meta charset="utf-8"><title>Diagnosis of an encoder'
+            f"</title><style>{STYLE}</style>\n<h1>What is wrong with this encoder?</h1>\n"
+            f"<p>{html.escape(self.summary)}</p>\n<table><tr>{head}</tr>\n"
+            + "\n".join(rows)
+            + "\n</table></html>\n"
+        )
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
+
+def _row(line):
+    """A line as cells of a table."""
+    mark = "alarm" if line.alarm else ""
+    return (line.name, _shown(line.value), _beside(line), mark, line.says, line.page)
+
+
+def _beside(line):
+    return "; ".join(f"{what} {_shown(number)}" for what, number in line.reference.items())
+
+
+def _shown(number):
+    return "undefined" if math.isnan(number) else f"{number:.4g}"
+
+
+def _finite(number):
+    return number if math.isfinite(number) else None
+
+
+def report(
+    z1,
+    z2=None,
+    z=None,
+    labels=None,
+    before=None,
+    start=None,
+    twin=None,
+    factors=None,
+    tau: float = 0.5,
+    loss: str | None = "nt_xent",
+    scale: str | float = "mean",
+    *,
+    raw=None,
+    batch: int | None = None,
+    model: torch.nn.Module | None = None,
+    x: torch.Tensor | None = None,
+    most: int = MOST,
+    seed: int = 0,
+    progress: Callable | None = None,
+) -> Report:
+    """What is wrong with an encoder: its numbers beside references that are computed from the same points.
+
+    Arrays are NumPy's, torch's, sequences, or paths of .npz, .npy and .csv files. All have one row for each of n
+    points, in one order. More than two axes are flattened. The points should not be among those that were trained on.
+
+    Args:
+        z1, z2: (n, d) what the loss compares, for two views of each point. z1 alone may be an .npz file that holds all
+            arrays by their names here; a factor is "factors.NAME".
+        z: (n, d') the representation that will be used, for the points themselves. None takes z1.
+        labels: (n,) numbers or strings, for what reads out.
+        before: (n, d'') the output in front of the projector, for the points themselves.
+        start: (n, ...) as z, by the untrained network. twin: as z, by another network, one with labels say.
+        factors: {name: (n,)}, or (n, k): properties of the points that may have been learned.
+        tau: the temperature of the loss, > 0.
+        loss: one of nt_xent, cl, dcl, nt_xent_mean, infonce, nscl, supcon; None for no line of the loss.
+        scale: how the library prints the loss: "mean" over the views, "sum" of two directions, "supcontrast" for the
+            mean times tau / 0.07, or a factor.
+        raw: (n, ...) the inputs.
+        batch: points in a batch of the training.
+        model, x: a network and its inputs (n, ...), for the lines of the neural kernel; labels are needed, too.
+        most: points that are looked at, at random, >= 4. Memory and time grow with its square.
+        seed: of that choice, of shuffles and of random references.
+        progress: called as progress(fraction) after each group of lines.
+
+    Returns:
+        The report. It is the same for the same arguments.
+
+    Raises:
+        ValueError: an argument that is not allowed, by its name.
+    """
+    if z2 is None and arrays.is_path(z1):
+        own = arrays.from_file(z1)
+        given = {"z": z, "labels": labels, "before": before, "start": start}
+        given |= {"twin": twin, "factors": factors, "raw": raw}
+        own |= {name: value for name, value in given.items() if value is not None}
+        settings = {"tau": tau, "loss": loss, "scale": scale, "batch": batch, "seed": seed}
+        return report(**own, **settings, model=model, x=x, most=most, progress=progress)
+    others = {"z": z, "before": before, "start": start, "twin": twin, "raw": raw}
+    tables = _tables(z1, z2, labels, others)
+    n = len(tables["z1"])
+    factors = {} if factors is None else arrays.factors(factors, n)
+    settings = _settings(tau, loss, scale, batch, seed, tables["labels"])
+
+    most = whole("most", most, 4)
+    rows = np.random.default_rng(seed).permutation(n)[:most]
+    rows.sort()
+    chosen = {name: None if found is None else found[rows] for name, found in tables.items()}
+    if chosen["labels"] is not None and len(np.unique(chosen["labels"])) < 2:
+        raise refused("most", most, "so large that the points looked at are of two classes or more")
+    used = chosen.pop("z")
+    subject = Subject(
+        used=chosen["z1"] if used is None else used,
+        factors={name: column[rows] for name, column in factors.items()},
+        kernel=_kernel(model, x, n, rows),
+        **chosen,
+        **settings,
+    )
+    found = []
+    for done, group in enumerate(lines.ALL):
+        found += group(subject)
+        if progress is not None:
+            progress((done + 1) / len(lines.ALL))
+    return Report(n, len(rows), tuple(found))
+
+
+def _tables(z1, z2, labels, others):
+    """{name: the argument as an array, or None}, all of one number of rows."""
+    if z2 is None:
+        raise refused("z2", z2, "the other view of each row of z1: one view has no partner")
+    z1 = arrays.points("z1", z1, directions=True)
+    n, d = z1.shape
+    if n < 4:
+        raise refused("z1", z1, "an array of at least 4 rows")
+    tables = {"z1": z1, "z2": arrays.points("z2", z2, n, d, directions=True)}
+    for name, value in others.items():
+        tables[name] = None if value is None else arrays.points(name, value, n)
+    tables["labels"] = None if labels is None else arrays.labels(labels, n)
+    return tables
+
+
+def _settings(tau, loss, scale, batch, seed, labels):
+    """The settings of a report, checked."""
+    tau = positive("tau", tau)
+    if loss is not None:
+        choice("loss", loss, loss_scale.LOSSES)
+        if loss in loss_scale.LABELLED and labels is None:
+            raise refused("loss", loss, "one without labels, or come with labels")
+    loss_scale.factor(scale, tau)  # checks scale
+    batch = None if batch is None else whole("batch", batch, 2)
+    seed = whole("seed", seed, 0)
+    return {"tau": tau, "loss": loss, "scale": scale, "batch": batch, "seed": seed}
+
+
+def _kernel(model, x, n, rows):
+    """The trace kernel of some of the points, (m, m) in float64, or None."""
+    if model is None:
+        return None
+    if not isinstance(x, torch.Tensor) or len(x) != n:
+        raise refused("x", x, f"a tensor of the {n} inputs of model")
+    few = torch.from_numpy(rows[:INPUTS]).to(x.device)
+    K = trace_kernel(model, x[few])
+    return K.double().cpu().numpy()
