@@ -20,13 +20,25 @@ MODULES = {
     for found in re.finditer(r"automodule:: ([\w.]+)\n   :members:([^\n]*)", TEXT)
 }
 EXPERIMENTS = re.findall(r"autoclass:: (clbook\.experiments\.\w+\.\w+)", TEXT)
-PARTS = ("losses", "kernels", "metrics", "models", "transformer", "data", "augment", "latents")
+PARTS = (
+    "diagnose",
+    "losses",
+    "kernels",
+    "metrics",
+    "models",
+    "transformer",
+    "data",
+    "augment",
+    "latents",
+)
 PAPERS = ("ls", "va", "sa", "sl", "cs")
 
 
 def public(module, chosen):
-    """The functions and classes that a module defines, or those chosen of them."""
+    """The functions and classes that a module defines, or hands on by `__all__`, or those chosen of them."""
     loaded = importlib.import_module(module)
+    if hasattr(loaded, "__all__"):
+        return set(loaded.__all__)
     return {
         name
         for name, value in vars(loaded).items()
