@@ -5,13 +5,15 @@ from __future__ import annotations
 import csv
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import torch
 
 from clbook._arguments import array, error, reals, refused, shown
 
+Rows = np.ndarray | torch.Tensor | Sequence | str | os.PathLike  # numbers, or a file of them
 LARGEST = 2e9  # bytes of a file's arrays
 ENDINGS = (".npz", ".npy", ".csv")
 FACTOR = "factors."  # what the name of a factor begins with in an .npz file

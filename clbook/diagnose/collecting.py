@@ -42,7 +42,7 @@ def collect(
     *,
     start: nn.Module | None = None,
     twin: nn.Module | None = None,
-    labels=None,
+    labels: Tensor | np.ndarray | None = None,
     use: str = "encoder",
     read: Callable | None = None,
     batch: int = 256,

@@ -15,6 +15,7 @@ import torch
 
 from clbook._arguments import choice, positive, refused, whole
 from clbook.diagnose import arrays, lines, loss_scale
+from clbook.diagnose.arrays import Rows
 from clbook.diagnose.kernel import trace_kernel
 from clbook.diagnose.lines import Line, Subject
 
@@ -137,19 +138,19 @@ def _finite(number):
 
 
 def report(
-    z1,
-    z2=None,
-    z=None,
-    labels=None,
-    before=None,
-    start=None,
-    twin=None,
-    factors=None,
+    z1: Rows,
+    z2: Rows | None = None,
+    z: Rows | None = None,
+    labels: Rows | None = None,
+    before: Rows | None = None,
+    start: Rows | None = None,
+    twin: Rows | None = None,
+    factors: dict[str, Rows] | None = None,
     tau: float = 0.5,
     loss: str | None = "nt_xent",
     scale: str | float = "mean",
     *,
-    raw=None,
+    raw: Rows | None = None,
     batch: int | None = None,
     model: torch.nn.Module | None = None,
     x: torch.Tensor | None = None,
