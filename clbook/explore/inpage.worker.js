@@ -24,7 +24,7 @@ function begin(run, { settings, seed, steps }) {
     let finite = true;
     do {
       const t = run.t;
-      run.step();
+      run.step(due.has(t));
       if (due.has(t)) {
         const row = {};
         for (const [name, array] of Object.entries(run.recorded)) row[name] = array.slice();

@@ -21,7 +21,7 @@ from clbook.trace.graph import (
 )
 from clbook.trace.javascript import Writer
 from clbook.training.loop import Training
-from clbook.training.settings import Settings, fields
+from clbook.training.settings import Settings
 
 SHARED = ("runtime.js", "random.js", "program.js")  # the same for every training of a page
 
@@ -74,13 +74,25 @@ def program(
 
 def moved(config: Settings, settings: Sequence[str]) -> Settings:
     """`config` with another seed, and each of the settings moved a little, inside its range."""
-    changes = {"seed": config.seed + 1}
+    other = config.replace(seed=config.seed + 1)
     for name in settings:
-        value, about = getattr(config, name), fields(type(config))[name].metadata
-        larger = 1.25 * value if value else 0.07
-        inside = about["high"] is None or larger <= about["high"]
-        changes[name] = larger if inside else 0.8 * value
-    return config.replace(**changes)
+        other = near(other, name)
+    return other
+
+
+def near(config: Settings, name: str) -> Settings:
+    """`config` with the setting `name` moved a little; ValueError where every other value is refused."""
+    value = getattr(config, name)
+    if isinstance(value, int):
+        offered = [value + 1, value - 1]
+    else:
+        offered = [1.25 * value or 0.07, 0.8 * value]
+    for other in offered:
+        try:
+            return config.replace(**{name: other})
+        except ValueError as error:
+            refused = error
+    raise refused
 
 
 def compare(
@@ -146,6 +158,7 @@ def described(k: int, draw: Draw) -> dict:
         "kind": draw.kind,
         "bounds": draw.bounds,
         "purpose": draw.purpose,
+        "source": draw.source,
         "size": torch.Size(draw.shape).numel(),
         "wide": draw.dtype == torch.float64,
     }
@@ -183,7 +196,9 @@ def agree(what: str, found: dict[str, torch.Tensor], wanted: dict[str, torch.Ten
 
 def labels_of(training: Training) -> torch.Tensor:
     """The class of each point; one class where the training has none."""
-    labels = getattr(training.shared, "labels", getattr(training, "labels", None))
-    if labels is None:
-        return torch.zeros(training.state.weights[0].shape[1], dtype=torch.long)
-    return torch.as_tensor(labels)
+    for holder in (training.shared, training, training.state):
+        labels = getattr(holder, "labels", None)
+        if labels is not None:
+            labels = torch.as_tensor(labels)
+            return labels[0] if holder is training.state else labels
+    return torch.zeros(training.state.weights[0].shape[1], dtype=torch.long)
