@@ -122,6 +122,15 @@ def sort(x, dim=-1, descending=False):
     return row.gather(-1, order).movedim(-1, dim), order.movedim(-1, dim)
 
 
+def pad(x, sizes, value=0.0):
+    """Columns of one value before and after the last axis."""
+    sides = []
+    for size in sizes:
+        sides.append(x.new_full((*x.shape[:-1], size), value))
+    before, after = sides
+    return torch.cat([before, x, after], -1)
+
+
 def flip(x, dims):
     """`torch.flip`, by index."""
     for axis in dims:
@@ -156,6 +165,7 @@ WHOLE[aten.linalg_vector_norm.default] = vector_norm
 WHOLE[aten._cdist_forward.default] = cdist
 WHOLE[aten.rsqrt.default] = lambda x: 1 / x.sqrt()
 WHOLE[aten.square.default] = lambda x: x * x
+WHOLE[aten.constant_pad_nd.default] = pad
 WHOLE[aten.flip.default] = flip
 WHOLE[aten.linalg_qr.default] = qr
 WHOLE[aten.sort.default] = sort

@@ -20,6 +20,7 @@ from clbook import models
 from clbook.trace.decompositions import FIRST, table
 from clbook.training.loop import State, Training, learning
 from clbook.training.settings import Settings
+from clbook.training.settings import on_request as quantities_on_request
 
 aten = torch.ops.aten
 
@@ -274,11 +275,13 @@ def draw_once(training: Training) -> SimpleNamespace:
 
 
 def stepped(training: Training, s: State, drawn: SimpleNamespace, t: int) -> dict:
-    """What is recorded at step t, "NAME", and "state.NAME" after the step."""
+    """What is recorded at step t, "NAME", without what is on request, and "state.NAME" after the step."""
     s = learning(s)
     z, losses = training.forward(s, drawn, t)
     s = s.changed("watch", training.watch(s, z, t))
-    recorded = training.measure(s, z, losses, t)
+    on_request = quantities_on_request(training.Result)
+    measured = training.measure(s, z, losses, t)
+    recorded = {name: value for name, value in measured.items() if name not in on_request}
     recorded = recorded | training.shown(s, recorded)
     after = s.changed("step", training.step(s, drawn, losses, t))
     return recorded | {"losses": losses} | of_state(after)

@@ -21,7 +21,7 @@ from clbook.trace.graph import (
 )
 from clbook.trace.javascript import Writer
 from clbook.training.loop import Training
-from clbook.training.settings import Settings
+from clbook.training.settings import Settings, fields
 
 SHARED = ("runtime.js", "random.js", "program.js")  # the same for every training of a page
 
@@ -35,12 +35,20 @@ class Program:
         spec: what `Program` of program.js takes besides: settings, seed, random numbers.
         recorded: {name: shape of what is recorded at each step}.
         labels: the class of each point.
+        times: the steps at which a run is recorded.
     """
 
     code: str
     spec: dict
     recorded: dict[str, tuple[int, ...]]
     labels: list[int]
+    times: list[int]
+
+    def told(self) -> dict:
+        """All but the code, as the page's script reads it."""
+        found = dataclasses.asdict(self)
+        del found["code"]
+        return found
 
 
 def shared_code() -> str:
@@ -68,8 +76,9 @@ def program(
         "setup": numbers(setup),
         "step": numbers(step),
     }
-    labels = labels_of(kind([config])).tolist()
-    return Program("\n".join(code), spec, recorded(step), labels)
+    training = kind([config])
+    labels = labels_of(training).tolist()
+    return Program("\n".join(code), spec, recorded(step), labels, sorted(training.times))
 
 
 def moved(config: Settings, settings: Sequence[str]) -> Settings:
@@ -93,6 +102,18 @@ def near(config: Settings, name: str) -> Settings:
         except ValueError as error:
             refused = error
     raise refused
+
+
+def highest(config, name: str):
+    """The highest value of a field; of a whole number, the highest that its other settings allow."""
+    high = fields(type(config))[name].metadata["high"]
+    while isinstance(getattr(config, name), int):
+        try:
+            config.replace(**{name: high})
+            break
+        except ValueError:
+            high -= 1
+    return high
 
 
 def compare(

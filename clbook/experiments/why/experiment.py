@@ -15,8 +15,8 @@ import math
 import numpy as np
 import torch
 
-from clbook.trace.seen import distance_ratio, on_main_axes
 from clbook.models import MLP, mlp, stacked
+from clbook.trace.seen import distance_ratio, on_main_axes
 from clbook.training.loop import Training, array
 from clbook.training.optim import per_run, sgd
 from clbook.training.settings import Outcome, Settings, quantity, setting
