@@ -1,5 +1,6 @@
 // In a worker: one run at a time, in slices, so that a new start and Stop are heard between them.
 const SLICE = 12; // milliseconds
+const made = []; // the programs, made once: their arrays serve all runs
 let token = 0; // which start the slices in flight belong to
 const channel = new MessageChannel();
 
@@ -32,5 +33,5 @@ function begin(run, { settings, seed, times, watched }) {
 
 onmessage = ({ data }) => {
   if (data.stop) token++;
-  else begin(programs[data.shape](), data);
+  else begin(made[data.shape] ??= programs[data.shape](), data);
 };
