@@ -206,9 +206,14 @@ class Mixing:
         return x
 
 
+def rotations(d: int, layers: int, generator: torch.Generator) -> list[torch.Tensor]:
+    """A random rotation (d, d) for each layer."""
+    found = []
+    for _ in range(layers):
+        found.append(torch.nn.init.orthogonal_(torch.empty(d, d), generator=generator))
+    return found
+
+
 def mixing(d: int, layers: int, generator: torch.Generator, slope: float = 0.2) -> Mixing:
     """A `Mixing` of random rotations: the spectrum of an encoder's weights is then that of the map from the latents."""
-    return Mixing(
-        [torch.nn.init.orthogonal_(torch.empty(d, d), generator=generator) for _ in range(layers)],
-        slope,
-    )
+    return Mixing(rotations(d, layers, generator), slope)

@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from browser import NoBrowser, barriers, browser
 
-from clbook.experiments import separability
+from clbook.experiments import content_style, separability, sphere
+from clbook.experiments.content_style import figures as linear_figures
 from clbook.experiments.separability import figures
-from clbook.explore.inpage import train_here
+from clbook.explore.inpage import Here, train_here
+from clbook.trace import panels
 
 CONFIG = separability.Config(n=40, steps=400)
 DONE = "document.querySelector('.clbook-status').textContent.includes('iterations in')"
@@ -153,6 +155,102 @@ def test_without_a_script_a_picture_stands_there(tab, block):
     assert "Trajectories of 40 embedded points" in found.page.get_attribute("figure img", "alt")
     assert "takes JavaScript" in found.page.inner_text(".clbook-status")
     found.page.context.close()
+
+
+# Other panels.
+
+
+def page_of(folder, made):
+    """A page with one block."""
+    path = folder / f"{made.name}.html"
+    head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>A block</title><main>'
+    Here._first = None
+    path.write_text(f"{head}<h1>A block</h1>{made._repr_html_()}</main>")
+    return path
+
+
+def drawn(page):
+    """How many colours the picture has beside white and grey."""
+    return page.evaluate("""() => {
+      const c = document.querySelector("canvas");
+      const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data;
+      const found = new Set();
+      for (let i = 0; i < d.length; i += 4)
+        if (Math.max(d[i], d[i + 1], d[i + 2]) - Math.min(d[i], d[i + 1], d[i + 2]) > 150)
+          found.add(`${d[i] >> 5} ${d[i + 1] >> 5} ${d[i + 2] >> 5}`);
+      return found.size;
+    }""")
+
+
+def test_bars_and_curves_and_a_whole_number(tab, tmp_path):
+    config = content_style.Config(steps=40)
+    made = train_here(
+        content_style.run,
+        linear_figures.linear,
+        config,
+        settings=("d_c", "tau"),
+        panels=(
+            panels.bars("gain", "gain", colour="style", log=True),
+            panels.curves(means="mean gain", losses="loss", log=True),
+        ),
+        name="box",
+    )
+    opened = tab()
+    page = opened.page
+    page.goto(page_of(tmp_path, made).as_uri())
+    found = page.evaluate("window.clbook.explorers.box.run({d_c: 3, tau: 0.7, seed: 2})")
+    truth = content_style.run(config.replace(d_c=3, tau=0.7, seed=2))
+    assert found["steps"] == truth.steps.tolist()
+    assert found["gain"] == pytest.approx(content_style.gains(truth.map[-1]), rel=1e-4)
+    assert drawn(page) >= 2  # content and style
+    assert f"{config.steps} iterations in" in status(page) and ", loss " in status(page)
+    box = page.locator("label:has-text('content dimensions') input[type=text]")
+    for refused in ("2.5", "9"):
+        box.fill(refused)
+        box.press("Enter")
+        assert status(page).startswith(f"d_c = {refused} is not allowed: ")
+    assert opened.requests == [] and opened.errors == []
+    page.context.close()
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_points_on_the_sphere_with_their_curves(tab, tmp_path, width):
+    made = train_here(
+        sphere.run,
+        lambda run: figures.trajectories(separability.run(CONFIG)),
+        sphere.Config(n=40, d=3, steps=20),
+        settings=("tau",),
+        panels=(panels.points(ball=True), panels.curves(losses="loss of the step")),
+        name="ball",
+    )
+    opened = tab(width=width)
+    page = opened.page
+    page.goto(page_of(tmp_path, made).as_uri())
+    page.click("[data-do=train]")
+    page.wait_for_function(DONE)
+    assert "separable" not in status(page)  # that is on request, and no page computes it
+    assert ", loss of the step " in status(page)
+    assert drawn(page) >= 4
+    page.click("[data-do=pin]")
+    page.click("[data-do=seed]")
+    page.wait_for_function(DONE)
+    assert page.get_attribute("canvas", "aria-label").count("loss of the step") == 2
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert opened.requests == [] and opened.errors == []
+    page.context.close()
+
+
+def test_a_panel_of_what_a_page_does_not_have_is_named():
+    with pytest.raises(
+        ValueError, match="panels = 'accuracy' is not allowed: a page has z, finite"
+    ):
+        train_here(
+            sphere.run,
+            figures.trajectories,
+            sphere.Config(n=40, steps=20),
+            settings=("tau",),
+            panels=(panels.curves(accuracy="accuracy"),),
+        )
 
 
 def test_wrong_fields_and_runs_are_named():

@@ -11,13 +11,15 @@ from browser import NoBrowser, browser
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clbook.experiments import separability, sphere
+from clbook.experiments import content_style, kernel, overlap, separability, sphere, why
+from clbook.experiments.modadd import lookup
+from clbook.style import plane
 from clbook.trace import graph, page
 from clbook.trace.javascript import Writer
 from clbook.training.loop import Training
 from clbook.training.optim import sgd
 from clbook.training.settings import Outcome, Settings, quantity, setting
-from clbook.training.streams import Draws, streams
+from clbook.training.streams import Draws, stream, streams
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +48,7 @@ def in_page(javascript, function, *tensors):
     for name in made.inputs:
         values = [float(v) for v in inputs[name].flatten()]
         code.append(f"it.inputs[{name!r}].set({json.dumps(values)});")
-    code.append("it.prepare(); it.step();")
+    code.append("it.prepare(); it.step(true);")
     return np.array(javascript("\n".join(code), "Array.from(it.outputs.out)"), float)
 
 
@@ -76,7 +78,21 @@ ONE = {
     "a gradient": lambda x: x.softmax(-1).square().sum() * x,
     "repeated": lambda x: x.repeat(2, 1, 3),
     "an identity": lambda x: x @ torch.eye(x.shape[2]),
+    "in order": lambda x: x.sort(1).values,
+    "the least one's place": lambda x: x.argmin(-1),
+    "remainders": lambda x: x % 0.7 + (x - 3) % 2.5,
+    "the other way round": lambda x: x.flip(2),
+    "normal quantiles": lambda x: torch.special.ndtri(x.sigmoid()),
+    "eigenvalues": lambda x: torch.linalg.eigvalsh(x.mT @ x),
+    "orthonormal columns": lambda x: columns(x.double()),
 }
+
+
+def columns(x):
+    """Orthonormal columns, with the sign that makes the other factor's diagonal positive."""
+    square = x[:, :, None, 0] * x[:, None, :, -1].cos() + torch.eye(x.shape[1])
+    q, r = torch.linalg.qr(square)
+    return q * r.diagonal(dim1=-2, dim2=-1).sign()[:, None]
 
 
 @pytest.mark.parametrize("name", ONE)
@@ -163,14 +179,27 @@ def test_random_numbers_are_those_of_torch(javascript, seed):
             assert np.array(values) == pytest.approx(truth.double().numpy(), **close), (size, name)
 
 
+def test_categories_are_those_of_torch():
+    draws = torch.Generator().manual_seed(0)
+    chances = torch.rand(40, 17, generator=draws, dtype=torch.float64)
+    for count in (1, 2, 9):
+        truth = torch.multinomial(chances, count, replacement=True, generator=stream(3, 5))
+        with graph.Random(3) as random:
+            found = torch.multinomial(chances, count, replacement=True, generator=stream(3, 5))
+        assert torch.equal(found, truth)
+        assert [(draw.kind, draw.purpose) for draw in random.draws] == [("rand", 5)]
+    with graph.Random(3), pytest.raises(NotImplementedError, match="without replacement"):
+        torch.multinomial(chances, 2, generator=stream(3, 5))
+
+
 # Whole runs.
 
 
-def trained_in_page(javascript, made, config, changes, seed):
-    """What the page records at the last time of a run, by the program `made` of `config` at other settings."""
+def trained_in_page(javascript, made, changes, seed, last):
+    """What the page records at the time `last` of a run, by the program `made` at other settings."""
     code = f"""{page.text(made)}
     run.start({json.dumps(changes)}, {seed});
-    for (let t = 0; t <= {config.steps}; t++) run.step();
+    for (let t = 0; t <= {last}; t++) run.step(t === {last});
     const found = {{}};
     for (const [name, array] of Object.entries(run.recorded)) found[name] = Array.from(array);"""
     found = javascript(code, "found")
@@ -212,7 +241,7 @@ def test_runs_in_the_page_are_those_of_python(javascript, name, monkeypatch):
     changed = ["eps", "tau", "lr_over_tau", "noise", "spread"]
     made = page.program(separability.run.__self__, config, changed)
     for changes, seed in drawn_settings(count):
-        found = trained_in_page(javascript, made, config, changes, seed)
+        found = trained_in_page(javascript, made, changes, seed, config.steps)
         truth = separability.run(config.replace(seed=seed, **changes))
         off = abs(found["z"][0] - truth.z[-1]).max() / abs(truth.z[-1]).max()
         if off > 1e-4:
@@ -229,9 +258,126 @@ def test_runs_in_the_page_are_those_of_python(javascript, name, monkeypatch):
 def test_the_sphere_trains_in_the_page(javascript):
     config = sphere.Config(n=60, steps=20)
     made = page.program(sphere.run.__self__, config, ["tau", "lr"])
-    found = trained_in_page(javascript, made, config, {"tau": 0.3, "lr": 0.005}, 3)
+    found = trained_in_page(javascript, made, {"tau": 0.3, "lr": 0.005}, 3, 20)
     truth = sphere.run(config.replace(tau=0.3, lr=0.005, seed=3))
     assert found["z"][0] == pytest.approx(truth.z[-1], abs=1e-4)
+
+
+@dataclasses.dataclass
+class Trained:
+    """An experiment, the settings that a page changes, with the ends of their ranges, and what is compared."""
+
+    run: object
+    config: Settings
+    ranges: dict
+    quantity: str
+
+
+KERNEL = kernel.Config(n=30, width=16, steps=100)
+CONTENT = content_style.Config(steps=100)
+LAWS = {"eps": (0.01, 1.0), "tau": (0.01, 1.0)}
+PAIRS = {"style_sd": (0.1, 2.0), "tau": (0.2, 5.0), "d_c": (0, 8)}
+COUNTS = {"noise": (0.02, 1.0), "alike": (0.01, 1.0), "std": (0.001, 0.1), "lr": (0.01, 0.2)}
+EXPERIMENTS = {
+    "kernel": Trained(kernel.run, KERNEL, LAWS | {"delta": (0.001, 0.3)}, "z"),
+    "radius": Trained(
+        kernel.run, KERNEL.replace(flow="radius"), LAWS | {"angle": (1.0, 90.0)}, "z"
+    ),
+    "particles": Trained(kernel.run, KERNEL.replace(flow="vanilla"), LAWS, "z"),
+    "a small cluster": Trained(
+        kernel.run, KERNEL.replace(centres="line", clusters=2, ratio=0.2), LAWS, "z"
+    ),
+    "box": Trained(
+        content_style.run,
+        CONTENT,
+        PAIRS | {"tau_c": (0.1, 10.0), "content_sd": (0.01, 0.3)},
+        "map",
+    ),
+    "sphere of latents": Trained(
+        content_style.run, CONTENT.replace(space="sphere", normalize=True), PAIRS, "map"
+    ),
+    "lookup": Trained(
+        lookup.flow,
+        lookup.Config(data="cmodadd", lr=2.0),
+        {"decay": (1e-4, 0.02), "std": (0.01, 1.0), "std_contexts": (0.01, 1.0)},
+        "z",
+    ),
+    "overlap": Trained(
+        overlap.run,
+        overlap.Config(),
+        {"width": (2.0, 359.0), "tau": (0.05, 1.0), "jitter": (0.01, 0.45), "lr": (0.01, 0.5)},
+        "table",
+    ),
+    "seen once": Trained(why.run, why.Config(steps=300), COUNTS, "z"),
+    "seen four times": Trained(why.run, why.Config(steps=300, m=4), COUNTS, "z"),
+    "circle": Trained(
+        sphere.run,
+        sphere.Config(n=60, steps=50),
+        {"tau": (0.1, 1.0), "lr": (1e-3, 1e-2), "cap": (0.02, 1.0)},
+        "z",
+    ),
+}
+
+
+def off_the_grid(one, count):
+    """Settings of an experiment off any grid, and seeds."""
+    draws = np.random.default_rng(1)
+    for _ in range(count):
+        changes = {}
+        for name, (low, high) in one.ranges.items():
+            if isinstance(low, int):
+                changes[name] = int(draws.integers(low, high + 1))
+            else:
+                changes[name] = float(np.exp(draws.uniform(np.log(low), np.log(high))))
+        yield changes, int(draws.integers(10_000))
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_in_the_page_is_that_of_python(javascript, name, monkeypatch):
+    """To 1e-4 of the largest entry at the last time, or three times what a shake of 1e-7 moves."""
+    one = EXPERIMENTS[name]
+    made = page.program(one.run.__self__, one.config, list(one.ranges))
+    for changes, seed in off_the_grid(one, 3):
+        config = one.config.replace(seed=seed, **changes)
+        truth = one.run(config)
+        last = int(truth.steps[-1])
+        found = trained_in_page(javascript, made, changes, seed, last)
+        wanted = getattr(truth, one.quantity)[-1]
+        largest = abs(wanted).max()
+        off = abs(found[one.quantity][0] - wanted).max() / largest
+        if off > 1e-4:
+            monkeypatch.setenv("CLBOOK_SHAKE", "1e-7")
+            shaken = getattr(one.run(config), one.quantity)[-1]
+            monkeypatch.delenv("CLBOOK_SHAKE")
+            assert off <= 3 * abs(shaken - wanted).max() / largest, (changes, seed)
+
+
+def test_what_a_page_draws_besides_is_what_the_results_say(javascript):
+    def last(one, **changes):
+        config = one.config.replace(**changes)
+        made = page.program(one.run.__self__, config, ["tau" if "tau" in one.ranges else "std"])
+        truth = one.run(config)
+        return trained_in_page(javascript, made, {}, 0, int(truth.steps[-1])), truth
+
+    found, truth = last(EXPERIMENTS["box"], d_c=3)
+    gains = content_style.gains(truth.map[-1])
+    assert found["gain"][0] == pytest.approx(gains, rel=1e-4)
+    assert found["means"][0] == pytest.approx([gains[:3].mean(), gains[3:].mean()], rel=1e-4)
+    singular = content_style.singular(truth.map[-1])
+    assert found["singular"][0] == pytest.approx(singular, abs=1e-4)
+    assert found["style"][0].tolist() == [0] * 3 + [1] * 5
+
+    found, truth = last(EXPERIMENTS["seen once"])
+    assert found["ratio"][0] == pytest.approx(truth.ratio()[-1])
+    z = truth.z[-1]
+    assert found["plane"][0] == pytest.approx((z - z.mean(0)) @ plane(z), abs=1e-8)
+
+    found, truth = last(EXPERIMENTS["lookup"])
+    equivalent, different = truth.distances()
+    assert found["ratio"][0] == pytest.approx(equivalent.mean() / different.mean())
+
+    found, truth = last(EXPERIMENTS["overlap"])
+    assert found["z"][0] == pytest.approx(truth.z[-1])
 
 
 # What a page refuses.
@@ -302,11 +448,37 @@ def test_a_change_of_the_step_in_python_changes_the_page(javascript):
     ends = {}
     for kind in (Pull, Stronger):
         made = page.program(kind, Config(), ["pull"])
-        found = trained_in_page(javascript, made, Config(), {"pull": 0.2}, 4)
+        found = trained_in_page(javascript, made, {"pull": 0.2}, 4, 5)
         truth = kind.run(Config(pull=0.2, seed=4))
         assert found["z"][0] == pytest.approx(truth.z[-1], abs=1e-5)
         ends[kind] = found["z"]
     assert abs(ends[Pull] - ends[Stronger]).max() > 0.1
+
+
+class Twice(Pull):
+    """Its start looks at numbers that a step then draws anew, from a generator of its own."""
+
+    def setup(self):
+        super().setup()
+        (first,) = [torch.randn(6, 2, generator=g) for g in streams(self.configs, 1)]
+        self.state.weights = [self.state.weights[0] + first]
+
+
+def test_generators_of_one_purpose_begin_anew(javascript):
+    made = page.program(Twice, Config(), ["pull"])
+    found = trained_in_page(javascript, made, {"pull": 0.2}, 4, 5)
+    truth = Twice.run(Config(pull=0.2, seed=4))
+    assert found["z"][0] == pytest.approx(truth.z[-1], abs=1e-5)
+
+
+def test_what_is_only_seen_is_computed_where_it_is_due(javascript):
+    made = page.program(Pull, Config(), ["pull"])
+    code = (
+        f"{page.text(made)} run.start({{}}, 0); run.step(true); const before = run.recorded.z[0];"
+    )
+    same = "run.step(false); const same = run.recorded.z[0] === before; run.step(true);"
+    changed = "run.recorded.z[0] !== before"
+    assert javascript(code + same, f"[same, {changed}]") == [True, True]
 
 
 def test_a_trace_that_does_not_follow_a_setting_is_refused():

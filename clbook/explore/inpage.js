@@ -15,21 +15,25 @@ window.clbookHere ??= (() => {
   }
   const said = (v) => String(Number(v.toPrecision(4))).replace("-", "\u2212");
 
-  // One panel: `frame` has x, y, w, h in pixels; limits [left, right, bottom, top]; log: whether x goes by ratios.
-  function panel(g, frame, limits, { log = false, xlabel, ylabel, title }) {
-    const [left, right, bottom, top] = limits, f = log ? Math.log : (v) => v;
-    const toX = (v) => frame.x + frame.w * (f(v) - f(left)) / (f(right) - f(left));
-    const toY = (v) => frame.y + frame.h * (top - v) / (top - bottom);
+  // Axes: `frame` has x, y, w, h in pixels; limits [left, right, bottom, top]; log: whether [x, y] go by ratios.
+  function stage(g, frame, limits, { log = [false, false], xlabel = "", ylabel = "", title = "", bare = false, places }) {
+    const [left, right, bottom, top] = limits, [fx, fy] = log.map((yes) => yes ? Math.log : (v) => v);
+    const toX = (v) => frame.x + frame.w * (fx(v) - fx(left)) / (fx(right) - fx(left));
+    const toY = (v) => frame.y + frame.h * (fy(top) - fy(v)) / (fy(top) - fy(bottom));
+    const powers = (low, high) => [...Array(31).keys()].map((k) => 10 ** (k - 20)).filter((v) => v >= low && v <= high);
+    const few = (all) => all.filter((_, k) => k % Math.ceil(all.length / 6) === 0);
     g.font = LETTERS; g.lineWidth = 1; g.textAlign = "center"; g.textBaseline = "top";
-    const xs = log ? [...Array(7).keys()].map((k) => 10 ** k).filter((v) => v <= right) : ticks(left, right, 4);
-    for (const v of xs) {
+    const xs = places ?? (log[0] ? powers(left, right) : ticks(left, right, 4));
+    for (const v of bare ? [] : xs) {
       g.strokeStyle = GRID; g.beginPath(); g.moveTo(toX(v), frame.y); g.lineTo(toX(v), frame.y + frame.h); g.stroke();
       g.fillStyle = MUTED; g.fillText(said(v), toX(v), frame.y + frame.h + 4);
     }
     g.textAlign = "right"; g.textBaseline = "middle";
-    for (const v of ticks(bottom, top, 4)) {
+    const inside = log[1] ? few(powers(bottom, top)) : [];
+    const ys = inside.length > 1 ? inside : ticks(bottom, top, 4).filter((v) => v > 0 || !log[1]);
+    for (const v of bare ? [] : ys) {
       g.strokeStyle = GRID; g.beginPath(); g.moveTo(frame.x, toY(v)); g.lineTo(frame.x + frame.w, toY(v)); g.stroke();
-      g.fillStyle = MUTED; g.fillText(said(v), frame.x - 4, toY(v));
+      g.fillStyle = MUTED; g.fillText(v && Math.abs(v) < 1e-4 ? v.toExponential(0).replace("-", "\u2212") : said(v), frame.x - 4, toY(v));
     }
     g.fillStyle = INK; g.textAlign = "center"; g.textBaseline = "bottom";
     g.fillText(title, frame.x + frame.w / 2, frame.y - 5);
@@ -39,49 +43,132 @@ window.clbookHere ??= (() => {
     return [toX, toY];
   }
 
-  const extent = (values) => {
+  const extent = (values, log = false) => {
     let low = Infinity, high = -Infinity;
-    for (const v of values) { if (v < low) low = v; if (v > high) high = v; }
+    for (const v of values) if (Number.isFinite(v) && (v > 0 || !log)) { if (v < low) low = v; if (v > high) high = v; }
+    if (low > high) return log ? [0.1, 10] : [0, 1];
+    if (log) return [low / 1.5, high * 1.5];
     const pad = 0.06 * Math.max(high - low, 1e-9);
     return [low - pad, high + pad];
   };
   const when = (at) => at === null ? "not separable so far" : `separable from iteration ${at}`;
+  const upright = (at, toX, g, frame) => {
+    g.strokeStyle = "#111"; g.lineWidth = 1.4; g.beginPath();
+    g.moveTo(toX(at + 1), frame.y); g.lineTo(toX(at + 1), frame.y + frame.h); g.stroke();
+  };
+  function within(g, frame, drawing) { // nothing of it outside of the axes
+    g.save(); g.beginPath(); g.rect(frame.x, frame.y, frame.w, frame.h); g.clip();
+    drawing();
+    g.restore(); g.globalAlpha = 1;
+  }
+  function stroke(g, places) { // through all places that are numbers
+    let on = false;
+    g.beginPath();
+    for (const [x, y] of places) {
+      if (Number.isFinite(y)) g[on ? "lineTo" : "moveTo"](x, y);
+      on = Number.isFinite(y);
+    }
+    g.stroke();
+  }
 
-  // A run as it stands: {rows: [{t, row}], labels, shape: [1, n, d], steps, at, words}.
-  function draw(g, box, run, colours) {
-    const [, n, d] = run.shape, rows = run.rows;
-    if (!rows.length) return;
-    const frame = { x: box.x + 56, y: box.y + 26, w: box.w - 78, h: box.h - 66 };
-    if (d === 1) {
-      const all = rows.flatMap(({ row }) => Array.from(row.z));
-      const title = `${run.words}${run.at === undefined ? "" : when(run.at)}`;
-      const [toX, toY] = panel(g, frame, [1, run.steps + 1, ...extent(all)],
-        { log: true, xlabel: "iteration + 1", ylabel: "embedding", title });
-      g.save(); g.beginPath(); g.rect(frame.x, frame.y, frame.w, frame.h); g.clip();
-      for (let i = 0; i < n; i++) {
-        g.strokeStyle = colours[run.labels[i]]; g.globalAlpha = run.labels[i] ? 0.45 : 0.75; g.beginPath();
-        rows.forEach(({ t, row }, k) => g[k ? "lineTo" : "moveTo"](toX(t + 1), toY(row.z[i])));
-        g.stroke();
-      }
-      g.globalAlpha = 1;
-      if (run.at !== null && run.at !== undefined) {
-        g.strokeStyle = "#111"; g.lineWidth = 1.4; g.beginPath();
-        g.moveTo(toX(run.at + 1), frame.y); g.lineTo(toX(run.at + 1), frame.y + frame.h); g.stroke();
-      }
-      g.restore();
-      return;
-    }
-    const { t, row } = rows[rows.length - 1], z = row.z;
-    const xs = extent(Array.from({ length: n }, (_, i) => z[i * d])), ys = extent(Array.from({ length: n }, (_, i) => z[i * d + 1]));
-    const scale = Math.max((xs[1] - xs[0]) / frame.w, (ys[1] - ys[0]) / frame.h);
-    const around = ([low, high], size) => [(low + high - scale * size) / 2, (low + high + scale * size) / 2];
-    const [toX, toY] = panel(g, frame, [...around(xs, frame.w), ...around(ys, frame.h)],
-      { xlabel: "coordinate 1", ylabel: "coordinate 2", title: `${run.words}iteration ${t}` });
-    for (let i = 0; i < n; i++) {
-      g.fillStyle = colours[run.labels[i]]; g.globalAlpha = 0.8; g.beginPath();
-      g.arc(toX(z[i * d]), toY(z[i * d + 1]), 3, 0, 2 * Math.PI); g.fill();
-    }
-    g.globalAlpha = 1;
+  // How each kind of panel is drawn. A run as it stands: {rows: [{t, row}], labels, recorded: {name: shape}, steps, at}; a panel
+  // is as trace/panels.py says, with `words` in front of its title.
+  const kinds = {
+    paths(g, frame, run, panel, colours) {
+      const name = panel.of[0], [, n] = run.recorded[name], rows = run.rows;
+      const all = rows.flatMap(({ row }) => Array.from(row[name]));
+      const title = panel.words + (run.at === undefined ? panel.title : when(run.at));
+      const [toX, toY] = stage(g, frame, [1, run.steps + 1, ...extent(all)],
+        { log: [true, false], xlabel: "iteration + 1", ylabel: "embedding", title });
+      within(g, frame, () => {
+        for (let i = 0; i < n; i++) {
+          g.strokeStyle = colours[run.labels[i] % colours.length]; g.globalAlpha = run.labels[i] ? 0.45 : 0.75;
+          stroke(g, rows.map(({ t, row }) => [toX(t + 1), toY(row[name][i])]));
+        }
+        g.globalAlpha = 1;
+        if (run.at !== null && run.at !== undefined) upright(run.at, toX, g, frame);
+      });
+    },
+
+    points(g, frame, run, panel, colours) {
+      const [name, views] = panel.of, [n, d] = run.recorded[name].slice(-2), { t, row } = run.rows.at(-1);
+      const place = d === 3 ? turned : (v, i) => [v[i * d], v[i * d + 1], 1];
+      const lift = (i) => panel.ball && d === 2 ? 1 + 0.25 * (0.618 * i % 1) : 1; // a band, in which each can be seen
+      const at = (v, i) => { const [x, y, depth] = place(v, i); return [lift(i % n) * x, lift(i % n) * y, depth]; };
+      const all = Array.from({ length: n }, (_, i) => at(row[name], i));
+      const copies = views ? Array.from({ length: row[views].length / d }, (_, i) => at(row[views], i)) : [];
+      const edge = d === 3 ? 1.15 : 1.4, both = [...all, ...copies];
+      const xs = panel.ball ? [-edge, edge] : extent(both.map(([x]) => x)), ys = panel.ball ? xs : extent(both.map(([, y]) => y));
+      const scale = Math.max((xs[1] - xs[0]) / frame.w, (ys[1] - ys[0]) / frame.h);
+      const around = ([low, high], size) => [(low + high - scale * size) / 2, (low + high + scale * size) / 2];
+      const title = `${panel.words}${panel.title ? panel.title + ", " : ""}iteration ${t}`;
+      const words = panel.ball ? { bare: true, title } : { xlabel: "coordinate 1", ylabel: "coordinate 2", title };
+      const [toX, toY] = stage(g, frame, [...around(xs, frame.w), ...around(ys, frame.h)], words);
+      if (panel.ball) { g.strokeStyle = MUTED; g.beginPath(); g.arc(toX(0), toY(0), toX(1) - toX(0), 0, 2 * Math.PI); g.stroke(); }
+      within(g, frame, () => {
+        const dot = ([x, y, depth], k, radius) => {
+          g.fillStyle = g.strokeStyle = colours[run.labels[k] % colours.length]; g.globalAlpha = depth < 0 ? 0.25 : 0.8;
+          g.beginPath(); g.arc(toX(x), toY(y), radius, 0, 2 * Math.PI); g.fill();
+        };
+        all.forEach((p, i) => {
+          dot(p, i, 3);
+          g.globalAlpha = 0.6;
+          stroke(g, copies.filter((_, k) => k % n === i).map(([x, y]) => [toX(x), toY(y)]));
+        });
+      });
+    },
+
+    curves(g, frame, run, panel, colours) {
+      const lines = panel.of.flatMap((name) => Array.from({ length: run.recorded[name].at(-1) }, (_, j) =>
+        run.rows.map(({ t, row }) => [t + 1, row[name][j]])));
+      const values = lines.flat().map(([, v]) => v);
+      const [toX, toY] = stage(g, frame, [1, run.steps + 1, ...(panel.limits ?? extent(values, panel.log))],
+        { log: [true, panel.log], xlabel: panel.xlabel, title: panel.words + (panel.title || panel.names.join(", ")) });
+      within(g, frame, () => lines.forEach((line, k) => {
+        g.strokeStyle = colours[k % colours.length]; g.lineWidth = 1.6;
+        stroke(g, line.map(([x, v]) => [toX(x), panel.log && v <= 0 ? NaN : toY(v)]));
+      }));
+    },
+
+    bars(g, frame, run, panel, colours) {
+      const { row, t } = run.rows.at(-1), values = row[panel.of[0]], floor = panel.log ? 1e-12 : 0;
+      const [low, high] = panel.limits ?? extent(values, panel.log);
+      const places = Array.from(values, (_, i) => i + 1).filter((i) => values.length < 10 || i % 2);
+      const [toX, toY] = stage(g, frame, [0.4, values.length + 0.6, panel.log ? low : Math.min(low, 0), high],
+        { log: [false, panel.log], xlabel: panel.xlabel, title: `${panel.words}${panel.title || panel.names[0]}, iteration ${t}`, places });
+      within(g, frame, () => values.forEach((v, i) => {
+        g.fillStyle = panel.colour ? colours[row[panel.colour][i] % colours.length] : INK;
+        const top = toY(Math.max(v, floor)), foot = panel.log ? frame.y + frame.h : toY(0);
+        g.fillRect(toX(i + 0.7), Math.min(top, foot), toX(i + 1.3) - toX(i + 0.7), Math.abs(foot - top));
+      }));
+    },
+  };
+
+  // Points in space as they are seen from afar, a little from above: [right, up, towards the reader].
+  const ROUND = [Math.cos(0.6), Math.sin(0.6)], TILT = [Math.cos(0.35), Math.sin(0.35)];
+  function turned(v, i) {
+    const [x, y, z] = [v[3 * i], v[3 * i + 1], v[3 * i + 2]];
+    const towards = x * ROUND[0] + y * ROUND[1], right = y * ROUND[0] - x * ROUND[1];
+    return [right, z * TILT[0] - towards * TILT[1], towards * TILT[0] + z * TILT[1]];
+  }
+
+  function draw(g, box, run, panel, colours) {
+    if (!run.rows.length) return;
+    const bare = panel.ball ? 10 : 56;
+    const frame = { x: box.x + bare, y: box.y + 26, w: box.w - bare - 20, h: box.h - 66 };
+    const paths = panel.kind === "points" && run.recorded[panel.of[0]].at(-1) === 1;
+    kinds[paths ? "paths" : panel.kind](g, frame, run, panel, colours);
+  }
+
+  // When a run of so many steps is recorded, as training.loop.recorded_times: a geometric series, the first and the last.
+  function timesOf(steps) {
+    const found = new Set([0, steps]);
+    for (let t = 1; t < steps; t *= 1.12) found.add(roundEven(t));
+    return [...found].sort((a, b) => a - b);
+  }
+  function roundEven(x) { // Python's round
+    const low = Math.floor(x), part = x - low;
+    return part > 0.5 || (part === 0.5 && low % 2) ? low + 1 : low;
   }
 
   function here(figure) {
@@ -111,11 +198,12 @@ window.clbookHere ??= (() => {
     function say(text) { if (status.textContent !== text) status.textContent = text; }
 
     function train() {
-      const number = shapeNumber(), { recorded, labels } = setup.programs[number];
-      current = { rows: [], labels, shape: recorded.z, steps: now.steps, words: "", about: about() };
+      const number = shapeNumber(), { recorded, labels, times: own } = setup.programs[number];
+      const times = now.steps === start.steps ? own : timesOf(now.steps);
+      current = { rows: [], labels, recorded, steps: times.at(-1), words: "", about: about() };
       training = true;
       buttons.train.textContent = "Stop";
-      work().postMessage({ shape: number, settings: now.settings, seed: now.seed, steps: now.steps });
+      work().postMessage({ shape: number, settings: now.settings, seed: now.seed, times, watched: setup.panels[0].of[0] });
     }
     function stop() {
       if (!training) return;
@@ -132,13 +220,23 @@ window.clbookHere ??= (() => {
       const last = current.rows[current.rows.length - 1];
       if (last?.row.separable_at) current.at = last.row.separable_at[0] < 0 ? null : last.row.separable_at[0];
       if (data.over || !reduced.matches) paint();
-      const found = current.at === undefined ? "" : `, ${when(current.at)}`;
+      const found = reached(current);
       if (!data.over) return say(`iteration ${data.t} of ${current.steps}${found}`);
       training = false;
       buttons.train.textContent = "Train";
       say(data.finite ? `${data.t} iterations in ${(data.wall / 1000).toFixed(2)} s${found}.`
         : `The run diverged at iteration ${data.t}: try a smaller learning rate.`);
       settle(current);
+    }
+
+    // What came out so far, in words.
+    function reached(run) {
+      const words = run.at === undefined ? [] : [when(run.at)], row = run.rows.at(-1)?.row;
+      for (const { kind, of, names } of setup.panels)
+        if (kind === "curves") of.forEach((name, k) => {
+          if (row && row[name].length === 1) words.push(`${names[k]} ${said(row[name][0])}`);
+        });
+      return words.map((text) => `, ${text}`).join("");
     }
 
     let asked = 0; // a picture for each frame of the screen, however fast the worker is
@@ -149,22 +247,23 @@ window.clbookHere ??= (() => {
       still.hidden = !canvas.hidden;
       if (canvas.hidden) return;
       const zoom = devicePixelRatio || 1;
-      const width = canvas.clientWidth || 700, stacked = width < 480;
-      const height = stacked ? 260 * Math.max(runs.length, 1) : 330;
+      const width = canvas.clientWidth || 700, stacked = width < 480, { panels } = setup;
+      // One panel: runs side by side. Several: a row of panels for each run. On a phone all of it is one column.
+      const across = stacked ? 1 : panels.length > 1 ? panels.length : runs.length, count = runs.length * panels.length;
+      const each = stacked || across > 1 ? 260 : 330, height = each * Math.ceil(count / across);
       if (canvas.width !== Math.round(width * zoom) || canvas.height !== Math.round(height * zoom)) {
         canvas.width = Math.round(width * zoom); canvas.height = Math.round(height * zoom);
       }
       const g = canvas.getContext("2d");
       g.setTransform(zoom, 0, 0, zoom, 0, 0);
       g.fillStyle = "#fff"; g.fillRect(0, 0, width, height);
-      runs.forEach((run, k) => {
-        const box = stacked ? { x: 0, y: 260 * k, w: width, h: 260 }
-          : { x: k * width / runs.length, y: 0, w: width / runs.length, h: height };
-        draw(g, box, run, setup.colours);
-      });
-      const words = runs.map((run) => `${run.about}: ${run.rows.at(-1) ? `iteration ${run.rows.at(-1).t}` : "not begun"}`
-        + (run.at === undefined ? "" : `, ${when(run.at)}`));
-      canvas.setAttribute("aria-label", `Embedding during training. ${words.join("; ")}.`);
+      runs.forEach((run, i) => panels.forEach((panel, j) => {
+        const k = i * panels.length + j, w = width / across;
+        const box = { x: k % across * w, y: each * Math.floor(k / across), w, h: each };
+        draw(g, box, run, { ...panel, words: j ? "" : run.words }, setup.colours);
+      }));
+      const words = runs.map((run) => `${run.about}: ${run.rows.at(-1) ? `iteration ${run.rows.at(-1).t}` : "not begun"}${reached(run)}`);
+      canvas.setAttribute("aria-label", `During training. ${words.join("; ")}.`);
     }
 
     // --- what a reader sets ---
@@ -185,14 +284,16 @@ window.clbookHere ??= (() => {
         box.removeAttribute("aria-invalid");
       };
       range.addEventListener("input", () => {
-        now.settings[knob.name] = Number(inverse(f(knob.low) + span * range.value / 1000).toPrecision(3));
+        const value = inverse(f(knob.low) + span * range.value / 1000);
+        now.settings[knob.name] = knob.whole ? Math.round(value) : Number(value.toPrecision(3));
         show();
         train();
       });
       box.addEventListener("change", () => {
         const value = Number(box.value.replace(",", "."));
-        const low = knob.zero ? 0 : Math.min(knob.low, value > 0 ? value : knob.low);
-        if (!(box.value.trim() && value >= low && value <= knob.high)) {
+        const low = knob.least ?? Math.min(knob.low, value > 0 ? value : knob.low);
+        const fits = box.value.trim() && value >= low && value <= knob.high && (!knob.whole || Number.isInteger(value));
+        if (!fits) {
           box.setAttribute("aria-invalid", "true");
           return say(`${knob.name} = ${box.value} is not allowed: ${knob.about}`);
         }

@@ -1,6 +1,6 @@
 """An experiment that trains in the reader's page: its own step, traced, as JavaScript. No kernel, no network.
 
-The page draws what is recorded as it comes: paths of a one-dimensional embedding over time, or points in the plane.
+The page draws what is recorded as it comes, in the panels that the block is given.
 """
 
 from __future__ import annotations
@@ -16,7 +16,9 @@ import jinja2
 from clbook import style
 from clbook.explore import controls
 from clbook.explore.static import _file
-from clbook.trace.page import program, shared_code
+from clbook.explore.subject import quantities
+from clbook.trace.page import highest, program, shared_code
+from clbook.trace.panels import Panel, check, points
 from clbook.training.loop import training_of
 from clbook.training.settings import Settings, expect, fields
 
@@ -27,6 +29,7 @@ def train_here(
     base_config: Settings,
     *,
     settings: Sequence[str],
+    panels: Sequence[Panel] = (points(),),
     title: str = "",
     caption: str = "",
     name: str = "here",
@@ -35,11 +38,12 @@ def train_here(
     """A block that trains in the page: `train_here(run, figure, Config(), settings=("eps", "tau"), classes=(2, 3))`.
 
     Args:
-        run: the `run` of a Training, whose Results have `z` (times, points, d) and `labels`.
+        run: the `run` of a Training.
         figure: `figure(result)` -> Picture, which stands there until a reader trains: of the run at the start.
         base_config: the settings at the start.
         settings: names of fields that are numbers. Each gets a slider over all that its field allows, and a box to type
             in; a seed can be chosen too.
+        panels: what is drawn while it trains (`trace.panels`).
         title, caption: a short heading, and what stands below.
         name: of the block, for links and for `window.clbook.explorers[name]`.
         shapes: fields that change the shape of the training, each with the values that a reader may choose from. Each
@@ -47,7 +51,7 @@ def train_here(
 
     Raises:
         ValueError: a field that there is not; a run that is no Training's; a value that the Config refuses; a trace
-            that does not do what the training does (`trace.page.program`).
+            that does not do what the training does (`trace.page.program`); a panel of what the page does not have.
         NotImplementedError: an operation that a page cannot do.
     """
     expect("base_config", base_config)
@@ -64,8 +68,9 @@ def train_here(
     for point in itertools.product(*shapes.values()):
         config = base_config.replace(**dict(zip(shapes, point, strict=True)))
         traced.append(program(kind, config, settings, name=f"shape{len(traced)}"))
-    picture = figure(run(base_config))
-    return Here(base_config, picture, tuple(settings), shapes, traced, name, title, caption)
+    check(panels, traced[0].recorded)
+    picture = figure(run(base_config, record=quantities((), figure)))
+    return Here(base_config, picture, tuple(settings), shapes, traced, panels, name, title, caption)
 
 
 @dataclasses.dataclass(eq=False)
@@ -73,7 +78,7 @@ class Here:
     """The block as HTML. The first one that a process shows brings the style sheet and the script with it.
 
     Attributes:
-        base_config, settings, shapes, name, title, caption: as for `train_here`.
+        base_config, settings, shapes, panels, name, title, caption: as for `train_here`.
         picture: of the run at the start.
         traced: the programs, one for each combination of shapes, the last one fastest.
     """
@@ -85,6 +90,7 @@ class Here:
     settings: tuple[str, ...]
     shapes: dict
     traced: list
+    panels: Sequence[Panel]
     name: str
     title: str
     caption: str
@@ -114,7 +120,8 @@ class Here:
             "seed": self.base_config.seed,
             "knobs": knobs,
             "shapes": shapes,
-            "programs": [self.spec(made) for made in self.traced],
+            "programs": [made.told() for made in self.traced],
+            "panels": [dataclasses.asdict(panel) for panel in self.panels],
             "colours": style.CLASS_COLOURS,
         }
 
@@ -122,8 +129,8 @@ class Here:
         """A slider, as the script reads it: its range is all that the field allows."""
         field = fields(type(self.base_config))[name]
         value, about = getattr(self.base_config, name), field.metadata
-        low, high = about["low"], about["high"]
-        log = bool(about["log"])
+        low, high = about["low"], highest(self.base_config, name)
+        log = about["log"]
         if log and not low:
             low = min(value or high, high) / 1000  # a slider by ratios begins above 0
         return {
@@ -134,7 +141,8 @@ class Here:
             "low": low,
             "high": high,
             "log": log,
-            "zero": about["low"] == 0 and about["above"] is None,
+            "whole": isinstance(value, int),
+            "least": about["low"],
         }
 
     def choice(self, name: str, values) -> dict:
@@ -143,8 +151,3 @@ class Here:
         start = list(values).index(getattr(self.base_config, name))
         words = [controls.text(value).replace("_", " ") for value in values]
         return {"name": name, "label": controls.label(field), "values": words, "start": start}
-
-    @staticmethod
-    def spec(made) -> dict:
-        """A program, as the script reads it."""
-        return {"spec": made.spec, "recorded": made.recorded, "labels": made.labels}

@@ -1,21 +1,12 @@
 // In a worker: one run at a time, in slices, so that a new start and Stop are heard between them.
 const SLICE = 12; // milliseconds
+const made = []; // the programs, made once: their arrays serve all runs
 let token = 0; // which start the slices in flight belong to
 const channel = new MessageChannel();
 
-function timesOf(steps) { // as training.loop.recorded_times: a geometric series, the first and the last
-  const found = new Set([0, steps]);
-  for (let t = 1; t < steps; t *= 1.12) found.add(roundEven(t));
-  return found;
-}
-
-function roundEven(x) { // Python's round
-  const low = Math.floor(x), part = x - low;
-  return part > 0.5 || (part === 0.5 && low % 2) ? low + 1 : low;
-}
-
-function begin(run, { settings, seed, steps }) {
-  const mine = ++token, due = timesOf(steps), began = performance.now();
+// `times`: when the run is recorded, the last one being its end. `watched`: the quantity that must stay finite.
+function begin(run, { settings, seed, times, watched }) {
+  const mine = ++token, due = new Set(times), steps = times.at(-1), began = performance.now();
   run.start(settings, seed);
   let at = 0; // milliseconds of training
   channel.port1.onmessage = ({ data }) => {
@@ -24,11 +15,11 @@ function begin(run, { settings, seed, steps }) {
     let finite = true;
     do {
       const t = run.t;
-      run.step();
+      run.step(due.has(t));
       if (due.has(t)) {
         const row = {};
         for (const [name, array] of Object.entries(run.recorded)) row[name] = array.slice();
-        finite = row.z.every(Number.isFinite);
+        finite = row[watched].every(Number.isFinite);
         rows.push({ t, row });
       }
     } while (run.t <= steps && finite && performance.now() - from < SLICE);
@@ -42,5 +33,5 @@ function begin(run, { settings, seed, steps }) {
 
 onmessage = ({ data }) => {
   if (data.stop) token++;
-  else begin(programs[data.shape](), data);
+  else begin(made[data.shape] ??= programs[data.shape](), data);
 };

@@ -4,6 +4,7 @@
     decompositions  what larger operations are made of
     values, loops   what the writer computes with; one loop nest
     javascript      a graph as JavaScript
+    seen            what a page draws of points
     page            both graphs, the random numbers and what runs them, as one text; compared with the training itself
 
 `runtime.js`, `random.js` and `program.js` are what every program uses: products, torch's generator of random numbers,

@@ -47,6 +47,8 @@ def lerp(x, y, weight):
 
 def roll(x, shifts, dims=()):
     """`torch.roll` by two pieces."""
+    if not dims:
+        return roll(x.flatten(), shifts, (0,)).reshape(x.shape)
     for shift, axis in zip(shifts, dims, strict=True):
         size = x.shape[axis]
         shift %= size
@@ -94,6 +96,49 @@ def cdist(a, b, p, mode):
     return (a.unsqueeze(-2) - b.unsqueeze(-3)).square().sum(-1).sqrt()
 
 
+def qr(a, mode="reduced"):
+    """Orthonormal columns and how `a` (..., n, n) is made of them, by Gram and Schmidt, twice as good as once."""
+    q = torch.zeros_like(a)
+    columns = torch.arange(a.shape[-1])
+    for k in range(a.shape[-1]):
+        v = a[..., k : k + 1]
+        for _ in range(2):
+            v = v - q @ (q.mT @ v)
+        unit = v / v.square().sum((-2, -1), keepdim=True).sqrt()
+        q = torch.where(columns == k, unit, q)
+    return q, (q.mT @ a).triu()
+
+
+def sort(x, dim=-1, descending=False):
+    """The entries of `x` in a row, ascending, and where they stood."""
+    row = x.movedim(dim, -1)
+    places = torch.arange(row.shape[-1])
+    before = (row[..., None, :] < row[..., None]) | (
+        (row[..., None, :] == row[..., None]) & (places < places[:, None])
+    )
+    rank = before.sum(-1)
+    here = rank[..., None, :] == places[:, None]  # of each place, who stands there
+    order = here.to(row.dtype).argmax(-1)
+    return row.gather(-1, order).movedim(-1, dim), order.movedim(-1, dim)
+
+
+def pad(x, sizes, value=0.0):
+    """Columns of one value before and after the last axis."""
+    sides = []
+    for size in sizes:
+        sides.append(x.new_full((*x.shape[:-1], size), value))
+    before, after = sides
+    return torch.cat([before, x, after], -1)
+
+
+def flip(x, dims):
+    """`torch.flip`, by index."""
+    for axis in dims:
+        size = x.shape[axis]
+        x = x.movedim(axis, 0)[size - 1 - torch.arange(size)].movedim(0, axis)
+    return x
+
+
 OWN = {
     "addcmul": addcmul,
     "addcdiv": addcdiv,
@@ -120,6 +165,11 @@ WHOLE[aten.linalg_vector_norm.default] = vector_norm
 WHOLE[aten._cdist_forward.default] = cdist
 WHOLE[aten.rsqrt.default] = lambda x: 1 / x.sqrt()
 WHOLE[aten.square.default] = lambda x: x * x
+WHOLE[aten.constant_pad_nd.default] = pad
+WHOLE[aten.flip.default] = flip
+WHOLE[aten.linalg_qr.default] = qr
+WHOLE[aten.sort.default] = sort
+WHOLE[aten.argmin.default] = lambda x, dim=None, keepdim=False: (-x).argmax(dim, keepdim)
 WHOLE[aten.leaky_relu.default] = leaky_relu
 WHOLE[aten.diagonal_backward.default] = diagonal_backward
 WHOLE[aten.embedding_dense_backward.default] = embedding_dense_backward

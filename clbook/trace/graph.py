@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import math
 from types import SimpleNamespace
 
 import torch
@@ -19,6 +20,7 @@ from clbook import models
 from clbook.trace.decompositions import FIRST, table
 from clbook.training.loop import State, Training, learning
 from clbook.training.settings import Settings
+from clbook.training.settings import on_request as quantities_on_request
 
 aten = torch.ops.aten
 
@@ -34,6 +36,10 @@ class Number(float):
     @classmethod
     def __torch_function__(cls, func, types, args=(), kwargs=None):
         return called(func, args, kwargs or {})
+
+    def sqrt(self) -> Number:
+        """The square root; `math.sqrt` would give a plain float."""
+        return Number(math.sqrt(self), self.tensor.sqrt())
 
 
 class Time(int):
@@ -90,12 +96,14 @@ class Draw:
         kind: "rand", "randn", "uniform", "normal", "randint" or "randperm".
         bounds: low and high, mean and standard deviation, or the highest number.
         purpose: of the stream.
+        source: which of several generators of that purpose, each of which begins anew; 0 is the one of the steps.
         shape, dtype: of the tensor.
     """
 
     kind: str
     bounds: tuple
     purpose: int
+    source: int
     shape: tuple[int, ...]
     dtype: torch.dtype
 
@@ -106,6 +114,7 @@ class Random(TorchFunctionMode):
     def __init__(self, seed: int, values=None):
         super().__init__()
         self.seed, self.draws, self.values_drawn = seed, [], []
+        self.generators = []  # of each draw
         self.values = None if values is None else iter(values)
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
@@ -117,12 +126,26 @@ class Random(TorchFunctionMode):
             if shapes_alone and func.__name__.endswith(("uniform_", "normal_")):
                 return target  # a layer of shapes alone needs no numbers
             return func(*args, **kwargs)
+        if func is torch.multinomial:
+            return self.multinomial(*args, **kwargs)
         if self.values is not None:
             return next(self.values)
         found = func(*args, **kwargs)
         self.draws.append(self.described(func.__name__.rstrip("_"), args, generator, found))
+        self.generators.append(generator)
         self.values_drawn.append(found.detach().clone())
         return found
+
+    def multinomial(self, chances, count: int, *, replacement=False, generator) -> torch.Tensor:
+        """torch.multinomial as torch does it on a CPU, from uniform numbers, which are what is drawn."""
+        if not replacement or chances.dtype != torch.float64:
+            raise NotImplementedError(
+                "multinomial without replacement, or of single precision, is none that a page can draw"
+            )
+        size = chances.shape if count == 1 else (*chances.shape[:-1], count)
+        with self:
+            drawn = torch.rand(size, generator=generator, dtype=torch.float64)
+        return chosen_once(chances, drawn) if count == 1 else chosen(chances, drawn)
 
     def described(self, kind: str, args, generator, found: torch.Tensor) -> Draw:
         """The call as a `Draw`."""
@@ -134,7 +157,35 @@ class Random(TorchFunctionMode):
         elif kind == "randint":
             bounds = (int(args[0]),)
         purpose = generator.initial_seed() - 100 * self.seed
-        return Draw(kind, bounds, purpose, tuple(found.shape), found.dtype)
+        return Draw(kind, bounds, purpose, 0, tuple(found.shape), found.dtype)
+
+    def told_apart(self, training: Training) -> list[Draw]:
+        """The draws, with a source of its own for each generator that the steps of `training` do not draw from."""
+        of_steps = [each for draws in training.draws.values() for each in draws.generators]
+        known, found = [], []
+        for draw, generator in zip(self.draws, self.generators, strict=True):
+            if generator not in of_steps and generator not in known:
+                known.append(generator)
+            source = 0 if generator in of_steps else 1 + known.index(generator)
+            found.append(dataclasses.replace(draw, source=source))
+        return found
+
+
+def chosen_once(chances: torch.Tensor, uniform: torch.Tensor) -> torch.Tensor:
+    """(..., 1) one category of each row of `chances`: the first of exponential races, `uniform` of the same shape."""
+    times = -torch.log1p(-uniform)
+    return (chances / times).argmax(-1, keepdim=True)
+
+
+def chosen(chances: torch.Tensor, uniform: torch.Tensor) -> torch.Tensor:
+    """(..., count) categories of each row of `chances`: where each of `uniform` (..., count) falls in their sums."""
+    size = chances.shape[-1]
+    places = torch.arange(size)
+    up_to = (places[:, None] <= places).to(chances.dtype)
+    sums = chances @ up_to
+    shares = sums / sums[..., -1:]
+    shares = torch.where(places == size - 1, 1.0, shares)
+    return (shares[..., None, :] < uniform[..., None]).sum(-1)
 
 
 @dataclasses.dataclass
@@ -199,7 +250,8 @@ def followed():
 def trace_setup(kind: type[Training], config: Settings, settings: list[str]) -> Graph:
     """The graph of (settings, random numbers) -> "state.NAME", what a run of `config` begins with."""
     with Random(config.seed) as random:
-        kind([config]).start()
+        training = kind([config])
+        training.start()
     inputs = {}
     for name in settings:
         inputs[f"setting.{name}"] = torch.tensor(float(getattr(config, name)), dtype=torch.float64)
@@ -211,7 +263,7 @@ def trace_setup(kind: type[Training], config: Settings, settings: list[str]) -> 
         with Random(config.seed, values), followed():
             return of_state(kind([with_numbers(config, numbers)]).start())
 
-    return traced(begun, inputs, random.draws, "real")
+    return traced(begun, inputs, random.told_apart(training), "real")
 
 
 def draw_once(training: Training) -> SimpleNamespace:
@@ -223,11 +275,14 @@ def draw_once(training: Training) -> SimpleNamespace:
 
 
 def stepped(training: Training, s: State, drawn: SimpleNamespace, t: int) -> dict:
-    """What is recorded at step t, "NAME", and "state.NAME" after the step."""
+    """What is recorded at step t, "NAME", without what is on request, and "state.NAME" after the step."""
     s = learning(s)
     z, losses = training.forward(s, drawn, t)
     s = s.changed("watch", training.watch(s, z, t))
-    recorded = training.measure(s, z, losses, t)
+    on_request = quantities_on_request(training.Result)
+    measured = training.measure(s, z, losses, t)
+    recorded = {name: value for name, value in measured.items() if name not in on_request}
+    recorded = recorded | training.shown(s, recorded)
     after = s.changed("step", training.step(s, drawn, losses, t))
     return recorded | {"losses": losses} | of_state(after)
 

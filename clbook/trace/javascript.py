@@ -35,6 +35,7 @@ CHEAP = {
     "logical_or": "{0}||{1}",
     "minimum": "Math.min({0},{1})",
     "maximum": "Math.max({0},{1})",
+    "remainder": "({0}%{1}+{1})%{1}",
     "where": "{0}?{1}:{2}",
     "neg": "-{0}",
     "relu": "{0}>0?{0}:0",
@@ -94,6 +95,7 @@ TYPES = {
 }
 EXPENSIVE = 10  # the cost of one of COSTLY
 SPREAD = 3  # cost from which an operation is carried out before it is spread out or used twice
+CALLED = ("mm(", "eigh(")  # kernels that are one call of runtime.js
 OVERLOADS = {"slice_scatter": "Tensor", "select_scatter": "int"}
 
 
@@ -227,6 +229,8 @@ class Writer:
             return self.cast(args[-1] if name == "copy" else args[0], node.meta["val"])
         if name in VIEWS:
             return self.view(node, args[0])
+        if name == "empty":
+            return self.literal(0, node.meta["val"].shape, node.meta["val"].dtype)
         if name in FILLS:
             result = node.meta["val"]
             return self.literal(args[FILLS[name]], result.shape, result.dtype)
@@ -341,6 +345,17 @@ class Writer:
         return target
 
     of_mm = of_bmm
+
+    def of__linalg_eigh(self, node, args: list) -> list[Leaf]:
+        """Eigenvalues, ascending, and eigenvectors of symmetric matrices."""
+        values, vectors = (self.array(result.shape, result.dtype) for result in node.meta["val"])
+        matrix = self.copied(args[0])
+        size = matrix.shape[-1]
+        names = {values.array, vectors.array, matrix.array}
+        for run in range(math.prod(matrix.shape[:-2])):
+            given = f"{values.array},{vectors.array},{matrix.array},{size},{run}"
+            self.kernels.append(Kernel(f"eigh({given});", names, names))
+        return [values, vectors]
 
     def of_cat(self, node, args: list) -> Leaf:
         """Tensors one after the other."""
@@ -462,7 +477,10 @@ class Writer:
     # Text.
 
     def text(self, name: str) -> str:
-        """A function NAME() that gives {inputs, outputs, prepare, step}: arrays by name, and what is done."""
+        """A function NAME() that gives {inputs, outputs, prepare, step}: arrays by name, and what is done.
+
+        `step(due)` goes on; where it is due, it also fills the outputs that are no inputs, which are for seeing alone.
+        """
         once, often = self.parted()
         kept = {*self.inputs.values(), *self.outputs.values(), *self.constants}
         for kernel in once:
@@ -475,16 +493,17 @@ class Writer:
         used = {shared.get(array, array) for kernel in once + often for array in kernel.reads}
         lines = [f"function {name}(){{"]
         lines += [self.declared(array) for array in sorted(used | kept)]
-        calls = {}
+        seen = self.only_seen(often)
         for part, kernels in (("prepare", once), ("step", often)):
-            calls[part] = []
+            calls = ""
             for k, kernel in enumerate(kernels):
-                if kernel.text.startswith("mm("):
-                    calls[part].append(renamed(kernel.text))
+                calls += "due&&" if part == "step" and k in seen else ""
+                if kernel.text.startswith(CALLED):
+                    calls += renamed(kernel.text)
                     continue
                 lines.append(f"function {part}{k}(){{{renamed(kernel.text)}}}")
-                calls[part].append(f"{part}{k}();")
-            lines.append(f"function {part}(){{{''.join(calls[part])}}}")
+                calls += f"{part}{k}();"
+            lines.append(f"function {part}(due){{{calls}}}")
         arrays = []
         for those in (self.inputs, self.outputs):
             arrays.append("{" + ",".join(f"{key!r}:{value}" for key, value in those.items()) + "}")
@@ -512,6 +531,19 @@ class Writer:
                 moving |= kernel.writes
             (often if late else once).append(kernel)
         return once, often
+
+    def only_seen(self, kernels: list[Kernel]) -> set[int]:
+        """The numbers of the kernels that the next step does not depend on."""
+        wanted = {self.inputs[name] for name in self.graph.outputs if name in self.inputs}
+        if not wanted:
+            return set()
+        found = set()
+        for k in reversed(range(len(kernels))):
+            if kernels[k].writes & wanted:
+                wanted |= kernels[k].reads
+            else:
+                found.add(k)
+        return found
 
     def shared(self, kernels: list[Kernel], kept: set[str]) -> dict[str, str]:
         """{array: the one that it may stand in}: arrays of one size and type that do not live at the same time."""

@@ -35,12 +35,20 @@ class Program:
         spec: what `Program` of program.js takes besides: settings, seed, random numbers.
         recorded: {name: shape of what is recorded at each step}.
         labels: the class of each point.
+        times: the steps at which a run is recorded.
     """
 
     code: str
     spec: dict
     recorded: dict[str, tuple[int, ...]]
     labels: list[int]
+    times: list[int]
+
+    def told(self) -> dict:
+        """All but the code, as the page's script reads it."""
+        found = dataclasses.asdict(self)
+        del found["code"]
+        return found
 
 
 def shared_code() -> str:
@@ -68,19 +76,44 @@ def program(
         "setup": numbers(setup),
         "step": numbers(step),
     }
-    labels = labels_of(kind([config])).tolist()
-    return Program("\n".join(code), spec, recorded(step), labels)
+    training = kind([config])
+    labels = labels_of(training).tolist()
+    return Program("\n".join(code), spec, recorded(step), labels, sorted(training.times))
 
 
 def moved(config: Settings, settings: Sequence[str]) -> Settings:
     """`config` with another seed, and each of the settings moved a little, inside its range."""
-    changes = {"seed": config.seed + 1}
+    other = config.replace(seed=config.seed + 1)
     for name in settings:
-        value, about = getattr(config, name), fields(type(config))[name].metadata
-        larger = 1.25 * value if value else 0.07
-        inside = about["high"] is None or larger <= about["high"]
-        changes[name] = larger if inside else 0.8 * value
-    return config.replace(**changes)
+        other = near(other, name)
+    return other
+
+
+def near(config: Settings, name: str) -> Settings:
+    """`config` with the setting `name` moved a little; ValueError where every other value is refused."""
+    value = getattr(config, name)
+    if isinstance(value, int):
+        offered = [value + 1, value - 1]
+    else:
+        offered = [1.25 * value or 0.07, 0.8 * value]
+    for other in offered:
+        try:
+            return config.replace(**{name: other})
+        except ValueError as error:
+            refused = error
+    raise refused
+
+
+def highest(config, name: str):
+    """The highest value of a field; of a whole number, the highest that its other settings allow."""
+    high = fields(type(config))[name].metadata["high"]
+    while isinstance(getattr(config, name), int):
+        try:
+            config.replace(**{name: high})
+            break
+        except ValueError:
+            high -= 1
+    return high
 
 
 def compare(
@@ -146,6 +179,7 @@ def described(k: int, draw: Draw) -> dict:
         "kind": draw.kind,
         "bounds": draw.bounds,
         "purpose": draw.purpose,
+        "source": draw.source,
         "size": torch.Size(draw.shape).numel(),
         "wide": draw.dtype == torch.float64,
     }
@@ -183,7 +217,9 @@ def agree(what: str, found: dict[str, torch.Tensor], wanted: dict[str, torch.Ten
 
 def labels_of(training: Training) -> torch.Tensor:
     """The class of each point; one class where the training has none."""
-    labels = getattr(training.shared, "labels", getattr(training, "labels", None))
-    if labels is None:
-        return torch.zeros(training.state.weights[0].shape[1], dtype=torch.long)
-    return torch.as_tensor(labels)
+    for holder in (training.shared, training, training.state):
+        labels = getattr(holder, "labels", None)
+        if labels is not None:
+            labels = torch.as_tensor(labels)
+            return labels[0] if holder is training.state else labels
+    return torch.zeros(training.state.weights[0].shape[1], dtype=torch.long)

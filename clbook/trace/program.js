@@ -1,4 +1,5 @@
-// One run: it begins from a seed and settings, then goes step by step. Each purpose has a stream of random numbers.
+// One run: it begins from a seed and settings, then goes step by step. Each purpose has a stream of random numbers, or
+// several that are alike, one for each `source`.
 class Program {
   constructor(setup, step, spec) {
     this.setup = setup;
@@ -6,15 +7,15 @@ class Program {
     this.spec = spec; // {settings, seed, setup: draws, step: draws}
   }
 
-  stream(purpose) {
-    return this.streams[purpose] ??= new Generator(100 * this.seed + purpose);
+  stream(purpose, source) {
+    return this.streams[`${purpose} ${source}`] ??= new Generator(100 * this.seed + purpose);
   }
 
   draw(draws, inputs) {
-    for (const { into, kind, bounds, purpose, size, wide } of draws) {
+    for (const { into, kind, bounds, purpose, source, size, wide } of draws) {
       // Numbers that nobody reads are drawn too: those after them are the same as in Python then.
       const out = inputs[into] ?? (wide ? new Float64Array(size) : new Float32Array(size));
-      const generator = this.stream(purpose);
+      const generator = this.stream(purpose, source);
       if (kind === "rand" || kind === "uniform") generator.rand(out, ...bounds);
       else if (kind === "randn" || kind === "normal") generator.randn(out, ...bounds);
       else if (kind === "randint") generator.randint(out, ...bounds);
@@ -33,7 +34,7 @@ class Program {
     }
     this.draw(this.spec.setup, setup.inputs);
     setup.prepare();
-    setup.step();
+    setup.step(true);
     for (const [name, array] of Object.entries(one.inputs)) {
       const begun = setup.outputs[name] ?? setup.inputs[name];
       if (begun) array.set(begun);
@@ -41,11 +42,11 @@ class Program {
     one.prepare();
   }
 
-  // From t to t + 1; `recorded` is then what is seen at t.
-  step() {
+  // From t to t + 1; `recorded` is then what is seen at t, where that is due.
+  step(due = true) {
     this.draw(this.spec.step, this.one.inputs);
     if (this.one.inputs.time) this.one.inputs.time[0] = this.t;
-    this.one.step();
+    this.one.step(due);
     this.t++;
   }
 

@@ -56,7 +56,7 @@ function erf(x) {
   let r = 1;
   if (a < 3) {
     let sum = a, term = a;
-    for (let n = 1; n < 100; n++) {
+    for (let n = 1; Math.abs(term) > 1e-17 * sum; n++) {
       term *= -a * a / n;
       sum += term / (2 * n + 1);
     }
@@ -67,4 +67,36 @@ function erf(x) {
     r = 1 - Math.exp(-a * a) / (Math.sqrt(Math.PI) * (a + f));
   }
   return x < 0 ? -r : r;
+}
+
+// The inverse of the normal distribution function, to 1.2e-9 of it: P. J. Acklam's rational functions.
+const NDTRI = [
+  [-39.69683028665376, 220.9460984245205, -275.9285104469687, 138.357751867269, -30.66479806614716, 2.506628277459239],
+  [-54.47609879822406, 161.5858368580409, -155.6989798598866, 66.80131188771972, -13.28068155288572, 1],
+  [-0.007784894002430293, -0.3223964580411365, -2.400758277161838, -2.549732539343734, 4.374664141464968, 2.938163982698783],
+  [0.007784695709041462, 0.3224671290700398, 2.445134137142996, 3.754408661907416, 1],
+];
+function ndtri(p) {
+  const sum = (k, x) => NDTRI[k].reduce((s, c) => s * x + c);
+  const q = p - 0.5, tail = Math.sqrt(-2 * Math.log(q < 0 ? p : 1 - p));
+  if (Math.abs(q) > 0.47575) return -Math.sign(q) * sum(2, tail) / sum(3, tail);
+  return q * sum(0, q * q) / sum(1, q * q);
+}
+
+// Eigenvalues L, ascending, and eigenvectors, the columns of V, of the symmetric matrix number `run` of A: by Jacobi.
+function eigh(L, V, A, n, run) {
+  const at = run * n * n, a = Array.from({ length: n }, (_, i) => Array.from(A.subarray(at + i * n, at + i * n + n)));
+  const v = a.map((_, i) => a.map((_, j) => Number(i === j))); // rows are eigenvectors
+  for (let k = 0; k < 12; k++) for (let p = 0; p < n; p++) for (let q = p + 1; q < n; q++) {
+    if (!a[p][q]) continue;
+    const h = (a[q][q] - a[p][p]) / 2 / a[p][q], t = (h < 0 ? -1 : 1) / (Math.abs(h) + Math.hypot(h, 1));
+    const c = 1 / Math.hypot(t, 1), s = t * c, turn = (x, y) => [c * x - s * y, s * x + c * y];
+    for (let i = 0; i < n; i++) [a[i][p], a[i][q]] = turn(a[i][p], a[i][q]);
+    for (let i = 0; i < n; i++) [a[p][i], a[q][i]] = turn(a[p][i], a[q][i]);
+    for (let i = 0; i < n; i++) [v[p][i], v[q][i]] = turn(v[p][i], v[q][i]);
+  }
+  v.map((row, i) => [a[i][i], row]).sort(([x], [y]) => x - y).forEach(([value, row], j) => {
+    L[run * n + j] = value;
+    row.forEach((x, i) => { V[at + i * n + j] = x; });
+  });
 }

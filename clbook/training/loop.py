@@ -192,6 +192,10 @@ class Training:
         """
         raise NotImplementedError
 
+    def shown(self, s: State, recorded: dict) -> dict:
+        """{name: (R, ...)} what a page that trains draws besides what is `recorded` there; of tensors alone."""
+        return {}
+
     def finished(self, s: State, t: int) -> torch.Tensor | None:
         """(R,) runs that end at the recorded time t because nothing more is to be seen; None: all go on."""
 

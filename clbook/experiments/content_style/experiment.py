@@ -190,20 +190,25 @@ class Encoders(Training):
         s.d_c = self.column("d_c")
         s.style_sd = self.column("style_sd")
         s.content_sd = self.column("content_sd")
-        temperatures = np.stack([config.temperatures for config in self.configs])
-        s.tau = torch.tensor(temperatures).float()[:, None]  # (R, 1, d)
+        s.tau = self.temperatures()
         s.weights = self.first_weights()
         self.draws["pairs"] = self.training_pairs()
         if self.record:  # all that is on request is measured on pairs that training has not seen
             s.tested = self.tested_pairs()
+
+    def temperatures(self) -> torch.Tensor:
+        """(R, 1, d) `Config.temperatures` of each run."""
+        wide = torch.float64
+        content = torch.arange(self.config.d) < self.column("d_c")
+        own = torch.where(content, self.column("tau_c", wide), self.column("tau_s", wide))
+        return (self.column("tau", wide) * own).float()
 
     def mixings(self) -> list[torch.Tensor]:
         """The matrices (R, d, d) of each layer of g."""
         networks = []
         for config in self.configs:
             generator = stream(config.seed, MIXING)
-            g = latents.mixing(config.d, config.mixing_layers, generator)
-            networks.append(g.matrices)
+            networks.append(latents.rotations(config.d, config.mixing_layers, generator))
         return [torch.stack(layer) for layer in zip(*networks, strict=True)]
 
     def first_weights(self) -> list[torch.Tensor]:
@@ -301,6 +306,22 @@ class Encoders(Training):
             return (s.weights[0] @ s.mixing[0]).double()
         shape = (len(self.configs), c.d, c.d)
         return torch.full(shape, math.nan, dtype=torch.float64)
+
+    def shown(self, s, recorded):
+        """Of a linear map: gains, singular values over the largest, mean gains (content, style), and who is style."""
+        map_ = recorded["map"]
+        gain = map_.square().sum(-2).sqrt()
+        squares = torch.linalg.eigvalsh(map_.mT @ map_).flip(-1).clamp(min=0)
+        style = (torch.arange(self.config.d) >= s.d_c[..., 0]).to(gain)  # (R, d)
+        means = []
+        for kind in (1 - style, style):
+            means.append((kind * gain).sum(-1) / kind.sum(-1))
+        return {
+            "gain": gain,
+            "singular": (squares / squares[..., :1]).sqrt(),
+            "means": torch.stack(means, -1),
+            "style": style,
+        }
 
     def r2_of_layers(self, s: State) -> dict:
         """R^2 of the latents in each layer, NaN where f is linear; "finite" is False where a layer has overflowed."""

@@ -294,6 +294,15 @@ class Flow(Training):
             row |= {name: np.stack([one[name] for one in found]) for name in found[0]}
         return {name: row[name] for name in row if name in self.record or name not in PREDICTED}
 
+    def shown(self, s, recorded):
+        """How far each cluster's mean has moved, (R, clusters)."""
+        names = torch.arange(self.config.clusters)
+        members = (s.labels[..., None] == names).to(s.R)  # (R, n, clusters)
+        moved = recorded["z"] - s.R
+        sums = members.mT @ moved
+        means = sums / members.sum(1)[..., None]
+        return {"shift": means.norm(dim=-1)}
+
     @torch.enable_grad()
     def later(self, s: State) -> State:
         """The state one iteration later."""

@@ -21,6 +21,7 @@ from clbook.experiments.modadd.equivalence import (
     conditional_gap,
     random_table,
 )
+from clbook.trace.seen import distance_ratio, on_main_axes
 from clbook.training.loop import PROGRESS_EVERY, Training, one_thread, wanted
 from clbook.training.optim import sgd
 from clbook.training.settings import Outcome, Settings, quantity, setting
@@ -175,6 +176,9 @@ class Flow(Training):
         s = self.state
         self.joints = [distribution(config).labelled for config in self.configs]
         s.joint = torch.from_numpy(np.stack(self.joints))
+        symbols = np.arange(s.joint.shape[1])
+        pairs = symbols // 2  # those of the random table
+        self.labels = symbols % self.config.k if self.config.data == "cmodadd" else pairs
         s.decay = self.column("decay", torch.float64)
         s.lr = self.column("lr", torch.float64)
         starts = [start(c, joint) for c, joint in zip(self.configs, self.joints, strict=True)]
@@ -201,6 +205,12 @@ class Flow(Training):
         z, c = s.weights
         losses, _ = infonce(z, c, s.joint, self.config.over)
         return {"z": z, "c": c, "loss": losses}
+
+    def shown(self, s, recorded):
+        """The symbols on their two main axes, and the distance of equivalent pairs over that of different ones."""
+        z = recorded["z"]
+        same = torch.as_tensor(conditional_gap(self.joints[0]) <= SAME)
+        return {"plane": on_main_axes(z), "ratio": distance_ratio(z, same)}
 
     def result(self, i, columns, head):
         return Result(**head, **columns, joint=self.joints[i])

@@ -194,10 +194,10 @@ def pieces(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
         nearest (c,): the data point nearest to each piece.
     """
     x, _ = points(config)
-    half, between = config.width / 2, x + ((x.roll(-1) - x) % RING) / 2
-    ends = torch.cat(
-        [x - half, x + half] if config.width < RING else [x, x]
-    )  # all the ring: views end nowhere
+    width = config.width * torch.ones((), dtype=torch.float64)
+    half, between = width / 2, x + ((x.roll(-1) - x) % RING) / 2
+    reach = torch.where(width < RING, half, 0.0)  # all the ring: views end nowhere
+    ends = torch.cat([x - reach, x + reach])
     cuts = (torch.cat([ends, between]) % RING).sort().values
     length = torch.diff(cuts, append=cuts[:1] + RING)
     apart = _turn(
@@ -267,7 +267,11 @@ class Flow(Training):
         s = self.state
         found = [pieces(config) for config in self.configs]
         chances = [p for p, _ in found]
-        s.together, s.views = pairs(torch.stack(chances))
+        s.chances = torch.stack(chances)
+        s.together, s.views = pairs(s.chances)
+        each = self.config.n // self.config.classes
+        classes = np.arange(self.config.classes)
+        self.labels = classes.repeat(each)
         s.tau, s.lr = self.column("tau", torch.float64), self.column("lr", torch.float64)
         free = torch.stack([self.moving(c, p) for c, p in zip(self.configs, chances, strict=True)])
         # The gradient in an entry has a factor views / tau; a piece that holds no view stays where it is.
@@ -298,6 +302,13 @@ class Flow(Training):
 
     def measure(self, s, z, losses, t):
         return {"table": z, "loss": losses}
+
+    def shown(self, s, recorded):
+        """`Result.z`."""
+        table = recorded["table"]
+        mean = s.chances @ table
+        z = F.normalize(mean, dim=-1)
+        return {"z": z}
 
     def result(self, i, columns, head):
         (x, labels), (chances, _) = points(head["config"]), pieces(head["config"])

@@ -14,10 +14,10 @@ import math
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 
 from clbook.models import MLP, mlp, stacked
-from clbook.training.loop import Training
+from clbook.trace.seen import distance_ratio, on_main_axes
+from clbook.training.loop import Training, array
 from clbook.training.optim import per_run, sgd
 from clbook.training.settings import Outcome, Settings, quantity, setting
 from clbook.training.streams import stream
@@ -184,16 +184,22 @@ def groups(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     ) % config.groups
 
 
+def root(number: float) -> float:
+    """The square root, also of a setting that a trace follows."""
+    if hasattr(number, "sqrt"):
+        return number.sqrt()
+    return math.sqrt(number)
+
+
 def features(config: Config) -> torch.Tensor:
     """(S, groups + S) float64: sqrt(alike) in the entry of one's looks, sqrt(1 - alike) in an entry of one's own."""
     _, looks = groups(config)
-    return torch.cat(
-        [
-            math.sqrt(config.alike) * F.one_hot(looks, config.groups).double(),
-            math.sqrt(1 - config.alike) * torch.eye(len(looks), dtype=torch.float64),
-        ],
-        1,
-    )
+    names = torch.arange(config.groups)
+    belongs = looks[:, None] == names
+    shared = root(config.alike) * belongs.double()
+    alone = torch.eye(len(looks), dtype=torch.float64)
+    own = root(1 - config.alike) * alone
+    return torch.cat([shared, own], 1)
 
 
 def probabilities(config: Config) -> torch.Tensor:
@@ -256,8 +262,9 @@ class Flow(Training):
     def setup(self):
         s, c = self.state, self.config
         joints = [joint(config) for config in self.configs]
-        self.joints = [p.numpy() for p in joints]
-        s.joint = torch.stack(joints)
+        s.joint = torch.stack(joints)  # (R, S, P)
+        meaning, _ = groups(self.config)
+        self.labels = meaning.numpy()
         s.x = torch.stack([features(config) for config in self.configs])
         s.decay, s.lr = self.column("decay", torch.float64), self.column("lr", torch.float64)
         (self.symbols, self.contexts), width = s.joint.shape[1:], s.x.shape[-1]
@@ -297,12 +304,21 @@ class Flow(Training):
     def measure(self, s, z, losses, t):
         return {"z": z, "loss": losses}
 
+    def shown(self, s, recorded):
+        """The symbols on their two main axes, and `Result.ratio`."""
+        z = recorded["z"]
+        labels = torch.as_tensor(self.labels)
+        same = labels[:, None] == labels
+        ratio = distance_ratio(z, same)
+        plane = on_main_axes(z)
+        return {"plane": plane, "ratio": ratio}
+
     def result(self, i, columns, head):
         meaning, looks = (label.numpy() for label in groups(head["config"]))
         return Result(
             **head,
             **columns,
-            joint=self.joints[i],
+            joint=array(self.state.joint[i]),
             features=features(head["config"]).numpy(),
             meaning=meaning,
             looks=looks,
