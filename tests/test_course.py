@@ -42,6 +42,7 @@ def prose(page):
     text = FOLDED.sub(
         "", "\n\n".join(source for kind, source, _ in cells(page) if kind == "markdown")
     )
+    text = re.sub(r"^```python\n.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"^\$\$.*?^\$\$[^\n]*$", " formula ", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"\$[^$]+\$", " x ", text)
     text = re.sub(
