@@ -42,6 +42,7 @@ def prose(page):
     text = FOLDED.sub(
         "", "\n\n".join(source for kind, source, _ in cells(page) if kind == "markdown")
     )
+    text = re.sub(r"^```python\n.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"^\$\$.*?^\$\$[^\n]*$", " formula ", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"\$[^$]+\$", " x ", text)
     text = re.sub(
@@ -100,6 +101,20 @@ def test_a_chapter_is_read_in_about_an_hour(page):
     found = measured(page)
     print(page, found, f"{shown(pathlib.Path(page).name)} claims")
     assert found["words"] <= MOST_WORDS and found["minutes"] <= MOST_MINUTES
+
+
+@pytest.mark.parametrize("page", ["book/why", "book/practice"])
+def test_the_open_text_has_no_verdicts_and_few_numbers(page):
+    """What was measured, and how it was judged, is folded away."""
+    source = "\n\n".join(source for kind, source, _ in cells(page) if kind == "markdown")
+    assert "{claim}" not in FOLDED.sub("", source)
+    assert source.count("{claim}") > 15, "the evidence is on the page"
+    text = prose(page)
+    verdicts = r"\b(holds|fails|undecided|not seen here|seen here|misprinted|not tested)\b"
+    assert re.findall(verdicts, text) == []
+    assert re.findall(r"\d\.\d{3,}", text) == []
+    for sentence in re.split(r"(?<=[.!?:])\s|\n\n|\|", re.sub("`[^`]+`", "code", text)):
+        assert len(re.findall(r"\d[\d.,]*", sentence)) <= 2, sentence
 
 
 @pytest.mark.parametrize("page", CHAPTERS)

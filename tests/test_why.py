@@ -292,6 +292,7 @@ def test_figures_have_axes_numbers_and_names():
         return [run(SMALL.replace(symbols=6, seed=s, m=m, **change)) for s in seeds for m in times]
 
     pictures = [
+        figures.answer(),
         figures.one(run(SMALL)),
         figures.one(run(SMALL.replace(looks="crossed", symbols=6, alike=0.9))),
         figures.one(run(SMALL.replace(alike=0.0, m=500))),
@@ -300,7 +301,7 @@ def test_figures_have_axes_numbers_and_names():
         ),
         figures.over_time(several(alike=0.0), several() + [run(SMALL.replace(sampled=False))]),
     ]
-    assert "at m = 1," in pictures[3].alt and "endless" in pictures[4].alt
+    assert "at m = 1," in pictures[4].alt and "endless" in pictures[5].alt
     for picture in pictures:
         assert (
             isinstance(picture, Picture)
@@ -312,6 +313,31 @@ def test_figures_have_axes_numbers_and_names():
                 artist.get_gid() for artist in ax.get_children() if artist.get_gid() is not None
             ]
             assert gids and len(gids) == len(set(gids))
+
+
+def test_the_answer_draws_the_mean_of_its_arrows():
+    panels = {ax.get_title(): ax for ax in figures.answer().fig.axes}
+
+    def arrows(title):
+        found = [one for one in panels[title].collections if "arrows" in (one.get_gid() or "")]
+        return [np.stack([one.U, one.V], -1) for one in found]
+
+    (own,), (again, mean) = arrows("1  pushes as they come"), arrows("2  averaged")
+    (together,) = arrows("3  moving together")
+    np.testing.assert_array_equal(own, again)
+    np.testing.assert_allclose(mean, own.mean(0, keepdims=True), atol=1e-12)
+    np.testing.assert_allclose(together, mean.repeat(len(own), 0), atol=1e-12)
+    for name, (over, kept, lost) in figures.AVERAGERS.items():
+        words = [text.get_text() for text in panels[f"{name}:\n{over}"].texts]
+        assert words == [f"kept: {kept}", f"lost: {lost}"]
+
+
+def test_the_letters_of_the_answer_are_large_enough_on_a_phone():
+    fig = figures.answer().fig
+    shown = 32 * 16 / (96 * fig.get_figwidth())  # book.css: a figure is at least 32rem wide
+    texts = [text for ax in fig.axes for text in (ax.title, *ax.texts)]
+    assert len(texts) == 12
+    assert min(text.get_fontsize() for text in texts) * 96 / 72 * shown >= 9
 
 
 def test_directions_are_named_by_what_they_are_about():

@@ -1,4 +1,4 @@
-"""Figures of the experiment in "So why does it work?"."""
+"""Figures of "So why does it work?": the answer in one picture, and the experiment."""
 
 from __future__ import annotations
 
@@ -26,6 +26,141 @@ KINDS = {"meaning": (colour(0), "o"), "looks": (colour(1), "s"), "chance": (MUTE
 RATIO = "distance within / between"
 RATES = 24  # of the fastest directions that are drawn
 
+SHARED, OWN = KINDS["meaning"][0], KINDS["chance"][0]  # the two parts of a push in `answer`
+COMMON = np.array([0.9, 0.45])  # the part of a push that all in `answer` have
+AVERAGERS = {  # who averages: over what, what is kept, what is lost
+    "the network": ("inputs that look alike", "what look-alikes share", "what tells them apart"),
+    "the views": ("copies of one point", "what the copies share", "what changes between them"),
+    "the counts": ("uses of one symbol", "its mix of contexts", "the luck of each use"),
+}
+
+
+def answer() -> Picture:
+    """The book's answer: what averaging does to pushes, who can average and over what, and what is lost.
+
+    A drawing, but its arithmetic is real: the blue arrow is the mean of the grey ones.
+    """
+    fig, ax = mosaic(
+        [["pushes", "mean", "steps"], list(AVERAGERS)],
+        width=7.8,
+        height=5.4,
+        height_ratios=(1, 1.05),
+    )
+    _mechanism(ax["pushes"], ax["mean"], ax["steps"])
+    draw = {"the network": _look_alikes, "the views": _copies, "the counts": _uses}
+    told = []
+    for name, (over, kept, lost) in AVERAGERS.items():
+        panel = ax[name]
+        draw[name](panel)
+        panel.set(xlim=(-1.5, 1.5), ylim=(-1.8, 1.1))
+        panel.set_title(f"{name}:\n{over}")
+        below = {"ha": "center", "va": "top"}
+        panel.text(0, -1.2, f"kept: {kept}", color=SHARED, gid="kept", **below)
+        panel.text(0, -1.5, f"lost: {lost}", color=OWN, gid="lost", **below)
+        told.append(f"{name} over {over}, which keeps {kept} and loses {lost}")
+    for panel in ax.values():
+        panel.set(xticks=[], yticks=[], aspect="equal")
+        panel.grid(False)
+        panel.spines[:].set_visible(False)
+    averagers = "; ".join(told)
+    return Picture(
+        fig,
+        "Above, three panels from left to right: scattered points with grey arrows in all "
+        "directions; the same arrows from one origin with their mean in blue, which points up to "
+        f"the right; the points again, all with this blue arrow. Below, who can average: {averagers}.",
+    )
+
+
+def _mechanism(before, averaged, after):
+    """Points with pushes of their own; the pushes and their mean; the points, moved by this mean."""
+    rng = np.random.default_rng(6)
+    columns, rows = np.meshgrid((-2, -0.7, 0.6, 1.9), (-1.2, 0, 1.2))
+    grid = np.stack([columns.ravel(), rows.ravel()], -1)
+    places = grid + rng.uniform(-0.35, 0.35, size=grid.shape)
+    around = np.linspace(0, 2 * np.pi, len(grid), endpoint=False)
+    pushes = COMMON + rng.permutation(_circle(around))
+    mean = pushes.mean(0, keepdims=True)
+    _arrows(before, places, pushes, OWN)
+    _arrows(averaged, np.zeros_like(pushes), pushes, OWN)
+    _arrows(averaged, np.zeros_like(mean), mean, SHARED, width=0.02)
+    _arrows(after, places, np.repeat(mean, len(places), 0), SHARED)
+    before.set_title("1  pushes as they come")
+    averaged.set_title("2  averaged")
+    after.set_title("3  moving together")
+    for panel in (before, averaged, after):
+        panel.set(xlim=(-2.7, 3.6), ylim=(-1.9, 2.5))
+
+
+def _circle(angles):
+    """Points (n, 2) of the unit circle."""
+    return np.stack([np.cos(angles), np.sin(angles)], -1)
+
+
+def _arrows(ax, places, moves, tone, width=0.012):
+    """Arrows from `places` along `moves`, both (n, 2), with a dot at the foot of each."""
+    _dots(ax, places, 9, f"feet {tone}")
+    ax.quiver(
+        *places.T,
+        *moves.T,
+        color=tone,
+        width=width,
+        headwidth=3.5,
+        angles="xy",
+        scale_units="xy",
+        scale=1,
+        gid=f"arrows {tone}",
+    )
+
+
+def _dots(ax, points, size, gid, inside=INK, marker="o"):
+    """Marks at points (n, 2), above the lines."""
+    ax.scatter(
+        *points.T,
+        s=size,
+        color=inside,
+        edgecolors=INK,
+        marker=marker,
+        zorder=3,
+        gid=gid,
+    )
+
+
+def _look_alikes(ax):
+    """Two groups of inputs; from one input lines to the others, the thicker the nearer."""
+    k = np.arange(10)
+    disc = 0.19 * np.sqrt(k)[:, None] * _circle(2.4 * k)
+    near = disc - (0.8, 0)
+    far = disc * (-1, 1) + (0.8, 0)
+    inputs = np.concatenate([near, far])
+    for j, other in enumerate(inputs):
+        distance = np.linalg.norm(other - near[0])
+        thick = 3.0 * np.exp(-2 * distance**2)
+        line = np.stack([near[0], other])
+        ax.plot(*line.T, color=SHARED, lw=thick, gid=f"kernel {j}")
+    _dots(ax, inputs, 16, "inputs")
+
+
+def _copies(ax):
+    """A point on a circle about the middle, and its turned copies."""
+    copies = 0.95 * _circle(np.arange(0, 2 * np.pi, np.pi / 6))
+    circle = 0.95 * _circle(np.linspace(0, 2 * np.pi, 200))
+    ax.plot(*circle.T, color=SHARED, gid="turned")
+    ax.plot(0, 0, marker="+", ms=8, color=INK, gid="middle")
+    _dots(ax, copies[1:], 34, "copies", inside="white")
+    _dots(ax, copies[:1], 34, "point")
+
+
+def _uses(ax):
+    """Two symbols and the contexts in which they are used; they share the two in the middle."""
+    symbols = np.array([(-0.75, 0.45), (-0.75, -0.45)])
+    contexts = np.array([(0.75, 0.9), (0.75, 0.3), (0.75, -0.3), (0.75, -0.9)])
+    for k, j in ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (1, 3)):
+        line = np.stack([symbols[k], contexts[j]])
+        shared = j in (1, 2)
+        ax.plot(*line.T, color=SHARED if shared else OWN, gid=f"use {k} {j}")
+    _dots(ax, symbols, 50, "symbols")
+    _dots(ax, contexts, 44, "contexts", inside="white", marker="s")
+
 
 def kinds(result: Result) -> np.ndarray:
     """(k,) of each direction of `Result.rates`: "meaning", "looks" or "chance", by what most of its pattern is."""
@@ -48,26 +183,18 @@ def one(result: Result) -> Picture:
         )
     ax["symbols"].set(xticks=[], yticks=[], title=f"symbols, iteration {result.steps[-1]}")
     ax["symbols"].set(aspect="equal", gid="own scale")
-    rates, kind = result.rates()[0][:RATES], kinds(result)[:RATES]
-    for name, (tone, marker) in KINDS.items():
-        mine = np.flatnonzero(kind == name)
-        if len(mine):
-            ax["rates"].scatter(
-                mine + 1, rates[mine], s=20, color=tone, marker=marker, label=name, gid=name
-            )
-    ax["rates"].axhline(config.decay, color=INK, lw=0.8, ls="--", label="decay", gid="decay")
-    ax["rates"].set(
-        xlabel="direction", ylabel="rate of growth", ylim=(0, None), title="at the start"
-    )
-    name_lines(ax["rates"])
-    legend(ax["rates"], loc="upper right")
+    kind = kinds(result)[:RATES]
+    _rates(ax["rates"], result, kind)
     ratio = result.ratio()
     ax["ratio"].plot(
         result.steps + 1, ratio, color=TABLE if config.alike == 0 else LAYER, gid="meaning"
     )
     ax["ratio"].axhline(1, color=MUTED, lw=0.8, ls=":")
     ax["ratio"].set(
-        ylim=(0, 1.15), xlabel="iteration + 1", ylabel=RATIO, title=f"ends at {ratio[-1]:.2f}"
+        ylim=(0, 1.15),
+        xlabel="iteration + 1",
+        ylabel=RATIO,
+        title=f"ends at {ratio[-1]:.2f}",
     )
     log_axis(ax["ratio"])
     led = int((kind == "meaning")[: config.groups - 1].sum())
@@ -78,6 +205,39 @@ def one(result: Result) -> Picture:
         f"fastest directions {led} are about meaning. Distance within over between groups: least "
         f"{ratio.min():.2f}, at the end {ratio[-1]:.2f}.",
     )
+
+
+def _rates(ax, result, kind):
+    """The rates of the fastest directions, marked by what each is about, and the decay."""
+    rates = result.rates()[0][:RATES]
+    for name, (tone, marker) in KINDS.items():
+        mine = np.flatnonzero(kind == name)
+        if len(mine):
+            ax.scatter(
+                mine + 1,
+                rates[mine],
+                s=20,
+                color=tone,
+                marker=marker,
+                label=name,
+                gid=name,
+            )
+    ax.axhline(
+        result.config.decay,
+        color=INK,
+        lw=0.8,
+        ls="--",
+        label="decay",
+        gid="decay",
+    )
+    ax.set(
+        xlabel="direction",
+        ylabel="rate of growth",
+        ylim=(0, None),
+        title="at the start",
+    )
+    name_lines(ax)
+    legend(ax, loc="upper right")
 
 
 def ending(result: Result) -> tuple[float, str, str]:
