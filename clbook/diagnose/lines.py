@@ -143,9 +143,12 @@ def loss(s: Subject) -> list[Line]:
             "way to the floor): untrained, collapsed, or views that share nothing."
         )
     else:
+        what = f"arrangement of {s.n} points"
+        if s.loss in loss_scale.LABELLED:
+            what += " with classes of equal size"
         says = (
-            f"The loss has come {share(way)} of the way from chance to a floor that no arrangement of "
-            f"{s.n} points goes below. It ranks neither temperatures nor views."
+            f"The loss has come {share(way)} of the way from chance to a floor that no {what} goes "
+            "below. It ranks neither temperatures nor views."
         )
     rule = f"less than {share(PROGRESS)} of the way from chance to floor"
     name = f"loss ({s.loss}, scale {_plain(s.scale)}, tau {s.tau:g})"
