@@ -204,3 +204,10 @@ def test_the_page_prints_what_its_text_says_of_the_threads():
     for printed, n, tau, word in ((8.909, 256, 0.1, "SupContrast"), (11.1, 128, 0.5, "sum")):
         assert f"{printed:g}" in TEXT or f"{printed:g}" in str(NOTEBOOK.cells)
         assert any(word in name for name in diagnose.which_chance(printed, n, tau))
+
+
+def test_the_solution_of_the_quiz_prints_an_alarm(capsys):
+    body = TEXT[TEXT.index("{solution} ex-dg-quiz") :]
+    code = re.search(r"```python\n(.*?)```", body, re.S)[1]
+    exec(code, {"results": [run(HEALTHY)], "diagnose": diagnose})
+    assert "the batch is too small" in capsys.readouterr().out

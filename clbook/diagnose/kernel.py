@@ -32,7 +32,7 @@ def trace_kernel(
     x: torch.Tensor,
     *,
     outputs: int = 8,
-    samples: int = 512,
+    samples: int = 1024,
     progress: Callable | None = None,
 ) -> torch.Tensor:
     """sum_k K_ij^{kk} of the neural kernel (LS eq. 8), `kernels.empirical_trace` in pieces.

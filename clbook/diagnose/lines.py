@@ -27,6 +27,7 @@ BEYOND = 0.1  # less than this share is found among all points where the batch i
 NEIGHBOURS = 10
 PAIRS = 10  # pairs of classes that are asked whether they are separable
 MEMBERS = 100  # points of each class of a pair
+INPUTS = 200  # points of the kernel lines
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +63,7 @@ class Subject:
         labels: (n,) or None.
         before, start, twin, raw: (n, ...) or None.
         factors: {name: (n,)}.
-        kernel: (m, m) trace kernel of the first m points, or None.
+        kernel: (m, m) trace kernel of the points `few(n, seed)`, or None.
         tau, loss, scale: of the loss; loss is None where it is none of the package's.
         batch: points in a batch of the training, or None.
         seed: of shuffles and random references.
@@ -143,9 +144,12 @@ def loss(s: Subject) -> list[Line]:
             "way to the floor): untrained, collapsed, or views that share nothing."
         )
     else:
+        what = f"arrangement of {s.n} points"
+        if s.loss in loss_scale.LABELLED:
+            what += " with classes of equal size"
         says = (
-            f"The loss has come {share(way)} of the way from chance to a floor that no arrangement of "
-            f"{s.n} points goes below. It ranks neither temperatures nor views."
+            f"The loss has come {share(way)} of the way from chance to a floor that no {what} goes "
+            "below. It ranks neither temperatures nor views."
         )
     rule = f"less than {share(PROGRESS)} of the way from chance to floor"
     name = f"loss ({s.loss}, scale {_plain(s.scale)}, tau {s.tau:g})"
@@ -463,11 +467,18 @@ def _have_directions(*tables):
     return True
 
 
+def few(n: int, seed: int) -> np.ndarray:
+    """The rows of the kernel lines, drawn at random: data are often in the order of their classes."""
+    return np.random.default_rng(seed).permutation(n)[:INPUTS]
+
+
 def kernel(s: Subject) -> list[Line]:
     """The blocks of the neural kernel, beside those under shuffled labels."""
     if s.kernel is None or s.labels is None:
         return []
-    labels = s.labels[: len(s.kernel)]
+    labels = s.labels[few(s.n, s.seed)]
+    if len(np.unique(labels)) < 2:
+        return []
     K = torch.from_numpy(s.kernel)
     shuffled = s.shuffled(labels)
     found = kernels.alignment(K, labels)

@@ -141,15 +141,14 @@ def which_chance(loss: float, n: int, tau: float) -> list[str]:
         tau: the temperature, > 0.
 
     Returns:
-        Names of `conventions`, the nearest first; none where the loss is not chance.
+        Names of `conventions`, in its order; none where the loss is not chance.
 
     Raises:
         ValueError: an argument out of range.
     """
     loss = number("loss", loss)
-    distances = {}
+    named = []
     for name, at_chance in conventions(n, tau).items():
-        off = abs(loss - at_chance)
-        if off <= NEAR * at_chance:
-            distances[name] = off
-    return sorted(distances, key=distances.get)
+        if abs(loss - at_chance) <= NEAR * at_chance:
+            named.append(name)
+    return named

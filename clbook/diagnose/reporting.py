@@ -20,7 +20,6 @@ from clbook.diagnose.kernel import trace_kernel
 from clbook.diagnose.lines import Line, Subject
 
 MOST = 1000  # points that are looked at
-INPUTS = 200  # points of the kernel lines
 
 STYLE = """
 body { font: 16px/1.45 sans-serif; max-width: 72rem; margin: 2rem auto; padding: 0 1rem; color: #1b1f24 }
@@ -208,10 +207,11 @@ def report(
     if chosen["labels"] is not None and len(np.unique(chosen["labels"])) < 2:
         raise refused("most", most, "so large that the points looked at are of two classes or more")
     used = chosen.pop("z")
+    inputs = rows[lines.few(len(rows), seed)]
     subject = Subject(
         used=chosen["z1"] if used is None else used,
         factors={name: column[rows] for name, column in factors.items()},
-        kernel=_kernel(model, x, n, rows),
+        kernel=_kernel(model, x, n, inputs),
         **chosen,
         **settings,
     )
@@ -257,6 +257,5 @@ def _kernel(model, x, n, rows):
         return None
     if not isinstance(x, torch.Tensor) or len(x) != n:
         raise refused("x", x, f"a tensor of the {n} inputs of model")
-    few = torch.from_numpy(rows[:INPUTS]).to(x.device)
-    K = trace_kernel(model, x[few])
+    K = trace_kernel(model, x[torch.from_numpy(rows).to(x.device)])
     return K.double().cpu().numpy()
