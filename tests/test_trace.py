@@ -379,6 +379,11 @@ def test_what_a_page_draws_besides_is_what_the_results_say(javascript):
     found, truth = last(EXPERIMENTS["overlap"])
     assert found["z"][0] == pytest.approx(truth.z[-1])
 
+    found, truth = last(EXPERIMENTS["a small cluster"])
+    moved = truth.z[-1] - truth.z[0]
+    means = [moved[truth.labels == k].mean(0) for k in range(2)]
+    assert found["shift"][0] == pytest.approx(np.linalg.norm(means, axis=1), rel=1e-4)
+
 
 # What a page refuses.
 

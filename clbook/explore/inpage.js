@@ -193,6 +193,8 @@ window.clbookHere ??= (() => {
       worker.onerror = () => say("This browser cannot train here.");
       return worker;
     }
+    const drawn = (recorded) => [...new Set([...setup.panels.flatMap(({ of, colour }) => [...of, colour]), "separable_at"])]
+      .filter((name) => name in recorded); // the names of what the panels need
     const shapeNumber = () => setup.shapes.reduce((k, s, i) => k * s.values.length + now.shape[i], 0);
     const about = () => [...setup.knobs.map((k) => `${k.name} = ${said(now.settings[k.name])}`), `seed = ${now.seed}`].join(", ");
     function say(text) { if (status.textContent !== text) status.textContent = text; }
@@ -203,7 +205,7 @@ window.clbookHere ??= (() => {
       current = { rows: [], labels, recorded, steps: times.at(-1), words: "", about: about() };
       training = true;
       buttons.train.textContent = "Stop";
-      work().postMessage({ shape: number, settings: now.settings, seed: now.seed, times, watched: setup.panels[0].of[0] });
+      work().postMessage({ shape: number, settings: now.settings, seed: now.seed, times, drawn: drawn(recorded) });
     }
     function stop() {
       if (!training) return;

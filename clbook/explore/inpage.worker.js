@@ -4,8 +4,9 @@ const made = []; // the programs, made once: their arrays serve all runs
 let token = 0; // which start the slices in flight belong to
 const channel = new MessageChannel();
 
-// `times`: when the run is recorded, the last one being its end. `watched`: the quantity that must stay finite.
-function begin(run, { settings, seed, times, watched }) {
+// `times`: when the run is recorded, the last one being its end; then all that it records is sent, before that what is
+// `drawn`, of which the first must stay finite.
+function begin(run, { settings, seed, times, drawn }) {
   const mine = ++token, due = new Set(times), steps = times.at(-1), began = performance.now();
   run.start(settings, seed);
   let at = 0; // milliseconds of training
@@ -18,8 +19,9 @@ function begin(run, { settings, seed, times, watched }) {
       run.step(due.has(t));
       if (due.has(t)) {
         const row = {};
-        for (const [name, array] of Object.entries(run.recorded)) row[name] = array.slice();
-        finite = row[watched].every(Number.isFinite);
+        const names = t === steps ? Object.keys(run.recorded) : drawn;
+        for (const name of names) row[name] = run.recorded[name].slice();
+        finite = row[drawn[0]].every(Number.isFinite);
         rows.push({ t, row });
       }
     } while (run.t <= steps && finite && performance.now() - from < SLICE);
