@@ -43,6 +43,7 @@ KEYS = (
     "evidence",
     "verdict",
     "margin",
+    "interval",
     "chapter",
     "anchor",
 )  # of ledger.json
@@ -312,6 +313,7 @@ def write_json(app, exception):
                     "evidence": "",
                     "verdict": "not tested",
                     "margin": None,
+                    "interval": None,
                     "chapter": "ledger",
                     "anchor": f"item-{item['id']}",
                 }
