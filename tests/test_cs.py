@@ -139,7 +139,7 @@ def test_the_losses_of_table_1_are_each_runs_own_and_take_no_others_network(monk
     assert sum(passes) == len(configs)
     for config, result in zip(configs, together, strict=True):
         alone = encoders.Deep.run(config, record=("terms",))
-        assert result.terms == pytest.approx(alone.terms, rel=1e-4)
+        assert result.terms == pytest.approx(alone.terms, rel=1e-3)
 
 
 def test_the_encoder_under_a_projector_starts_the_same():

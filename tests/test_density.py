@@ -30,23 +30,23 @@ TABLES = {
 
 # Of each room: nodes a line, statements above 40 nodes, comprehensions inside another one, functions above 60 lines.
 CEILINGS = {
-    "alignment": (8.17, 3, 6, 0),
+    "alignment": (8.17, 1, 3, 0),
     "content_style": (7.67, 10, 2, 0),
-    "images": (7.01, 5, 2, 0),
-    "kernel": (7.58, 4, 4, 0),
-    "landscape": (7.67, 15, 4, 0),
+    "images": (7.02, 5, 2, 0),
+    "kernel": (7.58, 4, 3, 0),
+    "landscape": (7.28, 9, 1, 0),
     "modadd": (7.56, 5, 4, 1),
     "overlap": (7.12, 3, 2, 0),
-    "photographs": (6.84, 4, 1, 0),
-    "separability": (7.18, 3, 2, 0),
-    "sphere": (7.49, 3, 8, 0),
+    "photographs": (6.69, 4, 1, 0),
+    "separability": (7.12, 2, 1, 0),
+    "sphere": (7.32, 1, 1, 0),
     "why": (7.27, 1, 2, 0),
     "words": (6.96, 3, 6, 1),
     "cs": (8.48, 18, 23, 0),
-    "ls": (8.18, 12, 9, 0),
-    "sa": (8.02, 19, 11, 0),
+    "ls": (7.69, 7, 5, 0),
+    "sa": (7.7, 5, 5, 0),
     "sl": (7.18, 9, 11, 0),
-    "va": (7.54, 6, 7, 0),
+    "va": (7.16, 4, 4, 0),
 }
 
 # What a reader does not see: Load, Store, and the signs of operators, which their expressions stand for.

@@ -138,6 +138,17 @@ def test_distances_of_twins_and_of_others():
     assert near.tolist() == [1] and far.tolist() == [4, 5]
 
 
+def test_groups_of_distances_have_a_gap_between_them_and_are_not_too_small():
+    square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    none = np.eye(4, dtype=bool)
+    assert tables.group_sizes(square, none) == [4, 2]  # four sides, two diagonals
+    assert tables.group_sizes(square, none, least=0.5) == [4]
+    sides = np.abs(np.subtract.outer(range(4), range(4))) % 2 == 1
+    assert tables.group_sizes(square, none | sides) == [2]
+    moved = square + [[0.01, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    assert tables.group_sizes(moved, none) == [4, 2]  # a gap of a hundredth is none
+
+
 # Steps of a batch.
 
 

@@ -71,19 +71,15 @@ def width_errors(
 def first_weights(result: Result) -> torch.Tensor:
     """The inner weights (M d, D) from which a run's network starts."""
     c, D = result.config, result.x.shape[1]
-    return (
-        Averaging(D, c.d, c.width, c.activation, 1, stream(c.seed, WEIGHTS))
-        .double()
-        .inner.weight.detach()
-    )
+    net = Averaging(D, c.d, c.width, c.activation, 1, stream(c.seed, WEIGHTS))
+    return net.double().inner.weight.detach()
 
 
 def kernel_of_all(result: Result) -> torch.Tensor:
     """The kernel of a run's points and views at the start, (N, N, d, d) with N = (1 + VIEWS) n, the points first."""
-    c, points = (
-        result.config,
-        torch.from_numpy(np.concatenate([result.x[None], result.views])).flatten(0, 1),
-    )
+    c = result.config
+    sets = np.concatenate([result.x[None], result.views])
+    points = torch.from_numpy(sets).flatten(0, 1)
     return kernels.one_hidden(first_weights(result), points, c.activation, c.d, 1 / c.width)
 
 
@@ -95,20 +91,22 @@ def joint_error(result: Result) -> float:
     """
     c = result.config
     embedded = [torch.tensor(v[0], requires_grad=True) for v in (result.z, result.copies)]
-    gradient = torch.cat(
-        [g.reshape(-1, c.d) for g in torch.autograd.grad(simplified(*embedded, c.tau), embedded)]
-    )
-    velocity = -torch.einsum(
-        "ijkl,jl->ik", kernel_of_all(result)[: len(result.x)], gradient
-    ).numpy()
-    return float(np.linalg.norm(result.measured[0] - velocity) / np.linalg.norm(result.measured[0]))
+    gradients = torch.autograd.grad(simplified(*embedded, c.tau), embedded)
+    gradient = torch.cat([part.reshape(-1, c.d) for part in gradients])
+    of_points = kernel_of_all(result)[: len(result.x)]
+    velocity = -torch.einsum("ijkl,jl->ik", of_points, gradient).numpy()
+    measured = result.measured[0]
+    return float(np.linalg.norm(measured - velocity) / np.linalg.norm(measured))
 
 
 def gradient_gap(result: Result) -> float:
     """Largest |grad_w f(w0, T(x)) - grad_w f(w0, x)| over a run's points and views, for the first output."""
-    n, K = len(result.x), kernel_of_all(result)[..., 0, 0]
-    own, across = K.diagonal().reshape(-1, n), K[:n].reshape(n, -1, n).diagonal(dim1=0, dim2=2)
-    return float((own + own[0] - 2 * across).clamp(min=0).sqrt().max())
+    n = len(result.x)
+    K = kernel_of_all(result)[..., 0, 0]
+    own = K.diagonal().reshape(-1, n)
+    across = K[:n].reshape(n, -1, n).diagonal(dim1=0, dim2=2)
+    squares = own + own[0] - 2 * across
+    return float(squares.clamp(min=0).sqrt().max())
 
 
 @one_thread()
@@ -123,16 +121,16 @@ def printed_errors(
     so many `steps` of gradient descent, lr = tau.
     """
     draws = torch.Generator().manual_seed(seed)
-    centres, labels = (
-        torch.diag(torch.tensor([1.0, 1.5], dtype=torch.float64)),
-        torch.arange(60) // 40,
-    )
+    centres = torch.diag(torch.tensor([1.0, 1.5], dtype=torch.float64))
+    labels = torch.arange(60) // 40
     start = data.ball(2, d, 0.1, draws).double()[labels]
-    noise = [
-        pad(data.ball(60, D - d, 2.0, draws).double(), (d, 0)) for _ in range(3)
-    ]  # of the point and of two views
+    noise = []  # of the point and of two views
+    for _ in range(3):
+        outer = data.ball(60, D - d, 2.0, draws).double()
+        noise.append(pad(outer, (d, 0)))
     net = Averaging(D, d, width, "tanh", width**-0.5, draws).double()
-    inner, clean = net.inner.weight.detach(), pad(centres, (0, D - d))
+    inner = net.inner.weight.detach()
+    clean = pad(centres, (0, D - d))
 
     def embed(B, x):
         return functional_call(net, {"inner.weight": B}, (x,)) - net(x).detach() + start
@@ -140,7 +138,8 @@ def printed_errors(
     def loss(z1, z2):
         return generalized(z1, z2, lambda t: -t / tau)
 
-    norms, share = centres.square().sum(1), labels.bincount() / 60
+    norms = centres.square().sum(1)
+    share = labels.bincount() / 60
     errors = []
     for delta in deltas:
         x, *views = (clean[labels] + delta * part for part in noise)
@@ -153,9 +152,9 @@ def printed_errors(
         (gradient,) = torch.autograd.grad(60 * loss(places, places), places)
         kernel = kernels.one_hidden(B.detach(), clean, "tanh", d, 1 / width)
         gain = torch.einsum("qqkk->qk", kernel) / norms[:, None]
-        predicted = theory.cluster_velocity(share, norms, gain.numpy(), gradient[[0, -1]].numpy())[
-            labels
-        ]
-        velocity = jvp(lambda B, x=x: embed(B, x), (B.detach(),), (-step,))[1].numpy()
+        of_cluster = gradient[[0, -1]].numpy()
+        predicted = theory.cluster_velocity(share, norms, gain.numpy(), of_cluster)[labels]
+        _, change = jvp(lambda B, x=x: embed(B, x), (B.detach(),), (-step,))
+        velocity = change.numpy()
         errors.append(np.linalg.norm(velocity - predicted) / np.linalg.norm(velocity))
     return np.array(errors)

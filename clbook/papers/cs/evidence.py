@@ -36,6 +36,17 @@ def _of_seeds(function, *args, **settings) -> list:
     return [function(*args, seed=s, **settings) for s in SEEDS]
 
 
+def _trained(bases: dict) -> dict:
+    """{name: linear runs of three seeds} of {name: Config}, all in one sweep: runs of one shape train together."""
+    configs = []
+    for base in bases.values():
+        configs += [base.replace(seed=s) for s in SEEDS]
+    runs, found = iter(sweep(cs.run, configs)), {}
+    for name in bases:
+        found[name] = [next(runs) for _ in SEEDS]
+    return found
+
+
 # The abstract, Sections 2 and 3.
 
 
@@ -116,17 +127,14 @@ def classifier():
 @functools.cache
 def box():
     """{d_c: runs of three seeds} of linear encoders in the box."""
-    contents = (0, 1, 2, 4)
-    runs = sweep(cs.run, [Config(d_c=k, seed=s) for k in contents for s in SEEDS])
-    return {k: runs[3 * i : 3 * i + 3] for i, k in enumerate(contents)}
+    return _trained({k: Config(d_c=k) for k in (0, 1, 2, 4)})
 
 
 @functools.cache
 def globe():
     """{d_c: runs of three seeds} of linear encoders on the sphere."""
-    contents, base = (0, 4), SPHERE.replace(style_sd=0.3)
-    runs = sweep(cs.run, [base.replace(d_c=k, seed=s) for k in contents for s in SEEDS])
-    return {k: runs[3 * i : 3 * i + 3] for i, k in enumerate(contents)}
+    base = SPHERE.replace(style_sd=0.3)
+    return _trained({k: base.replace(d_c=k) for k in (0, 4)})
 
 
 @functools.cache
@@ -160,7 +168,10 @@ def deep_short():
     """{(world, label): runs} of the chapter's deep encoders, which train for 2,000 steps."""
     configs = chapter.deep_configs()
     runs = iter(sweep(cs.run, sum(configs.values(), []), record=("r2",)))
-    return {key: [next(runs) for _ in seeds] for key, seeds in configs.items()}
+    found = {}
+    for key, of_seeds in configs.items():
+        found[key] = [next(runs) for _ in of_seeds]
+    return found
 
 
 @functools.cache
@@ -189,12 +200,12 @@ def _compared(run) -> np.ndarray:
 @functools.cache
 def parts():
     """{(world, d_c): (seeds, 3, maps) alignment, uniformity and total of the linear maps of the table of losses}."""
-    bases = (Config(d_c=0), Config(d_c=2), SPHERE.replace(d_c=0), SPHERE)
+    bases = {("box", k): Config(d_c=k) for k in (0, 2)}
+    bases |= {("sphere", k): SPHERE.replace(d_c=k) for k in (0, 4)}
     found = {}
-    for run in sweep(cs.run, [base.replace(seed=s) for base in bases for s in SEEDS]):
-        key = run.config.space, run.config.d_c
-        found.setdefault(key, []).append(optima.parts(_compared(run), run.config))
-    return {key: np.array(values) for key, values in found.items()}
+    for key, runs in _trained(bases).items():
+        found[key] = np.array([optima.parts(_compared(run), run.config) for run in runs])
+    return found
 
 
 @functools.cache
@@ -396,7 +407,10 @@ def far():
 @functools.cache
 def collapsed():
     """Of each seed {d_c: losses of a nonlinear encoder without style at ever larger content}."""
-    return [{k: optima.collapsed(FAR, k, seed=s) for k in (1, 2, 4)} for s in SEEDS]
+    found = []
+    for seed in SEEDS:
+        found.append({k: optima.collapsed(FAR, k, seed=seed) for k in (1, 2, 4)})
+    return found
 
 
 @functools.cache

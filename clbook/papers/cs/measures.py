@@ -1,4 +1,4 @@
-"""How CS's claims are measured, in the order of their items; the evidence is that of `evidence`."""
+"""How the claims of CS are measured, in the order of items.yaml."""
 
 import numpy as np
 

@@ -138,22 +138,19 @@ def simclr_strong(cifar):
 
 @measures("ls-without-collapse")
 def without_collapse(several):
-    ranks = {
-        name: np.array(
-            [
-                effective_rank(r.z[np.searchsorted(r.steps, r.separable_at)])
-                if r.separable_at
-                else 0.0
-                for r in runs
-            ]
-        )
-        for name, runs in several.items()
-    }
-    margins = tuple(ranks[name] - runs[0].config.d + 0.5 for name, runs in several.items())
+    ranks, margins = {}, []
+    for name, runs in several.items():
+        rank = np.zeros(len(runs))
+        for i, run in enumerate(runs):
+            if run.separable_at:
+                then = np.searchsorted(run.steps, run.separable_at)
+                rank[i] = effective_rank(run.z[then])
+        ranks[name] = rank
+        margins.append(rank - runs[0].config.d + 0.5)
     return Finding(
         "; ".join(f"{name}: {span(rank, '.2f')}" for name, rank in ranks.items()),
         float(min(rank.min() for rank in ranks.values())),
-        margins,
+        tuple(margins),
     )
 
 
@@ -170,15 +167,10 @@ def same_distribution(pushed):
 
 @measures("ls-definitions")
 def definitions(written):
-    off = {
-        name: max(abs(pairs[name][0] / pairs[name][1] - 1) for pairs in written)
-        for name in written[0]
-    }
-    return Finding(
-        f"off by a part of {max(off.values()):.0e} at most",
-        max(off.values()),
-        (1e-10 - max(off.values()),),
-    )
+    off = 0.0
+    for pairs in written:
+        off = max(off, *(abs(ours / plain - 1) for ours, plain in pairs.values()))
+    return Finding(f"off by a part of {off:.0e} at most", off, (1e-10 - off,))
 
 
 @measures("ls-no-collapse")
@@ -201,10 +193,11 @@ def any_scale(scales):
 @measures("ls-indicator")
 def indicator(finite):
     off = np.array([r.curves.simclr[r.config.clusters - 1] - r.loss_mean for r in finite])
+    falls = off[:-1] / off[1:]  # where n is 4 times as large
     return Finding(
-        "the loss differs by " + ", ".join(f"{one:.4f}" for one in off),
+        f"the loss differs by {listed(off, '.4f')}",
         float(off[-1]),
-        (float((off[:-1] / off[1:] / 4).min() - 1),),
+        (float((falls / 4).min() - 1),),
     )
 
 
@@ -254,14 +247,14 @@ def falls(by_tau):
 
 @measures("ls-fig-2-right")
 def linear(by_tolerance):
-    near, far = (
-        np.array([best_line(r.thresholds, most) for r in by_tolerance]) for most in (0.1, 0.5)
-    )
-    (slack, fit), (beyond, worse) = near.T, far.T
+    slack, fit = np.transpose([best_line(r.thresholds, 0.1) for r in by_tolerance])
+    beyond, worse = np.transpose([best_line(r.thresholds, 0.5) for r in by_tolerance])
+    near, far = (slack > 0).sum(), (beyond > 0).sum()
+    fit, worse = fit.min(), worse.min()
     return Finding(
-        f"there is one for {(slack > 0).sum()} of {len(slack)} tolerances (R2 from {fit.min():.3f}), "
-        f"up to tau = .5 for {(beyond > 0).sum()} (R2 from {worse.min():.3f})",
-        float(fit.min()),
+        f"there is one for {near} of {len(slack)} tolerances (R2 from {fit:.3f}), "
+        f"up to tau = .5 for {far} (R2 from {worse:.3f})",
+        float(fit),
         (float(slack.min()),),
     )
 
@@ -273,11 +266,12 @@ def slope(by_tolerance):
     ]
     said = np.array([theory.threshold_slope(r.config.tolerance) for r in by_tolerance])
     ratio = np.array(found) / said[:, None]
-    slopes = ", ".join(f"{one.mean():.1f}" for one in found)
+    slopes = [one.mean() for one in found]
+    off = float(np.abs(ratio - 1).max())
     return Finding(
-        f"slopes {slopes}: {ratio.min():.2f} to {ratio.max():.2f} times the formula",
-        float(found[0].mean() / found[-1].mean()),
-        (0.15 - float(np.abs(ratio - 1).max()),),
+        f"slopes {listed(slopes, '.1f')}: {ratio.min():.2f} to {ratio.max():.2f} times the formula",
+        float(slopes[0] / slopes[-1]),
+        (0.15 - off,),
     )
 
 
@@ -297,11 +291,8 @@ def lowers(by_tau):
 def data_points(finite):
     losses = np.array([r.loss_mean for r in finite])
     closed = np.log([np.exp(r.curves.simclr[r.config.clusters - 1]) - 2 / len(r.z) for r in finite])
-    return Finding(
-        ", ".join(f"{loss:.4f}" for loss in losses),
-        float(losses[-1]),
-        (EXACT - float(np.abs(losses - closed).max()), float(np.diff(losses).min())),
-    )
+    off, rise = float(np.abs(losses - closed).max()), float(np.diff(losses).min())
+    return Finding(listed(losses, ".4f"), float(losses[-1]), (EXACT - off, rise))
 
 
 @measures("ls-remark-3-2")
@@ -346,9 +337,10 @@ def arbitrary(maps):
 @measures("ls-uniform-start")
 def uniform_start(uniform_gentle):
     ever, apart = np.isfinite(uniform_gentle.clustered_at), np.isfinite(uniform_gentle.separable_at)
+    accuracy = span(uniform_gentle.accuracy.max("step"), ".2g")
     return Finding(
         f"{int(ever.sum())} of {ever.size} runs cluster, {int(apart.sum())} are separable; "
-        f"accuracy {span(uniform_gentle.accuracy.max('step'), '.2g')}",
+        f"accuracy {accuracy}",
         float(ever.mean()),
         tuple(ever.stack(case=("d", "depth")).T),
     )
@@ -478,11 +470,12 @@ def repaired(watched):
     promised = np.array([repair.certified_at(r) or np.inf for r in watched])
     given, broken = np.isfinite(promised), (taken(watched) > promised) & np.isfinite(promised)
     late = promised[given] / taken(watched)[given]
+    given, broken = float(given.sum()), float(broken.sum())
     return Finding(
-        f"{broken.sum()} of {given.sum()} promises broken, in {len(watched)} runs; a promise comes at "
+        f"{broken:.0f} of {given:.0f} promises broken, in {len(watched)} runs; a promise comes at "
         f"{span(late, '.2f')} times the step of separation",
-        float(broken.sum()),
-        (0.5 - float(broken.sum()), float(given.sum()) - 0.5),
+        broken,
+        (0.5 - broken, given - 0.5),
     )
 
 
@@ -567,23 +560,22 @@ def any_family(random_features):
 @measures("ls-still-kernel")
 def still_kernel(linear_maps):
     drift = max(float(r.drift.max()) for runs in linear_maps.values() for r in runs)
-    ratio = {
-        name: np.array([condition.measured_growth(r) * 4 * r.config.tau / r.theta[0] for r in runs])
-        for name, runs in linear_maps.items()
-    }
+    ratios = []
+    for runs in linear_maps.values():
+        rates = [r.theta[0] / (4 * r.config.tau) for r in runs]
+        ratios.append(np.array([condition.measured_growth(r) for r in runs]) / rates)
     return Finding(
-        f"drift {drift:g}; {span(np.concatenate(list(ratio.values())), '.3f')} of the rate",
+        f"drift {drift:g}; {span(np.concatenate(ratios), '.3f')} of the rate",
         drift,
-        (0.5 if drift == 0 else -1.0, *(0.05 - abs(one - 1) for one in ratio.values())),
+        (0.5 if drift == 0 else -1.0, *(0.05 - abs(ratio - 1) for ratio in ratios)),
     )
 
 
 @measures("ls-cube-over-tau")
 def cube_decides(phase_diagram):
     seeds = [phase_diagram.of(seed) for seed in np.unique(phase_diagram.seed)]
-    square, cube = (
-        np.array([one.misfit(one.eps**power / one.tau) for one in seeds]) for power in (2, 3)
-    )
+    square = np.array([one.misfit(one.eps**2 / one.tau) for one in seeds])
+    cube = np.array([one.misfit(one.eps**3 / one.tau) for one in seeds])
     return Finding(
         f"misses the time by a factor of {span(cube, '.2f')}, eps^2/tau by one of {span(square, '.3f')}",
         float(cube.mean()),
@@ -615,10 +607,11 @@ def three_pairs(fig3):
     early, late, never = (fig3.separable_at.sel(panel=panel) for panel in PAIRS)
     second, third = (fig3.moved.sel(panel=panel) for panel in ("third", "fourth"))
     again = ", ".join("never" if np.isnan(at) else f"{at:,.0f}" for at in late)
+    parted = int(np.isfinite(never).sum())
+    way, other = (span(moved, ".2f") for moved in (third, second))
     return Finding(
-        f"at {listed(early, '.0f')}; at {again}; the third in {int(np.isfinite(never).sum())} of {len(never)} "
-        f"seeds, its points move by {span(third, '.2f')} eps, those of the second by "
-        f"{span(second, '.2f')}",
+        f"at {listed(early, '.0f')}; at {again}; the third in {parted} of {len(never)} "
+        f"seeds, its points move by {way} eps, those of the second by {other}",
         float(np.median(early)),
         (late > 10 * early, np.isnan(never), 0.25 - third),
     )
@@ -683,15 +676,14 @@ def emergence(emergence):
 
 @measures("ls-donut-gradients")
 def donut_gradients(shapes):
-    ratio = {
-        name: np.array([r.sigma2[0] / r.theta[0] for r in runs]) for name, runs in shapes.items()
-    }
+    donut = np.array([r.sigma2[0] / r.theta[0] for r in shapes["donut"]])
+    clusters = np.array([r.sigma2[0] / r.theta[0] for r in shapes["clusters"]])
     theta = span([r.theta[0] for r in shapes["donut"]], ".2f")
     return Finding(
-        f"$\\sigma^2/\\Theta$ {span(ratio['donut'], '.1f')} on the donut ($\\Theta$ {theta}), "
-        f"{span(ratio['clusters'], '.2f')} on the clusters",
-        float(ratio["donut"].mean()),
-        (np.log(ratio["donut"]), -np.log(ratio["clusters"])),
+        f"$\\sigma^2/\\Theta$ {span(donut, '.1f')} on the donut ($\\Theta$ {theta}), "
+        f"{span(clusters, '.2f')} on the clusters",
+        float(donut.mean()),
+        (np.log(donut), -np.log(clusters)),
     )
 
 
@@ -822,10 +814,8 @@ def byol_forgets(maps):
 
 @measures("ls-eq-13")
 def eq_13(first_variations):
-    off, right = (
-        max(abs(one[name] - one["autograd"]) for one in first_variations)
-        for name in ("printed", "corrected")
-    )
+    off = max(abs(one["printed"] - one["autograd"]) for one in first_variations)
+    right = max(abs(one["corrected"] - one["autograd"]) for one in first_variations)
     one = first_variations[0]
     return Finding(
         f"{one['printed']:.4f} where the derivative is {one['autograd']:.4f}; corrected, off by {right:.0e}",
@@ -863,10 +853,11 @@ def constant(still):
 
 @measures("ls-growing-scale")
 def growing_scale(growing):
-    falls = min(
-        float((1 - np.divide(v[1:], v[:-1], where=v[:-1] > 0, out=np.zeros(len(v) - 1))).min())
-        for v in growing.values()
-    )
+    falls = np.inf
+    for v in growing.values():
+        share = np.zeros(len(v) - 1)  # that is left where k doubles; 0 of nothing
+        np.divide(v[1:], v[:-1], where=v[:-1] > 0, out=share)
+        falls = min(falls, float((1 - share).min()))
     left = max(float(v[-1] / v[0]) for v in growing.values())
     return Finding(
         f"at k = 64 at most {left:.0e} of its value at k = 1", left, (falls, 1e-3 - left)
@@ -886,11 +877,15 @@ def multiplier(multipliers):
 
 @measures("ls-lemma-b-4")
 def lemma(within):
-    values = [np.array([s.autograd for s in one]) for one in within]
-    least = min(float(one.min() / np.abs(one).max()) for one in values)
+    values, least, largest = [], np.inf, []
+    for variations in within:
+        found = [s.autograd for s in variations]
+        values += found
+        largest.append(max(found))
+        least = min(least, float(min(found) / np.abs(found).max()))
     return Finding(
-        f"positive for {sum((one > 0).sum() for one in values)} of {sum(map(len, values))}; "
-        f"at most {', '.join(f'{one.max():.0e}' for one in values)} for K = 2 to 5",
+        f"positive for {np.greater(values, 0).sum()} of {len(values)}; "
+        f"at most {listed(largest, '.0e')} for K = 2 to 5",
         least,
         (least,),
     )
@@ -898,10 +893,8 @@ def lemma(within):
 
 @measures("ls-eq-21")
 def eq_21(variations):
-    off, right = (
-        max(abs(getattr(s, name) - s.autograd) for s in variations.values())
-        for name in ("printed", "corrected")
-    )
+    off = max(abs(s.printed - s.autograd) for s in variations.values())
+    right = max(abs(s.corrected - s.autograd) for s in variations.values())
     one = variations["random h"]
     return Finding(
         f"{one.printed:.4f} where the derivative is {one.autograd:.4f}; corrected, off by {right:.0e}",
@@ -1040,26 +1033,24 @@ def stronger(donuts, tiny):
     runs = [*donuts["rotation"], *tiny]
     ratio = condition.check(runs).ratio
     below = apart(runs) & (ratio < 1)
+    turned, started = np.split(below, [5])
+    of_donuts, of_tiny = (span(part, ".2g") for part in np.split(ratio, [5]))
     return Finding(
-        f"{below[:5].sum()} of 5 donuts (ratio {span(ratio[:5], '.2g')}) and "
-        f"{below[5:].sum()} of 5 tiny starts ({span(ratio[5:], '.2g')}): much stronger, here",
+        f"{turned.sum()} of 5 donuts (ratio {of_donuts}) and "
+        f"{started.sum()} of 5 tiny starts ({of_tiny}): much stronger, here",
         float(ratio.max()),
-        (below[:5], below[5:]),
+        (turned, started),
     )
 
 
 @measures("ls-free-uniform")
 def free_uniform(vanilla):
-    gap = np.array(
-        [
-            [
-                abs(run.loss[-1] - theory.simplified_plateau(run.config.tau, run.config.d))
-                for run in runs
-            ]
-            for runs in vanilla.values()
-        ]
-    )
-    accuracy = np.array([[run.accuracy[-1] for run in runs] for runs in vanilla.values()])
+    gap, accuracy = [], []
+    for (d, _), runs in vanilla.items():
+        plateau = theory.simplified_plateau(runs[0].config.tau, d)
+        gap.append([abs(run.loss[-1] - plateau) for run in runs])
+        accuracy.append([run.accuracy[-1] for run in runs])
+    gap, accuracy = np.array(gap), np.array(accuracy)
     return Finding(
         f"loss within {gap.max():.0e}, accuracy {span(accuracy, '.2g')}",
         float(gap.max()),
@@ -1083,10 +1074,11 @@ def cap_clusters(cap, cap_wide_gap):
     groups = (*cap.values(), cap_wide_gap)
     every = [run for runs in groups for run in runs]
     at = [run.clustered_at for runs in cap.values() for run in runs if run.clustered_at is not None]
+    ever, parted, times = clustered(every), separable(every), span(at or 0, "d")
     return Finding(
-        f"{clustered(every).sum()} of {len(every)} runs cluster, those of LS's data at iterations "
-        f"{span(at or 0, 'd')}; {separable(every).sum()} are separable",
-        float(clustered(every).mean()),
+        f"{ever.sum()} of {len(every)} runs cluster, those of LS's data at iterations "
+        f"{times}; {parted.sum()} are separable",
+        float(ever.mean()),
         (*map(clustered, groups), *map(separable, groups)),
     )
 
@@ -1095,9 +1087,10 @@ def cap_clusters(cap, cap_wide_gap):
 def full_size(fig6):
     at, last = fig6.separable_at, float(fig6.recorded_steps.max())
     when = ", ".join("never" if np.isnan(t) else f"{t:.0f}" for t in at)
+    right = span(fig6.accuracy.isel(step=-1), ".2f")
     return Finding(
         f"separable at {when} of {last:,.0f} iterations; neighbours' labels right on "
-        f"{span(fig6.accuracy.isel(step=-1), '.2f')} at the end",
+        f"{right} at the end",
         float(at.fillna(0.0).mean() / last),
         ((0.1 - at / last).fillna(-1.0),),
     )
@@ -1105,11 +1098,10 @@ def full_size(fig6):
 
 @measures("ls-capacity")
 def capacity(vanilla, cap):
-    free = {
-        d: np.array([run.loss[np.searchsorted(run.steps, 100)] for run in vanilla[d, "cap"]])
-        for d in (2, 3)
-    }
-    margins = [free[d] - [run.loss[-1] for run in runs] for (d, _), runs in cap.items()]
+    margins = []
+    for (d, _), runs in cap.items():
+        free = [run.loss[np.searchsorted(run.steps, 100)] for run in vanilla[d, "cap"]]
+        margins.append(np.array(free) - [run.loss[-1] for run in runs])
     return Finding(
         f"theirs is lower by {span(-np.array(margins), '.2g')}",
         float(np.mean(margins)),

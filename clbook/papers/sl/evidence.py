@@ -280,7 +280,10 @@ def _off_law(run) -> float:
 @functools.cache
 def law_errors():
     """{start: by how much the imbalance is off its law, (seeds,)}."""
-    return {name: np.array([_off_law(run) for run in runs]) for name, runs in _flows().items()}
+    found = {}
+    for name, runs in _flows().items():
+        found[name] = np.array([_off_law(run) for run in runs])
+    return found
 
 
 @functools.cache
@@ -313,13 +316,15 @@ def random():
 @functools.cache
 def full():
     """{start and decay: runs on all samples, 1,500 epochs, one a seed}."""
-    settings = {"fraction": 1.0, "epochs": 1500}
     compared = []
     for seed in SEEDS:
-        base = modadd.Config(seed=seed, **settings)
+        base = modadd.Config(seed=seed, fraction=1.0, epochs=1500)
         compared.append({name: base.replace(**change) for name, change in modadd.DECAYS.items()})
-    runs = sweep(modadd.run, compared, record=("floor",))
-    return {name: [seed[name] for seed in runs] for name in modadd.DECAYS}
+    found = sweep(modadd.run, compared, record=("floor",))  # {name: run} for each seed
+    runs = {}
+    for name in modadd.DECAYS:
+        runs[name] = [seed[name] for seed in found]
+    return runs
 
 
 @functools.cache

@@ -86,6 +86,16 @@ def grown(runs, kind: str) -> np.ndarray:
     )
 
 
+def split_words(run) -> set[str]:
+    """The words of a run's text that have become two words each, and are not in it any more themselves."""
+    found = set()
+    for pair in run.pairs["injected"]:
+        first, second = (run.words[k] for k in pair)
+        if first != second and first[:-1] == second[:-1]:
+            found.add(first[:-1])
+    return found - set(run.words)
+
+
 def converged(runs) -> Finding:
     """Whether twins end at less than half of the distance at which they began, and different words at more."""
     twins, others = grown(runs, "injected"), grown(runs, "random, injected")
@@ -140,11 +150,13 @@ def similarity(similarities):
 
 @measures("sl-fig-1")
 def diagrams(figure_1):
-    off = np.array([[*variants.values()] for variants in figure_1])[..., 0].max()
-    with_labels = np.array([variants["b"][1] for variants in figure_1])
-    others = max(
-        change for variants in figure_1 for name, (_, change) in variants.items() if name != "b"
-    )
+    # Of each batch and diagram (error, change with other labels).
+    off = np.max([[*batch.values()] for batch in figure_1], (0, 1))[0]
+    with_labels = np.array([batch["b"][1] for batch in figure_1])
+    others = 0.0
+    for batch in figure_1:
+        without = [change for name, (_, change) in batch.items() if name != "b"]
+        others = max(others, *without)
     return ranges(
         {"off by": off, "other labels change b by": with_labels, "the others": others},
         1e-12 - off,
@@ -177,12 +189,8 @@ def shared_parameters(sides):
 
 @measures("sl-update-encoder")
 def update_of_contexts(steps):
-    off = np.array(
-        [
-            max(found)
-            for found in zip(*(np.array(rows)[:, 1] for rows in steps.values()), strict=True)
-        ]
-    )
+    errors = [np.array(rows)[:, 1] for rows in steps.values()]
+    off = np.max(errors, 0)
     return ranges({"off by": off}, 1e-12 - off)
 
 
@@ -310,20 +318,13 @@ def rarer(words_fixed_toss):
 
 @measures("sl-fresh-coin")
 def fresh_coin(words_fresh_toss, words_fixed_toss):
-    share, distance, other = (
-        np.array(values)
-        for values in (
-            [run.twin_nearest[-1] for run in words_fresh_toss],
-            *(
-                [run.distances["injected"][-1].mean() for run in runs]
-                for runs in (words_fresh_toss, words_fixed_toss)
-            ),
-        )
-    )
+    share = np.array([run.twin_nearest[-1] for run in words_fresh_toss])
+    distance = np.array([run.distances["injected"][-1].mean() for run in words_fresh_toss])
+    fixed = np.array([run.distances["injected"][-1].mean() for run in words_fixed_toss])
     return Finding(
-        f"{span(share, '.0%')} of the twins; distance {span(distance)}, fixed toss {span(other)}",
+        f"{span(share, '.0%')} of the twins; distance {span(distance)}, fixed toss {span(fixed)}",
         float(share.mean()),
-        (share - 0.9, other - distance),
+        (share - 0.9, fixed - distance),
     )
 
 
@@ -405,19 +406,13 @@ def same_data(same_columns):
 
 @measures("sl-no-answer")
 def no_answer(gap_without_answer, samples):
-    rest = np.array(
-        [
-            none.different[-1] / full.different[full.steps <= none.steps[-1]][-1]
-            for none, full in zip(*samples, strict=True)
-        ]
-    )
-    return ranges(
-        {
-            f"largest gap {gap_without_answer:g}; distance without the answer over that with it:": rest
-        },
-        1e-12 - gap_without_answer,
-        0.1 - rest,
-    )
+    rest = []
+    for none, full in zip(*samples, strict=True):
+        then = full.steps <= none.steps[-1]
+        rest.append(none.different[-1] / full.different[then][-1])
+    rest = np.array(rest)
+    label = f"largest gap {gap_without_answer:g}; distance without the answer over that with it:"
+    return ranges({label: rest}, 1e-12 - gap_without_answer, 0.1 - rest)
 
 
 @measures("sl-held-out")
@@ -452,15 +447,11 @@ def only_equivalent(first):
 
 @measures("sl-own-fig-2a")
 def own_only_equivalent(paper):
-    ratio, different = (
-        np.array([getattr(run, name) for run in paper]) for name in ("ratio", "different")
-    )
+    ratio, different = over_seeds(paper, "ratio"), over_seeds(paper, "different")
     half = np.searchsorted(paper[0].steps, paper[0].steps[-1] / 2)
-    kept = different[:, -1] / different[:, half]
+    start, last, kept = ratio[0], ratio[-1], different[-1] / different[half]
     return ranges(
-        {"last ratio": ratio[:, -1], "first": ratio[:, 0], "different keep": kept},
-        ratio[:, 0] - ratio[:, -1],
-        kept > 0.9,
+        {"last ratio": last, "first": start, "different keep": kept}, start - last, kept > 0.9
     )
 
 
@@ -472,11 +463,11 @@ def loss_zero(trained):
 
 @measures("sl-loss-floor")
 def loss_at_floor(full):
-    up = max(
-        (run.loss[-1] - run.floor[-1]) / (GUESSING - run.floor[-1])
-        for runs in full.values()
-        for run in runs
-    )
+    above = []
+    for runs in full.values():
+        least = end(runs, "floor")
+        above.append((end(runs, "loss") - least) / (GUESSING - least))
+    up = np.max(above)
     return ranges({"up by": up}, 0.1 - up)
 
 
@@ -629,10 +620,7 @@ def wide_random_start(wide):
 
 @measures("sl-own-fig-4b")
 def own_wide_random_start(own_wide):
-    trained, random = (
-        np.array([run.accuracy[start].mean() for run in own_wide])
-        for start in ("pretrained", "random")
-    )
+    trained, random = over_epochs(own_wide), over_epochs(own_wide, "random")
     return ranges({"trained": trained, "random": random}, 0.1 - abs(trained - random))
 
 
@@ -771,24 +759,14 @@ def default_start_fast(words_fast):
 
 @measures("sl-artificial")
 def split_by_a_coin(words_fixed_toss):
-    first, second = np.moveaxis(
-        [run.counts[run.pairs["injected"]] for run in words_fixed_toss], 2, 0
-    )
+    counts = np.array([run.counts[run.pairs["injected"]] for run in words_fixed_toss])
+    first, second = counts[..., 0], counts[..., 1]
     uneven = ((first - second) ** 2 / (first + second)).sum(1)
-    pairs = np.array(
-        [
-            [[run.words[k] for k in pair] for pair in run.pairs["injected"]]
-            for run in words_fixed_toss
-        ]
-    )
-    named = [
-        len({a[:-1] for a, b in own if a[:-1] == b[:-1] and a != b} - set(run.words))
-        for own, run in zip(pairs, words_fixed_toss, strict=True)
-    ]
+    split = np.array([len(split_words(run)) for run in words_fixed_toss])
     return Finding(
-        f"{span(named, 'd')} words, sum {span(uneven, '.0f')}",
+        f"{span(split, 'd')} words, sum {span(uneven, '.0f')}",
         float(uneven.mean()),
-        (np.array(named) == 100, 3 - abs(uneven - 100) / 200**0.5),
+        (split == 100, 3 - abs(uneven - 100) / 200**0.5),
     )
 
 
