@@ -73,8 +73,8 @@ class QuoteRole(SphinxRole):
 
 
 class PartDirective(SphinxDirective):
-    """`{claims}` in a chapter, for its own; on a paper's page `{claims} LS`, `{own-claims} LS`, `{code-claims} LS`;
-    in the ledger `{ledger-counts}`, `{ledger-items} LS`, `{ledger-errors} LS`."""
+    """`{claims}` in a chapter, for its own; on a paper's page `{paper-items} LS`, `{claims} LS`, `{own-claims} LS`,
+    `{code-claims} LS`, `{ledger-errors} LS`; in the ledger `{ledger-counts}`, `{ledger-items} LS`."""
 
     optional_arguments = 1
 
@@ -270,7 +270,7 @@ def fill(app, doctree, docname):
             given = {"table": table, "elsewhere": elsewhere}
         elif kind == "ledger-counts":
             given = {"papers": PAGES, "table": counts(app), "verdicts": judging.VERDICTS}
-        elif kind == "ledger-items":
+        elif kind in ("ledger-items", "paper-items"):
             given = {"items": rows(app, paper)}
         else:
             errors = []
@@ -280,7 +280,7 @@ def fill(app, doctree, docname):
                 errors.append({**error, "place": item, "checked": checked})
             given = {"errors": errors}
         html = template.render(
-            given, kind=kind, whose=WHOSE, paper=paper, words=judging.words, row=place
+            given, kind=kind, whose=WHOSE, paper=paper, words=judging.words, row=place, page=page
         )
         part.replace_self(nodes.raw("", html, format="html"))
 
@@ -326,7 +326,7 @@ def setup(app):
     app.add_node(Part)
     app.add_node(Quote)
     app.add_role("claim", QuoteRole())
-    for name in (*WHOSE, "ledger-counts", "ledger-items", "ledger-errors"):
+    for name in (*WHOSE, "ledger-counts", "ledger-items", "paper-items", "ledger-errors"):
         app.add_directive(name, PartDirective)
     app.connect("builder-inited", judge)
     app.connect("doctree-read", look)
