@@ -45,7 +45,7 @@ CASES = {
         "not seen here": cifar(pixels=0.6, pixels_seen=0.2),
     },
     "img-simclr-uncovers": {
-        "holds": cifar(knn=0.5, features_seen=0.4, **FLAT),
+        "seen here": cifar(knn=0.5, features_seen=0.4, **FLAT),
         "not seen here": cifar(knn=0.3, features_seen=0.4, **FLAT),
     },
     "img-simclr-strong": {
@@ -53,8 +53,8 @@ CASES = {
         "not seen here": cifar(features_seen=0.4),
     },
     "img-training": {
-        "holds": cifar(knn=0.5, untrained=0.3),
-        "not seen here": cifar(knn=0.32, untrained=0.3),
+        "seen here": cifar(knn=0.5, untrained=0.3),
+        "not seen here": cifar(knn=0.3, untrained=0.5),
     },
     "img-mnist-features": {
         "holds": mnist(knn=0.98, pixels=0.95),

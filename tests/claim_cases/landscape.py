@@ -65,7 +65,7 @@ FORGETS = {"holds": maps(0.5, 0.5, 0.3, 0.3), "fails": maps(0.5, 0.6, 0.3, 0.4)}
 FALLS, RISES = curves([1.0, 0.5, 0.2, 0.2]), curves([0.2, 0.5, 0.8, 1.0])
 
 CASES = {
-    "va-prop-2-1": FORGETS,
+    "va-prop-2-1": {"identity": FORGETS["holds"], "fails": FORGETS["fails"]},
     "va-prop-2-1-formula": {
         "holds": {"still": [dataclasses.replace(ONE, loss_mean=0.0, z=ONE.z[:1])] * 3},
         "misprinted": {"still": STILL},
