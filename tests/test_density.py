@@ -46,7 +46,7 @@ CEILINGS = {
     "ls": (7.69, 7, 5, 0),
     "sa": (7.7, 5, 5, 0),
     "sl": (7.18, 9, 11, 0),
-    "va": (7.16, 4, 4, 0),
+    "va": (7.16, 4, 2, 0),
 }
 
 # What a reader does not see: Load, Store, and the signs of operators, which their expressions stand for.

@@ -150,7 +150,7 @@ CASES = {
         "holds": {"written": [{"eq. 1": (1.0, 1.0)}] * 3},
         "fails": {"written": [{"eq. 1": (2.0, 1.0)}] * 3},
     },
-    "va-theorem-4-5-training": {"holds": powers(1.0), "fails": powers(0.5)},
+    "va-theorem-4-5-training": {"holds": powers(1.0), "fails": powers(0.0)},
     "va-network-at-rest": {"seen here": rests(0.0), "not seen here": rests(1.0)},
     "va-vanilla-at-rest": {"seen here": settles(0.0), "not seen here": settles(1.0)},
 }

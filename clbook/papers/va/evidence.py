@@ -188,9 +188,10 @@ def three_flows():
 @functools.cache
 def shuffled():
     """{activation: seeds} how much the first velocities change with the data behind the same embedded points."""
-    return {
-        name: [flows.shuffled(name, seed) for seed in SEEDS] for name in ("tanh", "relu", "gelu")
-    }
+    found = {}
+    for name in ("tanh", "relu", "gelu"):
+        found[name] = [flows.shuffled(name, seed) for seed in SEEDS]
+    return found
 
 
 @functools.cache

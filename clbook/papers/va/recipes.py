@@ -221,12 +221,6 @@ def reached(record, name: str = "accuracy", bar: float = sphere.CLUSTERED):
     return first.where(above.any("step"), np.inf)
 
 
-def time_clustered(record):
-    """(runs,) how many iterations a run spends with clusters, its recorded values taken to last."""
-    lasts = record.step.diff("step", label="lower")  # the last recorded value has no duration
-    return (lasts * (record.accuracy >= sphere.CLUSTERED)).sum("step")
-
-
 def gap_ratio(record):
     """How far clusters are apart on the circle at the record's moments, by the gaps between neighbours.
 
@@ -248,4 +242,6 @@ def parted(z: np.ndarray, labels: np.ndarray) -> float:
     order = np.argsort(angles)
     gaps = np.diff(angles[order], append=angles[order[0]] + 2 * np.pi)
     other = labels[order] != labels[np.roll(order, -1)]
-    return float(np.median(gaps[other]) / np.quantile(gaps[~other], 0.95))
+    between = np.median(gaps[other])
+    within = np.quantile(gaps[~other], 0.95)
+    return float(between / within)
