@@ -40,10 +40,7 @@ READOUTS = {
 # The claims that the text asks about, or says were not decided. All others it states as facts.
 OPEN = {
     "cs-fig-1-right",
-    "ls-cube-over-tau",
-    "ls-uniform-start",
     "sa-batch-linear",
-    "sa-batch-steps",
     "cs-table-2-before",
     "cs-fig-2",
 }
