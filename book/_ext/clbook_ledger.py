@@ -286,22 +286,22 @@ def fill(app, doctree, docname):
 
 
 def write_json(app, exception):
-    """`ledger.json` beside `index.html`: one record a claim, and one for each item that no claim is about."""
+    """`ledger.json` beside `index.html`: one record a claim and item that it is about, one for each untested item."""
     if exception or app.builder.format != "html":
         return
-    table, first = {}, set()
+    table = {}
     for row in app.clbook_rows:
         setting = f"paper: {row['theirs']}; here: {row['here']}"
         table[row["id"]] = {**row, "setting": setting}
-        first.add((row["paper"], row["item"]))
     for paper in PAGES:
         for item in rows(app, paper):
-            if (paper, item["item"]) in first:
-                continue
             mine = {"id": item["id"], "paper": paper, "item": item["item"]}
-            if item["claims"]:  # it stands second in a claim's source: the claim is about it too
-                table[item["id"]] = {**table[item["claims"][0]["id"]], **mine}
-            else:
+            for claim in item["claims"]:
+                # Where the item stands second in the claim's source: a record of its own.
+                if (claim["paper"], claim["item"]) != (paper, item["item"]):
+                    id = f"{claim['id']}--{item['id']}"
+                    table[id] = {**table[claim["id"]], **mine, "id": id}
+            if not item["claims"]:
                 table[item["id"]] = mine | {
                     "source": f"{paper} {item['item']}",
                     "ours": False,
