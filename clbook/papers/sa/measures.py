@@ -844,7 +844,7 @@ def batch_steps(fixed, bound_changes):
     changes = batch_change(fixed.sel(budget="fixed steps"))
     bound = np.array(bound_changes["fixed steps"])
     return Finding(
-        f"changes by {listed(changes.mean('seed'), '+.2f')}; the bound by 10 to the power {listed(bound, '.1f')}",
+        f"changes by {listed(changes.mean('seed'), '+.2f')}",
         float(changes.mean()),
         (*-changes.transpose("law", "seed"), *-bound),
     )
