@@ -199,13 +199,10 @@ def several(
 
 def lines(angles=range(0, 181, 15)) -> tuple[np.ndarray, np.ndarray]:
     """SL Fig. 3: how many directions of differences two context vectors leave that are parallel, or at other angles."""
-    left = {
-        angle: tables.solutions(
-            np.array([1.0, 0.0]),
-            np.array([np.cos(np.pi * angle / 180), np.sin(np.pi * angle / 180)]),
-        ).shape[1]
-        for angle in angles
-    }
+    first, left = np.array([1.0, 0.0]), {}
+    for angle in angles:
+        second = np.array([np.cos(np.pi * angle / 180), np.sin(np.pi * angle / 180)])
+        left[angle] = tables.solutions(first, second).shape[1]
     return (np.array([left.pop(angle) for angle in (0, 180)]), np.array([*left.values()]))
 
 
