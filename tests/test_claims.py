@@ -10,10 +10,11 @@ import types
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from clbook.papers import __main__ as command_line
 from clbook.papers import judging
-from clbook.papers.judging import Claim, Finding, Measures, Paper, judge, needs
+from clbook.papers.judging import Claim, Every, Finding, Measures, Paper, judge, needs
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAPERS = {name: judging.paper(name) for name in judging.NAMES}
@@ -38,19 +39,42 @@ def cases():
         (-0.1, "fails"),
         (0.0, "undecided"),
         (float("nan"), "undecided"),  # no chance enters
-        ([1.0, 1.1, 0.9], "holds"),
-        ([-1.0, -1.1, -0.9], "fails"),
-        ([1.0, -0.5, 0.1], "undecided"),
+        # The mean over seeds: the 95 % interval of these five is 1 -+ .98.
+        ([0.0, 0.5, 1.0, 1.5, 2.0], "holds"),
+        ([-0.1, 0.4, 0.9, 1.4, 1.9], "undecided"),
+        ([0.0, -0.5, -1.0, -1.5, -2.0], "fails"),
         ([5.0], "undecided"),
-        ([5.0, 5.0], "undecided"),  # one seed or two settle nothing
-        ([True] * 3, "holds"),
-        ([False] * 3, "fails"),
-        ([True, True, False], "undecided"),
-        ([1.0, np.inf, 1.0], "undecided"),
+        ([5.0] * 4, "undecided"),  # four seeds settle nothing
+        ([5.0] * 5, "holds"),
+        ([1.0, np.inf, 1.0, 1.0, 1.0], "undecided"),
+        # Every run: one counter-example, or five without one.
+        ([True] * 5, "holds"),
+        ([True] * 4, "undecided"),
+        ([True] * 5 + [False], "fails"),
+        ([False], "fails"),
+        (Every([0.1, 9.0, 9.0, 9.0, 9.0]), "holds"),
+        (Every([-0.1, 9.0, 9.0, 9.0, 9.0]), "fails"),
+        (Every([0.0, 9.0, 9.0, 9.0, 9.0]), "undecided"),
     ],
 )
-def test_seeds_decide_only_together_and_beyond_twice_their_spread(condition, verdict):
+def test_a_number_the_mean_or_every_run_decides(condition, verdict):
     assert judge(condition)[0] == verdict
+
+
+def test_more_seeds_can_decide_what_few_leave_open():
+    """The interval of the mean shrinks with the number of seeds; the scatter of single runs does not."""
+    scattered = np.array([2.5, -0.5, 1.0, 3.0, -1.0])
+    assert judge(scattered)[0] == "undecided"
+    verdict, margin, (low, high) = judge(np.tile(scattered, 8))
+    assert verdict == "holds" and margin == 1.0 and low == pytest.approx(2.0 - high)
+
+
+def test_the_interval_is_the_t_interval_of_the_mean():
+    margins = np.random.default_rng(0).normal(1.0, 2.0, 7)
+    _, margin, interval = judge(margins)
+    found = scipy.stats.ttest_1samp(margins, 0.0).confidence_interval(0.95)
+    assert interval == pytest.approx((found.low, found.high))
+    assert judge([3.0, 4.0, 5.0], least=3)[0] == "holds"  # where a run takes over a minute
 
 
 WORDS = dict.fromkeys(("says", "theirs", "here", "bar", "evidence", "page", "anchor"), "x")
@@ -63,7 +87,7 @@ def made(**fields):
 
 
 def test_the_least_favourable_condition_decides():
-    met, open_, broken = [1.0] * 3, [1.0, -1.0, 0.0], -2.0
+    met, open_, broken = [1.0] * 5, [1.0, -1.0, 0.0, 1.0, 1.0], -2.0
     for conditions, verdict in (
         ((met, 0.5), "holds"),
         ((met, open_), "undecided"),
@@ -95,7 +119,7 @@ def test_wrong_claims_are_refused():
     measures = Measures()
     measures("toy-1")(lambda runs: None)
     with pytest.raises(ValueError, match="'toy-1'"):
-        measures("toy-1")
+        measures("toy-1")(lambda runs: None)
 
 
 def test_evidence_is_found_by_the_names_of_what_a_measure_takes(monkeypatch):

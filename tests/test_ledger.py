@@ -23,6 +23,7 @@ KEYS = {
     "evidence",
     "verdict",
     "margin",
+    "interval",
     "chapter",
     "anchor",
 }

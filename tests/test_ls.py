@@ -8,6 +8,7 @@ import torch
 
 from clbook import theory
 from clbook.experiments import separability, sphere
+from clbook.experiments.separability import recipes as chapter
 from clbook.experiments.sphere import recipes
 from clbook.losses import generalized, softplus
 from clbook.papers.ls import batches, drift, exact, repair, variants
@@ -140,3 +141,39 @@ def test_without_a_network_only_the_points_of_a_batch_move():
 def test_half_the_stability_limit_is_that_of_the_start():
     for config, half in list(zip(recipes.STARTS, recipes.HALF, strict=True))[::5]:
         assert half == pytest.approx(1 / sphere.sharpness_at_start(config), rel=0.02)
+
+
+@pytest.mark.parametrize("moved", [0.0, 0.05])
+def test_no_weights_separate_clusters_whose_gradients_overlap(moved):
+    found = repair.overlap(1200, moved=moved)
+    assert found["best"] < -0.9 and found["kappa"] < -1 and found["ratio"] > 10
+
+
+def test_the_widest_gap_is_that_of_the_best_weights():
+    R, phi = np.array([0.0, 1.0, 0.2, 0.9]), np.array([2.0, 1.0, -1.0, 3.0])
+    first = np.array([True, True, False, False])
+    scan = [
+        (R + w * phi)[first].min() - (R + w * phi)[~first].max() for w in np.linspace(-2, 2, 4001)
+    ]
+    assert repair.widest(R, phi, first) == pytest.approx(max(scan), abs=1e-2)
+    apart = np.array([2.0, 1.0, -1.0, -2.0])  # no overlap: the gap grows with w
+    assert repair.widest(R, apart, first) == np.inf
+
+
+def test_eq_14_is_the_gradient_for_a_similarity_that_is_one_at_zero():
+    plain, printed, corrected = exact.pairwise(7)
+    assert plain < 1e-12 and corrected < 1e-12 and printed == pytest.approx(2.0)
+
+
+def test_a_later_start_of_a_run_has_the_ratio_of_its_own_time():
+    run = separability.run(
+        separability.Config(steps=60, record_every=10),
+        record=("gamma", "theta", "sigma2", "drift", "kernel"),
+    )
+    later = chapter.ratio_from_then_on(run)
+    delta = run.drift[run.steps < run.separable_at].max()
+    left, right = theory.separation_condition(
+        np.ptp(run.z[0]), 0.1, 100, run.gamma[0], run.theta[0], run.sigma2[0], delta
+    )
+    assert later[0] == pytest.approx(left / right, rel=1e-3)
+    assert np.isnan(later[run.steps >= run.separable_at]).all()

@@ -11,7 +11,16 @@ from clbook import theory
 from clbook.experiments.alignment import surrogate
 from clbook.experiments.alignment.surrogate import Config, batch_losses, batches, table, views
 from clbook.papers.sa import checks, figures
-from clbook.papers.sa.weights import OnNetwork, run_circle, run_network
+from clbook.papers.sa.weights import (
+    TIGHT,
+    Free,
+    OnNetwork,
+    run_circle,
+    run_free,
+    run_from_one_angle,
+    run_network,
+    run_wide_network,
+)
 from clbook.training.optim import warmed
 
 SMALL = Config(classes=3, n=9, batch=6, d=3, tau=0.7, eta=0.1, steps=3, record_every=1)
@@ -133,3 +142,52 @@ def test_figures_of_the_tables_say_their_numbers():
     result = surrogate.run(SMALL.replace(eta=1.0), record="all")
     assert f"{result.drift[-1]:.2g}" in figures.coupled(result).alt
     assert len(figures.difference(result).png(dpi=40)) > 1000
+
+
+def test_positives_move_no_further_than_the_step_sizes_allow():
+    for eta in (0.1, 10.0):
+        config = Config(n=40, batch=20, tau=0.7, eta=eta, steps=50)
+        result = surrogate.run(config, device="cpu", record=("final",))
+        z1, z2, _ = views(config)
+        moved = result.final[:, :, config.n :].diagonal(0, 1, 2) - (z1 * z2).sum(1).numpy()
+        assert (abs(moved.mean(1)) <= 50 * eta / (0.7 * 40)).all()
+
+
+def test_in_many_dimensions_free_embeddings_that_begin_unrelated_move_as_the_surrogate_does():
+    far = SMALL.replace(spread=100.0, noise=100.0)
+    cosines = []
+    for d in (2, 128):
+        training = Free([far.replace(d=d)])
+        J = jacobian(
+            lambda w, t=training: t.table(w, t.state.x[0]), training.state.weights[1][0, 0]
+        )
+        rows = J.flatten(0, 1)[[1, 2, 12, 40]]  # similarities of two different points
+        P = rows @ rows.T
+        cosines.append(float(P.diagonal().sum() / (2 * P.norm())))  # 2 I: the cosine is 1
+        assert (P.diagonal() <= 2 + 1e-9).all()
+    assert cosines[1] > 0.95 > cosines[0]
+    result = run_free(far.replace(d=128), device="cpu", record=("cosine",))
+    assert result.cosine[-1] > 0.8
+    wide = run_wide_network(SMALL, device="cpu", record=("cosine",))
+    assert wide.cosine[-1] < 0.5 and wide.moved[-1] > 0
+    figures.dimensions({2: [result], 128: [result]}, {2: [wide], 128: [wide]}, [wide]).png(dpi=40)
+
+
+def test_from_nearly_one_angle_the_weights_part_exponentially_at_first():
+    config = Config(
+        n=12, classes=4, batch=12, tau=0.5, eta=0.2, steps=200, record_every=50, spread=1.0
+    )
+    result = run_from_one_angle(config, device="cpu")
+    grown = result.drift[2:] / result.drift[1:-1]
+    assert result.drift[1] < 100 * TIGHT and (grown > 5).all()
+
+
+def test_with_a_view_for_each_place_the_bound_fails_for_large_batches_alone():
+    base = Config(classes=4, n=4, tau=5.0, eta=0.5, steps=1, replacement=True)
+    small, large = (checks.fresh_drift(base.replace(batch=b)) for b in (64, 10_000))
+    assert small < 0.5 and large > 1.5
+
+
+def test_the_logarithm_of_the_bound():
+    bound = theory.similarity_bound(20, 64, 10, 0.3, 0.8, 0.01)
+    assert checks.log_bound(20, 64, 10, 0.3, 0.8) == pytest.approx(math.log(bound))

@@ -1,5 +1,7 @@
 """What SL's page adds: other tables and their optima, other samples, the steps of a batch, a coin at every draw."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -12,6 +14,7 @@ from clbook.papers.sl import (
     coin,
     definitions,
     figures,
+    measures,
     recipes,
     shared,
     tables,
@@ -63,6 +66,30 @@ def test_classes_are_counted_in_both_tasks():
 def test_a_word_pair_agrees_in_one_context_and_not_in_the_other():
     gap, parts = definitions.example()
     assert parts.tolist() == [0, 1] and gap.tolist() == [[0, 1], [1, 0]]
+
+
+def test_equivalent_symbols_that_share_no_context_fit_the_same_classes():
+    joint, classes = tables.apart(6, 3)
+    assert joint.sum(1) == pytest.approx(1 / 6) and ((joint > 0).sum(0) == 1).all()
+    assert equivalence.conditional_gap(joint)[0, 3] == pytest.approx(1)  # nothing shared
+    assert (joint.argmax(0) % 3 == classes).all()
+    near, far = tables.distances(
+        tables.optimum(np.stack([joint[:, classes == k].sum(1) for k in range(3)], 1), decay=1e-3)[
+            0
+        ],
+        np.tile(np.eye(3, dtype=bool), (2, 2)),
+    )
+    assert near.max() < 1e-4 and far.min() > 1
+
+
+def test_views_of_a_point_are_alike_and_one_table_joins_those_of_the_same_points():
+    joint = tables.views()
+    assert joint == pytest.approx(joint.T) and joint.sum() == pytest.approx(1)
+    gap = equivalence.conditional_gap(joint)
+    assert gap[0, 1] == pytest.approx(0, abs=1e-9) and gap[0, 2] > 0.01
+    assert equivalence.conditional_gap(tables.views(0, "contexts"))[0, 1] > 0.01
+    near, far = tables.distances(tables.one_table(joint), tables.TWINS)
+    assert near.max() < far.min() / 100
 
 
 def test_definitions_read_as_loops():
@@ -294,13 +321,20 @@ def test_figures_of_a_records_runs_say_its_numbers():
     )
     (line,) = [line for line in ratios.fig.axes[0].lines if line.get_gid() == "heavy"]
     assert line.get_ydata() == pytest.approx(np.mean([run.ratio for run in runs], 0))
-    pairs = figures.pairs(runs, records.load("sl-dose").table_steps.values, columns=3)
-    assert [ax.get_title() for ax in pairs.fig.axes] == ["seed 0", "seed 1", "seed 2"]
-    assert [len(ax.lines) for ax in pairs.fig.axes] == [120] * 3
+    pairs = figures.pairs(runs, records.load("sl-dose").table_steps.values, columns=5)
+    assert [ax.get_title() for ax in pairs.fig.axes] == [f"seed {seed}" for seed in range(5)]
+    assert [len(ax.lines) for ax in pairs.fig.axes] == [120] * 5
 
 
 def test_a_perturbation_needs_both_a_basis_and_symbols_that_coincide():
-    far, near = np.full(3, 2.0), np.full(3, 1e-9)
-    for ranks, anew, verdict in ((16, near, "holds"), (15, near, "fails"), (16, far, "fails")):
-        finding = paper("SL").measures["sl-perturbed"]((np.full(3, ranks), far, anew, far))
+    far, near = np.full(5, 2.0), np.full(5, 1e-9)
+    for ranks, anew, verdict in ((16, near, "identity"), (15, near, "fails"), (16, far, "fails")):
+        finding = paper("SL").measures["sl-perturbed"]((np.full(5, ranks), far, anew, far))
         assert paper("SL").claims["sl-perturbed"].row(finding)["verdict"] == verdict
+
+
+def test_a_run_is_close_from_half_of_its_first_ratio_on_or_never():
+    run = SimpleNamespace(steps=np.array([0, 5, 9]), ratio=np.array([1.2, 0.5, 0.4]))
+    assert measures.close_at(run) == 5
+    run.ratio = np.array([0.6, 0.5, 0.4])
+    assert measures.close_at(run) == 9

@@ -241,6 +241,15 @@ def test_corollary_3_fails_no_more_often_than_it_may(C, B, T):
     assert (1 - most < 1 - 1 / C - half).double().mean() > 0.05, "half the margin would not do"
 
 
+def test_corollary_3_fails_for_two_points_and_holds_around_the_right_mean():
+    B, C, delta = 2, 1000, 0.77
+    epsilon = theory.fluctuation(B, 1, delta)
+    best = 1 - 1 / B  # an anchor is not its own negative
+    assert epsilon < 1 - 1 / C and best < 1 - 1 / C - epsilon, "less, with certainty"
+    classmates = 1 / C  # the probability that the other point is one: then the share is 0
+    assert best > (1 - 1 / B) * (1 - 1 / C) - epsilon and classmates < delta
+
+
 @pytest.mark.parametrize("tau", [0.2, 1.0])
 def test_lemma_6_is_an_identity(tau):
     z1, z2, labels = views(SMALL)

@@ -9,7 +9,8 @@ import torch
 from clbook.experiments import sphere
 from clbook.experiments.sphere import start
 from clbook.losses import generalized, nt_xent_mean
-from clbook.papers.va import Config, Flow, dataset, flows, losses, run
+from clbook.metrics import neighbour_accuracy
+from clbook.papers.va import Config, Flow, dataset, flows, losses, recipes, run
 
 TINY = Config(n=24, steps=6, width=10)
 FIELDS = {field.name for field in dataclasses.fields(sphere.Config)}
@@ -116,3 +117,22 @@ def test_features_and_table_are_what_they_say():
         squared.w.copy_(linear.w.abs().sqrt())
         linear.w.abs_()
     torch.testing.assert_close(linear(x), squared(x))
+
+
+def test_eq_7_is_the_gradient_divided_by_the_height_of_the_similarity():
+    for seed in range(3):
+        printed, divided = losses.eq_7_errors(seed, 3.0)
+        assert printed == pytest.approx(2.0) and divided < 1e-10
+
+
+def test_evenly_spread_points_in_the_order_of_the_data_have_neighbours_but_no_gaps():
+    angles, labels = np.arange(120) * 2 * np.pi / 120, np.repeat(range(4), 30)
+    even = np.stack([np.cos(angles), np.sin(angles)], 1)
+    assert neighbour_accuracy(even, labels) > 0.95
+    assert recipes.parted(even, labels) == pytest.approx(1.0)
+    angles = angles - angles % (np.pi / 2) / 2  # each cluster on half of its arc
+    assert recipes.parted(np.stack([np.cos(angles), np.sin(angles)], 1), labels) > 10
+
+
+def test_shuffled_data_change_the_velocities_through_a_network():
+    assert flows.shuffled("tanh", 0) > 0.1

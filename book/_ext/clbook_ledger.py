@@ -43,6 +43,7 @@ KEYS = (
     "evidence",
     "verdict",
     "margin",
+    "interval",
     "chapter",
     "anchor",
 )  # of ledger.json
@@ -72,8 +73,8 @@ class QuoteRole(SphinxRole):
 
 
 class PartDirective(SphinxDirective):
-    """`{claims}` in a chapter, for its own; on a paper's page `{claims} LS`, `{own-claims} LS`, `{code-claims} LS`;
-    in the ledger `{ledger-counts}`, `{ledger-items} LS`, `{ledger-errors} LS`."""
+    """`{claims}` in a chapter, for its own; on a paper's page `{paper-items} LS`, `{claims} LS`, `{own-claims} LS`,
+    `{code-claims} LS`, `{ledger-errors} LS`; in the ledger `{ledger-counts}`, `{ledger-items} LS`."""
 
     optional_arguments = 1
 
@@ -269,7 +270,7 @@ def fill(app, doctree, docname):
             given = {"table": table, "elsewhere": elsewhere}
         elif kind == "ledger-counts":
             given = {"papers": PAGES, "table": counts(app), "verdicts": judging.VERDICTS}
-        elif kind == "ledger-items":
+        elif kind in ("ledger-items", "paper-items"):
             given = {"items": rows(app, paper)}
         else:
             errors = []
@@ -279,28 +280,28 @@ def fill(app, doctree, docname):
                 errors.append({**error, "place": item, "checked": checked})
             given = {"errors": errors}
         html = template.render(
-            given, kind=kind, whose=WHOSE, paper=paper, words=judging.words, row=place
+            given, kind=kind, whose=WHOSE, paper=paper, words=judging.words, row=place, page=page
         )
         part.replace_self(nodes.raw("", html, format="html"))
 
 
 def write_json(app, exception):
-    """`ledger.json` beside `index.html`: one record a claim, and one for each item that no claim is about."""
+    """`ledger.json` beside `index.html`: one record a claim and item that it is about, one for each untested item."""
     if exception or app.builder.format != "html":
         return
-    table, first = {}, set()
+    table = {}
     for row in app.clbook_rows:
         setting = f"paper: {row['theirs']}; here: {row['here']}"
         table[row["id"]] = {**row, "setting": setting}
-        first.add((row["paper"], row["item"]))
     for paper in PAGES:
         for item in rows(app, paper):
-            if (paper, item["item"]) in first:
-                continue
             mine = {"id": item["id"], "paper": paper, "item": item["item"]}
-            if item["claims"]:  # it stands second in a claim's source: the claim is about it too
-                table[item["id"]] = {**table[item["claims"][0]["id"]], **mine}
-            else:
+            for claim in item["claims"]:
+                # Where the item stands second in the claim's source: a record of its own.
+                if (claim["paper"], claim["item"]) != (paper, item["item"]):
+                    id = f"{claim['id']}--{item['id']}"
+                    table[id] = {**table[claim["id"]], **mine, "id": id}
+            if not item["claims"]:
                 table[item["id"]] = mine | {
                     "source": f"{paper} {item['item']}",
                     "ours": False,
@@ -312,6 +313,7 @@ def write_json(app, exception):
                     "evidence": "",
                     "verdict": "not tested",
                     "margin": None,
+                    "interval": None,
                     "chapter": "ledger",
                     "anchor": f"item-{item['id']}",
                 }
@@ -324,7 +326,7 @@ def setup(app):
     app.add_node(Part)
     app.add_node(Quote)
     app.add_role("claim", QuoteRole())
-    for name in (*WHOSE, "ledger-counts", "ledger-items", "ledger-errors"):
+    for name in (*WHOSE, "ledger-counts", "ledger-items", "paper-items", "ledger-errors"):
         app.add_directive(name, PartDirective)
     app.connect("builder-inited", judge)
     app.connect("doctree-read", look)

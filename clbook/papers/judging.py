@@ -18,6 +18,7 @@ from pathlib import Path
 
 import jinja2
 import numpy as np
+import scipy.stats
 import yaml
 
 from clbook.data import written
@@ -30,7 +31,9 @@ VERDICTS = (
     "holds",
     "holds when",
     "misprinted",
+    "seen here",
     "not seen here",
+    "identity",
     "not tested",
 )
 HERE = Path(__file__).parent
@@ -56,6 +59,7 @@ class Claim:
         shown: whether its row stands on that page, if it is a chapter.
         verdicts: the words for a bar that is met, and for one that is not.
         condition: what follows "holds when".
+        seeds: how many runs decide: five, or three where a run takes over a minute.
     """
 
     id: str
@@ -71,6 +75,7 @@ class Claim:
     shown: bool = False
     verdicts: tuple[str, str] = ("holds", "fails")
     condition: str = ""
+    seeds: int = 5
 
     def __post_init__(self):
         known = set(self.verdicts) <= set(VERDICTS)
@@ -88,9 +93,9 @@ class Claim:
 
     def row(self, finding: Finding) -> dict:
         """The claim's row of the ledger, with the verdict that follows from what was measured."""
-        judged = [judge(condition) for condition in finding.conditions]
+        judged = [judge(condition, self.seeds) for condition in finding.conditions]
         # The least favourable condition decides; of equal verdicts, the one with the smaller margin.
-        verdict, margin, spread = min(
+        verdict, margin, interval = min(
             judged,
             key=lambda found: (VERDICTS.index(found[0]), found[1]),
             default=(finding.verdict, None, None),
@@ -105,7 +110,7 @@ class Claim:
         paper, item = self.sources[0]
         row |= {"source": self.source, "paper": paper, "item": item}
         row |= {"measured": finding.text, "value": finding.value}
-        return row | {"verdict": verdict, "margin": margin, "spread": spread}
+        return row | {"verdict": verdict, "margin": margin, "interval": interval}
 
 
 @dataclasses.dataclass
@@ -116,7 +121,8 @@ class Finding:
         text: what was measured, for a reader.
         value: the number in question, None where there is none.
         conditions: how far each of the claim's conditions is past its bar; positive is met. A number where no chance
-            enters, else one a seed. True and False count as 1 and -1. The least favourable one decides.
+            enters; an array, one number a seed, of a statement about the mean; `Every(array)`, or an array of True and
+            False, of a statement about every run. The least favourable condition decides.
         verdict: in place of a margin, where there can be none: "undecided" for runs cut before the event.
     """
 
@@ -126,26 +132,55 @@ class Finding:
     verdict: str | None = None
 
 
-def judge(condition) -> tuple[str, float, float]:
+@dataclasses.dataclass(frozen=True)
+class Every:
+    """How far each run is past the bar, where the statement is about every run and not about their mean."""
+
+    margins: object
+
+
+def judge(condition, least: int = 5) -> tuple[str, float, tuple[float, float] | None]:
     """Judge one condition of a Finding.
 
-    Seeds decide if they are three or more and their mean is at least twice their standard deviation.
+    A number decides by its sign. An array of numbers, one a seed, is about their mean: the 95 % t-interval of the mean
+    decides, and more seeds make it narrower. `Every(margins)`, and an array of True and False, is about each run: one
+    counter-example is enough for "fails", and at least `least` runs past the bar for "holds".
 
     Returns:
-        "holds", "fails" or "undecided"; the mean margin; its standard deviation over seeds.
+        "holds", "fails" or "undecided"; the margin that decides; the interval from which it does, None where a margin
+        is no number.
     """
-    margins = np.asarray(condition)
+    each = isinstance(condition, Every)
+    margins = np.asarray(condition.margins if each else condition)
     if margins.dtype == bool:
+        each = each or margins.ndim > 0
         margins = 2 * margins - 1
     margins = margins.astype(float)
     if not np.isfinite(margins).all():
-        return "undecided", 0.0, 0.0
-    margin = float(margins.mean())
-    spread = float(margins.std(ddof=1)) if margins.size > 1 else 0.0
-    enough = margins.ndim == 0 or margins.size >= 3
-    if not enough or abs(margin) < 2 * spread or margin == 0:
-        return "undecided", margin, spread
-    return "holds" if margin > 0 else "fails", margin, spread
+        return "undecided", 0.0, None
+    if margins.ndim == 0:
+        margin = low = high = float(margins)
+        enough = True
+    elif each:
+        margin = low = float(margins.min())
+        high = low  # the worst run decides, whatever the others do
+        enough = margin < 0 or margins.size >= least
+    else:
+        margin = float(margins.mean())
+        enough = margins.size >= least
+        half = half_width(margins) if margins.size > 1 else 0.0
+        low, high = margin - half, margin + half
+    if enough and low > 0:
+        return "holds", margin, (low, high)
+    if enough and high < 0:
+        return "fails", margin, (low, high)
+    return "undecided", margin, (low, high)
+
+
+def half_width(values: np.ndarray) -> float:
+    """Half the width of the 95 % t-interval of the mean of some numbers."""
+    error = values.std(ddof=1) / np.sqrt(values.size)
+    return float(scipy.stats.t.ppf(0.975, values.size - 1) * error)
 
 
 class Measures(dict):

@@ -62,18 +62,19 @@ STILL = [EVEN, ONE, RANDOM]
 SHARED = [made(4, 5), made(8, 4)]
 FINITE = [made(16, copies) for copies in (1, 4)]
 FORGETS = {"holds": maps(0.5, 0.5, 0.3, 0.3), "fails": maps(0.5, 0.6, 0.3, 0.4)}
+IDENTITY = {"identity": FORGETS["holds"], "fails": FORGETS["fails"]}
 FALLS, RISES = curves([1.0, 0.5, 0.2, 0.2]), curves([0.2, 0.5, 0.8, 1.0])
 
 CASES = {
-    "va-prop-2-1": FORGETS,
+    "va-prop-2-1": {"identity": FORGETS["holds"], "fails": FORGETS["fails"]},
     "va-prop-2-1-formula": {
         "holds": {"still": [dataclasses.replace(ONE, loss_mean=0.0, z=ONE.z[:1])] * 3},
         "misprinted": {"still": STILL},
         "fails": {"still": changed(STILL, loss_mean=9.0)},
     },
-    "ls-vicreg": FORGETS,
-    "ls-byol": FORGETS,
-    "ls-arbitrary": {"holds when": FORGETS["holds"], "fails": FORGETS["fails"]},
+    "ls-vicreg": IDENTITY,
+    "ls-byol": IDENTITY,
+    "ls-arbitrary": IDENTITY,
     "ls-no-collapse": {
         "holds": {"by_tau": FALLS, "still": STILL},
         "fails": {"by_tau": RISES, "still": STILL},
@@ -88,10 +89,14 @@ CASES = {
         "holds": {"still": STILL, "solids": [EVEN]},
         "fails": {"still": STILL, "solids": [RANDOM]},
     },
-    "ls-eq-5": {"holds": {"still": [ONE, ONE, ONE]}, "fails": {"still": STILL}},
-    "ls-eq-14": {
-        "holds": {"still": STILL},
-        "fails": {"still": changed(STILL, gradient=RANDOM.gradient + 1)},
+    "ls-eq-5": {
+        "holds": {"still": [ONE, ONE, ONE]},
+        "misprinted": {"still": STILL},
+        "fails": {"still": [RANDOM, ONE, RANDOM]},
+    },
+    "ls-theorem-3-1": {
+        "holds when": {"still": STILL, "solids": [EVEN]},
+        "fails": {"still": changed(STILL, tangential=RANDOM.tangential), "solids": [EVEN]},
     },
     "ls-remark-3-2": {
         "holds when": {"alone": [EVEN], "saddles": SHARED, "still": STILL},
@@ -101,9 +106,13 @@ CASES = {
         "holds": {"saddles": SHARED},
         "fails": {"saddles": changed(SHARED, split=np.ones(3))},
     },
-    "ls-prop-b-3-constant": {
-        "holds": {"still": STILL},
+    "ls-prop-b-3-first-order": {
+        "identity": {"still": STILL},
         "fails": {"still": changed(STILL, gradient=np.ones((5, 2)))},
+    },
+    "ls-prop-b-3-constant": {
+        "holds": {"still": changed(STILL, split=np.ones(4)), "parted": [0.1]},
+        "fails": {"still": STILL, "parted": [-0.1]},
     },
     "ls-lemma-b-4": {
         "holds": {"within": [within_lemma(3)]},

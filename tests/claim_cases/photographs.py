@@ -31,6 +31,24 @@ def apart(nscl, scl):
     return {"cifar": record, "mnist": record}
 
 
+def shrinking(nscl, scl):
+    """The same, the time reversed."""
+    records = apart(nscl, scl)
+    return {name: record.isel(epoch=slice(None, None, -1)) for name, record in records.items()}
+
+
+def digits(nscl, scl):
+    """The record of the long training, with these gaps at its end."""
+    return {"long_lars": apart(nscl, scl)["cifar"].rename(epoch="step")}
+
+
+def declining(fall):
+    """Both sets with a CKA of NSCL that falls by so much over seven epochs."""
+    values = np.tile(0.5 - fall * np.linspace(-0.5, 0.5, 7)[:, None], (3, 1, 4)) + SPREAD / 10
+    values = xarray.DataArray(values, {"loss": LOSSES}, ("seed", "epoch", "loss"))
+    return dict.fromkeys(("cifar", "mnist"), xarray.Dataset({"cka": values}))
+
+
 def right(*accuracies):
     """Both sets with these accuracies of DCL, NSCL, SCL and CE."""
     values = np.array(accuracies) + SPREAD[..., 0] * np.arange(4) / 10
@@ -87,45 +105,48 @@ def kernels(before, after):
 
 
 CASES = {
-    "sa-photo-order": {"holds": similar(0.9, 0.4, 0.5), "not seen here": similar(0.5, 0.9, 0.4)},
+    "sa-photo-order": {
+        "seen here": similar(0.9, 0.4, 0.5),
+        "not seen here": similar(0.5, 0.9, 0.4),  # NSCL and SCL exchanged
+    },
+    "sa-photo-throughout": {
+        "seen here": similar(0.9, 0.4, 0.5),
+        "not seen here": similar(0.5, 0.9, 0.4),
+    },
     "sa-photo-scl-zero": {
-        "holds": {"cifar": similar(0.9, 0.02, 0.4)["cifar"]},
+        "seen here": {"cifar": similar(0.9, 0.02, 0.4)["cifar"]},
         "not seen here": {"cifar": similar(0.9, 0.4, 0.4)["cifar"]},
     },
     "sa-photo-ce-between": {
-        "holds": similar(0.9, 0.3, 0.6),
-        "not seen here": similar(0.9, 0.6, 0.3),
+        "seen here": {"mnist": similar(0.9, 0.3, 0.6)["mnist"]},
+        "not seen here": {"mnist": similar(0.9, 0.6, 0.3)["mnist"]},
     },
-    "sa-photo-gap": {"holds": apart(0.5, 0.9), "not seen here": apart(0.9, 0.5)},
-    "sa-photo-table-1": {
-        "holds": right(0.6, 0.7, 0.8, 0.8),
+    "sa-photo-ce-between-cifar": {
+        "seen here": {"cifar": similar(0.9, 0.3, 0.6)["cifar"]},
+        "not seen here": {"cifar": similar(0.9, 0.6, 0.3)["cifar"]},
+    },
+    "sa-photo-decline": {
+        "seen here": declining(0.9),
+        "not seen here": declining(-0.9),  # the time reversed
+    },
+    "sa-photo-gap": {"seen here": apart(0.5, 0.9), "not seen here": shrinking(0.5, 0.9)},
+    "sa-photo-scl-weights": {
+        "seen here": apart(0.5, 0.9) | digits(0.5, 0.9),
+        "not seen here": apart(0.5, 0.9) | digits(0.9, 0.5),
+    },
+    "sa-photo-centres": {
+        "seen here": right(0.6, 0.7, 0.8, 0.8),
         "not seen here": right(0.8, 0.7, 0.6, 0.8),
     },
-    "sa-photo-tau": {"holds": heated(0.3, 0.6, 0.9), "not seen here": heated(0.9, 0.6, 0.3)},
-    "cs-photo-fig-2": {
-        "holds": spectra(4, 8, 8, 4, 4, 4),
-        "not seen here": spectra(8, 8, 8, 16, 16, 8),
+    "sa-photo-centres-ce": {
+        "seen here": right(0.6, 0.7, 0.8, 0.8),
+        "not seen here": right(0.6, 0.8, 0.7, 0.7),
     },
-    "cs-photo-fig-2-literal": {
-        "holds": spectra(4, 4, 4, 8, 8, 8),
-        "not seen here": spectra(8, 16, 16, 8, 8, 8),
+    "sa-photo-probe": {
+        "seen here": right(0.6, 0.7, 0.8, 0.8),
+        "not seen here": right(0.8, 0.7, 0.6, 0.8),
     },
-    "cs-photo-before": {
-        "holds": read([0.4] * 6, [0.5] * 6),
-        "not seen here": read([0.5] * 6, [0.4] * 6),
-    },
-    "cs-photo-norm": {
-        "holds": read([0.4] * 6, [0.5] * 6),
-        "not seen here": read([0.4, *[0.5] * 5], [0.5] * 6),
-    },
-    "cs-photo-two": {
-        "holds": read([0.4, 0.4, 0.5, *[0.4] * 3], [0.5, 0.5, 0.6, *[0.5] * 3]),
-        "not seen here": read([0.4, 0.4, 0.3, *[0.4] * 3], [0.5, 0.5, 0.6, *[0.5] * 3]),
-    },
-    "photo-norm-control": {"holds": spectra(4, 4, 4, 8, 8, 8), "fails": spectra(4, 4, 4, 8, 8, 4)},
-    "photo-blocks": {"holds": kernels(0.2, 0.5), "fails": kernels(0.3, 0.2)},
-    "cs-photo-two-spectrum": {
-        "holds": spectra(8, 8, 8, 8, 8, 8),
-        "not seen here": spectra(8, 8, 16, 8, 8, 8),
-    },
+    "sa-photo-tau": {"seen here": heated(0.3, 0.6, 0.9), "not seen here": heated(0.9, 0.6, 0.3)},
+    "photo-blocks": {"seen here": kernels(0.2, 0.5), "not seen here": kernels(0.3, 0.2)},
+    "photo-blocks-mnist": {"seen here": kernels(0.3, 0.2), "not seen here": kernels(0.2, 0.5)},
 }

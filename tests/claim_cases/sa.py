@@ -6,6 +6,7 @@ import numpy as np
 import xarray
 
 from clbook import theory
+from clbook.experiments.alignment import surrogate
 from clbook.experiments.alignment.experiment import POWERS
 from clbook.papers.sa.recipes import COUNTS, LOSSES, SIZES, TAUS, TWINS
 
@@ -13,7 +14,7 @@ LARS_STEPS = np.arange(0, 3001, 50)
 
 
 def coupled(drift=1.0, batch=1024, times=1.0, **fields):
-    """Three runs of eq. 1, two recorded times, bound 10, a tenth of what the lemmas allow, `times` over."""
+    """Five runs of eq. 1, two recorded times, bound 10, a tenth of what the lemmas allow, `times` over."""
     config = Run(classes=20, batch=batch, steps=100, delta=0.01, tau=2.0, n=4, eta=0.5)
     most = theory.delta(20, batch, 100, 0.01, 2.0)
     size = 0.1 * times * most
@@ -36,7 +37,7 @@ def coupled(drift=1.0, batch=1024, times=1.0, **fields):
         r=np.zeros(2),
         final=np.ones((2, 4, 8)),
     )
-    return [Run(**{**base, **fields})] * 3
+    return [Run(**{**base, **fields})] * 5
 
 
 def small_drift(drift):
@@ -73,7 +74,8 @@ def on_weights(eta=0.1, batch=8, tau=2.0, miss_bound=9.0, **fields):
 
 
 def both(**fields):
-    return dict.fromkeys(("circles", "networks"), [on_weights(**fields)] * 3)
+    names = ("circles", "networks", "repeated_circles", "repeated_networks")
+    return dict.fromkeys(names, [on_weights(**fields)] * 5)
 
 
 def varied(fall=1):
@@ -87,15 +89,15 @@ def varied(fall=1):
     runs = [
         on_weights(**config, missed=np.array([0, 1, 9.0 - fall * rank]))
         for config, rank in zip(configs, ranks, strict=True)
-        for _ in range(3)
+        for _ in range(5)
     ]
-    return dict.fromkeys(("circles", "networks"), runs)
+    return dict.fromkeys(("varied_circles", "varied_networks"), runs)
 
 
 def classes(slope):
     """Runs whose loss gap falls in the number of classes with this slope."""
     return [
-        [Run(config=Run(classes=c), loss_gap=np.full((4, 4), float(c) ** slope))] * 3
+        [Run(config=Run(classes=c), loss_gap=np.full((4, 4), float(c) ** slope))] * 5
         for c in (5, 10, 20)
     ]
 
@@ -103,8 +105,51 @@ def classes(slope):
 def early(twin, nscl):
     """A record of DCL, NSCL and its twin: distances as functions of the time."""
     t = np.arange(0, 301, 5.0)
-    distance = np.tile(np.stack([0 * t, nscl(t), twin(t)]), (3, 1, 1))
+    distance = np.tile(np.stack([0 * t, nscl(t), twin(t)]), (5, 1, 1))
     return record({"step": t, **TWINS}, distance=("seed loss step", distance))
+
+
+def parting(law):
+    """Five runs whose weights part by this law of the time."""
+    t = np.arange(0, 331, 5)
+    return [Run(steps=t, drift=np.append(0.0, law(t[1:] / 5.0)))] * 5
+
+
+def turning(cosine, seed=0):
+    """Five runs of the surrogate beside an encoder that end with this cosine."""
+    config = surrogate.Config()
+    return [
+        on_weights(cosine=np.array([np.nan, cosine]), config=config.replace(seed=s))
+        for s in range(5)
+    ]
+
+
+def shared(circle, network, wide, near):
+    """The encoders whose inputs share weights or begin near each other, with these cosines."""
+    found = {"varied_circles": circle, "varied_networks": network, "wide_networks": wide}
+    return {name: turning(cosine) for name, cosine in found.items()} | {
+        "free_near": {128: turning(near)}
+    }
+
+
+def by_dimension(*cosines):
+    """Free embeddings in 2, 32, 128, ... dimensions, with these cosines."""
+    return {"free": {d: turning(c) for d, c in zip((2, 32, 128, 512), cosines, strict=True)}}
+
+
+def distances(nscl, scl, ce):
+    """(seeds, times, losses, quantities) relative distances of tables."""
+    return {"trained_distances": np.tile(np.array([nscl, scl, ce])[:, None], (5, 4, 1, 2))}
+
+
+def dips(least):
+    """The four records of CE's similarity, the smallest value so much below that at the end."""
+    values = np.tile(np.array([1.0, 0.5 - least, 0.5])[:, None], (3, 1, 1))
+    epochs = xarray.Dataset(
+        dict.fromkeys(("cka", "rsa"), (("seed", "epoch", "loss"), values)), {"loss": ["ce"]}
+    )
+    steps = epochs.rename(epoch="step")
+    return {"cifar": epochs, "mnist": epochs, "momentum": [steps, steps]}
 
 
 def record(places, **quantities):
@@ -178,13 +223,30 @@ def widths(lead):
 
 
 EXACT, WRONG = [{"a": 0.0}] * 3, [{"a": 0.1}] * 3
-SOME = {("CIFAR-10", tau): 3 for tau in TAUS}
-SMALL, LARGE = (
-    {"a": (1.0, 1e-3, 1e6), "b": (2.0, 1e-3, 1e6)},
-    {"a": (1e7, 5.0, 1e6), "b": (1e7, 5.0, 1e6)},
-)
+WEAK = {(name, tau): 0 for name in ("CIFAR-10", "x") for tau in TAUS} | {("x", 1.0): 9}
 TABLES = {"squares": np.ones(2), "display": np.ones(2), "identity": 0.0}
 RISING, FALLING = np.linspace(0.2, 0.9, len(COUNTS)), np.linspace(0.9, 0.2, len(COUNTS))
+
+
+def imagenet(share, power=600.0):
+    """Factor over N and exponent in four settings."""
+    return {(batch, tau): (share, power) for batch in (128, 512, 1024) for tau in (0.5, 1.0)}
+
+
+def reversed_cka():
+    made = lars()
+    return made.assign(cka=(made.cka.dims, made.cka.values[..., ::-1]))
+
+
+def tails(printed, corrected):
+    return {"printed": printed, "corrected": corrected}
+
+
+def images(lead):
+    """The records of two sets of images, NSCL this far ahead at the end."""
+    made = lars(cka=(1, 0.5 + lead, 0.5, 0.5)).rename(step="epoch")
+    return {"cifar": made, "mnist": made}
+
 
 CASES = {
     "sa-definitions": {
@@ -192,7 +254,7 @@ CASES = {
         "fails": {"definition_errors": WRONG},
     },
     "sa-gap-training": {
-        "holds": {"by_classes": classes(-1.5)},
+        "seen here": {"by_classes": classes(-1.5)},
         "not seen here": {"by_classes": classes(-0.5)},
     },
     "sa-nscl-loss": {
@@ -200,13 +262,13 @@ CASES = {
         "misprinted": {"readings": {"NSCL": 1.0, "NSCL, printed": np.inf}},
     },
     "sa-reparametrised": {
-        "holds": {"reparametrised": [(0.5, 0.0)] * 3},
-        "fails": {"reparametrised": [(0.5, 0.1)] * 3},
+        "holds": {"reparametrised": [(0.5, 0.0)] * 5},
+        "fails": {"reparametrised": [(0.5, 0.1)] * 5},
     },
     "sa-theorem-1": {"holds when": {"coupled": coupled()}, "fails": {"coupled": small_drift(20.0)}},
     "sa-theorem-1-replacement": {
-        "holds": {"repeats": coupled()},
-        "fails": {"repeats": coupled(drift=20.0)},
+        "holds": {"repeats": coupled(), "fresh_repeats": np.full(5, 0.5)},
+        "fails": {"repeats": coupled(drift=20.0), "fresh_repeats": np.full(5, 0.5)},
     },
     "sa-recurrence": {
         "holds when": {"coupled": coupled(drift=1e-9)},
@@ -214,8 +276,17 @@ CASES = {
     },
     "sa-repeated-anchors": {"holds when": {"sides": sides(1.0)}, "fails": {"sides": sides(2.0)}},
     "sa-beyond-triangle": {
-        "holds": {"useful_steps": SOME, "coupled": coupled()},
-        "fails": {"useful_steps": dict.fromkeys(SOME, 0), "coupled": coupled()},
+        "holds": {"useful_steps": WEAK},
+        "fails": {"useful_steps": dict.fromkeys(WEAK, 9)},
+    },
+    "sa-close": {
+        "seen here": distances(0.3, 0.7, 1.2),
+        "not seen here": distances(0.7, 0.3, 1.2),  # NSCL and SCL exchanged
+    },
+    "sa-bound-tightens": {
+        "holds": {"bound_grid": [-np.add.outer(np.arange(4.0), np.arange(3.0))]},
+        # A bound with exp(tau) in the place of exp(1 / tau).
+        "fails": {"bound_grid": [np.subtract.outer(-np.arange(4.0), -np.arange(3.0))]},
     },
     "sa-corollary-1": {
         "holds when": {"coupled": coupled()},
@@ -226,15 +297,25 @@ CASES = {
         "fails": {"coupled": coupled(rsa=-np.ones(2))},
     },
     "sa-corollaries-far": {
-        "holds": {"far_correlation": 0.1, "far_certified": 0.0},
-        "fails": {"far_correlation": -1.0, "far_certified": 0.0},
+        "holds": {"far_correlation": -1.0, "far_certified": 0.0},
+        "fails": {"far_correlation": 0.1, "far_certified": 0.0},
     },
-    "sa-exponent": {"holds": {"trainings": SMALL}, "fails": {"trainings": LARGE}},
-    "sa-prefactor": {"holds": {"imagenet_batches": SMALL}, "fails": {"imagenet_batches": LARGE}},
-    "sa-rho": {"holds": {"trainings": SMALL}, "fails": {"trainings": LARGE}},
+    "sa-exponent": {
+        "holds": {"moving_exponents": {"a": 0.1}, "positive_moves": np.ones(5)},
+        "fails": {"moving_exponents": {"a": 24.0}, "positive_moves": np.ones(5)},
+    },
+    "sa-prefactor": {
+        "holds when": {"imagenet_batches": imagenet(0.1)},
+        "fails": {"imagenet_batches": imagenet(7.4)},  # as at tau = .5
+    },
+    "sa-gap-negligible": {
+        "holds": {"imagenet_batches": imagenet(0.01, 0.0)},
+        "fails": {"imagenet_batches": imagenet(0.1, 600.0)},
+    },
+    "sa-rho": {"holds": {"printed_cka": 0.999}, "fails": {"printed_cka": 0.87}},
     "sa-vacuous": {
-        "holds": {"lasting": {("a", 0.1): (5, 100)}},
-        "fails": {"lasting": {("a", 0.1): (100, 100)}},
+        "holds": {"lasting": {("ImageNet-1K", 0.5): (5, 100)}},
+        "fails": {"lasting": {("ImageNet-1K", 0.5): (90, 100), ("a", 0.5): (1, 100)}},
     },
     "sa-range": {
         "holds": {"random_pairs": np.full((3, 9, 2), 0.5)},
@@ -250,13 +331,14 @@ CASES = {
     },
     "sa-lemma-4": {"holds": {"masses": np.ones((3, 2))}, "fails": {"masses": np.full((3, 2), 1.1)}},
     "sa-lemma-5": {
-        "holds": {"negative_share": np.full(3, 0.9), "rare_shares": (np.full(3, 0.1), 0.7)},
-        "misprinted": {"negative_share": np.full(3, 0.7875), "rare_shares": (np.ones(3), 0.7)},
-        "fails": {"negative_share": np.full(3, 0.5), "rare_shares": (np.ones(3), 0.7)},
+        "holds": {"negative_share": np.full(5, 0.9), "share_tails": tails((0, -1), (0.5, 1))},
+        "misprinted": {"negative_share": np.full(5, 0.8), "share_tails": tails((0.5, 1), (0, -1))},
+        "fails": {"negative_share": np.full(5, 0.5), "share_tails": tails((0.5, 1), (0.5, 1))},
     },
     "sa-corollary-3": {
-        "holds": {"fewest_negatives": np.full((3, 9), 0.8), "promised_share": 0.7},
-        "fails": {"fewest_negatives": np.full((3, 9), 0.6), "promised_share": 0.7},
+        "holds": {"missed_promises": np.array([[0.1, 0.1, 0.5]] * 3)},
+        "misprinted": {"missed_promises": np.array([[1.0, 0.1, 0.5]] * 3)},
+        "fails": {"missed_promises": np.array([[1.0, 0.9, 0.5]] * 3)},
     },
     "sa-mass": {"holds": {"coupled": coupled()}, "fails": {"coupled": coupled(times=20)}},
     "sa-lemma-6": {
@@ -264,8 +346,8 @@ CASES = {
         "fails": {"anchors": TABLES, "coupled": coupled(times=20)},
     },
     "sa-lemma-6-range": {
-        "holds": {"large_steps": coupled()},
-        "fails": {"large_steps": coupled(times=20)},
+        "holds": {"large_steps": coupled(times=20)},
+        "fails": {"large_steps": coupled()},
     },
     "sa-lemma-7": {"holds": both(), "fails": both(apart=np.full(3, 1e6))},
     "sa-lemma-8": {"holds when": {"coupled": coupled()}, "fails": {"coupled": coupled(times=40)}},
@@ -280,73 +362,109 @@ CASES = {
     "sa-eq-6": {"holds": both(), "fails": both(rest=np.ones(3))},
     "sa-eq-7": {"holds": both(), "fails": both(missed=np.array([0, 5.0, 50.0]))},
     "sa-eq-9": {"holds": both(), "fails": both(miss_bound=0.1)},
-    "sa-summary": {"holds": varied(), "not seen here": varied(-1)},
-    "sa-surrogate": {"holds": both(), "fails": both(missed=np.array([0, 1.0, 2.0]))},
-    "sa-time-scale": {"holds": both(), "fails": both(cosine=np.zeros(3))},
+    "sa-summary": {"seen here": varied(), "not seen here": varied(-1)},
+    "sa-summary-batch": {"seen here": varied(), "not seen here": varied(-1)},
+    "sa-surrogate": {"holds": both(), "fails": both(missed=np.array([0, 2.0, 3.0]))},
+    "sa-surrogate-free": {
+        "seen here": by_dimension(0.2, 0.5, 0.9, 0.95),
+        "not seen here": by_dimension(0.95, 0.9, 0.5, 0.2),
+    },
+    "sa-time-scale": {
+        "seen here": shared(0.1, 0.1, 0.1, 0.4),
+        "not seen here": shared(0.1, 0.1, 0.9, 0.4),
+    },
     "sa-exponential": {
-        "holds": {"start": early(np.exp, lambda t: np.exp(t / 50))},
-        "not seen here": {"start": early(np.exp, lambda t: t + 1e-9)},
+        "holds": {"from_one_angle": parting(lambda t: np.exp(t / 5))},
+        "not seen here": {"from_one_angle": parting(lambda t: t**3)},  # a power
+    },
+    "sa-exponential-digits": {
+        "seen here": {"start": early(np.exp, lambda t: t + 1e-9)},
+        "not seen here": {"start": early(np.exp, lambda t: np.exp(t / 50))},
     },
     "sa-twin": {
-        "holds": {"start": early(lambda t: np.exp(t / 10), np.exp)},
-        "fails": {"start": early(lambda t: t, np.exp)},
+        "seen here": {"start": early(lambda t: np.exp(t / 10), np.exp)},
+        "not seen here": {"start": early(lambda t: t, np.exp)},
     },
-    "sa-twin-end": {"holds": {"plateau": ended()}, "fails": {"plateau": ended(twin=0.1)}},
+    "sa-twin-end": {
+        "seen here": {"plateau": ended(twin=0.1)},
+        "not seen here": {"plateau": ended(twin=0.9)},
+    },
     "sa-weight-angle": {
-        "holds": {"plateau": ended()},
+        "seen here": {"plateau": ended()},
         "not seen here": {"plateau": ended(weights=45.0)},
     },
     "sa-class-angle": {
-        "holds": {"plateau": ended()},
+        "seen here": {"plateau": ended()},
         "not seen here": {"plateau": ended(weights=10.0)},
     },
-    "sa-projection": {"holds": {"plateau": ended()}, "fails": {"plateau": ended(projected=30.5)}},
+    "sa-projection": {
+        "seen here": {"plateau": ended(projected=30.5)},
+        "not seen here": {"plateau": ended(projected=40.0)},
+    },
     "sa-long-lars": {
-        "holds": {"long_lars": lars()},
+        "seen here": {"long_lars": lars()},
         "not seen here": {"long_lars": lars(cka=(1, 0.4, 0.5, 0.5))},
     },
+    "sa-long-lars-fall": {
+        "seen here": {"long_lars": lars()},
+        # The time reversed.
+        "not seen here": {"long_lars": reversed_cka()},
+    },
     "sa-scl-zero": {
-        "holds": {"long_lars": lars()},
+        "seen here": {"long_lars": lars()},
         "not seen here": {"long_lars": lars(cka=(1, 0.9, 0.8, 0.5))},
     },
     "sa-tight": {
-        "holds": {"long_lars": lars()},
+        "seen here": {"long_lars": lars()},
+        "not seen here": {"long_lars": lars(within=(0.4, 0.1, 0.4, 0.1))},
+    },
+    "sa-loose": {
+        "seen here": {"long_lars": lars()},
         "not seen here": {"long_lars": lars(within=(0.4, 0.1, 0.1, 0.1))},
     },
     "sa-ce-between": {
-        "holds": {"long_lars": lars()},
+        "seen here": {"long_lars": lars()},
         "not seen here": {"long_lars": lars(cka=(1, 0.9, 0.8, 0.5))},
     },
-    "sa-ce-dips": {
-        "holds": {"long_lars": lars(least=0.5)},
+    "sa-ce-dips": {"seen here": dips(0.3), "not seen here": dips(0.0)},
+    "sa-ce-dips-lars": {
+        "seen here": {"long_lars": lars(least=0.5)},
         "not seen here": {"long_lars": lars(least=0.0)},
     },
     "sa-weights-lars": {
-        "holds": {"long_lars": lars()},
-        "not seen here": {"long_lars": lars(gap=(0, 2, 1, 0))},
+        "seen here": {"long_lars": lars()},
+        "not seen here": {"long_lars": lars(gap=(0, 2, -1, 0))},
     },
-    "sa-table-1": {
-        "holds": {"long_lars": lars()},
+    "sa-centres-lars": {
+        "seen here": {"long_lars": lars()},
+        "not seen here": {"long_lars": lars(read=(0.9, 0.8, 0.7, 0))},
+    },
+    "sa-probe-lars": {
+        "seen here": {"long_lars": lars()},
         "not seen here": {"long_lars": lars(read=(0.9, 0.8, 0.7, 0))},
     },
     "sa-subsets": {
-        "holds": {"subsets": subsets(RISING)},
+        "seen here": {"subsets": subsets(RISING)},
         "not seen here": {"subsets": subsets(FALLING)},
     },
     "sa-subsets-decline": {
-        "holds": {"subsets": subsets(RISING)},
+        "seen here": {"subsets": subsets(RISING)},
         "not seen here": {"subsets": subsets(RISING + 1)},
     },
     "sa-temperature-control": {
-        "holds": {"temperatures": heated([0.2, 0.5, 0.9])},
+        "seen here": {"temperatures": heated([0.2, 0.5, 0.9])},
         "not seen here": {"temperatures": heated([0.9, 0.5, 0.2])},
     },
     "sa-batch-lars": {
-        "holds": {"sized": batches(-0.1, 0.1)},
+        "seen here": {"sized": batches(-0.1, 0.1)},
         "not seen here": {"sized": batches(0.1, 0.1)},
     },
+    "sa-batch-lars-root": {
+        "seen here": {"sized": batches(-0.1, 0.1)},
+        "not seen here": {"sized": batches(0.1, -0.1)},
+    },
     "sa-batch-lars-others": {
-        "holds": {"sized": batches(-0.1, 0.1)},
+        "seen here": {"sized": batches(-0.1, 0.1)},
         "not seen here": {"sized": batches(0.1, -0.1)},
     },
     "sa-bound-batch": {
@@ -354,7 +472,7 @@ CASES = {
         "fails": {"bound_changes": {"fixed epochs": [-0.1, -0.1]}},
     },
     "sa-architectures": {
-        "holds": {"widths": widths(0.1)},
-        "not seen here": {"widths": widths(-0.1)},
+        "seen here": {"widths": widths(0.1)} | images(0.1),
+        "not seen here": {"widths": widths(0.1)} | images(-0.1),
     },
 }

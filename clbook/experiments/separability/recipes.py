@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 import xarray
 
+from clbook import theory
 from clbook.experiments.separability import Config, condition, run
 from clbook.results.labelled import padded
 from clbook.results.records import Recipe
@@ -75,12 +76,38 @@ def figure_3(results) -> dict[str, np.ndarray]:
 
 
 def figure_5(results) -> dict[str, np.ndarray]:
-    """`conditions`, and the alignment of the kernel with the labels at all recorded times; sigma^2 / Theta there."""
+    """`conditions`, and at all recorded times: alignment of the kernel with the labels, sigma^2 / Theta, ratio of (e).
+
+    That ratio, `later`, is the one of Theorem 4.3 with the weights, the gradients and the extent of that time; delta is
+    the drift of the kernel from then until separation.
+    """
     scatter = [r.sigma2 / r.theta for r in results]
     return conditions(results) | {
         "alignment": over_time([r.alignment for r in results]),
         "scatter": over_time(scatter),
+        "later": over_time([ratio_from_then_on(r) for r in results]),
     }
+
+
+def ratio_from_then_on(result) -> np.ndarray:
+    """(T,) left / right of (e) with each recorded time taken for the start; NaN from separation on."""
+    config, ratio = result.config, np.full(len(result.steps), np.nan)
+    extent = np.ptp(result.z[..., 0], axis=1)
+    before = result.steps < (np.inf if result.separable_at is None else result.separable_at)
+    for t in np.flatnonzero(before):
+        drifts = result.kernel[before][t:] - result.kernel[t]
+        delta = abs(np.linalg.eigvalsh(drifts.astype(float))).max()
+        left, right = theory.separation_condition(
+            extent[t],
+            config.tau,
+            config.n,
+            result.gamma[t],
+            result.theta[t],
+            result.sigma2[t],
+            delta,
+        )
+        ratio[t] = left / right
+    return ratio
 
 
 def grid(**settings) -> list[dict]:
@@ -94,7 +121,7 @@ def grid(**settings) -> list[dict]:
     ]
 
 
-AXES = dict.fromkeys(("steps", "width", "alignment", "scatter"), "run step")
+AXES = dict.fromkeys(("steps", "width", "alignment", "scatter", "later"), "run step")
 PATHS = AXES | {"labels": "run point", "path": "run point other_step"}
 
 RECIPES = {
@@ -147,7 +174,7 @@ RECIPES = {
         dims=("panel", "seed"),
     ),
     "ls-fig-5": Recipe(
-        "a donut until it separates, tanh and ReLU, eps^2 / tau = .01, 1, 9 and 100, three seeds",
+        "a donut until it separates, tanh and ReLU, eps^2 / tau = .01, 1, 9 and 100, five seeds",
         run,
         tuple(
             Config(
@@ -163,12 +190,12 @@ RECIPES = {
             )
             for activation in ("tanh", "relu")
             for eps in (0.1, 1.0, 3.0, 10.0)
-            for seed in range(3)
+            for seed in range(5)
         ),
         figure_5,
         ("width", "alignment"),
         start=0.02,
-        record=(*condition.NEEDS, "alignment"),
+        record=(*condition.NEEDS, "alignment", "kernel"),
         axes=AXES,
         dims=("activation", "eps", "seed"),
     ),

@@ -10,13 +10,13 @@ from clbook import records, sweep, theory
 from clbook.experiments import landscape, separability, sphere
 from clbook.experiments.kernel import closed_forms
 from clbook.experiments.landscape.variation import within_lemma
-from clbook.experiments.separability import Config, condition
+from clbook.experiments.separability import Config, condition, series
 from clbook.experiments.separability.recipes import checked
 from clbook.experiments.sphere import recipes as sphere_recipes
 from clbook.metrics import separable
 from clbook.papers.ls import drift, exact, repair, variants
 
-SEEDS = range(3)
+SEEDS = range(5)
 SPREADS = (0.2, 0.1, 0.05, 0.025)  # of a cluster, for `blocks` and `thetas`
 # Places on the circle, and tau as a share of the largest that Lemma B.4 allows, for `bounds`.
 PLACES = tuple(itertools.product((2, 3, 4, 5), (0.999, 0.5)))
@@ -27,6 +27,11 @@ DATA = {
     "clusters, spread .5": Config(spread=0.5),
     "donut": Config(data="donut", augmentation="rotation"),
 }
+
+
+# What the chapter on separability shows as well.
+repeats = series.repeats
+donuts = series.donuts
 
 
 # Images (Fig. 1, Fig. 4).
@@ -55,25 +60,25 @@ def emergence():
 
 @functools.cache
 def written():
-    """Our functions beside the definitions written out, three draws."""
+    """Our functions beside the definitions written out, five draws."""
     return [exact.written_out(seed) for seed in SEEDS]
 
 
 @functools.cache
 def scales():
-    """How much eq. 1 changes when an embedding is multiplied by a number, three draws."""
+    """How much eq. 1 changes when an embedding is multiplied by a number, five draws."""
     return [exact.rescaled(seed) for seed in SEEDS]
 
 
 @functools.cache
 def on_sphere():
-    """What eq. 3 and eq. 1 have in common on the sphere, three draws."""
+    """What eq. 3 and eq. 1 have in common on the sphere, five draws."""
     return [exact.on_the_sphere(seed) for seed in SEEDS]
 
 
 @functools.cache
 def pushed():
-    """How far points and their views are apart once embedded, as sets, for three maps; three draws."""
+    """How far points and their views are apart once embedded, as sets, for three maps; five draws."""
     return [exact.pushed(seed) for seed in SEEDS]
 
 
@@ -162,7 +167,7 @@ def within():
 
 @functools.cache
 def velocity():
-    """{map: relative errors of eq. 7, three draws} for maps that are no networks."""
+    """{map: relative errors of eq. 7, five draws} for maps that are no networks."""
     return {name: [exact.velocity_error(name, seed) for seed in SEEDS] for name in exact.MAPS}
 
 
@@ -182,6 +187,24 @@ def to_the_end():
 def equal_means():
     """A start at rest that meets all conditions of Theorem 4.3: the clusters' means are equal."""
     return repair.equal_means(n=100, eps=0.1, tau=1.0)
+
+
+@functools.cache
+def overlapping():
+    """Starts that meet all conditions of Theorem 4.3 and no weights separate: the clusters' gradients overlap."""
+    return [repair.overlap(n) for n in (1200, 12_000, 120_000, 1_200_000)]
+
+
+@functools.cache
+def overlapping_moved():
+    """The same with each number moved a little, five draws."""
+    return [repair.overlap(1200, moved=0.05, seed=seed) for seed in SEEDS]
+
+
+@functools.cache
+def overlap_runs():
+    """The record of clusters from tight to wide, so that their gradients overlap, with random features."""
+    return records.load("ls-overlap")
 
 
 @functools.cache
@@ -220,7 +243,7 @@ def random_features():
 
 @functools.cache
 def linear_maps():
-    """{features: runs of three seeds} from a tight start; the map is linear in its weights."""
+    """{features: runs of five seeds} from a tight start; the map is linear in its weights."""
     plain = variants.Config(
         hidden=(), eps=0.001, noise=0.03, steps=600, record_every=10, gradient="partial"
     )
@@ -280,11 +303,14 @@ def shapes():
 def affine():
     """{data: whether an affine function separates the classes of the points themselves, by draw}."""
     plain = Config(data="digits", augmentation="image", classes=3, n=99)
-    digits = [separability.dataset(plain.replace(seed=seed)) for seed in SEEDS]
+    mnist = plain.replace(data="mnist", n=300)
+    images = {}
+    for name, config in (("digits", plain), ("mnist", mnist)):
+        draws = [separability.dataset(config.replace(seed=seed)) for seed in SEEDS]
+        images[name] = [separable(x, labels) for x, labels in draws]
     return {
         "donut": [separable(run.x, run.labels) for run in shapes()["donut"]],
-        "digits": [separable(x, labels) for x, labels in digits],
-    }
+    } | images
 
 
 @functools.cache
@@ -311,27 +337,19 @@ def fig5():
     return records.load("ls-fig-5")
 
 
-def _repeat(config):
-    """The run with five seeds, and what condition (e) asks for."""
-    seeds = [config.replace(seed=seed) for seed in range(5)]
-    return sweep(separability.run, seeds, record=(*condition.NEEDS, "alignment"))
-
-
 @functools.cache
 def step_errors():
-    """{gradient: relative errors (3 rates, 3 seeds) of Prop. 4.1 for one step}, the rate falling."""
-    errors = {"partial": [], "full": []}
-    for gradient, rows in errors.items():
-        for rate in (1e-1, 1e-2, 1e-3):
-            config = Config(lr_over_tau=rate, noise=0.03)
-            seeds = [config.replace(seed=seed) for seed in SEEDS]
-            rows.append([condition.step_error(one, gradient) for one in seeds])
-    return errors
+    """{"partial": relative errors (3 rates, 5 seeds) of Prop. 4.1 for one step}, the rate falling."""
+    rows = []
+    for rate in (1e-1, 1e-2, 1e-3):
+        config = Config(lr_over_tau=rate, noise=0.03)
+        rows.append([condition.step_error(config.replace(seed=seed), "partial") for seed in SEEDS])
+    return {"partial": rows}
 
 
 @functools.cache
 def growth():
-    """(gradient, growth rate of the gap between the clusters, the rate predicted) of six runs."""
+    """(gradient, growth rate of the gap between the clusters, the rate predicted) of ten runs."""
     tight = Config(eps=0.001, lr_over_tau=0.002, record_every=10)
     configs = []
     for gradient, steps in (("full", 1200), ("partial", 2400)):
@@ -346,21 +364,8 @@ def growth():
 
 
 @functools.cache
-def repeats():
-    """{setting: five seeds} of two clusters, through the network and without, from a tight and a wide start."""
-    tight = Config(eps=0.1, tau=1.0, steps=100)
-    wide = Config(eps=1.0, tau=1 / 300, steps=5000, linger=1)
-    return {
-        "eps^2/tau = .01, network": _repeat(tight),
-        "eps^2/tau = .01, vanilla": _repeat(tight.replace(network=False)),
-        "eps^2/tau = 300, network": _repeat(wide),
-        "eps^2/tau = .01, network, no views": _repeat(tight.replace(augmentation="none")),
-    }
-
-
-@functools.cache
 def constant():
-    """Three starts at which all points and views are at one place."""
+    """Five starts at which all points and views are at one place."""
     start = Config(eps=0.0, spread=0.02, steps=1)
     seeds = [start.replace(seed=seed) for seed in SEEDS]
     return sweep(separability.run, seeds, record=("gamma", "theta", "sigma2"))
@@ -379,27 +384,9 @@ def phase_diagram():
 
 
 @functools.cache
-def more_points():
-    """Two clusters of 50, 100 and 200 points, from a tight and a wide start (a record)."""
-    return records.load("ls-more-points")
-
-
-@functools.cache
-def donuts():
-    """{views: five seeds} of a disc in a ring."""
-    turned = Config(data="donut", augmentation="rotation", lr_over_tau=0.1, steps=300)
-    return {
-        "rotation": _repeat(turned),
-        "noise": _repeat(turned.replace(augmentation="noise")),
-        "none": _repeat(turned.replace(augmentation="none")),
-        "rotation, but no network": _repeat(turned.replace(network=False)),
-    }
-
-
-@functools.cache
 def tiny():
     """Five seeds of two clusters from a start of extent 1e-4, at the temperature 1e-4."""
-    return _repeat(Config(eps=1e-4, tau=1e-4, steps=400, linger=1))
+    return series.repeat(Config(eps=1e-4, tau=1e-4, steps=400, linger=1))
 
 
 @functools.cache
@@ -413,8 +400,20 @@ def block_powers():
 
 @functools.cache
 def first_variations():
-    """The derivative of eq. 3 by autograd and by eq. 13, three draws."""
+    """The derivative of eq. 3 by autograd and by eq. 13, five draws."""
     return [exact.first_variation(seed) for seed in SEEDS]
+
+
+@functools.cache
+def pairwise():
+    """Errors of eq. 14 over many losses: where eta(0) = 1, where it is 3, and corrected; a row a draw."""
+    return [exact.pairwise(seed) for seed in SEEDS]
+
+
+@functools.cache
+def parted():
+    """How much the loss of a constant map changes where its points are parted at random, for losses and draws."""
+    return [change for seed in SEEDS for change in exact.parted(seed)]
 
 
 @functools.cache
@@ -438,7 +437,7 @@ def bounds():
 
 @functools.cache
 def kept():
-    """{what the network sees: distances of a view from its point after 20 steps, three seeds}."""
+    """{what the network sees: distances of a view from its point after 20 steps, five seeds}."""
     return {
         "radius": [exact.invariance_after(False, seed) for seed in SEEDS],
         "point": [exact.invariance_after(True, seed) for seed in SEEDS],
@@ -538,20 +537,15 @@ def uniform_gentle():
 
 
 @functools.cache
-def uniform_ratio():
-    """The learning rates of `uniform_trained`, each divided by the rate at which descent gets unstable."""
-    sharp = sweep(sphere.sharpness_at_start, sphere_recipes.STARTS)
-    rates = uniform_gentle().lr
-    limit = rates.copy(data=2 / np.reshape(sharp, rates.shape))
-    return uniform_trained()["lr"] / limit
+def uniform_size():
+    """The record of 2,000 points from a uniform start, all in one batch, beyond that rate."""
+    return records.load("ls-uniform-size")
 
 
 @functools.cache
-def uniform_large():
-    """A run of 2,000 points from a uniform start, beyond that rate."""
-    config = sphere.Config(n=2000, start="uniform", lr=2.0, steps=12, record_every=6)
-    (large,) = sweep(sphere.run, [config], record=("loss", "accuracy", "reach"))
-    return large
+def uniform_batches():
+    """The record of 2,000 points from a uniform start in batches of 200, at two learning rates."""
+    return records.load("ls-uniform-batches")
 
 
 @functools.cache
@@ -581,7 +575,7 @@ def cap():
 
 @functools.cache
 def cap_wide_gap():
-    """Three seeds of a network from points close together, on clusters as far apart as VA's."""
+    """Five seeds of a network from points close together, on clusters as far apart as VA's."""
     apart = sphere.Config(first=-3.0, gap=2.0, record_every=100)
     seeds = [apart.replace(seed=seed) for seed in SEEDS]
     return sweep(sphere.run, seeds, record=FROM_CAP)
@@ -601,7 +595,7 @@ def fig6_free():
 
 @functools.cache
 def on_circle():
-    """Runs on the circle with every step's kernel compared with that of the start, three seeds."""
+    """Runs on the circle with every step's kernel compared with that of the start, five seeds."""
     plain = sphere.Config(steps=20, record_every=1)
     kept = ("drift", "separable_at")
     return [drift.run(plain.replace(seed=seed), record=kept) for seed in SEEDS]
@@ -609,5 +603,5 @@ def on_circle():
 
 @functools.cache
 def drifts():
-    """How far the kernel on the circle has moved when hyperplanes separate the clusters, three seeds."""
+    """How far the kernel on the circle has moved when hyperplanes separate the clusters, five seeds."""
     return [run.drift[run.steps == run.separable_at][0] for run in on_circle()]

@@ -11,7 +11,7 @@ from torch import nn
 from torch.func import functional_call, jvp
 
 from clbook import augment, kernels
-from clbook.experiments.landscape.curves import ETA, even
+from clbook.experiments.landscape.curves import ETA, PSI, even
 from clbook.losses import generalized, nt_xent_mean, simplified, softplus
 from clbook.models import MLP, Averaging
 
@@ -165,6 +165,49 @@ def first_variation(
         "printed": formula(steep / own),
         "corrected": formula(steep.transpose(0, 1) / own),
     }
+
+
+def pairwise(seed: int, n: int = 6, d: int = 3, tau: float = 0.5) -> tuple[float, float, float]:
+    """Relative errors of eq. 14, at n random points of an invariant map, against automatic differentiation.
+
+    The largest over Psi and eta with eta(0) = 1; the smallest over Psi for eta(t) = 3 e^(-t/tau); and the largest of
+    these with eq. 14 divided by eta(0).
+    """
+    found = {1.0: [], 3.0: []}
+    for height, etas in ((1.0, tuple(ETA)), (3.0, ("exp",))):
+        for psi in PSI.values():
+            for eta in etas:
+                z = numbers(seed, n, d).requires_grad_()
+                loss = generalized(
+                    z, z, lambda t, eta=eta, k=height: ETA[eta](t, tau) + math.log(k), psi
+                )
+                (slope,) = torch.autograd.grad(n * loss, z)
+                at = z.detach()
+                apart = at[:, None] - at
+                half = (apart.square().sum(-1) / 2).requires_grad_()
+                similar = height * ETA[eta](half, tau).exp()
+                (steep,) = torch.autograd.grad(similar.sum(), half)
+                log_G = (similar.mean(1) / height).log().detach().requires_grad_()
+                (outer,) = torch.autograd.grad(psi(log_G).sum(), log_G)
+                outer = outer / log_G.detach().exp()  # Psi'(G)
+                formula = (((outer[:, None] + outer) * steep)[..., None] * apart).mean(1)
+                errors = [(formula / k - slope).norm() / slope.norm() for k in (1.0, height)]
+                found[height].append([error.item() for error in errors])
+    plain, high = np.array(found[1.0]), np.array(found[3.0])
+    return plain[:, 0].max(), high[:, 0].min(), high[:, 1].max()
+
+
+def parted(seed: int, n: int = 5, step: float = 0.03, tau: float = 0.2) -> list[float]:
+    """How much eq. 3 of a constant map changes where its n points of the circle are parted at random, for 12 losses."""
+    angle = step * numbers(seed, n)
+    z = torch.stack([angle.cos(), angle.sin()], 1)
+    one = torch.tensor([[1.0, 0.0]], dtype=DOUBLE).expand(n, 2)
+    found = []
+    for psi in PSI.values():
+        for eta in ETA.values():
+            at, before = (generalized(p, p, lambda t, eta=eta: eta(t, tau), psi) for p in (z, one))
+            found.append((at - before).item())
+    return found
 
 
 def growing_scale(eta: str, factors=(1, 2, 4, 8, 16, 32, 64), tau: float = 0.5) -> np.ndarray:

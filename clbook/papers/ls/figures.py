@@ -110,7 +110,7 @@ def figure_5(record: xarray.Dataset) -> Picture:
     legend(row[0], title=r"$\varepsilon^2/\tau$", loc="upper left")
     return Picture(
         fig,
-        "The kernel's alignment with the labels on a donut, from the start to separation, in three "
+        "The kernel's alignment with the labels on a donut, from the start to separation, in five "
         f"seeds, by activation and ε²/τ. {'; '.join(said)}.",
     )
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import torch
 
 from clbook.experiments import sphere
 from clbook.experiments.separability import condition
 from clbook.experiments.separability.recipes import conditions, extents, grid, over_time
-from clbook.papers.ls import batches, variants
+from clbook.papers.ls import batches, repair, variants
 from clbook.results.labelled import padded
 from clbook.results.records import Recipe
 
@@ -38,6 +39,24 @@ def figure_6(results) -> dict[str, np.ndarray]:
     """Loss and label accuracy of the nearest neighbours over time, and when an affine rule was right on all points."""
     found = {"separable_at": padded([r.separable_at for r in results])}
     for name in ("steps", "accuracy", "loss"):
+        found[name] = over_time([getattr(r, name) for r in results])
+    return found
+
+
+def overlaps(results) -> dict[str, np.ndarray]:
+    """`conditions`, and kappa / Theta of the start: below 0 where gradients of the clusters overlap."""
+    shares = []
+    for r in results:
+        flow = variants.Variant([r.config]).to("cpu", torch.float64)
+        pushed = repair.push(repair.kernel_at_start(flow, flow.state)[0], flow.shared.labels)
+        shares.append(repair.margin(pushed.numpy(), r.labels)[0])
+    return conditions(results) | {"kappa": np.array(shares)}
+
+
+def from_uniform(results) -> dict[str, np.ndarray]:
+    """Label accuracy of the nearest neighbours over time, and when an affine rule was right on all points."""
+    found = {"separable_at": padded([r.separable_at for r in results])}
+    for name in ("steps", "accuracy"):
         found[name] = over_time([getattr(r, name) for r in results])
     return found
 
@@ -104,6 +123,73 @@ RECIPES = {
         start=0.0005,
         record=condition.NEEDS,
         axes=AXES,
+    ),
+    "ls-overlap": Recipe(
+        "two clusters of three spreads, 100 and 400 points, random features, partial gradient, five seeds",
+        variants.run,
+        tuple(
+            variants.Config(
+                features="random",
+                hidden=(),
+                gradient="partial",
+                eps=0.3,
+                tau=1.0,
+                steps=1000,
+                linger=1.0,
+                spread=spread,
+                n=n,
+                seed=seed,
+            )
+            for spread in (0.1, 0.2, 0.5)
+            for n in (100, 400)
+            for seed in range(5)
+        ),
+        overlaps,
+        ("width",),
+        start=0.02,
+        record=condition.NEEDS,
+        axes=AXES,
+        dims=("spread", "n", "seed"),
+    ),
+    "ls-uniform-size": Recipe(
+        "LS Figures 6 and 7 from the uniform start with 2,000 points, all in one batch, the loss summed, five seeds",
+        sphere.run,
+        tuple(
+            sphere.Config(
+                n=2000,
+                start="uniform",
+                lr=2.0,
+                steps=16,
+                record_every=2,
+                d=d,
+                depth=depth,
+                seed=seed,
+            )
+            for d in (2, 3)
+            for depth in (1, 4)
+            for seed in range(5)
+        ),
+        from_uniform,
+        ("accuracy",),
+        start=0.3,
+        record=("accuracy", "separable_at"),
+        axes=AXES,
+        dims=("d", "depth", "seed"),
+    ),
+    "ls-uniform-batches": Recipe(
+        "LS Figure 6 from the uniform start with 2,000 points in batches of 200, the loss a mean or a sum, five seeds",
+        batches.run,
+        tuple(
+            sphere.Config(n=2000, start="uniform", lr=lr, steps=400, seed=seed)
+            for lr in (0.001, 0.2)
+            for seed in range(5)
+        ),
+        from_uniform,
+        ("accuracy",),
+        start=0.02,
+        record=("accuracy", "separable_at"),
+        axes=AXES,
+        dims=("lr", "seed"),
     ),
     "ls-fig-6": Recipe(
         "LS Figure 6 with 2,000 points, lr = .001 and batches of 200, three seeds",

@@ -15,6 +15,7 @@ import math
 import numpy as np
 import torch
 from scipy.linalg import expm
+from scipy.optimize import linprog
 
 from clbook import data, kernels, theory
 from clbook.experiments.separability import Config, Flow
@@ -87,14 +88,21 @@ def push(kernel: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return kernel[:, labels == 0].mean(1) - kernel[:, labels == 1].mean(1)
 
 
+def margin(push: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
+    """(kappa / Theta, Theta) from the push (n,) of the points; below 0 where gradients of the clusters overlap."""
+    first = labels == 0
+    theta = push[first].mean() - push[~first].mean()
+    return (push[first].min() - push[~first].max()) / theta, theta
+
+
 def certified_at(result: Result) -> int | None:
     """The first step at which the repaired theorem promises that the run has separated; None: it never does."""
     first, config = result.labels == 0, result.config
     z = result.z.astype(float)
     z *= np.sign(z[0, first].mean() - z[0, ~first].mean())  # so that D(0) > 0
     gap = z[:, first].mean(1) - z[:, ~first].mean(1)
-    theta = result.push[first].mean() - result.push[~first].mean()
-    kappa = result.push[first].min() - result.push[~first].max()
+    share, theta = margin(result.push, result.labels)
+    kappa = share * theta
     rate, h, steps = (
         theory.growth_rate(theta, config.tau, config.gradient),
         config.lr,
@@ -205,6 +213,58 @@ def equal_means(n: int, eps: float, tau: float, scale: float = 5.0) -> dict[str,
         eps, tau, n, gamma=eps / 2, theta=2 * scale**2, sigma2=0.0, delta=0.0
     )
     return found | {"ratio": left / right, "eps": eps}
+
+
+def overlap(
+    n: int, moved: float = 0.0, seed: int = 0, eps: float = 1.0, tau: float = 100.0
+) -> dict:
+    """A start that meets (a) to (e), with means apart, of a map that no weights separate; n a multiple of 12.
+
+    f(w, x) = R(x) + w phi(x) with one weight, phi = 1 -+ 3 on cluster 1 and -1 -+ 3 on cluster 2, R at both ends of an
+    interval of length eps, two thirds at the upper end on cluster 1, at the lower on cluster 2. A view is a random
+    member of the point's cluster. moved: how far each R and phi may be moved besides, at random.
+
+    Returns n, the ratio of (e), kappa / Theta, and "best": the largest gap between the clusters over all w, by linear
+    programming, divided by eps; below 0 no w separates them.
+    """
+    quarter = n // 4
+    mean = np.repeat([1.0, 1.0, -1.0, -1.0], quarter)
+    phi = mean + 3 * np.repeat([1.0, -1.0, 1.0, -1.0], quarter)
+    upper = np.tile(np.arange(quarter) % 3, 4)
+    R = eps / 2 * np.where(mean > 0, np.where(upper < 2, 1, -1), np.where(upper < 1, 1, -1))
+    draw = np.random.default_rng(seed)
+    R, phi = R + moved * draw.uniform(-1, 1, n), phi + moved * draw.uniform(-1, 1, n)
+    first = mean > 0
+    centre = np.where(first, phi[first].mean(), phi[~first].mean())
+    share, theta = margin(phi * (phi[first].mean() - phi[~first].mean()), (~first).astype(int))
+    sigma2 = ((phi - centre) ** 2).mean()
+    left, right = theory.separation_condition(
+        np.ptp(R), tau, n, gamma=0.0, theta=theta, sigma2=sigma2, delta=0.0
+    )
+    best = max(widest(R, phi, first), widest(R, phi, ~first))
+    return {"n": n, "ratio": left / right, "kappa": share, "best": best / eps}
+
+
+def widest(R: np.ndarray, phi: np.ndarray, above: np.ndarray) -> float:
+    """The largest gap, over all w, by which the points R + w phi (n,) of `above` are above all others.
+
+    gap <= (R_i + w phi_i) - top and top >= R_j + w phi_j: a linear programme in w, gap and top, of the extreme points.
+    """
+    rows, sides = [], []
+    for part, sign in ((above, -1), (~above, 1)):
+        corners = hull(phi[part], sign * R[part])
+        for k in np.flatnonzero(part)[corners]:
+            rows.append([sign * phi[k], float(sign < 0), sign * -1.0])
+            sides.append(-sign * R[k])
+    found = linprog([0, -1, 0], rows, sides, bounds=(None, None))
+    return math.inf if found.status == 3 else float(found.x[1])  # 3: unbounded
+
+
+def hull(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Which of the points (x, y) can be the highest y + w x for some w: for few distinct x, the highest at each."""
+    order = np.lexsort((-y, x))
+    _, first = np.unique(x[order], return_index=True)
+    return order[first]
 
 
 def printed_bound(

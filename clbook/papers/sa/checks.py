@@ -7,6 +7,7 @@ import math
 import numpy as np
 import torch
 from torch.autograd.functional import hessian
+from torch.nn.functional import normalize
 
 from clbook import theory
 from clbook.experiments.alignment.surrogate import (
@@ -112,7 +113,39 @@ def negative_shares(seed: int, B: int, C: int, T: int, draws: int) -> np.ndarray
     return 1 - counts.gather(2, picks).numpy() / B
 
 
+def fresh_drift(config: Config) -> float:
+    """Drift over Theorem 1 after one step in which each place of the batch has a view of its own.
+
+    Rows and columns of points are shared by all places that hold them, columns of views by none.
+    """
+    generator = stream(config.seed, 3)
+    z1, _, labels = views(config)
+    picks = torch.randint(config.n, (config.batch,), generator=generator)
+    noise = torch.randn(config.batch, config.d, generator=generator, dtype=z1.dtype)
+    z2 = normalize(z1[picks] + config.noise * noise / math.sqrt(config.d), dim=1)
+    often = torch.bincount(picks, minlength=config.n).to(z1.dtype)
+
+    sims = z1 @ torch.cat([z1, z2]).T / config.tau
+    sims[:, : config.n] += often.log()
+    own = torch.eye(config.n, sims.shape[1], dtype=torch.bool)
+    same = labels[:, None] == torch.cat([labels, labels[picks]])
+    p, q = (sims.masked_fill(hidden, -math.inf).softmax(1) for hidden in (own, same))
+    # The attraction is that of both losses. A row counts as often as its point is in the batch.
+    drift = config.eta * ((p - q) * often[:, None]).norm() / (config.tau * config.batch)
+    bound = theory.similarity_bound(
+        config.classes, config.batch, 1, config.eta, config.tau, config.delta
+    )
+    return float(drift / bound)
+
+
 # Sizes.
+
+
+def log_bound(C: int, B: int, T: int, eta: float, tau: float) -> float:
+    """log of Theorem 1 for T steps of size eta, which may be too large for a number; delta is .01."""
+    S = T * eta
+    gap = theory.delta(C, B, T, 0.01, tau)
+    return math.log(S / (tau * math.sqrt(B))) + math.log(gap) + S / (2 * tau**2 * B)
 
 
 def rates(N: int, epochs: int, B: int = 1024, rate: float = 1.2) -> np.ndarray:

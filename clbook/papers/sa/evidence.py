@@ -12,6 +12,7 @@ import itertools
 import numpy as np
 import torch
 import xarray
+from scipy.stats import binom
 from torch.nn.functional import normalize
 
 from clbook import augment, data, records, sweep, theory
@@ -19,7 +20,9 @@ from clbook.experiments import alignment
 from clbook.experiments.alignment import surrogate
 from clbook.papers.sa import checks, definitions, weights
 
-SEEDS = range(3)
+SEEDS = range(5)
+FEW = range(3)  # of grids whose runs are judged one by one, and of formulas
+ROUNDING = 1e-6  # shares are single-precision numbers
 POINTS = alignment.Config(compare="labels")  # synthetic points
 DIGITS = alignment.Config(data="digits", n=1200, noise=0.1)
 REPEATING = surrogate.Config(classes=4, n=4, tau=5.0, eta=0.5, steps=1, replacement=True)
@@ -30,7 +33,7 @@ REPEATING = surrogate.Config(classes=4, n=4, tau=5.0, eta=0.5, steps=1, replacem
 
 @functools.cache
 def digits() -> list[alignment.Result]:
-    """Digits with five losses: momentum, 200 iterations, three seeds."""
+    """Digits with five losses: momentum, 200 iterations."""
     configs = [DIGITS.replace(seed=s) for s in SEEDS]
     # All that the chapter and the paper's page show of these runs, so that they are trained once.
     kept = ("cka", "rsa", "gap", "nccc", "probe", "cka_encoder")
@@ -56,7 +59,7 @@ def long_pairs() -> list[alignment.Result]:
 
 @functools.cache
 def by_classes() -> list[list[alignment.Result]]:
-    """Synthetic points with four losses: for each number of classes, 2 to 50, the runs of three seeds."""
+    """Synthetic points with four losses: for each number of classes, 2 to 50, the runs of all seeds."""
     found = []
     for count in (2, 5, 10, 20, 50):
         configs = [POINTS.replace(classes=count, seed=s) for s in SEEDS]
@@ -75,12 +78,24 @@ def easy() -> list[alignment.Result]:
 
 @functools.cache
 def by_tau() -> list[list[alignment.Result]]:
-    """Synthetic points, ten classes: for each temperature of `checks.TAUS` the runs of three seeds."""
+    """Synthetic points, ten classes: for each temperature of `checks.TAUS` the runs of all seeds."""
     found = []
     for tau in checks.TAUS:
         configs = [POINTS.replace(tau=tau, seed=s) for s in SEEDS]
         found.append(sweep(alignment.run, configs, record=("cka", "rsa")))
     return found
+
+
+@functools.cache
+def trained_distances() -> np.ndarray:
+    """(seeds, times, 3, 2) rho and r of NSCL's, SCL's and CE's table on the test digits, relative to DCL's."""
+    found = []
+    for run in digits():
+        z = normalize(torch.as_tensor(run.z, dtype=torch.float64), dim=-1)  # (T, M, N, d)
+        tables = z @ z.mT
+        scores = surrogate.similarity_scores(tables[:, :1], tables[:, 1:4])
+        found.append(np.stack([scores["rho"], scores["r"]], -1))
+    return np.array(found)
 
 
 # Records: trainings of minutes and hours.
@@ -102,6 +117,12 @@ def start() -> xarray.Dataset:
 def plateau() -> xarray.Dataset:
     """The same three for 6,000 iterations."""
     return records.load("sa-plateau")
+
+
+@functools.cache
+def momentum() -> list[xarray.Dataset]:
+    """Digits for 600 iterations and synthetic points of fifty classes for 1,000: four losses, momentum."""
+    return [records.load("alignment-longer"), records.load("alignment-fifty")]
 
 
 @functools.cache
@@ -164,7 +185,7 @@ def mnist_tau() -> xarray.Dataset:
 @functools.cache
 def definition_errors() -> list[dict[str, float]]:
     """{what SA define: how far the book's function is from it}, of each seed."""
-    return [definitions.definitions(s) | {"eq. 1": checks.step_error(s)} for s in SEEDS]
+    return [definitions.definitions(s) | {"eq. 1": checks.step_error(s)} for s in FEW]
 
 
 @functools.cache
@@ -226,7 +247,7 @@ def coupled() -> list[surrogate.Result]:
         grid.append(usual.replace(tau=tau, classes=classes))
     for batch, eta in itertools.product((32, 64, 128, 200), (0.1, 1.0, 10.0)):
         grid.append(usual.replace(batch=batch, eta=eta))
-    configs = [config.replace(seed=s) for config in grid for s in SEEDS]
+    configs = [config.replace(seed=s) for config in grid for s in FEW]
     return sweep(surrogate.run, configs, record="all")
 
 
@@ -240,11 +261,18 @@ def large_steps() -> list[surrogate.Result]:
 
 @functools.cache
 def repeats() -> list[surrogate.Result]:
-    """One step of eq. 1 on four points, drawn with replacement: three seeds, of each five batch sizes, 16 to 4096."""
+    """One step of eq. 1 on four points, drawn with replacement: of each seed five batch sizes, 16 to 4096."""
     configs = []
     for s, batch in itertools.product(SEEDS, (16, 64, 256, 1024, 4096)):
         configs.append(REPEATING.replace(batch=batch, seed=s))
     return sweep(surrogate.run, configs)
+
+
+@functools.cache
+def fresh_repeats() -> np.ndarray:
+    """(seeds,) drift over Theorem 1 after such a step with B = 4096, each place with a view of its own."""
+    base = REPEATING.replace(batch=4096)
+    return np.array([checks.fresh_drift(base.replace(seed=s)) for s in SEEDS])
 
 
 @functools.cache
@@ -256,7 +284,7 @@ def sides() -> dict[str, np.ndarray]:
     }
     found = {}
     for name, config in settings.items():
-        found[name] = np.array([checks.quotients(config.replace(seed=s)) for s in SEEDS])
+        found[name] = np.array([checks.quotients(config.replace(seed=s)) for s in FEW])
     return found
 
 
@@ -294,14 +322,50 @@ def lasting() -> dict[tuple[str, float], tuple[int, int]]:
 
 
 @functools.cache
-def imagenet_batches() -> dict[tuple[int, float], tuple]:
-    """{(B, tau): the same parts and N} for 100 epochs of ImageNet-1K, the rate proportional to B."""
+def printed_cka() -> float:
+    """CKA of CL and NSCL in SA Section 5.1: Tiny-ImageNet, 1,000 epochs."""
+    return 0.87
+
+
+@functools.cache
+def moving_exponents() -> dict[str, float]:
+    """{data set: Theorem 1's exponent when the positives have moved by 1 on average, at least}, B = 1024, tau = 1."""
+    return {name: N / (2 * 1024) for name, (_, N, _) in checks.SETS.items()}
+
+
+@functools.cache
+def positive_moves() -> np.ndarray:
+    """How far the positives have moved in each run of `coupled`, on average, over S / (tau N)."""
+    found = []
+    for run in coupled():
+        c = run.config
+        z1, z2, _ = surrogate.views(c)
+        moved = run.final[0][:, c.n :].diagonal() - (z1 * z2).sum(1).numpy()
+        found.append(abs(moved.mean()) * c.tau * c.n / (c.eta * run.steps[-1]))
+    return np.array(found)
+
+
+@functools.cache
+def imagenet_batches() -> dict[tuple[int, float], tuple[float, float]]:
+    """{(B, tau): Theorem 1's factor over N, and its exponent} on ImageNet-1K when the positives have moved by 1."""
     classes, N, epochs = checks.SETS["ImageNet-1K"]
     found = {}
-    for batch in (128, 256, 512, 1024):
-        rates = checks.rates(N, epochs, batch, 0.3 * batch / 256)
-        for tau in checks.TAUS:
-            found[batch, tau] = (*checks.parts(classes, batch, rates, tau), N)
+    for batch, tau in itertools.product((128, 256, 512, 1024), (0.5, 1.0)):
+        steps = epochs * N // batch
+        share = theory.delta(classes, batch, steps, 0.01, tau) / batch**0.5
+        found[batch, tau] = (share, N / (2 * tau * batch))
+    return found
+
+
+@functools.cache
+def bound_grid() -> list[np.ndarray]:
+    """log of Theorem 1 for rising C (rows) and tau, infinite where Delta is not defined; one array a setting."""
+    classes = np.geomspace(2, 10_000, 30).round().astype(int)
+    taus = np.geomspace(0.05, 20, 40)
+    found = []
+    for batch, steps, eta in itertools.product((32, 256, 4096), (1, 10_000), (0.01, 1.0)):
+        values = [[checks.log_bound(c, batch, steps, eta, tau) for tau in taus] for c in classes]
+        found.append(np.array(values))
     return found
 
 
@@ -377,7 +441,7 @@ def batch_curvature() -> np.ndarray:
     """(3, 2) largest eigenvalue of the Hessians of CL's and NSCL's batch loss, over Lemma 2's bound."""
     base = surrogate.Config(classes=3, n=8, batch=6)
     found = []
-    for s, tau in zip(SEEDS, (0.2, 1.0, 5.0), strict=True):
+    for s, tau in zip(FEW, (0.2, 1.0, 5.0), strict=True):
         found.append(checks.batch_curvature(base.replace(tau=tau, seed=s)))
     return np.array(found)
 
@@ -386,7 +450,7 @@ def batch_curvature() -> np.ndarray:
 def masses() -> np.ndarray:
     """(tables, 2) how near Lemma 4's two bounds are, 1 being attained: random points, then all similarities 1."""
     found = []
-    for s, classes in itertools.product(SEEDS, (2, 20, 50)):
+    for s, classes in itertools.product(FEW, (2, 20, 50)):
         z1, z2, labels = surrogate.views(surrogate.Config(classes=classes, seed=s))
         sims = surrogate.table(z1, z2)
         found += [checks.mass_shares(sims, labels, tau) for tau in (0.1, 1.0, 5.0)]
@@ -412,9 +476,37 @@ def rare_shares() -> tuple[np.ndarray, float]:
 
 
 @functools.cache
+def share_tails() -> dict[str, tuple[float, float]]:
+    """{mean that is taken: its largest error, log of the largest probability for one anchor over Lemma 5's}; exact."""
+    found = {"printed": [], "corrected": []}
+    for B, C in itertools.product((2, 4, 8, 32, 128, 1024), (2, 10, 100, 1000)):
+        true = (1 - 1 / B) * (1 - 1 / C)
+        for name, mean in (("printed", 1 - 1 / C), ("corrected", true)):
+            epsilon = np.linspace(0.001, 0.999, 60) * mean
+            fewer = np.ceil(B * (mean - epsilon) - 1e-9) - 1  # negatives, of the B - 1 others
+            over = binom.logcdf(fewer, B - 1, 1 - 1 / C) + 2 * B * epsilon**2
+            found[name].append((abs(mean - true), over.max()))
+    return {name: tuple(np.max(rows, 0)) for name, rows in found.items()}
+
+
+@functools.cache
+def missed_promises() -> np.ndarray:
+    """(settings, 3) how often a share is below Corollary 3's, below the corrected one, and delta; first B = 2."""
+    settings = [(2, 1000, 1, 0.77), (2, 100, 1, 0.77), (8, 10, 1, 0.5), (8, 1000, 1, 0.5)]
+    settings += [(32, 10, 10, 0.05), *((128, C, 10, 0.05) for C in (2, 10, 1000))]
+    found = []
+    for s, (B, C, T, delta) in enumerate(settings):
+        least = checks.negative_shares(s, B, C, T, 2000).min((1, 2))
+        room = theory.fluctuation(B, T, delta) + ROUNDING
+        means = (1 - 1 / C, (1 - 1 / B) * (1 - 1 / C))
+        found.append([*((least < mean - room).mean() for mean in means), delta])
+    return np.array(found)
+
+
+@functools.cache
 def fewest_negatives() -> np.ndarray:
     """(seeds, draws) the smallest share of negatives in 100 batches, B = 128, C = 10."""
-    return np.array([checks.negative_shares(s, 128, 10, 100, 100).min((1, 2)) for s in SEEDS])
+    return np.array([checks.negative_shares(s, 128, 10, 100, 100).min((1, 2)) for s in FEW])
 
 
 @functools.cache
@@ -427,7 +519,7 @@ def promised_share() -> float:
 
 
 def _settings(eta: float) -> list[surrogate.Config]:
-    """Three seeds of eight settings around this step size: eta, B and tau are varied one by one."""
+    """Eight settings around this step size, a few seeds each: eta, B and tau are varied one by one."""
     usual = surrogate.Config(n=24, classes=12, batch=8, d=6, steps=40, record_every=1, eta=eta)
     changes = [
         {},
@@ -439,7 +531,7 @@ def _settings(eta: float) -> list[surrogate.Config]:
         {"tau": 5.0},
         {"tau": 5.0, "eta": eta / 10},
     ]
-    return [usual.replace(**change, seed=s) for change in changes for s in SEEDS]
+    return [usual.replace(**change, seed=s) for change in changes for s in FEW]
 
 
 @functools.cache
@@ -452,3 +544,80 @@ def circles() -> list[weights.Circle]:
 def networks() -> list[weights.Result]:
     """Descent on the weights of a network with one hidden layer."""
     return sweep(weights.run_network, _settings(0.01), record="all")
+
+
+def _repeating(eta: float) -> list[surrogate.Config]:
+    """Three settings with replacement."""
+    usual = _settings(eta)[0].replace(replacement=True)
+    changes = ({}, {"batch": 16}, {"tau": 5.0})
+    return [usual.replace(**change, seed=s) for change in changes for s in FEW]
+
+
+@functools.cache
+def repeated_circles() -> list[weights.Circle]:
+    """The circle, batches with replacement."""
+    return sweep(weights.run_circle, _repeating(0.1), record="all")
+
+
+@functools.cache
+def repeated_networks() -> list[weights.Result]:
+    """The network, batches with replacement."""
+    return sweep(weights.run_network, _repeating(0.01), record="all")
+
+
+def _one_by_one(eta: float) -> list[surrogate.Config]:
+    """Ten seeds of the settings in which one of eta, B and tau is varied: seven of those of `_settings`."""
+    varied = _settings(eta)[: 7 * len(FEW) : len(FEW)]
+    return [config.replace(seed=s) for config in varied for s in range(10)]
+
+
+@functools.cache
+def varied_circles() -> list[weights.Circle]:
+    """How far the surrogate is off on the circle as eta, B and tau vary."""
+    return sweep(weights.run_circle, _one_by_one(0.1), record=("cosine",))
+
+
+@functools.cache
+def varied_networks() -> list[weights.Result]:
+    """The same for the network."""
+    return sweep(weights.run_network, _one_by_one(0.01), record=("cosine",))
+
+
+@functools.cache
+def wide_networks() -> list[weights.Result]:
+    """A network with 512 hidden units and 128 outputs."""
+    configs = _one_by_one(0.01)[: len(SEEDS)]
+    return sweep(weights.run_wide_network, configs, record=("cosine",))
+
+
+@functools.cache
+def free() -> dict[int, list[weights.Result]]:
+    """{d: free embeddings in so many dimensions, which begin unrelated}."""
+    found = {}
+    for d in (2, 8, 32, 128, 512):
+        # Points and views that are all noise.
+        configs = [config.replace(d=d, spread=100.0, noise=100.0) for config in _near()]
+        found[d] = sweep(weights.run_free, configs, record=("cosine",))
+    return found
+
+
+def _near() -> list[surrogate.Config]:
+    """All seeds of the usual setting."""
+    return _one_by_one(0.1)[: len(SEEDS)]
+
+
+@functools.cache
+def free_near() -> dict[int, list[weights.Result]]:
+    """{d: the same where each view begins near its point}."""
+    found = {}
+    for d in (2, 8, 32, 128, 512):
+        configs = [config.replace(d=d) for config in _near()]
+        found[d] = sweep(weights.run_free, configs, record=("cosine",))
+    return found
+
+
+@functools.cache
+def from_one_angle() -> list[weights.Circle]:
+    """Angles on the circle from a nearly collapsed start."""
+    base = surrogate.Config(n=24, classes=6, batch=8, tau=0.5, eta=0.2, steps=330, record_every=5)
+    return sweep(weights.run_from_one_angle, [base.replace(seed=s) for s in SEEDS])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clbook import theory
-from clbook.style import ACCENT, INK, MUTED, Picture, axes, colour, legend, name_lines
+from clbook.style import ACCENT, INK, MUTED, Picture, axes, band, colour, legend, name_lines
 
 DRIFT, CAREFUL, BOUND, TRIANGLE = ACCENT, colour(2), colour(0), colour(1)
 SHADE = {"color": "#eceff2", "lw": 0}  # where a bound says nothing
@@ -166,3 +166,24 @@ def replacement(rows) -> Picture:
         )
         + ".",
     )
+
+
+def dimensions(free: dict, near: dict, networks: list) -> Picture:
+    """How nearly the surrogate goes an encoder's way, against d: {d: runs} of free embeddings; networks of one d."""
+    fig, ((ax,),) = axes(1, width=6.2, height=3.0)
+    says = []
+    for k, (name, runs) in enumerate({"free, unrelated": free, "free, views near": near}.items()):
+        cosines = np.array([[run.cosine[-1] for run in those] for those in runs.values()]).T
+        band(ax, [*runs], cosines, color=colour(k), label=name, gid=name, marker="o", ms=3.5)
+        ends = ", ".join(f"{value:.2f}" for value in cosines.mean(0))
+        says.append(f"{name}: {ends} at d = {', '.join(map(str, runs))}")
+    shared = [run.cosine[-1] for run in networks]
+    places = np.full(len(shared), max(d for d in free if d <= 128))
+    ax.plot(places, shared, "s", ms=4, color=INK, label="network", gid="network")
+    says.append(f"a network of 512 units: {np.mean(shared):.2f} at d = {places[0]}")
+    ax.axhline(1, color=MUTED, lw=0.8, ls=":")
+    ax.set(xscale="log", xticks=[*free], xticklabels=[*free], ylim=(0, 1.05))
+    ax.set(xlabel="dimensions $d$ of the embeddings", ylabel="cosine of the two movements")
+    ax.minorticks_off()
+    legend(ax, loc="upper left")
+    return Picture(fig, "Cosine of encoder and surrogate. " + "; ".join(says) + ".")

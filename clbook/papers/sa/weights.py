@@ -1,5 +1,5 @@
 """Descent on the weights of an encoder, CL and NSCL side by side (SA App. B), and descent on similarities beside it (SA
-App. C). Two encoders: a table of angles on the circle, whose constants are known, and a small smooth network.
+App. C). The encoders: a table of angles on the circle, whose constants are known; smooth networks; free embeddings.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from clbook.training.settings import Outcome, quantity
 from clbook.training.streams import stream
 
 WEIGHTS, DIRECTION = 3, 4  # purposes of the streams of random numbers
-HIDDEN, OUT = 8, 3  # of the network
 ROUNDS, MOVE = 5, 1e-5  # of the power iteration for beta: steps, and their length
+TIGHT = 1e-4  # standard deviation of angles that are nearly collapsed
 CIRCLE_G = math.sqrt(
     2
 )  # Assumption 2 on the circle: a similarity is the cosine of a difference of two angles
@@ -126,6 +126,7 @@ class Circle(Result):
 class OnWeights(Coupled):
     """SA eq. 1 beside descent on weights w (R, 2, p), of CL and of NSCL: the base of both encoders."""
 
+    Result = Result
     beside = 40  # the tables are small here: two take 1.1 times as long as one
 
     def setup(self):
@@ -146,8 +147,7 @@ class OnWeights(Coupled):
         """Inputs (2n, D) and weights (p,) of one run at the start."""
         raise NotImplementedError
 
-    @staticmethod
-    def embed(w: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    def embed(self, w: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
         """(..., 2n, k) unit vectors of inputs x (..., 2n, D) by weights w (..., p)."""
         raise NotImplementedError
 
@@ -193,7 +193,7 @@ class OnWeights(Coupled):
         ahead = (tables[:, 0] - s.start).flatten(1)
         row = {"drift": length(cl - nscl), "moved": length(moved), "missed": length(moved - ahead)}
         row["cosine"] = (moved * ahead).sum(1) / (length(moved) * length(ahead))
-        if self.record:
+        if set(self.record) - {"cosine"}:  # all else needs J, which is large
             row["beta"] = self.smoothness(s, cl, t)
             row |= self.of_a_step(s, cl, sims, t)
         return row
@@ -276,38 +276,68 @@ class OnCircle(OnWeights):
         z = torch.cat([z1, z2])
         return z, torch.atan2(z[:, 1], z[:, 0])
 
-    @staticmethod
-    def embed(w, x):
+    def embed(self, w, x):
         return torch.stack([w.cos(), w.sin()], -1)
 
     def smoothness_of(self, config, columns):
         return CIRCLE_G, circle_beta(config.tau)
 
 
-class OnNetwork(OnWeights):
-    """Gradient descent on the weights of a network with one hidden layer of HIDDEN tanh units; its outputs are scaled
-    to length 1. Its constants are estimated.
-    """
+class FromOneAngle(OnCircle):
+    """Angles on the circle that begin within TIGHT of each other: nearly collapsed."""
 
-    Result = Result
+    def begun(self, config):
+        z, w = super().begun(config)
+        generator = stream(config.seed, WEIGHTS)
+        return z, TIGHT * torch.randn(w.shape, dtype=w.dtype, generator=generator)
+
+
+class Free(OnWeights):
+    """Gradient descent on the embeddings themselves, d numbers for each of the 2n inputs; no input shares a weight."""
 
     def begun(self, config):
         z1, z2, _ = self.points(config)
-        generator = stream(config.seed, WEIGHTS)
-        layers = []
-        for rows, columns in ((config.d, HIDDEN), (1, HIDDEN), (HIDDEN, OUT)):
-            layer = torch.randn(rows * columns, dtype=z1.dtype, generator=generator)
-            layers.append(layer / math.sqrt(rows))
-        return torch.cat([z1, z2]), torch.cat(layers)
+        z = torch.cat([z1, z2])
+        return z, z.flatten()
 
-    @staticmethod
-    def embed(w, x):
-        W, b, V = w.split([x.shape[-1] * HIDDEN, HIDDEN, HIDDEN * OUT], -1)
-        hidden = torch.tanh(x @ W.unflatten(-1, (-1, HIDDEN)) + b[..., None, :])
-        return normalize(hidden @ V.unflatten(-1, (HIDDEN, OUT)), dim=-1)
+    def embed(self, w, x):
+        return normalize(w.unflatten(-1, (x.shape[-2], -1)), dim=-1)
 
     def smoothness_of(self, config, columns):
         return float(columns["G"].max()), float(columns["beta"].max())
 
 
+class OnNetwork(OnWeights):
+    """Gradient descent on the weights of a network with one hidden layer of `hidden` tanh units; its `out` outputs are
+    scaled to length 1. Its constants are estimated.
+    """
+
+    hidden, out = 8, 3
+
+    def begun(self, config):
+        z1, z2, _ = self.points(config)
+        generator = stream(config.seed, WEIGHTS)
+        layers = []
+        for rows, columns in ((config.d, self.hidden), (1, self.hidden), (self.hidden, self.out)):
+            layer = torch.randn(rows * columns, dtype=z1.dtype, generator=generator)
+            layers.append(layer / math.sqrt(rows))
+        return torch.cat([z1, z2]), torch.cat(layers)
+
+    def embed(self, w, x):
+        h = self.hidden
+        W, b, V = w.split([x.shape[-1] * h, h, h * self.out], -1)
+        hidden = torch.tanh(x @ W.unflatten(-1, (-1, h)) + b[..., None, :])
+        return normalize(hidden @ V.unflatten(-1, (h, self.out)), dim=-1)
+
+    def smoothness_of(self, config, columns):
+        return float(columns["G"].max()), float(columns["beta"].max())
+
+
+class OnWideNetwork(OnNetwork):
+    """The same with 512 hidden units and 128 outputs, as many as SA's projector has."""
+
+    hidden, out = 512, 128
+
+
 run_circle, run_network = OnCircle.run, OnNetwork.run
+run_from_one_angle, run_free, run_wide_network = FromOneAngle.run, Free.run, OnWideNetwork.run

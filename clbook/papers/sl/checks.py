@@ -1,4 +1,4 @@
-"""The exact checks of the page: each compares a statement of SL with an optimum in float64, for three seeds."""
+"""The exact checks of the page: each compares a statement of SL with an optimum in float64, for five seeds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clbook.papers.sl.tables import TWINS, distances, optimum
 from clbook.results.sweep import sweep
 from clbook.training.loop import one_thread
 
-SEEDS = range(3)
+SEEDS = range(5)
 CLASSES = np.tile(np.eye(8, dtype=bool), (2, 2))  # which of 16 symbols agree mod 8
 FOUR = (
     np.array(
@@ -27,6 +27,42 @@ FOUR = (
 NARROW = {"d": 16, "contexts": 12}  # 24 columns for 16 dimensions: too few for the twins to meet
 
 
+@one_thread()
+def views() -> tuple[np.ndarray, np.ndarray, float]:
+    """Optima of SL eq. 1 on the views of `tables.views`, one table for both sides: farthest equivalent views, nearest
+    others, (5,) each; and the nearest pair of a table whose pairs are not equivalent."""
+    found = []
+    for seed in SEEDS:
+        near, far = distances(tables.one_table(tables.views(seed)), TWINS)
+        found.append((near.max(), far.min()))
+    broken, _ = distances(tables.one_table(tables.views(0, "contexts")), TWINS)
+    return *np.array(found).T, float(broken.min())
+
+
+@one_thread()
+def aligned() -> tuple[np.ndarray, np.ndarray]:
+    """Random tables that are aligned with their own task, without labels, zeros or decay: twins' largest distance, and
+    that of the nearest others; (5,) each."""
+    found = []
+    for seed in SEEDS:
+        near, far = distances(optimum(equivalence.random_table(seed).joint, seed=seed)[0], TWINS)
+        found.append((near.max(), far.min()))
+    return tuple(np.array(found).T)
+
+
+@one_thread()
+def by_class(decay: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:
+    """CModAdd in which equivalent symbols share no context, and an encoder that keeps (c - b) mod k of each: largest
+    distance of equivalent symbols, and that of the nearest others, with a little decay; (5,) each."""
+    joint, classes = tables.apart()
+    kept = np.stack([joint[:, classes == k].sum(1) for k in range(8)], 1)
+    found = []
+    for seed in SEEDS:
+        near, far = distances(optimum(kept, decay=decay, seed=seed)[0], CLASSES)
+        found.append((near.max(), far.min()))
+    return tuple(np.array(found).T)
+
+
 def same_columns() -> float:
     """Largest difference between CModAdd's table and ModAdd's labelled one, columns in one order."""
     with_labels, without = (
@@ -38,7 +74,7 @@ def same_columns() -> float:
 
 @one_thread()
 def unlabelled() -> tuple[np.ndarray, np.ndarray]:
-    """Twins with the same contexts and other answers: largest distance without labels, smallest with; (3,) each."""
+    """Twins with the same contexts and other answers: largest distance without labels, smallest with; (5,) each."""
     made = [equivalence.random_table(seed, "answers") for seed in SEEDS]
     plain = [
         distances(optimum(table.joint, seed=seed)[0], TWINS)[0]
@@ -53,7 +89,7 @@ def unlabelled() -> tuple[np.ndarray, np.ndarray]:
 
 @one_thread()
 def absent() -> tuple[np.ndarray, np.ndarray]:
-    """Symbol 1 never occurs: how far its vector moves, and the largest distance of the other twins; (3,) each."""
+    """Symbol 1 never occurs: how far its vector moves, and the largest distance of the other twins; (5,) each."""
     moved, others = [], []
     for seed in SEEDS:
         joint = tables.without(equivalence.random_table(seed).labelled, 1)
@@ -79,7 +115,7 @@ def other_starts(starts=(3, 4), d: int = 32) -> list[tuple[float, float]]:
 
 @one_thread()
 def pushed(size: float = 1e-3) -> np.ndarray:
-    """(4, 3): at optima with too few columns, N(0, size) is added to the contexts. Independent directions afterwards;
+    """(4, 5): at optima with too few columns, N(0, size) is added to the contexts. Independent directions afterwards;
     twins' largest distance before, with the best symbols for the moved contexts, and after minimising both again."""
     found = []
     for run in sweep(lookup.run, [lookup.Config(seed=seed, **NARROW) for seed in SEEDS]):
@@ -96,7 +132,7 @@ def pushed(size: float = 1e-3) -> np.ndarray:
 @one_thread()
 def one_dimension() -> tuple[np.ndarray, np.ndarray]:
     """d = 1: distance of the first two of `FOUR` symbols, which differ in their answers alone; that of the nearest
-    different symbols of CModAdd with decay .001; (3,) each."""
+    different symbols of CModAdd with decay .001; (5,) each."""
     four = [abs(np.subtract(*optimum(FOUR, 1, seed=seed)[0][:2])).item() for seed in SEEDS]
     line = sweep(
         lookup.run, [lookup.Config(data="cmodadd", d=1, decay=1e-3, seed=seed) for seed in SEEDS]
@@ -105,7 +141,7 @@ def one_dimension() -> tuple[np.ndarray, np.ndarray]:
 
 
 def given(dimensions=(1, 2, 8)) -> dict[str, np.ndarray]:
-    """{which contexts: (3,) largest distance of twins} for given contexts: random, and an untrained encoder's."""
+    """{which contexts: (5,) largest distance of twins} for given contexts: random, and an untrained encoder's."""
     found = {}
     for d in dimensions:
         drawn, encoded = [], []
@@ -125,7 +161,7 @@ def given(dimensions=(1, 2, 8)) -> dict[str, np.ndarray]:
 @one_thread()
 def frequencies(decay: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:
     """With decay and too few columns, the largest distance of twins that are equally frequent, and of those that are
-    not; (3,) each."""
+    not; (5,) each."""
     found = []
     for seed in SEEDS:
         joint = equivalence.random_table(seed, contexts=NARROW["contexts"]).labelled
@@ -142,7 +178,7 @@ def frequencies(decay: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:
 def several(
     N: int = 12, moduli: tuple = (2, 3), d: int = 4, decay: float = 1e-3
 ) -> dict[str, np.ndarray]:
-    """{in which of two additions, mod 2 and mod 3, two symbols agree: (3, 2) least and largest distance} at optima of
+    """{in which of two additions, mod 2 and mod 3, two symbols agree: (5, 2) least and largest distance} at optima of
     eq. 2 with the labels of both tasks, half of the samples each."""
     joint = np.hstack([equivalence.modadd_table(N, k).labelled for k in moduli]) / len(moduli)
     u, v = np.triu_indices(N, 1)
@@ -163,18 +199,15 @@ def several(
 
 def lines(angles=range(0, 181, 15)) -> tuple[np.ndarray, np.ndarray]:
     """SL Fig. 3: how many directions of differences two context vectors leave that are parallel, or at other angles."""
-    left = {
-        angle: tables.solutions(
-            np.array([1.0, 0.0]),
-            np.array([np.cos(np.pi * angle / 180), np.sin(np.pi * angle / 180)]),
-        ).shape[1]
-        for angle in angles
-    }
+    first, left = np.array([1.0, 0.0]), {}
+    for angle in angles:
+        second = np.array([np.cos(np.pi * angle / 180), np.sin(np.pi * angle / 180)])
+        left[angle] = tables.solutions(first, second).shape[1]
     return (np.array([left.pop(angle) for angle in (0, 180)]), np.array([*left.values()]))
 
 
 def steps() -> dict[str, list]:
-    """{kind of batch: for three seeds `updates.errors`}: 16 distinct symbols, and 32 places of 16 symbols."""
+    """{kind of batch: for five seeds `updates.errors`}: 16 distinct symbols, and 32 places of 16 symbols."""
     return {
         kind: [updates.errors(16, batch, seed=seed) for seed in SEEDS]
         for kind, batch in (("distinct", 16), ("repeated", 32))

@@ -18,7 +18,8 @@ from clbook.papers.sl import checks, definitions, recipes, tables
 from clbook.papers.sl.measures import BOTH, ONE, WITH, WITHOUT
 from clbook.papers.sl.recipes import RANDOM
 
-SEEDS, TEN = range(3), range(10)
+SEEDS, TEN = range(5), range(10)
+THREE = range(3)  # of runs that take over a minute, or that a chapter shows
 POINTS = 4, 9, 16  # points in the batches on which losses are compared
 BATCHES = [0, 2, 4], [0, 1, 5, 7]  # symbols in the batches on which Lemma A.1 is tried
 OPTIMA = {  # what is changed in the random table, or in the loss
@@ -36,7 +37,13 @@ STARTS = {  # of gradient descent on the tables of CModAdd
 }
 
 
-# Sections 2 to 5: the definitions, written out.
+# Section 1: SimCLR on tables. Sections 2 to 5: the definitions, written out.
+
+
+@functools.cache
+def views():
+    """SimCLR on tables: distances of equivalent views, of the nearest others, and where none are equivalent."""
+    return checks.views()
 
 
 @functools.cache
@@ -114,7 +121,7 @@ def gap_without_answer():
     return np.abs(hidden.conditional).max()
 
 
-# Theorems: optima of look-up tables in float64, three seeds.
+# Theorems: optima of look-up tables in float64, five seeds.
 
 
 @functools.cache
@@ -249,6 +256,18 @@ def with_decay():
 
 
 @functools.cache
+def aligned_tables():
+    """Optima of aligned tables without zeros or decay: farthest twins, nearest others, (seeds,) each."""
+    return checks.aligned()
+
+
+@functools.cache
+def by_class():
+    """No two symbols share a context, and the encoder keeps (c - b) mod k: farthest equivalent, nearest others."""
+    return checks.by_class()
+
+
+@functools.cache
 def several():
     """{in which of two additions symbols agree: their least and largest distance, (seeds, 2)}."""
     return checks.several()
@@ -317,7 +336,7 @@ def random():
 def full():
     """{start and decay: runs on all samples, 1,500 epochs, one a seed}."""
     compared = []
-    for seed in SEEDS:
+    for seed in THREE:
         base = modadd.Config(seed=seed, fraction=1.0, epochs=1500)
         compared.append({name: base.replace(**change) for name, change in modadd.DECAYS.items()})
     found = sweep(modadd.run, compared, record=("floor",))  # {name: run} for each seed
@@ -335,21 +354,9 @@ def trained():
 
 
 @functools.cache
-def wide():
-    """Runs with d = 128: Fig. 4."""
-    return trained()["d = 128"]
-
-
-@functools.cache
-def undecayed():
-    """Runs without decay: Fig. 5."""
-    return trained()[WITHOUT]
-
-
-@functools.cache
 def shuffled():
-    """Runs on symbols that are dealt to contexts at random."""
-    return trained()["shuffled"]
+    """Runs on symbols that are dealt to contexts at random (a record)."""
+    return recipes.by_name("sl-shuffled")["shuffled"]
 
 
 @functools.cache
@@ -359,9 +366,9 @@ def sides():
 
 
 @functools.cache
-def samples():
-    """Runs on contexts without the answer (a record), and runs with it."""
-    return recipes.by_name("sl-samples")["no answer"], full()["base"]
+def no_answer():
+    """Runs on contexts without the answer (a record)."""
+    return recipes.by_name("sl-samples")["no answer"]
 
 
 @functools.cache
@@ -421,12 +428,6 @@ def own_wide():
     return own()["d = 128"]
 
 
-@functools.cache
-def own_undecayed():
-    """Runs without decay: Fig. 5."""
-    return own()[WITHOUT]
-
-
 def _ratio_of_uneven(drawn, run) -> float:
     """Ratio, in `run`, of the pair of symbols that has uneven contexts in the run `drawn`."""
     uneven = modadd.Samples(drawn.config)
@@ -456,6 +457,18 @@ def own_nearest():
 
 
 @functools.cache
+def own_closest():
+    """Of Fig. 2: farthest equivalent pair, nearest different one, and how many of these are closer; (seeds,) each."""
+    found = []
+    for run in paper():
+        equivalent, different = tables.distances(run.tables[-1], checks.CLASSES)
+        closer = (different < equivalent[-1]).sum()
+        found.append((equivalent[-1], different[0], closer))
+    farthest, nearest, closer = np.array(found).T
+    return farthest, nearest, closer.astype(int)
+
+
+@functools.cache
 def own_groups():
     """Groups of distances of different symbols at the end of Fig. 7, (seeds,)."""
     ends = [run.tables[-1] for run in own()[BOTH]]
@@ -468,7 +481,7 @@ def own_groups():
 @functools.cache
 def words_fixed_toss():
     """The chapter's runs, three seeds: one toss of a coin an occurrence says which of two twins a word is."""
-    settings = [words.Config(seed=seed) for seed in SEEDS]
+    settings = [words.Config(seed=seed) for seed in THREE]
     # The chapter draws the vectors, so that it asks for them, too.
     return sweep(words.run, settings, record=("table", *recipes.SPOKEN))
 
@@ -476,7 +489,7 @@ def words_fixed_toss():
 @functools.cache
 def words_over_symbols():
     """The same with the softmax over symbols, 750 steps."""
-    settings = [words.Config(steps=750, over="symbols", seed=seed) for seed in SEEDS]
+    settings = [words.Config(steps=750, over="symbols", seed=seed) for seed in THREE]
     return sweep(words.run, settings, record=recipes.SPOKEN)
 
 

@@ -7,11 +7,12 @@ import numpy as np
 from clbook import theory
 from clbook.experiments.modadd import over_seeds
 from clbook.experiments.modadd.equivalence import SAME
-from clbook.papers.judging import Finding, Measures, listed, span
+from clbook.papers.judging import Every, Finding, Measures, listed, span
 from clbook.papers.sl.recipes import RANDOM
 
 measures = Measures()
 EQUAL = 1e-4  # two vectors of an optimum are called equal where they are closer than this
+CLOSE = 0.5  # SL say "close" of a ratio and give no number: here half of that at the start
 GUESSING = np.log(32)  # the loss of a model that knows nothing, in batches of 32
 # Names of runs. WITH is SL Fig. 2; the next three are Fig. 5, 6 and 7.
 WITH, WITHOUT, SMALL, BOTH = "base", "no decay", "no decay, small start", "decay, small start"
@@ -39,12 +40,10 @@ def compared(*pairs: dict) -> Finding:
     return ranges(numbers, *margins)
 
 
-def closer(far, near, label: str = "no decay") -> Finding:
-    """Equivalent symbols end closer than in runs that SL call not close, by difference and by quotient of the ratios.
-
-    far, near: ratios of distances, a seed each, those that are not close first; label: whose they are.
-    """
-    return ranges({label: far, "ratio": near}, far - near, np.log(far / near))
+def close(runs) -> Finding:
+    """Whether equivalent symbols end close: at less than half of the ratio at which they began."""
+    start, last = np.array([run.ratio[0] for run in runs]), end(runs)
+    return ranges({"ratio": last, "at the start": start}, CLOSE * start - last)
 
 
 def end(runs, name: str = "ratio") -> np.ndarray:
@@ -62,16 +61,30 @@ def over_epochs(runs, start: str = "pretrained") -> np.ndarray:
     return np.array([run.accuracy[start].mean() for run in runs])
 
 
+def learned_nothing(own) -> np.ndarray:
+    """Which runs of SL Fig. 7 have learned nothing by their last epoch."""
+    return end(own[BOTH], "loss") > 0.98 * GUESSING
+
+
 def unless_cut(own, finding: Finding) -> Finding:
     """The finding; undecided where a run of SL Fig. 7 has learned nothing by its last epoch: it was cut too early."""
-    cut = (end(own[BOTH], "loss") > 0.98 * GUESSING).any()
-    return dataclasses.replace(finding, verdict="undecided") if cut else finding
+    cut = learned_nothing(own)
+    text = f"{finding.text}; {cut.sum()} of {cut.size} runs have learned nothing by the last epoch"
+    return dataclasses.replace(
+        finding, text=text, verdict="undecided" if cut.any() else finding.verdict
+    )
 
 
 def perfect_at(run, start: str) -> float:
     """First epoch at which a classifier answers all unseen pairs right; infinity where it never does."""
     times = run.accuracy_at[run.accuracy[start] == 1]
     return float(times[0]) if len(times) else np.inf
+
+
+def close_at(run) -> float:
+    """First epoch recorded at which a run's ratio is half of that at its start; the last epoch where it never is."""
+    times = run.steps[run.ratio < CLOSE * run.ratio[0]]
+    return float(times[0]) if len(times) else float(run.steps[-1])
 
 
 def pair_ratios(runs, kind: str, frame: int = -1) -> np.ndarray:
@@ -96,13 +109,25 @@ def split_words(run) -> set[str]:
     return found - set(run.words)
 
 
-def converged(runs) -> Finding:
-    """Whether twins end at less than half of the distance at which they began, and different words at more."""
-    twins, others = grown(runs, "injected"), grown(runs, "random, injected")
+def order(runs) -> Finding:
+    """Whether twins end closer than natural synonyms, and these closer than different words, by their ratios."""
+    twins, natural = pair_ratios(runs, "injected"), pair_ratios(runs, "natural")
     return Finding(
-        f"twins end at {span(twins)} times the distance of the start, random pairs at {span(others)} times",
+        f"twins {span(twins)}, natural synonyms {span(natural)}",
         float(twins.mean()),
-        (0.5 - twins, others - 0.5),
+        (natural - twins, 1 - natural),
+    )
+
+
+# Section 1: what the paper finds.
+
+
+@measures("sl-simclr")
+def simclr(views):
+    near, far, broken = views
+    return ranges(
+        {"equivalent views apart": near, "nearest others": far, "not equivalent": broken},
+        Every(far / 100 - near),
     )
 
 
@@ -191,41 +216,38 @@ def shared_parameters(sides):
 def update_of_contexts(steps):
     errors = [np.array(rows)[:, 1] for rows in steps.values()]
     off = np.max(errors, 0)
-    return ranges({"off by": off}, 1e-12 - off)
+    return ranges({"off by": off}, Every(1e-12 - off))
 
 
 @measures("sl-theorem-3-1")
-def twins_meet(twins):
+def twins_meet(twins, twin_moved, loss_change):
     contexts, symbols = twins["all hypotheses"].max(1), twins["softmax over symbols"].max(1)
-    return ranges(
+    finding = ranges(
         {
-            "distance with the softmax over contexts (SL eq. 2)": contexts,
+            "apart with the softmax over contexts (SL eq. 2)": contexts,
             "with that over symbols (SL Lemma A.1)": symbols,
         },
-        EQUAL - contexts,
-        EQUAL - symbols,
+        Every(EQUAL - contexts),
+        Every(EQUAL - symbols),
     )
-
-
-@measures("sl-basis-alone")
-def basis_alone(twin_moved, loss_change):
-    return ranges(
-        {f"twins {twin_moved:.0f} apart, loss changed by": loss_change["contexts"]},
-        loss_change["contexts"] - 1e-12,
-    )
+    moved, change = f"{twin_moved:.0f}", f"{loss_change['contexts']:.1g}"
+    alone = f"; with a basis alone {moved} apart, where the loss is off its least value by {change}"
+    return dataclasses.replace(finding, text=finding.text + alone)
 
 
 @measures("sl-decay-basis")
 def decay_for_basis(frequencies):
     equal, different = frequencies
-    return ranges({"equal frequencies: apart": equal, "different ones": different}, EQUAL - equal)
+    return ranges(
+        {"equal frequencies: apart": equal, "different ones": different}, Every(EQUAL - equal)
+    )
 
 
 @measures("sl-never-appears")
 def never_appears(absent):
     moved, others = absent
     return ranges(
-        {"moved by": moved, "other twins apart": others}, moved.max() == 0, EQUAL - others
+        {"moved by": moved, "other twins apart": others}, moved.max() == 0, Every(EQUAL - others)
     )
 
 
@@ -236,8 +258,8 @@ def many_contexts(basis):
     few = basis.twins.max("pair").sel(variant="64 columns")
     return ranges(
         {"twins": twins, "narrowest extent": narrow, "64 pairs: twins": few},
-        (1e-5 - twins).min("variant"),
-        (narrow - 1e-3).min("variant"),
+        Every((1e-5 - twins).min("variant")),
+        Every((narrow - 1e-3).min("variant")),
     )
 
 
@@ -246,15 +268,15 @@ def perturbed(pushed):
     ranks, before, anew, _ = pushed
     return ranges(
         {"independent directions": ranks, "twins apart, best symbols": anew, "before": before},
-        ranks - 15.5,
-        EQUAL - anew,
+        Every(ranks - 15.5),
+        Every(EQUAL - anew),
     )
 
 
 @measures("sl-perturbed-again")
 def perturbed_again(pushed):
     return ranges(
-        {"twins apart, minimised again": pushed[3], "before": pushed[1]}, EQUAL - pushed[3]
+        {"twins apart, minimised again": pushed[3], "before": pushed[1]}, Every(pushed[3] - EQUAL)
     )
 
 
@@ -268,7 +290,7 @@ def smaller_d(basis):
             "d = 24": apart.sel(variant="48 columns, d = 24"),
             "d = 16 and 8": small,
         },
-        EQUAL - small,
+        Every(EQUAL - small),
     )
 
 
@@ -276,12 +298,13 @@ def smaller_d(basis):
 
 
 @measures("sl-unrelated")
-def unrelated(shuffled, random):
+def unrelated(shuffled, first):
     ratio, accuracy = end(shuffled), end(shuffled, "pretrained")
+    permuted = end(first, "permuted")[: len(accuracy)]
     return ranges(
-        {"ratio": ratio, "accuracy": accuracy, "random": random},
+        {"ratio": ratio, "accuracy": accuracy, "permuted": permuted},
         ratio - 0.9,
-        random[: len(accuracy)] + 0.1 - accuracy,
+        permuted + 0.1 - accuracy,
     )
 
 
@@ -300,7 +323,9 @@ def same_vector(words_fixed_toss):
         ]
     )
     return Finding(
-        f"the closest pair is at {span(closest)} of it", float(closest.mean()), (0.01 - closest,)
+        f"the closest pair is at {span(closest)} of it",
+        float(closest.mean()),
+        (Every(closest - 0.01),),
     )
 
 
@@ -321,32 +346,28 @@ def fresh_coin(words_fresh_toss, words_fixed_toss):
     share = np.array([run.twin_nearest[-1] for run in words_fresh_toss])
     distance = np.array([run.distances["injected"][-1].mean() for run in words_fresh_toss])
     fixed = np.array([run.distances["injected"][-1].mean() for run in words_fixed_toss])
-    return Finding(
-        f"{span(share, '.0%')} of the twins; distance {span(distance)}, fixed toss {span(fixed)}",
-        float(share.mean()),
-        (share - 0.9, fixed - distance),
-    )
-
-
-@measures("sl-fresh-same")
-def fresh_same(words_fresh_toss):
     ratio = pair_ratios(words_fresh_toss, "injected")
     return Finding(
-        f"{span(ratio)} of the distance of random pairs", float(ratio.mean()), (0.01 - ratio,)
+        f"{span(share, '.0%')} of the twins; distance {span(distance)}, fixed toss {span(fixed)}; "
+        f"{span(ratio)} of that of random pairs",
+        float(distance.mean()),
+        (share - 0.9, fixed - distance, Every(ratio - 0.01)),
     )
 
 
 @measures("sl-theorem-4-2")
 def without_labels(unlabelled):
     without, labelled = unlabelled
-    return ranges({"apart": without, "with labels": labelled}, EQUAL - without, labelled - EQUAL)
+    return ranges(
+        {"apart": without, "with labels": labelled}, Every(EQUAL - without), Every(labelled - EQUAL)
+    )
 
 
 @measures("sl-frozen")
 def frozen(given):
     return ranges(
         {f"{name}: apart": apart for name, apart in given.items()},
-        *(1e-9 - apart for apart in given.values()),
+        *(Every(1e-9 - apart) for apart in given.values()),
     )
 
 
@@ -358,44 +379,53 @@ def hypotheses_needed(twins):
     )
     return ranges(
         {"other contexts: apart": uneven, "no basis: apart": no_basis},
-        uneven - EQUAL,
-        no_basis - EQUAL,
+        Every(uneven - EQUAL),
+        Every(no_basis - EQUAL),
     )
 
 
 @measures("sl-corollary-4-3")
-def one_vector(with_decay):
+def one_vector(aligned_tables, with_decay):
     optima = [run.distances() for run in with_decay[1e-3]]
-    equivalent = np.array([same.max() for same, _ in optima])
-    others = np.array([different.min() for _, different in optima])
+    equal, others = aligned_tables
+    equal_with, others_with = (
+        np.array([same.max() for same, _ in optima]),
+        np.array([different.min() for _, different in optima]),
+    )
     return ranges(
-        {"equivalent apart": equivalent, "others": others}, 1e-3 - equivalent, others - 1e-3
+        {
+            "equivalent apart": equal,
+            "others": others,
+            "CModAdd with decay: equivalent": equal_with,
+            "others there": others_with,
+        },
+        Every(1e-3 - equal),
+        Every(others - 1e-3),
+        Every(1e-3 - equal_with),
+        Every(others_with - 1e-3),
     )
 
 
 # Sections 5 and 6: modular addition.
 
 
-@measures("sl-own-example")
-def own_example(classes):
-    *numbers, agree = classes
-    return ranges(
-        {"different rows in ModAdd and CModAdd": numbers},
-        agree,
-        0.5 - abs(np.array(numbers) - 10).max(),
-    )
-
-
 @measures("sl-aligned")
-def tasks_aligned(aligned):
+def tasks_aligned(aligned, classes):
     agree = np.tile(np.eye(8, dtype=bool), (2, 2))  # whether two symbols agree mod 8
     modadd, cmodadd = (
         ((gap <= SAME) != agree).sum() for gap in (aligned.semantic, aligned.conditional)
     )
+    *numbers, as_classes = classes
     return ranges(
-        {"exceptions in ModAdd:": modadd, "exceptions in CModAdd:": cmodadd},
+        {
+            "N = 16: exceptions in ModAdd": modadd,
+            "in CModAdd": cmodadd,
+            "N = 101: different rows in both": numbers,
+        },
         0.5 - modadd,
         0.5 - cmodadd,
+        as_classes,
+        0.5 - abs(np.array(numbers) - 10).max(),
     )
 
 
@@ -405,29 +435,10 @@ def same_data(same_columns):
 
 
 @measures("sl-no-answer")
-def no_answer(gap_without_answer, samples):
-    rest = []
-    for none, full in zip(*samples, strict=True):
-        then = full.steps <= none.steps[-1]
-        rest.append(none.different[-1] / full.different[then][-1])
-    rest = np.array(rest)
-    label = f"largest gap {gap_without_answer:g}; distance without the answer over that with it:"
-    return ranges({label: rest}, 1e-12 - gap_without_answer, 0.1 - rest)
-
-
-@measures("sl-held-out")
-def left_out(sides):
-    apart = sides.sel(variant="none")
-    start, end = apart.isel(step=0), apart.isel(step=-1)
-    return ranges(
-        {
-            "at the end": end.held,
-            "at the start": start.held,
-            "least": apart.held.min("step"),
-            "training": end.loss,
-        },
-        GUESSING - end.held,
-    )
+def no_answer(gap_without_answer, no_answer):
+    left = np.array([run.different[-1] / run.different[0] for run in no_answer])
+    label = f"largest gap {gap_without_answer:g}; of their first distance different symbols keep"
+    return ranges({label: left}, 1e-12 - gap_without_answer, Every(0.1 - left))
 
 
 @measures("sl-own-setting")
@@ -446,19 +457,32 @@ def only_equivalent(first):
 
 
 @measures("sl-own-fig-2a")
-def own_only_equivalent(paper):
+def own_equivalent_close(paper):
     ratio, different = over_seeds(paper, "ratio"), over_seeds(paper, "different")
     half = np.searchsorted(paper[0].steps, paper[0].steps[-1] / 2)
     start, last, kept = ratio[0], ratio[-1], different[-1] / different[half]
     return ranges(
-        {"last ratio": last, "first": start, "different keep": kept}, start - last, kept > 0.9
+        {"last ratio": last, "first": start, "different keep": kept},
+        CLOSE * start - last,
+        kept - 0.9,
     )
+
+
+@measures("sl-own-only")
+def own_only_equivalent(own_closest):
+    equivalent, different, closer = own_closest
+    finding = ranges(
+        {"farthest equivalent pair": equivalent, "nearest different pair": different},
+        Every(different - equivalent),
+    )
+    counted = f"; closer than the farthest equivalent one: {listed(closer, 'd')} of 112 pairs"
+    return dataclasses.replace(finding, text=finding.text + counted)
 
 
 @measures("sl-loss-zero")
 def loss_zero(trained):
     least = end(trained[WITH], "floor")
-    return ranges({"least loss": least}, GUESSING / 10 - least)
+    return ranges({"least loss": least, "guessing": GUESSING}, Every(GUESSING / 10 - least))
 
 
 @measures("sl-loss-floor")
@@ -467,8 +491,8 @@ def loss_at_floor(full):
     for runs in full.values():
         least = end(runs, "floor")
         above.append((end(runs, "loss") - least) / (GUESSING - least))
-    up = np.max(above)
-    return ranges({"up by": up}, 0.1 - up)
+    up = np.concatenate(above)
+    return ranges({"up by": up}, Every(0.1 - up))
 
 
 @measures("sl-fig-2b")
@@ -477,8 +501,14 @@ def trained_helps(first):
 
 
 @measures("sl-permuted")
-def permuted_helps_less(first):
-    return better_start(first, "permuted")
+def permuted_helps_less(first, paper):
+    return compared(
+        {"accuracy": end(first, "pretrained"), "permuted": end(first, "permuted")},
+        {
+            "paper's setting": over_epochs(paper),
+            "permuted there": over_epochs(paper, "permuted"),
+        },
+    )
 
 
 @measures("sl-own-fig-2b", WITH, WITH)
@@ -489,11 +519,6 @@ def better(name, random, own):
     return compared(
         {"accuracy": over_epochs(own[name]), "random": over_epochs(own[random], "random")}
     )
-
-
-@measures("sl-own-permuted")
-def own_permuted(paper):
-    return compared({"accuracy": over_epochs(paper), "permuted": over_epochs(paper, "permuted")})
 
 
 @measures("sl-good")
@@ -507,22 +532,24 @@ def perfect_early(paper):
     trained, random = (
         np.array([perfect_at(run, start) for run in paper]) for start in ("pretrained", "random")
     )
+    last = paper[0].accuracy_at[-1]
+    earlier = np.minimum(random, last) - np.minimum(trained, last)
     text = f"at epochs {listed(trained, 'g')}; random {listed(random, 'g')}"
-    return Finding(
-        text.replace("inf", "never"),
-        float(np.median(trained)),
-        (np.isfinite(trained), trained < random),
-    )
+    return Finding(text.replace("inf", "never"), float(earlier.mean()), (earlier,))
 
 
 @measures("sl-rq1")
-def aligned_is_useful(dose, gaps, random):
-    accuracy = np.array([end(runs, "pretrained") for runs in dose.values()])  # (doses, seeds)
-    slopes = np.polyfit(gaps, accuracy, 1)[0]
+def aligned_is_useful(dose, random, own_wide):
+    accuracy = end(dose[1 / 32], "pretrained")
+    random = random[: len(accuracy)]
+    wide = over_epochs(own_wide) - over_epochs(own_wide, "random")
     return ranges(
-        {"slope of the accuracy": slopes, "aligned": accuracy[0], "random": random},
-        accuracy[0] - random[: accuracy.shape[1]],
-        -slopes,
+        {
+            "aligned": accuracy,
+            "random": random,
+            "in the paper's setting with d = 128 the gain is": wide.mean(),
+        },
+        accuracy - random,
     )
 
 
@@ -530,9 +557,16 @@ def aligned_is_useful(dose, gaps, random):
 
 
 @measures("sl-never-together")
-def never_together(apart):
-    ratio = end(apart)
-    return ranges({"ratio": ratio, "accuracy": end(apart, "pretrained")}, ratio - 0.9)
+def never_together(by_class, apart):
+    near, far = by_class
+    return ranges(
+        {
+            "with that encoder equivalent symbols are apart by": near,
+            "others": far,
+            "with our transformer, untied: ratio": end(apart),
+        },
+        near / far - 0.9,
+    )
 
 
 @measures("sl-violated")
@@ -551,7 +585,9 @@ def several_tasks(several):
     twins = several["both"][:, 1]
     others = np.min([apart[:, 0] for name, apart in several.items() if name != "both"], 0)
     return ranges(
-        {"agree in both: apart": twins, "nearest others": others}, 1e-3 - twins, others - 1e-3
+        {"agree in both: apart": twins, "nearest others": others},
+        Every(1e-3 - twins),
+        Every(others - 1e-3),
     )
 
 
@@ -579,7 +615,7 @@ def two_lines(lines):
 @measures("sl-prop-a-2")
 def other_answers(twins):
     apart = twins["(1) broken"].min(1)
-    return ranges({"apart": apart}, apart - EQUAL)
+    return ranges({"apart": apart}, Every(apart - EQUAL))
 
 
 @measures("sl-any-d")
@@ -587,65 +623,54 @@ def any_d(one_dimension):
     four, cmodadd = one_dimension
     return ranges(
         {"four symbols, nearest": four, "CModAdd, nearest": cmodadd},
-        four.max() - 1e-3,
-        cmodadd.max() - 1e-3,
+        Every(1e-3 - four),
+        Every(1e-3 - cmodadd),
     )
 
 
 @measures("sl-update")
 def update(steps):
     distinct, repeated = (np.array(steps[name])[:, 0] for name in ("distinct", "repeated"))
-    return ranges({"distinct: off by": distinct, "repeated": repeated}, 1e-12 - distinct)
+    return ranges({"distinct: off by": distinct, "repeated": repeated}, Every(1e-12 - distinct))
 
 
 # Appendix: variants of the training (A.6 to A.10).
 
 
-@measures("sl-fig-4a")
-def wide_near(wide, undecayed):
-    return closer(end(undecayed), end(wide))
-
-
 @measures("sl-own-fig-4a")
-def own_wide_near(own_wide, own_undecayed):
-    return closer(end(own_undecayed), end(own_wide))
-
-
-@measures("sl-fig-4b")
-def wide_random_start(wide):
-    return compared(
-        {"random, plus .1": end(wide, "random") + 0.1, "trained": end(wide, "pretrained")}
-    )
+def own_wide_near(own_wide):
+    return close(own_wide)
 
 
 @measures("sl-own-fig-4b")
 def own_wide_random_start(own_wide):
     trained, random = over_epochs(own_wide), over_epochs(own_wide, "random")
-    return ranges({"trained": trained, "random": random}, 0.1 - abs(trained - random))
+    ahead = trained - random
+    return ranges({"trained": trained, "random": random}, 0.1 + ahead, 0.1 - ahead)
 
 
 @measures("sl-imbalance-fades")
 def imbalance_fades(law_errors):
     errors = {f"{name}: off by": error for name, error in law_errors.items()}
-    return ranges(errors, *(0.03 - error for error in errors.values()))
+    return ranges(errors, *(Every(0.03 - error) for error in errors.values()))
 
 
 @measures("sl-large-symbols")
 def large_symbols(flow_ratios):
     large, *others = flow_ratios
-    return compared(
-        *({f"ratio, {large}": flow_ratios[large], name: flow_ratios[name]} for name in others)
-    )
+    numbers = {f"ratio, {large}": flow_ratios[large]} | {name: flow_ratios[name] for name in others}
+    return ranges(numbers, *(Every(flow_ratios[large] - flow_ratios[name]) for name in others))
 
 
 @measures("sl-own-fig-5a")
 def no_decay(own):
-    return compared(
-        {"ratio": end(own[WITHOUT]), "with decay": end(own[WITH])},
-        {
-            "at the start": np.array([run.ratio[0] for run in own[WITHOUT]]),
-            "ratio": end(own[WITHOUT]),
-        },
+    start, last = np.array([run.ratio[0] for run in own[WITHOUT]]), end(own[WITHOUT])
+    with_decay = end(own[WITH])
+    return ranges(
+        {"ratio": last, "with decay": with_decay, "at the start": start},
+        last - with_decay,
+        last - CLOSE * start,
+        start - last,
     )
 
 
@@ -658,22 +683,25 @@ def no_decay_helps_little(own):
 
 @measures("sl-own-nearest")
 def decay_keeps_apart(own, own_nearest):
-    return unless_cut(
-        own,
-        compared(
-            {"nearest, start 1, with decay": own_nearest[WITH], "without": own_nearest[WITHOUT]},
-            {
-                "small start, with decay": own_nearest[BOTH],
-                "small start, without": own_nearest[SMALL],
-            },
-        ),
-    )
+    numbers = {
+        "nearest, with decay": own_nearest[WITH],
+        "without": own_nearest[WITHOUT],
+        "over the mean distance, with": own_nearest[WITH] / end(own[WITH], "different"),
+        "and without": own_nearest[WITHOUT] / end(own[WITHOUT], "different"),
+    }
+    nearest, without, share, share_without = numbers.values()
+    return ranges(numbers, nearest - without, share - share_without)
 
 
 @measures("sl-own-fig-6a", SMALL)
-@measures("sl-own-fig-7a", BOTH)
-def nearer(name, own):
-    return closer(end(own[WITHOUT]), end(own[name]))
+@measures("sl-own-fig-8a", ONE)
+def ends_close(name, own):
+    return close(own[name])
+
+
+@measures("sl-own-fig-7a")
+def both_close(own):
+    return unless_cut(own, close(own[BOTH]))
 
 
 @measures("sl-own-farther")
@@ -690,7 +718,7 @@ def one_distance(with_decay):
     for decay in (1e-4, 1e-3, 0.015):
         ratios = [run.distances()[1] / theory.l2_distance(decay) for run in with_decay[decay]]
         errors[f"decay {decay:g}: off by"] = np.array([abs(ratio - 1).max() for ratio in ratios])
-    return ranges(errors, *(1e-3 - error for error in errors.values()))
+    return ranges(errors, *(Every(1e-3 - error) for error in errors.values()))
 
 
 @measures("sl-own-bands")
@@ -698,9 +726,9 @@ def three_bands(own, own_groups):
     return unless_cut(own, ranges({"groups": own_groups}, own_groups == 3))
 
 
-@measures("sl-own-fig-8a")
-def one_uneven(own_uneven):
-    return closer(own_uneven[WITHOUT], own_uneven[ONE], "no decay, the same pair")
+@measures("sl-uneven-pair")
+def uneven_pair(own_uneven):
+    return compared({"ratio of the pair": own_uneven[ONE], "even": own_uneven[WITH]})
 
 
 @measures("sl-all-uneven")
@@ -716,11 +744,23 @@ def all_uneven(trained):
 
 
 @measures("sl-own-longer")
-def one_uneven_longer(own, own_uneven):
-    return compared(
-        {"ratio": own_uneven[ONE], "even": own_uneven[WITH]},
-        {"accuracy, even": over_epochs(own[WITH]), "uneven": over_epochs(own[ONE])},
+def one_uneven_longer(own):
+    longer, even = (np.array([close_at(run) for run in own[name]]) for name in (ONE, WITH))
+    return ranges(
+        {
+            "ratio": end(own[ONE]),
+            "even": end(own[WITH]),
+            "epochs until half of the start": longer,
+            "even data": even,
+        },
+        end(own[ONE]) - end(own[WITH]),
+        longer - even,
     )
+
+
+@measures("sl-own-less-useful")
+def one_uneven_less_useful(own):
+    return compared({"even": over_epochs(own[WITH]), "uneven": over_epochs(own[ONE])})
 
 
 # Appendix: words (A.11).
@@ -742,19 +782,27 @@ def twins_closer(words_fixed_toss):
     )
 
 
-@measures("sl-fig-9b-small-start")
-def small_start(words_fixed_toss):
-    return converged(words_fixed_toss)
+@measures("sl-fig-9b")
+def converge(words_fast):
+    twins, others = grown(words_fast, "injected"), grown(words_fast, "random, injected")
+    return Finding(
+        f"twins end at {span(twins)} times the distance of the start, random pairs at {span(others)} times",
+        float(twins.mean()),
+        (0.5 - twins, others - 0.5),
+    )
 
 
-@measures("sl-fig-9b-start-1")
-def default_start(words_start_1):
-    return converged(words_start_1)
-
-
-@measures("sl-fig-9b-start-1-fast")
-def default_start_fast(words_fast):
-    return converged(words_fast)
+@measures("sl-fig-9b-open")
+def choices_decide(words_fast, words_start_1, words_fixed_toss):
+    fast, slow, small = (
+        grown(runs, "injected") for runs in (words_fast, words_start_1, words_fixed_toss)
+    )
+    return Finding(
+        f"twins end at {span(fast)} times the distance of the start; at .002 at {span(slow)} times; from the small "
+        f"start at {span(small)} times",
+        float(fast.mean()),
+        (0.5 - fast, slow - 0.5, small - 1),
+    )
 
 
 @measures("sl-artificial")
@@ -766,21 +814,13 @@ def split_by_a_coin(words_fixed_toss):
     return Finding(
         f"{span(split, 'd')} words, sum {span(uneven, '.0f')}",
         float(uneven.mean()),
-        (split == 100, 3 - abs(uneven - 100) / 200**0.5),
+        (split == 100, Every(3 - abs(uneven - 100) / 200**0.5)),
     )
 
 
 @measures("sl-natural-between")
 def between(words_fixed_toss):
-    twins, natural = (
-        pair_ratios(words_fixed_toss, "injected"),
-        pair_ratios(words_fixed_toss, "natural"),
-    )
-    return Finding(
-        f"ratio {span(natural)}, twins {span(twins)}",
-        float(natural.mean()),
-        (natural - twins, 1 - natural),
-    )
+    return order(words_fixed_toss)
 
 
 @measures("sl-softmax-side")
@@ -795,31 +835,15 @@ def softmax_side(words_fixed_toss, words_over_symbols):
     return Finding(
         f"ratio {span(contexts)} and {span(other)}",
         float(np.abs(contexts - other).max()),
-        (0.05 - np.abs(contexts - other),),
+        (Every(0.05 - np.abs(contexts - other)),),
     )
 
 
 @measures("sl-whole-sentence")
 def whole_sentence(words_whole_sentence):
-    twins, natural = (
-        pair_ratios(words_whole_sentence, "injected"),
-        pair_ratios(words_whole_sentence, "natural"),
-    )
-    return Finding(
-        f"twins {span(twins)}, natural synonyms {span(natural)}",
-        float(twins.mean()),
-        (natural - twins, 1 - natural),
-    )
+    return order(words_whole_sentence)
 
 
 @measures("sl-transformer")
 def with_transformer(words_transformer):
-    twins, natural = (
-        pair_ratios(words_transformer, "injected"),
-        pair_ratios(words_transformer, "natural"),
-    )
-    return Finding(
-        f"twins {span(twins)}, natural synonyms {span(natural)}",
-        float(twins.mean()),
-        (natural - twins, 1 - natural),
-    )
+    return order(words_transformer)

@@ -14,7 +14,7 @@ from clbook.results import records
 from clbook.results.labelled import padded
 from clbook.results.records import Recipe
 
-SEEDS, TEN = range(3), range(10)
+SEEDS, FIVE, TEN = range(3), range(5), range(10)
 KINDS = ("injected", "natural", "random, injected", "random, natural")  # of pairs of words
 TABLES = 25  # times, spread over those recorded, at which all vectors are kept
 CURVES = ("loss", "equivalent", "different")
@@ -228,15 +228,29 @@ RECIPES = {
         dims=("variant", "seed"),
     ),
     "sl-variants": Recipe(
-        "SL Fig. 5 to 8 and a control in the book's setting, three seeds each",
+        "SL Fig. 5 to 8 and a control in the book's setting, five seeds each",
         modadd.run,
-        seeded({name: VARIANTS[name] for name in OURS}, modadd.Config(), classifier="pretrained"),
+        seeded(
+            {name: VARIANTS[name] for name in OURS}, modadd.Config(), FIVE, classifier="pretrained"
+        ),
         trained,
         CURVES,
         record=("floor",),
         axes=AXES,
         labels=STARTED["pretrained"],
-        named={"variant": each(OURS)},
+        named={"variant": each(OURS, FIVE)},
+        dims=("variant", "seed"),
+    ),
+    "sl-shuffled": Recipe(
+        "symbols dealt to contexts at random in the book's setting, ten seeds",
+        modadd.run,
+        seeded({"shuffled": VARIANTS["shuffled"]}, modadd.Config(), TEN, classifier="pretrained"),
+        trained,
+        CURVES,
+        record=("floor",),
+        axes=AXES,
+        labels=STARTED["pretrained"],
+        named={"variant": each(("shuffled",), TEN)},
         dims=("variant", "seed"),
     ),
     "sl-wide": Recipe(
@@ -252,28 +266,13 @@ RECIPES = {
         dims=("variant", "seed"),
     ),
     "sl-dose": Recipe(
-        "heavy contexts of every symbol, six probabilities, three seeds each, in the book's setting",
+        "heavy contexts of every symbol, six probabilities, five seeds each, in the book's setting",
         modadd.run,
         seeded(
-            {p: {"p": p} for p in DOSES}, modadd.Config(), misaligned="all", classifier="pretrained"
-        ),
-        trained,
-        CURVES,
-        record=("floor",),
-        axes=AXES,
-        labels=STARTED["pretrained"],
-        named={"variant": each(DOSES)},
-        dims=("variant", "seed"),
-    ),
-    "sl-samples": Recipe(
-        "contexts without the answer; contexts that no two symbols share; half of all samples",
-        training.run,
-        seeded(
-            {
-                kind: {"drawn": kind, "fraction": 1.0 if kind == "no answer" else 0.5}
-                for kind in ("no answer", "apart", "plain")
-            },
-            training.Config(),
+            {p: {"p": p} for p in DOSES},
+            modadd.Config(),
+            FIVE,
+            misaligned="all",
             classifier="pretrained",
         ),
         trained,
@@ -281,7 +280,27 @@ RECIPES = {
         record=("floor",),
         axes=AXES,
         labels=STARTED["pretrained"],
-        named={"variant": each(("no answer", "apart", "plain"))},
+        named={"variant": each(DOSES, FIVE)},
+        dims=("variant", "seed"),
+    ),
+    "sl-samples": Recipe(
+        "contexts without the answer; contexts that no two symbols share; half of all samples; five seeds each",
+        training.run,
+        seeded(
+            {
+                kind: {"drawn": kind, "fraction": 1.0 if kind == "no answer" else 0.5}
+                for kind in ("no answer", "apart", "plain")
+            },
+            training.Config(),
+            FIVE,
+            classifier="pretrained",
+        ),
+        trained,
+        CURVES,
+        record=("floor",),
+        axes=AXES,
+        labels=STARTED["pretrained"],
+        named={"variant": each(("no answer", "apart", "plain"), FIVE)},
         dims=("variant", "seed"),
     ),
     "sl-starts": Recipe(

@@ -16,6 +16,9 @@ TWINS = (np.arange(equivalence.SYMBOLS) // 2)[:, None] == np.arange(
 ) // 2  # of the random table
 
 
+PRECISELY = {"maxcor": 50, "ftol": 0, "gtol": 1e-9, "maxiter": 20_000, "maxfun": 40_000}
+
+
 # Distributions.
 
 
@@ -45,6 +48,26 @@ def without(joint: np.ndarray, symbol: int) -> np.ndarray:
     """joint (S, P) of the samples in which `symbol` does not occur; its row is zero."""
     left = joint * (np.arange(len(joint)) != symbol)[:, None]
     return left / left.sum()
+
+
+def apart(N: int = 16, k: int = 8) -> tuple[np.ndarray, np.ndarray]:
+    """CModAdd's joint (N, 2 N k) where each context keeps one of the symbols that fit it, each symbol equally many; and
+    the class (c - b) mod k that fits each context. Equivalent symbols share no context."""
+    symbols, contexts = data.cmodadd(N, k)
+    known = contexts[:, :2].min(1).values  # the hole is N
+    kept = (symbols // k) % (N // k) == known % (N // k)
+    numbered, ids = torch.unique(contexts, dim=0, return_inverse=True)
+    joint = np.zeros((N, len(numbered)))
+    np.add.at(joint, (symbols[kept].numpy(), ids[kept].numpy()), 1 / int(kept.sum()))
+    classes = (numbered[:, 2] - numbered[:, :2].min(1).values) % k
+    return joint, classes.numpy()
+
+
+def views(seed: int = 0, broken: str = "none") -> np.ndarray:
+    """p(first view, second view), (S, S): points are the contexts of a random table, and each of the two views is
+    one of the symbols of this context, drawn alike. Twins are as likely for each point, unless `broken`."""
+    joint = equivalence.random_table(seed, broken).joint
+    return joint @ (joint / joint.sum(0)).T
 
 
 # Optima.
@@ -90,9 +113,27 @@ def optimum(
         torch.cat([w.flatten() for w in free]).numpy(),
         jac=True,
         method="L-BFGS-B",
-        options={"maxcor": 50, "ftol": 0, "gtol": 1e-9, "maxiter": 20_000, "maxfun": 40_000},
+        options=PRECISELY,
     )
     return tuple(w.detach().numpy() for w in unpacked(end.x))
+
+
+@one_thread()
+def one_table(joint: np.ndarray, d: int = 8, *, seed: int = 0) -> np.ndarray:
+    """Z (S, d) that minimises SL eq. 1 in the limit of large batches: one table for both views; by L-BFGS, as above."""
+    p, generator = torch.from_numpy(joint), torch.Generator().manual_seed(seed)
+    start = torch.randn(len(joint), d, generator=generator, dtype=torch.float64)
+
+    def objective(flat):
+        z = torch.from_numpy(flat.copy()).view_as(start).requires_grad_()
+        loss = lookup.infonce(z, z, p)[0]
+        (slope,) = torch.autograd.grad(loss, z)
+        return loss.item(), slope.flatten().numpy()
+
+    end = optimize.minimize(
+        objective, start.flatten().numpy(), jac=True, method="L-BFGS-B", options=PRECISELY
+    )
+    return end.x.reshape(start.shape)
 
 
 def exact_rows(joint: np.ndarray, contexts: np.ndarray, steps: int = 200) -> np.ndarray:

@@ -5,14 +5,19 @@ import functools
 import numpy as np
 
 from clbook import records, sweep
-from clbook.experiments import kernel, landscape, sphere
-from clbook.experiments.kernel import closed_forms
+from clbook.experiments import kernel, sphere
+from clbook.experiments.kernel import closed_forms, series
 from clbook.experiments.sphere.push import push_coherence
 from clbook.papers.ls import evidence as ls
-from clbook.papers.ls import exact
 from clbook.papers.va import flows, losses
 
-SEEDS = range(3)
+SEEDS = range(5)
+
+# What the chapter on the kernel shows as well.
+step_errors = series.step_errors
+three_flows = series.three_flows
+cluster_speeds = series.cluster_speeds
+ratios = series.ratios
 
 
 # Records: runs too long to repeat.
@@ -22,6 +27,12 @@ SEEDS = range(3)
 def uniform():
     """VA Fig. 5 and 6 from a uniform start: three networks, two losses, several learning rates."""
     return records.load("va-uniform")
+
+
+@functools.cache
+def eq_18():
+    """Eq. 18's network from a uniform start at two more rates, 300 iterations."""
+    return records.load("va-eq-18")
 
 
 @functools.cache
@@ -82,39 +93,21 @@ def views_at_minimum():
 
 
 @functools.cache
-def pushed():
-    """Where invariant maps send points and their views, a draw each."""
-    return ls.pushed()
-
-
-@functools.cache
 def written():
     """The book's losses, kernel and network beside loops over single numbers, a draw each."""
     return ls.written()
 
 
 @functools.cache
-def scales():
-    """How much eq. 1 changes when a map is multiplied by a number, a draw each."""
-    return ls.scales()
-
-
-@functools.cache
-def first_variations():
-    """The derivative of eq. 4 in a direction: by autograd, by eq. 6 as printed, and corrected; a draw each."""
-    return ls.first_variations()
-
-
-@functools.cache
-def growing():
-    """{eta: slopes} of the generalised loss at f, 2 f, 4 f, ... 64 f."""
-    return ls.growing()
-
-
-@functools.cache
 def maps():
     """Four maps of three clean clusters: to three places and to 120, by class and shuffled."""
     return ls.maps()
+
+
+@functools.cache
+def merged():
+    """{tau: loss} eq. 1 of a constant map of 12 points, less that of 12 evenly spread ones."""
+    return {tau: losses.constant_above_even(tau) for tau in (0.05, 0.2, 1.0)}
 
 
 @functools.cache
@@ -133,48 +126,12 @@ def consistency():
 
 
 @functools.cache
-def scaled_similarity():
-    """Relative errors of eq. 7 for a similarity of height 3, as printed and divided by it, a seed each."""
-    return [losses.eq_7_errors(seed, 3.0) for seed in SEEDS]
-
-
-@functools.cache
-def multipliers():
-    """Theorem 3.2's multiplier beside the gradient, for even places: (places, dimension) each."""
-    circle = [(3, 2), (4, 2), (5, 2), (8, 2)]
-    solids = [(4, 3), (6, 3), (5, 4), (8, 4), (6, 5), (10, 5)]
-    return [exact.multiplier(landscape.even(*places)) for places in circle + solids]
-
-
-@functools.cache
 def stuck():
     """The gradient of eq. 4 at weights zero, and how much the loss changes beside them, a seed each."""
     return [losses.stuck(seed) for seed in SEEDS]
 
 
 # Section 4.1: one step, and invariance.
-
-RATES = (0.1, 1.0, 10.0, 100.0, 1000.0)  # learning rate / tau
-
-
-def _steps(gradient: str) -> list:
-    """The runs of one step with this gradient: all rates, three seeds of each."""
-    base = kernel.Config(delta=0.3, width=16, gradient=gradient)
-    configs = [base.replace(lr_over_tau=rate, seed=seed) for rate in RATES for seed in SEEDS]
-    return sweep(kernel.run, configs, record=("measured", "kernel"))
-
-
-@functools.cache
-def step_errors():
-    """{gradient: (rates, seeds)} relative error of Prop. 4.1 for one step; "joint": full, views as points."""
-    partial, full = _steps("partial"), _steps("full")
-    errors = {
-        "partial": [run.error("kernel") for run in partial],
-        "full": [run.error("kernel") for run in full],
-        "joint": [closed_forms.joint_error(run) for run in full],
-    }
-    shape = len(RATES), len(SEEDS)
-    return {name: np.reshape(values, shape) for name, values in errors.items()}
 
 
 @functools.cache
@@ -193,29 +150,21 @@ def identity_kernel():
 
 
 # Four clusters on a line, whose views are turned copies of the points.
-TURNING = kernel.Config(
-    centres="line",
-    clusters=4,
-    delta=0.3,
-    n=40,
-    width=64,
-    gradient="full",
-    lr_over_tau=0.1,
-    steps=120,
-)
 
 
 @functools.cache
-def three_flows():
-    """Five seeds of the flow through a network, through one that sees |x| alone, and without a network."""
-    pairs = [TURNING.replace(seed=seed).compared(kernel.FLOWS) for seed in range(5)]
-    return sweep(kernel.run, pairs)
+def shuffled():
+    """{activation: seeds} how much the first velocities change with the data behind the same embedded points."""
+    found = {}
+    for name in ("tanh", "relu", "gelu"):
+        found[name] = [flows.shuffled(name, seed) for seed in SEEDS]
+    return found
 
 
 @functools.cache
 def constant_start():
     """The flow through a network that starts at a constant map."""
-    return kernel.run(TURNING.replace(eps=0.0))
+    return kernel.run(series.TURNING.replace(eps=0.0))
 
 
 # Section 4.2: the kernel of one hidden layer, and clusters.
@@ -302,26 +251,6 @@ def corollary():
     return np.array(errors)
 
 
-@functools.cache
-def ratios():
-    """Sizes of the cluster that shrinks, relative to each other one."""
-    return 1.0, 0.5, 0.2, 0.1, 0.05
-
-
-@functools.cache
-def cluster_speeds():
-    """{number of clusters: (ratios, seeds, clusters)} speeds at the first step; the last cluster shrinks."""
-    unequal = kernel.Config(n=240, start="smooth")
-    speeds = {2: [], 4: []}
-    for number, found in speeds.items():
-        for ratio in ratios():
-            base = unequal.replace(clusters=number, ratio=ratio)
-            configs = [base.replace(seed=seed) for seed in range(5)]
-            runs = sweep(kernel.run, configs, record=("measured",))
-            found.append([run.speeds() for run in runs])
-    return {number: np.array(found) for number, found in speeds.items()}
-
-
 # Section 4.2.1: LS eq. 12 on circle and sphere.
 
 
@@ -339,15 +268,3 @@ def pushes():
 def cap():
     """{(d, hidden layers): runs} through a network from a cap."""
     return ls.cap()
-
-
-@functools.cache
-def cap_wide_gap():
-    """VA's row of clusters through a network from a cap."""
-    return ls.cap_wide_gap()
-
-
-@functools.cache
-def vanilla():
-    """{(d, start): runs} of free points, without a network."""
-    return ls.vanilla()

@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from clbook import data, kernels
 from clbook.experiments.kernel import partial_gradient
-from clbook.losses import simplified
-from clbook.models import CNN
+from clbook.losses import generalized, simplified
+from clbook.models import CNN, Averaging
 from clbook.papers.va.experiment import Config, Flow, dataset
 from clbook.training.loop import one_thread
 from clbook.training.streams import stream
@@ -97,6 +98,19 @@ def identity_errors(seed: int, n: int = 20) -> tuple[float, float]:
         -torch.einsum("ijkl,jl->ik", blocks, partial_gradient(z, views[None], TAU)) / n
     )  # eq. 11
     return tuple(float((found - own).norm() / own.norm()) for found in (mixed, n * mixed))
+
+
+def shuffled(activation: str, seed: int, n: int = 20, width: int = 64) -> float:
+    """Relative change of eq. 11's velocities when the data behind n embedded points are shuffled."""
+    draws = stream(seed, 4)
+    x = torch.randn(n, 3, generator=draws).double()
+    z = F.normalize(torch.randn(n, 2, generator=draws).double()).requires_grad_()
+    order = torch.randperm(n, generator=draws)
+    model = Averaging(3, 2, width, activation, width**-0.5, draws).double()
+    (pushes,) = torch.autograd.grad(n * generalized(z, z, lambda t: -t / 0.2), z)
+    before = torch.einsum("ijkl,jl->ik", kernels.autograd(model, x), pushes)
+    after = torch.einsum("ijkl,jl->ik", kernels.autograd(model, x[order]), pushes)
+    return float((after - before).norm() / before.norm())
 
 
 def setting_errors(seed: int) -> tuple[float, float]:

@@ -48,8 +48,18 @@ def above_even(tau: float, seed: int, n: int = 12, starts: int = 20) -> float:
     def loss(angles):
         return nt_xent_mean(circle(angles), circle(angles), tau)
 
-    even = torch.arange(n, dtype=torch.float64) * 2 * torch.pi / n
-    return float(descended(loss, 3 * numbers(seed, starts, n))[1].min() - loss(even[None])[0])
+    return float(descended(loss, 3 * numbers(seed, starts, n))[1].min() - loss(even(n))[0])
+
+
+def even(n: int) -> torch.Tensor:
+    """Angles (1, n) of n evenly spread points."""
+    return torch.arange(n, dtype=torch.float64)[None] * 2 * torch.pi / n
+
+
+def constant_above_even(tau: float, n: int = 12) -> float:
+    """Eq. 1 of a constant map of n points, less that of n evenly spread points."""
+    constant, spread = circle(0 * even(n)), circle(even(n))
+    return float(nt_xent_mean(constant, constant, tau) - nt_xent_mean(spread, spread, tau))
 
 
 def views_at_minimum(tau: float, seed: int, n: int = 8, starts: int = 20) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import xarray
 
 from clbook.experiments import sphere
 from clbook.papers.va.experiment import Config, run
@@ -13,12 +14,20 @@ BELOW = {("mlp", 1): (0.2, 0.6), ("mlp", 4): (2.0,), ("averaging", 1): (6.0, 20.
 BEYOND = {("mlp", 1): (3.0, 10.0), ("mlp", 4): (10.0, 20.0), ("averaging", 1): (90.0,)}
 LOSSES = {"mlp": ("eq. 4", "eq. 1"), "averaging": ("eq. 4",)}
 SEEDS, BASE = range(3), Config(n=120, steps=3000)
+FIVE = range(5)  # of runs that take seconds
 UNIFORM = tuple(
     BASE.replace(net=net, depth=depth, d=d, loss=loss, lr=lr, seed=seed)
     for (net, depth), rates in BELOW.items()
     for d in (2, 3)
     for loss in LOSSES[net]
     for lr, seed in itertools.product(rates + BEYOND[net, depth], SEEDS)
+)
+# Eq. 18's network at two rates between the ones above, long enough to see whether clusters come.
+EQ_18 = tuple(
+    BASE.replace(net="averaging", d=d, lr=lr, steps=300, seed=seed)
+    for d in (2, 3)
+    for lr in (40.0, 60.0)
+    for seed in FIVE
 )
 LIFE = tuple(
     BASE.replace(start=start, lr=lr, steps=20_000, seed=seed)
@@ -29,13 +38,13 @@ SLOW = tuple(BASE.replace(net="averaging", d=3, lr=20.0, steps=20_000, seed=seed
 SPEEDS = tuple(
     BASE.replace(start="cap", lr=0.02, network=network, seed=seed)
     for network in (True, False)
-    for seed in SEEDS
+    for seed in FIVE
 )
 FREE = tuple(
     BASE.replace(d=d, start=start, lr=0.02, network=False, steps=1000, seed=seed)
     for d in (2, 3)
     for start in ("uniform", "cap")
-    for seed in SEEDS
+    for seed in FIVE
 )
 RATIOS = (1.0, 0.2, 0.05)
 LOST = tuple(
@@ -43,7 +52,7 @@ LOST = tuple(
         d=3, centres="axes", classes=3, net="averaging", start="cap", lr=0.1, ratio=ratio, seed=seed
     )
     for ratio in RATIOS
-    for seed in range(5)
+    for seed in FIVE
 )
 # What the overlap of views does to clusters that have formed: the sphere chapter's data, its noise less, its gap wider.
 NOISE = {"as it is": {}, "noise .05": {"noise": 0.05}, "gap 2": {"gap": 2.0}}
@@ -123,6 +132,17 @@ RECIPES = {
         record=(*CURVES, "apart"),
         axes=AXES,
     ),
+    "va-eq-18": Recipe(
+        "VA eq. 18 from a uniform start at two rates beyond the stability limit, 300 iterations",
+        run,
+        EQ_18,
+        accuracies,
+        ("accuracy",),
+        0.1,
+        record=("accuracy",),
+        axes=AXES,
+        dims=("d", "lr", "seed"),
+    ),
     "va-life": Recipe(
         "VA Fig. 5 with eq. 4 from a cap and from a uniform start, 20,000 iterations",
         run,
@@ -201,7 +221,27 @@ def reached(record, name: str = "accuracy", bar: float = sphere.CLUSTERED):
     return first.where(above.any("step"), np.inf)
 
 
-def time_clustered(record):
-    """(runs,) how many iterations a run spends with clusters, its recorded values taken to last."""
-    lasts = record.step.diff("step", label="lower")  # the last recorded value has no duration
-    return (lasts * (record.accuracy >= sphere.CLUSTERED)).sum("step")
+def gap_ratio(record):
+    """How far clusters are apart on the circle at the record's moments, by the gaps between neighbours.
+
+    The median gap between neighbours of different clusters, over the gap that 95 % of neighbours in a cluster stay
+    below. Evenly spread points have 1, whatever the order of their clusters.
+    """
+    return xarray.apply_ufunc(
+        parted,
+        record.z.astype(float),
+        record.labels,
+        input_core_dims=[["point", "dim"], ["point"]],
+        vectorize=True,
+    )
+
+
+def parted(z: np.ndarray, labels: np.ndarray) -> float:
+    """`gap_ratio` of points z (n, 2) of the circle."""
+    angles = np.arctan2(z[:, 1], z[:, 0])
+    order = np.argsort(angles)
+    gaps = np.diff(angles[order], append=angles[order[0]] + 2 * np.pi)
+    other = labels[order] != labels[np.roll(order, -1)]
+    between = np.median(gaps[other])
+    within = np.quantile(gaps[~other], 0.95)
+    return float(between / within)

@@ -1,0 +1,68 @@
+"""Series of runs that the chapter shows in several places, and that the audit of the papers judges."""
+
+import functools
+
+import numpy as np
+
+from clbook import sweep
+from clbook.experiments.kernel import FLOWS, Config, closed_forms, run
+
+SEEDS = range(5)
+RATES = (0.1, 1.0, 10.0, 100.0, 1000.0)  # learning rate / tau
+TURNING = Config(
+    centres="line",
+    clusters=4,
+    delta=0.3,
+    n=40,
+    width=64,
+    gradient="full",
+    lr_over_tau=0.1,
+    steps=120,
+)
+
+
+def _steps(gradient: str) -> list:
+    """The runs of one step with this gradient: all rates, five seeds of each."""
+    base = Config(delta=0.3, width=16, gradient=gradient)
+    configs = [base.replace(lr_over_tau=rate, seed=seed) for rate in RATES for seed in SEEDS]
+    return sweep(run, configs, record=("measured", "kernel"))
+
+
+@functools.cache
+def step_errors():
+    """{gradient: (rates, seeds)} relative error of Prop. 4.1 for one step; "joint": full, views as points."""
+    partial, full = _steps("partial"), _steps("full")
+    errors = {
+        "partial": [run.error("kernel") for run in partial],
+        "full": [run.error("kernel") for run in full],
+        "joint": [closed_forms.joint_error(run) for run in full],
+    }
+    shape = len(RATES), len(SEEDS)
+    return {name: np.reshape(values, shape) for name, values in errors.items()}
+
+
+@functools.cache
+def three_flows():
+    """Five seeds of the flow through a network, through one that sees |x| alone, and without a network."""
+    pairs = [TURNING.replace(seed=seed).compared(FLOWS) for seed in range(5)]
+    return sweep(run, pairs)
+
+
+@functools.cache
+def ratios():
+    """Sizes of the cluster that shrinks, relative to each other one."""
+    return 1.0, 0.5, 0.2, 0.1, 0.05
+
+
+@functools.cache
+def cluster_speeds():
+    """{number of clusters: (ratios, seeds, clusters)} speeds at the first step; the last cluster shrinks."""
+    unequal = Config(n=240, start="smooth")
+    speeds = {2: [], 3: [], 4: []}
+    for number, found in speeds.items():
+        for ratio in ratios():
+            base = unequal.replace(clusters=number, ratio=ratio)
+            configs = [base.replace(seed=seed) for seed in range(5)]
+            runs = sweep(run, configs, record=("measured",))
+            found.append([run.speeds() for run in runs])
+    return {number: np.array(found) for number, found in speeds.items()}
