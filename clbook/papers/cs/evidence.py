@@ -11,7 +11,7 @@ from clbook.experiments.content_style import Config, collapse, projector
 from clbook.experiments.content_style import recipes as chapter
 from clbook.papers.cs import flow, optima, recipes
 
-SEEDS = recipes.SEEDS
+SEEDS, FIVE = recipes.SEEDS, recipes.FIVE
 SPHERE = Config(space="sphere", normalize=True, d_c=4, style_sd=0.4)  # of the table of losses
 SCALES = (1e-3, 1e-2, 0.1, 0.3, 1.0, 3.0)  # sizes of W, for `errors`
 BATCHES = range(2, 13)  # numbers of pairs from below the eight dimensions to above them
@@ -31,19 +31,19 @@ SCALINGS = {
 }
 
 
-def _of_seeds(function, *args, **settings) -> list:
-    """What the function gives there, for each of three seeds."""
-    return [function(*args, seed=s, **settings) for s in SEEDS]
+def _of_seeds(function, *args, seeds=SEEDS, **settings) -> list:
+    """What the function gives there, for each seed."""
+    return [function(*args, seed=s, **settings) for s in seeds]
 
 
 def _trained(bases: dict) -> dict:
-    """{name: linear runs of three seeds} of {name: Config}, all in one sweep: runs of one shape train together."""
+    """{name: linear runs of five seeds} of {name: Config}, all in one sweep: runs of one shape train together."""
     configs = []
     for base in bases.values():
-        configs += [base.replace(seed=s) for s in SEEDS]
+        configs += [base.replace(seed=s) for s in FIVE]
     runs, found = iter(sweep(cs.run, configs)), {}
     for name in bases:
-        found[name] = [next(runs) for _ in SEEDS]
+        found[name] = [next(runs) for _ in FIVE]
     return found
 
 
@@ -56,7 +56,7 @@ def keeping():
     bases = {"sphere": SPHERE.replace(tau=1.0), "box": Config(d_c=4)}
     found = {}
     for world, base in bases.items():
-        found[world] = sweep(optima.keeping, [base.replace(seed=s) for s in SEEDS])
+        found[world] = sweep(optima.keeping, [base.replace(seed=s) for s in FIVE])
     return found
 
 
@@ -95,6 +95,13 @@ def linear():
 
 
 @functools.cache
+def heated():
+    """{(d_c, tau_c, style sd): (seeds, 8, 8) trained maps} of a record of linear encoders on the sphere."""
+    runs = recipes.runs_of("cs-sweep", recipes.sweep_configs())
+    return {settings: found["map"].values for settings, found in runs.items()}
+
+
+@functools.cache
 def deep():
     """{(width, world, style sd, label): runs of three seeds} of the records of deep encoders."""
     found = {}
@@ -126,13 +133,13 @@ def classifier():
 
 @functools.cache
 def box():
-    """{d_c: runs of three seeds} of linear encoders in the box."""
+    """{d_c: runs of five seeds} of linear encoders in the box."""
     return _trained({k: Config(d_c=k) for k in (0, 1, 2, 4)})
 
 
 @functools.cache
 def globe():
-    """{d_c: runs of three seeds} of linear encoders on the sphere."""
+    """{d_c: runs of five seeds} of linear encoders on the sphere."""
     base = SPHERE.replace(style_sd=0.3)
     return _trained({k: base.replace(d_c=k) for k in (0, 4)})
 
@@ -184,6 +191,23 @@ def predicted():
         rho = collapse.pair_cosine(c)
         share = theory.style_share(c.tau, c.d_c, c.d - c.d_c, rho)
         found[sd] = (c.tau * c.d_c * (1 - rho), share)
+    return found
+
+
+@functools.cache
+def scaled_inverse():
+    """{d_c: [(seeds,) loss of the inverse of g at its best scale, for each of two style sds]} of deep latents.
+
+    Any generator has the same: the inverse gives the latents themselves.
+    """
+    eye, found = np.eye(10), {}
+    for k in (5, 0):
+        found[k] = []
+        for sd in recipes.SDS[1:]:
+            of_seeds = [Config(d=10, d_c=k, style_sd=sd, seed=s) for s in SEEDS]
+            maps = [optima.best_scale(eye, c) * eye for c in of_seeds]
+            losses = [optima.parts(f, c)[2] for f, c in zip(maps, of_seeds, strict=True)]
+            found[k].append(np.array(losses))
     return found
 
 
@@ -242,6 +266,12 @@ def norms():
     return records.load("photographs-norms")
 
 
+@functools.cache
+def slow():
+    """The record of the projector on CIFAR-10, outputs normalised, at the rate of the outputs of variance 1."""
+    return records.load("photographs-rate")
+
+
 # Appendices A and B: matrices and assumptions.
 
 
@@ -253,8 +283,18 @@ def products():
 
 @functools.cache
 def axes():
-    """How far the two covariances are from commuting, and from diagonal in the best basis, for a skewed style."""
+    """How far two covariances are from commuting and from diagonal in the best basis; the latter if axes are shared."""
     return _of_seeds(flow.axes)
+
+
+@functools.cache
+def sphere_eigenvalues():
+    """{style sd: smallest eigenvalue of Sigma_x - Sigma_x~} on the sphere, where a latent has the variance 1/8."""
+    found = {}
+    for sd in recipes.TRIED:
+        rho = collapse.pair_cosine(SPHERE.replace(style_sd=sd))
+        found[sd] = (2 * rho - 1) / 8
+    return found
 
 
 @functools.cache
@@ -271,7 +311,7 @@ def dial():
 
 @functools.cache
 def scaled():
-    """The gradient at four temperatures beside that of another W at temperature 1: their difference, a cosine."""
+    """The gradient at four temperatures beside that at temperature 1: off where W is scaled along; cosine where not."""
     found = []
     for tau in (0.1, 0.5, 2, 10):
         found += _of_seeds(flow.tempered, tau)
@@ -296,15 +336,22 @@ def limits():
     """{(anchors, size of W): of each seed the errors of eq. 10 and 13, and the largest |M share - 1|}."""
     found = {}
     for n in (64, 256, 1024):
-        found |= {(n, scale): _of_seeds(flow.limit_errors, n, scale) for scale in (1.0, 1e-3)}
+        for scale in (1.0, 1e-3):
+            found[n, scale] = _of_seeds(flow.limit_errors, n, scale, seeds=FIVE)
     return found
+
+
+@functools.cache
+def endless():
+    """{size of W: cross term over the other one, least and largest M share} for endless negatives."""
+    return {scale: flow.endless(scale) for scale in (1.0, 1e-3)}
 
 
 @functools.cache
 def spectra():
     """{number of pairs: (seeds, 8) singular values of the gradient} without content."""
     sizes = (*BATCHES, 100)
-    return {n: np.stack(_of_seeds(flow.gradient_spectrum, 0, n=n)) for n in sizes}
+    return {n: np.stack(_of_seeds(flow.gradient_spectrum, 0, n=n, seeds=FIVE)) for n in sizes}
 
 
 def _covariances(n: int, seed: int) -> torch.Tensor:
@@ -317,7 +364,7 @@ def _covariances(n: int, seed: int) -> torch.Tensor:
 def estimates():
     """{number of pairs: (seeds, 2, 8, 8) the two covariances}; the last number stands for infinitely many."""
     sizes = (*BATCHES, 100, 20_000)
-    return {n: np.stack(_of_seeds(_covariances, n)) for n in sizes}
+    return {n: np.stack(_of_seeds(_covariances, n, seeds=FIVE)) for n in sizes}
 
 
 @functools.cache
@@ -362,7 +409,7 @@ def readings():
 
 def _growth_ratios(config: Config) -> np.ndarray:
     """(seeds,) how much faster content grows than style, at small weights."""
-    rates = [flow.growth(config.replace(seed=s), samples=200) for s in SEEDS]
+    rates = [flow.growth(config.replace(seed=s), samples=200) for s in FIVE]
     return np.array([rate[:4].mean() / rate[4:].mean() for rate in rates])
 
 
@@ -370,7 +417,7 @@ def _growth_ratios(config: Config) -> np.ndarray:
 def recipe():
     """{(content sd, name of a tau_c): (tau_c, (seeds,) how much faster content grows)}."""
     found = {}
-    for sd in (0.05, 0.1, 0.15):
+    for sd in (0.01, 0.05, 0.1, 0.15):
         base = Config(d_c=4, content_sd=sd)
         equal = float(_growth_ratios(base).mean())
         dials = {"1": 1.0, "the recipe": sd / base.style_sd, "equal rates": equal}
@@ -414,6 +461,12 @@ def collapsed():
 
 
 @functools.cache
+def no_content():
+    """The lowest loss of a linear encoder that drops all there is, at any scale: without content style is all."""
+    return float(collapse.surface(FAR, (0,), 0)[:, 0].min())
+
+
+@functools.cache
 def corner():
     """{d_c: (seeds, content, style) losses of the inverse of g, its content once or twice, its style 0 to 2 times}."""
     found = {}
@@ -424,8 +477,13 @@ def corner():
 
 @functools.cache
 def layers():
-    """{layers of f: of each seed the singular values of the gradient in each of them} where style is gone."""
-    return {depth: _of_seeds(optima.layer_spectra, depth) for depth in (1, 3)}
+    """{(layers of f, scale of the content): of each seed the singular values of the gradient in each layer}, without
+    style."""
+    found = {}
+    for depth in (1, 3):
+        for scale in (2, 30):
+            found[depth, scale] = _of_seeds(optima.layer_spectra, depth, scale=scale)
+    return found
 
 
 @functools.cache
@@ -438,22 +496,9 @@ def sphere_identity():
 
 
 @functools.cache
-def _decays():
-    """Runs of DirectCLR on digits: the usual weight decay, and one of 1."""
-    base = chapter.PLAIN.replace(method="directclr")
-    return sweep(projector.run, [base, base.replace(decay=1.0)])
-
-
-@functools.cache
 def weak_decay():
     """A run of DirectCLR on digits with the usual weight decay."""
-    return _decays()[0]
-
-
-@functools.cache
-def strong_decay():
-    """A run of DirectCLR on digits with a weight decay of 1."""
-    return _decays()[1]
+    return sweep(projector.run, [chapter.PLAIN.replace(method="directclr")])[0]
 
 
 @functools.cache
