@@ -1,5 +1,6 @@
 """The functions behind the page on CS: its linear model, what is optimal, and the programs of its records."""
 
+import dataclasses
 import json
 import math
 import pathlib
@@ -11,6 +12,7 @@ import torch
 from clbook import latents
 from clbook.experiments.content_style import Config, Encoders, collapse, projector
 from clbook.experiments.content_style.recipes import seeded
+from clbook.experiments.photographs import recipes as photos
 from clbook.losses import infonce
 from clbook.papers.cs import encoders, flow, optima, recipes
 from clbook.results import records
@@ -57,11 +59,11 @@ def test_identities_of_the_linear_model():
     )
     assert flow.latent_form(0.3, n=500)[0] < 1e-9
     assert flow.loss_at_zero(9)[0] == pytest.approx(1, abs=1e-12)
-    assert flow.tempered(1.0) == pytest.approx((0, 1), abs=1e-12)
-    along, turned = flow.tempered(0.1)
-    assert along < 1e-12 and turned < 0.99
-    commutator, left = flow.axes()
-    assert commutator > 0.1 and left < 1e-10
+    assert flow.tempered(1.0) == pytest.approx((0, 1, 1), abs=1e-12)
+    along, turned, small = flow.tempered(0.1)
+    assert along < 1e-12 and turned < 0.99 and 1 - small < 1e-5
+    commutator, left, shared = flow.axes()
+    assert commutator > 0.1 and left < 1e-10 and shared < 1e-10
     through, alone = flow.entry_ratios()
     assert np.ptp(alone, axis=0).max() < 1e-12 and np.ptp(through, axis=0).min() > 1e-3
 
@@ -234,3 +236,22 @@ def test_the_texts_quote_the_deep_records():
         assert f"{low} in place of {high} at" in page and f"{at:g}" in page
     for values in ends.values():
         assert "{}, {} and {}".format(*values) in chapter
+
+
+def test_rows_that_are_compared_differ_in_one_setting():
+    """CS Fig. 2 and Table 2: the norm, or the temperatures; variance 1 of 64 outputs is a temperature of 1/64."""
+    slow, rows = photos.SLOW["norm, small rate"], photos.OUTPUTS
+    alone, two = rows["no norm, variance 1"], rows["no norm, variance 1, two temperatures"]
+    digits = [recipes.DIGITS[name] for name in ("regular", "without norm", "two temperatures")]
+    found = []
+    for one, other in (
+        (slow, alone),
+        (alone, two),
+        (slow, rows["norm, temperature 1/64"]),
+        (rows["norm"], rows["no norm"]),
+        (digits[0], digits[1].replace(tau=64 * digits[1].tau)),
+        (digits[1], digits[2]),
+    ):
+        one, other = dataclasses.asdict(one), dataclasses.asdict(other)
+        found.append([name for name in one if one[name] != other[name]])
+    assert found == [["outputs"], ["tau_ratio"], ["tau"], ["outputs"], ["normalize"], ["tau_ratio"]]

@@ -87,7 +87,8 @@ def test_each_part_of_the_package_is_a_module():
 def test_kernels_and_metrics_need_scipy_and_scikit_learn_besides():
     brought = {"joblib"}  # by scikit-learn
     ran = imports(
-        "kernels metrics theory data diagnose", names(EXTRAS["book"]) - names(EXTRAS["measure"]) - brought
+        "kernels metrics theory data diagnose",
+        names(EXTRAS["book"]) - names(EXTRAS["measure"]) - brought,
     )
     assert ran.returncode == 0, ran.stderr
 

@@ -6,13 +6,17 @@ import numpy as np
 import torch
 
 from clbook import records, sweep, theory
-from clbook.experiments import content_style as cs
-from clbook.experiments.content_style import Config, collapse, projector
+from clbook.experiments.content_style import Config, collapse, projector, series
 from clbook.experiments.content_style import recipes as chapter
 from clbook.papers.cs import flow, optima, recipes
 
-SEEDS = recipes.SEEDS
-SPHERE = Config(space="sphere", normalize=True, d_c=4, style_sd=0.4)  # of the table of losses
+SEEDS, FIVE = recipes.SEEDS, recipes.FIVE
+
+# What the chapter on content and style shows as well.
+box = series.box
+sphere_grid = series.sphere_grid
+deep_short = series.deep_short
+
 SCALES = (1e-3, 1e-2, 0.1, 0.3, 1.0, 3.0)  # sizes of W, for `errors`
 BATCHES = range(2, 13)  # numbers of pairs from below the eight dimensions to above them
 FAR = (30, 300, 3000, 30_000, 1e8)  # sizes of the content, for `far` and `collapsed`
@@ -31,20 +35,9 @@ SCALINGS = {
 }
 
 
-def _of_seeds(function, *args, **settings) -> list:
-    """What the function gives there, for each of three seeds."""
-    return [function(*args, seed=s, **settings) for s in SEEDS]
-
-
-def _trained(bases: dict) -> dict:
-    """{name: linear runs of three seeds} of {name: Config}, all in one sweep: runs of one shape train together."""
-    configs = []
-    for base in bases.values():
-        configs += [base.replace(seed=s) for s in SEEDS]
-    runs, found = iter(sweep(cs.run, configs)), {}
-    for name in bases:
-        found[name] = [next(runs) for _ in SEEDS]
-    return found
+def _of_seeds(function, *args, seeds=SEEDS, **settings) -> list:
+    """What the function gives there, for each seed."""
+    return [function(*args, seed=s, **settings) for s in seeds]
 
 
 # The abstract, Sections 2 and 3.
@@ -53,10 +46,10 @@ def _trained(bases: dict) -> dict:
 @functools.cache
 def keeping():
     """{world: of each seed, the losses of maps that keep content and scale style, and what can be read from them}."""
-    bases = {"sphere": SPHERE.replace(tau=1.0), "box": Config(d_c=4)}
+    bases = {"sphere": series.SPHERE.replace(tau=1.0), "box": Config(d_c=4)}
     found = {}
     for world, base in bases.items():
-        found[world] = sweep(optima.keeping, [base.replace(seed=s) for s in SEEDS])
+        found[world] = sweep(optima.keeping, [base.replace(seed=s) for s in FIVE])
     return found
 
 
@@ -95,6 +88,13 @@ def linear():
 
 
 @functools.cache
+def heated():
+    """{(d_c, tau_c, style sd): (seeds, 8, 8) trained maps} of a record of linear encoders on the sphere."""
+    runs = recipes.runs_of("cs-sweep", recipes.sweep_configs())
+    return {settings: found["map"].values for settings, found in runs.items()}
+
+
+@functools.cache
 def deep():
     """{(width, world, style sd, label): runs of three seeds} of the records of deep encoders."""
     found = {}
@@ -125,53 +125,16 @@ def classifier():
 
 
 @functools.cache
-def box():
-    """{d_c: runs of three seeds} of linear encoders in the box."""
-    return _trained({k: Config(d_c=k) for k in (0, 1, 2, 4)})
-
-
-@functools.cache
 def globe():
-    """{d_c: runs of three seeds} of linear encoders on the sphere."""
-    base = SPHERE.replace(style_sd=0.3)
-    return _trained({k: base.replace(d_c=k) for k in (0, 4)})
-
-
-@functools.cache
-def sphere_grid():
-    """Of runs on the sphere: d_c, tau, tau d_c (1 - rho), style's gain over content's, and the same as predicted."""
-    base = SPHERE.replace(steps=600)
-    configs = []
-    for k in (1, 2, 4):
-        for tau in (0.25, 0.5, 1.0, 2.0):
-            for sd in (0.2, 0.3, 0.5):
-                one = base.replace(d_c=k, tau=tau, style_sd=sd)
-                configs += [one.replace(seed=s) for s in SEEDS]
-    rows = []
-    for run in sweep(cs.run, configs):
-        c = run.config
-        rho = collapse.pair_cosine(c.replace(seed=0))
-        gain = cs.style_gain(run.map[-1], c.d_c)
-        predicted = theory.style_share(c.tau, c.d_c, c.d - c.d_c, rho)
-        rows.append((c.d_c, c.tau, c.tau * c.d_c * (1 - rho), gain, predicted))
-    return rows
+    """{d_c: runs of five seeds} of linear encoders on the sphere."""
+    base = series.SPHERE.replace(style_sd=0.3)
+    return series.trained({k: base.replace(d_c=k) for k in (0, 4)})
 
 
 @functools.cache
 def unit():
     """Error of eight temperatures as a change of units, for p = 1 and 2."""
     return [flow.unit_error(p) for p in (1, 2)]
-
-
-@functools.cache
-def deep_short():
-    """{(world, label): runs} of the chapter's deep encoders, which train for 2,000 steps."""
-    configs = chapter.deep_configs()
-    runs = iter(sweep(cs.run, sum(configs.values(), []), record=("r2",)))
-    found = {}
-    for key, of_seeds in configs.items():
-        found[key] = [next(runs) for _ in of_seeds]
-    return found
 
 
 @functools.cache
@@ -184,6 +147,23 @@ def predicted():
         rho = collapse.pair_cosine(c)
         share = theory.style_share(c.tau, c.d_c, c.d - c.d_c, rho)
         found[sd] = (c.tau * c.d_c * (1 - rho), share)
+    return found
+
+
+@functools.cache
+def scaled_inverse():
+    """{d_c: [(seeds,) loss of the inverse of g at its best scale, for each of two style sds]} of deep latents.
+
+    Any generator has the same: the inverse gives the latents themselves.
+    """
+    eye, found = np.eye(10), {}
+    for k in (5, 0):
+        found[k] = []
+        for sd in recipes.SDS[1:]:
+            of_seeds = [Config(d=10, d_c=k, style_sd=sd, seed=s) for s in SEEDS]
+            maps = [optima.best_scale(eye, c) * eye for c in of_seeds]
+            losses = [optima.parts(f, c)[2] for f, c in zip(maps, of_seeds, strict=True)]
+            found[k].append(np.array(losses))
     return found
 
 
@@ -201,9 +181,9 @@ def _compared(run) -> np.ndarray:
 def parts():
     """{(world, d_c): (seeds, 3, maps) alignment, uniformity and total of the linear maps of the table of losses}."""
     bases = {("box", k): Config(d_c=k) for k in (0, 2)}
-    bases |= {("sphere", k): SPHERE.replace(d_c=k) for k in (0, 4)}
+    bases |= {("sphere", k): series.SPHERE.replace(d_c=k) for k in (0, 4)}
     found = {}
-    for key, runs in _trained(bases).items():
+    for key, runs in series.trained(bases).items():
         found[key] = np.array([optima.parts(_compared(run), run.config) for run in runs])
     return found
 
@@ -242,6 +222,12 @@ def norms():
     return records.load("photographs-norms")
 
 
+@functools.cache
+def slow():
+    """The record of the projector on CIFAR-10, outputs normalised, at the rate of the outputs of variance 1."""
+    return records.load("photographs-rate")
+
+
 # Appendices A and B: matrices and assumptions.
 
 
@@ -253,8 +239,18 @@ def products():
 
 @functools.cache
 def axes():
-    """How far the two covariances are from commuting, and from diagonal in the best basis, for a skewed style."""
+    """How far two covariances are from commuting and from diagonal in the best basis; the latter if axes are shared."""
     return _of_seeds(flow.axes)
+
+
+@functools.cache
+def sphere_eigenvalues():
+    """{style sd: smallest eigenvalue of Sigma_x - Sigma_x~} on the sphere, where a latent has the variance 1/8."""
+    found = {}
+    for sd in recipes.TRIED:
+        rho = collapse.pair_cosine(series.SPHERE.replace(style_sd=sd))
+        found[sd] = (2 * rho - 1) / 8
+    return found
 
 
 @functools.cache
@@ -271,7 +267,7 @@ def dial():
 
 @functools.cache
 def scaled():
-    """The gradient at four temperatures beside that of another W at temperature 1: their difference, a cosine."""
+    """The gradient at four temperatures beside that at temperature 1: off where W is scaled along; cosine where not."""
     found = []
     for tau in (0.1, 0.5, 2, 10):
         found += _of_seeds(flow.tempered, tau)
@@ -296,15 +292,22 @@ def limits():
     """{(anchors, size of W): of each seed the errors of eq. 10 and 13, and the largest |M share - 1|}."""
     found = {}
     for n in (64, 256, 1024):
-        found |= {(n, scale): _of_seeds(flow.limit_errors, n, scale) for scale in (1.0, 1e-3)}
+        for scale in (1.0, 1e-3):
+            found[n, scale] = _of_seeds(flow.limit_errors, n, scale, seeds=FIVE)
     return found
+
+
+@functools.cache
+def endless():
+    """{size of W: cross term over the other one, least and largest M share} for endless negatives."""
+    return {scale: flow.endless(scale) for scale in (1.0, 1e-3)}
 
 
 @functools.cache
 def spectra():
     """{number of pairs: (seeds, 8) singular values of the gradient} without content."""
     sizes = (*BATCHES, 100)
-    return {n: np.stack(_of_seeds(flow.gradient_spectrum, 0, n=n)) for n in sizes}
+    return {n: np.stack(_of_seeds(flow.gradient_spectrum, 0, n=n, seeds=FIVE)) for n in sizes}
 
 
 def _covariances(n: int, seed: int) -> torch.Tensor:
@@ -317,7 +320,7 @@ def _covariances(n: int, seed: int) -> torch.Tensor:
 def estimates():
     """{number of pairs: (seeds, 2, 8, 8) the two covariances}; the last number stands for infinitely many."""
     sizes = (*BATCHES, 100, 20_000)
-    return {n: np.stack(_of_seeds(_covariances, n)) for n in sizes}
+    return {n: np.stack(_of_seeds(_covariances, n, seeds=FIVE)) for n in sizes}
 
 
 @functools.cache
@@ -362,7 +365,7 @@ def readings():
 
 def _growth_ratios(config: Config) -> np.ndarray:
     """(seeds,) how much faster content grows than style, at small weights."""
-    rates = [flow.growth(config.replace(seed=s), samples=200) for s in SEEDS]
+    rates = [flow.growth(config.replace(seed=s), samples=200) for s in FIVE]
     return np.array([rate[:4].mean() / rate[4:].mean() for rate in rates])
 
 
@@ -370,7 +373,7 @@ def _growth_ratios(config: Config) -> np.ndarray:
 def recipe():
     """{(content sd, name of a tau_c): (tau_c, (seeds,) how much faster content grows)}."""
     found = {}
-    for sd in (0.05, 0.1, 0.15):
+    for sd in (0.01, 0.05, 0.1, 0.15):
         base = Config(d_c=4, content_sd=sd)
         equal = float(_growth_ratios(base).mean())
         dials = {"1": 1.0, "the recipe": sd / base.style_sd, "equal rates": equal}
@@ -414,6 +417,12 @@ def collapsed():
 
 
 @functools.cache
+def no_content():
+    """The lowest loss of a linear encoder that drops all there is, at any scale: without content style is all."""
+    return float(collapse.surface(FAR, (0,), 0)[:, 0].min())
+
+
+@functools.cache
 def corner():
     """{d_c: (seeds, content, style) losses of the inverse of g, its content once or twice, its style 0 to 2 times}."""
     found = {}
@@ -424,8 +433,13 @@ def corner():
 
 @functools.cache
 def layers():
-    """{layers of f: of each seed the singular values of the gradient in each of them} where style is gone."""
-    return {depth: _of_seeds(optima.layer_spectra, depth) for depth in (1, 3)}
+    """{(layers of f, scale of the content): of each seed the singular values of the gradient in each layer}, without
+    style."""
+    found = {}
+    for depth in (1, 3):
+        for scale in (2, 30):
+            found[depth, scale] = _of_seeds(optima.layer_spectra, depth, scale=scale)
+    return found
 
 
 @functools.cache
@@ -438,22 +452,9 @@ def sphere_identity():
 
 
 @functools.cache
-def _decays():
-    """Runs of DirectCLR on digits: the usual weight decay, and one of 1."""
-    base = chapter.PLAIN.replace(method="directclr")
-    return sweep(projector.run, [base, base.replace(decay=1.0)])
-
-
-@functools.cache
 def weak_decay():
     """A run of DirectCLR on digits with the usual weight decay."""
-    return _decays()[0]
-
-
-@functools.cache
-def strong_decay():
-    """A run of DirectCLR on digits with a weight decay of 1."""
-    return _decays()[1]
+    return sweep(projector.run, [chapter.PLAIN.replace(method="directclr")])[0]
 
 
 @functools.cache

@@ -225,6 +225,20 @@ def limit_errors(n: int, scale: float = 1.0, seed: int = 0) -> tuple[float, floa
     return (*errors, float(((n - 1) * alpha - 1 + torch.eye(n)).abs().max()))
 
 
+def endless(scale: float, points: int = 2001) -> tuple[float, float, float]:
+    """The terms of CS eq. 11 for endless negatives, W a rotation times `scale`, centred data: by quadrature.
+
+    The box is a product, and so is a Gaussian share: one dimension decides the ratio of the terms, eight the shares.
+    Returns: the cross term over the other one; the least and the largest M alpha_ij.
+    """
+    z = (np.arange(points) + 0.5) / points - 0.5
+    weight = np.exp(-((scale * (z[:, None] - z)) ** 2) / 2)
+    share = weight / weight.mean(1, keepdims=True)  # of a negative at z_j, times M
+    mean = share @ z / points  # of the negatives, as the anchor weighs them
+    cross = float((z * mean).mean() / (z * z).mean())
+    return cross, float(share.min()) ** DIM, float(share.max()) ** DIM
+
+
 def latent_form(
     style_sd: float, d_c: int = 4, n: int = 20_000, seed: int = 0
 ) -> tuple[float, np.ndarray, float]:
@@ -249,11 +263,12 @@ def eigenvalues(style_sd: float, share: float = 1, n: int = 20_000, seed: int = 
     return torch.linalg.eigvalsh(share * data - within).numpy()
 
 
-def axes(seed: int = 0, n: int = 2000) -> tuple[float, float]:
+def axes(seed: int = 0, n: int = 2000) -> tuple[float, float, float]:
     """CS Assumption 3 where style varies along skewed directions.
 
     Returns: size of the commutator of the two covariances over their product's (0: one rotation makes both diagonal);
-    what stands beside the diagonals of both, over the diagonals, in the basis of the generalised eigenvectors.
+    what stands beside the diagonals of both, over the diagonals, in the basis of the generalised eigenvectors; the same
+    for two covariances with common axes, after the rotation to the eigenvectors of their sum.
     """
     _, skew, z, views = sampled(n, 4, 0.3, seed)
     z, gap = z * torch.linspace(1, 2, DIM), (views - z) @ skew.T
@@ -261,12 +276,21 @@ def axes(seed: int = 0, n: int = 2000) -> tuple[float, float]:
     commutator = data @ within - within @ data
     root = torch.linalg.inv(torch.linalg.cholesky(data))
     basis = torch.linalg.eigh(root @ within @ root.T)[1].T @ root
-    both = torch.stack([basis @ of @ basis.T for of in (data, within)])
-    diagonal = torch.diag_embed(both.diagonal(dim1=1, dim2=2))
+    turn = torch.linalg.qr(skew)[0]
+    common = [turn @ torch.diag(of.diagonal()) @ turn.T for of in (data, within)]
+    rotation = torch.linalg.eigh(common[0] + common[1])[1].T
     return (
         float(commutator.norm() / (data @ within).norm()),
-        float((both - diagonal).norm() / diagonal.norm()),
+        _beside(basis, data, within),
+        _beside(rotation, *common),
     )
+
+
+def _beside(basis: torch.Tensor, *covariances: torch.Tensor) -> float:
+    """What stands beside the diagonals of covariances in another basis, over the diagonals."""
+    both = torch.stack([basis @ of @ basis.T for of in covariances])
+    diagonal = torch.diag_embed(both.diagonal(dim1=1, dim2=2))
+    return float((both - diagonal).norm() / diagonal.norm())
 
 
 def entry_ratios(seed: int = 0, n: int = 2000) -> tuple[np.ndarray, np.ndarray]:
@@ -278,16 +302,23 @@ def entry_ratios(seed: int = 0, n: int = 2000) -> tuple[np.ndarray, np.ndarray]:
     return through.numpy(), (W @ torch.diag((data - within).diagonal()) / W).numpy()
 
 
-def tempered(tau: float, seed: int = 0, n: int = 200) -> tuple[float, float]:
+def tempered(tau: float, seed: int = 0, n: int = 200) -> tuple[float, float, float]:
     """The gradient of CS eq. 4 at a rotation W, its distances over tau: relative difference from that of tau = 1 at
-    W / sqrt(tau), over sqrt(tau); and its cosine with the gradient of tau = 1 at W itself."""
+    W / sqrt(tau), over sqrt(tau); and its cosine with the gradient of tau = 1 at W itself, and so at W times .001."""
     _, W, *views = sampled(n, 4, 0.3, seed, "rotation")
     gradient = descent(W, *(z / tau**0.5 for z in views))
     along, still = descent(W / tau**0.5, *views) / tau**0.5, descent(W, *views)
+    small = descent(TINY * W, *(z / tau**0.5 for z in views)), descent(TINY * W, *views)
     return (
         float((along - gradient).norm() / gradient.norm()),
-        float((gradient * still).sum() / gradient.norm() / still.norm()),
+        _cosine(gradient, still),
+        _cosine(*small),
     )
+
+
+def _cosine(one: torch.Tensor, other: torch.Tensor) -> float:
+    """The cosine of two matrices."""
+    return float((one * other).sum() / one.norm() / other.norm())
 
 
 def loss_at_zero(n: int, seed: int = 0) -> tuple[float, float]:

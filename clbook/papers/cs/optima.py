@@ -88,10 +88,12 @@ def product_ranks(seed: int = 0) -> tuple[int, int, int]:
 
 
 @one_thread()
-def layer_spectra(layers: int, d_c: int = 3, n: int = 200, seed: int = 0) -> list[np.ndarray]:
+def layer_spectra(
+    layers: int, d_c: int = 3, n: int = 200, seed: int = 0, scale: float = 2
+) -> list[np.ndarray]:
     """Singular values (8,) of the gradient of CS eq. 4 in each weight matrix of f, seen through D (CS Prop. 5).
 
-    f is the inverse of a generator of so many layers; D then doubles the content and drops the style.
+    f is the inverse of a generator of so many layers; D then scales the content and drops the style.
     """
     generator, ends = stream(seed, 0), []
     g = latents.mixing(DIM, layers, generator)
@@ -101,7 +103,7 @@ def layer_spectra(layers: int, d_c: int = 3, n: int = 200, seed: int = 0) -> lis
     for x in map(g, pairs(n, d_c, 0.3, generator)):
         for i, weight in enumerate(weights):
             x = (leaky_relu(x, 1 / g.slope) if i else x) @ weight.T
-        ends.append(2 * x * (torch.arange(DIM) < d_c))
+        ends.append(scale * x * (torch.arange(DIM) < d_c))
     gradients = torch.autograd.grad(loss(*ends).sum(), weights)
     return [torch.linalg.svdvals(gradient).numpy() for gradient in gradients]
 

@@ -19,6 +19,8 @@ from clbook.results import records
 from clbook.results.records import Recipe
 
 SEEDS, SDS, SPACES = range(3), (0.05, 0.15, 0.3), ("box", "sphere")
+FIVE, EIGHT = range(5), range(8)
+KS, TRIED = (1, 2, 4), (0.2, 0.3, 0.5)
 WORLDS = ("box, p = 2", "box, p = 1", "sphere")
 KINDS = {"no content": {"d_c": 0}, "content": {"d_c": 5}}
 DIALS = {
@@ -53,6 +55,18 @@ def linear_configs() -> dict:
             ("recipe", p, sd, name): base.replace(tau_c=tau)
             for name, tau in (("1", 1.0), ("s", sd / 0.3))
         }
+    return found
+
+
+def sweep_configs() -> dict:
+    """{(d_c, tau_c, style sd): Config} of linear runs on the sphere for CS Fig. 1, dashed: tau = 1."""
+    globe = Config(space="sphere", normalize=True)
+    found = {(0, 1.0, sd): globe.replace(d_c=0, style_sd=sd) for sd in TRIED}
+    for k in KS:
+        for tau in (0.03, 0.1, 0.3, 1.0, 10.0):
+            found[k, tau, 0.3] = globe.replace(d_c=k, tau_c=tau)
+    for sd in (0.2, 0.5):
+        found[1, 0.1, sd] = globe.replace(d_c=1, tau_c=0.1, style_sd=sd)
     return found
 
 
@@ -127,10 +141,14 @@ CLASSES = {
     "style near the old one": CORNERS.replace(style_sd=0.2),
 }
 CLASSIFIER = {"classifier": CORNERS.replace(normalize=False, style_sd=10.0, steps=20_000)}
+# Outputs are scaled to length 1 on average; at 1/64 of a temperature that is as if they had variance 1 in each of 64
+# dimensions. So the first three rows have the temperature 1.
 DIGITS = {
-    "regular": PLAIN.replace(tau=0.5),
+    "regular": PLAIN,
     "without norm": PLAIN.replace(normalize=False, tau=1 / 64),
     "two temperatures": PLAIN.replace(normalize=False, tau=1 / 64, tau_ratio=0.7),
+    "regular, temperature 1/64": PLAIN.replace(tau=1 / 64),
+    "regular, temperature 1/2": PLAIN.replace(tau=0.5),
 }
 LONG = projector.Config(decay=4.0, steps=1000, record_every=100)
 DIRECT = {"directclr": LONG.replace(method="directclr"), "simclr": LONG}
@@ -191,6 +209,18 @@ RECIPES = {
         named={"variant": each(linear_configs())},
         dims=("variant", "seed"),
     ),
+    "cs-sweep": Recipe(
+        "linear encoders on the sphere, five seeds: temperatures of content, at temperature 1",
+        cs.run,
+        seeded(sweep_configs(), FIVE),
+        stacked("loss", map="map"),
+        ("loss",),
+        start=0.02,
+        record=("loss",),
+        axes=AXES,
+        named={"variant": each(sweep_configs(), FIVE)},
+        dims=("variant", "seed"),
+    ),
     **{
         name: Recipe(
             f"deep encoders, three seeds: {name.removeprefix('cs-deep-')}",
@@ -244,16 +274,16 @@ RECIPES = {
         dims=("variant", "seed"),
     ),
     "cs-digits": Recipe(
-        "digits, outputs standardised to variance 1, three seeds",
+        "digits, outputs standardised to variance 1, eight seeds",
         projector.run,
-        seeded(DIGITS),
+        seeded(DIGITS, EIGHT),
         READ,
         ("loss",),
         start=0.5,
         record=READ_ASKED,
         axes=AXES,
         labels={"place": ("h", "z")},
-        named={"variant": each(DIGITS)},
+        named={"variant": each(DIGITS, EIGHT)},
         dims=("variant", "seed"),
     ),
     "cs-directclr": Recipe(
