@@ -214,4 +214,4 @@ def test_the_command_line_judges_an_item(capsys, monkeypatch):
     monkeypatch.setattr(sys, "argv", command)
     assert command_line.main() == 0
     said = capsys.readouterr().out
-    assert re.match(r"holds +ls-any-scale\n", said) and "bar: no change" in said
+    assert re.match(r"identity +ls-any-scale\n", said) and "bar: no change" in said

@@ -39,10 +39,9 @@ READOUTS = {
 }
 # The claims that the text asks about, and that do not hold or were not decided. The rules state all others as facts.
 OPEN = {
-    "cs-fig-1-right",
     "sa-batch-linear",
     "cs-table-2-before",
-    "cs-fig-2",
+    "cs-photo-fig-2",
 }
 
 
