@@ -8,6 +8,7 @@ import torch
 from clbook.experiments import sphere
 from clbook.experiments.separability import condition
 from clbook.experiments.separability.recipes import conditions, extents, grid, over_time
+from clbook.metrics import separable
 from clbook.papers.ls import batches, repair, variants
 from clbook.results.labelled import padded
 from clbook.results.records import Recipe
@@ -33,6 +34,12 @@ def figure_4(results) -> dict[str, np.ndarray]:
         "labels": np.stack([r.labels[::15] for r in results]),
         "path": over_time([r.z[:, ::15, 0].T for r in results]),
     }
+
+
+def raw_pixels(results) -> dict[str, np.ndarray]:
+    """Whether an affine function separates the classes of the images themselves, and where the embedding starts."""
+    parted = [separable(r.x, r.labels) for r in results]
+    return {"parted": np.array(parted), "embedding": np.stack([r.z[:, ::15, 0] for r in results])}
 
 
 def figure_6(results) -> dict[str, np.ndarray]:
@@ -224,6 +231,21 @@ RECIPES = {
         record=("accuracy", "loss", "separable_at"),
         axes=AXES,
         dims=("start", "seed"),
+    ),
+    "ls-pixels": Recipe(
+        "images of three digits of MNIST as they are, five draws",
+        variants.run,
+        tuple(
+            variants.Config(
+                data="mnist", classes=3, n=300, augmentation="image", steps=2, seed=seed
+            )
+            for seed in range(5)
+        ),
+        raw_pixels,
+        ("embedding",),
+        start=1.0,
+        axes={"parted": "run", "embedding": "run step point"},
+        dims=("seed",),
     ),
     "ls-mnist": Recipe(
         "LS Figure 4 on MNIST: three digits, three hidden layers of 100, three seeds",
