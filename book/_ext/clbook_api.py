@@ -99,6 +99,7 @@ def setup(app):
     """Register the hooks; napoleon has priority 500."""
     app.setup_extension("sphinx.ext.autodoc")
     app.setup_extension("sphinx.ext.napoleon")
+    app.config.autodoc_member_order = "bysource"
     app.connect("autodoc-process-docstring", plain, priority=400)
     app.connect("autodoc-process-docstring", tell_pages, priority=600)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
