@@ -8,24 +8,12 @@ from scipy.special import betaincinv, ive
 
 from clbook import latents, theory
 from clbook.experiments.content_style import Config, Encoders, experiment, run
+from clbook.experiments.content_style.recipes import DEEP
 from clbook.losses import infonce
 from clbook.metrics import r2
 from clbook.papers.cs import flow, optima
 
 SPHERE = Config(space="sphere", normalize=True, d_c=4, style_sd=0.5)
-DEEP = Config(
-    space="sphere",
-    normalize=True,
-    d=10,
-    d_c=5,
-    style_sd=0.15,
-    tau=0.5,
-    mixing_layers=3,
-    layers=7,
-    lr=1e-3,
-    steps=2000,
-    record_every=500,
-)
 
 
 def seeded(seed=0):

@@ -7,7 +7,6 @@ stand the pages whose code uses it.
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 import json
 import re
@@ -81,18 +80,6 @@ def tell_pages(app, what, name, obj, options, lines):
     found = [f":doc:`/{page}`" for page in pages(Path(app.srcdir), module, short)]
     if found:
         lines += ["", f"Used on: {', '.join(found)}.", ""]
-
-
-def documented(modules: dict[str, tuple[str, ...]]) -> list[str]:
-    """The full names of what a page of the reference has to show of these modules; () stands for all of a module."""
-    names = []
-    for module, chosen in modules.items():
-        loaded = importlib.import_module(module)
-        for name, value in vars(loaded).items():
-            defined_here = getattr(value, "__module__", None) == module
-            if defined_here and not name.startswith("_") and (not chosen or name in chosen):
-                names.append(f"{module}.{name}")
-    return names
 
 
 def setup(app):
