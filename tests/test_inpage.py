@@ -80,6 +80,23 @@ def test_a_program_may_ask_for_a_run(opened):
         opened.page.evaluate("window.clbook.explorers.here.run({width: 3})")
 
 
+def test_a_run_that_another_replaces_leaves_nothing_in_it(opened):
+    # What the worker has sent of the first run may arrive after the second has been asked for.
+    steps = opened.page.evaluate(
+        """async () => {
+          const found = [], here = window.clbook.explorers.here;
+          for (let k = 0; k < 30; k++) {
+            here.run({ steps: 100000 });
+            await new Promise((resolve) => setTimeout(resolve, 20 + k));
+            found.push((await here.run({ seed: 3, steps: 50 })).steps);
+          }
+          return found;
+        }"""
+    )
+    truth = separability.run(CONFIG.replace(seed=3, steps=50))
+    assert steps == [truth.steps.tolist()] * 30
+
+
 def test_stop_pin_seed_and_reset(opened):
     page = opened.page
     page.evaluate("() => { window.clbook.explorers.here.run({steps: 100000}); }")

@@ -181,6 +181,7 @@ window.clbookHere ??= (() => {
     const start = { settings: Object.fromEntries(setup.knobs.map((k) => [k.name, k.value])), seed: setup.seed,
       steps: setup.steps, shape: setup.shapes.map((s) => s.start) };
     let now = structuredClone(start), worker = null, current = null, pinned = [], waiting = [], training = false;
+    let number = 0; // which run the worker is asked for: an answer to an earlier one may still be on its way
 
     // The worker's text: what all blocks of the page share, and this one's programs.
     function work() {
@@ -200,12 +201,13 @@ window.clbookHere ??= (() => {
     function say(text) { if (status.textContent !== text) status.textContent = text; }
 
     function train() {
-      const number = shapeNumber(), { recorded, labels, times: own } = setup.programs[number];
+      const shape = shapeNumber(), { recorded, labels, times: own } = setup.programs[shape];
       const times = now.steps === start.steps ? own : timesOf(now.steps);
       current = { rows: [], labels, recorded, steps: times.at(-1), words: "", about: about() };
       training = true;
       buttons.train.textContent = "Stop";
-      work().postMessage({ shape: number, settings: now.settings, seed: now.seed, times, drawn: drawn(recorded) });
+      number += 1;
+      work().postMessage({ number, shape, settings: now.settings, seed: now.seed, times, drawn: drawn(recorded) });
     }
     function stop() {
       if (!training) return;
@@ -217,11 +219,12 @@ window.clbookHere ??= (() => {
     function settle(run) { waiting.forEach((done) => done(run)); waiting = []; }
 
     function hear({ data }) {
-      if (!training) return;
+      if (!training || data.number !== number) return;
       current.rows.push(...data.rows);
       const last = current.rows[current.rows.length - 1];
       if (last?.row.separable_at) current.at = last.row.separable_at[0] < 0 ? null : last.row.separable_at[0];
-      if (data.over || !reduced.matches) paint();
+      if (data.over) picture(); // the end stands there when the words say so
+      else if (!reduced.matches) paint();
       const found = reached(current);
       if (!data.over) return say(`iteration ${data.t} of ${current.steps}${found}`);
       training = false;
@@ -357,7 +360,7 @@ window.clbookHere ??= (() => {
         const done = new Promise((resolve) => waiting.push(resolve));
         train();
         const { rows } = await done, last = rows.at(-1);
-        const found = { steps: rows.map(({ t }) => t), ...last.row };
+        const found = { steps: rows.map(({ t }) => t), ...last?.row }; // nothing, where it was stopped at once
         for (const key of Object.keys(found)) if (key.endsWith("_at")) found[key] = found[key][0] < 0 ? null : found[key][0];
         return found;
       },
