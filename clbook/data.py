@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
+import io
 import math
 import os
 import time
@@ -22,6 +23,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from PIL import Image
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
@@ -443,7 +445,7 @@ def image_files(name: str) -> tuple[Path, ...]:
     name = str(name)
     if _is_file(name):
         return (_path("name", name),)
-    if name not in OPENML:
+    if name not in IMAGES or name == "digits":
         return ()
     folder = data_folder()
     stored = folder / f"{name}.npz"
@@ -451,6 +453,8 @@ def image_files(name: str) -> tuple[Path, ...]:
         return (stored,)
     if name == "cifar10":
         return (folder / "cifar10_subset" / "cifar10_subset.npz",)
+    if name == "cifar10_all":
+        return (folder / "cifar10" / "cifar10_jpeg.zip",)
     found = []
     for part in ("images-idx3", "labels-idx1"):
         packed = folder / "MNIST" / "raw" / f"train-{part}-ubyte.gz"
@@ -526,6 +530,39 @@ def _cifar10():
         return by_colour.reshape(len(pixels), -1), labels
 
 
+def cifar10_part(part: str) -> tuple[np.ndarray, np.ndarray]:
+    """All images of CIFAR-10 of one part, from a zip of JPEG files "part/class/0000.jpg".
+
+    Args:
+        part: "train" (50,000 images) or "test" (10,000).
+
+    Returns:
+        pixels (n, 3, 32, 32), uint8, and labels (n,), uint8: classes in the order of the alphabet, images in the order
+        of their names.
+
+    Raises:
+        ValueError: another part, a file that is missing or damaged.
+    """
+    choice("part", part, ("train", "test"))
+    with reading("cifar10_all"):
+        (path,) = image_files("cifar10_all")
+        with zipfile.ZipFile(path) as packed:
+            names = sorted(name for name in packed.namelist() if name.endswith(".jpg"))
+            classes = sorted({name.split("/")[1] for name in names})
+            own = [name for name in names if name.startswith(f"{part}/")]
+            pixels = np.empty((len(own), 32, 32, 3), np.uint8)
+            for k, name in enumerate(own):
+                with Image.open(io.BytesIO(packed.read(name))) as image:
+                    pixels[k] = np.asarray(image.convert("RGB"))
+    labels = [classes.index(name.split("/")[1]) for name in own]
+    return pixels.transpose(0, 3, 1, 2), np.array(labels, np.uint8)
+
+
+def _cifar10_all():
+    pixels, labels = cifar10_part("train")
+    return pixels.reshape(len(pixels), -1), labels
+
+
 def _digits():
     from sklearn.datasets import load_digits
 
@@ -533,7 +570,7 @@ def _digits():
     return pixels.astype(np.uint8), targets
 
 
-IMAGES = {"digits": _digits, "mnist": _mnist, "cifar10": _cifar10}
+IMAGES = {"digits": _digits, "mnist": _mnist, "cifar10": _cifar10, "cifar10_all": _cifar10_all}
 OPENML = {"mnist": "mnist_784", "cifar10": "CIFAR_10"}
 
 

@@ -144,7 +144,7 @@ def test_sets_that_cannot_be_read_are_refused_by_name(tmp_path):
         with pytest.raises(ValueError, match=says):
             sets.load(str(name), n, test, classes, 16, seeded())
 
-    refused("must be one of digits, mnist, cifar10, a folder", "nowhere")
+    refused("must be one of digits, mnist, cifar10, cifar10_all, a folder", "nowhere")
     (tmp_path / "empty").mkdir()
     refused("has no folders with images", tmp_path / "empty")
     write_folder(tmp_path / "one", ("cat",))

@@ -225,7 +225,9 @@ class Trainer:
         c = self.config
         drawn = self.share(draw(len(chosen), self.draws, c.colour, c.flip, c.blur, c.smallest))
         seen = views(self.x[self.share(chosen).to(self.device)], drawn.to(self.device, self.dtype))
-        return seen.to(memory_format=torch.channels_last) if self.device.type == "cuda" else seen
+        return seen.to(
+            memory_format=torch.channels_last
+        )  # convolutions take two thirds of the time
 
     def loss(self, chosen: torch.Tensor) -> torch.Tensor:
         """The loss of a batch `chosen` (batch,), of all processes' views: the same number in each."""
@@ -289,9 +291,13 @@ class Trainer:
         mean = float(torch.stack(self.steps[first:]).mean())
         if not np.isfinite(mean):
             raise self.config.diverged("lr", self.epoch * self.batches)
-        if self.epoch % self.config.every == 0 or self.epoch == self.config.epochs:
+        if self.due():
             self.record(mean)
         return True
+
+    def due(self) -> bool:
+        """Whether the network is read out after this epoch."""
+        return self.epoch % self.config.every == 0 or self.epoch == self.config.epochs
 
     @torch.no_grad()
     def embedded(self, x: torch.Tensor) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,12 @@ from PIL import Image
 
 from clbook import data
 
-NAMED = {"digits": (1, 8, 8), "mnist": (1, 28, 28), "cifar10": (3, 32, 32)}
+NAMED = {
+    "digits": (1, 8, 8),
+    "mnist": (1, 28, 28),
+    "cifar10": (3, 32, 32),
+    "cifar10_all": (3, 32, 32),
+}
 KINDS = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp")
 
 
@@ -97,6 +102,8 @@ def _tensors(name, pixels, labels, rows):
 
 def _own_test(name):
     """(pixels (n, channels, height, width), labels (n,)) of a set's own test images, where its files have them."""
+    if name == "cifar10_all":
+        return data.cifar10_part("test")
     if name == "cifar10" and (path := data.image_files(name)[0]).parent.name == "cifar10_subset":
         with np.load(path) as table:
             return table["x_test"].transpose(0, 3, 1, 2), table["y_test"]
