@@ -17,22 +17,26 @@ import argparse
 import dataclasses
 import datetime
 import importlib
+import inspect
 import json
 import os
 import platform
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import torch
 import xarray
 
 from clbook.data import written
+from clbook.results import computed
 from clbook.results.fingerprint import fingerprint
-from clbook.results.labelled import of_settings, put
+from clbook.results.labelled import of_settings, padded, put
 from clbook.results.sweep import sweep
 from clbook.training.settings import Outcome, Settings
 
@@ -80,6 +84,48 @@ class Recipe:
         return fingerprint(self.run, type(self.configs[0]))
 
 
+@dataclasses.dataclass(frozen=True)
+class Computed:
+    """How a record of what a function gives is made.
+
+    Attributes:
+        function: gives numbers, texts, arrays, or dictionaries, lists and tuples of these. Where it takes `seeds`, the
+            first one alone is repeated as the record's beginning.
+    """
+
+    function: Callable
+    configs = ()  # it has no settings
+
+    @property
+    def says(self) -> str:
+        """What the function gives, one line."""
+        return inspect.getdoc(self.function).partition("\n")[0]
+
+    @property
+    def code(self) -> str:
+        """Hash of the code that the function depends on."""
+        return fingerprint(self.function, Settings)
+
+
+def fields(*names: str, last: Sequence[str] = (), **derived: Callable) -> Callable:
+    """A `reduce` that keeps quantities of Results, over all recorded times or, of `last`, at the last one (as T = 1).
+
+    `derived`: name=function for what is no quantity, function(result). `runs` gives all of them back.
+    """
+
+    def reduce(results):
+        found = {}
+        for name in names:
+            found[name] = padded([getattr(result, name) for result in results])
+        for name in last:
+            found[name] = np.stack([getattr(result, name)[-1:] for result in results])
+        for name, function in derived.items():
+            found[name] = padded([function(result) for result in results])
+        return found
+
+    return reduce
+
+
 def made(record: xarray.Dataset) -> dict:
     """How a record was made: says, command, versions, processor, device, seconds, date, commit, fingerprint."""
     found = {}
@@ -96,7 +142,7 @@ def summary(record: xarray.Dataset) -> str:
     return f"Record of {how['date']}: {how['says']}; {cost}; made by {how['command']}"
 
 
-def recipes() -> dict[str, Recipe]:
+def recipes() -> dict[str, Recipe | Computed]:
     """All recipes: the dictionaries `RECIPES` in the files `recipes.py` of experiments and papers."""
     found = {}
     for path in sorted(PACKAGE.glob("*/*/recipes.py")):
@@ -194,15 +240,18 @@ def make(name: str) -> xarray.Dataset:
     if name not in (known := recipes()):
         raise ValueError(f"name = {name!r} is not allowed: the records are {', '.join(known)}")
     recipe = known[name]
-    results = sweep(recipe.run, recipe.configs, record=recipe.record)
-    found = labelled(recipe, results)
-    origin = now() | {
-        "says": recipe.says,
-        "command": f"python -m clbook.results.records {name}",
-        "device": results[0].device,
-        "seconds": sum(result.seconds for result in results),
-        "fingerprint": recipe.code,
-    }
+    if isinstance(recipe, Computed):
+        began = time.process_time()
+        found = computed.packed(recipe.function())
+        how = {"device": "cpu", "seconds": time.process_time() - began}
+    else:
+        results = sweep(recipe.run, recipe.configs, record=recipe.record)
+        found = labelled(recipe, results)
+        seconds = sum(result.seconds for result in results)
+        how = {"device": results[0].device, "seconds": seconds}
+    command = f"python -m clbook.results.records {name}"
+    what = {"says": recipe.says, "command": command, "fingerprint": recipe.code}
+    origin = now() | what | how
     found.attrs |= {f"made_{key}": value for key, value in origin.items()}
     write(name, found)
     return load(name)
@@ -222,6 +271,28 @@ def load(name: str) -> xarray.Dataset:
     return xarray.load_dataset(path, engine="h5netcdf")
 
 
+def value(name: str):
+    """What the function gave of which `name` is the record."""
+    return computed.unpacked(load(name))
+
+
+def runs(name: str, configs: Sequence[Settings]) -> list[SimpleNamespace]:
+    """Of each run of the record `name`, made of `configs` with `fields`: its `config` and its quantities.
+
+    A curve of a run that ended early is as long as those of the others, and ends in NaN.
+    """
+    record, found = load(name), []
+    kept = {key: variable for key, variable in record.variables.items() if key in record.data_vars}
+    if "recorded_steps" in record:
+        kept["recorded_steps"] = record.recorded_steps.variable
+    for run, config in enumerate(configs):
+        quantities = {}
+        for key, variable in kept.items():
+            quantities[key.removeprefix("recorded_")] = variable.values[run]
+        found.append(SimpleNamespace(config=config, **quantities))
+    return found
+
+
 # What has become of the code since.
 
 
@@ -238,7 +309,7 @@ def state(name: str) -> str:
         return "not made yet"
     record, last = load(name), checked().get(name, {})
     settings = [config.described() for config in recipe.configs]
-    if list(record.config.values.ravel()) != settings:
+    if settings and list(record.config.values.ravel()) != settings:
         return "of other settings"
     if made(record)["fingerprint"] == recipe.code:
         return "as the code makes it"
@@ -255,6 +326,8 @@ def older(name: str) -> bool:
 def beginning(name: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """{curve: (made again now, as recorded)}: the first recorded times of the record's first run."""
     recipe, record = recipes()[name], load(name)
+    if isinstance(recipe, Computed):
+        return computed.beginning(recipe.function, computed.unpacked(record))
     more = {"record": recipe.record} if recipe.record else {}
     again = recipe.run(
         recipe.configs[0], progress=lambda fraction, partial: fraction < recipe.start, **more
@@ -281,6 +354,8 @@ def differences(name: str) -> list[str]:
     before = made(load(name))
     same = all(before[key] == here[key] for key in ("versions", "processor", "fingerprint"))
     close = {"rtol": 0.0, "atol": 0.0} if same else {"rtol": 1e-4, "atol": 1e-5}
+    if isinstance(recipes()[name], Computed):
+        return _off(beginning(name), same)
     wrong, shaken = [], {}
     times = None if same else 2  # all of them, or the first two
     for curve, (again, whole) in beginning(name).items():
@@ -299,6 +374,21 @@ def differences(name: str) -> list[str]:
         off = np.where(both, 0.0, abs(again - kept)).max()
         if not off <= allowed:  # NaN where one of them has no number
             wrong.append(f"{curve}: off by {off:.3g}, and {allowed:.3g} is allowed")
+    return wrong
+
+
+def _off(parts: dict, same: bool) -> list[str]:
+    """Which parts of what a function gives differ: at all, or by more than 1e-3 of the largest number there."""
+    wrong = []
+    for name, (again, kept) in parts.items():
+        if again.dtype.kind not in "iuf":
+            if not np.array_equal(again, kept):
+                wrong.append(f"{name}: other values")
+            continue
+        largest = np.nanmax(abs(np.where(np.isfinite(kept), kept, 0)), initial=0.0)
+        allowed = 0.0 if same else 1e-3 * largest + 1e-6
+        if not np.allclose(again, kept, rtol=0.0, atol=allowed, equal_nan=True):
+            wrong.append(f"{name}: {again} instead of {kept}")
     return wrong
 
 

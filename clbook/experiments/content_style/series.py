@@ -26,9 +26,8 @@ def box():
     return trained({k: Config(d_c=k) for k in (0, 1, 2, 4)})
 
 
-@functools.cache
-def sphere_grid():
-    """Of runs on the sphere: d_c, tau, tau d_c (1 - rho), style's gain over content's, and the same as predicted."""
+def grid_configs() -> tuple:
+    """The runs on the sphere of `sphere_grid`."""
     base = SPHERE.replace(steps=600)
     configs = []
     for k in (1, 2, 4):
@@ -36,14 +35,25 @@ def sphere_grid():
             for sd in (0.2, 0.3, 0.5):
                 one = base.replace(d_c=k, tau=tau, style_sd=sd)
                 configs += [one.replace(seed=s) for s in SEEDS]
+    return tuple(configs)
+
+
+def grid_rows(results) -> list[tuple]:
+    """`sphere_grid` of these runs."""
     rows = []
-    for result in sweep(run, configs):
+    for result in results:
         c = result.config
         rho = collapse.pair_cosine(c.replace(seed=0))
         gain = style_gain(result.map[-1], c.d_c)
         predicted = theory.style_share(c.tau, c.d_c, c.d - c.d_c, rho)
         rows.append((c.d_c, c.tau, c.tau * c.d_c * (1 - rho), gain, predicted))
     return rows
+
+
+@functools.cache
+def sphere_grid():
+    """Of runs on the sphere: d_c, tau, tau d_c (1 - rho), style's gain over content's, and the same as predicted."""
+    return grid_rows(sweep(run, grid_configs()))
 
 
 @functools.cache

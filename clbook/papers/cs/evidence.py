@@ -5,39 +5,21 @@ import functools
 import numpy as np
 import torch
 
-from clbook import records, sweep, theory
-from clbook.experiments.content_style import Config, collapse, projector, series
-from clbook.experiments.content_style import recipes as chapter
-from clbook.papers.cs import flow, optima, recipes
+from clbook import records, theory
+from clbook.experiments.content_style import collapse, series
+from clbook.papers.cs import computed, flow, optima, recipes
+from clbook.papers.cs.computed import of_seeds
 
 SEEDS, FIVE = recipes.SEEDS, recipes.FIVE
+SCALES, STARTS, READ_FROM = computed.SCALES, computed.STARTS, computed.READ_FROM
 
-# What the chapter on content and style shows as well.
-box = series.box
-sphere_grid = series.sphere_grid
-deep_short = series.deep_short
-
-SCALES = (1e-3, 1e-2, 0.1, 0.3, 1.0, 3.0)  # sizes of W, for `errors`
 BATCHES = range(2, 13)  # numbers of pairs from below the eight dimensions to above them
 FAR = (30, 300, 3000, 30_000, 1e8)  # sizes of the content, for `far` and `collapsed`
-# Kinds of W and of the generator from which d_c is read off the gradient.
-STARTS = {
-    "both rotations": {},
-    "W gaussian": {"start": "gaussian"},
-    "g gaussian": {"mixing": "gaussian"},
-    "g gaussian, x whitened": {"mixing": "gaussian", "whiten": True},
-}
-READ_FROM = {800: flow.descent, 8000: flow.lemma5, 40_000: flow.lemma5}  # so many pairs
 SCALINGS = {
     "zero on style": [3] * 4 + [0] * 4,
     "0.1 on style": [1] * 4 + [0.1] * 4,
     "uneven on content": [1, 1, 2, 2] + [0] * 4,
 }
-
-
-def _of_seeds(function, *args, seeds=SEEDS, **settings) -> list:
-    """What the function gives there, for each seed."""
-    return [function(*args, seed=s, **settings) for s in seeds]
 
 
 # The abstract, Sections 2 and 3.
@@ -46,23 +28,19 @@ def _of_seeds(function, *args, seeds=SEEDS, **settings) -> list:
 @functools.cache
 def keeping():
     """{world: of each seed, the losses of maps that keep content and scale style, and what can be read from them}."""
-    bases = {"sphere": series.SPHERE.replace(tau=1.0), "box": Config(d_c=4)}
-    found = {}
-    for world, base in bases.items():
-        found[world] = sweep(optima.keeping, [base.replace(seed=s) for s in FIVE])
-    return found
+    return records.value("cs-keeping")
 
 
 @functools.cache
 def written():
     """Our losses beside eq. 1 and 4 written out: the largest differences."""
-    return _of_seeds(flow.definition_errors)
+    return of_seeds(flow.definition_errors)
 
 
 @functools.cache
 def worlds():
     """Of the generators: error of the inverse, difference of content and least distance of style within pairs."""
-    return _of_seeds(optima.generator_errors)
+    return of_seeds(optima.generator_errors)
 
 
 @functools.cache
@@ -70,14 +48,14 @@ def split():
     """Eq. 2 for three numbers of content dimensions: its error, and what a smaller rank leaves of the distance."""
     found = []
     for d_c in (1, 4, 7):
-        found += _of_seeds(flow.alignment_split, d_c)
+        found += of_seeds(flow.alignment_split, d_c)
     return found
 
 
 @functools.cache
 def lowered():
     """What is left of the distance within pairs when singular values of W are set to zero."""
-    return _of_seeds(flow.lower_rank)
+    return of_seeds(flow.lower_rank)
 
 
 @functools.cache
@@ -124,11 +102,40 @@ def classifier():
 # Section 4.1: Figure 1 and Table 1.
 
 
+def _of_name(name: str, configs: dict) -> dict:
+    """{key: runs of its seeds} of the record `name`, made of {key: Configs}."""
+    runs = iter(records.runs(name, sum(configs.values(), ())))
+    return {key: [next(runs) for _ in of_seeds] for key, of_seeds in configs.items()}
+
+
+@functools.cache
+def _five():
+    """{(world, d_c): runs of five seeds} of linear encoders (a record)."""
+    return _of_name("cs-five", recipes.five_configs())
+
+
+@functools.cache
+def box():
+    """{d_c: runs of five seeds} of linear encoders in the box."""
+    return {k: runs for (world, k), runs in _five().items() if world == "box"}
+
+
 @functools.cache
 def globe():
     """{d_c: runs of five seeds} of linear encoders on the sphere."""
-    base = series.SPHERE.replace(style_sd=0.3)
-    return series.trained({k: base.replace(d_c=k) for k in (0, 4)})
+    return {k: runs for (world, k), runs in _five().items() if world == "sphere"}
+
+
+@functools.cache
+def sphere_grid():
+    """Of runs on the sphere: d_c, tau, tau d_c (1 - rho), style's gain over content's, and the same as predicted."""
+    return series.grid_rows(records.runs("cs-sphere-grid", series.grid_configs()))
+
+
+@functools.cache
+def deep_short():
+    """{(world, label): runs} of the chapter's deep encoders, which train for 2,000 steps (a record)."""
+    return _of_name("cs-deep-short", recipes.short_configs())
 
 
 @functools.cache
@@ -156,43 +163,19 @@ def scaled_inverse():
 
     Any generator has the same: the inverse gives the latents themselves.
     """
-    eye, found = np.eye(10), {}
-    for k in (5, 0):
-        found[k] = []
-        for sd in recipes.SDS[1:]:
-            of_seeds = [Config(d=10, d_c=k, style_sd=sd, seed=s) for s in SEEDS]
-            maps = [optima.best_scale(eye, c) * eye for c in of_seeds]
-            losses = [optima.parts(f, c)[2] for f, c in zip(maps, of_seeds, strict=True)]
-            found[k].append(np.array(losses))
-    return found
-
-
-def _compared(run) -> np.ndarray:
-    """The inverse of g, the best-scaled one, the trained map; with content, content alone and beside style."""
-    c, eye = run.config, np.eye(run.config.d)
-    maps = [eye, optima.best_scale(eye, c) * eye, run.map[-1]]
-    if c.d_c:
-        content = np.diag(1.0 * (np.arange(c.d) < c.d_c))
-        maps += [30 * content, 29 * content + eye]
-    return np.stack(maps)
+    return records.value("cs-scaled-inverse")
 
 
 @functools.cache
 def parts():
     """{(world, d_c): (seeds, 3, maps) alignment, uniformity and total of the linear maps of the table of losses}."""
-    bases = {("box", k): Config(d_c=k) for k in (0, 2)}
-    bases |= {("sphere", k): series.SPHERE.replace(d_c=k) for k in (0, 4)}
-    found = {}
-    for key, runs in series.trained(bases).items():
-        found[key] = np.array([optima.parts(_compared(run), run.config) for run in runs])
-    return found
+    return records.value("cs-parts")
 
 
 @functools.cache
 def inverse():
     """{(world, p): alignment, uniformity and total of the inverse of g, of each seed} in ten dimensions."""
-    worlds = (("box", 2), ("box", 1), ("sphere", 2))
-    return {world: _of_seeds(optima.inverse_terms, 10, *world) for world in worlds}
+    return records.value("cs-inverse")
 
 
 # Section 4.2: Figure 2 and Table 2.
@@ -234,13 +217,13 @@ def slow():
 @functools.cache
 def products():
     """Of 81 products of matrices: how many contradict Lemma 2, Lemma 3 as printed, and Lemma 3 as it should be."""
-    return _of_seeds(optima.product_ranks)
+    return of_seeds(optima.product_ranks)
 
 
 @functools.cache
 def axes():
     """How far two covariances are from commuting and from diagonal in the best basis; the latter if axes are shared."""
-    return _of_seeds(flow.axes)
+    return of_seeds(flow.axes)
 
 
 @functools.cache
@@ -258,7 +241,7 @@ def dial():
     """{style sd: {share: ascending eigenvalues of share Sigma_x - Sigma_x~, of each seed}}."""
     found = {}
     for sd in (0.1, 0.2, 0.3, 0.6, 1.0):
-        found[sd] = {share: _of_seeds(flow.eigenvalues, sd, share) for share in (1, 2)}
+        found[sd] = {share: of_seeds(flow.eigenvalues, sd, share) for share in (1, 2)}
     return found
 
 
@@ -270,21 +253,20 @@ def scaled():
     """The gradient at four temperatures beside that at temperature 1: off where W is scaled along; cosine where not."""
     found = []
     for tau in (0.1, 0.5, 2, 10):
-        found += _of_seeds(flow.tempered, tau)
+        found += of_seeds(flow.tempered, tau)
     return found
 
 
 @functools.cache
 def errors():
     """Of each seed the relative errors of Lemma 5, corrected, as printed, without the negatives' gradient."""
-    # The first seed has all sizes of W, for the figure; the claim is about the smallest.
-    return [flow.lemma5_errors(SCALES[:1] if s else SCALES, seed=s) for s in SEEDS]
+    return records.value("cs-errors")
 
 
 @functools.cache
 def derivatives():
     """Relative errors of the derivative before eq. 7: as printed, and with z_i's part as another's negative."""
-    return _of_seeds(flow.printed_derivatives)
+    return of_seeds(flow.printed_derivatives)
 
 
 @functools.cache
@@ -293,7 +275,7 @@ def limits():
     found = {}
     for n in (64, 256, 1024):
         for scale in (1.0, 1e-3):
-            found[n, scale] = _of_seeds(flow.limit_errors, n, scale, seeds=FIVE)
+            found[n, scale] = of_seeds(flow.limit_errors, n, scale, seeds=FIVE)
     return found
 
 
@@ -307,7 +289,7 @@ def endless():
 def spectra():
     """{number of pairs: (seeds, 8) singular values of the gradient} without content."""
     sizes = (*BATCHES, 100)
-    return {n: np.stack(_of_seeds(flow.gradient_spectrum, 0, n=n, seeds=FIVE)) for n in sizes}
+    return {n: np.stack(of_seeds(flow.gradient_spectrum, 0, n=n, seeds=FIVE)) for n in sizes}
 
 
 def _covariances(n: int, seed: int) -> torch.Tensor:
@@ -320,66 +302,37 @@ def _covariances(n: int, seed: int) -> torch.Tensor:
 def estimates():
     """{number of pairs: (seeds, 2, 8, 8) the two covariances}; the last number stands for infinitely many."""
     sizes = (*BATCHES, 100, 20_000)
-    return {n: np.stack(_of_seeds(_covariances, n, seeds=FIVE)) for n in sizes}
+    return {n: np.stack(of_seeds(_covariances, n, seeds=FIVE)) for n in sizes}
 
 
 @functools.cache
 def forms():
     """Of eq. 15: its error, the diagonal of the matrix in the middle, the largest of its other entries."""
-    return _of_seeds(flow.latent_form, 0.3)
+    return of_seeds(flow.latent_form, 0.3)
 
 
 @functools.cache
 def entries():
     """(8, 8) gradient over entry of W, through a random generator, and through none."""
-    return _of_seeds(flow.entry_ratios)
+    return of_seeds(flow.entry_ratios)
 
 
 @functools.cache
 def ratios():
     """For three spreads of style, of each seed: how much faster content grows, by autograd, the law, as printed."""
-    return [_of_seeds(flow.content_lead, sd) for sd in (0.1, 0.2, 0.3)]
-
-
-def _share_right(**settings) -> np.ndarray:
-    """(seeds,) share of the seven d_c that the largest drop of the gradient's singular values tells."""
-    right = []
-    for d_c in range(1, 8):
-        values = _of_seeds(flow.gradient_spectrum, d_c, **settings)
-        right.append([flow.largest_drop(of_seed) == d_c for of_seed in values])
-    return np.mean(right, 0)
+    return records.value("cs-ratios")
 
 
 @functools.cache
 def readings():
     """{start: (style sd, number of pairs, seed) share of the seven d_c that are read off rightly}."""
-    found = {}
-    for name, start in STARTS.items():
-        shares = []
-        for sd in (0.1, 0.3):
-            for n, gradient in READ_FROM.items():
-                shares.append(_share_right(style_sd=sd, n=n, flow=gradient, **start))
-        found[name] = np.reshape(shares, (2, len(READ_FROM), len(SEEDS)))
-    return found
-
-
-def _growth_ratios(config: Config) -> np.ndarray:
-    """(seeds,) how much faster content grows than style, at small weights."""
-    rates = [flow.growth(config.replace(seed=s), samples=200) for s in FIVE]
-    return np.array([rate[:4].mean() / rate[4:].mean() for rate in rates])
+    return records.value("cs-readings")
 
 
 @functools.cache
 def recipe():
     """{(content sd, name of a tau_c): (tau_c, (seeds,) how much faster content grows)}."""
-    found = {}
-    for sd in (0.01, 0.05, 0.1, 0.15):
-        base = Config(d_c=4, content_sd=sd)
-        equal = float(_growth_ratios(base).mean())
-        dials = {"1": 1.0, "the recipe": sd / base.style_sd, "equal rates": equal}
-        for name, tau_c in dials.items():
-            found[sd, name] = (tau_c, _growth_ratios(base.replace(tau_c=tau_c)))
-    return found
+    return records.value("cs-recipe")
 
 
 @functools.cache
@@ -387,7 +340,7 @@ def loss_at_zero():
     """The loss at W = 0 over (M + 1) M log(1 + M), and at W = 1, for three numbers of anchors."""
     found = []
     for n in (8, 64, 512):
-        found += _of_seeds(flow.loss_at_zero, n)
+        found += of_seeds(flow.loss_at_zero, n)
     return found
 
 
@@ -397,8 +350,7 @@ def loss_at_zero():
 @functools.cache
 def surface():
     """{d_c: (content, style) the loss of maps that find the latents and scale them}."""
-    content, style = np.geomspace(0.3, 30, 13), np.linspace(0, 6, 31)
-    return {k: collapse.surface(content, style, k, batches=4) for k in (1, 2, 4)}
+    return records.value("cs-surface")
 
 
 @functools.cache
@@ -427,7 +379,7 @@ def corner():
     """{d_c: (seeds, content, style) losses of the inverse of g, its content once or twice, its style 0 to 2 times}."""
     found = {}
     for k in (0, 1, 4):
-        found[k] = np.stack(_of_seeds(collapse.surface, (1, 2), (0, 1, 2), k, batches=7))
+        found[k] = np.stack(of_seeds(collapse.surface, (1, 2), (0, 1, 2), k, batches=7))
     return found
 
 
@@ -438,7 +390,7 @@ def layers():
     found = {}
     for depth in (1, 3):
         for scale in (2, 30):
-            found[depth, scale] = _of_seeds(optima.layer_spectra, depth, scale=scale)
+            found[depth, scale] = of_seeds(optima.layer_spectra, depth, scale=scale)
     return found
 
 
@@ -453,8 +405,8 @@ def sphere_identity():
 
 @functools.cache
 def weak_decay():
-    """A run of DirectCLR on digits with the usual weight decay."""
-    return sweep(projector.run, [chapter.PLAIN.replace(method="directclr")])[0]
+    """A run of DirectCLR on digits with the usual weight decay (a record)."""
+    return records.runs("cs-weak-decay", recipes.WEAK_DECAY)[0]
 
 
 @functools.cache

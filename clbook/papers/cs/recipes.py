@@ -6,6 +6,7 @@ import numpy as np
 
 from clbook.experiments import content_style as cs
 from clbook.experiments.content_style import Config, projector
+from clbook.experiments.content_style import recipes as chapter
 from clbook.experiments.content_style.recipes import (
     PLAIN,
     READ,
@@ -14,9 +15,10 @@ from clbook.experiments.content_style.recipes import (
     seeded,
     stacked,
 )
-from clbook.papers.cs import encoders
+from clbook.experiments.content_style.series import SPHERE, grid_configs
+from clbook.papers.cs import computed, encoders
 from clbook.results import records
-from clbook.results.records import Recipe
+from clbook.results.records import Computed, Recipe, fields
 
 SEEDS, SDS, SPACES = range(3), (0.05, 0.15, 0.3), ("box", "sphere")
 FIVE, EIGHT = range(5), range(8)
@@ -127,6 +129,19 @@ def projector_configs() -> dict:
     return {(k, above): base.replace(d_c=k, layers=4 + above) for k, above in keys}
 
 
+def five_configs() -> dict:
+    """{(world, d_c): Configs of five seeds} of the linear runs of CS Fig. 1, left."""
+    globe = SPHERE.replace(style_sd=0.3)
+    found = {("box", k): Config(d_c=k) for k in (0, 1, 2, 4)}
+    found |= {("sphere", k): globe.replace(d_c=k) for k in (0, 4)}
+    return {key: seeded({key: base}, FIVE) for key, base in found.items()}
+
+
+def short_configs() -> dict:
+    """{(world, label): Configs} of the chapter's deep runs."""
+    return {key: tuple(configs) for key, configs in chapter.deep_configs().items()}
+
+
 def runs_of(name: str, configs: dict) -> dict:
     """{setting: its runs of three seeds} of the record `name`, which was made of {setting: Config}."""
     record = records.load(name)
@@ -151,6 +166,7 @@ DIGITS = {
     "regular, temperature 1/2": PLAIN.replace(tau=0.5),
 }
 LONG = projector.Config(decay=4.0, steps=1000, record_every=100)
+WEAK_DECAY = (PLAIN.replace(method="directclr"),)
 DIRECT = {"directclr": LONG.replace(method="directclr"), "simclr": LONG}
 
 
@@ -185,6 +201,16 @@ def by_place(result) -> list[float]:
     return [last.get(place, np.nan) for place in ("h", "r", "z")]
 
 
+def size(result) -> np.ndarray:
+    """(T,) size of the map."""
+    return np.linalg.norm(result.map, axis=(1, 2))
+
+
+def output(result) -> np.ndarray:
+    """(T,) R^2 of the style at the output."""
+    return result.style_r2[:, -1]
+
+
 COLLAPSE = stacked("loss", "within", cosines="cosines", style="style_r2")
 COLLAPSE_ASKED = ("loss", "r2", "within", "cosines")  # what `COLLAPSE` asks of a run
 AXES = {
@@ -197,6 +223,48 @@ AXES = {
     "cosines": "run pair",
 }
 RECIPES = {
+    "cs-keeping": Computed(computed.keeping),
+    "cs-scaled-inverse": Computed(computed.scaled_inverse),
+    "cs-parts": Computed(computed.parts),
+    "cs-inverse": Computed(computed.inverse),
+    "cs-errors": Computed(computed.errors),
+    "cs-ratios": Computed(computed.ratios),
+    "cs-readings": Computed(computed.readings),
+    "cs-recipe": Computed(computed.recipe),
+    "cs-surface": Computed(computed.surface),
+    "cs-five": Recipe(
+        "linear encoders in the box and on the sphere, five seeds",
+        cs.run,
+        sum(five_configs().values(), ()),
+        fields(last=("map",), size=size),
+        ("size",),
+        start=0.02,
+    ),
+    "cs-sphere-grid": Recipe(
+        "linear encoders on the sphere over contents, temperatures and spreads of style, three seeds",
+        cs.run,
+        grid_configs(),
+        fields(last=("map",), size=size),
+        ("size",),
+        start=0.05,
+    ),
+    "cs-deep-short": Recipe(
+        "the chapter's deep encoders, 2,000 steps",
+        cs.run,
+        sum(short_configs().values(), ()),
+        fields(last=("style_r2",), output=output),
+        ("output",),
+        start=0.3,
+        record=("r2",),
+    ),
+    "cs-weak-decay": Recipe(
+        "DirectCLR on digits with the usual weight decay",
+        projector.run,
+        WEAK_DECAY,
+        fields("loss", "rows"),
+        ("loss",),
+        start=0.5,
+    ),
     "cs-linear": Recipe(
         "linear encoders, three seeds: contents, temperatures, spreads of style and of content",
         cs.run,
