@@ -36,7 +36,7 @@ import xarray
 from clbook.data import written
 from clbook.results import computed
 from clbook.results.fingerprint import fingerprint
-from clbook.results.labelled import of_settings, padded, put
+from clbook.results.labelled import of_settings, put
 from clbook.results.sweep import sweep
 from clbook.training.settings import Outcome, Settings
 
@@ -107,20 +107,23 @@ class Computed:
         return fingerprint(self.function, Settings)
 
 
-def fields(*names: str, last: Sequence[str] = (), **derived: Callable) -> Callable:
-    """A `reduce` that keeps quantities of Results, over all recorded times or, of `last`, at the last one (as T = 1).
+def fields(*without: str, last: Sequence[str] = (), **derived: Callable) -> Callable:
+    """A `reduce` that keeps all arrays of Results of one length but those `without`; `runs` gives them back.
 
-    `derived`: name=function for what is no quantity, function(result). `runs` gives all of them back.
+    Args:
+        last: names of those of which the last recorded time is kept alone, as T = 1.
+        derived: name=function(result), kept besides.
     """
 
     def reduce(results):
         found = {}
-        for name in names:
-            found[name] = padded([getattr(result, name) for result in results])
+        for name, value in vars(results[0]).items():
+            if isinstance(value, np.ndarray) and name not in (*without, *last):
+                found[name] = np.stack([getattr(result, name) for result in results])
         for name in last:
             found[name] = np.stack([getattr(result, name)[-1:] for result in results])
         for name, function in derived.items():
-            found[name] = padded([function(result) for result in results])
+            found[name] = np.stack([function(result) for result in results])
         return found
 
     return reduce
@@ -276,10 +279,10 @@ def value(name: str):
     return computed.unpacked(load(name))
 
 
-def runs(name: str, configs: Sequence[Settings]) -> list[SimpleNamespace]:
+def runs(name: str, configs: Sequence[Settings], kind: type = SimpleNamespace) -> list:
     """Of each run of the record `name`, made of `configs` with `fields`: its `config` and its quantities.
 
-    A curve of a run that ended early is as long as those of the others, and ends in NaN.
+    They are of the class `kind`, a Result whose other quantities are missing.
     """
     record, found = load(name), []
     kept = {key: variable for key, variable in record.variables.items() if key in record.data_vars}
@@ -289,7 +292,8 @@ def runs(name: str, configs: Sequence[Settings]) -> list[SimpleNamespace]:
         quantities = {}
         for key, variable in kept.items():
             quantities[key.removeprefix("recorded_")] = variable.values[run]
-        found.append(SimpleNamespace(config=config, **quantities))
+        found.append(kind.__new__(kind))
+        vars(found[-1]).update(quantities, config=config)
     return found
 
 

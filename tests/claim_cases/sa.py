@@ -36,6 +36,7 @@ def coupled(drift=1.0, batch=1024, times=1.0, **fields):
         rho=np.zeros(2),
         r=np.zeros(2),
         final=np.ones((2, 4, 8)),
+        largest=1.0,
     )
     return [Run(**{**base, **fields})] * 5
 

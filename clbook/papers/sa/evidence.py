@@ -18,14 +18,18 @@ from torch.nn.functional import normalize
 from clbook import augment, data, records, sweep, theory
 from clbook.experiments import alignment
 from clbook.experiments.alignment import surrogate
-from clbook.papers.sa import checks, definitions, weights
+from clbook.papers.sa import checks, computed, definitions, recipes, weights
 
 SEEDS = range(5)
 FEW = range(3)  # of grids whose runs are judged one by one, and of formulas
 ROUNDING = 1e-6  # shares are single-precision numbers
-POINTS = alignment.Config(compare="labels")  # synthetic points
-DIGITS = alignment.Config(data="digits", n=1200, noise=0.1)
 REPEATING = surrogate.Config(classes=4, n=4, tau=5.0, eta=0.5, steps=1, replacement=True)
+
+
+def _chunks(runs: list) -> list[list]:
+    """The runs in groups of all seeds."""
+    size = len(SEEDS)
+    return [runs[k : k + size] for k in range(0, len(runs), size)]
 
 
 # Trainings of the chapter on alignment.
@@ -34,68 +38,43 @@ REPEATING = surrogate.Config(classes=4, n=4, tau=5.0, eta=0.5, steps=1, replacem
 @functools.cache
 def digits() -> list[alignment.Result]:
     """Digits with five losses: momentum, 200 iterations."""
-    configs = [DIGITS.replace(seed=s) for s in SEEDS]
-    # All that the chapter and the paper's page show of these runs, so that they are trained once.
-    kept = ("cka", "rsa", "gap", "nccc", "probe", "cka_encoder")
-    return sweep(alignment.run, configs, record=kept)
+    return recipes.kept("sa-digits")
 
 
 @functools.cache
 def lars() -> list[alignment.Result]:
     """The same digits with four losses and with LARS."""
-    base = DIGITS.replace(compare="labels", optimizer="lars", lr=0.15, record_every=200)
-    configs = [base.replace(seed=s) for s in SEEDS]
-    return sweep(alignment.run, configs, record=("cka", "nccc"))
+    return recipes.kept("sa-digits-lars")
 
 
 @functools.cache
 def long_pairs() -> list[alignment.Result]:
     """DCL and NSCL alone on digits: 600 iterations with a constant rate."""
-    base = DIGITS.replace(compare="pair", schedule="constant", warmup=0, steps=600, record_every=20)
-    configs = [base.replace(seed=s) for s in SEEDS]
-    angles = ("weight_angle", "class_angle", "pca_angle")
-    return sweep(alignment.run, configs, record=("cka", "rsa", "gap", "layer_gap", *angles))
+    return recipes.kept("sa-long-pairs")
 
 
 @functools.cache
 def by_classes() -> list[list[alignment.Result]]:
     """Synthetic points with four losses: for each number of classes, 2 to 50, the runs of all seeds."""
-    found = []
-    for count in (2, 5, 10, 20, 50):
-        configs = [POINTS.replace(classes=count, seed=s) for s in SEEDS]
-        kept = ("cka", "rsa", "cka_train", "rsa_train", "nccc", "loss_gap")
-        found.append(sweep(alignment.run, configs, record=kept))
-    return found
+    return _chunks(recipes.kept("sa-by-classes"))
 
 
 @functools.cache
 def easy() -> list[alignment.Result]:
     """Twenty classes of synthetic points, less than half as wide as usual."""
-    base = POINTS.replace(classes=20, spread=0.5, record_every=200)
-    configs = [base.replace(seed=s) for s in SEEDS]
-    return sweep(alignment.run, configs, record=("cka", "nccc"))
+    return recipes.kept("sa-easy")
 
 
 @functools.cache
 def by_tau() -> list[list[alignment.Result]]:
     """Synthetic points, ten classes: for each temperature of `checks.TAUS` the runs of all seeds."""
-    found = []
-    for tau in checks.TAUS:
-        configs = [POINTS.replace(tau=tau, seed=s) for s in SEEDS]
-        found.append(sweep(alignment.run, configs, record=("cka", "rsa")))
-    return found
+    return _chunks(recipes.kept("sa-by-tau"))
 
 
 @functools.cache
 def trained_distances() -> np.ndarray:
     """(seeds, times, 3, 2) rho and r of NSCL's, SCL's and CE's table on the test digits, relative to DCL's."""
-    found = []
-    for run in digits():
-        z = normalize(torch.as_tensor(run.z, dtype=torch.float64), dim=-1)  # (T, M, N, d)
-        tables = z @ z.mT
-        scores = surrogate.similarity_scores(tables[:, :1], tables[:, 1:4])
-        found.append(np.stack([scores["rho"], scores["r"]], -1))
-    return np.array(found)
+    return np.array([run.distances for run in digits()])
 
 
 # Records: trainings of minutes and hours.
@@ -185,13 +164,13 @@ def mnist_tau() -> xarray.Dataset:
 @functools.cache
 def definition_errors() -> list[dict[str, float]]:
     """{what SA define: how far the book's function is from it}, of each seed."""
-    return [definitions.definitions(s) | {"eq. 1": checks.step_error(s)} for s in FEW]
+    return records.value("sa-definition-errors")
 
 
 @functools.cache
 def random_pairs() -> np.ndarray:
     """(seeds, draws, 2) CKA and RSA of pairs of random embeddings."""
-    return np.array([definitions.outside(s) for s in SEEDS])
+    return records.value("sa-random-pairs")
 
 
 @functools.cache
@@ -218,21 +197,13 @@ def readings() -> dict[str, float]:
 @functools.cache
 def gap_classes() -> np.ndarray:
     """The numbers of classes for which `loss_gaps` has the losses."""
-    return np.array([10, 20, 40, 80, 160])
+    return np.array(computed.CLASSES)
 
 
 @functools.cache
 def loss_gaps() -> dict[float, np.ndarray]:
     """{tau: (seeds, classes, 2) DCL and CL minus NSCL} of random embeddings."""
-    found = {}
-    for tau in (0.5, 1.0):
-        base = surrogate.Config(n=512, batch=512, tau=tau)
-        rows = []
-        for s in SEEDS:
-            configs = [base.replace(classes=int(c), seed=s) for c in gap_classes()]
-            rows.append([surrogate.loss_gaps(config) for config in configs])
-        found[tau] = np.array(rows)
-    return found
+    return records.value("sa-loss-gaps")
 
 
 # Theorem 1: descent on similarities.
@@ -241,22 +212,13 @@ def loss_gaps() -> dict[float, np.ndarray]:
 @functools.cache
 def coupled() -> list[surrogate.Result]:
     """Eq. 1 for CL and NSCL, three seeds of each setting: twelve of tau and C, then twelve of B and eta."""
-    usual = surrogate.Config()
-    grid = []
-    for tau, classes in itertools.product((0.5, 1.0, 2.0, 5.0), (2, 20, 50)):
-        grid.append(usual.replace(tau=tau, classes=classes))
-    for batch, eta in itertools.product((32, 64, 128, 200), (0.1, 1.0, 10.0)):
-        grid.append(usual.replace(batch=batch, eta=eta))
-    configs = [config.replace(seed=s) for config in grid for s in FEW]
-    return sweep(surrogate.run, configs, record="all")
+    return recipes.kept("sa-coupled")
 
 
 @functools.cache
 def large_steps() -> list[surrogate.Result]:
     """Eq. 1 with steps so large that entries leave the range that Lemma 6 needs."""
-    base = surrogate.Config(tau=5.0, classes=50, batch=200, eta=1000.0)
-    configs = [base.replace(seed=s) for s in SEEDS]
-    return sweep(surrogate.run, configs, record=("reweighting", "final"))
+    return recipes.kept("sa-large-steps")
 
 
 @functools.cache
@@ -314,11 +276,7 @@ def trainings() -> dict[tuple[str, float], tuple]:
 @functools.cache
 def lasting() -> dict[tuple[str, float], tuple[int, int]]:
     """{(data set, tau): epochs for which Corollary 1 promises a CKA above 0, and all of SA's training}."""
-    found = {}
-    for (name, sizes), tau in itertools.product(checks.SETS.items(), checks.TAUS):
-        classes, N, epochs = sizes
-        found[name, tau] = (checks.promised(classes, N, epochs, tau, N / 10), epochs)
-    return found
+    return records.value("sa-lasting")
 
 
 @functools.cache
@@ -336,13 +294,7 @@ def moving_exponents() -> dict[str, float]:
 @functools.cache
 def positive_moves() -> np.ndarray:
     """How far the positives have moved in each run of `coupled`, on average, over S / (tau N)."""
-    found = []
-    for run in coupled():
-        c = run.config
-        z1, z2, _ = surrogate.views(c)
-        moved = run.final[0][:, c.n :].diagonal() - (z1 * z2).sum(1).numpy()
-        found.append(abs(moved.mean()) * c.tau * c.n / (c.eta * run.steps[-1]))
-    return np.array(found)
+    return np.array([run.positives for run in coupled()])
 
 
 @functools.cache
@@ -518,106 +470,65 @@ def promised_share() -> float:
 # Theorem 2: descent on weights.
 
 
-def _settings(eta: float) -> list[surrogate.Config]:
-    """Eight settings around this step size, a few seeds each: eta, B and tau are varied one by one."""
-    usual = surrogate.Config(n=24, classes=12, batch=8, d=6, steps=40, record_every=1, eta=eta)
-    changes = [
-        {},
-        {"eta": eta / 10},
-        {"eta": 10 * eta},
-        {"batch": 4},
-        {"batch": 16},
-        {"tau": 0.5},
-        {"tau": 5.0},
-        {"tau": 5.0, "eta": eta / 10},
-    ]
-    return [usual.replace(**change, seed=s) for change in changes for s in FEW]
-
-
 @functools.cache
 def circles() -> list[weights.Circle]:
     """Descent on angles of the circle, whose constants are known."""
-    return sweep(weights.run_circle, _settings(0.1), record="all")
+    return recipes.kept("sa-circles", weights.Circle)
 
 
 @functools.cache
 def networks() -> list[weights.Result]:
     """Descent on the weights of a network with one hidden layer."""
-    return sweep(weights.run_network, _settings(0.01), record="all")
-
-
-def _repeating(eta: float) -> list[surrogate.Config]:
-    """Three settings with replacement."""
-    usual = _settings(eta)[0].replace(replacement=True)
-    changes = ({}, {"batch": 16}, {"tau": 5.0})
-    return [usual.replace(**change, seed=s) for change in changes for s in FEW]
+    return recipes.kept("sa-networks", weights.Result)
 
 
 @functools.cache
 def repeated_circles() -> list[weights.Circle]:
     """The circle, batches with replacement."""
-    return sweep(weights.run_circle, _repeating(0.1), record="all")
+    return recipes.kept("sa-repeated-circles", weights.Circle)
 
 
 @functools.cache
 def repeated_networks() -> list[weights.Result]:
     """The network, batches with replacement."""
-    return sweep(weights.run_network, _repeating(0.01), record="all")
-
-
-def _one_by_one(eta: float) -> list[surrogate.Config]:
-    """Ten seeds of the settings in which one of eta, B and tau is varied: seven of those of `_settings`."""
-    varied = _settings(eta)[: 7 * len(FEW) : len(FEW)]
-    return [config.replace(seed=s) for config in varied for s in range(10)]
+    return recipes.kept("sa-repeated-networks", weights.Result)
 
 
 @functools.cache
 def varied_circles() -> list[weights.Circle]:
     """How far the surrogate is off on the circle as eta, B and tau vary."""
-    return sweep(weights.run_circle, _one_by_one(0.1), record=("cosine",))
+    return recipes.kept("sa-varied-circles", weights.Circle)
 
 
 @functools.cache
 def varied_networks() -> list[weights.Result]:
     """The same for the network."""
-    return sweep(weights.run_network, _one_by_one(0.01), record=("cosine",))
+    return recipes.kept("sa-varied-networks", weights.Result)
 
 
 @functools.cache
 def wide_networks() -> list[weights.Result]:
     """A network with 512 hidden units and 128 outputs."""
-    configs = _one_by_one(0.01)[: len(SEEDS)]
-    return sweep(weights.run_wide_network, configs, record=("cosine",))
+    return recipes.kept("sa-wide-networks", weights.Result)
 
 
 @functools.cache
 def free() -> dict[int, list[weights.Result]]:
     """{d: free embeddings in so many dimensions, which begin unrelated}."""
-    found = {}
-    for d in (2, 8, 32, 128, 512):
-        # Points and views that are all noise.
-        configs = [config.replace(d=d, spread=100.0, noise=100.0) for config in _near()]
-        found[d] = sweep(weights.run_free, configs, record=("cosine",))
-    return found
-
-
-def _near() -> list[surrogate.Config]:
-    """All seeds of the usual setting."""
-    return _one_by_one(0.1)[: len(SEEDS)]
+    return dict(
+        zip(recipes.DIMENSIONS, _chunks(recipes.kept("sa-free", weights.Result)), strict=True)
+    )
 
 
 @functools.cache
 def free_near() -> dict[int, list[weights.Result]]:
     """{d: the same where each view begins near its point}."""
-    found = {}
-    for d in (2, 8, 32, 128, 512):
-        configs = [config.replace(d=d) for config in _near()]
-        found[d] = sweep(weights.run_free, configs, record=("cosine",))
-    return found
+    return dict(
+        zip(recipes.DIMENSIONS, _chunks(recipes.kept("sa-free-near", weights.Result)), strict=True)
+    )
 
 
 @functools.cache
 def from_one_angle() -> list[weights.Circle]:
     """Angles on the circle from a nearly collapsed start."""
-    base = surrogate.Config(n=24, classes=6, batch=8, tau=0.5, eta=0.2, steps=330, record_every=5)
-    return sweep(weights.run_from_one_angle, [base.replace(seed=s) for s in SEEDS])
+    return recipes.kept("sa-from-one-angle", weights.Circle)

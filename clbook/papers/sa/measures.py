@@ -1262,7 +1262,7 @@ def lemma_6(anchors, coupled):
 def lemma_6_range(large_steps):
     ratio = np.array([run.reweighting.max() / allowed(run) for run in large_steps])
     kept = sum(bool((run.drift <= run.bound).all()) for run in large_steps)
-    entry = max(abs(run.final[0]).max() for run in large_steps)
+    entry = max(run.largest for run in large_steps)
     return Finding(
         f"{span(ratio, '.1f')} times it, at entries up to {entry:.0f}; the drift keeps below Theorem 1 in "
         f"{kept} of {len(large_steps)}",

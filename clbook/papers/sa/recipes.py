@@ -1,12 +1,19 @@
 """The longer trainings of the chapter and of SA's page: how their records are made."""
 
-import numpy as np
+import itertools
 
+import numpy as np
+import torch
+from torch.nn.functional import normalize
+
+from clbook.experiments.alignment import surrogate
 from clbook.experiments.alignment.experiment import BASE_BATCH, NAMES, POWERS, angle, pca_angle
 from clbook.experiments.alignment.experiment import Config as Plain
 from clbook.experiments.alignment.experiment import run as plain
+from clbook.papers.sa import checks, computed, weights
 from clbook.papers.sa.variants import Config, run
-from clbook.results.records import Recipe
+from clbook.results import records
+from clbook.results.records import Computed, Recipe, fields
 
 SEEDS, TAUS, COUNTS, WIDTHS = range(3), (0.1, 0.5, 1.0), (2, 3, 5, 7, 10), (32, 256)
 CHAPTER_SIZES, CHAPTER_SEEN, SIZES, SEEN = (
@@ -160,7 +167,220 @@ OF_PAIRS = dict.fromkeys(("cka", "rsa", "cka_train", "rsa_train"), "run step")
 TWINS = {"loss": ("dcl", "nscl", "twin"), "pair": ("dcl", "nscl"), "embedding": ("plain", "by PCA")}
 LOSSES = {"loss": NAMES["labels"]}
 
-RECIPES = {
+# What the claims are judged on beside these: runs of seconds, kept as they are but for their embeddings.
+
+FIVE, DIMENSIONS = range(5), (2, 8, 32, 128, 512)
+
+
+def seeded(bases, seeds=FIVE) -> tuple:
+    """These settings with each seed, seeds fastest."""
+    return tuple(base.replace(seed=s) for base in bases for s in seeds)
+
+
+def grid(base, **axes) -> list:
+    """The settings of a grid over `base`, the last axis fastest."""
+    points = itertools.product(*axes.values())
+    return [base.replace(**dict(zip(axes, point, strict=True))) for point in points]
+
+
+def changed(eta: float, replacement: bool = False) -> list:
+    """Settings of descent on weights around this step size: eta, B and tau are varied one by one."""
+    usual = surrogate.Config(n=24, classes=12, batch=8, d=6, steps=40, record_every=1, eta=eta)
+    usual = usual.replace(replacement=replacement)
+    if replacement:
+        changes = ({}, {"batch": 16}, {"tau": 5.0})
+    else:
+        changes = (
+            {},
+            {"eta": eta / 10},
+            {"eta": 10 * eta},
+            {"batch": 4},
+            {"batch": 16},
+            {"tau": 0.5},
+            {"tau": 5.0},
+            {"tau": 5.0, "eta": eta / 10},
+        )
+    return [usual.replace(**change) for change in changes]
+
+
+def nscl(result) -> np.ndarray:
+    """(T,) CKA of NSCL's table with DCL's."""
+    return result.cka[:, 1]
+
+
+def distances(result) -> np.ndarray:
+    """(T, 3, 2) rho and r of NSCL's, SCL's and CE's table on the test points, relative to DCL's."""
+    z = normalize(torch.as_tensor(result.z, dtype=torch.float64), dim=-1)  # (T, M, N, d)
+    tables = z @ z.mT
+    scores = surrogate.similarity_scores(tables[:, :1], tables[:, 1:4])
+    return np.stack([scores["rho"], scores["r"]], -1)
+
+
+def positives(result) -> float:
+    """How far the positives have moved, on average, over S / (tau N)."""
+    c = result.config
+    z1, z2, _ = surrogate.views(c)
+    moved = result.final[0][:, c.n :].diagonal() - (z1 * z2).sum(1).numpy()
+    return abs(moved.mean()) * c.tau * c.n / (c.eta * result.steps[-1])
+
+
+def way(result) -> float:
+    """How far CL's table has moved."""
+    start = surrogate.table(*surrogate.views(result.config)[:2]).numpy()
+    return np.linalg.norm(result.final[0] - start)
+
+
+def largest(result) -> float:
+    """The largest entry of CL's table at the end."""
+    return abs(result.final[0]).max()
+
+
+def of_training(says, configs, asked, start=0.3, **derived) -> Recipe:
+    """A record of trainings of the chapter."""
+    kept = fields("z", "labels", nscl=nscl, **derived)
+    return Recipe(says, plain, configs, kept, ("nscl",), start=start, record=asked)
+
+
+def of_descent(says, run, configs, asked, **derived) -> Recipe:
+    """A record of descent on similarities or on weights."""
+    return Recipe(
+        says, run, configs, fields("final", **derived), ("drift",), start=0.3, record=asked
+    )
+
+
+def kept(name: str, *kind: type) -> list:
+    """The runs of the record `name`."""
+    return records.runs(name, RECIPES[name].configs, *kind)
+
+
+SYNTHETIC, USUAL = Plain(compare="labels"), surrogate.Config()
+IMAGES = LABELS.replace(compare=Plain().compare)
+LONG_PAIRS = IMAGES.replace(
+    compare="pair", schedule="constant", warmup=0, steps=600, record_every=20
+)
+COUPLED = grid(USUAL, tau=(0.5, 1.0, 2.0, 5.0), classes=(2, 20, 50))
+COUPLED += grid(USUAL, batch=(32, 64, 128, 200), eta=(0.1, 1.0, 10.0))
+STEEP = USUAL.replace(tau=5.0, classes=50, batch=200, eta=1000.0)
+COLLAPSED = surrogate.Config(n=24, classes=6, batch=8, tau=0.5, eta=0.2, steps=330, record_every=5)
+NEAR = grid(changed(0.1)[0], d=DIMENSIONS)
+UNRELATED = [config.replace(spread=100.0, noise=100.0) for config in NEAR]  # points are all noise
+ASKED = ("cosine",)
+SHORT = {
+    "sa-definition-errors": Computed(computed.definition_errors),
+    "sa-random-pairs": Computed(computed.random_pairs),
+    "sa-loss-gaps": Computed(computed.loss_gaps),
+    "sa-lasting": Computed(computed.lasting),
+    "sa-digits": of_training(
+        "digits, five losses, momentum, 200 iterations, five seeds",
+        seeded([IMAGES]),
+        ("cka", "rsa", "gap", "nccc", "probe", "cka_encoder"),
+        distances=distances,
+    ),
+    "sa-digits-lars": of_training(
+        "digits, four losses, LARS, 200 iterations, five seeds",
+        seeded([LABELS.replace(record_every=200, **LARS)]),
+        BOTH,
+        start=1.0,
+    ),
+    "sa-long-pairs": of_training(
+        "digits, DCL and NSCL, 600 iterations with a constant rate, five seeds",
+        seeded([LONG_PAIRS]),
+        ("cka", "rsa", "gap", "layer_gap", "weight_angle", "class_angle", "pca_angle"),
+        start=0.1,
+    ),
+    "sa-by-classes": of_training(
+        "synthetic points of 2 to 50 classes, four losses, five seeds",
+        seeded(grid(SYNTHETIC, classes=(2, 5, 10, 20, 50))),
+        ("cka", "rsa", "cka_train", "rsa_train", "nccc", "loss_gap"),
+    ),
+    "sa-easy": of_training(
+        "synthetic points of twenty classes, less than half as wide as usual, five seeds",
+        seeded([SYNTHETIC.replace(classes=20, spread=0.5, record_every=200)]),
+        BOTH,
+        start=1.0,
+    ),
+    "sa-by-tau": of_training(
+        "synthetic points of ten classes at three temperatures, five seeds",
+        seeded(grid(SYNTHETIC, tau=checks.TAUS)),
+        ("cka", "rsa"),
+    ),
+    "sa-coupled": of_descent(
+        "eq. 1 for CL and NSCL: twelve settings of tau and C, twelve of B and eta, three seeds",
+        surrogate.run,
+        seeded(COUPLED, SEEDS),
+        "all",
+        positives=positives,
+        way=way,
+    ),
+    "sa-large-steps": of_descent(
+        "eq. 1 with steps so large that entries leave the range that Lemma 6 needs, five seeds",
+        surrogate.run,
+        seeded([STEEP]),
+        ("reweighting", "final"),
+        largest=largest,
+    ),
+    "sa-circles": of_descent(
+        "descent on angles of the circle, three seeds",
+        weights.run_circle,
+        seeded(changed(0.1), SEEDS),
+        "all",
+    ),
+    "sa-networks": of_descent(
+        "descent on the weights of a network with one hidden layer, three seeds",
+        weights.run_network,
+        seeded(changed(0.01), SEEDS),
+        "all",
+    ),
+    "sa-repeated-circles": of_descent(
+        "the circle, batches with replacement, three seeds",
+        weights.run_circle,
+        seeded(changed(0.1, True), SEEDS),
+        "all",
+    ),
+    "sa-repeated-networks": of_descent(
+        "the network, batches with replacement, three seeds",
+        weights.run_network,
+        seeded(changed(0.01, True), SEEDS),
+        "all",
+    ),
+    "sa-varied-circles": of_descent(
+        "the circle as eta, B and tau vary, ten seeds",
+        weights.run_circle,
+        seeded(changed(0.1)[:7], range(10)),
+        ASKED,
+    ),
+    "sa-varied-networks": of_descent(
+        "the network as eta, B and tau vary, ten seeds",
+        weights.run_network,
+        seeded(changed(0.01)[:7], range(10)),
+        ASKED,
+    ),
+    "sa-wide-networks": of_descent(
+        "a network with 512 hidden units and 128 outputs, five seeds",
+        weights.run_wide_network,
+        seeded(changed(0.01)[:1]),
+        ASKED,
+    ),
+    "sa-free": of_descent(
+        "free embeddings in 2 to 512 dimensions, which begin unrelated, five seeds",
+        weights.run_free,
+        seeded(UNRELATED),
+        ASKED,
+    ),
+    "sa-free-near": of_descent(
+        "free embeddings in 2 to 512 dimensions, views near their points, five seeds",
+        weights.run_free,
+        seeded(NEAR),
+        ASKED,
+    ),
+    "sa-from-one-angle": of_descent(
+        "angles on the circle from a nearly collapsed start, five seeds",
+        weights.run_from_one_angle,
+        seeded([COLLAPSED]),
+        (),
+    ),
+}
+RECIPES = SHORT | {
     "alignment-longer": Recipe(
         "digits, four losses, momentum, 600 iterations instead of 200, three seeds",
         plain,
