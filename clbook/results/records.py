@@ -38,7 +38,7 @@ from clbook.results import computed
 from clbook.results.fingerprint import fingerprint
 from clbook.results.labelled import of_settings, put
 from clbook.results.sweep import sweep
-from clbook.training.settings import Outcome, Settings
+from clbook.training.settings import Outcome, Settings, quantities
 
 PACKAGE = Path(__file__).parent.parent
 # Of the checkout; an installed package has the records in itself (see setup.py).
@@ -108,7 +108,9 @@ class Computed:
 
 
 def fields(*without: str, last: Sequence[str] = (), **derived: Callable) -> Callable:
-    """A `reduce` that keeps all arrays of Results of one length but those `without`; `runs` gives them back.
+    """A `reduce` that keeps the arrays and numbers of Results, and arrays in their dictionaries, but those `without`.
+
+    `runs` gives them back, at the length that they had.
 
     Args:
         last: names of those of which the last recorded time is kept alone, as T = 1.
@@ -116,17 +118,46 @@ def fields(*without: str, last: Sequence[str] = (), **derived: Callable) -> Call
     """
 
     def reduce(results):
+        rows = [_quantities(result, without) for result in results]
+        for row, result in zip(rows, results, strict=True):
+            for name in last:
+                row[name] = getattr(result, name)[-1:]
+            for name, function in derived.items():
+                row[name] = np.asarray(function(result))
         found = {}
-        for name, value in vars(results[0]).items():
-            if isinstance(value, np.ndarray) and name not in (*without, *last):
-                found[name] = np.stack([getattr(result, name) for result in results])
-        for name in last:
-            found[name] = np.stack([getattr(result, name)[-1:] for result in results])
-        for name, function in derived.items():
-            found[name] = np.stack([function(result) for result in results])
+        for name in rows[0]:
+            if all(name in row for row in rows):  # a run in the store may have more
+                found |= _table(name, [row[name] for row in rows])
         return found
 
     return reduce
+
+
+def _quantities(result: Outcome, without: Sequence[str]) -> dict:
+    """{name: array, number or None} of a Result; an entry of a dictionary is called name.key."""
+    found = {}
+    for name in quantities(type(result)).keys() - set(without):
+        value = vars(result).get(name)
+        if isinstance(value, dict):
+            found |= {f"{name}.{key}": entry for key, entry in value.items()}
+        elif name in vars(result) and isinstance(value, (np.ndarray, int, float, type(None))):
+            found[name] = value
+    return found
+
+
+def _table(name: str, values: list) -> dict[str, np.ndarray]:
+    """A quantity of all runs; where their arrays are of unequal length, these are noted as name:length."""
+    if not all(isinstance(value, np.ndarray) for value in values):
+        missing = [np.nan if value is None else value for value in values]
+        whole = all(isinstance(value, (int, type(None))) for value in values)
+        return {f"{name}:whole" if whole else name: np.array(missing, float)}
+    lengths = [len(value) if value.ndim else 0 for value in values]
+    longest = np.max([value.shape for value in values], 0).astype(int)
+    table = np.zeros((len(values), *longest), np.result_type(*values))
+    for row, value in zip(table, values, strict=True):
+        row[tuple(map(slice, value.shape))] = value
+    same = len(set(lengths)) == 1
+    return {name: table} if same else {name: table, f"{name}:length": np.array(lengths)}
 
 
 def made(record: xarray.Dataset) -> dict:
@@ -285,15 +316,33 @@ def runs(name: str, configs: Sequence[Settings], kind: type = SimpleNamespace) -
     They are of the class `kind`, a Result whose other quantities are missing.
     """
     record, found = load(name), []
-    kept = {key: variable for key, variable in record.variables.items() if key in record.data_vars}
-    if "recorded_steps" in record:
-        kept["recorded_steps"] = record.recorded_steps.variable
+    kept = {}
+    for key in (*record.data_vars, "recorded_steps"):
+        if key in record:
+            kept[key.removeprefix("recorded_")] = record[key].values
     for run, config in enumerate(configs):
-        quantities = {}
-        for key, variable in kept.items():
-            quantities[key.removeprefix("recorded_")] = variable.values[run]
         found.append(kind.__new__(kind))
-        vars(found[-1]).update(quantities, config=config)
+        vars(found[-1]).update(_of_run(kept, run), config=config)
+    return found
+
+
+def _of_run(kept: dict[str, np.ndarray], run: int) -> dict:
+    """The quantities of one run, of what `_table` made of all."""
+    found = {}
+    for key, table in kept.items():
+        name, _, mark = key.partition(":")
+        value = table[run]
+        if mark == "length":
+            continue
+        if f"{name}:length" in kept:
+            value = value[: kept[f"{name}:length"][run]]
+        if mark == "whole":
+            value = None if np.isnan(value) else int(value)
+        outer, _, inner = name.partition(".")
+        if inner:
+            found.setdefault(outer, {})[inner] = value
+        else:
+            found[outer] = value
     return found
 
 

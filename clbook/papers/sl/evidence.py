@@ -11,30 +11,17 @@ import functools
 import numpy as np
 import torch
 
-from clbook import records, sweep
+from clbook import records
 from clbook.experiments import modadd, words
-from clbook.experiments.modadd import equivalence, lookup, lookup_figures, over_seeds
-from clbook.papers.sl import checks, definitions, recipes, tables
+from clbook.experiments.modadd import equivalence, lookup, over_seeds
+from clbook.papers.sl import checks, computed, definitions, recipes, tables
 from clbook.papers.sl.measures import BOTH, ONE, WITH, WITHOUT
 from clbook.papers.sl.recipes import RANDOM
 
 SEEDS, TEN = range(5), range(10)
 THREE = range(3)  # of runs that take over a minute, or that a chapter shows
 POINTS = 4, 9, 16  # points in the batches on which losses are compared
-BATCHES = [0, 2, 4], [0, 1, 5, 7]  # symbols in the batches on which Lemma A.1 is tried
-OPTIMA = {  # what is changed in the random table, or in the loss
-    "all hypotheses": {},
-    "(1) broken": {"broken": "answers"},
-    "(2) broken": {"broken": "contexts"},
-    "(3) impossible:\n24 columns, d = 32": {"contexts": 12, "d": 32},
-    "softmax over symbols": {"over": "symbols"},
-}
-STARTS = {  # of gradient descent on the tables of CModAdd
-    "large symbols": {"std_contexts": 0.05},
-    "large symbols, decay": {"std_contexts": 0.05, "decay": 1e-3},
-    "small start": {"std": 0.05, "std_contexts": 0.05},
-    "large contexts": {},
-}
+BATCHES = computed.BATCHES
 
 
 # Section 1: SimCLR on tables. Sections 2 to 5: the definitions, written out.
@@ -43,13 +30,13 @@ STARTS = {  # of gradient descent on the tables of CModAdd
 @functools.cache
 def views():
     """SimCLR on tables: distances of equivalent views, of the nearest others, and where none are equivalent."""
-    return checks.views()
+    return records.value("sl-views")
 
 
 @functools.cache
 def definition_counts():
     """{definition: pairs of symbols on which the book's code differs from it, that obey it, that do not}."""
-    return definitions.definitions()
+    return records.value("sl-definition-counts")
 
 
 @functools.cache
@@ -87,7 +74,7 @@ def figure_1():
 @functools.cache
 def cropped():
     """Largest error of images put together from a crop and Cutout; change of Cutout with what it hides."""
-    return definitions.crop_and_cutout()
+    return records.value("sl-cropped")
 
 
 @functools.cache
@@ -127,11 +114,7 @@ def gap_without_answer():
 @functools.cache
 def twins():
     """{what is changed: distances of the twins at the optimum, (seeds, pairs)}."""
-    found = {}
-    for name, changes in OPTIMA.items():
-        runs = sweep(lookup.run, [lookup.Config(seed=seed, **changes) for seed in SEEDS])
-        found[name] = np.array([lookup_figures.twins(run)[0] for run in runs])
-    return found
+    return records.value("sl-twins")
 
 
 @functools.cache
@@ -168,57 +151,37 @@ def loss_change():
 @functools.cache
 def unlabelled():
     """Twins with the same contexts and other answers: largest distance without labels, smallest with; (seeds,) each."""
-    return checks.unlabelled()
-
-
-def _lemma_errors(run, batch) -> tuple[float, float]:
-    """Error of Lemma A.1 on the symbols of `batch`; and with the softmax over the batch on its left side."""
-    score = np.exp(run.z[-1] @ run.c[-1].T)[batch]
-    density = np.exp(lookup.pmi(run.joint))[batch]
-    right = density / density.sum(0)
-    printed = np.abs(score - right).max()
-    softmax = score / score.sum(0)
-    return printed, np.abs(softmax - right).max()
-
-
-@functools.cache
-def _lemma():
-    """Both errors of Lemma A.1, (2, batches, seeds)."""
-    runs = sweep(lookup.run, [lookup.Config(seed=seed, over="symbols") for seed in SEEDS])
-    errors = []
-    for batch in BATCHES:
-        errors.append([_lemma_errors(run, batch) for run in runs])
-    return np.array(errors).transpose(2, 0, 1)
+    return records.value("sl-unlabelled")
 
 
 @functools.cache
 def lemma_printed():
     """Error of Lemma A.1 as it is printed, (batches, seeds)."""
-    return _lemma()[0]
+    return records.value("sl-lemma")[0]
 
 
 @functools.cache
 def lemma_corrected():
     """Its error with the softmax over the batch on the left side, (batches, seeds)."""
-    return _lemma()[1]
+    return records.value("sl-lemma")[1]
 
 
 @functools.cache
 def lines():
     """Fig. 3: directions that two context vectors leave open, parallel ones and others."""
-    return checks.lines()
+    return records.value("sl-lines")
 
 
 @functools.cache
 def given():
     """{given contexts: largest distance of twins, (seeds,)}."""
-    return checks.given()
+    return records.value("sl-given")
 
 
 @functools.cache
 def frequencies():
     """With decay and no basis, twins' largest distance: equally frequent ones and others, (seeds,) each."""
-    return checks.frequencies()
+    return records.value("sl-frequencies")
 
 
 @functools.cache
@@ -230,89 +193,75 @@ def basis():
 @functools.cache
 def pushed():
     """Contexts that lack a basis are perturbed: directions after it, twins before it and twice after it, (4, seeds)."""
-    return checks.pushed()
+    return records.value("sl-pushed")
 
 
 @functools.cache
 def one_dimension():
     """d = 1: distances of symbols that mean different things, in a table of four and in CModAdd, (seeds,) each."""
-    return checks.one_dimension()
+    return records.value("sl-one-dimension")
 
 
 @functools.cache
 def absent():
     """How far a symbol that never occurs moves, and the largest distance of the other twins, (seeds,) each."""
-    return checks.absent()
+    return records.value("sl-absent")
+
+
+class Optimum:
+    """An optimum of CModAdd of which the distances are known: of equivalent symbols and of others."""
+
+    def __init__(self, known: list):
+        self.known = known
+
+    def distances(self) -> list:
+        """Those of equivalent symbols, and those of others."""
+        return self.known
 
 
 @functools.cache
 def with_decay():
     """{decay: optima of CModAdd, one a seed}."""
     found = {}
-    for decay in (1e-4, 1e-3, 0.015):
-        settings = [lookup.Config(data="cmodadd", decay=decay, seed=seed) for seed in SEEDS]
-        found[decay] = sweep(lookup.run, settings)
+    for decay, optima in records.value("sl-with-decay").items():
+        found[decay] = [Optimum(known) for known in optima]
     return found
 
 
 @functools.cache
 def aligned_tables():
     """Optima of aligned tables without zeros or decay: farthest twins, nearest others, (seeds,) each."""
-    return checks.aligned()
+    return records.value("sl-aligned-tables")
 
 
 @functools.cache
 def by_class():
     """No two symbols share a context, and the encoder keeps (c - b) mod k: farthest equivalent, nearest others."""
-    return checks.by_class()
+    return records.value("sl-by-class")
 
 
 @functools.cache
 def several():
     """{in which of two additions symbols agree: their least and largest distance, (seeds, 2)}."""
-    return checks.several()
+    return records.value("sl-several")
 
 
 @functools.cache
 def steps():
     """{kind of batch: errors of the rules of A.5 against the gradient, a row a seed}."""
-    return checks.steps()
-
-
-@functools.cache
-def _flows():
-    """{start: gradient descent on the tables of CModAdd, a run a seed}."""
-    found = {}
-    for name, start in STARTS.items():
-        settings = [lookup.Config(data="cmodadd", lr=2.0, seed=seed, **start) for seed in SEEDS]
-        found[name] = sweep(lookup.flow, settings)
-    return found
-
-
-def _off_law(run) -> float:
-    """Largest relative error of |M| = |M(0)| exp(-2 decay t), M the imbalance of symbols and contexts."""
-    size = np.array([np.linalg.norm(run.imbalance(frame)) for frame in range(len(run.steps))])
-    time = run.config.lr * run.steps
-    return np.abs(size / size[0] * np.exp(2 * run.config.decay * time) - 1).max()
+    return records.value("sl-steps")
 
 
 @functools.cache
 def law_errors():
     """{start: by how much the imbalance is off its law, (seeds,)}."""
-    found = {}
-    for name, runs in _flows().items():
-        found[name] = np.array([_off_law(run) for run in runs])
-    return found
+    return records.value("sl-law-errors")
 
 
 @functools.cache
 def flow_ratios():
     """{start: mean distance of equivalent symbols over that of different ones at the end, (seeds,)}."""
-    found = {}
-    for name, runs in _flows().items():
-        ends = [run.distances() for run in runs]
-        found[name] = np.array([same.mean() / different.mean() for same, different in ends])
-    return found
+    return records.value("sl-flow-ratios")
 
 
 # A transformer and Adam in the book's setting.
@@ -321,8 +270,7 @@ def flow_ratios():
 @functools.cache
 def first():
     """The book's setting, ten seeds, and classifiers from three starts: Fig. 2."""
-    settings = [modadd.Config(seed=seed, classifier="all") for seed in TEN]
-    return sweep(modadd.run, settings, record=("floor",))
+    return records.runs("sl-first", recipes.FIRST, modadd.Result)
 
 
 @functools.cache
@@ -335,15 +283,8 @@ def random():
 @functools.cache
 def full():
     """{start and decay: runs on all samples, 1,500 epochs, one a seed}."""
-    compared = []
-    for seed in THREE:
-        base = modadd.Config(seed=seed, fraction=1.0, epochs=1500)
-        compared.append({name: base.replace(**change) for name, change in modadd.DECAYS.items()})
-    found = sweep(modadd.run, compared, record=("floor",))  # {name: run} for each seed
-    runs = {}
-    for name in modadd.DECAYS:
-        runs[name] = [seed[name] for seed in found]
-    return runs
+    runs = iter(records.runs("sl-full", recipes.FULL, modadd.Result))
+    return {name: [next(runs) for _ in THREE] for name in modadd.DECAYS}
 
 
 @functools.cache
@@ -481,16 +422,13 @@ def own_groups():
 @functools.cache
 def words_fixed_toss():
     """The chapter's runs, three seeds: one toss of a coin an occurrence says which of two twins a word is."""
-    settings = [words.Config(seed=seed) for seed in THREE]
-    # The chapter draws the vectors, so that it asks for them, too.
-    return sweep(words.run, settings, record=("table", *recipes.SPOKEN))
+    return records.runs("sl-words-fixed", recipes.FIXED, words.Result)
 
 
 @functools.cache
 def words_over_symbols():
     """The same with the softmax over symbols, 750 steps."""
-    settings = [words.Config(steps=750, over="symbols", seed=seed) for seed in THREE]
-    return sweep(words.run, settings, record=recipes.SPOKEN)
+    return records.runs("sl-words-over-symbols", recipes.OVER_SYMBOLS, words.Result)
 
 
 @functools.cache
