@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from clbook import records, theory
-from clbook.experiments.content_style import collapse, series
+from clbook.experiments.content_style import Result, collapse, series
 from clbook.papers.cs import computed, flow, optima, recipes
 from clbook.papers.cs.computed import of_seeds
 
@@ -419,3 +419,26 @@ def directclr():
 def decayed():
     """The record of DirectCLR and SimCLR on digits, trained until unused weights have decayed."""
     return records.load("cs-directclr")
+
+
+# What the page alone shows.
+
+
+@functools.cache
+def directions():
+    """{(line of the figure, tau_c): run} of linear encoders (a record)."""
+    configs = recipes.direction_configs()
+    runs = records.runs("cs-directions", tuple(configs.values()), Result)
+    return dict(zip(configs, runs, strict=True))
+
+
+@functools.cache
+def loss_of_x():
+    """{record: {key: of each seed the least loss of s x over scales s}} of deep runs without content."""
+    return records.value("cs-loss-of-x")
+
+
+@functools.cache
+def other_images():
+    """Photographs and handwritten digits through the projector, outputs normalised or not (a record)."""
+    return records.runs("cs-other-images", recipes.OTHER_IMAGES)

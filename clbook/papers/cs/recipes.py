@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from clbook import latents
 from clbook.experiments import content_style as cs
 from clbook.experiments.content_style import Config, projector
 from clbook.experiments.content_style import recipes as chapter
+from clbook.experiments.content_style.experiment import LOSS_ON
 from clbook.experiments.content_style.recipes import (
     PLAIN,
     READ,
@@ -16,6 +18,7 @@ from clbook.experiments.content_style.recipes import (
     stacked,
 )
 from clbook.experiments.content_style.series import SPHERE, grid_configs
+from clbook.losses import infonce
 from clbook.papers.cs import computed, encoders
 from clbook.results import records
 from clbook.results.records import Computed, Recipe, fields
@@ -23,6 +26,7 @@ from clbook.results.records import Computed, Recipe, fields
 SEEDS, SDS, SPACES = range(3), (0.05, 0.15, 0.3), ("box", "sphere")
 FIVE, EIGHT = range(5), range(8)
 KS, TRIED = (1, 2, 4), (0.2, 0.3, 0.5)
+TAUS = (0.01, 0.1, 1.0, 10.0, 100.0)  # tau_c of `direction_configs`
 WORLDS = ("box, p = 2", "box, p = 1", "sphere")
 KINDS = {"no content": {"d_c": 0}, "content": {"d_c": 5}}
 DIALS = {
@@ -113,6 +117,31 @@ def deep_configs() -> dict:
     return {f"cs-deep-{name}": configs for name, configs in found.items()}
 
 
+def loss_of_x(seeds=SEEDS) -> dict:
+    """{record: {key: of each seed the least loss of s x over scales s}} of deep runs without content.
+
+    The pairs are those on which the losses of the records are measured.
+    """
+    found = {}
+    for name, configs in deep_configs().items():
+        found[name] = {}
+        for key, config in configs.items():
+            if config.d_c == 0 and "Table" not in key[1]:
+                losses = [_least_loss(config.replace(seed=seed)) for seed in seeds]
+                found[name][key] = np.array(losses)
+    return found
+
+
+def _least_loss(config: Config) -> float:
+    made = encoders.Deep([config], record=("loss",))
+    a, b = (latents.mixed(side[:, :LOSS_ON], made.state.mixing) for side in made.state.tested)
+    losses = []
+    for s in np.geomspace(1, 60, 24):
+        tau = made.state.tau
+        losses.append(infonce(s * b, s * a, tau=tau, p=config.p, normalize=config.normalize).item())
+    return min(losses)
+
+
 def projector_configs() -> dict:
     """{(d_c, layers above the fourth): Config} of the same encoder under projectors, on the sphere."""
     base = Config(
@@ -135,6 +164,14 @@ def five_configs() -> dict:
     found = {("box", k): Config(d_c=k) for k in (0, 1, 2, 4)}
     found |= {("sphere", k): globe.replace(d_c=k) for k in (0, 4)}
     return {key: seeded({key: base}, FIVE) for key, base in found.items()}
+
+
+def direction_configs() -> dict:
+    """{(what the panel's line is called, tau_c): Config} of the linear runs of CS Fig. 1's two temperatures."""
+    bases = {r"$p$ = 2": Config(), r"$p$ = 1": Config(p=1)}
+    for tau in (1.0, 0.5, 0.25):
+        bases[rf"base $\tau$ = {tau:g}"] = SPHERE.replace(style_sd=0.3, tau=tau)
+    return {(label, a): base.replace(tau_c=a) for label, base in bases.items() for a in TAUS}
 
 
 def short_configs() -> dict:
@@ -166,6 +203,11 @@ DIGITS = {
     "regular, temperature 1/2": PLAIN.replace(tau=0.5),
 }
 LONG = projector.Config(decay=4.0, steps=1000, record_every=100)
+OTHER_IMAGES = tuple(
+    projector.Config(data=name, n=2000, n_test=1000, normalize=norm)
+    for name in ("mnist", "cifar10")
+    for norm in (True, False)
+)
 WEAK_DECAY = (PLAIN.replace(method="directclr"),)
 DIRECT = {"directclr": LONG.replace(method="directclr"), "simclr": LONG}
 
@@ -232,6 +274,7 @@ RECIPES = {
     "cs-readings": Computed(computed.readings),
     "cs-recipe": Computed(computed.recipe),
     "cs-surface": Computed(computed.surface),
+    "cs-loss-of-x": Computed(loss_of_x),
     "cs-five": Recipe(
         "linear encoders in the box and on the sphere, five seeds",
         cs.run,
@@ -239,6 +282,23 @@ RECIPES = {
         fields(last=("map",), size=size),
         ("size",),
         start=0.02,
+    ),
+    "cs-directions": Recipe(
+        "linear encoders at five tau_c, in the box and on the sphere",
+        cs.run,
+        tuple(direction_configs().values()),
+        fields(last=("map",), size=size),
+        ("size",),
+        start=0.1,
+    ),
+    "cs-other-images": Recipe(
+        "photographs and handwritten digits through the projector, outputs normalised or not",
+        projector.run,
+        OTHER_IMAGES,
+        fields("spectrum", "rows"),
+        ("loss",),
+        start=0.1,
+        record=READ_ASKED,
     ),
     "cs-sphere-grid": Recipe(
         "linear encoders on the sphere over contents, temperatures and spreads of style, three seeds",

@@ -465,3 +465,9 @@ def words_whole_sentence():
 def words_transformer():
     """The same with a transformer as encoder."""
     return _said()["transformer"]
+
+
+@functools.cache
+def words_decay():
+    """The same with weight decay, 750 steps (a record)."""
+    return records.runs("sl-words-decay", recipes.WITH_DECAY, words.Result)

@@ -161,6 +161,11 @@ def spoken(results: list) -> dict:
     }
 
 
+def names(result) -> np.ndarray:
+    """(V,) names of the symbols."""
+    return np.array(result.words)
+
+
 AXES = {
     **dict.fromkeys((*SIDES, "twin_nearest"), "run step"),
     "steps": "step",
@@ -179,6 +184,7 @@ FIRST = tuple(modadd.Config(seed=seed, classifier="all") for seed in TEN)
 FULL = seeded(modadd.DECAYS, modadd.Config(fraction=1.0, epochs=1500))
 FIXED = tuple(words.Config(seed=seed) for seed in SEEDS)
 OVER_SYMBOLS = tuple(words.Config(steps=750, over="symbols", seed=seed) for seed in SEEDS)
+WITH_DECAY = (words.Config(steps=750, decay=1e-4),)
 COMPUTED = {
     "sl-views": checks.views,
     "sl-definition-counts": definitions.definitions,
@@ -222,6 +228,15 @@ RECIPES = {
         "the chapter's runs on words, three seeds",
         words.run,
         FIXED,
+        fields("table", words=names),
+        ("loss",),
+        start=0.085,
+        record=SPOKEN,
+    ),
+    "sl-words-decay": Recipe(
+        "words with weight decay, 750 steps",
+        words.run,
+        WITH_DECAY,
         fields("table"),
         ("loss",),
         start=0.085,
