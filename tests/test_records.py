@@ -180,3 +180,48 @@ def test_a_record_begins_as_the_code_does_now(name):
         pytest.skip(f"needs {missing[0]}")
     with threadpool_limits(1):  # what NumPy's products add up depends on their threads
         assert records.differences(name) == []
+
+
+def measured(seeds=range(3)):
+    """Numbers of each seed, for two settings."""
+    found = {}
+    for name, factor in (("once", 1), ("twice", 2)):
+        found[name] = np.array([[factor * seed, 0.5] for seed in seeds])
+    return {"by name": found, (1, "two"): [(1, 2.5), "text", None], "rows": list(np.eye(2))}
+
+
+def test_what_a_function_gives_is_kept_and_given_back(toy):
+    toy["toy"] = records.Computed(measured)
+    records.make("toy")
+    kept, whole = records.value("toy"), measured()
+    assert list(kept) == list(whole) and kept[1, "two"] == [[1, 2.5], "text", None]
+    np.testing.assert_array_equal(kept["by name"]["twice"], whole["by name"]["twice"])
+    assert len(kept["rows"]) == 2 and kept["rows"][1].tolist() == [0, 1]
+    assert records.made(records.load("toy"))["says"] == "Numbers of each seed, for two settings."
+    assert records.state("toy") == "as the code makes it"
+
+
+def test_the_first_seed_of_what_a_function_gives_is_repeated(toy):
+    toy["toy"] = records.Computed(measured)
+    records.make("toy")
+    again, kept = records.beginning("toy")["value by name once"]
+    assert again.shape == kept.shape == (1, 2) and records.differences("toy") == []
+    dataset = xarray.load_dataset(records.FOLDER / "toy.nc", engine="h5netcdf")
+    dataset["value by name twice"] = dataset["value by name twice"] + 0.01
+    records.write("toy", dataset)
+    (wrong,) = records.differences("toy")
+    assert wrong.startswith("value by name twice")
+
+
+def test_runs_are_given_back_at_the_length_that_they_had(toy):
+    configs = (TOY[0], TOY[1].replace(end=5))
+    toy["toy"] = Recipe(
+        "", run, configs, records.fields(last=("z",), size=lambda r: r.z), ("size",)
+    )
+    records.make("toy")
+    whole, short = records.runs("toy", configs)
+    alone = run(configs[1])
+    np.testing.assert_array_equal(short.size, alone.z)
+    np.testing.assert_array_equal(short.steps, alone.steps)
+    assert len(whole.size) > len(short.size) and short.config == configs[1]
+    assert short.z.tolist() == [alone.z[-1]]

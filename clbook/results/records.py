@@ -154,8 +154,8 @@ def _table(name: str, values: list) -> dict[str, np.ndarray]:
     lengths = [len(value) if value.ndim else 0 for value in values]
     longest = np.max([value.shape for value in values], 0).astype(int)
     table = np.zeros((len(values), *longest), np.result_type(*values))
-    for row, value in zip(table, values, strict=True):
-        row[tuple(map(slice, value.shape))] = value
+    for run, value in enumerate(values):
+        table[run, *map(slice, value.shape)] = value
     same = len(set(lengths)) == 1
     return {name: table} if same else {name: table, f"{name}:length": np.array(lengths)}
 

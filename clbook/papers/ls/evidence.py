@@ -1,33 +1,43 @@
 """What the claims of LS are judged on: each function's name is what the measures call its result."""
 
 import functools
+import itertools
 
 import numpy as np
 import torch
 
-from clbook import records, sweep
+from clbook import records, sweep, theory
 from clbook.experiments import landscape, separability, sphere
+from clbook.experiments.kernel import closed_forms
 from clbook.experiments.landscape.variation import within_lemma
-from clbook.experiments.separability import Config, condition
+from clbook.experiments.separability import Config, condition, series
 from clbook.experiments.separability.recipes import checked
 from clbook.experiments.sphere import recipes as sphere_recipes
 from clbook.metrics import separable
-from clbook.papers.ls import computed, drift, exact, recipes, repair
+from clbook.papers.ls import drift, exact, recipes, repair, variants
 
-SEEDS, SPREADS, PLACES, DATA = computed.SEEDS, computed.SPREADS, computed.PLACES, computed.DATA
+SEEDS = range(5)
+SPREADS = (0.2, 0.1, 0.05, 0.025)  # of a cluster, for `blocks` and `thetas`
+# Places on the circle, and tau as a share of the largest that Lemma B.4 allows, for `bounds`.
+PLACES = tuple(itertools.product((2, 3, 4, 5), (0.999, 0.5)))
+FROM_CAP = ("loss", "arrows", "clustered_at", "separable_at")  # recorded of runs from a cap
+# The data whose kernels `eigenvalues` looks at.
+DATA = {
+    "clusters, spread .1": Config(),
+    "clusters, spread .5": Config(spread=0.5),
+    "donut": Config(data="donut", augmentation="rotation"),
+}
 
 
 # What the chapter on separability shows as well.
+donuts = series.donuts
+
+
 @functools.cache
 def repeats():
     """{setting: five seeds} of two clusters, through the network and without, from a tight and a wide start."""
-    return recipes.grouped("ls-repeats")
-
-
-@functools.cache
-def donuts():
-    """{views: five seeds} of a disc in a ring."""
-    return recipes.grouped("ls-donuts")
+    runs = iter(records.runs("ls-repeats", recipes.REPEATS, separability.Result))
+    return {name: [next(runs) for _ in SEEDS] for name in recipes.STARTS}
 
 
 # Images (Fig. 1, Fig. 4).
@@ -164,7 +174,7 @@ def within():
 @functools.cache
 def velocity():
     """{map: relative errors of eq. 7, five draws} for maps that are no networks."""
-    return records.value("ls-velocity")
+    return {name: [exact.velocity_error(name, seed) for seed in SEEDS] for name in exact.MAPS}
 
 
 @functools.cache
@@ -188,13 +198,13 @@ def equal_means():
 @functools.cache
 def overlapping():
     """Starts that meet all conditions of Theorem 4.3 and no weights separate: the clusters' gradients overlap."""
-    return records.value("ls-overlapping")
+    return [repair.overlap(n) for n in (1200, 12_000, 120_000, 1_200_000)]
 
 
 @functools.cache
 def overlapping_moved():
     """The same with each number moved a little, five draws."""
-    return records.value("ls-overlapping-moved")
+    return [repair.overlap(1200, moved=0.05, seed=seed) for seed in SEEDS]
 
 
 @functools.cache
@@ -206,13 +216,23 @@ def overlap_runs():
 @functools.cache
 def watched():
     """72 runs with each step kept, for the promises of the repaired theorem."""
-    return records.runs("ls-watched", recipes.WATCHED, repair.Result)
+    plain = Config(noise=0.03, steps=600, linger=3.0, record_every=1)
+    starts = itertools.product(("partial", "full"), range(4), (0.1, 0.3, 1.0), (0.1, 1.0, 10.0))
+    configs = []
+    for gradient, seed, eps, tau in starts:
+        configs.append(plain.replace(gradient=gradient, seed=seed, eps=eps, tau=tau))
+    return sweep(repair.run, configs)
 
 
 @functools.cache
 def several():
     """{setting: runs of five seeds} of three and four clusters in two and three dimensions."""
-    return recipes.grouped("ls-several")
+    plain = Config(n=120, eps=0.1, tau=1.0, steps=1000, linger=1.0)
+    found = {}
+    for classes, d in ((3, 2), (4, 2), (4, 3)):
+        configs = [plain.replace(classes=classes, d=d, seed=seed) for seed in range(5)]
+        found[f"{classes} clusters, d = {d}"] = sweep(separability.run, configs)
+    return found
 
 
 @functools.cache
@@ -230,19 +250,35 @@ def random_features():
 @functools.cache
 def linear_maps():
     """{features: runs of five seeds} from a tight start; the map is linear in its weights."""
-    return recipes.grouped("ls-linear-maps")
+    plain = variants.Config(
+        hidden=(), eps=0.001, noise=0.03, steps=600, record_every=10, gradient="partial"
+    )
+    found = {}
+    for features, rate in (("random", 0.0015), ("radial", 0.015), ("spline", 0.13)):
+        configs = [plain.replace(features=features, lr_over_tau=rate, seed=seed) for seed in SEEDS]
+        found[features] = sweep(variants.run, configs, record=("theta", "drift"))
+    return found
 
 
 @functools.cache
 def blocks():
     """(seeds, spreads, 2) sigma^2, and how far the kernel is from blocks, as clusters get tighter."""
-    return records.value("ls-blocks")
+    found = []
+    for seed in SEEDS:
+        configs = [Config(spread=spread, seed=seed) for spread in SPREADS]
+        found.append([condition.block_error(config) for config in configs])
+    return np.array(found)
 
 
 @functools.cache
 def thetas():
     """(seeds, spreads) Theta of the start as clusters get tighter."""
-    return records.value("ls-thetas")
+    found = []
+    for seed in SEEDS:
+        configs = [Config(spread=spread, steps=1, seed=seed) for spread in SPREADS]
+        starts = [separability.run(config, record=("theta",)) for config in configs]
+        found.append([start.theta[0] for start in starts])
+    return np.array(found)
 
 
 @functools.cache
@@ -260,7 +296,13 @@ def fig3():
 @functools.cache
 def shapes():
     """{data: runs of five seeds} of the donut and of clusters, with Theta and sigma^2."""
-    return recipes.grouped("ls-shapes")
+    clusters = Config(lr_over_tau=0.1, steps=300)
+    donut = clusters.replace(data="donut", augmentation="rotation")
+    found = {}
+    for name, config in (("donut", donut), ("clusters", clusters)):
+        configs = [config.replace(seed=seed) for seed in range(5)]
+        found[name] = sweep(separability.run, configs, record=("theta", "sigma2"))
+    return found
 
 
 @functools.cache
@@ -302,13 +344,27 @@ def fig5():
 @functools.cache
 def step_errors():
     """{"partial": relative errors (3 rates, 5 seeds) of Prop. 4.1 for one step}, the rate falling."""
-    return records.value("ls-step-errors")
+    rows = []
+    for rate in (1e-1, 1e-2, 1e-3):
+        config = Config(lr_over_tau=rate, noise=0.03)
+        rows.append([condition.step_error(config.replace(seed=seed), "partial") for seed in SEEDS])
+    return {"partial": rows}
 
 
 @functools.cache
 def growth():
     """(gradient, growth rate of the gap between the clusters, the rate predicted) of ten runs."""
-    return records.value("ls-growth")
+    tight = Config(eps=0.001, lr_over_tau=0.002, record_every=10)
+    configs = []
+    for gradient, steps in (("full", 1200), ("partial", 2400)):
+        one = tight.replace(gradient=gradient, steps=steps)
+        configs += [one.replace(seed=seed) for seed in SEEDS]
+    found = []
+    for run in sweep(separability.run, configs, record=("theta",)):
+        gradient = run.config.gradient
+        predicted = theory.growth_rate(run.theta[0], run.config.tau, gradient)
+        found.append((gradient, condition.measured_growth(run), predicted))
+    return found
 
 
 @functools.cache
@@ -334,7 +390,7 @@ def phase_diagram():
 @functools.cache
 def tiny():
     """Five seeds of two clusters from a start of extent 1e-4, at the temperature 1e-4."""
-    return recipes.grouped("ls-tiny")[""]
+    return series.repeat(Config(eps=1e-4, tau=1e-4, steps=400, linger=1))
 
 
 @functools.cache
@@ -367,7 +423,7 @@ def parted():
 @functools.cache
 def growing():
     """{eta: the largest derivative of eq. 3 at k f as k grows}."""
-    return records.value("ls-growing")
+    return {eta: exact.growing_scale(eta) for eta in landscape.ETA}
 
 
 @functools.cache
@@ -380,19 +436,23 @@ def multipliers():
 @functools.cache
 def bounds():
     """The second variation along random directions, and Lemma B.4's bounds of it; for each of `PLACES`."""
-    return records.value("ls-bounds")
+    return [exact.lower_bounds(count, share) for count, share in PLACES]
 
 
 @functools.cache
 def kept():
     """{what the network sees: distances of a view from its point after 20 steps, five seeds}."""
-    return records.value("ls-kept")
+    return {
+        "radius": [exact.invariance_after(False, seed) for seed in SEEDS],
+        "point": [exact.invariance_after(True, seed) for seed in SEEDS],
+    }
 
 
 @functools.cache
 def explicit():
     """{activation: {(scale of the entries of A, prefactor): relative error}} of the kernel of Prop. B.5."""
-    return records.value("ls-explicit")
+    names = ("tanh", "relu", "gelu")
+    return {name: closed_forms.explicit_errors(activation=name) for name in names}
 
 
 # Appendix C: the proof of Theorem 4.3.
@@ -401,19 +461,33 @@ def explicit():
 @functools.cache
 def linear_errors():
     """(eps, gamma, tau, error of the linear law of Step 1) for extents, noises, temperatures and draws."""
-    return records.value("ls-linear-errors")
+    found = []
+    for tau, part in itertools.product((0.1, 1.0), (1.0, 0.3, 0.1, 0.01)):
+        eps = part * tau**0.5
+        for share, seed in itertools.product((0.0, 0.1, 0.5), range(2)):
+            gamma = share * eps
+            found.append((eps, gamma, tau, exact.linear_error(eps, gamma, tau, seed)))
+    return found
 
 
 @functools.cache
 def linear_powers():
     """p in: error of Step 1's linear law ~ eps^p without noise, from eps to 2 eps."""
-    return records.value("ls-linear-powers")
+    found = []
+    for eps, seed in itertools.product((0.3, 0.1), SEEDS):
+        narrow, wide = (exact.linear_error(extent, 0, 1.0, seed) for extent in (eps, 2 * eps))
+        found.append(np.log2(wide / narrow))
+    return found
 
 
 @functools.cache
 def eigenvalues():
     """The lowest eigenvalue of Step 3, what the proof says it is, the largest other one; `DATA` and seeds."""
-    return records.value("ls-eigenvalues")
+    found = []
+    for config, seed in itertools.product(DATA.values(), SEEDS):
+        kernel, labels = repair.double(config.replace(seed=seed))
+        found.append(repair.growing(kernel.numpy(), labels.numpy()))
+    return found
 
 
 @functools.cache
@@ -431,7 +505,10 @@ def flows():
 @functools.cache
 def components():
     """{points: (seeds, starts, 2)} |alpha(0)| / eps and |z_perp(0)| / eps of Step 4 at uniform starts."""
-    return records.value("ls-components")
+    found = {}
+    for n in (50, 200, 800, 3200):
+        found[n] = np.stack([repair.first_component(n, seed) for seed in SEEDS])
+    return found
 
 
 @functools.cache
@@ -478,19 +555,34 @@ def uniform_batches():
 @functools.cache
 def vanilla():
     """{(d, start): five seeds} of free points."""
-    return recipes.grouped("ls-vanilla", sphere.Result)
+    free = sphere.Config(network=False, gradient="partial", record_every=50)
+    found = {}
+    for d in (2, 3):
+        for start in ("cap", "uniform"):
+            one = free.replace(d=d, start=start)
+            seeds = [one.replace(seed=seed) for seed in range(5)]
+            found[d, start] = sweep(sphere.run, seeds, record=("loss", "accuracy"))
+    return found
 
 
 @functools.cache
 def cap():
     """{(d, hidden layers): five seeds} of a network from points close together."""
-    return recipes.grouped("ls-cap", sphere.Result)
+    found = {}
+    for d in (2, 3):
+        for depth in (1, 4):
+            one = sphere.Config(d=d, depth=depth, steps=100)
+            seeds = [one.replace(seed=seed) for seed in range(5)]
+            found[d, depth] = sweep(sphere.run, seeds, record=FROM_CAP)
+    return found
 
 
 @functools.cache
 def cap_wide_gap():
     """Five seeds of a network from points close together, on clusters as far apart as VA's."""
-    return recipes.grouped("ls-cap-wide-gap", sphere.Result)[""]
+    apart = sphere.Config(first=-3.0, gap=2.0, record_every=100)
+    seeds = [apart.replace(seed=seed) for seed in SEEDS]
+    return sweep(sphere.run, seeds, record=FROM_CAP)
 
 
 @functools.cache

@@ -9,7 +9,7 @@ import xarray
 from matplotlib.collections import LineCollection
 
 from clbook.papers.judging import listed
-from clbook.papers.ls.repair import Result
+from clbook.papers.ls.repair import Result, certified_at
 from clbook.style import MUTED, Picture, axes, colour, legend, log_axis
 
 MARK = "#111111"
@@ -146,11 +146,9 @@ def first_gap(components: dict[int, np.ndarray]) -> Picture:
 
 
 def promises(runs: Sequence[Result]) -> Picture:
-    """The step at which each run separates, and the one for which the repaired theorem promises it, `promised`."""
+    """The step at which each run separates, and the one for which the repaired theorem promises it."""
     fig, ((ax,),) = axes(width=5.0, height=3.6)
-    given = [
-        (r.separable_at, r.promised, r.config.gradient) for r in runs if np.isfinite(r.promised)
-    ]
+    given = [(r.separable_at, certified_at(r), r.config.gradient) for r in runs if certified_at(r)]
     for k, gradient in enumerate(("partial", "full")):
         points = np.array([(at, promised) for at, promised, name in given if name == gradient])
         if len(points):

@@ -12,6 +12,7 @@ from clbook.experiments.separability.figures import times
 from clbook.experiments.separability.recipes import PAIRS
 from clbook.experiments.sphere import CLUSTERED
 from clbook.papers.judging import Every, Finding, Measures, listed, span
+from clbook.papers.ls import repair
 from clbook.papers.ls.recipes import LOSSES, SETS
 
 measures = Measures()
@@ -518,7 +519,7 @@ def overlap_runs(overlap_runs):
 
 @measures("ls-repaired")
 def repaired(watched):
-    promised = np.array([r.promised for r in watched])
+    promised = np.array([repair.certified_at(r) or np.inf for r in watched])
     given, broken = np.isfinite(promised), (taken(watched) > promised) & np.isfinite(promised)
     late = promised[given] / taken(watched)[given]
     given, broken = float(given.sum()), float(broken.sum())

@@ -9,10 +9,9 @@ from clbook.experiments import separability, sphere
 from clbook.experiments.separability import Config, condition
 from clbook.experiments.separability.recipes import conditions, extents, grid, over_time
 from clbook.metrics import separable
-from clbook.papers.ls import batches, computed, repair, variants
-from clbook.results import records
+from clbook.papers.ls import batches, repair, variants
 from clbook.results.labelled import padded
-from clbook.results.records import Computed, Recipe, fields
+from clbook.results.records import Recipe, fields
 
 SETS = {
     "clusters": {"steps": 1000},
@@ -80,193 +79,34 @@ def stays(results) -> dict[str, np.ndarray]:
     }
 
 
+def extent(result) -> np.ndarray:
+    """(T,) width of the embedding along its first axis."""
+    return np.ptp(result.z[:, :, 0], axis=1)
+
+
+TIGHT = Config(eps=0.1, tau=1.0, steps=100)
+STARTS = {  # of two clusters, as the chapter on separability has them
+    "eps^2/tau = .01, network": TIGHT,
+    "eps^2/tau = .01, vanilla": TIGHT.replace(network=False),
+    "eps^2/tau = 300, network": Config(eps=1.0, tau=1 / 300, steps=5000, linger=1),
+    "eps^2/tau = .01, network, no views": TIGHT.replace(augmentation="none"),
+}
+REPEATS = tuple(start.replace(seed=seed) for start in STARTS.values() for seed in range(5))
 AXES = {
     **dict.fromkeys(("steps", "width", "accuracy", "loss", "whole"), "run step"),
     "labels": "run point",
     "path": "run point step",
 }
 
-FIVE = range(5)
-CLUSTERS = Config(lr_over_tau=0.1, steps=300)
-DONUT = CLUSTERS.replace(data="donut", augmentation="rotation")
-TIGHT = Config(eps=0.1, tau=1.0, steps=100)
-WIDE = Config(eps=1.0, tau=1 / 300, steps=5000, linger=1)
-SEVERAL = Config(n=120, eps=0.1, tau=1.0, steps=1000, linger=1.0)
-FEATURES = variants.Config(
-    hidden=(), eps=0.001, noise=0.03, steps=600, record_every=10, gradient="partial"
-)
-FREE = sphere.Config(network=False, gradient="partial", record_every=50)
-FROM_CAP = ("loss", "arrows", "clustered_at", "separable_at")  # recorded of runs from a cap
-BASES = {  # {record: {key: settings}}; each with five seeds
-    "ls-repeats": {
-        "eps^2/tau = .01, network": TIGHT,
-        "eps^2/tau = .01, vanilla": TIGHT.replace(network=False),
-        "eps^2/tau = 300, network": WIDE,
-        "eps^2/tau = .01, network, no views": TIGHT.replace(augmentation="none"),
-    },
-    "ls-donuts": {
-        "rotation": DONUT,
-        "noise": DONUT.replace(augmentation="noise"),
-        "none": DONUT.replace(augmentation="none"),
-        "rotation, but no network": DONUT.replace(network=False),
-    },
-    "ls-tiny": {"": Config(eps=1e-4, tau=1e-4, steps=400, linger=1)},
-    "ls-several": {
-        f"{classes} clusters, d = {d}": SEVERAL.replace(classes=classes, d=d)
-        for classes, d in ((3, 2), (4, 2), (4, 3))
-    },
-    "ls-shapes": {"donut": DONUT, "clusters": CLUSTERS},
-    "ls-linear-maps": {
-        features: FEATURES.replace(features=features, lr_over_tau=rate)
-        for features, rate in (("random", 0.0015), ("radial", 0.015), ("spline", 0.13))
-    },
-    "ls-vanilla": {
-        (d, start): FREE.replace(d=d, start=start) for d in (2, 3) for start in ("cap", "uniform")
-    },
-    "ls-cap": {
-        (d, depth): sphere.Config(d=d, depth=depth, steps=100) for d in (2, 3) for depth in (1, 4)
-    },
-    "ls-cap-wide-gap": {"": sphere.Config(first=-3.0, gap=2.0, record_every=100)},
-}
-
-
-def promised(result) -> float:
-    """The step at which the repaired theorem promises separation, infinity for never."""
-    return repair.certified_at(result) or np.inf
-
-
-def extent(result) -> np.ndarray:
-    """(T,) width of the embedding along its first axis."""
-    return np.ptp(result.z[:, :, 0], axis=1)
-
-
-def first(result) -> np.ndarray:
-    """(1, n, d) the arrows at the start."""
-    return result.arrows[:1]
-
-
-def of_five(name: str) -> tuple:
-    """The settings of `BASES` of a record, with five seeds of each."""
-    return tuple(base.replace(seed=seed) for base in BASES[name].values() for seed in FIVE)
-
-
-def separated(name: str, says: str, run, *without: str, asked=(), start=0.05) -> Recipe:
-    """The recipe of a record of `BASES` of runs of the chapter on separability, or like these."""
-    kept = fields(*without, width=extent)
-    return Recipe(says, run, of_five(name), kept, ("width",), start=start, record=asked)
-
-
-def grouped(name: str, kind: type = separability.Result) -> dict:
-    """{key: the runs of five seeds} of the record `name`."""
-    runs = iter(records.runs(name, of_five(name), kind))
-    return {key: [next(runs) for _ in FIVE] for key in BASES[name]}
-
-
-WATCHED = tuple(
-    Config(
-        noise=0.03,
-        steps=600,
-        linger=3.0,
-        record_every=1,
-        gradient=gradient,
-        seed=seed,
-        eps=eps,
-        tau=tau,
-    )
-    for gradient in ("partial", "full")
-    for seed in range(4)
-    for eps in (0.1, 0.3, 1.0)
-    for tau in (0.1, 1.0, 10.0)
-)
-SEEN = (*condition.NEEDS, "alignment")
-COMPUTED = (
-    computed.velocity,
-    computed.bounds,
-    computed.kept,
-    computed.linear_errors,
-    computed.linear_powers,
-    computed.eigenvalues,
-    computed.components,
-    computed.growth,
-    computed.blocks,
-    computed.thetas,
-    computed.overlapping,
-    computed.overlapping_moved,
-    computed.explicit,
-    computed.growing,
-    computed.step_errors,
-)
 RECIPES = {
-    **{f"ls-{one.__name__.replace('_', '-')}": Computed(one) for one in COMPUTED},
-    "ls-repeats": separated(
-        "ls-repeats",
+    "ls-repeats": Recipe(
         "two clusters from a tight and a wide start, five seeds",
         separability.run,
-        "x",
-        asked=SEEN,
-    ),
-    "ls-donuts": separated(
-        "ls-donuts", "a disc in a ring, five seeds", separability.run, "x", "z", asked=SEEN
-    ),
-    "ls-tiny": separated(
-        "ls-tiny",
-        "two clusters from a start of extent 1e-4, at the temperature 1e-4, five seeds",
-        separability.run,
-        "x",
-        "z",
-        asked=SEEN,
-    ),
-    "ls-several": separated(
-        "ls-several", "three and four clusters, five seeds", separability.run, "x"
-    ),
-    "ls-shapes": separated(
-        "ls-shapes",
-        "a donut and clusters, five seeds",
-        separability.run,
-        "z",
-        asked=("theta", "sigma2"),
-    ),
-    "ls-linear-maps": separated(
-        "ls-linear-maps",
-        "maps that are linear in their weights, from a tight start, five seeds",
-        variants.run,
-        "x",
-        asked=("theta", "drift"),
-    ),
-    "ls-watched": Recipe(
-        "72 runs with each step kept, for the promises of the repaired theorem",
-        repair.run,
-        WATCHED,
-        fields("z", "push", "labels", width=extent, promised=promised),
+        REPEATS,
+        fields("x", width=extent),
         ("width",),
         start=0.05,
-    ),
-    "ls-vanilla": Recipe(
-        "free points on circle and sphere, from a cap and from a uniform start, five seeds",
-        sphere.run,
-        of_five("ls-vanilla"),
-        fields("x", "z"),
-        ("loss",),
-        start=0.3,
-        record=("loss", "accuracy"),
-    ),
-    "ls-cap": Recipe(
-        "a network from points close together, circle and sphere, five seeds",
-        sphere.run,
-        of_five("ls-cap"),
-        fields("x", "z", arrows=first),
-        ("loss",),
-        start=0.3,
-        record=FROM_CAP,
-    ),
-    "ls-cap-wide-gap": Recipe(
-        "a network from points close together, on clusters as far apart as VA's, five seeds",
-        sphere.run,
-        of_five("ls-cap-wide-gap"),
-        fields("x", "z", "arrows"),
-        ("loss",),
-        start=0.3,
-        record=FROM_CAP,
+        record=(*condition.NEEDS, "alignment"),
     ),
     "ls-full-loss": Recipe(
         "clusters and a donut under eq. 12, the same with both samples augmented, and eq. 3, five seeds",

@@ -11,17 +11,30 @@ import functools
 import numpy as np
 import torch
 
-from clbook import records
+from clbook import records, sweep
 from clbook.experiments import modadd, words
-from clbook.experiments.modadd import equivalence, lookup, over_seeds
-from clbook.papers.sl import checks, computed, definitions, recipes, tables
+from clbook.experiments.modadd import equivalence, lookup, lookup_figures, over_seeds
+from clbook.papers.sl import checks, definitions, recipes, tables
 from clbook.papers.sl.measures import BOTH, ONE, WITH, WITHOUT
 from clbook.papers.sl.recipes import RANDOM
 
 SEEDS, TEN = range(5), range(10)
 THREE = range(3)  # of runs that take over a minute, or that a chapter shows
 POINTS = 4, 9, 16  # points in the batches on which losses are compared
-BATCHES = computed.BATCHES
+BATCHES = [0, 2, 4], [0, 1, 5, 7]  # symbols in the batches on which Lemma A.1 is tried
+OPTIMA = {  # what is changed in the random table, or in the loss
+    "all hypotheses": {},
+    "(1) broken": {"broken": "answers"},
+    "(2) broken": {"broken": "contexts"},
+    "(3) impossible:\n24 columns, d = 32": {"contexts": 12, "d": 32},
+    "softmax over symbols": {"over": "symbols"},
+}
+STARTS = {  # of gradient descent on the tables of CModAdd
+    "large symbols": {"std_contexts": 0.05},
+    "large symbols, decay": {"std_contexts": 0.05, "decay": 1e-3},
+    "small start": {"std": 0.05, "std_contexts": 0.05},
+    "large contexts": {},
+}
 
 
 # Section 1: SimCLR on tables. Sections 2 to 5: the definitions, written out.
@@ -30,13 +43,13 @@ BATCHES = computed.BATCHES
 @functools.cache
 def views():
     """SimCLR on tables: distances of equivalent views, of the nearest others, and where none are equivalent."""
-    return records.value("sl-views")
+    return checks.views()
 
 
 @functools.cache
 def definition_counts():
     """{definition: pairs of symbols on which the book's code differs from it, that obey it, that do not}."""
-    return records.value("sl-definition-counts")
+    return definitions.definitions()
 
 
 @functools.cache
@@ -74,7 +87,7 @@ def figure_1():
 @functools.cache
 def cropped():
     """Largest error of images put together from a crop and Cutout; change of Cutout with what it hides."""
-    return records.value("sl-cropped")
+    return definitions.crop_and_cutout()
 
 
 @functools.cache
@@ -114,7 +127,11 @@ def gap_without_answer():
 @functools.cache
 def twins():
     """{what is changed: distances of the twins at the optimum, (seeds, pairs)}."""
-    return records.value("sl-twins")
+    found = {}
+    for name, changes in OPTIMA.items():
+        runs = sweep(lookup.run, [lookup.Config(seed=seed, **changes) for seed in SEEDS])
+        found[name] = np.array([lookup_figures.twins(run)[0] for run in runs])
+    return found
 
 
 @functools.cache
@@ -151,37 +168,57 @@ def loss_change():
 @functools.cache
 def unlabelled():
     """Twins with the same contexts and other answers: largest distance without labels, smallest with; (seeds,) each."""
-    return records.value("sl-unlabelled")
+    return checks.unlabelled()
+
+
+def _lemma_errors(run, batch) -> tuple[float, float]:
+    """Error of Lemma A.1 on the symbols of `batch`; and with the softmax over the batch on its left side."""
+    score = np.exp(run.z[-1] @ run.c[-1].T)[batch]
+    density = np.exp(lookup.pmi(run.joint))[batch]
+    right = density / density.sum(0)
+    printed = np.abs(score - right).max()
+    softmax = score / score.sum(0)
+    return printed, np.abs(softmax - right).max()
+
+
+@functools.cache
+def _lemma():
+    """Both errors of Lemma A.1, (2, batches, seeds)."""
+    runs = sweep(lookup.run, [lookup.Config(seed=seed, over="symbols") for seed in SEEDS])
+    errors = []
+    for batch in BATCHES:
+        errors.append([_lemma_errors(run, batch) for run in runs])
+    return np.array(errors).transpose(2, 0, 1)
 
 
 @functools.cache
 def lemma_printed():
     """Error of Lemma A.1 as it is printed, (batches, seeds)."""
-    return records.value("sl-lemma")[0]
+    return _lemma()[0]
 
 
 @functools.cache
 def lemma_corrected():
     """Its error with the softmax over the batch on the left side, (batches, seeds)."""
-    return records.value("sl-lemma")[1]
+    return _lemma()[1]
 
 
 @functools.cache
 def lines():
     """Fig. 3: directions that two context vectors leave open, parallel ones and others."""
-    return records.value("sl-lines")
+    return checks.lines()
 
 
 @functools.cache
 def given():
     """{given contexts: largest distance of twins, (seeds,)}."""
-    return records.value("sl-given")
+    return checks.given()
 
 
 @functools.cache
 def frequencies():
     """With decay and no basis, twins' largest distance: equally frequent ones and others, (seeds,) each."""
-    return records.value("sl-frequencies")
+    return checks.frequencies()
 
 
 @functools.cache
@@ -193,75 +230,89 @@ def basis():
 @functools.cache
 def pushed():
     """Contexts that lack a basis are perturbed: directions after it, twins before it and twice after it, (4, seeds)."""
-    return records.value("sl-pushed")
+    return checks.pushed()
 
 
 @functools.cache
 def one_dimension():
     """d = 1: distances of symbols that mean different things, in a table of four and in CModAdd, (seeds,) each."""
-    return records.value("sl-one-dimension")
+    return checks.one_dimension()
 
 
 @functools.cache
 def absent():
     """How far a symbol that never occurs moves, and the largest distance of the other twins, (seeds,) each."""
-    return records.value("sl-absent")
-
-
-class Optimum:
-    """An optimum of CModAdd of which the distances are known: of equivalent symbols and of others."""
-
-    def __init__(self, known: list):
-        self.known = known
-
-    def distances(self) -> list:
-        """Those of equivalent symbols, and those of others."""
-        return self.known
+    return checks.absent()
 
 
 @functools.cache
 def with_decay():
     """{decay: optima of CModAdd, one a seed}."""
     found = {}
-    for decay, optima in records.value("sl-with-decay").items():
-        found[decay] = [Optimum(known) for known in optima]
+    for decay in (1e-4, 1e-3, 0.015):
+        settings = [lookup.Config(data="cmodadd", decay=decay, seed=seed) for seed in SEEDS]
+        found[decay] = sweep(lookup.run, settings)
     return found
 
 
 @functools.cache
 def aligned_tables():
     """Optima of aligned tables without zeros or decay: farthest twins, nearest others, (seeds,) each."""
-    return records.value("sl-aligned-tables")
+    return checks.aligned()
 
 
 @functools.cache
 def by_class():
     """No two symbols share a context, and the encoder keeps (c - b) mod k: farthest equivalent, nearest others."""
-    return records.value("sl-by-class")
+    return checks.by_class()
 
 
 @functools.cache
 def several():
     """{in which of two additions symbols agree: their least and largest distance, (seeds, 2)}."""
-    return records.value("sl-several")
+    return checks.several()
 
 
 @functools.cache
 def steps():
     """{kind of batch: errors of the rules of A.5 against the gradient, a row a seed}."""
-    return records.value("sl-steps")
+    return checks.steps()
+
+
+@functools.cache
+def _flows():
+    """{start: gradient descent on the tables of CModAdd, a run a seed}."""
+    found = {}
+    for name, start in STARTS.items():
+        settings = [lookup.Config(data="cmodadd", lr=2.0, seed=seed, **start) for seed in SEEDS]
+        found[name] = sweep(lookup.flow, settings)
+    return found
+
+
+def _off_law(run) -> float:
+    """Largest relative error of |M| = |M(0)| exp(-2 decay t), M the imbalance of symbols and contexts."""
+    size = np.array([np.linalg.norm(run.imbalance(frame)) for frame in range(len(run.steps))])
+    time = run.config.lr * run.steps
+    return np.abs(size / size[0] * np.exp(2 * run.config.decay * time) - 1).max()
 
 
 @functools.cache
 def law_errors():
     """{start: by how much the imbalance is off its law, (seeds,)}."""
-    return records.value("sl-law-errors")
+    found = {}
+    for name, runs in _flows().items():
+        found[name] = np.array([_off_law(run) for run in runs])
+    return found
 
 
 @functools.cache
 def flow_ratios():
     """{start: mean distance of equivalent symbols over that of different ones at the end, (seeds,)}."""
-    return records.value("sl-flow-ratios")
+    found = {}
+    for name, runs in _flows().items():
+        ends = [run.distances() for run in runs]
+        found[name] = np.array([same.mean() / different.mean() for same, different in ends])
+    return found
 
 
 # A transformer and Adam in the book's setting.
@@ -269,7 +320,7 @@ def flow_ratios():
 
 @functools.cache
 def first():
-    """The book's setting, ten seeds, and classifiers from three starts: Fig. 2."""
+    """The book's setting, ten seeds, and classifiers from three starts: Fig. 2 (a record)."""
     return records.runs("sl-first", recipes.FIRST, modadd.Result)
 
 
@@ -283,8 +334,15 @@ def random():
 @functools.cache
 def full():
     """{start and decay: runs on all samples, 1,500 epochs, one a seed}."""
-    runs = iter(records.runs("sl-full", recipes.FULL, modadd.Result))
-    return {name: [next(runs) for _ in THREE] for name in modadd.DECAYS}
+    compared = []
+    for seed in THREE:
+        base = modadd.Config(seed=seed, fraction=1.0, epochs=1500)
+        compared.append({name: base.replace(**change) for name, change in modadd.DECAYS.items()})
+    found = sweep(modadd.run, compared, record=("floor",))  # {name: run} for each seed
+    runs = {}
+    for name in modadd.DECAYS:
+        runs[name] = [seed[name] for seed in found]
+    return runs
 
 
 @functools.cache
@@ -428,7 +486,8 @@ def words_fixed_toss():
 @functools.cache
 def words_over_symbols():
     """The same with the softmax over symbols, 750 steps."""
-    return records.runs("sl-words-over-symbols", recipes.OVER_SYMBOLS, words.Result)
+    settings = [words.Config(steps=750, over="symbols", seed=seed) for seed in THREE]
+    return sweep(words.run, settings, record=recipes.SPOKEN)
 
 
 @functools.cache

@@ -9,10 +9,10 @@ from clbook.experiments import modadd, words
 from clbook.experiments.modadd import PAPER, VARIANTS, lookup
 from clbook.experiments.modadd.classifier import STARTS
 from clbook.experiments.modadd.lookup_figures import twins
-from clbook.papers.sl import checks, coin, computed, definitions, shared, tables, training
+from clbook.papers.sl import coin, shared, tables, training
 from clbook.results import records
 from clbook.results.labelled import padded
-from clbook.results.records import Computed, Recipe, fields
+from clbook.results.records import Recipe, fields
 
 SEEDS, FIVE, TEN = range(3), range(5), range(10)
 KINDS = ("injected", "natural", "random, injected", "random, natural")  # of pairs of words
@@ -181,45 +181,13 @@ STARTED = {
 }
 HEARD = AXES | {"steps": "run step", "distance": "run kind step"}
 FIRST = tuple(modadd.Config(seed=seed, classifier="all") for seed in TEN)
-FULL = seeded(modadd.DECAYS, modadd.Config(fraction=1.0, epochs=1500))
 FIXED = tuple(words.Config(seed=seed) for seed in SEEDS)
-OVER_SYMBOLS = tuple(words.Config(steps=750, over="symbols", seed=seed) for seed in SEEDS)
 WITH_DECAY = (words.Config(steps=750, decay=1e-4),)
-COMPUTED = {
-    "sl-views": checks.views,
-    "sl-definition-counts": definitions.definitions,
-    "sl-cropped": definitions.crop_and_cutout,
-    "sl-twins": computed.twins,
-    "sl-unlabelled": checks.unlabelled,
-    "sl-lemma": computed.lemma,
-    "sl-lines": checks.lines,
-    "sl-given": checks.given,
-    "sl-frequencies": checks.frequencies,
-    "sl-pushed": checks.pushed,
-    "sl-one-dimension": checks.one_dimension,
-    "sl-absent": checks.absent,
-    "sl-with-decay": computed.with_decay,
-    "sl-aligned-tables": checks.aligned,
-    "sl-by-class": checks.by_class,
-    "sl-several": checks.several,
-    "sl-steps": checks.steps,
-    "sl-law-errors": computed.law_errors,
-    "sl-flow-ratios": computed.flow_ratios,
-}
 RECIPES = {
-    **{name: Computed(function) for name, function in COMPUTED.items()},
     "sl-first": Recipe(
         "the book's setting, ten seeds, and classifiers from three starts",
         modadd.run,
         FIRST,
-        fields("tables"),
-        ("loss",),
-        record=("floor",),
-    ),
-    "sl-full": Recipe(
-        "all samples, 1,500 epochs, with and without decay, three seeds",
-        modadd.run,
-        FULL,
         fields("tables"),
         ("loss",),
         record=("floor",),
@@ -237,15 +205,6 @@ RECIPES = {
         "words with weight decay, 750 steps",
         words.run,
         WITH_DECAY,
-        fields("table"),
-        ("loss",),
-        start=0.085,
-        record=SPOKEN,
-    ),
-    "sl-words-over-symbols": Recipe(
-        "words with the softmax over symbols, 750 steps, three seeds",
-        words.run,
-        OVER_SYMBOLS,
         fields("table"),
         ("loss",),
         start=0.085,
