@@ -480,7 +480,10 @@ def own_groups():
 @functools.cache
 def words_fixed_toss():
     """The chapter's runs, three seeds: one toss of a coin an occurrence says which of two twins a word is."""
-    return records.runs("sl-words-fixed", recipes.FIXED, words.Result)
+    runs = records.runs("sl-words-fixed", recipes.FIXED, words.Result)
+    for run in runs:
+        run.words = run.words.splitlines()
+    return runs
 
 
 @functools.cache

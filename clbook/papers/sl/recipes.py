@@ -162,8 +162,8 @@ def spoken(results: list) -> dict:
 
 
 def names(result) -> np.ndarray:
-    """(V,) names of the symbols."""
-    return np.array(result.words)
+    """The names of the symbols, a line each, as one text."""
+    return np.array("\n".join(result.words))
 
 
 AXES = {
