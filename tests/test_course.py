@@ -18,7 +18,7 @@ CLAIMS = [claim for name in judging.NAMES for claim in judging.paper(name).claim
 JUDGING = {claim.page for claim in CLAIMS if claim.shown}
 FENCED = r"^(`{{3,}}|:{{3,}})\{{({})\}}[^\n]*\n.*?^\1\s*$"
 FOLDED = re.compile(
-    FENCED.format("exercise|solution|dropdown|glossary|bibliography"), re.DOTALL | re.MULTILINE
+    FENCED.format("exercise|solution|dropdown|glossary|bibliography|quiz|predict"), re.DOTALL | re.MULTILINE
 )
 MOST_WORDS, MOST_MINUTES = 2500, 75
 # Entries whose names are everyday words too: a page may use those before the book gives them a meaning of its own.

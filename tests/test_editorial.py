@@ -24,7 +24,10 @@ PHRASES = [  # what no native would write; what to write instead
     (r"\bparts (the|them|clusters)\b|\bto part\b|\bBlack lines part\b", "separate"),
     (r"below the (fraction )?line\b|above it the sum", "in the denominator"),
     (r"\b(read|are|is|neighbours) right for\b|\bright for 0", "accuracy"),
-    (r"\b(a|an|one) (line|number|colour|disc|interval|score|file|row|dot|step) a (point|seed|class|network|island|pair)\b", "per"),
+    (
+        r"\bparted\b|\b(colours?|clusters?|threshold|twins|weights|lines|classes|flows|they) parts?\b",
+        "separate",
+    ),
     (r"\bOne line a point\b|\ba number a point\b", "per"),
     (r"stands? on \{doc\}|says besides|how we judge is said in", "the paper's other claims are on its page"),
     (r"Level: middle|middle level", "intermediate"),
