@@ -18,7 +18,7 @@ CLAIMS = [claim for name in judging.NAMES for claim in judging.paper(name).claim
 JUDGING = {claim.page for claim in CLAIMS if claim.shown}
 FENCED = r"^(`{{3,}}|:{{3,}})\{{({})\}}[^\n]*\n.*?^\1\s*$"
 FOLDED = re.compile(
-    FENCED.format("exercise|solution|dropdown|glossary|bibliography|quiz|predict"), re.DOTALL | re.MULTILINE
+    FENCED.format("exercise|solution|dropdown|glossary|bibliography|quiz"), re.DOTALL | re.MULTILINE
 )
 MOST_WORDS, MOST_MINUTES = 2500, 75
 # Entries whose names are everyday words too: a page may use those before the book gives them a meaning of its own.
@@ -121,7 +121,7 @@ def test_the_open_text_has_no_verdicts_and_few_numbers(page):
 def test_every_exercise_has_a_level_and_a_solution(page):
     posed, solved = exercises(page)
     for label, title in posed:
-        assert re.search(r"\((warm-up|standard|hard)[),]", title), (label, title)
+        assert re.search(r"\((warm-up|standard|hard)[;),]", title), (label, title)
         assert label in solved, label
 
 

@@ -14,19 +14,21 @@ from test_course import CHAPTERS, FOLDED, ROOT, cells, prose
 OTHERS = {"diagnose", "images", "photographs"}  # pages of instruments and of runs
 READ = [page for page in CHAPTERS if page.rpartition("/")[2] not in OTHERS]
 PREDICTED = re.compile(
-    r"^\*\*Predict first\.\*\*.*?(?=^$|\Z)(\n\d\. .*?(?=^$|\Z))?", re.DOTALL | re.MULTILINE
+    r"^:::\{predict\}.*?^:::$|^\*\*Predict first\.\*\*.*?(?=^$|\Z)(\n\d\. .*?(?=^$|\Z))?",
+    re.DOTALL | re.MULTILINE,
 )
 VERDICT = r"\b(holds|fails|undecided|not seen here|seen here|misprinted|not tested)\b"
 LETTERS = r"\b(LS|VA|SA|SL|CS)\b"
 PHRASES = [  # what no native would write; what to write instead
     (r"\bshall\b", "should"),
-    (r"\bparted\b|\b(colours?|clusters?|threshold|twins|weights|lines|classes|flows|they) parts?\b", "separate"),
+    (r"\bparted\b|\b(colours?|clusters?|threshold|twins|weights) parts?\b", "separate"),
+    (r"\b(lines|classes|flows|they) part\b", "separate"),
     (r"\bparts (the|them|clusters)\b|\bto part\b|\bBlack lines part\b", "separate"),
     (r"below the (fraction )?line\b|above it the sum", "in the denominator"),
     (r"\b(read|are|is|neighbours) right for\b|\bright for 0", "accuracy"),
     (
-        r"\bparted\b|\b(colours?|clusters?|threshold|twins|weights|lines|classes|flows|they) parts?\b",
-        "separate",
+        r"\b(an?|one) (line|number|colour|disc|interval|score|file|row|dot|step) a (point|seed|class|network|pair)\b",
+        "per",
     ),
     (r"\bOne line a point\b|\ba number a point\b", "per"),
     (r"stands? on \{doc\}|says besides|how we judge is said in", "the paper's other claims are on its page"),

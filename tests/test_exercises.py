@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from test_course import CHAPTERS, cells, implementations
+from test_editorial import READ
 
 import clbook
 from clbook.experiments.exercises import KNOWN
@@ -96,6 +97,9 @@ def test_a_solution_written_in_another_way_is_accepted(page, function):
 
 
 def test_every_such_exercise_says_how_to_check_it():
+    pages = {page.rpartition("/")[2] for page in READ}
     for page, name in KNOWN:
+        if page not in pages:
+            continue
         source = "\n".join(text for kind, text, _ in cells(f"book/{page}") if kind == "markdown")
         assert f'clbook.check("{page}", "{name}", ' in source, page
