@@ -26,11 +26,11 @@ ANSWER = re.compile(r"^(\d)\. (.+(?:\n {3}.+)*)", re.MULTILINE)
 SENTENCE = re.compile(r"<!-- (\d)( right)?: (.+?) -->", re.DOTALL)
 
 
-class option(nodes.container):  # noqa: N801 (docutils names its nodes so)
+class quiz_option(nodes.container):  # noqa: N801 (docutils names its nodes so)
     """An answer with its sentence: a paragraph to open, and one behind it."""
 
 
-class shown(nodes.container):  # noqa: N801
+class quiz_head(nodes.container):  # noqa: N801
     """What of an answer is shown before it is opened."""
 
 
@@ -68,8 +68,8 @@ class Quiz(Directive):
         box = nodes.container(classes=["clbook-quiz"])
         box += self.parsed(question)
         for answer, sentence, right in options:
-            one = option(right=right)
-            head = shown()
+            one = quiz_option(right=right)
+            head = quiz_head()
             head += self.parsed(answer)
             one += head
             one += self.parsed(("**Right.** " if right else "**No.** ") + sentence)
@@ -97,7 +97,7 @@ def tags(name: str):
 
 def setup(app):
     """Register the directive."""
-    app.add_node(option, html=tags("details"))
-    app.add_node(shown, html=tags("summary"))
+    app.add_node(quiz_option, html=tags("details"))
+    app.add_node(quiz_head, html=tags("summary"))
     app.add_directive("quiz", Quiz)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
