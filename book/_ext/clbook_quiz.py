@@ -1,5 +1,7 @@
 """Sphinx extension of the book: a question at the end of a chapter, whose answers say why they are right or wrong.
 
+`CLBOOK_SOLUTIONS=off jupyter-book build .` makes a book without the solutions of the exercises, for a class.
+
     :::{quiz}
     What decides which class goes where?
 
@@ -16,11 +18,13 @@ script, and shows its sentence.
 
 from __future__ import annotations
 
+import os
 import re
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
 from docutils.statemachine import StringList
+from sphinx_exercise.nodes import solution_node
 
 ANSWER = re.compile(r"^(\d)\. (.+(?:\n {3}.+)*)", re.MULTILINE)
 SENTENCE = re.compile(r"<!-- (\d)( right)?: (.+?) -->", re.DOTALL)
@@ -95,8 +99,16 @@ def tags(name: str):
     return enter, leave
 
 
+def without_solutions(app, doctree, docname):
+    """Take the solutions out of a page, where the environment asks for it."""
+    if os.environ.get("CLBOOK_SOLUTIONS") == "off":
+        for node in list(doctree.findall(solution_node)):
+            node.parent.remove(node)
+
+
 def setup(app):
     """Register the directive."""
+    app.connect("doctree-resolved", without_solutions)
     app.add_node(quiz_option, html=tags("details"))
     app.add_node(quiz_head, html=tags("summary"))
     app.add_directive("quiz", Quiz)
