@@ -59,6 +59,16 @@ def test_every_claim_stands_on_one_page():
         assert len([name for name in PAGES if f'id="claim-{id}"' in TEXTS[name]]) == 1, id
 
 
+def test_a_chapter_leads_to_its_claims_in_one_line():
+    for name in PAPERS:
+        for claim in PAPERS[name].claims.values():
+            page = TEXTS[f"book/{claim.page}.html"]
+            if claim.shown and "papers/" not in claim.page:
+                (line,) = re.findall(r'<p class="clbook-evidence">.*?</p>', page, re.DOTALL)
+                assert f'href="papers/{name.lower()}.html#claim-{claim.id}"' in line, claim.id
+                assert "clbook-claims" not in page, claim.page
+
+
 def test_every_claim_leads_to_its_place_in_the_chapter(ledger):
     judged = judging.committed()
     for record in ledger:

@@ -73,8 +73,11 @@ class QuoteRole(SphinxRole):
 
 
 class PartDirective(SphinxDirective):
-    """`{claims}` in a chapter, for its own; on a paper's page `{paper-items} LS`, `{claims} LS`, `{own-claims} LS`,
-    `{code-claims} LS`, `{ledger-errors} LS`; in the ledger `{ledger-counts}`, `{ledger-items} LS`."""
+    """`{claims}` in a chapter: one line that leads to the rows of the claims on its question.
+
+    The rows stand on the papers' pages: `{paper-items} LS`, `{claims} LS`, `{own-claims} LS`, `{code-claims} LS`,
+    `{ledger-errors} LS`. In the ledger `{ledger-counts}`, `{ledger-items} LS`.
+    """
 
     optional_arguments = 1
 
@@ -117,10 +120,7 @@ def judge(app):
     app.clbook_rows = []
     for name, file in files.items():
         for row in json.loads(file.read_text(encoding="utf-8")):
-            docname = f"book/{row['page']}"
-            in_chapter = row["shown"] and docname not in PAGES.values()
-            row |= {"docname": docname, "chapter": row["page"]}
-            row |= {"row": docname if in_chapter else PAGES[name]}
+            row |= {"docname": f"book/{row['page']}", "chapter": row["page"], "row": PAGES[name]}
             app.clbook_rows.append(row)
 
 
@@ -256,18 +256,15 @@ def fill(app, doctree, docname):
         needs_mathjax(app, docname)
         kind, paper = part["kind"], part["paper"]
         if kind == "claims" and paper is None:
-            mine = [row for row in app.clbook_rows if row["row"] == row["docname"] == docname]
-            given = {"table": judging.table(mine, page), "elsewhere": []}
+            given = {"mine": [r for r in app.clbook_rows if r["shown"] and r["docname"] == docname]}
+            kind = "evidence"
         elif kind in WHOSE:
             mine = {}  # in the order of the paper, each once
             for item in rows(app, paper):
                 for row in item["claims"]:
                     if row["ours"] == WHOSE[kind]:
                         mine[row["id"]] = row
-            here = [row for row in mine.values() if row["row"] == docname]
-            elsewhere = [row for row in mine.values() if row["row"] != docname]
-            table = judging.table(here, page) if here else ""
-            given = {"table": table, "elsewhere": elsewhere}
+            given = {"table": judging.table(list(mine.values()), page) if mine else ""}
         elif kind == "ledger-counts":
             given = {"papers": PAGES, "table": counts(app), "verdicts": judging.VERDICTS}
         elif kind in ("ledger-items", "paper-items"):

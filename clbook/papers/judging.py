@@ -56,7 +56,7 @@ class Claim:
         page: the page of the book that has its evidence, as "separability" or "papers/ls".
         anchor: the id of its place on that page.
         ours: True for what the paper does not say; "code" for a check of the book's functions.
-        shown: whether its row stands on that page, if it is a chapter.
+        shown: whether that page, if it is a chapter, leads to its row on the paper's page.
         verdicts: the words for a bar that is met, and for one that is not.
         condition: what follows "holds when".
         seeds: how many runs decide: five, or three where a run takes over a minute.

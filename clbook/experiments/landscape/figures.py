@@ -86,7 +86,7 @@ def forgetting(maps: Maps) -> Picture:
         xlabel="$x_1$",
         ylabel="$x_2$",
         aspect="equal",
-        title="input ($x_3$ not shown)",
+        title="the data",
         ylim=(-0.75, 1.45),
     )
     text = []

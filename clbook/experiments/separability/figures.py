@@ -48,8 +48,9 @@ def _paths(ax, result, *, title=None, unit=1.0):
 
 
 def when(result: Result) -> str:
-    """The iteration at which a run separated, or "never". Iteration 0, its start, is one too."""
-    return "never" if result.separable_at is None else str(result.separable_at)
+    """The iteration at which a run separated, or "> 4,000" of one of 4,000. Iteration 0, its start, is one too."""
+    at = result.separable_at
+    return f"> {result.config.steps:,}" if at is None else str(at)
 
 
 def times(results: Sequence[Result]) -> str:
@@ -222,7 +223,7 @@ def _map_of_times(ax, times, epses, taus):
         said = ax.text(
             j,
             i,
-            f"{value:.0f}" if np.isfinite(value) else "never",
+            f"{value:.0f}" if np.isfinite(value) else "–",
             ha="center",
             va="center",
             fontsize=8,
@@ -267,7 +268,7 @@ def _times_by_group(ax, check, power):
             gid=f"seed {seed}",
         )
     late = np.full((~done).sum(), 2 * check.steps[done].max())
-    ax.scatter(group[~done], late, s=18, marker="x", color=MUTED, label="never")
+    ax.scatter(group[~done], late, s=18, marker="x", color=MUTED, label="not within the run")
     factor = check.misfit(group)
     ax.set(
         xscale="log",
@@ -310,7 +311,7 @@ def condition(check: Check) -> Picture:
         (r"$\delta = 0$", r"$\delta(T)$ as measured"),
         strict=True,
     ):
-        for flag, k, word in ((True, 0, "separated"), (False, 1, "never")):
+        for flag, k, word in ((True, 0, "separated"), (False, 1, "not within the run")):
             mine = check.separated == flag
             ax.scatter(
                 (check.left / ratio)[mine],
