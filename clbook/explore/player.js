@@ -9,7 +9,7 @@ window.clbookExplorer ??= (() => {
 
   // --- knobs: one way to read and move a slider, a row of buttons, or cells ---
   // axis: the setting's name, or "frame". start: where it stands at first. index: where it stands now.
-  // last: how far it goes. tell: say its value beside it and to a screen reader.
+  // last: how far it goes. tell(text, ended): say its value beside it and to a screen reader; ended: the run's end is seen.
   function knob(part) {
     const inputs = part.matches("input") ? [part] : [...part.querySelectorAll("input")];
     const slider = part.matches("input") && part;
@@ -28,7 +28,7 @@ window.clbookExplorer ??= (() => {
   }
 
   // Cells, one a run, as two knobs: their rows and their columns. Arrow keys move in both directions.
-  // A cell says its setting alone until its run has been shown: the text asks for a guess first. `all` shows all.
+  // A cell says its setting alone until the end of its run has been shown: the text asks for a guess first. `all` shows all.
   function cellKnobs(pad, [[row, rows], [column, columns]], all) {
     const inputs = [...pad.querySelectorAll("input")], n = columns.length; // row by row, n in each
     const at = () => inputs.findIndex((input) => input.checked);
@@ -38,7 +38,10 @@ window.clbookExplorer ??= (() => {
       inputs[k].parentNode.classList.toggle("clbook-unseen", !yes);
     }
     inputs.forEach((_, k) => reveal(k, false));
-    all.addEventListener("click", () => inputs.forEach((_, k) => reveal(k)));
+    all.addEventListener("click", () => {
+      inputs.forEach((_, k) => reveal(k));
+      pad.querySelector("output").value = whole[at()];
+    });
     pad.addEventListener("keydown", (event) => {
       const [down, right] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key] ?? [];
       if (down === undefined) return;
@@ -57,7 +60,10 @@ window.clbookExplorer ??= (() => {
       axis: column, start: +pad.dataset.column, inputs: [],
       get index() { return at() % n; },
       set index(k) { inputs[at() - at() % n + k].checked = true; },
-      tell() { reveal(at()); pad.querySelector("output").value = whole[at()]; },
+      tell(_, ended) {
+        if (ended) reveal(at());
+        pad.querySelector("output").value = inputs[at()].getAttribute("aria-label");
+      },
     }];
   }
 
@@ -123,7 +129,8 @@ window.clbookExplorer ??= (() => {
     const index = () => clock ? clock.index : 0;
 
     function say() { // every slider tells its value
-      settings.forEach((each, i) => each.tell(axes[i][1][each.index]));
+      const ended = !clock || index() === clock.last;
+      settings.forEach((each, i) => each.tell(axes[i][1][each.index], ended));
       if (clock) clock.tell(String(times[run][index()]));
     }
 
@@ -164,8 +171,10 @@ window.clbookExplorer ??= (() => {
       figure, touched: false,
       address: () => name + ":" + new URLSearchParams([...settings.map((each, i) => [axes[i][0], axes[i][1][each.index]]),
         ...(clock ? [["frame", index()]] : [])]),
-      follow(values) { // values that are not on the grid are left out
+      follow(values) { // values that are not on the grid are left out; without a time it is the run's end
         me.touched = true;
+        figure.dataset.asked = "yes"; // a page that covers it until the reader has guessed uncovers it
+        figure.dispatchEvent(new Event("clbook-asked", { bubbles: true }));
         stop();
         settings.forEach((each, i) => {
           const given = values.get(axes[i][0]);
@@ -173,7 +182,7 @@ window.clbookExplorer ??= (() => {
           if (at >= 0) each.index = at;
         });
         moved();
-        if (clock && /^\d+$/.test(values.get("frame"))) clock.index = values.get("frame");
+        if (clock) clock.index = /^\d+$/.test(values.get("frame")) ? values.get("frame") : clock.last;
         return show();
       },
     };
@@ -196,20 +205,36 @@ window.clbookExplorer ??= (() => {
       if (at < clock.last) ticking = setTimeout(tick, 40); else stop();
     }
 
+    function start() { // Play, from the time shown, or from the beginning where that is the end
+      play.textContent = "Pause";
+      origin = performance.now() - (index() < clock.last ? index() / clock.last * DURATION : 0);
+      ticking = setTimeout(tick, 0);
+    }
+    // Another setting was chosen. A run that nobody has played yet, or that is playing, plays from its beginning; where
+    // motion is unwanted it is shown at its end. Any other is seen at about the same time as the one before.
+    function chosen() {
+      const anew = clock && (ticking || index() === 0);
+      stop();
+      if (anew) clock.index = 0;
+      moved();
+      if (!anew) return touched();
+      if (reduced.matches) { clock.index = clock.last; return touched(); }
+      return touched().then(() => { if (index() === 0 && !ticking) start(); });
+    }
+
     // What the buttons do, by their data-do.
     const actions = {
       play() {
         if (ticking) return stop();
         if (reduced.matches) return step();
-        play.textContent = "Pause";
-        origin = performance.now() - (index() < clock.last ? index() / clock.last * DURATION : 0);
-        ticking = setTimeout(tick, 0);
+        start();
       },
+      end() { stop(); clock.index = clock.last; return touched(); },
       reset() {
         stop();
         settings.forEach((each) => { each.index = each.start; });
         moved();
-        if (clock) clock.index = clock.last;
+        if (clock) clock.index = 0;
         me.touched = false;
         writeHash();
         return show();
@@ -235,15 +260,23 @@ window.clbookExplorer ??= (() => {
     part(".clbook-off").remove();
     knobs.forEach((each) => each.inputs.forEach((input) => {
       input.disabled = false;
-      input.addEventListener("input", () => { stop(); if (each !== clock) moved(); touched(); });
+      input.addEventListener("input", () => { if (each !== clock) return chosen(); stop(); touched(); });
     }));
     figure.querySelectorAll("button").forEach((button) => {
       button.disabled = false;
       button.addEventListener("click", () => actions[button.dataset.do]?.());
     });
-    if (pad) say();
+    if (pad || clock) say();
     if (play) { stop(); reduced.addEventListener("change", stop); }
-    figure.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
+    figure.addEventListener("keydown", (event) => {
+      event.stopPropagation(); // JupyterLab would take the arrow keys
+      const slides = event.target.matches?.("input[type=range]"); // these have the two keys themselves
+      if (!clock || slides || !["Home", "End"].includes(event.key)) return;
+      event.preventDefault();
+      stop();
+      clock.index = event.key === "End" ? clock.last : 0;
+      touched();
+    });
 
     function quiet() { readout.hidden = dot.hidden = true; }
     async function hover(event) { // name the datum nearest to the pointer, and ring it
