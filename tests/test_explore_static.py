@@ -16,7 +16,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 import toy
-from browser import NoBrowser, browser
+from browser import NoBrowser, barriers, browser
 from matplotlib.collections import LineCollection
 from PIL import Image
 
@@ -260,7 +260,11 @@ def address(tmp_path_factory):
             )
         )
         link = '<a href="#length:steps=3&amp;frame=1">a short run</a>'
-        body = f"<p id='section'>{link}</p>".join(p._repr_html_() for p in players)
+        words = (
+            f"<p id='section'>First this. Then take <em>just</em> {link}, e.g. of 3. And "
+            '<a href="#length:steps=30">a long one</a> last.</p><p style="height: 70vh"></p>'
+        )
+        body = words.join(p._repr_html_() for p in players)
     file = tmp_path_factory.mktemp("book") / "page.html"
     file.write_text(
         '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" '
@@ -590,18 +594,116 @@ def test_a_malformed_address_is_left_alone(tabs, address):
     assert opened.errors == [] and shown(opened.page)[1] == expected(-1, 4.0)
 
 
-def test_a_link_in_the_text_sets_the_explorer_and_shows_it(tab):
+def test_a_setting_in_the_text_is_set_where_it_stands(tab):
+    """The sentence keeps its place; a small copy of a picture that is out of sight leads there and back."""
     page = tab.page
+    link = page.get_by_role("link", name="a short run").first
+    link.evaluate("e => e.scrollIntoView({ block: 'start' })")
+    before = link.bounding_box()["y"]
     for _ in range(2):
-        page.get_by_role("link", name="a short run").first.click()
+        link.click()
         wait_alt(page, expected(1, steps=3), 1)
-        page.wait_for_function("""() => {
-          const box = document.querySelectorAll('figure.clbook-explorer')[1].getBoundingClientRect();
-          return box.bottom <= innerHeight + 1 || box.top <= 1; }""")
+        assert abs(link.bounding_box()["y"] - before) <= 1
         assert slide(page, "frame", 1).get_attribute("max") == "3"
         press(page, "steps", 1, 1)  # the reader goes on, and comes back by the link
         wait_alt(page, expected(1), 1)
         page.wait_for_function("location.hash === '#length:steps=30&frame=1'")
+    link.evaluate("e => e.scrollIntoView({ block: 'end' })")
+    before = link.bounding_box()["y"]
+    page.set_viewport_size({"width": 1200, "height": 500})
+    link.evaluate("e => e.scrollIntoView({ block: 'start' })")
+    link.click()
+    mini = page.locator(".clbook-mini")
+    mini.wait_for()
+    assert mini.get_by_role("img").get_attribute("alt") == expected(1, steps=3)
+    page.keyboard.press("Tab")
+    mini.get_by_role("button", name="Go to the explorer").click()
+    assert mini.count() == 0
+    back = page.get_by_role("button", name="Back to the sentence")
+    assert back.evaluate("e => e === document.activeElement")
+    back.click()
+    assert link.evaluate("e => e === document.activeElement") and back.count() == 0
+    link.click()
+    mini.get_by_role("button", name="Close").press("Escape")
+    assert mini.count() == 0 and link.evaluate("e => e === document.activeElement")
+
+
+def test_a_guide_tells_the_settings_that_the_text_names(tab):
+    page = tab.page
+    figure = page.locator("figure.clbook-explorer").nth(1)
+    assert not page.locator(
+        "[data-do=guide]"
+    ).first.is_visible()  # the text names none of its settings
+    start = figure.get_by_role("button", name="Guide me")
+    start.click()
+    words = figure.locator(".clbook-sentence")
+    assert start.get_attribute("aria-expanded") == "true"
+    assert words.inner_text() == "1 of 4. Then take just a short run, e.g. of 3."
+    wait_alt(page, expected(1, steps=3), 1)
+    assert figure.get_by_role("button", name="Back", exact=True).is_disabled()
+    figure.get_by_role("button", name="Next").click()
+    assert words.inner_text() == "2 of 4. And a long one last."
+    wait_alt(page, expected(-1), 1)
+    figure.get_by_role("button", name="Back", exact=True).click()
+    assert words.inner_text().startswith("1 of 4.")
+    for name in ("Next", "Next", "Next", "Done"):
+        figure.get_by_role("button", name=name).click()
+    assert not words.is_visible() and start.get_attribute("aria-expanded") == "false"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_guide_and_copy_are_no_barriers(tabs, address, theme):
+    page = tabs(color_scheme=theme).page
+    page.goto(address)
+    page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+    page.set_viewport_size({"width": 1200, "height": 500})
+    figure = page.locator("figure.clbook-explorer").nth(1)
+    figure.get_by_role("button", name="Guide me").click()
+    figure.get_by_role("button", name="Embed").click()
+    link = page.get_by_role("link", name="a short run").first
+    link.evaluate("e => e.scrollIntoView({ block: 'start' })")
+    link.click()
+    page.locator(".clbook-mini").wait_for()
+    found = [each for each in barriers(page) if "clbook" in each or "button" in each]
+    assert found == []
+
+
+def test_an_explorer_stands_alone(tabs, address, tab):
+    page = tabs().page
+    page.goto(address + "?only=length#length:steps=3&frame=2")
+    alone = page.locator("figure.clbook-explorer:visible")
+    page.wait_for_function(
+        "alt => document.querySelector('body > .clbook-alone img')?.alt === alt",
+        arg=expected(2, steps=3),
+    )
+    assert alone.count() == 1
+    assert not page.get_by_role("link", name="a short run").first.is_visible()
+    page.context.close()
+    tab.page.get_by_role("button", name="Embed").nth(1).click()
+    code = tab.page.locator(".clbook-code").nth(1)
+    copied = tab.page.locator(".clbook-told").nth(1)
+    tab.page.wait_for_function("e => e.textContent !== ''", arg=copied.element_handle())
+    assert re.fullmatch(
+        r'<iframe src="file:\S+\?only=length:steps=30&amp;frame=0" title="length" [^>]+></iframe>',
+        code.input_value(),
+    )
+    other = tabs().page
+    embedded = re.search('src="([^"]*)"', code.input_value())[1].replace("&amp;", "&")
+    other.goto(embedded)
+    assert other.locator("figure.clbook-explorer:visible").count() == 1
+    other.context.close()
+
+
+def test_controls_stay_in_sight_with_a_picture_that_is_higher_than_the_screen(tabs, address):
+    for width, height in ((1280, 800), (390, 844)):
+        page = tabs(width=width, height=height).page
+        page.goto(address)
+        for figure in page.query_selector_all("figure.clbook-explorer"):
+            image, control = figure.query_selector("img"), figure.query_selector("input")
+            image.evaluate("i => i.scrollIntoView({ block: 'start' })")
+            place, at = image.bounding_box(), control.bounding_box()
+            assert at["y"] + at["height"] <= height and max(place["y"], 0) + 120 <= at["y"]
+        page.context.close()
 
 
 def test_a_title_has_a_number_and_a_caption_stands_below(tabs, still, tmp_path, monkeypatch):
