@@ -18,6 +18,7 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.ticker import NullLocator
@@ -167,8 +168,11 @@ def name_lines(ax: Axes, gap: float = 12.0) -> None:
     def place(ax):
         ends = []
         for line, name in zip(lines, names, strict=True):
-            name.xy, height = _end(ax, line)
+            name.xy, height, whole = _end(ax, line)
             ends.append(height)
+            # Over what is covered no line leads to a name: the name itself has the line's colour.
+            name.arrow_patch.set_visible(whole)
+            name.set_color(INK if whole else line.get_color())
         pixels = gap / 72 * ax.figure.dpi
         least = pixels / ax.get_window_extent().height  # the gap in heights of the axes
         for name, height in zip(names, _apart(np.array(ends), least), strict=True):
@@ -176,6 +180,44 @@ def name_lines(ax: Axes, gap: float = 12.0) -> None:
 
     place(ax)
     ax.callbacks.connect("ylim_changed", place)
+
+
+AHEAD = "_ahead"  # the gid of what covers the time that is not reached yet
+
+
+def so_far(ax: Axes, now: float) -> None:
+    """Show the curves of an axes up to the time `now` alone: a dotted line stands there, what comes later is covered.
+
+    Where this is called before `name_lines`, a name stands beside the place that its curve has reached.
+    """
+    for line in ax.lines:
+        if line.get_transform() == ax.get_yaxis_transform(which="grid"):
+            line.set_zorder(
+                2.42
+            )  # a line across the panel is a mark to compare with: it belongs to no time
+    ax.axvline(now, color=MUTED, lw=1, ls=":", zorder=2.45)
+    # The cover is a sheet larger than any axes, in inches, that hangs at the time shown: from one time to the next it
+    # is only moved. It begins three points later, so that the marker of a curve's last point is seen whole.
+    sheet = [(3 / 72, -30), (30, -30), (30, 30), (3 / 72, 30)]
+    cover = PolyCollection(
+        [sheet],
+        offsets=[(now, 0.5)],
+        offset_transform=ax.get_xaxis_transform(),
+        transform=ax.figure.dpi_scale_trans,
+        facecolors=ax.get_facecolor(),
+        linewidths=0,
+        zorder=2.4,  # above lines, below the frame and letters
+        gid=AHEAD,
+    )
+    ax.add_collection(cover, autolim=False)
+
+
+def reached(ax: Axes) -> float | None:
+    """The time up to which `so_far` shows the curves of an axes; None where it shows all."""
+    for cover in ax.collections:
+        if cover.get_gid() == AHEAD:
+            return float(cover.get_offsets()[0, 0])
+    return None
 
 
 def _name(ax, line):
@@ -204,13 +246,20 @@ def _name(ax, line):
 
 
 def _end(ax, line):
-    """The last visible point of a line: where it is, in the line's own coordinates; its height in the axes, 0 to 1."""
+    """The last visible point of a line.
+
+    Returns:
+        Where it is, in the line's own coordinates; its height in the axes, 0 to 1; whether the line ends there.
+    """
     points = line.get_xydata()
     pixels = line.get_transform().transform(points)
     x, y = ax.transAxes.inverted().transform(pixels).T
     visible = np.abs(y - 0.5) <= 0.5
-    last = np.where(visible, x, -np.inf).argmax()
-    return points[last], np.nan_to_num(y[last])
+    until = reached(ax)
+    across = line.get_transform() == ax.get_yaxis_transform(which="grid")
+    shown = np.full(len(points), True) if until is None or across else points[:, 0] <= until
+    last = np.where(visible & shown, x, -np.inf).argmax()
+    return points[last], np.nan_to_num(y[last]), bool(shown.all())
 
 
 def _apart(heights, gap):

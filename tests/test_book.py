@@ -177,6 +177,9 @@ def tab():
         )
 
 
+SKIPPED = """localStorage.setItem("clbook-predictions", '{"skip all": true}')"""
+
+
 @pytest.fixture(scope="module")
 def kept(tab, page):
     """`kept(**how)`: this page in a tab as `browser.browser` opens it, one for each `how` and all tests of the page."""
@@ -186,6 +189,8 @@ def kept(tab, page):
         key = tuple(sorted(how.items()))
         if key not in tabs:
             tabs[key] = tab(**how)
+            # Nothing is covered: the reader has skipped all predictions (they have a test of their own).
+            tabs[key].page.add_init_script(SKIPPED)
             tabs[key].page.goto((HTML / page).as_uri())
         return tabs[key]
 
@@ -272,6 +277,13 @@ def test_letters_and_sliders_are_large_enough_on_a_phone(kept, page):
         image = figure.query_selector("img")
         image.scroll_into_view_if_needed()
         opened.page.wait_for_function("i => i.src.startsWith('blob:') && i.complete", arg=image)
+        if end := figure.query_selector(
+            "[data-do=end]"
+        ):  # names have strokes to them when all is shown
+            text = image.get_attribute("alt")
+            end.click()
+            opened.page.wait_for_function("([i, t]) => i.alt !== t", arg=[image, text])
+            opened.page.wait_for_function("i => i.complete", arg=image)
         zoom = image.evaluate("""async i => {
           const text = await (await fetch(i.src)).text();
           const svg = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
@@ -281,7 +293,7 @@ def test_letters_and_sliders_are_large_enough_on_a_phone(kept, page):
         assert letters * zoom * 20 * 72 / 96 >= 8.99
         named, torn = image.evaluate(NAMES)
         assert not torn and (named or "alignment" not in page), "a line's name stands in its panel"
-        for control in figure.query_selector_all("input, button"):
+        for control in figure.query_selector_all("input, button:visible"):
             assert control.bounding_box()["height"] >= 43.9
         for cell in figure.query_selector_all(".clbook-pad input"):
             box = cell.bounding_box()
@@ -342,6 +354,66 @@ def test_every_slider_changes_picture_and_alt_text(kept, move):
             assert after != before, slider.get_attribute("aria-label")
             before = after
     assert opened.requests == [] and opened.errors == []
+
+
+@every_explorer
+def test_answers_are_covered_until_the_reader_commits_or_skips(tab, page):
+    """What a page shows at first: beginnings, questions and no text that says what is seen."""
+    opened = tab().page
+    opened.goto((HTML / page).as_uri())
+    asked = opened.locator(".clbook-predict")
+    assert asked.count() == TEXTS[page].count("clbook-predict docutils")
+    told = opened.get_by_text(re.compile("^(What to see|Why)"))
+    under = """e => { // an explorer between a question of its section and this text
+      let before = e.closest("p, div.cell");
+      while ((before = before?.previousElementSibling)) if (before.matches(".clbook-predict")) return true;
+      return false; }"""
+    for text in told.all():
+        assert not (text.evaluate(under) and text.is_visible()), text.inner_text()
+    for figure in opened.query_selector_all("figure.clbook-held"):
+        time = figure.query_selector("input[data-axis=frame]")
+        picture = figure.query_selector("img")
+        assert time.input_value() == "0" if time else not picture.is_visible()
+        cells = figure.query_selector_all(".clbook-pad label > span")
+        assert not any(cell.is_visible() for cell in cells)
+        assert figure.query_selector(".clbook-controls").evaluate("e => e.inert")
+    if asked.count():
+        opened.get_by_role("button", name="Skip all").first.click()
+        assert not opened.query_selector_all(".clbook-held, .clbook-covered")
+    opened.context.close()
+
+
+@every_explorer
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_a_picture_and_its_first_control_are_seen_together(kept, page, width, height):
+    opened = kept(width=width, height=height)
+    for figure in explorers(opened):
+        image, control = figure.query_selector("img"), figure.query_selector("input")
+        image.evaluate("i => i.scrollIntoView({ block: 'start' })")
+        place = image.bounding_box()
+        at = control.bounding_box()
+        assert at["y"] >= 0 and at["y"] + at["height"] <= height, "the control is on the screen"
+        assert max(place["y"], 0) + 120 <= at["y"], "and part of the picture above it"
+        code = figure.evaluate_handle("f => f.closest('.cell').querySelector('.cell_input')")
+        folded = code.as_element()
+        assert not folded or not folded.is_visible()
+
+
+@every_explorer
+def test_a_setting_in_the_text_is_set_where_it_stands(kept, page):
+    opened = kept(width=1280, height=800)
+    links = opened.page.locator(".bd-article a[href^='#'][href*=':']").all()
+    for link in links:
+        if not link.is_visible():
+            continue
+        link.evaluate("e => e.scrollIntoView({ block: 'center', behavior: 'instant' })")
+        before = link.bounding_box()["y"]
+        link.click()
+        opened.page.wait_for_function(
+            "href => decodeURIComponent(location.hash).includes(href.split('&')[0].slice(1).split(':')[0])",
+            arg=link.get_attribute("href"),
+        )
+        assert abs(link.bounding_box()["y"] - before) <= 40
 
 
 @every_page

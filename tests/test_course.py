@@ -21,6 +21,8 @@ FOLDED = re.compile(
     FENCED.format("exercise|solution|dropdown|glossary|bibliography|quiz"), re.DOTALL | re.MULTILINE
 )
 MOST_WORDS, MOST_MINUTES = 2900, 82
+# The answers of a prediction: a reader weighs them, and reads none of the sentences but one.
+ANSWERS = re.compile(r"(?<=\n)\d\. [^\n]+\n(?=(?:\d\. |\n<!-- 1))")
 # Entries whose names are everyday words too: a page may use those before the book gives them a meaning of its own.
 EVERYDAY = {"Block", "Content", "Gain", "Key", "Ratio", "Reach", "Style", "Symbol"}
 
@@ -37,11 +39,12 @@ def cells(page):
     ]
 
 
-def prose(page):
-    """The open text of a page: no exercises, no code, formulas as one word."""
+def prose(page, spared=None):
+    """The open text of a page: no exercises, no code, formulas as one word, without what matches `spared`."""
     text = FOLDED.sub(
         "", "\n\n".join(source for kind, source, _ in cells(page) if kind == "markdown")
     )
+    text = spared.sub("", text) if spared else text
     text = re.sub(r"^```python\n.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"^\$\$.*?^\$\$[^\n]*$", " formula ", text, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"\$[^$]+\$", " x ", text)
@@ -57,7 +60,7 @@ def measured(page):
     code = [
         source for kind, source, tags in cells(page) if kind == "code" and "remove-cell" not in tags
     ]
-    words = len(re.findall(r"[^\W_][\w'’.,-]*", prose(page)))
+    words = len(re.findall(r"[^\W_][\w'’.,-]*", prose(page, ANSWERS)))
     explorers = sum(len(re.findall(r"\bexplore\(", text)) for text in code)
     notebook = ROOT / f"{page}.ipynb"
     figures = notebook.read_text().count('"figure"') if notebook.exists() else 0

@@ -16,7 +16,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 import toy
-from browser import NoBrowser, browser
+from browser import NoBrowser, barriers, browser
 from matplotlib.collections import LineCollection
 from PIL import Image
 
@@ -260,7 +260,11 @@ def address(tmp_path_factory):
             )
         )
         link = '<a href="#length:steps=3&amp;frame=1">a short run</a>'
-        body = f"<p id='section'>{link}</p>".join(p._repr_html_() for p in players)
+        words = (
+            f"<p id='section'>First this. Then take <em>just</em> {link}, e.g. of 3. And "
+            '<a href="#length:steps=30">a long one</a> last.</p><p style="height: 70vh"></p>'
+        )
+        body = words.join(p._repr_html_() for p in players)
     file = tmp_path_factory.mktemp("book") / "page.html"
     file.write_text(
         '<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" '
@@ -290,6 +294,13 @@ def slide(page, axis, k=0):
     return page.locator("figure.clbook-explorer").nth(k).locator(f"input[data-axis={axis}]")
 
 
+def to_the_end(page, k=0):
+    """Show the end of the run at the start, whatever it is called, by the button."""
+    figure = page.locator("figure.clbook-explorer").nth(k)
+    figure.get_by_role("button", name="To the end").click()
+    wait_alt(page, expected(-1), k)
+
+
 def wait_alt(page, alt, k=0):
     page.wait_for_function(
         "([k, alt]) => document.querySelectorAll('figure.clbook-explorer img')[k].alt === alt",
@@ -309,8 +320,10 @@ def tab(tabs, address):
 
 
 def test_every_slider_moves_by_arrow_key_and_by_mouse(tab):
-    page, states = tab.page, [shown(tab.page)]
-    assert states[0][1] == expected(-1)
+    page = tab.page
+    assert shown(page)[1] == expected(0)
+    to_the_end(page)
+    states = [shown(page)]
     for axis, key, alt, value in (
         ("a", "ArrowRight", expected(-1, a=4.0), "4"),
         ("frame", "ArrowLeft", expected(22, a=4.0), "22"),
@@ -342,6 +355,7 @@ def test_a_pad_has_a_cell_for_each_run(tab):
     page = tab.page
     pad, said = page.locator(".clbook-pad"), page.locator(".clbook-pad output")
     words = [f"a = {a:g}, b = {b}: arms of {a * b:g}" for a in GRID["a"] for b in GRID["b"]]
+    to_the_end(page, 2)
     page.get_by_role("button", name="All cells").click()
     assert pad.get_by_role("radio").evaluate_all(CELLS) == words
     assert said.inner_text().replace(" (rad)", "") == words[3]
@@ -366,7 +380,7 @@ def test_a_pad_has_a_cell_for_each_run(tab):
     wait_alt(page, expected(0, 4.0, 2), 2)
     assert pad.locator("input:checked").get_attribute("value") == "5"
     page.get_by_role("button", name="Reset").nth(2).click()
-    wait_alt(page, expected(-1), 2)
+    wait_alt(page, expected(0), 2)
     assert said.inner_text().endswith("arms of 2")
 
 
@@ -383,11 +397,16 @@ def test_a_cell_tells_its_run_s_end_only_once_that_run_has_been_shown(tab):
         ]
         return [k for k, seen in enumerate(words) if seen]
 
-    assert told() == [3]  # the start
+    assert told() == []  # the start stands at its beginning
+    to_the_end(page, 2)
+    assert told() == [3]
     page.locator(".clbook-cells label").nth(4).click()
     page.keyboard.press("ArrowUp")
     page.evaluate("location.hash = '#grid:a=0.5&b=1&frame=0'")
     wait_alt(page, expected(0, 0.5, 1), 2)
+    assert told() == [2, 3, 4]  # of the last one the beginning alone was seen
+    page.evaluate("location.hash = '#grid:a=0.5&b=1'")
+    wait_alt(page, expected(-1, 0.5, 1), 2)
     assert told() == [0, 2, 3, 4]
     page.get_by_role("button", name="All cells").click()
     assert told() == [*range(6)]
@@ -451,8 +470,76 @@ def test_play_pause_and_reset(tab):
     slide(page, "a").press("Home")
     wait_alt(page, expected(-1, 0.5))
     page.get_by_role("button", name="Reset").first.click()
-    wait_alt(page, expected(-1))
+    wait_alt(page, expected(0))
     assert slide(page, "a").input_value() == "1"
+
+
+def test_the_end_is_one_key_or_one_click_away(tab):
+    page = tab.page
+    assert shown(page)[1] == expected(0) and slide(page, "frame").input_value() == "0"
+    assert slide(page, "frame").get_attribute("aria-valuetext") == "0"
+    page.get_by_role("button", name="Play").first.focus()
+    page.keyboard.press("End")
+    wait_alt(page, expected(-1))
+    assert slide(page, "frame").input_value() == str(FRAMES - 1)
+    page.keyboard.press("Home")
+    wait_alt(page, expected(0))
+    slide(page, "frame").press("End")
+    wait_alt(page, expected(-1))
+    slide(page, "frame").press("Home")
+    wait_alt(page, expected(0))
+    to_the_end(page)
+
+
+def test_a_setting_chosen_at_the_beginning_plays(tab, tabs, address):
+    slide(tab.page, "a").press("End")
+    tab.page.get_by_role("button", name="Pause").first.wait_for()
+    tab.page.wait_for_function(
+        f"document.querySelector('input[data-axis=frame]').value === '{FRAMES - 1}'"
+    )
+    wait_alt(tab.page, expected(-1, 4.0))
+    still = tabs(reduced_motion="reduce").page  # who wants no motion sees the end
+    still.goto(address)
+    slide(still, "a").press("End")
+    wait_alt(still, expected(-1, 4.0))
+
+
+def test_what_is_not_reached_is_covered_and_has_no_name(tabs, still, tmp_path, monkeypatch):
+    """A curve ends at the time shown: in the picture, beside its name, and under the pointer."""
+    monkeypatch.setattr(static.Player, "_first", None)
+
+    def figure(result, frame):
+        fig, ((ax,),) = style.axes(1)
+        time = result.steps[frame]
+        ax.plot(result.steps, 1 + result.steps / 30, lw=8, color="#ff0000", label="rising")
+        ax.axhline(1.5, color="#0000ff", lw=2)
+        style.so_far(ax, time)
+        style.name_lines(ax)
+        return style.Picture(fig, f"step {time}")
+
+    player = explore(toy.run, figure, BASE, time="steps", frames=FRAMES, a=[1], name="rise")
+    (tmp_path / "rise.html").write_text(player._repr_html_(), encoding="utf-8")
+    page = tabs().page
+    page.goto((tmp_path / "rise.html").as_uri())
+    image, readout = page.locator("figure.clbook-explorer img"), page.locator(".clbook-readout")
+
+    def red():
+        picture = np.asarray(Image.open(io.BytesIO(image.screenshot())).convert("RGB"), int)
+        columns = ((picture - (255, 0, 0)).__abs__().sum(2) < 60).any(0)
+        blue = ((picture - (0, 0, 255)).__abs__().sum(2) < 60).any(0)
+        return columns.sum() / blue.sum()
+
+    def hover(part):
+        box = image.bounding_box()
+        page.mouse.move(box["x"] + part * box["width"], box["y"] + box["height"] / 2)
+        readout.wait_for(state="visible")
+        return float(readout.inner_text().split("x = ")[1].split(",")[0])
+
+    assert red() < 0.05 and hover(0.7) == 0
+    slide(page, "frame").press("End")
+    wait_alt(page, "step 30")
+    page.wait_for_function("document.querySelector('img').complete")
+    assert red() > 0.8 and hover(0.7) > 15
 
 
 def test_reduced_motion_steps_instead_of_playing(tabs, address):
@@ -460,9 +547,8 @@ def test_reduced_motion_steps_instead_of_playing(tabs, address):
     page.goto(address)
     button = page.get_by_role("button", name="Step").first
     button.click()
-    wait_alt(page, expected(0))
-    button.click()
     wait_alt(page, expected(1))
+    assert slide(page, "frame").input_value() == "1"
     page.wait_for_timeout(400)
     assert shown(page)[1] == expected(1)
 
@@ -482,7 +568,9 @@ def test_the_address_holds_the_state(tab, tabs, address):
     page = tab.page
     page.goto(address + "#section")
     page.wait_for_timeout(300)
-    assert page.url.endswith("#section") and shown(page)[1] == expected(-1)
+    assert page.url.endswith("#section") and shown(page)[1] == expected(0)
+    for k in range(2):
+        to_the_end(page, k)
     slide(page, "a").press("ArrowRight")
     press(page, "steps", 0, 1)
     page.wait_for_function("location.hash === '#a-b:a=4&b=2&frame=5;length:steps=3&frame=3'")
@@ -506,18 +594,116 @@ def test_a_malformed_address_is_left_alone(tabs, address):
     assert opened.errors == [] and shown(opened.page)[1] == expected(-1, 4.0)
 
 
-def test_a_link_in_the_text_sets_the_explorer_and_shows_it(tab):
+def test_a_setting_in_the_text_is_set_where_it_stands(tab):
+    """The sentence keeps its place; a small copy of a picture that is out of sight leads there and back."""
     page = tab.page
+    link = page.get_by_role("link", name="a short run").first
+    link.evaluate("e => e.scrollIntoView({ block: 'start' })")
+    before = link.bounding_box()["y"]
     for _ in range(2):
-        page.get_by_role("link", name="a short run").first.click()
+        link.click()
         wait_alt(page, expected(1, steps=3), 1)
-        page.wait_for_function("""() => {
-          const box = document.querySelectorAll('figure.clbook-explorer')[1].getBoundingClientRect();
-          return box.bottom <= innerHeight + 1 || box.top <= 1; }""")
+        assert abs(link.bounding_box()["y"] - before) <= 1
         assert slide(page, "frame", 1).get_attribute("max") == "3"
         press(page, "steps", 1, 1)  # the reader goes on, and comes back by the link
         wait_alt(page, expected(1), 1)
         page.wait_for_function("location.hash === '#length:steps=30&frame=1'")
+    link.evaluate("e => e.scrollIntoView({ block: 'end' })")
+    before = link.bounding_box()["y"]
+    page.set_viewport_size({"width": 1200, "height": 500})
+    link.evaluate("e => e.scrollIntoView({ block: 'start' })")
+    link.click()
+    mini = page.locator(".clbook-mini")
+    mini.wait_for()
+    assert mini.get_by_role("img").get_attribute("alt") == expected(1, steps=3)
+    page.keyboard.press("Tab")
+    mini.get_by_role("button", name="Go to the explorer").click()
+    assert mini.count() == 0
+    back = page.get_by_role("button", name="Back to the sentence")
+    assert back.evaluate("e => e === document.activeElement")
+    back.click()
+    assert link.evaluate("e => e === document.activeElement") and back.count() == 0
+    link.click()
+    mini.get_by_role("button", name="Close").press("Escape")
+    assert mini.count() == 0 and link.evaluate("e => e === document.activeElement")
+
+
+def test_a_guide_tells_the_settings_that_the_text_names(tab):
+    page = tab.page
+    figure = page.locator("figure.clbook-explorer").nth(1)
+    assert not page.locator(
+        "[data-do=guide]"
+    ).first.is_visible()  # the text names none of its settings
+    start = figure.get_by_role("button", name="Guide me")
+    start.click()
+    words = figure.locator(".clbook-sentence")
+    assert start.get_attribute("aria-expanded") == "true"
+    assert words.inner_text() == "1 of 4. Then take just a short run, e.g. of 3."
+    wait_alt(page, expected(1, steps=3), 1)
+    assert figure.get_by_role("button", name="Back", exact=True).is_disabled()
+    figure.get_by_role("button", name="Next").click()
+    assert words.inner_text() == "2 of 4. And a long one last."
+    wait_alt(page, expected(-1), 1)
+    figure.get_by_role("button", name="Back", exact=True).click()
+    assert words.inner_text().startswith("1 of 4.")
+    for name in ("Next", "Next", "Next", "Done"):
+        figure.get_by_role("button", name=name).click()
+    assert not words.is_visible() and start.get_attribute("aria-expanded") == "false"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_guide_and_copy_are_no_barriers(tabs, address, theme):
+    page = tabs(color_scheme=theme).page
+    page.goto(address)
+    page.evaluate("theme => { document.documentElement.dataset.theme = theme; }", theme)
+    page.set_viewport_size({"width": 1200, "height": 500})
+    figure = page.locator("figure.clbook-explorer").nth(1)
+    figure.get_by_role("button", name="Guide me").click()
+    figure.get_by_role("button", name="Embed").click()
+    link = page.get_by_role("link", name="a short run").first
+    link.evaluate("e => e.scrollIntoView({ block: 'start' })")
+    link.click()
+    page.locator(".clbook-mini").wait_for()
+    found = [each for each in barriers(page) if "clbook" in each or "button" in each]
+    assert found == []
+
+
+def test_an_explorer_stands_alone(tabs, address, tab):
+    page = tabs().page
+    page.goto(address + "?only=length#length:steps=3&frame=2")
+    alone = page.locator("figure.clbook-explorer:visible")
+    page.wait_for_function(
+        "alt => document.querySelector('body > .clbook-alone img')?.alt === alt",
+        arg=expected(2, steps=3),
+    )
+    assert alone.count() == 1
+    assert not page.get_by_role("link", name="a short run").first.is_visible()
+    page.context.close()
+    tab.page.get_by_role("button", name="Embed").nth(1).click()
+    code = tab.page.locator(".clbook-code").nth(1)
+    copied = tab.page.locator(".clbook-told").nth(1)
+    tab.page.wait_for_function("e => e.textContent !== ''", arg=copied.element_handle())
+    assert re.fullmatch(
+        r'<iframe src="file:\S+\?only=length:steps=30&amp;frame=0" title="length" [^>]+></iframe>',
+        code.input_value(),
+    )
+    other = tabs().page
+    embedded = re.search('src="([^"]*)"', code.input_value())[1].replace("&amp;", "&")
+    other.goto(embedded)
+    assert other.locator("figure.clbook-explorer:visible").count() == 1
+    other.context.close()
+
+
+def test_controls_stay_in_sight_with_a_picture_that_is_higher_than_the_screen(tabs, address):
+    for width, height in ((1280, 800), (390, 844)):
+        page = tabs(width=width, height=height).page
+        page.goto(address)
+        for figure in page.query_selector_all("figure.clbook-explorer"):
+            image, control = figure.query_selector("img"), figure.query_selector("input")
+            image.evaluate("i => i.scrollIntoView({ block: 'start' })")
+            place, at = image.bounding_box(), control.bounding_box()
+            assert at["y"] + at["height"] <= height and max(place["y"], 0) + 120 <= at["y"]
+        page.context.close()
 
 
 def test_a_title_has_a_number_and_a_caption_stands_below(tabs, still, tmp_path, monkeypatch):
@@ -563,6 +749,7 @@ def download(page, name):
 
 def test_csv_holds_the_results_own_numbers(tab):
     page = tab.page
+    to_the_end(page)
     slide(page, "frame").press("ArrowLeft")
     wait_alt(page, expected(22))
     name, text = download(page, "CSV")
@@ -737,6 +924,7 @@ RASTERISE = """async ([svg, width, height]) => {
 
 
 def test_the_drawing_is_matplotlibs_own(tab, tmp_path):
+    to_the_end(tab.page)
     _, svg = download(tab.page, "SVG")
     result = toy.run(BASE)
     pictures = [toy.draw(result, k) for k in (-1, 0)]
@@ -759,6 +947,7 @@ def test_the_drawing_is_matplotlibs_own(tab, tmp_path):
 
 def test_hover_names_the_nearest_datum(tab):
     page = tab.page
+    to_the_end(page)
     box = page.locator("figure.clbook-explorer img").first.bounding_box()
     result = toy.run(BASE)
     picture = toy.draw(result)
@@ -783,8 +972,9 @@ def test_hover_names_the_nearest_datum(tab):
 def test_without_script_the_start_is_there(tabs, address):
     page = tabs(java_script_enabled=False).page
     page.goto(address)
-    img = page.locator("figure.clbook-explorer img").first
-    assert img.bounding_box()["width"] > 600 and img.get_attribute("alt") == expected(-1)
+    img, end = (page.locator("figure.clbook-explorer img").nth(k) for k in range(2))
+    assert img.bounding_box()["width"] > 600 and img.get_attribute("alt") == expected(0)
+    assert end.is_visible() and end.get_attribute("alt") == f"At the end: {expected(-1)}"
     assert np.asarray(Image.open(io.BytesIO(img.screenshot()))).std() > 10  # a picture, not a blank
     assert page.get_by_text("The sliders need JavaScript").first.is_visible()
     assert slide(page, "a").is_disabled()
@@ -798,6 +988,7 @@ def test_a_phone_shows_all_of_it(tabs, address):
     page = tabs(width=390, height=844, has_touch=True).page
     page.goto(address)
     slide(page, "a").tap(position={"x": 6, "y": 10})
+    page.get_by_role("button", name="To the end").first.tap()
     wait_alt(page, expected(-1, 0.5))
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     image = page.locator("figure.clbook-explorer img").first
@@ -847,5 +1038,5 @@ def test_print_has_no_buttons_and_says_the_setting(tab):
             each.is_visible() for each in page.locator(f"figure.clbook-explorer {hidden}").all()
         )
     said = page.locator("figure.clbook-explorer .clbook-controls").first.inner_text().split()
-    assert said == ["a", "(rad)", "1", "b", "2", "time", "(iterations)", "30"]
+    assert said == ["a", "(rad)", "1", "b", "2", "time", "(iterations)", "0"]
     page.emulate_media(media="screen")

@@ -6,15 +6,20 @@ A test an explorer, called after its page and its name. The sentences stand belo
 import functools
 import html
 import itertools
+import json
 import pathlib
 import re
+import sys
 
 import numpy as np
 import pytest
 from test_book import EXPLORERS, TEXTS, built  # noqa: F401 (a fixture)
 from test_explore_pages import found, frames
 
-from clbook.experiments import why
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "book" / "_ext"))
+import clbook_predict  # noqa: E402 (it lies beside the book)
+
+from clbook.experiments import why  # noqa: E402
 
 
 class Shown:
@@ -643,10 +648,7 @@ def test_modadd_ma_bands():
 
 def test_sl_ma_shape():
     it = explorer("papers/sl", "ma-shape")
-    loss = {
-        (int(k), int(d)): [it.all_of(k, d)[0].said("last loss (.+?)[.]?$")[0]]
-        for k, d in it.settings
-    }
+    loss = {(int(k), int(d)): [it.end(k, d).said("; loss (.+?)[.]?$")[0]] for k, d in it.settings}
     runs = {(int(k), int(d)): it.end(k, d) for k, d in it.settings}
     ratio = {
         at: shown.y(1, "equivalent")[-1] / shown.y(1, "different")[-1] for at, shown in runs.items()
@@ -827,3 +829,161 @@ def test_why_counts():
     assert rates(1, 0.5)[0] > 2 * rates(1, 0.5)[1] and ratio(1, 0.5)[-1] < 0.7
     for at in it.settings:
         assert it.cell(*at) == pytest.approx(ratio(*at)[-1], abs=0.006)
+
+
+# --- the right answers of predictions ---------------------------------------------------------------------------------
+
+
+def nearest_of(value, *options):
+    """The number of the option that a value is nearest to, by their ratio."""
+    return int(np.abs(np.log(value / np.array(options))).argmin())
+
+
+def answer_colours():
+    end = explorer("intro", "first").end(0.1, 0.03)
+    return int(parted(end.y(1, "class 0 now"), end.y(1, "class 1 now")))
+
+
+def answer_wider():
+    it = explorer("intro", "first")
+    wide, tight = it.cell(1, 0.03), it.cell(0.1, 0.03)
+    return 2 if np.isinf(wide) else int(wide > tight)
+
+
+def answer_walk():
+    it = explorer("separability", "clusters")
+    times = [it.cell(eps, 0.1) for eps in it.axes["eps"]]
+    return 1 if times == sorted(times) else 0 if times == sorted(times)[::-1] else 2
+
+
+def answer_group():
+    it = explorer("separability", "clusters")
+    factors = (10, 100, 1000)
+    off = [abs(np.log(it.cell(1, 0.001 * f) / it.cell(0.1, 0.001))) for f in factors]
+    return int(np.argmin(off))
+
+
+def answer_donut():
+    it = explorer("separability", "donut")
+    apart = [views for views, network in it.settings if np.isfinite(it.cell(views, network))]
+    return {("rotation",): 0, ("rotation", "noise"): 1}.get(tuple(apart), 2)
+
+
+def answer_step():
+    it = explorer("kernel", "step")
+    falls = [it.cell(10, kind) / it.cell(1, kind) for kind in ("partial", "full")]
+    return 1 if falls[0] > 5 > 2 > falls[1] else 0 if min(falls) > 5 else 2
+
+
+def answer_orbits():
+    end = explorer("kernel", "orbits").end(30)
+    opened = [name for name in ("network", "radius", "vanilla") if end.y(3, name).max() > 1e-6]
+    return len(opened) - 1
+
+
+def answer_small():
+    it = explorer("kernel", "imbalance")
+    speeds = [it.end(ratio, "axes").y(1, "measured")[-1] for ratio in ("1", "0.05")]
+    return nearest_of(speeds[0] / speeds[1], 20, 10, 1)
+
+
+def answer_blocks():
+    it = explorer("kernel", "donut")
+    shown = it.end(*it.settings[0])
+    x, y = shown.series[2, "alignment"]
+    at = shown.said(r"separable from iteration (\d+)")[0]
+    return int(np.sign(x[np.argmax(y > 1.25 * y[0])] - (at + 1))) + 1
+
+
+def answer_layers():
+    it = explorer("sphere", "start")
+    one, four = it.cell("cap", 1), it.cell("cap", 4)
+    return 2 if np.isinf(four) else int(four < one)
+
+
+def answer_rates():
+    shown = explorer("sphere", "rate").end(0.5)
+    loss = shown.y(3, "network")
+    if shown.y(2, "network")[-1] < 0.95:
+        return 0
+    return 2 if loss.max() > loss[0] + 0.02 else 1
+
+
+def answer_halve():
+    times = [float(cell) for cell in folded("sphere", "τ")[0][1:]]
+    ratio = np.mean([fast / slow for slow, fast in itertools.pairwise(times)])
+    return nearest_of(ratio, 2, 0.5, 0.25)
+
+
+def answer_orders():
+    it = explorer("landscape", "shuffle")
+    differ = []
+    for K, tau in it.settings:
+        titles = it.end(K, tau).titles[:2]
+        losses = {re.search(r"loss (\S+),", title)[1] for title in titles}
+        if len(losses) > 1:
+            differ.append(int(K))
+    return 0 if not differ else 1 if min(differ) <= 3 else 2
+
+
+def answer_style_gain():
+    it = explorer("content_style", "content")
+    left = it.cell(4, 0.3) / it.cell(0, 0.3)
+    return nearest_of(left, 0.1, 0.5, 0.75)
+
+
+def answer_depth_tau():
+    it = explorer("content_style", "depth")
+    return int(np.argmax([it.cell(tau, "on") for tau in (0.1, 0.25, 0.5)]))
+
+
+def answer_projector_rank():
+    it = explorer("content_style", "projector")
+    colder = abs(it.cell(0.1, "on") - it.cell(1, "on"))
+    bare = abs(it.cell(1, "off") - it.cell(1, "on"))
+    return 0 if colder > 2 * bare else 1 if bare > 2 * colder else 2
+
+
+def answer_start():
+    it = explorer("modadd", "ma-decay")
+    small, large = it.cell(0, 0.02), it.cell(0, 1)
+    return 0 if small < 0.8 * large else 1 if large < 0.8 * small else 2
+
+
+def answer_bands():
+    it = explorer("modadd", "ma-bands")
+    counts = [int(it.cell(0.001, d)) for d in (4, 2)]
+    return [[1, 1], [2, 4], [4, 2]].index(counts)
+
+
+def answer_shuffled():
+    it = explorer("overlap", "overlap")
+    series = it.end(45, 0.2).series
+    widths = [int(width) for width in it.axes["width"]]
+    shuffled, ordered = (np.interp(widths, *series[2, name]) for name in ("shuffled", "sorted"))
+    first = widths[int(np.argmax(shuffled > ordered + 0.01))]
+    return nearest_of(first, 10, 40, 5)
+
+
+COMPUTED = {
+    "intro": ("colours", "wider"),
+    "separability": ("walk", "group", "donut"),
+    "kernel": ("step", "orbits", "small", "blocks"),
+    "sphere": ("layers", "rates", "halve"),
+    "landscape": ("orders",),
+    "content_style": ("style-gain", "depth-tau", "projector-rank"),
+    "modadd": ("start", "bands"),
+    "overlap": ("shuffled",),
+}
+
+
+@pytest.mark.parametrize(
+    ("page", "name"), [(page, name) for page, names in COMPUTED.items() for name in names]
+)
+def test_the_right_answer_of_a_prediction_is_the_computed_one(page, name):
+    notebook = pathlib.Path(__file__).parent.parent / "book" / f"{page}.ipynb"
+    cells = json.loads(notebook.read_text())["cells"]
+    text = "\n\n".join("".join(cell["source"]) for cell in cells)
+    body = re.search(rf"^:::\{{predict\}} {name}\n(.*?)^:::$", text, re.DOTALL | re.MULTILINE)[1]
+    computed = globals()[f"answer_{name.replace('-', '_')}"]()
+    assert clbook_predict.read(body).right == computed

@@ -247,6 +247,9 @@ class Page:
     def solution_node(self, node) -> str:
         return fold(self.inline(node[0]), "\n\n".join(map(self.block, node.children[1:])))
 
+    def reasons(self, node) -> str:  # what the answers of a prediction are told
+        return fold("Answer", self.children(node))
+
     def dropdown_main(self, node) -> str:
         return fold(node[0][0].astext(), "\n\n".join(map(self.block, node.children[1:])))
 

@@ -141,7 +141,7 @@ window.clbookFrames ??= (() => {
     return { ...op, x: mix(op.x, next.x), y: mix(op.y, next.y) };
   }) });
 
-  // --- the numbers behind a frame: [x0, y0, x1, y1, left, right, bottom, top, x log, y log, panel, x name, y name, words] ---
+  // --- the numbers behind a frame: [x0, y0, x1, y1, left, right, bottom, top, x log, y log, panel, x name, y name, words, time reached] ---
   const near = (a, b) => Math.abs(a - b) <= 1e-6 * Math.max(1, Math.abs(b));
   const said = (words, v, digits) => words?.find(([at]) => near(v, at))?.[1] ?? String(Number(v.toPrecision(digits)));
   // The names of a series' columns, as data.column_names has them.
@@ -185,6 +185,7 @@ window.clbookFrames ??= (() => {
       if (series.axes !== inside) continue;
       const { columns, kind, extra } = series;
       columns[0].forEach((v, i) => {
+        if (a[15] !== null && v > a[15]) return; // what is covered has no names
         const px = toX(v), py = toY(columns[1][i]);
         const far = kind !== "bars" ? Math.hypot(px - x, py - y) : extra[0] === "start" ? Math.abs(py - y) : Math.abs(px - x);
         if (far < least) { least = far; best = { series, i, px, py }; }

@@ -9,7 +9,7 @@ window.clbookExplorer ??= (() => {
 
   // --- knobs: one way to read and move a slider, a row of buttons, or cells ---
   // axis: the setting's name, or "frame". start: where it stands at first. index: where it stands now.
-  // last: how far it goes. tell: say its value beside it and to a screen reader.
+  // last: how far it goes. tell(text, ended): say its value beside it and to a screen reader; ended: the run's end is seen.
   function knob(part) {
     const inputs = part.matches("input") ? [part] : [...part.querySelectorAll("input")];
     const slider = part.matches("input") && part;
@@ -28,7 +28,7 @@ window.clbookExplorer ??= (() => {
   }
 
   // Cells, one a run, as two knobs: their rows and their columns. Arrow keys move in both directions.
-  // A cell says its setting alone until its run has been shown: the text asks for a guess first. `all` shows all.
+  // A cell says its setting alone until the end of its run has been shown: the text asks for a guess first. `all` shows all.
   function cellKnobs(pad, [[row, rows], [column, columns]], all) {
     const inputs = [...pad.querySelectorAll("input")], n = columns.length; // row by row, n in each
     const at = () => inputs.findIndex((input) => input.checked);
@@ -38,7 +38,10 @@ window.clbookExplorer ??= (() => {
       inputs[k].parentNode.classList.toggle("clbook-unseen", !yes);
     }
     inputs.forEach((_, k) => reveal(k, false));
-    all.addEventListener("click", () => inputs.forEach((_, k) => reveal(k)));
+    all.addEventListener("click", () => {
+      inputs.forEach((_, k) => reveal(k));
+      pad.querySelector("output").value = whole[at()];
+    });
     pad.addEventListener("keydown", (event) => {
       const [down, right] = { ArrowDown: [1, 0], ArrowUp: [-1, 0], ArrowRight: [0, 1], ArrowLeft: [0, -1] }[event.key] ?? [];
       if (down === undefined) return;
@@ -57,7 +60,10 @@ window.clbookExplorer ??= (() => {
       axis: column, start: +pad.dataset.column, inputs: [],
       get index() { return at() % n; },
       set index(k) { inputs[at() - at() % n + k].checked = true; },
-      tell() { reveal(at()); pad.querySelector("output").value = whole[at()]; },
+      tell(_, ended) {
+        if (ended) reveal(at());
+        pad.querySelector("output").value = inputs[at()].getAttribute("aria-label");
+      },
     }];
   }
 
@@ -74,6 +80,9 @@ window.clbookExplorer ??= (() => {
     return found;
   }
 
+  // ?only=name or ?only=name:eps=1&frame=3, also with # before the colon's part: one explorer alone.
+  const only = decoded(location.search).match(/^\?only=([^:#&]+)(?:(?:#[^:]+)?:(.*))?$/);
+
   let writing = 0; // the timer of the next change of the address
   function writeHash() {
     clearTimeout(writing);
@@ -84,12 +93,121 @@ window.clbookExplorer ??= (() => {
     }, WAIT);
   }
 
-  // A link in the text, or an address that is opened: set the explorers that it names, and show them.
-  addEventListener("hashchange", () => parseHash().forEach((values, name) => {
-    explorers.get(name).follow(values);
-    explorers.get(name).figure.scrollIntoView({ block: "nearest", behavior: reduced.matches ? "auto" : "smooth" });
-  }));
+  // --- settings that the text names ---
+  const settingOf = (link) => { // [explorer, values] of a link to a setting; null for any other link
+    const [, name, values] = link.getAttribute("href").match(/^#([^:]+):(.+=.*)$/) ?? [];
+    const found = explorers.get(decoded(name ?? ""));
+    return found ? [found, new URLSearchParams(values)] : null;
+  };
+  const behavior = () => reduced.matches ? "auto" : "smooth";
+  // An address that is opened, or written: set the explorers that it names, and show the first one.
+  addEventListener("hashchange", () => {
+    const found = [...parseHash()];
+    found.forEach(([name, values]) => explorers.get(name).follow(values));
+    if (found.length) explorers.get(found[0][0]).figure.scrollIntoView({ block: "nearest", behavior: behavior() });
+  });
   addEventListener("load", () => explorers.get([...parseHash().keys()][0])?.figure.scrollIntoView({ block: "center" }));
+  // A setting in a sentence is set where it stands: the sentence keeps its place, and where the explorer cannot be seen
+  // whole, a small copy of its picture stands beside the sentence.
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[href^='#']");
+    const setting = link && !event.ctrlKey && !event.metaKey && settingOf(link);
+    if (!setting) return;
+    event.preventDefault();
+    const [found, values] = setting;
+    found.follow(values).then(() => { writeHash(); mini.show(found, link); });
+  });
+
+  // The small copy: the picture, a way to the explorer and back to the sentence.
+  const mini = (() => {
+    let box = null, of = null, from = null, back = null;
+    const button = (words, about, does) => {
+      const made = Object.assign(document.createElement("button"), { type: "button", textContent: words, title: about });
+      made.addEventListener("click", does);
+      return made;
+    };
+    const close = () => { box?.remove(); box = of = null; };
+    const inSight = ({ stage }) => {
+      const seen = stage.getBoundingClientRect();
+      return seen.top >= 0 && seen.bottom <= innerHeight;
+    };
+    function lead() { // to the explorer, with a way back to the sentence
+      const { figure } = of, sentence = from;
+      close();
+      back?.remove();
+      figure.scrollIntoView({ block: "center", behavior: behavior() });
+      back = button("Back to the sentence", "to the setting in the text that you chose", () => {
+        back.remove();
+        sentence.scrollIntoView({ block: "center", behavior: behavior() });
+        sentence.focus({ preventScroll: true });
+      });
+      back.className = "clbook-back";
+      figure.querySelector(".clbook-buttons").append(back);
+      back.focus({ preventScroll: true });
+    }
+    return {
+      show(explorer, link) {
+        close();
+        from = link;
+        if (inSight(explorer)) return;
+        of = explorer;
+        box = Object.assign(document.createElement("div"), { className: "clbook-mini" });
+        box.setAttribute("role", "region");
+        box.setAttribute("aria-label", `The picture of: ${explorer.title}`);
+        const image = new Image();
+        image.src = explorer.image.src;
+        image.alt = explorer.image.alt;
+        const row = document.createElement("div");
+        row.append(button("Go to the explorer", "show it, with its controls", lead), button("Close", "close this small picture", () => {
+          close();
+          link.focus({ preventScroll: true });
+        }));
+        box.append(image, row);
+        const host = link.closest("p, li, div");
+        const { bottom } = link.getBoundingClientRect();
+        box.classList.toggle("clbook-mini-top", bottom > innerHeight / 2); // it hides no sentence that is being read
+        host.closest("article, main, body").append(box);
+        box.addEventListener("keydown", (key) => { if (key.key === "Escape") { close(); link.focus({ preventScroll: true }); } });
+      },
+      follow(explorer) { // what is drawn there is drawn here
+        if (explorer !== of) return;
+        const image = box.querySelector("img");
+        image.src = explorer.image.src;
+        image.alt = explorer.image.alt;
+        if (inSight(explorer)) close();
+      },
+      seen() { if (of && inSight(of)) close(); },
+    };
+  })();
+  addEventListener("scroll", () => mini.seen(), { passive: true });
+
+  // What the text says of an explorer: for each link to one of its settings, the values and the sentence around it.
+  function guided(explorer) {
+    return [...document.querySelectorAll("a[href^='#']")].flatMap((link) => {
+      const [found, values] = settingOf(link) ?? [];
+      return found === explorer ? [{ values, sentence: sentenceOf(link) }] : [];
+    });
+  }
+  function sentenceOf(link) { // a copy of the sentence in which a link stands, with its formulas and without its links
+    const block = link.closest("p, li, td") ?? link.parentNode;
+    const range = document.createRange(), walker = document.createTreeWalker(block, NodeFilter.SHOW_TEXT);
+    const ends = [], stop = /[.?!](?=\s+[A-Z(]|\s*$)/g; // places after which a sentence may begin
+    for (let text = walker.nextNode(); text; text = walker.nextNode()) {
+      if (text.parentElement.closest("mjx-container, a")) continue;
+      for (const found of text.data.matchAll(stop)) ends.push([text, found.index + 1]);
+    }
+    range.selectNodeContents(block);
+    for (const [text, place] of ends) {
+      const before = link.compareDocumentPosition(text) & Node.DOCUMENT_POSITION_PRECEDING;
+      if (before) range.setStart(text, place);
+      else { range.setEnd(text, place); break; }
+    }
+    const copy = document.createElement("span");
+    copy.append(range.cloneContents());
+    copy.querySelectorAll("[id]").forEach((each) => each.removeAttribute("id"));
+    copy.querySelectorAll("a").forEach((each) => each.replaceWith(...each.childNodes));
+    return copy;
+  }
 
   function explorer(figure) {
     if (figure.dataset.ready) return;
@@ -123,7 +241,8 @@ window.clbookExplorer ??= (() => {
     const index = () => clock ? clock.index : 0;
 
     function say() { // every slider tells its value
-      settings.forEach((each, i) => each.tell(axes[i][1][each.index]));
+      const ended = !clock || index() === clock.last;
+      settings.forEach((each, i) => each.tell(axes[i][1][each.index], ended));
       if (clock) clock.tell(String(times[run][index()]));
     }
 
@@ -156,16 +275,20 @@ window.clbookExplorer ??= (() => {
       img.addEventListener("load", () => old && URL.revokeObjectURL(old), { once: true });
       img.src = url;
       img.alt = shown.alt;
+      mini.follow(me);
       quiet();
     }
 
     // What the address, and links to it, may ask of this explorer.
     const me = {
-      figure, touched: false,
+      figure, stage, image: img, touched: false,
+      title: figure.getAttribute("aria-label"),
       address: () => name + ":" + new URLSearchParams([...settings.map((each, i) => [axes[i][0], axes[i][1][each.index]]),
         ...(clock ? [["frame", index()]] : [])]),
-      follow(values) { // values that are not on the grid are left out
+      follow(values) { // values that are not on the grid are left out; without a time it is the run's end
         me.touched = true;
+        figure.dataset.asked = "yes"; // a page that covers it until the reader has guessed uncovers it
+        figure.dispatchEvent(new Event("clbook-asked", { bubbles: true }));
         stop();
         settings.forEach((each, i) => {
           const given = values.get(axes[i][0]);
@@ -173,7 +296,7 @@ window.clbookExplorer ??= (() => {
           if (at >= 0) each.index = at;
         });
         moved();
-        if (clock && /^\d+$/.test(values.get("frame"))) clock.index = values.get("frame");
+        if (clock) clock.index = /^\d+$/.test(values.get("frame")) ? values.get("frame") : clock.last;
         return show();
       },
     };
@@ -196,20 +319,48 @@ window.clbookExplorer ??= (() => {
       if (at < clock.last) ticking = setTimeout(tick, 40); else stop();
     }
 
+    function start() { // Play, from the time shown, or from the beginning where that is the end
+      play.textContent = "Pause";
+      origin = performance.now() - (index() < clock.last ? index() / clock.last * DURATION : 0);
+      ticking = setTimeout(tick, 0);
+    }
+    // Another setting was chosen. A run that nobody has played yet, or that is playing, plays from its beginning; where
+    // motion is unwanted it is shown at its end. Any other is seen at about the same time as the one before.
+    function chosen() {
+      const anew = clock && (ticking || index() === 0);
+      stop();
+      if (anew) clock.index = 0;
+      moved();
+      if (!anew) return touched();
+      if (reduced.matches) { clock.index = clock.last; return touched(); }
+      return touched().then(() => { if (index() === 0 && !ticking) start(); });
+    }
+
     // What the buttons do, by their data-do.
     const actions = {
       play() {
         if (ticking) return stop();
         if (reduced.matches) return step();
-        play.textContent = "Pause";
-        origin = performance.now() - (index() < clock.last ? index() / clock.last * DURATION : 0);
-        ticking = setTimeout(tick, 0);
+        start();
+      },
+      end() { stop(); clock.index = clock.last; return touched(); },
+      guide() { return guide.hidden ? open(0) : shut(); },
+      async embed() {
+        const address = location.href.split(/[?#]/)[0] + "?only=" + me.address();
+        const code = `<iframe src="${address.replace(/&/g, "&amp;")}" title="${me.title.replace(/"/g, "&quot;")}" width="780" height="620"></iframe>`;
+        note.hidden = false;
+        note.value = code;
+        note.focus();
+        note.select();
+        let copied = false;
+        try { await navigator.clipboard.writeText(code); copied = true; } catch { copied = document.execCommand("copy"); }
+        told.textContent = copied ? "Copied. The code shows this explorer alone, with this setting." : "Copy the marked code.";
       },
       reset() {
         stop();
         settings.forEach((each) => { each.index = each.start; });
         moved();
-        if (clock) clock.index = clock.last;
+        if (clock) clock.index = 0;
         me.touched = false;
         writeHash();
         return show();
@@ -231,19 +382,55 @@ window.clbookExplorer ??= (() => {
       setTimeout(() => URL.revokeObjectURL(link.href), 10000);
     }
 
+    // --- Guide me: the settings that the text names for this explorer, one after another, with their sentences ---
+    const guide = part(".clbook-guide"), note = part(".clbook-code"), told = part(".clbook-told");
+    let steps = [], at = 0;
+    function open(k) {
+      steps = guided(me);
+      guide.hidden = false;
+      part("[data-do=guide]").setAttribute("aria-expanded", "true");
+      at = k;
+      const { values, sentence } = steps[at];
+      const words = guide.querySelector(".clbook-sentence");
+      words.replaceChildren(sentence);
+      words.prepend(`${at + 1} of ${steps.length}. `);
+      guide.querySelector("[data-guide=back]").disabled = at === 0;
+      guide.querySelector("[data-guide=next]").textContent = at === steps.length - 1 ? "Done" : "Next";
+      return me.follow(values).then(writeHash);
+    }
+    function shut() {
+      guide.hidden = true;
+      part("[data-do=guide]").setAttribute("aria-expanded", "false");
+    }
+    guide.querySelector("[data-guide=back]").addEventListener("click", () => open(Math.max(at - 1, 0)));
+    guide.querySelector("[data-guide=next]").addEventListener("click", () => {
+      if (at < steps.length - 1) return open(at + 1);
+      shut();
+      part("[data-do=guide]").focus();
+    });
+    document.addEventListener("DOMContentLoaded", () => { part("[data-do=guide]").hidden = !guided(me).length; });
+
     // The script is there: the note about it goes, and controls can be used.
     part(".clbook-off").remove();
     knobs.forEach((each) => each.inputs.forEach((input) => {
       input.disabled = false;
-      input.addEventListener("input", () => { stop(); if (each !== clock) moved(); touched(); });
+      input.addEventListener("input", () => { if (each !== clock) return chosen(); stop(); touched(); });
     }));
     figure.querySelectorAll("button").forEach((button) => {
       button.disabled = false;
       button.addEventListener("click", () => actions[button.dataset.do]?.());
     });
-    if (pad) say();
+    if (pad || clock) say();
     if (play) { stop(); reduced.addEventListener("change", stop); }
-    figure.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
+    figure.addEventListener("keydown", (event) => {
+      event.stopPropagation(); // JupyterLab would take the arrow keys
+      const slides = event.target.matches?.("input[type=range]"); // these have the two keys themselves
+      if (!clock || slides || !["Home", "End"].includes(event.key)) return;
+      event.preventDefault();
+      stop();
+      clock.index = event.key === "End" ? clock.last : 0;
+      touched();
+    });
 
     function quiet() { readout.hidden = dot.hidden = true; }
     async function hover(event) { // name the datum nearest to the pointer, and ring it
@@ -271,6 +458,12 @@ window.clbookExplorer ??= (() => {
     explorers.set(name, me);
     const given = parseHash().get(name);
     if (given) me.follow(given);
+    if (only?.[1] === name) { // this one alone, for slides and other pages
+      if (only[2]) me.follow(new URLSearchParams(only[2]));
+      document.documentElement.classList.add("clbook-only");
+      figure.classList.add("clbook-alone");
+      document.addEventListener("DOMContentLoaded", () => document.body.append(figure));
+    }
     narrow.addEventListener("change", () => show());
     new IntersectionObserver((seen, watch) => { // on a phone the start is drawn anew, in parts, once it comes near
       if (!seen.some((each) => each.isIntersecting)) return;

@@ -52,12 +52,15 @@ def player(subject, base_config, *, frames, axes, cells, **words) -> Player:
     runs = [choose_times(subject, result, frames) for result in results]
     limits = draw_runs(subject, runs)
     scene, runs = fit_weight(runs)
-    # The page opens with the last recorded time of the start, as a plain picture: it needs no script.
+    # The page opens with the first recorded time of the start, as a plain picture; a reader without a script sees the
+    # last one as well.
     start = configs.index(base_config)
-    picture = subject.picture(results[start], -1)
-    stretch(picture.fig, limits)
+    shown = [0] if subject.time is None else [0, -1]
+    pictures = [subject.picture(results[start], frame) for frame in shown]
+    for picture in pictures:
+        stretch(picture.fig, limits)
     ends = [cells(result) for result in results] if cells else None
-    return Player(subject, base_config, axes, runs, scene, ends, start, picture, **words)
+    return Player(subject, base_config, axes, runs, scene, ends, start, pictures, **words)
 
 
 def run_grid(subject, configs) -> list:
@@ -225,7 +228,8 @@ class Player:
         scene: what it holds of them, run by run.
         cells: (shade from 0 to 1, text, words) of each run, for cells in the place of two sliders; or None.
         start: the number of the run that the page opens with.
-        picture: what the page shows first: the last recorded time of that run.
+        pictures: what the page shows first: the first recorded time of that run. Where it has several, the last one is
+            the second, for a reader without a script.
         name, title, caption: as for `explore`.
     """
 
@@ -238,7 +242,7 @@ class Player:
     scene: Scene
     cells: list | None
     start: int
-    picture: Picture
+    pictures: list[Picture]
     name: str
     title: str
     caption: str
@@ -268,8 +272,8 @@ class Player:
             "player": self,
             "knobs": knobs,
             "setup": json.dumps(setup).replace("<", "\\u003c"),  # it stands inside HTML
-            "png": self.picture.small(192, 256),
-            "width": round(self.picture.fig.get_figwidth() * 96),  # CSS pixels
+            "pngs": [picture.small(192, 256) for picture in self.pictures],
+            "width": round(self.pictures[0].fig.get_figwidth() * 96),  # CSS pixels
         }
         if Player._first is self:
             shown |= {"css": _file("player.css"), "js": _file("frames.js") + _file("player.js")}
@@ -292,7 +296,7 @@ class Player:
         """The slider of the recorded times, as long as the run at the start is."""
         times = [f"{time:.6g}" for time in self.times[self.start]]
         label = self._time_label()
-        return Knob("frame", label, "what is shown of a run", len(times) - 1, times, False)
+        return Knob("frame", label, "what is shown of a run", 0, times, False)
 
     def _time_label(self) -> str:
         """The figure's own label, or the time with the unit that the Config has for the length of a run."""

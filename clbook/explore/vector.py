@@ -148,7 +148,8 @@ class Drawing:
     Attributes:
         size: width and height in units.
         marks: in drawing order.
-        axes: of each axes, (x0, y0, x1, y1 in units, x limits, y limits, x log, y log, *`data.names`); None if hidden.
+        axes: of each axes, (x0, y0, x1, y1 in units, x limits, y limits, x log, y log, *`data.names`, the time up to
+            which its curves are shown or None); None if hidden.
         series: the numbers behind the marks, as `data.series` gives them.
         letters: the smallest size of letters, in units.
         alt: the alt text.
@@ -210,7 +211,7 @@ class Pen(RendererBase):
         (left, bottom), (right, top) = self.place.transform(corners).round(2).tolist()
         limits = [float(limit) for limit in ax.get_xlim() + ax.get_ylim()]
         log = [int(scale == "log") for scale in scales]
-        return (left, top, right, bottom, *limits, *log, *data.names(ax))
+        return (left, top, right, bottom, *limits, *log, *data.names(ax), style.reached(ax))
 
     def get_canvas_width_height(self):
         return self.width, self.height

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.patches import Circle, Rectangle
 
-from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, mosaic, name_lines
+from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, mosaic, name_lines, so_far
 
 NAMES = {"dcl": "DCL", "nscl": "NSCL", "supcon": "SCL", "ce": "CE", "cl": "CL"}
 TONES = {"dcl": INK, "nscl": colour(0), "supcon": colour(1), "ce": colour(2), "cl": colour(4)}
@@ -131,7 +131,7 @@ def sides(result, frame=-1) -> Picture:
         ("loss", "DCL $-$ NSCL loss", (0.01, 30)),
         ("gap", "weight gap to DCL", (0, 0.35 if pair else 1.3)),
     ):
-        ax[panel].axvline(now + 1, color=MUTED, lw=1, ls=":")
+        so_far(ax[panel], now + 1)
         _log_steps(ax[panel], ylabel=label, ylim=limits, xlim=(0.9, 1.2 * (config.steps + 1)))
     ax["loss"].set_yscale("log")
     ax["loss"].minorticks_off()

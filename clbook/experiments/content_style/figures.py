@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clbook.experiments.content_style.experiment import gains, singular, style_gain
-from clbook.style import INK, MUTED, Picture, axes, colour, legend, name_lines, needs
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, name_lines, needs, so_far
 
 CONTENT, STYLE = colour(0), colour(1)
 
@@ -73,7 +73,7 @@ def linear(result, frame=-1) -> Picture:
         xlabel="iteration + 1",
         title=f"mean gain{dashed}",
     )
-    right.axvline(now + 1, color=MUTED, lw=1, ls=":")
+    so_far(right, now + 1)
     for ax in (left, middle):
         ax.set_xticks(index[::2])
     for ax in (left, right):
@@ -200,7 +200,7 @@ def by_depth(result, frame=-1) -> Picture:
         right.plot(
             result.steps, values[:, -1], "o-", ms=4, color=tone, label=name, gid=f"{name}, output"
         )
-    right.axvline(now, color=MUTED, lw=1, ls=":")
+    so_far(right, now)
     left.set(
         ylim=(-0.03, 1.03),
         xlabel="layer of $f$ (0 is $x$)",

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from clbook.style import ACCENT, INK, MUTED, Picture, axes, colour, legend, name_lines, needs
+from clbook.style import (
+    ACCENT,
+    INK,
+    MUTED,
+    Picture,
+    axes,
+    colour,
+    legend,
+    name_lines,
+    needs,
+    so_far,
+)
 
 BEFORE, AFTER = colour(0), colour(1)
 FLOOR = 1e-6  # eigenvalues below it are drawn there
@@ -149,7 +160,7 @@ def snapshot(result, frame=-1) -> Picture:
         right.plot(
             result.steps, result.readout[:, k], color=tone, ls=line, marker="o", ms=4, label=name
         )
-    right.axvline(result.steps[frame], color=MUTED, lw=1, ls=":")
+    so_far(right, result.steps[frame])
     right.set(xlabel="iteration", ylabel="readout accuracy", ylim=(0.85, 1))
     name_lines(right)
     return Picture(

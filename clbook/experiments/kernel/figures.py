@@ -19,6 +19,7 @@ from clbook.style import (
     mosaic,
     name_lines,
     needs,
+    so_far,
 )
 from clbook.training.loop import shared_times
 
@@ -140,7 +141,7 @@ def orbits(flows: dict, frame: int = -1) -> Picture:
         text.append(
             f"{FLOW_NAMES[name].replace('$', '')}: spread {spread:.1e}, points moved {run.moved[t]:.2g}"
         )
-    ax["spread"].axvline(now + 1, color=MUTED, lw=1, ls=":")
+    so_far(ax["spread"], now + 1)
     log_axis(ax["spread"], axis="xy")
     ax["spread"].set(
         xlabel="iteration + 1", ylim=(3e-19, 30), title="spread (0 drawn at $10^{-18}$)"
@@ -303,15 +304,19 @@ def blocks(result, frame: int = -1) -> Picture:
             ha="right",
             va="top",
             fontsize=9,
+            zorder=2,
         )
-    right.axvline(now + 1, color=MUTED, lw=1, ls=":")
+    so_far(right, now + 1)
     right.set(xscale="log", yscale="log", xlabel="iteration + 1")
     lowest, highest = (f([f(result.alignment), f(ratio)]) for f in (np.min, np.max))
     right.set_ylim(0.5 * lowest, 2 * highest)
     right.set_title(result.config.activation, loc="right")
     name_lines(right, 18)
     i = int(np.searchsorted(result.steps, now))
-    when = "not separable within this run" if at is None else f"separable from iteration {at}"
+    if at is not None and at <= now:
+        when = f"separable from iteration {at}"
+    else:
+        when = "not separable " + ("within this run" if now >= result.steps[-1] else "yet")
     return Picture(
         fig,
         f"{result.config.data}, {result.config.activation}, iteration {now}: alignment "

@@ -9,7 +9,19 @@ import numpy as np
 from clbook.experiments.modadd.experiment import Result, over_seeds
 from clbook.experiments.modadd.lookup_figures import DIFFERENT_TONE, SAME_TONE
 from clbook.metrics import mean_interval
-from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic, name_lines, needs, plane
+from clbook.style import (
+    INK,
+    MUTED,
+    Picture,
+    axes,
+    colour,
+    legend,
+    mosaic,
+    name_lines,
+    needs,
+    plane,
+    so_far,
+)
 
 START_TONES = {"pretrained": SAME_TONE, "random": DIFFERENT_TONE, "permuted": colour(2)}
 
@@ -104,7 +116,8 @@ def embedding(result: Result, frame: int = -1) -> Picture:
             color=INK,
         )
     reach = 1.15 * max(1e-3, np.abs((tables - tables.mean(1, keepdims=True)) @ axes_).max())
-    collapsed = " (collapsed)" if result.collapsed else ""
+    ended = result.steps[frame] == result.steps[-1]
+    collapsed = " (collapsed)" if result.collapsed and ended else ""
     ax["z"].set(
         xlim=(-reach, reach),
         ylim=(-reach, reach),
@@ -117,9 +130,9 @@ def embedding(result: Result, frame: int = -1) -> Picture:
     _distances(ax["d"], [result])
     _loss(ax["l"], [result])
     for name in "dl":
-        ax[name].axvline(result.steps[frame], color=MUTED, lw=1, ls=":")
-    ratio = result.ratio[-1]
-    ax["d"].set(title=f"ratio at the end {ratio:.2f}{collapsed}" if np.isfinite(ratio) else "")
+        so_far(ax[name], result.steps[frame])
+    ratio = result.ratio[frame]
+    ax["d"].set(title=f"ratio {ratio:.2f}{collapsed}" if np.isfinite(ratio) else "")
     ax["l"].set(xlabel="epoch")
     ax["d"].set_ylim(0, 1.1 * max(result.different.max(), result.equivalent.max()))
     for name in "dl":
@@ -128,7 +141,7 @@ def embedding(result: Result, frame: int = -1) -> Picture:
         fig,
         f"k = {config.k}, d = {config.d}, decay {config.decay:g}, start {config.init:g}, "
         f"epoch {result.steps[frame]}: equivalent symbols are {result.equivalent[frame]:.2f} apart, "
-        f"different ones {result.different[frame]:.2f}; last loss {result.loss[-1]:.2f}{collapsed}.",
+        f"different ones {result.different[frame]:.2f}; loss {result.loss[frame]:.2f}{collapsed}.",
     )
 
 

@@ -11,7 +11,7 @@ from matplotlib.patheffects import withStroke
 from clbook import augment
 from clbook.experiments.separability.condition import Check, evenly_chosen
 from clbook.experiments.separability.experiment import VIEWS, Config, Result, dataset
-from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic, so_far
 from clbook.training.loop import shared_times
 from clbook.training.streams import stream
 
@@ -58,17 +58,20 @@ def times(results: Sequence[Result]) -> str:
     return ", ".join(when(result) for result in results)
 
 
-def _when(result):
+def _when(result, now=np.inf):
+    """What is known at iteration `now` of when a run becomes separable."""
     at = result.separable_at
-    return "not separable within this run" if at is None else f"separable from iteration {at}"
+    if at is not None and at <= now:
+        return f"separable from iteration {at}"
+    return "not separable within this run" if now >= result.steps[-1] else "not separable yet"
 
 
-def _short(result):
-    return (
-        "not within this run"
-        if result.separable_at is None
-        else f"separable at {result.separable_at}"
-    )
+def _short(result, now):
+    """`_when` in few words."""
+    at = result.separable_at
+    if at is not None and at <= now:
+        return f"separable at {at}"
+    return "not within this run" if now >= result.steps[-1] else "not yet"
 
 
 def ending(result: Result) -> tuple[float, str, str]:
@@ -106,8 +109,8 @@ def trajectories(result: Result, frame: int = -1) -> Picture:
     fig, ((left, right),) = axes(2, width=7.2, height=3.3, width_ratios=(3, 1), gridspec_kw=place)
     fig.set_layout_engine("none")
     now, unit = int(result.steps[frame]), result.config.eps
-    _paths(left, result, title=_when(result), unit=unit)
-    left.axvline(now + 1, color=MUTED, lw=1, ls=":")
+    _paths(left, result, title=_when(result, now), unit=unit)
+    so_far(left, now + 1)
     first = f" (coordinate 1 of {result.config.d})" if result.config.d > 1 else ""
     left.set_ylabel(rf"embedding{first} $z_i\,/\,\varepsilon$")
     left.locator_params(axis="y", nbins=5)
@@ -119,7 +122,8 @@ def trajectories(result: Result, frame: int = -1) -> Picture:
     return Picture(
         fig,
         f"Trajectories of {result.config.n} embedded points{first}, {_numbers(result.config)}: "
-        f"{_when(result)}. At iteration {now} the embedding spans {np.ptp(result.z[frame]):.3g}.",
+        f"{_when(result, now)}. At iteration {now} the embedding spans "
+        f"{np.ptp(result.z[frame]):.3g}.",
     )
 
 
@@ -449,14 +453,14 @@ def side_by_side(pair: dict, frame: int = -1) -> Picture:
         (grid[0][:2], pair["network"], "through the network"),
         (grid[0][2:], pair["vanilla"], "each point by itself"),
     ):
-        _paths(left, result, title=f"{name}\n{_short(result)}")
-        left.axvline(now + 1, color=MUTED, lw=1, ls=":")
+        _paths(left, result, title=f"{name}\n{_short(result, now)}")
+        so_far(left, now + 1)
         left.set(xscale="linear", xlim=(1, times[-1] + 1))  # the lines cross late in the run
         _strip(right, result.z[frame], result.labels, left.get_ylim())
         right.set_title(f"iteration {now}")
     grid[0][0].set_ylabel("embedding $z_i$")
     return Picture(
         fig,
-        f"Iteration {now}, {_numbers(result.config)}. Through the network: {_when(pair['network'])}; "
-        f"each point by itself: {_when(pair['vanilla'])}.",
+        f"Iteration {now}, {_numbers(result.config)}. Through the network: "
+        f"{_when(pair['network'], now)}; each point by itself: {_when(pair['vanilla'], now)}.",
     )

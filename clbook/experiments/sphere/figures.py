@@ -7,7 +7,18 @@ from matplotlib.collections import LineCollection
 
 from clbook import theory
 from clbook.experiments.sphere.experiment import TURNS
-from clbook.style import INK, MUTED, Picture, axes, colour, legend, mosaic, name_lines, needs
+from clbook.style import (
+    INK,
+    MUTED,
+    Picture,
+    axes,
+    colour,
+    legend,
+    mosaic,
+    name_lines,
+    needs,
+    so_far,
+)
 from clbook.training.loop import shared_times
 
 RING = np.linspace(0, 2 * np.pi, 73)
@@ -91,9 +102,12 @@ def _embedding(ax, result, i, azimuth=AZIMUTH, title=None):
     _points(ax, lift * result.z[i], result.labels, scale * result.arrows[i], azimuth)
 
 
-def _says(result):
+def _says(result, now=np.inf):
+    """What is known at iteration `now` of when a run has clusters."""
     at = result.clustered_at
-    return "no clusters within this run" if at is None else f"clusters at iteration {at}"
+    if at is not None and at <= now:
+        return f"clusters at iteration {at}"
+    return "no clusters within this run" if now >= result.steps[-1] else "no clusters yet"
 
 
 @needs("clustered_at")
@@ -165,7 +179,7 @@ def snapshot(pair: dict, frame: int = -1) -> Picture:
         ("n", "network", NETWORK, network),
         ("v", "vanilla", VANILLA, vanilla),
     ):
-        _embedding(ax[name], result, frame, title=f"{title}, iteration {now}\n{_says(result)}")
+        _embedding(ax[name], result, frame, title=f"{title}, iteration {now}\n{_says(result, now)}")
         ax["a"].plot(result.steps + 1, result.accuracy, color=tone, label=title)
         ax["l"].plot(result.steps + 1, result.loss, color=tone, label=title)
     ax["l"].axhline(
@@ -175,7 +189,7 @@ def snapshot(pair: dict, frame: int = -1) -> Picture:
         ls="--",
     )
     for name, label in (("a", "10-NN accuracy"), ("l", "loss")):
-        ax[name].axvline(now + 1, color=MUTED, lw=1, ls=":")
+        so_far(ax[name], now + 1)
         ax[name].set(xscale="log", ylabel=label, xlabel="" if name == "a" else "iteration + 1")
         ax[name].minorticks_off()
     ax["a"].set(ylim=(0, 1.05), yticks=(0, 0.5, 1))

@@ -1,0 +1,198 @@
+// Predictions that count: a question, three answers, and what would answer it covered until the reader commits or skips.
+// Without this script the question, its answers and their sentences stand there, and nothing is covered.
+document.addEventListener("DOMContentLoaded", () => {
+  const boxes = [...document.querySelectorAll(".clbook-predict")];
+  if (!boxes.length) return;
+  const page = location.pathname.split("/").slice(-2).join("/").replace(/\.html$/, "");
+  const element = (name, text = "", attributes = {}) => {
+    const made = Object.assign(document.createElement(name), { textContent: text });
+    Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
+    return made;
+  };
+
+  // --- what is kept, in this browser alone; one that keeps nothing for a file asks again on the next visit ---
+  const KEY = "clbook-predictions", SKIP = "skip all";
+  function kept() {
+    try { return JSON.parse(localStorage.getItem(KEY)) ?? {}; } catch { return {}; }
+  }
+  function keep(name, value) {
+    try {
+      const all = kept();
+      if (value === null) delete all[name]; else all[name] = value;
+      localStorage.setItem(KEY, JSON.stringify(all));
+    } catch { /* it is refused */ }
+  }
+
+  // --- what a question covers: all that follows it in its section, up to the next question ---
+  function answersOf(box) {
+    const found = [];
+    for (let next = box.nextElementSibling; next; next = next.nextElementSibling) {
+      if (next.matches("section, .clbook-predict")) break;
+      if (!next.matches("span.target, script, style")) found.push(next);
+    }
+    return found;
+  }
+
+  function question(box) {
+    const name = `${page}#${box.id}`, list = box.querySelector(".clbook-answers"), reasons = box.querySelector(".clbook-reasons");
+    const sentences = [...reasons.querySelectorAll(":scope ol > li")];
+    const right = sentences.findIndex((each) => each.matches(".clbook-right"));
+    const answers = [...list.children].map((item) => item.innerHTML.replace(/^\s*<p>|<\/p>\s*$/g, ""));
+    const spoken = [...list.children].map((item) => item.textContent.trim());
+    const following = answersOf(box);
+    const within = (each, part) => [each, ...each.querySelectorAll("*")].filter((one) => one.matches(part));
+    const figures = following.flatMap((each) => within(each, "figure.clbook-explorer"));
+    const covered = following.filter((each) => !within(each, ".clbook-explorer, .clbook-here").length);
+    const first = box.querySelector("p");
+    first.id ||= `${box.id}-question`;
+    reasons.hidden = true;
+
+    // The form: three radio buttons in the place of the list.
+    const group = element("div", "", { class: "clbook-guesses", role: "radiogroup", "aria-labelledby": first.id });
+    group.innerHTML = answers.map((answer, k) =>
+      `<label><input type="radio" name="${box.id}" value="${k}" autocomplete="off"><span>${answer}</span></label>`).join("");
+    const inputs = [...group.querySelectorAll("input")];
+    const commit = element("button", "That is my guess", { type: "button", class: "clbook-commit" });
+    const skip = element("button", "Skip", { type: "button", title: "uncover the answer to this question" });
+    const all = element("button", "Skip all", { type: "button", title: "uncover all answers, here and on the other pages" });
+    const buttons = element("div", "", { class: "clbook-predict-buttons" });
+    const result = element("div", "", { class: "clbook-result", role: "status", tabindex: "-1" });
+    const note = element("p", "The answer below is covered until you choose.", { class: "clbook-cover" });
+    buttons.append(commit, skip, all);
+    list.replaceWith(group);
+    reasons.before(buttons, result);
+
+    const me = { box, state: "open", guess: null, correct: () => me.guess === right, title: first.textContent };
+
+    function cover(yes) {
+      covered.forEach((each) => each.classList.toggle("clbook-covered", yes));
+      figures.forEach((figure) => {
+        figure.classList.toggle("clbook-held", yes);
+        figure.querySelectorAll(".clbook-controls, .clbook-buttons").forEach((each) => { each.inert = yes; });
+      });
+      if (yes) box.after(note); else note.remove();
+      buttons.hidden = !yes;
+      if (!yes) inputs.forEach((input) => { input.disabled = true; });
+      dispatchEvent(new Event("resize")); // what was hidden may now be drawn at its size
+    }
+    me.uncover = (state) => {
+      if (me.state !== "open") return;
+      me.state = state;
+      cover(false);
+      count();
+    };
+    me.skip = () => {
+      if (me.state !== "open") return;
+      me.uncover("skipped");
+      say();
+    };
+    me.commit = (guess) => {
+      if (me.state !== "open") return;
+      me.guess = guess;
+      inputs[guess].checked = true;
+      me.uncover("committed");
+      say();
+      figures.forEach((figure) => {
+        const line = element("p", `Your guess: ${spoken[guess]}`, { class: "clbook-guess" });
+        figure.querySelector(".clbook-stage").before(line);
+      });
+    };
+    function say() {
+      group.querySelectorAll("label").forEach((label, k) => {
+        if (k === right) label.classList.add("clbook-right");
+        if (k === me.guess) label.classList.add("clbook-mine");
+        const mark = [k === me.guess && "your guess", k === right && "right"].filter(Boolean).join(", ");
+        if (mark) label.append(element("em", ` (${mark})`));
+      });
+      const told = me.guess === null ? [] : [me.guess];
+      result.innerHTML = (me.guess === null ? "" : `<p><strong>${me.correct() ? "Right." : "Not so."}</strong> `
+        + sentences[me.guess].innerHTML.replace(/<\/?p>/g, "") + "</p>")
+        + (told.includes(right) ? "" : `<p>Answer ${right + 1} is right. ${sentences[right].innerHTML.replace(/<\/?p>/g, "")}</p>`);
+    }
+    me.again = () => location.reload();
+
+    commit.addEventListener("click", () => {
+      const guess = inputs.findIndex((input) => input.checked);
+      if (guess < 0) {
+        result.innerHTML = "<p>Choose one of the three first.</p>";
+        inputs[0].focus();
+        return;
+      }
+      keep(name, guess);
+      me.commit(guess);
+      result.focus({ preventScroll: true });
+    });
+    skip.addEventListener("click", () => {
+      keep(name, "skip");
+      me.skip();
+      result.focus({ preventScroll: true });
+    });
+    all.addEventListener("click", () => {
+      keep(SKIP, true);
+      questions.forEach((each) => each.skip());
+      result.focus({ preventScroll: true });
+    });
+    group.addEventListener("keydown", (event) => {
+      if (event.key === "Enter") { event.preventDefault(); commit.click(); }
+    });
+    me.open = () => {
+      const before = kept()[name];
+      if (Number.isInteger(before) && inputs[before]) return me.commit(before);
+      cover(true);
+      if (before === "skip" || kept()[SKIP]) me.skip();
+    };
+    me.holds = (target) => following.some((each) => each.contains(target));
+    return me;
+  }
+
+  // --- the tally, before the exercises or at the page's end ---
+  const tally = element("div", "", { class: "clbook-tally", role: "region", "aria-label": "Your predictions" });
+  function count() {
+    const committed = questions.filter((each) => each.state === "committed");
+    const right = committed.filter((each) => each.correct()).length;
+    const open = questions.filter((each) => each.state === "open");
+    tally.replaceChildren(element("p", committed.length
+      ? `Your predictions on this page: ${right} of ${committed.length} right, of ${questions.length} asked.`
+      : `This page asks ${questions.length === 1 ? "one prediction" : `${questions.length} predictions`} of you.`));
+    const list = element("ul");
+    questions.forEach((each, k) => {
+      const said = { open: "open", skipped: "skipped", committed: each.correct() ? "right" : "not so" }[each.state];
+      const item = element("li");
+      item.append(element("a", `Prediction ${k + 1}`, { href: `#${each.box.id}` }), `: ${said}`);
+      list.append(item);
+    });
+    tally.append(list);
+    if (open.length < questions.length) {
+      const again = element("button", "Ask me again", { type: "button" });
+      again.addEventListener("click", () => {
+        [SKIP, ...questions.map((each) => `${page}#${each.box.id}`)].forEach((name) => keep(name, null));
+        history.replaceState(history.state, "", location.pathname + location.search);
+        location.reload();
+      });
+      tally.append(again, element("small", " Your answers are kept in this browser and nowhere else."));
+    }
+  }
+
+  let questions = [];
+  questions = boxes.map(question);
+  const heading = [...document.querySelectorAll("section > :is(h2, h3)")].find((each) => /^[\d.\s]*Exercises/.test(each.textContent));
+  if (heading) heading.parentNode.before(tally);
+  else boxes.at(-1).closest("article, main, body").append(tally);
+  questions.forEach((each) => each.open());
+  count();
+
+  // A link, or an address, that leads to what is covered uncovers it. A setting of an explorer is such a link, too.
+  const uncover = (target) => questions.forEach((each) => { if (each.holds(target)) each.skip(); });
+  function aim() {
+    let id = location.hash.slice(1);
+    try { id = decodeURIComponent(id); } catch { return; }
+    const target = id && document.getElementById(id);
+    if (target && target.closest(".clbook-covered")) { uncover(target); target.scrollIntoView(); }
+  }
+  addEventListener("hashchange", aim);
+  document.addEventListener("clbook-asked", (event) => uncover(event.target));
+  document.querySelectorAll("figure.clbook-explorer[data-asked]").forEach(uncover);
+  aim();
+  addEventListener("beforeprint", () => document.documentElement.classList.add("clbook-printing"));
+  addEventListener("afterprint", () => document.documentElement.classList.remove("clbook-printing"));
+});

@@ -1,0 +1,299 @@
+"""Predictions: what the notebooks ask, and what a page covers until the reader has committed to an answer."""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+import toy
+from browser import NoBrowser, barriers, browser
+
+from clbook.explore import explore, static
+
+ROOT = pathlib.Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+import clbook_predict  # noqa: E402 (it lies beside the book)
+
+NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
+BLOCK = re.compile(r"^:::\{predict\} ([\w-]+)\n(.*?)^:::$", re.DOTALL | re.MULTILINE)
+
+
+# --- what the chapters ask ---
+
+
+def texts(path):
+    """The Markdown of a notebook, cell by cell."""
+    cells = json.loads(path.read_text())["cells"]
+    return ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_prompt_is_a_prediction_with_three_answers(path):
+    names = []
+    for text in texts(path):
+        for name, body in BLOCK.findall(text):
+            found = clbook_predict.read(body)
+            assert found.question.startswith("**Predict first.**"), name
+            assert len(set(found.answers)) == 3, name
+            names.append(name)
+        assert "Predict first" not in BLOCK.sub("", text)
+    assert len(set(names)) == len(names)
+
+
+def test_the_chapters_ask_more_than_thirty_and_the_right_answer_has_no_place_of_its_own():
+    asked = [body for path in NOTEBOOKS for text in texts(path) for _, body in BLOCK.findall(text)]
+    right = [clbook_predict.read(body).right for body in asked]
+    assert len(right) > 30 and min(right.count(k) for k in range(3)) >= 3
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("3. never\n", "", "a prediction has three"),
+        (" right: Late", ": Late", "one answer is right"),
+        ("<!-- 3: Wait. -->", "", "each answer has one"),
+    ],
+)
+def test_a_prediction_that_is_not_whole_is_named(old, new, message):
+    assert clbook_predict.read(FIRST).right == 1
+    with pytest.raises(ValueError, match=message):
+        clbook_predict.read(FIRST.replace(old, new))
+
+
+# --- in a browser ---
+
+FIRST = """
+**Predict first.** When do the *arms* turn, at a = 1?
+
+1. early
+2. late
+3. never
+
+<!-- 1: They need time. -->
+<!-- 2 right: Late indeed. -->
+<!-- 3: Wait. -->
+"""
+PAGE = f"""
+# A page
+
+## Arms
+
+:::{{predict}} arms
+{FIRST}
+:::
+
+```{{raw}} html
+:file: arms.html
+```
+
+**What to see.** The arms turn at the end. <a href="#arms:a=4">Four</a> is more.
+
+(late-section)=
+**Why.** A reason that nobody has guessed.
+
+## Still
+
+:::{{predict}} still
+{FIRST}
+:::
+
+```{{raw}} html
+:file: still.html
+```
+
+**What to see.** They have turned.
+
+## Exercises
+
+None.
+"""
+CONF = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "book" / "_ext")!r})
+extensions = ["myst_parser", "clbook_predict"]
+myst_enable_extensions = ["colon_fence"]
+html_theme = "sphinx_book_theme"
+html_static_path = [{str(ROOT / "book" / "_static")!r}]
+html_css_files = ["book.css"]
+html_context = {{"default_mode": "auto"}}
+project = "Toy"
+"""
+ANSWERS = ("The arms turn at the end", "A reason that nobody", "They have turned")
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("predictions")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLBOOK_STATIC", "1")
+        patch.setattr(static, "sweep", lambda run, configs, **asked: [run(c) for c in configs])
+        patch.setattr(static.Player, "_first", None)
+        arms = explore(
+            toy.run, toy.draw, toy.Config(n=20), time="steps", frames=4, name="arms", a=[1, 4]
+        )
+        still = explore(toy.run, toy.draw, toy.Config(n=20), name="still", a=[1, 4])
+        (folder / "arms.html").write_text(arms._repr_html_())
+        (folder / "still.html").write_text(still._repr_html_())
+    (folder / "conf.py").write_text(CONF)
+    (folder / "index.md").write_text(PAGE)
+    command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", str(folder), str(folder / "out")]
+    subprocess.run(command, check=True)
+    return (folder / "out" / "index.html").as_uri()
+
+
+@pytest.fixture(scope="module")
+def tabs():
+    try:
+        with browser() as tab:
+            yield tab
+    except NoBrowser as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture
+def opened(tabs, address):
+    tab = tabs()
+    tab.page.goto(address)
+    yield tab
+    assert tab.errors == []
+    tab.page.context.close()
+
+
+def seen(page):
+    """Which of the answers can be seen."""
+    return [page.get_by_text(words).first.is_visible() for words in ANSWERS]
+
+
+def guess(page, box, answer):
+    """Commit to an answer of the prediction number `box`."""
+    form = page.locator(".clbook-predict").nth(box)
+    form.get_by_role("radio", name=answer).check()
+    form.get_by_role("button", name="That is my guess").click()
+    form.get_by_role("button", name="That is my guess").wait_for(state="hidden")
+
+
+def test_the_answer_is_covered_until_the_reader_commits(opened):
+    page = opened.page
+    assert seen(page) == [False] * 3
+    image = page.locator("#arms figure.clbook-explorer img")
+    assert "step 0" in image.get_attribute(
+        "alt"
+    )  # the beginning can be seen, its controls not used
+    for figure in page.locator("figure.clbook-explorer").all():
+        assert figure.locator(".clbook-controls").evaluate("e => e.inert")
+        assert figure.locator(".clbook-buttons").evaluate("e => e.inert")
+    assert not page.locator("#still figure.clbook-explorer img").is_visible()
+    assert not page.get_by_text("Late indeed").first.is_visible()
+    form = page.locator(".clbook-predict").first
+    form.get_by_role("button", name="That is my guess").click()
+    assert "Choose one" in form.inner_text() and seen(page) == [False] * 3
+
+    guess(page, 0, "never")
+    assert seen(page) == [True, True, False]
+    told = form.get_by_role("status").inner_text()
+    assert "Not so. Wait." in told and "Answer 2 is right. Late indeed." in told
+    assert page.locator("#arms .clbook-guess").inner_text() == "Your guess: never"
+    assert not page.locator("#arms .clbook-controls").evaluate("e => e.inert")
+    assert "0 of 1 right, of 2 asked" in page.locator(".clbook-tally").inner_text()
+    guess(page, 1, "late")
+    assert seen(page) == [True] * 3
+    assert page.locator("#still figure.clbook-explorer img").is_visible()
+    tally = page.locator(".clbook-tally")
+    assert "1 of 2 right, of 2 asked" in tally.inner_text()
+    assert tally.evaluate("e => e.nextElementSibling.id") == "exercises"
+
+
+def test_a_guess_is_remembered_and_can_be_asked_again(opened):
+    page = opened.page
+    guess(page, 0, "late")
+    page.reload()
+    assert seen(page) == [True, True, False]
+    assert "1 of 1 right" in page.locator(".clbook-tally").inner_text()
+    page.get_by_role("button", name="Ask me again").click()
+    page.get_by_role("button", name="That is my guess").nth(1).wait_for()
+    page.wait_for_function("document.querySelectorAll('.clbook-commit').length === 2")
+    assert seen(page) == [False] * 3
+
+
+def test_one_click_skips_all(opened):
+    page = opened.page
+    page.get_by_role("button", name="Skip all").first.click()
+    assert seen(page) == [True] * 3
+    page.reload()
+    assert seen(page) == [True] * 3
+
+
+def test_it_is_answered_by_keyboard(opened):
+    page = opened.page
+    page.get_by_role("radio").first.focus()
+    page.keyboard.press("ArrowDown")
+    assert page.get_by_role("radiogroup").first.get_by_role("radio").nth(1).is_checked()
+    page.keyboard.press("Enter")
+    assert seen(page) == [True, True, False]
+    focused = page.evaluate("document.activeElement.className")
+    assert focused == "clbook-result"
+    name = page.locator(".clbook-guesses").nth(1).get_attribute("aria-labelledby")
+    assert "When do the arms turn" in page.locator(f"[id='{name}']").inner_text()
+
+
+def test_a_link_to_what_is_covered_uncovers_it(tabs, address, opened):
+    for fragment in ("#late-section", "#arms:a=4"):
+        page = tabs().page
+        page.goto(address + fragment)
+        assert seen(page) == [True, True, False]
+        page.context.close()
+    opened.page.evaluate("location.hash = '#arms:a=4'")
+    opened.page.wait_for_function("!document.querySelector('#arms .clbook-covered')")
+    assert seen(opened.page) == [True, True, False]
+
+
+def test_without_a_store_it_asks_and_answers(tabs, address):
+    tab = tabs()
+    tab.page.add_init_script(
+        "Object.defineProperty(window, 'localStorage', { get() { throw new Error('refused'); } })"
+    )
+    tab.page.goto(address)
+    guess(tab.page, 0, "late")
+    assert seen(tab.page) == [True, True, False]
+    tab.page.context.close()
+
+
+def test_without_a_script_all_of_it_stands_there(tabs, address):
+    page = tabs(java_script_enabled=False).page
+    page.goto(address)
+    assert seen(page) == [True] * 3
+    text = page.locator(".clbook-predict").first.inner_text()
+    assert all(word in text for word in ("early", "late", "never", "Answer 2 is right", "Late"))
+    page.context.close()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_no_state_is_a_barrier(tabs, address, theme):
+    page = tabs(color_scheme=theme).page
+    page.goto(address)
+    parts = ".clbook-predict, .clbook-tally, .clbook-cover, .clbook-explorer"
+
+    def own():
+        found = barriers(page)
+        return [each for each in found if page.evaluate(INSIDE, [each.split(": ", 1)[1], parts])]
+
+    assert own() == []
+    page.goto(address + "?again")
+    guess(page, 0, "never")
+    guess(page, 1, "late")
+    assert own() == []
+    page.context.close()
+
+
+INSIDE = "([place, parts]) => !!document.querySelector(place)?.closest(parts)"
+
+
+def test_a_phone_has_room_for_all_of_it(tabs, address):
+    page = tabs(width=390, height=844).page
+    page.goto(address)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for part in page.locator(".clbook-guesses label, .clbook-predict button").all():
+        assert part.bounding_box()["height"] >= 43.9
+    page.context.close()
