@@ -2,7 +2,8 @@
 // package; what is written here are pictures, pointer and keys.
 window.clbookPlay ??= (() => {
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
-  const GRID = "#dde1e6", INK = "#1b1f24", NEAR = 14, APART = 11; // pixels
+  const { fitted, seen, mark, ring } = clbookPlane;
+  const GRID = "#dde1e6", NEAR = 14, APART = 11; // pixels
   const A_FRAME = 2, AT_ONCE = 40; // steps for each picture, and where motion is reduced
   const KEPT = 4; // points that cannot be taken away
   const said = (v) => (Math.abs(v) < 0.005 ? 0 : v).toFixed(2).replace("-", "\u2212");
@@ -95,33 +96,11 @@ window.clbookPlay ??= (() => {
     }
 
     // --- pictures ---
-    function fitted(canvas) {
-      const zoom = devicePixelRatio || 1, w = canvas.clientWidth, h = canvas.clientHeight;
-      if (canvas.width !== Math.round(w * zoom) || canvas.height !== Math.round(h * zoom)) {
-        canvas.width = Math.round(w * zoom); canvas.height = Math.round(h * zoom);
-      }
-      const g = canvas.getContext("2d");
-      g.setTransform(zoom, 0, 0, zoom, 0, 0);
-      g.fillStyle = "#fff"; g.fillRect(0, 0, w, h);
-      return { g, w, h };
-    }
-    // Scale and middle: `span` units across the shorter side, [x, y] in the middle.
-    function seen({ w, h }, span, [x, y]) {
-      const scale = Math.min(w, h) / span;
-      return { toX: (v) => w / 2 + (v - x) * scale, toY: (v) => h / 2 - (v - y) * scale,
-        ofX: (p) => x + (p - w / 2) / scale, ofY: (p) => y - (p - h / 2) / scale };
-    }
     function dots(g, place, values) {
       for (const i of present()) {
         const x = place.toX(values[2 * i]), y = place.toY(values[2 * i + 1]);
-        g.fillStyle = setup.colours[points.label[i]]; g.globalAlpha = 0.85;
-        g.beginPath();
-        if (points.label[i]) g.rect(x - 4, y - 4, 8, 8); else g.arc(x, y, 4.5, 0, 2 * Math.PI);
-        g.fill();
-        g.globalAlpha = 1;
-        if (i === over || (i === chosen && document.activeElement === data)) {
-          g.strokeStyle = INK; g.lineWidth = 2; g.beginPath(); g.arc(x, y, 8, 0, 2 * Math.PI); g.stroke();
-        }
+        mark(g, x, y, points.label[i], setup.colours[points.label[i]], 0.85);
+        if (i === over || (i === chosen && document.activeElement === data)) ring(g, x, y);
       }
     }
     function cross(g, place, { w, h }) {

@@ -58,14 +58,13 @@ class Playground:
         for made in traced:
             code.append(made.code)
         style_sheet = _file("inpage.css") + _file("playground.css")
+        setup = json.dumps(self.setup(traced))
         shown = {
             "play": self,
-            "setup": json.dumps(self.setup(traced)).replace(
-                "<", "\\u003c"
-            ),  # it stands inside HTML
+            "setup": setup.replace("<", "\\u003c"),  # it stands inside HTML
             "code": "\n".join(code),
             "css": style_sheet,
-            "js": _file("playground.js"),
+            "js": _file("plane.js") + _file("playground.js"),
             "png": self.picture.small(192, 256),
             "tools": TOOLS,
         }
