@@ -1,5 +1,7 @@
 """The toy of the front page: its training is the chapter's, and what a reader does to the points is what is trained."""
 
+import pathlib
+
 import numpy as np
 import pytest
 import torch
@@ -210,8 +212,13 @@ def test_pause_goes_on_where_it_was_and_reset_begins_anew(page):
     page.click("[data-do=train]")
     page.click("[data-do=train]")
     assert int(status(page).split()[2]) >= stood
+    x, _, _ = points(page)
+    drag(page, on_screen(page, x[0]), on_screen(page, (-0.4, 0.6)))
+    page.click("[data-do=again]")  # with the points that the reader has made
+    assert status(page).startswith("Back at the start") and abs(shown(page)[0]) < 0.1
+    assert points(page)[0][0] == pytest.approx([-0.4, 0.6], abs=0.03)
     page.click("[data-do=reset]")
-    assert status(page) == "Press Train." and abs(shown(page)[0]) < 0.1
+    assert status(page) == "Press Train." and points(page)[0] == pytest.approx(x)
 
 
 def test_the_keys_choose_move_add_and_take_away(page):
@@ -286,3 +293,23 @@ def test_without_a_script_a_picture_stands_there(tab, block):
     assert "takes JavaScript" in status(opened.page)
     assert not opened.page.is_visible(".clbook-pair")
     opened.page.context.close()
+
+
+INTRO = pathlib.Path(__file__).parent.parent / "_build" / "html" / "book" / "intro.html"
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_the_first_screen_of_the_book_trains(tab, width, height):
+    if not INTRO.exists():
+        pytest.skip("there is no built book")
+    opened = tab(width=width, height=height)
+    page = opened.page
+    page.goto(INTRO.as_uri())
+    for part in (".clbook-data", ".clbook-embedding", "[data-do=train]", ".clbook-meters"):
+        box = page.locator(f".clbook-play {part}").bounding_box()
+        assert box["y"] + box["height"] <= height
+    page.click(".clbook-play [data-do=train]")
+    page.wait_for_function(ENDED.replace(".clbook-status", ".clbook-play .clbook-status"))
+    assert page.evaluate("document.querySelector('.clbook-play meter').value") > 0.9
+    assert opened.requests == [] and opened.errors == []
+    page.context.close()

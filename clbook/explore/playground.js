@@ -18,7 +18,7 @@ window.clbookPlay ??= (() => {
     const made = setup.programs.map((spec, k) => `new Program(way${k}_setup(), way${k}_step(), ${JSON.stringify(spec)})`);
     const ways = new Function(`${part(".clbook-play-code").textContent}\nreturn [${made}];`)();
     const room = setup.room;
-    let way = 0, seed = setup.seed, tool = "point", chosen = 0, over = -1, going = false, ends = 0, waiting = [];
+    let way = 0, seed = setup.seed, tool = "point", chosen = 0, over = -1, going = false, asked = 0, ends = 0, waiting = [];
     let points = null; // {x, label, there} as the reader has made them
     let view = null, reach = 1; // how the data and the embedding are seen
     const run = () => ways[way];
@@ -56,14 +56,15 @@ window.clbookPlay ??= (() => {
       if (run().t >= ends) ends = run().t + setup.steps;
       part("[data-do=train]").textContent = "Pause";
       say(`Training ${setup.ways[way]} \u2026`);
-      requestAnimationFrame(frame);
+      cancelAnimationFrame(asked);
+      asked = requestAnimationFrame(frame);
     }
     function frame() {
       if (!going) return;
       for (let k = reduced.matches ? AT_ONCE : A_FRAME; k > 0 && run().t < ends; k--) run().step(true);
       if (run().t >= ends) return halt("After");
       if (!reduced.matches) show();
-      requestAnimationFrame(frame);
+      asked = requestAnimationFrame(frame);
     }
     function halt(word) {
       going = false;
@@ -228,6 +229,7 @@ window.clbookPlay ??= (() => {
     const actions = {
       train() { if (going) halt("Paused after"); else go(); },
       shuffle,
+      again() { restart(); part("[data-do=train]").textContent = "Train"; say("Back at the start, with your points. Press Train."); },
       reset() { points = drawnPoints(); chosen = 0; restart(); part("[data-do=train]").textContent = "Train"; say("Press Train."); },
     };
     for (const button of all("[data-do]")) button.addEventListener("click", actions[button.dataset.do]);
