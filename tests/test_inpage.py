@@ -257,6 +257,51 @@ def test_points_on_the_sphere_with_their_curves(tab, tmp_path, width):
     page.context.close()
 
 
+def picture_of(page):
+    return page.evaluate("document.querySelector('canvas').toDataURL()")
+
+
+def test_the_sphere_turns_by_drag_and_by_keys(tab, tmp_path):
+    made = train_here(
+        sphere.run,
+        lambda run: figures.trajectories(separability.run(CONFIG)),
+        sphere.Config(n=40, d=3, steps=20),
+        settings=("tau",),
+        panels=(panels.points(ball=True), panels.curves(losses="loss of the step")),
+        d=(2, 3),
+        name="ball",
+    )
+    opened = tab()
+    page = opened.page
+    page.goto(page_of(tmp_path, made).as_uri())
+    page.click("[data-do=train]")
+    page.wait_for_function(DONE)
+    words, before = page.get_attribute("canvas", "aria-label"), picture_of(page)
+    box = page.locator("canvas").bounding_box()
+    page.mouse.move(box["x"] + 100, box["y"] + 100)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 160, box["y"] + 120, steps=3)
+    page.mouse.up()
+    dragged = picture_of(page)
+    assert dragged != before
+    page.focus("canvas")
+    page.keyboard.press("ArrowLeft")
+    assert picture_of(page) != dragged
+    page.keyboard.press("Home")
+    assert picture_of(page) == before
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowRight")
+    assert status(page) == "Seen from 40° around, 26° up."
+    assert page.get_attribute("canvas", "aria-label") == words  # the run is what it was
+    assert barriers(page) == []
+    page.click("text='2'")  # the circle does not turn
+    page.wait_for_function(DONE)
+    assert page.get_attribute("canvas", "role") == "img"
+    assert page.locator("canvas").evaluate("(canvas) => canvas.tabIndex") == -1
+    assert opened.requests == [] and opened.errors == []
+    page.context.close()
+
+
 def test_a_panel_of_what_a_page_does_not_have_is_named():
     with pytest.raises(
         ValueError, match="panels = 'accuracy' is not allowed: a page has z, finite"

@@ -92,7 +92,7 @@ window.clbookHere ??= (() => {
 
     points(g, frame, run, panel, colours) {
       const [name, views] = panel.of, [n, d] = run.recorded[name].slice(-2), { t, row } = run.rows.at(-1);
-      const place = d === 3 ? turned : (v, i) => [v[i * d], v[i * d + 1], 1];
+      const place = d === 3 ? turned(panel.eye) : (v, i) => [v[i * d], v[i * d + 1], 1];
       const lift = (i) => panel.ball && d === 2 ? 1 + 0.25 * (0.618 * i % 1) : 1; // a band, in which each can be seen
       const at = (v, i) => { const [x, y, depth] = place(v, i); return [lift(i % n) * x, lift(i % n) * y, depth]; };
       const all = Array.from({ length: n }, (_, i) => at(row[name], i));
@@ -144,12 +144,16 @@ window.clbookHere ??= (() => {
     },
   };
 
-  // Points in space as they are seen from afar, a little from above: [right, up, towards the reader].
-  const ROUND = [Math.cos(0.6), Math.sin(0.6)], TILT = [Math.cos(0.35), Math.sin(0.35)];
-  function turned(v, i) {
-    const [x, y, z] = [v[3 * i], v[3 * i + 1], v[3 * i + 2]];
-    const towards = x * ROUND[0] + y * ROUND[1], right = y * ROUND[0] - x * ROUND[1];
-    return [right, z * TILT[0] - towards * TILT[1], towards * TILT[0] + z * TILT[1]];
+  // Points in space as they are seen from afar: [right, up, towards the reader]. eye: how far the reader has gone around
+  // the third axis, and up, as angles.
+  const EYE = { around: 0.6, up: 0.35 };
+  function turned({ around, up }) {
+    const [c, s, level, rise] = [Math.cos(around), Math.sin(around), Math.cos(up), Math.sin(up)];
+    return (v, i) => {
+      const [x, y, z] = [v[3 * i], v[3 * i + 1], v[3 * i + 2]];
+      const towards = x * c + y * s, right = y * c - x * s;
+      return [right, z * level - towards * rise, towards * level + z * rise];
+    };
   }
 
   function draw(g, box, run, panel, colours) {
@@ -259,17 +263,55 @@ window.clbookHere ??= (() => {
       if (canvas.width !== Math.round(width * zoom) || canvas.height !== Math.round(height * zoom)) {
         canvas.width = Math.round(width * zoom); canvas.height = Math.round(height * zoom);
       }
+      turning(runs.some(inSpace));
       const g = canvas.getContext("2d");
       g.setTransform(zoom, 0, 0, zoom, 0, 0);
       g.fillStyle = "#fff"; g.fillRect(0, 0, width, height);
       runs.forEach((run, i) => panels.forEach((panel, j) => {
         const k = i * panels.length + j, w = width / across;
         const box = { x: k % across * w, y: each * Math.floor(k / across), w, h: each };
-        draw(g, box, run, { ...panel, words: j ? "" : run.words }, setup.colours);
+        draw(g, box, run, { ...panel, eye, words: j ? "" : run.words }, setup.colours);
       }));
       const words = runs.map((run) => `${run.about}: ${run.rows.at(-1) ? `iteration ${run.rows.at(-1).t}` : "not begun"}${reached(run)}`);
       canvas.setAttribute("aria-label", `During training. ${words.join("; ")}.`);
     }
+
+    // --- points in space are turned ---
+    const eye = { ...EYE };
+    const inSpace = (run) => setup.panels.some(({ kind, of }) => kind === "points" && run.recorded[of[0]].at(-1) === 3);
+    function turning(may) { // whether the picture can be turned, and says so
+      if (may === (canvas.tabIndex === 0)) return;
+      canvas.tabIndex = may ? 0 : -1;
+      canvas.setAttribute("role", may ? "application" : "img");
+      canvas.classList.toggle("clbook-turns", may);
+      canvas.title = may ? "Drag, or press the arrow keys, to turn the sphere" : "";
+    }
+    function turn(around, up) {
+      eye.around += around;
+      eye.up = Math.max(-Math.PI / 2, Math.min(Math.PI / 2, eye.up + up));
+      picture();
+    }
+    let held = null; // where the pointer is, while it turns
+    canvas.addEventListener("pointerdown", (event) => {
+      if (canvas.tabIndex !== 0) return;
+      held = event;
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!held) return;
+      turn((held.clientX - event.clientX) / 100, (event.clientY - held.clientY) / 100);
+      held = event;
+    });
+    for (const kind of ["pointerup", "pointercancel"]) canvas.addEventListener(kind, () => { held = null; });
+    const TURNS = { ArrowLeft: [-0.1, 0], ArrowRight: [0.1, 0], ArrowUp: [0, 0.1], ArrowDown: [0, -0.1] };
+    canvas.addEventListener("keydown", (event) => {
+      if (canvas.tabIndex !== 0 || !(TURNS[event.key] || event.key === "Home")) return;
+      event.preventDefault();
+      if (event.key === "Home") Object.assign(eye, EYE);
+      turn(...TURNS[event.key] ?? [0, 0]);
+      const degrees = (angle) => Math.round(angle * 180 / Math.PI);
+      say(`Seen from ${(degrees(eye.around) % 360 + 360) % 360}\u00b0 around, ${said(degrees(eye.up))}\u00b0 up.`);
+    });
 
     // --- what a reader sets ---
     const again = () => { if (training || current) train(); };

@@ -50,6 +50,12 @@ class Program {
     this.t++;
   }
 
+  // Parts of the state that a reader has changed, {name: numbers}.
+  put(changes) {
+    for (const [name, numbers] of Object.entries(changes)) this.one.inputs["state." + name]?.set(numbers);
+    this.one.prepare();
+  }
+
   get recorded() {
     return this.one.outputs;
   }

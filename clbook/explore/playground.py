@@ -1,0 +1,81 @@
+"""The toy of the front page: points that a reader moves, adds and takes away, and their embedding while it trains.
+
+The step is the traced one of a Training whose state has the points, `experiments.separability.play`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import jinja2
+
+from clbook import style
+from clbook.explore.static import _file
+from clbook.trace.page import program, shared_code
+from clbook.training.loop import Training
+
+WAYS = ("through a network", "each point alone")
+CLASSES = ("blue disc", "orange square")
+TOOLS = {
+    "point": "move a point",
+    "clump": "move a clump",
+    "paint0": "paint ●",
+    "paint1": "paint ■",
+    "delete": "delete",
+}
+MIDDLE, SPAN = (0.5, 0.5), 3.2  # of the plane of the data: what is seen of it
+LEAST = 0.25  # half a side of the smallest part of the embedding that is shown
+
+
+@dataclasses.dataclass(eq=False)
+class Playground:
+    """The block as HTML.
+
+    Attributes:
+        kind: the Training, whose state has x (R, n, 2), label (R, n), there (R, n), order (R, n) and lr, and which
+            records z (R, n, 2), loss and neighbours (R,).
+        config: its settings, of which `network` is what the reader chooses.
+        picture: what stands there without JavaScript.
+        title, caption: a question, and what to try.
+        name: of the block, for links and for `window.clbook.explorers[name]`.
+    """
+
+    kind: type[Training]
+    config: Any
+    picture: style.Picture
+    title: str
+    caption: str
+    name: str = "play"
+
+    def _repr_html_(self) -> str:
+        traced = []
+        for way, network in enumerate((True, False)):
+            config = self.config.replace(network=network)
+            traced.append(program(self.kind, config, (), name=f"way{way}"))
+        code = [shared_code()]
+        for made in traced:
+            code.append(made.code)
+        style_sheet = _file("inpage.css") + _file("playground.css")
+        setup = json.dumps(self.setup(traced))
+        shown = {
+            "play": self,
+            "setup": setup.replace("<", "\\u003c"),  # it stands inside HTML
+            "code": "\n".join(code),
+            "css": style_sheet,
+            "js": _file("plane.js") + _file("playground.js"),
+            "png": self.picture.small(192, 256),
+            "tools": TOOLS,
+        }
+        template = jinja2.Template(_file("playground.html"), autoescape=True)
+        return template.render(shown)
+
+    def setup(self, traced: list) -> dict:
+        """What the script reads."""
+        begins = {"room": self.config.n, "steps": self.config.steps, "seed": self.config.seed}
+        looks = {"middle": MIDDLE, "span": SPAN, "least": LEAST}
+        words = {"name": self.name, "ways": WAYS, "classes": CLASSES}
+        colours = style.CLASS_COLOURS[: len(CLASSES)]
+        programs = [made.spec for made in traced]
+        return begins | looks | words | {"colours": colours, "programs": programs}

@@ -1,0 +1,88 @@
+"""The kernel at work: data, embedding and kernel side by side; a reader pulls a point, and all others move.
+
+Kernel and moves are the traced ones of `experiments.kernel.pull`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any
+
+import jinja2
+
+from clbook import style
+from clbook.explore import controls
+from clbook.explore.static import _file
+from clbook.trace.page import program, shared_code
+from clbook.training.loop import Training
+from clbook.training.settings import fields
+
+CLASSES = ("blue disc", "orange square")
+STEP = 0.25  # the pull of an arrow key
+LEAST = 1.0  # half a side of the smallest part of the embedding that is shown
+
+
+@dataclasses.dataclass(eq=False)
+class Pulling:
+    """The block as HTML.
+
+    Attributes:
+        kind: the Training, whose state has x, rest and pull (R, n, 2), and which records z (R, n, 2), kernel
+            (R, n, n), pushes and moves (R, n, 2).
+        config: its settings at the start.
+        networks: {words on a button: changes of the settings}, the first one none.
+        settings: {name of a setting that is a number: (label, {value: word that stands beside the slider there})}.
+        picture: what stands there without JavaScript.
+        title, caption: a question, and what to try.
+        name: of the block, for `window.clbook.explorers[name]`.
+    """
+
+    kind: type[Training]
+    config: Any
+    networks: dict[str, dict]
+    settings: dict[str, tuple[str, dict]]
+    picture: style.Picture
+    title: str
+    caption: str
+    name: str = "pull"
+
+    def _repr_html_(self) -> str:
+        traced = []
+        for way, changes in enumerate(self.networks.values()):
+            config = self.config.replace(**changes)
+            traced.append(program(self.kind, config, tuple(self.settings), name=f"way{way}"))
+        code = [shared_code()]
+        for made in traced:
+            code.append(made.code)
+        sheets = ("inpage.css", "playground.css", "pulling.css")
+        setup = json.dumps(self.setup(traced))
+        shown = {
+            "pull": self,
+            "setup": setup.replace("<", "\\u003c"),  # it stands inside HTML
+            "code": "\n".join(code),
+            "css": "".join(map(_file, sheets)),
+            "js": _file("plane.js") + _file("pulling.js"),
+            "png": self.picture.small(192, 256),
+        }
+        template = jinja2.Template(_file("pulling.html"), autoescape=True)
+        return template.render(shown)
+
+    def setup(self, traced: list) -> dict:
+        """What the script reads."""
+        knobs = []
+        for name, words in self.settings.items():
+            knobs.append(self.knob(name, *words))
+        begins = {"name": self.name, "n": self.config.n, "seed": self.config.seed}
+        looks = {"step": STEP, "least": LEAST, "classes": CLASSES}
+        colours = style.CLASS_COLOURS[: len(CLASSES)]
+        programs = [made.spec for made in traced]
+        labels = {"labels": traced[0].labels}
+        return begins | looks | labels | {"knobs": knobs, "colours": colours, "programs": programs}
+
+    def knob(self, name: str, label: str, words: dict) -> dict:
+        """A slider, as the script reads it."""
+        field = fields(type(self.config))[name]
+        found = {"name": name, "value": getattr(self.config, name), "label": label, "words": words}
+        found["about"] = controls.meaning(field)
+        return found | {"low": field.metadata["low"], "high": field.metadata["high"]}
