@@ -84,7 +84,7 @@ def still(record: xarray.Dataset) -> Picture:
     classes, names = record.tile_class.values, record["class"].values
     each = record.sizes["photograph"] // len(names)
     last = titles(record)[-1]["said"].lower()
-    fig, grid = axes(18, len(STILL), width=9.0, height=0.56 * len(STILL) + 0.4)
+    fig, grid = axes(19, len(STILL), width=9.0, height=0.56 * len(STILL) + 0.4)
     said = []
     for row, label in zip(grid, STILL, strict=True):
         k = label * each
@@ -92,14 +92,21 @@ def still(record: xarray.Dataset) -> Picture:
         for ax in row:
             ax.axis("off")
         row[0].imshow(images[k])
-        for ax, tile in zip([*row[1:9], *row[10:18]], near.ravel(), strict=True):
+        for ax, tile in zip([*row[2:10], *row[11:]], near.ravel(), strict=True):
             ax.imshow(images[tile])
             if classes[tile] == label:
                 ax.add_patch(frame())
         alike = (classes[near] == label).sum(1)
         said.append(f"{names[label]}: {alike[0]} of 8 by pixels, {alike[1]} of 8 {last}")
-    grid[0, 1].set_title("eight nearest by pixels", fontsize=9, loc="left")
-    grid[0, 10].set_title(f"eight nearest {last}", fontsize=9, loc="left")
+    for column, title in (
+        (0, "photograph"),
+        (2, "eight nearest by pixels"),
+        (11, f"eight nearest {last}"),
+    ):
+        ax = grid[0, column]
+        heading = ax.text(0, 1.15, title, fontsize=9, transform=ax.transAxes)
+        heading.set_in_layout(False)  # it is wider than its column
+    fig.get_layout_engine().set(rect=(0, 0, 1, 0.94))  # room for the headings
     text = "Photographs, each beside its eight nearest training images. Framed are those of its class. "
     return Picture(fig, text + "; ".join(said) + ".")
 
