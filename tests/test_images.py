@@ -248,6 +248,27 @@ def test_a_run_that_was_broken_off_goes_on_to_the_same_bits(tmp_path):
         run(config, checkpoint=path)
 
 
+class Harmful:
+    """Unpickled, it would write a file."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return pathlib.Path.touch, (self.path,)
+
+
+def test_a_checkpoint_from_elsewhere_runs_no_code(tmp_path):
+    config, path, harm = Config(**SMALL), tmp_path / "run.pt", tmp_path / "harm"
+    trainer = Trainer(config, CPU)
+    torch.save(trainer.state() | {"rows": Harmful(harm)}, path)
+    with pytest.raises(ValueError, match=r"run.pt' is damaged"):
+        run(config, checkpoint=path)
+    assert not harm.exists()
+    torch.load(path, weights_only=False)  # as it would have been read
+    assert harm.exists()
+
+
 def test_progress_is_told_and_stops(monkeypatch):
     monkeypatch.setattr(experiment, "PROGRESS_EVERY", 0.0)
     told = []

@@ -1,16 +1,20 @@
 """A training step of `experiments.images` beside the same step written plainly: images a second, peak memory.
 
-Run as `python bench_images.py`; both in one process, in turns, the median of some repeats. Then the model of
+Run as `python bench_images.py`; both in one process, in turns, the median of some repeats. A third one is ours with the
+colours of an image one after the other, as it was before they came last for each pixel. `--width 32 --batch 256` is the
+size of the wall's network (`experiments.images.wall`). Then the model of
 `clbook.experiments.images.cost` fitted on this machine, and by how much it is off on sizes not used in the fit.
 """
 
 import argparse
+import pathlib
 import statistics
 import subprocess
 import sys
 import time
 
 import torch
+import xarray
 from torch import nn
 
 from clbook import losses
@@ -19,11 +23,26 @@ from clbook.experiments.images.experiment import Config, Trainer
 from clbook.experiments.images.networks import ResNet, projector
 from clbook.experiments.images.views import draw, views
 
+FOLDER = pathlib.Path(__file__).parent
 CONFIG = Config(train=1000, batch=250, width=16, flip=True, optimiser="sgd")
 
 
 def ours(config):
     trainer = Trainer(config, torch.device("cpu"))
+    trainer.network.train()
+    chosen = torch.arange(config.batch)
+    return lambda: trainer.step(chosen, 1.0)
+
+
+class ColoursFirst(Trainer):
+    """Ours as it was: convolutions see one colour after the other."""
+
+    def view(self, chosen):
+        return super().view(chosen).contiguous()
+
+
+def before(config):
+    trainer = ColoursFirst(config, torch.device("cpu"))
     trainer.network.train()
     chosen = torch.arange(config.batch)
     return lambda: trainer.step(chosen, 1.0)
@@ -58,14 +77,15 @@ def seconds(step, repeats=7):
     return statistics.median(times)
 
 
-def peak(name):
+def peak(name, config):
     """Peak memory in MB of a fresh process that makes three steps."""
+    size = f"width={config.width}, batch={config.batch}"
     code = (
-        f"import bench_images, resource; step = bench_images.{name}(bench_images.CONFIG); step(); step(); step(); "
+        f"import bench_images as b, resource; step = b.{name}(b.CONFIG.replace({size})); step(); step(); step(); "
         "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
     )
     found = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="tests"
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=FOLDER
     )
     return int(found.stdout)
 
@@ -73,16 +93,25 @@ def peak(name):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threads", type=int, default=1)
-    torch.set_num_threads(parser.parse_args().threads)
-    fast, slow = ours(CONFIG), plain(CONFIG)
-    ratios = [seconds(fast, 3) / seconds(slow, 3) for _ in range(5)]
-    took = seconds(fast)
-    print(
-        f"{CONFIG.batch / took:.0f} images a second; a step's seconds, ours / plain: {statistics.median(ratios):.2f} "
-        f"({min(ratios):.2f} to {max(ratios):.2f}); peak memory {peak('ours')} MB / {peak('plain')} MB"
-    )
+    parser.add_argument("--width", type=int, default=CONFIG.width)
+    parser.add_argument("--batch", type=int, default=CONFIG.batch)
+    asked = parser.parse_args()
+    torch.set_num_threads(asked.threads)
+    config = CONFIG.replace(width=asked.width, batch=asked.batch)
+    steps = {"ours": ours(config), "plain": plain(config), "before": before(config)}
+    for other in ("plain", "before"):
+        ratios = [seconds(steps["ours"], 3) / seconds(steps[other], 3) for _ in range(5)]
+        low, high = min(ratios), max(ratios)
+        middle = statistics.median(ratios)
+        print(f"a step's seconds, ours / {other}: {middle:.2f} ({low:.2f} to {high:.2f})")
+    for name, step in steps.items():
+        rate = config.batch / seconds(step)
+        print(f"{name}: {rate:.0f} images a second; peak memory {peak(name, config)} MB")
     found = cost.run(cost.Config())
-    record = {name: getattr(found, name)[None] for name in ("views", "flops", "step")}
+    names = ("views", "flops", "step")
+    record = xarray.Dataset(
+        {name: (("seed", "size"), getattr(found, name)[None]) for name in names}
+    )
     a, b = cost.line(record)
     off = (found.step / cost.forecast(record) - 1)[len(cost.FITTED) :]
     print(

@@ -359,7 +359,7 @@ class Trainer:
             "epoch": self.epoch,
             "rows": self.rows,
             "steps": self.steps,
-            "read": self.read,
+            "read": plain(self.read),
             "network": self.network.state_dict(),
             "target": self.target and self.target.state_dict(),
             "velocity": self.velocity,
@@ -373,7 +373,9 @@ class Trainer:
             raise ValueError(
                 f"checkpoint = {state['config']} is not allowed: it must be of {self.config.described()}"
             )
-        self.epoch, self.rows, self.read = state["epoch"], state["rows"], state["read"]
+        self.epoch, self.rows = state["epoch"], state["rows"]
+        for name, value in state["read"].items():
+            self.read[name] = value.numpy() if isinstance(value, torch.Tensor) else value
         self.steps = [loss.to(self.device) for loss in state["steps"]]
         self.network.load_state_dict(state["network"])
         if self.target is not None:
@@ -381,6 +383,14 @@ class Trainer:
         self.velocity = [kept.to(self.device) for kept in state["velocity"]]
         self.order.set_state(state["order"])
         self.draws.set_state(state["draws"])
+
+
+def plain(read: dict) -> dict:
+    """What was read out, its arrays as tensors: a checkpoint holds tensors, numbers and texts alone."""
+    found = {}
+    for name, value in read.items():
+        found[name] = torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+    return found
 
 
 def save(trainer: Trainer, path: pathlib.Path) -> None:
@@ -391,9 +401,12 @@ def save(trainer: Trainer, path: pathlib.Path) -> None:
 
 
 def restore(trainer: Trainer, path: pathlib.Path) -> None:
-    """Take up the checkpoint at `path`; ValueError where it is damaged or of other settings."""
+    """Take up the checkpoint at `path`; ValueError where it is damaged or of other settings.
+
+    A file from elsewhere runs no code: one that holds anything but tensors, numbers and texts is refused.
+    """
     try:
-        state = torch.load(path, map_location="cpu", weights_only=False)
+        state = torch.load(path, map_location="cpu", weights_only=True)
     except (
         Exception
     ) as error:  # zipfile, pickle, EOFError, RuntimeError: all say that the file is no checkpoint

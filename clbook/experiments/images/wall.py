@@ -8,9 +8,23 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import os
+
+import numpy as np
+import torch
 
 from clbook.experiments.images import experiment as images
-from clbook.training.settings import setting
+from clbook.experiments.images import neighbours
+from clbook.metrics import linear_probe, spectrum
+from clbook.training.loop import default_device
+from clbook.training.settings import Outcome, setting
+from clbook.training.streams import stream
+
+CHOICE = 4  # the purpose of the stream that draws the wall's photographs; `images` has 0 to 3
+SHOWN, POOL = 20, 200  # of each class: photographs on the wall, training images beside them
+BESIDE = 8  # neighbours that the wall shows
+VOTING = 10  # neighbours that elect a class
+PROBED = 1000  # training images of each class to which the linear probe is fitted
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +44,47 @@ class Config(images.Config):
     smallest: float = setting(
         0.2, "smallest share of an image that a view shows", above=0.0, high=1.0
     )
+
+
+@dataclasses.dataclass
+class Result(Outcome):
+    """What the run shows at T readouts, and before them by the pixels: P = T + 1 places, the pixels first.
+
+    A run that was stopped has `steps` alone; the other arrays are empty.
+
+    Attributes:
+        steps (S,): the loss before each step. epochs (T,), loss (T,): its mean over the last epoch.
+        knn, probe (P,): accuracy on the test images of ten neighbours and of a linear probe, fitted to 1,000 training
+            images of each class; of the pixels it sees as many principal components as there are features.
+        probe_z (T,): accuracy of the probe on z.
+        confusion (P, C, C): test images of each class, a row, by the class that their neighbours elect.
+        spectrum_h, spectrum_z (T, d): variances of the test images along their axes.
+        nearest (P, m, 8): the rows of the pool that are nearest to each of the m photographs on the wall. share (P,):
+            of photographs most of whose eight are of their class. plane (P, m, 2): t-SNE of the photographs.
+        labels (m,), pool_labels (n,): classes; photographs (m, 3, side, side), pool (n, 3, side, side): uint8.
+    """
+
+    steps: np.ndarray
+    epochs: np.ndarray
+    loss: np.ndarray
+    knn: np.ndarray
+    probe: np.ndarray
+    probe_z: np.ndarray
+    confusion: np.ndarray
+    spectrum_h: np.ndarray
+    spectrum_z: np.ndarray
+    nearest: np.ndarray
+    share: np.ndarray
+    plane: np.ndarray
+    labels: np.ndarray
+    pool_labels: np.ndarray
+    photographs: np.ndarray
+    pool: np.ndarray
+
+
+OF_A_RUN = {field.name for field in dataclasses.fields(Outcome)} | {"steps"}
+# What is read out of the kept networks, all but what a run has in any case.
+READ = tuple(f.name for f in dataclasses.fields(Result) if f.name not in OF_A_RUN)
 
 
 def readouts(epochs: int) -> list[int]:
@@ -65,3 +120,98 @@ class Trainer(images.Trainer):
         """Go on from `state`."""
         super().take_up(state)
         self.networks = state["networks"]
+
+    def result(self, seconds: float, stopped: bool) -> Result:
+        """The run's Result as it stands; what the kept networks tell is read out where the run was not stopped."""
+        losses = [float(loss) for loss in self.steps]
+        found = read_out(self) if not stopped else {}
+        return Result(
+            self.config,
+            seconds,
+            str(self.device),
+            stopped,
+            steps=np.array(losses, np.float32),
+            **dict.fromkeys(READ, np.empty(0)) | found,
+        )
+
+
+def run(config: Config, *, progress=None, device=None, checkpoint=None) -> Result:
+    """Train, or go on from a checkpoint, and read out the networks that were kept.
+
+    Args:
+        config, progress, device: as for `images.run`.
+        checkpoint: a file that is written after every epoch, and taken up where it exists; None takes the one that the
+            environment variable CLBOOK_CHECKPOINT names, if it does.
+    Raises ValueError: as `images.run`.
+    """
+    path = checkpoint or os.environ.get("CLBOOK_CHECKPOINT")
+    return images.train(Trainer(config, default_device(device)), progress, path)
+
+
+def read_out(trainer: Trainer) -> dict[str, np.ndarray]:
+    """What the networks that `trainer` has kept so far tell: the arrays `READ` of a Result."""
+    photographs, pool = chosen(trainer)
+    i = trainer.images
+    pixels_test = i.x_test.flatten(1)
+    rows = [told(trainer, i.x.flatten(1), pixels_test, photographs, pool)]
+    fitted = neighbours.of_each(i.y, PROBED, stream(trainer.config.seed, CHOICE))
+    few, few_test = neighbours.principal(i.x[fitted].flatten(1), pixels_test, features(trainer))
+    more = {"probe": [linear_probe(few, i.y[fitted], few_test, i.y_test)]}
+    more |= {"probe_z": [], "spectrum_h": [], "spectrum_z": []}
+    points = [pixels_test[photographs]]
+    for state in trainer.networks:
+        trainer.network.load_state_dict(state)
+        h, z = trainer.embedded(i.x)
+        h_test, z_test = trainer.embedded(i.x_test)
+        held = torch.from_numpy(h_test)
+        rows.append(told(trainer, torch.from_numpy(h), held, photographs, pool))
+        points.append(held[photographs])
+        more["probe"].append(linear_probe(h[fitted], i.y[fitted], h_test, i.y_test))
+        more["probe_z"].append(linear_probe(z[fitted], i.y[fitted], z_test, i.y_test))
+        more["spectrum_h"].append(spectrum(h_test))
+        more["spectrum_z"].append(spectrum(z_test))
+    epochs, loss = np.array(trainer.rows, float).T
+    columns = {}
+    for name in rows[0]:
+        columns[name] = np.array([row[name] for row in rows])
+    columns |= {name: np.array(values, np.float32) for name, values in more.items()}
+    columns["epochs"] = epochs.astype(int)
+    columns["loss"] = loss
+    columns["plane"] = neighbours.planes(points, trainer.config.seed)
+    columns["labels"] = i.y_test[photographs].numpy()
+    columns["pool_labels"] = i.y[pool].numpy()
+    columns["photographs"] = as_bytes(i.x_test[photographs])
+    columns["pool"] = as_bytes(i.x[pool])
+    return columns
+
+
+def chosen(trainer: Trainer) -> tuple[torch.Tensor, torch.Tensor]:
+    """Rows of the test images that are on the wall, and of the training images of which the nearest are shown."""
+    generator = stream(trainer.config.seed, CHOICE)
+    photographs = neighbours.of_each(trainer.images.y_test, SHOWN, generator)
+    return photographs, neighbours.of_each(trainer.images.y, POOL, generator)
+
+
+def told(trainer: Trainer, train, test, photographs, pool) -> dict:
+    """What the vectors of training images (n, d) and test images (m, d) tell, pixels or features."""
+    i, classes = trainer.images, len(trainer.images.classes)
+    votes = i.y[neighbours.nearest(train, test, VOTING)]
+    guessed = neighbours.elected(votes, classes)
+    beside = neighbours.nearest(train[pool], test[photographs], BESIDE)
+    own = neighbours.among_its_own(i.y[pool][beside].numpy(), i.y_test[photographs].numpy())
+    return {
+        "knn": float((guessed == i.y_test).float().mean()),
+        "confusion": neighbours.confusion(i.y_test, guessed, classes),
+        "nearest": beside.numpy(),
+        "share": own.mean(),
+    }
+
+
+def features(trainer: Trainer) -> int:
+    """How many features the encoder has."""
+    return trainer.network.encoder.features
+
+
+def as_bytes(x: torch.Tensor) -> np.ndarray:
+    """Images in [0, 1] as whole numbers 0 .. 255."""
+    return (255 * x).round().to(torch.uint8).numpy()

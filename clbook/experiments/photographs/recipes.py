@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from clbook.experiments.images import neighbours, wall
+from clbook.experiments.images.figures import OBJECTS
 from clbook.experiments.images.recipes import kept
 from clbook.experiments.photographs import blocks, norms, twins
 from clbook.results.records import Recipe
@@ -76,6 +78,31 @@ def before_and_after(results) -> dict[str, np.ndarray]:
     return kept(results, steps, ("aligned", "fisher", "knn"))
 
 
+def beside(results) -> dict[str, np.ndarray]:
+    """What the wall shows, of one run; of one that ended early, the losses alone.
+
+    Its images are one sprite: the photographs first, then those of the pool that are among anybody's nearest. `nearest`
+    (run, place, photograph, 8) and `tile_class` (tile,) count in it.
+    """
+    (result,) = results
+    names = ("knn", "probe", "probe_z", "confusion", "spectrum_h", "spectrum_z", "share", "plane")
+    found = kept(results, [result.steps], names)
+    if result.stopped:
+        return found
+    shown, places = np.unique(result.nearest, return_inverse=True)
+    photographs = len(result.labels)
+    tiles = np.concatenate([result.photographs, result.pool[shown]])
+    classes = np.concatenate([result.labels, result.pool_labels[shown]])
+    nearest = photographs + places.reshape(result.nearest.shape)
+    found["epoch"] = result.epochs
+    found["loss_of_epoch"] = result.loss[None].astype(np.float32)
+    found["confusion"] = result.confusion[None].astype(np.uint16)
+    found["nearest"] = nearest[None].astype(np.uint16)
+    found["tile_class"] = classes.astype(np.uint8)
+    found["sprite"] = neighbours.sprite(tiles)
+    return found
+
+
 AXES = {
     **dict.fromkeys(("cka", "rsa", "cka_h", "gap"), "run epoch loss"),
     **dict.fromkeys(("nccc", "probe"), "run loss"),
@@ -84,6 +111,19 @@ AXES = {
     "epoch": "epoch",
     "spectrum_h": "run axis_h",
     "spectrum_z": "run axis_z",
+}
+ON_THE_WALL = {
+    **dict.fromkeys(("knn", "probe", "share"), "run place"),
+    **dict.fromkeys(("probe_z", "loss_of_epoch"), "run epoch"),
+    "steps": "run iteration",  # the loss at each
+    "epoch": "epoch",
+    "confusion": "run place class taken_for",
+    "nearest": "run place photograph neighbour",
+    "plane": "run place photograph coordinate",
+    "spectrum_h": "run epoch axis_h",
+    "spectrum_z": "run epoch axis_z",
+    "tile_class": "tile",
+    "sprite": "byte",  # of a JPEG file
 }
 OF_OUTPUTS = AXES | {"knn": "run epoch", "probe": "run"}
 LOSSES = {"loss": ("dcl", "nscl", "supcon", "ce")}
@@ -170,5 +210,16 @@ RECIPES = {
         axes=OF_OUTPUTS,
         named={"variant": np.repeat([*SLOW], len(SEEDS))},
         dims=("variant", "seed"),
+    ),
+    "photographs-wall": Recipe(
+        "cats beside cats: SimCLR, a residual network of 8 layers and 32 channels on all of CIFAR-10, 5 epochs, and "
+        "what lies beside 200 test images (CLBOOK_CHECKPOINT names a file from which its training goes on)",
+        wall.run,
+        (wall.Config(epochs=5),),
+        beside,
+        ("steps",),
+        0.001,
+        axes=ON_THE_WALL,
+        labels={"class": OBJECTS, "taken_for": OBJECTS},
     ),
 }

@@ -1,0 +1,115 @@
+"""What lies beside what: the nearest training images of test images, and what is told from them.
+
+Near are images whose vectors, pixels or features, have a large cosine, as in `readout.knn`.
+"""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from PIL import Image
+
+OF_CLASS = 5  # so many of eight neighbours are most of them
+AT_ONCE = 500  # test images whose similarities to all training images are held in memory
+
+
+def nearest(train: torch.Tensor, test: torch.Tensor, k: int) -> torch.Tensor:
+    """(m, k) rows of the k points of `train` (n, d) with the largest cosine to each of `test` (m, d), nearest first."""
+    directions = F.normalize(train, dim=1).T
+    found = []
+    for part in F.normalize(test, dim=1).split(AT_ONCE):
+        found.append((part @ directions).topk(k, dim=1).indices)
+    return torch.cat(found)
+
+
+def elected(neighbours: torch.Tensor, classes: int) -> torch.Tensor:
+    """(m,) the most frequent class among the neighbours (m, k), given by their classes; of several the first."""
+    return F.one_hot(neighbours, classes).sum(1).argmax(1)
+
+
+def confusion(truth: torch.Tensor, guessed: torch.Tensor, classes: int) -> np.ndarray:
+    """(C, C) how many images of each class, a row, are taken for each class, a column."""
+    pairs = truth * classes + guessed
+    return pairs.bincount(minlength=classes**2).reshape(classes, classes).numpy()
+
+
+def among_its_own(neighbours: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """(..., m) whether of the eight neighbours of each image, given by their classes (..., m, 8), most are of its own.
+
+    labels: (m,) the classes of the images.
+    """
+    alike = neighbours == labels[:, None]
+    return alike.sum(-1) >= OF_CLASS
+
+
+def of_each(labels: torch.Tensor, count: int, generator: torch.Generator) -> torch.Tensor:
+    """(C * count,) rows of `count` images of each class, drawn without replacement, the first class first."""
+    chosen = []
+    for label in labels.unique():
+        own = torch.nonzero(labels == label)[:, 0]
+        shuffled = torch.randperm(len(own), generator=generator)
+        chosen.append(own[shuffled[:count]])
+    return torch.cat(chosen)
+
+
+def principal(train: torch.Tensor, test: torch.Tensor, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The first `count` < d principal components of `train` (n, d), the largest last, and the same of `test` (m, d)."""
+    from scipy.sparse.linalg import eigsh  # here, since loading it takes a second
+
+    mean = train.mean(0)
+    centred = train - mean
+    covariance = (centred.T @ centred).numpy()
+    _, axes = eigsh(covariance, count, v0=np.ones(len(covariance)))
+    first = torch.from_numpy(axes.astype(np.float32))
+    return (centred @ first).numpy(), ((test - mean) @ first).numpy()
+
+
+def planes(places: list[torch.Tensor], seed: int) -> np.ndarray:
+    """(P, m, 2) a picture by t-SNE of each set of vectors (m, d) of the same images, each begun at the one before.
+
+    So an image moves little from one picture to the next. Each coordinate fills [-1, 1].
+    """
+    from sklearn.decomposition import PCA  # here, since loading them takes a second
+    from sklearn.manifold import TSNE
+
+    drawn, start = [], "pca"
+    for vectors in places:
+        points = F.normalize(vectors, dim=1).numpy()  # near on the sphere is near by the cosine
+        few = PCA(min(50, *points.shape), random_state=seed).fit_transform(points)
+        perplexity = min(20, len(points) / 4)
+        made = TSNE(init=start, perplexity=perplexity, random_state=seed).fit_transform(few)
+        made = made - made.mean(0)
+        start = 1e-2 * made / made.std()
+        drawn.append(made / abs(made).max(0))
+    return np.stack(drawn)
+
+
+# Many small images as one picture: a sprite.
+
+ACROSS = 40  # images in a row of a sprite
+QUALITY = 75  # of its JPEG; 16 x 16 pixels are coded alone, so images of 32 x 32 do not run into each other
+
+
+def sprite(images: np.ndarray) -> np.ndarray:
+    """Images (n, 3, side, side), uint8, as the bytes of one JPEG file, in rows of `ACROSS`."""
+    n, _, side, _ = images.shape
+    rows = -(-n // ACROSS)
+    sheet = np.zeros((rows * ACROSS, 3, side, side), np.uint8)
+    sheet[:n] = images
+    tiles = sheet.reshape(rows, ACROSS, 3, side, side).transpose(0, 3, 1, 4, 2)
+    whole = Image.fromarray(tiles.reshape(rows * side, ACROSS * side, 3))
+    file = io.BytesIO()
+    whole.save(file, "jpeg", quality=QUALITY, optimize=True)
+    return np.frombuffer(file.getvalue(), np.uint8)
+
+
+def cut(sheet: np.ndarray, n: int) -> np.ndarray:
+    """The images (n, 3, side, side), uint8, of a sprite."""
+    with Image.open(io.BytesIO(sheet.tobytes())) as picture:
+        pixels = np.asarray(picture.convert("RGB"))
+    side = pixels.shape[1] // ACROSS
+    tiles = pixels.reshape(-1, side, ACROSS, side, 3).transpose(0, 2, 4, 1, 3)
+    return tiles.reshape(-1, 3, side, side)[:n]

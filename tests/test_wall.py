@@ -1,0 +1,257 @@
+"""The wall of photographs: what lies beside what, the record of it, and the page that shows it."""
+
+import dataclasses
+import io
+import re
+import zipfile
+
+import numpy as np
+import pytest
+import torch
+from browser import barriers, browser
+from PIL import Image
+
+from clbook.experiments.images import neighbours, readout
+from clbook.experiments.images import wall as runs
+from clbook.experiments.images.figures import OBJECTS
+from clbook.experiments.photographs import recipes
+from clbook.experiments.photographs import wall as page
+from clbook.results import records
+
+SMALL = dict(width=2, test=200, batch=150, projector=(8, 6), epochs=2)
+
+
+@pytest.fixture(scope="module")
+def photographs(tmp_path_factory):
+    """A folder in the layout of CIFAR-10's zip of JPEG files: images of ten tones, with noise."""
+    folder = tmp_path_factory.mktemp("data")
+    rng = np.random.default_rng(0)
+    (folder / "cifar10").mkdir()
+    with zipfile.ZipFile(folder / "cifar10" / "cifar10_jpeg.zip", "w") as packed:
+        for part, count in (("train", 32), ("test", 20)):
+            for k, name in enumerate(sorted(OBJECTS)):
+                for i in range(count):
+                    pixels = rng.integers(20 * k, 20 * k + 60, (32, 32, 3)).astype(np.uint8)
+                    file = io.BytesIO()
+                    Image.fromarray(pixels).save(file, "jpeg")
+                    packed.writestr(f"{part}/{name}/{i:04}.jpg", file.getvalue())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ran(photographs, tmp_path_factory):
+    """A small run of the wall, whole, and its checkpoint."""
+    path = tmp_path_factory.mktemp("run") / "checkpoint.pt"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CLBOOK_DATA", str(photographs))
+        patch.setenv("CLBOOK_CHECKPOINT", str(path))
+        patch.setattr(runs, "POOL", 30)
+        result = runs.run(runs.Config(**SMALL))
+    return result, path
+
+
+@pytest.fixture(scope="module")
+def record(ran):
+    recipe = recipes.RECIPES["photographs-wall"]
+    recipe = dataclasses.replace(recipe, configs=(ran[0].config,))
+    return records.labelled(recipe, [ran[0]])
+
+
+def test_the_networks_are_read_out_before_training_and_at_the_readouts(ran):
+    result, _ = ran
+    assert runs.readouts(5) == [0, 1, 3, 5] and runs.readouts(30) == [0, 1, 3, 10, 30]
+    assert result.epochs.tolist() == [0, 1, 2]
+    assert np.isnan(result.loss[0]) and np.isfinite(result.loss[1:]).all()
+    assert result.nearest.shape == (4, 200, 8) and result.plane.shape == (4, 200, 2)
+    assert result.confusion.sum(2).tolist() == [[20] * 10] * 4
+    assert result.knn == pytest.approx([np.trace(table) / 200 for table in result.confusion])
+    assert abs(result.plane).max() <= 1 + 1e-6
+    assert result.spectrum_h.shape == (3, 8) and result.spectrum_z.shape == (3, 6)
+
+
+def test_a_checkpoint_gives_the_same_readouts(ran, photographs, monkeypatch):
+    result, path = ran
+    monkeypatch.setenv("CLBOOK_DATA", str(photographs))
+    monkeypatch.setattr(runs, "POOL", 30)
+    monkeypatch.setattr(runs, "linear_probe", lambda *points: 0.0)  # it takes half of the time
+    again = runs.run(result.config, checkpoint=path)
+    assert np.array_equal(again.nearest, result.nearest) and np.array_equal(again.knn, result.knn)
+    assert np.array_equal(again.steps, result.steps)
+
+
+def test_a_run_that_ends_early_has_its_losses(ran, photographs, monkeypatch):
+    monkeypatch.setenv("CLBOOK_DATA", str(photographs))
+    monkeypatch.setattr(runs.images, "PROGRESS_EVERY", 0.0)
+    early = runs.run(ran[0].config, progress=lambda fraction, partial: fraction < 0.3)
+    found = recipes.beside([early])
+    assert set(found) == {"steps"}
+    assert np.array_equal(found["steps"][0], ran[0].steps[: len(early.steps)])
+
+
+def test_neighbours_are_those_of_the_readout():
+    generator = torch.Generator().manual_seed(0)
+    train, test = torch.randn(2, 300, 5, generator=generator)
+    y, y_test = torch.arange(300) % 3, torch.arange(300) % 3
+    votes = y[neighbours.nearest(train, test, 10)]
+    guessed = neighbours.elected(votes, 3)
+    assert float((guessed == y_test).float().mean()) == pytest.approx(
+        readout.knn(train, y, test, y_test)
+    )
+    table = neighbours.confusion(y_test, guessed, 3)
+    assert table.sum() == 300 and table[1, 2] == int(((y_test == 1) & (guessed == 2)).sum())
+
+
+def test_some_images_of_each_class():
+    labels = torch.arange(100) % 4
+    rows = neighbours.of_each(labels, 5, torch.Generator().manual_seed(0))
+    assert labels[rows].tolist() == [0] * 5 + [1] * 5 + [2] * 5 + [3] * 5
+    assert len(set(rows.tolist())) == 20
+
+
+def test_principal_components_are_those_of_the_training_images():
+    generator = torch.Generator().manual_seed(0)
+    train = torch.randn(50, 4, generator=generator) * torch.tensor([1.0, 5.0, 0.1, 2.0]) + 3
+    found, other = neighbours.principal(train, train[:7], 2)
+    assert found.shape == (50, 2) and found.std(0).argmax() == 1
+    assert np.allclose(found[:7], other, atol=1e-4)
+    assert abs(np.corrcoef(found[:, -1], train[:, 1])[0, 1]) > 0.99  # the largest comes last
+
+
+def test_most_of_eight_are_five():
+    near = np.array([[1, 1, 1, 1, 1, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 0]])
+    assert neighbours.among_its_own(near, np.array([1, 1])).tolist() == [True, False]
+
+
+def test_a_sprite_keeps_its_images_apart():
+    tones = np.linspace(0, 255, 50).astype(np.uint8)
+    images = np.ones((50, 3, 32, 32), np.uint8) * tones[:, None, None, None]
+    again = neighbours.cut(neighbours.sprite(images), 50)
+    assert again.shape == images.shape
+    assert abs(again.astype(int) - images.astype(int)).max() <= 3
+
+
+def test_the_record_has_what_the_run_found(ran, record):
+    result, _ = ran
+    first = record.isel(run=0)
+    near = record.tile_class.values[first.nearest.values]
+    assert np.array_equal(near, result.pool_labels[result.nearest])
+    assert np.array_equal(record.tile_class[:200], result.labels)
+    own = neighbours.among_its_own(near, result.labels).mean(1)
+    assert own == pytest.approx(result.share) and own == pytest.approx(first.share.values)
+    tiles = neighbours.cut(record.sprite.values, record.sizes["tile"])
+    last = first.nearest.values[-1, 7, 0]
+    assert abs(tiles[last].astype(int) - result.pool[result.nearest[-1, 7, 0]]).mean() < 25
+
+
+def test_a_part_of_the_wall_has_the_same_neighbours(record):
+    few = page.part(record, 2)
+    assert few.sizes["photograph"] == 20
+    whole, part = record.isel(run=0), few.isel(run=0)
+    assert np.array_equal(
+        few.tile_class.values[part.nearest.values[:, 3]],
+        record.tile_class.values[whole.nearest.values[:, 21]],
+    )
+
+
+def test_figures_and_tables_say_what_they_show(record):
+    assert "cat: " in page.still(record).alt
+    assert "After 2 epochs" in str(page.accuracies(record))
+    assert "linear probe: pixels" in page.curves(record).alt
+    assert "is taken for" in page.confused(record).alt
+    assert len(page.shares(record)) == 4
+
+
+def test_the_books_record_is_small_and_complete():
+    kept = records.load("photographs-wall")
+    assert (records.FOLDER / "photographs-wall.nc").stat().st_size < 2_000_000
+    assert kept.sizes["photograph"] == 200 and kept.sizes["neighbour"] == 8
+    assert len(page.Wall(kept, "The wall")._repr_html_()) < 3_000_000
+
+
+# The page, in a browser.
+
+
+@pytest.fixture(scope="module")
+def opened(record, tmp_path_factory):
+    """Opens the wall in a page from a file: `opened(width=390)` -> Tab."""
+    page.Wall._first = None  # the first one of a process brings the script
+    html = page.Wall(record, "The wall")._repr_html_()
+    path = tmp_path_factory.mktemp("page") / "wall.html"
+    head = '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Wall</title></head>'
+    path.write_text(f"{head}<body><main><h1>Wall</h1>{html}</main></body></html>", encoding="utf-8")
+    with browser() as tab:
+
+        def visit(**how):
+            found = tab(**how)
+            found.page.goto(path.as_uri())
+            return found
+
+        yield visit
+
+
+def test_the_wall_is_used_by_keyboard_and_says_what_it_shows(opened, ran):
+    result, _ = ran
+    tab = opened(width=1200)
+    share = tab.page.locator(".clbook-share")
+    assert share.inner_text().startswith(f"By pixels, {round(200 * result.share[0])} of 200")
+    tab.page.locator("input[type=range]").focus()
+    tab.page.keyboard.press("End")
+    assert tab.page.locator("input[type=range]").get_attribute("aria-valuetext") == "After 2 epochs"
+    assert share.inner_text().startswith(f"After 2 epochs, {round(200 * result.share[-1])} of 200")
+    chosen = tab.page.locator("[role=grid] button[tabindex='0']")
+    assert chosen.count() == 1 and chosen.get_attribute("aria-label").startswith("cat 1 of 20")
+    chosen.focus()
+    tab.page.keyboard.press("ArrowDown")
+    tab.page.keyboard.press("ArrowRight")
+    label = tab.page.evaluate("document.activeElement.getAttribute('aria-label')")
+    near = result.pool_labels[result.nearest[-1, 4 * 20 + 1]]
+    assert label == f"deer 2 of 20, {(near == 4).sum()} of its 8 nearest alike"
+    names = tab.page.locator(".clbook-beside").first.locator("li").all_inner_texts()
+    assert [name.strip() for name in names] == [OBJECTS[k] for k in near]
+    said = tab.page.locator(".clbook-said").inner_text()
+    assert said.startswith("After 2 epochs, deer 2 of 20 lies beside ")
+    right = result.confusion[-1, 4, 4]
+    assert f"{right} are taken for deer" in tab.page.locator(".clbook-enemies").inner_text()
+    assert "Around deer 2 of 20 lie" in tab.page.locator("canvas").get_attribute("aria-label")
+    assert tab.requests == [] and tab.errors == []
+
+
+def test_a_click_on_the_map_chooses_a_photograph(opened, ran):
+    tab = opened(width=1200)
+    canvas = tab.page.locator("canvas")
+    tab.page.wait_for_function("document.querySelector('canvas').height > 300")
+    box = canvas.bounding_box()
+    size = max(14, round((box["width"] - 2) / 32))
+    x, y = ran[0].plane[0].T
+    width, height = box["width"] - 2 - 2 * size, box["height"] - 2 - 2 * size
+    places = np.stack([size + width * (1 + x) / 2, size + height * (1 - y) / 2], 1)
+    apart = np.linalg.norm(places[:, None] - places, axis=-1) + 1e6 * np.eye(len(places))
+    alone = int(apart.min(1).argmax())  # the one farthest from any other
+    canvas.click(position={"x": float(places[alone, 0]), "y": float(places[alone, 1])})
+    label = tab.page.locator("[role=grid] button[tabindex='0']").get_attribute("aria-label")
+    assert label.startswith(f"{OBJECTS[alone // 20]} {alone % 20 + 1} of 20")
+    assert tab.errors == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1200])
+def test_the_wall_fits_and_has_no_barriers(opened, theme, width):
+    tab = opened(width=width)
+    tab.page.evaluate(f"document.documentElement.dataset.theme = '{theme}'")
+    assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
+    smallest = tab.page.evaluate(
+        "Math.min(...[...document.querySelectorAll('[role=grid] button')]"
+        ".map((button) => button.getBoundingClientRect().width))"
+    )
+    assert smallest >= 24, "a finger meets it"
+    assert barriers(tab.page) == []
+
+
+def test_without_javascript_a_picture_and_its_text_stand_there(opened, record):
+    tab = opened(java_script_enabled=False)
+    text = tab.page.locator(".clbook-still").inner_text()
+    for line in page.shares(record):
+        assert line in text
+    assert tab.page.locator(".clbook-still img").is_visible()
+    assert not tab.page.locator(".clbook-live").is_visible()
+    assert re.match("Photographs, each beside", tab.page.locator("img").get_attribute("alt"))
