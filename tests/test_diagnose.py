@@ -143,7 +143,7 @@ def test_alignment_spread_and_uniformity_are_those_of_a_slow_loop(found):
 
 def test_partners_in_a_batch_are_those_of_its_rows(found):
     given = clouds()
-    order = np.random.default_rng(0).permutation(N)
+    order = lines.random_order(N, 0)
     u1, u2 = (np.array(rows(given[name])) for name in ("z1", "z2"))
     shares = []
     for start in range(0, N, 10):
@@ -169,7 +169,7 @@ def test_ranks_are_those_of_the_eigenvalues_of_the_covariance(found):
 def test_readouts_are_those_of_scikit_learn(found):
     given = clouds()
     z, y = given["z"], given["labels"]
-    order = np.random.default_rng(0).permutation(N)
+    order = lines.random_order(N, 0)
     known, asked = order[:30], order[30:]
     probe = pipeline.make_pipeline(
         preprocessing.StandardScaler(), linear_model.LogisticRegression(max_iter=1000)
@@ -213,7 +213,7 @@ def test_cka_and_rsa_are_those_of_whole_tables(found):
 
 def test_a_sample_of_the_rows_keeps_them_together():
     given = clouds(400)
-    some = np.sort(np.random.default_rng(0).permutation(400)[:100])
+    some = np.sort(lines.random_order(400, 0)[:100])
     part = {name: values[some] for name, values in given.items()}
     big, small = diagnose.report(**given, most=100), diagnose.report(**part)
     assert (big.n, big.looked, small.n) == (400, 100, 100)

@@ -8,6 +8,7 @@ ordinary size. Nothing here trains. From a shell:
 """
 
 from clbook.diagnose.collecting import collect
+from clbook.diagnose.inpage import in_page
 from clbook.diagnose.kernel import trace_kernel
 from clbook.diagnose.loss_scale import conventions, which_chance
 from clbook.diagnose.reporting import Line, Report, report
@@ -17,6 +18,7 @@ __all__ = [
     "Report",
     "collect",
     "conventions",
+    "in_page",
     "report",
     "trace_kernel",
     "which_chance",
