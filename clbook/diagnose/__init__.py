@@ -2,13 +2,13 @@
 
 `report` reads arrays, or files of them, and says what each number means beside references that are computed from the
 same data. `collect` fills these arrays from a torch module. `trace_kernel` is the neural kernel of a network of an
-ordinary size. Nothing here trains. From a shell:
+ordinary size; `clbook.diagnose.inpage.in_page` is a block of a page that takes a reader's file. Nothing here trains.
+From a shell:
 
     python -m clbook.diagnose embeddings.npz --tau 0.1 --html report.html
 """
 
 from clbook.diagnose.collecting import collect
-from clbook.diagnose.inpage import in_page
 from clbook.diagnose.kernel import trace_kernel
 from clbook.diagnose.loss_scale import conventions, which_chance
 from clbook.diagnose.reporting import Line, Report, report
@@ -18,7 +18,6 @@ __all__ = [
     "Report",
     "collect",
     "conventions",
-    "in_page",
     "report",
     "trace_kernel",
     "which_chance",

@@ -9,7 +9,8 @@ window.clbookDiagnose ??= (root) => {
   // Numbers and texts as clbook.diagnose has them.
   const share = (x) => `${(100 * x).toFixed(Math.abs(x) >= 0.1 ? 0 : 1)} %`;
   const short = (x, digits) => Number.isInteger(x) ? String(x) : String(Number(x.toPrecision(digits)));
-  const filled = (text, numbers) => text.replace(/\{([\w.]+)(%?)\}/g, (_, name, percent) => (percent ? share : (x) => short(x, 3))(numbers[name]));
+  const word = (x) => Math.abs(x) >= 100 ? x.toFixed(0) : short(x, 3);
+  const filled = (text, numbers) => text.replace(/\{([\w.]+)(%?)\}/g, (_, name, percent) => (percent ? share : word)(numbers[name]));
   const place = (x) => 100 * (Math.min(Math.max(x, setup.left), setup.right) - setup.left) / (setup.right - setup.left);
 
   function asked() {
@@ -48,9 +49,9 @@ window.clbookDiagnose ??= (root) => {
       const says = item.querySelector(".clbook-says"), mark = item.querySelector(".clbook-strip b");
       says.textContent = filled(alarm ? line.alarm : line.calm, numbers);
       if (alarm) {
-        const word = document.createElement("em");
-        word.textContent = "Alarm. ";
-        says.prepend(word);
+        const marked = document.createElement("em");
+        marked.textContent = "Alarm. ";
+        says.prepend(marked);
         alarms.push(name);
       }
       says.hidden = false;
@@ -99,6 +100,13 @@ window.clbookDiagnose ??= (root) => {
 
   input.addEventListener("change", () => { if (input.files.length) diagnose(input.files); });
   for (const field of Object.values(fields)) field.addEventListener("change", () => { if (files.length) diagnose(files); });
+  const button = one("button");
+  button?.addEventListener("click", () => {
+    const { name, file } = setup.example;
+    input.value = "";
+    diagnose([new File([Uint8Array.from(atob(file), (letter) => letter.charCodeAt(0))], name)]);
+  });
+  if (button) button.disabled = false;
   for (const field of [input, ...Object.values(fields)]) {
     field.disabled = false;
     field.addEventListener("keydown", (event) => event.stopPropagation());

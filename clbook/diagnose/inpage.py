@@ -6,13 +6,16 @@ script of the page reads files and draws.
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import functools
+import io
 import json
 import math
 from importlib import resources
 
 import jinja2
+import numpy as np
 import torch
 
 from clbook.diagnose import measures, sizes
@@ -25,14 +28,15 @@ from clbook.trace.page import shared_code
 
 # Sizes for which the functions are traced, with more points than dimensions; turned round for fewer.
 TALL = ((31, 7), (47, 11), (101, 23), (67, 5), (59, 41), (43, 19), (97, 13))
-PLACES = {
-    "size": "{size}",
-    "where": "what the loss compares",
-}  # in names of lines; a page fills in the size
+WHERE = "what the loss compares"  # in names of lines
 LEFT, RIGHT = -0.1, 1.3  # of the shares that are drawn; what is beyond stands at the end
 
 
-def in_page(reports: dict[str, Report], name: str = "own") -> Block:
+def in_page(
+    reports: dict[str, Report],
+    example: tuple[str, np.ndarray, np.ndarray] | None = None,
+    name: str = "own",
+) -> Block:
     """A block that diagnoses a reader's file in the page: `in_page({"healthy": report, ...})`.
 
     It takes an .npz, .npy or CSV file with the embeddings of two views, or two files, and shows the lines about two
@@ -40,9 +44,10 @@ def in_page(reports: dict[str, Report], name: str = "own") -> Block:
 
     Args:
         reports: {name: report} of runs, at most eight, that are drawn beside the reader's own.
+        example: (name, z1, z2) of a file that a button offers to a reader who has none; it is kept in half precision.
         name: of the block, for `window.clbook.diagnoses[name]`.
     """
-    return Block(reports, name)
+    return Block(reports, example, name)
 
 
 @dataclasses.dataclass(eq=False)
@@ -50,10 +55,11 @@ class Block:
     """The block as HTML.
 
     Attributes:
-        reports, name: as for `in_page`.
+        reports, example, name: as for `in_page`.
     """
 
     reports: dict[str, Report]
+    example: tuple[str, np.ndarray, np.ndarray] | None
     name: str
 
     def _repr_html_(self) -> str:
@@ -68,19 +74,27 @@ class Block:
             "left": LEFT,
             "right": RIGHT,
         }
+        if self.example is not None:
+            setup["example"] = self.example_file()
         worker = "\n".join([shared_code(), program(), _file("inpage.worker.js")])
-        return template.render(
-            name=self.name,
-            lines=lines,
-            runs=list(zip(self.reports, CLASS_COLOURS, strict=False)),
-            scales=list(FACTORS),
-            zero=place(0),
-            one=place(1),
-            setup=json.dumps(setup).replace("<", "\\u003c"),
-            worker=worker.replace("</", "<\\/"),
-            css=_file("inpage.css"),
-            js=_file("inpage.js"),
-        )
+        texts = {
+            "setup": json.dumps(setup).replace("<", "\\u003c"),
+            "worker": worker.replace("</", "<\\/"),
+            "css": _file("inpage.css"),
+            "js": _file("inpage.js"),
+        }
+        runs = list(zip(self.reports, CLASS_COLOURS, strict=False))
+        ends = {"zero": place(0), "one": place(1)}
+        own = {"example": self.example, "scales": list(FACTORS)}
+        return template.render(lines=lines, runs=runs, **own, **ends, **texts)
+
+    def example_file(self) -> dict[str, str]:
+        """The example as the script reads it: the name of a file, and the file in base64."""
+        name, z1, z2 = self.example
+        written = io.BytesIO()
+        np.savez_compressed(written, z1=z1.astype(np.float16), z2=z2.astype(np.float16))
+        packed = base64.b64encode(written.getvalue()).decode("ascii")
+        return {"name": f"{name}.npz", "file": packed}
 
     def line(self, key: str) -> dict:
         """A line as the script and the template read it."""
@@ -91,18 +105,12 @@ class Block:
             share = report.numbers.get(about.share, math.nan)
             if not math.isnan(share):
                 dots.append({"run": name, "share": share, "at": place(share)})
-        return {
-            "key": key,
-            "name": about.name.replace("{where}", PLACES["where"]),
-            "beside": about.beside,
-            "calm": about.calm,
-            "alarm": about.alarm,
-            "rule": about.rule,
-            "page": about.page,
-            "share": about.share,
-            "zone": [place(low), place(high)],
-            "dots": dots,
-        }
+        line = dataclasses.asdict(about)
+        line["key"] = key
+        line["name"] = about.name.replace("{where}", WHERE)
+        line["zone"] = [place(low), place(high)]
+        line["dots"] = dots
+        return line
 
 
 def place(share: float) -> float:

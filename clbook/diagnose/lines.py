@@ -175,11 +175,9 @@ def loss_numbers(s: Subject) -> dict[str, float]:
         views = map(measures.unit, (z1, z2, random))
         found = plain(measures.nt_xent(*views, tau))
     else:
-        found = {
-            "loss": loss_scale.value(s.loss, s.z1, s.z2, s.tau, s.labels),
-            "loss.chance": loss_scale.chance(s.loss, s.n, s.tau, s.labels),
-            "loss.floor": loss_scale.floor(s.loss, s.n, s.tau, s.labels),
-        }
+        found = {"loss": loss_scale.value(s.loss, s.z1, s.z2, s.tau, s.labels)}
+        found["loss.chance"] = loss_scale.chance(s.loss, s.n, s.tau, s.labels)
+        found["loss.floor"] = loss_scale.floor(s.loss, s.n, s.tau, s.labels)
         if s.loss in loss_scale.UNLABELLED:
             same = random.numpy()
             found["loss.random"] = loss_scale.value(s.loss, same, same, s.tau)

@@ -205,9 +205,8 @@ def report(
     """
     if z2 is None and arrays.is_path(z1):
         own = arrays.from_file(z1)
-        given = {"z": z, "labels": labels, "before": before, "start": start}
-        given |= {"twin": twin, "factors": factors, "raw": raw}
-        given |= {"checkpoint": checkpoint, "layers": layers}
+        given = {"z": z, "labels": labels, "before": before, "start": start, "twin": twin}
+        given |= {"factors": factors, "raw": raw, "checkpoint": checkpoint, "layers": layers}
         own |= {name: value for name, value in given.items() if value is not None}
         settings = {"tau": tau, "loss": loss, "scale": scale, "batch": batch, "seed": seed}
         return report(**own, **settings, model=model, x=x, most=most, progress=progress)
@@ -215,26 +214,20 @@ def report(
     others["checkpoint"] = checkpoint
     tables = _tables(z1, z2, labels, others)
     n = len(tables["z1"])
-    factors = {} if factors is None else arrays.factors(factors, n)
-    layers = {} if layers is None else arrays.layers(layers, n)
+    named = {
+        "factors": {} if factors is None else arrays.factors(factors, n),
+        "layers": {} if layers is None else arrays.layers(layers, n),
+    }
     settings = _settings(tau, loss, scale, batch, seed, tables["labels"])
 
     most = whole("most", most, 4)
     rows = lines.random_order(n, seed)[:most]
     rows.sort()
-    chosen = {name: None if found is None else found[rows] for name, found in tables.items()}
+    chosen = _chosen(tables, named, rows)
     if chosen["labels"] is not None and len(np.unique(chosen["labels"])) < 2:
         raise refused("most", most, "so large that the points looked at are of two classes or more")
-    used = chosen.pop("z")
     inputs = rows[lines.few(len(rows), seed)]
-    subject = Subject(
-        used=chosen["z1"] if used is None else used,
-        factors={name: column[rows] for name, column in factors.items()},
-        layers={name: values[rows] for name, values in layers.items()},
-        kernel=_kernel(model, x, n, inputs),
-        **chosen,
-        **settings,
-    )
+    subject = Subject(**chosen, **settings, kernel=_kernel(model, x, n, inputs))
     found = []
     for done, group in enumerate(lines.ALL):
         found += group(subject)
@@ -256,6 +249,16 @@ def _tables(z1, z2, labels, others):
         tables[name] = None if value is None else arrays.points(name, value, n)
     tables["labels"] = None if labels is None else arrays.labels(labels, n)
     return tables
+
+
+def _chosen(tables, named, rows):
+    """The tables of a Subject: some rows of each."""
+    chosen = {name: None if found is None else found[rows] for name, found in tables.items()}
+    used = chosen.pop("z")
+    chosen["used"] = chosen["z1"] if used is None else used
+    for group, members in named.items():
+        chosen[group] = {name: values[rows] for name, values in members.items()}
+    return chosen
 
 
 def _settings(tau, loss, scale, batch, seed, labels):

@@ -27,7 +27,8 @@ def filled(text: str, numbers: Mapping[str, float]) -> str:
         number = numbers[found[1]]
         if found[2]:
             return share(number)
-        return f"{number:.0f}" if float(number).is_integer() else f"{number:.3g}"
+        whole = abs(number) >= 100 or float(number).is_integer()
+        return f"{number:.0f}" if whole else f"{number:.3g}"
 
     return NUMBER.sub(said, text)
 
