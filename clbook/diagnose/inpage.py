@@ -94,7 +94,7 @@ class Block:
         written = io.BytesIO()
         np.savez_compressed(written, z1=z1.astype(np.float16), z2=z2.astype(np.float16))
         packed = base64.b64encode(written.getvalue()).decode("ascii")
-        return {"name": f"{name}.npz", "file": packed}
+        return {"name": f"{name.replace(' ', '-')}.npz", "file": packed}
 
     def line(self, key: str) -> dict:
         """A line as the script and the template read it."""
