@@ -143,7 +143,7 @@ def test_alignment_spread_and_uniformity_are_those_of_a_slow_loop(found):
 
 def test_partners_in_a_batch_are_those_of_its_rows(found):
     given = clouds()
-    order = np.random.default_rng(0).permutation(N)
+    order = lines.random_order(N, 0)
     u1, u2 = (np.array(rows(given[name])) for name in ("z1", "z2"))
     shares = []
     for start in range(0, N, 10):
@@ -169,7 +169,7 @@ def test_ranks_are_those_of_the_eigenvalues_of_the_covariance(found):
 def test_readouts_are_those_of_scikit_learn(found):
     given = clouds()
     z, y = given["z"], given["labels"]
-    order = np.random.default_rng(0).permutation(N)
+    order = lines.random_order(N, 0)
     known, asked = order[:30], order[30:]
     probe = pipeline.make_pipeline(
         preprocessing.StandardScaler(), linear_model.LogisticRegression(max_iter=1000)
@@ -211,9 +211,42 @@ def test_cka_and_rsa_are_those_of_whole_tables(found):
     assert found["CKA with the start"].reference["rows shuffled"] < cka
 
 
+def test_factors_are_read_layer_by_layer_and_networks_are_compared_with_a_null():
+    given = clouds()
+    g = np.random.default_rng(4)
+    first = given["z"][:, 0]
+    layers = {"conv": g.standard_normal((N, 9)), "pool": np.c_[first, g.standard_normal((N, 3))]}
+    checkpoint = given["z"] + 0.3 * g.standard_normal((N, D))
+    report = diagnose.report(
+        **given, layers=layers, checkpoint=checkpoint, factors={"first": first}, tau=0.2
+    )
+    line = report["R2 of first"]
+    for name, features in layers.items():
+        fit = linear_model.LinearRegression().fit(features, first).score(features, first)
+        adjusted = 1 - (1 - fit) * (N - 1) / (N - features.shape[1] - 1)
+        assert line.reference[f"layer {name}"] == pytest.approx(adjusted, abs=1e-6)
+    assert line.says.endswith("Of the layers, most is in pool, 100 %.")
+    for measure in ("CKA", "RSA"):
+        line = report[f"{measure} with the checkpoint"]
+        assert line.value > 0.5 > line.reference["rows shuffled"] and not line.alarm
+    assert "checkpoint" in report["k-NN"].reference
+    lost = diagnose.report(**(given | {"z": g.standard_normal((N, D))}), checkpoint=checkpoint)
+    assert "k-NN" in {line.name for line in lost.alarms}
+
+
+def test_a_report_has_figures_of_its_lines_and_spectra(found):
+    pictures = found.figures
+    assert set(pictures) == {"lines", "spectrum"}
+    assert "before the projector" in pictures["spectrum"].alt
+    assert pictures["lines"].alt.endswith("Alarms: none.")
+    u = np.array(rows(clouds()["z1"]))
+    deviations = np.sqrt(np.linalg.eigvalsh(np.cov(u.T, bias=True))[::-1])
+    assert found.deviations["what the loss compares"] == pytest.approx(deviations, abs=1e-9)
+
+
 def test_a_sample_of_the_rows_keeps_them_together():
     given = clouds(400)
-    some = np.sort(np.random.default_rng(0).permutation(400)[:100])
+    some = np.sort(lines.random_order(400, 0)[:100])
     part = {name: values[some] for name, values in given.items()}
     big, small = diagnose.report(**given, most=100), diagnose.report(**part)
     assert (big.n, big.looked, small.n) == (400, 100, 100)
@@ -276,6 +309,14 @@ def test_tensors_and_files_give_the_report_of_the_arrays(tmp_path, found):
     np.save(tmp_path / "z1.npy", given["z1"])
     np.savetxt(tmp_path / "z2.csv", given["z2"], delimiter=",", header="a,b,c,d,e,f", comments="")
     np.savetxt(tmp_path / "y.csv", given["labels"])
+    both = np.stack([given["z1"], given["z2"]])
+    np.save(tmp_path / "both.npy", both)
+    header = ",".join([f"z{view} {k}" for view in (1, 2) for k in range(D)])
+    columns = np.hstack(list(both))
+    np.savetxt(tmp_path / "both.csv", columns, delimiter=",", header=header, comments="")
+    views = diagnose.report(given["z1"], given["z2"])
+    for name in ("both.npy", "both.csv"):
+        assert diagnose.report(tmp_path / name) == views
     from_files = diagnose.report(
         tmp_path / "z1.npy", tmp_path / "z2.csv", labels=tmp_path / "y.csv"
     )
@@ -499,6 +540,15 @@ def test_collect_fills_the_arrays_and_leaves_everything_as_it_was():
     assert (found["z"] == found["before"]).all() and (found["labels"] == y.numpy()).all()
     assert np.allclose(found["raw"], x.numpy()) and found["z1"].shape == (50, 3)
     assert not np.array_equal(found["z1"], found["z2"])
+    seen = diagnose.collect(encoder, x, noisy, layers=["0", "2"], checkpoint=encoder, batch=16)
+    with torch.no_grad():
+        assert np.allclose(seen["layers"]["0"], encoder[0](x).numpy(), atol=1e-6)
+    assert seen["layers"]["2"].shape == (50, 8) and (seen["checkpoint"] == seen["z"]).all()
+    assert not encoder[0]._forward_hooks
+    factors = {"first": x[:, 0].numpy()}
+    assert "layer 2" in diagnose.report(**seen, factors=factors)["R2 of first"].reference
+    with pytest.raises(ValueError, match="layers = 'head' .* names of the encoder's modules"):
+        diagnose.collect(encoder, x, noisy, layers=["head"])
     again = diagnose.collect(encoder, x, noisy, projector, batch=16, labels=y)
     assert np.array_equal(
         again["z1"], diagnose.collect(encoder, x, noisy, projector, batch=16)["z1"]

@@ -13,7 +13,7 @@ from test_diagnose import Timm, Transformer, noisy
 from torch import nn
 
 from clbook import diagnose
-from clbook.diagnose import lines
+from clbook.diagnose import lines, measures
 from clbook.experiments.diagnose import HEALTHY, PATIENTS, SICK, configs, figures, run
 from clbook.experiments.diagnose import experiment as chapter
 
@@ -43,12 +43,14 @@ def test_a_healthy_run_raises_no_alarm_in_any_seed(reports, kind):
 
 # Of each line that tells: how far it is from its threshold, as a ratio > 1 where it alarms.
 MARGINS = {
-    "spread": lambda line, report: lines.SPREAD * line.reference["random directions"] / line.value,
+    "spread": lambda line, report: (
+        measures.SPREAD * line.reference["random directions"] / line.value
+    ),
     "alignment": lambda line, report: (
-        line.value / line.reference["partners shuffled"] / lines.APART
+        line.value / line.reference["partners shuffled"] / measures.APART
     ),
     "k-NN": lambda line, report: errors(line, "raw input", report.looked),
-    "partner accuracy in a batch": lambda line, report: line.value / lines.ANSWERED,
+    "partner accuracy in a batch": lambda line, report: line.value / measures.ANSWERED,
     "linear probe of what is used": lambda line, report: errors(
         line, "before the projector", report.looked // 2
     ),

@@ -9,7 +9,7 @@ from pathlib import Path
 from clbook.diagnose.loss_scale import LOSSES, SCALES
 from clbook.diagnose.reporting import MOST, report
 
-TABLES = ("z", "labels", "before", "start", "twin", "factors", "raw")
+TABLES = ("z", "labels", "before", "start", "checkpoint", "twin", "factors", "raw")
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -16,7 +16,8 @@ from clbook._arguments import array, error, reals, refused, shown
 Rows = np.ndarray | torch.Tensor | Sequence | str | os.PathLike  # numbers, or a file of them
 LARGEST = 2e9  # bytes of a file's arrays
 ENDINGS = (".npz", ".npy", ".csv")
-FACTOR = "factors."  # what the name of a factor begins with in an .npz file
+GROUPS = ("factors", "layers")  # in an .npz file their members are called "factors.NAME"
+KNOWN = ("z1", "z2", "z", "labels", "before", "start", "checkpoint", "twin", "raw")
 
 
 def is_path(value) -> bool:
@@ -48,7 +49,7 @@ def read(name: str, path: str | os.PathLike) -> dict[str, np.ndarray]:
         said = f"{path} of {size / 1e9:.1f} GB"
         raise error(name, said, f"a file of at most {LARGEST / 1e9:.0f} GB: take fewer rows")
     if ending == ".csv":
-        return {"": _numbers(name, path)}
+        return _numbers(name, path)
     try:
         loaded = np.load(path, allow_pickle=False)
         if ending == ".npy":
@@ -70,11 +71,12 @@ def _size(path, ending):
 
 
 def _numbers(name, path):
-    """(n, d) the numbers of a CSV, or (n,) of one with a single column."""
-    with path.open(newline="", encoding="utf-8", errors="replace") as file:
+    """The numbers of a CSV: {"": (n, d)}, or (n,) of one column; {"z1": (n, d), "z2": ...} where its columns say so."""
+    with path.open(newline="", encoding="utf-8-sig", errors="replace") as file:
         rows = [row for row in csv.reader(file) if row]
+    names = []
     if rows and not _is_number(rows[0][0]):
-        rows = rows[1:]  # the names of the columns
+        names = [cell.strip() for cell in rows.pop(0)]
     found = []
     for row in rows:
         wrong = [cell for cell in row if not _is_number(cell)]
@@ -87,7 +89,11 @@ def _numbers(name, path):
         said = f"{path} with rows of {sorted(widths)} entries"
         raise error(name, said, "a CSV of one row or more, all of one length")
     numbers = np.array(found)
-    return numbers[:, 0] if numbers.shape[1] == 1 else numbers
+    views = [column[:2] for column in names]
+    if len(views) == numbers.shape[1] and set(views) == {"z1", "z2"}:
+        first = np.array([view == "z1" for view in views])
+        return {"z1": numbers[:, first], "z2": numbers[:, ~first]}
+    return {"": numbers[:, 0] if numbers.shape[1] == 1 else numbers}
 
 
 def _is_number(text):
@@ -196,28 +202,43 @@ def factors(value, n: int) -> dict[str, np.ndarray]:
     return found
 
 
-def from_file(path: str | os.PathLike) -> dict:
-    """The arguments of `report` that an .npz file holds; names that it does not know are left out.
-
-    A factor is an array of the name "factors.NAME".
+def layers(given, n: int) -> dict[str, np.ndarray]:
+    """The argument `layers` as {name: (n, d)}.
 
     Raises:
-        ValueError: a file without z1 and z2, or what `read` refuses.
+        ValueError: no mapping, another number of rows.
+    """
+    if not isinstance(given, Mapping):
+        raise refused("layers", given, "a dictionary {name: array (n, d)}")
+    return {str(name): points(f"layers[{name!r}]", rows, n) for name, rows in given.items()}
+
+
+def from_file(path: str | os.PathLike) -> dict:
+    """The arguments of `report` that one file holds.
+
+    An .npz has z1, z2 and more by their names, a factor as "factors.NAME", a layer as "layers.NAME"; names that
+    `report` does not know are left out. An .npy has both views, (2, n, d). A CSV has both where the names of its
+    columns begin with z1 or z2.
+
+    Raises:
+        ValueError: a file without two views, or what `read` refuses.
     """
     found = read("z1", path)
+    if "" in found and found[""].ndim == 3 and len(found[""]) == 2:
+        found = dict(zip(("z1", "z2"), found[""], strict=True))
     if "z1" not in found or "z2" not in found:
         names = ", ".join(name or "one array" for name in found)
         said = f"{path} with {names}"
         allowed = (
-            "an .npz file with the arrays z1 and z2, or come with a z2: one view has no partner"
+            "an .npz file with the arrays z1 and z2, an .npy of shape (2, n, d), a CSV with columns that are called "
+            "z1... and z2..., or come with a z2: one view has no partner"
         )
         raise error("z1", said, allowed)
-    named = {}
-    for name, values in found.items():
-        if name.startswith(FACTOR):
-            named[name.removeprefix(FACTOR)] = values
-    known = ("z1", "z2", "z", "labels", "before", "start", "twin", "raw")
-    arguments = {name: found[name] for name in known if name in found}
-    if named:
-        arguments["factors"] = named
+    arguments = {name: found[name] for name in KNOWN if name in found}
+    for group in GROUPS:
+        start = f"{group}."
+        members = {name: values for name, values in found.items() if name.startswith(start)}
+        if members:
+            named = {name.removeprefix(start): values for name, values in members.items()}
+            arguments[group] = named
     return arguments

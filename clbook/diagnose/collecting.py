@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -41,7 +41,9 @@ def collect(
     projector: nn.Module | None = None,
     *,
     start: nn.Module | None = None,
+    checkpoint: nn.Module | None = None,
     twin: nn.Module | None = None,
+    layers: Sequence[str] = (),
     labels: Tensor | np.ndarray | None = None,
     use: str = "encoder",
     read: Callable | None = None,
@@ -61,7 +63,10 @@ def collect(
         views: views(batch) -> batch, one random view of each point by torch's, NumPy's or Python's global generator.
             It is called twice for each batch.
         projector: module: features -> what the loss compares. None: the loss compares the features.
-        start, twin: encoders as `encoder`: its untrained self, and another to compare with.
+        start, checkpoint, twin: encoders as `encoder`: its untrained self, an earlier state, and another to compare
+            with, one that was trained with labels say.
+        layers: names of modules within the encoder, as `named_modules` has them, whose outputs are kept too. Positions
+            are averaged: (m, c, h, w) -> (m, c), (m, length, d) -> (m, d).
         labels: (n,), if the data bring none.
         use: what will be used and is read out: the output of the "encoder", or that of the "projector".
         read: read(output) -> (m, d), for an encoder that returns no tensor (m, d):
@@ -71,12 +76,14 @@ def collect(
 
     Returns:
         {"z1", "z2": (n, d) what the loss compares, "z": (n, d') what is used, "before": (n, d'') in front of the
-        projector, "start", "twin": (n, d'), "raw": the inputs (n, D), "labels": (n,)}, those that there are.
+        projector, "start", "checkpoint", "twin": (n, d'), "layers": {name: (n, d)}, "raw": the inputs (n, D),
+        "labels": (n,)}, those that there are.
 
     Raises:
         ValueError: data without points; a module that returns something else than a row for each point.
     """
-    modules = {"encoder": encoder, "projector": projector, "start": start, "twin": twin}
+    others = {"start": start, "checkpoint": checkpoint, "twin": twin}
+    modules = {"encoder": encoder, "projector": projector} | others
     for name, module in modules.items():
         fine = isinstance(module, nn.Module) or (module is None and name != "encoder")
         if not fine:
@@ -84,9 +91,9 @@ def collect(
     choice("use", use, ("encoder", "projector"))
     if not callable(views):
         raise refused("views", views, "a function of a batch that returns one view of each point")
-    reader = _Reader(encoder, projector, start, twin, use, read)
+    reader = _Reader(encoder, projector, others, use, read)
     kept = {}
-    with as_found(*modules.values()), torch.no_grad():
+    with as_found(*modules.values()), torch.no_grad(), _watched(encoder, layers, reader.seen):
         for module in modules.values():
             if module is not None:
                 module.eval()
@@ -103,9 +110,40 @@ def collect(
     found = {name: np.concatenate(parts) for name, parts in kept.items()}
     if len(found["raw"]) < len(found["z1"]):
         del found["raw"]  # of more inputs than are kept
+    if layers:
+        found["layers"] = {name: found.pop(f"layers.{name}") for name in layers}
     if labels is not None:
         found["labels"] = labels
     return found
+
+
+@contextlib.contextmanager
+def _watched(encoder, layers, seen):
+    """While it lasts, each forward pass leaves the outputs of some modules in `seen`, {name: (m, d)}."""
+    known = dict(encoder.named_modules())
+    hooks = []
+
+    def keep(name):
+        def hook(module, given, out):
+            rows = out[0] if isinstance(out, (tuple, list)) else out
+            if not isinstance(rows, Tensor) or rows.ndim < 2:
+                allowed = "names of modules that return a row for each point"
+                raise error("layers", f"{name!r}, which returns {shown(out)}", allowed)
+            if rows.ndim > 2:
+                rows = rows.flatten(2).mean(2) if rows.ndim > 3 else rows.mean(1)
+            seen[name] = rows
+
+        return hook
+
+    for name in layers:
+        if name not in known:
+            raise refused("layers", name, f"names of the encoder's modules, {', '.join(known)}")
+        hooks.append(known[name].register_forward_hook(keep(name)))
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 def _batches(data, batch):
@@ -126,10 +164,11 @@ def _batches(data, batch):
 class _Reader:
     """What the modules give for one batch."""
 
-    def __init__(self, encoder, projector, start, twin, use, read):
+    def __init__(self, encoder, projector, others, use, read):
         self.encoder = encoder
         self.projector = projector
-        self.others = {"start": start, "twin": twin}
+        self.others = others
+        self.seen = {}  # what the watched layers gave last
         self.use = use
         self.read = read
         self.raw = RAW
@@ -138,6 +177,8 @@ class _Reader:
         """The rows that a batch adds to each array."""
         features = self.features("encoder", self.encoder, x)
         found = {}
+        for name, rows in self.seen.items():
+            found[f"layers.{name}"] = _checked(f"layers[{name!r}]", rows, len(x))
         for name in ("z1", "z2"):
             seen = views(x)
             if not isinstance(seen, Tensor) or len(seen) != len(x):

@@ -7,23 +7,18 @@ beside the line; its thresholds are shares of a reference, so that no number of 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 
 import numpy as np
 import torch
 
 from clbook import kernels, metrics
-from clbook.diagnose import loss_scale
+from clbook.diagnose import loss_scale, measures, words
+from clbook.diagnose.words import share
 
-PROGRESS = 0.1  # a loss that has come less of the way from chance to its floor has learned nothing
-SPREAD = 0.02  # of the spread of random directions: below it all points have one place
-APART = 0.7  # partners as far apart as this share of the distance of strangers share nothing
-RANK = 0.1  # of the effective rank of a Gaussian sample: below it most dimensions are unused
-DEAD = 1e-3  # an axis with less than this share of the largest deviation is dead
 SAME = 0.98  # CKA with the start above which nothing has happened
 ERRORS = 3.0  # standard errors by which two accuracies must differ: several are compared
-ANSWERED = 0.3  # a share of partners found in a batch, of which
-BEYOND = 0.1  # less than this share is found among all points where the batch is too small
 NEIGHBOURS = 10
 PAIRS = 10  # pairs of classes that are asked whether they are separable
 MEMBERS = 100  # points of each class of a pair
@@ -61,7 +56,8 @@ class Subject:
         z1, z2: (n, d) what the loss compares, two views of each point.
         used: (n, d') the representation that will be used.
         labels: (n,) or None.
-        before, start, twin, raw: (n, ...) or None.
+        before, start, checkpoint, twin, raw: (n, ...) or None.
+        layers: {name: (n, d'')} outputs on the way to what is used.
         factors: {name: (n,)}.
         kernel: (m, m) trace kernel of the points `few(n, seed)`, or None.
         tau, loss, scale: of the loss; loss is None where it is none of the package's.
@@ -75,8 +71,10 @@ class Subject:
     labels: np.ndarray | None
     before: np.ndarray | None
     start: np.ndarray | None
+    checkpoint: np.ndarray | None
     twin: np.ndarray | None
     raw: np.ndarray | None
+    layers: dict[str, np.ndarray]
     factors: dict[str, np.ndarray]
     kernel: np.ndarray | None
     tau: float
@@ -90,24 +88,45 @@ class Subject:
         """The number of points."""
         return len(self.z1)
 
-    def generator(self) -> np.random.Generator:
-        """A new source of shuffles and random references, the same for each line."""
-        return np.random.default_rng(self.seed)
+    @functools.cached_property
+    def numbers(self) -> dict[str, float]:
+        """The numbers about two views."""
+        return two_views(self)
+
+    def order(self) -> np.ndarray:
+        """(n,) the rows in random order, the same for each line."""
+        return random_order(self.n, self.seed)
 
     def shuffled(self, rows: np.ndarray) -> np.ndarray:
         """The rows in another order."""
-        return rows[self.generator().permutation(len(rows))]
+        return rows[random_order(len(rows), self.seed)]
 
     def gaussian(self, like: np.ndarray) -> np.ndarray:
-        """A Gaussian sample of the size of `like`."""
-        return self.generator().standard_normal(like.shape)
+        """A Gaussian sample of the size of `like`, the same for each line."""
+        return gaussian(like.shape, self.seed).numpy()
 
     def others(self, name: str) -> dict[str, np.ndarray]:
         """What a readout is compared with: {what: rows}, those that there are."""
-        found = {"raw input": self.raw, "untrained start": self.start}
+        found = {
+            "raw input": self.raw,
+            "untrained start": self.start,
+            "checkpoint": self.checkpoint,
+        }
         if name == "factor":
+            found |= {f"layer {layer}": rows for layer, rows in self.layers.items()}
             found["before the projector"] = self.before
         return {what: rows for what, rows in found.items() if rows is not None}
+
+
+def random_order(n: int, seed: int) -> np.ndarray:
+    """(n,) the numbers from 0 to n - 1 in random order, by torch's generator, which a page has too."""
+    return torch.randperm(n, generator=torch.Generator().manual_seed(seed)).numpy()
+
+
+def gaussian(shape: tuple[int, ...], seed: int) -> torch.Tensor:
+    """A sample of the standard normal distribution in float64."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randn(shape, generator=generator, dtype=torch.float64)
 
 
 def unit(z: np.ndarray) -> np.ndarray:
@@ -116,210 +135,102 @@ def unit(z: np.ndarray) -> np.ndarray:
     return z / np.where(length > 0, length, 1.0)
 
 
-def share(x: float) -> str:
-    """A share in percent, as a sentence has it."""
-    return f"{100 * x:.0f} %" if abs(x) >= 0.1 else f"{100 * x:.1f} %"
+# What two views say: numbers of `measures` in the words of `words`.
 
 
-# What the loss sees.
+def told(key: str, numbers: dict[str, float], **places: str) -> Line:
+    """A line about two views from its numbers; `places` fill its name."""
+    about = words.TWO_VIEWS[key]
+    numbers = {"zero": 0.0, "one": 1.0} | numbers
+    alarm = bool(numbers.get(f"{key}.alarm", False))
+    says = words.filled(about.alarm if alarm else about.calm, numbers)
+    reference = {what: numbers[name] for what, name in about.beside.items() if name in numbers}
+    name = about.name.format(**places)
+    return Line(name, numbers[key], reference, says, alarm, about.rule, about.page)
+
+
+def plain(found: dict[str, torch.Tensor | float]) -> dict[str, float]:
+    """Tensors of one entry as floats."""
+    return {name: float(number) for name, number in found.items()}
+
+
+def two_views(s: Subject) -> dict[str, float]:
+    """The numbers about two views: those of `measures.directions` and of the loss, and "n" and "size"."""
+    z1, z2 = torch.from_numpy(s.z1), torch.from_numpy(s.z2)
+    random = gaussian(s.z1.shape, s.seed)
+    size = s.n if s.batch is None else min(s.batch, s.n)
+    batch = torch.tensor(size, dtype=torch.float64)
+    found = measures.directions(z1, z2, torch.from_numpy(s.order()), random, batch)
+    return plain(found) | loss_numbers(s) | {"n": s.n, "size": size}
+
+
+def loss_numbers(s: Subject) -> dict[str, float]:
+    """The numbers of the loss, in the convention of the library."""
+    if s.loss is None:
+        return {}
+    tau = torch.tensor(s.tau, dtype=torch.float64)
+    z1, z2 = torch.from_numpy(s.z1), torch.from_numpy(s.z2)
+    random = gaussian(s.z1.shape, s.seed)
+    if s.loss == "nt_xent":
+        views = map(measures.unit, (z1, z2, random))
+        found = plain(measures.nt_xent(*views, tau))
+    else:
+        found = {"loss": loss_scale.value(s.loss, s.z1, s.z2, s.tau, s.labels)}
+        found["loss.chance"] = loss_scale.chance(s.loss, s.n, s.tau, s.labels)
+        found["loss.floor"] = loss_scale.floor(s.loss, s.n, s.tau, s.labels)
+        if s.loss in loss_scale.UNLABELLED:
+            same = random.numpy()
+            found["loss.random"] = loss_scale.value(s.loss, same, same, s.tau)
+    judged = plain(measures.judged_loss(found))
+    scale = loss_scale.factor(s.scale, s.tau)
+    return judged | {name: scale * number for name, number in found.items()}
 
 
 def loss(s: Subject) -> list[Line]:
     """The loss beside its chance and its floor, in the convention of the library."""
     if s.loss is None:
         return []
-    scale = loss_scale.factor(s.scale, s.tau)
-    found = loss_scale.value(s.loss, s.z1, s.z2, s.tau, s.labels)
-    chance = loss_scale.chance(s.loss, s.n, s.tau, s.labels)
-    floor = loss_scale.floor(s.loss, s.n, s.tau, s.labels)
-    reference = {"chance": scale * chance, "floor": scale * floor}
-    if s.loss in loss_scale.UNLABELLED:
-        random = s.gaussian(s.z1)
-        even = loss_scale.value(s.loss, random, random, s.tau)
-        reference["random directions, partners equal"] = scale * even
-    way = (chance - found) / (chance - floor)
-    if way < PROGRESS:
-        says = (
-            f"The loss is at chance, that of a network whose outputs are all equal ({share(way)} of the "
-            "way to the floor): untrained, collapsed, or views that share nothing."
-        )
-    else:
-        what = f"arrangement of {s.n} points"
-        if s.loss in loss_scale.LABELLED:
-            what += " with classes of equal size"
-        says = (
-            f"The loss has come {share(way)} of the way from chance to a floor that no {what} goes "
-            "below. It ranks neither temperatures nor views."
-        )
-    rule = f"less than {share(PROGRESS)} of the way from chance to floor"
-    name = f"loss ({s.loss}, scale {_plain(s.scale)}, tau {s.tau:g})"
-    return [Line(name, scale * found, reference, says, way < PROGRESS, rule, "practice")]
+    line = told("loss", s.numbers)
+    says = line.says
+    if s.loss in loss_scale.LABELLED:
+        says = says.replace(" points", " points with classes of equal size")
+    scale = s.scale if isinstance(s.scale, str) else f"{s.scale:.4g}"
+    name = f"loss ({s.loss}, scale {scale}, tau {s.tau:g})"
+    return [dataclasses.replace(line, name=name, says=says)]
 
 
-def _plain(scale):
-    return scale if isinstance(scale, str) else f"{scale:.4g}"
-
-
-def lengths(s: Subject) -> list[Line]:
-    """The mean length of the vectors that the loss compares."""
-    found = float(np.linalg.norm(s.z1, axis=1).mean())
-    says = "The vectors have length 1, as the loss sees them."
-    if not math.isclose(found, 1, rel_tol=1e-3):
-        says = (
-            f"The vectors have length {found:.3g}. The loss and all lines below see directions: the "
-            "vectors are divided by their lengths here. Do the same before you compare with others."
-        )
-    return [Line("length of the vectors", found, {"unit": 1.0}, says, False, "", "photographs")]
-
-
-def alignment(s: Subject) -> list[Line]:
-    """How far partners are apart, beside strangers."""
-    u1, u2 = unit(s.z1), unit(s.z2)
-    found = metrics.alignment(u1, u2)
-    strangers = metrics.alignment(u1, s.shuffled(u2))
-    near = found / strangers if strangers > 0 else 1.0
-    alarm = near > APART
-    says = (
-        f"Partners are {share(near)} as far apart (squared) as strangers. Near 0 the views are too weak "
-        "to teach anything, or share a shortcut."
-    )
-    if alarm:
-        says = (
-            "Partners are as far apart as strangers: the network finds nothing that two views of a "
-            "point share. The views destroy the content, or the outputs are noise."
-        )
-    rule = f"partners more than {share(APART)} as far apart as strangers"
-    reference = {"partners shuffled": strangers, "views equal": 0.0}
-    return [Line("alignment", found, reference, says, alarm, rule, "landscape")]
-
-
-def spread(s: Subject) -> list[Line]:
-    """Uniformity, and the variance of the directions: both near 0 where all points have one place."""
-    u = unit(s.z1)
-    random = unit(s.gaussian(s.z1))
-    found = float(metrics.spectrum(u).sum())
-    at_random = float(metrics.spectrum(random).sum())
-    alarm = found < SPREAD * at_random
-    says = f"The directions have {share(found / at_random)} of the variance of random ones."
-    if alarm:
-        says += " All points are at nearly one place: collapsed."
-    rule = f"less than {share(SPREAD)} of the variance of random directions"
-    reference = {"random directions": at_random, "all at one place": 0.0}
-    variance = Line("spread", found, reference, says, alarm, rule, "landscape")
-
-    even = metrics.uniformity(random)
-    uniform = metrics.uniformity(u)
-    says = (
-        f"Uniformity is {share(uniform / even)} of that of random directions. It is 0 where all points "
-        "coincide. Small beside a spread that is not, it says that some lie close together."
-    )
-    reference = {"random directions": even, "all at one place": 0.0}
-    uniformity = Line("uniformity", uniform, reference, says, False, "", "landscape")
-    return [variance, uniformity]
-
-
-def partner_accuracy(z1: np.ndarray, z2: np.ndarray) -> float:
-    """The share of 2n views whose nearest other view, by the cosine, is the other view of their point.
-
-    Args:
-        z1, z2: (n, d) unit vectors.
-    """
-    n = len(z1)
-    views = np.concatenate([z1, z2])
-    cosines = views @ views.T
-    np.fill_diagonal(cosines, -np.inf)
-    nearest = cosines.argmax(1)
-    partner = (np.arange(2 * n) + n) % (2 * n)
-    return float((nearest == partner).mean())
+def directions(s: Subject) -> list[Line]:
+    """Lengths, how far partners are apart, and how far all points are."""
+    return [told(key, s.numbers) for key in ("length", "alignment", "spread", "uniformity")]
 
 
 def partners(s: Subject) -> list[Line]:
-    """How often the loss's quiz is answered, among all points."""
-    found = partner_accuracy(unit(s.z1), unit(s.z2))
-    chance = 1 / (2 * s.n - 1)
-    says = (
-        f"For {share(found)} of the views the nearest other view is their partner, {found / chance:.0f} "
-        "times as often as by chance. This is the quiz of the loss, and no readout: near 100 % with a "
-        "poor readout, the views leak a shortcut."
-    )
-    return [Line("partner accuracy", found, {"chance": chance}, says, False, "", "practice")]
+    """How often the loss's quiz is answered, among all points and in a training batch."""
+    lines = [told("partners", s.numbers)]
+    if s.batch is not None and s.batch < s.n:
+        lines.append(told("batch", s.numbers, size=s.batch))
+    return lines
 
 
-def batch(s: Subject) -> list[Line]:
-    """Whether the quiz of a training batch is answered where that among all points is not."""
-    if s.batch is None or s.batch >= s.n:
-        return []
-    u1, u2 = unit(s.z1), unit(s.z2)
-    inside = _in_batches(u1, u2, s.batch, s.generator())
-    among_all = partner_accuracy(u1, u2)
-    alarm = inside > ANSWERED and among_all < BEYOND * inside
-    says = (
-        f"In a training batch the partner is found by {share(inside)} of the views, among all {s.n} "
-        f"points by {share(among_all)}."
-    )
-    if alarm:
-        says += " The quiz of a batch is answered without the near points: the batch is too small."
-    rule = f"above {share(ANSWERED)} in a batch, and less than {share(BEYOND)} of that among all"
-    reference = {f"among all {s.n}": among_all, "chance in a batch": 1 / (2 * s.batch - 1)}
-    name = f"partner accuracy in a batch of {s.batch}"
-    return [Line(name, inside, reference, says, alarm, rule, "alignment")]
-
-
-def _in_batches(u1, u2, batch, generator):
-    """The partner accuracy in batches that are drawn without replacement, in the mean; the rest is left out."""
-    order = generator.permutation(len(u1))
-    found = []
-    for start in range(0, len(u1) - batch + 1, batch):
-        rows = order[start : start + batch]
-        found.append(partner_accuracy(u1[rows], u2[rows]))
-    return float(np.mean(found))
-
-
-# How many dimensions.
+def deviations(s: Subject) -> dict[str, tuple[float, ...]]:
+    """{where: standard deviations along the axes, descending}, after the projector and before it."""
+    found = {"what the loss compares": metrics.spectrum(unit(s.z1))}
+    if s.before is not None:
+        found["before the projector"] = metrics.spectrum(s.before)
+    return {where: tuple(np.sqrt(variances).tolist()) for where, variances in found.items()}
 
 
 def dimensions(s: Subject) -> list[Line]:
     """Effective rank and dead dimensions, after the projector and before it."""
-    found = _dimensions(s, unit(s.z1), "what the loss compares")
+    found = [(s.numbers, "what the loss compares")]
     if s.before is not None:
-        found += _dimensions(s, s.before, "before the projector")
-    return found
-
-
-def _dimensions(s, z, where):
-    n, d = z.shape
-    most = min(n - 1, d)
-    gaussian = s.gaussian(z)
-    rank = metrics.effective_rank(z)
-    full = metrics.effective_rank(gaussian)
-    alarm = rank < RANK * full
-    says = (
-        f"The points use some {rank:.3g} of {most} dimensions; a Gaussian sample of this size uses "
-        f"{full:.3g}. This ignores size: a collapsed embedding can have as many."
-    )
-    if alarm:
-        says += " Most dimensions have collapsed."
-    rule = f"less than {share(RANK)} of a Gaussian sample of the same size"
-    reference = {"Gaussian": full, "most, min(n - 1, d)": float(most)}
-    page = "content_style"
-    lines = [Line(f"effective rank, {where}", rank, reference, says, alarm, rule, page)]
-
-    dead = _dead(z)
-    alarm = dead > most / 2
-    says = (
-        f"Along {dead} of {most} axes the points have less than {DEAD:g} of the largest deviation."
-    )
-    rule = "more than half of the axes"
-    reference = {"Gaussian": float(_dead(gaussian)), "axes": float(most)}
-    lines.append(Line(f"dead dimensions, {where}", float(dead), reference, says, alarm, rule, page))
+        gaussian = torch.from_numpy(s.gaussian(s.before))
+        numbers = measures.dimensions(torch.from_numpy(s.before), gaussian)
+        found.append((plain(numbers), "before the projector"))
+    lines = []
+    for numbers, where in found:
+        lines += [told(key, numbers, where=where) for key in ("rank", "dead")]
     return lines
-
-
-def _dead(z):
-    """The axes, of min(n - 1, d), along which points hardly vary."""
-    variances = metrics.spectrum(z)[: min(len(z) - 1, z.shape[1])]
-    deviations = np.sqrt(variances)
-    return int((deviations <= DEAD * deviations[0]).sum())
 
 
 # What can be read out.
@@ -332,7 +243,7 @@ def neighbours(rows: np.ndarray, labels: np.ndarray) -> float:
 
 def probe(rows: np.ndarray, labels: np.ndarray, seed: int) -> float:
     """Accuracy of a linear probe that is fitted on one half of the points and asked on the other."""
-    order = np.random.default_rng(seed).permutation(len(rows))
+    order = random_order(len(rows), seed)
     known, asked = np.array_split(order, 2)
     return metrics.linear_probe(rows[known], labels[known], rows[asked], labels[asked])
 
@@ -367,7 +278,7 @@ def readouts(s: Subject) -> list[Line]:
                 f" That is less than from the {' and the '.join(worse)}: what the classes need is "
                 "lost, and something else kept, a shortcut say."
             )
-        rule = f"below raw input or start by more than {ERRORS:g} standard errors"
+        rule = f"below raw input, start or checkpoint by more than {ERRORS:g} standard errors"
         lines.append(Line(name, found, reference, says, bool(worse), rule, "practice"))
     return lines
 
@@ -407,7 +318,7 @@ def _separable_pairs(s, rows):
     pairs = []
     for k, first in enumerate(classes):
         pairs += [(first, second) for second in classes[k + 1 :]]
-    order = s.generator().permutation(len(pairs))[:PAIRS]
+    order = random_order(len(pairs), s.seed)[:PAIRS]
     right = []
     for pair in order:
         members = []
@@ -419,13 +330,18 @@ def _separable_pairs(s, rows):
 
 
 def named_factors(s: Subject) -> list[Line]:
-    """How much of each named factor a linear map reads from what is used."""
+    """How much of each named factor a linear map reads from what is used, layer by layer on the way to it."""
     lines = []
     for name, factor in s.factors.items():
         found = _r2(factor, s.used)
         reference = {what: _r2(factor, rows) for what, rows in s.others("factor").items()}
         reference["rows shuffled"] = _r2(factor, s.shuffled(s.used))
         says = f"A linear map reads {share(max(found, 0))} of the variance of {name} from what is used."
+        by_layer = {layer: reference[f"layer {layer}"] for layer in s.layers}
+        known = {layer: r2 for layer, r2 in by_layer.items() if not math.isnan(r2)}
+        if known:
+            most = max(known, key=known.get)
+            says += f" Of the layers, most is in {most}, {share(max(known[most], 0))}."
         lines.append(Line(f"R2 of {name}", found, reference, says, False, "", "content_style"))
     return lines
 
@@ -441,9 +357,9 @@ def _r2(factor, rows):
 
 
 def likeness(s: Subject) -> list[Line]:
-    """CKA and RSA with the start and with a twin, beside those with shuffled rows."""
+    """CKA and RSA with the start, a checkpoint and a twin, beside those with shuffled rows."""
     lines = []
-    for name, other in (("start", s.start), ("twin", s.twin)):
+    for name, other in (("start", s.start), ("checkpoint", s.checkpoint), ("twin", s.twin)):
         if other is None or not _have_directions(s.used, other):
             continue
         for measure, like in (("CKA", metrics.linear_cka), ("RSA", metrics.rsa)):
@@ -469,7 +385,7 @@ def _have_directions(*tables):
 
 def few(n: int, seed: int) -> np.ndarray:
     """The rows of the kernel lines, drawn at random: data are often in the order of their classes."""
-    return np.random.default_rng(seed).permutation(n)[:INPUTS]
+    return random_order(n, seed)[:INPUTS]
 
 
 def kernel(s: Subject) -> list[Line]:
@@ -497,11 +413,8 @@ def kernel(s: Subject) -> list[Line]:
 
 ALL = (
     loss,
-    lengths,
-    alignment,
-    spread,
+    directions,
     partners,
-    batch,
     dimensions,
     readouts,
     projector,

@@ -17,7 +17,9 @@ from clbook._arguments import number, positive, refused, whole
 from clbook.metrics import class_ids
 
 BASE = 0.07  # SupContrast's base temperature
-SCALES = ("mean", "sum", "supcontrast")
+# What the mean over the views is multiplied by, as a + b tau.
+FACTORS = {"mean": (1.0, 0.0), "sum": (2.0, 0.0), "supcontrast": (0.0, 1 / BASE)}
+SCALES = tuple(FACTORS)
 NEAR = 5e-3  # the share by which a printed loss may differ from chance: an early step, or rounding
 
 
@@ -47,11 +49,11 @@ def factor(scale: str | float, tau: float) -> float:
     Raises:
         ValueError: another scale.
     """
-    factors = {"mean": 1.0, "sum": 2.0, "supcontrast": tau / BASE}
     if isinstance(scale, str):
-        if scale not in factors:
+        if scale not in FACTORS:
             raise refused("scale", scale, f"one of {', '.join(SCALES)}, or a number > 0")
-        return factors[scale]
+        fixed, by_tau = FACTORS[scale]
+        return fixed + by_tau * tau
     return positive("scale", scale)
 
 

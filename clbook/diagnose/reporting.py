@@ -36,11 +36,16 @@ class Report:
         n: points that were given.
         looked: points that the lines are computed from.
         lines: the lines, in the order in which they are read.
+        numbers: those about two views (`measures.two_views`), by name.
+        deviations: {where: the standard deviations along the axes, descending} of what the loss compares, as
+            directions, and of what stands before the projector.
     """
 
     n: int
     looked: int
     lines: tuple[Line, ...]
+    numbers: dict[str, float] = dataclasses.field(repr=False)
+    deviations: dict[str, tuple[float, ...]] = dataclasses.field(repr=False)
 
     @property
     def alarms(self) -> tuple[Line, ...]:
@@ -73,6 +78,13 @@ class Report:
 
         header = ("line", "value", "beside", "alarm", "what it says", "page")
         return Table(header, [_row(line) for line in self.lines])
+
+    @property
+    def figures(self) -> dict:
+        """{"lines": the lines about two views, "spectrum": deviations along the axes}, a `style.Picture` each."""
+        from clbook.diagnose import pictures  # here, as above
+
+        return {"lines": pictures.strips({"": self}), "spectrum": pictures.spectrum(self)}
 
     def __repr__(self) -> str:
         rows = [self.summary]
@@ -150,6 +162,8 @@ def report(
     scale: str | float = "mean",
     *,
     raw: Rows | None = None,
+    checkpoint: Rows | None = None,
+    layers: dict[str, Rows] | None = None,
     batch: int | None = None,
     model: torch.nn.Module | None = None,
     x: torch.Tensor | None = None,
@@ -175,6 +189,8 @@ def report(
         scale: how the library prints the loss: "mean" over the views, "sum" of two directions, "supcontrast" for the
             mean times tau / 0.07, or a factor.
         raw: (n, ...) the inputs.
+        checkpoint: as z, by an earlier state of the network.
+        layers: {name: (n, d)} outputs on the way to z, for the factors.
         batch: points in a batch of the training.
         model, x: a network and its inputs (n, ...), for the lines of the neural kernel; labels are needed, too.
         most: points that are looked at, at random, >= 4. Memory and time grow with its square.
@@ -189,38 +205,35 @@ def report(
     """
     if z2 is None and arrays.is_path(z1):
         own = arrays.from_file(z1)
-        given = {"z": z, "labels": labels, "before": before, "start": start}
-        given |= {"twin": twin, "factors": factors, "raw": raw}
+        given = {"z": z, "labels": labels, "before": before, "start": start, "twin": twin}
+        given |= {"factors": factors, "raw": raw, "checkpoint": checkpoint, "layers": layers}
         own |= {name: value for name, value in given.items() if value is not None}
         settings = {"tau": tau, "loss": loss, "scale": scale, "batch": batch, "seed": seed}
         return report(**own, **settings, model=model, x=x, most=most, progress=progress)
     others = {"z": z, "before": before, "start": start, "twin": twin, "raw": raw}
+    others["checkpoint"] = checkpoint
     tables = _tables(z1, z2, labels, others)
     n = len(tables["z1"])
-    factors = {} if factors is None else arrays.factors(factors, n)
+    named = {
+        "factors": {} if factors is None else arrays.factors(factors, n),
+        "layers": {} if layers is None else arrays.layers(layers, n),
+    }
     settings = _settings(tau, loss, scale, batch, seed, tables["labels"])
 
     most = whole("most", most, 4)
-    rows = np.random.default_rng(seed).permutation(n)[:most]
+    rows = lines.random_order(n, seed)[:most]
     rows.sort()
-    chosen = {name: None if found is None else found[rows] for name, found in tables.items()}
+    chosen = _chosen(tables, named, rows)
     if chosen["labels"] is not None and len(np.unique(chosen["labels"])) < 2:
         raise refused("most", most, "so large that the points looked at are of two classes or more")
-    used = chosen.pop("z")
     inputs = rows[lines.few(len(rows), seed)]
-    subject = Subject(
-        used=chosen["z1"] if used is None else used,
-        factors={name: column[rows] for name, column in factors.items()},
-        kernel=_kernel(model, x, n, inputs),
-        **chosen,
-        **settings,
-    )
+    subject = Subject(**chosen, **settings, kernel=_kernel(model, x, n, inputs))
     found = []
     for done, group in enumerate(lines.ALL):
         found += group(subject)
         if progress is not None:
             progress((done + 1) / len(lines.ALL))
-    return Report(n, len(rows), tuple(found))
+    return Report(n, len(rows), tuple(found), subject.numbers, lines.deviations(subject))
 
 
 def _tables(z1, z2, labels, others):
@@ -236,6 +249,16 @@ def _tables(z1, z2, labels, others):
         tables[name] = None if value is None else arrays.points(name, value, n)
     tables["labels"] = None if labels is None else arrays.labels(labels, n)
     return tables
+
+
+def _chosen(tables, named, rows):
+    """The tables of a Subject: some rows of each."""
+    chosen = {name: None if found is None else found[rows] for name, found in tables.items()}
+    used = chosen.pop("z")
+    chosen["used"] = chosen["z1"] if used is None else used
+    for group, members in named.items():
+        chosen[group] = {name: values[rows] for name, values in members.items()}
+    return chosen
 
 
 def _settings(tau, loss, scale, batch, seed, labels):

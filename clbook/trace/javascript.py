@@ -44,6 +44,7 @@ CHEAP = {
     "bitwise_not": "!{0}",
     "sign": "Math.sign({0})",
     "sqrt": "Math.sqrt({0})",
+    "floor": "Math.floor({0})",
     "reciprocal": "1/{0}",
 }
 COSTLY = {
@@ -95,7 +96,7 @@ TYPES = {
 }
 EXPENSIVE = 10  # the cost of one of COSTLY
 SPREAD = 3  # cost from which an operation is carried out before it is spread out or used twice
-CALLED = ("mm(", "eigh(")  # kernels that are one call of runtime.js
+CALLED = ("mm(", "eigh(", "eigenvalues(")  # kernels that are one call of runtime.js
 OVERLOADS = {"slice_scatter": "Tensor", "select_scatter": "int"}
 
 
@@ -351,10 +352,15 @@ class Writer:
         values, vectors = (self.array(result.shape, result.dtype) for result in node.meta["val"])
         matrix = self.copied(args[0])
         size = matrix.shape[-1]
-        names = {values.array, vectors.array, matrix.array}
+        asked = [values, vectors, matrix]
+        call = "eigh"
+        if all(user.args[1] == 0 for user in node.users):  # nobody reads the vectors
+            asked.remove(vectors)
+            call = "eigenvalues"
+        names = [leaf.array for leaf in asked]
         for run in range(math.prod(matrix.shape[:-2])):
-            given = f"{values.array},{vectors.array},{matrix.array},{size},{run}"
-            self.kernels.append(Kernel(f"eigh({given});", names, names))
+            text = f"{call}({','.join(names)},{size},{run});"
+            self.kernels.append(Kernel(text, set(names), set(names)))
         return [values, vectors]
 
     def of_cat(self, node, args: list) -> Leaf:
@@ -522,7 +528,11 @@ class Writer:
         """What is done once, and what is done at every step: all that depends on what a step changes or draws."""
         moving = set()
         for name, array in self.inputs.items():
-            if name in self.graph.outputs or name == "time" or name.startswith("random."):
+            if (
+                name in self.graph.outputs
+                or name == "time"
+                or name.startswith(("random.", "given."))
+            ):
                 moving.add(array)
         once, often = [], []
         for kernel in self.kernels:

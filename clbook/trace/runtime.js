@@ -100,3 +100,58 @@ function eigh(L, V, A, n, run) {
     row.forEach((x, i) => { V[at + i * n + j] = x; });
   });
 }
+
+// Eigenvalues L alone, ascending, of the symmetric matrix number `run` of A, which is used up: Householder reflections
+// make it tridiagonal, and the QL algorithm with implicit shifts takes that apart (Numerical Recipes, 11.2 and 11.3).
+function eigenvalues(L, A, n, run) {
+  const a = A.subarray(run * n * n, (run + 1) * n * n), d = new Float64Array(n), e = new Float64Array(n + 1);
+  for (let i = n - 1; i > 0; i--) {
+    const row = a.subarray(i * n, i * n + i);
+    let scale = 0, h = 0, f = 0;
+    for (let k = 0; k < i; k++) scale += Math.abs(row[k]);
+    e[i] = row[i - 1];
+    if (i === 1 || scale === 0) continue;
+    for (let k = 0; k < i; k++) h += (row[k] /= scale) * row[k];
+    const g = row[i - 1] >= 0 ? -Math.sqrt(h) : Math.sqrt(h);
+    e[i] = scale * g;
+    h -= row[i - 1] * g;
+    row[i - 1] -= g;
+    const p = e.subarray(0, i).fill(0); // the product with the part above, of which the lower triangle is kept
+    for (let j = 0; j < i; j++) {
+      const x = row[j];
+      let s = 0;
+      for (let k = 0; k < j; k++) {
+        s += a[j * n + k] * row[k];
+        p[k] += a[j * n + k] * x;
+      }
+      p[j] += s + a[j * n + j] * x;
+    }
+    for (let j = 0; j < i; j++) f += (p[j] /= h) * row[j];
+    for (let j = 0; j < i; j++) p[j] -= f / (2 * h) * row[j];
+    for (let j = 0; j < i; j++) for (let k = 0; k <= j; k++) a[j * n + k] -= row[j] * p[k] + p[j] * row[k];
+  }
+  for (let i = 0; i < n; i++) d[i] = a[i * n + i];
+  e.copyWithin(0, 1);
+  for (let l = 0; l < n; l++) for (let turn = 0; turn < 60; turn++) {
+    let m = l;
+    while (m < n - 1 && Math.abs(e[m]) > 1e-16 * (Math.abs(d[m]) + Math.abs(d[m + 1]))) m++;
+    if (m === l) break;
+    let g = (d[l + 1] - d[l]) / (2 * e[l]), r = Math.hypot(g, 1), s = 1, c = 1, p = 0;
+    g = d[m] - d[l] + e[l] / (g + (g < 0 ? -r : r));
+    let i = m - 1;
+    for (; i >= l; i--) {
+      const f = s * e[i], b = c * e[i];
+      e[i + 1] = r = Math.hypot(f, g);
+      if (r === 0) { d[i + 1] -= p; e[m] = 0; break; }
+      s = f / r; c = g / r;
+      g = d[i + 1] - p;
+      const q = (d[i] - g) * s + 2 * c * b;
+      p = s * q;
+      d[i + 1] = g + p;
+      g = c * q - b;
+    }
+    if (i >= l) continue;
+    d[l] -= p; e[l] = g; e[m] = 0;
+  }
+  L.set(d.sort(), run * n);
+}

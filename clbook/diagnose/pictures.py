@@ -1,0 +1,70 @@
+"""What is drawn of reports: the lines about two views as shares of their references, and spectra."""
+
+from __future__ import annotations
+
+import math
+
+from clbook.diagnose.reporting import Report
+from clbook.diagnose.words import TWO_VIEWS
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis
+
+LEFT, RIGHT = -0.15, 1.25  # of the shares that are drawn; others stand at the end
+
+
+def drawn() -> dict[str, tuple[str, tuple[float, float] | None]]:
+    """{number: (what its axis is called, where there is an alarm)} of the lines that are drawn."""
+    labels = {
+        "loss": "loss: way from chance to floor",
+        "alignment": "alignment, of strangers'",
+        "spread": "spread, of random directions'",
+        "uniformity": "uniformity, of random directions'",
+        "partners": "partners found among all",
+        "batch": "partners found in a batch",
+        "rank": "effective rank, of a Gaussian's",
+        "dead": "dead axes, of all",
+    }
+    return {TWO_VIEWS[key].share: (label, TWO_VIEWS[key].zone) for key, label in labels.items()}
+
+
+def inside(number: float) -> float:
+    """A share, or the end of the axis that is nearest to it."""
+    return min(max(number, LEFT + 0.05), RIGHT - 0.05)
+
+
+def strips(reports: dict[str, Report]) -> Picture:
+    """The lines about two views of some reports, each as a share of its reference; alarm zones are shaded.
+
+    Args:
+        reports: {name: report}; with one report its name is not shown.
+    """
+    fig, ((ax,),) = axes(1, width=7.2, height=3.6)
+    rows = drawn()
+    for height, (number, (_, zone)) in enumerate(rows.items()):
+        if zone is not None:
+            low, high = max(zone[0], LEFT), min(zone[1], RIGHT)
+            ax.barh(height, high - low, left=low, height=0.7, color=colour(1), alpha=0.25)
+        for k, report in enumerate(reports.values()):
+            where = inside(report.numbers.get(number, math.nan))
+            ax.scatter(where, height, s=30, color=colour(k) if len(reports) > 1 else INK, zorder=3)
+    ax.axvline(1, color=MUTED, lw=1)
+    ax.set(xlim=(LEFT, RIGHT), ylim=(len(rows) - 0.5, -0.5), xlabel="share of the reference")
+    ax.set_yticks(range(len(rows)), [label for label, _ in rows.values()])
+    alarms = [line.name for report in reports.values() for line in report.alarms]
+    return Picture(
+        fig,
+        "Lines of a report as shares of their references, the zone of an alarm shaded. "
+        f"Alarms: {', '.join(alarms) or 'none'}.",
+    )
+
+
+def spectrum(report: Report) -> Picture:
+    """The deviations along the axes, descending, as shares of the largest."""
+    fig, ((ax,),) = axes(1, width=4.4, height=3.0)
+    for k, (where, sizes) in enumerate(report.deviations.items()):
+        shares = [size / sizes[0] if sizes[0] > 0 else 0.0 for size in sizes]
+        ax.plot(range(1, len(shares) + 1), shares, "o-", ms=3, color=colour(k), label=where)
+    log_axis(ax, [1e-4, 1e-2, 1], axis="y")
+    ax.set(xlabel="axis", ylabel="share of the largest deviation", ylim=(1e-5, 2))
+    legend(ax)
+    ranks = [f"{line.name}: {line.value:.3g}" for line in report.lines if "rank" in line.name]
+    return Picture(fig, f"Deviations along the axes, descending. {'; '.join(ranks)}.")
