@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html
 import posixpath
+import shutil
 from pathlib import Path
 from urllib.parse import urljoin
 
@@ -20,6 +21,7 @@ logger = logging.getLogger(__name__)
 
 TEMPLATES = Path(__file__).parent / "templates"
 PICTURE = "_static/explorer.png"  # of a page that has none of its own
+MATHJAX = ("tex-chtml.js", "output", "input", "a11y", "sre", "ui")  # what a page loads, or its menu
 LONGEST = 200  # letters of a description; search engines cut there
 
 
@@ -108,6 +110,7 @@ def write_files(app, exception):
     if exception or app.builder.name != "html":
         return
     folder, base = Path(app.outdir), address(app)
+    prune(folder / "_static/mathjax")
     # GitHub's pages would lose each folder whose name begins with "_".
     (folder / ".nojekyll").touch()
     for name in ("sitemap.xml", "404.html"):
@@ -126,6 +129,19 @@ def write_files(app, exception):
     template = jinja2.Template((TEMPLATES / "missing.html").read_text("utf-8"), autoescape=True)
     page = template.render(book=app.config.html_title, base=base, root=app.config.root_doc)
     (folder / "404.html").write_text(page, encoding="utf-8")
+
+
+def prune(mathjax):
+    """Remove what no page of the book can load: MathJax for other input and output, and speech in other languages."""
+    if not mathjax.is_dir():
+        return
+    for path in mathjax.iterdir():
+        if path.name not in MATHJAX:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    shutil.rmtree(mathjax / "output/svg", ignore_errors=True)
+    for path in (mathjax / "sre/mathmaps").glob("*.json"):
+        if path.stem not in ("base", "en"):
+            path.unlink()
 
 
 def setup(app):
