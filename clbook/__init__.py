@@ -22,7 +22,7 @@ import os
 # run beside others would differ from the same run alone.
 os.environ.setdefault("MKL_CBWR", "AUTO,STRICT")
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # `import clbook; clbook.losses` works. A part is loaded when it is first asked for, because some
 # need more than numpy and torch, which are all that `import clbook` needs.

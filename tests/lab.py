@@ -89,7 +89,7 @@ def jupyterlab(folder, **place):
     try:
         for _ in range(600):
             found = list((folder / "run").glob("jpserver-*.json"))
-            if found or server.poll() is not None:
+            if (found and found[0].read_text()) or server.poll() is not None:
                 break
             time.sleep(0.1)
         yield json.loads(found[0].read_text())["url"]

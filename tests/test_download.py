@@ -1,4 +1,4 @@
-"""What a reader takes away: a page as a notebook of plain Markdown that installs what it needs.
+"""What a reader takes away, and what is published: a page as a notebook of plain Markdown that installs what it needs.
 
 The toy of CONTRIBUTING.md is followed here to the letter: its files are written beside a copy of the package, its
 chapter is built as a book of one page, and that page's notebook is looked at, and run. Where the book has been built,
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import types
 import urllib.parse
+import zipfile
 
 import nbformat
 import pytest
@@ -56,7 +57,7 @@ def chapter():
 def toy(tmp_path_factory):
     """A copy of the package and of the book's configuration, with the toy as its only page; built."""
     folder = tmp_path_factory.mktemp("toy")
-    for name in ("clbook", "book/_ext", "book/_static"):
+    for name in ("clbook", "book/_ext", "book/_static", ".ci"):
         shutil.copytree(ROOT / name, folder / name)
     for name in (
         "pyproject.toml",
@@ -64,6 +65,9 @@ def toy(tmp_path_factory):
         "README.md",
         "LICENSE",
         "requirements.txt",
+        "MANIFEST.in",
+        "CITATION.cff",
+        "CHANGELOG.md",
         "book/references.bib",
     ):
         shutil.copy(ROOT / name, folder / name)
@@ -293,14 +297,30 @@ def test_a_wheel_of_another_state_is_installed_over_an_older_one(toy, tmp_path):
     assert "STATE = 2" in installed.read_text()
 
 
-def test_with_addresses_links_are_whole_and_there_is_a_colab_button(toy):
-    config = toy.folder / "_config.yml"
-    before = config.read_text()
-    config.write_text(
-        before.replace(
-            "# repository: {url: ...}", "repository: {url: https://github.com/some/one}"
-        ).replace("  # baseurl: ...", "  baseurl: https://some.example/book")
-    )
+def test_without_an_address_nothing_holds_one(toy):
+    """What names a place does so of others alone: the papers that the page cites, and what writes the format down."""
+    html = toy.folder / "_build/html"
+    for path in sorted(html.rglob("*.html")):
+        if "_static" not in path.parts:
+            page = path.read_text()
+            assert not re.search(r'rel="canonical"|"og:|"twitter:', page), path
+            hosts = {urllib.parse.urlsplit(found).netloc for found in ADDRESS.findall(page)}
+            assert hosts <= {"arxiv.org", "doi.org", "www.w3.org"}, path
+    assert not (html / "sitemap.xml").exists() and not (html / "404.html").exists()
+    assert (html / ".nojekyll").exists()
+    assert '<meta name="description" content="What does the pull do alone?"' in toy.page
+    assert 'href="../_static/icon.svg"' in toy.page
+
+
+ADDRESS = re.compile(r"https?://[^\s\"'<>\\]+")
+CODE, BOOK = "https://github.com/some/one", "https://some.example/book"
+
+
+@pytest.fixture(scope="module")
+def hosted(toy):
+    """The toy with addresses, as `.ci/address` writes them; built again. The last to use `toy`."""
+    for _ in range(2):
+        subprocess.run([toy.folder / ".ci/address", CODE, BOOK], check=True)
     built = subprocess.run(
         [pathlib.Path(sys.executable).with_name("jupyter-book"), "build", ".", "-W", "-n"],
         cwd=toy.folder,
@@ -309,19 +329,82 @@ def test_with_addresses_links_are_whole_and_there_is_a_colab_button(toy):
         capture_output=True,
         check=False,
     )
-    config.write_text(before)
     assert built.returncode == 0, built.stdout + built.stderr
-    page = (toy.folder / "_build/html/book/pull.html").read_text()
+    return toy.folder / "_build/html"
+
+
+def test_with_addresses_links_are_whole_and_there_is_a_colab_button(toy, hosted):
+    page = (hosted / "book/pull.html").read_text()
     assert (
         "https://colab.research.google.com/github/some/one/blob/gh-pages/_notebooks/pull.ipynb"
         in page
     )
-    hosted = nbformat.read(toy.offered / "pull.ipynb", as_version=4)
+    notebook = nbformat.read(toy.offered / "pull.ipynb", as_version=4)
     assert (
-        f'%pip install --quiet "clbook[book] @ https://some.example/book/_notebooks/{wheel(toy.offered).name}"'
-        in hosted.cells[0].source
+        f'%pip install --quiet "clbook[book] @ {BOOK}/_notebooks/{wheel(toy.offered).name}"'
+        in notebook.cells[0].source
     )
-    assert "](https://some.example/book/book/bibliography.html#" in texts(hosted)
+    assert f"]({BOOK}/book/bibliography.html#" in texts(notebook)
+
+
+def test_with_an_address_a_page_says_where_it_is_and_what_it_shows(hosted):
+    page = (hosted / "book/pull.html").read_text()
+    assert f'<link rel="canonical" href="{BOOK}/book/pull.html" />' in page
+    told = dict(re.findall(r'<meta property="og:(\w+)" content="(.*?)" />', page))
+    assert told["url"] == f"{BOOK}/book/pull.html" and told["title"] == "What if nothing pushes?"
+    assert told["description"] == "What does the pull do alone?"
+    assert told["image"].startswith(f"{BOOK}/_images/")
+    shown = [told["image"], *re.findall("<loc>(.*?)</loc>", (hosted / "sitemap.xml").read_text())]
+    assert len(shown) == 3
+    assert all((hosted / place.removeprefix(f"{BOOK}/")).is_file() for place in shown)
+    links = re.findall(r'href="(.*?)"', (hosted / "404.html").read_text())
+    assert len(links) == 3
+    assert all((hosted / link.removeprefix(f"{BOOK}/")).is_file() for link in links)
+
+
+def run(command, folder, **variables):
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env={**environment(folder), **variables},
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+
+
+def test_a_release_is_packed_and_its_pages_are_put_on_their_branch(toy, hosted, tmp_path):
+    version = re.search(r'__version__ = "(.*)"', (toy.folder / "clbook/__init__.py").read_text())[1]
+    command = [sys.executable, ".ci/release", f"v{version}"]
+    log = toy.folder / "CHANGELOG.md"
+    text = re.sub(rf"^## {version}.*$", "## not dated", log.read_text(), flags=re.MULTILINE)
+    log.write_text(text)
+    assert "has no section" in run(command, toy.folder).stderr
+    log.write_text(text.replace("## not dated", f"## {version}, 2026-12-01"))
+    assert "the tag is v7.0.0" in run([*command[:2], "v7.0.0"], toy.folder).stderr
+    done = run(command, toy.folder)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(f"address={BOOK}/\n")
+    out = toy.folder / "_build/release"
+    packed = zipfile.ZipFile(out / f"book/clbook-book-{version}.zip").namelist()
+    assert f"clbook-book-{version}/book/pull.html" in packed
+    packed = zipfile.ZipFile(out / f"book/clbook-notebooks-{version}.zip").namelist()
+    assert f"clbook-notebooks-{version}/pull.ipynb" in packed
+    made = sorted(path.name for path in (out / "dist").iterdir())
+    assert made == [f"clbook-{version}-py3-none-any.whl", f"clbook-{version}.tar.gz"]
+    with zipfile.ZipFile(out / "dist" / made[0]) as opened:
+        metadata = opened.read(f"clbook-{version}.dist-info/METADATA").decode()
+    assert f"Project-URL: Documentation, {BOOK}/" in metadata
+    assert f"Project-URL: Source, {CODE}" in metadata
+    subprocess.run(["git", "init", "--quiet", toy.folder], check=True)
+    subprocess.run(["git", "init", "--quiet", "--bare", tmp_path / "remote"], check=True)
+    for _ in range(2):
+        pushed = run([".ci/pages", str(tmp_path / "remote")], toy.folder)
+        assert pushed.returncode == 0, pushed.stderr
+    git = ["git", "-C", str(tmp_path / "remote")]
+    listed = run([*git, "ls-tree", "-r", "--name-only", "gh-pages"], tmp_path).stdout.split("\n")
+    assert {".nojekyll", "404.html", "_notebooks/pull.ipynb", "book/pull.html"} <= set(listed)
+    assert run([*git, "rev-list", "--count", "gh-pages"], tmp_path).stdout == "1\n"
 
 
 @pytest.mark.parametrize(
@@ -341,9 +424,8 @@ def test_every_notebook_of_the_built_book_reads_well(path):
         r"\]\(([^)]*)\)",
         re.sub(r"^```.*?^```$", "", texts(notebook), flags=re.DOTALL | re.MULTILINE),
     )
-    assert [
-        link for link in links if not (link[0] == "#" or urllib.parse.urlsplit(link).scheme)
-    ] == []
+    inside = [link for link in links if link[0] != "#" and not urllib.parse.urlsplit(link).scheme]
+    assert [link for link in inside if not (path.parent / link).is_file()] == []
     codes = [
         [cell for cell in each.cells if cell.cell_type == "code"] for each in (notebook, source)
     ]

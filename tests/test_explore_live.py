@@ -47,7 +47,7 @@ class FrontEnd:
         self.client.start_channels()
         self.client.wait_for_ready(timeout=READY)
         self.state, self.times, self.closed, self.ended = {}, [], set(), set()
-        self.displayed, self.printed, self.logged = [], "", ""
+        self.displayed, self.kept, self.printed, self.logged = [], [], "", ""
 
     def pump(self, until, timeout=WAIT):
         """Take in messages until `until()` is true; AssertionError after `timeout` seconds."""
@@ -74,6 +74,8 @@ class FrontEnd:
                 self.closed.add(content["comm_id"])
             elif kind == "display_data" or kind == "execute_result":
                 self.displayed.append(content["data"])
+            elif kind == "update_display_data":
+                self.kept.append(content)
             elif kind == "status" and content["execution_state"] == "idle":
                 self.ended.add(message["parent_header"].get("msg_id"))
             elif kind == "stream":
@@ -84,7 +86,7 @@ class FrontEnd:
 
     def execute(self, code, cell="cell", timeout=WAIT):
         """Run a cell; what it printed and showed is in `printed` and `displayed`."""
-        self.printed, self.displayed = "", []
+        self.printed, self.displayed, self.kept = "", [], []
         message = self.client.session.msg(
             "execute_request",
             {
@@ -128,7 +130,7 @@ class Panel:
         self.run, self.stop = (self.find("ButtonModel", word) for word in ("Run", "Stop"))
         self.image, self.progress = self.find("ImageModel"), self.find("FloatProgressModel")
         texts = [m for m in self.ids if self.get(m, "_model_name") == "HTMLModel"]
-        self.status, self.message, self.caption = texts[-3:]
+        self.status, self.message, self.caption = texts[-4:-1]  # the last is a style
 
     def _below(self, model):
         below = [model]
@@ -465,7 +467,8 @@ def test_a_status_always_ends(front, code, words):
 def test_the_page_does_not_jump_when_words_come_and_go(front):
     p = show(front)
     p.finish()
-    for model, room in ((p.status, "42px"), (p.message, "42px"), (p.caption, "76px")):
+    (words,) = [m for m in p.ids if f"IPY_MODEL_{p.status}" in (p.get(m, "children") or ())]
+    for model, room in ((words, "46px"), (p.caption, "76px")):
         assert p.get(p.get(model, "layout").removeprefix("IPY_MODEL_"), "height") == room
 
 
@@ -586,15 +589,39 @@ def test_a_time_slider_that_is_renewed_leaves_no_widget_behind(front):
 
 
 def test_a_saved_notebook_holds_the_picture_and_its_alt_text(front):
-    """Where no kernel is, the widget's view is empty and its picture is what a reader sees."""
+    """Where no kernel is, the widget's view is empty; a reader sees the output below it: the latest picture."""
     p = show(front)
-    (saved,) = front.displayed
+    view, saved = front.displayed
+    assert "application/vnd.jupyter.widget-view+json" in view and "image/png" not in view
     assert base64.b64decode(saved["image/png"]).startswith(b"\x89PNG")
-    assert "turn a = 1: at step 30" in saved["text/plain"]
+    assert "turn a = 1: at step" in saved["text/plain"]
     assert len(saved["image/png"]) < 20_000
     p.finish()
-    front.execute("print(p._repr_mimebundle_()[1]['image/png']['alt'] == p.image.tooltip)")
-    assert front.printed.strip() == "True"
+    for a in ("0.1", "10"):
+        front.set(p.find("TextModel"), value=a)
+        front.pump(lambda a=a: p.idle() and f"turn a = {a}:" in p.words(p.caption))
+    latest = "turn a = 10: at step 30"
+    front.pump(lambda: front.kept and latest in front.kept[-1]["data"]["text/plain"])
+    assert front.kept[-1]["metadata"]["image/png"]["alt"] == p.get(p.image, "tooltip")
+
+
+def test_a_link_of_the_text_sets_the_explorer(front):
+    """The page types the settings that a link names into an entry out of sight."""
+    p = show(front, '{"a": [0.1, 1.0, 10.0], "shape": ["spiral", "circle"]}').finish()
+    classes = "clbook-address-explorer"
+    (entry,) = [m for m in p.ids if classes in (p.get(m, "_dom_classes") or ())]
+    for settings, words in (
+        ("a=10&shape=circle", "a = 10, shape = circle: "),
+        ("a=0.1&shape=spiral", "a = 0.1, shape = spiral: "),
+    ):
+        front.set(entry, value=settings)
+        front.pump(lambda words=words: p.words(p.status).startswith(words))
+        assert p.get(entry, "value") == "", "the same link works again"
+    front.set(entry, value="a=0.1&shape=square&nothing=1")
+    front.pump(lambda: p.get(entry, "value") == "")
+    assert p.finish().words(p.status).startswith("a = 0.1, shape = spiral: ")
+    front.set(entry, value="a=-1")
+    front.pump(lambda: "a = -1 is not allowed" in p.words(p.message))
 
 
 COMPARED = """

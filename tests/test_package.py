@@ -209,6 +209,7 @@ def test_version_is_said_once_and_cited_right():
     assert (
         f"version: {clbook.__version__}\n" in citation
         and f"## {clbook.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+        and f"{{{clbook.__version__}}}" in (ROOT / "README.md").read_text()
     )
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import pickle
+import re
 import shutil
 import subprocess
 import sys
@@ -299,6 +300,12 @@ def test_a_comment_in_losses_changes_nothing_and_a_constant_all_that_use_it(tmp_
         f"# A comment.\n{text[:start]}Another docstring. {text[start:]}\n# And one.\n"
     )
     assert python(tmp_path, EVERYTHING) == [runs, book, older]
+    module = tmp_path / "clbook/__init__.py"
+    version = re.compile(r'^__version__ = ".*"$', re.MULTILINE)
+    module.write_text(version.sub('__version__ = "9.0.0"', module.read_text()))
+    released = python(tmp_path, EVERYTHING)
+    assert [released[0], released[2]] == [runs, older], "a release runs nothing again"
+    assert released[1] != book, "the pages name the version"
     losses.write_text(text + "\nANOTHER = 1.0\n")
     changed, other_book, now_older = python(tmp_path, EVERYTHING)
     assert all(changed[name] != runs[name] for name in runs if not name.endswith("words"))

@@ -12,6 +12,7 @@ import json
 import multiprocessing
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -63,8 +64,8 @@ def fingerprint(root: Path) -> str:
     """Hash of all that a notebook's numbers depend on besides its own cells.
 
     These are the code of `clbook` below `root`, as the store and the records see it, without comments and docstrings;
-    its other files, the records, the pinned requirements, the versions of Python and torch, and the folder of data
-    files that the reader has chosen.
+    its version and its other files, the records, the pinned requirements, the versions of Python and torch, and the
+    folder of data files that the reader has chosen.
     """
     from clbook.results.fingerprint import digest
 
@@ -72,12 +73,20 @@ def fingerprint(root: Path) -> str:
     for text in (
         platform.python_version(),
         metadata.version("torch"),
+        version(root),
         os.environ.get("CLBOOK_DATA", ""),
     ):
         found.update(f"{text}\0".encode())
     for path in sorted({path for pattern in SOURCES for path in root.glob(pattern)}):
         found.update(f"{path.relative_to(root).as_posix()}\0{digest(path)}\0".encode())
     return found.hexdigest()[:16]
+
+
+def version(root: Path) -> str:
+    """The version of the `clbook` below `root`: each page names it."""
+    text = (root / "clbook/__init__.py").read_text(encoding="utf-8")
+    found = re.search(r'^__version__ = "(.+)"$', text, re.MULTILINE)
+    return found[1] if found else ""
 
 
 def probe(root: Path) -> dict:

@@ -51,6 +51,7 @@ HIDDEN = (
     re.compile(r"<(style|script)\b.*?</\1>", re.DOTALL),
     re.compile(r'<span class="bar".*?</span>', re.DOTALL),
 )
+SETS = re.compile(r'<a href="(#[\w-]+:[^"]+)"')  # a link that sets an explorer
 SPECIAL = re.compile(r"([\\`*_$<~])")
 
 
@@ -338,7 +339,9 @@ class Page:
             return self.plain(node.astext()) if "html" in node["format"] else ""
         if isinstance(node, nodes.image):
             return self.image(node)
-        text = "".join(map(self.inline, node.children))
+        if isinstance(node, Setting):
+            return f"[{''.join(map(self.inline, node.children))}]({node['refuri']})"
+        text = "".join(map(self.inline, linked(node.children)))
         if isinstance(node, nodes.emphasis | nodes.strong) and text.strip():
             mark = "*" if isinstance(node, nodes.emphasis) else "**"
             inner = text.strip()
@@ -359,11 +362,35 @@ class Page:
         return text if "#" in uri or "*" in text else f"*{text}*"
 
     def whole(self, uri) -> str:
-        """The whole address of a link of this page; "" where the book has none."""
+        """The whole address of a link of this page; where the book has none the notebook of that page, or ""."""
         if urlsplit(uri).scheme:
             return uri
-        page = address_of(self.address, f"{self.docname}.html") if self.address else ""
-        return page and urljoin(page, uri)
+        if self.address:
+            return urljoin(address_of(self.address, f"{self.docname}.html"), uri)
+        path = urljoin(f"/{self.docname}.html", uri).lstrip("/").partition("#")[0]
+        name = path.removesuffix(".html")
+        return notebook_name(name) if name != self.docname and has_notebook(self.app, name) else ""
+
+
+class Setting(nodes.Inline, nodes.TextElement):
+    """A link that sets an explorer of its page, from its first tag to its last."""
+
+
+def linked(children) -> list:
+    """Parts of a line, those between the two tags of a link that sets an explorer as one."""
+    found, link = [], None
+    for child in children:
+        tag = child.astext() if isinstance(child, nodes.raw) else ""
+        if opened := SETS.match(tag):
+            link = Setting(refuri=html.unescape(opened[1]))
+            found.append(link)
+        elif tag == "</a>" and link is not None:
+            link = None
+        elif link is not None:
+            link += child.deepcopy()
+        else:
+            found.append(child)
+    return found
 
 
 def escape(text) -> str:
@@ -528,7 +555,7 @@ def has_notebook(app, docname) -> bool:
     return (
         offered(app)
         and docname in app.env.found_docs
-        and app.env.doc2path(docname).endswith(".ipynb")
+        and Path(app.env.doc2path(docname)).suffix == ".ipynb"
     )
 
 

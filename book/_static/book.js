@@ -6,3 +6,71 @@ document.addEventListener("DOMContentLoaded", () => {
   // A list holds list items.
   document.querySelectorAll("[role=list] > .citation").forEach((each) => each.setAttribute("role", "listitem"));
 });
+
+// A link to a term or a theorem shows its text, which stands in the page already: at the pointer or the focus, until
+// either leaves or Escape is pressed.
+document.addEventListener("DOMContentLoaded", () => {
+  let shown = null, timer = 0;
+  const hide = () => {
+    clearTimeout(timer);
+    if (shown) shown.hidden = true;
+    shown = null;
+  };
+  const later = (what, wait) => {
+    clearTimeout(timer);
+    timer = setTimeout(what, wait);
+  };
+  const show = (link, note) => {
+    hide();
+    shown = note;
+    note.hidden = false;
+    const at = link.getClientRects()[0], page = document.documentElement;
+    const left = Math.min(at.left, page.clientWidth - note.offsetWidth - 8);
+    const below = at.bottom + note.offsetHeight + 8 < page.clientHeight || at.top < note.offsetHeight + 8;
+    note.style.left = `${Math.max(left, 8) + scrollX}px`;
+    note.style.top = `${(below ? at.bottom + 4 : at.top - note.offsetHeight - 4) + scrollY}px`;
+  };
+  document.querySelectorAll("a[aria-describedby^=clbook-note-]").forEach((link) => {
+    const note = document.getElementById(link.getAttribute("aria-describedby"));
+    link.addEventListener("mouseenter", () => later(() => show(link, note), 200));
+    link.addEventListener("mouseleave", () => later(hide, 200));
+    link.addEventListener("focus", () => show(link, note));
+    link.addEventListener("blur", hide);
+    note.onmouseenter = () => clearTimeout(timer); // it may be read with the pointer on it
+    note.onmouseleave = () => later(hide, 200);
+  });
+  document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
+});
+
+// Where was I: the section that was read last is kept in the browser, and offered when the page is opened again at its top.
+document.addEventListener("DOMContentLoaded", () => {
+  const article = document.querySelector("article.bd-article"), key = `clbook-read:${location.pathname}`;
+  const memory = (act) => {
+    try {
+      return act(localStorage);
+    } catch {
+      return null; // a browser may forbid it
+    }
+  };
+  const sections = [...article?.querySelectorAll("section[id] > h2") ?? []].map((heading) => heading.parentElement);
+  const before = sections.find((section) => section.id === memory((kept) => kept.getItem(key)));
+  if (before && !location.hash) {
+    const line = document.createElement("p"), link = document.createElement("a");
+    line.className = "clbook-resume";
+    link.href = `#${before.id}`;
+    link.textContent = [...before.querySelector("h2").childNodes].filter((e) => !e.matches?.(".headerlink"))
+      .map((e) => e.textContent).join("").trim();
+    line.append("You were reading: ", link);
+    article.querySelector("h1")?.after(line);
+  }
+  let waiting = false;
+  addEventListener("scroll", () => {
+    if (waiting) return;
+    waiting = true;
+    setTimeout(() => {
+      waiting = false;
+      const read = sections.filter((section) => section.getBoundingClientRect().top < innerHeight / 2).pop();
+      memory((kept) => read ? kept.setItem(key, read.id) : kept.removeItem(key));
+    }, 500);
+  }, { passive: true });
+});

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
+import math
 import re
 from itertools import pairwise
+from pathlib import Path
 
 import ipywidgets as widgets
 import numpy as np
@@ -45,21 +47,29 @@ LABELS = {
     "width of the interval of views around a data point": "width of the views",
     "augmentation": "views",
 }
+FEW = 20  # whole numbers that each are a stop of a slider
 STOPS = 4  # slider steps between neighbouring grid values
 
 
-def control(field, value, *, explored):
-    """The widget of a field, text for numbers; `explored` ones stand beside a slider, which then carries the label."""
+def control(field, value, *, explored, base=None):
+    """The widget of a field, text for numbers; `explored` ones stand beside a slider, which then carries the label.
+
+    Choices that would need data files that are not there, with the other settings of `base`, are left out.
+    """
     about = {
         "description": label(field),
         "tooltip": meaning(field),
-        "style": {"description_width": "13.5em"},
+        "style": {"description_width": "initial"},
         "layout": {"width": "auto"},
     }
     if isinstance(value, bool):
         return widgets.Checkbox(value, **about)
     if value in (field.metadata["choices"] or ()):  # else a number, a text or a file
-        choices = [(str(choice).replace("_", " "), choice) for choice in field.metadata["choices"]]
+        choices = [
+            (str(choice).replace("_", " "), choice)
+            for choice in field.metadata["choices"]
+            if choice == value or base is None or at_hand(base, field, choice)
+        ]
         about["style"] |= {
             "button_width": "auto"
         }  # no Dropdown: in a notebook JupyterLab takes its arrow keys
@@ -69,16 +79,36 @@ def control(field, value, *, explored):
     return widgets.Text(text(value), continuous_update=False, **about)
 
 
-def slider(field, grid, entry, base, style):
-    """A slider over the grid values and rounded ones between; it follows `entry`, the field's control, or writes it."""
-    stops = stops_of(field, grid)
+def at_hand(base, field, choice) -> bool:
+    """Whether all data files of a choice are there; one that goes ill with other settings is offered, and refused."""
+    try:
+        files = base.replace(**{field.name: choice}).files
+    except (ValueError, AttributeError):
+        return True
+    return all(path.exists() for path in files if isinstance(path, Path))
+
+
+def row(field, entry, base):
+    """A setting with all that is to be said of it: its control, a slider where it has a range, its meaning in words."""
+    parts = [entry]
+    stops = span(field, getattr(base, field.name))
+    if stops:
+        parts.append(slider(field, stops, entry, base, description=""))
+    about = f"{field.metadata['doc']}{in_words(field)}"
+    parts.append(
+        widgets.HTML(f'<small style="display:block;line-height:1.3">{html.escape(about)}</small>')
+    )
+    return widgets.VBox(parts, layout={"width": "auto"})
+
+
+def slider(field, stops, entry, base, **how):
+    """A slider over values; it follows `entry`, the field's control, or writes it."""
     shown = widgets.SelectionSlider(
         options=[text(stop) for stop in stops],
         readout=False,
-        description=label(field),
-        style=style,
         tooltip=meaning(field),
         layout={"flex": "1 1 16em", "width": "auto"},
+        **how,
     )
 
     def nearest(typed):
@@ -108,6 +138,41 @@ def stops_of(field, grid) -> list:
                     stops.append(stop)
         stops.append(high)
     return stops
+
+
+def span(field, value) -> list:
+    """Values for a slider over all that a field allows, its present one among them; empty for what is no range."""
+    low, high = field.metadata["low"], field.metadata["high"]
+    if type(field.default) not in (int, float) or field.name == "seed" or high is None:
+        return []
+    whole = isinstance(field.default, int)
+    if whole and low is not None and high - low <= FEW:
+        return list(range(int(low), int(high) + 1))
+    # On a scale of ratios zero is far: such a slider begins a thousand times below the present value.
+    least = low or (value or high) / 1000
+    if field.metadata["log"] or high >= 1000 * (low or value or high):
+        decades = range(math.floor(math.log10(least)), math.ceil(math.log10(high)) + 1)
+        found = {m * 10.0**decade for decade in decades for m in (1, 2, 5)}
+    else:
+        found = {float(f"{stop:.2g}") for stop in np.linspace(low or 0, high, FEW + 1)}
+    found = {float(f"{stop:.2g}") for stop in found if least <= stop <= high}
+    found |= {value, high} | ({low} if low is not None else set())
+    return sorted({round(stop) for stop in found} if whole else found)
+
+
+def in_words(field) -> str:
+    """The range of a field: ": 2 to 10", ": above 0, up to 10 iterations"; "" where its choices are seen."""
+    low, above, high = (field.metadata[key] for key in ("low", "above", "high"))
+    unit = f" {field.metadata['unit']}" if field.metadata["unit"] else ""
+    if high is None or type(field.default) not in (int, float, tuple):
+        return ""
+    if low is not None:
+        return f": {low:.10g} to {high:.10g}{unit}"
+    return (
+        f": above {above:.10g}, up to {high:.10g}{unit}"
+        if above is not None
+        else f": up to {high:.10g}{unit}"
+    )
 
 
 def button(words, icon, about, do):
@@ -147,6 +212,9 @@ def read(value, field):
     """The value that a control holds, from its text; what is no number is left for the Config to refuse by name."""
     if not isinstance(value, str) or isinstance(field.default, str):
         return value
+    if not isinstance(field.default, tuple) and re.search(r"\d[,/]\d", value):
+        hint = "a number is written as 0.2, with a point and without a fraction"
+        raise ValueError(f"{field.name} = {value} is not allowed: {hint}")
     try:
         if isinstance(field.default, tuple):
             parts = value.strip("()[] ").replace(",", " ").split()
@@ -157,6 +225,8 @@ def read(value, field):
 
 
 def _number(typed) -> int | float:
+    if not typed.isascii():  # digits of other scripts look like others here
+        raise ValueError(typed)
     try:
         return int(typed)
     except ValueError:

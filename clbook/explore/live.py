@@ -19,10 +19,12 @@ import re
 import threading
 import time
 from typing import Any
+from urllib.parse import parse_qsl
 
 import ipywidgets as widgets
 import matplotlib as mpl
 from IPython import get_ipython
+from IPython.display import display
 from traitlets import Unicode, dlink, link
 
 from clbook import __version__
@@ -38,6 +40,13 @@ FIRST_PICTURE = 0.1  # s of running before a partial picture is worth drawing
 PICTURE_EVERY = 0.5  # s between partial pictures, and twice what the last one took
 PROGRESS_EVERY = 0.1  # s between moves of the progress bar
 PLAY = 5000  # ms from the first recorded time to the last
+SETTLED = 0.5  # s for which a picture has to stand before the notebook keeps it
+# Where a panel is alive, the picture that the notebook keeps below it is out of sight; a link that sets the explorer is
+# told to it by an entry that is out of sight, too.
+STYLE = """<style>
+.jp-OutputArea-child:has(.clbook-panel) + .jp-OutputArea-child, .clbook-address { display: none }
+</style>"""
+LINKS = pathlib.Path(__file__).with_name("lab.js")
 # s that a cell waits for its first picture, so that the page has its height from the start
 PATIENCE = 5.0
 
@@ -116,10 +125,12 @@ class Panel(widgets.VBox):
         self._drawn = None  # (picture, its settings, its recorded time in words)
         self._error = None  # of the latest run or picture
         self._layouts = {}  # where axes stood
+        self._kept = None  # handle of the picture that the notebook keeps
         self.result = self._config_of_result = None
         self.drawn = threading.Event()
         self._runner = _Newest(self._work)
         self._painter = _Newest(self._paint)
+        self._keeper = _Newest(self._keep)
         self._build(title, caption)
         _panels.add(self)
         self._request(delay=0)
@@ -131,20 +142,20 @@ class Panel(widgets.VBox):
         self.controls, self._start = {}, {}
         for name, field in self._fields.items():
             value = getattr(self._base, name)
-            control = controls.control(field, value, explored=name in self._axes)
+            control = controls.control(field, value, explored=name in self._axes, base=self._base)
             self.controls[name], self._start[name] = control, control.value
         # The labels of the explored settings and of the time slider are equally wide.
         labels = [controls.label(self._fields[name]) for name in self._axes]
         longest = max(len(label) for label in (*labels, f"{self._clock} = 00000"))
-        self._style = {"description_width": f"{longest * 0.55:.1f}em"}
+        self._style = {"description_width": f"{longest * 0.62:.1f}em"}
         above = []
         if title or caption:
             above.append(widgets.HTML(f"<b>{html.escape(title)}</b> {html.escape(caption)}"))
         explored = [self._explored(name) for name in self._axes]
         buttons = self._buttons()
         # Of fixed heights, so that the page does not jump.
-        self.status = widgets.HTML(layout={"height": "42px", "overflow": "auto"})
-        self.message = widgets.HTML(layout={"height": "42px", "overflow": "auto"})
+        self.status = widgets.HTML()
+        self.message = widgets.HTML()
         self.caption = widgets.HTML(layout={"height": "76px", "overflow": "auto"})
         blank = Picture(mpl.figure.Figure((9, 4)), "").png(8)
         space = {"width": "100%", "height": "auto", "object_fit": "contain"}
@@ -154,9 +165,11 @@ class Panel(widgets.VBox):
         self._time = widgets.HBox()
         self._time.layout.display = "none" if self._subject.time is None else ""
         self._renew(1, 1)
-        words = [self.status, self.message]
-        below = [self.image, self._time, self.caption]
-        self.children = [*above, *explored, buttons, self._folded(), *words, *below]
+        words = widgets.VBox([self.status, self.message], layout={"height": "46px"})
+        words.layout.overflow = "auto"
+        below = [self.image, self._time, self.caption, self._linked()]
+        self.children = [*above, *explored, buttons, self._folded(), words, *below]
+        self.add_class("clbook-panel")
 
     def _explored(self, name):
         """The row of an explored setting: an entry beside a slider, or a choice; a change runs at once."""
@@ -165,17 +178,21 @@ class Panel(widgets.VBox):
         entry.observe(lambda change: self._request(), "value")
         if not isinstance(entry, widgets.Text):
             return entry
+        field = self._fields[name]
+        stops = controls.stops_of(field, self._axes[name])
         slider = controls.slider(
-            self._fields[name], self._axes[name], entry, self._base, self._style
+            field, stops, entry, self._base, description=controls.label(field), style=self._style
         )
         return widgets.HBox([slider, entry], layout={"flex_flow": "row wrap"})
 
     def _folded(self):
         """The other settings, out of sight until "All settings" is pressed; they take effect with Run."""
-        rest = [control for name, control in self.controls.items() if name not in self._axes]
-        for control in rest:
-            control.observe(self._set, "value")
-        box = widgets.GridBox(rest, layout={"padding": "6px 0", "grid_gap": "2px 16px"})
+        rows = []
+        for name, control in self.controls.items():
+            if name not in self._axes:
+                control.observe(self._set, "value")
+                rows.append(controls.row(self._fields[name], control, self._base))
+        box = widgets.GridBox(rows, layout={"padding": "6px 0", "grid_gap": "10px 24px"})
         box.layout.grid_template_columns = "repeat(auto-fill, minmax(300px, 1fr))"
         more = self._more
         dlink((more, "value"), (box.layout, "display"), lambda on: "grid" if on else "none")
@@ -204,6 +221,38 @@ class Panel(widgets.VBox):
         self.progress.tooltip = "How much of the run is done"
         parts = [run, self.stop_button, reset, self._more, svg, csv, self.progress]
         return widgets.HBox(parts, layout={"flex_flow": "row wrap"})
+
+    def _linked(self):
+        """What a link in the text needs to set this explorer: "#name:eps=1&tau=0.01"; nothing of it is seen."""
+        address = widgets.Text(continuous_update=False)
+        address.add_class("clbook-address")
+        address.add_class(f"clbook-address-{self._name}")
+        address.observe(self._follow, "value")
+        script = {"text/html": f"<script>{LINKS.read_text(encoding='utf-8')}</script>"}
+        output = {"output_type": "display_data", "data": script, "metadata": {}}
+        listener = widgets.Output(outputs=(output,), layout={"height": "0", "overflow": "hidden"})
+        return widgets.VBox([widgets.HTML(STYLE), address, listener], layout={"height": "0"})
+
+    def _follow(self, change):
+        """Take the settings that a link names."""
+        if not change["new"]:
+            return
+        with self._lock:
+            for name, typed in parse_qsl(change["new"], keep_blank_values=True):
+                if name in self.controls:
+                    self._take(self.controls[name], typed)
+            self._request(delay=0)
+        change["owner"].value = ""  # so that the same link works again
+
+    def _take(self, control, typed):
+        """Put what is typed into a control: the text, the choice that is written so, on or off."""
+        if isinstance(control, widgets.Checkbox):
+            control.value = typed == "on"
+        elif isinstance(control, widgets.Text):
+            control.value = typed
+        else:
+            choices = {controls.text(value): value for _, value in control.options}
+            control.value = choices.get(typed, control.value)
 
     def _renew(self, last, value):
         """A slider of the recorded times up to `last`: in the browser its End key knows the range it was made with."""
@@ -451,6 +500,8 @@ class Panel(widgets.VBox):
         self.caption.value = controls.words(picture.alt)
         self._drawn = picture, config, at
         self.drawn.set()
+        if self._kept is not None:
+            self._keeper.put(picture)
         now = time.monotonic()
         self._next_picture = now + max(PICTURE_EVERY, 2 * (now - started))
 
@@ -459,8 +510,9 @@ class Panel(widgets.VBox):
         if self._drawn is None:
             return
         picture, config, at = self._drawn
-        said = f"{self._name}, {self._describe(config)}{at}".replace(" = ", "=")
-        file = re.sub(r"[^\w.=-]+", "_", said) + f".{ending}"
+        told = [f"{name}={controls.text(getattr(config, name))}" for name in self._told(config)]
+        said = ", ".join([self._name, *told]) + at.replace(" = ", "=")
+        file = re.sub(r"[^\w.=-]+", "_", said, flags=re.ASCII) + f".{ending}"
         try:
             with DRAWING, mpl.rc_context(RC), written(pathlib.Path(file)) as out:
                 if ending == "svg":
@@ -472,28 +524,50 @@ class Panel(widgets.VBox):
         except OSError as error:
             self.message.value = controls.alarm(error)
 
-    def _repr_mimebundle_(self, **kwargs):
-        """What a notebook saves: the panel, and its picture, which is seen where no kernel is."""
-        bundle = super()._repr_mimebundle_(**kwargs)
+    def _ipython_display_(self):
+        """Two outputs: the panel, and below it its latest picture, which is seen where no kernel is."""
+        view = self._repr_mimebundle_()
         if self._drawn is None:
-            return bundle
+            display(view, raw=True)
+            return
         picture, *_ = self._drawn
-        with DRAWING:
-            bundle["image/png"] = picture.small(96, 64)
-        bundle["text/plain"] = picture.alt
-        return bundle, {"image/png": {"alt": picture.alt}}
+        display(view | {"text/plain": "An explorer: run this cell to move it."}, raw=True)
+        bundle, metadata = still(picture)
+        self._kept = display(bundle, metadata=metadata, raw=True, display_id=True)
+
+    def _keep(self, picture):
+        """Have the notebook keep a picture that has stood for a while, in a thread of its own."""
+        time.sleep(SETTLED)
+        if self._drawn[0] is picture:
+            bundle, metadata = still(picture)
+            self._kept.update(bundle, metadata=metadata, raw=True)
 
     def _say(self, sentence):
         self.status.value = controls.words(sentence)
 
     def _describe(self, config):
         """The explored settings, and those that differ from the start: 'ε = 0.1, temperature τ = 0.01'."""
-        told = []
-        for name, field in self._fields.items():
-            value = getattr(config, name)
-            if name in self._axes or value != getattr(self._base, name):
-                told.append(f"{controls.short(field)} = {controls.text(value) or 'none'}")
+        told = [
+            f"{controls.short(self._fields[name])} = {controls.text(getattr(config, name)) or 'none'}"
+            for name in self._told(config)
+        ]
         return ", ".join(told).replace("_", " ") or "the start"
+
+    def _told(self, config) -> list[str]:
+        """The names of the explored settings and of those that differ from the start."""
+        changed = [
+            name
+            for name in self._fields
+            if name in self._axes or getattr(config, name) != getattr(self._base, name)
+        ]
+        return changed
+
+
+def still(picture) -> tuple[dict, dict]:
+    """A picture as the output of a cell, small, and its alt text as the metadata of that."""
+    with DRAWING:
+        png = picture.small(96, 64)
+    return {"image/png": png, "text/plain": picture.alt}, {"image/png": {"alt": picture.alt}}
 
 
 class _Newest:
