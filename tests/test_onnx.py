@@ -1,0 +1,106 @@
+"""The traced graphs in an executor that shares nothing with ours: ONNX Runtime.
+
+A page's JavaScript is written from two graphs, of the start and of a step. Here the same graphs are exported to ONNX and
+run there, with settings off any grid and the random numbers of Python's own run, which they must end beside.
+"""
+
+import io
+
+import onnxruntime
+import pytest
+import torch
+from test_trace import CONFIGS, EXPERIMENTS, off_the_grid
+from torch.func import functionalize
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from clbook.experiments import separability
+from clbook.trace import graph, page
+
+STEPS = 30
+aten, prims = torch.ops.aten, torch.ops.prims
+
+
+def with_diagonal(x, diagonal, offset=0, dim1=0, dim2=1):
+    """x (..., n, n) with another diagonal, said by operations that ONNX has."""
+    assert offset == 0 and {dim1 % x.ndim, dim2 % x.ndim} == {x.ndim - 2, x.ndim - 1}
+    on_it = torch.eye(x.shape[-1], dtype=torch.bool)
+    return torch.where(on_it, diagonal.unsqueeze(-1), x)
+
+
+class Executor:
+    """A traced graph in ONNX Runtime: `executor(inputs)` gives {name: result}, both of them tensors."""
+
+    def __init__(self, traced):
+        self.inputs, self.outputs = traced.inputs, traced.outputs
+        shapes = [traced.shapes[name] for name in traced.inputs]
+        examples = tuple(torch.zeros(shape, dtype=dtype) for shape, dtype in shapes)
+        for node in traced.module.graph.nodes:
+            if node.target is prims.copy_to.default:
+                node.target = aten.copy_.default  # which `functionalize` knows
+        traced.module.recompile()
+        pure = make_fx(functionalize(traced.module))(*examples)
+        known = {
+            aten.diagonal_scatter.default: with_diagonal,
+            prims.reciprocal.default: aten.reciprocal.default,
+        }
+        pure = make_fx(pure, decomposition_table=known)(*examples).eval()
+        written = io.BytesIO()
+        torch.onnx.export(pure, examples, dynamo=True, verbose=False).save(written)
+        self.session = onnxruntime.InferenceSession(written.getvalue())
+        self.names = [given.name for given in self.session.get_inputs()]
+        assert len(self.names) == len(self.inputs)
+
+    def __call__(self, given):
+        values = [given[name].detach().numpy() for name in self.inputs]
+        found = self.session.run(None, dict(zip(self.names, values, strict=True)))
+        return dict(zip(self.outputs, map(torch.from_numpy, found), strict=True))
+
+
+def trained(kind, config, settings, other):
+    """What is recorded at the last step of `other`, by the graphs of `config`."""
+    setup = graph.trace_setup(kind, config, settings)
+    step = graph.trace_step(kind, config)
+    page.keep_outputs(setup, step.inputs)
+    start, one = Executor(setup), Executor(step)
+    with graph.Random(other.seed) as random:
+        training = kind([other])
+    given = page.numbered(random)
+    for name in settings:
+        value = float(getattr(other, name))
+        given[f"setting.{name}"] = torch.tensor(value, dtype=torch.float64)
+    # What the graph of a start gives is what depends on settings and seed; the rest is as it was traced.
+    state = graph.of_state(kind([config]).start()) | start(given)
+    for t in range(STEPS + 1):
+        with graph.Random(other.seed) as random:
+            graph.draw_once(training)
+        found = one(state | page.numbered(random) | {"time": torch.tensor(t)})
+        state |= {name: value for name, value in found.items() if name.startswith("state.")}
+    return found
+
+
+def near(found, truth):
+    """Whether two tensors agree to 1e-4 of the largest entry."""
+    truth = torch.as_tensor(truth)
+    return (found.reshape(truth.shape) - truth).abs().max() <= 1e-4 * truth.abs().max()
+
+
+@pytest.mark.parametrize("name", ["network", "donut", "partial gradient"])
+def test_separability_there_is_that_of_python(name):
+    config = CONFIGS[name].replace(n=20, steps=STEPS)
+    other = config.replace(eps=0.17, tau=0.23, noise=0.04, seed=3)
+    kind = separability.run.__self__
+    found = trained(kind, config, ["eps", "tau", "noise"], other)
+    truth = separability.run(other)
+    assert near(found["z"], truth.z[-1])
+    at = int(found["separable_at"].item())
+    assert (None if at < 0 else at) == truth.separable_at
+
+
+@pytest.mark.parametrize("name", ["radius", "overlap", "circle", "seen once"])
+def test_an_experiment_there_is_that_of_python(name):
+    one = EXPERIMENTS[name]
+    config = one.config.replace(steps=STEPS)
+    ((changes, seed),) = off_the_grid(one, 1)
+    other = config.replace(seed=seed, **changes)
+    found = trained(one.run.__self__, config, list(one.ranges), other)
+    assert near(found[one.quantity], getattr(one.run(other), one.quantity)[-1])
