@@ -23,7 +23,6 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from PIL import Image
 from torch import Generator, Tensor
 from torch.nn import functional as F
 
@@ -544,6 +543,8 @@ def cifar10_part(part: str) -> tuple[np.ndarray, np.ndarray]:
         ValueError: another part, a file that is missing or damaged.
     """
     choice("part", part, ("train", "test"))
+    from PIL import Image  # here: nothing else of this module needs it
+
     with reading("cifar10_all"):
         (path,) = image_files("cifar10_all")
         with zipfile.ZipFile(path) as packed:

@@ -1,7 +1,7 @@
 """The traced graphs in an executor that shares nothing with ours: ONNX Runtime.
 
-A page's JavaScript is written from two graphs, of the start and of a step. Here the same graphs are exported to ONNX and
-run there, with settings off any grid and the random numbers of Python's own run, which they must end beside.
+A page's JavaScript is written from two graphs, of the start and of a step. Here the same graphs are exported to ONNX
+and run there, with settings off any grid and the random numbers of Python's own run, which they must end beside.
 """
 
 import io
