@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from clbook import records, theory
-from clbook.experiments.content_style import Result, collapse, series
+from clbook.experiments.content_style import collapse, series
 from clbook.papers.cs import computed, flow, optima, recipes
 from clbook.papers.cs.computed import of_seeds
 
@@ -422,14 +422,6 @@ def decayed():
 
 
 # What the page alone shows.
-
-
-@functools.cache
-def directions():
-    """{(line of the figure, tau_c): run} of linear encoders (a record)."""
-    configs = recipes.direction_configs()
-    runs = records.runs("cs-directions", tuple(configs.values()), Result)
-    return dict(zip(configs, runs, strict=True))
 
 
 @functools.cache

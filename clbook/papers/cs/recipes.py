@@ -26,7 +26,6 @@ from clbook.results.records import Computed, Recipe, fields
 SEEDS, SDS, SPACES = range(3), (0.05, 0.15, 0.3), ("box", "sphere")
 FIVE, EIGHT = range(5), range(8)
 KS, TRIED = (1, 2, 4), (0.2, 0.3, 0.5)
-TAUS = (0.01, 0.1, 1.0, 10.0, 100.0)  # tau_c of `direction_configs`
 WORLDS = ("box, p = 2", "box, p = 1", "sphere")
 KINDS = {"no content": {"d_c": 0}, "content": {"d_c": 5}}
 DIALS = {
@@ -166,14 +165,6 @@ def five_configs() -> dict:
     return {key: seeded({key: base}, FIVE) for key, base in found.items()}
 
 
-def direction_configs() -> dict:
-    """{(what the panel's line is called, tau_c): Config} of the linear runs of CS Fig. 1's two temperatures."""
-    bases = {r"$p$ = 2": Config(), r"$p$ = 1": Config(p=1)}
-    for tau in (1.0, 0.5, 0.25):
-        bases[rf"base $\tau$ = {tau:g}"] = SPHERE.replace(style_sd=0.3, tau=tau)
-    return {(label, a): base.replace(tau_c=a) for label, base in bases.items() for a in TAUS}
-
-
 def short_configs() -> dict:
     """{(world, label): Configs} of the chapter's deep runs."""
     return {key: tuple(configs) for key, configs in chapter.deep_configs().items()}
@@ -282,14 +273,6 @@ RECIPES = {
         fields(last=("map",), size=size),
         ("size",),
         start=0.02,
-    ),
-    "cs-directions": Recipe(
-        "linear encoders at five tau_c, in the box and on the sphere",
-        cs.run,
-        tuple(direction_configs().values()),
-        fields(last=("map",), size=size),
-        ("size",),
-        start=0.1,
     ),
     "cs-other-images": Recipe(
         "photographs and handwritten digits through the projector, outputs normalised or not",

@@ -14,7 +14,7 @@ from clbook.experiments.separability import Config, condition, series
 from clbook.experiments.separability.recipes import checked
 from clbook.experiments.sphere import recipes as sphere_recipes
 from clbook.metrics import separable
-from clbook.papers.ls import drift, exact, recipes, repair, variants
+from clbook.papers.ls import drift, exact, repair, variants
 
 SEEDS = range(5)
 SPREADS = (0.2, 0.1, 0.05, 0.025)  # of a cluster, for `blocks` and `thetas`
@@ -30,14 +30,8 @@ DATA = {
 
 
 # What the chapter on separability shows as well.
+repeats = series.repeats
 donuts = series.donuts
-
-
-@functools.cache
-def repeats():
-    """{setting: five seeds} of two clusters, through the network and without, from a tight and a wide start."""
-    runs = iter(records.runs("ls-repeats", recipes.REPEATS, separability.Result))
-    return {name: [next(runs) for _ in SEEDS] for name in recipes.STARTS}
 
 
 # Images (Fig. 1, Fig. 4).

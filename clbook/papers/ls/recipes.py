@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from clbook.experiments import separability, sphere
-from clbook.experiments.separability import Config, condition
+from clbook.experiments import sphere
+from clbook.experiments.separability import condition
 from clbook.experiments.separability.recipes import conditions, extents, grid, over_time
 from clbook.metrics import separable
 from clbook.papers.ls import batches, repair, variants
 from clbook.results.labelled import padded
-from clbook.results.records import Recipe, fields
+from clbook.results.records import Recipe
 
 SETS = {
     "clusters": {"steps": 1000},
@@ -79,19 +79,6 @@ def stays(results) -> dict[str, np.ndarray]:
     }
 
 
-def extent(result) -> np.ndarray:
-    """(T,) width of the embedding along its first axis."""
-    return np.ptp(result.z[:, :, 0], axis=1)
-
-
-TIGHT = Config(eps=0.1, tau=1.0, steps=100)
-STARTS = {  # of two clusters, as the chapter on separability has them
-    "eps^2/tau = .01, network": TIGHT,
-    "eps^2/tau = .01, vanilla": TIGHT.replace(network=False),
-    "eps^2/tau = 300, network": Config(eps=1.0, tau=1 / 300, steps=5000, linger=1),
-    "eps^2/tau = .01, network, no views": TIGHT.replace(augmentation="none"),
-}
-REPEATS = tuple(start.replace(seed=seed) for start in STARTS.values() for seed in range(5))
 AXES = {
     **dict.fromkeys(("steps", "width", "accuracy", "loss", "whole"), "run step"),
     "labels": "run point",
@@ -99,15 +86,6 @@ AXES = {
 }
 
 RECIPES = {
-    "ls-repeats": Recipe(
-        "two clusters from a tight and a wide start, five seeds",
-        separability.run,
-        REPEATS,
-        fields("x", width=extent),
-        ("width",),
-        start=0.05,
-        record=(*condition.NEEDS, "alignment"),
-    ),
     "ls-full-loss": Recipe(
         "clusters and a donut under eq. 12, the same with both samples augmented, and eq. 3, five seeds",
         variants.run,

@@ -13,28 +13,15 @@ import torch
 
 from clbook import records, sweep
 from clbook.experiments import modadd, words
-from clbook.experiments.modadd import equivalence, lookup, lookup_figures, over_seeds
-from clbook.papers.sl import checks, definitions, recipes, tables
+from clbook.experiments.modadd import equivalence, lookup, over_seeds
+from clbook.papers.sl import checks, computed, definitions, recipes, tables
 from clbook.papers.sl.measures import BOTH, ONE, WITH, WITHOUT
 from clbook.papers.sl.recipes import RANDOM
 
 SEEDS, TEN = range(5), range(10)
 THREE = range(3)  # of runs that take over a minute, or that a chapter shows
 POINTS = 4, 9, 16  # points in the batches on which losses are compared
-BATCHES = [0, 2, 4], [0, 1, 5, 7]  # symbols in the batches on which Lemma A.1 is tried
-OPTIMA = {  # what is changed in the random table, or in the loss
-    "all hypotheses": {},
-    "(1) broken": {"broken": "answers"},
-    "(2) broken": {"broken": "contexts"},
-    "(3) impossible:\n24 columns, d = 32": {"contexts": 12, "d": 32},
-    "softmax over symbols": {"over": "symbols"},
-}
-STARTS = {  # of gradient descent on the tables of CModAdd
-    "large symbols": {"std_contexts": 0.05},
-    "large symbols, decay": {"std_contexts": 0.05, "decay": 1e-3},
-    "small start": {"std": 0.05, "std_contexts": 0.05},
-    "large contexts": {},
-}
+BATCHES = computed.BATCHES
 
 
 # Section 1: SimCLR on tables. Sections 2 to 5: the definitions, written out.
@@ -127,11 +114,7 @@ def gap_without_answer():
 @functools.cache
 def twins():
     """{what is changed: distances of the twins at the optimum, (seeds, pairs)}."""
-    found = {}
-    for name, changes in OPTIMA.items():
-        runs = sweep(lookup.run, [lookup.Config(seed=seed, **changes) for seed in SEEDS])
-        found[name] = np.array([lookup_figures.twins(run)[0] for run in runs])
-    return found
+    return records.value("sl-twins")
 
 
 @functools.cache
@@ -171,36 +154,16 @@ def unlabelled():
     return checks.unlabelled()
 
 
-def _lemma_errors(run, batch) -> tuple[float, float]:
-    """Error of Lemma A.1 on the symbols of `batch`; and with the softmax over the batch on its left side."""
-    score = np.exp(run.z[-1] @ run.c[-1].T)[batch]
-    density = np.exp(lookup.pmi(run.joint))[batch]
-    right = density / density.sum(0)
-    printed = np.abs(score - right).max()
-    softmax = score / score.sum(0)
-    return printed, np.abs(softmax - right).max()
-
-
-@functools.cache
-def _lemma():
-    """Both errors of Lemma A.1, (2, batches, seeds)."""
-    runs = sweep(lookup.run, [lookup.Config(seed=seed, over="symbols") for seed in SEEDS])
-    errors = []
-    for batch in BATCHES:
-        errors.append([_lemma_errors(run, batch) for run in runs])
-    return np.array(errors).transpose(2, 0, 1)
-
-
 @functools.cache
 def lemma_printed():
     """Error of Lemma A.1 as it is printed, (batches, seeds)."""
-    return _lemma()[0]
+    return records.value("sl-lemma")[0]
 
 
 @functools.cache
 def lemma_corrected():
     """Its error with the softmax over the batch on the left side, (batches, seeds)."""
-    return _lemma()[1]
+    return records.value("sl-lemma")[1]
 
 
 @functools.cache
@@ -245,13 +208,23 @@ def absent():
     return checks.absent()
 
 
+class Optimum:
+    """An optimum of CModAdd of which the distances are known: of equivalent symbols and of others."""
+
+    def __init__(self, known: list):
+        self.known = known
+
+    def distances(self) -> list:
+        """Those of equivalent symbols, and those of others."""
+        return self.known
+
+
 @functools.cache
 def with_decay():
     """{decay: optima of CModAdd, one a seed}."""
     found = {}
-    for decay in (1e-4, 1e-3, 0.015):
-        settings = [lookup.Config(data="cmodadd", decay=decay, seed=seed) for seed in SEEDS]
-        found[decay] = sweep(lookup.run, settings)
+    for decay, optima in records.value("sl-with-decay").items():
+        found[decay] = [Optimum(known) for known in optima]
     return found
 
 
@@ -280,39 +253,15 @@ def steps():
 
 
 @functools.cache
-def _flows():
-    """{start: gradient descent on the tables of CModAdd, a run a seed}."""
-    found = {}
-    for name, start in STARTS.items():
-        settings = [lookup.Config(data="cmodadd", lr=2.0, seed=seed, **start) for seed in SEEDS]
-        found[name] = sweep(lookup.flow, settings)
-    return found
-
-
-def _off_law(run) -> float:
-    """Largest relative error of |M| = |M(0)| exp(-2 decay t), M the imbalance of symbols and contexts."""
-    size = np.array([np.linalg.norm(run.imbalance(frame)) for frame in range(len(run.steps))])
-    time = run.config.lr * run.steps
-    return np.abs(size / size[0] * np.exp(2 * run.config.decay * time) - 1).max()
-
-
-@functools.cache
 def law_errors():
     """{start: by how much the imbalance is off its law, (seeds,)}."""
-    found = {}
-    for name, runs in _flows().items():
-        found[name] = np.array([_off_law(run) for run in runs])
-    return found
+    return records.value("sl-law-errors")
 
 
 @functools.cache
 def flow_ratios():
     """{start: mean distance of equivalent symbols over that of different ones at the end, (seeds,)}."""
-    found = {}
-    for name, runs in _flows().items():
-        ends = [run.distances() for run in runs]
-        found[name] = np.array([same.mean() / different.mean() for same, different in ends])
-    return found
+    return records.value("sl-flow-ratios")
 
 
 # A transformer and Adam in the book's setting.
@@ -320,7 +269,7 @@ def flow_ratios():
 
 @functools.cache
 def first():
-    """The book's setting, ten seeds, and classifiers from three starts: Fig. 2 (a record)."""
+    """The book's setting, ten seeds, and classifiers from three starts: Fig. 2."""
     return records.runs("sl-first", recipes.FIRST, modadd.Result)
 
 

@@ -9,10 +9,10 @@ from clbook.experiments import modadd, words
 from clbook.experiments.modadd import PAPER, VARIANTS, lookup
 from clbook.experiments.modadd.classifier import STARTS
 from clbook.experiments.modadd.lookup_figures import twins
-from clbook.papers.sl import coin, shared, tables, training
+from clbook.papers.sl import coin, computed, shared, tables, training
 from clbook.results import records
 from clbook.results.labelled import padded
-from clbook.results.records import Recipe, fields
+from clbook.results.records import Computed, Recipe, fields
 
 SEEDS, FIVE, TEN = range(3), range(5), range(10)
 KINDS = ("injected", "natural", "random, injected", "random, natural")  # of pairs of words
@@ -183,7 +183,15 @@ HEARD = AXES | {"steps": "run step", "distance": "run kind step"}
 FIRST = tuple(modadd.Config(seed=seed, classifier="all") for seed in TEN)
 FIXED = tuple(words.Config(seed=seed) for seed in SEEDS)
 WITH_DECAY = (words.Config(steps=750, decay=1e-4),)
+COMPUTED = (
+    computed.twins,
+    computed.lemma,
+    computed.law_errors,
+    computed.flow_ratios,
+    computed.with_decay,
+)
 RECIPES = {
+    **{f"sl-{one.__name__.replace('_', '-')}": Computed(one) for one in COMPUTED},
     "sl-first": Recipe(
         "the book's setting, ten seeds, and classifiers from three starts",
         modadd.run,

@@ -2,22 +2,35 @@
 
 import functools
 
-import numpy as np
-
-from clbook import records, sweep
-from clbook.experiments import kernel, sphere
-from clbook.experiments.kernel import closed_forms, series
-from clbook.experiments.sphere.push import push_coherence
+from clbook import records
+from clbook.experiments import kernel
+from clbook.experiments.kernel import series
 from clbook.papers.ls import evidence as ls
-from clbook.papers.va import flows, losses
+from clbook.papers.va import computed, flows, losses, recipes
 
-SEEDS = range(5)
+SEEDS, WIDTHS, DELTAS = range(5), computed.WIDTHS, computed.DELTAS
 
 # What the chapter on the kernel shows as well.
-step_errors = series.step_errors
-three_flows = series.three_flows
-cluster_speeds = series.cluster_speeds
 ratios = series.ratios
+
+
+@functools.cache
+def step_errors():
+    """{gradient: (rates, seeds)} relative error of Prop. 4.1 for one step; "joint": full, views as points."""
+    return records.value("va-step-errors")
+
+
+@functools.cache
+def three_flows():
+    """Five seeds of the flow through a network, through one that sees |x| alone, and without a network."""
+    runs = iter(records.runs("va-three-flows", recipes.THREE_FLOWS, kernel.Result))
+    return [{name: next(runs) for name in kernel.FLOWS} for _ in SEEDS]
+
+
+@functools.cache
+def cluster_speeds():
+    """{number of clusters: (ratios, seeds, clusters)} speeds at the first step; the last cluster shrinks."""
+    return records.value("va-cluster-speeds")
 
 
 # Records: runs too long to repeat.
@@ -77,19 +90,13 @@ def cifar():
 @functools.cache
 def lowest():
     """{tau: seeds} how far 20 descents of 12 points on eq. 1 get below evenly spread points."""
-    found = {}
-    for tau in (0.05, 0.2, 1.0):
-        found[tau] = [losses.above_even(tau, seed) for seed in SEEDS]
-    return found
+    return computed.lowest()
 
 
 @functools.cache
 def views_at_minimum():
     """{tau: seeds} how far two views of a point are apart at the lowest minimum of eq. 1, and the loss there."""
-    found = {}
-    for tau in (0.2, 0.5):
-        found[tau] = [losses.views_at_minimum(tau, seed) for seed in SEEDS]
-    return found
+    return computed.views_at_minimum()
 
 
 @functools.cache
@@ -119,10 +126,7 @@ def still():
 @functools.cache
 def consistency():
     """(n, seeds, 2) relative difference of eq. 4 and eq. 1: with log(1 + t), and with log(1 + 2t)."""
-    found = []
-    for n in (64, 256, 1024):
-        found.append([losses.consistency_gaps(n, seed) for seed in SEEDS])
-    return np.array(found)
+    return computed.consistency()
 
 
 @functools.cache
@@ -137,16 +141,13 @@ def stuck():
 @functools.cache
 def other_maps():
     """{map: seeds} errors of Prop. 4.1 for one step, and how much the kernel moves, of maps that are no networks."""
-    found = {}
-    for name in flows.MODELS:
-        found[name] = [flows.step_errors(name, seed) for seed in SEEDS]
-    return found
+    return computed.other_maps()
 
 
 @functools.cache
 def identity_kernel():
     """Relative errors of eq. 13 by eq. 11 with identity blocks, and with n times these, a seed each."""
-    return [flows.identity_errors(seed) for seed in SEEDS]
+    return computed.identity_kernel()
 
 
 # Four clusters on a line, whose views are turned copies of the points.
@@ -155,10 +156,7 @@ def identity_kernel():
 @functools.cache
 def shuffled():
     """{activation: seeds} how much the first velocities change with the data behind the same embedded points."""
-    found = {}
-    for name in ("tanh", "relu", "gelu"):
-        found[name] = [flows.shuffled(name, seed) for seed in SEEDS]
-    return found
+    return computed.shuffled()
 
 
 @functools.cache
@@ -182,73 +180,37 @@ def explicit():
     return ls.explicit()
 
 
-WIDTHS = (64, 256, 1024, 4096, 16_384)
-
-
 @functools.cache
 def wide():
     """{rows of B: (WIDTHS, draws)} relative error of the kernel at infinite width, for three kinds of rows."""
-    draws, stretch = range(20), (3.0, 1.0, 0.3)
-    error = functools.partial(closed_forms.width_errors, WIDTHS, draws)
-    return {
-        "isotropic": error(),
-        "stretched": error(stretch=stretch),
-        "shifted": error(shift=(1.0, 1.0, 1.0)),
-        "stretched, angles too": error(stretch=stretch, angles_after=stretch),
-    }
-
-
-DELTAS = (0.003, 0.01, 0.03, 0.1, 0.3)  # radius of a cluster
-
-
-def _as_printed(steps: int) -> dict:
-    """Relative errors (DELTAS, seeds) of Theorem 4.5 as printed, after so many steps."""
-    errors = [closed_forms.printed_errors(DELTAS, seed, steps=steps) for seed in SEEDS]
-    return {"delta": DELTAS, "errors": np.transpose(errors)}
+    return computed.wide()
 
 
 @functools.cache
 def printed():
     """Theorem 4.5 as printed, in the paper's own setting, at the start."""
-    return _as_printed(0)
+    return computed.printed()
 
 
 @functools.cache
 def trained():
     """Theorem 4.5 as printed after 50 steps of training."""
-    return _as_printed(50)
-
-
-FINE = kernel.Config(lr_over_tau=1e-5)  # a learning rate too small to matter
+    return computed.trained()
 
 
 @functools.cache
 def tight():
     """{start: runs[delta][seed]} one step of clusters of each radius in DELTAS."""
-    starts = {
-        "random start": FINE,
-        "smooth start": FINE.replace(start="smooth"),
-        "centres on a line": FINE.replace(centres="line", clusters=4),
-    }
-    predicted = ("measured", "mean", "own", "blocks")
-    found = {name: [] for name in starts}
-    for name, base in starts.items():
-        for delta in DELTAS:
-            configs = [base.replace(delta=delta, seed=seed) for seed in SEEDS]
-            found[name].append(sweep(kernel.run, configs, record=predicted))
-    return found
+    size = len(SEEDS)
+    runs = records.runs("va-tight", recipes.TIGHT, kernel.Result)
+    rows = iter(runs[k : k + size] for k in range(0, len(runs), size))
+    return {name: [next(rows) for _ in DELTAS] for name in recipes.STARTS}
 
 
 @functools.cache
 def corollary():
     """(WIDTHS to 4,096, seeds, 2) relative error of Theorem 4.5 for ReLU: with beta of the network, and with 1/2."""
-    relu = FINE.replace(activation="relu", delta=0.001, start="smooth")
-    errors = []
-    for width in WIDTHS[:4]:
-        configs = [relu.replace(width=width, seed=seed) for seed in range(5)]
-        runs = sweep(kernel.run, configs, record=("measured", "mean", "gain"))
-        errors.append([(run.error("mean"), run.error("limit")) for run in runs])
-    return np.array(errors)
+    return records.value("va-corollary")
 
 
 # Section 4.2.1: LS eq. 12 on circle and sphere.
@@ -257,11 +219,7 @@ def corollary():
 @functools.cache
 def pushes():
     """{d: seeds} how alike the first push is within VA's clusters, and of all points together."""
-    row = sphere.Config(start="uniform", first=-3.0, gap=2.0, gradient="partial")
-    found = {}
-    for d in (2, 3):
-        found[d] = [push_coherence(row.replace(d=d, seed=seed)) for seed in range(5)]
-    return found
+    return computed.pushes()
 
 
 @functools.cache

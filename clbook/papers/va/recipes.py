@@ -5,9 +5,11 @@ import itertools
 import numpy as np
 import xarray
 
-from clbook.experiments import sphere
+from clbook.experiments import kernel, sphere
+from clbook.experiments.kernel import series
+from clbook.papers.va import computed
 from clbook.papers.va.experiment import Config, run
-from clbook.results.records import Recipe
+from clbook.results.records import Computed, Recipe, fields
 
 # By network and depth: rates below the stability limit of both losses at the start, then rates beyond it.
 BELOW = {("mlp", 1): (0.2, 0.6), ("mlp", 4): (2.0,), ("averaging", 1): (6.0, 20.0)}
@@ -122,7 +124,46 @@ AXES = {
     "z": "run moment point dim",
 }
 
+STARTS = {
+    "random start": computed.FINE,
+    "smooth start": computed.FINE.replace(start="smooth"),
+    "centres on a line": computed.FINE.replace(centres="line", clusters=4),
+}
+TIGHT = tuple(
+    base.replace(delta=delta, seed=seed)
+    for base in STARTS.values()
+    for delta in computed.DELTAS
+    for seed in FIVE
+)
+THREE_FLOWS = tuple(
+    config
+    for seed in FIVE
+    for config in series.TURNING.replace(seed=seed).compared(kernel.FLOWS).values()
+)
+COMPUTED = (
+    computed.step_errors,
+    computed.cluster_speeds,
+    computed.corollary,
+)
 RECIPES = {
+    **{f"va-{one.__name__.replace('_', '-')}": Computed(one) for one in COMPUTED},
+    "va-tight": Recipe(
+        "one step of clusters of five radii, three starts, five seeds",
+        kernel.run,
+        TIGHT,
+        fields("x", "views", "z", "copies"),
+        ("spread",),
+        start=1.0,
+        record=("measured", "mean", "own", "blocks"),
+    ),
+    "va-three-flows": Recipe(
+        "the flow through a network, through one that sees |x| alone, and without a network, five seeds",
+        kernel.run,
+        THREE_FLOWS,
+        fields("x", "views", "z", "copies"),
+        ("spread", "moved"),
+        start=0.3,
+    ),
     "va-uniform": Recipe(
         "VA Fig. 5 and 6 from a uniform start, eq. 4 and eq. 1, three networks, 3,000 iterations",
         run,
