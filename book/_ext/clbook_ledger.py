@@ -12,7 +12,9 @@ import re
 import subprocess
 import sys
 import time
+import unicodedata
 from concurrent.futures import ProcessPoolExecutor
+from html import escape
 from pathlib import Path
 
 import jinja2
@@ -239,6 +241,21 @@ def quote(app, doctree, docname):
         node.replace_self(nodes.raw("", html, format="html"))
 
 
+def letter(found: re.Match) -> str:
+    """A Greek letter of TeX as that letter, any other word as it is."""
+    name = found[1].removeprefix("var")
+    case = "SMALL" if name.islower() else "CAPITAL"
+    try:
+        return unicodedata.lookup(f"GREEK {case} LETTER {name}")
+    except KeyError:
+        return found[1]
+
+
+def spoken(text: str) -> str:
+    """A claim without the signs of TeX, as the name of a link."""
+    return escape(re.sub(r"\\(\w+)", letter, text.replace("$", "")))
+
+
 def fill(app, doctree, docname):
     """Put the parts of the ledger where their directives stand."""
     loader = jinja2.FileSystemLoader(HERE)
@@ -277,7 +294,14 @@ def fill(app, doctree, docname):
                 errors.append({**error, "place": item, "checked": checked})
             given = {"errors": errors}
         html = template.render(
-            given, kind=kind, whose=WHOSE, paper=paper, words=judging.words, row=place, page=page
+            given,
+            kind=kind,
+            whose=WHOSE,
+            paper=paper,
+            words=judging.words,
+            spoken=spoken,
+            row=place,
+            page=page,
         )
         part.replace_self(nodes.raw("", html, format="html"))
 
