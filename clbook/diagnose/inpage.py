@@ -14,17 +14,14 @@ import json
 import math
 from importlib import resources
 
-import jinja2
 import numpy as np
 import torch
 
-from clbook.diagnose import measures, sizes
+from clbook.diagnose import measures
 from clbook.diagnose.arrays import LARGEST
 from clbook.diagnose.loss_scale import FACTORS
 from clbook.diagnose.reporting import MOST, Report
 from clbook.diagnose.words import TWO_VIEWS
-from clbook.style import CLASS_COLOURS
-from clbook.trace.page import shared_code
 
 # Sizes for which the functions are traced, with more points than dimensions; turned round for fewer.
 TALL = ((31, 7), (47, 11), (101, 23), (67, 5), (59, 41), (43, 19), (97, 13))
@@ -63,6 +60,11 @@ class Block:
     name: str
 
     def _repr_html_(self) -> str:
+        import jinja2  # here, as what follows: numbers need none of it
+
+        from clbook.style import CLASS_COLOURS
+        from clbook.trace.page import shared_code
+
         template = jinja2.Template(_file("inpage.html"), autoescape=True)
         lines = [self.line(key) for key in TWO_VIEWS]
         setup = {
@@ -122,6 +124,8 @@ def place(share: float) -> float:
 @functools.cache
 def program() -> str:
     """JavaScript of `measures.two_views`: the functions tall(n, d), for n > d, and wide(n, d)."""
+    from clbook.diagnose import sizes  # here, as above
+
     wide = [(d, n) for n, d in TALL]
     texts = []
     for name, chosen in (("tall", TALL), ("wide", wide)):

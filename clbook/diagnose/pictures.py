@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from clbook.diagnose.reporting import Report
 from clbook.diagnose.words import TWO_VIEWS
-from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis
+
+if TYPE_CHECKING:  # numbers need no matplotlib
+    from clbook.style import Picture
 
 LEFT, RIGHT = -0.15, 1.25  # of the shares that are drawn; others stand at the end
 
@@ -37,6 +40,8 @@ def strips(reports: dict[str, Report]) -> Picture:
     Args:
         reports: {name: report}; with one report its name is not shown.
     """
+    from clbook.style import INK, MUTED, Picture, axes, colour
+
     fig, ((ax,),) = axes(1, width=7.2, height=3.6)
     rows = drawn()
     for height, (number, (_, zone)) in enumerate(rows.items()):
@@ -59,6 +64,8 @@ def strips(reports: dict[str, Report]) -> Picture:
 
 def spectrum(report: Report) -> Picture:
     """The deviations along the axes, descending, as shares of the largest."""
+    from clbook.style import Picture, axes, colour, legend, log_axis
+
     fig, ((ax,),) = axes(1, width=4.4, height=3.0)
     for k, (where, sizes) in enumerate(report.deviations.items()):
         shares = [size / sizes[0] if sizes[0] > 0 else 0.0 for size in sizes]
