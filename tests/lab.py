@@ -95,7 +95,7 @@ def jupyterlab(folder, **place):
         yield json.loads(found[0].read_text())["url"]
     finally:
         server.terminate()
-        server.wait(20)
+        server.wait(120)
 
 
 class Lab:

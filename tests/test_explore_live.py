@@ -12,6 +12,10 @@ from queue import Empty
 import pytest
 from jupyter_client.manager import KernelManager
 
+from clbook.experiments import separability
+from clbook.explore import controls
+from clbook.training import settings
+
 HERE = Path(__file__).parent
 WAIT, READY = 20.0, 30.0  # s for anything that shall come, and for a kernel that shall be ready
 SETUP = """
@@ -610,13 +614,13 @@ def test_a_link_of_the_text_sets_the_explorer(front):
     p = show(front, '{"a": [0.1, 1.0, 10.0], "shape": ["spiral", "circle"]}').finish()
     classes = "clbook-address-explorer"
     (entry,) = [m for m in p.ids if classes in (p.get(m, "_dom_classes") or ())]
-    for settings, words in (
+    for linked, words in (
         ("a=10&shape=circle", "a = 10, shape = circle: "),
         ("a=0.1&shape=spiral", "a = 0.1, shape = spiral: "),
     ):
-        front.set(entry, value=settings)
+        front.set(entry, value=linked)
         front.pump(lambda words=words: p.words(p.status).startswith(words))
-        assert p.get(entry, "value") == "", "the same link works again"
+        front.pump(lambda: p.get(entry, "value") == "")  # so that the same link works again
     front.set(entry, value="a=0.1&shape=square&nothing=1")
     front.pump(lambda: p.get(entry, "value") == "")
     assert p.finish().words(p.status).startswith("a = 0.1, shape = spiral: ")
@@ -639,3 +643,39 @@ def test_several_runs_share_a_picture_and_the_times_of_the_shortest(front):
     assert "a = 1: " in p.words(p.status) and " s on cpu" in p.words(p.status)
     front.execute("print(*p.result, [len(r.steps) for r in p.result.values()])")
     assert front.printed.strip() == "slow fast [31, 12]"
+
+
+def test_all_settings_are_told_in_words_with_a_slider_over_their_range():
+    """What stands below "All settings", made without a kernel."""
+    known = settings.fields(separability.Config)
+    base = separability.Config()
+    stops = {name: controls.span(field, getattr(base, name)) for name, field in known.items()}
+    assert stops["classes"] == list(range(2, 11))
+    assert stops["tau"][0] == 1e-4 and stops["tau"][-1] == 10.0 and 0.1 in stops["tau"]
+    assert stops["seed"] == stops["data"] == stops["hidden"] == []
+    row = controls.row(
+        known["classes"], controls.control(known["classes"], 2, explored=False), base
+    )
+    entry, slider, words = row.children
+    assert "number of classes: 2 to 10" in words.value
+    slider.index = 3
+    assert entry.value == "5"
+    entry.value = "9"
+    assert slider.index == 7
+    assert controls.in_words(known["lr_over_tau"]) == ": above 0, up to 10"
+    assert controls.in_words(known["steps"]) == ": 1 to 100000 iterations"
+
+
+def test_choices_whose_files_are_missing_are_not_offered(monkeypatch, tmp_path):
+    monkeypatch.setenv("CLBOOK_DATA", str(tmp_path))
+    field = settings.fields(separability.Config)["data"]
+    offered = controls.control(field, "digits", explored=False, base=separability.Config())
+    assert [name for name, _ in offered.options] == ["clusters", "donut", "digits"]
+
+
+@pytest.mark.parametrize("typed", ["0,2", "1/3"])
+def test_a_number_written_otherwise_is_refused_with_a_hint(typed):
+    field = settings.fields(separability.Config)["eps"]
+    with pytest.raises(ValueError, match="written as 0.2, with a point"):
+        controls.read(typed, field)
+    assert controls.read("\u0663", field) == "\u0663", "left for the Config to refuse"

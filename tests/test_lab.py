@@ -13,10 +13,14 @@ CELLS = [
 ]
 
 
+LINK = 'Look at <a href="#toy:a=10&amp;shape=circle">a circle</a>.'
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lab")
     cells = [nbformat.v4.new_code_cell(source) for source in CELLS]
+    cells.append(nbformat.v4.new_markdown_cell(LINK))
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     nbformat.write(
         nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), folder / "toy.ipynb"
@@ -29,7 +33,7 @@ def lab(folder):
     """The notebook in JupyterLab, its first two cells run."""
     try:
         with browser() as open_tab, jupyterlab(folder, CLBOOK_CACHE=str(folder / "cache")) as url:
-            lab = Lab(open_tab, url, "toy.ipynb", len(CELLS))
+            lab = Lab(open_tab, url, "toy.ipynb", len(CELLS) + 1)
             lab.run(0)
             lab.run(1)
             lab.take(1)
@@ -91,6 +95,29 @@ def test_typed_values_stop_and_an_explorer_that_is_run_anew_in_mid_run(lab):
     lab.run(1)
     lab.take(1)
     lab.shows("a = 1, shape = spiral: ")
+
+
+def test_a_link_in_the_text_sets_the_explorer(lab):
+    lab.ask(f"{NOTEBOOK}.node.querySelector('a[href*=\"#toy:\"]').click()")
+    lab.shows("a = 10, shape = circle: ")
+    assert lab.ask("typed(0).value") == "10"
+
+
+def test_the_file_keeps_the_latest_picture_which_is_out_of_sight_while_the_panel_lives(lab, folder):
+    picture = f"{NOTEBOOK}.content.widgets[1].node.querySelectorAll('.jp-RenderedImage')"
+    lab.until(f"{picture}.length === 1")
+    assert lab.ask(f"{picture}[0].offsetParent") is None
+    lab.key(0, "Home")
+    lab.shows("turn a = 0.1:")
+    lab.until(
+        f"{NOTEBOOK}.model.cells.get(1).outputs.get(1).data['text/plain'].includes('a = 0.1:')"
+    )
+    lab.save()
+    saved = nbformat.read(folder / "toy.ipynb", as_version=4).cells[1].outputs
+    assert [sorted(output.data)[0] for output in saved] == [
+        "application/vnd.jupyter.widget-view+json",
+        "image/png",
+    ]
 
 
 def test_reset_and_the_saved_files(lab, folder):
