@@ -207,6 +207,7 @@ def test_a_panel_has_buttons_for_the_named_sets_and_an_entry_for_a_file():
         "digits",
         "mnist",
         "cifar10",
+        "cifar10 all",
     ]
     assert buttons.value == "donut" and type(entry).__name__ == "Text" and entry.value == "own.npz"
 
