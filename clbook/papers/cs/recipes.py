@@ -244,6 +244,11 @@ def output(result) -> np.ndarray:
     return result.style_r2[:, -1]
 
 
+def effective_rank(result) -> np.ndarray:
+    """(T, places) effective rank of the outputs."""
+    return result.rank
+
+
 COLLAPSE = stacked("loss", "within", cosines="cosines", style="style_r2")
 COLLAPSE_ASKED = ("loss", "r2", "within", "cosines")  # what `COLLAPSE` asks of a run
 AXES = {
@@ -278,7 +283,7 @@ RECIPES = {
         "photographs and handwritten digits through the projector, outputs normalised or not",
         projector.run,
         OTHER_IMAGES,
-        fields("spectrum", "rows"),
+        fields("spectrum", "rows", rank=effective_rank),
         ("loss",),
         start=0.1,
         record=READ_ASKED,
