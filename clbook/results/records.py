@@ -209,12 +209,13 @@ def commit() -> str:
 
 
 def now() -> dict[str, str]:
-    """Commit, date, versions and processor of this moment."""
+    """Commit, date, versions, processor and threads of this moment."""
     return {
         "commit": commit(),
         "date": datetime.date.today().isoformat(),
         "versions": VERSIONS,
         "processor": processor(),
+        "threads": str(torch.get_num_threads()),  # sums are rounded in their order
     }
 
 
@@ -399,13 +400,16 @@ def beginning(name: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
 def differences(name: str) -> list[str]:
     """The curves of the record `name` whose beginning the code does not repeat, each with how far it is off.
 
-    By the code, on the versions and the processor that made the record, all of the beginning has the same bits.
-    Otherwise the first two recorded times agree to 1e-4, or are no farther off than `SHAKEN` times what a start changed
-    by 1e-6 moves them, and 2 %: training makes rounding grow.
+    By the code, on the versions, the processor and as many threads as made the record, all of the beginning has the
+    same bits. Otherwise the first two recorded times agree to 1e-4, or are no farther off than `SHAKEN` times what a
+    start changed by 1e-6 moves them, and 2 %: training makes rounding grow.
     """
     here = now() | {"fingerprint": recipes()[name].code}
     before = made(load(name))
-    same = all(before[key] == here[key] for key in ("versions", "processor", "fingerprint"))
+    then = {"threads": here["threads"]} | before  # older records do not say how many
+    same = all(
+        then[key] == here[key] for key in ("versions", "processor", "threads", "fingerprint")
+    )
     close = {"rtol": 0.0, "atol": 0.0} if same else {"rtol": 1e-4, "atol": 1e-5}
     if isinstance(recipes()[name], Computed):
         return _off(beginning(name), same)

@@ -218,7 +218,7 @@ RECIPES = {
         (wall.Config(epochs=5),),
         beside,
         ("steps",),
-        0.001,
+        0.003,
         axes=ON_THE_WALL,
         labels={"class": OBJECTS, "taken_for": OBJECTS},
     ),
