@@ -416,7 +416,8 @@ def differences(name: str) -> list[str]:
     wrong, shaken = [], {}
     times = None if same else 2  # all of them, or the first two
     for curve, (again, whole) in beginning(name).items():
-        if again.shape != whole.shape or again.shape[-1] < 2:
+        too_short = again.shape[-1] < 2 and recipes()[name].start < 1.0
+        if again.shape != whole.shape or too_short:
             wrong.append(f"{curve}: shape {again.shape} instead of {whole.shape}")
             continue
         again, kept = again[..., :times], whole[..., :times]

@@ -8,7 +8,8 @@ from clbook.experiments.separability import condition
 
 
 def runs(*at, **fields):
-    """Runs that separate at these iterations (None: never)."""
+    """Runs that separate at these iterations (None: not within 1,000)."""
+    fields = {"config": Run(steps=1000)} | fields
     return [Run(separable_at=steps, **fields) for steps in at]
 
 

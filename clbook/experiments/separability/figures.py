@@ -66,7 +66,7 @@ def _when(result, now=np.inf):
     return "not separable within this run" if now >= result.steps[-1] else "not separable yet"
 
 
-def _short(result, now):
+def _short(result, now=np.inf):
     """`_when` in few words."""
     at = result.separable_at
     if at is not None and at <= now:
