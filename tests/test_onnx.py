@@ -96,8 +96,9 @@ def test_separability_there_is_that_of_python(name):
     assert (None if at < 0 else at) == truth.separable_at
 
 
-@pytest.mark.parametrize("name", ["radius", "overlap", "circle"]  # the others need eigenvalues, which ONNX has not)
+@pytest.mark.parametrize("name", ["radius", "overlap", "circle"])
 def test_an_experiment_there_is_that_of_python(name):
+    # The others take eigenvalues, which ONNX does not have.
     one = EXPERIMENTS[name]
     config = one.config.replace(steps=STEPS)
     ((changes, seed),) = off_the_grid(one, 1)
