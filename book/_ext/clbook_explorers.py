@@ -6,7 +6,7 @@ from docutils import nodes
 from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
-TOYS = ('<figure class="clbook-explorer"', '<figure class="clbook-here"')
+TOYS = tuple(f'<figure class="clbook-{kind}' for kind in ("explorer", "here", "wall", "diagnose"))
 
 
 class FoldBelow(SphinxPostTransform):
