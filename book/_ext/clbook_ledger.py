@@ -281,7 +281,10 @@ def fill(app, doctree, docname):
                 for row in item["claims"]:
                     if row["ours"] == WHOSE[kind]:
                         mine[row["id"]] = row
-            given = {"table": judging.table(list(mine.values()), page) if mine else ""}
+            here = [row for row in mine.values() if row["row"] == docname]
+            elsewhere = [row for row in mine.values() if row["row"] != docname]
+            table = judging.table(here, page) if here else ""
+            given = {"table": table, "elsewhere": elsewhere}
         elif kind == "ledger-counts":
             given = {"papers": PAGES, "table": counts(app), "verdicts": judging.VERDICTS}
         elif kind in ("ledger-items", "paper-items"):
