@@ -305,7 +305,7 @@ def wait_alt(page, alt, k=0):
     page.wait_for_function(
         "([k, alt]) => document.querySelectorAll('figure.clbook-explorer img')[k].alt === alt",
         arg=[k, alt],
-        timeout=5000,
+        timeout=30_000,  # a setting that is chosen at the beginning plays for five seconds
     )
 
 

@@ -150,7 +150,8 @@ def span(field, value) -> list:
         return list(range(int(low), int(high) + 1))
     # On a scale of ratios zero is far: such a slider begins a thousand times below the present value.
     least = low or (value or high) / 1000
-    if field.metadata["log"] or high >= 1000 * (low or value or high):
+    wide = field.metadata["log"] or high >= 1000 * (low or value or high)
+    if wide and least > 0:
         decades = range(math.floor(math.log10(least)), math.ceil(math.log10(high)) + 1)
         found = {m * 10.0**decade for decade in decades for m in (1, 2, 5)}
     else:
