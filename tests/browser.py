@@ -102,6 +102,14 @@ def barriers(page, *rules) -> list[str]:
     ]
 
 
+def alone(made, folder: pathlib.Path) -> pathlib.Path:
+    """A page in `folder` with nothing on it but a block, of which `made._repr_html_()` is the HTML."""
+    path = folder / f"{getattr(made, 'name', 'block')}.html"
+    head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>A block</title><main>'
+    path.write_text(f"{head}<h1>A block</h1>{made._repr_html_()}</main>", encoding="utf-8")
+    return path
+
+
 @contextlib.contextmanager
 def browser():
     """`with browser() as tab: t = tab(width=390)`: a fresh profile; `tab` opens an empty `Tab`.

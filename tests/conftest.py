@@ -6,6 +6,7 @@ import pathlib
 import sys
 
 import pytest
+from browser import NoBrowser, browser
 
 sys.path.append(str(pathlib.Path(__file__).parent.parent / "book/_ext"))
 from clbook_cores import share  # noqa: E402
@@ -28,3 +29,13 @@ def pytest_collection_modifyitems(items):
 
 def pytest_collection_finish():
     gc.enable()
+
+
+@pytest.fixture(scope="module")
+def tabs():
+    """Opens tabs of one browser; skips where there is none (in CI that is an error)."""
+    try:
+        with browser() as opened:
+            yield opened
+    except NoBrowser as missing:
+        pytest.skip(f"{missing}: install one (Debian: apt install chromium) to try the pages")

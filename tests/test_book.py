@@ -15,7 +15,7 @@ import sys
 import urllib.parse
 
 import pytest
-from browser import AXE, NoBrowser, barriers, browser
+from browser import AXE, barriers
 
 ROOT = pathlib.Path(__file__).parent.parent
 HTML = ROOT / "_build" / "html"
@@ -165,37 +165,25 @@ def test_references_lead_to_the_papers():
     )
 
 
-@pytest.fixture(scope="module")
-def tab():
-    """Opens tabs of one browser; skips where there is none (in CI that is an error)."""
-    try:
-        with browser() as open_tab:
-            yield open_tab
-    except NoBrowser as missing:
-        pytest.skip(
-            f"{missing}: install one (Debian: apt install chromium) to check the built pages"
-        )
-
-
 SKIPPED = """localStorage.setItem("clbook-predictions", '{"skip all": true}')"""
 
 
 @pytest.fixture(scope="module")
-def kept(tab, page):
+def kept(tabs, page):
     """`kept(**how)`: this page in a tab as `browser.browser` opens it, one for each `how` and all tests of the page."""
-    tabs = {}
+    of_page = {}
 
     def kept(**how):
         key = tuple(sorted(how.items()))
-        if key not in tabs:
-            tabs[key] = tab(**how)
+        if key not in of_page:
+            of_page[key] = tabs(**how)
             # Nothing is covered: the reader has skipped all predictions (they have a test of their own).
-            tabs[key].page.add_init_script(SKIPPED)
-            tabs[key].page.goto((HTML / page).as_uri())
-        return tabs[key]
+            of_page[key].page.add_init_script(SKIPPED)
+            of_page[key].page.goto((HTML / page).as_uri())
+        return of_page[key]
 
     yield kept
-    for each in tabs.values():
+    for each in of_page.values():
         each.page.context.close()
 
 
@@ -357,9 +345,9 @@ def test_every_slider_changes_picture_and_alt_text(kept, move):
 
 
 @every_explorer
-def test_answers_are_covered_until_the_reader_commits_or_skips(tab, page):
+def test_answers_are_covered_until_the_reader_commits_or_skips(tabs, page):
     """What a page shows at first: beginnings, questions and no text that says what is seen."""
-    opened = tab().page
+    opened = tabs().page
     opened.goto((HTML / page).as_uri())
     asked = opened.locator(".clbook-predict")
     assert asked.count() == TEXTS[page].count("clbook-predict docutils")
@@ -446,8 +434,8 @@ def test_print_from_the_dark_theme_is_dark_on_white_without_buttons(kept, page):
     assert not [each.inner_text() for each in buttons if each.is_visible()]
 
 
-def test_axe_finds_what_is_wrong(tab):
-    page = tab().page
+def test_axe_finds_what_is_wrong(tabs):
+    page = tabs().page
     page.set_content(
         '<html lang="en"><title>x</title><main><h1>x</h1><img src="data:,"><p>dark</p>'
         '<p style="color:#ccc">pale</p><p>and <a href="#b">some</a></p><p>and <a href="#b"></a></p>'

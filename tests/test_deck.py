@@ -1,12 +1,12 @@
 """A chapter as slides, and its questions: in the built page, without a network."""
 
-from test_book import HTML, built, tab  # noqa: F401 (fixtures)
+from test_book import HTML, built  # noqa: F401 (a fixture)
 
 PAGE = (HTML / "book/separability.html").as_uri()
 
 
-def test_a_chapter_is_a_deck(tab):  # noqa: F811
-    opened = tab()
+def test_a_chapter_is_a_deck(tabs):
+    opened = tabs()
     page = opened.page
     page.goto(f"{PAGE}?present")
     page.wait_for_selector(".clbook-turn")
@@ -22,15 +22,15 @@ def test_a_chapter_is_a_deck(tab):  # noqa: F811
     assert opened.requests == []
 
 
-def test_a_page_without_the_word_is_a_page(tab):  # noqa: F811
-    page = tab().page
+def test_a_page_without_the_word_is_a_page(tabs):
+    page = tabs().page
     page.goto(PAGE)
     assert page.locator(".clbook-turn").count() == 0
     assert page.locator("article h2:visible").count() > 8
 
 
-def test_a_question_answers_without_a_script(tab):  # noqa: F811
-    page = tab(java_script_enabled=False).page
+def test_a_question_answers_without_a_script(tabs):
+    page = tabs(java_script_enabled=False).page
     page.goto(PAGE)
     first = page.locator(".clbook-quiz").first
     answers = first.locator("summary")

@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 import torch
-from browser import NoBrowser, barriers, browser
+from browser import alone, barriers
 from test_diagnose import Trap, clouds
 
 from clbook import diagnose
@@ -22,24 +22,12 @@ def block(tmp_path_factory):
     sick = given | {"z1": given["z1"] + 50, "z2": given["z2"] + 50}
     reports = {"well": diagnose.report(**given), "flat": diagnose.report(**sick)}
     made = inpage.in_page(reports)
-    path = tmp_path_factory.mktemp("page") / "page.html"
-    head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>A block</title><main>'
-    path.write_text(f"{head}<h1>A block</h1>{made._repr_html_()}</main>", encoding="utf-8")
-    return path
-
-
-@pytest.fixture(scope="module")
-def tab():
-    try:
-        with browser() as opened:
-            yield opened
-    except NoBrowser as error:
-        pytest.skip(str(error))
+    return alone(made, tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture
-def opened(tab, block):
-    found = tab()
+def opened(tabs, block):
+    found = tabs()
     found.page.goto(block.as_uri())
     yield found
     assert found.requests == [] and found.errors == []
@@ -208,8 +196,8 @@ def test_a_file_of_two_gigabytes_is_refused_before_it_is_read(opened):
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_the_block_has_no_barriers_and_works_by_keyboard(tab, block, tmp_path, theme):
-    opened = tab(width=390, height=844, color_scheme=theme)
+def test_the_block_has_no_barriers_and_works_by_keyboard(tabs, block, tmp_path, theme):
+    opened = tabs(width=390, height=844, color_scheme=theme)
     page = opened.page
     page.goto(block.as_uri())
     if theme == "dark":
@@ -229,8 +217,8 @@ def test_the_block_has_no_barriers_and_works_by_keyboard(tab, block, tmp_path, t
     page.context.close()
 
 
-def test_without_javascript_the_runs_stand_there(tab, block):
-    page = tab(java_script_enabled=False).page
+def test_without_javascript_the_runs_stand_there(tabs, block):
+    page = tabs(java_script_enabled=False).page
     page.goto(block.as_uri())
     assert page.is_disabled("input[type=file]") and "takes JavaScript" in page.inner_text("figure")
     label = page.get_attribute("[data-line=alignment] .clbook-strip", "aria-label")

@@ -16,7 +16,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 import toy
-from browser import NoBrowser, barriers, browser
+from browser import barriers
 from matplotlib.collections import LineCollection
 from PIL import Image
 
@@ -218,15 +218,6 @@ def test_script_and_style_come_once_a_process(still, monkeypatch):
 
 
 # --- the browser ------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def tabs():
-    try:
-        with browser() as tab:
-            yield tab
-    except NoBrowser as reason:
-        pytest.skip(str(reason))
 
 
 def ending(result):

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from browser import NoBrowser, barriers, browser
+from browser import barriers
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "book/_ext"))
@@ -48,17 +48,13 @@ def test_texts_are_plain_and_stand_once():
 
 
 @pytest.fixture(scope="module")
-def tab(tmp_path_factory):
+def tab(tabs, tmp_path_factory):
     """The page in a browser."""
     path = tmp_path_factory.mktemp("hover") / "page.html"
     path.write_text(annotated("book/page.html", PAGES["book/page.html"], explained(PAGES)))
-    try:
-        with browser() as open_tab:
-            opened = open_tab(width=390, height=844)
-            opened.page.goto(path.as_uri())
-            yield opened
-    except NoBrowser as missing:
-        pytest.skip(f"{missing}: install one (Debian: apt install chromium) to try it")
+    opened = tabs(width=390, height=844)
+    opened.page.goto(path.as_uri())
+    return opened
 
 
 def seen(page):

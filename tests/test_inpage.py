@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from browser import NoBrowser, barriers, browser
+from browser import alone, barriers
 
 from clbook.experiments import content_style, separability, sphere
 from clbook.experiments.content_style import figures as linear_figures
@@ -25,24 +25,12 @@ def block(tmp_path_factory):
         name="here",
         classes=(2, 3),
     )
-    path = tmp_path_factory.mktemp("page") / "page.html"
-    head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>A block</title><main>'
-    path.write_text(f"{head}<h1>A block</h1>{made._repr_html_()}</main>")
-    return path
-
-
-@pytest.fixture(scope="module")
-def tab():
-    try:
-        with browser() as opened:
-            yield opened
-    except NoBrowser as error:
-        pytest.skip(str(error))
+    return alone(made, tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture
-def opened(tab, block):
-    found = tab()
+def opened(tabs, block):
+    found = tabs()
     found.page.goto(block.as_uri())
     yield found
     assert found.requests == [] and found.errors == []
@@ -156,8 +144,8 @@ def test_the_arrow_keys_move_a_slider_and_train(opened):
 
 
 @pytest.mark.parametrize("width", [390, 1200])
-def test_it_has_no_barriers_and_fits_a_phone(tab, block, width):
-    found = tab(width=width)
+def test_it_has_no_barriers_and_fits_a_phone(tabs, block, width):
+    found = tabs(width=width)
     found.page.goto(block.as_uri())
     found.page.click("[data-do=train]")
     found.page.wait_for_function(DONE)
@@ -166,8 +154,8 @@ def test_it_has_no_barriers_and_fits_a_phone(tab, block, width):
     found.page.context.close()
 
 
-def test_without_a_script_a_picture_stands_there(tab, block):
-    found = tab(java_script_enabled=False)
+def test_without_a_script_a_picture_stands_there(tabs, block):
+    found = tabs(java_script_enabled=False)
     found.page.goto(block.as_uri())
     assert "Trajectories of 40 embedded points" in found.page.get_attribute("figure img", "alt")
     assert "takes JavaScript" in found.page.inner_text(".clbook-status")
@@ -178,12 +166,9 @@ def test_without_a_script_a_picture_stands_there(tab, block):
 
 
 def page_of(folder, made):
-    """A page with one block."""
-    path = folder / f"{made.name}.html"
-    head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>A block</title><main>'
+    """A page with one block, which brings the script."""
     Here._first = None
-    path.write_text(f"{head}<h1>A block</h1>{made._repr_html_()}</main>")
-    return path
+    return alone(made, folder)
 
 
 def drawn(page):
@@ -199,7 +184,7 @@ def drawn(page):
     }""")
 
 
-def test_bars_and_curves_and_a_whole_number(tab, tmp_path):
+def test_bars_and_curves_and_a_whole_number(tabs, tmp_path):
     config = content_style.Config(steps=40)
     made = train_here(
         content_style.run,
@@ -212,7 +197,7 @@ def test_bars_and_curves_and_a_whole_number(tab, tmp_path):
         ),
         name="box",
     )
-    opened = tab()
+    opened = tabs()
     page = opened.page
     page.goto(page_of(tmp_path, made).as_uri())
     found = page.evaluate("window.clbook.explorers.box.run({d_c: 3, tau: 0.7, seed: 2})")
@@ -231,7 +216,7 @@ def test_bars_and_curves_and_a_whole_number(tab, tmp_path):
 
 
 @pytest.mark.parametrize("width", [390, 1200])
-def test_points_on_the_sphere_with_their_curves(tab, tmp_path, width):
+def test_points_on_the_sphere_with_their_curves(tabs, tmp_path, width):
     made = train_here(
         sphere.run,
         lambda run: figures.trajectories(separability.run(CONFIG)),
@@ -240,7 +225,7 @@ def test_points_on_the_sphere_with_their_curves(tab, tmp_path, width):
         panels=(panels.points(ball=True), panels.curves(losses="loss of the step")),
         name="ball",
     )
-    opened = tab(width=width)
+    opened = tabs(width=width)
     page = opened.page
     page.goto(page_of(tmp_path, made).as_uri())
     page.click("[data-do=train]")
@@ -261,7 +246,7 @@ def picture_of(page):
     return page.evaluate("document.querySelector('canvas').toDataURL()")
 
 
-def test_the_sphere_turns_by_drag_and_by_keys(tab, tmp_path):
+def test_the_sphere_turns_by_drag_and_by_keys(tabs, tmp_path):
     made = train_here(
         sphere.run,
         lambda run: figures.trajectories(separability.run(CONFIG)),
@@ -271,7 +256,7 @@ def test_the_sphere_turns_by_drag_and_by_keys(tab, tmp_path):
         d=(2, 3),
         name="ball",
     )
-    opened = tab()
+    opened = tabs()
     page = opened.page
     page.goto(page_of(tmp_path, made).as_uri())
     page.click("[data-do=train]")

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from test_book import HTML, PAGES, TEXTS, built, tab  # noqa: F401 (fixtures)
+from test_book import HTML, PAGES, TEXTS, built  # noqa: F401 (a fixture)
 
 from clbook.papers import judging
 
@@ -77,8 +77,8 @@ def test_every_claim_leads_to_its_place_in_the_chapter(ledger):
             assert f'id="{record["anchor"]}"' in page, record["id"]
 
 
-def test_without_a_script_the_ledger_shows_all(tab, ledger):  # noqa: F811
-    page = tab(java_script_enabled=False).page
+def test_without_a_script_the_ledger_shows_all(tabs, ledger):
+    page = tabs(java_script_enabled=False).page
     page.goto((HTML / LEDGER).as_uri())
     items = page.query_selector_all("tr.clbook-item")
     assert len(items) == len({(record["paper"], record["item"]) for record in ledger})
@@ -88,8 +88,8 @@ def test_without_a_script_the_ledger_shows_all(tab, ledger):  # noqa: F811
     )
 
 
-def test_the_filter_leaves_what_was_asked_for(tab):  # noqa: F811
-    opened = tab()
+def test_the_filter_leaves_what_was_asked_for(tabs):
+    opened = tabs()
     opened.page.goto((HTML / LEDGER).as_uri())
     opened.page.select_option("[data-filter=paper]", "SA")
     opened.page.select_option("[data-filter=verdict]", "fails")
@@ -107,8 +107,8 @@ def test_the_filter_leaves_what_was_asked_for(tab):  # noqa: F811
     assert opened.requests == [] and opened.errors == []
 
 
-def test_the_bar_is_shown_on_focus_and_in_print(tab):  # noqa: F811
-    page = tab().page
+def test_the_bar_is_shown_on_focus_and_in_print(tabs):
+    page = tabs().page
     page.goto((HTML / "book/papers/ls.html").as_uri())
     verdict, bar = (
         page.locator(".clbook-claims .verdict").first,

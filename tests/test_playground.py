@@ -5,7 +5,7 @@ import pathlib
 import numpy as np
 import pytest
 import torch
-from browser import NoBrowser, barriers, browser
+from browser import alone, barriers
 
 from clbook import metrics
 from clbook.experiments import separability
@@ -80,24 +80,12 @@ def block(tmp_path_factory):
     made = Playground(
         play.Flow, CONFIG, play.ending(*runs), title="Who sorts the colours?", caption="Try."
     )
-    path = tmp_path_factory.mktemp("page") / "page.html"
-    head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>A block</title><main>'
-    path.write_text(f"{head}<h1>A block</h1>{made._repr_html_()}</main>")
-    return path
-
-
-@pytest.fixture(scope="module")
-def tab():
-    try:
-        with browser() as opened:
-            yield opened
-    except NoBrowser as error:
-        pytest.skip(str(error))
+    return alone(made, tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture
-def page(tab, block):
-    opened = tab()
+def page(tabs, block):
+    opened = tabs()
     opened.page.goto(block.as_uri())
     yield opened.page
     assert opened.requests == [] and opened.errors == []
@@ -249,8 +237,8 @@ def test_there_is_room_for_no_more_points_than_the_program_has(page):
     assert points(page)[2].sum() == 50 and "There is room for 50 points" in status(page)
 
 
-def test_touch_drags_too(tab, block):
-    opened = tab(width=390, height=844, has_touch=True)
+def test_touch_drags_too(tabs, block):
+    opened = tabs(width=390, height=844, has_touch=True)
     page = opened.page
     page.goto(block.as_uri())
     x, _, _ = points(page)
@@ -266,8 +254,8 @@ def test_touch_drags_too(tab, block):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1200])
-def test_it_has_no_barriers_and_fits_a_phone(tab, block, width, theme):
-    opened = tab(width=width, reduced_motion="reduce")
+def test_it_has_no_barriers_and_fits_a_phone(tabs, block, width, theme):
+    opened = tabs(width=width, reduced_motion="reduce")
     page = opened.page
     page.goto(block.as_uri())
     if theme == "dark":
@@ -285,8 +273,8 @@ def test_it_has_no_barriers_and_fits_a_phone(tab, block, width, theme):
     page.context.close()
 
 
-def test_without_a_script_a_picture_stands_there(tab, block):
-    opened = tab(java_script_enabled=False)
+def test_without_a_script_a_picture_stands_there(tabs, block):
+    opened = tabs(java_script_enabled=False)
     opened.page.goto(block.as_uri())
     assert opened.page.is_visible("figure img")
     assert "each point trained alone" in opened.page.get_attribute("figure img", "alt")
@@ -299,10 +287,10 @@ INTRO = pathlib.Path(__file__).parent.parent / "_build" / "html" / "book" / "int
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
-def test_the_first_screen_of_the_book_trains(tab, width, height):
+def test_the_first_screen_of_the_book_trains(tabs, width, height):
     if not INTRO.exists():
         pytest.skip("there is no built book")
-    opened = tab(width=width, height=height)
+    opened = tabs(width=width, height=height)
     page = opened.page
     page.goto(INTRO.as_uri())
     for part in (".clbook-data", ".clbook-embedding", "[data-do=train]", ".clbook-meters"):

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 import toy
-from browser import NoBrowser, barriers, browser
+from browser import barriers
 
 from clbook.explore import explore, static
 
@@ -141,15 +141,6 @@ def address(tmp_path_factory):
     command = [sys.executable, "-m", "sphinx", "-q", "-b", "html", str(folder), str(folder / "out")]
     subprocess.run(command, check=True)
     return (folder / "out" / "index.html").as_uri()
-
-
-@pytest.fixture(scope="module")
-def tabs():
-    try:
-        with browser() as tab:
-            yield tab
-    except NoBrowser as reason:
-        pytest.skip(str(reason))
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from browser import NoBrowser, barriers, browser
+from browser import alone, barriers
 
 from clbook import kernels
 from clbook.experiments.kernel import pull
@@ -61,24 +61,12 @@ def block(tmp_path_factory):
         title="Who comes along?",
         caption="Pull.",
     )
-    path = tmp_path_factory.mktemp("page") / "page.html"
-    head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>A block</title><main>'
-    path.write_text(f"{head}<h1>A block</h1>{made._repr_html_()}</main>")
-    return path
-
-
-@pytest.fixture(scope="module")
-def tab():
-    try:
-        with browser() as opened:
-            yield opened
-    except NoBrowser as error:
-        pytest.skip(str(error))
+    return alone(made, tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture
-def page(tab, block):
-    opened = tab()
+def page(tabs, block):
+    opened = tabs()
     opened.page.goto(block.as_uri())
     yield opened.page
     assert opened.requests == [] and opened.errors == []
@@ -181,9 +169,9 @@ def test_a_row_of_the_kernel_is_chosen_by_pointer_and_by_key(page):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1200])
-def test_all_pushes_and_no_barriers(tab, block, width, theme):
+def test_all_pushes_and_no_barriers(tabs, block, width, theme):
     motion = "reduce" if theme == "dark" else "no-preference"
-    opened = tab(width=width, reduced_motion=motion)
+    opened = tabs(width=width, reduced_motion=motion)
     page = opened.page
     page.goto(block.as_uri())
     if theme == "dark":
@@ -201,8 +189,8 @@ def test_all_pushes_and_no_barriers(tab, block, width, theme):
     page.context.close()
 
 
-def test_without_a_script_a_picture_stands_there(tab, block):
-    opened = tab(java_script_enabled=False)
+def test_without_a_script_a_picture_stands_there(tabs, block):
+    opened = tabs(java_script_enabled=False)
     opened.page.goto(block.as_uri())
     assert "the points of its cluster follow it" in opened.page.get_attribute("figure img", "alt")
     assert "takes JavaScript" in status(opened.page)

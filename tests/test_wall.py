@@ -8,7 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 import torch
-from browser import barriers, browser
+from browser import alone, barriers
 from PIL import Image
 
 from clbook.experiments.images import neighbours, readout
@@ -172,21 +172,17 @@ def test_the_books_record_is_small_and_complete():
 
 
 @pytest.fixture(scope="module")
-def opened(record, tmp_path_factory):
+def opened(tabs, record, tmp_path_factory):
     """Opens the wall in a page from a file: `opened(width=390)` -> Tab."""
     page.Wall._first = None  # the first one of a process brings the script
-    html = page.Wall(record, "The wall")._repr_html_()
-    path = tmp_path_factory.mktemp("page") / "wall.html"
-    head = '<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Wall</title></head>'
-    path.write_text(f"{head}<body><main><h1>Wall</h1>{html}</main></body></html>", encoding="utf-8")
-    with browser() as tab:
+    path = alone(page.Wall(record, "The wall"), tmp_path_factory.mktemp("page"))
 
-        def visit(**how):
-            found = tab(**how)
-            found.page.goto(path.as_uri())
-            return found
+    def visit(**how):
+        found = tabs(**how)
+        found.page.goto(path.as_uri())
+        return found
 
-        yield visit
+    return visit
 
 
 def test_the_wall_is_used_by_keyboard_and_says_what_it_shows(opened, ran):
