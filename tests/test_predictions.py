@@ -14,7 +14,7 @@ from clbook.explore import explore, static
 
 ROOT = pathlib.Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
-import clbook_predict  # noqa: E402 (it lies beside the book)
+from clbook_predict import Predict  # noqa: E402 (it lies beside the book)
 
 NOTEBOOKS = sorted((ROOT / "book").glob("*.ipynb"))
 BLOCK = re.compile(r"^:::\{predict\} ([\w-]+)\n(.*?)^:::$", re.DOTALL | re.MULTILINE)
@@ -34,7 +34,7 @@ def test_every_prompt_is_a_prediction_with_three_answers(path):
     names = []
     for text in texts(path):
         for name, body in BLOCK.findall(text):
-            found = clbook_predict.read(body)
+            found = Predict.read(body)
             assert found.question.startswith("**Predict first.**"), name
             assert len(set(found.answers)) == 3, name
             names.append(name)
@@ -44,7 +44,7 @@ def test_every_prompt_is_a_prediction_with_three_answers(path):
 
 def test_the_chapters_ask_more_than_thirty_and_the_right_answer_has_no_place_of_its_own():
     asked = [body for path in NOTEBOOKS for text in texts(path) for _, body in BLOCK.findall(text)]
-    right = [clbook_predict.read(body).right for body in asked]
+    right = [Predict.read(body).right for body in asked]
     assert len(right) > 30 and min(right.count(k) for k in range(3)) >= 3
 
 
@@ -57,9 +57,9 @@ def test_the_chapters_ask_more_than_thirty_and_the_right_answer_has_no_place_of_
     ],
 )
 def test_a_prediction_that_is_not_whole_is_named(old, new, message):
-    assert clbook_predict.read(FIRST).right == 1
+    assert Predict.read(FIRST).right == 1
     with pytest.raises(ValueError, match=message):
-        clbook_predict.read(FIRST.replace(old, new))
+        Predict.read(FIRST.replace(old, new))
 
 
 # --- in a browser ---

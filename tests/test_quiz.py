@@ -9,7 +9,7 @@ from test_editorial import READ
 
 sys.path.insert(0, str(ROOT / "book/_ext"))
 
-from clbook_quiz import read  # noqa: E402 (a module of the build)
+from clbook_quiz import Quiz  # noqa: E402 (a module of the build)
 
 CHAPTERS = [page.rpartition("/")[2] for page in READ if page not in {"book/intro", "book/practice"}]
 QUIZ = re.compile(r"^:::\{quiz\}\n(.*?)^:::$", re.DOTALL | re.MULTILINE)
@@ -17,7 +17,7 @@ GOOD = "Why?\n\n1. a\n2. b\n   c\n\n<!-- 1: Not so. -->\n<!-- 2 right: So it\nis
 
 
 def test_a_question_is_read():
-    assert read(GOOD) == ("Why?", [("a", "Not so.", False), ("b c", "So it is.", True)])
+    assert Quiz.read(GOOD) == ("Why?", ["a", "b c"], ["Not so.", "So it is."], 1)
 
 
 @pytest.mark.parametrize(
@@ -31,17 +31,18 @@ def test_a_question_is_read():
 )
 def test_a_question_that_cannot_be_answered_is_refused(old, new, said):
     with pytest.raises(ValueError, match=said):
-        read(GOOD.replace(old, new))
+        Quiz.read(GOOD.replace(old, new))
 
 
 @pytest.mark.parametrize("page", CHAPTERS)
 def test_a_chapter_ends_with_five_questions(page):
     source = "\n\n".join(text for kind, text, _ in cells(f"book/{page}") if kind == "markdown")
     after = source.split("## What you can now do")[1]
-    questions = [read(body) for body in QUIZ.findall(after)]
+    questions = [Quiz.read(body) for body in QUIZ.findall(after)]
     assert len(questions) == 5
-    places = {[right for _, _, right in options].index(True) for _, options in questions}
-    assert len(places) > 1, "the right answers are not all at one place"
+    assert len({question.right for question in questions}) > 1, (
+        "the right answers are not all at one place"
+    )
 
 
 @pytest.mark.parametrize("page", [*CHAPTERS, "practice"])

@@ -17,7 +17,7 @@ from test_book import EXPLORERS, TEXTS, built  # noqa: F401 (a fixture)
 from test_explore_pages import found, frames
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "book" / "_ext"))
-import clbook_predict  # noqa: E402 (it lies beside the book)
+from clbook_predict import Predict  # noqa: E402 (it lies beside the book)
 
 from clbook.experiments import why  # noqa: E402
 
@@ -986,4 +986,4 @@ def test_the_right_answer_of_a_prediction_is_the_computed_one(page, name):
     text = "\n\n".join("".join(cell["source"]) for cell in cells)
     body = re.search(rf"^:::\{{predict\}} {name}\n(.*?)^:::$", text, re.DOTALL | re.MULTILINE)[1]
     computed = globals()[f"answer_{name.replace('-', '_')}"]()
-    assert clbook_predict.read(body).right == computed
+    assert Predict.read(body).right == computed

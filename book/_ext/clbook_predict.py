@@ -18,68 +18,23 @@ what answers it until the reader has committed or skips; without a script all of
 
 from __future__ import annotations
 
-import re
-from typing import NamedTuple
-
+from clbook_answers import Asking
 from docutils import nodes
-from docutils.parsers.rst import Directive
-from docutils.statemachine import StringList
-
-ANSWER = re.compile(r"^(\d)\. (.+(?:\n {3}.+)*)", re.MULTILINE)
-SENTENCE = re.compile(r"<!-- (\d)( right)?: (.+?) -->", re.DOTALL)
 
 
 class reasons(nodes.container):  # noqa: N801 (docutils names its nodes so)
     """What each answer is told, behind the answers."""
 
 
-class Prediction(NamedTuple):
-    """A question with its answers.
-
-    Attributes:
-        question: its text, Markdown.
-        answers: the answers, Markdown.
-        sentences: one for each of them.
-        right: the number of the right one, from 0.
-    """
-
-    question: str
-    answers: list[str]
-    sentences: list[str]
-    right: int
-
-
-def read(text: str) -> Prediction:
-    """The prediction that the body of a directive says.
-
-    Raises:
-        ValueError: other than three answers, an answer without a sentence, none or several that are right.
-    """
-    told = SENTENCE.findall(text)
-    text = SENTENCE.sub("", text)
-    answers = [" ".join(body.split()) for _, body in ANSWER.findall(text)]
-    if len(answers) != 3:
-        raise ValueError(f"answers = {answers!r} are not allowed: a prediction has three")
-    if [int(number) for number, _, _ in told] != [1, 2, 3]:
-        raise ValueError(f"sentences = {told!r} are not allowed: each answer has one, in order")
-    right = [k for k, (_, mark, _) in enumerate(told) if mark]
-    if len(right) != 1:
-        raise ValueError(f"right = {right!r} is not allowed: one answer is right")
-    sentences = [" ".join(body.split()) for _, _, body in told]
-    return Prediction(ANSWER.sub("", text).strip(), answers, sentences, right[0])
-
-
-class Predict(Directive):
+class Predict(Asking):
     """`{predict} name`: the name is what a link to it, and the reader's browser, calls it."""
 
     required_arguments = 1
-    has_content = True
+    counts = (3,)
+    rule = "a prediction has three"
 
     def run(self):
-        try:
-            found = read("\n".join(self.content))
-        except ValueError as error:
-            raise self.error(str(error)) from error
+        found = self.question()
         box = nodes.container(classes=["clbook-predict"], ids=[f"predict-{self.arguments[0]}"])
         box += self.parsed(found.question)
         box += self.numbered(found.answers, "clbook-answers")
@@ -91,13 +46,6 @@ class Predict(Directive):
         why.insert(0, said)
         box += why
         return [box]
-
-    def parsed(self, text):
-        """Markdown as nodes."""
-        place = nodes.container()
-        lines = text.splitlines()
-        self.state.nested_parse(StringList(lines, "prediction"), self.content_offset, place)
-        return place.children
 
     def numbered(self, texts, name):
         """A numbered list of Markdown texts."""

@@ -19,15 +19,10 @@ script, and shows its sentence.
 from __future__ import annotations
 
 import os
-import re
 
+from clbook_answers import Asking
 from docutils import nodes
-from docutils.parsers.rst import Directive
-from docutils.statemachine import StringList
 from sphinx_exercise.nodes import solution_node
-
-ANSWER = re.compile(r"^(\d)\. (.+(?:\n {3}.+)*)", re.MULTILINE)
-SENTENCE = re.compile(r"<!-- (\d)( right)?: (.+?) -->", re.DOTALL)
 
 
 class quiz_option(nodes.container):  # noqa: N801 (docutils names its nodes so)
@@ -38,53 +33,22 @@ class quiz_head(nodes.container):  # noqa: N801
     """What of an answer is shown before it is opened."""
 
 
-def read(text: str) -> tuple[str, list[tuple[str, str, bool]]]:
-    """The question, and (answer, sentence, whether it is right) of each answer.
-
-    Raises:
-        ValueError: for fewer than two answers, an answer without a sentence, none or several that are right.
-    """
-    told = SENTENCE.findall(text)
-    text = SENTENCE.sub("", text)
-    answers = [" ".join(body.split()) for _, body in ANSWER.findall(text)]
-    if len(answers) < 2:
-        raise ValueError(f"answers = {answers!r} are not allowed: a question has two or more")
-    if [int(number) for number, _, _ in told] != list(range(1, len(answers) + 1)):
-        raise ValueError(f"sentences = {told!r} are not allowed: each answer has one, in order")
-    if sum(bool(mark) for _, mark, _ in told) != 1:
-        raise ValueError(f"sentences = {told!r} are not allowed: one answer is right")
-    options = []
-    for answer, (_, mark, sentence) in zip(answers, told, strict=True):
-        options.append((answer, " ".join(sentence.split()), bool(mark)))
-    return ANSWER.sub("", text).strip(), options
-
-
-class Quiz(Directive):
+class Quiz(Asking):
     """`{quiz}`: its body is a question, its answers, and a comment for each of them."""
 
-    has_content = True
-
     def run(self):
-        try:
-            question, options = read("\n".join(self.content))
-        except ValueError as error:
-            raise self.error(str(error)) from error
+        found = self.question()
         box = nodes.container(classes=["clbook-quiz"])
-        box += self.parsed(question)
-        for answer, sentence, right in options:
+        box += self.parsed(found.question)
+        for k, answer in enumerate(found.answers):
+            right = k == found.right
             one = quiz_option(right=right)
             head = quiz_head()
             head += self.parsed(answer)
             one += head
-            one += self.parsed(("**Right.** " if right else "**No.** ") + sentence)
+            one += self.parsed(("**Right.** " if right else "**No.** ") + found.sentences[k])
             box += one
         return [box]
-
-    def parsed(self, text):
-        """Markdown as nodes."""
-        place = nodes.container()
-        self.state.nested_parse(StringList(text.splitlines(), "quiz"), self.content_offset, place)
-        return place.children
 
 
 def tags(name: str):
