@@ -248,6 +248,17 @@ def test_a_run_that_was_broken_off_goes_on_to_the_same_bits(tmp_path):
         run(config, checkpoint=path)
 
 
+def test_a_run_tells_the_seconds_of_all_its_sittings(tmp_path):
+    config, path = Config(**SMALL | {"epochs": 2}), tmp_path / "run.pt"
+    trainer = Trainer(config, CPU)
+    trainer.train_epoch(lambda fraction: True)
+    trainer.seconds = 1000.0
+    experiment.save(trainer, path)
+    again = run(config, checkpoint=path)
+    assert again.seconds > 1000.0
+    assert torch.load(path, weights_only=True)["seconds"] > 1000.0
+
+
 class Harmful:
     """Unpickled, it would write a file."""
 

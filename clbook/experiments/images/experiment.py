@@ -214,6 +214,7 @@ class Trainer:
         self.x, self.y = self.images.x.to(device, self.dtype), self.images.y.to(device)
         self.batches = len(self.x) // config.batch
         self.epoch, self.rows, self.steps, self.read = 0, [], [], {}
+        self.seconds = 0.0  # of the sittings that a checkpoint has seen
 
     def share(self, rows: torch.Tensor) -> torch.Tensor:
         """This process's part of the rows of a batch."""
@@ -225,9 +226,8 @@ class Trainer:
         c = self.config
         drawn = self.share(draw(len(chosen), self.draws, c.colour, c.flip, c.blur, c.smallest))
         seen = views(self.x[self.share(chosen).to(self.device)], drawn.to(self.device, self.dtype))
-        return seen.to(
-            memory_format=torch.channels_last
-        )  # convolutions take two thirds of the time
+        # With the colours last in memory convolutions take two thirds of the time.
+        return seen.to(memory_format=torch.channels_last)
 
     def loss(self, chosen: torch.Tensor) -> torch.Tensor:
         """The loss of a batch `chosen` (batch,), of all processes' views: the same number in each."""
@@ -357,6 +357,7 @@ class Trainer:
         return {
             "config": self.config.described(),
             "epoch": self.epoch,
+            "seconds": self.seconds,
             "rows": self.rows,
             "steps": self.steps,
             "read": plain(self.read),
@@ -374,6 +375,7 @@ class Trainer:
                 f"checkpoint = {state['config']} is not allowed: it must be of {self.config.described()}"
             )
         self.epoch, self.rows = state["epoch"], state["rows"]
+        self.seconds = state["seconds"]
         for name, value in state["read"].items():
             self.read[name] = value.numpy() if isinstance(value, torch.Tensor) else value
         self.steps = [loss.to(self.device) for loss in state["steps"]]
@@ -453,13 +455,16 @@ def train(trainer: Trainer, progress=None, checkpoint: str | os.PathLike | None 
     if path and path.exists():
         restore(trainer, path)
 
+    before = trainer.seconds
+
     def made(stopped):
-        return trainer.result(time.monotonic() - began, stopped)
+        return trainer.result(before + time.monotonic() - began, stopped)
 
     tell = teller(progress, trainer.rows, lambda: made(True))
     while trainer.epoch < trainer.config.epochs:
         if not trainer.train_epoch(tell):
             return made(True)
+        trainer.seconds = before + time.monotonic() - began
         if path:
             save(trainer, path)
     return made(False)
