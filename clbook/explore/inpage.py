@@ -17,9 +17,9 @@ from clbook import style
 from clbook.explore import controls
 from clbook.explore.static import _file
 from clbook.explore.subject import quantities
-from clbook.trace.page import highest, program, shared_code
+from clbook.trace.page import Program, highest, program, shared_code
 from clbook.trace.panels import Panel, check, points
-from clbook.training.loop import training_of
+from clbook.training.loop import Training, training_of
 from clbook.training.settings import Settings, expect, fields
 
 
@@ -64,13 +64,23 @@ def train_here(
             raise ValueError(
                 f"settings = {field!r} is not allowed: settings must be fields, {', '.join(known)}"
             )
-    traced = []
+    configs = []
     for point in itertools.product(*shapes.values()):
-        config = base_config.replace(**dict(zip(shapes, point, strict=True)))
-        traced.append(program(kind, config, settings, name=f"shape{len(traced)}"))
+        configs.append(base_config.replace(**dict(zip(shapes, point, strict=True))))
+    traced = programs(kind, configs, settings, "shape")
     check(panels, traced[0].recorded)
     picture = figure(run(base_config, record=quantities((), figure)))
     return Here(base_config, picture, tuple(settings), shapes, traced, panels, name, title, caption)
+
+
+def programs(
+    kind: type[Training], configs: Sequence[Settings], settings: Sequence[str], word: str
+) -> list[Program]:
+    """A training at several settings, each a program of its own: word0, word1 ..."""
+    found = []
+    for number, config in enumerate(configs):
+        found.append(program(kind, config, settings, name=f"{word}{number}"))
+    return found
 
 
 @dataclasses.dataclass(eq=False)

@@ -12,8 +12,9 @@ from typing import Any
 import jinja2
 
 from clbook import style
+from clbook.explore.inpage import programs
 from clbook.explore.static import _file
-from clbook.trace.page import program, shared_code
+from clbook.trace.page import shared_code
 from clbook.training.loop import Training
 
 WAYS = ("through a network", "each point alone")
@@ -50,20 +51,16 @@ class Playground:
     name: str = "play"
 
     def _repr_html_(self) -> str:
-        traced = []
-        for way, network in enumerate((True, False)):
-            config = self.config.replace(network=network)
-            traced.append(program(self.kind, config, (), name=f"way{way}"))
-        code = [shared_code()]
-        for made in traced:
-            code.append(made.code)
-        style_sheet = _file("inpage.css") + _file("playground.css")
+        ways = [self.config.replace(network=network) for network in (True, False)]
+        traced = programs(self.kind, ways, (), "way")
+        code = [shared_code(), *(made.code for made in traced)]
+        css = _file("inpage.css") + _file("playground.css")
         setup = json.dumps(self.setup(traced))
         shown = {
             "play": self,
             "setup": setup.replace("<", "\\u003c"),  # it stands inside HTML
             "code": "\n".join(code),
-            "css": style_sheet,
+            "css": css,
             "js": _file("plane.js") + _file("playground.js"),
             "png": self.picture.small(192, 256),
             "tools": TOOLS,

@@ -13,8 +13,9 @@ import jinja2
 
 from clbook import style
 from clbook.explore import controls
+from clbook.explore.inpage import programs
 from clbook.explore.static import _file
-from clbook.trace.page import program, shared_code
+from clbook.trace.page import shared_code
 from clbook.training.loop import Training
 from clbook.training.settings import fields
 
@@ -48,13 +49,9 @@ class Pulling:
     name: str = "pull"
 
     def _repr_html_(self) -> str:
-        traced = []
-        for way, changes in enumerate(self.networks.values()):
-            config = self.config.replace(**changes)
-            traced.append(program(self.kind, config, tuple(self.settings), name=f"way{way}"))
-        code = [shared_code()]
-        for made in traced:
-            code.append(made.code)
+        ways = [self.config.replace(**changes) for changes in self.networks.values()]
+        traced = programs(self.kind, ways, tuple(self.settings), "way")
+        code = [shared_code(), *(made.code for made in traced)]
         sheets = ("inpage.css", "playground.css", "pulling.css")
         setup = json.dumps(self.setup(traced))
         shown = {
