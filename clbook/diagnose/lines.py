@@ -13,7 +13,7 @@ import math
 import numpy as np
 import torch
 
-from clbook import kernels, metrics
+from clbook import kernels, losses, metrics
 from clbook.diagnose import loss_scale, measures, words
 from clbook.diagnose.words import share
 
@@ -172,7 +172,7 @@ def loss_numbers(s: Subject) -> dict[str, float]:
     z1, z2 = torch.from_numpy(s.z1), torch.from_numpy(s.z2)
     random = gaussian(s.z1.shape, s.seed)
     if s.loss == "nt_xent":
-        views = map(measures.unit, (z1, z2, random))
+        views = map(losses.unit, (z1, z2, random))
         found = plain(measures.nt_xent(*views, tau))
     else:
         found = {"loss": loss_scale.value(s.loss, s.z1, s.z2, s.tau, s.labels)}

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from clbook import losses
+from clbook.losses import unit
 
 PROGRESS = 0.1  # a loss that has come less of the way from chance to its floor has learned nothing
 SPREAD = 0.02  # of the spread of random directions: below it all points have one place
@@ -71,11 +72,6 @@ def directions(
 def lengths(z: Tensor) -> Tensor:
     """(n,) of the rows."""
     return (z * z).sum(-1).sqrt()
-
-
-def unit(z: Tensor) -> Tensor:
-    """The rows at length 1."""
-    return z / lengths(z)[:, None]
 
 
 def nt_xent(u1: Tensor, u2: Tensor, random: Tensor, tau: Tensor) -> dict[str, Tensor]:
