@@ -19,14 +19,7 @@ from clbook.experiments.images import neighbours
 from clbook.style import ACCENT, Picture, Table, axes, colour, legend
 
 PLURALS = {"deer": "deer"}  # all others take an s
-STILL = (
-    3,
-    9,
-    5,
-    8,
-    7,
-    0,
-)  # classes of which the picture has a photograph: cat, truck, dog, ship, horse, plane
+STILL = ("cat", "truck", "dog", "ship", "horse", "plane")  # the picture has one photograph of each
 
 
 def titles(record: xarray.Dataset) -> list[dict[str, str]]:
@@ -81,12 +74,14 @@ def still(record: xarray.Dataset) -> Picture:
     """Some photographs with their eight nearest by pixels, and after the last epoch."""
     first = record.isel(run=0)
     images = neighbours.cut(record.sprite.values, record.sizes["tile"]).transpose(0, 2, 3, 1)
-    classes, names = record.tile_class.values, record["class"].values
+    classes = record.tile_class.values
+    names = record["class"].values.tolist()
     each = record.sizes["photograph"] // len(names)
     last = titles(record)[-1]["said"].lower()
     fig, grid = axes(19, len(STILL), width=9.0, height=0.56 * len(STILL) + 0.4)
     said = []
-    for row, label in zip(grid, STILL, strict=True):
+    for row, name in zip(grid, STILL, strict=True):
+        label = names.index(name)
         k = label * each
         near = first.nearest.values[[0, -1], k]
         for ax in row:
@@ -97,7 +92,7 @@ def still(record: xarray.Dataset) -> Picture:
             if classes[tile] == label:
                 ax.add_patch(frame())
         alike = (classes[near] == label).sum(1)
-        said.append(f"{names[label]}: {alike[0]} of 8 by pixels, {alike[1]} of 8 {last}")
+        said.append(f"{name}: {alike[0]} of 8 by pixels, {alike[1]} of 8 {last}")
     for column, title in (
         (0, "photograph"),
         (2, "eight nearest by pixels"),
@@ -187,10 +182,13 @@ def _file(name) -> str:
 
 def accuracies(record: xarray.Dataset) -> Table:
     """What the readouts tell at each place, on all test images and on the wall."""
-    first, rows = record.isel(run=0), []
+    first = record.isel(run=0)
+    rows = []
     for k, place in enumerate(titles(record)):
-        values = first.knn.values[k], first.probe.values[k], first.share.values[k]
-        rows.append((place["title"], *(f"{value:.0%}" for value in values)))
+        row = [place["title"]]
+        for quantity in (first.knn, first.probe, first.share):
+            row.append(f"{quantity.values[k]:.0%}")
+        rows.append(tuple(row))
     header = ("", "ten neighbours", "linear probe", "photographs among their own")
     return Table(header, rows)
 
@@ -214,7 +212,8 @@ def curves(record: xarray.Dataset) -> Picture:
 
 def confused(record: xarray.Dataset) -> Picture:
     """Which classes are taken for which, by pixels and after the last epoch."""
-    first, names = record.isel(run=0), record["class"].values
+    first = record.isel(run=0)
+    names = record["class"].values
     fig, (row,) = axes(2, width=8.6, height=4.2, sharey=True)
     said = []
     for ax, k in zip(row, (0, -1), strict=True):
