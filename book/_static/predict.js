@@ -104,10 +104,9 @@ document.addEventListener("DOMContentLoaded", () => {
         const mark = [k === me.guess && "your guess", k === right && "right"].filter(Boolean).join(", ");
         if (mark) label.append(element("em", ` (${mark})`));
       });
-      const told = me.guess === null ? [] : [me.guess];
       result.innerHTML = (me.guess === null ? "" : `<p><strong>${me.correct() ? "Right." : "Not so."}</strong> `
         + sentences[me.guess].innerHTML.replace(/<\/?p>/g, "") + "</p>")
-        + (told.includes(right) ? "" : `<p>Answer ${right + 1} is right. ${sentences[right].innerHTML.replace(/<\/?p>/g, "")}</p>`);
+        + (me.correct() ? "" : `<p>Answer ${right + 1} is right. ${sentences[right].innerHTML.replace(/<\/?p>/g, "")}</p>`);
     }
     me.again = () => location.reload();
 
