@@ -24,7 +24,7 @@ MOST_WORDS, MOST_MINUTES = 2900, 82
 # The answers of a prediction: a reader weighs them, and reads none of the sentences but one.
 ANSWERS = re.compile(r"(?<=\n)\d\. [^\n]+\n(?=(?:\d\. |\n<!-- 1))")
 # Entries whose names are everyday words too: a page may use those before the book gives them a meaning of its own.
-EVERYDAY = {"Block", "Content", "Gain", "Key", "Ratio", "Reach", "Style", "Symbol"}
+EVERYDAY = {"Block", "Content", "Gain", "Key", "Ratio", "Reach", "Record", "Style", "Symbol"}
 
 
 def cells(page):
