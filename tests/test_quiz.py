@@ -11,7 +11,7 @@ sys.path.insert(0, str(ROOT / "book/_ext"))
 
 from clbook_quiz import Quiz  # noqa: E402 (a module of the build)
 
-CHAPTERS = [page.rpartition("/")[2] for page in READ if page not in {"book/intro", "book/practice"}]
+CHAPTERS = [page.rpartition("/")[2] for page in READ if page != "book/intro"]
 QUIZ = re.compile(r"^:::\{quiz\}\n(.*?)^:::$", re.DOTALL | re.MULTILINE)
 GOOD = "Why?\n\n1. a\n2. b\n   c\n\n<!-- 1: Not so. -->\n<!-- 2 right: So it\nis. -->"
 
@@ -45,7 +45,7 @@ def test_a_chapter_ends_with_five_questions(page):
     )
 
 
-@pytest.mark.parametrize("page", [*CHAPTERS, "practice"])
+@pytest.mark.parametrize("page", CHAPTERS)
 def test_an_exercise_has_its_place_its_minutes_and_a_hint(page):
     source = "\n\n".join(text for kind, text, _ in cells(f"book/{page}") if kind == "markdown")
     posed = re.findall(r"\{exercise\}([^\n]*)\n:label: ([\w-]+)", source)
