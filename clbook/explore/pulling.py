@@ -55,11 +55,12 @@ class Pulling:
         ways = [self.config.replace(**changes) for changes in self.networks.values()]
         traced = programs(self.kind, ways, tuple(self.settings), "way")
         sheets = ("inpage.css", "playground.css", "pulling.css")
+        code = shared_code() + "\n" + written(traced, "way")
         setup = json.dumps(self.setup(traced))
         shown = {
             "pull": self,
             "setup": setup.replace("<", "\\u003c"),  # it stands inside HTML
-            "code": shared_code() + "\n" + written(traced, "way"),
+            "code": code,
             "css": "".join(map(_file, sheets)),
             "js": _file("plane.js") + _file("pulling.js"),
             "png": self.picture.small(),

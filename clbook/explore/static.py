@@ -271,12 +271,14 @@ class Player:
         }
         if self.subject.time is not None:
             knobs.append(self._time())
-        first, *end = self.pictures  # the last one is for readers without a script alone
+        first, *end = self.pictures
+        pngs = [first.small()]
+        pngs += [picture.small(96, 64) for picture in end]  # for readers without a script alone
         shown = {
             "player": self,
             "knobs": knobs,
             "setup": json.dumps(setup).replace("<", "\\u003c"),  # it stands inside HTML
-            "pngs": [first.small(), *(picture.small(96, 64) for picture in end)],
+            "pngs": pngs,
             "width": round(self.pictures[0].fig.get_figwidth() * 96),  # CSS pixels
         }
         if Player._first is self:
