@@ -357,7 +357,8 @@ window.clbookExplorer ??= (() => {
         note.select();
         let copied = false;
         try { await navigator.clipboard.writeText(code); copied = true; } catch { copied = document.execCommand("copy"); }
-        told.textContent = copied ? "Copied. The code shows this explorer alone, with this setting." : "Copy the marked code.";
+        told.textContent = (copied ? "Copied. The code shows this explorer alone, with this setting." : "Copy the marked code.")
+          + (location.protocol === "file:" ? " It names the file on this computer: put the book's address on the web in its place." : "");
       },
       reset() {
         stop();
