@@ -23,6 +23,7 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.ticker import NullLocator
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 from scipy.optimize import isotonic_regression
 from tabulate import tabulate
 
@@ -376,17 +377,22 @@ class Picture:
         return file.getvalue()
 
     def small(self, dpi: int = 144, colours: int = 128) -> str:
-        """The figure as a base64 PNG of few colours: a few kilobytes, to be saved with a notebook or page."""
-        whole = io.BytesIO(self.png(dpi))
-        few = Image.open(whole).convert("RGB").quantize(colours)
+        """The figure as a base64 PNG of few colours, with the alt text inside: a few kilobytes."""
+        whole = Image.open(io.BytesIO(self.png(dpi)))
+        about = PngInfo()
+        about.add_text("Description", self.alt)
+        few = whole.convert("RGB").quantize(colours)
         file = io.BytesIO()
-        few.save(file, "png", optimize=True)
+        few.save(file, "png", optimize=True, pnginfo=about)
         return base64.b64encode(file.getvalue()).decode()
 
     def _repr_mimebundle_(self, include=None, exclude=None):
         if os.environ.get("CLBOOK_STATIC") == "1":
             # The built page takes the file, and the alt text that is in it.
-            return {"image/png": base64.b64encode(self.png()).decode(), "text/plain": self.alt}
+            # Lines and dots have few colours; what shows photographs or shades keeps all of them.
+            shaded = any(ax.images for ax in self.fig.axes)
+            png = base64.b64encode(self.png()).decode() if shaded else self.small(colours=256)
+            return {"image/png": png, "text/plain": self.alt}
         width = int(self.fig.get_figwidth() * 96)  # CSS has 96 pixels an inch
         tag = (
             f'<img style="width:{width}px;max-width:100%;background:white" '

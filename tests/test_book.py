@@ -26,7 +26,7 @@ TEXTS = {
 }
 PAGES = [name for name, text in TEXTS.items() if 'http-equiv="Refresh"' not in text]
 EXPLORERS = [name for name in PAGES if '<figure class="clbook-explorer"' in TEXTS[name]]
-LIMIT = 3_000_000  # bytes of a page with its images
+LIMIT = 2_000_000  # bytes of a page with its images
 
 # The pieces of text in a figure whose contrast (WCAG) against what is painted behind them is below 4.5, with the
 # contrast.
@@ -272,13 +272,14 @@ def test_letters_and_sliders_are_large_enough_on_a_phone(kept, page):
             end.click()
             opened.page.wait_for_function("([i, t]) => i.alt !== t", arg=[image, text])
             opened.page.wait_for_function("i => i.complete", arg=image)
-        zoom = image.evaluate("""async i => {
+        scales = image.evaluate("""async i => {
           const text = await (await fetch(i.src)).text();
           const svg = new DOMParser().parseFromString(text, "image/svg+xml").documentElement;
           const parts = [...svg.querySelectorAll("svg")], all = parts.length ? parts : [svg];
           const shrunk = i.getBoundingClientRect().width / svg.width.baseVal.value;
-          return Math.min(...all.map(p => p.width.baseVal.value / p.viewBox.baseVal.width)) * shrunk; }""")
-        assert letters * zoom * 20 * 72 / 96 >= 8.99
+          return all.map(p => p.width.baseVal.value / p.viewBox.baseVal.width * shrunk); }""")
+        assert letters * min(scales) * 20 * 72 / 96 >= 8.99
+        assert max(scales) <= 1.5 * min(scales), "the panels of a figure have about one scale"
         named, torn = image.evaluate(NAMES)
         assert not torn and (named or "alignment" not in page), "a line's name stands in its panel"
         for control in figure.query_selector_all("input, button:visible"):
@@ -286,6 +287,17 @@ def test_letters_and_sliders_are_large_enough_on_a_phone(kept, page):
         for cell in figure.query_selector_all(".clbook-pad input"):
             box = cell.bounding_box()
             assert box["width"] >= 40 and box["x"] + box["width"] <= 390
+
+
+@every_explorer
+def test_letters_are_large_enough_beside_both_sidebars(kept, page):
+    opened = kept()
+    show(opened, width=1280)
+    figures = opened.page.query_selector_all("figure.clbook-explorer img")
+    for image, (name, _, data) in zip(figures, found(page), strict=True):
+        zoom = image.evaluate("""i => i.getBoundingClientRect().width
+            / parseFloat(getComputedStyle(i).getPropertyValue("--clbook-width"))""")
+        assert data["letters"] / data["units"] * 96 / 72 * zoom >= 8.99, name
 
 
 @every_explorer

@@ -758,7 +758,7 @@ def test_csv_holds_the_results_own_numbers(tab):
     def numbers(rows, *names):
         return np.array([[float(row[name]) for name in names] for row in rows])
 
-    result, close = toy.run(BASE), {"rtol": 1e-6, "atol": 1e-12}
+    result, close = toy.run(BASE), {"rtol": 5e-5, "atol": 1e-12}  # five digits
     line = "a = 1, step 22"
     assert set(series) == {
         ("z_2", "class 0"),
@@ -781,7 +781,7 @@ def test_csv_holds_the_results_own_numbers(tab):
     order = np.argsort(result.labels, kind="stable")
     unit = result.z[22][order] / np.linalg.norm(result.z[22][order], axis=1, keepdims=True)
     cells = numbers(series["cos(z_i, z_j)", "cells 1"], "column", "row", "value")
-    np.testing.assert_allclose(cells[:, 2], (unit @ unit.T).ravel(), rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(cells[:, 2], (unit @ unit.T).ravel(), rtol=5e-5, atol=1e-7)
 
 
 def test_figures_with_bars_words_and_arrows_have_numbers_too(tabs, still, tmp_path, monkeypatch):
@@ -797,6 +797,7 @@ def test_figures_with_bars_words_and_arrows_have_numbers_too(tabs, still, tmp_pa
         arrows.set(xlabel=r"$\varepsilon\,/\,\tau$", ylabel=r"mean $\|z_i\|$")
         lines = LineCollection(result.z[:, :2].swapaxes(0, 1), gid="paths")
         arrows.add_collection(lines)
+        style.so_far(arrows, 0.0)  # what is covered has its numbers in the file
         empty.plot([1, 2], [3, 1 / 7])
         empty.axvline(1.5)
         return style.Picture(fig, "four kinds")
@@ -815,7 +816,7 @@ def test_figures_with_bars_words_and_arrows_have_numbers_too(tabs, still, tmp_pa
     bars, across = kinds["bars 1"][:2], kinds["bars 1"][2:]
     assert [(row["x"], float(row["y"])) for row in bars] == [
         ("one", 3.25),
-        ("two", pytest.approx(1 / 3)),
+        ("two", pytest.approx(1 / 3, rel=5e-5)),
     ]
     assert [(row["x"], row["y"], row["start"]) for row in across] == [
         ("3", "cat", "1"),
@@ -823,7 +824,7 @@ def test_figures_with_bars_words_and_arrows_have_numbers_too(tabs, still, tmp_pa
     ]
     assert len(kinds["moves"]) == BASE.n and {"dx", "dy"} <= set(rows[0])
     assert [row["item"] for row in kinds["paths"]] == ["1"] * 31 + ["2"] * 31
-    assert [float(row["y"]) for row in kinds["line 1"]] == pytest.approx([3, 1 / 7])
+    assert [float(row["y"]) for row in kinds["line 1"]] == pytest.approx([3, 1 / 7], rel=5e-5)
 
     table = list(csv.DictReader(io.StringIO(data.table(figure(toy.run(player.base_config)).fig))))
     assert len(table) == len(rows) and {"ε / τ", "mean ‖z_i‖"} <= table[0].keys()
@@ -835,7 +836,7 @@ def test_figures_with_bars_words_and_arrows_have_numbers_too(tabs, still, tmp_pa
             assert (
                 page_s[name] == value
                 if not number
-                else float(page_s[name]) == pytest.approx(float(value), rel=1e-6)
+                else float(page_s[name]) == pytest.approx(float(value), rel=5e-5)
             )
 
 

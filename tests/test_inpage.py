@@ -7,8 +7,9 @@ from browser import alone, barriers
 from clbook.experiments import content_style, separability, sphere
 from clbook.experiments.content_style import figures as linear_figures
 from clbook.experiments.separability import figures
-from clbook.explore.inpage import Here, train_here
+from clbook.explore.inpage import Here, train_here, written
 from clbook.trace import panels
+from clbook.trace.page import Program
 
 CONFIG = separability.Config(n=40, steps=400)
 DONE = "document.querySelector('.clbook-status').textContent.includes('iterations in')"
@@ -306,3 +307,14 @@ def test_wrong_fields_and_runs_are_named():
         train_here(separability.run, picture, CONFIG, settings=("width",))
     with pytest.raises(ValueError, match="run must be the `run` of a Training"):
         train_here(len, picture, CONFIG, settings=("eps",))
+
+
+def test_a_function_that_two_programs_share_is_written_once():
+    one = Program("function way0_setup(){1}\nfunction way0_step(){2}", {}, {}, [], [])
+    two = Program("function way1_setup(){1}\nfunction way1_step(){3}", {}, {}, [], [])
+    assert written([one, two], "way").splitlines() == [
+        "function way0_setup(){1}",
+        "function way0_step(){2}",
+        "const way1_setup=way0_setup;",
+        "function way1_step(){3}",
+    ]

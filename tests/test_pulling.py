@@ -1,5 +1,7 @@
 """The kernel at work: what a pulled point does to the others is what the package's kernel says."""
 
+import pathlib
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,7 @@ from clbook import kernels
 from clbook.experiments.kernel import pull
 from clbook.explore.pulling import Pulling
 
+ROOT = pathlib.Path(__file__).parent.parent
 CONFIG = pull.Config(n=16)
 NETWORKS = {"128 units": {}, "4 units": {"width": 4}}
 SETTINGS = {
@@ -187,6 +190,28 @@ def test_all_pushes_and_no_barriers(tabs, block, width, theme):
     assert barriers(page) == []
     assert opened.requests == [] and opened.errors == []
     page.context.close()
+
+
+def test_an_address_shows_the_block_alone(tabs, block):
+    """With `?only=pull` nothing else of its page is seen."""
+    script = (ROOT / "book/_static/book.js").as_uri()
+    page = block.with_name("with-script.html")
+    page.write_text(
+        block.read_text().replace("</main>", f'</main><script src="{script}"></script>')
+    )
+    opened = tabs()
+    opened.page.goto(page.as_uri() + "?only=pull")
+    assert opened.page.is_visible(".clbook-pull") and not opened.page.is_visible("h1")
+    opened.page.goto(page.as_uri() + "?only=another")
+    assert opened.page.is_visible(".clbook-pull") and opened.page.is_visible("h1")
+    assert opened.requests == [] and opened.errors == []
+    opened.page.context.close()
+
+
+def test_a_small_block_has_the_sliders_that_it_is_given_and_no_button_for_its_one_network():
+    made = pull.block(CONFIG, "Who?", "Pull.", sliders=("angle",))
+    assert made.networks == {"": {}} and list(made.settings) == ["angle"]
+    assert "data-way" not in made._repr_html_().partition("<script")[0]
 
 
 def test_without_a_script_a_picture_stands_there(tabs, block):

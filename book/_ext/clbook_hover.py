@@ -6,53 +6,76 @@ stands, unseen, what its links lead to, and each link is described by it. `book.
 
 from __future__ import annotations
 
+import copy
 import html
 import os
 import re
 from pathlib import Path
 from urllib.parse import unquote
 
+from bs4 import BeautifulSoup, SoupStrainer, Tag
+
 GLOSSARY = "book/glossary.html"
-# Terms of the glossary with what is said of them: one definition may have several.
-ENTRY = re.compile(r"((?:<dt id=\"term-.*?</dt>\s*)+)<dd>(.*?)</dd>", re.DOTALL)
-TERM = re.compile(r'<dt id="(term-[^"]*)"')
-THEOREM = re.compile(r'<div class="proof (?!admonition)\w+ admonition" id="([^"]+)">')
+ENTRIES = SoupStrainer("dl", class_=re.compile(r"\bglossary\b"))
+BOXES = SoupStrainer("div", class_=re.compile(r"\bproof\b"))
+UNSEEN = "a.headerlink, span.eqno"  # parts of a text that mean nothing in another page
+FIRST = re.compile(r"\s*\bFirst in\s")  # how the place of a term's first use begins
+# Where a page is changed: its links, and what an earlier build has added.
 LINK = re.compile(
     r'<a class="reference internal"( aria-describedby="[^"]*")? href="([^"#]*)#([^"]+)"'
 )
 NOTES = re.compile(r'<div class="clbook-notes">.*?<!-- clbook-notes -->\n', re.DOTALL)
-UNSEEN = re.compile(
-    r'<a class="headerlink".*?</a>|<span class="eqno">.*?</span>|\s*First in\s.*?(?=</p>)',
-    re.DOTALL,
-)
 
 
-def plain(text) -> str:
-    """A piece of a page as it can stand in another: without places, and without links, which nobody could reach."""
-    text = UNSEEN.sub("", text)
-    text = re.sub(r"</?a\b[^>]*>", "", text)
-    return re.sub(r'\s(id|aria-describedby)="[^"]*"', "", text).strip()
+def plain(element: Tag) -> Tag:
+    """A copy of a piece of a page as it can stand in another: without places and links, which nobody reaches."""
+    found = copy.copy(element)
+    for part in found.select(UNSEEN):
+        part.decompose()
+    for words in found.find_all(string=FIRST):  # "First in" and what follows it
+        for rest in list(words.next_siblings):
+            rest.extract()
+        words.replace_with(FIRST.split(words)[0])
+    for link in found.find_all("a"):
+        link.unwrap()
+    for part in (found, *found.find_all(True)):
+        part.attrs.pop("id", None)
+        part.attrs.pop("aria-describedby", None)
+    return found
 
 
-def element(page, start) -> str:
-    """The whole element `div` that begins at `start`."""
-    depth = 0
-    for tag in re.compile(r"<(/?)div\b").finditer(page, start):
-        depth += -1 if tag[1] else 1
-        if depth == 0:
-            return page[start : tag.end() + 1]
-    return page[start:]
+def terms(page: str) -> dict[str, str]:
+    """{place: text} of the terms of the glossary; one text may have several terms."""
+    found, waiting = {}, []
+    for entry in BeautifulSoup(page, "html.parser", parse_only=ENTRIES).find_all(("dt", "dd")):
+        if entry.name == "dt":
+            waiting.append(entry.get("id", ""))
+            continue
+        text = plain(entry).decode_contents().strip()
+        found.update((term, text) for term in waiting if term.startswith("term-"))
+        waiting = []
+    return found
+
+
+def theorems(page: str) -> dict[str, str]:
+    """{place: text} of the theorems of a page, and of what is said as they are; a proof is none."""
+    found = {}
+    for box in BeautifulSoup(page, "html.parser", parse_only=BOXES).select("div.proof[id]"):
+        if box["class"] != ["proof", "admonition"]:
+            found[box["id"]] = str(plain(box)).strip()
+    return found
 
 
 def explained(pages) -> dict[tuple[str, str], str]:
     """{(page, place): text} of all terms and theorems of `pages`, {name: HTML}."""
     found = {}
-    for terms, text in ENTRY.findall(pages.get(GLOSSARY, "")):
-        for term in TERM.findall(terms):
-            found[GLOSSARY, term] = plain(text)
+    for place, text in terms(pages.get(GLOSSARY, "")).items():
+        found[GLOSSARY, place] = text
     for name, page in pages.items():
-        for theorem in THEOREM.finditer(page):
-            found[name, theorem[1]] = plain(element(page, theorem.start()))
+        if 'class="proof' not in page:
+            continue
+        for place, text in theorems(page).items():
+            found[name, place] = text
     return found
 
 

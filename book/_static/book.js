@@ -74,3 +74,32 @@ document.addEventListener("DOMContentLoaded", () => {
     }, 500);
   }, { passive: true });
 });
+
+// On a wide screen the column of the contents is used: what the page has to play with stands there, too.
+document.addEventListener("DOMContentLoaded", () => {
+  const column = document.querySelector(".bd-sidebar-secondary");
+  const toys = [...document.querySelectorAll(":is(figure.clbook-explorer, figure.clbook-here):has(> .clbook-title)")];
+  if (!column || !toys.length) return;
+  const list = document.createElement("nav"), items = document.createElement("ul");
+  list.className = "clbook-toys";
+  list.setAttribute("aria-label", "To play with on this page");
+  toys.forEach((figure, k) => {
+    figure.id ||= `clbook-toy-${k + 1}`;
+    const link = Object.assign(document.createElement("a"), { href: `#${figure.id}` }), item = document.createElement("li");
+    link.textContent = figure.querySelector(".clbook-title").textContent;
+    item.append(link);
+    items.append(item);
+  });
+  list.append(Object.assign(document.createElement("p"), { textContent: "Play with" }), items);
+  column.append(list);
+});
+
+// ?only=NAME: a block that trains in the page, alone, for slides and other pages. An explorer does so by itself.
+document.addEventListener("DOMContentLoaded", () => {
+  const name = new URLSearchParams(location.search).get("only");
+  const block = [...document.querySelectorAll("figure.clbook-here")].find((each) => each.dataset.name === name);
+  if (!block) return;
+  document.documentElement.classList.add("clbook-only");
+  block.classList.add("clbook-alone");
+  document.body.append(block);
+});

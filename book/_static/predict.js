@@ -2,7 +2,7 @@
 // Without this script the question, its answers and their sentences stand there, and nothing is covered.
 document.addEventListener("DOMContentLoaded", () => {
   const boxes = [...document.querySelectorAll(".clbook-predict")];
-  if (!boxes.length) return;
+  if (!boxes.length || new URLSearchParams(location.search).has("only")) return; // an explorer alone asks nothing
   const page = location.pathname.split("/").slice(-2).join("/").replace(/\.html$/, "");
   const element = (name, text = "", attributes = {}) => {
     const made = Object.assign(document.createElement(name), { textContent: text });
@@ -41,7 +41,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const spoken = [...list.children].map((item) => item.textContent.trim());
     const following = answersOf(box);
     const within = (each, part) => [each, ...each.querySelectorAll("*")].filter((one) => one.matches(part));
-    const figures = following.flatMap((each) => within(each, "figure.clbook-explorer"));
+    const figures = following.flatMap((each) => within(each, "figure.clbook-explorer, figure.clbook-pull"));
     const covered = following.filter((each) => !within(each, ".clbook-explorer, .clbook-here").length);
     const first = box.querySelector("p");
     first.id ||= `${box.id}-question`;
@@ -68,7 +68,7 @@ document.addEventListener("DOMContentLoaded", () => {
       covered.forEach((each) => each.classList.toggle("clbook-covered", yes));
       figures.forEach((figure) => {
         figure.classList.toggle("clbook-held", yes);
-        figure.querySelectorAll(".clbook-controls, .clbook-buttons").forEach((each) => { each.inert = yes; });
+        figure.querySelectorAll(".clbook-controls, .clbook-buttons, .clbook-pair, .clbook-knobs").forEach((each) => { each.inert = yes; });
       });
       if (yes) box.after(note); else note.remove();
       buttons.hidden = !yes;
@@ -94,7 +94,7 @@ document.addEventListener("DOMContentLoaded", () => {
       say();
       figures.forEach((figure) => {
         const line = element("p", `Your guess: ${spoken[guess]}`, { class: "clbook-guess" });
-        figure.querySelector(".clbook-stage").before(line);
+        figure.querySelector(".clbook-stage, .clbook-pair").before(line);
       });
     };
     function say() {

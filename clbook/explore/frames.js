@@ -88,13 +88,18 @@ window.clbookFrames ??= (() => {
   function arranged(data, frame, room) {
     const whole = [0, 0, data.width, data.height];
     if (!room) return { width: data.width * data.scale, height: data.height * data.scale, tiles: [{ part: whole, x: 0, y: 0, scale: data.scale }] };
-    let height = 0, width = 0;
-    const tiles = (frame.parts ??= partsOf(data, frame)).map((part) => {
-      const wide = (part[2] - part[0]) * data.scale;
-      const zoom = Math.max(Math.min(room / wide, 1.5), LETTERS / data.letters);
-      const tile = { part, x: 0, y: height, scale: data.scale * zoom };
-      height += (part[3] - part[1]) * tile.scale;
-      width = Math.max(width, wide * zoom);
+    const parts = (frame.parts ??= partsOf(data, frame)), across = ([x0, , x1]) => (x1 - x0) * data.scale;
+    // All parts have one scale, at which the widest of them fits. One that is too wide for that is as large as its letters
+    // need, and the others are not enlarged beside it.
+    const least = LETTERS / data.letters, fit = parts.map(across).filter((wide) => wide * least <= room);
+    const most = fit.length < parts.length ? 1 : 1.5, common = Math.max(Math.min(room / Math.max(...fit, 1), most), least);
+    const zoom = (part) => across(part) * common <= room + 1 ? common : Math.max(room / across(part), least);
+    const width = Math.max(...parts.map((part) => across(part) * zoom(part)));
+    let height = 0;
+    const tiles = parts.map((part) => {
+      const scale = data.scale * zoom(part), tile = { part, x: 0, y: height, scale };
+      tile.x = (Math.min(width, room) - Math.min(across(part) * zoom(part), room)) / 2;
+      height += (part[3] - part[1]) * scale;
       return tile;
     });
     return { width, height, tiles };
@@ -142,8 +147,9 @@ window.clbookFrames ??= (() => {
   }) });
 
   // --- the numbers behind a frame: [x0, y0, x1, y1, left, right, bottom, top, x log, y log, panel, x name, y name, words, time reached] ---
-  const near = (a, b) => Math.abs(a - b) <= 1e-6 * Math.max(1, Math.abs(b));
-  const said = (words, v, digits) => words?.find(([at]) => near(v, at))?.[1] ?? String(Number(v.toPrecision(digits)));
+  const near = (a, b) => Math.abs(a - b) <= 1e-5 * Math.max(1, Math.abs(b));
+  // A value in column k: at some places on x and y stand words.
+  const said = (axes, k, v, digits) => (k < 2 && axes[13 + k]?.find(([at]) => near(v, at))?.[1]) || String(Number.isInteger(v) ? v : Number(v.toPrecision(digits)));
   // The names of a series' columns, as data.column_names has them.
   function called([panel, xName, yName], { kind, extra }) {
     const [x, y] = kind === "cells" ? [xName || "column", yName || "row"] : [xName || "x", yName || (xName && panel) || "y"];
@@ -162,7 +168,7 @@ window.clbookFrames ??= (() => {
       });
       series.columns[0].forEach((_, i) => {
         const row = [axes[10] || String(series.axes + 1), series.name, ...(time ? [time[1]] : [])];
-        series.columns.forEach((column, k) => { row[places[k]] = Number.isNaN(column[i]) ? "" : said(axes[13 + k], column[i], 8); });
+        series.columns.forEach((column, k) => { row[places[k]] = Number.isNaN(column[i]) ? "" : said(axes, k, column[i], 5); });
         rows.push(row);
       });
     }
@@ -193,7 +199,7 @@ window.clbookFrames ??= (() => {
     }
     if (!best) return null;
     const { series, i, px, py } = best, clamp = (v, low, high) => Math.min(Math.max(v, low), high);
-    const values = called(a.slice(10), series).map((name, k) => `${name} = ${said(a[13 + k], series.columns[k][i], 4)}`)
+    const values = called(a.slice(10), series).map((name, k) => `${name} = ${said(a, k, series.columns[k][i], 4)}`)
       .filter((_, k) => k < 2 || !["from", "start", "item"].includes(series.extra[k - 2]));
     return { px: clamp(px, a[0], a[2]), py: clamp(py, a[1], a[3]),
       text: `${series.name}: ${values.join(", ")}`.replace(/-(?=\d)/g, "\u2212") };

@@ -83,7 +83,21 @@ def programs(
     return found
 
 
-@dataclasses.dataclass(eq=False)
+def written(traced: Sequence[Program], word: str) -> str:
+    """The code of `programs` with this word; a function that is like an earlier one is written once."""
+    first, lines = {}, []
+    for number, made in enumerate(traced):
+        name = f"{word}{number}"
+        setup, step = made.code.split(f"function {name}_step", 1)
+        bodies = {"setup": setup.removeprefix(f"function {name}_setup").strip(), "step": step}
+        for part, body in bodies.items():
+            known = first.setdefault(body, f"{name}_{part}")
+            mine = known == f"{name}_{part}"
+            lines.append(f"function {known}{body}" if mine else f"const {name}_{part}={known};")
+    return "\n".join(lines)
+
+
+@dataclasses.dataclass(eq=False, repr=False)
 class Here:
     """The block as HTML. The first one that a process shows brings the style sheet and the script with it.
 
@@ -105,14 +119,16 @@ class Here:
     title: str
     caption: str
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"  # a notebook keeps it beside the HTML
+
     def _repr_html_(self) -> str:
         Here._first = Here._first or self
-        code = [made.code for made in self.traced]
         shown = {
             "here": self,
             "setup": json.dumps(self.setup()).replace("<", "\\u003c"),  # it stands inside HTML
-            "code": "\n".join(code),
-            "png": self.picture.small(192, 256),
+            "code": written(self.traced, "shape"),
+            "png": self.picture.small(),
         }
         if Here._first is self:
             shared = shared_code() + _file("inpage.worker.js")

@@ -1,4 +1,4 @@
-// Points in a plane on a canvas, for the blocks whose points a reader moves.
+// Points in a plane on a canvas, for the blocks whose points a reader moves; and how such a block begins and opens.
 window.clbookPlane ??= {
   // The canvas at its size on the screen, white: {g, w, h}, its context and size in CSS pixels.
   fitted(canvas) {
@@ -28,5 +28,26 @@ window.clbookPlane ??= {
   ring(g, x, y) {
     g.strokeStyle = "#1b1f24"; g.lineWidth = 2;
     g.beginPath(); g.arc(x, y, 9, 0, 2 * Math.PI); g.stroke();
+  },
+  // The parts of a block, what it was given, its programs (of trace/program.js), and how it says something.
+  begun(figure) {
+    const part = (name) => figure.querySelector(name), all = (name) => [...figure.querySelectorAll(name)];
+    const setup = JSON.parse(part(".clbook-play-setup").textContent), status = part(".clbook-status");
+    const made = setup.programs.map((spec, k) => `new Program(way${k}_setup(), way${k}_step(), ${JSON.stringify(spec)})`);
+    const ways = new Function(`${part(".clbook-play-code").textContent}\nreturn [${made}];`)();
+    const say = (text) => { if (status.textContent !== text) status.textContent = text; };
+    return { part, all, setup, ways, say };
+  },
+  // The block can be used: buttons do what `actions` say by their data-do, those with a data-way choose a program; its
+  // pictures stand in the place of the still one, and are drawn anew at another size. `offers` is for programs.
+  opened({ part, all, setup }, { actions, choose, show, offers }) {
+    for (const button of all("[data-do]")) button.addEventListener("click", actions[button.dataset.do]);
+    for (const button of all("[data-way]")) button.addEventListener("click", () => choose(Number(button.dataset.way)));
+    for (const button of all("button")) button.disabled = false;
+    part("img").hidden = true;
+    part(".clbook-pair").hidden = false;
+    actions.reset();
+    new ResizeObserver(() => show()).observe(part(".clbook-pair"));
+    ((window.clbook ??= {}).explorers ??= {})[setup.name] = offers;
   },
 };

@@ -5,6 +5,7 @@ window.clbookExplorer ??= (() => {
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
   const narrow = matchMedia("(max-width: 34rem)");
   const DURATION = 5000; // milliseconds that the play button takes from the first recorded time to the last
+  const WIDE = 850; // CSS pixels: letters of a wider picture would be smaller than 9 of them beside the contents
   const WAIT = 200; // milliseconds until a moved slider is in the address: browsers limit how often it may change
 
   // --- knobs: one way to read and move a slider, a row of buttons, or cells ---
@@ -216,6 +217,8 @@ window.clbookExplorer ??= (() => {
     const { axes, times, ...setup } = JSON.parse(part(".clbook-setup").textContent);
     const img = part("img"), stage = part(".clbook-stage"), play = part("[data-do=play]");
     const readout = part(".clbook-readout"), dot = part(".clbook-dot");
+    // A picture that is wider than the text by far reaches over the column of the contents, which the book's theme folds then.
+    figure.classList.toggle("full-width", parseFloat(img.style.getPropertyValue("--clbook-width")) > WIDE);
     const pad = part(".clbook-pad");
     const knobs = [...(pad ? cellKnobs(pad, axes, part("[data-do=all]")) : []), ...[...figure.querySelectorAll("[data-axis]")].map(knob)];
     const clock = knobs.find((each) => each.axis === "frame");
@@ -354,7 +357,8 @@ window.clbookExplorer ??= (() => {
         note.select();
         let copied = false;
         try { await navigator.clipboard.writeText(code); copied = true; } catch { copied = document.execCommand("copy"); }
-        told.textContent = copied ? "Copied. The code shows this explorer alone, with this setting." : "Copy the marked code.";
+        told.textContent = (copied ? "Copied. The code shows this explorer alone, with this setting." : "Copy the marked code.")
+          + (location.protocol === "file:" ? " It names the file on this computer: put the book's address on the web in its place." : "");
       },
       reset() {
         stop();

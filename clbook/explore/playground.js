@@ -2,7 +2,7 @@
 // package; what is written here are pictures, pointer and keys.
 window.clbookPlay ??= (() => {
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
-  const { fitted, seen, mark, ring } = clbookPlane;
+  const { fitted, seen, mark, ring, begun, opened } = clbookPlane;
   const GRID = "#dde1e6", NEAR = 14, APART = 11; // pixels
   const A_FRAME = 2, AT_ONCE = 40; // steps for each picture, and where motion is reduced
   const KEPT = 4; // points that cannot be taken away
@@ -12,17 +12,13 @@ window.clbookPlay ??= (() => {
   function play(figure) {
     if (figure.dataset.ready) return;
     figure.dataset.ready = "yes";
-    const part = (name) => figure.querySelector(name), all = (name) => [...figure.querySelectorAll(name)];
-    const setup = JSON.parse(part(".clbook-play-setup").textContent);
-    const data = part(".clbook-data"), embedding = part(".clbook-embedding"), status = part(".clbook-status");
-    const made = setup.programs.map((spec, k) => `new Program(way${k}_setup(), way${k}_step(), ${JSON.stringify(spec)})`);
-    const ways = new Function(`${part(".clbook-play-code").textContent}\nreturn [${made}];`)();
+    const block = begun(figure), { part, all, setup, ways, say } = block;
+    const data = part(".clbook-data"), embedding = part(".clbook-embedding");
     const room = setup.room;
     let way = 0, seed = setup.seed, tool = "point", chosen = 0, over = -1, going = false, asked = 0, ends = 0, waiting = [];
     let points = null; // {x, label, there} as the reader has made them
     let view = null, reach = 1; // how the data and the embedding are seen
     const run = () => ways[way];
-    const say = (text) => { if (status.textContent !== text) status.textContent = text; };
     const present = () => [...points.there.keys()].filter((i) => points.there[i]);
     const name = (i) => setup.classes[points.label[i]];
 
@@ -232,18 +228,11 @@ window.clbookPlay ??= (() => {
       again() { restart(); part("[data-do=train]").textContent = "Train"; say("Back at the start, with your points. Press Train."); },
       reset() { points = drawnPoints(); chosen = 0; restart(); part("[data-do=train]").textContent = "Train"; say("Press Train."); },
     };
-    for (const button of all("[data-do]")) button.addEventListener("click", actions[button.dataset.do]);
-    for (const button of all("[data-way]")) button.addEventListener("click", () => choose(Number(button.dataset.way)));
     for (const button of all("[data-tool]")) button.addEventListener("click", () => { tool = button.dataset.tool; press("tool", tool); });
-    for (const button of all("button")) button.disabled = false;
-    part("img").hidden = true;
-    part(".clbook-pair").hidden = false;
-    actions.reset();
-    new ResizeObserver(() => show()).observe(part(".clbook-pair"));
 
     // What programs may ask: `window.clbook.explorers[name].run({network: false, seed: 3})` trains on the points that stand
     // there, or on `points` {x, label, there}; `points()` gives them.
-    ((window.clbook ??= {}).explorers ??= {})[setup.name] = {
+    const offers = {
       async run({ network = true, seed: other = setup.seed, steps = setup.steps, points: own = points } = {}) {
         points = { x: Float32Array.from(own.x), label: Int32Array.from(own.label), there: Float32Array.from(own.there) };
         seed = other;
@@ -256,6 +245,7 @@ window.clbookPlay ??= (() => {
       cancel() { if (going) halt("Paused after"); },
       points: () => ({ x: Array.from(points.x), label: Array.from(points.label), there: Array.from(points.there) }),
     };
+    opened(block, { actions, choose, show, offers });
   }
   return play;
 })();

@@ -12,7 +12,7 @@ from typing import Any
 import jinja2
 
 from clbook import style
-from clbook.explore.inpage import programs
+from clbook.explore.inpage import programs, written
 from clbook.explore.static import _file
 from clbook.trace.page import shared_code
 from clbook.training.loop import Training
@@ -30,7 +30,7 @@ MIDDLE, SPAN = (0.5, 0.5), 3.2  # of the plane of the data: what is seen of it
 LEAST = 0.25  # half a side of the smallest part of the embedding that is shown
 
 
-@dataclasses.dataclass(eq=False)
+@dataclasses.dataclass(eq=False, repr=False)
 class Playground:
     """The block as HTML.
 
@@ -50,19 +50,21 @@ class Playground:
     caption: str
     name: str = "play"
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"  # a notebook keeps it beside the HTML
+
     def _repr_html_(self) -> str:
         ways = [self.config.replace(network=network) for network in (True, False)]
         traced = programs(self.kind, ways, (), "way")
-        code = [shared_code(), *(made.code for made in traced)]
         css = _file("inpage.css") + _file("playground.css")
         setup = json.dumps(self.setup(traced))
         shown = {
             "play": self,
             "setup": setup.replace("<", "\\u003c"),  # it stands inside HTML
-            "code": "\n".join(code),
+            "code": shared_code() + "\n" + written(traced, "way"),
             "css": css,
             "js": _file("plane.js") + _file("playground.js"),
-            "png": self.picture.small(192, 256),
+            "png": self.picture.small(),
             "tools": TOOLS,
         }
         template = jinja2.Template(_file("playground.html"), autoescape=True)

@@ -1,7 +1,7 @@
 // A point that a reader pulls, and what the kernel makes of it. K and all moves come from the traced program of the package.
 window.clbookPull ??= (() => {
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
-  const { fitted, seen, mark, ring } = clbookPlane;
+  const { fitted, seen, mark, ring, begun, opened } = clbookPlane;
   const INK = "#1b1f24", MUTED = "#5b6470", NEAR = 16, LETTERS = "12px DejaVu Sans, Verdana, sans-serif";
   const TURNING = 60; // pictures in which pushes become moves
   const SHADES = [[37, 118, 182], [213, 94, 0]]; // of positive and negative entries
@@ -10,18 +10,13 @@ window.clbookPull ??= (() => {
   function pull(figure) {
     if (figure.dataset.ready) return;
     figure.dataset.ready = "yes";
-    const part = (name) => figure.querySelector(name), all = (name) => [...figure.querySelectorAll(name)];
-    const setup = JSON.parse(part(".clbook-play-setup").textContent);
+    const block = begun(figure), { part, all, setup, ways, say } = block;
     const data = part(".clbook-data"), embedding = part(".clbook-embedding"), matrix = part(".clbook-matrix");
-    const status = part(".clbook-status");
-    const made = setup.programs.map((spec, k) => `new Program(way${k}_setup(), way${k}_step(), ${JSON.stringify(spec)})`);
-    const ways = new Function(`${part(".clbook-play-code").textContent}\nreturn [${made}];`)();
     const { labels, colours, n } = setup, who = labels.map((_, i) => i);
     const start = Object.fromEntries(setup.knobs.map((knob) => [knob.name, knob.value]));
     let settings = { ...start }, way = 0, chosen = 0, turned = 0, pushing = false, grip = null;
     let rest = null, pulls = new Float64Array(2 * n), x = null, place = null;
     const run = () => ways[way];
-    const say = (text) => { if (status.textContent !== text) status.textContent = text; };
     const entry = (i, j) => run().recorded.kernel[i * n + j];
 
     // The program anew, with the points where they stand.
@@ -244,19 +239,14 @@ window.clbookPull ??= (() => {
         say("Pull a point.");
       },
     };
-    for (const button of all("[data-do]")) button.addEventListener("click", actions[button.dataset.do]);
-    for (const button of all("[data-way]")) button.addEventListener("click", () => { way = Number(button.dataset.way); press(); restart(); });
-    for (const button of all("button")) button.disabled = false;
-    part("img").hidden = true;
-    part(".clbook-pair").hidden = false;
-    actions.reset();
-    new ResizeObserver(() => show()).observe(part(".clbook-pair"));
+    const take = (number) => { way = number; press(); restart(); };
 
     // What programs may ask: where all stand, and what the last step has recorded.
-    ((window.clbook ??= {}).explorers ??= {})[setup.name] = {
+    const offers = {
       state: () => ({ chosen, rest: Array.from(rest), pull: Array.from(pulls), x: Array.from(x),
         z: Array.from(run().recorded.z), kernel: Array.from(run().recorded.kernel) }),
     };
+    opened(block, { actions, choose: take, show, offers });
   }
   return pull;
 })();

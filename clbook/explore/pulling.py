@@ -13,7 +13,7 @@ import jinja2
 
 from clbook import style
 from clbook.explore import controls
-from clbook.explore.inpage import programs
+from clbook.explore.inpage import programs, written
 from clbook.explore.static import _file
 from clbook.trace.page import shared_code
 from clbook.training.loop import Training
@@ -24,7 +24,7 @@ STEP = 0.25  # the pull of an arrow key
 LEAST = 1.0  # half a side of the smallest part of the embedding that is shown
 
 
-@dataclasses.dataclass(eq=False)
+@dataclasses.dataclass(eq=False, repr=False)
 class Pulling:
     """The block as HTML.
 
@@ -48,19 +48,22 @@ class Pulling:
     caption: str
     name: str = "pull"
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"  # a notebook keeps it beside the HTML
+
     def _repr_html_(self) -> str:
         ways = [self.config.replace(**changes) for changes in self.networks.values()]
         traced = programs(self.kind, ways, tuple(self.settings), "way")
-        code = [shared_code(), *(made.code for made in traced)]
         sheets = ("inpage.css", "playground.css", "pulling.css")
+        code = shared_code() + "\n" + written(traced, "way")
         setup = json.dumps(self.setup(traced))
         shown = {
             "pull": self,
             "setup": setup.replace("<", "\\u003c"),  # it stands inside HTML
-            "code": "\n".join(code),
+            "code": code,
             "css": "".join(map(_file, sheets)),
             "js": _file("plane.js") + _file("pulling.js"),
-            "png": self.picture.small(192, 256),
+            "png": self.picture.small(),
         }
         template = jinja2.Template(_file("pulling.html"), autoescape=True)
         return template.render(shown)

@@ -21,7 +21,7 @@ from clbook.results.sweep import parallel, sweep
 from clbook.style import Picture, uncollected
 from clbook.training.settings import fields
 
-WEIGHT = 1_200_000  # characters of an explorer's frames: two of them fit a page
+WEIGHT = 550_000  # characters of an explorer's frames: three of them fit a page
 FEW = 6  # frames of a run whose limits are looked at before all are drawn
 BATCH = 20  # frames drawn with one pen, which is worth another process's start
 
@@ -218,7 +218,7 @@ class Knob(NamedTuple):
     choice: bool
 
 
-@dataclasses.dataclass(eq=False)
+@dataclasses.dataclass(eq=False, repr=False)
 class Player:
     """The explorer as HTML. The first one that a process shows brings the style sheet and the script with it.
 
@@ -247,6 +247,9 @@ class Player:
     title: str
     caption: str
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"  # a notebook keeps it beside the HTML
+
     @property
     def times(self) -> list[list[float]]:
         """The recorded times that the page has of each run."""
@@ -268,11 +271,14 @@ class Player:
         }
         if self.subject.time is not None:
             knobs.append(self._time())
+        first, *end = self.pictures
+        pngs = [first.small()]
+        pngs += [picture.small(96, 64) for picture in end]  # for readers without a script alone
         shown = {
             "player": self,
             "knobs": knobs,
             "setup": json.dumps(setup).replace("<", "\\u003c"),  # it stands inside HTML
-            "pngs": [picture.small(192, 256) for picture in self.pictures],
+            "pngs": pngs,
             "width": round(self.pictures[0].fig.get_figwidth() * 96),  # CSS pixels
         }
         if Player._first is self:

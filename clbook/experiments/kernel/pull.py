@@ -14,6 +14,7 @@ import torch
 
 from clbook import data, kernels
 from clbook.experiments.kernel.experiment import DATA, START, WEIGHTS, partial_gradient
+from clbook.explore.pulling import Pulling
 from clbook.models import ACTIVATIONS, Averaging, stacked
 from clbook.style import Picture, axes, colour
 from clbook.training.loop import State, Training
@@ -22,6 +23,17 @@ from clbook.training.streams import stream
 
 CLASSES = 2  # two clusters, or a disc and a ring
 PUSH = 0.4  # the mean length of the pushes that are shown
+NETWORKS = {
+    "128 units, tanh": {},
+    "4 units, tanh": {"width": 4},
+    "128 units, relu": {"activation": "relu"},
+}
+SLIDERS = {
+    "blend": ("who is coupled", {0: "nobody", 1: "network", 2: "all alike"}),
+    "angle": ("angle between clusters (°)", {}),
+    "radius": ("radius of a cluster", {}),
+    "donut": ("from clusters to a donut", {0: "clusters", 1: "donut"}),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -204,3 +216,18 @@ def picture(result: Result) -> Picture:
         f"block for each cluster. The mean entry is {K[same].mean():.2f} inside a cluster and {K[~same].mean():.2f} "
         "between clusters.",
     )
+
+
+def block(config, title, caption, *, sliders=("blend",), networks=None, name="pull") -> Pulling:
+    """The block in which a reader pulls a point.
+
+    Args:
+        config: its settings at the start; all networks have its width and activation but for their own changes.
+        title, caption: a question, and what to try.
+        sliders: names of SLIDERS.
+        networks: {words on a button: changes of the settings}, as NETWORKS; none: the config's own, without a button.
+        name: of the block in its page.
+    """
+    chosen = {slider: SLIDERS[slider] for slider in sliders}
+    still = picture(run(config))
+    return Pulling(Flow, config, networks or {"": {}}, chosen, still, title, caption, name)
