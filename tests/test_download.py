@@ -308,8 +308,22 @@ def test_without_an_address_nothing_holds_one(toy):
             assert hosts <= {"arxiv.org", "doi.org", "www.w3.org"}, path
     assert not (html / "sitemap.xml").exists() and not (html / "404.html").exists()
     assert (html / ".nojekyll").exists()
+    commit(toy.folder)
+    crawled = run([sys.executable, ".ci/crawl"], toy.folder)
+    assert crawled.returncode == 0, crawled.stdout + crawled.stderr
+    (html / "404.html").write_text("<p>")
+    assert "404.html is there" in run([sys.executable, ".ci/crawl"], toy.folder).stderr
+    (html / "404.html").unlink()
     assert '<meta name="description" content="What does the pull do alone?"' in toy.page
     assert 'href="../_static/icon.svg"' in toy.page
+
+
+def commit(folder):
+    """Make the folder a repository whose only commit holds its sources: `.ci/crawl` compares with that."""
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@localhost"]
+    (folder / ".gitignore").write_text("_build\ncache\n")
+    for command in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "a"]):
+        subprocess.run([*git, *command], cwd=folder, check=True)
 
 
 ADDRESS = re.compile(r"https?://[^\s\"'<>\\]+")
@@ -360,6 +374,29 @@ def test_with_an_address_a_page_says_where_it_is_and_what_it_shows(hosted):
     links = re.findall(r'href="(.*?)"', (hosted / "404.html").read_text())
     assert len(links) == 3
     assert all((hosted / link.removeprefix(f"{BOOK}/")).is_file() for link in links)
+
+
+def test_with_addresses_all_that_the_pages_name_is_there(toy, hosted):
+    """Asked of a plain HTTP server below the path of the book's address; what is taken away is missed."""
+    crawled = run([sys.executable, ".ci/crawl"], toy.folder)
+    assert crawled.returncode == 0, crawled.stdout + crawled.stderr
+    assert "1 addresses of the repository and of Colab compared with files" in crawled.stdout
+    page, notebook = hosted / "book/pull.html", toy.offered / "pull.ipynb"
+    text, moved = page.read_text(), notebook.with_suffix(".moved")
+    page.write_text(
+        text.replace("_notebooks/pull.ipynb", "_notebooks/pul.ipynb") + "<a href='#nowhere'>"
+    )
+    notebook.rename(moved)
+    missed = run([sys.executable, ".ci/crawl"], toy.folder)
+    page.write_text(text)
+    moved.rename(notebook)
+    assert missed.returncode == 1
+    for words in (
+        "_notebooks/pul.ipynb: HTTP Error 404",
+        "#nowhere, which has no such part",
+        "on gh-pages",
+    ):
+        assert words in missed.stderr
 
 
 def run(command, folder, **variables):
