@@ -8,6 +8,7 @@ all of its notebooks are looked at as well; `.ci/download` runs one of them in a
 import json
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ import zipfile
 
 import nbformat
 import pytest
+from jupyter_client.kernelspec import get_kernel_spec
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -214,7 +216,20 @@ def test_code_is_the_page_s_own_with_the_outputs_of_the_build(toy):
     shown = [{kind for output in cell.outputs for kind in output.get("data", {})} for cell in code]
     assert shown == [{"image/png", "text/plain"}] * 2
     assert all("clbook-explorer" not in json.dumps(cell) for cell in code)
+    assert [cell.metadata.get("jupyter", {}).get("source_hidden") for cell in code] == [True, None]
     assert "Run this cell: the picture gets its sliders." in code[0].outputs[0].text
+
+
+def test_a_notebook_says_of_its_kernel_what_jupyterlab_would_write(toy):
+    """What it lacks, JupyterLab adds when it opens it, and says that it was changed."""
+    told = toy.notebook.metadata
+    assert told.language_info.version == platform.python_version()
+    spec = get_kernel_spec("python3")
+    assert told.kernelspec == {
+        "name": "python3",
+        "display_name": spec.display_name,
+        "language": spec.language,
+    }
 
 
 def test_the_page_offers_its_notebook_and_the_package(toy):
