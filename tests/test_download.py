@@ -8,6 +8,7 @@ all of its notebooks are looked at as well; `.ci/download` runs one of them in a
 import json
 import os
 import pathlib
+import platform
 import re
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ import zipfile
 
 import nbformat
 import pytest
+from jupyter_client.kernelspec import get_kernel_spec
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -214,7 +216,20 @@ def test_code_is_the_page_s_own_with_the_outputs_of_the_build(toy):
     shown = [{kind for output in cell.outputs for kind in output.get("data", {})} for cell in code]
     assert shown == [{"image/png", "text/plain"}] * 2
     assert all("clbook-explorer" not in json.dumps(cell) for cell in code)
+    assert [cell.metadata.get("jupyter", {}).get("source_hidden") for cell in code] == [True, None]
     assert "Run this cell: the picture gets its sliders." in code[0].outputs[0].text
+
+
+def test_a_notebook_says_of_its_kernel_what_jupyterlab_would_write(toy):
+    """What it lacks, JupyterLab adds when it opens it, and says that it was changed."""
+    told = toy.notebook.metadata
+    assert told.language_info.version == platform.python_version()
+    spec = get_kernel_spec("python3")
+    assert told.kernelspec == {
+        "name": "python3",
+        "display_name": spec.display_name,
+        "language": spec.language,
+    }
 
 
 def test_the_page_offers_its_notebook_and_the_package(toy):
@@ -308,8 +323,22 @@ def test_without_an_address_nothing_holds_one(toy):
             assert hosts <= {"arxiv.org", "doi.org", "www.w3.org"}, path
     assert not (html / "sitemap.xml").exists() and not (html / "404.html").exists()
     assert (html / ".nojekyll").exists()
+    commit(toy.folder)
+    crawled = run([sys.executable, ".ci/crawl"], toy.folder)
+    assert crawled.returncode == 0, crawled.stdout + crawled.stderr
+    (html / "404.html").write_text("<p>")
+    assert "404.html is there" in run([sys.executable, ".ci/crawl"], toy.folder).stderr
+    (html / "404.html").unlink()
     assert '<meta name="description" content="What does the pull do alone?"' in toy.page
     assert 'href="../_static/icon.svg"' in toy.page
+
+
+def commit(folder):
+    """Make the folder a repository whose only commit holds its sources: `.ci/crawl` compares with that."""
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@localhost"]
+    (folder / ".gitignore").write_text("_build\ncache\n")
+    for command in (["init", "--quiet"], ["add", "--all"], ["commit", "--quiet", "--message", "a"]):
+        subprocess.run([*git, *command], cwd=folder, check=True)
 
 
 ADDRESS = re.compile(r"https?://[^\s\"'<>\\]+")
@@ -360,6 +389,29 @@ def test_with_an_address_a_page_says_where_it_is_and_what_it_shows(hosted):
     links = re.findall(r'href="(.*?)"', (hosted / "404.html").read_text())
     assert len(links) == 3
     assert all((hosted / link.removeprefix(f"{BOOK}/")).is_file() for link in links)
+
+
+def test_with_addresses_all_that_the_pages_name_is_there(toy, hosted):
+    """Asked of a plain HTTP server below the path of the book's address; what is taken away is missed."""
+    crawled = run([sys.executable, ".ci/crawl"], toy.folder)
+    assert crawled.returncode == 0, crawled.stdout + crawled.stderr
+    assert "1 addresses of the repository and of Colab compared with files" in crawled.stdout
+    page, notebook = hosted / "book/pull.html", toy.offered / "pull.ipynb"
+    text, moved = page.read_text(), notebook.with_suffix(".moved")
+    page.write_text(
+        text.replace("_notebooks/pull.ipynb", "_notebooks/pul.ipynb") + "<a href='#nowhere'>"
+    )
+    notebook.rename(moved)
+    missed = run([sys.executable, ".ci/crawl"], toy.folder)
+    page.write_text(text)
+    moved.rename(notebook)
+    assert missed.returncode == 1
+    for words in (
+        "_notebooks/pul.ipynb: HTTP Error 404",
+        "#nowhere, which has no such part",
+        "on gh-pages",
+    ):
+        assert words in missed.stderr
 
 
 def run(command, folder, **variables):

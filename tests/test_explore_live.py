@@ -628,6 +628,57 @@ def test_a_link_of_the_text_sets_the_explorer(front):
     front.pump(lambda: "a = -1 is not allowed" in p.words(p.message))
 
 
+CELLS = """
+def came_to(result):
+    return result.radius[-1], f"{result.config.a:g}{result.config.shape[0]}", f"radius {result.radius[-1]:.2f}"
+from clbook.results.store import cached
+cached(toy.run, toy.Config(a=0.1, shape="circle"))
+p = panel(Subject(toy.run, draw, time="steps"), toy.Config(), cells=came_to,
+          axes={"a": [0.1, 1.0], "shape": ["spiral", "circle"]}); p
+"""
+
+
+def test_cells_say_what_each_run_comes_to_and_ask_for_it(front):
+    """Those in the store at once, others when they are made; of other settings none are known."""
+    front.execute(CELLS)
+    p = Panel(front)
+    p.finish()
+    cells = [m for m in p.ids if p.get(m, "_model_name") == "ButtonModel"][-4:]
+    signs = lambda: [p.get(m, "description") for m in cells]  # noqa: E731
+    front.pump(lambda: signs() == ["·", "0.1c", "1s", "·"])
+    assert p.get(cells[1], "tooltip") == "a = 0.1, shape = circle: radius 0.37"
+    assert [p.get(m, "button_style") for m in cells] == ["", "", "info", ""]
+    front.click(cells[3])
+    front.pump(lambda: signs() == ["·", "0.1c", "1s", "1c"])
+    p.finish()
+    assert p.words(p.caption).startswith("40 points") and p.get(cells[3], "button_style") == "info"
+    front.set(p.find("TextModel", "n (points)"), value="9")
+    front.click(p.run)
+    front.pump(lambda: signs() == ["·", "·", "·", "1c"])
+    p.finish()
+
+
+def test_play_of_heavy_pictures_goes_at_even_intervals_to_the_end(front):
+    p = show(front)
+    p.finish()
+    front.execute("p._pace(2.0); print(p._play.interval, p._play.step, p._play.max)")
+    assert front.printed.split() == ["2500", "5", "30"]
+    play = p.find("PlayModel")
+    front.set(play, playing=True)
+    front.set(play, value=28)
+    front.set(play, playing=False)
+    front.pump(lambda: "at step 30 " in p.words(p.caption))
+    p.finish()
+
+
+def test_an_interrupt_of_the_kernel_stops_the_run_of_a_panel(front):
+    p = show(front, "steps=2000, delay=0.01")
+    front.pump(lambda: "%" in p.words(p.status))
+    front.manager.interrupt_kernel()
+    front.pump(lambda: "stopped at" in p.words(p.status))
+    p.finish()
+
+
 COMPARED = """
 subject = Subject(run, lambda pair, frame: draw(pair["slow"] if frame % 2 else pair["fast"], frame), time="steps",
                   compare={"slow": {"delay": 0.02}, "fast": {"steps": 11}})

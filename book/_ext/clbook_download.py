@@ -424,9 +424,15 @@ def code_cell(source):
         source.source.removeprefix("# NBVAL_CHECK_OUTPUT\n"),
         outputs=[output for each in source.outputs for output in lean(each)],
     )
-    if tags:
+    # An explorer's call is mostly its title and its caption, which stand in the panel again.
+    if tags or any('class="clbook-explorer"' in shown for shown in pages(source)):
         cell.metadata.jupyter = {"source_hidden": True, "outputs_hidden": "remove-cell" in tags}
     return cell
+
+
+def pages(source) -> list[str]:
+    """The HTML of a cell's outputs."""
+    return [output.get("data", {}).get("text/html", "") for output in source.outputs]
 
 
 def lean(output) -> list:
@@ -447,17 +453,13 @@ def lean(output) -> list:
     return [new_output("display_data", data)]
 
 
-def executed(app, docname) -> list:
-    """The cells of a page's notebook with the outputs of the build."""
+def executed(app, docname):
+    """A page's notebook with the outputs of the build, and what its kernel said of itself."""
     notebook = nbformat.read(app.env.doc2path(docname), as_version=4)
     try:
-        return (
-            get_cache(app.config.nb_execution_cache_path)
-            .merge_match_into_notebook(notebook)[1]
-            .cells
-        )
+        return get_cache(app.config.nb_execution_cache_path).merge_match_into_notebook(notebook)[1]
     except KeyError:
-        return notebook.cells
+        return notebook
 
 
 def first_cell(app, title):
@@ -564,13 +566,15 @@ def write_notebook(app, doctree, docname):
     if not has_notebook(app, docname):
         return
     title = app.env.titles[docname].astext()
-    page = Page(app, docname, doctree, executed(app, docname))
+    made = executed(app, docname)
+    page = Page(app, docname, doctree, made.cells)
+    # As JupyterLab would write it when it has a kernel: else each notebook counts as changed once it is opened. Under
+    # another version of Python it still does.
+    kernel = {"name": "python3", "display_name": "Python 3 (ipykernel)", "language": "python"}
+    language = made.metadata.get("language_info", {"name": "python"})
     notebook = new_notebook(
         cells=[first_cell(app, title), *page.cells],
-        metadata={
-            "kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"},
-            "language_info": {"name": "python"},
-        },
+        metadata={"kernelspec": kernel, "language_info": language},
     )
     for k, cell in enumerate(notebook.cells):
         cell.id = f"cell-{k}"

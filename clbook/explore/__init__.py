@@ -51,7 +51,8 @@ def explore(
         title: a short visible heading.
         caption: what stands below the picture.
         cells: `cells(result)` -> (shade from 0 to 1, a number or sign, what the run comes to in words). The static page
-            then has the runs of its two axes as cells to point at, in the place of two sliders.
+            then has the runs of its two axes as cells to point at, in the place of two sliders; a live one has them
+            below its sliders, filled in as runs are made.
         record: names of the quantities that the runs have to record, beside those that the figure and the cells
             declare by `style.needs`.
         axes: at most two fields of the Config, each with its grid of values.
@@ -79,7 +80,7 @@ def explore(
         return player(subject, base_config, frames=frames, cells=cells, **shown)
     from clbook.explore.live import panel
 
-    return panel(subject, base_config, **shown)
+    return panel(subject, base_config, cells=cells, **shown)
 
 
 def grid(base_config: Settings, axes: dict[str, Iterable]) -> dict[str, list]:

@@ -16,6 +16,7 @@ import logging
 import math
 import pathlib
 import re
+import signal
 import threading
 import time
 from typing import Any
@@ -30,6 +31,7 @@ from traitlets import Unicode, dlink, link
 from clbook import __version__
 from clbook.data import written
 from clbook.explore import controls, data
+from clbook.explore.overview import Overview
 from clbook.explore.subject import runs_of
 from clbook.style import DRAWING, RC, Picture, uncollected
 from clbook.training.settings import fields
@@ -40,6 +42,8 @@ FIRST_PICTURE = 0.1  # s of running before a partial picture is worth drawing
 PICTURE_EVERY = 0.5  # s between partial pictures, and twice what the last one took
 PROGRESS_EVERY = 0.1  # s between moves of the progress bar
 PLAY = 5000  # ms from the first recorded time to the last
+LONGEST_PLAY = 15_000  # ms that it takes at most where pictures are heavy; some times are then left out, evenly
+ROOM = 1.25  # between two pictures of Play, over what one takes to draw
 SETTLED = 0.5  # s for which a picture has to stand before the notebook keeps it
 # Where a panel is alive, the picture that the notebook keeps below it is out of sight; a link that sets the explorer is
 # told to it by an entry that is out of sight, too.
@@ -54,7 +58,9 @@ _log = logging.getLogger(__name__)
 _panels = set()  # those that are open
 
 
-def panel(subject, base_config, *, axes, name="explorer", title="", caption="") -> Panel:
+def panel(
+    subject, base_config, *, axes, name="explorer", title="", caption="", cells=None
+) -> Panel:
     """A `Panel`; arguments as `explore` has checked them.
 
     `run` must call `progress` a few times a second: it is where a run is stopped. Panels that an earlier execution of
@@ -64,10 +70,11 @@ def panel(subject, base_config, *, axes, name="explorer", title="", caption="") 
     for old in list(_panels):
         if cell is not None and old.cell == cell and old.execution != execution:
             old.close()
+    _heed_interrupts()
     if not _panels:
         # What a chapter has loaded stays: looking through it for garbage takes as long as a picture.
         gc.freeze()
-    shown = Panel(subject, base_config, axes, name, title, caption)
+    shown = Panel(subject, base_config, axes, name, title, caption, cells)
     shown.cell, shown.execution = cell, execution
     shown.drawn.wait(PATIENCE)
     return shown
@@ -80,6 +87,19 @@ def _place() -> tuple:
         return None, None
     request = kernel.get_parent()
     return request["metadata"].get("cellId"), request["header"].get("msg_id")
+
+
+def _heed_interrupts() -> None:
+    """Have "Interrupt kernel" stop the runs of panels, too: where no cell is at work, the kernel would ignore it."""
+    kernel = getattr(get_ipython(), "kernel", None)
+    if getattr(kernel, "saved_sigint_handler", None) is signal.SIG_IGN:  # what it goes back to
+        kernel.saved_sigint_handler = lambda number, frame: _stop_runs()
+
+
+def _stop_runs() -> None:
+    """Press Stop of each panel, in another thread: a signal comes while any lock may be held."""
+    for shown in list(_panels):
+        threading.Thread(target=shown.stop, daemon=True).start()
 
 
 @dataclasses.dataclass(eq=False)
@@ -111,7 +131,7 @@ class Panel(widgets.VBox):
         stop_button, progress, status, message, image, caption, time_slider: other parts.
     """
 
-    def __init__(self, subject, base_config, axes, name, title, caption):
+    def __init__(self, subject, base_config, axes, name, title, caption, cells=None):
         super().__init__(layout={"width": "100%", "max_width": "720px", "grid_gap": "2px"})
         self._subject, self._base, self._name, self._axes = subject, base_config, name, axes
         self._fields = fields(type(base_config))
@@ -131,13 +151,14 @@ class Panel(widgets.VBox):
         self._runner = _Newest(self._work)
         self._painter = _Newest(self._paint)
         self._keeper = _Newest(self._keep)
-        self._build(title, caption)
+        self._overview = None  # the cells of a grid
+        self._build(title, caption, cells)
         _panels.add(self)
         self._request(delay=0)
 
     # The controls
 
-    def _build(self, title, caption):
+    def _build(self, title, caption, cells):
         """Make all parts, in the order in which they stand."""
         self.controls, self._start = {}, {}
         for name, field in self._fields.items():
@@ -168,6 +189,11 @@ class Panel(widgets.VBox):
         words = widgets.VBox([self.status, self.message], layout={"height": "46px"})
         words.layout.overflow = "auto"
         below = [self.image, self._time, self.caption, self._linked()]
+        if cells:
+            self._overview = Overview(
+                self._subject, self._base, self._axes, self._fields, cells, self._go
+            )
+            below.insert(2, self._overview)
         self.children = [*above, *explored, buttons, self._folded(), words, *below]
         self.add_class("clbook-panel")
 
@@ -235,14 +261,17 @@ class Panel(widgets.VBox):
 
     def _follow(self, change):
         """Take the settings that a link names."""
-        if not change["new"]:
-            return
+        if change["new"]:
+            self._go(parse_qsl(change["new"], keep_blank_values=True))
+            change["owner"].value = ""  # so that the same link works again
+
+    def _go(self, settings):
+        """Run with these settings [(name, as one types it)], the others as they are."""
         with self._lock:
-            for name, typed in parse_qsl(change["new"], keep_blank_values=True):
+            for name, typed in settings:
                 if name in self.controls:
                     self._take(self.controls[name], typed)
             self._request(delay=0)
-        change["owner"].value = ""  # so that the same link works again
 
     def _take(self, control, typed):
         """Put what is typed into a control: the text, the choice that is written so, on or off."""
@@ -277,10 +306,25 @@ class Panel(widgets.VBox):
             "Play", "play", about, lambda: play.set_trait("playing", not play.playing)
         )
         dlink((play, "playing"), (press, "description"), lambda on: "Pause" if on else "Play")
+        play.observe(self._played, "playing")
+        self._play = play
         old = self._time.children
         self._time.children = [self.time_slider, press, play]
         for part in old:
             _close(part)
+
+    def _pace(self, seconds):
+        """Let Play go as fast as pictures that take so long can follow, at even intervals."""
+        last = self._range
+        interval = max(PLAY / last, 40, 1000 * ROOM * seconds)
+        self._play.step = max(1, math.ceil(last * interval / LONGEST_PLAY))
+        self._play.interval = round(interval)
+
+    def _played(self, change):
+        """Play has ended: where its steps do not lead to the last recorded time, go there."""
+        play = change["owner"]
+        if not change["new"] and play.value + play.step > play.max:
+            play.value = play.max
 
     def _set(self, change):
         """A setting without slider has changed: it waits for Run."""
@@ -376,6 +420,8 @@ class Panel(widgets.VBox):
             if result is not None:
                 self.result, self._config_of_result = result, job.config
                 self._say_ended(job, waited)
+                if self._overview is not None and not any(run.stopped for run in runs_of(result)):
+                    self._overview.take(job.config, result)
             else:
                 self._say_not_run(job, error)
             if self.result is None:
@@ -504,6 +550,8 @@ class Panel(widgets.VBox):
             self._keeper.put(picture)
         now = time.monotonic()
         self._next_picture = now + max(PICTURE_EVERY, 2 * (now - started))
+        if self._play.playing:
+            self._pace(now - started)
 
     def _save(self, ending):
         """Write the picture, or the numbers in it, beside the notebook."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from clbook.results.store import cached
+from clbook.results.store import asked, cached, load, path_of
 from clbook.style import Picture
 
 
@@ -89,6 +89,15 @@ class Subject:
             if latest.stopped:
                 break
         return with_the_finished(latest)
+
+    def stored(self, config):
+        """What `result` would give at once, because all runs of `config` are in the store; else None."""
+        wanted, found = asked(self.run, self.record), {}
+        for name, own in self.settings(config).items():
+            found[name], _ = load(path_of(self.run, own), own, wanted)
+            if found[name] is None:
+                return None
+        return self.seen(found)
 
     def times(self, result) -> Sequence:
         """The values that the time slider goes through; [0] where there is no slider.

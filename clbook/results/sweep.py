@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import itertools
 import math
 import os
+import tempfile
 import threading
 import time
 import traceback
@@ -18,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import joblib
+import numpy as np
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 from joblib.parallel import get_active_backend
 from tqdm.auto import tqdm
@@ -30,6 +33,8 @@ from clbook.training.settings import Settings, expect
 WATCHED = (
     1.0  # seconds between two looks of a process at whether the one that started it is still there
 )
+MOVED = 0.5  # seconds between two moves of the bar
+_BOARDS = itertools.count()
 
 
 # Processes.
@@ -79,6 +84,41 @@ def _watch(parent: int) -> None:
 # Tasks: what one process does at a time.
 
 
+class Board:
+    """A file in which each task of a sweep notes how far it is, so that a bar can move before any task has ended.
+
+    A process that does not see the file, on another machine, notes nothing; nor does any where the disk is full.
+
+    Attributes:
+        path: the file. sizes: how many runs each task has.
+    """
+
+    def __init__(self, sizes: list[int]):
+        self.sizes = np.array(sizes, dtype=float)
+        self.path = Path(tempfile.gettempdir()) / f"clbook-{os.getpid()}-{next(_BOARDS)}"
+        with contextlib.suppress(OSError):
+            self.path.write_bytes(np.zeros(len(sizes)).tobytes())
+
+    def runs(self) -> float:
+        """How many runs are done, parts of them counted."""
+        try:
+            parts = np.fromfile(self.path)
+        except OSError:
+            return 0.0
+        return float(parts @ self.sizes) if len(parts) == len(self.sizes) else 0.0
+
+    def remove(self) -> None:
+        with contextlib.suppress(OSError):
+            self.path.unlink()
+
+    @staticmethod
+    def note(path: Path, task: int, fraction: float) -> None:
+        """Write how much of a task is done, from 0 to 1."""
+        with contextlib.suppress(OSError), open(path, "r+b") as file:
+            file.seek(8 * task)
+            file.write(np.float64(fraction).tobytes())
+
+
 @dataclasses.dataclass
 class Ended:
     """What became of one run.
@@ -116,8 +156,16 @@ def tasks(run: Callable, configs: list[Settings], jobs: int) -> list[list[Settin
     return found
 
 
-def attempt(run: Callable, configs: list[Settings], record: Sequence[str], compile: bool) -> list:
+def attempt(
+    run: Callable,
+    configs: list[Settings],
+    record: Sequence[str],
+    compile: bool,
+    noted: tuple[Path, int] | None = None,
+) -> list:
     """An `Ended` for each run of one task. Each is stored as soon as it ends.
+
+    `noted`: the file of a `Board` and the number of this task in it.
 
     Where a whole program fails, by a setting of one run or for want of memory, its runs are halved and tried again:
     only what fails alone has failed.
@@ -128,12 +176,21 @@ def attempt(run: Callable, configs: list[Settings], record: Sequence[str], compi
         if not isinstance(outcome, Exception):
             ended[outcome.config] = _stored(run, outcome.config, outcome)
 
+    def progress(fraction, partial=None):
+        Board.note(*noted, fraction)
+        return True
+
     try:
         if training is None:
             (config,) = configs
             more = {"record": record} if record else {}
             return [_stored(run, config, run(config, **more))]
-        outcomes = training.train(configs, record=record, done=done, compile=compile)
+        watched = None if noted is None else progress
+        outcomes = training.train(
+            configs, progress=watched, record=record, done=done, compile=compile
+        )
+        if noted is not None:
+            progress(1.0)
         for config, outcome in zip(configs, outcomes, strict=True):
             ended.setdefault(config, Ended(config, outcome))
     except Exception as error:
@@ -151,6 +208,39 @@ def attempt(run: Callable, configs: list[Settings], record: Sequence[str], compi
 def _stored(run: Callable, config: Settings, outcome) -> Ended:
     path = store.path_of(run, config)
     return Ended(config, outcome, path, store.save(path, config, outcome))
+
+
+def bar(items: Iterable, unit: str = "step") -> Iterable:
+    """`items`, with a bar while a notebook goes through them; while a page is built, which would keep it, without."""
+    return tqdm(items, unit=unit, leave=False, disable=os.environ.get("CLBOOK_STATIC") == "1")
+
+
+@contextlib.contextmanager
+def moving(board: Board | None, total: int) -> Iterator[Callable]:
+    """A bar of `total` runs that moves by what the tasks note; none without a board. Gives `ended(runs)`."""
+    if board is None:
+        yield lambda runs: None
+        return
+    over, whole = threading.Event(), 0
+    look = "{desc}{percentage:3.0f}%|{bar}| {n:.1f} of {total_fmt} runs, {elapsed}"
+
+    def ended(runs):
+        nonlocal whole
+        whole += runs
+
+    def move():
+        while not over.wait(MOVED):
+            shown.n = max(whole, board.runs())
+            shown.refresh()
+
+    with tqdm(total=total, leave=False, bar_format=look) as shown:
+        mover = threading.Thread(target=move, daemon=True, name="clbook bar")
+        mover.start()
+        try:
+            yield ended
+        finally:
+            over.set()
+            mover.join()
 
 
 # The sweep.
@@ -269,15 +359,20 @@ class _Sweep:
         here = None in self.paths.values() or default_device().type == "cuda"
         jobs = 1 if here else _count(self.missing, n_jobs)
         parts = tasks(self.run, self.missing, jobs)
-        pool = parallel(attempt, [(self.run, part, self.record, compile) for part in parts], jobs)
         # A page keeps what is written while it is built.
         quiet = len(self.missing) < 2 or os.environ.get("CLBOOK_STATIC") == "1"
+        board = None if quiet else Board([len(part) for part in parts])
+        todo = []
+        for k, part in enumerate(parts):
+            noted = None if board is None else (board.path, k)
+            todo.append((self.run, part, self.record, compile, noted))
+        pool = parallel(attempt, todo, jobs)
         try:
-            with tqdm(total=len(self.missing), unit="run", leave=False, disable=quiet) as bar:
+            with moving(board, len(self.missing)) as ended_too:
                 for part in pool:
                     for ended in part:
                         self.take(ended)
-                    bar.update(len(part))
+                    ended_too(len(part))
                     if progress is not None and progress(self.share(), self.listed()) is False:
                         return self.listed()
         except TerminatedWorkerError as error:
@@ -285,6 +380,8 @@ class _Sweep:
             raise
         finally:
             pool.close()
+            if board is not None:
+                board.remove()
             self.warn()
         self.report()
         return self.listed()

@@ -1,0 +1,136 @@
+"""What the runs of a grid come to, in a live explorer: a cell each, filled in as runs are made, or from the store."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+
+import ipywidgets as widgets
+
+from clbook.explore import controls
+
+_log = logging.getLogger(__name__)
+
+NOT_YET = "·"  # in the cell of a run that nobody has made
+EMPTY = (0.0, NOT_YET, "not run yet")
+# Small cells beside each other, whose words stay dark where JupyterLab is dark; the one in the picture has a frame.
+STYLE = """<style>
+.clbook-cells .widget-button { width: auto; min-width: 40px; height: 26px; margin: 1px; padding: 0 6px; font-size: 12px;
+  line-height: 24px; color: #111; border: 1px solid #8884 }
+.clbook-cells .jupyter-widgets.widget-button.mod-info { color: #111; border: 2px solid #111; line-height: 22px;
+  outline: 1px solid #fff }
+.clbook-cells .widget-html { margin: 0 4px; height: 26px; font-size: 12px }
+.clbook-cells .widget-html-content { line-height: 26px; white-space: nowrap }
+</style>"""
+
+
+class Overview(widgets.VBox):
+    """A button for each run of a grid over two settings, the first one's values as rows.
+
+    It says what the run comes to and how, in its tooltip; a press asks for that run. When another setting changes, all
+    are empty again.
+
+    Attributes:
+        axes: {setting: values}. cells: `cells(result)` -> (shade from 0 to 1, text, words).
+        shown: {(row value, column value): its button}.
+    """
+
+    def __init__(self, subject, base, axes, known, cells, go):
+        self.subject, self.axes, self.cells, self._known = subject, axes, cells, known
+        self._base = self._others(base)
+        self._looking = 0  # number of the latest look at the store
+        self._lock = threading.Lock()
+        rows, columns = (controls.label(known[name]) for name in axes)
+        head = f"{STYLE}<small>Rows: {rows}. Columns: {columns}. Empty: not run yet.</small>"
+        self.shown = {}
+        for point in itertools.product(*axes.values()):
+            self.shown[point] = controls.button("", "", "", lambda at=point: go(self._typed(at)))
+            self._write(point, EMPTY)
+        grid = widgets.GridBox(self._in_rows())
+        grid.layout.grid_template_columns = f"repeat({len(self._columns()) + 1}, max-content)"
+        grid.layout.overflow = "auto"
+        grid.add_class("clbook-cells")
+        super().__init__([widgets.HTML(head), grid])
+
+    def _columns(self) -> list:
+        return list(self.axes.values())[1]
+
+    def _in_rows(self) -> list:
+        """The widgets of the grid: the names of columns, then row by row a name and its cells."""
+        rows, columns = self.axes.values()
+        found = [widgets.HTML("")]
+        found += [widgets.HTML(f"<span>{controls.text(value)}</span>") for value in columns]
+        for row in rows:
+            found.append(widgets.HTML(f"<span>{controls.text(row)}</span>"))
+            found += [self.shown[row, column] for column in columns]
+        return found
+
+    def _typed(self, point) -> list[tuple[str, str]]:
+        """The settings of a cell as a reader would type them."""
+        return [(name, controls.text(value)) for name, value in zip(self.axes, point, strict=True)]
+
+    def _about(self, point, words) -> str:
+        """What a cell stands for, and what its run comes to."""
+        named = []
+        for name, value in zip(self.axes, point, strict=True):
+            named.append(f"{controls.short(self._known[name])} = {controls.text(value)}")
+        return f"{', '.join(named)}: {words}"
+
+    def _point(self, config) -> tuple:
+        return tuple(getattr(config, name) for name in self.axes)
+
+    def _others(self, config):
+        """The settings without those of the grid, which get its first values."""
+        return config.replace(**{name: values[0] for name, values in self.axes.items()})
+
+    def take(self, config, result) -> None:
+        """Fill in a run that has ended; the cells of other settings are emptied, and looked for in the store."""
+        others = self._others(config)
+        with self._lock:
+            fresh = others != self._base or not self._looking
+            if others != self._base:
+                self._base = others
+                for point in self.shown:
+                    self._write(point, EMPTY)
+            for point, cell in self.shown.items():
+                cell.button_style = "info" if point == self._point(config) else ""
+            if self._point(config) in self.shown:
+                self._write(self._point(config), self._end(config, result))
+            if fresh:
+                self._looking += 1
+                threading.Thread(target=self._look, args=(self._looking,), daemon=True).start()
+
+    def _write(self, point, end) -> None:
+        shade, sign, words = end
+        cell = self.shown[point]
+        red, green, blue = (round(255 - part * shade) for part in (169, 75, 22))
+        cell.description = str(sign)
+        cell.tooltip = self._about(point, words)
+        cell.style.button_color = f"rgb({red},{green},{blue})"
+
+    def _look(self, number) -> None:
+        """Fill in what the store has, in a thread of its own."""
+        for point, cell in self.shown.items():
+            if (
+                number != self._looking or cell.comm is None
+            ):  # other settings, or a panel that is closed
+                return
+            if cell.description != NOT_YET:
+                continue
+            try:
+                config = self._base.replace(**dict(zip(self.axes, point, strict=True)))
+                result = self.subject.stored(config)
+            except ValueError:  # settings that go ill together: the run itself says so
+                continue
+            with self._lock:
+                if result is not None and number == self._looking:
+                    self._write(point, self._end(config, result))
+
+    def _end(self, config, result) -> tuple:
+        """What a run comes to: shade, sign, words."""
+        try:
+            return self.cells(result)
+        except Exception as error:  # noqa: BLE001 - the picture is worth more than its cell
+            _log.exception("the cell of %s", config)
+            return 0.0, "?", f"{type(error).__name__}: {error}"
