@@ -72,7 +72,8 @@ def train_here(
         configs.append(base_config.replace(**dict(zip(shapes, point, strict=True))))
     more = numbers_of(base_config, (*settings, *shapes, *without))
     traced = programs(kind, configs, [*settings, *more], "shape")
-    more = [field for field in more if any(field in made.follows for made in traced)]
+    followed = {name for made in traced for name in made.follows}
+    more = [name for name in more if name in followed]
     check(panels, traced[0].recorded)
     picture = figure(run(base_config, record=quantities((), figure)))
     more += [field for field in ("steps", "seed") if field not in settings]
@@ -142,19 +143,18 @@ class Here:
 
     def setup(self) -> dict:
         """What the script reads."""
-        knobs = [self.knob(name) for name in self.settings]
-        shapes = [self.choice(name, values) for name, values in self.shapes.items()]
-        return {
+        found = {
             "name": self.name,
             "steps": self.base_config.steps,
             "seed": self.base_config.seed,
-            "knobs": knobs,
-            "more": [self.knob(name) for name in self.more],
-            "shapes": shapes,
-            "programs": [made.told() for made in self.traced],
-            "panels": [dataclasses.asdict(panel) for panel in self.panels],
             "colours": style.CLASS_COLOURS,
         }
+        found["knobs"] = [self.knob(name) for name in self.settings]
+        found["more"] = [self.knob(name) for name in self.more]
+        found["shapes"] = [self.choice(name, values) for name, values in self.shapes.items()]
+        found["programs"] = [made.told() for made in self.traced]
+        found["panels"] = [dataclasses.asdict(panel) for panel in self.panels]
+        return found
 
     def knob(self, name: str) -> dict:
         """A slider, as the script reads it: its range is all that the field allows."""
