@@ -7,7 +7,7 @@ from browser import alone, barriers
 from clbook.experiments import content_style, separability, sphere
 from clbook.experiments.content_style import figures as linear_figures
 from clbook.experiments.separability import figures
-from clbook.explore.inpage import Here, train_here, written
+from clbook.explore.inpage import Here, numbers_of, train_here, written
 from clbook.trace import panels
 from clbook.trace.page import Program
 
@@ -142,6 +142,79 @@ def test_the_arrow_keys_move_a_slider_and_train(opened):
     page.keyboard.press("ArrowRight")
     assert slider.get_attribute("aria-valuetext") != before
     page.wait_for_function(DONE)
+
+
+# The address.
+
+
+def hash_with(page, words):
+    """The address behind the #, once all of `words` stand in it."""
+    page.wait_for_function("words => words.every(word => location.hash.includes(word))", arg=words)
+    return page.evaluate("location.hash")
+
+
+def type_into(page, label, value):
+    box = page.get_by_label(f"{label}, typed")
+    box.fill(str(value))
+    box.press("Enter")
+
+
+def test_a_link_keeps_all_of_it(tabs, opened, block):
+    """Settings typed, shapes, steps, seed, and what pinned runs had."""
+    page = opened.page
+    page.click("summary")
+    type_into(page, "temperature τ", 0.237)
+    type_into(page, "seed", 11)
+    page.click("text='3'")
+    page.click("[data-do=train]")
+    page.wait_for_function(DONE)
+    page.click("[data-do=pin]")
+    type_into(page, "seed", 12)
+    type_into(page, "steps (iterations)", 300)
+    page.click("text='2'")
+    page.click("[data-do=train]")
+    page.wait_for_function(DONE)
+    words = page.get_attribute("canvas", "aria-label")
+    address = hash_with(page, ["classes=2", "seed=12", "steps=300", "pin=classes%3D3", "seed%3D11"])
+
+    other = tabs()
+    other.page.goto(block.as_uri() + address)
+    other.page.wait_for_function("document.querySelector('canvas').ariaLabel.includes('seed = 12')")
+    other.page.wait_for_function(DONE)
+    assert other.page.get_attribute("canvas", "aria-label") == words
+    assert "classes C" not in words and words.count("tau = 0.237") == 2
+    assert other.page.get_by_label("seed, typed").input_value() == "12"
+    pressed = other.page.locator(".clbook-choices [aria-pressed=true]")
+    assert pressed.all_inner_texts() == ["2"]
+    assert hash_with(other.page, ["seed=12"]) == address
+    assert other.requests == [] and other.errors == []
+    other.page.context.close()
+
+
+def test_an_address_sets_the_block_and_what_is_not_allowed_is_left_out(opened):
+    page = opened.page
+    page.evaluate("location.hash = '#another:eps=1;here:eps=0.3&tau=50&classes=9&seed=1.5&width=3'")
+    page.wait_for_function(DONE)
+    label = page.get_attribute("canvas", "aria-label")
+    assert "eps = 0.3, tau = 0.1," in label and "seed = 0:" in label
+    assert hash_with(page, ["classes=2"]).startswith("#another:eps=1;here:")  # another's is kept
+    page.click("[data-do=reset]")
+    page.wait_for_function("location.hash === '#another:eps=1'")
+
+
+def test_every_setting_that_a_run_depends_on_is_offered(opened):
+    boxes = opened.page.locator("details input[type=text]")
+    labels = boxes.evaluate_all("found => found.map(box => box.ariaLabel)")
+    assert labels == [
+        "spread, typed",
+        "noise, typed",
+        "steps (iterations), typed",
+        "seed, typed",
+    ]
+    found = opened.page.evaluate("window.clbook.explorers.here.run({noise: 0.2, steps: 50})")
+    truth = separability.run(CONFIG.replace(noise=0.2, steps=50))
+    assert found["steps"] == truth.steps.tolist()
+    assert found["z"] == pytest.approx(truth.z[-1].ravel(), abs=1e-4 * abs(truth.z[-1]).max())
 
 
 @pytest.mark.parametrize("width", [390, 1200])
@@ -299,6 +372,10 @@ def test_a_panel_of_what_a_page_does_not_have_is_named():
             settings=("tau",),
             panels=(panels.curves(accuracy="accuracy"),),
         )
+
+
+def test_all_numbers_in_which_runs_of_one_program_may_differ_are_settings():
+    assert numbers_of(CONFIG, ("eps", "tau")) == ["lr_over_tau", "spread", "noise", "linger"]
 
 
 def test_wrong_fields_and_runs_are_named():

@@ -175,6 +175,40 @@ window.clbookHere ??= (() => {
     return part > 0.5 || (part === 0.5 && low % 2) ? low + 1 : low;
   }
 
+  // --- the address: #name:eps=0.3&classes=3&seed=5&pin=...;other:..., of which the player's explorers write theirs ---
+  const WAIT = 200; // milliseconds until a moved slider is in the address: browsers limit how often it may change
+  const blocks = new Map(); // name -> {figure, touched, address, follow}
+  function parted(text) { // [name, values] of a part of the address; [] for one that somebody has cut
+    const [, name, values] = text.match(/^([^:]+):(.*=.*)$/) ?? [];
+    try { return name ? [decodeURIComponent(name), values] : []; } catch { return []; }
+  }
+  const parts = () => location.hash.slice(1).split(";").filter((text) => parted(text).length);
+  const wanted = () => new Map(parts().map(parted).filter(([name]) => blocks.has(name)));
+  let writing = 0; // the timer of the next change of the address
+  function write() {
+    if (document.getElementById("jupyter-config-data")) return; // JupyterLab keeps its own things there
+    clearTimeout(writing);
+    writing = setTimeout(() => {
+      const others = parts().filter((text) => !blocks.has(parted(text)[0]));
+      const own = [...blocks.values()].filter((block) => block.touched).map((block) => block.address());
+      if (!own.length && !wanted().size) return;
+      const all = [...others, ...own].join(";");
+      history.replaceState(history.state, "", all ? "#" + all : location.pathname + location.search);
+    }, WAIT);
+  }
+  function bring({ figure }, block) { // into sight
+    figure.scrollIntoView({ block, behavior: reduced.matches ? "auto" : "smooth" });
+  }
+  addEventListener("hashchange", () => {
+    const found = [...wanted()];
+    for (const [name, values] of found) blocks.get(name).follow(new URLSearchParams(values));
+    if (found.length) bring(blocks.get(found[0][0]), "nearest");
+  });
+  addEventListener("load", () => {
+    const [name] = parts().map(parted)[0] ?? [];
+    if (blocks.has(name)) bring(blocks.get(name), "center");
+  });
+
   function here(figure) {
     if (figure.dataset.ready) return;
     figure.dataset.ready = "yes";
@@ -182,7 +216,10 @@ window.clbookHere ??= (() => {
     const setup = JSON.parse(part(".clbook-here-setup").textContent);
     const canvas = part("canvas"), still = part("img"), status = part(".clbook-status"), knobs = part(".clbook-knobs");
     const buttons = Object.fromEntries([...figure.querySelectorAll("[data-do]")].map((b) => [b.dataset.do, b]));
-    const start = { settings: Object.fromEntries(setup.knobs.map((k) => [k.name, k.value])), seed: setup.seed,
+    // The settings that the step reads, and what says which run it is and how long.
+    const every = [...setup.knobs, ...setup.more], APART = ["seed", "steps"];
+    const holder = (name) => APART.includes(name) ? now : now.settings;
+    const start = { settings: Object.fromEntries(every.filter((k) => !APART.includes(k.name)).map((k) => [k.name, k.value])), seed: setup.seed,
       steps: setup.steps, shape: setup.shapes.map((s) => s.start) };
     let now = structuredClone(start), worker = null, current = null, pinned = [], waiting = [], training = false;
     let number = 0; // which run the worker is asked for: an answer to an earlier one may still be on its way
@@ -201,19 +238,22 @@ window.clbookHere ??= (() => {
     const drawn = (recorded) => [...new Set([...setup.panels.flatMap(({ of, colour }) => [...of, colour]), "separable_at"])]
       .filter((name) => name in recorded); // the names of what the panels need
     const shapeNumber = () => setup.shapes.reduce((k, s, i) => k * s.values.length + now.shape[i], 0);
-    const about = () => [...setup.knobs.map((k) => `${k.name} = ${said(now.settings[k.name])}`), `seed = ${now.seed}`].join(", ");
+    const told = () => every.filter((k) => setup.knobs.includes(k) || k.name === "seed" || holder(k.name)[k.name] !== k.value);
+    const about = () => told().map(({ name }) => `${name} = ${said(holder(name)[name])}`).join(", ");
     function say(text) { if (status.textContent !== text) status.textContent = text; }
 
     function train() {
       const shape = shapeNumber(), { recorded, labels, times: own } = setup.programs[shape];
       const times = now.steps === start.steps ? own : timesOf(now.steps);
-      current = { rows: [], labels, recorded, steps: times.at(-1), words: "", about: about() };
+      current = { rows: [], labels, recorded, steps: times.at(-1), words: "", about: about(), asked: structuredClone(now) };
       training = true;
       buttons.train.textContent = "Stop";
       number += 1;
       work().postMessage({ number, shape, settings: now.settings, seed: now.seed, times, drawn: drawn(recorded) });
+      touch();
     }
     function stop() {
+      coming = [];
       if (!training) return;
       training = false;
       worker.postMessage({ stop: true });
@@ -236,6 +276,7 @@ window.clbookHere ??= (() => {
       say(data.finite ? `${data.t} iterations in ${(data.wall / 1000).toFixed(2)} s${found}.`
         : `The run diverged at iteration ${data.t}: try a smaller learning rate.`);
       settle(current);
+      if (coming.length) { keep(); next(); }
     }
 
     // What came out so far, in words.
@@ -314,8 +355,12 @@ window.clbookHere ??= (() => {
     });
 
     // --- what a reader sets ---
-    const again = () => { if (training || current) train(); };
-    function slider(knob) {
+    const again = () => { if (training || current) train(); else touch(); };
+    function fits({ low, least, high, whole }, value) {
+      const lowest = least ?? Math.min(low, value > 0 ? value : low);
+      return value >= lowest && value <= high && (!whole || Number.isInteger(value));
+    }
+    function slider(knob, host) {
       const label = document.createElement("label"), f = knob.log ? Math.log : (v) => v, inverse = knob.log ? Math.exp : (v) => v;
       label.title = knob.about;
       label.innerHTML = `<span></span><input type="range" min="0" max="1000" autocomplete="off"><input type="text" inputmode="decimal" autocomplete="off">`;
@@ -324,7 +369,7 @@ window.clbookHere ??= (() => {
       range.setAttribute("aria-label", knob.label);
       box.setAttribute("aria-label", `${knob.label}, typed`);
       const show = () => {
-        const value = now.settings[knob.name];
+        const value = holder(knob.name)[knob.name];
         range.value = 1000 * (f(Math.max(value, knob.low)) - f(knob.low)) / span;
         range.setAttribute("aria-valuetext", said(value));
         if (document.activeElement !== box) box.value = said(value).replace("\u2212", "-");
@@ -332,23 +377,21 @@ window.clbookHere ??= (() => {
       };
       range.addEventListener("input", () => {
         const value = inverse(f(knob.low) + span * range.value / 1000);
-        now.settings[knob.name] = knob.whole ? Math.round(value) : Number(value.toPrecision(3));
+        holder(knob.name)[knob.name] = knob.whole ? Math.round(value) : Number(value.toPrecision(3));
         show();
         train();
       });
       box.addEventListener("change", () => {
         const value = Number(box.value.replace(",", "."));
-        const low = knob.least ?? Math.min(knob.low, value > 0 ? value : knob.low);
-        const fits = box.value.trim() && value >= low && value <= knob.high && (!knob.whole || Number.isInteger(value));
-        if (!fits) {
+        if (!box.value.trim() || !fits(knob, value)) {
           box.setAttribute("aria-invalid", "true");
           return say(`${knob.name} = ${box.value} is not allowed: ${knob.about}`);
         }
-        now.settings[knob.name] = value;
+        holder(knob.name)[knob.name] = value;
         show();
         again();
       });
-      knobs.append(label);
+      host.append(label);
       return show;
     }
     function choice(shape, i) {
@@ -365,28 +408,75 @@ window.clbookHere ??= (() => {
       knobs.append(row);
       return () => all.forEach((button, k) => button.setAttribute("aria-pressed", String(now.shape[i] === k)));
     }
-    const shows = [...setup.shapes.map(choice), ...setup.knobs.map(slider)];
+    const shows = [...setup.shapes.map(choice), ...setup.knobs.map((knob) => slider(knob, knobs)),
+      ...setup.more.map((knob) => slider(knob, part(".clbook-more")))];
     function refresh() { shows.forEach((show) => show()); }
+
+    // --- what an address keeps: all settings, the seed, and those of the pinned runs ---
+    let coming = []; // what it asks to train and has not begun; all but the last are pinned
+    const me = { figure, touched: false, address, follow };
+    function touch() { me.touched = true; if (!coming.length) write(); }
+    function valuesOf(run) {
+      const found = new URLSearchParams(setup.shapes.map(({ name, values }, i) => [name, values[run.shape[i]]]));
+      for (const [name, value] of Object.entries({ ...run.settings, seed: run.seed, steps: run.steps })) found.set(name, value);
+      return found;
+    }
+    function address() {
+      const own = valuesOf(now), pins = pinned.map(({ asked }) => valuesOf(asked));
+      if (!current && String(pins.at(-1)) === String(own)) pins.pop(); // nothing has been changed since it was pinned
+      for (const pin of pins) own.append("pin", pin);
+      return `${encodeURIComponent(setup.name)}:${own}`;
+    }
+    function runOf(values) { // a run; what is not allowed is left out
+      const run = structuredClone(start);
+      setup.shapes.forEach((shape, i) => {
+        const k = shape.values.indexOf(values.get(shape.name));
+        if (k >= 0) run.shape[i] = k;
+      });
+      for (const knob of every) {
+        const value = values.get(knob.name);
+        if (value?.trim() && fits(knob, Number(value))) (APART.includes(knob.name) ? run : run.settings)[knob.name] = Number(value);
+      }
+      return run;
+    }
+    function follow(values) {
+      figure.dispatchEvent(new Event("clbook-asked", { bubbles: true })); // what covers it until a reader has guessed
+      stop();
+      const pins = values.getAll("pin").slice(0, PINS - 1).map((text) => runOf(new URLSearchParams(text)));
+      pinned = [];
+      coming = [...pins, runOf(values)];
+      next();
+    }
+    function next() { now = coming.shift(); refresh(); train(); }
+    function keep() { // beside the next one
+      pinned = [...pinned, { ...current, words: `seed ${current.asked.seed}: ` }].slice(1 - PINS);
+      current = null;
+    }
+    // Whoever does something here has a mind of his own.
+    for (const kind of ["click", "input", "change"])
+      figure.addEventListener(kind, ({ target }) => { if (target.closest("button, input")) coming = []; }, true);
 
     const actions = {
       train() { if (training) { stop(); say(`Stopped at iteration ${current.rows.at(-1)?.t ?? 0}.`); } else train(); },
-      seed() { now.seed = Math.floor(Math.random() * 10000); train(); },
+      seed() { now.seed = Math.floor(Math.random() * 10000); refresh(); train(); },
       pin() {
         if (!current?.rows.length) return say("Train first: what stands in the picture is pinned.");
-        pinned = [...pinned, { ...current, words: `seed ${now.seed}: ` }].slice(1 - PINS);
-        current = null; stop(); picture(); say("Pinned. The next run stands beside it.");
+        stop(); keep(); picture(); touch(); say("Pinned. The next run stands beside it.");
       },
-      reset() { stop(); now = structuredClone(start); pinned = []; current = null; refresh(); picture(); say("Press Train."); },
+      reset() {
+        stop(); now = structuredClone(start); pinned = []; current = null; refresh(); picture(); say("Press Train.");
+        me.touched = false; write();
+      },
     };
     for (const [name, button] of Object.entries(buttons)) { button.disabled = false; button.addEventListener("click", actions[name]); }
     figure.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
     new ResizeObserver(() => paint()).observe(canvas.parentNode);
     refresh();
     say("Press Train.");
+    blocks.set(setup.name, me);
 
     // What programs may ask: `window.clbook.explorers[name].run({eps: 0.17, seed: 3})`.
-    const all = ((window.clbook ??= {}).explorers ??= {});
-    all[setup.name] = {
+    ((window.clbook ??= {}).explorers ??= {})[setup.name] = {
       async run({ seed = setup.seed, steps = setup.steps, ...rest } = {}) {
         stop();
         now = structuredClone(start);
@@ -408,6 +498,8 @@ window.clbookHere ??= (() => {
       },
       cancel: stop,
     };
+    const given = wanted().get(setup.name);
+    if (given) follow(new URLSearchParams(given));
   }
   return here;
 })();

@@ -29,6 +29,7 @@ def train_here(
     base_config: Settings,
     *,
     settings: Sequence[str],
+    without: Sequence[str] = (),
     panels: Sequence[Panel] = (points(),),
     title: str = "",
     caption: str = "",
@@ -42,7 +43,9 @@ def train_here(
         figure: `figure(result)` -> Picture, which stands there until a reader trains: of the run at the start.
         base_config: the settings at the start.
         settings: names of fields that are numbers. Each gets a slider over all that its field allows, and a box to type
-            in; a seed can be chosen too.
+            in. All others in which the runs of one program may differ stand below, folded, with the number of steps and
+            the seed.
+        without: fields that are not offered: the page could not follow them.
         panels: what is drawn while it trains (`trace.panels`).
         title, caption: a short heading, and what stands below.
         name: of the block, for links and for `window.clbook.explorers[name]`.
@@ -59,7 +62,7 @@ def train_here(
     if kind is None:
         raise ValueError(f"run = {run!r} is not allowed: run must be the `run` of a Training")
     known = fields(type(base_config))
-    for field in (*settings, *shapes):
+    for field in (*settings, *shapes, *without):
         if field not in known:
             raise ValueError(
                 f"settings = {field!r} is not allowed: settings must be fields, {', '.join(known)}"
@@ -67,10 +70,26 @@ def train_here(
     configs = []
     for point in itertools.product(*shapes.values()):
         configs.append(base_config.replace(**dict(zip(shapes, point, strict=True))))
-    traced = programs(kind, configs, settings, "shape")
+    more = numbers_of(base_config, (*settings, *shapes, *without))
+    traced = programs(kind, configs, [*settings, *more], "shape")
+    followed = {name for made in traced for name in made.follows}
+    more = [name for name in more if name in followed]
     check(panels, traced[0].recorded)
     picture = figure(run(base_config, record=quantities((), figure)))
-    return Here(base_config, picture, tuple(settings), shapes, traced, panels, name, title, caption)
+    more += [field for field in ("steps", "seed") if field not in settings]
+    return Here(
+        base_config, picture, tuple(settings), more, shapes, traced, panels, name, title, caption
+    )
+
+
+def numbers_of(config: Settings, taken: Sequence[str]) -> list[str]:
+    """The fields, but those in `taken` and the seed, that are numbers and may differ from run to run of one program."""
+    found = []
+    for name, field in fields(type(config)).items():
+        number = type(field.default) in (int, float)
+        if number and field.metadata["each"] and name not in (*taken, "seed"):
+            found.append(name)
+    return found
 
 
 def programs(
@@ -103,6 +122,7 @@ class Here:
 
     Attributes:
         base_config, settings, shapes, panels, name, title, caption: as for `train_here`.
+        more: the settings that are folded away.
         picture: of the run at the start.
         traced: the programs, one for each combination of shapes, the last one fastest.
     """
@@ -112,6 +132,7 @@ class Here:
     base_config: Any
     picture: style.Picture
     settings: tuple[str, ...]
+    more: list[str]
     shapes: dict
     traced: list
     panels: Sequence[Panel]
@@ -138,25 +159,25 @@ class Here:
 
     def setup(self) -> dict:
         """What the script reads."""
-        knobs = [self.knob(name) for name in self.settings]
-        shapes = [self.choice(name, values) for name, values in self.shapes.items()]
-        return {
+        found = {
             "name": self.name,
             "steps": self.base_config.steps,
             "seed": self.base_config.seed,
-            "knobs": knobs,
-            "shapes": shapes,
-            "programs": [made.told() for made in self.traced],
-            "panels": [dataclasses.asdict(panel) for panel in self.panels],
             "colours": style.CLASS_COLOURS,
         }
+        found["knobs"] = [self.knob(name) for name in self.settings]
+        found["more"] = [self.knob(name) for name in self.more]
+        found["shapes"] = [self.choice(name, values) for name, values in self.shapes.items()]
+        found["programs"] = [made.told() for made in self.traced]
+        found["panels"] = [dataclasses.asdict(panel) for panel in self.panels]
+        return found
 
     def knob(self, name: str) -> dict:
         """A slider, as the script reads it: its range is all that the field allows."""
         field = fields(type(self.base_config))[name]
         value, about = getattr(self.base_config, name), field.metadata
         low, high = about["low"], highest(self.base_config, name)
-        log = about["log"]
+        log = about["log"] or name == "steps"
         if log and not low:
             low = min(value or high, high) / 1000  # a slider by ratios begins above 0
         return {

@@ -88,8 +88,10 @@ window.clbookExplorer ??= (() => {
   function writeHash() {
     clearTimeout(writing);
     writing = setTimeout(() => {
-      const parts = [...explorers.values()].filter((e) => e.touched).map((e) => e.address());
-      if (!parts.length && !parseHash().size) return;
+      const others = location.hash.slice(1).split(";") // of the blocks that train in the page, which write their own
+        .filter((part) => /^[^:]+:.*=/.test(part) && !explorers.has(decoded(part.split(":")[0])));
+      const own = [...explorers.values()].filter((e) => e.touched).map((e) => e.address()), parts = [...others, ...own];
+      if (!own.length && !parseHash().size) return;
       history.replaceState(history.state, "", parts.length ? "#" + parts.join(";") : location.pathname + location.search);
     }, WAIT);
   }

@@ -36,6 +36,7 @@ class Program:
         recorded: {name: shape of what is recorded at each step}.
         labels: the class of each point.
         times: the steps at which a run is recorded.
+        follows: the settings that the run depends on.
     """
 
     code: str
@@ -43,11 +44,12 @@ class Program:
     recorded: dict[str, tuple[int, ...]]
     labels: list[int]
     times: list[int]
+    follows: list[str]
 
     def told(self) -> dict:
         """All but the code, as the page's script reads it."""
         found = dataclasses.asdict(self)
-        del found["code"]
+        del found["code"], found["follows"]
         return found
 
 
@@ -78,13 +80,21 @@ def program(
     }
     training = kind([config])
     labels = labels_of(training).tolist()
-    return Program("\n".join(code), spec, recorded(step), labels, sorted(training.times))
+    follows = [name for name in settings if f"setting.{name}" in read(setup)]
+    shown = recorded(step)
+    return Program("\n".join(code), spec, shown, labels, sorted(training.times), follows)
+
+
+def read(graph: Graph) -> set[str]:
+    """The inputs that something is computed from."""
+    held = [node for node in graph.module.graph.nodes if node.op == "placeholder"]
+    return {name for name, node in zip(graph.inputs, held, strict=True) if node.users}
 
 
 def moved(config: Settings, settings: Sequence[str]) -> Settings:
-    """`config` with another seed, and each of the settings moved a little, inside its range."""
+    """`config` with another seed, and its steps and each of the settings moved a little, inside their ranges."""
     other = config.replace(seed=config.seed + 1)
-    for name in settings:
+    for name in ("steps", *settings):
         other = near(other, name)
     return other
 
