@@ -13,6 +13,7 @@ from sklearn.decomposition import PCA
 from clbook import style, theory
 from clbook.experiments import landscape, separability
 from clbook.experiments.landscape import figures as landscape_figures
+from clbook.experiments.landscape import quiz
 from clbook.experiments.separability import figures as separability_figures
 from clbook.experiments.separability.condition import Check
 from clbook.style import Picture
@@ -32,6 +33,7 @@ def of_landscape():
         "forgetting": (landscape.forget(landscape.MapsConfig(n=12)),),
         "landscape": (one,),
         "two_orders": (landscape.Shuffle(12), one),
+        "quiz": (quiz.run(quiz.Config()),),
         "three_panels": ([one, warm], [one, coarse]),
         "threshold": (one,),
         "indicator": (one,),
@@ -68,7 +70,7 @@ def of_separability():
         separability.Config(n=12, eps=0.01, hidden=(30,), lr_over_tau=0.05, steps=60),
         checked(),
     )
-    asked = ("kernel", "alignment")
+    asked = ("kernel", "alignment", "theta")
     pair = {
         name: separability.run(change, record=asked)
         for name, change in config.compared(separability.PAIR).items()
@@ -82,6 +84,7 @@ def of_separability():
         "phase_diagram": (check, (0.1, 1.0), (0.01, 1.0)),
         "condition": (check,),
         "checker": (check,),
+        "race": ([result],),
         "kernel_story": (result,),
         "side_by_side": (pair,),
     }

@@ -159,6 +159,21 @@ def test_every_explorer_is_in_this_file():
 # --- introduction, separability ---------------------------------------------------------------------------------------
 
 
+def test_intro_quiz():
+    it = explorer("intro", "quiz")
+    picked, most = {}, {}
+    for tau, rival in it.settings:
+        shown = it.end(tau, rival)
+        partner, loss = (
+            shown.said(rf"{words} ([\d.]+\d)")[0] for words in ("probability", "loss is")
+        )
+        picked[float(tau), float(rival)] = partner
+        most[float(tau), float(rival)] = shown.said(r"negative with ([\d.]+\d)")[0]
+        assert loss == pytest.approx(-np.log(partner), rel=0.01) or partner < 0.01
+    assert 0.05 < picked[2, 45] < 0.2 and picked[0.02, 45] > 0.99
+    assert picked[0.02, 15] < 0.05 and most[0.02, 15] > 0.95
+
+
 def test_intro_first():
     it = explorer("intro", "first")
     times = {at: when(it.end(*at)) for at in it.settings}
@@ -839,6 +854,12 @@ def nearest_of(value, *options):
     return int(np.abs(np.log(value / np.array(options))).argmin())
 
 
+def answer_quiz():
+    it = explorer("intro", "quiz")
+    low, high = (it.end(tau, 45).said(r"loss is ([\d.]+)")[0] for tau in (0.02, 2))
+    return 0 if low < 0.5 * high else 1 if low > 2 * high else 2
+
+
 def answer_colours():
     end = explorer("intro", "first").end(0.1, 0.03)
     return int(parted(end.y(1, "class 0 now"), end.y(1, "class 1 now")))
@@ -966,7 +987,7 @@ def answer_shuffled():
 
 
 COMPUTED = {
-    "intro": ("colours", "wider"),
+    "intro": ("colours", "wider", "quiz"),
     "separability": ("walk", "group", "donut"),
     "kernel": ("step", "orbits", "small", "blocks"),
     "sphere": ("layers", "rates", "halve"),

@@ -258,6 +258,12 @@ class Player:
             times.append([shot.time for shot in run])
         return times
 
+    def signs(self, limit) -> str:
+        """The sign of the cells whose shade is `limit`; where they differ, the shortest and the longest."""
+        signs = {sign for shade, sign, _ in self.cells if shade == limit}
+        ordered = sorted(signs, key=lambda sign: (len(sign), sign))
+        return " … ".join(dict.fromkeys((ordered[0], ordered[-1])))
+
     def _repr_html_(self) -> str:
         Player._first = Player._first or self
         knobs = [self._knob(axis, values) for axis, values in self.axes.items()]

@@ -368,3 +368,39 @@ def said(name, values) -> str:
 def plain(text) -> str:
     """A label without its formula's signs."""
     return text.replace("$", "").replace("\\tau", "tau")
+
+
+def one_table(hidden, weights) -> Picture:
+    """The same cosines from different last layers: each matrix (above), and the table of its embeddings' cosines.
+
+    Args:
+        hidden: (n, h) what the layer before gives. weights: {name: (d, h) last layer}; the first is compared with.
+    """
+    fig, grid = axes(len(weights), 2, width=7.6, height=5.4)
+    reference = next(iter(weights.values()))
+    limit = max(np.abs(W).max() for W in weights.values())
+    said = []
+    for (above, below), (name, W) in zip(grid.T, weights.items(), strict=True):
+        z = hidden @ W.T
+        z = z / np.linalg.norm(z, axis=1, keepdims=True)
+        apart = gap(reference, W)
+        above.imshow(W, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto", gid="weights")
+        above.set(title=f"{name}\nweight gap {apart:.2f}", xticks=[], yticks=[])
+        below.imshow(z @ z.T, cmap="RdBu_r", vmin=-1, vmax=1, gid="cosines")
+        below.set(xticks=[], yticks=[])
+        above.grid(False)
+        below.grid(False)
+        said.append(f"{name}: weight gap {apart:.2f}")
+    grid[0, 0].set_ylabel("last layer")
+    grid[1, 0].set_ylabel("cosines of the points")
+    return Picture(
+        fig,
+        "Matrices of a last layer above, and below each the table of cosines of the embeddings that it makes. "
+        + "; ".join(said)
+        + ". The tables are equal.",
+    )
+
+
+def gap(one, other) -> float:
+    """The weight gap of two matrices: 2 |W - W'| / (|W| + |W'|)."""
+    return float(2 * np.linalg.norm(one - other) / (np.linalg.norm(one) + np.linalg.norm(other)))

@@ -322,3 +322,44 @@ def by_layer(deep, spreads) -> Picture:
     row[0].set_ylabel("$R^2$ of style")
     legend(row[0], loc="lower left")
     return Picture(fig, f"R2 of style at the output: {'; '.join(said)}.")
+
+
+def lengths(result) -> tuple[np.ndarray, np.ndarray]:
+    """(T,) how much of the embedding is content, and (T,) style: the root of the sum of their squared gains."""
+    squares = gains(result.map) ** 2
+    d_c = result.config.d_c
+    return np.sqrt(squares[:, :d_c].sum(1)), np.sqrt(squares[:, d_c:].sum(1))
+
+
+def box_and_sphere(box, sphere) -> Picture:
+    """Style against content over training: in the box (left), and on the sphere (right), where they share length 1.
+
+    On the sphere only the ratio of the two counts, so both are divided by their common length.
+    """
+    fig, ((left, right),) = axes(2, width=7.8, height=3.8, width_ratios=(1.3, 1))
+    content, style = lengths(box)
+    _path(left, content, style)
+    left.set(title="box: no limit", ylim=(0, 1.25 * style.max()), xlim=(0, 1.05 * content.max()))
+    c, s = lengths(sphere)
+    whole = np.hypot(c, s)
+    turn = np.linspace(0, np.pi / 2, 100)
+    right.plot(np.cos(turn), np.sin(turn), color=MUTED, lw=1)
+    _path(right, c / whole, s / whole)
+    right.set(title="sphere: length 1 for both", aspect="equal", xlim=(0, 1.1), ylim=(0, 1.1))
+    return Picture(
+        fig,
+        f"How long the content's and the style's part of a linear map are over training. In the box content goes from "
+        f"{content[0]:.2g} to {content[-1]:.3g} and style from {style[0]:.2g} to {style[-1]:.2g}. On the sphere, as "
+        f"parts of length 1, content goes from {c[0] / whole[0]:.2f} to {c[-1] / whole[-1]:.2f} and style from "
+        f"{s[0] / whole[0]:.2f} to {s[-1] / whole[-1]:.2f}.",
+    )
+
+
+def _path(ax, content, style):
+    """A path from its start, a ring, to its end, a disc."""
+    ax.plot(content, style, color=INK, lw=1.6, gid="over training")
+    ax.plot(content[0], style[0], "o", ms=9, mfc="white", mec=INK, gid="start", label="start")
+    ax.plot(content[-1], style[-1], "o", ms=9, color=INK, gid="end", label="end")
+    ax.set_xlabel("content", color=CONTENT)
+    ax.set_ylabel("style", color=STYLE)
+    legend(ax, loc="lower left")

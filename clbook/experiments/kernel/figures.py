@@ -7,8 +7,8 @@ from matplotlib.collections import LineCollection
 
 from clbook import kernels
 from clbook.experiments.kernel.experiment import Result
+from clbook.metrics import r2
 from clbook.style import (
-    GRID,
     INK,
     MUTED,
     Picture,
@@ -114,7 +114,9 @@ def missed(result: Result) -> tuple[float, str, str]:
 def orbits(flows: dict, frame: int = -1) -> Picture:
     """Embedded points and their views, joined, for the three flows at one time, and the spread of orbits over time."""
     names = list(flows)
-    fig, ax = mosaic([[*names, "spread"]], width=10.4, height=3.1, width_ratios=(1, 1, 1, 1.25))
+    fig, ax = mosaic(
+        [names, ["spread"] * len(names)], width=7.8, height=4.9, height_ratios=(1.5, 1)
+    )
     now, text = int(shared_times(flows)[frame]), []
     for i, (name, run) in enumerate(flows.items()):
         t = int(np.searchsorted(run.steps, now))
@@ -266,60 +268,103 @@ BLOCKS = ("kernel", "alignment", "theta", "sigma2")
 
 @needs(*BLOCKS)
 def blocks(result, frame: int = -1) -> Picture:
-    """The kernel at one recorded time (left), its top eigenvector (middle), and the block scores over training (right).
+    """The kernel at one recorded time and its top eigenvector on the data (above), the block scores over training.
 
     result: of `separability.run`, with the quantities `BLOCKS`.
     """
-    fig, ((left, middle, right),) = axes(3, width=10.0, height=3.1, width_ratios=(1, 1.2, 1.6))
+    fig, ax = mosaic(
+        [["kernel", "plane"], ["scores", "scores"]],
+        width=7.6,
+        height=6.0,
+        height_ratios=(2, 1),
+    )
     now, K, labels = int(result.steps[frame]), result.kernel[frame], result.labels
     vector, share = kernels.top_eigenvector(K, labels)
     vector = vector * np.sign(vector[labels == 1].mean() - vector[labels == 0].mean())
-    left.imshow(K / np.abs(K).max(), cmap="RdBu_r", vmin=-1, vmax=1, gid="cells of K, largest = 1")
-    left.set(xticks=[], yticks=[], title=f"$K({now})$")
-    left.grid(False)
-    for k in np.unique(labels):
-        mine = np.flatnonzero(labels == k)
-        middle.scatter(mine, vector[mine], s=10, color=colour(k), linewidths=0, gid=f"class {k}")
-    middle.axhline(0, color=GRID, lw=1)
-    middle.set(
-        xlabel="point: disc, then ring" if result.config.data == "donut" else "point",
-        title=f"top eigenvector: {share:.0%} class",
+    _matrix(ax["kernel"], K, labels, result.config.data == "donut")
+    ax["kernel"].set_title(f"$K({now})$: a push on $j$ moves $i$")
+    _pattern(ax["plane"], result.x, vector)
+    ax["plane"].set_title(f"top eigenvector: {share:.0%} class")
+    _scores(ax["scores"], result, now)
+    i, at = int(np.searchsorted(result.steps, now)), result.separable_at
+    if at is not None and at <= now:
+        when = f"separable from iteration {at}"
+    else:
+        when = "not separable " + ("within this run" if now >= result.steps[-1] else "yet")
+    ratio = result.theta[i] / result.sigma2[i]
+    return Picture(
+        fig,
+        f"{result.config.data}, {result.config.activation}, iteration {now}: alignment "
+        f"{result.alignment[i]:.2f}, Fisher ratio {ratio:.2g}, top eigenvector {share:.0%} class; "
+        f"{when}. A plane through the data predicts {linear_share(result.x, vector):.0%} of the eigenvector.",
     )
-    ratio = result.theta / result.sigma2
-    right.plot(
-        result.steps + 1, result.alignment, color=colour(2), label="alignment", gid="alignment"
+
+
+def linear_share(x, vector) -> float:
+    """R^2 of the best linear function of the positions x (n, 2) for a pattern (n,) on the points."""
+    (share,) = r2(np.asarray(vector)[:, None], np.asarray(x))
+    return float(share)
+
+
+def _matrix(ax, K, labels, donut):
+    """The kernel as cells, red positive and blue negative, the points in the order of their classes."""
+    ax.imshow(K / np.abs(K).max(), cmap="RdBu_r", vmin=-1, vmax=1, gid="cells of K, largest = 1")
+    classes, first = np.unique(labels, return_index=True)
+    for edge in first[1:]:
+        ax.axhline(edge - 0.5, color=INK, lw=0.8)
+        ax.axvline(edge - 0.5, color=INK, lw=0.8)
+    middle = np.append(first[1:], len(labels)) / 2 + first / 2
+    names = ("disc", "ring") if donut else [f"class {k}" for k in classes]
+    ax.set_xticks(middle, names)
+    ax.set_yticks(middle, names, rotation=90, va="center")
+    ax.tick_params(length=0)
+    ax.set(xlabel="point $j$", ylabel="point $i$")
+    ax.grid(False)
+
+
+def _pattern(ax, x, vector):
+    """The data in the plane, each point in the colour of its entry: red positive, blue negative, 0 white."""
+    ax.scatter(
+        *np.asarray(x).T,
+        s=30,
+        c=vector / np.abs(vector).max(),
+        cmap="RdBu_r",
+        vmin=-1,
+        vmax=1,
+        edgecolors=INK,
+        linewidths=0.5,
+        gid="entry of the eigenvector, largest = 1",
     )
-    right.plot(
-        result.steps + 1, ratio, color=colour(4), ls="--", label="Fisher\nratio", gid="fisher"
-    )
+    ax.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
+    ax.locator_params(nbins=5)
+
+
+def _scores(ax, result, now):
+    """Alignment and Fisher ratio up to iteration `now`, and when the classes were separable."""
+    ratio, time = result.theta / result.sigma2, result.steps + 1
+    ax.plot(time, result.alignment, color=colour(2), label="alignment", gid="alignment")
+    ax.plot(time, ratio, color=colour(4), ls="--", label="Fisher ratio", gid="fisher")
     at = result.separable_at
     if at is not None:
-        right.axvline(at + 1, color=INK, lw=1.3)
-        right.text(
+        ax.axvline(at + 1, color=INK, lw=1.3)
+        ax.text(
             at + 1,
             0.98,
             "separable",
-            transform=right.get_xaxis_transform(),
+            transform=ax.get_xaxis_transform(),
             rotation=90,
             ha="right",
             va="top",
             fontsize=9,
             zorder=2,
         )
-    so_far(right, now + 1)
-    right.set(xscale="log", yscale="log", xlabel="iteration + 1")
+    so_far(ax, now + 1)
     lowest, highest = (f([f(result.alignment), f(ratio)]) for f in (np.min, np.max))
-    right.set_ylim(0.5 * lowest, 2 * highest)
-    right.set_title(result.config.activation, loc="right")
-    name_lines(right, 18)
-    i = int(np.searchsorted(result.steps, now))
-    if at is not None and at <= now:
-        when = f"separable from iteration {at}"
-    else:
-        when = "not separable " + ("within this run" if now >= result.steps[-1] else "yet")
-    return Picture(
-        fig,
-        f"{result.config.data}, {result.config.activation}, iteration {now}: alignment "
-        f"{result.alignment[i]:.2f}, Fisher ratio {ratio[i]:.2g}, top eigenvector {share:.0%} class; "
-        f"{when}.",
+    ax.set(
+        xscale="log",
+        yscale="log",
+        xlabel="iteration + 1",
+        ylim=(0.5 * lowest, 2 * highest),
     )
+    ax.set_title(result.config.activation, loc="right")
+    name_lines(ax, 18)

@@ -9,12 +9,34 @@ import numpy as np
 from clbook import theory
 from clbook.experiments.landscape.experiment import Result
 from clbook.experiments.landscape.maps import Maps, Shuffle
-from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic, name_lines
+from clbook.experiments.landscape.quiz import Result as Quiz
+from clbook.style import (
+    INK,
+    MUTED,
+    Picture,
+    axes,
+    colour,
+    legend,
+    log_axis,
+    mosaic,
+    name_lines,
+)
 
 CIRCLE = np.linspace(0, 2 * np.pi, 200)
 EQ1, EQ3, MARK = colour(0), colour(1), colour(2)
+PARTNER, OTHER = colour(2), colour(4)
 DOTTED = {"lw": 0.8, "ls": ":"}
 RING = {"facecolors": "none", "zorder": 3}  # around the configuration that the sliders hold
+
+
+ASIDE = (
+    "Nearer to the middle or farther means nothing: points stand aside so that none hides another."
+)
+
+
+def aside(fig) -> None:
+    """Say below a figure that the distance from a circle has no meaning in it."""
+    fig.supxlabel(ASIDE, fontsize=9, color=MUTED)
 
 
 def _power(value):
@@ -99,6 +121,7 @@ def forgetting(maps: Maps) -> Picture:
         text.append(
             f"{name}: loss {loss[i]:.6f}, accuracy of the nearest class centre {maps.accuracy[i]:.0%}"
         )
+    aside(fig)
     return Picture(
         fig,
         "Three clusters in the plane and four invariant maps of them to the circle. "
@@ -152,10 +175,58 @@ def two_orders(shuffle: Shuffle, result: Result) -> Picture:
         title=f"$\\tau$ = {tau:g}",
     )
     name_lines(curve)
+    aside(fig)
     return Picture(
         fig,
         f"{len(copy)} points of three classes at K = {K} even places, tau = {tau:g}. "
         f"{'; '.join(said)}. The uniform distribution has {uniform:.4f}.",
+    )
+
+
+def quiz(result: Quiz) -> Picture:
+    """The anchor and its twelve views on the circle (left), and how likely each of them is picked (right)."""
+    fig, ((circle, bars),) = axes(2, width=7.8, height=3.4, width_ratios=(1, 1.9))
+    count, tau, rival = len(result.views), result.config.tau, result.config.rival
+    partner, others = result.chances[0], result.chances[1:]
+    _circle(circle, 1.35)
+    circle.scatter(*result.anchor, s=150, marker="*", color=INK, zorder=4, gid="anchor")
+    circle.scatter(*result.views[:1].T, s=55, color=PARTNER, zorder=3, gid="partner")
+    circle.scatter(*result.views[1:].T, s=55, color=OTHER, zorder=3, gid="negatives")
+    for place, words, tone in (
+        (result.anchor, "anchor", INK),
+        (result.views[0], "partner", PARTNER),
+    ):
+        circle.annotate(
+            words,
+            0.9 * place,
+            color=tone,
+            ha="right",
+            va="center",
+            fontsize=10,
+            annotation_clip=False,
+        )
+    order = np.argsort(-result.cosines, kind="stable")  # as in a row: the most similar first
+    place = np.empty(count, int)
+    place[order] = np.arange(count)
+    bars.bar(place[1:], others, color=OTHER, label="a negative")
+    bars.bar(place[:1], [partner], color=PARTNER, label="the partner")
+    bars.axhline(1 / count, color=INK, lw=1, ls=":")
+    bars.text(count - 0.5, 1 / count + 0.015, "guessing", ha="right", va="bottom")
+    bars.set_xticks(range(count), [f"{c:.1f}" for c in result.cosines[order]])
+    bars.set(
+        xlabel="cosine with the anchor, one bar for each view",
+        ylabel="picked with probability",
+        xlim=(-0.6, count - 0.4),
+        ylim=(0, 1),
+        title=f"partner picked: {partner:.0%}, loss {result.loss:.2f}",
+    )
+    bars.grid(axis="x", visible=False)
+    legend(bars, loc="upper right")
+    return Picture(
+        fig,
+        f"Twelve views of which the partner is 30 degrees from the anchor and the nearest negative {rival:g} degrees, "
+        f"at tau = {tau:g}. The partner is picked with probability {partner:.3f}, the most likely negative with "
+        f"{others.max():.3f}; the loss is {result.loss:.3f}. Guessing would be {1 / count:.3f}.",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 import torch
 
 from clbook import theory
@@ -243,3 +244,39 @@ def push_pull(result, frame=-1, symbol=0) -> Picture:
         f"push {np.linalg.norm(push):.2f}, together {np.linalg.norm(pull - push):.3f}. "
         f"Loss {result.loss[frame]:.3f}.",
     )
+
+
+def bowl(result, symbol, z) -> np.ndarray:
+    """F_u of a symbol at points z (..., d), with the context vectors held still."""
+    joint, c = result.joint, result.c[-1]
+    own = joint[symbol] / joint[symbol].sum()
+    scores = z @ c.T
+    return scipy.special.logsumexp(scores, axis=-1, b=joint.sum(0)) - scores @ own
+
+
+def bowls(result, names) -> Picture:
+    """F_u over the plane (d = 2), a panel for each symbol: lines of equal height, and where the table has its vector.
+
+    Args:
+        names: {symbol: words for its title}.
+    """
+    fig, (row,) = axes(len(names), width=7.8, height=3.1, sharex=True, sharey=True)
+    vectors = result.z[-1]
+    middle, reach = vectors.mean(0), 1.8 * np.ptp(vectors, axis=0).max() / 2
+    x, y = (np.linspace(m - reach, m + reach, 81) for m in middle)
+    grid = np.stack(np.meshgrid(x, y), -1)
+    heights = {}
+    for symbol in names:
+        heights[symbol] = bowl(result, symbol, grid) - bowl(result, symbol, vectors[symbol])
+    levels = np.quantile(np.stack([*heights.values()]), np.linspace(0.02, 0.9, 9))
+    for ax, (symbol, name) in zip(row, names.items(), strict=True):
+        ax.contourf(x, y, heights[symbol], [0, *levels], cmap="Purples_r", extend="max", alpha=0.8)
+        ax.plot(*vectors[symbol], "*", ms=13, color=DIFFERENT_TONE, gid="vector")
+        ax.set(title=name, xlabel="$z^1$", aspect="equal")
+        ax.grid(False)
+    row[0].set_ylabel("$z^2$")
+    said = []
+    for symbol, name in names.items():
+        place = " and ".join(f"{v:.2f}" for v in vectors[symbol])
+        said.append(f"{name}: lowest at {place}")
+    return Picture(fig, "Bowls over the plane, one for each symbol. " + "; ".join(said) + ".")

@@ -5,7 +5,17 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.collections import LineCollection
 
-from clbook.experiments.overlap.experiment import RING, WIDTHS, Result, curves
+from clbook.experiments.landscape.figures import aside
+from clbook.experiments.overlap.experiment import (
+    RING,
+    WIDTHS,
+    Config,
+    Result,
+    curves,
+    pairs,
+    pieces,
+    points,
+)
 from clbook.style import (
     INK,
     MUTED,
@@ -23,7 +33,7 @@ from clbook.style import (
 CIRCLE = np.linspace(0, 2 * np.pi, 73)
 TICKS = (2, 5, 10, 20, 45, 90, 180, 360)
 ROOM = 0.2  # for the legend above the curves, in heights of these
-LIFT = 0.24  # width of the rings of all classes together; the radius has no meaning
+LIFT = 0.24  # width of the rings of all classes together
 LOOKS = {
     "sorted": (INK, "sorted"),
     "exchanged": (colour(4), "two classes\nexchanged"),
@@ -128,6 +138,7 @@ def maps(runs: dict) -> Picture:
     ax["loss"].set_ylim(low, high + ROOM * (high - low))
     name_lines(ax["loss"], 24)
     legend(ax["loss"], loc="upper left")
+    aside(fig)
     return Picture(
         fig,
         f"Views {config.width:g} degrees wide at tau = {config.tau:g}: the {config.n} data points form "
@@ -135,6 +146,71 @@ def maps(runs: dict) -> Picture:
         f"shuffled one {shuffled.loss[0]:.3f}. Trained from a random table the loss ends at "
         f"{random.loss[-1]:.3f} and the readout is right on {random.accuracy():.0%}.",
     )
+
+
+def graph(config: Config) -> Picture:
+    """Pieces of the ring (above) and what the loss sees of them: the first class's part of the matrix A.
+
+    Above, a bar for each data point of the first class: the interval of its views, cut into pieces. Below, the
+    probability that two views of one random data point lie in two pieces.
+    """
+    x, labels = points(config)
+    chances, _ = pieces(config)
+    together, _ = pairs(chances)
+    mine = np.flatnonzero(labels.numpy() == 0)
+    p = chances[mine].numpy()
+    seen = np.flatnonzero(p.sum(0) > 0)
+    ends = _ends(config, x[mine].numpy(), p[:, seen])
+    fig, ((arcs,), (matrix,)) = axes(1, 2, width=6.4, height=6.4, height_ratios=(1, 2.6))
+    for i, place in enumerate(x[mine].numpy()):
+        left, right = place - config.width / 2, place + config.width / 2
+        arcs.plot(
+            [left, right],
+            [i, i],
+            color=colour(i),
+            lw=6,
+            solid_capstyle="butt",
+            gid=f"views of {i + 1}",
+        )
+        arcs.plot([place], [i], "o", color=INK, ms=5)
+    for k, edge in enumerate(ends):
+        arcs.axvline(edge, color=MUTED, lw=0.8, ls=":")
+        if k < len(seen):
+            middle = (edge + ends[k + 1]) / 2
+            arcs.text(middle, len(mine) - 0.4, f"$v_{{{k + 1}}}$", ha="center", va="bottom")
+    arcs.set(
+        yticks=range(len(mine)),
+        ylim=(-0.6, len(mine) - 0.4),
+        xlabel="angle on the ring, degrees",
+    )
+    arcs.set_yticklabels([f"point {i + 1}" for i in range(len(mine))])
+    arcs.grid(False)
+    A = together[seen][:, seen].numpy()
+    names = [f"$v_{{{k + 1}}}$" for k in range(len(seen))]
+    matrix.imshow(A, cmap="Blues", vmin=0, vmax=1.3 * A.max(), gid="A")
+    for (v, u), value in np.ndenumerate(A):
+        matrix.text(u, v, f"{100 * value:.1f}" if value > 0 else "0", ha="center", va="center")
+    matrix.set_xticks(range(len(seen)), names)
+    matrix.set_yticks(range(len(seen)), names)
+    matrix.tick_params(length=0)
+    matrix.grid(False)
+    matrix.set_title("$A_{vu}$: two views of one point lie in $v$ and $u$, per cent")
+    owners = (p[:, seen] > 0).sum(0)
+    shared, empty = int((owners > 1).sum()), int((A == 0).sum())
+    return Picture(
+        fig,
+        f"{len(mine)} data points of one class, each with an interval of views {config.width:g} degrees wide. "
+        f"They cut the ring into {len(seen)} pieces, of which {shared} belong to several points. Below, the matrix A "
+        f"of these pieces, a {len(seen)} by {len(seen)} table with {empty} zeros, where no data point "
+        f"has views in both pieces. Its entries sum to {A.sum():.3f}.",
+    )
+
+
+def _ends(config, x, p):
+    """(c + 1,) where the pieces that the data points x see begin and end, from their chances p (n, c)."""
+    length = p.max(0) * config.width  # a view is even on its interval
+    start = x.min() - config.width / 2
+    return start + np.concatenate([[0], np.cumsum(length)])
 
 
 def ending(runs: dict) -> tuple[float, str, str]:

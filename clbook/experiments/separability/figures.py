@@ -8,14 +8,15 @@ import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.patheffects import withStroke
 
-from clbook import augment
+from clbook import augment, theory
 from clbook.experiments.separability.condition import Check, evenly_chosen
 from clbook.experiments.separability.experiment import VIEWS, Config, Result, dataset
-from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic, so_far
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis, mosaic, needs, so_far
 from clbook.training.loop import shared_times
 from clbook.training.streams import stream
 
 MARK = "#111111"
+LEAST = 1e-8  # the smallest term that is drawn at its place
 
 
 def _limits(z, margin=0.06):
@@ -84,14 +85,17 @@ def ending(result: Result) -> tuple[float, str, str]:
 
 
 def _strip(ax, z, labels, limits):
-    """The embedding at one time: a strip of points a class, on the same vertical axis as the trajectories."""
+    """The embedding at one time, on the same vertical axis as the trajectories; aside, the points have no order.
+
+    All classes share one strip: only their height can tell them apart.
+    """
+    aside = (np.arange(len(labels)) * 0.618) % 1  # golden-ratio spacing keeps neighbours apart
     for k in np.unique(labels):
-        mine = z[labels == k, 0]
-        spread = (np.arange(len(mine)) * 0.618) % 1  # golden-ratio spacing keeps neighbours apart
-        dots = ax.scatter(k + 0.15 + 0.7 * spread, mine, s=9, color=colour(k), linewidths=0)
-        dots.set_gid(f"class {k} now")
-    ax.set(ylim=limits, xlim=(0, labels.max() + 1), xticks=np.unique(labels) + 0.5)
-    ax.set_xticklabels([f"class {k}" for k in np.unique(labels)])
+        mine = labels == k
+        ax.scatter(
+            aside[mine], z[mine, 0], s=9, color=colour(k), linewidths=0, gid=f"class {k} now"
+        )
+    ax.set(ylim=limits, xlim=(-0.15, 1.15), xticks=[], xlabel="all points")
     ax.tick_params(labelleft=False)
 
 
@@ -235,7 +239,11 @@ def _map_of_times(ax, times, epses, taus):
             zorder=4,
         )
         said.set_path_effects([withStroke(linewidth=2.5, foreground=INK if dark else "white")])
-    ax.set(xlabel=r"$\tau$", ylabel=r"$\varepsilon$", title="median iterations to separate")
+    ax.set(
+        xlabel=r"$\tau$",
+        ylabel=r"$\varepsilon$",
+        title="iterations to separate, median of the seeds",
+    )
     ax.set_xticks(range(len(taus)), labels=[f"{tau:g}" for tau in taus])
     ax.set_yticks(range(len(epses)), labels=[f"{eps:g}" for eps in epses])
     ax.grid(False)
@@ -279,9 +287,17 @@ def _times_by_group(ax, check, power):
         yscale="log",
         xlabel=rf"$\varepsilon^{power}/\tau$",
         ylabel="iterations",
-        title=f"misses by a factor {factor:.2f}",
+        title=f"typically off by {_off(factor)}",
     )
     return factor
+
+
+def _off(factor):
+    """How far off a factor is: near 1 as per cent, beyond 2 as it is."""
+    more = 100 * (factor - 1)
+    if factor > 2:
+        return f"a factor of {factor:.1f}"
+    return f"{more:.0f}%" if more >= 1 else f"{more:.1g}%"
 
 
 def phase_diagram(check: Check, epses: Sequence[float], taus: Sequence[float]) -> Picture:
@@ -344,37 +360,88 @@ def condition(check: Check) -> Picture:
     )
 
 
+def gap_and_spread(result: Result) -> tuple[np.ndarray, np.ndarray]:
+    """(T,) distance of the two class means, and (T,) the larger of the two classes' widths, of a 1-D embedding."""
+    z = [result.z[:, result.labels == k, 0] for k in (0, 1)]
+    gap = np.abs(z[0].mean(1) - z[1].mean(1))
+    return gap, np.maximum(np.ptp(z[0], axis=1), np.ptp(z[1], axis=1))
+
+
+@needs("theta")
+def race(results: Sequence[Result]) -> Picture:
+    """The gap between two classes, their width and the room sqrt(tau) over training, a panel for each run.
+
+    Dotted: how the gap grows in the linear phase, by the measured Theta at the start.
+    """
+    fig, (row,) = axes(len(results), width=7.8, height=3.6, sharey=True)
+    said = []
+    for ax, result in zip(row, results, strict=True):
+        config, time = result.config, result.steps + 1
+        gap, spread = gap_and_spread(result)
+        room = np.sqrt(config.tau)
+        rate = theory.growth_rate(result.theta[0], config.tau, config.gradient)
+        linear = gap[0] * np.exp(np.minimum(rate * config.lr * result.steps, 50))
+        ax.axhspan(room, 100 * room, color=MARK, alpha=0.08, lw=0)
+        ax.axhline(room, color=MARK, lw=1, ls="--")
+        ax.plot(time, spread, color=colour(1), label="width of a class", gid="width of a class")
+        ax.plot(time, gap, color=colour(0), lw=2.2, label="gap between them", gid="gap")
+        ax.plot(
+            time, np.where(linear < 3 * room, linear, np.nan), ":", color=INK, gid="linear phase"
+        )
+        if result.separable_at is not None:
+            ax.axvline(result.separable_at + 1, color=MARK, lw=1.2)
+        log_axis(ax, axis="xy")
+        ax.set(
+            xlabel="iteration + 1",
+            title=f"{_setting(config)}\n{_short(result)}",
+            xlim=(1, time[-1]),
+        )
+        ax.text(1.2, 1.15 * room, r"beyond $\sqrt{\tau}$: the push fades", fontsize=9, va="bottom")
+        said.append(
+            f"{_numbers(config)}: the gap starts at {gap[0]:.2g}, the width of a class at {spread[0]:.2g}, and the "
+            f"room is {room:.2g}; {_when(result)}"
+        )
+    widest = max(np.sqrt(result.config.tau) for result in results)
+    row[0].set(ylabel="distance in the embedding", ylim=(1e-4, 100 * widest))
+    legend(row[0], loc="lower right")
+    return Picture(
+        fig, "The gap of two clusters and their width over training. " + ". ".join(said) + "."
+    )
+
+
+def _setting(config):
+    return rf"$\varepsilon$ = {config.eps:g}, $\tau$ = {config.tau:g}"
+
+
 def checker(check: Check) -> Picture:
-    """The terms of condition (e), measured on one run, on one logarithmic axis."""
-    fig, ((ax,),) = axes(width=6.4, height=2.7)
+    """The terms of condition (e), measured on one run, as points on one logarithmic axis.
+
+    On such an axis places mean something, and lengths do not: so the terms are points, and an arrow leads from the
+    right side to the left one.
+    """
+    fig, ((ax,),) = axes(width=6.8, height=3.0)
     eps, tau = float(check.eps[0]), float(check.tau[0])
-    left, ratio = float(check.left[0]), float(check.ratio[0])
+    left, right, ratio = (float(each[0]) for each in (check.left, check.right, check.ratio))
     terms = {
         r"left side $\Theta\sqrt{n}\,\varepsilon$": left,
-        r"right side, sum": float(check.right[0]),
+        r"right side, sum": right,
         r"$\varepsilon^3/\tau$": eps**3 / tau,
         r"$\gamma$": float(check.gamma[0]),
         r"$\sigma^2$": float(check.sigma2[0]),
         r"$\delta(T)$": float(check.delta[0]),
     }
-    ax.barh(
-        list(terms),
-        list(terms.values()),
-        left=1e-8,
-        color=[colour(0), colour(1)] + [MUTED] * 4,
-        label="terms of (e)",
-    )
+    values = np.maximum(list(terms.values()), LEAST)
+    tones = [colour(0), colour(1), *[MUTED] * 4]
+    ax.scatter(values, range(len(terms)), s=60, c=tones, linewidths=0, gid="terms of (e)", zorder=3)
     for i, value in enumerate(terms.values()):
-        ax.text(
-            max(value, 1e-8) * 1.3,
-            i,
-            f"{value:,.0f}" if value >= 100 else f"{value:.2g}",
-            va="center",
-            fontsize=9,
-        )
+        said = f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+        ax.annotate(said, (values[i], i), (9, 0), textcoords="offset points", va="center")
+    ax.axvline(right, color=colour(1), lw=1, ls=":")
+    ahead = {"arrowstyle": "-|>", "color": INK, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", (left, 0.5), (right, 0.5), arrowprops=ahead)
     log_axis(ax)
-    ax.set(xlim=(1e-8, 1e8), xlabel="size of the term")
-    ax.invert_yaxis()
+    ax.set(xlim=(LEAST / 3, 1e8), ylim=(5.5, -0.7), xlabel="size of the term, in powers of ten")
+    ax.set_yticks(range(len(terms)), list(terms))
     outcome = _outcome(check)
     ax.set_title(
         f"ratio {ratio:.3g}: predicted to {'separate' if ratio > 1 else 'stay mixed'}; {outcome}"
@@ -382,7 +449,7 @@ def checker(check: Check) -> Picture:
     return Picture(
         fig,
         f"eps = {eps:g}, tau = {tau:g}: the left side of condition (e) is {left:.3g}, the right side "
-        f"{float(check.right[0]):.3g}, their ratio {ratio:.3g}; {outcome}.",
+        f"{right:.3g}, their ratio {ratio:.3g}; {outcome}.",
     )
 
 

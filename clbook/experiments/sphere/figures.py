@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.collections import LineCollection
 
 from clbook import theory
+from clbook.experiments.landscape.figures import aside
 from clbook.experiments.sphere.experiment import TURNS
 from clbook.style import (
     INK,
@@ -159,6 +160,8 @@ def story(pair: dict, network_times, vanilla_times, azimuth: float = AZIMUTH) ->
         for j, t in enumerate(times):
             _embedding(ax[f"{name}{j}"], result, int(np.abs(result.steps - t).argmin()), azimuth)
         ax[f"{name}0"].set_ylabel(name)
+    if network.config.d == 2:
+        aside(fig)
     side = f", seen from {azimuth:.0f} degrees" if network.config.d == 3 else ""
     return Picture(
         fig,
@@ -196,6 +199,8 @@ def snapshot(pair: dict, frame: int = -1) -> Picture:
     for name in "al":
         name_lines(ax[name])
     config = network.config
+    if config.d == 2:
+        aside(fig)
     return Picture(
         fig,
         f"{_setting(config)}, {config.classes} clusters, tau = {config.tau:g}, lr = {config.lr:g}, "

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.patheffects import withStroke
+from matplotlib.transforms import Bbox
 
+from clbook.experiments.words.twins import TWIN
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, needs
 
 KINDS = {
@@ -130,57 +132,33 @@ def _bars(ax, names, distances, twin):
     ax.grid(False)
 
 
+LETTER, LINE = (
+    0.036,
+    0.09,
+)  # of a name on the map: width of a letter and height, in halves of the map
+
+
 @needs("table")
 def vocabulary(result, frame=-1, words=1000, marked=7, common=1500) -> Picture:
-    """The vocabulary in the plane of the two directions in which the table at the end varies most.
+    """The vocabulary in the plane in which the table at the end varies most (left), and who is nearest to one word.
 
-    Grey: the most frequent `words`. Lines join the most frequent twins and natural synonyms, `marked` of each, that
-    occur at most `common` times; twins have one name, synonyms two, where there is room.
+    Grey: the most frequent `words`. Thick lines join the most frequent twins and natural synonyms, `marked` of each,
+    that occur at most `common` times; twins have one name, synonyms two, where there is room. The word on the right
+    is the most frequent of those that were split; thin lines join it to its nearest in all dimensions.
     """
-    fig, ((ax,),) = axes(1, width=7.2, height=5.6)
+    fig, ((ax, beside),) = axes(2, width=7.8, height=4.6, width_ratios=(2, 1))
     table = result.table.astype(np.float32)
     often = np.argsort(-result.counts, kind="stable")[:words]
     plane = np.linalg.svd(table[-1, often] - table[-1, often].mean(0), full_matrices=False)[2][:2]
     at = (table - table[:, often].mean(1, keepdims=True)) @ plane.T
     ax.scatter(*at[frame, often].T, s=5, color=MUTED, alpha=0.3, linewidths=0, gid="vocabulary")
-    joined, named = {}, []
+    joined = {}
     for kind in ("injected", "natural"):
         pairs = result.pairs[kind][(result.counts[result.pairs[kind]] <= common).all(1)]
         joined[kind] = pairs[np.argsort(-result.counts[pairs].min(1), kind="stable")[:marked]]
-    edge = (
-        1.03
-        * np.abs(
-            at[:, np.concatenate([often, *(pairs.ravel() for pairs in joined.values())])]
-        ).max()
-    )
-    for kind, pairs in joined.items():
-        for k, pair in enumerate(pairs):
-            ax.plot(
-                *at[frame, pair].T,
-                color=KINDS[kind],
-                marker="o",
-                ms=3,
-                lw=1.4,
-                label=None if k else kind,
-                gid=f"{kind}: {', '.join(result.words[word] for word in pair)}",
-            )
-            for word in pair[:1] if kind == "injected" else pair:
-                here = at[frame, word] / edge
-                if all(
-                    np.abs(here - there)[0] > 0.25 or np.abs(here - there)[1] > 0.05
-                    for there in named
-                ):
-                    named.append(here)
-                    said = ax.annotate(
-                        result.words[word].rstrip("₁"),
-                        at[frame, word],
-                        xytext=(3, 3),
-                        fontsize=8,
-                        textcoords="offset points",
-                        color=KINDS[kind],
-                        zorder=4,
-                    )
-                    said.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
+    shown = np.concatenate([often, *(pairs.ravel() for pairs in joined.values())])
+    edge = 1.03 * np.abs(at[:, shown]).max()
+    _pairs(ax, result, at[frame], joined, edge)
     ax.set(
         gid="own scale",
         xlim=(-edge, edge),
@@ -192,11 +170,78 @@ def vocabulary(result, frame=-1, words=1000, marked=7, common=1500) -> Picture:
     )
     if ax.lines:
         legend(ax, loc="lower right")
+    word, near, away = nearest_to(result, table[frame], joined["injected"])
+    names = [result.words[k] for k in near]
+    twin = result.words[word].replace(*TWIN) if TWIN[0] in result.words[word] else None
+    for k in near:
+        ax.plot(*at[frame, [word, k]].T, color=INK, lw=0.6, zorder=1.5)
+    ax.plot(*at[frame, word], "o", ms=9, mfc="none", mec=INK, mew=1.4, zorder=5)
+    _bars(beside, names, away, twin)
+    beside.set_title(f"nearest to {result.words[word]}")
+    found, split = twins_first(result, table[frame])
+    words_split = f"{found} of {split} split words"
+    beside.set_xlabel(f"distance / mean distance\n{words_split}: twin nearest")
     return Picture(
         fig,
         f"Map of the vocabulary, standard deviation of the start {result.config.std:g}: "
-        f"{_numbers(result, frame)}.",
+        f"{_numbers(result, frame)}. Nearest to {result.words[word]}: {', '.join(names)}. "
+        f"For {words_split} the twin is the nearest symbol.",
     )
+
+
+def nearest_to(result, table, pairs, shown=8):
+    """(word, its nearest symbols (shown,), how far they are in units of the mean), of the first of `pairs`.
+
+    Args:
+        table: (V, d) vectors. pairs: of symbols; where there are none the most frequent symbol is taken.
+    """
+    word = int(pairs[0, 0]) if len(pairs) else int(result.counts.argmax())
+    away = np.linalg.norm(table - table[word], axis=1)
+    order = np.argsort(away, kind="stable")
+    near = order[order != word][:shown]
+    return word, near, away[near] * (len(away) - 1) / away.sum()
+
+
+def twins_first(result, table) -> tuple[int, int]:
+    """(of how many split words the second symbol is the nearest to the first, how many words are split)."""
+    pairs = result.pairs["injected"]
+    found = 0
+    for one, other in pairs:
+        away = np.linalg.norm(table - table[one], axis=1)
+        away[one] = np.inf
+        found += int(away.argmin() == other)
+    return found, len(pairs)
+
+
+def _pairs(ax, result, at, joined, edge):
+    """Lines that join pairs of words on a map that reaches from -edge to edge, and their names where there is room."""
+    taken = []
+    for kind, pairs in joined.items():
+        for k, pair in enumerate(pairs):
+            ax.plot(
+                *at[pair].T,
+                color=KINDS[kind],
+                marker="o",
+                ms=3,
+                lw=1.4,
+                label=None if k else kind,
+                gid=f"{kind}: {', '.join(result.words[word] for word in pair)}",
+            )
+            for word in pair[:1] if kind == "injected" else pair:
+                _name(ax, result.words[word].rstrip(TWIN[0]), at[word], edge, taken, KINDS[kind])
+
+
+def _name(ax, name, place, edge, taken, tone):
+    """Write a word at its place, unless it would reach over the map's edge or over a name in `taken`, boxes so far."""
+    x, y = place / edge
+    box = Bbox([[x, y], [x + LETTER * len(name) + 0.04, y + LINE]])
+    if box.x1 > 1 or box.count_overlaps(taken):
+        return
+    taken.append(box)
+    said = ax.annotate(
+        name, place, xytext=(3, 3), textcoords="offset points", fontsize=9, color=tone, zorder=4
+    )
+    said.set_path_effects([withStroke(linewidth=2.5, foreground="white")])
 
 
 def occurrences(results) -> Picture:
