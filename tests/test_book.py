@@ -131,6 +131,12 @@ def test_page_is_light(page, parsed):
     assert size < LIMIT, f"{size / 1e6:.2f} MB"
 
 
+@every_page
+def test_code_that_trains_in_a_page_is_small(page):
+    code = re.findall(r'class="clbook-(?:here|play)-code">(.*?)</script>', TEXTS[page], re.DOTALL)
+    assert sum(map(len, code)) <= 120_000
+
+
 # What a formula looks like before it is typeset.
 ASCII = re.compile(
     r"\b(eps|tau|rho|sigma|theta|lambda|alpha|beta|eta|R2|sqrt)\b|\^|\b\w_\w|\de[+-]?\d|[<>]=|->",
@@ -370,7 +376,9 @@ def test_answers_are_covered_until_the_reader_commits_or_skips(tabs, page):
       return false; }"""
     for text in told.all():
         assert not (text.evaluate(under) and text.is_visible()), text.inner_text()
-    for figure in opened.query_selector_all("figure.clbook-held"):
+    for block in opened.query_selector_all("figure.clbook-pull.clbook-held .clbook-pair"):
+        assert not block.is_visible()
+    for figure in opened.query_selector_all("figure.clbook-explorer.clbook-held"):
         time = figure.query_selector("input[data-axis=frame]")
         picture = figure.query_selector("img")
         assert time.input_value() == "0" if time else not picture.is_visible()
