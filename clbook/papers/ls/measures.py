@@ -12,7 +12,6 @@ from clbook.experiments.separability.figures import times
 from clbook.experiments.separability.recipes import PAIRS
 from clbook.experiments.sphere import CLUSTERED
 from clbook.papers.judging import Every, Finding, Measures, listed, span
-from clbook.papers.ls import repair
 from clbook.papers.ls.recipes import LOSSES, SETS
 
 measures = Measures()
@@ -507,13 +506,13 @@ def overlap_runs(overlap_runs):
 
 
 @measures("ls-repaired")
-def repaired(watched):
-    promised = np.array([repair.certified_at(r) or np.inf for r in watched])
-    given, broken = np.isfinite(promised), (taken(watched) > promised) & np.isfinite(promised)
-    late = promised[given] / taken(watched)[given]
+def repaired(promises):
+    promised, at = promises["promised"], promises["separable_at"]
+    given, broken = np.isfinite(promised), (at > promised) & np.isfinite(promised)
+    late = promised[given] / at[given]
     given, broken = float(given.sum()), float(broken.sum())
     return Finding(
-        f"{broken:.0f} of {given:.0f} promises broken, in {len(watched)} runs; a promise comes at "
+        f"{broken:.0f} of {given:.0f} promises broken, in {len(at)} runs; a promise comes at "
         f"{span(late, '.2f')} times the step of separation",
         broken,
         (0.5 - broken, given - 0.5),
