@@ -54,6 +54,14 @@ def test_the_ledger_says_what_the_committed_list_says(ledger):
     assert {id: judged[id] for id in committed} == committed
 
 
+@pytest.mark.parametrize("name", judging.NAMES)
+def test_lines_of_an_item_differ_in_more_than_their_verdict(name):
+    page = TEXTS[f"book/papers/{name.lower()}.html"]
+    for item in re.findall(r'<tr id="item-.*?</tr>', page, re.DOTALL):
+        lines = re.findall(r"</a>:(.*?)\(<a", item, re.DOTALL)
+        assert len(set(lines)) == len(lines), lines
+
+
 def test_every_claim_stands_on_one_page():
     for id in judging.committed():
         assert len([name for name in PAGES if f'id="claim-{id}"' in TEXTS[name]]) == 1, id

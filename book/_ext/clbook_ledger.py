@@ -124,6 +124,21 @@ def judge(app):
         for row in json.loads(file.read_text(encoding="utf-8")):
             row |= {"docname": f"book/{row['page']}", "chapter": row["page"], "row": PAGES[name]}
             app.clbook_rows.append(row)
+    for row in app.clbook_rows:
+        row["apart"] = apart(row, app.clbook_rows)
+
+
+def apart(row: dict, all_rows: list[dict]) -> str:
+    """What of a claim's setting, at most three parts, the others with its sentence do not have; "" without others."""
+    others = [other for other in all_rows if other["says"] == row["says"] and other is not row]
+    known = {part for other in others for part in parts(other["here"])}
+    own = [part for part in parts(row["here"]) if part not in known]
+    return ", ".join(own[:3] or [row["here"]]) if others else ""
+
+
+def parts(setting: str) -> list[str]:
+    """A setting at its commas and semicolons, but not within "B = 32, 64, 128"."""
+    return re.split(r"[,;] (?=[A-Za-z$])", setting)
 
 
 def look(app, doctree):

@@ -59,10 +59,6 @@ CASES = {
         "seen here": cifar(knn=0.5, untrained=0.3),
         "not seen here": cifar(knn=0.3, untrained=0.5),
     },
-    "img-mnist-features": {
-        "seen here": mnist(knn=0.98, pixels=0.95),
-        "not seen here": mnist(knn=0.9, pixels=0.95),
-    },
     # The run backwards falls.
     "img-emergence": {"seen here": rising(0.7, 0.72), "not seen here": rising(0.3, 0.56)},
     "img-emergence-end": {"seen here": rising(1.0, 1.0), "undecided": rising(0.8, 0.82)},

@@ -100,8 +100,8 @@ def until(start, then):
 
 
 FIRST, NEVER = RATES * np.array([1.0, 1.01, 0.99, 1.0, 1.0]), np.ones((5, 5))
-STILL = kernel.run(kernel.Config(centres="line", clusters=2, n=4, width=4, eps=0.0))
-PARTED = Run(**{**vars(STILL), "spread": np.ones(1)})
+STILL = kernel.run(kernel.Config(centres="line", clusters=2, n=4, width=4, eps=0.0, steps=2))
+PARTED = Run(**{**vars(STILL), "spread": np.ones(2)})
 
 CASES = {
     "va-prop-4-1-views": {

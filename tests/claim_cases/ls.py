@@ -6,6 +6,7 @@ import numpy as np
 import xarray
 
 from clbook.experiments.separability.recipes import PAIRS
+from clbook.papers.ls import repair
 from clbook.papers.ls.recipes import LOSSES, SETS
 
 NAN = np.nan
@@ -103,15 +104,15 @@ def watched(separable_at):
     z = [np.array([1.0, -0.5, 0.5, -1.0])]
     for _ in range(200):
         z.append(z[-1] + 0.1 * np.array([1, 1, -1, -1]) * (z[-1][:2].mean() - z[-1][2:].mean()))
-    return {
-        "watched": runs(
-            *[separable_at] * 3,
-            z=np.array(z),
-            labels=np.array([0, 0, 1, 1]),
-            push=np.array([1.0, 1, -1, -1]),
-            config=Run(tau=0.25, lr=0.1, gradient="partial"),
-        )
-    }
+    run = Run(
+        z=np.array(z),
+        labels=np.array([0, 0, 1, 1]),
+        push=np.array([1.0, 1, -1, -1]),
+        config=Run(tau=0.25, lr=0.1, gradient="partial"),
+        separable_at=separable_at,
+    )
+    promised = np.full(3, float(repair.certified_at(run)))
+    return {"promises": {"promised": promised, "separable_at": np.full(3, float(separable_at))}}
 
 
 def shapes(donut, clusters, spread=(9.0, 0.1), theta=1.0):

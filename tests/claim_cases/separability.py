@@ -35,6 +35,7 @@ def check(separated, **changed):
 
 
 SOME = [True, True, True, False] * 3
+TAU = np.tile([0.1, 0.2, 0.2, 0.1], 3)  # with these, eps^2/tau is largest where a run stays mixed
 EARLY, NEVER = runs(10, 20, 30, 40, 50), runs(*[None] * 5)
 VANILLA = "eps^2/tau = .01, vanilla"
 NETWORK = "eps^2/tau = .01, network"
@@ -109,8 +110,8 @@ CASES = {
         "not seen here": {"repeats": {NETWORK: NEVER}},
     },
     "ls-condition-tells": {
-        "holds": {"phase_diagram": check(SOME)},
-        "fails": {"phase_diagram": check(SOME, ratio=np.where(SOME, 0.5, 5.0))},
+        "holds": {"phase_diagram": check(SOME, tau=TAU)},
+        "fails": {"phase_diagram": check(SOME, tau=TAU, ratio=np.where(SOME, 0.5, 5.0))},
     },
     "ls-cube-over-tau": {
         "holds when": {"phase_diagram": wide(1.0, 2.0, 9.0, 20.0)},

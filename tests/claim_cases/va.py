@@ -71,10 +71,10 @@ def speeds(network):
     return {"speeds": made}
 
 
-def lost(small, at=1):
-    """A last cluster that is captured at the second time where sizes are equal; a small one so far, from `at` on."""
+def lost(small):
+    """A last cluster that is captured at the second time where sizes are equal; a small one so far."""
     made = record("va-lost", tail=0.0)
-    made["tail"].loc[{"ratio": [0.2, 0.05], "step": STEPS[at:]}] = small
+    made["tail"].loc[{"ratio": [0.2, 0.05], "step": STEPS[1:]}] = small
     made["tail"].loc[{"ratio": 1.0, "step": STEPS[1:]}] = 1.0
     return {"lost": made}
 
@@ -119,7 +119,6 @@ CASES = {
     "va-stationary": {"seen here": life(CLUSTERED), "not seen here": life(CLUSTERED, later=1.0)},
     "va-speeds": {"seen here": speeds(3), "not seen here": speeds(1)},
     "va-remark-4-4-lost": {"seen here": lost(0.0), "not seen here": lost(1.0)},
-    "va-remark-4-4-late": {"seen here": lost(1.0), "not seen here": lost(1.0, at=3)},
     "va-eq-3": {
         verdict: {"views_at_minimum": {0.2: [(apart, 0.0)] * 5}}
         for verdict, apart in (("holds", 1e-9), ("fails", 1.0))

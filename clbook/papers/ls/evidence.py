@@ -1,32 +1,21 @@
 """What the claims of LS are judged on: each function's name is what the measures call its result."""
 
 import functools
-import itertools
 
 import numpy as np
 import torch
 
-from clbook import records, sweep, theory
+from clbook import records, sweep
 from clbook.experiments import landscape, separability, sphere
-from clbook.experiments.kernel import closed_forms
 from clbook.experiments.landscape.variation import within_lemma
 from clbook.experiments.separability import Config, condition, series
 from clbook.experiments.separability.recipes import checked
 from clbook.experiments.sphere import recipes as sphere_recipes
 from clbook.metrics import separable
-from clbook.papers.ls import drift, exact, repair, variants
+from clbook.papers.ls import computed, drift, exact, repair, variants
 
-SEEDS = range(5)
-SPREADS = (0.2, 0.1, 0.05, 0.025)  # of a cluster, for `blocks` and `thetas`
-# Places on the circle, and tau as a share of the largest that Lemma B.4 allows, for `bounds`.
-PLACES = tuple(itertools.product((2, 3, 4, 5), (0.999, 0.5)))
+SEEDS, SPREADS, PLACES, DATA = computed.SEEDS, computed.SPREADS, computed.PLACES, computed.DATA
 FROM_CAP = ("loss", "arrows", "clustered_at", "separable_at")  # recorded of runs from a cap
-# The data whose kernels `eigenvalues` looks at.
-DATA = {
-    "clusters, spread .1": Config(),
-    "clusters, spread .5": Config(spread=0.5),
-    "donut": Config(data="donut", augmentation="rotation"),
-}
 
 
 # What the chapter on separability shows as well.
@@ -168,7 +157,7 @@ def within():
 @functools.cache
 def velocity():
     """{map: relative errors of eq. 7, five draws} for maps that are no networks."""
-    return {name: [exact.velocity_error(name, seed) for seed in SEEDS] for name in exact.MAPS}
+    return records.value("ls-velocity")
 
 
 @functools.cache
@@ -192,13 +181,13 @@ def equal_means():
 @functools.cache
 def overlapping():
     """Starts that meet all conditions of Theorem 4.3 and no weights separate: the clusters' gradients overlap."""
-    return [repair.overlap(n) for n in (1200, 12_000, 120_000, 1_200_000)]
+    return records.value("ls-overlapping")
 
 
 @functools.cache
 def overlapping_moved():
     """The same with each number moved a little, five draws."""
-    return [repair.overlap(1200, moved=0.05, seed=seed) for seed in SEEDS]
+    return records.value("ls-overlapping-moved")
 
 
 @functools.cache
@@ -208,14 +197,9 @@ def overlap_runs():
 
 
 @functools.cache
-def watched():
-    """72 runs with each step kept, for the promises of the repaired theorem."""
-    plain = Config(noise=0.03, steps=600, linger=3.0, record_every=1)
-    starts = itertools.product(("partial", "full"), range(4), (0.1, 0.3, 1.0), (0.1, 1.0, 10.0))
-    configs = []
-    for gradient, seed, eps, tau in starts:
-        configs.append(plain.replace(gradient=gradient, seed=seed, eps=eps, tau=tau))
-    return sweep(repair.run, configs)
+def promises():
+    """When 72 runs with each step kept separate, and when the repaired theorem promises it."""
+    return records.value("ls-promises")
 
 
 @functools.cache
@@ -257,22 +241,13 @@ def linear_maps():
 @functools.cache
 def blocks():
     """(seeds, spreads, 2) sigma^2, and how far the kernel is from blocks, as clusters get tighter."""
-    found = []
-    for seed in SEEDS:
-        configs = [Config(spread=spread, seed=seed) for spread in SPREADS]
-        found.append([condition.block_error(config) for config in configs])
-    return np.array(found)
+    return records.value("ls-blocks")
 
 
 @functools.cache
 def thetas():
     """(seeds, spreads) Theta of the start as clusters get tighter."""
-    found = []
-    for seed in SEEDS:
-        configs = [Config(spread=spread, steps=1, seed=seed) for spread in SPREADS]
-        starts = [separability.run(config, record=("theta",)) for config in configs]
-        found.append([start.theta[0] for start in starts])
-    return np.array(found)
+    return records.value("ls-thetas")
 
 
 @functools.cache
@@ -338,27 +313,13 @@ def fig5():
 @functools.cache
 def step_errors():
     """{"partial": relative errors (3 rates, 5 seeds) of Prop. 4.1 for one step}, the rate falling."""
-    rows = []
-    for rate in (1e-1, 1e-2, 1e-3):
-        config = Config(lr_over_tau=rate, noise=0.03)
-        rows.append([condition.step_error(config.replace(seed=seed), "partial") for seed in SEEDS])
-    return {"partial": rows}
+    return records.value("ls-step-errors")
 
 
 @functools.cache
 def growth():
     """(gradient, growth rate of the gap between the clusters, the rate predicted) of ten runs."""
-    tight = Config(eps=0.001, lr_over_tau=0.002, record_every=10)
-    configs = []
-    for gradient, steps in (("full", 1200), ("partial", 2400)):
-        one = tight.replace(gradient=gradient, steps=steps)
-        configs += [one.replace(seed=seed) for seed in SEEDS]
-    found = []
-    for run in sweep(separability.run, configs, record=("theta",)):
-        gradient = run.config.gradient
-        predicted = theory.growth_rate(run.theta[0], run.config.tau, gradient)
-        found.append((gradient, condition.measured_growth(run), predicted))
-    return found
+    return records.value("ls-growth")
 
 
 @functools.cache
@@ -417,7 +378,7 @@ def parted():
 @functools.cache
 def growing():
     """{eta: the largest derivative of eq. 3 at k f as k grows}."""
-    return {eta: exact.growing_scale(eta) for eta in landscape.ETA}
+    return records.value("ls-growing")
 
 
 @functools.cache
@@ -430,23 +391,19 @@ def multipliers():
 @functools.cache
 def bounds():
     """The second variation along random directions, and Lemma B.4's bounds of it; for each of `PLACES`."""
-    return [exact.lower_bounds(count, share) for count, share in PLACES]
+    return records.value("ls-bounds")
 
 
 @functools.cache
 def kept():
     """{what the network sees: distances of a view from its point after 20 steps, five seeds}."""
-    return {
-        "radius": [exact.invariance_after(False, seed) for seed in SEEDS],
-        "point": [exact.invariance_after(True, seed) for seed in SEEDS],
-    }
+    return records.value("ls-kept")
 
 
 @functools.cache
 def explicit():
     """{activation: {(scale of the entries of A, prefactor): relative error}} of the kernel of Prop. B.5."""
-    names = ("tanh", "relu", "gelu")
-    return {name: closed_forms.explicit_errors(activation=name) for name in names}
+    return records.value("ls-explicit")
 
 
 # Appendix C: the proof of Theorem 4.3.
@@ -455,33 +412,19 @@ def explicit():
 @functools.cache
 def linear_errors():
     """(eps, gamma, tau, error of the linear law of Step 1) for extents, noises, temperatures and draws."""
-    found = []
-    for tau, part in itertools.product((0.1, 1.0), (1.0, 0.3, 0.1, 0.01)):
-        eps = part * tau**0.5
-        for share, seed in itertools.product((0.0, 0.1, 0.5), range(2)):
-            gamma = share * eps
-            found.append((eps, gamma, tau, exact.linear_error(eps, gamma, tau, seed)))
-    return found
+    return records.value("ls-linear-errors")
 
 
 @functools.cache
 def linear_powers():
     """p in: error of Step 1's linear law ~ eps^p without noise, from eps to 2 eps."""
-    found = []
-    for eps, seed in itertools.product((0.3, 0.1), SEEDS):
-        narrow, wide = (exact.linear_error(extent, 0, 1.0, seed) for extent in (eps, 2 * eps))
-        found.append(np.log2(wide / narrow))
-    return found
+    return records.value("ls-linear-powers")
 
 
 @functools.cache
 def eigenvalues():
     """The lowest eigenvalue of Step 3, what the proof says it is, the largest other one; `DATA` and seeds."""
-    found = []
-    for config, seed in itertools.product(DATA.values(), SEEDS):
-        kernel, labels = repair.double(config.replace(seed=seed))
-        found.append(repair.growing(kernel.numpy(), labels.numpy()))
-    return found
+    return records.value("ls-eigenvalues")
 
 
 @functools.cache
@@ -499,10 +442,7 @@ def flows():
 @functools.cache
 def components():
     """{points: (seeds, starts, 2)} |alpha(0)| / eps and |z_perp(0)| / eps of Step 4 at uniform starts."""
-    found = {}
-    for n in (50, 200, 800, 3200):
-        found[n] = np.stack([repair.first_component(n, seed) for seed in SEEDS])
-    return found
+    return records.value("ls-components")
 
 
 @functools.cache

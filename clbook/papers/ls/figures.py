@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import xarray
 from matplotlib.collections import LineCollection
 
 from clbook.papers.judging import listed
-from clbook.papers.ls.repair import Result, certified_at
 from clbook.style import MUTED, Picture, axes, colour, legend, log_axis
 
 MARK = "#111111"
@@ -145,22 +142,24 @@ def first_gap(components: dict[int, np.ndarray]) -> Picture:
     )
 
 
-def promises(runs: Sequence[Result]) -> Picture:
+def promises(runs: dict) -> Picture:
     """The step at which each run separates, and the one for which the repaired theorem promises it."""
     fig, ((ax,),) = axes(width=5.0, height=3.6)
-    given = [(r.separable_at, certified_at(r), r.config.gradient) for r in runs if certified_at(r)]
+    at, promised, whose = runs["separable_at"], runs["promised"], np.array(runs["gradient"])
+    given = np.isfinite(promised)
     for k, gradient in enumerate(("partial", "full")):
-        points = np.array([(at, promised) for at, promised, name in given if name == gradient])
-        if len(points):
+        mine = given & (whose == gradient)
+        if mine.any():
             ax.scatter(
-                *points.T,
+                at[mine],
+                promised[mine],
                 s=18,
                 color=colour(k),
                 label=f"{gradient} gradient",
                 linewidths=0,
                 gid=gradient,
             )
-    low, high = min(at for at, _, _ in given), max(promised for _, promised, _ in given)
+    low, high = at[given].min(), promised[given].max()
     ax.plot([low, high], [low, high], color=MUTED, ls="--", lw=1, label="the same step")
     ticks = (20, 40, 80, 160, 320)
     log_axis(ax, ticks)
@@ -169,6 +168,6 @@ def promises(runs: Sequence[Result]) -> Picture:
     legend(ax, loc="lower right")
     return Picture(
         fig,
-        f"{len(given)} of {len(runs)} runs get a promise; each lies on or above the diagonal, that is, "
+        f"{given.sum()} of {len(at)} runs get a promise; each lies on or above the diagonal, that is, "
         "none is still mixed at the promised step.",
     )

@@ -9,9 +9,9 @@ from clbook.experiments import sphere
 from clbook.experiments.separability import condition
 from clbook.experiments.separability.recipes import conditions, extents, grid, over_time
 from clbook.metrics import separable
-from clbook.papers.ls import batches, repair, variants
+from clbook.papers.ls import batches, computed, repair, variants
 from clbook.results.labelled import padded
-from clbook.results.records import Recipe
+from clbook.results.records import Computed, Recipe
 
 SETS = {
     "clusters": {"steps": 1000},
@@ -85,7 +85,26 @@ AXES = {
     "path": "run point step",
 }
 
+COMPUTED = (
+    computed.velocity,
+    computed.bounds,
+    computed.kept,
+    computed.linear_errors,
+    computed.linear_powers,
+    computed.eigenvalues,
+    computed.components,
+    computed.growth,
+    computed.blocks,
+    computed.thetas,
+    computed.overlapping,
+    computed.overlapping_moved,
+    computed.explicit,
+    computed.growing,
+    computed.step_errors,
+    computed.promises,
+)
 RECIPES = {
+    **{f"ls-{one.__name__.replace('_', '-')}": Computed(one) for one in COMPUTED},
     "ls-full-loss": Recipe(
         "clusters and a donut under eq. 12, the same with both samples augmented, and eq. 3, five seeds",
         variants.run,

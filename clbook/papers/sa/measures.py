@@ -156,19 +156,6 @@ def grows_on_digits(start):
     )
 
 
-@measures("sa-twin")
-def twin(start):
-    early = start.distance.isel(step=slice(1, None)).sel(step=slice(None, 100))
-    distance = early.sel(loss="twin").values
-    grown = distance[:, -1] / distance[:, 0]
-    nscl = early.sel(loss="nscl").isel(step=-1)
-    return Finding(
-        f"{span(grown, ',.0f')} times, to {span(distance[:, -1])}, where NSCL is {span(nscl)} away",
-        float(grown.mean()),
-        (Every(np.log10(grown) - 3),),
-    )
-
-
 @measures("sa-weight-angle")
 def weight_angle(plateau):
     angle = plateau.weight_angle.sel(loss="nscl")
@@ -346,7 +333,7 @@ def corollaries_far(far_correlation, far_certified):
     return Finding(
         f"{far_correlation:.0f}, below {far_certified:.2f}",
         float(far_correlation),
-        (far_certified - far_correlation,),
+        (far_correlation - far_certified,),
     )
 
 
@@ -958,18 +945,6 @@ def vacuous(lasting):
         "it does so for so many epochs: " + "; ".join(found),
         float(least),
         (5.5 - least,),
-    )
-
-
-@measures("sa-projection")
-def projection(plateau):
-    angle = plateau.class_angle.isel(step=-1)
-    change = abs(angle.sel(embedding="by PCA") - angle.sel(embedding="plain"))
-    mean = change.mean("class")
-    return Finding(
-        f"by {span(mean, '.2f')} degrees in the mean, {change.max():.1f} at most",
-        float(change.mean()),
-        (5 - mean,),
     )
 
 

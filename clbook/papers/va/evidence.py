@@ -90,13 +90,13 @@ def cifar():
 @functools.cache
 def lowest():
     """{tau: seeds} how far 20 descents of 12 points on eq. 1 get below evenly spread points."""
-    return computed.lowest()
+    return records.value("va-lowest")
 
 
 @functools.cache
 def views_at_minimum():
     """{tau: seeds} how far two views of a point are apart at the lowest minimum of eq. 1, and the loss there."""
-    return computed.views_at_minimum()
+    return records.value("va-views-at-minimum")
 
 
 @functools.cache
@@ -141,7 +141,7 @@ def stuck():
 @functools.cache
 def other_maps():
     """{map: seeds} errors of Prop. 4.1 for one step, and how much the kernel moves, of maps that are no networks."""
-    return computed.other_maps()
+    return records.value("va-other-maps")
 
 
 @functools.cache
@@ -183,19 +183,19 @@ def explicit():
 @functools.cache
 def wide():
     """{rows of B: (WIDTHS, draws)} relative error of the kernel at infinite width, for three kinds of rows."""
-    return computed.wide()
+    return records.value("va-wide")
 
 
 @functools.cache
 def printed():
     """Theorem 4.5 as printed, in the paper's own setting, at the start."""
-    return computed.printed()
+    return records.value("va-printed")
 
 
 @functools.cache
 def trained():
     """Theorem 4.5 as printed after 50 steps of training."""
-    return computed.trained()
+    return records.value("va-trained")
 
 
 @functools.cache

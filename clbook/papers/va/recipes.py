@@ -144,6 +144,12 @@ COMPUTED = (
     computed.step_errors,
     computed.cluster_speeds,
     computed.corollary,
+    computed.lowest,
+    computed.views_at_minimum,
+    computed.other_maps,
+    computed.wide,
+    computed.printed,
+    computed.trained,
 )
 RECIPES = {
     **{f"va-{one.__name__.replace('_', '-')}": Computed(one) for one in COMPUTED},
