@@ -111,7 +111,7 @@ def test_the_map_of_words_lists_who_is_nearest_in_all_dimensions():
     (bars,) = beside.containers
     unit = away.sum() / (len(away) - 1)
     lengths = [bar.get_width() for bar in bars]
-    np.testing.assert_allclose(lengths, np.minimum(np.sort(away)[1:] / unit, 1.2))
+    np.testing.assert_allclose(lengths, np.minimum(np.sort(away)[1:] / unit, 1.2), rtol=1e-5)
     assert to_rgb(bars[0].get_facecolor()) == to_rgb(word_figures.KINDS["injected"])
     assert "1 of 2 split words" in beside.get_xlabel() and "1 of 2 split words" in picture.alt
 
