@@ -11,7 +11,7 @@ import sys
 import pytest
 from test_course import CHAPTERS, FOLDED, ROOT, cells, prose
 
-OTHERS = {"diagnose", "images", "photographs"}  # pages of instruments and of runs
+OTHERS = {"diagnose", "sizes"}  # pages of instruments and of commands
 READ = [page for page in CHAPTERS if page.rpartition("/")[2] not in OTHERS]
 PREDICTED = re.compile(
     r"^:::\{predict\}.*?^:::$|^\*\*Predict first\.\*\*.*?(?=^$|\Z)(\n\d\. .*?(?=^$|\Z))?",
