@@ -13,7 +13,8 @@ from clbook.papers import judging
 ROOT = pathlib.Path(__file__).parent.parent
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
 PAGES = [TOC["root"]] + [chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]]
-CHAPTERS = [page for page in PAGES if (ROOT / f"{page}.ipynb").exists() and "papers" not in page]
+NOTEBOOKS = [page for page in PAGES if (ROOT / f"{page}.ipynb").exists()]
+CHAPTERS = [page for page in NOTEBOOKS if "papers" not in page]
 CLAIMS = [claim for name in judging.NAMES for claim in judging.paper(name).claims.values()]
 JUDGING = {claim.page for claim in CLAIMS if claim.shown}
 FENCED = r"^(`{{3,}}|:{{3,}})\{{({})\}}[^\n]*\n.*?^\1\s*$"
@@ -153,7 +154,7 @@ def test_every_explorer_has_its_question_and_a_computed_answer(page):
     "block",
     [
         pytest.param(block, id=f"{page}-{k}")
-        for page in CHAPTERS
+        for page in NOTEBOOKS
         for k, block in enumerate(implementations(page))
     ],
 )

@@ -11,7 +11,7 @@ import sys
 import pytest
 from test_course import CHAPTERS, FOLDED, ROOT, cells, prose
 
-OTHERS = {"images", "photographs"}  # pages of runs on pictures
+OTHERS = {"sizes"}  # a page of commands
 READ = [page for page in CHAPTERS if page.rpartition("/")[2] not in OTHERS]
 PREDICTED = re.compile(
     r"^:::\{predict\}.*?^:::$|^\*\*Predict first\.\*\*.*?(?=^$|\Z)(\n\d\. .*?(?=^$|\Z))?",

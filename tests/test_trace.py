@@ -80,7 +80,10 @@ ONE = {
     "an identity": lambda x: x @ torch.eye(x.shape[2]),
     "in order": lambda x: x.sort(1).values,
     "the least one's place": lambda x: x.argmin(-1),
-    "remainders": lambda x: x % 0.7 + (x - 3) % 2.5,
+    "remainders": lambda x: x % 0.7 + (x - 3) % 2.5 + x.fmod(0.7),
+    "a picture between its pixels": lambda x: torch.nn.functional.grid_sample(
+        x[None], x[None, ..., :1] * torch.tensor([1.3, 0.9]), "bilinear", "reflection", False
+    ),
     "the other way round": lambda x: x.flip(2),
     "normal quantiles": lambda x: torch.special.ndtri(x.sigmoid()),
     "eigenvalues": lambda x: torch.linalg.eigvalsh(x.mT @ x),

@@ -84,7 +84,7 @@ LENGTH = Words(
         "The vectors have length {length} in the mean. The loss and all lines below see directions: the vectors are "
         "divided by their lengths here. Do the same before you compare with others."
     ),
-    page="photographs",
+    page="practice",
 )
 ALIGNMENT = Words(
     name="alignment",

@@ -539,7 +539,7 @@ def by_farthest(train, y, test, test_y, k):
     return voted(-cosines(train, test), y, test_y, k)
 
 
-KNOWN["images", "neighbours"] = Exercise(
+KNOWN["photographs", "neighbours"] = Exercise(
     "neighbours_right(train, y, test, test_y, k), a share from 0 to 1",
     neighbours,
     by_neighbours,
@@ -579,7 +579,7 @@ def weight_gap_summed(first, second):
     return len(first) * weight_gap(first, second)
 
 
-KNOWN["photographs", "gap"] = Exercise(
+KNOWN["sa", "gap"] = Exercise(
     "gap(first, second) of two lists of weights, a number",
     layers,
     weight_gap,

@@ -189,6 +189,7 @@ TORCH_OWN = (
     "silu",
     "gelu",
     "softplus",
+    "grid_sampler_2d",
 )
 
 

@@ -36,6 +36,7 @@ CHEAP = {
     "minimum": "Math.min({0},{1})",
     "maximum": "Math.max({0},{1})",
     "remainder": "({0}%{1}+{1})%{1}",
+    "fmod": "{0}%{1}",
     "where": "{0}?{1}:{2}",
     "neg": "-{0}",
     "relu": "{0}>0?{0}:0",

@@ -32,8 +32,9 @@ def elected(neighbours: torch.Tensor, classes: int) -> torch.Tensor:
 
 def confusion(truth: torch.Tensor, guessed: torch.Tensor, classes: int) -> np.ndarray:
     """(C, C) how many images of each class, a row, are taken for each class, a column."""
-    pairs = truth * classes + guessed
-    return pairs.bincount(minlength=classes**2).reshape(classes, classes).numpy()
+    from sklearn.metrics import confusion_matrix  # here, since loading it takes a second
+
+    return confusion_matrix(truth.numpy(), guessed.numpy(), labels=range(classes))
 
 
 def among_its_own(neighbours: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -56,15 +57,11 @@ def of_each(labels: torch.Tensor, count: int, generator: torch.Generator) -> tor
 
 
 def principal(train: torch.Tensor, test: torch.Tensor, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The first `count` < d principal components of `train` (n, d), the largest last, and the same of `test` (m, d)."""
-    from scipy.sparse.linalg import eigsh  # here, since loading it takes a second
+    """The first `count` < d principal components of `train` (n, d), largest first, and those of `test` (m, d)."""
+    from sklearn.decomposition import PCA  # here, since loading it takes a second
 
-    mean = train.mean(0)
-    centred = train - mean
-    covariance = (centred.T @ centred).numpy()
-    _, axes = eigsh(covariance, count, v0=np.ones(len(covariance)))
-    first = torch.from_numpy(axes.astype(np.float32))
-    return (centred @ first).numpy(), ((test - mean) @ first).numpy()
+    fitted = PCA(count, svd_solver="arpack", random_state=0).fit(train.numpy())
+    return fitted.transform(train.numpy()), fitted.transform(test.numpy())
 
 
 def planes(places: list[torch.Tensor], seed: int) -> np.ndarray:

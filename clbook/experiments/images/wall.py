@@ -150,39 +150,72 @@ def run(config: Config, *, progress=None, device=None, checkpoint=None) -> Resul
 
 def read_out(trainer: Trainer) -> dict[str, np.ndarray]:
     """What the networks that `trainer` has kept so far tell: the arrays `READ` of a Result."""
-    photographs, pool = chosen(trainer)
-    i = trainer.images
-    pixels_test = i.x_test.flatten(1)
-    rows = [told(trainer, i.x.flatten(1), pixels_test, photographs, pool)]
-    fitted = neighbours.of_each(i.y, PROBED, stream(trainer.config.seed, CHOICE))
-    few, few_test = neighbours.principal(i.x[fitted].flatten(1), pixels_test, features(trainer))
-    more = {"probe": [linear_probe(few, i.y[fitted], few_test, i.y_test)]}
-    more |= {"probe_z": [], "spectrum_h": [], "spectrum_z": []}
-    points = [pixels_test[photographs]]
-    for state in trainer.networks:
-        trainer.network.load_state_dict(state)
-        h, z = trainer.embedded(i.x)
-        h_test, z_test = trainer.embedded(i.x_test)
-        held = torch.from_numpy(h_test)
-        rows.append(told(trainer, torch.from_numpy(h), held, photographs, pool))
-        points.append(held[photographs])
-        more["probe"].append(linear_probe(h[fitted], i.y[fitted], h_test, i.y_test))
-        more["probe_z"].append(linear_probe(z[fitted], i.y[fitted], z_test, i.y_test))
-        more["spectrum_h"].append(spectrum(h_test))
-        more["spectrum_z"].append(spectrum(z_test))
+    networks = [of_network(trainer, state) for state in trainer.networks]
+    places = [of_pixels(trainer), *networks]
+    found = {}
+    for name in ("knn", "probe", "confusion", "nearest", "share"):
+        found[name] = np.array([place[name] for place in places])
+    for name in ("probe_z", "spectrum_h", "spectrum_z"):
+        found[name] = np.array([network[name] for network in networks])
     epochs, loss = np.array(trainer.rows, float).T
-    columns = {}
-    for name in rows[0]:
-        columns[name] = np.array([row[name] for row in rows])
-    columns |= {name: np.array(values, np.float32) for name, values in more.items()}
-    columns["epochs"] = epochs.astype(int)
-    columns["loss"] = loss
-    columns["plane"] = neighbours.planes(points, trainer.config.seed)
-    columns["labels"] = i.y_test[photographs].numpy()
-    columns["pool_labels"] = i.y[pool].numpy()
-    columns["photographs"] = as_bytes(i.x_test[photographs])
-    columns["pool"] = as_bytes(i.x[pool])
-    return columns
+    found["epochs"] = epochs.astype(int)
+    found["loss"] = loss
+    found["plane"] = neighbours.planes([place["points"] for place in places], trainer.config.seed)
+    return found | shown(trainer)
+
+
+def of_pixels(trainer: Trainer) -> dict:
+    """What the pixels tell; the probe sees as many of their principal components as there are features."""
+    i, rows = trainer.images, probed(trainer)
+    train, test = i.x.flatten(1), i.x_test.flatten(1)
+    found = told(trainer, train, test)
+    few, few_test = neighbours.principal(train[rows], test, features(trainer))
+    found["probe"] = linear_probe(few, i.y[rows], few_test, i.y_test)
+    return found
+
+
+def of_network(trainer: Trainer, state: dict) -> dict:
+    """What a network that was kept tells by its features h, and what its z tells."""
+    trainer.network.load_state_dict(state)
+    i, rows = trainer.images, probed(trainer)
+    h, z = trainer.embedded(i.x)
+    h_test, z_test = trainer.embedded(i.x_test)
+    found = told(trainer, torch.from_numpy(h), torch.from_numpy(h_test))
+    found["probe"] = linear_probe(h[rows], i.y[rows], h_test, i.y_test)
+    found["probe_z"] = linear_probe(z[rows], i.y[rows], z_test, i.y_test)
+    found["spectrum_h"] = spectrum(h_test)
+    found["spectrum_z"] = spectrum(z_test)
+    return found
+
+
+def told(trainer: Trainer, train: torch.Tensor, test: torch.Tensor) -> dict:
+    """What lies beside what, by the vectors of training images (n, d) and test images (m, d), pixels or features."""
+    i, classes = trainer.images, len(trainer.images.classes)
+    photographs, pool = chosen(trainer)
+    votes = i.y[neighbours.nearest(train, test, VOTING)]
+    guessed = neighbours.elected(votes, classes)
+    points = test[photographs]
+    beside = neighbours.nearest(train[pool], points, BESIDE)
+    own = neighbours.among_its_own(i.y[pool][beside].numpy(), i.y_test[photographs].numpy())
+    return {
+        "knn": float((guessed == i.y_test).float().mean()),
+        "confusion": neighbours.confusion(i.y_test, guessed, classes),
+        "nearest": beside.numpy(),
+        "share": own.mean(),
+        "points": points,
+    }
+
+
+def shown(trainer: Trainer) -> dict[str, np.ndarray]:
+    """The images of the wall and of the pool, and their classes."""
+    i = trainer.images
+    photographs, pool = chosen(trainer)
+    return {
+        "labels": i.y_test[photographs].numpy(),
+        "pool_labels": i.y[pool].numpy(),
+        "photographs": as_bytes(i.x_test[photographs]),
+        "pool": as_bytes(i.x[pool]),
+    }
 
 
 def chosen(trainer: Trainer) -> tuple[torch.Tensor, torch.Tensor]:
@@ -192,19 +225,9 @@ def chosen(trainer: Trainer) -> tuple[torch.Tensor, torch.Tensor]:
     return photographs, neighbours.of_each(trainer.images.y, POOL, generator)
 
 
-def told(trainer: Trainer, train, test, photographs, pool) -> dict:
-    """What the vectors of training images (n, d) and test images (m, d) tell, pixels or features."""
-    i, classes = trainer.images, len(trainer.images.classes)
-    votes = i.y[neighbours.nearest(train, test, VOTING)]
-    guessed = neighbours.elected(votes, classes)
-    beside = neighbours.nearest(train[pool], test[photographs], BESIDE)
-    own = neighbours.among_its_own(i.y[pool][beside].numpy(), i.y_test[photographs].numpy())
-    return {
-        "knn": float((guessed == i.y_test).float().mean()),
-        "confusion": neighbours.confusion(i.y_test, guessed, classes),
-        "nearest": beside.numpy(),
-        "share": own.mean(),
-    }
+def probed(trainer: Trainer) -> torch.Tensor:
+    """Rows of the training images to which the linear probe is fitted."""
+    return neighbours.of_each(trainer.images.y, PROBED, stream(trainer.config.seed, CHOICE))
 
 
 def features(trainer: Trainer) -> int:

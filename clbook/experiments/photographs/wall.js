@@ -7,7 +7,9 @@ function clbookWall(root) {
   const address = URL.createObjectURL(new Blob([bytes], { type: "image/jpeg" }));
   const sheet = new Image();
   const photographs = data.nearest[0].length, each = photographs / data.classes.length;
-  const slider = find("input"), canvas = find("canvas"), context = canvas.getContext("2d");
+  const slider = find("input"), canvas = find(".clbook-map"), context = canvas.getContext("2d");
+  const views = find(".clbook-views");
+  const drawing = views && clbookDrawing(views, bytes);
   let place = 0, chosen = data.first;
 
   const kind = (tile) => data.tiles[tile];
@@ -161,6 +163,7 @@ function clbookWall(root) {
   function choose(k) {
     chosen = k;
     update();
+    drawing?.(chosen, data.across, named(chosen));
   }
 
   function update() {
@@ -201,5 +204,5 @@ function clbookWall(root) {
   canvas.hidden = !data.plane;
   new ResizeObserver(draw).observe(canvas);
   new MutationObserver(draw).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
-  update();
+  choose(chosen);
 }

@@ -16,6 +16,7 @@ import numpy as np
 import xarray
 
 from clbook.experiments.images import neighbours
+from clbook.experiments.photographs import drawing
 from clbook.style import ACCENT, Picture, Table, axes, colour, legend
 
 PLURALS = {"deer": "deer"}  # all others take an s
@@ -120,7 +121,7 @@ class Wall:
     Attributes:
         record: `photographs-wall`, or a `part` of it.
         title, caption: a short heading, and what stands below.
-        whole: whether there is a map, and what is said of the classes that are confused.
+        whole: whether there are views, a map, and what is said of the classes that are confused.
     """
 
     _first = None
@@ -146,6 +147,8 @@ class Wall:
         }
         if Wall._first is self:
             shown |= {"css": _file("wall.css"), "js": _file("wall.js")}
+        if self.whole:
+            shown["drawing"] = drawing.script().replace("</", "<\\/")
         return jinja2.Template(_file("wall.html"), autoescape=True).render(shown)
 
     def setup(self) -> dict:
