@@ -383,7 +383,7 @@ class Picture:
         about.add_text("Description", self.alt)
         few = whole.convert("RGB").quantize(colours)
         file = io.BytesIO()
-        few.save(file, "png", optimize=True, pnginfo=about)
+        few.save(file, "png", optimize=True, pnginfo=about, dpi=(dpi, dpi))
         return base64.b64encode(file.getvalue()).decode()
 
     def _repr_mimebundle_(self, include=None, exclude=None):
