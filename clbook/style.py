@@ -389,9 +389,10 @@ class Picture:
     def _repr_mimebundle_(self, include=None, exclude=None):
         if os.environ.get("CLBOOK_STATIC") == "1":
             # The built page takes the file, and the alt text that is in it.
-            # Lines and dots have few colours; what shows photographs or shades keeps all of them.
-            shaded = any(ax.images for ax in self.fig.axes)
-            png = base64.b64encode(self.png()).decode() if shaded else self.small(colours=256)
+            # Lines, dots and the shades of a colour map are few colours; a photograph keeps all of its own.
+            shown = [image for ax in self.fig.axes for image in ax.images]
+            coloured = any(image.get_array().ndim == 3 for image in shown)
+            png = base64.b64encode(self.png()).decode() if coloured else self.small(colours=256)
             return {"image/png": png, "text/plain": self.alt}
         width = int(self.fig.get_figwidth() * 96)  # CSS has 96 pixels an inch
         tag = (
