@@ -388,8 +388,8 @@ def test_wrong_fields_and_runs_are_named():
 
 
 def test_a_function_that_two_programs_share_is_written_once():
-    one = Program("function way0_setup(){1}\nfunction way0_step(){2}", {}, {}, [], [])
-    two = Program("function way1_setup(){1}\nfunction way1_step(){3}", {}, {}, [], [])
+    one = Program("function way0_setup(){1}\nfunction way0_step(){2}", {}, {}, [], [], [])
+    two = Program("function way1_setup(){1}\nfunction way1_step(){3}", {}, {}, [], [], [])
     assert written([one, two], "way").splitlines() == [
         "function way0_setup(){1}",
         "function way0_step(){2}",
