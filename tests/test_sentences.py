@@ -258,9 +258,10 @@ def test_kernel_step():
         shown = it.end(rate, gradient)
         predicted, moved = np.concatenate([shown.series[1, f"class {k}"][:2] for k in range(3)], 1)
         error[rate, gradient] = np.linalg.norm(moved - predicted) / np.linalg.norm(moved)
+        # In per cent; the page's five digits of places leave an error of a step of 5e-4.
         assert it.cell(rate, gradient) == pytest.approx(
-            100 * error[rate, gradient], rel=0.2
-        )  # in per cent
+            100 * error[rate, gradient], rel=0.2, abs=5e-4
+        )
     partial, full = (
         np.array([error[rate, kind] for rate in it.axes["lr_over_tau"]])
         for kind in ("partial", "full")
@@ -499,7 +500,7 @@ def test_ls_threshold():
         taus, dots = lines["tolerance"]
         off = abs(dots / np.interp(taus, *lines["slope"]) - 1)
         assert (
-            off[taus < 0.06].max() < 0.08 < 0.15 < off[taus > 0.1].min()
+            off[taus < 0.06].max() < 0.08 < 0.15 < off[taus > 0.11].min()
         )  # on the line, then off it
 
 
@@ -856,7 +857,7 @@ def nearest_of(value, *options):
 
 def answer_quiz():
     it = explorer("intro", "quiz")
-    low, high = (it.end(tau, 45).said(r"loss is ([\d.]+)")[0] for tau in (0.02, 2))
+    low, high = (it.end(tau, 45).said(r"loss is ([\d.]+\d)")[0] for tau in (0.02, 2))
     return 0 if low < 0.5 * high else 1 if low > 2 * high else 2
 
 
