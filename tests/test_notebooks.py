@@ -2,6 +2,7 @@
 (That they run is the test of nbval, in the same pytest.)
 """
 
+import json
 import pathlib
 
 import nbformat
@@ -53,6 +54,13 @@ def test_only_checked_cells_store_outputs(notebook):
     ]
     assert stored == []
     assert "widgets" not in notebook.metadata
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_no_two_cells_of_a_notebook_have_one_name(path):
+    # nbformat would give the second one another name.
+    names = [cell["id"] for cell in json.loads(path.read_text("utf-8"))["cells"]]
+    assert len(set(names)) == len(names)
 
 
 def test_notebook_is_valid_and_light(notebook, request):
