@@ -20,7 +20,7 @@ from clbook.experiments.photographs import drawing, recipes
 from clbook.experiments.photographs import wall as page
 from clbook.results import records
 
-SMALL = dict(width=2, test=200, batch=150, projector=(8, 6), epochs=2)
+SMALL = dict(width=2, test=200, batch=150, projector=(8, 6), epochs=2, restart=1)
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,8 @@ def record(ran):
 
 def test_the_networks_are_read_out_before_training_and_at_the_readouts(ran):
     result, _ = ran
-    assert runs.readouts(5) == [0, 1, 3, 5] and runs.readouts(30) == [0, 1, 3, 10, 30]
+    assert runs.readouts(5, 0) == [0, 1, 3, 5] and runs.readouts(30, 0) == [0, 1, 3, 10, 30]
+    assert runs.readouts(36, 12) == [0, 1, 3, 10, 12, 30, 36]
     assert result.epochs.tolist() == [0, 1, 2]
     assert np.isnan(result.loss[0]) and np.isfinite(result.loss[1:]).all()
     assert result.nearest.shape == (4, 200, 8) and result.plane.shape == (4, 200, 2)
@@ -69,6 +70,20 @@ def test_the_networks_are_read_out_before_training_and_at_the_readouts(ran):
     assert result.knn == pytest.approx([np.trace(table) / 200 for table in result.confusion])
     assert abs(result.plane).max() <= 1 + 1e-6
     assert result.spectrum_h.shape == (3, 8) and result.spectrum_z.shape == (3, 6)
+
+
+def test_the_learning_rate_falls_twice_when_it_starts_anew(photographs, monkeypatch):
+    """Up to the restart a run is the shorter run to the bit, which can so be continued."""
+    monkeypatch.setenv("CLBOOK_DATA", str(photographs))
+    trainer = runs.Trainer(runs.Config(**SMALL | {"epochs": 5, "restart": 2}), torch.device("cpu"))
+    shorter = runs.Trainer(runs.Config(**SMALL | {"epochs": 2, "restart": 0}), torch.device("cpu"))
+    assert trainer.batches == shorter.batches == 2
+    factors = [trainer.factor(t) for t in range(1, 11)]
+    assert factors[:4] == [shorter.factor(t) for t in range(1, 5)]
+    assert factors[:4] == pytest.approx([0.5, 1.0, 0.75, 0.25])
+    assert factors[4] > 0.9 and factors[4:] == sorted(factors[4:], reverse=True)
+    with pytest.raises(ValueError, match="restart = 5 is not allowed: restart must be less than"):
+        runs.Config(restart=5, epochs=5)
 
 
 def test_a_checkpoint_gives_the_same_readouts(ran, photographs, monkeypatch):

@@ -277,14 +277,13 @@ class Trainer:
     def train_epoch(self, tell) -> bool:
         """See every image once; `tell(fraction)` may return False to stop. Returns whether the epoch was finished."""
         self.network.train()
-        steps, warmup = self.config.epochs * self.batches, self.config.warmup * self.batches
+        steps = self.config.epochs * self.batches
         order, first = torch.randperm(len(self.x), generator=self.order), len(self.steps)
         for k, chosen in enumerate(
             order[: self.batches * self.config.batch].split(self.config.batch)
         ):
             t = self.epoch * self.batches + k + 1
-            factor = optim.warmed(t, steps, min(warmup, steps))
-            self.steps.append(self.step(chosen, factor))
+            self.steps.append(self.step(chosen, self.factor(t)))
             if tell(t / steps) is False:
                 return False
         self.epoch += 1
@@ -294,6 +293,11 @@ class Trainer:
         if self.due():
             self.record(mean)
         return True
+
+    def factor(self, t: int) -> float:
+        """The share of the learning rate at step t = 1, 2, ...: it rises in the warm-up, then half a cosine falls."""
+        steps, warmup = self.config.epochs * self.batches, self.config.warmup * self.batches
+        return optim.warmed(t, steps, min(warmup, steps))
 
     def due(self) -> bool:
         """Whether the network is read out after this epoch."""
@@ -355,7 +359,9 @@ class Trainer:
     def state(self) -> dict:
         """All that the rest of the run depends on."""
         return {
-            "config": self.config.described(),
+            "config": repr(
+                self.config
+            ),  # all settings: what is left to the default changes with it
             "epoch": self.epoch,
             "seconds": self.seconds,
             "rows": self.rows,
@@ -370,9 +376,9 @@ class Trainer:
 
     def take_up(self, state: dict) -> None:
         """Go on from `state`."""
-        if state["config"] != self.config.described():
+        if state["config"] != repr(self.config):
             raise ValueError(
-                f"checkpoint = {state['config']} is not allowed: it must be of {self.config.described()}"
+                f"checkpoint = {state['config']} is not allowed: it must be of {self.config}"
             )
         self.epoch, self.rows = state["epoch"], state["rows"]
         self.seconds = state["seconds"]

@@ -1,7 +1,7 @@
 """Cats beside cats: SimCLR on all photographs of CIFAR-10, and what lies beside what while it trains.
 
-One run is read out at epochs 0, 1, 3, 10, 30, 100 ... and at its end. Its networks at these times are kept in the
-checkpoint, so that all that the wall shows is computed from them afterwards.
+One run is read out at epochs 0, 1, 3, 10, 30, 100 ..., where its learning rate starts anew, and at its end. Its
+networks at these times are kept in the checkpoint, so that all that the wall shows is computed from them afterwards.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import torch
 from clbook.experiments.images import experiment as images
 from clbook.experiments.images import neighbours
 from clbook.metrics import linear_probe, spectrum
+from clbook.training import optim
 from clbook.training.loop import default_device
 from clbook.training.settings import Outcome, setting
 from clbook.training.streams import stream
@@ -36,7 +37,13 @@ class Config(images.Config):
     test: int = setting(10_000, "images held out", unit="images", low=200)
     width: int = setting(32, "channels of the first stage", low=1, high=1024)
     batch: int = setting(256, "images in a batch, each with two views", unit="images", low=2)
-    epochs: int = setting(12, "times that every image is seen", unit="epochs", low=1)
+    epochs: int = setting(36, "times that every image is seen", unit="epochs", low=1)
+    restart: int = setting(
+        12,
+        "epochs after which the learning rate starts at its height again; 0: it never does",
+        unit="epochs",
+        low=0,
+    )
     warmup: int = setting(
         1, "epochs in which the learning rate rises; half a cosine follows", unit="epochs", low=0
     )
@@ -44,6 +51,11 @@ class Config(images.Config):
     smallest: float = setting(
         0.2, "smallest share of an image that a view shows", above=0.0, high=1.0
     )
+
+    def check(self):
+        super().check()
+        if self.restart >= self.epochs:
+            raise self.error("restart", f"less than epochs = {self.epochs}")
 
 
 @dataclasses.dataclass
@@ -87,12 +99,12 @@ OF_A_RUN = {field.name for field in dataclasses.fields(Outcome)} | {"steps"}
 READ = tuple(f.name for f in dataclasses.fields(Result) if f.name not in OF_A_RUN)
 
 
-def readouts(epochs: int) -> list[int]:
-    """The epochs after which the network is kept: 0, 1, 3, 10, 30, 100 ... and the last."""
+def readouts(epochs: int, restart: int) -> list[int]:
+    """The epochs after which the network is kept: 0, 1, 3, 10, 30, 100 ..., the restart and the last."""
     early = [1, 3]
     while early[-1] < epochs:
         early += [10 * epoch for epoch in early[-2:]]
-    return [0, *(epoch for epoch in early if epoch < epochs), epochs]
+    return sorted({0, restart, *(epoch for epoch in early if epoch < epochs), epochs})
 
 
 class Trainer(images.Trainer):
@@ -105,7 +117,19 @@ class Trainer(images.Trainer):
 
     def due(self) -> bool:
         """Whether the network is kept after this epoch."""
-        return self.epoch in readouts(self.config.epochs)
+        return self.epoch in readouts(self.config.epochs, self.config.restart)
+
+    def factor(self, t: int) -> float:
+        """The share of the learning rate at step t: after the restart it falls a second time, without a warm-up.
+
+        A run that has ended goes on so, with nothing to repeat (warm restarts: Loshchilov and Hutter 2017).
+        """
+        first, second = self.config.restart * self.batches, self.config.epochs * self.batches
+        if first == 0:
+            return super().factor(t)
+        if t <= first:
+            return optim.warmed(t, first, min(self.config.warmup * self.batches, first))
+        return optim.warmed(t - first, second - first)
 
     def record(self, loss: float) -> None:
         """Keep the epoch, its loss and the network."""

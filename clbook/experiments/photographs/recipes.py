@@ -212,7 +212,7 @@ RECIPES = {
         dims=("variant", "seed"),
     ),
     "photographs-wall": Recipe(
-        "cats beside cats: SimCLR, a residual network of 8 layers and 32 channels on all of CIFAR-10, 12 epochs, and "
+        "cats beside cats: SimCLR, a residual network of 8 layers and 32 channels on all of CIFAR-10, 36 epochs, and "
         "what lies beside 200 test images (CLBOOK_CHECKPOINT names a file from which its training goes on)",
         wall.run,
         (wall.Config(),),
