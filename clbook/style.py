@@ -278,6 +278,15 @@ def _apart(heights, gap):
     return found
 
 
+def stand_aside(fig) -> None:
+    """Say below a figure of points on a circle that their distance from the circle has no meaning in it."""
+    fig.supxlabel(
+        "Nearer to the middle or farther means nothing: points stand aside so that none hides another.",
+        fontsize=9,
+        color=MUTED,
+    )
+
+
 def log_axis(ax: Axes, ticks: Sequence[float] | None = None, *, axis: str = "x") -> None:
     """Make an axis logarithmic.
 

@@ -15,7 +15,7 @@ import jinja2
 
 from clbook import style
 from clbook.explore import controls
-from clbook.explore.static import _file
+from clbook.explore.static import Block, _file
 from clbook.explore.subject import quantities
 from clbook.trace.page import Program, highest, program, shared_code
 from clbook.trace.panels import Panel, check, points
@@ -117,7 +117,7 @@ def written(traced: Sequence[Program], word: str) -> str:
 
 
 @dataclasses.dataclass(eq=False, repr=False)
-class Here:
+class Here(Block):
     """The block as HTML. The first one that a process shows brings the style sheet and the script with it.
 
     Attributes:
@@ -139,9 +139,6 @@ class Here:
     name: str
     title: str
     caption: str
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name}>"  # a notebook keeps it beside the HTML
 
     def _repr_html_(self) -> str:
         Here._first = Here._first or self

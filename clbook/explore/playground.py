@@ -13,7 +13,7 @@ import jinja2
 
 from clbook import style
 from clbook.explore.inpage import programs, written
-from clbook.explore.static import _file
+from clbook.explore.static import Block, _file
 from clbook.trace.page import shared_code
 from clbook.training.loop import Training
 
@@ -31,7 +31,7 @@ LEAST = 0.25  # half a side of the smallest part of the embedding that is shown
 
 
 @dataclasses.dataclass(eq=False, repr=False)
-class Playground:
+class Playground(Block):
     """The block as HTML.
 
     Attributes:
@@ -49,9 +49,6 @@ class Playground:
     title: str
     caption: str
     name: str = "play"
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name}>"  # a notebook keeps it beside the HTML
 
     def _repr_html_(self) -> str:
         ways = [self.config.replace(network=network) for network in (True, False)]

@@ -14,7 +14,7 @@ import jinja2
 from clbook import style
 from clbook.explore import controls
 from clbook.explore.inpage import programs, written
-from clbook.explore.static import _file
+from clbook.explore.static import Block, _file
 from clbook.trace.page import shared_code
 from clbook.training.loop import Training
 from clbook.training.settings import fields
@@ -25,7 +25,7 @@ LEAST = 1.0  # half a side of the smallest part of the embedding that is shown
 
 
 @dataclasses.dataclass(eq=False, repr=False)
-class Pulling:
+class Pulling(Block):
     """The block as HTML.
 
     Attributes:
@@ -47,9 +47,6 @@ class Pulling:
     title: str
     caption: str
     name: str = "pull"
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name}>"  # a notebook keeps it beside the HTML
 
     def _repr_html_(self) -> str:
         ways = [self.config.replace(**changes) for changes in self.networks.values()]

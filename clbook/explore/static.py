@@ -218,8 +218,17 @@ class Knob(NamedTuple):
     choice: bool
 
 
+class Block:
+    """What a page shows as HTML, under a name."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"  # a notebook keeps it beside the HTML
+
+
 @dataclasses.dataclass(eq=False, repr=False)
-class Player:
+class Player(Block):
     """The explorer as HTML. The first one that a process shows brings the style sheet and the script with it.
 
     Attributes:
@@ -246,9 +255,6 @@ class Player:
     name: str
     title: str
     caption: str
-
-    def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name}>"  # a notebook keeps it beside the HTML
 
     @property
     def times(self) -> list[list[float]]:

@@ -20,6 +20,7 @@ from clbook.style import (
     log_axis,
     mosaic,
     name_lines,
+    stand_aside,
 )
 
 CIRCLE = np.linspace(0, 2 * np.pi, 200)
@@ -27,16 +28,6 @@ EQ1, EQ3, MARK = colour(0), colour(1), colour(2)
 PARTNER, OTHER = colour(2), colour(4)
 DOTTED = {"lw": 0.8, "ls": ":"}
 RING = {"facecolors": "none", "zorder": 3}  # around the configuration that the sliders hold
-
-
-ASIDE = (
-    "Nearer to the middle or farther means nothing: points stand aside so that none hides another."
-)
-
-
-def aside(fig) -> None:
-    """Say below a figure that the distance from a circle has no meaning in it."""
-    fig.supxlabel(ASIDE, fontsize=9, color=MUTED)
 
 
 def _power(value):
@@ -121,7 +112,7 @@ def forgetting(maps: Maps) -> Picture:
         text.append(
             f"{name}: loss {loss[i]:.6f}, accuracy of the nearest class centre {maps.accuracy[i]:.0%}"
         )
-    aside(fig)
+    stand_aside(fig)
     return Picture(
         fig,
         "Three clusters in the plane and four invariant maps of them to the circle. "
@@ -175,7 +166,7 @@ def two_orders(shuffle: Shuffle, result: Result) -> Picture:
         title=f"$\\tau$ = {tau:g}",
     )
     name_lines(curve)
-    aside(fig)
+    stand_aside(fig)
     return Picture(
         fig,
         f"{len(copy)} points of three classes at K = {K} even places, tau = {tau:g}. "

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.collections import LineCollection
 
-from clbook.experiments.landscape.figures import aside
 from clbook.experiments.overlap.experiment import (
     RING,
     WIDTHS,
@@ -28,6 +27,7 @@ from clbook.style import (
     mosaic,
     name_lines,
     plane,
+    stand_aside,
 )
 
 CIRCLE = np.linspace(0, 2 * np.pi, 73)
@@ -138,7 +138,7 @@ def maps(runs: dict) -> Picture:
     ax["loss"].set_ylim(low, high + ROOM * (high - low))
     name_lines(ax["loss"], 24)
     legend(ax["loss"], loc="upper left")
-    aside(fig)
+    stand_aside(fig)
     return Picture(
         fig,
         f"Views {config.width:g} degrees wide at tau = {config.tau:g}: the {config.n} data points form "

@@ -6,7 +6,6 @@ import numpy as np
 from matplotlib.collections import LineCollection
 
 from clbook import theory
-from clbook.experiments.landscape.figures import aside
 from clbook.experiments.sphere.experiment import TURNS
 from clbook.style import (
     INK,
@@ -19,6 +18,7 @@ from clbook.style import (
     name_lines,
     needs,
     so_far,
+    stand_aside,
 )
 from clbook.training.loop import shared_times
 
@@ -161,7 +161,7 @@ def story(pair: dict, network_times, vanilla_times, azimuth: float = AZIMUTH) ->
             _embedding(ax[f"{name}{j}"], result, int(np.abs(result.steps - t).argmin()), azimuth)
         ax[f"{name}0"].set_ylabel(name)
     if network.config.d == 2:
-        aside(fig)
+        stand_aside(fig)
     side = f", seen from {azimuth:.0f} degrees" if network.config.d == 3 else ""
     return Picture(
         fig,
@@ -200,7 +200,7 @@ def snapshot(pair: dict, frame: int = -1) -> Picture:
         name_lines(ax[name])
     config = network.config
     if config.d == 2:
-        aside(fig)
+        stand_aside(fig)
     return Picture(
         fig,
         f"{_setting(config)}, {config.classes} clusters, tau = {config.tau:g}, lr = {config.lr:g}, "
