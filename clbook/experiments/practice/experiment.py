@@ -48,13 +48,13 @@ FAULTS = {
 class Config(Settings):
     """Settings of one run."""
 
-    run: str = setting("A", "which of the five runs", choices=tuple(FAULTS))
+    letter: str = setting("A", "which of the five runs", choices=tuple(FAULTS))
     seed: int = setting(0, "seed of the network, the batches and the views", low=0, high=9999)
 
     @property
     def fault(self) -> str:
         """The name of the run on the page, "healthy" for the one without a fault."""
-        return FAULTS[self.run]
+        return FAULTS[self.letter]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +83,9 @@ class Result(Outcome):
     @property
     def ceiling(self) -> float:
         """The loss where all outputs are equal."""
-        return float(np.log(2 * len(held()[0]) - 1))
+        pictures, _ = held()
+        others = 2 * len(pictures) - 1
+        return float(np.log(others))
 
 
 @functools.cache
@@ -102,15 +104,23 @@ def held() -> tuple[torch.Tensor, np.ndarray]:
 def queries() -> list[int]:
     """Of the held-out pictures, the first 2, 3, 5 and 8: digits that are easily taken for another."""
     _, labels = held()
-    return [int(np.flatnonzero(labels == digit)[0]) for digit in (2, 3, 5, 8)]
+    found = []
+    for digit in (2, 3, 5, 8):
+        mine = np.flatnonzero(labels == digit)
+        found.append(int(mine[0]))
+    return found
 
 
 def view(x, generator, move=0.12, noise=0.2):
     """A view of each picture in x (n, 64): turned, stretched and moved, with noise."""
-    maps = torch.eye(2, 3) + move * torch.randn(len(x), 2, 3, generator=generator)
-    grid = F.affine_grid(maps, (len(x), 1, 8, 8), align_corners=False)
-    moved = F.grid_sample(x.view(-1, 1, 8, 8), grid, align_corners=False)
-    return moved.flatten(1) + noise * torch.randn(len(x), 64, generator=generator)
+    n = len(x)
+    changed = torch.randn(n, 2, 3, generator=generator)
+    maps = torch.eye(2, 3) + move * changed
+    images = x.view(n, 1, 8, 8)
+    grid = F.affine_grid(maps, images.shape, align_corners=False)
+    moved = F.grid_sample(images, grid, align_corners=False)
+    grain = torch.randn(n, 64, generator=generator)
+    return moved.flatten(1) + noise * grain
 
 
 def network(seed) -> nn.Sequential:
@@ -131,29 +141,30 @@ def run(config: Config, *, progress=None, device=None) -> Result:
     """
     begun = time.perf_counter()
     changes = dict(RUNS[config.fault])
-    lr, attract = changes.pop("lr", 3e-3), changes.pop("attract", False)
-    batches, draws = stream(config.seed, BATCHES), stream(config.seed, VIEWS)
+    lr = changes.pop("lr", 3e-3)
+    attract = changes.pop("attract", False)
+    batches = stream(config.seed, BATCHES)
+    draws = stream(config.seed, VIEWS)
     net = network(config.seed)
     optimizer = torch.optim.Adam(net.parameters(), lr=lr)
-    pictures = digits()[0][:TRAINED]
-    seen, stopped = [], False
-    start = net(held()[0]).detach()
+    pictures, _ = digits()
+    seen, stopped, end = [], False, TIMES[-1]
 
     def result():
-        columns = {name: np.stack([each[name] for each in seen]) for name in seen[0]}
-        columns["places"], columns["pairs"] = turned(columns["places"], columns["pairs"])
-        steps = np.array(TIMES[: len(seen)])
         seconds = time.perf_counter() - begun
-        return Result(config, seconds, "cpu", stopped, steps=steps, **columns)
+        steps = np.array(TIMES[: len(seen)])
+        return Result(config, seconds, "cpu", stopped, steps=steps, **together(seen))
 
-    for step in range(TIMES[-1] + 1):
+    for step in range(end + 1):
         if step in TIMES:
-            seen.append(measured(net, start, config.seed, changes))
-            if progress and progress(step / TIMES[-1], result()) is False:
-                stopped = step < TIMES[-1]
+            seen.append(measured(net, config.seed, changes))
+            if progress and progress(step / end, result()) is False:
+                stopped = step < end
                 break
-        batch = pictures[torch.randperm(TRAINED, generator=batches)[:BATCH]]
-        z1, z2 = (net(view(batch, draws, **changes)) for _ in range(2))
+        order = torch.randperm(TRAINED, generator=batches)
+        batch = pictures[order[:BATCH]]
+        z1 = net(view(batch, draws, **changes))
+        z2 = net(view(batch, draws, **changes))
         loss = losses.byol(z1, z2) if attract else losses.nt_xent(z1, z2, TAU)
         optimizer.zero_grad()
         loss.backward()
@@ -161,41 +172,62 @@ def run(config: Config, *, progress=None, device=None) -> Result:
     return result()
 
 
+def together(seen) -> dict:
+    """The quantities that were measured at each time, as arrays (T, ...)."""
+    columns = {}
+    for name in seen[0]:
+        values = [each[name] for each in seen]
+        columns[name] = np.stack(values)
+    places, pairs = turned(columns["places"], columns["pairs"])
+    return columns | {"places": places, "pairs": pairs}
+
+
 @torch.no_grad()
-def measured(net, start, seed, changes) -> dict:
+def measured(net, seed, changes) -> dict:
     """The quantities of a `Result` at one time, on the same views of the held-out pictures at each of them.
 
     Args:
-        start: (497, 32) outputs of the untrained network.
         changes: the strength of the views.
     """
-    pictures, labels = held()
+    pictures, _ = held()
     draws = stream(seed, HELD_VIEWS)
-    z1, z2 = (net(view(pictures, draws, **changes)) for _ in range(2))
-    z, u1, u2 = (F.normalize(outputs, dim=1).numpy() for outputs in (net(pictures), z1, z2))
+    z1 = net(view(pictures, draws, **changes))
+    z2 = net(view(pictures, draws, **changes))
+    every = net(digits()[0])
+    start = network(seed)(pictures)
+    z, u1, u2 = unit(every[TRAINED:]), unit(z1), unit(z2)
     axes, middle = plane(z), z.mean(0)
     views = np.stack([u1[:PAIRS], u2[:PAIRS]], 1)
     variances = metrics.spectrum(z)
-    return {
+    found = {
         "loss": losses.nt_xent(z1, z2, TAU).item(),
-        "cka": metrics.linear_cka(start, z),
-        "spread": variances.sum(),
         "alignment": losses.byol(z1, z2).item(),
+        "cka": metrics.linear_cka(start, z),
         "uniformity": metrics.uniformity(z),
+        "spread": variances.sum(),
         "spectrum": variances,
-        "accuracy": readout(F.normalize(net(digits()[0]), dim=1).numpy()),
-        "places": (z[:DOTS] - middle) @ axes,
-        "pairs": (views - middle) @ axes,
-        "near": nearest(z),
     }
+    found["accuracy"] = readout(unit(every))
+    found["places"] = (z[:DOTS] - middle) @ axes
+    found["pairs"] = (views - middle) @ axes
+    found["near"] = nearest(z)
+    return found
+
+
+def unit(outputs) -> np.ndarray:
+    """Outputs (n, d) at length 1."""
+    return F.normalize(outputs, dim=1).numpy()
 
 
 def readout(z) -> float:
     """Accuracy of the nearest centre of five labels per digit, on the held-out ones of all pictures z (1797, d)."""
     _, labels = digits()
-    known = [np.flatnonzero(labels[:TRAINED] == digit)[:KNOWN] for digit in range(10)]
-    known = np.concatenate(known)
-    return metrics.nccc(z[known], labels[known], z[TRAINED:], labels[TRAINED:])
+    known = []
+    for digit in range(10):
+        mine = np.flatnonzero(labels[:TRAINED] == digit)
+        known += mine[:KNOWN].tolist()
+    held_out = z[TRAINED:], labels[TRAINED:]
+    return metrics.nccc(z[known], labels[known], *held_out)
 
 
 @functools.cache
@@ -206,10 +238,13 @@ def of_pixels() -> float:
 
 def nearest(z) -> np.ndarray:
     """The numbers (queries, NEAR) of the held-out pictures whose z (497, d) is nearest to each query's, it left out."""
-    asked = queries()
-    distances = np.linalg.norm(z[asked, None] - z, axis=-1)
-    distances[range(len(asked)), asked] = np.inf
-    return np.argsort(distances, axis=1, kind="stable")[:, :NEAR]
+    found = []
+    for query in queries():
+        distances = np.linalg.norm(z - z[query], axis=1)
+        distances[query] = np.inf
+        order = np.argsort(distances, kind="stable")
+        found.append(order[:NEAR])
+    return np.stack(found)
 
 
 def turned(places, pairs) -> tuple[np.ndarray, np.ndarray]:
@@ -217,11 +252,14 @@ def turned(places, pairs) -> tuple[np.ndarray, np.ndarray]:
 
     The two main axes of a cloud may exchange their places from one time to the next; the eye should not see that.
     """
-    places, pairs = places.copy(), pairs.copy()
+    places = places.copy()
+    pairs = pairs.copy()
     for k in range(1, len(places)):
-        left, _, right = np.linalg.svd(places[k].T @ places[k - 1])
-        places[k] = places[k] @ left @ right
-        pairs[k] = pairs[k] @ left @ right
+        product = places[k].T @ places[k - 1]
+        left, _, right = np.linalg.svd(product)
+        turn = left @ right
+        places[k] = places[k] @ turn
+        pairs[k] = pairs[k] @ turn
     return places, pairs
 
 
@@ -231,7 +269,7 @@ def look(config: View, *, progress=None, device=None) -> Result:
     Args:
         config, progress, device: as for `run`.
     """
-    settings = Config(config.run, config.seed)
+    settings = Config(config.letter, config.seed)
 
     def seen(result):
         return dataclasses.replace(result, config=config)
@@ -239,4 +277,6 @@ def look(config: View, *, progress=None, device=None) -> Result:
     def report(fraction, partial=None):
         return progress(fraction, None if partial is None else seen(partial))
 
-    return seen(cached(run, settings, progress=progress and report, device=device))
+    told = progress and report
+    found = cached(run, settings, progress=told, device=device)
+    return seen(found)

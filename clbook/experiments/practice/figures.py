@@ -12,7 +12,7 @@ from clbook.experiments.practice.experiment import (
     of_pixels,
     queries,
 )
-from clbook.style import INK, MUTED, Picture, colour, mosaic, name_lines, so_far
+from clbook.style import INK, MUTED, Picture, colour, log_axis, mosaic, name_lines, so_far
 
 SIGNS = {  # the line of the checklist that gives a run away
     "healthy": "spread grows, alignment comes down",
@@ -22,10 +22,17 @@ SIGNS = {  # the line of the checklist that gives a run away
     "strong views": "two views stay far apart",
 }
 CURVES = {"CKA with start": "cka", "spread": "spread", "alignment": "alignment"}
-TONES = {"cka": colour(3), "spread": colour(0), "alignment": colour(2), "accuracy": colour(1)}
+TONES = {
+    "cka": colour(3),
+    "spread": colour(0),
+    "alignment": colour(2),
+    "accuracy": colour(1),
+}
 WRONG = np.array([1.0, 0.8, 0.6])  # the ground of a neighbour of another digit
+TICKS = (1, 10, 100)
 LEAST = 1e-6  # where the axis of the variances begins
 SIDE = 8  # pixels
+EDGE = 1.25  # of the plane
 
 
 def seen(result: Result, frame: int = -1) -> Picture:
@@ -33,12 +40,9 @@ def seen(result: Result, frame: int = -1) -> Picture:
 
     Where `View.labels` is set, colours are digits, and the title says what is wrong.
     """
-    fig, ax = mosaic(
-        [["plane"] * 2 + ["near"] * 3 + ["spectrum"] * 2, ["loss"] * 3 + ["signs"] * 4],
-        width=7.8,
-        height=5.0,
-        height_ratios=(1.15, 1),
-    )
+    above = ["plane"] * 2 + ["near"] * 3 + ["spectrum"] * 2
+    below = ["loss"] * 3 + ["signs"] * 4
+    fig, ax = mosaic([above, below], width=7.8, height=5.0, height_ratios=(1.15, 1))
     _plane(ax["plane"], result, frame)
     wrong = _neighbours(ax["near"], result, frame)
     _spectrum(ax["spectrum"], result, frame)
@@ -49,32 +53,38 @@ def seen(result: Result, frame: int = -1) -> Picture:
 
 def _plane(ax, result, frame):
     """The held-out pictures as dots, and strokes that join two views of one."""
-    places, labels = result.places[frame], held()[1][:DOTS]
     config = result.config
+    places = result.places[frame]
+    _, labels = held()
     if config.labels:
         for digit in range(10):
-            mine = places[labels == digit]
-            ax.scatter(*mine.T, s=8, color=colour(digit), linewidths=0, gid=f"digit {digit}")
+            mine = places[labels[:DOTS] == digit]
+            _dots(ax, mine, colour(digit), f"digit {digit}")
+        ax.set_title(f"run {config.letter}: {config.fault}")
     else:
-        ax.scatter(*places.T, s=8, color=MUTED, linewidths=0, gid="pictures")
-    ax.add_collection(LineCollection(result.pairs[frame], colors=INK, linewidths=0.8, gid="views"))
-    edge = 1.25
-    name = f"run {config.run}"
-    title = f"{name}: {config.fault}" if config.labels else name
-    ax.set(xlim=(-edge, edge), ylim=(-edge, edge), xticks=[], yticks=[], aspect="equal")
-    ax.set_title(title)
+        _dots(ax, places, MUTED, "pictures")
+        ax.set_title(f"run {config.letter}")
+    strokes = LineCollection(result.pairs[frame], colors=INK, linewidths=0.8, gid="views")
+    ax.add_collection(strokes)
+    limits = -EDGE, EDGE
+    ax.set(xlim=limits, ylim=limits, xticks=[], yticks=[], aspect="equal")
+
+
+def _dots(ax, places, tone, gid):
+    ax.scatter(*places.T, s=8, color=tone, linewidths=0, gid=gid)
 
 
 def _neighbours(ax, result, frame) -> int:
     """Four pictures, each with those nearest to it. Returns how many of these are of another digit."""
     pictures, labels = held()
     rows, wrong = [], 0
+    gap = np.ones((SIDE + 1, 3, 3))
     for query, near in zip(queries(), result.near[frame], strict=True):
-        row = [_tile(pictures[query]), np.ones((SIDE + 1, 3, 3))]
-        for other in near:
-            differs = labels[other] != labels[query]
-            wrong += int(differs)
-            row.append(_tile(pictures[other], differs and result.config.labels))
+        row = [_tile(pictures[query]), gap]
+        differs = labels[near] != labels[query]
+        wrong += int(differs.sum())
+        marked = differs & result.config.labels
+        row += map(_tile, pictures[near], marked)
         rows.append(np.concatenate(row, 1))
     ax.imshow(np.concatenate(rows), interpolation="nearest")
     ax.set(xticks=[], yticks=[], title="pictures | nearest")
@@ -94,46 +104,52 @@ def _tile(picture, marked=False):
 
 def _spectrum(ax, result, frame):
     variances = np.maximum(result.spectrum[frame], LEAST)
-    ax.plot(np.arange(1, len(variances) + 1), variances, color=TONES["spread"], gid="variance")
-    ax.set(yscale="log", ylim=(LEAST, 1), xlabel="axis", title="variance by axis")
-    ax.set_yticks([1e-6, 1e-4, 1e-2, 1])
+    numbers = np.arange(1, len(variances) + 1)
+    ax.plot(numbers, variances, color=TONES["spread"], gid="variance")
+    log_axis(ax, (LEAST, 1e-4, 1e-2, 1), axis="y")
+    ax.set(ylim=(LEAST, 1), xlabel="axis", title="variance by axis")
 
 
 def _loss(ax, result, frame):
     ax.axhline(result.ceiling, color=MUTED, lw=0.8, ls=":")
     ax.plot(result.steps + 1, result.loss, color=INK, gid="loss")
-    ax.set(xscale="log", xlabel="iteration + 1", title="loss (dotted: ceiling)")
+    ax.set(xlabel="iteration + 1", title="loss (dotted: ceiling)")
+    log_axis(ax, TICKS)
     so_far(ax, result.steps[frame] + 1)
 
 
 def _signs(ax, result, frame):
+    times, config = result.steps + 1, result.config
     for name, quantity in CURVES.items():
-        values = getattr(result, quantity)
-        ax.plot(result.steps + 1, values, color=TONES[quantity], label=name)
-    if result.config.labels:
-        accuracy = result.accuracy
-        ax.plot(result.steps + 1, accuracy, color=TONES["accuracy"], ls="--", label="accuracy")
-        ax.axhline(of_pixels(), color=TONES["accuracy"], lw=0.8, ls=":")
-    ax.set(xscale="log", xlabel="iteration + 1", ylim=(0, 1.3))
-    ax.set_title(SIGNS[result.config.fault] if result.config.labels else "signs without labels")
-    so_far(ax, result.steps[frame] + 1)
+        ax.plot(times, getattr(result, quantity), color=TONES[quantity], label=name)
+    title = "signs without labels"
+    if config.labels:
+        title = SIGNS[config.fault]
+        tone = TONES["accuracy"]
+        ax.plot(times, result.accuracy, color=tone, ls="--", label="accuracy")
+        ax.axhline(of_pixels(), color=tone, lw=0.8, ls=":")
+    ax.set(xlabel="iteration + 1", ylim=(0, 1.3), title=title)
+    log_axis(ax, TICKS)
+    so_far(ax, times[frame])
     name_lines(ax)
 
 
 def _told(result, frame, wrong) -> str:
     """The picture in words."""
     config = result.config
-    now = {name: getattr(result, name)[frame] for name in CURVES.values()}
-    numbers = ", ".join(f"{name} {now[quantity]:.2f}" for name, quantity in CURVES.items())
+    numbers = []
+    for name, quantity in CURVES.items():
+        value = getattr(result, quantity)[frame]
+        numbers.append(f"{name} {value:.2f}")
     said = (
-        f"Run {config.run} at iteration {result.steps[frame]}: loss {result.loss[frame]:.2f}, its "
-        f"ceiling {result.ceiling:.2f}; {numbers}; uniformity {result.uniformity[frame]:.2f}."
+        f"Run {config.letter} at iteration {result.steps[frame]}: loss {result.loss[frame]:.2f}, "
+        f"ceiling {result.ceiling:.2f}; {', '.join(numbers)}."
     )
     if not config.labels:
-        return said + " The dots have no colours."
+        return f"{said} The dots are grey: labels are off."
     shown = result.near[frame].size
     return (
-        f"{said} It is the {config.fault} one: {SIGNS[config.fault]}. Accuracy of the nearest centre "
-        f"{result.accuracy[frame]:.2f}, of the pixels {of_pixels():.2f}; {shown - wrong} of the {shown} "
-        "nearest pictures show the same digit."
+        f"{said} This is the run called {config.fault}: {SIGNS[config.fault]}. "
+        f"Accuracy {result.accuracy[frame]:.2f}, of the pixels {of_pixels():.2f}. "
+        f"Of the {shown} nearest pictures {shown - wrong} show the same digit."
     )
