@@ -57,7 +57,7 @@ READ_ON = {
     ),
 }
 LOST = ("What is lost", "", "why-lost", "What is lost")
-STRIP = 0.12  # of the height of the lower panels: below them, the link to what is lost
+STRIP = 0.13  # of the height of the lower panels: below them, the link to what is lost
 AVERAGERS = {  # who averages: over what, what is kept, what is lost
     "the network": ("inputs that look alike", "what look-alikes share", "what tells them apart"),
     "the views": ("copies of one point", "what the copies share", "what changes between them"),
