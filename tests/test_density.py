@@ -40,6 +40,7 @@ CEILINGS = {
     "modadd": (7.65, 5, 3, 1),
     "overlap": (7.22, 4, 2, 0),
     "photographs": (6.89, 4, 1, 0),
+    "practice": (6.9, 0, 0, 0),
     "separability": (7.32, 2, 1, 0),
     "sphere": (7.15, 1, 1, 0),
     "why": (7.12, 1, 2, 0),

@@ -13,6 +13,8 @@ import torch.nn.functional as F
 from threadpoolctl import threadpool_limits
 
 from clbook import kernels, losses, metrics
+from clbook.experiments import practice
+from clbook.experiments.practice import experiment, figures
 from clbook.papers.judging import committed
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -102,6 +104,12 @@ def ranges(page, nets):
     return {
         name: {what: [m[what] for m in rows] for what in rows[0]} for name, rows in found.items()
     }
+
+
+@pytest.fixture(scope="module")
+def played():
+    """{letter: the run that the page's explorer shows under it}."""
+    return {letter: practice.look(practice.View(letter=letter)) for letter in practice.FAULTS}
 
 
 def test_a_star_is_where_two_ranges_do_not_meet(page):
@@ -212,6 +220,115 @@ def test_the_smoke_detector_of_the_solution(page, nets):
                 if name == "healthy":  # who goes where is out of its sight
                     places = torch.randperm(len(z), generator=draws)
                     assert page["alarm"](z1[places], z2[places], z[places], start) == name
+
+
+# The explorer of the five runs.
+
+
+@pytest.mark.parametrize("letter", practice.FAULTS)
+def test_a_run_of_the_explorer_is_the_one_that_the_page_trains(page, ranges, letter):
+    fault = practice.FAULTS[letter]
+    theirs, ours = dict(page["runs"][fault]), dict(practice.RUNS[fault])
+    assert (theirs.pop("loss", None) is page["only_attract"]) == ours.pop("attract", False)
+    assert theirs == ours
+    found, table = practice.run(practice.Config(letter, SEEDS[0])), ranges[fault]
+    assert found.ceiling == pytest.approx(math.log(2 * len(page["held"]) - 1))
+    for ours, theirs in (
+        (found.loss, "loss"),
+        (found.cka, "CKA with the start"),
+        (found.spread, "spread"),
+        (found.alignment, "alignment"),
+        (found.uniformity, "uniformity"),
+        (found.accuracy, "nearest centre, after"),
+    ):
+        assert ours[-1] == pytest.approx(table[theirs][0], abs=0.02), theirs
+
+
+def test_all_five_start_from_one_network(played):
+    first = played["A"]
+    for run in played.values():
+        assert run.steps.tolist() == list(experiment.TIMES)
+        np.testing.assert_array_equal(run.places[0], first.places[0])
+        assert run.accuracy[0] == first.accuracy[0] and run.cka[0] == pytest.approx(1)
+
+
+def test_the_signs_are_those_that_the_answers_name(played):
+    by = {run.config.fault: run for run in played.values()}
+    healthy, stuck, collapsed = by["healthy"], by["stuck"], by["collapsed"]
+    weak, strong = by["weak views"], by["strong views"]
+    assert min(by.values(), key=lambda run: run.loss[-1]) is weak
+    assert stuck.cka.min() > 0.95 > 0.6 > collapsed.cka[-1]
+    assert stuck.spread[-1] > 0.05 and collapsed.spread[-1] < 0.005
+    for run in (stuck, collapsed):
+        assert run.loss.min() > run.ceiling - 0.1
+    assert weak.alignment.max() < 0.1 and weak.spread[-1] > 0.9
+    assert strong.alignment.argmax() == len(strong.steps) - 1
+    assert healthy.alignment.max() > healthy.alignment[-1] + 0.1
+    assert healthy.accuracy[-1] > experiment.of_pixels() > weak.accuracy[-1]
+    labels = experiment.held()[1]
+    queries = labels[experiment.queries()]
+    assert (labels[weak.near[-1]] == queries[:, None]).mean() > 0.8, "its neighbours look right"
+
+
+def test_the_picture_names_nothing_before_the_labels_are_opened(played):
+    for letter, run in played.items():
+        opened = practice.look(practice.View(letter=letter, labels=True))
+        assert opened.config.labels and opened.loss is not None
+        told = []
+        for frame in (0, 5, -1):
+            closed = figures.seen(run, frame)
+            words = [closed.alt]
+            for ax in closed.fig.axes:
+                words += [ax.get_title(), *(text.get_text() for text in ax.texts)]
+            assert not re.search("|".join([*practice.RUNS, "accuracy"]), " ".join(words), re.I)
+            assert f"Run {letter} at iteration {run.steps[frame]}" in closed.alt
+            shown = figures.seen(opened, frame)
+            assert run.config.fault in shown.alt and figures.SIGNS[run.config.fault] in shown.alt
+            told += [closed.alt, shown.alt]
+        assert len(set(told)) == 6
+
+
+def test_neighbours_of_another_digit_have_a_ground_of_their_own(played):
+    labels = experiment.held()[1]
+    for letter in "BE":
+        run = practice.look(practice.View(letter=letter, labels=True))
+        (image,) = next(ax for ax in figures.seen(run).fig.axes if ax.images).images
+        tile = figures.SIDE + 1
+        grounds = image.get_array()[::tile, tile + 3 :: tile]
+        expected = labels[run.near[-1]] != labels[experiment.queries()][:, None]
+        np.testing.assert_array_equal((grounds != 1).any(-1) & (grounds[..., 0] == 1), expected)
+
+
+def test_a_stopped_run_says_so_and_a_view_is_told_while_it_trains():
+    heard = []
+
+    def progress(fraction, partial=None):
+        heard.append((fraction, partial.config.labels, len(partial.steps)))
+        return len(heard) < 3
+
+    view = practice.View(seed=17, labels=True)
+    found = practice.look(view, progress=progress)
+    assert found.stopped and found.config == view and len(found.steps) == 3
+    assert [labels for _, labels, _ in heard] == [True] * 3
+
+
+def test_points_are_turned_to_lie_near_those_before_them():
+    generator = np.random.default_rng(0)
+    first, pairs = generator.normal(size=(40, 2)), generator.normal(size=(5, 2, 2))
+    mirrored = np.array([[0.0, 1.0], [1.0, 0.0]])
+    places, ends = experiment.turned(
+        np.stack([first, first @ mirrored]), np.stack([pairs, pairs @ mirrored])
+    )
+    np.testing.assert_allclose(places[1], first, atol=1e-12)
+    np.testing.assert_allclose(ends[1], pairs, atol=1e-12)
+
+
+def test_the_text_leads_to_each_run_by_what_is_wrong_with_it():
+    links = re.findall(r'<a href="#which:letter=(\w)&amp;labels=on">([^<]+)</a>', TEXT)
+    assert sorted(letter for letter, _ in links) == sorted(practice.FAULTS)
+    for letter, words in links:
+        before = TEXT[: TEXT.index(words + "</a>")].splitlines()[-1].lower()
+        assert practice.FAULTS[letter] in f"{before} {words}"
 
 
 def test_quoted_claims_exist_and_have_the_verdicts_that_the_text_was_written_for():

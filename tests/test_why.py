@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 import torch
+from browser import barriers
 
 from clbook.experiments.why import (
     Config,
@@ -330,6 +331,98 @@ def test_the_answer_draws_the_mean_of_its_arrows():
     for name, (over, kept, lost) in figures.AVERAGERS.items():
         words = [text.get_text() for text in panels[f"{name}:\n{over}"].texts]
         assert words == [f"kept: {kept}", f"lost: {lost}"]
+
+
+def headings(page):
+    """{name: title} of the sections of a notebook of the book."""
+    notebook = json.loads((PAGE.parent / f"{page}.ipynb").read_text())
+    text = "\n\n".join("".join(cell["source"]) for cell in notebook["cells"])
+    return dict(re.findall(r"^\(([\w-]+)\)=\n#+ (.+)$", text, re.M))
+
+
+def linked(monkeypatch, built):
+    """[(address, [left, top, width, height], words)] of the links of the answer, in their order."""
+    monkeypatch.setenv("CLBOOK_STATIC", "1" if built else "0")
+    page = figures.answer()._repr_mimebundle_()["text/html"]
+    links = re.findall(r'<li><a href="([^"]+)" style="([^"]+)">([^<]+)</a>', page)
+    return [
+        (to, [float(n) for n in re.findall(r"[\d.]+", style)], words) for to, style, words in links
+    ]
+
+
+def test_each_part_of_the_answer_is_a_link_to_its_section(monkeypatch):
+    built, live = linked(monkeypatch, True), linked(monkeypatch, False)
+    assert [words for *_, words in built] == [words for *_, words in live]
+    assert len(built) == 5 and len({to for to, *_ in built}) == 5
+    for (address, _, _), (notebook, _, _) in zip(built, live, strict=True):
+        page, _, name = address.partition("#")
+        file, _, title = notebook.partition("#")
+        assert file == page.replace(".html", ".ipynb")
+        assert headings(page.removesuffix(".html") or "why")[name].replace(" ", "-") == title
+
+
+def test_the_links_of_the_answer_cover_their_parts_and_not_each_other(monkeypatch):
+    boxes = [box for _, box, _ in linked(monkeypatch, True)]
+    for k, (x, y, wide, high) in enumerate(boxes):
+        assert x >= 0 and y >= 0 and x + wide <= 100 and y + high <= 100
+        for left, top, width, height in boxes[k + 1 :]:
+            apart = x + wide <= left + 0.1 or left + width <= x + 0.1
+            assert apart or y + high <= top + 0.1 or top + height <= y + 0.1
+    *_, (_, _, _, high) = boxes
+    height = 32 * 16 * figures.answer().fig.get_figheight() / figures.answer().fig.get_figwidth()
+    assert high / 100 * height >= 24, "on a phone a finger finds the smallest"
+
+
+def pages(pdf):
+    """How many pages a PDF file has."""
+    return len(re.findall(rb"/Type\s*/Page\b", pdf))
+
+
+def test_the_answer_alone_is_one_page():
+    found = figures.answer().pdf()
+    assert found.startswith(b"%PDF") and pages(found) == 1
+    assert b"CreationDate" not in found, "the page is the same in every build"
+
+
+@pytest.fixture
+def answer(tmp_path, monkeypatch):
+    """The file of a page with the answer alone, as the built book has it."""
+    monkeypatch.setenv("CLBOOK_STATIC", "1")
+    head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>A picture</title><main>'
+    page = figures.answer()._repr_mimebundle_()["text/html"]
+    path = tmp_path / "answer.html"
+    path.write_text(f"{head}<h1>A picture</h1>{page}</main>", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_keyboard_reaches_each_part_of_the_answer_and_nothing_is_a_barrier(tabs, answer, width):
+    opened = tabs(width=width)
+    opened.page.goto(answer.as_uri())
+    links = opened.page.locator(".clbook-parts a")
+    for k in range(links.count()):
+        opened.page.keyboard.press("Tab")
+        focused = "e => e === document.activeElement && getComputedStyle(e).outlineStyle"
+        assert links.nth(k).evaluate(focused) == "solid", links.nth(k).inner_text()
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+    assert barriers(opened.page) == [] and opened.requests == [] and opened.errors == []
+    opened.page.context.close()
+
+
+def test_a_click_on_a_part_of_the_answer_follows_its_link(tabs, answer):
+    opened = tabs(java_script_enabled=False)
+    opened.page.goto(answer.as_uri())
+    picture = opened.page.locator(".clbook-parts img").bounding_box()
+    opened.page.mouse.click(picture["x"] + 20, picture["y"] + 20)
+    opened.page.wait_for_url("**/answer.html#why-averaging")
+    opened.page.context.close()
+
+
+def test_the_answer_prints_on_one_page(tabs, answer):
+    opened = tabs()
+    opened.page.goto(answer.as_uri())
+    assert pages(opened.page.pdf(format="A4")) == 1
+    opened.page.context.close()
 
 
 def test_the_letters_of_the_answer_are_large_enough_on_a_phone():

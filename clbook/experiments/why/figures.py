@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from clbook.experiments.why.experiment import Result
+from clbook.experiments.why.parts import Linked, Part
 from clbook.style import (
     INK,
     MUTED,
@@ -28,6 +29,35 @@ RATES = 24  # of the fastest directions that are drawn
 
 SHARED, OWN = KINDS["meaning"][0], KINDS["chance"][0]  # the two parts of a push in `answer`
 COMMON = np.array([0.9, 0.45])  # the part of a push that all in `answer` have
+# Where the parts of `answer` lead: the words of the link, the page, the section and its title.
+MECHANISM = (
+    "One mechanism: averaging",
+    "",
+    "why-averaging",
+    "One mechanism: averaging over what counts as alike",
+)
+READ_ON = {
+    "the network": (
+        "The kernel of the network",
+        "kernel",
+        "ker-flow",
+        "From pushes to movements",
+    ),
+    "the views": (
+        "The views of the donut",
+        "separability",
+        "sep-donut",
+        "Beyond the theorem: a donut",
+    ),
+    "the counts": (
+        "Symbols in a table",
+        "modadd",
+        "ma-optimum",
+        "What the optimum looks like",
+    ),
+}
+LOST = ("What is lost", "", "why-lost", "What is lost")
+STRIP = 0.13  # of the height of the lower panels: below them, the link to what is lost
 AVERAGERS = {  # who averages: over what, what is kept, what is lost
     "the network": ("inputs that look alike", "what look-alikes share", "what tells them apart"),
     "the views": ("copies of one point", "what the copies share", "what changes between them"),
@@ -35,40 +65,42 @@ AVERAGERS = {  # who averages: over what, what is kept, what is lost
 }
 
 
-def answer() -> Picture:
+def answer() -> Linked:
     """The book's answer: what averaging does to pushes, who can average and over what, and what is lost.
 
-    A drawing, but its arithmetic is real: the blue arrow is the mean of the grey ones.
+    A drawing, but its arithmetic is real: the blue arrow is the mean of the grey ones. Each part has room for its link.
     """
     fig, ax = mosaic(
         [["pushes", "mean", "steps"], list(AVERAGERS)],
         width=7.8,
-        height=5.4,
-        height_ratios=(1, 1.05),
+        height=6.1,
+        height_ratios=(1, 1.35),
     )
     _mechanism(ax["pushes"], ax["mean"], ax["steps"])
     draw = {"the network": _look_alikes, "the views": _copies, "the counts": _uses}
-    told = []
+    told, parts = [], [Part(*MECHANISM, [ax["pushes"], ax["mean"], ax["steps"]])]
     for name, (over, kept, lost) in AVERAGERS.items():
         panel = ax[name]
         draw[name](panel)
-        panel.set(xlim=(-1.5, 1.5), ylim=(-1.8, 1.1))
+        panel.set(xlim=(-1.5, 1.5), ylim=(-2.55, 1.1))
         panel.set_title(f"{name}:\n{over}")
         below = {"ha": "center", "va": "top"}
         panel.text(0, -1.2, f"kept: {kept}", color=SHARED, gid="kept", **below)
         panel.text(0, -1.5, f"lost: {lost}", color=OWN, gid="lost", **below)
         told.append(f"{name} over {over}, which keeps {kept} and loses {lost}")
+        parts.append(Part(*READ_ON[name], [panel], (STRIP, 1)))
+    parts.append(Part(*LOST, [ax[name] for name in AVERAGERS], (0, STRIP)))
     for panel in ax.values():
         panel.set(xticks=[], yticks=[], aspect="equal")
         panel.grid(False)
         panel.spines[:].set_visible(False)
     averagers = "; ".join(told)
-    return Picture(
-        fig,
+    alt = (
         "Above, three panels from left to right: scattered points with grey arrows in all "
         "directions; the same arrows from one origin with their mean in blue, which points up to "
-        f"the right; the points again, all with this blue arrow. Below, who can average: {averagers}.",
+        f"the right; the points again, all with this blue arrow. Below, who can average: {averagers}."
     )
+    return Linked(fig, alt, "Why contrastive learning works", parts)
 
 
 def _mechanism(before, averaged, after):
@@ -88,7 +120,7 @@ def _mechanism(before, averaged, after):
     averaged.set_title("2  averaged")
     after.set_title("3  moving together")
     for panel in (before, averaged, after):
-        panel.set(xlim=(-2.7, 3.6), ylim=(-1.9, 2.5))
+        panel.set(xlim=(-2.7, 3.6), ylim=(-2.5, 2.5))
 
 
 def _circle(angles):

@@ -1,0 +1,106 @@
+"""A picture whose parts are links, in a notebook and in the built book, with a page of the picture alone to print."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import importlib.resources
+import io
+import os
+from collections.abc import Sequence
+
+import jinja2
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.transforms import Bbox
+
+from clbook.style import DRAWING, RC, Picture
+
+
+@dataclasses.dataclass
+class Part:
+    """A part of a picture, and where it leads.
+
+    Attributes:
+        words: the text of the link.
+        page: the chapter, as "kernel"; "" is the page that shows the picture.
+        place: the name of the section.
+        heading: its title, by which a notebook finds it.
+        panels: the axes that it covers, from the names above them.
+        reach: how far up in these axes it begins, and where it ends: 1 holds their titles too.
+    """
+
+    words: str
+    page: str
+    place: str
+    heading: str
+    panels: Sequence[Axes]
+    reach: tuple[float, float] = (0.0, 1.0)
+
+    def address(self, built: bool) -> str:
+        """The link, from a page of the built book or from a notebook."""
+        ending, place = (".html", self.place)
+        if not built:
+            ending, place = (".ipynb", self.heading.replace(" ", "-"))
+        file = self.page + ending if self.page else ""
+        return f"{file}#{place}"
+
+    def style(self) -> str:
+        """Where the link stands on the picture once this is drawn, as CSS."""
+        fig = self.panels[0].figure
+        inside = Bbox.union([ax.get_window_extent() for ax in self.panels])
+        whole = Bbox.union([ax.get_tightbbox() for ax in self.panels])
+        low, high = (inside.y0 + share * inside.height for share in self.reach)
+        if self.reach[1] == 1:
+            high = whole.y1
+        box = Bbox.from_extents(inside.x0, low, inside.x1, high)
+        box = box.transformed(fig.transFigure.inverted())
+        sides = {
+            "left": box.x0,
+            "top": 1 - box.y1,
+            "width": box.width,
+            "height": box.height,
+        }
+        return ";".join(f"{side}:{100 * share:.2f}%" for side, share in sides.items())
+
+
+@dataclasses.dataclass
+class Linked(Picture):
+    """A picture whose parts are links.
+
+    Attributes:
+        name: what the links are together.
+        parts: the links, in the order in which the keyboard reaches them.
+    """
+
+    name: str
+    parts: list[Part]
+
+    def pdf(self) -> bytes:
+        """The picture alone as a page."""
+        file = io.BytesIO()
+        about = {"Title": self.name, "Subject": self.alt, "CreationDate": None}
+        with DRAWING, mpl.rc_context(RC):
+            self.fig.savefig(file, format="pdf", metadata=about)
+        return file.getvalue()
+
+    def _repr_mimebundle_(self, include=None, exclude=None):
+        built = os.environ.get("CLBOOK_STATIC") == "1"
+        png = self.small(colours=256)
+        links = [(part.address(built), part.style(), part.words) for part in self.parts]
+        template = jinja2.Template(_file("parts.html"), autoescape=True)
+        page = template.render(
+            css=_file("parts.css"),
+            name=self.name,
+            alt=self.alt,
+            width=round(self.fig.get_figwidth() * 96),  # CSS has 96 pixels an inch
+            png=png,
+            links=links,
+            pdf=base64.b64encode(self.pdf()).decode(),
+        )
+        return {"text/html": page, "image/png": png, "text/plain": self.alt}
+
+
+def _file(name) -> str:
+    """The text of a file beside this one."""
+    return importlib.resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
