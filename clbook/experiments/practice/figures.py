@@ -40,8 +40,8 @@ def seen(result: Result, frame: int = -1) -> Picture:
 
     Where `View.labels` is set, colours are digits, and the title says what is wrong.
     """
-    above = ["plane"] * 2 + ["near"] * 3 + ["spectrum"] * 2
-    below = ["loss"] * 3 + ["signs"] * 4
+    above = ["plane"] * 2 + ["near"] * 2 + ["spectrum"] * 2
+    below = ["loss"] * 3 + ["signs"] * 3
     fig, ax = mosaic([above, below], width=7.8, height=5.0, height_ratios=(1.15, 1))
     _plane(ax["plane"], result, frame)
     wrong = _neighbours(ax["near"], result, frame)
