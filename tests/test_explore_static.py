@@ -1008,6 +1008,8 @@ def test_a_phone_shows_all_of_it(tabs, address):
         r'<svg x="\S+" y="\S+" width="(\S+)" height="\S+" viewBox="\S+ \S+ (\S+) ', svg
     )
     assert len(parts) == 3, "a panel below another"
+    scales = [float(width) / float(units) for width, units in parts]
+    assert max(scales) == pytest.approx(min(scales)), "one scale for all"
     smallest = 9 * vector.UNITS  # points of the labels of ticks are 10, of a title 10.5
     for width, units in parts:
         assert float(width) / float(units) * smallest >= 9

@@ -260,10 +260,13 @@ def test_a_finger_that_meets_no_point_scrolls_the_page(tabs, block):
     opened = tabs(width=390, height=500, has_touch=True)
     page = opened.page
     page.goto(block.as_uri())
-    x, y = on_screen(page, (1.8, 1.8))
+    x, y = on_screen(page, (1.8, -0.8))
     client = page.context.new_cdp_session(page)
-    swipe = {"x": x, "y": y, "yDistance": -150, "gestureSourceType": "touch"}
-    client.send("Input.synthesizeScrollGesture", swipe)
+    places = [("touchStart", 0), *(("touchMove", up) for up in range(10, 120, 10))]
+    for kind, up in places:
+        touches = [{"x": x, "y": y - up}]
+        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
+    client.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
     page.wait_for_function("scrollY > 0")
     page.context.close()
 

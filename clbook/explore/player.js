@@ -449,7 +449,7 @@ window.clbookExplorer ??= (() => {
       placed ??= arranged(data, shown);
       const seen = img.getBoundingClientRect(), zoom = placed.width / seen.width;
       const x = (event.clientX - seen.left) * zoom, y = (event.clientY - seen.top) * zoom;
-      const tile = placed.tiles.findLast((t) => y >= t.y) ?? placed.tiles[0];
+      const tile = placed.tiles.findLast((t) => y >= t.y && x >= t.x) ?? placed.tiles[0];
       const found = nearest(shown, tile.part[0] + (x - tile.x) / tile.scale, tile.part[1] + (y - tile.y) / tile.scale);
       if (!found) return quiet();
       const corner = stage.getBoundingClientRect();
