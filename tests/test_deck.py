@@ -18,6 +18,7 @@ def test_a_chapter_is_a_deck(tabs):
         assert told.inner_text() == f"{k} of {count}"
         assert page.locator("article h2:visible").count() == 1
         assert not page.locator("article h1").is_visible()
+        assert page.locator(":is(.clbook-tally, .clbook-computed):visible").count() == 0
     assert page.get_by_role("button", name="Next").is_disabled()
     assert opened.requests == []
 

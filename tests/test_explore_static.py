@@ -252,7 +252,7 @@ def address(tmp_path_factory):
         )
         link = '<a href="#length:steps=3&amp;frame=1">a short run</a>'
         words = (
-            f"<p id='section'>First this. Then take <em>just</em> {link}, e.g. of 3. And "
+            f"<p id='section'>First this. Then take <em>just</em> {link}, e.g. of 3. (So it is.) And "
             '<a href="#length:steps=30">a long one</a> last.</p><p style="height: 70vh"></p>'
         )
         body = words.join(p._repr_html_() for p in players)
@@ -634,12 +634,25 @@ def test_a_guide_tells_the_settings_that_the_text_names(tab):
     assert figure.get_by_role("button", name="Back", exact=True).is_disabled()
     figure.get_by_role("button", name="Next").click()
     assert words.inner_text() == "2 of 4. And a long one last."
+    assert words.locator("strong").inner_text() == "a long one"
     wait_alt(page, expected(-1), 1)
     figure.get_by_role("button", name="Back", exact=True).click()
     assert words.inner_text().startswith("1 of 4.")
     for name in ("Next", "Next", "Next", "Done"):
         figure.get_by_role("button", name=name).click()
     assert not words.is_visible() and start.get_attribute("aria-expanded") == "false"
+
+
+def test_a_guide_comes_into_sight(tab):
+    page = tab.page
+    page.set_viewport_size({"width": 1200, "height": 500})
+    figure = page.locator("figure.clbook-explorer").nth(1)
+    figure.evaluate("e => e.scrollIntoView()")
+    figure.get_by_role("button", name="Guide me").click()
+    page.wait_for_function("""() => {
+      const { top, bottom } = document.querySelector(".clbook-guide:not([hidden])").getBoundingClientRect();
+      return top >= 0 && bottom <= innerHeight;
+    }""")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -995,6 +1008,8 @@ def test_a_phone_shows_all_of_it(tabs, address):
         r'<svg x="\S+" y="\S+" width="(\S+)" height="\S+" viewBox="\S+ \S+ (\S+) ', svg
     )
     assert len(parts) == 3, "a panel below another"
+    scales = [float(width) / float(units) for width, units in parts]
+    assert max(scales) == pytest.approx(min(scales)), "one scale for all"
     smallest = 9 * vector.UNITS  # points of the labels of ticks are 10, of a title 10.5
     for width, units in parts:
         assert float(width) / float(units) * smallest >= 9

@@ -25,9 +25,11 @@ PAGE = """<!DOCTYPE html><html lang="en" data-theme="light"><head><title>A page<
 <a class="reference internal" href="glossary.html#term-Cross-entropy">loss</a>, {theorem}'s
 <a class="reference internal" href="#thm-one">first</a> and a
 <a class="reference internal" href="other.html#fig">figure</a>.</p>
+<p class="clbook-note">Small print of a toy.</p>
 <section id="one"><h2>One<a class="headerlink" href="#one">#</a></h2><p style="height: 1500px">1</p></section>
 <section id="two"><h2>Two<a class="headerlink" href="#two">#</a></h2><p style="height: 1500px">2</p></section>
 </section></article></main><script src="{root}/book/_static/book.js"></script></body></html>"""
+NOTE = ".clbook-notes .clbook-note:not([hidden])"
 PAGES = {
     "book/glossary.html": GLOSSARY,
     "book/page.html": PAGE.format(root=ROOT.as_uri(), theorem=THEOREM),
@@ -58,7 +60,7 @@ def tab(tabs, tmp_path_factory):
 
 
 def seen(page):
-    return [note.inner_text() for note in page.query_selector_all(".clbook-note:not([hidden])")]
+    return [note.inner_text() for note in page.query_selector_all(NOTE)]
 
 
 def test_a_text_is_shown_at_the_focus_and_the_pointer_and_leaves_with_them(tab):
@@ -68,15 +70,21 @@ def test_a_text_is_shown_at_the_focus_and_the_pointer_and_leaves_with_them(tab):
     page.keyboard.press("Escape")
     assert seen(page) == []
     theorem.hover()
-    page.wait_for_selector(".clbook-note:not([hidden])")
+    page.wait_for_selector(NOTE)
     assert "Theorem 1" in seen(page)[0]
-    box = page.query_selector(".clbook-note:not([hidden])").bounding_box()
+    box = page.query_selector(NOTE).bounding_box()
     assert box["x"] >= 0 and box["x"] + box["width"] <= 390
     assert barriers(page) == []
-    page.query_selector(".clbook-note:not([hidden])").hover()
+    page.query_selector(NOTE).hover()
     page.mouse.move(5, 800)
-    page.wait_for_function("!document.querySelector('.clbook-note:not([hidden])')")
+    page.wait_for_function(f"!document.querySelector('{NOTE}')")
     assert tab.requests == [] and tab.errors == []
+
+
+def test_the_small_print_of_a_toy_is_no_tooltip(tab):
+    """Its class has the same name as that of the texts which links show."""
+    place = tab.page.locator("p.clbook-note").evaluate("e => getComputedStyle(e).position")
+    assert place == "static"
 
 
 def test_a_page_offers_the_section_that_was_read_last(tab):

@@ -205,8 +205,12 @@ def test_pause_goes_on_where_it_was_and_reset_begins_anew(page):
     page.click("[data-do=again]")  # with the points that the reader has made
     assert status(page).startswith("Back at the start") and abs(shown(page)[0]) < 0.1
     assert points(page)[0][0] == pytest.approx([-0.4, 0.6], abs=0.03)
+    page.click("[data-tool=delete]")
     page.click("[data-do=reset]")
     assert status(page) == "Press Train." and points(page)[0] == pytest.approx(x)
+    assert (
+        page.get_attribute("[data-tool=point]", "aria-pressed") == "true"
+    )  # a click takes nothing away
 
 
 def test_the_keys_choose_move_add_and_take_away(page):
@@ -249,6 +253,21 @@ def test_touch_drags_too(tabs, block):
         client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
     page.wait_for_function(f"{STATUS}.startsWith('Point 1 of 40')")
     assert points(page)[0][0] == pytest.approx([-0.4, 0.6], abs=0.05)
+    page.context.close()
+
+
+def test_a_finger_that_meets_no_point_scrolls_the_page(tabs, block):
+    opened = tabs(width=390, height=500, has_touch=True)
+    page = opened.page
+    page.goto(block.as_uri())
+    x, y = on_screen(page, (1.8, -0.8))
+    client = page.context.new_cdp_session(page)
+    places = [("touchStart", 0), *(("touchMove", up) for up in range(10, 120, 10))]
+    for kind, up in places:
+        touches = [{"x": x, "y": y - up}]
+        client.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
+    client.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    page.wait_for_function("scrollY > 0")
     page.context.close()
 
 

@@ -1,6 +1,7 @@
 """The kernel at work: what a pulled point does to the others is what the package's kernel says."""
 
 import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -136,6 +137,10 @@ def test_sliders_change_data_and_kernel(page):
     found, truth = state(page), pull.run(CONFIG.replace(angle=30.0))
     assert found["x"] == pytest.approx(truth.x, abs=1e-6)
     assert found["kernel"] == pytest.approx(truth.kernel[-1], abs=1e-6)
+    assert re.fullmatch(
+        r"The mean entry of K is [\d.]+ inside a cluster and [\d.]+ between clusters\.",
+        status(page),
+    )
     set_slider(page, "donut", 1)
     truth = pull.run(CONFIG.replace(angle=30.0, donut=1.0))
     assert state(page)["x"] == pytest.approx(truth.x, abs=1e-6)
@@ -184,6 +189,10 @@ def test_all_pushes_and_no_barriers(tabs, block, width, theme):
         }""")
     page.click("[data-do=pushes]")
     page.wait_for_function(f"{STATUS}.startsWith('How far')")
+    grip(page, 3)
+    page.mouse.up()
+    assert status(page).startswith("These are arrows.")
+    set_slider(page, "angle", 80)
     pushes, moves = (float(part.split(",")[0].strip(".")) for part in status(page).split("s ")[-2:])
     assert pushes < 0.6 < 0.9 < moves
     assert page.evaluate("document.documentElement.scrollWidth") <= width

@@ -34,7 +34,7 @@ window.clbookFrames ??= (() => {
 
   const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
 
-  // --- the parts of a figure, cut between its axes: a phone shows one below another ---
+  // --- the parts of a figure, cut between its axes: a phone shows them below and beside each other ---
   function pathBox(text) { // of relative path data
     let x = 0, y = 0, start = [0, 0];
     const xs = [], ys = [];
@@ -84,24 +84,31 @@ window.clbookFrames ??= (() => {
     return divide(whole, 1).flatMap((row) => divide(row, 0));
   }
 
-  // Where the parts of a figure stand, in CSS pixels: the whole as it is, or on a phone one part below another.
+  // Where the parts of a figure stand, in CSS pixels: the whole as it is, or on a phone in parts.
   function arranged(data, frame, room) {
     const whole = [0, 0, data.width, data.height];
     if (!room) return { width: data.width * data.scale, height: data.height * data.scale, tiles: [{ part: whole, x: 0, y: 0, scale: data.scale }] };
+    // All parts have one scale: that at which the widest of them fits, or, where its letters would be too small then, the
+    // scale of the smallest letters; what is wider than the screen is scrolled.
     const parts = (frame.parts ??= partsOf(data, frame)), across = ([x0, , x1]) => (x1 - x0) * data.scale;
-    // All parts have one scale, at which the widest of them fits. One that is too wide for that is as large as its letters
-    // need, and the others are not enlarged beside it.
-    const least = LETTERS / data.letters, fit = parts.map(across).filter((wide) => wide * least <= room);
-    const most = fit.length < parts.length ? 1 : 1.5, common = Math.max(Math.min(room / Math.max(...fit, 1), most), least);
-    const zoom = (part) => across(part) * common <= room + 1 ? common : Math.max(room / across(part), least);
-    const width = Math.max(...parts.map((part) => across(part) * zoom(part)));
+    const widest = Math.max(...parts.map(across)), zoom = Math.max(Math.min(room / widest, 1.5), LETTERS / data.letters);
+    // In their order, and beside the one before where both are of one row of the figure and there is room for both.
+    const rows = [], wide = (row) => row.reduce((sum, part) => sum + across(part) * zoom, 0);
+    for (const part of parts) {
+      const row = rows.at(-1), [before] = row ?? [];
+      const beside = before && before[1] === part[1] && before[3] === part[3] && wide([...row, part]) <= room;
+      if (beside) row.push(part); else rows.push([part]);
+    }
+    const scale = data.scale * zoom, width = Math.max(...rows.map(wide)), tiles = [];
     let height = 0;
-    const tiles = parts.map((part) => {
-      const scale = data.scale * zoom(part), tile = { part, x: 0, y: height, scale };
-      tile.x = (Math.min(width, room) - Math.min(across(part) * zoom(part), room)) / 2;
-      height += (part[3] - part[1]) * scale;
-      return tile;
-    });
+    for (const row of rows) {
+      let x = Math.max(Math.min(width, room) - wide(row), 0) / 2;
+      for (const part of row) {
+        tiles.push({ part, x, y: height, scale });
+        x += across(part) * zoom;
+      }
+      height += (row[0][3] - row[0][1]) * scale;
+    }
     return { width, height, tiles };
   }
 

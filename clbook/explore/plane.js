@@ -29,6 +29,10 @@ window.clbookPlane ??= {
     g.strokeStyle = "#1b1f24"; g.lineWidth = 2;
     g.beginPath(); g.arc(x, y, 9, 0, 2 * Math.PI); g.stroke();
   },
+  // A finger on the canvas scrolls the page, but where `held` says that it has taken hold of something.
+  holding(canvas, held) {
+    canvas.addEventListener("touchstart", (event) => { if (held()) event.preventDefault(); }, { passive: false });
+  },
   // The parts of a block, what it was given, its programs (of trace/program.js), and how it says something.
   begun(figure) {
     const part = (name) => figure.querySelector(name), all = (name) => [...figure.querySelectorAll(name)];

@@ -191,13 +191,13 @@ window.clbookExplorer ??= (() => {
       return found === explorer ? [{ values, sentence: sentenceOf(link) }] : [];
     });
   }
-  function sentenceOf(link) { // a copy of the sentence in which a link stands, with its formulas and without its links
+  function sentenceOf(link) { // a copy of the sentence in which a link stands, with its formulas and without its links; its own words are strong
     const block = link.closest("p, li, td") ?? link.parentNode;
     const range = document.createRange(), walker = document.createTreeWalker(block, NodeFilter.SHOW_TEXT);
-    const ends = [], stop = /[.?!](?=\s+[A-Z(]|\s*$)/g; // places after which a sentence may begin
+    const ends = [], stop = /[.?!]\)?(?=\s+[A-Z(]|\s*$)/g; // places after which a sentence may begin
     for (let text = walker.nextNode(); text; text = walker.nextNode()) {
       if (text.parentElement.closest("mjx-container, a")) continue;
-      for (const found of text.data.matchAll(stop)) ends.push([text, found.index + 1]);
+      for (const found of text.data.matchAll(stop)) ends.push([text, found.index + found[0].length]);
     }
     range.selectNodeContents(block);
     for (const [text, place] of ends) {
@@ -205,9 +205,13 @@ window.clbookExplorer ??= (() => {
       if (before) range.setStart(text, place);
       else { range.setEnd(text, place); break; }
     }
-    const copy = document.createElement("span");
+    const copy = document.createElement("span"), named = document.createElement("strong");
+    link.toggleAttribute("data-named", true);
     copy.append(range.cloneContents());
+    link.toggleAttribute("data-named", false);
     copy.querySelectorAll("[id]").forEach((each) => each.removeAttribute("id"));
+    named.append(...copy.querySelector("[data-named]").childNodes);
+    copy.querySelector("[data-named]").replaceWith(named); // a sentence may name two settings
     copy.querySelectorAll("a").forEach((each) => each.replaceWith(...each.childNodes));
     return copy;
   }
@@ -402,7 +406,7 @@ window.clbookExplorer ??= (() => {
       words.prepend(`${at + 1} of ${steps.length}. `);
       guide.querySelector("[data-guide=back]").disabled = at === 0;
       guide.querySelector("[data-guide=next]").textContent = at === steps.length - 1 ? "Done" : "Next";
-      return me.follow(values).then(writeHash);
+      return me.follow(values).then(writeHash).then(() => guide.scrollIntoView({ block: "nearest", behavior: behavior() }));
     }
     function shut() {
       guide.hidden = true;
@@ -445,7 +449,7 @@ window.clbookExplorer ??= (() => {
       placed ??= arranged(data, shown);
       const seen = img.getBoundingClientRect(), zoom = placed.width / seen.width;
       const x = (event.clientX - seen.left) * zoom, y = (event.clientY - seen.top) * zoom;
-      const tile = placed.tiles.findLast((t) => y >= t.y) ?? placed.tiles[0];
+      const tile = placed.tiles.findLast((t) => y >= t.y && x >= t.x) ?? placed.tiles[0];
       const found = nearest(shown, tile.part[0] + (x - tile.x) / tile.scale, tile.part[1] + (y - tile.y) / tile.scale);
       if (!found) return quiet();
       const corner = stage.getBoundingClientRect();

@@ -2,8 +2,8 @@
 // package; what is written here are pictures, pointer and keys.
 window.clbookPlay ??= (() => {
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
-  const { fitted, seen, mark, ring, begun, opened } = clbookPlane;
-  const GRID = "#dde1e6", NEAR = 14, APART = 11; // pixels
+  const { fitted, seen, mark, ring, holding, begun, opened } = clbookPlane;
+  const GRID = "#dde1e6", NEAR = 14, FINGER = 24, APART = 11; // pixels
   const A_FRAME = 2, AT_ONCE = 40; // steps for each picture, and where motion is reduced
   const KEPT = 4; // points that cannot be taken away
   const said = (v) => (Math.abs(v) < 0.005 ? 0 : v).toFixed(2).replace("-", "\u2212");
@@ -79,6 +79,7 @@ window.clbookPlay ??= (() => {
 
     // Each point takes the place of another one; a step of length 0 shows it.
     function shuffle() {
+      if (going) look(); // what is compared is the loss where all stand now
       const before = [run().recorded.loss[0], run().recorded.neighbours[0]];
       const who = present(), order = Int32Array.from({ length: room }, (_, i) => i), dealt = who.slice();
       for (let k = dealt.length - 1; k > 0; k--) {
@@ -145,8 +146,8 @@ window.clbookPlay ??= (() => {
       if (chosen === i) chosen = present()[0];
       return true;
     }
-    function nearest(px, py) {
-      let found = -1, least = NEAR ** 2;
+    function nearest(px, py, { pointerType }) {
+      let found = -1, least = (pointerType === "touch" ? FINGER : NEAR) ** 2;
       for (const i of present()) {
         const d = (view.toX(points.x[2 * i]) - px) ** 2 + (view.toY(points.x[2 * i + 1]) - py) ** 2;
         if (d < least) { least = d; found = i; }
@@ -158,7 +159,7 @@ window.clbookPlay ??= (() => {
     let grip = null; // {who, x, y} while the pointer is down
     const at = (event) => { const box = data.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
     data.addEventListener("pointerdown", (event) => {
-      const [x, y] = at(event), i = nearest(x, y);
+      const [x, y] = at(event), i = nearest(x, y, event);
       data.focus({ preventScroll: true });
       data.setPointerCapture(event.pointerId);
       if (i >= 0) chosen = i;
@@ -170,13 +171,13 @@ window.clbookPlay ??= (() => {
     data.addEventListener("pointermove", (event) => {
       const [x, y] = at(event);
       if (!grip) {
-        const i = nearest(x, y);
+        const i = nearest(x, y, event);
         if (i !== over) { over = i; show(); }
         return;
       }
       const far = Math.hypot(x - grip.x, y - grip.y) >= APART;
       if (tool === "delete") {
-        const i = nearest(x, y);
+        const i = nearest(x, y, event);
         if (i >= 0 && away(i)) changed();
       } else if (tool.startsWith("paint")) {
         if (!far) return;
@@ -192,6 +193,7 @@ window.clbookPlay ??= (() => {
       if (grip?.who.length && (tool === "point" || tool === "clump")) say(told(chosen));
       grip = null;
     });
+    holding(data, () => grip?.who.length || /paint|delete/.test(tool));
     data.addEventListener("pointerleave", () => { if (over >= 0) { over = -1; show(); } });
     for (const kind of ["focus", "blur"]) data.addEventListener(kind, () => show());
 
@@ -226,7 +228,14 @@ window.clbookPlay ??= (() => {
       train() { if (going) halt("Paused after"); else go(); },
       shuffle,
       again() { restart(); part("[data-do=train]").textContent = "Train"; say("Back at the start, with your points. Press Train."); },
-      reset() { points = drawnPoints(); chosen = 0; restart(); part("[data-do=train]").textContent = "Train"; say("Press Train."); },
+      reset() {
+        [points, chosen, way, tool] = [drawnPoints(), 0, 0, "point"];
+        press("way", "0");
+        press("tool", tool);
+        restart();
+        part("[data-do=train]").textContent = "Train";
+        say("Press Train.");
+      },
     };
     for (const button of all("[data-tool]")) button.addEventListener("click", () => { tool = button.dataset.tool; press("tool", tool); });
 

@@ -1,10 +1,11 @@
 // A point that a reader pulls, and what the kernel makes of it. K and all moves come from the traced program of the package.
 window.clbookPull ??= (() => {
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
-  const { fitted, seen, mark, ring, begun, opened } = clbookPlane;
-  const INK = "#1b1f24", MUTED = "#5b6470", NEAR = 16, LETTERS = "12px DejaVu Sans, Verdana, sans-serif";
+  const { fitted, seen, mark, ring, holding, begun, opened } = clbookPlane;
+  const INK = "#1b1f24", MUTED = "#5b6470", NEAR = 16, FINGER = 24, LETTERS = "12px DejaVu Sans, Verdana, sans-serif";
   const TURNING = 60; // pictures in which pushes become moves
   const SHADES = [[37, 118, 182], [213, 94, 0]]; // of positive and negative entries
+  const ARROWED = "These are arrows. Press All pushes at once again, and the points come back.";
   const said = (v) => (Math.abs(v) < 0.005 ? 0 : v).toFixed(2).replace("-", "\u2212");
 
   function pull(figure) {
@@ -42,6 +43,11 @@ window.clbookPull ??= (() => {
     const others = (i) => who.filter((j) => labels[j] !== labels[i]);
     const name = (i) => `Point ${i + 1} of ${n}, ${setup.classes[labels[i]]}`;
     const row = (i) => `K is ${said(entry(i, i))} with itself, ${said(mean(mates(i).map((j) => entry(i, j))))} on average with its own cluster, ${said(mean(others(i).map((j) => entry(i, j))))} with the other`;
+    const blocks = () => {
+      const pairs = who.flatMap((i) => who.filter((j) => j !== i).map((j) => [labels[i] === labels[j], entry(i, j)]));
+      const [own, cross] = [true, false].map((same) => said(mean(pairs.filter(([s]) => s === same).map(([, v]) => v))));
+      return `${own} inside a cluster and ${cross} between clusters`;
+    };
     const moved = (i) => `${name(i)}, moved by ${said(length(i))}, its cluster by ${said(mean(mates(i).map(length)))} on average, the other by ${said(mean(others(i).map(length)))}.`;
 
     // --- pictures ---
@@ -116,9 +122,7 @@ window.clbookPull ??= (() => {
     function show() {
       ofData(); ofEmbedding(); ofMatrix();
       data.setAttribute("aria-label", `The data: ${setup.classes.join("s and ")}s. The darker a point, the more ${name(chosen)}, moves it.`);
-      const pairs = who.flatMap((i) => who.filter((j) => j !== i).map((j) => [labels[i] === labels[j], entry(i, j)]));
-      const [own, cross] = [true, false].map((same) => said(mean(pairs.filter(([s]) => s === same).map(([, v]) => v))));
-      matrix.setAttribute("aria-label", `The kernel, ${n} rows and columns: the mean entry is ${own} inside a cluster and ${cross} between clusters. Row of ${name(chosen)}: ${row(chosen)}.`);
+      matrix.setAttribute("aria-label", `The kernel, ${n} rows and columns: the mean entry is ${blocks()}. Row of ${name(chosen)}: ${row(chosen)}.`);
     }
 
     // --- what a reader does ---
@@ -134,8 +138,8 @@ window.clbookPull ??= (() => {
     const at = (canvas, event) => { const box = canvas.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
     embedding.addEventListener("pointerdown", (event) => {
       const spot = at(embedding, event);
-      if (pushing) return;
-      const i = nearest(place, run().recorded.z, spot);
+      if (pushing) return say(ARROWED);
+      const i = nearest(place, run().recorded.z, spot, event.pointerType === "touch" ? FINGER : NEAR);
       if (i < 0) return;
       embedding.setPointerCapture(event.pointerId);
       choose(i);
@@ -158,6 +162,7 @@ window.clbookPull ??= (() => {
       say(moved(chosen));
       letGo();
     });
+    holding(embedding, () => grip);
     matrix.addEventListener("pointermove", (event) => {
       const i = Math.floor(at(matrix, event)[1] * n / Math.min(matrix.clientWidth, matrix.clientHeight));
       if (i >= 0 && i < n) choose(i);
@@ -170,7 +175,8 @@ window.clbookPull ??= (() => {
     const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] };
     embedding.addEventListener("keydown", (event) => {
       const { key } = event;
-      if (ARROWS[key] && !pushing) {
+      if (ARROWS[key] && pushing) say(ARROWED);
+      else if (ARROWS[key]) {
         ARROWS[key].forEach((v, k) => { pulls[2 * chosen + k] = v * setup.step; });
         look();
         say(moved(chosen));
@@ -196,7 +202,12 @@ window.clbookPull ??= (() => {
       Object.assign(range, { min: knob.low, max: knob.high, step: (knob.high - knob.low) / 60 });
       const words = () => knob.words[settings[knob.name]] ?? String(Number(settings[knob.name].toFixed(2)));
       const set = () => { range.value = settings[knob.name]; out.textContent = words(); range.setAttribute("aria-valuetext", words()); };
-      range.addEventListener("input", () => { settings[knob.name] = Number(range.value); set(); restart(); });
+      range.addEventListener("input", () => { 
+        settings[knob.name] = Number(range.value);
+        set();
+        restart();
+        say(pushing ? agreed() : `The mean entry of K is ${blocks()}.`);
+      });
       part(".clbook-knobs").append(label);
       return set;
     }
@@ -215,12 +226,13 @@ window.clbookPull ??= (() => {
         return Math.hypot(x, y) / mean(own.map((i) => Math.hypot(arrows[2 * i], arrows[2 * i + 1])));
       }));
     }
+    const agreed = () => `How far the arrows of a cluster agree (1: all alike): pushes ${said(agreement("pushes"))}, moves ${said(agreement("moves"))}.`;
     function turn() {
       if (!pushing) return;
       turned = reduced.matches ? TURNING : Math.min(TURNING, turned + 1);
       ofEmbedding();
       if (turned < TURNING) requestAnimationFrame(turn);
-      else say(`How far the arrows of a cluster agree (1: all alike): pushes ${said(agreement("pushes"))}, moves ${said(agreement("moves"))}.`);
+      else say(agreed());
     }
     const actions = {
       pushes() {

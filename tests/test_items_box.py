@@ -1,0 +1,75 @@
+"""The box above a paper's items finds them by the names that their authors would type."""
+
+import pathlib
+
+import jinja2
+import pytest
+
+FOLDER = pathlib.Path(__file__).parent.parent / "book" / "_ext"
+NAMES = (
+    "Fig. 1, a",
+    "Theorem 4.3",
+    "Theorem 4.30",
+    "Fig. 5, a",
+    "Fig. 5, b",
+    "Section 5.1, bound",
+    "Table 2, two temperatures",
+)
+SAYS = {"Fig. 1, a": "After 5 steps, as Table 2 has it.", "Section 5.1, bound": "It agrees."}
+
+
+@pytest.fixture(scope="module")
+def page(tabs, tmp_path_factory):
+    loader = jinja2.FileSystemLoader(FOLDER)
+    template = jinja2.Environment(loader=loader, trim_blocks=True).get_template("ledger.html")
+    items = [
+        {
+            "id": f"item-{k}",
+            "item": name,
+            "says": SAYS.get(name, "Nothing."),
+            "claims": [],
+            "kind": "definition",
+        }
+        for k, name in enumerate(NAMES)
+    ]
+    html = template.render(kind="paper-items", whose={}, items=items, words=str)
+    path = tmp_path_factory.mktemp("items") / "items.html"
+    path.write_text(f'<!doctype html><html lang="en"><meta charset="utf-8">{html}')
+    opened = tabs()
+    opened.page.goto(path.as_uri())
+    return opened.page
+
+
+def found(page, text):
+    """The items that are shown for what is typed, from the top, and what is said about their number."""
+    page.fill(".clbook-find input", text)
+    rows = page.locator(".clbook-items tbody tr:visible")
+    names = rows.evaluate_all("rows => rows.map((row) => row.cells[0].textContent.trim())")
+    return names, page.inner_text(".clbook-find output")
+
+
+@pytest.mark.parametrize(
+    ("typed", "first"),
+    [
+        ("Theorem 4.3", ["Theorem 4.3"]),
+        ("thm 4.3", ["Theorem 4.3"]),
+        ("theo", ["Theorem 4.3", "Theorem 4.30"]),
+        ("Fig. 5", ["Fig. 5, a", "Fig. 5, b"]),
+        ("figure 5", ["Fig. 5, a", "Fig. 5, b"]),
+        ("Fig 5b", ["Fig. 5, b"]),
+        ("Tab. 2", ["Table 2, two temperatures"]),
+        ("sec 5", ["Section 5.1, bound"]),
+    ],
+)
+def test_items_of_that_name_stand_first(page, typed, first):
+    names, _ = found(page, typed)
+    assert names[: len(first)] == first
+
+
+def test_those_that_mention_it_come_after_them(page):
+    names, told = found(page, "Fig. 5")
+    assert names == ["Fig. 5, a", "Fig. 5, b", "Fig. 1, a"]
+    assert told == "2 items; it is mentioned in 1 more"
+    assert found(page, "agrees") == (["Section 5.1, bound"], "1 item")
+    assert found(page, "lemma")[0] == []
+    assert found(page, "")[0] == list(NAMES), "all of them again, in the paper's order"
