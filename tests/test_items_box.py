@@ -73,3 +73,12 @@ def test_those_that_mention_it_come_after_them(page):
     assert found(page, "agrees") == (["Section 5.1, bound"], "1 item")
     assert found(page, "lemma")[0] == []
     assert found(page, "")[0] == list(NAMES), "all of them again, in the paper's order"
+
+
+def test_what_is_found_is_in_sight(page):
+    page.evaluate("document.body.style.paddingTop = '880px'")
+    page.evaluate("document.body.style.paddingBottom = '880px'")
+    found(page, "Tab. 2")
+    page.wait_for_function(
+        "document.querySelector('.clbook-items tbody tr').getBoundingClientRect().bottom <= innerHeight"
+    )
