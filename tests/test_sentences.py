@@ -1012,3 +1012,33 @@ def test_the_right_answer_of_a_prediction_is_the_computed_one(page, name):
     body = re.search(rf"^:::\{{predict\}} {name}\n(.*?)^:::$", text, re.DOTALL | re.MULTILINE)[1]
     computed = globals()[f"answer_{name.replace('-', '_')}"]()
     assert Predict.read(body).right == computed
+
+
+def test_practice_which():
+    it = explorer("practice", "which")
+    ends, accuracies = {}, {}
+    for letter in "ABCDE":
+        hidden, shown = it.end(letter, "off"), it.end(letter, "on")
+        numbers = r"loss ([\d.]+\d), ceiling ([\d.]+\d); CKA with start ([\d.]+\d), spread ([\d.]+\d), alignment ([\d.]+\d)"
+        ends[letter] = dict(
+            zip(("loss", "ceiling", "cka", "spread", "alignment"), shown.said(numbers))
+        )
+        assert hidden.said(numbers) == shown.said(numbers)
+        # Without labels neither words nor picture give the run away.
+        assert "called" not in hidden.alt and "Accuracy" not in hidden.alt
+        assert not [
+            name for _, name in hidden.series if name.startswith("digit") or name == "accuracy"
+        ]
+        accuracies[letter], pixels = shown.said(r"Accuracy ([\d.]+\d), of the pixels ([\d.]+\d)")
+    names = {letter: re.search("called ([a-z ]+):", it.end(letter, "on").alt)[1] for letter in ends}
+    assert names == dict(A="weak views", B="stuck", C="strong views", D="healthy", E="collapsed")
+    # "Stuck and collapsed runs are both near the ceiling", and the signs tell one from the other.
+    for letter in "BE":
+        assert ends[letter]["ceiling"] - ends[letter]["loss"] < 0.1
+    assert ends["B"]["cka"] > 0.95 and ends["E"]["cka"] < 0.5
+    assert ends["E"]["spread"] == ends["E"]["alignment"] == 0
+    # "It is lowest with weak views", whose two views "lie together"; strong views "lie apart".
+    assert min(ends, key=lambda letter: ends[letter]["loss"]) == "A"
+    assert ends["A"]["alignment"] < 0.1 < ends["D"]["alignment"] < ends["C"]["alignment"]
+    # "Only the healthy run beats the pixels."
+    assert [letter for letter in ends if accuracies[letter] > pixels] == ["D"]
