@@ -1019,7 +1019,10 @@ def test_practice_which():
     ends, accuracies = {}, {}
     for letter in "ABCDE":
         hidden, shown = it.end(letter, "off"), it.end(letter, "on")
-        numbers = r"loss ([\d.]+\d), ceiling ([\d.]+\d); CKA with start ([\d.]+\d), spread ([\d.]+\d), alignment ([\d.]+\d)"
+        numbers = (
+            r"loss ([\d.]+\d), ceiling ([\d.]+\d); CKA with start ([\d.]+\d), "
+            r"spread ([\d.]+\d), alignment ([\d.]+\d)"
+        )
         ends[letter] = dict(
             zip(("loss", "ceiling", "cka", "spread", "alignment"), shown.said(numbers))
         )
