@@ -199,6 +199,11 @@ def processor() -> str:
     return ", ".join(f"{name} {value}" for name, value in told)
 
 
+def device_name(device: str) -> str:
+    """What a device is called: "cpu", or a GPU's own name, since another one may round differently."""
+    return torch.cuda.get_device_name(device) if device.startswith("cuda") else device
+
+
 def commit() -> str:
     """The commit of the code, with a + where files have changed since; "" outside a checkout."""
     command = ["git", "-C", str(PACKAGE), "describe", "--always", "--abbrev=12", "--dirty=+"]
@@ -283,7 +288,7 @@ def make(name: str) -> xarray.Dataset:
         results = sweep(recipe.run, recipe.configs, record=recipe.record)
         found = labelled(recipe, results)
         seconds = sum(result.seconds for result in results)
-        how = {"device": results[0].device, "seconds": seconds}
+        how = {"device": device_name(results[0].device), "seconds": seconds}
     command = f"python -m clbook.results.records {name}"
     what = {"says": recipe.says, "command": command, "fingerprint": recipe.code}
     origin = now() | what | how

@@ -340,15 +340,12 @@ class Trainer:
         nothing = dict.fromkeys(("pixels", "probe", "probe_z"), np.nan)
         nothing |= dict.fromkeys(("h", "z", "spectrum_h", "spectrum_z"), np.empty(0))
         epochs, loss, knn = np.array(self.rows, float).reshape(-1, 3).T
-        steps = (
-            torch.stack(self.steps).float().cpu().numpy() if self.steps else np.empty(0, np.float32)
-        )
         return Result(
             self.config,
             seconds,
             str(self.device),
             stopped,
-            steps,
+            self.losses().numpy(),
             epochs.astype(int),
             loss,
             knn,
@@ -356,16 +353,20 @@ class Trainer:
             **nothing | self.read,
         )
 
+    def losses(self) -> torch.Tensor:
+        """(S,) the loss before each step so far, float32."""
+        if not self.steps:
+            return torch.empty(0)
+        return torch.stack(self.steps).float().cpu()
+
     def state(self) -> dict:
-        """All that the rest of the run depends on."""
+        """All that the rest of the run depends on, and all settings, since a default may change."""
         return {
-            "config": repr(
-                self.config
-            ),  # all settings: what is left to the default changes with it
+            "config": repr(self.config),
             "epoch": self.epoch,
             "seconds": self.seconds,
             "rows": self.rows,
-            "steps": self.steps,
+            "steps": self.losses(),
             "read": plain(self.read),
             "network": self.network.state_dict(),
             "target": self.target and self.target.state_dict(),
@@ -384,7 +385,7 @@ class Trainer:
         self.seconds = state["seconds"]
         for name, value in state["read"].items():
             self.read[name] = value.numpy() if isinstance(value, torch.Tensor) else value
-        self.steps = [loss.to(self.device) for loss in state["steps"]]
+        self.steps = list(state["steps"].to(self.device, self.dtype))
         self.network.load_state_dict(state["network"])
         if self.target is not None:
             self.target.load_state_dict(state["target"])

@@ -124,12 +124,11 @@ class Trainer(images.Trainer):
 
         A run that has ended goes on so, with nothing to repeat (warm restarts: Loshchilov and Hutter 2017).
         """
-        first, second = self.config.restart * self.batches, self.config.epochs * self.batches
-        if first == 0:
-            return super().factor(t)
-        if t <= first:
-            return optim.warmed(t, first, min(self.config.warmup * self.batches, first))
-        return optim.warmed(t - first, second - first)
+        begin, end = 0, self.config.restart * self.batches
+        if t > end:
+            begin, end = end, self.config.epochs * self.batches
+        warmup = 0 if begin else self.config.warmup * self.batches
+        return optim.warmed(t - begin, end - begin, min(warmup, end - begin))
 
     def record(self, loss: float) -> None:
         """Keep the epoch, its loss and the network."""
@@ -147,14 +146,13 @@ class Trainer(images.Trainer):
 
     def result(self, seconds: float, stopped: bool) -> Result:
         """The run's Result as it stands; what the kept networks tell is read out where the run was not stopped."""
-        losses = [float(loss) for loss in self.steps]
         found = read_out(self) if not stopped else {}
         return Result(
             self.config,
             seconds,
             str(self.device),
             stopped,
-            steps=np.array(losses, np.float32),
+            steps=self.losses().numpy(),
             **dict.fromkeys(READ, np.empty(0)) | found,
         )
 

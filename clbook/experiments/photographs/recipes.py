@@ -42,6 +42,20 @@ OUTPUTS = {
 }
 # What the rows of variance 1 are compared with: the norm at temperature 1, at their rate.
 SLOW = {"norm, small rate": NORMS.replace(outputs="norm", tau=1.0, lr=0.003)}
+# The wall at the field's own size. Rate and decay are those of lightly's benchmark on CIFAR-10
+# (docs.lightly.ai/self-supervised-learning/getting_started/benchmarks.html), the rate in proportion to the batch.
+LARGE = wall.Config(
+    depth=18,
+    width=64,
+    projector=(512, 128),
+    batch=512,
+    epochs=300,
+    restart=0,
+    warmup=10,
+    lr=0.24,
+    decay=5e-4,
+    precision="bfloat16",
+)
 
 
 def labelled(base: twins.Config) -> tuple:
@@ -219,6 +233,17 @@ RECIPES = {
         beside,
         ("steps",),
         0.003,
+        axes=ON_THE_WALL,
+        labels={"class": OBJECTS, "taken_for": OBJECTS},
+    ),
+    "photographs-wall-large": Recipe(
+        "the wall at the field's size: SimCLR, a residual network of 18 layers and 64 channels on all of CIFAR-10, 300 "
+        "epochs on a GPU (CLBOOK_CHECKPOINT names a file from which its training goes on)",
+        wall.run,
+        (LARGE,),
+        beside,
+        ("steps",),
+        0.0002,
         axes=ON_THE_WALL,
         labels={"class": OBJECTS, "taken_for": OBJECTS},
     ),
