@@ -55,7 +55,7 @@ class Kept(torch.autograd.Function):
 
 
 class Layer(nn.TransformerEncoderLayer):
-    """PyTorch's layer. Its wide dropout is `Kept`, where there is any; that of attention and of the sums is PyTorch's."""
+    """PyTorch's layer. The dropout of its hidden units, where there is any, is `Kept`; the others are PyTorch's."""
 
     def _ff_block(self, x: Tensor) -> Tensor:
         p = self.dropout.p
