@@ -49,7 +49,7 @@ LARGE = wall.Config(
     width=64,
     projector=(512, 128),
     batch=512,
-    epochs=300,
+    epochs=225,
     restart=0,
     warmup=10,
     lr=0.24,
@@ -237,7 +237,7 @@ RECIPES = {
         labels={"class": OBJECTS, "taken_for": OBJECTS},
     ),
     "photographs-wall-large": Recipe(
-        "the wall at the field's size: SimCLR, a residual network of 18 layers and 64 channels on all of CIFAR-10, 300 "
+        "the wall at the field's size: SimCLR, a residual network of 18 layers and 64 channels on all of CIFAR-10, 225 "
         "epochs on a GPU (CLBOOK_CHECKPOINT names a file from which its training goes on)",
         wall.run,
         (LARGE,),
