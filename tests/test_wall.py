@@ -172,17 +172,36 @@ def test_a_part_of_the_wall_has_the_same_neighbours(record):
 
 def test_figures_and_tables_say_what_they_show(record):
     assert "cat: " in page.still(record).alt
-    assert "After 2 epochs" in str(page.accuracies(record))
-    assert "linear probe: pixels" in page.curves(record).alt
+    runs = {"first": record, "second": record}
+    assert str(page.accuracies(runs)).count("After 2 epochs") == 2
+    assert page.curves(runs).alt.count("linear probe: pixels") == 2
     assert "is taken for" in page.confused(record).alt
     assert len(page.shares(record)) == 4
 
 
-def test_the_books_record_is_small_and_complete():
-    kept = records.load("photographs-wall")
-    assert (records.FOLDER / "photographs-wall.nc").stat().st_size < 2_000_000
+@pytest.mark.parametrize("name", ["photographs-wall", "photographs-wall-large"])
+def test_the_books_records_are_small_and_complete(name):
+    kept = records.load(name)
+    assert (records.FOLDER / f"{name}.nc").stat().st_size < 2_000_000
     assert kept.sizes["photograph"] == 200 and kept.sizes["neighbour"] == 8
     assert len(page.Wall(kept, "The wall")._repr_html_()) < 3_000_000
+
+
+def test_training_puts_photographs_beside_their_own_class_as_the_page_says():
+    small, large = (
+        records.load(name).isel(run=0) for name in ("photographs-wall", "photographs-wall-large")
+    )
+    for record in (small, large):
+        pixels, untrained, *trained = record.knn.values
+        assert untrained < pixels + 0.1 and trained[-1] > pixels + 0.25
+        assert trained[-1] == max(trained)  # the curves still rise
+    assert large.knn[-1] > small.knn[-1]
+    share = np.diagonal(large.confusion.values[-1]) / 1000
+    cats = list(large["class"].values).index("cat")
+    assert share.argmin() == cats and 0.5 < share[cats] < 0.6  # a little more than half
+    taken = large.confusion.values[-1, cats].copy()
+    taken[cats] = 0
+    assert large["class"].values[taken.argmax()] == "dog"
 
 
 def test_the_cost_of_the_books_run_is_of_the_forecast_size():

@@ -42,8 +42,8 @@ OUTPUTS = {
 }
 # What the rows of variance 1 are compared with: the norm at temperature 1, at their rate.
 SLOW = {"norm, small rate": NORMS.replace(outputs="norm", tau=1.0, lr=0.003)}
-# The wall at the field's own size. Rate and decay are those of lightly's benchmark on CIFAR-10
-# (docs.lightly.ai/self-supervised-learning/getting_started/benchmarks.html), the rate in proportion to the batch.
+# The wall at the field's own size. Rate and decay are those of lightly's cifar10_benchmark.py, .06 for a batch of 128
+# and in proportion to the batch; as many epochs as ten minutes of one GPU allow.
 LARGE = wall.Config(
     depth=18,
     width=64,

@@ -1,7 +1,7 @@
 """The wall: 200 photographs in the page, and what lies beside each of them by pixels and over the epochs.
 
-All is read from the record `photographs-wall`. The page counts for itself: its script has the lists of neighbours and
-the classes, and no number that is said in the text.
+All is read from the records `photographs-wall` (a small network, two cores) and `photographs-wall-large` (a GPU). The
+page counts for itself: its script has the lists of neighbours and the classes, and no number that is said in the text.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Wall:
     """The wall as HTML. The first one that a process shows brings the style sheet and the script with it.
 
     Attributes:
-        record: `photographs-wall`, or a `part` of it.
+        record: one of these records, or a `part` of it.
         title, caption: a short heading, and what stands below.
         whole: whether there are views, a map, and what is said of the classes that are confused.
     """
@@ -180,37 +180,53 @@ def _file(name) -> str:
     return folder.joinpath(name).read_text(encoding="utf-8")
 
 
-# Tables and figures of the same record.
+# Tables and figures of the same records.
+
+TICKS = (0, 1, 3, 10, 30, 100)  # epochs
 
 
-def accuracies(record: xarray.Dataset) -> Table:
-    """What the readouts tell at each place, on all test images and on the wall."""
-    first = record.isel(run=0)
+def accuracies(runs: dict[str, xarray.Dataset]) -> Table:
+    """What the readouts of each named run tell at each place, on all test images and on the wall."""
     rows = []
-    for k, place in enumerate(titles(record)):
-        row = [place["title"]]
-        for quantity in (first.knn, first.probe, first.share):
-            row.append(f"{quantity.values[k]:.0%}")
-        rows.append(tuple(row))
-    header = ("", "ten neighbours", "linear probe", "photographs among their own")
+    for name, record in runs.items():
+        first = record.isel(run=0)
+        for k, place in enumerate(titles(record)):
+            row = [name if k == 0 else "", place["title"]]
+            for quantity in (first.knn, first.probe, first.share):
+                row.append(f"{quantity.values[k]:.0%}")
+            rows.append(tuple(row))
+    header = ("run", "", "ten neighbours", "linear probe", "photographs among their own")
     return Table(header, rows)
 
 
-def curves(record: xarray.Dataset) -> Picture:
-    """Accuracy of ten neighbours and of the linear probe over the epochs, beside that of the pixels."""
-    first = record.isel(run=0)
-    fig, ((ax,),) = axes(1, width=6.4, height=3.2)
+def curves(runs: dict[str, xarray.Dataset]) -> Picture:
+    """Accuracy of ten neighbours and of the linear probe over the epochs of each named run, and of the pixels."""
+    fig, (row,) = axes(len(runs), width=8.6, height=3.4, sharey=True)
+    said = []
+    for ax, (name, record) in zip(row, runs.items(), strict=True):
+        told = drawn_over_epochs(ax, record.isel(run=0))
+        ax.set(title=name, xlabel="epoch")
+        said.append(f"{name}: {told}")
+    row[0].set_ylabel("test images right")
+    legend(row[-1], loc="lower right")
+    return Picture(fig, "Share of the test images that are read right. " + " ".join(said))
+
+
+def drawn_over_epochs(ax, first: xarray.Dataset) -> str:
+    """Draw both accuracies of one run, the epochs on a scale that is logarithmic from 1 on, and say what is drawn."""
     said = []
     for k, (name, words) in enumerate((("knn", "ten neighbours"), ("probe", "linear probe"))):
         pixels, *features = first[name].values
-        ax.plot(record.epoch, features, ".-", color=colour(k), label=words, gid=name)
+        ax.plot(first.epoch, features, ".-", color=colour(k), label=words, gid=name)
         ax.axhline(pixels, color=colour(k), ls="--", lw=1, label=f"{words}, pixels")
         said.append(
             f"{words}: pixels {pixels:.2f}, untrained {features[0]:.2f}, at the end {features[-1]:.2f}"
         )
-    ax.set(xlabel="epoch", ylabel="test images right", xticks=record.epoch.values)
-    legend(ax, loc="lower right")
-    return Picture(fig, "Share of the test images that are read right. " + "; ".join(said) + ".")
+    ticks = [tick for tick in TICKS if tick < first.epoch[-1]]
+    ax.set_xscale("symlog", linthresh=1)
+    ax.set_xticks(ticks, ticks)
+    ax.minorticks_off()
+    return "; ".join(said) + "."
 
 
 def confused(record: xarray.Dataset) -> Picture:
