@@ -208,7 +208,7 @@ def curves(runs: dict[str, xarray.Dataset]) -> Picture:
         ax.set(title=name, xlabel="epoch")
         said.append(f"{name}: {told}")
     row[0].set_ylabel("test images right")
-    legend(row[-1], loc="lower right")
+    legend(row[-1], loc="upper left")
     return Picture(fig, "Share of the test images that are read right. " + " ".join(said))
 
 
@@ -224,6 +224,7 @@ def drawn_over_epochs(ax, first: xarray.Dataset) -> str:
         )
     ticks = [tick for tick in TICKS if tick < first.epoch[-1]]
     ax.set_xscale("symlog", linthresh=1)
+    ax.set_xlim(-0.2, 1.4 * float(first.epoch[-1]))
     ax.set_xticks(ticks, ticks)
     ax.minorticks_off()
     return "; ".join(said) + "."
