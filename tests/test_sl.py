@@ -15,6 +15,7 @@ from clbook.papers.sl import (
     definitions,
     figures,
     measures,
+    plain,
     recipes,
     shared,
     tables,
@@ -277,6 +278,73 @@ def test_shared_runs_have_no_classifiers_and_leave_a_batch_out():
         shared.Config(classifier="both")
     with pytest.raises(ValueError, match="fraction = 1.0"):
         shared.Config(fraction=1.0)
+
+
+# PyTorch's own encoder.
+
+PLAIN = plain.Config(N=6, k=3, batch=12, hidden=16, layers=2, epochs=4)
+
+
+def ours(net, positions=3):
+    """The weights of the chapter's `Transformer`, in its order, from an `Encoder` of PyTorch's modules."""
+    found = [net.tokens.weight, net.positions]
+    for layer in net.layers.layers:
+        attention = layer.self_attn
+        found += [attention.in_proj_weight.mT, attention.in_proj_bias[None]]
+        for linear in (attention.out_proj, layer.linear1, layer.linear2):
+            found += [linear.weight.mT, linear.bias[None]]
+        for norm in (layer.norm1, layer.norm2):
+            found += [norm.weight[None], norm.bias[None]]
+    found += [net.last.weight.mT, net.last.bias[None]]
+    return [weight.detach()[None] for weight in found]
+
+
+def test_pytorchs_encoder_without_dropout_is_the_chapters_from_the_same_weights():
+    net = plain.Encoder(PLAIN.replace(dropout=0.0))
+    program = modadd.experiment.Addition([modadd.Config(N=6, k=3, hidden=16, layers=2)])
+    contexts = torch.tensor([[6, 1, 2], [3, 6, 0], [5, 5, 6], [0, 1, 2]])
+    given = [torch.zeros(1, 6, 8), *ours(net)]
+    assert [w.shape for w in given] == [w.shape for w in program.state.weights]
+    torch.testing.assert_close(program.encode(given, contexts[None])[0], net(contexts))
+
+
+def test_its_training_is_the_chapters_steps_in_place():
+    class Plainly(plain.Plain):
+        contrastive_epoch = modadd.experiment.Addition.contrastive_epoch
+
+    for dropout in (0.0, 0.1):
+        config = PLAIN.replace(dropout=dropout, classifier="both", classifier_epochs=10)
+        found, same = plain.run(config, record="all"), Plainly.run(config)
+        assert np.array_equal(found.loss, same.loss) and found.loss[-1] < found.loss[0]
+        assert np.array_equal(found.tables, same.tables) and found.accuracy["random"].shape == (2,)
+        chapters = modadd.run(modadd.Config(N=6, k=3, batch=12, hidden=16, epochs=4), record="all")
+        assert np.array_equal(found.floor, chapters.floor)  # the samples and batches of this seed
+
+
+def test_what_is_dropped_hangs_on_the_seed_alone_and_leaves_pytorchs_generator_as_it_was():
+    before = torch.random.get_rng_state()
+    found = plain.run(PLAIN)
+    assert torch.equal(torch.random.get_rng_state(), before)
+    torch.rand(3)
+    again = plain.run(PLAIN)
+    assert np.array_equal(found.loss, again.loss) and np.array_equal(found.tables, again.tables)
+    without, other = (plain.run(PLAIN.replace(**c)) for c in ({"dropout": 0.0}, {"seed": 1}))
+    assert np.array_equal(without.tables[0], found.tables[0])
+    assert not np.array_equal(without.tables[-1], found.tables[-1])
+    assert not np.array_equal(other.tables[0], found.tables[0])
+
+
+def test_dropout_of_the_hidden_units_is_pytorchs():
+    x = torch.randn(300, 1001, generator=torch.Generator().manual_seed(0))
+    inputs = x.clone().requires_grad_()
+    with plain.drawing(0):
+        units = plain.Kept.apply(inputs * 1, 0.1)
+    kept = units[x > 0] > 0
+    assert kept.double().mean().item() == pytest.approx(0.9, abs=0.002)
+    torch.testing.assert_close(units[units > 0], x[units > 0] / 0.9)
+    assert (units[x < 0] == 0).all()
+    (slope,) = torch.autograd.grad(units.sum(), inputs)
+    torch.testing.assert_close(slope, (units > 0) / 0.9)
 
 
 # Words.

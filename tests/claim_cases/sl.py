@@ -20,6 +20,7 @@ def runs(
     kept=1.0,
     loss=1.5,
     middle=1.0,
+    last=1000,
 ):
     """Five equal runs with these numbers at the end; the classifiers have them from epoch 500 on."""
     starts = ("pretrained", pretrained), ("random", random), ("permuted", random)
@@ -27,7 +28,7 @@ def runs(
     return [
         Run(
             ratio=np.array([1.0, middle, ratio]),
-            steps=np.array([0, 500, 1000]),
+            steps=np.array([0, 500, last]),
             accuracy=accuracy,
             accuracy_at=AT,
             different=np.array([4.0, different, different * kept]),
@@ -189,6 +190,15 @@ CASES = {
     "sl-perfect-early": {
         "seen here": {"paper": runs(pretrained=1.0)},
         "not seen here": {"paper": runs(random=1.0)},
+    },
+    "sl-defaults-fig-2a": {
+        "seen here": {"defaults": runs(last=10_000)},
+        "not seen here": {"defaults": runs(ratio=0.9, last=10_000)},  # classes permuted
+        "undecided": {"defaults": runs()},
+    },
+    "sl-defaults-sooner": {
+        "seen here": {"as_far": runs(ratio=0.9), "defaults": runs()},
+        "not seen here": {"as_far": runs(), "defaults": runs(ratio=0.9)},  # exchanged
     },
     "sl-own-fig-4a": {
         "seen here": {"own_wide": runs()},
