@@ -19,7 +19,7 @@ from clbook.experiments import (
     why,
     words,
 )
-from clbook.experiments.alignment import surrogate
+from clbook.experiments.alignment import play, surrogate
 from clbook.experiments.content_style import projector
 from clbook.experiments.images import emergence
 from clbook.experiments.modadd import lookup
@@ -183,6 +183,11 @@ CASES = {
         ({"seed": 1, "tau": 0.1}, {"lr": 0.1, "noise": 0.1}, {"scaling": "linear", "spread": 0.5}),
         "lr",
         {"lr": 100.0, "compare": "labels", "schedule": "constant", "steps": 200},
+    ),
+    "alignment, points that flee": Case(
+        play.run,
+        play.Config(n=12, classes=3, steps=8),
+        ({"seed": 2}, {"tau": 1.0}, {"lr": 0.1}),
     ),
     "alignment, LARS on digits": Case(
         alignment.run,

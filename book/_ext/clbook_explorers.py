@@ -7,10 +7,11 @@ from myst_nb.sphinx_ import HideCodeCellNode
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 TOYS = tuple(f'<figure class="clbook-{kind}' for kind in ("explorer", "here", "wall", "diagnose"))
+TOYS += ('<div class="clbook-parts',)  # a picture whose parts are links
 
 
 class FoldBelow(SphinxPostTransform):
-    """Fold the code of a cell that shows an explorer, or trains in the page, and put it below."""
+    """Fold the code of a cell that shows an explorer or a picture of links, or trains in the page, and put it below."""
 
     default_priority = (
         198  # before myst-nb folds the cells that are tagged, after it has chosen what is shown

@@ -124,9 +124,14 @@ window.clbookHere ??= (() => {
       const values = lines.flat().map(([, v]) => v);
       const [toX, toY] = stage(g, frame, [1, run.steps + 1, ...(panel.limits ?? extent(values, panel.log))],
         { log: [true, panel.log], xlabel: panel.xlabel, title: panel.words + (panel.title || panel.names.join(", ")) });
+      const named = lines.length > 1 && lines.length === panel.names.length; // one line for each name: it stands at its end
       within(g, frame, () => lines.forEach((line, k) => {
-        g.strokeStyle = colours[k % colours.length]; g.lineWidth = 1.6;
+        g.strokeStyle = g.fillStyle = colours[k % colours.length]; g.lineWidth = 1.6;
         stroke(g, line.map(([x, v]) => [toX(x), panel.log && v <= 0 ? NaN : toY(v)]));
+        if (!named) return;
+        const [x, v] = line.at(-1), right = toX(x) > frame.x + frame.w / 2, y = toY(v);
+        g.textAlign = right ? "right" : "left"; g.textBaseline = y > frame.y + 18 ? "bottom" : "top";
+        g.fillText(panel.names[k], toX(x) + (right ? -3 : 3), y + (y > frame.y + 18 ? -3 : 3));
       }));
     },
 
@@ -158,8 +163,8 @@ window.clbookHere ??= (() => {
 
   function draw(g, box, run, panel, colours) {
     if (!run.rows.length) return;
-    const bare = panel.ball ? 10 : 56;
-    const frame = { x: box.x + bare, y: box.y + 26, w: box.w - bare - 20, h: box.h - 66 };
+    const [left, below] = panel.ball ? [10, 10] : [56, 40]; // room for numbers and words along the axes
+    const frame = { x: box.x + left, y: box.y + 26, w: box.w - left - 20, h: box.h - 26 - below };
     const paths = panel.kind === "points" && run.recorded[panel.of[0]].at(-1) === 1;
     kinds[paths ? "paths" : panel.kind](g, frame, run, panel, colours);
   }
@@ -298,9 +303,17 @@ window.clbookHere ??= (() => {
       if (canvas.hidden) return;
       const zoom = devicePixelRatio || 1;
       const width = canvas.clientWidth || 700, stacked = width < 480, { panels } = setup;
-      // One panel: runs side by side. Several: a row of panels for each run. On a phone all of it is one column.
+      // One panel: runs side by side. Several: a row of panels for each run. On a phone all of it is one column, but for two
+      // circles at its top, which are compared: they stand side by side.
       const across = stacked ? 1 : panels.length > 1 ? panels.length : runs.length, count = runs.length * panels.length;
-      const each = stacked || across > 1 ? 260 : 330, height = each * Math.ceil(count / across);
+      const each = stacked || across > 1 ? 260 : 330, twins = stacked && panels.length > 1 && panels[0].ball && panels[1].ball;
+      const half = twins ? width / 2 + 16 : each, tall = half + each * (panels.length - 2); // of two circles, and of a run
+      const height = twins ? tall * runs.length : each * Math.ceil(count / across);
+      const boxOf = (i, j) => {
+        if (twins) return j < 2 ? { x: j * width / 2, y: tall * i, w: width / 2, h: half } : { x: 0, y: tall * i + half + each * (j - 2), w: width, h: each };
+        const k = i * panels.length + j, w = width / across;
+        return { x: k % across * w, y: each * Math.floor(k / across), w, h: each };
+      };
       if (canvas.width !== Math.round(width * zoom) || canvas.height !== Math.round(height * zoom)) {
         canvas.width = Math.round(width * zoom); canvas.height = Math.round(height * zoom);
       }
@@ -309,9 +322,8 @@ window.clbookHere ??= (() => {
       g.setTransform(zoom, 0, 0, zoom, 0, 0);
       g.fillStyle = "#fff"; g.fillRect(0, 0, width, height);
       runs.forEach((run, i) => panels.forEach((panel, j) => {
-        const k = i * panels.length + j, w = width / across;
-        const box = { x: k % across * w, y: each * Math.floor(k / across), w, h: each };
-        draw(g, box, run, { ...panel, eye, words: j ? "" : run.words }, setup.colours);
+        const first = j === (twins && panels.length > 2 ? 2 : 0); // where there is room to say which run it is
+        draw(g, boxOf(i, j), run, { ...panel, eye, words: first ? run.words : "" }, setup.colours);
       }));
       const words = runs.map((run) => `${run.about}: ${run.rows.at(-1) ? `iteration ${run.rows.at(-1).t}` : "not begun"}${reached(run)}`);
       canvas.setAttribute("aria-label", `During training. ${words.join("; ")}.`);

@@ -34,6 +34,9 @@ CIRCLE = np.linspace(0, 2 * np.pi, 73)
 TICKS = (2, 5, 10, 20, 45, 90, 180, 360)
 ROOM = 0.2  # for the legend above the curves, in heights of these
 LIFT = 0.24  # width of the rings of all classes together
+EDGE = 1.3  # of what is seen of a circle
+ISLAND = 0.84  # radius at which the islands are drawn
+SHORTER = 1.5  # degrees by which their ends are cut
 LOOKS = {
     "sorted": (INK, "sorted"),
     "exchanged": (colour(4), "two classes\nexchanged"),
@@ -44,7 +47,8 @@ RANDOM = colour(0)
 
 def _stage(ax, title):
     ax.plot(np.cos(CIRCLE), np.sin(CIRCLE), color=MUTED, lw=0.6, gid="circle")
-    ax.set(aspect="equal", xlim=(-1.4, 1.4), ylim=(-1.4, 1.4), xticks=[], yticks=[])
+    limits = (-EDGE, EDGE)
+    ax.set(aspect="equal", xlim=limits, ylim=limits, xticks=[], yticks=[])
     ax.set_title(title, fontsize=9)
     ax.spines[:].set_visible(False)
 
@@ -63,11 +67,43 @@ def _data(ax, result: Result):
         ax.scatter(
             radius[mine] * np.cos(turn[mine]),
             radius[mine] * np.sin(turn[mine]),
-            s=10,
+            s=16,
             color=colour(k),
             linewidths=0,
             gid=f"class {k}",
         )
+    _islands(ax, result)
+
+
+def _islands(ax, result: Result):
+    """A line inside the circle along each island."""
+    angles = _along_islands(result)
+    across = ISLAND * np.cos(angles)
+    up = ISLAND * np.sin(angles)
+    ax.plot(across, up, color=MUTED, lw=3, solid_capstyle="butt", gid="islands")
+
+
+def _along_islands(result: Result) -> np.ndarray:
+    """Angles from the first view of each island to its last, with NaN behind each island.
+
+    They are a little shorter, so that islands that all but touch are seen apart.
+    """
+    x = result.x
+    width = result.config.width
+    gaps = np.diff(x, append=x[0] + RING)
+    ends = np.flatnonzero(gaps >= width)  # points after which an island ends
+    if len(ends) == 0:
+        return CIRCLE
+    before = np.roll(ends, 1)
+    begins = (before + 1) % len(x)
+    first = x[begins] - width / 2 + SHORTER
+    between = (x[ends] - x[begins]) % RING
+    length = between + width - 2 * SHORTER
+    share = np.linspace(0, 1, 41)
+    degrees = first[:, None] + length[:, None] * share
+    arcs = np.radians(degrees)
+    gap = np.full((len(ends), 1), np.nan)
+    return np.hstack([arcs, gap]).flatten()
 
 
 def _embedding(ax, result: Result, frame: int, title: str):
@@ -90,16 +126,16 @@ def _embedding(ax, result: Result, frame: int, title: str):
         )
     )
     for k in np.unique(result.labels):
-        ax.scatter(*z[result.labels == k].T, s=14, color=colour(k), linewidths=0, gid=f"class {k}")
+        ax.scatter(*z[result.labels == k].T, s=22, color=colour(k), linewidths=0, gid=f"class {k}")
 
 
 def maps(runs: dict) -> Picture:
     """The data with their views, three encoders, and the loss of look-up tables against the width of the views."""
     fig, ax = mosaic(
-        [["data", "shuffled", "loss"], ["random", "trained", "loss"]],
-        width=7.8,
-        height=4.4,
-        width_ratios=(1, 1, 1.45),
+        [["data", "random", "loss"], ["shuffled", "trained", "loss"]],
+        width=8.9,
+        height=5.4,
+        width_ratios=(1, 1, 1.05),
     )
     shuffled, random = runs["shuffled"], runs["random"]
     config = random.config
@@ -146,6 +182,23 @@ def maps(runs: dict) -> Picture:
         f"shuffled one {shuffled.loss[0]:.3f}. Trained from a random table the loss ends at "
         f"{random.loss[-1]:.3f} and the readout is right on {random.accuracy():.0%}.",
     )
+
+
+def beginning(result: Result) -> Picture:
+    """The data with their views, and where the encoder has the data points at the start."""
+    fig, ((data, start),) = axes(2, width=5.6, height=2.7)
+    _data(data, result)
+    _embedding(start, result, 0, "the table at the start")
+    for ax in (data, start):
+        ax.title.set_fontsize(11)
+    config = result.config
+    right = f"{result.accuracy(0):.0%}"
+    alt = (
+        f"Left, {config.n} data points in {config.classes} colours on a ring, each in the middle of an arc of views "
+        f"{config.width:g} degrees wide; grey arcs mark {result.islands} islands. Right, the same points where the "
+        f"table has them at the start: the readout is right on {right}."
+    )
+    return Picture(fig, alt)
 
 
 def graph(config: Config) -> Picture:
