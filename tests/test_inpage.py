@@ -120,6 +120,23 @@ def test_a_value_may_be_typed_and_one_out_of_range_is_named(opened):
     assert "tau = 0.237" in page.get_attribute("canvas", "aria-label")
 
 
+def test_what_is_said_of_a_value_out_of_range_is_not_written_over_by_a_run(opened):
+    page = opened.page
+    steps = page.locator("[aria-label='steps (iterations), typed']")
+    page.locator("summary").click()
+    steps.fill("100000")
+    steps.press("Enter")
+    page.click("[data-do=train]")
+    page.wait_for_function(
+        "document.querySelector('.clbook-status').textContent.startsWith('iteration')"
+    )
+    box = page.locator("label:has-text('temperature') input[type=text]")
+    box.fill("50")
+    box.press("Enter")
+    assert page.inner_text("[data-do=train]") == "Train"  # it has stopped
+    assert status(page).startswith("tau = 50 is not allowed: temperature")
+
+
 def test_a_run_that_diverges_says_so_and_what_stood_there_remains(opened):
     page = opened.page
     box = page.locator("label:has-text('rate') input[type=text]")
@@ -281,6 +298,11 @@ def test_bars_and_curves_and_a_whole_number(tabs, tmp_path):
     assert found["gain"] == pytest.approx(content_style.gains(truth.map[-1]), rel=1e-4)
     assert drawn(page) >= 2  # content and style
     assert f"{config.steps} iterations in" in status(page) and ", loss " in status(page)
+    slider = page.locator("input[type=range]").first
+    slider.press("ArrowRight")
+    assert (
+        slider.get_attribute("aria-valuetext") == "4"
+    )  # of a whole number a key moves to the next
     box = page.locator("label:has-text('content dimensions') input[type=text]")
     for refused in ("2.5", "9"):
         box.fill(refused)
