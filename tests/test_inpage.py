@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+import toy
 from browser import alone, barriers
 
 from clbook.experiments import content_style, separability, sphere
 from clbook.experiments.content_style import figures as linear_figures
 from clbook.experiments.separability import figures
+from clbook.explore import explore, static
 from clbook.explore.inpage import Here, numbers_of, train_here, written
 from clbook.trace import panels
 from clbook.trace.page import Program
@@ -217,6 +219,27 @@ def test_an_address_sets_the_block_and_what_is_not_allowed_is_left_out(opened):
     assert hash_with(page, ["classes=2"]).startswith("#another:eps=1;here:")  # another's is kept
     page.click("[data-do=reset]")
     page.wait_for_function("location.hash === '#another:eps=1'")
+
+
+def test_blocks_of_both_kinds_share_the_address(tabs, block, tmp_path, monkeypatch):
+    """What trains in the page and what was recorded: each is set by its part, and writes that part alone."""
+    monkeypatch.setenv("CLBOOK_STATIC", "1")
+    monkeypatch.setattr(static, "sweep", lambda run, configs: [run(config) for config in configs])
+    monkeypatch.setattr(static.Player, "_first", None)
+    player = explore(toy.run, toy.draw, toy.Config(n=40), name="still", a=[1, 4], steps=[3, 30])
+    text = block.read_text(encoding="utf-8")
+    path = tmp_path / "both.html"
+    path.write_text(text.replace("</main>", f"{player._repr_html_()}</main>"), encoding="utf-8")
+    page = tabs().page
+    page.goto(path.as_uri() + "#here:tau=0.5;still:a=4&steps=30")
+    page.wait_for_function(DONE)
+    assert page.get_by_label("temperature τ, typed").input_value() == "0.5"
+    assert hash_with(page, ["here:", "tau=0.5", "still:a=4&steps=30"])
+    page.locator(".clbook-explorer [data-axis=steps] input").first.check(force=True)
+    assert hash_with(page, ["here:", "tau=0.5", "still:a=4&steps=3"]).count("still:") == 1
+    page.locator(".clbook-here").get_by_role("button", name="Reset").click()
+    page.wait_for_function("location.hash === '#still:a=4&steps=3'")
+    page.context.close()
 
 
 def test_every_setting_that_a_run_depends_on_is_offered(opened):
