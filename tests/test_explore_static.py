@@ -683,7 +683,7 @@ def test_a_guide_is_seen_together_with_the_picture(tabs, address, size):
           const box = (name) => figure.querySelector(name).getBoundingClientRect();
           const picture = box(".clbook-stage"), guide = box(".clbook-guide");
           const seen = Math.min(picture.height, innerHeight - guide.height - 40, 150);
-          return picture.top >= 0 && guide.bottom <= innerHeight && guide.top >= picture.top + seen;
+          return picture.top > -1 && guide.bottom < innerHeight + 1 && guide.top >= picture.top + seen;
         }""",
             arg=figure.element_handle(),
         )

@@ -384,10 +384,11 @@ window.clbookExplorer ??= (() => {
       guide.querySelector("[data-guide=back]").disabled = at === 0;
       guide.querySelector("[data-guide=next]").textContent = at === steps.length - 1 ? "Done" : "Next";
       words.style.minHeight = `${words.offsetHeight}px`; // of the longest so far: what is clicked stays in its place
-      return me.follow(values).then(() => {
+      return me.follow(values).then(() => img.decode()).catch(() => {}).then(() => { // the picture has its size then
         write();
         stage.style.scrollMarginBottom = `${guide.offsetHeight + 16}px`; // picture and guide are seen together
-        stage.scrollIntoView({ block: "nearest", behavior: behavior() });
+        const fits = stage.offsetHeight + guide.offsetHeight + 16 <= innerHeight;
+        stage.scrollIntoView({ block: fits || k ? "nearest" : "start", behavior: behavior() }); // of a higher one the upper part
       });
     }
     function shut() {
