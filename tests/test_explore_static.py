@@ -443,6 +443,28 @@ def test_play_takes_five_seconds_whatever_the_number_of_frames(tabs, address, k,
     assert int(time.input_value()) == count - 1 and len(seen) >= 0.5 * count
 
 
+def test_play_begins_when_there_is_something_to_draw(tabs, address):
+    """The time that a slow machine takes to unpack the frames is no part of it."""
+    page = tabs().page
+    page.add_init_script("""{
+      let later = 0;
+      const now = performance.now.bind(performance), json = Response.prototype.json;
+      performance.now = () => now() + later;
+      Response.prototype.json = async function () {
+        await new Promise((release) => { window.unpacked = () => { later = 10000; release(); }; });
+        return json.call(this);
+      };
+    }""")
+    page.goto(address)
+    page.get_by_role("button", name="Play", exact=True).first.click()
+    page.wait_for_function("'unpacked' in window")
+    page.evaluate("window.unpacked()")
+    page.wait_for_function("document.querySelector('figure img').src.startsWith('blob:')")
+    frame = slide(page, "frame")
+    assert int(frame.input_value()) < int(frame.get_attribute("max"))
+    page.context.close()
+
+
 def test_play_pause_and_reset(tab):
     page = tab.page
     play = page.get_by_role("button", name="Play").first
@@ -643,16 +665,44 @@ def test_a_guide_tells_the_settings_that_the_text_names(tab):
     assert not words.is_visible() and start.get_attribute("aria-expanded") == "false"
 
 
-def test_a_guide_comes_into_sight(tab):
-    page = tab.page
-    page.set_viewport_size({"width": 1200, "height": 500})
+@pytest.mark.parametrize("size", [(1200, 800), (1200, 500), (390, 844)])
+def test_a_guide_is_seen_together_with_the_picture(tabs, address, size):
+    """Picture above, sentence below, at each of its steps; of a picture that is too high its upper part."""
+    width, height = size
+    page = tabs(width=width, height=height).page
+    page.goto(address)
     figure = page.locator("figure.clbook-explorer").nth(1)
-    figure.evaluate("e => e.scrollIntoView()")
+    figure.scroll_into_view_if_needed()
     figure.get_by_role("button", name="Guide me").click()
-    page.wait_for_function("""() => {
-      const { top, bottom } = document.querySelector(".clbook-guide:not([hidden])").getBoundingClientRect();
-      return top >= 0 && bottom <= innerHeight;
-    }""")
+    following = figure.get_by_role("button", name="Next")
+    assert following.evaluate("e => e === document.activeElement")
+    for alt in (expected(1, steps=3), expected(-1)):
+        wait_alt(page, alt, 1)
+        page.wait_for_function(
+            """figure => {
+          const box = (name) => figure.querySelector(name).getBoundingClientRect();
+          const picture = box(".clbook-stage"), guide = box(".clbook-guide");
+          const seen = Math.min(picture.height, innerHeight - guide.height - 40, 150);
+          return picture.top > -1 && guide.bottom < innerHeight + 1 && guide.top >= picture.top + seen;
+        }""",
+            arg=figure.element_handle(),
+        )
+        if following.is_visible():
+            following.click()
+    page.context.close()
+
+
+def test_what_is_clicked_in_a_guide_stays_in_its_place(tab):
+    figure = tab.page.locator("figure.clbook-explorer").nth(1)
+    figure.get_by_role("button", name="Guide me").click()
+    words, following = figure.locator(".clbook-sentence"), figure.locator("[data-guide=next]")
+    wait_alt(tab.page, expected(1, steps=3), 1)
+    tall = "words => words.offsetHeight"
+    words.evaluate("words => { words.style.minHeight = '9rem'; }")  # a sentence of many lines
+    before = words.evaluate(tall)
+    following.click()
+    wait_alt(tab.page, expected(-1), 1)
+    assert words.evaluate(tall) == before
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -1035,6 +1085,74 @@ def test_a_tap_on_a_phone_names_the_datum_and_stays(tabs, address):
     readout = page.locator(".clbook-readout").first
     readout.wait_for(state="visible")
     assert re.match(r"class \d: z_1 = \S+, z_2 = \S+$", readout.inner_text())
+
+
+def test_a_phone_shows_all_frames_on_one_scale(tabs, still, tmp_path, monkeypatch):
+    """A name beside a panel that gets longer as time goes on takes no room from the panel."""
+    monkeypatch.setattr(static.Player, "_first", None)
+
+    def figure(result, frame):
+        time = result.steps[frame]
+        fig, ((left, right),) = style.axes(2)
+        for ax in (left, right):
+            ax.plot(result.steps, result.steps)
+        left.text(1.0, 0.5, "o" * (1 + time // 3), transform=left.transAxes)
+        fig.set_layout_engine("none")
+        left.set_position([0.1, 0.2, 0.25, 0.6])
+        right.set_position([0.7, 0.2, 0.25, 0.6])
+        return style.Picture(fig, f"step {time}")
+
+    player = explore(toy.run, figure, BASE, time="steps", frames=FRAMES, a=[1], name="names")
+    (tmp_path / "names.html").write_text(player._repr_html_(), encoding="utf-8")
+    page = tabs(width=390, height=844).page
+    page.goto((tmp_path / "names.html").as_uri())
+    tiles = page.evaluate("""async () => {
+      const data = await clbookFrames.unpack(document.querySelector(".clbook-frames").textContent);
+      return data.frames.map((frame) => clbookFrames.arranged(data, frame, 350).tiles);
+    }""")
+    assert len(tiles) == FRAMES and len(tiles[0]) == 2
+    assert all(each == tiles[0] for each in tiles)
+    page.context.close()
+
+
+def test_the_name_of_a_datum_stays_inside_the_picture(tabs, still, tmp_path, monkeypatch):
+    monkeypatch.setattr(static.Player, "_first", None)
+
+    def figure(result):
+        fig, ((ax,),) = style.axes(1)
+        ax.plot([0, 1], [0, 1], label="a name of many words " * 8)
+        return style.Picture(fig, "a line")
+
+    player = explore(toy.run, figure, BASE, a=[1, 4], name="long")
+    (tmp_path / "long.html").write_text(player._repr_html_(), encoding="utf-8")
+    page = tabs(width=800).page
+    page.goto((tmp_path / "long.html").as_uri())
+    image, readout = page.locator("figure.clbook-explorer img"), page.locator(".clbook-readout")
+    box = image.bounding_box()
+    for part in (0.2, 0.45, 0.55, 0.9):
+        page.mouse.move(
+            box["x"] + part * box["width"], box["y"] + (0.9 - part * 0.8) * box["height"]
+        )
+        readout.wait_for(state="visible")
+        place, stage = readout.bounding_box(), page.locator(".clbook-stage").bounding_box()
+        assert place["x"] >= stage["x"], part
+        assert place["x"] + place["width"] <= stage["x"] + stage["width"], part
+    page.context.close()
+
+
+def test_buttons_stay_in_sight_where_the_controls_are_higher_than_their_room(tabs, address):
+    page = tabs(width=390, height=480).page
+    page.goto(address)
+    figure = page.locator("figure.clbook-explorer").nth(2)  # with cells
+    figure.locator(".clbook-stage").evaluate("e => e.scrollIntoView({ block: 'start' })")
+    bench = figure.locator(".clbook-bench")
+    assert bench.evaluate("e => e.scrollHeight > e.clientHeight + 20")
+    for name in ("Play", "To the end", "Reset", "All cells", "Guide me"):
+        button = figure.get_by_role("button", name=name, exact=True)
+        if button.count():
+            box = button.bounding_box()
+            assert box["y"] + box["height"] <= 480, name
+    page.context.close()
 
 
 def test_print_has_no_buttons_and_says_the_setting(tab):

@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+import toy
 from browser import alone, barriers
 
 from clbook.experiments import content_style, separability, sphere
 from clbook.experiments.content_style import figures as linear_figures
 from clbook.experiments.separability import figures
+from clbook.explore import explore, static
 from clbook.explore.inpage import Here, numbers_of, train_here, written
 from clbook.trace import panels
 from clbook.trace.page import Program
@@ -120,6 +122,23 @@ def test_a_value_may_be_typed_and_one_out_of_range_is_named(opened):
     assert "tau = 0.237" in page.get_attribute("canvas", "aria-label")
 
 
+def test_what_is_said_of_a_value_out_of_range_is_not_written_over_by_a_run(opened):
+    page = opened.page
+    steps = page.locator("[aria-label='steps (iterations), typed']")
+    page.locator("summary").click()
+    steps.fill("100000")
+    steps.press("Enter")
+    page.click("[data-do=train]")
+    page.wait_for_function(
+        "document.querySelector('.clbook-status').textContent.startsWith('iteration')"
+    )
+    box = page.locator("label:has-text('temperature') input[type=text]")
+    box.fill("50")
+    box.press("Enter")
+    assert page.inner_text("[data-do=train]") == "Train"  # it has stopped
+    assert status(page).startswith("tau = 50 is not allowed: temperature")
+
+
 def test_a_run_that_diverges_says_so_and_what_stood_there_remains(opened):
     page = opened.page
     box = page.locator("label:has-text('rate') input[type=text]")
@@ -202,6 +221,27 @@ def test_an_address_sets_the_block_and_what_is_not_allowed_is_left_out(opened):
     page.wait_for_function("location.hash === '#another:eps=1'")
 
 
+def test_blocks_of_both_kinds_share_the_address(tabs, block, tmp_path, monkeypatch):
+    """What trains in the page and what was recorded: each is set by its part, and writes that part alone."""
+    monkeypatch.setenv("CLBOOK_STATIC", "1")
+    monkeypatch.setattr(static, "sweep", lambda run, configs: [run(config) for config in configs])
+    monkeypatch.setattr(static.Player, "_first", None)
+    player = explore(toy.run, toy.draw, toy.Config(n=40), name="still", a=[1, 4], steps=[3, 30])
+    text = block.read_text(encoding="utf-8")
+    path = tmp_path / "both.html"
+    path.write_text(text.replace("</main>", f"{player._repr_html_()}</main>"), encoding="utf-8")
+    page = tabs().page
+    page.goto(path.as_uri() + "#here:tau=0.5;still:a=4&steps=30")
+    page.wait_for_function(DONE)
+    assert page.get_by_label("temperature τ, typed").input_value() == "0.5"
+    assert hash_with(page, ["here:", "tau=0.5", "still:a=4&steps=30"])
+    page.locator(".clbook-explorer [data-axis=steps] input").first.check(force=True)
+    assert hash_with(page, ["here:", "tau=0.5", "still:a=4&steps=3"]).count("still:") == 1
+    page.locator(".clbook-here").get_by_role("button", name="Reset").click()
+    page.wait_for_function("location.hash === '#still:a=4&steps=3'")
+    page.context.close()
+
+
 def test_every_setting_that_a_run_depends_on_is_offered(opened):
     boxes = opened.page.locator("details input[type=text]")
     labels = boxes.evaluate_all("found => found.map(box => box.ariaLabel)")
@@ -281,6 +321,11 @@ def test_bars_and_curves_and_a_whole_number(tabs, tmp_path):
     assert found["gain"] == pytest.approx(content_style.gains(truth.map[-1]), rel=1e-4)
     assert drawn(page) >= 2  # content and style
     assert f"{config.steps} iterations in" in status(page) and ", loss " in status(page)
+    slider = page.locator("input[type=range]").first
+    slider.press("ArrowRight")
+    assert (
+        slider.get_attribute("aria-valuetext") == "4"
+    )  # of a whole number a key moves to the next
     box = page.locator("label:has-text('content dimensions') input[type=text]")
     for refused in ("2.5", "9"):
         box.fill(refused)

@@ -48,21 +48,23 @@ window.clbookFrames ??= (() => {
     return [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
   }
 
-  function partsOf(data, frame) { // [x0, y0, x1, y1] of each part, in reading order
+  // Where the axes of a frame stand: frames of one place have the same parts, so that only the data move in them.
+  const placeOf = (frame) => JSON.stringify(frame.axes.map((a) => a && a.slice(0, 4)));
+
+  function partsOf(data, frames) { // [x0, y0, x1, y1] of each part of frames of one place, in reading order
     const whole = [0, 0, data.width, data.height], known = new Map();
     const boxOf = (k) => known.get(k) ?? known.set(k, pathBox(data.paths[k])).get(k);
-    // The boxes of all that is drawn, cut as it is cut; what fills the whole figure is ground.
-    const ink = frame.ops.filter((op) => !op.image && op.x.length).flatMap((op) => {
+    // The boxes of all that is drawn, of what is cut to its axes the cut alone; what fills the whole figure is ground.
+    const ops = new Set(frames.flatMap((frame) => frame.ops));
+    const ink = [...ops].filter((op) => !op.image && op.x.length).flatMap((op) => {
       const cut = op.clips.map(boxOf);
-      return op.x.map((x, i) => {
-        const b = boxOf(op.paths[i % op.paths.length]), at = [x, op.y[i], x, op.y[i]];
-        return b.map((v, k) => (k < 2 ? Math.max : Math.min)(v + at[k], ...cut.map((c) => c[k])));
-      });
+      if (cut.length) return [cut[0].map((_, k) => (k < 2 ? Math.max : Math.min)(...cut.map((c) => c[k])))];
+      return op.x.map((x, i) => boxOf(op.paths[i % op.paths.length]).map((v, k) => v + (k % 2 ? op.y[i] : x)));
     }).filter((b) => b[2] - b[0] < 0.99 * data.width || b[3] - b[1] < 0.99 * data.height);
     function divide(part, axis) { // after a column of axes and the names of its lines; before a row and its titles, at the wider one of the last two gaps
       const [low, high] = [axis, axis + 2], cuts = [];
       const inside = (b) => [0, 1].every((k) => b[k] < part[k + 2] && b[k + 2] > part[k]);
-      const boxes = frame.axes.filter((a) => a && inside(a)).sort((a, b) => a[low] - b[low]);
+      const boxes = frames[0].axes.filter((a) => a && inside(a)).sort((a, b) => a[low] - b[low]);
       let end = boxes[0]?.[high];
       for (const next of boxes.slice(1)) {
         if (next[low] > end) {
@@ -83,15 +85,25 @@ window.clbookFrames ??= (() => {
     }
     return divide(whole, 1).flatMap((row) => divide(row, 0));
   }
+  function allParts(data) { // Map: place -> the parts there
+    const frames = new Map();
+    for (const frame of data.frames) {
+      const place = placeOf(frame);
+      if (!frames.has(place)) frames.set(place, []);
+      frames.get(place).push(frame);
+    }
+    return new Map([...frames].map(([place, own]) => [place, partsOf(data, own)]));
+  }
 
   // Where the parts of a figure stand, in CSS pixels: the whole as it is, or on a phone in parts.
   function arranged(data, frame, room) {
     const whole = [0, 0, data.width, data.height];
     if (!room) return { width: data.width * data.scale, height: data.height * data.scale, tiles: [{ part: whole, x: 0, y: 0, scale: data.scale }] };
-    // All parts have one scale: that at which the widest of them fits, or, where its letters would be too small then, the
-    // scale of the smallest letters; what is wider than the screen is scrolled.
-    const parts = (frame.parts ??= partsOf(data, frame)), across = ([x0, , x1]) => (x1 - x0) * data.scale;
-    const widest = Math.max(...parts.map(across)), zoom = Math.max(Math.min(room / widest, 1.5), LETTERS / data.letters);
+    // All parts of all frames have one scale: that at which the widest of them fits, or, where its letters would be too
+    // small then, the scale of the smallest letters; what is wider than the screen is scrolled.
+    const known = (data.parts ??= allParts(data)), across = ([x0, , x1]) => (x1 - x0) * data.scale;
+    const parts = known.get(placeOf(frame)), widest = Math.max(...[...known.values()].flat().map(across));
+    const zoom = Math.max(Math.min(room / widest, 1.5), LETTERS / data.letters);
     // In their order, and beside the one before where both are of one row of the figure and there is room for both.
     const rows = [], wide = (row) => row.reduce((sum, part) => sum + across(part) * zoom, 0);
     for (const part of parts) {

@@ -1,5 +1,6 @@
 // The block that trains in the page: sliders, a worker that runs the traced step, and a canvas. No library, no request.
 window.clbookHere ??= (() => {
+  const { write, join } = window.clbookAddress; // of address.js
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
   const INK = "#1b1f24", MUTED = "#5b6470", GRID = "#dde1e6", LETTERS = "12px DejaVu Sans, Verdana, sans-serif";
   const PINS = 3; // pictures beside each other, the running one included
@@ -180,40 +181,6 @@ window.clbookHere ??= (() => {
     return part > 0.5 || (part === 0.5 && low % 2) ? low + 1 : low;
   }
 
-  // --- the address: #name:eps=0.3&classes=3&seed=5&pin=...;other:..., of which the player's explorers write theirs ---
-  const WAIT = 200; // milliseconds until a moved slider is in the address: browsers limit how often it may change
-  const blocks = new Map(); // name -> {figure, touched, address, follow}
-  function parted(text) { // [name, values] of a part of the address; [] for one that somebody has cut
-    const [, name, values] = text.match(/^([^:]+):(.*=.*)$/) ?? [];
-    try { return name ? [decodeURIComponent(name), values] : []; } catch { return []; }
-  }
-  const parts = () => location.hash.slice(1).split(";").filter((text) => parted(text).length);
-  const wanted = () => new Map(parts().map(parted).filter(([name]) => blocks.has(name)));
-  let writing = 0; // the timer of the next change of the address
-  function write() {
-    if (document.getElementById("jupyter-config-data")) return; // JupyterLab keeps its own things there
-    clearTimeout(writing);
-    writing = setTimeout(() => {
-      const others = parts().filter((text) => !blocks.has(parted(text)[0]));
-      const own = [...blocks.values()].filter((block) => block.touched).map((block) => block.address());
-      if (!own.length && !wanted().size) return;
-      const all = [...others, ...own].join(";");
-      history.replaceState(history.state, "", all ? "#" + all : location.pathname + location.search);
-    }, WAIT);
-  }
-  function bring({ figure }, block) { // into sight
-    figure.scrollIntoView({ block, behavior: reduced.matches ? "auto" : "smooth" });
-  }
-  addEventListener("hashchange", () => {
-    const found = [...wanted()];
-    for (const [name, values] of found) blocks.get(name).follow(new URLSearchParams(values));
-    if (found.length) bring(blocks.get(found[0][0]), "nearest");
-  });
-  addEventListener("load", () => {
-    const [name] = parts().map(parted)[0] ?? [];
-    if (blocks.has(name)) bring(blocks.get(name), "center");
-  });
-
   function here(figure) {
     if (figure.dataset.ready) return;
     figure.dataset.ready = "yes";
@@ -289,7 +256,7 @@ window.clbookHere ??= (() => {
       const words = run.at === undefined ? [] : [when(run.at)], row = run.rows.at(-1)?.row;
       for (const { kind, of, names } of setup.panels)
         if (kind === "curves") of.forEach((name, k) => {
-          if (row && row[name].length === 1) words.push(`${names[k]} ${said(row[name][0])}`);
+          if (row && row[name].length === 1) words.push(`${names[k]} ${said(Math.abs(row[name][0]) < 1e-9 ? 0 : row[name][0])}`);
         });
       return words.map((text) => `, ${text}`).join("");
     }
@@ -374,21 +341,22 @@ window.clbookHere ??= (() => {
     }
     function slider(knob, host) {
       const label = document.createElement("label"), f = knob.log ? Math.log : (v) => v, inverse = knob.log ? Math.exp : (v) => v;
+      const places = knob.whole && !knob.log ? knob.high - knob.low : 1000; // a key moves by one of them
       label.title = knob.about;
-      label.innerHTML = `<span></span><input type="range" min="0" max="1000" autocomplete="off"><input type="text" inputmode="decimal" autocomplete="off">`;
+      label.innerHTML = `<span></span><input type="range" min="0" max="${places}" autocomplete="off"><input type="text" inputmode="decimal" autocomplete="off">`;
       label.firstChild.textContent = knob.label;
       const [range, box] = label.querySelectorAll("input"), span = f(knob.high) - f(knob.low);
       range.setAttribute("aria-label", knob.label);
       box.setAttribute("aria-label", `${knob.label}, typed`);
       const show = () => {
         const value = holder(knob.name)[knob.name];
-        range.value = 1000 * (f(Math.max(value, knob.low)) - f(knob.low)) / span;
+        range.value = places * (f(Math.max(value, knob.low)) - f(knob.low)) / span;
         range.setAttribute("aria-valuetext", said(value));
         if (document.activeElement !== box) box.value = said(value).replace("\u2212", "-");
         box.removeAttribute("aria-invalid");
       };
       range.addEventListener("input", () => {
-        const value = inverse(f(knob.low) + span * range.value / 1000);
+        const value = inverse(f(knob.low) + span * range.value / places);
         holder(knob.name)[knob.name] = knob.whole ? Math.round(value) : Number(value.toPrecision(3));
         show();
         train();
@@ -396,6 +364,7 @@ window.clbookHere ??= (() => {
       box.addEventListener("change", () => {
         const value = Number(box.value.replace(",", "."));
         if (!box.value.trim() || !fits(knob, value)) {
+          stop(); // a run would write over what is said here
           box.setAttribute("aria-invalid", "true");
           return say(`${knob.name} = ${box.value} is not allowed: ${knob.about}`);
         }
@@ -485,7 +454,6 @@ window.clbookHere ??= (() => {
     new ResizeObserver(() => paint()).observe(canvas.parentNode);
     refresh();
     say("Press Train.");
-    blocks.set(setup.name, me);
 
     // What programs may ask: `window.clbook.explorers[name].run({eps: 0.17, seed: 3})`.
     ((window.clbook ??= {}).explorers ??= {})[setup.name] = {
@@ -510,8 +478,8 @@ window.clbookHere ??= (() => {
       },
       cancel: stop,
     };
-    const given = wanted().get(setup.name);
-    if (given) follow(new URLSearchParams(given));
+    const given = join(setup.name, me);
+    if (given) follow(given);
   }
   return here;
 })();

@@ -150,7 +150,11 @@ class Here(Block):
         }
         if Here._first is self:
             shared = shared_code() + _file("inpage.worker.js")
-            shown |= {"css": _file("inpage.css"), "js": _file("inpage.js"), "shared": shared}
+            shown |= {
+                "css": _file("inpage.css"),
+                "js": _file("address.js") + _file("inpage.js"),
+                "shared": shared,
+            }
         template = jinja2.Template(_file("inpage.html"), autoescape=True)
         return template.render(shown)
 

@@ -1,12 +1,12 @@
 // The static explorer: sliders over frames that the page already holds. No library, no request, no fixed ids.
 window.clbookExplorer ??= (() => {
   const { unpack, arranged, drawSvg, between, drawCsv, nearest } = window.clbookFrames; // of frames.js
+  const { decoded, parted, write, join } = window.clbookAddress; // of address.js
   const explorers = new Map();
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
   const narrow = matchMedia("(max-width: 34rem)");
   const DURATION = 5000; // milliseconds that the play button takes from the first recorded time to the last
   const WIDE = 850; // CSS pixels: letters of a wider picture would be smaller than 9 of them beside the contents
-  const WAIT = 200; // milliseconds until a moved slider is in the address: browsers limit how often it may change
 
   // --- knobs: one way to read and move a slider, a row of buttons, or cells ---
   // axis: the setting's name, or "frame". start: where it stands at first. index: where it stands now.
@@ -68,48 +68,15 @@ window.clbookExplorer ??= (() => {
     }];
   }
 
-  // --- the address: #name:eps=1&tau=0.01&frame=12;other:... ---
-  function decoded(text) { // a reader may have an address that somebody has cut: it names no explorer then
-    try { return decodeURIComponent(text); } catch { return ""; }
-  }
-  function parseHash() { // Map: name of an explorer -> its values
-    const found = new Map();
-    for (const part of location.hash.slice(1).split(";")) {
-      const [, name, values] = part.match(/^([^:]+):(.*)$/) ?? [];
-      if (name && explorers.has(decoded(name))) found.set(decoded(name), new URLSearchParams(values));
-    }
-    return found;
-  }
-
   // ?only=name or ?only=name:eps=1&frame=3, also with # before the colon's part: one explorer alone.
   const only = decoded(location.search).match(/^\?only=([^:#&]+)(?:(?:#[^:]+)?:(.*))?$/);
 
-  let writing = 0; // the timer of the next change of the address
-  function writeHash() {
-    clearTimeout(writing);
-    writing = setTimeout(() => {
-      const others = location.hash.slice(1).split(";") // of the blocks that train in the page, which write their own
-        .filter((part) => /^[^:]+:.*=/.test(part) && !explorers.has(decoded(part.split(":")[0])));
-      const own = [...explorers.values()].filter((e) => e.touched).map((e) => e.address()), parts = [...others, ...own];
-      if (!own.length && !parseHash().size) return;
-      history.replaceState(history.state, "", parts.length ? "#" + parts.join(";") : location.pathname + location.search);
-    }, WAIT);
-  }
-
   // --- settings that the text names ---
   const settingOf = (link) => { // [explorer, values] of a link to a setting; null for any other link
-    const [, name, values] = link.getAttribute("href").match(/^#([^:]+):(.+=.*)$/) ?? [];
-    const found = explorers.get(decoded(name ?? ""));
-    return found ? [found, new URLSearchParams(values)] : null;
+    const [name, values] = parted(link.getAttribute("href").slice(1)), found = explorers.get(name);
+    return found ? [found, values] : null;
   };
   const behavior = () => reduced.matches ? "auto" : "smooth";
-  // An address that is opened, or written: set the explorers that it names, and show the first one.
-  addEventListener("hashchange", () => {
-    const found = [...parseHash()];
-    found.forEach(([name, values]) => explorers.get(name).follow(values));
-    if (found.length) explorers.get(found[0][0]).figure.scrollIntoView({ block: "nearest", behavior: behavior() });
-  });
-  addEventListener("load", () => explorers.get([...parseHash().keys()][0])?.figure.scrollIntoView({ block: "center" }));
   // A setting in a sentence is set where it stands: the sentence keeps its place, and where the explorer cannot be seen
   // whole, a small copy of its picture stands beside the sentence.
   document.addEventListener("click", (event) => {
@@ -118,7 +85,7 @@ window.clbookExplorer ??= (() => {
     if (!setting) return;
     event.preventDefault();
     const [found, values] = setting;
-    found.follow(values).then(() => { writeHash(); mini.show(found, link); });
+    found.follow(values).then(() => { write(); mini.show(found, link); });
   });
 
   // The small copy: the picture, a way to the explorer and back to the sentence.
@@ -310,7 +277,7 @@ window.clbookExplorer ??= (() => {
       },
     };
 
-    function touched(part) { me.touched = true; writeHash(); return show(part); }
+    function touched(part) { me.touched = true; write(); return show(part); }
     function stop() {
       clearTimeout(ticking);
       ticking = 0;
@@ -330,8 +297,12 @@ window.clbookExplorer ??= (() => {
 
     function start() { // Play, from the time shown, or from the beginning where that is the end
       play.textContent = "Pause";
-      origin = performance.now() - (index() < clock.last ? index() / clock.last * DURATION : 0);
-      ticking = setTimeout(tick, 0);
+      const mine = (ticking = setTimeout(async () => {
+        await ready(); // its time begins when there is something to draw
+        if (ticking !== mine) return;
+        origin = performance.now() - (index() < clock.last ? index() / clock.last * DURATION : 0);
+        tick();
+      }, 0));
     }
     // Another setting was chosen. A run that nobody has played yet, or that is playing, plays from its beginning; where
     // motion is unwanted it is shown at its end. Any other is seen at about the same time as the one before.
@@ -353,7 +324,13 @@ window.clbookExplorer ??= (() => {
         start();
       },
       end() { stop(); clock.index = clock.last; return touched(); },
-      guide() { return guide.hidden ? open(0) : shut(); },
+      guide() {
+        if (!guide.hidden) return shut();
+        guide.querySelector(".clbook-sentence").style.minHeight = "";
+        const shown = open(0);
+        guide.querySelector("[data-guide=next]").focus({ preventScroll: true });
+        return shown;
+      },
       async embed() {
         const address = location.href.split(/[?#]/)[0] + "?only=" + me.address();
         const code = `<iframe src="${address.replace(/&/g, "&amp;")}" title="${me.title.replace(/"/g, "&quot;")}" width="780" height="620"></iframe>`;
@@ -372,7 +349,7 @@ window.clbookExplorer ??= (() => {
         moved();
         if (clock) clock.index = 0;
         me.touched = false;
-        writeHash();
+        write();
         return show();
       },
       async svg() { const data = await ready(); save(drawSvg(data, frameOf(data)), "svg", "image/svg+xml"); },
@@ -406,7 +383,13 @@ window.clbookExplorer ??= (() => {
       words.prepend(`${at + 1} of ${steps.length}. `);
       guide.querySelector("[data-guide=back]").disabled = at === 0;
       guide.querySelector("[data-guide=next]").textContent = at === steps.length - 1 ? "Done" : "Next";
-      return me.follow(values).then(writeHash).then(() => guide.scrollIntoView({ block: "nearest", behavior: behavior() }));
+      words.style.minHeight = `${words.offsetHeight}px`; // of the longest so far: what is clicked stays in its place
+      return me.follow(values).then(() => img.decode()).catch(() => {}).then(() => { // the picture has its size then
+        write();
+        stage.style.scrollMarginBottom = `${guide.offsetHeight + 16}px`; // picture and guide are seen together
+        const fits = stage.offsetHeight + guide.offsetHeight + 16 <= innerHeight;
+        stage.scrollIntoView({ block: fits || k ? "nearest" : "start", behavior: behavior() }); // of a higher one the upper part
+      });
     }
     function shut() {
       guide.hidden = true;
@@ -416,7 +399,7 @@ window.clbookExplorer ??= (() => {
     guide.querySelector("[data-guide=next]").addEventListener("click", () => {
       if (at < steps.length - 1) return open(at + 1);
       shut();
-      part("[data-do=guide]").focus();
+      part("[data-do=guide]").focus({ preventScroll: true });
     });
     document.addEventListener("DOMContentLoaded", () => { part("[data-do=guide]").hidden = !guided(me).length; });
 
@@ -466,7 +449,7 @@ window.clbookExplorer ??= (() => {
     img.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") quiet(); });
 
     explorers.set(name, me);
-    const given = parseHash().get(name);
+    const given = join(name, me);
     if (given) me.follow(given);
     if (only?.[1] === name) { // this one alone, for slides and other pages
       if (only[2]) me.follow(new URLSearchParams(only[2]));

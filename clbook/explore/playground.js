@@ -237,7 +237,14 @@ window.clbookPlay ??= (() => {
         say("Press Train.");
       },
     };
-    for (const button of all("[data-tool]")) button.addEventListener("click", () => { tool = button.dataset.tool; press("tool", tool); });
+    const painted = (label) => `Draw in the data: ${setup.classes[label]}s are added.`;
+    const HOW = { point: "Drag a point of the data.", clump: "Drag a point: its whole clump comes along.", paint0: painted(0),
+      paint1: painted(1), delete: "Draw in the data: points there are taken away." };
+    for (const button of all("[data-tool]")) button.addEventListener("click", () => {
+      tool = button.dataset.tool;
+      press("tool", tool);
+      if (!going) say(HOW[tool]); // while it trains, the line tells how far it is
+    });
 
     // What programs may ask: `window.clbook.explorers[name].run({network: false, seed: 3})` trains on the points that stand
     // there, or on `points` {x, label, there}; `points()` gives them.

@@ -294,7 +294,10 @@ class Player(Block):
             "width": round(self.pictures[0].fig.get_figwidth() * 96),  # CSS pixels
         }
         if Player._first is self:
-            shown |= {"css": _file("player.css"), "js": _file("frames.js") + _file("player.js")}
+            shown |= {
+                "css": _file("player.css"),
+                "js": _file("address.js") + _file("frames.js") + _file("player.js"),
+            }
         template = jinja2.Template(_file("player.html"), autoescape=True)
         return template.render(shown)
 
