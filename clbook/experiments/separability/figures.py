@@ -59,12 +59,17 @@ def times(results: Sequence[Result]) -> str:
     return ", ".join(when(result) for result in results)
 
 
+def _ended(result, now):
+    """Whether the run had come to its end by iteration `now`; one that was stopped never does."""
+    return now >= result.steps[-1] and not result.stopped
+
+
 def _when(result, now=np.inf):
     """What is known at iteration `now` of when a run becomes separable."""
     at = result.separable_at
     if at is not None and at <= now:
         return f"separable from iteration {at}"
-    return "not separable within this run" if now >= result.steps[-1] else "not separable yet"
+    return "not separable within this run" if _ended(result, now) else "not separable yet"
 
 
 def _short(result, now=np.inf):
@@ -72,7 +77,7 @@ def _short(result, now=np.inf):
     at = result.separable_at
     if at is not None and at <= now:
         return f"separable at {at}"
-    return "not within this run" if now >= result.steps[-1] else "not yet"
+    return "not within this run" if _ended(result, now) else "not yet"
 
 
 def ending(result: Result) -> tuple[float, str, str]:
