@@ -715,6 +715,8 @@ def test_all_settings_are_told_in_words_with_a_slider_over_their_range():
     assert slider.index == 7
     assert controls.in_words(known["lr_over_tau"]) == ": above 0, up to 10"
     assert controls.in_words(known["steps"]) == ": 1 to 100000 iterations"
+    assert controls.in_words(known["data"]).endswith('in the code cell, data="own.npz"')
+    assert controls.in_words(known["activation"]) == ""
 
 
 def test_choices_whose_files_are_missing_are_not_offered(monkeypatch, tmp_path):

@@ -113,6 +113,23 @@ def test_embeddings_in_two_dimensions_are_checked_at_recorded_times():
     )
 
 
+@pytest.mark.parametrize("eps", [0.0, 1e-320])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_points_that_all_start_in_one_point_are_drawn(eps):
+    shown = figures.trajectories(run(Config(eps=eps, steps=20)))
+    low, high = shown.fig.axes[0].get_ylim()
+    assert low < 0 < high
+    assert ("varepsilon" in shown.fig.axes[0].get_ylabel()) == (eps > 0)
+
+
+def test_a_stopped_run_is_not_said_to_have_come_to_its_end():
+    ended = run(Config(eps=1.0, steps=3))
+    stopped = run(Config(eps=1.0, steps=100_000), progress=lambda fraction, partial=None: False)
+    assert stopped.stopped
+    assert "not separable within this run" in figures.trajectories(ended).alt
+    assert "not separable yet" in figures.trajectories(stopped).alt
+
+
 def test_views_are_drawn_of_one_point_a_class_turned_at_its_radius_and_noisy_around_it():
     config = Config(data="donut", augmentation="rotation", noise=0.1)
     _, turned, noisy = figures.views(config, count=500).fig.axes

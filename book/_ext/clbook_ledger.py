@@ -240,12 +240,13 @@ def needs_mathjax(app, docname: str):
 
 
 def quote(app, doctree, docname):
-    """Put the measured text of each quoted claim into its sentence."""
+    """Put the measured text of each quoted claim into its sentence; of one that there is not, a warning and its id."""
     known = {row["id"]: row for row in app.clbook_rows}
     for node in list(doctree.findall(Quote)):
         row = known.get(node["claim"])
         if row is None:
             logger.warning("no claim %r", node["claim"], location=docname)
+            node.replace_self(nodes.Text(node["claim"]))
             continue
         needs_mathjax(app, docname)
         target = f"{address(app, docname, row['row'])}#claim-{row['id']}"

@@ -162,7 +162,13 @@ def span(field, value) -> list:
 
 
 def in_words(field) -> str:
-    """The range of a field: ": 2 to 10", ": above 0, up to 10 iterations"; "" where its choices are seen."""
+    """The range of a field: ": 2 to 10", ": above 0, up to 10 iterations"; "" where its choices are seen.
+
+    Of a field that may name a file beside its choices: where one does that.
+    """
+    if field.metadata["file"]:
+        own = f'{field.name}="own{field.metadata["file"]}"'
+        return f"; one of your own is named in the code cell, {own}"
     low, above, high = (field.metadata[key] for key in ("low", "above", "high"))
     unit = f" {field.metadata['unit']}" if field.metadata["unit"] else ""
     if high is None or type(field.default) not in (int, float, tuple):

@@ -290,7 +290,8 @@ def blocks(result, frame: int = -1) -> Picture:
     if at is not None and at <= now:
         when = f"separable from iteration {at}"
     else:
-        when = "not separable " + ("within this run" if now >= result.steps[-1] else "yet")
+        ended = now >= result.steps[-1] and not result.stopped
+        when = "not separable " + ("within this run" if ended else "yet")
     ratio = result.theta[i] / result.sigma2[i]
     return Picture(
         fig,

@@ -59,12 +59,17 @@ def times(results: Sequence[Result]) -> str:
     return ", ".join(when(result) for result in results)
 
 
+def _ended(result, now):
+    """Whether the run had come to its end by iteration `now`; one that was stopped never does."""
+    return now >= result.steps[-1] and not result.stopped
+
+
 def _when(result, now=np.inf):
     """What is known at iteration `now` of when a run becomes separable."""
     at = result.separable_at
     if at is not None and at <= now:
         return f"separable from iteration {at}"
-    return "not separable within this run" if now >= result.steps[-1] else "not separable yet"
+    return "not separable within this run" if _ended(result, now) else "not separable yet"
 
 
 def _short(result, now=np.inf):
@@ -72,7 +77,7 @@ def _short(result, now=np.inf):
     at = result.separable_at
     if at is not None and at <= now:
         return f"separable at {at}"
-    return "not within this run" if now >= result.steps[-1] else "not yet"
+    return "not within this run" if _ended(result, now) else "not yet"
 
 
 def ending(result: Result) -> tuple[float, str, str]:
@@ -112,11 +117,17 @@ def trajectories(result: Result, frame: int = -1) -> Picture:
     place = {"left": 0.1, "right": 0.985, "bottom": 0.16, "top": 0.91, "wspace": 0.07}
     fig, ((left, right),) = axes(2, width=7.2, height=3.3, width_ratios=(3, 1), gridspec_kw=place)
     fig.set_layout_engine("none")
-    now, unit = int(result.steps[frame]), result.config.eps
+    now = int(result.steps[frame])
+    first = f" (coordinate 1 of {result.config.d})" if result.config.d > 1 else ""
+    label = rf"embedding{first} $z_i\,/\,\varepsilon$"
+    unit = np.float64(result.config.eps)  # float32 would round the smallest eps to 0
+    if unit == 0:
+        # All start in one point.
+        unit = 1.0
+        label = f"embedding{first} $z_i$"
     _paths(left, result, title=_when(result, now), unit=unit)
     so_far(left, now + 1)
-    first = f" (coordinate 1 of {result.config.d})" if result.config.d > 1 else ""
-    left.set_ylabel(rf"embedding{first} $z_i\,/\,\varepsilon$")
+    left.set_ylabel(label)
     left.locator_params(axis="y", nbins=5)
     _strip(right, result.z[frame] / unit, result.labels, left.get_ylim())
     left.set_xlim(1, 1.05 * (result.config.steps + 1))
