@@ -221,7 +221,6 @@ def test_the_cost_of_the_books_run_is_of_the_forecast_size():
 @pytest.fixture(scope="module")
 def opened(tabs, record, tmp_path_factory):
     """Opens the wall in a page from a file: `opened(width=390)` -> Tab."""
-    page.Wall._first = None  # the first one of a process brings the script
     path = alone(page.Wall(record, "The wall"), tmp_path_factory.mktemp("page"))
 
     def visit(**how):
