@@ -17,7 +17,7 @@ from clbook.explore import controls
 from clbook.training import settings
 
 HERE = Path(__file__).parent
-WAIT, READY = 20.0, 30.0  # s for anything that shall come, and for a kernel that shall be ready
+WAIT, READY = 60.0, 60.0  # s for anything that shall come, and for a kernel that shall be ready
 SETUP = """
 import threading, toy
 from clbook.explore.live import panel

@@ -199,6 +199,8 @@ def test_a_link_keeps_all_of_it(tabs, opened, block):
     other = tabs()
     other.page.goto(block.as_uri() + address)
     other.page.wait_for_function("document.querySelector('canvas').ariaLabel.includes('seed = 12')")
+    # The pinned run is told as done before the other one has come to its end.
+    other.page.wait_for_function("document.querySelector('canvas').ariaLabel.includes('n 300')")
     other.page.wait_for_function(DONE)
     assert other.page.get_attribute("canvas", "aria-label") == words
     assert "classes C" not in words and words.count("tau = 0.237") == 2
