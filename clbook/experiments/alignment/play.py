@@ -127,9 +127,8 @@ def pushes(result: Result) -> Picture:
     tau = result.config.tau
     others = np.arange(len(z)) != ANCHOR
     mates = others & (labels == labels[ANCHOR])
-    weights = np.exp(
-        (z @ z[ANCHOR] - 1) / tau
-    )  # a push, as a share of the strongest that there can be
+    # A push, as a share of the strongest that there can be.
+    weights = np.exp((z @ z[ANCHOR] - 1) / tau)
     for ax, pushing, title in (
         (panels[0], others, "no labels: all push"),
         (panels[1], others & ~mates, "labels: classmates do not"),

@@ -76,10 +76,8 @@ def over_time(values: list) -> np.ndarray:
 def trained(results: list, tables: int = TABLES) -> dict:
     """Curves of `modadd.run`s, (runs, T), and accuracies (runs, starts, T'); vectors at as many times as `tables`."""
     first = results[0]
-    arrays = {name: over_time([getattr(r, name) for r in results]) for name in (*CURVES, "floor")}
     at = np.unique(np.linspace(0, len(first.steps) - 1, tables).astype(int))
-    return arrays | {
-        "steps": first.steps,
+    return contrastive(results) | {
         "accuracy_at": first.accuracy_at,
         "table_steps": first.steps[at],
         "tables": np.stack([r.tables[at] for r in results]).astype(np.float16),
