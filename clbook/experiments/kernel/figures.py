@@ -7,6 +7,7 @@ from matplotlib.collections import LineCollection
 
 from clbook import kernels
 from clbook.experiments.kernel.experiment import Result
+from clbook.experiments.separability.figures import when_separable
 from clbook.metrics import r2
 from clbook.style import (
     INK,
@@ -286,18 +287,14 @@ def blocks(result, frame: int = -1) -> Picture:
     _pattern(ax["plane"], result.x, vector)
     ax["plane"].set_title(f"top eigenvector: {share:.0%} class")
     _scores(ax["scores"], result, now)
-    i, at = int(np.searchsorted(result.steps, now)), result.separable_at
-    if at is not None and at <= now:
-        when = f"separable from iteration {at}"
-    else:
-        ended = now >= result.steps[-1] and not result.stopped
-        when = "not separable " + ("within this run" if ended else "yet")
+    i = int(np.searchsorted(result.steps, now))
     ratio = result.theta[i] / result.sigma2[i]
     return Picture(
         fig,
         f"{result.config.data}, {result.config.activation}, iteration {now}: alignment "
         f"{result.alignment[i]:.2f}, Fisher ratio {ratio:.2g}, top eigenvector {share:.0%} class; "
-        f"{when}. A plane through the data predicts {linear_share(result.x, vector):.0%} of the eigenvector.",
+        f"{when_separable(result, now)}. A plane through the data predicts "
+        f"{linear_share(result.x, vector):.0%} of the eigenvector.",
     )
 
 

@@ -64,7 +64,7 @@ def _ended(result, now):
     return now >= result.steps[-1] and not result.stopped
 
 
-def _when(result, now=np.inf):
+def when_separable(result, now=np.inf):
     """What is known at iteration `now` of when a run becomes separable."""
     at = result.separable_at
     if at is not None and at <= now:
@@ -125,7 +125,7 @@ def trajectories(result: Result, frame: int = -1) -> Picture:
         # All start in one point.
         unit = 1.0
         label = f"embedding{first} $z_i$"
-    _paths(left, result, title=_when(result, now), unit=unit)
+    _paths(left, result, title=when_separable(result, now), unit=unit)
     so_far(left, now + 1)
     left.set_ylabel(label)
     left.locator_params(axis="y", nbins=5)
@@ -137,7 +137,7 @@ def trajectories(result: Result, frame: int = -1) -> Picture:
     return Picture(
         fig,
         f"Trajectories of {result.config.n} embedded points{first}, {_numbers(result.config)}: "
-        f"{_when(result, now)}. At iteration {now} the embedding spans "
+        f"{when_separable(result, now)}. At iteration {now} the embedding spans "
         f"{np.ptp(result.z[frame]):.3g}.",
     )
 
@@ -151,13 +151,13 @@ def opening(result: Result) -> Picture:
         )
     left.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal", title="input")
     legend(left, loc="upper right")
-    _paths(right, result, title=_when(result))
+    _paths(right, result, title=when_separable(result))
     right.set_ylabel("embedding $z_i$")
     config = result.config
     return Picture(
         fig,
         f"{config.n} points in the plane, in {config.classes} classes ({config.data}), and the "
-        f"trajectories of their one-dimensional embedding, {_numbers(config)}: {_when(result)}.",
+        f"trajectories of their one-dimensional embedding, {_numbers(config)}: {when_separable(result)}.",
     )
 
 
@@ -219,7 +219,8 @@ def panels(results: Sequence[Result], titles: Sequence[str]) -> Picture:
     grid[0][0].set_ylabel("embedding $z_i$")
     return Picture(
         fig,
-        "; ".join(f"{title}: {_when(r)}" for title, r in zip(titles, results, strict=True)) + ".",
+        "; ".join(f"{title}: {when_separable(r)}" for title, r in zip(titles, results, strict=True))
+        + ".",
     )
 
 
@@ -410,7 +411,7 @@ def race(results: Sequence[Result]) -> Picture:
         ax.text(1.2, 1.15 * room, r"beyond $\sqrt{\tau}$: the push fades", fontsize=9, va="bottom")
         said.append(
             f"{_numbers(config)}: the gap starts at {gap[0]:.2g}, the width of a class at {spread[0]:.2g}, and the "
-            f"room is {room:.2g}; {_when(result)}"
+            f"room is {room:.2g}; {when_separable(result)}"
         )
     widest = max(np.sqrt(result.config.tau) for result in results)
     row[0].set(ylabel="distance in the embedding", ylim=(1e-4, 100 * widest))
@@ -491,7 +492,7 @@ def kernel_story(result: Result, count: int = 6) -> Picture:
         height=4.7,
         height_ratios=(1.4, 1),
     )
-    _paths(ax["paths"], result, title=_when(result))
+    _paths(ax["paths"], result, title=when_separable(result))
     ax["paths"].set_ylabel("embedding $z_i$")
     score = ax["score"]
     score.plot(
@@ -516,7 +517,7 @@ def kernel_story(result: Result, count: int = 6) -> Picture:
         ax[name].grid(False)
     return Picture(
         fig,
-        f"The embedding is {_when(result)}. The kernel's alignment with the labels goes from "
+        f"The embedding is {when_separable(result)}. The kernel's alignment with the labels goes from "
         f"{result.alignment[0]:.2f} at the start to {result.alignment[-1]:.2f} at iteration "
         f"{int(result.steps[-1])}.",
     )
@@ -540,5 +541,5 @@ def side_by_side(pair: dict, frame: int = -1) -> Picture:
     return Picture(
         fig,
         f"Iteration {now}, {_numbers(result.config)}. Through the network: "
-        f"{_when(pair['network'], now)}; each point by itself: {_when(pair['vanilla'], now)}.",
+        f"{when_separable(pair['network'], now)}; each point by itself: {when_separable(pair['vanilla'], now)}.",
     )
