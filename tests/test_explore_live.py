@@ -4,6 +4,7 @@ import base64
 import html
 import os
 import re
+import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +18,7 @@ from clbook.explore import controls
 from clbook.training import settings
 
 HERE = Path(__file__).parent
-WAIT, READY = 60.0, 60.0  # s for anything that shall come, and for a kernel that shall be ready
+WAIT, READY = 20.0, 30.0  # s for anything that shall come, and for a kernel that shall be ready
 SETUP = """
 import threading, toy
 from clbook.explore.live import panel
@@ -46,7 +47,9 @@ class FrontEnd:
     def __init__(self):
         path = os.pathsep.join([str(HERE), str(HERE.parent), os.environ.get("PYTHONPATH", "")])
         self.manager = KernelManager()
-        self.manager.start_kernel(env={**os.environ, "PYTHONPATH": path})
+        self.store = tempfile.TemporaryDirectory()  # else it would know the runs of earlier tests
+        own = {"PYTHONPATH": path, "CLBOOK_CACHE": self.store.name}
+        self.manager.start_kernel(env={**os.environ, **own})
         self.client = self.manager.client()
         self.client.start_channels()
         self.client.wait_for_ready(timeout=READY)
@@ -188,6 +191,7 @@ def kernel():
         front.client.stop_channels()
         if front.manager.is_alive():
             front.manager.shutdown_kernel(now=True)
+        front.store.cleanup()
 
 
 @pytest.fixture(scope="module")
