@@ -212,6 +212,55 @@ def test_a_link_keeps_all_of_it(tabs, opened, block):
     other.page.context.close()
 
 
+NOTED = """
+window.written = [];
+const write = CanvasRenderingContext2D.prototype.fillText;
+CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+  if (this.font.startsWith("bold")) window.written.push([text, x, this.measureText(text).width]);
+  return write.call(this, text, x, y);
+};
+"""
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_runs_beside_each_other_are_named_by_what_differs(tabs, block, width):
+    """The latest names on the canvas, and what a screen reader hears: the settings in which the runs differ."""
+    opened = tabs(width=width)
+    page = opened.page
+    page.add_init_script(NOTED)
+    page.goto(block.as_uri())
+    page.click("summary")
+
+    def trained():
+        page.evaluate("window.written = []")
+        page.click("[data-do=train]")
+        page.wait_for_function(DONE)
+        return page.evaluate("window.written")
+
+    assert trained() == []  # a run alone needs no name
+    page.click("[data-do=pin]")
+    type_into(page, "temperature τ", 0.05)
+    type_into(page, "seed", 3)
+    assert [text for text, *_ in trained()[-2:]] == ["tau 0.1, seed 0", "tau 0.05, seed 3"]
+    assert status(page).startswith("tau 0.05, seed 3: 400 iterations in ")
+    label = page.get_attribute("canvas", "aria-label")
+    assert "tau 0.1, seed 0, of eps = 0.1" in label and "tau 0.05, seed 3, of eps = 0.1" in label
+    page.click("[data-do=pin]")
+    page.click("text='3'")
+    names = trained()[-3:]
+    assert [text.split(", ")[0] for text, *_ in names] == ["classes 2", "classes 2", "classes 3"]
+    room = page.evaluate("document.querySelector('canvas').clientWidth") / (
+        1 if width == 390 else 3
+    )
+    assert all(long <= room - 16 for _, _, long in names)
+    if width == 390:
+        assert names[2][0] == "classes 3, tau 0.05, seed 3"
+    assert "classes 3, tau 0.05, seed 3, of" in page.get_attribute("canvas", "aria-label")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert opened.requests == [] and opened.errors == []
+    page.context.close()
+
+
 def test_an_address_sets_the_block_and_what_is_not_allowed_is_left_out(opened):
     page = opened.page
     page.evaluate("location.hash = '#another:eps=1;here:eps=0.3&tau=50&classes=9&seed=1.5&width=3'")

@@ -4,6 +4,7 @@ window.clbookHere ??= (() => {
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
   const INK = "#1b1f24", MUTED = "#5b6470", GRID = "#dde1e6", LETTERS = "12px DejaVu Sans, Verdana, sans-serif";
   const PINS = 3; // pictures beside each other, the running one included
+  const HEAD = 20, EDGE = 8; // pixels: of the line above a run with its name, and left free at both ends of it
 
   // --- a plot on a canvas ---
   // Round numbers between low and high, about `count` of them.
@@ -73,12 +74,12 @@ window.clbookHere ??= (() => {
   }
 
   // How each kind of panel is drawn. A run as it stands: {rows: [{t, row}], labels, recorded: {name: shape}, steps, at}; a panel
-  // is as trace/panels.py says, with `words` in front of its title.
+  // is as trace/panels.py says.
   const kinds = {
     paths(g, frame, run, panel, colours) {
       const name = panel.of[0], [, n] = run.recorded[name], rows = run.rows;
       const all = rows.flatMap(({ row }) => Array.from(row[name]));
-      const title = panel.words + (run.at === undefined ? panel.title : when(run.at));
+      const title = run.at === undefined ? panel.title : when(run.at);
       const [toX, toY] = stage(g, frame, [1, run.steps + 1, ...extent(all)],
         { log: [true, false], xlabel: "iteration + 1", ylabel: "embedding", title });
       within(g, frame, () => {
@@ -102,7 +103,7 @@ window.clbookHere ??= (() => {
       const xs = panel.ball ? [-edge, edge] : extent(both.map(([x]) => x)), ys = panel.ball ? xs : extent(both.map(([, y]) => y));
       const scale = Math.max((xs[1] - xs[0]) / frame.w, (ys[1] - ys[0]) / frame.h);
       const around = ([low, high], size) => [(low + high - scale * size) / 2, (low + high + scale * size) / 2];
-      const title = `${panel.words}${panel.title ? panel.title + ", " : ""}iteration ${t}`;
+      const title = `${panel.title ? panel.title + ", " : ""}iteration ${t}`;
       const words = panel.ball ? { bare: true, title } : { xlabel: "coordinate 1", ylabel: "coordinate 2", title };
       const [toX, toY] = stage(g, frame, [...around(xs, frame.w), ...around(ys, frame.h)], words);
       if (panel.ball) { g.strokeStyle = MUTED; g.beginPath(); g.arc(toX(0), toY(0), toX(1) - toX(0), 0, 2 * Math.PI); g.stroke(); }
@@ -124,7 +125,7 @@ window.clbookHere ??= (() => {
         run.rows.map(({ t, row }) => [t + 1, row[name][j]])));
       const values = lines.flat().map(([, v]) => v);
       const [toX, toY] = stage(g, frame, [1, run.steps + 1, ...(panel.limits ?? extent(values, panel.log))],
-        { log: [true, panel.log], xlabel: panel.xlabel, title: panel.words + (panel.title || panel.names.join(", ")) });
+        { log: [true, panel.log], xlabel: panel.xlabel, title: panel.title || panel.names.join(", ") });
       const named = lines.length > 1 && lines.length === panel.names.length; // one line for each name: it stands at its end
       within(g, frame, () => lines.forEach((line, k) => {
         g.strokeStyle = g.fillStyle = colours[k % colours.length]; g.lineWidth = 1.6;
@@ -141,7 +142,7 @@ window.clbookHere ??= (() => {
       const [low, high] = panel.limits ?? extent(values, panel.log);
       const places = Array.from(values, (_, i) => i + 1).filter((i) => values.length < 10 || i % 2);
       const [toX, toY] = stage(g, frame, [0.4, values.length + 0.6, panel.log ? low : Math.min(low, 0), high],
-        { log: [false, panel.log], xlabel: panel.xlabel, title: `${panel.words}${panel.title || panel.names[0]}, iteration ${t}`, places });
+        { log: [false, panel.log], xlabel: panel.xlabel, title: `${panel.title || panel.names[0]}, iteration ${t}`, places });
       within(g, frame, () => values.forEach((v, i) => {
         g.fillStyle = panel.colour ? colours[row[panel.colour][i] % colours.length] : INK;
         const top = toY(Math.max(v, floor)), foot = panel.log ? frame.y + frame.h : toY(0);
@@ -160,6 +161,15 @@ window.clbookHere ??= (() => {
       const towards = x * c + y * s, right = y * c - x * s;
       return [right, z * level - towards * rise, towards * level + z * rise];
     };
+  }
+
+  // The name of a run, a list of words, as many of them as there is room for.
+  function head(g, words, { x, y, w }) {
+    g.font = `bold ${LETTERS}`; g.fillStyle = INK; g.textAlign = "left"; g.textBaseline = "top";
+    const written = (k) => words.slice(0, k).join(", ") + (k < words.length ? `, ${words.length - k} more` : "");
+    let k = words.length;
+    while (k > 1 && g.measureText(written(k)).width > w - 2 * EDGE) k -= 1;
+    g.fillText(written(k), x + EDGE, y + 4);
   }
 
   function draw(g, box, run, panel, colours) {
@@ -217,7 +227,7 @@ window.clbookHere ??= (() => {
     function train() {
       const shape = shapeNumber(), { recorded, labels, times: own } = setup.programs[shape];
       const times = now.steps === start.steps ? own : timesOf(now.steps);
-      current = { rows: [], labels, recorded, steps: times.at(-1), words: "", about: about(), asked: structuredClone(now) };
+      current = { rows: [], labels, recorded, steps: times.at(-1), about: about(), asked: structuredClone(now) };
       training = true;
       buttons.train.textContent = "Stop";
       number += 1;
@@ -245,7 +255,8 @@ window.clbookHere ??= (() => {
       if (!data.over) return say(`iteration ${data.t} of ${current.steps}${found}`);
       training = false;
       buttons.train.textContent = "Train";
-      say(data.finite ? `${data.t} iterations in ${(data.wall / 1000).toFixed(2)} s${found}.`
+      const name = pinned.length ? `${apart([...pinned, current]).at(-1).join(", ")}: ` : "";
+      say(data.finite ? `${name}${data.t} iterations in ${(data.wall / 1000).toFixed(2)} s${found}.`
         : `The run diverged at iteration ${data.t}: try a smaller learning rate.`);
       settle(current);
       if (coming.length) { keep(); next(); }
@@ -271,15 +282,18 @@ window.clbookHere ??= (() => {
       const zoom = devicePixelRatio || 1;
       const width = canvas.clientWidth || 700, stacked = width < 480, { panels } = setup;
       // One panel: runs side by side. Several: a row of panels for each run. On a phone all of it is one column, but for two
-      // circles at its top, which are compared: they stand side by side.
-      const across = stacked ? 1 : panels.length > 1 ? panels.length : runs.length, count = runs.length * panels.length;
-      const each = stacked || across > 1 ? 260 : 330, twins = stacked && panels.length > 1 && panels[0].ball && panels[1].ball;
-      const half = twins ? width / 2 + 16 : each, tall = half + each * (panels.length - 2); // of two circles, and of a run
-      const height = twins ? tall * runs.length : each * Math.ceil(count / across);
-      const boxOf = (i, j) => {
-        if (twins) return j < 2 ? { x: j * width / 2, y: tall * i, w: width / 2, h: half } : { x: 0, y: tall * i + half + each * (j - 2), w: width, h: each };
-        const k = i * panels.length + j, w = width / across;
-        return { x: k % across * w, y: each * Math.floor(k / across), w, h: each };
+      // circles at its top, which are compared: they stand side by side. Where there are several runs each has its name above it.
+      const beside = !stacked && panels.length === 1, each = !stacked && panels.length * runs.length === 1 ? 330 : 260;
+      const twins = stacked && panels.length > 1 && panels[0].ball && panels[1].ball;
+      const half = twins ? width / 2 + 16 : each, names = runs.length > 1 ? apart(runs) : [], top = names.length ? HEAD : 0;
+      const inColumn = twins ? half + each * (panels.length - 2) : each * panels.length; // of a run, where it is one
+      const tall = top + (stacked ? inColumn : each), height = beside ? tall : tall * runs.length;
+      const spanOf = (i) => beside ? { x: i * width / runs.length, y: 0, w: width / runs.length } : { x: 0, y: tall * i, w: width };
+      const boxOf = (i, j) => { // of panel j of run i
+        const { x, y, w } = spanOf(i);
+        if (twins && j < 2) return { x: j * w / 2, y: y + top, w: w / 2, h: half };
+        if (stacked) return { x, y: y + top + (twins ? half + each * (j - 2) : each * j), w, h: each };
+        return { x: x + j * w / panels.length, y: y + top, w: w / panels.length, h: each };
       };
       if (canvas.width !== Math.round(width * zoom) || canvas.height !== Math.round(height * zoom)) {
         canvas.width = Math.round(width * zoom); canvas.height = Math.round(height * zoom);
@@ -288,11 +302,10 @@ window.clbookHere ??= (() => {
       const g = canvas.getContext("2d");
       g.setTransform(zoom, 0, 0, zoom, 0, 0);
       g.fillStyle = "#fff"; g.fillRect(0, 0, width, height);
-      runs.forEach((run, i) => panels.forEach((panel, j) => {
-        const first = j === (twins && panels.length > 2 ? 2 : 0); // where there is room to say which run it is
-        draw(g, boxOf(i, j), run, { ...panel, eye, words: first ? run.words : "" }, setup.colours);
-      }));
-      const words = runs.map((run) => `${run.about}: ${run.rows.at(-1) ? `iteration ${run.rows.at(-1).t}` : "not begun"}${reached(run)}`);
+      names.forEach((words, i) => head(g, words, spanOf(i)));
+      runs.forEach((run, i) => panels.forEach((panel, j) => draw(g, boxOf(i, j), run, { ...panel, eye }, setup.colours)));
+      const words = runs.map((run, i) => `${names[i] ? `${names[i].join(", ")}, of ` : ""}${run.about}: `
+        + `${run.rows.at(-1) ? `iteration ${run.rows.at(-1).t}` : "not begun"}${reached(run)}`);
       canvas.setAttribute("aria-label", `During training. ${words.join("; ")}.`);
     }
 
@@ -402,6 +415,12 @@ window.clbookHere ??= (() => {
       for (const [name, value] of Object.entries({ ...run.settings, seed: run.seed, steps: run.steps })) found.set(name, value);
       return found;
     }
+    // What tells each of several runs from the others, in the words of their settings; of runs that are alike, the seed.
+    function apart(runs) {
+      const values = runs.map(({ asked }) => valuesOf(asked));
+      const differ = [...values[0].keys()].filter((name) => new Set(values.map((own) => own.get(name))).size > 1);
+      return values.map((own) => (differ.length ? differ : ["seed"]).map((name) => `${name} ${own.get(name)}`));
+    }
     function address() {
       const own = valuesOf(now), pins = pinned.map(({ asked }) => valuesOf(asked));
       if (!current && String(pins.at(-1)) === String(own)) pins.pop(); // nothing has been changed since it was pinned
@@ -430,7 +449,7 @@ window.clbookHere ??= (() => {
     }
     function next() { now = coming.shift(); refresh(); train(); }
     function keep() { // beside the next one
-      pinned = [...pinned, { ...current, words: `seed ${current.asked.seed}: ` }].slice(1 - PINS);
+      pinned = [...pinned, current].slice(1 - PINS);
       current = null;
     }
     // Whoever does something here has a mind of his own.
