@@ -163,6 +163,20 @@ def test_the_arrow_keys_move_a_slider_and_train(opened):
     page.wait_for_function(DONE)
 
 
+def test_it_says_how_far_it_is_while_it_is_made_but_not_in_a_built_page(monkeypatch, capfd):
+    def made():
+        return train_here(
+            separability.run, figures.trajectories, CONFIG, settings=("tau",), classes=(2, 3)
+        )
+
+    made()
+    told = capfd.readouterr().err
+    assert "Writing what trains in the page:   0%" in told and "2 of 3 parts" in told
+    monkeypatch.setenv("CLBOOK_STATIC", "1")
+    made()
+    assert capfd.readouterr().err == ""
+
+
 # The address.
 
 

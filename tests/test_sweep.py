@@ -18,7 +18,17 @@ import toy_program
 from dask.distributed import Client, LocalCluster
 
 from clbook.experiments import alignment
-from clbook.results.sweep import Board, attempt, bar, moving, parallel, sweep, tasks
+from clbook.results.sweep import (
+    Board,
+    attempt,
+    bar,
+    moving,
+    often,
+    parallel,
+    sweep,
+    tasks,
+    worked,
+)
 from clbook.training import loop
 
 
@@ -347,11 +357,24 @@ def test_a_task_notes_how_far_its_runs_are(monkeypatch):
     assert not board.path.exists() and board.runs() == 0
 
 
+def test_the_clock_of_a_bar_goes_on_while_a_part_is_at_work():
+    """And ends with it, whether the part fails or not."""
+    moved = threading.Event()
+    with pytest.raises(KeyError), often(moved.set):
+        assert moved.wait(60)
+        raise KeyError
+    assert not [thread for thread in threading.enumerate() if thread.name == "clbook bar"]
+
+
 def test_no_bar_stands_in_a_built_page(monkeypatch, capfd):
     with moving(Board([1]), 1) as ended:
         ended(1)
     assert list(bar([1, 2])) == [1, 2]
     assert "runs" in capfd.readouterr().err
+    assert worked([lambda: 1, lambda: 2], "Writing") == [1, 2]
+    err = capfd.readouterr().err
+    assert "Writing:   0%" in err and "0 of 2 parts" in err
     monkeypatch.setenv("CLBOOK_STATIC", "1")
     assert list(bar([1, 2])) == [1, 2]
+    assert worked([lambda: 1, lambda: 2], "Writing") == [1, 2]
     assert capfd.readouterr().err == ""

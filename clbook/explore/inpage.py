@@ -6,6 +6,7 @@ The page draws what is recorded as it comes, in the panels that the block is giv
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 import json
 from collections.abc import Callable, Sequence
@@ -17,10 +18,13 @@ from clbook import style
 from clbook.explore import controls
 from clbook.explore.static import Block, _file
 from clbook.explore.subject import quantities
+from clbook.results.sweep import worked
 from clbook.trace.page import Program, highest, program, shared_code
 from clbook.trace.panels import Panel, check, points
 from clbook.training.loop import Training, training_of
 from clbook.training.settings import Settings, expect, fields
+
+TRACING = "Writing what trains in the page"  # what stands before the bar meanwhile
 
 
 def train_here(
@@ -71,11 +75,12 @@ def train_here(
     for point in itertools.product(*shapes.values()):
         configs.append(base_config.replace(**dict(zip(shapes, point, strict=True))))
     more = numbers_of(base_config, (*settings, *shapes, *without))
-    traced = programs(kind, configs, [*settings, *more], "shape")
+    jobs = tracings(kind, configs, [*settings, *more], "shape")
+    jobs.append(lambda: figure(run(base_config, record=quantities((), figure))))
+    *traced, picture = worked(jobs, TRACING)
     followed = {name for made in traced for name in made.follows}
     more = [name for name in more if name in followed]
     check(panels, traced[0].recorded)
-    picture = figure(run(base_config, record=quantities((), figure)))
     more += [field for field in ("steps", "seed") if field not in settings]
     return Here(
         base_config, picture, tuple(settings), more, shapes, traced, panels, name, title, caption
@@ -95,10 +100,17 @@ def numbers_of(config: Settings, taken: Sequence[str]) -> list[str]:
 def programs(
     kind: type[Training], configs: Sequence[Settings], settings: Sequence[str], word: str
 ) -> list[Program]:
-    """A training at several settings, each a program of its own: word0, word1 ..."""
+    """A training at several settings, each a program of its own: word0, word1 ... A bar shows how far it is."""
+    return worked(tracings(kind, configs, settings, word), TRACING)
+
+
+def tracings(
+    kind: type[Training], configs: Sequence[Settings], settings: Sequence[str], word: str
+) -> list[Callable]:
+    """What makes each of `programs`."""
     found = []
     for number, config in enumerate(configs):
-        found.append(program(kind, config, settings, name=f"{word}{number}"))
+        found.append(functools.partial(program, kind, config, settings, name=f"{word}{number}"))
     return found
 
 

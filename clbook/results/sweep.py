@@ -216,12 +216,47 @@ def bar(items: Iterable, unit: str = "step") -> Iterable:
 
 
 @contextlib.contextmanager
+def often(act: Callable) -> Iterator[None]:
+    """Calls `act()` every `MOVED` seconds, from another thread, as long as it is open."""
+    over = threading.Event()
+
+    def work():
+        while not over.wait(MOVED):
+            act()
+
+    thread = threading.Thread(target=work, daemon=True, name="clbook bar")
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def worked(jobs: Sequence[Callable], doing: str) -> list:
+    """`[job() for job in jobs]` of jobs that take seconds each, with a bar whose clock goes on while one is at work.
+
+    `doing`: what stands before the bar. While a page is built, which would keep the bar, there is none.
+    """
+    look = "{desc}: {percentage:3.0f}%|{bar}| {n_fmt} of {total_fmt} parts, {elapsed}"
+    static, found = os.environ.get("CLBOOK_STATIC") == "1", []
+    with (
+        tqdm(total=len(jobs), desc=doing, leave=False, bar_format=look, disable=static) as shown,
+        often(shown.refresh),
+    ):
+        for job in jobs:
+            found.append(job())
+            shown.update()
+    return found
+
+
+@contextlib.contextmanager
 def moving(board: Board | None, total: int) -> Iterator[Callable]:
     """A bar of `total` runs that moves by what the tasks note; none without a board. Gives `ended(runs)`."""
     if board is None:
         yield lambda runs: None
         return
-    over, whole = threading.Event(), 0
+    whole = 0
     look = "{desc}{percentage:3.0f}%|{bar}| {n:.1f} of {total_fmt} runs, {elapsed}"
 
     def ended(runs):
@@ -229,18 +264,11 @@ def moving(board: Board | None, total: int) -> Iterator[Callable]:
         whole += runs
 
     def move():
-        while not over.wait(MOVED):
-            shown.n = max(whole, board.runs())
-            shown.refresh()
+        shown.n = max(whole, board.runs())
+        shown.refresh()
 
-    with tqdm(total=total, leave=False, bar_format=look) as shown:
-        mover = threading.Thread(target=move, daemon=True, name="clbook bar")
-        mover.start()
-        try:
-            yield ended
-        finally:
-            over.set()
-            mover.join()
+    with tqdm(total=total, leave=False, bar_format=look) as shown, often(move):
+        yield ended
 
 
 # The sweep.
