@@ -205,7 +205,7 @@ def velocities(result: Result, frame: int = 0) -> Picture:
         xlim=(-0.6, len(place) - 0.4),
         ylabel="speed of the cluster",
         ylim=(0.5 * low, 2 * high) if one_place else (0, 1.2 * high),
-        title=f"error of VA Theorem 4.5: {result.error('mean', frame):.1%}",
+        title=f"error of the predicted velocity: {result.error('mean', frame):.1%}",
     )
     sizes = [str(round(s * result.config.n)) for s in result.share]
     right.set_xticklabels([f"{size}\npoints" for size in sizes])

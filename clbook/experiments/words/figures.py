@@ -52,9 +52,9 @@ def distances(result, shown=60) -> Picture:
         xlabel="step",
         ylabel="distance of two symbols",
         ylim=(0, top),
-        title="single pairs (SL Fig. 9a)",
+        title="single pairs",
     )
-    right.set(xlabel="step", title="means and quartiles (SL Fig. 9b)")
+    right.set(xlabel="step", title="means and quartiles")
     legend(right, loc="upper left")
     return Picture(fig, "Distances of pairs over training: " + _numbers(result) + ".")
 
