@@ -340,14 +340,18 @@ def headings(page):
     return dict(re.findall(r"^\(([\w-]+)\)=\n#+ (.+)$", text, re.M))
 
 
-def linked(monkeypatch, built):
+PHONE = 390 - 32  # CSS pixels that a phone has beside the margins of a page
+
+
+def linked(monkeypatch, built, phone=False):
     """[(address, [left, top, width, height], words)] of the links of the answer, in their order."""
     monkeypatch.setenv("CLBOOK_STATIC", "1" if built else "0")
     page = figures.answer()._repr_mimebundle_()["text/html"]
     links = re.findall(r'<li><a href="([^"]+)" style="([^"]+)">([^<]+)</a>', page)
-    return [
-        (to, [float(n) for n in re.findall(r"[\d.]+", style)], words) for to, style, words in links
-    ]
+    places = [[float(n) for n in re.findall(r"[\d.]+", style)] for _, style, _ in links]
+    assert all(len(place) == 8 for place in places)  # of the wide picture, and of a phone's
+    boxes = [place[4:] if phone else place[:4] for place in places]
+    return [(to, box, words) for (to, _, words), box in zip(links, boxes, strict=True)]
 
 
 def test_each_part_of_the_answer_is_a_link_to_its_section(monkeypatch):
@@ -361,16 +365,19 @@ def test_each_part_of_the_answer_is_a_link_to_its_section(monkeypatch):
         assert headings(page.removesuffix(".html") or "why")[name].replace(" ", "-") == title
 
 
-def test_the_links_of_the_answer_cover_their_parts_and_not_each_other(monkeypatch):
-    boxes = [box for _, box, _ in linked(monkeypatch, True)]
+@pytest.mark.parametrize("phone", [False, True])
+def test_the_links_of_the_answer_cover_their_parts_and_not_each_other(monkeypatch, phone):
+    boxes = [box for _, box, _ in linked(monkeypatch, True, phone)]
     for k, (x, y, wide, high) in enumerate(boxes):
         assert x >= 0 and y >= 0 and x + wide <= 100 and y + high <= 100
         for left, top, width, height in boxes[k + 1 :]:
             apart = x + wide <= left + 0.1 or left + width <= x + 0.1
             assert apart or y + high <= top + 0.1 or top + height <= y + 0.1
     *_, (_, _, _, high) = boxes
-    height = 32 * 16 * figures.answer().fig.get_figheight() / figures.answer().fig.get_figwidth()
-    assert high / 100 * height >= 24, "on a phone a finger finds the smallest"
+    fig = figures.answer().phone.fig
+    if phone:
+        height = PHONE * fig.get_figheight() / fig.get_figwidth()
+        assert high / 100 * height >= 24, "a finger finds the smallest"
 
 
 def pages(pdf):
@@ -405,6 +412,14 @@ def test_the_keyboard_reaches_each_part_of_the_answer_and_nothing_is_a_barrier(t
         focused = "e => e === document.activeElement && getComputedStyle(e).outlineStyle"
         assert links.nth(k).evaluate(focused) == "solid", links.nth(k).inner_text()
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+    wide, room = opened.page.evaluate(
+        "(e => [e.scrollWidth, e.clientWidth])(document.querySelector('.clbook-parts'))"
+    )
+    assert wide <= room, "nothing scrolls sideways"
+    sizes = links.evaluate_all("all => all.map((e) => parseFloat(getComputedStyle(e).fontSize))")
+    assert min(sizes) >= 12
+    lines = links.evaluate_all("all => all.map((e) => e.scrollHeight - e.clientHeight)")
+    assert max(lines) <= 0, "the words of each link fit its place"
     assert barriers(opened.page) == [] and opened.requests == [] and opened.errors == []
     opened.page.context.close()
 
@@ -426,11 +441,13 @@ def test_the_answer_prints_on_one_page(tabs, answer):
 
 
 def test_the_letters_of_the_answer_are_large_enough_on_a_phone():
-    fig = figures.answer().fig
-    shown = 32 * 16 / (96 * fig.get_figwidth())  # book.css: a figure is at least 32rem wide
+    answer = figures.answer()
+    fig = answer.phone.fig
     texts = [text for ax in fig.axes for text in (ax.title, *ax.texts)]
-    assert len(texts) == 12
-    assert min(text.get_fontsize() for text in texts) * 96 / 72 * shown >= 9
+    words = [text.get_text() for ax in answer.fig.axes for text in (ax.title, *ax.texts)]
+    assert len(texts) == 12 and sorted(text.get_text() for text in texts) == sorted(words)
+    shown = min(PHONE / (96 * fig.get_figwidth()), 1.0)
+    assert min(text.get_fontsize() for text in texts) * 96 / 72 * shown >= 12
 
 
 def test_directions_are_named_by_what_they_are_about():

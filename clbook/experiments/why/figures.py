@@ -57,18 +57,21 @@ READ_ON = {
     ),
 }
 LOST = ("What is lost", "", "why-lost", "What is lost")
+TITLE = "Why contrastive learning works"
 STRIP = 0.13  # of the height of the lower panels: below them, the link to what is lost
 AVERAGERS = {  # who averages: over what, what is kept, what is lost
     "the network": ("inputs that look alike", "what look-alikes share", "what tells them apart"),
     "the views": ("copies of one point", "what the copies share", "what changes between them"),
     "the counts": ("uses of one symbol", "its mix of contexts", "the luck of each use"),
 }
+LAST, SLIM = ["the counts"], 2.6  # on a phone: the lowest panel, and how far panels reach: as wide as the screen
 
 
 def answer() -> Linked:
     """The book's answer: what averaging does to pushes, who can average and over what, and what is lost.
 
     A drawing, but its arithmetic is real: the blue arrow is the mean of the grey ones. Each part has room for its link.
+    On a phone the panels stand below one another.
     """
     fig, ax = mosaic(
         [["pushes", "mean", "steps"], list(AVERAGERS)],
@@ -76,31 +79,48 @@ def answer() -> Linked:
         height=6.1,
         height_ratios=(1, 1.35),
     )
+    averagers = [[name, name] for name in AVERAGERS]
+    slim, panels = mosaic(
+        [["pushes", "pushes"], ["mean", "steps"], *averagers],
+        width=3.7,
+        height=12,
+        height_ratios=(1, 1, 1.6, 1.6, 1.6),
+    )
+    told = "; ".join(
+        f"{name} over {over}, which keeps {kept} and loses {lost}"
+        for name, (over, kept, lost) in AVERAGERS.items()
+    )
+    alt = (
+        "First, three panels: scattered points with grey arrows in all "
+        "directions; the same arrows from one origin with their mean in blue, which points up to "
+        f"the right; the points again, all with this blue arrow. Below, who can average: {told}."
+    )
+    phone = Linked(slim, alt, TITLE, _parts(panels, LAST, SLIM))
+    return Linked(fig, alt, TITLE, _parts(ax, list(AVERAGERS), 1.5), phone)
+
+
+def _parts(ax, above, half) -> list[Part]:
+    """Draw all panels {name: axes}; those of the averagers reach from -half to half. Returns their links.
+
+    The one to what is lost stands below the panels `above`.
+    """
     _mechanism(ax["pushes"], ax["mean"], ax["steps"])
     draw = {"the network": _look_alikes, "the views": _copies, "the counts": _uses}
-    told, parts = [], [Part(*MECHANISM, [ax["pushes"], ax["mean"], ax["steps"]])]
+    parts = [Part(*MECHANISM, [ax["pushes"], ax["mean"], ax["steps"]])]
     for name, (over, kept, lost) in AVERAGERS.items():
         panel = ax[name]
         draw[name](panel)
-        panel.set(xlim=(-1.5, 1.5), ylim=(-2.55, 1.1))
+        panel.set(xlim=(-half, half), ylim=(-2.55, 1.1))
         panel.set_title(f"{name}:\n{over}")
         below = {"ha": "center", "va": "top"}
         panel.text(0, -1.2, f"kept: {kept}", color=SHARED, gid="kept", **below)
         panel.text(0, -1.5, f"lost: {lost}", color=OWN, gid="lost", **below)
-        told.append(f"{name} over {over}, which keeps {kept} and loses {lost}")
         parts.append(Part(*READ_ON[name], [panel], (STRIP, 1)))
-    parts.append(Part(*LOST, [ax[name] for name in AVERAGERS], (0, STRIP)))
     for panel in ax.values():
         panel.set(xticks=[], yticks=[], aspect="equal")
         panel.grid(False)
         panel.spines[:].set_visible(False)
-    averagers = "; ".join(told)
-    alt = (
-        "Above, three panels from left to right: scattered points with grey arrows in all "
-        "directions; the same arrows from one origin with their mean in blue, which points up to "
-        f"the right; the points again, all with this blue arrow. Below, who can average: {averagers}."
-    )
-    return Linked(fig, alt, "Why contrastive learning works", parts)
+    return [*parts, Part(*LOST, [ax[name] for name in above], (0, STRIP))]
 
 
 def _mechanism(before, averaged, after):

@@ -45,8 +45,8 @@ class Part:
         file = self.page + ending if self.page else ""
         return f"{file}#{place}"
 
-    def style(self) -> str:
-        """Where the link stands on the picture once this is drawn, as CSS."""
+    def box(self) -> list[float]:
+        """Where the link stands on the picture once this is drawn: left, top, width and height, in percent."""
         fig = self.panels[0].figure
         inside = Bbox.union([ax.get_window_extent() for ax in self.panels])
         whole = Bbox.union([ax.get_tightbbox() for ax in self.panels])
@@ -55,13 +55,7 @@ class Part:
             high = whole.y1
         box = Bbox.from_extents(inside.x0, low, inside.x1, high)
         box = box.transformed(fig.transFigure.inverted())
-        sides = {
-            "left": box.x0,
-            "top": 1 - box.y1,
-            "width": box.width,
-            "height": box.height,
-        }
-        return ";".join(f"{side}:{100 * share:.2f}%" for side, share in sides.items())
+        return [100 * share for share in (box.x0, 1 - box.y1, box.width, box.height)]
 
 
 @dataclasses.dataclass
@@ -71,10 +65,12 @@ class Linked(Picture):
     Attributes:
         name: what the links are together.
         parts: the links, in the order in which the keyboard reaches them.
+        phone: the same for a narrow screen, with the same links.
     """
 
     name: str
     parts: list[Part]
+    phone: Linked | None = None
 
     def pdf(self) -> bytes:
         """The picture alone as a page."""
@@ -87,18 +83,33 @@ class Linked(Picture):
     def _repr_mimebundle_(self, include=None, exclude=None):
         built = os.environ.get("CLBOOK_STATIC") == "1"
         png = self.small(colours=256)
-        links = [(part.address(built), part.style(), part.words) for part in self.parts]
+        slim = self.phone or self
+        small = slim.small(colours=256)
+        links = []
+        for part, below in zip(self.parts, slim.parts, strict=True):
+            place = f"{_places('', part)};{_places('phone-', below)}"
+            links.append((part.address(built), place, part.words))
         template = jinja2.Template(_file("parts.html"), autoescape=True)
         page = template.render(
             css=_file("parts.css"),
             name=self.name,
             alt=self.alt,
             width=round(self.fig.get_figwidth() * 96),  # CSS has 96 pixels an inch
+            slim=round(slim.fig.get_figwidth() * 96),
             png=png,
+            small=small,
             links=links,
             pdf=base64.b64encode(self.pdf()).decode(),
         )
         return {"text/html": page, "image/png": png, "text/plain": self.alt}
+
+
+def _places(kind: str, part: Part) -> str:
+    """The place of a link as CSS variables, of the picture of this kind."""
+    sides = ("left", "top", "width", "height")
+    return ";".join(
+        f"--{kind}{side}:{share:.2f}%" for side, share in zip(sides, part.box(), strict=True)
+    )
 
 
 def _file(name) -> str:
