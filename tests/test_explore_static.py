@@ -1155,6 +1155,24 @@ def test_buttons_stay_in_sight_where_the_controls_are_higher_than_their_room(tab
     page.context.close()
 
 
+@pytest.mark.parametrize("height", [844, 664])
+def test_on_a_phone_cells_leave_room_for_picture_and_sentence(tabs, address, height):
+    """More than half of the screen is the picture's; what the chosen cell comes to is seen below it."""
+    page = tabs(width=390, height=height, has_touch=True).page
+    page.goto(address)
+    figure = page.locator("figure.clbook-explorer").nth(2)  # with cells
+    figure.locator(".clbook-stage").evaluate("e => e.scrollIntoView({ block: 'start' })")
+    figure.locator(".clbook-pad input").first.tap()
+    bench, said = figure.locator(".clbook-bench"), figure.locator(".clbook-pad output")
+    buttons = figure.locator(".clbook-buttons")
+    assert bench.bounding_box()["height"] <= 0.45 * height + 3  # its padding
+    words, row = said.bounding_box(), buttons.bounding_box()
+    assert words["height"] > 0 and words["y"] + words["height"] <= row["y"] + 1
+    assert bench.bounding_box()["y"] <= words["y"]
+    assert row["y"] + row["height"] <= height and row["height"] < 2 * 44, "buttons in one row"
+    page.context.close()
+
+
 def test_print_has_no_buttons_and_says_the_setting(tab):
     page = tab.page
     page.emulate_media(media="print")

@@ -68,7 +68,7 @@ document.addEventListener("DOMContentLoaded", () => {
       covered.forEach((each) => each.classList.toggle("clbook-covered", yes));
       figures.forEach((figure) => {
         figure.classList.toggle("clbook-held", yes);
-        figure.querySelectorAll(".clbook-controls, .clbook-buttons, .clbook-pair, .clbook-knobs").forEach((each) => { each.inert = yes; });
+        figure.querySelectorAll(".clbook-controls, .clbook-buttons, .clbook-files, .clbook-pair, .clbook-knobs").forEach((each) => { each.inert = yes; });
       });
       if (yes) box.after(note); else note.remove();
       buttons.hidden = !yes;
