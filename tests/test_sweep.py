@@ -56,6 +56,24 @@ def test_the_second_time_nothing_runs():
     )  # the stored run, not a new one: no two take the same time
 
 
+def halted(config, *, progress=None, device=None):
+    """A run that stops itself half way for a certain setting."""
+    stop = config.a == 2.0
+    return toy.run(config, progress=(lambda fraction, partial: fraction < 0.5) if stop else None)
+
+
+def test_a_result_that_says_it_was_stopped_is_given_and_not_stored(cache):
+    whole, part = sweep(halted, [toy.Config(), toy.Config(a=2.0)], n_jobs=1)
+    assert part.stopped and len(part.steps) < len(whole.steps)
+    assert len(stored(cache)) == 1
+
+
+def test_a_function_that_is_no_run_fails_as_it_does_alone_and_names_its_settings(cache):
+    with pytest.raises(TypeError, match="no len") as caught:
+        sweep(len, [toy.Config(), toy.Config(a=2.0)])
+    assert "in Config()" in caught.value.__notes__[-1] and stored(cache) == []
+
+
 def test_processes_give_the_same_results_as_one():
     configs = [toy.Config(a=a) for a in (1.0, 2.0, 3.0)]
     parallel = sweep(toy.run, configs, n_jobs=2)

@@ -206,6 +206,9 @@ def attempt(
 
 
 def _stored(run: Callable, config: Settings, outcome) -> Ended:
+    """What has ended, once it is stored; what was stopped before its end is not."""
+    if getattr(outcome, "stopped", False):
+        return Ended(config, outcome)
     path = store.path_of(run, config)
     return Ended(config, outcome, path, store.save(path, config, outcome))
 
@@ -285,8 +288,9 @@ def sweep(
 ):
     """`[run(config) for config in configs]`: from the store where possible, the rest in programs and in parallel.
 
-    A run is stored as soon as it ends: an interrupted or failed sweep keeps what it has. Which runs are stored, `store`
-    says; those that are not are trained in this process. A bar shows how far the sweep is.
+    A run is stored as soon as it ends, unless it says that it was stopped: an interrupted or failed sweep keeps what it
+    has. Which runs are stored, `store` says; those that are not are trained in this process. A bar shows how far
+    the sweep is.
 
     Args:
         run: `run(config) -> Result`. Of a `loop.Training`, `run = Flow.run`, runs of one shape are one tensor program.

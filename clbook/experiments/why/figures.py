@@ -64,7 +64,11 @@ AVERAGERS = {  # who averages: over what, what is kept, what is lost
     "the views": ("copies of one point", "what the copies share", "what changes between them"),
     "the counts": ("uses of one symbol", "its mix of contexts", "the luck of each use"),
 }
-LAST, SLIM = ["the counts"], 2.6  # on a phone: the lowest panel, and how far panels reach: as wide as the screen
+LAST = ["the counts"]  # the lowest panel on a phone
+HALF, SLIM = (
+    1.5,
+    2.6,
+)  # how far the averagers' panels reach, and on a phone, where they are as wide as the screen
 
 
 def answer() -> Linked:
@@ -86,17 +90,16 @@ def answer() -> Linked:
         height=12,
         height_ratios=(1, 1, 1.6, 1.6, 1.6),
     )
-    told = "; ".join(
-        f"{name} over {over}, which keeps {kept} and loses {lost}"
-        for name, (over, kept, lost) in AVERAGERS.items()
-    )
+    told = []
+    for name, (over, kept, lost) in AVERAGERS.items():
+        told.append(f"{name} over {over}, which keeps {kept} and loses {lost}")
     alt = (
         "First, three panels: scattered points with grey arrows in all "
         "directions; the same arrows from one origin with their mean in blue, which points up to "
-        f"the right; the points again, all with this blue arrow. Below, who can average: {told}."
+        f"the right; the points again, all with this blue arrow. Below, who can average: {'; '.join(told)}."
     )
     phone = Linked(slim, alt, TITLE, _parts(panels, LAST, SLIM))
-    return Linked(fig, alt, TITLE, _parts(ax, list(AVERAGERS), 1.5), phone)
+    return Linked(fig, alt, TITLE, _parts(ax, list(AVERAGERS), HALF), phone)
 
 
 def _parts(ax, above, half) -> list[Part]:

@@ -89,27 +89,26 @@ class Linked(Picture):
         for part, below in zip(self.parts, slim.parts, strict=True):
             place = f"{_places('', part)};{_places('phone-', below)}"
             links.append((part.address(built), place, part.words))
+        pdf = base64.b64encode(self.pdf()).decode()
         template = jinja2.Template(_file("parts.html"), autoescape=True)
         page = template.render(
             css=_file("parts.css"),
-            name=self.name,
-            alt=self.alt,
+            picture=self,
             width=round(self.fig.get_figwidth() * 96),  # CSS has 96 pixels an inch
             slim=round(slim.fig.get_figwidth() * 96),
             png=png,
             small=small,
             links=links,
-            pdf=base64.b64encode(self.pdf()).decode(),
+            pdf=pdf,
         )
         return {"text/html": page, "image/png": png, "text/plain": self.alt}
 
 
 def _places(kind: str, part: Part) -> str:
     """The place of a link as CSS variables, of the picture of this kind."""
-    sides = ("left", "top", "width", "height")
-    return ";".join(
-        f"--{kind}{side}:{share:.2f}%" for side, share in zip(sides, part.box(), strict=True)
-    )
+    left, top, width, height = part.box()
+    corner = f"--{kind}left:{left:.2f}%;--{kind}top:{top:.2f}%"
+    return f"{corner};--{kind}width:{width:.2f}%;--{kind}height:{height:.2f}%"
 
 
 def _file(name) -> str:
