@@ -340,7 +340,7 @@ def headings(page):
     return dict(re.findall(r"^\(([\w-]+)\)=\n#+ (.+)$", text, re.M))
 
 
-PHONE = 390 - 32  # CSS pixels that a phone has beside the margins of a page
+PHONE = 390 - 48  # CSS pixels that a phone has beside the margins of a page and of a cell
 
 
 def linked(monkeypatch, built, phone=False):
