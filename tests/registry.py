@@ -22,6 +22,7 @@ from clbook.experiments import (
 from clbook.experiments.alignment import play, surrogate
 from clbook.experiments.content_style import projector
 from clbook.experiments.images import emergence
+from clbook.experiments.landscape import descent
 from clbook.experiments.modadd import lookup
 from clbook.papers.cs import encoders
 from clbook.papers.ls import batches, drift, repair
@@ -338,6 +339,16 @@ CASES = {
         ({"seed": 2, "decay": 0.1}, {"std": 0.5, "lr": 0.3}, {"broken": "answers"}),
         "lr",
         {"data": "cmodadd", "std": 90.0, "lr": 900.0, "decay": 1.0, "steps": 1000},
+    ),
+    "landscape, free points": Case(
+        descent.run,
+        descent.Config(n=12, steps=8),
+        ({"seed": 2, "places": 5}, {"tau": 1.0}, {"lr": 0.3, "shake": 0.5}),
+    ),
+    "landscape, free points of the sphere": Case(
+        descent.run,
+        descent.Config(n=13, steps=8, dim=3, places=4),
+        ({"seed": 2}, {"tau": 1.0}),
     ),
     "overlap": Case(
         overlap.run,

@@ -12,8 +12,8 @@ from sklearn.decomposition import PCA
 
 from clbook import style, theory
 from clbook.experiments import landscape, separability
+from clbook.experiments.landscape import descent, quiz
 from clbook.experiments.landscape import figures as landscape_figures
-from clbook.experiments.landscape import quiz
 from clbook.experiments.separability import figures as separability_figures
 from clbook.experiments.separability.condition import Check
 from clbook.style import Picture
@@ -40,6 +40,7 @@ def of_landscape():
         "arrows": both,
         "spectra": both[:1],
         "measures": both,
+        "descending": (descent.run(descent.Config(n=12, steps=8)),),
     }
 
 

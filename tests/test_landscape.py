@@ -22,6 +22,7 @@ from clbook.experiments.landscape import (
     run,
     second_variation,
 )
+from clbook.experiments.landscape import descent as down
 from clbook.experiments.landscape.curves import (
     EQ1,
     MOST,
@@ -448,3 +449,92 @@ def test_a_shuffle_uses_the_same_places():
     assert landscape.Shuffle().loss(landscape.Shuffle().places(120), 0.2) == pytest.approx(
         landscape.Shuffle().uniform(0.2), rel=1e-6
     )
+
+
+# Points that are set free: what the page says of them.
+
+
+def moved(z):
+    """(n,) angle between the first and the last place of each point, in degrees."""
+    cosines = (z[0] * z[-1]).sum(-1)
+    return np.degrees(np.arccos(cosines.clip(-1, 1)))
+
+
+def around(z):
+    """Angles of the last places (n, 2), ascending, and the numbers of the points in this order."""
+    angles = np.arctan2(z[-1, :, 1], z[-1, :, 0])
+    order = angles.argsort()
+    return angles[order], order
+
+
+def arcs(z, labels):
+    """How many arcs of one class there are at the end."""
+    _, order = around(z)
+    return int((labels[order] != np.roll(labels[order], 1)).sum())
+
+
+def circles(result):
+    return result.sorted, result.shuffled
+
+
+@pytest.mark.parametrize("changes", [{}, {"places": 1}, {"places": 12, "dim": 3}, {"n": 31}])
+def test_both_circles_have_one_loss_that_falls_to_that_of_an_even_spread(changes):
+    result = down.run(down.Config(**changes))
+    assert np.abs(result.loss_shuffled - result.loss).max() < 1e-12
+    assert (np.diff(result.loss) < 1e-12).all()
+    above = result.loss - result.even
+    assert above[0] > 0.1 and 0 < above[-1] < 2e-3
+    z = torch.from_numpy(result.sorted[-1])
+    assert result.loss[-1] == pytest.approx(float(nt_xent_mean(z, z, 0.2)))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_three_places_come_apart_and_cover_the_circle_in_their_order(seed):
+    result = down.run(down.Config(seed=seed))
+    for z in circles(result):
+        assert moved(z).max() > 30
+        angles, _ = around(z)
+        gaps = np.diff(angles, append=angles[0] + 2 * np.pi)
+        assert gaps.max() < 0.1 * 2 * np.pi
+    assert arcs(result.sorted, result.labels) == 3
+    assert arcs(result.shuffled, result.labels) > 20
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_twelve_places_hold_together_but_for_a_lower_temperature_or_on_the_sphere(seed):
+    twelve = down.Config(places=12, seed=seed)
+    assert moved(down.run(twelve).sorted).max() < 3
+    assert moved(down.run(twelve.replace(tau=0.05)).sorted).max() > 8
+    on_sphere = down.run(twelve.replace(dim=3)).sorted
+    assert np.abs(on_sphere[0, :, 2]).max() < 0.2 and np.abs(on_sphere[-1, :, 2]).max() > 0.8
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_from_one_place_the_classes_end_mixed_in_both_circles(seed):
+    result = down.run(down.Config(places=1, seed=seed))
+    for z in circles(result):
+        assert arcs(z, result.labels) > 20
+
+
+def test_without_a_shake_three_places_stay():
+    result = down.run(down.Config(shake=0.0))
+    assert moved(result.sorted).max() < 0.01
+    assert result.loss[-1] == pytest.approx(result.loss[0])
+    assert result.loss[-1] > result.even[-1] + 0.15
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+@pytest.mark.parametrize("tau", [0.1, 0.2, 1.0])
+def test_the_loss_of_an_even_spread_is_the_plateau_less_a_point_with_itself(dim, tau):
+    n = 60
+    found = down.spread_loss(n, dim, torch.tensor([tau], dtype=torch.float64))
+    plateau = math.exp(theory.sphere_plateau(tau, dim))
+    assert float(found) == pytest.approx(math.log(plateau - 2 / n), rel=1e-6)
+
+
+def test_free_points_are_at_least_as_many_as_their_places():
+    with pytest.raises(ValueError, match="places = 7 is not allowed: places must be at most n = 6"):
+        down.Config(n=6, places=7)
+    uneven = down.starting_points(down.Config(n=7, places=3, shake=0.0))
+    _, counts = np.unique(uneven.numpy().round(9), axis=0, return_counts=True)
+    assert sorted(counts) == [2, 2, 3]

@@ -21,10 +21,14 @@ aten, prims = torch.ops.aten, torch.ops.prims
 
 
 def with_diagonal(x, diagonal, offset=0, dim1=0, dim2=1):
-    """x (..., n, n) with another diagonal, said by operations that ONNX has."""
-    assert offset == 0 and {dim1 % x.ndim, dim2 % x.ndim} == {x.ndim - 2, x.ndim - 1}
-    on_it = torch.eye(x.shape[-1], dtype=torch.bool)
-    return torch.where(on_it, diagonal.unsqueeze(-1), x)
+    """x (..., n, m) with another diagonal, as long as one of its sides, said by operations that ONNX has."""
+    assert (dim1 % x.ndim, dim2 % x.ndim) == (x.ndim - 2, x.ndim - 1)
+    if not diagonal.shape[-1]:
+        return x  # outside of the matrix
+    rows, columns = (torch.arange(size) for size in x.shape[-2:])
+    on_it = columns - rows[:, None] == offset
+    along = -1 if offset >= 0 else -2  # which of the sides it is as long as
+    return torch.where(on_it, diagonal.unsqueeze(along), x)
 
 
 class Executor:
@@ -96,7 +100,7 @@ def test_separability_there_is_that_of_python(name):
     assert (None if at < 0 else at) == truth.separable_at
 
 
-@pytest.mark.parametrize("name", ["radius", "overlap", "circle"])
+@pytest.mark.parametrize("name", ["radius", "overlap", "circle", "free points"])
 def test_an_experiment_there_is_that_of_python(name):
     # The others take eigenvalues, which ONNX does not have.
     one = EXPERIMENTS[name]

@@ -20,6 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "book" / "_ext"))
 from clbook_predict import Predict  # noqa: E402 (it lies beside the book)
 
 from clbook.experiments import why  # noqa: E402
+from clbook.experiments.landscape import descent  # noqa: E402
 
 
 class Shown:
@@ -951,6 +952,13 @@ def answer_orders():
     return 0 if not differ else 1 if min(differ) <= 3 else 2
 
 
+def answer_free():
+    run = descent.run(descent.Config())
+    ends = {name: getattr(run, name) for name in ("sorted", "shuffled")}
+    apart = [np.linalg.norm(z[-1] - z[0], axis=1).max() > 0.5 for z in ends.values()]
+    return 1 if all(apart) else 0 if apart[1] else 2
+
+
 def answer_style_gain():
     it = explorer("content_style", "content")
     left = it.cell(4, 0.3) / it.cell(0, 0.3)
@@ -995,7 +1003,7 @@ COMPUTED = {
     "separability": ("walk", "group", "donut"),
     "kernel": ("step", "orbits", "small", "blocks"),
     "sphere": ("layers", "rates", "halve"),
-    "landscape": ("orders",),
+    "landscape": ("orders", "free"),
     "content_style": ("style-gain", "depth-tau", "projector-rank"),
     "modadd": ("start", "bands"),
     "overlap": ("shuffled",),

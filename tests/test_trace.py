@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clbook.experiments import content_style, kernel, overlap, separability, sphere, why
+from clbook.experiments.landscape import descent
 from clbook.experiments.modadd import lookup
 from clbook.style import plane
 from clbook.trace import graph, page
@@ -281,6 +282,7 @@ CONTENT = content_style.Config(steps=100)
 LAWS = {"eps": (0.01, 1.0), "tau": (0.01, 1.0)}
 PAIRS = {"style_sd": (0.1, 2.0), "tau": (0.2, 5.0), "d_c": (0, 8)}
 COUNTS = {"noise": (0.02, 1.0), "alike": (0.01, 1.0), "std": (0.001, 0.1), "lr": (0.01, 0.2)}
+FREE = {"places": (1, 30), "tau": (0.05, 1.0), "shake": (0.01, 1.0), "lr": (0.01, 0.3)}
 EXPERIMENTS = {
     "kernel": Trained(kernel.run, KERNEL, LAWS | {"delta": (0.001, 0.3)}, "z"),
     "radius": Trained(
@@ -310,6 +312,10 @@ EXPERIMENTS = {
         overlap.Config(),
         {"width": (2.0, 359.0), "tau": (0.05, 1.0), "jitter": (0.01, 0.45), "lr": (0.01, 0.5)},
         "table",
+    ),
+    "free points": Trained(descent.run, descent.Config(n=30, steps=100), FREE, "shuffled"),
+    "free points of the sphere": Trained(
+        descent.run, descent.Config(n=30, steps=100, dim=3), FREE, "shuffled"
     ),
     "seen once": Trained(why.run, why.Config(steps=300), COUNTS, "z"),
     "seen four times": Trained(why.run, why.Config(steps=300, m=4), COUNTS, "z"),

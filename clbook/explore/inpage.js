@@ -127,13 +127,21 @@ window.clbookHere ??= (() => {
       const [toX, toY] = stage(g, frame, [1, run.steps + 1, ...(panel.limits ?? extent(values, panel.log))],
         { log: [true, panel.log], xlabel: panel.xlabel, title: panel.title || panel.names.join(", ") });
       const named = lines.length > 1 && lines.length === panel.names.length; // one line for each name: it stands at its end
+      const dashes = named ? [[], [7, 5], [2, 3]] : [[]], taken = []; // lines that lie on each other are told apart
       within(g, frame, () => lines.forEach((line, k) => {
-        g.strokeStyle = g.fillStyle = colours[k % colours.length]; g.lineWidth = 1.6;
+        g.strokeStyle = colours[k % colours.length]; g.lineWidth = 1.6;
+        g.setLineDash(dashes[k % dashes.length]);
         stroke(g, line.map(([x, v]) => [toX(x), panel.log && v <= 0 ? NaN : toY(v)]));
-        if (!named) return;
-        const [x, v] = line.at(-1), right = toX(x) > frame.x + frame.w / 2, y = toY(v);
-        g.textAlign = right ? "right" : "left"; g.textBaseline = y > frame.y + 18 ? "bottom" : "top";
-        g.fillText(panel.names[k], toX(x) + (right ? -3 : 3), y + (y > frame.y + 18 ? -3 : 3));
+        g.setLineDash([]);
+      }));
+      within(g, frame, () => (named ? lines : []).forEach((line, k) => { // no name stands on another one
+        const [x, v] = line.at(-1), right = toX(x) > frame.x + frame.w / 2, above = toY(v) > frame.y + 18;
+        let y = toY(v) + (above ? -3 : 3);
+        while (taken.some((other) => Math.abs(other - y) < 13)) y += above ? -1 : 1;
+        taken.push(y);
+        g.textAlign = right ? "right" : "left"; g.textBaseline = above ? "bottom" : "top";
+        g.fillStyle = colours[k % colours.length]; g.strokeStyle = "#fff"; g.lineWidth = 4;
+        for (const draw of ["strokeText", "fillText"]) g[draw](panel.names[k], toX(x) + (right ? -3 : 3), y);
       }));
     },
 

@@ -1,7 +1,8 @@
-"""What the loss alone decides: a configuration of points on the sphere, without data and without training.
+"""What the loss alone decides: a configuration of points on the sphere, without data and without a network.
 
 `experiment` measures one configuration (loss, gradient, curvature), `curves` the loss over the number of places, its
-plateau and thresholds, `maps` what the loss forgets about the data, `variation` LS Lemma B.4; `figures` draws.
+plateau and thresholds, `maps` what the loss forgets about the data, `descent` where it sends free points, `variation`
+LS Lemma B.4; `figures` draws.
 """
 
 from clbook.experiments.landscape.curves import (

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from clbook import theory
+from clbook.experiments.landscape.descent import Result as Descended
 from clbook.experiments.landscape.experiment import Result
 from clbook.experiments.landscape.maps import Maps, Shuffle
 from clbook.experiments.landscape.quiz import Result as Quiz
@@ -171,6 +172,43 @@ def two_orders(shuffle: Shuffle, result: Result) -> Picture:
         fig,
         f"{len(copy)} points of three classes at K = {K} even places, tau = {tau:g}. "
         f"{'; '.join(said)}. The uniform distribution has {uniform:.4f}.",
+    )
+
+
+def descending(result: Descended) -> Picture:
+    """The two circles before the points are let go, and the loss on their way down."""
+    fig, ((left, right, curve),) = axes(3, width=8.6, height=3.0, width_ratios=(1, 1, 1.3))
+    n, K = result.config.n, result.config.places
+    begin, end = result.loss[[0, -1]]
+    even = result.even[0]
+    tones = [colour(k) for k in result.labels]
+    band = 0.618 * np.arange(n) % 1  # points are drawn in it, so that each can be seen
+    radius = 1 + 0.25 * band[:, None]
+    starts = {"sorted by class": result.sorted[0], "shuffled": result.shuffled[0]}
+    for ax, (name, z) in zip((left, right), starts.items(), strict=True):
+        _circle(ax, 1.4, name)
+        x, y = (radius * z[:, :2]).T
+        ax.scatter(x, y, s=12, c=tones, linewidths=0, gid=name)
+    curve.plot(
+        result.steps + 1,
+        result.loss,
+        color=EQ1,
+        gid="loss",
+        label="loss of both",
+    )
+    curve.axhline(even, color=INK, lw=1.2, ls=":", label="even spread")
+    curve.set(
+        xscale="log",
+        xlabel="iteration + 1",
+        ylabel="loss",
+        ylim=(-0.05, 1.15),
+    )
+    name_lines(curve)
+    return Picture(
+        fig,
+        f"Two circles with the same {n} points at K = {K} places: in the left one each of three colours keeps "
+        f"together, in the right one they are mixed. Beside them the loss, the same for both: while the points "
+        f"move it falls from {begin:.2f} to {end:.2f}; an even spread has {even:.2f}.",
     )
 
 
