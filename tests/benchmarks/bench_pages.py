@@ -305,6 +305,7 @@ def latencies(folder, only, count):
             path = folder / f"{name}.html"
             opened = tab(width=1280, height=800)
             page = opened.page
+            page.set_default_timeout(180_000)
             page.goto(path.resolve().as_uri())
             code = page.evaluate("""() => [...document.querySelectorAll('[class$=-code]')]
               .map((e) => e.textContent.length).reduce((a, b) => a + b, 0)""")
