@@ -76,7 +76,8 @@ def found(page):
     )
     frames = re.findall(r'class="clbook-frames">([^<]*)<', TEXTS[page])
     for setup, packed in zip(map(json.loads, setups), frames, strict=True):
-        yield setup["name"], setup, json.loads(gzip.decompress(base64.b64decode(packed)))
+        drawings, _ = packed.split()
+        yield setup["name"], setup, json.loads(gzip.decompress(base64.b64decode(drawings)))
 
 
 class Links(html.parser.HTMLParser):

@@ -7,22 +7,27 @@ window.clbookFrames ??= (() => {
   const sums = (steps) => { let s = 0; return steps.map((v) => (s += v)); };
   const shared = (list) => list.every((k) => k === list[0]) ? list.slice(0, 1) : list; // one for all, or one for each point
   const bytes = (text) => Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const inflated = (text) => new Response(new Blob([bytes(text)]).stream().pipeThrough(new DecompressionStream("gzip")));
 
   // A promise of { frames, paths, scale, letters, width, height }. A frame has ops (what is drawn: paths or an image at
   // points, cut to clips), axes, series (the numbers behind it) and alt.
   async function unpack(text) {
-    const stream = new Blob([bytes(text)]).stream().pipeThrough(new DecompressionStream("gzip"));
-    const data = await new Response(stream).json();
+    const [drawings, numbers] = text.trim().split(" ").map(inflated), data = await drawings.json();
     const marks = data.ops; // one list for each property
     const ops = marks.clips.map((clips, i) => {
       const paths = sums(marks.paths[i]), styles = marks.styles[i];
       return { clips, paths: shared(paths), styles: shared(styles).map((k) => data.styles[k]), x: sums(marks.x[i]),
         y: sums(marks.y[i]), image: marks.images[i], key: JSON.stringify([clips, paths, styles]) };
     });
-    const planes = bytes(data.numbers), count = planes.length / 4; // float32: all first bytes, all second ones ...
-    const numbers = new Float32Array(planes.map((_, i) => planes[(i % 4) * count + (i >> 2)]).buffer);
+    // float32 numbers without their last bytes, as differences: all lowest bytes, then all second ones, then all highest.
+    const planes = new Uint8Array(await numbers.arrayBuffer()), count = planes.length / 3;
+    const difference = (i) => planes[i] | planes[count + i] << 8 | planes[2 * count + i] << 16;
     let from = 0;
-    const columns = data.lengths.map((n) => numbers.subarray(from, (from += n)));
+    const columns = data.lengths.map((n) => {
+      let whole = 0;
+      const bits = Uint32Array.from({ length: n }, () => (whole += difference(from++)) << 8);
+      return new Float32Array(bits.buffer);
+    });
     const series = data.series.map(([axes, name, kind, extra, ...refs]) => ({ axes, name, kind, extra,
       columns: refs.map((k) => columns[k]) }));
     const frames = data.frames.map(([drawn, place, held, alt]) => (
@@ -166,7 +171,7 @@ window.clbookFrames ??= (() => {
   }) });
 
   // --- the numbers behind a frame: [x0, y0, x1, y1, left, right, bottom, top, x log, y log, panel, x name, y name, words, time reached] ---
-  const near = (a, b) => Math.abs(a - b) <= 1e-5 * Math.max(1, Math.abs(b));
+  const near = (a, b) => Math.abs(a - b) <= 2e-5 * Math.max(1, Math.abs(b));
   // A value in column k: at some places on x and y stand words.
   const said = (axes, k, v, digits) => (k < 2 && axes[13 + k]?.find(([at]) => near(v, at))?.[1]) || String(Number.isInteger(v) ? v : Number(v.toPrecision(digits)));
   // The names of a series' columns, as data.column_names has them.

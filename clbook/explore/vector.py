@@ -355,12 +355,23 @@ def _keep_cells(ax) -> None:
 
 
 def rounded(column) -> np.ndarray:
-    """A column as float32 of 17 binary digits, about five decimal ones; whole numbers up to 131,072 stay as they are.
+    """A column as float32 of 16 binary digits, about five decimal ones; whole numbers up to 65,536 stay as they are.
 
-    The last byte of each is nearly always 0: the numbers are most of what a page weighs, and digits do not compress.
+    The last byte of each, which would be 0, is left out: whole numbers of three bytes. The numbers are most of what a
+    page weighs, and digits do not compress.
     """
     bits = column.astype(np.float32).view(np.uint32)
-    return (bits + np.uint32(0x40)) & np.uint32(0xFFFFFF80)
+    return (bits + np.uint32(0x80)) >> np.uint32(8)
+
+
+def packed(columns) -> bytes:
+    """Columns of `rounded` numbers as bytes, each number as the difference from the one before it in its column.
+
+    All last bytes come first, then all second ones, then all first ones: neighbours are alike.
+    """
+    steps = [np.diff(column, prepend=np.uint32(0)) for column in columns]
+    flat = np.concatenate([np.zeros(0, np.uint32), *steps])
+    return flat.view(np.uint8).reshape(-1, 4)[:, :3].T.tobytes()
 
 
 class Scene:
@@ -370,7 +381,7 @@ class Scene:
 
     Attributes:
         ops: the marks. axes: tuples of what `Drawing.axes` says.
-        columns: bytes of float32 numbers, `rounded`. series: what `data.Series` says, with the numbers of its columns.
+        columns: bytes of `rounded` numbers. series: what `data.Series` says, with the numbers of its columns.
         frames: (numbers of its ops, number of its axes, numbers of its series, alt text) of each frame.
         size: of all frames. letters: the smallest letters of each.
     """
@@ -398,13 +409,12 @@ class Scene:
         held = []
         for *about, columns in drawing.series:
             for column in columns:
-                packed = rounded(column).tobytes()
-                about.append(number(self.columns, packed))
+                about.append(number(self.columns, rounded(column).tobytes()))
             held.append(number(self.series, tuple(about)))
         self.frames.append((ops, axes, held, drawing.alt))
 
     def payload(self) -> str:
-        """All frames as base64 of gzipped JSON, which `frames.js` unpacks."""
+        """All frames as gzipped JSON, a space, and gzipped numbers, each as base64: `frames.js` unpacks them."""
         paths, styles = {}, {}
         # One list for each property of the marks: what is alike stands side by side, which compresses well.
         ops = {name: [] for name in ("clips", "paths", "styles", "x", "y", "images")}
@@ -415,8 +425,7 @@ class Scene:
             ops["x"].append(deltas(mark.x))
             ops["y"].append(deltas(mark.y))
             ops["images"].append(mark.image)
-        # All first bytes of the float32 numbers come first, then all second ones: neighbours are alike.
-        numbers = np.frombuffer(b"".join(self.columns), np.uint8).reshape(-1, 4)
+        columns = [np.frombuffer(column, np.uint32) for column in self.columns]
         contents = {
             "paths": list(paths),
             "styles": list(styles),
@@ -425,8 +434,8 @@ class Scene:
             "series": list(self.series),
             "frames": self.frames,
         }
-        contents["lengths"] = [len(column) // 4 for column in self.columns]
-        contents["numbers"] = base64_text(numbers.T.tobytes())
+        contents["lengths"] = list(map(len, columns))
         contents |= {"units": UNITS, "size": self.size, "letters": min(self.letters)}
         text = json.dumps(contents, separators=(",", ":"), ensure_ascii=False)
-        return base64_text(gzip.compress(text.encode(), 9, mtime=0))
+        parts = text.encode(), packed(columns)
+        return " ".join(base64_text(gzip.compress(part, 9, mtime=0)) for part in parts)

@@ -49,12 +49,12 @@ CHEAP = {
     "reciprocal": "1/{0}",
 }
 COSTLY = {
-    "exp": "Math.exp({0})",
+    "exp": "exp({0})",
     "log": "Math.log({0})",
     "log1p": "Math.log1p({0})",
     "expm1": "Math.expm1({0})",
     "tanh": "tanh({0})",
-    "sigmoid": "1/(1+Math.exp(-{0}))",
+    "sigmoid": "1/(1+exp(-{0}))",
     "sin": "Math.sin({0})",
     "cos": "Math.cos({0})",
     "atan2": "Math.atan2({0},{1})",
