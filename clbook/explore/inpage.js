@@ -134,13 +134,17 @@ window.clbookHere ??= (() => {
         stroke(g, line.map(([x, v]) => [toX(x), panel.log && v <= 0 ? NaN : toY(v)]));
         g.setLineDash([]);
       }));
-      within(g, frame, () => (named ? lines : []).forEach((line, k) => { // no name stands on another one
-        const [x, v] = line.at(-1), right = toX(x) > frame.x + frame.w / 2, above = toY(v) > frame.y + 18;
-        let y = toY(v) + (above ? -3 : 3);
-        while (taken.some((other) => Math.abs(other - y) < 13)) y += above ? -1 : 1;
+      const falls = lines.every((line) => line[0][1] >= line.at(-1)[1]); // so there is room below their ends
+      const free = (y) => taken.every((other) => Math.abs(other - y) >= 13); // no name stands on another one
+      within(g, frame, () => (named ? lines : []).forEach((line, k) => {
+        const [x, v] = line.at(-1), right = toX(x) > frame.x + frame.w / 2;
+        let y = toY(v) + 3, up = toY(v) - 16;
+        while (Number.isFinite(y) && !free(y)) y += 1;
+        while (Number.isFinite(up) && !free(up)) up -= 1;
+        if (up > frame.y && (!falls || y + 13 > frame.y + frame.h)) y = up;
         taken.push(y);
-        g.textAlign = right ? "right" : "left"; g.textBaseline = above ? "bottom" : "top";
-        g.fillStyle = colours[k % colours.length]; g.strokeStyle = "#fff"; g.lineWidth = 4;
+        g.textAlign = right ? "right" : "left"; g.textBaseline = "top";
+        g.fillStyle = colours[k % colours.length]; g.strokeStyle = "#fff"; g.lineWidth = 3;
         for (const draw of ["strokeText", "fillText"]) g[draw](panel.names[k], toX(x) + (right ? -3 : 3), y);
       }));
     },
