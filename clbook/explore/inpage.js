@@ -482,6 +482,7 @@ window.clbookHere ??= (() => {
     };
     for (const [name, button] of Object.entries(buttons)) { button.disabled = false; button.addEventListener("click", actions[name]); }
     figure.addEventListener("keydown", (event) => event.stopPropagation()); // JupyterLab would take the arrow keys
+    for (const kind of ["pointerenter", "focusin"]) figure.addEventListener(kind, work, { once: true }); // it is there when Train is pressed
     new ResizeObserver(() => paint()).observe(canvas.parentNode);
     refresh();
     say("Press Train.");
