@@ -448,7 +448,10 @@ CASES = {
         "seen here": {"deep": deep(0.2)},
         "not seen here": {"deep": deep(0.9, low=0.2)},
     },
-    "cs-fig-1-narrow": {"seen here": {"deep": deep(0.2)}, "not seen here": {"deep": deep(0.95)}},
+    "cs-fig-1-narrow": {
+        "seen here": {"rotated": deep(0.2)},
+        "not seen here": {"rotated": deep(0.95)},  # with and without content exchanged
+    },
     "cs-fig-1-right": {"seen here": {"deep": deep(0.2)}, "not seen here": {"deep": deep(0.8)}},
     "cs-deep-lower-tau": {
         "holds": {"deep_short": short(0.1, 0.2)},

@@ -8,11 +8,17 @@ import dataclasses
 
 import numpy as np
 import torch
-from torch.nn.functional import normalize
+from torch.nn.functional import leaky_relu, normalize
 
 from clbook import latents
 from clbook.experiments.content_style import experiment, projector
-from clbook.experiments.content_style.experiment import Config, Encoders, deep_start, fresh_pairs
+from clbook.experiments.content_style.experiment import (
+    WEIGHTS,
+    Config,
+    Encoders,
+    deep_start,
+    fresh_pairs,
+)
 from clbook.losses import infonce
 from clbook.models import MLP, affine, stacked
 from clbook.training.settings import quantity
@@ -22,6 +28,7 @@ FRESH, HEAD = 10, 11  # purposes of the streams of fresh latents, and of a class
 
 DECAY = 0.1  # weight decay of the classifiers
 ANCHORS, NEGATIVES = 500, 10_000  # pairs and negatives of the losses of Table 1
+SLOPE = 0.2  # of the leaky ReLU of `Orthogonal`, as in g
 CHUNK = 100  # anchors whose similarities `terms` holds at once
 
 
@@ -97,6 +104,33 @@ class Deep(Encoders):
         embedded = self.layers(weights, x)[-1][0].cpu()
         both = [terms(*found.split(sizes), config) for found in (every, embedded)]
         return torch.stack(both)
+
+
+class Orthogonal(Deep):
+    """`Deep` as g itself is made: random rotations of all layers, and the slope that g has below 0.
+
+    The layers must be as wide as the latents. f can then be g's inverse but for the slopes, and no layer starts with a
+    direction that it does not see.
+    """
+
+    def first_weights(self):
+        c = self.config
+        if c.width != c.d:
+            raise c.error("width", f"as many as the dimensions, d = {c.d}")
+        networks = []
+        for config in self.configs:
+            networks.append(latents.rotations(c.d, c.layers, stream(config.seed, WEIGHTS)))
+        weights = [torch.stack(layer) for layer in zip(*networks, strict=True)]
+        return weights + [torch.zeros(weight.shape[:2]) for weight in weights]
+
+    def layers(self, weights, x):
+        count, seen = self.config.layers, [x]
+        for i, (matrix, bias) in enumerate(zip(weights[:count], weights[count:], strict=True)):
+            x = affine(x, matrix, bias)
+            if i < count - 1:
+                x = leaky_relu(x, SLOPE)
+            seen.append(x)
+        return seen
 
 
 # The same encoder under projectors.

@@ -82,6 +82,12 @@ def deep():
 
 
 @functools.cache
+def rotated():
+    """{(width, world, style sd, label): runs of five seeds} of the record of encoders that start from rotations."""
+    return recipes.runs_of("cs-deep-rotated", recipes.rotated_configs())
+
+
+@functools.cache
 def shield():
     """{(d_c, layers above the fourth): runs of three seeds} of the record of an encoder under projectors."""
     return recipes.runs_of("cs-projectors", recipes.projector_configs())

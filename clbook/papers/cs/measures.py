@@ -200,13 +200,6 @@ def shielded(shield):
 # Section 4.1: Figure 1 and Table 1.
 
 
-def falls_short(deep) -> bool:
-    """Whether, at the paper's width, the output reads the style less well than x does without content."""
-    found = [at_spreads(deep, "no content", 10, layer) for layer in (-1, 0)]
-    out, x = (np.array([of_world[world] for world in SPACES]) for of_world in found)
-    return bool((out < x).any())
-
-
 def spectra_at_end(runs) -> np.ndarray:
     """(seeds, d) normalised singular values at the end."""
     return np.array([singular(run.map[-1]) for run in runs])
@@ -319,14 +312,15 @@ def deep_box_temperature(deep):
 
 
 @measures("cs-fig-1-narrow")
-def deep_narrow(deep):
-    found = [less_style(deep, world, 10) for world in SPACES]
-    return Finding(
-        "; ".join(text for text, _ in found),
-        None,
-        tuple(v for _, less in found for v in less),
-        "undecided" if falls_short(deep) else None,
-    )
+def deep_narrow(rotated):
+    texts, less = [], []
+    for world in SPACES:
+        style, free = (
+            style_kept(rotated, world, 0.15, label, 10) for label in ("content", "no content")
+        )
+        texts.append(f"{world}, content {listed(style)}; without {listed(free)}")
+        less.append(free - style)
+    return Finding(f"$R^2$ {'; '.join(texts)}", float(np.mean(less)), tuple(less))
 
 
 def style_at_end(runs, layer: int = -1) -> np.ndarray:

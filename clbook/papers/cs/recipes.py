@@ -116,6 +116,19 @@ def deep_configs() -> dict:
     return {f"cs-deep-{name}": configs for name, configs in found.items()}
 
 
+def rotated_configs() -> dict:
+    """{(width, world, style sd, label): Config} of deep runs at the paper's width that start from rotations."""
+    base = Config(
+        d=10, width=10, mixing_layers=3, layers=7, style_sd=0.15, n=256, lr=3e-3, steps=20_000
+    )
+    globe = base.replace(space="sphere", normalize=True, tau=0.5)
+    found = {}
+    for world, config in zip(SPACES, (base, globe), strict=True):
+        for label, kind in KINDS.items():
+            found[10, world, 0.15, label] = config.replace(**kind)
+    return found
+
+
 def loss_of_x(seeds=SEEDS) -> dict:
     """{record: {key: of each seed the least loss of s x over scales s}} of deep runs without content.
 
@@ -352,6 +365,18 @@ RECIPES = {
         )
         for name, configs in deep_configs().items()
     },
+    "cs-deep-rotated": Recipe(
+        "deep encoders of the paper's width that start from rotations, five seeds",
+        encoders.Orthogonal.run,
+        seeded(rotated_configs(), FIVE),
+        deep,
+        ("loss", "output"),
+        start=0.01,
+        record=("loss", "r2", "terms"),
+        axes=AXES,
+        named={"variant": each(rotated_configs(), FIVE)},
+        dims=("variant", "seed"),
+    ),
     "cs-projectors": Recipe(
         "the same four layers under none to three projector layers, three seeds",
         encoders.Square.run,

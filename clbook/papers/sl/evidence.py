@@ -359,28 +359,10 @@ def paper():
     return recipes.by_name("sl-paper")["base"]
 
 
-class Cut:
-    """A run up to an epoch: its distances and their ratio."""
-
-    def __init__(self, run, steps: np.ndarray, epoch: int):
-        some = steps <= epoch
-        self.steps = steps[some]
-        self.equivalent = np.asarray(run.equivalent)[: len(self.steps)]
-        self.different = np.asarray(run.different)[: len(self.steps)]
-        self.ratio = self.equivalent / self.different
-
-
 @functools.cache
 def defaults():
-    """With the width and the dropout of PyTorch's layers: runs up to the last epoch that all of them have."""
-    record, epoch = records.load("sl-paper-defaults"), min(recipes.CAME_TO)
-    return [Cut(record.sel(seed=seed), record.step.values, epoch) for seed in record.seed.values]
-
-
-@functools.cache
-def as_far():
-    """The runs of `paper` up to that epoch."""
-    return [Cut(run, run.steps, min(recipes.CAME_TO)) for run in paper()]
+    """The same with the width and the dropout of PyTorch's layers, three seeds."""
+    return recipes.by_name("sl-paper-defaults")["defaults"]
 
 
 @functools.cache
