@@ -76,8 +76,8 @@ def found(page):
     )
     frames = re.findall(r'class="clbook-frames">([^<]*)<', TEXTS[page])
     for setup, packed in zip(map(json.loads, setups), frames, strict=True):
-        drawings, _ = packed.split()
-        yield setup["name"], setup, json.loads(gzip.decompress(base64.b64decode(drawings)))
+        drawings, numbers = (gzip.decompress(base64.b64decode(part)) for part in packed.split())
+        yield setup["name"], setup, json.loads(drawings) | {"numbers": numbers}
 
 
 class Links(html.parser.HTMLParser):

@@ -955,7 +955,8 @@ def test_axes_and_colours_are_the_same_in_all_frames_and_hold_all_data(still):
     player = explore(toy.run, figure, BASE, time="steps", frames=3, a=[0.5, 1, 4], b=[2, 3])
     (one,) = player.scene.axes  # the same geometry in every frame
     left, right, bottom, top = one[0][4:8]
-    columns = [np.frombuffer(column, np.float32) for column in player.scene.columns]
+    bits = [np.frombuffer(column, np.uint32) << 8 for column in player.scene.columns]
+    columns = [column.view(np.float32) for column in bits]
     for _, _, series, _ in player.scene.frames:
         for axes, _, _, _, *refs in (list(player.scene.series)[k] for k in series):
             x, y = (columns[k] for k in refs[:2])

@@ -75,12 +75,11 @@ def train_here(
     for point in itertools.product(*shapes.values()):
         configs.append(base_config.replace(**dict(zip(shapes, point, strict=True))))
     more = numbers_of(base_config, (*settings, *shapes, *without))
-    jobs = tracings(kind, configs, [*settings, *more], "shape")
-    jobs.append(lambda: figure(run(base_config, record=quantities((), figure))))
-    *traced, picture = worked(jobs, TRACING)
+    traced = programs(kind, configs, [*settings, *more], "shape")
     followed = {name for made in traced for name in made.follows}
     more = [name for name in more if name in followed]
     check(panels, traced[0].recorded)
+    picture = figure(run(base_config, record=quantities((), figure)))
     more += [field for field in ("steps", "seed") if field not in settings]
     return Here(
         base_config, picture, tuple(settings), more, shapes, traced, panels, name, title, caption
@@ -101,17 +100,10 @@ def programs(
     kind: type[Training], configs: Sequence[Settings], settings: Sequence[str], word: str
 ) -> list[Program]:
     """A training at several settings, each a program of its own: word0, word1 ... A bar shows how far it is."""
-    return worked(tracings(kind, configs, settings, word), TRACING)
-
-
-def tracings(
-    kind: type[Training], configs: Sequence[Settings], settings: Sequence[str], word: str
-) -> list[Callable]:
-    """What makes each of `programs`."""
-    found = []
+    jobs = []
     for number, config in enumerate(configs):
-        found.append(functools.partial(program, kind, config, settings, name=f"{word}{number}"))
-    return found
+        jobs.append(functools.partial(program, kind, config, settings, name=f"{word}{number}"))
+    return worked(jobs, TRACING)
 
 
 def written(traced: Sequence[Program], word: str) -> str:
