@@ -147,6 +147,15 @@ def test_a_beginning_that_does_not_repeat_is_not_written_down(toy, monkeypatch, 
     assert "z: off by 0.00" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_run_that_was_trained_alone_repeats_to_the_bit(toy, count):
+    toy["toy"] = recipe(TOY[:count])
+    records.make("toy")
+    changed("toy", 1 + 1e-6)
+    alone = count == 1  # beside others the sums of a run are rounded otherwise
+    assert bool(records.differences("toy")) == alone
+
+
 def test_processors_of_one_name_are_told_apart(tmp_path, monkeypatch):
     info = tmp_path / "cpuinfo"
     monkeypatch.setattr(records, "Path", lambda _: info)

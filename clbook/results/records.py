@@ -38,6 +38,7 @@ from clbook.results import computed
 from clbook.results.fingerprint import fingerprint
 from clbook.results.labelled import of_settings, put
 from clbook.results.sweep import sweep
+from clbook.training.loop import training_of
 from clbook.training.settings import Outcome, Settings, quantities
 
 PACKAGE = Path(__file__).parent.parent
@@ -406,8 +407,8 @@ def differences(name: str) -> list[str]:
     """The curves of the record `name` whose beginning the code does not repeat, each with how far it is off.
 
     By the code, on the versions, the processor and as many threads as made the record, all of the beginning has the
-    same bits. Otherwise the first two recorded times agree to 1e-4, or are no farther off than `SHAKEN` times what a
-    start changed by 1e-6 moves them, and 2 %: training makes rounding grow.
+    same bits, if the run was trained alone. Otherwise the first two recorded times agree to 1e-4, or are no farther off
+    than `SHAKEN` times what a start changed by 1e-6 moves them, and 2 %: training makes rounding grow.
     """
     here = now() | {"fingerprint": recipes()[name].code}
     before = made(load(name))
@@ -417,6 +418,7 @@ def differences(name: str) -> list[str]:
     )
     if isinstance(recipes()[name], Computed):
         return _off(beginning(name), same)
+    same = same and _alone(recipes()[name])
     close = {"rtol": 0.0, "atol": 0.0} if same else {"rtol": 1e-4, "atol": 1e-5}
     wrong, shaken = [], {}
     times = None if same else 2  # all of them, or the first two
@@ -438,6 +440,15 @@ def differences(name: str) -> list[str]:
         if not off <= allowed:  # NaN where one of them has no number
             wrong.append(f"{curve}: off by {off:.3g}, and {allowed:.3g} is allowed")
     return wrong
+
+
+def _alone(recipe: Recipe) -> bool:
+    """Whether the first run was trained alone: beside runs of its program it comes out the same up to rounding."""
+    training = training_of(recipe.run)
+    if training is None or training.beside == 1:
+        return True
+    program = recipe.configs[0].program
+    return all(config.program != program for config in recipe.configs[1:])
 
 
 def _off(parts: dict, same: bool) -> list[str]:
