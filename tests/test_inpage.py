@@ -171,7 +171,7 @@ def test_it_says_how_far_it_is_while_it_is_made_but_not_in_a_built_page(monkeypa
 
     made()
     told = capfd.readouterr().err
-    assert "Writing what trains in the page:   0%" in told and "2 of 3 parts" in told
+    assert "Writing what trains in the page:   0%" in told and "2 of 2 parts" in told
     monkeypatch.setenv("CLBOOK_STATIC", "1")
     made()
     assert capfd.readouterr().err == ""
