@@ -1,6 +1,9 @@
 """SimCLR's random views (Chen et al. 2020, App. A): crop, flip, colour jitter, grey, blur, each drawn for each image.
 
 What is drawn is a table of numbers from the run's own CPU stream; it is applied where the images are.
+
+Two ranges differ from SimCLR's. A hue turns by half as much: at the strength 0.5 by 18 degrees at most, there by 36.
+A crop keeps a fifth of the image or more unless `smallest` says otherwise; there 8 percent.
 """
 
 from __future__ import annotations
