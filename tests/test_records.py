@@ -156,6 +156,17 @@ def test_a_run_that_was_trained_alone_repeats_to_the_bit(toy, count):
     assert bool(records.differences("toy")) == alone
 
 
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("code", ["the same", "other"])
+def test_all_recorded_times_count_where_a_record_was_made(toy, monkeypatch, count, code):
+    toy["toy"] = dataclasses.replace(recipe(TOY[:count]), start=1.0)
+    steps = records.make("toy").step
+    changed("toy", np.where(steps > 1, 1.001, 1))  # the first two recorded times are 0 and 1
+    if code == "other":
+        monkeypatch.setattr(records, "fingerprint", lambda run, kind: "other code")
+    assert bool(records.differences("toy")) == (code == "the same")
+
+
 def test_processors_of_one_name_are_told_apart(tmp_path, monkeypatch):
     info = tmp_path / "cpuinfo"
     monkeypatch.setattr(records, "Path", lambda _: info)

@@ -298,7 +298,7 @@ RECIPES = {
         OTHER_IMAGES,
         fields("spectrum", "rows", rank=effective_rank),
         ("loss",),
-        start=0.1,
+        start=1.0,  # they are recorded at the start and at the end alone
         record=READ_ASKED,
     ),
     "cs-sphere-grid": Recipe(
