@@ -15,7 +15,10 @@ NAMES = (
     "Section 5.1, bound",
     "Table 2, two temperatures",
 )
-SAYS = {"Fig. 1, a": "After 5 steps, as Table 2 has it.", "Section 5.1, bound": "It agrees."}
+SAYS = {
+    "Fig. 1, a": "The same after 5 steps, as Table 2 has it.",
+    "Section 5.1, bound": "It agrees.",
+}
 
 
 @pytest.fixture(scope="module")
