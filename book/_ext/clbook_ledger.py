@@ -316,7 +316,7 @@ def fill(app, doctree, docname):
             table = judging.table(here, page) if here else ""
             given = {"table": table, "elsewhere": elsewhere}
         elif kind == "ledger-counts":
-            given = {"papers": PAGES, "table": counts(app), "verdicts": judging.VERDICTS}
+            given = {"papers": PAGES, "table": counts(app)}
         elif kind in ("ledger-items", "paper-items"):
             given = {"items": rows(app, paper)}
         else:
@@ -330,6 +330,7 @@ def fill(app, doctree, docname):
             given,
             kind=kind,
             whose=WHOSE,
+            verdicts=judging.VERDICTS,
             paper=paper,
             words=judging.words,
             spoken=spoken,
