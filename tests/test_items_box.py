@@ -1,4 +1,4 @@
-"""The box above a paper's items finds them by the names that their authors would type."""
+"""The boxes of a paper's page and of the ledger find items by the names that their authors would type."""
 
 import pathlib
 
@@ -15,7 +15,12 @@ NAMES = (
     "Section 5.1, bound",
     "Table 2, two temperatures",
 )
-SAYS = {"Fig. 1, a": "After 5 steps, as Table 2 has it.", "Section 5.1, bound": "It agrees."}
+VERDICTS = ("holds", "fails", "not tested")
+SAYS = {
+    "Fig. 1, a": "The same after 5 steps, as Table 2 has it.",
+    "Section 5.1, bound": "It agrees.",
+    "Theorem 4.30": "The proof fails, tested or not.",
+}
 
 
 @pytest.fixture(scope="module")
@@ -28,11 +33,12 @@ def page(tabs, tmp_path_factory):
             "item": name,
             "says": SAYS.get(name, "Nothing."),
             "claims": [],
-            "kind": "definition",
+            "kind": "claim" if name == "Fig. 5, b" else "definition",
+            "untested": "not run",
         }
         for k, name in enumerate(NAMES)
     ]
-    html = template.render(kind="paper-items", whose={}, items=items, words=str)
+    html = template.render(kind="paper-items", whose={}, verdicts=VERDICTS, items=items, words=str)
     path = tmp_path_factory.mktemp("items") / "items.html"
     path.write_text(f'<!doctype html><html lang="en"><meta charset="utf-8">{html}')
     opened = tabs()
@@ -75,6 +81,12 @@ def test_those_that_mention_it_come_after_them(page):
     assert found(page, "")[0] == list(NAMES), "all of them again, in the paper's order"
 
 
+def test_a_verdict_is_asked_for_and_not_its_words(page):
+    assert found(page, "fails") == ([], "0 items"), "one item says that another fails"
+    assert found(page, "Fig. 5 not tested") == (["Fig. 5, b"], "1 item")
+    assert found(page, "not tested") == (["Fig. 5, b"], "1 item")
+
+
 def test_what_is_found_is_in_sight(page):
     page.evaluate("document.body.style.paddingTop = '880px'")
     page.evaluate("document.body.style.paddingBottom = '880px'")
@@ -82,3 +94,56 @@ def test_what_is_found_is_in_sight(page):
     page.wait_for_function(
         "document.querySelector('.clbook-items tbody tr').getBoundingClientRect().bottom <= innerHeight"
     )
+
+
+@pytest.fixture(scope="module")
+def ledger(tabs, tmp_path_factory):
+    """A ledger of two papers with the same items, one below the other."""
+    loader = jinja2.FileSystemLoader(FOLDER)
+    template = jinja2.Environment(loader=loader, trim_blocks=True).get_template("ledger.html")
+    given = {
+        "whose": {},
+        "papers": ("LS", "SA"),
+        "verdicts": VERDICTS,
+        "table": [],
+        "words": str,
+    }
+    html = template.render(given, kind="ledger-counts")
+    for paper in ("LS", "SA"):
+        items = [
+            {
+                "id": f"{paper}-{k}",
+                "item": name,
+                "place": "",
+                "says": SAYS.get(name, "Nothing."),
+                "claims": [],
+                "untested": "not run",
+            }
+            for k, name in enumerate(NAMES)
+        ]
+        html += template.render(given, kind="ledger-items", paper=paper, items=items)
+    path = tmp_path_factory.mktemp("ledger") / "ledger.html"
+    path.write_text(f'<!doctype html><html lang="en"><meta charset="utf-8">{html}')
+    opened = tabs()
+    opened.page.goto(path.as_uri())
+    return opened.page
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown", "told"),
+    [
+        ("SA Fig. 5b", ["SA-4"], "1 item"),
+        ("SA figure 5", ["SA-3", "SA-4", "SA-0"], "2 items; it is mentioned in 1 more"),
+        ("thm 4.3", ["LS-1", "SA-1"], "2 items"),
+        ("lemma", [], "0 items"),
+        ("SA fails", [], "0 items"),
+        ("LS thm 4.3 not tested", ["LS-1"], "1 item"),
+    ],
+)
+def test_the_ledger_is_searched_by_paper_and_name(ledger, typed, shown, told):
+    ledger.fill(".clbook-filter input", typed)
+    rows = ledger.locator("tr.clbook-item:visible")
+    names = rows.evaluate_all("rows => rows.map((row) => row.id.slice('item-'.length))")
+    assert (names, ledger.inner_text(".clbook-filter output")) == (shown, told)
+    ledger.fill(".clbook-filter input", "")
+    assert rows.count() == 2 * len(NAMES), "all of them again"

@@ -42,9 +42,9 @@ def test_every_item_of_the_papers_is_listed(ledger):
     assert len({record["id"] for record in ledger}) == len(ledger)
 
 
-def test_a_verdict_with_a_condition_says_it(ledger):
+def test_a_verdict_with_a_condition_says_it_and_no_other_has_one(ledger):
     for record in ledger:
-        assert bool(record["condition"]) or record["verdict"] != "holds when", record["id"]
+        assert bool(record["condition"]) == (record["verdict"] == "holds when"), record["id"]
 
 
 def test_the_ledger_says_what_the_committed_list_says(ledger):

@@ -51,7 +51,7 @@ KEYS = (
 )  # of ledger.json
 PAGES = {name: f"book/papers/{name.lower()}" for name in judging.NAMES}
 LEDGER = "book/ledger"
-TEST = re.compile(r"tests/\w+\.py(::\w+)?")
+NAMED = re.compile(r"tests/\w+\.py(?:::\w+)?|[a-z]+(?:-[a-z0-9]+)+")  # a test, or perhaps a claim
 WHOSE = {
     "claims": False,
     "own-claims": True,
@@ -272,6 +272,20 @@ def spoken(text: str) -> str:
     return escape(re.sub(r"\\(\w+)", letter, text.replace("$", "")))
 
 
+def proof(text: str, known: dict[str, dict], place) -> str:
+    """How an error was checked, as HTML: a test's name as code, a claim's as a link to its row, `place(row)`."""
+
+    def code(found: re.Match) -> str:
+        is_name = found[0].startswith("tests/") or found[0] in known
+        return f"`{found[0]}`" if is_name else found[0]
+
+    def link(found: re.Match) -> str:
+        row = known.get(found[1])
+        return f'<a href="{place(row)}">{found[0]}</a>' if row else found[0]
+
+    return re.sub(r"<code>([\w-]+)</code>", link, judging.words(NAMED.sub(code, text)))
+
+
 def fill(app, doctree, docname):
     """Put the parts of the ledger where their directives stand."""
     loader = jinja2.FileSystemLoader(HERE)
@@ -302,20 +316,21 @@ def fill(app, doctree, docname):
             table = judging.table(here, page) if here else ""
             given = {"table": table, "elsewhere": elsewhere}
         elif kind == "ledger-counts":
-            given = {"papers": PAGES, "table": counts(app), "verdicts": judging.VERDICTS}
+            given = {"papers": PAGES, "table": counts(app)}
         elif kind in ("ledger-items", "paper-items"):
             given = {"items": rows(app, paper)}
         else:
-            errors = []
+            errors, known = [], {row["id"]: row for row in app.clbook_rows}
             for error in read_paper(paper).errors:
                 item = f"item-{judging.slug(paper, error['item'])}"
-                checked = TEST.sub(r"`\g<0>`", error["checked"])
+                checked = proof(error["checked"], known, place)
                 errors.append({**error, "place": item, "checked": checked})
             given = {"errors": errors}
         html = template.render(
             given,
             kind=kind,
             whose=WHOSE,
+            verdicts=judging.VERDICTS,
             paper=paper,
             words=judging.words,
             spoken=spoken,
@@ -332,7 +347,8 @@ def write_json(app, exception):
     table = {}
     for row in app.clbook_rows:
         setting = f"paper: {row['theirs']}; here: {row['here']}"
-        table[row["id"]] = {**row, "setting": setting}
+        condition = row["condition"] if row["verdict"] == "holds when" else ""
+        table[row["id"]] = {**row, "setting": setting, "condition": condition}
     for paper in PAGES:
         for item in rows(app, paper):
             mine = {"id": item["id"], "paper": paper, "item": item["item"]}

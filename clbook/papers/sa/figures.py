@@ -111,6 +111,7 @@ def vacuous(panels) -> Picture:
     """
     fig, (row,) = axes(len(panels), width=7.8, height=3.2)
     for ax, (xname, x, yname, y, ratio, title) in zip(row, panels, strict=True):
+        ax.set(xscale="log", yscale="log", xlabel=xname, ylabel=yname, title=title)
         power = np.clip(np.log10(ratio), -3, 6)
         ax.contourf(x, y, power, levels=[0, 7], colors=[SHADE["color"]])
         ax.contour(x, y, power, levels=[0], colors=[TRIANGLE], linewidths=1.6)
@@ -123,8 +124,8 @@ def vacuous(panels) -> Picture:
             linewidths=0.7,
             linestyles="solid",
         )
-        ax.clabel(lines, fmt=lambda power: f"{10**power:g}", fontsize=9, colors=[INK])
-        ax.set(xscale="log", yscale="log", xlabel=xname, ylabel=yname, title=title)
+        # On the right the other lines lie too close together for a name.
+        ax.clabel(lines, [-1, 1], fmt=lambda power: f"{10**power:g}", fontsize=9, colors=[INK])
         ax.minorticks_off()
         ax.grid(False)
     shares = ", ".join(f"{title}: {(ratio >= 1).mean():.0%}" for *_, ratio, title in panels)

@@ -32,8 +32,13 @@ def bands(panels, width=7.8, height=2.7, columns=None) -> Picture:
         ax.set(ylabel=label, **({"xlabel": "iteration"} | settings))
         ax.minorticks_off()
         says.append(f"{plain(label)}: " + ", ".join(said(n, v) for n, (v, _) in curves.items()))
-    named = grid.flat[0].get_legend_handles_labels()
-    fig.legend(*named, loc="outside lower center", ncols=5, frameon=False, fontsize=9)
+    named = {}  # over all panels: one may have a curve more
+    for ax in grid.flat:
+        handles, labels = ax.get_legend_handles_labels()
+        named |= dict(zip(labels, handles, strict=True))
+    fig.legend(
+        [*named.values()], [*named], loc="outside lower center", ncols=5, frameon=False, fontsize=9
+    )
     return Picture(fig, "At the end, mean and range of the seeds. " + "; ".join(says) + ".")
 
 

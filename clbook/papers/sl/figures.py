@@ -195,8 +195,8 @@ def coin(fixed, fresh) -> Picture:
     fig, ((left, right),) = axes(2, width=7.6, height=3.0)
     says = []
     for runs, tone, name in (
-        (fixed, DIFFERENT_TONE, "one toss an occurrence"),
-        (fresh, SAME_TONE, "one toss a draw"),
+        (fixed, DIFFERENT_TONE, "one toss per occurrence"),
+        (fresh, SAME_TONE, "one toss per draw"),
     ):
         distance = np.array([run.distances["injected"].mean(1) for run in runs])
         share = np.array([run.twin_nearest for run in runs])

@@ -760,8 +760,8 @@ def one_uneven_longer(own):
         {
             "ratio": end(own[ONE]),
             "even": end(own[WITH]),
-            "epochs until half of the start": longer,
-            "even data": even,
+            "thousand epochs until half of the start": longer / 1000,
+            "even data": even / 1000,
         },
         end(own[ONE]) - end(own[WITH]),
         longer - even,
