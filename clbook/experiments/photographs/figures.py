@@ -98,6 +98,7 @@ def spectra(norms: xarray.Dataset) -> Picture:
             texts.append(f"{title}, {name}: effective rank {rank:.1f}")
         ax.set(title=title, xlabel="axis, the largest variance first")
         log_axis(ax, axis="y")
+    row[0].set_ylim(bottom=2e-8)  # room for the legend below the curves
     row[0].set_ylabel("variance, largest = 1")
     legend(row[0], loc="lower left", fontsize=7)
     return Picture(fig, "Variances along the axes, falling from 1. " + "; ".join(texts) + ".")
