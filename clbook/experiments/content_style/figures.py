@@ -65,7 +65,7 @@ def linear(result, frame=-1) -> Picture:
         ylabel="gain",
         title=f"iteration {now}",
     )
-    middle.set(ylim=(-0.03, 1.05), xlabel="index", title="singular values / largest")
+    middle.set(ylim=(-0.03, 1.05), xlabel="index", ylabel="/ largest", title="singular values")
     right.set(
         xscale="log",
         yscale="log",
