@@ -281,7 +281,7 @@ def _apart(heights, gap):
 def stand_aside(fig) -> None:
     """Say below a figure of points on a circle that their distance from the circle has no meaning in it."""
     fig.supxlabel(
-        "Nearer to the middle or farther means nothing: points stand aside so that none hides another.",
+        "Distance from the circle means nothing: points make room for each other.",
         fontsize=9,
         color=MUTED,
     )

@@ -1049,7 +1049,8 @@ def test_a_phone_shows_all_of_it(tabs, address):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     image = page.locator("figure.clbook-explorer img").first
     page.wait_for_function(
-        "i => i.complete && i.getBoundingClientRect().height > 500", arg=image.element_handle()
+        "i => i.src.startsWith('blob:') && i.complete && i.naturalHeight > i.naturalWidth",
+        arg=image.element_handle(),
     )
     shown, svg = (
         image.bounding_box(),
@@ -1065,6 +1066,8 @@ def test_a_phone_shows_all_of_it(tabs, address):
     for width, units in parts:
         assert float(width) / float(units) * smallest >= 9
     assert shown["width"] <= 390, "no panel is wider than the screen"
+    bench = page.locator(".clbook-bench").first.bounding_box()
+    assert shown["height"] + bench["height"] <= 844, "picture and controls are seen together"
     for control in page.locator(
         "figure.clbook-explorer :is(input, button:visible, output, .clbook-stage)"
     ).all():
@@ -1113,6 +1116,31 @@ def test_a_phone_shows_all_frames_on_one_scale(tabs, still, tmp_path, monkeypatc
     }""")
     assert len(tiles) == FRAMES and len(tiles[0]) == 2
     assert all(each == tiles[0] for each in tiles)
+    page.context.close()
+
+
+def test_on_a_phone_words_across_panels_do_not_tie_them(tabs, still, tmp_path, monkeypatch):
+    """A title over two panels and a remark below both stand in parts of their own, and nothing is scrolled sideways."""
+    monkeypatch.setattr(static.Player, "_first", None)
+
+    def figure(result):
+        fig, ((left, right),) = style.axes(2)
+        for ax in (left, right):
+            ax.plot([0, 1], [0, 1])
+        fig.suptitle("over both of them")
+        fig.supxlabel("a remark below both of them")
+        return style.Picture(fig, "two lines")
+
+    player = explore(toy.run, figure, BASE, a=[1, 4], name="tied")
+    (tmp_path / "tied.html").write_text(player._repr_html_(), encoding="utf-8")
+    page = tabs(width=390, height=844).page
+    page.goto((tmp_path / "tied.html").as_uri())
+    width, rows, ways = page.evaluate("""async () => {
+      const data = await clbookFrames.unpack(document.querySelector(".clbook-frames").textContent);
+      const at = (tall) => clbookFrames.arranged(data, data.frames[0], 350, tall), { width, tiles } = at();
+      return [width, tiles.map((tile) => tile.y), [at(), at(400), at(1)].map((each) => each.tiles[0].scale)]; }""")
+    assert width <= 350 and len(set(rows)) == 4, "title, panel, panel, remark"
+    assert ways[0] > ways[1] >= ways[2], "as low as asked, down to the smallest letters"
     page.context.close()
 
 

@@ -1,6 +1,7 @@
 // The explorer's frames: unpacked, arranged, drawn as SVG, and their numbers. Functions of data alone; nothing of the page.
 window.clbookFrames ??= (() => {
   const LETTERS = 9; // CSS pixels: no letters are smaller
+  const MARGIN = 6; // CSS pixels around a part
 
   // --- the frames, as clbook/explore/vector.py packs them ---
   // Places are stored as differences from the one before.
@@ -34,7 +35,7 @@ window.clbookFrames ??= (() => {
       { ops: drawn.map((k) => ops[k]), axes: data.axes[place],
         series: held.map((k) => series[k]), alt }));
     const scale = 96 / 72 / data.units; // a canvas unit in CSS pixels
-    return { frames, paths: data.paths, scale, letters: data.letters * scale, width: data.size[0], height: data.size[1] };
+    return { frames, paths: data.paths, boxes: new Map(), scale, letters: data.letters * scale, width: data.size[0], height: data.size[1] };
   }
 
   const escaped = (text) => text.replace(/&/g, "&amp;").replace(/</g, "&lt;");
@@ -53,12 +54,14 @@ window.clbookFrames ??= (() => {
     return [Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys)];
   }
 
+  const boxOfPath = ({ paths, boxes }, k) => boxes.get(k) ?? boxes.set(k, pathBox(paths[k])).get(k);
+
   // Where the axes of a frame stand: frames of one place have the same parts, so that only the data move in them.
   const placeOf = (frame) => JSON.stringify(frame.axes.map((a) => a && a.slice(0, 4)));
 
-  function partsOf(data, frames) { // [x0, y0, x1, y1] of each part of frames of one place, in reading order
-    const whole = [0, 0, data.width, data.height], known = new Map();
-    const boxOf = (k) => known.get(k) ?? known.set(k, pathBox(data.paths[k])).get(k);
+  function partsOf(data, frames) { // [x0, y0, x1, y1, row] of each part of frames of one place, in reading order
+    const whole = [0, 0, data.width, data.height], boxOf = (k) => boxOfPath(data, k);
+    const panels = frames[0].axes.filter((a) => a), within = (part) => (b) => [0, 1].every((k) => b[k] < part[k + 2] && b[k + 2] > part[k]);
     // The boxes of all that is drawn, of what is cut to its axes the cut alone; what fills the whole figure is ground.
     const ops = new Set(frames.flatMap((frame) => frame.ops));
     const ink = [...ops].filter((op) => !op.image && op.x.length).flatMap((op) => {
@@ -68,8 +71,7 @@ window.clbookFrames ??= (() => {
     }).filter((b) => b[2] - b[0] < 0.99 * data.width || b[3] - b[1] < 0.99 * data.height);
     function divide(part, axis) { // after a column of axes and the names of its lines; before a row and its titles, at the wider one of the last two gaps
       const [low, high] = [axis, axis + 2], cuts = [];
-      const inside = (b) => [0, 1].every((k) => b[k] < part[k + 2] && b[k + 2] > part[k]);
-      const boxes = frames[0].axes.filter((a) => a && inside(a)).sort((a, b) => a[low] - b[low]);
+      const inside = within(part), boxes = panels.filter(inside).sort((a, b) => a[low] - b[low]);
       let end = boxes[0]?.[high];
       for (const next of boxes.slice(1)) {
         if (next[low] > end) {
@@ -88,7 +90,29 @@ window.clbookFrames ??= (() => {
       const edges = [part[low], ...cuts, part[high]];
       return cuts.map((_, k) => k).concat(cuts.length).map((k) => part.map((v, i) => i === low ? edges[k] : i === high ? edges[k + 1] : v));
     }
-    return divide(whole, 1).flatMap((row) => divide(row, 0));
+    // What is written above or below the panels of a row, across several, is a part of its own: it would tie them together.
+    function split(row) {
+      const own = panels.filter(within(row)), marks = ink.filter(within(row));
+      const covers = (a, b) => a[0] < b[2] && a[2] > b[0];
+      const ends = own.filter((a) => !own.some((other) => covers(other, a) && other[3] < a[1]));
+      const feet = own.filter((a) => !own.some((other) => covers(other, a) && other[1] > a[3]));
+      const head = marks.filter((b) => ends.filter((a) => covers(a, b)).length > 1 && b[3] <= Math.min(...ends.map((a) => a[1])));
+      const foot = marks.filter((b) => feet.filter((a) => covers(a, b)).length > 1 && b[1] >= Math.max(...feet.map((a) => a[3])));
+      const rest = marks.filter((b) => !head.includes(b) && !foot.includes(b));
+      const between = (above, below) => [Math.max(...above.map((b) => b[3])), Math.min(...below.map((b) => b[1]))];
+      const cuts = [between(head, rest), between(rest, foot)].filter(([above, below]) => -Infinity < above && above < below && below < Infinity);
+      const edges = [row[1], ...cuts.map(([above, below]) => (above + below) / 2), row[3]];
+      return edges.slice(1).map((edge, k) => [row[0], edges[k], row[2], edge]);
+    }
+    const rows = divide(whole, 1).flatMap(split);
+    // White margins stay away, but for a little.
+    const pictures = [...ops].filter((op) => op.image).map(({ x, y }) => [x[0], y[0], x[0] + x[1], y[0] + y[1]]);
+    const seen = [...ink, ...panels, ...pictures], margin = MARGIN / data.scale;
+    const trimmed = (part) => {
+      const own = seen.filter(within(part)), edge = (k, sign) => Math.max(...own.map((b) => sign * b[k])) + margin;
+      return own.length ? part.map((v, k) => k < 2 ? Math.max(v, -edge(k, -1)) : Math.min(v, edge(k, 1))) : part;
+    };
+    return rows.flatMap((row, i) => divide(row, 0).map((part) => [...trimmed(part), i]));
   }
   function allParts(data) { // Map: place -> the parts there
     const frames = new Map();
@@ -100,65 +124,90 @@ window.clbookFrames ??= (() => {
     return new Map([...frames].map(([place, own]) => [place, partsOf(data, own)]));
   }
 
-  // Where the parts of a figure stand, in CSS pixels: the whole as it is, or on a phone in parts.
-  function arranged(data, frame, room) {
+  // The parts one below the other, in CSS pixels, and beside the one before where both are of one row of the figure and
+  // there is room for both.
+  function stacked(data, parts, room, zoom) {
+    const scale = data.scale * zoom, size = (part, k) => (part[k + 2] - part[k]) * scale, rows = [];
+    for (const part of parts) {
+      const row = rows.at(-1);
+      if (row && row[0][4] === part[4] && [...row, part].reduce((sum, each) => sum + size(each, 0), 0) <= room) row.push(part); else rows.push([part]);
+    }
+    const widths = rows.map((row) => row.reduce((sum, part) => sum + size(part, 0), 0)), width = Math.max(...widths), tiles = [];
+    let height = 0;
+    rows.forEach((row, i) => {
+      let x = Math.max(Math.min(width, room) - widths[i], 0) / 2;
+      const top = Math.min(...row.map((part) => part[1])), bottom = Math.max(...row.map((part) => part[3]));
+      for (const [x0, , x1] of row) {
+        tiles.push({ part: [x0, top, x1, bottom], x, y: height, scale });
+        x += (x1 - x0) * scale;
+      }
+      height += (bottom - top) * scale;
+    });
+    return { width, height, tiles };
+  }
+
+  // Where the parts of a figure stand, in CSS pixels: the whole as it is, or on a phone, of this room and no higher than
+  // `tall` where that can be, in parts.
+  function arranged(data, frame, room, tall = Infinity) {
     const whole = [0, 0, data.width, data.height];
     if (!room) return { width: data.width * data.scale, height: data.height * data.scale, tiles: [{ part: whole, x: 0, y: 0, scale: data.scale }] };
-    // All parts of all frames have one scale: that at which the widest of them fits, or, where its letters would be too
-    // small then, the scale of the smallest letters; what is wider than the screen is scrolled.
-    const known = (data.parts ??= allParts(data)), across = ([x0, , x1]) => (x1 - x0) * data.scale;
-    const parts = known.get(placeOf(frame)), widest = Math.max(...[...known.values()].flat().map(across));
-    const zoom = Math.max(Math.min(room / widest, 1.5), LETTERS / data.letters);
-    // In their order, and beside the one before where both are of one row of the figure and there is room for both.
-    const rows = [], wide = (row) => row.reduce((sum, part) => sum + across(part) * zoom, 0);
-    for (const part of parts) {
-      const row = rows.at(-1), [before] = row ?? [];
-      const beside = before && before[1] === part[1] && before[3] === part[3] && wide([...row, part]) <= room;
-      if (beside) row.push(part); else rows.push([part]);
+    // All parts of all frames have one scale: the largest at which the widest of them fits, and all of them are as low as
+    // asked, or that of the smallest letters; what is wider than the screen then is scrolled.
+    const known = (data.parts ??= allParts(data)), all = [...known.values()], least = LETTERS / data.letters;
+    const widest = Math.max(...all.flat().map(([x0, , x1]) => (x1 - x0) * data.scale)), zooms = (data.zooms ??= new Map());
+    const asked = `${room} ${tall}`;
+    if (!zooms.has(asked)) {
+      let zoom = Math.max(Math.min(room / widest, 1.5), least);
+      while (zoom > least && all.some((parts) => stacked(data, parts, room, zoom).height > tall)) zoom = Math.max(0.97 * zoom, least);
+      zooms.set(asked, zoom);
     }
-    const scale = data.scale * zoom, width = Math.max(...rows.map(wide)), tiles = [];
-    let height = 0;
-    for (const row of rows) {
-      let x = Math.max(Math.min(width, room) - wide(row), 0) / 2;
-      for (const part of row) {
-        tiles.push({ part, x, y: height, scale });
-        x += across(part) * zoom;
-      }
-      height += (row[0][3] - row[0][1]) * scale;
-    }
-    return { width, height, tiles };
+    return stacked(data, known.get(placeOf(frame)), room, zooms.get(asked));
   }
 
   // The frame as SVG. A shape that comes many times is defined once and used.
   function drawSvg(data, frame, { width, height, tiles } = arranged(data, frame)) {
     const clips = new Set(), reused = new Set(), body = [];
     for (const op of frame.ops) {
-      for (const k of op.clips) { clips.add(k); body.push(`<g clip-path="url(#c${k})">`); }
+      const drawn = [];
+      body.push(drawn);
+      for (const k of op.clips) { clips.add(k); drawn.push(`<g clip-path="url(#c${k})">`); }
       if (op.image) {
-        body.push(`<image x="${op.x[0]}" y="${op.y[0]}" width="${op.x[1]}" height="${op.y[1]}" `
+        drawn.push(`<image x="${op.x[0]}" y="${op.y[0]}" width="${op.x[1]}" height="${op.y[1]}" `
           + `preserveAspectRatio="none" style="image-rendering:pixelated" href="data:image/png;base64,${op.image}"/>`);
       } else {
         const again = op.paths.length === 1 && op.x.length > 1;
         if (again) reused.add(op.paths[0]);
         const oneStyle = op.styles.length === 1;
-        if (oneStyle) body.push(`<g ${op.styles[0]}>`);
+        if (oneStyle) drawn.push(`<g ${op.styles[0]}>`);
         op.x.forEach((x, i) => {
           const style = oneStyle ? "" : op.styles[i];
-          body.push(again ? `<use href="#p${op.paths[0]}" x="${x}" y="${op.y[i]}" ${style}/>`
+          drawn.push(again ? `<use href="#p${op.paths[0]}" x="${x}" y="${op.y[i]}" ${style}/>`
             : `<path transform="translate(${x} ${op.y[i]})" d="${data.paths[op.paths[i]]}" ${style}/>`);
         });
-        if (oneStyle) body.push("</g>");
+        if (oneStyle) drawn.push("</g>");
       }
-      body.push("</g>".repeat(op.clips.length));
+      drawn.push("</g>".repeat(op.clips.length));
     }
     const defs = [...clips].map((k) => `<clipPath id="c${k}"><path d="${data.paths[k]}"/></clipPath>`).join("")
       + [...reused].map((k) => `<path id="p${k}" d="${data.paths[k]}"/>`).join("");
     const start = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"`;
     const title = `<title>${escaped(frame.alt)}</title>`;
-    if (tiles.length === 1) return `${start} viewBox="${box(tiles[0].part)}">${title}<defs>${defs}</defs>${body.join("")}</svg>`;
-    return `${start}>${title}<defs>${defs}<g id="all">${body.join("")}</g></defs>` + tiles.map(({ part, x, y, scale }) =>
-      `<svg x="${x}" y="${y}" width="${(part[2] - part[0]) * scale}" height="${(part[3] - part[1]) * scale}" `
-      + `viewBox="${box(part)}"><use href="#all"/></svg>`).join("") + "</svg>";
+    if (tiles.length === 1) return `${start} viewBox="${box(tiles[0].part)}">${title}<defs>${defs}</defs>${body.flat().join("")}</svg>`;
+    // Of each part what reaches into it: drawing all of the figure in each takes seconds where there are many.
+    const reach = frame.ops.map((op) => reachOf(data, op));
+    return `${start}>${title}<defs>${defs}</defs>` + tiles.map(({ part, x, y, scale }) =>
+      `<svg x="${x}" y="${y}" width="${(part[2] - part[0]) * scale}" height="${(part[3] - part[1]) * scale}" viewBox="${box(part)}">`
+      + `${body.filter((_, i) => [0, 1].every((k) => reach[i][k] <= part[k + 2] && reach[i][k + 2] >= part[k])).flat().join("")}</svg>`).join("") + "</svg>";
+  }
+  function reachOf(data, op) { // [x0, y0, x1, y1] of all that it draws
+    const { clips, image, paths, x, y } = op;
+    if (image) return [x[0], y[0], x[0] + x[1], y[0] + y[1]];
+    if (clips.length) return boxOfPath(data, clips[0]);
+    const wide = [Infinity, Infinity, -Infinity, -Infinity], stroke = 3 / data.scale;
+    x.forEach((left, i) => boxOfPath(data, paths[i % paths.length]).forEach((v, k) => {
+      wide[k] = (k < 2 ? Math.min : Math.max)(wide[k], v + (k % 2 ? y[i] : left));
+    }));
+    return wide.map((v, k) => k < 2 ? v - stroke : v + stroke);
   }
   const box = ([x0, y0, x1, y1]) => `${x0} ${y0} ${x1 - x0} ${y1 - y0}`;
 

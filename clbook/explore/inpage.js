@@ -295,7 +295,8 @@ window.clbookHere ??= (() => {
       const width = canvas.clientWidth || 700, stacked = width < 480, { panels } = setup;
       // One panel: runs side by side. Several: a row of panels for each run. On a phone all of it is one column, but for two
       // circles at its top, which are compared: they stand side by side. Where there are several runs each has its name above it.
-      const beside = !stacked && panels.length === 1, each = !stacked && panels.length * runs.length === 1 ? 330 : 260;
+      const beside = !stacked && panels.length === 1, count = panels.length * runs.length;
+      const each = !stacked && count === 1 ? 330 : stacked && count > 2 ? 200 : 260; // many in one column are lower
       const twins = stacked && panels.length > 1 && panels[0].ball && panels[1].ball;
       const half = twins ? width / 2 + 16 : each, names = runs.length > 1 ? apart(runs) : [], top = names.length ? HEAD : 0;
       const inColumn = twins ? half + each * (panels.length - 2) : each * panels.length; // of a run, where it is one

@@ -6,6 +6,7 @@ window.clbookExplorer ??= (() => {
   const reduced = matchMedia("(prefers-reduced-motion: reduce)");
   const narrow = matchMedia("(max-width: 34rem)");
   const DURATION = 5000; // milliseconds that the play button takes from the first recorded time to the last
+  const HEAD = 80; // CSS pixels of a phone's screen that the bar at its top and a frame around a picture take
   const WIDE = 850; // CSS pixels: letters of a wider picture would be smaller than 9 of them beside the contents
 
   // --- knobs: one way to read and move a slider, a row of buttons, or cells ---
@@ -105,7 +106,7 @@ window.clbookExplorer ??= (() => {
       const { figure } = of, sentence = from;
       close();
       back?.remove();
-      figure.scrollIntoView({ block: "center", behavior: behavior() });
+      figure.scrollIntoView({ block: figure.offsetHeight < innerHeight ? "center" : "start", behavior: behavior() });
       back = button("Back to the sentence", "to the setting in the text that you chose", () => {
         back.remove();
         sentence.scrollIntoView({ block: "center", behavior: behavior() });
@@ -180,6 +181,7 @@ window.clbookExplorer ??= (() => {
     named.append(...copy.querySelector("[data-named]").childNodes);
     copy.querySelector("[data-named]").replaceWith(named); // a sentence may name two settings
     copy.querySelectorAll("a").forEach((each) => each.replaceWith(...each.childNodes));
+    if (copy.firstChild.nodeType === Node.TEXT_NODE) copy.firstChild.data = copy.firstChild.data.replace(/^\s*\(\d\)\s+/, ""); // the number of a step in the text
     return copy;
   }
 
@@ -205,6 +207,7 @@ window.clbookExplorer ??= (() => {
 
     let unpacked = null; // a promise of the frames, once a reader asks for one
     let shown = null, placed = null, url = null; // the frame in sight, where its parts stand, the address of its image
+    let tall = 0; // how high the picture may be on a phone to be seen together with the controls; 0 is not known yet
     let turn = 0; // counts what was asked for: only the newest is drawn
     let run = runOf(); // the number of the run: knobs count through the grid, the last one fastest
     let ticking = 0, origin = null; // of Play: the next tick's timer, and when the first frame would have been
@@ -235,18 +238,19 @@ window.clbookExplorer ??= (() => {
     // Frames stand one run after another.
     const frameOf = (data, at = index()) => data.frames[times.slice(0, run).reduce((n, t) => n + t.length, 0) + at];
 
-    async function show(part = 0) { // draw what the knobs say, and with `part` a part of the way to the next recorded time
+    async function show(share = 0) { // draw what the knobs say, and with `share` a part of the way to the next recorded time
       say();
       const mine = ++turn;
       const data = await ready();
       if (mine !== turn) return; // the reader has moved on
       const room = narrow.matches && stage.clientWidth - parseFloat(getComputedStyle(stage).paddingLeft) * 2;
+      tall ||= part(".clbook-bench").offsetHeight && innerHeight - part(".clbook-bench").offsetHeight - HEAD;
       shown = frameOf(data);
-      placed = arranged(data, shown, room);
+      placed = arranged(data, shown, room, tall || undefined);
       figure.classList.toggle("clbook-stacked", placed.tiles.length > 1);
       img.style.setProperty("--clbook-width", placed.width + "px");
       stage.tabIndex = room && placed.width > room + 1 ? 0 : -1; // what scrolls can be reached by keyboard
-      const old = url, drawn = part ? between(shown, frameOf(data, index() + 1), part) : shown;
+      const old = url, drawn = share ? between(shown, frameOf(data, index() + 1), share) : shown;
       url = URL.createObjectURL(new Blob([drawSvg(data, drawn, placed)], { type: "image/svg+xml" }));
       img.addEventListener("load", () => old && URL.revokeObjectURL(old), { once: true });
       img.src = url;
@@ -277,7 +281,7 @@ window.clbookExplorer ??= (() => {
       },
     };
 
-    function touched(part) { me.touched = true; write(); return show(part); }
+    function touched(share) { me.touched = true; write(); return show(share); }
     function stop() {
       clearTimeout(ticking);
       ticking = 0;
@@ -457,7 +461,7 @@ window.clbookExplorer ??= (() => {
       figure.classList.add("clbook-alone");
       document.addEventListener("DOMContentLoaded", () => document.body.append(figure));
     }
-    narrow.addEventListener("change", () => show());
+    narrow.addEventListener("change", () => { tall = 0; show(); });
     new IntersectionObserver((seen, watch) => { // on a phone the start is drawn anew, in parts, once it comes near
       if (!seen.some((each) => each.isIntersecting)) return;
       watch.disconnect();

@@ -77,10 +77,15 @@ def _plane(z, last):
 
 def _discs(ax, z, last, labels, names, classes):
     """Embeddings z (M, n, d) of the networks `names`, each in its own unit disc, coloured by class."""
-    plane, places = _plane(z, last), APART * np.arange(len(names))
-    plane[..., 0] += places[:, None]
-    for x in places:
-        ax.add_patch(Circle((x, 0), 1, fill=False, color=MUTED, lw=0.5))
+    across = 1 if len(names) < 3 else 2
+    at = np.arange(len(names))
+    column = at % across
+    row = at // across
+    centres = APART * np.stack([column, -row], axis=-1)
+    plane = _plane(z, last) + centres[:, None]
+    for (x, y), name in zip(centres, names, strict=True):
+        ax.add_patch(Circle((x, y), 1, fill=False, color=MUTED, lw=0.5))
+        ax.text(x, y - 1.05, NAMES[name], ha="center", va="top", color=MUTED)
     for shade in range(min(10, classes)):
         mine, gid = (
             labels % 10 == shade,
@@ -94,29 +99,22 @@ def _discs(ax, z, last, labels, names, classes):
             alpha=0.7,
             gid=gid,
         )
-    middle, span = places.mean(), len(names) * APART  # of the axes' shape, so that a circle is one
     ax.set(
-        xlim=(middle - span / 2, middle + span / 2),
-        ylim=(-1.1, 1.1),
-        xticks=places,
+        xlim=(-1.1, centres[:, 0].max() + 1.1),
+        ylim=(centres[:, 1].min() - 1.35, 1.1),
+        xticks=[],
         yticks=[],
         aspect="equal",
-        xticklabels=[NAMES[n] for n in names],
     )
     ax.grid(False)
     ax.spines[:].set_visible(False)
-    ax.tick_params(length=0)
 
 
 def sides(result, frame=-1) -> Picture:
-    """The embeddings of each network at one recorded time (top); similarity, weight and loss gap over time (bottom)."""
+    """The embeddings of each network at one recorded time (left); similarity, weight and loss gap over time (right)."""
     config, names, now = result.config, result.config.names[:4], result.steps[frame]
-    pair = len(names) == 2  # two discs leave room beside them, and the weight gap is small
-    fig, ax = mosaic(
-        [["z", "gap"], ["cka", "loss"]] if pair else [["z"] * 3, ["cka", "gap", "loss"]],
-        width=7.8,
-        height=4.6,
-    )
+    pair = len(names) == 2  # the weight gap is small
+    fig, ax = mosaic([["z", "cka"], ["z", "gap"], ["z", "loss"]], width=7.4, height=4.4)
     chosen = _some(result.labels)
     shown, last = (result.z[k][: len(names)][:, chosen] for k in (frame, -1))
     _discs(ax["z"], shown, last, result.labels[chosen], names, config.classes)
@@ -133,6 +131,9 @@ def sides(result, frame=-1) -> Picture:
     ):
         so_far(ax[panel], now + 1)
         _log_steps(ax[panel], ylabel=label, ylim=limits, xlim=(0.9, 1.2 * (config.steps + 1)))
+    for panel in ("cka", "gap"):
+        ax[panel].set_xlabel("")
+        ax[panel].tick_params(labelbottom=False)
     ax["loss"].set_yscale("log")
     ax["loss"].minorticks_off()
     for panel in ("cka", "gap", "loss"):

@@ -31,7 +31,7 @@ def _settings(c):
 def linear(result, frame=-1) -> Picture:
     """A linear run at one recorded time: gain of each latent (filled as trained, hollow with the temperatures undone),
     singular values, and the mean gains over training."""
-    fig, ((left, middle, right),) = axes(3, width=7.8, height=2.9)
+    fig, ((left, middle, right),) = axes(3, width=6.7, height=2.9)
     config, now = result.config, int(result.steps[frame])
     index, changed = np.arange(1, config.d + 1), (config.temperatures != 1).any()
     trained, undone = gains(result.map), gains(result.undone)
@@ -65,7 +65,7 @@ def linear(result, frame=-1) -> Picture:
         ylabel="gain",
         title=f"iteration {now}",
     )
-    middle.set(ylim=(-0.03, 1.05), xlabel="index", title="singular values / largest")
+    middle.set(ylim=(-0.03, 1.05), xlabel="index", ylabel="/ largest", title="singular values")
     right.set(
         xscale="log",
         yscale="log",

@@ -115,9 +115,7 @@ def missed(result: Result) -> tuple[float, str, str]:
 def orbits(flows: dict, frame: int = -1) -> Picture:
     """Embedded points and their views, joined, for the three flows at one time, and the spread of orbits over time."""
     names = list(flows)
-    fig, ax = mosaic(
-        [names, ["spread"] * len(names)], width=7.8, height=4.9, height_ratios=(1.5, 1)
-    )
+    fig, ax = mosaic([names[:2], [*names[2:], "spread"]], width=6.3, height=5.2)
     now, text = int(shared_times(flows)[frame]), []
     for i, (name, run) in enumerate(flows.items()):
         t = int(np.searchsorted(run.steps, now))
@@ -269,15 +267,15 @@ BLOCKS = ("kernel", "alignment", "theta", "sigma2")
 
 @needs(*BLOCKS)
 def blocks(result, frame: int = -1) -> Picture:
-    """The kernel at one recorded time and its top eigenvector on the data (above), the block scores over training.
+    """The kernel at one recorded time, its top eigenvector on the data, and the block scores over training.
 
     result: of `separability.run`, with the quantities `BLOCKS`.
     """
     fig, ax = mosaic(
-        [["kernel", "plane"], ["scores", "scores"]],
-        width=7.6,
-        height=6.0,
-        height_ratios=(2, 1),
+        [["kernel", "plane", "scores"]],
+        width=9.98,
+        height=3.6,
+        width_ratios=(1, 1, 0.9),
     )
     now, K, labels = int(result.steps[frame]), result.kernel[frame], result.labels
     vector, share = kernels.top_eigenvector(K, labels)

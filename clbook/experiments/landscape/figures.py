@@ -214,7 +214,7 @@ def descending(result: Descended) -> Picture:
 
 def quiz(result: Quiz) -> Picture:
     """The anchor and its twelve views on the circle (left), and how likely each of them is picked (right)."""
-    fig, ((circle, bars),) = axes(2, width=7.8, height=3.4, width_ratios=(1, 1.9))
+    fig, ((circle, bars),) = axes(2, width=7.2, height=3.4, width_ratios=(1, 1.8))
     count, tau, rival = len(result.views), result.config.tau, result.config.rival
     partner, others = result.chances[0], result.chances[1:]
     _circle(circle, 1.35)

@@ -431,7 +431,7 @@ def checker(check: Check) -> Picture:
     On such an axis places mean something, and lengths do not: so the terms are points, and an arrow leads from the
     right side to the left one.
     """
-    fig, ((ax,),) = axes(width=6.8, height=3.0)
+    fig, ((ax,),) = axes(width=5.4, height=3.2)
     eps, tau = float(check.eps[0]), float(check.tau[0])
     left, right, ratio = (float(each[0]) for each in (check.left, check.right, check.ratio))
     terms = {
@@ -456,7 +456,7 @@ def checker(check: Check) -> Picture:
     ax.set_yticks(range(len(terms)), list(terms))
     outcome = _outcome(check)
     ax.set_title(
-        f"ratio {ratio:.3g}: predicted to {'separate' if ratio > 1 else 'stay mixed'}; {outcome}"
+        f"ratio {ratio:.3g}: predicted to {'separate' if ratio > 1 else 'stay mixed'};\n{outcome}"
     )
     return Picture(
         fig,

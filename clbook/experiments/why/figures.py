@@ -228,7 +228,7 @@ def kinds(result: Result) -> np.ndarray:
 def one(result: Result) -> Picture:
     """A run without hidden layer: the symbols at the end, rates of growth at the start, the ratio over time."""
     fig, ax = mosaic(
-        [["symbols", "rates", "ratio"]], width=7.8, height=3.0, width_ratios=(1, 1, 1.15)
+        [["symbols", "rates", "ratio"]], width=7.6, height=3.0, width_ratios=(1, 1, 1.15)
     )
     config, z = result.config, result.z[-1]
     seen = z @ plane(z)
