@@ -111,7 +111,10 @@ def classifier():
 def _of_name(name: str, configs: dict) -> dict:
     """{key: runs of its seeds} of the record `name`, made of {key: Configs}."""
     runs = iter(records.runs(name, sum(configs.values(), ())))
-    return {key: [next(runs) for _ in of_seeds] for key, of_seeds in configs.items()}
+    found = {}
+    for key, of_key in configs.items():
+        found[key] = [next(runs) for _ in of_key]
+    return found
 
 
 @functools.cache

@@ -67,17 +67,19 @@ def lemma5_errors(
     generator = stream(seed, 0)
     turn, mixing = matrix("rotation", generator), matrix("rotation", generator)
     x, views = (z @ mixing.T for z in pairs(n, d_c, style_sd, generator))
-    errors = {}
-    for name, share, still in (
-        ("corrected", 2, False),
-        ("printed", 1, False),
-        ("detached", 1, True),
-    ):
-        truths = [(W, descent(W, x, views, still)) for W in (scale * turn for scale in scales)]
-        errors[name] = [
-            float((lemma5(W, x, views, share) - truth).norm() / truth.norm()) for W, truth in truths
-        ]
+    kinds = {"corrected": (2, False), "printed": (1, False), "detached": (1, True)}
+    errors = {name: [] for name in kinds}
+    for name, (share, still) in kinds.items():
+        for scale in scales:
+            W = scale * turn
+            truth = descent(W, x, views, still)
+            errors[name].append(_off(lemma5(W, x, views, share), truth))
     return errors
+
+
+def _off(found: torch.Tensor, truth: torch.Tensor) -> float:
+    """The size of found - truth over that of truth."""
+    return float((found - truth).norm() / truth.norm())
 
 
 @one_thread()
@@ -149,9 +151,11 @@ def definition_errors(seed: int = 0, n: int = 12) -> list[float]:
     x, positive = torch.randn(2, n, DIM, generator=stream(seed, 0), dtype=torch.float64)
     unit = [v / v.norm(dim=1, keepdim=True) for v in (positive, x)]
     found = []
+    near = -torch.cdist(positive, x).square() / 0.7
+    aligned = unit[0] @ unit[1].T / 0.7
     for similar, value in (
-        (-torch.cdist(positive, x).square() / 0.7, infonce(positive, x, tau=0.7)),
-        (unit[0] @ unit[1].T / 0.7, infonce(positive, x, tau=0.7, normalize=True)),
+        (near, infonce(positive, x, tau=0.7)),
+        (aligned, infonce(positive, x, tau=0.7, normalize=True)),
     ):
         share = similar.exp().diagonal() / similar.exp().sum(1)
         found.append(abs(float(-share.log().mean() - value)))
@@ -203,7 +207,7 @@ def printed_derivatives(seed: int = 0, n: int = 60) -> tuple[float, float]:
     apart = z[:, None] - z  # (n, n, 8)
     printed = (1 - own)[:, None] * (z - views) - (others[..., None] * apart).sum(1)
     corrected = printed - (others.T[..., None] * apart).sum(1)
-    return tuple(float((found - truth).norm() / truth.norm()) for found in (printed, corrected))
+    return _off(printed, truth), _off(corrected, truth)
 
 
 @one_thread()
@@ -218,11 +222,8 @@ def limit_errors(n: int, scale: float = 1.0, seed: int = 0) -> tuple[float, floa
     data, within = covariances(x, others)
     pull = W @ ((x - others).T * alpha.sum(1)) @ (x - others)
     push = W @ ((x.T * alpha.sum(1)) @ x - x.T @ alpha.T @ x)
-    errors = [
-        float((found - n * W @ limit).norm() / (n * W @ limit).norm())
-        for found, limit in ((pull, within), (push, data))
-    ]
-    return (*errors, float(((n - 1) * alpha - 1 + torch.eye(n)).abs().max()))
+    shared = float(((n - 1) * alpha - 1 + torch.eye(n)).abs().max())
+    return _off(pull, n * W @ within), _off(push, n * W @ data), shared
 
 
 def endless(scale: float, points: int = 2001) -> tuple[float, float, float]:
@@ -310,7 +311,7 @@ def tempered(tau: float, seed: int = 0, n: int = 200) -> tuple[float, float, flo
     along, still = descent(W / tau**0.5, *views) / tau**0.5, descent(W, *views)
     small = descent(TINY * W, *(z / tau**0.5 for z in views)), descent(TINY * W, *views)
     return (
-        float((along - gradient).norm() / gradient.norm()),
+        _off(along, gradient),
         _cosine(gradient, still),
         _cosine(*small),
     )

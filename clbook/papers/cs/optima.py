@@ -115,7 +115,8 @@ def collapsed(scales, d_c: int, layers: int = 3, n: int = 512, seed: int = 0) ->
     g = latents.mixing(DIM, layers, generator)
     g = latents.Mixing([matrix.double() for matrix in g.matrices])
     found = [g.inverse(g(z)) * (torch.arange(DIM) < d_c) for z in pairs(n, d_c, 0.3, generator)]
-    return np.array([float(loss(*(c * z for z in found)).mean()) for c in scales])
+    z, views = found
+    return np.array([float(loss(c * z, c * views).mean()) for c in scales])
 
 
 @one_thread()
