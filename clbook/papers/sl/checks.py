@@ -80,10 +80,8 @@ def unlabelled() -> tuple[np.ndarray, np.ndarray]:
         distances(optimum(table.joint, seed=seed)[0], TWINS)[0]
         for seed, table in zip(SEEDS, made, strict=True)
     ]
-    labelled = [
-        distances(run.z[-1], TWINS)[0]
-        for run in sweep(lookup.run, [lookup.Config(seed=seed, broken="answers") for seed in SEEDS])
-    ]
+    configs = [lookup.Config(seed=seed, broken="answers") for seed in SEEDS]
+    labelled = [distances(run.z[-1], TWINS)[0] for run in sweep(lookup.run, configs)]
     return np.array([apart.max() for apart in plain]), np.array([apart.min() for apart in labelled])
 
 
@@ -208,7 +206,7 @@ def lines(angles=range(0, 181, 15)) -> tuple[np.ndarray, np.ndarray]:
 
 def steps() -> dict[str, list]:
     """{kind of batch: for five seeds `updates.errors`}: 16 distinct symbols, and 32 places of 16 symbols."""
-    return {
-        kind: [updates.errors(16, batch, seed=seed) for seed in SEEDS]
-        for kind, batch in (("distinct", 16), ("repeated", 32))
-    }
+    found = {}
+    for kind, batch in (("distinct", 16), ("repeated", 32)):
+        found[kind] = [updates.errors(16, batch, seed=seed) for seed in SEEDS]
+    return found

@@ -111,15 +111,11 @@ def starts(panels: dict, at, guessing: float = 0.125) -> Picture:
         ax.set(xlabel="epoch of the classifier", xticks=(0, at[-1] // 2, at[-1]), title=title)
     row[0].set(ylim=(0, 1.02), ylabel="accuracy on unseen pairs")
     legend(row[0], loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4)
-    says = {
-        title: ", ".join(f"{name} {values[:, -1].mean():.2f}" for name, values in curves.items())
-        for title, curves in panels.items()
-    }
-    return Picture(
-        fig,
-        "; ".join(f"{title or 'Accuracy'}: at the end {text}" for title, text in says.items())
-        + ".",
-    )
+    says = []
+    for title, curves in panels.items():
+        ends = [f"{name} {values[:, -1].mean():.2f}" for name, values in curves.items()]
+        says.append(f"{title or 'Accuracy'}: at the end {', '.join(ends)}")
+    return Picture(fig, "; ".join(says) + ".")
 
 
 def sides(record: xarray.Dataset) -> Picture:
@@ -147,12 +143,9 @@ def sides(record: xarray.Dataset) -> Picture:
             handlelength=1.2,
         )
     held, end = apart.held.mean("seed").values, ratio.isel(step=-1).mean("seed")
-    return Picture(
-        fig,
-        "Ratio at the end: "
-        + ", ".join(f"{mean.variant.item()} {mean:.2f}" for mean in end)
-        + f". Loss on left-out samples: {held[0]:.2f} at first, {held.max():.2f} at most, {held[-1]:.2f} at the end.",
-    )
+    ends = [f"{mean.variant.item()} {mean:.2f}" for mean in end]
+    losses = f"{held[0]:.2f} at first, {held.max():.2f} at most, {held[-1]:.2f} at the end"
+    return Picture(fig, f"Ratio at the end: {', '.join(ends)}. Loss on left-out samples: {losses}.")
 
 
 def dose(gaps, ratio, accuracy, random) -> Picture:
@@ -178,14 +171,12 @@ def dose(gaps, ratio, accuracy, random) -> Picture:
     left.set(ylabel="ratio: equivalent / different")
     right.set(ylabel="accuracy at epoch 100")
     legend(right, loc="upper right")
+    says = []
+    for gap, r, a in zip(gaps, ratio, accuracy, strict=True):
+        says.append(f"{gap:.2f}, {r.mean():.2f}, {a.mean():.2f}")
     return Picture(
         fig,
-        "Total variation, ratio, accuracy: "
-        + "; ".join(
-            f"{gap:.2f}, {r.mean():.2f}, {a.mean():.2f}"
-            for gap, r, a in zip(gaps, ratio, accuracy, strict=True)
-        )
-        + f". Random start: {random.mean():.2f}.",
+        f"Total variation, ratio, accuracy: {'; '.join(says)}. Random start: {random.mean():.2f}.",
     )
 
 

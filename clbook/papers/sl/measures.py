@@ -347,12 +347,12 @@ def fresh_coin(words_fresh_toss, words_fixed_toss):
     distance = np.array([run.distances["injected"][-1].mean() for run in words_fresh_toss])
     fixed = np.array([run.distances["injected"][-1].mean() for run in words_fixed_toss])
     ratio = pair_ratios(words_fresh_toss, "injected")
-    return Finding(
+    text = (
         f"{span(share, '.0%')} of the twins; distance {span(distance)}, fixed toss {span(fixed)}; "
-        f"{span(ratio)} of that of random pairs",
-        float(distance.mean()),
-        (share - 0.9, fixed - distance, Every(ratio - 0.01)),
+        f"{span(ratio)} of that of random pairs"
     )
+    margins = (share - 0.9, fixed - distance, Every(ratio - 0.01))
+    return Finding(text, float(distance.mean()), margins)
 
 
 @measures("sl-theorem-4-2")
@@ -539,9 +539,8 @@ def good_representations(oracle, long):
 
 @measures("sl-perfect-early")
 def perfect_early(paper):
-    trained, random = (
-        np.array([perfect_at(run, start) for run in paper]) for start in ("pretrained", "random")
-    )
+    trained = np.array([perfect_at(run, "pretrained") for run in paper])
+    random = np.array([perfect_at(run, "random") for run in paper])
     last = paper[0].accuracy_at[-1]
     earlier = np.minimum(random, last) - np.minimum(trained, last)
     text = f"at epochs {listed(trained, 'g')}; random {listed(random, 'g')}"
@@ -755,7 +754,8 @@ def all_uneven(trained):
 
 @measures("sl-own-longer")
 def one_uneven_longer(own):
-    longer, even = (np.array([close_at(run) for run in own[name]]) for name in (ONE, WITH))
+    longer = np.array([close_at(run) for run in own[ONE]])
+    even = np.array([close_at(run) for run in own[WITH]])
     return ranges(
         {
             "ratio": end(own[ONE]),
