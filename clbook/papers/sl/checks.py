@@ -197,7 +197,8 @@ def several(
 
 def lines(angles=range(0, 181, 15)) -> tuple[np.ndarray, np.ndarray]:
     """SL Fig. 3: how many directions of differences two context vectors leave that are parallel, or at other angles."""
-    first, left = np.array([1.0, 0.0]), {}
+    first = np.array([1.0, 0.0])
+    left = {}
     for angle in angles:
         second = np.array([np.cos(np.pi * angle / 180), np.sin(np.pi * angle / 180)])
         left[angle] = tables.solutions(first, second).shape[1]

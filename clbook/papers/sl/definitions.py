@@ -54,7 +54,8 @@ def definitions(seeds=range(3)) -> dict[str, np.ndarray]:
     pairs = [(table, table) for table in (*own, task)] + [(table, task) for table in others]
     found = {"Def. 2.1": [], "Def. 4.1": [], "one distribution": []}
     for contrastive, downstream in pairs:
-        said, (means, stands) = equivalence.check(contrastive, downstream), plainly(downstream)
+        said = equivalence.check(contrastive, downstream)
+        means, stands = plainly(downstream)
         obeys = (said.semantic <= SAME) == (said.conditional <= SAME)
         if contrastive is downstream:
             found["Def. 2.1"].append(differing(said.semantic <= SAME, means))
@@ -96,7 +97,8 @@ def similarities(n: int, seed: int, d: int = 5) -> tuple[float, float, float]:
     """Errors of the book's losses with the scalar product and with the cosine against `slow_loss` of vectors (n, d) as
     they are and normalised; and how far these two are from each other."""
     pair = torch.randn(2, n, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    scalar, cosine = slow_loss(*pair), slow_loss(*pair / pair.norm(dim=2, keepdim=True))
+    scalar = slow_loss(*pair)
+    cosine = slow_loss(*pair / pair.norm(dim=2, keepdim=True))
     return (
         abs(float(symbol_context(*pair)) - scalar),
         abs(float(infonce(*pair, normalize=True)) - cosine),
@@ -153,7 +155,9 @@ def crop_and_cutout(side: int = 4, images: int = 300, seed: int = 0) -> tuple[fl
     """
     from sklearn.datasets import load_digits  # here, since loading it takes a second
 
-    generator, errors, changes = np.random.default_rng(seed), [], []
+    generator = np.random.default_rng(seed)
+    errors = []
+    changes = []
     for image in load_digits().images[:images]:
         top, left = generator.integers(0, 8 - side + 1, 2)
         window = np.s_[top : top + side, left : left + side]
@@ -173,9 +177,11 @@ def own_setting() -> dict[str, tuple]:
     config = modadd.PAPER
     training = modadd.Addition([config])
     s = training.start()
-    encoder, classifiers = s.weights[1 : training.parts], s.weights[training.parts :]
+    encoder = s.weights[1 : training.parts]
+    classifiers = s.weights[training.parts :]
     samples = torch.stack([s.symbols[0], s.ids[0]], 1)
-    seen, unseen = set(s.seen[0].tolist()), set(s.unseen[0].tolist())
+    seen = set(s.seen[0].tolist())
+    unseen = set(s.unseen[0].tolist())
     symbols, contexts = training.batches(s, s.order)[0]
     table = s.weights[: training.parts]
     losses = training.objective(table, symbols, contexts)

@@ -14,7 +14,9 @@ from clbook.results import records
 from clbook.results.labelled import padded
 from clbook.results.records import Computed, Recipe, fields
 
-SEEDS, FIVE, TEN = range(3), range(5), range(10)
+SEEDS = range(3)
+FIVE = range(5)
+TEN = range(10)
 KINDS = ("injected", "natural", "random, injected", "random, natural")  # of pairs of words
 TABLES = 25  # times, spread over those recorded, at which all vectors are kept
 CURVES = ("loss", "equivalent", "different")
