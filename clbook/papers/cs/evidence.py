@@ -11,7 +11,9 @@ from clbook.papers.cs import computed, flow, optima, recipes
 from clbook.papers.cs.computed import of_seeds
 
 SEEDS, FIVE = recipes.SEEDS, recipes.FIVE
-SCALES, STARTS, READ_FROM = computed.SCALES, computed.STARTS, computed.READ_FROM
+SCALES = computed.SCALES
+STARTS = computed.STARTS
+READ_FROM = computed.READ_FROM
 
 BATCHES = range(2, 13)  # numbers of pairs from below the eight dimensions to above them
 FAR = (30, 300, 3000, 30_000, 1e8)  # sizes of the content, for `far` and `collapsed`

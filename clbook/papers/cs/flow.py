@@ -65,7 +65,8 @@ def lemma5_errors(
     """{name: relative errors of Lemma 5}, with the prefactor M, where W is a rotation times each of `scales`; corrected
     and printed: share 2 and 1 against the full gradient; detached: share 1, the negatives held still."""
     generator = stream(seed, 0)
-    turn, mixing = matrix("rotation", generator), matrix("rotation", generator)
+    turn = matrix("rotation", generator)
+    mixing = matrix("rotation", generator)
     x, views = (z @ mixing.T for z in pairs(n, d_c, style_sd, generator))
     kinds = {"corrected": (2, False), "printed": (1, False), "detached": (1, True)}
     errors = {name: [] for name in kinds}
@@ -159,10 +160,8 @@ def definition_errors(seed: int = 0, n: int = 12) -> list[float]:
     ):
         share = similar.exp().diagonal() / similar.exp().sum(1)
         found.append(abs(float(-share.log().mean() - value)))
-    pulled, pushed = (
-        (-(x - positive).square().sum(1) / 2).exp(),
-        (-torch.cdist(x, x).square() / 2).exp(),
-    )
+    pulled = (-(x - positive).square().sum(1) / 2).exp()
+    pushed = (-torch.cdist(x, x).square() / 2).exp()
     written = -(pulled / (pulled + pushed.sum(1) - pushed.diagonal())).log()
     return [*found, float((written - loss(x, positive)).abs().max())]
 
@@ -200,7 +199,8 @@ def shares(z: torch.Tensor, views: torch.Tensor) -> tuple[torch.Tensor, torch.Te
 def printed_derivatives(seed: int = 0, n: int = 60) -> tuple[float, float]:
     """Relative error of the derivative in z_i before CS eq. 7 against autograd; with z_i's part as others' negative."""
     _, _, z, views = sampled(n, 4, 0.3, seed)
-    z, views = (3 * z).requires_grad_(), 3 * views
+    z = (3 * z).requires_grad_()
+    views = 3 * views
     (truth,) = torch.autograd.grad(loss(z, views).sum(), z)
     z = z.detach()
     own, others = shares(z, views)
@@ -217,7 +217,9 @@ def limit_errors(n: int, scale: float = 1.0, seed: int = 0) -> tuple[float, floa
     n = M + 1 anchors, W a rotation times `scale`; x is centred, since eq. 12 drops a product of means.
     """
     A, W, z, views = sampled(n, 4, 0.3, seed, "rotation")
-    W, x, others = scale * W, (z - z.mean(0)) @ A.T, (views - z.mean(0)) @ A.T
+    W = scale * W
+    x = (z - z.mean(0)) @ A.T
+    others = (views - z.mean(0)) @ A.T
     _, alpha = shares(x @ W.T, others @ W.T)
     data, within = covariances(x, others)
     pull = W @ ((x - others).T * alpha.sum(1)) @ (x - others)
@@ -308,7 +310,8 @@ def tempered(tau: float, seed: int = 0, n: int = 200) -> tuple[float, float, flo
     W / sqrt(tau), over sqrt(tau); and its cosine with the gradient of tau = 1 at W itself, and so at W times .001."""
     _, W, *views = sampled(n, 4, 0.3, seed, "rotation")
     gradient = descent(W, *(z / tau**0.5 for z in views))
-    along, still = descent(W / tau**0.5, *views) / tau**0.5, descent(W, *views)
+    along = descent(W / tau**0.5, *views) / tau**0.5
+    still = descent(W, *views)
     small = descent(TINY * W, *(z / tau**0.5 for z in views)), descent(TINY * W, *views)
     return (
         _off(along, gradient),

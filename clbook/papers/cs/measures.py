@@ -126,7 +126,8 @@ def low_rank_distance(lowered):
 @measures("cs-lemma-1")
 def classes_collapse(classes):
     run = classes.sel(variant="style drawn anew")
-    within, style = run.within.isel(step=-1), run.style.isel(layer=-1)
+    within = run.within.isel(step=-1)
+    style = run.style.isel(layer=-1)
     off = abs(run.cosines + 1 / 3).max("pair")
     return Finding(
         f"within over between {span(within, '.4f')}; $R^2$ of style {span(style)}; cosines off by "
@@ -139,7 +140,8 @@ def classes_collapse(classes):
 @measures("cs-lemma-1-near")
 def near_style_stays(classes):
     run = classes.sel(variant="style near the old one")
-    within, style = run.within.isel(step=-1), run.style.isel(layer=-1)
+    within = run.within.isel(step=-1)
+    style = run.style.isel(layer=-1)
     return Finding(
         f"within over between {span(within)}; $R^2$ of style {span(style)}",
         float(within.mean()),
@@ -175,7 +177,8 @@ def lower_content(linear):
 
 @measures("cs-high-tau-c")
 def higher_content(linear):
-    found, low = factors(linear, 10.0), factors(linear, 0.01)
+    found = factors(linear, 10.0)
+    low = factors(linear, 0.01)
     # As printed it helps if there is a world in which it does for each d_c, by as much as the other order.
     gain = [np.log(v) - np.log(low[key]) for key, v in found.items() if key[0] in BOXES]
     other = min(v.mean() for key, v in low.items() if key[0] in BOXES)
@@ -364,7 +367,8 @@ def threshold_misses(deep, predicted):
 @measures("cs-sphere-threshold")
 def sphere_threshold(sphere_grid):
     left, gain = np.array(sphere_grid).T[2:4]
-    above, below = gain[left >= 1], gain[left < 1]
+    above = gain[left >= 1]
+    below = gain[left < 1]
     return Finding(
         f"at most {above.max():.2f} of content's above, at least {below.min():.2f} below",
         float(above.max()),
@@ -374,7 +378,8 @@ def sphere_threshold(sphere_grid):
 
 @measures("cs-table-1")
 def beats_inverse(parts):
-    box, ball = parts["box", 2][:, TOTAL], parts["sphere", 4][:, TOTAL]
+    box = parts["box", 2][:, TOTAL]
+    ball = parts["sphere", 4][:, TOTAL]
     means = [
         v.mean() for v in (box[:, TRAINED], box[:, SCALED], ball[:, TRAINED], ball[:, INVERSE])
     ]
@@ -387,7 +392,8 @@ def beats_inverse(parts):
 
 @measures("cs-table-1-split")
 def split_of_losses(parts):
-    box, ball = parts["box", 2], parts["sphere", 4]
+    box = parts["box", 2]
+    ball = parts["sphere", 4]
     change = [of[:, :TOTAL, TRAINED] - of[:, :TOTAL, INVERSE] for of in (box, ball)]  # (seeds, 2)
     (in_box, on_sphere) = change
     means = [v for of in (box, ball) for k in (INVERSE, TRAINED) for v in of[:, :TOTAL, k].mean(0)]
@@ -515,7 +521,8 @@ def scaled_norm(heads, norms):
 
 @measures("img-rank")
 def rank_after(cifar):
-    before, after = spectral_rank(cifar.spectrum_h), spectral_rank(cifar.spectrum_z)
+    before = spectral_rank(cifar.spectrum_h)
+    after = spectral_rank(cifar.spectrum_z)
     return Finding(
         f"effective rank before {listed(before, '.1f')}, after {listed(after, '.1f')}",
         float((after / before).mean()),
@@ -538,7 +545,8 @@ def photo_norm_removed(norms, slow):
 @measures("photo-norm-control")
 def photo_control(norms, slow):
     rank = ranks(norms, "z")
-    steep, standard = rank.sel(variant=STEEP), rank.sel(variant=STANDARD)
+    steep = rank.sel(variant=STEEP)
+    standard = rank.sel(variant=STANDARD)
     plain = ranks(slow, "z").sel(variant=SLOW_NORM)
     share = steep / standard
     return Finding(
@@ -707,7 +715,8 @@ def singular_product(products):
 @measures("cs-lemma-4")
 def classifier_simplex(classifier):
     run = classifier.sel(variant="classifier")
-    off, within = abs(run.cosines + 1 / 3).max("pair"), run.within.isel(step=-1)
+    off = abs(run.cosines + 1 / 3).max("pair")
+    within = run.within.isel(step=-1)
     return Finding(
         f"cosines off by {span(off)} at most; within over between {span(within, '.4f')}",
         float(off.mean()),
@@ -1096,7 +1105,8 @@ def full_rank(sphere_identity):
 @measures("cs-fig-4")
 def unused_decay(weak_decay, decayed):
     left = decayed.left.sel(variant="directclr").values  # (seeds, rows)
-    unused, used = left[:, 12:].max(1), left[:, :12].mean(1)
+    unused = left[:, 12:].max(1)
+    used = left[:, :12].mean(1)
     early = float((weak_decay.rows[-1] / weak_decay.rows[0])[weak_decay.config.direct :].mean())
     return Finding(
         f"{span(unused, '.4f')} left at a product of 8, of the rows that the loss sees {span(used)}; {early:.3f} left "
@@ -1109,7 +1119,8 @@ def unused_decay(weak_decay, decayed):
 @measures("cs-eq-28")
 def only_concatenated(decayed):
     unused = decayed.sel(variant="directclr").isel(row=slice(12, None))
-    added, left = unused.added.max("row"), unused.left.max("row")
+    added = unused.added.max("row")
+    left = unused.left.max("row")
     return Finding(
         f"at most {span(added, '.4f')} of h, with {span(left, '.4f')} of the weights left",
         float(added.mean()),

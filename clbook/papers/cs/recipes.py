@@ -23,9 +23,12 @@ from clbook.papers.cs import computed, encoders
 from clbook.results import records
 from clbook.results.records import Computed, Recipe, fields
 
-SEEDS, SDS, SPACES = range(3), (0.05, 0.15, 0.3), ("box", "sphere")
+SEEDS = range(3)
+SDS = (0.05, 0.15, 0.3)
+SPACES = ("box", "sphere")
 FIVE, EIGHT = range(5), range(8)
-KS, TRIED = (1, 2, 4), (0.2, 0.3, 0.5)
+KS = (1, 2, 4)
+TRIED = (0.2, 0.3, 0.5)
 WORLDS = ("box, p = 2", "box, p = 1", "sphere")
 KINDS = {"no content": {"d_c": 0}, "content": {"d_c": 5}}
 DIALS = {
@@ -80,7 +83,8 @@ def deep_configs() -> dict:
     After a comma a world says what is tried besides; worlds "... of Table 1" have its tau."""
     box = Config(d=10, d_c=5, style_sd=0.15, mixing_layers=3, layers=7, lr=3e-3, steps=8000)
     globe = box.replace(space="sphere", normalize=True, tau=0.5, lr=1e-3, steps=7000)
-    bases, free = dict(zip(SPACES, (box, globe), strict=True)), {"no content": KINDS["no content"]}
+    bases = dict(zip(SPACES, (box, globe), strict=True))
+    free = {"no content": KINDS["no content"]}
 
     def cross(width, worlds, sds, kinds=KINDS, name="", **changes):
         """{key: Config} of all these worlds, spreads and kinds."""
