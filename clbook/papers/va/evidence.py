@@ -8,7 +8,9 @@ from clbook.experiments.kernel import series
 from clbook.papers.ls import evidence as ls
 from clbook.papers.va import computed, flows, losses, recipes
 
-SEEDS, WIDTHS, DELTAS = range(5), computed.WIDTHS, computed.DELTAS
+SEEDS = range(5)
+WIDTHS = computed.WIDTHS
+DELTAS = computed.DELTAS
 
 # What the chapter on the kernel shows as well.
 ratios = series.ratios

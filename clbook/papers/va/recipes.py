@@ -15,7 +15,8 @@ from clbook.results.records import Computed, Recipe, fields
 BELOW = {("mlp", 1): (0.2, 0.6), ("mlp", 4): (2.0,), ("averaging", 1): (6.0, 20.0)}
 BEYOND = {("mlp", 1): (3.0, 10.0), ("mlp", 4): (10.0, 20.0), ("averaging", 1): (90.0,)}
 LOSSES = {"mlp": ("eq. 4", "eq. 1"), "averaging": ("eq. 4",)}
-SEEDS, BASE = range(3), Config(n=120, steps=3000)
+SEEDS = range(3)
+BASE = Config(n=120, steps=3000)
 FIVE = range(5)  # of runs that take seconds
 
 
