@@ -11,7 +11,9 @@ from clbook.papers.cs import computed, flow, optima, recipes
 from clbook.papers.cs.computed import of_seeds
 
 SEEDS, FIVE = recipes.SEEDS, recipes.FIVE
-SCALES, STARTS, READ_FROM = computed.SCALES, computed.STARTS, computed.READ_FROM
+SCALES = computed.SCALES
+STARTS = computed.STARTS
+READ_FROM = computed.READ_FROM
 
 BATCHES = range(2, 13)  # numbers of pairs from below the eight dimensions to above them
 FAR = (30, 300, 3000, 30_000, 1e8)  # sizes of the content, for `far` and `collapsed`
@@ -111,7 +113,10 @@ def classifier():
 def _of_name(name: str, configs: dict) -> dict:
     """{key: runs of its seeds} of the record `name`, made of {key: Configs}."""
     runs = iter(records.runs(name, sum(configs.values(), ())))
-    return {key: [next(runs) for _ in of_seeds] for key, of_seeds in configs.items()}
+    found = {}
+    for key, of_key in configs.items():
+        found[key] = [next(runs) for _ in of_key]
+    return found
 
 
 @functools.cache

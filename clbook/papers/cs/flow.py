@@ -65,19 +65,22 @@ def lemma5_errors(
     """{name: relative errors of Lemma 5}, with the prefactor M, where W is a rotation times each of `scales`; corrected
     and printed: share 2 and 1 against the full gradient; detached: share 1, the negatives held still."""
     generator = stream(seed, 0)
-    turn, mixing = matrix("rotation", generator), matrix("rotation", generator)
+    turn = matrix("rotation", generator)
+    mixing = matrix("rotation", generator)
     x, views = (z @ mixing.T for z in pairs(n, d_c, style_sd, generator))
-    errors = {}
-    for name, share, still in (
-        ("corrected", 2, False),
-        ("printed", 1, False),
-        ("detached", 1, True),
-    ):
-        truths = [(W, descent(W, x, views, still)) for W in (scale * turn for scale in scales)]
-        errors[name] = [
-            float((lemma5(W, x, views, share) - truth).norm() / truth.norm()) for W, truth in truths
-        ]
+    kinds = {"corrected": (2, False), "printed": (1, False), "detached": (1, True)}
+    errors = {name: [] for name in kinds}
+    for name, (share, still) in kinds.items():
+        for scale in scales:
+            W = scale * turn
+            truth = descent(W, x, views, still)
+            errors[name].append(_off(lemma5(W, x, views, share), truth))
     return errors
+
+
+def _off(found: torch.Tensor, truth: torch.Tensor) -> float:
+    """The size of found - truth over that of truth."""
+    return float((found - truth).norm() / truth.norm())
 
 
 @one_thread()
@@ -149,16 +152,16 @@ def definition_errors(seed: int = 0, n: int = 12) -> list[float]:
     x, positive = torch.randn(2, n, DIM, generator=stream(seed, 0), dtype=torch.float64)
     unit = [v / v.norm(dim=1, keepdim=True) for v in (positive, x)]
     found = []
+    near = -torch.cdist(positive, x).square() / 0.7
+    aligned = unit[0] @ unit[1].T / 0.7
     for similar, value in (
-        (-torch.cdist(positive, x).square() / 0.7, infonce(positive, x, tau=0.7)),
-        (unit[0] @ unit[1].T / 0.7, infonce(positive, x, tau=0.7, normalize=True)),
+        (near, infonce(positive, x, tau=0.7)),
+        (aligned, infonce(positive, x, tau=0.7, normalize=True)),
     ):
         share = similar.exp().diagonal() / similar.exp().sum(1)
         found.append(abs(float(-share.log().mean() - value)))
-    pulled, pushed = (
-        (-(x - positive).square().sum(1) / 2).exp(),
-        (-torch.cdist(x, x).square() / 2).exp(),
-    )
+    pulled = (-(x - positive).square().sum(1) / 2).exp()
+    pushed = (-torch.cdist(x, x).square() / 2).exp()
     written = -(pulled / (pulled + pushed.sum(1) - pushed.diagonal())).log()
     return [*found, float((written - loss(x, positive)).abs().max())]
 
@@ -196,14 +199,15 @@ def shares(z: torch.Tensor, views: torch.Tensor) -> tuple[torch.Tensor, torch.Te
 def printed_derivatives(seed: int = 0, n: int = 60) -> tuple[float, float]:
     """Relative error of the derivative in z_i before CS eq. 7 against autograd; with z_i's part as others' negative."""
     _, _, z, views = sampled(n, 4, 0.3, seed)
-    z, views = (3 * z).requires_grad_(), 3 * views
+    z = (3 * z).requires_grad_()
+    views = 3 * views
     (truth,) = torch.autograd.grad(loss(z, views).sum(), z)
     z = z.detach()
     own, others = shares(z, views)
     apart = z[:, None] - z  # (n, n, 8)
     printed = (1 - own)[:, None] * (z - views) - (others[..., None] * apart).sum(1)
     corrected = printed - (others.T[..., None] * apart).sum(1)
-    return tuple(float((found - truth).norm() / truth.norm()) for found in (printed, corrected))
+    return _off(printed, truth), _off(corrected, truth)
 
 
 @one_thread()
@@ -213,16 +217,15 @@ def limit_errors(n: int, scale: float = 1.0, seed: int = 0) -> tuple[float, floa
     n = M + 1 anchors, W a rotation times `scale`; x is centred, since eq. 12 drops a product of means.
     """
     A, W, z, views = sampled(n, 4, 0.3, seed, "rotation")
-    W, x, others = scale * W, (z - z.mean(0)) @ A.T, (views - z.mean(0)) @ A.T
+    W = scale * W
+    x = (z - z.mean(0)) @ A.T
+    others = (views - z.mean(0)) @ A.T
     _, alpha = shares(x @ W.T, others @ W.T)
     data, within = covariances(x, others)
     pull = W @ ((x - others).T * alpha.sum(1)) @ (x - others)
     push = W @ ((x.T * alpha.sum(1)) @ x - x.T @ alpha.T @ x)
-    errors = [
-        float((found - n * W @ limit).norm() / (n * W @ limit).norm())
-        for found, limit in ((pull, within), (push, data))
-    ]
-    return (*errors, float(((n - 1) * alpha - 1 + torch.eye(n)).abs().max()))
+    shared = float(((n - 1) * alpha - 1 + torch.eye(n)).abs().max())
+    return _off(pull, n * W @ within), _off(push, n * W @ data), shared
 
 
 def endless(scale: float, points: int = 2001) -> tuple[float, float, float]:
@@ -307,10 +310,11 @@ def tempered(tau: float, seed: int = 0, n: int = 200) -> tuple[float, float, flo
     W / sqrt(tau), over sqrt(tau); and its cosine with the gradient of tau = 1 at W itself, and so at W times .001."""
     _, W, *views = sampled(n, 4, 0.3, seed, "rotation")
     gradient = descent(W, *(z / tau**0.5 for z in views))
-    along, still = descent(W / tau**0.5, *views) / tau**0.5, descent(W, *views)
+    along = descent(W / tau**0.5, *views) / tau**0.5
+    still = descent(W, *views)
     small = descent(TINY * W, *(z / tau**0.5 for z in views)), descent(TINY * W, *views)
     return (
-        float((along - gradient).norm() / gradient.norm()),
+        _off(along, gradient),
         _cosine(gradient, still),
         _cosine(*small),
     )

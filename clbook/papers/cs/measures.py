@@ -45,12 +45,14 @@ def less_where_it_varies(linear):
 
 @measures("cs-abstract")
 def low_rank_projector(keeping):
-    losses, fits = (np.array([k[part] for k in keeping["sphere"]]) for part in (0, 1))
-    lead, style = losses[:, 1:].min(1) - losses[:, 0], fits[:, 0, 1]
-    box = np.array([k[0] for k in keeping["box"]])
+    globe = np.array([losses for losses, _ in keeping["sphere"]])
+    lead = globe[:, 1:].min(1) - globe[:, 0]
+    style = np.array([fits for _, fits in keeping["sphere"]])[:, 0, 1]
+    box = np.array([losses for losses, _ in keeping["box"]])
+    worse = box[:, 0] - box[:, 1:].min(1)
     return Finding(
         f"sphere: the loss is lower by {span(lead, '.3f')} without style, whose $R^2$ is {span(style)}; in "
-        f"the box the loss is higher by {span(box[:, 0] - box[:, 1:].min(1))}",
+        f"the box the loss is higher by {span(worse)}",
         float(lead.mean()),
         (lead, 0.1 - style),
     )
@@ -70,11 +72,8 @@ def least(maps) -> np.ndarray:
 @measures("cs-inversion")
 def inverted(linear):
     level = [least(linear[world, 0, 1.0]) for world in WORLDS]
-    return Finding(
-        "; ".join(f"{span(v)} ({world})" for v, world in zip(level, WORLDS, strict=True)),
-        float(np.min(level)),
-        tuple(v - 0.8 for v in level),
-    )
+    texts = [f"{span(v)} ({world})" for v, world in zip(level, WORLDS, strict=True)]
+    return Finding("; ".join(texts), float(np.min(level)), tuple(v - 0.8 for v in level))
 
 
 def by_spread(name, values) -> str:
@@ -91,9 +90,10 @@ def style_kept(
 
 def at_spreads(deep, label: str, width: int = 50, layer: int = -1) -> dict:
     """{world: [(seeds,) R^2 of the style in a layer, for each spread]}."""
-    return {
-        world: [style_kept(deep, world, sd, label, width, layer) for sd in SDS] for world in SPACES
-    }
+    found = {}
+    for world in SPACES:
+        found[world] = [style_kept(deep, world, sd, label, width, layer) for sd in SDS]
+    return found
 
 
 @measures("cs-inversion-deep")
@@ -126,7 +126,8 @@ def low_rank_distance(lowered):
 @measures("cs-lemma-1")
 def classes_collapse(classes):
     run = classes.sel(variant="style drawn anew")
-    within, style = run.within.isel(step=-1), run.style.isel(layer=-1)
+    within = run.within.isel(step=-1)
+    style = run.style.isel(layer=-1)
     off = abs(run.cosines + 1 / 3).max("pair")
     return Finding(
         f"within over between {span(within, '.4f')}; $R^2$ of style {span(style)}; cosines off by "
@@ -139,7 +140,8 @@ def classes_collapse(classes):
 @measures("cs-lemma-1-near")
 def near_style_stays(classes):
     run = classes.sel(variant="style near the old one")
-    within, style = run.within.isel(step=-1), run.style.isel(layer=-1)
+    within = run.within.isel(step=-1)
+    style = run.style.isel(layer=-1)
     return Finding(
         f"within over between {span(within)}; $R^2$ of style {span(style)}",
         float(within.mean()),
@@ -175,7 +177,8 @@ def lower_content(linear):
 
 @measures("cs-high-tau-c")
 def higher_content(linear):
-    found, low = factors(linear, 10.0), factors(linear, 0.01)
+    found = factors(linear, 10.0)
+    low = factors(linear, 0.01)
     # As printed it helps if there is a world in which it does for each d_c, by as much as the other order.
     gain = [np.log(v) - np.log(low[key]) for key, v in found.items() if key[0] in BOXES]
     other = min(v.mean() for key, v in low.items() if key[0] in BOXES)
@@ -208,12 +211,15 @@ def spectra_at_end(runs) -> np.ndarray:
 @measures("cs-fig-1-left")
 def style_falls(box, globe):
     level = [spectra_at_end(runs[0])[:, -1] for runs in (box, globe)]
-    fallen = [spectra_at_end(box[k])[:, k] for k in (1, 2, 4)] + [spectra_at_end(globe[4])[:, 4]]
+    in_box = [spectra_at_end(box[k])[:, k] for k in (1, 2, 4)]
+    on_sphere = spectra_at_end(globe[4])[:, 4]
+    fallen = [*in_box, on_sphere]
+    margins = [v - 0.5 for v in level] + [0.5 - v for v in fallen]
     return Finding(
-        f"without content the smallest is {span(level)}; with it the largest of style {span(fallen[:3])} "
-        f"(box), {span(fallen[3])} (sphere)",
+        f"without content the smallest is {span(level)}; with it the largest of style {span(in_box)} "
+        f"(box), {span(on_sphere)} (sphere)",
         float(np.max(fallen)),
-        (*(v - 0.5 for v in level), *(0.5 - v for v in fallen)),
+        tuple(margins),
     )
 
 
@@ -227,8 +233,9 @@ def gained(runs, style: bool) -> np.ndarray:
 
 @measures("cs-box-content-grows")
 def content_grows(box):
-    gain = np.array([[gained(box[k], style) for k in (1, 2, 4)] for style in (False, True)])
-    content, style = gain / gained(box[0], style=True)
+    free = gained(box[0], style=True)
+    content = np.array([gained(box[k], style=False) for k in (1, 2, 4)]) / free
+    style = np.array([gained(box[k], style=True) for k in (1, 2, 4)]) / free
     return Finding(
         f"content {span(content, '.1f')} times, style {span(style)} times the gain without content",
         float(style.mean()),
@@ -245,18 +252,23 @@ def dashed(heated, linear):
         return abs(singular(heated[k, tau, sd]) - free[sd]).max(1)
 
     one = [gap(1, 0.1, sd) for sd in TRIED]
-    more = [min(gap(k, tau).mean() for tau in (0.03, 0.1, 0.3)) for k in (2, 4)]
-    boxes = {}
+    equal = gap(1, 1.0)
+    best = []
+    for k in (2, 4):
+        best.append(min(gap(k, tau).mean() for tau in (0.03, 0.1, 0.3)))
+    in_boxes = []
     for world in BOXES:
         level = singular(linear[world, 0, 1.0]).mean(0)
-        boxes[world] = [abs(singular(linear[world, k, 0.01]) - level).max(1).mean() for k in KS]
-    in_boxes = "; ".join(f"{listed(v)} ({world})" for world, v in boxes.items())
-    return Finding(
+        off = [abs(singular(linear[world, k, 0.01]) - level).max(1).mean() for k in KS]
+        in_boxes.append(f"{listed(off)} ({world})")
+    on_sphere = (
         f"off by {listed([v.mean() for v in one])} at style sd .2, .3, .5, at equal temperatures by "
-        f"{gap(1, 1.0).mean():.2f}; with d_c = 2 and 4 by {listed(more)} at the best tau_c; in the box, d_c = 1, 2, 4, "
-        f"by {in_boxes}",
+        f"{equal.mean():.2f}; with d_c = 2 and 4 by {listed(best)} at the best tau_c"
+    )
+    return Finding(
+        f"{on_sphere}; in the box, d_c = 1, 2, 4, by {'; '.join(in_boxes)}",
         float(np.max(one[:2])),
-        (*(0.1 - v for v in one[:2]), gap(1, 1.0) - 0.1),
+        (0.1 - one[0], 0.1 - one[1], equal - 0.1),
     )
 
 
@@ -355,7 +367,8 @@ def threshold_misses(deep, predicted):
 @measures("cs-sphere-threshold")
 def sphere_threshold(sphere_grid):
     left, gain = np.array(sphere_grid).T[2:4]
-    above, below = gain[left >= 1], gain[left < 1]
+    above = gain[left >= 1]
+    below = gain[left < 1]
     return Finding(
         f"at most {above.max():.2f} of content's above, at least {below.min():.2f} below",
         float(above.max()),
@@ -365,7 +378,8 @@ def sphere_threshold(sphere_grid):
 
 @measures("cs-table-1")
 def beats_inverse(parts):
-    box, ball = parts["box", 2][:, TOTAL], parts["sphere", 4][:, TOTAL]
+    box = parts["box", 2][:, TOTAL]
+    ball = parts["sphere", 4][:, TOTAL]
     means = [
         v.mean() for v in (box[:, TRAINED], box[:, SCALED], ball[:, TRAINED], ball[:, INVERSE])
     ]
@@ -378,7 +392,8 @@ def beats_inverse(parts):
 
 @measures("cs-table-1-split")
 def split_of_losses(parts):
-    box, ball = parts["box", 2], parts["sphere", 4]
+    box = parts["box", 2]
+    ball = parts["sphere", 4]
     change = [of[:, :TOTAL, TRAINED] - of[:, :TOTAL, INVERSE] for of in (box, ball)]  # (seeds, 2)
     (in_box, on_sphere) = change
     means = [v for of in (box, ball) for k in (INVERSE, TRAINED) for v in of[:, :TOTAL, k].mean(0)]
@@ -426,14 +441,13 @@ def decoded(inverse):
     box, other, ball = (
         np.array(inverse[key])[:, 1] for key in (("box", 2), ("box", 1), ("sphere", 2))
     )
+    near = (0.2 - abs(box - 7.69)).min()
+    far = (abs(other - 7.69) - 0.2).min()
+    ball_near = (0.01 - abs(ball - 9.26)).min()
     return Finding(
         f"box {box.mean():.2f} (p = 2), {other.mean():.2f} (p = 1); sphere {ball.mean():.2f}",
         float(box.mean()),
-        (
-            (0.2 - abs(box - 7.69)).min(),
-            (abs(other - 7.69) - 0.2).min(),
-            (0.01 - abs(ball - 9.26)).min(),
-        ),
+        (near, far, ball_near),
     )
 
 
@@ -465,12 +479,14 @@ def in_the_last_in_the_box(deep):
     )
 
 
+def on_sphere(deep, label: str) -> list[np.ndarray]:
+    """[(seeds,) R^2 of the style at the output, at each of the two larger spreads] on the sphere."""
+    return [style_kept(deep, "sphere", sd, label) for sd in SDS[1:]]
+
+
 @measures("cs-deep-sphere")
 def norm_too(deep):
-    none, alone, both = (
-        [style_kept(deep, "sphere", sd, k) for sd in SDS[1:]]
-        for k in ("content", "lower tau_c", "both")
-    )
+    none, alone, both = (on_sphere(deep, label) for label in ("content", "lower tau_c", "both"))
     more = tuple(b - v for other in (none, alone) for b, v in zip(both, other, strict=True))
     text = f"{by_spread('with neither', none)}; {by_spread('with tau_c', alone)}; {by_spread('with both', both)}"
     return Finding(f"$R^2$ {text}", float(np.mean(both)), more)
@@ -478,10 +494,7 @@ def norm_too(deep):
 
 @measures("cs-deep-norm")
 def norm_alone(deep):
-    bare, none, alone = (
-        [style_kept(deep, "sphere", sd, label) for sd in SDS[1:]]
-        for label in ("no norm", "content", "lower tau_c")
-    )
+    bare, none, alone = (on_sphere(deep, label) for label in ("no norm", "content", "lower tau_c"))
     more = tuple(b - v for other in (none, alone) for b, v in zip(bare, other, strict=True))
     return Finding(
         f"{by_spread('without the norm', bare)}; {by_spread('with it', none)}; "
@@ -508,7 +521,8 @@ def scaled_norm(heads, norms):
 
 @measures("img-rank")
 def rank_after(cifar):
-    before, after = spectral_rank(cifar.spectrum_h), spectral_rank(cifar.spectrum_z)
+    before = spectral_rank(cifar.spectrum_h)
+    after = spectral_rank(cifar.spectrum_z)
     return Finding(
         f"effective rank before {listed(before, '.1f')}, after {listed(after, '.1f')}",
         float((after / before).mean()),
@@ -531,7 +545,8 @@ def photo_norm_removed(norms, slow):
 @measures("photo-norm-control")
 def photo_control(norms, slow):
     rank = ranks(norms, "z")
-    steep, standard = rank.sel(variant=STEEP), rank.sel(variant=STANDARD)
+    steep = rank.sel(variant=STEEP)
+    standard = rank.sel(variant=STANDARD)
     plain = ranks(slow, "z").sel(variant=SLOW_NORM)
     share = steep / standard
     return Finding(
@@ -550,13 +565,13 @@ def digits_columns(digits, name: str, place: str) -> list:
 @measures("cs-fig-2")
 def norm_removed(digits):
     regular, bare, _ = digits_columns(digits, "rank", "z")
+    ratio = bare / regular
     half = digits["rank"].sel(variant="regular, temperature 1/2", place=AFTER)
-    return Finding(
-        f"by {span(bare / regular - 1, '.0%')}, from {regular.mean():.1f} to {bare.mean():.1f}; the norm at a "
-        f"temperature of .5 has {half.mean():.1f} already",
-        float((bare / regular).mean()),
-        (bare / regular - 1.25,),
+    text = (
+        f"by {span(ratio - 1, '.0%')}, from {regular.mean():.1f} to {bare.mean():.1f}; the norm at a "
+        f"temperature of .5 has {half.mean():.1f} already"
     )
+    return Finding(text, float(ratio.mean()), (ratio - 1.25,))
 
 
 def readout(heads, variant: str, place: str):
@@ -646,10 +661,9 @@ def digits_two_temperatures(place: int, digits):
 @measures("cs-photo-two", 0)
 @measures("cs-photo-two-before", 1)
 def photo_two_temperatures(place: int, norms):
-    rows = [
-        [norms[name].sel(variant=v).values for v in (STANDARD, STANDARD_TWO)]
-        for name in ("probe_z", "probe")
-    ]
+    rows = []
+    for name in ("probe_z", "probe"):
+        rows.append([norms[name].sel(variant=v).values for v in (STANDARD, STANDARD_TWO)])
     text, gains = changed(*rows, 1)
     return Finding(text, float(gains[place].mean()), (gains[place],))
 
@@ -701,7 +715,8 @@ def singular_product(products):
 @measures("cs-lemma-4")
 def classifier_simplex(classifier):
     run = classifier.sel(variant="classifier")
-    off, within = abs(run.cosines + 1 / 3).max("pair"), run.within.isel(step=-1)
+    off = abs(run.cosines + 1 / 3).max("pair")
+    within = run.within.isel(step=-1)
     return Finding(
         f"cosines off by {span(off)} at most; within over between {span(within, '.4f')}",
         float(off.mean()),
@@ -712,11 +727,13 @@ def classifier_simplex(classifier):
 @measures("cs-generators")
 def generators(worlds):
     lost, content, style = np.array(worlds).T
+    off = lost.max()
+    differs = content.max()
+    apart = style.min()
     return Finding(
-        f"inverse off by {lost.max():.0e}; content differs by {content.max():g}, style by at least "
-        f"{style.min():.2f}",
-        float(lost.max()),
-        (1e-4 - lost.max(), 1e-12 - content.max(), style.min() - 1e-6),
+        f"inverse off by {off:.0e}; content differs by {differs:g}, style by at least {apart:.2f}",
+        float(off),
+        (1e-4 - off, 1e-12 - differs, apart - 1e-6),
     )
 
 
@@ -732,12 +749,15 @@ def simultaneously_diagonal(axes):
     )
 
 
+def smallest(dial, share: int) -> np.ndarray:
+    """(seeds at style sd .6, then at 1) smallest eigenvalue of share Sigma_x - Sigma_x~."""
+    return np.array([values[0] for values in (*dial[0.6][share], *dial[1.0][share])])
+
+
 @measures("cs-assumption-4")
 def strong_style(dial):
-    true, printed = (
-        np.array([[values[0] for values in of_sd[share]] for of_sd in (dial[0.6], dial[1.0])])
-        for share in (2, 1)
-    )
+    true = smallest(dial, 2)
+    printed = smallest(dial, 1)
     return Finding(
         f"smallest {span(true, '.3f')}; with $\\Sigma_x$ once {span(printed, '.3f')}",
         float(true.min()),
@@ -751,19 +771,22 @@ def strong_style(dial):
 @measures("cs-temperature")
 def only_scales(scaled):
     off, turned, small = np.array(scaled).T
+    farthest = off.max()
+    angle = turned.min()
+    lost = (1 - small).max()
     return Finding(
-        f"at a small W cosine 1 to {(1 - small).max():.0e}; at a rotation held still {span(turned)}, scaled along off "
-        f"by {off.max():.0e}",
-        float(turned.min()),
-        (1e-5 - (1 - small).max(), 1e-12 - off.max(), 1 - turned.min() - 1e-5),
+        f"at a small W cosine 1 to {lost:.0e}; at a rotation held still {span(turned)}, scaled along off "
+        f"by {farthest:.0e}",
+        float(angle),
+        (1e-5 - lost, 1e-12 - farthest, 1 - angle - 1e-5),
     )
 
 
 @measures("cs-lemma-5")
 def lemma_5(errors):
-    printed, corrected, detached = (
-        np.array([e[k][0] for e in errors]) for k in ("printed", "corrected", "detached")
-    )
+    printed = np.array([of_seed["printed"][0] for of_seed in errors])
+    corrected = np.array([of_seed["corrected"][0] for of_seed in errors])
+    detached = np.array([of_seed["detached"][0] for of_seed in errors])
     text = rf"error {{:.2f}}; with $2 \Sigma_x$ {corrected.max():.0e}; with negatives held still {detached.max():.0e}"
     return Finding(
         text.format(printed.mean()),
@@ -787,10 +810,12 @@ def derivative(derivatives):
 @measures("cs-eq-10")
 def pull(limits):
     errors = np.array([limits[n, 1.0] for n in (64, 256, 1024)])[..., 0]  # (sizes, seeds)
+    last = errors[-1]
+    falls = errors[:-1] - errors[1:]
     return Finding(
         f"error {listed(errors.mean(1), '.1%')}",
-        float(errors[-1].mean()),
-        (every(errors[:-1] - errors[1:]), every(0.01 - errors[-1])),
+        float(last.mean()),
+        (every(falls), every(0.01 - last)),
     )
 
 
@@ -827,13 +852,15 @@ def batch_size(spectra, estimates):
     error = [
         np.linalg.norm(estimates[n] - estimates[max(estimates)], axis=(-2, -1)) for n in (5, 100)
     ]
-    rank, better = [nonzero(spectra[n]) for n in (2, 12)], error[0] / error[1]
-    return Finding(
-        f"rank {rank[0].max()}, then {rank[1].min()}; condition number {span(few, '.0f')}, then "
-        f"{span(many, '.1f')}; errors {span(better, '.1f')} times smaller",
-        float(many.mean()),
-        (every(rank[1] - rank[0]), every(np.log(few / many)), every(np.log(better))),
+    better = error[0] / error[1]
+    low = nonzero(spectra[2])
+    full = nonzero(spectra[12])
+    text = (
+        f"rank {low.max()}, then {full.min()}; condition number {span(few, '.0f')}, then "
+        f"{span(many, '.1f')}; errors {span(better, '.1f')} times smaller"
     )
+    margins = (full - low, np.log(few / many), np.log(better))
+    return Finding(text, float(many.mean()), tuple(map(every, margins)))
 
 
 @measures("cs-lemma-6-remark")
@@ -859,63 +886,72 @@ def gradient_rank(spectra):
 @measures("cs-eq-15")
 def decomposition(forms):
     off, middle, beside = zip(*forms, strict=True)
-    return Finding(
-        f"off by {max(off):.0e}; content {span([m[:4] for m in middle], '.3f')}, style "
-        f"{span([m[4:] for m in middle], '.3f')}, beside the diagonal {span(beside, '.4f')}",
-        float(max(off)),
-        (1e-9 - max(off), 0.05 - 12 * max(beside)),
+    most = max(off)
+    content, style = np.hsplit(np.array(middle), [4])  # entries of the diagonals
+    text = (
+        f"off by {most:.0e}; content {span(content, '.3f')}, style "
+        f"{span(style, '.3f')}, beside the diagonal {span(beside, '.4f')}"
     )
+    return Finding(text, float(most), (1e-9 - most, 0.05 - 12 * max(beside)))
 
 
 @measures("cs-definite")
 def definite(dial):
-    least, *_, most = np.moveaxis(
-        [dial[sd][1] for sd in (0.1, 0.2, 0.3)], -1, 0
-    )  # of the eigenvalues, ascending
+    eigenvalues = np.array(
+        [dial[sd][1] for sd in (0.1, 0.2, 0.3)]
+    )  # (spreads, seeds, 8), ascending
+    lowest = eigenvalues[..., 0]
+    highest = eigenvalues[..., -1]
+    bottom = lowest.min()
+    one_sign = (lowest > 0).all() or (highest < 0).all()
     return Finding(
-        f"as printed {-most.max():.3f} to {-least.min():.3f}; corrected, from {least.min():.3f} up",
-        float(-most.min()),
-        (every(-most),),
-        None if (least > 0).all() or (most < 0).all() else "fails",
+        f"as printed {-highest.max():.3f} to {-bottom:.3f}; corrected, from {bottom:.3f} up",
+        float(-highest.min()),
+        (every(-highest),),
+        None if one_sign else "fails",
     )
 
 
 @measures("cs-strong")
 def strong_augmentation(linear):
-    left = {
-        sd: least(linear["spread", "box", 4, sd]) / least(linear["spread", "box", 0, sd])
-        for sd in (0.1, 0.3, 0.6, 1.0)
-    }
+    free, left = {}, {}
+    for sd in SPREADS["box"]:
+        free[sd] = least(linear["spread", "box", 0, sd])
+        left[sd] = least(linear["spread", "box", 4, sd]) / free[sd]
     text = "; ".join(f"{span(v)} at sd {sd:g}" for sd, v in left.items())
-    free = listed([least(linear["spread", "box", 0, sd]).mean() for sd in (0.6, 1.0)])
+    weak = np.minimum(left[0.1], left[0.3])
+    without = listed([free[0.6].mean(), free[1.0].mean()])
     return Finding(
-        f"of that without content {text}; without content it is {free} at .6 and 1",
+        f"of that without content {text}; without content it is {without} at .6 and 1",
         float(left[1.0].mean()),
-        (0.5 - left[0.6], 0.5 - left[1.0], 0.5 - np.minimum(left[0.1], left[0.3])),
+        (0.5 - left[0.6], 0.5 - left[1.0], 0.5 - weak),
     )
 
 
 @measures("cs-proportional")
 def proportional(entries):
-    through, alone = (np.array([found[k] for found in entries]) for k in (0, 1))  # (seeds, 8, 8)
-    spread = [(v.std(1) / abs(v).mean(1)).max() for v in (through, alone)]
+    through = np.array([ratios for ratios, _ in entries])  # (seeds, 8, 8)
+    alone = np.array([ratios for _, ratios in entries])
+    spread, diagonal = ((v.std(1) / abs(v).mean(1)).max() for v in (through, alone))
+    shrinking = (through < 0).mean()
     return Finding(
-        f"spread {spread[1]:.0e} where the matrix is diagonal; else {spread[0]:.1f} times the mean, and "
-        f"{(through < 0).mean():.0%} of entries shrink",
-        float(spread[0]),
-        (1e-9 - spread[1], spread[0] - 1e-9),
+        f"spread {diagonal:.0e} where the matrix is diagonal; else {spread:.1f} times the mean, and "
+        f"{shrinking:.0%} of entries shrink",
+        float(spread),
+        (1e-9 - diagonal, spread - 1e-9),
     )
 
 
 @measures("cs-eigenvalues")
 def eigenvalues_decide(linear, sphere_eigenvalues):
-    ends = [least(linear["spread", "sphere", 4, sd]) for sd in (0.2, 0.5)]
-    low = [sphere_eigenvalues[sd] for sd in (0.2, 0.5)]
+    mild, strong = (least(linear["spread", "sphere", 4, sd]) for sd in (0.2, 0.5))
+    above = sphere_eigenvalues[0.2]
+    below = sphere_eigenvalues[0.5]
     return Finding(
-        f"smallest eigenvalue {low[0]:.3f} and {low[1]:.3f}: smallest over largest singular value "
-        f"{span(ends[0])} and {span(ends[1], '.4f')}",
-        float(ends[1].mean()),
-        (low[0], -low[1], ends[0] - 0.3, 0.01 - ends[1]),
+        f"smallest eigenvalue {above:.3f} and {below:.3f}: smallest over largest singular value "
+        f"{span(mild)} and {span(strong, '.4f')}",
+        float(strong.mean()),
+        (above, -below, mild - 0.3, 0.01 - strong),
     )
 
 
@@ -928,12 +964,12 @@ def content_faster(recipe):
 @measures("cs-lemma-7-ratio")
 def growth_ratio(ratios):
     true, law, printed = np.array(ratios).transpose(2, 0, 1)  # (spreads, seeds)
-    return Finding(
+    text = (
         f"autograd {listed(true.mean(1))}, the law {listed(law.mean(1))}, printed "
-        f"{listed(printed.mean(1))}",
-        float(true[-1].mean()),
-        (every(0.02 - abs(true / law - 1)),),
+        f"{listed(printed.mean(1))}"
     )
+    off = abs(true / law - 1)
+    return Finding(text, float(true[-1].mean()), (every(0.02 - off),))
 
 
 @measures("cs-prop-2")
@@ -953,7 +989,8 @@ def reading(readings):
 @measures("cs-prop-3")
 def recipe_equalises(recipe):
     sds = (0.01, 0.05, 0.1, 0.15)
-    equal, scaled = (np.array([recipe[sd, name][1] for sd in sds]) for name in ("1", "the recipe"))
+    equal = np.array([recipe[sd, "1"][1] for sd in sds])
+    scaled = np.array([recipe[sd, "the recipe"][1] for sd in sds])
     return Finding(
         f"{by_spread('content faster by', scaled)}; {by_spread('at equal temperatures by', equal)}",
         float(scaled.max()),
@@ -963,29 +1000,24 @@ def recipe_equalises(recipe):
 
 @measures("cs-prop-3-goal")
 def equal_spectrum(linear):
-    found = {
-        (p, name): np.array([least(linear["recipe", p, sd, name]) for sd in (0.05, 0.1, 0.15)])
-        for p in (2, 1)
-        for name in ("s", "1")
-    }
+    texts, scaled = [], {}
+    for p in (2, 1):
+        scaled[p] = [least(linear["recipe", p, sd, "s"]) for sd in (0.05, 0.1, 0.15)]
+        equal = [least(linear["recipe", p, sd, "1"]) for sd in (0.05, 0.1, 0.15)]
+        texts.append(f"{span(scaled[p])} (p = {p}; at equal temperatures {span(equal)})")
     return Finding(
-        "; ".join(
-            f"{span(found[p, 's'])} (p = {p}; at equal temperatures {span(found[p, '1'])})"
-            for p in (2, 1)
-        ),
-        float(np.min(found[2, "s"])),
-        (*(found[2, "s"] - 0.5), *(found[1, "s"] - 0.5)),
+        "; ".join(texts),
+        float(np.min(scaled[2])),
+        tuple(v - 0.5 for v in scaled[2] + scaled[1]),
     )
 
 
 @measures("cs-stationary")
 def only_zero(dial):
-    size = np.array(
-        [
-            [abs(values).min() / abs(values).max() for values in dial[sd][1]]
-            for sd in (0.1, 0.2, 0.3)
-        ]
-    )
+    sizes = []
+    for sd in (0.1, 0.2, 0.3):
+        sizes += [abs(values).min() / abs(values).max() for values in dial[sd][1]]
+    size = np.array(sizes)
     return Finding(
         f"at least {size.min():.2f} of the largest", float(size.min()), (every(size - 0.1),)
     )
@@ -994,10 +1026,11 @@ def only_zero(dial):
 @measures("cs-loss-zero")
 def zero_loss(loss_at_zero):
     ratio, inverse = np.array(loss_at_zero).T
+    off = abs(ratio - 1).max()
     return Finding(
-        f"off by {abs(ratio - 1).max():.0e}; at the inverse of g {span(inverse)} of it",
+        f"off by {off:.0e}; at the inverse of g {span(inverse)} of it",
         float(inverse.max()),
-        (1e-9 - abs(ratio - 1).max(), 1 - inverse.max()),
+        (1e-9 - off, 1 - inverse.max()),
     )
 
 
@@ -1028,7 +1061,8 @@ def infimum(far, collapsed, no_content):
 
 @measures("cs-cor-1")
 def inverse_not_best(corner):
-    inverse, doubled = (np.array([corner[k][:, row, 1] for k in (1, 4)]) for row in (0, 1))
+    inverse = np.array([corner[k][:, 0, 1] for k in (1, 4)])
+    doubled = np.array([corner[k][:, 1, 1] for k in (1, 4)])
     text = "{:.2f} and {:.2f} fall to {:.2f} and {:.2f}".format(*inverse.mean(1), *doubled.mean(1))
     return Finding(text, float(doubled.mean()), (every(inverse - doubled),))
 
@@ -1041,10 +1075,11 @@ def low_rank(layers):
     straight = [counts[1, scale] for scale in (2, 30)]
     bent = np.concatenate([counts[3, scale] for scale in (2, 30)])
     by_layer = ", ".join(span(of_layer, "d") for of_layer in bent.T)
+    low = float(max(np.max(straight), bent[:, -1].max()))
     return Finding(
         f"{span(straight, 'd')} (linear); {by_layer} (by layer), with content times 2 and times 30",
         float(bent.max()),
-        (3.5 - float(max(np.max(straight), bent[:, -1].max())), bent[:, 0].max() - 3.5),
+        (3.5 - low, bent[:, 0].max() - 3.5),
     )
 
 
@@ -1070,7 +1105,8 @@ def full_rank(sphere_identity):
 @measures("cs-fig-4")
 def unused_decay(weak_decay, decayed):
     left = decayed.left.sel(variant="directclr").values  # (seeds, rows)
-    unused, used = left[:, 12:].max(1), left[:, :12].mean(1)
+    unused = left[:, 12:].max(1)
+    used = left[:, :12].mean(1)
     early = float((weak_decay.rows[-1] / weak_decay.rows[0])[weak_decay.config.direct :].mean())
     return Finding(
         f"{span(unused, '.4f')} left at a product of 8, of the rows that the loss sees {span(used)}; {early:.3f} left "
@@ -1083,7 +1119,8 @@ def unused_decay(weak_decay, decayed):
 @measures("cs-eq-28")
 def only_concatenated(decayed):
     unused = decayed.sel(variant="directclr").isel(row=slice(12, None))
-    added, left = unused.added.max("row"), unused.left.max("row")
+    added = unused.added.max("row")
+    left = unused.left.max("row")
     return Finding(
         f"at most {span(added, '.4f')} of h, with {span(left, '.4f')} of the weights left",
         float(added.mean()),

@@ -72,14 +72,18 @@ def best_scale(encoder: np.ndarray, config: Config) -> float:
 def product_ranks(seed: int = 0) -> tuple[int, int, int]:
     """How often, in 81 products of 8 x 8 matrices of all ranks, the rank is above the smaller of the two (CS Lemma 2);
     how often "singular" is not "both are" (Lemma 3), and is not "one of them is"."""
-    generator, above, both, one = stream(seed, 0), 0, 0, 0
+    generator = stream(seed, 0)
+    above = 0
+    both = 0
+    one = 0
     for r in range(DIM + 1):
         for s in range(DIM + 1):
             A, B = (
                 torch.randn(2, DIM, DIM, generator=generator, dtype=torch.float64)[:, :, :k]
                 for k in (r, s)
             )
-            A, B = A[0] @ A[1].T, B[0] @ B[1].T
+            A = A[0] @ A[1].T
+            B = B[0] @ B[1].T
             rank = int(torch.linalg.matrix_rank(A @ B, rtol=1e-10))
             above += rank > min(r, s)
             both += (rank < DIM) != (r < DIM and s < DIM)
@@ -115,7 +119,8 @@ def collapsed(scales, d_c: int, layers: int = 3, n: int = 512, seed: int = 0) ->
     g = latents.mixing(DIM, layers, generator)
     g = latents.Mixing([matrix.double() for matrix in g.matrices])
     found = [g.inverse(g(z)) * (torch.arange(DIM) < d_c) for z in pairs(n, d_c, 0.3, generator)]
-    return np.array([float(loss(*(c * z for z in found)).mean()) for c in scales])
+    z, views = found
+    return np.array([float(loss(c * z, c * views).mean()) for c in scales])
 
 
 @one_thread()

@@ -23,9 +23,12 @@ from clbook.papers.cs import computed, encoders
 from clbook.results import records
 from clbook.results.records import Computed, Recipe, fields
 
-SEEDS, SDS, SPACES = range(3), (0.05, 0.15, 0.3), ("box", "sphere")
+SEEDS = range(3)
+SDS = (0.05, 0.15, 0.3)
+SPACES = ("box", "sphere")
 FIVE, EIGHT = range(5), range(8)
-KS, TRIED = (1, 2, 4), (0.2, 0.3, 0.5)
+KS = (1, 2, 4)
+TRIED = (0.2, 0.3, 0.5)
 WORLDS = ("box, p = 2", "box, p = 1", "sphere")
 KINDS = {"no content": {"d_c": 0}, "content": {"d_c": 5}}
 DIALS = {
@@ -80,7 +83,8 @@ def deep_configs() -> dict:
     After a comma a world says what is tried besides; worlds "... of Table 1" have its tau."""
     box = Config(d=10, d_c=5, style_sd=0.15, mixing_layers=3, layers=7, lr=3e-3, steps=8000)
     globe = box.replace(space="sphere", normalize=True, tau=0.5, lr=1e-3, steps=7000)
-    bases, free = dict(zip(SPACES, (box, globe), strict=True)), {"no content": KINDS["no content"]}
+    bases = dict(zip(SPACES, (box, globe), strict=True))
+    free = {"no content": KINDS["no content"]}
 
     def cross(width, worlds, sds, kinds=KINDS, name="", **changes):
         """{key: Config} of all these worlds, spreads and kinds."""
@@ -93,26 +97,25 @@ def deep_configs() -> dict:
             for label, kind in kinds.items()
         }
 
-    found = {
-        "box": cross(50, ["box"], (0.15, 0.3))
-        | cross(50, ["box"], (0.15,), {"lower tau_c": {"tau_c": 0.1}}),
-        "box-batch": cross(50, ["box"], (0.05,), n=1024, steps=10_000),
-        "box-longer": cross(50, ["box"], (0.05,), free, ", smaller batch", n=512, steps=10_000),
-        "sphere": cross(50, ["sphere"], (0.15,), KINDS | DIALS),
-        "sphere-longer": cross(50, ["sphere"], (0.05, 0.3), steps=16_000),
-        "sphere-dials": cross(50, ["sphere"], (0.05, 0.3), DIALS, steps=16_000),
-        "sphere-longest": (
-            cross(50, ["sphere"], (0.05,), steps=64_000)
-            | cross(50, ["sphere"], (0.05,), free, steps=72_000)
-        ),
-        "narrow": cross(10, SPACES, SDS, lr=1e-3, steps=10_000),
-        "narrow-step": cross(10, ["box"], SDS, free, ", larger step", steps=10_000),
-        "narrow-step-sphere": cross(
-            10, ["sphere"], SDS, free, ", larger step", lr=3e-3, steps=64_000
-        ),
-        "narrow-batch": cross(10, SPACES, SDS, free, ", larger batch", n=512, lr=3e-3, steps=5000),
-        "table": cross(50, SPACES, (0.05,), name=" of Table 1", tau=1.0, lr=3e-3, steps=2000),
-    }
+    lower = {"lower tau_c": {"tau_c": 0.1}}
+    step = ", larger step"
+    found = {}
+    found["box"] = cross(50, ["box"], (0.15, 0.3))
+    found["box"] |= cross(50, ["box"], (0.15,), lower)
+    found["box-batch"] = cross(50, ["box"], (0.05,), n=1024, steps=10_000)
+    found["box-longer"] = cross(50, ["box"], (0.05,), free, ", smaller batch", n=512, steps=10_000)
+    found["sphere"] = cross(50, ["sphere"], (0.15,), KINDS | DIALS)
+    found["sphere-longer"] = cross(50, ["sphere"], (0.05, 0.3), steps=16_000)
+    found["sphere-dials"] = cross(50, ["sphere"], (0.05, 0.3), DIALS, steps=16_000)
+    found["sphere-longest"] = cross(50, ["sphere"], (0.05,), steps=64_000)
+    found["sphere-longest"] |= cross(50, ["sphere"], (0.05,), free, steps=72_000)
+    found["narrow"] = cross(10, SPACES, SDS, lr=1e-3, steps=10_000)
+    found["narrow-step"] = cross(10, ["box"], SDS, free, step, steps=10_000)
+    found["narrow-step-sphere"] = cross(10, ["sphere"], SDS, free, step, lr=3e-3, steps=64_000)
+    found["narrow-batch"] = cross(
+        10, SPACES, SDS, free, ", larger batch", n=512, lr=3e-3, steps=5000
+    )
+    found["table"] = cross(50, SPACES, (0.05,), name=" of Table 1", tau=1.0, lr=3e-3, steps=2000)
     return {f"cs-deep-{name}": configs for name, configs in found.items()}
 
 
@@ -199,10 +202,11 @@ CLASSES = {
 CLASSIFIER = {"classifier": CORNERS.replace(normalize=False, style_sd=10.0, steps=20_000)}
 # Outputs are scaled to length 1 on average; at 1/64 of a temperature that is as if they had variance 1 in each of 64
 # dimensions. So the first three rows have the temperature 1.
+BARE = PLAIN.replace(normalize=False, tau=1 / 64)
 DIGITS = {
     "regular": PLAIN,
-    "without norm": PLAIN.replace(normalize=False, tau=1 / 64),
-    "two temperatures": PLAIN.replace(normalize=False, tau=1 / 64, tau_ratio=0.7),
+    "without norm": BARE,
+    "two temperatures": BARE.replace(tau_ratio=0.7),
     "regular, temperature 1/64": PLAIN.replace(tau=1 / 64),
     "regular, temperature 1/2": PLAIN.replace(tau=0.5),
 }
@@ -273,171 +277,156 @@ AXES = {
     "terms": "run moment term",
     "cosines": "run pair",
 }
-RECIPES = {
-    "cs-keeping": Computed(computed.keeping),
-    "cs-scaled-inverse": Computed(computed.scaled_inverse),
-    "cs-parts": Computed(computed.parts),
-    "cs-inverse": Computed(computed.inverse),
-    "cs-errors": Computed(computed.errors),
-    "cs-ratios": Computed(computed.ratios),
-    "cs-readings": Computed(computed.readings),
-    "cs-recipe": Computed(computed.recipe),
-    "cs-surface": Computed(computed.surface),
-    "cs-loss-of-x": Computed(loss_of_x),
-    "cs-five": Recipe(
-        "linear encoders in the box and on the sphere, five seeds",
-        cs.run,
-        sum(five_configs().values(), ()),
-        fields(last=("map",), size=size),
-        ("size",),
-        start=0.02,
-    ),
-    "cs-other-images": Recipe(
-        "photographs and handwritten digits through the projector, outputs normalised or not",
-        projector.run,
-        OTHER_IMAGES,
-        fields("spectrum", "rows", rank=effective_rank),
-        ("loss",),
-        start=1.0,  # they are recorded at the start and at the end alone
-        record=READ_ASKED,
-    ),
-    "cs-sphere-grid": Recipe(
-        "linear encoders on the sphere over contents, temperatures and spreads of style, three seeds",
-        cs.run,
-        grid_configs(),
-        fields(last=("map",), size=size),
-        ("size",),
-        start=0.05,
-    ),
-    "cs-deep-short": Recipe(
-        "the chapter's deep encoders, 2,000 steps",
-        cs.run,
-        sum(short_configs().values(), ()),
-        fields("map", "r2", last=("style_r2",), output=output),
-        ("output",),
-        start=0.3,
-        record=("r2",),
-    ),
-    "cs-weak-decay": Recipe(
-        "DirectCLR on digits with the usual weight decay",
-        projector.run,
-        WEAK_DECAY,
-        fields(),
-        ("loss",),
-        start=0.5,
-    ),
-    "cs-linear": Recipe(
-        "linear encoders, three seeds: contents, temperatures, spreads of style and of content",
-        cs.run,
-        seeded(linear_configs()),
-        stacked("loss", map="map"),
-        ("loss",),
-        start=0.02,
-        record=("loss",),
+
+
+def of_variants(says, run, variants: dict, reduce, curves, seeds=SEEDS, **more) -> Recipe:
+    """The Recipe of runs of {variant: Config} with each of the seeds; all else as for `Recipe`."""
+    return Recipe(
+        says,
+        run,
+        seeded(variants, seeds),
+        reduce,
+        curves,
         axes=AXES,
-        named={"variant": each(linear_configs())},
+        named={"variant": each(variants, seeds)},
         dims=("variant", "seed"),
-    ),
-    "cs-sweep": Recipe(
-        "linear encoders on the sphere, five seeds: temperatures of content, at temperature 1",
-        cs.run,
-        seeded(sweep_configs(), FIVE),
-        stacked("loss", map="map"),
-        ("loss",),
-        start=0.02,
-        record=("loss",),
-        axes=AXES,
-        named={"variant": each(sweep_configs(), FIVE)},
-        dims=("variant", "seed"),
-    ),
-    **{
-        name: Recipe(
-            f"deep encoders, three seeds: {name.removeprefix('cs-deep-')}",
-            encoders.Deep.run,
-            seeded(configs),
-            deep,
-            ("loss", "output"),
-            start=0.01,
-            record=("loss", "r2", "terms"),
-            axes=AXES,
-            named={"variant": each(configs)},
-            dims=("variant", "seed"),
-        )
-        for name, configs in deep_configs().items()
-    },
-    "cs-deep-rotated": Recipe(
-        "deep encoders of the paper's width that start from rotations, five seeds",
-        encoders.Orthogonal.run,
-        seeded(rotated_configs(), FIVE),
-        deep,
-        ("loss", "output"),
-        start=0.01,
-        record=("loss", "r2", "terms"),
-        axes=AXES,
-        named={"variant": each(rotated_configs(), FIVE)},
-        dims=("variant", "seed"),
-    ),
-    "cs-projectors": Recipe(
-        "the same four layers under none to three projector layers, three seeds",
-        encoders.Square.run,
-        seeded(projector_configs()),
-        shielded,
-        ("loss",),
-        start=0.02,
-        record=("loss", "r2"),
-        axes=AXES,
-        labels={"layer": ("fourth", "output")},
-        named={"variant": each(projector_configs())},
-        dims=("variant", "seed"),
-    ),
-    "cs-classes": Recipe(
-        "InfoNCE on encoders of four classes, style near the old one or drawn anew, three seeds",
-        encoders.Classes.run,
-        seeded(CLASSES),
-        COLLAPSE,
-        ("loss", "within"),
-        start=0.02,
-        record=COLLAPSE_ASKED,
-        axes=AXES,
-        named={"variant": each(CLASSES)},
-        dims=("variant", "seed"),
-    ),
-    "cs-classifier": Recipe(
-        "classifiers of four classes, three seeds",
-        encoders.Classifiers.run,
-        seeded(CLASSIFIER),
-        COLLAPSE,
-        ("loss", "within"),
-        start=0.01,
-        record=COLLAPSE_ASKED,
-        axes=AXES,
-        named={"variant": each(CLASSIFIER)},
-        dims=("variant", "seed"),
-    ),
-    "cs-digits": Recipe(
-        "digits, outputs standardised to variance 1, eight seeds",
-        projector.run,
-        seeded(DIGITS, EIGHT),
-        READ,
-        ("loss",),
-        start=0.5,
-        record=READ_ASKED,
-        axes=AXES,
-        labels={"place": ("h", "z")},
-        named={"variant": each(DIGITS, EIGHT)},
-        dims=("variant", "seed"),
-    ),
-    "cs-directclr": Recipe(
-        "DirectCLR and SimCLR on digits until unused weights have decayed, three seeds",
-        encoders.Direct.run,
-        seeded(DIRECT),
-        direct,
-        ("loss",),
-        start=0.1,
-        record=("readout", "added"),
-        axes=AXES,
-        labels={"place": ("h", "r", "z")},
-        named={"variant": each(DIRECT)},
-        dims=("variant", "seed"),
-    ),
-}
+        **more,
+    )
+
+
+def of_linear(says, variants: dict, seeds=SEEDS) -> Recipe:
+    """The Recipe of linear encoders: their maps over time."""
+    reduce = stacked("loss", map="map")
+    asked = ("loss",)
+    return of_variants(says, cs.run, variants, reduce, asked, seeds, start=0.02, record=asked)
+
+
+def of_deep(says, run, variants: dict, seeds=SEEDS) -> Recipe:
+    """The Recipe of deep encoders: what `deep` keeps."""
+    asked = ("loss", "r2", "terms")
+    curves = ("loss", "output")
+    return of_variants(says, run, variants, deep, curves, seeds, start=0.01, record=asked)
+
+
+COMPUTED = (
+    computed.keeping,
+    computed.scaled_inverse,
+    computed.parts,
+    computed.inverse,
+    computed.errors,
+    computed.ratios,
+    computed.readings,
+    computed.recipe,
+    computed.surface,
+    loss_of_x,
+)
+RECIPES = {f"cs-{one.__name__.replace('_', '-')}": Computed(one) for one in COMPUTED}
+RECIPES["cs-five"] = Recipe(
+    "linear encoders in the box and on the sphere, five seeds",
+    cs.run,
+    sum(five_configs().values(), ()),
+    fields(last=("map",), size=size),
+    ("size",),
+    start=0.02,
+)
+RECIPES["cs-other-images"] = Recipe(
+    "photographs and handwritten digits through the projector, outputs normalised or not",
+    projector.run,
+    OTHER_IMAGES,
+    fields("spectrum", "rows", rank=effective_rank),
+    ("loss",),
+    start=1.0,  # they are recorded at the start and at the end alone
+    record=READ_ASKED,
+)
+RECIPES["cs-sphere-grid"] = Recipe(
+    "linear encoders on the sphere over contents, temperatures and spreads of style, three seeds",
+    cs.run,
+    grid_configs(),
+    fields(last=("map",), size=size),
+    ("size",),
+    start=0.05,
+)
+RECIPES["cs-deep-short"] = Recipe(
+    "the chapter's deep encoders, 2,000 steps",
+    cs.run,
+    sum(short_configs().values(), ()),
+    fields("map", "r2", last=("style_r2",), output=output),
+    ("output",),
+    start=0.3,
+    record=("r2",),
+)
+RECIPES["cs-weak-decay"] = Recipe(
+    "DirectCLR on digits with the usual weight decay",
+    projector.run,
+    WEAK_DECAY,
+    fields(),
+    ("loss",),
+    start=0.5,
+)
+RECIPES["cs-linear"] = of_linear(
+    "linear encoders, three seeds: contents, temperatures, spreads of style and of content",
+    linear_configs(),
+)
+RECIPES["cs-sweep"] = of_linear(
+    "linear encoders on the sphere, five seeds: temperatures of content, at temperature 1",
+    sweep_configs(),
+    FIVE,
+)
+for record, variants in deep_configs().items():
+    says = f"deep encoders, three seeds: {record.removeprefix('cs-deep-')}"
+    RECIPES[record] = of_deep(says, encoders.Deep.run, variants)
+RECIPES["cs-deep-rotated"] = of_deep(
+    "deep encoders of the paper's width that start from rotations, five seeds",
+    encoders.Orthogonal.run,
+    rotated_configs(),
+    FIVE,
+)
+RECIPES["cs-projectors"] = of_variants(
+    "the same four layers under none to three projector layers, three seeds",
+    encoders.Square.run,
+    projector_configs(),
+    shielded,
+    ("loss",),
+    start=0.02,
+    record=("loss", "r2"),
+    labels={"layer": ("fourth", "output")},
+)
+RECIPES["cs-classes"] = of_variants(
+    "InfoNCE on encoders of four classes, style near the old one or drawn anew, three seeds",
+    encoders.Classes.run,
+    CLASSES,
+    COLLAPSE,
+    ("loss", "within"),
+    start=0.02,
+    record=COLLAPSE_ASKED,
+)
+RECIPES["cs-classifier"] = of_variants(
+    "classifiers of four classes, three seeds",
+    encoders.Classifiers.run,
+    CLASSIFIER,
+    COLLAPSE,
+    ("loss", "within"),
+    start=0.01,
+    record=COLLAPSE_ASKED,
+)
+RECIPES["cs-digits"] = of_variants(
+    "digits, outputs standardised to variance 1, eight seeds",
+    projector.run,
+    DIGITS,
+    READ,
+    ("loss",),
+    EIGHT,
+    start=0.5,
+    record=READ_ASKED,
+    labels={"place": ("h", "z")},
+)
+RECIPES["cs-directclr"] = of_variants(
+    "DirectCLR and SimCLR on digits until unused weights have decayed, three seeds",
+    encoders.Direct.run,
+    DIRECT,
+    direct,
+    ("loss",),
+    start=0.1,
+    record=("readout", "added"),
+    labels={"place": ("h", "r", "z")},
+)

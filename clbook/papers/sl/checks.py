@@ -80,10 +80,8 @@ def unlabelled() -> tuple[np.ndarray, np.ndarray]:
         distances(optimum(table.joint, seed=seed)[0], TWINS)[0]
         for seed, table in zip(SEEDS, made, strict=True)
     ]
-    labelled = [
-        distances(run.z[-1], TWINS)[0]
-        for run in sweep(lookup.run, [lookup.Config(seed=seed, broken="answers") for seed in SEEDS])
-    ]
+    configs = [lookup.Config(seed=seed, broken="answers") for seed in SEEDS]
+    labelled = [distances(run.z[-1], TWINS)[0] for run in sweep(lookup.run, configs)]
     return np.array([apart.max() for apart in plain]), np.array([apart.min() for apart in labelled])
 
 
@@ -199,7 +197,8 @@ def several(
 
 def lines(angles=range(0, 181, 15)) -> tuple[np.ndarray, np.ndarray]:
     """SL Fig. 3: how many directions of differences two context vectors leave that are parallel, or at other angles."""
-    first, left = np.array([1.0, 0.0]), {}
+    first = np.array([1.0, 0.0])
+    left = {}
     for angle in angles:
         second = np.array([np.cos(np.pi * angle / 180), np.sin(np.pi * angle / 180)])
         left[angle] = tables.solutions(first, second).shape[1]
@@ -208,7 +207,7 @@ def lines(angles=range(0, 181, 15)) -> tuple[np.ndarray, np.ndarray]:
 
 def steps() -> dict[str, list]:
     """{kind of batch: for five seeds `updates.errors`}: 16 distinct symbols, and 32 places of 16 symbols."""
-    return {
-        kind: [updates.errors(16, batch, seed=seed) for seed in SEEDS]
-        for kind, batch in (("distinct", 16), ("repeated", 32))
-    }
+    found = {}
+    for kind, batch in (("distinct", 16), ("repeated", 32)):
+        found[kind] = [updates.errors(16, batch, seed=seed) for seed in SEEDS]
+    return found

@@ -54,7 +54,8 @@ def definitions(seeds=range(3)) -> dict[str, np.ndarray]:
     pairs = [(table, table) for table in (*own, task)] + [(table, task) for table in others]
     found = {"Def. 2.1": [], "Def. 4.1": [], "one distribution": []}
     for contrastive, downstream in pairs:
-        said, (means, stands) = equivalence.check(contrastive, downstream), plainly(downstream)
+        said = equivalence.check(contrastive, downstream)
+        means, stands = plainly(downstream)
         obeys = (said.semantic <= SAME) == (said.conditional <= SAME)
         if contrastive is downstream:
             found["Def. 2.1"].append(differing(said.semantic <= SAME, means))
@@ -96,7 +97,8 @@ def similarities(n: int, seed: int, d: int = 5) -> tuple[float, float, float]:
     """Errors of the book's losses with the scalar product and with the cosine against `slow_loss` of vectors (n, d) as
     they are and normalised; and how far these two are from each other."""
     pair = torch.randn(2, n, d, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    scalar, cosine = slow_loss(*pair), slow_loss(*pair / pair.norm(dim=2, keepdim=True))
+    scalar = slow_loss(*pair)
+    cosine = slow_loss(*pair / pair.norm(dim=2, keepdim=True))
     return (
         abs(float(symbol_context(*pair)) - scalar),
         abs(float(infonce(*pair, normalize=True)) - cosine),
@@ -112,30 +114,34 @@ def figure_1(n: int, seed: int, d: int = 5) -> dict[str, tuple[float, float]]:
     """
     generator = torch.Generator().manual_seed(seed)
     x, *noise = torch.randn(3, n, 8, generator=generator, dtype=torch.float64)
+    first, second = (x + more for more in noise)
     labels = torch.eye(2, dtype=torch.float64)[torch.arange(n) % 2]
     one, embedding, encoder = torch.randn(3, 10, d, generator=generator, dtype=torch.float64)
     half = torch.arange(8) < 4
+    symbol = x * half
+    context = x * ~half
 
     def seen(weights, points, y=None):
         """What a network sees of points (n, 8), and of labels (n, 2) where it is given them: (n, d)."""
         return (points @ weights[:8] + (0 if y is None else y @ weights[8:])).tanh()
 
     def sides(y):
+        """{diagram: what it compares}, with these labels."""
+        embedded = seen(embedding, symbol)
         return {
-            "a": (seen(one, x + noise[0]), seen(one, x + noise[1])),
-            "b": (seen(embedding, x * half), seen(encoder, x * ~half, y)),
-            "c, two encoders": (seen(embedding, x * half), seen(encoder, x * ~half)),
-            "c, one encoder": (seen(one, x * half), seen(one, x * ~half)),
+            "a": (seen(one, first), seen(one, second)),
+            "b": (embedded, seen(encoder, context, y)),
+            "c, two encoders": (embedded, seen(encoder, context)),
+            "c, one encoder": (seen(one, symbol), seen(one, context)),
         }
 
-    losses = [
-        {name: float(symbol_context(*pair)) for name, pair in sides(y).items()}
-        for y in (labels, 1 - labels)
-    ]
-    return {
-        name: (abs(losses[0][name] - slow_loss(*pair)), abs(losses[0][name] - losses[1][name]))
-        for name, pair in sides(labels).items()
-    }
+    other = sides(1 - labels)
+    found = {}
+    for name, pair in sides(labels).items():
+        loss = float(symbol_context(*pair))
+        change = abs(loss - float(symbol_context(*other[name])))
+        found[name] = (abs(loss - slow_loss(*pair)), change)
+    return found
 
 
 # The tasks and settings.
@@ -149,7 +155,9 @@ def crop_and_cutout(side: int = 4, images: int = 300, seed: int = 0) -> tuple[fl
     """
     from sklearn.datasets import load_digits  # here, since loading it takes a second
 
-    generator, errors, changes = np.random.default_rng(seed), [], []
+    generator = np.random.default_rng(seed)
+    errors = []
+    changes = []
     for image in load_digits().images[:images]:
         top, left = generator.integers(0, 8 - side + 1, 2)
         window = np.s_[top : top + side, left : left + side]
@@ -169,9 +177,11 @@ def own_setting() -> dict[str, tuple]:
     config = modadd.PAPER
     training = modadd.Addition([config])
     s = training.start()
-    encoder, classifiers = s.weights[1 : training.parts], s.weights[training.parts :]
+    encoder = s.weights[1 : training.parts]
+    classifiers = s.weights[training.parts :]
     samples = torch.stack([s.symbols[0], s.ids[0]], 1)
-    seen, unseen = set(s.seen[0].tolist()), set(s.unseen[0].tolist())
+    seen = set(s.seen[0].tolist())
+    unseen = set(s.unseen[0].tolist())
     symbols, contexts = training.batches(s, s.order)[0]
     table = s.weights[: training.parts]
     losses = training.objective(table, symbols, contexts)
@@ -180,21 +190,21 @@ def own_setting() -> dict[str, tuple]:
         first_move(training, s, table, losses, s.memory),
         first_move(training, s, classifiers, cross_entropy, s.classifier_memory),
     }
-    return {
-        "training samples, 80 % of 512": (410, len(samples.unique(dim=0))),
-        "training equations, 80 % of 256": (205, len(seen)),
-        "and for validation": (51, len(unseen - seen)),
-        "epochs between validations": (10, EVERY),
-        "table of the symbols": ((16, 8), tuple(s.weights[0].shape[1:])),
-        "layers of the encoder": (3, layers(encoder)),
-        "outputs of the encoder": (8, encoder[-1].shape[-1]),
-        "layers of the classifier": (3, layers(classifiers)),
-        "outputs of the classifier": (8, classifiers[-1].shape[-1]),
-        "learning rate, of both": (1e-4, *rates),
-        "weight decay, of both": (1e-2, round(float(s.decay), 8)),
-        "batch": (32, symbols.shape[1]),
-        "epochs, of both": (10_000, *{config.epochs, config.classifier_epochs}),
-    }
+    found = {}
+    found["training samples, 80 % of 512"] = (410, len(samples.unique(dim=0)))
+    found["training equations, 80 % of 256"] = (205, len(seen))
+    found["and for validation"] = (51, len(unseen - seen))
+    found["epochs between validations"] = (10, EVERY)
+    found["table of the symbols"] = ((16, 8), tuple(s.weights[0].shape[1:]))
+    found["layers of the encoder"] = (3, layers(encoder))
+    found["outputs of the encoder"] = (8, encoder[-1].shape[-1])
+    found["layers of the classifier"] = (3, layers(classifiers))
+    found["outputs of the classifier"] = (8, classifiers[-1].shape[-1])
+    found["learning rate, of both"] = (1e-4, *rates)
+    found["weight decay, of both"] = (1e-2, round(float(s.decay), 8))
+    found["batch"] = (32, symbols.shape[1])
+    found["epochs, of both"] = (10_000, *{config.epochs, config.classifier_epochs})
+    return found
 
 
 def layers(weights: list[torch.Tensor]) -> int:

@@ -386,7 +386,8 @@ def _ratio_of_uneven(drawn, run) -> float:
     """Ratio, in `run`, of the pair of symbols that has uneven contexts in the run `drawn`."""
     uneven = modadd.Samples(drawn.config)
     u = uneven.symbols[uneven.weights.argmax()]
-    first, second = run.tables[-1][u], run.tables[-1][(u + 8) % 16]
+    first = run.tables[-1][u]
+    second = run.tables[-1][(u + 8) % 16]
     return np.linalg.norm(first - second) / run.different[-1]
 
 

@@ -29,7 +29,8 @@ def lines(angles=(60, 20, 0)) -> Picture:
             (angle, 0.8, 1.6, DIFFERENT_TONE, "$c_2$"),
         )  # seen if parallel
         for turn, size, width, tone, name in both:
-            x, y = size * np.cos(np.pi * turn / 180), size * np.sin(np.pi * turn / 180)
+            x = size * np.cos(np.pi * turn / 180)
+            y = size * np.sin(np.pi * turn / 180)
             ax.plot([-2 * -y, 2 * -y], [-2 * x, 2 * x], color=tone, lw=width, alpha=0.7, gid=name)
             ax.annotate(
                 "",
@@ -60,7 +61,8 @@ def basis(record: xarray.Dataset, d: int = 32) -> Picture:
     """Twins' largest distance, narrowest extent of the contexts: against columns a dimension, a dot a table."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.0)
     names = [name for name in record.variant.values if name.endswith("columns")]
-    apart, narrowest = record.twins.max("pair"), record.narrowest
+    apart = record.twins.max("pair")
+    narrowest = record.narrowest
     for ax, found, tone, label in (
         (left, apart, SAME_TONE, "distance of twins"),
         (right, narrowest, colour(0), "narrowest extent / widest"),
@@ -111,15 +113,11 @@ def starts(panels: dict, at, guessing: float = 0.125) -> Picture:
         ax.set(xlabel="epoch of the classifier", xticks=(0, at[-1] // 2, at[-1]), title=title)
     row[0].set(ylim=(0, 1.02), ylabel="accuracy on unseen pairs")
     legend(row[0], loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4)
-    says = {
-        title: ", ".join(f"{name} {values[:, -1].mean():.2f}" for name, values in curves.items())
-        for title, curves in panels.items()
-    }
-    return Picture(
-        fig,
-        "; ".join(f"{title or 'Accuracy'}: at the end {text}" for title, text in says.items())
-        + ".",
-    )
+    says = []
+    for title, curves in panels.items():
+        ends = [f"{name} {values[:, -1].mean():.2f}" for name, values in curves.items()]
+        says.append(f"{title or 'Accuracy'}: at the end {', '.join(ends)}")
+    return Picture(fig, "; ".join(says) + ".")
 
 
 def sides(record: xarray.Dataset) -> Picture:
@@ -146,13 +144,11 @@ def sides(record: xarray.Dataset) -> Picture:
             columnspacing=0.8,
             handlelength=1.2,
         )
-    held, end = apart.held.mean("seed").values, ratio.isel(step=-1).mean("seed")
-    return Picture(
-        fig,
-        "Ratio at the end: "
-        + ", ".join(f"{mean.variant.item()} {mean:.2f}" for mean in end)
-        + f". Loss on left-out samples: {held[0]:.2f} at first, {held.max():.2f} at most, {held[-1]:.2f} at the end.",
-    )
+    held = apart.held.mean("seed").values
+    end = ratio.isel(step=-1).mean("seed")
+    ends = [f"{mean.variant.item()} {mean:.2f}" for mean in end]
+    losses = f"{held[0]:.2f} at first, {held.max():.2f} at most, {held[-1]:.2f} at the end"
+    return Picture(fig, f"Ratio at the end: {', '.join(ends)}. Loss on left-out samples: {losses}.")
 
 
 def dose(gaps, ratio, accuracy, random) -> Picture:
@@ -178,14 +174,12 @@ def dose(gaps, ratio, accuracy, random) -> Picture:
     left.set(ylabel="ratio: equivalent / different")
     right.set(ylabel="accuracy at epoch 100")
     legend(right, loc="upper right")
+    says = []
+    for gap, r, a in zip(gaps, ratio, accuracy, strict=True):
+        says.append(f"{gap:.2f}, {r.mean():.2f}, {a.mean():.2f}")
     return Picture(
         fig,
-        "Total variation, ratio, accuracy: "
-        + "; ".join(
-            f"{gap:.2f}, {r.mean():.2f}, {a.mean():.2f}"
-            for gap, r, a in zip(gaps, ratio, accuracy, strict=True)
-        )
-        + f". Random start: {random.mean():.2f}.",
+        f"Total variation, ratio, accuracy: {'; '.join(says)}. Random start: {random.mean():.2f}.",
     )
 
 
@@ -223,8 +217,10 @@ def variants(sets: dict[str, Sequence[Result]], random: np.ndarray) -> Picture:
     )
     says = []
     for y, (name, runs) in enumerate(sets.items()):
-        row, alive = np.full(len(runs), y), np.array([not run.collapsed for run in runs])
-        ratio, accuracy = over_seeds(runs, "ratio")[-1], over_seeds(runs, "pretrained")[-1]
+        row = np.full(len(runs), y)
+        alive = np.array([not run.collapsed for run in runs])
+        ratio = over_seeds(runs, "ratio")[-1]
+        accuracy = over_seeds(runs, "pretrained")[-1]
         left.scatter(ratio[alive], row[alive], s=16, color=colour(0), gid="ratio")
         for kind, tone, shift in (
             ("different", DIFFERENT_TONE, 0.12),

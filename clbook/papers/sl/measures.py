@@ -42,7 +42,8 @@ def compared(*pairs: dict) -> Finding:
 
 def close(runs) -> Finding:
     """Whether equivalent symbols end close: at less than half of the ratio at which they began."""
-    start, last = np.array([run.ratio[0] for run in runs]), end(runs)
+    start = np.array([run.ratio[0] for run in runs])
+    last = end(runs)
     return ranges({"ratio": last, "at the start": start}, CLOSE * start - last)
 
 
@@ -111,7 +112,8 @@ def split_words(run) -> set[str]:
 
 def order(runs) -> Finding:
     """Whether twins end closer than natural synonyms, and these closer than different words, by their ratios."""
-    twins, natural = pair_ratios(runs, "injected"), pair_ratios(runs, "natural")
+    twins = pair_ratios(runs, "injected")
+    natural = pair_ratios(runs, "natural")
     return Finding(
         f"twins {span(twins)}, natural synonyms {span(natural)}",
         float(twins.mean()),
@@ -204,7 +206,8 @@ def crop_and_cutout(cropped):
 @measures("sl-shared")
 def shared_parameters(sides):
     ratio = sides.equivalent / sides.different
-    first, last = ratio.isel(step=0), ratio.isel(step=-1)
+    first = ratio.isel(step=0)
+    last = ratio.isel(step=-1)
     ways = ("none", "table", "all")
     return ranges(
         {f"{way}: ratio": last.sel(variant=way) for way in ways},
@@ -221,7 +224,8 @@ def update_of_contexts(steps):
 
 @measures("sl-theorem-3-1")
 def twins_meet(twins, twin_moved, loss_change):
-    contexts, symbols = twins["all hypotheses"].max(1), twins["softmax over symbols"].max(1)
+    contexts = twins["all hypotheses"].max(1)
+    symbols = twins["softmax over symbols"].max(1)
     finding = ranges(
         {
             "apart with the softmax over contexts (SL eq. 2)": contexts,
@@ -230,7 +234,8 @@ def twins_meet(twins, twin_moved, loss_change):
         Every(EQUAL - contexts),
         Every(EQUAL - symbols),
     )
-    moved, change = f"{twin_moved:.0f}", f"{loss_change['contexts']:.1g}"
+    moved = f"{twin_moved:.0f}"
+    change = f"{loss_change['contexts']:.1g}"
     alone = f"; with a basis alone {moved} apart, where the loss is off its least value by {change}"
     return dataclasses.replace(finding, text=finding.text + alone)
 
@@ -254,7 +259,8 @@ def never_appears(absent):
 @measures("sl-many-contexts")
 def many_contexts(basis):
     many = basis.sel(variant=[f"{n} columns" for n in (80, 100, 200)])
-    twins, narrow = many.twins.max("pair"), many.narrowest
+    twins = many.twins.max("pair")
+    narrow = many.narrowest
     few = basis.twins.max("pair").sel(variant="64 columns")
     return ranges(
         {"twins": twins, "narrowest extent": narrow, "64 pairs: twins": few},
@@ -299,7 +305,8 @@ def smaller_d(basis):
 
 @measures("sl-unrelated")
 def unrelated(shuffled, first):
-    ratio, accuracy = end(shuffled), end(shuffled, "pretrained")
+    ratio = end(shuffled)
+    accuracy = end(shuffled, "pretrained")
     permuted = end(first, "permuted")[: len(accuracy)]
     return ranges(
         {"ratio": ratio, "accuracy": accuracy, "permuted": permuted},
@@ -347,12 +354,12 @@ def fresh_coin(words_fresh_toss, words_fixed_toss):
     distance = np.array([run.distances["injected"][-1].mean() for run in words_fresh_toss])
     fixed = np.array([run.distances["injected"][-1].mean() for run in words_fixed_toss])
     ratio = pair_ratios(words_fresh_toss, "injected")
-    return Finding(
+    text = (
         f"{span(share, '.0%')} of the twins; distance {span(distance)}, fixed toss {span(fixed)}; "
-        f"{span(ratio)} of that of random pairs",
-        float(distance.mean()),
-        (share - 0.9, fixed - distance, Every(ratio - 0.01)),
+        f"{span(ratio)} of that of random pairs"
     )
+    margins = (share - 0.9, fixed - distance, Every(ratio - 0.01))
+    return Finding(text, float(distance.mean()), margins)
 
 
 @measures("sl-theorem-4-2")
@@ -373,10 +380,8 @@ def frozen(given):
 
 @measures("sl-needed")
 def hypotheses_needed(twins):
-    uneven, no_basis = (
-        twins["(2) broken"].min(1),
-        twins["(3) impossible:\n24 columns, d = 32"].min(1),
-    )
+    uneven = twins["(2) broken"].min(1)
+    no_basis = twins["(3) impossible:\n24 columns, d = 32"].min(1)
     return ranges(
         {"other contexts: apart": uneven, "no basis: apart": no_basis},
         Every(uneven - EQUAL),
@@ -388,10 +393,8 @@ def hypotheses_needed(twins):
 def one_vector(aligned_tables, with_decay):
     optima = [run.distances() for run in with_decay[1e-3]]
     equal, others = aligned_tables
-    equal_with, others_with = (
-        np.array([same.max() for same, _ in optima]),
-        np.array([different.min() for _, different in optima]),
-    )
+    equal_with = np.array([same.max() for same, _ in optima])
+    others_with = np.array([different.min() for _, different in optima])
     return ranges(
         {
             "equivalent apart": equal,
@@ -449,8 +452,11 @@ def settings_of_section_5(setting):
 
 @measures("sl-fig-2a")
 def only_equivalent(first):
-    ratio, different = over_seeds(first, "ratio"), over_seeds(first, "different")
-    start, last, kept = ratio[0], ratio[-1], different[-1] / different[-7]
+    ratio = over_seeds(first, "ratio")
+    different = over_seeds(first, "different")
+    start = ratio[0]
+    last = ratio[-1]
+    kept = different[-1] / different[-7]
     return ranges(
         {"first ratio": start, "last": last, "different keep": kept}, start - last, kept - 0.9
     )
@@ -458,9 +464,12 @@ def only_equivalent(first):
 
 @measures("sl-own-fig-2a")
 def own_equivalent_close(paper):
-    ratio, different = over_seeds(paper, "ratio"), over_seeds(paper, "different")
+    ratio = over_seeds(paper, "ratio")
+    different = over_seeds(paper, "different")
     half = np.searchsorted(paper[0].steps, paper[0].steps[-1] / 2)
-    start, last, kept = ratio[0], ratio[-1], different[-1] / different[half]
+    start = ratio[0]
+    last = ratio[-1]
+    kept = different[-1] / different[half]
     return ranges(
         {"last ratio": last, "first": start, "different keep": kept},
         CLOSE * start - last,
@@ -539,9 +548,8 @@ def good_representations(oracle, long):
 
 @measures("sl-perfect-early")
 def perfect_early(paper):
-    trained, random = (
-        np.array([perfect_at(run, start) for run in paper]) for start in ("pretrained", "random")
-    )
+    trained = np.array([perfect_at(run, "pretrained") for run in paper])
+    random = np.array([perfect_at(run, "random") for run in paper])
     last = paper[0].accuracy_at[-1]
     earlier = np.minimum(random, last) - np.minimum(trained, last)
     text = f"at epochs {listed(trained, 'g')}; random {listed(random, 'g')}"
@@ -654,7 +662,8 @@ def own_wide_near(own_wide):
 
 @measures("sl-own-fig-4b")
 def own_wide_random_start(own_wide):
-    trained, random = over_epochs(own_wide), over_epochs(own_wide, "random")
+    trained = over_epochs(own_wide)
+    random = over_epochs(own_wide, "random")
     ahead = trained - random
     return ranges({"trained": trained, "random": random}, 0.1 + ahead, 0.1 - ahead)
 
@@ -674,7 +683,8 @@ def large_symbols(flow_ratios):
 
 @measures("sl-own-fig-5a")
 def no_decay(own):
-    start, last = np.array([run.ratio[0] for run in own[WITHOUT]]), end(own[WITHOUT])
+    start = np.array([run.ratio[0] for run in own[WITHOUT]])
+    last = end(own[WITHOUT])
     with_decay = end(own[WITH])
     return ranges(
         {"ratio": last, "with decay": with_decay, "at the start": start},
@@ -755,7 +765,8 @@ def all_uneven(trained):
 
 @measures("sl-own-longer")
 def one_uneven_longer(own):
-    longer, even = (np.array([close_at(run) for run in own[name]]) for name in (ONE, WITH))
+    longer = np.array([close_at(run) for run in own[ONE]])
+    even = np.array([close_at(run) for run in own[WITH]])
     return ranges(
         {
             "ratio": end(own[ONE]),
@@ -794,7 +805,8 @@ def twins_closer(words_fixed_toss):
 
 @measures("sl-fig-9b")
 def converge(words_fast):
-    twins, others = grown(words_fast, "injected"), grown(words_fast, "random, injected")
+    twins = grown(words_fast, "injected")
+    others = grown(words_fast, "random, injected")
     return Finding(
         f"twins end at {span(twins)} times the distance of the start, random pairs at {span(others)} times",
         float(twins.mean()),
@@ -818,7 +830,8 @@ def choices_decide(words_fast, words_start_1, words_fixed_toss):
 @measures("sl-artificial")
 def split_by_a_coin(words_fixed_toss):
     counts = np.array([run.counts[run.pairs["injected"]] for run in words_fixed_toss])
-    first, second = counts[..., 0], counts[..., 1]
+    first = counts[..., 0]
+    second = counts[..., 1]
     uneven = ((first - second) ** 2 / (first + second)).sum(1)
     split = np.array([len(split_words(run)) for run in words_fixed_toss])
     return Finding(

@@ -14,7 +14,9 @@ from clbook.results import records
 from clbook.results.labelled import padded
 from clbook.results.records import Computed, Recipe, fields
 
-SEEDS, FIVE, TEN = range(3), range(5), range(10)
+SEEDS = range(3)
+FIVE = range(5)
+TEN = range(10)
 KINDS = ("injected", "natural", "random, injected", "random, natural")  # of pairs of words
 TABLES = 25  # times, spread over those recorded, at which all vectors are kept
 CURVES = ("loss", "equivalent", "different")
@@ -34,14 +36,16 @@ DOSES = (
     0.7,
     0.9,
 )  # probabilities of the heavy context; at 1/32 it is no heavier than others
-BASIS = {  # settings of `lookup.Config` beside d = 32; two columns a context
-    "48 columns, d = 8": {"contexts": 24, "d": 8},
-    "48 columns, d = 16": {"contexts": 24, "d": 16},
-    "48 columns, d = 24": {"contexts": 24, "d": 24},
-    **{f"{2 * n} columns": {"contexts": n} for n in (16, 20, 24, 28, 32, 40, 50, 100)},
-    "48 columns, symbols start at .01": {"contexts": 24, "std": 0.01},
-    "48 columns, decay .0001": {"contexts": 24, "decay": 1e-4},
-    "48 columns, decay .001": {"contexts": 24, "decay": 1e-3},
+# Settings of `lookup.Config` beside d = 32; two columns a context.
+BASIS = {f"48 columns, d = {d}": {"contexts": 24, "d": d} for d in (8, 16, 24)}
+BASIS |= {f"{2 * n} columns": {"contexts": n} for n in (16, 20, 24, 28, 32, 40, 50, 100)}
+BASIS["48 columns, symbols start at .01"] = {"contexts": 24, "std": 0.01}
+BASIS["48 columns, decay .0001"] = {"contexts": 24, "decay": 1e-4}
+BASIS["48 columns, decay .001"] = {"contexts": 24, "decay": 1e-3}
+SAMPLES = {  # settings of `training.Config`
+    "no answer": {"drawn": "no answer", "fraction": 1.0},
+    "apart": {"drawn": "apart", "fraction": 0.5},
+    "plain": {"drawn": "plain", "fraction": 0.5},
 }
 WORDS = {  # settings of `words.Config`
     "start 1": {"std": 1.0},
@@ -52,12 +56,10 @@ WORDS = {  # settings of `words.Config`
 }
 
 
-def seeded(variants: dict, config, seeds=SEEDS, **settings) -> tuple:
+def seeded(variants: dict, config, seeds=SEEDS) -> tuple:
     """`config` with each of the changes {name: change}, a run a seed, name by name."""
     return tuple(
-        config.replace(seed=seed, **settings, **change)
-        for change in variants.values()
-        for seed in seeds
+        config.replace(seed=seed, **change) for change in variants.values() for seed in seeds
     )
 
 
@@ -75,21 +77,42 @@ def trained(results: list, tables: int = TABLES) -> dict:
     """Curves of `modadd.run`s, (runs, T), and accuracies (runs, starts, T'); vectors at as many times as `tables`."""
     first = results[0]
     at = np.unique(np.linspace(0, len(first.steps) - 1, tables).astype(int))
-    return contrastive(results) | {
-        "accuracy_at": first.accuracy_at,
-        "table_steps": first.steps[at],
-        "tables": np.stack([r.tables[at] for r in results]).astype(np.float16),
-        "accuracy": over_time(
-            [np.array([*r.accuracy.values()]).reshape(len(r.accuracy), -1) for r in results]
-        ),
-    }
+    accuracies = [np.array([*r.accuracy.values()]).reshape(len(r.accuracy), -1) for r in results]
+    found = contrastive(results)
+    found["accuracy_at"] = first.accuracy_at
+    found["table_steps"] = first.steps[at]
+    found["tables"] = np.stack([r.tables[at] for r in results]).astype(np.float16)
+    found["accuracy"] = over_time(accuracies)
+    return found
+
+
+def ends(results: list) -> dict:
+    """As `trained`, with the first and the last vectors alone."""
+    return trained(results, 2)
 
 
 def contrastive(results: list) -> dict:
     """Curves of `modadd.run`s of which the first is the longest, (runs, T), without vectors and classifiers."""
-    found = {"steps": results[0].steps}
-    for name in (*CURVES, "floor"):
+    return {"steps": results[0].steps} | fields_over_time(results, (*CURVES, "floor"))
+
+
+def fields_over_time(results: list, names) -> dict:
+    """{name: (runs, ..., T)} of fields of the runs."""
+    found = {}
+    for name in names:
         found[name] = over_time([getattr(result, name) for result in results])
+    return found
+
+
+def two_sided(results: list) -> dict:
+    """Curves of `shared.run`s, (runs, T)."""
+    return {"steps": results[0].steps} | fields_over_time(results, SIDES)
+
+
+def classified(results: list) -> dict:
+    """Accuracies of `training.classify`, (runs, T)."""
+    found = fields_over_time(results, ("accuracy",))
+    found["steps"] = results[0].steps
     return found
 
 
@@ -149,22 +172,21 @@ def said(name: str) -> dict[str, list[words.Result]]:
 
 def optima(results: list) -> dict:
     """Of `lookup.run`s: the loss at the start and at the end, twins' and others' distances, extents of the contexts."""
-    return {
-        "loss": np.stack([r.loss for r in results]),
-        "twins": np.stack([twins(r)[0] for r in results]),
-        "others": np.array([twins(r)[1].min() for r in results]),
-        "narrowest": np.array([tables.narrowest(r.c[-1]) for r in results]),
-    }
+    found = {"loss": np.stack([r.loss for r in results])}
+    found["twins"] = np.stack([twins(r)[0] for r in results])
+    found["others"] = np.array([twins(r)[1].min() for r in results])
+    found["narrowest"] = np.array([tables.narrowest(r.c[-1]) for r in results])
+    return found
 
 
 def spoken(results: list) -> dict:
     """Of `words.run`s: mean distances (runs, kinds, T) in the order of `KINDS`; steps, losses, nearest (runs, T)."""
-    means = [np.array([r.distances[kind].mean(1) for kind in KINDS]) for r in results]
-    return {
-        "distance": over_time(means),
-        "steps": np.stack([r.steps for r in results]),
-        **{name: over_time([getattr(r, name) for r in results]) for name in SPOKEN},
-    }
+    means = []
+    for r in results:
+        means.append(np.array([r.distances[kind].mean(1) for kind in KINDS]))
+    found = {"distance": over_time(means)}
+    found["steps"] = np.stack([r.steps for r in results])
+    return found | fields_over_time(results, SPOKEN)
 
 
 def names(result) -> np.ndarray:
@@ -205,255 +227,189 @@ COMPUTED = (
     computed.flow_ratios,
     computed.with_decay,
 )
-RECIPES = {
-    **{f"sl-{one.__name__.replace('_', '-')}": Computed(one) for one in COMPUTED},
-    "sl-first": Recipe(
-        "the book's setting, ten seeds, and classifiers from three starts",
-        modadd.run,
-        FIRST,
-        fields("tables"),
-        ("loss",),
-        record=("floor",),
-    ),
-    "sl-words-fixed": Recipe(
-        "the chapter's runs on words, three seeds",
-        words.run,
-        FIXED,
-        fields("table", words=names),
-        ("loss",),
-        start=0.085,
-        record=SPOKEN,
-    ),
-    "sl-words-decay": Recipe(
-        "words with weight decay, 750 steps",
-        words.run,
-        WITH_DECAY,
-        fields("table"),
-        ("loss",),
-        start=0.085,
-        record=SPOKEN,
-    ),
-    "sl-paper": Recipe(
-        "the paper's own setting (SL Sec. 5), ten seeds, and classifiers from three starts",
-        modadd.run,
-        seeded({"base": {}}, PAPER, TEN),
-        trained,
-        CURVES,
-        start=0.002,
+
+
+def of_variants(says, run, variants: dict, config, reduce, curves, seeds=SEEDS, **more) -> Recipe:
+    """The Recipe of `config` with each of the changes {name: change}, a run a seed; all else as for `Recipe`."""
+    return Recipe(
+        says,
+        run,
+        seeded(variants, config, seeds),
+        reduce,
+        curves,
+        named={"variant": each(variants, seeds)},
+        dims=("variant", "seed"),
+        **more,
+    )
+
+
+def of_additions(says, variants: dict, config, seeds=SEEDS, run=modadd.run, **more) -> Recipe:
+    """The Recipe of runs on modular addition, and of classifiers from the starts that `config` asks for."""
+    changed = {"reduce": trained, "curves": CURVES} | more
+    return of_variants(
+        says,
+        run,
+        variants,
+        config,
+        seeds=seeds,
         record=("floor",),
         axes=AXES,
-        labels=STARTED["all"],
-        named={"variant": each(("base",), TEN)},
-        dims=("variant", "seed"),
-    ),
-    "sl-paper-defaults": Recipe(
-        "the paper's setting with the width and the dropout of PyTorch's layers, three seeds (25 minutes each)",
-        plain.run,
-        seeded({"defaults": {}}, UNSAID),
-        trained,
-        CURVES,
-        start=0.002,
-        record=("floor",),
-        axes=AXES,
-        labels=STARTED["all"],
-        named={"variant": each(("defaults",))},
-        dims=("variant", "seed"),
-    ),
-    "sl-paper-variants": Recipe(
-        "SL Fig. 5 to 8 in the paper's own setting, ten seeds each, and classifiers from their tables",
-        modadd.run,
-        seeded({name: VARIANTS[name] for name in OWN}, PAPER, TEN, classifier="pretrained"),
-        trained,
-        CURVES,
-        start=0.002,
-        record=("floor",),
-        axes=AXES,
-        labels=STARTED["pretrained"],
-        named={"variant": each(OWN, TEN)},
-        dims=("variant", "seed"),
-    ),
-    "sl-paper-random": Recipe(
-        "classifiers from random symbols in the paper's own setting but without decay, ten seeds",
-        modadd.run,
-        seeded({"random": {}}, PAPER, TEN, decay=0.0, epochs=1, classifier="both"),
-        trained,
-        ("accuracy",),
-        record=("floor",),
-        axes=AXES,
-        labels=STARTED["both"],
-        named={"variant": each(("random",), TEN)},
-        dims=("variant", "seed"),
-    ),
-    "sl-paper-wide": Recipe(
-        "SL Fig. 4 (d = 128) in the paper's own setting, ten seeds",
-        modadd.run,
-        seeded({"d = 128": {"d": 128}}, PAPER, TEN, classifier="both"),
-        lambda results: trained(results, 2),
-        CURVES,
-        start=0.001,
-        record=("floor",),
-        axes=AXES,
-        labels=STARTED["both"],
-        named={"variant": each(("d = 128",), TEN)},
-        dims=("variant", "seed"),
-    ),
-    "sl-variants": Recipe(
-        "SL Fig. 5 to 8 and a control in the book's setting, five seeds each",
-        modadd.run,
-        seeded(
-            {name: VARIANTS[name] for name in OURS}, modadd.Config(), FIVE, classifier="pretrained"
-        ),
-        trained,
-        CURVES,
-        record=("floor",),
-        axes=AXES,
-        labels=STARTED["pretrained"],
-        named={"variant": each(OURS, FIVE)},
-        dims=("variant", "seed"),
-    ),
-    "sl-shuffled": Recipe(
-        "symbols dealt to contexts at random in the book's setting, ten seeds",
-        modadd.run,
-        seeded({"shuffled": VARIANTS["shuffled"]}, modadd.Config(), TEN, classifier="pretrained"),
-        trained,
-        CURVES,
-        record=("floor",),
-        axes=AXES,
-        labels=STARTED["pretrained"],
-        named={"variant": each(("shuffled",), TEN)},
-        dims=("variant", "seed"),
-    ),
-    "sl-wide": Recipe(
-        "SL Fig. 4 (d = 128) in the book's setting, three seeds",
-        modadd.run,
-        seeded({"d = 128": {"d": 128}}, modadd.Config(), classifier="both"),
-        trained,
-        CURVES,
-        record=("floor",),
-        axes=AXES,
-        labels=STARTED["both"],
-        named={"variant": each(("d = 128",))},
-        dims=("variant", "seed"),
-    ),
-    "sl-dose": Recipe(
-        "heavy contexts of every symbol, six probabilities, five seeds each, in the book's setting",
-        modadd.run,
-        seeded(
-            {p: {"p": p} for p in DOSES},
-            modadd.Config(),
-            FIVE,
-            misaligned="all",
-            classifier="pretrained",
-        ),
-        trained,
-        CURVES,
-        record=("floor",),
-        axes=AXES,
-        labels=STARTED["pretrained"],
-        named={"variant": each(DOSES, FIVE)},
-        dims=("variant", "seed"),
-    ),
-    "sl-samples": Recipe(
-        "contexts without the answer; contexts that no two symbols share; half of all samples; five seeds each",
-        training.run,
-        seeded(
-            {
-                kind: {"drawn": kind, "fraction": 1.0 if kind == "no answer" else 0.5}
-                for kind in ("no answer", "apart", "plain")
-            },
-            training.Config(),
-            FIVE,
-            classifier="pretrained",
-        ),
-        trained,
-        CURVES,
-        record=("floor",),
-        axes=AXES,
-        labels=STARTED["pretrained"],
-        named={"variant": each(("no answer", "apart", "plain"), FIVE)},
-        dims=("variant", "seed"),
-    ),
-    "sl-starts": Recipe(
-        "the book's setting with 1,000 epochs of the classifiers, five seeds",
-        modadd.run,
-        tuple(
-            modadd.Config(seed=seed, classifier="all", classifier_epochs=1000) for seed in range(5)
-        ),
-        trained,
-        CURVES,
-        start=0.005,
-        record=("floor",),
-        axes=AXES,
-        labels=STARTED["all"],
-        named={"variant": each(("base",), range(5))},
-        dims=("variant", "seed"),
-    ),
-    "sl-oracle": Recipe(
-        "classifiers that start from one random vector a class, five seeds",
-        training.classify,
-        tuple(
-            modadd.Config(seed=seed, classifier="pretrained", classifier_epochs=1000)
-            for seed in range(5)
-        ),
-        lambda results: {
-            "accuracy": over_time([r.accuracy for r in results]),
-            "steps": results[0].steps,
-        },
-        ("accuracy",),
-        start=0.03,
-        axes={"steps": "step", "accuracy": "run step"},
-        dims=("seed",),
-    ),
-    "sl-shared": Recipe(
-        "a table of its own, the encoder's table, or the encoder for both sides, three seeds each",
-        shared.run,
-        seeded({kind: {"shared": kind} for kind in SHARED}, shared.Config()),
-        lambda results: (
-            {"steps": results[0].steps}
-            | {name: over_time([getattr(r, name) for r in results]) for name in SIDES}
-        ),
-        SIDES,
-        record=("floor", "held"),
-        axes=AXES,
-        named={"variant": each(SHARED)},
-        dims=("variant", "seed"),
-    ),
-    "sl-basis": Recipe(
-        "optima of random tables with more or fewer contexts, three seeds each",
-        lookup.run,
-        seeded(BASIS, lookup.Config(d=32)),
-        optima,
-        ("loss",),
-        start=1.0,
-        axes={"loss": "run moment", "twins": "run pair"},
-        labels={"moment": ("start", "end")},
-        named={"variant": each(BASIS)},
-        dims=("variant", "seed"),
-    ),
-    "sl-words": Recipe(
-        "words from other starts, with longer contexts, a transformer, other negatives; three seeds each",
-        words.run,
-        seeded(WORDS, words.Config()),
+        labels=STARTED[config.classifier],
+        **changed,
+    )
+
+
+def of_words(says, variants: dict, run=words.run) -> Recipe:
+    """The Recipe of runs on words: what `spoken` keeps."""
+    return of_variants(
+        says,
+        run,
+        variants,
+        words.Config(),
         spoken,
         ("loss", "held"),
         start=0.085,
         record=SPOKEN,
         axes=HEARD,
         labels={"kind": KINDS},
-        named={"variant": each(WORDS)},
-        dims=("variant", "seed"),
-    ),
-    "sl-coin": Recipe(
-        "words whose twins are tossed at every draw, three seeds",
-        coin.run,
-        seeded({"fresh": {}}, words.Config()),
-        spoken,
-        ("loss", "held"),
-        start=0.085,
-        record=SPOKEN,
-        axes=HEARD,
-        labels={"kind": KINDS},
-        named={"variant": each(("fresh",))},
-        dims=("variant", "seed"),
-    ),
-}
+    )
+
+
+RECIPES = {f"sl-{one.__name__.replace('_', '-')}": Computed(one) for one in COMPUTED}
+RECIPES["sl-first"] = Recipe(
+    "the book's setting, ten seeds, and classifiers from three starts",
+    modadd.run,
+    FIRST,
+    fields("tables"),
+    ("loss",),
+    record=("floor",),
+)
+RECIPES["sl-words-fixed"] = Recipe(
+    "the chapter's runs on words, three seeds",
+    words.run,
+    FIXED,
+    fields("table", words=names),
+    ("loss",),
+    start=0.085,
+    record=SPOKEN,
+)
+RECIPES["sl-words-decay"] = Recipe(
+    "words with weight decay, 750 steps",
+    words.run,
+    WITH_DECAY,
+    fields("table"),
+    ("loss",),
+    start=0.085,
+    record=SPOKEN,
+)
+RECIPES["sl-paper"] = of_additions(
+    "the paper's own setting (SL Sec. 5), ten seeds, and classifiers from three starts",
+    {"base": {}},
+    PAPER,
+    TEN,
+    start=0.002,
+)
+RECIPES["sl-paper-defaults"] = of_additions(
+    "the paper's setting with the width and the dropout of PyTorch's layers, three seeds (25 minutes each)",
+    {"defaults": {}},
+    UNSAID,
+    run=plain.run,
+    start=0.002,
+)
+RECIPES["sl-paper-variants"] = of_additions(
+    "SL Fig. 5 to 8 in the paper's own setting, ten seeds each, and classifiers from their tables",
+    {name: VARIANTS[name] for name in OWN},
+    PAPER.replace(classifier="pretrained"),
+    TEN,
+    start=0.002,
+)
+RECIPES["sl-paper-random"] = of_additions(
+    "classifiers from random symbols in the paper's own setting but without decay, ten seeds",
+    {"random": {}},
+    PAPER.replace(decay=0.0, epochs=1, classifier="both"),
+    TEN,
+    curves=("accuracy",),
+)
+RECIPES["sl-paper-wide"] = of_additions(
+    "SL Fig. 4 (d = 128) in the paper's own setting, ten seeds",
+    {"d = 128": {"d": 128}},
+    PAPER.replace(classifier="both"),
+    TEN,
+    reduce=ends,
+    start=0.001,
+)
+RECIPES["sl-variants"] = of_additions(
+    "SL Fig. 5 to 8 and a control in the book's setting, five seeds each",
+    {name: VARIANTS[name] for name in OURS},
+    modadd.Config(classifier="pretrained"),
+    FIVE,
+)
+RECIPES["sl-shuffled"] = of_additions(
+    "symbols dealt to contexts at random in the book's setting, ten seeds",
+    {"shuffled": VARIANTS["shuffled"]},
+    modadd.Config(classifier="pretrained"),
+    TEN,
+)
+RECIPES["sl-wide"] = of_additions(
+    "SL Fig. 4 (d = 128) in the book's setting, three seeds",
+    {"d = 128": {"d": 128}},
+    modadd.Config(classifier="both"),
+)
+RECIPES["sl-dose"] = of_additions(
+    "heavy contexts of every symbol, six probabilities, five seeds each, in the book's setting",
+    {p: {"p": p} for p in DOSES},
+    modadd.Config(misaligned="all", classifier="pretrained"),
+    FIVE,
+)
+RECIPES["sl-samples"] = of_additions(
+    "contexts without the answer; contexts that no two symbols share; half of all samples; five seeds each",
+    SAMPLES,
+    training.Config(classifier="pretrained"),
+    FIVE,
+    run=training.run,
+)
+RECIPES["sl-starts"] = of_additions(
+    "the book's setting with 1,000 epochs of the classifiers, five seeds",
+    {"base": {}},
+    modadd.Config(classifier="all", classifier_epochs=1000),
+    FIVE,
+    start=0.005,
+)
+RECIPES["sl-oracle"] = Recipe(
+    "classifiers that start from one random vector a class, five seeds",
+    training.classify,
+    seeded({"oracle": {}}, modadd.Config(classifier="pretrained", classifier_epochs=1000), FIVE),
+    classified,
+    ("accuracy",),
+    start=0.03,
+    axes={"steps": "step", "accuracy": "run step"},
+    dims=("seed",),
+)
+RECIPES["sl-shared"] = of_variants(
+    "a table of its own, the encoder's table, or the encoder for both sides, three seeds each",
+    shared.run,
+    {kind: {"shared": kind} for kind in SHARED},
+    shared.Config(),
+    two_sided,
+    SIDES,
+    record=("floor", "held"),
+    axes=AXES,
+)
+RECIPES["sl-basis"] = of_variants(
+    "optima of random tables with more or fewer contexts, three seeds each",
+    lookup.run,
+    BASIS,
+    lookup.Config(d=32),
+    optima,
+    ("loss",),
+    start=1.0,
+    axes={"loss": "run moment", "twins": "run pair"},
+    labels={"moment": ("start", "end")},
+)
+RECIPES["sl-words"] = of_words(
+    "words from other starts, with longer contexts, a transformer, other negatives; three seeds each",
+    WORDS,
+)
+RECIPES["sl-coin"] = of_words(
+    "words whose twins are tossed at every draw, three seeds", {"fresh": {}}, coin.run
+)

@@ -8,7 +8,9 @@ from clbook.experiments.kernel import series
 from clbook.papers.ls import evidence as ls
 from clbook.papers.va import computed, flows, losses, recipes
 
-SEEDS, WIDTHS, DELTAS = range(5), computed.WIDTHS, computed.DELTAS
+SEEDS = range(5)
+WIDTHS = computed.WIDTHS
+DELTAS = computed.DELTAS
 
 # What the chapter on the kernel shows as well.
 ratios = series.ratios
@@ -24,7 +26,10 @@ def step_errors():
 def three_flows():
     """Five seeds of the flow through a network, through one that sees |x| alone, and without a network."""
     runs = iter(records.runs("va-three-flows", recipes.THREE_FLOWS, kernel.Result))
-    return [{name: next(runs) for name in kernel.FLOWS} for _ in SEEDS]
+    found = []
+    for _ in SEEDS:
+        found.append({name: next(runs) for name in kernel.FLOWS})
+    return found
 
 
 @functools.cache
@@ -204,7 +209,10 @@ def tight():
     size = len(SEEDS)
     runs = records.runs("va-tight", recipes.TIGHT, kernel.Result)
     rows = iter(runs[k : k + size] for k in range(0, len(runs), size))
-    return {name: [next(rows) for _ in DELTAS] for name in recipes.STARTS}
+    found = {}
+    for name in recipes.STARTS:
+        found[name] = [next(rows) for _ in DELTAS]
+    return found
 
 
 @functools.cache

@@ -41,11 +41,8 @@ def uniform(record: xarray.Dataset) -> Picture:
             ax.axhline(0.95, color=MUTED, lw=0.8, ls=":")
             ax.set(title=f"{NAMES[net, depth]}, d = {d}", ylim=(0, 1.03))
             log_axis(ax)
-            said.append(
-                f"{NAMES[net, depth]}, d = {d}: best accuracy {min(best['below the limit']):.2f} to "
-                f"{max(best['below the limit']):.2f} below the limit, {min(best['beyond it']):.2f} to "
-                f"{max(best['beyond it']):.2f} beyond it"
-            )
+            ranges = [f"{min(v):.2f} to {max(v):.2f} {name}" for name, v in best.items()]
+            said.append(f"{NAMES[net, depth]}, d = {d}: best accuracy {', '.join(ranges)}")
         row[0].set_ylabel("10-NN accuracy")
     for ax in grid[1]:
         ax.set_xlabel("iteration + 1")
@@ -78,11 +75,13 @@ def life(record: xarray.Dataset) -> Picture:
     legend(row[0], loc="lower right")
     end = record.isel(step=-1)
     accuracy, loss = end.accuracy, end.recorded_loss
+    ends = (
+        f"The accuracy ends between {accuracy.min():.2f} and {accuracy.max():.2f}, the loss between "
+        f"{loss.min():.3f} and {loss.max():.3f}"
+    )
     return Picture(
         fig,
-        f"Six runs of 20,000 iterations. The accuracy ends between {accuracy.min():.2f} and "
-        f"{accuracy.max():.2f}, the loss between {loss.min():.3f} and {loss.max():.3f}; the line is "
-        "the loss of the uniform distribution.",
+        f"Six runs of 20,000 iterations. {ends}; the line is the loss of the uniform distribution.",
     )
 
 
@@ -91,9 +90,10 @@ def lost(record: xarray.Dataset) -> Picture:
     fig, ((ax,),) = axes(1, width=4.6, height=2.9)
     for k, ratio in enumerate(record.ratio.values):
         for seed in record.seed.values:
+            line = record["tail"].sel(ratio=ratio, seed=seed)
             ax.plot(
                 record.step + 1,
-                record["tail"].sel(ratio=ratio, seed=seed),
+                line,
                 color=colour(k),
                 lw=0.9,
                 label=None if seed else f"{ratio:g}",

@@ -56,7 +56,8 @@ def clusters_live(life):
 @measures("va-trivial-end")
 def trivial_end(life):
     above = life.recorded_loss.isel(step=-1) - theory.circle_plateau(recipes.BASE.tau, 1)
-    cap, uniform = above.sel(start="cap"), above.sel(start="uniform")
+    cap = above.sel(start="cap")
+    uniform = above.sel(start="uniform")
     return Finding(
         f"{listed(cap, '.3f')} above it; from a uniform start {listed(uniform, '.3f')}",
         float(cap.mean()),
@@ -105,7 +106,8 @@ def invariance(views_at_minimum):
 def forgets(maps):
     losses = maps.losses["NT-Xent, eq. 1"]
     gap = float(np.abs(losses[0::2] - losses[1::2]).max())
-    kept, mixed = maps.accuracy[[0, 2]], maps.accuracy[[1, 3]]
+    kept = maps.accuracy[[0, 2]]
+    mixed = maps.accuracy[[1, 3]]
     return Finding(
         f"losses differ by {gap:.0e}; the classes of at least {kept.min():.0%} of the points are read "
         f"right by class, of at most {mixed.max():.0%} shuffled",
@@ -222,7 +224,8 @@ def small_steps(uniform):
 
 @measures("va-uniform-slow")
 def slow_steps(slow):
-    best, end = slow.accuracy.max("step"), slow.accuracy.isel(step=-1)
+    best = slow.accuracy.max("step")
+    end = slow.accuracy.isel(step=-1)
     return Finding(
         f"best accuracy {span(best)}, {span(end)} at the end",
         float(best.mean()),
@@ -420,7 +423,8 @@ def two_are_equal(cluster_speeds, ratios):
 @measures("va-remark-4-4-lost")
 def small_lost(lost):
     small = lost["tail"].sel(ratio=0.05)
-    best, end = small.max("step"), small.isel(step=-1)
+    best = small.max("step")
+    end = small.isel(step=-1)
     equal = lost["tail"].sel(ratio=1.0).isel(step=-1)
     return Finding(
         f"at best {span(best)} of its points are beside one of their own, {span(end)} at the end, where it is "
@@ -436,7 +440,8 @@ def small_lost(lost):
 @measures("va-stationary")
 def stationary(life):
     cap = life.sel(start="cap")
-    later, spread = cap.later, cap.recorded_spread.isel(step=-1)
+    later = cap.later
+    spread = cap.recorded_spread.isel(step=-1)
     gaps = recipes.gap_ratio(cap).isel(moment=-1)
     return Finding(
         f"the median point moves by {listed(later)}; views {span(spread, '.2g')} away; gaps between clusters "

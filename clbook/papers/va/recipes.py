@@ -15,15 +15,22 @@ from clbook.results.records import Computed, Recipe, fields
 BELOW = {("mlp", 1): (0.2, 0.6), ("mlp", 4): (2.0,), ("averaging", 1): (6.0, 20.0)}
 BEYOND = {("mlp", 1): (3.0, 10.0), ("mlp", 4): (10.0, 20.0), ("averaging", 1): (90.0,)}
 LOSSES = {"mlp": ("eq. 4", "eq. 1"), "averaging": ("eq. 4",)}
-SEEDS, BASE = range(3), Config(n=120, steps=3000)
+SEEDS = range(3)
+BASE = Config(n=120, steps=3000)
 FIVE = range(5)  # of runs that take seconds
-UNIFORM = tuple(
-    BASE.replace(net=net, depth=depth, d=d, loss=loss, lr=lr, seed=seed)
-    for (net, depth), rates in BELOW.items()
-    for d in (2, 3)
-    for loss in LOSSES[net]
-    for lr, seed in itertools.product(rates + BEYOND[net, depth], SEEDS)
-)
+
+
+def uniform_configs() -> tuple:
+    """The runs from a uniform start: networks, dimensions, losses, rates, seeds, the last one fastest."""
+    found = []
+    for (net, depth), below in BELOW.items():
+        rates = below + BEYOND[net, depth]
+        for d, loss, lr, seed in itertools.product((2, 3), LOSSES[net], rates, SEEDS):
+            found.append(BASE.replace(net=net, depth=depth, d=d, loss=loss, lr=lr, seed=seed))
+    return tuple(found)
+
+
+UNIFORM = uniform_configs()
 # Eq. 18's network at two rates between the ones above, long enough to see whether clusters come.
 EQ_18 = tuple(
     BASE.replace(net="averaging", d=d, lr=lr, steps=300, seed=seed)
@@ -68,52 +75,53 @@ CURVES = ("accuracy", "loss", "reach", "spread", "tail")
 
 def curves(results) -> dict[str, np.ndarray]:
     """What is seen over time, (runs, T) each, and the recorded times (T,)."""
-    columns = {
-        name: np.array([getattr(result, name) for result in results], np.float32) for name in CURVES
-    }
-    return columns | {
-        "steps": results[0].steps,
-        "apart": np.array([result.apart for result in results]),
-    }
+    columns = over_time(results, CURVES)
+    columns["steps"] = results[0].steps
+    columns["apart"] = np.array([result.apart for result in results])
+    return columns
+
+
+def over_time(results, names) -> dict[str, np.ndarray]:
+    """Quantities of the runs over time, (runs, T) each."""
+    found = {}
+    for name in names:
+        found[name] = np.array([getattr(result, name) for result in results], np.float32)
+    return found
+
+
+def moved(results, time: float) -> np.ndarray:
+    """(runs,) how far the median point of a run moves from `time` on, or from its last record before it ends."""
+    after = int(np.searchsorted(results[0].steps, time))
+    found = []
+    for result in results:
+        before = result.z[min(after, len(result.z) - 1)]
+        found.append(np.median(np.linalg.norm(result.z[-1] - before, axis=1)))
+    return np.array(found, np.float32)
 
 
 def free_curves(results) -> dict[str, np.ndarray]:
     """`curves` that a run without a network has; `later` (runs,): how far the median point moves from time 200 on."""
-    steps, after = results[0].steps, int(np.searchsorted(results[0].steps, 200))
-    later = [
-        np.median(np.linalg.norm(result.z[-1] - result.z[min(after, len(result.z) - 1)], axis=1))
-        for result in results
-    ]
-    columns = {
-        name: np.array([getattr(result, name) for result in results], np.float32)
-        for name in CURVES[:2]
-    }
-    return columns | {"steps": steps, "later": np.array(later, np.float32)}
+    columns = over_time(results, CURVES[:2])
+    columns["steps"] = results[0].steps
+    columns["later"] = moved(results, 200)
+    return columns
 
 
 def accuracies(results) -> dict[str, np.ndarray]:
     """Neighbour accuracy (runs, T) and the recorded times (T,)."""
-    return {
-        "steps": results[0].steps,
-        "accuracy": np.array([result.accuracy for result in results], np.float32),
-    }
+    return {"steps": results[0].steps} | over_time(results, ("accuracy",))
 
 
 def curves_and_places(results) -> dict[str, np.ndarray]:
     """`curves`; `later` (runs,): how far the median point moves in the second half; `z`: the places at three times."""
-    steps, half = results[0].steps, results[0].steps[-1] / 2
-    middle = int(np.searchsorted(steps, half))
-    later = [
-        np.median(np.linalg.norm(result.z[-1] - result.z[min(middle, len(result.z) - 1)], axis=1))
-        for result in results
-    ]
+    steps = results[0].steps
     kept = [min(int(np.searchsorted(steps, t)), len(steps) - 1) for t in (100, 3000, 20_000)]
-    return curves(results) | {
-        "later": np.array(later, np.float32),
-        "kept": steps[kept],
-        "labels": results[0].labels,
-        "z": np.array([result.z[kept] for result in results], np.float16),
-    }
+    columns = curves(results)
+    columns["later"] = moved(results, steps[-1] / 2)
+    columns["kept"] = steps[kept]
+    columns["labels"] = results[0].labels
+    columns["z"] = np.array([result.z[kept] for result in results], np.float16)
+    return columns
 
 
 AXES = {
@@ -151,111 +159,109 @@ COMPUTED = (
     computed.printed,
     computed.trained,
 )
-RECIPES = {
-    **{f"va-{one.__name__.replace('_', '-')}": Computed(one) for one in COMPUTED},
-    "va-tight": Recipe(
-        "one step of clusters of five radii, three starts, five seeds",
-        kernel.run,
-        TIGHT,
-        fields("x", "views", "z", "copies"),
-        ("spread",),
-        start=1.0,
-        record=("measured", "mean", "own", "blocks"),
-    ),
-    "va-three-flows": Recipe(
-        "the flow through a network, through one that sees |x| alone, and without a network, five seeds",
-        kernel.run,
-        THREE_FLOWS,
-        fields("x", "views", "z", "copies"),
-        ("spread", "moved"),
-        start=0.3,
-    ),
-    "va-uniform": Recipe(
-        "VA Fig. 5 and 6 from a uniform start, eq. 4 and eq. 1, three networks, 3,000 iterations",
-        run,
-        UNIFORM,
-        curves,
-        ("accuracy", "loss", "reach", "spread"),
-        record=(*CURVES, "apart"),
-        axes=AXES,
-    ),
-    "va-eq-18": Recipe(
-        "VA eq. 18 from a uniform start at two rates beyond the stability limit, 300 iterations",
-        run,
-        EQ_18,
-        accuracies,
-        ("accuracy",),
-        0.1,
-        record=("accuracy",),
-        axes=AXES,
-        dims=("d", "lr", "seed"),
-    ),
-    "va-life": Recipe(
-        "VA Fig. 5 with eq. 4 from a cap and from a uniform start, 20,000 iterations",
-        run,
-        LIFE,
-        curves_and_places,
-        ("accuracy", "loss", "reach", "spread"),
-        0.001,
-        record=(*CURVES, "apart"),
-        axes=AXES,
-        dims=("start", "seed"),
-    ),
-    "va-slow": Recipe(
-        "VA eq. 18 on the sphere from a uniform start, below the stability limit, 20,000 iterations",
-        run,
-        SLOW,
-        curves,
-        ("accuracy", "loss", "reach", "spread"),
-        0.001,
-        record=(*CURVES, "apart"),
-        axes=AXES,
-        dims=("seed",),
-    ),
-    "va-speeds": Recipe(
-        "VA Fig. 5 with eq. 4 from a cap, with and without the network, 3,000 iterations",
-        run,
-        SPEEDS,
-        curves,
-        ("accuracy", "loss", "reach", "spread"),
-        record=(*CURVES, "apart"),
-        axes=AXES,
-        dims=("network", "seed"),
-    ),
-    "va-free": Recipe(
-        "VA Fig. 5 and 6 without a network, eq. 4, 1,000 iterations",
-        run,
-        FREE,
-        free_curves,
-        ("accuracy", "loss"),
-        record=CURVES[:2],
-        axes=AXES,
-        dims=("d", "start", "seed"),
-    ),
-    "va-lost": Recipe(
-        "three orthogonal clusters, one of them small, VA eq. 4 and eq. 18, 3,000 iterations",
-        run,
-        LOST,
-        curves,
-        ("accuracy", "loss", "reach", "tail"),
-        record=(*CURVES, "apart"),
-        axes=AXES,
-        dims=("ratio", "seed"),
-    ),
-    "va-overlap": Recipe(
-        "the sphere chapter's data from a cap, four hidden layers, less overlap of the views, 1,000 "
-        "iterations",
-        sphere.run,
-        OVERLAP,
-        accuracies,
-        ("accuracy",),
-        0.02,
-        record=("accuracy",),
-        axes=AXES,
-        named={"variant": np.repeat(list(NOISE), len(SEEDS))},
-        dims=("variant", "seed"),
-    ),
-}
+RECIPES = {f"va-{one.__name__.replace('_', '-')}": Computed(one) for one in COMPUTED}
+RECIPES["va-tight"] = Recipe(
+    "one step of clusters of five radii, three starts, five seeds",
+    kernel.run,
+    TIGHT,
+    fields("x", "views", "z", "copies"),
+    ("spread",),
+    start=1.0,
+    record=("measured", "mean", "own", "blocks"),
+)
+RECIPES["va-three-flows"] = Recipe(
+    "the flow through a network, through one that sees |x| alone, and without a network, five seeds",
+    kernel.run,
+    THREE_FLOWS,
+    fields("x", "views", "z", "copies"),
+    ("spread", "moved"),
+    start=0.3,
+)
+RECIPES["va-uniform"] = Recipe(
+    "VA Fig. 5 and 6 from a uniform start, eq. 4 and eq. 1, three networks, 3,000 iterations",
+    run,
+    UNIFORM,
+    curves,
+    ("accuracy", "loss", "reach", "spread"),
+    record=(*CURVES, "apart"),
+    axes=AXES,
+)
+RECIPES["va-eq-18"] = Recipe(
+    "VA eq. 18 from a uniform start at two rates beyond the stability limit, 300 iterations",
+    run,
+    EQ_18,
+    accuracies,
+    ("accuracy",),
+    0.1,
+    record=("accuracy",),
+    axes=AXES,
+    dims=("d", "lr", "seed"),
+)
+RECIPES["va-life"] = Recipe(
+    "VA Fig. 5 with eq. 4 from a cap and from a uniform start, 20,000 iterations",
+    run,
+    LIFE,
+    curves_and_places,
+    ("accuracy", "loss", "reach", "spread"),
+    0.001,
+    record=(*CURVES, "apart"),
+    axes=AXES,
+    dims=("start", "seed"),
+)
+RECIPES["va-slow"] = Recipe(
+    "VA eq. 18 on the sphere from a uniform start, below the stability limit, 20,000 iterations",
+    run,
+    SLOW,
+    curves,
+    ("accuracy", "loss", "reach", "spread"),
+    0.001,
+    record=(*CURVES, "apart"),
+    axes=AXES,
+    dims=("seed",),
+)
+RECIPES["va-speeds"] = Recipe(
+    "VA Fig. 5 with eq. 4 from a cap, with and without the network, 3,000 iterations",
+    run,
+    SPEEDS,
+    curves,
+    ("accuracy", "loss", "reach", "spread"),
+    record=(*CURVES, "apart"),
+    axes=AXES,
+    dims=("network", "seed"),
+)
+RECIPES["va-free"] = Recipe(
+    "VA Fig. 5 and 6 without a network, eq. 4, 1,000 iterations",
+    run,
+    FREE,
+    free_curves,
+    ("accuracy", "loss"),
+    record=CURVES[:2],
+    axes=AXES,
+    dims=("d", "start", "seed"),
+)
+RECIPES["va-lost"] = Recipe(
+    "three orthogonal clusters, one of them small, VA eq. 4 and eq. 18, 3,000 iterations",
+    run,
+    LOST,
+    curves,
+    ("accuracy", "loss", "reach", "tail"),
+    record=(*CURVES, "apart"),
+    axes=AXES,
+    dims=("ratio", "seed"),
+)
+RECIPES["va-overlap"] = Recipe(
+    "the sphere chapter's data from a cap, four hidden layers, less overlap of the views, 1,000 "
+    "iterations",
+    sphere.run,
+    OVERLAP,
+    accuracies,
+    ("accuracy",),
+    0.02,
+    record=("accuracy",),
+    axes=AXES,
+    named={"variant": np.repeat(list(NOISE), len(SEEDS))},
+    dims=("variant", "seed"),
+)
 
 
 # Reading a record.
