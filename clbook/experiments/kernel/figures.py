@@ -115,7 +115,7 @@ def missed(result: Result) -> tuple[float, str, str]:
 def orbits(flows: dict, frame: int = -1) -> Picture:
     """Embedded points and their views, joined, for the three flows at one time, and the spread of orbits over time."""
     names = list(flows)
-    fig, ax = mosaic([names[:2], [*names[2:], "spread"]], width=6.3, height=5.2)
+    fig, ax = mosaic([names[:2], [*names[2:], "spread"]], width=5.7, height=5.0)
     now, text = int(shared_times(flows)[frame]), []
     for i, (name, run) in enumerate(flows.items()):
         t = int(np.searchsorted(run.steps, now))
