@@ -249,7 +249,9 @@ NAMES = """async i => {
   const box = document.body.appendChild(document.createElement("div"));
   box.innerHTML = await (await fetch(i.src)).text();
   const parts = [...box.querySelectorAll("svg svg")].map(p => p.viewBox.baseVal);
-  const marks = [...box.querySelectorAll("#all path:not([clip-path] *)")].map(p => {
+  const paths = [...box.querySelectorAll("svg svg path:not([clip-path] *)")];
+  const once = new Map(paths.map(p => [p.outerHTML, p])); // what reaches into two parts is drawn in both
+  const marks = [...once.values()].map(p => {
     const b = p.getBBox(), at = p.transform.baseVal.consolidate()?.matrix ?? {e: 0, f: 0};
     return {left: b.x + at.e, right: b.x + b.width + at.e, top: b.y + at.f, bottom: b.y + b.height + at.f,
             letters: p.closest("[fill]").getAttribute("fill") !== "none"}; });

@@ -252,7 +252,7 @@ def address(tmp_path_factory):
         )
         link = '<a href="#length:steps=3&amp;frame=1">a short run</a>'
         words = (
-            f"<p id='section'>First this. Then take <em>just</em> {link}, e.g. of 3. (So it is.) And "
+            f"<p id='section'>First this. (2) Then take <em>just</em> {link}, e.g. of 3. (So it is.) And "
             '<a href="#length:steps=30">a long one</a> last.</p><p style="height: 70vh"></p>'
         )
         body = words.join(p._repr_html_() for p in players)
@@ -624,7 +624,8 @@ def test_a_setting_in_the_text_is_set_where_it_stands(tab):
     link.evaluate("e => e.scrollIntoView({ block: 'end' })")
     before = link.bounding_box()["y"]
     page.set_viewport_size({"width": 1200, "height": 500})
-    link.evaluate("e => e.scrollIntoView({ block: 'start' })")
+    page.locator("[data-do=guide]").nth(1).click()
+    link.evaluate("e => e.scrollIntoView({ block: 'start', behavior: 'instant' })")
     link.click()
     mini = page.locator(".clbook-mini")
     mini.wait_for()
@@ -634,6 +635,14 @@ def test_a_setting_in_the_text_is_set_where_it_stands(tab):
     assert mini.count() == 0
     back = page.get_by_role("button", name="Back to the sentence")
     assert back.evaluate("e => e === document.activeElement")
+    assert not page.locator(".clbook-guide").nth(1).is_visible()
+    page.wait_for_function(
+        """back => {
+      const { top, bottom } = back.getBoundingClientRect();
+      return top >= 0 && bottom <= innerHeight && back.closest("figure").getBoundingClientRect().top > -1;
+    }""",
+        arg=back.element_handle(),
+    )
     back.click()
     assert link.evaluate("e => e === document.activeElement") and back.count() == 0
     link.click()

@@ -104,6 +104,7 @@ window.clbookExplorer ??= (() => {
     };
     function lead() { // to the explorer, with a way back to the sentence
       const { figure } = of, sentence = from;
+      of.shut(); // an open guide would stand over the way back
       close();
       back?.remove();
       figure.scrollIntoView({ block: figure.offsetHeight < innerHeight ? "center" : "start", behavior: behavior() });
@@ -263,6 +264,7 @@ window.clbookExplorer ??= (() => {
     const me = {
       figure, stage, image: img, touched: false,
       title: figure.getAttribute("aria-label"),
+      shut: () => shut(),
       address: () => name + ":" + new URLSearchParams([...settings.map((each, i) => [axes[i][0], axes[i][1][each.index]]),
         ...(clock ? [["frame", index()]] : [])]),
       follow(values) { // values that are not on the grid are left out; without a time it is the run's end

@@ -59,7 +59,7 @@ def _fit(ax, *points):
 @needs("measured", "kernel")
 def step(result: Result, frame: int = 0) -> Picture:
     """Each point's change in one iteration: as arrows (left), and against the kernel's prediction (right)."""
-    fig, ((left, right),) = axes(2, width=7.6, height=3.5)
+    fig, ((left, right),) = axes(2, width=7.6, height=3.3)
     z, moved, predicted = result.z[frame], result.measured[frame], result.kernel[frame]
     scale = 0.12 * np.ptp(z) / np.abs(moved).max()
     _points(left, z, result.labels)
@@ -115,7 +115,7 @@ def missed(result: Result) -> tuple[float, str, str]:
 def orbits(flows: dict, frame: int = -1) -> Picture:
     """Embedded points and their views, joined, for the three flows at one time, and the spread of orbits over time."""
     names = list(flows)
-    fig, ax = mosaic([names[:2], [*names[2:], "spread"]], width=6.3, height=5.2)
+    fig, ax = mosaic([names[:2], [*names[2:], "spread"]], width=5.7, height=5.0)
     now, text = int(shared_times(flows)[frame]), []
     for i, (name, run) in enumerate(flows.items()):
         t = int(np.searchsorted(run.steps, now))
@@ -157,7 +157,7 @@ def orbits(flows: dict, frame: int = -1) -> Picture:
 @needs("measured", "mean", "gain")
 def velocities(result: Result, frame: int = 0) -> Picture:
     """Velocities of all points with VA Theorem 4.5's for their clusters (left), and the clusters' speeds (right)."""
-    fig, ((left, right),) = axes(2, width=7.8, height=3.5, width_ratios=(1.15, 1))
+    fig, ((left, right),) = axes(2, width=7.8, height=3.3, width_ratios=(1.15, 1))
     z, moved, predicted = result.z[frame], result.measured[frame], result.mean[frame]
     fastest = max(np.linalg.norm(moved, axis=1).max(), np.linalg.norm(predicted, axis=1).max())
     scale, one_place = 0.3 * np.ptp(z) / fastest, result.config.start == "smooth"
