@@ -48,7 +48,8 @@ def step_error(seed: int) -> float:
 def batch_curvature(config: Config) -> np.ndarray:
     """(2,) largest eigenvalue of the Hessian of CL's and NSCL's first batch loss, times 2 tau^2 B (SA Lemma 2)."""
     z1, z2, labels = views(config)
-    counts, sims = batches(config)[0].double(), table(z1, z2)
+    counts = batches(config)[0].double()
+    sims = table(z1, z2)
     found = [
         hessian(
             lambda s, k=k: batch_losses(s.expand(2, -1, -1), counts, labels, config.tau)[k], sims
@@ -88,7 +89,8 @@ def anchors(
 ) -> dict[str, np.ndarray | float]:
     """SA Lemmas 3 and 6 on one batch of unit vectors: squared gradients of each anchor by autograd and by eq. 12, both
     (2, n) and times tau^2, and how far |p - q|_1 is from 2 alpha."""
-    sims, n = table(u1, u2).requires_grad_(), len(u1)
+    sims = table(u1, u2).requires_grad_()
+    n = len(u1)
     parts = logits(sims, torch.ones(n, dtype=torch.float64), labels, tau)
     pull = sims[:, n:].diagonal() / tau
     forces = [
@@ -164,7 +166,8 @@ def parts(C: int, B: int, rates: np.ndarray, tau: float) -> tuple[float, float]:
 
 def promised(C: int, N: int, epochs: int, tau: float, size: float, triangle: bool = False) -> int:
     """Epochs until Theorem 1, or the triangle inequality, passes `size`: then Corollary 1 promises no CKA above 0."""
-    each, S = N // 1024, np.cumsum(rates(N, epochs))
+    each = N // 1024
+    S = np.cumsum(rates(N, epochs))
     for e in range(1, epochs + 1):
         T = e * each
         mean = S[T - 1] / T
@@ -197,7 +200,8 @@ def useful_steps(C: int, tau: float, B: int = 1024, eta: float = 1.2) -> int:
 def quotients(config: Config) -> list[float]:
     """Left over right side of SA eqs. 10, 11 and 13, for NSCL and the first batch."""
     z1, z2, labels = views(config)
-    sims, often = table(z1, z2), batches(config)[0].double()
+    sims = table(z1, z2)
+    often = batches(config)[0].double()
 
     def gradient(sims):
         return batch_gradients(sims.repeat(2, 1, 1), often, labels, config.tau)[1]

@@ -18,7 +18,9 @@ def written_out(
     z1: torch.Tensor, z2: torch.Tensor, labels: torch.Tensor, tau: float, name: str
 ) -> torch.Tensor:
     """CL, DCL, NSCL or SCL of SA Secs. 3 and 5 as sums over views; CL with the first views as anchors."""
-    z, y, n = torch.cat([z1, z2]), labels.repeat(2), len(z1)
+    z = torch.cat([z1, z2])
+    y = labels.repeat(2)
+    n = len(z1)
     total = []
     for a in range(n if name == "cl" else 2 * n):
         partner = (a + n) % (2 * n)
