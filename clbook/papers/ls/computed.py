@@ -24,7 +24,10 @@ DATA = {
 
 def velocity(seeds=SEEDS):
     """{map: relative errors of eq. 7, five draws} for maps that are no networks."""
-    return {name: [exact.velocity_error(name, seed) for seed in seeds] for name in exact.MAPS}
+    found = {}
+    for name in exact.MAPS:
+        found[name] = [exact.velocity_error(name, seed) for seed in seeds]
+    return found
 
 
 def overlapping():
@@ -106,13 +109,12 @@ def promises():
     for gradient, seed, eps, tau in starts:
         configs.append(plain.replace(gradient=gradient, seed=seed, eps=eps, tau=tau))
     runs = sweep(repair.run, configs)
-    return {
-        "eps": np.array([config.eps for config in configs]),
-        "tau": np.array([config.tau for config in configs]),
-        "gradient": [config.gradient for config in configs],
-        "separable_at": np.array([or_never(run.separable_at) for run in runs]),
-        "promised": np.array([or_never(repair.certified_at(run)) for run in runs]),
-    }
+    found = {"eps": np.array([config.eps for config in configs])}
+    found["tau"] = np.array([config.tau for config in configs])
+    found["gradient"] = [config.gradient for config in configs]
+    found["separable_at"] = np.array([or_never(run.separable_at) for run in runs])
+    found["promised"] = np.array([or_never(repair.certified_at(run)) for run in runs])
+    return found
 
 
 def or_never(step: int | None) -> float:

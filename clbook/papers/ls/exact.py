@@ -26,52 +26,59 @@ def numbers(seed: int, *shape: int) -> torch.Tensor:
 # Section 2: the losses.
 
 
-def written_out(
-    seed: int, n: int = 6, d: int = 3, tau: float = 0.3
-) -> dict[str, tuple[float, float]]:
-    """{item: (the book's function, its formula as loops over numbers)} at random points, for LS's definitions."""
-    z1, z2 = numbers(seed, n, d), numbers(seed + 1, n, d)
-    a, b = z1.tolist(), z2.tolist()
+def cosine(u: list[float], v: list[float]) -> float:
+    """Cosine of two vectors."""
+    product = math.fsum(map(math.prod, zip(u, v, strict=True)))
+    return product / math.hypot(*u) / math.hypot(*v)
 
-    def cosine(u, v):
-        return math.fsum(map(math.prod, zip(u, v, strict=True))) / math.hypot(*u) / math.hypot(*v)
+
+def losses_by_numbers(a: list, b: list, tau: float) -> tuple[float, float, float]:
+    """Eqs. 1, 3 and 12 of views a and b, lists of n vectors, as loops over numbers."""
+    n = len(a)
 
     def eta(u, v):
         return math.exp(-(math.dist(u, v) ** 2) / (2 * tau))
 
     one = three = twelve = 0.0
     for i in range(n):
-        repel = (
-            sum(
-                math.exp(cosine(a[i], other[j]) / tau)
-                for other in (a, b)
-                for j in range(n)
-                if j != i
-            )
-            / n
-        )
+        terms = []
+        for other in (a, b):
+            terms += [math.exp(cosine(a[i], other[j]) / tau) for j in range(n) if j != i]
+        repel = sum(terms) / n
         one += math.log(1 + repel / math.exp(cosine(a[i], b[i]) / tau)) / n
         crowd = sum(eta(a[i], b[j]) for j in range(n)) / n
         three += math.log(1 + crowd / eta(a[i], b[i])) / n
         twelve += math.log(crowd / eta(a[i], b[i])) / n
+    return one, three, twelve
+
+
+def written_out(
+    seed: int, n: int = 6, d: int = 3, tau: float = 0.3
+) -> dict[str, tuple[float, float]]:
+    """{item: (the book's function, its formula as loops over numbers)} at random points, for LS's definitions."""
+    z1 = numbers(seed, n, d)
+    z2 = numbers(seed + 1, n, d)
+    one, three, twelve = losses_by_numbers(z1.tolist(), z2.tolist(), tau)
     net = Averaging(d, 1, 4, "tanh", 0.5, torch.Generator().manual_seed(seed)).double()
     first = [torch.autograd.grad(net(x[None]).sum(), net.inner.weight)[0] for x in z1[:2]]
-    units = [
-        sum(w * x for w, x in zip(row, a[0], strict=True)) for row in net.inner.weight.tolist()
-    ]
+    product = (first[0] * first[1]).sum().item()
+    point = z1[0].tolist()
+    units = []
+    for row in net.inner.weight.tolist():
+        units.append(sum(w * x for w, x in zip(row, point, strict=True)))
     outer = 0.5 * sum(map(math.tanh, units))
-    return {
-        "eq. 1": (nt_xent_mean(z1, z2, tau).item(), one),
-        "eq. 3": (generalized(z1, z2, lambda t: -t / tau, softplus).item(), three),
-        "eq. 12": (simplified(z1, z2[None], tau).item(), twelve),
-        "eq. 8": (kernels.empirical(net, z1)[0, 1].item(), (first[0] * first[1]).sum().item()),
-        "eq. 30": (net(z1)[0].item(), outer),
-    }
+    found = {"eq. 1": (nt_xent_mean(z1, z2, tau).item(), one)}
+    found["eq. 3"] = (generalized(z1, z2, lambda t: -t / tau, softplus).item(), three)
+    found["eq. 12"] = (simplified(z1, z2[None], tau).item(), twelve)
+    found["eq. 8"] = (kernels.empirical(net, z1)[0, 1].item(), product)
+    found["eq. 30"] = (net(z1)[0].item(), outer)
+    return found
 
 
 def rescaled(seed: int, factors=(1e-3, 0.1, 10.0, 1e3)) -> float:
     """The largest change of eq. 1 where both views (8, 3) are multiplied by a factor, tau = .3."""
-    z1, z2 = numbers(seed, 8, 3), numbers(seed + 1, 8, 3)
+    z1 = numbers(seed, 8, 3)
+    z2 = numbers(seed + 1, 8, 3)
     plain = nt_xent_mean(z1, z2, 0.3)
     return max(abs(nt_xent_mean(k * z1, k * z2, 0.3) - plain).item() for k in factors)
 
@@ -83,15 +90,15 @@ def on_the_sphere(seed: int, n: int = 40, d: int = 3, tau: float = 0.3) -> dict[
     the anchor's own term, the two differences. scale: eq. 3's change when the points are doubled, per loss.
     """
     z = nn.functional.normalize(numbers(seed, n, d), dim=1)
-    eta, cosine = torch.exp(-torch.cdist(z, z).square() / (2 * tau)), torch.exp((z @ z.T - 1) / tau)
+    eta = torch.exp(-torch.cdist(z, z).square() / (2 * tau))
+    similar = torch.exp((z @ z.T - 1) / tau)
     others = 2 * (eta.mean(1) - 1 / n)
     eq3 = generalized(z, z, lambda t: -t / tau, softplus)
     doubled = generalized(2 * z, 2 * z, lambda t: -t / tau, softplus)
-    return {
-        "similarity": (eta / cosine - 1).abs().max().item(),
-        "loss": abs(torch.log1p(others).mean() - nt_xent_mean(z, z, tau)).item(),
-        "scale": abs(doubled / eq3 - 1).item(),
-    }
+    similarity = (eta / similar - 1).abs().max().item()
+    loss = abs(torch.log1p(others).mean() - nt_xent_mean(z, z, tau)).item()
+    scale = abs(doubled / eq3 - 1).item()
+    return {"similarity": similarity, "loss": loss, "scale": scale}
 
 
 def pushed(seed: int, n: int = 50) -> dict[str, float]:
@@ -129,7 +136,8 @@ def first_variation(
     e[a, i] is the embedding of view a of point i; Psi(t) = log(1 + t), eta(t) = e^{-t/tau}.
     Returns "autograd", "printed", and "corrected": with G_{T',T} at y.
     """
-    e, h = numbers(seed, views, n, d), numbers(seed + 1, views, n, d)
+    e = numbers(seed, views, n, d)
+    h = numbers(seed + 1, views, n, d)
     if invariant:
         e, h = e[:1].expand_as(e).clone(), h[:1].expand_as(h).clone()
 
@@ -144,7 +152,9 @@ def first_variation(
     (slope,) = torch.autograd.grad(torch.log1p(ratio(e)).mean(), e)
     e = e.detach()
     similar, apart = eta(e), e[:, None, :, None] - e[None, :, None]  # [a, b, i, j, d]
-    own, change, steep = similar.diagonal(dim1=2, dim2=3), -similar / tau, 1 / (1 + ratio(e))
+    own = similar.diagonal(dim1=2, dim2=3)
+    change = -similar / tau
+    steep = 1 / (1 + ratio(e))
 
     def formula(partner):
         """partner[a, b, j]: Psi' of G at y_j, divided by eta(T y, T' y)."""
@@ -193,7 +203,8 @@ def pairwise(seed: int, n: int = 6, d: int = 3, tau: float = 0.5) -> tuple[float
                 formula = (((outer[:, None] + outer) * steep)[..., None] * apart).mean(1)
                 errors = [(formula / k - slope).norm() / slope.norm() for k in (1.0, height)]
                 found[height].append([error.item() for error in errors])
-    plain, high = np.array(found[1.0]), np.array(found[3.0])
+    plain = np.array(found[1.0])
+    high = np.array(found[3.0])
     return plain[:, 0].max(), high[:, 0].min(), high[:, 1].max()
 
 
@@ -247,7 +258,8 @@ def lower_bounds(count: int, share: float, draws: int = 300) -> np.ndarray:
     apart, change = z[:, None] - z, h[:, :, None] - h[:, None]  # (K, K, 2), (draws, K, K, 2)
     square = change.square().sum(-1)
     inside = ((apart * change).sum(-1).square() >= sigma * square - 1e-12).flatten(1).all(1)
-    similar, inner = torch.exp(-apart.square().sum(-1) / (2 * tau)), (apart * change).sum(-1)
+    similar = torch.exp(-apart.square().sum(-1) / (2 * tau))
+    inner = (apart * change).sum(-1)
     G, mean = similar.mean(1), (similar * square).mean(-1)  # (K,), (draws, K)
     found = (
         -((similar * inner).mean(-1) / (2 + G)).square()
@@ -300,10 +312,12 @@ class Angles(nn.Module):
         self.w = nn.Parameter(torch.randn(2, generator=generator))
 
     def forward(self, x):
-        cos, sin = self.w[0].cos(), self.w[0].sin()
-        return self.w[1].exp() * torch.stack(
-            [cos * x[:, 0] - sin * x[:, 1], sin * x[:, 0] + cos * x[:, 1]], 1
-        )
+        cos = self.w[0].cos()
+        sin = self.w[0].sin()
+        stretch = self.w[1].exp()
+        first = cos * x[:, 0] - sin * x[:, 1]
+        second = sin * x[:, 0] + cos * x[:, 1]
+        return stretch * torch.stack([first, second], 1)
 
 
 MAPS: dict[str, Callable] = {
@@ -343,7 +357,8 @@ def invariance_after(
     alone: then its gradients in the weights agree at a point and its views, too.
     """
     generator = torch.Generator().manual_seed(seed)
-    x, R = numbers(seed + 1, n, 2), 0.1 * numbers(seed + 2, n, 1)
+    x = numbers(seed + 1, n, 2)
+    R = 0.1 * numbers(seed + 2, n, 1)
     turned = augment.rotation(x, generator)
     seen = (
         (lambda x: x)

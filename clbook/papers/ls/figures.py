@@ -14,7 +14,9 @@ MARK = "#111111"
 
 def _paths(ax, one, steps, title):
     """The kept trajectories of one run of a record; returns when it separated, in words."""
-    path, labels, at = one.path.values, one.labels.values, one.separable_at.item()
+    path = one.path.values
+    labels = one.labels.values
+    at = one.separable_at.item()
     there = np.isfinite(path[0])
     time, path = steps[: path.shape[1]][there] + 1, path[:, there]
     for k in np.unique(labels):
@@ -46,7 +48,8 @@ def figure_3(record: xarray.Dataset) -> Picture:
     said = []
     for ax, panel in zip(row, record.panel.values, strict=True):
         one = record.sel(panel=panel, seed=0)
-        eps, tau = one.eps.item(), one.tau.item()
+        eps = one.eps.item()
+        tau = one.tau.item()
         title = rf"$\varepsilon = {eps:g}$, $\tau = {tau:g}$"
         when = _paths(ax, one, one.recorded_steps.values[::2], title)
         said.append(f"ε = {eps:g}, τ = {tau:g}: {when}")
@@ -61,7 +64,8 @@ def figure_4(record: xarray.Dataset) -> Picture:
     said = _paths(left, first, first.recorded_steps.values, "three digits, seed 0")
     left.set_ylabel("embedding $z_i$")
     for seed in record.seed.values:
-        one, name = record.sel(seed=seed), f"seed {seed}"
+        one = record.sel(seed=seed)
+        name = f"seed {seed}"
         right.plot(
             one.recorded_steps + 1, one.accuracy, color=colour(seed + 3), label=name, gid=name
         )
@@ -86,9 +90,11 @@ def figure_5(record: xarray.Dataset) -> Picture:
             ends = []
             for seed in record.seed.values:
                 one = record.sel(activation=name, eps=eps, seed=seed)
-                at, steps = one.separable_at.item(), one.recorded_steps.values
+                at = one.separable_at.item()
+                steps = one.recorded_steps.values
                 before = steps <= (np.inf if np.isnan(at) else at)
-                time, score = steps[before] + 1, one.alignment.values[before]
+                time = steps[before] + 1
+                score = one.alignment.values[before]
                 ax.plot(
                     time,
                     score,
@@ -145,7 +151,9 @@ def first_gap(components: dict[int, np.ndarray]) -> Picture:
 def promises(runs: dict) -> Picture:
     """The step at which each run separates, and the one for which the repaired theorem promises it."""
     fig, ((ax,),) = axes(width=5.0, height=3.6)
-    at, promised, whose = runs["separable_at"], runs["promised"], np.array(runs["gradient"])
+    at = runs["separable_at"]
+    promised = runs["promised"]
+    whose = np.array(runs["gradient"])
     given = np.isfinite(promised)
     for k, gradient in enumerate(("partial", "full")):
         mine = given & (whose == gradient)
@@ -159,7 +167,8 @@ def promises(runs: dict) -> Picture:
                 linewidths=0,
                 gid=gradient,
             )
-    low, high = at[given].min(), promised[given].max()
+    low = at[given].min()
+    high = promised[given].max()
     ax.plot([low, high], [low, high], color=MUTED, ls="--", lw=1, label="the same step")
     ticks = (20, 40, 80, 160, 320)
     log_axis(ax, ticks)

@@ -89,11 +89,13 @@ def best_line(thresholds, most: float) -> tuple[float, float]:
     inside all these intervals the best straight line can stay, in units of their widths; below 0 none can.
     """
     low = thresholds.taus <= most
-    tau, gap = thresholds.taus[low], thresholds.gaps[low]
+    tau = thresholds.taus[low]
+    gap = thresholds.gaps[low]
     count = np.rint(np.pi / np.arcsin(np.sqrt(gap) / 2))
     wider = 4 * np.sin(np.pi / (count - 1)) ** 2
     one = np.ones_like(tau)
-    above, below = np.stack([-one, -tau, wider - gap], 1), np.stack([one, tau, wider - gap], 1)
+    above = np.stack([-one, -tau, wider - gap], 1)
+    below = np.stack([one, tau, wider - gap], 1)
     best = linprog(
         [0, 0, -1],
         np.concatenate([above, below]),
@@ -134,6 +136,12 @@ def simclr_strong(cifar):
     return Finding(f"right for {listed(seen)}", float(seen.mean()), (seen - 0.5,))
 
 
+def over_scatter(a, b) -> float:
+    """The distance between the means of two clusters on a line, (n,) each, over their scatter."""
+    distance = abs(a.mean() - b.mean())
+    return distance / np.hypot(a.std(), b.std())
+
+
 @measures("ls-persist")
 def persist(repeats):
     ratios, whole = [], []
@@ -141,7 +149,7 @@ def persist(repeats):
         first = run.labels == 0
         then = np.searchsorted(run.steps, run.separable_at)
         parts = [(z[first, 0], z[~first, 0]) for z in run.z[[then, -1]]]
-        ratios.append([abs(a.mean() - b.mean()) / np.hypot(a.std(), b.std()) for a, b in parts])
+        ratios.append([over_scatter(a, b) for a, b in parts])
         low, high = sorted(parts[1], key=np.mean)
         whole.append(low.max() < high.min())
     then, end = np.array(ratios).T
@@ -171,9 +179,11 @@ def without_collapse(several):
                 values = np.linalg.svd(z - z.mean(0), compute_uv=False)
                 share[i] = values[-1] / values[0]
         shares[name] = share
+    texts = [f"{name}: {span(share, '.2f')} of the largest" for name, share in shares.items()]
+    least = min(share.min() for share in shares.values())
     return Finding(
-        "; ".join(f"{name}: {span(share, '.2f')} of the largest" for name, share in shares.items()),
-        float(min(share.min() for share in shares.values())),
+        "; ".join(texts),
+        float(least),
         tuple(Every(share - 0.05) for share in shares.values()),
     )
 
@@ -200,7 +210,8 @@ def definitions(written):
 @measures("ls-no-collapse")
 def collapse(by_tau, still):
     losses, _ = even_places(by_tau)
-    gain, down = float((losses[:, 0] - losses[:, 1]).min()), still[1].split
+    gain = float((losses[:, 0] - losses[:, 1]).min())
+    down = still[1].split
     return Finding(
         f"loss {losses[0, 0]:.4f}, at least {gain:.2f} above two places; curvature at most {down.max():.2f} "
         f"in {len(down)} directions",
@@ -227,7 +238,8 @@ def indicator(finite):
 
 @measures("ls-consistent")
 def consistent(on_sphere):
-    similar, loss = (max(one[name] for one in on_sphere) for name in ("similarity", "loss"))
+    similar = max(one["similarity"] for one in on_sphere)
+    loss = max(one["loss"] for one in on_sphere)
     scale = min(one["scale"] for one in on_sphere)
     return Finding(
         f"similarities off by a part of {similar:.0e}, losses by {loss:.0e}; doubling the points changes "
@@ -277,7 +289,8 @@ def stationary(still, solids):
 @measures("ls-fig-2-left")
 def falls(by_tau):
     losses, plateau = even_places(by_tau)
-    rise, above = float(np.diff(losses).max()), float((losses[:, -1:] / plateau - 1).max())
+    rise = float(np.diff(losses).max())
+    above = float((losses[:, -1:] / plateau - 1).max())
     return Finding(
         f"no step up beyond {max(rise, 0):.0e}; 64 places are at most {above:.0e} of it above the level",
         above,
@@ -289,7 +302,8 @@ def falls(by_tau):
 def linear(by_tolerance):
     slack, fit = np.transpose([best_line(r.thresholds, 0.1) for r in by_tolerance])
     beyond, worse = np.transpose([best_line(r.thresholds, 0.5) for r in by_tolerance])
-    near, far = (slack > 0).sum(), (beyond > 0).sum()
+    near = (slack > 0).sum()
+    far = (beyond > 0).sum()
     fit, worse = fit.min(), worse.min()
     return Finding(
         f"there is one for {near} of {len(slack)} tolerances (R2 from {fit:.3f}), "
@@ -319,7 +333,9 @@ def slope(by_tolerance):
 def lowers(by_tau):
     losses, plateau = even_places(by_tau)
     steps = -np.diff(losses), np.diff(losses, axis=0), losses - plateau
-    most, least, uniform = losses[-1, 1], losses[0, -1], plateau[0, 0]
+    most = losses[-1, 1]
+    least = losses[0, -1]
+    uniform = plateau[0, 0]
     return Finding(
         f"2 places at tau = .5: {most:.3f}; 64 at .01: {least:.3f}, uniform {uniform:.3f}",
         float(least),
@@ -331,7 +347,8 @@ def lowers(by_tau):
 def data_points(finite):
     losses = np.array([r.loss_mean for r in finite])
     closed = np.log([np.exp(r.curves.simclr[r.config.clusters - 1]) - 2 / len(r.z) for r in finite])
-    off, rise = float(np.abs(losses - closed).max()), float(np.diff(losses).min())
+    off = float(np.abs(losses - closed).max())
+    rise = float(np.diff(losses).min())
     return Finding(listed(losses, ".4f"), float(losses[-1]), (EXACT - off, rise))
 
 
@@ -385,9 +402,12 @@ def uniform_start(depth, uniform_trained, uniform_gentle, uniform_size):
     for d in large.d.values:
         tried = [large.sel(d=d).values, *small.sel(d=d).transpose("lr", "seed").values]
         best.append(max(tried, key=lambda runs: (runs.all(), runs.size)))
+    below = int(gentle.sum())
+    beyond = int(large.sum())
+    at_rates = int(small.sum())
     return Finding(
-        f"{int(gentle.sum())} of {gentle.size} runs below the stability limit; n = 2,000, beyond it, "
-        f"{int(large.sum())} of {large.size}; n = 200, at four rates, {int(small.sum())} of {small.size}",
+        f"{below} of {gentle.size} runs below the stability limit; n = 2,000, beyond it, "
+        f"{beyond} of {large.size}; n = 200, at four rates, {at_rates} of {small.size}",
         float(large.mean()),
         tuple(best),
     )
@@ -397,7 +417,8 @@ def uniform_start(depth, uniform_trained, uniform_gentle, uniform_size):
 def climbing(uniform_trained):
     ended = uniform_trained.accuracy.isel(step=-1) >= CLUSTERED
     rises = (uniform_trained.loss.isel(step=-1) - uniform_trained.loss.isel(step=0)).where(ended)
-    least, most = float(rises.min()), float(rises.max())
+    least = float(rises.min())
+    most = float(rises.max())
     text = f"it rises by {span([least, most], '.2g')} in {int(ended.sum())} runs"
     return Finding(
         text, least, (Every(rises.values[np.isfinite(rises)]),) if ended.any() else (np.nan,)
@@ -444,14 +465,18 @@ def tight_start(repeats):
 @measures("ls-theorem-4-3")
 def sufficient(to_the_end, overlapping, equal_means):
     at = to_the_end.separable_at
-    above, mixed = above_one(to_the_end), np.isnan(at)
+    above = above_one(to_the_end)
+    mixed = np.isnan(at)
     last = listed(at[to_the_end.gradient == "full"], ",.0f")
+    runs = int(above.sum())
     stay = int((above & mixed).sum())
+    slowest = float(at[above].max())
+    at_rest = equal_means["ratio"]
     highest = max(one["ratio"] for one in overlapping)
     return Finding(
-        f"{stay} of {int(above.sum())} runs above 1 stay mixed; the slowest takes "
-        f"{at[above].max():,.0f} iterations, the chapter's three {last}; without the conditions nothing "
-        f"moves at a ratio of {equal_means['ratio']:.0f}, and no weights separate at one of {highest:.0f}",
+        f"{stay} of {runs} runs above 1 stay mixed; the slowest takes "
+        f"{slowest:,.0f} iterations, the chapter's three {last}; without the conditions nothing "
+        f"moves at a ratio of {at_rest:.0f}, and no weights separate at one of {highest:.0f}",
         float(stay),
         (~mixed.values[above.values],),
     )
@@ -483,32 +508,41 @@ def no_weights(overlapping, overlapping_moved):
     n = np.array([one["n"] for one in overlapping])
     power = float(np.polyfit(np.log(n), np.log(ratio), 1)[0])
     share = span([one["kappa"] for one in overlapping], ".2g")
+    large = float(ratio.min()) - 10
+    like_root = 0.01 - abs(power - 0.5)
     return Finding(
         rf"ratio {listed(ratio, '.0f')}, $\kappa/\Theta$ {share}; the largest gap over all weights is {best:.2f} eps, "
         f"with moved numbers {span(moved, '.2f')}",
         best,
-        (float(ratio.min()) - 10, 0.01 - abs(power - 0.5), -best, Every(-moved)),
+        (large, like_root, -best, Every(-moved)),
     )
 
 
 @measures("ls-overlap-runs")
 def overlap_runs(overlap_runs):
     ratio = overlap_runs.left / overlap_runs.right
-    whole, parted = (overlap_runs.kappa > 0).values, np.isfinite(overlap_runs.separable_at).values
+    whole = (overlap_runs.kappa > 0).values
+    parted = np.isfinite(overlap_runs.separable_at).values
     times = span(overlap_runs.separable_at.values[whole & parted], ".0f")
+    of_whole = parted[whole]
+    of_others = parted[~whole]
+    ratio_of_whole = span(ratio.values[whole], ".0f")
+    ratio_of_others = span(ratio.values[~whole], ".0f")
+    first = f"{of_whole.sum()} of {of_whole.size} separate, at {times} (ratio {ratio_of_whole})"
+    second = f"{of_others.sum()} of {of_others.size} (ratio {ratio_of_others})"
     return Finding(
-        f"apart: {int((whole & parted).sum())} of {int(whole.sum())} separate, at {times} (ratio "
-        f"{span(ratio.values[whole], '.0f')}); overlapping: {int((~whole & parted).sum())} of {int((~whole).sum())} "
-        f"(ratio {span(ratio.values[~whole], '.0f')})",
+        f"apart: {first}; overlapping: {second}",
         float((whole == parted).mean()),
-        (parted[whole], ~parted[~whole], float(ratio.min()) - 1),
+        (of_whole, ~of_others, float(ratio.min()) - 1),
     )
 
 
 @measures("ls-repaired")
 def repaired(promises):
-    promised, at = promises["promised"], promises["separable_at"]
-    given, broken = np.isfinite(promised), (at > promised) & np.isfinite(promised)
+    promised = promises["promised"]
+    at = promises["separable_at"]
+    given = np.isfinite(promised)
+    broken = (at > promised) & np.isfinite(promised)
     late = promised[given] / at[given]
     given, broken = float(given.sum()), float(broken.sum())
     return Finding(
@@ -572,13 +606,15 @@ def other_losses(full_loss):
 
 @measures("ls-any-family")
 def any_family(random_features, linear_maps):
-    above, mixed = above_one(random_features), np.isnan(random_features.separable_at)
+    above = above_one(random_features)
+    mixed = np.isnan(random_features.separable_at)
     slowest = float(random_features.separable_at[above].max())
     stay = int((above & mixed).sum())
     others = [apart(linear_maps[name]) for name in linear_maps]
+    families = np.concatenate(others)
     return Finding(
         f"{stay} of {int(above.sum())} stay mixed; the slowest takes {slowest:,.0f} iterations; from a tight start "
-        f"{sum(map(sum, others))} of {sum(map(len, others))} of all three families separate",
+        f"{families.sum()} of {families.size} of all three families separate",
         float(stay),
         (~mixed.values[above.values], *others),
     )
@@ -602,7 +638,8 @@ def still_kernel(linear_maps):
 def cube_tells(phase_diagram):
     early, ordered, flow = [], [], []
     for one in map(phase_diagram.of, np.unique(phase_diagram.seed)):
-        cube, at = one.eps**3 / one.tau, np.where(one.separated, one.steps, np.inf)
+        cube = one.eps**3 / one.tau
+        at = np.where(one.separated, one.steps, np.inf)
         early.append(at[cube < 0.101].max() < at[cube > 99].min())
         ordered.append(spearmanr(cube, at)[0])
         flow.append(spearmanr(cube, at * one.tau)[0])
@@ -651,11 +688,13 @@ def three_pairs(fig3):
     again = ", ".join("never" if np.isnan(at) else f"{at:,.0f}" for at in late)
     parted = int(np.isfinite(never).sum())
     way, other = (span(moved, ".2f") for moved in (third, second))
+    first = listed(early, ".0f")
+    later = late > 10 * early
     return Finding(
-        f"at {listed(early, '.0f')}; at {again}; the third in {parted} of {len(never)} "
+        f"at {first}; at {again}; the third in {parted} of {len(never)} "
         f"seeds, its points move by {way} eps, those of the second by {other}",
         float(np.median(early)),
-        (late > 10 * early, np.isnan(never), 0.25 - third),
+        (later, np.isnan(never), 0.25 - third),
     )
 
 
@@ -670,14 +709,12 @@ def no_line(affine):
 
 @measures("ls-fig-4-pixels")
 def pixels(affine):
-    parted = {name: np.array(affine[name]) for name in ("mnist", "digits")}
-    return Finding(
-        "; ".join(
-            f"{name}: {one.sum()} of {one.size} draws are separable" for name, one in parted.items()
-        ),
-        float(np.mean(list(parted.values()))),
-        tuple(~one for one in parted.values()),
-    )
+    texts, parted = [], []
+    for name in ("mnist", "digits"):
+        one = np.array(affine[name])
+        texts.append(f"{name}: {one.sum()} of {one.size} draws are separable")
+        parted.append(one)
+    return Finding("; ".join(texts), float(np.mean(parted)), tuple(~one for one in parted))
 
 
 @measures("ls-fig-4-donut")
@@ -693,14 +730,17 @@ def donut(donuts):
 @measures("ls-donut-views")
 def donut_views(donuts):
     others = [~apart(runs) for name, runs in donuts.items() if name != "rotation"]
-    mixed, runs = np.sum(others), np.size(others)
+    mixed = np.sum(others)
+    runs = np.size(others)
     return Finding(f"{runs - mixed} of {runs} runs separate", float(mixed / runs), tuple(others))
 
 
 @measures("ls-fig-4-mnist")
 def mnist_rises(fig4_mnist):
     accuracy = fig4_mnist.accuracy
-    first, best, last = accuracy.isel(step=0), accuracy.max("step"), accuracy.isel(step=-1)
+    first = accuracy.isel(step=0)
+    best = accuracy.max("step")
+    last = accuracy.isel(step=-1)
     return Finding(
         f"{span(first, '.2f')} at the start, {span(last, '.2f')} at the end, best {span(best, '.2f')}",
         float(last.mean()),
@@ -710,7 +750,8 @@ def mnist_rises(fig4_mnist):
 
 @measures("ls-fig-4-mnist-end")
 def mnist_in_the_end(fig4_mnist):
-    parted, best = np.isfinite(fig4_mnist.separable_at), fig4_mnist.accuracy.max("step")
+    parted = np.isfinite(fig4_mnist.separable_at)
+    best = fig4_mnist.accuracy.max("step")
     return Finding(
         f"{int(parted.sum())} of {parted.size} runs by iteration 5,000; right for at most {listed(best)}",
         float(parted.mean()),
@@ -721,7 +762,9 @@ def mnist_in_the_end(fig4_mnist):
 @measures("img-emergence")
 def emergence(emergence):
     accuracy = emergence.accuracy
-    first, best, last = accuracy.isel(step=0), accuracy.max("step"), accuracy.isel(step=-1)
+    first = accuracy.isel(step=0)
+    best = accuracy.max("step")
+    last = accuracy.isel(step=-1)
     return Finding(
         f"{listed(first)} at the start, {listed(last)} at the end, best {listed(best)}",
         float(last.mean()),
@@ -757,7 +800,8 @@ def donut_gradients(shapes):
 def blocks_of(record, data: str, sign: int) -> Finding:
     """How the alignment of an encoder's kernel with the classes changes, and that it has this sign."""
     aligned = record.aligned.sel(data=data)
-    before, after = aligned.sel(moment="before"), aligned.sel(moment="after")
+    before = aligned.sel(moment="before")
+    after = aligned.sel(moment="after")
     gains = np.array(after - before)
     return Finding(
         f"{listed(before)} to {listed(after)}", float(gains.mean()), (Every(sign * gains),)
@@ -776,7 +820,8 @@ def blurred(photo_blocks):
 
 @measures("ls-reshaping")
 def reshaping(shapes):
-    donut, clusters = taken(shapes["donut"]), taken(shapes["clusters"])
+    donut = taken(shapes["donut"])
+    clusters = taken(shapes["clusters"])
     return Finding(
         f"{listed(donut, '.0f')} against {listed(clusters, '.0f')}",
         float(np.median(donut / clusters)),
@@ -827,9 +872,12 @@ def blocks_then_separation(stories, fig5):
     last = fig5.alignment.isel(step=inside.sum("step") - 1)
     rise = (last / fig5.alignment.isel(step=0)).where(inside.any("step"), 0.0)
     highest = float(fig5.alignment.where(inside, 0.0).max())
+    part_of_rise = span(part, ".2g")
+    iterations = span(donut.separable_at, "d")
+    times_start = span(rise, ".2g")
     return Finding(
-        f"{span(part, '.2g')} of the rise, at iterations {span(donut.separable_at, 'd')}; from wider starts, too, the "
-        f"alignment at separation is {span(rise, '.2g')} times that at the start, at most {highest:.2f}",
+        f"{part_of_rise} of the rise, at iterations {iterations}; from wider starts, too, the "
+        f"alignment at separation is {times_start} times that at the start, at most {highest:.2f}",
         float(part.mean()),
         (part.max("activation") - 0.5, *kinds(rise / 2 - 1)),
     )
@@ -837,14 +885,17 @@ def blocks_then_separation(stories, fig5):
 
 @measures("ls-warm-start")
 def warm_start(fig5):
-    later = fig5.later.where(until_separation(fig5) & (fig5.recorded_steps > 0)).max("step")
+    after_start = until_separation(fig5) & (fig5.recorded_steps > 0)
     first = fig5.later.isel(step=0)
-    margins = np.log(later).fillna(-1.0)
+    margins = np.log(fig5.later.where(after_start).max("step")).fillna(-1.0)
     close = margins.sel(activation="relu").where(fig5.eps < 4, drop=True)
     met = margins > 0
+    ever = int(met.sum())
+    only_later = int((met & (first < 1)).sum())
+    with_relu = int((close > 0).sum())
     return Finding(
-        f"such a time in {int(met.sum())} of {margins.size} runs, in {int((met & (first < 1)).sum())} of them not "
-        f"yet at the start; with ReLU up to 9 in {int((close > 0).sum())} of {close.size}",
+        f"such a time in {ever} of {met.size} runs, in {only_later} of them not "
+        f"yet at the start; with ReLU up to 9 in {with_relu} of {close.size}",
         float(close.min()),
         (Every(close.values.ravel()),),
     )
@@ -902,7 +953,8 @@ def constant(still):
 def no_minimum(still, parted):
     one = still[1]
     down = one.negative(one.split)
-    least, draws = max(parted), len(parted)
+    least = max(parted)
+    draws = len(parted)
     return Finding(
         f"{down} of {len(one.split)} directions that part points go down on the circle; in {draws} tries the loss "
         f"changes by {least:.1e} at most",
@@ -967,7 +1019,8 @@ def eq_21(variations):
 @measures("ls-lower-bound")
 def lower_bound(bounds):
     found, printed, right = np.concatenate(bounds).T
-    slack, sharper = float((found / printed).min()), float((found / right).min())
+    slack = float((found / printed).min())
+    sharper = float((found / right).min())
     return Finding(
         f"at least {slack:.1f} times the bound in {len(found)} directions; with its factors put right "
         f"{sharper:.1f} times",
@@ -978,7 +1031,8 @@ def lower_bound(bounds):
 
 @measures("ls-appendix-b-5")
 def stays_invariant(kept):
-    radius, point = max(kept["radius"]), min(kept["point"])
+    radius = max(kept["radius"])
+    point = min(kept["point"])
     return Finding(
         f"by {radius:.0e} at most; by {point:.2g} or more where it sees the point",
         radius,
@@ -1032,9 +1086,11 @@ def growing_eigenvalue(eigenvalues):
 
 @measures("ls-step-4")
 def step_4(flows):
-    off, right = (max(one[name] for one in flows) for name in ("alpha", "gap"))
+    errors = [one["alpha"] for one in flows]
+    off = max(errors)
+    right = max(one["gap"] for one in flows)
     return Finding(
-        f"off by {span([one['alpha'] for one in flows], '.1%')}; the difference of the means by {right:.0e}",
+        f"off by {span(errors, '.1%')}; the difference of the means by {right:.0e}",
         off,
         (NEARLY - off,),
         None if right < NEARLY else "fails",
@@ -1098,9 +1154,10 @@ def free_uniform(vanilla, fig6_free):
     large = abs(end.loss - theory.simplified_plateau(0.2, 2))
     right = np.append(accuracy, end.accuracy)
     off = np.append(gap, large)
+    few = f"loss within {np.max(gap):.0e}, accuracy {span(accuracy, '.2g')}"
+    many = f"n = 2,000: {large.max():.0e}, {span(end.accuracy, '.2f')}"
     return Finding(
-        f"loss within {np.max(gap):.0e}, accuracy {span(accuracy, '.2g')}; n = 2,000: {large.max():.0e}, "
-        f"{span(end.accuracy, '.2f')}",
+        f"{few}; {many}",
         float(off.max()),
         (Every(0.005 - off), Every(0.5 - right)),
     )
@@ -1111,7 +1168,9 @@ def cap_clusters(cap, cap_wide_gap):
     groups = (*cap.values(), cap_wide_gap)
     every = [run for runs in groups for run in runs]
     at = [run.clustered_at for runs in cap.values() for run in runs if run.clustered_at is not None]
-    ever, parted, times = clustered(every), separable(every), span(at or 0, "d")
+    ever = clustered(every)
+    parted = separable(every)
+    times = span(at or 0, "d")
     return Finding(
         f"{ever.sum()} of {len(every)} runs cluster, those of LS's data at iterations "
         f"{times}; {parted.sum()} are separable",
@@ -1122,16 +1181,21 @@ def cap_clusters(cap, cap_wide_gap):
 
 @measures("ls-fig-6-size")
 def full_size(fig6, uniform_size, uniform_batches):
-    cap, last = fig6.separable_at, float(fig6.recorded_steps.max())
-    uniform = uniform_size.separable_at.sel(d=2, depth=1)
+    cap = fig6.separable_at
+    last = float(fig6.recorded_steps.max())
+    at = cap.fillna(np.inf)
+    early = (0.1 - cap / last).fillna(-1.0)
+    uniform = np.isfinite(uniform_size.separable_at.sel(d=2, depth=1))
     small = np.isfinite(uniform_batches.separable_at).sum("seed")
     counts = ", ".join(f"{int(small.sel(lr=lr))} at lr {lr:g}" for lr in small.lr.values)
+    seeds = uniform_batches.sizes["seed"]
+    parted = int(uniform.sum())
     return Finding(
-        f"from the cap at {listed(cap.fillna(np.inf), '.0f')} of {last:,.0f} iterations; from the uniform "
-        f"start {int(np.isfinite(uniform).sum())} of {uniform.size} within 16, in batches of 200, of "
-        f"{uniform_batches.sizes['seed']}, {counts}",
-        float(cap.fillna(np.inf).mean()),
-        (Every((0.1 - cap / last).fillna(-1.0).values),),
+        f"from the cap at {listed(at, '.0f')} of {last:,.0f} iterations; from the uniform "
+        f"start {parted} of {uniform.size} within 16, in batches of 200, of "
+        f"{seeds}, {counts}",
+        float(at.mean()),
+        (Every(early.values),),
     )
 
 

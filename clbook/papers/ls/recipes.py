@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import torch
 
@@ -22,18 +24,20 @@ LOSSES = ("eq. 12", "both views", "eq. 3")
 MAPS = {"a network": {}, "random features": dict(features="random", hidden=())}
 
 
+def readout_accuracy(result) -> np.ndarray:
+    """(T,) accuracy of a linear readout of the embedding at each recorded time."""
+    labels = result.labels
+    return np.array([condition.linear_probe(z, labels, z, labels) for z in result.z])
+
+
 def figure_4(results) -> dict[str, np.ndarray]:
     """Accuracy of a linear readout of the embedding, and the paths of 20 points."""
-    accuracy = [
-        np.array([condition.linear_probe(z, r.labels, z, r.labels) for z in r.z]) for r in results
-    ]
-    return {
-        "steps": over_time([r.steps for r in results]),
-        "accuracy": over_time(accuracy),
-        "separable_at": padded([r.separable_at for r in results]),
-        "labels": np.stack([r.labels[::15] for r in results]),
-        "path": over_time([r.z[:, ::15, 0].T for r in results]),
-    }
+    found = {"steps": over_time([r.steps for r in results])}
+    found["accuracy"] = over_time([readout_accuracy(r) for r in results])
+    found["separable_at"] = padded([r.separable_at for r in results])
+    found["labels"] = np.stack([r.labels[::15] for r in results])
+    found["path"] = over_time([r.z[:, ::15, 0].T for r in results])
+    return found
 
 
 def raw_pixels(results) -> dict[str, np.ndarray]:
@@ -103,189 +107,164 @@ COMPUTED = (
     computed.step_errors,
     computed.promises,
 )
-RECIPES = {
-    **{f"ls-{one.__name__.replace('_', '-')}": Computed(one) for one in COMPUTED},
-    "ls-full-loss": Recipe(
-        "clusters and a donut under eq. 12, the same with both samples augmented, and eq. 3, five seeds",
-        variants.run,
-        tuple(
-            variants.Config(loss=loss, lr_over_tau=0.1, linger=1.0, seed=seed, **change)
-            for loss in LOSSES
-            for change in SETS.values()
-            for seed in range(5)
-        ),
-        conditions,
-        ("width",),
-        start=0.05,
-        record=condition.NEEDS,
-        axes=AXES,
-        named={"set": np.tile(np.repeat([*SETS], 5), len(LOSSES))},
-        dims=("loss", "set", "seed"),
-    ),
-    "ls-lost-again": Recipe(
-        "two clusters followed for 2,000 iterations, a network and random features, five seeds",
-        variants.run,
-        tuple(
-            variants.Config(steps=2000, seed=seed, **change)
-            for change in MAPS.values()
-            for seed in range(5)
-        ),
-        stays,
-        ("width",),
-        start=0.05,
-        axes=AXES,
-        named={"family": np.repeat([*MAPS], 5)},
-        dims=("family", "seed"),
-    ),
-    "ls-linear": Recipe(
-        "the chapter's phase diagram with 100 random features in place of a network, partial gradient",
-        variants.run,
-        tuple(
-            variants.Config(features="random", hidden=(), steps=100_000, **one)
-            for one in grid(gradient="partial")
-        ),
-        conditions,
-        ("width",),
-        start=0.0005,
-        record=condition.NEEDS,
-        axes=AXES,
-    ),
-    "ls-overlap": Recipe(
-        "two clusters of three spreads, 100 and 400 points, random features, partial gradient, five seeds",
-        variants.run,
-        tuple(
-            variants.Config(
-                features="random",
-                hidden=(),
-                gradient="partial",
-                eps=0.3,
-                tau=1.0,
-                steps=1000,
-                linger=1.0,
-                spread=spread,
-                n=n,
-                seed=seed,
-            )
-            for spread in (0.1, 0.2, 0.5)
-            for n in (100, 400)
-            for seed in range(5)
-        ),
-        overlaps,
-        ("width",),
-        start=0.02,
-        record=condition.NEEDS,
-        axes=AXES,
-        dims=("spread", "n", "seed"),
-    ),
-    "ls-uniform-size": Recipe(
-        "LS Figures 6 and 7 from the uniform start with 2,000 points, all in one batch, the loss summed, five seeds",
-        sphere.run,
-        tuple(
-            sphere.Config(
-                n=2000,
-                start="uniform",
-                lr=2.0,
-                steps=16,
-                record_every=2,
-                d=d,
-                depth=depth,
-                seed=seed,
-            )
-            for d in (2, 3)
-            for depth in (1, 4)
-            for seed in range(5)
-        ),
-        from_uniform,
-        ("accuracy",),
-        start=0.3,
-        record=("accuracy", "separable_at"),
-        axes=AXES,
-        dims=("d", "depth", "seed"),
-    ),
-    "ls-uniform-batches": Recipe(
-        "LS Figure 6 from the uniform start with 2,000 points in batches of 200, the loss a mean or a sum, five seeds",
-        batches.run,
-        tuple(
-            sphere.Config(n=2000, start="uniform", lr=lr, steps=400, seed=seed)
-            for lr in (0.001, 0.2)
-            for seed in range(5)
-        ),
-        from_uniform,
-        ("accuracy",),
-        start=0.02,
-        record=("accuracy", "separable_at"),
-        axes=AXES,
-        dims=("lr", "seed"),
-    ),
-    "ls-fig-6": Recipe(
-        "LS Figure 6 with 2,000 points, lr = .001 and batches of 200, three seeds",
-        batches.run,
-        tuple(sphere.Config(n=2000, lr=0.001, steps=3000, seed=seed) for seed in range(3)),
-        figure_6,
-        ("accuracy", "loss"),
-        start=0.005,
-        record=("accuracy", "loss", "separable_at"),
-        axes=AXES,
-        dims=("seed",),
-    ),
-    "ls-fig-6-free": Recipe(
-        "LS Figure 6 with 2,000 points and no network, lr = .001 and batches of 200, 50,000 steps",
-        batches.run,
-        tuple(
-            sphere.Config(
-                n=2000,
-                lr=0.001,
-                steps=50_000,
-                network=False,
-                gradient="partial",
-                start=start,
-                seed=seed,
-            )
-            for start in ("uniform", "cap")
-            for seed in range(3)
-        ),
-        figure_6,
-        ("loss",),
-        start=0.001,
-        record=("accuracy", "loss", "separable_at"),
-        axes=AXES,
-        dims=("start", "seed"),
-    ),
-    "ls-pixels": Recipe(
-        "images of three digits of MNIST as they are, five draws",
-        variants.run,
-        tuple(
-            variants.Config(
-                data="mnist", classes=3, n=300, augmentation="image", steps=2, seed=seed
-            )
-            for seed in range(5)
-        ),
-        raw_pixels,
-        ("embedding",),
-        start=1.0,
-        axes={"parted": "run", "embedding": "run step point"},
-        dims=("seed",),
-    ),
-    "ls-mnist": Recipe(
-        "LS Figure 4 on MNIST: three digits, three hidden layers of 100, three seeds",
-        variants.run,
-        tuple(
-            variants.Config(
-                data="mnist",
-                classes=3,
-                n=300,
-                augmentation="image",
-                hidden=(100, 100, 100),
-                lr_over_tau=0.1,
-                steps=5000,
-                seed=seed,
-            )
-            for seed in range(3)
-        ),
-        figure_4,
-        ("accuracy", "path"),
-        start=0.002,
-        axes=AXES,
-        dims=("seed",),
-    ),
-}
+
+
+def record_name(function) -> str:
+    """The name of the record of what a function of `computed` gives."""
+    return f"ls-{function.__name__.replace('_', '-')}"
+
+
+# The settings of each record, the one named last fastest.
+
+
+def each(base, **axes) -> tuple:
+    """Settings `base` with all combinations of these values, the last axis fastest."""
+    points = itertools.product(*axes.values())
+    return tuple(base.replace(**dict(zip(axes, point, strict=True))) for point in points)
+
+
+def full_losses() -> tuple:
+    """Each loss on each of the three sets, five seeds."""
+    base = variants.Config(lr_over_tau=0.1, linger=1.0)
+    configs = []
+    for loss, change in itertools.product(LOSSES, SETS.values()):
+        configs += each(base.replace(loss=loss, **change), seed=range(5))
+    return tuple(configs)
+
+
+def followed_on() -> tuple:
+    """A network and random features, for 2,000 iterations, five seeds."""
+    base = variants.Config(steps=2000)
+    configs = []
+    for change in MAPS.values():
+        configs += each(base.replace(**change), seed=range(5))
+    return tuple(configs)
+
+
+def phase_diagram() -> tuple:
+    """The chapter's phase diagram with random features and the partial gradient."""
+    base = variants.Config(features="random", hidden=(), steps=100_000)
+    return tuple(base.replace(**one) for one in grid(gradient="partial"))
+
+
+OVERLAPPING = variants.Config(
+    features="random", hidden=(), gradient="partial", eps=0.3, tau=1.0, steps=1000, linger=1.0
+)
+WHOLE_BATCH = sphere.Config(n=2000, start="uniform", lr=2.0, steps=16, record_every=2)
+IN_BATCHES = sphere.Config(n=2000, start="uniform", steps=400)
+FROM_CAP = sphere.Config(n=2000, lr=0.001, steps=3000)
+FREE = sphere.Config(n=2000, lr=0.001, steps=50_000, network=False, gradient="partial")
+MNIST = variants.Config(data="mnist", classes=3, n=300, augmentation="image")
+DEEP = MNIST.replace(hidden=(100, 100, 100), lr_over_tau=0.1, steps=5000)
+
+SET_OF_RUN = np.tile(np.repeat([*SETS], 5), len(LOSSES))  # of `full_losses`
+
+RECIPES = {record_name(one): Computed(one) for one in COMPUTED}
+RECIPES["ls-full-loss"] = Recipe(
+    "clusters and a donut under eq. 12, the same with both samples augmented, and eq. 3, five seeds",
+    variants.run,
+    full_losses(),
+    conditions,
+    ("width",),
+    start=0.05,
+    record=condition.NEEDS,
+    axes=AXES,
+    named={"set": SET_OF_RUN},
+    dims=("loss", "set", "seed"),
+)
+RECIPES["ls-lost-again"] = Recipe(
+    "two clusters followed for 2,000 iterations, a network and random features, five seeds",
+    variants.run,
+    followed_on(),
+    stays,
+    ("width",),
+    start=0.05,
+    axes=AXES,
+    named={"family": np.repeat([*MAPS], 5)},
+    dims=("family", "seed"),
+)
+RECIPES["ls-linear"] = Recipe(
+    "the chapter's phase diagram with 100 random features in place of a network, partial gradient",
+    variants.run,
+    phase_diagram(),
+    conditions,
+    ("width",),
+    start=0.0005,
+    record=condition.NEEDS,
+    axes=AXES,
+)
+RECIPES["ls-overlap"] = Recipe(
+    "two clusters of three spreads, 100 and 400 points, random features, partial gradient, five seeds",
+    variants.run,
+    each(OVERLAPPING, spread=(0.1, 0.2, 0.5), n=(100, 400), seed=range(5)),
+    overlaps,
+    ("width",),
+    start=0.02,
+    record=condition.NEEDS,
+    axes=AXES,
+    dims=("spread", "n", "seed"),
+)
+RECIPES["ls-uniform-size"] = Recipe(
+    "LS Figures 6 and 7 from the uniform start with 2,000 points, all in one batch, the loss summed, five seeds",
+    sphere.run,
+    each(WHOLE_BATCH, d=(2, 3), depth=(1, 4), seed=range(5)),
+    from_uniform,
+    ("accuracy",),
+    start=0.3,
+    record=("accuracy", "separable_at"),
+    axes=AXES,
+    dims=("d", "depth", "seed"),
+)
+RECIPES["ls-uniform-batches"] = Recipe(
+    "LS Figure 6 from the uniform start with 2,000 points in batches of 200, the loss a mean or a sum, five seeds",
+    batches.run,
+    each(IN_BATCHES, lr=(0.001, 0.2), seed=range(5)),
+    from_uniform,
+    ("accuracy",),
+    start=0.02,
+    record=("accuracy", "separable_at"),
+    axes=AXES,
+    dims=("lr", "seed"),
+)
+RECIPES["ls-fig-6"] = Recipe(
+    "LS Figure 6 with 2,000 points, lr = .001 and batches of 200, three seeds",
+    batches.run,
+    each(FROM_CAP, seed=range(3)),
+    figure_6,
+    ("accuracy", "loss"),
+    start=0.005,
+    record=("accuracy", "loss", "separable_at"),
+    axes=AXES,
+    dims=("seed",),
+)
+RECIPES["ls-fig-6-free"] = Recipe(
+    "LS Figure 6 with 2,000 points and no network, lr = .001 and batches of 200, 50,000 steps",
+    batches.run,
+    each(FREE, start=("uniform", "cap"), seed=range(3)),
+    figure_6,
+    ("loss",),
+    start=0.001,
+    record=("accuracy", "loss", "separable_at"),
+    axes=AXES,
+    dims=("start", "seed"),
+)
+RECIPES["ls-pixels"] = Recipe(
+    "images of three digits of MNIST as they are, five draws",
+    variants.run,
+    each(MNIST.replace(steps=2), seed=range(5)),
+    raw_pixels,
+    ("embedding",),
+    start=1.0,
+    axes={"parted": "run", "embedding": "run step point"},
+    dims=("seed",),
+)
+RECIPES["ls-mnist"] = Recipe(
+    "LS Figure 4 on MNIST: three digits, three hidden layers of 100, three seeds",
+    variants.run,
+    each(DEEP, seed=range(3)),
+    figure_4,
+    ("accuracy", "path"),
+    start=0.002,
+    axes=AXES,
+    dims=("seed",),
+)

@@ -97,17 +97,16 @@ def margin(push: np.ndarray, labels: np.ndarray) -> tuple[float, float]:
 
 def certified_at(result: Result) -> int | None:
     """The first step at which the repaired theorem promises that the run has separated; None: it never does."""
-    first, config = result.labels == 0, result.config
+    first = result.labels == 0
+    config = result.config
     z = result.z.astype(float)
     z *= np.sign(z[0, first].mean() - z[0, ~first].mean())  # so that D(0) > 0
     gap = z[:, first].mean(1) - z[:, ~first].mean(1)
     share, theta = margin(result.push, result.labels)
     kappa = share * theta
-    rate, h, steps = (
-        theory.growth_rate(theta, config.tau, config.gradient),
-        config.lr,
-        np.arange(1, len(z)),
-    )
+    rate = theory.growth_rate(theta, config.tau, config.gradient)
+    h = config.lr
+    steps = np.arange(1, len(z))
     linear = rate / theta * result.push * gap[:-1, None]
     error = 2 * abs(np.diff(z, axis=0) / h - linear).max(1)
     promised = []
@@ -162,7 +161,8 @@ def first_component(n: int, seed: int, starts: int = 200) -> np.ndarray:
     x, labels = data.clusters(n, 2, 0.1, stream(seed, DATA))
     net = MLP((2, 100, 1), "tanh", stream(seed, WEIGHTS)).double()
     a, b, c = blocks(kernels.empirical(net, x.double())[..., 0, 0].numpy(), labels.numpy())
-    u, generator = growing_direction(a, b, c, n), stream(seed, START)
+    u = growing_direction(a, b, c, n)
+    generator = stream(seed, START)
     z = np.stack([data.ball(n, 1, 1.0, generator)[:, 0].numpy() for _ in range(starts)])
     z = z - z.mean(1, keepdims=True)
     alpha = z @ u
@@ -181,17 +181,17 @@ def still_kernel(
     kernel = np.kron([[a, b], [b, c]], np.ones((half, half)))
     same = np.kron(np.eye(2), np.ones((half, half)))
     later = expm(-t * kernel @ (1 / len(z) - 2 * same / len(z)) / (len(z) * tau)) @ z
-    u, growth = growing_direction(a, b, c, len(z)), math.exp((a + c - 2 * b) / (4 * tau) * t)
+    u = growing_direction(a, b, c, len(z))
+    growth = math.exp((a + c - 2 * b) / (4 * tau) * t)
 
     def gap(z):
         return z[:half].mean() - z[half:].mean()
 
-    rest = [part - (part @ u) * u for part in (z, later)]
-    return {
-        "alpha": abs(later @ u / (growth * (z @ u)) - 1),
-        "gap": abs(gap(later) / (growth * gap(z)) - 1),
-        "rest": np.linalg.norm(rest[1] - rest[0]) / np.linalg.norm(rest[0]),
-    }
+    before, after = (part - (part @ u) * u for part in (z, later))
+    alpha = abs(later @ u / (growth * (z @ u)) - 1)
+    means = abs(gap(later) / (growth * gap(z)) - 1)
+    moved = np.linalg.norm(after - before) / np.linalg.norm(before)
+    return {"alpha": alpha, "gap": means, "rest": moved}
 
 
 def equal_means(n: int, eps: float, tau: float, scale: float = 5.0) -> dict[str, float]:

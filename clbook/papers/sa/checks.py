@@ -39,10 +39,8 @@ def step_error(seed: int) -> float:
     """How far the two batch gradients of eq. 1 are from derivatives of the batch losses."""
     config = Config(classes=3, n=7, batch=6, tau=0.3 + 0.5 * seed, seed=seed)
     z1, z2, labels = views(config)
-    counts, tables = (
-        batches(config)[0].double(),
-        (table(z1, z2) * torch.tensor([1.0, 0.9])[:, None, None]),
-    )
+    counts = batches(config)[0].double()
+    tables = table(z1, z2) * torch.tensor([1.0, 0.9])[:, None, None]
     slopes = torch.func.grad(lambda t: batch_losses(t, counts, labels, config.tau).sum())(tables)
     return float((slopes - batch_gradients(tables, counts, labels, config.tau)).abs().max())
 
@@ -50,7 +48,8 @@ def step_error(seed: int) -> float:
 def batch_curvature(config: Config) -> np.ndarray:
     """(2,) largest eigenvalue of the Hessian of CL's and NSCL's first batch loss, times 2 tau^2 B (SA Lemma 2)."""
     z1, z2, labels = views(config)
-    counts, sims = batches(config)[0].double(), table(z1, z2)
+    counts = batches(config)[0].double()
+    sims = table(z1, z2)
     found = [
         hessian(
             lambda s, k=k: batch_losses(s.expand(2, -1, -1), counts, labels, config.tau)[k], sims
@@ -64,6 +63,13 @@ def batch_curvature(config: Config) -> np.ndarray:
     )
 
 
+def mean_mass(sims: torch.Tensor, keys: torch.Tensor, tau: float) -> torch.Tensor:
+    """tau log(Z / |S|) of every anchor (n,) of a table `sims` (n, 2n), whose keys S are those where `keys` is True."""
+    masses = (sims / tau).masked_fill(~keys, -math.inf).logsumexp(1)
+    counts = keys.sum(1).to(sims.dtype)
+    return tau * (masses - counts.log())
+
+
 def mass_shares(sims: torch.Tensor, labels: torch.Tensor, tau: float) -> np.ndarray:
     """(2,) how near SA Lemma 4's two bounds are, 1 being attained: for sets of keys, for the ratio of their masses.
 
@@ -71,17 +77,11 @@ def mass_shares(sims: torch.Tensor, labels: torch.Tensor, tau: float) -> np.ndar
     tau / 2.
     """
     full, negative = below(torch.ones(len(sims), dtype=sims.dtype), labels).isfinite()
-    means = [
-        tau
-        * (
-            (sims / tau).masked_fill(~keys, -math.inf).logsumexp(1)
-            - keys.sum(1).to(sims.dtype).log()
-        )
-        for keys in (full & ~negative, negative)
-    ]
-    return np.array(
-        [max(float(m.abs().max()) for m in means), float((means[0] - means[1]).abs().max()) / 2]
-    )
+    of_positives = mean_mass(sims, full & ~negative, tau)
+    of_negatives = mean_mass(sims, negative, tau)
+    sets = max(float(of_positives.abs().max()), float(of_negatives.abs().max()))
+    ratio = float((of_positives - of_negatives).abs().max()) / 2
+    return np.array([sets, ratio])
 
 
 def anchors(
@@ -89,7 +89,8 @@ def anchors(
 ) -> dict[str, np.ndarray | float]:
     """SA Lemmas 3 and 6 on one batch of unit vectors: squared gradients of each anchor by autograd and by eq. 12, both
     (2, n) and times tau^2, and how far |p - q|_1 is from 2 alpha."""
-    sims, n = table(u1, u2).requires_grad_(), len(u1)
+    sims = table(u1, u2).requires_grad_()
+    n = len(u1)
     parts = logits(sims, torch.ones(n, dtype=torch.float64), labels, tau)
     pull = sims[:, n:].diagonal() / tau
     forces = [
@@ -99,11 +100,10 @@ def anchors(
     p, q = shares = parts.detach().softmax(2)
     own = shares[:, :, n:].diagonal(dim1=1, dim2=2)
     alpha = (p * (q == 0)).sum(1)
-    return {
-        "squares": tau**2 * torch.stack(forces).square().sum(2).numpy(),
-        "display": ((1 - own) ** 2 + shares.square().sum(2) - own**2).numpy(),
-        "identity": float(((p - q).abs().sum(1) - 2 * alpha).abs().max()),
-    }
+    squares = tau**2 * torch.stack(forces).square().sum(2).numpy()
+    display = (1 - own) ** 2 + shares.square().sum(2) - own**2
+    off = (p - q).abs().sum(1) - 2 * alpha
+    return {"squares": squares, "display": display.numpy(), "identity": float(off.abs().max())}
 
 
 def negative_shares(seed: int, B: int, C: int, T: int, draws: int) -> np.ndarray:
@@ -159,22 +159,22 @@ def rates(N: int, epochs: int, B: int = 1024, rate: float = 1.2) -> np.ndarray:
 def parts(C: int, B: int, rates: np.ndarray, tau: float) -> tuple[float, float]:
     """The factor before the exponential in Theorem 1, and the exponent, with `rates` (T,) as step sizes."""
     S = float(rates.sum())
-    return S / (tau * math.sqrt(B)) * theory.delta(C, B, len(rates), 0.01, tau), S / (
-        2 * tau**2 * B
-    )
+    factor = S / (tau * math.sqrt(B)) * theory.delta(C, B, len(rates), 0.01, tau)
+    exponent = S / (2 * tau**2 * B)
+    return factor, exponent
 
 
 def promised(C: int, N: int, epochs: int, tau: float, size: float, triangle: bool = False) -> int:
     """Epochs until Theorem 1, or the triangle inequality, passes `size`: then Corollary 1 promises no CKA above 0."""
-    each, S = N // 1024, np.cumsum(rates(N, epochs))
+    each = N // 1024
+    S = np.cumsum(rates(N, epochs))
     for e in range(1, epochs + 1):
         T = e * each
         mean = S[T - 1] / T
-        bound = (
-            theory.triangle_bound(1024, T, mean, tau)
-            if triangle
-            else theory.similarity_bound(C, 1024, T, mean, tau, 0.01)
-        )
+        if triangle:
+            bound = theory.triangle_bound(1024, T, mean, tau)
+        else:
+            bound = theory.similarity_bound(C, 1024, T, mean, tau, 0.01)
         if bound >= size:
             return e - 1
     return epochs
@@ -200,19 +200,17 @@ def useful_steps(C: int, tau: float, B: int = 1024, eta: float = 1.2) -> int:
 def quotients(config: Config) -> list[float]:
     """Left over right side of SA eqs. 10, 11 and 13, for NSCL and the first batch."""
     z1, z2, labels = views(config)
-    sims, often = table(z1, z2), batches(config)[0].double()
+    sims = table(z1, z2)
+    often = batches(config)[0].double()
 
     def gradient(sims):
         return batch_gradients(sims.repeat(2, 1, 1), often, labels, config.tau)[1]
 
     push = torch.zeros_like(sims)
     push[0, -2], push[0, -1] = 1e-3, -1e-3
-    g, moved = gradient(sims), gradient(sims + push) - gradient(sims)
-    return [
-        float(value)
-        for value in (
-            g.square().sum() / (g.square().sum(1) / often).sum(),
-            2 * config.tau**2 * config.batch * moved.norm() / push.norm(),
-            config.tau * (config.batch / 2) ** 0.5 * g.norm(),
-        )
-    ]
+    g = gradient(sims)
+    moved = gradient(sims + push) - gradient(sims)
+    squares = g.square().sum() / (g.square().sum(1) / often).sum()
+    steepness = 2 * config.tau**2 * config.batch * moved.norm() / push.norm()
+    size = config.tau * (config.batch / 2) ** 0.5 * g.norm()
+    return [float(squares), float(steepness), float(size)]

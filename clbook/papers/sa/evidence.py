@@ -316,8 +316,10 @@ def bound_grid() -> list[np.ndarray]:
     taus = np.geomspace(0.05, 20, 40)
     found = []
     for batch, steps, eta in itertools.product((32, 256, 4096), (1, 10_000), (0.01, 1.0)):
-        values = [[checks.log_bound(c, batch, steps, eta, tau) for tau in taus] for c in classes]
-        found.append(np.array(values))
+        rows = []
+        for c in classes:
+            rows.append([checks.log_bound(c, batch, steps, eta, tau) for tau in taus])
+        found.append(np.array(rows))
     return found
 
 

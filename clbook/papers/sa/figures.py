@@ -7,16 +7,21 @@ import numpy as np
 from clbook import theory
 from clbook.style import ACCENT, INK, MUTED, Picture, axes, band, colour, legend, name_lines
 
-DRIFT, CAREFUL, BOUND, TRIANGLE = ACCENT, colour(2), colour(0), colour(1)
+DRIFT = ACCENT
+CAREFUL = colour(2)
+BOUND = colour(0)
+TRIANGLE = colour(1)
 SHADE = {"color": "#eceff2", "lw": 0}  # where a bound says nothing
 FLOOR = 1e-6  # of the logarithmic axis: drifts start at 0
 
 
 def coupled(result, frame=-1) -> Picture:
     """Drift and three bounds, bold up to a recorded time (left); CKA and what each bound certifies (right)."""
-    config, shown = result.config, slice(1, len(result.steps) if frame == -1 else frame + 1)
+    config = result.config
+    shown = slice(1, len(result.steps) if frame == -1 else frame + 1)
     fig, ((left, right),) = axes(2, width=7.8, height=3.3)
-    t, all_t = result.steps[shown], result.steps[1:]
+    t = result.steps[shown]
+    all_t = result.steps[1:]
     curves = {
         "Theorem 1": (result.bound, BOUND, 3),
         "triangle\ninequality": (result.triangle, TRIANGLE, 1.5),
@@ -25,18 +30,14 @@ def coupled(result, frame=-1) -> Picture:
     }
     left.fill_between(all_t, result.triangle[1:], 1e9, **SHADE)
     right.axhspan(-1, 0, **SHADE)
-    for name, (
-        values,
-        tone,
-        width,
-    ) in curves.items():  # thin on wide: both are seen where they meet
+    for name, curve in curves.items():  # thin on wide: both are seen where they meet
+        values, tone, width = curve
         bounds = [theory.cka_lower_bound(*v) for v in zip(values, result.gram_norm, strict=True)]
         cka = result.cka if name == "measured" else bounds
-        for ax, curve in ((left, np.clip(values, FLOOR, 1e12)), (right, np.array(cka))):
-            ax.plot(
-                all_t, curve[1:], color=tone, lw=0.8, alpha=0.4, label=name, gid=f"{name}, later"
-            )
-            ax.plot(t, curve[shown], color=tone, lw=width, gid=name)
+        for ax, line in ((left, np.clip(values, FLOOR, 1e12)), (right, np.array(cka))):
+            later = f"{name}, later"
+            ax.plot(all_t, line[1:], color=tone, lw=0.8, alpha=0.4, label=name, gid=later)
+            ax.plot(t, line[shown], color=tone, lw=width, gid=name)
     left.set(
         xscale="log",
         yscale="log",
@@ -63,11 +64,13 @@ def coupled(result, frame=-1) -> Picture:
         f"Theorem 1 / triangle inequality = {bound / triangle:.3g}" if len(t) else "start"
     )
     right.set_title(f"measured CKA = {result.cka[frame]:.4f}")
+    settings = (
+        f"C = {config.classes}, tau = {config.tau:g}, B = {config.batch}, eta = {config.eta:g}"
+    )
+    limits = f"Theorem 1 {bound:.2g}, triangle inequality {triangle:.2g}"
     return Picture(
         fig,
-        f"C = {config.classes}, tau = {config.tau:g}, B = {config.batch}, eta = {config.eta:g}, "
-        f"step {now}: drift {drift:.2g}, Theorem 1 {bound:.2g}, triangle inequality "
-        f"{triangle:.2g}, CKA {result.cka[frame]:.4f}.",
+        f"{settings}, step {now}: drift {drift:.2g}, {limits}, CKA {result.cka[frame]:.4f}.",
     )
 
 
@@ -169,16 +172,21 @@ def replacement(rows) -> Picture:
     )
 
 
+def cosines_at_end(runs) -> list[float]:
+    """The cosine between the movements of the encoder's similarities and of the surrogate, of each run."""
+    return [run.cosine[-1] for run in runs]
+
+
 def dimensions(free: dict, near: dict, networks: list) -> Picture:
     """How nearly the surrogate goes an encoder's way, against d: {d: runs} of free embeddings; networks of one d."""
     fig, ((ax,),) = axes(1, width=6.2, height=3.0)
     says = []
     for k, (name, runs) in enumerate({"free, unrelated": free, "free, views near": near}.items()):
-        cosines = np.array([[run.cosine[-1] for run in those] for those in runs.values()]).T
+        cosines = np.array([cosines_at_end(those) for those in runs.values()]).T  # (seeds, d)
         band(ax, [*runs], cosines, color=colour(k), label=name, gid=name, marker="o", ms=3.5)
         ends = ", ".join(f"{value:.2f}" for value in cosines.mean(0))
         says.append(f"{name}: {ends} at d = {', '.join(map(str, runs))}")
-    shared = [run.cosine[-1] for run in networks]
+    shared = cosines_at_end(networks)
     places = np.full(len(shared), max(d for d in free if d <= 128))
     ax.plot(places, shared, "s", ms=4, color=INK, label="network", gid="network")
     says.append(f"a network of 512 units: {np.mean(shared):.2f} at d = {places[0]}")

@@ -134,9 +134,11 @@ def grows(from_one_angle):
     distance = np.array([run.drift[1:] for run in from_one_angle])
     in_time, in_log = line_errors(steps, distance)
     grown = distance[:, -1] / distance[:, 0]
+    times = span(grown, ",.0f")
+    between = steps[-1] - steps[0]
+    errors = f"errors {span(in_time)} in the time, {span(in_log)} in its logarithm"
     return Finding(
-        f"grown {span(grown, ',.0f')} times in {steps[-1] - steps[0]} steps; errors {span(in_time)} in the time, "
-        f"{span(in_log)} in its logarithm",
+        f"grown {times} times in {between} steps; {errors}",
         float(grown.mean()),
         (Every(np.log(in_log / in_time)), Every(np.log10(grown) - 3)),
     )
@@ -145,14 +147,16 @@ def grows(from_one_angle):
 @measures("sa-exponential-digits")
 def grows_on_digits(start):
     late = start.distance.sel(loss="nscl", step=slice(20, None))
-    steps, distance = late.step.values, late.values
+    steps = late.step.values
+    distance = late.values
     in_time, in_log = line_errors(steps, distance)
     power = np.array([np.polyfit(np.log(steps), np.log(one), 1)[0] for one in distance])
+    near_one = 0.25 - abs(power - 1)
     return Finding(
         f"like the time to the power {listed(power)}; errors {span(in_time, '.3f')} in the time, "
         f"{span(in_log, '.3f')} in its logarithm",
         float(power.mean()),
-        (0.25 - abs(power - 1), np.log(in_time / in_log)),
+        (near_one, np.log(in_time / in_log)),
     )
 
 
@@ -188,8 +192,9 @@ def weights_part(long_pairs, digits):
     growth = [least_growth(long_pairs, NSCL), least_growth(digits, SCL)]
     cka = np.array([r.cka[:, NSCL].min() for r in long_pairs])
     rsa = np.array([r.rsa[:, NSCL].min() for r in long_pairs])
+    gap = final(long_pairs, NSCL, "gap")
     return Finding(
-        f"gap {span(final(long_pairs, NSCL, 'gap'))} at the end; CKA at least {span(cka)}, RSA {span(rsa)}",
+        f"gap {span(gap)} at the end; CKA at least {span(cka)}, RSA {span(rsa)}",
         float(cka.mean()),
         (*map(Every, growth), Every(cka - 0.5), Every(rsa - 0.5)),
     )
@@ -218,7 +223,8 @@ def bound_tightens(bound_grid):
     falls = []
     for values in bound_grid:
         for axis in (0, 1):
-            before, after = values.swapaxes(0, axis)[:-1], values.swapaxes(0, axis)[1:]
+            before = values.swapaxes(0, axis)[:-1]
+            after = values.swapaxes(0, axis)[1:]
             defined = np.isfinite(before) & np.isfinite(after)
             falls.append((before[defined] - after[defined]).min())
     return Finding(
@@ -389,7 +395,8 @@ def rho(printed_cka):
 def recurrence(coupled):
     quotients = []
     for run in coupled:
-        c, after = run.config, np.append(run.path[1:], run.drift[-1])
+        c = run.config
+        after = np.append(run.path[1:], run.drift[-1])
         grown = (1 + c.eta / (2 * c.tau**2 * c.batch)) * run.path
         added = c.eta * allowed(run) / (c.tau * c.batch**0.5)
         quotients.append((after / (grown + added)).max())
@@ -511,7 +518,8 @@ def fall_with_lars(long_lars):
 
 @measures("sa-photo-scl-zero")
 def photo_scl_zero(cifar):
-    nscl, scl = last_epoch(cifar, "nscl"), last_epoch(cifar, "supcon")
+    nscl = last_epoch(cifar, "nscl")
+    scl = last_epoch(cifar, "supcon")
     return Finding(
         f"SCL {listed(scl)}, NSCL {listed(nscl)}",
         float(scl.mean()),
@@ -715,7 +723,8 @@ def photo_centres(cifar, mnist):
 def photo_centres_ce(cifar, mnist):
     texts, leads = [], []
     for name, record in sets(cifar, mnist).items():
-        ce, nscl = record.nccc.sel(loss="ce"), record.nccc.sel(loss="nscl")
+        ce = record.nccc.sel(loss="ce")
+        nscl = record.nccc.sel(loss="nscl")
         texts.append(f"{name}: CE {listed(ce, '.3f')}, NSCL {listed(nscl, '.3f')}")
         leads.append(ce - nscl)
     return Finding("; ".join(texts), float(np.mean(leads)), tuple(leads))
@@ -863,7 +872,8 @@ def photo_gap(cifar, mnist):
 @measures("sa-twin-end")
 def twin_end(plateau):
     end = plateau.isel(step=-1)
-    twin, nscl = end.sel(loss="twin"), end.sel(loss="nscl")
+    twin = end.sel(loss="twin")
+    nscl = end.sel(loss="nscl")
     share = twin.gap / nscl.gap
     return Finding(
         f"gap {listed(twin.gap)}, NSCL's {listed(nscl.gap)}; CKA with DCL {listed(twin.cka)}, NSCL's "
@@ -903,7 +913,8 @@ def photo_scl_weights(cifar, mnist, long_lars):
     ends["digits"] = long_lars["gap"].isel(step=-1)
     texts, wider = [], []
     for name, gap in ends.items():
-        scl, nscl = gap.sel(loss="supcon"), gap.sel(loss="nscl")
+        scl = gap.sel(loss="supcon")
+        nscl = gap.sel(loss="nscl")
         texts.append(f"{name}: SCL {listed(scl)}, NSCL {listed(nscl)}")
         wider.append(scl - nscl)
     return Finding("; ".join(texts), float(np.mean(wider)), tuple(map(Every, wider)))
@@ -970,7 +981,8 @@ def theorem_2(circles, networks, repeated_circles, repeated_networks):
     )
     runs = sum(by_encoder, [])
     bound, triangle = np.array([(run.bound[-1], run.triangle[-1]) for run in runs]).T
-    infinite, below = np.isinf(bound).sum(), np.sum(bound < triangle)
+    infinite = np.isinf(bound).sum()
+    below = np.sum(bound < triangle)
     return Finding(
         f"drift / bound at most {circle:.2g} on the circle, {network:.2g} for the network; at "
         f"the end the bound is infinite in {infinite} of {len(runs)} runs, below the triangle "
@@ -1076,11 +1088,15 @@ def summary_batch(varied_circles, varied_networks):
     return as_it_varies(varied_circles, varied_networks, ("batch", 1))
 
 
+def misses(runs) -> np.ndarray:
+    """(seeds,) by how much the surrogate misses at the end, over how far the similarities have moved."""
+    return np.array([run.missed[-1] / run.moved[-1] for run in runs])
+
+
 @measures("sa-surrogate")
 def surrogate(circles, networks):
-    circle, network = (
-        np.array([run.missed[-1] / run.moved[-1] for run in runs]) for runs in (circles, networks)
-    )
+    circle = misses(circles)
+    network = misses(networks)
     return Finding(
         f"misses by {span(circle)} times what they move on the circle, {span(network)} for the network",
         float(max(circle.max(), network.max())),
@@ -1096,15 +1112,17 @@ def cosines(runs) -> np.ndarray:
 @measures("sa-surrogate-free")
 def free_surrogate(free):
     found = np.array([cosines(runs) for runs in free.values()])  # (d, seeds)
-    miss = {
-        d: np.mean([run.missed[-1] / run.moved[-1] for run in runs]) for d, runs in free.items()
-    }
+    dimensions = list(free)
+    largest = max(dimensions)
+    miss = np.mean(misses(free[largest]))
     scaled = np.sqrt(1 - found[-1].mean() ** 2)
+    at_128 = found[dimensions.index(128)]
+    cosine = f"cosine {listed(found.mean(1))} at d = {listed(dimensions, 'd')}"
+    missed = f"{miss:.2f} of the movement, and by {scaled:.2f} on the best time scale"
     return Finding(
-        f"cosine {listed(found.mean(1))} at d = {listed(list(free), 'd')}; with d = {max(miss)} it misses by "
-        f"{miss[max(miss)]:.2f} of the movement, and by {scaled:.2f} on the best time scale",
+        f"{cosine}; with d = {largest} it misses by {missed}",
         float(found[-1].mean()),
-        (*map(Every, np.diff(found, axis=0)), Every(found[list(free).index(128)] - 0.8)),
+        (*map(Every, np.diff(found, axis=0)), Every(at_128 - 0.8)),
     )
 
 
@@ -1120,9 +1138,11 @@ def time_scale(varied_circles, varied_networks, wide_networks, free_near):
         "512 units": cosines(wide_networks),
         "views near their points": cosines(free_near[128]),
     }
+    texts = [f"{name} {span(values)}" for name, values in found.items()]
+    highest = max(values.max() for values in found.values())
     return Finding(
-        "cosine " + ", ".join(f"{name} {span(values)}" for name, values in found.items()),
-        float(max(values.max() for values in found.values())),
+        "cosine " + ", ".join(texts),
+        float(highest),
         tuple(Every(0.5 - values) for values in found.values()),
     )
 
@@ -1137,7 +1157,8 @@ def nscl_loss(readings):
 
 @measures("sa-repeated-anchors")
 def repeated_anchors(sides):
-    distinct, repeated = sides["distinct"], sides["repeated"].mean(0)
+    distinct = sides["distinct"]
+    repeated = sides["repeated"].mean(0)
     squares, lipschitz, size = distinct.max(0)
     error = abs(distinct[:, 0] - 1).max()
     return Finding(
@@ -1191,14 +1212,19 @@ def misprinted(printed: float, corrected: float) -> str | None:
 
 @measures("sa-lemma-5")
 def lemma_5(share_tails, negative_share):
-    (off, over), (rest, below) = share_tails["printed"], share_tails["corrected"]
-    conditions = [(1e-9 - error, ROOM - tail) for error, tail in share_tails.values()]
+    off, over = share_tails["printed"]
+    rest, below = share_tails["corrected"]
+    printed = (1e-9 - off, ROOM - over)
+    corrected = (1e-9 - rest, ROOM - below)
+    at_most = np.exp(over)
+    at_most_corrected = np.exp(below)
+    drawn = span(negative_share, ".3f")
     return Finding(
-        f"the mean is off by up to {off:.2f}, a probability {np.exp(over):.3g} times what is allowed; corrected, by "
-        f"{rest:.0g} and {np.exp(below):.3g} times. Drawn, B = 8, C = 10: {span(negative_share, '.3f')}, not .9",
+        f"the mean is off by up to {off:.2f}, a probability {at_most:.3g} times what is allowed; corrected, by "
+        f"{rest:.0g} and {at_most_corrected:.3g} times. Drawn, B = 8, C = 10: {drawn}, not .9",
         float(off),
-        conditions[0],
-        misprinted(min(conditions[0]), min(conditions[1])),
+        printed,
+        misprinted(min(printed), min(corrected)),
     )
 
 
@@ -1206,12 +1232,15 @@ def lemma_5(share_tails, negative_share):
 def corollary_3(missed_promises):
     printed, corrected, allowed = missed_promises.T
     text = listed(printed[:2], ".0%")
+    most = (corrected / allowed).max()
+    left = (allowed - printed).min()
+    left_corrected = (allowed - corrected).min()
     return Finding(
         f"less in {text} of the draws of two points, {allowed[0]:.0%} allowed; corrected, at most "
-        f"{(corrected / allowed).max():.2f} of what is allowed in {len(allowed)} settings",
+        f"{most:.2f} of what is allowed in {len(allowed)} settings",
         float(printed[0]),
-        ((allowed - printed).min(),),
-        misprinted((allowed - printed).min(), (allowed - corrected).min()),
+        (left,),
+        misprinted(left, left_corrected),
     )
 
 

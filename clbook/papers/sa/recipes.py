@@ -15,18 +15,19 @@ from clbook.papers.sa.variants import Config, run
 from clbook.results import records
 from clbook.results.records import Computed, Recipe, fields
 
-SEEDS, TAUS, COUNTS, WIDTHS = range(3), (0.1, 0.5, 1.0), (2, 3, 5, 7, 10), (32, 256)
-CHAPTER_SIZES, CHAPTER_SEEN, SIZES, SEEN = (
-    (32, 64, 128),
-    12_800,
-    (32, 64, 128, 256),
-    25_600,
-)  # batches, points seen
-EACH, KEPT, EPOCHS = (
-    120,
-    40,
-    60,
-)  # points a class in training and in the test, and epochs, of the random subsets
+SEEDS = range(3)
+TAUS = (0.1, 0.5, 1.0)
+COUNTS = (2, 3, 5, 7, 10)  # of classes
+WIDTHS = (32, 256)
+# Batch sizes and how many points are seen: of the chapter, then of SA's page.
+CHAPTER_SIZES = (32, 64, 128)
+CHAPTER_SEEN = 12_800
+SIZES = (32, 64, 128, 256)
+SEEN = 25_600
+# Of the random subsets: points per class in training and in the test, and epochs.
+EACH = 120
+KEPT = 40
+EPOCHS = 60
 LARS = dict(optimizer="lars", lr=0.15)
 LABELS = Plain(data="digits", n=1200, noise=0.1, compare="labels")
 DIGITS = Config(data="digits", n=1200, noise=0.1)
@@ -43,10 +44,10 @@ SIMILARITIES = ("cka", "rsa", "cka_train", "rsa_train")
 
 def over_time(results, *names) -> dict[str, np.ndarray]:
     """{name: (runs, ..., T)} of some of what runs of equal recorded times have, and the times, `steps`."""
-    columns = {
-        name: np.array([np.moveaxis(getattr(r, name), 0, -1) for r in results], np.float32)
-        for name in names
-    }
+    columns = {}
+    for name in names:
+        rows = [np.moveaxis(getattr(r, name), 0, -1) for r in results]  # time is the last axis
+        columns[name] = np.array(rows, np.float32)
     return columns | {"steps": results[0].steps}
 
 
@@ -135,6 +136,11 @@ def pairs(results):
     for name in SIMILARITIES:
         columns[name] = np.array([getattr(r, name)[:, 1] for r in results], np.float32)
     return columns
+
+
+def pair_cka(results):
+    """CKA of NSCL with DCL alone."""
+    return {"cka": np.array([r.cka[:, 1] for r in results], np.float32)}
 
 
 def subset(count: int, seed: int) -> Config:
@@ -265,270 +271,283 @@ COLLAPSED = surrogate.Config(n=24, classes=6, batch=8, tau=0.5, eta=0.2, steps=3
 NEAR = grid(changed(0.1)[0], d=DIMENSIONS)
 UNRELATED = [config.replace(spread=100.0, noise=100.0) for config in NEAR]  # points are all noise
 ASKED = ("cosine",)
-SHORT = {
-    "sa-definition-errors": Computed(computed.definition_errors),
-    "sa-random-pairs": Computed(computed.random_pairs),
-    "sa-loss-gaps": Computed(computed.loss_gaps),
-    "sa-lasting": Computed(computed.lasting),
-    "sa-digits": of_training(
-        "digits, five losses, momentum, 200 iterations, five seeds",
-        seeded([IMAGES]),
-        ("cka", "rsa", "gap", "nccc", "probe", "cka_encoder"),
-        distances=distances,
-    ),
-    "sa-digits-lars": of_training(
-        "digits, four losses, LARS, 200 iterations, five seeds",
-        seeded([LABELS.replace(record_every=200, **LARS)]),
-        BOTH,
-        start=1.0,
-    ),
-    "sa-long-pairs": of_training(
-        "digits, DCL and NSCL, 600 iterations with a constant rate, five seeds",
-        seeded([LONG_PAIRS]),
-        ("cka", "rsa", "gap", "layer_gap", "weight_angle", "class_angle", "pca_angle"),
-        start=0.1,
-    ),
-    "sa-by-classes": of_training(
-        "synthetic points of 2 to 50 classes, four losses, five seeds",
-        seeded(grid(SYNTHETIC, classes=(2, 5, 10, 20, 50))),
-        ("cka", "rsa", "cka_train", "rsa_train", "nccc", "loss_gap"),
-    ),
-    "sa-easy": of_training(
-        "synthetic points of twenty classes, less than half as wide as usual, five seeds",
-        seeded([SYNTHETIC.replace(classes=20, spread=0.5, record_every=200)]),
-        BOTH,
-        start=1.0,
-    ),
-    "sa-by-tau": of_training(
-        "synthetic points of ten classes at three temperatures, five seeds",
-        seeded(grid(SYNTHETIC, tau=checks.TAUS)),
-        ("cka", "rsa"),
-    ),
-    "sa-coupled": of_descent(
-        "eq. 1 for CL and NSCL: twelve settings of tau and C, twelve of B and eta, three seeds",
-        surrogate.run,
-        seeded(COUPLED, SEEDS),
-        "all",
-        positives=positives,
-        way=way,
-    ),
-    "sa-large-steps": of_descent(
-        "eq. 1 with steps so large that entries leave the range that Lemma 6 needs, five seeds",
-        surrogate.run,
-        seeded([STEEP]),
-        ("reweighting", "final"),
-        largest=largest,
-    ),
-    "sa-circles": of_descent(
-        "descent on angles of the circle, three seeds",
-        weights.run_circle,
-        seeded(changed(0.1), SEEDS),
-        "all",
-    ),
-    "sa-networks": of_descent(
-        "descent on the weights of a network with one hidden layer, three seeds",
-        weights.run_network,
-        seeded(changed(0.01), SEEDS),
-        "all",
-    ),
-    "sa-repeated-circles": of_descent(
-        "the circle, batches with replacement, three seeds",
-        weights.run_circle,
-        seeded(changed(0.1, True), SEEDS),
-        "all",
-    ),
-    "sa-repeated-networks": of_descent(
-        "the network, batches with replacement, three seeds",
-        weights.run_network,
-        seeded(changed(0.01, True), SEEDS),
-        "all",
-    ),
-    "sa-varied-circles": of_descent(
-        "the circle as eta, B and tau vary, ten seeds",
-        weights.run_circle,
-        seeded(changed(0.1)[:7], range(10)),
-        ASKED,
-    ),
-    "sa-varied-networks": of_descent(
-        "the network as eta, B and tau vary, ten seeds",
-        weights.run_network,
-        seeded(changed(0.01)[:7], range(10)),
-        ASKED,
-    ),
-    "sa-wide-networks": of_descent(
-        "a network with 512 hidden units and 128 outputs, five seeds",
-        weights.run_wide_network,
-        seeded(changed(0.01)[:1]),
-        ASKED,
-    ),
-    "sa-free": of_descent(
-        "free embeddings in 2 to 512 dimensions, which begin unrelated, five seeds",
-        weights.run_free,
-        seeded(UNRELATED),
-        ASKED,
-    ),
-    "sa-free-near": of_descent(
-        "free embeddings in 2 to 512 dimensions, views near their points, five seeds",
-        weights.run_free,
-        seeded(NEAR),
-        ASKED,
-    ),
-    "sa-from-one-angle": of_descent(
-        "angles on the circle from a nearly collapsed start, five seeds",
-        weights.run_from_one_angle,
-        seeded([COLLAPSED]),
-        (),
-    ),
+LONGER = LABELS.replace(steps=600, record_every=30)
+FIFTY = Plain(compare="labels", classes=50, steps=1000, record_every=50)
+LONG_LARS = DIGITS.replace(compare="labels", steps=3000, record_every=50, **LARS)
+
+
+def chapter_batches() -> tuple:
+    """Four scalings of the rate, three batch sizes, five seeds: first with 200 steps, then with 12,800 points seen."""
+    base = Plain(compare="pair", width=64)
+    fixed_steps = sized(base, CHAPTER_SIZES, POWERS, FIVE, lambda b: 200)
+    fixed_epochs = sized(base, CHAPTER_SIZES, POWERS, FIVE, lambda b: CHAPTER_SEEN // b)
+    return fixed_steps + fixed_epochs
+
+
+LAW_OF_RUN = np.repeat([*POWERS], 15)  # of either half of `chapter_batches`
+OF_CHAPTER = {
+    "budget": np.repeat(["fixed steps", "fixed epochs"], 60),
+    "law": np.tile(LAW_OF_RUN, 2),
 }
-RECIPES = SHORT | {
-    "alignment-longer": Recipe(
-        "digits, four losses, momentum, 600 iterations instead of 200, three seeds",
-        plain,
-        tuple(LABELS.replace(steps=600, record_every=30, seed=s) for s in SEEDS),
-        both,
-        ("cka", "nccc"),
-        record=BOTH,
-        start=0.1,
-        axes=OF_LOSSES,
-        labels=LOSSES,
-        dims=("seed",),
-    ),
-    "alignment-fifty": Recipe(
-        "synthetic data of 50 classes, four losses, 1,000 iterations instead of 200, three seeds",
-        plain,
-        tuple(
-            Plain(compare="labels", classes=50, steps=1000, record_every=50, seed=s) for s in SEEDS
-        ),
-        both,
-        ("cka", "nccc"),
-        record=BOTH,
-        start=0.06,
-        axes=OF_LOSSES,
-        labels=LOSSES,
-        dims=("seed",),
-    ),
-    "alignment-batch": Recipe(
-        "four scalings of the rate, B = 32, 64, 128, five seeds: 200 iterations, then 12,800 points seen",
-        plain,
-        sum(
-            (
-                sized(Plain(compare="pair", width=64), CHAPTER_SIZES, POWERS, range(5), steps)
-                for steps in (lambda b: 200, lambda b: CHAPTER_SEEN // b)
-            ),
-            (),
-        ),
-        lambda results: {"cka": np.array([r.cka[:, 1] for r in results], np.float32)},
-        ("cka",),
-        record=("cka",),
-        start=0.3,
-        axes=OF_PAIRS,
-        named={
-            "budget": np.repeat(["fixed steps", "fixed epochs"], 60),
-            "law": np.tile(np.repeat([*POWERS], 15), 2),
-        },
-        dims=("budget", "law", "batch", "seed"),
-    ),
-    "sa-start": Recipe(
-        "digits, DCL, NSCL and a twin of DCL from a start that is 1e-6 off, momentum, 300 iterations, "
-        "five seeds",
-        run,
-        tuple(APART.replace(steps=300, record_every=5, seed=s) for s in range(5)),
-        apart,
-        ("cka", "gap"),
-        record=MOVED,
-        start=0.05,
-        axes=OF_LOSSES,
-        labels=TWINS,
-        dims=("seed",),
-    ),
-    "sa-plateau": Recipe(
-        "digits, DCL, NSCL and a twin of DCL, momentum, 6,000 iterations, three seeds",
-        run,
-        tuple(APART.replace(steps=6000, record_every=100, seed=s) for s in SEEDS),
-        apart,
-        ("cka",),
-        record=MOVED,
-        start=0.02,
-        axes=OF_LOSSES,
-        labels=TWINS,
-        dims=("seed",),
-    ),
-    "sa-lars": Recipe(
-        "digits, four losses, LARS, 3,000 iterations, linear probes at the end, three seeds",
-        run,
-        tuple(
-            DIGITS.replace(compare="labels", steps=3000, record_every=50, seed=s, **LARS)
-            for s in SEEDS
-        ),
-        probed,
-        ("cka", "gap", "nccc"),
-        record=(*LABELLED, "probe"),
-        start=0.02,
-        axes=OF_LOSSES,
-        labels=LOSSES,
-        dims=("seed",),
-    ),
-    "sa-batch": Recipe(
-        "synthetic points, LARS, four scalings of the rate, B = 32 to 256, 25,600 points seen, five "
-        "seeds",
-        run,
-        tuple(
-            c.replace(warmup=c.steps // 10)
-            for c in sized(POINTS, SIZES, POWERS, range(5), lambda b: SEEN // b)
-        ),
-        pairs,
-        ("cka",),
-        record=SIMILARITIES,
-        start=0.3,
-        axes=OF_PAIRS,
-        named={"law": np.repeat([*POWERS], 20)},
-        dims=("law", "batch", "seed"),
-    ),
-    "sa-temperature": Recipe(
-        "synthetic points, tau = .1, .5, 1, momentum with a rate proportional to tau, then LARS, "
-        "three seeds",
-        run,
-        tuple(
-            Config(compare="pair", tau=t, seed=s, record_every=20, **how)
-            for rates in ([{"lr": 0.06 * t} for t in TAUS], [LARS] * 3)
-            for t, how in zip(TAUS, rates, strict=True)
-            for s in SEEDS
-        ),
-        pairs,
-        ("cka",),
-        record=SIMILARITIES,
-        start=0.3,
-        axes=OF_PAIRS,
-        dims=("optimizer", "tau", "seed"),
-    ),
-    "sa-subsets": Recipe(
-        "2, 3, 5, 7 and 10 random classes of digits, 120 points a class, momentum, 60 epochs, three "
-        "seeds",
-        run,
-        tuple(subset(count, s) for count in COUNTS for s in SEEDS),
-        pairs,
-        ("cka",),
-        record=SIMILARITIES,
-        start=0.5,
-        axes=OF_PAIRS,
-        dims=("classes", "seed"),
-    ),
-    "sa-widths": Recipe(
-        "digits and synthetic points, perceptrons of width 32 and 256, four losses, LARS, 200 "
-        "iterations, three seeds",
-        run,
-        tuple(
-            base.replace(width=width, compare="labels", record_every=20, seed=s, **LARS)
-            for base in (DIGITS, Config())
-            for width in WIDTHS
-            for s in SEEDS
-        ),
-        labelled,
-        ("cka", "gap", "nccc"),
-        record=LABELLED,
-        start=0.15,
-        axes=OF_LOSSES,
-        labels=LOSSES,
-        dims=("data", "width", "seed"),
-    ),
-}
+
+
+def page_batches() -> tuple:
+    """Four scalings of the rate, four batch sizes, five seeds; the first tenth of the steps is a warm-up."""
+    configs = sized(POINTS, SIZES, POWERS, FIVE, lambda b: SEEN // b)
+    return tuple(config.replace(warmup=config.steps // 10) for config in configs)
+
+
+def temperatures() -> tuple:
+    """Three temperatures by momentum with a rate proportional to tau, then by LARS; three seeds."""
+    base = Config(compare="pair", record_every=20)
+    by_momentum = [base.replace(tau=tau, lr=0.06 * tau) for tau in TAUS]
+    by_lars = [base.replace(tau=tau, **LARS) for tau in TAUS]
+    return seeded([*by_momentum, *by_lars], SEEDS)
+
+
+def widths() -> tuple:
+    """Digits and synthetic points, two widths, three seeds."""
+    change = dict(compare="labels", record_every=20, **LARS)
+    bases = []
+    for base in (DIGITS, Config()):
+        bases += grid(base.replace(**change), width=WIDTHS)
+    return seeded(bases, SEEDS)
+
+
+RECIPES = {}
+RECIPES["sa-definition-errors"] = Computed(computed.definition_errors)
+RECIPES["sa-random-pairs"] = Computed(computed.random_pairs)
+RECIPES["sa-loss-gaps"] = Computed(computed.loss_gaps)
+RECIPES["sa-lasting"] = Computed(computed.lasting)
+RECIPES["sa-digits"] = of_training(
+    "digits, five losses, momentum, 200 iterations, five seeds",
+    seeded([IMAGES]),
+    ("cka", "rsa", "gap", "nccc", "probe", "cka_encoder"),
+    distances=distances,
+)
+RECIPES["sa-digits-lars"] = of_training(
+    "digits, four losses, LARS, 200 iterations, five seeds",
+    seeded([LABELS.replace(record_every=200, **LARS)]),
+    BOTH,
+    start=1.0,
+)
+RECIPES["sa-long-pairs"] = of_training(
+    "digits, DCL and NSCL, 600 iterations with a constant rate, five seeds",
+    seeded([LONG_PAIRS]),
+    ("cka", "rsa", "gap", "layer_gap", "weight_angle", "class_angle", "pca_angle"),
+    start=0.1,
+)
+RECIPES["sa-by-classes"] = of_training(
+    "synthetic points of 2 to 50 classes, four losses, five seeds",
+    seeded(grid(SYNTHETIC, classes=(2, 5, 10, 20, 50))),
+    ("cka", "rsa", "cka_train", "rsa_train", "nccc", "loss_gap"),
+)
+RECIPES["sa-easy"] = of_training(
+    "synthetic points of twenty classes, less than half as wide as usual, five seeds",
+    seeded([SYNTHETIC.replace(classes=20, spread=0.5, record_every=200)]),
+    BOTH,
+    start=1.0,
+)
+RECIPES["sa-by-tau"] = of_training(
+    "synthetic points of ten classes at three temperatures, five seeds",
+    seeded(grid(SYNTHETIC, tau=checks.TAUS)),
+    ("cka", "rsa"),
+)
+RECIPES["sa-coupled"] = of_descent(
+    "eq. 1 for CL and NSCL: twelve settings of tau and C, twelve of B and eta, three seeds",
+    surrogate.run,
+    seeded(COUPLED, SEEDS),
+    "all",
+    positives=positives,
+    way=way,
+)
+RECIPES["sa-large-steps"] = of_descent(
+    "eq. 1 with steps so large that entries leave the range that Lemma 6 needs, five seeds",
+    surrogate.run,
+    seeded([STEEP]),
+    ("reweighting", "final"),
+    largest=largest,
+)
+RECIPES["sa-circles"] = of_descent(
+    "descent on angles of the circle, three seeds",
+    weights.run_circle,
+    seeded(changed(0.1), SEEDS),
+    "all",
+)
+RECIPES["sa-networks"] = of_descent(
+    "descent on the weights of a network with one hidden layer, three seeds",
+    weights.run_network,
+    seeded(changed(0.01), SEEDS),
+    "all",
+)
+RECIPES["sa-repeated-circles"] = of_descent(
+    "the circle, batches with replacement, three seeds",
+    weights.run_circle,
+    seeded(changed(0.1, True), SEEDS),
+    "all",
+)
+RECIPES["sa-repeated-networks"] = of_descent(
+    "the network, batches with replacement, three seeds",
+    weights.run_network,
+    seeded(changed(0.01, True), SEEDS),
+    "all",
+)
+RECIPES["sa-varied-circles"] = of_descent(
+    "the circle as eta, B and tau vary, ten seeds",
+    weights.run_circle,
+    seeded(changed(0.1)[:7], range(10)),
+    ASKED,
+)
+RECIPES["sa-varied-networks"] = of_descent(
+    "the network as eta, B and tau vary, ten seeds",
+    weights.run_network,
+    seeded(changed(0.01)[:7], range(10)),
+    ASKED,
+)
+RECIPES["sa-wide-networks"] = of_descent(
+    "a network with 512 hidden units and 128 outputs, five seeds",
+    weights.run_wide_network,
+    seeded(changed(0.01)[:1]),
+    ASKED,
+)
+RECIPES["sa-free"] = of_descent(
+    "free embeddings in 2 to 512 dimensions, which begin unrelated, five seeds",
+    weights.run_free,
+    seeded(UNRELATED),
+    ASKED,
+)
+RECIPES["sa-free-near"] = of_descent(
+    "free embeddings in 2 to 512 dimensions, views near their points, five seeds",
+    weights.run_free,
+    seeded(NEAR),
+    ASKED,
+)
+RECIPES["sa-from-one-angle"] = of_descent(
+    "angles on the circle from a nearly collapsed start, five seeds",
+    weights.run_from_one_angle,
+    seeded([COLLAPSED]),
+    (),
+)
+RECIPES["alignment-longer"] = Recipe(
+    "digits, four losses, momentum, 600 iterations instead of 200, three seeds",
+    plain,
+    seeded([LONGER], SEEDS),
+    both,
+    ("cka", "nccc"),
+    record=BOTH,
+    start=0.1,
+    axes=OF_LOSSES,
+    labels=LOSSES,
+    dims=("seed",),
+)
+RECIPES["alignment-fifty"] = Recipe(
+    "synthetic data of 50 classes, four losses, 1,000 iterations instead of 200, three seeds",
+    plain,
+    seeded([FIFTY], SEEDS),
+    both,
+    ("cka", "nccc"),
+    record=BOTH,
+    start=0.06,
+    axes=OF_LOSSES,
+    labels=LOSSES,
+    dims=("seed",),
+)
+RECIPES["alignment-batch"] = Recipe(
+    "four scalings of the rate, B = 32, 64, 128, five seeds: 200 iterations, then 12,800 points seen",
+    plain,
+    chapter_batches(),
+    pair_cka,
+    ("cka",),
+    record=("cka",),
+    start=0.3,
+    axes=OF_PAIRS,
+    named=OF_CHAPTER,
+    dims=("budget", "law", "batch", "seed"),
+)
+RECIPES["sa-start"] = Recipe(
+    "digits, DCL, NSCL and a twin of DCL from a start that is 1e-6 off, momentum, 300 iterations, "
+    "five seeds",
+    run,
+    seeded([APART.replace(steps=300, record_every=5)]),
+    apart,
+    ("cka", "gap"),
+    record=MOVED,
+    start=0.05,
+    axes=OF_LOSSES,
+    labels=TWINS,
+    dims=("seed",),
+)
+RECIPES["sa-plateau"] = Recipe(
+    "digits, DCL, NSCL and a twin of DCL, momentum, 6,000 iterations, three seeds",
+    run,
+    seeded([APART.replace(steps=6000, record_every=100)], SEEDS),
+    apart,
+    ("cka",),
+    record=MOVED,
+    start=0.02,
+    axes=OF_LOSSES,
+    labels=TWINS,
+    dims=("seed",),
+)
+RECIPES["sa-lars"] = Recipe(
+    "digits, four losses, LARS, 3,000 iterations, linear probes at the end, three seeds",
+    run,
+    seeded([LONG_LARS], SEEDS),
+    probed,
+    ("cka", "gap", "nccc"),
+    record=(*LABELLED, "probe"),
+    start=0.02,
+    axes=OF_LOSSES,
+    labels=LOSSES,
+    dims=("seed",),
+)
+RECIPES["sa-batch"] = Recipe(
+    "synthetic points, LARS, four scalings of the rate, B = 32 to 256, 25,600 points seen, five "
+    "seeds",
+    run,
+    page_batches(),
+    pairs,
+    ("cka",),
+    record=SIMILARITIES,
+    start=0.3,
+    axes=OF_PAIRS,
+    named={"law": np.repeat([*POWERS], 20)},
+    dims=("law", "batch", "seed"),
+)
+RECIPES["sa-temperature"] = Recipe(
+    "synthetic points, tau = .1, .5, 1, momentum with a rate proportional to tau, then LARS, "
+    "three seeds",
+    run,
+    temperatures(),
+    pairs,
+    ("cka",),
+    record=SIMILARITIES,
+    start=0.3,
+    axes=OF_PAIRS,
+    dims=("optimizer", "tau", "seed"),
+)
+RECIPES["sa-subsets"] = Recipe(
+    "2, 3, 5, 7 and 10 random classes of digits, 120 points a class, momentum, 60 epochs, three "
+    "seeds",
+    run,
+    tuple(subset(count, s) for count in COUNTS for s in SEEDS),
+    pairs,
+    ("cka",),
+    record=SIMILARITIES,
+    start=0.5,
+    axes=OF_PAIRS,
+    dims=("classes", "seed"),
+)
+RECIPES["sa-widths"] = Recipe(
+    "digits and synthetic points, perceptrons of width 32 and 256, four losses, LARS, 200 "
+    "iterations, three seeds",
+    run,
+    widths(),
+    labelled,
+    ("cka", "gap", "nccc"),
+    record=LABELLED,
+    start=0.15,
+    axes=OF_LOSSES,
+    labels=LOSSES,
+    dims=("data", "width", "seed"),
+)
