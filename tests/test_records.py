@@ -2,6 +2,8 @@
 
 import dataclasses
 import pathlib
+import runpy
+import sys
 
 import numpy as np
 import pytest
@@ -245,3 +247,15 @@ def test_runs_are_given_back_at_the_length_that_they_had(toy):
     np.testing.assert_array_equal(short.steps, alone.steps)
     assert len(whole.size) > len(short.size) and short.config == configs[1]
     assert short.z.tolist() == [alone.z[-1]]
+
+
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules")  # the command is run in this process
+def test_the_command_that_a_record_names_makes_it_again(tmp_path, monkeypatch):
+    """`python -m clbook.results.records ls-growing`, a record of what a function computes."""
+    before = records.load("ls-growing")
+    monkeypatch.setattr(records, "FOLDER", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["records", "ls-growing"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_module("clbook.results.records", run_name="__main__")
+    assert not ended.value.code
+    xarray.testing.assert_allclose(records.load("ls-growing"), before, rtol=1e-4)

@@ -509,4 +509,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    # The module as all others import it: what runs as a command is a second one, with classes of its own.
+    from clbook.results import records
+
+    sys.exit(records.main())
