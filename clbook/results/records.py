@@ -171,9 +171,10 @@ def made(record: xarray.Dataset) -> dict:
 
 
 def summary(record: xarray.Dataset) -> str:
-    """How a record was made, in a line for a page."""
-    how, runs = made(record), record.config.size
-    cost = f"{runs} runs, {how['seconds']:,.0f} s on {how['device']} with {how['versions']}"
+    """How a record was made, in a line for a page. A record of computed values has no runs."""
+    how = made(record)
+    what = f"{record.config.size} runs" if "config" in record else "computed values"
+    cost = f"{what}, {how['seconds']:,.0f} s on {how['device']} with {how['versions']}"
     return f"Record of {how['date']}: {how['says']}; {cost}; made by {how['command']}"
 
 
