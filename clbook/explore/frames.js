@@ -1,6 +1,7 @@
 // The explorer's frames: unpacked, arranged, drawn as SVG, and their numbers. Functions of data alone; nothing of the page.
 window.clbookFrames ??= (() => {
   const LETTERS = 9; // CSS pixels: no letters are smaller
+  const NARROWEST = 280; // CSS pixels: no picture is made narrower to be less high
   const MARGIN = 6; // CSS pixels around a part
 
   // --- the frames, as clbook/explore/vector.py packs them ---
@@ -152,14 +153,20 @@ window.clbookFrames ??= (() => {
     const whole = [0, 0, data.width, data.height];
     if (!room) return { width: data.width * data.scale, height: data.height * data.scale, tiles: [{ part: whole, x: 0, y: 0, scale: data.scale }] };
     // All parts of all frames have one scale: the largest at which the widest of them fits, and all of them are as low as
-    // asked, or that of the smallest letters; what is wider than the screen then is scrolled.
+    // asked. If there is none, that at which they are lowest. What is wider than the screen then is scrolled.
     const known = (data.parts ??= allParts(data)), all = [...known.values()], least = LETTERS / data.letters;
     const widest = Math.max(...all.flat().map(([x0, , x1]) => (x1 - x0) * data.scale)), zooms = (data.zooms ??= new Map());
     const asked = `${room} ${tall}`;
     if (!zooms.has(asked)) {
-      let zoom = Math.max(Math.min(room / widest, 1.5), least);
-      while (zoom > least && all.some((parts) => stacked(data, parts, room, zoom).height > tall)) zoom = Math.max(0.97 * zoom, least);
-      zooms.set(asked, zoom);
+      const largest = Math.max(Math.min(room / widest, 1.5), least), tried = [];
+      for (let zoom = largest; zoom > least; zoom *= 0.97) tried.push(zoom);
+      tried.push(least);
+      // A smaller scale may set two parts in a row, so that the whole is wider.
+      const sizes = tried.map((zoom) => all.map((parts) => stacked(data, parts, room, zoom)));
+      const heights = sizes.map((each) => Math.max(...each.map(({ height }) => height)));
+      const wide = tried.map((_, k) => k).filter((k) => k === 0 || sizes[k].every(({ width }) => width >= NARROWEST));
+      const lowest = wide.reduce((best, k) => heights[k] < heights[best] ? k : best);
+      zooms.set(asked, tried[wide.find((k) => heights[k] <= tall) ?? lowest]);
     }
     return stacked(data, known.get(placeOf(frame)), room, zooms.get(asked));
   }
