@@ -20,6 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "book" / "_ext"))
 from clbook_predict import Predict  # noqa: E402 (it lies beside the book)
 
 from clbook.experiments import why  # noqa: E402
+from clbook.experiments.alignment.figures import APART  # noqa: E402
 from clbook.experiments.landscape import descent  # noqa: E402
 
 
@@ -779,10 +780,10 @@ def test_alignment_classes():
 
 
 def spread_of_disc(shown, network):
-    """Distance of the middles of two classes in the disc of a network (APART from the next one)."""
-    middles = []
+    """Distance of the middles of two classes in the disc of a network, of four that stand two in a row, APART."""
+    middle, middles = APART * np.array([network % 2, -(network // 2)]), []
     for points in shown.classes(0):
-        mine = points[abs(points[:, 0] - 2.4 * network) < 1.2]
+        mine = points[(abs(points - middle) < APART / 2).all(1)]
         middles.append(mine.mean(0))
     return np.linalg.norm(middles[0] - middles[1])
 
@@ -823,7 +824,7 @@ def test_sa_batch():
 
 def test_sa_scaling():
     it = explorer("papers/sa", "scaling")
-    gap = {(int(B), how): it.end(B, how).y(1, "NSCL")[-1] for B, how in it.settings}
+    gap = {(int(B), how): it.end(B, how).y(2, "NSCL")[-1] for B, how in it.settings}
     linear, constant = ([gap[B, how] for B in (32, 64, 128)] for how in ("linear", "constant"))
     assert linear == sorted(linear) and linear[-1] > 1.4 * linear[0]
     assert max(constant) < 1.15 * min(constant)
