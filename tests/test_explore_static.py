@@ -598,6 +598,24 @@ def test_the_address_holds_the_state(tab, tabs, address):
     assert other.url.endswith("#section") and shown(other)[1] == expected(8, 0.5)
 
 
+def test_an_address_that_is_just_opened_is_not_written_over(tab, address):
+    """A moved slider is written after a while; what the reader opens before that counts."""
+    page = tab.page
+    page.goto(address)
+    page.evaluate("""async () => {
+      const slider = document.querySelector("[data-axis=frame]");
+      slider.value = 3;
+      slider.dispatchEvent(new Event("input", { bubbles: true }));
+      await new Promise((done) => setTimeout(done, 100));
+      location.hash = "#a-b:a=4&b=2&frame=0";
+      const until = performance.now() + 300;
+      while (performance.now() < until); // the timer's time passes before the page hears of the address
+    }""")
+    wait_alt(page, expected(0, 4.0))
+    page.wait_for_timeout(300)
+    assert page.url.endswith("#a-b:a=4&b=2&frame=0")
+
+
 def test_a_malformed_address_is_left_alone(tabs, address):
     opened = tabs()
     opened.page.goto(address + "#%E0:eps=1;a-b:a=4&b=%E0")

@@ -16,20 +16,24 @@ window.clbookAddress ??= (() => {
   const known = (text) => blocks.has(parted(text)[0]);
   const wanted = () => new Map(parts().filter(known).map(parted)); // name of a block of the page -> values
 
+  let seen = location.hash; // the address that the blocks know of: another one has just been opened, and is not written over
   let writing = 0; // the timer of the next change of the address
   function write() {
     if (document.getElementById("jupyter-config-data")) return; // JupyterLab keeps its own things there
     clearTimeout(writing);
     writing = setTimeout(() => {
+      if (location.hash !== seen) return;
       const others = parts().filter((text) => !known(text)), touched = [...blocks.values()].filter((block) => block.touched);
       if (!touched.length && !wanted().size) return;
       const all = [...others, ...touched.map((block) => block.address())].join(";");
       history.replaceState(history.state, "", all ? "#" + all : location.pathname + location.search);
+      seen = location.hash;
     }, WAIT);
   }
 
   // An address that is opened, or written: set the blocks that it names, and show the first one.
   addEventListener("hashchange", () => {
+    seen = location.hash;
     const found = [...wanted()];
     found.forEach(([name, values]) => blocks.get(name).follow(values));
     if (found.length) blocks.get(found[0][0]).figure.scrollIntoView({ block: "nearest", behavior: behavior() });
