@@ -115,9 +115,13 @@ def test_a_value_may_be_typed_and_one_out_of_range_is_named(opened):
     box.press("Enter")
     assert status(page).startswith("tau = 50 is not allowed: temperature")
     assert box.get_attribute("aria-invalid") == "true"
+    page.click("[data-do=train]")  # what is trained is what stands there
+    page.wait_for_function(DONE)
+    assert box.get_attribute("aria-invalid") is None
+    assert f"tau = {box.input_value()}" in page.get_attribute("canvas", "aria-label")
     box.fill("0.237")
     box.press("Enter")
-    page.click("[data-do=train]")
+    page.wait_for_function("document.querySelector('canvas').ariaLabel.includes('tau = 0.237')")
     page.wait_for_function(DONE)
     assert "tau = 0.237" in page.get_attribute("canvas", "aria-label")
 

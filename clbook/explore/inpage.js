@@ -470,7 +470,10 @@ window.clbookHere ??= (() => {
       figure.addEventListener(kind, ({ target }) => { if (target.closest("button, input")) coming = []; }, true);
 
     const actions = {
-      train() { if (training) { stop(); say(`Stopped at iteration ${current.rows.at(-1)?.t ?? 0}.`); } else train(); },
+      train() {
+        if (!training) { refresh(); return train(); } // a typed value that is not allowed gives way to the one that is trained
+        stop(); say(`Stopped at iteration ${current.rows.at(-1)?.t ?? 0}.`);
+      },
       seed() { now.seed = Math.floor(Math.random() * 10000); refresh(); train(); },
       pin() {
         if (!current?.rows.length) return say("Train first: what stands in the picture is pinned.");
