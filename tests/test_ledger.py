@@ -112,6 +112,9 @@ def test_the_filter_leaves_what_was_asked_for(tabs):
     )
     assert set(lines) == {"fails"}
     assert opened.page.inner_text(".clbook-filter output") == f"{len(shown)} items"
+    assert [
+        name for name in PAPERS if opened.page.get_by_role("heading", name=f"{name}: ").count()
+    ] == ["SA"]
     assert opened.requests == [] and opened.errors == []
 
 
