@@ -229,6 +229,41 @@ def test_it_is_answered_by_keyboard(opened):
     assert "When do the arms turn" in page.locator(f"[id='{name}']").inner_text()
 
 
+def test_a_guess_may_be_drawn_and_stays_over_the_run(opened):
+    page = opened.page
+    form = page.locator(".clbook-predict").first
+    sheet = page.locator("#arms .clbook-sheet")
+    lines = sheet.locator("path")
+    assert not page.locator(".clbook-predict").nth(1).get_by_text("Draw it, too").count()
+    form.get_by_role("button", name="Draw it, too").click()
+    place = sheet.bounding_box()
+    assert place == pytest.approx(page.locator("#arms .clbook-stage img").bounding_box(), abs=1)
+    at = [(0.2, 0.5), (0.5, 0.25), (0.8, 0.5)]
+    (x, y), *rest = [
+        (place["x"] + u * place["width"], place["y"] + v * place["height"]) for u, v in at
+    ]
+    page.mouse.move(x, y)
+    page.mouse.down()
+    for x, y in rest:
+        page.mouse.move(x, y)
+    page.mouse.up()
+    page.mouse.click(x, y)  # a mark
+    assert lines.count() == 2
+    drawn = [
+        float(v) for v in re.findall(r"[\d.]+", lines.first.get_attribute("d").replace("h0", ""))
+    ]
+    assert drawn == pytest.approx(sum(map(list, at), []), abs=0.01)
+
+    guess(page, 0, "late")
+    assert lines.count() == 2 and lines.first.is_visible()
+    page.locator("#arms [data-axis=frame]").press("End")  # what is drawn is not in the way
+    page.mouse.click(x, y)
+    assert lines.count() == 2
+    page.get_by_role("button", name="Erase my drawing").click()
+    assert lines.count() == 0
+    assert not page.get_by_role("button", name="Erase my drawing").count()
+
+
 def test_a_link_to_what_is_covered_uncovers_it(tabs, address, opened):
     for fragment in ("#late-section", "#arms:a=4"):
         page = tabs().page

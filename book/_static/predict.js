@@ -1,4 +1,5 @@
 // Predictions that count: a question, three answers, and what would answer it covered until the reader commits or skips.
+// Where the picture of the beginning can be seen, the reader may also draw the guess into it; it stays over the run.
 // Without this script the question, its answers and their sentences stand there, and nothing is covered.
 document.addEventListener("DOMContentLoaded", () => {
   const boxes = [...document.querySelectorAll(".clbook-predict")];
@@ -33,6 +34,38 @@ document.addEventListener("DOMContentLoaded", () => {
     return found;
   }
 
+  // --- a guess that is drawn: a sheet over the picture, in parts of its width and height ---
+  function sheetOver(figure) {
+    const image = figure.querySelector(".clbook-stage img");
+    const sheet = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+    sheet.setAttribute("viewBox", "0 0 1 1");
+    sheet.setAttribute("preserveAspectRatio", "none");
+    sheet.setAttribute("class", "clbook-sheet");
+    sheet.setAttribute("aria-hidden", "true");
+    image.after(sheet);
+    const lay = () => Object.assign(sheet.style, { left: `${image.offsetLeft}px`, top: `${image.offsetTop}px`,
+      width: `${image.offsetWidth}px`, height: `${image.offsetHeight}px` });
+    new ResizeObserver(lay).observe(image);
+
+    let line = null; // the one that is being drawn
+    const at = (event) => {
+      const place = sheet.getBoundingClientRect();
+      return `${(event.clientX - place.left) / place.width} ${(event.clientY - place.top) / place.height}`;
+    };
+    sheet.addEventListener("pointerdown", (event) => {
+      event.preventDefault();
+      sheet.setPointerCapture(event.pointerId);
+      line = document.createElementNS(sheet.namespaceURI, "path");
+      line.setAttribute("d", `M${at(event)}h0`); // a line of no length is a dot: one click is a mark
+      sheet.append(line);
+    });
+    sheet.addEventListener("pointermove", (event) => {
+      if (line) line.setAttribute("d", `${line.getAttribute("d")}L${at(event)}`);
+    });
+    for (const end of ["pointerup", "pointercancel"]) sheet.addEventListener(end, () => { line = null; });
+    return sheet;
+  }
+
   function question(box) {
     const name = `${page}#${box.id}`, list = box.querySelector(".clbook-answers"), reasons = box.querySelector(".clbook-reasons");
     const sentences = [...reasons.querySelectorAll(":scope ol > li")];
@@ -59,10 +92,28 @@ document.addEventListener("DOMContentLoaded", () => {
     const result = element("div", "", { class: "clbook-result", role: "status", tabindex: "-1" });
     const note = element("p", "The answer below is covered until you choose.", { class: "clbook-cover" });
     buttons.append(commit, skip, all);
+    const drawn = figures.filter((figure) => figure.querySelector("[data-axis=frame]")).map(sheetOver);
+    const draw = element("button", "Draw it, too", { type: "button", "aria-pressed": "false",
+      title: "draw a curve, or a mark, into the picture below; it stays there while the run is shown" });
+    const erase = element("button", "Erase my drawing", { type: "button" });
+    if (drawn.length) buttons.append(draw);
     list.replaceWith(group);
     reasons.before(buttons, result);
 
     const me = { box, state: "open", guess: null, correct: () => me.guess === right, title: first.textContent };
+
+    function pen(down) {
+      draw.setAttribute("aria-pressed", down);
+      drawn.forEach((sheet) => sheet.classList.toggle("clbook-pen", down));
+    }
+    draw.addEventListener("click", () => {
+      pen(draw.getAttribute("aria-pressed") === "false");
+      drawn[0].closest(".clbook-stage").scrollIntoView({ block: "nearest" });
+    });
+    erase.addEventListener("click", () => {
+      drawn.forEach((sheet) => sheet.replaceChildren());
+      erase.remove();
+    });
 
     function cover(yes) {
       covered.forEach((each) => each.classList.toggle("clbook-covered", yes));
@@ -72,6 +123,8 @@ document.addEventListener("DOMContentLoaded", () => {
       });
       if (yes) box.after(note); else note.remove();
       buttons.hidden = !yes;
+      pen(false);
+      if (!yes && drawn.some((sheet) => sheet.firstChild)) drawn[0].closest(".clbook-stage").before(erase);
       if (!yes) inputs.forEach((input) => { input.disabled = true; });
       dispatchEvent(new Event("resize")); // what was hidden may now be drawn at its size
     }
