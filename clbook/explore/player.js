@@ -7,6 +7,7 @@ window.clbookExplorer ??= (() => {
   const narrow = matchMedia("(max-width: 34rem)");
   const DURATION = 5000; // milliseconds that the play button takes from the first recorded time to the last
   const HEAD = 80; // CSS pixels of a phone's screen that the bar at its top and a frame around a picture take
+  const LEAST = 110; // CSS pixels that the controls below a picture keep: a slider or a row of cells, and the buttons
   const WIDE = 850; // CSS pixels: letters of a wider picture would be smaller than 9 of them beside the contents
 
   // --- knobs: one way to read and move a slider, a row of buttons, or cells ---
@@ -191,7 +192,7 @@ window.clbookExplorer ??= (() => {
     figure.dataset.ready = "yes";
     const part = (name) => figure.querySelector(name);
     const { axes, times, ...setup } = JSON.parse(part(".clbook-setup").textContent);
-    const img = part("img"), stage = part(".clbook-stage"), play = part("[data-do=play]");
+    const img = part("img"), stage = part(".clbook-stage"), bench = part(".clbook-bench"), play = part("[data-do=play]");
     const readout = part(".clbook-readout"), dot = part(".clbook-dot");
     // A picture that is wider than the text by far reaches over the column of the contents, which the book's theme folds then.
     figure.classList.toggle("full-width", parseFloat(img.style.getPropertyValue("--clbook-width")) > WIDE);
@@ -245,7 +246,7 @@ window.clbookExplorer ??= (() => {
       const data = await ready();
       if (mine !== turn) return; // the reader has moved on
       const room = narrow.matches && stage.clientWidth - parseFloat(getComputedStyle(stage).paddingLeft) * 2;
-      tall ||= part(".clbook-bench").offsetHeight && innerHeight - part(".clbook-bench").offsetHeight - HEAD;
+      tall ||= bench.offsetHeight && innerHeight - bench.offsetHeight - HEAD;
       shown = frameOf(data);
       placed = arranged(data, shown, room, tall || undefined);
       figure.classList.toggle("clbook-stacked", placed.tiles.length > 1);
@@ -463,7 +464,12 @@ window.clbookExplorer ??= (() => {
       figure.classList.add("clbook-alone");
       document.addEventListener("DOMContentLoaded", () => document.body.append(figure));
     }
-    narrow.addEventListener("change", () => { tall = 0; show(); });
+    // A picture is seen whole together with its first control: what is more than it leaves of the screen scrolls.
+    new ResizeObserver(() => {
+      const left = innerHeight - HEAD - img.offsetHeight;
+      bench.style.setProperty("--clbook-left", left < LEAST ? "100vh" : `${left}px`);
+    }).observe(img);
+    narrow.addEventListener("change", () => { tall = 0; bench.style.removeProperty("--clbook-left"); show(); });
     new IntersectionObserver((seen, watch) => { // on a phone the start is drawn anew, in parts, once it comes near
       if (!seen.some((each) => each.isIntersecting)) return;
       watch.disconnect();
