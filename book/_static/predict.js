@@ -110,10 +110,11 @@ document.addEventListener("DOMContentLoaded", () => {
       pen(draw.getAttribute("aria-pressed") === "false");
       drawn[0].closest(".clbook-stage").scrollIntoView({ block: "nearest" });
     });
-    erase.addEventListener("click", () => {
+    function wipe() {
       drawn.forEach((sheet) => sheet.replaceChildren());
       erase.remove();
-    });
+    }
+    erase.addEventListener("click", wipe);
 
     function cover(yes) {
       covered.forEach((each) => each.classList.toggle("clbook-covered", yes));
@@ -124,7 +125,6 @@ document.addEventListener("DOMContentLoaded", () => {
       if (yes) box.after(note); else note.remove();
       buttons.hidden = !yes;
       pen(false);
-      if (!yes && drawn.some((sheet) => sheet.firstChild)) drawn[0].closest(".clbook-stage").before(erase);
       if (!yes) inputs.forEach((input) => { input.disabled = true; });
       dispatchEvent(new Event("resize")); // what was hidden may now be drawn at its size
     }
@@ -137,6 +137,7 @@ document.addEventListener("DOMContentLoaded", () => {
     me.skip = () => {
       if (me.state !== "open") return;
       me.uncover("skipped");
+      wipe();
       say();
     };
     me.commit = (guess) => {
@@ -148,6 +149,7 @@ document.addEventListener("DOMContentLoaded", () => {
       figures.forEach((figure) => {
         const line = element("p", `Your guess: ${spoken[guess]}`, { class: "clbook-guess" });
         figure.querySelector(".clbook-stage, .clbook-pair").before(line);
+        if (figure.querySelector(".clbook-sheet path")) line.append(" ", erase);
       });
     };
     function say() {
