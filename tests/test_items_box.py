@@ -38,7 +38,9 @@ def page(tabs, tmp_path_factory):
         }
         for k, name in enumerate(NAMES)
     ]
-    html = template.render(kind="paper-items", whose={}, verdicts=VERDICTS, items=items, words=str)
+    html = template.render(
+        kind="paper-items", paper="LS", whose={}, verdicts=VERDICTS, items=items, words=str
+    )
     path = tmp_path_factory.mktemp("items") / "items.html"
     path.write_text(f'<!doctype html><html lang="en"><meta charset="utf-8">{html}')
     opened = tabs()
@@ -59,6 +61,7 @@ def found(page, text):
     [
         ("Theorem 4.3", ["Theorem 4.3"]),
         ("thm 4.3", ["Theorem 4.3"]),
+        ("LS thm 4.3", ["Theorem 4.3"]),
         ("theo", ["Theorem 4.3", "Theorem 4.30"]),
         ("Fig. 5", ["Fig. 5, a", "Fig. 5, b"]),
         ("figure 5", ["Fig. 5, a", "Fig. 5, b"]),
@@ -121,7 +124,8 @@ def ledger(tabs, tmp_path_factory):
             }
             for k, name in enumerate(NAMES)
         ]
-        html += template.render(given, kind="ledger-items", paper=paper, items=items)
+        table = template.render(given, kind="ledger-items", paper=paper, items=items)
+        html += f"<section>{table}</section>"
     path = tmp_path_factory.mktemp("ledger") / "ledger.html"
     path.write_text(f'<!doctype html><html lang="en"><meta charset="utf-8">{html}')
     opened = tabs()
