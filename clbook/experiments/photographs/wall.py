@@ -11,6 +11,7 @@ import dataclasses
 import importlib.resources
 import io
 import json
+import math
 
 import jinja2
 import numpy as np
@@ -51,8 +52,8 @@ def shares(record: xarray.Dataset) -> list[str]:
     found = []
     for place, row in zip(titles(record), lit(record), strict=True):
         found.append(
-            f"{place['said']}, {row.sum()} of {row.size} photographs ({row.mean():.0%}) have mostly their own class "
-            "among their eight nearest."
+            f"{place['said']}, {row.sum()} of {row.size} photographs ({percent(row.mean())}) have mostly "
+            "their own class among their eight nearest."
         )
     return found
 
@@ -203,7 +204,7 @@ def accuracies(runs: dict[str, xarray.Dataset]) -> Table:
         for k, place in enumerate(titles(record)):
             row = [name if k == 0 else "", place["title"]]
             for quantity in (first.knn, first.probe, first.share):
-                row.append(f"{quantity.values[k]:.0%}")
+                row.append(percent(quantity.values[k]))
             rows.append(tuple(row))
     header = ("run", "", "ten neighbours", "linear probe", "photographs among their own")
     return Table(header, rows)
@@ -262,3 +263,8 @@ def confused(record: xarray.Dataset) -> Picture:
         )
     row[0].set_ylabel("class")
     return Picture(fig, "Two tables of ten classes, darker where more. " + "; ".join(said) + ".")
+
+
+def percent(share) -> str:
+    """'45 %' of 0.445: halves are rounded up, as the page's script rounds them."""
+    return f"{math.floor(100 * float(share) + 0.5 + 1e-9)}%"
