@@ -134,18 +134,23 @@ window.clbookHere ??= (() => {
         stroke(g, line.map(([x, v]) => [toX(x), panel.log && v <= 0 ? NaN : toY(v)]));
         g.setLineDash([]);
       }));
-      const falls = lines.every((line) => line[0][1] >= line.at(-1)[1]); // so there is room below their ends
+      if (!named) return;
+      // A name stands above the end of its line, of lines that fall below it, where there is room; from the highest line
+      // downwards, or from the lowest one upwards, so that names follow each other as the lines do.
+      const falls = lines.every((line) => line[0][1] >= line.at(-1)[1]);
+      const ends = lines.map((line, k) => ({ name: panel.names[k], colour: colours[k % colours.length], x: toX(line.at(-1)[0]),
+        y: toY(line.at(-1)[1]) })).filter(({ y }) => Number.isFinite(y)).sort((a, b) => falls ? b.y - a.y : a.y - b.y);
       const free = (y) => taken.every((other) => Math.abs(other - y) >= 13); // no name stands on another one
-      within(g, frame, () => (named ? lines : []).forEach((line, k) => {
-        const [x, v] = line.at(-1), right = toX(x) > frame.x + frame.w / 2;
-        let y = toY(v) + 3, up = toY(v) - 16;
-        while (Number.isFinite(y) && !free(y)) y += 1;
-        while (Number.isFinite(up) && !free(up)) up -= 1;
-        if (up > frame.y && (!falls || y + 13 > frame.y + frame.h)) y = up;
+      const fits = (y) => y > frame.y && y + 13 < frame.y + frame.h && free(y);
+      within(g, frame, () => ends.forEach((end) => {
+        const [above, below] = [end.y - 16, end.y + 3], sides = falls ? [below, above] : [above, below];
+        let y = sides.find(fits) ?? sides[1];
+        while (!free(y)) y += falls ? -1 : 1;
         taken.push(y);
+        const right = end.x > frame.x + frame.w / 2;
         g.textAlign = right ? "right" : "left"; g.textBaseline = "top";
-        g.fillStyle = colours[k % colours.length]; g.strokeStyle = "#fff"; g.lineWidth = 3;
-        for (const draw of ["strokeText", "fillText"]) g[draw](panel.names[k], toX(x) + (right ? -3 : 3), y);
+        g.fillStyle = end.colour; g.strokeStyle = "#fff"; g.lineWidth = 3;
+        for (const draw of ["strokeText", "fillText"]) g[draw](end.name, end.x + (right ? -3 : 3), y);
       }));
     },
 
@@ -360,7 +365,11 @@ window.clbookHere ??= (() => {
     });
 
     // --- what a reader sets ---
-    const again = () => { if (training || current) train(); else touch(); };
+    const again = () => {
+      if (training || current) return train();
+      touch();
+      say("Press Train."); // and no longer what was not allowed
+    };
     function fits({ low, least, high, whole }, value) {
       const lowest = least ?? Math.min(low, value > 0 ? value : low);
       return value >= lowest && value <= high && (!whole || Number.isInteger(value));

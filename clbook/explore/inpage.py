@@ -182,13 +182,16 @@ class Here(Block):
         field = fields(type(self.base_config))[name]
         value, about = getattr(self.base_config, name), field.metadata
         low, high = about["low"], highest(self.base_config, name)
+        meaning = controls.meaning(field)
+        if about["high"] is not None and high < about["high"]:
+            meaning = f"{meaning}, and here at most {high:g}"
         log = about["log"] or name == "steps"
         if log and not low:
             low = min(value or high, high) / 1000  # a slider by ratios begins above 0
         return {
             "name": name,
             "label": controls.label(field),
-            "about": controls.meaning(field),
+            "about": meaning,
             "value": value,
             "low": low,
             "high": high,
