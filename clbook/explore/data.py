@@ -7,6 +7,7 @@ import io
 import re
 from typing import NamedTuple
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.container import BarContainer
@@ -244,22 +245,36 @@ def names(ax) -> tuple:
         (panel, x, y, words on x, words on y): the panel is the title, or what y is; words are pairs (place, word) of
         the ticks that stand for words.
     """
-    x = plain(ax.get_xlabel())
-    y = plain(ax.get_ylabel())
-    panel = y
+    beside, below = (
+        ax.get_shared_y_axes(),
+        ax.get_shared_x_axes(),
+    )  # what shares an axis may name it
+    x = next(filter(None, (each.get_xlabel() for each in (ax, *below.get_siblings(ax)))), "")
+    y = next(filter(None, (each.get_ylabel() for each in (ax, *beside.get_siblings(ax)))), "")
+    panel = plain(ax.get_ylabel())
     for place in ("right", "left", "center"):  # of several titles the last one in this order counts
         panel = plain(ax.get_title(place)) or panel
-    return panel, x, y, tick_words(ax.xaxis), tick_words(ax.yaxis)
+    return panel, plain(x), plain(y), tick_words(ax.xaxis), tick_words(ax.yaxis)
 
 
 def tick_words(axis) -> tuple:
-    """((place, word), ...) of the ticks at which words stand, and not numbers."""
+    """((place, word), ...) of the ticks at which words stand, or numbers that are not their places."""
+    numbered = isinstance(axis.get_major_formatter(), mpl.ticker.ScalarFormatter)
     words = []
     for place, tick in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=False):
         text = tick.get_text()
-        if re.search(r"[^\W\d_]{2}", text.replace("mathdefault", "")):
+        word = re.search(r"[^\W\d_]{2}", text.replace("mathdefault", ""))
+        if word or (not numbered and _elsewhere(text, place)):
             words.append((float(place), plain(text)))
     return tuple(words)
+
+
+def _elsewhere(text, place) -> bool:
+    """Whether a text is a number, and another one than its place."""
+    try:
+        return abs(float(text.replace("\u2212", "-")) - place) > 1e-3 * max(1, abs(place))
+    except ValueError:
+        return False
 
 
 def table(fig) -> str:

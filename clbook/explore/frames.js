@@ -279,7 +279,11 @@ window.clbookFrames ??= (() => {
     }
     if (!best) return null;
     const { series, i, px, py } = best, clamp = (v, low, high) => Math.min(Math.max(v, low), high);
-    const values = called(a.slice(10), series).map((name, k) => `${name} = ${said(a, k, series.columns[k][i], 4)}`)
+    const word = (k, value) => k < 2 && !a[11 + k] && a[13 + k]?.some(([at]) => near(value, at)); // of an axis without a name
+    const values = called(a.slice(10), series).map((name, k) => {
+      const value = series.columns[k][i], text = said(a, k, value, 4);
+      return word(k, value) ? text : `${name} = ${text}`;
+    })
       .filter((_, k) => k < 2 || !["from", "start", "item"].includes(series.extra[k - 2]));
     return { px: clamp(px, a[0], a[2]), py: clamp(py, a[1], a[3]),
       text: `${series.name}: ${values.join(", ")}`.replace(/-(?=\d)/g, "\u2212") };
