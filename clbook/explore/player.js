@@ -7,7 +7,7 @@ window.clbookExplorer ??= (() => {
   const narrow = matchMedia("(max-width: 34rem)");
   const DURATION = 5000; // milliseconds that the play button takes from the first recorded time to the last
   const HEAD = 80; // CSS pixels of a phone's screen that the bar at its top and a frame around a picture take
-  const LEAST = 110; // CSS pixels that the controls below a picture keep: a slider or a row of cells, and the buttons
+  const LEAST = 140; // CSS pixels that the controls below a picture keep: a slider or a row of cells, and the buttons
   const WIDE = 850; // CSS pixels: letters of a wider picture would be smaller than 9 of them beside the contents
 
   // --- knobs: one way to read and move a slider, a row of buttons, or cells ---

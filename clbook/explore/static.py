@@ -6,6 +6,7 @@ import dataclasses
 import importlib.resources
 import itertools
 import json
+import math
 from typing import Any, NamedTuple
 
 import jinja2
@@ -265,9 +266,9 @@ class Player(Block):
         return times
 
     def signs(self, limit) -> str:
-        """The sign of the cells whose shade is `limit`; where they differ, the shortest and the longest."""
+        """The sign of the cells whose shade is `limit`; where they differ, the smallest and the largest."""
         signs = {sign for shade, sign, _ in self.cells if shade == limit}
-        ordered = sorted(signs, key=lambda sign: (len(sign), sign))
+        ordered = sorted(signs, key=lambda sign: (_number(sign), sign))
         return " … ".join(dict.fromkeys((ordered[0], ordered[-1])))
 
     def _repr_html_(self) -> str:
@@ -338,3 +339,11 @@ def _words(value) -> str:
 def _file(name) -> str:
     """The text of a file beside this one."""
     return importlib.resources.files("clbook.explore").joinpath(name).read_text(encoding="utf-8")
+
+
+def _number(sign) -> float:
+    """The number that a cell shows: 0.5 of '50%'; infinite for a sign such as '–', which says never."""
+    try:
+        return float(sign.rstrip("%")) / (100 if sign.endswith("%") else 1)
+    except ValueError:
+        return math.inf
