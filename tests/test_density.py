@@ -36,7 +36,7 @@ CEILINGS = {
     "content_style": (7.44, 8, 1, 0),
     "images": (7.03, 5, 2, 0),
     "kernel": (7.4, 4, 3, 0),
-    "landscape": (7.12, 10, 1, 0),
+    "landscape": (7.07, 0, 0, 0),
     "modadd": (7.65, 5, 3, 1),
     "overlap": (7.22, 4, 2, 0),
     "photographs": (6.89, 4, 1, 0),
