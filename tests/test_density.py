@@ -38,7 +38,7 @@ CEILINGS = {
     "kernel": (7.4, 4, 3, 0),
     "landscape": (7.07, 0, 0, 0),
     "modadd": (7.65, 5, 3, 1),
-    "overlap": (7.22, 4, 2, 0),
+    "overlap": (7.08, 0, 0, 0),
     "photographs": (6.89, 4, 1, 0),
     "practice": (6.9, 0, 0, 0),
     "separability": (7.32, 2, 1, 0),
