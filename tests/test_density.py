@@ -41,7 +41,7 @@ CEILINGS = {
     "overlap": (7.08, 0, 0, 0),
     "photographs": (6.89, 4, 1, 0),
     "practice": (6.9, 0, 0, 0),
-    "separability": (7.32, 2, 1, 0),
+    "separability": (7.32, 0, 0, 0),
     "sphere": (7.18, 0, 0, 0),
     "why": (6.88, 0, 0, 0),
     "words": (7.03, 1, 1, 0),
