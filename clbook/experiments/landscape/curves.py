@@ -35,23 +35,10 @@ ETA = {
     "rational": lambda t, tau: -torch.log1p(t / tau),
     "flat": lambda t, tau: -(t / tau).square(),
 }
-EQ1 = (
-    "log(1+2t)"  # the Psi that makes eq. 3 of an invariant map eq. 1 for many copies of each place
-)
-TAUS = (
-    0.005,
-    0.01,
-    0.02,
-    0.03,
-    0.05,
-    0.07,
-    0.1,
-    0.15,
-    0.2,
-    0.3,
-    0.4,
-    0.5,
-)  # where the threshold is measured
+# The Psi that makes eq. 3 of an invariant map eq. 1 for many copies of each place.
+EQ1 = "log(1+2t)"
+# Where the threshold is measured.
+TAUS = (0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
 CURVE, MOST = 64, 200  # numbers of places on the curve, and tried for the threshold
 
 
@@ -94,7 +81,9 @@ class Thresholds:
 
 def counts(dim: int, most: int) -> list[int]:
     """Numbers of places up to `most` that lie evenly: all on the circle; else 1, 2, simplex and cross-polytope."""
-    return [k for k in (range(1, most + 1) if dim == 2 else (1, 2, dim + 1, 2 * dim)) if k <= most]
+    if dim == 2:
+        return list(range(1, most + 1))
+    return [k for k in (1, 2, dim + 1, 2 * dim) if k <= most]
 
 
 def even(count: int, dim: int) -> torch.Tensor:
@@ -105,9 +94,9 @@ def even(count: int, dim: int) -> torch.Tensor:
     axes = torch.eye(dim, dtype=torch.float64)
     if count <= 2 or count == 2 * dim:
         return torch.cat([axes[: (count + 1) // 2], -axes[: count // 2]])
-    return F.normalize(
-        torch.from_numpy(helmert(dim + 1).T), dim=1
-    )  # a simplex: unit vectors of R^(dim + 1), projected
+    # A simplex: unit vectors of R^(dim + 1), projected.
+    corners = torch.from_numpy(helmert(dim + 1).T)
+    return F.normalize(corners, dim=1)
 
 
 @functools.cache
@@ -116,7 +105,11 @@ def _apart(numbers: tuple[int, ...], dim: int) -> torch.Tensor:
 
     A row with fewer places is filled with inf, which has no weight.
     """
-    rows = [(places - places[0]).square().sum(1) / 2 for places in (even(k, dim) for k in numbers)]
+    rows = []
+    for count in numbers:
+        places = even(count, dim)
+        squares = (places - places[0]).square().sum(1)
+        rows.append(squares / 2)
     return pad_sequence(rows, batch_first=True, padding_value=math.inf)
 
 
@@ -161,12 +154,16 @@ def curves_at(tau: float, psi: str, eta: str, dim: int) -> Curves:
     """The curves over K <= 64 at temperature tau in `dim` dimensions; psi and eta belong to the chosen eq. 3."""
     numbers = counts(dim, CURVE)
     nearest = 2 * _apart(tuple(numbers), dim)[:, 1:].amin(1)
+    distances = nearest.masked_fill(nearest.isinf(), math.nan)
+    simclr = even_loss(numbers, tau, EQ1, dim=dim)
+    embedded = even_loss(numbers, tau, EQ1, dim=dim, others_only=True)
+    chosen = even_loss(numbers, tau, psi, eta, dim)
     return Curves(
         counts=_kept(np.array(numbers)),
-        distances=_kept(nearest.masked_fill(nearest.isinf(), math.nan)),
-        simclr=_kept(even_loss(numbers, tau, EQ1, dim=dim)),
-        embedded=_kept(even_loss(numbers, tau, EQ1, dim=dim, others_only=True)),
-        chosen=_kept(even_loss(numbers, tau, psi, eta, dim)),
+        distances=_kept(distances),
+        simclr=_kept(simclr),
+        embedded=_kept(embedded),
+        chosen=_kept(chosen),
         simclr_plateau=theory.sphere_plateau(tau, dim),
         chosen_plateau=uniform_loss(tau, psi, eta, dim),
     )
@@ -197,10 +194,13 @@ def reach(taus: Sequence[float], tolerance: float) -> np.ndarray:
 @functools.cache
 def thresholds_at(tau: float, tolerance: float) -> Thresholds:
     """The thresholds at `TAUS` and at temperature tau, for one tolerance."""
-    many, (own,) = reach(TAUS, tolerance), reach((tau,), tolerance)
+    many = reach(TAUS, tolerance)
+    (own,) = reach((tau,), tolerance)
+    gaps = 4 * np.sin(np.pi / many) ** 2
+    gap = 4 * np.sin(np.pi / own) ** 2
     return Thresholds(
         taus=_kept(np.array(TAUS)),
-        gaps=_kept(4 * np.sin(np.pi / many) ** 2),
-        gap=float(4 * np.sin(np.pi / own) ** 2),
+        gaps=_kept(gaps),
+        gap=float(gap),
         count=int(own),
     )

@@ -34,9 +34,8 @@ from clbook.training.settings import Outcome, Settings, setting
 from clbook.training.streams import stream
 
 PLACES, VIEWS = range(2)  # purposes of the streams of random numbers
-NEGATIVE = (
-    1e-9  # an eigenvalue counts as negative below -NEGATIVE times the largest one in absolute value
-)
+# An eigenvalue counts as negative below -NEGATIVE times the largest one in absolute value.
+NEGATIVE = 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,9 +158,8 @@ def curvature(config: Config, z: torch.Tensor) -> torch.Tensor:
 
 def restricted(matrix: torch.Tensor, config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     """(whole, split): `curvature` restricted to directions that move places whole, and to those that part copies."""
-    mean_first = np.kron(
-        np.eye(config.clusters), helmert(config.copies, full=True)
-    )  # row 0 of each block is the mean
+    of_copies = helmert(config.copies, full=True)
+    mean_first = np.kron(np.eye(config.clusters), of_copies)  # row 0 of each block is the mean
     basis = torch.from_numpy(np.kron(mean_first, np.eye(config.dim - 1))).to(matrix)
     mixed = basis @ matrix @ basis.T
     whole = np.arange(len(matrix)) // (config.dim - 1) % config.copies == 0
@@ -174,6 +172,19 @@ def views(config: Config, z: torch.Tensor) -> torch.Tensor:
     return F.normalize(z + config.jitter * noise.to(z.device), dim=2)
 
 
+def of_views(config: Config, z: torch.Tensor) -> dict[str, float]:
+    """What a Result says of the two views of the points z (n, d)."""
+    z1, z2 = views(config, z)
+    squares = (z1 - z2).square().sum(1)
+    uniformity = metrics.uniformity(z1) + metrics.uniformity(z2)
+    return {
+        "loss_mean": float(nt_xent_mean(z1, z2, config.tau)),
+        "loss": float(config.loss(z1, z2)),
+        "alignment": float(squares.mean()),
+        "uniformity": uniformity / 2,
+    }
+
+
 def run(config: Config, *, progress: Callable | None = None, device=None) -> Result:
     """Measure one configuration on `device`; None takes CUDA when there is one.
 
@@ -183,26 +194,28 @@ def run(config: Config, *, progress: Callable | None = None, device=None) -> Res
     began, device = time.monotonic(), default_device(device)
     with one_thread():
         z = places(config).repeat_interleave(config.copies, 0).to(device)
-        z1, z2 = views(config, z)
+        measured = of_views(config, z)
         slope = gradient(config, z)
         along = slope - (slope * z).sum(1, keepdim=True) * z
+        tangential = along.norm(dim=1)
         whole = config.clusters * (config.dim - 1)
+        split = (config.copies - 1) * whole
+        curvatures = {"whole": np.full(whole, math.nan), "split": np.full(split, math.nan)}
+        curves = curves_at(config.tau, config.psi, config.eta, config.dim)
+        thresholds = thresholds_at(config.tau, config.tolerance)
+        points = z.cpu().numpy()
         result = Result(
             config=config,
             seconds=0.0,
             device=str(device),
             stopped=False,
-            z=z.cpu().numpy(),
-            loss_mean=float(nt_xent_mean(z1, z2, config.tau)),
-            loss=float(config.loss(z1, z2)),
-            alignment=float((z1 - z2).square().sum(1).mean()),
-            uniformity=(metrics.uniformity(z1) + metrics.uniformity(z2)) / 2,
+            z=points,
+            **measured,
             gradient=slope.cpu().numpy(),
-            tangential=along.norm(dim=1).cpu().numpy(),
-            whole=np.full(whole, math.nan),
-            split=np.full((config.copies - 1) * whole, math.nan),
-            curves=curves_at(config.tau, config.psi, config.eta, config.dim),
-            thresholds=thresholds_at(config.tau, config.tolerance),
+            tangential=tangential.cpu().numpy(),
+            **curvatures,
+            curves=curves,
+            thresholds=thresholds,
         )
 
         def told(fraction):

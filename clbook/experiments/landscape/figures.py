@@ -105,14 +105,12 @@ def forgetting(maps: Maps) -> Picture:
     )
     text = []
     for i, name in enumerate(maps.names):
-        limit, size = (
-            (1.75, 13) if "three" in name else (1.25, 18)
-        )  # copies of a place stand outwards
+        # Copies of a place stand outwards.
+        limit, size = (1.75, 13) if "three" in name else (1.25, 18)
         _circle(ax[str(i)], limit, f"{name}\nloss {loss[i]:.4f}, readout {maps.accuracy[i]:.0%}")
         _classes(ax[str(i)], _spread_copies(maps.z[i], 0.017), maps.labels, size, f"{name}, ")
-        text.append(
-            f"{name}: loss {loss[i]:.6f}, accuracy of the nearest class centre {maps.accuracy[i]:.0%}"
-        )
+        readout = f"accuracy of the nearest class centre {maps.accuracy[i]:.0%}"
+        text.append(f"{name}: loss {loss[i]:.6f}, {readout}")
     stand_aside(fig)
     return Picture(
         fig,
@@ -125,10 +123,11 @@ def two_orders(shuffle: Shuffle, result: Result) -> Picture:
     """The same places given out by class and at random, with loss and readout; the loss of up to so many places."""
     K, tau = result.config.clusters, result.config.tau
     fig, ((left, right, curve),) = axes(3, width=9.2, height=3.3, width_ratios=(1, 1, 1.2))
-    places, copy = shuffle.places(K), np.arange(len(shuffle.labels)) % (len(shuffle.labels) // K)
-    beside = (
-        0.055 * np.sqrt(copy + 0.5)[:, None] * np.stack([np.cos(2.4 * copy), np.sin(2.4 * copy)], 1)
-    )
+    places = shuffle.places(K)
+    n = len(shuffle.labels)
+    copy = np.arange(n) % (n // K)
+    direction = np.stack([np.cos(2.4 * copy), np.sin(2.4 * copy)], 1)
+    beside = 0.055 * np.sqrt(copy + 0.5)[:, None] * direction
     said = []
     for ax, order, name in (
         (left, np.arange(len(copy)), "by class"),
@@ -251,12 +250,15 @@ def quiz(result: Quiz) -> Picture:
     )
     bars.grid(axis="x", visible=False)
     legend(bars, loc="upper right")
-    return Picture(
-        fig,
-        f"Twelve views of which the partner is 30 degrees from the anchor and the nearest negative {rival:g} degrees, "
-        f"at tau = {tau:g}. The partner is picked with probability {partner:.3f}, the most likely negative with "
-        f"{others.max():.3f}; the loss is {result.loss:.3f}. Guessing would be {1 / count:.3f}.",
+    views = (
+        "Twelve views of which the partner is 30 degrees from the anchor and the nearest negative "
+        f"{rival:g} degrees, at tau = {tau:g}."
     )
+    picked = (
+        f"The partner is picked with probability {partner:.3f}, the most likely negative with "
+        f"{others.max():.3f}; the loss is {result.loss:.3f}."
+    )
+    return Picture(fig, f"{views} {picked} Guessing would be {1 / count:.3f}.")
 
 
 def above(shuffle: Shuffle, result: Result) -> tuple[float, str, str]:
@@ -342,13 +344,15 @@ def landscape(result: Result) -> Picture:
     if down:  # in numbers, too: it may be too small for the scale
         spectrum.lines[1].set_label(f"parts copies, least {_power(result.eigenvalues[0])}")
     _legend_above(spectrum, 0.3, loc="upper left")
-    return Picture(
-        fig,
-        f"Places: {config.arrangement}; tau = {config.tau:g}, Psi = {config.psi}, eta {config.eta}. "
-        f"Eq. 1 for many copies goes from {found.simclr[0]:.4f} at one place to the plateau "
-        f"{found.simclr_plateau:.4f}; the chosen eq. 3 is {result.loss:.4f} here, its plateau "
-        f"{found.chosen_plateau:.4f}. {_verdict(result)}.",
+    settings = (
+        f"Places: {config.arrangement}; tau = {config.tau:g}, Psi = {config.psi}, eta {config.eta}."
     )
+    eq_1 = (
+        f"Eq. 1 for many copies goes from {found.simclr[0]:.4f} at one place to the plateau "
+        f"{found.simclr_plateau:.4f}"
+    )
+    eq_3 = f"the chosen eq. 3 is {result.loss:.4f} here, its plateau {found.chosen_plateau:.4f}."
+    return Picture(fig, f"{settings} {eq_1}; {eq_3} {_verdict(result)}.")
 
 
 def _thresholds(ax, result, ink, name, line_ink, line_name=None):
@@ -387,25 +391,24 @@ def three_panels(results: Sequence[Result], tolerances: Sequence[Result]) -> Pic
     right.set_title("gap at the plateau")
     legend(right, title="tolerance", loc="upper left")
     plateaus = ", ".join(f"{r.curves.simclr_plateau:.5f} at tau {r.config.tau:g}" for r in results)
-    each = [result.config.tolerance for result in tolerances]
-    slopes = ", ".join(
-        f"{theory.threshold_slope(tolerance):.2f} for {tolerance:g}" for tolerance in each
-    )
+    slopes = []
+    for result in tolerances:
+        tolerance = result.config.tolerance
+        slopes.append(f"{theory.threshold_slope(tolerance):.2f} for {tolerance:g}")
     return Picture(
         fig,
         f"Loss of K even points on the circle: falls with K to the plateaus {plateaus} (eq. 1). "
-        f"The gap at which the plateau is reached grows with tau, with slope by tolerance {slopes}.",
+        "The gap at which the plateau is reached grows with tau, with slope by tolerance "
+        f"{', '.join(slopes)}.",
     )
 
 
 def threshold(result: Result) -> Picture:
     """Loss against the smallest squared distance with the threshold, and thresholds against tau, for one tolerance."""
-    config, curves, gap = result.config, result.curves, result.thresholds.gap
-    count, plateau, slope = (
-        result.thresholds.count,
-        curves.simclr_plateau,
-        theory.threshold_slope(config.tolerance),
-    )
+    config, curves = result.config, result.curves
+    gap, count = result.thresholds.gap, result.thresholds.count
+    plateau = curves.simclr_plateau
+    slope = theory.threshold_slope(config.tolerance)
     fig, ((left, right),) = axes(2, width=8.2, height=3.3)
     left.axhspan(plateau, (1 + config.tolerance) * plateau, color=MARK, alpha=0.25, lw=0)
     left.axhline(plateau, color=EQ1, **DOTTED)
@@ -447,11 +450,12 @@ def indicator(result: Result) -> Picture:
     ax.set(ylabel="eq. 1", ylim=(-0.05, 1.2))
     _over_places(ax)
     legend(ax, loc="upper right")
+    on_data = f"falls from {curves.simclr[0]:.4f} to {curves.simclr_plateau:.4f}"
+    on_embedded = f"rises from {abs(curves.embedded[0]):.4f} to {curves.embedded[-1]:.4f}"
     return Picture(
         fig,
-        f"Eq. 1 at tau = {result.config.tau:g} against K. Indicator on data points: falls from "
-        f"{curves.simclr[0]:.4f} to {curves.simclr_plateau:.4f}. On embedded points: rises from "
-        f"{abs(curves.embedded[0]):.4f} to {curves.embedded[-1]:.4f}.",
+        f"Eq. 1 at tau = {result.config.tau:g} against K. Indicator on data points: {on_data}. "
+        f"On embedded points: {on_embedded}.",
     )
 
 
@@ -490,6 +494,7 @@ def spectra(results: Sequence[Result]) -> Picture:
 def measures(results: Sequence[Result], names: Sequence[str]) -> Picture:
     """Alignment and uniformity of configurations, each labelled with its loss (eq. 1)."""
     fig, ((ax,),) = axes(width=6.4, height=3.8)
+    told = []
     for k, (result, name) in enumerate(zip(results, names, strict=True)):
         at = result.alignment, result.uniformity
         ax.scatter(*at, s=45, color=colour(k), zorder=3, linewidths=0, gid=name)
@@ -501,15 +506,11 @@ def measures(results: Sequence[Result], names: Sequence[str]) -> Picture:
             xytext=(8, 5 if k % 2 else -5),
             textcoords="offset points",
         )
+        told.append(
+            f"{name}: alignment {result.alignment:.3f}, uniformity {result.uniformity:.3f}, "
+            f"loss {result.loss_mean:.3f}"
+        )
     ax.set(xlabel="alignment (0: views agree)", ylabel="uniformity (lower: more even)")
     ax.set_xlim(-0.03, 1.75 * max(r.alignment for r in results))
     ax.margins(y=0.12)
-    return Picture(
-        fig,
-        "; ".join(
-            f"{name}: alignment {r.alignment:.3f}, uniformity {r.uniformity:.3f}, loss "
-            f"{r.loss_mean:.3f}"
-            for r, name in zip(results, names, strict=True)
-        )
-        + ".",
-    )
+    return Picture(fig, "; ".join(told) + ".")

@@ -58,11 +58,19 @@ class Maps:
 
 def losses_by_name(tau: float) -> dict[str, Callable]:
     """{name: loss of two views (..., n, 2)} of the losses that are compared."""
+
+    def log_eta(t):
+        return -t / tau
+
+    def fixed_byol(z1, z2):
+        predicted = z1 * z1.new_tensor(PREDICTOR)
+        return byol(predicted, z2)
+
     return {
         "NT-Xent, eq. 1": lambda z1, z2: nt_xent_mean(z1, z2, tau),
-        "eq. 3": lambda z1, z2: generalized(z1, z2, lambda t: -t / tau),
+        "eq. 3": lambda z1, z2: generalized(z1, z2, log_eta),
         "VICReg": vicreg,
-        "BYOL, fixed predictor": lambda z1, z2: byol(z1 * z1.new_tensor(PREDICTOR), z2),
+        "BYOL, fixed predictor": fixed_byol,
     }
 
 
@@ -76,23 +84,24 @@ def forget(config: MapsConfig) -> Maps:
     plane, labels = data.clusters(config.n, 3, 0.1, generator)
     plane = plane.double()
     brightness = torch.rand(3, config.n, 1, generator=generator, dtype=plane.dtype)
-    three, circle, shuffle = (
-        even(3, 2)[labels],
-        even(config.n, 2),
-        torch.randperm(config.n, generator=generator),
-    )
+    three = even(3, 2)[labels]
+    circle = even(config.n, 2)
+    shuffle = torch.randperm(config.n, generator=generator)
     targets = torch.stack([three, three[shuffle], circle, circle[shuffle]])  # (4, n, 2)
-    views = torch.cat(
-        [plane.expand(3, -1, -1), brightness], 2
-    )  # (3, n, 3): the data and two views of them
+    # The data and two views of them, (3, n, 3).
+    views = torch.cat([plane.expand(3, -1, -1), brightness], 2)
     nearest = torch.cdist(views[..., :2], plane).argmin(2)  # (3, n)
     z, z1, z2 = targets[:, nearest].unbind(1)  # (4, n, 2) each
+    losses = {}
+    for name, loss in losses_by_name(config.tau).items():
+        losses[name] = loss(z1, z2).numpy()
+    accuracy = [nccc(a[::2], labels[::2], a[1::2], labels[1::2]) for a in z]
     return Maps(
         x=views[0].numpy(),
         labels=labels.numpy(),
         z=z.numpy(),
-        losses={name: loss(z1, z2).numpy() for name, loss in losses_by_name(config.tau).items()},
-        accuracy=np.array([nccc(a[::2], labels[::2], a[1::2], labels[1::2]) for a in z]),
+        losses=losses,
+        accuracy=np.array(accuracy),
     )
 
 

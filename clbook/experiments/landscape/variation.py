@@ -37,28 +37,33 @@ def second_variation(z: torch.Tensor, h: torch.Tensor, tau: float) -> SecondVari
 
         return float(torch.autograd.functional.hessian(loss, z.new_zeros(())))
 
-    apart, change = z[:, None] - z, h[:, None] - h
+    apart = z[:, None] - z
+    change = h[:, None] - h
     weight = torch.exp(-apart.square().sum(2) / (2 * tau))  # at most 1
-    inner, square = (apart * change).sum(2), change.square().sum(2)
+    inner = (apart * change).sum(2)
+    square = change.square().sum(2)
+    # Along the line G has the derivatives -first / tau and second / tau.
+    G = weight.mean(1)
+    first = (weight * inner).mean(1)
+    second = (weight * (inner**2 / tau - square)).mean(1)
 
     def reading(slope, bend):
         """LS B.3 with (n,) values of Psi' and Psi'' at G."""
-        return float(
-            (
-                bend * (weight * inner).mean(1) ** 2 / tau**2
-                + slope * (weight * (inner**2 / tau - square)).mean(1) / tau
-            ).mean()
-        )
+        by_bend = bend * first**2 / tau**2
+        by_slope = slope * second / tau
+        return float((by_bend + by_slope).mean())
 
-    G = weight.mean(1)
     slope = torch.func.grad(lambda t: torch.log1p(t / 2).sum())
     bend = torch.func.grad(lambda t: slope(t).sum())
+    printed = reading(1 / (1 + G**2 / 2), -1 / (1 + G**2 / 2) ** 2)
+    corrected = reading(1 / (2 + G), -1 / (2 + G) ** 2)
+    curved = along(lambda s: F.normalize(z + s * h, dim=1))
     return SecondVariation(
         autograd=along(lambda s: z + s * h),
         formula=reading(slope(G), bend(G)),
-        printed=reading(1 / (1 + G**2 / 2), -1 / (1 + G**2 / 2) ** 2),
-        corrected=reading(1 / (2 + G), -1 / (2 + G) ** 2),
-        curved=along(lambda s: F.normalize(z + s * h, dim=1)),
+        printed=printed,
+        corrected=corrected,
+        curved=curved,
     )
 
 
@@ -68,13 +73,15 @@ def within_lemma(count: int, draws: int = 300, seed: int = 0) -> list[SecondVari
     z + h stays on the circle. sigma is 3/10 of the squared distance of neighbours, which bounds it; tau is a little
     below sigma / 3 K^2.
     """
-    z, generator = even(count, 2), torch.Generator().manual_seed(seed)
+    z = even(count, 2)
+    generator = torch.Generator().manual_seed(seed)
     sigma = 0.3 * 4 * math.sin(math.pi / count) ** 2
-    angle = torch.atan2(z[:, 1], z[:, 0]) + torch.randn(
-        draws, count, generator=generator, dtype=z.dtype
-    )
+    turns = torch.randn(draws, count, generator=generator, dtype=z.dtype)
+    angle = torch.atan2(z[:, 1], z[:, 0]) + turns
     h = torch.stack([angle.cos(), angle.sin()], 2) - z  # (draws, K, 2)
     i, j = torch.triu_indices(count, count, 1)
     apart, change = z[i] - z[j], h[:, i] - h[:, j]
-    inside = ((apart * change).sum(2) ** 2 >= sigma * change.square().sum(2)).all(1)
-    return [second_variation(z, one, 0.999 * sigma / (3 * count**2)) for one in h[inside]]
+    inner = (apart * change).sum(2)
+    inside = (inner**2 >= sigma * change.square().sum(2)).all(1)
+    tau = 0.999 * sigma / (3 * count**2)
+    return [second_variation(z, one, tau) for one in h[inside]]

@@ -135,29 +135,24 @@ class Result(Outcome):
 
     def accuracy(self, frame: int = -1) -> float:
         """Share of data points that lie nearest to their own class's centre, taken over the other points."""
-        z, y = self.z[frame], self.labels
-        return float(
-            np.mean(
-                [
-                    nccc(np.delete(z, i, 0), np.delete(y, i), z[i : i + 1], y[i : i + 1])
-                    for i in range(len(z))
-                ]
-            )
-        )
+        z, labels = self.z[frame], self.labels
+        hits = []
+        for i in range(len(z)):
+            one = slice(i, i + 1)
+            others, of_others = np.delete(z, i, 0), np.delete(labels, i)
+            hits.append(nccc(others, of_others, z[one], labels[one]))
+        return float(np.mean(hits))
 
     def neighbours(self, frame: int = -1) -> float:
         """Share of the two nearest data points on the ring that are the two nearest in the embedding as well.
 
         It is 2 / (n - 1) on average where the points are mixed at random.
         """
-        near = [
-            _two_nearest(distance)
-            for distance in (
-                np.abs(_turn(self.x[:, None] - self.x)),
-                -self.z[frame] @ self.z[frame].T,
-            )
-        ]
-        return float((near[0][:, :, None] == near[1][:, None]).any(-1).mean())
+        z = self.z[frame]
+        on_ring = _two_nearest(np.abs(_turn(self.x[:, None] - self.x)))
+        embedded = _two_nearest(-z @ z.T)
+        kept = (on_ring[:, :, None] == embedded[:, None]).any(-1)
+        return float(kept.mean())
 
 
 def _turn(angle):
@@ -167,9 +162,9 @@ def _turn(angle):
 
 def _two_nearest(distance):
     """(n, 2) the nearest others by a table of distances (n, n)."""
-    return np.argsort(distance + np.diag(np.full(len(distance), np.inf)), axis=1, kind="stable")[
-        :, :2
-    ]
+    oneself = np.diag(np.full(len(distance), np.inf))
+    order = np.argsort(distance + oneself, axis=1, kind="stable")
+    return order[:, :2]
 
 
 def points(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
@@ -181,9 +176,9 @@ def points(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     off = 2 * torch.rand(each, generator=stream(config.seed, DATA), dtype=torch.float64) - 1
     inside = config.spacing * (torch.arange(each) - (each - 1) / 2 + config.jitter * off)
     centres = RING / config.classes * (torch.arange(config.classes, dtype=torch.float64) + 0.5)
-    return (centres[:, None] + inside).flatten(), torch.arange(config.classes).repeat_interleave(
-        each
-    )
+    x = (centres[:, None] + inside).flatten()
+    labels = torch.arange(config.classes).repeat_interleave(each)
+    return x, labels
 
 
 def pieces(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
@@ -195,19 +190,19 @@ def pieces(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     """
     x, _ = points(config)
     width = config.width * torch.ones((), dtype=torch.float64)
-    half, between = width / 2, x + ((x.roll(-1) - x) % RING) / 2
+    half = width / 2
+    between = x + ((x.roll(-1) - x) % RING) / 2
     reach = torch.where(width < RING, half, 0.0)  # all the ring: views end nowhere
     ends = torch.cat([x - reach, x + reach])
     cuts = (torch.cat([ends, between]) % RING).sort().values
     length = torch.diff(cuts, append=cuts[:1] + RING)
-    apart = _turn(
-        (cuts + length / 2) - x[:, None]
-    ).abs()  # (n, 3n) from data points to the middles of pieces
+    middles = cuts + length / 2
+    apart = _turn(middles - x[:, None]).abs()  # (n, 3n) from data points to the middles of pieces
     chances = torch.where(apart < half, length, 0.0)
     chances = chances / chances.sum(1, keepdim=True)  # the sum is the width up to rounding
-    return (chances / config.parts).repeat_interleave(config.parts, 1), apart.argmin(
-        0
-    ).repeat_interleave(config.parts)
+    of_entries = (chances / config.parts).repeat_interleave(config.parts, 1)
+    nearest = apart.argmin(0).repeat_interleave(config.parts)
+    return of_entries, nearest
 
 
 def places(config: Config) -> torch.Tensor:
@@ -311,7 +306,8 @@ class Flow(Training):
         return {"z": z}
 
     def result(self, i, columns, head):
-        (x, labels), (chances, _) = points(head["config"]), pieces(head["config"])
+        x, labels = points(head["config"])
+        chances, _ = pieces(head["config"])
         inputs = {"x": x.numpy(), "labels": labels.numpy(), "chances": chances.numpy()}
         return Result(**head, **columns, **inputs)
 

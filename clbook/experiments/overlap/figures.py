@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from matplotlib.collections import LineCollection
 
@@ -110,21 +112,16 @@ def _embedding(ax, result: Result, frame: int, title: str):
     """Data points where the encoder puts them; strokes join neighbours on the ring that share views."""
     z = result.z[frame]
     _stage(ax, f"{title}\nloss {result.loss[frame]:.2f}, readout {result.accuracy(frame):.0%}")
-    z = (z if z.shape[1] == 2 else z @ plane(z)) * (
-        1 + LIFT * result.labels[:, None] / result.config.classes
-    )
-    following = np.roll(np.arange(len(z)), -1)
-    tied = result.shares[np.arange(len(z)), following] > 0
-    ax.add_collection(
-        LineCollection(
-            np.stack([z, z[following]], 1)[tied],
-            colors=MUTED,
-            linewidths=0.7,
-            alpha=0.7,
-            zorder=1,
-            gid="share views",
-        )
-    )
+    if z.shape[1] != 2:
+        z = z @ plane(z)
+    radius = 1 + LIFT * result.labels[:, None] / result.config.classes
+    z = z * radius
+    numbers = np.arange(len(z))
+    following = np.roll(numbers, -1)
+    tied = result.shares[numbers, following] > 0
+    strokes = np.stack([z, z[following]], 1)[tied]
+    look = {"colors": MUTED, "linewidths": 0.7, "alpha": 0.7}
+    ax.add_collection(LineCollection(strokes, zorder=1, gid="share views", **look))
     for k in np.unique(result.labels):
         ax.scatter(*z[result.labels == k].T, s=22, color=colour(k), linewidths=0, gid=f"class {k}")
 
@@ -175,13 +172,19 @@ def maps(runs: dict) -> Picture:
     name_lines(ax["loss"], 24)
     legend(ax["loss"], loc="upper left")
     stand_aside(fig)
-    return Picture(
-        fig,
-        f"Views {config.width:g} degrees wide at tau = {config.tau:g}: the {config.n} data points form "
-        f"{shuffled.islands} islands. Loss of the sorted table {runs['sorted'].loss[0]:.3f}, of the "
-        f"shuffled one {shuffled.loss[0]:.3f}. Trained from a random table the loss ends at "
-        f"{random.loss[-1]:.3f} and the readout is right on {random.accuracy():.0%}.",
+    data = (
+        f"Views {config.width:g} degrees wide at tau = {config.tau:g}: the {config.n} data points "
+        f"form {shuffled.islands} islands."
     )
+    tables = (
+        f"Loss of the sorted table {runs['sorted'].loss[0]:.3f}, of the shuffled one "
+        f"{shuffled.loss[0]:.3f}."
+    )
+    trained = (
+        f"Trained from a random table the loss ends at {random.loss[-1]:.3f} and the readout is "
+        f"right on {random.accuracy():.0%}."
+    )
+    return Picture(fig, f"{data} {tables} {trained}")
 
 
 def beginning(result: Result) -> Picture:
@@ -211,11 +214,32 @@ def graph(config: Config) -> Picture:
     chances, _ = pieces(config)
     together, _ = pairs(chances)
     mine = np.flatnonzero(labels.numpy() == 0)
+    places = x[mine].numpy()
     p = chances[mine].numpy()
     seen = np.flatnonzero(p.sum(0) > 0)
-    ends = _ends(config, x[mine].numpy(), p[:, seen])
+    p = p[:, seen]
+    A = together[seen][:, seen].numpy()
     fig, ((arcs,), (matrix,)) = axes(1, 2, width=6.4, height=6.4, height_ratios=(1, 2.6))
-    for i, place in enumerate(x[mine].numpy()):
+    _intervals(arcs, config, places, _ends(config, places, p))
+    _matrix(matrix, A)
+    owners = (p > 0).sum(0)
+    shared, empty = int((owners > 1).sum()), int((A == 0).sum())
+    views = (
+        f"{len(mine)} data points of one class, each with an interval of views "
+        f"{config.width:g} degrees wide."
+    )
+    cut = f"They cut the ring into {len(seen)} pieces, of which {shared} belong to several points."
+    below = (
+        f"Below, the matrix A of these pieces, a {len(seen)} by {len(seen)} table with {empty} "
+        f"zeros, where no data point has views in both pieces. Its entries sum to {A.sum():.3f}."
+    )
+    return Picture(fig, f"{views} {cut} {below}")
+
+
+def _intervals(arcs, config, places, ends):
+    """The interval of views of each data point, and the pieces between `ends` by their names."""
+    count = len(places)
+    for i, place in enumerate(places):
         left, right = place - config.width / 2, place + config.width / 2
         arcs.plot(
             [left, right],
@@ -226,37 +250,35 @@ def graph(config: Config) -> Picture:
             gid=f"views of {i + 1}",
         )
         arcs.plot([place], [i], "o", color=INK, ms=5)
-    for k, edge in enumerate(ends):
+    for edge in ends:
         arcs.axvline(edge, color=MUTED, lw=0.8, ls=":")
-        if k < len(seen):
-            middle = (edge + ends[k + 1]) / 2
-            arcs.text(middle, len(mine) - 0.4, f"$v_{{{k + 1}}}$", ha="center", va="bottom")
+    for k, (begin, end) in enumerate(itertools.pairwise(ends)):
+        arcs.text((begin + end) / 2, count - 0.4, _name(k), ha="center", va="bottom")
     arcs.set(
-        yticks=range(len(mine)),
-        ylim=(-0.6, len(mine) - 0.4),
+        yticks=range(count),
+        ylim=(-0.6, count - 0.4),
         xlabel="angle on the ring, degrees",
     )
-    arcs.set_yticklabels([f"point {i + 1}" for i in range(len(mine))])
+    arcs.set_yticklabels([f"point {i + 1}" for i in range(count)])
     arcs.grid(False)
-    A = together[seen][:, seen].numpy()
-    names = [f"$v_{{{k + 1}}}$" for k in range(len(seen))]
+
+
+def _matrix(matrix, A):
+    """The matrix A of the pieces as a table, in per cent."""
+    names = [_name(k) for k in range(len(A))]
     matrix.imshow(A, cmap="Blues", vmin=0, vmax=1.3 * A.max(), gid="A")
     for (v, u), value in np.ndenumerate(A):
         matrix.text(u, v, f"{100 * value:.1f}" if value > 0 else "0", ha="center", va="center")
-    matrix.set_xticks(range(len(seen)), names)
-    matrix.set_yticks(range(len(seen)), names)
+    matrix.set_xticks(range(len(A)), names)
+    matrix.set_yticks(range(len(A)), names)
     matrix.tick_params(length=0)
     matrix.grid(False)
     matrix.set_title("$A_{vu}$: two views of one point lie in $v$ and $u$, per cent")
-    owners = (p[:, seen] > 0).sum(0)
-    shared, empty = int((owners > 1).sum()), int((A == 0).sum())
-    return Picture(
-        fig,
-        f"{len(mine)} data points of one class, each with an interval of views {config.width:g} degrees wide. "
-        f"They cut the ring into {len(seen)} pieces, of which {shared} belong to several points. Below, the matrix A "
-        f"of these pieces, a {len(seen)} by {len(seen)} table with {empty} zeros, where no data point "
-        f"has views in both pieces. Its entries sum to {A.sum():.3f}.",
-    )
+
+
+def _name(k):
+    """What piece number k is called, counted from 0."""
+    return f"$v_{{{k + 1}}}$"
 
 
 def _ends(config, x, p):
@@ -274,7 +296,18 @@ def ending(runs: dict) -> tuple[float, str, str]:
 
 def _each_has_its_own(result: Result) -> bool:
     """Whether every data point has views that no other has."""
-    return bool((result.chances[:, (result.chances > 0).sum(0) == 1].sum(1) > 0).all())
+    owners = (result.chances > 0).sum(0)
+    own = result.chances[:, owners == 1].sum(1)
+    return bool((own > 0).all())
+
+
+def _by_seed(runs: list[Result], seeds, widths, read) -> np.ndarray:
+    """(seeds, widths) read(run) of each run."""
+    found = {(r.config.seed, r.config.width): read(r) for r in runs}
+    rows = []
+    for seed in seeds:
+        rows.append([found[seed, width] for width in widths])
+    return np.array(rows)
 
 
 def against_width(
@@ -288,20 +321,21 @@ def against_width(
         sorted_runs: trained from sorted tables. extended: trained from shuffled ones where only shared pieces move.
         random: trained from random tables. All at the same widths and seeds.
     """
-    widths, seeds = (
-        list(dict.fromkeys(getattr(r.config, name) for r in random)) for name in ("width", "seed")
-    )
+    widths = list(dict.fromkeys(r.config.width for r in random))
+    seeds = list(dict.fromkeys(r.config.seed for r in random))
 
     def values(runs, read):
-        found = {(r.config.seed, r.config.width): read(r) for r in runs}
-        return np.array([[found[s, w] for w in widths] for s in seeds])
+        return _by_seed(runs, seeds, widths, read)
+
+    def end(run):
+        return run.loss[-1]
 
     fig, ((left, right),) = axes(2, width=7.8, height=3.2)
-    best, least, ends = (
-        values(runs, lambda r: r.loss[-1]) for runs in (sorted_runs, extended, random)
-    )
-    least = np.where(values(extended, _each_has_its_own).all(0), least, np.nan)
-    accuracy, near = values(random, Result.accuracy), values(random, Result.neighbours)
+    best, least, ends = values(sorted_runs, end), values(extended, end), values(random, end)
+    kept = values(extended, _each_has_its_own).all(0)
+    least = np.where(kept, least, np.nan)
+    accuracy = values(random, Result.accuracy)
+    near = values(random, Result.neighbours)
     band(
         left,
         widths,
@@ -314,23 +348,24 @@ def against_width(
     band(right, widths, accuracy, color=RANDOM, label="readout of the class", gid="readout")
     band(right, widths, near, color=colour(2), label="neighbours kept", gid="neighbours")
     right.axhline(1 / random[0].config.classes, color=MUTED, lw=0.8, ls=":")
-    for ax, label in (
-        (left, "loss above the sorted minimum"),
-        (right, "share, trained from a random table"),
-    ):
-        ax.set(xlabel="width of the views, degrees", ylabel=label)
-        log_axis(
-            ax, [tick for tick in TICKS if tick <= RING and min(widths) <= tick <= max(widths)]
-        )
+    left.set_ylabel("loss above the sorted minimum")
+    right.set_ylabel("share, trained from a random table")
+    ticks = [tick for tick in TICKS if min(widths) <= tick <= min(max(widths), RING)]
+    for ax in (left, right):
+        ax.set_xlabel("width of the views, degrees")
+        log_axis(ax, ticks)
     right.set(ylim=(0, 1.05))
     legend(left, loc="lower left")
     legend(right, loc="lower center")
-    told = "; ".join(
-        f"{w:g} degrees: {hit:.0%}" + (f" (shuffling costs {cost:.2f})" if cost == cost else "")
-        for w, cost, hit in zip(widths, (least - best).mean(0), accuracy.mean(0), strict=True)
-    )
+    costs, hits = (least - best).mean(0), accuracy.mean(0)
+    told = []
+    for width, cost, hit in zip(widths, costs, hits, strict=True):
+        words = f"{width:g} degrees: {hit:.0%}"
+        if not np.isnan(cost):
+            words += f" (shuffling costs {cost:.2f})"
+        told.append(words)
     return Picture(
         fig,
-        f"Mean over {len(seeds)} seeds of the readout after training from a random table, by width of "
-        f"the views: {told}.",
+        f"Mean over {len(seeds)} seeds of the readout after training from a random table, by width "
+        f"of the views: {'; '.join(told)}.",
     )

@@ -61,9 +61,8 @@ class Check:
         for seed in np.unique(self.seed):
             mine = self.separated & (self.seed == seed)
             log_time = np.log(self.steps[mine])
-            squares.extend(
-                (log_time - IsotonicRegression().fit_transform(group[mine], log_time)) ** 2
-            )
+            fitted = IsotonicRegression().fit_transform(group[mine], log_time)
+            squares.extend((log_time - fitted) ** 2)
         return float(np.exp(np.sqrt(np.mean(squares))))
 
 
@@ -74,10 +73,10 @@ def check(results: list[Result]) -> Check:
     """Measure condition (e) on network runs with two classes and d = 1, the theorem's setting."""
     rows = []
     for result in results:
-        config, at = result.config, np.nan if result.separable_at is None else result.separable_at
-        delta = result.drift[
-            ~(result.steps > at)
-        ].max()  # over all times where the run did not separate
+        config = result.config
+        at = np.nan if result.separable_at is None else result.separable_at
+        before = ~(result.steps > at)  # all times where the run did not separate
+        delta = result.drift[before].max()
         measured = {
             "gamma": result.gamma[0],
             "theta": result.theta[0],
@@ -99,7 +98,10 @@ def check(results: list[Result]) -> Check:
                 "steps": at,
             }
         )
-    return Check(**{key: np.array([row[key] for row in rows]) for key in rows[0]})
+    columns = {}
+    for key in rows[0]:
+        columns[key] = np.array([row[key] for row in rows])
+    return Check(**columns)
 
 
 def step_error(config: Config, gradient: str = "partial") -> float:
@@ -110,9 +112,8 @@ def step_error(config: Config, gradient: str = "partial") -> float:
     z_j with the views held still. With "full" the step also moves through the views, and the error does not vanish.
     """
     flow = Flow([config.replace(gradient=gradient)]).to("cpu", torch.float64)
-    exact = {
-        name: flow.column(name, torch.float64) for name in ("tau", "lr")
-    }  # not those of float32
+    # Not those of float32.
+    exact = {name: flow.column(name, torch.float64) for name in ("tau", "lr")}
     s = flow.start().replace(**exact)
     drawn = flow.draw()
     views = flow.views(s, drawn.views, VIEWS).double()
@@ -136,10 +137,10 @@ def step_error(config: Config, gradient: str = "partial") -> float:
 
 def constant_gradient(n: int, tau: float) -> float:
     """Returns the largest derivative of LS eq. 12, in points and in views, where all n of each are embedded at 0."""
-    z, v = torch.zeros(n, 1, requires_grad=True), torch.zeros(1, n, 1, requires_grad=True)
-    return float(
-        max(part.abs().max() for part in torch.autograd.grad(simplified(z, v, tau), (z, v)))
-    )
+    z = torch.zeros(n, 1, requires_grad=True)
+    v = torch.zeros(1, n, 1, requires_grad=True)
+    of_points, of_views = torch.autograd.grad(simplified(z, v, tau), (z, v))
+    return float(max(of_points.abs().max(), of_views.abs().max()))
 
 
 def measured_growth(result: Result) -> float:

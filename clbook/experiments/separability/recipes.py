@@ -14,17 +14,13 @@ from clbook.results.records import Recipe
 
 # eps and tau of LS Fig. 3, by panel
 PAIRS = {"second": (0.02, 0.1), "third": (1.0, 0.01), "fourth": (1.0, 0.001)}
-EPS, TAU = (
-    (0.02, 0.1, 0.3, 1.0, 3.0),
-    (0.001, 0.01, 0.1, 1.0, 10.0),
-)  # those of the chapter's phase diagram
+# Those of the chapter's phase diagram.
+EPS = (0.02, 0.1, 0.3, 1.0, 3.0)
+TAU = (0.001, 0.01, 0.1, 1.0, 10.0)
 STARTS = {"tight": {}, "wide": dict(eps=1.0, tau=0.02, lr_over_tau=0.05, steps=2000)}
 MORE = (50, 100, 200)  # points
-MIXED = (
-    (0.3, 0.001),
-    (1.0, 0.01),
-    (3.0, 0.1),
-)  # where a run of the phase diagram may be mixed when it ends, seed 2
+# eps and tau where a run of the phase diagram may be mixed when it ends, seed 2
+MIXED = ((0.3, 0.001), (1.0, 0.01), (3.0, 0.1))
 
 
 def conditions(results) -> dict[str, np.ndarray]:
@@ -68,10 +64,12 @@ def checked(record: xarray.Dataset) -> condition.Check:
 def figure_3(results) -> dict[str, np.ndarray]:
     """`conditions`, how far the points have moved, and the paths of 20 points at every other recorded time."""
     moved = [np.median(abs(r.z[-1] - r.z[0])) / r.config.eps for r in results]
+    labels = [r.labels[::10] for r in results]
+    paths = [r.z[::2, ::10, 0].T for r in results]
     return conditions(results) | {
         "moved": np.array(moved),
-        "labels": np.stack([r.labels[::10] for r in results]),
-        "path": over_time([r.z[::2, ::10, 0].T for r in results]),
+        "labels": np.stack(labels),
+        "path": over_time(paths),
     }
 
 
@@ -124,90 +122,99 @@ def grid(**settings) -> list[dict]:
 AXES = dict.fromkeys(("steps", "width", "alignment", "scatter", "later"), "run step")
 PATHS = AXES | {"labels": "run point", "path": "run point other_step"}
 
+PHASE_DIAGRAM_RUNS = tuple(
+    Config(steps=4000, linger=4, eps=eps, tau=tau, seed=seed)
+    for seed in range(3)
+    for eps in EPS
+    for tau in TAU
+)
+PHASE_DIAGRAM = Recipe(
+    "25 pairs of eps and tau, three seeds, 4,000 iterations or until four times that of separation",
+    run,
+    PHASE_DIAGRAM_RUNS,
+    phase,
+    ("width",),
+    start=0.02,
+    record=condition.NEEDS,
+    axes={"width": "run step"},
+)
+
+MORE_POINTS_RUNS = tuple(
+    Config(linger=1.0, n=n, seed=seed, **change)
+    for change in STARTS.values()
+    for n in MORE
+    for seed in range(5)
+)
+MORE_POINTS = Recipe(
+    "two clusters of 50, 100 and 200 points in all, a tight and a wide start, five seeds",
+    run,
+    MORE_POINTS_RUNS,
+    conditions,
+    ("width",),
+    start=0.02,
+    record=condition.NEEDS,
+    axes=AXES,
+    named={"start": np.repeat([*STARTS], 15)},
+    dims=("start", "n", "seed"),
+)
+
+FIGURE_3_RUNS = tuple(
+    Config(n=200, lr_over_tau=0.1, steps=10_000, linger=10.0, eps=eps, tau=tau, seed=seed)
+    for eps, tau in PAIRS.values()
+    for seed in range(5)
+)
+FIGURE_3 = Recipe(
+    "LS Figure 3, its three pairs of eps and tau, five seeds",
+    run,
+    FIGURE_3_RUNS,
+    figure_3,
+    ("width", "path"),
+    start=0.02,
+    record=condition.NEEDS,
+    axes=PATHS,
+    named={"panel": np.repeat([*PAIRS], 5)},
+    dims=("panel", "seed"),
+)
+
+DONUT = dict(data="donut", augmentation="rotation", tau=1.0, lr_over_tau=0.05)
+FIGURE_5_RUNS = tuple(
+    Config(**DONUT, steps=20_000, linger=1.0, activation=activation, eps=eps, seed=seed)
+    for activation in ("tanh", "relu")
+    for eps in (0.1, 1.0, 3.0, 10.0)
+    for seed in range(5)
+)
+FIGURE_5 = Recipe(
+    "a donut until it separates, tanh and ReLU, eps^2 / tau = .01, 1, 9 and 100, five seeds",
+    run,
+    FIGURE_5_RUNS,
+    figure_5,
+    ("width", "alignment"),
+    start=0.02,
+    record=(*condition.NEEDS, "alignment", "kernel"),
+    axes=AXES,
+    dims=("activation", "eps", "seed"),
+)
+
+PARTIAL_RUNS = tuple(Config(steps=100_000, **one) for one in grid(gradient="partial"))
+SLOWEST_RUNS = tuple(
+    Config(steps=100_000, linger=1.0, eps=eps, tau=tau, seed=2) for eps, tau in MIXED
+)
+TO_THE_END = Recipe(
+    "the chapter's phase diagram with the partial gradient, and its three slowest runs, "
+    "until they separate",
+    run,
+    PARTIAL_RUNS + SLOWEST_RUNS,
+    conditions,
+    ("width",),
+    start=0.0005,
+    record=condition.NEEDS,
+    axes=AXES,
+)
+
 RECIPES = {
-    "ls-phase-diagram": Recipe(
-        "25 pairs of eps and tau, three seeds, 4,000 iterations or until four times that of separation",
-        run,
-        tuple(
-            Config(steps=4000, linger=4, eps=eps, tau=tau, seed=seed)
-            for seed in range(3)
-            for eps in EPS
-            for tau in TAU
-        ),
-        phase,
-        ("width",),
-        start=0.02,
-        record=condition.NEEDS,
-        axes={"width": "run step"},
-    ),
-    "ls-more-points": Recipe(
-        "two clusters of 50, 100 and 200 points in all, a tight and a wide start, five seeds",
-        run,
-        tuple(
-            Config(linger=1.0, n=n, seed=seed, **change)
-            for change in STARTS.values()
-            for n in MORE
-            for seed in range(5)
-        ),
-        conditions,
-        ("width",),
-        start=0.02,
-        record=condition.NEEDS,
-        axes=AXES,
-        named={"start": np.repeat([*STARTS], 15)},
-        dims=("start", "n", "seed"),
-    ),
-    "ls-fig-3": Recipe(
-        "LS Figure 3, its three pairs of eps and tau, five seeds",
-        run,
-        tuple(
-            Config(n=200, lr_over_tau=0.1, steps=10_000, linger=10.0, eps=eps, tau=tau, seed=seed)
-            for eps, tau in PAIRS.values()
-            for seed in range(5)
-        ),
-        figure_3,
-        ("width", "path"),
-        start=0.02,
-        record=condition.NEEDS,
-        axes=PATHS,
-        named={"panel": np.repeat([*PAIRS], 5)},
-        dims=("panel", "seed"),
-    ),
-    "ls-fig-5": Recipe(
-        "a donut until it separates, tanh and ReLU, eps^2 / tau = .01, 1, 9 and 100, five seeds",
-        run,
-        tuple(
-            Config(
-                data="donut",
-                augmentation="rotation",
-                tau=1.0,
-                eps=eps,
-                lr_over_tau=0.05,
-                steps=20_000,
-                linger=1.0,
-                activation=activation,
-                seed=seed,
-            )
-            for activation in ("tanh", "relu")
-            for eps in (0.1, 1.0, 3.0, 10.0)
-            for seed in range(5)
-        ),
-        figure_5,
-        ("width", "alignment"),
-        start=0.02,
-        record=(*condition.NEEDS, "alignment", "kernel"),
-        axes=AXES,
-        dims=("activation", "eps", "seed"),
-    ),
-    "ls-to-the-end": Recipe(
-        "the chapter's phase diagram with the partial gradient, and its three slowest runs, until they separate",
-        run,
-        tuple(Config(steps=100_000, **one) for one in grid(gradient="partial"))
-        + tuple(Config(steps=100_000, linger=1.0, eps=eps, tau=tau, seed=2) for eps, tau in MIXED),
-        conditions,
-        ("width",),
-        start=0.0005,
-        record=condition.NEEDS,
-        axes=AXES,
-    ),
+    "ls-phase-diagram": PHASE_DIAGRAM,
+    "ls-more-points": MORE_POINTS,
+    "ls-fig-3": FIGURE_3,
+    "ls-fig-5": FIGURE_5,
+    "ls-to-the-end": TO_THE_END,
 }

@@ -24,10 +24,8 @@ from clbook.training.loop import shared_times
 
 RING = np.linspace(0, 2 * np.pi, 73)
 NETWORK, VANILLA = colour(7), colour(8)
-AZIMUTH, TILT = (
-    30.0,
-    np.radians(20),
-)  # the camera; degrees to the side of e_1, and above the equator
+# The camera: degrees to the side of e_1, and (in radians) above the equator.
+AZIMUTH, TILT = 30.0, np.radians(20)
 LIFT = 0.35  # width of the band in which points of the circle are drawn, at radii without a meaning
 ANGLES = np.arange(0, 360, 360 // TURNS)  # degrees: views around the sphere, a full turn in all
 ARROW = 0.45  # length of the longest arrow of a row, in radii of the sphere
@@ -37,12 +35,13 @@ def _seen(points: np.ndarray, azimuth: float) -> tuple[np.ndarray, np.ndarray]:
     """(screen (..., 2), depth (...)) of points (..., d) seen from afar; points in the plane are seen as they are."""
     if points.shape[-1] == 2:
         return points, np.zeros(points.shape[:-1])
-    a, (x, y, z) = np.radians(azimuth), np.moveaxis(points, -1, 0)
-    towards, right = x * np.cos(a) + y * np.sin(a), y * np.cos(a) - x * np.sin(a)
-    return (
-        np.stack([right, z * np.cos(TILT) - towards * np.sin(TILT)], -1),
-        towards * np.cos(TILT) + z * np.sin(TILT),
-    )
+    a = np.radians(azimuth)
+    x, y, z = np.moveaxis(points, -1, 0)
+    towards = x * np.cos(a) + y * np.sin(a)
+    right = y * np.cos(a) - x * np.sin(a)
+    up = z * np.cos(TILT) - towards * np.sin(TILT)
+    depth = towards * np.cos(TILT) + z * np.sin(TILT)
+    return np.stack([right, up], -1), depth
 
 
 def _stage(ax, d, azimuth, title):
@@ -52,9 +51,8 @@ def _stage(ax, d, azimuth, title):
         c, s, zero = np.cos(RING), np.sin(RING), np.zeros_like(RING)
         for curve in ((c, s, zero), (c, zero, s), (zero, c, s)):
             screen, depth = _seen(np.stack(curve, -1), azimuth)
-            ax.plot(
-                *np.where((depth >= 0)[:, None], screen, np.nan).T, color=MUTED, lw=0.5, alpha=0.6
-            )
+            front = np.where((depth >= 0)[:, None], screen, np.nan)
+            ax.plot(*front.T, color=MUTED, lw=0.5, alpha=0.6)
     edge = 1.45 if d == 2 else 1.15
     ax.set(aspect="equal", xlim=(-edge, edge), ylim=(-edge, edge), xticks=[], yticks=[])
     ax.set_title(title or "", pad=2)  # nearer to its own sphere than to the one above
@@ -97,10 +95,11 @@ def _embedding(ax, result, i, azimuth=AZIMUTH, title=None):
     """
     _stage(ax, result.config.d, azimuth, title or f"iteration {result.steps[i]}")
     scale = ARROW / max(np.linalg.norm(result.arrows, axis=2).max(), 1e-12)
-    lift = 1 + (
-        LIFT * (0.618 * np.arange(len(result.labels))[:, None] % 1) if result.config.d == 2 else 0
-    )
-    _points(ax, lift * result.z[i], result.labels, scale * result.arrows[i], azimuth)
+    z = result.z[i]
+    if result.config.d == 2:
+        band = 0.618 * np.arange(len(z)) % 1
+        z = (1 + LIFT * band[:, None]) * z
+    _points(ax, z, result.labels, scale * result.arrows[i], azimuth)
 
 
 def _says(result, now=np.inf):
@@ -201,12 +200,14 @@ def snapshot(pair: dict, frame: int = -1) -> Picture:
     config = network.config
     if config.d == 2:
         stand_aside(fig)
-    return Picture(
-        fig,
-        f"{_setting(config)}, {config.classes} clusters, tau = {config.tau:g}, lr = {config.lr:g}, "
-        f"iteration {now}: 10-nearest-neighbour accuracy {network.accuracy[frame]:.2f} through the "
-        f"network, {vanilla.accuracy[frame]:.2f} point by point.",
+    settings = (
+        f"{_setting(config)}, {config.classes} clusters, tau = {config.tau:g}, lr = {config.lr:g}"
     )
+    accuracy = (
+        f"{network.accuracy[frame]:.2f} through the network, {vanilla.accuracy[frame]:.2f} point "
+        "by point"
+    )
+    return Picture(fig, f"{settings}, iteration {now}: 10-nearest-neighbour accuracy {accuracy}.")
 
 
 @needs(*SNAPSHOT)
@@ -237,10 +238,9 @@ def first_step(pair: dict, scores) -> Picture:
             ylim=(-0.28, 0.28),
         )
     grid[0][0].set_ylabel("$z^3$")
-    told = (
-        f"{name}: coherence within a cluster {score:.2f}"
-        for name, score in zip(names, scores, strict=True)
-    )
+    told = []
+    for name, score in zip(names, scores, strict=True):
+        told.append(f"{name}: coherence within a cluster {score:.2f}")
     return Picture(fig, "; ".join(told) + ".")
 
 
@@ -270,9 +270,8 @@ def thresholds(rows) -> Picture:
     right.set(yscale="log", ylabel="largest reach")
     right.axhline(1, color=MUTED, lw=0.8, ls=":")
     legend(right, loc="upper left", handletextpad=0.1)
-    below, above = (
-        [row[2] >= 0.95 for row in rows if (row[1] < 1) == side] for side in (True, False)
-    )
+    below = [accuracy >= 0.95 for _, over, accuracy, _ in rows if over < 1]
+    above = [accuracy >= 0.95 for _, over, accuracy, _ in rows if not over < 1]
     return Picture(
         fig,
         f"Runs from a uniform start. Below lr = 2 / lambda {sum(below)} of {len(below)} end in "

@@ -130,19 +130,20 @@ class Result(Outcome):
         pairs = np.triu(np.ones_like(same), 1)
         z = self.z if vectors is None else vectors
         distance = np.array([np.linalg.norm(points[:, None] - points, axis=-1) for points in z])
-        return distance[:, same & pairs].mean(1) / np.maximum(
-            distance[:, ~same & pairs].mean(1), 1e-300
-        )
+        within = distance[:, same & pairs].mean(1)
+        between = distance[:, ~same & pairs].mean(1)
+        return within / np.maximum(between, 1e-300)
 
     def readout(self, by: str = "meaning", frame: int = -1) -> float:
         """Share of symbols that lie nearest to their own group's centre, taken over the other symbols."""
-        z, member = self.z[frame], np.eye(self.config.groups)[getattr(self, by)]  # (S, d), (S, G)
-        sums = (
-            member.T @ z - member[:, :, None] * z[:, None]
-        )  # (S, G, d), each symbol left out of its own group's
+        z, group = self.z[frame], getattr(self, by)  # (S, d), (S,)
+        member = np.eye(self.config.groups)[group]  # (S, G)
+        # Each symbol is left out of its own group's sum, (S, G, d).
+        sums = member.T @ z - member[:, :, None] * z[:, None]
         centres = sums / (member.sum(0) - member)[:, :, None]
-        nearest = np.linalg.norm(centres - z[:, None], axis=-1).argmin(1)
-        return float((nearest == getattr(self, by)).mean())
+        distance = np.linalg.norm(centres - z[:, None], axis=-1)
+        nearest = distance.argmin(1)
+        return float((nearest == group).mean())
 
     def rates(self) -> tuple[np.ndarray, np.ndarray]:
         """How fast each direction grows at a small start, without hidden layer and decay; see `growth`.
@@ -164,7 +165,8 @@ def growth(joint, features, *groupings) -> tuple[np.ndarray, np.ndarray]:
     Returns: (k,) rates above rounding, descending; (k, len(groupings)) R^2 of a direction's pattern X u, (S,), over
         the symbols in terms of its means over groups.
     """
-    centred = np.sqrt(joint.size) * (joint - joint.sum(1, keepdims=True) * joint.sum(0))
+    independent = joint.sum(1, keepdims=True) * joint.sum(0)
+    centred = np.sqrt(joint.size) * (joint - independent)
     left, rates, _ = np.linalg.svd(features.T @ centred, full_matrices=False)
     kept = rates > 1e-6 * max(rates[0], 1e-300)
     pattern = features @ left[:, kept]  # (S, k)
@@ -179,9 +181,9 @@ def growth(joint, features, *groupings) -> tuple[np.ndarray, np.ndarray]:
 def groups(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     """(S,) group of meaning and (S,) group of looks of each symbol, S = groups times symbols."""
     meaning = torch.arange(config.groups).repeat_interleave(config.symbols)
-    return meaning, meaning if config.looks == "same" else torch.arange(
-        len(meaning)
-    ) % config.groups
+    if config.looks == "same":
+        return meaning, meaning
+    return meaning, torch.arange(len(meaning)) % config.groups
 
 
 def root(number: float) -> float:
@@ -206,19 +208,20 @@ def probabilities(config: Config) -> torch.Tensor:
     """(S, P) float64: the chance of each context, given a symbol; P = groups times contexts."""
     meaning, _ = groups(config)
     own = meaning[:, None] == torch.arange(config.groups).repeat_interleave(config.contexts)
-    return (1 - config.noise) * own.double() / config.contexts + config.noise / own.shape[1]
+    fits = (1 - config.noise) * own.double() / config.contexts
+    anywhere = config.noise / own.shape[1]
+    return fits + anywhere
 
 
 def joint(config: Config) -> torch.Tensor:
     """(S, P) float64: the share of all occurrences that are of a symbol in a context; each symbol has equally many."""
     chances = probabilities(config)
     if config.sampled:
-        drawn = torch.multinomial(
-            chances, config.m, replacement=True, generator=stream(config.seed, OCCURRENCES)
-        )
-        chances = torch.zeros_like(chances).scatter_add_(
-            1, drawn, torch.ones(drawn.shape, dtype=chances.dtype)
-        )
+        generator = stream(config.seed, OCCURRENCES)
+        drawn = torch.multinomial(chances, config.m, replacement=True, generator=generator)
+        counts = torch.zeros_like(chances)
+        ones = torch.ones(drawn.shape, dtype=chances.dtype)
+        chances = counts.scatter_add_(1, drawn, ones)
     return chances / chances.sum()
 
 
@@ -250,7 +253,8 @@ def endless_distance(config: Config) -> float:
     share = fits - config.decay * (count - 1) / count / math.sqrt(kappa)  # the softmax that it gets
     if share * count <= 1:
         return 0.0
-    return math.sqrt(2 * math.sqrt(kappa) * math.log((count - 1) * share / (1 - share)))
+    odds = (count - 1) * share / (1 - share)
+    return math.sqrt(2 * math.sqrt(kappa) * math.log(odds))
 
 
 class Flow(Training):
@@ -266,8 +270,10 @@ class Flow(Training):
         meaning, _ = groups(self.config)
         self.labels = meaning.numpy()
         s.x = torch.stack([features(config) for config in self.configs])
-        s.decay, s.lr = self.column("decay", torch.float64), self.column("lr", torch.float64)
-        (self.symbols, self.contexts), width = s.joint.shape[1:], s.x.shape[-1]
+        s.decay = self.column("decay", torch.float64)
+        s.lr = self.column("lr", torch.float64)
+        self.symbols, self.contexts = s.joint.shape[1:]
+        width = s.x.shape[-1]
         shape = self.contexts + width, c.d
         generators = [stream(config.seed, START) for config in self.configs]
         drawn = [torch.randn(shape, generator=g, dtype=torch.float64) for g in generators]

@@ -65,10 +65,8 @@ AVERAGERS = {  # who averages: over what, what is kept, what is lost
     "the counts": ("uses of one symbol", "its mix of contexts", "the luck of each use"),
 }
 LAST = ["the counts"]  # the lowest panel on a phone
-HALF, SLIM = (
-    1.5,
-    2.6,
-)  # how far the averagers' panels reach, and on a phone, where they are as wide as the screen
+# How far the averagers' panels reach, and on a phone, where they are as wide as the screen.
+HALF, SLIM = 1.5, 2.6
 
 
 def answer() -> Linked:
@@ -308,8 +306,13 @@ def ending(result: Result) -> tuple[float, str, str]:
 def _against_m(runs: Sequence[Result], read) -> tuple[list, np.ndarray]:
     """(the numbers of occurrences, (seeds, numbers) of read(run))."""
     found = {(r.config.seed, r.config.m): read(r) for r in runs}
-    times, seeds = (sorted({key[i] for key in found}) for i in (1, 0))
-    return times, np.array([[found[s, m] for m in times] for s in seeds])
+    seeds = sorted({seed for seed, _ in found})
+    times = sorted({m for _, m in found})
+    rows = []
+    for seed in seeds:
+        row = [found[seed, m] for m in times]
+        rows.append(row)
+    return times, np.array(rows)
 
 
 def against_m(table, layer, deep, crossed) -> Picture:
@@ -326,15 +329,15 @@ def against_m(table, layer, deep, crossed) -> Picture:
     ):
         times, values = _against_m(runs, lambda r: r.ratio()[-1])
         band(left, times, values, color=tone, label=name, gid=name)
-        told.append(
-            f"{name} {values[:, 0].mean():.2f} at m = {times[0]}, {values[:, -1].mean():.2f} at {times[-1]}"
-        )
+        first = values[:, 0].mean()
+        last = values[:, -1].mean()
+        told.append(f"{name} {first:.2f} at m = {times[0]}, {last:.2f} at {times[-1]}")
     for by in ("meaning", "looks"):
         times, values = _against_m(crossed, lambda r, by=by: r.ratio(by)[-1])
         band(right, times, values, color=KINDS[by][0], label=f"by {by}", gid=by)
-        told.append(
-            f"looks that mislead, by {by} {values[:, 0].mean():.2f}, then {values[:, -1].mean():.2f}"
-        )
+        first = values[:, 0].mean()
+        last = values[:, -1].mean()
+        told.append(f"looks that mislead, by {by} {first:.2f}, then {last:.2f}")
     for ax, title in (
         (left, "who looks alike means the same"),
         (right, "looks cross the meanings"),
@@ -347,8 +350,7 @@ def against_m(table, layer, deep, crossed) -> Picture:
     return Picture(
         fig,
         f"Mean over {len(values)} seeds of the distance within over between groups: "
-        + "; ".join(told)
-        + ".",
+        f"{'; '.join(told)}.",
     )
 
 
@@ -360,25 +362,17 @@ def over_time(table: Sequence[Result], layer: Sequence[Result]) -> Picture:
         for k, name in enumerate(dict.fromkeys(_times(r) for r in runs)):
             mine = [r for r in runs if _times(r) == name]
             values = np.array([r.ratio() for r in mine])
-            band(
-                ax,
-                mine[0].steps + 1,
-                values,
-                color=(colour(1), colour(4), colour(2), INK)[k % 4],
-                label=name,
-                gid=name,
-            )
-            told.append(
-                f"{title}, {name}: least {values.min(1).mean():.2f}, at the end {values[:, -1].mean():.2f}"
-            )
+            tone = (colour(1), colour(4), colour(2), INK)[k % 4]
+            band(ax, mine[0].steps + 1, values, color=tone, label=name, gid=name)
+            least = values.min(1).mean()
+            end = values[:, -1].mean()
+            told.append(f"{title}, {name}: least {least:.2f}, at the end {end:.2f}")
         ax.axhline(1, color=MUTED, lw=0.8, ls=":")
         ax.set(xlabel="iteration + 1", title=title, ylim=(0, 1.2))
         log_axis(ax)
     left.set_ylabel(RATIO)
     legend(left, loc="lower left")
-    return Picture(
-        fig, "Distance within over between groups without decay. " + "; ".join(told) + "."
-    )
+    return Picture(fig, f"Distance within over between groups without decay. {'; '.join(told)}.")
 
 
 def _times(result: Result) -> str:
