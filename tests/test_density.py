@@ -33,7 +33,7 @@ TABLES = {
 CEILINGS = {
     "diagnose": (6.37, 2, 0, 0),
     "alignment": (8.19, 1, 3, 0),
-    "content_style": (7.44, 8, 1, 0),
+    "content_style": (7.49, 0, 0, 0),
     "images": (7.03, 5, 2, 0),
     "kernel": (7.4, 4, 3, 0),
     "landscape": (7.12, 10, 1, 0),
