@@ -34,7 +34,7 @@ CEILINGS = {
     "diagnose": (6.37, 2, 0, 0),
     "alignment": (8.19, 1, 3, 0),
     "content_style": (7.49, 0, 0, 0),
-    "images": (7.03, 5, 2, 0),
+    "images": (7.03, 0, 0, 0),
     "kernel": (7.4, 4, 3, 0),
     "landscape": (7.12, 10, 1, 0),
     "modadd": (7.65, 5, 3, 1),
