@@ -39,7 +39,7 @@ CEILINGS = {
     "landscape": (7.12, 10, 1, 0),
     "modadd": (7.65, 5, 3, 1),
     "overlap": (7.22, 4, 2, 0),
-    "photographs": (6.89, 4, 1, 0),
+    "photographs": (6.78, 0, 0, 0),
     "practice": (6.9, 0, 0, 0),
     "separability": (7.32, 2, 1, 0),
     "sphere": (7.15, 1, 1, 0),
