@@ -80,16 +80,27 @@ def linear(result, frame=-1) -> Picture:
         ax.minorticks_off()
     legend(left, loc="upper right")
     name_lines(right)
-    means = [
-        f"{name} {trained[frame, rows].mean():.2f}"
-        + (f" (undone {undone[frame, rows].mean():.2f})" if changed else "")
-        for name, _, rows in _kinds(config)
-    ]
+    means = _means(config, trained[frame], undone[frame] if changed else None)
     return Picture(
         fig,
         f"{_settings(config).replace('$', '')}, iteration {now}: mean gain {', '.join(means)}; "
         f"smallest singular value {singular(result.map[frame])[-1]:.3f} of the largest.",
     )
+
+
+def _means(config, trained, undone) -> list[str]:
+    """The mean gain of each kind of latents, in words.
+
+    Args:
+        trained: (d,) gains. undone: the same with the temperatures undone, None where they are 1.
+    """
+    means = []
+    for name, _, rows in _kinds(config):
+        mean = f"{name} {trained[rows].mean():.2f}"
+        if undone is not None:
+            mean += f" (undone {undone[rows].mean():.2f})"
+        means.append(mean)
+    return means
 
 
 def stretch(result) -> tuple[float, str, str]:
@@ -114,6 +125,7 @@ def spectra(groups, dashed) -> Picture:
     for k, (d_c, runs) in enumerate(groups.items()):
         values = np.mean([singular(r.map) for r in runs], 0)
         index = np.arange(1, values.shape[1] + 1)
+        steps = runs[0].steps[1:]
         left.plot(
             index,
             values[-1],
@@ -123,12 +135,12 @@ def spectra(groups, dashed) -> Picture:
             label=f"$d_c$ = {d_c}",
             gid=f"d_c {d_c}",
         )
-        middle.plot(runs[0].steps[1:], values[1:, -1], color=colour(k))
+        middle.plot(steps, values[1:, -1], color=colour(k))
         style = np.mean([gains(r.map)[:, d_c:].mean(1) for r in runs], 0)
-        right.plot(runs[0].steps[1:], style[1:], color=colour(k), label=f"style, $d_c$ = {d_c}")
+        right.plot(steps, style[1:], color=colour(k), label=f"style, $d_c$ = {d_c}")
         if d_c:
             content = np.mean([gains(r.map)[:, :d_c].mean(1) for r in runs], 0)
-            right.plot(runs[0].steps[1:], content[1:], color=colour(k), ls="--")
+            right.plot(steps, content[1:], color=colour(k), ls="--")
         says.append(f"d_c = {d_c}: smallest {values[-1, -1]:.3f}, style gain {style[-1]:.2f}")
     for k, (label, runs) in enumerate(dashed.items()):
         values = np.mean([singular(r.map[-1]) for r in runs], 0)
@@ -165,10 +177,8 @@ def depth(panels) -> Picture:
     for ax, (title, lines) in zip(row, panels.items(), strict=True):
         for label, runs in lines.items():
             k = known.setdefault(label, len(known))  # one colour a label in all panels
-            style, content = (
-                np.mean([getattr(r, f"{kind}_r2")[-1] for r in runs], 0)
-                for kind in ("style", "content")
-            )
+            style = np.mean([r.style_r2[-1] for r in runs], 0)
+            content = np.mean([r.content_r2[-1] for r in runs], 0)
             ax.plot(style, "o-", ms=3.5, color=colour(k), label=label, gid=label)
             ax.plot(content, "--", lw=1, color=colour(k))
             says.append(
@@ -191,10 +201,8 @@ def by_depth(result, frame=-1) -> Picture:
     """A deep run at one recorded time: R^2 by depth, and the R^2 of the output over training."""
     fig, ((left, right),) = axes(2, width=7.4, height=3.0, sharey=True)
     now = int(result.steps[frame])
-    for name, tone, values in (
-        ("content", CONTENT, result.content_r2),
-        ("style", STYLE, result.style_r2),
-    ):
+    content, style = result.content_r2, result.style_r2
+    for name, tone, values in (("content", CONTENT, content), ("style", STYLE, style)):
         left.plot(values[frame], "o-", ms=4, color=tone, label=name, gid=name)
         left.axhline(values[0, 0], color=tone, lw=0.9, ls=":")
         right.plot(
@@ -211,12 +219,12 @@ def by_depth(result, frame=-1) -> Picture:
     for ax in (left, right):
         name_lines(ax)
     c = result.config
+    normalised = "with" if c.normalize else "without"
+    settings = f"{_settings(c).replace('$', '')}, tau = {c.tau:g}, {normalised} normalisation"
     return Picture(
         fig,
-        f"{_settings(c).replace('$', '')}, tau = {c.tau:g}, {'with' if c.normalize else 'without'} "
-        f"normalisation, iteration {now}: R2 at the output {result.content_r2[frame, -1]:.2f} for "
-        f"content, {result.style_r2[frame, -1]:.2f} for style; in x "
-        f"{result.style_r2[0, 0]:.2f} for style.",
+        f"{settings}, iteration {now}: R2 at the output {content[frame, -1]:.2f} for content, "
+        f"{style[frame, -1]:.2f} for style; in x {style[0, 0]:.2f} for style.",
     )
 
 
@@ -281,11 +289,12 @@ def threshold(rows) -> Picture:
     right.set(xlabel="predicted", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
     legend(left, loc="upper right")
     above = values[values[:, 0] >= 1, 1]
+    distance = np.abs(values[:, 1] - values[:, 2]).max()
     return Picture(
         fig,
         f"{len(values)} linear runs on the sphere. Right of the threshold {len(above)} runs, "
         f"style gain at most {above.max():.2f} of the content's; largest distance to the prediction "
-        f"{np.abs(values[:, 1] - values[:, 2]).max():.2f}.",
+        f"{distance:.2f}.",
     )
 
 
@@ -293,32 +302,23 @@ def by_layer(deep, spreads) -> Picture:
     """Mean R^2 of style by layer of the deep runs {(width, world, sd, label): a record's three seeds}: with
     content (solid), without (dashed), a colour each of the `spreads`; dotted: in x."""
     fig, (row,) = axes(4, width=7.8, height=3.0, sharey=True)
+    kinds = [("box", 50), ("sphere", 50), ("box", 10), ("sphere", 10)]
     said = []
-    for ax, (world, width) in zip(
-        row, ((w, k) for k in (50, 10) for w in ("box", "sphere")), strict=True
-    ):
+    for ax, (world, width) in zip(row, kinds, strict=True):
+        title = f"{world}, {width} wide"
         for k, sd in enumerate(spreads):
-            runs = {
-                label: deep.get((width, world, sd, label)) for label in ("content", "no content")
-            }
-            for label, line in (("content", "-"), ("no content", "--")) if runs["content"] else ():
-                style = runs[label].style.mean("seed").values
-                ax.plot(
-                    style,
-                    f"o{line}" if line == "-" else line,
-                    ms=3,
-                    color=colour(k),
-                    gid=f"{label} {sd:g}",
-                    label=f"sd {sd:g}" if line == "-" else None,
-                )
-                said.append(f"{world}, {width} wide, sd {sd:g}, {label} {style[-1]:.2f}")
+            if not deep.get((width, world, sd, "content")):
+                continue
+            tone = colour(k)
+            spread = f"sd {sd:g}"
+            style = deep[width, world, sd, "content"].style.mean("seed").values
+            ax.plot(style, "o-", ms=3, color=tone, gid=f"content {sd:g}", label=spread)
+            said.append(f"{title}, {spread}, content {style[-1]:.2f}")
+            style = deep[width, world, sd, "no content"].style.mean("seed").values
+            ax.plot(style, "--", color=tone, gid=f"no content {sd:g}")
+            said.append(f"{title}, {spread}, no content {style[-1]:.2f}")
         ax.axhline(style[0], color=MUTED, lw=0.9, ls=":")
-        ax.set(
-            ylim=(-0.03, 1.03),
-            xlabel="layer (0 is $x$)",
-            title=f"{world}, {width} wide",
-            xticks=range(0, 8, 2),
-        )
+        ax.set(ylim=(-0.03, 1.03), xlabel="layer (0 is $x$)", title=title, xticks=range(0, 8, 2))
     row[0].set_ylabel("$R^2$ of style")
     legend(row[0], loc="lower left")
     return Picture(fig, f"R2 of style at the output: {'; '.join(said)}.")
@@ -328,7 +328,9 @@ def lengths(result) -> tuple[np.ndarray, np.ndarray]:
     """(T,) how much of the embedding is content, and (T,) style: the root of the sum of their squared gains."""
     squares = gains(result.map) ** 2
     d_c = result.config.d_c
-    return np.sqrt(squares[:, :d_c].sum(1)), np.sqrt(squares[:, d_c:].sum(1))
+    content = np.sqrt(squares[:, :d_c].sum(1))
+    style = np.sqrt(squares[:, d_c:].sum(1))
+    return content, style
 
 
 def box_and_sphere(box, sphere) -> Picture:
@@ -342,16 +344,22 @@ def box_and_sphere(box, sphere) -> Picture:
     left.set(title="box: no limit", ylim=(0, 1.25 * style.max()), xlim=(0, 1.05 * content.max()))
     c, s = lengths(sphere)
     whole = np.hypot(c, s)
+    c, s = c / whole, s / whole
     turn = np.linspace(0, np.pi / 2, 100)
     right.plot(np.cos(turn), np.sin(turn), color=MUTED, lw=1)
-    _path(right, c / whole, s / whole)
+    _path(right, c, s)
     right.set(title="sphere: length 1 for both", aspect="equal", xlim=(0, 1.1), ylim=(0, 1.1))
+    in_box = (
+        f"content goes from {content[0]:.2g} to {content[-1]:.3g} "
+        f"and style from {style[0]:.2g} to {style[-1]:.2g}"
+    )
+    on_sphere = (
+        f"content goes from {c[0]:.2f} to {c[-1]:.2f} and style from {s[0]:.2f} to {s[-1]:.2f}"
+    )
     return Picture(
         fig,
-        f"How long the content's and the style's part of a linear map are over training. In the box content goes from "
-        f"{content[0]:.2g} to {content[-1]:.3g} and style from {style[0]:.2g} to {style[-1]:.2g}. On the sphere, as "
-        f"parts of length 1, content goes from {c[0] / whole[0]:.2f} to {c[-1] / whole[-1]:.2f} and style from "
-        f"{s[0] / whole[0]:.2f} to {s[-1] / whole[-1]:.2f}.",
+        "How long the content's and the style's part of a linear map are over training. "
+        f"In the box {in_box}. On the sphere, as parts of length 1, {on_sphere}.",
     )
 
 

@@ -115,14 +115,11 @@ def _spectra(ax, result, frame, title, told="readout", between=" "):
     for place, tone, line in (("h", BEFORE, "--"), (result.places[-1], AFTER, "-")):
         k = result.places.index(place)
         values = result.spectrum[frame, k]
-        ax.plot(
-            np.arange(1, len(values) + 1),
-            np.maximum(values, FLOOR),
-            color=tone,
-            ls=line,
-            gid=place,
-            label=f"{'before' if place == 'h' else 'after'}{between}{getattr(result, told)[frame, k]:.3g}",
-        )
+        index = np.arange(1, len(values) + 1)
+        shown = np.maximum(values, FLOOR)
+        name = "before" if place == "h" else "after"
+        label = f"{name}{between}{getattr(result, told)[frame, k]:.3g}"
+        ax.plot(index, shown, color=tone, ls=line, gid=place, label=label)
     ax.set(yscale="log", ylim=(FLOOR, 1.6), xlabel="dimension", title=title)
     ax.minorticks_off()
 
@@ -130,8 +127,9 @@ def _spectra(ax, result, frame, title, told="readout", between=" "):
 def _says(result, frame):
     rank, readout = result.rank[frame], result.readout[frame]
     return (
-        f"before and after the projector effective rank {rank[0]:.1f} and {rank[-1]:.1f}, readout {readout[0]:.3f} "
-        f"and {readout[-1]:.3f}"
+        "before and after the projector "
+        f"effective rank {rank[0]:.1f} and {rank[-1]:.1f}, "
+        f"readout {readout[0]:.3f} and {readout[-1]:.3f}"
     )
 
 

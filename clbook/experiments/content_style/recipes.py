@@ -36,22 +36,28 @@ def deep_configs() -> dict:
     """{(world, label): Configs} of the deep runs: three seeds of those that the text compares, one of others."""
     bare = DEEP.replace(normalize=False)
     box = bare.replace(space="box", tau=1.0)
-    single = {
-        ("box", "$d_c$ = 0"): box.replace(d_c=0),
-        ("box", "$d_c$ = 5"): box,
-        ("box", r"$d_c$ = 5, $\tau_c$ = .1"): box.replace(tau_c=0.1),
-        ("sphere", "$d_c$ = 0"): DEEP.replace(d_c=0),
-        ("sphere", "$d_c$ = 5"): DEEP,
-        ("sphere", r"$d_c$ = 5, $\tau_c$ = .3"): DEEP.replace(tau_c=0.3),
-        ("sphere", r"$d_c$ = 5, all $\tau$ halved"): DEEP.replace(tau=0.25),
-        ("sphere, no $\\ell_2$ norm", "$d_c$ = 5"): bare,
-        ("sphere, no $\\ell_2$ norm", r"$d_c$ = 5, $\tau_c$ = .3"): bare.replace(tau_c=0.3),
+    in_box = {
+        "$d_c$ = 0": box.replace(d_c=0),
+        "$d_c$ = 5": box,
+        r"$d_c$ = 5, $\tau_c$ = .1": box.replace(tau_c=0.1),
     }
+    on_sphere = {
+        "$d_c$ = 0": DEEP.replace(d_c=0),
+        "$d_c$ = 5": DEEP,
+        r"$d_c$ = 5, $\tau_c$ = .3": DEEP.replace(tau_c=0.3),
+        r"$d_c$ = 5, all $\tau$ halved": DEEP.replace(tau=0.25),
+    }
+    without_norm = {
+        "$d_c$ = 5": bare,
+        r"$d_c$ = 5, $\tau_c$ = .3": bare.replace(tau_c=0.3),
+    }
+    worlds = {"box": in_box, "sphere": on_sphere, "sphere, no $\\ell_2$ norm": without_norm}
     compared = ("$d_c$ = 0", "$d_c$ = 5", r"$d_c$ = 5, all $\tau$ halved")
     found = {}
-    for (world, label), config in single.items():
-        seeds = range(3) if world == "sphere" and label in compared else (0,)
-        found[world, label] = [config.replace(seed=s) for s in seeds]
+    for world, configs in worlds.items():
+        for label, config in configs.items():
+            seeds = range(3) if world == "sphere" and label in compared else (0,)
+            found[world, label] = [config.replace(seed=s) for s in seeds]
     return found
 
 
@@ -82,31 +88,28 @@ def stacked(*names, **ends):
 READ = stacked("loss", readout="readout", rank="rank")
 READ_ASKED = ("spectrum", "readout")  # what `READ` asks of a run
 AXES = {"loss": "run step", "readout": "run place", "rank": "run place"}
+
+
+def on_digits(says: str, variants: dict, places: tuple) -> Recipe:
+    """The Recipe of runs on digits {variant: Config}, eight seeds each, read out at `places`."""
+    return Recipe(
+        says,
+        projector.run,
+        seeded(variants, SEEDS),
+        READ,
+        ("loss",),
+        start=0.5,
+        record=READ_ASKED,
+        axes=AXES,
+        labels={"place": places},
+        named={"variant": each(variants, SEEDS)},
+        dims=("variant", "seed"),
+    )
+
+
 RECIPES = {
-    "cs-heads": Recipe(
-        "digits: with and without norm, two temperatures and one, eight seeds",
-        projector.run,
-        seeded(ROWS, SEEDS),
-        READ,
-        ("loss",),
-        start=0.5,
-        record=READ_ASKED,
-        axes=AXES,
-        labels={"place": ("h", "z")},
-        named={"variant": each(ROWS, SEEDS)},
-        dims=("variant", "seed"),
+    "cs-heads": on_digits(
+        "digits: with and without norm, two temperatures and one, eight seeds", ROWS, ("h", "z")
     ),
-    "cs-direct": Recipe(
-        "digits: DirectCLR, eight seeds",
-        projector.run,
-        seeded(DIRECT, SEEDS),
-        READ,
-        ("loss",),
-        start=0.5,
-        record=READ_ASKED,
-        axes=AXES,
-        labels={"place": ("h", "r", "z")},
-        named={"variant": each(DIRECT, SEEDS)},
-        dims=("variant", "seed"),
-    ),
+    "cs-direct": on_digits("digits: DirectCLR, eight seeds", DIRECT, ("h", "r", "z")),
 }

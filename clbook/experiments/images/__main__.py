@@ -96,10 +96,12 @@ def main() -> None:
     finally:
         bar.close()
     if rank == 0:
-        print(
-            f"{config.described()}: {result.seconds:.0f} s on {result.device}; neighbours {result.knn[-1]:.3f}, "
-            f"pixels {result.pixels:.3f}, linear probe {result.probe:.3f}, after projector {result.probe_z:.3f}"
+        accuracies = (
+            f"neighbours {result.knn[-1]:.3f}, pixels {result.pixels:.3f}, "
+            f"linear probe {result.probe:.3f}, after projector {result.probe_z:.3f}"
         )
+        took = f"{result.seconds:.0f} s on {result.device}"
+        print(f"{config.described()}: {took}; {accuracies}")
         if out:
             save(result, out)
     if world > 1:

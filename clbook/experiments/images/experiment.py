@@ -361,19 +361,22 @@ class Trainer:
 
     def state(self) -> dict:
         """All that the rest of the run depends on, and all settings, since a default may change."""
-        return {
+        recorded = {
             "config": repr(self.config),
             "epoch": self.epoch,
             "seconds": self.seconds,
             "rows": self.rows,
             "steps": self.losses(),
             "read": plain(self.read),
+        }
+        trained = {
             "network": self.network.state_dict(),
             "target": self.target and self.target.state_dict(),
             "velocity": self.velocity,
             "order": self.order.get_state(),
             "draws": self.draws.get_state(),
         }
+        return recorded | trained
 
     def take_up(self, state: dict) -> None:
         """Go on from `state`."""

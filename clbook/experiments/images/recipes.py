@@ -52,11 +52,10 @@ def plane(points: np.ndarray, seed: int) -> np.ndarray:
 def kept(results, steps: list, names: tuple) -> dict[str, np.ndarray]:
     """`steps`, and what results record under `names`, runs along the first axis; of runs cut short the steps alone."""
     found = {"steps": np.array(steps, np.float32)}
-    if not any(result.stopped for result in results):
-        found |= {
-            name: np.array([getattr(result, name) for result in results], np.float32)
-            for name in names
-        }
+    if any(result.stopped for result in results):
+        return found
+    for name in names:
+        found[name] = np.array([getattr(result, name) for result in results], np.float32)
     return found
 
 
@@ -83,28 +82,30 @@ def pictures(results) -> dict[str, np.ndarray]:
             seen[name].append(neighbour_accuracy(drawn, result.labels))
             if k == 0:
                 found[f"{name}_plane"] = drawn.astype(np.float32)
-    return found | {
-        "epoch": results[0].epochs,
-        "labels": results[0].labels.astype(np.uint8),
-        "untrained": np.array(untrained, np.float32),
-        **{f"{name}_seen": np.array(values, np.float32) for name, values in seen.items()},
-    }
+    found["epoch"] = results[0].epochs
+    found["labels"] = results[0].labels.astype(np.uint8)
+    found["untrained"] = np.array(untrained, np.float32)
+    for name, values in seen.items():
+        found[f"{name}_seen"] = np.array(values, np.float32)
+    return found
 
 
 def costs(results) -> dict[str, np.ndarray]:
     """What each size of `cost.FITTED` and `cost.CHECKED` takes, (runs, sizes) each."""
-    return {
-        name: np.array([getattr(result, name) for result in results])
-        for name in ("views", "flops", "weights", "kept", "step")
-    }
+    found = {}
+    for name in ("views", "flops", "weights", "kept", "step"):
+        found[name] = np.array([getattr(result, name) for result in results])
+    return found
 
 
 def paths(results) -> dict[str, np.ndarray]:
     """Accuracy of a linear readout (runs, T), and the paths of 40 points (runs, 40, T) of classes `labels`."""
+    accuracy = [result.accuracy for result in results]
+    path = [result.z.T[::5] for result in results]
     return {
         "steps": results[0].steps,
-        "accuracy": np.array([result.accuracy for result in results], np.float32),
-        "path": np.array([result.z.T[::5] for result in results], np.float32),
+        "accuracy": np.array(accuracy, np.float32),
+        "path": np.array(path, np.float32),
         "labels": results[0].labels[::5],
     }
 
@@ -121,48 +122,47 @@ AXES = {
 }
 PATHS = {"steps": "step", "accuracy": "run step", "path": "run point step", "labels": "point"}
 
-RECIPES = {
-    "images-cifar10": Recipe(
-        "LS and VA Fig. 1: SimCLR, a residual network of 8 layers on 10,000 images of CIFAR-10, "
-        "12 epochs",
-        run,
-        CIFAR,
-        pictures,
-        ("steps",),
-        0.003,
-        axes=AXES,
-        dims=("seed",),
-    ),
-    "images-mnist": Recipe(
-        "LS and VA Fig. 1: SimCLR, two convolutions and a linear layer on 10,000 images of MNIST, "
-        "15 epochs",
-        run,
-        MNIST,
-        pictures,
-        ("steps",),
-        0.02,
-        axes=AXES,
-        dims=("seed",),
-    ),
-    "images-emergence": Recipe(
-        "LS Figure 4 on CIFAR-10: two classes, two convolutions and a linear layer, 5,000 steps",
-        emergence.run,
-        EMERGENCE,
-        paths,
-        ("accuracy", "path"),
-        0.002,
-        record=("accuracy",),
-        axes=PATHS,
-        dims=("seed",),
-    ),
-    "images-cost": Recipe(
-        "what a training step takes, on small networks and on ResNet-18 and 50 at small images",
-        cost.run,
-        COST,
-        costs,
-        ("views", "flops", "weights", "kept"),
-        0.2,
-        axes=AXES,
-        dims=("seed",),
-    ),
-}
+RECIPES = {}
+RECIPES["images-cifar10"] = Recipe(
+    "LS and VA Fig. 1: SimCLR, a residual network of 8 layers on 10,000 images of CIFAR-10, "
+    "12 epochs",
+    run,
+    CIFAR,
+    pictures,
+    ("steps",),
+    0.003,
+    axes=AXES,
+    dims=("seed",),
+)
+RECIPES["images-mnist"] = Recipe(
+    "LS and VA Fig. 1: SimCLR, two convolutions and a linear layer on 10,000 images of MNIST, "
+    "15 epochs",
+    run,
+    MNIST,
+    pictures,
+    ("steps",),
+    0.02,
+    axes=AXES,
+    dims=("seed",),
+)
+RECIPES["images-emergence"] = Recipe(
+    "LS Figure 4 on CIFAR-10: two classes, two convolutions and a linear layer, 5,000 steps",
+    emergence.run,
+    EMERGENCE,
+    paths,
+    ("accuracy", "path"),
+    0.002,
+    record=("accuracy",),
+    axes=PATHS,
+    dims=("seed",),
+)
+RECIPES["images-cost"] = Recipe(
+    "what a training step takes, on small networks and on ResNet-18 and 50 at small images",
+    cost.run,
+    COST,
+    costs,
+    ("views", "flops", "weights", "kept"),
+    0.2,
+    axes=AXES,
+    dims=("seed",),
+)

@@ -20,28 +20,29 @@ MNIST = twins.Config(
 NORMS = norms.Config(
     data="cifar10", train=5000, test=2000, flip=True, smallest=0.2, epochs=8, warmup=1, every=8
 )
-BLOCKS = (
-    blocks.Config(
-        data="cifar10", train=2000, test=600, flip=True, smallest=0.2, epochs=6, warmup=1, every=6
-    ),
-    blocks.Config(
-        data="mnist", train=5000, test=600, network="cnn", width=16, epochs=6, warmup=1, every=6
-    ),
+BLOCKS_CIFAR = blocks.Config(
+    data="cifar10", train=2000, test=600, flip=True, smallest=0.2, epochs=6, warmup=1, every=6
 )
+BLOCKS_MNIST = blocks.Config(
+    data="mnist", train=5000, test=600, network="cnn", width=16, epochs=6, warmup=1, every=6
+)
+BLOCKS = (BLOCKS_CIFAR, BLOCKS_MNIST)
+LARGE_RATE = NORMS.replace(tau=1.0, lr=0.2)
+SMALL_RATE = NORMS.replace(tau=1.0, lr=0.003)
+SCALED = LARGE_RATE.replace(outputs="scaled")
+STANDARD = SMALL_RATE.replace(outputs="standard")
 # Scalar products of 64 outputs of variance 1 are 64 times as large as those of unit vectors: the last one, a control,
 # has unit vectors at a temperature of 1/64. Such steep losses ask for a smaller rate.
 OUTPUTS = {
-    "norm": NORMS.replace(outputs="norm", tau=1.0, lr=0.2),
-    "no norm": NORMS.replace(outputs="scaled", tau=1.0, lr=0.2),
-    "no norm, two temperatures": NORMS.replace(outputs="scaled", tau=1.0, tau_ratio=0.7, lr=0.2),
-    "no norm, variance 1": NORMS.replace(outputs="standard", tau=1.0, lr=0.003),
-    "no norm, variance 1, two temperatures": NORMS.replace(
-        outputs="standard", tau=1.0, tau_ratio=0.7, lr=0.003
-    ),
-    "norm, temperature 1/64": NORMS.replace(outputs="norm", tau=1 / 64, lr=0.003),
+    "norm": LARGE_RATE.replace(outputs="norm"),
+    "no norm": SCALED,
+    "no norm, two temperatures": SCALED.replace(tau_ratio=0.7),
+    "no norm, variance 1": STANDARD,
+    "no norm, variance 1, two temperatures": STANDARD.replace(tau_ratio=0.7),
+    "norm, temperature 1/64": SMALL_RATE.replace(outputs="norm", tau=1 / 64),
 }
 # What the rows of variance 1 are compared with: the norm at temperature 1, at their rate.
-SLOW = {"norm, small rate": NORMS.replace(outputs="norm", tau=1.0, lr=0.003)}
+SLOW = {"norm, small rate": SMALL_RATE.replace(outputs="norm")}
 # The wall at the field's own size. Rate and decay are those of lightly's cifar10_benchmark.py, .06 for a batch of 128
 # and in proportion to the batch; as many epochs as ten minutes of one GPU allow.
 LARGE = wall.Config(
@@ -58,17 +59,20 @@ LARGE = wall.Config(
 )
 
 
+def seeded(bases) -> tuple:
+    """Each of these settings with each seed, seeds together."""
+    return tuple(base.replace(seed=seed) for base in bases for seed in SEEDS)
+
+
 def labelled(base: twins.Config) -> tuple:
     """DCL and the three losses with labels, a run a seed."""
-    return tuple(base.replace(seed=seed) for seed in SEEDS)
+    return seeded([base])
 
 
 def temperatures(base: twins.Config) -> tuple:
     """DCL and NSCL at the temperatures that `labelled` does not have, seeds together."""
     others = [tau for tau in TEMPERATURES if tau != base.tau]
-    return tuple(
-        base.replace(others="nscl", tau=tau, seed=seed) for tau in others for seed in SEEDS
-    )
+    return seeded([base.replace(others="nscl", tau=tau) for tau in others])
 
 
 def copies(results) -> dict[str, np.ndarray]:
@@ -142,109 +146,112 @@ ON_THE_WALL = {
 OF_OUTPUTS = AXES | {"knn": "run epoch", "probe": "run"}
 LOSSES = {"loss": ("dcl", "nscl", "supcon", "ce")}
 
-RECIPES = {
-    "photographs-cifar10": Recipe(
-        "SA Fig. 2, 6 and Table 1: DCL, NSCL, SCL and CE, a residual network of 8 layers on 5,000 images of CIFAR-10, "
-        "LARS, 8 epochs",
-        twins.run,
-        labelled(CIFAR),
-        copies,
-        ("steps",),
-        0.002,
-        axes=AXES,
-        labels=LOSSES,
-        dims=("seed",),
-    ),
-    "photographs-cifar10-tau": Recipe(
-        "SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images",
-        twins.run,
-        temperatures(CIFAR),
-        copies,
-        ("steps",),
-        0.004,
-        axes=AXES,
-        labels={"loss": ("dcl", "nscl")},
-        dims=("tau", "seed"),
-    ),
-    "photographs-mnist": Recipe(
-        "SA Fig. 2, 6 and Table 1: DCL, NSCL, SCL and CE, two convolutions and a linear layer on 10,000 images of "
-        "MNIST, LARS, 12 epochs",
-        twins.run,
-        labelled(MNIST),
-        copies,
-        ("steps",),
-        0.005,
-        axes=AXES,
-        labels=LOSSES,
-        dims=("seed",),
-    ),
-    "photographs-mnist-tau": Recipe(
-        "SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images",
-        twins.run,
-        temperatures(MNIST),
-        copies,
-        ("steps",),
-        0.01,
-        axes=AXES,
-        labels={"loss": ("dcl", "nscl")},
-        dims=("tau", "seed"),
-    ),
-    "photographs-blocks": Recipe(
-        "the encoder's neural kernel on 60 test images, before and after training with NT-Xent: 2,000 images of "
-        "CIFAR-10 and 5,000 of MNIST, 6 epochs",
-        blocks.run,
-        tuple(base.replace(seed=seed) for base in BLOCKS for seed in SEEDS),
-        before_and_after,
-        ("steps",),
-        0.03,
-        axes=AXES,
-        labels={"moment": ("before", "after")},
-        dims=("data", "seed"),
-    ),
-    "photographs-norms": Recipe(
-        "CS Fig. 2 and Table 2: outputs normalised or standardised, one temperature or two, a residual network of 8 "
-        "layers on 5,000 images of CIFAR-10, 8 epochs",
+
+def of_outputs(says: str, variants: dict) -> Recipe:
+    """The Recipe of runs of `norms`, {variant: Config}, three seeds each."""
+    return Recipe(
+        says,
         norms.run,
-        tuple(config.replace(seed=seed) for config in OUTPUTS.values() for seed in SEEDS),
+        seeded(variants.values()),
         outputs,
         ("steps",),
         0.01,
         axes=OF_OUTPUTS,
-        named={"variant": np.repeat([*OUTPUTS], len(SEEDS))},
+        named={"variant": np.repeat([*variants], len(SEEDS))},
         dims=("variant", "seed"),
-    ),
-    "photographs-rate": Recipe(
-        "CS Fig. 2 and Table 2: outputs normalised, at the learning rate of the outputs of variance 1, a residual "
-        "network of 8 layers on 5,000 images of CIFAR-10, 8 epochs",
-        norms.run,
-        tuple(config.replace(seed=seed) for config in SLOW.values() for seed in SEEDS),
-        outputs,
-        ("steps",),
-        0.01,
-        axes=OF_OUTPUTS,
-        named={"variant": np.repeat([*SLOW], len(SEEDS))},
-        dims=("variant", "seed"),
-    ),
-    "photographs-wall": Recipe(
-        "cats beside cats: SimCLR, a residual network of 8 layers and 32 channels on all of CIFAR-10, 36 epochs, and "
-        "what lies beside 200 test images (CLBOOK_CHECKPOINT names a file from which its training goes on)",
-        wall.run,
-        (wall.Config(),),
-        beside,
-        ("steps",),
-        0.003,
-        axes=ON_THE_WALL,
-        labels={"class": OBJECTS, "taken_for": OBJECTS},
-    ),
-    "photographs-wall-large": Recipe(
-        "the wall at the field's size: SimCLR, a residual network of 18 layers and 64 channels on all of CIFAR-10, 225 "
-        "epochs on a GPU (CLBOOK_CHECKPOINT names a file from which its training goes on)",
-        wall.run,
-        (LARGE,),
-        beside,
-        ("steps",),
-        0.0002,
-        axes=ON_THE_WALL,
-        labels={"class": OBJECTS, "taken_for": OBJECTS},
-    ),
-}
+    )
+
+
+RECIPES = {}
+RECIPES["photographs-cifar10"] = Recipe(
+    "SA Fig. 2, 6 and Table 1: DCL, NSCL, SCL and CE, a residual network of 8 layers on 5,000 "
+    "images of CIFAR-10, LARS, 8 epochs",
+    twins.run,
+    labelled(CIFAR),
+    copies,
+    ("steps",),
+    0.002,
+    axes=AXES,
+    labels=LOSSES,
+    dims=("seed",),
+)
+RECIPES["photographs-cifar10-tau"] = Recipe(
+    "SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images",
+    twins.run,
+    temperatures(CIFAR),
+    copies,
+    ("steps",),
+    0.004,
+    axes=AXES,
+    labels={"loss": ("dcl", "nscl")},
+    dims=("tau", "seed"),
+)
+RECIPES["photographs-mnist"] = Recipe(
+    "SA Fig. 2, 6 and Table 1: DCL, NSCL, SCL and CE, two convolutions and a linear layer on "
+    "10,000 images of MNIST, LARS, 12 epochs",
+    twins.run,
+    labelled(MNIST),
+    copies,
+    ("steps",),
+    0.005,
+    axes=AXES,
+    labels=LOSSES,
+    dims=("seed",),
+)
+RECIPES["photographs-mnist-tau"] = Recipe(
+    "SA Fig. 4: DCL and NSCL at two more temperatures, the same network and images",
+    twins.run,
+    temperatures(MNIST),
+    copies,
+    ("steps",),
+    0.01,
+    axes=AXES,
+    labels={"loss": ("dcl", "nscl")},
+    dims=("tau", "seed"),
+)
+RECIPES["photographs-blocks"] = Recipe(
+    "the encoder's neural kernel on 60 test images, before and after training with NT-Xent: "
+    "2,000 images of CIFAR-10 and 5,000 of MNIST, 6 epochs",
+    blocks.run,
+    seeded(BLOCKS),
+    before_and_after,
+    ("steps",),
+    0.03,
+    axes=AXES,
+    labels={"moment": ("before", "after")},
+    dims=("data", "seed"),
+)
+RECIPES["photographs-norms"] = of_outputs(
+    "CS Fig. 2 and Table 2: outputs normalised or standardised, one temperature or two, a "
+    "residual network of 8 layers on 5,000 images of CIFAR-10, 8 epochs",
+    OUTPUTS,
+)
+RECIPES["photographs-rate"] = of_outputs(
+    "CS Fig. 2 and Table 2: outputs normalised, at the learning rate of the outputs of variance "
+    "1, a residual network of 8 layers on 5,000 images of CIFAR-10, 8 epochs",
+    SLOW,
+)
+RECIPES["photographs-wall"] = Recipe(
+    "cats beside cats: SimCLR, a residual network of 8 layers and 32 channels on all of "
+    "CIFAR-10, 36 epochs, and what lies beside 200 test images (CLBOOK_CHECKPOINT names a file "
+    "from which its training goes on)",
+    wall.run,
+    (wall.Config(),),
+    beside,
+    ("steps",),
+    0.003,
+    axes=ON_THE_WALL,
+    labels={"class": OBJECTS, "taken_for": OBJECTS},
+)
+RECIPES["photographs-wall-large"] = Recipe(
+    "the wall at the field's size: SimCLR, a residual network of 18 layers and 64 channels on "
+    "all of CIFAR-10, 225 epochs on a GPU (CLBOOK_CHECKPOINT names a file from which its "
+    "training goes on)",
+    wall.run,
+    (LARGE,),
+    beside,
+    ("steps",),
+    0.0002,
+    axes=ON_THE_WALL,
+    labels={"class": OBJECTS, "taken_for": OBJECTS},
+)

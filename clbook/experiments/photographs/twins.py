@@ -87,12 +87,11 @@ def compared(copies: list[images.Trainer]) -> dict[str, list[float]]:
     seen = [copy.embedded(copy.images.x_test) for copy in copies]
     weights = [nn.ModuleList([copy.network.encoder, copy.network.projector]) for copy in copies]
     (h_first, z_first), first = seen[0], weights[0]
-    return {
-        "cka": [similarity(metrics.linear_cka, z, z_first) for _, z in seen],
-        "rsa": [similarity(metrics.rsa, z, z_first) for _, z in seen],
-        "cka_h": [similarity(metrics.linear_cka, h, h_first) for h, _ in seen],
-        "gap": [metrics.weight_gap(own, first) for own in weights],
-    }
+    cka = [similarity(metrics.linear_cka, z, z_first) for _, z in seen]
+    rsa = [similarity(metrics.rsa, z, z_first) for _, z in seen]
+    cka_h = [similarity(metrics.linear_cka, h, h_first) for h, _ in seen]
+    gap = [metrics.weight_gap(own, first) for own in weights]
+    return {"cka": cka, "rsa": rsa, "cka_h": cka_h, "gap": gap}
 
 
 def readouts(copies: list[images.Trainer]) -> dict:
@@ -123,7 +122,9 @@ def run(config: Config, *, progress=None, device=None) -> Result:
     rows = [compared(copies)]
 
     def made(stopped):
-        table = {name: np.array([row[name] for row in rows]) for name in rows[0]}
+        table = {}
+        for name in rows[0]:
+            table[name] = np.array([row[name] for row in rows])
         epochs = np.minimum(np.arange(len(rows)) * config.every, config.epochs)
         steps = np.full((max(len(copy.steps) for copy in copies), len(copies)), np.nan, np.float32)
         for k, copy in enumerate(copies):

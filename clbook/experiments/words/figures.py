@@ -218,6 +218,7 @@ def _pairs(ax, result, at, joined, edge):
     taken = []
     for kind, pairs in joined.items():
         for k, pair in enumerate(pairs):
+            names = ", ".join(result.words[word] for word in pair)
             ax.plot(
                 *at[pair].T,
                 color=KINDS[kind],
@@ -225,7 +226,7 @@ def _pairs(ax, result, at, joined, edge):
                 ms=3,
                 lw=1.4,
                 label=None if k else kind,
-                gid=f"{kind}: {', '.join(result.words[word] for word in pair)}",
+                gid=f"{kind}: {names}",
             )
             for word in pair[:1] if kind == "injected" else pair:
                 _name(ax, result.words[word].rstrip(TWIN[0]), at[word], edge, taken, KINDS[kind])

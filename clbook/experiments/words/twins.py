@@ -111,7 +111,7 @@ def restricted(
 def natural_pairs(words: list, counts: np.ndarray, source: str) -> np.ndarray:
     """(P, 2) numbers of the natural synonyms, from `corpus.synonyms`, of which both words occur."""
     number = {word: k for k, word in enumerate(words) if counts[k]}
-    pairs = [[number[word] for word in pair] for pair in corpus.synonyms(number, source)]
+    pairs = [(number[one], number[other]) for one, other in corpus.synonyms(number, source)]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
