@@ -35,7 +35,7 @@ CEILINGS = {
     "alignment": (8.19, 1, 3, 0),
     "content_style": (7.44, 8, 1, 0),
     "images": (7.03, 5, 2, 0),
-    "kernel": (7.4, 4, 3, 0),
+    "kernel": (7.35, 0, 0, 0),
     "landscape": (7.12, 10, 1, 0),
     "modadd": (7.65, 5, 3, 1),
     "overlap": (7.22, 4, 2, 0),
