@@ -37,7 +37,7 @@ CEILINGS = {
     "images": (7.03, 5, 2, 0),
     "kernel": (7.35, 0, 0, 0),
     "landscape": (7.12, 10, 1, 0),
-    "modadd": (7.65, 5, 3, 1),
+    "modadd": (7.68, 0, 0, 0),
     "overlap": (7.22, 4, 2, 0),
     "photographs": (6.89, 4, 1, 0),
     "practice": (6.9, 0, 0, 0),
