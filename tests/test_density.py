@@ -31,8 +31,8 @@ TABLES = {
 
 # Of each room: nodes a line, statements above 40 nodes, comprehensions inside another one, functions above 60 lines.
 CEILINGS = {
-    "diagnose": (6.37, 2, 0, 0),
-    "alignment": (8.19, 1, 3, 0),
+    "diagnose": (6.31, 0, 0, 0),
+    "alignment": (8.19, 0, 0, 0),
     "content_style": (7.44, 8, 1, 0),
     "images": (7.03, 5, 2, 0),
     "kernel": (7.4, 4, 3, 0),

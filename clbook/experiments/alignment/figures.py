@@ -50,12 +50,9 @@ def matrices(result) -> Picture:
         image = ax.imshow(
             unit @ unit.T, vmin=-1, vmax=1, cmap="RdBu_r", interpolation="nearest", gid="similarity"
         )
-        name = result.config.names[k]
-        ax.set(
-            xticks=[],
-            yticks=[],
-            title=NAMES[name] + (f"\nCKA {result.cka[-1, k]:.2f}" if k else "\nreference"),
-        )
+        name = NAMES[result.config.names[k]]
+        likeness = f"CKA {result.cka[-1, k]:.2f}" if k else "reference"
+        ax.set(xticks=[], yticks=[], title=f"{name}\n{likeness}")
         ax.grid(False)
     fig.colorbar(image, ax=row, shrink=0.8, label="cosine", ticks=[-1, 0, 1])
     return Picture(
@@ -72,7 +69,9 @@ def _plane(z, last):
     flat = _unit(last.astype(np.float64)).reshape(-1, z.shape[-1])
     _, vectors = np.linalg.eigh(np.cov(flat.T))
     top = vectors[:, -2:][:, ::-1]
-    return _unit(z.astype(np.float64)) @ (top * np.sign(top[np.abs(top).argmax(0), [0, 1]]))
+    largest = top[np.abs(top).argmax(0), [0, 1]]  # entry of each axis, positive in the end
+    top = top * np.sign(largest)
+    return _unit(z.astype(np.float64)) @ top
 
 
 def _discs(ax, z, last, labels, names, classes):
@@ -87,10 +86,8 @@ def _discs(ax, z, last, labels, names, classes):
         ax.add_patch(Circle((x, y), 1, fill=False, color=MUTED, lw=0.5))
         ax.text(x, y - 1.05, NAMES[name], ha="center", va="top", color=MUTED)
     for shade in range(min(10, classes)):
-        mine, gid = (
-            labels % 10 == shade,
-            f"classes {shade}, ..." if classes > 10 else f"class {shade}",
-        )
+        mine = labels % 10 == shade
+        gid = f"classes {shade}, ..." if classes > 10 else f"class {shade}"
         ax.scatter(
             *plane[:, mine].reshape(-1, 2).T,
             s=8,
@@ -182,12 +179,10 @@ def by_classes(counts, runs) -> Picture:
     fig, (row,) = axes(2, width=7.6, height=2.9, sharey=True)
     for ax, key in zip(row, ("cka", "rsa"), strict=True):
         for k, name in enumerate(runs[0][0].config.names[1:], 1):
-            _band(
-                ax,
-                counts,
-                np.array([[getattr(r, key)[-1, k] for r in seeds] for seeds in runs]).T,
-                name,
-            )
+            ends = []
+            for seeds in runs:
+                ends.append([getattr(r, key)[-1, k] for r in seeds])
+            _band(ax, counts, np.array(ends).T, name)
         ax.set(
             xscale="log",
             xticks=counts,
@@ -198,8 +193,8 @@ def by_classes(counts, runs) -> Picture:
         )
         ax.minorticks_off()
     legend(row[0], loc="lower right")
-    ends = "; ".join(f"C = {c}: {_scores(seeds)}" for c, seeds in zip(counts, runs, strict=True))
-    return Picture(fig, f"CKA with DCL at the end. {ends}.")
+    says = "; ".join(f"C = {c}: {_scores(seeds)}" for c, seeds in zip(counts, runs, strict=True))
+    return Picture(fig, f"CKA with DCL at the end. {says}.")
 
 
 def by_temperature(taus, runs) -> Picture:
@@ -218,11 +213,11 @@ def by_temperature(taus, runs) -> Picture:
                 )
         _log_steps(ax, ylabel=f"{key.upper()}, DCL and NSCL", ylim=(0, 1.03))
     legend(row[0], loc="lower left")
-    ends = (
-        f"tau = {t:g}: {', '.join(f'{r.cka[-1, 1]:.2f}' for r in seeds)}"
-        for t, seeds in zip(taus, runs, strict=True)
-    )
-    return Picture(fig, f"CKA of NSCL with DCL at the end: {'; '.join(ends)}.")
+    says = []
+    for tau, seeds in zip(taus, runs, strict=True):
+        ends = ", ".join(f"{r.cka[-1, 1]:.2f}" for r in seeds)
+        says.append(f"tau = {tau:g}: {ends}")
+    return Picture(fig, f"CKA of NSCL with DCL at the end: {'; '.join(says)}.")
 
 
 def by_batch(ends) -> Picture:
@@ -286,11 +281,13 @@ def apart(runs) -> Picture:
     row[0].set(ylim=(0, 1))
     row[1].set(ylim=(0, 1.03))
     row[2].set(ylim=(0, 100), yticks=[0, 30, 60, 90])
-    early, late = (np.mean([r.gap[i, 1] for r in runs]) for i in (1, -1))
+    first, last = runs[0].steps[1], runs[0].steps[-1]
+    early = np.mean([r.gap[1, 1] for r in runs])
+    late = np.mean([r.gap[-1, 1] for r in runs])
     return Picture(
         fig,
         f"{_about(runs[0].config)}, {len(runs)} seeds. Weight gap {early:.3f} at iteration "
-        f"{runs[0].steps[1]}, {late:.2f} at {runs[0].steps[-1]}; CKA with DCL ends at {_scores(runs)}.",
+        f"{first}, {late:.2f} at {last}; CKA with DCL ends at {_scores(runs)}.",
     )
 
 
@@ -308,7 +305,8 @@ def pairs(panels, images, labels) -> Picture:
     for ax, (name, weights) in zip(row, panels.items(), strict=True):
         weights = weights[np.ix_(order, order)]
         top = np.nanmax(np.abs(weights))
-        for i, j in np.argwhere(np.abs(np.nan_to_num(weights)) > 1e-9 * top):
+        least = 1e-9 * top  # less is rounding
+        for i, j in np.argwhere(np.abs(np.nan_to_num(weights)) > least):
             size = 0.25 + 0.63 * (abs(weights[i, j]) / top) ** 0.5
             tone = tones[int(np.sign(weights[i, j]))]
             ax.add_patch(Rectangle((j - size / 2, i - size / 2), size, size, color=tone, lw=0))
@@ -316,7 +314,9 @@ def pairs(panels, images, labels) -> Picture:
             ax.axhline(edge, color=INK, lw=0.6)
             ax.axvline(edge, color=INK, lw=0.6)
         for k, picture in enumerate(images[order].reshape(-1, side, side)):
-            for extent in ((k - 0.45, k + 0.45, -0.65, -1.55), (-1.55, -0.65, k + 0.45, k - 0.45)):
+            above = (k - 0.45, k + 0.45, -0.65, -1.55)
+            beside = (-1.55, -0.65, k + 0.45, k - 0.45)
+            for extent in (above, beside):
                 ax.imshow(picture, cmap="gray_r", extent=extent, vmin=0, vmax=1)
         ax.set(
             xlim=(-1.6, 2 * n - 0.5),
@@ -328,8 +328,9 @@ def pairs(panels, images, labels) -> Picture:
         )
         ax.grid(False)
         ax.spines[:].set_visible(False)
-        counts = [int(((weights * s) > 1e-9 * top).sum()) // 2 for s in (-1, 1)]
-        says.append(f"{name} pulls {counts[0]} pairs and pushes {counts[1]} of {n * (2 * n - 1)}")
+        pulled = int((weights < -least).sum()) // 2
+        pushed = int((weights > least).sum()) // 2
+        says.append(f"{name} pulls {pulled} pairs and pushes {pushed} of {n * (2 * n - 1)}")
     return Picture(fig, f"A batch of {n} digits, two views each. " + "; ".join(says) + ".")
 
 
@@ -339,11 +340,10 @@ def loss_gap(C, gaps) -> Picture:
     says = []
     for ax, (tau, values) in zip(row, gaps.items(), strict=True):
         for k, name in enumerate(("DCL - NSCL", "CL - NSCL")):
-            slope = np.polyfit(np.log(C), np.log(values[..., k].mean(0)), 1)[0]
+            mean = values[..., k].mean(0)
+            slope = np.polyfit(np.log(C), np.log(mean), 1)[0]
             ax.plot(C, values[..., k].T, "os"[k], ms=4, color=colour(k), gid=name)
-            ax.plot(
-                C, values[..., k].mean(0), color=colour(k), lw=1, label=f"{name}, slope {slope:.2f}"
-            )
+            ax.plot(C, mean, color=colour(k), lw=1, label=f"{name}, slope {slope:.2f}")
             says.append(f"tau = {tau:g}: {name} has slope {slope:.2f}")
         ax.axhline((values[..., 1] - values[..., 0]).mean(), color=MUTED, ls=":", label="CL - DCL")
         ax.set(

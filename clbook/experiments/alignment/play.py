@@ -61,7 +61,7 @@ def similarity(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """(R,) `metrics.linear_cka` of unit vectors a and b (R, n, d), as operations that a page can do."""
     a = a - a.mean(-2, keepdim=True)
     b = b - b.mean(-2, keepdim=True)
-    across, within, beside = (_size(x, y) for x, y in ((a, b), (a, a), (b, b)))
+    across, within, beside = _size(a, b), _size(a, a), _size(b, b)
     return across.square() / (within * beside)
 
 

@@ -65,29 +65,32 @@ class Sickness:
 
 
 HEALTHY = Config()
-SICK = {
-    "tiny temperature": Sickness(
-        {"tau": 0.003},
-        "spread",
-        "The gradient grows with 1 / tau: the first steps kill the network.",
-    ),
-    "views destroy content": Sickness(
-        {"noise": 1.2}, "alignment", "Under the noise two views of a picture share next to nothing."
-    ),
-    "views leak a shortcut": Sickness(
-        {"shared": True}, "k-NN", "Both views have one stamp, which alone answers the quiz."
-    ),
-    "batch too small": Sickness(
-        {"batch": 4, "lr": 0.0016},  # the rate in proportion to the batch
-        "partner accuracy in a batch",
-        "Six negatives are told apart without looking closely.",
-    ),
-    "projector used": Sickness(
-        {"use": "projector", "projector": 3},
-        "linear probe of what is used",
-        "Three outputs are read out in place of the 64 features before them.",
-    ),
-}
+SICK: dict[str, Sickness] = {}
+SICK["tiny temperature"] = Sickness(
+    {"tau": 0.003},
+    "spread",
+    "The gradient grows with 1 / tau: the first steps kill the network.",
+)
+SICK["views destroy content"] = Sickness(
+    {"noise": 1.2},
+    "alignment",
+    "Under the noise two views of a picture share next to nothing.",
+)
+SICK["views leak a shortcut"] = Sickness(
+    {"shared": True},
+    "k-NN",
+    "Both views have one stamp, which alone answers the quiz.",
+)
+SICK["batch too small"] = Sickness(
+    {"batch": 4, "lr": 0.0016},  # the rate in proportion to the batch
+    "partner accuracy in a batch",
+    "Six negatives are told apart without looking closely.",
+)
+SICK["projector used"] = Sickness(
+    {"use": "projector", "projector": 3},
+    "linear probe of what is used",
+    "Three outputs are read out in place of the 64 features before them.",
+)
 # In which order a reader meets them, without their names.
 PATIENTS = {
     "A": "views leak a shortcut",
@@ -127,8 +130,10 @@ class Result(Outcome):
 
     def report(self, **more) -> diagnose.Report:
         """The diagnosis of the run; `more` goes to `diagnose.report`."""
-        used = self.after if self.config.use == "projector" else self.before
+        config = self.config
+        used = self.after if config.use == "projector" else self.before
         pixels = self.raw[:, : SIDE**2]
+        factors = {"the stamp": self.raw[:, -1], "the ink": pixels.mean(1)}
         return diagnose.report(
             self.z1,
             self.z2,
@@ -137,10 +142,10 @@ class Result(Outcome):
             before=self.before,
             start=self.start,
             raw=self.raw,
-            factors={"the stamp": self.raw[:, -1], "the ink": pixels.mean(1)},
-            tau=self.config.tau,
-            loss=self.config.loss,
-            batch=self.config.batch,
+            factors=factors,
+            tau=config.tau,
+            loss=config.loss,
+            batch=config.batch,
             **more,
         )
 

@@ -145,19 +145,18 @@ class Result(Outcome):
     def error(self, prediction: str, frame: int = 0) -> float:
         """|measured - predicted| / |measured| for "kernel", "mean", "own", "blocks", or "limit" (VA Corollary 4.6)."""
         velocity = self.measured[frame]
-        predicted = (
-            self.mean[frame] * (0.5 / self.gain[frame])[self.labels]
-            if prediction == "limit"
-            else getattr(self, prediction)[frame]
-        )
+        if prediction == "limit":
+            rescaled = 0.5 / self.gain[frame]
+            predicted = self.mean[frame] * rescaled[self.labels]
+        else:
+            predicted = getattr(self, prediction)[frame]
         return float(np.linalg.norm(velocity - predicted) / np.linalg.norm(velocity))
 
     def speeds(self, velocity: str = "measured", frame: int = 0) -> np.ndarray:
         """(N,) length of each cluster's mean velocity."""
         v = getattr(self, velocity)[frame]
-        return np.array(
-            [np.linalg.norm(v[self.labels == q].mean(0)) for q in range(len(self.share))]
-        )
+        means = [v[self.labels == q].mean(0) for q in range(len(self.share))]
+        return np.array([np.linalg.norm(mean) for mean in means])
 
 
 def centres_of(config: Config) -> torch.Tensor:
@@ -165,9 +164,8 @@ def centres_of(config: Config) -> torch.Tensor:
     N = config.clusters
     if config.centres == "axes":
         return torch.eye(N, dtype=torch.float64)
-    return torch.arange(1.0 - N, N, 2, dtype=torch.float64)[:, None] * torch.eye(
-        1, 2, dtype=torch.float64
-    )
+    places = torch.arange(1.0 - N, N, 2, dtype=torch.float64)
+    return places[:, None] * torch.eye(1, 2, dtype=torch.float64)
 
 
 def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
@@ -178,7 +176,8 @@ def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     labels = torch.cat([data.balanced_labels(config.n - last, N - 1), torch.full((last,), N - 1)])
     x = centres[labels] + data.ball(config.n, D, 2 * config.delta, stream(seed, DATA)).double()
     if config.start == "random":
-        return x, labels, data.ball(config.n, config.d, config.eps, stream(seed, START)).double()
+        anywhere = data.ball(config.n, config.d, config.eps, stream(seed, START))
+        return x, labels, anywhere.double()
     mix = torch.randn(D, config.d, generator=stream(seed, START), dtype=torch.float64)
     return x, labels, config.eps / 2 * x @ mix / math.sqrt(D)
 
@@ -215,10 +214,10 @@ class Flow(Training):
 
     def setup(self):
         c, s = self.config, self.state
-        self.steps = (
-            c.steps - 1
-        )  # the last iteration begins there: each recorded time knows the step that follows
-        self.times, self.trains = set(recorded_times(self.steps)), c.flow != "vanilla"
+        # The last iteration begins there: each recorded time knows the step that follows.
+        self.steps = c.steps - 1
+        self.times = set(recorded_times(self.steps))
+        self.trains = c.flow != "vanilla"
         points = [dataset(config) for config in self.configs]
         orbit = [orbits(x, k.angle) for (x, _, _), k in zip(points, self.configs, strict=True)]
         self.inputs = [
@@ -277,12 +276,9 @@ class Flow(Training):
     @torch.no_grad()
     def measure(self, s, z, losses, t):
         """The step from t to t + 1, and what the theory predicts for it."""
-        row = {
-            "z": z[:, 0],
-            "copies": z[:, 1:],
-            "spread": (z[:, 1:] - z[:, :1]).norm(dim=-1).flatten(1).amax(1),
-            "moved": (z[:, 0] - s.R).norm(dim=-1).amax(1),
-        }
+        row = {"z": z[:, 0], "copies": z[:, 1:]}
+        row["spread"] = (z[:, 1:] - z[:, :1]).norm(dim=-1).flatten(1).amax(1)
+        row["moved"] = (z[:, 0] - s.R).norm(dim=-1).amax(1)
         after = self.embed(self.later(s))
         row["finite"] = after.flatten(1).isfinite().all(1)
         if self.wants("measured"):
@@ -291,7 +287,8 @@ class Flow(Training):
             with torch.enable_grad():
                 gradient = partial_gradient(z[:, 0], z[:, 1:], s.tau)
             found = [self.predicted(s, i, g) for i, g in enumerate(gradient)]
-            row |= {name: np.stack([one[name] for one in found]) for name in found[0]}
+            for name in found[0]:
+                row[name] = np.stack([one[name] for one in found])
         return {name: row[name] for name in row if name in self.record or name not in PREDICTED}
 
     def shown(self, s, recorded):
@@ -324,9 +321,8 @@ class Flow(Training):
         norms = centres.square().sum(1)
         share = members.mean(0)
         mean = members.T @ gradient / members.sum(0)[:, None]  # (N, d)
-        between = kernels.one_hidden(
-            inner, centres, c.activation, c.d, 1 / c.width
-        )  # (N, N, d, d), VA eq. 20
+        # (N, N, d, d), VA eq. 20
+        between = kernels.one_hidden(inner, centres, c.activation, c.d, 1 / c.width)
         blocks = -torch.einsum("qrkl,r,rl->qk", between, share, mean)[labels]
         beta = (torch.einsum("qqkk->qk", between) / norms[:, None]).numpy()
         by_cluster = theory.cluster_velocity(share, norms, beta, mean.numpy())

@@ -56,6 +56,11 @@ def _fit(ax, *points):
     ax.locator_params(nbins=4)
 
 
+def _means(values, labels):
+    """The mean of the values (n, d) over each class, (classes, d)."""
+    return np.array([values[labels == k].mean(0) for k in np.unique(labels)])
+
+
 @needs("measured", "kernel")
 def step(result: Result, frame: int = 0) -> Picture:
     """Each point's change in one iteration: as arrows (left), and against the kernel's prediction (right)."""
@@ -170,10 +175,7 @@ def velocities(result: Result, frame: int = 0) -> Picture:
         width=0.02 if one_place else 0.003,
         gid="measured",
     )
-    middle, mean = (
-        np.array([v[result.labels == k].mean(0) for k in np.unique(result.labels)])
-        for v in (z, predicted)
-    )
+    middle, mean = _means(z, result.labels), _means(predicted, result.labels)
     _arrows(
         left,
         middle,
@@ -195,25 +197,31 @@ def velocities(result: Result, frame: int = 0) -> Picture:
     right.scatter(
         place, expected, s=220, facecolors="none", edgecolors=INK, linewidths=1.4, gid="predicted"
     )
-    low, high = (f(np.concatenate([measured, expected])) for f in (np.min, np.max))
+    both = np.concatenate([measured, expected])
+    limits = (0, 1.2 * both.max())
     if one_place:
         log_axis(right, axis="y")
+        limits = (0.5 * both.min(), 2 * both.max())
+    error = result.error("mean", frame)
     right.set(
         xticks=place,
         xlim=(-0.6, len(place) - 0.4),
         ylabel="speed of the cluster",
-        ylim=(0.5 * low, 2 * high) if one_place else (0, 1.2 * high),
-        title=f"error of the predicted velocity: {result.error('mean', frame):.1%}",
+        ylim=limits,
+        title=f"error of the predicted velocity: {error:.1%}",
     )
     sizes = [str(round(s * result.config.n)) for s in result.share]
     right.set_xticklabels([f"{size}\npoints" for size in sizes])
-    told = [", ".join(f"{v:.2g}" for v in speeds) for speeds in (measured, expected)]
     return Picture(
         fig,
         f"Centres along the {result.config.centres}, clusters of {', '.join(sizes)} points. Measured "
-        f"speeds {told[0]}, predicted {told[1]}; error over all points "
-        f"{result.error('mean', frame):.1%}.",
+        f"speeds {_listed(measured)}, predicted {_listed(expected)}; error over all points "
+        f"{error:.1%}.",
     )
+
+
+def _listed(speeds):
+    return ", ".join(f"{v:.2g}" for v in speeds)
 
 
 @needs("measured")
@@ -248,10 +256,12 @@ def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:
         ax.plot(x, values, ".", color=colour(i), alpha=0.25, ms=3)
         text.append(f"{name}: from {middle[0]:.2g} to {middle[-1]:.2g}, slope {power:.2f}")
     if slope is not None:
-        first = np.median(np.asarray(next(iter(curves.values()))).reshape(len(x), -1)[0])
+        curve = np.asarray(next(iter(curves.values())))
+        first = np.median(curve.reshape(len(x), -1)[0])
+        law = (np.asarray(x) / x[0]) ** slope
         ax.plot(
             x,
-            0.6 * first * (np.asarray(x) / x[0]) ** slope,
+            0.6 * first * law,
             color=MUTED,
             ls="--",
             lw=1,
@@ -286,13 +296,16 @@ def blocks(result, frame: int = -1) -> Picture:
     ax["plane"].set_title(f"top eigenvector: {share:.0%} class")
     _scores(ax["scores"], result, now)
     i = int(np.searchsorted(result.steps, now))
-    ratio = result.theta[i] / result.sigma2[i]
+    alignment, ratio = result.alignment[i], result.theta[i] / result.sigma2[i]
+    told = (
+        f"{result.config.data}, {result.config.activation}, iteration {now}: alignment "
+        f"{alignment:.2f}, Fisher ratio {ratio:.2g}, top eigenvector {share:.0%} class"
+    )
+    linear = linear_share(result.x, vector)
     return Picture(
         fig,
-        f"{result.config.data}, {result.config.activation}, iteration {now}: alignment "
-        f"{result.alignment[i]:.2f}, Fisher ratio {ratio:.2g}, top eigenvector {share:.0%} class; "
-        f"{when_separable(result, now)}. A plane through the data predicts "
-        f"{linear_share(result.x, vector):.0%} of the eigenvector.",
+        f"{told}; {when_separable(result, now)}. A plane through the data predicts "
+        f"{linear:.0%} of the eigenvector.",
     )
 
 
@@ -355,12 +368,12 @@ def _scores(ax, result, now):
             zorder=2,
         )
     so_far(ax, now + 1)
-    lowest, highest = (f([f(result.alignment), f(ratio)]) for f in (np.min, np.max))
+    both = np.stack([result.alignment, ratio])
     ax.set(
         xscale="log",
         yscale="log",
         xlabel="iteration + 1",
-        ylim=(0.5 * lowest, 2 * highest),
+        ylim=(0.5 * both.min(), 2 * both.max()),
     )
     ax.set_title(result.config.activation, loc="right")
     name_lines(ax, 18)

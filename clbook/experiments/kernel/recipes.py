@@ -30,13 +30,16 @@ def scores(results) -> dict[str, np.ndarray]:
         chosen = evenly_chosen(r, 6)
         near = chosen[np.argmin(np.abs(r.steps[chosen] - r.separable_at))]
         share.append([kernels.top_eigenvector(r.kernel[k], r.labels)[1] for k in (0, near, -1)])
-    fisher = [r.theta / r.sigma2 for r in results]
+    steps = np.stack([r.steps for r in results])
+    alignment = np.stack([r.alignment for r in results])
+    fisher = np.stack([r.theta / r.sigma2 for r in results])
+    separable_at = np.array([r.separable_at for r in results])
     return {
-        "steps": np.stack([r.steps for r in results]),
-        "alignment": np.stack([r.alignment for r in results]),
-        "fisher": np.stack(fisher),
+        "steps": steps,
+        "alignment": alignment,
+        "fisher": fisher,
         "share": np.array(share),
-        "separable_at": np.array([r.separable_at for r in results]),
+        "separable_at": separable_at,
     }
 
 

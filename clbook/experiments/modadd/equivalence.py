@@ -33,14 +33,16 @@ class Finite:
             raise ValueError(
                 f"rows = {rows!r:.80} are not allowed: each must be (symbol, context, label, weight)"
             )
-        names = [tuple(dict.fromkeys(row[i] for row in rows)) for i in range(3)]
+        symbols, contexts, labels, _ = zip(*rows, strict=True)
+        names = [tuple(dict.fromkeys(column)) for column in (symbols, contexts, labels)]
         p = np.zeros([len(axis) for axis in names])
         for *place, weight in rows:
             if not (isinstance(weight, numbers.Real) and 0 <= weight < np.inf):
                 raise ValueError(
                     f"weight = {weight!r} of {place} is not allowed: weight must be a finite number >= 0"
                 )
-            p[tuple(axis.index(name) for axis, name in zip(names, place, strict=True))] += weight
+            at = tuple(axis.index(name) for axis, name in zip(names, place, strict=True))
+            p[at] += weight
         if not p.sum() > 0:
             raise ValueError("all weights are 0: at least one must be > 0")
         return cls(*names, p / p.sum())
@@ -59,11 +61,11 @@ class Finite:
 def modadd_table(N: int = 16, k: int = 8) -> Finite:
     """ModAdd, the downstream task (SL Sec. 5): the context of a symbol is the other addend, the label the sum mod k."""
     pairs, labels = (part.tolist() for part in data.modadd(N, k))
-    return Finite.of(
-        (*row, y, 1)
-        for (a, b), y in zip(pairs, labels, strict=True)
-        for row in ((a, f"? + {b}"), (b, f"{a} + ?"))
-    )
+    rows = []
+    for (a, b), label in zip(pairs, labels, strict=True):
+        rows.append((a, f"? + {b}", label, 1))
+        rows.append((b, f"{a} + ?", label, 1))
+    return Finite.of(rows)
 
 
 def cmodadd_table(
@@ -77,14 +79,12 @@ def cmodadd_table(
         raise ValueError(f"share = {share!r} is not allowed: share must be a number > 0 and < 1")
     symbols, contexts = data.cmodadd(N, k)
     weights = one_heavy_context(symbols, heavy, share, torch.Generator().manual_seed(seed))
-    names = (
-        "{} + {} = {}".format(*("?" if x == N else x for x in context))
-        for context in contexts.tolist()
-    )
-    return Finite.of(
-        (u, name, "", w)
-        for u, name, w in zip(symbols.tolist(), names, weights.tolist(), strict=True)
-    )
+    samples = zip(symbols.tolist(), contexts.tolist(), weights.tolist(), strict=True)
+    rows = []
+    for symbol, context, weight in samples:
+        a, b, c = ("?" if x == N else x for x in context)
+        rows.append((symbol, f"{a} + {b} = {c}", "", weight))
+    return Finite.of(rows)
 
 
 def random_table(seed: int = 0, broken: str = "none", contexts: int = 24) -> Finite:
@@ -98,11 +98,9 @@ def random_table(seed: int = 0, broken: str = "none", contexts: int = 24) -> Fin
 
     generator = np.random.default_rng(seed)
     symbol = generator.dirichlet(np.full(SYMBOLS, 5.0))
-    p = (
-        symbol[:, None, None]
-        * draws("contexts", contexts)[..., None]
-        * draws("answers", contexts, 2)
-    )
+    context = draws("contexts", contexts)
+    answer = draws("answers", contexts, 2)
+    p = symbol[:, None, None] * context[..., None] * answer
     return Finite(*map(tuple, map(range, p.shape)), p)
 
 
@@ -120,10 +118,10 @@ def semantic_gap(distribution: Finite) -> np.ndarray:
     """
     with np.errstate(invalid="ignore"):
         given = distribution.p / distribution.joint[..., None]
-    gap = (
-        np.abs(given[:, None] - given[None]).sum(3) / 2
-    )  # (S, S, P), NaN where one of the two is never seen
-    return np.where(np.isnan(gap).all(2), np.nan, np.nan_to_num(gap, nan=0.0).max(2))
+    # (S, S, P), NaN where one of the two is never seen
+    gap = np.abs(given[:, None] - given[None]).sum(3) / 2
+    largest = np.nan_to_num(gap, nan=0.0).max(2)
+    return np.where(np.isnan(gap).all(2), np.nan, largest)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -141,7 +139,8 @@ class Alignment:
 
     @property
     def misses(self) -> list[tuple]:
-        u, v = np.nonzero(np.triu((self.semantic <= SAME) != (self.conditional <= SAME), 1))
+        differ = (self.semantic <= SAME) != (self.conditional <= SAME)
+        u, v = np.nonzero(np.triu(differ, 1))
         return [(self.symbols[i], self.symbols[j]) for i, j in zip(u, v, strict=True)]
 
     @property
@@ -150,12 +149,10 @@ class Alignment:
 
     def groups(self, which: str) -> list[tuple]:
         """Sets of equivalent symbols, as sorted tuples, by the gap named `which` ("semantic" or "conditional")."""
-        rows = getattr(self, which) <= SAME
-        return list(
-            dict.fromkeys(
-                tuple(s for s, same in zip(self.symbols, row, strict=True) if same) for row in rows
-            )
-        )
+        groups = []
+        for row in getattr(self, which) <= SAME:
+            groups.append(tuple(s for s, same in zip(self.symbols, row, strict=True) if same))
+        return list(dict.fromkeys(groups))
 
 
 def check(contrastive: Finite, downstream: Finite) -> Alignment:

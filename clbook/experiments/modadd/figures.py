@@ -37,24 +37,17 @@ def _distances(ax, runs):
     """Mean distances of both kinds of pairs, a thin line a seed; runs: a list that differs in the seed."""
     for name, tone in (("different", DIFFERENT_TONE), ("equivalent", SAME_TONE)):
         values = over_seeds(runs, name)
-        ax.plot(runs[0].steps[: len(values)], values, color=tone, lw=0.6, alpha=0.5)
-        ax.plot(
-            runs[0].steps[: len(values)], values.mean(1), color=tone, label=name, lw=2, gid=name
-        )
+        steps = runs[0].steps[: len(values)]
+        ax.plot(steps, values, color=tone, lw=0.6, alpha=0.5)
+        ax.plot(steps, values.mean(1), color=tone, label=name, lw=2, gid=name)
     ax.set(ylim=(0, None), ylabel="mean distance")
 
 
 def _loss(ax, runs):
     loss, guessing = over_seeds(runs, "loss"), np.log(runs[0].config.batch)
-    ax.plot(runs[0].steps[: len(loss)], loss, color=colour(0), lw=0.8)
-    ax.plot(
-        runs[0].steps[: len(loss)],
-        over_seeds(runs, "floor").mean(1),
-        color=INK,
-        lw=1,
-        ls="--",
-        label="floor",
-    )
+    steps, floor = runs[0].steps[: len(loss)], over_seeds(runs, "floor").mean(1)
+    ax.plot(steps, loss, color=colour(0), lw=0.8)
+    ax.plot(steps, floor, color=INK, lw=1, ls="--", label="floor")
     ax.axhline(guessing, color=MUTED, lw=1, ls=":", label="equal scores")
     ax.set(ylim=(0, 1.15 * max(loss[0].max(), guessing)), ylabel="loss")
 
@@ -83,10 +76,11 @@ def training(runs: Sequence[Result]) -> Picture:
         handlelength=1,
     )
     says = ", ".join(f"{start} {values[-1].mean():.2f}" for start, values in accuracy.items())
+    ratio = over_seeds(runs, "ratio")[-1].mean()
     return Picture(
         fig,
         f"In {runs[0].config.epochs} epochs the ratio of distances falls to "
-        f"{over_seeds(runs, 'ratio')[-1].mean():.2f}, the mean of {len(runs)} seeds; accuracy of the "
+        f"{ratio:.2f}, the mean of {len(runs)} seeds; accuracy of the "
         f"classifiers at the end: {says}.",
     )
 
@@ -102,9 +96,8 @@ def embedding(result: Result, frame: int = -1) -> Picture:
         ax["z"].plot(
             x, y, "o", ms=7.7, color=colour(u % config.k), alpha=0.85, mew=0, gid=f"symbol {u}"
         )
-        side = shown[u] - shown[u % config.k :: config.k].mean(
-            0
-        )  # equivalent symbols: away from each other
+        # The numbers of equivalent symbols: away from each other.
+        side = shown[u] - shown[u % config.k :: config.k].mean(0)
         ax["z"].annotate(
             str(u),
             (x, y),
@@ -115,8 +108,10 @@ def embedding(result: Result, frame: int = -1) -> Picture:
             fontsize=7.5,
             color=INK,
         )
-    reach = 1.15 * max(1e-3, np.abs((tables - tables.mean(1, keepdims=True)) @ axes_).max())
-    ended = result.steps[frame] == result.steps[-1]
+    centred = tables - tables.mean(1, keepdims=True)
+    reach = 1.15 * max(1e-3, np.abs(centred @ axes_).max())
+    epoch = result.steps[frame]
+    ended = epoch == result.steps[-1]
     collapsed = " (collapsed)" if result.collapsed and ended else ""
     ax["z"].set(
         xlim=(-reach, reach),
@@ -125,23 +120,24 @@ def embedding(result: Result, frame: int = -1) -> Picture:
         gid="own scale",
         xlabel="first main axis",
         ylabel="second main axis",
-        title=f"epoch {result.steps[frame]}",
+        title=f"epoch {epoch}",
     )
     _distances(ax["d"], [result])
     _loss(ax["l"], [result])
     for name in "dl":
-        so_far(ax[name], result.steps[frame])
+        so_far(ax[name], epoch)
     ratio = result.ratio[frame]
     ax["d"].set(title=f"ratio {ratio:.2f}{collapsed}" if np.isfinite(ratio) else "")
     ax["l"].set(xlabel="epoch")
     ax["d"].set_ylim(0, 1.1 * max(result.different.max(), result.equivalent.max()))
     for name in "dl":
         name_lines(ax[name])
+    equivalent, different = result.equivalent[frame], result.different[frame]
+    about = f"k = {config.k}, d = {config.d}, decay {config.decay:g}, start {config.init:g}"
     return Picture(
         fig,
-        f"k = {config.k}, d = {config.d}, decay {config.decay:g}, start {config.init:g}, "
-        f"epoch {result.steps[frame]}: equivalent symbols are {result.equivalent[frame]:.2f} apart, "
-        f"different ones {result.different[frame]:.2f}; loss {result.loss[frame]:.2f}{collapsed}.",
+        f"{about}, epoch {epoch}: equivalent symbols are {equivalent:.2f} apart, "
+        f"different ones {different:.2f}; loss {result.loss[frame]:.2f}{collapsed}.",
     )
 
 
@@ -168,12 +164,10 @@ def decays(sets: dict[str, Sequence[Result]]) -> Picture:
         left.plot(steps, ratio, color=colour(i), lw=0.7, alpha=0.6)
         left.plot(steps, ratio.mean(1), color=colour(i), lw=2, label=name, gid=name)
         right.plot(steps, loss, color=colour(i), lw=0.8)
-        says.append(
-            f"{name}: ratio {ratio[-1].min():.3f} to {ratio[-1].max():.3f}, loss {loss[-1].mean():.3f}"
-        )
-    right.plot(
-        steps, over_seeds(runs, "floor").mean(1), color=INK, ls="--", label="floor of the batches"
-    )
+        end = ratio[-1]
+        says.append(f"{name}: ratio {end.min():.3f} to {end.max():.3f}, loss {loss[-1].mean():.3f}")
+    floor = over_seeds(runs, "floor").mean(1)
+    right.plot(steps, floor, color=INK, ls="--", label="floor of the batches")
     left.set(yscale="log", xlabel="epoch", ylabel="ratio: equivalent / different")
     left.minorticks_off()
     right.set(ylim=(1.4, 2.2), xlabel="epoch", ylabel="loss")

@@ -18,9 +18,10 @@ def gaps(alignment, names) -> Picture:
     """How different all pairs of symbols are: downstream, then in each contrastive distribution. alignment: a list."""
     columns = [alignment[0].semantic, *(a.conditional for a in alignment)]
     fig, (row,) = axes(len(columns), width=7.8, height=2.9)
-    shown = [""] + [
-        f"\n{'aligned' if a.aligned else f'not aligned: {len(a.misses)} pairs'}" for a in alignment
-    ]
+    shown = [""]
+    for one in alignment:
+        verdict = "aligned" if one.aligned else f"not aligned: {len(one.misses)} pairs"
+        shown.append("\n" + verdict)
     for ax, gap, name, says in zip(row, columns, names, shown, strict=True):
         image = ax.imshow(gap, vmin=0, vmax=1)
         ax.plot(*np.nonzero(gap <= SAME), ls="", marker="o", ms=2.5, color="white", gid="equal")
@@ -39,13 +40,16 @@ def twins(result):
     return length[mine], length[~mine]
 
 
+def _centred(table):
+    """A table (S, P) less its mean over the contexts."""
+    return table - table.mean(1, keepdims=True)
+
+
 def optimum(result, others) -> Picture:
     """Left: logits of `result` against PMI, both less their mean over contexts. Right: distances in {name: result}."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.2, width_ratios=(1, 1.5))
-    known, found = (
-        part - part.mean(1, keepdims=True)
-        for part in (lookup.pmi(result.joint), result.z[-1] @ result.c[-1].T)
-    )
+    known = _centred(lookup.pmi(result.joint))
+    found = _centred(result.z[-1] @ result.c[-1].T)
     left.axline((0, 0), slope=1, color=MUTED, lw=0.8, ls="--")
     left.scatter(known, found, s=5, color=colour(0), linewidths=0, gid="logits")
     left.set(
@@ -53,16 +57,22 @@ def optimum(result, others) -> Picture:
         ylabel=r"$\mathcal{E}^*(u)\cdot E^*(\rho)$ less its mean",
         aspect="equal",
     )
-    for y, run in enumerate(others.values()):
-        kinds = ("twins", SAME_TONE, -0.14), ("other pairs", DIFFERENT_TONE, 0.14)
-        for far, (name, tone, shift) in zip(twins(run), kinds, strict=True):
+    largest = []
+    for y, (name, run) in enumerate(others.items()):
+        of_twins, of_others = twins(run)
+        largest.append(f"{name}: {of_twins.max():.1g}".replace("\n", " "))
+        kinds = (
+            ("twins", of_twins, SAME_TONE, -0.14),
+            ("other pairs", of_others, DIFFERENT_TONE, 0.14),
+        )
+        for kind, length, tone, shift in kinds:
             right.scatter(
-                far,
-                np.full_like(far, y + shift),
+                length,
+                np.full_like(length, y + shift),
                 s=12,
                 color=tone,
-                label=None if y else name,
-                gid=name,
+                label=None if y else kind,
+                gid=kind,
             )
     right.set(
         yticks=range(len(others)),
@@ -75,11 +85,7 @@ def optimum(result, others) -> Picture:
     worst = np.abs(known - found).max()
     return Picture(
         fig,
-        f"Logits equal PMI up to {worst:.0e}. Largest distance of twins: "
-        + "; ".join(f"{name}: {twins(run)[0].max():.1g}" for name, run in others.items()).replace(
-            "\n", " "
-        )
-        + ".",
+        f"Logits equal PMI up to {worst:.0e}. Largest distance of twins: {'; '.join(largest)}.",
     )
 
 
@@ -90,10 +96,10 @@ def balance(runs) -> Picture:
     for i, (name, run) in enumerate(runs.items()):
         t = run.config.lr * run.steps
         size = np.array([np.linalg.norm(run.imbalance(frame)) for frame in range(len(t))])
-        ratio = [
-            equivalent.mean() / different.mean()
-            for equivalent, different in map(run.distances, range(len(t)))
-        ]
+        ratio = []
+        for frame in range(len(t)):
+            equivalent, different = run.distances(frame)
+            ratio.append(equivalent.mean() / different.mean())
         left.plot(t, size / size[0], color=colour(i), label=name)
         left.plot(t, np.exp(-2 * run.config.decay * t), color=INK, lw=0.8, ls=":")
         right.plot(t + 1, ratio, color=colour(i), label=name)
@@ -158,18 +164,19 @@ def bands(result) -> Picture:
         columnspacing=1,
         handlelength=1.2,
     )
-    found = np.unique(different.round(2))
+    largest = equivalent.max(initial=0)
+    found = ", ".join(f"{x:g}" for x in np.unique(different.round(2)))
     return Picture(
         fig,
-        f"d = {config.d}, decay {config.decay:g}: equivalent pairs at most "
-        f"{equivalent.max(initial=0):.1g} apart, different pairs at "
-        f"{', '.join(f'{x:g}' for x in found)}. One band would be at {law:.2f}.",
+        f"d = {config.d}, decay {config.decay:g}: equivalent pairs at most {largest:.1g} apart, "
+        f"different pairs at {found}. One band would be at {law:.2f}.",
     )
 
 
 def counted(result) -> tuple[float, str, str]:
     """(shade, sign, words) of an optimum for a cell: how many distances different symbols have; 0 in one point."""
-    count = int((np.unique(result.distances()[1].round(2)) > 0).sum())
+    _, different = result.distances()
+    count = int((np.unique(different.round(2)) > 0).sum())
     return count / 8, str(count), f"distances: {count}" if count else "all symbols in one point"
 
 
@@ -180,12 +187,12 @@ def push_pull(result, frame=-1, symbol=0) -> Picture:
     """
     config, joint = result.config, torch.from_numpy(result.joint)
     z, c = result.z[frame], result.c[frame]
-    pull, push = (
-        part[symbol].numpy()
-        for part in lookup.update(torch.from_numpy(z), torch.from_numpy(c), joint)
-    )
+    pulls, pushes = lookup.update(torch.from_numpy(z), torch.from_numpy(c), joint)
+    pull, push = pulls[symbol].numpy(), pushes[symbol].numpy()
+    both = pull - push
     fig, ((left, right),) = axes(2, width=7.6, height=3.7)
-    weight = torch.softmax(torch.from_numpy(c @ z[symbol]) + joint.sum(0).log(), 0).numpy()
+    scores = torch.from_numpy(c @ z[symbol]) + joint.sum(0).log()
+    weight = torch.softmax(scores, 0).numpy()
     fits = result.joint.argmax(0) % config.k  # the class of the symbols that a context is seen with
     left.scatter(
         *c.T,
@@ -195,54 +202,60 @@ def push_pull(result, frame=-1, symbol=0) -> Picture:
         alpha=0.6,
         gid="contexts",
     )
-    edges = [1.6 * np.abs(table).max() for table in (result.c, result.z)]
-    for ax, start, step, tone, name in (
-        (left, push, pull - push, INK, "pull - push"),
-        (right, z[symbol], pull, colour(2), "pull"),
-        (right, z[symbol], -push, colour(1), "push"),
-        (right, z[symbol], pull - push, INK, "pull - push"),
-    ):
-        units = 1 if ax is left else 2 * edges[0] / edges[1]
-        ax.quiver(
-            *start,
-            *step,
-            angles="xy",
-            scale_units="xy",
-            scale=units,
-            width=0.009,
-            color=tone,
-            zorder=3,
-            gid=name,
-        )
-    for mean, marker, tone, name in (
-        (pull, "^", colour(2), "mean of its contexts (pull)"),
-        (push, "v", colour(1), "softmax mean (push)"),
-    ):
-        left.plot(
-            *mean, ls="", marker=marker, ms=9, color=tone, mfc="none", mew=1.8, label=name, gid=name
-        )
-    right.scatter(
-        *z.T, s=30, color=[colour(u % config.k) for u in range(len(z))], linewidths=0, gid="symbols"
-    )
+    left_edge, right_edge = 1.6 * np.abs(result.c).max(), 1.6 * np.abs(result.z).max()
+    halved = 2 * left_edge / right_edge  # for arrows of half the size that they have on the left
+    _arrow(left, push, both, 1, INK, "pull - push")
+    _arrow(right, z[symbol], pull, halved, colour(2), "pull")
+    _arrow(right, z[symbol], -push, halved, colour(1), "push")
+    _arrow(right, z[symbol], both, halved, INK, "pull - push")
+    _mark(left, pull, "^", colour(2), "mean of its contexts (pull)")
+    _mark(left, push, "v", colour(1), "softmax mean (push)")
+    tones = [colour(u % config.k) for u in range(len(z))]
+    right.scatter(*z.T, s=30, color=tones, linewidths=0, gid="symbols")
     right.plot(*z[symbol], ls="", marker="o", ms=9, mfc="none", mec=INK, gid="the symbol")
-    for ax, edge, title in (
-        (left, edges[0], "contexts"),
-        (right, edges[1], f"arrows for symbol {symbol}"),
-    ):
-        ax.set(
-            xlim=(-edge, edge),
-            ylim=(-edge, edge),
-            aspect="equal",
-            title=f"{title}, step {result.steps[frame]}",
-            xlabel="first coordinate",
-            ylabel="second coordinate",
-        )
+    step, loss = result.steps[frame], result.loss[frame]
+    _coordinates(left, left_edge, f"contexts, step {step}")
+    _coordinates(right, right_edge, f"arrows for symbol {symbol}, step {step}")
     legend(left, loc="upper left")
+    lengths = [np.linalg.norm(arrow) for arrow in (pull, push, both)]
     return Picture(
         fig,
-        f"Step {result.steps[frame]}, symbol {symbol}: pull of length {np.linalg.norm(pull):.2f}, "
-        f"push {np.linalg.norm(push):.2f}, together {np.linalg.norm(pull - push):.3f}. "
-        f"Loss {result.loss[frame]:.3f}.",
+        f"Step {step}, symbol {symbol}: pull of length {lengths[0]:.2f}, "
+        f"push {lengths[1]:.2f}, together {lengths[2]:.3f}. Loss {loss:.3f}.",
+    )
+
+
+def _arrow(ax, start, step, scale, tone, name):
+    """An arrow from `start` along `step`, as long as `step` divided by `scale`."""
+    ax.quiver(
+        *start,
+        *step,
+        angles="xy",
+        scale_units="xy",
+        scale=scale,
+        width=0.009,
+        color=tone,
+        zorder=3,
+        gid=name,
+    )
+
+
+def _mark(ax, place, marker, tone, name):
+    """A hollow mark, named in the legend."""
+    ax.plot(
+        *place, ls="", marker=marker, ms=9, color=tone, mfc="none", mew=1.8, label=name, gid=name
+    )
+
+
+def _coordinates(ax, edge, title):
+    """A square panel of the plane, `edge` from its middle to each side."""
+    ax.set(
+        xlim=(-edge, edge),
+        ylim=(-edge, edge),
+        aspect="equal",
+        title=title,
+        xlabel="first coordinate",
+        ylabel="second coordinate",
     )
 
 
