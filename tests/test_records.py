@@ -186,6 +186,12 @@ def test_unknown_records_are_refused(toy):
         records.load("toy")
 
 
+@pytest.mark.parametrize(("shaken", "allowed"), [(1.0001, 0.003), (1.005, 0.02), (1.1, 0.2)])
+def test_rounding_leads_no_farther_than_a_shake_does(shaken, allowed):
+    again = np.ones(3)
+    assert records.grown(again * shaken, again, again) == pytest.approx(allowed)
+
+
 def test_every_record_has_a_recipe_and_every_recipe_a_record():
     assert set(MADE) == set(records.recipes())
 
