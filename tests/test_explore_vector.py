@@ -10,6 +10,7 @@ import toy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from matplotlib import pyplot as plt
 from matplotlib.path import Path
 
 from clbook import style
@@ -120,3 +121,25 @@ def test_axes_are_laid_out_once_for_equal_surroundings():
     taller.axes[0].set_title("two\nlines")
     data.arrange(taller, known)
     assert len(known) == 3 and places(taller) != places(first)
+
+
+def test_a_panel_without_a_label_has_that_of_the_same_axis_beside_it():
+    fig, ((left, right), (below, other)) = plt.subplots(2, 2)
+    for ax in (left, right, below):
+        ax.set(xlim=(0, 1), ylim=(0, 2))
+    other.set(xlim=(0, 1), ylim=(0, 3))
+    left.set_ylabel("loss")
+    below.set(xlabel="time", ylabel="height")
+    found = [data.names(ax)[1:3] for ax in (left, right, below, other)]
+    assert found == [("time", "loss"), ("", "loss"), ("time", "height"), ("", "")]
+    plt.close(fig)
+
+
+def test_ticks_stand_for_words_and_for_other_numbers_than_their_places():
+    fig, ax = plt.subplots()
+    ax.set_xticks([0, 1, 2], ["cat", "-1.0", "2"])
+    ax.set_yticks([0, 1])
+    ax.tick_params(labelbottom=False)  # for the numbers they are there
+    *_, x, y = data.names(ax)
+    assert x == ((0.0, "cat"), (1.0, "-1.0")) and y == ()
+    plt.close(fig)

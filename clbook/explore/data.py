@@ -245,24 +245,42 @@ def names(ax) -> tuple:
         (panel, x, y, words on x, words on y): the panel is the title, or what y is; words are pairs (place, word) of
         the ticks that stand for words.
     """
-    beside, below = (
-        ax.get_shared_y_axes(),
-        ax.get_shared_x_axes(),
-    )  # what shares an axis may name it
-    x = next(filter(None, (each.get_xlabel() for each in (ax, *below.get_siblings(ax)))), "")
-    y = next(filter(None, (each.get_ylabel() for each in (ax, *beside.get_siblings(ax)))), "")
+    x = label(ax, "x")
+    y = label(ax, "y")
     panel = plain(ax.get_ylabel())
     for place in ("right", "left", "center"):  # of several titles the last one in this order counts
         panel = plain(ax.get_title(place)) or panel
-    return panel, plain(x), plain(y), tick_words(ax.xaxis), tick_words(ax.yaxis)
+    return panel, x, y, tick_words(ax.xaxis), tick_words(ax.yaxis)
+
+
+def label(ax, axis: str) -> str:
+    """The label of an axis, "x" or "y"; without one, that of a panel above, below or beside it with the same axis.
+
+    Of panels that stand in a column or a row, with the same limits, often one alone says what the axis is.
+    """
+    own = _span(ax, axis)
+    for each in (ax, *ax.figure.axes):
+        found = getattr(each, f"get_{axis}label")()
+        if found and np.allclose(_span(each, axis), own, rtol=1e-3, atol=1e-3):
+            return plain(found)
+    return ""
+
+
+def _span(ax, axis: str) -> tuple:
+    """Where an axis begins and ends, in the figure and in the data, and whether it goes by ratios."""
+    place = ax.get_position()
+    ends = (place.x0, place.x1) if axis == "x" else (place.y0, place.y1)
+    limits = getattr(ax, f"get_{axis}lim")()
+    return *ends, *limits, getattr(ax, f"get_{axis}scale")() == "log"
 
 
 def tick_words(axis) -> tuple:
     """((place, word), ...) of the ticks at which words stand, or numbers that are not their places."""
-    numbered = isinstance(axis.get_major_formatter(), mpl.ticker.ScalarFormatter)
+    formatter = axis.get_major_formatter()
+    numbered = isinstance(formatter, mpl.ticker.ScalarFormatter)
+    places = axis.get_majorticklocs()
     words = []
-    for place, tick in zip(axis.get_majorticklocs(), axis.get_majorticklabels(), strict=False):
-        text = tick.get_text()
+    for place, text in zip(places, formatter.format_ticks(places), strict=True):  # hidden ones, too
         word = re.search(r"[^\W\d_]{2}", text.replace("mathdefault", ""))
         if word or (not numbered and _elsewhere(text, place)):
             words.append((float(place), plain(text)))

@@ -180,7 +180,15 @@ def vocabulary(result, frame=-1, words=1000, marked=7, common=1500) -> Picture:
     beside.set_title(f"nearest to {result.words[word]}")
     found, split = twins_first(result, table[frame])
     words_split = f"{found} of {split} split words"
-    beside.set_xlabel(f"distance / mean distance\n{words_split}: twin nearest")
+    beside.annotate(
+        f"{words_split}: twin nearest",
+        (0.5, 0),
+        (0, -36),
+        xycoords="axes fraction",
+        textcoords="offset points",
+        ha="center",
+        va="top",
+    )
     return Picture(
         fig,
         f"Map of the vocabulary, standard deviation of the start {result.config.std:g}: "
