@@ -177,6 +177,18 @@ def pid(config):
     return os.getpid()
 
 
+def test_a_process_that_has_worked_before_knows_the_shake(monkeypatch):
+    def told():
+        return list(parallel(os.getenv, [("CLBOOK_SHAKE", "")] * 2, 2))
+
+    monkeypatch.delenv("CLBOOK_SHAKE", raising=False)
+    assert told() == ["", ""]
+    monkeypatch.setenv("CLBOOK_SHAKE", "1e-6")
+    assert told() == ["1e-6", "1e-6"]
+    monkeypatch.delenv("CLBOOK_SHAKE")
+    assert told() == ["", ""]
+
+
 def test_there_are_no_more_processes_than_runs():
     found = sweep(pid, [toy.Config(a=a) for a in (1.0, 2.0)], n_jobs=20)
     assert os.getpid() not in found

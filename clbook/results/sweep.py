@@ -50,7 +50,8 @@ def parallel(function: Callable, arguments: list[tuple], n_jobs: int | None = No
             `arguments`.
     """
     pool = joblib.Parallel(_count(arguments, n_jobs), return_as="generator", max_nbytes=None)
-    return pool(joblib.delayed(_called)(os.getpid(), function, a) for a in arguments)
+    shake = os.environ.get("CLBOOK_SHAKE", "")
+    return pool(joblib.delayed(_called)(os.getpid(), shake, function, a) for a in arguments)
 
 
 def _count(arguments: list, n_jobs: int | None) -> int:
@@ -63,8 +64,10 @@ def _count(arguments: list, n_jobs: int | None) -> int:
     return min(joblib.effective_n_jobs(n_jobs), len(arguments))
 
 
-def _called(parent: int, function: Callable, arguments: tuple):
+def _called(parent: int, shake: str, function: Callable, arguments: tuple):
     _watch(parent)
+    if os.environ.get("CLBOOK_SHAKE", "") != shake:  # a process that has worked before was not told
+        os.environ["CLBOOK_SHAKE"] = shake
     return function(*arguments)
 
 
