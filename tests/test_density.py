@@ -37,7 +37,7 @@ CEILINGS = {
     "diagnose": 6.31,
     "images": 7.03,
     "kernel": 7.35,
-    "landscape": 7.07,
+    "landscape": 7.08,
     "modadd": 7.68,
     "overlap": 7.08,
     "photographs": 6.78,

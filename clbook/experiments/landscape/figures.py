@@ -312,9 +312,9 @@ def landscape(result: Result) -> Picture:
     fig, ((where, curves, spectrum),) = axes(
         3, width=9.0, height=3.3, width_ratios=(0.85, 1.2, 1.1)
     )
-    _circle(
-        where, 1.45, f"$K$ = {config.clusters}, $m$ = {config.copies}, $\\tau$ = {config.tau:g}"
-    )
+    # In two lines: a phone cuts between the circle and what is beside it, its title included.
+    title = f"$K$ = {config.clusters}, $m$ = {config.copies}\n$\\tau$ = {config.tau:g}"
+    _circle(where, 1.45, title)
     where.scatter(*_spread_copies(result.z)[:, :2].T, s=16, color=INK, linewidths=0, gid="points")
     for curve, plateau, ink, gid, name in (
         (found.simclr, found.simclr_plateau, EQ1, "eq. 1", "eq. 1"),
