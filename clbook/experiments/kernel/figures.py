@@ -284,8 +284,8 @@ def blocks(result, frame: int = -1) -> Picture:
     fig, ax = mosaic(
         [["kernel", "plane", "scores"]],
         width=9.98,
-        height=3.6,
-        width_ratios=(1, 1, 0.9),
+        height=2.9,
+        width_ratios=(1, 1, 1.05),
     )
     now, K, labels = int(result.steps[frame]), result.kernel[frame], result.labels
     vector, share = kernels.top_eigenvector(K, labels)

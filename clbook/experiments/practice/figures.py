@@ -42,7 +42,7 @@ def seen(result: Result, frame: int = -1) -> Picture:
     """
     above = ["plane"] * 2 + ["near"] * 2 + ["spectrum"] * 2
     below = ["loss"] * 3 + ["signs"] * 3
-    fig, ax = mosaic([above, below], width=7.8, height=5.0, height_ratios=(1.15, 1))
+    fig, ax = mosaic([above, below], width=7.8, height=4.45, height_ratios=(1.15, 1))
     _plane(ax["plane"], result, frame)
     wrong = _neighbours(ax["near"], result, frame)
     _spectrum(ax["spectrum"], result, frame)

@@ -146,7 +146,7 @@ def vocabulary(result, frame=-1, words=1000, marked=7, common=1500) -> Picture:
     that occur at most `common` times; twins have one name, synonyms two, where there is room. The word on the right
     is the most frequent of those that were split; thin lines join it to its nearest in all dimensions.
     """
-    fig, ((ax, beside),) = axes(2, width=7.8, height=4.6, width_ratios=(2, 1))
+    fig, ((ax, beside),) = axes(2, width=7.8, height=4.4, width_ratios=(2, 1))
     table = result.table.astype(np.float32)
     often = np.argsort(-result.counts, kind="stable")[:words]
     plane = np.linalg.svd(table[-1, often] - table[-1, often].mean(0), full_matrices=False)[2][:2]
