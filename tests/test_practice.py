@@ -173,7 +173,7 @@ def test_equal_outputs_have_the_ceiling_and_similar_ones_are_near_it(tau):
 def test_solution_of_the_ceiling_prints_what_it_says(page, capsys):
     exec(solution("ex-pr-ceiling"), page | {"nets": {"healthy": [page["simclr"](0)]}})
     found = [float(line.split()[1]) for line in capsys.readouterr().out.splitlines()]
-    assert found == pytest.approx([6.6, 5.2, 6.6], abs=0.15)  # rounding moves them
+    assert found == pytest.approx([6.6, 5.2, 6.6], abs=0.1)  # rounding moves them by .08
 
 
 def test_own_data_and_an_own_loss_are_taken_as_the_page_says(page, tmp_path, monkeypatch):
