@@ -266,5 +266,6 @@ def confused(record: xarray.Dataset) -> Picture:
 
 
 def percent(share) -> str:
-    """'45 %' of 0.445: halves are rounded up, as the page's script rounds them."""
-    return f"{math.floor(100 * float(share) + 0.5 + 1e-9)}%"
+    """'45%' of 0.445: halves are rounded up, as the page's script rounds them."""
+    number = round(100 * float(share), 6)  # 44.5 of 44.49999999
+    return f"{math.floor(number + 0.5)}%"
