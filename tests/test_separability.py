@@ -1,5 +1,6 @@
 """What `experiments.separability` promises about its runs."""
 
+import itertools
 import pathlib
 import shutil
 from types import SimpleNamespace
@@ -87,6 +88,29 @@ def test_compiled_runs_are_those_of_plain_pytorch_up_to_rounding(monkeypatch):
         assert np.allclose(plain.z, compiled.z, rtol=0, atol=1e-4 * np.abs(plain.z).max())
 
 
+def test_runs_of_one_seed_share_what_their_first_weights_say_of_the_views():
+    grid = itertools.product((0, 1), (0.1, 1.0), (0.1, 1.0), (0.1, 0.2))
+    configs = [
+        Config(n=20, steps=300, linger=2, seed=seed, eps=eps, tau=tau, noise=noise)
+        for seed, eps, tau, noise in grid
+    ]
+    first, group = Flow(configs).shared.same
+    assert first.tolist() == [0, 1, 8, 9] and group.tolist() == [0, 1] * 4 + [2, 3] * 4
+    together = Flow.train(configs, device="cpu", record=("loss", "gamma"))
+    lengths = set()
+    for config, result in zip(configs, together, strict=True):
+        alone = run(config, device="cpu", record=("loss", "gamma"))
+        lengths.add(len(alone.steps))
+        np.testing.assert_array_equal(result.steps, alone.steps)
+        for name in ("z", "loss", "gamma"):
+            found, truth = getattr(result, name), getattr(alone, name)
+            np.testing.assert_allclose(found, truth, rtol=1e-3, atol=1e-4)
+    assert len(lengths) > 1, "some runs end before the others"
+    assert Flow(configs[:1]).shared.same is None and not hasattr(
+        Flow([configs[0].replace(network=False)]).shared, "same"
+    )
+
+
 def test_linger_ends_the_run_after_separation():
     result = run(Config(linger=3))
     assert (
@@ -124,7 +148,8 @@ def test_points_that_all_start_in_one_point_are_drawn(eps):
 
 def test_a_stopped_run_is_not_said_to_have_come_to_its_end():
     ended = run(Config(eps=1.0, steps=3))
-    stopped = run(Config(eps=1.0, steps=100_000), progress=lambda fraction, partial=None: False)
+    never = Config(network=False, steps=100_000)  # however fast the machine is
+    stopped = run(never, progress=lambda fraction, partial=None: False)
     assert stopped.stopped
     assert "not separable within this run" in figures.trajectories(ended).alt
     assert "not separable yet" in figures.trajectories(stopped).alt

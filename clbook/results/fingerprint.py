@@ -66,19 +66,25 @@ def syntax(path: Path) -> ast.Module | None:
     return tree
 
 
-def digest(path: Path) -> str:
-    """Hash of a file: its syntax tree where it is Python, else its bytes."""
+def content(path: Path) -> tuple[str, list]:
+    """Of a file as it is now the hash, of its syntax tree where it is Python, and the statements that import."""
     stat = path.stat()
-    return _digest(path, stat.st_mtime_ns, stat.st_size)
+    return _content(path, stat.st_mtime_ns, stat.st_size)
 
 
 @functools.cache
-def _digest(path: Path, changed: int, size: int) -> str:
+def _content(path: Path, changed: int, size: int) -> tuple[str, list]:
     tree = syntax(path)
-    if tree is not None:
-        return hashlib.sha256(ast.dump(tree).encode()).hexdigest()
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    if tree is None:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest(), []
+    imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), imports
+
+
+def digest(path: Path) -> str:
+    """Hash of a file: its syntax tree where it is Python, else its bytes."""
+    return content(path)[0]
 
 
 # Which modules a run uses. Answers are kept: a process in which one of these files changes stores nothing (`edited`).
@@ -118,13 +124,12 @@ def _file(module: str) -> Path | None:
 @functools.cache
 def _imports(module: str, path: Path) -> frozenset[str]:
     """Names of the modules that a module imports anywhere in its code."""
-    tree = syntax(path)
     found = set()
-    for node in ast.walk(tree) if tree is not None else ():
+    for node in content(path)[1]:
         if isinstance(node, ast.Import):
             for alias in node.names:  # `import a.b` imports `a`, then `a.b`
                 found.update(itertools.accumulate(alias.name.split("."), "{}.{}".format))
-        elif isinstance(node, ast.ImportFrom):
+        else:
             relative = "." * node.level + (node.module or "")
             try:
                 base = importlib.util.resolve_name(relative, _spec(module).parent)

@@ -209,9 +209,23 @@ class Flow(Training):
         s.first_weights = [w.clone() for w in s.weights]
         # Sets R, frozen and shift.
         vars(s).update(anchored.anchor(self.output, s.weights, self.lifted(s, s.x), at_start))
+        self.shared.same = self.alike(s)
         self.augment(self.draws, VIEWS, 1)
         if self.wants("loss", "gamma"):
             self.augment(self.recorded_draws, RECORDED, DRAWS)
+
+    def alike(self, s: State) -> tuple | None:
+        """Which runs have one start and see the same views."""
+        if s.frozen is None:
+            return None
+        seeds = [config.seed for config in self.configs]
+        return anchored.alike(seeds, s.x, s.noise, *s.frozen)
+
+    def keep(self, s, stay):
+        s = super().keep(s, stay)
+        if self.config.network:
+            self.shared.same = self.alike(s)
+        return s
 
     def points(self, config: Config) -> tuple[torch.Tensor, torch.Tensor]:
         """x (n, D) and labels (n,) of a run."""
@@ -293,7 +307,8 @@ class Flow(Training):
 
     def embed_views(self, s: State, views: torch.Tensor) -> torch.Tensor:
         """f of views (R, m, n, D), (R, m, n, d)."""
-        return anchored.embed_views(self.output, s, self.lifted_views(s, views))
+        seen = self.lifted_views(s, views)
+        return anchored.embed_views(self.output, s, seen, self.shared.same)
 
     def objective(self, s: State, views: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The embedding (R, n, d) and LS eq. 12 (R,)."""
