@@ -384,14 +384,14 @@ window.clbookExplorer ??= (() => {
       guide.hidden = false;
       part("[data-do=guide]").setAttribute("aria-expanded", "true");
       at = k;
-      const { values, sentence } = steps[at];
       const words = guide.querySelector(".clbook-sentence");
-      words.replaceChildren(sentence);
-      words.prepend(`${at + 1} of ${steps.length}. `);
+      const height = (j) => { words.replaceChildren(`${j + 1} of ${steps.length}. `, steps[j].sentence); return words.offsetHeight; };
+      words.style.minHeight = "";
+      words.style.minHeight = `${Math.max(...steps.map((_, j) => height(j)))}px`; // what is clicked stays in its place
+      height(at);
       guide.querySelector("[data-guide=back]").disabled = at === 0;
       guide.querySelector("[data-guide=next]").textContent = at === steps.length - 1 ? "Done" : "Next";
-      words.style.minHeight = `${words.offsetHeight}px`; // of the longest so far: what is clicked stays in its place
-      return me.follow(values).then(() => img.decode()).catch(() => {}).then(() => { // the picture has its size then
+      return me.follow(steps[at].values).then(() => img.decode()).catch(() => {}).then(() => { // the picture has its size then
         write();
         stage.style.scrollMarginBottom = `${guide.offsetHeight + 16}px`; // picture and guide are seen together
         const fits = stage.offsetHeight + guide.offsetHeight + 16 <= innerHeight;
