@@ -7,6 +7,7 @@ answer.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -222,13 +223,11 @@ def intervals(z: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
     if sum(sizes) != n:
         raise refused("sizes", sizes, f"sizes that add up to the {n} points of z")
 
-    classes = z.split(sizes, -1)
-    ends = [points.aminmax(dim=-1) for points in classes]
-    lowest = torch.stack([end.min for end in ends], -1)  # (R, C)
-    highest = torch.stack([end.max for end in ends], -1)
-    below = highest[:, :, None] < lowest[:, None]  # (R, C, C) whether a class is below another
-    itself = torch.eye(len(sizes), dtype=torch.bool, device=z.device)
-    return (below | below.mT | itself).flatten(1).all(1)
+    ends = [points.aminmax(dim=-1) for points in z.split(sizes, -1)]
+    apart = []
+    for one, other in itertools.combinations(ends, 2):
+        apart.append((one.max < other.min) | (other.max < one.min))
+    return functools.reduce(torch.logical_and, apart)
 
 
 # Similarity of two representations a and b of the same inputs, by their cosines S_ij = cos(a_i, a_j).
