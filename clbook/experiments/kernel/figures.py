@@ -282,10 +282,10 @@ def blocks(result, frame: int = -1) -> Picture:
     result: of `separability.run`, with the quantities `BLOCKS`.
     """
     fig, ax = mosaic(
-        [["kernel", "plane", "scores"]],
-        width=9.98,
-        height=2.9,
-        width_ratios=(1, 1, 1.05),
+        [["kernel", "plane"], ["kernel", "scores"]],
+        width=7.2,
+        height=4.2,
+        height_ratios=(1.25, 1),
     )
     now, K, labels = int(result.steps[frame]), result.kernel[frame], result.labels
     vector, share = kernels.top_eigenvector(K, labels)

@@ -69,7 +69,7 @@ def _points(ax, z, labels, arrows, azimuth=AZIMUTH):
             alpha=0.6,
             colors=[colour(k) for k in labels],
             zorder=1,
-            gid="arrows",
+            gid="_arrows",  # enlarged for the eye: no numbers that a reader would want
         )
     )
     for k in np.unique(labels):
