@@ -7,7 +7,6 @@ answer.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -224,10 +223,13 @@ def intervals(z: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
         raise refused("sizes", sizes, f"sizes that add up to the {n} points of z")
 
     ends = [points.aminmax(dim=-1) for points in z.split(sizes, -1)]
-    apart = []
-    for one, other in itertools.combinations(ends, 2):
-        apart.append((one.max < other.min) | (other.max < one.min))
-    return functools.reduce(torch.logical_and, apart)
+    lowest = torch.stack([end.min for end in ends], -1)  # (R, C)
+    highest = torch.stack([end.max for end in ends], -1)
+    below = highest[:, :, None] < lowest[:, None]  # (R, C, C) whether a class is below another
+    pairs = math.comb(
+        len(sizes), 2
+    )  # of each pair that is apart exactly one class is below the other
+    return below.sum((1, 2)) == pairs
 
 
 # Similarity of two representations a and b of the same inputs, by their cosines S_ij = cos(a_i, a_j).

@@ -390,7 +390,9 @@ class Picture:
         whole = Image.open(io.BytesIO(self.png(dpi)))
         about = PngInfo()
         about.add_text("Description", self.alt)
-        few = whole.convert("RGB").quantize(colours)
+        # The colours that cover what is there best: of a thin line as of a large matrix.
+        method = Image.Quantize.MAXCOVERAGE
+        few = whole.convert("RGB").quantize(colours, method, kmeans=1, dither=Image.Dither.NONE)
         file = io.BytesIO()
         few.save(file, "png", optimize=True, pnginfo=about, dpi=(dpi, dpi))
         return base64.b64encode(file.getvalue()).decode()

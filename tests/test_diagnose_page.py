@@ -12,7 +12,7 @@ import torch
 from test_diagnose import Timm, Transformer, noisy
 from torch import nn
 
-from clbook import diagnose
+from clbook import diagnose, metrics
 from clbook.diagnose import lines, measures
 from clbook.experiments.diagnose import HEALTHY, PATIENTS, SICK, configs, figures, run
 from clbook.experiments.diagnose import experiment as chapter
@@ -99,6 +99,12 @@ def test_the_shortcut_has_the_best_loss_and_keeps_the_stamp(reports):
         assert leak["R2 of the stamp"].value > well["R2 of the stamp"].value
         assert leak["R2 of the ink"].value < well["R2 of the ink"].value
         assert leak["k-NN"].value < 0.2 < 0.8 < well["k-NN"].value
+
+
+def test_an_untrained_network_keeps_the_stamp_too():
+    begun = run(configs()["views leak a shortcut"].replace(steps=2))
+    (kept,) = metrics.r2(begun.raw[:, -1:], begun.start)
+    assert kept > 0.9
 
 
 def test_patients_are_the_runs():

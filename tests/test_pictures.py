@@ -1,11 +1,15 @@
 """What the course's pictures show, held to the values that the package computes: places, colours, lists and words."""
 
+import base64
+import io
+
 import numpy as np
 import pytest
 import torch
 from matplotlib.colors import to_rgb
+from PIL import Image
 
-from clbook import kernels, metrics, theory
+from clbook import kernels, metrics, style, theory
 from clbook.experiments import content_style, overlap, separability
 from clbook.experiments.alignment import figures as alignment_figures
 from clbook.experiments.content_style import figures as content_figures
@@ -46,6 +50,31 @@ def test_the_top_eigenvector_is_shown_where_its_points_are():
     assert cells.get_array().shape == (24, 24)
     fig.draw_without_rendering()
     assert matrix.get_window_extent().width > 2.4 * fig.dpi, "a matrix that one can read"
+
+
+def test_few_colours_keep_those_of_thin_lines_beside_a_large_matrix():
+    fig, ((left, right),) = style.axes(2, width=7.2, height=3.2)
+    values = np.random.default_rng(0).normal(size=(100, 100))
+    left.imshow(values, cmap="RdBu_r", vmin=-3, vmax=3)
+    for k in range(5):
+        right.plot([0, 1], [k, k + 1], color=style.colour(k), lw=1.5)
+    picture = style.Picture(fig, "A matrix and five lines.")
+    picture.png(144)  # a first drawing may set the panels elsewhere
+    whole, few = (
+        np.asarray(Image.open(io.BytesIO(png)).convert("RGB")).astype(int)
+        for png in (picture.png(144), base64.b64decode(picture.small()))
+    )
+    assert abs(whole - few).max() < 40, "of 255 levels"
+
+
+def test_the_word_separable_stands_there_from_that_time_on():
+    config = separability.Config(n=24, eps=0.1, steps=300)
+    result = separability.run(config, record=kernel_figures.BLOCKS)
+    at = int(np.searchsorted(result.steps, result.separable_at))
+    for frame, told in ((0, []), (at - 1, []), (at, ["separable"]), (-1, ["separable"])):
+        scores = kernel_figures.blocks(result, frame).fig.axes[2]
+        words = [text.get_text() for text in scores.texts if text.get_visible()]
+        assert [word for word in words if word == "separable"] == told
 
 
 def test_a_pattern_that_is_linear_in_the_place_is_said_to_be_so():

@@ -88,7 +88,9 @@ def test_compiled_runs_are_those_of_plain_pytorch_up_to_rounding(monkeypatch):
         assert np.allclose(plain.z, compiled.z, rtol=0, atol=1e-4 * np.abs(plain.z).max())
 
 
-def test_runs_of_one_seed_share_what_their_first_weights_say_of_the_views():
+@pytest.mark.parametrize("shake", ["", "1e-3"])
+def test_runs_of_one_seed_share_what_their_first_weights_say_of_the_views(shake, monkeypatch):
+    monkeypatch.setenv("CLBOOK_SHAKE", shake)
     grid = itertools.product((0, 1), (0.1, 1.0), (0.1, 1.0), (0.1, 0.2))
     configs = [
         Config(n=20, steps=300, linger=2, seed=seed, eps=eps, tau=tau, noise=noise)

@@ -329,3 +329,8 @@ def test_without_javascript_a_picture_and_its_text_stand_there(opened, record):
     assert tab.page.locator(".clbook-still img").is_visible()
     assert not tab.page.locator(".clbook-live").is_visible()
     assert re.match("Photographs, each beside", tab.page.locator("img").get_attribute("alt"))
+
+
+@pytest.mark.parametrize(("share", "said"), [(89 / 200, "45%"), (65 / 200, "33%"), (1, "100%")])
+def test_halves_of_a_percent_are_rounded_up_in_either_precision(share, said):
+    assert page.percent(share) == page.percent(np.float32(share)) == said

@@ -8,6 +8,7 @@ window.clbookExplorer ??= (() => {
   const DURATION = 5000; // milliseconds that the play button takes from the first recorded time to the last
   const HEAD = 80; // CSS pixels of a phone's screen that the bar at its top and a frame around a picture take
   const LEAST = 140; // CSS pixels that the controls below a picture keep: a slider or a row of cells, and the buttons
+  const LOW = 230; // CSS pixels: of lower controls the sentence below the cells scrolls, too, so that cells are seen
   const WIDE = 850; // CSS pixels: letters of a wider picture would be smaller than 9 of them beside the contents
 
   // --- knobs: one way to read and move a slider, a row of buttons, or cells ---
@@ -333,7 +334,6 @@ window.clbookExplorer ??= (() => {
       end() { stop(); clock.index = clock.last; return touched(); },
       guide() {
         if (!guide.hidden) return shut();
-        guide.querySelector(".clbook-sentence").style.minHeight = "";
         const shown = open(0);
         guide.querySelector("[data-guide=next]").focus({ preventScroll: true });
         return shown;
@@ -385,10 +385,15 @@ window.clbookExplorer ??= (() => {
       part("[data-do=guide]").setAttribute("aria-expanded", "true");
       at = k;
       const words = guide.querySelector(".clbook-sentence");
-      const height = (j) => { words.replaceChildren(`${j + 1} of ${steps.length}. `, steps[j].sentence); return words.offsetHeight; };
-      words.style.minHeight = "";
-      words.style.minHeight = `${Math.max(...steps.map((_, j) => height(j)))}px`; // what is clicked stays in its place
-      height(at);
+      const tell = (where, j) => where.replaceChildren(`${j + 1} of ${steps.length}. `, steps[j].sentence);
+      const trial = words.cloneNode(); // nothing of it is announced
+      trial.removeAttribute("aria-live");
+      trial.style.minHeight = "";
+      words.after(trial);
+      const heights = steps.map((_, j) => { tell(trial, j); return trial.offsetHeight; });
+      trial.remove();
+      words.style.minHeight = `${Math.max(...heights)}px`; // what is clicked stays in its place
+      tell(words, at);
       guide.querySelector("[data-guide=back]").disabled = at === 0;
       guide.querySelector("[data-guide=next]").textContent = at === steps.length - 1 ? "Done" : "Next";
       return me.follow(steps[at].values).then(() => img.decode()).catch(() => {}).then(() => { // the picture has its size then
@@ -468,6 +473,7 @@ window.clbookExplorer ??= (() => {
     new ResizeObserver(() => {
       const left = innerHeight - HEAD - img.offsetHeight;
       bench.style.setProperty("--clbook-left", left < LEAST ? "100vh" : `${left}px`);
+      bench.classList.toggle("clbook-low", left >= LEAST && left < LOW);
     }).observe(img);
     narrow.addEventListener("change", () => { tall = 0; bench.style.removeProperty("--clbook-left"); show(); });
     new IntersectionObserver((seen, watch) => { // on a phone the start is drawn anew, in parts, once it comes near

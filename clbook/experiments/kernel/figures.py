@@ -356,16 +356,17 @@ def _scores(ax, result, now):
     at = result.separable_at
     if at is not None:
         ax.axvline(at + 1, color=INK, lw=1.3)
+        above = ax.get_xaxis_transform()
+        reached = at <= now
         ax.text(
             at + 1,
-            0.98,
+            1.03,
             "separable",
-            transform=ax.get_xaxis_transform(),
-            rotation=90,
-            ha="right",
-            va="top",
+            visible=reached,
+            transform=above,
+            ha="center",
+            va="bottom",
             fontsize=9,
-            zorder=2,
         )
     so_far(ax, now + 1)
     both = np.stack([result.alignment, ratio])
@@ -375,5 +376,6 @@ def _scores(ax, result, now):
         xlabel="iteration + 1",
         ylim=(0.5 * both.min(), 2 * both.max()),
     )
-    ax.set_title(result.config.activation, loc="right")
+    ax.set_title(result.config.activation, loc="left")
+    ax.set_ylabel("value", visible=False)  # the two curves are not of one quantity
     name_lines(ax, 18)

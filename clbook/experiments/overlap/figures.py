@@ -131,7 +131,7 @@ def maps(runs: dict) -> Picture:
     fig, ax = mosaic(
         [["data", "random", "loss"], ["shuffled", "trained", "loss"]],
         width=8.9,
-        height=4.75,
+        height=4.4,
         width_ratios=(1, 1, 1.05),
     )
     shuffled, random = runs["shuffled"], runs["random"]

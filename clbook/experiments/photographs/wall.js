@@ -117,7 +117,7 @@ function clbookWall(root) {
   function share() {
     const lit = buttons.filter((_, k) => own(place, k) >= data.most).length;
     find(".clbook-share").textContent = `${data.places[place].said}, ${lit} of ${photographs} photographs ` +
-      `(${Math.round(100 * lit / photographs)} %) have mostly their own class among their eight nearest. The others are pale.`;
+      `(${Math.round(100 * lit / photographs)} %) have mostly their own class among their eight nearest. The others are faded.`;
   }
 
   // The map: every photograph at its place in the plane; classmates of the chosen one are framed.

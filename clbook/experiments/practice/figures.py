@@ -129,6 +129,7 @@ def _signs(ax, result, frame):
         ax.plot(times, result.accuracy, color=tone, ls="--", label="accuracy")
         ax.axhline(of_pixels(), color=tone, lw=0.8, ls=":")
     ax.set(xlabel="iteration + 1", ylim=(0, 1.3), title=title)
+    ax.set_ylabel("value", visible=False)  # the curves are not of one quantity
     log_axis(ax, TICKS)
     so_far(ax, times[frame])
     name_lines(ax)

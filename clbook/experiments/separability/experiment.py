@@ -209,12 +209,12 @@ class Flow(Training):
         s.first_weights = [w.clone() for w in s.weights]
         # Sets R, frozen and shift.
         vars(s).update(anchored.anchor(self.output, s.weights, self.lifted(s, s.x), at_start))
-        self.shared.same = self.alike(s)
+        self.shared.same = self.of_one_start(s)
         self.augment(self.draws, VIEWS, 1)
         if self.wants("loss", "gamma"):
             self.augment(self.recorded_draws, RECORDED, DRAWS)
 
-    def alike(self, s: State) -> tuple | None:
+    def of_one_start(self, s: State) -> tuple | None:
         """Which runs have one start and see the same views."""
         if s.frozen is None:
             return None
@@ -224,7 +224,7 @@ class Flow(Training):
     def keep(self, s, stay):
         s = super().keep(s, stay)
         if self.config.network:
-            self.shared.same = self.alike(s)
+            self.shared.same = self.of_one_start(s)
         return s
 
     def points(self, config: Config) -> tuple[torch.Tensor, torch.Tensor]:
