@@ -294,7 +294,7 @@ def ending(runs: dict) -> tuple[float, str, str]:
     return right, f"{right:.0%}", f"readout {right:.0%} after training from random entries"
 
 
-def _each_has_its_own(result: Result) -> bool:
+def each_has_its_own(result: Result) -> bool:
     """Whether every data point has views that no other has."""
     owners = (result.chances > 0).sum(0)
     own = result.chances[:, owners == 1].sum(1)
@@ -332,7 +332,7 @@ def against_width(
 
     fig, ((left, right),) = axes(2, width=7.8, height=3.2)
     best, least, ends = values(sorted_runs, end), values(extended, end), values(random, end)
-    kept = values(extended, _each_has_its_own).all(0)
+    kept = values(extended, each_has_its_own).all(0)
     least = np.where(kept, least, np.nan)
     accuracy = values(random, Result.accuracy)
     near = values(random, Result.neighbours)
