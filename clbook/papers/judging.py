@@ -12,7 +12,7 @@ import functools
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from html import escape
 from pathlib import Path
 
@@ -119,17 +119,22 @@ class Finding:
 
     Attributes:
         text: what was measured, for a reader.
-        value: the number in question, None where there is none.
-        conditions: how far each of the claim's conditions is past its bar; positive is met. A number where no chance
-            enters; an array, one number a seed, of a statement about the mean; `Every(array)`, or an array of True and
-            False, of a statement about every run. The least favourable condition decides.
+        value: the number in question, of any type that `float` takes; None where there is none.
+        conditions: how far each of the claim's conditions is past its bar, one after the other; positive is met. A
+            number where no chance enters; an array, one number a seed, of a statement about the mean; `Every(array)`,
+            or an array of True and False, of a statement about every run. The least favourable condition decides.
         verdict: in place of a margin, where there can be none: "undecided" for runs cut before the event.
     """
 
     text: str
     value: float | None
-    conditions: tuple = ()
+    conditions: Iterable = ()
     verdict: str | None = None
+
+    def __post_init__(self):
+        self.conditions = tuple(self.conditions)
+        if self.value is not None:
+            self.value = float(self.value)
 
 
 @dataclasses.dataclass(frozen=True)

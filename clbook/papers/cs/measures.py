@@ -40,7 +40,7 @@ def less_where_it_varies(linear):
         shares = [style_gain(linear["spread", space, 4, sd], 4) for sd in sds]
         texts.append(by_spread(f"{space}: style's gain over content's", shares))
         falls += [a - b for a, b in zip(shares[:-1], shares[1:], strict=True)]
-    return Finding("; ".join(texts), float(np.min(falls)), tuple(falls))
+    return Finding("; ".join(texts), np.min(falls), falls)
 
 
 @measures("cs-abstract")
@@ -53,7 +53,7 @@ def low_rank_projector(keeping):
     return Finding(
         f"sphere: the loss is lower by {span(lead, '.3f')} without style, whose $R^2$ is {span(style)}; in "
         f"the box the loss is higher by {span(worse)}",
-        float(lead.mean()),
+        lead.mean(),
         (lead, 0.1 - style),
     )
 
@@ -61,7 +61,7 @@ def low_rank_projector(keeping):
 @measures("cs-eq-1")
 def definitions(written):
     worst = np.max(written)
-    return Finding(f"off by {worst:.0e} at most", float(worst), (1e-10 - worst,))
+    return Finding(f"off by {worst:.0e} at most", worst, (1e-10 - worst,))
 
 
 def least(maps) -> np.ndarray:
@@ -73,7 +73,7 @@ def least(maps) -> np.ndarray:
 def inverted(linear):
     level = [least(linear[world, 0, 1.0]) for world in WORLDS]
     texts = [f"{span(v)} ({world})" for v, world in zip(level, WORLDS, strict=True)]
-    return Finding("; ".join(texts), float(np.min(level)), tuple(v - 0.8 for v in level))
+    return Finding("; ".join(texts), np.min(level), [v - 0.8 for v in level])
 
 
 def by_spread(name, values) -> str:
@@ -102,8 +102,8 @@ def inverted_deep(deep):
     every = [v for values in found.values() for v in values]
     return Finding(
         "; ".join(by_spread(world, v) for world, v in found.items()),
-        float(np.min(every)),
-        tuple(v - 0.9 for v in every),
+        np.min(every),
+        [v - 0.9 for v in every],
     )
 
 
@@ -112,7 +112,7 @@ def style_distance(split):
     off, smaller = np.array(split).T
     return Finding(
         f"off by {off.max():.0e} at most; with the longest direction gone {span(smaller)} of it",
-        float(smaller.max()),
+        smaller.max(),
         (1e-9 - off.max(), 1 - smaller.max()),
     )
 
@@ -120,7 +120,7 @@ def style_distance(split):
 @measures("cs-without-content")
 def low_rank_distance(lowered):
     ratios = np.array(lowered)
-    return Finding(f"{span(ratios)} of the full distance", float(ratios.max()), (ratios.min() - 1,))
+    return Finding(f"{span(ratios)} of the full distance", ratios.max(), (ratios.min() - 1,))
 
 
 @measures("cs-lemma-1")
@@ -132,7 +132,7 @@ def classes_collapse(classes):
     return Finding(
         f"within over between {span(within, '.4f')}; $R^2$ of style {span(style)}; cosines off by "
         f"{span(off)} at most",
-        float(within.mean()),
+        within.mean(),
         (0.1 - within, 0.1 - style, 0.1 - off),
     )
 
@@ -144,7 +144,7 @@ def near_style_stays(classes):
     style = run.style.isel(layer=-1)
     return Finding(
         f"within over between {span(within)}; $R^2$ of style {span(style)}",
-        float(within.mean()),
+        within.mean(),
         (within - 0.1,),
     )
 
@@ -172,7 +172,7 @@ def by_world(found: dict) -> str:
 def lower_content(linear):
     found = factors(linear, 0.01)
     asked = [v for (world, _), v in found.items() if world in BOXES]
-    return Finding(by_world(found), float(np.mean(asked)), tuple(map(np.log, asked)))
+    return Finding(by_world(found), np.mean(asked), map(np.log, asked))
 
 
 @measures("cs-high-tau-c")
@@ -184,7 +184,7 @@ def higher_content(linear):
     other = min(v.mean() for key, v in low.items() if key[0] in BOXES)
     return Finding(
         f"{by_world(found)}; tau_c = .01: {by_world(low)}",
-        float(np.mean([np.mean(v) for v in found.values()])),
+        np.mean([np.mean(v) for v in found.values()]),
         (np.min(gain, 0),),
         None if other > 1 else "fails",
     )
@@ -195,7 +195,7 @@ def shielded(shield):
     fourth = [shield[5, above].style.sel(layer="fourth") for above in range(4)]
     return Finding(
         f"$R^2$ {listed([v.mean() for v in fourth])} under 0 to 3 layers",
-        float((fourth[3] - fourth[0]).mean()),
+        (fourth[3] - fourth[0]).mean(),
         (fourth[3] - fourth[0],),
     )
 
@@ -218,8 +218,8 @@ def style_falls(box, globe):
     return Finding(
         f"without content the smallest is {span(level)}; with it the largest of style {span(in_box)} "
         f"(box), {span(on_sphere)} (sphere)",
-        float(np.max(fallen)),
-        tuple(margins),
+        np.max(fallen),
+        margins,
     )
 
 
@@ -238,8 +238,8 @@ def content_grows(box):
     style = np.array([gained(box[k], style=True) for k in (1, 2, 4)]) / free
     return Finding(
         f"content {span(content, '.1f')} times, style {span(style)} times the gain without content",
-        float(style.mean()),
-        tuple(np.log(content * style)),
+        style.mean(),
+        np.log(content * style),
     )
 
 
@@ -267,7 +267,7 @@ def dashed(heated, linear):
     )
     return Finding(
         f"{on_sphere}; in the box, d_c = 1, 2, 4, by {'; '.join(in_boxes)}",
-        float(np.max(one[:2])),
+        np.max(one[:2]),
         (0.1 - one[0], 0.1 - one[1], equal - 0.1),
     )
 
@@ -288,8 +288,8 @@ def undo(linear):
         found[tau] = np.array(undone)
     return Finding(
         f"{span(found[0.01], '.3f')} of content's, at equal temperatures {span(found[1.0], '.3f')}",
-        float(found[0.01].mean()),
-        tuple(np.log(found[1.0] / found[0.01])),
+        found[0.01].mean(),
+        np.log(found[1.0] / found[0.01]),
     )
 
 
@@ -310,7 +310,7 @@ def less_style(deep, world: str, width: int = 50) -> tuple[str, list[np.ndarray]
 @measures("cs-fig-1-middle")
 def deep_box(deep):
     text, less = less_style(deep, "box")
-    return Finding(f"$R^2$ {text}", float(np.mean(less)), (every(*less),))
+    return Finding(f"$R^2$ {text}", np.mean(less), (every(*less),))
 
 
 @measures("cs-deep-box")
@@ -318,7 +318,7 @@ def deep_box_temperature(deep):
     low, equal = (style_kept(deep, "box", 0.15, label) for label in ("lower tau_c", "content"))
     return Finding(
         f"$R^2$ {listed(low)} with the lower tau_c, {listed(equal)} at equal temperatures",
-        float((low - equal).mean()),
+        (low - equal).mean(),
         (low - equal,),
     )
 
@@ -332,7 +332,7 @@ def deep_narrow(rotated):
         )
         texts.append(f"{world}, content {listed(style)}; without {listed(free)}")
         less.append(free - style)
-    return Finding(f"$R^2$ {'; '.join(texts)}", float(np.mean(less)), tuple(less))
+    return Finding(f"$R^2$ {'; '.join(texts)}", np.mean(less), less)
 
 
 def style_at_end(runs, layer: int = -1) -> np.ndarray:
@@ -344,13 +344,13 @@ def style_at_end(runs, layer: int = -1) -> np.ndarray:
 def lower_temperature(deep_short):
     halved = style_at_end(deep_short["sphere", r"$d_c$ = 5, all $\tau$ halved"])
     more = halved - style_at_end(deep_short["sphere", CONTENT])
-    return Finding(f"$R^2$ higher by {span(more)}", float(more.mean()), (more,))
+    return Finding(f"$R^2$ higher by {span(more)}", more.mean(), (more,))
 
 
 @measures("cs-fig-1-right")
 def deep_sphere(deep):
     text, less = fallen(deep, "sphere")
-    return Finding(text, float(0.5 - np.mean(less)), tuple(less))
+    return Finding(text, 0.5 - np.mean(less), less)
 
 
 @measures("cs-threshold-deep")
@@ -359,7 +359,7 @@ def threshold_misses(deep, predicted):
     left = [predicted[sd][0] for sd in SDS]
     return Finding(
         f"at {listed(left)} of the threshold {by_spread('a share of', share)}",
-        float(np.min(share)),
+        np.min(share),
         (1 - max(left), *(0.5 - v for v in share)),
     )
 
@@ -371,7 +371,7 @@ def sphere_threshold(sphere_grid):
     below = gain[left < 1]
     return Finding(
         f"at most {above.max():.2f} of content's above, at least {below.min():.2f} below",
-        float(above.max()),
+        above.max(),
         (every(below.min() - above, below - above.max()),),
     )
 
@@ -385,7 +385,7 @@ def beats_inverse(parts):
     ]
     return Finding(
         "box {:.2f} against {:.2f}, sphere {:.2f} against {:.2f}".format(*means),
-        float(means[0]),
+        means[0],
         (box[:, SCALED] - box[:, TRAINED], ball[:, INVERSE] - ball[:, TRAINED]),
     )
 
@@ -400,7 +400,7 @@ def split_of_losses(parts):
     return Finding(
         "alignment and uniformity, inverse to trained: box {:.2f} and {:.2f} to {:.2f} and {:.2f}, sphere {:.2f} and "
         "{:.2f} to {:.2f} and {:.2f}".format(*means),
-        float(on_sphere[:, 0].mean()),
+        on_sphere[:, 0].mean(),
         (-on_sphere.sum(1), -on_sphere[:, 0], in_box[:, 0], -in_box[:, 1]),
     )
 
@@ -416,7 +416,7 @@ def beaten(inverse: list, trained: list, free: list) -> Finding:
     lead = [a - b for a, b in zip(inverse, trained, strict=True)]
     return Finding(
         f"{by_spread('lower by', lead)}; {by_spread('without content by', free)}",
-        float(np.mean(lead)),
+        np.mean(lead),
         (every(*lead),),
     )
 
@@ -446,7 +446,7 @@ def decoded(inverse):
     ball_near = (0.01 - abs(ball - 9.26)).min()
     return Finding(
         f"box {box.mean():.2f} (p = 2), {other.mean():.2f} (p = 1); sphere {ball.mean():.2f}",
-        float(box.mean()),
+        box.mean(),
         (near, far, ball_near),
     )
 
@@ -462,8 +462,8 @@ def in_the_last_on_the_sphere(deep):
     last, before = lost_last(deep, "sphere", "content")
     return Finding(
         f"{by_spread('in the last layer', last)}; {by_spread('before it', before)}",
-        float(np.mean(last)),
-        tuple(a - b for a, b in zip(last, before, strict=True)),
+        np.mean(last),
+        [a - b for a, b in zip(last, before, strict=True)],
     )
 
 
@@ -474,8 +474,8 @@ def in_the_last_in_the_box(deep):
     texts = (("in the last layer", last), ("before it", before), ("in the last, no content", free))
     return Finding(
         "; ".join(by_spread(*text) for text in texts),
-        float(np.mean(last)),
-        tuple(every(*np.subtract(last, other)) for other in (before, free)),
+        np.mean(last),
+        [every(*np.subtract(last, other)) for other in (before, free)],
     )
 
 
@@ -489,7 +489,7 @@ def norm_too(deep):
     none, alone, both = (on_sphere(deep, label) for label in ("content", "lower tau_c", "both"))
     more = tuple(b - v for other in (none, alone) for b, v in zip(both, other, strict=True))
     text = f"{by_spread('with neither', none)}; {by_spread('with tau_c', alone)}; {by_spread('with both', both)}"
-    return Finding(f"$R^2$ {text}", float(np.mean(both)), more)
+    return Finding(f"$R^2$ {text}", np.mean(both), more)
 
 
 @measures("cs-deep-norm")
@@ -499,7 +499,7 @@ def norm_alone(deep):
     return Finding(
         f"{by_spread('without the norm', bare)}; {by_spread('with it', none)}; "
         f"{by_spread('with it and two temperatures', alone)}",
-        float(np.min(more)),
+        np.min(more),
         more,
     )
 
@@ -514,8 +514,8 @@ def scaled_norm(heads, norms):
     ratios = [bare / regular, rank.sel(variant=SCALED_OUTPUTS) / rank.sel(variant=NORM)]
     return Finding(
         f"{span(ratios[0])} times on digits, {span(ratios[1])} times on CIFAR-10",
-        float(np.mean(ratios[0])),
-        tuple(0.25 - abs(ratio - 1) for ratio in ratios),
+        np.mean(ratios[0]),
+        [0.25 - abs(ratio - 1) for ratio in ratios],
     )
 
 
@@ -525,7 +525,7 @@ def rank_after(cifar):
     after = spectral_rank(cifar.spectrum_z)
     return Finding(
         f"effective rank before {listed(before, '.1f')}, after {listed(after, '.1f')}",
-        float((after / before).mean()),
+        (after / before).mean(),
         (before - after,),
     )
 
@@ -537,7 +537,7 @@ def photo_norm_removed(norms, slow):
     rise = without.values / norm.values - 1
     return Finding(
         f"effective rank {listed(norm, '.1f')} with the norm, {listed(without, '.1f')} without",
-        float(rise.mean()),
+        rise.mean(),
         (rise - 0.25,),
     )
 
@@ -552,7 +552,7 @@ def photo_control(norms, slow):
     return Finding(
         f"effective rank {listed(steep, '.1f')} with the norm at 1/64, {listed(plain, '.1f')} with it at 1, "
         f"{listed(standard, '.1f')} with variance 1",
-        float(share.mean()),
+        share.mean(),
         (share - 0.9,),
     )
 
@@ -571,7 +571,7 @@ def norm_removed(digits):
         f"by {span(ratio - 1, '.0%')}, from {regular.mean():.1f} to {bare.mean():.1f}; the norm at a "
         f"temperature of .5 has {half.mean():.1f} already"
     )
-    return Finding(text, float(ratio.mean()), (ratio - 1.25,))
+    return Finding(text, ratio.mean(), (ratio - 1.25,))
 
 
 def readout(heads, variant: str, place: str):
@@ -586,8 +586,8 @@ def digits_before_better(digits):
     return Finding(
         "by "
         + ", ".join(f"{v.mean():.3f} ({name})" for name, v in zip(DIGITS, lead, strict=False)),
-        float(np.mean(lead)),
-        tuple(lead),
+        np.mean(lead),
+        lead,
     )
 
 
@@ -595,7 +595,7 @@ def digits_before_better(digits):
 def before_projector(cifar):
     before, after = cifar.probe, cifar.probe_z
     lead = before - after
-    return Finding(f"before {listed(before)}, after {listed(after)}", float(lead.mean()), (lead,))
+    return Finding(f"before {listed(before)}, after {listed(after)}", lead.mean(), (lead,))
 
 
 def photo_rows(norms, slow, name: str) -> list:
@@ -609,9 +609,7 @@ def photo_rows(norms, slow, name: str) -> list:
 def photo_before_better(norms, slow):
     pairs = zip(*(photo_rows(norms, slow, name) for name in ("probe", "probe_z")), strict=True)
     lead = [before - after for before, after in pairs]
-    return Finding(
-        "by " + "; ".join(listed(row, ".3f") for row in lead), float(np.mean(lead)), tuple(lead)
-    )
+    return Finding("by " + "; ".join(listed(row, ".3f") for row in lead), np.mean(lead), lead)
 
 
 def changed(after: list, before: list, row: int) -> tuple[str, list]:
@@ -626,7 +624,7 @@ def changed(after: list, before: list, row: int) -> tuple[str, list]:
 def no_gain(after: list, before: list) -> Finding:
     """Whether the readout does not improve without the norm."""
     text, gains = changed(after, before, 1)
-    return Finding(text, float(np.mean(gains)), tuple(0.01 - v for v in gains))
+    return Finding(text, np.mean(gains), [0.01 - v for v in gains])
 
 
 @measures("cs-photo-norm")
@@ -637,7 +635,7 @@ def photo_no_gain(norms, slow):
 @measures("cs-photo-caption")
 def photo_gain(norms, slow):
     text, gains = changed(*(photo_rows(norms, slow, name) for name in ("probe_z", "probe")), 1)
-    return Finding(text, float(np.mean(gains)), tuple(gains))
+    return Finding(text, np.mean(gains), gains)
 
 
 @measures("cs-table-2-norm")
@@ -648,14 +646,14 @@ def digits_no_gain(digits):
 @measures("cs-table-2-caption")
 def digits_gain(digits):
     text, gains = changed(*(digits_columns(digits, "readout", place) for place in "zh"), 1)
-    return Finding(text, float(np.mean(gains)), tuple(gains))
+    return Finding(text, np.mean(gains), gains)
 
 
 @measures("cs-table-2-two", 0)
 @measures("cs-table-2-two-before", 1)
 def digits_two_temperatures(place: int, digits):
     text, gains = changed(*(digits_columns(digits, "readout", place) for place in "zh"), 2)
-    return Finding(text, float(gains[place].mean()), (gains[place],))
+    return Finding(text, gains[place].mean(), (gains[place],))
 
 
 @measures("cs-photo-two", 0)
@@ -665,7 +663,7 @@ def photo_two_temperatures(place: int, norms):
     for name in ("probe_z", "probe"):
         rows.append([norms[name].sel(variant=v).values for v in (STANDARD, STANDARD_TWO)])
     text, gains = changed(*rows, 1)
-    return Finding(text, float(gains[place].mean()), (gains[place],))
+    return Finding(text, gains[place].mean(), (gains[place],))
 
 
 @measures("cs-two-spectrum")
@@ -673,7 +671,7 @@ def two_spectrum(digits):
     _, bare, two = digits_columns(digits, "rank", AFTER)
     return Finding(
         f"{span(two / bare)} times",
-        float((two / bare).mean()),
+        (two / bare).mean(),
         (0.1 - abs(two / bare - 1),),
     )
 
@@ -687,8 +685,8 @@ def photo_two_spectrum(norms):
     before, after = ratios
     return Finding(
         f"ratio of effective ranks {listed(before)} before the projector, {listed(after)} after it",
-        float(np.mean(ratios)),
-        tuple(0.1 - abs(np.stack(ratios) - 1)),
+        np.mean(ratios),
+        0.1 - abs(np.stack(ratios) - 1),
     )
 
 
@@ -698,7 +696,7 @@ def photo_two_spectrum(norms):
 @measures("cs-lemma-2")
 def rank_of_product(products):
     above = max(found[0] for found in products)
-    return Finding(f"{above} of 81 higher", float(above), (0.5 - above,))
+    return Finding(f"{above} of 81 higher", above, (0.5 - above,))
 
 
 @measures("cs-lemma-3")
@@ -706,7 +704,7 @@ def singular_product(products):
     _, both, one = np.array(products).max(0)
     return Finding(
         f"wrong for {both} of 81; with 'at least one' for {one}",
-        float(both),
+        both,
         (0.5 - both,),
         None if one == 0 else "fails",
     )
@@ -719,7 +717,7 @@ def classifier_simplex(classifier):
     within = run.within.isel(step=-1)
     return Finding(
         f"cosines off by {span(off)} at most; within over between {span(within, '.4f')}",
-        float(off.mean()),
+        off.mean(),
         (0.1 - off,),
     )
 
@@ -732,7 +730,7 @@ def generators(worlds):
     apart = style.min()
     return Finding(
         f"inverse off by {off:.0e}; content differs by {differs:g}, style by at least {apart:.2f}",
-        float(off),
+        off,
         (1e-4 - off, 1e-12 - differs, apart - 1e-6),
     )
 
@@ -744,7 +742,7 @@ def simultaneously_diagonal(axes):
     return Finding(
         f"{left.max():.0e} beside the diagonals after a rotation; for covariances without common axes no rotation "
         f"does it ($AB - BA$ has {span(commutator)} of the size of $AB$), their generalised eigenvectors do",
-        float(left.max()),
+        left.max(),
         (1e-10 - left.max(),),
     )
 
@@ -760,7 +758,7 @@ def strong_style(dial):
     printed = smallest(dial, 1)
     return Finding(
         f"smallest {span(true, '.3f')}; with $\\Sigma_x$ once {span(printed, '.3f')}",
-        float(true.min()),
+        true.min(),
         (every(true, -printed),),
     )
 
@@ -777,7 +775,7 @@ def only_scales(scaled):
     return Finding(
         f"at a small W cosine 1 to {lost:.0e}; at a rotation held still {span(turned)}, scaled along off "
         f"by {farthest:.0e}",
-        float(angle),
+        angle,
         (1e-5 - lost, 1e-12 - farthest, 1 - angle - 1e-5),
     )
 
@@ -790,7 +788,7 @@ def lemma_5(errors):
     text = rf"error {{:.2f}}; with $2 \Sigma_x$ {corrected.max():.0e}; with negatives held still {detached.max():.0e}"
     return Finding(
         text.format(printed.mean()),
-        float(printed.mean()),
+        printed.mean(),
         (0.01 - printed.min(),),
         None if corrected.max() < 1e-5 else "fails",
     )
@@ -801,7 +799,7 @@ def derivative(derivatives):
     printed, corrected = np.array(derivatives).T
     return Finding(
         f"error {span(printed)}; corrected {corrected.max():.0e}",
-        float(printed.mean()),
+        printed.mean(),
         (1e-9 - printed.min(),),
         None if corrected.max() < 1e-9 else "fails",
     )
@@ -814,7 +812,7 @@ def pull(limits):
     falls = errors[:-1] - errors[1:]
     return Finding(
         f"error {listed(errors.mean(1), '.1%')}",
-        float(last.mean()),
+        last.mean(),
         (every(falls), every(0.01 - last)),
     )
 
@@ -860,7 +858,7 @@ def batch_size(spectra, estimates):
         f"{span(many, '.1f')}; errors {span(better, '.1f')} times smaller"
     )
     margins = (full - low, np.log(few / many), np.log(better))
-    return Finding(text, float(many.mean()), tuple(map(every, margins)))
+    return Finding(text, many.mean(), map(every, margins))
 
 
 @measures("cs-lemma-6-remark")
@@ -868,7 +866,7 @@ def covariance_rank(estimates):
     rank = np.linalg.matrix_rank(np.array([found for n, found in estimates.items() if n < 8]))
     return Finding(
         "at most {} (data) and {} (pairs)".format(*rank.max((0, 1))),
-        float(rank.max()),
+        rank.max(),
         (7.5 - rank.max(),),
     )
 
@@ -878,7 +876,7 @@ def gradient_rank(spectra):
     off = max(abs(nonzero(values) - min(2 * n - 1, 8)).max() for n, values in spectra.items())
     return Finding(
         f"{nonzero(spectra[5]).min()} of 8 with 5 pairs; off by {off} at most",
-        float(off),
+        off,
         (0.5 - off,),
     )
 
@@ -892,7 +890,7 @@ def decomposition(forms):
         f"off by {most:.0e}; content {span(content, '.3f')}, style "
         f"{span(style, '.3f')}, beside the diagonal {span(beside, '.4f')}"
     )
-    return Finding(text, float(most), (1e-9 - most, 0.05 - 12 * max(beside)))
+    return Finding(text, most, (1e-9 - most, 0.05 - 12 * max(beside)))
 
 
 @measures("cs-definite")
@@ -906,7 +904,7 @@ def definite(dial):
     one_sign = (lowest > 0).all() or (highest < 0).all()
     return Finding(
         f"as printed {-highest.max():.3f} to {-bottom:.3f}; corrected, from {bottom:.3f} up",
-        float(-highest.min()),
+        -highest.min(),
         (every(-highest),),
         None if one_sign else "fails",
     )
@@ -923,7 +921,7 @@ def strong_augmentation(linear):
     without = listed([free[0.6].mean(), free[1.0].mean()])
     return Finding(
         f"of that without content {text}; without content it is {without} at .6 and 1",
-        float(left[1.0].mean()),
+        left[1.0].mean(),
         (0.5 - left[0.6], 0.5 - left[1.0], 0.5 - weak),
     )
 
@@ -937,7 +935,7 @@ def proportional(entries):
     return Finding(
         f"spread {diagonal:.0e} where the matrix is diagonal; else {spread:.1f} times the mean, and "
         f"{shrinking:.0%} of entries shrink",
-        float(spread),
+        spread,
         (1e-9 - diagonal, spread - 1e-9),
     )
 
@@ -950,7 +948,7 @@ def eigenvalues_decide(linear, sphere_eigenvalues):
     return Finding(
         f"smallest eigenvalue {above:.3f} and {below:.3f}: smallest over largest singular value "
         f"{span(mild)} and {span(strong, '.4f')}",
-        float(strong.mean()),
+        strong.mean(),
         (above, -below, mild - 0.3, 0.01 - strong),
     )
 
@@ -958,7 +956,7 @@ def eigenvalues_decide(linear, sphere_eigenvalues):
 @measures("cs-lemma-7")
 def content_faster(recipe):
     faster = np.array([recipe[sd, "1"][1] for sd in (0.05, 0.1, 0.15)])
-    return Finding(f"faster by {span(faster)}", float(faster.mean()), tuple(faster - 1))
+    return Finding(f"faster by {span(faster)}", faster.mean(), faster - 1)
 
 
 @measures("cs-lemma-7-ratio")
@@ -969,7 +967,7 @@ def growth_ratio(ratios):
         f"{listed(printed.mean(1))}"
     )
     off = abs(true / law - 1)
-    return Finding(text, float(true[-1].mean()), (every(0.02 - off),))
+    return Finding(text, true[-1].mean(), (every(0.02 - off),))
 
 
 @measures("cs-prop-2")
@@ -981,7 +979,7 @@ def reading(readings):
     text = "; ".join(f"{listed(found.mean((0, 2)))} ({name})" for name, found in readings.items())
     return Finding(
         f"right with 800, 8,000, 40,000 pairs: {text}",
-        float(right.min()),
+        right.min(),
         ((right == 1).ravel(), (enough == 1).ravel()),
     )
 
@@ -993,7 +991,7 @@ def recipe_equalises(recipe):
     scaled = np.array([recipe[sd, "the recipe"][1] for sd in sds])
     return Finding(
         f"{by_spread('content faster by', scaled)}; {by_spread('at equal temperatures by', equal)}",
-        float(scaled.max()),
+        scaled.max(),
         (every(np.log(10) - abs(np.log(scaled))),),
     )
 
@@ -1007,8 +1005,8 @@ def equal_spectrum(linear):
         texts.append(f"{span(scaled[p])} (p = {p}; at equal temperatures {span(equal)})")
     return Finding(
         "; ".join(texts),
-        float(np.min(scaled[2])),
-        tuple(v - 0.5 for v in scaled[2] + scaled[1]),
+        np.min(scaled[2]),
+        [v - 0.5 for v in scaled[2] + scaled[1]],
     )
 
 
@@ -1018,9 +1016,7 @@ def only_zero(dial):
     for sd in (0.1, 0.2, 0.3):
         sizes += [abs(values).min() / abs(values).max() for values in dial[sd][1]]
     size = np.array(sizes)
-    return Finding(
-        f"at least {size.min():.2f} of the largest", float(size.min()), (every(size - 0.1),)
-    )
+    return Finding(f"at least {size.min():.2f} of the largest", size.min(), (every(size - 0.1),))
 
 
 @measures("cs-loss-zero")
@@ -1029,7 +1025,7 @@ def zero_loss(loss_at_zero):
     off = abs(ratio - 1).max()
     return Finding(
         f"off by {off:.0e}; at the inverse of g {span(inverse)} of it",
-        float(inverse.max()),
+        inverse.max(),
         (1e-9 - off, 1 - inverse.max()),
     )
 
@@ -1042,7 +1038,7 @@ def style_optimum(surface):
     best = np.array([loss.min(1) / loss[:, 0] for loss in surface.values()])
     return Finding(
         f"the best style has {span(best)} of the loss without",
-        float(best.max()),
+        best.max(),
         (float(best.max()) - 1 + 1e-9,),
     )
 
@@ -1064,7 +1060,7 @@ def inverse_not_best(corner):
     inverse = np.array([corner[k][:, 0, 1] for k in (1, 4)])
     doubled = np.array([corner[k][:, 1, 1] for k in (1, 4)])
     text = "{:.2f} and {:.2f} fall to {:.2f} and {:.2f}".format(*inverse.mean(1), *doubled.mean(1))
-    return Finding(text, float(doubled.mean()), (every(inverse - doubled),))
+    return Finding(text, doubled.mean(), (every(inverse - doubled),))
 
 
 @measures("cs-prop-5")
@@ -1078,7 +1074,7 @@ def low_rank(layers):
     low = float(max(np.max(straight), bent[:, -1].max()))
     return Finding(
         f"{span(straight, 'd')} (linear); {by_layer} (by layer), with content times 2 and times 30",
-        float(bent.max()),
+        bent.max(),
         (3.5 - low, bent[:, 0].max() - 3.5),
     )
 
@@ -1096,7 +1092,7 @@ def same_loss(sphere_identity):
 @measures("cs-prop-6-rank")
 def full_rank(sphere_identity):
     _, _, rank, seen, _ = sphere_identity["zero on style"]
-    return Finding(f"rank {seen}; it is f that has rank {rank}", float(seen), (seen - 7.5,))
+    return Finding(f"rank {seen}; it is f that has rank {rank}", seen, (seen - 7.5,))
 
 
 # Appendix E: DirectCLR.
@@ -1111,7 +1107,7 @@ def unused_decay(weak_decay, decayed):
     return Finding(
         f"{span(unused, '.4f')} left at a product of 8, of the rows that the loss sees {span(used)}; {early:.3f} left "
         "at .008",
-        float(unused.mean()),
+        unused.mean(),
         (0.01 - unused, np.log(used / unused / 10), early - 0.5),
     )
 
@@ -1123,7 +1119,7 @@ def only_concatenated(decayed):
     left = unused.left.max("row")
     return Finding(
         f"at most {span(added, '.4f')} of h, with {span(left, '.4f')} of the weights left",
-        float(added.mean()),
+        added.mean(),
         (0.01 - added,),
     )
 
@@ -1131,13 +1127,11 @@ def only_concatenated(decayed):
 @measures("cs-h-against-r")
 def r_reads_worse(directclr):
     h, r = (directclr.readout.sel(variant="directclr", place=place).values for place in "hr")
-    return Finding(f"r {r.mean():.3f}, h {h.mean():.3f}", float((h - r).mean()), (h - r,))
+    return Finding(f"r {r.mean():.3f}, h {h.mean():.3f}", (h - r).mean(), (h - r,))
 
 
 @measures("cs-directclr-simclr")
 def simclr_reads_better(directclr, heads):
     r = directclr.readout.sel(variant="directclr", place="r").values
     other = heads.readout.sel(variant="regular", place=BEFORE).values
-    return Finding(
-        f"r {r.mean():.3f}, SimCLR {other.mean():.3f}", float((other - r).mean()), (other - r,)
-    )
+    return Finding(f"r {r.mean():.3f}, SimCLR {other.mean():.3f}", (other - r).mean(), (other - r,))

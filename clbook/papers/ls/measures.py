@@ -115,7 +115,7 @@ def mnist_pixels(mnist_images):
     right, seen = mnist_images.pixels, mnist_images.pixels_seen
     return Finding(
         f"right for {listed(right, '.3f')}; in the plane for {listed(seen, '.3f')}",
-        float(right.mean()),
+        right.mean(),
         (right - 0.94, seen - 0.9),
     )
 
@@ -125,7 +125,7 @@ def cifar_pixels(cifar):
     right, seen = cifar.pixels, cifar.pixels_seen
     return Finding(
         f"right for {right[0]:.2f}; in the plane for {listed(seen)}",
-        float(right.mean()),
+        right.mean(),
         (0.5 - right, 0.5 - seen),
     )
 
@@ -133,7 +133,7 @@ def cifar_pixels(cifar):
 @measures("img-simclr-strong")
 def simclr_strong(cifar):
     seen = cifar.features_seen
-    return Finding(f"right for {listed(seen)}", float(seen.mean()), (seen - 0.5,))
+    return Finding(f"right for {listed(seen)}", seen.mean(), (seen - 0.5,))
 
 
 def over_scatter(a, b) -> float:
@@ -155,7 +155,7 @@ def persist(repeats):
     then, end = np.array(ratios).T
     return Finding(
         f"distance over scatter {span(then, '.2g')} at separation, {span(end, '.2g')} at the end",
-        float((end / then).mean()),
+        (end / then).mean(),
         (Every(np.log(end / then)), np.array(whole)),
     )
 
@@ -165,7 +165,7 @@ def lost_again(followed):
     after = followed.recorded_steps >= followed.separable_at
     stays = (followed.whole | ~after).all("step")
     text = ", ".join(f"{int((~one).sum())} of {one.size} with {one.family.item()}" for one in stays)
-    return Finding(f"lost again at some time: {text}", float(stays.mean()), tuple(stays))
+    return Finding(f"lost again at some time: {text}", stays.mean(), stays)
 
 
 @measures("ls-without-collapse")
@@ -183,8 +183,8 @@ def without_collapse(several):
     least = min(share.min() for share in shares.values())
     return Finding(
         "; ".join(texts),
-        float(least),
-        tuple(Every(share - 0.05) for share in shares.values()),
+        least,
+        [Every(share - 0.05) for share in shares.values()],
     )
 
 
@@ -231,7 +231,7 @@ def indicator(finite):
     falls = off[:-1] / off[1:]  # where n is 4 times as large
     return Finding(
         f"the loss differs by {listed(off, '.4f')}",
-        float(off[-1]),
+        off[-1],
         (float((falls / 4).min() - 1),),
     )
 
@@ -271,7 +271,7 @@ def same_integrals(still):
     along = np.abs(integrals - (integrals * still[0].z).sum(1, keepdims=True) * still[0].z).max()
     return Finding(
         f"they differ by up to {apart:.2f}; corrected, the parts along the sphere by {along:.0e}",
-        float(apart),
+        apart,
         (EXACT - float(apart),),
         None if along < EXACT else "fails",
     )
@@ -308,7 +308,7 @@ def linear(by_tolerance):
     return Finding(
         f"there is one for {near} of {len(slack)} tolerances (R2 from {fit:.3f}), "
         f"up to tau = .5 for {far} (R2 from {worse:.3f})",
-        float(fit),
+        fit,
         (float(slack.min()),),
     )
 
@@ -324,7 +324,7 @@ def slope(by_tolerance):
     off = float(np.abs(ratio - 1).max())
     return Finding(
         f"slopes {listed(slopes, '.1f')}: {ratio.min():.2f} to {ratio.max():.2f} times the formula",
-        float(slopes[0] / slopes[-1]),
+        slopes[0] / slopes[-1],
         (0.15 - off,),
     )
 
@@ -338,8 +338,8 @@ def lowers(by_tau):
     uniform = plateau[0, 0]
     return Finding(
         f"2 places at tau = .5: {most:.3f}; 64 at .01: {least:.3f}, uniform {uniform:.3f}",
-        float(least),
-        tuple(EXACT + float(down.min()) for down in steps),
+        least,
+        [EXACT + float(down.min()) for down in steps],
     )
 
 
@@ -349,7 +349,7 @@ def data_points(finite):
     closed = np.log([np.exp(r.curves.simclr[r.config.clusters - 1]) - 2 / len(r.z) for r in finite])
     off = float(np.abs(losses - closed).max())
     rise = float(np.diff(losses).min())
-    return Finding(listed(losses, ".4f"), float(losses[-1]), (EXACT - off, rise))
+    return Finding(listed(losses, ".4f"), losses[-1], (EXACT - off, rise))
 
 
 @measures("ls-remark-3-2")
@@ -386,7 +386,7 @@ def arbitrary(maps):
     lowest = min(three, three_mixed, many)
     return Finding(
         f"120 places have {many_mixed:.4f} by class and shuffled, three places {three:.4f}",
-        float(many_mixed),
+        many_mixed,
         (EXACT - (many_mixed - lowest),),
     )
 
@@ -408,8 +408,8 @@ def uniform_start(depth, uniform_trained, uniform_gentle, uniform_size):
     return Finding(
         f"{below} of {gentle.size} runs below the stability limit; n = 2,000, beyond it, "
         f"{beyond} of {large.size}; n = 200, at four rates, {at_rates} of {small.size}",
-        float(large.mean()),
-        tuple(best),
+        large.mean(),
+        best,
     )
 
 
@@ -430,7 +430,7 @@ def kernel_flow(step_errors):
     coarse, fine = np.array(step_errors["partial"])[:2]
     return Finding(
         f"error {fine.max():.0e} at lr/tau = .01, {span(coarse / fine, '.2g')} times less than at .1",
-        float(fine.max()),
+        fine.max(),
         (coarse / fine / 8 - 1,),
     )
 
@@ -447,7 +447,7 @@ def free_order(repeats):
     ordered = np.array([(np.diff(r.z[:, np.argsort(r.z[0, :, 0]), 0]) >= 0).all() for r in runs])
     return Finding(
         f"order kept in {ordered.sum()} of {len(runs)} seeds; {apart(runs).sum()} separate",
-        float(ordered.mean()),
+        ordered.mean(),
         (ordered, ~apart(runs)),
     )
 
@@ -457,7 +457,7 @@ def tight_start(repeats):
     runs = repeats["eps^2/tau = .01, network"]
     return Finding(
         f"{apart(runs).sum()} of {len(runs)} seeds, at {times(runs)}",
-        float(apart(runs).mean()),
+        apart(runs).mean(),
         (apart(runs),),
     )
 
@@ -477,7 +477,7 @@ def sufficient(to_the_end, overlapping, equal_means):
         f"{stay} of {runs} runs above 1 stay mixed; the slowest takes "
         f"{slowest:,.0f} iterations, the chapter's three {last}; without the conditions nothing "
         f"moves at a ratio of {at_rest:.0f}, and no weights separate at one of {highest:.0f}",
-        float(stay),
+        stay,
         (~mixed.values[above.values],),
     )
 
@@ -532,7 +532,7 @@ def overlap_runs(overlap_runs):
     second = f"{of_others.sum()} of {of_others.size} (ratio {ratio_of_others})"
     return Finding(
         f"apart: {first}; overlapping: {second}",
-        float((whole == parted).mean()),
+        (whole == parted).mean(),
         (of_whole, ~of_others, float(ratio.min()) - 1),
     )
 
@@ -561,7 +561,7 @@ def tells(phase_diagram):
     alone = np.array([one.auc(-(one.eps**2) / one.tau) for one in seeds])
     return Finding(
         f"AUC {span(auc, '.3f')}; with delta = 0 {span(still, '.3f')}, eps^2/tau alone {span(alone, '.3f')}",
-        float(auc.mean()),
+        auc.mean(),
         (auc - 0.9, alone - 0.9),
     )
 
@@ -576,7 +576,7 @@ def gamma_small(phase_diagram):
     )
     return Finding(
         f"{span(part, '.2g')} of it, though {np.median(phase_diagram.gamma / phase_diagram.eps):.2f} eps",
-        float(part.mean()),
+        part.mean(),
         (0.1 - part,),
     )
 
@@ -586,8 +586,8 @@ def more_clusters(several):
     times = "; ".join(f"{name}: {span(taken(runs), '.0f')}" for name, runs in several.items())
     return Finding(
         f"iterations for {times}",
-        float(np.mean([apart(runs).mean() for runs in several.values()])),
-        tuple(apart(runs) for runs in several.values()),
+        np.mean([apart(runs).mean() for runs in several.values()]),
+        [apart(runs) for runs in several.values()],
     )
 
 
@@ -599,9 +599,7 @@ def other_losses(full_loss):
         clusters, donut, bare = (times.sel(loss=loss, set=name) for name in SETS)
         text.append(f"{loss}: {np.median(clusters):.0f} and {np.median(donut):.0f}")
         conditions += [np.isfinite(clusters), np.isfinite(donut), donut > clusters, np.isinf(bare)]
-    return Finding(
-        f"median iterations for clusters and donut, {'; '.join(text)}", None, tuple(conditions)
-    )
+    return Finding(f"median iterations for clusters and donut, {'; '.join(text)}", None, conditions)
 
 
 @measures("ls-any-family")
@@ -615,7 +613,7 @@ def any_family(random_features, linear_maps):
     return Finding(
         f"{stay} of {int(above.sum())} stay mixed; the slowest takes {slowest:,.0f} iterations; from a tight start "
         f"{families.sum()} of {families.size} of all three families separate",
-        float(stay),
+        stay,
         (~mixed.values[above.values], *others),
     )
 
@@ -645,7 +643,7 @@ def cube_tells(phase_diagram):
         flow.append(spearmanr(cube, at * one.tau)[0])
     return Finding(
         f"rank correlation {span(ordered, '.2f')} with the iterations, {span(flow, '.2f')} with the time of the flow",
-        float(np.mean(ordered)),
+        np.mean(ordered),
         (np.array(early), Every(np.array(ordered) - 0.5)),
     )
 
@@ -657,7 +655,7 @@ def square_decides(phase_diagram):
     cube = np.array([one.misfit(one.eps**3 / one.tau) for one in seeds])
     return Finding(
         f"eps^3/tau misses the time by a factor of {span(cube, '.2f')}, eps^2/tau by one of {span(square, '.3f')}",
-        float(square.mean()),
+        square.mean(),
         (Every(1.05 - square), Every(cube - 1.05)),
     )
 
@@ -668,7 +666,7 @@ def spread_squared(blocks, thetas):
     falls = sigma2[:, 1:-1] / sigma2[:, 2:]
     return Finding(
         f"divided by {span(falls, '.2f')}; $\\Theta$ at least {np.min(thetas):.0f}",
-        float(falls.mean()),
+        falls.mean(),
         (falls.min(1) - 3.5, np.min(thetas, axis=1) - 1),
     )
 
@@ -676,9 +674,7 @@ def spread_squared(blocks, thetas):
 @measures("ls-lipschitz")
 def lipschitz(steep):
     sign, smooth = np.max(steep, axis=0)
-    return Finding(
-        f"{sign:,.0f}; for tanh at most {smooth:.2f}", float(sign), (1000 - float(sign),)
-    )
+    return Finding(f"{sign:,.0f}; for tanh at most {smooth:.2f}", sign, (1000 - float(sign),))
 
 
 @measures("ls-fig-3")
@@ -693,7 +689,7 @@ def three_pairs(fig3):
     return Finding(
         f"at {first}; at {again}; the third in {parted} of {len(never)} "
         f"seeds, its points move by {way} eps, those of the second by {other}",
-        float(np.median(early)),
+        np.median(early),
         (later, np.isnan(never), 0.25 - third),
     )
 
@@ -702,7 +698,7 @@ def three_pairs(fig3):
 def no_line(affine):
     return Finding(
         f"{sum(affine['donut'])} of {len(affine['donut'])} can be separated by a line",
-        float(np.mean(affine["donut"])),
+        np.mean(affine["donut"]),
         (~np.array(affine["donut"]),),
     )
 
@@ -714,7 +710,7 @@ def pixels(affine):
         one = np.array(affine[name])
         texts.append(f"{name}: {one.sum()} of {one.size} draws are separable")
         parted.append(one)
-    return Finding("; ".join(texts), float(np.mean(parted)), tuple(~one for one in parted))
+    return Finding("; ".join(texts), np.mean(parted), [~one for one in parted])
 
 
 @measures("ls-fig-4-donut")
@@ -722,7 +718,7 @@ def donut(donuts):
     turned = apart(donuts["rotation"])
     return Finding(
         f"{turned.sum()} of 5 seeds, at {times(donuts['rotation'])}",
-        float(turned.mean()),
+        turned.mean(),
         (turned,),
     )
 
@@ -732,7 +728,7 @@ def donut_views(donuts):
     others = [~apart(runs) for name, runs in donuts.items() if name != "rotation"]
     mixed = np.sum(others)
     runs = np.size(others)
-    return Finding(f"{runs - mixed} of {runs} runs separate", float(mixed / runs), tuple(others))
+    return Finding(f"{runs - mixed} of {runs} runs separate", mixed / runs, others)
 
 
 @measures("ls-fig-4-mnist")
@@ -743,7 +739,7 @@ def mnist_rises(fig4_mnist):
     last = accuracy.isel(step=-1)
     return Finding(
         f"{span(first, '.2f')} at the start, {span(last, '.2f')} at the end, best {span(best, '.2f')}",
-        float(last.mean()),
+        last.mean(),
         (last - first,),
     )
 
@@ -754,7 +750,7 @@ def mnist_in_the_end(fig4_mnist):
     best = fig4_mnist.accuracy.max("step")
     return Finding(
         f"{int(parted.sum())} of {parted.size} runs by iteration 5,000; right for at most {listed(best)}",
-        float(parted.mean()),
+        parted.mean(),
         (parted.values,),
     )
 
@@ -767,7 +763,7 @@ def emergence(emergence):
     last = accuracy.isel(step=-1)
     return Finding(
         f"{listed(first)} at the start, {listed(last)} at the end, best {listed(best)}",
-        float(last.mean()),
+        last.mean(),
         (last - first,),
     )
 
@@ -777,7 +773,7 @@ def emergence_in_the_end(emergence):
     best = emergence.accuracy.max("step")
     return Finding(
         f"right for at most {listed(best)} by iteration 5,000",
-        float(best.mean()),
+        best.mean(),
         ((best >= 1).values,),
     )
 
@@ -791,7 +787,7 @@ def donut_gradients(shapes):
     return Finding(
         f"$\\Theta$ {span(theta, '.2f')}; corrected, $\\sigma^2/\\Theta$ {span(donut, '.1f')} on the donut, "
         f"{span(clusters, '.2f')} on the clusters",
-        float(donut.mean()),
+        donut.mean(),
         (Every(EXACT - theta),),
         None if right else "fails",
     )
@@ -803,9 +799,7 @@ def blocks_of(record, data: str, sign: int) -> Finding:
     before = aligned.sel(moment="before")
     after = aligned.sel(moment="after")
     gains = np.array(after - before)
-    return Finding(
-        f"{listed(before)} to {listed(after)}", float(gains.mean()), (Every(sign * gains),)
-    )
+    return Finding(f"{listed(before)} to {listed(after)}", gains.mean(), (Every(sign * gains),))
 
 
 @measures("photo-blocks")
@@ -824,7 +818,7 @@ def reshaping(shapes):
     clusters = taken(shapes["clusters"])
     return Finding(
         f"{listed(donut, '.0f')} against {listed(clusters, '.0f')}",
-        float(np.median(donut / clusters)),
+        np.median(donut / clusters),
         (Every(np.log(donut / clusters / 2)),),
     )
 
@@ -834,7 +828,7 @@ def blocks_from_the_start(stories):
     start, _, end = at_three_times(stories.sel(data="clusters"))
     return Finding(
         f"alignment {span(start, '.2g')} at the start, {span(end, '.2g')} at the end",
-        float(start.mean()),
+        start.mean(),
         (Every(start - 0.9), Every(0.05 - abs(end - start))),
     )
 
@@ -846,7 +840,7 @@ def alignment_rises(stories):
     return Finding(
         f"{int(rises.sum())} of {start.size} runs; alignment {span(start, '.2g')} before, "
         f"{span(end, '.2g')} after",
-        float((end - start).min()),
+        (end - start).min(),
         (rises.values,),
     )
 
@@ -858,7 +852,7 @@ def sharp_blocks(stories):
     return Finding(
         f"alignment {span(end, '.2g')} with the best activation; on two clusters "
         f"{span(last.sel(data='clusters'), '.2g')}",
-        float(end.mean()),
+        end.mean(),
         (end - 0.5,),
     )
 
@@ -878,7 +872,7 @@ def blocks_then_separation(stories, fig5):
     return Finding(
         f"{part_of_rise} of the rise, at iterations {iterations}; from wider starts, too, the "
         f"alignment at separation is {times_start} times that at the start, at most {highest:.2f}",
-        float(part.mean()),
+        part.mean(),
         (part.max("activation") - 0.5, *kinds(rise / 2 - 1)),
     )
 
@@ -896,7 +890,7 @@ def warm_start(fig5):
     return Finding(
         f"such a time in {ever} of {met.size} runs, in {only_later} of them not "
         f"yet at the start; with ReLU up to 9 in {with_relu} of {close.size}",
-        float(close.min()),
+        close.min(),
         (Every(close.values.ravel()),),
     )
 
@@ -937,7 +931,7 @@ def pairwise(pairwise):
     return Finding(
         f"off by a part of {plain:.0e} where $\\eta(0) = 1$, by {printed:.1f} times the gradient where it is "
         f"3; corrected, {right:.0e}",
-        float(printed),
+        printed,
         (EXACT - float(printed),),
         None if max(plain, right) < EXACT else "fails",
     )
@@ -981,7 +975,7 @@ def multiplier(multipliers):
     off, right = np.max(multipliers, axis=0)
     return Finding(
         f"they differ by {off:.1f} times their size; corrected, off by {right:.0e}",
-        float(off),
+        off,
         (EXACT - float(off),),
         None if right < EXACT else "fails",
     )
@@ -1054,7 +1048,7 @@ def step_1(linear_errors, linear_powers):
 def blocks_error(block_powers):
     return Finding(
         rf"error ~ $(\sigma^2)^p$, p = {span(block_powers, '.2g')}",
-        float(np.mean(block_powers)),
+        np.mean(block_powers),
         (np.array(block_powers) - 0.9,),
     )
 
@@ -1064,7 +1058,7 @@ def growth_rate(growth):
     ratio = np.array(
         [rate / predicted for gradient, rate, predicted in growth if gradient == "partial"]
     )
-    return Finding(f"{span(ratio, '.3f')} of it", float(ratio.mean()), (0.05 - abs(ratio - 1),))
+    return Finding(f"{span(ratio, '.3f')} of it", ratio.mean(), (0.05 - abs(ratio - 1),))
 
 
 @measures("ls-growth-full")
@@ -1073,7 +1067,7 @@ def growth_full(growth):
         [rate / predicted for gradient, rate, predicted in growth if gradient == "full"]
     )
     return Finding(
-        f"{span(ratio, '.3f')} of twice the rate", float(ratio.mean()), (0.05 - abs(ratio - 1),)
+        f"{span(ratio, '.3f')} of twice the rate", ratio.mean(), (0.05 - abs(ratio - 1),)
     )
 
 
@@ -1112,7 +1106,7 @@ def first_gap(components):
     of_n = ", ".join(f"{median:.2f}" for median in medians.mean(1))
     return Finding(
         rf"{of_n} $\varepsilon$ for n = {', '.join(map(str, components))}: powers {span(powers, '.2f')}",
-        float(powers.mean()),
+        powers.mean(),
         (powers - 0.25,),
     )
 
@@ -1138,7 +1132,7 @@ def stronger(donuts, tiny):
     return Finding(
         f"{turned.sum()} of 5 donuts (ratio {of_donuts}) and "
         f"{started.sum()} of 5 tiny starts ({of_tiny}): much stronger, here",
-        float(ratio.max()),
+        ratio.max(),
         (turned, started),
     )
 
@@ -1158,7 +1152,7 @@ def free_uniform(vanilla, fig6_free):
     many = f"n = 2,000: {large.max():.0e}, {span(end.accuracy, '.2f')}"
     return Finding(
         f"{few}; {many}",
-        float(off.max()),
+        off.max(),
         (Every(0.005 - off), Every(0.5 - right)),
     )
 
@@ -1174,7 +1168,7 @@ def cap_clusters(cap, cap_wide_gap):
     return Finding(
         f"{ever.sum()} of {len(every)} runs cluster, those of LS's data at iterations "
         f"{times}; {parted.sum()} are separable",
-        float(ever.mean()),
+        ever.mean(),
         (*map(clustered, groups), *map(separable, groups)),
     )
 
@@ -1194,7 +1188,7 @@ def full_size(fig6, uniform_size, uniform_batches):
         f"from the cap at {listed(at, '.0f')} of {last:,.0f} iterations; from the uniform "
         f"start {parted} of {uniform.size} within 16, in batches of 200, of "
         f"{seeds}, {counts}",
-        float(at.mean()),
+        at.mean(),
         (Every(early.values),),
     )
 
@@ -1205,15 +1199,13 @@ def capacity(vanilla, cap):
     for (d, _), runs in cap.items():
         free = [run.loss[np.searchsorted(run.steps, 100)] for run in vanilla[d, "cap"]]
         margins.append(np.array([run.loss[-1] for run in runs]) - free)
-    return Finding(
-        f"lower by {span(margins, '.2g')}", float(np.mean(margins)), tuple(map(Every, margins))
-    )
+    return Finding(f"lower by {span(margins, '.2g')}", np.mean(margins), map(Every, margins))
 
 
 @measures("ls-sphere-drift")
 def sphere_drift(drifts):
     return Finding(
         f"{span(drifts, '.2g')} of its norm",
-        float(np.mean(drifts)),
+        np.mean(drifts),
         (Every(0.1 - np.array(drifts)),),
     )

@@ -94,7 +94,7 @@ def no_more(quotients: dict[str, float], text: str) -> Finding:
     """Finding for left sides that are to be at most the right ones: {where: largest left / right}."""
     found = "; ".join(f"{where} {value:.2g}" for where, value in quotients.items())
     return Finding(
-        f"{text}: {found}", max(quotients.values()), tuple(1 + ROOM - q for q in quotients.values())
+        f"{text}: {found}", max(quotients.values()), [1 + ROOM - q for q in quotients.values()]
     )
 
 
@@ -120,7 +120,7 @@ def corollary(runs, similarity, measured, scale, lower) -> Finding:
     return Finding(
         f"in all of {len(runs)} runs; promised above 0 at the end in {informative[0]} with the measured "
         f"distance, in {informative[1]} by Theorem 1",
-        float(min(own, stated)),
+        min(own, stated),
         (own + ROOM, stated + ROOM),
     )
 
@@ -139,7 +139,7 @@ def grows(from_one_angle):
     errors = f"errors {span(in_time)} in the time, {span(in_log)} in its logarithm"
     return Finding(
         f"grown {times} times in {between} steps; {errors}",
-        float(grown.mean()),
+        grown.mean(),
         (Every(np.log(in_log / in_time)), Every(np.log10(grown) - 3)),
     )
 
@@ -155,7 +155,7 @@ def grows_on_digits(start):
     return Finding(
         f"like the time to the power {listed(power)}; errors {span(in_time, '.3f')} in the time, "
         f"{span(in_log, '.3f')} in its logarithm",
-        float(power.mean()),
+        power.mean(),
         (near_one, np.log(in_time / in_log)),
     )
 
@@ -167,7 +167,7 @@ def weight_angle(plateau):
     grown = end - angle.sel(step=5000)
     return Finding(
         f"{span(end, '.1f')} degrees, {span(grown, '+.1f')} over the last 1,000 iterations",
-        float(end.mean()),
+        end.mean(),
         (end - 80, 1 - grown),
     )
 
@@ -182,7 +182,7 @@ def class_angle(plateau):
     return Finding(
         f"mean over the classes {span(plain, '.1f')} degrees, by three axes {span(projected, '.1f')}, "
         f"single classes {span(classes, '.0f')}; weights {span(weights, '.1f')}",
-        float(plain.mean()),
+        plain.mean(),
         (weights - plain, weights - projected),
     )
 
@@ -195,7 +195,7 @@ def weights_part(long_pairs, digits):
     gap = final(long_pairs, NSCL, "gap")
     return Finding(
         f"gap {span(gap)} at the end; CKA at least {span(cka)}, RSA {span(rsa)}",
-        float(cka.mean()),
+        cka.mean(),
         (*map(Every, growth), Every(cka - 0.5), Every(rsa - 0.5)),
     )
 
@@ -213,7 +213,7 @@ def close(trained_distances):
         )
     return Finding(
         "; ".join(texts),
-        float(nscl.max()),
+        nscl.max(),
         (Every(0.5 - nscl.max((1, 2))), *map(Every, lead.T)),
     )
 
@@ -229,7 +229,7 @@ def bound_tightens(bound_grid):
             falls.append((before[defined] - after[defined]).min())
     return Finding(
         f"in {len(bound_grid)} settings; from one value to the next by at least a factor {np.exp(min(falls)):.6f}",
-        float(min(falls)),
+        min(falls),
         (min(falls),),
     )
 
@@ -245,7 +245,7 @@ def gap_training(by_classes):
     gaps = np.array(gaps)  # (C, seeds, T, 2)
     slopes = np.polyfit(np.log(counts), np.log(gaps).reshape(len(counts), -1), 1)[0]
     flattest = slopes.reshape(gaps.shape[1:]).max((1, 2))  # of each seed
-    return Finding(f"slopes {span(slopes)}", float(slopes.mean()), (Every(-1 - flattest),))
+    return Finding(f"slopes {span(slopes)}", slopes.mean(), (Every(-1 - flattest),))
 
 
 @measures("sa-definitions")
@@ -266,8 +266,8 @@ def loss_gap(gap_classes, loss_gaps):
     return Finding(
         f"slopes {listed(dcl.mean(1))} at tau = .5, 1; with the positive, as in SA Section 3, "
         f"{listed(cl.mean(1))}",
-        float(dcl.mean()),
-        tuple(0.07 - abs(dcl + 1)),
+        dcl.mean(),
+        0.07 - abs(dcl + 1),
     )
 
 
@@ -276,7 +276,7 @@ def parametrisation(reparametrised):
     apart, change = np.transpose(reparametrised)
     return Finding(
         f"weights {apart.min():.2f} of their length apart, cosines equal to {change.max():.0e}",
-        float(apart.min()),
+        apart.min(),
         (Every(apart - 0.1), 1e-10 - change.max()),
     )
 
@@ -299,7 +299,7 @@ def replacement(repeats, fresh_repeats):
     ratio = np.array([run.drift[-1] / run.bound[-1] for run in repeats if run.config.batch == 1024])
     return Finding(
         f"drift / bound = {listed(ratio)}; with a view for each place {listed(fresh_repeats)}",
-        float(ratio.mean()),
+        ratio.mean(),
         (Every(1 - ratio), Every(1 - fresh_repeats)),
     )
 
@@ -310,7 +310,7 @@ def beyond_triangle(useful_steps):
     others = [steps for steps in useful_steps.values() if steps > 0]
     return Finding(
         f"in all of {len(weak)}; with 100 classes or more and tau = 1 it allows less for {span(others, 'd')} steps",
-        float(max(weak)),
+        max(weak),
         (0.5 - max(weak),),
     )
 
@@ -338,7 +338,7 @@ def corollary_2(coupled):
 def corollaries_far(far_correlation, far_certified):
     return Finding(
         f"{far_correlation:.0f}, below {far_certified:.2f}",
-        float(far_correlation),
+        far_correlation,
         (far_correlation - far_certified,),
     )
 
@@ -350,7 +350,7 @@ def exponent(moving_exponents, positive_moves):
     least = values / max(1.0, positive_moves.max())
     return Finding(
         f"at least {listed(values, '.0f')}; positives have moved {span(positive_moves)} of S / (tau N)",
-        float(least.min()),
+        least.min(),
         (1 - least.max(),),
     )
 
@@ -366,7 +366,7 @@ def prefactor(imagenet_batches):
     inside = [share for (batch, tau), share in shares.items() if tau == 1 and batch >= 512]
     return Finding(
         f"factor / N at B = {listed(batches, 'd')}: " + "; ".join(texts),
-        float(min(inside)),
+        min(inside),
         (0.2 - max(inside),),
     )
 
@@ -378,7 +378,7 @@ def gap_negligible(imagenet_batches):
     return Finding(
         f"bound / N is 10 to the power {size:.0f}; without the growth factor, which is not needed where no point "
         f"repeats, {share:.3f}",
-        float(size),
+        size,
         (-1 - size,),
     )
 
@@ -387,7 +387,7 @@ def gap_negligible(imagenet_batches):
 def rho(printed_cka):
     least = np.sqrt(1 - printed_cka**2)
     return Finding(
-        f"at a CKA of {printed_cka:.2f} it is at least {least:.2f}", float(least), (0.1 - least,)
+        f"at a CKA of {printed_cka:.2f} it is at least {least:.2f}", least, (0.1 - least,)
     )
 
 
@@ -412,7 +412,7 @@ def value_range(random_pairs):
         above.append(1 + ROOM - values.max())
     return Finding(
         ", ".join(texts),
-        float(rsa.min()),
+        rsa.min(),
         (cka.min(), rsa.min(), *above),
     )
 
@@ -423,7 +423,7 @@ def closest(digits, lars):
     last = np.array([nscl_lead(r)[-1] for r in lars])
     return Finding(
         f"smallest lead {span(least)}; with LARS, at the end, {span(last)}",
-        float(least.mean()),
+        least.mean(),
         (Every(least), last),
     )
 
@@ -433,7 +433,7 @@ def two_classes(by_classes):
     ahead = np.array([nscl_lead(run)[-1] for run in with_classes(by_classes, 2)])
     return Finding(
         f"leads by {span(ahead, '+.4f')}",
-        float(ahead.mean()),
+        ahead.mean(),
         (0.05 - ahead,),
     )
 
@@ -445,7 +445,7 @@ def easy_classes(by_classes, easy):
     far = final(easy) - final(easy, SCL)
     return Finding(
         f"{listed(far)} at spread .5, {listed(near)} at 1.2",
-        float(far.mean()),
+        far.mean(),
         (near - far,),
     )
 
@@ -467,8 +467,8 @@ def photo_order(cifar, mnist):
     texts = [f"{name} {listed(lead)}" for name, lead in leads.items()]
     return Finding(
         "leads by: " + "; ".join(texts),
-        float(np.mean(list(leads.values()))),
-        tuple(leads.values()),
+        np.mean(list(leads.values())),
+        leads.values(),
     )
 
 
@@ -478,8 +478,8 @@ def photo_throughout(cifar, mnist):
     texts = [f"{name} {listed(lead)}" for name, lead in leads.items()]
     return Finding(
         "smallest lead: " + "; ".join(texts),
-        float(np.mean(list(leads.values()))),
-        tuple(Every(lead) for lead in leads.values()),
+        np.mean(list(leads.values())),
+        [Every(lead) for lead in leads.values()],
     )
 
 
@@ -491,7 +491,7 @@ def closest_with_lars(long_lars):
     smallest = lead.min("step")
     return Finding(
         f"smallest lead {listed(smallest, '.3f')}, at the end {listed(lead.isel(step=-1), '.3f')}",
-        float(lead.min()),
+        lead.min(),
         (Every(smallest),),
     )
 
@@ -504,7 +504,7 @@ def decline(long_pairs):
     )
     return Finding(
         found,
-        float(cka[:, -1].mean()),
+        cka[:, -1].mean(),
         (cka[:, 0] - cka[:, -1],),
     )
 
@@ -513,7 +513,7 @@ def decline(long_pairs):
 def fall_with_lars(long_lars):
     nscl = long_lars.cka.sel(loss="nscl")
     fall = nscl.sel(step=300) - nscl.isel(step=-1)
-    return Finding(f"falls by {listed(fall, '.3f')}", float(fall.mean()), (fall,))
+    return Finding(f"falls by {listed(fall, '.3f')}", fall.mean(), (fall,))
 
 
 @measures("sa-photo-scl-zero")
@@ -522,7 +522,7 @@ def photo_scl_zero(cifar):
     scl = last_epoch(cifar, "supcon")
     return Finding(
         f"SCL {listed(scl)}, NSCL {listed(nscl)}",
-        float(scl.mean()),
+        scl.mean(),
         (0.1 - scl, nscl - 0.5),
     )
 
@@ -530,16 +530,14 @@ def photo_scl_zero(cifar):
 @measures("sa-scl-zero")
 def scl_zero(long_lars):
     nscl, scl = at_end(long_lars, "cka", "nscl", "supcon")
-    return Finding(
-        f"SCL {listed(scl)}, NSCL {listed(nscl)}", float(scl.mean()), (0.1 - scl, nscl - 0.5)
-    )
+    return Finding(f"SCL {listed(scl)}, NSCL {listed(nscl)}", scl.mean(), (0.1 - scl, nscl - 0.5))
 
 
 @measures("sa-tight")
 def tight(long_lars):
     cl, scl = at_end(long_lars, "within", "dcl", "supcon")
     return Finding(
-        f"SCL {listed(scl, '.3f')}, DCL {listed(cl, '.3f')}", float(scl.mean()), (0.5 - scl / cl,)
+        f"SCL {listed(scl, '.3f')}, DCL {listed(cl, '.3f')}", scl.mean(), (0.5 - scl / cl,)
     )
 
 
@@ -548,7 +546,7 @@ def loose(long_lars):
     cl, nscl = at_end(long_lars, "within", "dcl", "nscl")
     return Finding(
         f"NSCL {listed(nscl, '.3f')}, DCL {listed(cl, '.3f')}",
-        float(nscl.mean()),
+        nscl.mean(),
         (nscl / cl - 0.5,),
     )
 
@@ -558,7 +556,7 @@ def between(record) -> Finding:
     nscl, scl, ce = (last_epoch(record, loss) for loss in ("nscl", "supcon", "ce"))
     return Finding(
         f"NSCL {listed(nscl)}, CE {listed(ce)}, SCL {listed(scl)}",
-        float(ce.mean()),
+        ce.mean(),
         (nscl - ce, ce - scl),
     )
 
@@ -578,7 +576,7 @@ def ce_between(long_lars):
     nscl, scl, ce = at_end(long_lars, "cka", "nscl", "supcon", "ce")
     return Finding(
         f"NSCL {listed(nscl)}, SCL {listed(scl)}, CE {listed(ce)}",
-        float(ce.mean()),
+        ce.mean(),
         (nscl - ce, ce - scl),
     )
 
@@ -608,8 +606,8 @@ def ce_dips(cifar, mnist, momentum):
     every = [one for values in found.values() for one in values]
     return Finding(
         "ends above its smallest value, CKA by: " + "; ".join(texts),
-        float(np.mean(every)),
-        tuple(Every(one - 0.05) for one in every),
+        np.mean(every),
+        [Every(one - 0.05) for one in every],
     )
 
 
@@ -618,8 +616,8 @@ def ce_dips_with_lars(long_lars):
     found = rises(long_lars, "cka", "rsa")
     return Finding(
         f"CKA ends {listed(found[0])} above its smallest value, RSA {listed(found[1])}",
-        float(np.mean(found[0])),
-        tuple(Every(one - 0.05) for one in found),
+        np.mean(found[0]),
+        [Every(one - 0.05) for one in found],
     )
 
 
@@ -632,8 +630,8 @@ def more_classes(by_classes):
         rises += list(np.diff(values, axis=0))
     return Finding(
         f"CKA {listed(means['cka'])}; RSA {listed(means['rsa'])}",
-        float(means["cka"][-1]),
-        tuple(rises),
+        means["cka"][-1],
+        rises,
     )
 
 
@@ -645,8 +643,8 @@ def subsets(subsets):
     return Finding(
         f"CKA {listed(means.cka)}, RSA {listed(means.rsa)}; on training points CKA "
         f"{listed(means.cka_train)}",
-        float(means.cka[-1]),
-        tuple(rises),
+        means.cka[-1],
+        rises,
     )
 
 
@@ -659,7 +657,7 @@ def classes_decline(by_classes):
     fall = np.array(fall)
     return Finding(
         f"falls by {span(fall.mean(0))} in the mean over C; in {np.sum(fall > 0)} of {fall.size} runs",
-        float(fall.mean()),
+        fall.mean(),
         (fall.mean(0),),
     )
 
@@ -670,7 +668,7 @@ def subsets_decline(subsets):
     fall = cka.isel(step=2) - cka.isel(step=-1)
     return Finding(
         f"falls by {listed(fall.mean('seed'))} in the mean; in {int((fall > 0).sum())} of {fall.size} runs",
-        float(fall.mean()),
+        fall.mean(),
         (Every(fall),),
     )
 
@@ -684,8 +682,8 @@ def photo_decline(cifar, mnist):
     texts = [f"{name} {listed(-fall, '+.2f')}" for name, fall in falls.items()]
     return Finding(
         "changes by: " + "; ".join(texts),
-        float(np.mean(list(falls.values()))),
-        tuple(map(Every, falls.values())),
+        np.mean(list(falls.values())),
+        map(Every, falls.values()),
     )
 
 
@@ -699,8 +697,8 @@ def nearest_centre(digits, lars):
     plain, layered = means
     return Finding(
         f"means {listed(plain, '.3f')}; with LARS {listed(layered, '.3f')}",
-        float(plain[1]),
-        tuple(rises),
+        plain[1],
+        rises,
     )
 
 
@@ -711,7 +709,7 @@ def in_order(readouts: dict) -> Finding:
         three = right.sel(loss=["dcl", "nscl", "supcon"])
         texts.append(f"{name} {listed(three.mean('seed'), '.3f')}")
         margins += list(three.diff("loss").transpose("loss", "seed"))
-    return Finding("means: " + "; ".join(texts), float(np.mean(margins)), tuple(margins))
+    return Finding("means: " + "; ".join(texts), np.mean(margins), margins)
 
 
 @measures("sa-photo-centres")
@@ -727,7 +725,7 @@ def photo_centres_ce(cifar, mnist):
         nscl = record.nccc.sel(loss="nscl")
         texts.append(f"{name}: CE {listed(ce, '.3f')}, NSCL {listed(nscl, '.3f')}")
         leads.append(ce - nscl)
-    return Finding("; ".join(texts), float(np.mean(leads)), tuple(leads))
+    return Finding("; ".join(texts), np.mean(leads), leads)
 
 
 @measures("sa-centres-lars")
@@ -759,8 +757,8 @@ def photo_temperature(cifar, mnist, cifar_tau, mnist_tau):
             leads.append(high - np.maximum(low, half))
     return Finding(
         "at tau = .1, .5, 1, means: " + "; ".join(texts),
-        float(np.mean(leads)),
-        tuple(leads),
+        np.mean(leads),
+        leads,
     )
 
 
@@ -771,8 +769,8 @@ def temperature(by_tau):
     leads = [values[-1] - values[:-1].max(0) for values in (cka, rsa)]
     return Finding(
         f"CKA {listed(cka.mean(1))}; RSA {listed(rsa.mean(1))}",
-        float(cka[-1].mean()),
-        tuple(leads),
+        cka[-1].mean(),
+        leads,
     )
 
 
@@ -788,7 +786,7 @@ def temperature_control(temperatures):
         lead = ends[key].sel(tau=1.0) - ends[key].sel(tau=[0.1, 0.5]).max("tau")
         leads += list(lead.transpose("optimizer", "seed"))
     highest = means.cka.sel(optimizer="sgd", tau=1.0)
-    return Finding("; ".join(texts), float(highest), tuple(leads))
+    return Finding("; ".join(texts), highest, leads)
 
 
 @measures("sa-batch-linear")
@@ -796,7 +794,7 @@ def batch_linear(fixed):
     linear = batch_change(fixed.sel(budget="fixed epochs", law="linear"))
     return Finding(
         f"changes by {listed(linear, '+.2f')}",
-        float(linear.mean()),
+        linear.mean(),
         (-linear,),
     )
 
@@ -804,7 +802,7 @@ def batch_linear(fixed):
 @measures("sa-batch-lars")
 def batch_lars(sized):
     linear = batch_change(sized.cka.isel(step=-1)).sel(law="linear")
-    return Finding(f"changes by {listed(linear, '+.3f')}", float(linear.mean()), (-linear,))
+    return Finding(f"changes by {listed(linear, '+.3f')}", linear.mean(), (-linear,))
 
 
 @measures("sa-batch-others")
@@ -812,17 +810,15 @@ def batch_others(fixed):
     others = batch_change(fixed.sel(budget="fixed epochs")).drop_sel(law="linear")
     return Finding(
         f"changes by {listed(others.mean('seed'), '+.2f')}",
-        float(others.mean()),
-        tuple(others),
+        others.mean(),
+        others,
     )
 
 
 def lars_changes(sized, laws: list[str]) -> Finding:
     """How CKA changes from the smallest to the largest batch under these scalings."""
     changes = batch_change(sized.cka.isel(step=-1)).sel(law=laws).transpose("law", "seed")
-    return Finding(
-        f"changes by {listed(changes.mean('seed'), '+.3f')}", float(changes.mean()), tuple(changes)
-    )
+    return Finding(f"changes by {listed(changes.mean('seed'), '+.3f')}", changes.mean(), changes)
 
 
 @measures("sa-batch-lars-root")
@@ -841,7 +837,7 @@ def batch_steps(fixed, bound_changes):
     bound = np.array(bound_changes["fixed steps"])
     return Finding(
         f"changes by {listed(changes.mean('seed'), '+.2f')}",
-        float(changes.mean()),
+        changes.mean(),
         (*-changes.transpose("law", "seed"), *-bound),
     )
 
@@ -851,7 +847,7 @@ def bound_batch(bound_changes):
     linear, *others = powers = bound_changes["fixed epochs"]
     return Finding(
         f"changes by 10 to the power {listed(powers, '.1f')}",
-        float(linear),
+        linear,
         (linear, *(-power for power in others)),
     )
 
@@ -864,9 +860,7 @@ def photo_gap(cifar, mnist):
             gap = record.gap.sel(loss=loss)
             texts.append(f"{name} {said} {listed(gap.isel(epoch=-1))}")
             grown.append(gap.isel(epoch=-1) - gap.isel(epoch=1))
-    return Finding(
-        "at the end: " + "; ".join(texts), float(np.mean(grown)), tuple(map(Every, grown))
-    )
+    return Finding("at the end: " + "; ".join(texts), np.mean(grown), map(Every, grown))
 
 
 @measures("sa-twin-end")
@@ -878,7 +872,7 @@ def twin_end(plateau):
     return Finding(
         f"gap {listed(twin.gap)}, NSCL's {listed(nscl.gap)}; CKA with DCL {listed(twin.cka)}, NSCL's "
         f"{listed(nscl.cka)}",
-        float(share.mean()),
+        share.mean(),
         (0.8 - share,),
     )
 
@@ -891,7 +885,7 @@ def weights_lars(long_lars):
         first, last = gap.sel(loss=loss).transpose("step", "seed")
         texts.append(f"{said} from {listed(first)} to {listed(last)}")
         grown.append(last - first)
-    return Finding("; ".join(texts), float(np.mean(grown)), tuple(map(Every, grown)))
+    return Finding("; ".join(texts), np.mean(grown), map(Every, grown))
 
 
 @measures("sa-scl-weights")
@@ -902,7 +896,7 @@ def scl_weights(digits):
     scl, nscl = (final(digits, k, "gap") for k in (SCL, NSCL))
     return Finding(
         f"gap {span(scl)} against {span(nscl)} at the end",
-        float(scl.mean()),
+        scl.mean(),
         (Every(wider),),
     )
 
@@ -917,7 +911,7 @@ def photo_scl_weights(cifar, mnist, long_lars):
         nscl = gap.sel(loss="nscl")
         texts.append(f"{name}: SCL {listed(scl)}, NSCL {listed(nscl)}")
         wider.append(scl - nscl)
-    return Finding("; ".join(texts), float(np.mean(wider)), tuple(map(Every, wider)))
+    return Finding("; ".join(texts), np.mean(wider), map(Every, wider))
 
 
 def ends_of(record, time: str) -> tuple:
@@ -940,7 +934,7 @@ def architectures(widths, cifar, mnist):
     means = [float(lead.mean()) for lead in leads]
     return Finding(
         f"leads by {listed(means, '.3f')}; gaps grow by {span(growths)}",
-        float(np.mean(means)),
+        np.mean(means),
         (*leads, *map(Every, growths)),
     )
 
@@ -954,7 +948,7 @@ def vacuous(lasting):
     found = [f"tau = {tau:g}: {listed(promised, 'd')}" for tau, promised in by_tau.items()]
     return Finding(
         "it does so for so many epochs: " + "; ".join(found),
-        float(least),
+        least,
         (5.5 - least,),
     )
 
@@ -1075,7 +1069,7 @@ def as_it_varies(circles, networks, *orders) -> Finding:
             missed = np.array([ends[value] for value in values])
             falls += list(-np.diff(np.log(missed), axis=0))
             words.append(f"{name}, {key} {listed(values, 'g')}: {listed(missed.mean(1), '.2g')}")
-    return Finding("; ".join(words), None, tuple(falls))
+    return Finding("; ".join(words), None, falls)
 
 
 @measures("sa-summary")
@@ -1099,7 +1093,7 @@ def surrogate(circles, networks):
     network = misses(networks)
     return Finding(
         f"misses by {span(circle)} times what they move on the circle, {span(network)} for the network",
-        float(max(circle.max(), network.max())),
+        max(circle.max(), network.max()),
         (Every(1 - circle), Every(1 - network)),
     )
 
@@ -1121,7 +1115,7 @@ def free_surrogate(free):
     missed = f"{miss:.2f} of the movement, and by {scaled:.2f} on the best time scale"
     return Finding(
         f"{cosine}; with d = {largest} it misses by {missed}",
-        float(found[-1].mean()),
+        found[-1].mean(),
         (*map(Every, np.diff(found, axis=0)), Every(at_128 - 0.8)),
     )
 
@@ -1142,8 +1136,8 @@ def time_scale(varied_circles, varied_networks, wide_networks, free_near):
     highest = max(values.max() for values in found.values())
     return Finding(
         "cosine " + ", ".join(texts),
-        float(highest),
-        tuple(Every(0.5 - values) for values in found.values()),
+        highest,
+        [Every(0.5 - values) for values in found.values()],
     )
 
 
@@ -1164,7 +1158,7 @@ def repeated_anchors(sides):
     return Finding(
         f"left / right in eqs. 10, 11, 13: {listed([squares, lipschitz, size])}; with repeats "
         f"{listed(repeated, '.0f')}",
-        float(squares),
+        squares,
         (1e-12 - error, 1 - lipschitz, 1 - size),
     )
 
@@ -1176,7 +1170,7 @@ def lemma_2(softmax_curvature, batch_curvature):
     return Finding(
         f"attained at (1/2, 1/2), to {abs(largest - 0.5):.0e}, else at most {second:.3f}; batch losses "
         f"{of_losses:.2f} of the bound",
-        float(largest),
+        largest,
         (0.5 + ROOM - largest, 1 + ROOM - of_losses),
     )
 
@@ -1200,7 +1194,7 @@ def lemma_4(masses):
     return Finding(
         f"$\\log(Z/|S|)$ at most {sets:.3f}, the logarithm of the quotient of ratios at most {ratios:.3f} "
         "of what is allowed",
-        float(sets),
+        sets,
         (1 + 1e-12 - sets, 1 + 1e-12 - ratios),
     )
 
@@ -1222,7 +1216,7 @@ def lemma_5(share_tails, negative_share):
     return Finding(
         f"the mean is off by up to {off:.2f}, a probability {at_most:.3g} times what is allowed; corrected, by "
         f"{rest:.0g} and {at_most_corrected:.3g} times. Drawn, B = 8, C = 10: {drawn}, not .9",
-        float(off),
+        off,
         printed,
         misprinted(min(printed), min(corrected)),
     )
@@ -1238,7 +1232,7 @@ def corollary_3(missed_promises):
     return Finding(
         f"less in {text} of the draws of two points, {allowed[0]:.0%} allowed; corrected, at most "
         f"{most:.2f} of what is allowed in {len(allowed)} settings",
-        float(printed[0]),
+        printed[0],
         (left,),
         misprinted(left, left_corrected),
     )
@@ -1270,7 +1264,7 @@ def lemma_6_range(large_steps):
     return Finding(
         f"{span(ratio, '.1f')} times it, at entries up to {entry:.0f}; the drift keeps below Theorem 1 in "
         f"{kept} of {len(large_steps)}",
-        float(ratio.mean()),
+        ratio.mean(),
         (Every(ratio - 1),),
     )
 
