@@ -1039,14 +1039,14 @@ def style_optimum(surface):
     return Finding(
         f"the best style has {span(best)} of the loss without",
         best.max(),
-        (float(best.max()) - 1 + 1e-9,),
+        (best.max() - 1 + 1e-9,),
     )
 
 
 @measures("cs-prop-4")
 def infimum(far, collapsed, no_content):
     bent = [loss for of_seed in collapsed for loss in of_seed.values()]
-    least = max(float(loss[-1]) for loss in (*far.values(), *bent))
+    least = max(loss[-1] for loss in (*far.values(), *bent))
     text = ", ".join(f"{loss[0]:.2g}" for loss in far.values())
     return Finding(
         f"{text} with the content times 30; {least:.0e} at 1e8, linear and not; without content {no_content:.2f}",
@@ -1071,7 +1071,7 @@ def low_rank(layers):
     straight = [counts[1, scale] for scale in (2, 30)]
     bent = np.concatenate([counts[3, scale] for scale in (2, 30)])
     by_layer = ", ".join(span(of_layer, "d") for of_layer in bent.T)
-    low = float(max(np.max(straight), bent[:, -1].max()))
+    low = max(np.max(straight), bent[:, -1].max())
     return Finding(
         f"{span(straight, 'd')} (linear); {by_layer} (by layer), with content times 2 and times 30",
         bent.max(),
@@ -1103,7 +1103,7 @@ def unused_decay(weak_decay, decayed):
     left = decayed.left.sel(variant="directclr").values  # (seeds, rows)
     unused = left[:, 12:].max(1)
     used = left[:, :12].mean(1)
-    early = float((weak_decay.rows[-1] / weak_decay.rows[0])[weak_decay.config.direct :].mean())
+    early = (weak_decay.rows[-1] / weak_decay.rows[0])[weak_decay.config.direct :].mean()
     return Finding(
         f"{span(unused, '.4f')} left at a product of 8, of the rows that the loss sees {span(used)}; {early:.3f} left "
         "at .008",

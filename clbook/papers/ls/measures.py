@@ -58,7 +58,7 @@ def separable(runs) -> np.ndarray:
 
 def shuffling(losses) -> float:
     """How much it changes the losses (4,) of the four maps of `Maps` to shuffle who goes where."""
-    return float(np.abs(losses[0::2] - losses[1::2]).max())
+    return np.abs(losses[0::2] - losses[1::2]).max()
 
 
 def even_places(by_tau) -> tuple[np.ndarray, np.ndarray]:
@@ -72,7 +72,7 @@ def even_places(by_tau) -> tuple[np.ndarray, np.ndarray]:
 def alike(integrals, z) -> float:
     """How far vectors (n, d) at the places z (n, d) are from one multiple of their place."""
     along = (integrals * z).sum(1)
-    return float(np.abs(integrals - along.mean() * z).max())
+    return np.abs(integrals - along.mean() * z).max()
 
 
 def forces(result) -> np.ndarray:
@@ -102,12 +102,12 @@ def best_line(thresholds, most: float) -> tuple[float, float]:
         np.concatenate([-gap, wider]),
         bounds=(None, None),
     )
-    return float(best.x[2]), float(np.corrcoef(tau, gap)[0, 1] ** 2)
+    return best.x[2], np.corrcoef(tau, gap)[0, 1] ** 2
 
 
 def least_curvature(result) -> float:
     """The second smallest curvature, as a part of the largest: above 0 where nothing but a rotation is level."""
-    return float(result.eigenvalues[1] / np.abs(result.eigenvalues).max())
+    return result.eigenvalues[1] / np.abs(result.eigenvalues).max()
 
 
 @measures("img-mnist-pixels")
@@ -210,13 +210,13 @@ def definitions(written):
 @measures("ls-no-collapse")
 def collapse(by_tau, still):
     losses, _ = even_places(by_tau)
-    gain = float((losses[:, 0] - losses[:, 1]).min())
+    gain = (losses[:, 0] - losses[:, 1]).min()
     down = still[1].split
     return Finding(
         f"loss {losses[0, 0]:.4f}, at least {gain:.2f} above two places; curvature at most {down.max():.2f} "
         f"in {len(down)} directions",
         gain,
-        (gain, -float(down.max())),
+        (gain, -down.max()),
     )
 
 
@@ -232,7 +232,7 @@ def indicator(finite):
     return Finding(
         f"the loss differs by {listed(off, '.4f')}",
         off[-1],
-        (float((falls / 4).min() - 1),),
+        ((falls / 4).min() - 1,),
     )
 
 
@@ -254,8 +254,8 @@ def theorem_3_1(still, solids):
     *fixed, random = still
     places = [*fixed, *solids]
     off = max(alike(forces(one).mean(1), one.z) for one in places)
-    moves = max(float(one.tangential.max()) for one in places)
-    least = min(alike(forces(random).mean(1), random.z), float(random.tangential.max()))
+    moves = max(one.tangential.max() for one in places)
+    least = min(alike(forces(random).mean(1), random.z), random.tangential.max())
     return Finding(
         f"at {len(places)} configurations the integrals are one multiple of the place up to {off:.0e}, and the "
         f"gradient along the sphere is at most {moves:.0e}; at random points off by {least:.2f} or more",
@@ -272,15 +272,15 @@ def same_integrals(still):
     return Finding(
         f"they differ by up to {apart:.2f}; corrected, the parts along the sphere by {along:.0e}",
         apart,
-        (EXACT - float(apart),),
+        (EXACT - apart,),
         None if along < EXACT else "fails",
     )
 
 
 @measures("ls-remark-3-1")
 def stationary(still, solids):
-    *fixed, random = [float(result.tangential.max()) for result in still]
-    largest = max(*fixed, *(float(result.tangential.max()) for result in solids))
+    *fixed, random = [result.tangential.max() for result in still]
+    largest = max(*fixed, *(result.tangential.max() for result in solids))
     return Finding(
         f"at most {largest:.0e}; at random points {random:.2f}", largest, (EXACT - largest,)
     )
@@ -289,8 +289,8 @@ def stationary(still, solids):
 @measures("ls-fig-2-left")
 def falls(by_tau):
     losses, plateau = even_places(by_tau)
-    rise = float(np.diff(losses).max())
-    above = float((losses[:, -1:] / plateau - 1).max())
+    rise = np.diff(losses).max()
+    above = (losses[:, -1:] / plateau - 1).max()
     return Finding(
         f"no step up beyond {max(rise, 0):.0e}; 64 places are at most {above:.0e} of it above the level",
         above,
@@ -309,7 +309,7 @@ def linear(by_tolerance):
         f"there is one for {near} of {len(slack)} tolerances (R2 from {fit:.3f}), "
         f"up to tau = .5 for {far} (R2 from {worse:.3f})",
         fit,
-        (float(slack.min()),),
+        (slack.min(),),
     )
 
 
@@ -321,7 +321,7 @@ def slope(by_tolerance):
     said = np.array([theory.threshold_slope(r.config.tolerance) for r in by_tolerance])
     ratio = np.array(found) / said[:, None]
     slopes = [one.mean() for one in found]
-    off = float(np.abs(ratio - 1).max())
+    off = np.abs(ratio - 1).max()
     return Finding(
         f"slopes {listed(slopes, '.1f')}: {ratio.min():.2f} to {ratio.max():.2f} times the formula",
         slopes[0] / slopes[-1],
@@ -339,7 +339,7 @@ def lowers(by_tau):
     return Finding(
         f"2 places at tau = .5: {most:.3f}; 64 at .01: {least:.3f}, uniform {uniform:.3f}",
         least,
-        [EXACT + float(down.min()) for down in steps],
+        [EXACT + down.min() for down in steps],
     )
 
 
@@ -347,8 +347,8 @@ def lowers(by_tau):
 def data_points(finite):
     losses = np.array([r.loss_mean for r in finite])
     closed = np.log([np.exp(r.curves.simclr[r.config.clusters - 1]) - 2 / len(r.z) for r in finite])
-    off = float(np.abs(losses - closed).max())
-    rise = float(np.diff(losses).min())
+    off = np.abs(losses - closed).max()
+    rise = np.diff(losses).min()
     return Finding(listed(losses, ".4f"), losses[-1], (EXACT - off, rise))
 
 
@@ -370,7 +370,7 @@ def minimisers(alone, saddles, still):
 def copies_part(saddles):
     ways = [(r.negative(r.eigenvalues), r.config.clusters * (r.config.copies - 1)) for r in saddles]
     off = max(
-        float(np.abs(r.split / theory.split_curvature(r.config.clusters, r.config.tau) - 1).max())
+        np.abs(r.split / theory.split_curvature(r.config.clusters, r.config.tau) - 1).max()
         for r in saddles
     )
     return Finding(
@@ -417,8 +417,8 @@ def uniform_start(depth, uniform_trained, uniform_gentle, uniform_size):
 def climbing(uniform_trained):
     ended = uniform_trained.accuracy.isel(step=-1) >= CLUSTERED
     rises = (uniform_trained.loss.isel(step=-1) - uniform_trained.loss.isel(step=0)).where(ended)
-    least = float(rises.min())
-    most = float(rises.max())
+    least = rises.min()
+    most = rises.max()
     text = f"it rises by {span([least, most], '.2g')} in {int(ended.sum())} runs"
     return Finding(
         text, least, (Every(rises.values[np.isfinite(rises)]),) if ended.any() else (np.nan,)
@@ -437,7 +437,7 @@ def kernel_flow(step_errors):
 
 @measures("ls-any-map")
 def any_map(velocity):
-    off = float(np.max(list(velocity.values())))
+    off = np.max(list(velocity.values()))
     return Finding(f"off by a part of {off:.0e}", off, (1e-10 - off,))
 
 
@@ -470,7 +470,7 @@ def sufficient(to_the_end, overlapping, equal_means):
     last = listed(at[to_the_end.gradient == "full"], ",.0f")
     runs = int(above.sum())
     stay = int((above & mixed).sum())
-    slowest = float(at[above].max())
+    slowest = at[above].max()
     at_rest = equal_means["ratio"]
     highest = max(one["ratio"] for one in overlapping)
     return Finding(
@@ -506,9 +506,9 @@ def no_weights(overlapping, overlapping_moved):
     best = max(one["best"] for one in overlapping)
     moved = np.array([one["best"] for one in overlapping_moved])
     n = np.array([one["n"] for one in overlapping])
-    power = float(np.polyfit(np.log(n), np.log(ratio), 1)[0])
+    power = np.polyfit(np.log(n), np.log(ratio), 1)[0]
     share = span([one["kappa"] for one in overlapping], ".2g")
-    large = float(ratio.min()) - 10
+    large = ratio.min() - 10
     like_root = 0.01 - abs(power - 0.5)
     return Finding(
         rf"ratio {listed(ratio, '.0f')}, $\kappa/\Theta$ {share}; the largest gap over all weights is {best:.2f} eps, "
@@ -533,7 +533,7 @@ def overlap_runs(overlap_runs):
     return Finding(
         f"apart: {first}; overlapping: {second}",
         (whole == parted).mean(),
-        (of_whole, ~of_others, float(ratio.min()) - 1),
+        (of_whole, ~of_others, ratio.min() - 1),
     )
 
 
@@ -544,7 +544,7 @@ def repaired(promises):
     given = np.isfinite(promised)
     broken = (at > promised) & np.isfinite(promised)
     late = promised[given] / at[given]
-    given, broken = float(given.sum()), float(broken.sum())
+    given, broken = given.sum(), broken.sum()
     return Finding(
         f"{broken:.0f} of {given:.0f} promises broken, in {len(at)} runs; a promise comes at "
         f"{span(late, '.2f')} times the step of separation",
@@ -606,7 +606,7 @@ def other_losses(full_loss):
 def any_family(random_features, linear_maps):
     above = above_one(random_features)
     mixed = np.isnan(random_features.separable_at)
-    slowest = float(random_features.separable_at[above].max())
+    slowest = random_features.separable_at[above].max()
     stay = int((above & mixed).sum())
     others = [apart(linear_maps[name]) for name in linear_maps]
     families = np.concatenate(others)
@@ -620,7 +620,7 @@ def any_family(random_features, linear_maps):
 
 @measures("ls-still-kernel")
 def still_kernel(linear_maps):
-    drift = max(float(r.drift.max()) for runs in linear_maps.values() for r in runs)
+    drift = max(r.drift.max() for runs in linear_maps.values() for r in runs)
     ratios = []
     for runs in linear_maps.values():
         rates = [r.theta[0] / (4 * r.config.tau) for r in runs]
@@ -674,7 +674,7 @@ def spread_squared(blocks, thetas):
 @measures("ls-lipschitz")
 def lipschitz(steep):
     sign, smooth = np.max(steep, axis=0)
-    return Finding(f"{sign:,.0f}; for tanh at most {smooth:.2f}", sign, (1000 - float(sign),))
+    return Finding(f"{sign:,.0f}; for tanh at most {smooth:.2f}", sign, (1000 - sign,))
 
 
 @measures("ls-fig-3")
@@ -865,7 +865,7 @@ def blocks_then_separation(stories, fig5):
     inside = fig5.recorded_steps <= fig5.separable_at
     last = fig5.alignment.isel(step=inside.sum("step") - 1)
     rise = (last / fig5.alignment.isel(step=0)).where(inside.any("step"), 0.0)
-    highest = float(fig5.alignment.where(inside, 0.0).max())
+    highest = fig5.alignment.where(inside, 0.0).max()
     part_of_rise = span(part, ".2g")
     iterations = span(donut.separable_at, "d")
     times_start = span(rise, ".2g")
@@ -932,14 +932,14 @@ def pairwise(pairwise):
         f"off by a part of {plain:.0e} where $\\eta(0) = 1$, by {printed:.1f} times the gradient where it is "
         f"3; corrected, {right:.0e}",
         printed,
-        (EXACT - float(printed),),
+        (EXACT - printed,),
         None if max(plain, right) < EXACT else "fails",
     )
 
 
 @measures("ls-prop-b-3-first-order")
 def constant(still):
-    slope = float(np.abs(still[1].gradient).max())
+    slope = np.abs(still[1].gradient).max()
     return Finding(f"gradient {slope:.0e}", slope, (EXACT - slope,))
 
 
@@ -963,8 +963,8 @@ def growing_scale(growing):
     for v in growing.values():
         share = np.zeros(len(v) - 1)  # that is left where k doubles; 0 of nothing
         np.divide(v[1:], v[:-1], where=v[:-1] > 0, out=share)
-        falls = min(falls, float((1 - share).min()))
-    left = max(float(v[-1] / v[0]) for v in growing.values())
+        falls = min(falls, (1 - share).min())
+    left = max(v[-1] / v[0] for v in growing.values())
     return Finding(
         f"at k = 64 at most {left:.0e} of its value at k = 1", left, (falls, 1e-3 - left)
     )
@@ -976,7 +976,7 @@ def multiplier(multipliers):
     return Finding(
         f"they differ by {off:.1f} times their size; corrected, off by {right:.0e}",
         off,
-        (EXACT - float(off),),
+        (EXACT - off,),
         None if right < EXACT else "fails",
     )
 
@@ -988,7 +988,7 @@ def lemma(within):
         found = [s.autograd for s in variations]
         values += found
         largest.append(max(found))
-        least = min(least, float(min(found) / np.abs(found).max()))
+        least = min(least, min(found) / np.abs(found).max())
     return Finding(
         f"positive for {np.greater(values, 0).sum()} of {len(values)}; "
         f"at most {listed(largest, '.0e')} for K = 2 to 5",
@@ -1013,13 +1013,13 @@ def eq_21(variations):
 @measures("ls-lower-bound")
 def lower_bound(bounds):
     found, printed, right = np.concatenate(bounds).T
-    slack = float((found / printed).min())
-    sharper = float((found / right).min())
+    slack = (found / printed).min()
+    sharper = (found / right).min()
     return Finding(
         f"at least {slack:.1f} times the bound in {len(found)} directions; with its factors put right "
         f"{sharper:.1f} times",
         slack,
-        (float(printed.min()), slack - 1),
+        (printed.min(), slack - 1),
     )
 
 
@@ -1040,7 +1040,7 @@ def step_1(linear_errors, linear_powers):
     return Finding(
         f"at most {part:.2f} times it; powers {span(linear_powers, '.2f')}",
         part,
-        (2 - part, 0.2 - float(abs(np.array(linear_powers) - 3).max())),
+        (2 - part, 0.2 - abs(np.array(linear_powers) - 3).max()),
     )
 
 
@@ -1074,7 +1074,7 @@ def growth_full(growth):
 @measures("ls-growing-eigenvalue")
 def growing_eigenvalue(eigenvalues):
     lowest, said, others = np.array(eigenvalues).T
-    off = float(max(abs(lowest / said - 1).max(), (others / abs(lowest)).max()))
+    off = max(abs(lowest / said - 1).max(), (others / abs(lowest)).max())
     return Finding(f"off by a part of {off:.0e}", off, (NEARLY - off,))
 
 
@@ -1114,7 +1114,7 @@ def first_gap(components):
 @measures("ls-step-5")
 def step_5(printed_bounds, equal_means):
     smallest = -equal_means["eps"]
-    over = min(float(max(values)) - smallest for values in printed_bounds.values())
+    over = min(max(values) - smallest for values in printed_bounds.values())
     return Finding(
         f"the smallest distance stays at {smallest:g}; F reaches {min(max(v) for v in printed_bounds.values()):.0e}",
         over,
@@ -1176,7 +1176,7 @@ def cap_clusters(cap, cap_wide_gap):
 @measures("ls-fig-6-size")
 def full_size(fig6, uniform_size, uniform_batches):
     cap = fig6.separable_at
-    last = float(fig6.recorded_steps.max())
+    last = fig6.recorded_steps.max()
     at = cap.fillna(np.inf)
     early = (0.1 - cap / last).fillna(-1.0)
     uniform = np.isfinite(uniform_size.separable_at.sel(d=2, depth=1))

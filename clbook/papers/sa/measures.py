@@ -32,7 +32,7 @@ def nscl_lead(run) -> np.ndarray:
 
 def least_growth(runs, k: int) -> list[float]:
     """The smallest growth of network k's weight gap from one recorded time to the next, of each run."""
-    return [float(np.diff(r.gap[after_warmup(r), k]).min()) for r in runs]
+    return [np.diff(r.gap[after_warmup(r), k]).min() for r in runs]
 
 
 def with_classes(by_classes, count: int) -> list:
@@ -50,7 +50,7 @@ def at_end(record, key: str, *losses: str) -> list:
 
 def straight(x, y) -> float:
     """Mean squared error of the best straight line through y (k,) over x (k,)."""
-    return float(np.mean((y - np.polyval(np.polyfit(x, y, 1), x)) ** 2))
+    return np.mean((y - np.polyval(np.polyfit(x, y, 1), x)) ** 2)
 
 
 def line_errors(steps, distances) -> tuple[np.ndarray, np.ndarray]:
@@ -87,7 +87,7 @@ def allowed(run) -> float:
 
 def worst(runs, left, right) -> float:
     """The largest left(run) / right(run) over runs, and over the times that both are arrays of."""
-    return max(float(np.max(left(run) / right(run))) for run in runs)
+    return max(np.max(left(run) / right(run)) for run in runs)
 
 
 def no_more(quotients: dict[str, float], text: str) -> Finding:
@@ -1178,8 +1178,8 @@ def lemma_2(softmax_curvature, batch_curvature):
 @measures("sa-lemma-3")
 def lemma_3(anchors):
     squares = anchors["squares"]
-    error = float(abs(squares - anchors["display"]).max())
-    largest = float(squares.max())
+    error = abs(squares - anchors["display"]).max()
+    largest = squares.max()
     return Finding(
         rf"equal to {error:.0e}; times $\tau^2$ at most {largest:.3f} (the second case of the proof forgets "
         "the attraction)",
