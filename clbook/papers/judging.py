@@ -331,3 +331,9 @@ def span(values, form: str = ".2f") -> str:
 def listed(values, form: str = ".2f") -> str:
     """Some numbers one after the other, for a Finding's text."""
     return ", ".join(format(value, form) for value in np.asarray(values))
+
+
+def counted(found) -> str:
+    """How many of some things are true, as "3 of 5", for a Finding's text."""
+    found = np.asarray(found)
+    return f"{found.sum()} of {found.size}"

@@ -11,7 +11,7 @@ from clbook.experiments.separability import condition
 from clbook.experiments.separability.figures import times
 from clbook.experiments.separability.recipes import PAIRS
 from clbook.experiments.sphere import CLUSTERED
-from clbook.papers.judging import Every, Finding, Measures, listed, span
+from clbook.papers.judging import Every, Finding, Measures, counted, listed, span
 from clbook.papers.ls.recipes import LOSSES, SETS
 
 measures = Measures()
@@ -164,7 +164,7 @@ def persist(repeats):
 def lost_again(followed):
     after = followed.recorded_steps >= followed.separable_at
     stays = (followed.whole | ~after).all("step")
-    text = ", ".join(f"{int((~one).sum())} of {one.size} with {one.family.item()}" for one in stays)
+    text = ", ".join(f"{counted(~one)} with {one.family.item()}" for one in stays)
     return Finding(f"lost again at some time: {text}", stays.mean(), stays)
 
 
@@ -302,13 +302,12 @@ def falls(by_tau):
 def linear(by_tolerance):
     slack, fit = np.transpose([best_line(r.thresholds, 0.1) for r in by_tolerance])
     beyond, worse = np.transpose([best_line(r.thresholds, 0.5) for r in by_tolerance])
-    near = (slack > 0).sum()
+    near = counted(slack > 0)
     far = (beyond > 0).sum()
-    fit, worse = fit.min(), worse.min()
     return Finding(
-        f"there is one for {near} of {len(slack)} tolerances (R2 from {fit:.3f}), "
-        f"up to tau = .5 for {far} (R2 from {worse:.3f})",
-        fit,
+        f"there is one for {near} tolerances (R2 from {fit.min():.3f}), "
+        f"up to tau = .5 for {far} (R2 from {worse.min():.3f})",
+        fit.min(),
         (slack.min(),),
     )
 
@@ -402,12 +401,9 @@ def uniform_start(depth, uniform_trained, uniform_gentle, uniform_size):
     for d in large.d.values:
         tried = [large.sel(d=d).values, *small.sel(d=d).transpose("lr", "seed").values]
         best.append(max(tried, key=lambda runs: (runs.all(), runs.size)))
-    below = int(gentle.sum())
-    beyond = int(large.sum())
-    at_rates = int(small.sum())
     return Finding(
-        f"{below} of {gentle.size} runs below the stability limit; n = 2,000, beyond it, "
-        f"{beyond} of {large.size}; n = 200, at four rates, {at_rates} of {small.size}",
+        f"{counted(gentle)} runs below the stability limit; n = 2,000, beyond it, "
+        f"{counted(large)}; n = 200, at four rates, {counted(small)}",
         large.mean(),
         best,
     )
@@ -446,7 +442,7 @@ def free_order(repeats):
     runs = repeats["eps^2/tau = .01, vanilla"]
     ordered = np.array([(np.diff(r.z[:, np.argsort(r.z[0, :, 0]), 0]) >= 0).all() for r in runs])
     return Finding(
-        f"order kept in {ordered.sum()} of {len(runs)} seeds; {apart(runs).sum()} separate",
+        f"order kept in {counted(ordered)} seeds; {apart(runs).sum()} separate",
         ordered.mean(),
         (ordered, ~apart(runs)),
     )
@@ -455,11 +451,8 @@ def free_order(repeats):
 @measures("ls-theorem-4-3-tight")
 def tight_start(repeats):
     runs = repeats["eps^2/tau = .01, network"]
-    return Finding(
-        f"{apart(runs).sum()} of {len(runs)} seeds, at {times(runs)}",
-        apart(runs).mean(),
-        (apart(runs),),
-    )
+    parted = apart(runs)
+    return Finding(f"{counted(parted)} seeds, at {times(runs)}", parted.mean(), (parted,))
 
 
 @measures("ls-theorem-4-3")
@@ -528,8 +521,8 @@ def overlap_runs(overlap_runs):
     of_others = parted[~whole]
     ratio_of_whole = span(ratio.values[whole], ".0f")
     ratio_of_others = span(ratio.values[~whole], ".0f")
-    first = f"{of_whole.sum()} of {of_whole.size} separate, at {times} (ratio {ratio_of_whole})"
-    second = f"{of_others.sum()} of {of_others.size} (ratio {ratio_of_others})"
+    first = f"{counted(of_whole)} separate, at {times} (ratio {ratio_of_whole})"
+    second = f"{counted(of_others)} (ratio {ratio_of_others})"
     return Finding(
         f"apart: {first}; overlapping: {second}",
         (whole == parted).mean(),
@@ -612,7 +605,7 @@ def any_family(random_features, linear_maps):
     families = np.concatenate(others)
     return Finding(
         f"{stay} of {int(above.sum())} stay mixed; the slowest takes {slowest:,.0f} iterations; from a tight start "
-        f"{families.sum()} of {families.size} of all three families separate",
+        f"{counted(families)} of all three families separate",
         stay,
         (~mixed.values[above.values], *others),
     )
@@ -682,12 +675,12 @@ def three_pairs(fig3):
     early, late, never = (fig3.separable_at.sel(panel=panel) for panel in PAIRS)
     second, third = (fig3.moved.sel(panel=panel) for panel in ("third", "fourth"))
     again = ", ".join("never" if np.isnan(at) else f"{at:,.0f}" for at in late)
-    parted = int(np.isfinite(never).sum())
+    parted = counted(np.isfinite(never))
     way, other = (span(moved, ".2f") for moved in (third, second))
     first = listed(early, ".0f")
     later = late > 10 * early
     return Finding(
-        f"at {first}; at {again}; the third in {parted} of {len(never)} "
+        f"at {first}; at {again}; the third in {parted} "
         f"seeds, its points move by {way} eps, those of the second by {other}",
         np.median(early),
         (later, np.isnan(never), 0.25 - third),
@@ -696,11 +689,8 @@ def three_pairs(fig3):
 
 @measures("ls-fig-4-data")
 def no_line(affine):
-    return Finding(
-        f"{sum(affine['donut'])} of {len(affine['donut'])} can be separated by a line",
-        np.mean(affine["donut"]),
-        (~np.array(affine["donut"]),),
-    )
+    parted = np.array(affine["donut"])
+    return Finding(f"{counted(parted)} can be separated by a line", parted.mean(), (~parted,))
 
 
 @measures("ls-fig-4-pixels")
@@ -708,7 +698,7 @@ def pixels(affine):
     texts, parted = [], []
     for name in ("mnist", "digits"):
         one = np.array(affine[name])
-        texts.append(f"{name}: {one.sum()} of {one.size} draws are separable")
+        texts.append(f"{name}: {counted(one)} draws are separable")
         parted.append(one)
     return Finding("; ".join(texts), np.mean(parted), [~one for one in parted])
 
@@ -717,7 +707,7 @@ def pixels(affine):
 def donut(donuts):
     turned = apart(donuts["rotation"])
     return Finding(
-        f"{turned.sum()} of 5 seeds, at {times(donuts['rotation'])}",
+        f"{counted(turned)} seeds, at {times(donuts['rotation'])}",
         turned.mean(),
         (turned,),
     )
@@ -725,10 +715,8 @@ def donut(donuts):
 
 @measures("ls-donut-views")
 def donut_views(donuts):
-    others = [~apart(runs) for name, runs in donuts.items() if name != "rotation"]
-    mixed = np.sum(others)
-    runs = np.size(others)
-    return Finding(f"{runs - mixed} of {runs} runs separate", mixed / runs, others)
+    parted = np.array([apart(runs) for name, runs in donuts.items() if name != "rotation"])
+    return Finding(f"{counted(parted)} runs separate", (~parted).mean(), ~parted)
 
 
 @measures("ls-fig-4-mnist")
@@ -749,7 +737,7 @@ def mnist_in_the_end(fig4_mnist):
     parted = np.isfinite(fig4_mnist.separable_at)
     best = fig4_mnist.accuracy.max("step")
     return Finding(
-        f"{int(parted.sum())} of {parted.size} runs by iteration 5,000; right for at most {listed(best)}",
+        f"{counted(parted)} runs by iteration 5,000; right for at most {listed(best)}",
         parted.mean(),
         (parted.values,),
     )
@@ -838,8 +826,7 @@ def alignment_rises(stories):
     start, _, end = at_three_times(stories.sel(data="donut"))
     rises = end > start
     return Finding(
-        f"{int(rises.sum())} of {start.size} runs; alignment {span(start, '.2g')} before, "
-        f"{span(end, '.2g')} after",
+        f"{counted(rises)} runs; alignment {span(start, '.2g')} before, {span(end, '.2g')} after",
         (end - start).min(),
         (rises.values,),
     )
@@ -884,12 +871,10 @@ def warm_start(fig5):
     margins = np.log(fig5.later.where(after_start).max("step")).fillna(-1.0)
     close = margins.sel(activation="relu").where(fig5.eps < 4, drop=True)
     met = margins > 0
-    ever = int(met.sum())
     only_later = int((met & (first < 1)).sum())
-    with_relu = int((close > 0).sum())
     return Finding(
-        f"such a time in {ever} of {met.size} runs, in {only_later} of them not "
-        f"yet at the start; with ReLU up to 9 in {with_relu} of {close.size}",
+        f"such a time in {counted(met)} runs, in {only_later} of them not "
+        f"yet at the start; with ReLU up to 9 in {counted(close > 0)}",
         close.min(),
         (Every(close.values.ravel()),),
     )
@@ -990,7 +975,7 @@ def lemma(within):
         largest.append(max(found))
         least = min(least, min(found) / np.abs(found).max())
     return Finding(
-        f"positive for {np.greater(values, 0).sum()} of {len(values)}; "
+        f"positive for {counted(np.greater(values, 0))}; "
         f"at most {listed(largest, '.0e')} for K = 2 to 5",
         least,
         (least,),
@@ -1130,8 +1115,8 @@ def stronger(donuts, tiny):
     turned, started = np.split(below, [5])
     of_donuts, of_tiny = (span(part, ".2g") for part in np.split(ratio, [5]))
     return Finding(
-        f"{turned.sum()} of 5 donuts (ratio {of_donuts}) and "
-        f"{started.sum()} of 5 tiny starts ({of_tiny}): much stronger, here",
+        f"{counted(turned)} donuts (ratio {of_donuts}) and "
+        f"{counted(started)} tiny starts ({of_tiny}): much stronger, here",
         ratio.max(),
         (turned, started),
     )
@@ -1166,7 +1151,7 @@ def cap_clusters(cap, cap_wide_gap):
     parted = separable(every)
     times = span(at or 0, "d")
     return Finding(
-        f"{ever.sum()} of {len(every)} runs cluster, those of LS's data at iterations "
+        f"{counted(ever)} runs cluster, those of LS's data at iterations "
         f"{times}; {parted.sum()} are separable",
         ever.mean(),
         (*map(clustered, groups), *map(separable, groups)),
@@ -1183,10 +1168,9 @@ def full_size(fig6, uniform_size, uniform_batches):
     small = np.isfinite(uniform_batches.separable_at).sum("seed")
     counts = ", ".join(f"{int(small.sel(lr=lr))} at lr {lr:g}" for lr in small.lr.values)
     seeds = uniform_batches.sizes["seed"]
-    parted = int(uniform.sum())
     return Finding(
         f"from the cap at {listed(at, '.0f')} of {last:,.0f} iterations; from the uniform "
-        f"start {parted} of {uniform.size} within 16, in batches of 200, of "
+        f"start {counted(uniform)} within 16, in batches of 200, of "
         f"{seeds}, {counts}",
         at.mean(),
         (Every(early.values),),

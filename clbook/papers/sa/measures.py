@@ -4,7 +4,7 @@ import numpy as np
 
 from clbook import theory
 from clbook.experiments.alignment.experiment import POWERS
-from clbook.papers.judging import Every, Finding, Measures, listed, span
+from clbook.papers.judging import Every, Finding, Measures, counted, listed, span
 from clbook.papers.sa.recipes import SIMILARITIES
 
 measures = Measures()
@@ -656,7 +656,7 @@ def classes_decline(by_classes):
         fall.append([curve[0] - curve[-1] for curve in curves])
     fall = np.array(fall)
     return Finding(
-        f"falls by {span(fall.mean(0))} in the mean over C; in {np.sum(fall > 0)} of {fall.size} runs",
+        f"falls by {span(fall.mean(0))} in the mean over C; in {counted(fall > 0)} runs",
         fall.mean(),
         (fall.mean(0),),
     )
@@ -667,7 +667,7 @@ def subsets_decline(subsets):
     cka = subsets.cka  # recorded at each tenth of the training
     fall = cka.isel(step=2) - cka.isel(step=-1)
     return Finding(
-        f"falls by {listed(fall.mean('seed'))} in the mean; in {int((fall > 0).sum())} of {fall.size} runs",
+        f"falls by {listed(fall.mean('seed'))} in the mean; in {counted(fall > 0)} runs",
         fall.mean(),
         (Every(fall),),
     )
@@ -975,11 +975,11 @@ def theorem_2(circles, networks, repeated_circles, repeated_networks):
     )
     runs = sum(by_encoder, [])
     bound, triangle = np.array([(run.bound[-1], run.triangle[-1]) for run in runs]).T
-    infinite = np.isinf(bound).sum()
+    infinite = counted(np.isinf(bound))
     below = np.sum(bound < triangle)
     return Finding(
         f"drift / bound at most {circle:.2g} on the circle, {network:.2g} for the network; at "
-        f"the end the bound is infinite in {infinite} of {len(runs)} runs, below the triangle "
+        f"the end the bound is infinite in {infinite} runs, below the triangle "
         f"inequality in {below}",
         1 / max(circle, network),
         (1 - circle, 1 - network),
@@ -1259,11 +1259,11 @@ def lemma_6(anchors, coupled):
 @measures("sa-lemma-6-range")
 def lemma_6_range(large_steps):
     ratio = np.array([run.reweighting.max() / allowed(run) for run in large_steps])
-    kept = sum(bool((run.drift <= run.bound).all()) for run in large_steps)
+    kept = counted([(run.drift <= run.bound).all() for run in large_steps])
     entry = max(run.largest for run in large_steps)
     return Finding(
-        f"{span(ratio, '.1f')} times it, at entries up to {entry:.0f}; the drift keeps below Theorem 1 in "
-        f"{kept} of {len(large_steps)}",
+        f"{span(ratio, '.1f')} times it, at entries up to {entry:.0f}; the drift keeps below Theorem 1 "
+        f"in {kept}",
         ratio.mean(),
         (Every(ratio - 1),),
     )
