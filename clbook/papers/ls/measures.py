@@ -63,10 +63,16 @@ def shuffling(losses) -> float:
 
 def even_places(by_tau) -> tuple[np.ndarray, np.ndarray]:
     """((t, K) eq. 1 of 1 to K even places, (t, 1) that of the uniform distribution), tau ascending."""
-    by_tau = sorted(by_tau, key=lambda result: result.config.tau)
-    return np.array([r.curves.simclr for r in by_tau]), np.array(
-        [[r.curves.simclr_plateau] for r in by_tau]
-    )
+    losses, plateaus = [], []
+    for result in sorted(by_tau, key=lambda result: result.config.tau):
+        losses.append(result.curves.simclr)
+        plateaus.append([result.curves.simclr_plateau])
+    return np.array(losses), np.array(plateaus)
+
+
+def of_places(result) -> float:
+    """Eq. 1 of the even distribution on the places where a run has its points."""
+    return result.curves.simclr[result.config.clusters - 1]
 
 
 def alike(integrals, z) -> float:
@@ -79,7 +85,8 @@ def forces(result) -> np.ndarray:
     """(n, n, d) eta'(|x - y|^2 / 2) (x - y) of eq. 3 with eta(t) = exp(-t / tau), for all pairs of points."""
     apart = result.z[:, None] - result.z
     tau = result.config.tau
-    return -np.exp(-(apart**2).sum(2, keepdims=True) / (2 * tau)) / tau * apart
+    square = (apart**2).sum(2, keepdims=True)
+    return -np.exp(-square / (2 * tau)) / tau * apart
 
 
 def best_line(thresholds, most: float) -> tuple[float, float]:
@@ -93,15 +100,13 @@ def best_line(thresholds, most: float) -> tuple[float, float]:
     gap = thresholds.gaps[low]
     count = np.rint(np.pi / np.arcsin(np.sqrt(gap) / 2))
     wider = 4 * np.sin(np.pi / (count - 1)) ** 2
+    width = wider - gap
     one = np.ones_like(tau)
-    above = np.stack([-one, -tau, wider - gap], 1)
-    below = np.stack([one, tau, wider - gap], 1)
-    best = linprog(
-        [0, 0, -1],
-        np.concatenate([above, below]),
-        np.concatenate([-gap, wider]),
-        bounds=(None, None),
-    )
+    above = np.stack([-one, -tau, width], 1)
+    below = np.stack([one, tau, width], 1)
+    rows = np.concatenate([above, below])
+    sides = np.concatenate([-gap, wider])
+    best = linprog([0, 0, -1], rows, sides, bounds=(None, None))
     return best.x[2], np.corrcoef(tau, gap)[0, 1] ** 2
 
 
@@ -141,27 +146,29 @@ def simclr_strong(cifar):
     return Finding(f"right for {listed(seen)}", seen.mean(), (seen - 0.5,))
 
 
-def over_scatter(a, b) -> float:
-    """The distance between the means of two clusters on a line, (n,) each, over their scatter."""
-    distance = abs(a.mean() - b.mean())
-    return distance / np.hypot(a.std(), b.std())
+def over_scatter(a, b) -> np.ndarray:
+    """The distance between the means of two clusters on a line, (..., n) each, over their scatter."""
+    distance = abs(a.mean(-1) - b.mean(-1))
+    return distance / np.hypot(a.std(-1), b.std(-1))
 
 
 @measures("ls-persist")
 def persist(repeats):
     ratios, whole = [], []
     for run in repeats["eps^2/tau = .01, network"]:
+        at = np.searchsorted(run.steps, run.separable_at)
+        z = run.z[[at, -1], :, 0]
         first = run.labels == 0
-        then = np.searchsorted(run.steps, run.separable_at)
-        parts = [(z[first, 0], z[~first, 0]) for z in run.z[[then, -1]]]
-        ratios.append([over_scatter(a, b) for a, b in parts])
-        low, high = sorted(parts[1], key=np.mean)
+        one, other = z[:, first], z[:, ~first]
+        ratios.append(over_scatter(one, other))
+        low, high = sorted([one[-1], other[-1]], key=np.mean)
         whole.append(low.max() < high.min())
-    then, end = np.array(ratios).T
+    then, end = np.transpose(ratios)
+    grown = end / then
     return Finding(
         f"distance over scatter {span(then, '.2g')} at separation, {span(end, '.2g')} at the end",
-        (end / then).mean(),
-        (Every(np.log(end / then)), np.array(whole)),
+        grown.mean(),
+        (Every(np.log(grown)), whole),
     )
 
 
@@ -232,7 +239,7 @@ def any_scale(scales):
 
 @measures("ls-indicator")
 def indicator(finite):
-    off = np.array([r.curves.simclr[r.config.clusters - 1] - r.loss_mean for r in finite])
+    off = np.array([of_places(r) - r.loss_mean for r in finite])
     falls = off[:-1] / off[1:]  # where n is 4 times as large
     return Finding(
         f"the loss differs by {listed(off, '.4f')}",
@@ -319,12 +326,13 @@ def linear(by_tolerance):
 
 @measures("ls-threshold-slope")
 def slope(by_tolerance):
-    found = [
-        (r.thresholds.gaps / r.thresholds.taus)[r.thresholds.taus <= 0.02] for r in by_tolerance
-    ]
-    said = np.array([theory.threshold_slope(r.config.tolerance) for r in by_tolerance])
-    ratio = np.array(found) / said[:, None]
-    slopes = [one.mean() for one in found]
+    slopes, ratio = [], []
+    for r in by_tolerance:
+        low = r.thresholds.taus <= 0.02
+        found = (r.thresholds.gaps / r.thresholds.taus)[low]
+        slopes.append(found.mean())
+        ratio.append(found / theory.threshold_slope(r.config.tolerance))
+    ratio = np.array(ratio)
     off = np.abs(ratio - 1).max()
     return Finding(
         f"slopes {listed(slopes, '.1f')}: {ratio.min():.2f} to {ratio.max():.2f} times the formula",
@@ -349,9 +357,11 @@ def lowers(by_tau):
 
 @measures("ls-data-points")
 def data_points(finite):
-    losses = np.array([r.loss_mean for r in finite])
-    closed = np.log([np.exp(r.curves.simclr[r.config.clusters - 1]) - 2 / len(r.z) for r in finite])
-    off = np.abs(losses - closed).max()
+    losses, closed = [], []
+    for r in finite:
+        losses.append(r.loss_mean)
+        closed.append(np.log(np.exp(of_places(r)) - 2 / len(r.z)))
+    off = np.abs(np.subtract(losses, closed)).max()
     rise = np.diff(losses).min()
     return Finding(listed(losses, ".4f"), losses[-1], (EXACT - off, rise))
 
@@ -372,15 +382,17 @@ def minimisers(alone, saddles, still):
 
 @measures("ls-copies-part")
 def copies_part(saddles):
-    ways = [(r.negative(r.eigenvalues), r.config.clusters * (r.config.copies - 1)) for r in saddles]
-    off = max(
-        np.abs(r.split / theory.split_curvature(r.config.clusters, r.config.tau) - 1).max()
-        for r in saddles
-    )
+    ways, wrong, errors = [], 0, []
+    for r in saddles:
+        c = r.config
+        found = r.negative(r.eigenvalues)
+        ways.append(found)
+        wrong += found != c.clusters * (c.copies - 1)
+        said = theory.split_curvature(c.clusters, c.tau)
+        errors.append(np.abs(r.split / said - 1).max())
+    off = max(errors)
     return Finding(
-        f"{', '.join(str(found) for found, _ in ways)}; curvatures off by {off:.0e}",
-        off,
-        (0.5 - sum(found != said for found, said in ways), 1e-9 - off),
+        f"{listed(ways, 'd')}; curvatures off by {off:.0e}", off, (0.5 - wrong, 1e-9 - off)
     )
 
 
@@ -417,13 +429,12 @@ def uniform_start(depth, uniform_trained, uniform_gentle, uniform_size):
 @measures("ls-clusters-by-climbing")
 def climbing(uniform_trained):
     ended = uniform_trained.accuracy.isel(step=-1) >= CLUSTERED
-    rises = (uniform_trained.loss.isel(step=-1) - uniform_trained.loss.isel(step=0)).where(ended)
+    loss = uniform_trained.loss
+    rises = (loss.isel(step=-1) - loss.isel(step=0)).where(ended)
+    of_ended = rises.values[ended.values]
     least = rises.min()
-    most = rises.max()
-    text = f"it rises by {span([least, most], '.2g')} in {int(ended.sum())} runs"
-    return Finding(
-        text, least, (Every(rises.values[np.isfinite(rises)]),) if ended.any() else (np.nan,)
-    )
+    text = f"it rises by {span([least, rises.max()], '.2g')} in {of_ended.size} runs"
+    return Finding(text, least, (Every(of_ended) if of_ended.size else np.nan,))
 
 
 @measures("ls-prop-4-1")
@@ -445,11 +456,15 @@ def any_map(velocity):
 @measures("ls-free-order")
 def free_order(repeats):
     runs = repeats["eps^2/tau = .01, vanilla"]
-    ordered = np.array([(np.diff(r.z[:, np.argsort(r.z[0, :, 0]), 0]) >= 0).all() for r in runs])
+    ordered = []
+    for r in runs:
+        order = np.argsort(r.z[0, :, 0])
+        ordered.append((np.diff(r.z[:, order, 0]) >= 0).all())
+    parted = apart(runs)
     return Finding(
-        f"order kept in {counted(ordered)} seeds; {apart(runs).sum()} separate",
-        ordered.mean(),
-        (ordered, ~apart(runs)),
+        f"order kept in {counted(ordered)} seeds; {parted.sum()} separate",
+        np.mean(ordered),
+        (ordered, ~parted),
     )
 
 
@@ -497,13 +512,17 @@ def nothing_moves(equal_means, constant, constant_slope):
 
 @measures("ls-overlap")
 def no_weights(overlapping, overlapping_moved):
-    ratio = np.array([one["ratio"] for one in overlapping])
-    best = max(one["best"] for one in overlapping)
+    n, ratio, best, shares = [], [], [], []
+    for one in overlapping:
+        n.append(one["n"])
+        ratio.append(one["ratio"])
+        best.append(one["best"])
+        shares.append(one["kappa"])
+    best = max(best)
     moved = np.array([one["best"] for one in overlapping_moved])
-    n = np.array([one["n"] for one in overlapping])
     power = np.polyfit(np.log(n), np.log(ratio), 1)[0]
-    share = span([one["kappa"] for one in overlapping], ".2g")
-    large = ratio.min() - 10
+    share = span(shares, ".2g")
+    large = min(ratio) - 10
     like_root = 0.01 - abs(power - 0.5)
     return Finding(
         rf"ratio {listed(ratio, '.0f')}, $\kappa/\Theta$ {share}; the largest gap over all weights is {best:.2f} eps, "
@@ -550,10 +569,11 @@ def repaired(promises):
 
 @measures("ls-condition-tells")
 def tells(phase_diagram):
-    seeds = of_seeds(phase_diagram)
-    auc = np.array([one.auc(one.ratio) for one in seeds])
-    still = [one.auc(one.ratio_frozen) for one in seeds]
-    alone = np.array([one.auc(-(one.eps**2) / one.tau) for one in seeds])
+    found = []
+    for one in of_seeds(phase_diagram):
+        square = one.eps**2 / one.tau
+        found.append([one.auc(score) for score in (one.ratio, one.ratio_frozen, -square)])
+    auc, still, alone = np.transpose(found)
     return Finding(
         f"AUC {span(auc, '.3f')}; with delta = 0 {span(still, '.3f')}, eps^2/tau alone {span(alone, '.3f')}",
         auc.mean(),
@@ -589,7 +609,8 @@ def other_losses(full_loss):
     for loss in LOSSES:
         clusters, donut, bare = (times.sel(loss=loss, set=name) for name in SETS)
         text.append(f"{loss}: {np.median(clusters):.0f} and {np.median(donut):.0f}")
-        conditions += [np.isfinite(clusters), np.isfinite(donut), donut > clusters, np.isinf(bare)]
+        conditions += map(np.isfinite, (clusters, donut))
+        conditions += [donut > clusters, np.isinf(bare)]
     return Finding(f"median iterations for clusters and donut, {'; '.join(text)}", None, conditions)
 
 
@@ -610,15 +631,19 @@ def any_family(random_features, linear_maps):
 
 @measures("ls-still-kernel")
 def still_kernel(linear_maps):
-    drift = max(r.drift.max() for runs in linear_maps.values() for r in runs)
-    ratios = []
+    drift, ratios = 0.0, []
     for runs in linear_maps.values():
-        rates = [r.theta[0] / (4 * r.config.tau) for r in runs]
-        ratios.append(np.array([condition.measured_growth(r) for r in runs]) / rates)
+        ratio = []
+        for r in runs:
+            drift = max(drift, r.drift.max())
+            rate = r.theta[0] / (4 * r.config.tau)
+            ratio.append(condition.measured_growth(r) / rate)
+        ratios.append(ratio)
+    near = 0.05 - abs(np.array(ratios) - 1)
     return Finding(
-        f"drift {drift:g}; {span(np.concatenate(ratios), '.3f')} of the rate",
+        f"drift {drift:g}; {span(ratios, '.3f')} of the rate",
         drift,
-        (0.5 if drift == 0 else -1.0, *(0.05 - abs(ratio - 1) for ratio in ratios)),
+        (0.5 if drift == 0 else -1.0, *near),
     )
 
 
@@ -628,26 +653,27 @@ def cube_tells(phase_diagram):
     for one in of_seeds(phase_diagram):
         cube = one.eps**3 / one.tau
         at = np.where(one.separated, one.steps, np.inf)
-        early.append(at[cube < 0.101].max() < at[cube > 99].min())
+        latest = at[cube < 0.101].max()
+        early.append(latest < at[cube > 99].min())
         ordered.append(spearmanr(cube, at)[0])
         flow.append(spearmanr(cube, at * one.tau)[0])
     return Finding(
         f"rank correlation {span(ordered, '.2f')} with the iterations, {span(flow, '.2f')} with the time of the flow",
         np.mean(ordered),
-        (np.array(early), Every(np.array(ordered) - 0.5)),
+        (early, Every(np.subtract(ordered, 0.5))),
     )
 
 
 @measures("ls-square-over-tau")
 def square_decides(phase_diagram):
-    square, cube = [], []
+    found = []
     for one in of_seeds(phase_diagram):
-        square.append(one.misfit(one.eps**2 / one.tau))
-        cube.append(one.misfit(one.eps**3 / one.tau))
+        found.append([one.misfit(one.eps**power / one.tau) for power in (2, 3)])
+    square, cube = np.transpose(found)
     return Finding(
         f"eps^3/tau misses the time by a factor of {span(cube, '.2f')}, eps^2/tau by one of {span(square, '.3f')}",
-        np.mean(square),
-        (Every(1.05 - np.array(square)), Every(np.array(cube) - 1.05)),
+        square.mean(),
+        (Every(1.05 - square), Every(cube - 1.05)),
     )
 
 
@@ -655,10 +681,11 @@ def square_decides(phase_diagram):
 def spread_squared(blocks, thetas):
     sigma2 = np.asarray(blocks)[:, :, 0]
     falls = sigma2[:, 1:-1] / sigma2[:, 2:]
+    least = np.min(thetas, axis=1)
     return Finding(
-        f"divided by {span(falls, '.2f')}; $\\Theta$ at least {np.min(thetas):.0f}",
+        f"divided by {span(falls, '.2f')}; $\\Theta$ at least {least.min():.0f}",
         falls.mean(),
-        (falls.min(1) - 3.5, np.min(thetas, axis=1) - 1),
+        (falls.min(1) - 3.5, least - 1),
     )
 
 
@@ -671,10 +698,12 @@ def lipschitz(steep):
 @measures("ls-fig-3")
 def three_pairs(fig3):
     early, late, never = (fig3.separable_at.sel(panel=panel) for panel in PAIRS)
-    second, third = (fig3.moved.sel(panel=panel) for panel in ("third", "fourth"))
+    second = fig3.moved.sel(panel="third")
+    third = fig3.moved.sel(panel="fourth")
     again = ", ".join("never" if np.isnan(at) else f"{at:,.0f}" for at in late)
     parted = counted(np.isfinite(never))
-    way, other = (span(moved, ".2f") for moved in (third, second))
+    way = span(third, ".2f")
+    other = span(second, ".2f")
     first = listed(early, ".0f")
     later = late > 10 * early
     return Finding(
@@ -760,10 +789,15 @@ def emergence_in_the_end(emergence):
     )
 
 
+def scatter_at_start(runs) -> np.ndarray:
+    """sigma^2 over Theta of each run at the start."""
+    return np.array([run.sigma2[0] / run.theta[0] for run in runs])
+
+
 @measures("ls-donut-gradients")
 def donut_gradients(shapes):
-    donut = np.array([r.sigma2[0] / r.theta[0] for r in shapes["donut"]])
-    clusters = np.array([r.sigma2[0] / r.theta[0] for r in shapes["clusters"]])
+    donut = scatter_at_start(shapes["donut"])
+    clusters = scatter_at_start(shapes["clusters"])
     theta = np.array([r.theta[0] for r in shapes["donut"]])
     right = donut.min() > 1 > clusters.max()
     return Finding(
@@ -781,7 +815,8 @@ def blocks_of(record, data: str, sign: int) -> Finding:
     before = aligned.sel(moment="before")
     after = aligned.sel(moment="after")
     gains = np.array(after - before)
-    return Finding(f"{listed(before)} to {listed(after)}", gains.mean(), (Every(sign * gains),))
+    text = f"{listed(before)} to {listed(after)}"
+    return Finding(text, gains.mean(), (Every(sign * gains),))
 
 
 @measures("photo-blocks")
@@ -936,14 +971,18 @@ def no_minimum(still, parted):
 
 @measures("ls-growing-scale")
 def growing_scale(growing):
-    falls = np.inf
+    shares, left = [], []
     for v in growing.values():
-        share = np.zeros(len(v) - 1)  # that is left where k doubles; 0 of nothing
-        np.divide(v[1:], v[:-1], where=v[:-1] > 0, out=share)
-        falls = min(falls, (1 - share).min())
-    left = max(v[-1] / v[0] for v in growing.values())
+        before = v[:-1]
+        share = np.zeros_like(before)  # that is left where k doubles; 0 of nothing
+        np.divide(v[1:], before, where=before > 0, out=share)
+        shares.append(share)
+        left.append(v[-1] / v[0])
+    left = max(left)
     return Finding(
-        f"at k = 64 at most {left:.0e} of its value at k = 1", left, (falls, 1e-3 - left)
+        f"at k = 64 at most {left:.0e} of its value at k = 1",
+        left,
+        (1 - np.max(shares), 1e-3 - left),
     )
 
 
@@ -1013,7 +1052,7 @@ def step_1(linear_errors, linear_powers):
     return Finding(
         f"at most {part:.2f} times it; powers {span(linear_powers, '.2f')}",
         part,
-        (2 - part, 0.2 - abs(np.array(linear_powers) - 3).max()),
+        (2 - part, 0.2 - np.abs(np.subtract(linear_powers, 3)).max()),
     )
 
 
@@ -1062,13 +1101,12 @@ def step_4_bounds(flows):
 
 @measures("ls-first-gap")
 def first_gap(components):
-    medians = np.array(
-        [np.median(found[..., 0], axis=1) for found in components.values()]
-    )  # (n's, seeds)
-    powers = np.polyfit(np.log(list(components)), np.log(medians), 1)[0]
-    of_n = ", ".join(f"{median:.2f}" for median in medians.mean(1))
+    n = list(components)
+    medians = [np.median(found[..., 0], axis=1) for found in components.values()]  # (n's, seeds)
+    powers = np.polyfit(np.log(n), np.log(medians), 1)[0]
+    of_n = listed(np.mean(medians, 1))
     return Finding(
-        rf"{of_n} $\varepsilon$ for n = {', '.join(map(str, components))}: powers {span(powers, '.2f')}",
+        rf"{of_n} $\varepsilon$ for n = {listed(n, 'd')}: powers {span(powers, '.2f')}",
         powers.mean(),
         (powers - 0.25,),
     )
@@ -1104,9 +1142,10 @@ def stronger(donuts, tiny):
 def free_uniform(vanilla, fig6_free):
     gap, accuracy = [], []
     for (d, _), runs in vanilla.items():
-        plateau = theory.simplified_plateau(runs[0].config.tau, d)
-        gap += [abs(run.loss[-1] - plateau) for run in runs]
-        accuracy += [run.accuracy[-1] for run in runs]
+        for run in runs:
+            plateau = theory.simplified_plateau(run.config.tau, d)
+            gap.append(abs(run.loss[-1] - plateau))
+            accuracy.append(run.accuracy[-1])
     end = fig6_free.isel(step=-1)
     large = abs(end.loss - theory.simplified_plateau(0.2, 2))
     right = np.append(accuracy, end.accuracy)
@@ -1160,7 +1199,8 @@ def capacity(vanilla, cap):
     margins = []
     for (d, _), runs in cap.items():
         free = [run.loss[np.searchsorted(run.steps, 100)] for run in vanilla[d, "cap"]]
-        margins.append(np.array([run.loss[-1] for run in runs]) - free)
+        ends = [run.loss[-1] for run in runs]
+        margins.append(np.subtract(ends, free))
     return Finding(f"lower by {span(margins, '.2g')}", np.mean(margins), map(Every, margins))
 
 
