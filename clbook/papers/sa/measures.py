@@ -10,6 +10,7 @@ from clbook.papers.sa.recipes import SIMILARITIES
 measures = Measures()
 DCL, NSCL, SCL, CE = range(4)  # the columns of what a run of the chapter records
 ROOM = 1e-9  # of rounding, in inequalities that may be attained
+GAPS = {"nscl": "NSCL", "supcon": "SCL"}  # the losses whose weight gap to DCL is looked at
 
 
 # Of runs: a list of the chapter's, one a seed.
@@ -43,9 +44,22 @@ def with_classes(by_classes, count: int) -> list:
 # Of records: on digits and synthetic points, then on photographs.
 
 
+def last(values):
+    """What stands at the last of the recorded times, which are steps or epochs."""
+    time = "epoch" if "epoch" in values.dims else "step"
+    return values.isel({time: -1})
+
+
 def at_end(record, key: str, *losses: str) -> list:
     """(seeds,) what the networks of these losses have at the end."""
-    return [record[key].isel(step=-1).sel(loss=loss) for loss in losses]
+    ends = last(record[key])
+    return [ends.sel(loss=loss) for loss in losses]
+
+
+def ahead(similarity):
+    """By how much NSCL's similarity with DCL is above the larger one of SCL and CE."""
+    others = similarity.sel(loss=["supcon", "ce"]).max("loss")
+    return similarity.sel(loss="nscl") - others
 
 
 def straight(x, y) -> float:
@@ -71,9 +85,9 @@ def sets(cifar, mnist) -> dict:
     return {"CIFAR-10": cifar, "MNIST": mnist}
 
 
-def last_epoch(record, loss: str):
-    """(seeds,) CKA of a copy with that of DCL after the last epoch."""
-    return record.cka.isel(epoch=-1).sel(loss=loss)
+def by_name(found: dict, form: str = ".2f") -> str:
+    """Words: the numbers (k,) that are found under each name."""
+    return "; ".join(f"{name} {listed(values, form)}" for name, values in found.items())
 
 
 # Of bounds: over runs of eq. 1, or on weights.
@@ -85,36 +99,52 @@ def allowed(run) -> float:
     return theory.delta(c.classes, c.batch, c.steps, c.delta, c.tau)
 
 
-def worst(runs, left, right) -> float:
-    """The largest left(run) / right(run) over runs, and over the times that both are arrays of."""
-    return max(np.max(left(run) / right(run)) for run in runs)
+def growth(config) -> float:
+    """By what factor one step of eq. 1 may lengthen the distance of two tables."""
+    return 1 + config.eta / (2 * config.tau**2 * config.batch)
 
 
-def no_more(quotients: dict[str, float], text: str) -> Finding:
+def of_bound(run):
+    """The drift over its bound at each recorded time but the start."""
+    return run.drift[1:] / run.bound[1:]
+
+
+def worst(runs, quotient) -> float:
+    """The largest quotient(run) over runs, and over the times that it is an array of."""
+    return max(np.max(quotient(run)) for run in runs)
+
+
+def no_more(quotients: dict[str, float]) -> Finding:
     """Finding for left sides that are to be at most the right ones: {where: largest left / right}."""
     found = "; ".join(f"{where} {value:.2g}" for where, value in quotients.items())
-    return Finding(
-        f"{text}: {found}", max(quotients.values()), [1 + ROOM - q for q in quotients.values()]
-    )
+    largest = np.array([*quotients.values()])
+    return Finding(f"left / right side at most: {found}", largest.max(), 1 + ROOM - largest)
 
 
-def by_encoder(text, left, right, circles, networks) -> Finding:
+def over_all(runs, quotient) -> Finding:
+    """`no_more` for all runs alike."""
+    return no_more({f"over {len(runs)} runs": worst(runs, quotient)})
+
+
+def by_encoder(quotient, circles, networks) -> Finding:
     """`no_more` for the runs on the circle and for those of the network."""
-    return no_more(
-        {"circle": worst(circles, left, right), "network": worst(networks, left, right)}, text
-    )
+    return no_more({"circle": worst(circles, quotient), "network": worst(networks, quotient)})
 
 
-def corollary(runs, similarity, measured, scale, lower) -> Finding:
-    """Finding for Corollary 1 or 2: `lower`(distance, scale) is not above the similarity, for the measured relative
-    distance and for Theorem 1's bound; in how many runs it says something at the end."""
+def corollary(runs, terms, lower) -> Finding:
+    """Finding for Corollary 1 or 2: `lower`(distance, scale) is not above the similarity, for the measured distance
+    and for Theorem 1's bound; in how many runs it says something at the end.
+
+    terms(run) gives the similarity, the measured distance relative to the scale, and the scale, at each time.
+    """
     spare, says = [], []
     for run in runs:
-        sizes = scale(run)
+        similarity, measured, scale = terms(run)
         for k in range(1, len(run.steps)):
-            promises = [lower(measured(run)[k] * sizes[k], sizes[k]), lower(run.bound[k], sizes[k])]
-            spare.append(similarity(run)[k] - np.array(promises))
-        says.append(np.array(promises) > 0)
+            distances = (measured[k] * scale[k], run.bound[k])
+            promises = np.array([lower(distance, scale[k]) for distance in distances])
+            spare.append(similarity[k] - promises)
+        says.append(promises > 0)
     own, stated = np.min(spare, 0)
     informative = np.sum(says, 0)
     return Finding(
@@ -190,13 +220,13 @@ def class_angle(plateau):
 @measures("sa-weights-part")
 def weights_part(long_pairs, digits):
     growth = [least_growth(long_pairs, NSCL), least_growth(digits, SCL)]
-    cka = np.array([r.cka[:, NSCL].min() for r in long_pairs])
-    rsa = np.array([r.rsa[:, NSCL].min() for r in long_pairs])
+    lowest = [(r.cka[:, NSCL].min(), r.rsa[:, NSCL].min()) for r in long_pairs]
+    cka, rsa = np.transpose(lowest)
     gap = final(long_pairs, NSCL, "gap")
     return Finding(
         f"gap {span(gap)} at the end; CKA at least {span(cka)}, RSA {span(rsa)}",
         cka.mean(),
-        (*map(Every, growth), Every(cka - 0.5), Every(rsa - 0.5)),
+        map(Every, (*growth, cka - 0.5, rsa - 0.5)),
     )
 
 
@@ -243,7 +273,8 @@ def gap_training(by_classes):
             counts.append(count)
             gaps.append([run.loss_gap[:, :2] for run in runs])
     gaps = np.array(gaps)  # (C, seeds, T, 2)
-    slopes = np.polyfit(np.log(counts), np.log(gaps).reshape(len(counts), -1), 1)[0]
+    curves = np.log(gaps).reshape(len(counts), -1)
+    slopes = np.polyfit(np.log(counts), curves, 1)[0]
     flattest = slopes.reshape(gaps.shape[1:]).max((1, 2))  # of each seed
     return Finding(f"slopes {span(slopes)}", slopes.mean(), (Every(-1 - flattest),))
 
@@ -283,9 +314,9 @@ def parametrisation(reparametrised):
 
 @measures("sa-theorem-1")
 def theorem_1(coupled):
-    careful = worst(coupled, lambda r: r.drift[1:], lambda r: r.posterior[1:])
-    stated = worst(coupled, lambda r: r.posterior[1:], lambda r: r.bound[1:])
-    least = 1 / worst(coupled, lambda r: r.drift[1:], lambda r: r.bound[1:])
+    careful = worst(coupled, lambda r: r.drift[1:] / r.posterior[1:])
+    stated = worst(coupled, lambda r: r.posterior[1:] / r.bound[1:])
+    least = 1 / worst(coupled, of_bound)
     return Finding(
         f"drift / a posteriori at most {careful:.4f}, a posteriori / Theorem 1 at most {stated:.3f}, in "
         f"{len(coupled)} runs; Theorem 1 is at least {least:.0f} times the drift",
@@ -317,19 +348,16 @@ def beyond_triangle(useful_steps):
 
 @measures("sa-corollary-1")
 def corollary_1(coupled):
-    return corollary(
-        coupled, lambda r: r.cka, lambda r: r.rho, lambda r: r.gram_norm, theory.cka_lower_bound
-    )
+    return corollary(coupled, lambda r: (r.cka, r.rho, r.gram_norm), theory.cka_lower_bound)
 
 
 @measures("sa-corollary-2")
 def corollary_2(coupled):
     n = coupled[0].config.n
+    root = np.sqrt(n * (n - 1) / 2)
     return corollary(
         coupled,
-        lambda r: r.rsa,
-        lambda r: r.r,
-        lambda r: r.std * np.sqrt(n * (n - 1) / 2),
+        lambda r: (r.rsa, r.r, r.std * root),
         lambda distance, size: theory.rsa_lower_bound(distance, size, 1),
     )
 
@@ -393,14 +421,14 @@ def rho(printed_cka):
 
 @measures("sa-recurrence")
 def recurrence(coupled):
-    quotients = []
-    for run in coupled:
+    def quotient(run):
         c = run.config
         after = np.append(run.path[1:], run.drift[-1])
-        grown = (1 + c.eta / (2 * c.tau**2 * c.batch)) * run.path
+        grown = growth(c) * run.path
         added = c.eta * allowed(run) / (c.tau * c.batch**0.5)
-        quotients.append((after / (grown + added)).max())
-    return no_more({f"over {len(coupled)} runs": max(quotients)}, "left / right side at most")
+        return after / (grown + added)
+
+    return over_all(coupled, quotient)
 
 
 @measures("sa-range")
@@ -456,41 +484,30 @@ def photo_leads(cifar, mnist) -> dict:
     for name, record in sets(cifar, mnist).items():
         for key in ("cka", "rsa"):
             late = record[key].isel(epoch=slice(2, None))
-            others = late.sel(loss=["supcon", "ce"]).max("loss")
-            found[f"{name} {key.upper()}"] = late.sel(loss="nscl") - others
+            found[f"{name} {key.upper()}"] = ahead(late)
     return found
 
 
 @measures("sa-photo-order")
 def photo_order(cifar, mnist):
-    leads = {name: lead.isel(epoch=-1) for name, lead in photo_leads(cifar, mnist).items()}
-    texts = [f"{name} {listed(lead)}" for name, lead in leads.items()]
-    return Finding(
-        "leads by: " + "; ".join(texts),
-        np.mean(list(leads.values())),
-        leads.values(),
-    )
+    leads = {name: last(lead) for name, lead in photo_leads(cifar, mnist).items()}
+    values = [*leads.values()]
+    return Finding(f"leads by: {by_name(leads)}", np.mean(values), values)
 
 
 @measures("sa-photo-throughout")
 def photo_throughout(cifar, mnist):
     leads = {name: lead.min("epoch") for name, lead in photo_leads(cifar, mnist).items()}
-    texts = [f"{name} {listed(lead)}" for name, lead in leads.items()]
-    return Finding(
-        "smallest lead: " + "; ".join(texts),
-        np.mean(list(leads.values())),
-        [Every(lead) for lead in leads.values()],
-    )
+    values = [*leads.values()]
+    return Finding(f"smallest lead: {by_name(leads)}", np.mean(values), map(Every, values))
 
 
 @measures("sa-long-lars")
 def closest_with_lars(long_lars):
-    nscl = long_lars.cka.sel(loss="nscl")
-    others = long_lars.cka.sel(loss=["supcon", "ce"]).max("loss")
-    lead = (nscl - others).sel(step=slice(50, None))
+    lead = ahead(long_lars.cka.sel(step=slice(50, None)))
     smallest = lead.min("step")
     return Finding(
-        f"smallest lead {listed(smallest, '.3f')}, at the end {listed(lead.isel(step=-1), '.3f')}",
+        f"smallest lead {listed(smallest, '.3f')}, at the end {listed(last(lead), '.3f')}",
         lead.min(),
         (Every(smallest),),
     )
@@ -498,39 +515,35 @@ def closest_with_lars(long_lars):
 
 @measures("sa-decline")
 def decline(long_pairs):
-    cka = np.array([r.cka[np.isin(r.steps, (200, 500, 600)), NSCL] for r in long_pairs])
-    found = "; ".join(
-        f"{span(values)} after {t}" for values, t in zip(cka.T, (200, 500, 600), strict=True)
-    )
-    return Finding(
-        found,
-        cka[:, -1].mean(),
-        (cka[:, 0] - cka[:, -1],),
-    )
+    times = (200, 500, 600)
+    curves = [r.cka[np.isin(r.steps, times), NSCL] for r in long_pairs]
+    cka = np.transpose(curves)  # (times, seeds)
+    texts = [f"{span(values)} after {t}" for values, t in zip(cka, times, strict=True)]
+    return Finding("; ".join(texts), cka[-1].mean(), (cka[0] - cka[-1],))
 
 
 @measures("sa-long-lars-fall")
 def fall_with_lars(long_lars):
     nscl = long_lars.cka.sel(loss="nscl")
-    fall = nscl.sel(step=300) - nscl.isel(step=-1)
+    fall = nscl.sel(step=300) - last(nscl)
     return Finding(f"falls by {listed(fall, '.3f')}", fall.mean(), (fall,))
+
+
+def near_zero(record) -> Finding:
+    """Whether SCL's CKA with DCL ends near 0, and NSCL's does not."""
+    nscl, scl = at_end(record, "cka", "nscl", "supcon")
+    text = f"SCL {listed(scl)}, NSCL {listed(nscl)}"
+    return Finding(text, scl.mean(), (0.1 - scl, nscl - 0.5))
 
 
 @measures("sa-photo-scl-zero")
 def photo_scl_zero(cifar):
-    nscl = last_epoch(cifar, "nscl")
-    scl = last_epoch(cifar, "supcon")
-    return Finding(
-        f"SCL {listed(scl)}, NSCL {listed(nscl)}",
-        scl.mean(),
-        (0.1 - scl, nscl - 0.5),
-    )
+    return near_zero(cifar)
 
 
 @measures("sa-scl-zero")
 def scl_zero(long_lars):
-    nscl, scl = at_end(long_lars, "cka", "nscl", "supcon")
-    return Finding(f"SCL {listed(scl)}, NSCL {listed(nscl)}", scl.mean(), (0.1 - scl, nscl - 0.5))
+    return near_zero(long_lars)
 
 
 @measures("sa-tight")
@@ -553,7 +566,7 @@ def loose(long_lars):
 
 def between(record) -> Finding:
     """Whether CE's CKA with DCL is between NSCL's and SCL's at the end."""
-    nscl, scl, ce = (last_epoch(record, loss) for loss in ("nscl", "supcon", "ce"))
+    nscl, scl, ce = at_end(record, "cka", "nscl", "supcon", "ce")
     return Finding(
         f"NSCL {listed(nscl)}, CE {listed(ce)}, SCL {listed(scl)}",
         ce.mean(),
@@ -613,11 +626,11 @@ def ce_dips(cifar, mnist, momentum):
 
 @measures("sa-ce-dips-lars")
 def ce_dips_with_lars(long_lars):
-    found = rises(long_lars, "cka", "rsa")
+    cka, rsa = rises(long_lars, "cka", "rsa")
     return Finding(
-        f"CKA ends {listed(found[0])} above its smallest value, RSA {listed(found[1])}",
-        np.mean(found[0]),
-        [Every(one - 0.05) for one in found],
+        f"CKA ends {listed(cka)} above its smallest value, RSA {listed(rsa)}",
+        np.mean(cka),
+        (Every(cka - 0.05), Every(rsa - 0.05)),
     )
 
 
@@ -678,13 +691,10 @@ def photo_decline(cifar, mnist):
     falls = {}
     for name, record in sets(cifar, mnist).items():
         cka = record.cka.sel(loss="nscl")
-        falls[name] = cka.isel(epoch=3) - cka.isel(epoch=-1)
-    texts = [f"{name} {listed(-fall, '+.2f')}" for name, fall in falls.items()]
-    return Finding(
-        "changes by: " + "; ".join(texts),
-        np.mean(list(falls.values())),
-        map(Every, falls.values()),
-    )
+        falls[name] = cka.isel(epoch=3) - last(cka)
+    changes = {name: -fall for name, fall in falls.items()}
+    values = [*falls.values()]
+    return Finding(f"changes by: {by_name(changes, '+.2f')}", np.mean(values), map(Every, values))
 
 
 @measures("sa-nearest-centre")
@@ -704,12 +714,12 @@ def nearest_centre(digits, lars):
 
 def in_order(readouts: dict) -> Finding:
     """Whether accuracies, of DCL, NSCL and SCL, rise in this order: {set: (seeds, losses)}."""
-    texts, margins = [], []
+    means, margins = {}, []
     for name, right in readouts.items():
         three = right.sel(loss=["dcl", "nscl", "supcon"])
-        texts.append(f"{name} {listed(three.mean('seed'), '.3f')}")
+        means[name] = three.mean("seed")
         margins += list(three.diff("loss").transpose("loss", "seed"))
-    return Finding("means: " + "; ".join(texts), np.mean(margins), margins)
+    return Finding(f"means: {by_name(means, '.3f')}", np.mean(margins), margins)
 
 
 @measures("sa-photo-centres")
@@ -745,33 +755,24 @@ def probe_lars(long_lars):
 
 @measures("sa-photo-tau")
 def photo_temperature(cifar, mnist, cifar_tau, mnist_tau):
-    texts, leads = [], []
+    means, leads = {}, []
     for name, middle, others in (("CIFAR-10", cifar, cifar_tau), ("MNIST", mnist, mnist_tau)):
+        records = (others.sel(tau=0.1), middle, others.sel(tau=1.0))
         for key in ("rsa", "cka"):
-            low, half, high = (
-                record[key].isel(epoch=-1).sel(loss="nscl")
-                for record in (others.sel(tau=0.1), middle, others.sel(tau=1.0))
-            )
-            means = [values.mean() for values in (low, half, high)]
-            texts.append(f"{name} {key.upper()} {listed(means)}")
+            low, half, high = ends = [last(r[key].sel(loss="nscl")) for r in records]
+            means[f"{name} {key.upper()}"] = [values.mean() for values in ends]
             leads.append(high - np.maximum(low, half))
-    return Finding(
-        "at tau = .1, .5, 1, means: " + "; ".join(texts),
-        np.mean(leads),
-        leads,
-    )
+    return Finding(f"at tau = .1, .5, 1, means: {by_name(means)}", np.mean(leads), leads)
 
 
 @measures("sa-temperature")
 def temperature(by_tau):
-    cka = np.array([final(runs, NSCL, "cka") for runs in by_tau])
-    rsa = np.array([final(runs, NSCL, "rsa") for runs in by_tau])
-    leads = [values[-1] - values[:-1].max(0) for values in (cka, rsa)]
-    return Finding(
-        f"CKA {listed(cka.mean(1))}; RSA {listed(rsa.mean(1))}",
-        cka[-1].mean(),
-        leads,
-    )
+    means, leads = {}, []
+    for key in ("cka", "rsa"):
+        ends = np.array([final(runs, NSCL, key) for runs in by_tau])
+        means[key.upper()] = ends.mean(1)
+        leads.append(ends[-1] - ends[:-1].max(0))
+    return Finding(by_name(means), means["CKA"][-1], leads)
 
 
 @measures("sa-temperature-control")
@@ -783,7 +784,8 @@ def temperature_control(temperatures):
         own = means.sel(optimizer=optimizer)
         texts.append(f"{name}: CKA {listed(own.cka)}, RSA {listed(own.rsa)}")
     for key in ("cka", "rsa"):
-        lead = ends[key].sel(tau=1.0) - ends[key].sel(tau=[0.1, 0.5]).max("tau")
+        lower = ends[key].sel(tau=[0.1, 0.5]).max("tau")
+        lead = ends[key].sel(tau=1.0) - lower
         leads += list(lead.transpose("optimizer", "seed"))
     highest = means.cka.sel(optimizer="sgd", tau=1.0)
     return Finding("; ".join(texts), highest, leads)
@@ -801,7 +803,7 @@ def batch_linear(fixed):
 
 @measures("sa-batch-lars")
 def batch_lars(sized):
-    linear = batch_change(sized.cka.isel(step=-1)).sel(law="linear")
+    linear = batch_change(last(sized.cka)).sel(law="linear")
     return Finding(f"changes by {listed(linear, '+.3f')}", linear.mean(), (-linear,))
 
 
@@ -817,8 +819,9 @@ def batch_others(fixed):
 
 def lars_changes(sized, laws: list[str]) -> Finding:
     """How CKA changes from the smallest to the largest batch under these scalings."""
-    changes = batch_change(sized.cka.isel(step=-1)).sel(law=laws).transpose("law", "seed")
-    return Finding(f"changes by {listed(changes.mean('seed'), '+.3f')}", changes.mean(), changes)
+    changes = batch_change(last(sized.cka)).sel(law=laws).transpose("law", "seed")
+    means = changes.mean("seed")
+    return Finding(f"changes by {listed(means, '+.3f')}", changes.mean(), changes)
 
 
 @measures("sa-batch-lars-root")
@@ -854,13 +857,13 @@ def bound_batch(bound_changes):
 
 @measures("sa-photo-gap")
 def photo_gap(cifar, mnist):
-    texts, grown = [], []
+    ends, grown = {}, []
     for name, record in sets(cifar, mnist).items():
-        for loss, said in (("nscl", "NSCL"), ("supcon", "SCL")):
+        for loss, said in GAPS.items():
             gap = record.gap.sel(loss=loss)
-            texts.append(f"{name} {said} {listed(gap.isel(epoch=-1))}")
-            grown.append(gap.isel(epoch=-1) - gap.isel(epoch=1))
-    return Finding("at the end: " + "; ".join(texts), np.mean(grown), map(Every, grown))
+            ends[f"{name} {said}"] = last(gap)
+            grown.append(last(gap) - gap.isel(epoch=1))
+    return Finding(f"at the end: {by_name(ends)}", np.mean(grown), map(Every, grown))
 
 
 @measures("sa-twin-end")
@@ -881,10 +884,10 @@ def twin_end(plateau):
 def weights_lars(long_lars):
     gap = long_lars["gap"].sel(step=[300, 3000])
     texts, grown = [], []
-    for loss, said in (("nscl", "NSCL"), ("supcon", "SCL")):
-        first, last = gap.sel(loss=loss).transpose("step", "seed")
-        texts.append(f"{said} from {listed(first)} to {listed(last)}")
-        grown.append(last - first)
+    for loss, said in GAPS.items():
+        first, end = gap.sel(loss=loss).transpose("step", "seed")
+        texts.append(f"{said} from {listed(first)} to {listed(end)}")
+        grown.append(end - first)
     return Finding("; ".join(texts), np.mean(grown), map(Every, grown))
 
 
@@ -903,12 +906,10 @@ def scl_weights(digits):
 
 @measures("sa-photo-scl-weights")
 def photo_scl_weights(cifar, mnist, long_lars):
-    ends = {name: record.gap.isel(epoch=-1) for name, record in sets(cifar, mnist).items()}
-    ends["digits"] = long_lars["gap"].isel(step=-1)
+    records = sets(cifar, mnist) | {"digits": long_lars}
     texts, wider = [], []
-    for name, gap in ends.items():
-        scl = gap.sel(loss="supcon")
-        nscl = gap.sel(loss="nscl")
+    for name, record in records.items():
+        nscl, scl = at_end(record, "gap", *GAPS)
         texts.append(f"{name}: SCL {listed(scl)}, NSCL {listed(nscl)}")
         wider.append(scl - nscl)
     return Finding("; ".join(texts), np.mean(wider), map(Every, wider))
@@ -916,10 +917,9 @@ def photo_scl_weights(cifar, mnist, long_lars):
 
 def ends_of(record, time: str) -> tuple:
     """NSCL's lead over SCL and CE at the end, and the smaller growth of two weight gaps since the first record."""
-    ends = record.isel({time: -1})
-    lead = ends.cka.sel(loss="nscl") - ends.cka.sel(loss=["supcon", "ce"]).max("loss")
-    growth = (ends["gap"] - record["gap"].isel({time: 1})).sel(loss=["nscl", "supcon"])
-    return lead, growth.min("loss")
+    gap = record["gap"].sel(loss=[*GAPS])
+    growth = last(gap) - gap.isel({time: 1})
+    return ahead(last(record.cka)), growth.min("loss")
 
 
 @measures("sa-architectures")
@@ -956,7 +956,7 @@ def vacuous(lasting):
 @measures("sa-assumptions")
 def assumptions(circles, networks):
     length = max(run.G.max() for run in circles) / 2**0.5
-    bend = worst(circles, lambda r: r.beta, lambda r: r.constants()["beta"])
+    bend = worst(circles, lambda r: r.beta / r.constants()["beta"])
     G = max(run.G.max() for run in networks)
     beta = max(run.beta.max() for run in networks)
     return Finding(
@@ -969,12 +969,12 @@ def assumptions(circles, networks):
 
 @measures("sa-theorem-2")
 def theorem_2(circles, networks, repeated_circles, repeated_networks):
-    by_encoder = ([*circles, *repeated_circles], [*networks, *repeated_networks])
-    circle, network = (
-        worst(those, lambda r: r.drift[1:], lambda r: r.bound[1:]) for those in by_encoder
-    )
-    runs = sum(by_encoder, [])
-    bound, triangle = np.array([(run.bound[-1], run.triangle[-1]) for run in runs]).T
+    on_circle = [*circles, *repeated_circles]
+    of_network = [*networks, *repeated_networks]
+    circle = worst(on_circle, of_bound)
+    network = worst(of_network, of_bound)
+    ends = [(run.bound[-1], run.triangle[-1]) for run in (*on_circle, *of_network)]
+    bound, triangle = np.transpose(ends)
     infinite = counted(np.isinf(bound))
     below = np.sum(bound < triangle)
     return Finding(
@@ -1000,11 +1000,12 @@ def delta(delta_example):
 @measures("sa-eq-5")
 def eq_5(circles, networks):
     runs = [*circles, *networks]
-    chain = worst(runs, lambda r: r.chain, lambda r: r.slope)
-    small = [np.sqrt(run.stretch) * run.config.eta * run.slope < 0.1 for run in runs]
-    quarter = np.concatenate(
-        [(run.rest / run.half)[keep] for run, keep in zip(runs, small, strict=True)]
-    )
+    chain = worst(runs, lambda r: r.chain / r.slope)
+    quarter = []
+    for run in runs:
+        small = np.sqrt(run.stretch) * run.config.eta * run.slope < 0.1
+        quarter.append((run.rest / run.half)[small])
+    quarter = np.concatenate(quarter)
     return Finding(
         f"$J^\\top$ to {chain:.0e}; remainder of a step over that of half a step {span(quarter)}, in "
         f"{len(quarter)} steps",
@@ -1013,32 +1014,32 @@ def eq_5(circles, networks):
     )
 
 
+def remainder(run):
+    """The largest remainder of a step that eq. 6 allows."""
+    return run.constants()["M"] / 2 * (run.config.eta * run.slope) ** 2
+
+
 @measures("sa-eq-6")
 def eq_6(circles):
-    P = worst(circles, lambda r: r.stretch, lambda r: 6 * r.config.n)
-    R = worst(
-        circles, lambda r: r.rest, lambda r: r.constants()["M"] / 2 * (r.config.eta * r.slope) ** 2
-    )
-    return no_more({"P": P, "remainder": R}, "left / right side at most")
+    P = worst(circles, lambda r: r.stretch / (6 * r.config.n))
+    R = worst(circles, lambda r: r.rest / remainder(r))
+    return no_more({"P": P, "remainder": R})
 
 
 @measures("sa-eq-7")
 def eq_7(circles):
-    def right(run):
-        c, found = run.config, run.constants()
-        grown = (1 + c.eta / (2 * c.tau**2 * c.batch)) * run.missed
-        pulled = c.eta * found["C"] * run.pull
-        squared = found["M"] / 2 * (c.eta * run.slope) ** 2
-        return (grown + pulled + squared)[:-1]
+    def quotient(run):
+        grown = growth(run.config) * run.missed
+        pulled = run.config.eta * run.constants()["C"] * run.pull
+        allowed = grown + pulled + remainder(run)
+        return run.missed[1:] / allowed[:-1]
 
-    return no_more(
-        {"circle": worst(circles, lambda r: r.missed[1:], right)}, "left / right side at most"
-    )
+    return no_more({"circle": worst(circles, quotient)})
 
 
 @measures("sa-eq-9")
 def eq_9(circles):
-    quotient = worst(circles, lambda r: r.missed[-1], lambda r: r.miss_bound())
+    quotient = worst(circles, lambda r: r.missed[-1] / r.miss_bound())
     loose = [run.miss_bound() / run.moved[-1] for run in circles]
     return Finding(
         f"left / right side at most {quotient:.2g}; the right side is at least {min(loose):.0f} times what the "
@@ -1240,15 +1241,12 @@ def corollary_3(missed_promises):
 
 @measures("sa-mass")
 def mass(coupled):
-    return no_more(
-        {f"over {len(coupled)} runs": worst(coupled, lambda r: r.mass, lambda r: allowed(r) / 2)},
-        "left / right side at most",
-    )
+    return over_all(coupled, lambda r: r.mass / (allowed(r) / 2))
 
 
 @measures("sa-lemma-6")
 def lemma_6(anchors, coupled):
-    gap = worst(coupled, lambda r: r.reweighting, allowed)
+    gap = worst(coupled, lambda r: r.reweighting / allowed(r))
     return Finding(
         rf"at most {gap:.2f} of it; $2\alpha$ to {anchors['identity']:.0e}",
         gap,
@@ -1272,9 +1270,7 @@ def lemma_6_range(large_steps):
 @measures("sa-lemma-7")
 def lemma_7(circles, networks, repeated_circles, repeated_networks):
     return by_encoder(
-        "left / right side at most",
-        lambda r: r.apart,
-        lambda r: r.constants()["G"] * allowed(r) / r.config.tau,
+        lambda r: r.apart / (r.constants()["G"] * allowed(r) / r.config.tau),
         [*circles, *repeated_circles],
         [*networks, *repeated_networks],
     )
@@ -1282,27 +1278,21 @@ def lemma_7(circles, networks, repeated_circles, repeated_networks):
 
 @measures("sa-eq-15")
 def eq_15(circles, networks, repeated_circles, repeated_networks):
-    def right(run):
+    def quotient(run):
         c, found = run.config, run.constants()
         added = c.eta * found["G"] * allowed(run) / c.tau
-        return (1 + found["beta"] * c.eta) * run.drift[:-1] + added
+        grown = (1 + found["beta"] * c.eta) * run.drift[:-1]
+        return run.drift[1:] / (grown + added)
 
-    return by_encoder(
-        "left / right side at most",
-        lambda r: r.drift[1:],
-        right,
-        [*circles, *repeated_circles],
-        [*networks, *repeated_networks],
-    )
+    return by_encoder(quotient, [*circles, *repeated_circles], [*networks, *repeated_networks])
 
 
 @measures("sa-lemma-8")
 def lemma_8(coupled):
-    def right(run):
+    def quotient(run):
         c = run.config
-        return allowed(run) / (c.tau * c.batch**0.5) + run.path / (2 * c.tau**2 * c.batch)
+        of_losses = allowed(run) / (c.tau * c.batch**0.5)
+        of_tables = run.path / (2 * c.tau**2 * c.batch)
+        return run.gaps / (of_losses + of_tables)
 
-    return no_more(
-        {f"over {len(coupled)} runs": worst(coupled, lambda r: r.gaps, right)},
-        "left / right side at most",
-    )
+    return over_all(coupled, quotient)
