@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from clbook import theory
+from clbook.papers.judging import listed
+from clbook.papers.sa.measures import cosines
 from clbook.style import ACCENT, INK, MUTED, Picture, axes, band, colour, legend, name_lines
 
 DRIFT = ACCENT
@@ -56,13 +58,15 @@ def coupled(result, frame=-1) -> Picture:
     for ax in (left, right):
         ax.minorticks_off()
         name_lines(ax, 24)
-    now = t[-1] if len(t) else 0
-    drift, bound, triangle = (
-        v[shown][-1] if len(t) else 0.0 for v in (result.drift, result.bound, result.triangle)
-    )
-    left.set_title(
-        f"Theorem 1 / triangle inequality = {bound / triangle:.3g}" if len(t) else "start"
-    )
+    title = "start"
+    now = drift = bound = triangle = 0
+    if len(t):
+        now = t[-1]
+        drift = result.drift[shown][-1]
+        bound = result.bound[shown][-1]
+        triangle = result.triangle[shown][-1]
+        title = f"Theorem 1 / triangle inequality = {bound / triangle:.3g}"
+    left.set_title(title)
     right.set_title(f"measured CKA = {result.cka[frame]:.4f}")
     settings = (
         f"C = {config.classes}, tau = {config.tau:g}, B = {config.batch}, eta = {config.eta:g}"
@@ -77,7 +81,12 @@ def coupled(result, frame=-1) -> Picture:
 def ending(result) -> tuple[float, str, str]:
     """(shade, sign, words) of a run for a cell: Theorem 1 over the triangle inequality, dark if vacuous."""
     quotient = float(result.bound[-1] / result.triangle[-1])
-    said = f"{quotient:.2g}" if quotient < 10 else f"{quotient:.0f}" if quotient < 1000 else ">1000"
+    if quotient < 10:
+        said = f"{quotient:.2g}"
+    elif quotient < 1000:
+        said = f"{quotient:.0f}"
+    else:
+        said = ">1000"
     return float(quotient > 1), said, f"Theorem 1 over the triangle inequality {said} at the end"
 
 
@@ -87,9 +96,8 @@ def difference(result) -> Picture:
     gap = result.final[1] - result.final[0]
     top = np.quantile(np.abs(gap), 0.999)
     fig, (row,) = axes(2, width=6.6, height=3.2, sharey=True)
-    for ax, part, name in zip(
-        row, (gap[:, :n], gap[:, n:]), ("points $x_k$", "views $x'_k$"), strict=True
-    ):
+    parts = {"points $x_k$": gap[:, :n], "views $x'_k$": gap[:, n:]}
+    for ax, (name, part) in zip(row, parts.items(), strict=True):
         image = ax.imshow(part, cmap="PuOr_r", vmin=-top, vmax=top, interpolation="nearest")
         ax.set(xlabel=f"key: {name}", xticks=[], yticks=[])
         ax.grid(False)
@@ -142,6 +150,7 @@ def vacuous(panels) -> Picture:
 def replacement(rows) -> Picture:
     """Drift over Theorem 1 after one step: rows (name, batch sizes (k,), ratio (seeds, k), repaired / Theorem 1)."""
     fig, ((ax,),) = axes(1, width=6.2, height=3.0)
+    says = []
     ax.axhspan(1, 1e3, **SHADE)
     for k, (name, B, ratio, repaired) in enumerate(rows):
         ax.plot(B, ratio.T, "os"[k], ms=4, color=colour(k), gid=name)
@@ -153,6 +162,7 @@ def replacement(rows) -> Picture:
             label=f"{name}, and repaired bound",
             gid=f"{name}, repaired",
         )
+        says.append(f"{name}: drift over bound from {ratio.min():.2g} to {ratio.max():.2g}")
     ax.set(
         xscale="log",
         yscale="log",
@@ -162,36 +172,27 @@ def replacement(rows) -> Picture:
     )
     ax.minorticks_off()
     legend(ax, loc="upper left")
-    return Picture(
-        fig,
-        "; ".join(
-            f"{name}: drift over bound from {ratio.min():.2g} to {ratio.max():.2g}"
-            for name, _, ratio, _ in rows
-        )
-        + ".",
-    )
-
-
-def cosines_at_end(runs) -> list[float]:
-    """The cosine between the movements of the encoder's similarities and of the surrogate, of each run."""
-    return [run.cosine[-1] for run in runs]
+    return Picture(fig, "; ".join(says) + ".")
 
 
 def dimensions(free: dict, near: dict, networks: list) -> Picture:
     """How nearly the surrogate goes an encoder's way, against d: {d: runs} of free embeddings; networks of one d."""
     fig, ((ax,),) = axes(1, width=6.2, height=3.0)
     says = []
-    for k, (name, runs) in enumerate({"free, unrelated": free, "free, views near": near}.items()):
-        cosines = np.array([cosines_at_end(those) for those in runs.values()]).T  # (seeds, d)
-        band(ax, [*runs], cosines, color=colour(k), label=name, gid=name, marker="o", ms=3.5)
-        ends = ", ".join(f"{value:.2f}" for value in cosines.mean(0))
-        says.append(f"{name}: {ends} at d = {', '.join(map(str, runs))}")
-    shared = cosines_at_end(networks)
-    places = np.full(len(shared), max(d for d in free if d <= 128))
+    embeddings = {"free, unrelated": free, "free, views near": near}
+    for k, (name, runs) in enumerate(embeddings.items()):
+        d = [*runs]
+        ends = np.array([cosines(of_d) for of_d in runs.values()])  # (d, seeds)
+        band(ax, d, ends.T, color=colour(k), label=name, gid=name, marker="o", ms=3.5)
+        says.append(f"{name}: {listed(ends.mean(1))} at d = {listed(d, 'd')}")
+    shared = cosines(networks)
+    outputs = max(d for d in free if d <= 128)
+    places = [outputs] * len(shared)
     ax.plot(places, shared, "s", ms=4, color=INK, label="network", gid="network")
-    says.append(f"a network of 512 units: {np.mean(shared):.2f} at d = {places[0]}")
+    says.append(f"a network of 512 units: {shared.mean():.2f} at d = {outputs}")
     ax.axhline(1, color=MUTED, lw=0.8, ls=":")
-    ax.set(xscale="log", xticks=[*free], xticklabels=[*free], ylim=(0, 1.05))
+    ticks = [*free]
+    ax.set(xscale="log", xticks=ticks, xticklabels=ticks, ylim=(0, 1.05))
     ax.set(xlabel="dimensions $d$ of the embeddings", ylabel="cosine of the two movements")
     ax.minorticks_off()
     legend(ax, loc="upper left")

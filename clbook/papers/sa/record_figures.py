@@ -21,17 +21,19 @@ def plain(text) -> str:
     return text.replace("$", "").replace("\\tau", "tau")
 
 
-def bands(panels, width=7.8, height=2.7, columns=None) -> Picture:
-    """Panels side by side: (label of y, x (K,), {name: (values (seeds, K), colour)}, settings of the axes)."""
-    columns = columns or len(panels)
-    fig, grid = axes(columns, len(panels) // columns, width=width, height=height)
+def bands(panels) -> Picture:
+    """Four panels: (label of y, x (K,), {name: (values (seeds, K), colour)}, settings of the axes)."""
+    fig, grid = axes(2, 2, width=7.8, height=4.6)
     says = []
     for ax, (label, x, curves, settings) in zip(grid.flat, panels, strict=True):
+        ends = []
         for name, (values, tone) in curves.items():
             band(ax, x, values, color=tone, label=name, gid=name, lw=1.3)
-        ax.set(ylabel=label, **({"xlabel": "iteration"} | settings))
+            ends.append(said(name, values))
+        ax.set(ylabel=label, xlabel="iteration")
+        ax.set(**settings)
         ax.minorticks_off()
-        says.append(f"{plain(label)}: " + ", ".join(said(n, v) for n, (v, _) in curves.items()))
+        says.append(f"{plain(label)}: {', '.join(ends)}")
     named = {}  # over all panels: one may have a curve more
     for ax in grid.flat:
         handles, labels = ax.get_legend_handles_labels()
@@ -60,7 +62,7 @@ def long_training(record) -> Picture:
         if key == "within":
             curves = {"DCL": (record.within.sel(loss="dcl"), INK)} | curves
         panels.append((label, record.step, curves, {"ylim": (0, top)}))
-    return bands(panels, height=4.6, columns=2)
+    return bands(panels)
 
 
 def growth(record) -> Picture:
@@ -90,7 +92,7 @@ def by_count(panels) -> Picture:
         for count, one, tone in zip(counts, values, shades, strict=True):
             curves[f"{count} classes"] = (one, tone)
         drawn.append((label, x, curves, {"ylim": (0, 1.03), "xlabel": "share of the training"}))
-    return bands(drawn, height=4.6, columns=2)
+    return bands(drawn)
 
 
 def subsets(record) -> Picture:
@@ -109,15 +111,15 @@ def subsets(record) -> Picture:
 def temperature_control(record) -> Picture:
     """SA Fig. 4 with a rate proportional to tau, and with LARS."""
     panels = []
+    times = np.linspace(0, 200, record.sizes["step"])
     for optimizer, name in (("sgd", "rate ~ $\\tau$"), ("lars", "LARS")):
         for key in ("cka", "rsa"):
             values = record[key].sel(optimizer=optimizer)
             curves = {}
             for k, tau in enumerate(record.tau.values):
                 curves[f"$\\tau$ = {tau:g}"] = (values.sel(tau=tau), colour(k))
-            times = np.linspace(0, 200, record.sizes["step"])
             panels.append((f"{key.upper()}, {name}", times, curves, {"ylim": (0, 1.03)}))
-    return bands(panels, height=4.6, columns=2)
+    return bands(panels)
 
 
 def by_batch(record, bounds) -> Picture:
@@ -136,10 +138,9 @@ def by_batch(record, bounds) -> Picture:
         lower.set(xscale="log", xticks=sizes, xticklabels=sizes, xlabel="batch size $B$")
         upper.minorticks_off()
         lower.minorticks_off()
-        first, last = ends.mean("seed")[[0, -1]]
-        says.append(
-            f"{scaling}: {first:.2f} and {last:.2f}, the bound changes by 10 to the power {bound[-1]:.1f}"
-        )
+        first, *_, last = ends.mean("seed").values
+        change = f"the bound changes by 10 to the power {bound[-1]:.1f}"
+        says.append(f"{scaling}: {first:.2f} and {last:.2f}, {change}")
     grid[0, 0].set_ylabel("CKA, DCL and NSCL")
     grid[1, 0].set_ylabel("log10 of the bound")
     return Picture(fig, "CKA at B = 32 and at 256, five seeds. " + "; ".join(says) + ".")
@@ -151,41 +152,44 @@ def arrow(ax, turn: float, length: float, tone: str) -> None:
     ax.annotate("", tip, (0, 0), arrowprops={"arrowstyle": "->", "color": tone, "lw": 1.2})
 
 
+def pairs_of_arrows(ax, angles, lengths) -> str:
+    """An arrow along 0 degrees and one at its angle for each seed, lengths (seeds, 2); the angles in words."""
+    for angle, (dcl, nscl) in zip(np.radians(angles), lengths, strict=True):
+        arrow(ax, 0.0, dcl, INK)
+        arrow(ax, angle, nscl, colour(0))
+    arc = np.linspace(0, np.pi / 2, 60)
+    ax.plot(np.cos(arc), np.sin(arc), color=MUTED, lw=0.6)
+    ax.set(xlim=(-0.1, 1.1), ylim=(-0.1, 1.1), aspect="equal", xticks=[], yticks=[])
+    ax.grid(False)
+    return f"{angles.mean():.1f} degrees ({angles.min():.1f} to {angles.max():.1f})"
+
+
 def polar(record) -> Picture:
     """SA Fig. 1: directions in which DCL (along 0 degrees) and NSCL have moved, a pair of arrows a seed; over time."""
     end = record.isel(step=-1)
     turned = record.weight_angle.sel(loss="nscl")
     first = end.isel({"class": 0})
     lengths = first.class_moved.values
-    fig, (row,) = axes(4, width=7.8, height=2.5)
+    moved = end.moved.sel(loss=["dcl", "nscl"]).values
+    fig, ((*arrows, over_time),) = axes(4, width=7.8, height=2.5)
     shown = {
-        "(a) weights": (
-            end.weight_angle.sel(loss="nscl"),
-            end.moved.sel(loss=["dcl", "nscl"]).values,
-        ),
+        "(a) weights": (end.weight_angle.sel(loss="nscl"), moved),
         "(b) class 0, by axes": (first.class_angle.sel(embedding="by PCA"), lengths),
         "class 0, plain": (first.class_angle.sel(embedding="plain"), lengths),
     }
     says = []
-    for ax, (title, (angles, moved)) in zip(row, shown.items(), strict=False):
-        for angle, (dcl, nscl) in zip(np.radians(angles.values), moved / moved.max(), strict=True):
-            arrow(ax, 0.0, dcl, INK)
-            arrow(ax, angle, nscl, colour(0))
-        arc = np.linspace(0, np.pi / 2, 60)
-        ax.plot(np.cos(arc), np.sin(arc), color=MUTED, lw=0.6)
-        ax.set(xlim=(-0.1, 1.1), ylim=(-0.1, 1.1), aspect="equal", xticks=[], yticks=[])
+    for ax, (title, (angles, moved)) in zip(arrows, shown.items(), strict=True):
+        says.append(f"{title}: {pairs_of_arrows(ax, angles.values, moved / moved.max())}")
         ax.set_title(title, fontsize=9)
-        ax.grid(False)
-        says.append(
-            f"{title}: {angles.mean():.1f} degrees ({angles.min():.1f} to {angles.max():.1f})"
-        )
     mean = record.class_angle.mean("class")
-    for name, values, tone in (
-        ("weights", turned, INK),
-        ("classes", mean.sel(embedding="plain"), colour(0)),
-        ("classes, by axes", mean.sel(embedding="by PCA"), colour(1)),
-    ):
-        band(row[3], record.step, values, color=tone, label=name, gid=name, lw=1.2)
-    row[3].set(xlabel="iteration", title="angle, degrees", ylim=(0, 120), yticks=[0, 30, 60, 90])
-    legend(row[3], loc="upper left")
+    curves = {
+        "weights": (turned, INK),
+        "classes": (mean.sel(embedding="plain"), colour(0)),
+        "classes, by axes": (mean.sel(embedding="by PCA"), colour(1)),
+    }
+    for name, (values, tone) in curves.items():
+        band(over_time, record.step, values, color=tone, label=name, gid=name, lw=1.2)
+    over_time.set(xlabel="iteration", title="angle, degrees", ylim=(0, 120))
+    over_time.set_yticks([0, 30, 60, 90])
+    legend(over_time, loc="upper left")
     return Picture(fig, "Angles between the changes of DCL and NSCL. " + "; ".join(says) + ".")
