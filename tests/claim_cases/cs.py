@@ -475,10 +475,13 @@ CASES = {
         "fails": {"parts": table_1(((-0.2, 9.0), (-1.0, 9.1)), ((0.1, 7.0), (0.2, 1.0)))},
     },
     "cs-table-1-deep-box": {
-        "seen here": {"deep": deep(0.2), "scaled_inverse": {5: [2.0] * 2, 0: [2.0] * 2}},
+        "seen here": {
+            "deep": deep(0.2),
+            "scaled_inverse": dict.fromkeys((5, 0), np.full((2, 3), 2.0)),
+        },
         "not seen here": {
             "deep": deep(0.2, trained=(3.0, 1.0)),
-            "scaled_inverse": {5: [2.0] * 2, 0: [2.0] * 2},
+            "scaled_inverse": dict.fromkeys((5, 0), np.full((2, 3), 2.0)),
         },
     },
     "cs-table-1-deep-sphere": {

@@ -14,7 +14,7 @@ measures = Measures()
 BOXES = {"box, p = 2": 2, "box, p = 1": 1}
 TOTAL = 2  # row of the table of losses
 INVERSE, SCALED, TRAINED = range(3)  # its columns
-NO_CONTENT, CONTENT = "$d_c$ = 0", "$d_c$ = 5"  # labels of the chapter's deep runs
+CONTENT = "$d_c$ = 5"  # label of the chapter's deep runs
 BEFORE, AFTER = "h", "z"  # places of the projector
 # What was done to the outputs of photographs, and at which temperatures.
 NORM, SCALED_OUTPUTS, _, STANDARD, STANDARD_TWO, STEEP = OUTPUTS
@@ -37,24 +37,25 @@ SPREADS = {"box": (0.1, 0.3, 0.6, 1.0), "sphere": TRIED}
 def less_where_it_varies(linear):
     texts, falls = [], []
     for space, sds in SPREADS.items():
-        shares = [style_gain(linear["spread", space, 4, sd], 4) for sd in sds]
+        shares = np.array([style_gain(linear["spread", space, 4, sd], 4) for sd in sds])
         texts.append(by_spread(f"{space}: style's gain over content's", shares))
-        falls += [a - b for a, b in zip(shares[:-1], shares[1:], strict=True)]
+        falls += list(shares[:-1] - shares[1:])
     return Finding("; ".join(texts), np.min(falls), falls)
 
 
 @measures("cs-abstract")
 def low_rank_projector(keeping):
-    globe = np.array([losses for losses, _ in keeping["sphere"]])
-    lead = globe[:, 1:].min(1) - globe[:, 0]
-    style = np.array([fits for _, fits in keeping["sphere"]])[:, 0, 1]
-    box = np.array([losses for losses, _ in keeping["box"]])
-    worse = box[:, 0] - box[:, 1:].min(1)
+    lead, style, worse = [], [], []
+    for losses, fits in keeping["sphere"]:
+        lead.append(min(losses[1:]) - losses[0])
+        style.append(fits[0][1])
+    for losses, _ in keeping["box"]:
+        worse.append(losses[0] - min(losses[1:]))
     return Finding(
         f"sphere: the loss is lower by {span(lead, '.3f')} without style, whose $R^2$ is {span(style)}; in "
         f"the box the loss is higher by {span(worse)}",
-        lead.mean(),
-        (lead, 0.1 - style),
+        np.mean(lead),
+        (lead, np.subtract(0.1, style)),
     )
 
 
@@ -71,40 +72,37 @@ def least(maps) -> np.ndarray:
 
 @measures("cs-inversion")
 def inverted(linear):
-    level = [least(linear[world, 0, 1.0]) for world in WORLDS]
-    texts = [f"{span(v)} ({world})" for v, world in zip(level, WORLDS, strict=True)]
-    return Finding("; ".join(texts), np.min(level), [v - 0.8 for v in level])
+    texts, levels = [], []
+    for world in WORLDS:
+        level = least(linear[world, 0, 1.0])
+        texts.append(f"{span(level)} ({world})")
+        levels.append(level)
+    return Finding("; ".join(texts), np.min(levels), np.subtract(levels, 0.8))
 
 
 def by_spread(name, values) -> str:
-    """Words: the means over seeds of values {sd: (seeds,)}."""
-    return f"{name} {listed([v.mean() for v in values])}"
+    """Words: the means over seeds of values (spreads, seeds)."""
+    return f"{name} {listed(np.mean(values, 1))}"
 
 
-def style_kept(
-    deep, world: str, sd: float, label: str, width: int = 50, layer: int = -1
-) -> np.ndarray:
-    """(seeds,) R^2 of the style in a layer, the output unless said."""
-    return deep[width, world, sd, label].style.isel(layer=layer).values
+def style_kept(deep, world: str, sd: float, label: str, width: int = 50) -> np.ndarray:
+    """(seeds,) R^2 of the style at the output."""
+    return deep[width, world, sd, label].style.isel(layer=-1).values
 
 
-def at_spreads(deep, label: str, width: int = 50, layer: int = -1) -> dict:
-    """{world: [(seeds,) R^2 of the style in a layer, for each spread]}."""
-    found = {}
-    for world in SPACES:
-        found[world] = [style_kept(deep, world, sd, label, width, layer) for sd in SDS]
-    return found
+def at_spreads(deep, world: str, label: str, sds=SDS) -> np.ndarray:
+    """(spreads, seeds) R^2 of the style at the output."""
+    return np.array([style_kept(deep, world, sd, label) for sd in sds])
 
 
 @measures("cs-inversion-deep")
 def inverted_deep(deep):
-    found = at_spreads(deep, "no content")
-    every = [v for values in found.values() for v in values]
-    return Finding(
-        "; ".join(by_spread(world, v) for world, v in found.items()),
-        np.min(every),
-        [v - 0.9 for v in every],
-    )
+    texts, kept = [], []
+    for world in SPACES:
+        style = at_spreads(deep, world, "no content")
+        texts.append(by_spread(world, style))
+        kept += list(style)
+    return Finding("; ".join(texts), np.min(kept), np.subtract(kept, 0.9))
 
 
 @measures("cs-eq-2")
@@ -211,7 +209,7 @@ def spectra_at_end(runs) -> np.ndarray:
 @measures("cs-fig-1-left")
 def style_falls(box, globe):
     level = [spectra_at_end(runs[0])[:, -1] for runs in (box, globe)]
-    in_box = [spectra_at_end(box[k])[:, k] for k in (1, 2, 4)]
+    in_box = [spectra_at_end(box[k])[:, k] for k in KS]
     on_sphere = spectra_at_end(globe[4])[:, 4]
     fallen = [*in_box, on_sphere]
     margins = [v - 0.5 for v in level] + [0.5 - v for v in fallen]
@@ -225,17 +223,19 @@ def style_falls(box, globe):
 
 def gained(runs, style: bool) -> np.ndarray:
     """(seeds,) mean gain of style, or of content, at the end."""
-    parts = [slice(run.config.d_c, None) if style else slice(run.config.d_c) for run in runs]
-    return np.array(
-        [gains(run.map[-1])[part].mean() for run, part in zip(runs, parts, strict=True)]
-    )
+    found = []
+    for run in runs:
+        content, of_style = np.split(gains(run.map[-1]), [run.config.d_c])
+        part = of_style if style else content
+        found.append(part.mean())
+    return np.array(found)
 
 
 @measures("cs-box-content-grows")
 def content_grows(box):
     free = gained(box[0], style=True)
-    content = np.array([gained(box[k], style=False) for k in (1, 2, 4)]) / free
-    style = np.array([gained(box[k], style=True) for k in (1, 2, 4)]) / free
+    content = np.array([gained(box[k], style=False) for k in KS]) / free
+    style = np.array([gained(box[k], style=True) for k in KS]) / free
     return Finding(
         f"content {span(content, '.1f')} times, style {span(style)} times the gain without content",
         style.mean(),
@@ -243,13 +243,16 @@ def content_grows(box):
     )
 
 
+def off_level(maps, free) -> np.ndarray:
+    """(seeds,) the largest distance of a singular value of maps from its mean over the maps without content."""
+    level = singular(free).mean(0)
+    return abs(singular(maps) - level).max(1)
+
+
 @measures("cs-fig-1-dashed")
 def dashed(heated, linear):
-    free = {sd: singular(heated[0, 1.0, sd]).mean(0) for sd in TRIED}
-
     def gap(k, tau, sd=0.3):
-        """(seeds,) the largest distance of a singular value from its mean without content."""
-        return abs(singular(heated[k, tau, sd]) - free[sd]).max(1)
+        return off_level(heated[k, tau, sd], heated[0, 1.0, sd])
 
     one = [gap(1, 0.1, sd) for sd in TRIED]
     equal = gap(1, 1.0)
@@ -258,11 +261,11 @@ def dashed(heated, linear):
         best.append(min(gap(k, tau).mean() for tau in (0.03, 0.1, 0.3)))
     in_boxes = []
     for world in BOXES:
-        level = singular(linear[world, 0, 1.0]).mean(0)
-        off = [abs(singular(linear[world, k, 0.01]) - level).max(1).mean() for k in KS]
+        free = linear[world, 0, 1.0]
+        off = [off_level(linear[world, k, 0.01], free).mean() for k in KS]
         in_boxes.append(f"{listed(off)} ({world})")
     on_sphere = (
-        f"off by {listed([v.mean() for v in one])} at style sd .2, .3, .5, at equal temperatures by "
+        f"{by_spread('off by', one)} at style sd .2, .3, .5, at equal temperatures by "
         f"{equal.mean():.2f}; with d_c = 2 and 4 by {listed(best)} at the best tau_c"
     )
     return Finding(
@@ -274,7 +277,8 @@ def dashed(heated, linear):
 
 @measures("cs-units")
 def units(unit):
-    return Finding(f"by {max(unit):.0e} at most", max(unit), (1e-12 - max(unit),))
+    off = max(unit)
+    return Finding(f"by {off:.0e} at most", off, (1e-12 - off,))
 
 
 @measures("cs-undone")
@@ -293,33 +297,24 @@ def undo(linear):
     )
 
 
-def fallen(deep, world: str, width: int = 50) -> tuple[str, list[np.ndarray]]:
-    """Words for the R^2 of style with content and without; [(seeds,) a half less the one over the other]."""
-    style, free = (at_spreads(deep, label, width)[world] for label in ("content", "no content"))
-    text = "; ".join((by_spread(f"{world}, content", style), by_spread("without", free)))
-    return text, [0.5 - s / f for s, f in zip(style, free, strict=True)]
-
-
-def less_style(deep, world: str, width: int = 50) -> tuple[str, list[np.ndarray]]:
-    """Words for the R^2 of style with content and without; [(seeds,) what content takes, at each spread]."""
-    style, free = (at_spreads(deep, label, width)[world] for label in ("content", "no content"))
-    text = "; ".join((by_spread(f"{world}, content", style), by_spread("without", free)))
-    return text, [f - s for s, f in zip(style, free, strict=True)]
-
-
 @measures("cs-fig-1-middle")
 def deep_box(deep):
-    text, less = less_style(deep, "box")
-    return Finding(f"$R^2$ {text}", np.mean(less), (every(*less),))
+    style = at_spreads(deep, "box", "content")
+    free = at_spreads(deep, "box", "no content")
+    text = f"$R^2$ {by_spread('box, content', style)}; {by_spread('without', free)}"
+    less = free - style
+    return Finding(text, less.mean(), (every(less),))
 
 
 @measures("cs-deep-box")
 def deep_box_temperature(deep):
-    low, equal = (style_kept(deep, "box", 0.15, label) for label in ("lower tau_c", "content"))
+    low = style_kept(deep, "box", 0.15, "lower tau_c")
+    equal = style_kept(deep, "box", 0.15, "content")
+    more = low - equal
     return Finding(
         f"$R^2$ {listed(low)} with the lower tau_c, {listed(equal)} at equal temperatures",
-        (low - equal).mean(),
-        (low - equal,),
+        more.mean(),
+        (more,),
     )
 
 
@@ -327,17 +322,16 @@ def deep_box_temperature(deep):
 def deep_narrow(rotated):
     texts, less = [], []
     for world in SPACES:
-        style, free = (
-            style_kept(rotated, world, 0.15, label, 10) for label in ("content", "no content")
-        )
+        style = style_kept(rotated, world, 0.15, "content", 10)
+        free = style_kept(rotated, world, 0.15, "no content", 10)
         texts.append(f"{world}, content {listed(style)}; without {listed(free)}")
         less.append(free - style)
     return Finding(f"$R^2$ {'; '.join(texts)}", np.mean(less), less)
 
 
-def style_at_end(runs, layer: int = -1) -> np.ndarray:
-    """(seeds,) R^2 of the style in a layer, the last one unless said, at the end."""
-    return np.array([run.style_r2[-1, layer] for run in runs])
+def style_at_end(runs) -> np.ndarray:
+    """(seeds,) R^2 of the style at the output, at the end."""
+    return np.array([run.style_r2[-1, -1] for run in runs])
 
 
 @measures("cs-deep-lower-tau")
@@ -349,18 +343,21 @@ def lower_temperature(deep_short):
 
 @measures("cs-fig-1-right")
 def deep_sphere(deep):
-    text, less = fallen(deep, "sphere")
-    return Finding(text, 0.5 - np.mean(less), less)
+    style = at_spreads(deep, "sphere", "content")
+    free = at_spreads(deep, "sphere", "no content")
+    less = 0.5 - style / free
+    text = f"{by_spread('sphere, content', style)}; {by_spread('without', free)}"
+    return Finding(text, 0.5 - less.mean(), less)
 
 
 @measures("cs-threshold-deep")
 def threshold_misses(deep, predicted):
-    share = [0.5 - less for less in fallen(deep, "sphere")[1]]
+    share = at_spreads(deep, "sphere", "content") / at_spreads(deep, "sphere", "no content")
     left = [predicted[sd][0] for sd in SDS]
     return Finding(
         f"at {listed(left)} of the threshold {by_spread('a share of', share)}",
-        np.min(share),
-        (1 - max(left), *(0.5 - v for v in share)),
+        share.min(),
+        (1 - max(left), *(0.5 - share)),
     )
 
 
@@ -380,23 +377,23 @@ def sphere_threshold(sphere_grid):
 def beats_inverse(parts):
     box = parts["box", 2][:, TOTAL]
     ball = parts["sphere", 4][:, TOTAL]
-    means = [
-        v.mean() for v in (box[:, TRAINED], box[:, SCALED], ball[:, TRAINED], ball[:, INVERSE])
-    ]
+    in_box = box.mean(0)
+    on_sphere = ball.mean(0)
     return Finding(
-        "box {:.2f} against {:.2f}, sphere {:.2f} against {:.2f}".format(*means),
-        means[0],
+        f"box {in_box[TRAINED]:.2f} against {in_box[SCALED]:.2f}, "
+        f"sphere {on_sphere[TRAINED]:.2f} against {on_sphere[INVERSE]:.2f}",
+        in_box[TRAINED],
         (box[:, SCALED] - box[:, TRAINED], ball[:, INVERSE] - ball[:, TRAINED]),
     )
 
 
 @measures("cs-table-1-split")
 def split_of_losses(parts):
-    box = parts["box", 2]
-    ball = parts["sphere", 4]
-    change = [of[:, :TOTAL, TRAINED] - of[:, :TOTAL, INVERSE] for of in (box, ball)]  # (seeds, 2)
-    (in_box, on_sphere) = change
-    means = [v for of in (box, ball) for k in (INVERSE, TRAINED) for v in of[:, :TOTAL, k].mean(0)]
+    both = np.stack([parts["box", 2], parts["sphere", 4]])[:, :, :TOTAL]
+    inverse = both[..., INVERSE]  # (spaces, seeds, 2)
+    trained = both[..., TRAINED]
+    in_box, on_sphere = trained - inverse
+    means = np.stack([inverse.mean(1), trained.mean(1)], 1).ravel()
     return Finding(
         "alignment and uniformity, inverse to trained: box {:.2f} and {:.2f} to {:.2f} and {:.2f}, sphere {:.2f} and "
         "{:.2f} to {:.2f} and {:.2f}".format(*means),
@@ -405,42 +402,36 @@ def split_of_losses(parts):
     )
 
 
-def totals(deep, world: str, label: str) -> tuple[list, list]:
-    """[(seeds,) the loss of the inverse of g, at each of two spreads], and that of the trained encoder."""
-    found = [deep[50, world, sd, label].terms.values[:, :, TOTAL].T for sd in SDS[1:]]
-    return [inverse for inverse, _ in found], [trained for _, trained in found]
+def totals(deep, world: str, label: str) -> np.ndarray:
+    """(2, spreads, seeds) the loss of the inverse of g, and of the trained encoder, at each of two spreads."""
+    runs = [deep[50, world, sd, label].terms.values for sd in SDS[1:]]
+    return np.array(runs)[..., TOTAL].transpose(2, 0, 1)
 
 
-def beaten(inverse: list, trained: list, free: list) -> Finding:
-    """By how much a loss is below that of the inverse; `free`: the same without content, for the text."""
-    lead = [a - b for a, b in zip(inverse, trained, strict=True)]
-    return Finding(
-        f"{by_spread('lower by', lead)}; {by_spread('without content by', free)}",
-        np.mean(lead),
-        (every(*lead),),
-    )
+def beaten(lead: np.ndarray, free: np.ndarray) -> Finding:
+    """By how much a loss is below that of the inverse (spreads, seeds); `free`: without content, for the text."""
+    text = f"{by_spread('lower by', lead)}; {by_spread('without content by', free)}"
+    return Finding(text, lead.mean(), (every(lead),))
 
 
 @measures("cs-table-1-deep-box")
 def beaten_in_the_box(deep, scaled_inverse):
-    trained = [totals(deep, "box", label)[1] for label in ("content", "no content")]
-    inverse = [scaled_inverse[k] for k in (5, 0)]
-    free = [a - b for a, b in zip(inverse[1], trained[1], strict=True)]
-    return beaten(inverse[0], trained[0], free)
+    _, trained = totals(deep, "box", "content")
+    _, without = totals(deep, "box", "no content")
+    return beaten(scaled_inverse[5] - trained, scaled_inverse[0] - without)
 
 
 @measures("cs-table-1-deep-sphere")
 def beaten_on_the_sphere(deep):
-    inverse, trained = totals(deep, "sphere", "no content")
-    free = [a - b for a, b in zip(inverse, trained, strict=True)]
-    return beaten(*totals(deep, "sphere", "content"), free)
+    inverse, trained = totals(deep, "sphere", "content")
+    inverse_without, without = totals(deep, "sphere", "no content")
+    return beaten(inverse - trained, inverse_without - without)
 
 
 @measures("cs-table-1-settings")
 def decoded(inverse):
-    box, other, ball = (
-        np.array(inverse[key])[:, 1] for key in (("box", 2), ("box", 1), ("sphere", 2))
-    )
+    keys = (("box", 2), ("box", 1), ("sphere", 2))
+    box, other, ball = (np.array(inverse[key])[:, 1] for key in keys)
     near = (0.2 - abs(box - 7.69)).min()
     far = (abs(other - 7.69) - 0.2).min()
     ball_near = (0.01 - abs(ball - 9.26)).min()
@@ -451,10 +442,11 @@ def decoded(inverse):
     )
 
 
-def lost_last(deep, world: str, label: str) -> tuple[list, list]:
-    """[(seeds,) R^2 of style that the last layer loses, at each spread], and those before it."""
-    runs = [deep[50, world, sd, label].style.values for sd in SDS]
-    return [r[:, -2] - r[:, -1] for r in runs], [r.max(1) - r[:, -2] for r in runs]
+def lost_last(deep, world: str, label: str) -> tuple[np.ndarray, np.ndarray]:
+    """(spreads, seeds) R^2 of style that the last layer loses, and those before it."""
+    style = np.array([deep[50, world, sd, label].style.values for sd in SDS])
+    before = style[..., -2]
+    return before - style[..., -1], style.max(-1) - before
 
 
 @measures("cs-last-layer")
@@ -462,8 +454,8 @@ def in_the_last_on_the_sphere(deep):
     last, before = lost_last(deep, "sphere", "content")
     return Finding(
         f"{by_spread('in the last layer', last)}; {by_spread('before it', before)}",
-        np.mean(last),
-        [a - b for a, b in zip(last, before, strict=True)],
+        last.mean(),
+        last - before,
     )
 
 
@@ -471,35 +463,33 @@ def in_the_last_on_the_sphere(deep):
 def in_the_last_in_the_box(deep):
     last, before = lost_last(deep, "box", "content")
     free, _ = lost_last(deep, "box", "no content")
-    texts = (("in the last layer", last), ("before it", before), ("in the last, no content", free))
     return Finding(
-        "; ".join(by_spread(*text) for text in texts),
-        np.mean(last),
-        [every(*np.subtract(last, other)) for other in (before, free)],
+        f"{by_spread('in the last layer', last)}; {by_spread('before it', before)}; "
+        f"{by_spread('in the last, no content', free)}",
+        last.mean(),
+        (every(last - before), every(last - free)),
     )
-
-
-def on_sphere(deep, label: str) -> list[np.ndarray]:
-    """[(seeds,) R^2 of the style at the output, at each of the two larger spreads] on the sphere."""
-    return [style_kept(deep, "sphere", sd, label) for sd in SDS[1:]]
 
 
 @measures("cs-deep-sphere")
 def norm_too(deep):
-    none, alone, both = (on_sphere(deep, label) for label in ("content", "lower tau_c", "both"))
-    more = tuple(b - v for other in (none, alone) for b, v in zip(both, other, strict=True))
+    none = at_spreads(deep, "sphere", "content", SDS[1:])
+    alone = at_spreads(deep, "sphere", "lower tau_c", SDS[1:])
+    both = at_spreads(deep, "sphere", "both", SDS[1:])
     text = f"{by_spread('with neither', none)}; {by_spread('with tau_c', alone)}; {by_spread('with both', both)}"
-    return Finding(f"$R^2$ {text}", np.mean(both), more)
+    return Finding(f"$R^2$ {text}", both.mean(), (*(both - none), *(both - alone)))
 
 
 @measures("cs-deep-norm")
 def norm_alone(deep):
-    bare, none, alone = (on_sphere(deep, label) for label in ("no norm", "content", "lower tau_c"))
-    more = tuple(b - v for other in (none, alone) for b, v in zip(bare, other, strict=True))
+    bare = at_spreads(deep, "sphere", "no norm", SDS[1:])
+    none = at_spreads(deep, "sphere", "content", SDS[1:])
+    alone = at_spreads(deep, "sphere", "lower tau_c", SDS[1:])
+    more = np.concatenate([bare - none, bare - alone])
     return Finding(
         f"{by_spread('without the norm', bare)}; {by_spread('with it', none)}; "
         f"{by_spread('with it and two temperatures', alone)}",
-        np.min(more),
+        more.min(),
         more,
     )
 
@@ -511,11 +501,12 @@ def norm_alone(deep):
 def scaled_norm(heads, norms):
     regular, bare = (heads["rank"].sel(variant=name, place=AFTER) for name in list(ROWS)[:2])
     rank = ranks(norms, "z")
-    ratios = [bare / regular, rank.sel(variant=SCALED_OUTPUTS) / rank.sel(variant=NORM)]
+    on_digits = bare / regular
+    on_cifar = rank.sel(variant=SCALED_OUTPUTS) / rank.sel(variant=NORM)
     return Finding(
-        f"{span(ratios[0])} times on digits, {span(ratios[1])} times on CIFAR-10",
-        np.mean(ratios[0]),
-        [0.25 - abs(ratio - 1) for ratio in ratios],
+        f"{span(on_digits)} times on digits, {span(on_cifar)} times on CIFAR-10",
+        on_digits.mean(),
+        (0.25 - abs(on_digits - 1), 0.25 - abs(on_cifar - 1)),
     )
 
 
@@ -564,7 +555,7 @@ def digits_columns(digits, name: str, place: str) -> list:
 
 @measures("cs-fig-2")
 def norm_removed(digits):
-    regular, bare, _ = digits_columns(digits, "rank", "z")
+    regular, bare, _ = digits_columns(digits, "rank", AFTER)
     ratio = bare / regular
     half = digits["rank"].sel(variant="regular, temperature 1/2", place=AFTER)
     text = (
@@ -574,42 +565,44 @@ def norm_removed(digits):
     return Finding(text, ratio.mean(), (ratio - 1.25,))
 
 
-def readout(heads, variant: str, place: str):
-    """(seeds,) readout accuracy at a place, at the end, of one of the recorded settings of `recipes`."""
-    return heads.readout.sel(variant=variant, place=place)
+def digits_readouts(digits) -> tuple[list, list]:
+    """The readouts of `digits_columns` after the projector, and before it."""
+    return digits_columns(digits, "readout", AFTER), digits_columns(digits, "readout", BEFORE)
 
 
 @measures("cs-table-2-before")
 def digits_before_better(digits):
-    pairs = zip(*(digits_columns(digits, "readout", place) for place in "hz"), strict=True)
-    lead = [before - after for before, after in pairs]
-    return Finding(
-        "by "
-        + ", ".join(f"{v.mean():.3f} ({name})" for name, v in zip(DIGITS, lead, strict=False)),
-        np.mean(lead),
-        lead,
-    )
+    after, before = digits_readouts(digits)
+    lead = np.subtract(before, after)
+    texts = [f"{mean:.3f} ({name})" for name, mean in zip(DIGITS, lead.mean(1), strict=False)]
+    return Finding("by " + ", ".join(texts), lead.mean(), lead)
 
 
 @measures("img-before-projector")
 def before_projector(cifar):
-    before, after = cifar.probe, cifar.probe_z
+    before = cifar.probe
+    after = cifar.probe_z
     lead = before - after
     return Finding(f"before {listed(before)}, after {listed(after)}", lead.mean(), (lead,))
 
 
-def photo_rows(norms, slow, name: str) -> list:
-    """(seeds,) readouts "probe" (before) or "probe_z" (after): norm, without norm, two temperatures, one rate."""
+def photo_readouts(norms, slow) -> list:
+    """(seeds,) readouts after the projector, and before it: norm, without norm, two temperatures, at one rate."""
     norms = norms.isel(seed=slice(slow.sizes["seed"]))
-    others = [norms[name].sel(variant=variant).values for variant in (STANDARD, STANDARD_TWO)]
-    return [slow[name].sel(variant=SLOW_NORM).values, *others]
+    found = []
+    for name in ("probe_z", "probe"):
+        rows = [slow[name].sel(variant=SLOW_NORM).values]
+        rows += [norms[name].sel(variant=variant).values for variant in (STANDARD, STANDARD_TWO)]
+        found.append(rows)
+    return found
 
 
 @measures("cs-photo-before")
 def photo_before_better(norms, slow):
-    pairs = zip(*(photo_rows(norms, slow, name) for name in ("probe", "probe_z")), strict=True)
-    lead = [before - after for before, after in pairs]
-    return Finding("by " + "; ".join(listed(row, ".3f") for row in lead), np.mean(lead), lead)
+    after, before = photo_readouts(norms, slow)
+    lead = np.subtract(before, after)
+    text = "; ".join(listed(row, ".3f") for row in lead)
+    return Finding(f"by {text}", lead.mean(), lead)
 
 
 def changed(after: list, before: list, row: int) -> tuple[str, list]:
@@ -629,30 +622,30 @@ def no_gain(after: list, before: list) -> Finding:
 
 @measures("cs-photo-norm")
 def photo_no_gain(norms, slow):
-    return no_gain(*(photo_rows(norms, slow, name) for name in ("probe_z", "probe")))
+    return no_gain(*photo_readouts(norms, slow))
 
 
 @measures("cs-photo-caption")
 def photo_gain(norms, slow):
-    text, gains = changed(*(photo_rows(norms, slow, name) for name in ("probe_z", "probe")), 1)
+    text, gains = changed(*photo_readouts(norms, slow), 1)
     return Finding(text, np.mean(gains), gains)
 
 
 @measures("cs-table-2-norm")
 def digits_no_gain(digits):
-    return no_gain(*(digits_columns(digits, "readout", place) for place in "zh"))
+    return no_gain(*digits_readouts(digits))
 
 
 @measures("cs-table-2-caption")
 def digits_gain(digits):
-    text, gains = changed(*(digits_columns(digits, "readout", place) for place in "zh"), 1)
+    text, gains = changed(*digits_readouts(digits), 1)
     return Finding(text, np.mean(gains), gains)
 
 
 @measures("cs-table-2-two", 0)
 @measures("cs-table-2-two-before", 1)
 def digits_two_temperatures(place: int, digits):
-    text, gains = changed(*(digits_columns(digits, "readout", place) for place in "zh"), 2)
+    text, gains = changed(*digits_readouts(digits), 2)
     return Finding(text, gains[place].mean(), (gains[place],))
 
 
