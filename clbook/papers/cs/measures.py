@@ -1,5 +1,7 @@
 """How the claims of CS are measured, in the order of items.yaml."""
 
+import itertools
+
 import numpy as np
 
 from clbook.experiments.content_style.experiment import gains, singular, style_gain
@@ -178,13 +180,16 @@ def higher_content(linear):
     found = factors(linear, 10.0)
     low = factors(linear, 0.01)
     # As printed it helps if there is a world in which it does for each d_c, by as much as the other order.
-    gain = [np.log(v) - np.log(low[key]) for key, v in found.items() if key[0] in BOXES]
-    other = min(v.mean() for key, v in low.items() if key[0] in BOXES)
+    gain, other = [], []
+    for key in itertools.product(BOXES, KS):
+        gain.append(np.log(found[key]) - np.log(low[key]))
+        other.append(low[key].mean())
+    means = [values.mean() for values in found.values()]
     return Finding(
         f"{by_world(found)}; tau_c = .01: {by_world(low)}",
-        np.mean([np.mean(v) for v in found.values()]),
+        np.mean(means),
         (np.min(gain, 0),),
-        None if other > 1 else "fails",
+        None if min(other) > 1 else "fails",
     )
 
 
@@ -607,11 +612,12 @@ def photo_before_better(norms, slow):
 
 def changed(after: list, before: list, row: int) -> tuple[str, list]:
     """Words for the change of the readouts from the row before to this one; (seeds,) of both places."""
-    gains = [v[row] - v[row - 1] for v in (after, before)]
-    means = (v[k].mean() for v in (after, before) for k in (row - 1, row))
-    return "{:.3f} to {:.3f} after the projector, {:.3f} to {:.3f} before, means".format(
-        *means
-    ), gains
+    gains, texts = [], []
+    for rows in (after, before):
+        gains.append(rows[row] - rows[row - 1])
+        texts.append(f"{rows[row - 1].mean():.3f} to {rows[row].mean():.3f}")
+    text = "{} after the projector, {} before, means".format(*texts)
+    return text, gains
 
 
 def no_gain(after: list, before: list) -> Finding:
@@ -839,19 +845,21 @@ def nonzero(values: np.ndarray) -> np.ndarray:
 
 @measures("cs-lemma-6")
 def batch_size(spectra, estimates):
-    few, many = (spectra[n][:, 0] / spectra[n][:, -1] for n in (5, 100))
-    error = [
-        np.linalg.norm(estimates[n] - estimates[max(estimates)], axis=(-2, -1)) for n in (5, 100)
-    ]
-    better = error[0] / error[1]
+    limit = estimates[max(estimates)]
+    conditions, errors = [], []
+    for n in (5, 100):
+        conditions.append(spectra[n][:, 0] / spectra[n][:, -1])
+        errors.append(np.linalg.norm(estimates[n] - limit, axis=(-2, -1)))
+    few, many = conditions
+    better = np.divide(*errors)
     low = nonzero(spectra[2])
     full = nonzero(spectra[12])
-    text = (
+    return Finding(
         f"rank {low.max()}, then {full.min()}; condition number {span(few, '.0f')}, then "
-        f"{span(many, '.1f')}; errors {span(better, '.1f')} times smaller"
+        f"{span(many, '.1f')}; errors {span(better, '.1f')} times smaller",
+        many.mean(),
+        (every(full - low), every(np.log(few / many)), every(np.log(better))),
     )
-    margins = (full - low, np.log(few / many), np.log(better))
-    return Finding(text, many.mean(), map(every, margins))
 
 
 @measures("cs-lemma-6-remark")
@@ -888,11 +896,9 @@ def decomposition(forms):
 
 @measures("cs-definite")
 def definite(dial):
-    eigenvalues = np.array(
-        [dial[sd][1] for sd in (0.1, 0.2, 0.3)]
-    )  # (spreads, seeds, 8), ascending
-    lowest = eigenvalues[..., 0]
-    highest = eigenvalues[..., -1]
+    ascending = np.array([dial[sd][1] for sd in (0.1, 0.2, 0.3)])  # (spreads, seeds, eigenvalues)
+    lowest = ascending[..., 0]
+    highest = ascending[..., -1]
     bottom = lowest.min()
     one_sign = (lowest > 0).all() or (highest < 0).all()
     return Finding(
@@ -905,17 +911,20 @@ def definite(dial):
 
 @measures("cs-strong")
 def strong_augmentation(linear):
-    free, left = {}, {}
+    frees, shares, texts = [], [], []
     for sd in SPREADS["box"]:
-        free[sd] = least(linear["spread", "box", 0, sd])
-        left[sd] = least(linear["spread", "box", 4, sd]) / free[sd]
-    text = "; ".join(f"{span(v)} at sd {sd:g}" for sd, v in left.items())
-    weak = np.minimum(left[0.1], left[0.3])
-    without = listed([free[0.6].mean(), free[1.0].mean()])
+        free = least(linear["spread", "box", 0, sd])
+        share = least(linear["spread", "box", 4, sd]) / free
+        frees.append(free.mean())
+        shares.append(share)
+        texts.append(f"{span(share)} at sd {sd:g}")
+    *weak, strong, strongest = shares
+    text = "; ".join(texts)
+    without = listed(frees[2:])
     return Finding(
         f"of that without content {text}; without content it is {without} at .6 and 1",
-        left[1.0].mean(),
-        (0.5 - left[0.6], 0.5 - left[1.0], 0.5 - weak),
+        strongest.mean(),
+        (0.5 - strong, 0.5 - strongest, 0.5 - np.minimum(*weak)),
     )
 
 
@@ -955,9 +964,8 @@ def content_faster(recipe):
 @measures("cs-lemma-7-ratio")
 def growth_ratio(ratios):
     true, law, printed = np.array(ratios).transpose(2, 0, 1)  # (spreads, seeds)
-    text = (
-        f"autograd {listed(true.mean(1))}, the law {listed(law.mean(1))}, printed "
-        f"{listed(printed.mean(1))}"
+    text = ", ".join(
+        (by_spread("autograd", true), by_spread("the law", law), by_spread("printed", printed))
     )
     off = abs(true / law - 1)
     return Finding(text, true[-1].mean(), (every(0.02 - off),))
@@ -991,24 +999,22 @@ def recipe_equalises(recipe):
 
 @measures("cs-prop-3-goal")
 def equal_spectrum(linear):
-    texts, scaled = [], {}
+    texts, levels = [], []
     for p in (2, 1):
-        scaled[p] = [least(linear["recipe", p, sd, "s"]) for sd in (0.05, 0.1, 0.15)]
-        equal = [least(linear["recipe", p, sd, "1"]) for sd in (0.05, 0.1, 0.15)]
-        texts.append(f"{span(scaled[p])} (p = {p}; at equal temperatures {span(equal)})")
-    return Finding(
-        "; ".join(texts),
-        np.min(scaled[2]),
-        [v - 0.5 for v in scaled[2] + scaled[1]],
-    )
+        scaled, equal = [], []
+        for sd in (0.05, 0.1, 0.15):
+            scaled.append(least(linear["recipe", p, sd, "s"]))
+            equal.append(least(linear["recipe", p, sd, "1"]))
+        texts.append(f"{span(scaled)} (p = {p}; at equal temperatures {span(equal)})")
+        levels.append(scaled)
+    levels = np.array(levels)  # (p, spreads, seeds)
+    return Finding("; ".join(texts), levels[0].min(), np.concatenate(levels - 0.5))
 
 
 @measures("cs-stationary")
 def only_zero(dial):
-    sizes = []
-    for sd in (0.1, 0.2, 0.3):
-        sizes += [abs(values).min() / abs(values).max() for values in dial[sd][1]]
-    size = np.array(sizes)
+    values = np.abs([dial[sd][1] for sd in (0.1, 0.2, 0.3)])  # (spreads, seeds, eigenvalues)
+    size = values.min(-1) / values.max(-1)
     return Finding(f"at least {size.min():.2f} of the largest", size.min(), (every(size - 0.1),))
 
 
@@ -1038,9 +1044,11 @@ def style_optimum(surface):
 
 @measures("cs-prop-4")
 def infimum(far, collapsed, no_content):
-    bent = [loss for of_seed in collapsed for loss in of_seed.values()]
-    least = max(loss[-1] for loss in (*far.values(), *bent))
-    text = ", ".join(f"{loss[0]:.2g}" for loss in far.values())
+    losses = [*far.values()]
+    text = listed([loss[0] for loss in losses], ".2g")
+    for of_seed in collapsed:
+        losses += of_seed.values()
+    least = max(loss[-1] for loss in losses)
     return Finding(
         f"{text} with the content times 30; {least:.0e} at 1e8, linear and not; without content {no_content:.2f}",
         least,
@@ -1050,19 +1058,21 @@ def infimum(far, collapsed, no_content):
 
 @measures("cs-cor-1")
 def inverse_not_best(corner):
-    inverse = np.array([corner[k][:, 0, 1] for k in (1, 4)])
-    doubled = np.array([corner[k][:, 1, 1] for k in (1, 4)])
-    text = "{:.2f} and {:.2f} fall to {:.2f} and {:.2f}".format(*inverse.mean(1), *doubled.mean(1))
-    return Finding(text, doubled.mean(), (every(inverse - doubled),))
+    losses = np.array([corner[k][:, :, 1] for k in (1, 4)])  # (d_c, seeds, content)
+    inverse = losses[..., 0]
+    doubled = losses[..., 1]
+    before = " and ".join(f"{mean:.2f}" for mean in inverse.mean(1))
+    after = " and ".join(f"{mean:.2f}" for mean in doubled.mean(1))
+    return Finding(f"{before} fall to {after}", doubled.mean(), (every(inverse - doubled),))
 
 
 @measures("cs-prop-5")
 def low_rank(layers):
-    counts = {}
-    for key, found in layers.items():
-        counts[key] = np.array([nonzero(np.array(of_seed)) for of_seed in found])
-    straight = [counts[1, scale] for scale in (2, 30)]
-    bent = np.concatenate([counts[3, scale] for scale in (2, 30)])
+    counts = {1: [], 3: []}
+    for (depth, _), found in layers.items():
+        counts[depth] += [nonzero(np.array(of_seed)) for of_seed in found]
+    straight = counts[1]
+    bent = np.array(counts[3])  # (seeds and scales, layers)
     by_layer = ", ".join(span(of_layer, "d") for of_layer in bent.T)
     low = max(np.max(straight), bent[:, -1].max())
     return Finding(
@@ -1094,9 +1104,11 @@ def full_rank(sphere_identity):
 @measures("cs-fig-4")
 def unused_decay(weak_decay, decayed):
     left = decayed.left.sel(variant="directclr").values  # (seeds, rows)
-    unused = left[:, 12:].max(1)
-    used = left[:, :12].mean(1)
-    early = (weak_decay.rows[-1] / weak_decay.rows[0])[weak_decay.config.direct :].mean()
+    seen, unseen = np.split(left, [12], axis=1)
+    unused = unseen.max(1)
+    used = seen.mean(1)
+    start, *_, end = weak_decay.rows[:, weak_decay.config.direct :]
+    early = (end / start).mean()
     return Finding(
         f"{span(unused, '.4f')} left at a product of 8, of the rows that the loss sees {span(used)}; {early:.3f} left "
         "at .008",
@@ -1120,11 +1132,13 @@ def only_concatenated(decayed):
 @measures("cs-h-against-r")
 def r_reads_worse(directclr):
     h, r = (directclr.readout.sel(variant="directclr", place=place).values for place in "hr")
-    return Finding(f"r {r.mean():.3f}, h {h.mean():.3f}", (h - r).mean(), (h - r,))
+    lead = h - r
+    return Finding(f"r {r.mean():.3f}, h {h.mean():.3f}", lead.mean(), (lead,))
 
 
 @measures("cs-directclr-simclr")
 def simclr_reads_better(directclr, heads):
     r = directclr.readout.sel(variant="directclr", place="r").values
     other = heads.readout.sel(variant="regular", place=BEFORE).values
-    return Finding(f"r {r.mean():.3f}, SimCLR {other.mean():.3f}", (other - r).mean(), (other - r,))
+    lead = other - r
+    return Finding(f"r {r.mean():.3f}, SimCLR {other.mean():.3f}", lead.mean(), (lead,))
