@@ -13,6 +13,7 @@ from clbook.experiments.separability.recipes import checked
 from clbook.experiments.sphere import recipes as sphere_recipes
 from clbook.metrics import separable
 from clbook.papers.ls import computed, drift, exact, repair, variants
+from clbook.papers.ls.recipes import each
 
 SEEDS, SPREADS, PLACES, DATA = computed.SEEDS, computed.SPREADS, computed.PLACES, computed.DATA
 FROM_CAP = ("loss", "arrows", "clustered_at", "separable_at")  # recorded of runs from a cap
@@ -82,21 +83,21 @@ def by_tau():
     """The loss over the number of even places, at six temperatures."""
     few = landscape.Config(clusters=2, copies=1)
     taus = (0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
-    return sweep(landscape.run, [few.replace(tau=tau) for tau in taus])
+    return sweep(landscape.run, each(few, tau=taus))
 
 
 @functools.cache
 def by_tolerance():
     """The thresholds at which the loss is level, for three tolerances."""
     few = landscape.Config(clusters=2, copies=1)
-    return sweep(landscape.run, [few.replace(tolerance=t) for t in (0.1, 0.01, 1e-4)])
+    return sweep(landscape.run, each(few, tolerance=(0.1, 0.01, 1e-4)))
 
 
 @functools.cache
 def finite():
     """16 even places with 1, 4 and 16 points each."""
-    counts = (1, 4, 16)
-    return sweep(landscape.run, [landscape.Config(clusters=16, copies=m) for m in counts])
+    places = landscape.Config(clusters=16)
+    return sweep(landscape.run, each(places, copies=(1, 4, 16)))
 
 
 @functools.cache
@@ -126,10 +127,8 @@ def saddles():
 @functools.cache
 def alone():
     """Even points of the circle with a place each, at three temperatures."""
-    configs = []
-    for k in (3, 4, 5, 8, 16):
-        for tau in (0.05, 0.2, 0.5):
-            configs.append(landscape.Config(clusters=k, copies=1, tau=tau))
+    places = landscape.Config(copies=1)
+    configs = each(places, clusters=(3, 4, 5, 8, 16), tau=(0.05, 0.2, 0.5))
     return sweep(landscape.run, configs)
 
 
@@ -208,8 +207,8 @@ def several():
     plain = Config(n=120, eps=0.1, tau=1.0, steps=1000, linger=1.0)
     found = {}
     for classes, d in ((3, 2), (4, 2), (4, 3)):
-        configs = [plain.replace(classes=classes, d=d, seed=seed) for seed in range(5)]
-        found[f"{classes} clusters, d = {d}"] = sweep(separability.run, configs)
+        one = plain.replace(classes=classes, d=d)
+        found[f"{classes} clusters, d = {d}"] = sweep(separability.run, each(one, seed=SEEDS))
     return found
 
 
@@ -233,8 +232,8 @@ def linear_maps():
     )
     found = {}
     for features, rate in (("random", 0.0015), ("radial", 0.015), ("spline", 0.13)):
-        configs = [plain.replace(features=features, lr_over_tau=rate, seed=seed) for seed in SEEDS]
-        found[features] = sweep(variants.run, configs, record=("theta", "drift"))
+        one = plain.replace(features=features, lr_over_tau=rate)
+        found[features] = sweep(variants.run, each(one, seed=SEEDS), record=("theta", "drift"))
     return found
 
 
@@ -269,8 +268,8 @@ def shapes():
     donut = clusters.replace(data="donut", augmentation="rotation")
     found = {}
     for name, config in (("donut", donut), ("clusters", clusters)):
-        configs = [config.replace(seed=seed) for seed in range(5)]
-        found[name] = sweep(separability.run, configs, record=("theta", "sigma2"))
+        seeds = each(config, seed=SEEDS)
+        found[name] = sweep(separability.run, seeds, record=("theta", "sigma2"))
     return found
 
 
@@ -278,7 +277,7 @@ def shapes():
 def affine():
     """{data: whether an affine function separates the classes of the points themselves, by draw}."""
     digits = Config(data="digits", augmentation="image", classes=3, n=99)
-    draws = [separability.dataset(digits.replace(seed=seed)) for seed in SEEDS]
+    draws = map(separability.dataset, each(digits, seed=SEEDS))
     return {
         "donut": [separable(run.x, run.labels) for run in shapes()["donut"]],
         "digits": [separable(x, labels) for x, labels in draws],
@@ -326,7 +325,7 @@ def growth():
 def constant():
     """Five starts at which all points and views are at one place."""
     start = Config(eps=0.0, spread=0.02, steps=1)
-    seeds = [start.replace(seed=seed) for seed in SEEDS]
+    seeds = each(start, seed=SEEDS)
     return sweep(separability.run, seeds, record=("gamma", "theta", "sigma2"))
 
 
@@ -493,8 +492,7 @@ def vanilla():
     found = {}
     for d in (2, 3):
         for start in ("cap", "uniform"):
-            one = free.replace(d=d, start=start)
-            seeds = [one.replace(seed=seed) for seed in range(5)]
+            seeds = each(free.replace(d=d, start=start), seed=SEEDS)
             found[d, start] = sweep(sphere.run, seeds, record=("loss", "accuracy"))
     return found
 
@@ -505,8 +503,7 @@ def cap():
     found = {}
     for d in (2, 3):
         for depth in (1, 4):
-            one = sphere.Config(d=d, depth=depth, steps=100)
-            seeds = [one.replace(seed=seed) for seed in range(5)]
+            seeds = each(sphere.Config(d=d, depth=depth, steps=100), seed=SEEDS)
             found[d, depth] = sweep(sphere.run, seeds, record=FROM_CAP)
     return found
 
@@ -515,8 +512,7 @@ def cap():
 def cap_wide_gap():
     """Five seeds of a network from points close together, on clusters as far apart as VA's."""
     apart = sphere.Config(first=-3.0, gap=2.0, record_every=100)
-    seeds = [apart.replace(seed=seed) for seed in SEEDS]
-    return sweep(sphere.run, seeds, record=FROM_CAP)
+    return sweep(sphere.run, each(apart, seed=SEEDS), record=FROM_CAP)
 
 
 @functools.cache
@@ -536,7 +532,7 @@ def on_circle():
     """Runs on the circle with every step's kernel compared with that of the start, five seeds."""
     plain = sphere.Config(steps=20, record_every=1)
     kept = ("drift", "separable_at")
-    return [drift.run(plain.replace(seed=seed), record=kept) for seed in SEEDS]
+    return [drift.run(config, record=kept) for config in each(plain, seed=SEEDS)]
 
 
 @functools.cache

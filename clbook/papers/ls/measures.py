@@ -75,18 +75,20 @@ def of_places(result) -> float:
     return result.curves.simclr[result.config.clusters - 1]
 
 
-def alike(integrals, z) -> float:
-    """How far vectors (n, d) at the places z (n, d) are from one multiple of their place."""
-    along = (integrals * z).sum(1)
-    return np.abs(integrals - along.mean() * z).max()
-
-
-def forces(result) -> np.ndarray:
-    """(n, n, d) eta'(|x - y|^2 / 2) (x - y) of eq. 3 with eta(t) = exp(-t / tau), for all pairs of points."""
+def integrals(result) -> np.ndarray:
+    """(n, d) of eq. 5: means over y of eta'(|x - y|^2 / 2) (x - y) with eta(t) = exp(-t / tau), at each point x."""
     apart = result.z[:, None] - result.z
     tau = result.config.tau
     square = (apart**2).sum(2, keepdims=True)
-    return -np.exp(-square / (2 * tau)) / tau * apart
+    forces = -np.exp(-square / (2 * tau)) / tau * apart
+    return forces.mean(1)
+
+
+def unlike(result) -> float:
+    """How far the integrals of eq. 5 are from one multiple of their places."""
+    found = integrals(result)
+    along = (found * result.z).sum(1)
+    return np.abs(found - along.mean() * result.z).max()
 
 
 def best_line(thresholds, most: float) -> tuple[float, float]:
@@ -213,9 +215,11 @@ def same_distribution(pushed):
 
 @measures("ls-definitions")
 def definitions(written):
-    off = 0.0
+    errors = []
     for pairs in written:
-        off = max(off, *(abs(ours / plain - 1) for ours, plain in pairs.values()))
+        for ours, plain in pairs.values():
+            errors.append(abs(ours / plain - 1))
+    off = max(errors)
     return Finding(f"off by a part of {off:.0e} at most", off, (1e-10 - off,))
 
 
@@ -234,7 +238,8 @@ def collapse(by_tau, still):
 
 @measures("ls-any-scale")
 def any_scale(scales):
-    return Finding(f"changes by {max(scales):.0e}", max(scales), (EXACT - max(scales),))
+    off = max(scales)
+    return Finding(f"changes by {off:.0e}", off, (EXACT - off,))
 
 
 @measures("ls-indicator")
@@ -265,9 +270,9 @@ def consistent(on_sphere):
 def theorem_3_1(still, solids):
     *fixed, random = still
     places = [*fixed, *solids]
-    off = max(alike(forces(one).mean(1), one.z) for one in places)
+    off = max(map(unlike, places))
     moves = max(one.tangential.max() for one in places)
-    least = min(alike(forces(random).mean(1), random.z), random.tangential.max())
+    least = min(unlike(random), random.tangential.max())
     return Finding(
         f"at {len(places)} configurations the integrals are one multiple of the place up to {off:.0e}, and the "
         f"gradient along the sphere is at most {moves:.0e}; at random points off by {least:.2f} or more",
@@ -278,9 +283,11 @@ def theorem_3_1(still, solids):
 
 @measures("ls-eq-5")
 def same_integrals(still):
-    integrals = forces(still[0]).mean(1)
-    apart = np.linalg.norm(integrals[:, None] - integrals, axis=2).max()
-    along = np.abs(integrals - (integrals * still[0].z).sum(1, keepdims=True) * still[0].z).max()
+    z = still[0].z
+    found = integrals(still[0])
+    apart = np.linalg.norm(found[:, None] - found, axis=2).max()
+    outwards = (found * z).sum(1, keepdims=True)
+    along = np.abs(found - outwards * z).max()
     return misprint(
         f"they differ by up to {apart:.2f}; corrected, the parts along the sphere by {along:.0e}",
         apart,
@@ -414,9 +421,10 @@ def uniform_start(depth, uniform_trained, uniform_gentle, uniform_size):
     small = uniform_trained.accuracy.sel(mine).max("step") >= CLUSTERED
     large = uniform_size.accuracy.sel(mine).max("step") >= CLUSTERED
     gentle = np.isfinite(uniform_gentle.clustered_at.sel(mine))
+    by_rate = small.transpose("lr", ..., "seed")
     best = []
     for d in large.d.values:
-        tried = [large.sel(d=d).values, *small.sel(d=d).transpose("lr", "seed").values]
+        tried = [large.sel(d=d).values, *by_rate.sel(d=d).values]
         best.append(max(tried, key=lambda runs: (runs.all(), runs.size)))
     return Finding(
         f"{counted(gentle)} runs below the stability limit; n = 2,000, beyond it, "
@@ -680,7 +688,7 @@ def square_decides(phase_diagram):
 @measures("ls-spread-squared")
 def spread_squared(blocks, thetas):
     sigma2 = np.asarray(blocks)[:, :, 0]
-    falls = sigma2[:, 1:-1] / sigma2[:, 2:]
+    falls = sigma2[:, 1:-1] / sigma2[:, 2:]  # from one spread to the next, but for the first
     least = np.min(thetas, axis=1)
     return Finding(
         f"divided by {span(falls, '.2f')}; $\\Theta$ at least {least.min():.0f}",
@@ -742,7 +750,8 @@ def donut(donuts):
 
 @measures("ls-donut-views")
 def donut_views(donuts):
-    parted = np.array([apart(runs) for name, runs in donuts.items() if name != "rotation"])
+    others = [name for name in donuts if name != "rotation"]
+    parted = np.array([apart(donuts[name]) for name in others])
     return Finding(f"{counted(parted)} runs separate", (~parted).mean(), ~parted)
 
 
@@ -917,7 +926,8 @@ def vicreg_forgets(maps):
 
 @measures("ls-byol")
 def byol_forgets(maps):
-    plain = ((maps.z * np.array(PREDICTOR) - maps.z) ** 2).sum(2).mean(1)
+    off = maps.z * np.array(PREDICTOR) - maps.z
+    plain = (off**2).sum(2).mean(1)
     gap = max(shuffling(plain), shuffling(maps.losses["BYOL, fixed predictor"]))
     return Finding(
         f"losses differ by {gap:.0e}; with the best predictor, the identity, all are 0",
@@ -1048,7 +1058,9 @@ def stays_invariant(kept):
 
 @measures("ls-step-1")
 def step_1(linear_errors, linear_powers):
-    part = max(error / (eps**3 / tau**2 + gamma / tau) for eps, gamma, tau, error in linear_errors)
+    eps, gamma, tau, error = np.transpose(linear_errors)
+    law = eps**3 / tau**2 + gamma / tau
+    part = (error / law).max()
     return Finding(
         f"at most {part:.2f} times it; powers {span(linear_powers, '.2f')}",
         part,
@@ -1071,13 +1083,16 @@ def growth_rate(gradient, said, growth):
     mine = [(rate, predicted) for of, rate, predicted in growth if of == gradient]
     rate, predicted = np.transpose(mine)
     ratio = rate / predicted
-    return Finding(f"{span(ratio, '.3f')} of {said}", ratio.mean(), (0.05 - abs(ratio - 1),))
+    near = 0.05 - abs(ratio - 1)
+    return Finding(f"{span(ratio, '.3f')} of {said}", ratio.mean(), (near,))
 
 
 @measures("ls-growing-eigenvalue")
 def growing_eigenvalue(eigenvalues):
     lowest, said, others = np.array(eigenvalues).T
-    off = max(abs(lowest / said - 1).max(), (others / abs(lowest)).max())
+    of_lowest = abs(lowest / said - 1)
+    of_others = others / abs(lowest)
+    off = max(of_lowest.max(), of_others.max())
     return Finding(f"off by a part of {off:.0e}", off, (NEARLY - off,))
 
 
