@@ -154,8 +154,8 @@ def factors(linear, tau_c: float) -> dict:
     found = {}
     for world in WORLDS:
         for k in KS:
-            changed, equal = (style_gain(linear[world, k, tau], k) for tau in (tau_c, 1.0))
-            found[world, k] = changed / equal
+            equal = style_gain(linear[world, k, 1.0], k)
+            found[world, k] = style_gain(linear[world, k, tau_c], k) / equal
     return found
 
 
@@ -292,8 +292,10 @@ def undo(linear):
     for tau in (0.01, 1.0):
         undone = []
         for k in KS:
-            unit = np.where(np.arange(8) < k, tau, 1)[:, None] ** 0.5
-            undone.append(style_gain(linear["box, p = 2", k, tau] / unit, k))
+            is_content = np.arange(8) < k
+            unit = np.where(is_content, tau, 1) ** 0.5
+            maps = linear["box, p = 2", k, tau] / unit[:, None]
+            undone.append(style_gain(maps, k))
         found[tau] = np.array(undone)
     return Finding(
         f"{span(found[0.01], '.3f')} of content's, at equal temperatures {span(found[1.0], '.3f')}",
@@ -394,8 +396,9 @@ def beats_inverse(parts):
 
 @measures("cs-table-1-split")
 def split_of_losses(parts):
-    both = np.stack([parts["box", 2], parts["sphere", 4]])[:, :, :TOTAL]
-    inverse = both[..., INVERSE]  # (spaces, seeds, 2)
+    spaces = np.stack([parts["box", 2], parts["sphere", 4]])
+    both = spaces[:, :, :TOTAL]  # (spaces, seeds, 2, maps)
+    inverse = both[..., INVERSE]
     trained = both[..., TRAINED]
     in_box, on_sphere = trained - inverse
     means = np.stack([inverse.mean(1), trained.mean(1)], 1).ravel()
@@ -482,7 +485,8 @@ def norm_too(deep):
     alone = at_spreads(deep, "sphere", "lower tau_c", SDS[1:])
     both = at_spreads(deep, "sphere", "both", SDS[1:])
     text = f"{by_spread('with neither', none)}; {by_spread('with tau_c', alone)}; {by_spread('with both', both)}"
-    return Finding(f"$R^2$ {text}", both.mean(), (*(both - none), *(both - alone)))
+    more = np.concatenate([both - none, both - alone])
+    return Finding(f"$R^2$ {text}", both.mean(), more)
 
 
 @measures("cs-deep-norm")
@@ -504,7 +508,10 @@ def norm_alone(deep):
 
 @measures("cs-norm-scaled")
 def scaled_norm(heads, norms):
-    regular, bare = (heads["rank"].sel(variant=name, place=AFTER) for name in list(ROWS)[:2])
+    with_norm, without, *_ = ROWS
+    after = heads["rank"].sel(place=AFTER)
+    regular = after.sel(variant=with_norm)
+    bare = after.sel(variant=without)
     rank = ranks(norms, "z")
     on_digits = bare / regular
     on_cifar = rank.sel(variant=SCALED_OUTPUTS) / rank.sel(variant=NORM)
@@ -555,7 +562,8 @@ def photo_control(norms, slow):
 
 def digits_columns(digits, name: str, place: str) -> list:
     """(seeds,) of the variants regular, without norm, two temperatures: the readout or the rank at a place."""
-    return [digits[name].sel(variant=variant, place=place).values for variant in list(DIGITS)[:3]]
+    there = digits[name].sel(place=place)
+    return [there.sel(variant=variant).values for variant in list(DIGITS)[:3]]
 
 
 @measures("cs-fig-2")
@@ -614,8 +622,9 @@ def changed(after: list, before: list, row: int) -> tuple[str, list]:
     """Words for the change of the readouts from the row before to this one; (seeds,) of both places."""
     gains, texts = [], []
     for rows in (after, before):
-        gains.append(rows[row] - rows[row - 1])
-        texts.append(f"{rows[row - 1].mean():.3f} to {rows[row].mean():.3f}")
+        first, then = rows[row - 1 : row + 1]
+        gains.append(then - first)
+        texts.append(f"{first.mean():.3f} to {then.mean():.3f}")
     text = "{} after the projector, {} before, means".format(*texts)
     return text, gains
 
@@ -748,7 +757,8 @@ def simultaneously_diagonal(axes):
 
 def smallest(dial, share: int) -> np.ndarray:
     """(seeds at style sd .6, then at 1) smallest eigenvalue of share Sigma_x - Sigma_x~."""
-    return np.array([values[0] for values in (*dial[0.6][share], *dial[1.0][share])])
+    ascending = [*dial[0.6][share], *dial[1.0][share]]
+    return np.array([values[0] for values in ascending])
 
 
 @measures("cs-assumption-4")
@@ -806,7 +816,8 @@ def derivative(derivatives):
 
 @measures("cs-eq-10")
 def pull(limits):
-    errors = np.array([limits[n, 1.0] for n in (64, 256, 1024)])[..., 0]  # (sizes, seeds)
+    found = np.array([limits[n, 1.0] for n in (64, 256, 1024)])
+    errors = found[..., 0]  # (sizes, seeds)
     last = errors[-1]
     falls = errors[:-1] - errors[1:]
     return Finding(
@@ -848,8 +859,10 @@ def batch_size(spectra, estimates):
     limit = estimates[max(estimates)]
     conditions, errors = [], []
     for n in (5, 100):
-        conditions.append(spectra[n][:, 0] / spectra[n][:, -1])
-        errors.append(np.linalg.norm(estimates[n] - limit, axis=(-2, -1)))
+        largest, *_, smallest = spectra[n].T
+        conditions.append(largest / smallest)
+        off = estimates[n] - limit
+        errors.append(np.linalg.norm(off, axis=(-2, -1)))
     few, many = conditions
     better = np.divide(*errors)
     low = nonzero(spectra[2])
@@ -864,7 +877,8 @@ def batch_size(spectra, estimates):
 
 @measures("cs-lemma-6-remark")
 def covariance_rank(estimates):
-    rank = np.linalg.matrix_rank(np.array([found for n, found in estimates.items() if n < 8]))
+    few = [found for n, found in estimates.items() if n < 8]
+    rank = np.linalg.matrix_rank(np.array(few))
     return Finding(
         "at most {} (data) and {} (pairs)".format(*rank.max((0, 1))),
         rank.max(),
@@ -874,7 +888,11 @@ def covariance_rank(estimates):
 
 @measures("cs-gradient-rank")
 def gradient_rank(spectra):
-    off = max(abs(nonzero(values) - min(2 * n - 1, 8)).max() for n, values in spectra.items())
+    errors = []
+    for n, values in spectra.items():
+        said = min(2 * n - 1, 8)
+        errors.append(abs(nonzero(values) - said).max())
+    off = max(errors)
     return Finding(
         f"{nonzero(spectra[5]).min()} of 8 with 5 pairs; off by {off} at most",
         off,
@@ -928,11 +946,17 @@ def strong_augmentation(linear):
     )
 
 
+def scatter(ratios) -> float:
+    """The largest standard deviation of a column of matrices (seeds, 8, 8) over its mean size."""
+    return (ratios.std(1) / abs(ratios).mean(1)).max()
+
+
 @measures("cs-proportional")
 def proportional(entries):
     through = np.array([ratios for ratios, _ in entries])  # (seeds, 8, 8)
     alone = np.array([ratios for _, ratios in entries])
-    spread, diagonal = ((v.std(1) / abs(v).mean(1)).max() for v in (through, alone))
+    spread = scatter(through)
+    diagonal = scatter(alone)
     shrinking = (through < 0).mean()
     return Finding(
         f"spread {diagonal:.0e} where the matrix is diagonal; else {spread:.1f} times the mean, and "
@@ -944,7 +968,8 @@ def proportional(entries):
 
 @measures("cs-eigenvalues")
 def eigenvalues_decide(linear, sphere_eigenvalues):
-    mild, strong = (least(linear["spread", "sphere", 4, sd]) for sd in (0.2, 0.5))
+    mild = least(linear["spread", "sphere", 4, 0.2])
+    strong = least(linear["spread", "sphere", 4, 0.5])
     above = sphere_eigenvalues[0.2]
     below = sphere_eigenvalues[0.5]
     return Finding(
@@ -973,13 +998,13 @@ def growth_ratio(ratios):
 
 @measures("cs-prop-2")
 def reading(readings):
-    right, enough = (
-        readings["g gaussian, x whitened"],
-        readings["both rotations"][:, -1],
-    )  # (spreads, numbers of pairs, seeds)
-    text = "; ".join(f"{listed(found.mean((0, 2)))} ({name})" for name, found in readings.items())
+    right = readings["g gaussian, x whitened"]  # (spreads, numbers of pairs, seeds)
+    enough = readings["both rotations"][:, -1]
+    texts = []
+    for name, found in readings.items():
+        texts.append(f"{listed(found.mean((0, 2)))} ({name})")
     return Finding(
-        f"right with 800, 8,000, 40,000 pairs: {text}",
+        f"right with 800, 8,000, 40,000 pairs: {'; '.join(texts)}",
         right.min(),
         ((right == 1).ravel(), (enough == 1).ravel()),
     )
@@ -1015,7 +1040,8 @@ def equal_spectrum(linear):
 def only_zero(dial):
     values = np.abs([dial[sd][1] for sd in (0.1, 0.2, 0.3)])  # (spreads, seeds, eigenvalues)
     size = values.min(-1) / values.max(-1)
-    return Finding(f"at least {size.min():.2f} of the largest", size.min(), (every(size - 0.1),))
+    text = f"at least {size.min():.2f} of the largest"
+    return Finding(text, size.min(), (every(size - 0.1),))
 
 
 @measures("cs-loss-zero")
@@ -1034,7 +1060,8 @@ def zero_loss(loss_at_zero):
 
 @measures("cs-prop-4-optimum")
 def style_optimum(surface):
-    best = np.array([loss.min(1) / loss[:, 0] for loss in surface.values()])
+    losses = np.array([*surface.values()])  # (d_c, content, style)
+    best = losses.min(2) / losses[..., 0]
     return Finding(
         f"the best style has {span(best)} of the loss without",
         best.max(),
@@ -1133,7 +1160,8 @@ def only_concatenated(decayed):
 def r_reads_worse(directclr):
     h, r = (directclr.readout.sel(variant="directclr", place=place).values for place in "hr")
     lead = h - r
-    return Finding(f"r {r.mean():.3f}, h {h.mean():.3f}", lead.mean(), (lead,))
+    text = f"r {r.mean():.3f}, h {h.mean():.3f}"
+    return Finding(text, lead.mean(), (lead,))
 
 
 @measures("cs-directclr-simclr")
@@ -1141,4 +1169,5 @@ def simclr_reads_better(directclr, heads):
     r = directclr.readout.sel(variant="directclr", place="r").values
     other = heads.readout.sel(variant="regular", place=BEFORE).values
     lead = other - r
-    return Finding(f"r {r.mean():.3f}, SimCLR {other.mean():.3f}", lead.mean(), (lead,))
+    text = f"r {r.mean():.3f}, SimCLR {other.mean():.3f}"
+    return Finding(text, lead.mean(), (lead,))

@@ -184,7 +184,8 @@ def _batch_of_digits() -> tuple[torch.Tensor, ...]:
     """Two views of 120 digits as unit vectors, and their labels."""
     generator = torch.Generator().manual_seed(0)
     x, y = data.images("digits", 120, 10, generator)
-    u1, u2 = (normalize(augment.images(x, generator).double(), dim=1) for _ in range(2))
+    views = [augment.images(x, generator).double() for _ in range(2)]
+    u1, u2 = (normalize(view, dim=1) for view in views)
     return u1, u2, y
 
 
@@ -385,9 +386,10 @@ def anchors() -> dict[str, np.ndarray | float]:
 def softmax_curvature() -> np.ndarray:
     """Largest eigenvalue of Diag(p) - pp', at p = (1/2, 1/2) and at 10,000 random p."""
     rng = np.random.default_rng(0)
-    p = np.concatenate([[[0.5, 0.5, 0, 0, 0]], rng.dirichlet(np.full(5, 0.5), 10_000)])
-    hessians = p[:, None] * (np.eye(5) - p[:, :, None])
-    return np.linalg.eigvalsh(hessians).max(1)
+    half = [0.5, 0.5, 0, 0, 0]
+    p = np.vstack([half, rng.dirichlet(np.full(5, 0.5), 10_000)])
+    others = np.eye(5) - p[:, :, None]
+    return np.linalg.eigvalsh(p[:, None] * others).max(1)
 
 
 @functools.cache
@@ -410,7 +412,8 @@ def masses() -> np.ndarray:
         found += [checks.mass_shares(sims, labels, tau) for tau in (0.1, 1.0, 5.0)]
     z1, z2, labels = surrogate.views(surrogate.Config(classes=2))
     equal = torch.ones_like(surrogate.table(z1, z2))
-    return np.array([*found, checks.mass_shares(equal, labels, 0.1)])
+    found.append(checks.mass_shares(equal, labels, 0.1))
+    return np.array(found)
 
 
 @functools.cache
@@ -434,11 +437,14 @@ def share_tails() -> dict[str, tuple[float, float]]:
     """{mean that is taken: its largest error, log of the largest probability for one anchor over Lemma 5's}; exact."""
     found = {"printed": [], "corrected": []}
     for B, C in itertools.product((2, 4, 8, 32, 128, 1024), (2, 10, 100, 1000)):
-        true = (1 - 1 / B) * (1 - 1 / C)
-        for name, mean in (("printed", 1 - 1 / C), ("corrected", true)):
+        printed = 1 - 1 / C
+        true = (1 - 1 / B) * printed
+        for name, mean in (("printed", printed), ("corrected", true)):
             epsilon = np.linspace(0.001, 0.999, 60) * mean
-            fewer = np.ceil(B * (mean - epsilon) - 1e-9) - 1  # negatives, of the B - 1 others
-            over = binom.logcdf(fewer, B - 1, 1 - 1 / C) + 2 * B * epsilon**2
+            least = B * (mean - epsilon)
+            fewer = np.ceil(least - 1e-9) - 1  # negatives, of the B - 1 others
+            log_allowed = -2 * B * epsilon**2
+            over = binom.logcdf(fewer, B - 1, printed) - log_allowed
             found[name].append((abs(mean - true), over.max()))
     return {name: tuple(np.max(rows, 0)) for name, rows in found.items()}
 
@@ -452,8 +458,10 @@ def missed_promises() -> np.ndarray:
     for s, (B, C, T, delta) in enumerate(settings):
         least = checks.negative_shares(s, B, C, T, 2000).min((1, 2))
         room = theory.fluctuation(B, T, delta) + ROUNDING
-        means = (1 - 1 / C, (1 - 1 / B) * (1 - 1 / C))
-        found.append([*((least < mean - room).mean() for mean in means), delta])
+        printed = 1 - 1 / C
+        true = (1 - 1 / B) * printed
+        missed = [(least < mean - room).mean() for mean in (printed, true)]
+        found.append([*missed, delta])
     return np.array(found)
 
 
@@ -514,20 +522,22 @@ def wide_networks() -> list[weights.Result]:
     return recipes.kept("sa-wide-networks", weights.Result)
 
 
+def _by_dimension(name: str) -> dict[int, list[weights.Result]]:
+    """{d: runs of all seeds} of a record of free embeddings."""
+    runs = _chunks(recipes.kept(name, weights.Result))
+    return dict(zip(recipes.DIMENSIONS, runs, strict=True))
+
+
 @functools.cache
 def free() -> dict[int, list[weights.Result]]:
     """{d: free embeddings in so many dimensions, which begin unrelated}."""
-    return dict(
-        zip(recipes.DIMENSIONS, _chunks(recipes.kept("sa-free", weights.Result)), strict=True)
-    )
+    return _by_dimension("sa-free")
 
 
 @functools.cache
 def free_near() -> dict[int, list[weights.Result]]:
     """{d: the same where each view begins near its point}."""
-    return dict(
-        zip(recipes.DIMENSIONS, _chunks(recipes.kept("sa-free-near", weights.Result)), strict=True)
-    )
+    return _by_dimension("sa-free-near")
 
 
 @functools.cache

@@ -28,7 +28,8 @@ def after_warmup(run) -> slice:
 
 def nscl_lead(run) -> np.ndarray:
     """By how much NSCL's CKA with DCL is above the larger one of SCL and CE, at each recorded time."""
-    return run.cka[:, NSCL] - np.maximum(run.cka[:, SCL], run.cka[:, CE])
+    others = run.cka[:, [SCL, CE]].max(1)
+    return run.cka[:, NSCL] - others
 
 
 def least_growth(runs, k: int) -> list[float]:
@@ -64,7 +65,8 @@ def ahead(similarity):
 
 def straight(x, y) -> float:
     """Mean squared error of the best straight line through y (k,) over x (k,)."""
-    return np.mean((y - np.polyval(np.polyfit(x, y, 1), x)) ** 2)
+    line = np.polyfit(x, y, 1)
+    return np.mean((y - np.polyval(line, x)) ** 2)
 
 
 def line_errors(steps, distances) -> tuple[np.ndarray, np.ndarray]:
@@ -180,7 +182,8 @@ def grows_on_digits(start):
     steps = late.step.values
     distance = late.values
     in_time, in_log = line_errors(steps, distance)
-    power = np.array([np.polyfit(np.log(steps), np.log(one), 1)[0] for one in distance])
+    log_steps = np.log(steps)
+    power = np.array([np.polyfit(log_steps, one, 1)[0] for one in np.log(distance)])
     near_one = 0.25 - abs(power - 1)
     return Finding(
         f"like the time to the power {listed(power)}; errors {span(in_time, '.3f')} in the time, "
@@ -289,10 +292,11 @@ def definitions(definition_errors):
 
 @measures("sa-loss-gap")
 def loss_gap(gap_classes, loss_gaps):
+    log_classes = np.log(gap_classes)
     slopes = []
     for gaps in loss_gaps.values():
         curves = np.log(gaps.transpose(2, 1, 0))  # (losses, classes, seeds)
-        slopes.append([np.polyfit(np.log(gap_classes), one, 1)[0] for one in curves])
+        slopes.append([np.polyfit(log_classes, one, 1)[0] for one in curves])
     dcl, cl = np.swapaxes(slopes, 0, 1)  # (taus, seeds) each
     return Finding(
         f"slopes {listed(dcl.mean(1))} at tau = .5, 1; with the positive, as in SA Section 3, "
@@ -327,7 +331,8 @@ def theorem_1(coupled):
 
 @measures("sa-theorem-1-replacement")
 def replacement(repeats, fresh_repeats):
-    ratio = np.array([run.drift[-1] / run.bound[-1] for run in repeats if run.config.batch == 1024])
+    large = [run for run in repeats if run.config.batch == 1024]
+    ratio = np.array([run.drift[-1] / run.bound[-1] for run in large])
     return Finding(
         f"drift / bound = {listed(ratio)}; with a view for each place {listed(fresh_repeats)}",
         ratio.mean(),
@@ -337,8 +342,12 @@ def replacement(repeats, fresh_repeats):
 
 @measures("sa-beyond-triangle")
 def beyond_triangle(useful_steps):
-    weak = [steps for (name, tau), steps in useful_steps.items() if tau < 1 or name == "CIFAR-10"]
-    others = [steps for steps in useful_steps.values() if steps > 0]
+    weak, others = [], []
+    for (name, tau), steps in useful_steps.items():
+        if tau < 1 or name == "CIFAR-10":
+            weak.append(steps)
+        if steps > 0:
+            others.append(steps)
     return Finding(
         f"in all of {len(weak)}; with 100 classes or more and tau = 1 it allows less for {span(others, 'd')} steps",
         max(weak),
@@ -391,7 +400,7 @@ def prefactor(imagenet_batches):
     for tau in (1.0, 0.5):
         found = [shares[batch, tau] for batch in batches]
         texts.append(f"{listed(found)} at tau = {tau:g}")
-    inside = [share for (batch, tau), share in shares.items() if tau == 1 and batch >= 512]
+    inside = [shares[batch, 1.0] for batch in batches if batch >= 512]
     return Finding(
         f"factor / N at B = {listed(batches, 'd')}: " + "; ".join(texts),
         min(inside),
@@ -458,12 +467,9 @@ def closest(digits, lars):
 
 @measures("sa-two-classes")
 def two_classes(by_classes):
-    ahead = np.array([nscl_lead(run)[-1] for run in with_classes(by_classes, 2)])
-    return Finding(
-        f"leads by {span(ahead, '+.4f')}",
-        ahead.mean(),
-        (0.05 - ahead,),
-    )
+    two = with_classes(by_classes, 2)
+    lead = np.array([nscl_lead(run)[-1] for run in two])
+    return Finding(f"leads by {span(lead, '+.4f')}", lead.mean(), (0.05 - lead,))
 
 
 @measures("sa-easy-classes")
@@ -490,14 +496,16 @@ def photo_leads(cifar, mnist) -> dict:
 
 @measures("sa-photo-order")
 def photo_order(cifar, mnist):
-    leads = {name: last(lead) for name, lead in photo_leads(cifar, mnist).items()}
+    over_time = photo_leads(cifar, mnist)
+    leads = {name: last(lead) for name, lead in over_time.items()}
     values = [*leads.values()]
     return Finding(f"leads by: {by_name(leads)}", np.mean(values), values)
 
 
 @measures("sa-photo-throughout")
 def photo_throughout(cifar, mnist):
-    leads = {name: lead.min("epoch") for name, lead in photo_leads(cifar, mnist).items()}
+    over_time = photo_leads(cifar, mnist)
+    leads = {name: lead.min("epoch") for name, lead in over_time.items()}
     values = [*leads.values()]
     return Finding(f"smallest lead: {by_name(leads)}", np.mean(values), map(Every, values))
 
@@ -519,7 +527,8 @@ def decline(long_pairs):
     curves = [r.cka[np.isin(r.steps, times), NSCL] for r in long_pairs]
     cka = np.transpose(curves)  # (times, seeds)
     texts = [f"{span(values)} after {t}" for values, t in zip(cka, times, strict=True)]
-    return Finding("; ".join(texts), cka[-1].mean(), (cka[0] - cka[-1],))
+    early, *_, late = cka
+    return Finding("; ".join(texts), late.mean(), (early - late,))
 
 
 @measures("sa-long-lars-fall")
@@ -613,10 +622,11 @@ def ce_dips(cifar, mnist, momentum):
         "digits": rises(digits, "cka"),
         "50 classes": rises(points, "cka"),
     }
-    texts = []
+    texts, every = [], []
     for name, values in found.items():
-        texts.append(f"{name} " + ", RSA ".join(listed(one) for one in values))
-    every = [one for values in found.values() for one in values]
+        words = map(listed, values)
+        texts.append(f"{name} {', RSA '.join(words)}")
+        every += values
     return Finding(
         "ends above its smallest value, CKA by: " + "; ".join(texts),
         np.mean(every),
@@ -759,8 +769,9 @@ def photo_temperature(cifar, mnist, cifar_tau, mnist_tau):
     for name, middle, others in (("CIFAR-10", cifar, cifar_tau), ("MNIST", mnist, mnist_tau)):
         records = (others.sel(tau=0.1), middle, others.sel(tau=1.0))
         for key in ("rsa", "cka"):
-            low, half, high = ends = [last(r[key].sel(loss="nscl")) for r in records]
+            ends = [last(r[key].sel(loss="nscl")) for r in records]
             means[f"{name} {key.upper()}"] = [values.mean() for values in ends]
+            low, half, high = ends
             leads.append(high - np.maximum(low, half))
     return Finding(f"at tau = .1, .5, 1, means: {by_name(means)}", np.mean(leads), leads)
 
@@ -941,16 +952,14 @@ def architectures(widths, cifar, mnist):
 
 @measures("sa-vacuous")
 def vacuous(lasting):
-    least = min(p for (name, _), (p, _) in lasting.items() if name == "ImageNet-1K")
-    by_tau = {}
-    for (_, tau), (promised, _) in lasting.items():
-        by_tau.setdefault(tau, []).append(promised)
-    found = [f"tau = {tau:g}: {listed(promised, 'd')}" for tau, promised in by_tau.items()]
-    return Finding(
-        "it does so for so many epochs: " + "; ".join(found),
-        least,
-        (5.5 - least,),
-    )
+    by_tau, of_imagenet = {}, []
+    for (name, tau), (promised, _) in lasting.items():
+        by_tau.setdefault(f"tau = {tau:g}:", []).append(promised)
+        if name == "ImageNet-1K":
+            of_imagenet.append(promised)
+    least = min(of_imagenet)
+    text = f"it does so for so many epochs: {by_name(by_tau, 'd')}"
+    return Finding(text, least, (5.5 - least,))
 
 
 @measures("sa-assumptions")
@@ -973,8 +982,9 @@ def theorem_2(circles, networks, repeated_circles, repeated_networks):
     of_network = [*networks, *repeated_networks]
     circle = worst(on_circle, of_bound)
     network = worst(of_network, of_bound)
-    ends = [(run.bound[-1], run.triangle[-1]) for run in (*on_circle, *of_network)]
-    bound, triangle = np.transpose(ends)
+    runs = on_circle + of_network
+    bound = np.array([run.bound[-1] for run in runs])
+    triangle = np.array([run.triangle[-1] for run in runs])
     infinite = counted(np.isinf(bound))
     below = np.sum(bound < triangle)
     return Finding(
@@ -1069,7 +1079,8 @@ def as_it_varies(circles, networks, *orders) -> Finding:
             values = sorted(ends)[::order]
             missed = np.array([ends[value] for value in values])
             falls += list(-np.diff(np.log(missed), axis=0))
-            words.append(f"{name}, {key} {listed(values, 'g')}: {listed(missed.mean(1), '.2g')}")
+            means = listed(missed.mean(1), ".2g")
+            words.append(f"{name}, {key} {listed(values, 'g')}: {means}")
     return Finding("; ".join(words), None, falls)
 
 
@@ -1085,7 +1096,8 @@ def summary_batch(varied_circles, varied_networks):
 
 def misses(runs) -> np.ndarray:
     """(seeds,) by how much the surrogate misses at the end, over how far the similarities have moved."""
-    return np.array([run.missed[-1] / run.moved[-1] for run in runs])
+    missed = np.array([run.missed[-1] for run in runs])
+    return missed / [run.moved[-1] for run in runs]
 
 
 @measures("sa-surrogate")
@@ -1144,7 +1156,8 @@ def time_scale(varied_circles, varied_networks, wide_networks, free_near):
 
 @measures("sa-nscl-loss")
 def nscl_loss(readings):
-    section, *_, printed = [value for name, value in readings.items() if name.startswith("NSCL")]
+    names = [name for name in readings if name.startswith("NSCL")]
+    section, *_, printed = (readings[name] for name in names)
     return Finding(
         f"it is {printed}; Section 3's loss is {section:.2f}", section, (np.isfinite(printed),)
     )
