@@ -39,7 +39,8 @@ SPREADS = {"box": (0.1, 0.3, 0.6, 1.0), "sphere": TRIED}
 def less_where_it_varies(linear):
     texts, falls = [], []
     for space, sds in SPREADS.items():
-        shares = np.array([style_gain(linear["spread", space, 4, sd], 4) for sd in sds])
+        maps = np.array([linear["spread", space, 4, sd] for sd in sds])
+        shares = style_gain(maps, 4)  # (spreads, seeds)
         texts.append(by_spread(f"{space}: style's gain over content's", shares))
         falls += list(shares[:-1] - shares[1:])
     return Finding("; ".join(texts), np.min(falls), falls)
@@ -413,7 +414,8 @@ def split_of_losses(parts):
 def totals(deep, world: str, label: str) -> np.ndarray:
     """(2, spreads, seeds) the loss of the inverse of g, and of the trained encoder, at each of two spreads."""
     runs = [deep[50, world, sd, label].terms.values for sd in SDS[1:]]
-    return np.array(runs)[..., TOTAL].transpose(2, 0, 1)
+    found = np.array(runs)[..., TOTAL]  # (spreads, seeds, 2)
+    return found.transpose(2, 0, 1)
 
 
 def beaten(lead: np.ndarray, free: np.ndarray) -> Finding:
@@ -453,8 +455,10 @@ def decoded(inverse):
 def lost_last(deep, world: str, label: str) -> tuple[np.ndarray, np.ndarray]:
     """(spreads, seeds) R^2 of style that the last layer loses, and those before it."""
     style = np.array([deep[50, world, sd, label].style.values for sd in SDS])
-    before = style[..., -2]
-    return before - style[..., -1], style.max(-1) - before
+    below = style[..., -2]
+    last = below - style[..., -1]
+    before = style.max(-1) - below
+    return last, before
 
 
 @measures("cs-last-layer")
@@ -484,9 +488,13 @@ def norm_too(deep):
     none = at_spreads(deep, "sphere", "content", SDS[1:])
     alone = at_spreads(deep, "sphere", "lower tau_c", SDS[1:])
     both = at_spreads(deep, "sphere", "both", SDS[1:])
-    text = f"{by_spread('with neither', none)}; {by_spread('with tau_c', alone)}; {by_spread('with both', both)}"
     more = np.concatenate([both - none, both - alone])
-    return Finding(f"$R^2$ {text}", both.mean(), more)
+    return Finding(
+        f"$R^2$ {by_spread('with neither', none)}; {by_spread('with tau_c', alone)}; "
+        f"{by_spread('with both', both)}",
+        both.mean(),
+        more,
+    )
 
 
 @measures("cs-deep-norm")
@@ -829,7 +837,8 @@ def pull(limits):
 
 @measures("cs-eq-12")
 def cross_term(endless, limits):
-    turned, small = (endless[scale][0] for scale in (1.0, 1e-3))
+    turned = endless[1.0][0]
+    small = endless[1e-3][0]
     sampled = np.mean([found[1] for found in limits[1024, 1.0]])
     return Finding(
         f"{turned:.1%} of the other term at a rotation ({sampled:.1%} with 1,024 anchors), {small:.0e} at .001 of it",
@@ -840,7 +849,8 @@ def cross_term(endless, limits):
 
 @measures("cs-eq-13")
 def even_shares(endless):
-    (_, least, most), (_, *small) = (endless[scale] for scale in (1.0, 1e-3))
+    _, least, most = endless[1.0]
+    _, *small = endless[1e-3]
     off = max(abs(share - 1) for share in small)
     return Finding(
         f"M times a share is {least:.2f} to {most:.2f} at a rotation; off 1 by {off:.0e} at .001 of it",
@@ -904,12 +914,14 @@ def gradient_rank(spectra):
 def decomposition(forms):
     off, middle, beside = zip(*forms, strict=True)
     most = max(off)
-    content, style = np.hsplit(np.array(middle), [4])  # entries of the diagonals
-    text = (
+    diagonals = np.array(middle)
+    content, style = np.hsplit(diagonals, [4])
+    return Finding(
         f"off by {most:.0e}; content {span(content, '.3f')}, style "
-        f"{span(style, '.3f')}, beside the diagonal {span(beside, '.4f')}"
+        f"{span(style, '.3f')}, beside the diagonal {span(beside, '.4f')}",
+        most,
+        (1e-9 - most, 0.05 - 12 * max(beside)),
     )
-    return Finding(text, most, (1e-9 - most, 0.05 - 12 * max(beside)))
 
 
 @measures("cs-definite")
@@ -982,7 +994,8 @@ def eigenvalues_decide(linear, sphere_eigenvalues):
 
 @measures("cs-lemma-7")
 def content_faster(recipe):
-    faster = np.array([recipe[sd, "1"][1] for sd in (0.05, 0.1, 0.15)])
+    rates = [recipe[sd, "1"] for sd in (0.05, 0.1, 0.15)]
+    faster = np.array([of_seeds for _, of_seeds in rates])
     return Finding(f"faster by {span(faster)}", faster.mean(), faster - 1)
 
 
@@ -1038,7 +1051,8 @@ def equal_spectrum(linear):
 
 @measures("cs-stationary")
 def only_zero(dial):
-    values = np.abs([dial[sd][1] for sd in (0.1, 0.2, 0.3)])  # (spreads, seeds, eigenvalues)
+    eigenvalues = [dial[sd][1] for sd in (0.1, 0.2, 0.3)]
+    values = np.abs(eigenvalues)  # (spreads, seeds, eigenvalues)
     size = values.min(-1) / values.max(-1)
     text = f"at least {size.min():.2f} of the largest"
     return Finding(text, size.min(), (every(size - 0.1),))
@@ -1088,9 +1102,9 @@ def inverse_not_best(corner):
     losses = np.array([corner[k][:, :, 1] for k in (1, 4)])  # (d_c, seeds, content)
     inverse = losses[..., 0]
     doubled = losses[..., 1]
-    before = " and ".join(f"{mean:.2f}" for mean in inverse.mean(1))
-    after = " and ".join(f"{mean:.2f}" for mean in doubled.mean(1))
-    return Finding(f"{before} fall to {after}", doubled.mean(), (every(inverse - doubled),))
+    means = losses.mean(1).T.ravel()
+    text = "{:.2f} and {:.2f} fall to {:.2f} and {:.2f}".format(*means)
+    return Finding(text, doubled.mean(), (every(inverse - doubled),))
 
 
 @measures("cs-prop-5")

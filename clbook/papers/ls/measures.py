@@ -182,23 +182,26 @@ def lost_again(followed):
     return Finding(f"lost again at some time: {text}", stays.mean(), stays)
 
 
+def least_spread(run) -> float:
+    """The smallest singular value of the embedding where a run separates, over the largest; 0 where it does not."""
+    if not run.separable_at:
+        return 0.0
+    z = run.z[np.searchsorted(run.steps, run.separable_at)]
+    largest, *_, smallest = np.linalg.svd(z - z.mean(0), compute_uv=False)
+    return float(smallest / largest)
+
+
 @measures("ls-without-collapse")
 def without_collapse(several):
-    shares = {}
+    texts, shares = [], []
     for name, runs in several.items():
-        share = np.zeros(len(runs))
-        for i, run in enumerate(runs):
-            if run.separable_at:
-                z = run.z[np.searchsorted(run.steps, run.separable_at)]
-                values = np.linalg.svd(z - z.mean(0), compute_uv=False)
-                share[i] = values[-1] / values[0]
-        shares[name] = share
-    texts = [f"{name}: {span(share, '.2f')} of the largest" for name, share in shares.items()]
-    least = min(share.min() for share in shares.values())
+        share = np.array([least_spread(run) for run in runs])
+        texts.append(f"{name}: {span(share)} of the largest")
+        shares.append(share)
     return Finding(
         "; ".join(texts),
-        least,
-        [Every(share - 0.05) for share in shares.values()],
+        np.min(shares),
+        [Every(share - 0.05) for share in shares],
     )
 
 
@@ -602,24 +605,24 @@ def gamma_small(phase_diagram):
 
 @measures("ls-more-clusters")
 def more_clusters(several):
-    times = "; ".join(f"{name}: {span(taken(runs), '.0f')}" for name, runs in several.items())
-    return Finding(
-        f"iterations for {times}",
-        np.mean([apart(runs).mean() for runs in several.values()]),
-        [apart(runs) for runs in several.values()],
-    )
+    texts, parted = [], []
+    for name, runs in several.items():
+        texts.append(f"{name}: {span(taken(runs), '.0f')}")
+        parted.append(apart(runs))
+    return Finding("iterations for " + "; ".join(texts), np.mean(parted), parted)
 
 
 @measures("ls-full-loss")
 def other_losses(full_loss):
-    text, conditions = [], []
+    texts, conditions = [], []
     times = full_loss.separable_at.fillna(np.inf)
     for loss in LOSSES:
         clusters, donut, bare = (times.sel(loss=loss, set=name) for name in SETS)
-        text.append(f"{loss}: {np.median(clusters):.0f} and {np.median(donut):.0f}")
+        texts.append(f"{loss}: {np.median(clusters):.0f} and {np.median(donut):.0f}")
         conditions += map(np.isfinite, (clusters, donut))
         conditions += [donut > clusters, np.isinf(bare)]
-    return Finding(f"median iterations for clusters and donut, {'; '.join(text)}", None, conditions)
+    text = "median iterations for clusters and donut, " + "; ".join(texts)
+    return Finding(text, None, conditions)
 
 
 @measures("ls-any-family")
@@ -1213,10 +1216,14 @@ def full_size(fig6, uniform_size, uniform_batches):
 def capacity(vanilla, cap):
     margins = []
     for (d, _), runs in cap.items():
-        free = [run.loss[np.searchsorted(run.steps, 100)] for run in vanilla[d, "cap"]]
+        free = []
+        for run in vanilla[d, "cap"]:
+            at = np.searchsorted(run.steps, 100)
+            free.append(run.loss[at])
         ends = [run.loss[-1] for run in runs]
         margins.append(np.subtract(ends, free))
-    return Finding(f"lower by {span(margins, '.2g')}", np.mean(margins), map(Every, margins))
+    text = f"lower by {span(margins, '.2g')}"
+    return Finding(text, np.mean(margins), map(Every, margins))
 
 
 @measures("ls-sphere-drift")

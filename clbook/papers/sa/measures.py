@@ -111,16 +111,17 @@ def of_bound(run):
     return run.drift[1:] / run.bound[1:]
 
 
-def worst(runs, quotient) -> float:
-    """The largest quotient(run) over runs, and over the times that it is an array of."""
-    return max(np.max(quotient(run)) for run in runs)
+def worst(runs, quantity) -> float:
+    """The largest quantity(run) over runs, and over the times that it is an array of."""
+    return max(np.max(quantity(run)) for run in runs)
 
 
 def no_more(quotients: dict[str, float]) -> Finding:
     """Finding for left sides that are to be at most the right ones: {where: largest left / right}."""
-    found = "; ".join(f"{where} {value:.2g}" for where, value in quotients.items())
+    texts = [f"{where} {value:.2g}" for where, value in quotients.items()]
+    text = "left / right side at most: " + "; ".join(texts)
     largest = np.array([*quotients.values()])
-    return Finding(f"left / right side at most: {found}", largest.max(), 1 + ROOM - largest)
+    return Finding(text, largest.max(), 1 + ROOM - largest)
 
 
 def over_all(runs, quotient) -> Finding:
@@ -238,17 +239,12 @@ def close(trained_distances):
     nscl = trained_distances[:, :, 0]  # (seeds, times, quantities)
     ends = trained_distances[:, -1]
     lead = ends[:, 1:].min(1) - ends[:, 0]
+    most = nscl.max(1)
     texts = []
     for k, name in enumerate(("rho", "r")):
-        means = ends[:, :, k].mean(0)
-        texts.append(
-            f"{name} at most {span(nscl.max(1)[:, k])}, SCL's {means[1]:.2f}, CE's {means[2]:.2f}"
-        )
-    return Finding(
-        "; ".join(texts),
-        nscl.max(),
-        (Every(0.5 - nscl.max((1, 2))), *map(Every, lead.T)),
-    )
+        _, scl, ce = ends[:, :, k].mean(0)
+        texts.append(f"{name} at most {span(most[:, k])}, SCL's {scl:.2f}, CE's {ce:.2f}")
+    return Finding("; ".join(texts), most.max(), map(Every, (0.5 - most.max(1), *lead.T)))
 
 
 @measures("sa-bound-tightens")
@@ -507,7 +503,8 @@ def photo_throughout(cifar, mnist):
     over_time = photo_leads(cifar, mnist)
     leads = {name: lead.min("epoch") for name, lead in over_time.items()}
     values = [*leads.values()]
-    return Finding(f"smallest lead: {by_name(leads)}", np.mean(values), map(Every, values))
+    text = f"smallest lead: {by_name(leads)}"
+    return Finding(text, np.mean(values), map(Every, values))
 
 
 @measures("sa-long-lars")
@@ -832,7 +829,8 @@ def lars_changes(sized, laws: list[str]) -> Finding:
     """How CKA changes from the smallest to the largest batch under these scalings."""
     changes = batch_change(last(sized.cka)).sel(law=laws).transpose("law", "seed")
     means = changes.mean("seed")
-    return Finding(f"changes by {listed(means, '+.3f')}", changes.mean(), changes)
+    text = f"changes by {listed(means, '+.3f')}"
+    return Finding(text, changes.mean(), changes)
 
 
 @measures("sa-batch-lars-root")
@@ -964,10 +962,10 @@ def vacuous(lasting):
 
 @measures("sa-assumptions")
 def assumptions(circles, networks):
-    length = max(run.G.max() for run in circles) / 2**0.5
+    length = worst(circles, lambda r: r.G) / 2**0.5
     bend = worst(circles, lambda r: r.beta / r.constants()["beta"])
-    G = max(run.G.max() for run in networks)
-    beta = max(run.beta.max() for run in networks)
+    G = worst(networks, lambda r: r.G)
+    beta = worst(networks, lambda r: r.beta)
     return Finding(
         f"on the circle {length:.3f} of G and {bend:.3f} of beta; the network has G up to {G:.0f} "
         f"and beta up to {beta:.0f}",
@@ -1119,17 +1117,20 @@ def cosines(runs) -> np.ndarray:
 @measures("sa-surrogate-free")
 def free_surrogate(free):
     found = np.array([cosines(runs) for runs in free.values()])  # (d, seeds)
+    means = found.mean(1)
     dimensions = list(free)
     largest = max(dimensions)
     miss = np.mean(misses(free[largest]))
-    scaled = np.sqrt(1 - found[-1].mean() ** 2)
+    end = means[-1]
+    scaled = np.sqrt(1 - end**2)
     at_128 = found[dimensions.index(128)]
-    cosine = f"cosine {listed(found.mean(1))} at d = {listed(dimensions, 'd')}"
+    rises = np.diff(found, axis=0)
+    cosine = f"cosine {listed(means)} at d = {listed(dimensions, 'd')}"
     missed = f"{miss:.2f} of the movement, and by {scaled:.2f} on the best time scale"
     return Finding(
         f"{cosine}; with d = {largest} it misses by {missed}",
-        found[-1].mean(),
-        (*map(Every, np.diff(found, axis=0)), Every(at_128 - 0.8)),
+        end,
+        map(Every, (*rises, at_128 - 0.8)),
     )
 
 
