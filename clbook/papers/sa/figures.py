@@ -121,8 +121,11 @@ def vacuous(panels) -> Picture:
     panels: rows (x name, x values, y name, y values, ratio (y, x), title), both axes logarithmic.
     """
     fig, (row,) = axes(len(panels), width=7.8, height=3.2)
+    shares = []
     for ax, (xname, x, yname, y, ratio, title) in zip(row, panels, strict=True):
         ax.set(xscale="log", yscale="log", xlabel=xname, ylabel=yname, title=title)
+        share = (ratio >= 1).mean()
+        shares.append(f"{title}: {share:.0%}")
         power = np.clip(np.log10(ratio), -3, 6)
         ax.contourf(x, y, power, levels=[0, 7], colors=[SHADE["color"]])
         ax.contour(x, y, power, levels=[0], colors=[TRIANGLE], linewidths=1.6)
@@ -139,7 +142,7 @@ def vacuous(panels) -> Picture:
         ax.clabel(lines, [-1, 1], fmt=lambda power: f"{10**power:g}", fontsize=9, colors=[INK])
         ax.minorticks_off()
         ax.grid(False)
-    shares = ", ".join(f"{title}: {(ratio >= 1).mean():.0%}" for *_, ratio, title in panels)
+    shares = ", ".join(shares)
     return Picture(
         fig,
         "Theorem 1 over the triangle inequality; the shaded part, where it is above 1, covers "

@@ -72,8 +72,9 @@ def straight(x, y) -> float:
 def line_errors(steps, distances) -> tuple[np.ndarray, np.ndarray]:
     """(seeds,) errors of log distance as a straight line in the time, like an exponential, and in its logarithm."""
     logs = np.log(distances)
+    log_steps = np.log(steps)
     in_time = [straight(steps, one) for one in logs]
-    in_log = [straight(np.log(steps), one) for one in logs]
+    in_log = [straight(log_steps, one) for one in logs]
     return np.array(in_time), np.array(in_log)
 
 
@@ -224,8 +225,8 @@ def class_angle(plateau):
 @measures("sa-weights-part")
 def weights_part(long_pairs, digits):
     growth = [least_growth(long_pairs, NSCL), least_growth(digits, SCL)]
-    lowest = [(r.cka[:, NSCL].min(), r.rsa[:, NSCL].min()) for r in long_pairs]
-    cka, rsa = np.transpose(lowest)
+    cka = np.array([r.cka[:, NSCL].min() for r in long_pairs])
+    rsa = np.array([r.rsa[:, NSCL].min() for r in long_pairs])
     gap = final(long_pairs, NSCL, "gap")
     return Finding(
         f"gap {span(gap)} at the end; CKA at least {span(cka)}, RSA {span(rsa)}",
@@ -441,8 +442,9 @@ def value_range(random_pairs):
     cka, rsa = np.moveaxis(random_pairs, -1, 0)  # (seeds, draws) each
     texts, above = [], []
     for name, values in {"CKA": cka, "RSA": rsa}.items():
-        texts.append(f"{name} from {values.min():.2f} to {values.max():.2f}")
-        above.append(1 + ROOM - values.max())
+        largest = values.max()
+        texts.append(f"{name} from {values.min():.2f} to {largest:.2f}")
+        above.append(1 + ROOM - largest)
     return Finding(
         ", ".join(texts),
         rsa.min(),
@@ -524,7 +526,7 @@ def decline(long_pairs):
     curves = [r.cka[np.isin(r.steps, times), NSCL] for r in long_pairs]
     cka = np.transpose(curves)  # (times, seeds)
     texts = [f"{span(values)} after {t}" for values, t in zip(cka, times, strict=True)]
-    early, *_, late = cka
+    early, _, late = cka
     return Finding("; ".join(texts), late.mean(), (early - late,))
 
 
@@ -659,7 +661,9 @@ def more_classes(by_classes):
 def subsets(subsets):
     ends = subsets.isel(step=-1)
     means = ends.mean("seed")
-    rises = [ends[key].sel(classes=10) - ends[key].sel(classes=2) for key in SIMILARITIES]
+    many = ends.sel(classes=10)
+    few = ends.sel(classes=2)
+    rises = [many[key] - few[key] for key in SIMILARITIES]
     return Finding(
         f"CKA {listed(means.cka)}, RSA {listed(means.rsa)}; on training points CKA "
         f"{listed(means.cka_train)}",
@@ -827,7 +831,8 @@ def batch_others(fixed):
 
 def lars_changes(sized, laws: list[str]) -> Finding:
     """How CKA changes from the smallest to the largest batch under these scalings."""
-    changes = batch_change(last(sized.cka)).sel(law=laws).transpose("law", "seed")
+    changes = batch_change(last(sized.cka)).sel(law=laws)
+    changes = changes.transpose("law", "seed")
     means = changes.mean("seed")
     text = f"changes by {listed(means, '+.3f')}"
     return Finding(text, changes.mean(), changes)
@@ -894,7 +899,8 @@ def weights_lars(long_lars):
     gap = long_lars["gap"].sel(step=[300, 3000])
     texts, grown = [], []
     for loss, said in GAPS.items():
-        first, end = gap.sel(loss=loss).transpose("step", "seed")
+        of_loss = gap.sel(loss=loss)
+        first, end = of_loss.transpose("step", "seed")
         texts.append(f"{said} from {listed(first)} to {listed(end)}")
         grown.append(end - first)
     return Finding("; ".join(texts), np.mean(grown), map(Every, grown))

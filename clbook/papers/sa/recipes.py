@@ -169,7 +169,7 @@ OF_LOSSES = {
     "class_angle": "run embedding class step",
     "class_moved": "run class pair step",
 }
-OF_PAIRS = dict.fromkeys(("cka", "rsa", "cka_train", "rsa_train"), "run step")
+OF_PAIRS = dict.fromkeys(SIMILARITIES, "run step")
 TWINS = {"loss": ("dcl", "nscl", "twin"), "pair": ("dcl", "nscl"), "embedding": ("plain", "by PCA")}
 LOSSES = {"loss": NAMES["labels"]}
 

@@ -13,7 +13,8 @@ TWINS = {"NSCL": ("nscl", colour(0)), "twin of DCL": ("twin", MUTED)}
 def said(name, values) -> str:
     """A curve's name and end, mean and range over seeds, in words."""
     end = np.asarray(values)[:, -1]
-    return f"{plain(name)} {end.mean():.2f} ({end.min():.2f} to {end.max():.2f})"
+    between = f"{end.min():.2f} to {end.max():.2f}"
+    return f"{plain(name)} {end.mean():.2f} ({between})"
 
 
 def plain(text) -> str:
@@ -79,8 +80,9 @@ def growth(record) -> Picture:
         ax.minorticks_off()
     row[0].set_ylabel("distance to DCL's weights")
     legend(row[0], loc="lower right")
-    ends = ", ".join(said(name, values) for name, (values, _) in curves.items())
-    return Picture(fig, f"Distances at the end, mean and range of the seeds: {ends}.")
+    ends = [said(name, values) for name, (values, _) in curves.items()]
+    text = f"Distances at the end, mean and range of the seeds: {', '.join(ends)}."
+    return Picture(fig, text)
 
 
 def by_count(panels) -> Picture:
@@ -118,7 +120,8 @@ def temperature_control(record) -> Picture:
             curves = {}
             for k, tau in enumerate(record.tau.values):
                 curves[f"$\\tau$ = {tau:g}"] = (values.sel(tau=tau), colour(k))
-            panels.append((f"{key.upper()}, {name}", times, curves, {"ylim": (0, 1.03)}))
+            label = f"{key.upper()}, {name}"
+            panels.append((label, times, curves, {"ylim": (0, 1.03)}))
     return bands(panels)
 
 
@@ -161,7 +164,8 @@ def pairs_of_arrows(ax, angles, lengths) -> str:
     ax.plot(np.cos(arc), np.sin(arc), color=MUTED, lw=0.6)
     ax.set(xlim=(-0.1, 1.1), ylim=(-0.1, 1.1), aspect="equal", xticks=[], yticks=[])
     ax.grid(False)
-    return f"{angles.mean():.1f} degrees ({angles.min():.1f} to {angles.max():.1f})"
+    between = f"{angles.min():.1f} to {angles.max():.1f}"
+    return f"{angles.mean():.1f} degrees ({between})"
 
 
 def polar(record) -> Picture:
