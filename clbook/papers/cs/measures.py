@@ -383,15 +383,15 @@ def sphere_threshold(sphere_grid):
 
 @measures("cs-table-1")
 def beats_inverse(parts):
-    box = parts["box", 2][:, TOTAL]
-    ball = parts["sphere", 4][:, TOTAL]
-    in_box = box.mean(0)
-    on_sphere = ball.mean(0)
+    box = parts["box", 2][:, TOTAL].T
+    ball = parts["sphere", 4][:, TOTAL].T
+    trained, scaled = box[TRAINED], box[SCALED]
+    in_box = f"box {trained.mean():.2f} against {scaled.mean():.2f}"
+    on_sphere = f"sphere {ball[TRAINED].mean():.2f} against {ball[INVERSE].mean():.2f}"
     return Finding(
-        f"box {in_box[TRAINED]:.2f} against {in_box[SCALED]:.2f}, "
-        f"sphere {on_sphere[TRAINED]:.2f} against {on_sphere[INVERSE]:.2f}",
-        in_box[TRAINED],
-        (box[:, SCALED] - box[:, TRAINED], ball[:, INVERSE] - ball[:, TRAINED]),
+        f"{in_box}, {on_sphere}",
+        trained.mean(),
+        (scaled - trained, ball[INVERSE] - ball[TRAINED]),
     )
 
 
@@ -869,20 +869,20 @@ def batch_size(spectra, estimates):
     limit = estimates[max(estimates)]
     conditions, errors = [], []
     for n in (5, 100):
-        largest, *_, smallest = spectra[n].T
-        conditions.append(largest / smallest)
+        highest, *_, lowest = spectra[n].T
+        conditions.append(highest / lowest)
         off = estimates[n] - limit
         errors.append(np.linalg.norm(off, axis=(-2, -1)))
     few, many = conditions
     better = np.divide(*errors)
     low = nonzero(spectra[2])
     full = nonzero(spectra[12])
-    return Finding(
+    text = (
         f"rank {low.max()}, then {full.min()}; condition number {span(few, '.0f')}, then "
-        f"{span(many, '.1f')}; errors {span(better, '.1f')} times smaller",
-        many.mean(),
-        (every(full - low), every(np.log(few / many)), every(np.log(better))),
+        f"{span(many, '.1f')}; errors {span(better, '.1f')} times smaller"
     )
+    margins = (full - low, np.log(few / many), np.log(better))
+    return Finding(text, many.mean(), map(every, margins))
 
 
 @measures("cs-lemma-6-remark")
