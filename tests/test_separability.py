@@ -96,8 +96,9 @@ def test_runs_of_one_seed_share_what_their_first_weights_say_of_the_views(shake,
         Config(n=20, steps=300, linger=2, seed=seed, eps=eps, tau=tau, noise=noise)
         for seed, eps, tau, noise in grid
     ]
-    first, group = Flow(configs).shared.same
-    assert first.tolist() == [0, 1, 8, 9] and group.tolist() == [0, 1] * 4 + [2, 3] * 4
+    first, start = Flow(configs).shared.starts
+    assert first.tolist() == [0, 1, 8, 9]
+    assert start.tolist() == [0, 1] * 4 + [2, 3] * 4
     together = Flow.train(configs, device="cpu", record=("loss", "gamma"))
     lengths = set()
     for config, result in zip(configs, together, strict=True):
@@ -108,9 +109,7 @@ def test_runs_of_one_seed_share_what_their_first_weights_say_of_the_views(shake,
             found, truth = getattr(result, name), getattr(alone, name)
             np.testing.assert_allclose(found, truth, rtol=1e-3, atol=1e-4)
     assert len(lengths) > 1, "some runs end before the others"
-    assert Flow(configs[:1]).shared.same is None and not hasattr(
-        Flow([configs[0].replace(network=False)]).shared, "same"
-    )
+    assert Flow(configs[:1]).shared.starts is None
 
 
 def test_linger_ends_the_run_after_separation():

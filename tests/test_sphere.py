@@ -1,5 +1,6 @@
 """What `experiments.sphere` promises about its runs."""
 
+import itertools
 import math
 
 import numpy as np
@@ -30,6 +31,20 @@ def test_plateau_is_the_loss_of_many_uniform_points(d):
     assert float(simplified(z, z[None], 0.2)) == pytest.approx(
         theory.simplified_plateau(0.2, d), abs=0.02
     )
+
+
+def test_runs_of_one_seed_share_what_their_first_weights_say_of_the_views():
+    grid = itertools.product((0, 1), (0.1, 0.5), (0.1, 0.2))
+    configs = [Config(n=20, steps=60, seed=s, tau=tau, noise=noise) for s, tau, noise in grid]
+    first, start = sphere.Flow(configs).shared.starts
+    assert first.tolist() == [0, 1, 4, 5]
+    assert start.tolist() == [0, 1] * 2 + [2, 3] * 2
+    together = sphere.Flow.train(configs, device="cpu", record=("loss", "reach"))
+    for config, result in zip(configs, together, strict=True):
+        alone = run(config, device="cpu", record=("loss", "reach"))
+        for name in ("z", "loss", "reach"):
+            found, truth = getattr(result, name), getattr(alone, name)
+            np.testing.assert_allclose(found, truth, rtol=1e-3, atol=1e-4)
 
 
 def test_both_flows_start_with_equal_arrows():

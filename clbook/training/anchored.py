@@ -6,93 +6,76 @@ weights move. Its kernel is that of g. The ordinary start is f = g: then a view 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 import torch
 
-from clbook.training.loop import State
+from clbook.training.loop import State, Training
 
 
-def anchor(
-    output: Callable, weights: list[torch.Tensor], x: torch.Tensor, R: torch.Tensor | None
-) -> dict:
-    """What the embeddings need of the start, as attributes of a `State`.
+class Anchored(Training):
+    """R runs that train f. A subclass says what g is, and calls `anchor` in its `setup`.
 
-    Args:
-        output: `output(weights, x)` -> g (runs, m, d) of points x (runs, m, D).
-        weights: those at the start.
-        x: (runs, n, D) the points.
-        R: (runs, n, d) where they start; None for the ordinary start.
-
-    Returns:
-        R; frozen, the weights w0, None for the ordinary start; shift (runs, n, d), R - g(w0, x).
+    In a grid over eps and tau all runs of a seed have one start and see the same views: g(w0, views) is computed once
+    for all of them.
     """
-    if R is None:
-        return {"R": None, "frozen": None, "shift": None}
-    frozen = [w.clone() for w in weights]
-    return {"R": R, "frozen": frozen, "shift": R - output(frozen, x)}
 
+    def output(self, weights: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
+        """g (R, m, d) of points x (R, m, D)."""
+        raise NotImplementedError
 
-def alike(seeds: Sequence[int], *parts: torch.Tensor) -> tuple | None:
-    """Which runs have one start and draw the same views: those of one seed that agree in all `parts`.
+    def anchor(self, x: torch.Tensor, R: torch.Tensor | None) -> None:
+        """Put what the embeddings need of the start into the state, which has its x, noise and weights already.
 
-    In a grid over eps and tau each seed has one start, so that g(w0, views) needs to be computed once a seed.
+        These are R; frozen, the weights w0; and shift (R, n, d), R - g(w0, x). All are None for the ordinary start.
 
-    Args:
-        seeds: of the runs.
-        parts: (runs, ...), on which the start and the views depend besides.
+        Args:
+            x: (R, n, D) the points, as g takes them.
+            R: (R, n, d) where they start; None for the ordinary start.
+        """
+        s = self.state
+        s.R, s.frozen, s.shift = R, None, None
+        if R is not None:
+            s.frozen = [w.clone() for w in s.weights]
+            s.shift = R - self.output(s.frozen, x)
+        self.shared.starts = self.starts(s)
 
-    Returns:
-        (first, group): first (k,), the number of the first run of each kind; group (runs,), which kind each run is of.
-        None where every run is of its own kind.
-    """
-    known, of_each = {}, []
-    for run, seed in enumerate(seeds):
-        bits = [part[run].cpu().numpy().tobytes() for part in parts]
-        of_each.append(known.setdefault((seed, *bits), run))
-    first, group = torch.tensor(of_each, device=parts[0].device).unique(return_inverse=True)
-    return None if len(first) == len(group) else (first, group)
+    def starts(self, s: State) -> tuple | None:
+        """Which runs have one start and draw the same views: those of one seed, with the same points, noise and w0.
 
+        Returns:
+            (first, start): first (k,), the number of the first run of each start; start (R,), the number of each run's.
+            None where no two runs share one.
+        """
+        if getattr(s, "frozen", None) is None:
+            return None
+        known, of_each = {}, []
+        for run, config in enumerate(self.configs):
+            same = [value[run].cpu().numpy().tobytes() for value in (s.x, s.noise, *s.frozen)]
+            of_each.append(known.setdefault((config.seed, *same), run))
+        first, start = torch.tensor(of_each, device=s.x.device).unique(return_inverse=True)
+        return None if len(first) == len(start) else (first, start)
 
-def embed_points(output: Callable, s: State, x: torch.Tensor) -> torch.Tensor:
-    """f of the points.
+    def keep(self, s, stay):
+        s = super().keep(s, stay)
+        self.shared.starts = self.starts(s)
+        return s
 
-    Args:
-        output: as for `anchor`.
-        s: the state of the runs, with `weights` and what `anchor` gave.
-        x: (runs, n, D), the points that `anchor` was given.
+    def anchored_points(self, s: State, x: torch.Tensor) -> torch.Tensor:
+        """f (R, n, d) of the points that `anchor` was given."""
+        g = self.output(s.weights, x)
+        return g if s.frozen is None else g + s.shift
 
-    Returns:
-        (runs, n, d).
-    """
-    g = output(s.weights, x)
-    return g if s.frozen is None else g + s.shift
+    def anchored_views(self, s: State, views: torch.Tensor) -> torch.Tensor:
+        """f (R, m, n, d) of m views of each point, (R, m, n, D), which share the point R of theirs."""
+        flat = views.flatten(1, 2)  # (R, m n, D)
+        g = self.output(s.weights, flat)
+        if s.frozen is not None:
+            g = g - self.output_at_start(s, flat)
+        moved = g.unflatten(1, views.shape[1:3])
+        return moved if s.frozen is None else moved + s.R[:, None]
 
-
-def embed_views(
-    output: Callable, s: State, views: torch.Tensor, same: tuple | None = None
-) -> torch.Tensor:
-    """f of views of the points, which share the point R of theirs.
-
-    Args:
-        output, s: as for `embed_points`.
-        views: (runs, m, n, D), m views of each point.
-        same: which runs have one start and these views in common, as `alike` says.
-
-    Returns:
-        (runs, m, n, d).
-    """
-    flat = views.flatten(1, 2)  # (runs, m n, D)
-    g = output(s.weights, flat)
-    if s.frozen is not None:
-        g = g - _at_start(output, s.frozen, flat, same)
-    moved = g.unflatten(1, views.shape[1:3])
-    return moved if s.frozen is None else moved + s.R[:, None]
-
-
-def _at_start(output, frozen, x, same):
-    """g(w0, x) of x (runs, m, D): for runs of one kind once."""
-    if same is None:
-        return output(frozen, x)
-    first, group = same
-    return output([w[first] for w in frozen], x[first])[group]
+    def output_at_start(self, s: State, x: torch.Tensor) -> torch.Tensor:
+        """g(w0, x) (R, m, d) of views x (R, m, D), for runs that share a start computed once."""
+        if self.shared.starts is None:
+            return self.output(s.frozen, x)
+        first, start = self.shared.starts
+        return self.output([w[first] for w in s.frozen], x[first])[start]

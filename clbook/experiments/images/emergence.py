@@ -70,8 +70,8 @@ def view(x: torch.Tensor, generator: torch.Generator) -> torch.Tensor:
 class Flow(Training):
     """R runs of gradient descent on LS eq. 12, each with a network of its own.
 
-    The embedding is `anchored`'s f(w, x) = R + g(w, x) - g(w0, x); views come from a bank that is drawn before, so that
-    R - g(w0, view) is known for all of them.
+    The embedding is that of `training.anchored`, f(w, x) = R + g(w, x) - g(w0, x). Views come from a bank that is drawn
+    before, so that R - g(w0, view) is known for all of them.
     """
 
     rate = "lr_over_tau"

@@ -17,8 +17,8 @@ from clbook import augment, data, kernels
 from clbook.losses import simplified
 from clbook.metrics import intervals, separable
 from clbook.models import ACTIVATIONS, MLP, mlp, stacked
-from clbook.training import anchored
-from clbook.training.loop import State, Training, held
+from clbook.training.anchored import Anchored
+from clbook.training.loop import State, held
 from clbook.training.optim import sgd
 from clbook.training.settings import Outcome, Settings, quantity, setting
 from clbook.training.streams import Draws, stream, streams
@@ -176,7 +176,7 @@ def start(config: Config) -> torch.Tensor:
     return data.ball(config.n, config.d, config.eps, stream(config.seed, START))
 
 
-class Flow(Training):
+class Flow(Anchored):
     """R runs of gradient descent on LS eq. 12: of a network's weights (LS eq. 11), or of each point alone (LS eq. 10).
 
     Without a network f stays invariant (LS Theorem 4.2): the views of a point are the point, whatever the augmentation.
@@ -207,25 +207,10 @@ class Flow(Training):
         s.weights = stacked(networks)
         at_start = R if c.start == "ball" else None
         s.first_weights = [w.clone() for w in s.weights]
-        # Sets R, frozen and shift.
-        vars(s).update(anchored.anchor(self.output, s.weights, self.lifted(s, s.x), at_start))
-        self.shared.same = self.of_one_start(s)
+        self.anchor(self.lifted(s, s.x), at_start)
         self.augment(self.draws, VIEWS, 1)
         if self.wants("loss", "gamma"):
             self.augment(self.recorded_draws, RECORDED, DRAWS)
-
-    def of_one_start(self, s: State) -> tuple | None:
-        """Which runs have one start and see the same views."""
-        if s.frozen is None:
-            return None
-        seeds = [config.seed for config in self.configs]
-        return anchored.alike(seeds, s.x, s.noise, *s.frozen)
-
-    def keep(self, s, stay):
-        s = super().keep(s, stay)
-        if self.config.network:
-            self.shared.same = self.of_one_start(s)
-        return s
 
     def points(self, config: Config) -> tuple[torch.Tensor, torch.Tensor]:
         """x (n, D) and labels (n,) of a run."""
@@ -303,12 +288,11 @@ class Flow(Training):
 
     def embed_points(self, s: State) -> torch.Tensor:
         """f of the points (R, n, d)."""
-        return anchored.embed_points(self.output, s, self.lifted(s, s.x))
+        return self.anchored_points(s, self.lifted(s, s.x))
 
     def embed_views(self, s: State, views: torch.Tensor) -> torch.Tensor:
         """f of views (R, m, n, D), (R, m, n, d)."""
-        seen = self.lifted_views(s, views)
-        return anchored.embed_views(self.output, s, seen, self.shared.same)
+        return self.anchored_views(s, self.lifted_views(s, views))
 
     def objective(self, s: State, views: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The embedding (R, n, d) and LS eq. 12 (R,)."""

@@ -16,7 +16,6 @@ from clbook.experiments.separability import experiment
 from clbook.experiments.separability.experiment import DATA, VIEWS
 from clbook.losses import squared_distances
 from clbook.style import Picture, axes, colour
-from clbook.training import anchored
 from clbook.training.loop import State
 from clbook.training.optim import sgd
 from clbook.training.settings import Outcome, quantity, setting
@@ -137,7 +136,7 @@ class Flow(experiment.Flow):
 
     def embed_points(self, s: State) -> torch.Tensor:
         """f of the points (R, n, d), also where x has changed since the start."""
-        return anchored.embed_views(self.output, s, s.x[:, None])[:, 0]
+        return self.anchored_views(s, s.x[:, None])[:, 0]
 
     def places(self, s: State) -> torch.Tensor:
         """Where the points are before anybody's place is dealt anew, (R, n, d)."""

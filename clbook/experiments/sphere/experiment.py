@@ -18,8 +18,8 @@ from clbook import data
 from clbook.losses import simplified
 from clbook.metrics import neighbour_accuracy, separable
 from clbook.models import ACTIVATIONS, MLP, mlp, stacked
-from clbook.training import anchored
-from clbook.training.loop import State, Training, held, one_thread
+from clbook.training.anchored import Anchored
+from clbook.training.loop import State, held, one_thread
 from clbook.training.optim import sgd
 from clbook.training.settings import Outcome, Settings, quantity, setting
 from clbook.training.streams import Draws, stream, streams
@@ -154,7 +154,7 @@ def start(config: Config) -> torch.Tensor:
     return F.normalize(noise, dim=1)
 
 
-class Flow(Training):
+class Flow(Anchored):
     """R runs of gradient descent on LS eq. 12 of unit vectors: a network's weights, or each point alone (VA eq. 13).
 
     Without a network f stays invariant (LS Theorem 4.2): the views of a point are the point; after a step each point is
@@ -207,7 +207,7 @@ class Flow(Training):
         s.weights = stacked(self.networks(s.x.shape[-1]))
         at_start = None if c.start == "ordinary" else R
         s.first_weights = [w.clone() for w in s.weights]
-        vars(s).update(anchored.anchor(self.output, s.weights, s.x, at_start))
+        self.anchor(s.x, at_start)
         self.draws["noise"] = self.normal(VIEWS, self.views)
         if self.wants("loss", "arrows", "reach", *self.from_views):
             self.recorded_draws["noise"] = self.normal(RECORDED, DRAWS)
@@ -225,11 +225,11 @@ class Flow(Training):
 
     def embed_points(self, s: State) -> torch.Tensor:
         """f of the points (R, n, d), not yet on the sphere."""
-        return anchored.embed_points(self.output, s, s.x)
+        return self.anchored_points(s, s.x)
 
     def embed_views(self, s: State, noise: torch.Tensor) -> torch.Tensor:
         """f of views of them (R, m, n, d), not yet on the sphere."""
-        return anchored.embed_views(self.output, s, s.x[:, None] + s.noise * noise)
+        return self.anchored_views(s, s.x[:, None] + s.noise * noise)
 
     def objective(self, s: State, noise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The embedding (R, n, d) and the loss (R,)."""
@@ -367,7 +367,7 @@ def sharpness(
     return float(curvature)
 
 
-def sharpness_at_start(config: Config, training: type[Training] = Flow) -> float:
+def sharpness_at_start(config: Config, training: type[Flow] = Flow) -> float:
     """Returns `sharpness` of the mean loss over the network's weights w at w0."""
     with one_thread():
         flow = training([config.replace(network=True)], record=("loss",)).to("cpu")
