@@ -137,7 +137,7 @@ class Training:
     beside = 40
     compiles = ()  # methods that `compile` puts through torch.compile
     # Axes of the weights, after that of the runs, that number copies of one start: they stay copies when shaken.
-    alike = 0
+    copy_axes = 0
 
     def __init__(self, configs: Sequence[Settings], record: Sequence[str] = ()):
         for config in configs:
@@ -358,11 +358,12 @@ class Training:
         generators = [stream(c.seed, SHAKE) for c in self.configs]
         weights = []
         for w in self.state.weights:
-            shape = w.shape[1 + self.alike :]
+            shape = w.shape[1 + self.copy_axes :]
             noise = torch.stack(
                 [torch.randn(shape, generator=g, dtype=w.dtype) for g in generators]
             )
-            copies = noise.reshape(-1, *(1,) * self.alike, *shape)  # the same for all of one start
+            # All copies of one start are shaken alike.
+            copies = noise.reshape(-1, *(1,) * self.copy_axes, *shape)
             weights.append(w * (1 + amount * copies))
         return self.state.replace(weights=weights)
 

@@ -319,7 +319,7 @@ class Copies(Training):
 
     Result = Result
     compiles = ("objective",)
-    alike = 1
+    copy_axes = 1
 
     def setup(self):
         c, s = self.config, self.state

@@ -75,7 +75,7 @@ class Flow(Training):
     """R pairs of circles, state.weights[0] (R, 2, n, 2): the points that all push, and those that classmates spare."""
 
     Result = Result
-    alike = 1
+    copy_axes = 1
 
     def setup(self):
         c, s = self.config, self.state

@@ -341,7 +341,7 @@ class Coupled(Training):
 
     rate = "eta"
     Result = Result
-    alike = 1
+    copy_axes = 1
     beside = 1  # two tables of 200 x 400 side by side take 2.0 times as long as one
 
     def setup(self):

@@ -102,7 +102,7 @@ class Descent(Training):
     """R pairs of circles, state.weights[0] (R, 2, n, d): sorted and shuffled. A step goes back to the sphere."""
 
     Result = Result
-    alike = 1
+    copy_axes = 1
 
     def setup(self):
         c, s = self.config, self.state

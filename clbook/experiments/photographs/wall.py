@@ -267,7 +267,6 @@ def confused(record: xarray.Dataset) -> Picture:
 
 def percent(share) -> str:
     """'45%' of 0.445: halves are rounded up, as the page's script rounds them."""
-    number = round(
-        100 * float(share), 3
-    )  # 44.5 of 44.49999928, as records in single precision have it
+    # A record in single precision has 44.49999928 where 44.5 is meant.
+    number = round(100 * float(share), 3)
     return f"{math.floor(number + 0.5)}%"
