@@ -187,7 +187,7 @@ def short_configs() -> dict:
 
 
 def runs_of(name: str, configs: dict) -> dict:
-    """{setting: its runs of three seeds} of the record `name`, which was made of {setting: Config}."""
+    """{setting: its runs} of the record `name`, which was made of {setting: Config}."""
     record = records.load(name)
     return {setting: record.sel(variant=str(setting)) for setting in configs}
 
@@ -364,8 +364,9 @@ RECIPES["cs-weak-decay"] = Recipe(
     start=0.5,
 )
 RECIPES["cs-linear"] = of_linear(
-    "linear encoders, three seeds: contents, temperatures, spreads of style and of content",
+    "linear encoders, five seeds: contents, temperatures, spreads of style and of content",
     linear_configs(),
+    FIVE,
 )
 RECIPES["cs-sweep"] = of_linear(
     "linear encoders on the sphere, five seeds: temperatures of content, at temperature 1",

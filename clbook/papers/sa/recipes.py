@@ -298,11 +298,11 @@ def page_batches() -> tuple:
 
 
 def temperatures() -> tuple:
-    """Three temperatures by momentum with a rate proportional to tau, then by LARS; three seeds."""
+    """Three temperatures by momentum with a rate proportional to tau, then by LARS; five seeds."""
     base = Config(compare="pair", record_every=20)
     by_momentum = [base.replace(tau=tau, lr=0.06 * tau) for tau in TAUS]
     by_lars = [base.replace(tau=tau, **LARS) for tau in TAUS]
-    return seeded([*by_momentum, *by_lars], SEEDS)
+    return seeded([*by_momentum, *by_lars])
 
 
 def widths() -> tuple:
@@ -516,7 +516,7 @@ RECIPES["sa-batch"] = Recipe(
 )
 RECIPES["sa-temperature"] = Recipe(
     "synthetic points, tau = .1, .5, 1, momentum with a rate proportional to tau, then LARS, "
-    "three seeds",
+    "five seeds",
     run,
     temperatures(),
     pairs,
