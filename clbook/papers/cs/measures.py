@@ -130,11 +130,13 @@ def classes_collapse(classes):
     within = run.within.isel(step=-1)
     style = run.style.isel(layer=-1)
     off = abs(run.cosines + 1 / 3).max("pair")
+    control = classes.sel(variant="style near the old one")
+    kept = control.within.isel(step=-1), control.style.isel(layer=-1)
     return Finding(
         f"within over between {span(within, '.4f')}; $R^2$ of style {span(style)}; cosines off by "
-        f"{span(off)} at most",
+        f"{span(off)} at most; the control has {span(kept[0])} and {span(kept[1])}",
         within.mean(),
-        (0.1 - within, 0.1 - style, 0.1 - off),
+        (0.1 - within, 0.1 - style, 0.1 - off, *(value - 0.1 for value in kept)),
     )
 
 
@@ -180,7 +182,7 @@ def lower_content(linear):
 def higher_content(linear):
     found = factors(linear, 10.0)
     low = factors(linear, 0.01)
-    # As printed it helps if there is a world in which it does for each d_c, by as much as the other order.
+    # As printed it helps in the box, for both p and each d_c, by at least as much as the other order.
     gain, other = [], []
     for key in itertools.product(BOXES, KS):
         gain.append(np.log(found[key]) - np.log(low[key]))

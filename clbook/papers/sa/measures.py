@@ -271,8 +271,8 @@ def gap_training(by_classes):
         count = runs[0].config.classes
         if count >= 5:
             counts.append(count)
-            gaps.append([run.loss_gap[:, :2] for run in runs])
-    gaps = np.array(gaps)  # (C, seeds, T, 2)
+            gaps.append([run.loss_gap for run in runs])
+    gaps = np.array(gaps)  # (C, seeds, T, 4)
     curves = np.log(gaps).reshape(len(counts), -1)
     slopes = np.polyfit(np.log(counts), curves, 1)[0]
     flattest = slopes.reshape(gaps.shape[1:]).max((1, 2))  # of each seed
@@ -1109,7 +1109,7 @@ def surrogate(circles, networks):
     circle = misses(circles)
     network = misses(networks)
     return Finding(
-        f"misses by {span(circle)} times what they move on the circle, {span(network)} for the network",
+        f"misses by {span(circle, '.3g')} times what they move on the circle, {span(network, '.3g')} for the network",
         max(circle.max(), network.max()),
         (Every(1 - circle), Every(1 - network)),
     )
@@ -1246,12 +1246,11 @@ def lemma_5(share_tails, negative_share):
 @measures("sa-corollary-3")
 def corollary_3(missed_promises):
     printed, corrected, allowed = missed_promises.T
-    text = listed(printed[:2], ".0%")
     most = (corrected / allowed).max()
     left = (allowed - printed).min()
     left_corrected = (allowed - corrected).min()
     return Finding(
-        f"less in {text} of the draws of two points, {allowed[0]:.0%} allowed; corrected, at most "
+        f"less in {span(printed[:2], '.0%')} of the draws of two points, {allowed[0]:.0%} allowed; corrected, at most "
         f"{most:.2f} of what is allowed in {len(allowed)} settings",
         printed[0],
         (left,),
