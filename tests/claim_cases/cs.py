@@ -13,15 +13,15 @@ THREE = np.ones(3)
 
 
 def maps(style, content=1.0, d_c=4):
-    """Three maps with the gains of style and of content."""
-    return np.tile(np.diag(np.where(np.arange(8) < d_c, content, style)), (3, 1, 1))
+    """Five maps with the gains of style and of content."""
+    return np.tile(np.diag(np.where(np.arange(8) < d_c, content, style)), (5, 1, 1))
 
 
 def linear(low, equal=0.1, high=0.1, free=1.0):
     """Linear runs: the style's gain at low, equal and high tau_c for each d_c, and without content."""
     found = {(world, 0, 1.0): maps(free, free, 0) for world in WORLDS}
     found |= {
-        (world, 0, 1.0): np.tile(np.diag(np.linspace(1, free, 8)), (3, 1, 1)) for world in WORLDS
+        (world, 0, 1.0): np.tile(np.diag(np.linspace(1, free, 8)), (5, 1, 1)) for world in WORLDS
     }
     return found | {
         (world, k, tau): maps(style, d_c=k)
@@ -188,9 +188,9 @@ def hot(one, equal=0.3, more=0.3):
     found = {(0, 1.0, sd): np.tile(np.eye(8), (5, 1, 1)) for sd in TRIED}
     for k in KS:
         for tau in (0.03, 0.1, 0.3, 1.0):
-            found[k, tau, 0.3] = np.tile(maps(more if k > 1 else equal, d_c=k)[0], (5, 1, 1))
+            found[k, tau, 0.3] = maps(more if k > 1 else equal, d_c=k)
     for sd in TRIED:
-        found[1, 0.1, sd] = np.tile(maps(one, d_c=1)[0], (5, 1, 1))
+        found[1, 0.1, sd] = maps(one, d_c=1)
     return found
 
 

@@ -210,7 +210,7 @@ def subsets(ends):
 
 def heated(ends):
     """A record of three temperatures, with a rate proportional to tau and with LARS."""
-    return grid([ends, ends], optimizer=("sgd", "lars"), tau=TAUS)
+    return grid([ends, ends], 5, optimizer=("sgd", "lars"), tau=TAUS)
 
 
 def batches(linear, others):
