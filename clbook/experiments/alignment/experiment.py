@@ -6,6 +6,7 @@ batches and the same two views of each point: slices of one tensor program. DCL,
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import pathlib
@@ -284,11 +285,12 @@ def networks(weights: list[torch.Tensor], x: torch.Tensor) -> tuple[torch.Tensor
         (R, M, n, C).
     """
     R, M = weights[0].shape[:2]
-    signal = x[:, None].expand(R, M, *x.shape[1:]).flatten(0, 1)  # (R M, n, D)
+    signal = x[:, None].expand(R, M, *x.shape[1:])
+    signal = signal.flatten(0, 1)  # (R M, n, D)
+    flat = [w.flatten(0, 1) for w in weights]
     outputs = []
-    for layer in range(len(weights) // 2):
-        W, b = weights[2 * layer], weights[2 * layer + 1]
-        signal = affine(signal, W.flatten(0, 1), b.flatten(0, 1))
+    for layer, (W, b) in enumerate(zip(flat[::2], flat[1::2], strict=True)):
+        signal = affine(signal, W, b)
         if layer < LAYERS - 1:  # neither the embedding nor the head is rectified
             signal = signal.relu()
         outputs.append(signal.unflatten(0, (R, M)))
@@ -347,9 +349,8 @@ class Copies(Training):
         c, s, shared = self.config, self.state, self.shared
         keys = [(config.seed, config.spread) for config in self.configs]
         different = dict(zip(keys, self.configs, strict=True))
-        s.points = torch.tensor(
-            [list(different).index(key) for key in keys]
-        )  # which set is a run's
+        numbers = {key: number for number, key in enumerate(different)}
+        s.points = torch.tensor([numbers[key] for key in keys])  # which set is a run's
         sets = [self.dataset(config) for config in different.values()]
         shared.x = torch.stack([x for x, *_ in sets])  # (sets, n, D)
         shared.x_test = torch.stack([x_test for _, _, x_test, _ in sets])
@@ -363,7 +364,8 @@ class Copies(Training):
         if c.data != "synthetic":
             centre = shared.x.mean(1, keepdim=True)  # (sets, 1, D)
             scale = shared.x.var(1).mean(-1).sqrt()  # (sets,)
-            s.centre, s.scale = centre[s.points], scale[s.points, None, None]
+            s.centre = centre[s.points]
+            s.scale = scale[s.points, None, None]
 
     def draw_ahead(self):
         """Draw each run's batches, and the views of the loss gap; the views of the training come in blocks."""
@@ -486,19 +488,18 @@ class Copies(Training):
 
     def accuracies(self, readout: Callable, train: torch.Tensor, test: torch.Tensor) -> np.ndarray:
         """(R, M) accuracy of a readout of outputs (R, M, n, k) of training points on those of test points."""
-        y, y_test = self.shared.labels_train.cpu(), self.shared.labels_test.cpu()
-        train, test = train.cpu(), test.cpu()
-        R, M = train.shape[:2]
-        found = np.empty((R, M))
-        for i, k in np.ndindex(R, M):
-            found[i, k] = defined(readout, train[i, k], y, test[i, k], y_test)
-        return found
+        y = self.shared.labels_train.cpu()
+        y_test = self.shared.labels_test.cpu()
+        train = train.cpu()
+        test = test.cpu()
+        return of_each(train, lambda *at: readout(train[at], y, test[at], y_test))
 
     @torch.no_grad()
     def ending(self, s):
         if not self.wants("probe"):
             return {}
-        train, test = self.of_training_points(s)[0], self.of_test_points(s)[0]
+        train, _ = self.of_training_points(s)
+        test, _ = self.of_test_points(s)
         return {"probe": self.accuracies(metrics.linear_probe, train, test)}
 
     def result(self, i, columns, head):
@@ -517,24 +518,26 @@ class Copies(Training):
 
 def all_finite(tensors: list[torch.Tensor]) -> torch.Tensor:
     """(R,) whether all entries of tensors (R, ...) are finite."""
-    return torch.stack([x.flatten(1).isfinite().all(1) for x in tensors]).all(0)
+    finite = [x.flatten(1).isfinite().all(1) for x in tensors]
+    return torch.stack(finite).all(0)
 
 
-def defined(metric: Callable, *args) -> float:
-    """metric(*args), or NaN where it has no answer: of a network that has collapsed, or whose weights overflow."""
-    try:
-        return float(metric(*args))
-    except ValueError:
-        return math.nan
+def of_each(z: torch.Tensor, metric: Callable) -> np.ndarray:
+    """(R, M) metric(i, k) of network k of run i, z (R, M, ...) what is measured.
+
+    NaN where it has no answer: of a network that has collapsed, or whose weights overflow.
+    """
+    found = np.full(z.shape[:2], np.nan)
+    for i, k in np.ndindex(*found.shape):
+        with contextlib.suppress(ValueError):
+            found[i, k] = metric(i, k)
+    return found
 
 
 def beside_first(metric: Callable, z: torch.Tensor) -> np.ndarray:
     """(R, M) metric(a, b), a (n, d) the points of a run's first network and b those of each, of z (R, M, n, d)."""
     z = z.cpu()
-    found = np.empty(z.shape[:2])
-    for i, k in np.ndindex(*found.shape):
-        found[i, k] = defined(metric, z[i, 0], z[i, k])
-    return found
+    return of_each(z, lambda i, k: metric(z[i, 0], z[i, k]))
 
 
 def layer_gaps(weights: list[torch.Tensor]) -> torch.Tensor:
@@ -550,9 +553,9 @@ def layer_gaps(weights: list[torch.Tensor]) -> torch.Tensor:
 def weight_angles(weights: list[torch.Tensor], first: list[torch.Tensor]) -> np.ndarray:
     """(R, M) angle, in degrees, of all weights' change since the start to the reference's. The head is left out."""
     changes = []
-    for w, w0 in zip(weights[: 2 * LAYERS], first[: 2 * LAYERS], strict=True):
+    for w, w0 in zip(weights, first, strict=True):
         changes.append((w - w0).flatten(2))
-    change = torch.cat(changes, 2).cpu().numpy()
+    change = torch.cat(changes[: 2 * LAYERS], 2).cpu().numpy()
     return angle(change, change[:, :1])
 
 
@@ -576,19 +579,17 @@ def first_class_angles(z: torch.Tensor, first: torch.Tensor, labels: torch.Tenso
     mine = labels == labels[0]
     z = z[:, :, mine].cpu().numpy()
     first = first[:, 0, mine].cpu().numpy()  # where the reference began
-    found = np.empty(z.shape[:2])
-    for i, k in np.ndindex(*found.shape):
-        found[i, k] = defined(pca_angle, first[i], z[i, 0], z[i, k])
-    return found
+    return of_each(z, lambda i, k: pca_angle(first[i], z[i, 0], z[i, k]))
 
 
 def angle(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Angle in degrees between vectors a and b (..., k); NaN where one is zero."""
     a = np.asarray(a, np.float64)
     b = np.asarray(b, np.float64)
-    lengths = np.linalg.norm(a, axis=-1) * np.linalg.norm(b, axis=-1)
+    length = np.linalg.norm(a, axis=-1)
+    other = np.linalg.norm(b, axis=-1)
     with np.errstate(invalid="ignore"):
-        cosine = (a * b).sum(-1) / lengths
+        cosine = (a * b).sum(-1) / (length * other)
     cosine = np.clip(cosine, -1, 1)  # rounding may pass 1
     return np.degrees(np.arccos(cosine))
 
@@ -603,7 +604,9 @@ def pca_angle(start: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     cloud = np.concatenate([start, start, a, b]).astype(np.float64)
     _, _, axes = np.linalg.svd(cloud - cloud.mean(0), full_matrices=False)
     plane = axes[:3].T
-    return angle((a - start).mean(0) @ plane, (b - start).mean(0) @ plane)
+    of_a = (a - start).mean(0)
+    of_b = (b - start).mean(0)
+    return angle(of_a @ plane, of_b @ plane)
 
 
 run = Copies.run

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.patches import Circle, Rectangle
 
+from clbook.experiments.drawing import bare, between_classes
 from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, mosaic, name_lines, so_far
 
 NAMES = {"dcl": "DCL", "nscl": "NSCL", "supcon": "SCL", "ce": "CE", "cl": "CL"}
@@ -26,9 +27,10 @@ def _log_steps(ax, **kwargs):
 def _scores(runs, frame=-1):
     """The CKA with DCL of each other loss, mean over runs, in words."""
     means = np.mean([r.cka[frame] for r in runs], 0)
-    return ", ".join(
-        f"{NAMES[n]} {v:.2f}" for n, v in zip(runs[0].config.names[1:], means[1:], strict=True)
-    )
+    said = []
+    for name, mean in zip(runs[0].config.names, means, strict=True):
+        said.append(f"{NAMES[name]} {mean:.2f}")
+    return ", ".join(said[1:])
 
 
 def _unit(z):
@@ -40,20 +42,29 @@ def _some(labels):
     return np.linspace(0, len(labels) - 1, min(SHOWN, len(labels))).round().astype(int)
 
 
+def _of_seeds(runs, key, network=1):
+    """(S, T) the quantity `key` of a network over time, a row a run."""
+    return np.stack([getattr(r, key)[:, network] for r in runs])
+
+
+def _cosines(ax, z, **look):
+    """The cosines of all pairs of points z (n, d), as cells."""
+    unit = _unit(z)
+    ax.set(xticks=[], yticks=[])
+    ax.grid(False)
+    return ax.imshow(unit @ unit.T, vmin=-1, vmax=1, cmap="RdBu_r", **look)
+
+
 def matrices(result) -> Picture:
     """Cosine similarities of the test points, sorted by class, after training with each loss."""
-    count = min(len(result.config.names), 4)
-    fig, (row,) = axes(count, width=7.8, height=2.5)
+    names = result.config.names[:4]
+    fig, (row,) = axes(len(names), width=7.8, height=2.5)
     near = _some(result.labels)
-    for k, ax in enumerate(row):
-        unit = _unit(result.z[-1, k, near])
-        image = ax.imshow(
-            unit @ unit.T, vmin=-1, vmax=1, cmap="RdBu_r", interpolation="nearest", gid="similarity"
-        )
-        name = NAMES[result.config.names[k]]
+    for k, (ax, name) in enumerate(zip(row, names, strict=True)):
+        z = result.z[-1, k, near]
+        image = _cosines(ax, z, interpolation="nearest", gid="similarity")
         likeness = f"CKA {result.cka[-1, k]:.2f}" if k else "reference"
-        ax.set(xticks=[], yticks=[], title=f"{name}\n{likeness}")
-        ax.grid(False)
+        ax.set_title(f"{NAMES[name]}\n{likeness}")
     fig.colorbar(image, ax=row, shrink=0.8, label="cosine", ticks=[-1, 0, 1])
     return Picture(
         fig,
@@ -85,55 +96,42 @@ def _discs(ax, z, last, labels, names, classes):
     for (x, y), name in zip(centres, names, strict=True):
         ax.add_patch(Circle((x, y), 1, fill=False, color=MUTED, lw=0.5))
         ax.text(x, y - 1.05, NAMES[name], ha="center", va="top", color=MUTED)
-    for shade in range(min(10, classes)):
-        mine = labels % 10 == shade
-        gid = f"classes {shade}, ..." if classes > 10 else f"class {shade}"
-        ax.scatter(
-            *plane[:, mine].reshape(-1, 2).T,
-            s=8,
-            color=colour(shade),
-            linewidths=0,
-            alpha=0.7,
-            gid=gid,
-        )
-    ax.set(
-        xlim=(-1.1, centres[:, 0].max() + 1.1),
-        ylim=(centres[:, 1].min() - 1.35, 1.1),
-        xticks=[],
-        yticks=[],
-        aspect="equal",
-    )
-    ax.grid(False)
-    ax.spines[:].set_visible(False)
+    shades = labels % 10
+    for k in range(min(10, classes)):
+        mine = plane[:, shades == k].reshape(-1, 2)
+        gid = f"classes {k}, ..." if classes > 10 else f"class {k}"
+        ax.scatter(*mine.T, s=8, color=colour(k), linewidths=0, alpha=0.7, gid=gid)
+    right, _ = centres.max(0)
+    _, low = centres.min(0)
+    ax.set(xlim=(-1.1, right + 1.1), ylim=(low - 1.35, 1.1), aspect="equal")
+    bare(ax)
 
 
 def sides(result, frame=-1) -> Picture:
     """The embeddings of each network at one recorded time (left); similarity, weight and loss gap over time (right)."""
-    config, names, now = result.config, result.config.names[:4], result.steps[frame]
-    pair = len(names) == 2  # the weight gap is small
+    config, now = result.config, result.steps[frame]
+    names = config.names[:4]
     fig, ax = mosaic([["z", "cka"], ["z", "gap"], ["z", "loss"]], width=7.4, height=4.4)
     chosen = _some(result.labels)
-    shown, last = (result.z[k][: len(names)][:, chosen] for k in (frame, -1))
-    _discs(ax["z"], shown, last, result.labels[chosen], names, config.classes)
+    z = result.z[:, : len(names), chosen]
+    _discs(ax["z"], z[frame], z[-1], result.labels[chosen], names, config.classes)
     ax["z"].set_title(f"C = {config.classes}, τ = {config.tau:g}, iteration {now}")
     for k, name in enumerate(config.names):
-        style = {"color": TONES[name], "label": NAMES[name], "gid": NAMES[name]}
-        for panel, values in (("cka", result.cka), ("gap", result.gap), ("loss", result.loss_gap)):
-            if k or panel == "loss":
-                ax[panel].plot(result.steps + 1, values[:, k], **style)
-    for panel, label, limits in (
-        ("cka", "CKA with DCL", (0, 1.03)),
-        ("loss", "DCL $-$ NSCL loss", (0.01, 30)),
-        ("gap", "weight gap to DCL", (0, 0.35 if pair else 1.3)),
-    ):
-        so_far(ax[panel], now + 1)
-        _log_steps(ax[panel], ylabel=label, ylim=limits, xlim=(0.9, 1.2 * (config.steps + 1)))
+        look = {"color": TONES[name], "label": NAMES[name], "gid": NAMES[name]}
+        ax["loss"].plot(result.steps + 1, result.loss_gap[:, k], **look)
+        if k:
+            ax["cka"].plot(result.steps + 1, result.cka[:, k], **look)
+            ax["gap"].plot(result.steps + 1, result.gap[:, k], **look)
+    largest = 0.35 if len(names) == 2 else 1.3  # of a pair the weight gap is small
+    _log_steps(ax["cka"], ylabel="CKA with DCL", ylim=(0, 1.03))
+    _log_steps(ax["gap"], ylabel="weight gap to DCL", ylim=(0, largest))
+    _log_steps(ax["loss"], ylabel="DCL $-$ NSCL loss", ylim=(0.01, 30), yscale="log")
     for panel in ("cka", "gap"):
         ax[panel].set_xlabel("")
         ax[panel].tick_params(labelbottom=False)
-    ax["loss"].set_yscale("log")
-    ax["loss"].minorticks_off()
     for panel in ("cka", "gap", "loss"):
+        so_far(ax[panel], now + 1)
+        ax[panel].set_xlim(0.9, 1.2 * (config.steps + 1))
         name_lines(ax[panel])
     return Picture(
         fig,
@@ -163,60 +161,63 @@ def _band(ax, x, values, name):
 def over_training(runs) -> Picture:
     """SA Fig. 2: CKA and RSA with DCL over training, mean and range over the seeds in `runs`."""
     fig, (row,) = axes(2, width=7.6, height=2.9, sharey=True)
+    first = runs[0]
     for ax, key in zip(row, ("cka", "rsa"), strict=True):
-        for k, name in enumerate(runs[0].config.names[1:], 1):
-            _band(ax, runs[0].steps + 1, np.stack([getattr(r, key)[:, k] for r in runs]), name)
+        for k, name in enumerate(first.config.names[1:], 1):
+            values = _of_seeds(runs, key, k)
+            _band(ax, first.steps + 1, values, name)
         _log_steps(ax, ylabel=f"{key.upper()} with DCL", ylim=(0, 1.03))
     legend(row[0], loc="lower left")
     return Picture(
         fig,
-        f"{_about(runs[0].config)}, {len(runs)} seeds. CKA with DCL at the end: {_scores(runs)}.",
+        f"{_about(first.config)}, {len(runs)} seeds. CKA with DCL at the end: {_scores(runs)}.",
     )
+
+
+def _ticked(ax, values, **words):
+    """A logarithmic x axis with ticks at these values alone."""
+    ax.set(xscale="log", xticks=values, xticklabels=values, **words)
+    ax.minorticks_off()
 
 
 def by_classes(counts, runs) -> Picture:
     """CKA and RSA with DCL at the end against the number of classes; runs[i][j]: counts[i] classes, seed j."""
     fig, (row,) = axes(2, width=7.6, height=2.9, sharey=True)
+    names = runs[0][0].config.names
     for ax, key in zip(row, ("cka", "rsa"), strict=True):
-        for k, name in enumerate(runs[0][0].config.names[1:], 1):
-            ends = []
-            for seeds in runs:
-                ends.append([getattr(r, key)[-1, k] for r in seeds])
-            _band(ax, counts, np.array(ends).T, name)
-        ax.set(
-            xscale="log",
-            xticks=counts,
-            xticklabels=counts,
-            xlabel="classes $C$",
-            ylabel=f"{key.upper()} with DCL",
-            ylim=(0, 1.03),
-        )
-        ax.minorticks_off()
+        for k, name in enumerate(names[1:], 1):
+            ends = [_of_seeds(seeds, key, k)[:, -1] for seeds in runs]
+            _band(ax, counts, np.stack(ends, 1), name)
+        _ticked(ax, counts, xlabel="classes $C$", ylim=(0, 1.03))
+        ax.set_ylabel(f"{key.upper()} with DCL")
     legend(row[0], loc="lower right")
-    says = "; ".join(f"C = {c}: {_scores(seeds)}" for c, seeds in zip(counts, runs, strict=True))
-    return Picture(fig, f"CKA with DCL at the end. {says}.")
+    says = [f"C = {c}: {_scores(seeds)}" for c, seeds in zip(counts, runs, strict=True)]
+    return Picture(fig, f"CKA with DCL at the end. {'; '.join(says)}.")
+
+
+def _each_seed(ax, x, runs, key, words, **look):
+    """The quantity `key` of NSCL, a thin line a run, with one name for all."""
+    values = _of_seeds(runs, key)
+    line, *_ = ax.plot(x, values.T, lw=1.1, **look)
+    line.set_label(words)
 
 
 def by_temperature(taus, runs) -> Picture:
     """SA Fig. 4: CKA and RSA of NSCL with DCL over training; runs[i][j]: temperature taus[i], seed j."""
     fig, (row,) = axes(2, width=7.6, height=2.8, sharey=True)
-    for ax, key in zip(row, ("cka", "rsa"), strict=True):
-        for k, (tau, seeds) in enumerate(zip(taus, runs, strict=True)):
-            for j, r in enumerate(seeds):
-                ax.plot(
-                    r.steps + 1,
-                    getattr(r, key)[:, 1],
-                    color=colour(k),
-                    ls=("-", "--", ":")[k],
-                    lw=1.1,
-                    label=None if j else rf"$\tau$ = {tau:g}",
-                )
-        _log_steps(ax, ylabel=f"{key.upper()}, DCL and NSCL", ylim=(0, 1.03))
-    legend(row[0], loc="lower left")
+    lines = ("-", "--", ":")
     says = []
-    for tau, seeds in zip(taus, runs, strict=True):
-        ends = ", ".join(f"{r.cka[-1, 1]:.2f}" for r in seeds)
-        says.append(f"tau = {tau:g}: {ends}")
+    for k, (tau, seeds) in enumerate(zip(taus, runs, strict=True)):
+        look = {"color": colour(k), "ls": lines[k]}
+        time = seeds[0].steps + 1
+        for ax, key in zip(row, ("cka", "rsa"), strict=True):
+            _each_seed(ax, time, seeds, key, rf"$\tau$ = {tau:g}", **look)
+        ends = _of_seeds(seeds, "cka")[:, -1]
+        listed = ", ".join(f"{cka:.2f}" for cka in ends)
+        says.append(f"tau = {tau:g}: {listed}")
+    for ax, name in zip(row, ("CKA", "RSA"), strict=True):
+        _log_steps(ax, ylabel=f"{name}, DCL and NSCL", ylim=(0, 1.03))
+    legend(row[0], loc="lower left")
     return Picture(fig, f"CKA of NSCL with DCL at the end: {'; '.join(says)}.")
 
 
@@ -233,15 +234,7 @@ def by_batch(ends) -> Picture:
             first, last = values.mean("seed")[[0, -1]]
             says.append(f"{law}, {budget}: {first:.2f} to {last:.2f}")
     for ax, law in zip(row, laws, strict=True):
-        ax.set(
-            xscale="log",
-            xticks=sizes,
-            xticklabels=sizes,
-            xlabel="batch size $B$",
-            ylim=(0.6, 1),
-            title=f"lr: {law}",
-        )
-        ax.minorticks_off()
+        _ticked(ax, sizes, xlabel="batch size $B$", ylim=(0.6, 1), title=f"lr: {law}")
     row[0].set_ylabel("CKA, DCL and NSCL")
     legend(row[0], loc="lower left")
     return Picture(fig, "CKA from the smallest to the largest batch. " + "; ".join(says) + ".")
@@ -250,45 +243,50 @@ def by_batch(ends) -> Picture:
 def apart(runs) -> Picture:
     """SA Fig. 1 and 6: weight gap, similarity and angles between DCL and NSCL over a long run, a line a seed."""
     fig, (row,) = axes(3, width=7.8, height=2.9)
-    panels = (
-        ("weight gap", [("gap", "mean of layers", "-")]),
-        ("similarity", [("cka", "CKA", "-"), ("rsa", "RSA", "--")]),
-        (
-            "angle of the changes, degrees",
-            [
-                ("weight_angle", "weights", "-"),
-                ("class_angle", "class means", "--"),
-                ("pca_angle", "first class", ":"),
-            ],
-        ),
-    )
-    for ax, (label, keys) in zip(row, panels, strict=True):
-        for k, (key, words, style) in enumerate(keys):
-            for j, r in enumerate(runs):
-                ax.plot(
-                    r.steps,
-                    getattr(r, key)[:, 1],
-                    color=colour(k),
-                    ls=style,
-                    lw=1.1,
-                    label=None if j else words,
-                )
-        ax.set(xlabel="iteration", ylabel=label)
-        legend(ax, loc="lower right" if ax is row[1] else "upper left")
-    row[0].plot(runs[0].steps, runs[0].layer_gap[:, 1], color=MUTED, lw=0.7)
-    row[0].plot([], [], color=MUTED, lw=0.7, label="each layer, one seed")
-    legend(row[0], loc="upper left")
-    row[0].set(ylim=(0, 1))
-    row[1].set(ylim=(0, 1.03))
-    row[2].set(ylim=(0, 100), yticks=[0, 30, 60, 90])
-    first, last = runs[0].steps[1], runs[0].steps[-1]
-    early = np.mean([r.gap[1, 1] for r in runs])
-    late = np.mean([r.gap[-1, 1] for r in runs])
+    weights, similarity, angles = row
+    first = runs[0]
+    steps = first.steps
+    _each_seed(weights, steps, runs, "gap", "mean of layers", color=colour(0))
+    layers = first.layer_gap[:, 1]
+    thin, *_ = weights.plot(steps, layers, color=MUTED, lw=0.7)
+    thin.set_label("each layer, one seed")
+    weights.set(ylabel="weight gap", ylim=(0, 1))
+    _each_seed(similarity, steps, runs, "cka", "CKA", color=colour(0))
+    _each_seed(similarity, steps, runs, "rsa", "RSA", color=colour(1), ls="--")
+    similarity.set(ylabel="similarity", ylim=(0, 1.03))
+    _each_seed(angles, steps, runs, "weight_angle", "weights", color=colour(0))
+    _each_seed(angles, steps, runs, "class_angle", "class means", color=colour(1), ls="--")
+    _each_seed(angles, steps, runs, "pca_angle", "first class", color=colour(2), ls=":")
+    angles.set(ylabel="angle of the changes, degrees", ylim=(0, 100), yticks=[0, 30, 60, 90])
+    for ax in row:
+        ax.set_xlabel("iteration")
+        legend(ax, loc="lower right" if ax is similarity else "upper left")
+    gaps = _of_seeds(runs, "gap").mean(0)
+    grown = f"{gaps[1]:.3f} at iteration {steps[1]}, {gaps[-1]:.2f} at {steps[-1]}"
     return Picture(
         fig,
-        f"{_about(runs[0].config)}, {len(runs)} seeds. Weight gap {early:.3f} at iteration "
-        f"{first}, {late:.2f} at {last}; CKA with DCL ends at {_scores(runs)}.",
+        f"{_about(first.config)}, {len(runs)} seeds. Weight gap {grown}; "
+        f"CKA with DCL ends at {_scores(runs)}.",
     )
+
+
+def _squares(ax, weights):
+    """A square for each entry of `weights` that is not 0: blue where it pulls, orange where it pushes."""
+    for i, j in np.argwhere(weights):
+        weight = weights[i, j]
+        size = 0.25 + 0.63 * abs(weight) ** 0.5
+        corner = j - size / 2, i - size / 2
+        tone = colour(4) if weight > 0 else colour(0)
+        ax.add_patch(Rectangle(corner, size, size, color=tone, lw=0))
+
+
+def _along_both_sides(ax, pictures):
+    """Small pictures above the columns of a matrix, and beside its rows."""
+    for k, picture in enumerate(pictures):
+        above = (k - 0.45, k + 0.45, -0.65, -1.55)
+        beside = (-1.55, -0.65, k + 0.45, k - 0.45)
+        for extent in (above, beside):
+            ax.imshow(picture, cmap="gray_r", extent=extent, vmin=0, vmax=1)
 
 
 def pairs(panels, images, labels) -> Picture:
@@ -297,39 +295,24 @@ def pairs(panels, images, labels) -> Picture:
     Args:
         panels: {name: (2n, 2n) `pair_weights`}. images: (2n, pixels) the 2n views, first views first. labels: (n,).
     """
-    n, side = len(labels), int(np.sqrt(images.shape[1]))
+    n = len(labels)
     order = np.arange(2 * n).reshape(2, n).T.ravel()  # the two views of a point side by side
+    side = int(np.sqrt(images.shape[1]))
+    pictures = images[order].reshape(-1, side, side)
     fig, (row,) = axes(len(panels), width=7.8, height=2.2)
-    tones = {-1: colour(0), 1: colour(4)}
     says = []
     for ax, (name, weights) in zip(row, panels.items(), strict=True):
-        weights = weights[np.ix_(order, order)]
-        top = np.nanmax(np.abs(weights))
-        least = 1e-9 * top  # less is rounding
-        for i, j in np.argwhere(np.abs(np.nan_to_num(weights)) > least):
-            size = 0.25 + 0.63 * (abs(weights[i, j]) / top) ** 0.5
-            tone = tones[int(np.sign(weights[i, j]))]
-            ax.add_patch(Rectangle((j - size / 2, i - size / 2), size, size, color=tone, lw=0))
-        for edge in np.flatnonzero(np.diff(np.repeat(labels, 2))) + 0.5:
-            ax.axhline(edge, color=INK, lw=0.6)
-            ax.axvline(edge, color=INK, lw=0.6)
-        for k, picture in enumerate(images[order].reshape(-1, side, side)):
-            above = (k - 0.45, k + 0.45, -0.65, -1.55)
-            beside = (-1.55, -0.65, k + 0.45, k - 0.45)
-            for extent in (above, beside):
-                ax.imshow(picture, cmap="gray_r", extent=extent, vmin=0, vmax=1)
-        ax.set(
-            xlim=(-1.6, 2 * n - 0.5),
-            ylim=(2 * n - 0.5, -1.6),
-            xticks=[],
-            yticks=[],
-            title=name,
-            facecolor="#f4f5f7",
-        )
-        ax.grid(False)
-        ax.spines[:].set_visible(False)
-        pulled = int((weights < -least).sum()) // 2
-        pushed = int((weights > least).sum()) // 2
+        weights = np.nan_to_num(weights[np.ix_(order, order)])
+        weights = weights / np.abs(weights).max()
+        weights[np.abs(weights) < 1e-9] = 0  # rounding
+        _squares(ax, weights)
+        between_classes(ax, np.repeat(labels, 2), 0.6)
+        _along_both_sides(ax, pictures)
+        last = 2 * n - 0.5
+        ax.set(xlim=(-1.6, last), ylim=(last, -1.6), title=name, facecolor="#f4f5f7")
+        bare(ax)
+        pulled = (weights < 0).sum() // 2
+        pushed = (weights > 0).sum() // 2
         says.append(f"{name} pulls {pulled} pairs and pushes {pushed} of {n * (2 * n - 1)}")
     return Picture(fig, f"A batch of {n} digits, two views each. " + "; ".join(says) + ".")
 
@@ -340,21 +323,16 @@ def loss_gap(C, gaps) -> Picture:
     says = []
     for ax, (tau, values) in zip(row, gaps.items(), strict=True):
         for k, name in enumerate(("DCL - NSCL", "CL - NSCL")):
-            mean = values[..., k].mean(0)
-            slope = np.polyfit(np.log(C), np.log(mean), 1)[0]
-            ax.plot(C, values[..., k].T, "os"[k], ms=4, color=colour(k), gid=name)
+            found = values[..., k]
+            mean = found.mean(0)
+            slope, _ = np.polyfit(np.log(C), np.log(mean), 1)
+            ax.plot(C, found.T, "os"[k], ms=4, color=colour(k), gid=name)
             ax.plot(C, mean, color=colour(k), lw=1, label=f"{name}, slope {slope:.2f}")
             says.append(f"tau = {tau:g}: {name} has slope {slope:.2f}")
-        ax.axhline((values[..., 1] - values[..., 0]).mean(), color=MUTED, ls=":", label="CL - DCL")
-        ax.set(
-            xscale="log",
-            yscale="log",
-            ylim=(1e-3, 1.5),
-            xlabel="classes $C$",
-            title=rf"$\tau = {tau:g}$",
-        )
-        ax.minorticks_off()
-        ax.set_xticks(C, labels=C)
+        between = np.diff(values).mean()
+        ax.axhline(between, color=MUTED, ls=":", label="CL - DCL")
+        ax.set(yscale="log", ylim=(1e-3, 1.5), title=rf"$\tau = {tau:g}$")
+        _ticked(ax, C, xlabel="classes $C$")
         legend(ax, loc="upper right")
     row[0].set_ylabel("loss gap")
     return Picture(fig, "; ".join(says) + ".")
@@ -378,19 +356,15 @@ def one_table(hidden, weights) -> Picture:
         hidden: (n, h) what the layer before gives. weights: {name: (d, h) last layer}; the first is compared with.
     """
     fig, grid = axes(len(weights), 2, width=7.6, height=5.4)
-    reference = next(iter(weights.values()))
-    limit = max(np.abs(W).max() for W in weights.values())
+    matrices = list(weights.values())
+    limit = np.abs(matrices).max()
     said = []
     for (above, below), (name, W) in zip(grid.T, weights.items(), strict=True):
-        z = hidden @ W.T
-        z = z / np.linalg.norm(z, axis=1, keepdims=True)
-        apart = gap(reference, W)
+        apart = gap(matrices[0], W)
         above.imshow(W, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto", gid="weights")
         above.set(title=f"{name}\nweight gap {apart:.2f}", xticks=[], yticks=[])
-        below.imshow(z @ z.T, cmap="RdBu_r", vmin=-1, vmax=1, gid="cosines")
-        below.set(xticks=[], yticks=[])
         above.grid(False)
-        below.grid(False)
+        _cosines(below, hidden @ W.T, gid="cosines")
         said.append(f"{name}: weight gap {apart:.2f}")
     grid[0, 0].set_ylabel("last layer")
     grid[1, 0].set_ylabel("cosines of the points")
@@ -404,4 +378,5 @@ def one_table(hidden, weights) -> Picture:
 
 def gap(one, other) -> float:
     """The weight gap of two matrices: 2 |W - W'| / (|W| + |W'|)."""
-    return float(2 * np.linalg.norm(one - other) / (np.linalg.norm(one) + np.linalg.norm(other)))
+    size = np.linalg.norm(one) + np.linalg.norm(other)
+    return float(2 * np.linalg.norm(one - other) / size)

@@ -16,5 +16,8 @@ def pair_weights(loss: Callable, z1: torch.Tensor, z2: torch.Tensor) -> torch.Te
     """
     z = torch.cat([z1, z2]).double().requires_grad_()
     (gradient,) = torch.autograd.grad(loss(*z.chunk(2)), z)
-    length = z.detach().norm(dim=1, keepdim=True)
-    return (gradient * length @ torch.linalg.pinv(z.detach() / length)).fill_diagonal_(math.nan)
+    z = z.detach()
+    length = z.norm(dim=1, keepdim=True)
+    unit = z / length
+    weights = gradient * length @ torch.linalg.pinv(unit)
+    return weights.fill_diagonal_(math.nan)

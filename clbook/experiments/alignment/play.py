@@ -13,6 +13,7 @@ import torch.nn.functional as F
 
 from clbook import losses
 from clbook.data import balanced_labels
+from clbook.experiments.drawing import bare, by_class, square
 from clbook.style import INK, MUTED, Picture, axes, colour
 from clbook.training.loop import State, Training
 from clbook.training.optim import sgd
@@ -88,7 +89,8 @@ class Flow(Training):
         start = torch.stack(starts)
         s.weights = [torch.stack([start, start], 1)]
         s.tau = self.column("tau", torch.float64)
-        s.rate = c.n * self.column("lr", torch.float64, axes=3) * s.tau[..., None]
+        lr = self.column("lr", torch.float64, axes=3)
+        s.rate = c.n * lr * s.tau[..., None]
 
     def both(self, s: State, free: torch.Tensor, spared: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """DCL of `free` and NSCL of `spared`, each (R,), of points (R, n, 2)."""
@@ -120,28 +122,33 @@ class Flow(Training):
 run = Flow.run
 
 
+def _pushed(ax, result, pushing):
+    """The points, and a line from the anchor to each of those that push it; thick where the push is strong."""
+    z, labels = result.free[0], result.labels
+    # A push, as a share of the strongest that there can be.
+    cosines = z @ z[ANCHOR]
+    weights = np.exp((cosines - 1) / result.config.tau)
+    own = labels[ANCHOR]
+    for i in np.flatnonzero(pushing):
+        tone = colour(own) if labels[i] == own else MUTED
+        width = 0.3 + 1.5 * weights[i]
+        ax.plot(*z[[ANCHOR, i]].T, color=tone, lw=width, zorder=1)
+    by_class(ax, z, labels, 14, zorder=2)
+    ax.scatter(*z[ANCHOR], s=60, color=colour(own), edgecolor=INK, zorder=3)
+    square(ax, 1.15)
+    bare(ax)
+
+
 def pushes(result: Result) -> Picture:
     """The start, and what pushes one of its points: all others, or the points of other classes alone."""
-    fig, (panels,) = axes(2, width=5.6, height=2.25)
+    fig, ((left, right),) = axes(2, width=5.6, height=2.25)
     z, labels = result.free[0], result.labels
-    tau = result.config.tau
     others = np.arange(len(z)) != ANCHOR
     mates = others & (labels == labels[ANCHOR])
-    # A push, as a share of the strongest that there can be.
-    weights = np.exp((z @ z[ANCHOR] - 1) / tau)
-    for ax, pushing, title in (
-        (panels[0], others, "no labels: all push"),
-        (panels[1], others & ~mates, "labels: classmates do not"),
-    ):
-        for i in np.flatnonzero(pushing):
-            tone = colour(labels[i]) if mates[i] else MUTED
-            ax.plot(*z[[ANCHOR, i]].T, color=tone, lw=0.3 + 1.5 * weights[i], zorder=1)
-        for k in range(result.config.classes):
-            ax.scatter(*z[labels == k].T, s=14, color=colour(k), linewidths=0, zorder=2)
-        ax.scatter(*z[ANCHOR], s=60, color=colour(labels[ANCHOR]), edgecolor=INK, zorder=3)
-        limits = (-1.15, 1.15)
-        ax.set(xlim=limits, ylim=limits, xticks=[], yticks=[], aspect="equal", title=title)
-        ax.spines[:].set_visible(False)
+    _pushed(left, result, others)
+    left.set_title("no labels: all push")
+    _pushed(right, result, others & ~mates)
+    right.set_title("labels: classmates do not")
     return Picture(
         fig,
         f"Two circles with the same {len(z)} points in {result.config.classes} colours, mixed: the start. Lines lead "

@@ -147,9 +147,12 @@ def views(config: Config, labels: torch.Tensor | None = None) -> tuple[torch.Ten
     def normal(rows):
         return torch.randn(rows, config.d, generator=generator, dtype=torch.float64)
 
-    means, within, noise = normal(config.classes), normal(config.n), normal(config.n)
+    means = normal(config.classes)
+    within = normal(config.n)
+    noise = normal(config.n) / math.sqrt(config.d)
     z = normalize(means[labels] + config.spread * within, dim=1)
-    return z, normalize(z + config.noise * noise / math.sqrt(config.d), dim=1), labels
+    view = normalize(z + config.noise * noise, dim=1)
+    return z, view, labels
 
 
 def table(z1: torch.Tensor, z2: torch.Tensor) -> torch.Tensor:
@@ -162,7 +165,8 @@ def batches(config: Config) -> torch.Tensor:
     generator = stream(config.seed, BATCHES)
     labels = balanced_labels(config.n, config.classes)
     most = max(1, DRAWN // config.batch)
-    missing, drawn = config.steps, []
+    missing = config.steps
+    drawn = []
     while missing:
         rows = min(missing, most)
         if config.replacement:
@@ -190,7 +194,8 @@ def below(counts: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """
     n = counts.shape[-1]
     own = torch.eye(n, 2 * n, dtype=torch.bool, device=counts.device)
-    same = (labels[..., :, None] == labels[..., None, :]).tile(2)
+    same = labels[..., :, None] == labels[..., None, :]
+    same = same.tile(2)
     hidden = torch.stack([own.expand_as(same), same], -3)
     often = counts.log().tile(2)[..., None, None, :]  # (..., 1, 1, 2n)
     return often.masked_fill(hidden, -math.inf)
@@ -223,7 +228,8 @@ def batch_losses(
     """
     n = counts.shape[-1]
     pull = (tables / tau)[..., n:].diagonal(dim1=-2, dim2=-1)  # (..., 2, n)
-    anchors = logits(tables, counts, labels, tau).logsumexp(-1) - pull
+    push = logits(tables, counts, labels, tau).logsumexp(-1)
+    anchors = push - pull
     total = counts.sum(-1)[..., None]
     return (anchors * counts[..., None, :]).sum(-1) / total
 
@@ -259,13 +265,18 @@ def injections(
     """
     p, q = logits(sims, counts, labels, tau).softmax(-1).unbind(-3)  # (..., n, 2n) each
     change = p - q
-    of_anchors = change.norm(dim=-1)[..., None, :, None] * (shares(counts) / tau)
+    length = change.norm(dim=-1)[..., None, :, None]
+    of_anchors = length * (shares(counts) / tau)
     injection = of_anchors.flatten(-3).norm(dim=-1)
     # p shares Z out among the keys, and q is 0 just at the positives.
-    mass = (p * (q == 0)).sum(-1) / (p * (q > 0)).sum(-1)  # (..., n)
+    of_positives = (p * (q == 0)).sum(-1)  # (..., n)
+    of_negatives = (p * (q > 0)).sum(-1)
+    mass = of_positives / of_negatives
+    reweighting = change.abs().sum(-1)
     out = counts == 0
-    reweighting = change.abs().sum(-1).masked_fill(out, 0.0)
-    return injection, reweighting.amax(-1), mass.masked_fill(out, 0.0).amax(-1)
+    reweighting = reweighting.masked_fill(out, 0.0)
+    mass = mass.masked_fill(out, 0.0)
+    return injection, reweighting.amax(-1), mass.amax(-1)
 
 
 def readings(
@@ -273,7 +284,8 @@ def readings(
 ) -> dict[str, float]:
     """{name: loss} of one batch of unit vectors, z1's points the anchors: what SA puts below the line, and where."""
     n = len(z1)
-    full, negatives = logits(table(z1, z2), torch.ones(n, dtype=z1.dtype), labels, tau)
+    once = torch.ones(n, dtype=z1.dtype)
+    full, negatives = logits(table(z1, z2), once, labels, tau)
     partner = torch.eye(n, 2 * n, dtype=torch.bool).roll(n, 1)  # the column n + i of row i
     below_the_line = {
         "CL, positive in (Sec. 3)": full,
@@ -283,7 +295,8 @@ def readings(
     }
     values = {}
     for name, part in below_the_line.items():
-        values[name] = float((part.logsumexp(1) - full[partner]).mean())
+        terms = part.logsumexp(1) - full[partner]
+        values[name] = float(terms.mean())
     written = -log_softmax(negatives, 1)[partner].mean()
     return values | {"NSCL, -log q_ii' as written (App. D.1)": float(written)}
 
@@ -292,7 +305,8 @@ def loss_gaps(config: Config) -> tuple[float, float]:
     """(DCL - NSCL, CL - NSCL), all 2n views anchors, of n points whose classes are random, as in SA's batches."""
     labels = torch.randint(config.classes, (config.n,), generator=stream(config.seed, CLASSES))
     z1, z2, _ = views(config, labels)
-    dcl, cl = losses.dcl(z1, z2, config.tau), losses.nt_xent(z1, z2, config.tau)
+    dcl = losses.dcl(z1, z2, config.tau)
+    cl = losses.nt_xent(z1, z2, config.tau)
     nscl = losses.nscl(z1, z2, labels, config.tau)
     return float(dcl - nscl), float(cl - nscl)
 
@@ -303,18 +317,21 @@ def similarity_scores(cl: torch.Tensor, nscl: torch.Tensor) -> dict[str, torch.T
     `metrics` has both for points; a table that descends is soon no longer one of cosines, and not even symmetric.
     """
     n = cl.shape[-2]
-    a, b = cl[..., :n], nscl[..., :n]
+    a = cl[..., :n]
+    b = nscl[..., :n]
     scores = {}
 
     # CKA compares the centred tables.
-    K, L = centred(a).flatten(-2), centred(b).flatten(-2)
+    K = centred(a).flatten(-2)
+    L = centred(b).flatten(-2)
     scores["cka"] = cosine_similarity(K, L, -1)
     scores["gram_norm"] = K.norm(dim=-1)
     scores["rho"] = (K - L).norm(dim=-1) / scores["gram_norm"]
 
     # RSA correlates the similarities of each pair of points, once.
     i, j = torch.triu_indices(n, n, 1, device=cl.device)
-    u, v = a[..., i, j], b[..., i, j]  # (..., pairs)
+    u = a[..., i, j]  # (..., pairs)
+    v = b[..., i, j]
     apart = u - v
     u = u - u.mean(-1, keepdim=True)
     v = v - v.mean(-1, keepdim=True)
