@@ -38,7 +38,7 @@ CEILINGS = {
     "images": 7.03,
     "kernel": 7.35,
     "landscape": 7.08,
-    "modadd": 7.68,
+    "modadd": 7.58,
     "overlap": 7.08,
     "photographs": 6.78,
     "practice": 6.9,

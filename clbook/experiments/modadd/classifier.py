@@ -77,7 +77,8 @@ class Classifiers(Training):
         self.shared.pairs, self.shared.sums = data.modadd(c.N, c.k)
         order = torch.stack([torch.randperm(c.N**2, generator=g) for g in generators])
         cut = round(FRACTION * c.N**2)
-        s.seen, s.unseen = order[:, :cut], order[:, cut:]
+        s.seen = order[:, :cut]
+        s.unseen = order[:, cut:]
         s.permuted = torch.stack([torch.randperm(c.N, generator=g) for g in generators])
         steps = range(begin, begin + c.classifier_epochs)
         self.draws["pairs"] = During(generators, lambda g: torch.randperm(cut, generator=g), steps)
@@ -85,9 +86,8 @@ class Classifiers(Training):
 
     def seated(self, s: State, weights: Weights, tables: torch.Tensor) -> Weights:
         """The classifiers' weights with first embeddings made of the learned tables (R, N, d)."""
-        random, *rest = (
-            weights  # the embeddings (R, S, N, d) are the first weights of a Transformer
-        )
+        # The embeddings (R, S, N, d) are the first weights of a Transformer.
+        random, *rest = weights
         rows = s.permuted[..., None].expand_as(tables)
         embeddings = []
         for k, start in enumerate(self.starts):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import numbers
 from collections.abc import Iterable
 
@@ -92,8 +93,10 @@ def random_table(seed: int = 0, broken: str = "none", contexts: int = 24) -> Fin
     `broken` is "answers", and equal p(rho | u) unless it is "contexts"."""
 
     def draws(part, *shape):
-        each = generator.normal(size=(SYMBOLS, *shape))
-        weights = np.exp(1.25 * (each if broken == part else each[::2].repeat(2, 0)))
+        scores = generator.normal(size=(SYMBOLS, *shape))
+        if broken != part:
+            scores = scores[::2].repeat(2, 0)  # one for both symbols of a pair
+        weights = np.exp(1.25 * scores)
         return weights / weights.sum(-1, keepdims=True)
 
     generator = np.random.default_rng(seed)
@@ -108,7 +111,13 @@ def conditional_gap(joint: np.ndarray) -> np.ndarray:
     """Total variation between p(rho | u) and p(rho | v) for all pairs, (S, S); NaN for a symbol that never occurs."""
     with np.errstate(invalid="ignore"):
         given = joint / joint.sum(1, keepdims=True)
-    return np.abs(given[:, None] - given[None]).sum(2) / 2
+    return _total_variation(given)
+
+
+def _total_variation(p: np.ndarray) -> np.ndarray:
+    """Between all pairs of the distributions p (S, ..., k): (S, S, ...)."""
+    apart = np.abs(p[:, None] - p[None])
+    return apart.sum(-1) / 2
 
 
 def semantic_gap(distribution: Finite) -> np.ndarray:
@@ -118,8 +127,7 @@ def semantic_gap(distribution: Finite) -> np.ndarray:
     """
     with np.errstate(invalid="ignore"):
         given = distribution.p / distribution.joint[..., None]
-    # (S, S, P), NaN where one of the two is never seen
-    gap = np.abs(given[:, None] - given[None]).sum(3) / 2
+    gap = _total_variation(given)  # (S, S, P), NaN where one of the two is never seen
     largest = np.nan_to_num(gap, nan=0.0).max(2)
     return np.where(np.isnan(gap).all(2), np.nan, largest)
 
@@ -151,7 +159,7 @@ class Alignment:
         """Sets of equivalent symbols, as sorted tuples, by the gap named `which` ("semantic" or "conditional")."""
         groups = []
         for row in getattr(self, which) <= SAME:
-            groups.append(tuple(s for s, same in zip(self.symbols, row, strict=True) if same))
+            groups.append(tuple(itertools.compress(self.symbols, row)))
         return list(dict.fromkeys(groups))
 
 

@@ -153,7 +153,8 @@ class Result(Outcome):
     @property
     def collapsed(self) -> bool:
         """Whether at the end every distance is small and the loss that of guessing: the ratio says nothing then."""
-        guessing = self.loss[-1] > 0.99 * math.log(min(self.config.batch, self.config.samples))
+        seen = min(self.config.batch, self.config.samples)
+        guessing = self.loss[-1] > 0.99 * math.log(seen)
         return bool(guessing and not self.different[-1] > COLLAPSED)
 
 
@@ -168,13 +169,15 @@ def over_seeds(results: Sequence[Result], name: str) -> np.ndarray:
 
 def distances(tables: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Mean distance of equivalent and of different pairs of rows of tables (..., N, d): two tensors (...), or NaN."""
-    u, v = torch.triu_indices(tables.shape[-2], tables.shape[-2], offset=1)
+    N = tables.shape[-2]
+    u, v = torch.triu_indices(N, N, offset=1, device=tables.device)
     same = (u - v) % k == 0
     means = []
     for kind in (same, ~same):
-        first, second = u[kind].to(tables.device), v[kind].to(tables.device)
-        means.append((tables[..., first, :] - tables[..., second, :]).norm(dim=-1).mean(-1))
-    return means[0], means[1]
+        apart = tables[..., u[kind], :] - tables[..., v[kind], :]
+        means.append(apart.norm(dim=-1).mean(-1))
+    equivalent, different = means
+    return equivalent, different
 
 
 def one_heavy_context(
@@ -189,7 +192,8 @@ def one_heavy_context(
         (mine,) = torch.nonzero(symbols == u, as_tuple=True)
         if len(mine) > 1:
             weights[mine] = (1 - p) / (len(mine) - 1)
-            weights[mine[torch.randint(len(mine), (1,), generator=generator)]] = p
+            heavy = torch.randint(len(mine), (1,), generator=generator)
+            weights[mine[heavy]] = p
     return weights
 
 
@@ -215,7 +219,8 @@ class Samples:
         kept = torch.randperm(len(symbols), generator=self.generator)
         if not whole:
             kept = kept[: config.samples]
-        self.symbols, self.contexts = symbols[kept], contexts[kept]
+        self.symbols = symbols[kept]
+        self.contexts = contexts[kept]
         one = torch.randint(config.N, (1,), generator=self.generator).tolist()
         chosen = {"one": one, "all": range(config.N)}.get(config.misaligned, ())
         self.weights = one_heavy_context(self.symbols, chosen, config.p, self.generator)
@@ -307,7 +312,8 @@ class Addition(Classifiers):
         generators = [stream(config.seed, START) for config in self.configs]
         sizes = {"layers": c.layers, "heads": c.heads, "hidden": c.hidden}
         # One token more than symbols: the mask.
-        weights, self.encoder = functional(Transformer(c.N + 1, 3, c.d, c.d, generators, **sizes))
+        net = Transformer(c.N + 1, 3, c.d, c.d, generators, **sizes)
+        weights, self.encoder = functional(net)
         normal = torch.stack([torch.randn(c.N, c.d, generator=g) for g in generators])
         return [self.column("init") * normal, *weights]
 
@@ -335,9 +341,10 @@ class Addition(Classifiers):
     def batches(self, s: State, order: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """An epoch's batches: symbols (R, B), contexts (R, B, 3). A single sample left over is none: its loss is 0."""
         size = self.config.batch
-        symbols = s.symbols.gather(1, order)
-        contexts = s.contexts.gather(1, order[..., None].expand(-1, -1, 3))
-        cut = zip(symbols.split(size, 1), contexts.split(size, 1), strict=True)
+        three = order[..., None].expand(-1, -1, 3)  # of a context's places
+        symbols = s.symbols.gather(1, order).split(size, 1)
+        contexts = s.contexts.gather(1, three).split(size, 1)
+        cut = zip(symbols, contexts, strict=True)
         return [batch for batch in cut if batch[0].shape[1] > 1]
 
     # Training.
@@ -357,7 +364,8 @@ class Addition(Classifiers):
 
     def step(self, s, drawn, losses, t):
         c = self.config
-        own, classifiers = s.weights[: self.parts], s.weights[self.parts :]
+        own = s.weights[: self.parts]
+        classifiers = s.weights[self.parts :]
         if t >= c.epochs:
             classifiers, memory, losses = self.classifier_epoch(s, classifiers, drawn.pairs)
             changes = {"classifier_memory": memory, "classifier_losses": losses}
@@ -389,12 +397,14 @@ class Addition(Classifiers):
     def measure(self, s, z, losses, t):
         """Of the contrastive part, which stands still once the classifiers learn; their accuracy, NaN before."""
         c = self.config
-        own, classifiers = s.weights[: self.parts], s.weights[self.parts :]
+        own = s.weights[: self.parts]
+        classifiers = s.weights[self.parts :]
         table = self.vectors(own)
         row = {"tables": table, "loss": losses}
         row["equivalent"], row["different"] = distances(table, c.k)
         if self.wants("floor"):
-            symbols, ids = s.symbols.gather(1, s.order), s.ids.gather(1, s.order)
+            symbols = s.symbols.gather(1, s.order)
+            ids = s.ids.gather(1, s.order)
             row["floor"] = floor(s.pmi, symbols, ids, c.batch)
         row["accuracy"] = torch.full_like(s.classifier_losses, math.nan)
         if classifiers and t >= c.epochs:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from clbook.experiments.drawing import square
 from clbook.experiments.modadd.experiment import Result, over_seeds
 from clbook.experiments.modadd.lookup_figures import DIFFERENT_TONE, SAME_TONE
 from clbook.metrics import mean_interval
@@ -44,12 +45,16 @@ def _distances(ax, runs):
 
 
 def _loss(ax, runs):
-    loss, guessing = over_seeds(runs, "loss"), np.log(runs[0].config.batch)
-    steps, floor = runs[0].steps[: len(loss)], over_seeds(runs, "floor").mean(1)
+    """The loss, a thin line a seed, between its floor and the loss of equal scores."""
+    loss = over_seeds(runs, "loss")
+    floor = over_seeds(runs, "floor").mean(1)
+    guessing = np.log(runs[0].config.batch)
+    steps = runs[0].steps[: len(loss)]
     ax.plot(steps, loss, color=colour(0), lw=0.8)
     ax.plot(steps, floor, color=INK, lw=1, ls="--", label="floor")
     ax.axhline(guessing, color=MUTED, lw=1, ls=":", label="equal scores")
-    ax.set(ylim=(0, 1.15 * max(loss[0].max(), guessing)), ylabel="loss")
+    highest = max(loss[0].max(), guessing)
+    ax.set(ylim=(0, 1.15 * highest), ylabel="loss")
 
 
 @needs("floor")
@@ -58,10 +63,14 @@ def training(runs: Sequence[Result]) -> Picture:
     fig, ((left, middle, right),) = axes(3, width=7.9, height=3.0)
     _distances(left, runs)
     _loss(middle, runs)
-    accuracy = {start: over_seeds(runs, start) for start in runs[0].accuracy}
-    for start, values in accuracy.items():
-        _band(right, runs[0].accuracy_at[: len(values)], values, START_TONES[start], start)
-    right.axhline(1 / runs[0].config.k, color=MUTED, lw=0.8, ls=":")
+    first = runs[0]
+    ends = []
+    for start in first.accuracy:
+        values = over_seeds(runs, start)
+        epochs = first.accuracy_at[: len(values)]
+        _band(right, epochs, values, START_TONES[start], start)
+        ends.append(f"{start} {values[-1].mean():.2f}")
+    right.axhline(1 / first.config.k, color=MUTED, lw=0.8, ls=":")
     right.set(ylim=(0, 1.02), ylabel="accuracy on unseen pairs", xlabel="epoch of the classifier")
     for ax in (left, middle):
         ax.set(xlabel="epoch")
@@ -75,32 +84,25 @@ def training(runs: Sequence[Result]) -> Picture:
         columnspacing=0.7,
         handlelength=1,
     )
-    says = ", ".join(f"{start} {values[-1].mean():.2f}" for start, values in accuracy.items())
     ratio = over_seeds(runs, "ratio")[-1].mean()
     return Picture(
         fig,
-        f"In {runs[0].config.epochs} epochs the ratio of distances falls to "
+        f"In {first.config.epochs} epochs the ratio of distances falls to "
         f"{ratio:.2f}, the mean of {len(runs)} seeds; accuracy of the "
-        f"classifiers at the end: {says}.",
+        f"classifiers at the end: {', '.join(ends)}.",
     )
 
 
-@needs("floor")
-def embedding(result: Result, frame: int = -1) -> Picture:
-    """The symbols of one run on the two main axes of their last position, coloured mod k; distances and loss."""
-    fig, ax = mosaic([["z", "d"], ["z", "l"]], width=7.6, height=3.6, width_ratios=(1.15, 1))
-    config, tables = result.config, result.tables
-    axes_ = plane(tables[-1])
-    shown = (tables[frame] - tables[frame].mean(0)) @ axes_
-    for u, (x, y) in enumerate(shown):
-        ax["z"].plot(
-            x, y, "o", ms=7.7, color=colour(u % config.k), alpha=0.85, mew=0, gid=f"symbol {u}"
-        )
+def _symbols(ax, places, k):
+    """The symbols at places (N, 2), each with its number, coloured mod k."""
+    for u, place in enumerate(places):
+        of_class = colour(u % k)
+        ax.plot(*place, "o", ms=7.7, color=of_class, alpha=0.85, mew=0, gid=f"symbol {u}")
         # The numbers of equivalent symbols: away from each other.
-        side = shown[u] - shown[u % config.k :: config.k].mean(0)
-        ax["z"].annotate(
+        side = place - places[u % k :: k].mean(0)
+        ax.annotate(
             str(u),
-            (x, y),
+            place,
             9 * side / max(np.linalg.norm(side), 1e-12),
             textcoords="offset points",
             ha="center",
@@ -108,31 +110,36 @@ def embedding(result: Result, frame: int = -1) -> Picture:
             fontsize=7.5,
             color=INK,
         )
+
+
+@needs("floor")
+def embedding(result: Result, frame: int = -1) -> Picture:
+    """The symbols of one run on the two main axes of their last position, coloured mod k; distances and loss."""
+    layout = [["z", "distances"], ["z", "loss"]]
+    fig, ax = mosaic(layout, width=7.6, height=3.6, width_ratios=(1.15, 1))
+    config, tables = result.config, result.tables
     centred = tables - tables.mean(1, keepdims=True)
-    reach = 1.15 * max(1e-3, np.abs(centred @ axes_).max())
+    shown = centred @ plane(tables[-1])
+    _symbols(ax["z"], shown[frame], config.k)
+    reach = 1.15 * max(1e-3, np.abs(shown).max())
+    square(ax["z"], reach, xlabel="first main axis", ylabel="second main axis")
     epoch = result.steps[frame]
+    ax["z"].set(title=f"epoch {epoch}", gid="own scale")
+    _distances(ax["distances"], [result])
+    _loss(ax["loss"], [result])
     ended = epoch == result.steps[-1]
     collapsed = " (collapsed)" if result.collapsed and ended else ""
-    ax["z"].set(
-        xlim=(-reach, reach),
-        ylim=(-reach, reach),
-        aspect="equal",
-        gid="own scale",
-        xlabel="first main axis",
-        ylabel="second main axis",
-        title=f"epoch {epoch}",
-    )
-    _distances(ax["d"], [result])
-    _loss(ax["l"], [result])
-    for name in "dl":
-        so_far(ax[name], epoch)
     ratio = result.ratio[frame]
-    ax["d"].set(title=f"ratio {ratio:.2f}{collapsed}" if np.isfinite(ratio) else "")
-    ax["l"].set(xlabel="epoch")
-    ax["d"].set_ylim(0, 1.1 * max(result.different.max(), result.equivalent.max()))
-    for name in "dl":
-        name_lines(ax[name])
-    equivalent, different = result.equivalent[frame], result.different[frame]
+    if np.isfinite(ratio):
+        ax["distances"].set_title(f"ratio {ratio:.2f}{collapsed}")
+    largest = max(result.different.max(), result.equivalent.max())
+    ax["distances"].set_ylim(0, 1.1 * largest)
+    ax["loss"].set_xlabel("epoch")
+    for panel in (ax["distances"], ax["loss"]):
+        so_far(panel, epoch)
+        name_lines(panel)
+    equivalent = result.equivalent[frame]
+    different = result.different[frame]
     about = f"k = {config.k}, d = {config.d}, decay {config.decay:g}, start {config.init:g}"
     return Picture(
         fig,
@@ -159,11 +166,13 @@ def decays(sets: dict[str, Sequence[Result]]) -> Picture:
     fig, ((left, right),) = axes(2, width=7.8, height=3.1)
     says = []
     for i, (name, runs) in enumerate(sets.items()):
-        ratio, loss = over_seeds(runs, "ratio"), over_seeds(runs, "loss")
+        tone = colour(i)
+        ratio = over_seeds(runs, "ratio")
         steps = runs[0].steps[: len(ratio)]
-        left.plot(steps, ratio, color=colour(i), lw=0.7, alpha=0.6)
-        left.plot(steps, ratio.mean(1), color=colour(i), lw=2, label=name, gid=name)
-        right.plot(steps, loss, color=colour(i), lw=0.8)
+        left.plot(steps, ratio, color=tone, lw=0.7, alpha=0.6)
+        left.plot(steps, ratio.mean(1), color=tone, lw=2, label=name, gid=name)
+        loss = over_seeds(runs, "loss")
+        right.plot(steps, loss, color=tone, lw=0.8)
         end = ratio[-1]
         says.append(f"{name}: ratio {end.min():.3f} to {end.max():.3f}, loss {loss[-1].mean():.3f}")
     floor = over_seeds(runs, "floor").mean(1)

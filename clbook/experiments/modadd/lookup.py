@@ -37,7 +37,9 @@ STOPPED = 99  # scipy's status of a minimisation that its callback ended
 def pmi(joint: np.ndarray) -> np.ndarray:
     """Pointwise mutual information log p(u, rho) / (p(u) p(rho)), (S, P); minus infinity where p(u, rho) = 0."""
     with np.errstate(divide="ignore"):
-        return np.log(joint) - np.log(joint.sum(1, keepdims=True)) - np.log(joint.sum(0))
+        symbols = np.log(joint.sum(1, keepdims=True))
+        contexts = np.log(joint.sum(0))
+        return np.log(joint) - symbols - contexts
 
 
 def mutual_information(joint: np.ndarray) -> float:
@@ -57,16 +59,18 @@ def infonce(
     anchors, prior = marginals(joint, over)
     logits = z @ c.mT
     total = (logits + prior).logsumexp(AXES[over], keepdim=True)
-    return (
-        (anchors * total).sum((-2, -1)) - (joint * logits).sum((-2, -1)),
-        anchors * (logits + prior).softmax(AXES[over]) - joint,
-    )
+    push = (anchors * total).sum((-2, -1))
+    pull = (joint * logits).sum((-2, -1))
+    chosen = (logits + prior).softmax(AXES[over])
+    return push - pull, anchors * chosen - joint
 
 
 def marginals(joint: torch.Tensor, over: str) -> tuple[torch.Tensor, torch.Tensor]:
     """p of the anchors, and log p of what the softmax runs over; both broadcast against joint (..., S, P)."""
     axis = AXES[over]
-    return joint.sum(axis, keepdim=True), joint.sum(-3 - axis, keepdim=True).log()
+    anchors = joint.sum(axis, keepdim=True)
+    prior = joint.sum(-3 - axis, keepdim=True)  # over the other axis
+    return anchors, prior.log()
 
 
 def update(
@@ -78,7 +82,9 @@ def update(
     """
     _, slope = infonce(z, c, joint)
     symbol = joint.sum(1, keepdim=True)
-    return joint @ c / symbol, (slope + joint) @ c / symbol
+    pull = joint @ c / symbol
+    push = (slope + joint) @ c / symbol
+    return pull, push
 
 
 @dataclasses.dataclass(frozen=True)
@@ -139,14 +145,21 @@ class Result(Outcome):
 
     def distances(self, frame: int = -1) -> tuple[np.ndarray, np.ndarray]:
         """Sorted distances of the conditionally equivalent pairs, and of the different pairs."""
-        u, v = np.triu_indices(len(self.joint), 1)
-        length = np.linalg.norm(self.z[frame, u] - self.z[frame, v], axis=1)
+        u, v, length = all_distances(self.z[frame])
         same = conditional_gap(self.joint)[u, v] <= SAME
         return np.sort(length[same]), np.sort(length[~same])
 
     def imbalance(self, frame: int = -1) -> np.ndarray:
         """M = Z'Z - C'C, (d, d), which gradient flow without decay conserves."""
-        return self.z[frame].T @ self.z[frame] - self.c[frame].T @ self.c[frame]
+        z = self.z[frame]
+        c = self.c[frame]
+        return z.T @ z - c.T @ c
+
+
+def all_distances(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """u < v of all pairs of rows of z (S, d), and |z_u - z_v|: three arrays (pairs,)."""
+    u, v = np.triu_indices(len(z), 1)
+    return u, v, np.linalg.norm(z[u] - z[v], axis=1)
 
 
 def distribution(config: Config) -> Finite:
@@ -196,8 +209,9 @@ class Flow(Training):
         """
         z, c = s.weights
         _, slope = infonce(z, c, s.joint, self.config.over)  # the derivative in z c'
-        gradients = [slope @ c + s.decay * z, slope.mT @ z + s.decay * c]
-        return {"weights": sgd(s.weights, gradients, s.lr)}
+        of_z = slope @ c + s.decay * z
+        of_c = slope.mT @ z + s.decay * c
+        return {"weights": sgd(s.weights, [of_z, of_c], s.lr)}
 
     @torch.no_grad()
     def measure(self, s, z, losses, t):
@@ -242,8 +256,8 @@ def run(config: Config, *, progress=None, device=None, record: Sequence[str] = (
         z, c = unpacked(flat)
         loss, slope = infonce(z, c, joint, config.over)
         penalty = config.decay / 2 * (flat @ flat)
-        gradient = torch.cat([slope @ c, slope.T @ z]).numpy().ravel() + config.decay * flat
-        return loss.item() + penalty, gradient
+        gradient = torch.cat([slope @ c, slope.T @ z]).numpy().ravel()
+        return loss.item() + penalty, gradient + config.decay * flat
 
     def result(steps, flat, stopped):
         """The start, and the tables after that many steps."""

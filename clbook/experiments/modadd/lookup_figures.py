@@ -7,6 +7,7 @@ import scipy
 import torch
 
 from clbook import theory
+from clbook.experiments.drawing import arrows, square
 from clbook.experiments.modadd import lookup
 from clbook.experiments.modadd.equivalence import SAME
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, plane
@@ -16,26 +17,28 @@ SAME_TONE, DIFFERENT_TONE = colour(7), colour(1)  # purple and orange, as in the
 
 def gaps(alignment, names) -> Picture:
     """How different all pairs of symbols are: downstream, then in each contrastive distribution. alignment: a list."""
-    columns = [alignment[0].semantic, *(a.conditional for a in alignment)]
-    fig, (row,) = axes(len(columns), width=7.8, height=2.9)
-    shown = [""]
+    verdicts = [""]  # of the task itself there is none
+    columns = [alignment[0].semantic]
     for one in alignment:
-        verdict = "aligned" if one.aligned else f"not aligned: {len(one.misses)} pairs"
-        shown.append("\n" + verdict)
-    for ax, gap, name, says in zip(row, columns, names, shown, strict=True):
+        columns.append(one.conditional)
+        verdicts.append("aligned" if one.aligned else f"not aligned: {len(one.misses)} pairs")
+    fig, (row,) = axes(len(columns), width=7.8, height=2.9)
+    says = []
+    for ax, gap, name, verdict in zip(row, columns, names, verdicts, strict=True):
         image = ax.imshow(gap, vmin=0, vmax=1)
-        ax.plot(*np.nonzero(gap <= SAME), ls="", marker="o", ms=2.5, color="white", gid="equal")
-        ax.set(title=name + says, xlabel="$v$", ylabel="$u$" if ax is row[0] else "")
+        equal = np.nonzero(gap <= SAME)
+        ax.plot(*equal, ls="", marker="o", ms=2.5, color="white", gid="equal")
+        ax.set(title=f"{name}\n{verdict}" if verdict else name, xlabel="$v$")
         ax.grid(False)
+        says.append(f"{name}: {verdict}" if verdict else name)
+    row[0].set_ylabel("$u$")
     fig.colorbar(image, ax=row[-1], label="total variation")
-    says = (name + said.replace("\n", ": ") for name, said in zip(names, shown, strict=True))
     return Picture(fig, "; ".join(says) + ".")
 
 
 def twins(result):
     """Distances of the symbols 2 i and 2 i + 1 of the random table, and of all other pairs."""
-    u, v = np.triu_indices(len(result.joint), 1)
-    length = np.linalg.norm(result.z[-1, u] - result.z[-1, v], axis=1)
+    u, v, length = lookup.all_distances(result.z[-1])
     mine = (u % 2 == 0) & (v == u + 1)
     return length[mine], length[~mine]
 
@@ -60,20 +63,9 @@ def optimum(result, others) -> Picture:
     largest = []
     for y, (name, run) in enumerate(others.items()):
         of_twins, of_others = twins(run)
+        _row(right, of_twins, y - 0.14, SAME_TONE, "twins")
+        _row(right, of_others, y + 0.14, DIFFERENT_TONE, "other pairs")
         largest.append(f"{name}: {of_twins.max():.1g}".replace("\n", " "))
-        kinds = (
-            ("twins", of_twins, SAME_TONE, -0.14),
-            ("other pairs", of_others, DIFFERENT_TONE, 0.14),
-        )
-        for kind, length, tone, shift in kinds:
-            right.scatter(
-                length,
-                np.full_like(length, y + shift),
-                s=12,
-                color=tone,
-                label=None if y else kind,
-                gid=kind,
-            )
     right.set(
         yticks=range(len(others)),
         yticklabels=others,
@@ -81,12 +73,18 @@ def optimum(result, others) -> Picture:
         xlim=(-0.3, None),
         xlabel="distance at the optimum",
     )
-    legend(right, ncols=2, loc="upper right")
+    kinds = right.collections[:2]
+    legend(right, handles=kinds, labels=("twins", "other pairs"), ncols=2, loc="upper right")
     worst = np.abs(known - found).max()
     return Picture(
         fig,
         f"Logits equal PMI up to {worst:.0e}. Largest distance of twins: {'; '.join(largest)}.",
     )
+
+
+def _row(ax, lengths, height, tone, kind):
+    """A dot for each of the lengths, in a row at this height."""
+    ax.scatter(lengths, np.full_like(lengths, height), s=12, color=tone, gid=kind)
 
 
 def balance(runs) -> Picture:
@@ -95,16 +93,18 @@ def balance(runs) -> Picture:
     says = []
     for i, (name, run) in enumerate(runs.items()):
         t = run.config.lr * run.steps
-        size = np.array([np.linalg.norm(run.imbalance(frame)) for frame in range(len(t))])
-        ratio = []
+        size, ratio = [], []
         for frame in range(len(t)):
+            size.append(np.linalg.norm(run.imbalance(frame)))
             equivalent, different = run.distances(frame)
             ratio.append(equivalent.mean() / different.mean())
-        left.plot(t, size / size[0], color=colour(i), label=name)
-        left.plot(t, np.exp(-2 * run.config.decay * t), color=INK, lw=0.8, ls=":")
+        share = np.array(size) / size[0]
+        law = np.exp(-2 * run.config.decay * t)
+        left.plot(t, share, color=colour(i), label=name)
+        left.plot(t, law, color=INK, lw=0.8, ls=":")
         right.plot(t + 1, ratio, color=colour(i), label=name)
         says.append(
-            f"{name}: |M| falls to {size[-1] / size[0]:.2g} of its start, the ratio to {ratio[-1]:.2g}"
+            f"{name}: |M| falls to {share[-1]:.2g} of its start, the ratio to {ratio[-1]:.2g}"
         )
     left.set(xlabel="time", ylabel=r"$\|M(t)\| \,/\, \|M(0)\|$", ylim=(0, 1.1))
     right.set(
@@ -121,38 +121,14 @@ def bands(result) -> Picture:
     fig, ((left, right),) = axes(2, width=7.6, height=3.2, width_ratios=(1, 1.3))
     screen = (z - z.mean(0)) @ plane(z)
     for u, point in enumerate(screen):
-        left.scatter(
-            *point,
-            s=30,
-            color=colour(u % config.k),
-            linewidths=0,
-            alpha=0.7,
-            gid=f"class {u % config.k}",
-        )
-    left.set(
-        xlim=(-8.8, 8.8),
-        ylim=(-8.8, 8.8),
-        aspect="equal",
-        xlabel="first axis",
-        ylabel="second axis",
-        title=f"d = {config.d}, decay {config.decay:g}",
-    )
+        k = u % config.k
+        tone = colour(k)
+        left.scatter(*point, s=30, color=tone, linewidths=0, alpha=0.7, gid=f"class {k}")
+    about = f"d = {config.d}, decay {config.decay:g}"
+    square(left, 8.8, xlabel="first axis", ylabel="second axis", title=about)
     equivalent, different = result.distances()
-    for length, tone, name in (
-        (equivalent, SAME_TONE, "equivalent"),
-        (different, DIFFERENT_TONE, "different"),
-    ):
-        place, pairs = np.unique(length.round(2), return_counts=True)
-        right.vlines(
-            place,
-            0,
-            pairs,
-            color=tone,
-            lw=3,
-            label=name,
-            gid=name,
-            zorder=3 if length is equivalent else 2,
-        )
+    _counts(right, equivalent, SAME_TONE, "equivalent", zorder=3)
+    _counts(right, different, DIFFERENT_TONE, "different")
     law = theory.l2_distance(config.decay, config.N, config.k)
     right.axvline(law, color=INK, lw=0.8, ls=":", label="one band, by the formula")
     right.set(xlim=(-0.4, 17), ylim=(0, 120), xlabel="distance", ylabel="pairs")
@@ -168,7 +144,7 @@ def bands(result) -> Picture:
     found = ", ".join(f"{x:g}" for x in np.unique(different.round(2)))
     return Picture(
         fig,
-        f"d = {config.d}, decay {config.decay:g}: equivalent pairs at most {largest:.1g} apart, "
+        f"{about}: equivalent pairs at most {largest:.1g} apart, "
         f"different pairs at {found}. One band would be at {law:.2f}.",
     )
 
@@ -176,8 +152,10 @@ def bands(result) -> Picture:
 def counted(result) -> tuple[float, str, str]:
     """(shade, sign, words) of an optimum for a cell: how many distances different symbols have; 0 in one point."""
     _, different = result.distances()
-    count = int((np.unique(different.round(2)) > 0).sum())
-    return count / 8, str(count), f"distances: {count}" if count else "all symbols in one point"
+    lengths = np.unique(different.round(2))
+    count = int((lengths > 0).sum())
+    words = f"distances: {count}" if count else "all symbols in one point"
+    return count / 8, str(count), words
 
 
 def push_pull(result, frame=-1, symbol=0) -> Picture:
@@ -185,77 +163,60 @@ def push_pull(result, frame=-1, symbol=0) -> Picture:
 
     The arrows at the symbol are drawn at half the size that they would have in the left panel.
     """
-    config, joint = result.config, torch.from_numpy(result.joint)
-    z, c = result.z[frame], result.c[frame]
+    k = result.config.k
+    joint = torch.from_numpy(result.joint)
+    z = result.z[frame]
+    c = result.c[frame]
     pulls, pushes = lookup.update(torch.from_numpy(z), torch.from_numpy(c), joint)
-    pull, push = pulls[symbol].numpy(), pushes[symbol].numpy()
+    pull = pulls[symbol].numpy()
+    push = pushes[symbol].numpy()
     both = pull - push
     fig, ((left, right),) = axes(2, width=7.6, height=3.7)
     scores = torch.from_numpy(c @ z[symbol]) + joint.sum(0).log()
     weight = torch.softmax(scores, 0).numpy()
-    fits = result.joint.argmax(0) % config.k  # the class of the symbols that a context is seen with
+    fits = result.joint.argmax(0) % k  # the class of the symbols that a context is seen with
     left.scatter(
         *c.T,
         s=3 + 1500 * weight,
-        color=[colour(k) for k in fits],
+        color=[colour(fit) for fit in fits],
         linewidths=0,
         alpha=0.6,
         gid="contexts",
     )
-    left_edge, right_edge = 1.6 * np.abs(result.c).max(), 1.6 * np.abs(result.z).max()
-    halved = 2 * left_edge / right_edge  # for arrows of half the size that they have on the left
-    _arrow(left, push, both, 1, INK, "pull - push")
-    _arrow(right, z[symbol], pull, halved, colour(2), "pull")
-    _arrow(right, z[symbol], -push, halved, colour(1), "push")
-    _arrow(right, z[symbol], both, halved, INK, "pull - push")
+    left_edge = 1.6 * np.abs(result.c).max()
+    right_edge = 1.6 * np.abs(result.z).max()
+    halved = right_edge / left_edge / 2  # of the size that arrows have on the left
+    _arrow(left, push, both, INK, "pull - push")
+    _arrow(right, z[symbol], halved * pull, colour(2), "pull")
+    _arrow(right, z[symbol], -halved * push, colour(1), "push")
+    _arrow(right, z[symbol], halved * both, INK, "pull - push")
     _mark(left, pull, "^", colour(2), "mean of its contexts (pull)")
     _mark(left, push, "v", colour(1), "softmax mean (push)")
-    tones = [colour(u % config.k) for u in range(len(z))]
+    tones = [colour(u % k) for u in range(len(z))]
     right.scatter(*z.T, s=30, color=tones, linewidths=0, gid="symbols")
     right.plot(*z[symbol], ls="", marker="o", ms=9, mfc="none", mec=INK, gid="the symbol")
-    step, loss = result.steps[frame], result.loss[frame]
-    _coordinates(left, left_edge, f"contexts, step {step}")
-    _coordinates(right, right_edge, f"arrows for symbol {symbol}, step {step}")
+    step = result.steps[frame]
+    coordinates = {"xlabel": "first coordinate", "ylabel": "second coordinate"}
+    square(left, left_edge, title=f"contexts, step {step}", **coordinates)
+    square(right, right_edge, title=f"arrows for symbol {symbol}, step {step}", **coordinates)
     legend(left, loc="upper left")
-    lengths = [np.linalg.norm(arrow) for arrow in (pull, push, both)]
+    of_pull, of_push, of_both = np.linalg.norm([pull, push, both], axis=1)
     return Picture(
         fig,
-        f"Step {step}, symbol {symbol}: pull of length {lengths[0]:.2f}, "
-        f"push {lengths[1]:.2f}, together {lengths[2]:.3f}. Loss {loss:.3f}.",
+        f"Step {step}, symbol {symbol}: pull of length {of_pull:.2f}, "
+        f"push {of_push:.2f}, together {of_both:.3f}. Loss {result.loss[frame]:.3f}.",
     )
 
 
-def _arrow(ax, start, step, scale, tone, name):
-    """An arrow from `start` along `step`, as long as `step` divided by `scale`."""
-    ax.quiver(
-        *start,
-        *step,
-        angles="xy",
-        scale_units="xy",
-        scale=scale,
-        width=0.009,
-        color=tone,
-        zorder=3,
-        gid=name,
-    )
+def _arrow(ax, place, step, tone, name):
+    """A thick arrow from `place` along `step`."""
+    arrows(ax, place, step, width=0.009, color=tone, zorder=3, gid=name)
 
 
 def _mark(ax, place, marker, tone, name):
     """A hollow mark, named in the legend."""
     ax.plot(
         *place, ls="", marker=marker, ms=9, color=tone, mfc="none", mew=1.8, label=name, gid=name
-    )
-
-
-def _coordinates(ax, edge, title):
-    """A square panel of the plane, `edge` from its middle to each side."""
-    ax.set(
-        xlim=(-edge, edge),
-        ylim=(-edge, edge),
-        aspect="equal",
-        title=title,
-        xlabel="first coordinate",
-        ylabel="second coordinate",
     )
 
 
@@ -275,21 +236,29 @@ def bowls(result, names) -> Picture:
     """
     fig, (row,) = axes(len(names), width=7.8, height=3.1, sharex=True, sharey=True)
     vectors = result.z[-1]
-    middle, reach = vectors.mean(0), 1.8 * np.ptp(vectors, axis=0).max() / 2
+    middle = vectors.mean(0)
+    reach = 0.9 * np.ptp(vectors, axis=0).max()
     x, y = (np.linspace(m - reach, m + reach, 81) for m in middle)
     grid = np.stack(np.meshgrid(x, y), -1)
-    heights = {}
+    heights = []
     for symbol in names:
-        heights[symbol] = bowl(result, symbol, grid) - bowl(result, symbol, vectors[symbol])
-    levels = np.quantile(np.stack([*heights.values()]), np.linspace(0.02, 0.9, 9))
-    for ax, (symbol, name) in zip(row, names.items(), strict=True):
-        ax.contourf(x, y, heights[symbol], [0, *levels], cmap="Purples_r", extend="max", alpha=0.8)
-        ax.plot(*vectors[symbol], "*", ms=13, color=DIFFERENT_TONE, gid="vector")
+        lowest = bowl(result, symbol, vectors[symbol])
+        heights.append(bowl(result, symbol, grid) - lowest)
+    levels = np.quantile(heights, np.linspace(0.02, 0.9, 9))
+    said = []
+    for ax, height, (symbol, name) in zip(row, heights, names.items(), strict=True):
+        vector = vectors[symbol]
+        ax.contourf(x, y, height, [0, *levels], cmap="Purples_r", extend="max", alpha=0.8)
+        ax.plot(*vector, "*", ms=13, color=DIFFERENT_TONE, gid="vector")
         ax.set(title=name, xlabel="$z^1$", aspect="equal")
         ax.grid(False)
-    row[0].set_ylabel("$z^2$")
-    said = []
-    for symbol, name in names.items():
-        place = " and ".join(f"{v:.2f}" for v in vectors[symbol])
+        place = " and ".join(f"{v:.2f}" for v in vector)
         said.append(f"{name}: lowest at {place}")
+    row[0].set_ylabel("$z^2$")
     return Picture(fig, "Bowls over the plane, one for each symbol. " + "; ".join(said) + ".")
+
+
+def _counts(ax, lengths, tone, name, **look):
+    """How many pairs have which distance, to two digits, as vertical lines."""
+    place, pairs = np.unique(lengths.round(2), return_counts=True)
+    ax.vlines(place, 0, pairs, color=tone, lw=3, label=name, gid=name, **look)
