@@ -41,3 +41,9 @@ def between_classes(ax: Axes, labels: np.ndarray, width: float) -> None:
     for edge in np.flatnonzero(np.diff(labels)) + 0.5:
         ax.axhline(edge, color=INK, lw=width)
         ax.axvline(edge, color=INK, lw=width)
+
+
+def said(name: str, values: np.ndarray) -> str:
+    """A curve's name and end, mean and range over seeds, in words; values (seeds, T)."""
+    end = values[:, -1]
+    return f"{name} {end.mean():.2f} ({end.min():.2f} to {end.max():.2f})"

@@ -109,7 +109,8 @@ def _discs(ax, z, last, labels, names, classes):
 
 def sides(result, frame=-1) -> Picture:
     """The embeddings of each network at one recorded time (left); similarity, weight and loss gap over time (right)."""
-    config, now = result.config, result.steps[frame]
+    config = result.config
+    now = result.steps[frame]
     names = config.names[:4]
     fig, ax = mosaic([["z", "cka"], ["z", "gap"], ["z", "loss"]], width=7.4, height=4.4)
     chosen = _some(result.labels)
@@ -223,7 +224,8 @@ def by_temperature(taus, runs) -> Picture:
 
 def by_batch(ends) -> Picture:
     """SA Fig. 5: CKA of NSCL with DCL at the end, an array (budget, law, batch, seed), against B, a panel a law."""
-    laws, sizes = ends.law.values, ends.batch.values
+    laws = ends.law.values
+    sizes = ends.batch.values
     fig, (row,) = axes(len(laws), width=7.8, height=2.7, sharey=True)
     says = []
     for k, budget in enumerate(ends.budget.values):
@@ -336,17 +338,6 @@ def loss_gap(C, gaps) -> Picture:
         legend(ax, loc="upper right")
     row[0].set_ylabel("loss gap")
     return Picture(fig, "; ".join(says) + ".")
-
-
-def said(name, values) -> str:
-    """A curve's name and end, mean and range over seeds, in words."""
-    end = values[:, -1]
-    return f"{plain(name)} {end.mean():.2f} ({end.min():.2f} to {end.max():.2f})"
-
-
-def plain(text) -> str:
-    """A label without its formula's signs."""
-    return text.replace("$", "").replace("\\tau", "tau")
 
 
 def one_table(hidden, weights) -> Picture:

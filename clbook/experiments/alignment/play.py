@@ -62,7 +62,9 @@ def similarity(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """(R,) `metrics.linear_cka` of unit vectors a and b (R, n, d), as operations that a page can do."""
     a = a - a.mean(-2, keepdim=True)
     b = b - b.mean(-2, keepdim=True)
-    across, within, beside = _size(a, b), _size(a, a), _size(b, b)
+    across = _size(a, b)
+    within = _size(a, a)
+    beside = _size(b, b)
     return across.square() / (within * beside)
 
 
@@ -124,7 +126,8 @@ run = Flow.run
 
 def _pushed(ax, result, pushing):
     """The points, and a line from the anchor to each of those that push it; thick where the push is strong."""
-    z, labels = result.free[0], result.labels
+    z = result.free[0]
+    labels = result.labels
     # A push, as a share of the strongest that there can be.
     cosines = z @ z[ANCHOR]
     weights = np.exp((cosines - 1) / result.config.tau)
@@ -142,7 +145,8 @@ def _pushed(ax, result, pushing):
 def pushes(result: Result) -> Picture:
     """The start, and what pushes one of its points: all others, or the points of other classes alone."""
     fig, ((left, right),) = axes(2, width=5.6, height=2.25)
-    z, labels = result.free[0], result.labels
+    z = result.free[0]
+    labels = result.labels
     others = np.arange(len(z)) != ANCHOR
     mates = others & (labels == labels[ANCHOR])
     _pushed(left, result, others)

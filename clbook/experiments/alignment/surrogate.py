@@ -394,7 +394,8 @@ class Coupled(Training):
         changes = {"weights": sgd([tables], [gradients], s.eta)}
         if self.wants("posterior", *EACH_STEP):
             at_cl = injections(tables[:, :1], counts, s.labels, s.tau)
-            path, gap = drift(tables), drift(gradients)
+            path = drift(tables)
+            gap = drift(gradients)
             row = torch.stack([path, gap, *at_cl], 1)  # (R, 5), in the order of `EACH_STEP`
             place = torch.tensor([t], device=row.device)
             changes["each_step"] = s.each_step.index_copy(2, place, row[..., None])
@@ -425,7 +426,8 @@ class Coupled(Training):
             after = theory.posterior_bound(columns["injections"], c.eta, c.batch, c.tau)
             columns["posterior"] = after[steps]
         kept = {name: value for name, value in columns.items() if name in self.record}
-        bounds, triangles = [], []
+        bounds = []
+        triangles = []
         for eta in c.eta * steps / c.steps:  # T steps of this size add up to the steps so far
             bounds.append(theory.similarity_bound(c.classes, c.batch, c.steps, eta, c.tau, c.delta))
             triangles.append(theory.triangle_bound(c.batch, c.steps, eta, c.tau))

@@ -37,10 +37,13 @@ def loss(z: torch.Tensor, views: torch.Tensor, detach: bool = False) -> torch.Te
     Returns: (..., n), a term for each anchor.
     """
     others = z.detach() if detach else z
-    lengths = z.square().sum(-1)[..., :, None] + others.square().sum(-1)[..., None, :]
-    logits = z @ others.mT - lengths / 2
-    logits = logits.masked_fill(torch.eye(z.shape[-2], dtype=torch.bool), -math.inf)
-    return softplus(torch.logsumexp(logits, -1) + (z - views).square().sum(-1) / 2)
+    of_anchors = z.square().sum(-1)[..., :, None]
+    of_others = others.square().sum(-1)[..., None, :]
+    logits = z @ others.mT - (of_anchors + of_others) / 2
+    own = torch.eye(z.shape[-2], dtype=torch.bool)
+    push = logits.masked_fill(own, -math.inf).logsumexp(-1)
+    pull = (z - views).square().sum(-1) / 2
+    return softplus(push + pull)
 
 
 @one_thread()
@@ -59,19 +62,20 @@ def surface(
     Returns: (len(content), len(style)).
     """
     generator = stream(seed, 0)
-    content, style = (
-        torch.tensor(np.asarray(scales), dtype=torch.float64) for scales in (content, style)
-    )
-    scale = torch.where(torch.arange(DIM) < d_c, content[:, None, None], style[:, None])[
-        :, :, None
-    ]  # (C, S, 1, 8)
-    made = (pairs(n, d_c, style_sd, generator) for _ in range(batches))
-    return (
-        torch.stack([loss(scale * z, scale * views).mean(-1) for z, views in made]).mean(0).numpy()
-    )
+    of_content = torch.tensor(np.asarray(content), dtype=torch.float64)[:, None, None]
+    of_style = torch.tensor(np.asarray(style), dtype=torch.float64)[:, None]
+    scale = torch.where(torch.arange(DIM) < d_c, of_content, of_style)
+    scale = scale[:, :, None]  # (C, S, 1, 8)
+    means = []
+    for _ in range(batches):
+        z, views = pairs(n, d_c, style_sd, generator)
+        means.append(loss(scale * z, scale * views).mean(-1))
+    return torch.stack(means).mean(0).numpy()
 
 
 def pair_cosine(config: Config, samples: int = 20_000) -> float:
     """Mean cosine of the style parts of a pair, weighted by their squared length, on the sphere. Returns: rho."""
     z, positive = fresh_pairs(config, samples, stream(config.seed, COSINE))
-    return float((z * positive)[:, config.d_c :].sum() / z[:, config.d_c :].square().sum())
+    style = slice(config.d_c, None)
+    together = (z * positive)[:, style].sum()
+    return float(together / z[:, style].square().sum())

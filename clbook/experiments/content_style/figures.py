@@ -8,71 +8,61 @@ from clbook.experiments.content_style.experiment import gains, singular, style_g
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, name_lines, needs, so_far
 
 CONTENT, STYLE = colour(0), colour(1)
+LAYER = "layer of $f$ (0 is $x$)"
+SHARES = (-0.03, 1.03)  # limits of what lies between 0 and 1
 
 
 def _kinds(config):
     """[(name, colour, the latents of that kind)], kinds without latents left out."""
-    both = (
-        ("content", CONTENT, slice(0, config.d_c)),
-        ("style", STYLE, slice(config.d_c, config.d)),
-    )
-    return [kind for kind in both if kind[2].start < kind[2].stop]
+    kinds = []
+    if config.d_c > 0:
+        kinds.append(("content", CONTENT, slice(0, config.d_c)))
+    if config.d_c < config.d:
+        kinds.append(("style", STYLE, slice(config.d_c, config.d)))
+    return kinds
 
 
 def _settings(c):
+    """The settings that all figures of a run tell."""
     where = f"{c.space}, $d_c$ = {c.d_c} of {c.d}, style sd {c.style_sd:g}"
-    return where + (
-        f", $\\tau_c$ = {c.tau_c:g}, $\\tau_s$ = {c.tau_s:g}"
-        if (c.tau_c, c.tau_s) != (1, 1)
-        else ""
-    )
+    if c.tau_c == c.tau_s == 1:
+        return where
+    return f"{where}, $\\tau_c$ = {c.tau_c:g}, $\\tau_s$ = {c.tau_s:g}"
 
 
 def linear(result, frame=-1) -> Picture:
     """A linear run at one recorded time: gain of each latent (filled as trained, hollow with the temperatures undone),
     singular values, and the mean gains over training."""
     fig, ((left, middle, right),) = axes(3, width=6.7, height=2.9)
-    config, now = result.config, int(result.steps[frame])
-    index, changed = np.arange(1, config.d + 1), (config.temperatures != 1).any()
-    trained, undone = gains(result.map), gains(result.undone)
+    config = result.config
+    now = int(result.steps[frame])
+    changed = (config.temperatures != 1).any()
+    trained = gains(result.map)
+    undone = gains(result.undone)
+    index = np.arange(1, config.d + 1)
+    time = result.steps + 1
     for name, tone, rows in _kinds(config):
-        left.scatter(
-            index[rows], trained[frame, rows], s=30, color=tone, label=name, gid=name, zorder=3
-        )
-        right.plot(result.steps + 1, trained[:, rows].mean(1), color=tone, label=name, gid=name)
+        place = index[rows]
+        left.scatter(place, trained[frame, rows], s=30, color=tone, label=name, gid=name, zorder=3)
+        mean = trained[:, rows].mean(1)
+        right.plot(time, mean, color=tone, label=name, gid=name)
         if changed:
-            left.scatter(
-                index[rows],
-                undone[frame, rows],
-                s=34,
-                facecolors="none",
-                edgecolors=tone,
-                gid=f"{name}, undone",
-            )
-            right.plot(
-                result.steps + 1,
-                undone[:, rows].mean(1),
-                color=tone,
-                ls="--",
-                gid=f"{name}, undone",
-            )
-    middle.plot(index, singular(result.map[frame]), "o-", ms=4, color=INK, gid="singular values")
-    hollow, dashed, top = (" (hollow: undone)", " (undone - -)", 8000) if changed else ("", "", 800)
-    left.set(
-        yscale="log",
-        ylim=(0.008, top),
-        xlabel=f"latent{hollow}",
-        ylabel="gain",
-        title=f"iteration {now}",
-    )
+            gid = f"{name}, undone"
+            hollow = {"facecolors": "none", "edgecolors": tone}
+            left.scatter(place, undone[frame, rows], s=34, gid=gid, **hollow)
+            mean = undone[:, rows].mean(1)
+            right.plot(time, mean, color=tone, ls="--", gid=gid)
+    values = singular(result.map[frame])
+    middle.plot(index, values, "o-", ms=4, color=INK, gid="singular values")
+    top = 8000 if changed else 800
+    for ax in (left, right):
+        ax.set(yscale="log", ylim=(0.008, top))
+    left.set(xlabel="latent", ylabel="gain", title=f"iteration {now}")
     middle.set(ylim=(-0.03, 1.05), xlabel="index", ylabel="/ largest", title="singular values")
-    right.set(
-        xscale="log",
-        yscale="log",
-        ylim=(0.008, top),
-        xlabel="iteration + 1",
-        title=f"mean gain{dashed}",
-    )
+    right.set(xscale="log", xlabel="iteration + 1", title="mean gain")
+    if changed:
+        left.set_xlabel("latent (hollow: undone)")
+        right.set_title("mean gain (undone - -)")
     so_far(right, now + 1)
     for ax in (left, middle):
         ax.set_xticks(index[::2])
@@ -83,8 +73,8 @@ def linear(result, frame=-1) -> Picture:
     means = _means(config, trained[frame], undone[frame] if changed else None)
     return Picture(
         fig,
-        f"{_settings(config).replace('$', '')}, iteration {now}: mean gain {', '.join(means)}; "
-        f"smallest singular value {singular(result.map[frame])[-1]:.3f} of the largest.",
+        f"{_settings(config)}, iteration {now}: mean gain {', '.join(means)}; "
+        f"smallest singular value {values[-1]:.3f} of the largest.",
     )
 
 
@@ -105,14 +95,17 @@ def _means(config, trained, undone) -> list[str]:
 
 def stretch(result) -> tuple[float, str, str]:
     """(shade, sign, words) of a linear run for a cell: the style's mean gain at the end; the larger, the darker."""
-    gain = gains(result.map[-1])[result.config.d_c :].mean()
-    return float(gain / (gain + 2)), f"{gain:.2g}", f"style's gain {gain:.2g} at the end"
+    of_style = gains(result.map[-1])[result.config.d_c :]
+    gain = of_style.mean()
+    sign = f"{gain:.2g}"
+    return float(gain / (gain + 2)), sign, f"style's gain {sign} at the end"
 
 
 def even(result) -> tuple[float, str, str]:
     """(shade, sign, words) of a linear run, for a cell: style's gain over content's as trained; more is darker."""
     share = float(style_gain(result.map[-1], result.config.d_c))
-    return min(1.0, share), f"{share:.2f}", f"style's gain over content's {share:.2f}, as trained"
+    sign = f"{share:.2f}"
+    return min(1.0, share), sign, f"style's gain over content's {sign}, as trained"
 
 
 def spectra(groups, dashed) -> Picture:
@@ -123,29 +116,25 @@ def spectra(groups, dashed) -> Picture:
     fig, ((left, middle, right),) = axes(3, width=7.8, height=3.2)
     says = []
     for k, (d_c, runs) in enumerate(groups.items()):
+        tone = colour(k)
+        steps = runs[0].steps[1:]
         values = np.mean([singular(r.map) for r in runs], 0)
         index = np.arange(1, values.shape[1] + 1)
-        steps = runs[0].steps[1:]
-        left.plot(
-            index,
-            values[-1],
-            "o-",
-            ms=3.5,
-            color=colour(k),
-            label=f"$d_c$ = {d_c}",
-            gid=f"d_c {d_c}",
-        )
-        middle.plot(steps, values[1:, -1], color=colour(k))
-        style = np.mean([gains(r.map)[:, d_c:].mean(1) for r in runs], 0)
-        right.plot(steps, style[1:], color=colour(k), label=f"style, $d_c$ = {d_c}")
+        name = f"$d_c$ = {d_c}"
+        left.plot(index, values[-1], "o-", ms=3.5, color=tone, label=name, gid=f"d_c {d_c}")
+        middle.plot(steps, values[1:, -1], color=tone)
+        gain = np.mean([gains(r.map) for r in runs], 0)
+        style = gain[:, d_c:].mean(1)
+        right.plot(steps, style[1:], color=tone, label=f"style, {name}")
         if d_c:
-            content = np.mean([gains(r.map)[:, :d_c].mean(1) for r in runs], 0)
-            right.plot(steps, content[1:], color=colour(k), ls="--")
-        says.append(f"d_c = {d_c}: smallest {values[-1, -1]:.3f}, style gain {style[-1]:.2f}")
+            content = gain[:, :d_c].mean(1)
+            right.plot(steps, content[1:], color=tone, ls="--")
+        smallest = values[-1, -1]
+        says.append(f"d_c = {d_c}: smallest {smallest:.3f}, style gain {style[-1]:.2f}")
     for k, (label, runs) in enumerate(dashed.items()):
         values = np.mean([singular(r.map[-1]) for r in runs], 0)
         left.plot(index, values, "s--", ms=3, color=colour(6 + k), label=label, gid=label)
-        says.append(f"{label.replace('$', '')}: smallest {values[-1]:.3f}")
+        says.append(f"{label}: smallest {values[-1]:.3f}")
     left.set(
         ylim=(-0.03, 1.05), xlabel="index", ylabel="singular value / largest", title="at the end"
     )
@@ -173,24 +162,19 @@ def depth(panels) -> Picture:
     `panels`: {title: {label: runs}}, averaged over the runs of a label; the dotted line is the R^2 of style in x.
     """
     fig, (row,) = axes(len(panels), width=7.8, height=3.5, sharey=True)
-    says, known = [], {}
+    says = []
+    tones = {}  # one colour a label in all panels
     for ax, (title, lines) in zip(row, panels.items(), strict=True):
         for label, runs in lines.items():
-            k = known.setdefault(label, len(known))  # one colour a label in all panels
+            tone = tones.setdefault(label, colour(len(tones)))
             style = np.mean([r.style_r2[-1] for r in runs], 0)
             content = np.mean([r.content_r2[-1] for r in runs], 0)
-            ax.plot(style, "o-", ms=3.5, color=colour(k), label=label, gid=label)
-            ax.plot(content, "--", lw=1, color=colour(k))
-            says.append(
-                f"{title}, {label.replace('$', '')}: style {style[0]:.2f} in x, {style[-1]:.2f} at the output"
-            )
+            ax.plot(style, "o-", ms=3.5, color=tone, label=label, gid=label)
+            ax.plot(content, "--", lw=1, color=tone)
+            ends = f"style {style[0]:.2f} in x, {style[-1]:.2f} at the output"
+            says.append(f"{title}, {label}: {ends}")
         ax.axhline(style[0], color=MUTED, lw=0.9, ls=":")
-        ax.set(
-            ylim=(-0.03, 1.03),
-            xlabel="layer of $f$ (0 is $x$)",
-            title=title,
-            xticks=range(len(style)),
-        )
+        ax.set(ylim=SHARES, xlabel=LAYER, title=title, xticks=range(len(style)))
         ax.legend(frameon=False, fontsize=7.5, loc="lower left")
     row[0].set_ylabel("$R^2$: style —, content - -")
     return Picture(fig, "; ".join(says) + ".")
@@ -201,30 +185,26 @@ def by_depth(result, frame=-1) -> Picture:
     """A deep run at one recorded time: R^2 by depth, and the R^2 of the output over training."""
     fig, ((left, right),) = axes(2, width=7.4, height=3.0, sharey=True)
     now = int(result.steps[frame])
-    content, style = result.content_r2, result.style_r2
+    content = result.content_r2
+    style = result.style_r2
     for name, tone, values in (("content", CONTENT, content), ("style", STYLE, style)):
-        left.plot(values[frame], "o-", ms=4, color=tone, label=name, gid=name)
+        look = {"ms": 4, "color": tone, "label": name}
+        left.plot(values[frame], "o-", gid=name, **look)
         left.axhline(values[0, 0], color=tone, lw=0.9, ls=":")
-        right.plot(
-            result.steps, values[:, -1], "o-", ms=4, color=tone, label=name, gid=f"{name}, output"
-        )
+        right.plot(result.steps, values[:, -1], "o-", gid=f"{name}, output", **look)
     so_far(right, now)
-    left.set(
-        ylim=(-0.03, 1.03),
-        xlabel="layer of $f$ (0 is $x$)",
-        ylabel="$R^2$",
-        title=f"iteration {now}",
-    )
+    left.set(ylim=SHARES, xlabel=LAYER, ylabel="$R^2$", title=f"iteration {now}")
     right.set(xlabel="iteration", title="at the output")
     for ax in (left, right):
         name_lines(ax)
     c = result.config
     normalised = "with" if c.normalize else "without"
-    settings = f"{_settings(c).replace('$', '')}, tau = {c.tau:g}, {normalised} normalisation"
+    settings = f"{_settings(c)}, tau = {c.tau:g}, {normalised} normalisation"
+    at_output = f"{content[frame, -1]:.2f} for content, {style[frame, -1]:.2f} for style"
     return Picture(
         fig,
-        f"{settings}, iteration {now}: R2 at the output {content[frame, -1]:.2f} for content, "
-        f"{style[frame, -1]:.2f} for style; in x {style[0, 0]:.2f} for style.",
+        f"{settings}, iteration {now}: R2 at the output {at_output}; "
+        f"in x {style[0, 0]:.2f} for style.",
     )
 
 
@@ -232,7 +212,8 @@ def by_depth(result, frame=-1) -> Picture:
 def kept(result) -> tuple[float, str, str]:
     """(shade, sign, words) of a deep run for a cell: R^2 of style at the output, at the end; the more, the darker."""
     style = float(result.style_r2[-1, -1])
-    return max(0.0, style), f"{style:.2f}", f"R² of style at the output {style:.2f}"
+    sign = f"{style:.2f}"
+    return max(0.0, style), sign, f"R² of style at the output {sign}"
 
 
 def directions(panels) -> Picture:
@@ -241,12 +222,11 @@ def directions(panels) -> Picture:
     says = []
     for ax, (title, lines) in zip(row, panels.items(), strict=True):
         for k, (label, (tau_c, trained, undone)) in enumerate(lines.items()):
-            ax.plot(tau_c, trained, "o-", ms=4, color=colour(k), label=label, gid=label)
-            ax.plot(tau_c, undone, "s--", ms=3, color=colour(k), gid=f"{label}, undone")
-            says.append(
-                f"{title}, {label.replace('$', '')}: at tau_c = {tau_c[0]:g} {trained[0]:.2f}, "
-                f"undone {undone[0]:.2f}"
-            )
+            tone = colour(k)
+            ax.plot(tau_c, trained, "o-", ms=4, color=tone, label=label, gid=label)
+            ax.plot(tau_c, undone, "s--", ms=3, color=tone, gid=f"{label}, undone")
+            first = f"{trained[0]:.2f}, undone {undone[0]:.2f}"
+            says.append(f"{title}, {label}: at tau_c = {tau_c[0]:g} {first}")
         ax.axvline(1, color=MUTED, lw=0.9, ls=":")
         ax.set(
             xscale="log",
@@ -264,35 +244,30 @@ def directions(panels) -> Picture:
 def threshold(rows) -> Picture:
     """Style gain over content gain on the sphere. `rows`: (d_c, tau, tau d_c (1 - rho), measured, predicted)."""
     fig, ((left, right),) = axes(2, width=7.6, height=3.2)
-    values = np.array([row[2:] for row in rows])
-    for k, d_c in enumerate(sorted({row[0] for row in rows})):
-        mine = [i for i, row in enumerate(rows) if row[0] == d_c]
-        for ax, x, y in ((left, 0, 1), (right, 2, 1)):
-            ax.scatter(
-                values[mine, x],
-                values[mine, y],
-                s=22,
-                color=colour(k),
-                marker="os^D"[k % 4],
-                label=f"$d_c$ = {d_c}",
-                gid=f"d_c {d_c}",
-            )
+    kinds, _, scaled, measured, predicted = np.array(rows).T
+    for k, d_c in enumerate(np.unique(kinds)):
+        mine = kinds == d_c
+        gain = measured[mine]
+        marker = "os^D"[k % 4]
+        look = {"s": 22, "color": colour(k), "marker": marker, "gid": f"d_c {d_c:g}"}
+        left.scatter(scaled[mine], gain, label=f"$d_c$ = {d_c:g}", **look)
+        right.scatter(predicted[mine], gain, **look)
     left.axvline(1, color=INK, lw=0.8, ls="--")
     left.set(
         xscale="log",
         xlabel=r"$\tau \, d_c \, (1 - \rho)$",
         ylabel="style gain / content gain",
-        ylim=(-0.03, 1.03),
+        ylim=SHARES,
     )
     left.minorticks_off()
     right.plot([0, 1], [0, 1], color=INK, lw=0.8, ls="--")
-    right.set(xlabel="predicted", xlim=(-0.03, 1.03), ylim=(-0.03, 1.03))
+    right.set(xlabel="predicted", xlim=SHARES, ylim=SHARES)
     legend(left, loc="upper right")
-    above = values[values[:, 0] >= 1, 1]
-    distance = np.abs(values[:, 1] - values[:, 2]).max()
+    above = measured[scaled >= 1]
+    distance = np.abs(measured - predicted).max()
     return Picture(
         fig,
-        f"{len(values)} linear runs on the sphere. Right of the threshold {len(above)} runs, "
+        f"{len(rows)} linear runs on the sphere. Right of the threshold {len(above)} runs, "
         f"style gain at most {above.max():.2f} of the content's; largest distance to the prediction "
         f"{distance:.2f}.",
     )
@@ -307,18 +282,19 @@ def by_layer(deep, spreads) -> Picture:
     for ax, (world, width) in zip(row, kinds, strict=True):
         title = f"{world}, {width} wide"
         for k, sd in enumerate(spreads):
-            if not deep.get((width, world, sd, "content")):
+            content = deep.get((width, world, sd, "content"))
+            if not content:
                 continue
             tone = colour(k)
             spread = f"sd {sd:g}"
-            style = deep[width, world, sd, "content"].style.mean("seed").values
+            style = content.style.mean("seed").values
             ax.plot(style, "o-", ms=3, color=tone, gid=f"content {sd:g}", label=spread)
             said.append(f"{title}, {spread}, content {style[-1]:.2f}")
             style = deep[width, world, sd, "no content"].style.mean("seed").values
             ax.plot(style, "--", color=tone, gid=f"no content {sd:g}")
             said.append(f"{title}, {spread}, no content {style[-1]:.2f}")
         ax.axhline(style[0], color=MUTED, lw=0.9, ls=":")
-        ax.set(ylim=(-0.03, 1.03), xlabel="layer (0 is $x$)", title=title, xticks=range(0, 8, 2))
+        ax.set(ylim=SHARES, xlabel="layer (0 is $x$)", title=title, xticks=range(0, 8, 2))
     row[0].set_ylabel("$R^2$ of style")
     legend(row[0], loc="lower left")
     return Picture(fig, f"R2 of style at the output: {'; '.join(said)}.")
@@ -326,10 +302,10 @@ def by_layer(deep, spreads) -> Picture:
 
 def lengths(result) -> tuple[np.ndarray, np.ndarray]:
     """(T,) how much of the embedding is content, and (T,) style: the root of the sum of their squared gains."""
-    squares = gains(result.map) ** 2
+    gain = gains(result.map)
     d_c = result.config.d_c
-    content = np.sqrt(squares[:, :d_c].sum(1))
-    style = np.sqrt(squares[:, d_c:].sum(1))
+    content = np.linalg.norm(gain[:, :d_c], axis=1)
+    style = np.linalg.norm(gain[:, d_c:], axis=1)
     return content, style
 
 
@@ -344,7 +320,8 @@ def box_and_sphere(box, sphere) -> Picture:
     left.set(title="box: no limit", ylim=(0, 1.25 * style.max()), xlim=(0, 1.05 * content.max()))
     c, s = lengths(sphere)
     whole = np.hypot(c, s)
-    c, s = c / whole, s / whole
+    c = c / whole
+    s = s / whole
     turn = np.linspace(0, np.pi / 2, 100)
     right.plot(np.cos(turn), np.sin(turn), color=MUTED, lw=1)
     _path(right, c, s)

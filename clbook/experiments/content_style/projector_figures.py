@@ -24,8 +24,11 @@ FLOOR = 1e-6  # eigenvalues below it are drawn there
 def lemmas(scales, errors, sizes, ranks, conditions, d=8) -> Picture:
     """Left: relative error of Lemma 5's forms against the scale of W. Right: rank of the gradient by batch size."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.1)
+    said = []
     for k, (name, values) in enumerate(errors.items()):
-        left.plot(scales, values, marker="os^"[k % 3], ms=4, color=colour(k), label=name, gid=name)
+        marker = "os^"[k % 3]
+        left.plot(scales, values, marker=marker, ms=4, color=colour(k), label=name, gid=name)
+        said.append(f"{name} {values[0]:.1e}")
     left.axvline(1, color=MUTED, lw=0.8, ls=":")
     left.set(
         xscale="log",
@@ -36,11 +39,9 @@ def lemmas(scales, errors, sizes, ranks, conditions, d=8) -> Picture:
     )
     legend(left, loc="lower right")
     right.plot(sizes, ranks, "o", color=ACCENT, ms=6, gid="rank", label="measured rank")
-    for name, bound, line in (
-        ("min(2n - 1, d)", [2 * n - 1 for n in sizes], "-"),
-        ("min(n, d)", sizes, "--"),
-    ):
-        right.plot(sizes, np.minimum(bound, d), color=MUTED, ls=line, label=name)
+    sizes = np.asarray(sizes)
+    right.plot(sizes, np.minimum(2 * sizes - 1, d), color=MUTED, label="min(2n - 1, d)")
+    right.plot(sizes, np.minimum(sizes, d), color=MUTED, ls="--", label="min(n, d)")
     for n, rank, condition in zip(sizes, ranks, conditions, strict=True):
         if rank == d:
             right.annotate(
@@ -57,10 +58,9 @@ def lemmas(scales, errors, sizes, ranks, conditions, d=8) -> Picture:
     legend(right, loc="lower right")
     for ax in (left, right):
         ax.minorticks_off()
-    said = ", ".join(f"{name} {values[0]:.1e}" for name, values in errors.items())
     return Picture(
         fig,
-        f"Relative errors at the smallest W: {said}. Ranks of the gradient for n = {sizes[0]} to "
+        f"Relative errors at the smallest W: {', '.join(said)}. Ranks of the gradient for n = {sizes[0]} to "
         f"{sizes[-1]}: {', '.join(map(str, ranks))}.",
     )
 
@@ -70,20 +70,12 @@ def readings(cases) -> Picture:
     fig, (row,) = axes(len(cases), width=7.8, height=2.9, sharey=True)
     for ax, (title, lines) in zip(row, cases.items(), strict=True):
         for k, (d_c, values) in enumerate(lines.items()):
+            tone = colour(k)
             values = np.asarray(values) / float(values[0])
-            ax.plot(
-                range(1, len(values) + 1),
-                values,
-                "o-",
-                ms=4,
-                mfc="white",
-                color=colour(k),
-                label=f"$d_c$ = {d_c}",
-            )
-            ax.plot(d_c, values[d_c - 1], "o", color=colour(k), ms=5)
-        ax.set(
-            title=title, xlabel="singular value", ylim=(0, 1.08), xticks=range(1, len(values) + 1)
-        )
+            place = range(1, len(values) + 1)
+            ax.plot(place, values, "o-", ms=4, mfc="white", color=tone, label=f"$d_c$ = {d_c}")
+            ax.plot(d_c, values[d_c - 1], "o", color=tone, ms=5)
+        ax.set(title=title, xlabel="singular value", ylim=(0, 1.08), xticks=place)
     row[0].set_ylabel("size / largest")
     legend(row[0], loc="lower left")
     return Picture(
@@ -94,19 +86,21 @@ def readings(cases) -> Picture:
 def surfaces(content, style, losses) -> Picture:
     """The loss over the scales of content and style, a panel for each {d_c: (content, style)}; best style marked."""
     fig, (row,) = axes(len(losses), width=7.8, height=3.1, sharey=True)
+    said = []
     for ax, (d_c, values) in zip(row, losses.items(), strict=True):
         ax.contourf(content, style, np.log10(values).T, levels=14, cmap="viridis")
-        ax.plot(content, style[values.argmin(1)], color="white", lw=2.2, gid="best style")
+        best = style[values.argmin(1)]
+        ax.plot(content, best, color="white", lw=2.2, gid="best style")
+        said.append(f"d_c = {d_c}: from {best.min():.2f} up")
         ax.plot(1, 1, "o", color="white", ms=6, mec=ACCENT)
         ax.set(xscale="log", title=f"$d_c$ = {d_c}", xlabel="scale of content, $c$")
         ax.grid(False)
         ax.minorticks_off()
     row[0].set_ylabel("scale of style, $s$")
-    best = "; ".join(
-        f"d_c = {k}: from {style[v.argmin(1)].min():.2f} up" for k, v in losses.items()
-    )
     return Picture(
-        fig, f"Contours of log loss. The style scale of lowest loss at each content scale: {best}."
+        fig,
+        "Contours of log loss. The style scale of lowest loss at each content scale: "
+        f"{'; '.join(said)}.",
     )
 
 
@@ -125,7 +119,8 @@ def _spectra(ax, result, frame, title, told="readout", between=" "):
 
 
 def _says(result, frame):
-    rank, readout = result.rank[frame], result.readout[frame]
+    rank = result.rank[frame]
+    readout = result.readout[frame]
     return (
         "before and after the projector "
         f"effective rank {rank[0]:.1f} and {rank[-1]:.1f}, "
@@ -137,13 +132,13 @@ def _says(result, frame):
 def spectra(results) -> Picture:
     """`_spectra` of each {title: result} at its end."""
     fig, (row,) = axes(len(results), width=7.8, height=3.0, sharey=True)
+    said = []
     for ax, (title, result) in zip(row, results.items(), strict=True):
         _spectra(ax, result, -1, title)
         legend(ax, loc="lower left", title="readout")
+        said.append(f"{title}: {_says(result, -1)}")
     row[0].set_ylabel("eigenvalue / largest")
-    return Picture(
-        fig, "; ".join(f"{title}: {_says(result, -1)}" for title, result in results.items()) + "."
-    )
+    return Picture(fig, "; ".join(said) + ".")
 
 
 @needs("spectrum", "readout")
@@ -151,21 +146,18 @@ def snapshot(result, frame=-1) -> Picture:
     """One recorded time: spectra (left), readout so far (right)."""
     fig, ((left, right),) = axes(2, width=7.4, height=3.0)
     c = result.config
-    _spectra(left, result, frame, f"iteration {result.steps[frame]}", "rank", "\nrank ")
+    now = result.steps[frame]
+    _spectra(left, result, frame, f"iteration {now}", "rank", "\nrank ")
     left.set_ylabel("eigenvalue / largest")
     name_lines(left, 24)
     for k, tone, line, name in ((0, BEFORE, "--", "before"), (-1, AFTER, "-", "after")):
-        right.plot(
-            result.steps, result.readout[:, k], color=tone, ls=line, marker="o", ms=4, label=name
-        )
-    so_far(right, result.steps[frame])
+        readout = result.readout[:, k]
+        right.plot(result.steps, readout, color=tone, ls=line, marker="o", ms=4, label=name)
+    so_far(right, now)
     right.set(xlabel="iteration", ylabel="readout accuracy", ylim=(0.85, 1))
     name_lines(right)
-    return Picture(
-        fig,
-        f"tau = {c.tau:g}, {'unit length' if c.normalize else 'standardised'}, iteration "
-        f"{result.steps[frame]}: {_says(result, frame)}.",
-    )
+    size = "unit length" if c.normalize else "standardised"
+    return Picture(fig, f"tau = {c.tau:g}, {size}, iteration {now}: {_says(result, frame)}.")
 
 
 @needs("spectrum")
@@ -183,15 +175,18 @@ def unused(results) -> Picture:
     """CS Fig. 4 for {title: result}: mean absolute weight that each dimension of r gets in the last layer."""
     fig, (row,) = axes(len(results), width=7.4, height=2.9, sharey=True)
     said = []
-    for ax, (title, r) in zip(row, results.items(), strict=True):
-        c, dims = r.config, np.arange(1, r.config.d + 1)
-        ax.plot(dims, r.rows[0], color=MUTED, lw=1, label="at the start", gid="start")
-        ax.plot(dims, r.rows[-1], color=AFTER, label="at the end", gid="end")
-        alone = r.rows[0, c.direct :] * (1 - c.lr * c.decay) ** c.steps
+    for ax, (title, result) in zip(row, results.items(), strict=True):
+        c = result.config
+        dims = np.arange(1, c.d + 1)
+        start, end = result.rows[[0, -1]]
+        ax.plot(dims, start, color=MUTED, lw=1, label="at the start", gid="start")
+        ax.plot(dims, end, color=AFTER, label="at the end", gid="end")
+        shrunk = (1 - c.lr * c.decay) ** c.steps
+        alone = start[c.direct :] * shrunk
         ax.plot(dims[c.direct :], alone, ":", color=INK, label="decay alone")
         ax.axvline(c.direct + 0.5, color=ACCENT, lw=1)
         ax.set(title=title, xlabel="dimension of $r$", ylim=(0, None))
-        left = r.rows[-1, c.direct :].mean() / r.rows[0, c.direct :].mean()
+        left = end[c.direct :].mean() / start[c.direct :].mean()
         said.append(f"{title}: {left:.3f} of the unused weights is left")
     row[0].set_ylabel("mean |weight|")
     legend(row[-1], loc="center right")

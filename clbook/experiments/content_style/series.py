@@ -14,7 +14,8 @@ def trained(bases: dict) -> dict:
     configs = []
     for base in bases.values():
         configs += [base.replace(seed=s) for s in FIVE]
-    runs, found = iter(sweep(run, configs)), {}
+    runs = iter(sweep(run, configs))
+    found = {}
     for name in bases:
         found[name] = [next(runs) for _ in FIVE]
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray
 
-from clbook.experiments.alignment.figures import said
+from clbook.experiments.drawing import said
 from clbook.metrics import spectral_rank
 from clbook.style import Picture, Table, axes, band, colour, legend, log_axis
 
