@@ -36,7 +36,7 @@ CEILINGS = {
     "content_style": 7.48,
     "diagnose": 6.31,
     "images": 7.03,
-    "kernel": 7.35,
+    "kernel": 7.26,
     "landscape": 7.08,
     "modadd": 7.58,
     "overlap": 7.08,

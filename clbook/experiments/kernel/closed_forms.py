@@ -8,7 +8,7 @@ from torch.func import functional_call, jvp
 from torch.nn.functional import normalize, pad
 
 from clbook import data, kernels, theory
-from clbook.experiments.kernel.experiment import WEIGHTS, Result
+from clbook.experiments.kernel.experiment import WEIGHTS, Result, relative_error
 from clbook.losses import generalized, simplified
 from clbook.models import Averaging
 from clbook.training.loop import one_thread
@@ -24,13 +24,13 @@ def explicit_errors(
         {(entries of A, prefactor): error}: VA has 1/sqrt(M) and 1/M, LS 1/sqrt(M D) and 1/(M D).
     """
     x = torch.randn(n, D, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    va, ls = 1 / width, 1 / (width * D)
     errors = {}
-    for entries, square in (("1/sqrt(M)", 1 / width), ("1/sqrt(M D)", 1 / (width * D))):
-        net = Averaging(
-            D, d, width, activation, square**0.5, torch.Generator().manual_seed(seed + 1)
-        ).double()
+    for entries, square in (("1/sqrt(M)", va), ("1/sqrt(M D)", ls)):
+        draws = torch.Generator().manual_seed(seed + 1)
+        net = Averaging(D, d, width, activation, square**0.5, draws).double()
         truth = kernels.autograd(net, x)
-        for name, prefactor in (("1/M", 1 / width), ("1/(M D)", 1 / (width * D))):
+        for name, prefactor in (("1/M", va), ("1/(M D)", ls)):
             explicit = kernels.one_hidden(net.inner.weight, x, activation, d, prefactor)
             errors[entries, name] = float((explicit - truth).norm() / truth.norm())
     return errors
@@ -51,26 +51,29 @@ def width_errors(
     Returns:
         (widths, seeds).
     """
-    x = torch.randn(20, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    stretch, shift, angles_after = (
-        torch.tensor(v, dtype=torch.float64) for v in (stretch, shift, angles_after)
-    )
-    u = normalize(x * angles_after, dim=1)
+
+    def normal(rows, seed):
+        draws = torch.Generator().manual_seed(seed)
+        return torch.randn(rows, 3, generator=draws, dtype=torch.float64)
+
+    x = normal(20, 0)
+    u = normalize(x * torch.tensor(angles_after, dtype=torch.float64), dim=1)
     limit = (x @ x.T) * kernels.infinite_width(u) / (u @ u.T)
+    stretch = torch.tensor(stretch, dtype=torch.float64)
+    shift = torch.tensor(shift, dtype=torch.float64)
     errors = np.empty((len(widths), len(seeds)))
     for column, seed in enumerate(seeds):
-        g = torch.randn(
-            max(widths), 3, generator=torch.Generator().manual_seed(seed + 1), dtype=torch.float64
-        )
+        B = normal(max(widths), seed + 1) * stretch + shift
         for row, width in enumerate(widths):
-            K = kernels.one_hidden(g[:width] * stretch + shift, x, "relu", 1, 1 / width)[..., 0, 0]
+            K = kernels.one_hidden(B[:width], x, "relu", 1, 1 / width)[..., 0, 0]
             errors[row, column] = (K - limit).norm() / limit.norm()
     return errors
 
 
 def first_weights(result: Result) -> torch.Tensor:
     """The inner weights (M d, D) from which a run's network starts."""
-    c, D = result.config, result.x.shape[1]
+    c = result.config
+    D = result.x.shape[1]
     net = Averaging(D, c.d, c.width, c.activation, 1, stream(c.seed, WEIGHTS))
     return net.double().inner.weight.detach()
 
@@ -95,8 +98,7 @@ def joint_error(result: Result) -> float:
     gradient = torch.cat([part.reshape(-1, c.d) for part in gradients])
     of_points = kernel_of_all(result)[: len(result.x)]
     velocity = -torch.einsum("ijkl,jl->ik", of_points, gradient).numpy()
-    measured = result.measured[0]
-    return float(np.linalg.norm(measured - velocity) / np.linalg.norm(measured))
+    return relative_error(velocity, result.measured[0])
 
 
 def gradient_gap(result: Result) -> float:
@@ -140,21 +142,28 @@ def printed_errors(
 
     norms = centres.square().sum(1)
     share = labels.bincount() / 60
+    at_centres = clean[labels]
     errors = []
     for delta in deltas:
-        x, *views = (clean[labels] + delta * part for part in noise)
-        B = inner.clone().requires_grad_()
-        for t in range(steps + 1):
-            (step,) = torch.autograd.grad(loss(*(embed(B, v) for v in views)), B)
-            if t < steps:
-                B = (B - tau * step).detach().requires_grad_()
-        places = embed(B, clean[labels]).detach().requires_grad_()
+        x, first, second = (at_centres + delta * part for part in noise)
+
+        def slope(B, first=first, second=second):
+            """The gradient of the loss of two views in the inner weights."""
+            B = B.requires_grad_()
+            (gradient,) = torch.autograd.grad(loss(embed(B, first), embed(B, second)), B)
+            return gradient
+
+        B = inner.clone()
+        for _ in range(steps):
+            B = (B - tau * slope(B)).detach()
+        step = -slope(B)
+        B = B.detach()
+        places = embed(B, at_centres).requires_grad_()
         (gradient,) = torch.autograd.grad(60 * loss(places, places), places)
-        kernel = kernels.one_hidden(B.detach(), clean, "tanh", d, 1 / width)
+        kernel = kernels.one_hidden(B, clean, "tanh", d, 1 / width)
         gain = torch.einsum("qqkk->qk", kernel) / norms[:, None]
         of_cluster = gradient[[0, -1]].numpy()
-        predicted = theory.cluster_velocity(share, norms, gain.numpy(), of_cluster)[labels]
-        _, change = jvp(lambda B, x=x: embed(B, x), (B.detach(),), (-step,))
-        velocity = change.numpy()
-        errors.append(np.linalg.norm(velocity - predicted) / np.linalg.norm(velocity))
+        predicted = theory.cluster_velocity(share, norms, gain.numpy(), of_cluster)
+        _, velocity = jvp(lambda B, x=x: embed(B, x), (B,), (step,))
+        errors.append(relative_error(predicted[labels], velocity.numpy()))
     return np.array(errors)

@@ -150,13 +150,18 @@ class Result(Outcome):
             predicted = self.mean[frame] * rescaled[self.labels]
         else:
             predicted = getattr(self, prediction)[frame]
-        return float(np.linalg.norm(velocity - predicted) / np.linalg.norm(velocity))
+        return relative_error(predicted, velocity)
 
     def speeds(self, velocity: str = "measured", frame: int = 0) -> np.ndarray:
         """(N,) length of each cluster's mean velocity."""
         v = getattr(self, velocity)[frame]
         means = [v[self.labels == q].mean(0) for q in range(len(self.share))]
         return np.array([np.linalg.norm(mean) for mean in means])
+
+
+def relative_error(found: np.ndarray, truth: np.ndarray) -> float:
+    """|found - truth| / |truth|."""
+    return float(np.linalg.norm(found - truth) / np.linalg.norm(truth))
 
 
 def centres_of(config: Config) -> torch.Tensor:
@@ -170,15 +175,18 @@ def centres_of(config: Config) -> torch.Tensor:
 
 def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Returns points x (n, D), labels (n,) and start R (n, d) of a run, on the CPU."""
-    centres, seed = centres_of(config), config.seed
+    n, d, seed = config.n, config.d, config.seed
+    centres = centres_of(config)
     N, D = centres.shape
-    last = max(1, round(config.n * config.ratio / (N - 1 + config.ratio)))
-    labels = torch.cat([data.balanced_labels(config.n - last, N - 1), torch.full((last,), N - 1)])
-    x = centres[labels] + data.ball(config.n, D, 2 * config.delta, stream(seed, DATA)).double()
+    last = max(1, round(n * config.ratio / (N - 1 + config.ratio)))
+    others = data.balanced_labels(n - last, N - 1)
+    labels = torch.cat([others, torch.full((last,), N - 1)])
+    around = data.ball(n, D, 2 * config.delta, stream(seed, DATA))
+    x = centres[labels] + around.double()
     if config.start == "random":
-        anywhere = data.ball(config.n, config.d, config.eps, stream(seed, START))
+        anywhere = data.ball(n, d, config.eps, stream(seed, START))
         return x, labels, anywhere.double()
-    mix = torch.randn(D, config.d, generator=stream(seed, START), dtype=torch.float64)
+    mix = torch.randn(D, d, generator=stream(seed, START), dtype=torch.float64)
     return x, labels, config.eps / 2 * x @ mix / math.sqrt(D)
 
 
@@ -218,16 +226,19 @@ class Flow(Training):
         self.steps = c.steps - 1
         self.times = set(recorded_times(self.steps))
         self.trains = c.flow != "vanilla"
-        points = [dataset(config) for config in self.configs]
-        orbit = [orbits(x, k.angle) for (x, _, _), k in zip(points, self.configs, strict=True)]
-        self.inputs = [
-            {"x": o[0].numpy(), "views": o[1:].numpy(), "labels": labels.numpy()}
-            for o, (_, labels, _) in zip(orbit, points, strict=True)
-        ]
-        s.labels = torch.stack([labels for _, labels, _ in points])
-        s.R = torch.stack([R for _, _, R in points])  # (R, n, d)
-        s.tau, s.lr = self.column("tau", torch.float64), self.column("lr", torch.float64)
-        s.x = self.sees(torch.stack(orbit))  # (R, 1 + VIEWS, n, D)
+        made = [dataset(config) for config in self.configs]
+        points, labels, starts = zip(*made, strict=True)
+        self.inputs, seen = [], []
+        for config, x, own in zip(self.configs, points, labels, strict=True):
+            orbit = orbits(x, config.angle)
+            views = orbit[1:].numpy()
+            self.inputs.append({"x": x.numpy(), "views": views, "labels": own.numpy()})
+            seen.append(self.sees(orbit))
+        s.labels = torch.stack(labels)
+        s.R = torch.stack(starts)  # (R, n, d)
+        s.tau = self.column("tau", torch.float64)
+        s.lr = self.column("lr", torch.float64)
+        s.x = torch.stack(seen)  # (R, 1 + VIEWS, n, D)
         self.shared.centres = self.sees(centres_of(c))
         shape = s.x.shape[-1], c.d, c.width, c.activation, c.width**-0.5
         networks = [Averaging(*shape, stream(k.seed, WEIGHTS)).double() for k in self.configs]
@@ -276,16 +287,18 @@ class Flow(Training):
     @torch.no_grad()
     def measure(self, s, z, losses, t):
         """The step from t to t + 1, and what the theory predicts for it."""
-        row = {"z": z[:, 0], "copies": z[:, 1:]}
-        row["spread"] = (z[:, 1:] - z[:, :1]).norm(dim=-1).flatten(1).amax(1)
-        row["moved"] = (z[:, 0] - s.R).norm(dim=-1).amax(1)
+        points = z[:, 0]
+        copies = z[:, 1:]
+        row = {"z": points, "copies": copies}
+        row["spread"] = (copies - z[:, :1]).norm(dim=-1).flatten(1).amax(1)
+        row["moved"] = (points - s.R).norm(dim=-1).amax(1)
         after = self.embed(self.later(s))
         row["finite"] = after.flatten(1).isfinite().all(1)
         if self.wants("measured"):
-            row["measured"] = (after[:, 0] - z[:, 0]) / s.lr
-        if self.wants("kernel", "mean", "own", "blocks", "gain"):
+            row["measured"] = (after[:, 0] - points) / s.lr
+        if self.wants(*PREDICTED):
             with torch.enable_grad():
-                gradient = partial_gradient(z[:, 0], z[:, 1:], s.tau)
+                gradient = partial_gradient(points, copies, s.tau)
             found = [self.predicted(s, i, g) for i, g in enumerate(gradient)]
             for name in found[0]:
                 row[name] = np.stack([one[name] for one in found])
@@ -314,7 +327,9 @@ class Flow(Training):
         if self.trains:
             K = kernels.one_hidden(inner, s.x[i, 0], c.activation, c.d, 1 / c.width)  # (n, n, d, d)
             by_kernel = -torch.einsum("ijkl,jl->ik", K, gradient) / c.n
-        inner, centres, labels = inner.cpu(), self.shared.centres.cpu(), s.labels[i].cpu()
+        inner = inner.cpu()
+        centres = self.shared.centres.cpu()
+        labels = s.labels[i].cpu()
         gradient = gradient.cpu()
 
         members = one_hot(labels, c.clusters).to(gradient)  # (n, N)
@@ -324,7 +339,8 @@ class Flow(Training):
         # (N, N, d, d), VA eq. 20
         between = kernels.one_hidden(inner, centres, c.activation, c.d, 1 / c.width)
         blocks = -torch.einsum("qrkl,r,rl->qk", between, share, mean)[labels]
-        beta = (torch.einsum("qqkk->qk", between) / norms[:, None]).numpy()
+        gain = torch.einsum("qqkk->qk", between)
+        beta = (gain / norms[:, None]).numpy()
         by_cluster = theory.cluster_velocity(share, norms, beta, mean.numpy())
         by_point = theory.cluster_velocity(
             share[labels], norms[labels], beta[labels], gradient.numpy()

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.collections import LineCollection
 
 from clbook import kernels
+from clbook.experiments.drawing import arrows, between_classes, by_class
 from clbook.experiments.kernel.experiment import Result
 from clbook.experiments.separability.figures import when_separable
 from clbook.metrics import r2
@@ -32,15 +33,6 @@ FLOW_NAMES = {
 SHORT_NAMES = {"network": "network", "radius": "sees $|x|$", "vanilla": "by itself"}
 
 
-def _points(ax, z, labels, size=12):
-    for k in np.unique(labels):
-        ax.scatter(*z[labels == k].T, s=size, color=colour(k), linewidths=0, gid=f"class {k}")
-
-
-def _arrows(ax, z, velocity, scale, **style):
-    ax.quiver(*z.T, *(scale * velocity).T, angles="xy", scale_units="xy", scale=1, **style)
-
-
 def _fit(ax, *points):
     """Equal axes around all points, with a margin."""
     points = np.concatenate([p.reshape(-1, 2) for p in points])
@@ -65,34 +57,22 @@ def _means(values, labels):
 def step(result: Result, frame: int = 0) -> Picture:
     """Each point's change in one iteration: as arrows (left), and against the kernel's prediction (right)."""
     fig, ((left, right),) = axes(2, width=7.6, height=3.3)
-    z, moved, predicted = result.z[frame], result.measured[frame], result.kernel[frame]
-    scale = 0.12 * np.ptp(z) / np.abs(moved).max()
-    _points(left, z, result.labels)
-    _arrows(
-        left,
-        z,
-        moved,
-        scale,
-        color=[colour(k) for k in result.labels],
-        width=0.004,
-        gid="change, enlarged",
-    )
-    _fit(left, z, z + scale * moved)
+    z = result.z[frame]
+    moved = result.measured[frame]
+    predicted = result.kernel[frame]
+    enlarged = 0.12 * np.ptp(z) / np.abs(moved).max() * moved
+    by_class(left, z, result.labels, 12)
+    tones = [colour(k) for k in result.labels]
+    arrows(left, z, enlarged, color=tones, width=0.004, gid="change, enlarged")
+    _fit(left, z, z + enlarged)
     left.set_title("change of every point (enlarged)")
-    for k in np.unique(result.labels):
-        mine = result.labels == k
-        right.scatter(
-            predicted[mine].ravel(),
-            moved[mine].ravel(),
-            s=12,
-            color=colour(k),
-            linewidths=0,
-            alpha=0.6,
-            gid=f"class {k}",
-        )
-    span = np.array([min(predicted.min(), moved.min()), max(predicted.max(), moved.max())])
+    both = np.stack([predicted, moved], -1)  # (n, d, 2)
+    of_entries = np.repeat(result.labels, z.shape[1])
+    by_class(right, both.reshape(-1, 2), of_entries, 12, alpha=0.6)
+    span = both.min(), both.max()
     right.plot(span, span, color=MUTED, lw=1, ls="--")
-    error, config = result.error("kernel", frame), result.config
+    error = result.error("kernel", frame)
+    config = result.config
     right.set(
         xlabel="predicted by the kernel, per unit of time",
         ylabel="measured",
@@ -113,28 +93,29 @@ def _share(error):
 def missed(result: Result) -> tuple[float, str, str]:
     """(shade, sign, words) of a run of `step` for a cell: the error of the prediction; the smaller, the darker."""
     error = result.error("kernel")
+    shade = np.clip(-np.log10(error) / 4, 0, 1)
     said = _share(error)
-    return float(np.clip(-np.log10(error) / 4, 0, 1)), said, f"off by {said} of the measured move"
+    return float(shade), said, f"off by {said} of the measured move"
 
 
 def orbits(flows: dict, frame: int = -1) -> Picture:
     """Embedded points and their views, joined, for the three flows at one time, and the spread of orbits over time."""
     names = list(flows)
     fig, ax = mosaic([names[:2], [*names[2:], "spread"]], width=5.7, height=5.0)
-    now, text = int(shared_times(flows)[frame]), []
+    now = int(shared_times(flows)[frame])
+    text = []
     for i, (name, run) in enumerate(flows.items()):
         t = int(np.searchsorted(run.steps, now))
+        z = run.z[t]
+        copies = run.copies[t]
         for k in np.unique(run.labels):
-            mine = run.labels == k
-            tracks = LineCollection(
-                run.copies[t][:, mine].swapaxes(0, 1), colors=colour(k), linewidths=0.8, alpha=0.7
-            )
+            paths = copies[:, run.labels == k].swapaxes(0, 1)
+            tracks = LineCollection(paths, colors=colour(k), linewidths=0.8, alpha=0.7)
             tracks.set_gid(f"{name}, orbits of class {k}")
             ax[name].add_collection(tracks)
-        _points(ax[name], run.z[t], run.labels, 9)
-        _fit(ax[name], run.z[t], run.copies[t])
+        by_class(ax[name], z, run.labels, 9)
+        _fit(ax[name], z, copies)
         ax[name].set_title(FLOW_NAMES[name])
-        spread = run.spread[t]
         ax["spread"].plot(
             run.steps + 1,
             np.maximum(run.spread, 1e-18),
@@ -144,9 +125,8 @@ def orbits(flows: dict, frame: int = -1) -> Picture:
             label=SHORT_NAMES[name],
             gid=name,
         )
-        text.append(
-            f"{FLOW_NAMES[name].replace('$', '')}: spread {spread:.1e}, points moved {run.moved[t]:.2g}"
-        )
+        now_at = f"spread {run.spread[t]:.1e}, points moved {run.moved[t]:.2g}"
+        text.append(f"{FLOW_NAMES[name]}: {now_at}")
     so_far(ax["spread"], now + 1)
     log_axis(ax["spread"], axis="xy")
     ax["spread"].set(
@@ -163,40 +143,29 @@ def orbits(flows: dict, frame: int = -1) -> Picture:
 def velocities(result: Result, frame: int = 0) -> Picture:
     """Velocities of all points with VA Theorem 4.5's for their clusters (left), and the clusters' speeds (right)."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.3, width_ratios=(1.15, 1))
-    z, moved, predicted = result.z[frame], result.measured[frame], result.mean[frame]
-    fastest = max(np.linalg.norm(moved, axis=1).max(), np.linalg.norm(predicted, axis=1).max())
-    scale, one_place = 0.3 * np.ptp(z) / fastest, result.config.start == "smooth"
-    _arrows(
-        left,
-        z,
-        moved,
-        scale,
-        color=[colour(k) for k in result.labels],
-        width=0.02 if one_place else 0.003,
-        gid="measured",
-    )
-    middle, mean = _means(z, result.labels), _means(predicted, result.labels)
-    _arrows(
-        left,
-        middle,
-        mean,
-        scale,
-        color=INK,
-        width=0.007 if one_place else 0.011,
-        zorder=5,
-        gid="predicted",
-    )
-    _fit(left, z, z + scale * moved, middle + scale * mean)
+    z = result.z[frame]
+    moved = result.measured[frame]
+    predicted = result.mean[frame]
+    fastest = np.linalg.norm([moved, predicted], axis=2).max()
+    scale = 0.3 * np.ptp(z) / fastest
+    one_place = result.config.start == "smooth"
+    width, of_clusters = (0.02, 0.007) if one_place else (0.003, 0.011)
+    tones = [colour(k) for k in result.labels]
+    steps = scale * moved
+    arrows(left, z, steps, color=tones, width=width, gid="measured")
+    middle = _means(z, result.labels)
+    mean = scale * _means(predicted, result.labels)
+    arrows(left, middle, mean, color=INK, width=of_clusters, zorder=5, gid="predicted")
+    _fit(left, z, z + steps, middle + mean)
     left.set_gid("own scale")
     left.set_title("measured (colour), predicted (black)")
-    measured, expected = result.speeds("measured", frame), result.speeds("mean", frame)
+    measured = result.speeds("measured", frame)
+    expected = result.speeds("mean", frame)
     place = np.arange(len(measured))
-    right.scatter(
-        place, measured, s=90, color=[colour(k) for k in place], linewidths=0, gid="measured"
-    )
-    right.scatter(
-        place, expected, s=220, facecolors="none", edgecolors=INK, linewidths=1.4, gid="predicted"
-    )
+    tones = [colour(k) for k in place]
+    right.scatter(place, measured, s=90, color=tones, linewidths=0, gid="measured")
+    ring = {"facecolors": "none", "edgecolors": INK, "linewidths": 1.4}
+    right.scatter(place, expected, s=220, gid="predicted", **ring)
     both = np.concatenate([measured, expected])
     limits = (0, 1.2 * both.max())
     if one_place:
@@ -229,11 +198,8 @@ def behind(result: Result) -> tuple[float, str, str]:
     """(shade, sign, words) of a run of `velocities` for a cell: the last cluster's speed over the fastest other's."""
     *others, last = result.speeds()
     share = float(last / max(others))
-    return (
-        min(1.0, share),
-        f"{share:.2f}",
-        f"the shrinking cluster has {share:.2f} of the fastest other's speed",
-    )
+    sign = f"{share:.2f}"
+    return min(1.0, share), sign, f"the shrinking cluster has {sign} of the fastest other's speed"
 
 
 def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:
@@ -243,30 +209,17 @@ def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:
     for i, (name, values) in enumerate(curves.items()):
         values = np.asarray(values).reshape(len(x), -1)
         middle = np.median(values, axis=1)
-        power = np.polyfit(np.log(x), np.log(middle), 1)[0]
-        ax.plot(
-            x,
-            middle,
-            color=colour(i),
-            marker="o",
-            ms=4,
-            label=f"{name}: slope {power:.2f}",
-            gid=name,
-        )
-        ax.plot(x, values, ".", color=colour(i), alpha=0.25, ms=3)
+        power, _ = np.polyfit(np.log(x), np.log(middle), 1)
+        tone = colour(i)
+        label = f"{name}: slope {power:.2f}"
+        ax.plot(x, middle, color=tone, marker="o", ms=4, label=label, gid=name)
+        ax.plot(x, values, ".", color=tone, alpha=0.25, ms=3)
         text.append(f"{name}: from {middle[0]:.2g} to {middle[-1]:.2g}, slope {power:.2f}")
     if slope is not None:
         curve = np.asarray(next(iter(curves.values())))
         first = np.median(curve.reshape(len(x), -1)[0])
-        law = (np.asarray(x) / x[0]) ** slope
-        ax.plot(
-            x,
-            0.6 * first * law,
-            color=MUTED,
-            ls="--",
-            lw=1,
-            label=f"slope {slope:g}",
-        )
+        law = 0.6 * first * (np.asarray(x) / x[0]) ** slope
+        ax.plot(x, law, color=MUTED, ls="--", lw=1, label=f"slope {slope:g}")
     ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
     legend(ax, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return Picture(fig, f"{ylabel.capitalize()} over {xlabel}. " + "; ".join(text) + ".")
@@ -287,16 +240,20 @@ def blocks(result, frame: int = -1) -> Picture:
         height=4.2,
         height_ratios=(1.25, 1),
     )
-    now, K, labels = int(result.steps[frame]), result.kernel[frame], result.labels
+    now = int(result.steps[frame])
+    K = result.kernel[frame]
+    labels = result.labels
     vector, share = kernels.top_eigenvector(K, labels)
-    vector = vector * np.sign(vector[labels == 1].mean() - vector[labels == 0].mean())
+    means = _means(vector, labels)
+    vector = vector * np.sign(means[1] - means[0])
     _matrix(ax["kernel"], K, labels, result.config.data == "donut")
     ax["kernel"].set_title(f"$K({now})$: a push on $j$ moves $i$")
     _pattern(ax["plane"], result.x, vector)
     ax["plane"].set_title(f"top eigenvector: {share:.0%} class")
     _scores(ax["scores"], result, now)
     i = int(np.searchsorted(result.steps, now))
-    alignment, ratio = result.alignment[i], result.theta[i] / result.sigma2[i]
+    alignment = result.alignment[i]
+    ratio = result.theta[i] / result.sigma2[i]
     told = (
         f"{result.config.data}, {result.config.activation}, iteration {now}: alignment "
         f"{alignment:.2f}, Fisher ratio {ratio:.2g}, top eigenvector {share:.0%} class"
@@ -318,11 +275,10 @@ def linear_share(x, vector) -> float:
 def _matrix(ax, K, labels, donut):
     """The kernel as cells, red positive and blue negative, the points in the order of their classes."""
     ax.imshow(K / np.abs(K).max(), cmap="RdBu_r", vmin=-1, vmax=1, gid="cells of K, largest = 1")
+    between_classes(ax, labels, 0.8)
     classes, first = np.unique(labels, return_index=True)
-    for edge in first[1:]:
-        ax.axhline(edge - 0.5, color=INK, lw=0.8)
-        ax.axvline(edge - 0.5, color=INK, lw=0.8)
-    middle = np.append(first[1:], len(labels)) / 2 + first / 2
+    after = np.append(first[1:], len(labels))
+    middle = (first + after) / 2
     names = ("disc", "ring") if donut else [f"class {k}" for k in classes]
     ax.set_xticks(middle, names)
     ax.set_yticks(middle, names, rotation=90, va="center")
@@ -350,7 +306,8 @@ def _pattern(ax, x, vector):
 
 def _scores(ax, result, now):
     """Alignment and Fisher ratio up to iteration `now`, and when the classes were separable."""
-    ratio, time = result.theta / result.sigma2, result.steps + 1
+    ratio = result.theta / result.sigma2
+    time = result.steps + 1
     ax.plot(time, result.alignment, color=colour(2), label="alignment", gid="alignment")
     ax.plot(time, ratio, color=colour(4), ls="--", label="Fisher ratio", gid="fisher")
     at = result.separable_at

@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from clbook import data, kernels
+from clbook.experiments.drawing import by_class
 from clbook.experiments.kernel.experiment import DATA, START, WEIGHTS, partial_gradient
 from clbook.explore.pulling import Pulling
 from clbook.models import ACTIVATIONS, Averaging, stacked
@@ -21,7 +22,6 @@ from clbook.training.loop import State, Training
 from clbook.training.settings import Outcome, Settings, quantity, setting
 from clbook.training.streams import stream
 
-CLASSES = 2  # two clusters, or a disc and a ring
 PUSH = 0.4  # the mean length of the pushes that are shown
 NETWORKS = {
     "128 units, tanh": {},
@@ -134,7 +134,8 @@ class Flow(Training):
 
     def network_kernel(self, s: State) -> torch.Tensor:
         """K (R, n, n, d, d) of the networks."""
-        c, found = self.config, []
+        c = self.config
+        found = []
         for inner, x in zip(s.weights[0].detach(), s.x, strict=True):
             found.append(kernels.one_hidden(inner, x, c.activation, c.d, 1 / c.width))
         return torch.stack(found)
@@ -195,26 +196,26 @@ def picture(result: Result) -> Picture:
     """Data, embedding and kernel; the first point is pulled to the right, and all go where K takes them."""
     fig, (panels,) = axes(3, width=7.4, height=2.8)
     left, middle, right = panels
-    K, rest = result.kernel[-1], result.z[-1]
+    K = result.kernel[-1]
+    rest = result.z[-1]
     ends = rest + K[:, :1] * [0.8, 0.0]
-    for k in range(CLASSES):
-        mine = result.labels == k
-        left.scatter(*result.x[mine].T, s=18, color=colour(k), linewidths=0)
-        middle.scatter(*ends[mine].T, s=18, color=colour(k), linewidths=0)
-        for start, end in zip(rest[mine], ends[mine], strict=True):
-            middle.plot(*np.stack([start, end]).T, color=colour(k), lw=1)
+    by_class(left, result.x, result.labels, 18)
+    by_class(middle, ends, result.labels, 18)
+    for start, end, k in zip(rest, ends, result.labels, strict=True):
+        middle.plot(*np.stack([start, end]).T, color=colour(k), lw=1)
     largest = abs(K).max()
     right.imshow(K, cmap="PuOr_r", vmin=-largest, vmax=largest)
     right.grid(False)
     for ax, title in zip(panels, ("data", "embedding", "kernel K"), strict=True):
         ax.set(title=title, xticks=[], yticks=[], aspect="equal")
     same = result.labels[:, None] == result.labels
+    within = K[same].mean()
+    across = K[~same].mean()
     return Picture(
         fig,
         "Left, two clusters of points in the plane. Middle, the same points embedded in no order; one is pulled to the "
         "right, and the points of its cluster follow it while the others stay. Right, the kernel: a matrix with a "
-        f"block for each cluster. The mean entry is {K[same].mean():.2f} inside a cluster and {K[~same].mean():.2f} "
-        "between clusters.",
+        f"block for each cluster. The mean entry is {within:.2f} inside a cluster and {across:.2f} between clusters.",
     )
 
 

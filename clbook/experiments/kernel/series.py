@@ -31,7 +31,8 @@ def _steps(gradient: str) -> list:
 @functools.cache
 def step_errors():
     """{gradient: (rates, seeds)} relative error of Prop. 4.1 for one step; "joint": full, views as points."""
-    partial, full = _steps("partial"), _steps("full")
+    partial = _steps("partial")
+    full = _steps("full")
     errors = {
         "partial": [run.error("kernel") for run in partial],
         "full": [run.error("kernel") for run in full],
