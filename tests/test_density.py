@@ -37,7 +37,7 @@ CEILINGS = {
     "diagnose": 6.31,
     "images": 7.03,
     "kernel": 7.26,
-    "landscape": 7.08,
+    "landscape": 7.05,
     "modadd": 7.58,
     "overlap": 7.08,
     "photographs": 6.78,

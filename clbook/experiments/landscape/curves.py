@@ -130,16 +130,21 @@ def even_loss(
     Returns:
         (c,) or (..., c), float64.
     """
-    log_weights = ETA[eta](_apart(tuple(numbers), dim)[:, int(others_only) :], tau)
+    t = _apart(tuple(numbers), dim)
+    if others_only:
+        t = t[:, 1:]
+    log_weights = ETA[eta](t, tau)
     size = torch.tensor(list(numbers), dtype=log_weights.dtype)
     return PSI[psi](torch.logsumexp(log_weights, -1) - size.log())
 
 
 def uniform_loss(tau: float, psi: str = "log(1+t)", eta: str = "exp", dim: int = 2) -> float:
     """LS eq. 3 of an invariant map onto the uniform distribution on the sphere, by Gauss quadrature over cos(angle)."""
-    u, weight = map(torch.tensor, roots_jacobi(600, (dim - 3) / 2, (dim - 3) / 2))
-    log_weights = ETA[eta](1 - u, tau) + weight.log() - weight.sum().log()
-    return float(PSI[psi](torch.logsumexp(log_weights, 0)))
+    power = (dim - 3) / 2
+    u, weight = map(torch.tensor, roots_jacobi(600, power, power))
+    log_weights = ETA[eta](1 - u, tau) + weight.log()
+    total = weight.sum().log()
+    return float(PSI[psi](torch.logsumexp(log_weights - total, 0)))
 
 
 def _kept(values: torch.Tensor | np.ndarray) -> np.ndarray:

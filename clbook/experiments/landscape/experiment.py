@@ -133,7 +133,8 @@ def places(config: Config) -> torch.Tensor:
 
 def tangents(z: torch.Tensor) -> torch.Tensor:
     """(n, d, d - 1) orthonormal bases of the tangent spaces of the sphere at z (n, d); equal points get equal bases."""
-    return torch.linalg.svd(z[:, None])[2][:, 1:].mT
+    _, _, rows = torch.linalg.svd(z[:, None])
+    return rows[:, 1:].mT
 
 
 def gradient(config: Config, z: torch.Tensor) -> torch.Tensor:
@@ -153,17 +154,21 @@ def curvature(config: Config, z: torch.Tensor) -> torch.Tensor:
         return config.loss(w, w)
 
     still = z.new_zeros(len(z), config.dim - 1)
-    return len(z) * torch.autograd.functional.hessian(moved, still).reshape(still.numel(), -1)
+    hessian = torch.autograd.functional.hessian(moved, still)
+    return len(z) * hessian.reshape(still.numel(), -1)
 
 
 def restricted(matrix: torch.Tensor, config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     """(whole, split): `curvature` restricted to directions that move places whole, and to those that part copies."""
+    tangential = config.dim - 1  # directions of each point
     of_copies = helmert(config.copies, full=True)
     mean_first = np.kron(np.eye(config.clusters), of_copies)  # row 0 of each block is the mean
-    basis = torch.from_numpy(np.kron(mean_first, np.eye(config.dim - 1))).to(matrix)
+    basis = np.kron(mean_first, np.eye(tangential))
+    basis = torch.from_numpy(basis).to(matrix)
     mixed = basis @ matrix @ basis.T
-    whole = np.arange(len(matrix)) // (config.dim - 1) % config.copies == 0
-    return tuple(mixed[rows][:, rows] for rows in map(np.flatnonzero, (whole, ~whole)))
+    row = np.arange(len(matrix)) // tangential
+    whole = row % config.copies == 0
+    return mixed[whole][:, whole], mixed[~whole][:, ~whole]
 
 
 def views(config: Config, z: torch.Tensor) -> torch.Tensor:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from clbook import theory
+from clbook.experiments import drawing
+from clbook.experiments.drawing import bare, by_class, square
 from clbook.experiments.landscape.descent import Result as Descended
 from clbook.experiments.landscape.experiment import Result
 from clbook.experiments.landscape.maps import Maps, Shuffle
@@ -60,30 +62,16 @@ def _legend_above(ax, room, **look):
 
 def _circle(ax, limit=1.25, title=None):
     ax.plot(np.cos(CIRCLE), np.sin(CIRCLE), color=MUTED, lw=0.8)
-    ax.set(
-        aspect="equal",
-        xlim=(-limit, limit),
-        ylim=(-limit, limit),
-        xticks=[],
-        yticks=[],
-        title=title,
-    )
-    ax.grid(False)
-    ax.spines[:].set_visible(False)
+    square(ax, limit, title=title)
+    bare(ax)
 
 
 def _spread_copies(z, step=0.07):
     """Points z (n, 2) with the copies of a place pushed outwards one behind the other, so that each can be seen."""
     keys = [tuple(np.round(p, 9)) for p in z]
-    order = np.array([keys[:i].count(key) for i, key in enumerate(keys)])
-    return z * (1 + step * order[:, None])
-
-
-def _classes(ax, points, labels, size, prefix=""):
-    for k in np.unique(labels):
-        ax.scatter(
-            *points[labels == k].T, s=size, color=colour(k), linewidths=0, gid=f"{prefix}class {k}"
-        )
+    before = [keys[:i].count(key) for i, key in enumerate(keys)]
+    order = np.array(before)[:, None]
+    return z * (1 + step * order)
 
 
 def forgetting(maps: Maps) -> Picture:
@@ -91,8 +79,9 @@ def forgetting(maps: Maps) -> Picture:
     fig, ax = mosaic(
         [["data", "0", "1"], ["data", "2", "3"]], width=9.2, height=5.6, width_ratios=(1.15, 1, 1)
     )
-    plane, loss = maps.x[:, :2], maps.losses["NT-Xent, eq. 1"]
-    _classes(ax["data"], plane, maps.labels, 14)
+    plane = maps.x[:, :2]
+    loss = maps.losses["NT-Xent, eq. 1"]
+    by_class(ax["data"], plane, maps.labels, 14)
     for k in np.unique(maps.labels):
         x, y = plane[maps.labels == k].mean(0)
         ax["data"].text(x, y - 0.4, f"class {k}", color=colour(k), ha="center", va="top")
@@ -107,10 +96,13 @@ def forgetting(maps: Maps) -> Picture:
     for i, name in enumerate(maps.names):
         # Copies of a place stand outwards.
         limit, size = (1.75, 13) if "three" in name else (1.25, 18)
-        _circle(ax[str(i)], limit, f"{name}\nloss {loss[i]:.4f}, readout {maps.accuracy[i]:.0%}")
-        _classes(ax[str(i)], _spread_copies(maps.z[i], 0.017), maps.labels, size, f"{name}, ")
-        readout = f"accuracy of the nearest class centre {maps.accuracy[i]:.0%}"
-        text.append(f"{name}: loss {loss[i]:.6f}, {readout}")
+        panel = ax[str(i)]
+        readout = f"{maps.accuracy[i]:.0%}"
+        _circle(panel, limit, f"{name}\nloss {loss[i]:.4f}, readout {readout}")
+        places = _spread_copies(maps.z[i], 0.017)
+        by_class(panel, places, maps.labels, size, f"{name}, ")
+        said = f"accuracy of the nearest class centre {readout}"
+        text.append(f"{name}: loss {loss[i]:.6f}, {said}")
     stand_aside(fig)
     return Picture(
         fig,
@@ -121,7 +113,8 @@ def forgetting(maps: Maps) -> Picture:
 
 def two_orders(shuffle: Shuffle, result: Result) -> Picture:
     """The same places given out by class and at random, with loss and readout; the loss of up to so many places."""
-    K, tau = result.config.clusters, result.config.tau
+    K = result.config.clusters
+    tau = result.config.tau
     fig, ((left, right, curve),) = axes(3, width=9.2, height=3.3, width_ratios=(1, 1, 1.2))
     places = shuffle.places(K)
     n = len(shuffle.labels)
@@ -129,39 +122,26 @@ def two_orders(shuffle: Shuffle, result: Result) -> Picture:
     direction = np.stack([np.cos(2.4 * copy), np.sin(2.4 * copy)], 1)
     beside = 0.055 * np.sqrt(copy + 0.5)[:, None] * direction
     said = []
-    for ax, order, name in (
-        (left, np.arange(len(copy)), "by class"),
-        (right, shuffle.order, "shuffled"),
-    ):
-        loss, readout = shuffle.loss(places[order], tau), shuffle.readout(places[order])
-        _circle(ax, 1.75, f"{name}\nloss {loss:.4f}, readout {readout:.0%}")
-        _classes(ax, (places + beside)[order], shuffle.labels, 11, f"{name}, ")
-        said.append(f"{name}: loss {loss:.4f}, readout {readout:.0%}")
+    sorted_order = np.arange(n)
+    for ax, order, name in ((left, sorted_order, "by class"), (right, shuffle.order, "shuffled")):
+        loss = shuffle.loss(places[order], tau)
+        readout = shuffle.readout(places[order])
+        found = f"loss {loss:.4f}, readout {readout:.0%}"
+        _circle(ax, 1.75, f"{name}\n{found}")
+        by_class(ax, (places + beside)[order], shuffle.labels, 11, f"{name}, ")
+        said.append(f"{name}: {found}")
     uniform = shuffle.uniform(tau)
     curve.axhline(uniform, color=INK, lw=1.2, ls="--", label="uniform")
     counts = [k for k in shuffle.counts if k <= K]  # more places are for the reader to find out
-    curve.plot(
-        counts,
-        [shuffle.loss(shuffle.places(k), tau) for k in counts],
-        ".-",
-        color=EQ1,
-        ms=4,
-        gid="loss",
-    )
-    curve.scatter(
-        [K],
-        [shuffle.loss(places, tau)],
-        s=60,
-        edgecolors=INK,
-        linewidths=1.4,
-        gid="these places",
-        **RING,
-    )
+    losses = [shuffle.loss(shuffle.places(k), tau) for k in counts]
+    curve.plot(counts, losses, ".-", color=EQ1, ms=4, gid="loss")
+    here = shuffle.loss(places, tau)
+    curve.scatter([K], [here], s=60, edgecolors=INK, linewidths=1.4, gid="these places", **RING)
     log_axis(curve, (1, 3, 6, 12, 24, 60, 120))
     curve.set(
         xlabel="places $K$",
         ylabel="loss",
-        xlim=(0.8, 1.2 * len(copy)),
+        xlim=(0.8, 1.2 * n),
         ylim=(-0.03, 1.15),
         title=f"$\\tau$ = {tau:g}",
     )
@@ -169,7 +149,7 @@ def two_orders(shuffle: Shuffle, result: Result) -> Picture:
     stand_aside(fig)
     return Picture(
         fig,
-        f"{len(copy)} points of three classes at K = {K} even places, tau = {tau:g}. "
+        f"{n} points of three classes at K = {K} even places, tau = {tau:g}. "
         f"{'; '.join(said)}. The uniform distribution has {uniform:.4f}.",
     )
 
@@ -177,7 +157,8 @@ def two_orders(shuffle: Shuffle, result: Result) -> Picture:
 def descending(result: Descended) -> Picture:
     """The two circles before the points are let go, and the loss on their way down."""
     fig, ((left, right, curve),) = axes(3, width=8.6, height=3.0, width_ratios=(1, 1, 1.3))
-    n, K = result.config.n, result.config.places
+    n = result.config.n
+    K = result.config.places
     begin, end = result.loss[[0, -1]]
     even = result.even[0]
     tones = [colour(k) for k in result.labels]
@@ -214,25 +195,18 @@ def descending(result: Descended) -> Picture:
 def quiz(result: Quiz) -> Picture:
     """The anchor and its twelve views on the circle (left), and how likely each of them is picked (right)."""
     fig, ((circle, bars),) = axes(2, width=7.2, height=3.4, width_ratios=(1, 1.8))
-    count, tau, rival = len(result.views), result.config.tau, result.config.rival
-    partner, others = result.chances[0], result.chances[1:]
+    count = len(result.views)
+    tau = result.config.tau
+    rival = result.config.rival
+    partner = result.chances[0]
+    others = result.chances[1:]
     _circle(circle, 1.35)
     circle.scatter(*result.anchor, s=150, marker="*", color=INK, zorder=4, gid="anchor")
     circle.scatter(*result.views[:1].T, s=55, color=PARTNER, zorder=3, gid="partner")
     circle.scatter(*result.views[1:].T, s=55, color=OTHER, zorder=3, gid="negatives")
-    for place, words, tone in (
-        (result.anchor, "anchor", INK),
-        (result.views[0], "partner", PARTNER),
-    ):
-        circle.annotate(
-            words,
-            0.9 * place,
-            color=tone,
-            ha="right",
-            va="center",
-            fontsize=10,
-            annotation_clip=False,
-        )
+    beside = {"ha": "right", "va": "center", "fontsize": 10, "annotation_clip": False}
+    circle.annotate("anchor", 0.9 * result.anchor, color=INK, **beside)
+    circle.annotate("partner", 0.9 * result.views[0], color=PARTNER, **beside)
     order = np.argsort(-result.cosines, kind="stable")  # as in a row: the most similar first
     place = np.empty(count, int)
     place[order] = np.arange(count)
@@ -263,75 +237,66 @@ def quiz(result: Quiz) -> Picture:
 
 def above(shuffle: Shuffle, result: Result) -> tuple[float, str, str]:
     """(shade, sign, words) of a run of `two_orders` for a cell: its loss above the plateau; the less, the darker."""
-    K, tau = result.config.clusters, result.config.tau
-    more = max(0.0, shuffle.loss(shuffle.places(K), tau) - shuffle.uniform(tau))
-    return (
-        max(0.0, 1 - more),
-        f"{more:.2f}",
-        f"loss {more:.2f} above that of the uniform distribution, in both orders",
-    )
+    K = result.config.clusters
+    tau = result.config.tau
+    loss = shuffle.loss(shuffle.places(K), tau)
+    more = max(0.0, loss - shuffle.uniform(tau))
+    sign = f"{more:.2f}"
+    words = f"loss {sign} above that of the uniform distribution, in both orders"
+    return max(0.0, 1 - more), sign, words
 
 
 def _spectrum(ax, result):
     """Eigenvalues in order, by whether they part copies or move whole places."""
     ax.axhline(0, color=MUTED, lw=1)
-    for values, start, k, name in (
-        (result.split, 1, 3, "parts copies"),
-        (result.whole, len(result.split) + 1, 5, "moves whole places"),
-    ):
-        ax.plot(
-            start + np.arange(len(values)),
-            values,
-            "o",
-            ms=4.5,
-            color=colour(k),
-            label=name,
-            gid=name,
-        )
+    kinds = ((result.split, 3, "parts copies"), (result.whole, 5, "moves whole places"))
+    first = 1
+    for values, k, name in kinds:
+        directions = first + np.arange(len(values))
+        ax.plot(directions, values, "o", ms=4.5, color=colour(k), label=name, gid=name)
+        first += len(values)
     ax.set_xlabel("direction")
 
 
 def _verdict(result):
     """In words: how many directions go down, and of which kind."""
-    K, m = result.config.clusters, result.config.copies
+    K = result.config.clusters
+    m = result.config.copies
+    down = result.negative(result.eigenvalues)
+    whole = result.negative(result.whole)
     return (
-        f"K = {K} places, m = {m}: {result.negative(result.eigenvalues)} of {len(result.eigenvalues)} directions "
-        f"go down, {result.negative(result.whole)} of those that move whole places; K(m - 1) = {K * (m - 1)}"
+        f"K = {K} places, m = {m}: {down} of {len(result.eigenvalues)} directions "
+        f"go down, {whole} of those that move whole places; K(m - 1) = {K * (m - 1)}"
     )
 
 
 def falling(result: Result) -> tuple[float, str, str]:
     """(shade, sign, words) of a run for a cell: in how many directions the loss falls; the more, the darker."""
-    down, count = result.negative(result.eigenvalues), len(result.eigenvalues)
+    down = result.negative(result.eigenvalues)
+    count = len(result.eigenvalues)
     return down / count, str(down), f"{down} of {count} directions go down"
 
 
 def landscape(result: Result) -> Picture:
     """One configuration: where it lies, its loss among those of K even places, and its curvature in every direction."""
-    config, found = result.config, result.curves
+    config = result.config
+    found = result.curves
     fig, ((where, curves, spectrum),) = axes(
         3, width=9.0, height=3.3, width_ratios=(0.85, 1.2, 1.1)
     )
     # In two lines: a phone cuts between the circle and what is beside it, its title included.
     title = f"$K$ = {config.clusters}, $m$ = {config.copies}\n$\\tau$ = {config.tau:g}"
     _circle(where, 1.45, title)
-    where.scatter(*_spread_copies(result.z)[:, :2].T, s=16, color=INK, linewidths=0, gid="points")
-    for curve, plateau, ink, gid, name in (
-        (found.simclr, found.simclr_plateau, EQ1, "eq. 1", "eq. 1"),
-        (found.chosen, found.chosen_plateau, EQ3, "eq. 3", f"eq. 3,\n$\\Psi$ = {config.psi}"),
-    ):
-        curves.axhline(plateau, color=ink, **DOTTED)
-        _curve(curves, found.counts, curve, ink, gid, label=name)
-    curves.scatter(
-        [config.clusters],
-        [result.loss],
-        s=60,
-        edgecolors=INK,
-        linewidths=1.4,
-        label="this configuration",
-        gid="this configuration",
-        **RING,
-    )
+    points = _spread_copies(result.z)[:, :2]
+    where.scatter(*points.T, s=16, color=INK, linewidths=0, gid="points")
+    curves.axhline(found.simclr_plateau, color=EQ1, **DOTTED)
+    _curve(curves, found.counts, found.simclr, EQ1, "eq. 1")
+    curves.axhline(found.chosen_plateau, color=EQ3, **DOTTED)
+    chosen = f"eq. 3,\n$\\Psi$ = {config.psi}"
+    _curve(curves, found.counts, found.chosen, EQ3, "eq. 3", label=chosen)
+    here = "this configuration"
+    ring = {"s": 60, "edgecolors": INK, "linewidths": 1.4, **RING}
+    curves.scatter([config.clusters], [result.loss], label=here, gid=here, **ring)
     curves.set(
         ylabel="loss", title=f"uniform: {found.simclr_plateau:.4f} and {found.chosen_plateau:.4f}"
     )
@@ -357,47 +322,44 @@ def landscape(result: Result) -> Picture:
 
 def _thresholds(ax, result, ink, name, line_ink, line_name=None):
     """Measured thresholds against tau, and their line for small tau."""
-    measured, tolerance = result.thresholds, result.config.tolerance
+    measured = result.thresholds
+    tolerance = result.config.tolerance
     end = np.array([0, 1.05 * measured.taus.max()])
-    ax.plot(end, theory.threshold_slope(tolerance) * end, color=line_ink, lw=1, label=line_name)
-    ax.plot(
-        measured.taus,
-        measured.gaps,
-        "o",
-        ms=4.5,
-        color=ink,
-        label=name,
-        gid=f"tolerance {tolerance:g}",
-    )
+    line = theory.threshold_slope(tolerance) * end
+    ax.plot(end, line, color=line_ink, lw=1, label=line_name)
+    gid = f"tolerance {tolerance:g}"
+    ax.plot(measured.taus, measured.gaps, "o", ms=4.5, color=ink, label=name, gid=gid)
     ax.set(xlabel=r"$\tau$", ylim=(0, 3.3))
 
 
 def three_panels(results: Sequence[Result], tolerances: Sequence[Result]) -> Picture:
     """LS Figure 2: loss against K and the gap, for `results` at several tau; the thresholds of each of `tolerances`."""
     fig, ((left, middle, right),) = axes(3, width=10.2, height=3.5)
+    plateaus = []
     for k, result in enumerate(results):
-        tau, curves = f"{result.config.tau:g}", result.curves
-        left.axhline(curves.simclr_plateau, color=colour(k), **DOTTED)
+        tone = colour(k)
+        tau = f"{result.config.tau:g}"
+        curves = result.curves
+        left.axhline(curves.simclr_plateau, color=tone, **DOTTED)
         for ax, x in ((left, curves.counts), (middle, curves.distances)):
-            _curve(ax, x, curves.simclr, colour(k), f"eq. 1, tau {tau}", label=tau, ms=3.5)
-            ax.plot(x, curves.chosen, "--", lw=1, color=colour(k), gid=f"eq. 3, tau {tau}")
+            _curve(ax, x, curves.simclr, tone, f"eq. 1, tau {tau}", label=tau, ms=3.5)
+            ax.plot(x, curves.chosen, "--", lw=1, color=tone, gid=f"eq. 3, tau {tau}")
+        plateaus.append(f"{curves.simclr_plateau:.5f} at tau {tau}")
     left.set(ylabel="loss", title="eq. 1 (solid), eq. 3 (dashed)")
     _over_places(left)
     legend(left, title=r"$\tau$", loc="upper right", ncols=2)
     middle.set_title("the same, against the gap")
     _over_gaps(middle)
+    slopes = []
     for k, result in enumerate(tolerances):
-        _thresholds(right, result, colour(k), f"{result.config.tolerance:g}", colour(k))
+        tolerance = result.config.tolerance
+        _thresholds(right, result, colour(k), f"{tolerance:g}", colour(k))
+        slopes.append(f"{theory.threshold_slope(tolerance):.2f} for {tolerance:g}")
     right.set_title("gap at the plateau")
     legend(right, title="tolerance", loc="upper left")
-    plateaus = ", ".join(f"{r.curves.simclr_plateau:.5f} at tau {r.config.tau:g}" for r in results)
-    slopes = []
-    for result in tolerances:
-        tolerance = result.config.tolerance
-        slopes.append(f"{theory.threshold_slope(tolerance):.2f} for {tolerance:g}")
     return Picture(
         fig,
-        f"Loss of K even points on the circle: falls with K to the plateaus {plateaus} (eq. 1). "
+        f"Loss of K even points on the circle: falls with K to the plateaus {', '.join(plateaus)} (eq. 1). "
         "The gap at which the plateau is reached grows with tau, with slope by tolerance "
         f"{', '.join(slopes)}.",
     )
@@ -405,8 +367,10 @@ def three_panels(results: Sequence[Result], tolerances: Sequence[Result]) -> Pic
 
 def threshold(result: Result) -> Picture:
     """Loss against the smallest squared distance with the threshold, and thresholds against tau, for one tolerance."""
-    config, curves = result.config, result.curves
-    gap, count = result.thresholds.gap, result.thresholds.count
+    config = result.config
+    curves = result.curves
+    gap = result.thresholds.gap
+    count = result.thresholds.count
     plateau = curves.simclr_plateau
     slope = theory.threshold_slope(config.tolerance)
     fig, ((left, right),) = axes(2, width=8.2, height=3.3)
@@ -462,19 +426,17 @@ def indicator(result: Result) -> Picture:
 def arrows(results: Sequence[Result], titles: Sequence[str]) -> Picture:
     """Points on the circle and the downhill direction of eq. 3 at each: straight out where nothing is to be gained."""
     fig, (row,) = axes(len(results), width=2.7 * len(results), height=3.0)
+    said = []
     for ax, result, title in zip(row, results, titles, strict=True):
-        _circle(ax, 1.75, f"{title}\ntangential part {_power(result.tangential.max())}")
+        z = result.z
+        along = result.tangential.max()
+        _circle(ax, 1.75, f"{title}\ntangential part {_power(along)}")
         length = np.linalg.norm(result.gradient, axis=1).max()
-        step = -result.gradient / length * 0.55 if length > 1e-12 else np.zeros_like(result.z)
-        ax.quiver(
-            *result.z.T, *step.T, angles="xy", scale_units="xy", scale=1, width=0.012, color=EQ3
-        )
-        ax.scatter(*result.z.T, s=28, color=INK, zorder=3, linewidths=0, gid=title)
-    text = "; ".join(
-        f"{title}: largest tangential gradient {result.tangential.max():.1e}"
-        for result, title in zip(results, titles, strict=True)
-    )
-    return Picture(fig, f"Points on the circle with arrows downhill. {text}.")
+        step = -result.gradient / length * 0.55 if length > 1e-12 else np.zeros_like(z)
+        drawing.arrows(ax, z, step, width=0.012, color=EQ3)
+        ax.scatter(*z.T, s=28, color=INK, zorder=3, linewidths=0, gid=title)
+        said.append(f"{title}: largest tangential gradient {along:.1e}")
+    return Picture(fig, f"Points on the circle with arrows downhill. {'; '.join(said)}.")
 
 
 def spectra(results: Sequence[Result]) -> Picture:
@@ -482,10 +444,9 @@ def spectra(results: Sequence[Result]) -> Picture:
     fig, (row,) = axes(len(results), width=3.1 * len(results), height=3.1)
     for ax, result in zip(row, results, strict=True):
         _spectrum(ax, result)
-        ax.set_title(
-            f"$K$ = {result.config.clusters}, $m$ = {result.config.copies}: "
-            f"{result.negative(result.eigenvalues)} down"
-        )
+        c = result.config
+        down = result.negative(result.eigenvalues)
+        ax.set_title(f"$K$ = {c.clusters}, $m$ = {c.copies}: {down} down")
     row[0].set_ylabel("curvature")
     legend(row[0], loc="center left")
     return Picture(fig, "Eigenvalues of the Hessian. " + "; ".join(map(_verdict, results)) + ".")
@@ -497,19 +458,18 @@ def measures(results: Sequence[Result], names: Sequence[str]) -> Picture:
     told = []
     for k, (result, name) in enumerate(zip(results, names, strict=True)):
         at = result.alignment, result.uniformity
+        loss = f"{result.loss_mean:.3f}"
         ax.scatter(*at, s=45, color=colour(k), zorder=3, linewidths=0, gid=name)
         ax.annotate(
-            f"{name}: {result.loss_mean:.3f}",
+            f"{name}: {loss}",
             at,
             va="center",
             fontsize=9,
             xytext=(8, 5 if k % 2 else -5),
             textcoords="offset points",
         )
-        told.append(
-            f"{name}: alignment {result.alignment:.3f}, uniformity {result.uniformity:.3f}, "
-            f"loss {result.loss_mean:.3f}"
-        )
+        measured = f"alignment {result.alignment:.3f}, uniformity {result.uniformity:.3f}"
+        told.append(f"{name}: {measured}, loss {loss}")
     ax.set(xlabel="alignment (0: views agree)", ylabel="uniformity (lower: more even)")
     ax.set_xlim(-0.03, 1.75 * max(r.alignment for r in results))
     ax.margins(y=0.12)

@@ -95,7 +95,7 @@ def forget(config: MapsConfig) -> Maps:
     losses = {}
     for name, loss in losses_by_name(config.tau).items():
         losses[name] = loss(z1, z2).numpy()
-    accuracy = [nccc(a[::2], labels[::2], a[1::2], labels[1::2]) for a in z]
+    accuracy = [readout(points, labels) for points in z]
     return Maps(
         x=views[0].numpy(),
         labels=labels.numpy(),
@@ -103,6 +103,11 @@ def forget(config: MapsConfig) -> Maps:
         losses=losses,
         accuracy=np.array(accuracy),
     )
+
+
+def readout(z: np.ndarray, labels: np.ndarray) -> float:
+    """Accuracy of the nearest class centre on every second one of the points z (n, d); the centres are the others'."""
+    return nccc(z[::2], labels[::2], z[1::2], labels[1::2])
 
 
 class Shuffle:
@@ -114,12 +119,15 @@ class Shuffle:
 
     def __init__(self, n: int = 120, seed: int = 0):
         self.labels = np.arange(n) * 3 // n
-        self.order = torch.randperm(n, generator=torch.Generator().manual_seed(seed)).numpy()
+        draws = torch.Generator().manual_seed(seed)
+        self.order = torch.randperm(n, generator=draws).numpy()
         self.counts = [k for k in range(1, n + 1) if n % k == 0]
 
     def places(self, K: int) -> np.ndarray:
         """(n, 2) the place of each point, neighbours side by side; `places(K)[order]` is the shuffled map."""
-        return even(K, 2).numpy()[np.arange(len(self.labels)) * K // len(self.labels)]
+        n = len(self.labels)
+        place = np.arange(n) * K // n
+        return even(K, 2).numpy()[place]
 
     def loss(self, z: np.ndarray, tau: float) -> float:
         """Eq. 1 of an invariant map to z (n, 2)."""
@@ -128,8 +136,9 @@ class Shuffle:
 
     def uniform(self, tau: float) -> float:
         """What eq. 1 of n points tends to with the number of places: log(1 + 2 G - 2/n) of the uniform distribution."""
-        return float(np.log(np.exp(theory.circle_plateau(tau)) - 2 / len(self.labels)))
+        plateau = theory.circle_plateau(tau)
+        return float(np.log(np.exp(plateau) - 2 / len(self.labels)))
 
     def readout(self, z: np.ndarray) -> float:
-        """Accuracy of the nearest class centre, on points not used for the centres."""
-        return nccc(z[::2], self.labels[::2], z[1::2], self.labels[1::2])
+        """`readout` of a map to z (n, 2)."""
+        return readout(z, self.labels)

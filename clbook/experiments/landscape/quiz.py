@@ -54,7 +54,8 @@ def run(config: Config, *, progress=None, device=None) -> Result:
     """Put the quiz and read the softmax; it takes no time, so `progress` and `device` are not used."""
     angles = torch.tensor([0.0, PARTNER, -config.rival, *OTHERS], dtype=torch.float64).deg2rad()
     points = torch.stack([angles.cos(), angles.sin()], 1)
-    anchor, views = points[0], points[1:]
+    anchor = points[0]
+    views = points[1:]
     cosines = views @ anchor
     loss = infonce(anchor[None], views[:1], views[1:], config.tau, normalize=True)
     return Result(

@@ -51,12 +51,15 @@ def second_variation(z: torch.Tensor, h: torch.Tensor, tau: float) -> SecondVari
         """LS B.3 with (n,) values of Psi' and Psi'' at G."""
         by_bend = bend * first**2 / tau**2
         by_slope = slope * second / tau
-        return float((by_bend + by_slope).mean())
+        both = by_bend + by_slope
+        return float(both.mean())
 
     slope = torch.func.grad(lambda t: torch.log1p(t / 2).sum())
     bend = torch.func.grad(lambda t: slope(t).sum())
-    printed = reading(1 / (1 + G**2 / 2), -1 / (1 + G**2 / 2) ** 2)
-    corrected = reading(1 / (2 + G), -1 / (2 + G) ** 2)
+    squared = 1 + G**2 / 2
+    printed = reading(1 / squared, -1 / squared**2)
+    plain = 2 + G
+    corrected = reading(1 / plain, -1 / plain**2)
     curved = along(lambda s: F.normalize(z + s * h, dim=1))
     return SecondVariation(
         autograd=along(lambda s: z + s * h),
@@ -75,13 +78,18 @@ def within_lemma(count: int, draws: int = 300, seed: int = 0) -> list[SecondVari
     """
     z = even(count, 2)
     generator = torch.Generator().manual_seed(seed)
-    sigma = 0.3 * 4 * math.sin(math.pi / count) ** 2
+    neighbours = 4 * math.sin(math.pi / count) ** 2
+    sigma = 0.3 * neighbours
     turns = torch.randn(draws, count, generator=generator, dtype=z.dtype)
-    angle = torch.atan2(z[:, 1], z[:, 0]) + turns
-    h = torch.stack([angle.cos(), angle.sin()], 2) - z  # (draws, K, 2)
+    x, y = z.T
+    angle = torch.atan2(y, x) + turns
+    moved = torch.stack([angle.cos(), angle.sin()], 2)
+    h = moved - z  # (draws, K, 2)
     i, j = torch.triu_indices(count, count, 1)
-    apart, change = z[i] - z[j], h[:, i] - h[:, j]
+    apart = z[i] - z[j]
+    change = h[:, i] - h[:, j]
     inner = (apart * change).sum(2)
-    inside = (inner**2 >= sigma * change.square().sum(2)).all(1)
+    least = sigma * change.square().sum(2)
+    inside = (inner**2 >= least).all(1)
     tau = 0.999 * sigma / (3 * count**2)
     return [second_variation(z, one, tau) for one in h[inside]]

@@ -100,7 +100,8 @@ def neighbours(views, frame=-1) -> Picture:
     views: {"split": Neighbours, "whole": Neighbours}.
     """
     fig, (panels,) = axes(2, width=7.6, height=2.9, sharex=True)
-    split, whole = views["split"], views["whole"]
+    split = views["split"]
+    whole = views["whole"]
     word = split.config.word
     first = f"{word}₁" if split.twin else word
     titles = (
