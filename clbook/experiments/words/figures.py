@@ -6,6 +6,8 @@ import numpy as np
 from matplotlib.patheffects import withStroke
 from matplotlib.transforms import Bbox
 
+from clbook.experiments.drawing import square
+from clbook.experiments.words.neighbours import closest
 from clbook.experiments.words.twins import TWIN
 from clbook.style import INK, MUTED, Picture, axes, colour, legend, needs
 
@@ -37,17 +39,14 @@ def _numbers(result, frame=-1):
 def distances(result, shown=60) -> Picture:
     """SL Fig. 9a and 9b: distances over training, one by one (the first `shown` of each kind) and their means."""
     fig, ((left, right),) = axes(2, width=7.6, height=3.3, sharex=True, sharey=True)
-    for kind, values in reversed(_kinds(result).items()):
-        left.plot(result.steps, values[:, :shown], color=KINDS[kind], lw=0.6, alpha=0.35)
-        right.fill_between(
-            result.steps,
-            *np.percentile(values, (25, 75), axis=1),
-            color=KINDS[kind],
-            alpha=0.2,
-            lw=0,
-        )
-        right.plot(result.steps, values.mean(1), color=KINDS[kind], lw=2, label=kind, gid=kind)
-    top = np.percentile(_kinds(result)["random"], 99.5)
+    kinds = _kinds(result)
+    for kind, values in reversed(kinds.items()):
+        tone = KINDS[kind]
+        left.plot(result.steps, values[:, :shown], color=tone, lw=0.6, alpha=0.35)
+        quartiles = np.percentile(values, (25, 75), axis=1)
+        right.fill_between(result.steps, *quartiles, color=tone, alpha=0.2, lw=0)
+        right.plot(result.steps, values.mean(1), color=tone, lw=2, label=kind, gid=kind)
+    top = np.percentile(kinds["random"], 99.5)
     left.set(
         xlabel="step",
         ylabel="distance of two symbols",
@@ -62,6 +61,7 @@ def distances(result, shown=60) -> Picture:
 def ratios(runs) -> Picture:
     """Ratio to the random distance over training: twins (left), natural synonyms (right). runs: {name: Result}."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.6, sharex=True, sharey=True)
+    ends = []
     for k, (name, result) in enumerate(runs.items()):
         style = {
             "color": colour(k),
@@ -70,11 +70,9 @@ def ratios(runs) -> Picture:
             "gid": name,
         }
         for ax, kind in ((left, "injected"), (right, "natural")):
-            ax.plot(
-                result.steps,
-                [result.ratio(kind, frame) for frame in range(len(result.steps))],
-                **style,
-            )
+            ratio = [result.ratio(kind, frame) for frame in range(len(result.steps))]
+            ax.plot(result.steps, ratio, **style)
+        ends.append(f"{name} {result.ratio('injected'):.2f}")
     left.set(
         ylim=(0, 1.1), xlabel="step", ylabel="distance / random distance", title="injected twins"
     )
@@ -87,10 +85,7 @@ def ratios(runs) -> Picture:
         fontsize=9,
     )
     return Picture(
-        fig,
-        "Distance of twins over that of random pairs at the end: "
-        + ", ".join(f"{name} {result.ratio('injected'):.2f}" for name, result in runs.items())
-        + ".",
+        fig, f"Distance of twins over that of random pairs at the end: {', '.join(ends)}."
     )
 
 
@@ -133,10 +128,8 @@ def _bars(ax, names, distances, twin):
     ax.grid(False)
 
 
-LETTER, LINE = (
-    0.036,
-    0.09,
-)  # of a name on the map: width of a letter and height, in halves of the map
+# Of a name on the map: width of a letter and height, in halves of the map.
+LETTER, LINE = 0.036, 0.09
 
 
 @needs("table")
@@ -150,35 +143,32 @@ def vocabulary(result, frame=-1, words=1000, marked=7, common=1500) -> Picture:
     fig, ((ax, beside),) = axes(2, width=7.8, height=4.4, width_ratios=(2, 1))
     table = result.table.astype(np.float32)
     often = np.argsort(-result.counts, kind="stable")[:words]
-    plane = np.linalg.svd(table[-1, often] - table[-1, often].mean(0), full_matrices=False)[2][:2]
-    at = (table - table[:, often].mean(1, keepdims=True)) @ plane.T
-    ax.scatter(*at[frame, often].T, s=5, color=MUTED, alpha=0.3, linewidths=0, gid="vocabulary")
-    joined = {}
-    for kind in ("injected", "natural"):
-        pairs = result.pairs[kind][(result.counts[result.pairs[kind]] <= common).all(1)]
-        joined[kind] = pairs[np.argsort(-result.counts[pairs].min(1), kind="stable")[:marked]]
-    shown = np.concatenate([often, *(pairs.ravel() for pairs in joined.values())])
+    cloud = table[-1, often]
+    _, _, directions = np.linalg.svd(cloud - cloud.mean(0), full_matrices=False)
+    centred = table - table[:, often].mean(1, keepdims=True)
+    at = centred @ directions[:2].T
+    now = at[frame]
+    ax.scatter(*now[often].T, s=5, color=MUTED, alpha=0.3, linewidths=0, gid="vocabulary")
+    joined = {kind: _frequent(result, kind, common, marked) for kind in ("injected", "natural")}
+    shown = np.concatenate([often, *map(np.ravel, joined.values())])
     edge = 1.03 * np.abs(at[:, shown]).max()
-    _pairs(ax, result, at[frame], joined, edge)
-    ax.set(
-        gid="own scale",
-        xlim=(-edge, edge),
-        ylim=(-edge, edge),
-        aspect="equal",
-        xlabel="first direction",
-        ylabel="second direction",
-        title=f"step {result.steps[frame]}, start with standard deviation {result.config.std:g}",
-    )
+    _pairs(ax, result, now, joined, edge)
+    square(ax, edge, xlabel="first direction", ylabel="second direction")
+    start = f"start with standard deviation {result.config.std:g}"
+    ax.set(title=f"step {result.steps[frame]}, {start}", gid="own scale")
     if ax.lines:
         legend(ax, loc="lower right")
-    word, near, away = nearest_to(result, table[frame], joined["injected"])
+    split = joined["injected"]
+    word = int(split[0, 0]) if len(split) else int(result.counts.argmax())
+    near, away = closest(table[frame], word)
     names = [result.words[k] for k in near]
-    twin = result.words[word].replace(*TWIN) if TWIN[0] in result.words[word] else None
+    name = result.words[word]
+    twin = name.replace(*TWIN) if TWIN[0] in name else None
     for k in near:
-        ax.plot(*at[frame, [word, k]].T, color=INK, lw=0.6, zorder=1.5)
-    ax.plot(*at[frame, word], "o", ms=9, mfc="none", mec=INK, mew=1.4, zorder=5)
+        ax.plot(*now[[word, k]].T, color=INK, lw=0.6, zorder=1.5)
+    ax.plot(*now[word], "o", ms=9, mfc="none", mec=INK, mew=1.4, zorder=5)
     _bars(beside, names, away, twin)
-    beside.set_title(f"nearest to {result.words[word]}")
+    beside.set_title(f"nearest to {name}")
     found, split = twins_first(result, table[frame])
     words_split = f"{found} of {split} split words"
     beside.annotate(
@@ -193,22 +183,19 @@ def vocabulary(result, frame=-1, words=1000, marked=7, common=1500) -> Picture:
     return Picture(
         fig,
         f"Map of the vocabulary, standard deviation of the start {result.config.std:g}: "
-        f"{_numbers(result, frame)}. Nearest to {result.words[word]}: {', '.join(names)}. "
+        f"{_numbers(result, frame)}. Nearest to {name}: {', '.join(names)}. "
         f"For {words_split} the twin is the nearest symbol.",
     )
 
 
-def nearest_to(result, table, pairs, shown=8):
-    """(word, its nearest symbols (shown,), how far they are in units of the mean), of the first of `pairs`.
-
-    Args:
-        table: (V, d) vectors. pairs: of symbols; where there are none the most frequent symbol is taken.
-    """
-    word = int(pairs[0, 0]) if len(pairs) else int(result.counts.argmax())
-    away = np.linalg.norm(table - table[word], axis=1)
-    order = np.argsort(away, kind="stable")
-    near = order[order != word][:shown]
-    return word, near, away[near] * (len(away) - 1) / away.sum()
+def _frequent(result, kind, common, marked):
+    """Of the pairs of a kind that occur at most `common` times, the `marked` most frequent, by the rarer word."""
+    pairs = result.pairs[kind]
+    often = result.counts[pairs]
+    rare = (often <= common).all(1)
+    rarer = often[rare].min(1)
+    order = np.argsort(-rarer, kind="stable")
+    return pairs[rare][order[:marked]]
 
 
 def twins_first(result, table) -> tuple[int, int]:
@@ -216,9 +203,8 @@ def twins_first(result, table) -> tuple[int, int]:
     pairs = result.pairs["injected"]
     found = 0
     for one, other in pairs:
-        away = np.linalg.norm(table - table[one], axis=1)
-        away[one] = np.inf
-        found += int(away.argmin() == other)
+        (near,), _ = closest(table, one, shown=1)
+        found += int(near == other)
     return found, len(pairs)
 
 
@@ -244,7 +230,8 @@ def _pairs(ax, result, at, joined, edge):
 def _name(ax, name, place, edge, taken, tone):
     """Write a word at its place, unless it would reach over the map's edge or over a name in `taken`, boxes so far."""
     x, y = place / edge
-    box = Bbox([[x, y], [x + LETTER * len(name) + 0.04, y + LINE]])
+    width = LETTER * len(name) + 0.04
+    box = Bbox.from_bounds(x, y, width, LINE)
     if box.x1 > 1 or box.count_overlaps(taken):
         return
     taken.append(box)

@@ -43,18 +43,25 @@ def nearest(result: Result, word: str) -> tuple[np.ndarray, np.ndarray]:
     Raises:
         ValueError: the word is not in the vocabulary.
     """
-    name = next((name for name in (word, word + TWIN[0]) if name in result.words), None)
-    if name is None:
+    name = word if word in result.words else word + TWIN[0]
+    if name not in result.words:
         raise ValueError(
             f"word = {word!r} is not allowed: word must be one of the {len(result.words)} words of the "
             f"run, such as {', '.join(result.words[20:25])}"
         )
-    k, table = result.words.index(name), result.table.astype(np.float32)
-    away = np.linalg.norm(table - table[:, k, None], axis=2)
-    unit = away.sum(1, keepdims=True) / (len(result.words) - 1)
-    away[:, k] = np.inf
-    near = np.argsort(away, axis=1, kind="stable")[:, :SHOWN]
-    return np.array(result.words)[near], np.take_along_axis(away, near, 1) / unit
+    k = result.words.index(name)
+    found = [closest(table, k) for table in result.table.astype(np.float32)]
+    near, distances = map(np.stack, zip(*found, strict=True))
+    return np.array(result.words)[near], distances
+
+
+def closest(table: np.ndarray, k: int, shown: int = SHOWN) -> tuple[np.ndarray, np.ndarray]:
+    """The `shown` symbols nearest to symbol k in a table (V, d), and how far they are, in units of the mean."""
+    away = np.linalg.norm(table - table[k], axis=1)
+    mean = away.sum() / (len(away) - 1)
+    away[k] = np.inf
+    near = np.argsort(away, kind="stable")[:shown]
+    return near, away[near] / mean
 
 
 def look(config: View, *, progress=None, device=None) -> Neighbours:
