@@ -59,8 +59,8 @@ def closest(table: np.ndarray, k: int, shown: int = SHOWN) -> tuple[np.ndarray, 
     """The `shown` symbols nearest to symbol k in a table (V, d), and how far they are, in units of the mean."""
     away = np.linalg.norm(table - table[k], axis=1)
     mean = away.sum() / (len(away) - 1)
-    away[k] = np.inf
-    near = np.argsort(away, kind="stable")[:shown]
+    order = np.argsort(away, kind="stable")
+    near = order[order != k][:shown]
     return near, away[near] / mean
 
 
