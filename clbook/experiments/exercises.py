@@ -149,24 +149,29 @@ def weights_between(z, tau, own=False):
     return weights
 
 
+def lost(push):
+    """The mean loss of anchors that are pushed so much, as shares of their pull."""
+    return np.log(1 + push).mean()
+
+
 def invariant(z, tau):
-    return np.log(1 + 2 * weights_between(z, tau).mean(1)).mean()
+    return lost(2 * weights_between(z, tau).mean(1))
 
 
 def invariant_with_itself(z, tau):
-    return np.log(1 + 2 * weights_between(z, tau, own=True).mean(1)).mean()
+    return lost(2 * weights_between(z, tau, own=True).mean(1))
 
 
 def invariant_one_view(z, tau):
-    return np.log(1 + weights_between(z, tau).mean(1)).mean()
+    return lost(weights_between(z, tau).mean(1))
 
 
 def invariant_without_pull(z, tau):
-    return np.log(1 + 2 * math.exp(1 / tau) * weights_between(z, tau).mean(1)).mean()
+    return lost(2 * math.exp(1 / tau) * weights_between(z, tau).mean(1))
 
 
 def invariant_others(z, tau):
-    return np.log(1 + 2 * weights_between(z, tau).sum(1) / (len(z) - 1)).mean()
+    return lost(2 * weights_between(z, tau).sum(1) / (len(z) - 1))
 
 
 KNOWN["landscape", "implement"] = Exercise(
@@ -199,10 +204,13 @@ def kernel(net, x):
 def slopes(net, x, views, tau, still=True):
     """The gradient (n,) of the loss in z, with the embedded views held still or moved along."""
     z = net(x)[:, 0].detach().requires_grad_()
-    v = net(views)[:, 0].detach() if still else z + (net(views) - net(x))[:, 0].detach()
+    v = net(views)[:, 0].detach()
+    if not still:
+        v = z + (v - z.detach())
     squares = (z[:, None] - v) ** 2 / (2 * tau)
     loss = torch.log(torch.exp(-squares).mean(1)) + squares.diagonal()
-    return torch.autograd.grad(loss.sum(), z)[0]
+    (gradient,) = torch.autograd.grad(loss.sum(), z)
+    return gradient
 
 
 def step(net, x, views, tau, lr):
@@ -313,7 +321,8 @@ def pull_back_untempered(theta, tau):
 
 
 def pull_back_unweighted(theta, tau):
-    return -softmax_between(theta, tau)[1].mean(1) / tau
+    _, sines = softmax_between(theta, tau)
+    return -sines.mean(1) / tau
 
 
 def pull_back_both(theta, tau):
@@ -341,9 +350,18 @@ def box() -> tuple:
     return draws(10, 4), draws(10, 4, seed=1), torch.tensor([0.3, 0.5, 1.0, 2.0]).double()
 
 
-def in_box(a, b, tau):
-    scores = -((b[:, None] - a) ** 2 / tau).sum(-1)
+def found_again(scores):
+    """The mean of -log of the softmax over each row, at the diagonal."""
     return -scores.log_softmax(1).diagonal().mean()
+
+
+def box_scores(a, b, tau):
+    """The scores (n, n) of anchors b with all a: minus squared distances over the temperatures."""
+    return -((b[:, None] - a) ** 2 / tau).sum(-1)
+
+
+def in_box(a, b, tau):
+    return found_again(box_scores(a, b, tau))
 
 
 def in_box_other_anchor(a, b, tau):
@@ -355,12 +373,12 @@ def in_box_times(a, b, tau):
 
 
 def in_box_lengths(a, b, tau):
-    scores = -((b[:, None] - a).abs() / tau).sum(-1)
-    return -scores.log_softmax(1).diagonal().mean()
+    apart = (b[:, None] - a).abs()
+    return found_again(-(apart / tau).sum(-1))
 
 
 def in_box_without_pair(a, b, tau):
-    scores = -((b[:, None] - a) ** 2 / tau).sum(-1)
+    scores = box_scores(a, b, tau)
     others = scores.masked_fill(torch.eye(len(a), dtype=torch.bool), -math.inf)
     return (others.logsumexp(1) - scores.diagonal()).mean()
 
@@ -388,7 +406,8 @@ def tables() -> tuple:
 
 def population(Z, C, p):
     scores = Z @ C.T
-    return (p.sum(1) * (scores + p.sum(0).log()).logsumexp(1)).sum() - (p * scores).sum()
+    weighed = (scores + p.sum(0).log()).logsumexp(1)
+    return (p.sum(1) * weighed).sum() - (p * scores).sum()
 
 
 def population_even(Z, C, p):
@@ -403,7 +422,8 @@ def population_other(Z, C, p):
 
 def population_plain(Z, C, p):
     scores = Z @ C.T
-    return (scores + p.sum(0).log()).logsumexp(1).mean() - (p * scores).sum()
+    weighed = (scores + p.sum(0).log()).logsumexp(1)
+    return weighed.mean() - (p * scores).sum()
 
 
 KNOWN["modadd", "implement"] = Exercise(
@@ -466,20 +486,23 @@ def sparing_none(z1, z2, labels, tau):
     return losses.dcl(z1, z2, tau)
 
 
+def push_and_pull(z, labels, tau):
+    """The logarithm of what pushes each of the 2n views z, and the similarity that pulls it."""
+    y = labels.repeat(2)
+    s = z @ z.T / tau
+    push = s.masked_fill(y[:, None] == y, -math.inf).logsumexp(1)
+    return push, s.diagonal(len(labels)).repeat(2)
+
+
 def sparing_lengths(z1, z2, labels, tau):
     """NSCL of vectors that were not normalised."""
-    z, y = torch.cat([z1, z2]), labels.repeat(2)
-    s = z @ z.T / tau
-    pull = s.diagonal(len(z1)).repeat(2)
-    return (s.masked_fill(y[:, None] == y, -math.inf).logsumexp(1) - pull).mean()
+    push, pull = push_and_pull(torch.cat([z1, z2]), labels, tau)
+    return (push - pull).mean()
 
 
 def sparing_with_pair(z1, z2, labels, tau):
     """NSCL whose denominator has the positive too."""
-    z, y = F.normalize(torch.cat([z1, z2])), labels.repeat(2)
-    s = z @ z.T / tau
-    pull = s.diagonal(len(z1)).repeat(2)
-    push = s.masked_fill(y[:, None] == y, -math.inf).logsumexp(1)
+    push, pull = push_and_pull(F.normalize(torch.cat([z1, z2])), labels, tau)
     return (torch.logaddexp(push, pull) - pull).mean()
 
 
@@ -520,7 +543,8 @@ def voted(similar, y, test_y, k):
 
 def cosines(train, test):
     """Cosines (test points, training points)."""
-    return F.normalize(torch.tensor(test)).numpy() @ F.normalize(torch.tensor(train)).numpy().T
+    train, test = (F.normalize(torch.tensor(points)) for points in (train, test))
+    return test.numpy() @ train.numpy().T
 
 
 def by_neighbours(train, y, test, test_y, k):
@@ -558,9 +582,10 @@ def layers() -> tuple:
     return first, [draws(*size, seed=k + 9) for k, size in enumerate(sizes)]
 
 
-def ratio(first, second, factor=2.0):
+def ratio(first, second):
+    """Twice the distance over the sum of both lengths."""
     size = torch.linalg.vector_norm
-    return factor * size(first - second) / (size(first) + size(second))
+    return 2 * size(first - second) / (size(first) + size(second))
 
 
 def weight_gap(first, second):
@@ -568,7 +593,7 @@ def weight_gap(first, second):
 
 
 def weight_gap_half(first, second):
-    return torch.stack([ratio(a, b, 1.0) for a, b in zip(first, second, strict=True)]).mean()
+    return weight_gap(first, second) / 2
 
 
 def weight_gap_joined(first, second):
