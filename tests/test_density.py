@@ -32,11 +32,11 @@ TABLES = {
 
 # Of each room: nodes a line.
 CEILINGS = {
-    "alignment": 8.08,
+    "alignment": 8.02,
     "content_style": 7.48,
     "diagnose": 6.31,
     "images": 7.03,
-    "kernel": 7.26,
+    "kernel": 7.19,
     "landscape": 7.05,
     "modadd": 7.58,
     "overlap": 7.08,

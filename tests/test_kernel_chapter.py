@@ -53,10 +53,7 @@ def test_with_angles_taken_after_stretching_the_limit_is_right_for_stretched_row
 def test_gradient_gap_is_the_largest_difference_of_two_gradients():
     config = Config(centres="line", clusters=2, n=4, width=5)
     result = run(config)
-    net = models.Averaging(
-        2, config.d, config.width, config.activation, config.width**-0.5
-    ).double()
-    net.inner.weight.data = closed_forms.first_weights(result)
+    net = kernel.experiment.network(config, 2)
 
     def gradient(x):
         return torch.autograd.grad(net(torch.from_numpy(x))[0], net.inner.weight)[0]

@@ -15,8 +15,11 @@ SHOWN, APART = 150, 2.4  # most points in a scatter; distance of the networks in
 
 
 def _about(config):
-    kind = "synthetic points" if config.data == "synthetic" else config.data
-    return f"{kind}, {config.classes} classes, tau = {config.tau:g}, B = {config.batch}, lr = {config.rate:.3g}"
+    """The settings of a run, in words."""
+    c = config
+    kind = "synthetic points" if c.data == "synthetic" else c.data
+    training = f"tau = {c.tau:g}, B = {c.batch}, lr = {c.rate:.3g}"
+    return f"{kind}, {c.classes} classes, {training}"
 
 
 def _log_steps(ax, **kwargs):
@@ -39,7 +42,9 @@ def _unit(z):
 
 def _some(labels):
     """Positions of at most SHOWN points, evenly spaced, so from every class."""
-    return np.linspace(0, len(labels) - 1, min(SHOWN, len(labels))).round().astype(int)
+    n = len(labels)
+    places = np.linspace(0, n - 1, min(SHOWN, n))
+    return places.round().astype(int)
 
 
 def _of_seeds(runs, key, network=1):
@@ -113,27 +118,30 @@ def sides(result, frame=-1) -> Picture:
     now = result.steps[frame]
     names = config.names[:4]
     fig, ax = mosaic([["z", "cka"], ["z", "gap"], ["z", "loss"]], width=7.4, height=4.4)
+    right = [ax[name] for name in ("cka", "gap", "loss")]
+    cka, gap, loss = right
     chosen = _some(result.labels)
     z = result.z[:, : len(names), chosen]
     _discs(ax["z"], z[frame], z[-1], result.labels[chosen], names, config.classes)
     ax["z"].set_title(f"C = {config.classes}, τ = {config.tau:g}, iteration {now}")
+    time = result.steps + 1
     for k, name in enumerate(config.names):
         look = {"color": TONES[name], "label": NAMES[name], "gid": NAMES[name]}
-        ax["loss"].plot(result.steps + 1, result.loss_gap[:, k], **look)
+        loss.plot(time, result.loss_gap[:, k], **look)
         if k:
-            ax["cka"].plot(result.steps + 1, result.cka[:, k], **look)
-            ax["gap"].plot(result.steps + 1, result.gap[:, k], **look)
+            cka.plot(time, result.cka[:, k], **look)
+            gap.plot(time, result.gap[:, k], **look)
     largest = 0.35 if len(names) == 2 else 1.3  # of a pair the weight gap is small
-    _log_steps(ax["cka"], ylabel="CKA with DCL", ylim=(0, 1.03))
-    _log_steps(ax["gap"], ylabel="weight gap to DCL", ylim=(0, largest))
-    _log_steps(ax["loss"], ylabel="DCL $-$ NSCL loss", ylim=(0.01, 30), yscale="log")
-    for panel in ("cka", "gap"):
-        ax[panel].set_xlabel("")
-        ax[panel].tick_params(labelbottom=False)
-    for panel in ("cka", "gap", "loss"):
-        so_far(ax[panel], now + 1)
-        ax[panel].set_xlim(0.9, 1.2 * (config.steps + 1))
-        name_lines(ax[panel])
+    _log_steps(cka, ylabel="CKA with DCL", ylim=(0, 1.03))
+    _log_steps(gap, ylabel="weight gap to DCL", ylim=(0, largest))
+    _log_steps(loss, ylabel="DCL $-$ NSCL loss", ylim=(0.01, 30), yscale="log")
+    for panel in (cka, gap):
+        panel.set_xlabel("")
+        panel.tick_params(labelbottom=False)
+    for panel in right:
+        so_far(panel, now + 1)
+        panel.set_xlim(0.9, 1.2 * (config.steps + 1))
+        name_lines(panel)
     return Picture(
         fig,
         f"{_about(config)}, scaling {config.scaling}, iteration {now}. CKA with DCL: "
@@ -145,13 +153,15 @@ def sides(result, frame=-1) -> Picture:
 def ending(result) -> tuple[float, str, str]:
     """(shade, sign, words) of a run for a cell: CKA of NSCL with DCL at the end; the nearer, the darker."""
     cka = float(result.cka[-1, 1])
-    return cka, f"{cka:.2f}", f"CKA of NSCL with DCL {cka:.2f} at the end"
+    sign = f"{cka:.2f}"
+    return cka, sign, f"CKA of NSCL with DCL {sign} at the end"
 
 
 def parted(result) -> tuple[float, str, str]:
     """(shade, sign, words) of a run for a cell: weight gap of NSCL to DCL at the end; the larger, the darker."""
     gap = float(result.gap[-1, 1])
-    return min(1.0, gap / 0.35), f"{gap:.2f}", f"weight gap {gap:.2f} at the end"
+    sign = f"{gap:.2f}"
+    return min(1.0, gap / 0.35), sign, f"weight gap {sign} at the end"
 
 
 def _band(ax, x, values, name):

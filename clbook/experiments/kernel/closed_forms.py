@@ -8,11 +8,10 @@ from torch.func import functional_call, jvp
 from torch.nn.functional import normalize, pad
 
 from clbook import data, kernels, theory
-from clbook.experiments.kernel.experiment import WEIGHTS, Result, relative_error
+from clbook.experiments.kernel.experiment import Result, network, relative_error
 from clbook.losses import generalized, simplified
 from clbook.models import Averaging
 from clbook.training.loop import one_thread
-from clbook.training.streams import stream
 
 
 def explicit_errors(
@@ -70,20 +69,13 @@ def width_errors(
     return errors
 
 
-def first_weights(result: Result) -> torch.Tensor:
-    """The inner weights (M d, D) from which a run's network starts."""
-    c = result.config
-    D = result.x.shape[1]
-    net = Averaging(D, c.d, c.width, c.activation, 1, stream(c.seed, WEIGHTS))
-    return net.double().inner.weight.detach()
-
-
 def kernel_of_all(result: Result) -> torch.Tensor:
     """The kernel of a run's points and views at the start, (N, N, d, d) with N = (1 + VIEWS) n, the points first."""
     c = result.config
     sets = np.concatenate([result.x[None], result.views])
     points = torch.from_numpy(sets).flatten(0, 1)
-    return kernels.one_hidden(first_weights(result), points, c.activation, c.d, 1 / c.width)
+    inner = network(c, points.shape[1]).inner.weight.detach()
+    return kernels.one_hidden(inner, points, c.activation, c.d, 1 / c.width)
 
 
 @one_thread()

@@ -210,6 +210,13 @@ def partial_gradient(
     return gradient
 
 
+def network(config: Settings, D: int) -> Averaging:
+    """The network of a run at its start, on inputs of D dimensions, in float64."""
+    c = config
+    net = Averaging(D, c.d, c.width, c.activation, c.width**-0.5, stream(c.seed, WEIGHTS))
+    return net.double()
+
+
 class Flow(Training):
     """R runs that follow f on the points and their views, z (R, 1 + VIEWS, n, d).
 
@@ -240,9 +247,8 @@ class Flow(Training):
         s.lr = self.column("lr", torch.float64)
         s.x = torch.stack(seen)  # (R, 1 + VIEWS, n, D)
         self.shared.centres = self.sees(centres_of(c))
-        shape = s.x.shape[-1], c.d, c.width, c.activation, c.width**-0.5
-        networks = [Averaging(*shape, stream(k.seed, WEIGHTS)).double() for k in self.configs]
-        (s.inner,) = stacked(networks)  # B (R, M d, D)
+        D = s.x.shape[-1]
+        (s.inner,) = stacked([network(config, D) for config in self.configs])  # B (R, M d, D)
         if self.trains:
             s.weights = [s.inner]
         else:  # what a network would do is predicted all the same

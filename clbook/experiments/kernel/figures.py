@@ -102,9 +102,11 @@ def orbits(flows: dict, frame: int = -1) -> Picture:
     """Embedded points and their views, joined, for the three flows at one time, and the spread of orbits over time."""
     names = list(flows)
     fig, ax = mosaic([names[:2], [*names[2:], "spread"]], width=5.7, height=5.0)
+    spread = ax["spread"]
     now = int(shared_times(flows)[frame])
     text = []
     for i, (name, run) in enumerate(flows.items()):
+        panel = ax[name]
         t = int(np.searchsorted(run.steps, now))
         z = run.z[t]
         copies = run.copies[t]
@@ -112,11 +114,11 @@ def orbits(flows: dict, frame: int = -1) -> Picture:
             paths = copies[:, run.labels == k].swapaxes(0, 1)
             tracks = LineCollection(paths, colors=colour(k), linewidths=0.8, alpha=0.7)
             tracks.set_gid(f"{name}, orbits of class {k}")
-            ax[name].add_collection(tracks)
-        by_class(ax[name], z, run.labels, 9)
-        _fit(ax[name], z, copies)
-        ax[name].set_title(FLOW_NAMES[name])
-        ax["spread"].plot(
+            panel.add_collection(tracks)
+        by_class(panel, z, run.labels, 9)
+        _fit(panel, z, copies)
+        panel.set_title(FLOW_NAMES[name])
+        spread.plot(
             run.steps + 1,
             np.maximum(run.spread, 1e-18),
             color=colour(i + 3),
@@ -127,12 +129,10 @@ def orbits(flows: dict, frame: int = -1) -> Picture:
         )
         now_at = f"spread {run.spread[t]:.1e}, points moved {run.moved[t]:.2g}"
         text.append(f"{FLOW_NAMES[name]}: {now_at}")
-    so_far(ax["spread"], now + 1)
-    log_axis(ax["spread"], axis="xy")
-    ax["spread"].set(
-        xlabel="iteration + 1", ylim=(3e-19, 30), title="spread (0 drawn at $10^{-18}$)"
-    )
-    name_lines(ax["spread"])
+    so_far(spread, now + 1)
+    log_axis(spread, axis="xy")
+    spread.set(xlabel="iteration + 1", ylim=(3e-19, 30), title="spread (0 drawn at $10^{-18}$)")
+    name_lines(spread)
     return Picture(
         fig,
         f"Iteration {now}, views turned by up to {run.config.angle:g} degrees. {'; '.join(text)}.",
@@ -206,9 +206,11 @@ def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:
     """Logarithmic plot of named errors (len(x), ...): medians over the seeds, and the seeds as faint dots."""
     fig, ((ax,),) = axes(width=6.6, height=3.5)
     text = []
+    starts = []
     for i, (name, values) in enumerate(curves.items()):
         values = np.asarray(values).reshape(len(x), -1)
         middle = np.median(values, axis=1)
+        starts.append(middle[0])
         power, _ = np.polyfit(np.log(x), np.log(middle), 1)
         tone = colour(i)
         label = f"{name}: slope {power:.2f}"
@@ -216,9 +218,7 @@ def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:
         ax.plot(x, values, ".", color=tone, alpha=0.25, ms=3)
         text.append(f"{name}: from {middle[0]:.2g} to {middle[-1]:.2g}, slope {power:.2f}")
     if slope is not None:
-        curve = np.asarray(next(iter(curves.values())))
-        first = np.median(curve.reshape(len(x), -1)[0])
-        law = 0.6 * first * (np.asarray(x) / x[0]) ** slope
+        law = 0.6 * starts[0] * (np.asarray(x) / x[0]) ** slope
         ax.plot(x, law, color=MUTED, ls="--", lw=1, label=f"slope {slope:g}")
     ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
     legend(ax, loc="center left", bbox_to_anchor=(1.0, 0.5))

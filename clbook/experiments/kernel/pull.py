@@ -14,9 +14,9 @@ import torch
 
 from clbook import data, kernels
 from clbook.experiments.drawing import by_class
-from clbook.experiments.kernel.experiment import DATA, START, WEIGHTS, partial_gradient
+from clbook.experiments.kernel.experiment import DATA, START, network, partial_gradient
 from clbook.explore.pulling import Pulling
-from clbook.models import ACTIVATIONS, Averaging, stacked
+from clbook.models import ACTIVATIONS, stacked
 from clbook.style import Picture, axes, colour
 from clbook.training.loop import State, Training
 from clbook.training.settings import Outcome, Settings, quantity, setting
@@ -117,7 +117,7 @@ class Flow(Training):
     Result = Result
 
     def setup(self):
-        c, s = self.config, self.state
+        s = self.state
         points = [dataset(config) for config in self.configs]
         s.x = torch.stack([x for x, _ in points])  # (R, n, 2)
         self.shared.labels = points[0][1]  # the same for all runs
@@ -128,9 +128,7 @@ class Flow(Training):
         s.pull = torch.zeros_like(s.rest)
         s.blend = self.column("blend", torch.float64, axes=4)
         s.tau = self.column("tau", torch.float64)
-        shape = 2, c.d, c.width, c.activation, c.width**-0.5
-        networks = [Averaging(*shape, stream(k.seed, WEIGHTS)).double() for k in self.configs]
-        s.weights = stacked(networks)  # B (R, M d, 2)
+        s.weights = stacked([network(config, 2) for config in self.configs])  # B (R, M d, 2)
 
     def network_kernel(self, s: State) -> torch.Tensor:
         """K (R, n, n, d, d) of the networks."""
