@@ -43,13 +43,19 @@ class During(Draws):
 
     def __init__(self, generators, draw: Callable, steps: range):
         super().__init__(generators, draw)
-        self.steps, self.step = steps, 0
+        self.steps = steps
+        self.step = 0
 
     def next(self) -> torch.Tensor | None:
         """(R, ...) the next step's numbers, or None."""
         drawn = super().next() if self.step in self.steps else None
         self.step += 1
         return drawn
+
+
+def shuffled(count: int, generators: list[torch.Generator]) -> torch.Tensor:
+    """(R, count) the numbers 0 .. count - 1, in an order of each run's own."""
+    return torch.stack([torch.randperm(count, generator=g) for g in generators])
 
 
 class Classifiers(Training):
@@ -75,11 +81,12 @@ class Classifiers(Training):
         s.classifier_memory = adam_memory(weights)
         # The pairs (a, b), numbered 0 .. N^2 - 1: those that a run trains on, and the others.
         self.shared.pairs, self.shared.sums = data.modadd(c.N, c.k)
-        order = torch.stack([torch.randperm(c.N**2, generator=g) for g in generators])
-        cut = round(FRACTION * c.N**2)
+        pairs = c.N**2
+        order = shuffled(pairs, generators)
+        cut = round(FRACTION * pairs)
         s.seen = order[:, :cut]
         s.unseen = order[:, cut:]
-        s.permuted = torch.stack([torch.randperm(c.N, generator=g) for g in generators])
+        s.permuted = shuffled(c.N, generators)
         steps = range(begin, begin + c.classifier_epochs)
         self.draws["pairs"] = During(generators, lambda g: torch.randperm(cut, generator=g), steps)
         return weights
@@ -125,7 +132,8 @@ class Classifiers(Training):
         Returns:
             The new weights; Adam's new memory; (R, S) the sum of the batches' losses.
         """
-        memory, total = s.classifier_memory, 0
+        memory = s.classifier_memory
+        total = 0
         for batch in s.seen.gather(1, order).split(self.config.batch, 1):
             losses = self.cross_entropy(weights, batch)
             weights, memory = self.descended(s, weights, losses, memory)

@@ -384,7 +384,8 @@ class Addition(Classifiers):
         Returns:
             The new weights; Adam's new memory; (R,) the mean loss over the epoch's samples.
         """
-        memory, total = s.memory, 0
+        memory = s.memory
+        total = 0
         for symbols, contexts in self.batches(s, order):
             losses = self.objective(weights, symbols, contexts)
             weights, memory = self.descended(s, weights, losses, memory)

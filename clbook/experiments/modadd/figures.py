@@ -117,7 +117,8 @@ def embedding(result: Result, frame: int = -1) -> Picture:
     """The symbols of one run on the two main axes of their last position, coloured mod k; distances and loss."""
     layout = [["z", "distances"], ["z", "loss"]]
     fig, ax = mosaic(layout, width=7.6, height=3.6, width_ratios=(1.15, 1))
-    config, tables = result.config, result.tables
+    config = result.config
+    tables = result.tables
     centred = tables - tables.mean(1, keepdims=True)
     shown = centred @ plane(tables[-1])
     _symbols(ax["z"], shown[frame], config.k)

@@ -93,7 +93,8 @@ def balance(runs) -> Picture:
     says = []
     for i, (name, run) in enumerate(runs.items()):
         t = run.config.lr * run.steps
-        size, ratio = [], []
+        size = []
+        ratio = []
         for frame in range(len(t)):
             size.append(np.linalg.norm(run.imbalance(frame)))
             equivalent, different = run.distances(frame)
@@ -117,7 +118,8 @@ def balance(runs) -> Picture:
 
 def bands(result) -> Picture:
     """The symbols at the optimum on their two main axes, coloured by class mod k, and the distances of all pairs."""
-    config, z = result.config, result.z[-1]
+    config = result.config
+    z = result.z[-1]
     fig, ((left, right),) = axes(2, width=7.6, height=3.2, width_ratios=(1, 1.3))
     screen = (z - z.mean(0)) @ plane(z)
     for u, point in enumerate(screen):
@@ -222,7 +224,8 @@ def _mark(ax, place, marker, tone, name):
 
 def bowl(result, symbol, z) -> np.ndarray:
     """F_u of a symbol at points z (..., d), with the context vectors held still."""
-    joint, c = result.joint, result.c[-1]
+    joint = result.joint
+    c = result.c[-1]
     own = joint[symbol] / joint[symbol].sum()
     scores = z @ c.T
     return scipy.special.logsumexp(scores, axis=-1, b=joint.sum(0)) - scores @ own
