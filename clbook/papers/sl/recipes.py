@@ -386,22 +386,24 @@ RECIPES["sl-oracle"] = Recipe(
     dims=("seed",),
 )
 RECIPES["sl-shared"] = of_variants(
-    "a table of its own, the encoder's table, or the encoder for both sides, three seeds each",
+    "a table of its own, the encoder's table, or the encoder for both sides, five seeds each",
     shared.run,
     {kind: {"shared": kind} for kind in SHARED},
     shared.Config(),
     two_sided,
     SIDES,
+    FIVE,
     record=("floor", "held"),
     axes=AXES,
 )
 RECIPES["sl-basis"] = of_variants(
-    "optima of random tables with more or fewer contexts, three seeds each",
+    "optima of random tables with more or fewer contexts, five seeds each",
     lookup.run,
     BASIS,
     lookup.Config(d=32),
     optima,
     ("loss",),
+    FIVE,
     start=1.0,
     axes={"loss": "run moment", "twins": "run pair"},
     labels={"moment": ("start", "end")},
