@@ -59,7 +59,8 @@ class Claim:
         shown: whether that page, if it is a chapter, leads to its row on the paper's page.
         verdicts: the words for a bar that is met, and for one that is not.
         condition: what follows "holds when".
-        seeds: how many runs decide: five, or three where a run takes over a minute.
+        seeds: how many runs decide, at least: five, or three where they take long (half a minute or more each, or many
+            in one record).
     """
 
     id: str
