@@ -91,7 +91,7 @@ def basis(record: xarray.Dataset, d: int = 32) -> Picture:
         says.append(f"{name} {own.min():.0e} to {own.max():.0e}")
     return Picture(
         fig,
-        f"d = {d}. Largest distance of twins, over three tables: " + "; ".join(says) + ".",
+        f"d = {d}. Largest distance of twins, over five tables: " + "; ".join(says) + ".",
     )
 
 
@@ -121,7 +121,7 @@ def starts(panels: dict, at, guessing: float = 0.125) -> Picture:
 
 
 def sides(record: xarray.Dataset) -> Picture:
-    """Ratios by what the two sides share, and the losses where they share nothing, of three seeds each."""
+    """Ratios by what the two sides share, and the losses where they share nothing, of five seeds each."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.0)
     ratio = record.equivalent / record.different
     for k, name in enumerate(record.variant.values):
