@@ -68,6 +68,8 @@ CONDITION = {
     "sigma2": 0.0,
     "delta": 0.0,
 }
+REPAIRED = {"k": [0, 1, 2], "h": 0.1, "eps": 0.1, "gap": 0.05, "theta": 1.0, "kappa": 0.5}
+REPAIRED |= {"rate": 0.2, "eta": 0.01, "zeta": 0.01}
 BOUND = {"C": 10, "B": 512, "T": 3, "delta": 0.1, "tau": 1.0}
 ARGUMENTS = {
     theory.separation_condition: CONDITION,
@@ -88,6 +90,7 @@ ARGUMENTS = {
     theory.even_similarity: {"count": 4, "tau": 0.1},
     theory.split_curvature: {"count": 4, "tau": 0.1},
     theory.batch_floor: {"batch": 32, "k": 8, "samples": 512},
+    theory.repaired_bound: REPAIRED,
     theory.l2_distance: {"decay": 0.01, "N": 16, "k": 8},
     theory.style_share: {"tau": 1.0, "d_c": 2, "d_s": 3, "rho": 0.9},
 }
@@ -114,6 +117,9 @@ def test_a_wrong_argument_is_named(function, kind):
         ("tau", lambda: theory.separation_condition(**CONDITION | {"tau": -0.1})),
         ("sigma2", lambda: theory.separation_condition(**CONDITION | {"sigma2": -0.1})),
         ("eta", lambda: theory.total("3", 2)),
+        ("samples", lambda: theory.batch_floor(32, 8, 511)),
+        ("eta", lambda: theory.repaired_bound(**REPAIRED | {"eta": [0.1, 0.1]})),
+        ("zeta", lambda: theory.repaired_bound(**REPAIRED | {"zeta": 1.0})),
         ("eta", lambda: theory.total([0.1, math.nan], 2)),
         ("C", lambda: theory.delta(math.nan, 8, 1, 0.1, 1.0)),
     ],
@@ -121,3 +127,8 @@ def test_a_wrong_argument_is_named(function, kind):
 def test_what_a_docstring_excludes_is_refused(name, call):
     with pytest.raises(ValueError, match=f"^{name} = .* is not allowed: {name} must be "):
         call()
+
+
+def test_the_repaired_bound_takes_a_list_of_steps():
+    each = [theory.repaired_bound(**REPAIRED | {"k": k}) for k in REPAIRED["k"]]
+    assert theory.repaired_bound(**REPAIRED).tolist() == each

@@ -8,7 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln, hyp0f1, ive
 
-from clbook._arguments import at_least, chance, choice, measured, number, positive, whole
+from clbook._arguments import (
+    at_least,
+    chance,
+    choice,
+    measured,
+    number,
+    positive,
+    reals,
+    require,
+    whole,
+)
 
 
 def separation_condition(
@@ -70,7 +80,7 @@ def growth_rate(theta: float, tau: float, gradient: str = "partial") -> float:
 
 
 def circle_plateau(tau: float, factor: float = 2) -> float:
-    """Loss of such a map on the circle: log(1 + factor exp(-1/tau) I_0(1/tau)).
+    """Loss of an invariant map whose points are uniform on the circle: log(1 + factor exp(-1/tau) I_0(1/tau)).
 
     Args:
         tau: temperature, > 0.
@@ -84,7 +94,9 @@ def circle_plateau(tau: float, factor: float = 2) -> float:
 
 
 def sphere_plateau(tau: float, d: int, factor: float = 2) -> float:
-    """Loss of such a map on the unit sphere of R^d: log(1 + factor E exp((u - 1)/tau)), u as in `simplified_plateau`.
+    """Loss of an invariant map whose points are uniform on the unit sphere of R^d.
+
+    It is log(1 + factor E exp((u - 1)/tau)), u as in `simplified_plateau`.
 
     Args:
         tau: temperature, > 0.
@@ -100,9 +112,10 @@ def sphere_plateau(tau: float, d: int, factor: float = 2) -> float:
 
 
 def simplified_plateau(tau: float, d: int) -> float:
-    """LS eq. 12 of such a map on the unit sphere of R^d: log E exp((u - 1)/tau).
+    """LS eq. 12 of an invariant map whose points are uniform on the unit sphere of R^d.
 
-    u is one coordinate of a uniform point. Its E exp(u/tau) is 0F1(; d/2; 1/(4 tau^2)), which is
+    It is log E exp((u - 1)/tau), where u is one coordinate of a uniform point. Its E exp(u/tau) is
+    0F1(; d/2; 1/(4 tau^2)), which is
     Gamma(d/2) (2 tau)^(d/2 - 1) I_{d/2 - 1}(1/tau): I_0(1/tau) on the circle, tau sinh(1/tau) on the sphere of R^3.
 
     Args:
@@ -208,23 +221,33 @@ def repaired_bound(
     theta: float,
     kappa: float,
     rate: float,
-    eta: float,
+    eta: ArrayLike,
     zeta: float,
 ) -> np.ndarray:
     """What the repaired theorem promises for z_i - z_j after k steps, i and j of different clusters.
 
     Args:
         k: number of steps, or an array of them.
-        h: size of a step.
-        eps: largest distance at the start.
+        h: size of a step, > 0.
+        eps: largest distance at the start, >= 0.
         gap: D(0) > 0, difference of the clusters' means at the start.
-        theta, kappa: mean and smallest difference of the clusters' push, 0 < kappa <= theta.
-        rate: lambda, how fast the gap grows.
-        eta, zeta: absolute and relative error of a step.
+        theta: mean difference of the clusters' push, > 0.
+        kappa: its smallest difference, 0 < kappa <= theta.
+        rate: lambda, how fast the gap grows, > 0.
+        eta: absolute error of a step, one number or one for each k.
+        zeta: relative error of a step, >= 0 and < 1.
 
     Returns:
         The bound, of the shape of k.
+
+    Raises:
+        ValueError: an argument out of range.
     """
+    k, eta = reals("k", k), reals("eta", eta)
+    require(eta.shape in ((), k.shape), "eta", eta, "a number, or one for each k")
+    h, theta, rate = positive("h", h), positive("theta", theta), positive("rate", rate)
+    eps, gap, kappa = at_least(0, "eps", eps), number("gap", gap), number("kappa", kappa)
+    require(at_least(0, "zeta", zeta) < 1, "zeta", zeta, "below 1")
     slower = (1 - zeta) * rate
     grown = (gap - eta / slower) * np.expm1(k * math.log1p(slower * h))
     share = (kappa / theta - zeta) / (1 - zeta)

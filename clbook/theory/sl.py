@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy import stats
 
-from clbook._arguments import positive, whole
+from clbook._arguments import positive, refused, whole
 
 
 def batch_floor(batch: int = 32, k: int = 8, samples: int | None = None) -> float:
@@ -18,7 +18,7 @@ def batch_floor(batch: int = 32, k: int = 8, samples: int | None = None) -> floa
     Args:
         batch: pairs in a batch, >= 1.
         k: modulus, >= 1.
-        samples: pairs that the batch is drawn from, a multiple of k; None for independent draws.
+        samples: pairs that the batch is drawn from, >= batch and a multiple of k; None for independent draws.
 
     Raises:
         ValueError: an argument out of range.
@@ -29,6 +29,8 @@ def batch_floor(batch: int = 32, k: int = 8, samples: int | None = None) -> floa
         fits = stats.binom(batch - 1, 1 / k)
     else:
         samples = whole("samples", samples, batch)
+        if samples % k:
+            raise refused("samples", samples, f"a multiple of k = {k}")
         fits = stats.hypergeom(samples - 1, samples // k - 1, batch - 1)
     count = np.arange(batch)
     return float(fits.pmf(count) @ np.log1p(count))
@@ -41,7 +43,7 @@ def l2_distance(decay: float, N: int = 16, k: int = 8) -> float:
 
     Args:
         decay: weight of the penalty, > 0.
-        N: number of symbols, >= 1.
+        N: number of symbols, a multiple of k. Another N is not refused, but its distances differ from each other.
         k: modulus, >= 2.
 
     Raises:
