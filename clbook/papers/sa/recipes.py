@@ -527,10 +527,10 @@ RECIPES["sa-temperature"] = Recipe(
     dims=("optimizer", "tau", "seed"),
 )
 RECIPES["sa-subsets"] = Recipe(
-    "2, 3, 5, 7 and 10 random classes of digits, 120 points a class, momentum, 60 epochs, three "
+    "2, 3, 5, 7 and 10 random classes of digits, 120 points a class, momentum, 60 epochs, five "
     "seeds",
     run,
-    tuple(subset(count, s) for count in COUNTS for s in SEEDS),
+    tuple(subset(count, s) for count in COUNTS for s in FIVE),
     pairs,
     ("cka",),
     record=SIMILARITIES,
