@@ -9,8 +9,6 @@ from clbook.experiments.content_style.recipes import ROWS
 from clbook.experiments.photographs.recipes import OUTPUTS, SLOW
 from clbook.papers.cs.recipes import DIGITS, KS, SDS, TRIED, WORLDS
 
-THREE = np.ones(3)
-
 
 def maps(style, content=1.0, d_c=4):
     """Five maps with the gains of style and of content."""

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from clbook.experiments.drawing import said
 from clbook.style import INK, MUTED, Picture, axes, band, colour, legend
 
 LABELS = {"NSCL": ("nscl", colour(0)), "SCL": ("supcon", colour(1)), "CE": ("ce", colour(2))}
 TWINS = {"NSCL": ("nscl", colour(0)), "twin of DCL": ("twin", MUTED)}
-
-
-def said(name, values) -> str:
-    """A curve's name and end, mean and range over seeds, in words."""
-    end = np.asarray(values)[:, -1]
-    between = f"{end.min():.2f} to {end.max():.2f}"
-    return f"{plain(name)} {end.mean():.2f} ({between})"
-
-
-def plain(text) -> str:
-    """A label without its formula's signs."""
-    return text.replace("$", "").replace("\\tau", "tau")
 
 
 def bands(panels) -> Picture:
@@ -30,11 +19,11 @@ def bands(panels) -> Picture:
         ends = []
         for name, (values, tone) in curves.items():
             band(ax, x, values, color=tone, label=name, gid=name, lw=1.3)
-            ends.append(said(name, values))
+            ends.append(said(name, np.asarray(values)))
         ax.set(ylabel=label, xlabel="iteration")
         ax.set(**settings)
         ax.minorticks_off()
-        says.append(f"{plain(label)}: {', '.join(ends)}")
+        says.append(f"{label}: {', '.join(ends)}")
     named = {}  # over all panels: one may have a curve more
     for ax in grid.flat:
         handles, labels = ax.get_legend_handles_labels()
@@ -80,7 +69,7 @@ def growth(record) -> Picture:
         ax.minorticks_off()
     row[0].set_ylabel("distance to DCL's weights")
     legend(row[0], loc="lower right")
-    ends = [said(name, values) for name, (values, _) in curves.items()]
+    ends = [said(name, np.asarray(values)) for name, (values, _) in curves.items()]
     text = f"Distances at the end, mean and range of the seeds: {', '.join(ends)}."
     return Picture(fig, text)
 
