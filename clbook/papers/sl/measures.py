@@ -26,7 +26,7 @@ HALF, ALL = "all symbols, p = .5", "all symbols, p = .9"  # another reading of F
 def ranges(numbers: dict, *conditions) -> Finding:
     """The range of the numbers under each label; the value is the mean of the first ones."""
     text = "; ".join(f"{label} {span(values, '.2g')}" for label, values in numbers.items())
-    return Finding(text, float(np.mean([*numbers.values()][0])), conditions)
+    return Finding(text, np.mean([*numbers.values()][0]), conditions)
 
 
 def compared(*pairs: dict) -> Finding:
@@ -116,7 +116,7 @@ def order(runs) -> Finding:
     natural = pair_ratios(runs, "natural")
     return Finding(
         f"twins {span(twins)}, natural synonyms {span(natural)}",
-        float(twins.mean()),
+        twins.mean(),
         (natural - twins, 1 - natural),
     )
 
@@ -143,7 +143,7 @@ def agrees(name, definition_counts):
     off, yes, no = (int(count) for count in definition_counts[name])
     return Finding(
         f"differ on {off} of {yes + no} pairs; {yes} obey it, {no} do not",
-        float(off),
+        off,
         (0.5 - off, yes - 0.5, no - 0.5),
     )
 
@@ -318,7 +318,7 @@ def unrelated(shuffled, first):
 @measures("sl-twin-nearest")
 def nearest(words_fixed_toss):
     share = np.array([run.twin_nearest[-1] for run in words_fixed_toss])
-    return Finding(f"{span(share, '.0%')} of them", float(share.mean()), (share - 0.5,))
+    return Finding(f"{span(share, '.0%')} of them", share.mean(), (share - 0.5,))
 
 
 @measures("sl-same-vector")
@@ -331,7 +331,7 @@ def same_vector(words_fixed_toss):
     )
     return Finding(
         f"the closest pair is at {span(closest)} of it",
-        float(closest.mean()),
+        closest.mean(),
         (Every(closest - 0.01),),
     )
 
@@ -344,7 +344,7 @@ def rarer(words_fixed_toss):
         ratio = run.distances["injected"][-1] / run.distances["random, injected"][-1]
         slopes.append(np.polyfit(np.log(count), np.log(ratio), 1)[0])
     return Finding(
-        f"ratio ~ occurrences^p, p = {span(slopes)}", float(np.mean(slopes)), (-np.array(slopes),)
+        f"ratio ~ occurrences^p, p = {span(slopes)}", np.mean(slopes), (-np.array(slopes),)
     )
 
 
@@ -359,7 +359,7 @@ def fresh_coin(words_fresh_toss, words_fixed_toss):
         f"{span(ratio)} of that of random pairs"
     )
     margins = (share - 0.9, fixed - distance, Every(ratio - 0.01))
-    return Finding(text, float(distance.mean()), margins)
+    return Finding(text, distance.mean(), margins)
 
 
 @measures("sl-theorem-4-2")
@@ -447,7 +447,7 @@ def no_answer(gap_without_answer, no_answer):
 @measures("sl-own-setting")
 def settings_of_section_5(setting):
     differ = sum(len(set(values)) > 1 for values in setting.values())
-    return Finding(f"{differ} of {len(setting)} settings differ", float(differ), (0.5 - differ,))
+    return Finding(f"{differ} of {len(setting)} settings differ", differ, (0.5 - differ,))
 
 
 @measures("sl-fig-2a")
@@ -553,7 +553,7 @@ def perfect_early(paper):
     last = paper[0].accuracy_at[-1]
     earlier = np.minimum(random, last) - np.minimum(trained, last)
     text = f"at epochs {listed(trained, 'g')}; random {listed(random, 'g')}"
-    return Finding(text.replace("inf", "never"), float(earlier.mean()), (earlier,))
+    return Finding(text.replace("inf", "never"), earlier.mean(), (earlier,))
 
 
 @measures("sl-rq1")
@@ -798,7 +798,7 @@ def twins_closer(words_fixed_toss):
     )
     return Finding(
         f"mean distance {span(ratio)} of that of random pairs; {span(share, '.0%')} of the pairs",
-        float(ratio.mean()),
+        ratio.mean(),
         (1 - ratio, share - 0.5),
     )
 
@@ -809,7 +809,7 @@ def converge(words_fast):
     others = grown(words_fast, "random, injected")
     return Finding(
         f"twins end at {span(twins)} times the distance of the start, random pairs at {span(others)} times",
-        float(twins.mean()),
+        twins.mean(),
         (0.5 - twins, others - 0.5),
     )
 
@@ -822,7 +822,7 @@ def choices_decide(words_fast, words_start_1, words_fixed_toss):
     return Finding(
         f"twins end at {span(fast)} times the distance of the start; at .002 at {span(slow)} times; from the small "
         f"start at {span(small)} times",
-        float(fast.mean()),
+        fast.mean(),
         (0.5 - fast, slow - 0.5, small - 1),
     )
 
@@ -836,7 +836,7 @@ def split_by_a_coin(words_fixed_toss):
     split = np.array([len(split_words(run)) for run in words_fixed_toss])
     return Finding(
         f"{span(split, 'd')} words, sum {span(uneven, '.0f')}",
-        float(uneven.mean()),
+        uneven.mean(),
         (split == 100, Every(3 - abs(uneven - 100) / 200**0.5)),
     )
 
@@ -857,7 +857,7 @@ def softmax_side(words_fixed_toss, words_over_symbols):
     other = pair_ratios(words_over_symbols, "injected")
     return Finding(
         f"ratio {span(contexts)} and {span(other)}",
-        float(np.abs(contexts - other).max()),
+        np.abs(contexts - other).max(),
         (Every(0.05 - np.abs(contexts - other)),),
     )
 

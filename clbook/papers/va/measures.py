@@ -20,7 +20,7 @@ def both(printed, corrected, bar: float) -> Finding:
     verdict = None if worst < bar else "fails"
     return Finding(
         f"as printed off by {span(printed, '.2g')}; corrected: {worst:.0e}",
-        float(np.mean(printed)),
+        np.mean(printed),
         (float(bar - max(printed)),),
         verdict,
     )
@@ -50,7 +50,7 @@ def clusters_live(life):
         f"start at lr = 10 {listed(other, '.1f')} times at 3,122"
     )
     worst = np.minimum(early, late)
-    return Finding(text, float(late.mean()), (Every(np.log(worst / 2)),))
+    return Finding(text, late.mean(), (Every(np.log(worst / 2)),))
 
 
 @measures("va-trivial-end")
@@ -60,7 +60,7 @@ def trivial_end(life):
     uniform = above.sel(start="uniform")
     return Finding(
         f"{listed(cap, '.3f')} above it; from a uniform start {listed(uniform, '.3f')}",
-        float(cap.mean()),
+        cap.mean(),
         (cap - 0.01,),
     )
 
@@ -69,7 +69,7 @@ def against(text: str, values, others, by: float = 0.0) -> Finding:
     """Accuracies `values` (runs,) against `others`, which they must be above by `by`; {} and {} in the text."""
     gain = values - others
     text = text.format(listed(values), listed(others))
-    return Finding(text, float(gain.mean()), (gain - by,))
+    return Finding(text, gain.mean(), (gain - by,))
 
 
 @measures("img-simclr-uncovers")
@@ -145,7 +145,7 @@ def minimum(lowest, merged):
     return Finding(
         f"each by itself: at most {above.max():.0e} above the loss of even points; any to any other: "
         f"{listed(constant)} above it at tau = {taus}",
-        float(above.max()),
+        above.max(),
         (Every(1e-6 - above.max(0)), float(constant.min() - 1e-6)),
     )
 
@@ -191,7 +191,7 @@ def clusters_come(net: str, depth: int, uniform) -> Finding:
         f"at the best rate {np.sum(found)} of {np.size(found)} runs cluster{when}; at all rates "
         f"{int(came.sum())} of {runs.size}, and {int(stayed.sum())} still have clusters at the end"
     )
-    return Finding(text, float(np.mean(found)), tuple(map(np.array, found)))
+    return Finding(text, np.mean(found), tuple(map(np.array, found)))
 
 
 @measures("va-uniform-eq-18")
@@ -206,7 +206,7 @@ def clusters_of_eq_18(uniform, eq_18):
         for lr in sorted(rates):
             shares.append(f"{np.isfinite(rates[lr]).sum()} of {len(rates[lr])} at lr = {lr:g}")
         text.append(f"d = {d}: {', '.join(shares)}")
-    return Finding("; ".join(text), float(np.mean(np.concatenate(found))), tuple(found))
+    return Finding("; ".join(text), np.mean(np.concatenate(found)), tuple(found))
 
 
 @measures("va-uniform-small-steps")
@@ -217,7 +217,7 @@ def small_steps(uniform):
     clustered = best >= CLUSTERED
     return Finding(
         f"{clustered.sum()} of {below.sum()} runs; best accuracy {span(best)}",
-        float(clustered.mean()),
+        clustered.mean(),
         (~clustered,),
     )
 
@@ -228,7 +228,7 @@ def slow_steps(slow):
     end = slow.accuracy.isel(step=-1)
     return Finding(
         f"best accuracy {span(best)}, {span(end)} at the end",
-        float(best.mean()),
+        best.mean(),
         (best < CLUSTERED,),
     )
 
@@ -241,7 +241,7 @@ def first_order(errors) -> Finding:
     fall = (errors[1:4] / errors[:3]).min(0)
     return Finding(
         f"error {errors[0].max():.0e} at lr/tau = .1; it falls at least {fall.min():.1f}-fold",
-        float(errors[0].max()),
+        errors[0].max(),
         (Every(fall / 8 - 1),),
     )
 
@@ -263,7 +263,7 @@ def stays_invariant(three_flows):
     together = np.array([run.spread.max() == 0 for run in runs])
     return Finding(
         f"together in {together.sum()} of {len(runs)} seeds; points move {span(moved, '.2g')}",
-        float(together.mean()),
+        together.mean(),
         (together & (moved > 0),),
     )
 
@@ -273,7 +273,7 @@ def loses_invariance(three_flows):
     first, last = np.array([flow["network"].spread[[1, -1]] for flow in three_flows]).T
     return Finding(
         f"spread {span(first, '.1e')} after one step, {span(last, '.2g')} after 120",
-        float(first.mean()),
+        first.mean(),
         (Every(np.log(first / 1e-12)),),
     )
 
@@ -298,7 +298,7 @@ def injects(shuffled):
     changes = np.array(list(shuffled.values()))  # (activations, seeds)
     return Finding(
         f"by {span(changes, '.0%')} of their size",
-        float(changes.mean()),
+        changes.mean(),
         tuple(Every(found - 0.01) for found in changes),
     )
 
@@ -308,7 +308,7 @@ def own_setting(clean_and_places):
     clean, places = np.transpose(clean_and_places)
     return Finding(
         f"clean coordinates change by {clean.max():g}, places by {places.max():.0e}",
-        float(places.max()),
+        places.max(),
         (clean == 0, Every(1e-4 - places)),
     )
 
@@ -331,7 +331,7 @@ def wide_kernel(wide):
         f"error {span(first, '.2g')} at M = 64, {span(last, '.2g')} at 16,384; there {shifted} for "
         f"entries of mean 1, {stretched} for rows with mean zero and unequal variances"
     )
-    return Finding(text, float(last.mean()), (np.log(first / last), 0.05 - last))
+    return Finding(text, last.mean(), (np.log(first / last), 0.05 - last))
 
 
 def powers(x, errors) -> np.ndarray:
@@ -351,7 +351,7 @@ def order_of(errors) -> Finding:
     smallest = span(errors["errors"][0], ".0e")
     return Finding(
         rf"error ~ $\delta^p$, p = {span(p)}; {smallest} at $\delta$ = .003",
-        float(p.mean()),
+        p.mean(),
         (p - ORDER,),
     )
 
@@ -369,7 +369,7 @@ def own_gradient(tight):
     )
     return Finding(
         f"p = {span(smooth, '.2f')} from a smooth start, {span(random, '.2f')} from a random one",
-        float(smooth.mean()),
+        smooth.mean(),
         (smooth - ORDER, 0.5 - random),
     )
 
@@ -384,7 +384,7 @@ def one_half(corollary):
     first, *_, last = corollary[..., 1]
     return Finding(
         f"error {span(first, '.2g')} at M = 64, {span(last, '.2g')} at 4,096",
-        float(last.mean()),
+        last.mean(),
         (np.log(first / last), 0.05 - last),
     )
 
@@ -405,7 +405,7 @@ def small_is_slow(cluster_speeds, ratios):
     return Finding(
         f"p = {span(p, '.2f')}; at 1/20 of their size {span(last, '.2g')} of their speed; of three p = "
         f"{span(of_three, '.2f')}",
-        float(p.mean()),
+        p.mean(),
         (p - 0.5, of_three - 0.5),
     )
 
@@ -415,7 +415,7 @@ def two_are_equal(cluster_speeds, ratios):
     p, last = slowing(cluster_speeds[2], ratios)
     return Finding(
         f"p = {span(np.round(p, 2) + 0.0)}; at 1/20 of its size {span(last, '.2f')} of the other's speed",
-        float(p.mean()),
+        p.mean(),
         (0.1 - abs(p),),
     )
 
@@ -429,7 +429,7 @@ def small_lost(lost):
     return Finding(
         f"at best {span(best)} of its points are beside one of their own, {span(end)} at the end, where it is "
         f"{span(equal)} at equal sizes",
-        float(best.mean()),
+        best.mean(),
         (float((CLUSTERED - best).max()),),
     )
 
@@ -446,7 +446,7 @@ def stationary(life):
     return Finding(
         f"the median point moves by {listed(later)}; views {span(spread, '.2g')} away; gaps between clusters "
         f"{listed(gaps, '.1f')} times those within",
-        float(later.mean()),
+        later.mean(),
         (0.1 - later, 0.05 - spread, gaps - 2),
     )
 
@@ -463,7 +463,7 @@ def one_velocity(tight):
     axes, line = (by_delta(tight[name], scatter) for name in ("random start", "centres on a line"))
     return Finding(
         f"p = {span(axes, '.2f')} for orthogonal centres, {span(line, '.2f')} on a line",
-        float(line.mean()),
+        line.mean(),
         (axes - ORDER, line - ORDER),
     )
 
@@ -473,7 +473,7 @@ def same_direction(pushes):
     within, together = np.moveaxis(np.array(list(pushes.values())), -1, 0)  # (dimensions, seeds)
     return Finding(
         f"{span(within, '.3f')}; of all four clusters together {span(together, '.2g')}",
-        float(within.mean()),
+        within.mean(),
         (*(within - 0.9), *(within - together)),
     )
 
@@ -484,7 +484,7 @@ def own_gradients(cap):
     for d in (2, 3):
         found.append([coherence(run.arrows[0], run.labels) for run in cap[d, 1]])
     found = np.array(found)
-    return Finding(f"{span(found, '.2g')}", float(found.mean()), tuple(0.5 - found))
+    return Finding(f"{span(found, '.2g')}", found.mean(), tuple(0.5 - found))
 
 
 @measures("va-fig-5-eq-21")
@@ -496,7 +496,7 @@ def on_a_line(tight):
     return Finding(
         f"error {span(errors, '.2g')}, p = {span(p, '.2f')}; with all blocks of the kernel "
         f"{span(blocks, '.2f')}",
-        float(np.mean(errors)),
+        np.mean(errors),
         (0.5 - p, blocks - ORDER),
     )
 
@@ -511,7 +511,7 @@ def different_speeds(speeds):
     times = np.maximum(network, 1) / np.maximum(free, 1)
     return Finding(
         f"iterations {listed(network, 'd')} with, {listed(free, 'd')} without",
-        float(times.mean()),
+        times.mean(),
         (abs(np.log(times)) - np.log(2),),
     )
 
@@ -542,7 +542,7 @@ def network_at_rest(uniform):
         )
         margins.append(np.minimum(0.05 - change, least - CLUSTERED))
     best = max(margins, key=np.min)
-    return Finding("; ".join(text), float(best.min()), (best >= 0,))
+    return Finding("; ".join(text), best.min(), (best >= 0,))
 
 
 @measures("va-vanilla-at-rest")
@@ -552,7 +552,7 @@ def vanilla_at_rest(speeds, free):
     return Finding(
         f"the loss changes by {span(change, '.0e')} after it; from a uniform start by {span(start, '.2g')} from "
         "iteration 200 to 1,000",
-        float(change.max()),
+        change.max(),
         (0.005 - change, 0.005 - start),
     )
 
@@ -569,7 +569,7 @@ def by_15(uniform):
     (net, lr), at = min(first.items(), key=lambda pair: pair[1])
     return Finding(
         f"soonest in all seeds: iteration {at:g}, {net} at lr = {lr:g}",
-        float(at),
+        at,
         (np.array(found),),
     )
 
@@ -581,7 +581,7 @@ def free_uniform(free):
     gap = abs(end.recorded_loss - xarray.DataArray(plateaus, dims="d"))
     return Finding(
         f"loss within {gap.max():.0e}, accuracy {span(end.accuracy)}",
-        float(gap.max()),
+        gap.max(),
         (every_seed(0.005 - gap), every_seed(0.5 - end.accuracy)),
     )
 
@@ -594,7 +594,7 @@ def convergence(stuck):
     gradients, changes = np.transpose(stuck)
     return Finding(
         f"gradient {gradients.max():g}, and beside it the loss is lower by {span(-changes, '.0e')}",
-        float(changes.mean()),
+        changes.mean(),
         (float(np.where(gradients <= 1e-12, changes, 1.0).max()),),
     )
 
@@ -602,4 +602,4 @@ def convergence(stuck):
 @measures("va-theorem-4-5-mean")
 def mean_gradient(tight):
     p = by_delta(tight["random start"], lambda run: run.error("mean"))
-    return Finding(rf"error ~ $\delta^p$, p = {span(p, '.2f')}", float(p.mean()), (p - ORDER,))
+    return Finding(rf"error ~ $\delta^p$, p = {span(p, '.2f')}", p.mean(), (p - ORDER,))
