@@ -124,27 +124,31 @@ def low_rank_distance(lowered):
     return Finding(f"{span(ratios)} of the full distance", ratios.max(), (ratios.min() - 1,))
 
 
+def of_classes(classes, variant) -> tuple:
+    """(within over between, R^2 of style) at the end of a variant's runs."""
+    run = classes.sel(variant=variant)
+    return run.within.isel(step=-1), run.style.isel(layer=-1)
+
+
 @measures("cs-lemma-1")
 def classes_collapse(classes):
-    run = classes.sel(variant="style drawn anew")
-    within = run.within.isel(step=-1)
-    style = run.style.isel(layer=-1)
-    off = abs(run.cosines + 1 / 3).max("pair")
-    control = classes.sel(variant="style near the old one")
-    kept = control.within.isel(step=-1), control.style.isel(layer=-1)
+    within, style = of_classes(classes, "style drawn anew")
+    kept_within, kept_style = of_classes(classes, "style near the old one")
+    cosines = classes.cosines.sel(variant="style drawn anew")
+    off = abs(cosines + 1 / 3).max("pair")
+    control = f"the control has {span(kept_within)} and {span(kept_style)}"
+    collapsed = (0.1 - within, 0.1 - style, 0.1 - off)
     return Finding(
         f"within over between {span(within, '.4f')}; $R^2$ of style {span(style)}; cosines off by "
-        f"{span(off)} at most; the control has {span(kept[0])} and {span(kept[1])}",
+        f"{span(off)} at most; {control}",
         within.mean(),
-        (0.1 - within, 0.1 - style, 0.1 - off, *(value - 0.1 for value in kept)),
+        (*collapsed, kept_within - 0.1, kept_style - 0.1),
     )
 
 
 @measures("cs-lemma-1-near")
 def near_style_stays(classes):
-    run = classes.sel(variant="style near the old one")
-    within = run.within.isel(step=-1)
-    style = run.style.isel(layer=-1)
+    within, style = of_classes(classes, "style near the old one")
     return Finding(
         f"within over between {span(within)}; $R^2$ of style {span(style)}",
         within.mean(),
