@@ -107,7 +107,8 @@ def moves(
         shift: the shift is uniform in +- `shift` pixels, each way.
 
     Returns:
-        (n, 4): angle in degrees, factor of size, two shifts in pixels. With blur (n, 5): its standard deviation, too.
+        (n, 4), the angle in degrees, the factor of size and two shifts in pixels. With blur (n, 5), the last column is
+        its standard deviation.
     """
     n = whole("n", n, 0)
     source("generator", generator)

@@ -215,7 +215,8 @@ def images(name: str, n: int, classes: int, generator: Generator) -> Labelled:
     """Examples of the first `classes` classes of a set, drawn without replacement.
 
     The digits come with scikit-learn (8 x 8 pixels). mnist (28 x 28) and cifar10 (32 x 32, three colours) are read from
-    `data_folder()`. Any other set is an .npz file of the reader's own (see `table`).
+    `data_folder()`. cifar10_all is all 50,000 training images, from the zip that `cifar10_part` reads. Any other set is
+    an .npz file of the reader's own (see `table`).
 
     Args:
         name: a key of `IMAGES`, or the path of an .npz file.
@@ -283,9 +284,9 @@ def table(path: str | Path) -> tuple[np.ndarray, np.ndarray, list[str]]:
         path: of the file. A "~" at its beginning is the home folder.
 
     Returns:
-        x: points as they are, whole numbers other than uint8 as float32; images as uint8 (n, colours, height, width).
-        labels: (n,) the classes as numbers 0, 1, ..., in the order of their names.
-        names: of the classes, sorted.
+        (x, labels, names). The points x are as they are, but whole numbers other than uint8 become float32; images
+        are uint8 (n, colours, height, width). labels (n,) are the classes as numbers 0, 1, ... in the order of their
+        names. names are those of the classes, sorted.
 
     Raises:
         ValueError: a missing or damaged file; arrays of other shapes, or of more than 4 GB; numbers that are not finite
@@ -438,8 +439,9 @@ def download(name: str) -> Path:
 def image_files(name: str) -> tuple[Path, ...]:
     """The files that `images(name, ...)` reads.
 
-    Of mnist and cifar10 that is what `download` has stored; else MNIST's own two files, or a subset of CIFAR-10. Files
-    that are missing are named as they should be. The digits come with scikit-learn: no file.
+    Of mnist and cifar10 that is what `download` has stored; else MNIST's own two files, or a subset of CIFAR-10; for
+    cifar10_all, the zip that `cifar10_part` reads. Files that are missing are named as they should be. The digits come
+    with scikit-learn: no file.
     """
     name = str(name)
     if _is_file(name):
@@ -536,7 +538,7 @@ def cifar10_part(part: str) -> tuple[np.ndarray, np.ndarray]:
         part: "train" (50,000 images) or "test" (10,000).
 
     Returns:
-        pixels (n, 3, 32, 32), uint8, and labels (n,), uint8: classes in the order of the alphabet, images in the order
+        pixels (n, 3, 32, 32) and labels (n,), both uint8. Classes are in the order of the alphabet, images in the order
         of their names.
 
     Raises:

@@ -53,7 +53,7 @@ def empirical(
         progress: called as progress(fraction) after each block.
 
     Returns:
-        (n, n, d, d), a view in which each [:, :, k, l] is contiguous.
+        (n, n, d, d). The slice of each pair k, l of outputs is contiguous.
 
     Raises:
         ValueError: x is nothing that the model takes; model is no module, its output is not (n, d), nothing in it is
@@ -252,7 +252,7 @@ def alignment(K: torch.Tensor, labels: Labels) -> float | torch.Tensor:
         labels: (n,), of at least two classes.
 
     Returns:
-        A float, or (R,): NaN for a kernel that is constant or not finite.
+        A float, or (R,) with NaN for a kernel that is constant or not finite.
 
     Raises:
         ValueError: other shapes; a single kernel that is constant or not finite.
@@ -285,7 +285,7 @@ def gradient_structure(
         K, labels: as for `alignment`.
 
     Returns:
-        (Theta, sigma^2), both >= 0: floats, or (R,) with NaN for a kernel that is not finite.
+        Theta and sigma^2, both >= 0; floats, or (R,) with NaN for a kernel that is not finite.
 
     Raises:
         ValueError: other shapes; a single kernel that is not finite.
@@ -330,7 +330,7 @@ def top_eigenvector(K: torch.Tensor, labels: Labels) -> tuple[np.ndarray, float]
         labels: (n,), of at least two classes.
 
     Returns:
-        (v, share): v (n,) of unit length, and the share in [0, 1] of it that is constant on every class: 1 where the
+        v (n,) of unit length, and the share in [0, 1] of it that is constant on every class. The share is 1 where the
         fastest pattern tells classes apart and nothing else.
 
     Raises:

@@ -61,7 +61,7 @@ def class_ids(
         name: of the argument, in a message.
 
     Returns:
-        (ids, C): ids (n,) between 0 and C - 1 in the order of the labels, C the number of classes.
+        ids (n,) between 0 and C - 1 in the order of the labels, and C, the number of classes.
 
     Raises:
         ValueError: another number of labels, one class only, labels that are NaN.
@@ -531,7 +531,7 @@ def r2(latents: Points, features: Points) -> np.ndarray:
 
 
 def spectrum(z: Points) -> np.ndarray:
-    """Eigenvalues of the covariance of z, descending: the variances along its axes (CS Fig. 2).
+    """Eigenvalues of the covariance of z (divisor n), descending: the variances along its axes (CS Fig. 2).
 
     Args:
         z: (n, d) points.
@@ -551,7 +551,7 @@ def spectrum(z: Points) -> np.ndarray:
 def effective_rank(z: Points) -> float:
     """exp of the entropy of the singular values of the centred z, divided by their sum (Roy and Vetterli 2007).
 
-    Between 1 (all points on a line) and min(n, d) (equal spread); 0 where all points coincide.
+    Between 1 (all points on a line) and min(n - 1, d) (equal spread); 0 where all points coincide.
 
     Args:
         z: (n, d) points.

@@ -112,8 +112,10 @@ def axes(
     """A figure in the book's style and its axes, made without pyplot so that threads may draw.
 
     Args:
-        columns, rows: how many axes.
-        width, height: of the figure, in inches.
+        columns: how many axes side by side.
+        rows: how many rows of them.
+        width: of the figure, in inches.
+        height: of the figure, in inches.
         kwargs: of matplotlib's `subplots`.
 
     Returns:
@@ -131,7 +133,8 @@ def mosaic(
 
     Args:
         layout: rows of names.
-        width, height: of the figure, in inches.
+        width: of the figure, in inches.
+        height: of the figure, in inches.
         kwargs: of `subplot_mosaic`.
     """
     with DRAWING, mpl.rc_context(RC):

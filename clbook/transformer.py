@@ -182,6 +182,7 @@ class Linear(nn.Module):
         self.bias = nn.Parameter(bias.clone())
 
     def forward(self, x: Tensor) -> Tensor:
+        """x W + b for each member, (members, n, fan_in) -> (members, n, fan_out)."""
         return torch.baddbmm(self.bias, x, self.weight)
 
 
@@ -195,6 +196,7 @@ class Norm(nn.Module):
         self.bias = nn.Parameter(torch.zeros_like(one))
 
     def forward(self, x: Tensor) -> Tensor:
+        """x (members, n, d), each row normalised, then times the gain and plus the bias of its member."""
         d = x.shape[-1]
         normalised = F.layer_norm(x, [d])
         return torch.addcmul(self.bias, normalised, self.gain)

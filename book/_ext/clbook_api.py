@@ -27,9 +27,10 @@ def plain(app, what, name, obj, options, lines):
         lines[k] = f"* ``{setting[1]}``: {setting[2]}" if setting else line
     if settings:
         lines.insert(lines.index("Settings:") + 1, "")
-    if inspect.isclass(obj) and issubclass(obj, Outcome):
+    held = described(obj) if inspect.isclass(obj) and issubclass(obj, Outcome) else {}
+    if any(held.values()):  # a Result whose docstring has Attributes says it there
         lines += ["", "What it holds:", ""]
-        for quantity, meaning in described(obj).items():
+        for quantity, meaning in held.items():
             lines.append(f"* ``{quantity}``: {escaped(meaning)}")
 
 

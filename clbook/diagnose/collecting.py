@@ -63,8 +63,9 @@ def collect(
         views: views(batch) -> batch, one random view of each point by torch's, NumPy's or Python's global generator.
             It is called twice for each batch.
         projector: module: features -> what the loss compares. None: the loss compares the features.
-        start, checkpoint, twin: encoders as `encoder`: its untrained self, an earlier state, and another to compare
-            with, one that was trained with labels say.
+        start: an encoder as `encoder`, its untrained self.
+        checkpoint: an earlier state of it.
+        twin: another encoder to compare with, one that was trained with labels say.
         layers: names of modules within the encoder, as `named_modules` has them, whose outputs are kept too. Positions
             are averaged: (m, c, h, w) -> (m, c), (m, length, d) -> (m, d).
         labels: (n,), if the data bring none.
@@ -75,9 +76,9 @@ def collect(
         seed: of the views.
 
     Returns:
-        {"z1", "z2": (n, d) what the loss compares, "z": (n, d') what is used, "before": (n, d'') in front of the
-        projector, "start", "checkpoint", "twin": (n, d'), "layers": {name: (n, d)}, "raw": the inputs (n, D),
-        "labels": (n,)}, those that there are.
+        A dict of those that there are. z1 and z2 (n, d) are what the loss compares, z (n, d') is what is used, before
+        (n, d'') stands in front of the projector; start, checkpoint and twin are (n, d'). layers is a dict from a name
+        to (n, d), raw (n, D) are the inputs, labels are (n,).
 
     Raises:
         ValueError: data without points; a module that returns something else than a row for each point.

@@ -64,7 +64,7 @@ class Report:
 
     @property
     def summary(self) -> str:
-        """One sentence: how many alarms, and of which lines."""
+        """One sentence that says how many alarms, and of which lines."""
         looked = f"{self.looked} of {self.n} points" if self.looked < self.n else f"{self.n} points"
         if not self.alarms:
             return f"{looked}, {len(self.lines)} lines, no alarm."
@@ -73,7 +73,7 @@ class Report:
 
     @property
     def table(self):
-        """The lines as a `style.Table`: name, value, references, alarm, what it says, and the page."""
+        """The lines as a `style.Table` with name, value, references, alarm, what it says, and the page."""
         from clbook.style import Table  # here: numbers and JSON need no matplotlib
 
         header = ("line", "value", "beside", "alarm", "what it says", "page")
@@ -81,7 +81,7 @@ class Report:
 
     @property
     def figures(self) -> dict:
-        """{"lines": the lines about two views, "spectrum": deviations along the axes}, a `style.Picture` each."""
+        """A dict of two `style.Picture`s, lines (about two views) and spectrum (deviations along the axes)."""
         from clbook.diagnose import pictures  # here, as above
 
         return {"lines": pictures.strips({"": self}), "spectrum": pictures.spectrum(self)}
@@ -177,12 +177,14 @@ def report(
     points, in one order. More than two axes are flattened. The points should not be among those that were trained on.
 
     Args:
-        z1, z2: (n, d) what the loss compares, for two views of each point. z1 alone may be an .npz file that holds all
+        z1: (n, d) what the loss compares, for one view of each point. It alone may be an .npz file that holds all
             arrays by their names here; a factor is "factors.NAME".
+        z2: (n, d) the same for a second view of each point.
         z: (n, d') the representation that will be used, for the points themselves. None takes z1.
         labels: (n,) numbers or strings, for what reads out.
         before: (n, d'') the output in front of the projector, for the points themselves.
-        start: (n, ...) as z, by the untrained network. twin: as z, by another network, one with labels say.
+        start: (n, ...) as z, by the untrained network.
+        twin: as z, by another network, one with labels say.
         factors: {name: (n,)}, or (n, k): properties of the points that may have been learned.
         tau: the temperature of the loss, > 0.
         loss: one of nt_xent, cl, dcl, nt_xent_mean, infonce, nscl, supcon; None for no line of the loss.
@@ -192,7 +194,8 @@ def report(
         checkpoint: as z, by an earlier state of the network.
         layers: {name: (n, d)} outputs on the way to z, for the factors.
         batch: points in a batch of the training.
-        model, x: a network and its inputs (n, ...), for the lines of the neural kernel; labels are needed, too.
+        model: a network, for the lines of the neural kernel; labels are needed, too.
+        x: (n, ...) the inputs of `model`.
         most: points that are looked at, at random, >= 4. Memory and time grow with its square.
         seed: of that choice, of shuffles and of random references.
         progress: called as progress(fraction) after each group of lines.

@@ -51,7 +51,8 @@ def train_here(
             the seed.
         without: fields that are not offered: the page could not follow them.
         panels: what is drawn while it trains (`trace.panels`).
-        title, caption: a short heading, and what stands below.
+        title: a short heading.
+        caption: what stands below.
         name: of the block, for links and for `window.clbook.explorers[name]`.
         shapes: fields that change the shape of the training, each with the values that a reader may choose from. Each
             combination is traced by itself.

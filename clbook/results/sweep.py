@@ -309,13 +309,14 @@ def sweep(
         axes: setting=values; the grid holds a run for each combination.
 
     Returns:
-        The Results in the order of `configs`; of a comparison {name: Result}. Of a grid, an `xarray.Dataset`:
-        dimensions by setting, in the order given, then the quantities' own; see `labelled.dataset`.
+        The Results in the order of `configs`; of a comparison a dict from name to Result. Of a grid, an
+        `xarray.Dataset` with a dimension for each setting, in the order given, then the quantities' own; see
+        `labelled.dataset`.
 
     Raises:
         ValueError: run or configs that are none.
-        The error of the first run that failed, naming its config, when all others have finished. The attribute
-            `results` of the error holds them, with None for a run that failed.
+        Exception: that of the first run that failed, naming its config, when all others have finished; its attribute
+            `results` holds them, with None for a run that failed.
     """
     if not callable(run):
         raise ValueError(

@@ -16,7 +16,8 @@ def style_share(tau: float, d_c: int, d_s: int, rho: float) -> float:
 
     Args:
         tau: temperature, > 0.
-        d_c, d_s: dimensions of content and of style, both >= 1.
+        d_c: dimension of the content, >= 1.
+        d_s: dimension of the style, >= 1.
         rho: mean cosine of a pair's style, from -1 to 1.
 
     Raises:

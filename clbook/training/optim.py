@@ -91,7 +91,8 @@ def lars_directions(
 
     Args:
         weights, gradients: lists of tensors (R, ...).
-        trust, decay: as above.
+        trust: factor of each matrix's own rate.
+        decay: weight decay, part of that rate as above.
         axes: how many leading axes number networks: 0 for the weights of one, 2 for (R, M, ...), M networks a run.
     """
     directions = []
@@ -127,7 +128,7 @@ def adam(
         lr: one number.
         decay: (R,) or one number.
         kind: "l2" adds decay w to the gradient before Adam sees it, as `torch.optim.Adam` does; "decoupled" shrinks w
-            by 1 - lr decay, as `torch.optim.AdamW` does.
+            by 1 - lr decay, as `torch.optim.AdamW` does. Not checked, and any other text is taken for "decoupled".
 
     Returns:
         The new weights and the new memory.

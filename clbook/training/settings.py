@@ -39,7 +39,8 @@ def setting(
         default: the value that shows the chapter's phenomenon; its type is the field's type.
         doc: one line for a reader, shown as a tooltip.
         unit: unit of the value, e.g. "iterations"; empty for pure numbers.
-        low, high: inclusive bounds.
+        low: the lowest value that is allowed.
+        high: the highest value that is allowed.
         above: exclusive lower bound.
         choices: the allowed values, where they are not a range.
         file: ending of files that are allowed beside the choices.
@@ -202,7 +203,7 @@ class Settings:
 
     @property
     def program(self) -> tuple:
-        """What runs of one tensor program have in common: all settings but those marked `each`."""
+        """What runs of one tensor program have in common, all settings but those marked `each`."""
         shared = [type(self)]
         for name, field in fields(type(self)).items():
             if not field.metadata["each"]:

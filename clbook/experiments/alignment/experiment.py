@@ -147,7 +147,8 @@ class Result(Outcome):
 
     Similarities, gaps and angles compare each network with the first, trained with DCL. Its own column is 1 or 0.
     Angles are between changes since the start, NaN where nothing has moved. A similarity is NaN where it has no answer:
-    an embedding is 0, or all are one. Accuracies are those of readouts of the encoder's outputs.
+    an embedding is 0, or all are one. Accuracies are those of readouts of the encoder's outputs. `pca_angle` is the
+    angle of the first class's mean embedding in three principal axes, as in SA App. A.2.
     """
 
     steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")

@@ -107,11 +107,18 @@ class Result(Outcome):
     A run that was stopped before its first readout has no features, and `nan` for their accuracies.
 
     Attributes:
-        steps (S,): the loss before each step. epochs (T,), loss (T,) mean over the epoch, knn (T,): accuracy of ten
-            neighbours in h, test images.
-        pixels: the same accuracy from the pixels. probe, probe_z: of a linear classifier on h and on z.
-        h (test, features), z (test, d), labels (test,): the test images; spectrum_h, spectrum_z: variances of h and z
-            along their axes.
+        steps: (S,) the loss before each step.
+        epochs: (T,) the epochs after which it was read out.
+        loss: (T,) mean of the loss over the epoch.
+        knn: (T,) accuracy of ten neighbours in h, test images.
+        pixels: the same accuracy from the pixels.
+        probe: accuracy of a linear classifier on h.
+        probe_z: that of one on z.
+        h: (test, features) encoder's outputs for the test images.
+        z: (test, d) projector's outputs for them.
+        labels: (test,) their classes.
+        spectrum_h: variances of h along its axes.
+        spectrum_z: variances of z along its axes.
     """
 
     steps: np.ndarray

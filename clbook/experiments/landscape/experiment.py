@@ -88,15 +88,18 @@ class Result(Outcome):
 
     Attributes:
         z: (n, d) points, copies of a place side by side.
-        loss_mean: LS eq. 1 of the two views. loss: eq. 3 of the two views, with the chosen Psi and eta.
+        loss_mean: LS eq. 1 of the two views.
+        loss: eq. 3 of the two views, with the chosen Psi and eta.
         alignment: mean |z1 - z2|^2 over the two views z1, z2 of a point.
         uniformity: log mean exp(-2 |a - b|^2) over pairs of one view, mean over the two views.
         gradient: (n, d) n times the gradient of eq. 3 at the invariant map.
         tangential: (n,) its length along the sphere.
-        whole: (K (d - 1),) and split: (K (m - 1) (d - 1),) eigenvalues, ascending, of n times the Riemannian Hessian of
-            eq. 3 at the invariant map, in directions that move all copies of a place alike, and in those that keep the
-            centre of each place's copies. As swapping two copies changes nothing, these are all.
-        curves: the loss over K. thresholds: where it levels off.
+        whole: (K (d - 1),) eigenvalues, ascending, of n times the Riemannian Hessian of eq. 3 at the invariant map, in
+            directions that move all copies of a place alike.
+        split: (K (m - 1) (d - 1),) its other eigenvalues, ascending, in directions that keep the centre of each
+            place's copies. As swapping two copies changes nothing, these are all.
+        curves: the loss over K.
+        thresholds: where it levels off.
     """
 
     z: np.ndarray

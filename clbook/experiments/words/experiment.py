@@ -34,7 +34,10 @@ TRAINED, HELD_OUT = range(2)  # the two parts of a text
 
 @dataclasses.dataclass(frozen=True)
 class Config(Settings):
-    """Settings of one run; the default reads the installed libraries' documentation and takes some 15 seconds."""
+    """Settings of one run; the default reads the installed libraries' documentation.
+
+    That takes one to five minutes on a CPU.
+    """
 
     corpus: str = setting(
         "documentation", "text: documentation, gutenberg, bookcorpus or a folder of text files"
