@@ -12,7 +12,7 @@ from clbook.training.loop import State, Training
 
 
 class Anchored(Training):
-    """R runs that train f. A subclass says what g is, and calls `anchor` in its `setup`.
+    """R runs that train f. A subclass says what g is, in `output`, and calls `anchor` in its `setup`.
 
     In a grid over eps and tau all runs of a seed have one start and see the same views: g(w0, views) is computed once
     for all of them.
@@ -42,8 +42,8 @@ class Anchored(Training):
         """Which runs have one start and draw the same views: those of one seed, with the same points, noise and w0.
 
         Returns:
-            (first, start): first (k,), the number of the first run of each start; start (R,), the number of each run's.
-            None where no two runs share one.
+            first (k,), the number of the first run of each start, and start (R,), the number of each run's. None where no
+            two runs share one.
         """
         if getattr(s, "frozen", None) is None:
             return None
