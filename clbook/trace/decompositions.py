@@ -139,6 +139,44 @@ def flip(x, dims):
     return x
 
 
+def rational(x, coefficients):
+    """A ratio of polynomials in `x`: `coefficients` of both, that of the highest power first."""
+    above, below = coefficients[0]
+    for a, b in coefficients[1:]:
+        above = above * x + a
+        below = below * x + b
+    return above / below
+
+
+# P. J. Acklam's ratios of polynomials, in the middle and in the tails.
+MIDDLE = (
+    (-39.69683028665376, -54.47609879822406),
+    (220.9460984245205, 161.5858368580409),
+    (-275.9285104469687, -155.6989798598866),
+    (138.357751867269, 66.80131188771972),
+    (-30.66479806614716, -13.28068155288572),
+    (2.506628277459239, 1.0),
+)
+TAILS = (
+    (-0.007784894002430293, 0.0),
+    (-0.3223964580411365, 0.007784695709041462),
+    (-2.400758277161838, 0.3224671290700398),
+    (-2.549732539343734, 2.445134137142996),
+    (4.374664141464968, 3.754408661907416),
+    (2.938163982698783, 1.0),
+)
+
+
+def ndtri(p):
+    """The inverse of the normal distribution function, to 1.2e-9 of it."""
+    wide = p.double()
+    q = wide - 0.5
+    tail = torch.where(q < 0, wide, 1 - wide).log().mul(-2).sqrt()
+    outside = -q.sign() * rational(tail, TAILS)
+    found = torch.where(q.abs() > 0.47575, outside, q * rational(q * q, MIDDLE))
+    return found.to(p.dtype)
+
+
 OWN = {
     "addcmul": addcmul,
     "addcdiv": addcdiv,
@@ -169,6 +207,7 @@ WHOLE[aten.constant_pad_nd.default] = pad
 WHOLE[aten.flip.default] = flip
 WHOLE[aten.linalg_qr.default] = qr
 WHOLE[aten.sort.default] = sort
+WHOLE[aten.special_ndtri.default] = ndtri
 WHOLE[aten.argmin.default] = lambda x, dim=None, keepdim=False: (-x).argmax(dim, keepdim)
 WHOLE[aten.leaky_relu.default] = leaky_relu
 WHOLE[aten.diagonal_backward.default] = diagonal_backward

@@ -59,7 +59,6 @@ COSTLY = {
     "cos": "Math.cos({0})",
     "atan2": "Math.atan2({0},{1})",
     "erf": "erf({0})",
-    "special_ndtri": "ndtri({0})",
     "pow": "Math.pow({0},{1})",
 }
 POWERS = {

@@ -78,20 +78,6 @@ function erf(x) {
   return x < 0 ? -r : r;
 }
 
-// The inverse of the normal distribution function, to 1.2e-9 of it: P. J. Acklam's rational functions.
-const NDTRI = [
-  [-39.69683028665376, 220.9460984245205, -275.9285104469687, 138.357751867269, -30.66479806614716, 2.506628277459239],
-  [-54.47609879822406, 161.5858368580409, -155.6989798598866, 66.80131188771972, -13.28068155288572, 1],
-  [-0.007784894002430293, -0.3223964580411365, -2.400758277161838, -2.549732539343734, 4.374664141464968, 2.938163982698783],
-  [0.007784695709041462, 0.3224671290700398, 2.445134137142996, 3.754408661907416, 1],
-];
-function ndtri(p) {
-  const sum = (k, x) => NDTRI[k].reduce((s, c) => s * x + c);
-  const q = p - 0.5, tail = Math.sqrt(-2 * Math.log(q < 0 ? p : 1 - p));
-  if (Math.abs(q) > 0.47575) return -Math.sign(q) * sum(2, tail) / sum(3, tail);
-  return q * sum(0, q * q) / sum(1, q * q);
-}
-
 // Eigenvalues L, ascending, and eigenvectors, the columns of V, of the symmetric matrix number `run` of A: by Jacobi.
 function eigh(L, V, A, n, run) {
   const at = run * n * n, a = Array.from({ length: n }, (_, i) => Array.from(A.subarray(at + i * n, at + i * n + n)));
