@@ -58,7 +58,6 @@ COSTLY = {
     "sin": "Math.sin({0})",
     "cos": "Math.cos({0})",
     "atan2": "Math.atan2({0},{1})",
-    "erf": "erf({0})",
     "pow": "Math.pow({0},{1})",
 }
 POWERS = {

@@ -59,25 +59,6 @@ function dot(A, a, da, B, b, db, k) {
   return s;
 }
 
-// The error function to 1e-15: its series, and further out a continued fraction.
-function erf(x) {
-  const a = Math.abs(x);
-  let r = 1;
-  if (a < 3) {
-    let sum = a, term = a;
-    for (let n = 1; Math.abs(term) > 1e-17 * sum; n++) {
-      term *= -a * a / n;
-      sum += term / (2 * n + 1);
-    }
-    r = 2 / Math.sqrt(Math.PI) * sum;
-  } else if (a < 6) {
-    let f = 0;
-    for (let n = 60; n > 0; n--) f = n / 2 / (a + f);
-    r = 1 - Math.exp(-a * a) / (Math.sqrt(Math.PI) * (a + f));
-  }
-  return x < 0 ? -r : r;
-}
-
 // Eigenvalues L, ascending, and eigenvectors, the columns of V, of the symmetric matrix number `run` of A: by Jacobi.
 function eigh(L, V, A, n, run) {
   const at = run * n * n, a = Array.from({ length: n }, (_, i) => Array.from(A.subarray(at + i * n, at + i * n + n)));
