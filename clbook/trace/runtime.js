@@ -78,56 +78,51 @@ function eigh(L, V, A, n, run) {
 }
 
 // Eigenvalues L alone, ascending, of the symmetric matrix number `run` of A, which is used up: Householder reflections
-// make it tridiagonal, and the QL algorithm with implicit shifts takes that apart (Numerical Recipes, 11.2 and 11.3).
+// make it tridiagonal, and QL steps with a shift take that apart, on the squares beside the diagonal (C. Reinsch).
 function eigenvalues(L, A, n, run) {
-  const a = A.subarray(run * n * n, (run + 1) * n * n), d = new Float64Array(n), e = new Float64Array(n + 1);
+  const a = A.subarray(run * n * n, (run + 1) * n * n), p = new Float64Array(n), squares = new Float64Array(n + 1);
+  const least = 1e-34 * dot(a, 0, 1, a, 0, 1, n * n); // below, a square is rounding
   for (let i = n - 1; i > 0; i--) {
-    const row = a.subarray(i * n, i * n + i);
-    let scale = 0, h = 0, f = 0;
-    for (let k = 0; k < i; k++) scale += Math.abs(row[k]);
-    e[i] = row[i - 1];
-    if (i === 1 || scale === 0) continue;
-    for (let k = 0; k < i; k++) h += (row[k] /= scale) * row[k];
-    const g = row[i - 1] >= 0 ? -Math.sqrt(h) : Math.sqrt(h);
-    e[i] = scale * g;
-    h -= row[i - 1] * g;
-    row[i - 1] -= g;
-    const p = e.subarray(0, i).fill(0); // the product with the part above, of which the lower triangle is kept
-    for (let j = 0; j < i; j++) {
-      const x = row[j];
-      let s = 0;
+    const v = a.subarray(i * n, i * n + i);
+    squares[i] = dot(v, 0, 1, v, 0, 1, i);
+    const end = v[i - 1] < 0 ? -Math.sqrt(squares[i]) : Math.sqrt(squares[i]), h = squares[i] + end * v[i - 1];
+    if (h === 0) continue;
+    v[i - 1] += end;
+    for (let j = 0; j < i; j++) { // p is the product with the part above, of which the lower triangle is kept
+      const x = v[j];
+      let s = a[j * n + j] * x;
       for (let k = 0; k < j; k++) {
-        s += a[j * n + k] * row[k];
+        s += a[j * n + k] * v[k];
         p[k] += a[j * n + k] * x;
       }
-      p[j] += s + a[j * n + j] * x;
+      p[j] = s;
     }
-    for (let j = 0; j < i; j++) f += (p[j] /= h) * row[j];
-    for (let j = 0; j < i; j++) p[j] -= f / (2 * h) * row[j];
-    for (let j = 0; j < i; j++) for (let k = 0; k <= j; k++) a[j * n + k] -= row[j] * p[k] + p[j] * row[k];
+    const f = dot(p, 0, 1, v, 0, 1, i) / (2 * h);
+    for (let j = 0; j < i; j++) p[j] = (p[j] - f * v[j]) / h;
+    for (let j = 0; j < i; j++) {
+      const x = v[j], y = p[j];
+      for (let k = 0; k <= j; k++) a[j * n + k] -= x * p[k] + y * v[k];
+    }
   }
-  for (let i = 0; i < n; i++) d[i] = a[i * n + i];
-  e.copyWithin(0, 1);
+  const d = p.map((_, i) => a[i * n + i]);
   for (let l = 0; l < n; l++) for (let turn = 0; turn < 60; turn++) {
     let m = l;
-    while (m < n - 1 && Math.abs(e[m]) > 1e-16 * (Math.abs(d[m]) + Math.abs(d[m + 1]))) m++;
+    while (squares[m + 1] > least) m++;
     if (m === l) break;
-    let g = (d[l + 1] - d[l]) / (2 * e[l]), r = Math.hypot(g, 1), s = 1, c = 1, p = 0;
-    g = d[m] - d[l] + e[l] / (g + (g < 0 ? -r : r));
-    let i = m - 1;
-    for (; i >= l; i--) {
-      const f = s * e[i], b = c * e[i];
-      e[i + 1] = r = Math.hypot(f, g);
-      if (r === 0) { d[i + 1] -= p; e[m] = 0; break; }
-      s = f / r; c = g / r;
-      g = d[i + 1] - p;
-      const q = (d[i] - g) * s + 2 * c * b;
-      p = s * q;
-      d[i + 1] = g + p;
-      g = c * q - b;
+    const root = Math.sqrt(squares[l + 1]), half = (d[l + 1] - d[l]) / (2 * root);
+    const shift = d[l] - root / (half + (half < 0 ? -1 : 1) * Math.hypot(half, 1));
+    let g = d[m] - shift, q = g * g, c = 1, s = 0;
+    for (let i = m - 1; i >= l; i--) {
+      const square = squares[i + 1], r = q + square, after = g, kept = c;
+      squares[i + 2] = s * r;
+      c = q / r;
+      s = square / r;
+      g = c * (d[i] - shift) - s * after;
+      d[i + 1] = after + d[i] - g;
+      q = c === 0 ? kept * square : g * g / c;
     }
-    if (i >= l) continue;
-    d[l] -= p; e[l] = g; e[m] = 0;
+    squares[l + 1] = s * q;
+    d[l] = shift + g;
   }
   L.set(d.sort(), run * n);
 }
