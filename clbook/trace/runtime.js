@@ -29,28 +29,20 @@ function exp(x) {
 
 // C (n, m) = A (n, k) B (k, m), each with an offset and two strides; two rows and four columns at a time.
 function mm(C, c0, cr, cc, A, a0, ar, ac, B, b0, br, bc, n, k, m) {
-  let i = 0;
-  for (; i + 1 < n; i += 2) {
-    const row = a0 + i * ar, next = row + ar;
-    let j = 0;
-    for (; j + 3 < m; j += 4) {
-      let s0 = 0, s1 = 0, s2 = 0, s3 = 0, t0 = 0, t1 = 0, t2 = 0, t3 = 0;
-      for (let l = 0, p = row, q = next, b = b0 + j * bc; l < k; l++, p += ac, q += ac, b += br) {
-        const x = A[p], y = A[q], u = B[b], v = B[b + bc], w = B[b + 2 * bc], z = B[b + 3 * bc];
-        s0 += x * u; s1 += x * v; s2 += x * w; s3 += x * z;
-        t0 += y * u; t1 += y * v; t2 += y * w; t3 += y * z;
-      }
-      const o = c0 + i * cr + j * cc, r = o + cr;
-      C[o] = s0; C[o + cc] = s1; C[o + 2 * cc] = s2; C[o + 3 * cc] = s3;
-      C[r] = t0; C[r + cc] = t1; C[r + 2 * cc] = t2; C[r + 3 * cc] = t3;
+  const rows = n - n % 2, columns = m - m % 4;
+  for (let i = 0; i < rows; i += 2) for (let j = 0; j < columns; j += 4) {
+    let s0 = 0, s1 = 0, s2 = 0, s3 = 0, t0 = 0, t1 = 0, t2 = 0, t3 = 0;
+    for (let l = 0, p = a0 + i * ar, q = p + ar, b = b0 + j * bc; l < k; l++, p += ac, q += ac, b += br) {
+      const x = A[p], y = A[q], u = B[b], v = B[b + bc], w = B[b + 2 * bc], z = B[b + 3 * bc];
+      s0 += x * u; s1 += x * v; s2 += x * w; s3 += x * z;
+      t0 += y * u; t1 += y * v; t2 += y * w; t3 += y * z;
     }
-    for (; j < m; j++) {
-      C[c0 + i * cr + j * cc] = dot(A, row, ac, B, b0 + j * bc, br, k);
-      C[c0 + (i + 1) * cr + j * cc] = dot(A, next, ac, B, b0 + j * bc, br, k);
-    }
+    const o = c0 + i * cr + j * cc, r = o + cr;
+    C[o] = s0; C[o + cc] = s1; C[o + 2 * cc] = s2; C[o + 3 * cc] = s3;
+    C[r] = t0; C[r + cc] = t1; C[r + 2 * cc] = t2; C[r + 3 * cc] = t3;
   }
-  for (; i < n; i++)
-    for (let j = 0; j < m; j++) C[c0 + i * cr + j * cc] = dot(A, a0 + i * ar, ac, B, b0 + j * bc, br, k);
+  for (let i = 0; i < n; i++) for (let j = i < rows ? columns : 0; j < m; j++)
+    C[c0 + i * cr + j * cc] = dot(A, a0 + i * ar, ac, B, b0 + j * bc, br, k);
 }
 
 function dot(A, a, da, B, b, db, k) {
