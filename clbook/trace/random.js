@@ -8,20 +8,15 @@ class Generator {
       const x = s[i - 1] ^ s[i - 1] >>> 30;
       s[i] = Math.imul(x, 1812433253) + i;
     }
-    this.at = 624;
+    this.at = 0;
     this.spare = null;
   }
 
   bits() { // 32 of them
-    const s = this.words;
-    if (this.at === 624) {
-      for (let i = 0; i < 624; i++) {
-        const y = s[i] & 0x80000000 | s[(i + 1) % 624] & 0x7fffffff;
-        s[i] = s[(i + 397) % 624] ^ y >>> 1 ^ (y & 1 ? 0x9908b0df : 0);
-      }
-      this.at = 0;
-    }
-    let y = s[this.at++];
+    const s = this.words, i = this.at, next = (i + 1) % 624;
+    let y = s[i] & 0x80000000 | s[next] & 0x7fffffff;
+    y = s[i] = s[(i + 397) % 624] ^ y >>> 1 ^ (y & 1 ? 0x9908b0df : 0);
+    this.at = next;
     y ^= y >>> 11;
     y ^= y << 7 & 0x9d2c5680;
     y ^= y << 15 & 0xefc60000;
