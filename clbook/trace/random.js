@@ -3,13 +3,10 @@
 class Generator {
   constructor(seed) {
     const s = this.words = new Uint32Array(624);
-    s[0] = seed >>> 0;
-    for (let i = 1; i < 624; i++) {
-      const x = s[i - 1] ^ s[i - 1] >>> 30;
-      s[i] = Math.imul(x, 1812433253) + i;
-    }
+    s[0] = seed;
+    for (let i = 1; i < 624; i++) s[i] = Math.imul(s[i - 1] ^ s[i - 1] >>> 30, 1812433253) + i;
     this.at = 0;
-    this.spare = null;
+    this.normals = []; // that have been made and not yet taken
   }
 
   bits() { // 32 of them
@@ -23,20 +20,17 @@ class Generator {
     return (y ^ y >>> 18) >>> 0;
   }
 
-  single() { // in [0, 1), 24 bits
-    return (this.bits() & 0xffffff) / 16777216;
-  }
-
-  double() { // in [0, 1), 53 bits
-    const high = this.bits(), low = this.bits();
-    return ((high & 0x1fffff) * 4294967296 + low) / 9007199254740992;
+  uniform(wide) { // in [0, 1): 53 bits of two words, or 24 of one
+    const first = this.bits();
+    if (!wide) return (first & 0xffffff) / 16777216;
+    return ((first & 0x1fffff) * 4294967296 + this.bits()) / 9007199254740992;
   }
 
   // torch.rand and Tensor.uniform_
   rand(out, low = 0, high = 1) {
     const wide = out instanceof Float64Array, round = wide ? (x) => x : Math.fround;
-    const width = round(round(high) - round(low));
-    for (let i = 0; i < out.length; i++) out[i] = round((wide ? this.double() : this.single()) * width + round(low));
+    const from = round(low), width = round(round(high) - from);
+    for (let i = 0; i < out.length; i++) out[i] = this.uniform(wide) * width + from;
   }
 
   // torch.randn and Tensor.normal_: from 16 numbers on in blocks of sixteen, the last one anew where it is not full
@@ -46,35 +40,24 @@ class Generator {
       for (let i = 0; i < n; i++) out[i] = this.normal() * std + mean;
       return;
     }
-    const uniform = (from) => {
-      for (let i = from; i < n; i++) out[i] = wide ? this.double() : this.single();
-    };
     const block = (from) => {
+      for (let i = from; i < from + 16; i++) out[i] = this.uniform(wide);
       for (let i = from; i < from + 8; i++) {
-        const radius = round(Math.sqrt(round(-2 * round(Math.log(round(1 - out[i]))))));
-        const angle = round(2 * Math.PI * out[i + 8]);
-        out[i] = round(round(round(radius * round(Math.cos(angle))) * round(std)) + mean);
-        out[i + 8] = round(round(round(radius * round(Math.sin(angle))) * round(std)) + mean);
+        const [x, y] = pair(out[i + 8], out[i], round);
+        out[i] = round(x * round(std)) + mean;
+        out[i + 8] = round(y * round(std)) + mean;
       }
     };
-    uniform(0);
-    for (let i = 0; i < n - 15; i += 16) block(i);
-    if (n % 16) {
-      uniform(n - 16);
-      block(n - 16);
-    }
+    let i = 0;
+    for (; i + 16 <= n; i += 16) block(i);
+    if (i === n) return;
+    for (; i < n; i++) this.uniform(wide); // which the last block replaces
+    block(n - 16);
   }
 
-  normal() { // one; the second of a pair is kept
-    if (this.spare !== null) {
-      const kept = this.spare;
-      this.spare = null;
-      return kept;
-    }
-    const u = this.double(), v = this.double();
-    const radius = Math.sqrt(-2 * Math.log1p(-v)), angle = 2 * Math.PI * u;
-    this.spare = radius * Math.sin(angle);
-    return radius * Math.cos(angle);
+  normal() {
+    if (!this.normals.length) this.normals = pair(this.uniform(true), this.uniform(true), (x) => x);
+    return this.normals.shift();
   }
 
   randint(out, high) {
@@ -82,12 +65,16 @@ class Generator {
   }
 
   randperm(out) {
-    const n = out.length;
-    for (let i = 0; i < n; i++) out[i] = i;
-    for (let i = 0; i < n - 1; i++) {
-      const j = i + this.bits() % (n - i), kept = out[i];
-      out[i] = out[j];
-      out[j] = kept;
+    for (let i = 0; i < out.length; i++) out[i] = i;
+    for (let i = 0; i < out.length - 1; i++) {
+      const j = i + this.bits() % (out.length - i);
+      [out[i], out[j]] = [out[j], out[i]];
     }
   }
+}
+
+// Two normal numbers of two uniform ones, rounded on the way (Box and Muller).
+function pair(u, v, round) {
+  const angle = round(2 * Math.PI * u), radius = round(Math.sqrt(round(-2 * round(Math.log(round(1 - v))))));
+  return [round(radius * round(Math.cos(angle))), round(radius * round(Math.sin(angle)))];
 }
