@@ -269,7 +269,7 @@ def thresholds(rows) -> Picture:
     left.set(ylim=(0, 1.05), ylabel="10-NN accuracy at the end")
     right.set(yscale="log", ylabel="largest reach")
     right.axhline(1, color=MUTED, lw=0.8, ls=":")
-    legend(right, loc="upper left", handletextpad=0.1)
+    legend(right, loc="lower right", handletextpad=0.1, borderaxespad=0.2)
     below = [accuracy >= 0.95 for _, over, accuracy, _ in rows if over < 1]
     above = [accuracy >= 0.95 for _, over, accuracy, _ in rows if not over < 1]
     return Picture(
