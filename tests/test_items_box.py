@@ -99,6 +99,27 @@ def test_what_is_found_is_in_sight(page):
     )
 
 
+def test_what_the_book_asked_itself_is_marked_in_the_table_of_a_paper():
+    loader = jinja2.FileSystemLoader(FOLDER)
+    template = jinja2.Environment(loader=loader, trim_blocks=True).get_template("ledger.html")
+    record = {"verdict": "holds", "says": "It is so."}
+    claims = [record | {"ours": ours} for ours in (False, True, "code")]
+    html = template.render(
+        kind="paper-items",
+        paper="LS",
+        whose={},
+        verdicts=VERDICTS,
+        items=[{"id": "item", "item": "Fig. 1", "says": "Nothing.", "claims": claims}],
+        words=str,
+        row=lambda record: "#row",
+        page=lambda record: "page",
+    )
+    marks = [
+        line.partition("</a>")[2].partition(":")[0] for line in html.splitlines() if "#row" in line
+    ]
+    assert marks == ["", " (our question)", " (a check of our code)"]
+
+
 @pytest.fixture(scope="module")
 def ledger(tabs, tmp_path_factory):
     """A ledger of two papers with the same items, one below the other."""
