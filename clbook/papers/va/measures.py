@@ -47,7 +47,7 @@ def clusters_live(life):
     text = (
         f"gaps between clusters are {listed(early, '.0f')} times those within at iteration 104, "
         f"{listed(late, '.1f')} times at 3,122, {listed(end, '.1f')} times at 20,000; from a uniform "
-        f"start at lr = 10 {listed(other, '.1f')} times at 3,122"
+        f"start at lr = 10: {listed(other, '.1f')} times at 3,122"
     )
     worst = np.minimum(early, late)
     return Finding(text, late.mean(), (Every(np.log(worst / 2)),))
@@ -184,7 +184,7 @@ def clusters_come(net: str, depth: int, uniform) -> Finding:
     table = by_setting(mine, runs)
     found = [best_rate(rates) for rates in table.values()]
     soonest = [min(map(max, rates.values())) for rates in table.values()]
-    when = f", by iteration {span(soonest, '.0f')}" if np.isfinite(soonest).all() else ""
+    when = f", by iteration {span(soonest, ',.0f')}" if np.isfinite(soonest).all() else ""
     came = np.isfinite(runs)
     stayed = came & (mine.accuracy.isel(step=-1) >= CLUSTERED)
     text = (
@@ -368,7 +368,7 @@ def own_gradient(tight):
         for start in ("smooth", "random")
     )
     return Finding(
-        f"p = {span(smooth, '.2f')} from a smooth start, {span(random, '.2f')} from a random one",
+        f"p = {span(smooth, 'z.2f')} from a smooth start, {span(random, 'z.2f')} from a random one",
         smooth.mean(),
         (smooth - ORDER, 0.5 - random),
     )
@@ -494,7 +494,7 @@ def on_a_line(tight):
     blocks = by_delta(runs, lambda run: run.error("blocks"))
     errors = [run.error("mean") for row in runs for run in row]
     return Finding(
-        f"error {span(errors, '.2g')}, p = {span(p, '.2f')}; with all blocks of the kernel "
+        f"error {span(errors, '.2g')}, p = {span(p, 'z.2f')}; with all blocks of the kernel "
         f"{span(blocks, '.2f')}",
         np.mean(errors),
         (0.5 - p, blocks - ORDER),
@@ -550,7 +550,7 @@ def vanilla_at_rest(speeds, free):
     change = change_after(speeds.sel(network=False).recorded_loss, 1000)
     start = change_after(free.recorded_loss.sel(d=2, start="uniform"), 200)
     return Finding(
-        f"the loss changes by {span(change, '.0e')} after it; from a uniform start by {span(start, '.2g')} from "
+        f"the loss changes by {span(change, '.0e')} after it; from a uniform start by {span(start, '.1e')} from "
         "iteration 200 to 1,000",
         change.max(),
         (0.005 - change, 0.005 - start),
@@ -566,9 +566,10 @@ def by_15(uniform):
             rates |= {(net, lr): seeds for lr, seeds in seeds_by_rate.items()}
     found = best_rate(rates, by=15)
     first = {name: max(seeds) for name, seeds in rates.items()}
+    trained = {"mlp": "all weights trained", "averaging": "eq. 18's network"}
     (net, lr), at = min(first.items(), key=lambda pair: pair[1])
     return Finding(
-        f"soonest in all seeds: iteration {at:g}, {net} at lr = {lr:g}",
+        f"soonest in all seeds: iteration {at:g}, {trained[net]}, lr = {lr:g}",
         at,
         (np.array(found),),
     )

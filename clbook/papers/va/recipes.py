@@ -187,7 +187,7 @@ RECIPES["va-uniform"] = Recipe(
     axes=AXES,
 )
 RECIPES["va-eq-18"] = Recipe(
-    "VA eq. 18 from a uniform start at two rates beyond the stability limit, 300 iterations",
+    "VA eq. 18 from a uniform start at two more rates, 300 iterations",
     run,
     EQ_18,
     accuracies,
