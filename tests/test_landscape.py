@@ -257,6 +257,21 @@ def test_copies_give_exactly_K_times_m_minus_1_ways_down_and_none_moves_whole_pl
     assert np.abs(result.whole).min() < 1e-12, "turning everything changes nothing"
 
 
+@pytest.mark.parametrize("points, ways", [(4, 1), (5, 2), (8, 5), (16, 13)])
+def test_even_points_on_the_equator_of_a_sphere_have_ways_down(points, ways):
+    equator = torch.nn.functional.pad(even(points, 2), (0, 1))
+
+    def loss(heights):
+        z = torch.nn.functional.normalize(
+            equator + heights[:, None] * equator.new_tensor([0, 0, 1])
+        )
+        return generalized(z, z, lambda t: -t / 0.2).mean()
+
+    heights = torch.zeros(points, dtype=torch.float64)
+    curvatures = torch.linalg.eigvalsh(torch.autograd.functional.hessian(loss, heights))
+    assert int((curvatures < -1e-4).sum()) == ways
+
+
 @pytest.mark.parametrize("dim, clusters", [(3, 4), (3, 6), (4, 5)])
 def test_on_the_sphere_each_copy_has_dim_minus_1_ways_down(dim, clusters):
     result = run(Config(dim=dim, clusters=clusters, copies=3))

@@ -14,12 +14,12 @@ def runs(*at, **fields):
 
 
 def check(separated, **changed):
-    """A Check of 3 seeds with 4 runs each: eps rises, and the first two separate, the earlier the smaller eps^2/tau."""
-    eps, tau = np.tile([1.0, 1.0, 2.0, 2.0], 3), np.tile([0.1, 0.2, 0.1, 0.2], 3)
+    """A Check of 5 seeds with 4 runs each: eps rises, and the first two separate, the earlier the smaller eps^2/tau."""
+    eps, tau = np.tile([1.0, 1.0, 2.0, 2.0], 5), np.tile([0.1, 0.2, 0.1, 0.2], 5)
     fields = dict(
         eps=eps,
         tau=tau,
-        seed=np.repeat([0, 1, 2], 4),
+        seed=np.repeat(range(5), 4),
         gamma=eps / 2,
         theta=eps,
         sigma2=eps,
@@ -34,8 +34,8 @@ def check(separated, **changed):
     return condition.Check(**{**fields, **changed})
 
 
-SOME = [True, True, True, False] * 3
-TAU = np.tile([0.1, 0.2, 0.2, 0.1], 3)  # with these, eps^2/tau is largest where a run stays mixed
+SOME = [True, True, True, False] * 5
+TAU = np.tile([0.1, 0.2, 0.2, 0.1], 5)  # with these, eps^2/tau is largest where a run stays mixed
 EARLY, NEVER = runs(10, 20, 30, 40, 50), runs(*[None] * 5)
 VANILLA = "eps^2/tau = .01, vanilla"
 NETWORK = "eps^2/tau = .01, network"
@@ -45,20 +45,20 @@ LINE = np.arange(3.0)[None, :, None]
 def timed(*steps):
     """A check whose runs separate at these iterations; eps^2/tau is 10, 8, 40, 7.1, and eps^3/tau 10, 32, 80, 57."""
     return check(
-        [True] * 12,
-        eps=np.tile([1.0, 4.0, 2.0, 8.0], 3),
-        tau=np.tile([0.1, 2.0, 0.1, 9.0], 3),
-        steps=np.tile(steps, 3),
+        [True] * 20,
+        eps=np.tile([1.0, 4.0, 2.0, 8.0], 5),
+        tau=np.tile([0.1, 2.0, 0.1, 9.0], 5),
+        steps=np.tile(steps, 5),
     )
 
 
 def wide(*steps):
     """A check whose runs separate at these iterations; eps^3/tau is .01, .1, 10 and 1,000, tau the same for all."""
     return check(
-        [True] * 12,
-        eps=np.tile([0.1, 0.1 ** (2 / 3), 10 ** (1 / 3), 10.0], 3) * 1.0,
-        tau=np.tile([0.1, 0.1, 1.0, 1.0], 3),
-        steps=np.tile(steps, 3),
+        [True] * 20,
+        eps=np.tile([0.1, 0.1 ** (2 / 3), 10 ** (1 / 3), 10.0], 5) * 1.0,
+        tau=np.tile([0.1, 0.1, 1.0, 1.0], 5),
+        steps=np.tile(steps, 5),
     )
 
 
@@ -127,7 +127,7 @@ CASES = {
     },
     "ls-gamma": {
         "holds": {"phase_diagram": check(SOME)},
-        "fails": {"phase_diagram": check(SOME, left=np.ones(12))},
+        "fails": {"phase_diagram": check(SOME, left=np.ones(20))},
     },
     "ls-stronger-than-needed": {
         "holds": {"donuts": {"rotation": [measurable(0.1)] * 5}, "tiny": [measurable(0.1)] * 5},

@@ -323,7 +323,14 @@ def phase_diagram(check: Check, epses: Sequence[float], taus: Sequence[float]) -
     square, cube = (
         _times_by_group(ax[name], check, power) for name, power in (("square", 2), ("cube", 3))
     )
-    legend(ax["cube"], loc="upper left", fontsize=8, handletextpad=0.1, labelspacing=0.2)
+    tight = {
+        "handletextpad": 0,
+        "labelspacing": 0.2,
+        "columnspacing": 0.2,
+        "borderaxespad": 0.1,
+        "borderpad": 0,
+    }
+    legend(ax["square"], loc="upper left", fontsize=8, ncols=2, **tight)
     return Picture(
         fig,
         "Time to separation over eps and tau, and against both groups: an increasing function of "

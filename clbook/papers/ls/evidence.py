@@ -167,7 +167,7 @@ def followed():
 
 @functools.cache
 def to_the_end():
-    """The record of the phase diagram with the partial gradient, and of its three slowest runs, to their end."""
+    """The record of the phase diagram with the partial gradient, and of its seven slowest runs, to their end."""
     return records.load("ls-to-the-end")
 
 

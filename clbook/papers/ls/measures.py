@@ -263,7 +263,7 @@ def consistent(on_sphere):
     scale = min(one["scale"] for one in on_sphere)
     return Finding(
         f"similarities off by a part of {similar:.0e}, losses by {loss:.0e}; doubling the points changes "
-        f"eq. 3 by {scale:.0%} or more",
+        f"LS eq. 3 by {scale:.0%} or more",
         loss,
         (EXACT - similar, EXACT - loss, scale - 0.01),
     )
@@ -327,7 +327,7 @@ def linear(by_tolerance):
     near = counted(slack > 0)
     far = (beyond > 0).sum()
     return Finding(
-        f"there is one for {near} tolerances (R2 from {fit.min():.3f}), "
+        f"there is such a line for {near} tolerances (R2 from {fit.min():.3f}), "
         f"up to tau = .5 for {far} (R2 from {worse.min():.3f})",
         fit.min(),
         (slack.min(),),
@@ -490,13 +490,13 @@ def tight_start(repeats):
 def sufficient(to_the_end, overlapping, equal_means):
     at = above_one(to_the_end)
     mixed = np.isnan(at)
-    last = listed(to_the_end.separable_at[to_the_end.gradient == "full"], ",.0f")
+    last = span(to_the_end.separable_at[to_the_end.gradient == "full"], ",.0f")
     slowest = np.nanmax(at)
     at_rest = equal_means["ratio"]
     highest = max(one["ratio"] for one in overlapping)
     return Finding(
         f"{counted(mixed)} runs above 1 stay mixed; the slowest takes "
-        f"{slowest:,.0f} iterations, the chapter's three {last}; without the conditions nothing "
+        f"{slowest:,.0f} iterations, the chapter's seven {last}; without the conditions nothing "
         f"moves at a ratio of {at_rest:.0f}, and no weights separate at one of {highest:.0f}",
         mixed.sum(),
         (~mixed,),
@@ -586,7 +586,8 @@ def tells(phase_diagram):
         found.append([one.auc(score) for score in (one.ratio, one.ratio_frozen, -square)])
     auc, still, alone = np.transpose(found)
     return Finding(
-        f"AUC {span(auc, '.3f')}; with delta = 0 {span(still, '.3f')}, eps^2/tau alone {span(alone, '.3f')}",
+        f"AUC {span(auc, '.3f')} in each seed; with delta = 0 {span(still, '.3f')}, "
+        f"eps^2/tau alone {span(alone, '.3f')}",
         auc.mean(),
         (auc - 0.9, alone - 0.9),
     )
@@ -1053,7 +1054,7 @@ def stays_invariant(kept):
     radius = max(kept["radius"])
     point = min(kept["point"])
     return Finding(
-        f"by {radius:.0e} at most; by {point:.2g} or more where it sees the point",
+        f"by {radius:.0e} at most; the farthest view by {point:.2g} or more where it sees the point",
         radius,
         (EXACT - radius, point - EXACT),
     )
@@ -1201,12 +1202,11 @@ def full_size(fig6, uniform_size, uniform_batches):
     early = (0.1 - cap / last).fillna(-1.0)
     uniform = np.isfinite(uniform_size.separable_at.sel(d=2, depth=1))
     small = np.isfinite(uniform_batches.separable_at).sum("seed")
-    counts = ", ".join(f"{int(small.sel(lr=lr))} at lr {lr:g}" for lr in small.lr.values)
     seeds = uniform_batches.sizes["seed"]
+    by_rate = [f"{int(small.sel(lr=lr))} of {seeds} at lr {lr:g}" for lr in small.lr.values]
     return Finding(
         f"from the cap at {listed(at, '.0f')} of {last:,.0f} iterations; from the uniform "
-        f"start {counted(uniform)} within 16, in batches of 200, of "
-        f"{seeds}, {counts}",
+        f"start {counted(uniform)} within 16; in batches of 200 {', '.join(by_rate)}",
         at.mean(),
         (Every(early.values),),
     )
