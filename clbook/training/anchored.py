@@ -42,8 +42,8 @@ class Anchored(Training):
         """Which runs have one start and draw the same views: those of one seed, with the same points, noise and w0.
 
         Returns:
-            first (k,), the number of the first run of each start, and start (R,), the number of each run's. None where no
-            two runs share one.
+            first (k,), the number of the first run of each start, and start (R,), the number of each run's.
+            None where no two runs share one.
         """
         if getattr(s, "frozen", None) is None:
             return None
