@@ -39,7 +39,7 @@ CEILINGS = {
     "images": 7.03,
     "kernel": 7.19,
     "landscape": 7.05,
-    "modadd": 7.5,
+    "modadd": 7.0,
     "overlap": 7.08,
     "photographs": 6.78,
     "practice": 6.9,

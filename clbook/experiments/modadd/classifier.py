@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
 
 from clbook import data
 from clbook.training.loop import State, Training
@@ -25,7 +26,7 @@ FRACTION = 0.8  # of the N^2 pairs is trained on
 EVERY = 10  # epochs between two measurements, as in SL
 STARTS = ("pretrained", "random", "permuted")
 
-Weights = list[torch.Tensor]
+Weights = list[Tensor]
 
 
 def starts(config: Settings) -> tuple[str, ...]:
@@ -46,14 +47,14 @@ class During(Draws):
         self.steps = steps
         self.step = 0
 
-    def next(self) -> torch.Tensor | None:
+    def next(self) -> Tensor | None:
         """(R, ...) the next step's numbers, or None."""
         drawn = super().next() if self.step in self.steps else None
         self.step += 1
         return drawn
 
 
-def shuffled(count: int, generators: list[torch.Generator]) -> torch.Tensor:
+def shuffled(count: int, generators: list[torch.Generator]) -> Tensor:
     """(R, count) the numbers 0 .. count - 1, in an order of each run's own."""
     return torch.stack([torch.randperm(count, generator=g) for g in generators])
 
@@ -71,27 +72,36 @@ class Classifiers(Training):
         Args:
             begin: the step of the run at which they begin to learn.
         """
-        c, s = self.config, self.state
+        c = self.config
+        s = self.state
         self.starts = starts(c)
         generators = [stream(config.seed, CLASSIFIER) for config in self.configs]
         heads = 1 if c.d % 2 else 2
-        net = Transformer(c.N, 2, c.d, c.k, generators, layers=LAYERS, heads=heads, hidden=HIDDEN)
+        sizes = {"layers": LAYERS, "heads": heads, "hidden": HIDDEN}
+        net = Transformer(c.N, 2, c.d, c.k, generators, **sizes)
         first, self.classify = functional(net)
-        weights = [torch.stack([w] * len(self.starts), 1) for w in first]
+        count = len(self.starts)
+        weights = [torch.stack([w] * count, 1) for w in first]
         s.classifier_memory = adam_memory(weights)
         # The pairs (a, b), numbered 0 .. N^2 - 1: those that a run trains on, and the others.
-        self.shared.pairs, self.shared.sums = data.modadd(c.N, c.k)
-        pairs = c.N**2
-        order = shuffled(pairs, generators)
-        cut = round(FRACTION * pairs)
+        pairs, sums = data.modadd(c.N, c.k)
+        self.shared.pairs = pairs
+        self.shared.sums = sums
+        count = len(pairs)
+        order = shuffled(count, generators)
+        cut = round(FRACTION * count)
         s.seen = order[:, :cut]
         s.unseen = order[:, cut:]
         s.permuted = shuffled(c.N, generators)
-        steps = range(begin, begin + c.classifier_epochs)
-        self.draws["pairs"] = During(generators, lambda g: torch.randperm(cut, generator=g), steps)
+        end = begin + c.classifier_epochs
+
+        def epoch(generator):
+            return torch.randperm(cut, generator=generator)
+
+        self.draws["pairs"] = During(generators, epoch, range(begin, end))
         return weights
 
-    def seated(self, s: State, weights: Weights, tables: torch.Tensor) -> Weights:
+    def seated(self, s: State, weights: Weights, tables: Tensor) -> Weights:
         """The classifiers' weights with first embeddings made of the learned tables (R, N, d)."""
         # The embeddings (R, S, N, d) are the first weights of a Transformer.
         random, *rest = weights
@@ -106,23 +116,27 @@ class Classifiers(Training):
                 embeddings.append(tables.gather(1, rows))
         return [torch.stack(embeddings, 1), *rest]
 
-    def scores(self, weights: Weights, numbers: torch.Tensor) -> torch.Tensor:
+    def scores(self, weights: Weights, numbers: Tensor) -> Tensor:
         """(R, S, n, k) what the classifiers answer to the pairs with `numbers` (R, n)."""
         count = len(self.starts)
         flat = [w.flatten(0, 1) for w in weights]  # (R S, ...): as many networks
-        pairs = self.shared.pairs[numbers].repeat_interleave(count, 0)  # (R S, n, 2)
-        return self.classify(flat, pairs).unflatten(0, (-1, count))
+        pairs = self.shared.pairs[numbers]
+        pairs = pairs.repeat_interleave(count, 0)  # (R S, n, 2)
+        answers = self.classify(flat, pairs)
+        return answers.unflatten(0, (-1, count))
 
-    def cross_entropy(self, weights: Weights, numbers: torch.Tensor) -> torch.Tensor:
+    def cross_entropy(self, weights: Weights, numbers: Tensor) -> Tensor:
         """(R, S) mean over the pairs with `numbers` (R, n) of -log p(a + b mod k)."""
-        scores = self.scores(weights, numbers).log_softmax(-1)
-        sums = self.shared.sums[numbers][:, None, :, None]  # (R, 1, n, 1)
-        right = scores.gather(3, sums.expand(*scores.shape[:3], 1))
+        scores = self.scores(weights, numbers)
+        logs = scores.log_softmax(-1)  # (R, S, n, k)
+        sums = self.shared.sums[numbers]
+        place = sums[:, None].expand(logs.shape[:3])  # (R, S, n)
+        right = logs.gather(3, place[..., None])
         return -right.mean((2, 3))
 
     def classifier_epoch(
-        self, s: State, weights: Weights, order: torch.Tensor
-    ) -> tuple[Weights, dict, torch.Tensor]:
+        self, s: State, weights: Weights, order: Tensor
+    ) -> tuple[Weights, dict, Tensor]:
         """One epoch of Adam on the pairs that are trained on.
 
         Args:
@@ -141,7 +155,7 @@ class Classifiers(Training):
         return weights, memory, total
 
     def descended(
-        self, s: State, weights: Weights, losses: torch.Tensor, memory: dict
+        self, s: State, weights: Weights, losses: Tensor, memory: dict
     ) -> tuple[Weights, dict]:
         """Weights, ready to learn on, and Adam's memory after one update by the gradients of `losses`."""
         c = self.config
@@ -150,8 +164,10 @@ class Classifiers(Training):
             weights, memory = adam(weights, gradients, memory, c.lr, s.decay, c.decay_kind)
         return [w.requires_grad_() for w in weights], memory
 
-    def accuracy(self, s: State, weights: Weights) -> torch.Tensor:
+    def accuracy(self, s: State, weights: Weights) -> Tensor:
         """(R, S) the share of unseen pairs that each classifier adds correctly."""
-        answers = self.scores(weights, s.unseen).argmax(-1)  # (R, S, n)
-        right = answers == self.shared.sums[s.unseen][:, None]
+        scores = self.scores(weights, s.unseen)
+        answers = scores.argmax(-1)  # (R, S, n)
+        sums = self.shared.sums[s.unseen]
+        right = answers == sums[:, None]
         return right.double().mean(2)

@@ -34,9 +34,10 @@ class Finite:
             raise ValueError(
                 f"rows = {rows!r:.80} are not allowed: each must be (symbol, context, label, weight)"
             )
-        symbols, contexts, labels, _ = zip(*rows, strict=True)
-        names = [tuple(dict.fromkeys(column)) for column in (symbols, contexts, labels)]
-        p = np.zeros([len(axis) for axis in names])
+        *columns, _ = zip(*rows, strict=True)
+        names = [tuple(dict.fromkeys(column)) for column in columns]
+        shape = [len(axis) for axis in names]
+        p = np.zeros(shape)
         for *place, weight in rows:
             if not (isinstance(weight, numbers.Real) and 0 <= weight < np.inf):
                 raise ValueError(
@@ -61,9 +62,10 @@ class Finite:
 
 def modadd_table(N: int = 16, k: int = 8) -> Finite:
     """ModAdd, the downstream task (SL Sec. 5): the context of a symbol is the other addend, the label the sum mod k."""
-    pairs, labels = (part.tolist() for part in data.modadd(N, k))
+    pairs, labels = data.modadd(N, k)
+    samples = zip(pairs.tolist(), labels.tolist(), strict=True)
     rows = []
-    for (a, b), label in zip(pairs, labels, strict=True):
+    for (a, b), label in samples:
         rows.append((a, f"? + {b}", label, 1))
         rows.append((b, f"{a} + ?", label, 1))
     return Finite.of(rows)
@@ -79,7 +81,8 @@ def cmodadd_table(
     if not 0 < share < 1:
         raise ValueError(f"share = {share!r} is not allowed: share must be a number > 0 and < 1")
     symbols, contexts = data.cmodadd(N, k)
-    weights = one_heavy_context(symbols, heavy, share, torch.Generator().manual_seed(seed))
+    generator = torch.Generator().manual_seed(seed)
+    weights = one_heavy_context(symbols, heavy, share, generator)
     samples = zip(symbols.tolist(), contexts.tolist(), weights.tolist(), strict=True)
     rows = []
     for symbol, context, weight in samples:
@@ -101,10 +104,12 @@ def random_table(seed: int = 0, broken: str = "none", contexts: int = 24) -> Fin
 
     generator = np.random.default_rng(seed)
     symbol = generator.dirichlet(np.full(SYMBOLS, 5.0))
-    context = draws("contexts", contexts)
+    symbol = symbol[:, None, None]
+    context = draws("contexts", contexts)[..., None]
     answer = draws("answers", contexts, 2)
-    p = symbol[:, None, None] * context[..., None] * answer
-    return Finite(*map(tuple, map(range, p.shape)), p)
+    p = symbol * context * answer
+    names = [tuple(range(size)) for size in p.shape]
+    return Finite(*names, p)
 
 
 def conditional_gap(joint: np.ndarray) -> np.ndarray:
@@ -128,8 +133,9 @@ def semantic_gap(distribution: Finite) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         given = distribution.p / distribution.joint[..., None]
     gap = _total_variation(given)  # (S, S, P), NaN where one of the two is never seen
+    unknown = np.isnan(gap).all(2)
     largest = np.nan_to_num(gap, nan=0.0).max(2)
-    return np.where(np.isnan(gap).all(2), np.nan, largest)
+    return np.where(unknown, np.nan, largest)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -147,9 +153,11 @@ class Alignment:
 
     @property
     def misses(self) -> list[tuple]:
-        differ = (self.semantic <= SAME) != (self.conditional <= SAME)
-        u, v = np.nonzero(np.triu(differ, 1))
-        return [(self.symbols[i], self.symbols[j]) for i, j in zip(u, v, strict=True)]
+        downstream = self.semantic <= SAME
+        contrastive = self.conditional <= SAME
+        differ = np.triu(downstream != contrastive, 1)
+        names = self.symbols
+        return [(names[u], names[v]) for u, v in np.argwhere(differ)]
 
     @property
     def aligned(self) -> bool:

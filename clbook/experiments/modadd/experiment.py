@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from clbook import data
 from clbook.experiments.modadd.classifier import EVERY, STARTS, Classifiers, During, Weights, starts
@@ -167,22 +168,24 @@ def over_seeds(results: Sequence[Result], name: str) -> np.ndarray:
     return np.stack([column[:shortest] for column in columns], 1)
 
 
-def distances(tables: torch.Tensor, k: int) -> tuple[torch.Tensor, torch.Tensor]:
+def distances(tables: Tensor, k: int) -> tuple[Tensor, Tensor]:
     """Mean distance of equivalent and of different pairs of rows of tables (..., N, d): two tensors (...), or NaN."""
     N = tables.shape[-2]
     u, v = torch.triu_indices(N, N, offset=1, device=tables.device)
     same = (u - v) % k == 0
     means = []
     for kind in (same, ~same):
-        apart = tables[..., u[kind], :] - tables[..., v[kind], :]
-        means.append(apart.norm(dim=-1).mean(-1))
+        one = tables[..., u[kind], :]
+        other = tables[..., v[kind], :]
+        length = (one - other).norm(dim=-1)
+        means.append(length.mean(-1))
     equivalent, different = means
     return equivalent, different
 
 
 def one_heavy_context(
-    symbols: torch.Tensor, chosen: Iterable[int], p: float, generator: torch.Generator
-) -> torch.Tensor:
+    symbols: Tensor, chosen: Iterable[int], p: float, generator: torch.Generator
+) -> Tensor:
     """Weights p(context | symbol) of samples with symbols (n,): uniform, but p on a random sample of each `chosen` one.
 
     SL App. A.10: the heavy context takes p, the symbol's others share 1 - p evenly. Returns (n,), sums to 1 a symbol.
@@ -212,30 +215,36 @@ class Samples:
     """
 
     def __init__(self, config: Config, whole: bool = False):
-        self.generator = stream(config.seed, SAMPLES)
-        symbols, contexts = data.cmodadd(config.N, config.k)
+        generator = stream(config.seed, SAMPLES)
+        self.generator = generator
+        N = config.N
+        symbols, contexts = data.cmodadd(N, config.k)
+        count = len(symbols)
         if config.misaligned == "shuffled":
-            symbols = symbols[torch.randperm(len(symbols), generator=self.generator)]
-        kept = torch.randperm(len(symbols), generator=self.generator)
+            order = torch.randperm(count, generator=generator)
+            symbols = symbols[order]
+        kept = torch.randperm(count, generator=generator)
         if not whole:
             kept = kept[: config.samples]
         self.symbols = symbols[kept]
         self.contexts = contexts[kept]
-        one = torch.randint(config.N, (1,), generator=self.generator).tolist()
-        chosen = {"one": one, "all": range(config.N)}.get(config.misaligned, ())
-        self.weights = one_heavy_context(self.symbols, chosen, config.p, self.generator)
+        one = torch.randint(N, (1,), generator=generator).tolist()
+        kinds = {"one": one, "all": range(N)}
+        chosen = kinds.get(config.misaligned, ())
+        self.weights = one_heavy_context(self.symbols, chosen, config.p, generator)
         self.uneven = bool(chosen)
         _, ids = torch.unique(contexts, dim=0, return_inverse=True)
         self.ids = ids[kept]
-        self.pmi = self.information(config.N, int(ids.max()) + 1)
+        different = int(ids.max()) + 1
+        self.pmi = self.information(N, different)
 
-    def information(self, symbols: int, contexts: int) -> torch.Tensor:
+    def information(self, symbols: int, contexts: int) -> Tensor:
         """(symbols, contexts) pointwise mutual information log p(u, rho) / (p(u) p(rho)) of the samples."""
         joint = torch.zeros(symbols, contexts, dtype=torch.float64)
         joint.index_put_((self.symbols, self.ids), self.weights, accumulate=True)
         return (joint / joint.mean(0)).log()
 
-    def epoch(self) -> torch.Tensor:
+    def epoch(self) -> Tensor:
         """Indices (n,) of one epoch: every sample once, or as many draws by weight where the contexts are uneven."""
         n = len(self.symbols)
         if self.uneven:
@@ -243,7 +252,7 @@ class Samples:
         return torch.randperm(n, generator=self.generator)
 
 
-def floor(pmi: torch.Tensor, symbols: torch.Tensor, ids: torch.Tensor, batch: int) -> torch.Tensor:
+def floor(pmi: Tensor, symbols: Tensor, ids: Tensor, batch: int) -> Tensor:
     """Loss of the exact PMI on the batches that an epoch is cut into.
 
     Args:
@@ -255,10 +264,15 @@ def floor(pmi: torch.Tensor, symbols: torch.Tensor, ids: torch.Tensor, batch: in
         (R,).
     """
     total = 0
-    run = torch.arange(len(pmi), device=pmi.device)[:, None, None]
-    for u, rho in zip(symbols.split(batch, 1), ids.split(batch, 1), strict=True):
-        scores = pmi[run, u[:, :, None], rho[:, None]]  # (R, B, B)
-        losses = scores.logsumexp(-1) - scores.diagonal(dim1=1, dim2=2)
+    runs = torch.arange(len(pmi), device=pmi.device)
+    runs = runs[:, None, None]
+    rows = symbols[:, :, None].split(batch, 1)
+    columns = ids[:, None].split(batch, 2)
+    for u, rho in zip(rows, columns, strict=True):
+        scores = pmi[runs, u, rho]  # (R, B, B)
+        push = scores.logsumexp(-1)
+        pull = scores.diagonal(dim1=1, dim2=2)
+        losses = push - pull
         total = total + losses.sum(-1)
     return total / symbols.shape[1]
 
@@ -273,25 +287,30 @@ class Addition(Classifiers):
     Result = Result
 
     def setup(self):
-        c, s = self.config, self.state
+        c = self.config
+        s = self.state
         samples = self.all_samples()
         for name in ("symbols", "contexts", "ids", "pmi"):
-            setattr(s, name, torch.stack([getattr(own, name) for own in samples]))
+            of_runs = [getattr(own, name) for own in samples]
+            setattr(s, name, torch.stack(of_runs))
         # The first epoch's batches are measured before the first step, the later ones are trained on.
         first = {own: own.epoch() for own in dict.fromkeys(samples)}
-        s.order = torch.stack([first[own] for own in samples])
+        orders = [first[own] for own in samples]
+        s.order = torch.stack(orders)
         self.draws["order"] = During(samples, Samples.epoch, range(c.epochs))
         s.decay = self.column("decay", axes=0)
         own = self.contrastive_weights()
         s.memory = adam_memory(own)
-        s.losses = torch.zeros(len(self.configs))
-        s.classifier_losses = torch.zeros(len(self.configs), len(starts(c)))
+        runs = len(samples)
+        s.losses = torch.zeros(runs)
+        s.classifier_losses = torch.zeros(runs, len(starts(c)))
         self.times = set(recorded_times(c.epochs))
         self.parts = len(own)
         s.weights = own
         if c.classifier != "none":
             s.weights = own + self.add_classifiers(begin=c.epochs)
-            self.times |= {c.epochs + t for t in recorded_times(c.classifier_epochs, EVERY)}
+            times = recorded_times(c.classifier_epochs, EVERY)
+            self.times |= {c.epochs + t for t in times}
 
     def all_samples(self) -> list[Samples]:
         """The training samples of each run. Runs that draw the same share one object, which draws once for all."""
@@ -309,43 +328,46 @@ class Addition(Classifiers):
     def contrastive_weights(self) -> Weights:
         """The table (R, N, d) and the encoder's weights at the start."""
         c = self.config
+        shape = (c.N, c.d)
         generators = [stream(config.seed, START) for config in self.configs]
         sizes = {"layers": c.layers, "heads": c.heads, "hidden": c.hidden}
         # One token more than symbols: the mask.
         net = Transformer(c.N + 1, 3, c.d, c.d, generators, **sizes)
         weights, self.encoder = functional(net)
-        normal = torch.stack([torch.randn(c.N, c.d, generator=g) for g in generators])
-        return [self.column("init") * normal, *weights]
+        drawn = [torch.randn(shape, generator=g) for g in generators]
+        table = self.column("init") * torch.stack(drawn)
+        return [table, *weights]
 
     # The two sides, as functions of the weights of the contrastive part.
 
-    def vectors(self, weights: Weights) -> torch.Tensor:
+    def vectors(self, weights: Weights) -> Tensor:
         """(R, N, d) the symbols' vectors."""
         return weights[0]
 
-    def encode(self, weights: Weights, contexts: torch.Tensor) -> torch.Tensor:
+    def encode(self, weights: Weights, contexts: Tensor) -> Tensor:
         """(R, n, d) embeddings of contexts (R, n, 3)."""
         return self.encoder(weights[1:], contexts)
 
-    def objective(
-        self, weights: Weights, symbols: torch.Tensor, contexts: torch.Tensor
-    ) -> torch.Tensor:
+    def objective(self, weights: Weights, symbols: Tensor, contexts: Tensor) -> Tensor:
         """(R,) SL eq. 2 of a batch, symbols (R, B) and contexts (R, B, 3): `losses.symbol_context`.
 
         Written as one softmax, which costs a fifth of the step less.
         """
         z = lookup(self.vectors(weights), symbols)
-        scores = z @ self.encode(weights, contexts).mT  # (R, B, B)
-        return -F.log_softmax(scores, -1).diagonal(dim1=1, dim2=2).mean(1)
+        c = self.encode(weights, contexts)
+        scores = z @ c.mT  # (R, B, B)
+        logs = F.log_softmax(scores, -1)
+        right = logs.diagonal(dim1=1, dim2=2)
+        return -right.mean(1)
 
-    def batches(self, s: State, order: torch.Tensor) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    def batches(self, s: State, order: Tensor) -> list[tuple[Tensor, Tensor]]:
         """An epoch's batches: symbols (R, B), contexts (R, B, 3). A single sample left over is none: its loss is 0."""
         size = self.config.batch
         three = order[..., None].expand(-1, -1, 3)  # of a context's places
-        symbols = s.symbols.gather(1, order).split(size, 1)
-        contexts = s.contexts.gather(1, three).split(size, 1)
-        cut = zip(symbols, contexts, strict=True)
-        return [batch for batch in cut if batch[0].shape[1] > 1]
+        symbols = s.symbols.gather(1, order)
+        contexts = s.contexts.gather(1, three)
+        cut = zip(symbols.split(size, 1), contexts.split(size, 1), strict=True)
+        return [(u, rho) for u, rho in cut if u.shape[1] > 1]
 
     # Training.
 
@@ -360,7 +382,8 @@ class Addition(Classifiers):
 
     def forward(self, s, drawn, t):
         """The losses of the last epoch: the contrastive one, then the classifiers', which are 0 before they learn."""
-        return torch.cat([s.losses[:, None], s.classifier_losses], 1), s.losses
+        all_losses = torch.cat([s.losses[:, None], s.classifier_losses], 1)
+        return all_losses, s.losses
 
     def step(self, s, drawn, losses, t):
         c = self.config
@@ -377,8 +400,8 @@ class Addition(Classifiers):
         return changes | {"weights": own + classifiers}
 
     def contrastive_epoch(
-        self, s: State, weights: Weights, order: torch.Tensor
-    ) -> tuple[Weights, dict, torch.Tensor]:
+        self, s: State, weights: Weights, order: Tensor
+    ) -> tuple[Weights, dict, Tensor]:
         """Adam through the batches of an epoch.
 
         Returns:
@@ -413,13 +436,16 @@ class Addition(Classifiers):
         return row
 
     def result(self, i, columns, head):
-        c, steps = self.config, columns["steps"]
+        c = self.config
+        steps = columns["steps"]
         accuracy = columns.pop("accuracy")
         first = steps <= c.epochs
-        later = (steps >= c.epochs) & (c.classifier != "none")
-        contrastive = {name: values[first] for name, values in columns.items()}
-        learned = {start: accuracy[later, k] for k, start in enumerate(starts(c))}
+        learns = c.classifier != "none"
+        later = (steps >= c.epochs) & learns
+        accuracy = accuracy[later]
         at = steps[later] - c.epochs
+        contrastive = {name: values[first] for name, values in columns.items()}
+        learned = {start: accuracy[:, k] for k, start in enumerate(starts(c))}
         return self.Result(**head, **contrastive, accuracy=learned, accuracy_at=at)
 
 

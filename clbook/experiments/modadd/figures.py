@@ -30,31 +30,37 @@ START_TONES = {"pretrained": SAME_TONE, "random": DIFFERENT_TONE, "permuted": co
 def _band(ax, x, values, tone, name):
     """Mean over seeds of values (T, S) with its 95 % interval."""
     mean, half = mean_interval(values)
-    ax.fill_between(x, mean - half, mean + half, color=tone, alpha=0.2, lw=0)
+    low = mean - half
+    high = mean + half
+    ax.fill_between(x, low, high, color=tone, alpha=0.2, lw=0)
     ax.plot(x, mean, color=tone, label=name, gid=name)
 
 
 def _distances(ax, runs):
     """Mean distances of both kinds of pairs, a thin line a seed; runs: a list that differs in the seed."""
-    for name, tone in (("different", DIFFERENT_TONE), ("equivalent", SAME_TONE)):
+    tones = {"different": DIFFERENT_TONE, "equivalent": SAME_TONE}
+    for name, tone in tones.items():
         values = over_seeds(runs, name)
         steps = runs[0].steps[: len(values)]
         ax.plot(steps, values, color=tone, lw=0.6, alpha=0.5)
         ax.plot(steps, values.mean(1), color=tone, label=name, lw=2, gid=name)
-    ax.set(ylim=(0, None), ylabel="mean distance")
+    ax.set_ylim(0, None)
+    ax.set_ylabel("mean distance")
 
 
 def _loss(ax, runs):
     """The loss, a thin line a seed, between its floor and the loss of equal scores."""
+    first = runs[0]
     loss = over_seeds(runs, "loss")
     floor = over_seeds(runs, "floor").mean(1)
-    guessing = np.log(runs[0].config.batch)
-    steps = runs[0].steps[: len(loss)]
+    guessing = np.log(first.config.batch)
+    steps = first.steps[: len(loss)]
     ax.plot(steps, loss, color=colour(0), lw=0.8)
     ax.plot(steps, floor, color=INK, lw=1, ls="--", label="floor")
     ax.axhline(guessing, color=MUTED, lw=1, ls=":", label="equal scores")
     highest = max(loss[0].max(), guessing)
-    ax.set(ylim=(0, 1.15 * highest), ylabel="loss")
+    ax.set_ylim(0, 1.15 * highest)
+    ax.set_ylabel("loss")
 
 
 @needs("floor")
@@ -117,26 +123,31 @@ def embedding(result: Result, frame: int = -1) -> Picture:
     """The symbols of one run on the two main axes of their last position, coloured mod k; distances and loss."""
     layout = [["z", "distances"], ["z", "loss"]]
     fig, ax = mosaic(layout, width=7.6, height=3.6, width_ratios=(1.15, 1))
+    left = ax["z"]
+    distances = ax["distances"]
+    loss = ax["loss"]
     config = result.config
     tables = result.tables
     centred = tables - tables.mean(1, keepdims=True)
     shown = centred @ plane(tables[-1])
-    _symbols(ax["z"], shown[frame], config.k)
-    reach = 1.15 * max(1e-3, np.abs(shown).max())
-    square(ax["z"], reach, xlabel="first main axis", ylabel="second main axis")
+    _symbols(left, shown[frame], config.k)
+    largest = np.abs(shown).max()
+    reach = 1.15 * max(1e-3, largest)
+    square(left, reach, xlabel="first main axis", ylabel="second main axis")
     epoch = result.steps[frame]
-    ax["z"].set(title=f"epoch {epoch}", gid="own scale")
-    _distances(ax["distances"], [result])
-    _loss(ax["loss"], [result])
+    left.set_title(f"epoch {epoch}")
+    left.set_gid("own scale")
+    _distances(distances, [result])
+    _loss(loss, [result])
     ended = epoch == result.steps[-1]
     collapsed = " (collapsed)" if result.collapsed and ended else ""
     ratio = result.ratio[frame]
     if np.isfinite(ratio):
-        ax["distances"].set_title(f"ratio {ratio:.2f}{collapsed}")
+        distances.set_title(f"ratio {ratio:.2f}{collapsed}")
     largest = max(result.different.max(), result.equivalent.max())
-    ax["distances"].set_ylim(0, 1.1 * largest)
-    ax["loss"].set_xlabel("epoch")
-    for panel in (ax["distances"], ax["loss"]):
+    distances.set_ylim(0, 1.1 * largest)
+    loss.set_xlabel("epoch")
+    for panel in (distances, loss):
         so_far(panel, epoch)
         name_lines(panel)
     equivalent = result.equivalent[frame]
@@ -171,16 +182,22 @@ def decays(sets: dict[str, Sequence[Result]]) -> Picture:
         ratio = over_seeds(runs, "ratio")
         steps = runs[0].steps[: len(ratio)]
         left.plot(steps, ratio, color=tone, lw=0.7, alpha=0.6)
-        left.plot(steps, ratio.mean(1), color=tone, lw=2, label=name, gid=name)
+        mean = ratio.mean(1)
+        left.plot(steps, mean, color=tone, lw=2, label=name, gid=name)
         loss = over_seeds(runs, "loss")
         right.plot(steps, loss, color=tone, lw=0.8)
         end = ratio[-1]
-        says.append(f"{name}: ratio {end.min():.3f} to {end.max():.3f}, loss {loss[-1].mean():.3f}")
+        ends = f"ratio {end.min():.3f} to {end.max():.3f}"
+        says.append(f"{name}: {ends}, loss {loss[-1].mean():.3f}")
     floor = over_seeds(runs, "floor").mean(1)
     right.plot(steps, floor, color=INK, ls="--", label="floor of the batches")
-    left.set(yscale="log", xlabel="epoch", ylabel="ratio: equivalent / different")
+    left.set_yscale("log")
+    left.set_ylabel("ratio: equivalent / different")
     left.minorticks_off()
-    right.set(ylim=(1.4, 2.2), xlabel="epoch", ylabel="loss")
+    right.set_ylim(1.4, 2.2)
+    right.set_ylabel("loss")
+    for ax in (left, right):
+        ax.set_xlabel("epoch")
     legend(left, loc="center right", bbox_to_anchor=(1, 0.42))
     legend(right, loc="upper right")
     return Picture(fig, "; ".join(says) + ".")

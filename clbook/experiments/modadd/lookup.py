@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy
 import torch
+from torch import Tensor
 
 from clbook.experiments.modadd.equivalence import (
     SAME,
@@ -48,24 +49,25 @@ def mutual_information(joint: np.ndarray) -> float:
     return float(joint[seen] @ pmi(joint)[seen])
 
 
-def infonce(
-    z: torch.Tensor, c: torch.Tensor, joint: torch.Tensor, over: str = "contexts"
-) -> tuple[torch.Tensor, torch.Tensor]:
+def infonce(z: Tensor, c: Tensor, joint: Tensor, over: str = "contexts") -> tuple[Tensor, Tensor]:
     """SL eq. 2 for an endless batch: E[-z_u . c_rho + log E_rho' exp(z_u . c_rho')], and its derivative in z c^T.
 
     over="symbols" sums over symbols u' ~ p(u) instead, as SL Lemma A.1 does.
     Args: z (..., S, d), c (..., P, d), joint (..., S, P). Returns: (...) and (..., S, P).
     """
+    axis = AXES[over]
     anchors, prior = marginals(joint, over)
     logits = z @ c.mT
-    total = (logits + prior).logsumexp(AXES[over], keepdim=True)
+    scores = logits + prior
+    total = scores.logsumexp(axis, keepdim=True)
     push = (anchors * total).sum((-2, -1))
     pull = (joint * logits).sum((-2, -1))
-    chosen = (logits + prior).softmax(AXES[over])
-    return push - pull, anchors * chosen - joint
+    chosen = scores.softmax(axis)
+    slope = anchors * chosen - joint
+    return push - pull, slope
 
 
-def marginals(joint: torch.Tensor, over: str) -> tuple[torch.Tensor, torch.Tensor]:
+def marginals(joint: Tensor, over: str) -> tuple[Tensor, Tensor]:
     """p of the anchors, and log p of what the softmax runs over; both broadcast against joint (..., S, P)."""
     axis = AXES[over]
     anchors = joint.sum(axis, keepdim=True)
@@ -73,9 +75,7 @@ def marginals(joint: torch.Tensor, over: str) -> tuple[torch.Tensor, torch.Tenso
     return anchors, prior.log()
 
 
-def update(
-    z: torch.Tensor, c: torch.Tensor, joint: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor]:
+def update(z: Tensor, c: Tensor, joint: Tensor) -> tuple[Tensor, Tensor]:
     """SL A.5 in expectation: (pull, push), (S, d) each; the step of z_u is along pull - push = -(dL/dz_u) / p(u).
 
     pull is the mean of the contexts that the symbol is seen in, push the mean of all contexts by its softmax.
@@ -146,8 +146,11 @@ class Result(Outcome):
     def distances(self, frame: int = -1) -> tuple[np.ndarray, np.ndarray]:
         """Sorted distances of the conditionally equivalent pairs, and of the different pairs."""
         u, v, length = all_distances(self.z[frame])
-        same = conditional_gap(self.joint)[u, v] <= SAME
-        return np.sort(length[same]), np.sort(length[~same])
+        gap = conditional_gap(self.joint)[u, v]
+        same = gap <= SAME
+        equivalent = np.sort(length[same])
+        different = np.sort(length[~same])
+        return equivalent, different
 
     def imbalance(self, frame: int = -1) -> np.ndarray:
         """M = Z'Z - C'C, (d, d), which gradient flow without decay conserves."""
@@ -159,7 +162,9 @@ class Result(Outcome):
 def all_distances(z: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """u < v of all pairs of rows of z (S, d), and |z_u - z_v|: three arrays (pairs,)."""
     u, v = np.triu_indices(len(z), 1)
-    return u, v, np.linalg.norm(z[u] - z[v], axis=1)
+    apart = z[u] - z[v]
+    length = np.linalg.norm(apart, axis=1)
+    return u, v, length
 
 
 def distribution(config: Config) -> Finite:
@@ -169,11 +174,13 @@ def distribution(config: Config) -> Finite:
     return random_table(config.seed, config.broken, config.contexts)
 
 
-def start(config: Config, joint: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+def start(config: Config, joint: np.ndarray) -> tuple[Tensor, Tensor]:
     """Z (S, d) and C (P, d) from which a run starts; joint (S, P) is what it is fitted to."""
     generator = stream(config.seed, START)
-    both = torch.randn(sum(joint.shape), config.d, generator=generator, dtype=torch.float64)
-    z, c = both.split(joint.shape)
+    sizes = joint.shape
+    rows = sum(sizes)
+    both = torch.randn(rows, config.d, generator=generator, dtype=torch.float64)
+    z, c = both.split(sizes)
     return config.std * z, config.std_contexts * c
 
 
@@ -186,15 +193,21 @@ class Flow(Training):
     Result = Result
 
     def setup(self):
+        c = self.config
         s = self.state
-        self.joints = [distribution(config).labelled for config in self.configs]
-        s.joint = torch.from_numpy(np.stack(self.joints))
-        symbols = np.arange(s.joint.shape[1])
+        self.joints = []
+        starts = []
+        for config in self.configs:
+            joint = distribution(config).labelled
+            self.joints.append(joint)
+            starts.append(start(config, joint))
+        joints = np.stack(self.joints)
+        s.joint = torch.from_numpy(joints)
+        symbols = np.arange(joints.shape[1])
         pairs = symbols // 2  # those of the random table
-        self.labels = symbols % self.config.k if self.config.data == "cmodadd" else pairs
+        self.labels = symbols % c.k if c.data == "cmodadd" else pairs
         s.decay = self.column("decay", torch.float64)
         s.lr = self.column("lr", torch.float64)
-        starts = [start(c, joint) for c, joint in zip(self.configs, self.joints, strict=True)]
         s.weights = [torch.stack(tables) for tables in zip(*starts, strict=True)]
 
     def forward(self, s, drawn, t):
@@ -223,7 +236,8 @@ class Flow(Training):
     def shown(self, s, recorded):
         """The symbols on their two main axes, and the distance of equivalent pairs over that of different ones."""
         z = recorded["z"]
-        same = torch.as_tensor(conditional_gap(self.joints[0]) <= SAME)
+        gap = conditional_gap(self.joints[0])
+        same = torch.as_tensor(gap <= SAME)
         return {"plane": on_main_axes(z), "ratio": distance_ratio(z, same)}
 
     def result(self, i, columns, head):
@@ -245,7 +259,8 @@ def run(config: Config, *, progress=None, device=None, record: Sequence[str] = (
     began = told = time.monotonic()
     table = distribution(config).labelled
     joint = torch.from_numpy(table)
-    first = torch.cat(start(config, table)).numpy().ravel()
+    tables = start(config, table)
+    first = torch.cat(tables).numpy().ravel()
 
     def unpacked(flat):
         """Z (S, d) and C (P, d) of a flat array."""
@@ -256,20 +271,25 @@ def run(config: Config, *, progress=None, device=None, record: Sequence[str] = (
         z, c = unpacked(flat)
         loss, slope = infonce(z, c, joint, config.over)
         penalty = config.decay / 2 * (flat @ flat)
-        gradient = torch.cat([slope @ c, slope.T @ z]).numpy().ravel()
-        return loss.item() + penalty, gradient + config.decay * flat
+        both = torch.cat([slope @ c, slope.T @ z])
+        gradient = both.numpy().ravel()
+        value = loss.item() + penalty
+        return value, gradient + config.decay * flat
 
     def result(steps, flat, stopped):
         """The start, and the tables after that many steps."""
         ends = unpacked(first), unpacked(flat)
-        losses = [infonce(*tables, joint, config.over)[0].item() for tables in ends]
+        losses = []
+        for z, c in ends:
+            loss, _ = infonce(z, c, joint, config.over)
+            losses.append(loss.item())
         head = {"config": config, "device": "cpu", "stopped": stopped}
         head["seconds"] = time.monotonic() - began
         z = np.stack([z.numpy() for z, _ in ends])
         c = np.stack([c.numpy() for _, c in ends])
-        return Result(
-            **head, steps=np.array([0, steps]), z=z, c=c, loss=np.array(losses), joint=table
-        )
+        times = np.array([0, steps])
+        loss = np.array(losses)
+        return Result(**head, steps=times, z=z, c=c, loss=loss, joint=table)
 
     def watch(flat):
         nonlocal told

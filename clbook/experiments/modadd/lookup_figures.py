@@ -26,20 +26,23 @@ def gaps(alignment, names) -> Picture:
     says = []
     for ax, gap, name, verdict in zip(row, columns, names, verdicts, strict=True):
         image = ax.imshow(gap, vmin=0, vmax=1)
-        equal = np.nonzero(gap <= SAME)
-        ax.plot(*equal, ls="", marker="o", ms=2.5, color="white", gid="equal")
-        ax.set(title=f"{name}\n{verdict}" if verdict else name, xlabel="$v$")
+        u, v = np.nonzero(gap <= SAME)
+        ax.plot(u, v, ls="", marker="o", ms=2.5, color="white", gid="equal")
+        ax.set_title(f"{name}\n{verdict}" if verdict else name)
+        ax.set_xlabel("$v$")
         ax.grid(False)
         says.append(f"{name}: {verdict}" if verdict else name)
     row[0].set_ylabel("$u$")
     fig.colorbar(image, ax=row[-1], label="total variation")
-    return Picture(fig, "; ".join(says) + ".")
+    listed = "; ".join(says)
+    return Picture(fig, f"{listed}.")
 
 
 def twins(result):
     """Distances of the symbols 2 i and 2 i + 1 of the random table, and of all other pairs."""
     u, v, length = lookup.all_distances(result.z[-1])
-    mine = (u % 2 == 0) & (v == u + 1)
+    even = u % 2 == 0
+    mine = even & (v == u + 1)
     return length[mine], length[~mine]
 
 
@@ -101,16 +104,20 @@ def balance(runs) -> Picture:
             ratio.append(equivalent.mean() / different.mean())
         share = np.array(size) / size[0]
         law = np.exp(-2 * run.config.decay * t)
-        left.plot(t, share, color=colour(i), label=name)
+        tone = colour(i)
+        left.plot(t, share, color=tone, label=name)
         left.plot(t, law, color=INK, lw=0.8, ls=":")
-        right.plot(t + 1, ratio, color=colour(i), label=name)
+        right.plot(t + 1, ratio, color=tone, label=name)
         says.append(
             f"{name}: |M| falls to {share[-1]:.2g} of its start, the ratio to {ratio[-1]:.2g}"
         )
-    left.set(xlabel="time", ylabel=r"$\|M(t)\| \,/\, \|M(0)\|$", ylim=(0, 1.1))
-    right.set(
-        xscale="log", xlabel="time + 1", ylabel="ratio: equivalent / different", ylim=(0, 1.35)
-    )
+    left.set_xlabel("time")
+    left.set_ylabel(r"$\|M(t)\| \,/\, \|M(0)\|$")
+    left.set_ylim(0, 1.1)
+    right.set_xscale("log")
+    right.set_xlabel("time + 1")
+    right.set_ylabel("ratio: equivalent / different")
+    right.set_ylim(0, 1.35)
     right.minorticks_off()
     legend(right, loc="upper center", ncols=2, columnspacing=1)
     return Picture(fig, "; ".join(says) + ".")
@@ -124,8 +131,8 @@ def bands(result) -> Picture:
     screen = (z - z.mean(0)) @ plane(z)
     for u, point in enumerate(screen):
         k = u % config.k
-        tone = colour(k)
-        left.scatter(*point, s=30, color=tone, linewidths=0, alpha=0.7, gid=f"class {k}")
+        x, y = point
+        left.scatter(x, y, s=30, color=colour(k), linewidths=0, alpha=0.7, gid=f"class {k}")
     about = f"d = {config.d}, decay {config.decay:g}"
     square(left, 8.8, xlabel="first axis", ylabel="second axis", title=about)
     equivalent, different = result.distances()
@@ -133,7 +140,10 @@ def bands(result) -> Picture:
     _counts(right, different, DIFFERENT_TONE, "different")
     law = theory.l2_distance(config.decay, config.N, config.k)
     right.axvline(law, color=INK, lw=0.8, ls=":", label="one band, by the formula")
-    right.set(xlim=(-0.4, 17), ylim=(0, 120), xlabel="distance", ylabel="pairs")
+    right.set_xlim(-0.4, 17)
+    right.set_ylim(0, 120)
+    right.set_xlabel("distance")
+    right.set_ylabel("pairs")
     legend(
         right,
         loc="lower center",
@@ -169,34 +179,32 @@ def push_pull(result, frame=-1, symbol=0) -> Picture:
     joint = torch.from_numpy(result.joint)
     z = result.z[frame]
     c = result.c[frame]
-    pulls, pushes = lookup.update(torch.from_numpy(z), torch.from_numpy(c), joint)
+    own = z[symbol]
+    both_tables = torch.from_numpy(z), torch.from_numpy(c)
+    pulls, pushes = lookup.update(*both_tables, joint)
     pull = pulls[symbol].numpy()
     push = pushes[symbol].numpy()
     both = pull - push
     fig, ((left, right),) = axes(2, width=7.6, height=3.7)
-    scores = torch.from_numpy(c @ z[symbol]) + joint.sum(0).log()
+    prior = joint.sum(0).log()
+    scores = torch.from_numpy(c @ own) + prior
     weight = torch.softmax(scores, 0).numpy()
+    size = 3 + 1500 * weight
     fits = result.joint.argmax(0) % k  # the class of the symbols that a context is seen with
-    left.scatter(
-        *c.T,
-        s=3 + 1500 * weight,
-        color=[colour(fit) for fit in fits],
-        linewidths=0,
-        alpha=0.6,
-        gid="contexts",
-    )
+    tones = [colour(fit) for fit in fits]
+    left.scatter(*c.T, s=size, color=tones, linewidths=0, alpha=0.6, gid="contexts")
     left_edge = 1.6 * np.abs(result.c).max()
     right_edge = 1.6 * np.abs(result.z).max()
     halved = right_edge / left_edge / 2  # of the size that arrows have on the left
     _arrow(left, push, both, INK, "pull - push")
-    _arrow(right, z[symbol], halved * pull, colour(2), "pull")
-    _arrow(right, z[symbol], -halved * push, colour(1), "push")
-    _arrow(right, z[symbol], halved * both, INK, "pull - push")
+    _arrow(right, own, halved * pull, colour(2), "pull")
+    _arrow(right, own, -halved * push, colour(1), "push")
+    _arrow(right, own, halved * both, INK, "pull - push")
     _mark(left, pull, "^", colour(2), "mean of its contexts (pull)")
     _mark(left, push, "v", colour(1), "softmax mean (push)")
     tones = [colour(u % k) for u in range(len(z))]
     right.scatter(*z.T, s=30, color=tones, linewidths=0, gid="symbols")
-    right.plot(*z[symbol], ls="", marker="o", ms=9, mfc="none", mec=INK, gid="the symbol")
+    right.plot(*own, ls="", marker="o", ms=9, mfc="none", mec=INK, gid="the symbol")
     step = result.steps[frame]
     coordinates = {"xlabel": "first coordinate", "ylabel": "second coordinate"}
     square(left, left_edge, title=f"contexts, step {step}", **coordinates)
@@ -226,9 +234,12 @@ def bowl(result, symbol, z) -> np.ndarray:
     """F_u of a symbol at points z (..., d), with the context vectors held still."""
     joint = result.joint
     c = result.c[-1]
-    own = joint[symbol] / joint[symbol].sum()
+    mine = joint[symbol]
+    own = mine / mine.sum()
+    contexts = joint.sum(0)
     scores = z @ c.T
-    return scipy.special.logsumexp(scores, axis=-1, b=joint.sum(0)) - scores @ own
+    push = scipy.special.logsumexp(scores, axis=-1, b=contexts)
+    return push - scores @ own
 
 
 def bowls(result, names) -> Picture:
@@ -240,9 +251,13 @@ def bowls(result, names) -> Picture:
     fig, (row,) = axes(len(names), width=7.8, height=3.1, sharex=True, sharey=True)
     vectors = result.z[-1]
     middle = vectors.mean(0)
-    reach = 0.9 * np.ptp(vectors, axis=0).max()
-    x, y = (np.linspace(m - reach, m + reach, 81) for m in middle)
-    grid = np.stack(np.meshgrid(x, y), -1)
+    size = np.ptp(vectors, axis=0)
+    reach = 0.9 * size.max()
+    lowest = middle - reach
+    highest = middle + reach
+    x, y = np.linspace(lowest, highest, 81).T
+    across = np.meshgrid(x, y)
+    grid = np.stack(across, -1)
     heights = []
     for symbol in names:
         lowest = bowl(result, symbol, vectors[symbol])
@@ -253,7 +268,9 @@ def bowls(result, names) -> Picture:
         vector = vectors[symbol]
         ax.contourf(x, y, height, [0, *levels], cmap="Purples_r", extend="max", alpha=0.8)
         ax.plot(*vector, "*", ms=13, color=DIFFERENT_TONE, gid="vector")
-        ax.set(title=name, xlabel="$z^1$", aspect="equal")
+        ax.set_title(name)
+        ax.set_xlabel("$z^1$")
+        ax.set_aspect("equal")
         ax.grid(False)
         place = " and ".join(f"{v:.2f}" for v in vector)
         said.append(f"{name}: lowest at {place}")
