@@ -15,6 +15,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from clbook import augment, losses, metrics
 from clbook.data import IMAGES, evenly, image_files, images, mixture
@@ -198,7 +199,7 @@ class Result(Outcome):
 # What all networks of a run share: points, batches, views, start.
 
 
-def dataset(config: Config) -> tuple[torch.Tensor, ...]:
+def dataset(config: Config) -> tuple[Tensor, ...]:
     """The points of a run, on the CPU.
 
     Returns:
@@ -210,29 +211,37 @@ def dataset(config: Config) -> tuple[torch.Tensor, ...]:
         x, labels = mixture(total, config.classes, config.spread, INPUTS, generator)
     else:
         x, labels = images(config.data, total, config.classes, generator)
+    places = evenly(config.test, total)
     test = torch.zeros(total, dtype=torch.bool)
-    test[evenly(config.test, total)] = True
-    return x[~test], labels[~test], x[test], labels[test]
+    test[places] = True
+    train = ~test
+    return x[train], labels[train], x[test], labels[test]
 
 
-def batches(config: Config, labels: torch.Tensor) -> torch.Tensor:
+def batches(config: Config, labels: Tensor) -> Tensor:
     """(steps, B) positions of the points in each batch.
 
     Raises:
         ValueError: a batch is of one class, so that NSCL has no negatives.
     """
     generator = stream(config.seed, BATCHES)
-    n, steps, B = config.n, config.steps, config.batch
+    n = config.n
+    steps = config.steps
+    B = config.batch
     if config.replacement:
         drawn = torch.randint(n, (steps, B), generator=generator)
     else:
         whole = n // B  # batches in an epoch; the few points left over wait for the next
+        count = math.ceil(steps / whole)
         epochs = []
-        for _ in range(math.ceil(steps / whole)):
+        for _ in range(count):
             order = torch.randperm(n, generator=generator)
-            epochs.append(order[: whole * B].view(whole, B))
+            seen = order[: whole * B]
+            epochs.append(seen.view(whole, B))
         drawn = torch.cat(epochs)[:steps]
-    single = (labels[drawn] == labels[drawn[:, :1]]).all(1)
+    classes = labels[drawn]
+    alike = classes == classes[:, :1]
+    single = alike.all(1)
     if single.any():
         first = int(single.nonzero()[0])
         raise config.error(
@@ -241,16 +250,19 @@ def batches(config: Config, labels: torch.Tensor) -> torch.Tensor:
     return drawn
 
 
-def draw(config: Config, n: int, pixels: int, generator: torch.Generator) -> torch.Tensor:
+def draw(config: Config, n: int, pixels: int, generator: torch.Generator) -> Tensor:
     """(n, m + pixels) what `view` needs for n points: for images m numbers of `augment.moves`, then noise."""
     parts = []
     if config.data in MOVES:
-        parts.append(augment.moves(n, generator, **MOVES[config.data]))
-    parts.append(torch.randn(n, pixels, generator=generator))
+        sizes = MOVES[config.data]
+        moves = augment.moves(n, generator, **sizes)
+        parts.append(moves)
+    normal = torch.randn(n, pixels, generator=generator)
+    parts.append(normal)
     return torch.cat(parts, 1)
 
 
-def view(x: torch.Tensor, drawn: torch.Tensor, noise: torch.Tensor) -> torch.Tensor:
+def view(x: Tensor, drawn: Tensor, noise: Tensor) -> Tensor:
     """A view of each point: an image is moved, then noise is added.
 
     Args:
@@ -259,8 +271,9 @@ def view(x: torch.Tensor, drawn: torch.Tensor, noise: torch.Tensor) -> torch.Ten
         noise: (R, 1, 1) standard deviation of the noise.
     """
     pixels = x.shape[-1]
-    moves, normal = drawn.split([drawn.shape[-1] - pixels, pixels], -1)
-    if moves.shape[-1] > 0:
+    of_moves = drawn.shape[-1] - pixels
+    moves, normal = drawn.split([of_moves, pixels], -1)
+    if of_moves > 0:
         x = augment.moved(x, moves)
     return x + noise * normal
 
@@ -268,13 +281,14 @@ def view(x: torch.Tensor, drawn: torch.Tensor, noise: torch.Tensor) -> torch.Ten
 def start(config: Config, inputs: int) -> torch.nn.Module:
     """The network that all losses begin with: encoder and projector, then the classification head, for CE alone."""
     generator = stream(config.seed, WEIGHTS)
-    widths = (inputs, *[config.width] * 4, config.d)
-    return torch.nn.Sequential(
-        MLP(widths, "relu", generator), MLP((config.d, config.classes), generator=generator)
-    )
+    hidden = [config.width] * 4
+    widths = (inputs, *hidden, config.d)
+    network = MLP(widths, "relu", generator)
+    head = MLP((config.d, config.classes), generator=generator)
+    return torch.nn.Sequential(network, head)
 
 
-def networks(weights: list[torch.Tensor], x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+def networks(weights: list[Tensor], x: Tensor) -> tuple[Tensor, ...]:
     """M networks for each of R runs, on the run's points.
 
     Args:
@@ -285,25 +299,29 @@ def networks(weights: list[torch.Tensor], x: torch.Tensor) -> tuple[torch.Tensor
         The encoder's outputs (R, M, n, width), the embeddings (R, M, n, d) and what comes last: with a head its scores
         (R, M, n, C).
     """
-    R, M = weights[0].shape[:2]
-    signal = x[:, None].expand(R, M, *x.shape[1:])
+    runs = weights[0].shape[:2]  # R and M
+    signal = x[:, None].expand(*runs, *x.shape[1:])
     signal = signal.flatten(0, 1)  # (R M, n, D)
     flat = [w.flatten(0, 1) for w in weights]
+    matrices = flat[::2]
+    biases = flat[1::2]
     outputs = []
-    for layer, (W, b) in enumerate(zip(flat[::2], flat[1::2], strict=True)):
+    for layer, W in enumerate(matrices, 1):
+        b = biases[layer - 1]
         signal = affine(signal, W, b)
-        if layer < LAYERS - 1:  # neither the embedding nor the head is rectified
+        if layer < LAYERS:  # neither the embedding nor the head is rectified
             signal = signal.relu()
-        outputs.append(signal.unflatten(0, (R, M)))
-    return outputs[ENCODER - 1], outputs[LAYERS - 1], outputs[-1]
+        output = signal.unflatten(0, runs)
+        outputs.append(output)
+    encoder = outputs[ENCODER - 1]
+    z = outputs[LAYERS - 1]
+    return encoder, z, outputs[-1]
 
 
 # Losses of one network in each of R runs.
 
 
-def contrastive(
-    name: str, z: torch.Tensor, labels: torch.Tensor, tau: torch.Tensor
-) -> torch.Tensor:
+def contrastive(name: str, z: Tensor, labels: Tensor, tau: Tensor) -> Tensor:
     """(R,) the loss `name` of `losses`, of embeddings z (R, 2B, d), first views first, with labels (R, B)."""
     z1, z2 = z.chunk(2, -2)
     loss = getattr(losses, name)
@@ -312,9 +330,10 @@ def contrastive(
     return loss(z1, z2, tau)
 
 
-def cross_entropy(scores: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+def cross_entropy(scores: Tensor, labels: Tensor) -> Tensor:
     """(R,) the mean of -log softmax(scores)_y over scores (R, n, C) and labels (R, n)."""
-    return F.cross_entropy(scores.mT, labels, reduction="none").mean(-1)
+    each = F.cross_entropy(scores.mT, labels, reduction="none")
+    return each.mean(-1)
 
 
 class Copies(Training):
@@ -325,98 +344,138 @@ class Copies(Training):
     copy_axes = 1
 
     def setup(self):
-        c, s = self.config, self.state
-        self.times = set(recorded_times(c.steps, c.record_every, RATIO))
-        s.tau, s.noise = self.column("tau"), self.column("noise")
+        c = self.config
+        s = self.state
+        times = recorded_times(c.steps, c.record_every, RATIO)
+        self.times = set(times)
+        s.tau = self.column("tau")
+        s.noise = self.column("noise")
         s.lr = self.column("rate", axes=0)
         self.gather_points()
         self.draw_ahead()
         inputs = self.shared.x.shape[-1]
-        starts = stacked([start(config, inputs) for config in self.configs])
+        networks = [start(config, inputs) for config in self.configs]
+        starts = stacked(networks)
         if "ce" not in c.names:
             starts = starts[: 2 * LAYERS]  # no other loss trains the head
+        copies = len(c.names)
         s.weights = []
         for w in starts:
-            s.weights.append(torch.stack([w] * len(c.names), 1))  # (R, M, ...)
+            same = torch.stack([w] * copies, 1)  # (R, M, ...)
+            s.weights.append(same)
         s.first_weights = [w.clone() for w in s.weights]
         s.velocity = zeros(s.weights)
 
-    def dataset(self, config: Config) -> tuple[torch.Tensor, ...]:
+    def dataset(self, config: Config) -> tuple[Tensor, ...]:
         """`dataset` of one run."""
         return dataset(config)
 
     def gather_points(self):
         """Put the points of all runs into `shared`. Runs that agree in seed and spread have the same ones."""
-        c, s, shared = self.config, self.state, self.shared
+        s = self.state
+        shared = self.shared
         keys = [(config.seed, config.spread) for config in self.configs]
         different = dict(zip(keys, self.configs, strict=True))
-        numbers = {key: number for number, key in enumerate(different)}
-        s.points = torch.tensor([numbers[key] for key in keys])  # which set is a run's
+        order = list(different)
+        numbers = [order.index(key) for key in keys]
+        s.points = torch.tensor(numbers)  # which set is a run's
         sets = [self.dataset(config) for config in different.values()]
-        shared.x = torch.stack([x for x, *_ in sets])  # (sets, n, D)
-        shared.x_test = torch.stack([x_test for _, _, x_test, _ in sets])
-        _, shared.labels, _, shared.labels_test = sets[0]  # the same for all runs
-        compared = evenly(MOST_TRAINING, c.n)
-        shared.x_train = shared.x[:, compared]
+        x, labels, x_test, labels_test = zip(*sets, strict=True)
+        x = torch.stack(x)  # (sets, n, D)
+        shared.x = x
+        shared.x_test = torch.stack(x_test)
+        shared.labels = labels[0]  # the same for all runs
+        shared.labels_test = labels_test[0]
+        compared = evenly(MOST_TRAINING, self.config.n)
+        shared.x_train = x[:, compared]
         shared.labels_train = shared.labels[compared]
-        # Data that are read are centred, and scaled by one number, with the training points.
-        s.centre = torch.zeros(len(keys), 1, shared.x.shape[-1])
-        s.scale = torch.ones(len(keys), 1, 1)
-        if c.data != "synthetic":
-            centre = shared.x.mean(1, keepdim=True)  # (sets, 1, D)
-            scale = shared.x.var(1).mean(-1).sqrt()  # (sets,)
+        self.standardise(x)
+
+    def standardise(self, x: Tensor):
+        """Data that are read are centred, and scaled by one number, with the training points x (sets, n, D)."""
+        s = self.state
+        runs = len(self.configs)
+        s.centre = torch.zeros(runs, 1, x.shape[-1])
+        s.scale = torch.ones(runs, 1, 1)
+        if self.config.data != "synthetic":
+            centre = x.mean(1, keepdim=True)  # (sets, 1, D)
+            variance = x.var(1).mean(-1)
+            scale = variance.sqrt()  # (sets,)
             s.centre = centre[s.points]
             s.scale = scale[s.points, None, None]
 
     def draw_ahead(self):
         """Draw each run's batches, and the views of the loss gap; the views of the training come in blocks."""
-        c, s, shared = self.config, self.state, self.shared
-        pixels = shared.x.shape[-1]
-        orders = {config.seed: batches(config, shared.labels) for config in self.configs}
-        s.batches = torch.stack([orders[config.seed] for config in self.configs])  # (R, steps, B)
-        numbers = 2 * c.batch * pixels  # of one step of one run
-        self.draws["views"] = Draws(
-            streams(self.configs, VIEWS),
-            lambda generator: draw(c, 2 * c.batch, pixels, generator),
-            block=max(1, min(BLOCK, DRAWN // numbers)),
-        )
+        c = self.config
+        s = self.state
+        labels = self.shared.labels
+        pixels = self.shared.x.shape[-1]
+        orders = {config.seed: batches(config, labels) for config in self.configs}
+        of_runs = [orders[config.seed] for config in self.configs]
+        s.batches = torch.stack(of_runs)  # (R, steps, B)
+        count = 2 * c.batch  # views of a step
+
+        def views(generator):
+            return draw(c, count, pixels, generator)
+
+        block = DRAWN // (count * pixels)
+        block = max(1, min(BLOCK, block))
+        generators = streams(self.configs, VIEWS)
+        self.draws["views"] = Draws(generators, views, block)
         if self.wants("loss_gap"):
-            some = evenly(MOST_VIEWED, c.test)
-            drawn = []
-            for config in self.configs:
-                drawn.append(draw(c, 2 * len(some), pixels, stream(config.seed, RECORDED)))
-            x = shared.x_test[s.points][:, some]
-            twice = torch.cat([x, x], 1)
-            s.views = view(twice, torch.stack(drawn), s.noise)
-            shared.labels_viewed = shared.labels_test[some]
+            self.draw_recorded(pixels)
+
+    def draw_recorded(self, pixels: int):
+        """Draw the views of the loss gap, two of each of some test points."""
+        c = self.config
+        s = self.state
+        shared = self.shared
+        some = evenly(MOST_VIEWED, c.test)
+        count = 2 * len(some)
+        drawn = []
+        for config in self.configs:
+            generator = stream(config.seed, RECORDED)
+            numbers = draw(c, count, pixels, generator)
+            drawn.append(numbers)
+        drawn = torch.stack(drawn)
+        x = shared.x_test[s.points]
+        x = x[:, some]
+        twice = torch.cat([x, x], 1)
+        s.views = view(twice, drawn, s.noise)
+        shared.labels_viewed = shared.labels_test[some]
 
     def begin(self, s):
         if self.wants("class_angle", "pca_angle"):
-            return s.replace(first_z=self.of_test_points(s)[1])
+            _, z = self.of_test_points(s)
+            return s.replace(first_z=z)
         return s
 
     # Training.
 
-    def outputs(self, s: State, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def outputs(self, s: State, x: Tensor) -> tuple[Tensor, ...]:
         """`networks` of points or views x (R, n, D)."""
-        return networks(s.weights, (x - s.centre) / s.scale)
+        x = (x - s.centre) / s.scale
+        return networks(s.weights, x)
 
-    def objective(self, s: State, views: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    def objective(self, s: State, views: Tensor, labels: Tensor) -> Tensor:
         """(R, M) the loss of every network on views (R, 2B, D) of points with labels (R, B)."""
         _, z, scores = self.outputs(s, views)
         found = []
         for k, name in enumerate(self.config.names):
             if name == "ce":
-                found.append(cross_entropy(scores[:, k], labels.tile(2)))  # of both views
+                of_both = labels.tile(2)  # of both views
+                loss = cross_entropy(scores[:, k], of_both)
             else:
-                found.append(contrastive(name, z[:, k], labels, s.tau))
+                loss = contrastive(name, z[:, k], labels, s.tau)
+            found.append(loss)
         return torch.stack(found, 1)
 
     def forward(self, s, drawn, t):
         # After the last step there is no batch: the last one is seen again.
         last = self.steps - 1
         batch = s.batches[:, min(t, last)]  # (R, B)
-        x = self.shared.x[s.points[:, None], batch]  # (R, B, D)
+        points = s.points[:, None]
+        x = self.shared.x[points, batch]  # (R, B, D)
         labels = self.shared.labels[batch]
         twice = torch.cat([x, x], 1)
         views = view(twice, drawn.views, s.noise)
@@ -429,24 +488,29 @@ class Copies(Training):
         weights = [w.detach() for w in s.weights]
         if c.optimizer == "lars":
             directions = lars_directions(weights, directions, c.trust, DECAY, axes=2)
-        factor = warmed(t + 1, c.steps, c.warmup, c.schedule == "cosine")
+        cosine = c.schedule == "cosine"
+        factor = warmed(t + 1, c.steps, c.warmup, cosine)
         weights, velocity = momentum(weights, directions, s.velocity, s.lr, factor)
         return {"weights": weights, "velocity": velocity}
 
     # What is recorded.
 
-    def of_test_points(self, s: State) -> tuple[torch.Tensor, torch.Tensor]:
+    def of_test_points(self, s: State) -> tuple[Tensor, Tensor]:
         """The encoder's outputs (R, M, test, width) and the embeddings (R, M, test, d) of test points."""
-        return self.outputs(s, self.shared.x_test[s.points])[:2]
+        x = self.shared.x_test[s.points]
+        return self.outputs(s, x)[:2]
 
-    def of_training_points(self, s: State) -> tuple[torch.Tensor, torch.Tensor]:
+    def of_training_points(self, s: State) -> tuple[Tensor, Tensor]:
         """The same of those training points that are compared."""
-        return self.outputs(s, self.shared.x_train[s.points])[:2]
+        x = self.shared.x_train[s.points]
+        return self.outputs(s, x)[:2]
 
     @torch.no_grad()
     def measure(self, s, z, losses, t):
         encoder, z = self.of_test_points(s)
-        row = {"z": z, "finite": all_finite([*s.weights, encoder, z])}
+        labels = self.shared.labels_test
+        row = {"z": z}
+        row["finite"] = all_finite([*s.weights, encoder, z])
         if self.wants("cka"):
             row["cka"] = beside_first(metrics.linear_cka, z)
         if self.wants("rsa"):
@@ -461,14 +525,14 @@ class Copies(Training):
         if self.wants("weight_angle"):
             row["weight_angle"] = weight_angles(s.weights, s.first_weights)
         if self.wants("class_angle"):
-            row["class_angle"] = class_angles(z, s.first_z, self.shared.labels_test)
+            row["class_angle"] = class_angles(z, s.first_z, labels)
         if self.wants("pca_angle"):
-            row["pca_angle"] = first_class_angles(z, s.first_z, self.shared.labels_test)
+            row["pca_angle"] = first_class_angles(z, s.first_z, labels)
         if self.wants("loss_gap"):
             row["loss_gap"] = self.loss_gap(s)
         return row
 
-    def with_training_points(self, s: State, encoder: torch.Tensor) -> dict:
+    def with_training_points(self, s: State, encoder: Tensor) -> dict:
         """Similarities on training points, and the accuracy of the nearest of their class centres."""
         encoder_train, z = self.of_training_points(s)
         row = {}
@@ -480,20 +544,27 @@ class Copies(Training):
             row["nccc"] = self.accuracies(metrics.nccc, encoder_train, encoder)
         return row
 
-    def loss_gap(self, s: State) -> torch.Tensor:
+    def loss_gap(self, s: State) -> Tensor:
         """(R, M) DCL - NSCL, both of each network's embeddings of the same views."""
-        z1, z2 = self.outputs(s, s.views)[1].chunk(2, -2)  # (R, M, n, d)
+        _, z, _ = self.outputs(s, s.views)
+        z1, z2 = z.chunk(2, -2)  # (R, M, n, d)
         tau = s.tau[:, None]
-        supervised = losses.nscl(z1, z2, self.shared.labels_viewed, tau)
-        return losses.dcl(z1, z2, tau) - supervised
+        labels = self.shared.labels_viewed
+        supervised = losses.nscl(z1, z2, labels, tau)
+        free = losses.dcl(z1, z2, tau)
+        return free - supervised
 
-    def accuracies(self, readout: Callable, train: torch.Tensor, test: torch.Tensor) -> np.ndarray:
+    def accuracies(self, readout: Callable, train: Tensor, test: Tensor) -> np.ndarray:
         """(R, M) accuracy of a readout of outputs (R, M, n, k) of training points on those of test points."""
         y = self.shared.labels_train.cpu()
         y_test = self.shared.labels_test.cpu()
         train = train.cpu()
         test = test.cpu()
-        return of_each(train, lambda *at: readout(train[at], y, test[at], y_test))
+
+        def accuracy(*at):
+            return readout(train[at], y, test[at], y_test)
+
+        return of_each(train, accuracy)
 
     @torch.no_grad()
     def ending(self, s):
@@ -504,26 +575,25 @@ class Copies(Training):
         return {"probe": self.accuracies(metrics.linear_probe, train, test)}
 
     def result(self, i, columns, head):
-        kept = {name: value for name, value in columns.items() if name in self.record}
-        return self.Result(
-            **head,
-            **kept,
-            steps=columns["steps"],
-            z=columns["z"],
-            labels=self.shared.labels_test.cpu().numpy(),
-        )
+        labels = self.shared.labels_test.cpu().numpy()
+        always = ("steps", "z")
+        kept = {}
+        for name, value in columns.items():
+            if name in self.record or name in always:
+                kept[name] = value
+        return self.Result(**head, **kept, labels=labels)
 
 
 # Quantities of R runs, each of M networks. The first network of a run is the reference.
 
 
-def all_finite(tensors: list[torch.Tensor]) -> torch.Tensor:
+def all_finite(tensors: list[Tensor]) -> Tensor:
     """(R,) whether all entries of tensors (R, ...) are finite."""
     finite = [x.flatten(1).isfinite().all(1) for x in tensors]
     return torch.stack(finite).all(0)
 
 
-def of_each(z: torch.Tensor, metric: Callable) -> np.ndarray:
+def of_each(z: Tensor, metric: Callable) -> np.ndarray:
     """(R, M) metric(i, k) of network k of run i, z (R, M, ...) what is measured.
 
     NaN where it has no answer: of a network that has collapsed, or whose weights overflow.
@@ -535,32 +605,42 @@ def of_each(z: torch.Tensor, metric: Callable) -> np.ndarray:
     return found
 
 
-def beside_first(metric: Callable, z: torch.Tensor) -> np.ndarray:
+def beside_first(metric: Callable, z: Tensor) -> np.ndarray:
     """(R, M) metric(a, b), a (n, d) the points of a run's first network and b those of each, of z (R, M, n, d)."""
     z = z.cpu()
-    return of_each(z, lambda i, k: metric(z[i, 0], z[i, k]))
+
+    def of_network(i, k):
+        reference = z[i, 0]
+        return metric(reference, z[i, k])
+
+    return of_each(z, of_network)
 
 
-def layer_gaps(weights: list[torch.Tensor]) -> torch.Tensor:
+def layer_gaps(weights: list[Tensor]) -> Tensor:
     """(R, M, layers) 2 |W - W'|_F / (|W|_F + |W'|_F), W' the reference's (SA Sec. 5.1). The head is left out."""
     gaps = []
     for W in weights[: 2 * LAYERS : 2]:  # (R, M, out, in); the biases stand between
         size = torch.linalg.matrix_norm(W)
-        apart = torch.linalg.matrix_norm(W - W[:, :1])
-        gaps.append(2 * apart / (size + size[:, :1]))
+        both = size + size[:, :1]
+        change = W - W[:, :1]
+        apart = torch.linalg.matrix_norm(change)
+        gaps.append(2 * apart / both)
     return torch.stack(gaps, -1)
 
 
-def weight_angles(weights: list[torch.Tensor], first: list[torch.Tensor]) -> np.ndarray:
+def weight_angles(weights: list[Tensor], first: list[Tensor]) -> np.ndarray:
     """(R, M) angle, in degrees, of all weights' change since the start to the reference's. The head is left out."""
     changes = []
     for w, w0 in zip(weights, first, strict=True):
-        changes.append((w - w0).flatten(2))
-    change = torch.cat(changes[: 2 * LAYERS], 2).cpu().numpy()
-    return angle(change, change[:, :1])
+        change = w - w0
+        changes.append(change.flatten(2))
+    whole = torch.cat(changes[: 2 * LAYERS], 2)
+    change = whole.cpu().numpy()
+    reference = change[:, :1]
+    return angle(change, reference)
 
 
-def class_angles(z: torch.Tensor, first: torch.Tensor, labels: torch.Tensor) -> np.ndarray:
+def class_angles(z: Tensor, first: Tensor, labels: Tensor) -> np.ndarray:
     """(R, M) angle, in degrees, of a class's mean change to the reference's, averaged over the classes.
 
     Args:
@@ -570,17 +650,26 @@ def class_angles(z: torch.Tensor, first: torch.Tensor, labels: torch.Tensor) -> 
     change = z - first
     found = []
     for c in labels.unique():
-        mean = change[:, :, labels == c].mean(2).cpu().numpy()  # (R, M, d)
-        found.append(angle(mean, mean[:, :1]))
+        mine = change[:, :, labels == c]
+        mean = mine.mean(2).cpu().numpy()  # (R, M, d)
+        reference = mean[:, :1]
+        found.append(angle(mean, reference))
     return np.mean(found, 0)
 
 
-def first_class_angles(z: torch.Tensor, first: torch.Tensor, labels: torch.Tensor) -> np.ndarray:
+def first_class_angles(z: Tensor, first: Tensor, labels: Tensor) -> np.ndarray:
     """(R, M) `pca_angle` of the first class; arguments as for `class_angles`."""
     mine = labels == labels[0]
-    z = z[:, :, mine].cpu().numpy()
-    first = first[:, 0, mine].cpu().numpy()  # where the reference began
-    return of_each(z, lambda i, k: pca_angle(first[i], z[i, 0], z[i, k]))
+    z = z[:, :, mine]
+    z = z.cpu().numpy()
+    start = first[:, 0, mine]  # of the reference
+    start = start.cpu().numpy()
+
+    def of_network(i, k):
+        reference = z[i, 0]
+        return pca_angle(start[i], reference, z[i, k])
+
+    return of_each(z, of_network)
 
 
 def angle(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -589,8 +678,9 @@ def angle(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     b = np.asarray(b, np.float64)
     length = np.linalg.norm(a, axis=-1)
     other = np.linalg.norm(b, axis=-1)
+    product = (a * b).sum(-1)
     with np.errstate(invalid="ignore"):
-        cosine = (a * b).sum(-1) / (length * other)
+        cosine = product / (length * other)
     cosine = np.clip(cosine, -1, 1)  # rounding may pass 1
     return np.degrees(np.arccos(cosine))
 
@@ -602,12 +692,14 @@ def pca_angle(start: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         start: (n, d) embeddings at the start, which both networks share.
         a, b: (n, d) embeddings of both.
     """
-    cloud = np.concatenate([start, start, a, b]).astype(np.float64)
-    _, _, axes = np.linalg.svd(cloud - cloud.mean(0), full_matrices=False)
-    plane = axes[:3].T
+    cloud = np.concatenate([start, start, a, b])
+    cloud = cloud.astype(np.float64)
+    centred = cloud - cloud.mean(0)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    axes = axes[:3].T
     of_a = (a - start).mean(0)
     of_b = (b - start).mean(0)
-    return angle(of_a @ plane, of_b @ plane)
+    return angle(of_a @ axes, of_b @ axes)
 
 
 run = Copies.run

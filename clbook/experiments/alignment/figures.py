@@ -11,70 +11,85 @@ from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, mosaic
 NAMES = {"dcl": "DCL", "nscl": "NSCL", "supcon": "SCL", "ce": "CE", "cl": "CL"}
 TONES = {"dcl": INK, "nscl": colour(0), "supcon": colour(1), "ce": colour(2), "cl": colour(4)}
 MARKS = {"nscl": "o", "supcon": "s", "ce": "^", "cl": "D"}
-SHOWN, APART = 150, 2.4  # most points in a scatter; distance of the networks in it
+SIMILARITIES = ("cka", "rsa")
+UNIT = (0, 1.03)  # limits of a similarity
+SHOWN = 150  # most points in a scatter
+APART = 2.4  # distance of the networks in it
 
 
 def _about(config):
     """The settings of a run, in words."""
     c = config
     kind = "synthetic points" if c.data == "synthetic" else c.data
+    data = f"{kind}, {c.classes} classes"
     training = f"tau = {c.tau:g}, B = {c.batch}, lr = {c.rate:.3g}"
-    return f"{kind}, {c.classes} classes, {training}"
+    return f"{data}, {training}"
 
 
 def _log_steps(ax, **kwargs):
-    ax.set(xscale="log", xlabel="iteration + 1", **kwargs)
+    ax.set_xscale("log")
+    ax.set_xlabel("iteration + 1")
+    ax.set(**kwargs)
     ax.minorticks_off()
 
 
 def _scores(runs, frame=-1):
     """The CKA with DCL of each other loss, mean over runs, in words."""
-    means = np.mean([r.cka[frame] for r in runs], 0)
+    of_runs = [run.cka[frame] for run in runs]
+    means = np.mean(of_runs, 0)
+    names = runs[0].config.names
     said = []
-    for name, mean in zip(runs[0].config.names, means, strict=True):
+    for name, mean in zip(names, means, strict=True):
         said.append(f"{NAMES[name]} {mean:.2f}")
     return ", ".join(said[1:])
 
 
 def _unit(z):
-    return z / np.linalg.norm(z, axis=-1, keepdims=True)
+    length = np.linalg.norm(z, axis=-1, keepdims=True)
+    return z / length
 
 
 def _some(labels):
     """Positions of at most SHOWN points, evenly spaced, so from every class."""
     n = len(labels)
-    places = np.linspace(0, n - 1, min(SHOWN, n))
+    count = min(SHOWN, n)
+    places = np.linspace(0, n - 1, count)
     return places.round().astype(int)
 
 
 def _of_seeds(runs, key, network=1):
     """(S, T) the quantity `key` of a network over time, a row a run."""
-    return np.stack([getattr(r, key)[:, network] for r in runs])
+    values = [getattr(run, key) for run in runs]
+    return np.stack(values)[..., network]
 
 
 def _cosines(ax, z, **look):
     """The cosines of all pairs of points z (n, d), as cells."""
     unit = _unit(z)
-    ax.set(xticks=[], yticks=[])
+    cosines = unit @ unit.T
+    ax.set_xticks([])
+    ax.set_yticks([])
     ax.grid(False)
-    return ax.imshow(unit @ unit.T, vmin=-1, vmax=1, cmap="RdBu_r", **look)
+    return ax.imshow(cosines, vmin=-1, vmax=1, cmap="RdBu_r", **look)
 
 
 def matrices(result) -> Picture:
     """Cosine similarities of the test points, sorted by class, after training with each loss."""
-    names = result.config.names[:4]
+    config = result.config
+    names = config.names[:4]
     fig, (row,) = axes(len(names), width=7.8, height=2.5)
     near = _some(result.labels)
-    for k, (ax, name) in enumerate(zip(row, names, strict=True)):
-        z = result.z[-1, k, near]
-        image = _cosines(ax, z, interpolation="nearest", gid="similarity")
-        likeness = f"CKA {result.cka[-1, k]:.2f}" if k else "reference"
+    z = result.z[-1]
+    cka = result.cka[-1]
+    for k, name in enumerate(names):
+        ax = row[k]
+        image = _cosines(ax, z[k, near], interpolation="nearest", gid="similarity")
+        likeness = f"CKA {cka[k]:.2f}" if k else "reference"
         ax.set_title(f"{NAMES[name]}\n{likeness}")
     fig.colorbar(image, ax=row, shrink=0.8, label="cosine", ticks=[-1, 0, 1])
-    return Picture(
-        fig,
-        f"Cosines of test points by class, {_about(result.config)}. CKA with DCL: {_scores([result])}.",
-    )
+    about = _about(config)
+    scores = _scores([result])
+    return Picture(fig, f"Cosines of test points by class, {about}. CKA with DCL: {scores}.")
 
 
 def _plane(z, last):
@@ -82,33 +97,46 @@ def _plane(z, last):
 
     One plane a run: nothing turns from one time to the next. Not centred: points stay within their network's unit disc.
     """
-    flat = _unit(last.astype(np.float64)).reshape(-1, z.shape[-1])
-    _, vectors = np.linalg.eigh(np.cov(flat.T))
-    top = vectors[:, -2:][:, ::-1]
-    largest = top[np.abs(top).argmax(0), [0, 1]]  # entry of each axis, positive in the end
+    z = _unit(z.astype(np.float64))
+    last = _unit(last.astype(np.float64))
+    flat = last.reshape(-1, z.shape[-1])
+    covariance = np.cov(flat.T)
+    _, vectors = np.linalg.eigh(covariance)
+    top = vectors[:, -2:]
+    top = top[:, ::-1]  # the largest first
+    place = np.abs(top).argmax(0)
+    largest = top[place, [0, 1]]  # entry of each axis, positive in the end
     top = top * np.sign(largest)
-    return _unit(z.astype(np.float64)) @ top
+    return z @ top
 
 
 def _discs(ax, z, last, labels, names, classes):
     """Embeddings z (M, n, d) of the networks `names`, each in its own unit disc, coloured by class."""
-    across = 1 if len(names) < 3 else 2
-    at = np.arange(len(names))
+    count = len(names)
+    across = 1 if count < 3 else 2
+    at = np.arange(count)
     column = at % across
     row = at // across
     centres = APART * np.stack([column, -row], axis=-1)
-    plane = _plane(z, last) + centres[:, None]
-    for (x, y), name in zip(centres, names, strict=True):
-        ax.add_patch(Circle((x, y), 1, fill=False, color=MUTED, lw=0.5))
+    plane = _plane(z, last)
+    plane = plane + centres[:, None]
+    for centre, name in zip(centres, names, strict=True):
+        disc = Circle(centre, 1, fill=False, color=MUTED, lw=0.5)
+        ax.add_patch(disc)
+        x, y = centre
         ax.text(x, y - 1.05, NAMES[name], ha="center", va="top", color=MUTED)
     shades = labels % 10
-    for k in range(min(10, classes)):
-        mine = plane[:, shades == k].reshape(-1, 2)
+    shown = min(10, classes)
+    for k in range(shown):
+        mine = plane[:, shades == k]
+        x, y = mine.reshape(-1, 2).T
         gid = f"classes {k}, ..." if classes > 10 else f"class {k}"
-        ax.scatter(*mine.T, s=8, color=colour(k), linewidths=0, alpha=0.7, gid=gid)
-    right, _ = centres.max(0)
-    _, low = centres.min(0)
-    ax.set(xlim=(-1.1, right + 1.1), ylim=(low - 1.35, 1.1), aspect="equal")
+        ax.scatter(x, y, s=8, color=colour(k), linewidths=0, alpha=0.7, gid=gid)
+    right = column.max() * APART
+    low = -row.max() * APART
+    ax.set_xlim(-1.1, right + 1.1)
+    ax.set_ylim(low - 1.35, 1.1)
+    ax.set_aspect("equal")
     bare(ax)
 
 
@@ -117,36 +145,44 @@ def sides(result, frame=-1) -> Picture:
     config = result.config
     now = result.steps[frame]
     names = config.names[:4]
-    fig, ax = mosaic([["z", "cka"], ["z", "gap"], ["z", "loss"]], width=7.4, height=4.4)
-    right = [ax[name] for name in ("cka", "gap", "loss")]
-    cka, gap, loss = right
-    chosen = _some(result.labels)
-    z = result.z[:, : len(names), chosen]
-    _discs(ax["z"], z[frame], z[-1], result.labels[chosen], names, config.classes)
-    ax["z"].set_title(f"C = {config.classes}, τ = {config.tau:g}, iteration {now}")
+    count = len(names)
+    layout = [["z", "cka"], ["z", "gap"], ["z", "loss"]]
+    fig, ax = mosaic(layout, width=7.4, height=4.4)
+    left = ax["z"]
+    cka = ax["cka"]
+    gap = ax["gap"]
+    loss = ax["loss"]
+    labels = result.labels
+    chosen = _some(labels)
+    z = result.z[:, :count, chosen]
+    _discs(left, z[frame], z[-1], labels[chosen], names, config.classes)
+    left.set_title(f"C = {config.classes}, τ = {config.tau:g}, iteration {now}")
     time = result.steps + 1
     for k, name in enumerate(config.names):
-        look = {"color": TONES[name], "label": NAMES[name], "gid": NAMES[name]}
+        said = NAMES[name]
+        look = {"color": TONES[name], "label": said, "gid": said}
         loss.plot(time, result.loss_gap[:, k], **look)
         if k:
             cka.plot(time, result.cka[:, k], **look)
             gap.plot(time, result.gap[:, k], **look)
-    largest = 0.35 if len(names) == 2 else 1.3  # of a pair the weight gap is small
-    _log_steps(cka, ylabel="CKA with DCL", ylim=(0, 1.03))
+    largest = 0.35 if count == 2 else 1.3  # of a pair the weight gap is small
+    _log_steps(cka, ylabel="CKA with DCL", ylim=UNIT)
     _log_steps(gap, ylabel="weight gap to DCL", ylim=(0, largest))
     _log_steps(loss, ylabel="DCL $-$ NSCL loss", ylim=(0.01, 30), yscale="log")
     for panel in (cka, gap):
         panel.set_xlabel("")
         panel.tick_params(labelbottom=False)
-    for panel in right:
+    end = config.steps + 1
+    for panel in (cka, gap, loss):
         so_far(panel, now + 1)
-        panel.set_xlim(0.9, 1.2 * (config.steps + 1))
+        panel.set_xlim(0.9, 1.2 * end)
         name_lines(panel)
+    about = f"{_about(config)}, scaling {config.scaling}"
+    scores = _scores([result], frame)
+    of_nscl = result.gap[frame, 1]
     return Picture(
         fig,
-        f"{_about(config)}, scaling {config.scaling}, iteration {now}. CKA with DCL: "
-        f"{_scores([result], frame)}. Weight gap "
-        f"of NSCL {result.gap[frame, 1]:.2f}.",
+        f"{about}, iteration {now}. CKA with DCL: {scores}. Weight gap of NSCL {of_nscl:.2f}.",
     )
 
 
@@ -173,37 +209,45 @@ def over_training(runs) -> Picture:
     """SA Fig. 2: CKA and RSA with DCL over training, mean and range over the seeds in `runs`."""
     fig, (row,) = axes(2, width=7.6, height=2.9, sharey=True)
     first = runs[0]
-    for ax, key in zip(row, ("cka", "rsa"), strict=True):
-        for k, name in enumerate(first.config.names[1:], 1):
+    config = first.config
+    time = first.steps + 1
+    others = config.names[1:]
+    for ax, key in zip(row, SIMILARITIES, strict=True):
+        for k, name in enumerate(others, 1):
             values = _of_seeds(runs, key, k)
-            _band(ax, first.steps + 1, values, name)
-        _log_steps(ax, ylabel=f"{key.upper()} with DCL", ylim=(0, 1.03))
+            _band(ax, time, values, name)
+        _log_steps(ax, ylabel=f"{key.upper()} with DCL", ylim=UNIT)
     legend(row[0], loc="lower left")
-    return Picture(
-        fig,
-        f"{_about(first.config)}, {len(runs)} seeds. CKA with DCL at the end: {_scores(runs)}.",
-    )
+    about = f"{_about(config)}, {len(runs)} seeds"
+    return Picture(fig, f"{about}. CKA with DCL at the end: {_scores(runs)}.")
 
 
 def _ticked(ax, values, **words):
     """A logarithmic x axis with ticks at these values alone."""
-    ax.set(xscale="log", xticks=values, xticklabels=values, **words)
+    ax.set_xscale("log")
+    ax.set_xticks(values, labels=values)
+    ax.set(**words)
     ax.minorticks_off()
 
 
 def by_classes(counts, runs) -> Picture:
     """CKA and RSA with DCL at the end against the number of classes; runs[i][j]: counts[i] classes, seed j."""
     fig, (row,) = axes(2, width=7.6, height=2.9, sharey=True)
-    names = runs[0][0].config.names
-    for ax, key in zip(row, ("cka", "rsa"), strict=True):
-        for k, name in enumerate(names[1:], 1):
-            ends = [_of_seeds(seeds, key, k)[:, -1] for seeds in runs]
-            _band(ax, counts, np.stack(ends, 1), name)
-        _ticked(ax, counts, xlabel="classes $C$", ylim=(0, 1.03))
+    first = runs[0][0]
+    others = first.config.names[1:]
+    for ax, key in zip(row, SIMILARITIES, strict=True):
+        for k, name in enumerate(others, 1):
+            over_time = [_of_seeds(seeds, key, k) for seeds in runs]
+            ends = np.stack(over_time, 1)[..., -1]
+            _band(ax, counts, ends, name)
+        _ticked(ax, counts, xlabel="classes $C$", ylim=UNIT)
         ax.set_ylabel(f"{key.upper()} with DCL")
     legend(row[0], loc="lower right")
-    says = [f"C = {c}: {_scores(seeds)}" for c, seeds in zip(counts, runs, strict=True)]
-    return Picture(fig, f"CKA with DCL at the end. {'; '.join(says)}.")
+    says = []
+    for count, seeds in zip(counts, runs, strict=True):
+        says.append(f"C = {count}: {_scores(seeds)}")
+    listed = "; ".join(says)
+    return Picture(fig, f"CKA with DCL at the end. {listed}.")
 
 
 def _each_seed(ax, x, runs, key, words, **look):
@@ -218,18 +262,21 @@ def by_temperature(taus, runs) -> Picture:
     fig, (row,) = axes(2, width=7.6, height=2.8, sharey=True)
     lines = ("-", "--", ":")
     says = []
-    for k, (tau, seeds) in enumerate(zip(taus, runs, strict=True)):
+    for k, tau in enumerate(taus):
+        seeds = runs[k]
         look = {"color": colour(k), "ls": lines[k]}
         time = seeds[0].steps + 1
-        for ax, key in zip(row, ("cka", "rsa"), strict=True):
-            _each_seed(ax, time, seeds, key, rf"$\tau$ = {tau:g}", **look)
+        name = rf"$\tau$ = {tau:g}"
+        for ax, key in zip(row, SIMILARITIES, strict=True):
+            _each_seed(ax, time, seeds, key, name, **look)
         ends = _of_seeds(seeds, "cka")[:, -1]
         listed = ", ".join(f"{cka:.2f}" for cka in ends)
         says.append(f"tau = {tau:g}: {listed}")
-    for ax, name in zip(row, ("CKA", "RSA"), strict=True):
-        _log_steps(ax, ylabel=f"{name}, DCL and NSCL", ylim=(0, 1.03))
+    for ax, key in zip(row, SIMILARITIES, strict=True):
+        _log_steps(ax, ylabel=f"{key.upper()}, DCL and NSCL", ylim=UNIT)
     legend(row[0], loc="lower left")
-    return Picture(fig, f"CKA of NSCL with DCL at the end: {'; '.join(says)}.")
+    listed = "; ".join(says)
+    return Picture(fig, f"CKA of NSCL with DCL at the end: {listed}.")
 
 
 def by_batch(ends) -> Picture:
@@ -238,18 +285,24 @@ def by_batch(ends) -> Picture:
     sizes = ends.batch.values
     fig, (row,) = axes(len(laws), width=7.8, height=2.7, sharey=True)
     says = []
+    marks = "os"
+    lines = ("-", "--")
     for k, budget in enumerate(ends.budget.values):
-        look = {"marker": "os"[k], "ls": ("-", "--")[k], "ms": 4, "label": budget}
+        look = {"marker": marks[k], "ls": lines[k], "ms": 4, "label": budget}
         for ax, law in zip(row, laws, strict=True):
-            values = ends.sel(budget=budget, law=law).transpose("seed", "batch")
+            chosen = ends.sel(budget=budget, law=law)
+            values = chosen.transpose("seed", "batch")
             band(ax, sizes, values, color=colour(k), **look)
-            first, last = values.mean("seed")[[0, -1]]
+            means = values.mean("seed")
+            first, last = means[[0, -1]]
             says.append(f"{law}, {budget}: {first:.2f} to {last:.2f}")
     for ax, law in zip(row, laws, strict=True):
-        _ticked(ax, sizes, xlabel="batch size $B$", ylim=(0.6, 1), title=f"lr: {law}")
+        _ticked(ax, sizes, xlabel="batch size $B$", ylim=(0.6, 1))
+        ax.set_title(f"lr: {law}")
     row[0].set_ylabel("CKA, DCL and NSCL")
     legend(row[0], loc="lower left")
-    return Picture(fig, "CKA from the smallest to the largest batch. " + "; ".join(says) + ".")
+    listed = "; ".join(says)
+    return Picture(fig, f"CKA from the smallest to the largest batch. {listed}.")
 
 
 def apart(runs) -> Picture:
@@ -258,28 +311,34 @@ def apart(runs) -> Picture:
     weights, similarity, angles = row
     first = runs[0]
     steps = first.steps
-    _each_seed(weights, steps, runs, "gap", "mean of layers", color=colour(0))
+    solid = {"color": colour(0)}
+    dashed = {"color": colour(1), "ls": "--"}
+    dotted = {"color": colour(2), "ls": ":"}
+    _each_seed(weights, steps, runs, "gap", "mean of layers", **solid)
     layers = first.layer_gap[:, 1]
     thin, *_ = weights.plot(steps, layers, color=MUTED, lw=0.7)
     thin.set_label("each layer, one seed")
-    weights.set(ylabel="weight gap", ylim=(0, 1))
-    _each_seed(similarity, steps, runs, "cka", "CKA", color=colour(0))
-    _each_seed(similarity, steps, runs, "rsa", "RSA", color=colour(1), ls="--")
-    similarity.set(ylabel="similarity", ylim=(0, 1.03))
-    _each_seed(angles, steps, runs, "weight_angle", "weights", color=colour(0))
-    _each_seed(angles, steps, runs, "class_angle", "class means", color=colour(1), ls="--")
-    _each_seed(angles, steps, runs, "pca_angle", "first class", color=colour(2), ls=":")
-    angles.set(ylabel="angle of the changes, degrees", ylim=(0, 100), yticks=[0, 30, 60, 90])
+    weights.set_ylabel("weight gap")
+    weights.set_ylim(0, 1)
+    _each_seed(similarity, steps, runs, "cka", "CKA", **solid)
+    _each_seed(similarity, steps, runs, "rsa", "RSA", **dashed)
+    similarity.set_ylabel("similarity")
+    similarity.set_ylim(UNIT)
+    _each_seed(angles, steps, runs, "weight_angle", "weights", **solid)
+    _each_seed(angles, steps, runs, "class_angle", "class means", **dashed)
+    _each_seed(angles, steps, runs, "pca_angle", "first class", **dotted)
+    angles.set_ylabel("angle of the changes, degrees")
+    angles.set_ylim(0, 100)
+    angles.set_yticks([0, 30, 60, 90])
     for ax in row:
         ax.set_xlabel("iteration")
         legend(ax, loc="lower right" if ax is similarity else "upper left")
+    about = f"{_about(first.config)}, {len(runs)} seeds"
     gaps = _of_seeds(runs, "gap").mean(0)
-    grown = f"{gaps[1]:.3f} at iteration {steps[1]}, {gaps[-1]:.2f} at {steps[-1]}"
-    return Picture(
-        fig,
-        f"{_about(first.config)}, {len(runs)} seeds. Weight gap {grown}; "
-        f"CKA with DCL ends at {_scores(runs)}.",
-    )
+    early = f"{gaps[1]:.3f} at iteration {steps[1]}"
+    late = f"{gaps[-1]:.2f} at {steps[-1]}"
+    scores = _scores(runs)
+    return Picture(fig, f"{about}. Weight gap {early}, {late}; CKA with DCL ends at {scores}.")
 
 
 def _squares(ax, weights):
@@ -287,9 +346,11 @@ def _squares(ax, weights):
     for i, j in np.argwhere(weights):
         weight = weights[i, j]
         size = 0.25 + 0.63 * abs(weight) ** 0.5
-        corner = j - size / 2, i - size / 2
-        tone = colour(4) if weight > 0 else colour(0)
-        ax.add_patch(Rectangle(corner, size, size, color=tone, lw=0))
+        half = size / 2
+        corner = (j - half, i - half)
+        tone = colour(4 if weight > 0 else 0)
+        square = Rectangle(corner, size, size, color=tone, lw=0)
+        ax.add_patch(square)
 
 
 def _along_both_sides(ax, pictures):
@@ -308,25 +369,37 @@ def pairs(panels, images, labels) -> Picture:
         panels: {name: (2n, 2n) `pair_weights`}. images: (2n, pixels) the 2n views, first views first. labels: (n,).
     """
     n = len(labels)
-    order = np.arange(2 * n).reshape(2, n).T.ravel()  # the two views of a point side by side
-    side = int(np.sqrt(images.shape[1]))
+    count = 2 * n
+    views = np.arange(count).reshape(2, n)
+    order = views.T.ravel()  # the two views of a point side by side
+    own = np.repeat(labels, 2)
+    pixels = images.shape[1]
+    side = int(np.sqrt(pixels))
     pictures = images[order].reshape(-1, side, side)
     fig, (row,) = axes(len(panels), width=7.8, height=2.2)
     says = []
     for ax, (name, weights) in zip(row, panels.items(), strict=True):
-        weights = np.nan_to_num(weights[np.ix_(order, order)])
-        weights = weights / np.abs(weights).max()
-        weights[np.abs(weights) < 1e-9] = 0  # rounding
+        weights = weights[np.ix_(order, order)]
+        weights = np.nan_to_num(weights)
+        size = np.abs(weights)
+        weights = weights / size.max()
+        size = np.abs(weights)
+        weights[size < 1e-9] = 0  # rounding
         _squares(ax, weights)
-        between_classes(ax, np.repeat(labels, 2), 0.6)
+        between_classes(ax, own, 0.6)
         _along_both_sides(ax, pictures)
-        last = 2 * n - 0.5
-        ax.set(xlim=(-1.6, last), ylim=(last, -1.6), title=name, facecolor="#f4f5f7")
+        last = count - 0.5
+        ax.set_xlim(-1.6, last)
+        ax.set_ylim(last, -1.6)
+        ax.set_title(name)
+        ax.set_facecolor("#f4f5f7")
         bare(ax)
         pulled = (weights < 0).sum() // 2
         pushed = (weights > 0).sum() // 2
-        says.append(f"{name} pulls {pulled} pairs and pushes {pushed} of {n * (2 * n - 1)}")
-    return Picture(fig, f"A batch of {n} digits, two views each. " + "; ".join(says) + ".")
+        whole = n * (count - 1)
+        says.append(f"{name} pulls {pulled} pairs and pushes {pushed} of {whole}")
+    listed = "; ".join(says)
+    return Picture(fig, f"A batch of {n} digits, two views each. {listed}.")
 
 
 def loss_gap(C, gaps) -> Picture:
@@ -335,15 +408,19 @@ def loss_gap(C, gaps) -> Picture:
     says = []
     for ax, (tau, values) in zip(row, gaps.items(), strict=True):
         for k, name in enumerate(("DCL - NSCL", "CL - NSCL")):
+            tone = colour(k)
             found = values[..., k]
             mean = found.mean(0)
             slope, _ = np.polyfit(np.log(C), np.log(mean), 1)
-            ax.plot(C, found.T, "os"[k], ms=4, color=colour(k), gid=name)
-            ax.plot(C, mean, color=colour(k), lw=1, label=f"{name}, slope {slope:.2f}")
+            ax.plot(C, found.T, "os"[k], ms=4, color=tone, gid=name)
+            label = f"{name}, slope {slope:.2f}"
+            ax.plot(C, mean, color=tone, lw=1, label=label)
             says.append(f"tau = {tau:g}: {name} has slope {slope:.2f}")
         between = np.diff(values).mean()
         ax.axhline(between, color=MUTED, ls=":", label="CL - DCL")
-        ax.set(yscale="log", ylim=(1e-3, 1.5), title=rf"$\tau = {tau:g}$")
+        ax.set_yscale("log")
+        ax.set_ylim(1e-3, 1.5)
+        ax.set_title(rf"$\tau = {tau:g}$")
         _ticked(ax, C, xlabel="classes $C$")
         legend(ax, loc="upper right")
     row[0].set_ylabel("loss gap")
@@ -359,14 +436,18 @@ def one_table(hidden, weights) -> Picture:
     fig, grid = axes(len(weights), 2, width=7.6, height=5.4)
     matrices = list(weights.values())
     limit = np.abs(matrices).max()
+    shades = {"cmap": "RdBu_r", "vmin": -limit, "vmax": limit}
     said = []
     for (above, below), (name, W) in zip(grid.T, weights.items(), strict=True):
-        apart = gap(matrices[0], W)
-        above.imshow(W, cmap="RdBu_r", vmin=-limit, vmax=limit, aspect="auto", gid="weights")
-        above.set(title=f"{name}\nweight gap {apart:.2f}", xticks=[], yticks=[])
+        above.imshow(W, **shades, aspect="auto", gid="weights")
+        apart = f"weight gap {gap(matrices[0], W):.2f}"
+        above.set_title(f"{name}\n{apart}")
+        above.set_xticks([])
+        above.set_yticks([])
         above.grid(False)
-        _cosines(below, hidden @ W.T, gid="cosines")
-        said.append(f"{name}: weight gap {apart:.2f}")
+        embeddings = hidden @ W.T
+        _cosines(below, embeddings, gid="cosines")
+        said.append(f"{name}: {apart}")
     grid[0, 0].set_ylabel("last layer")
     grid[1, 0].set_ylabel("cosines of the points")
     return Picture(
@@ -380,4 +461,5 @@ def one_table(hidden, weights) -> Picture:
 def gap(one, other) -> float:
     """The weight gap of two matrices: 2 |W - W'| / (|W| + |W'|)."""
     size = np.linalg.norm(one) + np.linalg.norm(other)
-    return float(2 * np.linalg.norm(one - other) / size)
+    apart = np.linalg.norm(one - other)
+    return float(2 * apart / size)

@@ -10,6 +10,7 @@ import dataclasses
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from clbook import losses
 from clbook.data import balanced_labels
@@ -58,20 +59,21 @@ class Result(Outcome):
     gap: np.ndarray = quantity("DCL - NSCL, both of `free`", dims="step")
 
 
-def similarity(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+def similarity(a: Tensor, b: Tensor) -> Tensor:
     """(R,) `metrics.linear_cka` of unit vectors a and b (R, n, d), as operations that a page can do."""
     a = a - a.mean(-2, keepdim=True)
     b = b - b.mean(-2, keepdim=True)
-    across = _size(a, b)
+    across = _size(a, b).square()
     within = _size(a, a)
     beside = _size(b, b)
-    return across.square() / (within * beside)
+    return across / (within * beside)
 
 
 def _size(a, b):
     """(R,) Frobenius norm of A'B."""
-    product = a.mT @ b
-    return product.square().sum((-2, -1)).sqrt()
+    squares = (a.mT @ b).square()
+    whole = squares.sum((-2, -1))
+    return whole.sqrt()
 
 
 class Flow(Training):
@@ -81,7 +83,8 @@ class Flow(Training):
     copy_axes = 1
 
     def setup(self):
-        c, s = self.config, self.state
+        c = self.config
+        s = self.state
         self.shared.labels = balanced_labels(c.n, c.classes)
         starts = []
         for config in self.configs:
@@ -92,12 +95,14 @@ class Flow(Training):
         s.weights = [torch.stack([start, start], 1)]
         s.tau = self.column("tau", torch.float64)
         lr = self.column("lr", torch.float64, axes=3)
-        s.rate = c.n * lr * s.tau[..., None]
+        tau = s.tau[..., None]
+        s.rate = c.n * lr * tau
 
-    def both(self, s: State, free: torch.Tensor, spared: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def both(self, s: State, free: Tensor, spared: Tensor) -> tuple[Tensor, ...]:
         """DCL of `free` and NSCL of `spared`, each (R,), of points (R, n, 2)."""
+        labels = self.shared.labels
         without = losses.dcl(free, free, s.tau)
-        with_labels = losses.nscl(spared, spared, self.shared.labels, s.tau)
+        with_labels = losses.nscl(spared, spared, labels, s.tau)
         return without, with_labels
 
     def forward(self, s, drawn, t):
@@ -108,17 +113,21 @@ class Flow(Training):
     def step(self, s, drawn, losses, t):
         gradients = self.gradients(losses, s.weights)
         (z,) = sgd(s.weights, gradients, s.rate)
-        return {"weights": [F.normalize(z.detach(), dim=-1)]}
+        unit = F.normalize(z.detach(), dim=-1)
+        return {"weights": [unit]}
 
     @torch.no_grad()
     def measure(self, s, z, losses, t):
         free, spared = z.unbind(1)
         without, with_labels = self.both(s, free, free)
         row = {"free": free, "spared": spared}
-        return row | {"alike": similarity(free, spared), "gap": without - with_labels}
+        row["alike"] = similarity(free, spared)
+        row["gap"] = without - with_labels
+        return row
 
     def result(self, i, columns, head):
-        return Result(**head, **columns, labels=self.shared.labels.cpu().numpy())
+        labels = self.shared.labels.cpu().numpy()
+        return Result(**head, **columns, labels=labels)
 
 
 run = Flow.run
@@ -132,12 +141,15 @@ def _pushed(ax, result, pushing):
     cosines = z @ z[ANCHOR]
     weights = np.exp((cosines - 1) / result.config.tau)
     own = labels[ANCHOR]
+    shade = colour(own)
     for i in np.flatnonzero(pushing):
-        tone = colour(own) if labels[i] == own else MUTED
+        tone = shade if labels[i] == own else MUTED
         width = 0.3 + 1.5 * weights[i]
-        ax.plot(*z[[ANCHOR, i]].T, color=tone, lw=width, zorder=1)
+        x, y = z[[ANCHOR, i]].T
+        ax.plot(x, y, color=tone, lw=width, zorder=1)
     by_class(ax, z, labels, 14, zorder=2)
-    ax.scatter(*z[ANCHOR], s=60, color=colour(own), edgecolor=INK, zorder=3)
+    x, y = z[ANCHOR]
+    ax.scatter(x, y, s=60, color=shade, edgecolor=INK, zorder=3)
     square(ax, 1.15)
     bare(ax)
 

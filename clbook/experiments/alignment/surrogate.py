@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.nn.functional import cosine_similarity, log_softmax, normalize
 
 from clbook import losses, theory
@@ -134,7 +135,7 @@ EACH_STEP = ("path", "gaps", "injections", "reweighting", "mass")  # what is rec
 SIMILARITIES = ("cka", "rsa", "gram_norm", "std", "rho", "r")
 
 
-def views(config: Config, labels: torch.Tensor | None = None) -> tuple[torch.Tensor, ...]:
+def views(config: Config, labels: Tensor | None = None) -> tuple[Tensor, ...]:
     """Points around random class means, and a view of each.
 
     Returns:
@@ -155,12 +156,12 @@ def views(config: Config, labels: torch.Tensor | None = None) -> tuple[torch.Ten
     return z, view, labels
 
 
-def table(z1: torch.Tensor, z2: torch.Tensor) -> torch.Tensor:
+def table(z1: Tensor, z2: Tensor) -> Tensor:
     """Sigma (n, 2n) of unit vectors z1, z2 (n, d)."""
     return z1 @ torch.cat([z1, z2]).T
 
 
-def batches(config: Config) -> torch.Tensor:
+def batches(config: Config) -> Tensor:
     """(T, n) how often each point is in each step's batch. A batch with a single class is drawn again."""
     generator = stream(config.seed, BATCHES)
     labels = balanced_labels(config.n, config.classes)
@@ -183,7 +184,7 @@ def batches(config: Config) -> torch.Tensor:
     return torch.cat(drawn)
 
 
-def below(counts: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+def below(counts: Tensor, labels: Tensor) -> Tensor:
     """log of how often each key stands below the line of each anchor, for CL and for NSCL: (..., 2, n, 2n).
 
     SA Sec. 3: CL's anchor i meets both views of every point but its own x_i; NSCL's those of other classes alone. All n
@@ -201,9 +202,7 @@ def below(counts: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return often.masked_fill(hidden, -math.inf)
 
 
-def logits(
-    sims: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau: float | torch.Tensor
-) -> torch.Tensor:
+def logits(sims: Tensor, counts: Tensor, labels: Tensor, tau: float | Tensor) -> Tensor:
     """CL's and NSCL's logits (..., 2, n, 2n), similarity / tau plus `below`.
 
     An anchor's loss is logsumexp(logits) - Sigma_ii' / tau, its gradient (softmax(logits) - e_i') / tau, i' = n + i.
@@ -216,9 +215,7 @@ def logits(
     return sims / tau + below(counts, labels)
 
 
-def batch_losses(
-    tables: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau: float | torch.Tensor
-) -> torch.Tensor:
+def batch_losses(tables: Tensor, counts: Tensor, labels: Tensor, tau: float | Tensor) -> Tensor:
     """(..., 2) a batch's losses (SA Sec. 3), CL's at Sigma^CL and NSCL's at Sigma^NSCL.
 
     Args:
@@ -234,9 +231,7 @@ def batch_losses(
     return (anchors * counts[..., None, :]).sum(-1) / total
 
 
-def batch_gradients(
-    tables: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau: float | torch.Tensor
-) -> torch.Tensor:
+def batch_gradients(tables: Tensor, counts: Tensor, labels: Tensor, tau: float | Tensor) -> Tensor:
     """(..., 2, n, 2n) gradients of `batch_losses` in the tables; arguments as there."""
     n = counts.shape[-1]
     forces = logits(tables, counts, labels, tau).softmax(-1)
@@ -244,14 +239,14 @@ def batch_gradients(
     return forces * (shares(counts) / tau)
 
 
-def shares(counts: torch.Tensor) -> torch.Tensor:
+def shares(counts: Tensor) -> Tensor:
     """(..., 1, n, 1) share of each anchor in the batch, 0 for points out of it; counts (..., n)."""
     return (counts / counts.sum(-1, keepdim=True))[..., None, :, None]
 
 
 def injections(
-    sims: torch.Tensor, counts: torch.Tensor, labels: torch.Tensor, tau: float | torch.Tensor
-) -> tuple[torch.Tensor, ...]:
+    sims: Tensor, counts: Tensor, labels: Tensor, tau: float | Tensor
+) -> tuple[Tensor, ...]:
     """How far CL and NSCL differ at one table, p and q being their softmaxes.
 
     Args:
@@ -279,9 +274,7 @@ def injections(
     return injection, reweighting.amax(-1), mass.amax(-1)
 
 
-def readings(
-    z1: torch.Tensor, z2: torch.Tensor, labels: torch.Tensor, tau: float
-) -> dict[str, float]:
+def readings(z1: Tensor, z2: Tensor, labels: Tensor, tau: float) -> dict[str, float]:
     """{name: loss} of one batch of unit vectors, z1's points the anchors: what SA puts below the line, and where."""
     n = len(z1)
     once = torch.ones(n, dtype=z1.dtype)
@@ -311,7 +304,7 @@ def loss_gaps(config: Config) -> tuple[float, float]:
     return float(dcl - nscl), float(cl - nscl)
 
 
-def similarity_scores(cl: torch.Tensor, nscl: torch.Tensor) -> dict[str, torch.Tensor]:
+def similarity_scores(cl: Tensor, nscl: Tensor) -> dict[str, Tensor]:
     """CKA and RSA (SA Sec. 3) of two tables (..., n, 2n), what they divide by, rho and r: `SIMILARITIES`, each (...).
 
     `metrics` has both for points; a table that descends is soon no longer one of cosines, and not even symmetric.
@@ -341,14 +334,14 @@ def similarity_scores(cl: torch.Tensor, nscl: torch.Tensor) -> dict[str, torch.T
     return scores
 
 
-def centred(table: torch.Tensor) -> torch.Tensor:
+def centred(table: Tensor) -> Tensor:
     """H S H of tables S (..., n, n), H = I - 11'/n."""
     by_row = table.mean(-1, keepdim=True)
     by_column = table.mean(-2, keepdim=True)
     return table - by_row - by_column + by_column.mean(-1, keepdim=True)
 
 
-def drift(tables: torch.Tensor) -> torch.Tensor:
+def drift(tables: Tensor) -> Tensor:
     """(R,) Frobenius norm of the difference of the two tables in each (R, 2, n, 2n)."""
     return torch.linalg.matrix_norm(tables[:, 0] - tables[:, 1])
 
@@ -374,11 +367,11 @@ class Coupled(Training):
             shape = (len(points), len(EACH_STEP), self.steps)
             s.each_step = torch.full(shape, math.nan, dtype=torch.float64)
 
-    def points(self, config: Config) -> tuple[torch.Tensor, ...]:
+    def points(self, config: Config) -> tuple[Tensor, ...]:
         """`views` of one run."""
         return views(config)
 
-    def counts(self, s: State, t: int) -> torch.Tensor:
+    def counts(self, s: State, t: int) -> Tensor:
         """(R, n) how often each point is in the batch of step t."""
         return s.batches[:, t].double()
 
