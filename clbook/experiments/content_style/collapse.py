@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from clbook import latents
 from clbook.experiments.content_style.experiment import Config, fresh_pairs
@@ -19,9 +20,7 @@ COSINE = 0  # purpose of the stream of `pair_cosine`
 DIM = 8  # latent dimensions of the paper's linear experiments
 
 
-def pairs(
-    n: int, d_c: int, style_sd: float, generator: torch.Generator
-) -> tuple[torch.Tensor, torch.Tensor]:
+def pairs(n: int, d_c: int, style_sd: float, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Latents and their views.
 
     Returns: both (n, 8) in float64; the first d_c dimensions, the content, are equal in both.
@@ -30,19 +29,25 @@ def pairs(
     return z, latents.positives(z, d_c, style_sd, "box", generator)
 
 
-def loss(z: torch.Tensor, views: torch.Tensor, detach: bool = False) -> torch.Tensor:
+def loss(z: Tensor, views: Tensor, detach: bool = False) -> Tensor:
     """CS eq. 4 of embeddings (..., n, d); its second sum repeats each term M = n - 1 times.
 
     Anchors: the rows of z. Denominator: the positive and the M other anchors, held still with `detach`.
     Returns: (..., n), a term for each anchor.
     """
     others = z.detach() if detach else z
-    of_anchors = z.square().sum(-1)[..., :, None]
-    of_others = others.square().sum(-1)[..., None, :]
-    logits = z @ others.mT - (of_anchors + of_others) / 2
-    own = torch.eye(z.shape[-2], dtype=torch.bool)
-    push = logits.masked_fill(own, -math.inf).logsumexp(-1)
-    pull = (z - views).square().sum(-1) / 2
+    squares = z.square().sum(-1)
+    of_anchors = squares[..., :, None]
+    squares = others.square().sum(-1)
+    of_others = squares[..., None, :]
+    size = (of_anchors + of_others) / 2
+    logits = z @ others.mT - size
+    n = z.shape[-2]
+    own = torch.eye(n, dtype=torch.bool)
+    logits = logits.masked_fill(own, -math.inf)
+    push = logits.logsumexp(-1)
+    apart = z - views
+    pull = apart.square().sum(-1) / 2
     return softplus(push + pull)
 
 
@@ -75,7 +80,10 @@ def surface(
 
 def pair_cosine(config: Config, samples: int = 20_000) -> float:
     """Mean cosine of the style parts of a pair, weighted by their squared length, on the sphere. Returns: rho."""
-    z, positive = fresh_pairs(config, samples, stream(config.seed, COSINE))
+    generator = stream(config.seed, COSINE)
+    z, positive = fresh_pairs(config, samples, generator)
     style = slice(config.d_c, None)
-    together = (z * positive)[:, style].sum()
-    return float(together / z[:, style].square().sum())
+    product = z * positive
+    together = product[:, style].sum()
+    size = z[:, style].square().sum()
+    return float(together / size)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 import torch.nn.functional as F
+from torch import Tensor
 
 from clbook import latents
 from clbook.losses import infonce
@@ -159,13 +160,12 @@ def gains(maps: np.ndarray) -> np.ndarray:
 def style_gain(maps: np.ndarray, d_c: int) -> np.ndarray:
     """(...) mean gain of style divided by mean gain of content; 0 < d_c < d."""
     gain = gains(maps)
-    content, style = gain[..., :d_c], gain[..., d_c:]
-    return style.mean(-1) / content.mean(-1)
+    content = gain[..., :d_c].mean(-1)
+    style = gain[..., d_c:].mean(-1)
+    return style / content
 
 
-def fresh_pairs(
-    config: Config, n: int, generator: torch.Generator
-) -> tuple[torch.Tensor, torch.Tensor]:
+def fresh_pairs(config: Config, n: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """n latents and their positives, drawn as the settings say.
 
     Returns:
@@ -173,7 +173,8 @@ def fresh_pairs(
     """
     c = config
     z = latents.marginal(n, c.d, c.space, generator)
-    return z, latents.positives(z, c.d_c, c.style_sd, c.space, generator, c.content_sd)
+    positive = latents.positives(z, c.d_c, c.style_sd, c.space, generator, c.content_sd)
+    return z, positive
 
 
 class Encoders(Training):
@@ -184,8 +185,10 @@ class Encoders(Training):
     decay = 0.0  # weight decay, decoupled; some programs of the room `cs` have one
 
     def setup(self):
-        c, s = self.config, self.state
-        self.times = set(recorded_times(c.steps, c.record_every, ratio=1.5))
+        c = self.config
+        s = self.state
+        times = recorded_times(c.steps, c.record_every, ratio=1.5)
+        self.times = set(times)
         s.mixing = self.mixings()
         s.d_c = self.column("d_c")
         s.style_sd = self.column("style_sd")
@@ -196,14 +199,17 @@ class Encoders(Training):
         if self.record:  # all that is on request is measured on pairs that training has not seen
             s.tested = self.tested_pairs()
 
-    def temperatures(self) -> torch.Tensor:
+    def temperatures(self) -> Tensor:
         """(R, 1, d) `Config.temperatures` of each run."""
         wide = torch.float64
         content = torch.arange(self.config.d) < self.column("d_c")
-        own = torch.where(content, self.column("tau_c", wide), self.column("tau_s", wide))
-        return (self.column("tau", wide) * own).float()
+        tau_c = self.column("tau_c", wide)
+        tau_s = self.column("tau_s", wide)
+        own = torch.where(content, tau_c, tau_s)
+        tau = self.column("tau", wide) * own
+        return tau.float()
 
-    def mixings(self) -> list[torch.Tensor]:
+    def mixings(self) -> list[Tensor]:
         """The matrices (R, d, d) of each layer of g."""
         networks = []
         for config in self.configs:
@@ -211,7 +217,7 @@ class Encoders(Training):
             networks.append(latents.rotations(config.d, config.mixing_layers, generator))
         return [torch.stack(layer) for layer in zip(*networks, strict=True)]
 
-    def first_weights(self) -> list[torch.Tensor]:
+    def first_weights(self) -> list[Tensor]:
         """Weights (R, out, in) of all layers of f, then, unless f is linear, their biases (R, out)."""
         c = self.config
         hidden = [c.width] * (c.layers - 1)
@@ -220,56 +226,70 @@ class Encoders(Training):
             return self.networks(widths)[:1]
         return deep_start(self.networks(widths))
 
-    def networks(self, widths) -> list[torch.Tensor]:
+    def networks(self, widths) -> list[Tensor]:
         """Parameters of R networks: weight (R, out, in) and bias (R, out), layer by layer."""
-        return stacked([MLP(widths, "leaky_relu", stream(k.seed, WEIGHTS)) for k in self.configs])
+        networks = []
+        for config in self.configs:
+            generator = stream(config.seed, WEIGHTS)
+            networks.append(MLP(widths, "leaky_relu", generator))
+        return stacked(networks)
 
     # Pairs.
 
-    def numbers(self, n: int, generator: torch.Generator) -> torch.Tensor:
+    def numbers(self, n: int, generator: torch.Generator) -> Tensor:
         """The random numbers (n, k) of n pairs."""
         return latents.draws(n, self.config.d, self.config.space, generator)
 
     def training_pairs(self) -> Draws:
         """The numbers of the pairs that each step sees."""
         c = self.config
-        count = self.numbers(c.n, stream(c.seed, PAIRS)).numel()
-        block = max(1, min(BLOCK, DRAWN_AT_ONCE // count))
-        generators = streams(self.configs, PAIRS)
-        return Draws(generators, lambda generator: self.numbers(c.n, generator), block)
 
-    def tested_pairs(self) -> Sequence[torch.Tensor]:
+        def numbers(generator):
+            return self.numbers(c.n, generator)
+
+        one = numbers(stream(c.seed, PAIRS))
+        block = DRAWN_AT_ONCE // one.numel()
+        block = max(1, min(BLOCK, block))
+        generators = streams(self.configs, PAIRS)
+        return Draws(generators, numbers, block)
+
+    def tested_pairs(self) -> Sequence[Tensor]:
         """Latents and positives (R, n, d) on which all quantities on request are measured."""
-        n = max(
-            LEAST_TESTED, 2 * self.config.width
-        )  # R^2 needs more points than the rank of a layer
-        numbers = [self.numbers(n, stream(k.seed, TESTED)) for k in self.configs]
+        enough = 2 * self.config.width  # R^2 needs more points than the rank of a layer
+        n = max(LEAST_TESTED, enough)
+        generators = streams(self.configs, TESTED)
+        numbers = [self.numbers(n, generator) for generator in generators]
         return self.pairs(self.state, torch.stack(numbers))
 
-    def pairs(self, s: State, numbers: torch.Tensor) -> Sequence[torch.Tensor]:
+    def pairs(self, s: State, numbers: Tensor) -> Sequence[Tensor]:
         """Latents and positives, both (R, n, d), from their random numbers (R, n, k)."""
         c = self.config
         return latents.pairs(numbers, c.d, s.d_c, s.style_sd, c.space, s.content_sd)
 
     # Training.
 
-    def layers(self, weights: list[torch.Tensor], x: torch.Tensor) -> list[torch.Tensor]:
+    def layers(self, weights: list[Tensor], x: Tensor) -> list[Tensor]:
         """[x, hidden layers, f(x)], each (R, n, width), of observations x (R, n, d)."""
-        count, seen = self.config.layers, [x]
-        matrices, biases = weights[:count], weights[count:]
+        count = self.config.layers
+        matrices = weights[:count]
+        biases = weights[count:] or [None] * count  # a linear f has none
+        last = count - 1
+        seen = [x]
         for i, matrix in enumerate(matrices):
-            x = affine(x, matrix, biases[i] if biases else None)
-            if i < count - 1:
+            x = affine(x, matrix, biases[i])
+            if i < last:
                 x = F.leaky_relu(x)
             seen.append(x)
         return seen
 
-    def objective(self, s: State, z: torch.Tensor, positive: torch.Tensor) -> torch.Tensor:
+    def objective(self, s: State, z: Tensor, positive: Tensor) -> Tensor:
         """(R,) InfoNCE of pairs (R, n, d). As in CS eq. 1 the positives are compared with the n latents z."""
-        both = latents.mixed(torch.cat([z, positive], 1), s.mixing)
-        embedded = self.layers(s.weights, both)[-1]
-        f_z, f_positive = embedded.split(z.shape[1], 1)
         c = self.config
+        both = torch.cat([z, positive], 1)
+        x = latents.mixed(both, s.mixing)
+        *_, embedded = self.layers(s.weights, x)
+        n = z.shape[1]
+        f_z, f_positive = embedded.split(n, 1)
         return infonce(f_positive, f_z, tau=s.tau, p=c.p, normalize=c.normalize)
 
     def begin(self, s):
@@ -299,7 +319,7 @@ class Encoders(Training):
             row |= self.r2_of_layers(s)
         return row
 
-    def linear_map(self, s: State) -> torch.Tensor:
+    def linear_map(self, s: State) -> Tensor:
         """(R, d, d) the matrix of f o g; NaN unless f and g are linear."""
         c = self.config
         if c.layers == 1 and c.mixing_layers == 1:
@@ -311,39 +331,49 @@ class Encoders(Training):
         """Of a linear map: gains, singular values over the largest, mean gains (content, style), and who is style."""
         map_ = recorded["map"]
         gain = map_.square().sum(-2).sqrt()
-        squares = torch.linalg.eigvalsh(map_.mT @ map_).flip(-1).clamp(min=0)
-        style = (torch.arange(self.config.d) >= s.d_c[..., 0]).to(gain)  # (R, d)
+        gram = map_.mT @ map_
+        squares = torch.linalg.eigvalsh(gram).flip(-1)
+        squares = squares.clamp(min=0)
+        shares = squares / squares[..., :1]
+        index = torch.arange(self.config.d)
+        style = (index >= s.d_c[..., 0]).to(gain)  # (R, d)
         means = []
         for kind in (1 - style, style):
-            means.append((kind * gain).sum(-1) / kind.sum(-1))
+            whole = (kind * gain).sum(-1)
+            means.append(whole / kind.sum(-1))
         return {
             "gain": gain,
-            "singular": (squares / squares[..., :1]).sqrt(),
+            "singular": shares.sqrt(),
             "means": torch.stack(means, -1),
             "style": style,
         }
 
     def r2_of_layers(self, s: State) -> dict:
         """R^2 of the latents in each layer, NaN where f is linear; "finite" is False where a layer has overflowed."""
-        c, (z, _) = self.config, s.tested
-        found = np.full((len(z), c.layers + 1, c.d), np.nan)
+        c = self.config
+        z, _ = s.tested
+        shape = (len(z), c.layers + 1, c.d)
+        found = np.full(shape, np.nan)
         if c.layers == 1:
             return {"r2": found}
-        layers = self.layers(s.weights, latents.mixed(z, s.mixing))
-        finite = torch.cat(layers, 2).flatten(1).isfinite().all(1)
+        x = latents.mixed(z, s.mixing)
+        layers = self.layers(s.weights, x)
+        whole = torch.cat(layers, 2).flatten(1)
+        finite = whole.isfinite().all(1)
         for i, fine in enumerate(finite.tolist()):
             if fine:
                 found[i] = [r2(z[i], layer[i]) for layer in layers]
         return {"r2": found, "finite": finite}
 
 
-def deep_start(parameters: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+def deep_start(parameters: Sequence[Tensor]) -> list[Tensor]:
     """The start of a deep encoder, from the parameters of fresh networks: all weights, then all biases.
 
     Weights have the size of He et al. 2015, biases are 0. PyTorch's own start is 6^(1/2) times smaller: it shrinks the
     signal, and a deep f then forgets style whatever it is trained with.
     """
-    weights = [6**0.5 * weight for weight in parameters[::2]]
+    size = 6**0.5
+    weights = [size * weight for weight in parameters[::2]]
     biases = [torch.zeros_like(bias) for bias in parameters[1::2]]
     return weights + biases
 

@@ -56,10 +56,18 @@ def linear(result, frame=-1) -> Picture:
     middle.plot(index, values, "o-", ms=4, color=INK, gid="singular values")
     top = 8000 if changed else 800
     for ax in (left, right):
-        ax.set(yscale="log", ylim=(0.008, top))
-    left.set(xlabel="latent", ylabel="gain", title=f"iteration {now}")
-    middle.set(ylim=(-0.03, 1.05), xlabel="index", ylabel="/ largest", title="singular values")
-    right.set(xscale="log", xlabel="iteration + 1", title="mean gain")
+        ax.set_yscale("log")
+        ax.set_ylim(0.008, top)
+    left.set_xlabel("latent")
+    left.set_ylabel("gain")
+    left.set_title(f"iteration {now}")
+    middle.set_ylim(-0.03, 1.05)
+    middle.set_xlabel("index")
+    middle.set_ylabel("/ largest")
+    middle.set_title("singular values")
+    right.set_xscale("log")
+    right.set_xlabel("iteration + 1")
+    right.set_title("mean gain")
     if changed:
         left.set_xlabel("latent (hollow: undone)")
         right.set_title("mean gain (undone - -)")
@@ -95,8 +103,9 @@ def _means(config, trained, undone) -> list[str]:
 
 def stretch(result) -> tuple[float, str, str]:
     """(shade, sign, words) of a linear run for a cell: the style's mean gain at the end; the larger, the darker."""
-    of_style = gains(result.map[-1])[result.config.d_c :]
-    gain = of_style.mean()
+    d_c = result.config.d_c
+    of_latents = gains(result.map[-1])
+    gain = of_latents[d_c:].mean()
     sign = f"{gain:.2g}"
     return float(gain / (gain + 2)), sign, f"style's gain {sign} at the end"
 
@@ -117,13 +126,17 @@ def spectra(groups, dashed) -> Picture:
     says = []
     for k, (d_c, runs) in enumerate(groups.items()):
         tone = colour(k)
-        steps = runs[0].steps[1:]
-        values = np.mean([singular(r.map) for r in runs], 0)
-        index = np.arange(1, values.shape[1] + 1)
+        first = runs[0]
+        steps = first.steps[1:]
+        of_runs = [singular(run.map) for run in runs]
+        values = np.mean(of_runs, 0)
+        index = np.arange(1, first.config.d + 1)
         name = f"$d_c$ = {d_c}"
-        left.plot(index, values[-1], "o-", ms=3.5, color=tone, label=name, gid=f"d_c {d_c}")
+        gid = f"d_c {d_c}"
+        left.plot(index, values[-1], "o-", ms=3.5, color=tone, label=name, gid=gid)
         middle.plot(steps, values[1:, -1], color=tone)
-        gain = np.mean([gains(r.map) for r in runs], 0)
+        of_runs = [gains(run.map) for run in runs]
+        gain = np.mean(of_runs, 0)
         style = gain[:, d_c:].mean(1)
         right.plot(steps, style[1:], color=tone, label=f"style, {name}")
         if d_c:
@@ -132,15 +145,22 @@ def spectra(groups, dashed) -> Picture:
         smallest = values[-1, -1]
         says.append(f"d_c = {d_c}: smallest {smallest:.3f}, style gain {style[-1]:.2f}")
     for k, (label, runs) in enumerate(dashed.items()):
-        values = np.mean([singular(r.map[-1]) for r in runs], 0)
-        left.plot(index, values, "s--", ms=3, color=colour(6 + k), label=label, gid=label)
+        of_runs = [singular(run.map[-1]) for run in runs]
+        values = np.mean(of_runs, 0)
+        tone = colour(6 + k)
+        left.plot(index, values, "s--", ms=3, color=tone, label=label, gid=label)
         says.append(f"{label}: smallest {values[-1]:.3f}")
-    left.set(
-        ylim=(-0.03, 1.05), xlabel="index", ylabel="singular value / largest", title="at the end"
-    )
-    middle.set(xscale="log", ylim=(-0.03, 1.05), xlabel="iteration", title="smallest / largest")
-    right.set(xscale="log", yscale="log", xlabel="iteration", title="gain: style —, content - -")
+    left.set_xlabel("index")
+    left.set_ylabel("singular value / largest")
+    left.set_title("at the end")
+    middle.set_title("smallest / largest")
+    right.set_yscale("log")
+    right.set_title("gain: style —, content - -")
+    for ax in (left, middle):
+        ax.set_ylim(-0.03, 1.05)
     for ax in (middle, right):
+        ax.set_xscale("log")
+        ax.set_xlabel("iteration")
         ax.minorticks_off()
     left.legend(
         frameon=False,
@@ -167,17 +187,23 @@ def depth(panels) -> Picture:
     for ax, (title, lines) in zip(row, panels.items(), strict=True):
         for label, runs in lines.items():
             tone = tones.setdefault(label, colour(len(tones)))
-            style = np.mean([r.style_r2[-1] for r in runs], 0)
-            content = np.mean([r.content_r2[-1] for r in runs], 0)
+            of_runs = [run.style_r2[-1] for run in runs]
+            style = np.mean(of_runs, 0)
+            of_runs = [run.content_r2[-1] for run in runs]
+            content = np.mean(of_runs, 0)
             ax.plot(style, "o-", ms=3.5, color=tone, label=label, gid=label)
             ax.plot(content, "--", lw=1, color=tone)
             ends = f"style {style[0]:.2f} in x, {style[-1]:.2f} at the output"
             says.append(f"{title}, {label}: {ends}")
         ax.axhline(style[0], color=MUTED, lw=0.9, ls=":")
-        ax.set(ylim=SHARES, xlabel=LAYER, title=title, xticks=range(len(style)))
+        ax.set_ylim(SHARES)
+        ax.set_xlabel(LAYER)
+        ax.set_title(title)
+        ax.set_xticks(range(len(style)))
         ax.legend(frameon=False, fontsize=7.5, loc="lower left")
     row[0].set_ylabel("$R^2$: style —, content - -")
-    return Picture(fig, "; ".join(says) + ".")
+    listed = "; ".join(says)
+    return Picture(fig, f"{listed}.")
 
 
 @needs("r2")
@@ -187,14 +213,19 @@ def by_depth(result, frame=-1) -> Picture:
     now = int(result.steps[frame])
     content = result.content_r2
     style = result.style_r2
-    for name, tone, values in (("content", CONTENT, content), ("style", STYLE, style)):
+    kinds = [("content", CONTENT, content), ("style", STYLE, style)]
+    for name, tone, values in kinds:
         look = {"ms": 4, "color": tone, "label": name}
         left.plot(values[frame], "o-", gid=name, **look)
         left.axhline(values[0, 0], color=tone, lw=0.9, ls=":")
         right.plot(result.steps, values[:, -1], "o-", gid=f"{name}, output", **look)
     so_far(right, now)
-    left.set(ylim=SHARES, xlabel=LAYER, ylabel="$R^2$", title=f"iteration {now}")
-    right.set(xlabel="iteration", title="at the output")
+    left.set_ylim(SHARES)
+    left.set_xlabel(LAYER)
+    left.set_ylabel("$R^2$")
+    left.set_title(f"iteration {now}")
+    right.set_xlabel("iteration")
+    right.set_title("at the output")
     for ax in (left, right):
         name_lines(ax)
     c = result.config
@@ -221,20 +252,19 @@ def directions(panels) -> Picture:
     fig, (row,) = axes(len(panels), width=7.8, height=3.2, sharey=True)
     says = []
     for ax, (title, lines) in zip(row, panels.items(), strict=True):
-        for k, (label, (tau_c, trained, undone)) in enumerate(lines.items()):
+        for k, (label, gain) in enumerate(lines.items()):
+            tau_c, trained, undone = gain
             tone = colour(k)
             ax.plot(tau_c, trained, "o-", ms=4, color=tone, label=label, gid=label)
             ax.plot(tau_c, undone, "s--", ms=3, color=tone, gid=f"{label}, undone")
             first = f"{trained[0]:.2f}, undone {undone[0]:.2f}"
             says.append(f"{title}, {label}: at tau_c = {tau_c[0]:g} {first}")
         ax.axvline(1, color=MUTED, lw=0.9, ls=":")
-        ax.set(
-            xscale="log",
-            yscale="log",
-            ylim=(3e-3, 30),
-            xlabel=r"$\tau_c$, with $\tau_s = 1$",
-            title=title,
-        )
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.set_ylim(3e-3, 30)
+        ax.set_xlabel(r"$\tau_c$, with $\tau_s = 1$")
+        ax.set_title(title)
         ax.minorticks_off()
         legend(ax, loc="upper right")
     row[0].set_ylabel("style gain / content gain")
@@ -253,15 +283,15 @@ def threshold(rows) -> Picture:
         left.scatter(scaled[mine], gain, label=f"$d_c$ = {d_c:g}", **look)
         right.scatter(predicted[mine], gain, **look)
     left.axvline(1, color=INK, lw=0.8, ls="--")
-    left.set(
-        xscale="log",
-        xlabel=r"$\tau \, d_c \, (1 - \rho)$",
-        ylabel="style gain / content gain",
-        ylim=SHARES,
-    )
+    left.set_xscale("log")
+    left.set_xlabel(r"$\tau \, d_c \, (1 - \rho)$")
+    left.set_ylabel("style gain / content gain")
+    left.set_ylim(SHARES)
     left.minorticks_off()
     right.plot([0, 1], [0, 1], color=INK, lw=0.8, ls="--")
-    right.set(xlabel="predicted", xlim=SHARES, ylim=SHARES)
+    right.set_xlabel("predicted")
+    right.set_xlim(SHARES)
+    right.set_ylim(SHARES)
     legend(left, loc="upper right")
     above = measured[scaled >= 1]
     distance = np.abs(measured - predicted).max()
@@ -290,11 +320,15 @@ def by_layer(deep, spreads) -> Picture:
             style = content.style.mean("seed").values
             ax.plot(style, "o-", ms=3, color=tone, gid=f"content {sd:g}", label=spread)
             said.append(f"{title}, {spread}, content {style[-1]:.2f}")
-            style = deep[width, world, sd, "no content"].style.mean("seed").values
+            without = deep[width, world, sd, "no content"]
+            style = without.style.mean("seed").values
             ax.plot(style, "--", color=tone, gid=f"no content {sd:g}")
             said.append(f"{title}, {spread}, no content {style[-1]:.2f}")
         ax.axhline(style[0], color=MUTED, lw=0.9, ls=":")
-        ax.set(ylim=SHARES, xlabel="layer (0 is $x$)", title=title, xticks=range(0, 8, 2))
+        ax.set_ylim(SHARES)
+        ax.set_xlabel("layer (0 is $x$)")
+        ax.set_title(title)
+        ax.set_xticks(range(0, 8, 2))
     row[0].set_ylabel("$R^2$ of style")
     legend(row[0], loc="lower left")
     return Picture(fig, f"R2 of style at the output: {'; '.join(said)}.")
@@ -317,7 +351,9 @@ def box_and_sphere(box, sphere) -> Picture:
     fig, ((left, right),) = axes(2, width=7.8, height=3.8, width_ratios=(1.3, 1))
     content, style = lengths(box)
     _path(left, content, style)
-    left.set(title="box: no limit", ylim=(0, 1.25 * style.max()), xlim=(0, 1.05 * content.max()))
+    left.set_title("box: no limit")
+    left.set_xlim(0, 1.05 * content.max())
+    left.set_ylim(0, 1.25 * style.max())
     c, s = lengths(sphere)
     whole = np.hypot(c, s)
     c = c / whole
@@ -325,7 +361,10 @@ def box_and_sphere(box, sphere) -> Picture:
     turn = np.linspace(0, np.pi / 2, 100)
     right.plot(np.cos(turn), np.sin(turn), color=MUTED, lw=1)
     _path(right, c, s)
-    right.set(title="sphere: length 1 for both", aspect="equal", xlim=(0, 1.1), ylim=(0, 1.1))
+    right.set_title("sphere: length 1 for both")
+    right.set_aspect("equal")
+    right.set_xlim(0, 1.1)
+    right.set_ylim(0, 1.1)
     in_box = (
         f"content goes from {content[0]:.2g} to {content[-1]:.3g} "
         f"and style from {style[0]:.2g} to {style[-1]:.2g}"
@@ -343,7 +382,8 @@ def box_and_sphere(box, sphere) -> Picture:
 def _path(ax, content, style):
     """A path from its start, a ring, to its end, a disc."""
     ax.plot(content, style, color=INK, lw=1.6, gid="over training")
-    ax.plot(content[0], style[0], "o", ms=9, mfc="white", mec=INK, gid="start", label="start")
+    ring = {"mfc": "white", "mec": INK}
+    ax.plot(content[0], style[0], "o", ms=9, gid="start", label="start", **ring)
     ax.plot(content[-1], style[-1], "o", ms=9, color=INK, gid="end", label="end")
     ax.set_xlabel("content", color=CONTENT)
     ax.set_ylabel("style", color=STYLE)

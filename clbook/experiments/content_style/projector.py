@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 from scipy.special import entr
+from torch import Tensor
 from torch.nn.functional import normalize
 
 from clbook import augment, data
@@ -130,9 +131,7 @@ class Result(Outcome):
         return np.exp(entr(shares).sum(-1))
 
 
-Images = tuple[
-    torch.Tensor, torch.Tensor
-]  # grey images (n, pixels) in [0, 1], and their labels (n,)
+Images = tuple[Tensor, Tensor]  # grey images (n, pixels) in [0, 1], and their labels (n,)
 
 
 def dataset(config: Config) -> tuple[Images, Images]:
@@ -151,8 +150,11 @@ def split(name: str, n: int, n_test: int, seed: int) -> tuple[Images, Images]:
     if name == "cifar10":
         x = x.unflatten(1, (3, -1)).mean(1)  # to grey
     order = torch.randperm(len(x), generator=generator)
-    train, test = order[:n], order[n:]
-    return (x[train], labels[train]), (x[test], labels[test])
+    x = x[order]
+    labels = labels[order]
+    train = (x[:n], labels[:n])
+    test = (x[n:], labels[n:])
+    return train, test
 
 
 @functools.lru_cache(maxsize=4)
@@ -162,14 +164,13 @@ def material(name: str, n: int, n_test: int, seed: int, files: tuple):
     Made once for all runs that agree in the arguments; `files` are there so that changed files are read again.
     """
     train, test = split(name, n, n_test, seed)
+    x, _ = train
     generator = stream(seed, COPIES)
-    copies = [augment.images(train[0], generator) for _ in range(BANK)]
+    copies = [augment.images(x, generator) for _ in range(BANK)]
     return train, test, torch.stack(copies)
 
 
-def places(
-    config: Config, weights: Sequence[torch.Tensor], x: torch.Tensor
-) -> dict[str, torch.Tensor]:
+def places(config: Config, weights: Sequence[Tensor], x: Tensor) -> dict[str, Tensor]:
     """What R networks make of images, at each place where they are read.
 
     Args:
@@ -195,7 +196,7 @@ def places(
     return found
 
 
-def standardised(z: torch.Tensor) -> torch.Tensor:
+def standardised(z: Tensor) -> Tensor:
     """z (..., n, d) with every dimension of mean 0 and variance 1 over the n (CS Sec. 4.2)."""
     centred = z - z.mean(-2, keepdim=True)
     sd = z.std(-2, correction=0, keepdim=True)
@@ -212,8 +213,10 @@ class Projectors(Training):
     compiles = ("objective",)
 
     def setup(self):
-        c, s = self.config, self.state
-        self.times = set(recorded_times(c.steps, c.record_every or c.steps))
+        c = self.config
+        s = self.state
+        times = recorded_times(c.steps, c.record_every or c.steps)
+        self.times = set(times)
         self.read_images()
         s.weights = self.first_weights()
         s.noise = self.column("noise")
@@ -224,29 +227,33 @@ class Projectors(Training):
     def read_images(self):
         """The images, and a bank of augmented copies, of each seed: runs of one seed share theirs."""
         c = self.config
-        seeds = sorted({config.seed for config in self.configs})
+        shared = self.shared
+        of_runs = [config.seed for config in self.configs]
+        seeds = sorted(set(of_runs))
         # A file that is missing is told of by those who read it.
         present = [path for path in c.files if path.exists()]
         files = tuple((str(path), path.stat().st_mtime_ns) for path in present)
         made = [material(c.data, c.n, c.n_test, seed, files) for seed in seeds]
-        self.shared.train = [train for train, _, _ in made]
-        self.shared.test = [test for _, test, _ in made]
-        self.shared.banks = torch.stack([bank for _, _, bank in made])  # (seeds, BANK, n, pixels)
-        self.state.own = torch.tensor([seeds.index(config.seed) for config in self.configs])
+        shared.train, shared.test, banks = zip(*made, strict=True)
+        shared.banks = torch.stack(banks)  # (seeds, BANK, n, pixels)
+        places = [seeds.index(seed) for seed in of_runs]
+        self.state.own = torch.tensor(places)
 
-    def first_weights(self) -> list[torch.Tensor]:
+    def first_weights(self) -> list[Tensor]:
         """Tensors (R, ...) of f, then of the projector; a run's two networks take their start from one stream."""
-        c, pixels = self.config, self.shared.banks.shape[-1]
+        c = self.config
+        pixels = self.shared.banks.shape[-1]
         widths_of_f = (pixels, c.width, c.width, c.d)
         widths_of_p = (c.d, c.width, c.d)
-        encoders, projectors = [], []
+        encoders = []
+        projectors = []
         for config in self.configs:
             generator = stream(config.seed, WEIGHTS)
             encoders.append(MLP(widths_of_f, "relu", generator))
             projectors.append(MLP(widths_of_p, "relu", generator))
         return stacked(encoders) + stacked(projectors)
 
-    def temperatures(self) -> torch.Tensor:
+    def temperatures(self) -> Tensor:
         """(R, 1, k) the temperature of each dimension of z."""
         c = self.config
         k = c.direct if c.method == "directclr" else c.d
@@ -257,35 +264,42 @@ class Projectors(Training):
 
     def draw_views(self):
         """What a step draws: its images, which two copies of each it takes, and the noise on them."""
-        c, pixels = self.config, self.shared.banks.shape[-1]
-        largest = max(2 * c.batch * pixels, c.n)  # numbers of one step
-        block = max(1, min(BLOCK, DRAWN_AT_ONCE // largest))
+        c = self.config
+        configs = self.configs
+        pixels = self.shared.banks.shape[-1]
+        count = 2 * c.batch  # views of a step
+        largest = max(count * pixels, c.n)  # numbers of one step
+        block = DRAWN_AT_ONCE // largest
+        block = max(1, min(BLOCK, block))
 
         def batch(generator):
-            return torch.randperm(c.n, generator=generator)[: c.batch]
+            order = torch.randperm(c.n, generator=generator)
+            return order[: c.batch]
 
         def copies(generator):
             ranks = torch.rand(BANK, c.batch, generator=generator).argsort(0)
             return ranks[:2].flatten()  # two different copies of each image
 
         def noise(generator):
-            return torch.randn(2 * c.batch, pixels, generator=generator)
+            return torch.randn(count, pixels, generator=generator)
 
-        self.draws["batch"] = Draws(streams(self.configs, BATCHES), batch, block)
-        self.draws["copies"] = Draws(streams(self.configs, VIEWS), copies, block)
-        self.draws["noise"] = Draws(streams(self.configs, NOISE), noise, block)
+        self.draws["batch"] = Draws(streams(configs, BATCHES), batch, block)
+        self.draws["copies"] = Draws(streams(configs, VIEWS), copies, block)
+        self.draws["noise"] = Draws(streams(configs, NOISE), noise, block)
 
-    def views(self, s: State, drawn) -> torch.Tensor:
+    def views(self, s: State, drawn) -> Tensor:
         """(R, 2 batch, pixels): one view of each image of a batch, then a second one of each."""
+        own = s.own[:, None]
         images = drawn.batch.repeat(1, 2)
-        copies = self.shared.banks[s.own[:, None], drawn.copies, images]
+        copies = self.shared.banks[own, drawn.copies, images]
         return copies + s.noise * drawn.noise
 
     # Training.
 
-    def objective(self, s: State, views: torch.Tensor) -> torch.Tensor:
+    def objective(self, s: State, views: Tensor) -> Tensor:
         """(R,) the loss on views as from `views`."""
-        u, v = places(self.config, s.weights, views)["z"].chunk(2, 1)
+        seen = places(self.config, s.weights, views)
+        u, v = seen["z"].chunk(2, 1)
         first_view = symbol_context(u / s.tau, v)  # anchors are the first views, then the second
         second_view = symbol_context(v / s.tau, u)
         return (first_view + second_view) / 2
@@ -294,7 +308,8 @@ class Projectors(Training):
         return s.replace(memory=adam_memory(s.weights))
 
     def forward(self, s, drawn, t):
-        losses = self.objective(s, self.views(s, drawn))
+        views = self.views(s, drawn)
+        losses = self.objective(s, views)
         return losses[:, None], losses
 
     def step(self, s, drawn, losses, t):
@@ -314,7 +329,8 @@ class Projectors(Training):
 
     def readings(self, s: State) -> dict:
         """Spectra and readouts, as far as asked for; "finite" is False where the network has overflowed."""
-        c, runs = self.config, len(s.own)
+        c = self.config
+        runs = len(s.own)
         count = len(PLACES[c.method])
         spectra = np.full((runs, count, c.d), np.nan)
         readouts = np.full((runs, count), np.nan)
@@ -338,7 +354,7 @@ class Projectors(Training):
             row["readout"] = readouts
         return row
 
-    def features(self, s: State, i: int, x: torch.Tensor) -> dict[str, torch.Tensor]:
+    def features(self, s: State, i: int, x: Tensor) -> dict[str, Tensor]:
         """{place: (n, d)} what run i makes of images x (n, pixels)."""
         weights = [w[i : i + 1] for w in s.weights]
         seen = places(self.config, weights, x[None])
@@ -348,7 +364,7 @@ class Projectors(Training):
         return self.Result(**head, **columns, places=PLACES[self.config.method])
 
 
-def shares(z: torch.Tensor, d: int) -> np.ndarray:
+def shares(z: Tensor, d: int) -> np.ndarray:
     """(d,) the spectrum of z (n, k) over its largest value; NaN beyond it, and where z does not vary at all."""
     found = np.full(d, np.nan)
     sizes = spectrum(z)
@@ -357,15 +373,17 @@ def shares(z: torch.Tensor, d: int) -> np.ndarray:
     return found
 
 
-def finite(features: dict[str, torch.Tensor]) -> bool:
+def finite(features: dict[str, Tensor]) -> bool:
     """Whether all of them are finite."""
     return all(bool(z.isfinite().all()) for z in features.values())
 
 
-def temperatures(tau: float, ratio: float, d: int) -> torch.Tensor:
+def temperatures(tau: float, ratio: float, d: int) -> Tensor:
     """(d,) the temperature of each dimension: tau for the first half, ratio tau for the second (CS Sec. 4.2)."""
     half = d // 2
-    return torch.tensor([tau] * half + [ratio * tau] * (d - half))
+    first = [tau] * half
+    second = [ratio * tau] * (d - half)
+    return torch.tensor(first + second)
 
 
 run = Projectors.run

@@ -17,7 +17,10 @@ from clbook.style import (
     so_far,
 )
 
-BEFORE, AFTER = colour(0), colour(1)
+BEFORE = colour(0)
+AFTER = colour(1)
+# Where the network is read, of all places: its number, name, colour and line.
+SIDES = ((0, "before", BEFORE, "--"), (-1, "after", AFTER, "-"))
 FLOOR = 1e-6  # eigenvalues below it are drawn there
 
 
@@ -73,9 +76,13 @@ def readings(cases) -> Picture:
             tone = colour(k)
             values = np.asarray(values) / float(values[0])
             place = range(1, len(values) + 1)
-            ax.plot(place, values, "o-", ms=4, mfc="white", color=tone, label=f"$d_c$ = {d_c}")
+            name = f"$d_c$ = {d_c}"
+            ax.plot(place, values, "o-", ms=4, mfc="white", color=tone, label=name)
             ax.plot(d_c, values[d_c - 1], "o", color=tone, ms=5)
-        ax.set(title=title, xlabel="singular value", ylim=(0, 1.08), xticks=place)
+        ax.set_title(title)
+        ax.set_xlabel("singular value")
+        ax.set_ylim(0, 1.08)
+        ax.set_xticks(place)
     row[0].set_ylabel("size / largest")
     legend(row[0], loc="lower left")
     return Picture(
@@ -106,15 +113,19 @@ def surfaces(content, style, losses) -> Picture:
 
 def _spectra(ax, result, frame, title, told="readout", between=" "):
     """Covariance spectra before (dashed) and after (solid) the projector, as in CS Fig. 2, each with a number."""
-    for place, tone, line in (("h", BEFORE, "--"), (result.places[-1], AFTER, "-")):
-        k = result.places.index(place)
-        values = result.spectrum[frame, k]
+    spectrum = result.spectrum[frame]
+    number = getattr(result, told)[frame]
+    for k, name, tone, line in SIDES:
+        values = spectrum[k]
         index = np.arange(1, len(values) + 1)
         shown = np.maximum(values, FLOOR)
-        name = "before" if place == "h" else "after"
-        label = f"{name}{between}{getattr(result, told)[frame, k]:.3g}"
+        place = result.places[k]
+        label = f"{name}{between}{number[k]:.3g}"
         ax.plot(index, shown, color=tone, ls=line, gid=place, label=label)
-    ax.set(yscale="log", ylim=(FLOOR, 1.6), xlabel="dimension", title=title)
+    ax.set_yscale("log")
+    ax.set_ylim(FLOOR, 1.6)
+    ax.set_xlabel("dimension")
+    ax.set_title(title)
     ax.minorticks_off()
 
 
@@ -150,11 +161,14 @@ def snapshot(result, frame=-1) -> Picture:
     _spectra(left, result, frame, f"iteration {now}", "rank", "\nrank ")
     left.set_ylabel("eigenvalue / largest")
     name_lines(left, 24)
-    for k, tone, line, name in ((0, BEFORE, "--", "before"), (-1, AFTER, "-", "after")):
+    steps = result.steps
+    for k, name, tone, line in SIDES:
         readout = result.readout[:, k]
-        right.plot(result.steps, readout, color=tone, ls=line, marker="o", ms=4, label=name)
+        right.plot(steps, readout, color=tone, ls=line, marker="o", ms=4, label=name)
     so_far(right, now)
-    right.set(xlabel="iteration", ylabel="readout accuracy", ylim=(0.85, 1))
+    right.set_xlabel("iteration")
+    right.set_ylabel("readout accuracy")
+    right.set_ylim(0.85, 1)
     name_lines(right)
     size = "unit length" if c.normalize else "standardised"
     return Picture(fig, f"tau = {c.tau:g}, {size}, iteration {now}: {_says(result, frame)}.")
@@ -181,12 +195,16 @@ def unused(results) -> Picture:
         start, end = result.rows[[0, -1]]
         ax.plot(dims, start, color=MUTED, lw=1, label="at the start", gid="start")
         ax.plot(dims, end, color=AFTER, label="at the end", gid="end")
-        shrunk = (1 - c.lr * c.decay) ** c.steps
-        alone = start[c.direct :] * shrunk
-        ax.plot(dims[c.direct :], alone, ":", color=INK, label="decay alone")
+        unused = slice(c.direct, None)
+        start = start[unused]
+        step = 1 - c.lr * c.decay
+        alone = start * step**c.steps
+        ax.plot(dims[unused], alone, ":", color=INK, label="decay alone")
         ax.axvline(c.direct + 0.5, color=ACCENT, lw=1)
-        ax.set(title=title, xlabel="dimension of $r$", ylim=(0, None))
-        left = end[c.direct :].mean() / start[c.direct :].mean()
+        ax.set_title(title)
+        ax.set_xlabel("dimension of $r$")
+        ax.set_ylim(0, None)
+        left = end[unused].mean() / start.mean()
         said.append(f"{title}: {left:.3f} of the unused weights is left")
     row[0].set_ylabel("mean |weight|")
     legend(row[-1], loc="center right")
