@@ -164,23 +164,28 @@ def table(z1: Tensor, z2: Tensor) -> Tensor:
 def batches(config: Config) -> Tensor:
     """(T, n) how often each point is in each step's batch. A batch with a single class is drawn again."""
     generator = stream(config.seed, BATCHES)
-    labels = balanced_labels(config.n, config.classes)
+    n = config.n
+    labels = balanced_labels(n, config.classes)
     most = max(1, DRAWN // config.batch)
     missing = config.steps
     drawn = []
     while missing:
         rows = min(missing, most)
         if config.replacement:
-            places = torch.randint(config.n, (rows, config.batch), generator=generator)
+            places = torch.randint(n, (rows, config.batch), generator=generator)
         else:
-            orders = [torch.randperm(config.n, generator=generator) for _ in range(rows)]
+            orders = [torch.randperm(n, generator=generator) for _ in range(rows)]
             places = torch.stack(orders)[:, : config.batch]
-        several = (labels[places] != labels[places[:, :1]]).any(1)
+        classes = labels[places]
+        different = classes != classes[:, :1]
+        several = different.any(1)
         places = places[several]
-        counts = torch.zeros(len(places), config.n, dtype=torch.int16)  # small: there may be many
-        one = torch.ones((), dtype=torch.int16)
-        drawn.append(counts.scatter_add_(1, places, one.expand(places.shape)))
-        missing -= len(places)
+        kept = len(places)
+        counts = torch.zeros(kept, n, dtype=torch.int16)  # small: there may be many
+        ones = torch.ones_like(places, dtype=torch.int16)
+        counts.scatter_add_(1, places, ones)
+        drawn.append(counts)
+        missing -= kept
     return torch.cat(drawn)
 
 
@@ -224,24 +229,30 @@ def batch_losses(tables: Tensor, counts: Tensor, labels: Tensor, tau: float | Te
         tau: a number or (..., 1, 1, 1).
     """
     n = counts.shape[-1]
-    pull = (tables / tau)[..., n:].diagonal(dim1=-2, dim2=-1)  # (..., 2, n)
-    push = logits(tables, counts, labels, tau).logsumexp(-1)
-    anchors = push - pull
-    total = counts.sum(-1)[..., None]
-    return (anchors * counts[..., None, :]).sum(-1) / total
+    views = (tables / tau)[..., n:]
+    pull = views.diagonal(dim1=-2, dim2=-1)  # (..., 2, n)
+    scores = logits(tables, counts, labels, tau)
+    push = scores.logsumexp(-1)
+    counts = counts[..., None, :]
+    anchors = (push - pull) * counts
+    return anchors.sum(-1) / counts.sum(-1)
 
 
 def batch_gradients(tables: Tensor, counts: Tensor, labels: Tensor, tau: float | Tensor) -> Tensor:
     """(..., 2, n, 2n) gradients of `batch_losses` in the tables; arguments as there."""
     n = counts.shape[-1]
-    forces = logits(tables, counts, labels, tau).softmax(-1)
-    forces[..., n:].diagonal(dim1=-2, dim2=-1).sub_(1)  # the partner pulls
+    scores = logits(tables, counts, labels, tau)
+    forces = scores.softmax(-1)
+    partner = forces[..., n:].diagonal(dim1=-2, dim2=-1)
+    partner.sub_(1)  # it pulls
     return forces * (shares(counts) / tau)
 
 
 def shares(counts: Tensor) -> Tensor:
     """(..., 1, n, 1) share of each anchor in the batch, 0 for points out of it; counts (..., n)."""
-    return (counts / counts.sum(-1, keepdim=True))[..., None, :, None]
+    total = counts.sum(-1, keepdim=True)
+    share = counts / total
+    return share[..., None, :, None]
 
 
 def injections(
@@ -258,7 +269,8 @@ def injections(
         The norm of the difference of the two batch gradients, the largest |p - q|_1 of an anchor and the largest
         Z_pos / Z_neg of an anchor, each (...).
     """
-    p, q = logits(sims, counts, labels, tau).softmax(-1).unbind(-3)  # (..., n, 2n) each
+    scores = logits(sims, counts, labels, tau)
+    p, q = scores.softmax(-1).unbind(-3)  # (..., n, 2n) each
     change = p - q
     length = change.norm(dim=-1)[..., None, :, None]
     of_anchors = length * (shares(counts) / tau)
@@ -296,11 +308,13 @@ def readings(z1: Tensor, z2: Tensor, labels: Tensor, tau: float) -> dict[str, fl
 
 def loss_gaps(config: Config) -> tuple[float, float]:
     """(DCL - NSCL, CL - NSCL), all 2n views anchors, of n points whose classes are random, as in SA's batches."""
-    labels = torch.randint(config.classes, (config.n,), generator=stream(config.seed, CLASSES))
+    generator = stream(config.seed, CLASSES)
+    labels = torch.randint(config.classes, (config.n,), generator=generator)
     z1, z2, _ = views(config, labels)
-    dcl = losses.dcl(z1, z2, config.tau)
-    cl = losses.nt_xent(z1, z2, config.tau)
-    nscl = losses.nscl(z1, z2, labels, config.tau)
+    tau = config.tau
+    dcl = losses.dcl(z1, z2, tau)
+    cl = losses.nt_xent(z1, z2, tau)
+    nscl = losses.nscl(z1, z2, labels, tau)
     return float(dcl - nscl), float(cl - nscl)
 
 
@@ -317,9 +331,11 @@ def similarity_scores(cl: Tensor, nscl: Tensor) -> dict[str, Tensor]:
     # CKA compares the centred tables.
     K = centred(a).flatten(-2)
     L = centred(b).flatten(-2)
+    apart = K - L
+    size = K.norm(dim=-1)
     scores["cka"] = cosine_similarity(K, L, -1)
-    scores["gram_norm"] = K.norm(dim=-1)
-    scores["rho"] = (K - L).norm(dim=-1) / scores["gram_norm"]
+    scores["gram_norm"] = size
+    scores["rho"] = apart.norm(dim=-1) / size
 
     # RSA correlates the similarities of each pair of points, once.
     i, j = torch.triu_indices(n, n, 1, device=cl.device)
@@ -328,8 +344,9 @@ def similarity_scores(cl: Tensor, nscl: Tensor) -> dict[str, Tensor]:
     apart = u - v
     u = u - u.mean(-1, keepdim=True)
     v = v - v.mean(-1, keepdim=True)
+    variance = u.square().mean(-1)
     scores["rsa"] = cosine_similarity(u, v, -1)
-    scores["std"] = u.square().mean(-1).sqrt()
+    scores["std"] = variance.sqrt()
     scores["r"] = apart.norm(dim=-1) / u.norm(dim=-1)
     return scores
 
@@ -343,7 +360,8 @@ def centred(table: Tensor) -> Tensor:
 
 def drift(tables: Tensor) -> Tensor:
     """(R,) Frobenius norm of the difference of the two tables in each (R, 2, n, 2n)."""
-    return torch.linalg.matrix_norm(tables[:, 0] - tables[:, 1])
+    apart = tables[:, 0] - tables[:, 1]
+    return torch.linalg.matrix_norm(apart)
 
 
 class Coupled(Training):
@@ -357,13 +375,17 @@ class Coupled(Training):
     def setup(self):
         s = self.state
         points = [self.points(config) for config in self.configs]
-        s.labels = torch.stack([labels for _, _, labels in points])
+        starts = [table(z1, z2) for z1, z2, _ in points]
+        tables = torch.stack(starts)
+        s.weights = [torch.stack([tables, tables], 1)]  # (R, 2, n, 2n)
+        *_, labels = zip(*points, strict=True)
+        s.labels = torch.stack(labels)
         s.eta = self.column("eta", torch.float64, axes=3)
         s.tau = self.column("tau", torch.float64, axes=3)
-        s.batches = torch.stack([batches(config) for config in self.configs])  # (R, T, n)
-        tables = torch.stack([table(z1, z2) for z1, z2, _ in points])
-        s.weights = [torch.stack([tables, tables], 1)]  # (R, 2, n, 2n)
-        if self.wants("posterior", *EACH_STEP):
+        drawn = [batches(config) for config in self.configs]
+        s.batches = torch.stack(drawn)  # (R, T, n)
+        self.follows = self.wants("posterior", *EACH_STEP)
+        if self.follows:
             shape = (len(points), len(EACH_STEP), self.steps)
             s.each_step = torch.full(shape, math.nan, dtype=torch.float64)
 
@@ -385,7 +407,7 @@ class Coupled(Training):
         counts = self.counts(s, t)
         gradients = batch_gradients(tables, counts, s.labels, s.tau)
         changes = {"weights": sgd([tables], [gradients], s.eta)}
-        if self.wants("posterior", *EACH_STEP):
+        if self.follows:
             at_cl = injections(tables[:, :1], counts, s.labels, s.tau)
             path = drift(tables)
             gap = drift(gradients)
@@ -406,12 +428,13 @@ class Coupled(Training):
         row = {}
         if self.wants("final"):
             row["final"] = s.weights[0]
-        if self.wants("posterior", *EACH_STEP):
+        if self.follows:
             row |= dict(zip(EACH_STEP, s.each_step.unbind(1), strict=True))
         return row
 
     def result(self, i, columns, head):
-        c, steps = head["config"], columns["steps"]
+        c = head["config"]
+        steps = columns["steps"]
         for name in EACH_STEP:
             if name in columns:
                 columns[name] = columns[name][: steps[-1]]
