@@ -81,7 +81,7 @@ class Report:
 
     @property
     def figures(self) -> dict:
-        """A dict of two `style.Picture`s, lines (about two views) and spectrum (deviations along the axes)."""
+        """Two figures (`style.Picture`), lines (about two views) and spectrum (deviations along the axes)."""
         from clbook.diagnose import pictures  # here, as above
 
         return {"lines": pictures.strips({"": self}), "spectrum": pictures.spectrum(self)}
