@@ -257,8 +257,12 @@ class Encoders(Training):
         """Latents and positives (R, n, d) on which all quantities on request are measured."""
         enough = 2 * self.config.width  # R^2 needs more points than the rank of a layer
         n = max(LEAST_TESTED, enough)
-        generators = streams(self.configs, TESTED)
-        numbers = [self.numbers(n, generator) for generator in generators]
+        numbers = []
+        for config in self.configs:
+            generator = stream(
+                config.seed, TESTED
+            )  # one a run: runs of one seed see the same pairs
+            numbers.append(self.numbers(n, generator))
         return self.pairs(self.state, torch.stack(numbers))
 
     def pairs(self, s: State, numbers: Tensor) -> Sequence[Tensor]:
