@@ -112,6 +112,25 @@ def test_an_operation_is_that_of_torch(javascript, name):
     check()
 
 
+def test_eigenvalues_and_functions_are_those_of_torch_in_double_precision(javascript):
+    """Of matrices of low rank, with equal eigenvalues, without a diagonal; where functions change their formula."""
+    draws = torch.Generator().manual_seed(0)
+    z = torch.randn(30, 30, generator=draws, dtype=torch.float64)
+    path = torch.ones(29, dtype=torch.float64)
+    path = torch.diag(path, 1) + torch.diag(path, -1)
+    one, flat = torch.ones_like(z), z[:, :4] @ z[:, :4].mT
+    for matrix in (z + z.mT, flat, path, one, torch.eye(30).double(), 0 * z, 1e-30 * flat):
+        truth = torch.linalg.eigvalsh(matrix)
+        found = in_page(javascript, torch.linalg.eigvalsh, matrix)
+        assert found == pytest.approx(truth.numpy(), rel=0, abs=1e-14 * float(truth.abs().max()))
+    x = torch.linspace(-7, 7, 1001, dtype=torch.float64)
+    found = in_page(javascript, torch.erf, x)
+    assert found == pytest.approx(x.erf().numpy(), rel=1e-14, abs=1e-300)
+    chances = torch.cat([x.sigmoid(), torch.tensor([1e-12, 1e-7], dtype=torch.float64)])
+    found = in_page(javascript, torch.special.ndtri, chances)
+    assert found == pytest.approx(torch.special.ndtri(chances).numpy(), rel=1.2e-9, abs=1e-12)
+
+
 def test_products_of_any_shape_are_those_of_torch(javascript):
     draws = torch.Generator().manual_seed(0)
     for runs, n, k, m in ((1, 1, 1, 1), (2, 3, 5, 4), (1, 7, 2, 9), (3, 4, 6, 5)):
