@@ -28,24 +28,27 @@ def _limits(z, margin=0.06):
 def _paths(ax, result, *, title=None, unit=1.0):
     """Trajectories of a 1-D embedding, in units of `unit`, over iteration + 1, and the first separable iteration."""
     time = result.steps + 1
+    z = result.z / unit
     for k in np.unique(result.labels):
-        lines = [
-            np.column_stack([time, path]) for path in result.z[:, result.labels == k, 0].T / unit
-        ]
-        bundle = LineCollection(
-            lines, colors=colour(k), linewidths=0.7, alpha=0.75 if k == 0 else 0.45
-        )
+        mine = result.labels == k
+        paths = z[:, mine, 0].T
+        lines = [np.column_stack([time, path]) for path in paths]
+        alpha = 0.75 if k == 0 else 0.45
+        bundle = LineCollection(lines, colors=colour(k), linewidths=0.7, alpha=alpha)
         bundle.set_gid(f"class {k}")
         ax.add_collection(bundle)
-    if result.separable_at is not None:
-        ax.axvline(result.separable_at + 1, color=MARK, lw=1.2)
+    _separation(ax, result)
     log_axis(ax)
-    ax.set(
-        xlim=(1, time[-1] * 1.05),
-        ylim=_limits(result.z / unit),
-        xlabel="iteration + 1",
-        title=title,
-    )
+    end = time[-1] * 1.05
+    ax.set(xlim=(1, end), ylim=_limits(z))
+    ax.set(xlabel="iteration + 1", title=title)
+
+
+def _separation(ax, result, **look):
+    """A line at the first separable iteration, if there is one, on an axis of iteration + 1."""
+    if result.separable_at is not None:
+        time = result.separable_at + 1
+        ax.axvline(time, color=MARK, lw=1.2, **look)
 
 
 def when(result: Result) -> str:
@@ -85,8 +88,10 @@ def ending(result: Result) -> tuple[float, str, str]:
     at, steps = result.separable_at, result.config.steps
     if at is None:
         return 0.0, "–", f"not separable within {steps:,} iterations"
-    shade = 2 - 2 * np.log(max(at, 1)) / np.log(max(steps, 2))
-    return min(1.0, shade), str(at), f"separable at iteration {at}"
+    log_time = np.log(max(at, 1))
+    log_end = np.log(max(steps, 2))
+    shade = min(1.0, 2 - 2 * log_time / log_end)
+    return shade, str(at), f"separable at iteration {at}"
 
 
 def _strip(ax, z, labels, limits):
@@ -94,13 +99,14 @@ def _strip(ax, z, labels, limits):
 
     All classes share one strip: only their height can tell them apart.
     """
-    aside = (np.arange(len(labels)) * 0.618) % 1  # golden-ratio spacing keeps neighbours apart
+    numbers = np.arange(len(labels))
+    aside = numbers * 0.618 % 1  # golden-ratio spacing keeps neighbours apart
     for k in np.unique(labels):
         mine = labels == k
-        ax.scatter(
-            aside[mine], z[mine, 0], s=9, color=colour(k), linewidths=0, gid=f"class {k} now"
-        )
-    ax.set(ylim=limits, xlim=(-0.15, 1.15), xticks=[], xlabel="all points")
+        dots = ax.scatter(aside[mine], z[mine, 0], s=9, color=colour(k), linewidths=0)
+        dots.set_gid(f"class {k} now")
+    ax.set(xlim=(-0.15, 1.15), ylim=limits)
+    ax.set(xticks=[], xlabel="all points")
     ax.tick_params(labelleft=False)
 
 
@@ -117,28 +123,32 @@ def trajectories(result: Result, frame: int = -1) -> Picture:
     place = {"left": 0.1, "right": 0.985, "bottom": 0.16, "top": 0.91, "wspace": 0.07}
     fig, ((left, right),) = axes(2, width=7.2, height=3.3, width_ratios=(3, 1), gridspec_kw=place)
     fig.set_layout_engine("none")
+    config = result.config
     now = int(result.steps[frame])
-    first = f" (coordinate 1 of {result.config.d})" if result.config.d > 1 else ""
+    z = result.z[frame]
+    known = when_separable(result, now)
+    first = f" (coordinate 1 of {config.d})" if config.d > 1 else ""
     label = rf"embedding{first} $z_i\,/\,\varepsilon$"
-    unit = np.float64(result.config.eps)  # float32 would round the smallest eps to 0
+    unit = np.float64(config.eps)  # float32 would round the smallest eps to 0
     if unit == 0:
         # All start in one point.
         unit = 1.0
         label = f"embedding{first} $z_i$"
-    _paths(left, result, title=when_separable(result, now), unit=unit)
+    _paths(left, result, title=known, unit=unit)
     so_far(left, now + 1)
     left.set_ylabel(label)
     left.locator_params(axis="y", nbins=5)
-    _strip(right, result.z[frame] / unit, result.labels, left.get_ylim())
-    left.set_xlim(1, 1.05 * (result.config.steps + 1))
+    _strip(right, z / unit, result.labels, left.get_ylim())
+    end = 1.05 * (config.steps + 1)
+    left.set_xlim(1, end)
     for ax in (left, right):
         ax.set_gid("own scale")
     right.set_title(f"iteration {now}")
     return Picture(
         fig,
-        f"Trajectories of {result.config.n} embedded points{first}, {_numbers(result.config)}: "
-        f"{when_separable(result, now)}. At iteration {now} the embedding spans "
-        f"{np.ptp(result.z[frame]):.3g}.",
+        f"Trajectories of {config.n} embedded points{first}, {_numbers(config)}: "
+        f"{known}. At iteration {now} the embedding spans "
+        f"{np.ptp(z):.3g}.",
     )
 
 
@@ -146,18 +156,19 @@ def opening(result: Result) -> Picture:
     """The data in the plane, coloured by class, and the trajectories of their one-dimensional embedding."""
     fig, ((left, right),) = axes(2, width=7.6, height=3.2, width_ratios=(1, 1.7))
     for k in np.unique(result.labels):
-        left.scatter(
-            *result.x[result.labels == k].T, s=14, color=colour(k), label=f"class {k}", linewidths=0
-        )
-    left.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal", title="input")
+        points = result.x[result.labels == k]
+        left.scatter(*points.T, s=14, color=colour(k), label=f"class {k}", linewidths=0)
+    left.set(xlabel="$x_1$", ylabel="$x_2$")
+    left.set(aspect="equal", title="input")
     legend(left, loc="upper right")
-    _paths(right, result, title=when_separable(result))
+    known = when_separable(result)
+    _paths(right, result, title=known)
     right.set_ylabel("embedding $z_i$")
     config = result.config
     return Picture(
         fig,
         f"{config.n} points in the plane, in {config.classes} classes ({config.data}), and the "
-        f"trajectories of their one-dimensional embedding, {_numbers(config)}: {when_separable(result)}.",
+        f"trajectories of their one-dimensional embedding, {_numbers(config)}: {known}.",
     )
 
 
@@ -172,28 +183,17 @@ def views(config: Config, count: int = 60) -> Picture:
     }
     fig, (row,) = axes(len(kinds), width=7.8, height=3.2, sharex=True, sharey=True)
     for ax, (title, view) in zip(row, kinds.items(), strict=True):
+        alpha = 0.3 if view else 1
         for k in range(config.classes):
             points = x[labels == k]
-            ax.scatter(
-                *points.T,
-                s=10,
-                color=colour(k),
-                alpha=0.3 if view else 1,
-                linewidths=0,
-                gid=f"class {k}",
-                label=f"class {k}",
-            )
+            look = {"s": 10, "color": colour(k), "linewidths": 0}
+            name = f"class {k}"
+            ax.scatter(*points.T, alpha=alpha, gid=name, label=name, **look)
             if view:
-                ax.scatter(
-                    *view(points[:1].expand(count, -1)).T,
-                    s=10,
-                    color=colour(k),
-                    linewidths=0,
-                    gid=f"views {k}",
-                )
-                ax.scatter(
-                    *points[0], s=60, facecolors="none", edgecolors=INK, linewidths=1.4, zorder=3
-                )
+                same = points[:1].expand(count, -1)
+                ax.scatter(*view(same).T, gid=f"views {k}", **look)
+                ring = {"facecolors": "none", "edgecolors": INK, "linewidths": 1.4}
+                ax.scatter(*points[0], s=60, zorder=3, **ring)
         ax.set(aspect="equal", title=title, xlabel="$x_1$")
     row[0].set_ylabel("$x_2$")
     fig.legend(
@@ -213,23 +213,24 @@ def views(config: Config, count: int = 60) -> Picture:
 
 def panels(results: Sequence[Result], titles: Sequence[str]) -> Picture:
     """Trajectories of several runs side by side, each with its own scale."""
-    fig, grid = axes(len(results), width=2.6 * len(results), height=2.7)
-    for ax, result, title in zip(grid[0], results, titles, strict=True):
+    count = len(results)
+    fig, (row,) = axes(count, width=2.6 * count, height=2.7)
+    said = []
+    for ax, result, title in zip(row, results, titles, strict=True):
         _paths(ax, result, title=f"{title}\n{_short(result)}")
-    grid[0][0].set_ylabel("embedding $z_i$")
-    return Picture(
-        fig,
-        "; ".join(f"{title}: {when_separable(r)}" for title, r in zip(titles, results, strict=True))
-        + ".",
-    )
+        said.append(f"{title}: {when_separable(result)}")
+    row[0].set_ylabel("embedding $z_i$")
+    return Picture(fig, "; ".join(said) + ".")
 
 
 def _median_times(check, epses, taus):
     """(len(epses), len(taus)) median iterations to separate over the seeds; inf where the median run never does."""
+    until = np.where(check.separated, check.steps, np.inf)
     times = np.empty((len(epses), len(taus)))
-    for (i, j), _ in np.ndenumerate(times):
-        here = (check.eps == epses[i]) & (check.tau == taus[j])
-        times[i, j] = np.median(np.where(check.separated[here], check.steps[here], np.inf))
+    for i, eps in enumerate(epses):
+        for j, tau in enumerate(taus):
+            here = (check.eps == eps) & (check.tau == tau)
+            times[i, j] = np.median(until[here])
     return times
 
 
@@ -240,6 +241,7 @@ def _map_of_times(ax, times, epses, taus):
     middle = (np.nanmin(finite) * np.nanmax(finite)) ** 0.5
     for (i, j), value in np.ndenumerate(times):
         dark = middle < value < np.inf
+        ink, rim = ("white", INK) if dark else (INK, "white")
         said = ax.text(
             j,
             i,
@@ -247,10 +249,11 @@ def _map_of_times(ax, times, epses, taus):
             ha="center",
             va="center",
             fontsize=8,
-            color="white" if dark else INK,
+            color=ink,
             zorder=4,
         )
-        said.set_path_effects([withStroke(linewidth=2.5, foreground=INK if dark else "white")])
+        outline = withStroke(linewidth=2.5, foreground=rim)
+        said.set_path_effects([outline])
     ax.set(
         xlabel=r"$\tau$",
         ylabel=r"$\varepsilon$",
@@ -264,35 +267,36 @@ def _map_of_times(ax, times, epses, taus):
 
 def _level_lines(ax, epses, taus, level=10.0):
     """Where eps^2/tau and eps^3/tau equal `level`, on the axes of `_map_of_times`."""
-    columns, rows = np.arange(len(taus)), np.arange(len(epses))
+    columns = np.arange(len(taus))
+    rows = np.arange(len(epses))
+    log_level = np.log10(level) + np.log10(taus)
     for power, line in ((2, "-"), (3, "--")):
-        log_eps = (np.log10(level) + np.log10(taus)) / power
-        ax.plot(
-            columns,
-            np.interp(log_eps, np.log10(epses), rows, left=np.nan, right=np.nan),
-            line,
-            color=colour(1),
-            lw=1.6,
-            label=rf"$\varepsilon^{power}/\tau = {level:g}$",
-        )
+        log_eps = log_level / power
+        heights = np.interp(log_eps, np.log10(epses), rows, left=np.nan, right=np.nan)
+        label = rf"$\varepsilon^{power}/\tau = {level:g}$"
+        ax.plot(columns, heights, line, color=colour(1), lw=1.6, label=label)
     legend(ax, loc="upper left", bbox_to_anchor=(0.0, -0.14), ncols=2)
 
 
 def _times_by_group(ax, check, power):
     """Times of all runs against eps^power/tau; returns the factor by which the best increasing function misses them."""
-    group, done = check.eps**power / check.tau, check.separated
+    group = check.eps**power / check.tau
+    done = check.separated
     for seed in np.unique(check.seed):
         mine = done & (check.seed == seed)
+        name = f"seed {seed}"
         ax.scatter(
             group[mine],
             check.steps[mine],
             s=14,
             color=colour(seed),
-            label=f"seed {seed}",
-            gid=f"seed {seed}",
+            label=name,
+            gid=name,
         )
-    late = np.full((~done).sum(), 2 * check.steps[done].max())
-    ax.scatter(group[~done], late, s=18, marker="x", color=MUTED, label="not within the run")
+    others = group[~done]
+    late = 2 * check.steps[done].max()
+    heights = np.full(len(others), late)
+    ax.scatter(others, heights, s=18, marker="x", color=MUTED, label="not within the run")
     factor = check.misfit(group)
     ax.set(
         xscale="log",
@@ -317,12 +321,12 @@ def phase_diagram(check: Check, epses: Sequence[float], taus: Sequence[float]) -
     fig, ax = mosaic(
         [["map", "square"], ["map", "cube"]], width=7.6, height=4.6, width_ratios=(1.3, 1)
     )
-    image = _map_of_times(ax["map"], _median_times(check, epses, taus), epses, taus)
+    times = _median_times(check, epses, taus)
+    image = _map_of_times(ax["map"], times, epses, taus)
     _level_lines(ax["map"], epses, taus)
     fig.colorbar(image, ax=ax["map"], label=r"$\log_{10}$ of iterations", location="top")
-    square, cube = (
-        _times_by_group(ax[name], check, power) for name, power in (("square", 2), ("cube", 3))
-    )
+    square = _times_by_group(ax["square"], check, 2)
+    cube = _times_by_group(ax["cube"], check, 3)
     tight = {
         "handletextpad": 0,
         "labelspacing": 0.2,
@@ -331,49 +335,46 @@ def phase_diagram(check: Check, epses: Sequence[float], taus: Sequence[float]) -
         "borderpad": 0,
     }
     legend(ax["square"], loc="upper left", fontsize=8, ncols=2, **tight)
+    mixed = np.sum(~check.separated)
     return Picture(
         fig,
         "Time to separation over eps and tau, and against both groups: an increasing function of "
         f"eps^2/tau misses the times by a factor {square:.2f}; an increasing function of eps^3/tau "
         f"misses the times by a factor {cube:.2f}. "
-        f"{int((~check.separated).sum())} of {len(check.separated)} runs ended before.",
+        f"{mixed} of {len(check.separated)} runs ended before.",
     )
 
 
 def condition(check: Check) -> Picture:
     """Both sides of condition (e), with the kernel's measured drift and without."""
-    fig, grid = axes(2, width=7.6, height=3.4, sharex=True, sharey=True)
+    fig, (row,) = axes(2, width=7.6, height=3.4, sharex=True, sharey=True)
+    ratios = {r"$\delta = 0$": check.ratio_frozen, r"$\delta(T)$ as measured": check.ratio}
     text = []
-    for ax, ratio, name in zip(
-        grid[0],
-        (check.ratio_frozen, check.ratio),
-        (r"$\delta = 0$", r"$\delta(T)$ as measured"),
-        strict=True,
-    ):
-        for flag, k, word in ((True, 0, "separated"), (False, 1, "not within the run")):
-            mine = check.separated == flag
-            ax.scatter(
-                (check.left / ratio)[mine],
-                check.left[mine],
-                s=18,
-                color=colour(k),
-                label=word,
-                marker="o" if flag else "x",
-            ).set_gid(f"{word}")
-        span = np.array([min(check.left.min(), (check.left / ratio).min()), check.left.max()])
+    for ax, (name, ratio) in zip(row, ratios.items(), strict=True):
+        left = check.left
+        right = left / ratio
+        done = check.separated
+        ax.scatter(
+            right[done], left[done], s=18, color=colour(0), label="separated", gid="separated"
+        )
+        late = "not within the run"
+        ax.scatter(
+            right[~done], left[~done], s=18, color=colour(1), label=late, gid=late, marker="x"
+        )
+        lowest = min(left.min(), right.min())
+        span = [lowest, left.max()]
         ax.plot(span, span, color=MUTED, lw=1, ls="--")
+        auc = f"AUC {check.auc(ratio):.2f}"
         ax.set(
             xscale="log",
             yscale="log",
             xlabel="right side of (e)",
-            title=f"{name}: AUC {check.auc(ratio):.2f}",
+            title=f"{name}: {auc}",
         )
         (tn, _), (_, tp) = check.confusion(ratio)
-        text.append(
-            f"ratio > 1 is right in {tp + tn} of {len(ratio)} runs, AUC {check.auc(ratio):.2f}"
-        )
-    grid[0][0].set_ylabel("left side of (e)")
-    legend(grid[0][0], loc="lower right")
+        text.append(f"ratio > 1 is right in {tp + tn} of {len(ratio)} runs, {auc}")
+    row[0].set_ylabel("left side of (e)")
+    legend(row[0], loc="lower right")
     return Picture(
         fig, f"Condition (e). With delta = 0: {text[0]}. With the measured drift: {text[1]}."
     )
@@ -381,9 +382,11 @@ def condition(check: Check) -> Picture:
 
 def gap_and_spread(result: Result) -> tuple[np.ndarray, np.ndarray]:
     """(T,) distance of the two class means, and (T,) the larger of the two classes' widths, of a 1-D embedding."""
-    z = [result.z[:, result.labels == k, 0] for k in (0, 1)]
-    gap = np.abs(z[0].mean(1) - z[1].mean(1))
-    return gap, np.maximum(np.ptp(z[0], axis=1), np.ptp(z[1], axis=1))
+    first = result.z[:, result.labels == 0, 0]
+    second = result.z[:, result.labels == 1, 0]
+    gap = np.abs(first.mean(1) - second.mean(1))
+    widths = [np.ptp(z, axis=1) for z in (first, second)]
+    return gap, np.maximum(*widths)
 
 
 @needs("theta")
@@ -393,39 +396,50 @@ def race(results: Sequence[Result]) -> Picture:
     Dotted: how the gap grows in the linear phase, by the measured Theta at the start.
     """
     fig, (row,) = axes(len(results), width=7.8, height=3.6, sharey=True)
-    said = []
-    for ax, result in zip(row, results, strict=True):
-        config, time = result.config, result.steps + 1
-        gap, spread = gap_and_spread(result)
-        room = np.sqrt(config.tau)
-        rate = theory.growth_rate(result.theta[0], config.tau, config.gradient)
-        linear = gap[0] * np.exp(np.minimum(rate * config.lr * result.steps, 50))
-        ax.axhspan(room, 100 * room, color=MARK, alpha=0.08, lw=0)
-        ax.axhline(room, color=MARK, lw=1, ls="--")
-        ax.plot(time, spread, color=colour(1), label="width of a class", gid="width of a class")
-        ax.plot(time, gap, color=colour(0), lw=2.2, label="gap between them", gid="gap")
-        ax.plot(
-            time, np.where(linear < 3 * room, linear, np.nan), ":", color=INK, gid="linear phase"
-        )
-        if result.separable_at is not None:
-            ax.axvline(result.separable_at + 1, color=MARK, lw=1.2)
-        log_axis(ax, axis="xy")
-        ax.set(
-            xlabel="iteration + 1",
-            title=f"{_setting(config)}\n{_short(result)}",
-            xlim=(1, time[-1]),
-        )
-        ax.text(1.2, 1.15 * room, r"beyond $\sqrt{\tau}$: the push fades", fontsize=9, va="bottom")
-        said.append(
-            f"{_numbers(config)}: the gap starts at {gap[0]:.2g}, the width of a class at {spread[0]:.2g}, and the "
-            f"room is {room:.2g}; {when_separable(result)}"
-        )
+    said = [_raced(ax, result) for ax, result in zip(row, results, strict=True)]
     widest = max(np.sqrt(result.config.tau) for result in results)
-    row[0].set(ylabel="distance in the embedding", ylim=(1e-4, 100 * widest))
+    top = 100 * widest
+    row[0].set(ylabel="distance in the embedding", ylim=(1e-4, top))
     legend(row[0], loc="lower right")
-    return Picture(
-        fig, "The gap of two clusters and their width over training. " + ". ".join(said) + "."
+    told = ". ".join(said)
+    return Picture(fig, f"The gap of two clusters and their width over training. {told}.")
+
+
+def _raced(ax, result):
+    """One panel of `race`; returns what it shows in words."""
+    config = result.config
+    time = result.steps + 1
+    gap, spread = gap_and_spread(result)
+    room = np.sqrt(config.tau)
+    top = 100 * room
+    ax.axhspan(room, top, color=MARK, alpha=0.08, lw=0)
+    ax.axhline(room, color=MARK, lw=1, ls="--")
+    width = "width of a class"
+    ax.plot(time, spread, color=colour(1), label=width, gid=width)
+    ax.plot(time, gap, color=colour(0), lw=2.2, label="gap between them", gid="gap")
+    linear = _linear_phase(result, gap[0])
+    shown = np.where(linear < 3 * room, linear, np.nan)
+    ax.plot(time, shown, ":", color=INK, gid="linear phase")
+    _separation(ax, result)
+    log_axis(ax, axis="xy")
+    title = f"{_setting(config)}\n{_short(result)}"
+    ax.set(xlabel="iteration + 1", title=title)
+    ax.set_xlim(1, time[-1])
+    above = 1.15 * room
+    ax.text(1.2, above, r"beyond $\sqrt{\tau}$: the push fades", fontsize=9, va="bottom")
+    return (
+        f"{_numbers(config)}: the gap starts at {gap[0]:.2g}, the width of a class at {spread[0]:.2g}, and the "
+        f"room is {room:.2g}; {when_separable(result)}"
     )
+
+
+def _linear_phase(result, gap):
+    """(T,) how the gap, so large at the start, grows while theory is linear."""
+    config = result.config
+    rate = theory.growth_rate(result.theta[0], config.tau, config.gradient)
+    exponent = rate * config.lr * result.steps
+    bounded = np.minimum(exponent, 50)
+    return gap * np.exp(bounded)
 
 
 def _setting(config):
@@ -439,37 +453,48 @@ def checker(check: Check) -> Picture:
     right side to the left one.
     """
     fig, ((ax,),) = axes(width=5.4, height=3.2)
-    eps, tau = float(check.eps[0]), float(check.tau[0])
-    left, right, ratio = (float(each[0]) for each in (check.left, check.right, check.ratio))
+    first = {name: float(values[0]) for name, values in vars(check).items()}
+    eps = first["eps"]
+    tau = first["tau"]
+    left = first["left"]
+    right = first["right"]
+    ratio = first["ratio"]
     terms = {
         r"left side $\Theta\sqrt{n}\,\varepsilon$": left,
         r"right side, sum": right,
         r"$\varepsilon^3/\tau$": eps**3 / tau,
-        r"$\gamma$": float(check.gamma[0]),
-        r"$\sigma^2$": float(check.sigma2[0]),
-        r"$\delta(T)$": float(check.delta[0]),
+        r"$\gamma$": first["gamma"],
+        r"$\sigma^2$": first["sigma2"],
+        r"$\delta(T)$": first["delta"],
     }
-    values = np.maximum(list(terms.values()), LEAST)
+    rows = range(len(terms))
+    sizes = list(terms.values())
+    values = np.maximum(sizes, LEAST)
     tones = [colour(0), colour(1), *[MUTED] * 4]
-    ax.scatter(values, range(len(terms)), s=60, c=tones, linewidths=0, gid="terms of (e)", zorder=3)
-    for i, value in enumerate(terms.values()):
-        said = f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
-        ax.annotate(said, (values[i], i), (9, 0), textcoords="offset points", va="center")
+    ax.scatter(values, rows, s=60, c=tones, linewidths=0, gid="terms of (e)", zorder=3)
+    for i, size in enumerate(sizes):
+        place = (values[i], i)
+        ax.annotate(_short_number(size), place, (9, 0), textcoords="offset points", va="center")
     ax.axvline(right, color=colour(1), lw=1, ls=":")
     ahead = {"arrowstyle": "-|>", "color": INK, "shrinkA": 0, "shrinkB": 0}
     ax.annotate("", (left, 0.5), (right, 0.5), arrowprops=ahead)
     log_axis(ax)
-    ax.set(xlim=(LEAST / 3, 1e8), ylim=(5.5, -0.7), xlabel="size of the term, in powers of ten")
-    ax.set_yticks(range(len(terms)), list(terms))
+    ax.set_xlim(LEAST / 3, 1e8)
+    ax.set_ylim(5.5, -0.7)
+    ax.set_xlabel("size of the term, in powers of ten")
+    ax.set_yticks(rows, list(terms))
+    predicted = "separate" if ratio > 1 else "stay mixed"
     outcome = _outcome(check)
-    ax.set_title(
-        f"ratio {ratio:.3g}: predicted to {'separate' if ratio > 1 else 'stay mixed'};\n{outcome}"
-    )
+    ax.set_title(f"ratio {ratio:.3g}: predicted to {predicted};\n{outcome}")
     return Picture(
         fig,
         f"eps = {eps:g}, tau = {tau:g}: the left side of condition (e) is {left:.3g}, the right side "
         f"{right:.3g}, their ratio {ratio:.3g}; {outcome}.",
     )
+
+
+def _short_number(value):
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
 
 
 def _outcome(check):
@@ -480,28 +505,27 @@ def _outcome(check):
 
 def verdict(check: Check) -> tuple[float, str, str]:
     """(shade, sign, words) of a run for a cell: the ratio of the two sides of (e); dark where the run separates."""
-    ratio, dark = float(check.ratio[0]), float(check.separated[0])
-    return (
-        dark,
-        f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.2g}",
-        f"ratio {ratio:.3g}, {_outcome(check)}",
-    )
+    ratio = float(check.ratio[0])
+    dark = float(check.separated[0])
+    words = f"ratio {ratio:.3g}, {_outcome(check)}"
+    return dark, _short_number(ratio), words
 
 
 def kernel_story(result: Result, count: int = 6) -> Picture:
     """Trajectories and block scores on one time axis, above the kernel matrices at `count` recorded times."""
     chosen = evenly_chosen(result, count)
-    names = [f"kernel {t}" for t in result.steps[chosen]]
+    times = result.steps[chosen]
+    names = [f"kernel {t}" for t in times]
     half = len(names)
-    fig, ax = mosaic(
-        [["paths"] * half + ["score"] * half, [name for name in names for _ in range(2)]],
-        width=max(7.2, 1.5 * half),
-        height=4.7,
-        height_ratios=(1.4, 1),
-    )
-    _paths(ax["paths"], result, title=when_separable(result))
-    ax["paths"].set_ylabel("embedding $z_i$")
+    above = ["paths"] * half + ["score"] * half
+    below = [name for name in names for _ in range(2)]
+    width = max(7.2, 1.5 * half)
+    fig, ax = mosaic([above, below], width=width, height=4.7, height_ratios=(1.4, 1))
+    paths = ax["paths"]
     score = ax["score"]
+    known = when_separable(result)
+    _paths(paths, result, title=known)
+    paths.set_ylabel("embedding $z_i$")
     score.plot(
         result.steps + 1,
         result.alignment,
@@ -509,44 +533,48 @@ def kernel_story(result: Result, count: int = 6) -> Picture:
         label="alignment with the labels",
         gid="alignment",
     )
-    if result.separable_at is not None:
-        score.axvline(result.separable_at + 1, color=MARK, lw=1.2, label="first separable")
-    for t in result.steps[chosen]:
+    _separation(score, result, label="first separable")
+    for t in times:
         score.axvline(t + 1, color=MUTED, lw=0.8, ls=":")
-    score.set(xscale="log", ylim=(0, 1.05), xlabel="iteration + 1", title="block score of $K(t)$")
+    score.set(xscale="log", xlabel="iteration + 1")
+    score.set(ylim=(0, 1.05), title="block score of $K(t)$")
     legend(score, loc="center left")
     for name, k in zip(names, chosen, strict=True):
+        panel = ax[name]
         kernel = result.kernel[k]
         scale = np.abs(kernel).max()
-        ax[name].imshow(kernel, cmap="RdBu_r", vmin=-scale, vmax=scale)
+        panel.imshow(kernel, cmap="RdBu_r", vmin=-scale, vmax=scale)
         value = f"$K({result.steps[k]})$: {result.alignment[k]:.2f}"
-        ax[name].set(xticks=[], yticks=[], title=value)
-        ax[name].grid(False)
+        panel.set(xticks=[], yticks=[], title=value)
+        panel.grid(False)
     return Picture(
         fig,
-        f"The embedding is {when_separable(result)}. The kernel's alignment with the labels goes from "
+        f"The embedding is {known}. The kernel's alignment with the labels goes from "
         f"{result.alignment[0]:.2f} at the start to {result.alignment[-1]:.2f} at iteration "
-        f"{int(result.steps[-1])}.",
+        f"{result.steps[-1]}.",
     )
 
 
 def side_by_side(pair: dict, frame: int = -1) -> Picture:
     """The same start with and without the network at one iteration."""
-    fig, grid = axes(4, width=7.9, height=3.0, width_ratios=(2, 1, 2, 1))
+    fig, (row,) = axes(4, width=7.9, height=3.0, width_ratios=(2, 1, 2, 1))
     times = shared_times(pair)
     now = int(times[frame])
+    end = times[-1] + 1
+    network = pair["network"]
+    vanilla = pair["vanilla"]
     for (left, right), result, name in (
-        (grid[0][:2], pair["network"], "through the network"),
-        (grid[0][2:], pair["vanilla"], "each point by itself"),
+        (row[:2], network, "through the network"),
+        (row[2:], vanilla, "each point by itself"),
     ):
         _paths(left, result, title=f"{name}\n{_short(result, now)}")
         so_far(left, now + 1)
-        left.set(xscale="linear", xlim=(1, times[-1] + 1))  # the lines cross late in the run
+        left.set(xscale="linear", xlim=(1, end))  # the lines cross late in the run
         _strip(right, result.z[frame], result.labels, left.get_ylim())
         right.set_title(f"iteration {now}")
-    grid[0][0].set_ylabel("embedding $z_i$")
+    row[0].set_ylabel("embedding $z_i$")
     return Picture(
         fig,
-        f"Iteration {now}, {_numbers(result.config)}. Through the network: "
-        f"{when_separable(pair['network'], now)}; each point by itself: {when_separable(pair['vanilla'], now)}.",
+        f"Iteration {now}, {_numbers(vanilla.config)}. Through the network: "
+        f"{when_separable(network, now)}; each point by itself: {when_separable(vanilla, now)}.",
     )
