@@ -41,11 +41,14 @@ class Check:
 
     def of(self, seed: int) -> Check:
         """The runs of one seed."""
-        return Check(**{name: values[self.seed == seed] for name, values in vars(self).items()})
+        mine = self.seed == seed
+        return Check(**{name: values[mine] for name, values in vars(self).items()})
 
     def confusion(self, score: np.ndarray, threshold: float = 1.0) -> list[list[int]]:
         """((true negatives, false positives), (false negatives, true positives)) of predicting `score` > threshold."""
-        return confusion_matrix(self.separated, score > threshold, labels=[False, True]).tolist()
+        predicted = score > threshold
+        counts = confusion_matrix(self.separated, predicted, labels=[False, True])
+        return counts.tolist()
 
     def auc(self, score: np.ndarray) -> float:
         """Probability that a run that separated has a larger `score` than one that did not; needs both kinds of run."""
@@ -63,7 +66,8 @@ class Check:
             log_time = np.log(self.steps[mine])
             fitted = IsotonicRegression().fit_transform(group[mine], log_time)
             squares.extend((log_time - fitted) ** 2)
-        return float(np.exp(np.sqrt(np.mean(squares))))
+        typical = np.sqrt(np.mean(squares))
+        return float(np.exp(typical))
 
 
 NEEDS = ("gamma", "theta", "sigma2", "drift")  # what `check` asks a run to record
@@ -111,7 +115,8 @@ def step_error(config: Config, gradient: str = "partial") -> float:
     so the error is first order in lr for the gradient that the proposition means, "partial": the one with respect to
     z_j with the views held still. With "full" the step also moves through the views, and the error does not vanish.
     """
-    flow = Flow([config.replace(gradient=gradient)]).to("cpu", torch.float64)
+    config = config.replace(gradient=gradient)
+    flow = Flow([config]).to("cpu", torch.float64)
     # Not those of float32.
     exact = {name: flow.column(name, torch.float64) for name in ("tau", "lr")}
     s = flow.start().replace(**exact)
@@ -126,21 +131,27 @@ def step_error(config: Config, gradient: str = "partial") -> float:
     loss = config.n * simplified(z, v, config.tau).sum()
     (g,) = torch.autograd.grad(loss, z)
     K = flow.tangent_kernel(s, s.weights)[0]
-    predicted = -config.lr / config.n * torch.einsum("ijkl,jl->ik", K, g[0])
+    pull = torch.einsum("ijkl,jl->ik", K, g[0])
+    predicted = -config.lr / config.n * pull
 
     _, losses = flow.objective(s, views)
-    later = s.replace(**flow.step(s, drawn, losses, 0))
+    stepped = flow.step(s, drawn, losses, 0)
+    later = s.replace(**stepped)
     with torch.no_grad():
-        moved = flow.embed_points(later)[0] - z[0]
-        return float((moved - predicted).norm() / predicted.norm())
+        moved = flow.embed_points(later) - z
+        missed = moved[0] - predicted
+        error = missed.norm() / predicted.norm()
+    return float(error)
 
 
 def constant_gradient(n: int, tau: float) -> float:
     """Returns the largest derivative of LS eq. 12, in points and in views, where all n of each are embedded at 0."""
     z = torch.zeros(n, 1, requires_grad=True)
     v = torch.zeros(1, n, 1, requires_grad=True)
-    of_points, of_views = torch.autograd.grad(simplified(z, v, tau), (z, v))
-    return float(max(of_points.abs().max(), of_views.abs().max()))
+    loss = simplified(z, v, tau)
+    gradients = torch.autograd.grad(loss, (z, v))
+    largest = [gradient.abs().max() for gradient in gradients]
+    return float(max(largest))
 
 
 def measured_growth(result: Result) -> float:
@@ -149,15 +160,21 @@ def measured_growth(result: Result) -> float:
     Fitted where theory is linear: from the moment the gap has tripled until the embedding's squared extent reaches
     tau / 4. Raises ValueError where the run has fewer than three recorded times there.
     """
-    config, z = result.config, result.z[:, :, 0]
-    gap = np.abs(z[:, result.labels == 0].mean(1) - z[:, result.labels == 1].mean(1))
-    linear = (gap >= 3 * gap[0]) & (np.ptp(z, axis=1) ** 2 <= config.tau / 4)
+    config = result.config
+    z = result.z[..., 0]
+    first, second = (z[:, result.labels == k].mean(1) for k in (0, 1))
+    gap = np.abs(first - second)
+    grown = gap >= 3 * gap[0]
+    extent = np.ptp(z, axis=1)
+    near = extent**2 <= config.tau / 4
+    linear = grown & near
     if linear.sum() < 3:
         raise ValueError(
             "result has fewer than three recorded times of linear growth: record more often or lower eps"
         )
-    slope = np.polyfit(result.steps[linear], np.log(gap[linear]), 1)[0]
-    return float(slope / (config.lr_over_tau * config.tau))
+    log_gap = np.log(gap[linear])
+    slope, _ = np.polyfit(result.steps[linear], log_gap, 1)
+    return float(slope / config.lr)
 
 
 def block_error(config: Config) -> tuple[float, float]:
@@ -171,8 +188,10 @@ def block_error(config: Config) -> tuple[float, float]:
     kernel = K.diagonal(dim1=2, dim2=3).mean(-1)
     one_hot = torch.nn.functional.one_hot(labels).to(kernel)
     average = one_hot / one_hot.sum(0) @ one_hot.T
+    blocks = average @ kernel @ average
+    error = (kernel - blocks).abs().max()
     _, sigma2 = kernels.gradient_structure(kernel, labels)
-    return float(sigma2), float((kernel - average @ kernel @ average).abs().max())
+    return float(sigma2), float(error)
 
 
 def best_accuracy(result: Result) -> tuple[float, int, float]:
@@ -181,18 +200,24 @@ def best_accuracy(result: Result) -> tuple[float, int, float]:
     `best` is 1 where the points became separable, at that iteration, else the largest at a recorded one; `last` is that
     at the end.
     """
-    accuracy = np.array([linear_probe(z, result.labels, z, result.labels) for z in result.z])
+    labels = result.labels
+    accuracy = [float(linear_probe(z, labels, z, labels)) for z in result.z]
+    last = accuracy[-1]
     if result.separable_at is not None:
-        return 1.0, result.separable_at, float(accuracy[-1])
-    return float(accuracy.max()), int(result.steps[accuracy.argmax()]), float(accuracy[-1])
+        return 1.0, result.separable_at, last
+    best = max(accuracy)
+    when = accuracy.index(best)
+    return best, int(result.steps[when]), last
 
 
 def whole_classes(result: Result, sizes: list[int]) -> np.ndarray:
     """(T,) whether every class is one interval of the line at each recorded time; d = 1, classes side by side."""
-    return intervals(torch.from_numpy(result.z[..., 0]), sizes).numpy()
+    z = torch.from_numpy(result.z[..., 0])
+    return intervals(z, sizes).numpy()
 
 
 def evenly_chosen(result: Result, count: int) -> np.ndarray:
     """Numbers of at most `count` recorded times, evenly chosen, the first and the last among them."""
     last = len(result.steps) - 1
-    return np.unique(np.linspace(0, last, count).round().astype(int))
+    even = np.linspace(0, last, count)
+    return np.unique(even.round().astype(int))

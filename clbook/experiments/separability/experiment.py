@@ -190,24 +190,28 @@ class Flow(Anchored):
     def setup(self):
         c, s = self.config, self.state
         points = [self.points(config) for config in self.configs]
-        s.x = torch.stack([x for x, _ in points])  # (R, n, D)
-        self.inputs = [x.numpy() for x, _ in points]
-        self.shared.labels = points[0][1]  # the same for all runs
+        inputs, labels = zip(*points, strict=True)
+        s.x = torch.stack(inputs)  # (R, n, D)
+        self.inputs = [x.numpy() for x in inputs]
+        self.shared.labels = labels[0]  # the same for all runs
         # Of the classes, whose points lie side by side.
-        self.sizes = self.shared.labels.bincount().tolist()
-        s.tau, s.lr, s.noise = self.column("tau"), self.column("lr"), self.column("noise")
+        self.sizes = labels[0].bincount().tolist()
+        s.tau = self.column("tau")
+        s.lr = self.column("lr")
+        s.noise = self.column("noise")
         s.linger = self.column("linger", axes=0)
         s.separable_at = torch.full((len(points),), -1)  # -1: not yet
         R = torch.stack([start(config) for config in self.configs])  # (R, n, d)
         if not c.network:
             s.weights = [R]
             return
-        widths = (self.lifted(s, s.x).shape[2], *c.hidden, c.d)
+        seen = self.lifted(s, s.x)
+        widths = (seen.shape[2], *c.hidden, c.d)
         networks = [MLP(widths, c.activation, stream(k.seed, WEIGHTS)) for k in self.configs]
         s.weights = stacked(networks)
         at_start = R if c.start == "ball" else None
         s.first_weights = [w.clone() for w in s.weights]
-        self.anchor(self.lifted(s, s.x), at_start)
+        self.anchor(seen, at_start)
         self.augment(self.draws, VIEWS, 1)
         if self.wants("loss", "gamma"):
             self.augment(self.recorded_draws, RECORDED, DRAWS)
@@ -222,7 +226,9 @@ class Flow(Anchored):
 
     def lifted_views(self, s: State, views: torch.Tensor) -> torch.Tensor:
         """What the trained weights see of views (R, m, n, D)."""
-        return self.lifted(s, views.flatten(1, 2)).unflatten(1, views.shape[1:3])
+        count = views.shape[1:3]
+        seen = self.lifted(s, views.flatten(1, 2))
+        return seen.unflatten(1, count)
 
     def output(self, weights: list[torch.Tensor], x: torch.Tensor) -> torch.Tensor:
         """g (R, m, d) of what the weights see, x (R, m, D)."""
@@ -236,11 +242,12 @@ class Flow(Anchored):
         shape = s.x.shape[1:]
 
         def normal(generator):
-            return torch.stack([torch.randn(shape, generator=generator) for _ in range(count)])
+            drawn = [torch.randn(shape, generator=generator) for _ in range(count)]
+            return torch.stack(drawn)
 
         def angles(generator):
-            turns = torch.stack([torch.rand(c.n, generator=generator) for _ in range(count)])
-            return 2 * math.pi * turns
+            turns = [torch.rand(c.n, generator=generator) for _ in range(count)]
+            return 2 * math.pi * torch.stack(turns)
 
         def copies(generator):
             return torch.randint(IMAGE_VIEWS, (count,), generator=generator)
@@ -269,14 +276,17 @@ class Flow(Anchored):
     def views(self, s: State, drawn: torch.Tensor | None, purpose: int) -> torch.Tensor:
         """(R, m, n, D) augmented copies of the points, by the numbers drawn for them."""
         kind = self.config.augmentation
+        x = s.x[:, None]
         if kind == "none":
-            return s.x[:, None]
+            return x
         if kind == "noise":
-            return s.x[:, None] + s.noise[..., None] * drawn
+            scale = s.noise[..., None]
+            return x + scale * drawn
         if kind == "rotation":
-            return augment.turn(s.x[:, None], drawn)
-        runs = torch.arange(len(drawn), device=drawn.device)[:, None]
-        return getattr(s, f"bank_{purpose}")[runs, drawn]
+            return augment.turn(x, drawn)
+        bank = getattr(s, f"bank_{purpose}")
+        runs = torch.arange(len(drawn), device=drawn.device)
+        return bank[runs[:, None], drawn]
 
     # Training.
 
@@ -316,7 +326,8 @@ class Flow(Anchored):
         # The loss is a mean over the n points; LS eq. 10, which moves each point by itself, has no 1/n.
         factor = 1 if self.config.network else self.config.n
         gradients = self.gradients(losses, s.weights)
-        return {"weights": sgd(s.weights, gradients, factor * s.lr)}
+        rate = factor * s.lr
+        return {"weights": sgd(s.weights, gradients, rate)}
 
     def watch(self, s, z, t):
         """When the classes first became separable."""
@@ -335,8 +346,10 @@ class Flow(Anchored):
 
     def finished(self, s, t):
         """The runs that are at `linger` times the iteration at which they became separable."""
+        ends = s.linger > 0
+        separated = s.separable_at >= 0
         until = s.linger * s.separable_at.clamp(min=1)
-        return (s.linger > 0) & (s.separable_at >= 0) & (t >= until)
+        return ends & separated & (t >= until)
 
     # What is recorded.
 
@@ -344,10 +357,12 @@ class Flow(Anchored):
     def measure(self, s, z, losses, t):
         row = {"z": z, "separable_at": s.separable_at}
         if not self.config.network:
+            n = self.config.n
             nothing = torch.full((len(z),), math.nan)
             row |= dict.fromkeys(("gamma", "theta", "sigma2", "alignment", "drift"), nothing)
-            row["kernel"] = nothing[:, None, None].expand(-1, self.config.n, self.config.n)
-            return row | {"loss": losses}
+            row["kernel"] = nothing[:, None, None].expand(-1, n, n)
+            row["loss"] = losses
+            return row
         if self.wants("loss", "gamma"):
             row |= self.on_fresh_views(s, z)
         if self.wants("theta", "sigma2", "alignment", "drift", "kernel"):
@@ -358,21 +373,27 @@ class Flow(Anchored):
         """The loss, and condition (b): how far the mean view is from the mean of its class, at most."""
         draws = self.recorded_draws.get("views")
         views = self.views(s, draws and draws.next(), RECORDED)  # (R, m, n, D)
-        losses, total = 0, 0
+        count = views.shape[1]
+        losses = 0
+        total = 0
         for one in views.split(1, 1):  # one view of all points at a time: so it stays in the cache
             v = self.embed_views(s, one)
-            losses = losses + simplified(z, v, s.tau) / views.shape[1]
+            loss = simplified(z, v, s.tau)
+            losses = losses + loss / count
             total = total + v[:, 0]
+        mean_view = total / count  # (R, n, d)
         labels = self.shared.labels
-        means = torch.stack([z[:, labels == k].mean(1) for k in range(self.config.classes)], 1)
-        away = (total / views.shape[1] - means[:, labels]).norm(dim=-1)  # (R, n)
+        classes = range(self.config.classes)
+        means = torch.stack([z[:, labels == k].mean(1) for k in classes], 1)
+        away = (mean_view - means[:, labels]).norm(dim=-1)  # (R, n)
         return {"loss": losses, "gamma": away.amax(1)}
 
     def of_the_kernel(self, s: State) -> dict:
         """What the kernel K(t) of each run says: conditions (c) and (d), and its blocks."""
         full = self.tangent_kernel(s, s.weights)  # (R, n, n, d, d)
         K = full.diagonal(dim1=3, dim2=4).mean(-1)  # (R, n, n)
-        labels, row = self.shared.labels, {"kernel": K}
+        labels = self.shared.labels
+        row = {"kernel": K}
         if self.wants("theta", "sigma2"):
             row["theta"], row["sigma2"] = kernels.gradient_structure(K, labels)
         if self.wants("alignment"):
@@ -406,10 +427,13 @@ def operator_norm(K: torch.Tensor) -> torch.Tensor:
     In float64: LAPACK can give NaN in float32 while only a few entries have moved, by a rounding step each.
     """
     R, n, _, d, _ = K.shape
-    matrices = K.transpose(2, 3).reshape(R, n * d, n * d).double()
+    size = n * d
+    matrices = K.transpose(2, 3).reshape(R, size, size).double()
     finite = matrices.flatten(1).isfinite().all(1)
-    matrices = torch.where(finite[:, None, None], matrices, 0.0)
-    norms = torch.linalg.eigvalsh(matrices).abs().amax(1)
+    whole = finite[:, None, None]
+    matrices = torch.where(whole, matrices, 0.0)
+    eigenvalues = torch.linalg.eigvalsh(matrices)
+    norms = eigenvalues.abs().amax(1)
     return torch.where(finite, norms, math.nan)
 
 

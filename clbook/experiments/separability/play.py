@@ -81,11 +81,13 @@ def masked_loss(
     """
     squares = squared_distances(z[:, None], views)  # (R, m, n, n)
     present = there[:, None, None] > 0
-    logits = torch.where(present, squares / (-2 * tau[:, None]), -FAR)
-    positive = logits.log_softmax(-1).diagonal(dim1=-2, dim2=-1).mean(1)  # (R, n)
+    scale = -2 * tau[:, None]
+    logits = torch.where(present, squares / scale, -FAR)
+    shares = logits.log_softmax(-1)
+    positive = shares.diagonal(dim1=-2, dim2=-1).mean(1)  # (R, n)
     count = there.sum(-1)
-    mean = (positive * there).sum(-1) / count
-    return -count.log() - mean
+    total = (positive * there).sum(-1)
+    return -count.log() - total / count
 
 
 def own_neighbours(z: torch.Tensor, labels: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
@@ -208,11 +210,13 @@ def ending(together: Result, alone: Result) -> Picture:
         share = f"{result.neighbours[-1]:.0%}"
         shown[f"{name}: {share}"] = result.z[-1]
         words.append(f"{name} {share}, loss {result.loss[-1]:.2f}")
+    there = together.there > 0
     for ax, (title, places) in zip(panels, shown.items(), strict=True):
         for k, marker in enumerate("os"):
-            mine = (together.there > 0) & (together.labels == k)
+            mine = there & (together.labels == k)
             ax.scatter(*places[mine].T, s=16, color=colour(k), marker=marker, linewidths=0)
-        ax.set(title=title, aspect="equal", xticks=[], yticks=[])
+        ax.set(title=title, aspect="equal")
+        ax.set(xticks=[], yticks=[])
     return Picture(
         fig,
         "Left, two clumps of points in the plane, blue discs and orange squares. Middle, their embedding trained "

@@ -47,7 +47,8 @@ def over_time(curves) -> np.ndarray:
 
 def extents(results) -> np.ndarray:
     """(r, T) the extent of the embedding over time, NaN where a run had ended."""
-    return over_time([np.ptp(r.z[..., 0], axis=1) for r in results])
+    curves = [np.ptp(r.z[..., 0], axis=1) for r in results]
+    return over_time(curves)
 
 
 def phase(results) -> dict[str, np.ndarray]:
@@ -94,7 +95,8 @@ def figure_5(results) -> dict[str, np.ndarray]:
 
 def ratio_from_then_on(result) -> np.ndarray:
     """(T,) left / right of (e) with each recorded time taken for the start; NaN from separation on."""
-    config, ratio = result.config, np.full(len(result.steps), np.nan)
+    config = result.config
+    ratio = np.full(len(result.steps), np.nan)
     extent = np.ptp(result.z[..., 0], axis=1)
     before = result.steps < (np.inf if result.separable_at is None else result.separable_at)
     for t in np.flatnonzero(before):
