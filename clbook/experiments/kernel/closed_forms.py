@@ -22,8 +22,10 @@ def explicit_errors(
     Returns:
         {(entries of A, prefactor): error}: VA has 1/sqrt(M) and 1/M, LS 1/sqrt(M D) and 1/(M D).
     """
-    x = torch.randn(n, D, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-    va, ls = 1 / width, 1 / (width * D)
+    draws = torch.Generator().manual_seed(seed)
+    x = torch.randn(n, D, generator=draws, dtype=torch.float64)
+    va = 1 / width
+    ls = 1 / (width * D)
     errors = {}
     for entries, square in (("1/sqrt(M)", va), ("1/sqrt(M D)", ls)):
         draws = torch.Generator().manual_seed(seed + 1)
@@ -31,7 +33,9 @@ def explicit_errors(
         truth = kernels.autograd(net, x)
         for name, prefactor in (("1/M", va), ("1/(M D)", ls)):
             explicit = kernels.one_hidden(net.inner.weight, x, activation, d, prefactor)
-            errors[entries, name] = float((explicit - truth).norm() / truth.norm())
+            missed = explicit - truth
+            error = missed.norm() / truth.norm()
+            errors[entries, name] = float(error)
     return errors
 
 
@@ -56,16 +60,19 @@ def width_errors(
         return torch.randn(rows, 3, generator=draws, dtype=torch.float64)
 
     x = normal(20, 0)
-    u = normalize(x * torch.tensor(angles_after, dtype=torch.float64), dim=1)
-    limit = (x @ x.T) * kernels.infinite_width(u) / (u @ u.T)
+    scale = torch.tensor(angles_after, dtype=torch.float64)
+    u = normalize(x * scale, dim=1)
+    cosines = u @ u.T
+    limit = (x @ x.T) * kernels.infinite_width(u) / cosines
     stretch = torch.tensor(stretch, dtype=torch.float64)
     shift = torch.tensor(shift, dtype=torch.float64)
     errors = np.empty((len(widths), len(seeds)))
     for column, seed in enumerate(seeds):
         B = normal(max(widths), seed + 1) * stretch + shift
         for row, width in enumerate(widths):
-            K = kernels.one_hidden(B[:width], x, "relu", 1, 1 / width)[..., 0, 0]
-            errors[row, column] = (K - limit).norm() / limit.norm()
+            K = kernels.one_hidden(B[:width], x, "relu", 1, 1 / width)
+            missed = K[..., 0, 0] - limit
+            errors[row, column] = missed.norm() / limit.norm()
     return errors
 
 
@@ -86,11 +93,13 @@ def joint_error(result: Result) -> float:
     """
     c = result.config
     embedded = [torch.tensor(v[0], requires_grad=True) for v in (result.z, result.copies)]
-    gradients = torch.autograd.grad(simplified(*embedded, c.tau), embedded)
+    loss = simplified(*embedded, c.tau)
+    gradients = torch.autograd.grad(loss, embedded)
     gradient = torch.cat([part.reshape(-1, c.d) for part in gradients])
-    of_points = kernel_of_all(result)[: len(result.x)]
-    velocity = -torch.einsum("ijkl,jl->ik", of_points, gradient).numpy()
-    return relative_error(velocity, result.measured[0])
+    n = len(result.x)
+    of_points = kernel_of_all(result)[:n]
+    velocity = -torch.einsum("ijkl,jl->ik", of_points, gradient)
+    return relative_error(velocity.numpy(), result.measured[0])
 
 
 def gradient_gap(result: Result) -> float:
@@ -98,9 +107,11 @@ def gradient_gap(result: Result) -> float:
     n = len(result.x)
     K = kernel_of_all(result)[..., 0, 0]
     own = K.diagonal().reshape(-1, n)
-    across = K[:n].reshape(n, -1, n).diagonal(dim1=0, dim2=2)
+    of_points = K[:n].reshape(n, -1, n)
+    across = of_points.diagonal(dim1=0, dim2=2)
     squares = own + own[0] - 2 * across
-    return float(squares.clamp(min=0).sqrt().max())
+    lengths = squares.clamp(min=0).sqrt()
+    return float(lengths.max())
 
 
 @one_thread()
@@ -117,7 +128,8 @@ def printed_errors(
     draws = torch.Generator().manual_seed(seed)
     centres = torch.diag(torch.tensor([1.0, 1.5], dtype=torch.float64))
     labels = torch.arange(60) // 40
-    start = data.ball(2, d, 0.1, draws).double()[labels]
+    of_clusters = data.ball(2, d, 0.1, draws).double()
+    start = of_clusters[labels]
     noise = []  # of the point and of two views
     for _ in range(3):
         outer = data.ball(60, D - d, 2.0, draws).double()
@@ -127,7 +139,8 @@ def printed_errors(
     clean = pad(centres, (0, D - d))
 
     def embed(B, x):
-        return functional_call(net, {"inner.weight": B}, (x,)) - net(x).detach() + start
+        now = functional_call(net, {"inner.weight": B}, (x,))
+        return now - net(x).detach() + start
 
     def loss(z1, z2):
         return generalized(z1, z2, lambda t: -t / tau)
@@ -142,18 +155,23 @@ def printed_errors(
         def slope(B, first=first, second=second):
             """The gradient of the loss of two views in the inner weights."""
             B = B.requires_grad_()
-            (gradient,) = torch.autograd.grad(loss(embed(B, first), embed(B, second)), B)
+            z1 = embed(B, first)
+            z2 = embed(B, second)
+            (gradient,) = torch.autograd.grad(loss(z1, z2), B)
             return gradient
 
         B = inner.clone()
         for _ in range(steps):
-            B = (B - tau * slope(B)).detach()
+            moved = B - tau * slope(B)
+            B = moved.detach()
         step = -slope(B)
         B = B.detach()
         places = embed(B, at_centres).requires_grad_()
-        (gradient,) = torch.autograd.grad(60 * loss(places, places), places)
+        total = 60 * loss(places, places)
+        (gradient,) = torch.autograd.grad(total, places)
         kernel = kernels.one_hidden(B, clean, "tanh", d, 1 / width)
-        gain = torch.einsum("qqkk->qk", kernel) / norms[:, None]
+        trace = torch.einsum("qqkk->qk", kernel)
+        gain = trace / norms[:, None]
         of_cluster = gradient[[0, -1]].numpy()
         predicted = theory.cluster_velocity(share, norms, gain.numpy(), of_cluster)
         _, velocity = jvp(lambda B, x=x: embed(B, x), (B,), (step,))

@@ -161,7 +161,8 @@ class Result(Outcome):
 
 def relative_error(found: np.ndarray, truth: np.ndarray) -> float:
     """|found - truth| / |truth|."""
-    return float(np.linalg.norm(found - truth) / np.linalg.norm(truth))
+    missed = np.linalg.norm(found - truth)
+    return float(missed / np.linalg.norm(truth))
 
 
 def centres_of(config: Config) -> torch.Tensor:
@@ -175,25 +176,34 @@ def centres_of(config: Config) -> torch.Tensor:
 
 def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Returns points x (n, D), labels (n,) and start R (n, d) of a run, on the CPU."""
-    n, d, seed = config.n, config.d, config.seed
+    n = config.n
+    d = config.d
     centres = centres_of(config)
     N, D = centres.shape
-    last = max(1, round(n * config.ratio / (N - 1 + config.ratio)))
-    others = data.balanced_labels(n - last, N - 1)
-    labels = torch.cat([others, torch.full((last,), N - 1)])
-    around = data.ball(n, D, 2 * config.delta, stream(seed, DATA))
+    others = N - 1
+    weight = others + config.ratio
+    last = max(1, round(n * config.ratio / weight))
+    of_others = data.balanced_labels(n - last, others)
+    of_last = torch.full((last,), others)
+    labels = torch.cat([of_others, of_last])
+    diameter = 2 * config.delta
+    around = data.ball(n, D, diameter, stream(config.seed, DATA))
     x = centres[labels] + around.double()
+    draws = stream(config.seed, START)
     if config.start == "random":
-        anywhere = data.ball(n, d, config.eps, stream(seed, START))
+        anywhere = data.ball(n, d, config.eps, draws)
         return x, labels, anywhere.double()
-    mix = torch.randn(D, d, generator=stream(seed, START), dtype=torch.float64)
-    return x, labels, config.eps / 2 * x @ mix / math.sqrt(D)
+    mix = torch.randn(D, d, generator=draws, dtype=torch.float64)
+    smooth = config.eps / 2 * x @ mix / math.sqrt(D)
+    return x, labels, smooth
 
 
 def orbits(x: torch.Tensor, angle: float) -> torch.Tensor:
     """Returns the points x (n, D) and VIEWS copies of them, turned by -angle to angle degrees: (1 + VIEWS, n, D)."""
     angles = torch.linspace(-angle, angle, VIEWS).to(x).deg2rad()
-    return torch.cat([x[None], augment.turn(x[None], angles[:, None])])
+    points = x[None]
+    turned = augment.turn(points, angles[:, None])
+    return torch.cat([points, turned])
 
 
 def partial_gradient(
@@ -235,7 +245,8 @@ class Flow(Training):
         self.trains = c.flow != "vanilla"
         made = [dataset(config) for config in self.configs]
         points, labels, starts = zip(*made, strict=True)
-        self.inputs, seen = [], []
+        self.inputs = []
+        seen = []
         for config, x, own in zip(self.configs, points, labels, strict=True):
             orbit = orbits(x, config.angle)
             views = orbit[1:].numpy()
@@ -266,9 +277,12 @@ class Flow(Training):
     def output(self, s: State, inner: torch.Tensor) -> torch.Tensor:
         """g (R, 1 + VIEWS, n, d) of the points and views, VA eq. 18, with inner weights B (R, M d, D)."""
         c = self.config
-        units = ACTIVATIONS[c.activation]()(affine(s.x.flatten(1, 2), inner))
+        activation = ACTIVATIONS[c.activation]()
+        x = s.x.flatten(1, 2)
+        units = activation(affine(x, inner))
         summed = units.unflatten(-1, (c.d, -1)).sum(-1)
-        return (c.width**-0.5 * summed).unflatten(1, (-1, c.n))
+        outputs = c.width**-0.5 * summed
+        return outputs.unflatten(1, (-1, c.n))
 
     def embed(self, s: State) -> torch.Tensor:
         """f (R, 1 + VIEWS, n, d)."""
@@ -279,16 +293,21 @@ class Flow(Training):
 
     def forward(self, s, drawn, t):
         z = self.embed(s)
-        views = z[:, 1:] if self.config.gradient == "full" else z[:, 1:].detach()
+        views = z[:, 1:]
+        if self.config.gradient == "partial":
+            views = views.detach()
         return z, simplified(z[:, 0], views, s.tau)
 
     def step(self, s, drawn, losses, t):
         if self.trains:
-            return {"weights": sgd(s.weights, self.gradients(losses, s.weights), s.lr)}
+            gradients = self.gradients(losses, s.weights)
+            return {"weights": sgd(s.weights, gradients, s.lr)}
         z = s.weights[0].detach()
-        views = z[:, None, 1:].expand(-1, z.shape[1], -1, -1, -1)  # the same for all particles
+        count = z.shape[1]
+        views = z[:, None, 1:].expand(-1, count, -1, -1, -1)  # the same for all particles
         slope = partial_gradient(z, views, s.tau[..., None])  # each particle's own
-        return {"weights": [z - s.lr[..., None] * slope]}
+        rate = s.lr[..., None]
+        return {"weights": [z - rate * slope]}
 
     @torch.no_grad()
     def measure(self, s, z, losses, t):
@@ -296,8 +315,10 @@ class Flow(Training):
         points = z[:, 0]
         copies = z[:, 1:]
         row = {"z": points, "copies": copies}
-        row["spread"] = (copies - z[:, :1]).norm(dim=-1).flatten(1).amax(1)
-        row["moved"] = (points - s.R).norm(dim=-1).amax(1)
+        apart = (copies - z[:, :1]).norm(dim=-1)
+        row["spread"] = apart.flatten(1).amax(1)
+        from_start = (points - s.R).norm(dim=-1)
+        row["moved"] = from_start.amax(1)
         after = self.embed(self.later(s))
         row["finite"] = after.flatten(1).isfinite().all(1)
         if self.wants("measured"):
@@ -316,7 +337,8 @@ class Flow(Training):
         members = (s.labels[..., None] == names).to(s.R)  # (R, n, clusters)
         moved = recorded["z"] - s.R
         sums = members.mT @ moved
-        means = sums / members.sum(1)[..., None]
+        sizes = members.sum(1)
+        means = sums / sizes[..., None]
         return {"shift": means.norm(dim=-1)}
 
     @torch.enable_grad()
@@ -341,7 +363,8 @@ class Flow(Training):
         members = one_hot(labels, c.clusters).to(gradient)  # (n, N)
         norms = centres.square().sum(1)
         share = members.mean(0)
-        mean = members.T @ gradient / members.sum(0)[:, None]  # (N, d)
+        sizes = members.sum(0)
+        mean = members.T @ gradient / sizes[:, None]  # (N, d)
         # (N, N, d, d), VA eq. 20
         between = kernels.one_hidden(inner, centres, c.activation, c.d, 1 / c.width)
         blocks = -torch.einsum("qrkl,r,rl->qk", between, share, mean)[labels]
@@ -360,8 +383,10 @@ class Flow(Training):
         }
 
     def result(self, i, columns, head):
-        share = np.bincount(self.inputs[i]["labels"]) / self.config.n
-        return Result(**head, **self.inputs[i], **columns, share=share)
+        inputs = self.inputs[i]
+        sizes = np.bincount(inputs["labels"])
+        share = sizes / self.config.n
+        return Result(**head, **inputs, **columns, share=share)
 
 
 PREDICTED = ("kernel", "mean", "own", "blocks", "gain")

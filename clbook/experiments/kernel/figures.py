@@ -36,7 +36,8 @@ SHORT_NAMES = {"network": "network", "radius": "sees $|x|$", "vanilla": "by itse
 def _fit(ax, *points):
     """Equal axes around all points, with a margin."""
     points = np.concatenate([p.reshape(-1, 2) for p in points])
-    half = 0.56 * max(np.ptp(points, axis=0).max(), 1e-9)
+    extent = np.ptp(points, axis=0).max()
+    half = 0.56 * max(extent, 1e-9)
     x, y = (points.min(0) + points.max(0)) / 2
     ax.set(
         xlim=(x - half, x + half),
@@ -50,7 +51,8 @@ def _fit(ax, *points):
 
 def _means(values, labels):
     """The mean of the values (n, d) over each class, (classes, d)."""
-    return np.array([values[labels == k].mean(0) for k in np.unique(labels)])
+    means = [values[labels == k].mean(0) for k in np.unique(labels)]
+    return np.array(means)
 
 
 @needs("measured", "kernel")
@@ -60,7 +62,8 @@ def step(result: Result, frame: int = 0) -> Picture:
     z = result.z[frame]
     moved = result.measured[frame]
     predicted = result.kernel[frame]
-    enlarged = 0.12 * np.ptp(z) / np.abs(moved).max() * moved
+    longest = np.abs(moved).max()
+    enlarged = 0.12 * np.ptp(z) / longest * moved
     by_class(left, z, result.labels, 12)
     tones = [colour(k) for k in result.labels]
     arrows(left, z, enlarged, color=tones, width=0.004, gid="change, enlarged")
@@ -93,7 +96,8 @@ def _share(error):
 def missed(result: Result) -> tuple[float, str, str]:
     """(shade, sign, words) of a run of `step` for a cell: the error of the prediction; the smaller, the darker."""
     error = result.error("kernel")
-    shade = np.clip(-np.log10(error) / 4, 0, 1)
+    digits = -np.log10(error)
+    shade = np.clip(digits / 4, 0, 1)
     said = _share(error)
     return float(shade), said, f"off by {said} of the measured move"
 
@@ -154,7 +158,8 @@ def velocities(result: Result, frame: int = 0) -> Picture:
     steps = scale * moved
     arrows(left, z, steps, color=tones, width=width, gid="measured")
     middle = _means(z, result.labels)
-    mean = scale * _means(predicted, result.labels)
+    means = _means(predicted, result.labels)
+    mean = scale * means
     arrows(left, middle, mean, color=INK, width=of_clusters, zorder=5, gid="predicted")
     _fit(left, z, z + steps, middle + mean)
     left.set_gid("own scale")
@@ -167,10 +172,11 @@ def velocities(result: Result, frame: int = 0) -> Picture:
     ring = {"facecolors": "none", "edgecolors": INK, "linewidths": 1.4}
     right.scatter(place, expected, s=220, gid="predicted", **ring)
     both = np.concatenate([measured, expected])
-    limits = (0, 1.2 * both.max())
+    low, high = both.min(), both.max()
+    limits = (0, 1.2 * high)
     if one_place:
         log_axis(right, axis="y")
-        limits = (0.5 * both.min(), 2 * both.max())
+        limits = (0.5 * low, 2 * high)
     error = result.error("mean", frame)
     right.set(
         xticks=place,
@@ -210,19 +216,23 @@ def lines(x, curves, *, xlabel, ylabel, slope=None) -> Picture:
     for i, (name, values) in enumerate(curves.items()):
         values = np.asarray(values).reshape(len(x), -1)
         middle = np.median(values, axis=1)
-        starts.append(middle[0])
+        first, last = middle[0], middle[-1]
+        starts.append(first)
         power, _ = np.polyfit(np.log(x), np.log(middle), 1)
+        found = f"slope {power:.2f}"
         tone = colour(i)
-        label = f"{name}: slope {power:.2f}"
-        ax.plot(x, middle, color=tone, marker="o", ms=4, label=label, gid=name)
+        ax.plot(x, middle, color=tone, marker="o", ms=4, label=f"{name}: {found}", gid=name)
         ax.plot(x, values, ".", color=tone, alpha=0.25, ms=3)
-        text.append(f"{name}: from {middle[0]:.2g} to {middle[-1]:.2g}, slope {power:.2f}")
+        text.append(f"{name}: from {first:.2g} to {last:.2g}, {found}")
     if slope is not None:
-        law = 0.6 * starts[0] * (np.asarray(x) / x[0]) ** slope
+        times = np.asarray(x) / x[0]
+        law = 0.6 * starts[0] * times**slope
         ax.plot(x, law, color=MUTED, ls="--", lw=1, label=f"slope {slope:g}")
-    ax.set(xscale="log", yscale="log", xlabel=xlabel, ylabel=ylabel)
+    ax.set(xscale="log", yscale="log")
+    ax.set(xlabel=xlabel, ylabel=ylabel)
     legend(ax, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    return Picture(fig, f"{ylabel.capitalize()} over {xlabel}. " + "; ".join(text) + ".")
+    told = "; ".join(text)
+    return Picture(fig, f"{ylabel.capitalize()} over {xlabel}. {told}.")
 
 
 BLOCKS = ("kernel", "alignment", "theta", "sigma2")
@@ -268,13 +278,15 @@ def blocks(result, frame: int = -1) -> Picture:
 
 def linear_share(x, vector) -> float:
     """R^2 of the best linear function of the positions x (n, 2) for a pattern (n,) on the points."""
-    (share,) = r2(np.asarray(vector)[:, None], np.asarray(x))
+    column = np.asarray(vector)[:, None]
+    (share,) = r2(column, np.asarray(x))
     return float(share)
 
 
 def _matrix(ax, K, labels, donut):
     """The kernel as cells, red positive and blue negative, the points in the order of their classes."""
-    ax.imshow(K / np.abs(K).max(), cmap="RdBu_r", vmin=-1, vmax=1, gid="cells of K, largest = 1")
+    cells = K / np.abs(K).max()
+    ax.imshow(cells, cmap="RdBu_r", vmin=-1, vmax=1, gid="cells of K, largest = 1")
     between_classes(ax, labels, 0.8)
     classes, first = np.unique(labels, return_index=True)
     after = np.append(first[1:], len(labels))

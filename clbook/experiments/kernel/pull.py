@@ -105,7 +105,9 @@ def dataset(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     turns = labels.double() * config.angle * (math.pi / 180)
     centres = torch.stack([turns.cos(), turns.sin()], -1)
     clusters = centres + config.radius * around
-    return clusters + config.donut * (ring.double() - clusters), labels
+    to_ring = ring.double() - clusters
+    x = clusters + config.donut * to_ring
+    return x, labels
 
 
 class Flow(Training):
@@ -119,11 +121,13 @@ class Flow(Training):
     def setup(self):
         s = self.state
         points = [dataset(config) for config in self.configs]
-        s.x = torch.stack([x for x, _ in points])  # (R, n, 2)
-        self.shared.labels = points[0][1]  # the same for all runs
+        inputs, labels = zip(*points, strict=True)
+        s.x = torch.stack(inputs)  # (R, n, 2)
+        self.shared.labels = labels[0]  # the same for all runs
         starts = []
         for config in self.configs:
-            starts.append(data.ball(config.n, config.d, config.eps, stream(config.seed, START)))
+            draws = stream(config.seed, START)
+            starts.append(data.ball(config.n, config.d, config.eps, draws))
         s.rest = torch.stack(starts).double()
         s.pull = torch.zeros_like(s.rest)
         s.blend = self.column("blend", torch.float64, axes=4)
@@ -145,8 +149,8 @@ class Flow(Training):
         """
         n, d = s.rest.shape[1:]
         K = self.network_kernel(s)
-        mean = K.diagonal(dim1=1, dim2=2).diagonal(dim1=1, dim2=2).mean((1, 2))
-        mean = mean.reshape(-1, 1, 1, 1, 1)
+        diagonal = K.diagonal(dim1=1, dim2=2).diagonal(dim1=1, dim2=2)
+        mean = diagonal.mean((1, 2)).reshape(-1, 1, 1, 1, 1)
         dims = torch.eye(d, dtype=K.dtype)
         equal = mean * dims
         alone = equal * torch.eye(n, dtype=K.dtype)[:, :, None, None]
@@ -176,14 +180,16 @@ class Flow(Training):
 
     def result(self, i, columns, head):
         x = self.state.x[i].cpu().numpy()
-        return Result(**head, **columns, x=x, labels=self.shared.labels.cpu().numpy())
+        labels = self.shared.labels.cpu().numpy()
+        return Result(**head, **columns, x=x, labels=labels)
 
 
 def moved(K: torch.Tensor, pulls: torch.Tensor) -> torch.Tensor:
     """(R, n, d) how far all points move by pulls (R, n, d) through the kernel K (R, n, n, d, d)."""
     R, n, _, d, _ = K.shape
-    matrix = K.transpose(2, 3).reshape(R, n * d, n * d)
-    vector = pulls.reshape(R, n * d, 1)
+    size = n * d
+    matrix = K.transpose(2, 3).reshape(R, size, size)
+    vector = pulls.reshape(R, size, 1)
     return (matrix @ vector).reshape(R, n, d)
 
 
@@ -205,7 +211,8 @@ def picture(result: Result) -> Picture:
     right.imshow(K, cmap="PuOr_r", vmin=-largest, vmax=largest)
     right.grid(False)
     for ax, title in zip(panels, ("data", "embedding", "kernel K"), strict=True):
-        ax.set(title=title, xticks=[], yticks=[], aspect="equal")
+        ax.set(title=title, aspect="equal")
+        ax.set(xticks=[], yticks=[])
     same = result.labels[:, None] == result.labels
     within = K[same].mean()
     across = K[~same].mean()
