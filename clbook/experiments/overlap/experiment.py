@@ -173,12 +173,14 @@ def points(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     The classes are turned copies of each other: as long as they share no views, two of them can change places.
     """
     each = config.n // config.classes
-    off = 2 * torch.rand(each, generator=stream(config.seed, DATA), dtype=torch.float64) - 1
-    inside = config.spacing * (torch.arange(each) - (each - 1) / 2 + config.jitter * off)
-    centres = RING / config.classes * (torch.arange(config.classes, dtype=torch.float64) + 0.5)
-    x = (centres[:, None] + inside).flatten()
-    labels = torch.arange(config.classes).repeat_interleave(each)
-    return x, labels
+    draws = stream(config.seed, DATA)
+    off = 2 * torch.rand(each, generator=draws, dtype=torch.float64) - 1
+    from_centre = torch.arange(each) - (each - 1) / 2
+    inside = config.spacing * (from_centre + config.jitter * off)
+    numbers = torch.arange(config.classes)
+    centres = RING / config.classes * (numbers.double() + 0.5)
+    x = centres[:, None] + inside
+    return x.flatten(), numbers.repeat_interleave(each)
 
 
 def pieces(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
@@ -191,7 +193,8 @@ def pieces(config: Config) -> tuple[torch.Tensor, torch.Tensor]:
     x, _ = points(config)
     width = config.width * torch.ones((), dtype=torch.float64)
     half = width / 2
-    between = x + ((x.roll(-1) - x) % RING) / 2
+    gaps = (x.roll(-1) - x) % RING
+    between = x + gaps / 2
     reach = torch.where(width < RING, half, 0.0)  # all the ring: views end nowhere
     ends = torch.cat([x - reach, x + reach])
     cuts = (torch.cat([ends, between]) % RING).sort().values
@@ -248,8 +251,10 @@ def pairs(chances: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def _loss(similarity, together, views):
-    repulsion = torch.logsumexp(similarity + views.log().unsqueeze(-2), -1)
-    return (views * repulsion).sum(-1) - (together * similarity).sum((-2, -1))
+    weighted = similarity + views.log().unsqueeze(-2)
+    repulsion = torch.logsumexp(weighted, -1)
+    attraction = together * similarity
+    return (views * repulsion).sum(-1) - attraction.sum((-2, -1))
 
 
 class Flow(Training):
@@ -267,10 +272,12 @@ class Flow(Training):
         each = self.config.n // self.config.classes
         classes = np.arange(self.config.classes)
         self.labels = classes.repeat(each)
-        s.tau, s.lr = self.column("tau", torch.float64), self.column("lr", torch.float64)
-        free = torch.stack([self.moving(c, p) for c, p in zip(self.configs, chances, strict=True)])
+        s.tau = self.column("tau", torch.float64)
+        s.lr = self.column("lr", torch.float64)
+        free = [self.moving(c, p) for c, p in zip(self.configs, chances, strict=True)]
         # The gradient in an entry has a factor views / tau; a piece that holds no view stays where it is.
-        scale = torch.where(free & (s.views > 0), 1 / s.views, 0.0)
+        moves = torch.stack(free) & (s.views > 0)
+        scale = torch.where(moves, 1 / s.views, 0.0)
         s.scale = s.tau * scale[..., None]
         starts = [first_table(c, near) for c, (_, near) in zip(self.configs, found, strict=True)]
         s.weights = [torch.stack(starts)]
@@ -292,7 +299,8 @@ class Flow(Training):
 
     def step(self, s, drawn, losses, t):
         (gradient,) = self.gradients(losses, s.weights)
-        (table,) = sgd(s.weights, [s.scale * gradient], s.lr)
+        scaled = s.scale * gradient
+        (table,) = sgd(s.weights, [scaled], s.lr)
         return {"weights": [F.normalize(table.detach(), dim=-1)]}
 
     def measure(self, s, z, losses, t):
@@ -321,8 +329,9 @@ def lookup_loss(config: Config, widths: tuple[float, ...] | None = None) -> np.n
     configs = [config] if widths is None else [config.replace(width=width) for width in widths]
     with one_thread():
         chances, nearest = zip(*map(pieces, configs), strict=True)
-        tables = torch.stack([first_table(c, k) for c, k in zip(configs, nearest, strict=True)])
-        losses = population_loss(tables, torch.stack(chances), config.tau).numpy()
+        tables = [first_table(c, k) for c, k in zip(configs, nearest, strict=True)]
+        found = population_loss(torch.stack(tables), torch.stack(chances), config.tau)
+    losses = found.numpy()
     return losses[0] if widths is None else losses
 
 

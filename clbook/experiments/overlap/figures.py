@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 from matplotlib.collections import LineCollection
 
+from clbook.experiments.drawing import bare, by_class, square
 from clbook.experiments.overlap.experiment import (
     RING,
     WIDTHS,
@@ -48,32 +49,34 @@ RANDOM = colour(0)
 
 
 def _stage(ax, title):
-    ax.plot(np.cos(CIRCLE), np.sin(CIRCLE), color=MUTED, lw=0.6, gid="circle")
-    limits = (-EDGE, EDGE)
-    ax.set(aspect="equal", xlim=limits, ylim=limits, xticks=[], yticks=[])
+    across = np.cos(CIRCLE)
+    up = np.sin(CIRCLE)
+    ax.plot(across, up, color=MUTED, lw=0.6, gid="circle")
+    square(ax, EDGE)
+    bare(ax)
     ax.set_title(title, fontsize=9)
-    ax.spines[:].set_visible(False)
 
 
 def _data(ax, result: Result):
     """Data points, each in the middle of the arc of its views; neighbours on rings of their own."""
     _stage(ax, f"data and views\nislands: {result.islands}")
-    each, turn = result.config.n // result.config.classes, np.radians(result.x)
-    radius = 1 + LIFT * (np.arange(len(turn)) % each) / each
-    arc = turn[:, None] + np.radians(result.config.width) * np.linspace(-0.5, 0.5, 41)
+    config = result.config
+    turn = np.radians(result.x)
+    each = config.n // config.classes
+    ring = np.arange(len(turn)) % each
+    radius = 1 + LIFT * ring / each
+    share = np.linspace(-0.5, 0.5, 41)
+    arc = turn[:, None] + np.radians(config.width) * share
     for k in np.unique(result.labels):
         mine = result.labels == k
-        rings = radius[mine][:, None] * np.stack([np.cos(arc[mine]), np.sin(arc[mine])])
+        radii = radius[mine]
+        arcs = arc[mine]
+        rings = radii[:, None] * np.stack([np.cos(arcs), np.sin(arcs)])
         line = np.pad(rings, ((0, 0), (0, 0), (0, 1)), constant_values=np.nan).reshape(2, -1)
         ax.plot(*line, color=colour(k), lw=1.2, alpha=0.6, gid=f"views {k}")
-        ax.scatter(
-            radius[mine] * np.cos(turn[mine]),
-            radius[mine] * np.sin(turn[mine]),
-            s=16,
-            color=colour(k),
-            linewidths=0,
-            gid=f"class {k}",
-        )
+        across = radii * np.cos(turn[mine])
+        up = radii * np.sin(turn[mine])
+        ax.scatter(across, up, s=16, color=colour(k), linewidths=0, gid=f"class {k}")
     _islands(ax, result)
 
 
@@ -111,19 +114,19 @@ def _along_islands(result: Result) -> np.ndarray:
 def _embedding(ax, result: Result, frame: int, title: str):
     """Data points where the encoder puts them; strokes join neighbours on the ring that share views."""
     z = result.z[frame]
+    labels = result.labels
     _stage(ax, f"{title}\nloss {result.loss[frame]:.2f}, readout {result.accuracy(frame):.0%}")
     if z.shape[1] != 2:
         z = z @ plane(z)
-    radius = 1 + LIFT * result.labels[:, None] / result.config.classes
-    z = z * radius
+    radius = 1 + LIFT * labels / result.config.classes
+    z = z * radius[:, None]
     numbers = np.arange(len(z))
     following = np.roll(numbers, -1)
     tied = result.shares[numbers, following] > 0
     strokes = np.stack([z, z[following]], 1)[tied]
     look = {"colors": MUTED, "linewidths": 0.7, "alpha": 0.7}
     ax.add_collection(LineCollection(strokes, zorder=1, gid="share views", **look))
-    for k in np.unique(result.labels):
-        ax.scatter(*z[result.labels == k].T, s=22, color=colour(k), linewidths=0, gid=f"class {k}")
+    by_class(ax, z, labels, 22)
 
 
 def maps(runs: dict) -> Picture:
@@ -223,7 +226,8 @@ def graph(config: Config) -> Picture:
     _intervals(arcs, config, places, _ends(config, places, p))
     _matrix(matrix, A)
     owners = (p > 0).sum(0)
-    shared, empty = int((owners > 1).sum()), int((A == 0).sum())
+    shared = np.sum(owners > 1)
+    empty = np.sum(A == 0)
     views = (
         f"{len(mine)} data points of one class, each with an interval of views "
         f"{config.width:g} degrees wide."
@@ -268,9 +272,11 @@ def _matrix(matrix, A):
     names = [_name(k) for k in range(len(A))]
     matrix.imshow(A, cmap="Blues", vmin=0, vmax=1.3 * A.max(), gid="A")
     for (v, u), value in np.ndenumerate(A):
-        matrix.text(u, v, f"{100 * value:.1f}" if value > 0 else "0", ha="center", va="center")
-    matrix.set_xticks(range(len(A)), names)
-    matrix.set_yticks(range(len(A)), names)
+        share = f"{100 * value:.1f}" if value > 0 else "0"
+        matrix.text(u, v, share, ha="center", va="center")
+    numbers = range(len(A))
+    matrix.set_xticks(numbers, names)
+    matrix.set_yticks(numbers, names)
     matrix.tick_params(length=0)
     matrix.grid(False)
     matrix.set_title("$A_{vu}$: two views of one point lie in $v$ and $u$, per cent")
@@ -331,7 +337,9 @@ def against_width(
         return run.loss[-1]
 
     fig, ((left, right),) = axes(2, width=7.8, height=3.2)
-    best, least, ends = values(sorted_runs, end), values(extended, end), values(random, end)
+    best = values(sorted_runs, end)
+    least = values(extended, end)
+    ends = values(random, end)
     kept = values(extended, each_has_its_own).all(0)
     least = np.where(kept, least, np.nan)
     accuracy = values(random, Result.accuracy)
