@@ -195,10 +195,13 @@ class Flow(Anchored):
     def setup(self):
         c, s = self.config, self.state
         points = [self.data(config) for config in self.configs]
-        s.x = torch.stack([x for x, _ in points])  # (R, n, D)
-        self.inputs = [x.numpy() for x, _ in points]
-        self.labels = points[0][1].numpy()  # the same for all runs
-        s.tau, s.lr, s.noise = self.column("tau"), self.column("lr"), self.column("noise", axes=3)
+        inputs, labels = zip(*points, strict=True)
+        s.x = torch.stack(inputs)  # (R, n, D)
+        self.inputs = [x.numpy() for x in inputs]
+        self.labels = labels[0].numpy()  # the same for all runs
+        s.tau = self.column("tau")
+        s.lr = self.column("lr")
+        s.noise = self.column("noise", axes=3)
         s.separable_at = torch.full((len(points),), -1)  # -1: not yet
         R = torch.stack([start(config) for config in self.configs])  # (R, n, d)
         if not c.network:
@@ -219,7 +222,8 @@ class Flow(Anchored):
         shape = self.state.x.shape[1:]
 
         def draw(generator):
-            return torch.stack([torch.randn(shape, generator=generator) for _ in range(count)])
+            drawn = [torch.randn(shape, generator=generator) for _ in range(count)]
+            return torch.stack(drawn)
 
         return Draws(streams(self.configs, purpose), draw)
 
@@ -229,7 +233,8 @@ class Flow(Anchored):
 
     def embed_views(self, s: State, noise: torch.Tensor) -> torch.Tensor:
         """f of views of them (R, m, n, d), not yet on the sphere."""
-        return self.anchored_views(s, s.x[:, None] + s.noise * noise)
+        views = s.x[:, None] + s.noise * noise
+        return self.anchored_views(s, views)
 
     def objective(self, s: State, noise: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The embedding (R, n, d) and the loss (R,)."""
@@ -268,8 +273,10 @@ class Flow(Anchored):
 
     def measure(self, s, z, losses, t):
         z = z.detach()
+        row = {"z": z, "separable_at": s.separable_at}
         # Where a square has overflowed, 0 is what is left of a point.
-        row = {"z": z, "separable_at": s.separable_at, "finite": (z.norm(dim=-1) > 0.5).all(1)}
+        whole = z.norm(dim=-1) > 0.5
+        row["finite"] = whole.all(1)
         views, row["reach"] = self.recorded_views(s, z)
         if self.wants("loss", "arrows"):
             row["loss"], row["arrows"] = self.arrows(s, z, views)
@@ -283,9 +290,11 @@ class Flow(Anchored):
         if "noise" not in self.recorded_draws:
             return z[:, None], torch.full((len(z),), math.nan)
         points = self.embed_points(s)
-        views = self.embed_views(s, self.recorded_draws["noise"].next())
-        from_start = points - (0 if s.R is None else s.R)
-        return F.normalize(views, dim=-1), from_start.norm(dim=-1).median(1).values
+        noise = self.recorded_draws["noise"].next()
+        views = self.embed_views(s, noise)
+        from_start = points if s.R is None else points - s.R
+        moved = from_start.norm(dim=-1)
+        return F.normalize(views, dim=-1), moved.median(1).values
 
     def arrows(
         self, s: State, z: torch.Tensor, views: torch.Tensor
@@ -301,7 +310,8 @@ class Flow(Anchored):
         return neighbour_accuracy(z, self.labels, NEIGHBOURS) if on_sphere(z) else math.nan
 
     def result(self, i, columns, head):
-        steps, at = columns["steps"], int(columns.pop("separable_at")[-1])
+        steps = columns["steps"]
+        at = int(columns.pop("separable_at")[-1])
         asked = {name: value for name, value in columns.items() if name in self.record}
         if "separable_at" in self.record:
             asked["separable_at"] = None if at < 0 else at
@@ -335,7 +345,9 @@ def coherence(vectors: np.ndarray, labels: np.ndarray) -> float:
         The length of a class's mean direction, averaged over classes: 1 if all of a class are equal.
     """
     unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    return float(np.mean([np.linalg.norm(unit[labels == k].mean(0)) for k in np.unique(labels)]))
+    means = [unit[labels == k].mean(0) for k in np.unique(labels)]
+    lengths = [np.linalg.norm(mean) for mean in means]
+    return float(np.mean(lengths))
 
 
 def sharpness(
@@ -369,10 +381,14 @@ def sharpness(
 
 def sharpness_at_start(config: Config, training: type[Flow] = Flow) -> float:
     """Returns `sharpness` of the mean loss over the network's weights w at w0."""
+    config = config.replace(network=True)
+    draws = torch.Generator().manual_seed(config.seed)
     with one_thread():
-        flow = training([config.replace(network=True)], record=("loss",)).to("cpu")
+        flow = training([config], record=("loss",)).to("cpu")
         s = flow.start()
-        z = F.normalize(flow.embed_points(s), dim=-1)
-        views = F.normalize(flow.embed_views(s, flow.recorded_draws["noise"].next()), dim=-1)
+        points = flow.embed_points(s)
+        z = F.normalize(points, dim=-1)
+        noise = flow.recorded_draws["noise"].next()
+        views = F.normalize(flow.embed_views(s, noise), dim=-1)
         loss = flow.loss(s, z, views).sum()
-        return sharpness(loss, s.weights, torch.Generator().manual_seed(config.seed))
+        return sharpness(loss, s.weights, draws)

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.collections import LineCollection
 
 from clbook import theory
+from clbook.experiments.drawing import bare, square
 from clbook.experiments.sphere.experiment import TURNS
 from clbook.style import (
     INK,
@@ -35,36 +36,43 @@ def _seen(points: np.ndarray, azimuth: float) -> tuple[np.ndarray, np.ndarray]:
     """(screen (..., 2), depth (...)) of points (..., d) seen from afar; points in the plane are seen as they are."""
     if points.shape[-1] == 2:
         return points, np.zeros(points.shape[:-1])
-    a = np.radians(azimuth)
     x, y, z = np.moveaxis(points, -1, 0)
-    towards = x * np.cos(a) + y * np.sin(a)
-    right = y * np.cos(a) - x * np.sin(a)
-    up = z * np.cos(TILT) - towards * np.sin(TILT)
-    depth = towards * np.cos(TILT) + z * np.sin(TILT)
+    towards, right = _rotated(x, y, np.radians(azimuth))
+    depth, up = _rotated(towards, z, TILT)
     return np.stack([right, up], -1), depth
+
+
+def _rotated(x, y, angle):
+    """The coordinates (x, y) of axes that are turned by the angle."""
+    c = np.cos(angle)
+    s = np.sin(angle)
+    return x * c + y * s, y * c - x * s
 
 
 def _stage(ax, d, azimuth, title):
     """An empty circle, or a sphere with the front of its equator and of two meridians."""
-    ax.plot(np.cos(RING), np.sin(RING), color=MUTED, lw=0.8)
+    c = np.cos(RING)
+    s = np.sin(RING)
+    ax.plot(c, s, color=MUTED, lw=0.8)
     if d == 3:
-        c, s, zero = np.cos(RING), np.sin(RING), np.zeros_like(RING)
+        zero = np.zeros_like(RING)
         for curve in ((c, s, zero), (c, zero, s), (zero, c, s)):
             screen, depth = _seen(np.stack(curve, -1), azimuth)
-            front = np.where((depth >= 0)[:, None], screen, np.nan)
+            seen = depth >= 0
+            front = np.where(seen[:, None], screen, np.nan)
             ax.plot(*front.T, color=MUTED, lw=0.5, alpha=0.6)
-    edge = 1.45 if d == 2 else 1.15
-    ax.set(aspect="equal", xlim=(-edge, edge), ylim=(-edge, edge), xticks=[], yticks=[])
+    square(ax, 1.45 if d == 2 else 1.15)
+    bare(ax)
     ax.set_title(title or "", pad=2)  # nearer to its own sphere than to the one above
-    ax.spines[:].set_visible(False)
 
 
 def _points(ax, z, labels, arrows, azimuth=AZIMUTH):
     """Points z (n, d), a colour a class; on the sphere those behind are pale. Arrows are strokes from the dots."""
     screen, depth = _seen(z, azimuth)
+    heads, _ = _seen(z + arrows, azimuth)
     ax.add_collection(
         LineCollection(
-            np.stack([screen, _seen(z + arrows, azimuth)[0]], 1),
+            np.stack([screen, heads], 1),
             linewidths=0.8,
             alpha=0.6,
             colors=[colour(k) for k in labels],
@@ -93,12 +101,15 @@ def _embedding(ax, result, i, azimuth=AZIMUTH, title=None):
 
     On the circle points stand at any radius of a band, else the last ones drawn would hide the others.
     """
-    _stage(ax, result.config.d, azimuth, title or f"iteration {result.steps[i]}")
-    scale = ARROW / max(np.linalg.norm(result.arrows, axis=2).max(), 1e-12)
+    d = result.config.d
+    _stage(ax, d, azimuth, title or f"iteration {result.steps[i]}")
+    lengths = np.linalg.norm(result.arrows, axis=2)
+    scale = ARROW / max(lengths.max(), 1e-12)
     z = result.z[i]
-    if result.config.d == 2:
+    if d == 2:
         band = 0.618 * np.arange(len(z)) % 1
-        z = (1 + LIFT * band[:, None]) * z
+        radius = 1 + LIFT * band
+        z = radius[:, None] * z
     _points(ax, z, result.labels, scale * result.arrows[i], azimuth)
 
 
@@ -117,11 +128,13 @@ def ending(pair: dict) -> tuple[float, str, str]:
     at, steps = network.clustered_at, network.config.steps
     if at is None:
         return 0.0, "–", f"no clusters within {steps:,} iterations"
-    return 1 - np.log(max(at, 1)) / np.log(steps), str(at), f"clusters at iteration {at}"
+    shade = 1 - np.log(max(at, 1)) / np.log(steps)
+    return shade, str(at), f"clusters at iteration {at}"
 
 
 def _setting(config):
-    return f"{('Circle', 'Sphere')[config.d - 2]}, {config.depth} hidden layer(s), {config.start} start"
+    place = "Circle" if config.d == 2 else "Sphere"
+    return f"{place}, {config.depth} hidden layer(s), {config.start} start"
 
 
 def story(pair: dict, network_times, vanilla_times, azimuth: float = AZIMUTH) -> Picture:
@@ -176,28 +189,29 @@ SNAPSHOT = ("arrows", "loss", "accuracy", "clustered_at")  # what `snapshot` and
 def snapshot(pair: dict, frame: int = -1) -> Picture:
     """Both flows at one recorded time (left, middle), and loss and neighbour accuracy over time (right)."""
     fig, ax = mosaic([["n", "v", "a"], ["n", "v", "l"]], width=8.4, height=3.0)
-    now, network, vanilla = int(shared_times(pair)[frame]), pair["network"], pair["vanilla"]
+    now = int(shared_times(pair)[frame])
+    network = pair["network"]
+    vanilla = pair["vanilla"]
+    config = network.config
+    above, below = ax["a"], ax["l"]
     for name, title, tone, result in (
         ("n", "network", NETWORK, network),
         ("v", "vanilla", VANILLA, vanilla),
     ):
         _embedding(ax[name], result, frame, title=f"{title}, iteration {now}\n{_says(result, now)}")
-        ax["a"].plot(result.steps + 1, result.accuracy, color=tone, label=title)
-        ax["l"].plot(result.steps + 1, result.loss, color=tone, label=title)
-    ax["l"].axhline(
-        theory.simplified_plateau(network.config.tau, network.config.d),
-        color=MUTED,
-        lw=0.8,
-        ls="--",
-    )
-    for name, label in (("a", "10-NN accuracy"), ("l", "loss")):
-        so_far(ax[name], now + 1)
-        ax[name].set(xscale="log", ylabel=label, xlabel="" if name == "a" else "iteration + 1")
-        ax[name].minorticks_off()
-    ax["a"].set(ylim=(0, 1.05), yticks=(0, 0.5, 1))
-    for name in "al":
-        name_lines(ax[name])
-    config = network.config
+        time = result.steps + 1
+        above.plot(time, result.accuracy, color=tone, label=title)
+        below.plot(time, result.loss, color=tone, label=title)
+    plateau = theory.simplified_plateau(config.tau, config.d)
+    below.axhline(plateau, color=MUTED, lw=0.8, ls="--")
+    for curves, label in ((above, "10-NN accuracy"), (below, "loss")):
+        so_far(curves, now + 1)
+        curves.set(xscale="log", ylabel=label)
+        curves.minorticks_off()
+    below.set_xlabel("iteration + 1")
+    above.set(ylim=(0, 1.05), yticks=(0, 0.5, 1))
+    for curves in (above, below):
+        name_lines(curves)
     if config.d == 2:
         stand_aside(fig)
     settings = (
@@ -214,7 +228,8 @@ def snapshot(pair: dict, frame: int = -1) -> Picture:
 def turned(pair: dict, frame: int = 0) -> Picture:
     """`story` at recorded times from the first to the last, seen from the angle number `frame`."""
     recorded = shared_times(pair)
-    times = recorded[np.linspace(0, len(recorded) - 1, 5).round().astype(int)]
+    chosen = np.linspace(0, len(recorded) - 1, 5).round().astype(int)
+    times = recorded[chosen]
     return story(pair, times, times, float(ANGLES[frame]))
 
 
@@ -223,13 +238,17 @@ def first_step(pair: dict, scores) -> Picture:
 
     `scores`: coherence within the clusters of the gradient, of the network's first step and of the vanilla one.
     """
-    fig, grid = axes(3, width=7.8, height=3.2)
-    network, vanilla = pair["network"], pair["vanilla"]
-    moves = (network.arrows[0], network.z[1] - network.z[0], vanilla.z[1] - vanilla.z[0])
+    fig, (row,) = axes(3, width=7.8, height=3.2)
+    network = pair["network"]
+    vanilla = pair["vanilla"]
+    front = network.z[0, :, 1:]
+    gradient = network.arrows[0]
+    moves = (gradient, network.z[1] - network.z[0], vanilla.z[1] - vanilla.z[0])
     names = "negative gradient, both", "first step, network", "first step, vanilla"
-    for ax, move, name, score in zip(grid[0], moves, names, scores, strict=True):
-        shown = 0.05 * move / np.linalg.norm(move, axis=1).mean()
-        _points(ax, network.z[0, :, 1:], network.labels, shown[:, 1:])
+    for ax, move, name, score in zip(row, moves, names, scores, strict=True):
+        lengths = np.linalg.norm(move, axis=1)
+        shown = 0.05 * move / lengths.mean()
+        _points(ax, front, network.labels, shown[:, 1:])
         ax.set(
             aspect="equal",
             title=f"{name}\ncoherence {score:.2f}",
@@ -237,7 +256,7 @@ def first_step(pair: dict, scores) -> Picture:
             xlim=(-0.28, 0.28),
             ylim=(-0.28, 0.28),
         )
-    grid[0][0].set_ylabel("$z^3$")
+    row[0].set_ylabel("$z^3$")
     told = []
     for name, score in zip(names, scores, strict=True):
         told.append(f"{name}: coherence within a cluster {score:.2f}")
