@@ -144,7 +144,8 @@ def uniform_loss(tau: float, psi: str = "log(1+t)", eta: str = "exp", dim: int =
     u, weight = map(torch.tensor, roots_jacobi(600, power, power))
     log_weights = ETA[eta](1 - u, tau) + weight.log()
     total = weight.sum().log()
-    return float(PSI[psi](torch.logsumexp(log_weights - total, 0)))
+    log_mean = torch.logsumexp(log_weights - total, 0)
+    return float(PSI[psi](log_mean))
 
 
 def _kept(values: torch.Tensor | np.ndarray) -> np.ndarray:
@@ -179,7 +180,8 @@ def _approach(taus: tuple[float, ...]) -> tuple[torch.Tensor, torch.Tensor]:
     """Eq. 1 (many copies) of 1 .. MOST even points on the circle, (t, MOST), and its plateau, (t, 1), at `taus`."""
     plateau = torch.tensor([theory.circle_plateau(tau) for tau in taus], dtype=torch.float64)
     tau = torch.tensor(taus, dtype=torch.float64)[:, None, None]
-    return even_loss(range(1, MOST + 1), tau, EQ1), plateau[:, None]
+    losses = even_loss(range(1, MOST + 1), tau, EQ1)
+    return losses, plateau[:, None]
 
 
 def reach(taus: Sequence[float], tolerance: float) -> np.ndarray:

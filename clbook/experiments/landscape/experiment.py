@@ -128,9 +128,8 @@ def places(config: Config) -> torch.Tensor:
     """(K, d) places of a configuration, float64."""
     if config.arrangement == "even":
         return even(config.clusters, config.dim)
-    random = torch.randn(
-        config.clusters, config.dim, generator=stream(config.seed, PLACES), dtype=torch.float64
-    )
+    draws = stream(config.seed, PLACES)
+    random = torch.randn(config.clusters, config.dim, generator=draws, dtype=torch.float64)
     return F.normalize(random, dim=1)
 
 
@@ -142,7 +141,8 @@ def tangents(z: torch.Tensor) -> torch.Tensor:
 
 def gradient(config: Config, z: torch.Tensor) -> torch.Tensor:
     """(n, d) n times the gradient of eq. 3 at the invariant map with values z (n, d)."""
-    return len(z) * torch.autograd.functional.jacobian(lambda w: config.loss(w, w), z)
+    slope = torch.autograd.functional.jacobian(lambda w: config.loss(w, w), z)
+    return len(z) * slope
 
 
 def curvature(config: Config, z: torch.Tensor) -> torch.Tensor:
@@ -153,7 +153,8 @@ def curvature(config: Config, z: torch.Tensor) -> torch.Tensor:
     basis = tangents(z)
 
     def moved(a):
-        w = F.normalize(z + torch.einsum("nde,ne->nd", basis, a), dim=1)
+        h = torch.einsum("nde,ne->nd", basis, a)
+        w = F.normalize(z + h, dim=1)
         return config.loss(w, w)
 
     still = z.new_zeros(len(z), config.dim - 1)
@@ -171,13 +172,16 @@ def restricted(matrix: torch.Tensor, config: Config) -> tuple[torch.Tensor, torc
     mixed = basis @ matrix @ basis.T
     row = np.arange(len(matrix)) // tangential
     whole = row % config.copies == 0
-    return mixed[whole][:, whole], mixed[~whole][:, ~whole]
+    split = ~whole
+    return mixed[whole][:, whole], mixed[split][:, split]
 
 
 def views(config: Config, z: torch.Tensor) -> torch.Tensor:
     """(2, n, d) the two views of the points z, `jitter` apart; equal to z where that is 0."""
-    noise = torch.randn(2, *z.shape, generator=stream(config.seed, VIEWS), dtype=z.dtype)
-    return F.normalize(z + config.jitter * noise.to(z.device), dim=2)
+    draws = stream(config.seed, VIEWS)
+    noise = torch.randn(2, *z.shape, generator=draws, dtype=z.dtype)
+    moved = z + config.jitter * noise.to(z.device)
+    return F.normalize(moved, dim=2)
 
 
 def of_views(config: Config, z: torch.Tensor) -> dict[str, float]:

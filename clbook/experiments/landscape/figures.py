@@ -119,8 +119,10 @@ def two_orders(shuffle: Shuffle, result: Result) -> Picture:
     places = shuffle.places(K)
     n = len(shuffle.labels)
     copy = np.arange(n) % (n // K)
-    direction = np.stack([np.cos(2.4 * copy), np.sin(2.4 * copy)], 1)
-    beside = 0.055 * np.sqrt(copy + 0.5)[:, None] * direction
+    turn = 2.4 * copy
+    direction = np.stack([np.cos(turn), np.sin(turn)], 1)
+    away = 0.055 * np.sqrt(copy + 0.5)
+    beside = away[:, None] * direction
     said = []
     sorted_order = np.arange(n)
     for ax, order, name in ((left, sorted_order, "by class"), (right, shuffle.order, "shuffled")):
@@ -425,14 +427,16 @@ def indicator(result: Result) -> Picture:
 
 def arrows(results: Sequence[Result], titles: Sequence[str]) -> Picture:
     """Points on the circle and the downhill direction of eq. 3 at each: straight out where nothing is to be gained."""
-    fig, (row,) = axes(len(results), width=2.7 * len(results), height=3.0)
+    count = len(results)
+    fig, (row,) = axes(count, width=2.7 * count, height=3.0)
     said = []
     for ax, result, title in zip(row, results, titles, strict=True):
         z = result.z
         along = result.tangential.max()
         _circle(ax, 1.75, f"{title}\ntangential part {_power(along)}")
-        length = np.linalg.norm(result.gradient, axis=1).max()
-        step = -result.gradient / length * 0.55 if length > 1e-12 else np.zeros_like(z)
+        downhill = -result.gradient
+        length = np.linalg.norm(downhill, axis=1).max()
+        step = downhill / length * 0.55 if length > 1e-12 else np.zeros_like(z)
         drawing.arrows(ax, z, step, width=0.012, color=EQ3)
         ax.scatter(*z.T, s=28, color=INK, zorder=3, linewidths=0, gid=title)
         said.append(f"{title}: largest tangential gradient {along:.1e}")
@@ -441,7 +445,8 @@ def arrows(results: Sequence[Result], titles: Sequence[str]) -> Picture:
 
 def spectra(results: Sequence[Result]) -> Picture:
     """Curvature in every direction at several numbers of places and copies."""
-    fig, (row,) = axes(len(results), width=3.1 * len(results), height=3.1)
+    count = len(results)
+    fig, (row,) = axes(count, width=3.1 * count, height=3.1)
     for ax, result in zip(row, results, strict=True):
         _spectrum(ax, result)
         c = result.config
@@ -449,7 +454,8 @@ def spectra(results: Sequence[Result]) -> Picture:
         ax.set_title(f"$K$ = {c.clusters}, $m$ = {c.copies}: {down} down")
     row[0].set_ylabel("curvature")
     legend(row[0], loc="center left")
-    return Picture(fig, "Eigenvalues of the Hessian. " + "; ".join(map(_verdict, results)) + ".")
+    told = "; ".join(map(_verdict, results))
+    return Picture(fig, f"Eigenvalues of the Hessian. {told}.")
 
 
 def measures(results: Sequence[Result], names: Sequence[str]) -> Picture:
