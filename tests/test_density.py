@@ -36,7 +36,7 @@ CEILINGS = {
     "alignment": 7.12,
     "content_style": 6.94,
     "diagnose": 6.31,
-    "images": 7.03,
+    "images": 7.0,
     "kernel": 6.89,
     "landscape": 6.98,
     "modadd": 7,

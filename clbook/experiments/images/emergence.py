@@ -88,16 +88,20 @@ class Flow(Training):
         banks = []
         for x, k in zip(s.x, self.configs, strict=True):
             generator = stream(k.seed, BANK)
-            banks.append(torch.stack([view(x, generator) for _ in range(c.bank)]))
+            copies = [view(x, generator) for _ in range(c.bank)]
+            banks.append(torch.stack(copies))
         s.bank = torch.stack(banks)  # (R, bank, n, channels, side, side)
         networks = [CNN(s.x.shape[2:], 1, generator=stream(k.seed, WEIGHTS)) for k in self.configs]
-        s.weights, self.net = stacked(networks), networks[0]
+        s.weights = stacked(networks)
+        self.net = networks[0]
         self.names = [name for name, _ in self.net.named_parameters()]
-        R = torch.stack([data.ball(c.n, 1, k.eps, stream(k.seed, START)) for k in self.configs])
+        starts = [data.ball(c.n, 1, k.eps, stream(k.seed, START)) for k in self.configs]
+        R = torch.stack(starts)
         s.shift = R - self.outputs(s.weights, s.x)
         shifts = [R - self.outputs(s.weights, views) for views in s.bank.unbind(1)]
         s.shifts = torch.stack(shifts, 1)  # (R, bank, n, 1)
-        s.tau, s.lr = self.column("tau"), self.column("lr_over_tau") * self.column("tau")
+        s.tau = self.column("tau")
+        s.lr = self.column("lr_over_tau") * s.tau
 
         def choose(generator):
             return torch.randint(c.bank, (), generator=generator)
@@ -114,13 +118,17 @@ class Flow(Training):
 
     def forward(self, s, drawn, t):
         runs = torch.arange(len(drawn.view), device=drawn.view.device)
-        views, shift = s.bank[runs, drawn.view], s.shifts[runs, drawn.view]
-        both = self.outputs(s.weights, torch.cat([s.x, views], 1)) + torch.cat([s.shift, shift], 1)
+        views = s.bank[runs, drawn.view]
+        of_views = s.shifts[runs, drawn.view]
+        images = torch.cat([s.x, views], 1)
+        shifts = torch.cat([s.shift, of_views], 1)
+        both = self.outputs(s.weights, images) + shifts
         z, v = both.chunk(2, 1)
         return z, simplified(z, v[:, None], s.tau)
 
     def step(self, s, drawn, losses, t):
-        return {"weights": sgd(s.weights, self.gradients(losses, s.weights), s.lr)}
+        gradients = self.gradients(losses, s.weights)
+        return {"weights": sgd(s.weights, gradients, s.lr)}
 
     @torch.no_grad()
     def measure(self, s, z, losses, t):
