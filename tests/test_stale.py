@@ -131,3 +131,21 @@ def test_two_notebooks_run_at_once_and_one_that_fails_is_reported(book):
     told = build.stdout + build.stderr
     assert build.returncode != 0 and "ZeroDivisionError" in told and "third.ipynb" in told
     assert (book.folder / "book/page.here").exists() and "this notebook was alone" not in told, told
+
+
+LATE = """import pathlib
+there = pathlib.Path("late.there")
+if not there.exists():
+    there.touch()
+    raise RuntimeError("nothing was stored yet")"""
+
+
+def test_a_notebook_that_passes_only_the_second_time_is_reported(book):
+    (book.folder / "_toc.yml").write_text(
+        "format: jb-book\nroot: book/page\nchapters:\n- file: book/late\n"
+    )
+    book.page_of("page", "1 + 1")
+    book.page_of("late", LATE)
+    build = book.build()
+    told = build.stdout + build.stderr
+    assert build.returncode != 0 and "book/late failed" in told and "nothing was stored yet" in told

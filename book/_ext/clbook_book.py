@@ -132,7 +132,8 @@ def choose_cache(app, config):
 def execute(app, env, docnames):
     """Execute the notebooks that are new to the execution cache, some at once, where myst-nb will look for them.
 
-    The largest come first, so that none is left alone at the end. One that fails is left to myst-nb, which reports it.
+    The largest come first, so that none is left alone at the end. One that fails is left to myst-nb, which shows where.
+    It is a warning all the same, since it may pass the second time: by runs that the first time has stored.
     """
     if app.config.nb_execution_mode != "cache":
         return
@@ -158,12 +159,16 @@ def execute(app, env, docnames):
             for path, notebook in new
         }
         for done in as_completed(going):
-            if done.exception() is None and (result := done.result()).err is None:
-                logger.info("executed %s in %.0f s", env.path2doc(str(going[done])), result.time)
-                bundle = CacheBundleIn(
-                    result.nb, str(going[done]), data={"execution_seconds": result.time}
-                )
-                cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
+            path = str(going[done])
+            page = env.path2doc(path)
+            error = done.exception() or done.result().err
+            if error:
+                logger.warning("%s failed when it was executed: %s", page, error)
+                continue
+            result = done.result()
+            logger.info("executed %s in %.0f s", page, result.time)
+            bundle = CacheBundleIn(result.nb, path, data={"execution_seconds": result.time})
+            cache.cache_notebook_bundle(bundle, check_validity=False, overwrite=True)
 
 
 def add_computed(app, doctree, docname):
