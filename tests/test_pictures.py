@@ -60,11 +60,18 @@ def test_few_colours_keep_those_of_thin_lines_beside_a_large_matrix():
         right.plot([0, 1], [k, k + 1], color=style.colour(k), lw=1.5)
     picture = style.Picture(fig, "A matrix and five lines.")
     picture.png(144)  # a first drawing may set the panels elsewhere
-    whole, few = (
-        np.asarray(Image.open(io.BytesIO(png)).convert("RGB")).astype(int)
-        for png in (picture.png(144), base64.b64decode(picture.small()))
+    kind, _, inline = picture.inline().partition(",")
+    assert kind == "data:image/webp;base64"
+    whole, few, in_page = (
+        np.asarray(Image.open(io.BytesIO(image)).convert("RGB")).astype(int)
+        for image in (
+            picture.png(144),
+            base64.b64decode(picture.small()),
+            base64.b64decode(inline),
+        )
     )
     assert abs(whole - few).max() < 40, "of 255 levels"
+    assert (in_page == few).all() and len(inline) < len(picture.small())
 
 
 def test_the_word_separable_stands_there_from_that_time_on():

@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import io
 import posixpath
 import re
 import shutil
@@ -27,6 +28,7 @@ import nbformat
 from docutils import nodes
 from jupyter_cache import get_cache
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+from PIL import Image
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
@@ -44,7 +46,7 @@ PACKAGE = (
 )  # what the wheel is made of
 PICTURE = re.compile(
     r'<figure class="clbook-explorer".*?<img[^>]*?\balt="(?P<alt>[^"]*)"[^>]*?'
-    r'\bsrc="data:image/png;base64,(?P<png>[^"]+)"',
+    r'\bsrc="data:image/webp;base64,(?P<webp>[^"]+)"',
     re.DOTALL,
 )
 HIDDEN = (
@@ -446,11 +448,18 @@ def lean(output) -> list:
         )
         if not (found := PICTURE.search(page)):
             return [note]
-        data = {"image/png": found["png"], "text/plain": html.unescape(found["alt"])}
+        data = {"image/png": as_png(found["webp"]), "text/plain": html.unescape(found["alt"])}
         return [note, new_output("display_data", data)]
     if "image/png" in data:
         data = {kind: data[kind] for kind in ("image/png", "text/plain") if kind in data}
     return [new_output("display_data", data)]
+
+
+def as_png(webp: str) -> str:
+    """A base64 WebP as a base64 PNG, which a notebook's output can be."""
+    file = io.BytesIO()
+    Image.open(io.BytesIO(base64.b64decode(webp))).save(file, "png", optimize=True)
+    return base64.b64encode(file.getvalue()).decode()
 
 
 def executed(app, docname):

@@ -151,7 +151,7 @@ class Here(Block):
             "here": self,
             "setup": json.dumps(self.setup()).replace("<", "\\u003c"),  # it stands inside HTML
             "code": written(self.traced, "shape"),
-            "png": self.picture.small(),
+            "still": self.picture.inline(),
         }
         if Here._first is self:
             shared = shared_code() + _file("inpage.worker.js")

@@ -61,7 +61,7 @@ class Playground(Block):
             "code": shared_code() + "\n" + written(traced, "way"),
             "css": css,
             "js": _file("plane.js") + _file("playground.js"),
-            "png": self.picture.small(),
+            "still": self.picture.inline(),
             "tools": TOOLS,
         }
         template = jinja2.Template(_file("playground.html"), autoescape=True)

@@ -60,7 +60,7 @@ class Pulling(Block):
             "code": code,
             "css": "".join(map(_file, sheets)),
             "js": _file("plane.js") + _file("pulling.js"),
-            "png": self.picture.small(),
+            "still": self.picture.inline(),
         }
         template = jinja2.Template(_file("pulling.html"), autoescape=True)
         return template.render(shown)

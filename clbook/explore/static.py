@@ -22,7 +22,7 @@ from clbook.results.sweep import parallel, sweep
 from clbook.style import Picture, uncollected
 from clbook.training.settings import fields
 
-WEIGHT = 550_000  # characters of an explorer's frames: three of them fit a page
+WEIGHT = 500_000  # characters of an explorer's frames: half of what a page may weigh
 FEW = 6  # frames of a run whose limits are looked at before all are drawn
 BATCH = 20  # frames drawn with one pen, which is worth another process's start
 
@@ -284,14 +284,13 @@ class Player(Block):
         }
         if self.subject.time is not None:
             knobs.append(self._time())
-        first, *end = self.pictures
-        pngs = [first.small()]
-        pngs += [picture.small(96, 64) for picture in end]  # for readers without a script alone
+        # As sharp as a plain screen shows them: with a script, the frames take their place at once.
+        stills = [picture.inline(96, 64) for picture in self.pictures]
         shown = {
             "player": self,
             "knobs": knobs,
             "setup": json.dumps(setup).replace("<", "\\u003c"),  # it stands inside HTML
-            "pngs": pngs,
+            "stills": stills,
             "width": round(self.pictures[0].fig.get_figwidth() * 96),  # CSS pixels
         }
         if Player._first is self:
