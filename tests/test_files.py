@@ -1,0 +1,43 @@
+"""What many pages have alike is a file beside them."""
+
+from clbook_files import file_name, link_files
+
+
+class App:
+    def __init__(self, outdir):
+        self.outdir = outdir
+
+
+def linked(folder, body):
+    """A page's HTML as it is built."""
+    context = {"body": body, "pathto": lambda address, resource: f"../{address}"}
+    link_files(App(folder), "book/page", "page.html", context, None)
+    return context["body"]
+
+
+def test_named_scripts_and_style_sheets_become_files_and_others_stay(tmp_path):
+    style, script = "p { color: red }", 'const a = "</p>" < 1;\nconst μ = 0;'
+    body = (
+        f'<p>1</p><style data-file="toy">{style}</style><script>own()</script>'
+        f'<script data-file="toy">{script}</script><script type="text/plain">data</script>'
+    )
+    names = file_name("style", "toy", style), file_name("script", "toy", script)
+    assert linked(tmp_path, body) == (
+        f'<p>1</p><link rel="stylesheet" href="../_static/{names[0]}"><script>own()</script>'
+        f'<script src="../_static/{names[1]}"></script><script type="text/plain">data</script>'
+    )
+    texts = [(tmp_path / "_static" / name).read_text(encoding="utf-8") for name in names]
+    assert texts == [style, script]
+
+
+def test_other_contents_get_another_name_and_the_same_ones_the_same(tmp_path):
+    first = linked(tmp_path, '<script data-file="toy">a()</script>')
+    assert linked(tmp_path, '<script data-file="toy">a()</script>') == first
+    assert linked(tmp_path, '<script data-file="toy">b()</script>') != first
+    assert len(list((tmp_path / "_static").iterdir())) == 2
+
+
+def test_a_page_without_a_body_stays(tmp_path):
+    context = {"title": "Search"}
+    link_files(App(tmp_path), "search", "search.html", context, None)
+    assert context == {"title": "Search"} and not list(tmp_path.iterdir())
