@@ -173,6 +173,6 @@ def test_turned_looks_at_the_pair_from_all_sides():
         for name, config in Config(d=3, steps=5).compared(PAIR).items()
     }
     angles = figures.ANGLES
-    assert angles.tolist() == list(range(0, 360, 45)) and len(angles) == sphere.TURNS
+    assert angles.tolist() == list(range(0, 360, 60)) and len(angles) == sphere.TURNS
     front, side = (figures.turned(pair, frame) for frame in (0, 2))
-    assert "seen from 0 degrees" in front.alt and "seen from 90 degrees" in side.alt
+    assert "seen from 0 degrees" in front.alt and "seen from 120 degrees" in side.alt

@@ -17,6 +17,7 @@ from clbook.training.streams import stream
 
 MARK = "#111111"
 LEAST = 1e-8  # the smallest term that is drawn at its place
+MOST_PATHS = 30  # of a class: more lines of one colour cover each other
 
 
 def _limits(z, margin=0.06):
@@ -26,12 +27,17 @@ def _limits(z, margin=0.06):
 
 
 def _paths(ax, result, *, title=None, unit=1.0):
-    """Trajectories of a 1-D embedding, in units of `unit`, over iteration + 1, and the first separable iteration."""
+    """Trajectories of a 1-D embedding, in units of `unit`, over iteration + 1, and the first separable iteration.
+
+    Of a class of many points some have a line: evenly chosen in their order at the end, from the lowest to the highest.
+    """
     time = result.steps + 1
     z = result.z / unit
     for k in np.unique(result.labels):
-        mine = result.labels == k
-        paths = z[:, mine, 0].T
+        paths = z[:, result.labels == k, 0].T
+        in_order = np.argsort(paths[:, -1])
+        even = np.linspace(0, len(paths) - 1, min(len(paths), MOST_PATHS))
+        paths = paths[in_order[even.round().astype(int)]]
         lines = [np.column_stack([time, path]) for path in paths]
         alpha = 0.75 if k == 0 else 0.45
         bundle = LineCollection(lines, colors=colour(k), linewidths=0.7, alpha=alpha)

@@ -29,7 +29,7 @@ DATA, START, WEIGHTS, VIEWS, RECORDED = range(5)  # purposes of the streams of r
 DRAWS = 4  # augmentations over which loss, arrows and sharpness are averaged; memory is DRAWS n^2 numbers
 NEIGHBOURS = 10  # nearest points that vote on a point's label
 CLUSTERED = 0.95  # neighbour accuracy from which the embedding counts as clustered
-TURNS = 8  # views around the sphere, a full turn in all
+TURNS = 6  # views around the sphere, a full turn in all
 
 
 @dataclasses.dataclass(frozen=True)
