@@ -3,7 +3,7 @@
 import numpy as np
 
 from clbook import sweep
-from clbook.experiments.content_style import Config, collapse, run
+from clbook.experiments.content_style import Config, collapse, run, style_gain
 from clbook.experiments.content_style.series import SPHERE
 from clbook.papers.cs import flow, optima
 
@@ -15,6 +15,15 @@ STARTS = {
     "W gaussian": {"start": "gaussian"},
     "g gaussian": {"mixing": "gaussian"},
     "g gaussian, x whitened": {"mixing": "gaussian", "whiten": True},
+}
+TAUS = (0.01, 0.1, 1.0, 10.0, 100.0)  # temperatures of the content dimensions
+WARM = SPHERE.replace(style_sd=0.3)
+TEMPERED = {  # encoders that are trained at each of them
+    "box, p = 2": Config(),
+    "box, p = 1": Config(p=1),
+    "sphere, tau = 1": WARM.replace(tau=1.0),
+    "sphere, tau = 0.5": WARM.replace(tau=0.5),
+    "sphere, tau = 0.25": WARM.replace(tau=0.25),
 }
 READ_FROM = {800: flow.descent, 8000: flow.lemma5, 40_000: flow.lemma5}  # so many pairs
 
@@ -70,6 +79,17 @@ def parts(seeds=FIVE):
     for key in bases:
         of_key = [next(runs) for _ in seeds]
         found[key] = np.array([optima.parts(_compared(one), one.config) for one in of_key])
+    return found
+
+
+def temperatures():
+    """{encoder: style's gain over content's, as trained and with the temperatures undone, (2, TAUS)}; one seed."""
+    found = {}
+    for name, base in TEMPERED.items():
+        runs = sweep(run, [base.replace(tau_c=tau) for tau in TAUS])
+        trained = [style_gain(one.map[-1], one.config.d_c) for one in runs]
+        undone = [style_gain(one.undone[-1], one.config.d_c) for one in runs]
+        found[name] = np.array([trained, undone])
     return found
 
 

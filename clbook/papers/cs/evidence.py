@@ -14,6 +14,7 @@ SEEDS, FIVE = recipes.SEEDS, recipes.FIVE
 SCALES = computed.SCALES
 STARTS = computed.STARTS
 READ_FROM = computed.READ_FROM
+TAUS = computed.TAUS
 
 BATCHES = range(2, 13)  # numbers of pairs from below the eight dimensions to above them
 FAR = (30, 300, 3000, 30_000, 1e8)  # sizes of the content, for `far` and `collapsed`
@@ -181,6 +182,12 @@ def scaled_inverse():
 def parts():
     """{(world, d_c): (seeds, 3, maps) alignment, uniformity and total of the linear maps of the table of losses}."""
     return records.value("cs-parts")
+
+
+@functools.cache
+def temperatures():
+    """{encoder: style's gain over content's, as trained and with the temperatures undone, (2, TAUS)} (a record)."""
+    return records.value("cs-temperatures")
 
 
 @functools.cache

@@ -312,6 +312,7 @@ COMPUTED = (
     computed.keeping,
     computed.scaled_inverse,
     computed.parts,
+    computed.temperatures,
     computed.inverse,
     computed.errors,
     computed.ratios,

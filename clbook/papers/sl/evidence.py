@@ -11,7 +11,7 @@ import functools
 import numpy as np
 import torch
 
-from clbook import records, sweep
+from clbook import records
 from clbook.experiments import modadd, words
 from clbook.experiments.modadd import equivalence, lookup, over_seeds
 from clbook.papers.sl import checks, computed, definitions, recipes, tables
@@ -19,7 +19,6 @@ from clbook.papers.sl.measures import BOTH, ONE, WITH, WITHOUT
 from clbook.papers.sl.recipes import RANDOM
 
 SEEDS, TEN = range(5), range(10)
-THREE = range(3)  # of runs that take over a minute, or that a chapter shows
 POINTS = 4, 9, 16  # points in the batches on which losses are compared
 BATCHES = computed.BATCHES
 
@@ -282,16 +281,13 @@ def random():
 
 @functools.cache
 def full():
-    """{start and decay: runs on all samples, 1,500 epochs, one a seed}."""
-    compared = []
-    for seed in THREE:
-        base = modadd.Config(seed=seed, fraction=1.0, epochs=1500)
-        compared.append({name: base.replace(**change) for name, change in modadd.DECAYS.items()})
-    found = sweep(modadd.run, compared, record=("floor",))  # {name: run} for each seed
-    runs = {}
-    for name in modadd.DECAYS:
-        runs[name] = [seed[name] for seed in found]
-    return runs
+    """{start and decay: runs on all samples, 1,500 epochs, one a seed} (a record)."""
+    runs = records.runs("sl-all-samples", recipes.ALL_SAMPLES, modadd.Result)
+    names = recipes.each(modadd.DECAYS, SEEDS)
+    found = {}
+    for name, run in zip(names, runs, strict=True):
+        found.setdefault(str(name), []).append(run)
+    return found
 
 
 @functools.cache
@@ -435,7 +431,7 @@ def own_groups():
 
 @functools.cache
 def words_fixed_toss():
-    """The chapter's runs, three seeds: one toss of a coin an occurrence says which of two twins a word is."""
+    """The chapter's runs, five seeds: one toss of a coin an occurrence says which of two twins a word is."""
     runs = records.runs("sl-words-fixed", recipes.FIXED, words.Result)
     for run in runs:
         run.words = run.words.splitlines()
@@ -444,9 +440,8 @@ def words_fixed_toss():
 
 @functools.cache
 def words_over_symbols():
-    """The same with the softmax over symbols, 750 steps."""
-    settings = [words.Config(steps=750, over="symbols", seed=seed) for seed in THREE]
-    return sweep(words.run, settings, record=recipes.SPOKEN)
+    """The same with the softmax over symbols, 750 steps (a record)."""
+    return records.runs("sl-words-over-symbols", recipes.OVER_SYMBOLS, words.Result)
 
 
 @functools.cache

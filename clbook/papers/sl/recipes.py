@@ -209,7 +209,9 @@ STARTED = {
 }
 HEARD = AXES | {"steps": "run step", "distance": "run kind step"}
 FIRST = tuple(modadd.Config(seed=seed, classifier="all") for seed in TEN)
-FIXED = tuple(words.Config(seed=seed) for seed in SEEDS)
+FIXED = tuple(words.Config(seed=seed) for seed in FIVE)
+ALL_SAMPLES = seeded(modadd.DECAYS, modadd.Config(fraction=1.0, epochs=1500), FIVE)
+OVER_SYMBOLS = tuple(words.Config(steps=750, over="symbols", seed=seed) for seed in FIVE)
 SAID = (
     "lr",
     "decay",
@@ -268,6 +270,7 @@ def of_words(says, variants: dict, run=words.run) -> Recipe:
         words.Config(),
         spoken,
         ("loss", "held"),
+        FIVE,
         start=0.085,
         record=SPOKEN,
         axes=HEARD,
@@ -285,10 +288,19 @@ RECIPES["sl-first"] = Recipe(
     record=("floor",),
 )
 RECIPES["sl-words-fixed"] = Recipe(
-    "the chapter's runs on words, three seeds",
+    "the chapter's runs on words, five seeds",
     words.run,
     FIXED,
     fields("table", words=names),
+    ("loss",),
+    start=0.085,
+    record=SPOKEN,
+)
+RECIPES["sl-words-over-symbols"] = Recipe(
+    "words with the softmax over symbols, 750 steps, five seeds",
+    words.run,
+    OVER_SYMBOLS,
+    fields("table"),
     ("loss",),
     start=0.085,
     record=SPOKEN,
@@ -368,6 +380,14 @@ RECIPES["sl-samples"] = of_additions(
     FIVE,
     run=training.run,
 )
+RECIPES["sl-all-samples"] = Recipe(
+    "the book's setting on all samples, 1,500 epochs, with and without decay and from a small start, five seeds",
+    modadd.run,
+    ALL_SAMPLES,
+    fields("tables"),
+    ("loss",),
+    record=("floor",),
+)
 RECIPES["sl-starts"] = of_additions(
     "the book's setting with 1,000 epochs of the classifiers, five seeds",
     {"base": {}},
@@ -409,9 +429,9 @@ RECIPES["sl-basis"] = of_variants(
     labels={"moment": ("start", "end")},
 )
 RECIPES["sl-words"] = of_words(
-    "words from other starts, with longer contexts, a transformer, other negatives; three seeds each",
+    "words from other starts, with longer contexts, a transformer, other negatives; five seeds each",
     WORDS,
 )
 RECIPES["sl-coin"] = of_words(
-    "words whose twins are tossed at every draw, three seeds", {"fresh": {}}, coin.run
+    "words whose twins are tossed at every draw, five seeds", {"fresh": {}}, coin.run
 )
