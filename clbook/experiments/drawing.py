@@ -43,7 +43,7 @@ def between_classes(ax: Axes, labels: np.ndarray, width: float) -> None:
         ax.axvline(edge, color=INK, lw=width)
 
 
-def said(name: str, values: np.ndarray) -> str:
+def end_in_words(name: str, values: np.ndarray) -> str:
     """A curve's name and end, mean and range over seeds, in words; values (seeds, T)."""
     end = values[:, -1]
     return f"{name} {end.mean():.2f} ({end.min():.2f} to {end.max():.2f})"

@@ -192,7 +192,8 @@ def _lines(collection):
     """Many lines or filled shapes: their corners, with the number of the line that each belongs to."""
     corners = [path.vertices for path in collection.get_paths()]
     x, y = np.concatenate([np.empty((0, 2)), *corners]).T
-    item = [i for i, line in enumerate(corners, 1) for _ in line]
+    lengths = np.array([len(line) for line in corners], dtype=int)
+    item = np.repeat(np.arange(len(corners)) + 1, lengths)
     return "lines", ("item",), (x, y, item)
 
 

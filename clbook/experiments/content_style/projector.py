@@ -150,10 +150,9 @@ def split(name: str, n: int, n_test: int, seed: int) -> tuple[Images, Images]:
     if name == "cifar10":
         x = x.unflatten(1, (3, -1)).mean(1)  # to grey
     order = torch.randperm(len(x), generator=generator)
-    x = x[order]
-    labels = labels[order]
-    train = (x[:n], labels[:n])
-    test = (x[n:], labels[n:])
+    first, rest = order[:n], order[n:]
+    train = (x[first], labels[first])
+    test = (x[rest], labels[rest])
     return train, test
 
 

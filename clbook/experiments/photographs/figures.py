@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import xarray
 
-from clbook.experiments.drawing import said
+from clbook.experiments.drawing import end_in_words
 from clbook.metrics import spectral_rank
 from clbook.style import Picture, Table, axes, band, colour, legend, log_axis
 
@@ -17,7 +17,7 @@ def panel(ax, title: str, label: str, curves: dict, **settings) -> str:
     ends = []
     for k, (name, values) in enumerate(curves.items()):
         band(ax, values.epoch, values, color=colour(k), label=name, gid=name)
-        ends.append(said(name, values))
+        ends.append(end_in_words(name, values))
     epochs = values.epoch.values
     some = epochs[:: max(1, len(epochs) // 4)]  # five, the first and the last among them
     ax.set(title=title, xlabel="epoch", xticks=some, **settings)

@@ -21,9 +21,13 @@ STARTS = {"tight": {}, "wide": dict(eps=1.0, tau=0.02, lr_over_tau=0.05, steps=2
 MORE = (50, 100, 200)  # points
 # eps, tau and seed of the runs of the phase diagram with a ratio of (e) above 1 that are mixed when they end
 MIXED = (
-    *((0.3, 0.001, 2), (1.0, 0.01, 2), (3.0, 0.1, 2)),
+    (0.3, 0.001, 2),
+    (1.0, 0.01, 2),
+    (3.0, 0.1, 2),
     (1.0, 0.01, 3),
-    *((0.3, 0.001, 4), (1.0, 0.01, 4), (3.0, 0.1, 4)),
+    (0.3, 0.001, 4),
+    (1.0, 0.01, 4),
+    (3.0, 0.1, 4),
 )
 
 

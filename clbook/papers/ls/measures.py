@@ -35,7 +35,7 @@ def of_seeds(diagram) -> list:
     return [diagram.of(seed) for seed in np.unique(diagram.seed)]
 
 
-def above_one(record) -> np.ndarray:
+def times_above_one(record) -> np.ndarray:
     """When each run of a record separated whose ratio of condition (e) is above 1, nan where it did not."""
     above = record.left > record.right
     return record.separable_at.values[above.values]
@@ -488,7 +488,7 @@ def tight_start(repeats):
 
 @measures("ls-theorem-4-3")
 def sufficient(to_the_end, overlapping, equal_means):
-    at = above_one(to_the_end)
+    at = times_above_one(to_the_end)
     mixed = np.isnan(at)
     last = span(to_the_end.separable_at[to_the_end.gradient == "full"], ",.0f")
     slowest = np.nanmax(at)
@@ -628,7 +628,7 @@ def other_losses(full_loss):
 
 @measures("ls-any-family")
 def any_family(random_features, linear_maps):
-    at = above_one(random_features)
+    at = times_above_one(random_features)
     mixed = np.isnan(at)
     slowest = np.nanmax(at)
     others = [apart(runs) for runs in linear_maps.values()]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from clbook.experiments.drawing import said
+from clbook.experiments.drawing import end_in_words
 from clbook.style import INK, MUTED, Picture, axes, band, colour, legend
 
 LABELS = {"NSCL": ("nscl", colour(0)), "SCL": ("supcon", colour(1)), "CE": ("ce", colour(2))}
@@ -19,7 +19,7 @@ def bands(panels) -> Picture:
         ends = []
         for name, (values, tone) in curves.items():
             band(ax, x, values, color=tone, label=name, gid=name, lw=1.3)
-            ends.append(said(name, np.asarray(values)))
+            ends.append(end_in_words(name, np.asarray(values)))
         ax.set(ylabel=label, xlabel="iteration")
         ax.set(**settings)
         ax.minorticks_off()
@@ -69,7 +69,7 @@ def growth(record) -> Picture:
         ax.minorticks_off()
     row[0].set_ylabel("distance to DCL's weights")
     legend(row[0], loc="lower right")
-    ends = [said(name, np.asarray(values)) for name, (values, _) in curves.items()]
+    ends = [end_in_words(name, np.asarray(values)) for name, (values, _) in curves.items()]
     text = f"Distances at the end, mean and range of the seeds: {', '.join(ends)}."
     return Picture(fig, text)
 
