@@ -65,7 +65,7 @@ def record(axes, places=None, **quantities):
 
 def tight(drift, rate):
     """Runs whose gap grows at this multiple of the rate 5 (Theta = 2, tau = .1), with this drift of the kernel."""
-    config = Run(tau=0.1, lr_over_tau=0.01, eps=1.0)
+    config = Run(tau=0.1, lr=0.001, eps=1.0)
     steps = np.arange(0, 4001, 10)
     gap = 1e-6 * np.exp(5 * rate * 0.001 * steps)[:, None]
     z = np.concatenate([gap, -gap], 1)[:, :, None] / 2

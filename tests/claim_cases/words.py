@@ -32,17 +32,17 @@ def run(twins, natural=0.7, start=0.1, nearest=0.9, shape=ENDS):
 
 
 def seeds(**fields):
-    """Three runs that differ a little."""
-    return {"words_fixed_toss": [run(**{"twins": 0.3 + k / 100} | fields) for k in range(3)]}
+    """Five runs that differ a little."""
+    return {"words_fixed_toss": [run(**{"twins": 0.3 + k / 100} | fields) for k in range(5)]}
 
 
 def split(heads=50, left=()):
-    """Three texts whose 100 words each became twins, the first ones `heads` of 100 times; these words are `left`."""
+    """Five texts whose 100 words each became twins, the first ones `heads` of 100 times; these words are `left`."""
     words = [f"{k}₁" for k in range(100)] + [f"{k}₂" for k in range(100)] + list(left)
     counts = np.array([heads] * 100 + [100 - heads] * 100 + [1] * len(left))
     counts[:10] += 28 * (heads == 50)  # a fair coin is not even
     pairs = {"injected": np.arange(200).reshape(2, 100).T}
-    return {"words_fixed_toss": [SimpleNamespace(words=words, counts=counts, pairs=pairs)] * 3}
+    return {"words_fixed_toss": [SimpleNamespace(words=words, counts=counts, pairs=pairs)] * 5}
 
 
 def choices(fast, slow):
