@@ -10,6 +10,8 @@ import hashlib
 import re
 from pathlib import Path
 
+from clbook.data import written
+
 NAMED = re.compile(r'<(style|script) data-file="([\w-]+)">(.*?)</\1>', re.DOTALL)
 KINDS = {"style": "css", "script": "js"}
 LINKS = {
@@ -31,8 +33,9 @@ def link_files(app, pagename, templatename, context, doctree):
     def link(found: re.Match) -> str:
         tag, name, text = found.groups()
         file = folder / file_name(tag, name, text)
-        folder.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
+        if not file.exists():
+            with written(file) as target:
+                target.write(text.encode())
         return LINKS[tag].format(context["pathto"](f"_static/{file.name}", 1))
 
     if "body" in context:

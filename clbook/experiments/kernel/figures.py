@@ -289,7 +289,7 @@ def linear_share(x, vector) -> float:
 def _matrix(ax, K, labels, donut):
     """The kernel as cells, red positive and blue negative, the points in the order of their classes.
 
-    Of many points every second or third is shown: the blocks look the same, and cells stay large enough to be seen.
+    Of many points one of two or three is shown: the blocks look the same, and cells stay large enough to be seen.
     """
     every = math.ceil(len(K) / MOST_CELLS)
     labels = labels[::every]
@@ -303,7 +303,7 @@ def _matrix(ax, K, labels, donut):
     ax.set_xticks(middle, names)
     ax.set_yticks(middle, names, rotation=90, va="center")
     ax.tick_params(length=0)
-    some = {1: "", 2: ", every second"}.get(every, f", every {every}th")
+    some = "" if every == 1 else f", one of {every}"
     ax.set(xlabel=f"point $j${some}", ylabel=f"point $i${some}")
     ax.grid(False)
 

@@ -278,6 +278,19 @@ def of_words(says, variants: dict, run=words.run) -> Recipe:
     )
 
 
+def of_tables(says, configs, **more) -> Recipe:
+    """The Recipe of runs on words: their vectors at each recorded time, and of each result what `more` makes."""
+    return Recipe(
+        says,
+        words.run,
+        configs,
+        fields("table", **more),
+        ("loss",),
+        start=0.085,
+        record=SPOKEN,
+    )
+
+
 RECIPES = {f"sl-{one.__name__.replace('_', '-')}": Computed(one) for one in COMPUTED}
 RECIPES["sl-first"] = Recipe(
     "the book's setting, ten seeds, and classifiers from three starts",
@@ -287,33 +300,11 @@ RECIPES["sl-first"] = Recipe(
     ("loss",),
     record=("floor",),
 )
-RECIPES["sl-words-fixed"] = Recipe(
-    "the chapter's runs on words, five seeds",
-    words.run,
-    FIXED,
-    fields("table", words=names),
-    ("loss",),
-    start=0.085,
-    record=SPOKEN,
+RECIPES["sl-words-fixed"] = of_tables("the chapter's runs on words, five seeds", FIXED, words=names)
+RECIPES["sl-words-over-symbols"] = of_tables(
+    "words with the softmax over symbols, 750 steps, five seeds", OVER_SYMBOLS
 )
-RECIPES["sl-words-over-symbols"] = Recipe(
-    "words with the softmax over symbols, 750 steps, five seeds",
-    words.run,
-    OVER_SYMBOLS,
-    fields("table"),
-    ("loss",),
-    start=0.085,
-    record=SPOKEN,
-)
-RECIPES["sl-words-decay"] = Recipe(
-    "words with weight decay, 750 steps",
-    words.run,
-    WITH_DECAY,
-    fields("table"),
-    ("loss",),
-    start=0.085,
-    record=SPOKEN,
-)
+RECIPES["sl-words-decay"] = of_tables("words with weight decay, 750 steps", WITH_DECAY)
 RECIPES["sl-paper"] = of_additions(
     "the paper's own setting (SL Sec. 5), ten seeds, and classifiers from three starts",
     {"base": {}},
