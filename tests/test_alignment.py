@@ -324,8 +324,8 @@ def variant(**changes):
 
 
 def test_a_twin_changes_nothing_else_and_starts_a_little_off():
-    plain = run(SMALL.replace(compare="pair"))
-    twin = variants.run(variant(twin=1e-3), record=("distance", "moved"))
+    plain = run(SMALL.replace(compare="pair"), record=("z",))
+    twin = variants.run(variant(twin=1e-3), record=("z", "distance", "moved"))
     np.testing.assert_allclose(twin.z[:, :2], plain.z, rtol=1e-4, atol=1e-5)
     begun = variants.Variants([variant(twin=1e-3)]).state.weights
     size = sum(float(w[0, 0].square().sum()) for w in begun) ** 0.5

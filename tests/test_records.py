@@ -2,7 +2,9 @@
 
 import dataclasses
 import pathlib
+import re
 import runpy
+import shutil
 import sys
 
 import numpy as np
@@ -11,10 +13,13 @@ import xarray
 from threadpoolctl import threadpool_limits
 from toy_program import Config, run
 
-from clbook.results import records
+from clbook import sweep
+from clbook.results import records, store
 from clbook.results.labelled import padded
-from clbook.results.records import Recipe
+from clbook.results.records import Recipe, fields
+from clbook.training.settings import Outcome, on_request, quantities, quantity
 
+BOOK = pathlib.Path(__file__).parent.parent / "book"
 MADE = sorted(path.stem for path in records.FOLDER.glob("*.nc"))
 TOY = tuple(Config(growth=growth, steps=200) for growth in (1.01, 1.02, 0.99))
 
@@ -169,6 +174,70 @@ def test_all_recorded_times_count_where_a_record_was_made(toy, monkeypatch, coun
     assert bool(records.differences("toy")) == (code == "the same")
 
 
+def whole(configs=TOY, *without):
+    return Recipe("numbers that grow", run, configs, fields(*without), ("z",), start=0.0)
+
+
+def test_restored_runs_are_found_like_runs_of_ones_own(toy, tmp_path):
+    configs = (*TOY[:2], TOY[2].replace(end=5))  # the last one is shorter
+    toy["toy"] = whole(configs)
+    trained = sweep(run, configs)
+    records.make("toy")
+    shutil.rmtree(tmp_path / "cache")
+    records.restore("toy")
+    found = sweep(run, configs)
+    share = float(records.made(records.load("toy"))["seconds"]) / 3
+    for mine, theirs in zip(found, trained, strict=True):
+        assert mine.seconds == pytest.approx(share), "it was trained, not restored"
+        assert vars(mine).keys() == vars(theirs).keys() and mine.config == theirs.config
+        assert np.array_equal(mine.steps, theirs.steps) and np.array_equal(mine.z, theirs.z)
+    # A reader's own run stays, as it may hold more.
+    path = store.path_of(run, configs[0], "cpu")
+    store.save(path, configs[0], trained[0])
+    records.restore("toy")
+    assert sweep(run, configs[:1])[0].seconds == trained[0].seconds
+
+
+def test_a_record_that_is_older_than_the_code_restores_nothing(toy, tmp_path, monkeypatch):
+    toy["toy"] = whole()
+    records.make("toy")
+    shutil.rmtree(tmp_path / "cache")
+    monkeypatch.setattr(records, "fingerprint", lambda run, kind: "other code")
+    with pytest.warns(UserWarning, match="record toy: older than the code"):
+        records.restore("toy")
+    assert not store.path_of(run, TOY[0], "cpu").exists()
+
+
+def test_a_record_of_parts_of_its_runs_is_not_restored(toy):
+    toy["toy"] = whole(TOY, "z")
+    toy["toy"] = dataclasses.replace(toy["toy"], curves=("steps",))
+    records.make("toy")
+    with pytest.raises(ValueError, match="name = 'toy' is not allowed: it lacks z"):
+        records.restore("toy")
+
+
+@dataclasses.dataclass
+class Named(Outcome):
+    words: list = quantity("names of the rows")
+    rows: np.ndarray = quantity("numbers", dims="row column")
+
+
+def named(words, rows):
+    return Named(
+        config=None, seconds=0.0, device="cpu", stopped=False, words=words, rows=np.array(rows)
+    )
+
+
+def test_texts_and_lengths_come_back_and_other_shapes_are_refused(toy, monkeypatch):
+    results = [named(["a", "b c"], [[1.0], [2.0]]), named(["d"], [[3.0]])]
+    kept = fields()(results)
+    back = [records._of_run(kept, k) for k in range(2)]
+    assert [one["words"] for one in back] == [["a", "b c"], ["d"]]
+    assert [one["rows"].tolist() for one in back] == [[[1.0], [2.0]], [[3.0]]]
+    with pytest.raises(ValueError, match="rows is not allowed: its rows are of several shapes"):
+        fields()([results[0], named(["d"], [[3.0, 4.0]])])
+
+
 def test_processors_of_one_name_are_told_apart(tmp_path, monkeypatch):
     info = tmp_path / "cpuinfo"
     monkeypatch.setattr(records, "Path", lambda _: info)
@@ -190,6 +259,30 @@ def test_unknown_records_are_refused(toy):
 def test_rounding_leads_no_farther_than_a_shake_does(shaken, allowed):
     again = np.ones(3)
     assert records.grown(again * shaken, again, again) == pytest.approx(allowed)
+
+
+def restored() -> list[str]:
+    """The names of the records that chapters and series restore."""
+    files = [*BOOK.glob("*.ipynb"), *BOOK.glob("papers/*.ipynb"), *records.PACKAGE.rglob("*.py")]
+    found = []
+    for path in files:
+        for names in re.findall(r"records\.restore\(([^)]*)\)", path.read_text()):
+            found += re.findall(r'"([\w-]+?)\\?"', names)
+    return sorted(set(found))
+
+
+@pytest.mark.parametrize("name", restored())
+def test_a_record_that_is_restored_holds_its_runs(name, tmp_path, monkeypatch):
+    monkeypatch.setenv("CLBOOK_CACHE", str(tmp_path))
+    records.restore(name)
+    recipe = records.recipes()[name]
+    asked = store.asked(recipe.run, recipe.record) - set(recipe.reduce.without)
+    for config in recipe.configs:
+        path = store.path_of(recipe.run, config, "cpu")
+        result, _ = store.load(path, config, asked)
+        assert result is not None and result.config == config
+        always = quantities(type(result)).keys() - on_request(type(result))
+        assert always <= vars(result).keys()
 
 
 def test_every_record_has_a_recipe_and_every_recipe_a_record():

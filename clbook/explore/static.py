@@ -23,7 +23,7 @@ from clbook.style import Picture, uncollected
 from clbook.training.settings import fields
 
 WEIGHT = 500_000  # characters of an explorer's frames: half of what a page may weigh
-FEW = 6  # frames of a run whose limits are looked at before all are drawn
+FEW = 3  # frames of a run whose limits are looked at before all are drawn
 BATCH = 20  # frames drawn with one pen, which is worth another process's start
 
 

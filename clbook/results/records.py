@@ -25,6 +25,7 @@ import re
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -34,12 +35,12 @@ import torch
 import xarray
 
 from clbook.data import written
-from clbook.results import computed
+from clbook.results import computed, store
 from clbook.results.fingerprint import fingerprint
 from clbook.results.labelled import of_settings, put
 from clbook.results.sweep import sweep
 from clbook.training.loop import training_of
-from clbook.training.settings import Outcome, Settings, quantities
+from clbook.training.settings import Outcome, Settings, on_request, quantities
 
 PACKAGE = Path(__file__).parent.parent
 # Of the checkout; an installed package has the records in itself (see setup.py).
@@ -108,22 +109,29 @@ class Computed:
         return fingerprint(self.function, Settings)
 
 
-def fields(*without: str, last: Sequence[str] = (), **derived: Callable) -> Callable:
-    """A `reduce` that keeps the arrays and numbers of Results, and arrays in their dictionaries, but those `without`.
+@dataclasses.dataclass(frozen=True)
+class Fields:
+    """A `reduce` that keeps what Results hold: arrays, numbers, lists of texts, and arrays in dictionaries.
 
     `runs` gives them back, at the length that they had.
 
-    Args:
+    Attributes:
+        without: names of what is left out.
         last: names of those of which the last recorded time is kept alone, as T = 1.
-        derived: name=function(result), kept besides.
+        derived: {name: function(result)}, kept besides.
     """
 
-    def reduce(results):
-        rows = [_quantities(result, without) for result in results]
+    without: tuple[str, ...]
+    last: tuple[str, ...]
+    derived: Mapping[str, Callable]
+
+    def __call__(self, results: list[Outcome]) -> dict[str, np.ndarray]:
+        """{name: array} of the results."""
+        rows = [_quantities(result, self.without) for result in results]
         for row, result in zip(rows, results, strict=True):
-            for name in last:
+            for name in self.last:
                 row[name] = getattr(result, name)[-1:]
-            for name, function in derived.items():
+            for name, function in self.derived.items():
                 row[name] = np.asarray(function(result))
         found = {}
         for name in rows[0]:
@@ -131,15 +139,20 @@ def fields(*without: str, last: Sequence[str] = (), **derived: Callable) -> Call
                 found |= _table(name, [row[name] for row in rows])
         return found
 
-    return reduce
+
+def fields(*without: str, last: Sequence[str] = (), **derived: Callable) -> Fields:
+    """`Fields` that leave out the quantities `without`, and keep name=function(result) besides."""
+    return Fields(without, tuple(last), derived)
 
 
 def _quantities(result: Outcome, without: Sequence[str]) -> dict:
-    """{name: array, number or None} of a Result; an entry of a dictionary is called name.key."""
+    """{name: array, number or None} of a Result; an entry of a dictionary is called name.key, texts are name:lines."""
     found = {}
     for name in quantities(type(result)).keys() - set(without):
         value = vars(result).get(name)
-        if isinstance(value, dict):
+        if isinstance(value, (list, tuple)):
+            found[f"{name}:lines"] = np.array("\n".join(value))
+        elif isinstance(value, dict):
             found |= {f"{name}.{key}": entry for key, entry in value.items()}
         elif name in vars(result) and isinstance(value, (np.ndarray, int, float, type(None))):
             found[name] = value
@@ -147,11 +160,18 @@ def _quantities(result: Outcome, without: Sequence[str]) -> dict:
 
 
 def _table(name: str, values: list) -> dict[str, np.ndarray]:
-    """A quantity of all runs; where their arrays are of unequal length, these are noted as name:length."""
+    """A quantity of all runs; where their arrays are of unequal length, these are noted as name:length.
+
+    Raises:
+        ValueError: arrays that differ in more than their length.
+    """
     if not all(isinstance(value, np.ndarray) for value in values):
         missing = [np.nan if value is None else value for value in values]
         whole = all(isinstance(value, (int, type(None))) for value in values)
         return {f"{name}:whole" if whole else name: np.array(missing, float)}
+    rows = {value.shape[1:] for value in values}
+    if len(rows) > 1:
+        raise ValueError(f"{name} is not allowed: its rows are of several shapes, {rows}")
     lengths = [len(value) if value.ndim else 0 for value in values]
     longest = np.max([value.shape for value in values], 0).astype(int)
     table = np.zeros((len(values), *longest), np.result_type(*values))
@@ -344,6 +364,8 @@ def _of_run(kept: dict[str, np.ndarray], run: int) -> dict:
             continue
         if f"{name}:length" in kept:
             value = value[: kept[f"{name}:length"][run]]
+        if mark == "lines":
+            value = str(value).split("\n")
         if mark == "whole":
             value = None if np.isnan(value) else int(value)
         outer, _, inner = name.partition(".")
@@ -352,6 +374,31 @@ def _of_run(kept: dict[str, np.ndarray], run: int) -> dict:
         else:
             found[outer] = value
     return found
+
+
+def restore(*names: str) -> None:
+    """Put the runs of these records into the store, where sweeps and explorers find them as if they had been made here.
+
+    Where a record is older than the code a warning says so, and its runs are made when they are asked for.
+
+    Raises:
+        ValueError: a record that leaves out something of its runs.
+    """
+    for name in names:
+        if older(name):
+            warnings.warn(f"record {name}: {state(name)}, so its runs are made again", stacklevel=2)
+            continue
+        recipe = recipes()[name]
+        kind = training_of(recipe.run).Result
+        left_out = {*recipe.reduce.without, *recipe.reduce.last} - on_request(kind)
+        if left_out:
+            raise ValueError(f"name = {name!r} is not allowed: it lacks {', '.join(left_out)}")
+        share = float(made(load(name))["seconds"]) / len(recipe.configs)
+        for result in runs(name, recipe.configs, kind):
+            vars(result).update(seconds=share, device="cpu", stopped=False)
+            path = store.path_of(recipe.run, result.config, "cpu")
+            if path and not path.exists():  # what is there may hold more
+                store.save(path, result.config, result)
 
 
 # What has become of the code since.

@@ -154,7 +154,9 @@ class Result(Outcome):
 
     steps: np.ndarray = quantity("recorded iterations", dims="step", unit="iterations")
     labels: np.ndarray = quantity("class of each test point, sorted", dims="point")
-    z: np.ndarray = quantity("embeddings, after the projector", dims="step network point dim")
+    z: np.ndarray = quantity(
+        "embeddings, after the projector", dims="step network point dim", asked=True
+    )
     cka: np.ndarray = quantity("CKA of the embeddings", dims="step network", asked=True)
     rsa: np.ndarray = quantity("RSA of the embeddings", dims="step network", asked=True)
     cka_train: np.ndarray = quantity("CKA, of training points", dims="step network", asked=True)
@@ -509,8 +511,9 @@ class Copies(Training):
     def measure(self, s, z, losses, t):
         encoder, z = self.of_test_points(s)
         labels = self.shared.labels_test
-        row = {"z": z}
-        row["finite"] = all_finite([*s.weights, encoder, z])
+        row = {"finite": all_finite([*s.weights, encoder, z])}
+        if self.wants("z"):
+            row["z"] = z
         if self.wants("cka"):
             row["cka"] = beside_first(metrics.linear_cka, z)
         if self.wants("rsa"):
@@ -576,12 +579,8 @@ class Copies(Training):
 
     def result(self, i, columns, head):
         labels = self.shared.labels_test.cpu().numpy()
-        always = ("steps", "z")
-        kept = {}
-        for name, value in columns.items():
-            if name in self.record or name in always:
-                kept[name] = value
-        return self.Result(**head, **kept, labels=labels)
+        kept = {name: value for name, value in columns.items() if name in self.record}
+        return self.Result(**head, **kept, steps=columns["steps"], labels=labels)
 
 
 # Quantities of R runs, each of M networks. The first network of a run is the reference.

@@ -6,7 +6,19 @@ import numpy as np
 from matplotlib.patches import Circle, Rectangle
 
 from clbook.experiments.drawing import bare, between_classes
-from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, mosaic, name_lines, so_far
+from clbook.style import (
+    INK,
+    MUTED,
+    Picture,
+    axes,
+    band,
+    colour,
+    legend,
+    mosaic,
+    name_lines,
+    needs,
+    so_far,
+)
 
 NAMES = {"dcl": "DCL", "nscl": "NSCL", "supcon": "SCL", "ce": "CE", "cl": "CL"}
 TONES = {"dcl": INK, "nscl": colour(0), "supcon": colour(1), "ce": colour(2), "cl": colour(4)}
@@ -140,6 +152,7 @@ def _discs(ax, z, last, labels, names, classes):
     bare(ax)
 
 
+@needs("z", "cka", "gap", "loss_gap")
 def sides(result, frame=-1) -> Picture:
     """The embeddings of each network at one recorded time (left); similarity, weight and loss gap over time (right)."""
     config = result.config

@@ -5,8 +5,8 @@ The latter are records since their differences are as small as what another proc
 
 import numpy as np
 
-from clbook.experiments.content_style import Config, projector
-from clbook.results.records import Recipe
+from clbook.experiments.content_style import Config, projector, run
+from clbook.results.records import Recipe, fields
 
 SEEDS = range(8)
 PLAIN = projector.Config(record_every=200)
@@ -85,6 +85,41 @@ def stacked(*names, **ends):
     return reduce
 
 
+def box_configs() -> tuple:
+    """Linear encoders in the box with more and less style within a pair, and with a low temperature of content."""
+    configs = [Config(tau_c=0.01, seed=seed) for seed in range(3)]
+    for contents in (0, 1, 2, 4):
+        configs += [Config(d_c=contents, style_sd=sd) for sd in (0.1, 1.0)]
+    return tuple(configs)
+
+
+def depth_configs() -> tuple:
+    """Deep encoders at three temperatures, with and without norm."""
+    configs = []
+    for tau in (0.1, 0.25, 0.5):
+        configs += [DEEP.replace(tau=tau, normalize=normalize) for normalize in (True, False)]
+    return tuple(configs)
+
+
+def projector_configs() -> tuple:
+    """Projectors at three temperatures, with and without norm; DirectCLR at two decays; two temperatures."""
+    (direct,) = DIRECT.values()
+    configs = [direct, direct.replace(decay=1.0), ROWS["two temperatures"]]
+    for tau in (0.1, 0.3, 1.0):
+        configs += [PLAIN.replace(tau=tau, normalize=normalize) for normalize in (True, False)]
+    return tuple(configs)
+
+
+def map_size(result) -> np.ndarray:
+    """(T,) size of the map."""
+    return np.linalg.norm(result.map, axis=(1, 2))
+
+
+def style_read(result) -> np.ndarray:
+    """(T,) R^2 of the style at the output."""
+    return result.style_r2[:, -1]
+
+
 READ = stacked("loss", readout="readout", rank="rank")
 READ_ASKED = ("spectrum", "readout")  # what `READ` asks of a run
 AXES = {"loss": "run step", "readout": "run place", "rank": "run place"}
@@ -112,4 +147,30 @@ RECIPES = {
         "digits: with and without norm, two temperatures and one, eight seeds", ROWS, ("h", "z")
     ),
     "cs-direct": on_digits("digits: DirectCLR, eight seeds", DIRECT, ("h", "r", "z")),
+    "content-style-box": Recipe(
+        "the box: three spreads of style, and a low temperature of content",
+        run,
+        box_configs(),
+        fields(size=map_size),
+        ("size",),
+        start=0.05,
+    ),
+    "content-style-depth": Recipe(
+        "deep encoders, three temperatures, with and without norm",
+        run,
+        depth_configs(),
+        fields(style=style_read),
+        ("style",),
+        start=0.3,
+        record=("r2",),
+    ),
+    "content-style-projector": Recipe(
+        "projectors on digits: temperature and norm; DirectCLR at two decays",
+        projector.run,
+        projector_configs(),
+        fields(),
+        ("loss",),
+        start=0.5,
+        record=READ_ASKED,
+    ),
 }

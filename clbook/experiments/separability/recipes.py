@@ -8,9 +8,9 @@ import numpy as np
 import xarray
 
 from clbook import theory
-from clbook.experiments.separability import Config, condition, run
+from clbook.experiments.separability import Config, condition, run, series
 from clbook.results.labelled import padded
-from clbook.results.records import Recipe
+from clbook.results.records import Recipe, fields
 
 # eps and tau of LS Fig. 3, by panel
 PAIRS = {"second": (0.02, 0.1), "third": (1.0, 0.01), "fourth": (1.0, 0.001)}
@@ -222,7 +222,33 @@ TO_THE_END = Recipe(
     axes=AXES,
 )
 
+
+def extent(result) -> np.ndarray:
+    """(T,) the extent of the embedding over time."""
+    return np.ptp(result.z[..., 0], axis=1)
+
+
+def of_series(says: str, bases: dict) -> Recipe:
+    """The Recipe of five seeds of each of {name: Config}."""
+    return Recipe(
+        says,
+        run,
+        series.seeded(bases),
+        fields(extent=extent),
+        ("extent",),
+        start=0.05,
+        record=series.ASKED,
+    )
+
+
 RECIPES = {
+    "separability-clusters": of_series(
+        "two clusters from a tight and a wide start, with and without network and views, five seeds",
+        series.CLUSTERS,
+    ),
+    "separability-donuts": of_series(
+        "a disc in a ring, three kinds of views and no network, five seeds", series.DONUTS
+    ),
     "ls-phase-diagram": PHASE_DIAGRAM,
     "ls-more-points": MORE_POINTS,
     "ls-fig-3": FIGURE_3,

@@ -14,8 +14,10 @@ from clbook.experiments.content_style.recipes import (
     READ,
     READ_ASKED,
     each,
+    map_size,
     seeded,
     stacked,
+    style_read,
 )
 from clbook.experiments.content_style.series import SPHERE, grid_configs
 from clbook.losses import infonce
@@ -28,6 +30,7 @@ SDS = (0.05, 0.15, 0.3)
 SPACES = ("box", "sphere")
 FIVE, EIGHT = range(5), range(8)
 KS = (1, 2, 4)
+LOW = (0.01, 0.1, 1.0)  # temperatures
 TRIED = (0.2, 0.3, 0.5)
 WORLDS = ("box, p = 2", "box, p = 1", "sphere")
 KINDS = {"no content": {"d_c": 0}, "content": {"d_c": 5}}
@@ -251,16 +254,6 @@ def by_place(result) -> list[float]:
     return [last.get(place, np.nan) for place in ("h", "r", "z")]
 
 
-def size(result) -> np.ndarray:
-    """(T,) size of the map."""
-    return np.linalg.norm(result.map, axis=(1, 2))
-
-
-def output(result) -> np.ndarray:
-    """(T,) R^2 of the style at the output."""
-    return result.style_r2[:, -1]
-
-
 def effective_rank(result) -> np.ndarray:
     """(T, places) effective rank of the outputs."""
     return result.rank
@@ -326,7 +319,7 @@ RECIPES["cs-five"] = Recipe(
     "linear encoders in the box and on the sphere, five seeds",
     cs.run,
     sum(five_configs().values(), ()),
-    fields(last=("map",), size=size),
+    fields(size=map_size),
     ("size",),
     start=0.02,
 )
@@ -343,7 +336,7 @@ RECIPES["cs-sphere-grid"] = Recipe(
     "linear encoders on the sphere over contents, temperatures and spreads of style, three seeds",
     cs.run,
     grid_configs(),
-    fields(last=("map",), size=size),
+    fields(size=map_size),
     ("size",),
     start=0.05,
 )
@@ -351,10 +344,18 @@ RECIPES["cs-deep-short"] = Recipe(
     "the chapter's deep encoders, 2,000 steps",
     cs.run,
     sum(short_configs().values(), ()),
-    fields("map", "r2", last=("style_r2",), output=output),
-    ("output",),
+    fields(style=style_read),
+    ("style",),
     start=0.3,
     record=("r2",),
+)
+RECIPES["cs-two-temperatures"] = Recipe(
+    "the box, p = 1: three temperatures of content by three of style",
+    cs.run,
+    tuple(Config(p=1, tau_c=content, tau_s=style) for content in LOW for style in LOW),
+    fields(size=map_size),
+    ("size",),
+    start=0.05,
 )
 RECIPES["cs-weak-decay"] = Recipe(
     "DirectCLR on digits with the usual weight decay",

@@ -344,7 +344,8 @@ def phase_diagram():
 @functools.cache
 def tiny():
     """Five seeds of two clusters from a start of extent 1e-4, at the temperature 1e-4."""
-    return series.repeat(Config(eps=1e-4, tau=1e-4, steps=400, linger=1))
+    tight = Config(eps=1e-4, tau=1e-4, steps=400, linger=1)
+    return series.of_seeds({"tiny": tight})["tiny"]
 
 
 @functools.cache

@@ -243,7 +243,7 @@ def largest(result) -> float:
 
 def of_training(says, configs, asked, start=0.3, **derived) -> Recipe:
     """A record of trainings of the chapter."""
-    kept = fields("z", "labels", nscl=nscl, **derived)
+    kept = fields("z", nscl=nscl, **derived)
     return Recipe(says, plain, configs, kept, ("nscl",), start=start, record=asked)
 
 
@@ -322,7 +322,7 @@ RECIPES["sa-lasting"] = Computed(computed.lasting)
 RECIPES["sa-digits"] = of_training(
     "digits, five losses, momentum, 200 iterations, five seeds",
     seeded([IMAGES]),
-    ("cka", "rsa", "gap", "nccc", "probe", "cka_encoder"),
+    ("cka", "rsa", "gap", "nccc", "probe", "cka_encoder", "z"),
     distances=distances,
 )
 RECIPES["sa-digits-lars"] = of_training(
@@ -471,7 +471,7 @@ RECIPES["sa-start"] = Recipe(
     seeded([APART.replace(steps=300, record_every=5)]),
     apart,
     ("cka", "gap"),
-    record=MOVED,
+    record=(*MOVED, "z"),
     start=0.05,
     axes=OF_LOSSES,
     labels=TWINS,
@@ -483,7 +483,7 @@ RECIPES["sa-plateau"] = Recipe(
     seeded([APART.replace(steps=6000, record_every=100)], SEEDS),
     apart,
     ("cka",),
-    record=MOVED,
+    record=(*MOVED, "z"),
     start=0.02,
     axes=OF_LOSSES,
     labels=TWINS,
@@ -495,7 +495,7 @@ RECIPES["sa-lars"] = Recipe(
     seeded([LONG_LARS], SEEDS),
     probed,
     ("cka", "gap", "nccc"),
-    record=(*LABELLED, "probe"),
+    record=(*LABELLED, "probe", "z"),
     start=0.02,
     axes=OF_LOSSES,
     labels=LOSSES,
@@ -545,7 +545,7 @@ RECIPES["sa-widths"] = Recipe(
     widths(),
     labelled,
     ("cka", "gap", "nccc"),
-    record=LABELLED,
+    record=(*LABELLED, "z"),
     start=0.15,
     axes=OF_LOSSES,
     labels=LOSSES,

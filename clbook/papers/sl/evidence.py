@@ -150,7 +150,7 @@ def loss_change():
 @functools.cache
 def unlabelled():
     """Twins with the same contexts and other answers: largest distance without labels, smallest with; (seeds,) each."""
-    return checks.unlabelled()
+    return records.value("sl-unlabelled")
 
 
 @functools.cache
@@ -432,10 +432,7 @@ def own_groups():
 @functools.cache
 def words_fixed_toss():
     """The chapter's runs, five seeds: one toss of a coin an occurrence says which of two twins a word is."""
-    runs = records.runs("sl-words-fixed", recipes.FIXED, words.Result)
-    for run in runs:
-        run.words = run.words.splitlines()
-    return runs
+    return records.runs("sl-words-fixed", recipes.FIXED, words.Result)
 
 
 @functools.cache

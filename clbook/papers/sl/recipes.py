@@ -9,7 +9,7 @@ from clbook.experiments import modadd, words
 from clbook.experiments.modadd import PAPER, VARIANTS, lookup
 from clbook.experiments.modadd.classifier import STARTS
 from clbook.experiments.modadd.lookup_figures import twins
-from clbook.papers.sl import coin, computed, plain, shared, tables, training
+from clbook.papers.sl import checks, coin, computed, plain, shared, tables, training
 from clbook.results import records
 from clbook.results.labelled import padded
 from clbook.results.records import Computed, Recipe, fields
@@ -189,11 +189,6 @@ def spoken(results: list) -> dict:
     return found | fields_over_time(results, SPOKEN)
 
 
-def names(result) -> np.ndarray:
-    """The names of the symbols, a line each, as one text."""
-    return np.array("\n".join(result.words))
-
-
 AXES = {
     **dict.fromkeys((*SIDES, "twin_nearest"), "run step"),
     "steps": "step",
@@ -221,6 +216,9 @@ SAID = (
     "classifier_epochs",
 )  # what SL Sec. 5 names
 UNSAID = plain.Config(**{name: getattr(PAPER, name) for name in SAID})
+NO_TWINS = (words.Config(injected=0),)
+STARTED_LARGE = (words.Config(std=1.0), words.Config(std=1.0, lr=2e-2))
+SMALL_TEXT = (words.Config(sentences=4000, common=30, steps=1500),)
 WITH_DECAY = (words.Config(steps=750, decay=1e-4),)
 COMPUTED = (
     computed.twins,
@@ -228,6 +226,7 @@ COMPUTED = (
     computed.law_errors,
     computed.flow_ratios,
     computed.with_decay,
+    checks.unlabelled,
 )
 
 
@@ -278,13 +277,13 @@ def of_words(says, variants: dict, run=words.run) -> Recipe:
     )
 
 
-def of_tables(says, configs, **more) -> Recipe:
-    """The Recipe of runs on words: their vectors at each recorded time, and of each result what `more` makes."""
+def of_distances(says, configs) -> Recipe:
+    """The Recipe of whole runs on words, but without their tables."""
     return Recipe(
         says,
         words.run,
         configs,
-        fields("table", **more),
+        fields("table"),
         ("loss",),
         start=0.085,
         record=SPOKEN,
@@ -296,15 +295,18 @@ RECIPES["sl-first"] = Recipe(
     "the book's setting, ten seeds, and classifiers from three starts",
     modadd.run,
     FIRST,
-    fields("tables"),
+    fields(),
     ("loss",),
     record=("floor",),
 )
-RECIPES["sl-words-fixed"] = of_tables("the chapter's runs on words, five seeds", FIXED, words=names)
-RECIPES["sl-words-over-symbols"] = of_tables(
+RECIPES["sl-words-fixed"] = of_distances("the chapter's runs on words, five seeds", FIXED)
+RECIPES["sl-words-no-twins"] = of_distances("words without twins", NO_TWINS)
+RECIPES["sl-words-starts"] = of_distances("words from a large start, two rates", STARTED_LARGE)
+RECIPES["sl-words-small"] = of_distances("a text of 4,000 sentences", SMALL_TEXT)
+RECIPES["sl-words-over-symbols"] = of_distances(
     "words with the softmax over symbols, 750 steps, five seeds", OVER_SYMBOLS
 )
-RECIPES["sl-words-decay"] = of_tables("words with weight decay, 750 steps", WITH_DECAY)
+RECIPES["sl-words-decay"] = of_distances("words with weight decay, 750 steps", WITH_DECAY)
 RECIPES["sl-paper"] = of_additions(
     "the paper's own setting (SL Sec. 5), ten seeds, and classifiers from three starts",
     {"base": {}},
