@@ -172,13 +172,12 @@ def test_a_label_names_what_its_own_experiment_means():
     )
 
 
-def test_a_heavy_explorer_leaves_times_out_and_keeps_the_first_and_the_last(still, monkeypatch):
+def test_an_explorer_with_few_frames_keeps_the_first_and_the_last(still):
     whole = explore(toy.run, toy.draw, BASE.replace(steps=12), time="steps", a=[1])
-    monkeypatch.setattr(static, "WEIGHT", len(whole.scene.payload()) * 2 // 3)
-    light = explore(toy.run, toy.draw, BASE.replace(steps=12), time="steps", a=[1])
-    assert len(whole.times[0]) == 13 and len(light.scene.payload()) <= static.WEIGHT
-    assert 2 < len(light.times[0]) < 13 and {0, 12} < set(light.times[0])
-    assert len(light.scene.frames) == len(light.times[0])
+    few = explore(toy.run, toy.draw, BASE.replace(steps=12), time="steps", frames=5, a=[1])
+    assert len(whole.times[0]) == 13 and 2 < len(few.times[0]) <= 5
+    assert {0, 12} < set(few.times[0])
+    assert len(few.scene.frames) == len(few.times[0])
 
 
 def test_the_first_step_and_what_a_result_names_are_among_the_frames(still):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from browser import alone, barriers
+from stepping import advance
 
 from clbook import metrics
 from clbook.experiments import separability
@@ -52,7 +53,7 @@ def test_a_shuffle_deals_places_and_nothing_else(network):
     flow = play.Flow([CONFIG.replace(network=network)])
     s = flow.start()
     for t in range(20):
-        s = flow.advance(s, t)
+        s = advance(flow, s, t)
     still = s.replace(lr=0 * s.lr)
     drawn = flow.draw()
     before, _ = flow.forward(still, drawn, 20)

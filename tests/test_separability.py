@@ -19,7 +19,6 @@ from clbook.experiments.separability import (
 )
 from clbook.experiments.separability.condition import (
     NEEDS,
-    best_accuracy,
     check,
     constant_gradient,
     measured_growth,
@@ -344,12 +343,6 @@ def test_misfit_is_one_for_the_number_that_decides_and_larger_for_another():
     ]
     measured = check(sweep(run, configs, record=NEEDS))
     assert measured.misfit(measured.eps**2 / measured.tau) < 1.05 < measured.misfit(measured.eps)
-
-
-def test_best_accuracy_is_one_exactly_where_the_points_are_separable():
-    result = run(Config(linger=4))
-    assert best_accuracy(result)[:2] == (1.0, result.separable_at)
-    assert best_accuracy(run(Config(steps=100, network=False)))[0] < 0.8
 
 
 def test_combinations_that_make_no_sense_are_refused():

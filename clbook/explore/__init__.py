@@ -45,7 +45,7 @@ def explore(
         time: name of the Result's array of recorded times (T,), e.g. "steps", through which a slider goes; `frame`
             counts through it. With `compare` it is the shortest of the runs' arrays. Or {label: values}, a list of
             the figure's own: {"seen from (degrees)": [0, 45, 90]}.
-        frames: how many recorded times of a run the static page holds at most, fewer where they are heavy. Among them
+        frames: how many recorded times of a run the static page holds, at most. Among them
             are that after the first step and those that the Result names (`separable_at`).
         name: what a link calls the explorer (`#name:eps=1&tau=0.01`); the explored fields unless given.
         title: a short visible heading.

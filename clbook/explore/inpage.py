@@ -16,7 +16,7 @@ import jinja2
 
 from clbook import style
 from clbook.explore import controls
-from clbook.explore.static import Block, _file
+from clbook.explore.static import Block, _file, _words
 from clbook.explore.subject import quantities
 from clbook.results.sweep import worked
 from clbook.trace.page import Program, highest, program, shared_code
@@ -205,5 +205,5 @@ class Here(Block):
         """A row of buttons for a field that changes the shape."""
         field = fields(type(self.base_config))[name]
         start = list(values).index(getattr(self.base_config, name))
-        words = [controls.text(value).replace("_", " ") for value in values]
+        words = [_words(value) for value in values]
         return {"name": name, "label": controls.label(field), "values": words, "start": start}

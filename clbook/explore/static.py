@@ -22,7 +22,6 @@ from clbook.results.sweep import parallel, sweep
 from clbook.style import Picture, uncollected
 from clbook.training.settings import fields
 
-WEIGHT = 500_000  # characters of an explorer's frames: half of what a page may weigh
 FEW = 3  # frames of a run whose limits are looked at before all are drawn
 BATCH = 20  # frames drawn with one pen, which is worth another process's start
 
@@ -52,7 +51,9 @@ def player(subject, base_config, *, frames, axes, cells, **words) -> Player:
     results = run_grid(subject, configs)
     runs = [choose_times(subject, result, frames) for result in results]
     limits = draw_runs(subject, runs)
-    scene, runs = fit_weight(runs)
+    scene = Scene()
+    for shot in itertools.chain(*runs):
+        scene.add(shot.drawing)
     # The page opens with the first recorded time of the start, as a plain picture; a reader without a script sees the
     # last one as well.
     start = configs.index(base_config)
@@ -176,25 +177,6 @@ def draw(subject, shots, settings, limits) -> tuple[list[Drawing], dict]:
             if limits is not None:
                 drawings.append(pen.draw(picture))
     return drawings, found
-
-
-def fit_weight(runs) -> tuple[Scene, list[list[Shot]]]:
-    """Leave out shots until what the page holds of all runs weighs at most WEIGHT.
-
-    Returns:
-        The scene of the shots that are left, and these, run by run.
-    """
-    while True:
-        scene = Scene()
-        for shot in itertools.chain(*runs):
-            scene.add(shot.drawing)
-        # The weight is about proportional to the number of frames.
-        longest = max(map(len, runs))
-        most = longest * WEIGHT // len(scene.payload())
-        fewer = [thinned(run, most) for run in runs]
-        if fewer == runs:
-            return scene, runs  # it fits, or all that is left has to stay
-        runs = fewer
 
 
 # The page's part

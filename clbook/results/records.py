@@ -109,29 +109,20 @@ class Computed:
         return fingerprint(self.function, Settings)
 
 
-@dataclasses.dataclass(frozen=True)
-class Fields:
+def fields(*without: str, **derived: Callable) -> Callable:
     """A `reduce` that keeps what Results hold: arrays, numbers, lists of texts, and arrays in dictionaries.
 
     `runs` gives them back, at the length that they had.
 
-    Attributes:
+    Args:
         without: names of what is left out.
-        last: names of those of which the last recorded time is kept alone, as T = 1.
-        derived: {name: function(result)}, kept besides.
+        derived: name=function(result), kept besides.
     """
 
-    without: tuple[str, ...]
-    last: tuple[str, ...]
-    derived: Mapping[str, Callable]
-
-    def __call__(self, results: list[Outcome]) -> dict[str, np.ndarray]:
-        """{name: array} of the results."""
-        rows = [_quantities(result, self.without) for result in results]
+    def reduce(results):
+        rows = [_quantities(result, without) for result in results]
         for row, result in zip(rows, results, strict=True):
-            for name in self.last:
-                row[name] = getattr(result, name)[-1:]
-            for name, function in self.derived.items():
+            for name, function in derived.items():
                 row[name] = np.asarray(function(result))
         found = {}
         for name in rows[0]:
@@ -139,10 +130,7 @@ class Fields:
                 found |= _table(name, [row[name] for row in rows])
         return found
 
-
-def fields(*without: str, last: Sequence[str] = (), **derived: Callable) -> Fields:
-    """`Fields` that leave out the quantities `without`, and keep name=function(result) besides."""
-    return Fields(without, tuple(last), derived)
+    return reduce
 
 
 def _quantities(result: Outcome, without: Sequence[str]) -> dict:
@@ -338,17 +326,20 @@ def value(name: str):
     return computed.unpacked(load(name))
 
 
-def runs(name: str, configs: Sequence[Settings], kind: type = SimpleNamespace) -> list:
-    """Of each run of the record `name`, made of `configs` with `fields`: its `config` and its quantities.
+def runs(name: str) -> list:
+    """Of each run of the record `name`, which was made with `fields`: its Result, as far as the record keeps it.
 
-    They are of the class `kind`, a Result whose other quantities are missing.
+    Of a function that is no Training's `run` they are plain objects with the Result's quantities and `config`.
     """
-    record, found = load(name), []
+    recipe, record = recipes()[name], load(name)
+    training = training_of(recipe.run)
+    kind = training.Result if training else SimpleNamespace
     kept = {}
     for key in (*record.data_vars, "recorded_steps"):
         if key in record:
             kept[key.removeprefix("recorded_")] = record[key].values
-    for run, config in enumerate(configs):
+    found = []
+    for run, config in enumerate(recipe.configs):
         found.append(kind.__new__(kind))
         vars(found[-1]).update(_of_run(kept, run), config=config)
     return found
@@ -389,12 +380,12 @@ def restore(*names: str) -> None:
             warnings.warn(f"record {name}: {state(name)}, so its runs are made again", stacklevel=2)
             continue
         recipe = recipes()[name]
-        kind = training_of(recipe.run).Result
-        left_out = {*recipe.reduce.without, *recipe.reduce.last} - on_request(kind)
-        if left_out:
-            raise ValueError(f"name = {name!r} is not allowed: it lacks {', '.join(left_out)}")
         share = float(made(load(name))["seconds"]) / len(recipe.configs)
-        for result in runs(name, recipe.configs, kind):
+        for result in runs(name):
+            kind = type(result)
+            always = quantities(kind).keys() - on_request(kind)
+            if missing := always - vars(result).keys():
+                raise ValueError(f"name = {name!r} is not allowed: it lacks {', '.join(missing)}")
             vars(result).update(seconds=share, device="cpu", stopped=False)
             path = store.path_of(recipe.run, result.config, "cpu")
             if path and not path.exists():  # what is there may hold more

@@ -310,13 +310,6 @@ class Training:
         """The random numbers of the next step, one attribute for each of `draws`."""
         return SimpleNamespace(**{name: draws.next() for name, draws in self.draws.items()})
 
-    def advance(self, s: State, t: int) -> State:
-        """The state after the step from t to t + 1, as `follow` takes it where nothing is recorded."""
-        s, drawn = learning(s), self.draw()
-        z, losses = self.forward(s, drawn, t)
-        s = s.changed("watch", self.watch(s, z, t))
-        return s.changed("step", self.step(s, drawn, losses, t))
-
     def keep(self, s: State, stay: torch.Tensor) -> State:
         """The state of the runs `stay` (R,) alone, which are the runs of this training from now on."""
         kept = [c for c, stays in zip(self.configs, stay.tolist(), strict=True) if stays]

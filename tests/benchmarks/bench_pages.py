@@ -5,7 +5,7 @@
 
 The blocks are those of the notebooks: `train_here`, `Playground` and `pull.block`, each with its first shape, or with
 all of them (`--shapes`). The first form traces them anew and needs node; its table says how many steps node takes in a
-second of its processor's time, how many PyTorch takes (eager, one thread, `Training.advance`), and the median of the
+second of its processor's time, how many PyTorch takes (eager, one thread, `stepping.advance`), and the median of the
 ratio over the rounds, in each of which both have their turn. Of a block that does not train, and of one that draws each
 step, what is drawn is computed in both.
 
@@ -32,6 +32,10 @@ from clbook.experiments.kernel import pull
 from clbook.explore import inpage, playground
 from clbook.trace.page import shared_code
 from clbook.training.loop import learning, one_thread, training_of
+
+sys.path.append(str(pathlib.Path(__file__).parent.parent))  # what tests share
+
+from stepping import advance  # noqa: E402
 
 BOOK = pathlib.Path(__file__).parents[2] / "book"
 BLOCKS = ("train_here(", "Playground(", "pull.block(")
@@ -155,7 +159,7 @@ class Eager:
         began = time.process_time()
         for _ in range(steps):
             self.t += 1
-            self.s = self.seen() if due else self.training.advance(self.s, self.t)
+            self.s = self.seen() if due else advance(self.training, self.s, self.t)
         return time.process_time() - began
 
     def seen(self):

@@ -12,7 +12,9 @@ import argparse
 import itertools
 import math
 import os
+import pathlib
 import statistics
+import sys
 import time
 
 import torch
@@ -22,6 +24,10 @@ from clbook.experiments.separability import Config, Flow, dataset, start
 from clbook.models import MLP
 from clbook.training.loop import compiled, default_device, one_thread
 from clbook.training.streams import stream
+
+sys.path.append(str(pathlib.Path(__file__).parent.parent))  # what tests share
+
+from stepping import advance  # noqa: E402
 
 EPS, TAU = (0.02, 0.1, 0.3, 1.0, 3.0), (0.001, 0.01, 0.1, 1.0, 10.0)
 
@@ -85,7 +91,7 @@ def ours(configs, steps, device, compile=False):
     def go(count=steps):
         nonlocal s
         for _ in range(count):
-            s = training.advance(s, next(t))
+            s = advance(training, s, next(t))
 
     return go
 

@@ -147,30 +147,30 @@ RECIPES = {
         "digits: with and without norm, two temperatures and one, eight seeds", ROWS, ("h", "z")
     ),
     "cs-direct": on_digits("digits: DirectCLR, eight seeds", DIRECT, ("h", "r", "z")),
-    "content-style-box": Recipe(
-        "the box: three spreads of style, and a low temperature of content",
-        run,
-        box_configs(),
-        fields(size=map_size),
-        ("size",),
-        start=0.05,
-    ),
-    "content-style-depth": Recipe(
-        "deep encoders, three temperatures, with and without norm",
-        run,
-        depth_configs(),
-        fields(style=style_read),
-        ("style",),
-        start=0.3,
-        record=("r2",),
-    ),
-    "content-style-projector": Recipe(
-        "projectors on digits: temperature and norm; DirectCLR at two decays",
-        projector.run,
-        projector_configs(),
-        fields(),
-        ("loss",),
-        start=0.5,
-        record=READ_ASKED,
-    ),
 }
+RECIPES["content-style-box"] = Recipe(
+    "the box: three spreads of style, and a low temperature of content",
+    run,
+    box_configs(),
+    fields(size=map_size),
+    ("size",),
+    start=0.05,
+)
+RECIPES["content-style-depth"] = Recipe(
+    "deep encoders, three temperatures, with and without norm",
+    run,
+    depth_configs(),
+    fields(style=style_read),
+    ("style",),
+    start=0.3,
+    record=("r2",),
+)
+RECIPES["content-style-projector"] = Recipe(
+    "projectors on digits: temperature and norm; DirectCLR at two decays",
+    projector.run,
+    projector_configs(),
+    fields(),
+    ("loss",),
+    start=0.5,
+    record=READ_ASKED,
+)

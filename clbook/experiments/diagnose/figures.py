@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from clbook.diagnose import Report
-from clbook.experiments.diagnose.experiment import SICK
 from clbook.style import INK, MUTED, Picture, axes, colour, log_axis
 
 LINES = {  # beginning of a line's name: what its axis is called, and the reference that is drawn
@@ -54,8 +53,3 @@ def _beside(line, start):
         if what.startswith(start):
             return number
     raise KeyError(f"{start}: {line.name} has {', '.join(line.reference)}")
-
-
-def tellers() -> list[tuple[str, str, str]]:
-    """(run, line that tells it, why) of each sick run, for a table."""
-    return [(name, sick.tells, sick.why) for name, sick in SICK.items()]

@@ -12,7 +12,7 @@ from sklearn.metrics import confusion_matrix, roc_auc_score
 from clbook import kernels, theory
 from clbook.experiments.separability.experiment import VIEWS, Config, Flow, Result
 from clbook.losses import simplified
-from clbook.metrics import intervals, linear_probe
+from clbook.metrics import intervals
 
 
 @dataclasses.dataclass
@@ -192,22 +192,6 @@ def block_error(config: Config) -> tuple[float, float]:
     error = (kernel - blocks).abs().max()
     _, sigma2 = kernels.gradient_structure(kernel, labels)
     return float(sigma2), float(error)
-
-
-def best_accuracy(result: Result) -> tuple[float, int, float]:
-    """(best, iteration, last): accuracy of a linear readout of the embedding, on the training points themselves.
-
-    `best` is 1 where the points became separable, at that iteration, else the largest at a recorded one; `last` is that
-    at the end.
-    """
-    labels = result.labels
-    accuracy = [float(linear_probe(z, labels, z, labels)) for z in result.z]
-    last = accuracy[-1]
-    if result.separable_at is not None:
-        return 1.0, result.separable_at, last
-    best = max(accuracy)
-    when = accuracy.index(best)
-    return best, int(result.steps[when]), last
 
 
 def whole_classes(result: Result, sizes: list[int]) -> np.ndarray:

@@ -113,7 +113,7 @@ def classifier():
 
 def _of_name(name: str, configs: dict) -> dict:
     """{key: runs of its seeds} of the record `name`, made of {key: Configs}."""
-    runs = iter(records.runs(name, sum(configs.values(), ())))
+    runs = iter(records.runs(name))
     found = {}
     for key, of_key in configs.items():
         found[key] = [next(runs) for _ in of_key]
@@ -141,7 +141,7 @@ def globe():
 @functools.cache
 def sphere_grid():
     """Of runs on the sphere: d_c, tau, tau d_c (1 - rho), style's gain over content's, and the same as predicted."""
-    return series.grid_rows(records.runs("cs-sphere-grid", series.grid_configs()))
+    return series.grid_rows(records.runs("cs-sphere-grid"))
 
 
 @functools.cache
@@ -424,7 +424,7 @@ def sphere_identity():
 @functools.cache
 def weak_decay():
     """A run of DirectCLR on digits with the usual weight decay (a record)."""
-    return records.runs("cs-weak-decay", recipes.WEAK_DECAY)[0]
+    return records.runs("cs-weak-decay")[0]
 
 
 @functools.cache
@@ -451,4 +451,4 @@ def loss_of_x():
 @functools.cache
 def other_images():
     """Photographs and handwritten digits through the projector, outputs normalised or not (a record)."""
-    return records.runs("cs-other-images", recipes.OTHER_IMAGES)
+    return records.runs("cs-other-images")

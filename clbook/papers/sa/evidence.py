@@ -38,37 +38,37 @@ def _chunks(runs: list) -> list[list]:
 @functools.cache
 def digits() -> list[alignment.Result]:
     """Digits with five losses: momentum, 200 iterations."""
-    return recipes.kept("sa-digits")
+    return records.runs("sa-digits")
 
 
 @functools.cache
 def lars() -> list[alignment.Result]:
     """The same digits with four losses and with LARS."""
-    return recipes.kept("sa-digits-lars")
+    return records.runs("sa-digits-lars")
 
 
 @functools.cache
 def long_pairs() -> list[alignment.Result]:
     """DCL and NSCL alone on digits: 600 iterations with a constant rate."""
-    return recipes.kept("sa-long-pairs")
+    return records.runs("sa-long-pairs")
 
 
 @functools.cache
 def by_classes() -> list[list[alignment.Result]]:
     """Synthetic points with four losses: for each number of classes, 2 to 50, the runs of all seeds."""
-    return _chunks(recipes.kept("sa-by-classes"))
+    return _chunks(records.runs("sa-by-classes"))
 
 
 @functools.cache
 def easy() -> list[alignment.Result]:
     """Twenty classes of synthetic points, less than half as wide as usual."""
-    return recipes.kept("sa-easy")
+    return records.runs("sa-easy")
 
 
 @functools.cache
 def by_tau() -> list[list[alignment.Result]]:
     """Synthetic points, ten classes: for each temperature of `checks.TAUS` the runs of all seeds."""
-    return _chunks(recipes.kept("sa-by-tau"))
+    return _chunks(records.runs("sa-by-tau"))
 
 
 @functools.cache
@@ -213,13 +213,13 @@ def loss_gaps() -> dict[float, np.ndarray]:
 @functools.cache
 def coupled() -> list[surrogate.Result]:
     """Eq. 1 for CL and NSCL, three seeds of each setting: twelve of tau and C, then twelve of B and eta."""
-    return recipes.kept("sa-coupled")
+    return records.runs("sa-coupled")
 
 
 @functools.cache
 def large_steps() -> list[surrogate.Result]:
     """Eq. 1 with steps so large that entries leave the range that Lemma 6 needs."""
-    return recipes.kept("sa-large-steps")
+    return records.runs("sa-large-steps")
 
 
 @functools.cache
@@ -483,48 +483,48 @@ def promised_share() -> float:
 @functools.cache
 def circles() -> list[weights.Circle]:
     """Descent on angles of the circle, whose constants are known."""
-    return recipes.kept("sa-circles", weights.Circle)
+    return records.runs("sa-circles")
 
 
 @functools.cache
 def networks() -> list[weights.Result]:
     """Descent on the weights of a network with one hidden layer."""
-    return recipes.kept("sa-networks", weights.Result)
+    return records.runs("sa-networks")
 
 
 @functools.cache
 def repeated_circles() -> list[weights.Circle]:
     """The circle, batches with replacement."""
-    return recipes.kept("sa-repeated-circles", weights.Circle)
+    return records.runs("sa-repeated-circles")
 
 
 @functools.cache
 def repeated_networks() -> list[weights.Result]:
     """The network, batches with replacement."""
-    return recipes.kept("sa-repeated-networks", weights.Result)
+    return records.runs("sa-repeated-networks")
 
 
 @functools.cache
 def varied_circles() -> list[weights.Circle]:
     """How far the surrogate is off on the circle as eta, B and tau vary."""
-    return recipes.kept("sa-varied-circles", weights.Circle)
+    return records.runs("sa-varied-circles")
 
 
 @functools.cache
 def varied_networks() -> list[weights.Result]:
     """The same for the network."""
-    return recipes.kept("sa-varied-networks", weights.Result)
+    return records.runs("sa-varied-networks")
 
 
 @functools.cache
 def wide_networks() -> list[weights.Result]:
     """A network with 512 hidden units and 128 outputs."""
-    return recipes.kept("sa-wide-networks", weights.Result)
+    return records.runs("sa-wide-networks")
 
 
 def _by_dimension(name: str) -> dict[int, list[weights.Result]]:
     """{d: runs of all seeds} of a record of free embeddings."""
-    runs = _chunks(recipes.kept(name, weights.Result))
+    runs = _chunks(records.runs(name))
     return dict(zip(recipes.DIMENSIONS, runs, strict=True))
 
 
@@ -543,4 +543,4 @@ def free_near() -> dict[int, list[weights.Result]]:
 @functools.cache
 def from_one_angle() -> list[weights.Circle]:
     """Angles on the circle from a nearly collapsed start."""
-    return recipes.kept("sa-from-one-angle", weights.Circle)
+    return records.runs("sa-from-one-angle")

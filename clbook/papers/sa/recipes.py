@@ -12,7 +12,6 @@ from clbook.experiments.alignment.experiment import Config as Plain
 from clbook.experiments.alignment.experiment import run as plain
 from clbook.papers.sa import checks, computed, weights
 from clbook.papers.sa.variants import Config, run
-from clbook.results import records
 from clbook.results.records import Computed, Recipe, fields
 
 SEEDS = range(3)
@@ -252,11 +251,6 @@ def of_descent(says, run, configs, asked, **derived) -> Recipe:
     return Recipe(
         says, run, configs, fields("final", **derived), ("drift",), start=0.3, record=asked
     )
-
-
-def kept(name: str, *kind: type) -> list:
-    """The runs of the record `name`."""
-    return records.runs(name, RECIPES[name].configs, *kind)
 
 
 SYNTHETIC, USUAL = Plain(compare="labels"), surrogate.Config()

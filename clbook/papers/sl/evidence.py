@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from clbook import records
-from clbook.experiments import modadd, words
+from clbook.experiments import modadd
 from clbook.experiments.modadd import equivalence, lookup, over_seeds
 from clbook.papers.sl import checks, computed, definitions, recipes, tables
 from clbook.papers.sl.measures import BOTH, ONE, WITH, WITHOUT
@@ -269,7 +269,7 @@ def flow_ratios():
 @functools.cache
 def first():
     """The book's setting, ten seeds, and classifiers from three starts: Fig. 2."""
-    return records.runs("sl-first", recipes.FIRST, modadd.Result)
+    return records.runs("sl-first")
 
 
 @functools.cache
@@ -282,7 +282,7 @@ def random():
 @functools.cache
 def full():
     """{start and decay: runs on all samples, 1,500 epochs, one a seed} (a record)."""
-    runs = records.runs("sl-all-samples", recipes.ALL_SAMPLES, modadd.Result)
+    runs = records.runs("sl-all-samples")
     names = recipes.each(modadd.DECAYS, SEEDS)
     found = {}
     for name, run in zip(names, runs, strict=True):
@@ -432,13 +432,13 @@ def own_groups():
 @functools.cache
 def words_fixed_toss():
     """The chapter's runs, five seeds: one toss of a coin an occurrence says which of two twins a word is."""
-    return records.runs("sl-words-fixed", recipes.FIXED, words.Result)
+    return records.runs("sl-words-fixed")
 
 
 @functools.cache
 def words_over_symbols():
     """The same with the softmax over symbols, 750 steps (a record)."""
-    return records.runs("sl-words-over-symbols", recipes.OVER_SYMBOLS, words.Result)
+    return records.runs("sl-words-over-symbols")
 
 
 @functools.cache
@@ -480,4 +480,4 @@ def words_transformer():
 @functools.cache
 def words_decay():
     """The same with weight decay, 750 steps (a record)."""
-    return records.runs("sl-words-decay", recipes.WITH_DECAY, words.Result)
+    return records.runs("sl-words-decay")

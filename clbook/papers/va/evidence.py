@@ -25,7 +25,7 @@ def step_errors():
 @functools.cache
 def three_flows():
     """Five seeds of the flow through a network, through one that sees |x| alone, and without a network."""
-    runs = iter(records.runs("va-three-flows", recipes.THREE_FLOWS, kernel.Result))
+    runs = iter(records.runs("va-three-flows"))
     found = []
     for _ in SEEDS:
         found.append({name: next(runs) for name in kernel.FLOWS})
@@ -207,7 +207,7 @@ def trained():
 def tight():
     """{start: runs[delta][seed]} one step of clusters of each radius in DELTAS."""
     size = len(SEEDS)
-    runs = records.runs("va-tight", recipes.TIGHT, kernel.Result)
+    runs = records.runs("va-tight")
     rows = iter(runs[k : k + size] for k in range(0, len(runs), size))
     found = {}
     for name in recipes.STARTS:
