@@ -10,7 +10,7 @@ import torch
 from clbook.experiments import sphere
 from clbook.experiments.separability import condition
 from clbook.experiments.separability.recipes import conditions, extents, grid, over_time
-from clbook.metrics import separable
+from clbook.metrics import linear_probe, separable
 from clbook.papers.ls import batches, computed, repair, variants
 from clbook.results.labelled import padded
 from clbook.results.records import Computed, Recipe
@@ -27,7 +27,7 @@ MAPS = {"a network": {}, "random features": dict(features="random", hidden=())}
 def readout_accuracy(result) -> np.ndarray:
     """(T,) accuracy of a linear readout of the embedding at each recorded time."""
     labels = result.labels
-    return np.array([condition.linear_probe(z, labels, z, labels) for z in result.z])
+    return np.array([linear_probe(z, labels, z, labels) for z in result.z])
 
 
 def figure_4(results) -> dict[str, np.ndarray]:
