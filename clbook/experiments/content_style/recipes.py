@@ -102,9 +102,8 @@ def depth_configs() -> tuple:
 
 
 def projector_configs() -> tuple:
-    """Projectors at three temperatures, with and without norm; DirectCLR at two decays; two temperatures."""
-    (direct,) = DIRECT.values()
-    configs = [direct, direct.replace(decay=1.0), ROWS["two temperatures"]]
+    """Projectors at three temperatures, with and without norm; one of two temperatures."""
+    configs = [ROWS["two temperatures"]]
     for tau in (0.1, 0.3, 1.0):
         configs += [PLAIN.replace(tau=tau, normalize=normalize) for normalize in (True, False)]
     return tuple(configs)
@@ -165,12 +164,18 @@ RECIPES["content-style-depth"] = Recipe(
     start=0.3,
     record=("r2",),
 )
-RECIPES["content-style-projector"] = Recipe(
-    "projectors on digits: temperature and norm; DirectCLR at two decays",
-    projector.run,
+
+
+def of_projectors(says: str, configs: tuple) -> Recipe:
+    """The Recipe of whole runs on digits."""
+    return Recipe(says, projector.run, configs, fields(), ("loss",), start=0.5, record=READ_ASKED)
+
+
+RECIPES["content-style-projector"] = of_projectors(
+    "projectors on digits: three temperatures, with and without norm, and two temperatures",
     projector_configs(),
-    fields(),
-    ("loss",),
-    start=0.5,
-    record=READ_ASKED,
+)
+RECIPES["content-style-directclr"] = of_projectors(
+    "DirectCLR on digits at two decays",
+    (DIRECT["directclr"], DIRECT["directclr"].replace(decay=1.0)),
 )

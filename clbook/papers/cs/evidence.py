@@ -451,4 +451,4 @@ def loss_of_x():
 @functools.cache
 def other_images():
     """Photographs and handwritten digits through the projector, outputs normalised or not (a record)."""
-    return records.runs("cs-other-images")
+    return records.load("cs-other-images")

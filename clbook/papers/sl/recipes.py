@@ -216,7 +216,6 @@ SAID = (
     "classifier_epochs",
 )  # what SL Sec. 5 names
 UNSAID = plain.Config(**{name: getattr(PAPER, name) for name in SAID})
-NO_TWINS = (words.Config(injected=0),)
 STARTED_LARGE = (words.Config(std=1.0), words.Config(std=1.0, lr=2e-2))
 SMALL_TEXT = (words.Config(sentences=4000, common=30, steps=1500),)
 WITH_DECAY = (words.Config(steps=750, decay=1e-4),)
@@ -300,7 +299,6 @@ RECIPES["sl-first"] = Recipe(
     record=("floor",),
 )
 RECIPES["sl-words-fixed"] = of_distances("the chapter's runs on words, five seeds", FIXED)
-RECIPES["sl-words-no-twins"] = of_distances("words without twins", NO_TWINS)
 RECIPES["sl-words-starts"] = of_distances("words from a large start, two rates", STARTED_LARGE)
 RECIPES["sl-words-small"] = of_distances("a text of 4,000 sentences", SMALL_TEXT)
 RECIPES["sl-words-over-symbols"] = of_distances(
