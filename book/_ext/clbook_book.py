@@ -180,8 +180,8 @@ def add_computed(app, doctree, docname):
     time = f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.1f} minutes"
     versions = app.config.clbook_environment
     text = (
-        f"The code of this page took {time} when the book was built (runs that were already in the sweep cache "
-        f"take none), on {versions['device']}, with clbook {versions['clbook']}, torch {versions['torch']} and "
+        f"The code of this page took {time} when the book was built (runs that were already in the sweep cache, "
+        f"or that come with the book as records, take none), on {versions['device']}, with clbook {versions['clbook']}, torch {versions['torch']} and "
         f"Python {versions['python']}."
     )
     doctree.append(nodes.paragraph(text, text, classes=["clbook-computed"]))
