@@ -186,9 +186,8 @@ def test_restored_runs_are_found_like_runs_of_ones_own(toy, tmp_path):
     shutil.rmtree(tmp_path / "cache")
     records.restore("toy")
     found = sweep(run, configs)
-    share = float(records.made(records.load("toy"))["seconds"]) / 3
     for mine, theirs in zip(found, trained, strict=True):
-        assert mine.seconds == pytest.approx(share), "it was trained, not restored"
+        assert mine.seconds == 0.0 < theirs.seconds, "it was trained, not restored"
         assert vars(mine).keys() == vars(theirs).keys() and mine.config == theirs.config
         assert np.array_equal(mine.steps, theirs.steps) and np.array_equal(mine.z, theirs.z)
     # A reader's own run stays, as it may hold more.
@@ -203,8 +202,8 @@ def test_a_record_that_is_older_than_the_code_restores_nothing(toy, tmp_path, mo
     records.make("toy")
     shutil.rmtree(tmp_path / "cache")
     monkeypatch.setattr(records, "fingerprint", lambda run, kind: "other code")
-    with pytest.warns(UserWarning, match="record toy: older than the code"):
-        records.restore("toy")
+    assert records.older("toy")
+    records.restore("toy")
     assert not store.path_of(run, TOY[0], "cpu").exists()
 
 
@@ -212,7 +211,7 @@ def test_a_record_of_parts_of_its_runs_is_not_restored(toy):
     toy["toy"] = whole(TOY, "z")
     toy["toy"] = dataclasses.replace(toy["toy"], curves=("steps",))
     records.make("toy")
-    with pytest.raises(ValueError, match="name = 'toy' is not allowed: it lacks z"):
+    with pytest.raises(ValueError, match="name = 'toy' is not allowed: it lacks {'z'}"):
         records.restore("toy")
 
 

@@ -25,7 +25,6 @@ import re
 import subprocess
 import sys
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -370,23 +369,22 @@ def _of_run(kept: dict[str, np.ndarray], run: int) -> dict:
 def restore(*names: str) -> None:
     """Put the runs of these records into the store, where sweeps and explorers find them as if they had been made here.
 
-    Where a record is older than the code a warning says so, and its runs are made when they are asked for.
+    A record that is older than the code is left out: its runs are made when they are asked for. The command above and
+    the book's build say which records these are.
 
     Raises:
         ValueError: a record that leaves out something of its runs.
     """
     for name in names:
         if older(name):
-            warnings.warn(f"record {name}: {state(name)}, so its runs are made again", stacklevel=2)
             continue
         recipe = recipes()[name]
-        share = float(made(load(name))["seconds"]) / len(recipe.configs)
         for result in runs(name):
             kind = type(result)
             always = quantities(kind).keys() - on_request(kind)
             if missing := always - vars(result).keys():
-                raise ValueError(f"name = {name!r} is not allowed: it lacks {', '.join(missing)}")
-            vars(result).update(seconds=share, device="cpu", stopped=False)
+                raise ValueError(f"name = {name!r} is not allowed: it lacks {missing}")
+            vars(result).update(seconds=0.0, device="cpu", stopped=False)  # it takes none here
             path = store.path_of(recipe.run, result.config, "cpu")
             if path and not path.exists():  # what is there may hold more
                 store.save(path, result.config, result)
