@@ -190,11 +190,21 @@ def test_restored_runs_are_found_like_runs_of_ones_own(toy, tmp_path):
         assert mine.seconds == 0.0 < theirs.seconds, "it was trained, not restored"
         assert vars(mine).keys() == vars(theirs).keys() and mine.config == theirs.config
         assert np.array_equal(mine.steps, theirs.steps) and np.array_equal(mine.z, theirs.z)
-    # A reader's own run stays, as it may hold more.
+    # What was trained here is taken first, as it may hold more.
     path = store.path_of(run, configs[0], "cpu")
     store.save(path, configs[0], trained[0])
     records.restore("toy")
     assert sweep(run, configs[:1])[0].seconds == trained[0].seconds
+
+
+def test_a_record_is_not_made_of_itself(toy, tmp_path):
+    toy["toy"] = whole()
+    first = records.make("toy")
+    shutil.rmtree(tmp_path / "cache")
+    records.restore("toy")
+    again = records.make("toy")
+    assert float(records.made(first)["seconds"]) > 0 < float(records.made(again)["seconds"])
+    assert all(result.seconds > 0 for result in sweep(run, TOY)), "these were restored"
 
 
 def test_a_record_that_is_older_than_the_code_restores_nothing(toy, tmp_path, monkeypatch):
@@ -204,7 +214,7 @@ def test_a_record_that_is_older_than_the_code_restores_nothing(toy, tmp_path, mo
     monkeypatch.setattr(records, "fingerprint", lambda run, kind: "other code")
     assert records.older("toy")
     records.restore("toy")
-    assert not store.path_of(run, TOY[0], "cpu").exists()
+    assert not store.restored(store.path_of(run, TOY[0], "cpu")).exists()
 
 
 def test_a_record_of_parts_of_its_runs_is_not_restored(toy):

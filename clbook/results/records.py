@@ -285,10 +285,14 @@ def write(name: str, found: xarray.Dataset) -> None:
 
 
 def make(name: str) -> xarray.Dataset:
-    """Run the recipe `name` and keep the record; runs that are in the store already are taken from it."""
+    """Run the recipe `name` and keep the record; runs that were made before are taken from the store.
+
+    Those that `restore` put there are not: a record would be made of itself.
+    """
     if name not in (known := recipes()):
         raise ValueError(f"name = {name!r} is not allowed: the records are {', '.join(known)}")
     recipe = known[name]
+    store.forget_restored()
     if isinstance(recipe, Computed):
         began = time.monotonic()  # not of this process alone: a sweep has others
         found = computed.packed(recipe.function())
@@ -386,8 +390,8 @@ def restore(*names: str) -> None:
                 raise ValueError(f"name = {name!r} is not allowed: it lacks {missing}")
             vars(result).update(seconds=0.0, device="cpu", stopped=False)  # it takes none here
             path = store.path_of(recipe.run, result.config, "cpu")
-            if path and not path.exists():  # what is there may hold more
-                store.save(path, result.config, result)
+            if path is not None:
+                store.save(store.restored(path), result.config, result)
 
 
 # What has become of the code since.

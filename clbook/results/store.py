@@ -25,6 +25,8 @@ from clbook.results import fingerprint
 from clbook.training.loop import default_device, training_of, wanted
 from clbook.training.settings import Outcome, Settings, fields
 
+RESTORED = ".record.pkl"  # how the files of runs end that a record has put there
+
 
 def path_of(run: Callable, config: Settings, device=None) -> Path | None:
     """The file of the run of `config`, whether it is there or not; None where this run is not stored.
@@ -42,6 +44,17 @@ def path_of(run: Callable, config: Settings, device=None) -> Path | None:
         _warn_of(tuple(edited))
         return None
     return cache_folder() / "runs" / f"{_key(run, config, default_device(device))}.pkl"
+
+
+def restored(path: Path) -> Path:
+    """Where a record puts the run whose own file is `path`: beside it, so that no record is made of records."""
+    return path.with_suffix(RESTORED)
+
+
+def forget_restored() -> None:
+    """Remove the runs that records have put into the store."""
+    for file in (cache_folder() / "runs").glob(f"*{RESTORED}"):
+        file.unlink(missing_ok=True)
 
 
 @functools.cache  # once for all runs
@@ -81,22 +94,35 @@ def asked(run: Callable, record: Sequence[str] | str) -> frozenset[str]:
 def load(path: Path | None, config: Settings, record: frozenset[str]) -> tuple:
     """The result of `config` in a file of the store, and the names of what a run of it has to record.
 
-    The result is None where there is none that has all of `record`. What a stored one has is then recorded again. A
-    file that cannot be read, or that holds something else, counts as none; a warning names it.
+    Where the run has not been made here, or lacks some of `record`, the one that a record put there is taken. The
+    result is None where there is none that has all of `record`. What a stored one has is then recorded again.
     """
-    if path is None or not path.exists():
+    if path is None:
         return None, record
+    wanted = record
+    for file in (path, restored(path)):
+        result = _read(file, config)
+        if result is None:
+            continue
+        if all(hasattr(result, name) for name in record):
+            return result, record
+        wanted = wanted | result.recorded
+    return None, wanted
+
+
+def _read(file: Path, config: Settings) -> Outcome | None:
+    """The result of `config` in this file; None, and a warning, where it cannot be read or holds something else."""
+    if not file.exists():
+        return None
     try:
-        whose, result = joblib.load(path)
+        whose, result = joblib.load(file)
         wrong = "" if whose == config else f"it holds another run, of {whose}"
     except Exception as error:  # a pickle can fail in any way
         wrong = f"{type(error).__name__} {error}"
     if wrong:
-        warnings.warn(f"{path} cannot be used, so the run is made again: {wrong}", stacklevel=2)
-        return None, record
-    if all(hasattr(result, name) for name in record):
-        return result, record
-    return None, record | result.recorded
+        warnings.warn(f"{file} cannot be used, so the run is made again: {wrong}", stacklevel=3)
+        return None
+    return result
 
 
 def save(path: Path | None, config: Settings, result) -> str:
