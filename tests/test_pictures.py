@@ -10,7 +10,7 @@ from matplotlib.colors import to_rgb
 from PIL import Image
 
 from clbook import kernels, metrics, style, theory
-from clbook.experiments import content_style, overlap, separability
+from clbook.experiments import content_style, overlap, separability, words
 from clbook.experiments.alignment import figures as alignment_figures
 from clbook.experiments.content_style import figures as content_figures
 from clbook.experiments.kernel import figures as kernel_figures
@@ -20,6 +20,7 @@ from clbook.experiments.modadd import lookup, lookup_figures
 from clbook.experiments.overlap import figures as overlap_figures
 from clbook.experiments.separability import condition
 from clbook.experiments.separability import figures as separability_figures
+from clbook.experiments.words import atlas
 from clbook.experiments.words import figures as word_figures
 
 
@@ -113,33 +114,31 @@ def test_a_strip_does_not_sort_the_points_by_their_class():
     assert aside[0].min() < aside[1].max() and aside[1].min() < aside[0].max()
 
 
-class Vocabulary:
+def vocabulary() -> words.Result:
     """Seven symbols in three dimensions; of two split words one has its twin nearest."""
-
-    words = ("a", "b₁", "b₂", "c₁", "c₂", "d", "e")
-    table = np.array(
-        [[[0, 0, 9], [1, 0, 0], [1, 0.1, 0], [3, 0, 0], [9, 0, 0], [3, 0.5, 0], [0, 4, 0]]], float
+    table = [[0, 0, 9], [1, 0, 0], [1, 0.1, 0], [3, 0, 0], [9, 0, 0], [3, 0.5, 0], [0, 4, 0]]
+    return words.Result(
+        config=words.Config(),
+        seconds=0.0,
+        device="cpu",
+        stopped=False,
+        steps=np.array([0]),
+        words=["a", "b₁", "b₂", "c₁", "c₂", "d", "e"],
+        counts=np.array([9, 8, 8, 7, 7, 3, 1]),
+        pairs={"injected": np.array([[3, 4], [1, 2]]), "natural": np.zeros((0, 2), int)},
+        distances={
+            "injected": np.ones((1, 2)),
+            "natural": np.zeros((1, 0)),
+            "random, injected": np.ones((1, 2)),
+            "random, natural": np.ones((1, 1)),
+        },
+        table=np.array([table], float),
     )
-    counts = np.array([9, 8, 8, 7, 7, 3, 1])
-    pairs = {"injected": np.array([[3, 4], [1, 2]]), "natural": np.zeros((0, 2), int)}
-    steps = [0]
-    distances = {
-        "injected": np.ones((1, 2)),
-        "natural": np.zeros((1, 0)),
-        "random, injected": np.ones((1, 2)),
-        "random, natural": np.ones((1, 1)),
-    }
-
-    class config:
-        std = 0.02
-
-    def ratio(self, kind, frame=-1):
-        return 1.0
 
 
 def test_the_map_of_words_lists_who_is_nearest_in_all_dimensions():
-    result = Vocabulary()
-    picture = word_figures.vocabulary(result)
+    result = vocabulary()
+    picture = word_figures.vocabulary(atlas.map_of(result))
     plane, beside = picture.fig.axes
     away = np.linalg.norm(result.table[0] - result.table[0, 1], axis=1)
     expected = [result.words[k] for k in np.argsort(away, kind="stable")[1:]]
@@ -154,7 +153,7 @@ def test_the_map_of_words_lists_who_is_nearest_in_all_dimensions():
 
 
 def test_no_name_on_the_map_of_words_stands_on_another():
-    fig = word_figures.vocabulary(Vocabulary()).fig
+    fig = word_figures.vocabulary(atlas.map_of(vocabulary())).fig
     fig.draw_without_rendering()
     boxes = [text.get_window_extent() for text in fig.axes[0].texts]
     for k, box in enumerate(boxes):

@@ -15,6 +15,7 @@ from clbook.experiments import words
 from clbook.experiments.words import (
     Config,
     Embedding,
+    atlas,
     corpus,
     experiment,
     figures,
@@ -412,6 +413,23 @@ def test_another_word_needs_no_training_and_a_stopped_run_is_not_kept(folder):
     assert not first.stopped and not again.stopped
     assert again.config.word == "sleeps" and {w for _, w in said} <= {"the"}
     assert len(list((folder.parent / "cache" / "runs").iterdir())) == 1
+
+
+def test_a_map_is_of_the_run_and_keeps_no_table(folder):
+    config = tiny(folder)
+    seen = atlas.look(config)
+    (result,) = sweep(run, [config], record=("table",))
+    assert "table" not in vars(seen) and seen.ratio("injected") == result.ratio("injected")
+    table = result.table.astype(float)
+    symbol = result.words[seen.ringed]
+    near, _ = neighbours.closest(table[-1], seen.ringed)
+    assert symbol.endswith("₁") and list(seen.near[-1]) == list(near)
+    assert seen.first[-1] == atlas.twins_first(table[-1], result.pairs["injected"])
+    # The plane is the best one for the most frequent words: no other keeps more of how they vary.
+    often = atlas.frequent(result)
+    cloud = table[-1, often] - table[-1, often].mean(0)
+    kept = np.square(seen.plane[-1, often].astype(float)).sum()
+    assert kept == pytest.approx(np.square(np.linalg.svd(cloud)[1][:2]).sum(), rel=1e-2)
 
 
 def test_neighbours_are_sorted_and_know_the_twin(folder):

@@ -25,6 +25,7 @@ import re
 import subprocess
 import sys
 import time
+import typing
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -109,7 +110,7 @@ class Computed:
 
 
 def fields(*without: str, **derived: Callable) -> Callable:
-    """A `reduce` that keeps what Results hold: arrays, numbers, lists of texts, and arrays in dictionaries.
+    """A `reduce` that keeps what Results hold: arrays, numbers, texts, lists of texts, and arrays in dictionaries.
 
     `runs` gives them back, at the length that they had.
 
@@ -133,12 +134,14 @@ def fields(*without: str, **derived: Callable) -> Callable:
 
 
 def _quantities(result: Outcome, without: Sequence[str]) -> dict:
-    """{name: array, number or None} of a Result; an entry of a dictionary is called name.key, texts are name:lines."""
+    """{name: array, number or None} of a Result; an entry of a dictionary is called name.key, a list name:lines."""
     found = {}
     for name in quantities(type(result)).keys() - set(without):
         value = vars(result).get(name)
         if isinstance(value, (list, tuple)):
             found[f"{name}:lines"] = np.array("\n".join(value))
+        elif isinstance(value, str):
+            found[name] = np.array(value)
         elif isinstance(value, dict):
             found |= {f"{name}.{key}": entry for key, entry in value.items()}
         elif name in vars(result) and isinstance(value, (np.ndarray, int, float, type(None))):
@@ -332,11 +335,12 @@ def value(name: str):
 def runs(name: str) -> list:
     """Of each run of the record `name`, which was made with `fields`: its Result, as far as the record keeps it.
 
-    Of a function that is no Training's `run` they are plain objects with the Result's quantities and `config`.
+    Of a function that is no Training's `run`, and does not say what it returns, they are plain objects.
     """
     recipe, record = recipes()[name], load(name)
     training = training_of(recipe.run)
-    kind = training.Result if training else SimpleNamespace
+    said = typing.get_type_hints(recipe.run).get("return", SimpleNamespace)
+    kind = training.Result if training else said
     kept = {}
     for key in (*record.data_vars, "recorded_steps"):
         if key in record:

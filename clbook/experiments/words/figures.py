@@ -7,9 +7,10 @@ from matplotlib.patheffects import withStroke
 from matplotlib.transforms import Bbox
 
 from clbook.experiments.drawing import square
-from clbook.experiments.words.neighbours import closest
+from clbook.experiments.words.atlas import frequent, marked
+from clbook.experiments.words.neighbours import twin_of
 from clbook.experiments.words.twins import TWIN
-from clbook.style import INK, MUTED, Picture, axes, colour, legend, needs
+from clbook.style import INK, MUTED, Picture, axes, colour, legend
 
 KINDS = {
     "injected": colour(7),
@@ -98,7 +99,7 @@ def neighbours(views, frame=-1) -> Picture:
     split = views["split"]
     whole = views["whole"]
     word = split.config.word
-    first = f"{word}₁" if split.twin else word
+    first = split.symbol
     titles = (
         f"nearest to {first}; {split.config.injected} words split",
         f"nearest to {word}; no word split",
@@ -132,24 +133,19 @@ def _bars(ax, names, distances, twin):
 LETTER, LINE = 0.036, 0.09
 
 
-@needs("table")
-def vocabulary(result, frame=-1, words=1000, marked=7, common=1500) -> Picture:
+def vocabulary(result, frame=-1) -> Picture:
     """The vocabulary in the plane in which the table at the end varies most (left), and who is nearest to one word.
 
-    Grey: the most frequent `words`. Thick lines join the most frequent twins and natural synonyms, `marked` of each,
-    that occur at most `common` times; twins have one name, synonyms two, where there is room. The word on the right
-    is the most frequent of those that were split; thin lines join it to its nearest in all dimensions.
+    result: from `atlas.look`. Grey: the most frequent words. Thick lines join the most frequent twins and natural
+    synonyms; twins have one name, synonyms two, where there is room. The word on the right is the most frequent of
+    those that were split; thin lines join it to its nearest in all dimensions.
     """
     fig, ((ax, beside),) = axes(2, width=7.8, height=4.4, width_ratios=(2, 1))
-    table = result.table.astype(np.float32)
-    often = np.argsort(-result.counts, kind="stable")[:words]
-    cloud = table[-1, often]
-    _, _, directions = np.linalg.svd(cloud - cloud.mean(0), full_matrices=False)
-    centred = table - table[:, often].mean(1, keepdims=True)
-    at = centred @ directions[:2].T
+    at = result.plane.astype(np.float32)
+    often = frequent(result)
     now = at[frame]
     ax.scatter(*now[often].T, s=5, color=MUTED, alpha=0.3, linewidths=0, gid="vocabulary")
-    joined = {kind: _frequent(result, kind, common, marked) for kind in ("injected", "natural")}
+    joined = {kind: marked(result, kind) for kind in ("injected", "natural")}
     shown = np.concatenate([often, *map(np.ravel, joined.values())])
     edge = 1.03 * np.abs(at[:, shown]).max()
     _pairs(ax, result, now, joined, edge)
@@ -158,19 +154,14 @@ def vocabulary(result, frame=-1, words=1000, marked=7, common=1500) -> Picture:
     ax.set(title=f"step {result.steps[frame]}, {start}", gid="own scale")
     if ax.lines:
         legend(ax, loc="lower right")
-    split = joined["injected"]
-    word = int(split[0, 0]) if len(split) else int(result.counts.argmax())
-    near, away = closest(table[frame], word)
-    names = [result.words[k] for k in near]
-    name = result.words[word]
-    twin = name.replace(*TWIN) if TWIN[0] in name else None
+    ringed, near = result.ringed, result.near[frame]
     for k in near:
-        ax.plot(*now[[word, k]].T, color=INK, lw=0.6, zorder=1.5)
-    ax.plot(*now[word], "o", ms=9, mfc="none", mec=INK, mew=1.4, zorder=5)
-    _bars(beside, names, away, twin)
-    beside.set_title(f"nearest to {name}")
-    found, split = twins_first(result, table[frame])
-    words_split = f"{found} of {split} split words"
+        ax.plot(*now[[ringed, k]].T, color=INK, lw=0.6, zorder=1.5)
+    ax.plot(*now[ringed], "o", ms=9, mfc="none", mec=INK, mew=1.4, zorder=5)
+    word, names = result.words[ringed], [result.words[k] for k in near]
+    _bars(beside, names, result.away[frame], twin_of(word))
+    beside.set_title(f"nearest to {word}")
+    words_split = f"{result.first[frame]} of {len(result.pairs['injected'])} split words"
     beside.annotate(
         f"{words_split}: twin nearest",
         (0.5, 0),
@@ -183,29 +174,9 @@ def vocabulary(result, frame=-1, words=1000, marked=7, common=1500) -> Picture:
     return Picture(
         fig,
         f"Map of the vocabulary, standard deviation of the start {result.config.std:g}: "
-        f"{_numbers(result, frame)}. Nearest to {name}: {', '.join(names)}. "
+        f"{_numbers(result, frame)}. Nearest to {word}: {', '.join(names)}. "
         f"For {words_split} the twin is the nearest symbol.",
     )
-
-
-def _frequent(result, kind, common, marked):
-    """Of the pairs of a kind that occur at most `common` times, the `marked` most frequent, by the rarer word."""
-    pairs = result.pairs[kind]
-    often = result.counts[pairs]
-    rare = (often <= common).all(1)
-    rarer = often[rare].min(1)
-    order = np.argsort(-rarer, kind="stable")
-    return pairs[rare][order[:marked]]
-
-
-def twins_first(result, table) -> tuple[int, int]:
-    """(of how many split words the second symbol is the nearest to the first, how many words are split)."""
-    pairs = result.pairs["injected"]
-    found = 0
-    for one, other in pairs:
-        (near,), _ = closest(table, one, shown=1)
-        found += int(near == other)
-    return found, len(pairs)
 
 
 def _pairs(ax, result, at, joined, edge):

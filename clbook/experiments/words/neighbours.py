@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from clbook.training.settings import Outcome, quantity, setting
 
 SHOWN = 8  # nearest words
 VARIANTS = {"split": {}, "whole": {"injected": 0}}  # with twins, and without
+WORDS = ("width", "real", "color", "figure", "cache", "score", "row", "true")  # the chapter's
 
 
 @dataclasses.dataclass(frozen=True)
@@ -27,32 +29,21 @@ class Neighbours(Outcome):
     """Nearest symbols of a word in one run."""
 
     steps: np.ndarray = quantity("recorded steps", dims="step", unit="steps")
+    symbol: str = quantity("the word, or its first twin where it was split")
     names: np.ndarray = quantity("the nearest symbols, the nearest first", dims="step rank")
     distances: np.ndarray = quantity(
         "how far they are, in units of the mean distance to all symbols", dims="step rank"
     )
-    twin: str | None = quantity("name of the word's twin, or None where it was not split")
+
+    @property
+    def twin(self) -> str | None:
+        """The other twin; None where the word was not split."""
+        return twin_of(self.symbol)
 
 
-def nearest(result: Result, word: str) -> tuple[np.ndarray, np.ndarray]:
-    """The symbols nearest to `word`, or to its first twin where it was split.
-
-    Returns:
-        names (T, 8) and distances (T, 8), in units of the mean over all symbols.
-
-    Raises:
-        ValueError: the word is not in the vocabulary.
-    """
-    name = word if word in result.words else word + TWIN[0]
-    if name not in result.words:
-        raise ValueError(
-            f"word = {word!r} is not allowed: word must be one of the {len(result.words)} words of the "
-            f"run, such as {', '.join(result.words[20:25])}"
-        )
-    k = result.words.index(name)
-    found = [closest(table, k) for table in result.table.astype(np.float32)]
-    near, distances = map(np.stack, zip(*found, strict=True))
-    return np.array(result.words)[near], distances
+def twin_of(symbol: str) -> str | None:
+    """The second twin of a first one; None for a word that was not split."""
+    return symbol.replace(*TWIN) if TWIN[0] in symbol else None
 
 
 def closest(table: np.ndarray, k: int, shown: int = SHOWN) -> tuple[np.ndarray, np.ndarray]:
@@ -64,6 +55,28 @@ def closest(table: np.ndarray, k: int, shown: int = SHOWN) -> tuple[np.ndarray, 
     return near, away[near] / mean
 
 
+def closest_over_time(result: Result, k: int) -> tuple[np.ndarray, np.ndarray]:
+    """`closest` at each recorded time of a run with its table: (T, 8) symbols and (T, 8) distances."""
+    found = [closest(table, k) for table in result.table.astype(np.float32)]
+    near, distances = map(np.stack, zip(*found, strict=True))
+    return near, distances
+
+
+def of_run(see: Callable, config: Config, progress=None, device=None) -> Outcome:
+    """`see(result)` of the run of `config` with its table, which is trained if it is not in the store.
+
+    Args:
+        see: makes an Outcome of the run's Result.
+        config, progress, device: as for `words.run`.
+    """
+
+    def report(fraction, partial):
+        return progress(fraction, partial and see(partial))
+
+    told = None if progress is None else report
+    return see(cached(run, config, progress=told, device=device, record=("table",)))
+
+
 def look(config: View, *, progress=None, device=None) -> Neighbours:
     """The neighbours of the word in its run, which is trained if it is not in the store.
 
@@ -73,25 +86,27 @@ def look(config: View, *, progress=None, device=None) -> Neighbours:
     Raises:
         ValueError: as `words.run`; the word is not in the vocabulary.
     """
-    # The word is no part of the run: another one needs no training.
-    settings = Config(**{f.name: getattr(config, f.name) for f in dataclasses.fields(Config)})
 
     def seen(result):
-        names, distances = nearest(result, config.word)
-        twin = config.word + TWIN[1]
+        word = config.word
+        symbol = word if word in result.words else word + TWIN[0]
+        if symbol not in result.words:
+            raise ValueError(
+                f"word = {word!r} is not allowed: word must be one of the {len(result.words)} words of the "
+                f"run, such as {', '.join(result.words[20:25])}"
+            )
+        near, distances = closest_over_time(result, result.words.index(symbol))
         return Neighbours(
             config=config,
             seconds=result.seconds,
             device=result.device,
             stopped=result.stopped,
             steps=result.steps,
-            names=names,
+            symbol=symbol,
+            names=np.array(result.words)[near],
             distances=distances,
-            twin=twin if twin in result.words else None,
         )
 
-    def report(fraction, partial):
-        return progress(fraction, partial and seen(partial))
-
-    told = None if progress is None else report
-    return seen(cached(run, settings, progress=told, device=device, record=("table",)))
+    # The word is no part of the run: another one needs no training.
+    settings = Config(**{f.name: getattr(config, f.name) for f in dataclasses.fields(Config)})
+    return of_run(seen, settings, progress, device)
