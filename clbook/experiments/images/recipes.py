@@ -2,8 +2,6 @@
 
 import numpy as np
 import torch
-from sklearn.decomposition import PCA
-from sklearn.manifold import TSNE
 
 from clbook.experiments.images import cost, emergence, readout
 from clbook.experiments.images.experiment import Config, Trainer, run
@@ -44,6 +42,9 @@ COST = tuple(cost.Config(seed=seed) for seed in SEEDS)
 
 def plane(points: np.ndarray, seed: int) -> np.ndarray:
     """(n, 2) t-SNE of points (n, d), of their first 50 principal components where there are more (LS and VA Fig. 1)."""
+    from sklearn.decomposition import PCA  # here, since loading them takes a second
+    from sklearn.manifold import TSNE
+
     if points.shape[1] > 50:
         points = PCA(50, random_state=seed).fit_transform(points)
     return TSNE(init="pca", random_state=seed).fit_transform(points)

@@ -7,6 +7,7 @@ import numpy as np
 from clbook import kernels
 from clbook.experiments import separability
 from clbook.experiments.separability.condition import evenly_chosen
+from clbook.metrics import r2
 from clbook.results.records import Recipe
 
 ACTIVATIONS = ("tanh", "relu", "gelu")
@@ -24,9 +25,18 @@ def scores(results) -> dict[str, np.ndarray]:
     """Alignment and Fisher ratio (runs, T) at the recorded times, and when each run separated.
 
     share: (runs, 3) class share of the kernel's top eigenvector at the start, near separation and at the end.
+    fit: (runs, 2, 2) R^2 of the top eigenvector of K(0), and of the embedding at separation, as linear functions of the
+        position, and of the squared radius.
     """
-    share = []
+    share, fit = [], []
     for r in results:
+        apart = r.z[int(np.searchsorted(r.steps, r.separable_at))]
+        top = kernels.top_eigenvector(r.kernel[0], r.labels)[0][:, None]
+        radius = (r.x**2).sum(1, keepdims=True)
+        explained = []
+        for pattern in (top, apart):
+            explained.append([r2(pattern, by)[0] for by in (r.x, radius)])
+        fit.append(explained)
         chosen = evenly_chosen(r, 6)
         near = chosen[np.argmin(np.abs(r.steps[chosen] - r.separable_at))]
         share.append([kernels.top_eigenvector(r.kernel[k], r.labels)[1] for k in (0, near, -1)])
@@ -39,6 +49,7 @@ def scores(results) -> dict[str, np.ndarray]:
         "alignment": alignment,
         "fisher": fisher,
         "share": np.array(share),
+        "fit": np.array(fit),
         "separable_at": separable_at,
     }
 
@@ -49,7 +60,13 @@ def at_three_times(record) -> list:
     return [record.alignment.isel(step=at) for at in (0, seen, -1)]
 
 
-AXES = dict.fromkeys(("steps", "alignment", "fisher"), "run step") | {"share": "run moment"}
+AXES = dict.fromkeys(("steps", "alignment", "fisher"), "run step")
+AXES |= {"share": "run moment", "fit": "run pattern by"}
+LABELS = {
+    "moment": ("start", "near separation", "end"),
+    "pattern": ("eigenvector", "embedding"),
+    "by": ("position", "squared radius"),
+}
 
 RECIPES = {
     "ls-fig-5-training": Recipe(
@@ -61,7 +78,7 @@ RECIPES = {
         start=0.02,
         record=("kernel", "alignment", "theta", "sigma2"),
         axes=AXES,
-        labels={"moment": ("start", "near separation", "end")},
+        labels=LABELS,
         dims=("data", "activation", "seed"),
     ),
 }
