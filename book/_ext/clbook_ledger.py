@@ -250,9 +250,11 @@ def quote(app, doctree, docname):
             continue
         needs_mathjax(app, docname)
         target = f"{address(app, docname, row['row'])}#claim-{row['id']}"
+        condition = row["condition"] if row["verdict"] == "holds when" else ""
+        verdict = f"{row['verdict']} {condition}".strip()
         html = (
             f'<span class="clbook-quote mathjax_process">{judging.words(row["measured"])} '
-            f'(<a href="{target}">{row["verdict"]}</a>)</span>'
+            f'(<a href="{target}">{judging.words(verdict)}</a>)</span>'
         )
         node.replace_self(nodes.raw("", html, format="html"))
 
