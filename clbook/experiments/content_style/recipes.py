@@ -148,7 +148,7 @@ RECIPES = {
     "cs-direct": on_digits("digits: DirectCLR, eight seeds", DIRECT, ("h", "r", "z")),
 }
 RECIPES["content-style-box"] = Recipe(
-    "the box: three spreads of style, and a low temperature of content",
+    "the box: more and less style within a pair, and a low temperature of content",
     run,
     box_configs(),
     fields(size=map_size),

@@ -1,4 +1,4 @@
-"""Runs from a uniform start, below and beyond the rate at which descent gets unstable: how their record is made."""
+"""Runs from three starts, and from a uniform one below and beyond the rate at which descent gets unstable: records."""
 
 from __future__ import annotations
 
@@ -22,6 +22,13 @@ TRAINED = tuple(config.replace(lr=lr) for config in STARTS for lr in RATES)
 GENTLE = tuple(
     config.replace(lr=lr, steps=300, record_every=50)
     for config, lr in zip(STARTS, HALF, strict=True)
+)
+THREE_STARTS = tuple(
+    Config(d=d, start=start, depth=depth, seed=seed, steps=100)
+    for d in (2, 3)
+    for start in ("uniform", "cap", "ordinary")
+    for depth in (1, 4)
+    for seed in range(5)
 )
 CURVES, TIMES = ("accuracy", "loss", "reach"), ("clustered_at", "separable_at")
 
@@ -55,5 +62,16 @@ RECIPES = {
         start=0.3,
         record=CURVES + TIMES,
         axes=AXES,
+    ),
+    "sphere-starts": Recipe(
+        "four clusters from a uniform start, a cap and an ordinary start, five seeds, 100 iterations",
+        run,
+        THREE_STARTS,
+        curves,
+        ("accuracy", "loss", "reach"),
+        start=0.3,
+        record=CURVES + TIMES,
+        axes=AXES,
+        dims=("d", "start", "depth", "seed"),
     ),
 }
