@@ -177,8 +177,9 @@ def story(pair: dict, network_times, vanilla_times, azimuth: float = AZIMUTH) ->
     side = f", seen from {azimuth:.0f} degrees" if network.config.d == 3 else ""
     return Picture(
         fig,
-        f"{_setting(network.config)}{side}. Top row, through the network: {_says(network)}. Bottom row, "
-        f"each point by itself: {_says(vanilla)}, and ends at loss {vanilla.loss[-1]:.3f}.",
+        f"{_setting(network.config)}{side}. Top row, the input. Middle row, through the network: "
+        f"{_says(network)}. Bottom row, each point by itself: {_says(vanilla)}, and ends at loss "
+        f"{vanilla.loss[-1]:.3f}.",
     )
 
 
