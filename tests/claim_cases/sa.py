@@ -150,7 +150,8 @@ def dips(least):
         dict.fromkeys(("cka", "rsa"), (("seed", "epoch", "loss"), values)), {"loss": ["ce"]}
     )
     steps = epochs.rename(epoch="step")
-    return {"cifar": epochs, "mnist": epochs, "momentum": [steps, steps]}
+    sets = {"CIFAR-10": epochs, "MNIST": epochs}
+    return {"photographs": sets, "momentum": [steps, steps]}
 
 
 def record(places, **quantities):
@@ -246,7 +247,7 @@ def tails(printed, corrected):
 def images(lead):
     """The records of two sets of images, NSCL this far ahead at the end."""
     made = lars(cka=(1, 0.5 + lead, 0.5, 0.5)).rename(step="epoch")
-    return {"cifar": made, "mnist": made}
+    return {"photographs": {"CIFAR-10": made, "MNIST": made}}
 
 
 CASES = {
@@ -298,8 +299,8 @@ CASES = {
         "fails": {"coupled": coupled(rsa=-np.ones(2))},
     },
     "sa-corollaries-far": {
-        "holds": {"far_correlation": 0.1, "far_certified": 0.0},
-        "fails": {"far_correlation": -1.0, "far_certified": 0.0},
+        "holds": {"far": (0.1, 0.0)},
+        "fails": {"far": (-1.0, 0.0)},
     },
     "sa-exponent": {
         "holds": {"moving_exponents": {"a": 0.1}, "positive_moves": np.ones(5)},
