@@ -75,8 +75,9 @@ def on_weights(eta=0.1, batch=8, tau=2.0, miss_bound=9.0, **fields):
 
 
 def both(**fields):
-    names = ("circles", "networks", "repeated_circles", "repeated_networks")
-    return dict.fromkeys(names, [on_weights(**fields)] * 5)
+    runs = [on_weights(**fields)] * 5
+    encoders = {"circle": runs, "network": runs}
+    return {"circles": runs, "networks": runs, "encoders": encoders}
 
 
 def varied(fall=1):
@@ -97,10 +98,7 @@ def varied(fall=1):
 
 def classes(slope):
     """Runs whose loss gap falls in the number of classes with this slope."""
-    return [
-        [Run(config=Run(classes=c), loss_gap=np.full((4, 4), float(c) ** slope))] * 5
-        for c in (5, 10, 20)
-    ]
+    return {c: [Run(loss_gap=np.full((4, 4), float(c) ** slope))] * 5 for c in (5, 10, 20)}
 
 
 def early(twin, nscl):

@@ -15,7 +15,7 @@ from torch.nn.functional import normalize
 from clbook import augment, data, records, sweep, theory
 from clbook.experiments import alignment
 from clbook.experiments.alignment import surrogate
-from clbook.papers.sa import checks, computed, definitions, recipes
+from clbook.papers.sa import checks, definitions
 
 SEEDS = range(5)
 FEW = range(3)  # of grids whose runs are judged one by one, and of formulas
@@ -23,10 +23,12 @@ ROUNDING = 1e-6  # shares are single-precision numbers
 REPEATING = surrogate.Config(classes=4, n=4, tau=5.0, eta=0.5, steps=1, replacement=True)
 
 
-def _chunks(runs):
-    """The runs in groups of all seeds."""
-    size = len(SEEDS)
-    return [runs[k : k + size] for k in range(0, len(runs), size)]
+def _by(setting, name):
+    """{value of a setting: the runs of all seeds} of a record."""
+    found = {}
+    for run in records.runs(name):
+        found.setdefault(getattr(run.config, setting), []).append(run)
+    return found
 
 
 # Trainings of the chapter on alignment.
@@ -52,8 +54,8 @@ def long_pairs():
 
 @functools.cache
 def by_classes():
-    """Synthetic points with four losses: for each number of classes, 2 to 50, the runs of all seeds."""
-    return _chunks(records.runs("sa-by-classes"))
+    """{number of classes, 2 to 50: runs of synthetic points with four losses}."""
+    return _by("classes", "sa-by-classes")
 
 
 @functools.cache
@@ -64,8 +66,8 @@ def easy():
 
 @functools.cache
 def by_tau():
-    """Synthetic points, ten classes: for each temperature of `checks.TAUS` the runs of all seeds."""
-    return _chunks(records.runs("sa-by-tau"))
+    """{temperature, one of `checks.TAUS`: runs of synthetic points of ten classes}."""
+    return _by("tau", "sa-by-tau")
 
 
 @functools.cache
@@ -187,14 +189,8 @@ def readings():
 
 
 @functools.cache
-def gap_classes():
-    """The numbers of classes for which `loss_gaps` has the losses."""
-    return np.array(computed.CLASSES)
-
-
-@functools.cache
 def loss_gaps():
-    """{tau: (seeds, classes, 2) DCL and CL minus NSCL} of random embeddings."""
+    """{tau: (seeds, classes, 2) DCL and CL minus NSCL} of random embeddings of `computed.CLASSES` classes."""
     return records.value("sa-loss-gaps")
 
 
@@ -474,15 +470,12 @@ def networks():
 
 
 @functools.cache
-def repeated_circles():
-    """The circle, batches with replacement."""
-    return records.runs("sa-repeated-circles")
-
-
-@functools.cache
-def repeated_networks():
-    """The network, batches with replacement."""
-    return records.runs("sa-repeated-networks")
+def encoders():
+    """{encoder: the runs on the circle or of the network, and those whose batches are drawn with replacement}."""
+    return {
+        "circle": circles() + records.runs("sa-repeated-circles"),
+        "network": networks() + records.runs("sa-repeated-networks"),
+    }
 
 
 @functools.cache
@@ -503,22 +496,16 @@ def wide_networks():
     return records.runs("sa-wide-networks")
 
 
-def _by_dimension(name):
-    """{d: runs of all seeds} of a record of free embeddings."""
-    runs = _chunks(records.runs(name))
-    return dict(zip(recipes.DIMENSIONS, runs, strict=True))
-
-
 @functools.cache
 def free():
     """{d: free embeddings in so many dimensions, which begin unrelated}."""
-    return _by_dimension("sa-free")
+    return _by("d", "sa-free")
 
 
 @functools.cache
 def free_near():
     """{d: the same where each view begins near its point}."""
-    return _by_dimension("sa-free-near")
+    return _by("d", "sa-free-near")
 
 
 @functools.cache

@@ -6,6 +6,7 @@ import numpy as np
 
 from clbook import theory
 from clbook.papers.judging import Every, Finding, Measures, counted, listed, span
+from clbook.papers.sa.computed import CLASSES
 from clbook.papers.sa.recipes import SIMILARITIES
 
 measures = Measures()
@@ -55,11 +56,6 @@ def nscl_lead(run) -> np.ndarray:
 def least_growth(runs, k: int) -> list[float]:
     """The smallest growth of network k's weight gap from one recorded time to the next, of each run."""
     return [np.diff(r.gap[after_warmup(r), k]).min() for r in runs]
-
-
-def with_classes(by_classes, count: int) -> list:
-    """The runs with so many classes."""
-    return next(runs for runs in by_classes if runs[0].config.classes == count)
 
 
 # Of records: on digits and synthetic points, then on photographs.
@@ -133,10 +129,8 @@ def worst(runs, quantity) -> float:
 
 def no_more(quotients: dict[str, float]) -> Finding:
     """Finding for left sides that are to be at most the right ones: {where: largest left / right}."""
-    texts = [f"{where} {value:.2g}" for where, value in quotients.items()]
-    text = "left / right side at most: " + "; ".join(texts)
-    largest = np.array([*quotients.values()])
-    return Finding(text, largest.max(), 1 + ROOM - largest)
+    spare = [1 + ROOM - largest for largest in quotients.values()]
+    return ranges(quotients, *spare, form=".2g", before="left / right side at most: ")
 
 
 def over_all(runs, quotient) -> Finding:
@@ -144,14 +138,14 @@ def over_all(runs, quotient) -> Finding:
     return no_more({f"over {len(runs)} runs": worst(runs, quotient)})
 
 
-def by_encoder(quotient, circles, networks) -> Finding:
-    """`no_more` for the runs on the circle and for those of the network."""
-    return no_more({"circle": worst(circles, quotient), "network": worst(networks, quotient)})
+def by_encoder(encoders, quotient) -> Finding:
+    """`no_more` for the runs of each encoder."""
+    return no_more({name: worst(runs, quotient) for name, runs in encoders.items()})
 
 
-def corollary(runs, terms, lower) -> Finding:
-    """Finding for Corollary 1 or 2: `lower`(distance, scale) is not above the similarity, for the measured distance
-    and for Theorem 1's bound; in how many runs it says something at the end.
+def corollary(runs, terms) -> Finding:
+    """Finding for Corollary 1 or 2, which are one formula: what it promises is not above the similarity, for the
+    measured distance and for Theorem 1's bound; in how many runs it says something at the end.
 
     terms(run) gives the similarity, the measured distance relative to the scale, and the scale, at each time.
     """
@@ -159,15 +153,15 @@ def corollary(runs, terms, lower) -> Finding:
     for run in runs:
         similarity, measured, scale = terms(run)
         for k in range(1, len(run.steps)):
-            distances = (measured[k] * scale[k], run.bound[k])
-            promises = np.array([lower(distance, scale[k]) for distance in distances])
-            spare.append(similarity[k] - promises)
-        says.append(promises > 0)
+            own = theory.cka_lower_bound(measured[k], 1.0)
+            stated = theory.cka_lower_bound(run.bound[k], scale[k])
+            spare.append((similarity[k] - own, similarity[k] - stated))
+        says.append((own > 0, stated > 0))
     own, stated = np.min(spare, 0)
-    informative = np.sum(says, 0)
+    with_own, with_bound = np.sum(says, 0)
     return Finding(
-        f"in all of {len(runs)} runs; promised above 0 at the end in {informative[0]} with the measured "
-        f"distance, in {informative[1]} by Theorem 1",
+        f"of {len(runs)} runs it promises more than 0 at the end in {with_own} with the measured distance, in "
+        f"{with_bound} by Theorem 1",
         min(own, stated),
         (own + ROOM, stated + ROOM),
     )
@@ -280,12 +274,10 @@ def bound_tightens(bound_grid):
 
 @measures("sa-gap-training")
 def gap_training(by_classes):
-    counts, gaps = [], []
-    for runs in by_classes:
-        count = runs[0].config.classes
-        if count >= 5:
-            counts.append(count)
-            gaps.append([run.loss_gap for run in runs])
+    counts = [count for count in by_classes if count >= 5]
+    gaps = []
+    for count in counts:
+        gaps.append([run.loss_gap for run in by_classes[count]])
     gaps = np.array(gaps)  # (C, seeds, T, 4)
     curves = np.log(gaps).reshape(len(counts), -1)
     slopes = np.polyfit(np.log(counts), curves, 1)[0]
@@ -302,8 +294,8 @@ def definitions(definition_errors):
 
 
 @measures("sa-loss-gap")
-def loss_gap(gap_classes, loss_gaps):
-    log_classes = np.log(gap_classes)
+def loss_gap(loss_gaps):
+    log_classes = np.log(CLASSES)
     slopes = []
     for gaps in loss_gaps.values():
         curves = np.log(gaps.transpose(2, 1, 0))  # (losses, classes, seeds)
@@ -369,18 +361,14 @@ def beyond_triangle(useful_steps):
 
 @measures("sa-corollary-1")
 def corollary_1(coupled):
-    return corollary(coupled, lambda r: (r.cka, r.rho, r.gram_norm), theory.cka_lower_bound)
+    return corollary(coupled, lambda r: (r.cka, r.rho, r.gram_norm))
 
 
 @measures("sa-corollary-2")
 def corollary_2(coupled):
     n = coupled[0].config.n
     root = np.sqrt(n * (n - 1) / 2)
-    return corollary(
-        coupled,
-        lambda r: (r.rsa, r.r, r.std * root),
-        lambda distance, size: theory.rsa_lower_bound(distance, size, 1),
-    )
+    return corollary(coupled, lambda r: (r.rsa, r.r, r.std * root))
 
 
 @measures("sa-corollaries-far")
@@ -468,14 +456,13 @@ def closest(digits, lars):
 
 @measures("sa-two-classes")
 def two_classes(by_classes):
-    two = with_classes(by_classes, 2)
-    lead = np.array([nscl_lead(run)[-1] for run in two])
+    lead = np.array([nscl_lead(run)[-1] for run in by_classes[2]])
     return ranges({"leads by": lead}, 0.05 - lead, form="+.4f")
 
 
 @measures("sa-easy-classes")
 def easy_classes(by_classes, easy):
-    hard = with_classes(by_classes, 20)
+    hard = by_classes[20]
     near = final(hard) - final(hard, SCL)
     far = final(easy) - final(easy, SCL)
     return lists({"at spread .5:": far, "at 1.2:": near}, near - far)
@@ -605,7 +592,7 @@ def ce_dips_with_lars(long_lars):
 def more_classes(by_classes):
     means, rises = {}, []
     for key in SIMILARITIES:
-        values = np.array([final(runs, NSCL, key) for runs in by_classes])
+        values = np.array([final(runs, NSCL, key) for runs in by_classes.values()])
         means[key] = values.mean(1)
         rises += list(np.diff(values, axis=0))
     return lists({"CKA": means["cka"], "RSA": means["rsa"]}, *rises)
@@ -625,7 +612,7 @@ def subsets(subsets):
 @measures("sa-classes-decline")
 def classes_decline(by_classes):
     fall = []
-    for runs in by_classes:
+    for runs in by_classes.values():
         curves = [run.cka[after_warmup(run), NSCL] for run in runs]
         fall.append([curve[0] - curve[-1] for curve in curves])
     fall = np.array(fall)
@@ -718,7 +705,7 @@ def photo_temperature(photographs, photographs_tau):
 def temperature(by_tau):
     means, leads = {}, []
     for key in ("cka", "rsa"):
-        low, half, high = ends = [final(runs, NSCL, key) for runs in by_tau]
+        low, half, high = ends = [final(by_tau[tau], NSCL, key) for tau in (0.1, 0.5, 1.0)]
         means[key.upper()] = np.mean(ends, 1)
         leads.append(high - np.maximum(low, half))
     return lists(means, *leads)
@@ -881,12 +868,10 @@ def assumptions(circles, networks):
 
 
 @measures("sa-theorem-2")
-def theorem_2(circles, networks, repeated_circles, repeated_networks):
-    on_circle = [*circles, *repeated_circles]
-    of_network = [*networks, *repeated_networks]
-    circle = worst(on_circle, of_bound)
-    network = worst(of_network, of_bound)
-    runs = on_circle + of_network
+def theorem_2(encoders):
+    circle = worst(encoders["circle"], of_bound)
+    network = worst(encoders["network"], of_bound)
+    runs = encoders["circle"] + encoders["network"]
     bound = np.array([run.bound[-1] for run in runs])
     triangle = np.array([run.triangle[-1] for run in runs])
     infinite = counted(np.isinf(bound))
@@ -1176,23 +1161,21 @@ def lemma_6_range(large_steps):
 
 
 @measures("sa-lemma-7")
-def lemma_7(circles, networks, repeated_circles, repeated_networks):
+def lemma_7(encoders):
     return by_encoder(
-        lambda r: r.apart / (r.constants()["G"] * allowed(r) / r.config.tau),
-        [*circles, *repeated_circles],
-        [*networks, *repeated_networks],
+        encoders, lambda r: r.apart / (r.constants()["G"] * allowed(r) / r.config.tau)
     )
 
 
 @measures("sa-eq-15")
-def eq_15(circles, networks, repeated_circles, repeated_networks):
+def eq_15(encoders):
     def quotient(run):
         c, found = run.config, run.constants()
         added = c.eta * found["G"] * allowed(run) / c.tau
         grown = (1 + found["beta"] * c.eta) * run.drift[:-1]
         return run.drift[1:] / (grown + added)
 
-    return by_encoder(quotient, [*circles, *repeated_circles], [*networks, *repeated_networks])
+    return by_encoder(encoders, quotient)
 
 
 @measures("sa-lemma-8")
