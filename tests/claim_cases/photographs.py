@@ -19,9 +19,10 @@ def curves(*ends):
     return xarray.DataArray(values, {"loss": LOSSES}, ("seed", "epoch", "loss"))
 
 
-def both(record, key="photographs"):
+def both(record):
     """The same record of both sets."""
-    return {key: {"CIFAR-10": record, "MNIST": record}}
+    sets = {"CIFAR-10": record, "MNIST": record}
+    return {"photographs": sets, "images": sets}
 
 
 def similar(nscl, scl, ce):
@@ -35,9 +36,10 @@ def apart(nscl, scl):
     return xarray.Dataset({"gap": 1 - curves(1, 1 - nscl, 1 - scl, 1)})
 
 
-def digits(nscl, scl):
-    """The record of the long training, with these gaps at its end."""
-    return {"long_lars": apart(nscl, scl).rename(epoch="step")}
+def beside_digits(nscl, scl):
+    """Both sets with the wider gap for SCL, and the long training on digits with these gaps at its end."""
+    photographs = both(apart(0.5, 0.9))["images"]
+    return {"images": photographs | {"digits": apart(nscl, scl).rename(epoch="step")}}
 
 
 def declining(fall):
@@ -63,7 +65,7 @@ def heated(low, middle, high):
 
     half = record(half=middle).isel(tau=0)
     others = record(low=low, high=high).assign_coords(tau=[0.1, 1.0])
-    return both(half) | both(others, "photographs_tau")
+    return both(half) | {"photographs_tau": both(others)["photographs"]}
 
 
 def of_variants(values, *axes):
@@ -132,8 +134,8 @@ CASES = {
         "not seen here": both(apart(0.5, 0.9).isel(epoch=slice(None, None, -1))),
     },
     "sa-photo-scl-weights": {
-        "seen here": both(apart(0.5, 0.9)) | digits(0.5, 0.9),
-        "not seen here": both(apart(0.5, 0.9)) | digits(0.9, 0.5),
+        "seen here": beside_digits(0.5, 0.9),
+        "not seen here": beside_digits(0.9, 0.5),
     },
     "sa-photo-centres": {
         "seen here": right(0.6, 0.7, 0.8, 0.8),

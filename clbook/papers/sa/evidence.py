@@ -143,6 +143,12 @@ def photographs():
 
 
 @functools.cache
+def images():
+    """The same and the digits with LARS."""
+    return photographs() | {"digits": long_lars()}
+
+
+@functools.cache
 def photographs_tau():
     """{set: record of DCL and NSCL at the temperatures 0.1 and 1}."""
     return {

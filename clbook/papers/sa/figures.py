@@ -32,41 +32,26 @@ def coupled(result, frame=-1) -> Picture:
     }
     left.fill_between(all_t, result.triangle[1:], 1e9, **SHADE)
     right.axhspan(-1, 0, **SHADE)
-    for name, curve in curves.items():  # thin on wide: both are seen where they meet
-        values, tone, width = curve
+    # Thin on wide: both are seen where they meet.
+    for name, (values, tone, width) in curves.items():
         bounds = [theory.cka_lower_bound(*v) for v in zip(values, result.gram_norm, strict=True)]
         cka = result.cka if name == "measured" else bounds
         for ax, line in ((left, np.clip(values, FLOOR, 1e12)), (right, np.array(cka))):
             later = f"{name}, later"
             ax.plot(all_t, line[1:], color=tone, lw=0.8, alpha=0.4, label=name, gid=later)
             ax.plot(t, line[shown], color=tone, lw=width, gid=name)
-    left.set(
-        xscale="log",
-        yscale="log",
-        xlim=(1, config.steps),
-        ylim=(1e-5, 1e7),
-        xlabel="steps $t$",
-        ylabel="drift",
-    )
-    right.set(
-        xscale="log",
-        xlim=(1, config.steps),
-        ylim=(-1, 1.05),
-        xlabel="steps $t$",
-        ylabel="CKA, measured and certified",
-    )
+    left.set(yscale="log", ylim=(1e-5, 1e7), ylabel="drift")
+    right.set(ylim=(-1, 1.05), ylabel="CKA, measured and certified")
     for ax in (left, right):
+        ax.set(xscale="log", xlim=(1, config.steps), xlabel="steps $t$")
         ax.minorticks_off()
         name_lines(ax, 24)
-    title = "start"
-    now = drift = bound = triangle = 0
-    if len(t):
-        now = t[-1]
-        drift = result.drift[shown][-1]
-        bound = result.bound[shown][-1]
-        triangle = result.triangle[shown][-1]
-        title = f"Theorem 1 / triangle inequality = {bound / triangle:.3g}"
-    left.set_title(title)
+    now = result.steps[frame]
+    drift = result.drift[frame]
+    bound = result.bound[frame]
+    triangle = result.triangle[frame]
+    quotient = f"Theorem 1 / triangle inequality = {bound / triangle:.3g}" if now else "start"
+    left.set_title(quotient)
     right.set_title(f"measured CKA = {result.cka[frame]:.4f}")
     settings = (
         f"C = {config.classes}, tau = {config.tau:g}, B = {config.batch}, eta = {config.eta:g}"

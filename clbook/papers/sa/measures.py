@@ -83,19 +83,11 @@ def ahead(similarity):
     return similarity.sel(loss="nscl") - others
 
 
-def straight(x, y) -> float:
-    """Mean squared error of the best straight line through y (k,) over x (k,)."""
-    line = np.polyfit(x, y, 1)
-    return np.mean((y - np.polyval(line, x)) ** 2)
-
-
-def line_errors(steps, distances) -> tuple[np.ndarray, np.ndarray]:
-    """(seeds,) errors of log distance as a straight line in the time, like an exponential, and in its logarithm."""
-    logs = np.log(distances)
-    log_steps = np.log(steps)
-    in_time = [straight(steps, one) for one in logs]
-    in_log = [straight(log_steps, one) for one in logs]
-    return np.array(in_time), np.array(in_log)
+def straight(x, y) -> np.ndarray:
+    """(seeds,) mean squared errors of the best straight lines through y (seeds, k) over x (k,)."""
+    slope, start = np.polyfit(x, y.T, 1)
+    lines = start[:, None] + np.outer(slope, x)
+    return ((y - lines) ** 2).mean(1)
 
 
 def batch_change(ends):
@@ -174,7 +166,9 @@ def corollary(runs, terms) -> Finding:
 def grows(from_one_angle):
     steps = from_one_angle[0].steps[1:]
     distance = np.array([run.drift[1:] for run in from_one_angle])
-    in_time, in_log = line_errors(steps, distance)
+    logs = np.log(distance)
+    in_time = straight(steps, logs)  # like an exponential
+    in_log = straight(np.log(steps), logs)  # like a power
     grown = distance[:, -1] / distance[:, 0]
     times = span(grown, ",.0f")
     between = steps[-1] - steps[0]
@@ -189,11 +183,11 @@ def grows(from_one_angle):
 @measures("sa-exponential-digits")
 def grows_on_digits(start):
     late = start.distance.sel(loss="nscl", step=slice(20, None))
-    steps = late.step.values
-    distance = late.values
-    in_time, in_log = line_errors(steps, distance)
-    log_steps = np.log(steps)
-    power = np.array([np.polyfit(log_steps, one, 1)[0] for one in np.log(distance)])
+    logs = np.log(late.values)
+    log_steps = np.log(late.step)
+    in_time = straight(late.step, logs)
+    in_log = straight(log_steps, logs)
+    power, _ = np.polyfit(log_steps, logs.T, 1)
     near_one = 0.25 - abs(power - 1)
     return Finding(
         f"like the time to the power {listed(power)}; errors {span(in_time, '.3f')} in the time, "
@@ -513,20 +507,12 @@ def fall_with_lars(long_lars):
     return lists({"falls by": fall}, fall, form=".3f")
 
 
-def near_zero(record) -> Finding:
+@measures("sa-photo-scl-zero", "CIFAR-10")
+@measures("sa-scl-zero", "digits")
+def scl_zero(name, images):
     """Whether SCL's CKA with DCL ends near 0, and NSCL's does not."""
-    nscl, scl = at_end(record, "cka", "nscl", "supcon")
+    nscl, scl = at_end(images[name], "cka", "nscl", "supcon")
     return lists({"SCL": scl, "NSCL": nscl}, 0.1 - scl, nscl - 0.5)
-
-
-@measures("sa-photo-scl-zero")
-def photo_scl_zero(photographs):
-    return near_zero(photographs["CIFAR-10"])
-
-
-@measures("sa-scl-zero")
-def scl_zero(long_lars):
-    return near_zero(long_lars)
 
 
 @measures("sa-tight")
@@ -541,21 +527,13 @@ def loose(long_lars):
     return lists({"NSCL": nscl, "DCL": cl}, nscl / cl - 0.5, form=".3f")
 
 
-def between(record) -> Finding:
-    """Whether CE's CKA with DCL is between NSCL's and SCL's at the end."""
-    nscl, scl, ce = at_end(record, "cka", "nscl", "supcon", "ce")
-    return lists({"NSCL": nscl, "CE": ce, "SCL": scl}, nscl - ce, ce - scl)
-
-
 @measures("sa-photo-ce-between", "MNIST")
 @measures("sa-photo-ce-between-cifar", "CIFAR-10")
-def photo_ce_between(name, photographs):
-    return between(photographs[name])
-
-
-@measures("sa-ce-between")
-def ce_between(long_lars):
-    return between(long_lars)
+@measures("sa-ce-between", "digits")
+def ce_between(name, images):
+    """Whether CE's CKA with DCL is between NSCL's and SCL's at the end."""
+    nscl, scl, ce = at_end(images[name], "cka", "nscl", "supcon", "ce")
+    return lists({"NSCL": nscl, "CE": ce, "SCL": scl}, nscl - ce, ce - scl)
 
 
 def rise(record, key: str):
@@ -654,27 +632,19 @@ def nearest_centre(digits, lars):
     return lists(means, *rises, form=".3f", before="means: ")
 
 
-def in_order(readouts: dict) -> Finding:
-    """Whether accuracies, of DCL, NSCL and SCL, rise in this order: {set: (seeds, losses)}."""
+@measures("sa-photo-centres", "nccc", ("CIFAR-10", "MNIST"))
+@measures("sa-photo-probe", "probe", ("CIFAR-10", "MNIST"))
+@measures("sa-centres-lars", "nccc", ("digits",))
+@measures("sa-probe-lars", "probe", ("digits",))
+def in_order(key, names, images):
+    """Whether accuracies at the end, of DCL, NSCL and SCL, rise in this order."""
     means, margins = {}, []
-    for name, right in readouts.items():
+    for name in names:
+        right = images[name][key].isel(step=-1, missing_dims="ignore")
         three = right.sel(loss=["dcl", "nscl", "supcon"])
         means[name] = three.mean("seed")
         margins += list(three.diff("loss").transpose("loss", "seed"))
     return lists(means, *margins, form=".3f", before="means: ")
-
-
-@measures("sa-photo-centres", "nccc")
-@measures("sa-photo-probe", "probe")
-def photo_readouts(key, photographs):
-    return in_order({name: record[key] for name, record in photographs.items()})
-
-
-@measures("sa-centres-lars", "nccc")
-@measures("sa-probe-lars", "probe")
-def readouts_with_lars(key, long_lars):
-    end = long_lars.isel(step=-1)
-    return in_order({"digits": end[key]})
 
 
 @measures("sa-photo-centres-ce")
@@ -813,10 +783,9 @@ def scl_weights(digits):
 
 
 @measures("sa-photo-scl-weights")
-def photo_scl_weights(photographs, long_lars):
-    records = photographs | {"digits": long_lars}
+def photo_scl_weights(images):
     gaps, wider = {}, []
-    for name, record in records.items():
+    for name, record in images.items():
         nscl, scl = at_end(record, "gap", *GAPS)
         gaps |= {f"{name} SCL": scl, f"{name} NSCL": nscl}
         wider.append(Every(scl - nscl))

@@ -28,7 +28,8 @@ EACH = 120
 KEPT = 40
 EPOCHS = 60
 LARS = dict(optimizer="lars", lr=0.15)
-LABELS = Plain(data="digits", n=1200, noise=0.1, compare="labels")
+IMAGES = Plain(data="digits", n=1200, noise=0.1)
+LABELS = IMAGES.replace(compare="labels")
 DIGITS = Config(data="digits", n=1200, noise=0.1)
 APART = DIGITS.replace(compare="pair", schedule="constant", warmup=0, twin=1e-6)
 POINTS = Config(compare="pair", width=64, **LARS)
@@ -55,7 +56,7 @@ def both(results) -> dict[str, np.ndarray]:
     return over_time(results, *BOTH)
 
 
-def sized(base, sizes, scalings, seeds, steps) -> tuple:
+def sized(base, sizes, steps) -> tuple:
     """Runs of all scalings, batch sizes and seeds, in this order, with steps(B) steps, recorded at each fourth of them.
 
     At the batch size at which all scalings agree they are one run.
@@ -68,15 +69,15 @@ def sized(base, sizes, scalings, seeds, steps) -> tuple:
             record_every=steps(b) // 4,
             seed=s,
         )
-        for p in scalings
+        for p in POWERS
         for b in sizes
-        for s in seeds
+        for s in FIVE
     )
 
 
-def by_class(result) -> list[np.ndarray]:
-    """The embeddings (T, M, points, d) of each class of test points."""
-    return [result.z[:, :, result.labels == c] for c in np.unique(result.labels)]
+def by_class(z, labels) -> list[np.ndarray]:
+    """The embeddings (T, M, points, d) of each class, of z (T, M, n, d)."""
+    return [z[:, :, labels == c] for c in np.unique(labels)]
 
 
 def class_angles(result) -> np.ndarray:
@@ -85,7 +86,7 @@ def class_angles(result) -> np.ndarray:
     NaN before the first step.
     """
     plain, projected = [], []
-    for z in by_class(result):
+    for z in by_class(result.z, result.labels):
         start, dcl, nscl = z[0, 0], z[:, 0], z[:, 1]
         plain.append(angle((dcl - start).mean(1), (nscl - start).mean(1)))
         projected.append([pca_angle(start, a, b) for a, b in zip(dcl, nscl, strict=True)])
@@ -95,7 +96,7 @@ def class_angles(result) -> np.ndarray:
 def lengths(result) -> np.ndarray:
     """(10, 2, T) how far the mean embedding of a class has moved, for DCL and NSCL."""
     found = []
-    for z in by_class(result):
+    for z in by_class(result.z, result.labels):
         mean = z.mean(2)  # (T, M, d)
         found.append(np.linalg.norm(mean - mean[0], axis=-1)[:, :2].T)
     return np.array(found)
@@ -104,8 +105,7 @@ def lengths(result) -> np.ndarray:
 def within(result) -> np.ndarray:
     """(M, T) share of the variance of the unit embeddings that is within classes."""
     unit = result.z / np.linalg.norm(result.z, axis=-1, keepdims=True)
-    classes = np.unique(result.labels)
-    inside = [unit[:, :, result.labels == c].var(2).sum(-1) for c in classes]
+    inside = [z.var(2).sum(-1) for z in by_class(unit, result.labels)]
     return (np.mean(inside, 0) / unit.var(2).sum(-1)).T
 
 
@@ -190,8 +190,8 @@ def grid(base, **axes) -> list:
 
 def changed(eta: float, replacement: bool = False) -> list:
     """Settings of descent on weights around this step size: eta, B and tau are varied one by one."""
-    usual = surrogate.Config(n=24, classes=12, batch=8, d=6, steps=40, record_every=1, eta=eta)
-    usual = usual.replace(replacement=replacement)
+    usual = surrogate.Config(n=24, classes=12, batch=8, d=6, steps=40, record_every=1)
+    usual = usual.replace(eta=eta, replacement=replacement)
     if replacement:
         changes = ({}, {"batch": 16}, {"tau": 5.0})
     else:
@@ -254,7 +254,6 @@ def of_descent(says, run, configs, asked, **derived) -> Recipe:
 
 
 SYNTHETIC, USUAL = Plain(compare="labels"), surrogate.Config()
-IMAGES = LABELS.replace(compare=Plain().compare)
 LONG_PAIRS = IMAGES.replace(
     compare="pair", schedule="constant", warmup=0, steps=600, record_every=20
 )
@@ -273,21 +272,20 @@ LONG_LARS = DIGITS.replace(compare="labels", steps=3000, record_every=50, **LARS
 def chapter_batches() -> tuple:
     """Four scalings of the rate, three batch sizes, five seeds: first with 200 steps, then with 12,800 points seen."""
     base = Plain(compare="pair", width=64)
-    fixed_steps = sized(base, CHAPTER_SIZES, POWERS, FIVE, lambda b: 200)
-    fixed_epochs = sized(base, CHAPTER_SIZES, POWERS, FIVE, lambda b: CHAPTER_SEEN // b)
+    fixed_steps = sized(base, CHAPTER_SIZES, lambda b: 200)
+    fixed_epochs = sized(base, CHAPTER_SIZES, lambda b: CHAPTER_SEEN // b)
     return fixed_steps + fixed_epochs
 
 
-LAW_OF_RUN = np.repeat([*POWERS], 15)  # of either half of `chapter_batches`
 OF_CHAPTER = {
     "budget": np.repeat(["fixed steps", "fixed epochs"], 60),
-    "law": np.tile(LAW_OF_RUN, 2),
+    "law": np.tile(np.repeat([*POWERS], 15), 2),  # in either half
 }
 
 
 def page_batches() -> tuple:
     """Four scalings of the rate, four batch sizes, five seeds; the first tenth of the steps is a warm-up."""
-    configs = sized(POINTS, SIZES, POWERS, FIVE, lambda b: SEEN // b)
+    configs = sized(POINTS, SIZES, lambda b: SEEN // b)
     return tuple(config.replace(warmup=config.steps // 10) for config in configs)
 
 

@@ -182,7 +182,6 @@ def polar(record) -> Picture:
     }
     for name, (values, tone) in curves.items():
         band(over_time, record.step, values, color=tone, label=name, gid=name, lw=1.2)
-    over_time.set(xlabel="iteration", title="angle, degrees", ylim=(0, 120))
-    over_time.set_yticks([0, 30, 60, 90])
+    over_time.set(xlabel="iteration", title="angle, degrees", ylim=(0, 120), yticks=[0, 30, 60, 90])
     legend(over_time, loc="upper left")
     return Picture(fig, "Angles between the changes of DCL and NSCL. " + "; ".join(says) + ".")
