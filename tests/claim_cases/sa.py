@@ -37,6 +37,7 @@ def coupled(drift=1.0, batch=1024, times=1.0, **fields):
         r=np.zeros(2),
         final=np.ones((2, 4, 8)),
         largest=1.0,
+        positives=1.0,
     )
     return [Run(**{**base, **fields})] * 5
 
@@ -137,8 +138,8 @@ def by_dimension(*cosines):
 
 
 def distances(nscl, scl, ce):
-    """(seeds, times, losses, quantities) relative distances of tables."""
-    return {"trained_distances": np.tile(np.array([nscl, scl, ce])[:, None], (5, 4, 1, 2))}
+    """Five runs with these distances of tables, (times, losses, quantities) each."""
+    return {"digits": [Run(distances=np.tile(np.array([nscl, scl, ce])[:, None], (4, 1, 2)))] * 5}
 
 
 def dips(least):
@@ -219,7 +220,7 @@ def heated(ends):
 
 def batches(linear, others):
     rises = np.outer((linear, others, others, others), np.linspace(0, 1, len(SIZES)))
-    return grid(0.5 + rises, 5, law=POWERS, batch=SIZES)
+    return grid(0.5 + rises, 5, law=POWERS, batch=SIZES).cka.isel(step=-1)
 
 
 def widths(lead):
@@ -306,8 +307,8 @@ CASES = {
         "fails": {"far": (-1.0, 0.0)},
     },
     "sa-exponent": {
-        "holds": {"moving_exponents": {"a": 0.1}, "positive_moves": np.ones(5)},
-        "fails": {"moving_exponents": {"a": 24.0}, "positive_moves": np.ones(5)},
+        "holds": {"moving_exponents": {"a": 0.1}, "coupled": coupled()},
+        "fails": {"moving_exponents": {"a": 24.0}, "coupled": coupled()},
     },
     "sa-prefactor": {
         "holds when": {"imagenet_batches": imagenet(0.1)},

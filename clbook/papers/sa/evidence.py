@@ -15,7 +15,7 @@ from torch.nn.functional import normalize
 from clbook import augment, data, records, sweep, theory
 from clbook.experiments import alignment
 from clbook.experiments.alignment import surrogate
-from clbook.papers.sa import checks, definitions
+from clbook.papers.sa import checks, definitions, recipes
 
 SEEDS = range(5)
 FEW = range(3)  # of grids whose runs are judged one by one, and of formulas
@@ -36,7 +36,7 @@ def _by(setting, name):
 
 @functools.cache
 def digits():
-    """Digits with five losses: momentum, 200 iterations."""
+    """Digits with five losses: momentum, 200 iterations; with `recipes.distances`."""
     return records.runs("sa-digits")
 
 
@@ -70,19 +70,19 @@ def by_tau():
     return _by("tau", "sa-by-tau")
 
 
-@functools.cache
-def trained_distances():
-    """(seeds, times, 3, 2) rho and r of NSCL's, SCL's and CE's table on the test digits, relative to DCL's."""
-    return np.array([run.distances for run in digits()])
-
-
 # Records: trainings of minutes and hours.
 
 
 @functools.cache
 def fixed():
-    """CKA of NSCL with DCL at the end, by scaling and batch size, with fixed steps and with fixed epochs."""
+    """CKA of NSCL with DCL at the end, by scaling and batch size, with fixed steps and with fixed epochs; momentum."""
     return records.load("alignment-batch").cka.isel(step=-1)
+
+
+@functools.cache
+def sized():
+    """The same with LARS, with equally many points seen."""
+    return records.load("sa-batch").cka.isel(step=-1)
 
 
 @functools.cache
@@ -119,12 +119,6 @@ def subsets():
 def temperatures():
     """DCL and NSCL at three temperatures, with a rate proportional to tau and with LARS."""
     return records.load("sa-temperature")
-
-
-@functools.cache
-def sized():
-    """DCL and NSCL with LARS, by scaling and batch size, with equally many points seen."""
-    return records.load("sa-batch")
 
 
 @functools.cache
@@ -218,17 +212,15 @@ def large_steps():
 @functools.cache
 def repeats():
     """One step of eq. 1 on four points, drawn with replacement: of each seed five batch sizes, 16 to 4096."""
-    configs = []
-    for s, batch in itertools.product(SEEDS, (16, 64, 256, 1024, 4096)):
-        configs.append(REPEATING.replace(batch=batch, seed=s))
+    configs = recipes.grid(REPEATING, seed=SEEDS, batch=(16, 64, 256, 1024, 4096))
     return sweep(surrogate.run, configs)
 
 
 @functools.cache
 def fresh_repeats():
     """(seeds,) drift over Theorem 1 after such a step with B = 4096, each place with a view of its own."""
-    base = REPEATING.replace(batch=4096)
-    return np.array([checks.fresh_drift(base.replace(seed=s)) for s in SEEDS])
+    configs = recipes.grid(REPEATING.replace(batch=4096), seed=SEEDS)
+    return np.array([checks.fresh_drift(config) for config in configs])
 
 
 @functools.cache
@@ -239,8 +231,9 @@ def sides():
         "distinct": REPEATING.replace(n=64, batch=64, replacement=False),
     }
     found = {}
-    for name, config in settings.items():
-        found[name] = np.array([checks.quotients(config.replace(seed=s)) for s in FEW])
+    for name, base in settings.items():
+        configs = recipes.grid(base, seed=FEW)
+        found[name] = np.array([checks.quotients(config) for config in configs])
     return found
 
 
@@ -286,12 +279,6 @@ def moving_exponents():
 
 
 @functools.cache
-def positive_moves():
-    """How far the positives have moved in each run of `coupled`, on average, over S / (tau N)."""
-    return np.array([run.positives for run in coupled()])
-
-
-@functools.cache
 def imagenet_batches():
     """{(B, tau): Theorem 1's factor over N, and its exponent} on ImageNet-1K when the positives have moved by 1."""
     classes, N, epochs = checks.SETS["ImageNet-1K"]
@@ -310,10 +297,9 @@ def bound_grid():
     taus = np.geomspace(0.05, 20, 40)
     found = []
     for batch, steps, eta in itertools.product((32, 256, 4096), (1, 10_000), (0.01, 1.0)):
-        rows = []
-        for c in classes:
-            rows.append([checks.log_bound(c, batch, steps, eta, tau) for tau in taus])
-        found.append(np.array(rows))
+        points = itertools.product(classes, taus)
+        values = [checks.log_bound(c, batch, steps, eta, tau) for c, tau in points]
+        found.append(np.reshape(values, (len(classes), len(taus))))
     return found
 
 
@@ -388,8 +374,8 @@ def batch_curvature():
 def masses():
     """(tables, 2) how near Lemma 4's two bounds are, 1 being attained: random points, then all similarities 1."""
     found = []
-    for s, classes in itertools.product(FEW, (2, 20, 50)):
-        z1, z2, labels = surrogate.views(surrogate.Config(classes=classes, seed=s))
+    for config in recipes.grid(surrogate.Config(), seed=FEW, classes=(2, 20, 50)):
+        z1, z2, labels = surrogate.views(config)
         sims = surrogate.table(z1, z2)
         found += [checks.mass_shares(sims, labels, tau) for tau in (0.1, 1.0, 5.0)]
     *_, labels = surrogate.views(surrogate.Config(classes=2))
@@ -450,14 +436,9 @@ def missed_promises():
 
 @functools.cache
 def fewest_negatives():
-    """(seeds, draws) the smallest share of negatives in 100 batches, B = 128, C = 10."""
-    return np.array([checks.negative_shares(s, 128, 10, 100, 100).min((1, 2)) for s in FEW])
-
-
-@functools.cache
-def promised_share():
-    """What Corollary 3 promises for it."""
-    return 0.9 - theory.fluctuation(128, 100, 0.01)
+    """(smallest share of negatives in 100 draws of 100 batches, B = 128, C = 10, one a seed; Corollary 3's promise)."""
+    fewest = [checks.negative_shares(s, 128, 10, 100, 100).min() for s in FEW]
+    return fewest, 0.9 - theory.fluctuation(128, 100, 0.01)
 
 
 # Theorem 2: descent on weights.

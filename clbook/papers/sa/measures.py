@@ -1,5 +1,6 @@
 """How SA's claims are measured, mostly in the order of items.yaml. What the measures share comes first."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -18,20 +19,14 @@ GAPS = {"nscl": "NSCL", "supcon": "SCL"}  # the losses whose weight gap to DCL i
 # Findings of numbers alone.
 
 
-def ranges(numbers: dict, *conditions, form: str = ".2f", before: str = "") -> Finding:
-    """Finding with the range of the numbers under each name; its value is the mean of the first."""
-    return _named(span, numbers, conditions, form, before)
-
-
-def lists(numbers: dict, *conditions, form: str = ".2f", before: str = "") -> Finding:
-    """The same with all numbers under each name."""
-    return _named(listed, numbers, conditions, form, before)
-
-
-def _named(words, numbers, conditions, form, before):
+def lists(numbers: dict, *conditions, form=".2f", before="", words=listed) -> Finding:
+    """Finding with all numbers under each name, or with `words` for them; its value is the mean of the first."""
     texts = [f"{name} {words(values, form)}" for name, values in numbers.items()]
     first, *_ = numbers.values()
     return Finding(before + "; ".join(texts), np.mean(first), conditions)
+
+
+ranges = functools.partial(lists, words=span)  # with the range of the numbers
 
 
 # Of runs: a list of the chapter's, one a seed.
@@ -141,14 +136,13 @@ def corollary(runs, terms) -> Finding:
 
     terms(run) gives the similarity, the measured distance relative to the scale, and the scale, at each time.
     """
+    lower = np.vectorize(theory.cka_lower_bound)
     spare, says = [], []
     for run in runs:
-        similarity, measured, scale = terms(run)
-        for k in range(1, len(run.steps)):
-            own = theory.cka_lower_bound(measured[k], 1.0)
-            stated = theory.cka_lower_bound(run.bound[k], scale[k])
-            spare.append((similarity[k] - own, similarity[k] - stated))
-        says.append((own > 0, stated > 0))
+        similarity, measured, scale = (values[1:] for values in terms(run))
+        promised = np.array([lower(measured, 1.0), lower(run.bound[1:], scale)])  # (2, T)
+        spare.append((similarity - promised).min(1))
+        says.append(promised[:, -1] > 0)
     own, stated = np.min(spare, 0)
     with_own, with_bound = np.sum(says, 0)
     return Finding(
@@ -238,11 +232,11 @@ def weights_part(long_pairs, digits):
 
 
 @measures("sa-close")
-def close(trained_distances):
-    nscl = trained_distances[:, :, 0]  # (seeds, times, quantities)
-    most = nscl.max(1)
-    end, scl, ce = trained_distances[:, -1].swapaxes(0, 1)  # (seeds, quantities) each
-    lead = np.minimum(scl, ce) - end
+def close(digits):
+    distances = np.array([run.distances for run in digits])  # (seeds, times, losses, quantities)
+    most = distances[:, :, 0].max(1)
+    nscl, scl, ce = distances[:, -1].swapaxes(0, 1)  # (seeds, quantities) each
+    lead = np.minimum(scl, ce) - nscl
     numbers = {}
     for k, name in enumerate(("rho", "r")):
         numbers[f"{name} at most"] = most[:, k]
@@ -374,12 +368,13 @@ def corollaries_far(far):
 
 
 @measures("sa-exponent")
-def exponent(moving_exponents, positive_moves):
-    values = np.array(list(moving_exponents.values()))
-    # If positives could move further than S / (tau N), so small a sum of step sizes would not be needed.
-    least = values / max(1.0, positive_moves.max())
+def exponent(moving_exponents, coupled):
+    values = np.array([*moving_exponents.values()])
+    moved = [run.positives for run in coupled]  # over S / (tau N)
+    # If positives could move further than this, so small a sum of step sizes would not be needed.
+    least = values / max(1.0, *moved)
     return Finding(
-        f"at least {listed(values, '.0f')}; positives have moved {span(positive_moves)} of S / (tau N)",
+        f"at least {listed(values, '.0f')}; positives have moved {span(moved)} of S / (tau N)",
         least.min(),
         (1 - least.max(),),
     )
@@ -443,8 +438,8 @@ def value_range(random_pairs):
 
 @measures("sa-closest")
 def closest(digits, lars):
-    least = np.array([nscl_lead(r)[after_warmup(r)].min() for r in digits])
-    last = np.array([nscl_lead(r)[-1] for r in lars])
+    least = [nscl_lead(run)[after_warmup(run)].min() for run in digits]
+    last = [nscl_lead(run)[-1] for run in lars]
     return ranges({"smallest lead": least, "with LARS, at the end": last}, Every(least), last)
 
 
@@ -701,7 +696,7 @@ def batch_linear(fixed):
 
 @measures("sa-batch-lars")
 def batch_lars(sized):
-    linear = batch_change(last(sized.cka)).sel(law="linear")
+    linear = batch_change(sized.sel(law="linear"))
     return lists({"changes by": linear}, -linear, form="+.3f")
 
 
@@ -714,8 +709,7 @@ def batch_others(fixed):
 @measures("sa-batch-lars-root", ["root"])
 @measures("sa-batch-lars-others", ["fourth root", "constant"])
 def batch_lars_others(laws, sized):
-    changes = batch_change(last(sized.cka)).sel(law=laws)
-    changes = changes.transpose("law", "seed")
+    changes = batch_change(sized.sel(law=laws))
     return lists({"changes by": changes.mean("seed")}, *changes, form="+.3f")
 
 
@@ -775,9 +769,10 @@ def weights_lars(long_lars):
 
 @measures("sa-scl-weights")
 def scl_weights(digits):
-    wider = np.array(
-        [(r.gap[after_warmup(r), SCL] - r.gap[after_warmup(r), NSCL]).min() for r in digits], float
-    )
+    wider = []
+    for run in digits:
+        apart = run.gap[:, SCL] - run.gap[:, NSCL]
+        wider.append(apart[after_warmup(run)].min())
     scl, nscl = (final(digits, k, "gap") for k in (SCL, NSCL))
     return ranges({"gap at the end": scl, "NSCL's": nscl}, Every(wider))
 
@@ -841,10 +836,8 @@ def theorem_2(encoders):
     circle = worst(encoders["circle"], of_bound)
     network = worst(encoders["network"], of_bound)
     runs = encoders["circle"] + encoders["network"]
-    bound = np.array([run.bound[-1] for run in runs])
-    triangle = np.array([run.triangle[-1] for run in runs])
-    infinite = counted(np.isinf(bound))
-    below = np.sum(bound < triangle)
+    infinite = counted([np.isinf(run.bound[-1]) for run in runs])
+    below = sum(run.bound[-1] < run.triangle[-1] for run in runs)
     return Finding(
         f"drift / bound at most {circle:.2g} on the circle, {network:.2g} for the network; at "
         f"the end the bound is infinite in {infinite} runs, below the triangle "

@@ -129,23 +129,18 @@ def probed(results):
     return labelled(results) | {"probe": np.array([r.probe for r in results], np.float32)}
 
 
-def pairs(results):
+def pairs(results, names=SIMILARITIES):
     """CKA and RSA of NSCL with DCL, on test and on training points."""
     columns = {}
-    for name in SIMILARITIES:
+    for name in names:
         columns[name] = np.array([getattr(r, name)[:, 1] for r in results], np.float32)
     return columns
-
-
-def pair_cka(results):
-    """CKA of NSCL with DCL alone."""
-    return {"cka": np.array([r.cka[:, 1] for r in results], np.float32)}
 
 
 def subset(count: int, seed: int) -> Config:
     """Training on `count` random classes of digits for EPOCHS epochs, the first tenth a warm-up."""
     n = EACH * count
-    steps = EPOCHS * max(1, n // 128)
+    steps = EPOCHS * (n // 128)
     return DIGITS.replace(
         compare="pair",
         subset=True,
@@ -448,7 +443,7 @@ RECIPES["alignment-batch"] = Recipe(
     "four scalings of the rate, B = 32, 64, 128, five seeds: 200 iterations, then 12,800 points seen",
     plain,
     chapter_batches(),
-    pair_cka,
+    lambda results: pairs(results, ["cka"]),
     ("cka",),
     record=("cka",),
     start=0.3,

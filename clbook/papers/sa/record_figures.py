@@ -74,29 +74,29 @@ def growth(record) -> Picture:
     return Picture(fig, text)
 
 
-def by_count(panels) -> Picture:
-    """SA Fig. 3 and 7: (label, times (K,), values (counts, seeds, K), numbers of classes), a curve a number."""
+def by_count(times, counts, panels: dict) -> Picture:
+    """SA Fig. 3 and 7: {label: values (counts, seeds, K)} at times (K,), a curve for each number of classes."""
     shades = ["#bdd7e7", "#6baed6", "#3182bd", "#08519c", "#08264d"]
+    settings = {"ylim": (0, 1.03), "xlabel": "share of the training"}
     drawn = []
-    for label, x, values, counts in panels:
+    for label, values in panels.items():
         curves = {}
         for count, one, tone in zip(counts, values, shades, strict=True):
             curves[f"{count} classes"] = (one, tone)
-        drawn.append((label, x, curves, {"ylim": (0, 1.03), "xlabel": "share of the training"}))
+        drawn.append((label, times, curves, settings))
     return bands(drawn)
 
 
 def subsets(record) -> Picture:
     """SA Fig. 3 and 7 on random subsets of the classes of digits."""
-    names = {
-        "cka": "CKA, test",
-        "cka_train": "CKA, training",
-        "rsa": "RSA, test",
-        "rsa_train": "RSA, training",
+    panels = {
+        "CKA, test": record.cka,
+        "CKA, training": record.cka_train,
+        "RSA, test": record.rsa,
+        "RSA, training": record.rsa_train,
     }
     times = np.linspace(0, 1, record.sizes["step"])
-    counts = record.classes.values
-    return by_count([(label, times, record[key], counts) for key, label in names.items()])
+    return by_count(times, record.classes.values, panels)
 
 
 def temperature_control(record) -> Picture:
