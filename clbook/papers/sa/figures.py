@@ -7,7 +7,18 @@ import numpy as np
 from clbook import theory
 from clbook.papers.judging import listed
 from clbook.papers.sa.measures import cosines
-from clbook.style import ACCENT, INK, MUTED, Picture, axes, band, colour, legend, name_lines
+from clbook.style import (
+    ACCENT,
+    INK,
+    MUTED,
+    Picture,
+    axes,
+    band,
+    colour,
+    legend,
+    log_axis,
+    name_lines,
+)
 
 DRIFT = ACCENT
 CAREFUL = colour(2)
@@ -108,7 +119,8 @@ def vacuous(panels) -> Picture:
     fig, (row,) = axes(len(panels), width=7.8, height=3.2)
     shares = []
     for ax, (xname, x, yname, y, ratio, title) in zip(row, panels, strict=True):
-        ax.set(xscale="log", yscale="log", xlabel=xname, ylabel=yname, title=title)
+        log_axis(ax, axis="xy")
+        ax.set(xlabel=xname, ylabel=yname, title=title)
         share = (ratio >= 1).mean()
         shares.append(f"{title}: {share:.0%}")
         power = np.clip(np.log10(ratio), -3, 6)
@@ -125,7 +137,6 @@ def vacuous(panels) -> Picture:
         )
         # On the right the other lines lie too close together for a name.
         ax.clabel(lines, [-1, 1], fmt=lambda power: f"{10**power:g}", fontsize=9, colors=[INK])
-        ax.minorticks_off()
         ax.grid(False)
     shares = ", ".join(shares)
     return Picture(
@@ -151,14 +162,8 @@ def replacement(rows) -> Picture:
             gid=f"{name}, repaired",
         )
         says.append(f"{name}: drift over bound from {ratio.min():.2g} to {ratio.max():.2g}")
-    ax.set(
-        xscale="log",
-        yscale="log",
-        ylim=(3e-3, 100),
-        xlabel="batch size $B$",
-        ylabel="drift / Theorem 1",
-    )
-    ax.minorticks_off()
+    log_axis(ax, axis="xy")
+    ax.set(ylim=(3e-3, 100), xlabel="batch size $B$", ylabel="drift / Theorem 1")
     legend(ax, loc="upper left")
     return Picture(fig, "; ".join(says) + ".")
 
@@ -179,9 +184,11 @@ def dimensions(free: dict, near: dict, networks: list) -> Picture:
     ax.plot(places, shared, "s", ms=4, color=INK, label="network", gid="network")
     says.append(f"a network of 512 units: {shared.mean():.2f} at d = {outputs}")
     ax.axhline(1, color=MUTED, lw=0.8, ls=":")
-    ticks = [*free]
-    ax.set(xscale="log", xticks=ticks, xticklabels=ticks, ylim=(0, 1.05))
-    ax.set(xlabel="dimensions $d$ of the embeddings", ylabel="cosine of the two movements")
-    ax.minorticks_off()
+    log_axis(ax, [*free])
+    ax.set(
+        ylim=(0, 1.05),
+        xlabel="dimensions $d$ of the embeddings",
+        ylabel="cosine of the two movements",
+    )
     legend(ax, loc="upper left")
     return Picture(fig, "Cosine of encoder and surrogate. " + "; ".join(says) + ".")

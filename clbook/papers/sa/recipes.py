@@ -156,8 +156,7 @@ def subset(count: int, seed: int) -> Config:
 
 # Axes of the arrays: of runs that record each loss, and of runs of which the pair of DCL and NSCL is kept.
 OF_LOSSES = {
-    **dict.fromkeys(("cka", "rsa", "gap", "nccc", "within"), "run loss step"),
-    **dict.fromkeys(("weight_angle", "distance", "moved"), "run loss step"),
+    **dict.fromkeys((*LABELLED, *MOVED, "within"), "run loss step"),
     "probe": "run loss",
     "steps": "step",
     "class_angle": "run embedding class step",

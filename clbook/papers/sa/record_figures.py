@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clbook.experiments.drawing import end_in_words
-from clbook.style import INK, MUTED, Picture, axes, band, colour, legend
+from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, log_axis
 
 LABELS = {"NSCL": ("nscl", colour(0)), "SCL": ("supcon", colour(1)), "CE": ("ce", colour(2))}
 TWINS = {"NSCL": ("nscl", colour(0)), "twin of DCL": ("twin", MUTED)}
@@ -22,7 +22,6 @@ def bands(panels) -> Picture:
             ends.append(end_in_words(name, np.asarray(values)))
         ax.set(ylabel=label, xlabel="iteration")
         ax.set(**settings)
-        ax.minorticks_off()
         says.append(f"{label}: {', '.join(ends)}")
     named = {}  # over all panels: one may have a curve more
     for ax in grid.flat:
@@ -127,9 +126,8 @@ def by_batch(record, bounds) -> Picture:
         band(upper, sizes, ends, color=colour(0), label="CKA", gid="CKA", marker="o", ms=3.5)
         lower.plot(sizes, bound, color=INK, marker="s", ms=3.5, gid="bound")
         upper.set(title=f"lr: {scaling}", ylim=(0, 1.03))
-        lower.set(xscale="log", xticks=sizes, xticklabels=sizes, xlabel="batch size $B$")
-        upper.minorticks_off()
-        lower.minorticks_off()
+        lower.set(xlabel="batch size $B$")
+        log_axis(lower, sizes)  # the upper one shares it
         first, *_, last = ends.mean("seed").values
         change = f"the bound changes by 10 to the power {bound[-1]:.1f}"
         says.append(f"{scaling}: {first:.2f} and {last:.2f}, {change}")
