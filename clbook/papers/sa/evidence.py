@@ -16,9 +16,8 @@ from clbook import augment, data, records, sweep, theory
 from clbook.experiments import alignment
 from clbook.experiments.alignment import surrogate
 from clbook.papers.sa import checks, definitions, recipes
+from clbook.papers.sa.computed import FEW, SEEDS
 
-SEEDS = range(5)
-FEW = range(3)  # of grids whose runs are judged one by one, and of formulas
 ROUNDING = 1e-6  # shares are single-precision numbers
 REPEATING = surrogate.Config(classes=4, n=4, tau=5.0, eta=0.5, steps=1, replacement=True)
 

@@ -653,39 +653,42 @@ def photo_centres_ce(photographs):
     return lists(found, *leads, form=".3f")
 
 
+def highest_at_one(similarities: dict, before="") -> Finding:
+    """Whether each of {name: (three temperatures, seeds)} is highest at tau = 1, the last."""
+    means, leads = {}, []
+    for name, (low, half, high) in similarities.items():
+        means[name] = np.mean([low, half, high], 1)
+        leads.append(high - np.maximum(low, half))
+    return lists(means, *leads, before=before)
+
+
 @measures("sa-photo-tau")
 def photo_temperature(photographs, photographs_tau):
-    means, leads = {}, []
+    ends = {}
     for name, middle in photographs.items():
         others = photographs_tau[name]
         records = (others.sel(tau=0.1), middle, others.sel(tau=1.0))
         for key in ("rsa", "cka"):
-            low, half, high = ends = [last(r[key].sel(loss="nscl")) for r in records]
-            means[f"{name} {key.upper()}"] = np.mean(ends, 1)
-            leads.append(high - np.maximum(low, half))
-    return lists(means, *leads, before="at tau = .1, .5, 1, means: ")
+            ends[f"{name} {key.upper()}"] = [last(r[key].sel(loss="nscl")) for r in records]
+    return highest_at_one(ends, before="at tau = .1, .5, 1, means: ")
 
 
 @measures("sa-temperature")
 def temperature(by_tau):
-    means, leads = {}, []
+    ends = {}
     for key in ("cka", "rsa"):
-        low, half, high = ends = [final(by_tau[tau], NSCL, key) for tau in (0.1, 0.5, 1.0)]
-        means[key.upper()] = np.mean(ends, 1)
-        leads.append(high - np.maximum(low, half))
-    return lists(means, *leads)
+        ends[key.upper()] = [final(by_tau[tau], NSCL, key) for tau in (0.1, 0.5, 1.0)]
+    return highest_at_one(ends)
 
 
 @measures("sa-temperature-control")
 def temperature_control(temperatures):
-    means, leads = {}, []
+    ends = {}
     for optimizer, name in (("sgd", "rate proportional to tau"), ("lars", "LARS")):
-        ends = temperatures.sel(optimizer=optimizer).isel(step=-1)
+        last_time = temperatures.sel(optimizer=optimizer).isel(step=-1)
         for key in ("cka", "rsa"):
-            low, half, high = ends[key].transpose("tau", "seed")
-            means[f"{name}, {key.upper()}"] = ends[key].mean("seed")
-            leads.append(high - np.maximum(low, half))
-    return lists(means, *leads)
+            ends[f"{name}, {key.upper()}"] = last_time[key].transpose("tau", "seed")
+    return highest_at_one(ends)
 
 
 @measures("sa-batch-linear")

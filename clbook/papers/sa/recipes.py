@@ -137,7 +137,7 @@ def pairs(results, names=SIMILARITIES):
     return columns
 
 
-def subset(count: int, seed: int) -> Config:
+def subset(count: int) -> Config:
     """Training on `count` random classes of digits for EPOCHS epochs, the first tenth a warm-up."""
     n = EACH * count
     steps = EPOCHS * (n // 128)
@@ -147,7 +147,6 @@ def subset(count: int, seed: int) -> Config:
         classes=count,
         n=n,
         test=KEPT * count,
-        seed=seed,
         steps=steps,
         warmup=steps // 10,
         record_every=steps // 10,
@@ -168,7 +167,7 @@ LOSSES = {"loss": NAMES["labels"]}
 
 # What the claims are judged on beside these: runs of seconds, kept as they are but for their embeddings.
 
-FIVE, DIMENSIONS = range(5), (2, 8, 32, 128, 512)
+FIVE = range(5)
 
 
 def seeded(bases, seeds=FIVE) -> tuple:
@@ -240,6 +239,22 @@ def of_training(says, configs, asked, start=0.3, **derived) -> Recipe:
     return Recipe(says, plain, configs, kept, ("nscl",), start=start, record=asked)
 
 
+def of_longer(says, base, start) -> Recipe:
+    """A record of longer trainings of the chapter with four losses."""
+    return Recipe(
+        says,
+        plain,
+        seeded([base], SEEDS),
+        both,
+        ("cka", "nccc"),
+        record=BOTH,
+        start=start,
+        axes=OF_LOSSES,
+        labels=LOSSES,
+        dims=("seed",),
+    )
+
+
 def of_descent(says, run, configs, asked, **derived) -> Recipe:
     """A record of descent on similarities or on weights."""
     return Recipe(
@@ -255,7 +270,7 @@ COUPLED = grid(USUAL, tau=(0.5, 1.0, 2.0, 5.0), classes=(2, 20, 50))
 COUPLED += grid(USUAL, batch=(32, 64, 128, 200), eta=(0.1, 1.0, 10.0))
 STEEP = USUAL.replace(tau=5.0, classes=50, batch=200, eta=1000.0)
 COLLAPSED = surrogate.Config(n=24, classes=6, batch=8, tau=0.5, eta=0.2, steps=330, record_every=5)
-NEAR = grid(changed(0.1)[0], d=DIMENSIONS)
+NEAR = grid(changed(0.1)[0], d=(2, 8, 32, 128, 512))
 UNRELATED = [config.replace(spread=100.0, noise=100.0) for config in NEAR]  # points are all noise
 ASKED = ("cosine",)
 LONGER = LABELS.replace(steps=600, record_every=30)
@@ -287,17 +302,16 @@ def temperatures() -> tuple:
     """Three temperatures by momentum with a rate proportional to tau, then by LARS; five seeds."""
     base = Config(compare="pair", record_every=20)
     by_momentum = [base.replace(tau=tau, lr=0.06 * tau) for tau in TAUS]
-    by_lars = [base.replace(tau=tau, **LARS) for tau in TAUS]
+    by_lars = grid(base.replace(**LARS), tau=TAUS)
     return seeded([*by_momentum, *by_lars])
 
 
 def widths() -> tuple:
     """Digits and synthetic points, two widths, three seeds."""
     change = dict(compare="labels", record_every=20, **LARS)
-    bases = []
-    for base in (DIGITS, Config()):
-        bases += grid(base.replace(**change), width=WIDTHS)
-    return seeded(bases, SEEDS)
+    digits = grid(DIGITS.replace(**change), width=WIDTHS)
+    synthetic = grid(Config(**change), width=WIDTHS)
+    return seeded(digits + synthetic, SEEDS)
 
 
 RECIPES = {}
@@ -414,29 +428,13 @@ RECIPES["sa-from-one-angle"] = of_descent(
     seeded([COLLAPSED]),
     (),
 )
-RECIPES["alignment-longer"] = Recipe(
-    "digits, four losses, momentum, 600 iterations instead of 200, three seeds",
-    plain,
-    seeded([LONGER], SEEDS),
-    both,
-    ("cka", "nccc"),
-    record=BOTH,
-    start=0.1,
-    axes=OF_LOSSES,
-    labels=LOSSES,
-    dims=("seed",),
+RECIPES["alignment-longer"] = of_longer(
+    "digits, four losses, momentum, 600 iterations instead of 200, three seeds", LONGER, 0.1
 )
-RECIPES["alignment-fifty"] = Recipe(
+RECIPES["alignment-fifty"] = of_longer(
     "synthetic data of 50 classes, four losses, 1,000 iterations instead of 200, three seeds",
-    plain,
-    seeded([FIFTY], SEEDS),
-    both,
-    ("cka", "nccc"),
-    record=BOTH,
-    start=0.06,
-    axes=OF_LOSSES,
-    labels=LOSSES,
-    dims=("seed",),
+    FIFTY,
+    0.06,
 )
 RECIPES["alignment-batch"] = Recipe(
     "four scalings of the rate, B = 32, 64, 128, five seeds: 200 iterations, then 12,800 points seen",
@@ -516,7 +514,7 @@ RECIPES["sa-subsets"] = Recipe(
     "2, 3, 5, 7 and 10 random classes of digits, 120 points a class, momentum, 60 epochs, five "
     "seeds",
     run,
-    tuple(subset(count, s) for count in COUNTS for s in FIVE),
+    seeded([subset(count) for count in COUNTS]),
     pairs,
     ("cka",),
     record=SIMILARITIES,

@@ -164,7 +164,7 @@ def polar(record) -> Picture:
     moved = end.moved.sel(loss=["dcl", "nscl"]).values
     fig, ((*arrows, over_time),) = axes(4, width=7.8, height=2.5)
     shown = {
-        "(a) weights": (end.weight_angle.sel(loss="nscl"), moved),
+        "(a) weights": (turned.isel(step=-1), moved),
         "(b) class 0, by axes": (first.class_angle.sel(embedding="by PCA"), lengths),
         "class 0, plain": (first.class_angle.sel(embedding="plain"), lengths),
     }
