@@ -19,42 +19,41 @@ def curves(*ends):
     return xarray.DataArray(values, {"loss": LOSSES}, ("seed", "epoch", "loss"))
 
 
+def both(record):
+    """The same record of both sets."""
+    sets = {"CIFAR-10": record, "MNIST": record}
+    return {"photographs": sets, "images": sets}
+
+
 def similar(nscl, scl, ce):
     """Both sets with these CKA and RSA at the end."""
     values = curves(1, nscl, scl, ce)
-    record = xarray.Dataset({"cka": values, "rsa": values})
-    return {"cifar": record, "mnist": record}
+    return both(xarray.Dataset({"cka": values, "rsa": values}))
 
 
 def apart(nscl, scl):
-    record = xarray.Dataset({"gap": 1 - curves(1, 1 - nscl, 1 - scl, 1)})
-    return {"cifar": record, "mnist": record}
+    """A record with these weight gaps at the end."""
+    return xarray.Dataset({"gap": 1 - curves(1, 1 - nscl, 1 - scl, 1)})
 
 
-def shrinking(nscl, scl):
-    """The same, the time reversed."""
-    records = apart(nscl, scl)
-    return {name: record.isel(epoch=slice(None, None, -1)) for name, record in records.items()}
-
-
-def digits(nscl, scl):
-    """The record of the long training, with these gaps at its end."""
-    return {"long_lars": apart(nscl, scl)["cifar"].rename(epoch="step")}
+def beside_digits(nscl, scl):
+    """Both sets with the wider gap for SCL, and the long training on digits with these gaps at its end."""
+    photographs = both(apart(0.5, 0.9))["images"]
+    return {"images": photographs | {"digits": apart(nscl, scl).rename(epoch="step")}}
 
 
 def declining(fall):
     """Both sets with a CKA of NSCL that falls by so much over seven epochs."""
     values = np.tile(0.5 - fall * np.linspace(-0.5, 0.5, 7)[:, None], (3, 1, 4)) + SPREAD / 10
     values = xarray.DataArray(values, {"loss": LOSSES}, ("seed", "epoch", "loss"))
-    return dict.fromkeys(("cifar", "mnist"), xarray.Dataset({"cka": values}))
+    return both(xarray.Dataset({"cka": values}))
 
 
 def right(*accuracies):
     """Both sets with these accuracies of DCL, NSCL, SCL and CE."""
     values = np.array(accuracies) + SPREAD[..., 0] * np.arange(4) / 10
     values = xarray.DataArray(values, {"loss": LOSSES}, ("seed", "loss"))
-    record = xarray.Dataset({"nccc": values, "probe": values})
-    return {"cifar": record, "mnist": record}
+    return both(xarray.Dataset({"nccc": values, "probe": values}))
 
 
 def heated(low, middle, high):
@@ -66,7 +65,7 @@ def heated(low, middle, high):
 
     half = record(half=middle).isel(tau=0)
     others = record(low=low, high=high).assign_coords(tau=[0.1, 1.0])
-    return {"cifar": half, "mnist": half, "cifar_tau": others, "mnist_tau": others}
+    return both(half) | {"photographs_tau": both(others)["photographs"]}
 
 
 def of_variants(values, *axes):
@@ -114,25 +113,29 @@ CASES = {
         "not seen here": similar(0.5, 0.9, 0.4),
     },
     "sa-photo-scl-zero": {
-        "seen here": {"cifar": similar(0.9, 0.02, 0.4)["cifar"]},
-        "not seen here": {"cifar": similar(0.9, 0.4, 0.4)["cifar"]},
+        "seen here": similar(0.9, 0.02, 0.4),
+        "not seen here": similar(0.9, 0.4, 0.4),
     },
     "sa-photo-ce-between": {
-        "seen here": {"mnist": similar(0.9, 0.3, 0.6)["mnist"]},
-        "not seen here": {"mnist": similar(0.9, 0.6, 0.3)["mnist"]},
+        "seen here": similar(0.9, 0.3, 0.6),
+        "not seen here": similar(0.9, 0.6, 0.3),
     },
     "sa-photo-ce-between-cifar": {
-        "seen here": {"cifar": similar(0.9, 0.3, 0.6)["cifar"]},
-        "not seen here": {"cifar": similar(0.9, 0.6, 0.3)["cifar"]},
+        "seen here": similar(0.9, 0.3, 0.6),
+        "not seen here": similar(0.9, 0.6, 0.3),
     },
     "sa-photo-decline": {
         "seen here": declining(0.9),
         "not seen here": declining(-0.9),  # the time reversed
     },
-    "sa-photo-gap": {"seen here": apart(0.5, 0.9), "not seen here": shrinking(0.5, 0.9)},
+    "sa-photo-gap": {
+        "seen here": both(apart(0.5, 0.9)),
+        # The time reversed.
+        "not seen here": both(apart(0.5, 0.9).isel(epoch=slice(None, None, -1))),
+    },
     "sa-photo-scl-weights": {
-        "seen here": apart(0.5, 0.9) | digits(0.5, 0.9),
-        "not seen here": apart(0.5, 0.9) | digits(0.9, 0.5),
+        "seen here": beside_digits(0.5, 0.9),
+        "not seen here": beside_digits(0.9, 0.5),
     },
     "sa-photo-centres": {
         "seen here": right(0.6, 0.7, 0.8, 0.8),

@@ -7,7 +7,18 @@ import numpy as np
 from clbook import theory
 from clbook.papers.judging import listed
 from clbook.papers.sa.measures import cosines
-from clbook.style import ACCENT, INK, MUTED, Picture, axes, band, colour, legend, name_lines
+from clbook.style import (
+    ACCENT,
+    INK,
+    MUTED,
+    Picture,
+    axes,
+    band,
+    colour,
+    legend,
+    log_axis,
+    name_lines,
+)
 
 DRIFT = ACCENT
 CAREFUL = colour(2)
@@ -32,41 +43,26 @@ def coupled(result, frame=-1) -> Picture:
     }
     left.fill_between(all_t, result.triangle[1:], 1e9, **SHADE)
     right.axhspan(-1, 0, **SHADE)
-    for name, curve in curves.items():  # thin on wide: both are seen where they meet
-        values, tone, width = curve
+    # Thin on wide: both are seen where they meet.
+    for name, (values, tone, width) in curves.items():
         bounds = [theory.cka_lower_bound(*v) for v in zip(values, result.gram_norm, strict=True)]
         cka = result.cka if name == "measured" else bounds
         for ax, line in ((left, np.clip(values, FLOOR, 1e12)), (right, np.array(cka))):
             later = f"{name}, later"
             ax.plot(all_t, line[1:], color=tone, lw=0.8, alpha=0.4, label=name, gid=later)
             ax.plot(t, line[shown], color=tone, lw=width, gid=name)
-    left.set(
-        xscale="log",
-        yscale="log",
-        xlim=(1, config.steps),
-        ylim=(1e-5, 1e7),
-        xlabel="steps $t$",
-        ylabel="drift",
-    )
-    right.set(
-        xscale="log",
-        xlim=(1, config.steps),
-        ylim=(-1, 1.05),
-        xlabel="steps $t$",
-        ylabel="CKA, measured and certified",
-    )
+    left.set(yscale="log", ylim=(1e-5, 1e7), ylabel="drift")
+    right.set(ylim=(-1, 1.05), ylabel="CKA, measured and certified")
     for ax in (left, right):
+        ax.set(xscale="log", xlim=(1, config.steps), xlabel="steps $t$")
         ax.minorticks_off()
         name_lines(ax, 24)
-    title = "start"
-    now = drift = bound = triangle = 0
-    if len(t):
-        now = t[-1]
-        drift = result.drift[shown][-1]
-        bound = result.bound[shown][-1]
-        triangle = result.triangle[shown][-1]
-        title = f"Theorem 1 / triangle inequality = {bound / triangle:.3g}"
-    left.set_title(title)
+    now = result.steps[frame]
+    drift = result.drift[frame]
+    bound = result.bound[frame]
+    triangle = result.triangle[frame]
+    quotient = f"Theorem 1 / triangle inequality = {bound / triangle:.3g}" if now else "start"
+    left.set_title(quotient)
     right.set_title(f"measured CKA = {result.cka[frame]:.4f}")
     settings = (
         f"C = {config.classes}, tau = {config.tau:g}, B = {config.batch}, eta = {config.eta:g}"
@@ -123,7 +119,8 @@ def vacuous(panels) -> Picture:
     fig, (row,) = axes(len(panels), width=7.8, height=3.2)
     shares = []
     for ax, (xname, x, yname, y, ratio, title) in zip(row, panels, strict=True):
-        ax.set(xscale="log", yscale="log", xlabel=xname, ylabel=yname, title=title)
+        log_axis(ax, axis="xy")
+        ax.set(xlabel=xname, ylabel=yname, title=title)
         share = (ratio >= 1).mean()
         shares.append(f"{title}: {share:.0%}")
         power = np.clip(np.log10(ratio), -3, 6)
@@ -140,7 +137,6 @@ def vacuous(panels) -> Picture:
         )
         # On the right the other lines lie too close together for a name.
         ax.clabel(lines, [-1, 1], fmt=lambda power: f"{10**power:g}", fontsize=9, colors=[INK])
-        ax.minorticks_off()
         ax.grid(False)
     shares = ", ".join(shares)
     return Picture(
@@ -166,14 +162,8 @@ def replacement(rows) -> Picture:
             gid=f"{name}, repaired",
         )
         says.append(f"{name}: drift over bound from {ratio.min():.2g} to {ratio.max():.2g}")
-    ax.set(
-        xscale="log",
-        yscale="log",
-        ylim=(3e-3, 100),
-        xlabel="batch size $B$",
-        ylabel="drift / Theorem 1",
-    )
-    ax.minorticks_off()
+    log_axis(ax, axis="xy")
+    ax.set(ylim=(3e-3, 100), xlabel="batch size $B$", ylabel="drift / Theorem 1")
     legend(ax, loc="upper left")
     return Picture(fig, "; ".join(says) + ".")
 
@@ -194,9 +184,11 @@ def dimensions(free: dict, near: dict, networks: list) -> Picture:
     ax.plot(places, shared, "s", ms=4, color=INK, label="network", gid="network")
     says.append(f"a network of 512 units: {shared.mean():.2f} at d = {outputs}")
     ax.axhline(1, color=MUTED, lw=0.8, ls=":")
-    ticks = [*free]
-    ax.set(xscale="log", xticks=ticks, xticklabels=ticks, ylim=(0, 1.05))
-    ax.set(xlabel="dimensions $d$ of the embeddings", ylabel="cosine of the two movements")
-    ax.minorticks_off()
+    log_axis(ax, [*free])
+    ax.set(
+        ylim=(0, 1.05),
+        xlabel="dimensions $d$ of the embeddings",
+        ylabel="cosine of the two movements",
+    )
     legend(ax, loc="upper left")
     return Picture(fig, "Cosine of encoder and surrogate. " + "; ".join(says) + ".")

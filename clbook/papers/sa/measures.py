@@ -1,16 +1,32 @@
-"""How SA's claims are measured, in the order of items.yaml. What the measures share comes first."""
+"""How SA's claims are measured, mostly in the order of items.yaml. What the measures share comes first."""
+
+import functools
+import itertools
 
 import numpy as np
 
 from clbook import theory
-from clbook.experiments.alignment.experiment import POWERS
 from clbook.papers.judging import Every, Finding, Measures, counted, listed, span
+from clbook.papers.sa.computed import CLASSES
 from clbook.papers.sa.recipes import SIMILARITIES
 
 measures = Measures()
 DCL, NSCL, SCL, CE = range(4)  # the columns of what a run of the chapter records
 ROOM = 1e-9  # of rounding, in inequalities that may be attained
 GAPS = {"nscl": "NSCL", "supcon": "SCL"}  # the losses whose weight gap to DCL is looked at
+
+
+# Findings of numbers alone.
+
+
+def lists(numbers: dict, *conditions, form=".2f", before="", words=listed) -> Finding:
+    """Finding with all numbers under each name, or with `words` for them; its value is the mean of the first."""
+    texts = [f"{name} {words(values, form)}" for name, values in numbers.items()]
+    first, *_ = numbers.values()
+    return Finding(before + "; ".join(texts), np.mean(first), conditions)
+
+
+ranges = functools.partial(lists, words=span)  # with the range of the numbers
 
 
 # Of runs: a list of the chapter's, one a seed.
@@ -37,18 +53,17 @@ def least_growth(runs, k: int) -> list[float]:
     return [np.diff(r.gap[after_warmup(r), k]).min() for r in runs]
 
 
-def with_classes(by_classes, count: int) -> list:
-    """The runs with so many classes."""
-    return next(runs for runs in by_classes if runs[0].config.classes == count)
-
-
 # Of records: on digits and synthetic points, then on photographs.
 
 
+def time(values) -> str:
+    """The axis of the recorded times, which are steps or epochs."""
+    return "epoch" if "epoch" in values.dims else "step"
+
+
 def last(values):
-    """What stands at the last of the recorded times, which are steps or epochs."""
-    time = "epoch" if "epoch" in values.dims else "step"
-    return values.isel({time: -1})
+    """What stands at the last of the recorded times."""
+    return values.isel({time(values): -1})
 
 
 def at_end(record, key: str, *losses: str) -> list:
@@ -63,34 +78,16 @@ def ahead(similarity):
     return similarity.sel(loss="nscl") - others
 
 
-def straight(x, y) -> float:
-    """Mean squared error of the best straight line through y (k,) over x (k,)."""
-    line = np.polyfit(x, y, 1)
-    return np.mean((y - np.polyval(line, x)) ** 2)
-
-
-def line_errors(steps, distances) -> tuple[np.ndarray, np.ndarray]:
-    """(seeds,) errors of log distance as a straight line in the time, like an exponential, and in its logarithm."""
-    logs = np.log(distances)
-    log_steps = np.log(steps)
-    in_time = [straight(steps, one) for one in logs]
-    in_log = [straight(log_steps, one) for one in logs]
-    return np.array(in_time), np.array(in_log)
+def straight(x, y) -> np.ndarray:
+    """(seeds,) mean squared errors of the best straight lines through y (seeds, k) over x (k,)."""
+    slope, start = np.polyfit(x, y.T, 1)
+    lines = start[:, None] + np.outer(slope, x)
+    return ((y - lines) ** 2).mean(1)
 
 
 def batch_change(ends):
     """CKA `ends` at the largest batch minus that at the smallest."""
     return ends.isel(batch=-1) - ends.isel(batch=0)
-
-
-def sets(cifar, mnist) -> dict:
-    """The two sets of images by name."""
-    return {"CIFAR-10": cifar, "MNIST": mnist}
-
-
-def by_name(found: dict, form: str = ".2f") -> str:
-    """Words: the numbers (k,) that are found under each name."""
-    return "; ".join(f"{name} {listed(values, form)}" for name, values in found.items())
 
 
 # Of bounds: over runs of eq. 1, or on weights.
@@ -119,10 +116,8 @@ def worst(runs, quantity) -> float:
 
 def no_more(quotients: dict[str, float]) -> Finding:
     """Finding for left sides that are to be at most the right ones: {where: largest left / right}."""
-    texts = [f"{where} {value:.2g}" for where, value in quotients.items()]
-    text = "left / right side at most: " + "; ".join(texts)
-    largest = np.array([*quotients.values()])
-    return Finding(text, largest.max(), 1 + ROOM - largest)
+    spare = [1 + ROOM - largest for largest in quotients.values()]
+    return ranges(quotients, *spare, form=".2g", before="left / right side at most: ")
 
 
 def over_all(runs, quotient) -> Finding:
@@ -130,30 +125,29 @@ def over_all(runs, quotient) -> Finding:
     return no_more({f"over {len(runs)} runs": worst(runs, quotient)})
 
 
-def by_encoder(quotient, circles, networks) -> Finding:
-    """`no_more` for the runs on the circle and for those of the network."""
-    return no_more({"circle": worst(circles, quotient), "network": worst(networks, quotient)})
+def by_encoder(encoders, quotient) -> Finding:
+    """`no_more` for the runs of each encoder."""
+    return no_more({name: worst(runs, quotient) for name, runs in encoders.items()})
 
 
-def corollary(runs, terms, lower) -> Finding:
-    """Finding for Corollary 1 or 2: `lower`(distance, scale) is not above the similarity, for the measured distance
-    and for Theorem 1's bound; in how many runs it says something at the end.
+def corollary(runs, terms) -> Finding:
+    """Finding for Corollary 1 or 2, which are one formula: what it promises is not above the similarity, for the
+    measured distance and for Theorem 1's bound; in how many runs it says something at the end.
 
     terms(run) gives the similarity, the measured distance relative to the scale, and the scale, at each time.
     """
+    lower = np.vectorize(theory.cka_lower_bound)
     spare, says = [], []
     for run in runs:
-        similarity, measured, scale = terms(run)
-        for k in range(1, len(run.steps)):
-            distances = (measured[k] * scale[k], run.bound[k])
-            promises = np.array([lower(distance, scale[k]) for distance in distances])
-            spare.append(similarity[k] - promises)
-        says.append(promises > 0)
+        similarity, measured, scale = (values[1:] for values in terms(run))
+        promised = np.array([lower(measured, 1.0), lower(run.bound[1:], scale)])  # (2, T)
+        spare.append((similarity - promised).min(1))
+        says.append(promised[:, -1] > 0)
     own, stated = np.min(spare, 0)
-    informative = np.sum(says, 0)
+    with_own, with_bound = np.sum(says, 0)
     return Finding(
-        f"in all of {len(runs)} runs; promised above 0 at the end in {informative[0]} with the measured "
-        f"distance, in {informative[1]} by Theorem 1",
+        f"of {len(runs)} runs it promises more than 0 at the end in {with_own} with the measured distance, in "
+        f"{with_bound} by Theorem 1",
         min(own, stated),
         (own + ROOM, stated + ROOM),
     )
@@ -166,7 +160,9 @@ def corollary(runs, terms, lower) -> Finding:
 def grows(from_one_angle):
     steps = from_one_angle[0].steps[1:]
     distance = np.array([run.drift[1:] for run in from_one_angle])
-    in_time, in_log = line_errors(steps, distance)
+    logs = np.log(distance)
+    in_time = straight(steps, logs)  # like an exponential
+    in_log = straight(np.log(steps), logs)  # like a power
     grown = distance[:, -1] / distance[:, 0]
     times = span(grown, ",.0f")
     between = steps[-1] - steps[0]
@@ -181,11 +177,11 @@ def grows(from_one_angle):
 @measures("sa-exponential-digits")
 def grows_on_digits(start):
     late = start.distance.sel(loss="nscl", step=slice(20, None))
-    steps = late.step.values
-    distance = late.values
-    in_time, in_log = line_errors(steps, distance)
-    log_steps = np.log(steps)
-    power = np.array([np.polyfit(log_steps, one, 1)[0] for one in np.log(distance)])
+    logs = np.log(late.values)
+    log_steps = np.log(late.step)
+    in_time = straight(late.step, logs)
+    in_log = straight(log_steps, logs)
+    power, _ = np.polyfit(log_steps, logs.T, 1)
     near_one = 0.25 - abs(power - 1)
     return Finding(
         f"like the time to the power {listed(power)}; errors {span(in_time, '.3f')} in the time, "
@@ -200,10 +196,11 @@ def weight_angle(plateau):
     angle = plateau.weight_angle.sel(loss="nscl")
     end = angle.isel(step=-1)
     grown = end - angle.sel(step=5000)
-    return Finding(
-        f"{span(end, '.1f')} degrees, {span(grown, '+.1f')} over the last 1,000 iterations",
-        end.mean(),
-        (end - 80, 1 - grown),
+    return ranges(
+        {"angle in degrees": end, "grown over the last 1,000 iterations by": grown},
+        end - 80,
+        1 - grown,
+        form=".1f",
     )
 
 
@@ -228,55 +225,52 @@ def weights_part(long_pairs, digits):
     cka = np.array([r.cka[:, NSCL].min() for r in long_pairs])
     rsa = np.array([r.rsa[:, NSCL].min() for r in long_pairs])
     gap = final(long_pairs, NSCL, "gap")
-    return Finding(
-        f"gap {span(gap)} at the end; CKA at least {span(cka)}, RSA {span(rsa)}",
-        cka.mean(),
-        map(Every, (*growth, cka - 0.5, rsa - 0.5)),
+    return ranges(
+        {"gap at the end": gap, "CKA at least": cka, "RSA": rsa},
+        *map(Every, (*growth, cka - 0.5, rsa - 0.5)),
     )
 
 
 @measures("sa-close")
-def close(trained_distances):
-    nscl = trained_distances[:, :, 0]  # (seeds, times, quantities)
-    ends = trained_distances[:, -1]
-    lead = ends[:, 1:].min(1) - ends[:, 0]
-    most = nscl.max(1)
-    texts = []
+def close(digits):
+    distances = np.array([run.distances for run in digits])  # (seeds, times, losses, quantities)
+    most = distances[:, :, 0].max(1)
+    nscl, scl, ce = distances[:, -1].swapaxes(0, 1)  # (seeds, quantities) each
+    lead = np.minimum(scl, ce) - nscl
+    numbers = {}
     for k, name in enumerate(("rho", "r")):
-        _, scl, ce = ends[:, :, k].mean(0)
-        texts.append(f"{name} at most {span(most[:, k])}, SCL's {scl:.2f}, CE's {ce:.2f}")
-    return Finding("; ".join(texts), most.max(), map(Every, (0.5 - most.max(1), *lead.T)))
+        numbers[f"{name} at most"] = most[:, k]
+        numbers[f"SCL's {name}"] = scl[:, k].mean()
+        numbers[f"CE's {name}"] = ce[:, k].mean()
+    return ranges(numbers, *map(Every, (0.5 - most.max(1), *lead.T)))
 
 
 @measures("sa-bound-tightens")
 def bound_tightens(bound_grid):
     falls = []
-    for values in bound_grid:
-        for axis in (0, 1):
-            before = values.swapaxes(0, axis)[:-1]
-            after = values.swapaxes(0, axis)[1:]
-            defined = np.isfinite(before) & np.isfinite(after)
-            falls.append((before[defined] - after[defined]).min())
+    for values, axis in itertools.product(bound_grid, (0, 1)):
+        with np.errstate(invalid="ignore"):  # where Delta is not defined
+            fall = -np.diff(values, axis=axis)
+        falls.append(fall[np.isfinite(fall)].min())
+    least = min(falls)
     return Finding(
-        f"in {len(bound_grid)} settings; from one value to the next by at least a factor {np.exp(min(falls)):.6f}",
-        min(falls),
-        (min(falls),),
+        f"in {len(bound_grid)} settings; from one value to the next by at least a factor {np.exp(least):.6f}",
+        least,
+        (least,),
     )
 
 
 @measures("sa-gap-training")
 def gap_training(by_classes):
-    counts, gaps = [], []
-    for runs in by_classes:
-        count = runs[0].config.classes
-        if count >= 5:
-            counts.append(count)
-            gaps.append([run.loss_gap for run in runs])
+    counts = [count for count in by_classes if count >= 5]
+    gaps = []
+    for count in counts:
+        gaps.append([run.loss_gap for run in by_classes[count]])
     gaps = np.array(gaps)  # (C, seeds, T, 4)
     curves = np.log(gaps).reshape(len(counts), -1)
     slopes = np.polyfit(np.log(counts), curves, 1)[0]
     flattest = slopes.reshape(gaps.shape[1:]).max((1, 2))  # of each seed
-    return Finding(f"slopes {span(slopes)}", slopes.mean(), (Every(-1 - flattest),))
+    return ranges({"slopes": slopes}, Every(-1 - flattest))
 
 
 @measures("sa-definitions")
@@ -288,18 +282,19 @@ def definitions(definition_errors):
 
 
 @measures("sa-loss-gap")
-def loss_gap(gap_classes, loss_gaps):
-    log_classes = np.log(gap_classes)
+def loss_gap(loss_gaps):
+    log_classes = np.log(CLASSES)
     slopes = []
     for gaps in loss_gaps.values():
         curves = np.log(gaps.transpose(2, 1, 0))  # (losses, classes, seeds)
         slopes.append([np.polyfit(log_classes, one, 1)[0] for one in curves])
     dcl, cl = np.swapaxes(slopes, 0, 1)  # (taus, seeds) each
-    return Finding(
-        f"slopes {listed(dcl.mean(1))} at tau = .5, 1; with the positive, as in SA Section 3, "
-        f"{listed(cl.mean(1))}",
-        dcl.mean(),
-        0.07 - abs(dcl + 1),
+    return lists(
+        {
+            "slopes at tau = .5, 1:": dcl.mean(1),
+            "with the positive, as in SA Section 3:": cl.mean(1),
+        },
+        *(0.07 - abs(dcl + 1)),
     )
 
 
@@ -330,10 +325,10 @@ def theorem_1(coupled):
 def replacement(repeats, fresh_repeats):
     large = [run for run in repeats if run.config.batch == 1024]
     ratio = np.array([run.drift[-1] / run.bound[-1] for run in large])
-    return Finding(
-        f"drift / bound = {listed(ratio)}; with a view for each place {listed(fresh_repeats)}",
-        ratio.mean(),
-        (Every(1 - ratio), Every(1 - fresh_repeats)),
+    return lists(
+        {"drift / bound =": ratio, "with a view for each place": fresh_repeats},
+        Every(1 - ratio),
+        Every(1 - fresh_repeats),
     )
 
 
@@ -354,36 +349,32 @@ def beyond_triangle(useful_steps):
 
 @measures("sa-corollary-1")
 def corollary_1(coupled):
-    return corollary(coupled, lambda r: (r.cka, r.rho, r.gram_norm), theory.cka_lower_bound)
+    return corollary(coupled, lambda r: (r.cka, r.rho, r.gram_norm))
 
 
 @measures("sa-corollary-2")
 def corollary_2(coupled):
     n = coupled[0].config.n
     root = np.sqrt(n * (n - 1) / 2)
-    return corollary(
-        coupled,
-        lambda r: (r.rsa, r.r, r.std * root),
-        lambda distance, size: theory.rsa_lower_bound(distance, size, 1),
-    )
+    return corollary(coupled, lambda r: (r.rsa, r.r, r.std * root))
 
 
 @measures("sa-corollaries-far")
-def corollaries_far(far_correlation, far_certified):
+def corollaries_far(far):
+    correlation, certified = far
     return Finding(
-        f"{far_correlation:.0f}, below {far_certified:.2f}",
-        far_correlation,
-        (far_correlation - far_certified,),
+        f"{correlation:.0f}, below {certified:.2f}", correlation, (correlation - certified,)
     )
 
 
 @measures("sa-exponent")
-def exponent(moving_exponents, positive_moves):
-    values = np.array(list(moving_exponents.values()))
-    # If positives could move further than S / (tau N), so small a sum of step sizes would not be needed.
-    least = values / max(1.0, positive_moves.max())
+def exponent(moving_exponents, coupled):
+    values = np.array([*moving_exponents.values()])
+    moved = [run.positives for run in coupled]  # over S / (tau N)
+    # If positives could move further than this, so small a sum of step sizes would not be needed.
+    least = values / max(1.0, *moved)
     return Finding(
-        f"at least {listed(values, '.0f')}; positives have moved {span(positive_moves)} of S / (tau N)",
+        f"at least {listed(values, '.0f')}; positives have moved {span(moved)} of S / (tau N)",
         least.min(),
         (1 - least.max(),),
     )
@@ -391,18 +382,14 @@ def exponent(moving_exponents, positive_moves):
 
 @measures("sa-prefactor")
 def prefactor(imagenet_batches):
-    shares = {key: share for key, (share, _) in imagenet_batches.items()}
-    batches = sorted({batch for batch, _ in shares})
-    texts = []
-    for tau in (1.0, 0.5):
-        found = [shares[batch, tau] for batch in batches]
-        texts.append(f"{listed(found)} at tau = {tau:g}")
-    inside = [shares[batch, 1.0] for batch in batches if batch >= 512]
-    return Finding(
-        f"factor / N at B = {listed(batches, 'd')}: " + "; ".join(texts),
-        min(inside),
-        (0.2 - max(inside),),
-    )
+    by_tau, inside = {}, []
+    for (batch, tau), (share, _) in imagenet_batches.items():
+        by_tau.setdefault(f"at tau = {tau:g}:", []).append(share)
+        if tau == 1 and batch >= 512:
+            inside.append(share)
+    batches = sorted({batch for batch, _ in imagenet_batches})
+    before = f"factor / N at B = {listed(batches, 'd')}, "
+    return lists(by_tau, 0.2 - max(inside), before=before)
 
 
 @measures("sa-gap-negligible")
@@ -440,52 +427,40 @@ def recurrence(coupled):
 @measures("sa-range")
 def value_range(random_pairs):
     cka, rsa = np.moveaxis(random_pairs, -1, 0)  # (seeds, draws) each
-    texts, above = [], []
-    for name, values in {"CKA": cka, "RSA": rsa}.items():
-        largest = values.max()
-        texts.append(f"{name} from {values.min():.2f} to {largest:.2f}")
-        above.append(1 + ROOM - largest)
-    return Finding(
-        ", ".join(texts),
+    return ranges(
+        {"CKA": cka, "RSA": rsa},
+        cka.min(),
         rsa.min(),
-        (cka.min(), rsa.min(), *above),
+        1 + ROOM - cka.max(),
+        1 + ROOM - rsa.max(),
     )
 
 
 @measures("sa-closest")
 def closest(digits, lars):
-    least = np.array([nscl_lead(r)[after_warmup(r)].min() for r in digits])
-    last = np.array([nscl_lead(r)[-1] for r in lars])
-    return Finding(
-        f"smallest lead {span(least)}; with LARS, at the end, {span(last)}",
-        least.mean(),
-        (Every(least), last),
-    )
+    least = [nscl_lead(run)[after_warmup(run)].min() for run in digits]
+    last = [nscl_lead(run)[-1] for run in lars]
+    return ranges({"smallest lead": least, "with LARS, at the end": last}, Every(least), last)
 
 
 @measures("sa-two-classes")
 def two_classes(by_classes):
-    two = with_classes(by_classes, 2)
-    lead = np.array([nscl_lead(run)[-1] for run in two])
-    return Finding(f"leads by {span(lead, '+.4f')}", lead.mean(), (0.05 - lead,))
+    lead = np.array([nscl_lead(run)[-1] for run in by_classes[2]])
+    return ranges({"leads by": lead}, 0.05 - lead, form="+.4f")
 
 
 @measures("sa-easy-classes")
 def easy_classes(by_classes, easy):
-    hard = with_classes(by_classes, 20)
+    hard = by_classes[20]
     near = final(hard) - final(hard, SCL)
     far = final(easy) - final(easy, SCL)
-    return Finding(
-        f"{listed(far)} at spread .5, {listed(near)} at 1.2",
-        far.mean(),
-        (near - far,),
-    )
+    return lists({"at spread .5:": far, "at 1.2:": near}, near - far)
 
 
-def photo_leads(cifar, mnist) -> dict:
+def photo_leads(photographs) -> dict:
     """{set and measure: (seeds, epochs) by how much NSCL is ahead of SCL and CE}, from the second epoch on."""
     found = {}
-    for name, record in sets(cifar, mnist).items():
+    for name, record in photographs.items():
         for key in ("cka", "rsa"):
             late = record[key].isel(epoch=slice(2, None))
             found[f"{name} {key.upper()}"] = ahead(late)
@@ -493,189 +468,124 @@ def photo_leads(cifar, mnist) -> dict:
 
 
 @measures("sa-photo-order")
-def photo_order(cifar, mnist):
-    over_time = photo_leads(cifar, mnist)
+def photo_order(photographs):
+    over_time = photo_leads(photographs)
     leads = {name: last(lead) for name, lead in over_time.items()}
-    values = [*leads.values()]
-    return Finding(f"leads by: {by_name(leads)}", np.mean(values), values)
+    return lists(leads, *leads.values(), before="leads by: ")
 
 
 @measures("sa-photo-throughout")
-def photo_throughout(cifar, mnist):
-    over_time = photo_leads(cifar, mnist)
+def photo_throughout(photographs):
+    over_time = photo_leads(photographs)
     leads = {name: lead.min("epoch") for name, lead in over_time.items()}
-    values = [*leads.values()]
-    text = f"smallest lead: {by_name(leads)}"
-    return Finding(text, np.mean(values), map(Every, values))
+    return lists(leads, *map(Every, leads.values()), before="smallest lead: ")
 
 
 @measures("sa-long-lars")
 def closest_with_lars(long_lars):
     lead = ahead(long_lars.cka.sel(step=slice(50, None)))
     smallest = lead.min("step")
-    return Finding(
-        f"smallest lead {listed(smallest, '.3f')}, at the end {listed(last(lead), '.3f')}",
-        lead.min(),
-        (Every(smallest),),
-    )
+    return lists({"smallest lead": smallest, "at the end": last(lead)}, Every(smallest), form=".3f")
 
 
 @measures("sa-decline")
 def decline(long_pairs):
-    times = (200, 500, 600)
-    curves = [r.cka[np.isin(r.steps, times), NSCL] for r in long_pairs]
-    cka = np.transpose(curves)  # (times, seeds)
-    texts = [f"{span(values)} after {t}" for values, t in zip(cka, times, strict=True)]
-    early, _, late = cka
-    return Finding("; ".join(texts), late.mean(), (early - late,))
+    curves = [r.cka[np.isin(r.steps, (200, 500, 600)), NSCL] for r in long_pairs]
+    early, middle, late = np.transpose(curves)  # (seeds,) each
+    return ranges({"after 200:": early, "after 500:": middle, "after 600:": late}, early - late)
 
 
 @measures("sa-long-lars-fall")
 def fall_with_lars(long_lars):
     nscl = long_lars.cka.sel(loss="nscl")
     fall = nscl.sel(step=300) - last(nscl)
-    return Finding(f"falls by {listed(fall, '.3f')}", fall.mean(), (fall,))
+    return lists({"falls by": fall}, fall, form=".3f")
 
 
-def near_zero(record) -> Finding:
+@measures("sa-photo-scl-zero", "CIFAR-10")
+@measures("sa-scl-zero", "digits")
+def scl_zero(name, images):
     """Whether SCL's CKA with DCL ends near 0, and NSCL's does not."""
-    nscl, scl = at_end(record, "cka", "nscl", "supcon")
-    text = f"SCL {listed(scl)}, NSCL {listed(nscl)}"
-    return Finding(text, scl.mean(), (0.1 - scl, nscl - 0.5))
-
-
-@measures("sa-photo-scl-zero")
-def photo_scl_zero(cifar):
-    return near_zero(cifar)
-
-
-@measures("sa-scl-zero")
-def scl_zero(long_lars):
-    return near_zero(long_lars)
+    nscl, scl = at_end(images[name], "cka", "nscl", "supcon")
+    return lists({"SCL": scl, "NSCL": nscl}, 0.1 - scl, nscl - 0.5)
 
 
 @measures("sa-tight")
 def tight(long_lars):
     cl, scl = at_end(long_lars, "within", "dcl", "supcon")
-    return Finding(
-        f"SCL {listed(scl, '.3f')}, DCL {listed(cl, '.3f')}", scl.mean(), (0.5 - scl / cl,)
-    )
+    return lists({"SCL": scl, "DCL": cl}, 0.5 - scl / cl, form=".3f")
 
 
 @measures("sa-loose")
 def loose(long_lars):
     cl, nscl = at_end(long_lars, "within", "dcl", "nscl")
-    return Finding(
-        f"NSCL {listed(nscl, '.3f')}, DCL {listed(cl, '.3f')}",
-        nscl.mean(),
-        (nscl / cl - 0.5,),
-    )
+    return lists({"NSCL": nscl, "DCL": cl}, nscl / cl - 0.5, form=".3f")
 
 
-def between(record) -> Finding:
+@measures("sa-photo-ce-between", "MNIST")
+@measures("sa-photo-ce-between-cifar", "CIFAR-10")
+@measures("sa-ce-between", "digits")
+def ce_between(name, images):
     """Whether CE's CKA with DCL is between NSCL's and SCL's at the end."""
-    nscl, scl, ce = at_end(record, "cka", "nscl", "supcon", "ce")
-    return Finding(
-        f"NSCL {listed(nscl)}, CE {listed(ce)}, SCL {listed(scl)}",
-        ce.mean(),
-        (nscl - ce, ce - scl),
-    )
+    nscl, scl, ce = at_end(images[name], "cka", "nscl", "supcon", "ce")
+    return lists({"NSCL": nscl, "CE": ce, "SCL": scl}, nscl - ce, ce - scl)
 
 
-@measures("sa-photo-ce-between")
-def mnist_ce_between(mnist):
-    return between(mnist)
-
-
-@measures("sa-photo-ce-between-cifar")
-def cifar_ce_between(cifar):
-    return between(cifar)
-
-
-@measures("sa-ce-between")
-def ce_between(long_lars):
-    nscl, scl, ce = at_end(long_lars, "cka", "nscl", "supcon", "ce")
-    return Finding(
-        f"NSCL {listed(nscl)}, SCL {listed(scl)}, CE {listed(ce)}",
-        ce.mean(),
-        (nscl - ce, ce - scl),
-    )
-
-
-def rises(record, *keys) -> list:
-    """(seeds,) by how much CE's similarity with DCL ends above its smallest value, for each measure."""
-    found = []
-    for key in keys:
-        ce = record[key].sel(loss="ce")
-        time = "epoch" if "epoch" in ce.dims else "step"
-        found.append(ce.isel({time: -1}) - ce.min(time))
-    return found
+def rise(record, key: str):
+    """(seeds,) by how much CE's similarity with DCL ends above its smallest value."""
+    ce = record[key].sel(loss="ce")
+    return last(ce) - ce.min(time(ce))
 
 
 @measures("sa-ce-dips")
-def ce_dips(cifar, mnist, momentum):
+def ce_dips(photographs, momentum):
     digits, points = momentum
-    found = {
-        "CIFAR-10": rises(cifar, "cka", "rsa"),
-        "MNIST": rises(mnist, "cka", "rsa"),
-        "digits": rises(digits, "cka"),
-        "50 classes": rises(points, "cka"),
-    }
-    texts, every = [], []
-    for name, values in found.items():
-        words = map(listed, values)
-        texts.append(f"{name} {', RSA '.join(words)}")
-        every += values
-    return Finding(
-        "ends above its smallest value, CKA by: " + "; ".join(texts),
-        np.mean(every),
-        [Every(one - 0.05) for one in every],
-    )
+    found = {}
+    for name, record in photographs.items():
+        found[f"{name} CKA"] = rise(record, "cka")
+        found[f"{name} RSA"] = rise(record, "rsa")
+    found["digits CKA"] = rise(digits, "cka")
+    found["50 classes CKA"] = rise(points, "cka")
+    conditions = [Every(one - 0.05) for one in found.values()]
+    return lists(found, *conditions, before="ends above its smallest value by: ")
 
 
 @measures("sa-ce-dips-lars")
 def ce_dips_with_lars(long_lars):
-    cka, rsa = rises(long_lars, "cka", "rsa")
-    return Finding(
-        f"CKA ends {listed(cka)} above its smallest value, RSA {listed(rsa)}",
-        np.mean(cka),
-        (Every(cka - 0.05), Every(rsa - 0.05)),
+    cka = rise(long_lars, "cka")
+    rsa = rise(long_lars, "rsa")
+    return lists(
+        {"CKA ends above its smallest value by": cka, "RSA by": rsa},
+        Every(cka - 0.05),
+        Every(rsa - 0.05),
     )
 
 
 @measures("sa-more-classes")
 def more_classes(by_classes):
     means, rises = {}, []
-    for key in ("cka", "rsa", "cka_train", "rsa_train"):
-        values = np.array([final(runs, NSCL, key) for runs in by_classes])
+    for key in SIMILARITIES:
+        values = np.array([final(runs, NSCL, key) for runs in by_classes.values()])
         means[key] = values.mean(1)
         rises += list(np.diff(values, axis=0))
-    return Finding(
-        f"CKA {listed(means['cka'])}; RSA {listed(means['rsa'])}",
-        means["cka"][-1],
-        rises,
-    )
+    return lists({"CKA": means["cka"], "RSA": means["rsa"]}, *rises)
 
 
 @measures("sa-subsets")
 def subsets(subsets):
     ends = subsets.isel(step=-1)
     means = ends.mean("seed")
-    many = ends.sel(classes=10)
-    few = ends.sel(classes=2)
-    rises = [many[key] - few[key] for key in SIMILARITIES]
-    return Finding(
-        f"CKA {listed(means.cka)}, RSA {listed(means.rsa)}; on training points CKA "
-        f"{listed(means.cka_train)}",
-        means.cka[-1],
-        rises,
+    rises = ends.sel(classes=10) - ends.sel(classes=2)
+    return lists(
+        {"CKA": means.cka, "RSA": means.rsa, "on training points CKA": means.cka_train},
+        *(rises[key] for key in SIMILARITIES),
     )
 
 
 @measures("sa-classes-decline")
 def classes_decline(by_classes):
     fall = []
-    for runs in by_classes:
+    for runs in by_classes.values():
         curves = [run.cka[after_warmup(run), NSCL] for run in runs]
         fall.append([curve[0] - curve[-1] for curve in curves])
     fall = np.array(fall)
@@ -698,186 +608,137 @@ def subsets_decline(subsets):
 
 
 @measures("sa-photo-decline")
-def photo_decline(cifar, mnist):
-    falls = {}
-    for name, record in sets(cifar, mnist).items():
+def photo_decline(photographs):
+    changes = {}
+    for name, record in photographs.items():
         cka = record.cka.sel(loss="nscl")
-        falls[name] = cka.isel(epoch=3) - last(cka)
-    changes = {name: -fall for name, fall in falls.items()}
-    values = [*falls.values()]
-    return Finding(f"changes by: {by_name(changes, '+.2f')}", np.mean(values), map(Every, values))
+        changes[name] = last(cka) - cka.isel(epoch=3)
+    falls = [Every(-change) for change in changes.values()]
+    return lists(changes, *falls, form="+.2f", before="changes by: ")
 
 
 @measures("sa-nearest-centre")
 def nearest_centre(digits, lars):
-    means, rises = [], []
-    for runs in (digits, lars):
+    means, rises = {}, []
+    for name, runs in (("momentum", digits), ("LARS", lars)):
         values = np.array([final(runs, k, "nccc") for k in (DCL, NSCL, SCL)])
-        means.append(values.mean(1))
+        means[f"with {name}"] = values.mean(1)
         rises += list(np.diff(values, axis=0))
-    plain, layered = means
-    return Finding(
-        f"means {listed(plain, '.3f')}; with LARS {listed(layered, '.3f')}",
-        plain[1],
-        rises,
-    )
+    return lists(means, *rises, form=".3f", before="means: ")
 
 
-def in_order(readouts: dict) -> Finding:
-    """Whether accuracies, of DCL, NSCL and SCL, rise in this order: {set: (seeds, losses)}."""
+@measures("sa-photo-centres", "nccc", ("CIFAR-10", "MNIST"))
+@measures("sa-photo-probe", "probe", ("CIFAR-10", "MNIST"))
+@measures("sa-centres-lars", "nccc", ("digits",))
+@measures("sa-probe-lars", "probe", ("digits",))
+def in_order(key, names, images):
+    """Whether accuracies at the end, of DCL, NSCL and SCL, rise in this order."""
     means, margins = {}, []
-    for name, right in readouts.items():
+    for name in names:
+        right = images[name][key].isel(step=-1, missing_dims="ignore")
         three = right.sel(loss=["dcl", "nscl", "supcon"])
         means[name] = three.mean("seed")
         margins += list(three.diff("loss").transpose("loss", "seed"))
-    return Finding(f"means: {by_name(means, '.3f')}", np.mean(margins), margins)
-
-
-@measures("sa-photo-centres")
-def photo_centres(cifar, mnist):
-    return in_order({name: record.nccc for name, record in sets(cifar, mnist).items()})
+    return lists(means, *margins, form=".3f", before="means: ")
 
 
 @measures("sa-photo-centres-ce")
-def photo_centres_ce(cifar, mnist):
-    texts, leads = [], []
-    for name, record in sets(cifar, mnist).items():
+def photo_centres_ce(photographs):
+    found, leads = {}, []
+    for name, record in photographs.items():
         ce = record.nccc.sel(loss="ce")
         nscl = record.nccc.sel(loss="nscl")
-        texts.append(f"{name}: CE {listed(ce, '.3f')}, NSCL {listed(nscl, '.3f')}")
+        found |= {f"{name} CE": ce, f"{name} NSCL": nscl}
         leads.append(ce - nscl)
-    return Finding("; ".join(texts), np.mean(leads), leads)
+    return lists(found, *leads, form=".3f")
 
 
-@measures("sa-centres-lars")
-def centres_lars(long_lars):
-    return in_order({"digits": long_lars.nccc.isel(step=-1)})
-
-
-@measures("sa-photo-probe")
-def photo_probe(cifar, mnist):
-    return in_order({name: record.probe for name, record in sets(cifar, mnist).items()})
-
-
-@measures("sa-probe-lars")
-def probe_lars(long_lars):
-    return in_order({"digits": long_lars.probe})
+def highest_at_one(similarities: dict, before="") -> Finding:
+    """Whether each of {name: (three temperatures, seeds)} is highest at tau = 1, the last."""
+    means, leads = {}, []
+    for name, (low, half, high) in similarities.items():
+        means[name] = np.mean([low, half, high], 1)
+        leads.append(high - np.maximum(low, half))
+    return lists(means, *leads, before=before)
 
 
 @measures("sa-photo-tau")
-def photo_temperature(cifar, mnist, cifar_tau, mnist_tau):
-    means, leads = {}, []
-    for name, middle, others in (("CIFAR-10", cifar, cifar_tau), ("MNIST", mnist, mnist_tau)):
+def photo_temperature(photographs, photographs_tau):
+    ends = {}
+    for name, middle in photographs.items():
+        others = photographs_tau[name]
         records = (others.sel(tau=0.1), middle, others.sel(tau=1.0))
         for key in ("rsa", "cka"):
-            ends = [last(r[key].sel(loss="nscl")) for r in records]
-            means[f"{name} {key.upper()}"] = [values.mean() for values in ends]
-            low, half, high = ends
-            leads.append(high - np.maximum(low, half))
-    return Finding(f"at tau = .1, .5, 1, means: {by_name(means)}", np.mean(leads), leads)
+            ends[f"{name} {key.upper()}"] = [last(r[key].sel(loss="nscl")) for r in records]
+    return highest_at_one(ends, before="at tau = .1, .5, 1, means: ")
 
 
 @measures("sa-temperature")
 def temperature(by_tau):
-    means, leads = {}, []
+    ends = {}
     for key in ("cka", "rsa"):
-        ends = np.array([final(runs, NSCL, key) for runs in by_tau])
-        means[key.upper()] = ends.mean(1)
-        leads.append(ends[-1] - ends[:-1].max(0))
-    return Finding(by_name(means), means["CKA"][-1], leads)
+        ends[key.upper()] = [final(by_tau[tau], NSCL, key) for tau in (0.1, 0.5, 1.0)]
+    return highest_at_one(ends)
 
 
 @measures("sa-temperature-control")
 def temperature_control(temperatures):
-    ends = temperatures.isel(step=-1)
-    means = ends.mean("seed")
-    texts, leads = [], []
+    ends = {}
     for optimizer, name in (("sgd", "rate proportional to tau"), ("lars", "LARS")):
-        own = means.sel(optimizer=optimizer)
-        texts.append(f"{name}: CKA {listed(own.cka)}, RSA {listed(own.rsa)}")
-    for key in ("cka", "rsa"):
-        lower = ends[key].sel(tau=[0.1, 0.5]).max("tau")
-        lead = ends[key].sel(tau=1.0) - lower
-        leads += list(lead.transpose("optimizer", "seed"))
-    highest = means.cka.sel(optimizer="sgd", tau=1.0)
-    return Finding("; ".join(texts), highest, leads)
+        last_time = temperatures.sel(optimizer=optimizer).isel(step=-1)
+        for key in ("cka", "rsa"):
+            ends[f"{name}, {key.upper()}"] = last_time[key].transpose("tau", "seed")
+    return highest_at_one(ends)
 
 
 @measures("sa-batch-linear")
 def batch_linear(fixed):
     linear = batch_change(fixed.sel(budget="fixed epochs", law="linear"))
-    return Finding(
-        f"changes by {listed(linear, '+.2f')}",
-        linear.mean(),
-        (-linear,),
-    )
+    return lists({"changes by": linear}, -linear, form="+.2f")
 
 
 @measures("sa-batch-lars")
 def batch_lars(sized):
-    linear = batch_change(last(sized.cka)).sel(law="linear")
-    return Finding(f"changes by {listed(linear, '+.3f')}", linear.mean(), (-linear,))
+    linear = batch_change(sized.sel(law="linear"))
+    return lists({"changes by": linear}, -linear, form="+.3f")
 
 
 @measures("sa-batch-others")
 def batch_others(fixed):
     others = batch_change(fixed.sel(budget="fixed epochs")).drop_sel(law="linear")
-    return Finding(
-        f"changes by {listed(others.mean('seed'), '+.2f')}",
-        others.mean(),
-        others,
-    )
+    return lists({"changes by": others.mean("seed")}, *others, form="+.2f")
 
 
-def lars_changes(sized, laws: list[str]) -> Finding:
-    """How CKA changes from the smallest to the largest batch under these scalings."""
-    changes = batch_change(last(sized.cka)).sel(law=laws)
-    changes = changes.transpose("law", "seed")
-    means = changes.mean("seed")
-    text = f"changes by {listed(means, '+.3f')}"
-    return Finding(text, changes.mean(), changes)
-
-
-@measures("sa-batch-lars-root")
-def batch_lars_root(sized):
-    return lars_changes(sized, [*POWERS][1:2])
-
-
-@measures("sa-batch-lars-others")
-def batch_lars_others(sized):
-    return lars_changes(sized, [*POWERS][2:])
+@measures("sa-batch-lars-root", ["root"])
+@measures("sa-batch-lars-others", ["fourth root", "constant"])
+def batch_lars_others(laws, sized):
+    changes = batch_change(sized.sel(law=laws))
+    return lists({"changes by": changes.mean("seed")}, *changes, form="+.3f")
 
 
 @measures("sa-batch-steps")
 def batch_steps(fixed, bound_changes):
     changes = batch_change(fixed.sel(budget="fixed steps"))
-    bound = np.array(bound_changes["fixed steps"])
-    return Finding(
-        f"changes by {listed(changes.mean('seed'), '+.2f')}",
-        changes.mean(),
-        (*-changes.transpose("law", "seed"), *-bound),
-    )
+    bounds = np.array(bound_changes["fixed steps"])
+    return lists({"changes by": changes.mean("seed")}, *-changes, *-bounds, form="+.2f")
 
 
 @measures("sa-bound-batch")
 def bound_batch(bound_changes):
-    linear, *others = powers = bound_changes["fixed epochs"]
-    return Finding(
-        f"changes by 10 to the power {listed(powers, '.1f')}",
-        linear,
-        (linear, *(-power for power in others)),
-    )
+    powers = np.array(bound_changes["fixed epochs"])  # the linear scaling first
+    return lists({"changes by 10 to the power": powers}, powers[0], *-powers[1:], form=".1f")
 
 
 @measures("sa-photo-gap")
-def photo_gap(cifar, mnist):
+def photo_gap(photographs):
     ends, grown = {}, []
-    for name, record in sets(cifar, mnist).items():
+    for name, record in photographs.items():
         for loss, said in GAPS.items():
             gap = record.gap.sel(loss=loss)
-            ends[f"{name} {said}"] = last(gap)
-            grown.append(last(gap) - gap.isel(epoch=1))
-    return Finding(f"at the end: {by_name(ends)}", np.mean(grown), map(Every, grown))
+            end = last(gap)
+            ends[f"{name} {said}"] = end
+            grown.append(Every(end - gap.isel(epoch=1)))
+    return lists(ends, *grown, before="at the end: ")
 
 
 @measures("sa-twin-end")
@@ -886,67 +747,61 @@ def twin_end(plateau):
     twin = end.sel(loss="twin")
     nscl = end.sel(loss="nscl")
     share = twin.gap / nscl.gap
-    return Finding(
-        f"gap {listed(twin.gap)}, NSCL's {listed(nscl.gap)}; CKA with DCL {listed(twin.cka)}, NSCL's "
-        f"{listed(nscl.cka)}",
-        share.mean(),
-        (0.8 - share,),
+    return lists(
+        {
+            "gap": twin.gap,
+            "NSCL's": nscl.gap,
+            "CKA with DCL": twin.cka,
+            "NSCL's CKA": nscl.cka,
+        },
+        0.8 - share,
     )
 
 
 @measures("sa-weights-lars")
 def weights_lars(long_lars):
-    gap = long_lars["gap"].sel(step=[300, 3000])
-    texts, grown = [], []
+    gaps, grown = {}, []
     for loss, said in GAPS.items():
-        of_loss = gap.sel(loss=loss)
-        first, end = of_loss.transpose("step", "seed")
-        texts.append(f"{said} from {listed(first)} to {listed(end)}")
-        grown.append(end - first)
-    return Finding("; ".join(texts), np.mean(grown), map(Every, grown))
+        gap = long_lars["gap"].sel(loss=loss)
+        first = gap.sel(step=300)
+        end = last(gap)
+        gaps |= {f"{said} after 300 steps": first, f"{said} at the end": end}
+        grown.append(Every(end - first))
+    return lists(gaps, *grown)
 
 
 @measures("sa-scl-weights")
 def scl_weights(digits):
-    wider = np.array(
-        [(r.gap[after_warmup(r), SCL] - r.gap[after_warmup(r), NSCL]).min() for r in digits], float
-    )
+    wider = []
+    for run in digits:
+        apart = run.gap[:, SCL] - run.gap[:, NSCL]
+        wider.append(apart[after_warmup(run)].min())
     scl, nscl = (final(digits, k, "gap") for k in (SCL, NSCL))
-    return Finding(
-        f"gap {span(scl)} against {span(nscl)} at the end",
-        scl.mean(),
-        (Every(wider),),
-    )
+    return ranges({"gap at the end": scl, "NSCL's": nscl}, Every(wider))
 
 
 @measures("sa-photo-scl-weights")
-def photo_scl_weights(cifar, mnist, long_lars):
-    records = sets(cifar, mnist) | {"digits": long_lars}
-    texts, wider = [], []
-    for name, record in records.items():
+def photo_scl_weights(images):
+    gaps, wider = {}, []
+    for name, record in images.items():
         nscl, scl = at_end(record, "gap", *GAPS)
-        texts.append(f"{name}: SCL {listed(scl)}, NSCL {listed(nscl)}")
-        wider.append(scl - nscl)
-    return Finding("; ".join(texts), np.mean(wider), map(Every, wider))
-
-
-def ends_of(record, time: str) -> tuple:
-    """NSCL's lead over SCL and CE at the end, and the smaller growth of two weight gaps since the first record."""
-    gap = record["gap"].sel(loss=[*GAPS])
-    growth = last(gap) - gap.isel({time: 1})
-    return ahead(last(record.cka)), growth.min("loss")
+        gaps |= {f"{name} SCL": scl, f"{name} NSCL": nscl}
+        wider.append(Every(scl - nscl))
+    return lists(gaps, *wider)
 
 
 @measures("sa-architectures")
-def architectures(widths, cifar, mnist):
+def architectures(widths, photographs):
+    records = [*photographs.values()]
+    for data, width in itertools.product(widths.data, widths.width):
+        records.append(widths.sel(data=data, width=width))
     leads, growths = [], []
-    for values, kept in zip(ends_of(widths, "step"), (leads, growths), strict=True):
-        kept += list(values.stack(setting=("data", "width")).transpose("setting", "seed"))
-    for record in (mnist, cifar):
-        lead, growth = ends_of(record, "epoch")
-        leads.append(lead)
-        growths.append(growth)
-    means = [float(lead.mean()) for lead in leads]
+    for record in records:
+        leads.append(ahead(last(record.cka)))
+        gap = record["gap"].sel(loss=[*GAPS])
+        growth = last(gap) - gap.isel({time(gap): 1})
+        growths.append(growth.min("loss"))
+    means = [lead.mean() for lead in leads]
     return Finding(
         f"leads by {listed(means, '.3f')}; gaps grow by {span(growths)}",
         np.mean(means),
@@ -961,9 +816,8 @@ def vacuous(lasting):
         by_tau.setdefault(f"tau = {tau:g}:", []).append(promised)
         if name == "ImageNet-1K":
             of_imagenet.append(promised)
-    least = min(of_imagenet)
-    text = f"it does so for so many epochs: {by_name(by_tau, 'd')}"
-    return Finding(text, least, (5.5 - least,))
+    before = "it does so for so many epochs: "
+    return lists(by_tau, 5.5 - min(of_imagenet), form="d", before=before)
 
 
 @measures("sa-assumptions")
@@ -981,16 +835,12 @@ def assumptions(circles, networks):
 
 
 @measures("sa-theorem-2")
-def theorem_2(circles, networks, repeated_circles, repeated_networks):
-    on_circle = [*circles, *repeated_circles]
-    of_network = [*networks, *repeated_networks]
-    circle = worst(on_circle, of_bound)
-    network = worst(of_network, of_bound)
-    runs = on_circle + of_network
-    bound = np.array([run.bound[-1] for run in runs])
-    triangle = np.array([run.triangle[-1] for run in runs])
-    infinite = counted(np.isinf(bound))
-    below = np.sum(bound < triangle)
+def theorem_2(encoders):
+    circle = worst(encoders["circle"], of_bound)
+    network = worst(encoders["network"], of_bound)
+    runs = encoders["circle"] + encoders["network"]
+    infinite = counted([np.isinf(run.bound[-1]) for run in runs])
+    below = sum(run.bound[-1] < run.triangle[-1] for run in runs)
     return Finding(
         f"drift / bound at most {circle:.2g} on the circle, {network:.2g} for the network; at "
         f"the end the bound is infinite in {infinite} runs, below the triangle "
@@ -1074,44 +924,37 @@ def varied(runs, key: str) -> dict:
     return found
 
 
-def as_it_varies(circles, networks, *orders) -> Finding:
+@measures("sa-summary", [("eta", -1), ("tau", 1)])
+@measures("sa-summary-batch", [("batch", 1)])
+def as_it_varies(orders, varied_circles, varied_networks):
     """Whether the miss falls from each value to the next, in the mean: for each (key, direction) and encoder."""
     falls, words = [], []
-    for name, runs in (("circle", circles), ("network", networks)):
-        for key, order in orders:
-            ends = varied(runs, key)
-            values = sorted(ends)[::order]
-            missed = np.array([ends[value] for value in values])
-            falls += list(-np.diff(np.log(missed), axis=0))
-            means = listed(missed.mean(1), ".2g")
-            words.append(f"{name}, {key} {listed(values, 'g')}: {means}")
+    encoders = {"circle": varied_circles, "network": varied_networks}
+    for (name, runs), (key, order) in itertools.product(encoders.items(), orders):
+        ends = varied(runs, key)
+        values = sorted(ends)[::order]
+        missed = np.array([ends[value] for value in values])
+        falls += list(-np.diff(np.log(missed), axis=0))
+        means = listed(missed.mean(1), ".2g")
+        words.append(f"{name}, {key} {listed(values, 'g')}: {means}")
     return Finding("; ".join(words), None, falls)
-
-
-@measures("sa-summary")
-def summary(varied_circles, varied_networks):
-    return as_it_varies(varied_circles, varied_networks, ("eta", -1), ("tau", 1))
-
-
-@measures("sa-summary-batch")
-def summary_batch(varied_circles, varied_networks):
-    return as_it_varies(varied_circles, varied_networks, ("batch", 1))
 
 
 def misses(runs) -> np.ndarray:
     """(seeds,) by how much the surrogate misses at the end, over how far the similarities have moved."""
-    missed = np.array([run.missed[-1] for run in runs])
-    return missed / [run.moved[-1] for run in runs]
+    return np.array([run.missed[-1] / run.moved[-1] for run in runs])
 
 
 @measures("sa-surrogate")
 def surrogate(circles, networks):
     circle = misses(circles)
     network = misses(networks)
-    return Finding(
-        f"misses by {span(circle, '.3g')} times what they move on the circle, {span(network, '.3g')} for the network",
-        max(circle.max(), network.max()),
-        (Every(1 - circle), Every(1 - network)),
+    return ranges(
+        {"circle": circle, "network": network},
+        Every(1 - circle),
+        Every(1 - network),
+        form=".3g",
+        before="misses by so many times what they move: ",
     )
 
 
@@ -1122,43 +965,35 @@ def cosines(runs) -> np.ndarray:
 
 @measures("sa-surrogate-free")
 def free_surrogate(free):
+    dimensions = [*free]
     found = np.array([cosines(runs) for runs in free.values()])  # (d, seeds)
     means = found.mean(1)
-    dimensions = list(free)
-    largest = max(dimensions)
-    miss = np.mean(misses(free[largest]))
-    end = means[-1]
-    scaled = np.sqrt(1 - end**2)
-    at_128 = found[dimensions.index(128)]
     rises = np.diff(found, axis=0)
-    cosine = f"cosine {listed(means)} at d = {listed(dimensions, 'd')}"
-    missed = f"{miss:.2f} of the movement, and by {scaled:.2f} on the best time scale"
-    return Finding(
-        f"{cosine}; with d = {largest} it misses by {missed}",
-        end,
-        map(Every, (*rises, at_128 - 0.8)),
+    at_128 = found[dimensions.index(128)]
+    largest = max(dimensions)
+    miss = misses(free[largest]).mean()
+    scaled = np.sqrt(1 - means[-1] ** 2)
+    return lists(
+        {
+            f"cosine at d = {listed(dimensions, 'd')}:": means,
+            f"with d = {largest} it misses, in parts of the movement, by": [miss],
+            "on the best time scale by": [scaled],
+        },
+        *map(Every, (*rises, at_128 - 0.8)),
     )
 
 
 @measures("sa-time-scale")
 def time_scale(varied_circles, varied_networks, wide_networks, free_near):
-    def usual(runs):
-        first = runs[0].config
-        return [run for run in runs if run.config.replace(seed=first.seed) == first]
-
+    # Of what is varied, ten seeds of the usual settings are the first runs.
     found = {
-        "circle": cosines(usual(varied_circles)),
-        "network": cosines(usual(varied_networks)),
+        "circle": cosines(varied_circles[:10]),
+        "network": cosines(varied_networks[:10]),
         "512 units": cosines(wide_networks),
         "views near their points": cosines(free_near[128]),
     }
-    texts = [f"{name} {span(values)}" for name, values in found.items()]
-    highest = max(values.max() for values in found.values())
-    return Finding(
-        "cosine " + ", ".join(texts),
-        highest,
-        [Every(0.5 - values) for values in found.values()],
-    )
+    conditions = [Every(0.5 - values) for values in found.values()]
+    return ranges(found, *conditions, before="cosine: ")
 
 
 @measures("sa-nscl-loss")
@@ -1287,23 +1122,21 @@ def lemma_6_range(large_steps):
 
 
 @measures("sa-lemma-7")
-def lemma_7(circles, networks, repeated_circles, repeated_networks):
+def lemma_7(encoders):
     return by_encoder(
-        lambda r: r.apart / (r.constants()["G"] * allowed(r) / r.config.tau),
-        [*circles, *repeated_circles],
-        [*networks, *repeated_networks],
+        encoders, lambda r: r.apart / (r.constants()["G"] * allowed(r) / r.config.tau)
     )
 
 
 @measures("sa-eq-15")
-def eq_15(circles, networks, repeated_circles, repeated_networks):
+def eq_15(encoders):
     def quotient(run):
         c, found = run.config, run.constants()
         added = c.eta * found["G"] * allowed(run) / c.tau
         grown = (1 + found["beta"] * c.eta) * run.drift[:-1]
         return run.drift[1:] / (grown + added)
 
-    return by_encoder(quotient, [*circles, *repeated_circles], [*networks, *repeated_networks])
+    return by_encoder(encoders, quotient)
 
 
 @measures("sa-lemma-8")

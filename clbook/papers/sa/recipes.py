@@ -28,7 +28,8 @@ EACH = 120
 KEPT = 40
 EPOCHS = 60
 LARS = dict(optimizer="lars", lr=0.15)
-LABELS = Plain(data="digits", n=1200, noise=0.1, compare="labels")
+IMAGES = Plain(data="digits", n=1200, noise=0.1)
+LABELS = IMAGES.replace(compare="labels")
 DIGITS = Config(data="digits", n=1200, noise=0.1)
 APART = DIGITS.replace(compare="pair", schedule="constant", warmup=0, twin=1e-6)
 POINTS = Config(compare="pair", width=64, **LARS)
@@ -55,7 +56,7 @@ def both(results) -> dict[str, np.ndarray]:
     return over_time(results, *BOTH)
 
 
-def sized(base, sizes, scalings, seeds, steps) -> tuple:
+def sized(base, sizes, steps) -> tuple:
     """Runs of all scalings, batch sizes and seeds, in this order, with steps(B) steps, recorded at each fourth of them.
 
     At the batch size at which all scalings agree they are one run.
@@ -68,15 +69,15 @@ def sized(base, sizes, scalings, seeds, steps) -> tuple:
             record_every=steps(b) // 4,
             seed=s,
         )
-        for p in scalings
+        for p in POWERS
         for b in sizes
-        for s in seeds
+        for s in FIVE
     )
 
 
-def by_class(result) -> list[np.ndarray]:
-    """The embeddings (T, M, points, d) of each class of test points."""
-    return [result.z[:, :, result.labels == c] for c in np.unique(result.labels)]
+def by_class(z, labels) -> list[np.ndarray]:
+    """The embeddings (T, M, points, d) of each class, of z (T, M, n, d)."""
+    return [z[:, :, labels == c] for c in np.unique(labels)]
 
 
 def class_angles(result) -> np.ndarray:
@@ -85,7 +86,7 @@ def class_angles(result) -> np.ndarray:
     NaN before the first step.
     """
     plain, projected = [], []
-    for z in by_class(result):
+    for z in by_class(result.z, result.labels):
         start, dcl, nscl = z[0, 0], z[:, 0], z[:, 1]
         plain.append(angle((dcl - start).mean(1), (nscl - start).mean(1)))
         projected.append([pca_angle(start, a, b) for a, b in zip(dcl, nscl, strict=True)])
@@ -95,7 +96,7 @@ def class_angles(result) -> np.ndarray:
 def lengths(result) -> np.ndarray:
     """(10, 2, T) how far the mean embedding of a class has moved, for DCL and NSCL."""
     found = []
-    for z in by_class(result):
+    for z in by_class(result.z, result.labels):
         mean = z.mean(2)  # (T, M, d)
         found.append(np.linalg.norm(mean - mean[0], axis=-1)[:, :2].T)
     return np.array(found)
@@ -104,8 +105,7 @@ def lengths(result) -> np.ndarray:
 def within(result) -> np.ndarray:
     """(M, T) share of the variance of the unit embeddings that is within classes."""
     unit = result.z / np.linalg.norm(result.z, axis=-1, keepdims=True)
-    classes = np.unique(result.labels)
-    inside = [unit[:, :, result.labels == c].var(2).sum(-1) for c in classes]
+    inside = [z.var(2).sum(-1) for z in by_class(unit, result.labels)]
     return (np.mean(inside, 0) / unit.var(2).sum(-1)).T
 
 
@@ -129,30 +129,24 @@ def probed(results):
     return labelled(results) | {"probe": np.array([r.probe for r in results], np.float32)}
 
 
-def pairs(results):
+def pairs(results, names=SIMILARITIES):
     """CKA and RSA of NSCL with DCL, on test and on training points."""
     columns = {}
-    for name in SIMILARITIES:
+    for name in names:
         columns[name] = np.array([getattr(r, name)[:, 1] for r in results], np.float32)
     return columns
 
 
-def pair_cka(results):
-    """CKA of NSCL with DCL alone."""
-    return {"cka": np.array([r.cka[:, 1] for r in results], np.float32)}
-
-
-def subset(count: int, seed: int) -> Config:
+def subset(count: int) -> Config:
     """Training on `count` random classes of digits for EPOCHS epochs, the first tenth a warm-up."""
     n = EACH * count
-    steps = EPOCHS * max(1, n // 128)
+    steps = EPOCHS * (n // 128)
     return DIGITS.replace(
         compare="pair",
         subset=True,
         classes=count,
         n=n,
         test=KEPT * count,
-        seed=seed,
         steps=steps,
         warmup=steps // 10,
         record_every=steps // 10,
@@ -161,8 +155,7 @@ def subset(count: int, seed: int) -> Config:
 
 # Axes of the arrays: of runs that record each loss, and of runs of which the pair of DCL and NSCL is kept.
 OF_LOSSES = {
-    **dict.fromkeys(("cka", "rsa", "gap", "nccc", "within"), "run loss step"),
-    **dict.fromkeys(("weight_angle", "distance", "moved"), "run loss step"),
+    **dict.fromkeys((*LABELLED, *MOVED, "within"), "run loss step"),
     "probe": "run loss",
     "steps": "step",
     "class_angle": "run embedding class step",
@@ -174,7 +167,7 @@ LOSSES = {"loss": NAMES["labels"]}
 
 # What the claims are judged on beside these: runs of seconds, kept as they are but for their embeddings.
 
-FIVE, DIMENSIONS = range(5), (2, 8, 32, 128, 512)
+FIVE = range(5)
 
 
 def seeded(bases, seeds=FIVE) -> tuple:
@@ -190,8 +183,8 @@ def grid(base, **axes) -> list:
 
 def changed(eta: float, replacement: bool = False) -> list:
     """Settings of descent on weights around this step size: eta, B and tau are varied one by one."""
-    usual = surrogate.Config(n=24, classes=12, batch=8, d=6, steps=40, record_every=1, eta=eta)
-    usual = usual.replace(replacement=replacement)
+    usual = surrogate.Config(n=24, classes=12, batch=8, d=6, steps=40, record_every=1)
+    usual = usual.replace(eta=eta, replacement=replacement)
     if replacement:
         changes = ({}, {"batch": 16}, {"tau": 5.0})
     else:
@@ -246,6 +239,22 @@ def of_training(says, configs, asked, start=0.3, **derived) -> Recipe:
     return Recipe(says, plain, configs, kept, ("nscl",), start=start, record=asked)
 
 
+def of_longer(says, base, start) -> Recipe:
+    """A record of longer trainings of the chapter with four losses."""
+    return Recipe(
+        says,
+        plain,
+        seeded([base], SEEDS),
+        both,
+        ("cka", "nccc"),
+        record=BOTH,
+        start=start,
+        axes=OF_LOSSES,
+        labels=LOSSES,
+        dims=("seed",),
+    )
+
+
 def of_descent(says, run, configs, asked, **derived) -> Recipe:
     """A record of descent on similarities or on weights."""
     return Recipe(
@@ -254,7 +263,6 @@ def of_descent(says, run, configs, asked, **derived) -> Recipe:
 
 
 SYNTHETIC, USUAL = Plain(compare="labels"), surrogate.Config()
-IMAGES = LABELS.replace(compare=Plain().compare)
 LONG_PAIRS = IMAGES.replace(
     compare="pair", schedule="constant", warmup=0, steps=600, record_every=20
 )
@@ -262,7 +270,7 @@ COUPLED = grid(USUAL, tau=(0.5, 1.0, 2.0, 5.0), classes=(2, 20, 50))
 COUPLED += grid(USUAL, batch=(32, 64, 128, 200), eta=(0.1, 1.0, 10.0))
 STEEP = USUAL.replace(tau=5.0, classes=50, batch=200, eta=1000.0)
 COLLAPSED = surrogate.Config(n=24, classes=6, batch=8, tau=0.5, eta=0.2, steps=330, record_every=5)
-NEAR = grid(changed(0.1)[0], d=DIMENSIONS)
+NEAR = grid(changed(0.1)[0], d=(2, 8, 32, 128, 512))
 UNRELATED = [config.replace(spread=100.0, noise=100.0) for config in NEAR]  # points are all noise
 ASKED = ("cosine",)
 LONGER = LABELS.replace(steps=600, record_every=30)
@@ -273,21 +281,20 @@ LONG_LARS = DIGITS.replace(compare="labels", steps=3000, record_every=50, **LARS
 def chapter_batches() -> tuple:
     """Four scalings of the rate, three batch sizes, five seeds: first with 200 steps, then with 12,800 points seen."""
     base = Plain(compare="pair", width=64)
-    fixed_steps = sized(base, CHAPTER_SIZES, POWERS, FIVE, lambda b: 200)
-    fixed_epochs = sized(base, CHAPTER_SIZES, POWERS, FIVE, lambda b: CHAPTER_SEEN // b)
+    fixed_steps = sized(base, CHAPTER_SIZES, lambda b: 200)
+    fixed_epochs = sized(base, CHAPTER_SIZES, lambda b: CHAPTER_SEEN // b)
     return fixed_steps + fixed_epochs
 
 
-LAW_OF_RUN = np.repeat([*POWERS], 15)  # of either half of `chapter_batches`
 OF_CHAPTER = {
     "budget": np.repeat(["fixed steps", "fixed epochs"], 60),
-    "law": np.tile(LAW_OF_RUN, 2),
+    "law": np.tile(np.repeat([*POWERS], 15), 2),  # in either half
 }
 
 
 def page_batches() -> tuple:
     """Four scalings of the rate, four batch sizes, five seeds; the first tenth of the steps is a warm-up."""
-    configs = sized(POINTS, SIZES, POWERS, FIVE, lambda b: SEEN // b)
+    configs = sized(POINTS, SIZES, lambda b: SEEN // b)
     return tuple(config.replace(warmup=config.steps // 10) for config in configs)
 
 
@@ -295,17 +302,16 @@ def temperatures() -> tuple:
     """Three temperatures by momentum with a rate proportional to tau, then by LARS; five seeds."""
     base = Config(compare="pair", record_every=20)
     by_momentum = [base.replace(tau=tau, lr=0.06 * tau) for tau in TAUS]
-    by_lars = [base.replace(tau=tau, **LARS) for tau in TAUS]
+    by_lars = grid(base.replace(**LARS), tau=TAUS)
     return seeded([*by_momentum, *by_lars])
 
 
 def widths() -> tuple:
     """Digits and synthetic points, two widths, three seeds."""
     change = dict(compare="labels", record_every=20, **LARS)
-    bases = []
-    for base in (DIGITS, Config()):
-        bases += grid(base.replace(**change), width=WIDTHS)
-    return seeded(bases, SEEDS)
+    digits = grid(DIGITS.replace(**change), width=WIDTHS)
+    synthetic = grid(Config(**change), width=WIDTHS)
+    return seeded(digits + synthetic, SEEDS)
 
 
 RECIPES = {}
@@ -422,35 +428,19 @@ RECIPES["sa-from-one-angle"] = of_descent(
     seeded([COLLAPSED]),
     (),
 )
-RECIPES["alignment-longer"] = Recipe(
-    "digits, four losses, momentum, 600 iterations instead of 200, three seeds",
-    plain,
-    seeded([LONGER], SEEDS),
-    both,
-    ("cka", "nccc"),
-    record=BOTH,
-    start=0.1,
-    axes=OF_LOSSES,
-    labels=LOSSES,
-    dims=("seed",),
+RECIPES["alignment-longer"] = of_longer(
+    "digits, four losses, momentum, 600 iterations instead of 200, three seeds", LONGER, 0.1
 )
-RECIPES["alignment-fifty"] = Recipe(
+RECIPES["alignment-fifty"] = of_longer(
     "synthetic data of 50 classes, four losses, 1,000 iterations instead of 200, three seeds",
-    plain,
-    seeded([FIFTY], SEEDS),
-    both,
-    ("cka", "nccc"),
-    record=BOTH,
-    start=0.06,
-    axes=OF_LOSSES,
-    labels=LOSSES,
-    dims=("seed",),
+    FIFTY,
+    0.06,
 )
 RECIPES["alignment-batch"] = Recipe(
     "four scalings of the rate, B = 32, 64, 128, five seeds: 200 iterations, then 12,800 points seen",
     plain,
     chapter_batches(),
-    pair_cka,
+    lambda results: pairs(results, ["cka"]),
     ("cka",),
     record=("cka",),
     start=0.3,
@@ -524,7 +514,7 @@ RECIPES["sa-subsets"] = Recipe(
     "2, 3, 5, 7 and 10 random classes of digits, 120 points a class, momentum, 60 epochs, five "
     "seeds",
     run,
-    tuple(subset(count, s) for count in COUNTS for s in FIVE),
+    seeded([subset(count) for count in COUNTS]),
     pairs,
     ("cka",),
     record=SIMILARITIES,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from clbook.experiments.drawing import end_in_words
-from clbook.style import INK, MUTED, Picture, axes, band, colour, legend
+from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, log_axis
 
 LABELS = {"NSCL": ("nscl", colour(0)), "SCL": ("supcon", colour(1)), "CE": ("ce", colour(2))}
 TWINS = {"NSCL": ("nscl", colour(0)), "twin of DCL": ("twin", MUTED)}
@@ -22,7 +22,6 @@ def bands(panels) -> Picture:
             ends.append(end_in_words(name, np.asarray(values)))
         ax.set(ylabel=label, xlabel="iteration")
         ax.set(**settings)
-        ax.minorticks_off()
         says.append(f"{label}: {', '.join(ends)}")
     named = {}  # over all panels: one may have a curve more
     for ax in grid.flat:
@@ -74,29 +73,29 @@ def growth(record) -> Picture:
     return Picture(fig, text)
 
 
-def by_count(panels) -> Picture:
-    """SA Fig. 3 and 7: (label, times (K,), values (counts, seeds, K), numbers of classes), a curve a number."""
+def by_count(times, counts, panels: dict) -> Picture:
+    """SA Fig. 3 and 7: {label: values (counts, seeds, K)} at times (K,), a curve for each number of classes."""
     shades = ["#bdd7e7", "#6baed6", "#3182bd", "#08519c", "#08264d"]
+    settings = {"ylim": (0, 1.03), "xlabel": "share of the training"}
     drawn = []
-    for label, x, values, counts in panels:
+    for label, values in panels.items():
         curves = {}
         for count, one, tone in zip(counts, values, shades, strict=True):
             curves[f"{count} classes"] = (one, tone)
-        drawn.append((label, x, curves, {"ylim": (0, 1.03), "xlabel": "share of the training"}))
+        drawn.append((label, times, curves, settings))
     return bands(drawn)
 
 
 def subsets(record) -> Picture:
     """SA Fig. 3 and 7 on random subsets of the classes of digits."""
-    names = {
-        "cka": "CKA, test",
-        "cka_train": "CKA, training",
-        "rsa": "RSA, test",
-        "rsa_train": "RSA, training",
+    panels = {
+        "CKA, test": record.cka,
+        "CKA, training": record.cka_train,
+        "RSA, test": record.rsa,
+        "RSA, training": record.rsa_train,
     }
     times = np.linspace(0, 1, record.sizes["step"])
-    counts = record.classes.values
-    return by_count([(label, times, record[key], counts) for key, label in names.items()])
+    return by_count(times, record.classes.values, panels)
 
 
 def temperature_control(record) -> Picture:
@@ -127,9 +126,8 @@ def by_batch(record, bounds) -> Picture:
         band(upper, sizes, ends, color=colour(0), label="CKA", gid="CKA", marker="o", ms=3.5)
         lower.plot(sizes, bound, color=INK, marker="s", ms=3.5, gid="bound")
         upper.set(title=f"lr: {scaling}", ylim=(0, 1.03))
-        lower.set(xscale="log", xticks=sizes, xticklabels=sizes, xlabel="batch size $B$")
-        upper.minorticks_off()
-        lower.minorticks_off()
+        lower.set(xlabel="batch size $B$")
+        log_axis(lower, sizes)  # the upper one shares it
         first, *_, last = ends.mean("seed").values
         change = f"the bound changes by 10 to the power {bound[-1]:.1f}"
         says.append(f"{scaling}: {first:.2f} and {last:.2f}, {change}")
@@ -166,7 +164,7 @@ def polar(record) -> Picture:
     moved = end.moved.sel(loss=["dcl", "nscl"]).values
     fig, ((*arrows, over_time),) = axes(4, width=7.8, height=2.5)
     shown = {
-        "(a) weights": (end.weight_angle.sel(loss="nscl"), moved),
+        "(a) weights": (turned.isel(step=-1), moved),
         "(b) class 0, by axes": (first.class_angle.sel(embedding="by PCA"), lengths),
         "class 0, plain": (first.class_angle.sel(embedding="plain"), lengths),
     }
@@ -182,7 +180,6 @@ def polar(record) -> Picture:
     }
     for name, (values, tone) in curves.items():
         band(over_time, record.step, values, color=tone, label=name, gid=name, lw=1.2)
-    over_time.set(xlabel="iteration", title="angle, degrees", ylim=(0, 120))
-    over_time.set_yticks([0, 30, 60, 90])
+    over_time.set(xlabel="iteration", title="angle, degrees", ylim=(0, 120), yticks=[0, 30, 60, 90])
     legend(over_time, loc="upper left")
     return Picture(fig, "Angles between the changes of DCL and NSCL. " + "; ".join(says) + ".")
