@@ -444,8 +444,8 @@ CASES = {
         "fails": {"linear": trained(dict.fromkeys(KS, 0.1), 1.1)},
     },
     "cs-sphere-threshold": {
-        "holds": {"sphere_grid": 3 * [(1, 1, 2, 0.1, 0)] + 3 * [(1, 1, 0.5, 0.3, 0)]},
-        "fails": {"sphere_grid": 3 * [(1, 1, 2, 0.3, 0)] + 3 * [(1, 1, 0.5, 0.1, 0)]},
+        "holds": {"sphere_grid": 5 * [(1, 1, 2, 0.1, 0)] + 5 * [(1, 1, 0.5, 0.3, 0)]},
+        "fails": {"sphere_grid": 5 * [(1, 1, 2, 0.3, 0)] + 5 * [(1, 1, 0.5, 0.1, 0)]},
     },
     "cs-fig-1-middle": {"seen here": {"deep": deep(0.2)}, "not seen here": {"deep": deep(0.95)}},
     "cs-deep-box": {

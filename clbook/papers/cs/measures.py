@@ -23,11 +23,6 @@ NORM, SCALED_OUTPUTS, _, STANDARD, STANDARD_TWO, STEEP = OUTPUTS
 # The abstract, Sections 2 and 3.
 
 
-def every(*margins) -> Every:
-    """A statement about every draw of these arrays."""
-    return Every(np.concatenate([np.ravel(array) for array in margins]))
-
-
 def by_spread(found: dict) -> str:
     """Words for {name: (spreads, seeds)}: the means over seeds."""
     texts = []
@@ -313,7 +308,7 @@ def deep_box(deep):
     style = at_spreads(deep, "box", "content")
     free = at_spreads(deep, "box", "no content")
     text = by_spread({"box, content": style, "without": free})
-    return Finding(f"$R^2$ {text}", conditions=(every(free - style),))
+    return Finding(f"$R^2$ {text}", conditions=(Every(free - style),))
 
 
 @measures("cs-deep-box")
@@ -377,7 +372,10 @@ def sphere_threshold(sphere_grid):
     least = below.min()
     return Finding(
         f"at most {most:.2f} of content's above, at least {least:.2f} below",
-        conditions=(every(least - above, below - most),),
+        conditions=(
+            Every(least - above),
+            Every(below - most),
+        ),
     )
 
 
@@ -427,7 +425,7 @@ def totals(deep, world: str, label: str) -> np.ndarray:
 def beaten(lead: np.ndarray, free: np.ndarray) -> Finding:
     """By how much a loss is below that of the inverse (spreads, seeds); `free`: without content, for the text."""
     text = by_spread({"lower by": lead, "without content by": free})
-    return Finding(text, conditions=(every(lead),))
+    return Finding(text, conditions=(Every(lead),))
 
 
 @measures("cs-table-1-deep-box")
@@ -491,8 +489,8 @@ def in_the_last_in_the_box(deep):
     return Finding(
         by_spread(found),
         conditions=(
-            every(last - before),
-            every(last - free),
+            Every(last - before),
+            Every(last - free),
         ),
     )
 
@@ -771,7 +769,10 @@ def strong_style(dial):
     printed = smallest(dial, 1)
     return Finding(
         f"smallest {span(true, '.3f')}; with $\\Sigma_x$ once {span(printed, '.3f')}",
-        conditions=(every(true, -printed),),
+        conditions=(
+            Every(true),
+            Every(-printed),
+        ),
     )
 
 
@@ -828,8 +829,8 @@ def pull(limits):
     return Finding(
         f"error {listed(errors.mean(1), '.1%')}",
         conditions=(
-            every(falls),
-            every(0.01 - last),
+            Every(falls),
+            Every(0.01 - last),
         ),
     )
 
@@ -886,7 +887,7 @@ def batch_size(spectra, estimates):
         f"errors {span(better, '.1f')} times smaller"
     )
     margins = (full - low, np.log(few / many), np.log(better))
-    return Finding(text, conditions=map(every, margins))
+    return Finding(text, conditions=map(Every, margins))
 
 
 @measures("cs-lemma-6-remark")
@@ -938,7 +939,7 @@ def definite(dial):
     one_sign = (lowest > 0).all() or (highest < 0).all()
     return Finding(
         f"as printed {-highest.max():.3f} to {-bottom:.3f}; corrected, from {bottom:.3f} up",
-        conditions=(every(-highest),),
+        conditions=(Every(-highest),),
         verdict=None if one_sign else "fails",
     )
 
@@ -1015,7 +1016,7 @@ def growth_ratio(ratios):
     true, law, printed = np.array(ratios).transpose(2, 0, 1)  # (spreads, seeds)
     off = abs(true / law - 1)
     text = by_spread({"autograd": true, "the law": law, "printed": printed})
-    return Finding(text.replace(";", ","), conditions=(every(0.02 - off),))
+    return Finding(text.replace(";", ","), conditions=(Every(0.02 - off),))
 
 
 @measures("cs-prop-2")
@@ -1042,7 +1043,7 @@ def recipe_equalises(recipe):
     off = abs(np.log(scaled))
     return Finding(
         by_spread({"content faster by": scaled, "at equal temperatures by": equal}),
-        conditions=(every(np.log(10) - off),),
+        conditions=(Every(np.log(10) - off),),
     )
 
 
@@ -1064,7 +1065,7 @@ def only_zero(dial):
     values = np.abs(eigenvalues)  # (spreads, seeds, eigenvalues)
     size = values.min(-1) / values.max(-1)
     text = f"at least {size.min():.2f} of the largest"
-    return Finding(text, conditions=(every(size - 0.1),))
+    return Finding(text, conditions=(Every(size - 0.1),))
 
 
 @measures("cs-loss-zero")
@@ -1118,7 +1119,7 @@ def inverse_not_best(corner):
     doubled = losses[..., 1]
     means = losses.mean(1).T.ravel()
     text = "{:.2f} and {:.2f} fall to {:.2f} and {:.2f}".format(*means)
-    return Finding(text, conditions=(every(inverse - doubled),))
+    return Finding(text, conditions=(Every(inverse - doubled),))
 
 
 @measures("cs-prop-5")

@@ -105,8 +105,9 @@ def forgets(maps):
     kept = maps.accuracy[[0, 2]]
     mixed = maps.accuracy[[1, 3]]
     return Finding(
-        f"losses differ by {gap:.0e}; the classes of at least {kept.min():.0%} of the points are read "
-        f"right by class, of at most {mixed.max():.0%} shuffled",
+        f"losses differ by {gap:.0e}; "
+        f"the classes of at least {kept.min():.0%} of the points are read right by class, "
+        f"of at most {mixed.max():.0%} shuffled",
         conditions=(EXACT - gap,),
     )
 
@@ -402,8 +403,9 @@ def small_is_slow(cluster_speeds, ratios):
     p, last = slowing(cluster_speeds[4], ratios)
     of_three, _ = slowing(cluster_speeds[3], ratios)
     return Finding(
-        f"p = {span(p, '.2f')}; at 1/20 of their size {span(last, '.2g')} of their speed; of three p = "
-        f"{span(of_three, '.2f')}",
+        f"p = {span(p, '.2f')}; "
+        f"at 1/20 of their size {span(last, '.2g')} of their speed; "
+        f"of three p = {span(of_three, '.2f')}",
         conditions=(
             p - 0.5,
             of_three - 0.5,

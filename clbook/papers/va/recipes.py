@@ -248,9 +248,9 @@ RECIPES["va-overlap"] = Recipe(
 # Reading a record.
 
 
-def reached(record, name: str = "accuracy", bar: float = sphere.CLUSTERED):
-    """(runs,) first recorded iteration from which a curve of a record is at the bar; inf: it never is."""
-    above = record[name] >= bar
+def reached(record):
+    """(runs,) first recorded iteration at which a run of a record has clusters; inf: it never has."""
+    above = record.accuracy >= sphere.CLUSTERED
     first = record.step[above.argmax("step")].drop_vars("step")
     return first.where(above.any("step"), np.inf)
 
