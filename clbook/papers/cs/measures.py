@@ -1,7 +1,5 @@
 """How the claims of CS are measured, in the order of items.yaml."""
 
-import itertools
-
 import numpy as np
 
 from clbook.experiments.content_style.experiment import gains, singular, style_gain
@@ -14,7 +12,6 @@ from clbook.papers.judging import Every, Finding, Measures, listed, misprint, sp
 measures = Measures()
 BOXES = ("box, p = 2", "box, p = 1")
 TOTAL = 2  # row of the table of losses
-INVERSE, SCALED, TRAINED = range(3)  # its columns
 # What was done to the outputs of photographs, and at which temperatures.
 NORM, SCALED_OUTPUTS, _, STANDARD, STANDARD_TWO, STEEP = OUTPUTS
 (SLOW_NORM,) = SLOW
@@ -162,29 +159,26 @@ def near_style_stays(classes):
 
 
 def factors(linear, tau_c: float) -> dict:
-    """{(world, d_c): (seeds,) the factor by which a tau_c not 1 changes style's gain over content's}."""
+    """{world: (d_c, seeds) the factor by which a tau_c not 1 changes style's gain over content's}."""
     found = {}
     for world in WORLDS:
-        for k in KS:
-            equal = style_gain(linear[world, k, 1.0], k)
-            found[world, k] = style_gain(linear[world, k, tau_c], k) / equal
+        changed = [style_gain(linear[world, k, tau_c], k) for k in KS]
+        equal = [style_gain(linear[world, k, 1.0], k) for k in KS]
+        found[world] = np.divide(changed, equal)
     return found
 
 
 def by_world(found: dict) -> str:
     """Words for what `factors` gives."""
-    texts = []
-    for world in WORLDS:
-        values = [v for key, v in found.items() if key[0] == world]
-        texts.append(f"{span(values)} ({world})")
+    texts = [f"{span(values)} ({world})" for world, values in found.items()]
     return "times " + ", ".join(texts)
 
 
 @measures("cs-low-tau-c-gain")
 def lower_content(linear):
     found = factors(linear, 0.01)
-    asked = [found[key] for key in itertools.product(BOXES, KS)]
-    return Finding(by_world(found), conditions=np.log(asked))
+    in_boxes = np.concatenate([found[world] for world in BOXES])
+    return Finding(by_world(found), conditions=np.log(in_boxes))
 
 
 @measures("cs-high-tau-c")
@@ -192,12 +186,11 @@ def higher_content(linear):
     found = factors(linear, 10.0)
     low = factors(linear, 0.01)
     # As printed it helps in the box, for both p and each d_c, by at least as much as the other order.
-    asked = list(itertools.product(BOXES, KS))
-    gain = [np.log(found[key]) - np.log(low[key]) for key in asked]
-    helps = all(low[key].mean() > 1 for key in asked)
+    gain = np.concatenate([np.log(found[world] / low[world]) for world in BOXES])
+    helps = all(low[world].mean(1).min() > 1 for world in BOXES)
     return Finding(
         f"{by_world(found)}; tau_c = .01: {by_world(low)}",
-        conditions=(np.min(gain, 0),),
+        conditions=(gain.min(0),),
         verdict=None if helps else "fails",
     )
 
@@ -266,12 +259,14 @@ def dashed(heated, linear):
         free = linear[world, 0, 1.0]
         off = [off_level(linear[world, k, 0.01], free).mean() for k in KS]
         in_boxes.append(f"{listed(off)} ({world})")
-    on_sphere = (
-        f"{by_spread({'off by': one})} at style sd .2, .3, .5, at equal temperatures by "
-        f"{equal.mean():.2f}; with d_c = 2 and 4 by {listed(best)} at the best tau_c"
+    text = (
+        f"{by_spread({'off by': one})} at style sd .2, .3, .5, "
+        f"at equal temperatures by {equal.mean():.2f}; "
+        f"with d_c = 2 and 4 by {listed(best)} at the best tau_c; "
+        f"in the box, d_c = 1, 2, 4, by {'; '.join(in_boxes)}"
     )
     return Finding(
-        f"{on_sphere}; in the box, d_c = 1, 2, 4, by {'; '.join(in_boxes)}",
+        text,
         conditions=(
             0.1 - one[0],
             0.1 - one[1],
@@ -368,23 +363,21 @@ def sphere_threshold(sphere_grid):
     left, gain = np.array(sphere_grid).T[2:4]
     above = gain[left >= 1]
     below = gain[left < 1]
-    most = above.max()
-    least = below.min()
+    top = above.max()
+    bottom = below.min()
     return Finding(
-        f"at most {most:.2f} of content's above, at least {least:.2f} below",
+        f"at most {top:.2f} of content's above, at least {bottom:.2f} below",
         conditions=(
-            Every(least - above),
-            Every(below - most),
+            Every(bottom - above),
+            Every(below - top),
         ),
     )
 
 
 @measures("cs-table-1")
 def beats_inverse(parts):
-    box = parts["box", 2][:, TOTAL].T
-    ball = parts["sphere", 4][:, TOTAL].T
-    trained, scaled = box[TRAINED], box[SCALED]
-    on_sphere, inverse = ball[TRAINED], ball[INVERSE]
+    _, scaled, trained, *_ = parts["box", 2][:, TOTAL].T
+    inverse, _, on_sphere, *_ = parts["sphere", 4][:, TOTAL].T
     return Finding(
         f"box {trained.mean():.2f} against {scaled.mean():.2f}, "
         f"sphere {on_sphere.mean():.2f} against {inverse.mean():.2f}",
@@ -399,8 +392,7 @@ def beats_inverse(parts):
 def split_of_losses(parts):
     spaces = np.stack([parts["box", 2], parts["sphere", 4]])
     both = spaces[:, :, :TOTAL]  # (spaces, seeds, 2, maps)
-    inverse = both[..., INVERSE]
-    trained = both[..., TRAINED]
+    inverse, _, trained, *_ = np.moveaxis(both, -1, 0)
     in_box, on_sphere = trained - inverse
     means = np.stack([inverse.mean(1), trained.mean(1)], 1).ravel()
     return Finding(
@@ -709,13 +701,13 @@ def photo_two_temperatures(place: int, norms):
 
 @measures("cs-lemma-2")
 def rank_of_product(products):
-    above = max(found[0] for found in products)
+    above, *_ = np.max(products, 0)
     return Finding(f"{above} of 81 higher", conditions=(0.5 - above,))
 
 
 @measures("cs-lemma-3")
 def singular_product(products):
-    _, both, one = np.array(products).max(0)
+    _, both, one = np.max(products, 0)
     return misprint(f"wrong for {both} of 81; with 'at least one' for {one}", both, one, 0.5)
 
 
@@ -748,19 +740,19 @@ def generators(worlds):
 
 @measures("cs-assumption-3")
 def simultaneously_diagonal(axes):
-    left = np.array([shared for *_, shared in axes])
-    commutator = [found[0] for found in axes]
+    commutator, _, left = np.array(axes).T
+    most = left.max()
     return Finding(
-        f"{left.max():.0e} beside the diagonals after a rotation; for covariances without common axes no rotation "
+        f"{most:.0e} beside the diagonals after a rotation; for covariances without common axes no rotation "
         f"does it ($AB - BA$ has {span(commutator)} of the size of $AB$), their generalised eigenvectors do",
-        conditions=(1e-10 - left.max(),),
+        conditions=(1e-10 - most,),
     )
 
 
 def smallest(dial, share: int) -> np.ndarray:
     """(seeds at style sd .6, then at 1) smallest eigenvalue of share Sigma_x - Sigma_x~."""
-    ascending = [*dial[0.6][share], *dial[1.0][share]]
-    return np.array([values[0] for values in ascending])
+    ascending = np.array([*dial[0.6][share], *dial[1.0][share]])
+    return ascending[:, 0]
 
 
 @measures("cs-assumption-4")
@@ -864,8 +856,8 @@ def even_shares(endless):
 
 
 def nonzero(values: np.ndarray) -> np.ndarray:
-    """(seeds,) how many singular values (seeds, d) are not zero."""
-    return (values > 1e-10 * values[:, :1]).sum(1)
+    """(...,) how many singular values (..., d) are not zero."""
+    return (values > 1e-10 * values[..., :1]).sum(-1)
 
 
 @measures("cs-lemma-6")
@@ -970,8 +962,7 @@ def scatter(ratios) -> float:
 
 @measures("cs-proportional")
 def proportional(entries):
-    through = np.array([ratios for ratios, _ in entries])  # (seeds, 8, 8)
-    alone = np.array([ratios for _, ratios in entries])
+    through, alone = np.swapaxes(entries, 0, 1)  # (seeds, 8, 8)
     spread = scatter(through)
     diagonal = scatter(alone)
     shrinking = (through < 0).mean()
@@ -1006,8 +997,7 @@ def eigenvalues_decide(linear, sphere_eigenvalues):
 
 @measures("cs-lemma-7")
 def content_faster(recipe):
-    rates = [recipe[sd, "1"] for sd in (0.05, 0.1, 0.15)]
-    faster = np.array([of_seeds for _, of_seeds in rates])
+    faster = np.array([recipe[sd, "1"][1] for sd in (0.05, 0.1, 0.15)])
     return Finding(f"faster by {span(faster)}", conditions=faster - 1)
 
 
@@ -1124,13 +1114,11 @@ def inverse_not_best(corner):
 
 @measures("cs-prop-5")
 def low_rank(layers):
-    counts = {1: [], 3: []}
-    for (depth, _), found in layers.items():
-        counts[depth] += [nonzero(np.array(of_seed)) for of_seed in found]
-    straight = counts[1]
-    bent = np.array(counts[3])  # (seeds and scales, layers)
+    counts = {key: nonzero(np.array(values)) for key, values in layers.items()}  # (seeds, layers)
+    straight = np.concatenate([counts[1, 2], counts[1, 30]])
+    bent = np.concatenate([counts[3, 2], counts[3, 30]])
     by_layer = ", ".join(span(of_layer, "d") for of_layer in bent.T)
-    low = max(np.max(straight), bent[:, -1].max())
+    low = max(straight.max(), bent[:, -1].max())
     return Finding(
         f"{span(straight, 'd')} (linear); {by_layer} (by layer), with content times 2 and times 30",
         conditions=(
