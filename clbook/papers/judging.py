@@ -18,10 +18,10 @@ from pathlib import Path
 
 import jinja2
 import numpy as np
-import scipy.stats
 import yaml
 
 from clbook.data import written
+from clbook.metrics import mean_interval
 from clbook.style import typeset
 
 NAMES = ("LS", "VA", "SA", "SL", "CS")
@@ -110,8 +110,8 @@ class Claim:
         del row["sources"], row["verdicts"]
         paper, item = self.sources[0]
         row |= {"source": self.source, "paper": paper, "item": item}
-        row |= {"measured": finding.text, "value": finding.value}
-        return row | {"verdict": verdict, "margin": margin, "interval": interval}
+        row |= {"measured": finding.text, "verdict": verdict}
+        return row | {"margin": margin, "interval": interval}
 
 
 @dataclasses.dataclass
@@ -120,7 +120,7 @@ class Finding:
 
     Attributes:
         text: what was measured, for a reader.
-        value: the number in question, of any type that `float` takes; None where there is none.
+        value: the number in question; the verdict does not depend on it.
         conditions: how far each of the claim's conditions is past its bar, one after the other; positive is met. A
             number where no chance enters; an array, one number a seed, of a statement about the mean; `Every(array)`,
             or an array of True and False, of a statement about every run. The least favourable condition decides.
@@ -128,14 +128,17 @@ class Finding:
     """
 
     text: str
-    value: float | None
+    value: float | None = None
     conditions: Iterable = ()
     verdict: str | None = None
 
     def __post_init__(self):
         self.conditions = tuple(self.conditions)
-        if self.value is not None:
-            self.value = float(self.value)
+
+
+def misprint(text: str, off: float, right: float, bar: float) -> Finding:
+    """Finding of a formula that is off as printed; it fails where its corrected form is not right."""
+    return Finding(text, conditions=(bar - off,), verdict=None if right < bar else "fails")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,19 +177,13 @@ def judge(condition, least: int = 5) -> tuple[str, float, tuple[float, float] | 
     else:
         margin = float(margins.mean())
         enough = margins.size >= least
-        half = half_width(margins) if margins.size > 1 else 0.0
+        half = mean_interval(margins)[1] if margins.size > 1 else 0.0
         low, high = margin - half, margin + half
     if enough and low > 0:
         return "holds", margin, (low, high)
     if enough and high < 0:
         return "fails", margin, (low, high)
     return "undecided", margin, (low, high)
-
-
-def half_width(values: np.ndarray) -> float:
-    """Half the width of the 95 % t-interval of the mean of some numbers."""
-    error = values.std(ddof=1) / np.sqrt(values.size)
-    return float(scipy.stats.t.ppf(0.975, values.size - 1) * error)
 
 
 class Measures(dict):

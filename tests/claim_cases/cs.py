@@ -167,10 +167,12 @@ def cifar(before, after, ranks=(8, 8)):
     return {"cifar": xarray.Dataset(found)}
 
 
-def trained(d_c, style, content=1.0):
-    """Five linear runs with the gains of style and of content."""
-    gain = np.diag(np.where(np.arange(8) < d_c, content, style))
-    return [Run(map=gain[None], config=Run(d_c=d_c))] * 5
+def trained(styles, content=1.0):
+    """Linear runs in the box and on the sphere: level without content, with it the gains of {d_c: style}."""
+    found = {("box, p = 2", 0, 1.0): maps(1.0), ("spread", "sphere", 0, 0.3): maps(1.0)}
+    for k, style in styles.items():
+        found["box, p = 2", k, 1.0] = maps(style, content, k)
+    return found | {("spread", "sphere", 4, 0.3): maps(0.1)}
 
 
 def short(content, halved):
@@ -434,22 +436,16 @@ CASES = {
     },
     "cs-undone": {"holds": {"linear": linear(0.005)}, "fails": {"linear": linear(50.0)}},
     "cs-fig-1-left": {
-        "holds": {
-            "box": {0: trained(0, 1.0), **{k: trained(k, 0.1) for k in KS}},
-            "globe": {0: trained(0, 1.0), 4: trained(4, 0.1)},
-        },
-        "fails": {
-            "box": {0: trained(0, 1.0), **{k: trained(k, 0.9) for k in KS}},
-            "globe": {0: trained(0, 1.0), 4: trained(4, 0.1)},
-        },
+        "holds": {"linear": trained(dict.fromkeys(KS, 0.1))},
+        "fails": {"linear": trained(dict.fromkeys(KS, 0.9))},
     },
     "cs-box-content-grows": {
-        "holds": {"box": {0: trained(0, 1.0), **{k: trained(k, 0.9, 5.0) for k in KS}}},
-        "fails": {"box": {0: trained(0, 1.0), **{k: trained(k, 0.1, 1.1) for k in KS}}},
+        "holds": {"linear": trained(dict.fromkeys(KS, 0.9), 5.0)},
+        "fails": {"linear": trained(dict.fromkeys(KS, 0.1), 1.1)},
     },
     "cs-sphere-threshold": {
-        "holds": {"sphere_grid": 3 * [(1, 1, 2, 0.1, 0)] + 3 * [(1, 1, 0.5, 0.3, 0)]},
-        "fails": {"sphere_grid": 3 * [(1, 1, 2, 0.3, 0)] + 3 * [(1, 1, 0.5, 0.1, 0)]},
+        "holds": {"sphere_grid": 5 * [(1, 1, 2, 0.1, 0)] + 5 * [(1, 1, 0.5, 0.3, 0)]},
+        "fails": {"sphere_grid": 5 * [(1, 1, 2, 0.3, 0)] + 5 * [(1, 1, 0.5, 0.1, 0)]},
     },
     "cs-fig-1-middle": {"seen here": {"deep": deep(0.2)}, "not seen here": {"deep": deep(0.95)}},
     "cs-deep-box": {

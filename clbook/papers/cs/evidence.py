@@ -61,18 +61,22 @@ def lowered():
     return of_seeds(flow.lower_rank)
 
 
+def _maps(name: str, configs: dict) -> dict:
+    """{setting: (seeds, 8, 8) trained maps} of the record `name` of linear encoders, made of {setting: Config}."""
+    runs = recipes.runs_of(name, configs)
+    return {setting: found["map"].values for setting, found in runs.items()}
+
+
 @functools.cache
 def linear():
     """{settings: (seeds, 8, 8) trained maps} of a record of linear encoders."""
-    runs = recipes.runs_of("cs-linear", recipes.linear_configs())
-    return {settings: found["map"].values for settings, found in runs.items()}
+    return _maps("cs-linear", recipes.linear_configs())
 
 
 @functools.cache
 def heated():
     """{(d_c, tau_c, style sd): (seeds, 8, 8) trained maps} of a record of linear encoders on the sphere."""
-    runs = recipes.runs_of("cs-sweep", recipes.sweep_configs())
-    return {settings: found["map"].values for settings, found in runs.items()}
+    return _maps("cs-sweep", recipes.sweep_configs())
 
 
 @functools.cache
@@ -111,33 +115,6 @@ def classifier():
 # Section 4.1: Figure 1 and Table 1.
 
 
-def _of_name(name: str, configs: dict) -> dict:
-    """{key: runs of its seeds} of the record `name`, made of {key: Configs}."""
-    runs = iter(records.runs(name))
-    found = {}
-    for key, of_key in configs.items():
-        found[key] = [next(runs) for _ in of_key]
-    return found
-
-
-@functools.cache
-def _five():
-    """{(world, d_c): runs of five seeds} of linear encoders (a record)."""
-    return _of_name("cs-five", recipes.five_configs())
-
-
-@functools.cache
-def box():
-    """{d_c: runs of five seeds} of linear encoders in the box."""
-    return {k: runs for (world, k), runs in _five().items() if world == "box"}
-
-
-@functools.cache
-def globe():
-    """{d_c: runs of five seeds} of linear encoders on the sphere."""
-    return {k: runs for (world, k), runs in _five().items() if world == "sphere"}
-
-
 @functools.cache
 def sphere_grid():
     """Of runs on the sphere: d_c, tau, tau d_c (1 - rho), style's gain over content's, and the same as predicted."""
@@ -147,7 +124,11 @@ def sphere_grid():
 @functools.cache
 def deep_short():
     """{(world, label): runs} of the chapter's deep encoders, which train for 2,000 steps (a record)."""
-    return _of_name("cs-deep-short", recipes.short_configs())
+    runs = iter(records.runs("cs-deep-short"))
+    found = {}
+    for key, configs in recipes.short_configs().items():
+        found[key] = [next(runs) for _ in configs]
+    return found
 
 
 @functools.cache
@@ -450,5 +431,5 @@ def loss_of_x():
 
 @functools.cache
 def other_images():
-    """Photographs and handwritten digits through the projector, outputs normalised or not (a record)."""
+    """The record of photographs and handwritten digits through the projector, outputs normalised or not."""
     return records.load("cs-other-images")

@@ -14,6 +14,14 @@ DELTAS = computed.DELTAS
 
 # What the chapter on the kernel shows as well.
 ratios = series.ratios
+# What LS's claims are judged on as well: images, the losses written out, maps to the circle, points on it, the kernel,
+# runs from a cap.
+cifar = ls.cifar
+written = ls.written
+maps = ls.maps
+still = ls.still
+explicit = ls.explicit
+cap = ls.cap
 
 
 @functools.cache
@@ -83,12 +91,6 @@ def lost():
     return records.load("va-lost")
 
 
-@functools.cache
-def cifar():
-    """SimCLR on CIFAR-10's subset: what neighbours tell of a class, by pixels and by features."""
-    return ls.cifar()
-
-
 # The losses, in double precision.
 
 
@@ -105,27 +107,9 @@ def views_at_minimum():
 
 
 @functools.cache
-def written():
-    """The book's losses, kernel and network beside loops over single numbers, a draw each."""
-    return ls.written()
-
-
-@functools.cache
-def maps():
-    """Four maps of three clean clusters: to three places and to 120, by class and shuffled."""
-    return ls.maps()
-
-
-@functools.cache
 def merged():
     """{tau: loss} eq. 1 of a constant map of 12 points, less that of 12 evenly spread ones."""
     return {tau: losses.constant_above_even(tau) for tau in (0.05, 0.2, 1.0)}
-
-
-@functools.cache
-def still():
-    """Five even points of the circle, five at one place, five random ones."""
-    return ls.still()
 
 
 @functools.cache
@@ -180,12 +164,6 @@ def clean_and_places():
 
 
 @functools.cache
-def explicit():
-    """{activation: {(entries of A, prefactor): relative error}} of the explicit kernel against autograd."""
-    return ls.explicit()
-
-
-@functools.cache
 def wide():
     """{rows of B: (WIDTHS, draws)} relative error of the kernel at infinite width, for three kinds of rows."""
     return records.value("va-wide")
@@ -228,9 +206,3 @@ def corollary():
 def pushes():
     """{d: seeds} how alike the first push is within VA's clusters, and of all points together."""
     return computed.pushes()
-
-
-@functools.cache
-def cap():
-    """{(d, hidden layers): runs} through a network from a cap."""
-    return ls.cap()

@@ -1,12 +1,11 @@
 """The long runs of VA's page: how their records are made, and read."""
 
-import itertools
-
 import numpy as np
 import xarray
 
 from clbook.experiments import kernel, sphere
 from clbook.experiments.kernel import series
+from clbook.papers.ls.recipes import each
 from clbook.papers.va import computed
 from clbook.papers.va.experiment import Config, run
 from clbook.results.records import Computed, Recipe, fields
@@ -24,45 +23,31 @@ def uniform_configs() -> tuple:
     """The runs from a uniform start: networks, dimensions, losses, rates, seeds, the last one fastest."""
     found = []
     for (net, depth), below in BELOW.items():
+        base = BASE.replace(net=net, depth=depth)
         rates = below + BEYOND[net, depth]
-        for d, loss, lr, seed in itertools.product((2, 3), LOSSES[net], rates, SEEDS):
-            found.append(BASE.replace(net=net, depth=depth, d=d, loss=loss, lr=lr, seed=seed))
+        found += each(base, d=(2, 3), loss=LOSSES[net], lr=rates, seed=SEEDS)
     return tuple(found)
 
 
 UNIFORM = uniform_configs()
 # Eq. 18's network at two rates between the ones above, long enough to see whether clusters come.
-EQ_18 = tuple(
-    BASE.replace(net="averaging", d=d, lr=lr, steps=300, seed=seed)
-    for d in (2, 3)
-    for lr in (40.0, 60.0)
-    for seed in FIVE
+EQ_18 = each(BASE.replace(net="averaging", steps=300), d=(2, 3), lr=(40.0, 60.0), seed=FIVE)
+LONG = BASE.replace(steps=20_000)
+LIFE = (
+    *each(LONG.replace(start="cap", lr=0.02), seed=SEEDS),
+    *each(LONG.replace(start="uniform", lr=10.0), seed=SEEDS),
 )
-LIFE = tuple(
-    BASE.replace(start=start, lr=lr, steps=20_000, seed=seed)
-    for start, lr in (("cap", 0.02), ("uniform", 10.0))
-    for seed in SEEDS
-)
-SLOW = tuple(BASE.replace(net="averaging", d=3, lr=20.0, steps=20_000, seed=seed) for seed in SEEDS)
-SPEEDS = tuple(
-    BASE.replace(start="cap", lr=0.02, network=network, seed=seed)
-    for network in (True, False)
-    for seed in FIVE
-)
-FREE = tuple(
-    BASE.replace(d=d, start=start, lr=0.02, network=False, steps=1000, seed=seed)
-    for d in (2, 3)
-    for start in ("uniform", "cap")
-    for seed in FIVE
+SLOW = each(LONG.replace(net="averaging", d=3, lr=20.0), seed=SEEDS)
+SPEEDS = each(BASE.replace(start="cap", lr=0.02), network=(True, False), seed=FIVE)
+FREE = each(
+    BASE.replace(lr=0.02, network=False, steps=1000),
+    d=(2, 3),
+    start=("uniform", "cap"),
+    seed=FIVE,
 )
 RATIOS = (1.0, 0.2, 0.05)
-LOST = tuple(
-    BASE.replace(
-        d=3, centres="axes", classes=3, net="averaging", start="cap", lr=0.1, ratio=ratio, seed=seed
-    )
-    for ratio in RATIOS
-    for seed in FIVE
-)
+THREE_AXES = BASE.replace(d=3, centres="axes", classes=3, net="averaging", start="cap", lr=0.1)
+LOST = each(THREE_AXES, ratio=RATIOS, seed=FIVE)
 # What the overlap of views does to clusters that have formed: the sphere chapter's data, its noise less, its gap wider.
 NOISE = {"as it is": {}, "noise .05": {"noise": 0.05}, "gap 2": {"gap": 2.0}}
 OVERLAP = tuple(
@@ -71,6 +56,7 @@ OVERLAP = tuple(
     for seed in SEEDS
 )
 CURVES = ("accuracy", "loss", "reach", "spread", "tail")
+ASKED = (*CURVES, "apart")  # what `curves` asks of a run
 
 
 def curves(results) -> dict[str, np.ndarray]:
@@ -125,7 +111,7 @@ def curves_and_places(results) -> dict[str, np.ndarray]:
 
 
 AXES = {
-    **dict.fromkeys((*CURVES, "apart"), "run step"),
+    **dict.fromkeys(ASKED, "run step"),
     "steps": "step",
     "kept": "moment",
     "labels": "point",
@@ -137,12 +123,7 @@ STARTS = {
     "smooth start": computed.FINE.replace(start="smooth"),
     "centres on a line": computed.FINE.replace(centres="line", clusters=4),
 }
-TIGHT = tuple(
-    base.replace(delta=delta, seed=seed)
-    for base in STARTS.values()
-    for delta in computed.DELTAS
-    for seed in FIVE
-)
+TIGHT = sum((each(base, delta=computed.DELTAS, seed=FIVE) for base in STARTS.values()), ())
 THREE_FLOWS = tuple(
     config
     for seed in FIVE
@@ -183,7 +164,7 @@ RECIPES["va-uniform"] = Recipe(
     UNIFORM,
     curves,
     ("accuracy", "loss", "reach", "spread"),
-    record=(*CURVES, "apart"),
+    record=ASKED,
     axes=AXES,
 )
 RECIPES["va-eq-18"] = Recipe(
@@ -204,7 +185,7 @@ RECIPES["va-life"] = Recipe(
     curves_and_places,
     ("accuracy", "loss", "reach", "spread"),
     0.001,
-    record=(*CURVES, "apart"),
+    record=ASKED,
     axes=AXES,
     dims=("start", "seed"),
 )
@@ -215,7 +196,7 @@ RECIPES["va-slow"] = Recipe(
     curves,
     ("accuracy", "loss", "reach", "spread"),
     0.001,
-    record=(*CURVES, "apart"),
+    record=ASKED,
     axes=AXES,
     dims=("seed",),
 )
@@ -225,7 +206,7 @@ RECIPES["va-speeds"] = Recipe(
     SPEEDS,
     curves,
     ("accuracy", "loss", "reach", "spread"),
-    record=(*CURVES, "apart"),
+    record=ASKED,
     axes=AXES,
     dims=("network", "seed"),
 )
@@ -245,7 +226,7 @@ RECIPES["va-lost"] = Recipe(
     LOST,
     curves,
     ("accuracy", "loss", "reach", "tail"),
-    record=(*CURVES, "apart"),
+    record=ASKED,
     axes=AXES,
     dims=("ratio", "seed"),
 )
@@ -267,9 +248,9 @@ RECIPES["va-overlap"] = Recipe(
 # Reading a record.
 
 
-def reached(record, name: str = "accuracy", bar: float = sphere.CLUSTERED):
-    """(runs,) first recorded iteration from which a curve of a record is at the bar; inf: it never is."""
-    above = record[name] >= bar
+def reached(record):
+    """(runs,) first recorded iteration at which a run of a record has clusters; inf: it never has."""
+    above = record.accuracy >= sphere.CLUSTERED
     first = record.step[above.argmax("step")].drop_vars("step")
     return first.where(above.any("step"), np.inf)
 
