@@ -10,18 +10,19 @@ import base64
 import dataclasses
 import functools
 import io
-import json
 import math
-from importlib import resources
 
 import numpy as np
 import torch
 
-from clbook.diagnose import measures
+from clbook.diagnose import measures, sizes
 from clbook.diagnose.arrays import LARGEST
 from clbook.diagnose.loss_scale import FACTORS
 from clbook.diagnose.reporting import MOST, Report
 from clbook.diagnose.words import TWO_VIEWS
+from clbook.explore.static import file, filled
+from clbook.style import CLASS_COLOURS
+from clbook.trace.page import shared_code
 
 # Sizes for which the functions are traced, with more points than dimensions; turned round for fewer.
 TALL = ((31, 7), (47, 11), (101, 23), (67, 5), (59, 41), (43, 19), (97, 13))
@@ -60,12 +61,6 @@ class Block:
     name: str
 
     def _repr_html_(self) -> str:
-        import jinja2  # here, as what follows: numbers need none of it
-
-        from clbook.style import CLASS_COLOURS
-        from clbook.trace.page import shared_code
-
-        template = jinja2.Template(_file("inpage.html"), autoescape=True)
         lines = [self.line(key) for key in TWO_VIEWS]
         setup = {
             "name": self.name,
@@ -78,17 +73,20 @@ class Block:
         }
         if self.example is not None:
             setup["example"] = self.example_file()
-        worker = "\n".join([shared_code(), program(), _file("inpage.worker.js")])
-        texts = {
-            "setup": json.dumps(setup).replace("<", "\\u003c"),
-            "worker": worker.replace("</", "<\\/"),
-            "css": _file("inpage.css"),
-            "js": _file("inpage.js"),
-        }
-        runs = list(zip(self.reports, CLASS_COLOURS, strict=False))
-        ends = {"zero": place(0), "one": place(1)}
-        own = {"example": self.example, "scales": list(FACTORS)}
-        return template.render(lines=lines, runs=runs, **own, **ends, **texts)
+        worker = "\n".join([shared_code(), program(), file("diagnose/inpage.worker.js")])
+        return filled(
+            "diagnose/inpage.html",
+            setup,
+            css=["diagnose/inpage.css"],
+            js=["diagnose/inpage.js"],
+            worker=worker.replace("</", "<\\/"),
+            lines=lines,
+            runs=list(zip(self.reports, CLASS_COLOURS, strict=False)),
+            zero=place(0),
+            one=place(1),
+            example=self.example,
+            scales=FACTORS,
+        )
 
     def example_file(self) -> dict[str, str]:
         """The example as the script reads it: the name of a file, and the file in base64."""
@@ -124,8 +122,6 @@ def place(share: float) -> float:
 @functools.cache
 def program() -> str:
     """JavaScript of `measures.two_views`: the functions tall(n, d), for n > d, and wide(n, d)."""
-    from clbook.diagnose import sizes  # here, as above
-
     wide = [(d, n) for n, d in TALL]
     texts = []
     for name, chosen in (("tall", TALL), ("wide", wide)):
@@ -153,7 +149,3 @@ def example(n: int, d: int) -> dict[str, torch.Tensor]:
         "given.factor": torch.ones(2, dtype=torch.float64),
         "given.batch": number.clone(),
     }
-
-
-def _file(name):
-    return (resources.files("clbook.diagnose") / name).read_text(encoding="utf-8")

@@ -8,15 +8,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import jinja2
-
 from clbook import style
 from clbook.explore import controls
-from clbook.explore.static import Block, _file, _words
+from clbook.explore.static import Block, file, filled, said
 from clbook.explore.subject import quantities
 from clbook.results.sweep import worked
 from clbook.trace.page import Program, highest, program, shared_code
@@ -132,8 +129,6 @@ class Here(Block):
         traced: the programs, one for each combination of shapes, the last one fastest.
     """
 
-    _first = None
-
     base_config: Any
     picture: style.Picture
     settings: tuple[str, ...]
@@ -146,22 +141,13 @@ class Here(Block):
     caption: str
 
     def _repr_html_(self) -> str:
-        Here._first = Here._first or self
-        shown = {
-            "here": self,
-            "setup": json.dumps(self.setup()).replace("<", "\\u003c"),  # it stands inside HTML
-            "code": written(self.traced, "shape"),
-            "still": self.picture.inline(),
-        }
-        if Here._first is self:
-            shared = shared_code() + _file("inpage.worker.js")
-            shown |= {
-                "css": _file("inpage.css"),
-                "js": _file("address.js") + _file("inpage.js"),
-                "shared": shared,
-            }
-        template = jinja2.Template(_file("inpage.html"), autoescape=True)
-        return template.render(shown)
+        shown = {"here": self, "code": written(self.traced, "shape")}
+        shown["still"] = self.picture.inline()
+        if self.is_first():
+            shown["css"] = ["explore/inpage.css"]
+            shown["js"] = ["explore/address.js", "explore/inpage.js"]
+            shown["shared"] = shared_code() + file("explore/inpage.worker.js")
+        return filled("explore/inpage.html", self.setup(), **shown)
 
     def setup(self) -> dict:
         """What the script reads."""
@@ -205,5 +191,5 @@ class Here(Block):
         """A row of buttons for a field that changes the shape."""
         field = fields(type(self.base_config))[name]
         start = list(values).index(getattr(self.base_config, name))
-        words = [_words(value) for value in values]
+        words = [said(value) for value in values]
         return {"name": name, "label": controls.label(field), "values": words, "start": start}

@@ -204,10 +204,33 @@ class Knob(NamedTuple):
 class Block:
     """What a page shows as HTML, under a name."""
 
+    _first = None
+
     name: str
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"  # a notebook keeps it beside the HTML
+
+    def is_first(self) -> bool:
+        """Whether it is the first one of its kind that this process shows."""
+        kind = type(self)
+        kind._first = kind._first or self
+        return kind._first is self
+
+
+def filled(template, setup, css=(), js=(), **shown) -> str:
+    """The HTML of a block.
+
+    Args:
+        template: path of its file in the package.
+        setup: what the script reads.
+        css, js: paths of files that the block brings with it.
+        shown: what the template asks for besides.
+    """
+    shown["setup"] = json.dumps(setup).replace("<", "\\u003c")  # it stands inside HTML
+    shown["css"] = "".join(map(file, css))
+    shown["js"] = "".join(map(file, js))
+    return jinja2.Template(file(template), autoescape=True).render(shown)
 
 
 @dataclasses.dataclass(eq=False, repr=False)
@@ -224,8 +247,6 @@ class Player(Block):
             the second, for a reader without a script.
         name, title, caption: as for `explore`.
     """
-
-    _first = None
 
     subject: Subject
     base_config: Any
@@ -254,7 +275,6 @@ class Player(Block):
         return " … ".join(dict.fromkeys((ordered[0], ordered[-1])))
 
     def _repr_html_(self) -> str:
-        Player._first = Player._first or self
         knobs = [self._knob(axis, values) for axis, values in self.axes.items()]
         setup = {
             "name": self.name,
@@ -268,29 +288,21 @@ class Player(Block):
             knobs.append(self._time())
         # As sharp as a plain screen shows them: with a script, the frames take their place at once.
         stills = [picture.inline(96, 64) for picture in self.pictures]
-        shown = {
-            "player": self,
-            "knobs": knobs,
-            "setup": json.dumps(setup).replace("<", "\\u003c"),  # it stands inside HTML
-            "stills": stills,
-            "width": round(self.pictures[0].fig.get_figwidth() * 96),  # CSS pixels
-        }
-        if Player._first is self:
-            shown |= {
-                "css": _file("player.css"),
-                "js": _file("address.js") + _file("frames.js") + _file("player.js"),
-            }
-        template = jinja2.Template(_file("player.html"), autoescape=True)
-        return template.render(shown)
+        width = round(self.pictures[0].fig.get_figwidth() * 96)  # CSS pixels
+        shown = {"player": self, "knobs": knobs, "stills": stills, "width": width}
+        if self.is_first():
+            shown["css"] = ["explore/player.css"]
+            shown["js"] = ["explore/address.js", "explore/frames.js", "explore/player.js"]
+        return filled("explore/player.html", setup, **shown)
 
     def _start_of(self, name) -> str:
         """The value of a setting at the start, in words."""
-        return _words(getattr(self.base_config, name))
+        return said(getattr(self.base_config, name))
 
     def _knob(self, axis, values) -> Knob:
         """The knob of an explored field."""
         field = fields(type(self.base_config))[axis]
-        words = [_words(value) for value in values]
+        words = [said(value) for value in values]
         start = words.index(self._start_of(axis))
         choice = len(words) == 2 or not isinstance(values[0], (int, float))
         return Knob(axis, controls.label(field), controls.meaning(field), start, words, choice)
@@ -312,14 +324,14 @@ class Player(Block):
         return f"time ({unit or 'iterations'})"
 
 
-def _words(value) -> str:
+def said(value) -> str:
     """A value of a setting as a reader says it."""
     return controls.text(value).replace("_", " ")
 
 
-def _file(name) -> str:
-    """The text of a file beside this one."""
-    return importlib.resources.files("clbook.explore").joinpath(name).read_text(encoding="utf-8")
+def file(name) -> str:
+    """The text of a file of the package."""
+    return importlib.resources.files("clbook").joinpath(name).read_text(encoding="utf-8")
 
 
 def _number(sign) -> float:
