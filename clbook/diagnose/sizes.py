@@ -60,12 +60,11 @@ def merged(texts: Sequence[str], sizes: Sequence[tuple[int, int]], name: str) ->
             numbers.append(known.setdefault(term, f"q{len(known)}"))
         else:
             numbers.append(column[0])
-    pieces = [between[0][0]]
-    for number, part in zip(numbers, between[0][1:], strict=True):
-        pieces += [number, part]
+    places = iter(numbers)
+    merged = NUMBER.sub(lambda found: next(places), texts[0])
     declared = "".join(f"const {short}={term};" for term, short in known.items())
     head = f"function {name}("
-    return "".join(pieces).replace(f"{head}){{", f"{head}n,d){{{declared}", 1)
+    return merged.replace(f"{head}){{", f"{head}n,d){{{declared}", 1)
 
 
 def polynomial(numbers: Sequence[float], sizes: Sequence[tuple[int, int]]) -> str:
