@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 
 import numpy as np
@@ -93,17 +94,9 @@ class Subject:
         """The numbers about two views."""
         return two_views(self)
 
-    def order(self) -> np.ndarray:
-        """(n,) the rows in random order, the same for each line."""
-        return random_order(self.n, self.seed)
-
     def shuffled(self, rows: np.ndarray) -> np.ndarray:
         """The rows in another order."""
         return rows[random_order(len(rows), self.seed)]
-
-    def gaussian(self, like: np.ndarray) -> np.ndarray:
-        """A Gaussian sample of the size of `like`, the same for each line."""
-        return gaussian(like.shape, self.seed).numpy()
 
     def others(self, name: str) -> dict[str, np.ndarray]:
         """What a readout is compared with: {what: rows}, those that there are."""
@@ -160,7 +153,8 @@ def two_views(s: Subject) -> dict[str, float]:
     random = gaussian(s.z1.shape, s.seed)
     size = s.n if s.batch is None else min(s.batch, s.n)
     batch = torch.tensor(size, dtype=torch.float64)
-    found = measures.directions(z1, z2, torch.from_numpy(s.order()), random, batch)
+    order = torch.from_numpy(random_order(s.n, s.seed))
+    found = measures.directions(z1, z2, order, random, batch)
     return plain(found) | loss_numbers(s) | {"n": s.n, "size": size}
 
 
@@ -224,8 +218,8 @@ def dimensions(s: Subject) -> list[Line]:
     """Effective rank and dead dimensions, after the projector and before it."""
     found = [(s.numbers, "what the loss compares")]
     if s.before is not None:
-        gaussian = torch.from_numpy(s.gaussian(s.before))
-        numbers = measures.dimensions(torch.from_numpy(s.before), gaussian)
+        random = gaussian(s.before.shape, s.seed)
+        numbers = measures.dimensions(torch.from_numpy(s.before), random)
         found.append((plain(numbers), "before the projector"))
     lines = []
     for numbers, where in found:
@@ -314,16 +308,10 @@ def separability(s: Subject) -> list[Line]:
 
 
 def _separable_pairs(s, rows):
-    classes = np.unique(s.labels)
-    pairs = []
-    for k, first in enumerate(classes):
-        pairs += [(first, second) for second in classes[k + 1 :]]
-    order = random_order(len(pairs), s.seed)[:PAIRS]
+    pairs = list(itertools.combinations(np.unique(s.labels), 2))
     right = []
-    for pair in order:
-        members = []
-        for label in pairs[pair]:
-            members.append(np.flatnonzero(s.labels == label)[:MEMBERS])
+    for k in random_order(len(pairs), s.seed)[:PAIRS]:
+        members = [np.flatnonzero(s.labels == label)[:MEMBERS] for label in pairs[k]]
         both = np.concatenate(members)
         right.append(metrics.separable(rows[both], s.labels[both]))
     return float(np.mean(right))
@@ -365,11 +353,12 @@ def likeness(s: Subject) -> list[Line]:
         for measure, like in (("CKA", metrics.linear_cka), ("RSA", metrics.rsa)):
             found = float(like(s.used, other))
             null = float(like(s.used, s.shuffled(other)))
-            alarm = name == "start" and measure == "CKA" and found > SAME
+            judged = name == "start" and measure == "CKA"
+            alarm = judged and found > SAME
             says = f"{measure} with the {name} is {found:.2f}; of points that do not belong together, {null:.2f}."
             if alarm:
                 says += " Nothing has happened yet: stuck."
-            rule = f"above {SAME:g}" if name == "start" and measure == "CKA" else ""
+            rule = f"above {SAME:g}" if judged else ""
             line = f"{measure} with the {name}"
             lines.append(Line(line, found, {"rows shuffled": null}, says, alarm, rule, "alignment"))
     return lines
