@@ -206,15 +206,14 @@ def report(
     Raises:
         ValueError: an argument that is not allowed, by its name.
     """
+    others = {"z": z, "before": before, "start": start, "twin": twin, "raw": raw}
+    others["checkpoint"] = checkpoint
     if z2 is None and arrays.is_path(z1):
         own = arrays.from_file(z1)
-        given = {"z": z, "labels": labels, "before": before, "start": start, "twin": twin}
-        given |= {"factors": factors, "raw": raw, "checkpoint": checkpoint, "layers": layers}
+        given = others | {"labels": labels, "factors": factors, "layers": layers}
         own |= {name: value for name, value in given.items() if value is not None}
         settings = {"tau": tau, "loss": loss, "scale": scale, "batch": batch, "seed": seed}
         return report(**own, **settings, model=model, x=x, most=most, progress=progress)
-    others = {"z": z, "before": before, "start": start, "twin": twin, "raw": raw}
-    others["checkpoint"] = checkpoint
     tables = _tables(z1, z2, labels, others)
     n = len(tables["z1"])
     named = {
