@@ -190,9 +190,7 @@ class Panel(widgets.VBox):
         words.layout.overflow = "auto"
         below = [self.image, self._time, self.caption, self._linked()]
         if cells:
-            self._overview = Overview(
-                self._subject, self._base, self._axes, self._fields, cells, self._go
-            )
+            self._overview = Overview(self._subject, self._axes, self._fields, cells, self._go)
             below.insert(2, self._overview)
         self.children = [*above, *explored, buttons, self._folded(), words, *below]
         self.add_class("clbook-panel")
@@ -595,20 +593,19 @@ class Panel(widgets.VBox):
 
     def _describe(self, config):
         """The explored settings, and those that differ from the start: 'ε = 0.1, temperature τ = 0.01'."""
-        told = [
-            f"{controls.short(self._fields[name])} = {controls.text(getattr(config, name)) or 'none'}"
-            for name in self._told(config)
-        ]
+        told = []
+        for name in self._told(config):
+            value = controls.text(getattr(config, name)) or "none"
+            told.append(f"{controls.short(self._fields[name])} = {value}")
         return ", ".join(told).replace("_", " ") or "the start"
 
     def _told(self, config) -> list[str]:
         """The names of the explored settings and of those that differ from the start."""
-        changed = [
-            name
-            for name in self._fields
-            if name in self._axes or getattr(config, name) != getattr(self._base, name)
-        ]
-        return changed
+        told = []
+        for name in self._fields:
+            if name in self._axes or getattr(config, name) != getattr(self._base, name):
+                told.append(name)
+        return told
 
 
 def still(picture) -> tuple[dict, dict]:
