@@ -36,9 +36,7 @@ FRAMES = 6
 @pytest.fixture
 def still(monkeypatch):
     monkeypatch.setenv("CLBOOK_STATIC", "1")
-    monkeypatch.setattr(
-        static, "sweep", lambda run, configs, **asked: [run(c, **asked) for c in configs]
-    )
+    monkeypatch.setattr(static, "sweep", toy.swept)
 
 
 def test_the_page_does_not_depend_on_the_number_of_processes(still, monkeypatch):
@@ -229,9 +227,7 @@ def ending(result):
 def address(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLBOOK_STATIC", "1")
-        patch.setattr(
-            static, "sweep", lambda run, configs, **asked: [run(c, **asked) for c in configs]
-        )
+        patch.setattr(static, "sweep", toy.swept)
         patch.setattr(static.Player, "_first", None)
         players = [
             explore(toy.run, toy.draw, BASE, time="steps", frames=FRAMES, title="Arms", **GRID),

@@ -68,13 +68,8 @@ def player(subject, base_config, *, frames, axes, cells, **words) -> Player:
 def run_grid(subject, configs) -> list:
     """The result of each of `configs`; all runs are made in one sweep."""
     wanted = [subject.settings(config) for config in configs]
-    flat = [own for named in wanted for own in named.values()]
-    made = iter(sweep(subject.run, flat, **subject.asked))
-    results = []
-    for named in wanted:
-        runs = {name: next(made) for name in named}
-        results.append(subject.seen(runs))
-    return results
+    made = sweep(subject.run, wanted, **subject.asked)
+    return [subject.seen(runs) for runs in made]
 
 
 # Which recorded times the page shows
@@ -111,11 +106,11 @@ def thinned(run, most) -> list:
 
     It may be more than `most` where many have to stay.
     """
+    if len(run) <= most:
+        return list(run)
     last = len(run) - 1
     always = {0, last}
     always.update(k for k, shot in enumerate(run) if shot.stays)
-    if len(run) <= most:
-        return list(run)
     # Two of the evenly spread ones are the ends, which are among `always` already.
     even = np.linspace(0, last, max(2, most + 2 - len(always)))
     chosen = always.union(even.round().astype(int).tolist())
@@ -149,7 +144,7 @@ def draw_all(subject, shots, limits) -> tuple[list[Drawing], dict]:
     tasks = []
     for first in range(0, len(shots), BATCH):
         tasks.append((subject, shots[first : first + BATCH], settings, limits))
-    drawings, found = [], dict(limits or {})
+    drawings, found = [], {}
     for some, own in parallel(draw, tasks):
         drawings += some
         for key, values in own.items():
