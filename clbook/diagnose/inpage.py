@@ -73,6 +73,7 @@ class Block:
         }
         if self.example is not None:
             setup["example"] = self.example_file()
+        runs = list(zip(self.reports, CLASS_COLOURS, strict=False))
         worker = "\n".join([shared_code(), program(), file("diagnose/inpage.worker.js")])
         return filled(
             "diagnose/inpage.html",
@@ -81,7 +82,7 @@ class Block:
             js=["diagnose/inpage.js"],
             worker=worker.replace("</", "<\\/"),
             lines=lines,
-            runs=list(zip(self.reports, CLASS_COLOURS, strict=False)),
+            runs=runs,
             zero=place(0),
             one=place(1),
             example=self.example,
