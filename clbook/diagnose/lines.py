@@ -154,18 +154,18 @@ def two_views(s: Subject) -> dict[str, float]:
     size = s.n if s.batch is None else min(s.batch, s.n)
     batch = torch.tensor(size, dtype=torch.float64)
     order = torch.from_numpy(random_order(s.n, s.seed))
-    found = measures.directions(z1, z2, order, random, batch)
-    return plain(found) | loss_numbers(s) | {"n": s.n, "size": size}
+    found = plain(measures.directions(z1, z2, order, random, batch))
+    if s.loss is not None:
+        found |= loss_numbers(s, z1, z2, random)
+    return found | {"n": s.n, "size": size}
 
 
-def loss_numbers(s: Subject) -> dict[str, float]:
+def loss_numbers(
+    s: Subject, z1: torch.Tensor, z2: torch.Tensor, random: torch.Tensor
+) -> dict[str, float]:
     """The numbers of the loss, in the convention of the library."""
-    if s.loss is None:
-        return {}
-    tau = torch.tensor(s.tau, dtype=torch.float64)
-    z1, z2 = torch.from_numpy(s.z1), torch.from_numpy(s.z2)
-    random = gaussian(s.z1.shape, s.seed)
     if s.loss == "nt_xent":
+        tau = torch.tensor(s.tau, dtype=torch.float64)
         views = map(losses.unit, (z1, z2, random))
         found = plain(measures.nt_xent(*views, tau))
     else:
