@@ -33,14 +33,12 @@ class Shot:
     Attributes:
         result, frame: what the figure draws, at which of the recorded times.
         time: that recorded time.
-        stays: whether the page keeps it where others are left out.
         drawing: how a pen has drawn it; None until then.
     """
 
     result: Any
     frame: int
     time: float
-    stays: bool
     drawing: Drawing | None = None
 
 
@@ -78,12 +76,11 @@ def run_grid(subject, configs) -> list:
 def choose_times(subject, result, most) -> list[Shot]:
     """The shots of a run: at most `most` of its recorded times, spread evenly, and those that have to stay."""
     recorded = subject.times(result)
-    stay = must_stay(result, recorded)
     shots = []
-    for k, time in enumerate(recorded):
-        rounded = float(f"{time:.6g}")  # as the page says it
-        shots.append(Shot(result, k, rounded, k in stay))
-    return thinned(shots, most)
+    for k in thinned(len(recorded), most, must_stay(result, recorded)):
+        rounded = float(f"{recorded[k]:.6g}")  # as the page says it
+        shots.append(Shot(result, k, rounded))
+    return shots
 
 
 def must_stay(result, recorded) -> set[int]:
@@ -101,20 +98,18 @@ def must_stay(result, recorded) -> set[int]:
     return {k for k in (1, *places) if k < len(recorded)}
 
 
-def thinned(run, most) -> list:
-    """At most `most` of a run's shots or frames: both ends and those that have to stay, the others spread evenly.
+def thinned(count, most, stay=()) -> list[int]:
+    """At most `most` of the numbers below `count`: both ends and those that have to stay, the others spread evenly.
 
     It may be more than `most` where many have to stay.
     """
-    if len(run) <= most:
-        return list(run)
-    last = len(run) - 1
-    always = {0, last}
-    always.update(k for k, shot in enumerate(run) if shot.stays)
+    if count <= most:
+        return list(range(count))
+    last = count - 1
+    always = {0, last, *stay}
     # Two of the evenly spread ones are the ends, which are among `always` already.
     even = np.linspace(0, last, max(2, most + 2 - len(always)))
-    chosen = always.union(even.round().astype(int).tolist())
-    return [run[k] for k in sorted(chosen)]
+    return sorted(always.union(even.round().astype(int).tolist()))
 
 
 # Drawing: all frames have the same limits, so that only the data move
@@ -124,7 +119,7 @@ def draw_runs(subject, runs) -> dict:
     """Draw the shots of all runs with common limits of axes and colours, as `data.stretch` notes them: these."""
     # Limits that hold all frames are known only when all are drawn. So a few are looked at first: as a rule they need
     # the most room, and the others need not be drawn twice.
-    few = [shot for run in runs for shot in thinned(run, FEW)]
+    few = [run[k] for run in runs for k in thinned(len(run), FEW)]
     shots = [shot for run in runs for shot in run]
     _, found = draw_all(subject, few, None)
     limits = None
