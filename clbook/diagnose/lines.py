@@ -49,7 +49,7 @@ class Line:
     page: str
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Subject:
     """What is looked at: n points, in float64.
 
@@ -69,14 +69,14 @@ class Subject:
     z1: np.ndarray
     z2: np.ndarray
     used: np.ndarray
-    labels: np.ndarray | None
-    before: np.ndarray | None
-    start: np.ndarray | None
-    checkpoint: np.ndarray | None
-    twin: np.ndarray | None
-    raw: np.ndarray | None
-    layers: dict[str, np.ndarray]
-    factors: dict[str, np.ndarray]
+    labels: np.ndarray | None = None
+    before: np.ndarray | None = None
+    start: np.ndarray | None = None
+    checkpoint: np.ndarray | None = None
+    twin: np.ndarray | None = None
+    raw: np.ndarray | None = None
+    layers: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    factors: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     kernel: np.ndarray | None
     tau: float
     loss: str | None
