@@ -708,10 +708,8 @@ def test_all_settings_are_told_in_words_with_a_slider_over_their_range():
     assert stops["classes"] == list(range(2, 11))
     assert stops["tau"][0] == 1e-4 and stops["tau"][-1] == 10.0 and 0.1 in stops["tau"]
     assert stops["seed"] == stops["data"] == stops["hidden"] == []
-    row = controls.row(
-        known["classes"], controls.control(known["classes"], 2, explored=False), base
-    )
-    entry, slider, words = row.children
+    control = controls.control(known["classes"], 2, base, explored=False)
+    entry, slider, words = controls.row(known["classes"], control, base).children
     assert "number of classes: 2 to 10" in words.value
     slider.index = 3
     assert entry.value == "5"
@@ -726,7 +724,7 @@ def test_all_settings_are_told_in_words_with_a_slider_over_their_range():
 def test_choices_whose_files_are_missing_are_not_offered(monkeypatch, tmp_path):
     monkeypatch.setenv("CLBOOK_DATA", str(tmp_path))
     field = settings.fields(separability.Config)["data"]
-    offered = controls.control(field, "digits", explored=False, base=separability.Config())
+    offered = controls.control(field, "digits", separability.Config(), explored=False)
     assert [name for name, _ in offered.options] == ["clusters", "donut", "digits"]
 
 

@@ -51,7 +51,7 @@ FEW = 20  # whole numbers that each are a stop of a slider
 STOPS = 4  # slider steps between neighbouring grid values
 
 
-def control(field, value, *, explored, base=None):
+def control(field, value, base, *, explored):
     """The widget of a field, text for numbers; `explored` ones stand beside a slider, which then carries the label.
 
     Choices that would need data files that are not there, with the other settings of `base`, are left out.
@@ -68,7 +68,7 @@ def control(field, value, *, explored, base=None):
         choices = [
             (str(choice).replace("_", " "), choice)
             for choice in field.metadata["choices"]
-            if choice == value or base is None or at_hand(base, field, choice)
+            if choice == value or at_hand(base, field, choice)
         ]
         about["style"] |= {
             "button_width": "auto"

@@ -131,7 +131,7 @@ class Panel(widgets.VBox):
         stop_button, progress, status, message, image, caption, time_slider: other parts.
     """
 
-    def __init__(self, subject, base_config, axes, name, title, caption, cells=None):
+    def __init__(self, subject, base_config, axes, name, title, caption, cells):
         super().__init__(layout={"width": "100%", "max_width": "720px", "grid_gap": "2px"})
         self._subject, self._base, self._name, self._axes = subject, base_config, name, axes
         self._fields = fields(type(base_config))
@@ -163,7 +163,7 @@ class Panel(widgets.VBox):
         self.controls, self._start = {}, {}
         for name, field in self._fields.items():
             value = getattr(self._base, name)
-            control = controls.control(field, value, explored=name in self._axes, base=self._base)
+            control = controls.control(field, value, self._base, explored=name in self._axes)
             self.controls[name], self._start[name] = control, control.value
         # The labels of the explored settings and of the time slider are equally wide.
         labels = [controls.label(self._fields[name]) for name in self._axes]
