@@ -40,8 +40,8 @@ class Overview(widgets.VBox):
         self.subject, self.axes, self.cells, self._known = subject, axes, cells, known
         self._base = None  # the settings of the runs, but for those of the grid
         self._lock = threading.Lock()
-        rows, columns = (controls.label(known[name]) for name in axes)
-        head = f"{STYLE}<small>Rows: {rows}. Columns: {columns}. Empty: not run yet.</small>"
+        first, second = (controls.label(known[name]) for name in axes)
+        head = f"{STYLE}<small>Rows: {first}. Columns: {second}. Empty: not run yet.</small>"
         self.shown = {}
         for point in itertools.product(*axes.values()):
             self.shown[point] = controls.button("", "", "", lambda at=point: go(self._typed(at)))
