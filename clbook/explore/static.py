@@ -16,7 +16,7 @@ import numpy as np
 from clbook import __version__
 from clbook.explore import controls
 from clbook.explore.data import stretch, unite
-from clbook.explore.subject import Subject, runs_of
+from clbook.explore.subject import runs_of
 from clbook.explore.vector import Drawing, Pen, Scene
 from clbook.results.sweep import parallel, sweep
 from clbook.style import Picture, uncollected
@@ -33,25 +33,23 @@ class Shot:
     Attributes:
         result, frame: what the figure draws, at which of the recorded times.
         time: that recorded time.
-        drawing: how a pen has drawn it; None until then.
     """
 
     result: Any
     frame: int
     time: float
-    drawing: Drawing | None = None
 
 
-def player(subject, base_config, *, frames, axes, cells, **words) -> Player:
+def player(subject, base_config, *, frames, axes, cells, name, **words) -> Player:
     """Run the grid `axes` and draw its frames; arguments as `explore` has checked them."""
     grid = itertools.product(*axes.values())
     configs = [base_config.replace(**dict(zip(axes, point, strict=True))) for point in grid]
     results = run_grid(subject, configs)
     runs = [choose_times(subject, result, frames) for result in results]
-    limits = draw_runs(subject, runs)
+    drawings, limits = draw_runs(subject, runs)
     scene = Scene()
-    for shot in itertools.chain(*runs):
-        scene.add(shot.drawing)
+    for drawing in drawings:
+        scene.add(drawing)
     # The page opens with the first recorded time of the start, as a plain picture; a reader without a script sees the
     # last one as well.
     start = configs.index(base_config)
@@ -60,7 +58,22 @@ def player(subject, base_config, *, frames, axes, cells, **words) -> Player:
     for picture in pictures:
         stretch(picture.fig, limits)
     ends = [cells(result) for result in results] if cells else None
-    return Player(subject, base_config, axes, runs, scene, ends, start, pictures, **words)
+    times = []
+    for run in runs:
+        times.append([shot.time for shot in run])
+    knobs = [explored(base_config, axis, values) for axis, values in axes.items()]
+    known = fields(type(base_config))
+    setup = {
+        "name": name,
+        "times": times,
+        "axes": [(knob.axis, knob.values) for knob in knobs],
+        "settings": {field: said(getattr(base_config, field)) for field in known},
+        "time": subject.time_name,
+        "version": __version__,
+    }
+    if subject.time is not None:
+        knobs.append(recorded(subject, known, times[start]))
+    return Player(name, knobs, setup, scene, ends, pictures, **words)
 
 
 def run_grid(subject, configs) -> list:
@@ -115,8 +128,12 @@ def thinned(count, most, stay=()) -> list[int]:
 # Drawing: all frames have the same limits, so that only the data move
 
 
-def draw_runs(subject, runs) -> dict:
-    """Draw the shots of all runs with common limits of axes and colours, as `data.stretch` notes them: these."""
+def draw_runs(subject, runs) -> tuple[list[Drawing], dict]:
+    """Draw the shots of all runs with common limits of axes and colours.
+
+    Returns:
+        The drawings, run by run, and the limits as `data.stretch` notes them.
+    """
     # Limits that hold all frames are known only when all are drawn. So a few are looked at first: as a rule they need
     # the most room, and the others need not be drawn twice.
     few = [run[k] for run in runs for k in thinned(len(run), FEW)]
@@ -126,9 +143,7 @@ def draw_runs(subject, runs) -> dict:
     while found != limits:  # where a frame between those few needed more room, all are drawn again
         limits = found
         drawings, found = draw_all(subject, shots, limits)
-    for shot, drawing in zip(shots, drawings, strict=True):
-        shot.drawing = drawing
-    return limits
+    return drawings, limits
 
 
 def draw_all(subject, shots, limits) -> tuple[list[Drawing], dict]:
@@ -191,6 +206,30 @@ class Knob(NamedTuple):
     choice: bool
 
 
+def explored(config, axis, values) -> Knob:
+    """The knob of an explored field."""
+    field = fields(type(config))[axis]
+    words = [said(value) for value in values]
+    start = values.index(getattr(config, axis))
+    choice = len(words) == 2 or not isinstance(values[0], (int, float))
+    return Knob(axis, controls.label(field), controls.meaning(field), start, words, choice)
+
+
+def recorded(subject, known, times) -> Knob:
+    """The slider of the recorded times of a run.
+
+    It has the figure's own label, or the time with the unit that the fields `known` have for the length of a run.
+    """
+    if isinstance(subject.time, dict):
+        (label,) = subject.time
+    else:
+        length = known.get("steps") or known.get("epochs")
+        unit = length.metadata["unit"] if length else ""
+        label = f"time ({unit or 'iterations'})"
+    words = [f"{time:.6g}" for time in times]
+    return Knob("frame", label, "what is shown of a run", 0, words, False)
+
+
 class Block:
     """What a page shows as HTML, under a name."""
 
@@ -228,35 +267,23 @@ class Player(Block):
     """The explorer as HTML. The first one that a process shows brings the style sheet and the script with it.
 
     Attributes:
-        subject, base_config, axes: what is explored.
-        runs: the shots of each run that the page has, in the order of their recorded times.
-        scene: what it holds of them, run by run.
-        cells: (shade from 0 to 1, text, words) of each run, for cells in the place of two sliders; or None.
-        start: the number of the run that the page opens with.
-        pictures: what the page shows first: the first recorded time of that run. Where it has several, the last one is
-            the second, for a reader without a script.
         name, title, caption: as for `explore`.
+        knobs: the sliders and buttons: of the explored fields, then of the recorded times.
+        setup: what the script reads.
+        scene: the frames of all runs, run by run, in the order of their recorded times.
+        cells: (shade from 0 to 1, text, words) of each run, for cells in the place of two sliders; or None.
+        pictures: what the page shows first: the first recorded time of the run that it opens with. Where that has
+            several, the last one is the second, for a reader without a script.
     """
 
-    subject: Subject
-    base_config: Any
-    axes: dict
-    runs: list[list[Shot]]
+    name: str
+    knobs: list[Knob]
+    setup: dict
     scene: Scene
     cells: list | None
-    start: int
     pictures: list[Picture]
-    name: str
     title: str
     caption: str
-
-    @property
-    def times(self) -> list[list[float]]:
-        """The recorded times that the page has of each run."""
-        times = []
-        for run in self.runs:
-            times.append([shot.time for shot in run])
-        return times
 
     def signs(self, limit) -> str:
         """The sign of the cells whose shade is `limit`; where they differ, the smallest and the largest."""
@@ -265,53 +292,14 @@ class Player(Block):
         return " … ".join(dict.fromkeys((ordered[0], ordered[-1])))
 
     def _repr_html_(self) -> str:
-        knobs = [self._knob(axis, values) for axis, values in self.axes.items()]
-        setup = {
-            "name": self.name,
-            "times": self.times,
-            "axes": [(knob.axis, knob.values) for knob in knobs],
-            "settings": {name: self._start_of(name) for name in fields(type(self.base_config))},
-            "time": self.subject.time_name,
-            "version": __version__,
-        }
-        if self.subject.time is not None:
-            knobs.append(self._time())
         # As sharp as a plain screen shows them: with a script, the frames take their place at once.
         stills = [picture.inline(96, 64) for picture in self.pictures]
         width = round(self.pictures[0].fig.get_figwidth() * 96)  # CSS pixels
-        shown = {"player": self, "knobs": knobs, "stills": stills, "width": width}
+        shown = {"player": self, "knobs": self.knobs, "stills": stills, "width": width}
         if self.is_first():
             shown["css"] = ["explore/player.css"]
             shown["js"] = ["explore/address.js", "explore/frames.js", "explore/player.js"]
-        return filled("explore/player.html", setup, **shown)
-
-    def _start_of(self, name) -> str:
-        """The value of a setting at the start, in words."""
-        return said(getattr(self.base_config, name))
-
-    def _knob(self, axis, values) -> Knob:
-        """The knob of an explored field."""
-        field = fields(type(self.base_config))[axis]
-        words = [said(value) for value in values]
-        start = words.index(self._start_of(axis))
-        choice = len(words) == 2 or not isinstance(values[0], (int, float))
-        return Knob(axis, controls.label(field), controls.meaning(field), start, words, choice)
-
-    def _time(self) -> Knob:
-        """The slider of the recorded times, as long as the run at the start is."""
-        times = [f"{time:.6g}" for time in self.times[self.start]]
-        label = self._time_label()
-        return Knob("frame", label, "what is shown of a run", 0, times, False)
-
-    def _time_label(self) -> str:
-        """The figure's own label, or the time with the unit that the Config has for the length of a run."""
-        if isinstance(self.subject.time, dict):
-            (label,) = self.subject.time
-            return label
-        known = fields(type(self.base_config))
-        length = known.get("steps") or known.get("epochs")
-        unit = length.metadata["unit"] if length else ""
-        return f"time ({unit or 'iterations'})"
+        return filled("explore/player.html", self.setup, **shown)
 
 
 def said(value) -> str:
