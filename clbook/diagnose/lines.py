@@ -24,6 +24,20 @@ NEIGHBOURS = 10
 PAIRS = 10  # pairs of classes that are asked whether they are separable
 MEMBERS = 100  # points of each class of a pair
 INPUTS = 200  # points of the kernel lines
+# What is said of a kernel: (name, score, sentence).
+KERNEL_SCORES = (
+    (
+        "kernel block score",
+        kernels.alignment,
+        "The kernel's alignment with the classes is {:.2f}: 1 where a step moves classmates alike and others not. An "
+        "untrained network can have some.",
+    ),
+    (
+        "Theta / sigma^2",
+        kernels.fisher,
+        "The distance of the classes' mean gradients over the spread around them, squared.",
+    ),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -386,18 +400,12 @@ def kernel(s: Subject) -> list[Line]:
         return []
     K = torch.from_numpy(s.kernel)
     shuffled = s.shuffled(labels)
-    found = kernels.alignment(K, labels)
-    null = kernels.alignment(K, shuffled)
-    says = (
-        f"The kernel's alignment with the classes is {found:.2f}: 1 where a step moves classmates "
-        "alike and others not. An untrained network can have some."
-    )
-    score = Line("kernel block score", found, {"labels shuffled": null}, says, False, "", "kernel")
-    ratio = kernels.fisher(K, labels)
-    null = kernels.fisher(K, shuffled)
-    says = "The distance of the classes' mean gradients over the spread around them, squared."
-    fisher = Line("Theta / sigma^2", ratio, {"labels shuffled": null}, says, False, "", "kernel")
-    return [score, fisher]
+    lines = []
+    for name, score, says in KERNEL_SCORES:
+        found = score(K, labels)
+        reference = {"labels shuffled": score(K, shuffled)}
+        lines.append(Line(name, found, reference, says.format(found), False, "", "kernel"))
+    return lines
 
 
 ALL = (
