@@ -93,10 +93,10 @@ def _heed_interrupts() -> None:
     """Have "Interrupt kernel" stop the runs of panels, too: where no cell is at work, the kernel would ignore it."""
     kernel = getattr(get_ipython(), "kernel", None)
     if getattr(kernel, "saved_sigint_handler", None) is signal.SIG_IGN:  # what it goes back to
-        kernel.saved_sigint_handler = lambda number, frame: _stop_runs()
+        kernel.saved_sigint_handler = _stop_runs
 
 
-def _stop_runs() -> None:
+def _stop_runs(number, frame) -> None:
     """Press Stop of each panel, in another thread: a signal comes while any lock may be held."""
     for shown in list(_panels):
         threading.Thread(target=shown.stop, daemon=True).start()
@@ -610,9 +610,8 @@ class Panel(widgets.VBox):
 
 def still(picture) -> tuple[dict, dict]:
     """A picture as the output of a cell, small, and its alt text as the metadata of that."""
-    with DRAWING:
-        png = picture.small(96, 64)
-    return {"image/png": png, "text/plain": picture.alt}, {"image/png": {"alt": picture.alt}}
+    bundle = {"image/png": picture.small(96, 64), "text/plain": picture.alt}
+    return bundle, {"image/png": {"alt": picture.alt}}
 
 
 class _Newest:
