@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
 from collections.abc import Callable, Sequence
 
 from clbook import style
 from clbook.explore import controls
 from clbook.explore.static import Block, file, filled, said
-from clbook.explore.subject import quantities
+from clbook.explore.subject import combined, quantities
 from clbook.results.sweep import worked
 from clbook.trace.page import Program, highest, program, shared_code
 from clbook.trace.panels import Panel, check, points
@@ -68,9 +67,7 @@ def train_here(
             raise ValueError(
                 f"settings = {field!r} is not allowed: settings must be fields, {', '.join(known)}"
             )
-    configs = []
-    for point in itertools.product(*shapes.values()):
-        configs.append(base_config.replace(**dict(zip(shapes, point, strict=True))))
+    configs = combined(base_config, shapes)
     more = numbers_of(base_config, (*settings, *shapes, *without))
     traced = programs(kind, configs, [*settings, *more], "shape")
     followed = {name for made in traced for name in made.follows}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.resources
-import itertools
 import json
 import math
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ import numpy as np
 from clbook import __version__
 from clbook.explore import controls
 from clbook.explore.data import stretch, unite
-from clbook.explore.subject import runs_of
+from clbook.explore.subject import combined, runs_of
 from clbook.explore.vector import Drawing, Pen, Scene
 from clbook.results.sweep import parallel, sweep
 from clbook.style import Picture, uncollected
@@ -42,8 +41,7 @@ class Shot:
 
 def player(subject, base_config, *, frames, axes, cells, name, **words) -> Player:
     """Run the grid `axes` and draw its frames; arguments as `explore` has checked them."""
-    grid = itertools.product(*axes.values())
-    configs = [base_config.replace(**dict(zip(axes, point, strict=True))) for point in grid]
+    configs = combined(base_config, axes)
     results = run_grid(subject, configs)
     runs = [choose_times(subject, result, frames) for result in results]
     drawings, limits = draw_runs(subject, runs)
