@@ -11,10 +11,13 @@ from pathlib import Path
 from queue import Empty
 
 import pytest
+import toy
 from jupyter_client.manager import KernelManager
 
 from clbook.experiments import separability
 from clbook.explore import controls
+from clbook.explore.overview import Overview
+from clbook.explore.subject import Subject
 from clbook.training import settings
 
 HERE = Path(__file__).parent
@@ -660,6 +663,16 @@ def test_cells_say_what_each_run_comes_to_and_ask_for_it(front):
     front.click(p.run)
     front.pump(lambda: signs() == ["·", "·", "·", "1c"])
     p.finish()
+
+
+def test_a_cell_is_filled_where_the_first_one_would_be_refused():
+    axes = {"a": [1.0, 2.0], "b": [6, 2]}
+    few = toy.Config(n=4)  # points enough for 2 arms, not for 6
+    subject = Subject(toy.run, toy.draw, time="steps")
+    known = settings.fields(toy.Config)
+    cells = Overview(subject, axes, known, lambda result: (1.0, "ends", "so"), go=None)
+    cells.take(few, toy.run(few))
+    assert [cells.shown[1.0, b].description for b in (6, 2)] == ["·", "ends"]
 
 
 def test_play_of_heavy_pictures_goes_at_even_intervals_to_the_end(front):

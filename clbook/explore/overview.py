@@ -38,7 +38,7 @@ class Overview(widgets.VBox):
 
     def __init__(self, subject, axes, known, cells, go):
         self.subject, self.axes, self.cells, self._known = subject, axes, cells, known
-        self._base = None  # the settings of the runs, but for those of the grid
+        self._others = None  # {setting: value} of the runs, but for those of the grid
         self._lock = threading.Lock()
         first, second = (controls.label(known[name]) for name in axes)
         head = f"{STYLE}<small>Rows: {first}. Columns: {second}. Empty: not run yet.</small>"
@@ -68,12 +68,12 @@ class Overview(widgets.VBox):
 
     def take(self, config, result) -> None:
         """Fill in a run that has ended; the cells of other settings are emptied, and looked for in the store."""
-        others = config.replace(**{name: values[0] for name, values in self.axes.items()})
+        others = {name: getattr(config, name) for name in self._known if name not in self.axes}
         here = tuple(getattr(config, name) for name in self.axes)
         with self._lock:
-            fresh = others != self._base
+            fresh = others != self._others
             if fresh:
-                self._base = others
+                self._others = others
                 for point in self.shown:
                     self._write(point, EMPTY)
             for point, cell in self.shown.items():
@@ -81,7 +81,7 @@ class Overview(widgets.VBox):
             if here in self.shown:
                 self._write(here, self._end(config, result))
             if fresh:
-                threading.Thread(target=self._look, args=(others,), daemon=True).start()
+                threading.Thread(target=self._look, args=(config, others), daemon=True).start()
 
     def _write(self, point, end) -> None:
         shade, sign, words = end
@@ -94,21 +94,21 @@ class Overview(widgets.VBox):
         cell.tooltip = f"{', '.join(named)}: {words}"
         cell.style.button_color = f"rgb({red},{green},{blue})"
 
-    def _look(self, base) -> None:
-        """Fill in what the store has of these settings, in a thread of its own."""
+    def _look(self, config, others) -> None:
+        """Fill in what the store has of a config's other settings, in a thread of its own."""
         for point, cell in self.shown.items():
             # Others have been asked for, or the panel is closed.
-            if base is not self._base or cell.comm is None:
+            if others is not self._others or cell.comm is None:
                 return
             if cell.description != NOT_YET:
                 continue
             try:
-                config = base.replace(**dict(zip(self.axes, point, strict=True)))
+                config = config.replace(**dict(zip(self.axes, point, strict=True)))
                 result = self.subject.stored(config)
             except ValueError:  # settings that go ill together: the run itself says so
                 continue
             with self._lock:
-                if result is not None and base is self._base:
+                if result is not None and others is self._others:
                     self._write(point, self._end(config, result))
 
     def _end(self, config, result) -> tuple:
