@@ -353,6 +353,13 @@ def plane(z: np.ndarray) -> np.ndarray:
     return axes.T * signs
 
 
+def encoded(image: Image.Image, kind: str, **how: object) -> str:
+    """A file of an image in base64; `how` goes to Pillow's `save`."""
+    file = io.BytesIO()
+    image.save(file, kind, **how)
+    return base64.b64encode(file.getvalue()).decode()
+
+
 @dataclasses.dataclass
 class Picture:
     """A drawn figure and the text that says what it shows.
@@ -392,17 +399,13 @@ class Picture:
         """The figure as a base64 PNG of few colours, with the alt text inside: a few kilobytes."""
         about = PngInfo()
         about.add_text("Description", self.alt)
-        file = io.BytesIO()
         few = self._in_few_colours(dpi, colours)
-        few.save(file, "png", optimize=True, pnginfo=about, dpi=(dpi, dpi))
-        return base64.b64encode(file.getvalue()).decode()
+        return encoded(few, "png", optimize=True, pnginfo=about, dpi=(dpi, dpi))
 
     def inline(self, dpi: int = 144, colours: int = 128) -> str:
         """The address of an image that stands in a page itself: a lossless WebP, a quarter smaller than `small`."""
-        file = io.BytesIO()
-        few = self._in_few_colours(dpi, colours)
-        few.convert("RGB").save(file, "webp", lossless=True)
-        return f"data:image/webp;base64,{base64.b64encode(file.getvalue()).decode()}"
+        few = self._in_few_colours(dpi, colours).convert("RGB")
+        return f"data:image/webp;base64,{encoded(few, 'webp', lossless=True)}"
 
     def _in_few_colours(self, dpi: int, colours: int) -> Image.Image:
         """The figure with a palette."""

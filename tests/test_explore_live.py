@@ -11,10 +11,13 @@ from pathlib import Path
 from queue import Empty
 
 import pytest
+import toy
 from jupyter_client.manager import KernelManager
 
 from clbook.experiments import separability
 from clbook.explore import controls
+from clbook.explore.overview import Overview
+from clbook.explore.subject import Subject
 from clbook.training import settings
 
 HERE = Path(__file__).parent
@@ -662,6 +665,16 @@ def test_cells_say_what_each_run_comes_to_and_ask_for_it(front):
     p.finish()
 
 
+def test_a_cell_is_filled_where_the_first_one_would_be_refused():
+    axes = {"a": [1.0, 2.0], "b": [6, 2]}
+    few = toy.Config(n=4)  # points enough for 2 arms, not for 6
+    subject = Subject(toy.run, toy.draw, time="steps")
+    known = settings.fields(toy.Config)
+    cells = Overview(subject, axes, known, lambda result: (1.0, "ends", "so"), go=None)
+    cells.take(few, toy.run(few))
+    assert [cells.shown[1.0, b].description for b in (6, 2)] == ["·", "ends"]
+
+
 def test_play_of_heavy_pictures_goes_at_even_intervals_to_the_end(front):
     p = show(front)
     p.finish()
@@ -708,10 +721,8 @@ def test_all_settings_are_told_in_words_with_a_slider_over_their_range():
     assert stops["classes"] == list(range(2, 11))
     assert stops["tau"][0] == 1e-4 and stops["tau"][-1] == 10.0 and 0.1 in stops["tau"]
     assert stops["seed"] == stops["data"] == stops["hidden"] == []
-    row = controls.row(
-        known["classes"], controls.control(known["classes"], 2, explored=False), base
-    )
-    entry, slider, words = row.children
+    control = controls.control(known["classes"], 2, base, explored=False)
+    entry, slider, words = controls.row(known["classes"], control, base).children
     assert "number of classes: 2 to 10" in words.value
     slider.index = 3
     assert entry.value == "5"
@@ -726,7 +737,7 @@ def test_all_settings_are_told_in_words_with_a_slider_over_their_range():
 def test_choices_whose_files_are_missing_are_not_offered(monkeypatch, tmp_path):
     monkeypatch.setenv("CLBOOK_DATA", str(tmp_path))
     field = settings.fields(separability.Config)["data"]
-    offered = controls.control(field, "digits", explored=False, base=separability.Config())
+    offered = controls.control(field, "digits", separability.Config(), explored=False)
     assert [name for name, _ in offered.options] == ["clusters", "donut", "digits"]
 
 

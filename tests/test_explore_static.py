@@ -36,9 +36,7 @@ FRAMES = 6
 @pytest.fixture
 def still(monkeypatch):
     monkeypatch.setenv("CLBOOK_STATIC", "1")
-    monkeypatch.setattr(
-        static, "sweep", lambda run, configs, **asked: [run(c, **asked) for c in configs]
-    )
+    monkeypatch.setattr(static, "sweep", toy.swept)
 
 
 def test_the_page_does_not_depend_on_the_number_of_processes(still, monkeypatch):
@@ -175,9 +173,10 @@ def test_a_label_names_what_its_own_experiment_means():
 def test_an_explorer_with_few_frames_keeps_the_first_and_the_last(still):
     whole = explore(toy.run, toy.draw, BASE.replace(steps=12), time="steps", a=[1])
     few = explore(toy.run, toy.draw, BASE.replace(steps=12), time="steps", frames=5, a=[1])
-    assert len(whole.times[0]) == 13 and 2 < len(few.times[0]) <= 5
-    assert {0, 12} < set(few.times[0])
-    assert len(few.scene.frames) == len(few.times[0])
+    (all_times,), (few_times,) = whole.setup["times"], few.setup["times"]
+    assert len(all_times) == 13 and 2 < len(few_times) <= 5
+    assert {0, 12} < set(few_times)
+    assert len(few.scene.frames) == len(few_times)
 
 
 def test_the_first_step_and_what_a_result_names_are_among_the_frames(still):
@@ -191,7 +190,7 @@ def test_the_first_step_and_what_a_result_names_are_among_the_frames(still):
 
     pair = {"one": run(BASE), "two": run(BASE.replace(a=4.0))}
     player = explore(run, toy.draw, BASE, time="steps", frames=5, a=[0.5, 1])
-    assert player.times == [[0, 1, 10, 20, 30], [0, 1, 15, 17, 30]]
+    assert player.setup["times"] == [[0, 1, 10, 20, 30], [0, 1, 15, 17, 30]]
     assert static.must_stay(pair, toy.run(BASE).steps) == {1, 17}
     assert static.must_stay(run(BASE), [0, 10, 20, 30]) == {1, 2}, (
         "the first recorded time at which it is so"
@@ -200,8 +199,7 @@ def test_the_first_step_and_what_a_result_names_are_among_the_frames(still):
 
 def test_the_first_and_the_last_recorded_time_are_always_kept():
     for count in (1, 2, 5, 24, 25, 1000):
-        run = [static.Shot(None, k, float(k), stays=False) for k in range(count)]
-        chosen = [shot.frame for shot in static.thinned(run, 24)]
+        chosen = static.thinned(count, 24)
         assert chosen[0] == 0 and chosen[-1] == count - 1 and len(chosen) == min(count, 24)
         assert max(np.diff(chosen), default=1) - min(np.diff(chosen), default=1) <= 1
 
@@ -229,9 +227,7 @@ def ending(result):
 def address(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLBOOK_STATIC", "1")
-        patch.setattr(
-            static, "sweep", lambda run, configs, **asked: [run(c, **asked) for c in configs]
-        )
+        patch.setattr(static, "sweep", toy.swept)
         patch.setattr(static.Player, "_first", None)
         players = [
             explore(toy.run, toy.draw, BASE, time="steps", frames=FRAMES, title="Arms", **GRID),
@@ -919,7 +915,7 @@ def test_figures_with_bars_words_and_arrows_have_numbers_too(tabs, still, tmp_pa
     assert [row["item"] for row in kinds["paths"]] == ["1"] * 31 + ["2"] * 31
     assert [float(row["y"]) for row in kinds["line 1"]] == pytest.approx([3, 1 / 7], rel=5e-5)
 
-    table = list(csv.DictReader(io.StringIO(data.table(figure(toy.run(player.base_config)).fig))))
+    table = list(csv.DictReader(io.StringIO(data.table(figure(toy.run(BASE)).fig))))
     assert len(table) == len(rows) and {"ε / τ", "mean ‖z_i‖"} <= table[0].keys()
     assert {row["panel"] for row in table} == {"1", "Θ√n", "mean ‖z_i‖", "4"}
     for live, page_s in zip(table, rows, strict=True):  # a panel's file says what the page's says
@@ -965,7 +961,7 @@ def test_several_runs_are_one_frame_and_the_figure_may_have_its_own_times(still)
         time={"seen from (degrees)": range(0, 360, 90)},
         a=[0.5, 1],
     )
-    assert player.times == [[0, 90, 180, 270]] * 2
+    assert player.setup["times"] == [[0, 90, 180, 270]] * 2
     assert [alt for *_, alt in player.scene.frames[:4]] == [
         f"[1, 3], seen from {angle}" for angle in (0, 90, 180, 270)
     ]

@@ -293,7 +293,7 @@ def test_an_address_sets_the_block_and_what_is_not_allowed_is_left_out(opened):
 def test_blocks_of_both_kinds_share_the_address(tabs, block, tmp_path, monkeypatch):
     """What trains in the page and what was recorded: each is set by its part, and writes that part alone."""
     monkeypatch.setenv("CLBOOK_STATIC", "1")
-    monkeypatch.setattr(static, "sweep", lambda run, configs: [run(config) for config in configs])
+    monkeypatch.setattr(static, "sweep", toy.swept)
     monkeypatch.setattr(static.Player, "_first", None)
     player = explore(toy.run, toy.draw, toy.Config(n=40), name="still", a=[1, 4], steps=[3, 30])
     text = block.read_text(encoding="utf-8")

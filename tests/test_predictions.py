@@ -128,7 +128,7 @@ def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("predictions")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CLBOOK_STATIC", "1")
-        patch.setattr(static, "sweep", lambda run, configs, **asked: [run(c) for c in configs])
+        patch.setattr(static, "sweep", toy.swept)
         patch.setattr(static.Player, "_first", None)
         arms = explore(
             toy.run, toy.draw, toy.Config(n=20), time="steps", frames=4, name="arms", a=[1, 4]

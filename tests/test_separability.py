@@ -238,10 +238,11 @@ def test_a_readers_own_images_are_flattened_colour_by_colour_and_moved(tmp_path)
     ).all()
 
 
-def test_a_panel_has_buttons_for_the_named_sets_and_an_entry_for_a_file():
+def test_a_panel_has_buttons_for_the_named_sets_and_an_entry_for_a_file(monkeypatch):
+    monkeypatch.setattr(controls, "at_hand", lambda base, field, choice: True)
     field = settings.fields(Config)["data"]
     buttons, entry = (
-        controls.control(field, value, explored=False) for value in ("donut", "own.npz")
+        controls.control(field, value, Config(), explored=False) for value in ("donut", "own.npz")
     )
     assert [label for label, _ in buttons.options] == [
         "clusters",

@@ -71,6 +71,14 @@ def run(config, *, progress=None, device=None):
     return result()
 
 
+def swept(run, comparisons, **asked):
+    """`sweep` of comparisons {name: settings}, in this process and without the store."""
+    results = []
+    for named in comparisons:
+        results.append({name: run(config, **asked) for name, config in named.items()})
+    return results
+
+
 def draw(result, frame=-1):
     """Scatter of the points, their mean radius over log time, and their cosines, at recorded time `frame`."""
     k = range(len(result.steps))[frame]

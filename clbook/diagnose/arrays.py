@@ -237,8 +237,7 @@ def from_file(path: str | os.PathLike) -> dict:
     arguments = {name: found[name] for name in KNOWN if name in found}
     for group in GROUPS:
         start = f"{group}."
-        members = {name: values for name, values in found.items() if name.startswith(start)}
+        members = [name for name in found if name.startswith(start)]
         if members:
-            named = {name.removeprefix(start): values for name, values in members.items()}
-            arguments[group] = named
+            arguments[group] = {name.removeprefix(start): found[name] for name in members}
     return arguments

@@ -16,12 +16,11 @@ RAW = 2**26  # numbers of the inputs that are kept for comparison: 256 MB in flo
 
 
 @contextlib.contextmanager
-def as_found(*modules: nn.Module | None) -> Iterator[None]:
+def as_found(*modules: nn.Module) -> Iterator[None]:
     """Leaves the modes of modules, and the random states of Python, NumPy and torch, as they were before."""
     modes = []
     for module in modules:
-        if module is not None:
-            modes += [(part, part.training) for part in module.modules()]
+        modes += [(part, part.training) for part in module.modules()]
     python_state = random.getstate()
     numpy_state = np.random.get_state()
     try:
@@ -83,21 +82,22 @@ def collect(
     Raises:
         ValueError: data without points; a module that returns something else than a row for each point.
     """
-    others = {"start": start, "checkpoint": checkpoint, "twin": twin}
-    modules = {"encoder": encoder, "projector": projector} | others
-    for name, module in modules.items():
-        fine = isinstance(module, nn.Module) or (module is None and name != "encoder")
-        if not fine:
+    given = {"encoder": encoder, "projector": projector}
+    given |= {"start": start, "checkpoint": checkpoint, "twin": twin}
+    modules = {}
+    for name, module in given.items():
+        if isinstance(module, nn.Module):
+            modules[name] = module
+        elif module is not None or name == "encoder":
             raise refused(name, module, "a torch.nn.Module")
     choice("use", use, ("encoder", "projector"))
     if not callable(views):
         raise refused("views", views, "a function of a batch that returns one view of each point")
-    reader = _Reader(encoder, projector, others, use, read)
+    reader = _Reader(modules, use, read)
     kept = {}
     with as_found(*modules.values()), torch.no_grad(), _watched(encoder, layers, reader.seen):
         for module in modules.values():
-            if module is not None:
-                module.eval()
+            module.eval()
         torch.manual_seed(seed)
         np.random.seed(seed)
         random.seed(seed)
@@ -165,10 +165,8 @@ def _batches(data, batch):
 class _Reader:
     """What the modules give for one batch."""
 
-    def __init__(self, encoder, projector, others, use, read):
-        self.encoder = encoder
-        self.projector = projector
-        self.others = others
+    def __init__(self, modules, use, read):
+        self.modules = modules
         self.seen = {}  # what the watched layers gave last
         self.use = use
         self.read = read
@@ -176,7 +174,7 @@ class _Reader:
 
     def rows(self, x: Tensor, views: Callable) -> dict[str, np.ndarray]:
         """The rows that a batch adds to each array."""
-        features = self.features("encoder", self.encoder, x)
+        features = self.features("encoder", x)
         found = {}
         for name, rows in self.seen.items():
             found[f"layers.{name}"] = _checked(f"layers[{name!r}]", rows, len(x))
@@ -185,22 +183,23 @@ class _Reader:
             if not isinstance(seen, Tensor) or len(seen) != len(x):
                 said = f"a function that returned {shown(seen)} for {len(x)} points"
                 raise error("views", said, "one that returns a view of each point")
-            found[name] = self.projected(self.features("encoder", self.encoder, seen))
+            found[name] = self.projected(self.features("encoder", seen))
         after = self.projected(features)
         found["z"] = after if self.use == "projector" else features
-        if self.projector is not None:
+        if "projector" in self.modules:
             found["before"] = features
-        for name, other in self.others.items():
-            if other is not None:
-                found[name] = self.features(name, other, x)
+        for name in ("start", "checkpoint", "twin"):
+            if name in self.modules:
+                found[name] = self.features(name, x)
         arrays = {name: values.float().cpu().numpy() for name, values in found.items()}
         self.raw -= x.numel()
-        kept = len(x) if self.raw >= 0 else 0
-        arrays["raw"] = x[:kept].float().flatten(1).cpu().numpy() if kept else _none(x)
+        kept = x if self.raw >= 0 else x[:0]
+        arrays["raw"] = kept.float().flatten(1).cpu().numpy()
         return arrays
 
-    def features(self, name: str, module: nn.Module, x: Tensor) -> Tensor:
+    def features(self, name: str, x: Tensor) -> Tensor:
         """(m, d) what an encoder gives for a batch."""
+        module = self.modules[name]
         like = next(module.parameters(), torch.zeros(()))
         x = x.to(like.device)
         if x.is_floating_point():
@@ -218,9 +217,9 @@ class _Reader:
 
     def projected(self, features: Tensor) -> Tensor:
         """(m, d) what the loss compares."""
-        if self.projector is None:
+        if "projector" not in self.modules:
             return features
-        return _checked("projector", self.projector(features), len(features))
+        return _checked("projector", self.modules["projector"](features), len(features))
 
 
 def _checked(name, out, rows):
@@ -229,8 +228,3 @@ def _checked(name, out, rows):
         said = f"a module that returned {shown(out)} for {rows} points"
         raise error(name, said, "one that returns a row for each point of a batch")
     return out.flatten(1)
-
-
-def _none(x):
-    """No rows of the inputs x."""
-    return np.zeros((0, x[:1].numel()), np.float32)

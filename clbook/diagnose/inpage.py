@@ -10,18 +10,19 @@ import base64
 import dataclasses
 import functools
 import io
-import json
 import math
-from importlib import resources
 
 import numpy as np
-import torch
+from IPython.display import HTML
 
-from clbook.diagnose import measures
+from clbook.diagnose import sizes
 from clbook.diagnose.arrays import LARGEST
 from clbook.diagnose.loss_scale import FACTORS
 from clbook.diagnose.reporting import MOST, Report
 from clbook.diagnose.words import TWO_VIEWS
+from clbook.explore.static import file, filled
+from clbook.style import CLASS_COLOURS
+from clbook.trace.page import shared_code
 
 # Sizes for which the functions are traced, with more points than dimensions; turned round for fewer.
 TALL = ((31, 7), (47, 11), (101, 23), (67, 5), (59, 41), (43, 19), (97, 13))
@@ -33,7 +34,7 @@ def in_page(
     reports: dict[str, Report],
     example: tuple[str, np.ndarray, np.ndarray] | None = None,
     name: str = "own",
-) -> Block:
+) -> HTML:
     """A block that diagnoses a reader's file in the page: `in_page({"healthy": report, ...})`.
 
     It takes an .npz, .npy or CSV file with the embeddings of two views, or two files, and shows the lines about two
@@ -44,75 +45,59 @@ def in_page(
         example: (name, z1, z2) of a file that a button offers to a reader who has none; it is kept in half precision.
         name: of the block, for `window.clbook.diagnoses[name]`.
     """
-    return Block(reports, example, name)
+    lines = [line(key, reports) for key in TWO_VIEWS]
+    setup = {
+        "name": name,
+        "lines": lines,
+        "factors": FACTORS,
+        "most": MOST,
+        "largest": LARGEST,
+        "left": LEFT,
+        "right": RIGHT,
+    }
+    if example is not None:
+        setup["example"] = example_file(*example)
+    runs = list(zip(reports, CLASS_COLOURS, strict=False))
+    worker = "\n".join([shared_code(), program(), file("diagnose/inpage.worker.js")])
+    page = filled(
+        "diagnose/inpage.html",
+        setup,
+        css=["diagnose/inpage.css"],
+        js=["diagnose/inpage.js"],
+        worker=worker.replace("</", "<\\/"),
+        lines=lines,
+        runs=runs,
+        zero=place(0),
+        one=place(1),
+        example=example,
+        scales=FACTORS,
+    )
+    return HTML(page)
 
 
-@dataclasses.dataclass(eq=False)
-class Block:
-    """The block as HTML.
+def example_file(name: str, z1: np.ndarray, z2: np.ndarray) -> dict[str, str]:
+    """The example as the script reads it: the name of a file, and the file in base64."""
+    written = io.BytesIO()
+    np.savez_compressed(written, z1=z1.astype(np.float16), z2=z2.astype(np.float16))
+    packed = base64.b64encode(written.getvalue()).decode("ascii")
+    return {"name": f"{name.replace(' ', '-')}.npz", "file": packed}
 
-    Attributes:
-        reports, example, name: as for `in_page`.
-    """
 
-    reports: dict[str, Report]
-    example: tuple[str, np.ndarray, np.ndarray] | None
-    name: str
-
-    def _repr_html_(self) -> str:
-        import jinja2  # here, as what follows: numbers need none of it
-
-        from clbook.style import CLASS_COLOURS
-        from clbook.trace.page import shared_code
-
-        template = jinja2.Template(_file("inpage.html"), autoescape=True)
-        lines = [self.line(key) for key in TWO_VIEWS]
-        setup = {
-            "name": self.name,
-            "lines": lines,
-            "factors": FACTORS,
-            "most": MOST,
-            "largest": LARGEST,
-            "left": LEFT,
-            "right": RIGHT,
-        }
-        if self.example is not None:
-            setup["example"] = self.example_file()
-        worker = "\n".join([shared_code(), program(), _file("inpage.worker.js")])
-        texts = {
-            "setup": json.dumps(setup).replace("<", "\\u003c"),
-            "worker": worker.replace("</", "<\\/"),
-            "css": _file("inpage.css"),
-            "js": _file("inpage.js"),
-        }
-        runs = list(zip(self.reports, CLASS_COLOURS, strict=False))
-        ends = {"zero": place(0), "one": place(1)}
-        own = {"example": self.example, "scales": list(FACTORS)}
-        return template.render(lines=lines, runs=runs, **own, **ends, **texts)
-
-    def example_file(self) -> dict[str, str]:
-        """The example as the script reads it: the name of a file, and the file in base64."""
-        name, z1, z2 = self.example
-        written = io.BytesIO()
-        np.savez_compressed(written, z1=z1.astype(np.float16), z2=z2.astype(np.float16))
-        packed = base64.b64encode(written.getvalue()).decode("ascii")
-        return {"name": f"{name.replace(' ', '-')}.npz", "file": packed}
-
-    def line(self, key: str) -> dict:
-        """A line as the script and the template read it."""
-        about = TWO_VIEWS[key]
-        low, high = about.zone or (0.0, 0.0)
-        dots = []
-        for name, report in self.reports.items():
-            share = report.numbers.get(about.share, math.nan)
-            if not math.isnan(share):
-                dots.append({"run": name, "share": share, "at": place(share)})
-        line = dataclasses.asdict(about)
-        line["key"] = key
-        line["name"] = about.name.replace("{where}", WHERE)
-        line["zone"] = [place(low), place(high)]
-        line["dots"] = dots
-        return line
+def line(key: str, reports: dict[str, Report]) -> dict:
+    """A line as the script and the template read it."""
+    about = TWO_VIEWS[key]
+    low, high = about.zone or (0.0, 0.0)
+    dots = []
+    for name, report in reports.items():
+        share = report.numbers.get(about.share, math.nan)
+        if not math.isnan(share):
+            dots.append({"run": name, "share": share, "at": place(share)})
+    found = dataclasses.asdict(about)
+    found["key"] = key
+    found["name"] = about.name.replace("{where}", WHERE)
+    found["zone"] = [place(low), place(high)]
+    found["dots"] = dots
+    return found
 
 
 def place(share: float) -> float:
@@ -124,36 +109,5 @@ def place(share: float) -> float:
 @functools.cache
 def program() -> str:
     """JavaScript of `measures.two_views`: the functions tall(n, d), for n > d, and wide(n, d)."""
-    from clbook.diagnose import sizes  # here, as above
-
     wide = [(d, n) for n, d in TALL]
-    texts = []
-    for name, chosen in (("tall", TALL), ("wide", wide)):
-        texts.append(sizes.written(of_inputs, example, chosen, name))
-    return "\n".join(texts)
-
-
-def of_inputs(given: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """`measures.two_views` of inputs by name."""
-    return measures.two_views(
-        **{name.removeprefix("given."): value for name, value in given.items()}
-    )
-
-
-def example(n: int, d: int) -> dict[str, torch.Tensor]:
-    """Inputs of n points in d dimensions, whose values do not matter."""
-    points = torch.ones(n, d, dtype=torch.float64)
-    number = torch.ones((), dtype=torch.float64)
-    return {
-        "given.z1": points,
-        "given.z2": points.clone(),
-        "given.order": torch.arange(n),
-        "given.gaussian": points.clone(),
-        "given.tau": number,
-        "given.factor": torch.ones(2, dtype=torch.float64),
-        "given.batch": number.clone(),
-    }
-
-
-def _file(name):
-    return (resources.files("clbook.diagnose") / name).read_text(encoding="utf-8")
+    return sizes.written(TALL, "tall") + "\n" + sizes.written(wide, "wide")

@@ -16,15 +16,14 @@ from clbook.diagnose.collecting import as_found
 class _Some(nn.Module):
     """Some of a model's outputs, as a module of its own."""
 
-    def __init__(self, model: nn.Module, outputs: range):
+    def __init__(self, model: nn.Module, outputs: slice):
         super().__init__()
         self.model = model
-        self.first = outputs.start
-        self.end = outputs.stop
+        self.outputs = outputs
 
     def forward(self, x):
-        """(n, ...) -> (n, end - first)."""
-        return self.model(x)[:, self.first : self.end]
+        """(n, ...) -> (n, outputs)."""
+        return self.model(x)[:, self.outputs]
 
 
 def trace_kernel(
@@ -62,13 +61,18 @@ def trace_kernel(
         raise refused("model", model, "a torch.nn.Module")
     with as_found(model):
         model.eval()
-        d = _width(model, x)
-        chosen = [range(k, min(k + outputs, d)) for k in range(0, d, outputs)]
-        blocks = _blocks(n, samples)
+        chosen = _slices(_width(model, x), outputs)
+        inputs = [slice(0, n)] if n <= samples else _slices(n, samples // 2)
+        blocks = itertools.combinations_with_replacement(inputs, 2)  # of the upper triangle
         jobs = list(itertools.product(blocks, chosen))
         K = None
         for done, ((rows, columns), some) in enumerate(jobs):
-            piece = _piece(_Some(model, some), x, rows, columns)
+            part = _Some(model, some)
+            if rows == columns:
+                piece = kernels.empirical_trace(part, x[rows])
+            else:
+                both = kernels.empirical_trace(part, torch.cat([x[rows], x[columns]]))
+                piece = both[: len(x[rows]), len(x[rows]) :]
             if K is None:
                 K = piece.new_zeros((n, n))
             K[rows, columns] += piece
@@ -91,20 +95,6 @@ def _width(model, x):
     return out.shape[1]
 
 
-def _blocks(n, samples):
-    """Pairs of slices that cover the upper triangle of an n x n table, of at most `samples` inputs together."""
-    if n <= samples:
-        return [(slice(0, n), slice(0, n))]
-    size = samples // 2
-    slices = [slice(k, min(k + size, n)) for k in range(0, n, size)]
-    return list(itertools.combinations_with_replacement(slices, 2))
-
-
-def _piece(model, x, rows, columns):
-    """One block of the kernel."""
-    if rows == columns:
-        return kernels.empirical_trace(model, x[rows])
-    both = torch.cat([x[rows], x[columns]])
-    K = kernels.empirical_trace(model, both)
-    first = rows.stop - rows.start
-    return K[:first, first:]
+def _slices(n, size):
+    """Slices of at most `size` that cover n places."""
+    return [slice(k, k + size) for k in range(0, n, size)]

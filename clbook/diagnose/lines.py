@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 
 import numpy as np
@@ -23,6 +24,20 @@ NEIGHBOURS = 10
 PAIRS = 10  # pairs of classes that are asked whether they are separable
 MEMBERS = 100  # points of each class of a pair
 INPUTS = 200  # points of the kernel lines
+# What is said of a kernel: (name, score, sentence).
+KERNEL_SCORES = (
+    (
+        "kernel block score",
+        kernels.alignment,
+        "The kernel's alignment with the classes is {:.2f}: 1 where a step moves classmates alike and others not. An "
+        "untrained network can have some.",
+    ),
+    (
+        "Theta / sigma^2",
+        kernels.fisher,
+        "The distance of the classes' mean gradients over the spread around them, squared.",
+    ),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +63,7 @@ class Line:
     page: str
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Subject:
     """What is looked at: n points, in float64.
 
@@ -68,14 +83,14 @@ class Subject:
     z1: np.ndarray
     z2: np.ndarray
     used: np.ndarray
-    labels: np.ndarray | None
-    before: np.ndarray | None
-    start: np.ndarray | None
-    checkpoint: np.ndarray | None
-    twin: np.ndarray | None
-    raw: np.ndarray | None
-    layers: dict[str, np.ndarray]
-    factors: dict[str, np.ndarray]
+    labels: np.ndarray | None = None
+    before: np.ndarray | None = None
+    start: np.ndarray | None = None
+    checkpoint: np.ndarray | None = None
+    twin: np.ndarray | None = None
+    raw: np.ndarray | None = None
+    layers: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
+    factors: dict[str, np.ndarray] = dataclasses.field(default_factory=dict)
     kernel: np.ndarray | None
     tau: float
     loss: str | None
@@ -93,17 +108,9 @@ class Subject:
         """The numbers about two views."""
         return two_views(self)
 
-    def order(self) -> np.ndarray:
-        """(n,) the rows in random order, the same for each line."""
-        return random_order(self.n, self.seed)
-
     def shuffled(self, rows: np.ndarray) -> np.ndarray:
         """The rows in another order."""
         return rows[random_order(len(rows), self.seed)]
-
-    def gaussian(self, like: np.ndarray) -> np.ndarray:
-        """A Gaussian sample of the size of `like`, the same for each line."""
-        return gaussian(like.shape, self.seed).numpy()
 
     def others(self, name: str) -> dict[str, np.ndarray]:
         """What a readout is compared with: {what: rows}, those that there are."""
@@ -160,18 +167,19 @@ def two_views(s: Subject) -> dict[str, float]:
     random = gaussian(s.z1.shape, s.seed)
     size = s.n if s.batch is None else min(s.batch, s.n)
     batch = torch.tensor(size, dtype=torch.float64)
-    found = measures.directions(z1, z2, torch.from_numpy(s.order()), random, batch)
-    return plain(found) | loss_numbers(s) | {"n": s.n, "size": size}
+    order = torch.from_numpy(random_order(s.n, s.seed))
+    found = plain(measures.directions(z1, z2, order, random, batch))
+    if s.loss is not None:
+        found |= loss_numbers(s, z1, z2, random)
+    return found | {"n": s.n, "size": size}
 
 
-def loss_numbers(s: Subject) -> dict[str, float]:
+def loss_numbers(
+    s: Subject, z1: torch.Tensor, z2: torch.Tensor, random: torch.Tensor
+) -> dict[str, float]:
     """The numbers of the loss, in the convention of the library."""
-    if s.loss is None:
-        return {}
-    tau = torch.tensor(s.tau, dtype=torch.float64)
-    z1, z2 = torch.from_numpy(s.z1), torch.from_numpy(s.z2)
-    random = gaussian(s.z1.shape, s.seed)
     if s.loss == "nt_xent":
+        tau = torch.tensor(s.tau, dtype=torch.float64)
         views = map(losses.unit, (z1, z2, random))
         found = plain(measures.nt_xent(*views, tau))
     else:
@@ -224,8 +232,8 @@ def dimensions(s: Subject) -> list[Line]:
     """Effective rank and dead dimensions, after the projector and before it."""
     found = [(s.numbers, "what the loss compares")]
     if s.before is not None:
-        gaussian = torch.from_numpy(s.gaussian(s.before))
-        numbers = measures.dimensions(torch.from_numpy(s.before), gaussian)
+        random = gaussian(s.before.shape, s.seed)
+        numbers = measures.dimensions(torch.from_numpy(s.before), random)
         found.append((plain(numbers), "before the projector"))
     lines = []
     for numbers, where in found:
@@ -314,16 +322,10 @@ def separability(s: Subject) -> list[Line]:
 
 
 def _separable_pairs(s, rows):
-    classes = np.unique(s.labels)
-    pairs = []
-    for k, first in enumerate(classes):
-        pairs += [(first, second) for second in classes[k + 1 :]]
-    order = random_order(len(pairs), s.seed)[:PAIRS]
+    pairs = list(itertools.combinations(np.unique(s.labels), 2))
     right = []
-    for pair in order:
-        members = []
-        for label in pairs[pair]:
-            members.append(np.flatnonzero(s.labels == label)[:MEMBERS])
+    for k in random_order(len(pairs), s.seed)[:PAIRS]:
+        members = [np.flatnonzero(s.labels == label)[:MEMBERS] for label in pairs[k]]
         both = np.concatenate(members)
         right.append(metrics.separable(rows[both], s.labels[both]))
     return float(np.mean(right))
@@ -365,11 +367,12 @@ def likeness(s: Subject) -> list[Line]:
         for measure, like in (("CKA", metrics.linear_cka), ("RSA", metrics.rsa)):
             found = float(like(s.used, other))
             null = float(like(s.used, s.shuffled(other)))
-            alarm = name == "start" and measure == "CKA" and found > SAME
+            judged = name == "start" and measure == "CKA"
+            alarm = judged and found > SAME
             says = f"{measure} with the {name} is {found:.2f}; of points that do not belong together, {null:.2f}."
             if alarm:
                 says += " Nothing has happened yet: stuck."
-            rule = f"above {SAME:g}" if name == "start" and measure == "CKA" else ""
+            rule = f"above {SAME:g}" if judged else ""
             line = f"{measure} with the {name}"
             lines.append(Line(line, found, {"rows shuffled": null}, says, alarm, rule, "alignment"))
     return lines
@@ -397,18 +400,12 @@ def kernel(s: Subject) -> list[Line]:
         return []
     K = torch.from_numpy(s.kernel)
     shuffled = s.shuffled(labels)
-    found = kernels.alignment(K, labels)
-    null = kernels.alignment(K, shuffled)
-    says = (
-        f"The kernel's alignment with the classes is {found:.2f}: 1 where a step moves classmates "
-        "alike and others not. An untrained network can have some."
-    )
-    score = Line("kernel block score", found, {"labels shuffled": null}, says, False, "", "kernel")
-    ratio = kernels.fisher(K, labels)
-    null = kernels.fisher(K, shuffled)
-    says = "The distance of the classes' mean gradients over the spread around them, squared."
-    fisher = Line("Theta / sigma^2", ratio, {"labels shuffled": null}, says, False, "", "kernel")
-    return [score, fisher]
+    lines = []
+    for name, score, says in KERNEL_SCORES:
+        found = score(K, labels)
+        reference = {"labels shuffled": score(K, shuffled)}
+        lines.append(Line(name, found, reference, says.format(found), False, "", "kernel"))
+    return lines
 
 
 ALL = (

@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+
+import numpy as np
 
 from clbook.diagnose.reporting import Report
 from clbook.diagnose.words import TWO_VIEWS
-
-if TYPE_CHECKING:  # numbers need no matplotlib
-    from clbook.style import Picture
+from clbook.style import INK, MUTED, Picture, axes, colour, legend, log_axis
 
 LEFT, RIGHT = -0.15, 1.25  # of the shares that are drawn; others stand at the end
-
-
-def drawn() -> dict[str, tuple[str, tuple[float, float] | None]]:
-    """{number: (what its axis is called, where there is an alarm)} of the lines that are drawn."""
-    labels = {
-        "loss": "loss: way from chance to floor",
-        "alignment": "alignment, of strangers'",
-        "spread": "spread, of random directions'",
-        "uniformity": "uniformity, of random directions'",
-        "partners": "partners found among all",
-        "batch": "partners found in a batch",
-        "rank": "effective rank, of a Gaussian's",
-        "dead": "dead axes, of all",
-    }
-    return {TWO_VIEWS[key].share: (label, TWO_VIEWS[key].zone) for key, label in labels.items()}
-
-
-def inside(number: float) -> float:
-    """A share, or the end of the axis that is nearest to it."""
-    return min(max(number, LEFT + 0.05), RIGHT - 0.05)
+# The lines that are drawn, and what their axes are called.
+LABELS = {
+    "loss": "loss: way from chance to floor",
+    "alignment": "alignment, of strangers'",
+    "spread": "spread, of random directions'",
+    "uniformity": "uniformity, of random directions'",
+    "partners": "partners found among all",
+    "batch": "partners found in a batch",
+    "rank": "effective rank, of a Gaussian's",
+    "dead": "dead axes, of all",
+}
 
 
 def strips(reports: dict[str, Report]) -> Picture:
@@ -40,20 +30,19 @@ def strips(reports: dict[str, Report]) -> Picture:
     Args:
         reports: {name: report}; with one report its name is not shown.
     """
-    from clbook.style import INK, MUTED, Picture, axes, colour
-
     fig, ((ax,),) = axes(1, width=7.2, height=3.6)
-    rows = drawn()
-    for height, (number, (_, zone)) in enumerate(rows.items()):
-        if zone is not None:
-            low, high = max(zone[0], LEFT), min(zone[1], RIGHT)
+    for height, key in enumerate(LABELS):
+        about = TWO_VIEWS[key]
+        if about.zone is not None:
+            low, high = np.clip(about.zone, LEFT, RIGHT)
             ax.barh(height, high - low, left=low, height=0.7, color=colour(1), alpha=0.25)
         for k, report in enumerate(reports.values()):
-            where = inside(report.numbers.get(number, math.nan))
+            share = report.numbers.get(about.share, math.nan)
+            where = np.clip(share, LEFT + 0.05, RIGHT - 0.05)
             ax.scatter(where, height, s=30, color=colour(k) if len(reports) > 1 else INK, zorder=3)
     ax.axvline(1, color=MUTED, lw=1)
-    ax.set(xlim=(LEFT, RIGHT), ylim=(len(rows) - 0.5, -0.5), xlabel="share of the reference")
-    ax.set_yticks(range(len(rows)), [label for label, _ in rows.values()])
+    ax.set(xlim=(LEFT, RIGHT), ylim=(len(LABELS) - 0.5, -0.5), xlabel="share of the reference")
+    ax.set_yticks(range(len(LABELS)), LABELS.values())
     alarms = [line.name for report in reports.values() for line in report.alarms]
     return Picture(
         fig,
@@ -64,8 +53,6 @@ def strips(reports: dict[str, Report]) -> Picture:
 
 def spectrum(report: Report) -> Picture:
     """The deviations along the axes, descending, as shares of the largest."""
-    from clbook.style import Picture, axes, colour, legend, log_axis
-
     fig, ((ax,),) = axes(1, width=4.4, height=3.0)
     for k, (where, sizes) in enumerate(report.deviations.items()):
         shares = [size / sizes[0] if sizes[0] > 0 else 0.0 for size in sizes]

@@ -206,28 +206,21 @@ def report(
     Raises:
         ValueError: an argument that is not allowed, by its name.
     """
+    given = {"z": z, "before": before, "start": start, "twin": twin, "raw": raw}
+    given |= {"checkpoint": checkpoint, "labels": labels, "factors": factors, "layers": layers}
+    given = {name: value for name, value in given.items() if value is not None}
     if z2 is None and arrays.is_path(z1):
-        own = arrays.from_file(z1)
-        given = {"z": z, "labels": labels, "before": before, "start": start, "twin": twin}
-        given |= {"factors": factors, "raw": raw, "checkpoint": checkpoint, "layers": layers}
-        own |= {name: value for name, value in given.items() if value is not None}
-        settings = {"tau": tau, "loss": loss, "scale": scale, "batch": batch, "seed": seed}
-        return report(**own, **settings, model=model, x=x, most=most, progress=progress)
-    others = {"z": z, "before": before, "start": start, "twin": twin, "raw": raw}
-    others["checkpoint"] = checkpoint
-    tables = _tables(z1, z2, labels, others)
+        given = arrays.from_file(z1) | given
+        z1, z2 = given.pop("z1"), given.pop("z2")
+    tables = _tables(z1, z2, given)
     n = len(tables["z1"])
-    named = {
-        "factors": {} if factors is None else arrays.factors(factors, n),
-        "layers": {} if layers is None else arrays.layers(layers, n),
-    }
-    settings = _settings(tau, loss, scale, batch, seed, tables["labels"])
+    settings = _settings(tau, loss, scale, batch, seed, "labels" in tables)
 
     most = whole("most", most, 4)
     rows = lines.random_order(n, seed)[:most]
     rows.sort()
-    chosen = _chosen(tables, named, rows)
-    if chosen["labels"] is not None and len(np.unique(chosen["labels"])) < 2:
+    chosen = _chosen(tables, rows)
+    if "labels" in chosen and len(np.unique(chosen["labels"])) < 2:
         raise refused("most", most, "so large that the points looked at are of two classes or more")
     inputs = rows[lines.few(len(rows), seed)]
     subject = Subject(**chosen, **settings, kernel=_kernel(model, x, n, inputs))
@@ -239,8 +232,8 @@ def report(
     return Report(n, len(rows), tuple(found), subject.numbers, lines.deviations(subject))
 
 
-def _tables(z1, z2, labels, others):
-    """{name: the argument as an array, or None}, all of one number of rows."""
+def _tables(z1, z2, given):
+    """{name: the argument as an array, or as a dictionary of arrays}, all of one number of rows."""
     if z2 is None:
         raise refused("z2", z2, "the other view of each row of z1: one view has no partner")
     z1 = arrays.points("z1", z1, directions=True)
@@ -248,28 +241,33 @@ def _tables(z1, z2, labels, others):
     if n < 4:
         raise refused("z1", z1, "an array of at least 4 rows")
     tables = {"z1": z1, "z2": arrays.points("z2", z2, n, d, directions=True)}
-    for name, value in others.items():
-        tables[name] = None if value is None else arrays.points(name, value, n)
-    tables["labels"] = None if labels is None else arrays.labels(labels, n)
+    others = {"labels": arrays.labels, "factors": arrays.factors, "layers": arrays.layers}
+    for name, value in given.items():
+        if name in others:
+            tables[name] = others[name](value, n)
+        else:
+            tables[name] = arrays.points(name, value, n)
     return tables
 
 
-def _chosen(tables, named, rows):
+def _chosen(tables, rows):
     """The tables of a Subject: some rows of each."""
-    chosen = {name: None if found is None else found[rows] for name, found in tables.items()}
-    used = chosen.pop("z")
-    chosen["used"] = chosen["z1"] if used is None else used
-    for group, members in named.items():
-        chosen[group] = {name: values[rows] for name, values in members.items()}
+    chosen = {}
+    for name, found in tables.items():
+        if isinstance(found, dict):
+            chosen[name] = {member: values[rows] for member, values in found.items()}
+        else:
+            chosen[name] = found[rows]
+    chosen["used"] = chosen.pop("z", chosen["z1"])
     return chosen
 
 
-def _settings(tau, loss, scale, batch, seed, labels):
+def _settings(tau, loss, scale, batch, seed, labelled):
     """The settings of a report, checked."""
     tau = positive("tau", tau)
     if loss is not None:
         choice("loss", loss, loss_scale.LOSSES)
-        if loss in loss_scale.LABELLED and labels is None:
+        if loss in loss_scale.LABELLED and not labelled:
             raise refused("loss", loss, "one without labels, or come with labels")
     loss_scale.factor(scale, tau)  # checks scale
     batch = None if batch is None else whole("batch", batch, 2)

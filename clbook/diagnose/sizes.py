@@ -1,4 +1,4 @@
-"""A traced function for arrays of any size: `clbook.trace` writes fixed sizes, and these are made parameters.
+"""`measures.two_views` for arrays of any size: `clbook.trace` writes fixed sizes, and these are made parameters.
 
 The function is written as JavaScript for some n and d. Only numbers may differ between the texts; each that does must
 be one polynomial of n and d in all of them, and that polynomial takes its place. There are more sizes than a
@@ -8,12 +8,14 @@ polynomial has coefficients, so that a number of another kind is found and refus
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
+import torch
 from torch import Tensor
 from torch.func import functionalize
 
+from clbook.diagnose import measures
 from clbook.trace.graph import traced
 from clbook.trace.javascript import Writer
 
@@ -21,18 +23,11 @@ NUMBER = re.compile(r"(?<![\w$.])\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 MONOMIALS = ("1", "n", "d", "n*n", "n*d", "d*d")
 
 
-def written(
-    function: Callable[[dict[str, Tensor]], dict[str, Tensor]],
-    example: Callable[[int, int], dict[str, Tensor]],
-    sizes: Sequence[tuple[int, int]],
-    name: str,
-) -> str:
+def written(sizes: Sequence[tuple[int, int]], name: str) -> str:
     """JavaScript of a function `name(n, d)`, which gives {inputs, outputs, prepare, step} as `Writer.text` says.
 
     Args:
-        function: {name: tensor} -> {name: tensor}, without a look at a value.
-        example: (n, d) -> inputs of these sizes.
-        sizes: (n, d) each, more than there are `MONOMIALS`. The function must take the same way for all of them.
+        sizes: (n, d) each, more than there are `MONOMIALS`. The measures must take the same way for all of them.
 
     Raises:
         ValueError: texts that differ in more than numbers, or in a number that is no polynomial of n and d.
@@ -41,9 +36,31 @@ def written(
     texts = []
     for n, d in sizes:
         # By torch.func, so that the losses take their formula and not the fast form behind it.
-        graph = traced(functionalize(function), example(n, d), [], "fake")
+        graph = traced(functionalize(of_inputs), example(n, d), [], "fake")
         texts.append(Writer(graph).text(name))
     return merged(texts, sizes, name)
+
+
+def of_inputs(given: dict[str, Tensor]) -> dict[str, Tensor]:
+    """`measures.two_views` of inputs by name."""
+    return measures.two_views(
+        **{name.removeprefix("given."): value for name, value in given.items()}
+    )
+
+
+def example(n: int, d: int) -> dict[str, Tensor]:
+    """Inputs of n points in d dimensions, whose values do not matter."""
+    points = torch.ones(n, d, dtype=torch.float64)
+    number = torch.ones((), dtype=torch.float64)
+    return {
+        "given.z1": points,
+        "given.z2": points.clone(),
+        "given.order": torch.arange(n),
+        "given.gaussian": points.clone(),
+        "given.tau": number,
+        "given.factor": torch.ones(2, dtype=torch.float64),
+        "given.batch": number.clone(),
+    }
 
 
 def merged(texts: Sequence[str], sizes: Sequence[tuple[int, int]], name: str) -> str:
@@ -60,12 +77,11 @@ def merged(texts: Sequence[str], sizes: Sequence[tuple[int, int]], name: str) ->
             numbers.append(known.setdefault(term, f"q{len(known)}"))
         else:
             numbers.append(column[0])
-    pieces = [between[0][0]]
-    for number, part in zip(numbers, between[0][1:], strict=True):
-        pieces += [number, part]
+    places = iter(numbers)
+    merged = NUMBER.sub(lambda found: next(places), texts[0])
     declared = "".join(f"const {short}={term};" for term, short in known.items())
     head = f"function {name}("
-    return "".join(pieces).replace(f"{head}){{", f"{head}n,d){{{declared}", 1)
+    return merged.replace(f"{head}){{", f"{head}n,d){{{declared}", 1)
 
 
 def polynomial(numbers: Sequence[float], sizes: Sequence[tuple[int, int]]) -> str:

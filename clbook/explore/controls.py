@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import html
-import math
 import re
 from itertools import pairwise
 from pathlib import Path
 
 import ipywidgets as widgets
 import numpy as np
+from matplotlib.ticker import LogLocator
 from traitlets import link
 
 from clbook.training.settings import allowed
@@ -51,7 +51,7 @@ FEW = 20  # whole numbers that each are a stop of a slider
 STOPS = 4  # slider steps between neighbouring grid values
 
 
-def control(field, value, *, explored, base=None):
+def control(field, value, base, *, explored):
     """The widget of a field, text for numbers; `explored` ones stand beside a slider, which then carries the label.
 
     Choices that would need data files that are not there, with the other settings of `base`, are left out.
@@ -68,7 +68,7 @@ def control(field, value, *, explored, base=None):
         choices = [
             (str(choice).replace("_", " "), choice)
             for choice in field.metadata["choices"]
-            if choice == value or base is None or at_hand(base, field, choice)
+            if choice == value or at_hand(base, field, choice)
         ]
         about["style"] |= {
             "button_width": "auto"
@@ -152,13 +152,14 @@ def span(field, value) -> list:
     least = low or (value or high) / 1000
     wide = field.metadata["log"] or high >= 1000 * (low or value or high)
     if wide and least > 0:
-        decades = range(math.floor(math.log10(least)), math.ceil(math.log10(high)) + 1)
-        found = {m * 10.0**decade for decade in decades for m in (1, 2, 5)}
+        found = LogLocator(subs=(1, 2, 5), numticks=1000).tick_values(least, high)
     else:
-        found = {float(f"{stop:.2g}") for stop in np.linspace(low or 0, high, FEW + 1)}
-    found = {float(f"{stop:.2g}") for stop in found if least <= stop <= high}
-    found |= {value, high} | ({low} if low is not None else set())
-    return sorted({round(stop) for stop in found} if whole else found)
+        found = np.linspace(low or 0, high, FEW + 1)
+    rounded = {float(f"{stop:.2g}") for stop in found}
+    stops = {stop for stop in rounded if least <= stop <= high} | {value, high}
+    if low is not None:
+        stops.add(low)
+    return sorted({round(stop) for stop in stops} if whole else stops)
 
 
 def in_words(field) -> str:

@@ -246,33 +246,32 @@ def names(ax) -> tuple:
         (panel, x, y, words on x, words on y): the panel is the title, or what y is; words are pairs (place, word) of
         the ticks that stand for words.
     """
-    x = label(ax, "x")
-    y = label(ax, "y")
+    x = label(ax.xaxis)
+    y = label(ax.yaxis)
     panel = plain(ax.get_ylabel())
     for place in ("right", "left", "center"):  # of several titles the last one in this order counts
         panel = plain(ax.get_title(place)) or panel
     return panel, x, y, tick_words(ax.xaxis), tick_words(ax.yaxis)
 
 
-def label(ax, axis: str) -> str:
-    """The label of an axis, "x" or "y"; without one, that of a panel above, below or beside it with the same axis.
+def label(axis) -> str:
+    """The label of an axis; without one, that of a panel above, below or beside it with the same axis.
 
     Of panels that stand in a column or a row, with the same limits, often one alone says what the axis is.
     """
-    own = _span(ax, axis)
-    for each in (ax, *ax.figure.axes):
-        found = getattr(each, f"get_{axis}label")()
-        if found and np.allclose(_span(each, axis), own, rtol=1e-3, atol=1e-3):
+    others = [getattr(ax, f"{axis.axis_name}axis") for ax in axis.figure.axes]
+    for each in (axis, *others):
+        found = each.get_label_text()
+        if found and np.allclose(_span(each), _span(axis), rtol=1e-3, atol=1e-3):
             return plain(found)
     return ""
 
 
-def _span(ax, axis: str) -> tuple:
+def _span(axis) -> tuple:
     """Where an axis begins and ends, in the figure and in the data, and whether it goes by ratios."""
-    place = ax.get_position()
-    ends = (place.x0, place.x1) if axis == "x" else (place.y0, place.y1)
-    limits = getattr(ax, f"get_{axis}lim")()
-    return *ends, *limits, getattr(ax, f"get_{axis}scale")() == "log"
+    place = axis.axes.get_position()
+    ends = place.intervalx if axis.axis_name == "x" else place.intervaly
+    return *ends, *axis.get_view_interval(), axis.get_scale() == "log"
 
 
 def tick_words(axis) -> tuple:

@@ -7,17 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import itertools
-import json
 from collections.abc import Callable, Sequence
-from typing import Any
-
-import jinja2
 
 from clbook import style
 from clbook.explore import controls
-from clbook.explore.static import Block, _file, _words
-from clbook.explore.subject import quantities
+from clbook.explore.static import Block, file, filled, said
+from clbook.explore.subject import combined, quantities
 from clbook.results.sweep import worked
 from clbook.trace.page import Program, highest, program, shared_code
 from clbook.trace.panels import Panel, check, points
@@ -72,9 +67,7 @@ def train_here(
             raise ValueError(
                 f"settings = {field!r} is not allowed: settings must be fields, {', '.join(known)}"
             )
-    configs = []
-    for point in itertools.product(*shapes.values()):
-        configs.append(base_config.replace(**dict(zip(shapes, point, strict=True))))
+    configs = combined(base_config, shapes)
     more = numbers_of(base_config, (*settings, *shapes, *without))
     traced = programs(kind, configs, [*settings, *more], "shape")
     followed = {name for made in traced for name in made.follows}
@@ -82,9 +75,18 @@ def train_here(
     check(panels, traced[0].recorded)
     picture = figure(run(base_config, record=quantities((), figure)))
     more += [field for field in ("steps", "seed") if field not in settings]
-    return Here(
-        base_config, picture, tuple(settings), more, shapes, traced, panels, name, title, caption
-    )
+    setup = {
+        "name": name,
+        "steps": base_config.steps,
+        "seed": base_config.seed,
+        "colours": style.CLASS_COLOURS,
+    }
+    setup["knobs"] = [knob(base_config, field) for field in settings]
+    setup["more"] = [knob(base_config, field) for field in more]
+    setup["shapes"] = [choice(base_config, *shape) for shape in shapes.items()]
+    setup["programs"] = [made.told() for made in traced]
+    setup["panels"] = [dataclasses.asdict(panel) for panel in panels]
+    return Here(name, title, caption, picture, setup, written(traced, "shape"))
 
 
 def numbers_of(config: Settings, taken: Sequence[str]) -> list[str]:
@@ -121,89 +123,60 @@ def written(traced: Sequence[Program], word: str) -> str:
     return "\n".join(lines)
 
 
+def knob(config: Settings, name: str) -> dict:
+    """A slider, as the script reads it: its range is all that the field allows."""
+    field = fields(type(config))[name]
+    value, about = getattr(config, name), field.metadata
+    low, high = about["low"], highest(config, name)
+    meaning = controls.meaning(field)
+    if about["high"] is not None and high < about["high"]:
+        meaning = f"{meaning}, and here at most {high:g}"
+    log = about["log"] or name == "steps"
+    if log and not low:
+        low = min(value or high, high) / 1000  # a slider by ratios begins above 0
+    return {
+        "name": name,
+        "label": controls.label(field),
+        "about": meaning,
+        "value": value,
+        "low": low,
+        "high": high,
+        "log": log,
+        "whole": isinstance(value, int),
+        "least": about["low"],
+    }
+
+
+def choice(config: Settings, name: str, values: Sequence) -> dict:
+    """A row of buttons for a field that changes the shape."""
+    field = fields(type(config))[name]
+    start = list(values).index(getattr(config, name))
+    words = [said(value) for value in values]
+    return {"name": name, "label": controls.label(field), "values": words, "start": start}
+
+
 @dataclasses.dataclass(eq=False, repr=False)
 class Here(Block):
     """The block as HTML. The first one that a process shows brings the style sheet and the script with it.
 
     Attributes:
-        base_config, settings, shapes, panels, name, title, caption: as for `train_here`.
-        more: the settings that are folded away.
+        name, title, caption: as for `train_here`.
         picture: of the run at the start.
-        traced: the programs, one for each combination of shapes, the last one fastest.
+        setup: what the script reads.
+        code: of the programs, one for each combination of shapes, the last one fastest.
     """
 
-    _first = None
-
-    base_config: Any
-    picture: style.Picture
-    settings: tuple[str, ...]
-    more: list[str]
-    shapes: dict
-    traced: list
-    panels: Sequence[Panel]
     name: str
     title: str
     caption: str
+    picture: style.Picture
+    setup: dict
+    code: str
 
     def _repr_html_(self) -> str:
-        Here._first = Here._first or self
-        shown = {
-            "here": self,
-            "setup": json.dumps(self.setup()).replace("<", "\\u003c"),  # it stands inside HTML
-            "code": written(self.traced, "shape"),
-            "still": self.picture.inline(),
-        }
-        if Here._first is self:
-            shared = shared_code() + _file("inpage.worker.js")
-            shown |= {
-                "css": _file("inpage.css"),
-                "js": _file("address.js") + _file("inpage.js"),
-                "shared": shared,
-            }
-        template = jinja2.Template(_file("inpage.html"), autoescape=True)
-        return template.render(shown)
-
-    def setup(self) -> dict:
-        """What the script reads."""
-        found = {
-            "name": self.name,
-            "steps": self.base_config.steps,
-            "seed": self.base_config.seed,
-            "colours": style.CLASS_COLOURS,
-        }
-        found["knobs"] = [self.knob(name) for name in self.settings]
-        found["more"] = [self.knob(name) for name in self.more]
-        found["shapes"] = [self.choice(name, values) for name, values in self.shapes.items()]
-        found["programs"] = [made.told() for made in self.traced]
-        found["panels"] = [dataclasses.asdict(panel) for panel in self.panels]
-        return found
-
-    def knob(self, name: str) -> dict:
-        """A slider, as the script reads it: its range is all that the field allows."""
-        field = fields(type(self.base_config))[name]
-        value, about = getattr(self.base_config, name), field.metadata
-        low, high = about["low"], highest(self.base_config, name)
-        meaning = controls.meaning(field)
-        if about["high"] is not None and high < about["high"]:
-            meaning = f"{meaning}, and here at most {high:g}"
-        log = about["log"] or name == "steps"
-        if log and not low:
-            low = min(value or high, high) / 1000  # a slider by ratios begins above 0
-        return {
-            "name": name,
-            "label": controls.label(field),
-            "about": meaning,
-            "value": value,
-            "low": low,
-            "high": high,
-            "log": log,
-            "whole": isinstance(value, int),
-            "least": about["low"],
-        }
-
-    def choice(self, name: str, values) -> dict:
-        """A row of buttons for a field that changes the shape."""
-        field = fields(type(self.base_config))[name]
-        start = list(values).index(getattr(self.base_config, name))
-        words = [_words(value) for value in values]
-        return {"name": name, "label": controls.label(field), "values": words, "start": start}
+        shown = {"here": self, "code": self.code, "still": self.picture.inline()}
+        if self.is_first():
+            shown["css"] = ["explore/inpage.css"]
+            shown["js"] = ["explore/address.js", "explore/inpage.js"]
+            shown["shared"] = shared_code() + file("explore/inpage.worker.js")
+        return filled("explore/inpage.html", self.setup, **shown)

@@ -93,10 +93,10 @@ def _heed_interrupts() -> None:
     """Have "Interrupt kernel" stop the runs of panels, too: where no cell is at work, the kernel would ignore it."""
     kernel = getattr(get_ipython(), "kernel", None)
     if getattr(kernel, "saved_sigint_handler", None) is signal.SIG_IGN:  # what it goes back to
-        kernel.saved_sigint_handler = lambda number, frame: _stop_runs()
+        kernel.saved_sigint_handler = _stop_runs
 
 
-def _stop_runs() -> None:
+def _stop_runs(number, frame) -> None:
     """Press Stop of each panel, in another thread: a signal comes while any lock may be held."""
     for shown in list(_panels):
         threading.Thread(target=shown.stop, daemon=True).start()
@@ -131,7 +131,7 @@ class Panel(widgets.VBox):
         stop_button, progress, status, message, image, caption, time_slider: other parts.
     """
 
-    def __init__(self, subject, base_config, axes, name, title, caption, cells=None):
+    def __init__(self, subject, base_config, axes, name, title, caption, cells):
         super().__init__(layout={"width": "100%", "max_width": "720px", "grid_gap": "2px"})
         self._subject, self._base, self._name, self._axes = subject, base_config, name, axes
         self._fields = fields(type(base_config))
@@ -163,7 +163,7 @@ class Panel(widgets.VBox):
         self.controls, self._start = {}, {}
         for name, field in self._fields.items():
             value = getattr(self._base, name)
-            control = controls.control(field, value, explored=name in self._axes, base=self._base)
+            control = controls.control(field, value, self._base, explored=name in self._axes)
             self.controls[name], self._start[name] = control, control.value
         # The labels of the explored settings and of the time slider are equally wide.
         labels = [controls.label(self._fields[name]) for name in self._axes]
@@ -190,9 +190,7 @@ class Panel(widgets.VBox):
         words.layout.overflow = "auto"
         below = [self.image, self._time, self.caption, self._linked()]
         if cells:
-            self._overview = Overview(
-                self._subject, self._base, self._axes, self._fields, cells, self._go
-            )
+            self._overview = Overview(self._subject, self._axes, self._fields, cells, self._go)
             below.insert(2, self._overview)
         self.children = [*above, *explored, buttons, self._folded(), words, *below]
         self.add_class("clbook-panel")
@@ -595,27 +593,25 @@ class Panel(widgets.VBox):
 
     def _describe(self, config):
         """The explored settings, and those that differ from the start: 'ε = 0.1, temperature τ = 0.01'."""
-        told = [
-            f"{controls.short(self._fields[name])} = {controls.text(getattr(config, name)) or 'none'}"
-            for name in self._told(config)
-        ]
+        told = []
+        for name in self._told(config):
+            value = controls.text(getattr(config, name)) or "none"
+            told.append(f"{controls.short(self._fields[name])} = {value}")
         return ", ".join(told).replace("_", " ") or "the start"
 
     def _told(self, config) -> list[str]:
         """The names of the explored settings and of those that differ from the start."""
-        changed = [
-            name
-            for name in self._fields
-            if name in self._axes or getattr(config, name) != getattr(self._base, name)
-        ]
-        return changed
+        told = []
+        for name in self._fields:
+            if name in self._axes or getattr(config, name) != getattr(self._base, name):
+                told.append(name)
+        return told
 
 
 def still(picture) -> tuple[dict, dict]:
     """A picture as the output of a cell, small, and its alt text as the metadata of that."""
-    with DRAWING:
-        png = picture.small(96, 64)
-    return {"image/png": png, "text/plain": picture.alt}, {"image/png": {"alt": picture.alt}}
+    bundle = {"image/png": picture.small(96, 64), "text/plain": picture.alt}
+    return bundle, {"image/png": {"alt": picture.alt}}
 
 
 class _Newest:

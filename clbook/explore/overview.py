@@ -36,29 +36,25 @@ class Overview(widgets.VBox):
         shown: {(row value, column value): its button}.
     """
 
-    def __init__(self, subject, base, axes, known, cells, go):
+    def __init__(self, subject, axes, known, cells, go):
         self.subject, self.axes, self.cells, self._known = subject, axes, cells, known
-        self._base = self._others(base)
-        self._looking = 0  # number of the latest look at the store
+        self._others = None  # {setting: value} of the runs, but for those of the grid
         self._lock = threading.Lock()
-        rows, columns = (controls.label(known[name]) for name in axes)
-        head = f"{STYLE}<small>Rows: {rows}. Columns: {columns}. Empty: not run yet.</small>"
+        first, second = (controls.label(known[name]) for name in axes)
+        head = f"{STYLE}<small>Rows: {first}. Columns: {second}. Empty: not run yet.</small>"
         self.shown = {}
         for point in itertools.product(*axes.values()):
             self.shown[point] = controls.button("", "", "", lambda at=point: go(self._typed(at)))
             self._write(point, EMPTY)
-        grid = widgets.GridBox(self._in_rows())
-        grid.layout.grid_template_columns = f"repeat({len(self._columns()) + 1}, max-content)"
+        rows, columns = axes.values()
+        grid = widgets.GridBox(self._in_rows(rows, columns))
+        grid.layout.grid_template_columns = f"repeat({len(columns) + 1}, max-content)"
         grid.layout.overflow = "auto"
         grid.add_class("clbook-cells")
         super().__init__([widgets.HTML(head), grid])
 
-    def _columns(self) -> list:
-        return list(self.axes.values())[1]
-
-    def _in_rows(self) -> list:
+    def _in_rows(self, rows, columns) -> list:
         """The widgets of the grid: the names of columns, then row by row a name and its cells."""
-        rows, columns = self.axes.values()
         found = [widgets.HTML("")]
         found += [widgets.HTML(f"<span>{controls.text(value)}</span>") for value in columns]
         for row in rows:
@@ -68,63 +64,51 @@ class Overview(widgets.VBox):
 
     def _typed(self, point) -> list[tuple[str, str]]:
         """The settings of a cell as a reader would type them."""
-        return [(name, controls.text(value)) for name, value in zip(self.axes, point, strict=True)]
-
-    def _about(self, point, words) -> str:
-        """What a cell stands for, and what its run comes to."""
-        named = []
-        for name, value in zip(self.axes, point, strict=True):
-            named.append(f"{controls.short(self._known[name])} = {controls.text(value)}")
-        return f"{', '.join(named)}: {words}"
-
-    def _point(self, config) -> tuple:
-        return tuple(getattr(config, name) for name in self.axes)
-
-    def _others(self, config):
-        """The settings without those of the grid, which get its first values."""
-        return config.replace(**{name: values[0] for name, values in self.axes.items()})
+        return list(zip(self.axes, map(controls.text, point), strict=True))
 
     def take(self, config, result) -> None:
         """Fill in a run that has ended; the cells of other settings are emptied, and looked for in the store."""
-        others = self._others(config)
+        others = {name: getattr(config, name) for name in self._known if name not in self.axes}
+        here = tuple(getattr(config, name) for name in self.axes)
         with self._lock:
-            fresh = others != self._base or not self._looking
-            if others != self._base:
-                self._base = others
+            fresh = others != self._others
+            if fresh:
+                self._others = others
                 for point in self.shown:
                     self._write(point, EMPTY)
             for point, cell in self.shown.items():
-                cell.button_style = "info" if point == self._point(config) else ""
-            if self._point(config) in self.shown:
-                self._write(self._point(config), self._end(config, result))
+                cell.button_style = "info" if point == here else ""
+            if here in self.shown:
+                self._write(here, self._end(config, result))
             if fresh:
-                self._looking += 1
-                threading.Thread(target=self._look, args=(self._looking,), daemon=True).start()
+                threading.Thread(target=self._look, args=(config, others), daemon=True).start()
 
     def _write(self, point, end) -> None:
         shade, sign, words = end
         cell = self.shown[point]
         red, green, blue = (round(255 - part * shade) for part in (169, 75, 22))
         cell.description = str(sign)
-        cell.tooltip = self._about(point, words)
+        named = [
+            f"{controls.short(self._known[name])} = {typed}" for name, typed in self._typed(point)
+        ]
+        cell.tooltip = f"{', '.join(named)}: {words}"
         cell.style.button_color = f"rgb({red},{green},{blue})"
 
-    def _look(self, number) -> None:
-        """Fill in what the store has, in a thread of its own."""
+    def _look(self, config, others) -> None:
+        """Fill in what the store has of a config's other settings, in a thread of its own."""
         for point, cell in self.shown.items():
-            if (
-                number != self._looking or cell.comm is None
-            ):  # other settings, or a panel that is closed
+            # Others have been asked for, or the panel is closed.
+            if others is not self._others or cell.comm is None:
                 return
             if cell.description != NOT_YET:
                 continue
             try:
-                config = self._base.replace(**dict(zip(self.axes, point, strict=True)))
+                config = config.replace(**dict(zip(self.axes, point, strict=True)))
                 result = self.subject.stored(config)
             except ValueError:  # settings that go ill together: the run itself says so
                 continue
             with self._lock:
-                if result is not None and number == self._looking:
+                if result is not None and others is self._others:
                     self._write(point, self._end(config, result))
 
     def _end(self, config, result) -> tuple:

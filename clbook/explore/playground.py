@@ -6,14 +6,11 @@ The step is the traced one of a Training whose state has the points, `experiment
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import Any
-
-import jinja2
 
 from clbook import style
 from clbook.explore.inpage import programs, written
-from clbook.explore.static import Block, _file
+from clbook.explore.static import Block, filled
 from clbook.trace.page import shared_code
 from clbook.training.loop import Training
 
@@ -53,25 +50,30 @@ class Playground(Block):
     def _repr_html_(self) -> str:
         ways = [self.config.replace(network=network) for network in (True, False)]
         traced = programs(self.kind, ways, (), "way")
-        css = _file("inpage.css") + _file("playground.css")
-        setup = json.dumps(self.setup(traced))
-        shown = {
-            "play": self,
-            "setup": setup.replace("<", "\\u003c"),  # it stands inside HTML
-            "code": shared_code() + "\n" + written(traced, "way"),
-            "css": css,
-            "js": _file("plane.js") + _file("playground.js"),
-            "still": self.picture.inline(),
-            "tools": TOOLS,
-        }
-        template = jinja2.Template(_file("playground.html"), autoescape=True)
-        return template.render(shown)
+        return filled(
+            "explore/playground.html",
+            self.setup(traced),
+            css=["explore/inpage.css", "explore/playground.css"],
+            js=["explore/plane.js", "explore/playground.js"],
+            play=self,
+            code=shared_code() + "\n" + written(traced, "way"),
+            still=self.picture.inline(),
+            tools=TOOLS,
+        )
 
     def setup(self, traced: list) -> dict:
         """What the script reads."""
-        begins = {"room": self.config.n, "steps": self.config.steps, "seed": self.config.seed}
-        looks = {"middle": MIDDLE, "span": SPAN, "least": LEAST}
-        words = {"name": self.name, "ways": WAYS, "classes": CLASSES}
-        colours = style.CLASS_COLOURS[: len(CLASSES)]
         programs = [made.spec for made in traced]
-        return begins | looks | words | {"colours": colours, "programs": programs}
+        return {
+            "room": self.config.n,
+            "steps": self.config.steps,
+            "seed": self.config.seed,
+            "middle": MIDDLE,
+            "span": SPAN,
+            "least": LEAST,
+            "name": self.name,
+            "ways": WAYS,
+            "classes": CLASSES,
+            "colours": style.CLASS_COLOURS[: len(CLASSES)],
+            "programs": programs,
+        }

@@ -6,15 +6,12 @@ Kernel and moves are the traced ones of `experiments.kernel.pull`.
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import Any
-
-import jinja2
 
 from clbook import style
 from clbook.explore import controls
 from clbook.explore.inpage import programs, written
-from clbook.explore.static import Block, _file
+from clbook.explore.static import Block, filled
 from clbook.trace.page import shared_code
 from clbook.training.loop import Training
 from clbook.training.settings import fields
@@ -51,35 +48,42 @@ class Pulling(Block):
     def _repr_html_(self) -> str:
         ways = [self.config.replace(**changes) for changes in self.networks.values()]
         traced = programs(self.kind, ways, tuple(self.settings), "way")
-        sheets = ("inpage.css", "playground.css", "pulling.css")
-        code = shared_code() + "\n" + written(traced, "way")
-        setup = json.dumps(self.setup(traced))
-        shown = {
-            "pull": self,
-            "setup": setup.replace("<", "\\u003c"),  # it stands inside HTML
-            "code": code,
-            "css": "".join(map(_file, sheets)),
-            "js": _file("plane.js") + _file("pulling.js"),
-            "still": self.picture.inline(),
-        }
-        template = jinja2.Template(_file("pulling.html"), autoescape=True)
-        return template.render(shown)
+        return filled(
+            "explore/pulling.html",
+            self.setup(traced),
+            css=["explore/inpage.css", "explore/playground.css", "explore/pulling.css"],
+            js=["explore/plane.js", "explore/pulling.js"],
+            pull=self,
+            code=shared_code() + "\n" + written(traced, "way"),
+            still=self.picture.inline(),
+        )
 
     def setup(self, traced: list) -> dict:
         """What the script reads."""
-        knobs = []
-        for name, words in self.settings.items():
-            knobs.append(self.knob(name, *words))
-        begins = {"name": self.name, "n": self.config.n, "seed": self.config.seed}
-        looks = {"step": STEP, "least": LEAST, "classes": CLASSES}
-        colours = style.CLASS_COLOURS[: len(CLASSES)]
+        knobs = [self.knob(name, *words) for name, words in self.settings.items()]
         programs = [made.spec for made in traced]
-        labels = {"labels": traced[0].labels}
-        return begins | looks | labels | {"knobs": knobs, "colours": colours, "programs": programs}
+        return {
+            "name": self.name,
+            "n": self.config.n,
+            "seed": self.config.seed,
+            "step": STEP,
+            "least": LEAST,
+            "classes": CLASSES,
+            "labels": traced[0].labels,
+            "knobs": knobs,
+            "colours": style.CLASS_COLOURS[: len(CLASSES)],
+            "programs": programs,
+        }
 
     def knob(self, name: str, label: str, words: dict) -> dict:
         """A slider, as the script reads it."""
         field = fields(type(self.config))[name]
-        found = {"name": name, "value": getattr(self.config, name), "label": label, "words": words}
-        found["about"] = controls.meaning(field)
-        return found | {"low": field.metadata["low"], "high": field.metadata["high"]}
+        return {
+            "name": name,
+            "value": getattr(self.config, name),
+            "label": label,
+            "words": words,
+            "about": controls.meaning(field),
+            "low": field.metadata["low"],
+            "high": field.metadata["high"],
+        }

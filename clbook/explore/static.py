@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.resources
-import itertools
 import json
 import math
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ import numpy as np
 from clbook import __version__
 from clbook.explore import controls
 from clbook.explore.data import stretch, unite
-from clbook.explore.subject import Subject, runs_of
+from clbook.explore.subject import combined, runs_of
 from clbook.explore.vector import Drawing, Pen, Scene
 from clbook.results.sweep import parallel, sweep
 from clbook.style import Picture, uncollected
@@ -33,27 +32,22 @@ class Shot:
     Attributes:
         result, frame: what the figure draws, at which of the recorded times.
         time: that recorded time.
-        stays: whether the page keeps it where others are left out.
-        drawing: how a pen has drawn it; None until then.
     """
 
     result: Any
     frame: int
     time: float
-    stays: bool
-    drawing: Drawing | None = None
 
 
-def player(subject, base_config, *, frames, axes, cells, **words) -> Player:
+def player(subject, base_config, *, frames, axes, cells, name, **words) -> Player:
     """Run the grid `axes` and draw its frames; arguments as `explore` has checked them."""
-    grid = itertools.product(*axes.values())
-    configs = [base_config.replace(**dict(zip(axes, point, strict=True))) for point in grid]
+    configs = combined(base_config, axes)
     results = run_grid(subject, configs)
     runs = [choose_times(subject, result, frames) for result in results]
-    limits = draw_runs(subject, runs)
+    drawings, limits = draw_runs(subject, runs)
     scene = Scene()
-    for shot in itertools.chain(*runs):
-        scene.add(shot.drawing)
+    for drawing in drawings:
+        scene.add(drawing)
     # The page opens with the first recorded time of the start, as a plain picture; a reader without a script sees the
     # last one as well.
     start = configs.index(base_config)
@@ -62,19 +56,29 @@ def player(subject, base_config, *, frames, axes, cells, **words) -> Player:
     for picture in pictures:
         stretch(picture.fig, limits)
     ends = [cells(result) for result in results] if cells else None
-    return Player(subject, base_config, axes, runs, scene, ends, start, pictures, **words)
+    times = []
+    for run in runs:
+        times.append([shot.time for shot in run])
+    knobs = [explored(base_config, axis, values) for axis, values in axes.items()]
+    known = fields(type(base_config))
+    setup = {
+        "name": name,
+        "times": times,
+        "axes": [(knob.axis, knob.values) for knob in knobs],
+        "settings": {field: said(getattr(base_config, field)) for field in known},
+        "time": subject.time_name,
+        "version": __version__,
+    }
+    if subject.time is not None:
+        knobs.append(recorded(subject, known, times[start]))
+    return Player(name, knobs, setup, scene, ends, pictures, **words)
 
 
 def run_grid(subject, configs) -> list:
     """The result of each of `configs`; all runs are made in one sweep."""
     wanted = [subject.settings(config) for config in configs]
-    flat = [own for named in wanted for own in named.values()]
-    made = iter(sweep(subject.run, flat, **subject.asked))
-    results = []
-    for named in wanted:
-        runs = {name: next(made) for name in named}
-        results.append(subject.seen(runs))
-    return results
+    made = sweep(subject.run, wanted, **subject.asked)
+    return [subject.seen(runs) for runs in made]
 
 
 # Which recorded times the page shows
@@ -83,12 +87,11 @@ def run_grid(subject, configs) -> list:
 def choose_times(subject, result, most) -> list[Shot]:
     """The shots of a run: at most `most` of its recorded times, spread evenly, and those that have to stay."""
     recorded = subject.times(result)
-    stay = must_stay(result, recorded)
     shots = []
-    for k, time in enumerate(recorded):
-        rounded = float(f"{time:.6g}")  # as the page says it
-        shots.append(Shot(result, k, rounded, k in stay))
-    return thinned(shots, most)
+    for k in thinned(len(recorded), most, must_stay(result, recorded)):
+        rounded = float(f"{recorded[k]:.6g}")  # as the page says it
+        shots.append(Shot(result, k, rounded))
+    return shots
 
 
 def must_stay(result, recorded) -> set[int]:
@@ -106,39 +109,39 @@ def must_stay(result, recorded) -> set[int]:
     return {k for k in (1, *places) if k < len(recorded)}
 
 
-def thinned(run, most) -> list:
-    """At most `most` of a run's shots or frames: both ends and those that have to stay, the others spread evenly.
+def thinned(count, most, stay=()) -> list[int]:
+    """At most `most` of the numbers below `count`: both ends and those that have to stay, the others spread evenly.
 
     It may be more than `most` where many have to stay.
     """
-    last = len(run) - 1
-    always = {0, last}
-    always.update(k for k, shot in enumerate(run) if shot.stays)
-    if len(run) <= most:
-        return list(run)
+    if count <= most:
+        return list(range(count))
+    last = count - 1
+    always = {0, last, *stay}
     # Two of the evenly spread ones are the ends, which are among `always` already.
     even = np.linspace(0, last, max(2, most + 2 - len(always)))
-    chosen = always.union(even.round().astype(int).tolist())
-    return [run[k] for k in sorted(chosen)]
+    return sorted(always.union(even.round().astype(int).tolist()))
 
 
 # Drawing: all frames have the same limits, so that only the data move
 
 
-def draw_runs(subject, runs) -> dict:
-    """Draw the shots of all runs with common limits of axes and colours, as `data.stretch` notes them: these."""
+def draw_runs(subject, runs) -> tuple[list[Drawing], dict]:
+    """Draw the shots of all runs with common limits of axes and colours.
+
+    Returns:
+        The drawings, run by run, and the limits as `data.stretch` notes them.
+    """
     # Limits that hold all frames are known only when all are drawn. So a few are looked at first: as a rule they need
     # the most room, and the others need not be drawn twice.
-    few = [shot for run in runs for shot in thinned(run, FEW)]
+    few = [run[k] for run in runs for k in thinned(len(run), FEW)]
     shots = [shot for run in runs for shot in run]
     _, found = draw_all(subject, few, None)
     limits = None
     while found != limits:  # where a frame between those few needed more room, all are drawn again
         limits = found
         drawings, found = draw_all(subject, shots, limits)
-    for shot, drawing in zip(shots, drawings, strict=True):
-        shot.drawing = drawing
-    return limits
+    return drawings, limits
 
 
 def draw_all(subject, shots, limits) -> tuple[list[Drawing], dict]:
@@ -149,7 +152,7 @@ def draw_all(subject, shots, limits) -> tuple[list[Drawing], dict]:
     tasks = []
     for first in range(0, len(shots), BATCH):
         tasks.append((subject, shots[first : first + BATCH], settings, limits))
-    drawings, found = [], dict(limits or {})
+    drawings, found = [], {}
     for some, own in parallel(draw, tasks):
         drawings += some
         for key, values in own.items():
@@ -201,13 +204,60 @@ class Knob(NamedTuple):
     choice: bool
 
 
+def explored(config, axis, values) -> Knob:
+    """The knob of an explored field."""
+    field = fields(type(config))[axis]
+    words = [said(value) for value in values]
+    start = values.index(getattr(config, axis))
+    choice = len(words) == 2 or not isinstance(values[0], (int, float))
+    return Knob(axis, controls.label(field), controls.meaning(field), start, words, choice)
+
+
+def recorded(subject, known, times) -> Knob:
+    """The slider of the recorded times of a run.
+
+    It has the figure's own label, or the time with the unit that the fields `known` have for the length of a run.
+    """
+    if isinstance(subject.time, dict):
+        (label,) = subject.time
+    else:
+        length = known.get("steps") or known.get("epochs")
+        unit = length.metadata["unit"] if length else ""
+        label = f"time ({unit or 'iterations'})"
+    words = [f"{time:.6g}" for time in times]
+    return Knob("frame", label, "what is shown of a run", 0, words, False)
+
+
 class Block:
     """What a page shows as HTML, under a name."""
+
+    _first = None
 
     name: str
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"  # a notebook keeps it beside the HTML
+
+    def is_first(self) -> bool:
+        """Whether it is the first one of its kind that this process shows."""
+        kind = type(self)
+        kind._first = kind._first or self
+        return kind._first is self
+
+
+def filled(template, setup, css=(), js=(), **shown) -> str:
+    """The HTML of a block.
+
+    Args:
+        template: path of its file in the package.
+        setup: what the script reads.
+        css, js: paths of files that the block brings with it.
+        shown: what the template asks for besides.
+    """
+    shown["setup"] = json.dumps(setup).replace("<", "\\u003c")  # it stands inside HTML
+    shown["css"] = "".join(map(file, css))
+    shown["js"] = "".join(map(file, js))
+    return jinja2.Template(file(template), autoescape=True).render(shown)
 
 
 @dataclasses.dataclass(eq=False, repr=False)
@@ -215,37 +265,23 @@ class Player(Block):
     """The explorer as HTML. The first one that a process shows brings the style sheet and the script with it.
 
     Attributes:
-        subject, base_config, axes: what is explored.
-        runs: the shots of each run that the page has, in the order of their recorded times.
-        scene: what it holds of them, run by run.
-        cells: (shade from 0 to 1, text, words) of each run, for cells in the place of two sliders; or None.
-        start: the number of the run that the page opens with.
-        pictures: what the page shows first: the first recorded time of that run. Where it has several, the last one is
-            the second, for a reader without a script.
         name, title, caption: as for `explore`.
+        knobs: the sliders and buttons: of the explored fields, then of the recorded times.
+        setup: what the script reads.
+        scene: the frames of all runs, run by run, in the order of their recorded times.
+        cells: (shade from 0 to 1, text, words) of each run, for cells in the place of two sliders; or None.
+        pictures: what the page shows first: the first recorded time of the run that it opens with. Where that has
+            several, the last one is the second, for a reader without a script.
     """
 
-    _first = None
-
-    subject: Subject
-    base_config: Any
-    axes: dict
-    runs: list[list[Shot]]
+    name: str
+    knobs: list[Knob]
+    setup: dict
     scene: Scene
     cells: list | None
-    start: int
     pictures: list[Picture]
-    name: str
     title: str
     caption: str
-
-    @property
-    def times(self) -> list[list[float]]:
-        """The recorded times that the page has of each run."""
-        times = []
-        for run in self.runs:
-            times.append([shot.time for shot in run])
-        return times
 
     def signs(self, limit) -> str:
         """The sign of the cells whose shade is `limit`; where they differ, the smallest and the largest."""
@@ -254,72 +290,24 @@ class Player(Block):
         return " … ".join(dict.fromkeys((ordered[0], ordered[-1])))
 
     def _repr_html_(self) -> str:
-        Player._first = Player._first or self
-        knobs = [self._knob(axis, values) for axis, values in self.axes.items()]
-        setup = {
-            "name": self.name,
-            "times": self.times,
-            "axes": [(knob.axis, knob.values) for knob in knobs],
-            "settings": {name: self._start_of(name) for name in fields(type(self.base_config))},
-            "time": self.subject.time_name,
-            "version": __version__,
-        }
-        if self.subject.time is not None:
-            knobs.append(self._time())
         # As sharp as a plain screen shows them: with a script, the frames take their place at once.
         stills = [picture.inline(96, 64) for picture in self.pictures]
-        shown = {
-            "player": self,
-            "knobs": knobs,
-            "setup": json.dumps(setup).replace("<", "\\u003c"),  # it stands inside HTML
-            "stills": stills,
-            "width": round(self.pictures[0].fig.get_figwidth() * 96),  # CSS pixels
-        }
-        if Player._first is self:
-            shown |= {
-                "css": _file("player.css"),
-                "js": _file("address.js") + _file("frames.js") + _file("player.js"),
-            }
-        template = jinja2.Template(_file("player.html"), autoescape=True)
-        return template.render(shown)
-
-    def _start_of(self, name) -> str:
-        """The value of a setting at the start, in words."""
-        return _words(getattr(self.base_config, name))
-
-    def _knob(self, axis, values) -> Knob:
-        """The knob of an explored field."""
-        field = fields(type(self.base_config))[axis]
-        words = [_words(value) for value in values]
-        start = words.index(self._start_of(axis))
-        choice = len(words) == 2 or not isinstance(values[0], (int, float))
-        return Knob(axis, controls.label(field), controls.meaning(field), start, words, choice)
-
-    def _time(self) -> Knob:
-        """The slider of the recorded times, as long as the run at the start is."""
-        times = [f"{time:.6g}" for time in self.times[self.start]]
-        label = self._time_label()
-        return Knob("frame", label, "what is shown of a run", 0, times, False)
-
-    def _time_label(self) -> str:
-        """The figure's own label, or the time with the unit that the Config has for the length of a run."""
-        if isinstance(self.subject.time, dict):
-            (label,) = self.subject.time
-            return label
-        known = fields(type(self.base_config))
-        length = known.get("steps") or known.get("epochs")
-        unit = length.metadata["unit"] if length else ""
-        return f"time ({unit or 'iterations'})"
+        width = round(self.pictures[0].fig.get_figwidth() * 96)  # CSS pixels
+        shown = {"player": self, "knobs": self.knobs, "stills": stills, "width": width}
+        if self.is_first():
+            shown["css"] = ["explore/player.css"]
+            shown["js"] = ["explore/address.js", "explore/frames.js", "explore/player.js"]
+        return filled("explore/player.html", self.setup, **shown)
 
 
-def _words(value) -> str:
+def said(value) -> str:
     """A value of a setting as a reader says it."""
     return controls.text(value).replace("_", " ")
 
 
-def _file(name) -> str:
-    """The text of a file beside this one."""
-    return importlib.resources.files("clbook.explore").joinpath(name).read_text(encoding="utf-8")
+def file(name) -> str:
+    """The text of a file of the package."""
+    return importlib.resources.files("clbook").joinpath(name).read_text(encoding="utf-8")
 
 
 def _number(sign) -> float:

@@ -11,7 +11,6 @@ import base64
 import dataclasses
 import functools
 import gzip
-import io
 import json
 from typing import NamedTuple
 
@@ -94,11 +93,6 @@ def deltas(values) -> list[int]:
     return np.diff(values, prepend=0).tolist()
 
 
-def base64_text(data: bytes) -> str:
-    """Bytes as text."""
-    return base64.b64encode(data).decode()
-
-
 @functools.lru_cache(256)
 def png(pixels: bytes, shape) -> str:
     """Colours (rows, columns, 4), as bytes, as a base64 PNG, with a palette where it has at most 256 of them."""
@@ -109,9 +103,7 @@ def png(pixels: bytes, shape) -> str:
         index = index.reshape(rgba.shape[:2]).astype(np.uint8)
         image = Image.fromarray(index)
         image.putpalette(colours.tobytes(), "RGBA")
-    buffer = io.BytesIO()
-    image.save(buffer, "png")
-    return base64_text(buffer.getvalue())
+    return style.encoded(image, "png")
 
 
 @functools.cache  # letters come again in every frame
@@ -437,5 +429,7 @@ class Scene:
         contents["lengths"] = list(map(len, columns))
         contents |= {"units": UNITS, "size": self.size, "letters": min(self.letters)}
         text = json.dumps(contents, separators=(",", ":"), ensure_ascii=False)
-        parts = text.encode(), packed(columns)
-        return " ".join(base64_text(gzip.compress(part, 9, mtime=0)) for part in parts)
+        parts = []
+        for part in (text.encode(), packed(columns)):
+            parts.append(base64.b64encode(gzip.compress(part, 9, mtime=0)).decode())
+        return " ".join(parts)
