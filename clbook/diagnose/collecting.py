@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from clbook._arguments import choice, error, refused, shown, whole
+from clbook._arguments import array, choice, error, refused, shown, whole
 
 RAW = 2**26  # numbers of the inputs that are kept for comparison: 256 MB in float32
 
@@ -105,7 +105,7 @@ def collect(
             for name, rows in reader.rows(x, views).items():
                 kept.setdefault(name, []).append(rows)
             if y is not None:
-                kept.setdefault("labels", []).append(np.asarray(y))
+                kept.setdefault("labels", []).append(array("labels", y))
     if not kept:
         raise refused("data", data, "points (n, ...), n >= 2, or batches of them")
     found = {name: np.concatenate(parts) for name, parts in kept.items()}

@@ -1,7 +1,8 @@
 """The lines of a report: a number, references computed from the same data, a sentence, a rule.
 
 Each function takes a `Subject` and returns the lines for which the subject has what is needed. A rule is said in words
-beside the line; its thresholds are shares of a reference, so that no number of one data set is carried to another.
+beside the line. Most thresholds are shares of a reference, so that no number of one data set is carried to another;
+readouts are compared in standard errors, and two thresholds are fixed, of partners found in a batch and of `SAME`.
 """
 
 from __future__ import annotations
@@ -283,8 +284,8 @@ def readouts(s: Subject) -> list[Line]:
         says = f"The labels of {share(found)} are read out; of shuffled rows {share(reference['rows shuffled'])}."
         if worse:
             says += (
-                f" That is less than from the {' and the '.join(worse)}: what the classes need is "
-                "lost, and something else kept, a shortcut say."
+                f" That is less than from the {' and the '.join(worse)}: the network has lost some of what "
+                "the classes need; a shortcut is one possible cause."
             )
         rule = f"below raw input, start or checkpoint by more than {ERRORS:g} standard errors"
         lines.append(Line(name, found, reference, says, bool(worse), rule, "practice"))

@@ -94,8 +94,8 @@ ALIGNMENT = Words(
         "anything, or share a shortcut."
     ),
     alarm=(
-        "Partners are as far apart as strangers: the network finds nothing that two views of a point share. The views "
-        "destroy the content, or the outputs are noise."
+        "Partners are nearly as far apart as strangers: the network finds next to nothing that two views of a point "
+        "share. The views destroy the content, or the outputs are noise."
     ),
     rule=f"partners more than {share(APART)} as far apart as strangers",
     page="landscape",
