@@ -138,6 +138,11 @@ class Finding:
             self.value = float(self.value)
 
 
+def finding(text: str, *conditions, verdict: str | None = None) -> Finding:
+    """The Finding of a text and of each of the claim's conditions."""
+    return Finding(text, None, conditions, verdict)
+
+
 @dataclasses.dataclass(frozen=True)
 class Every:
     """How far each run is past the bar, where the statement is about every run and not about their mean."""

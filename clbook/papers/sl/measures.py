@@ -1,13 +1,11 @@
 """What SL say, measured on `evidence`: a function for each claim of items.yaml, or for several that are alike."""
 
-import dataclasses
-
 import numpy as np
 
 from clbook import theory
 from clbook.experiments.modadd import over_seeds
 from clbook.experiments.modadd.equivalence import SAME
-from clbook.papers.judging import Every, Finding, Measures, listed, span
+from clbook.papers.judging import Every, Finding, Measures, counted, finding, listed, span
 from clbook.papers.sl.recipes import RANDOM
 
 measures = Measures()
@@ -24,9 +22,9 @@ HALF, ALL = "all symbols, p = .5", "all symbols, p = .9"  # another reading of F
 
 
 def ranges(numbers: dict, *conditions) -> Finding:
-    """The range of the numbers under each label; the value is the mean of the first ones."""
+    """The range of the numbers under each label."""
     text = "; ".join(f"{label} {span(values, '.2g')}" for label, values in numbers.items())
-    return Finding(text, np.mean([*numbers.values()][0]), conditions)
+    return finding(text, *conditions)
 
 
 def compared(*pairs: dict) -> Finding:
@@ -42,8 +40,7 @@ def compared(*pairs: dict) -> Finding:
 
 def close(runs) -> Finding:
     """Whether equivalent symbols end close: at less than half of the ratio at which they began."""
-    start = np.array([run.ratio[0] for run in runs])
-    last = end(runs)
+    start, *_, last = over_seeds(runs, "ratio")
     return ranges({"ratio": last, "at the start": start}, CLOSE * start - last)
 
 
@@ -52,28 +49,18 @@ def end(runs, name: str = "ratio") -> np.ndarray:
     return over_seeds(runs, name)[-1]
 
 
-def better_start(runs, other: str) -> Finding:
-    """Classifiers do better from the tables that the runs have learned than from another start."""
-    return compared({"accuracy": end(runs, "pretrained"), other: end(runs, other)})
-
-
 def over_epochs(runs, start: str = "pretrained") -> np.ndarray:
     """Accuracy on unseen pairs in the mean over the epochs of the classifiers from a start, one a run."""
     return np.array([run.accuracy[start].mean() for run in runs])
 
 
-def learned_nothing(own) -> np.ndarray:
-    """Which runs of SL Fig. 7 have learned nothing by their last epoch."""
-    return end(own[BOTH], "loss") > 0.98 * GUESSING
-
-
-def unless_cut(own, finding: Finding) -> Finding:
+def unless_cut(own, found: Finding) -> Finding:
     """The finding; undecided where a run of SL Fig. 7 has learned nothing by its last epoch: it was cut too early."""
-    cut = learned_nothing(own)
-    text = f"{finding.text}; {cut.sum()} of {cut.size} runs have learned nothing by the last epoch"
-    return dataclasses.replace(
-        finding, text=text, verdict="undecided" if cut.any() else finding.verdict
-    )
+    cut = end(own[BOTH], "loss") > 0.98 * GUESSING
+    found.text += f"; {counted(cut)} runs have learned nothing by the last epoch"
+    if cut.any():
+        found.verdict = "undecided"
+    return found
 
 
 def perfect_at(run, start: str) -> float:
@@ -93,11 +80,14 @@ def pair_ratios(runs, kind: str, frame: int = -1) -> np.ndarray:
     return np.array([run.ratio(kind, frame) for run in runs])
 
 
+def mean_distances(runs, kind: str, frame: int = -1) -> np.ndarray:
+    """Mean distance of a kind of pairs, one a run."""
+    return np.array([run.distances[kind][frame].mean() for run in runs])
+
+
 def grown(runs, kind: str) -> np.ndarray:
     """Mean distance of a kind of pairs at the end over that at the start, one a run."""
-    return np.array(
-        [run.distances[kind][-1].mean() / run.distances[kind][0].mean() for run in runs]
-    )
+    return mean_distances(runs, kind) / mean_distances(runs, kind, 0)
 
 
 def split_words(run) -> set[str]:
@@ -114,10 +104,10 @@ def order(runs) -> Finding:
     """Whether twins end closer than natural synonyms, and these closer than different words, by their ratios."""
     twins = pair_ratios(runs, "injected")
     natural = pair_ratios(runs, "natural")
-    return Finding(
+    return finding(
         f"twins {span(twins)}, natural synonyms {span(natural)}",
-        twins.mean(),
-        (natural - twins, 1 - natural),
+        natural - twins,
+        1 - natural,
     )
 
 
@@ -141,10 +131,11 @@ def simclr(views):
 @measures("sl-two-distributions", "one distribution")
 def agrees(name, definition_counts):
     off, yes, no = (int(count) for count in definition_counts[name])
-    return Finding(
+    return finding(
         f"differ on {off} of {yes + no} pairs; {yes} obey it, {no} do not",
-        off,
-        (0.5 - off, yes - 0.5, no - 0.5),
+        0.5 - off,
+        yes - 0.5,
+        no - 0.5,
     )
 
 
@@ -226,7 +217,7 @@ def update_of_contexts(steps):
 def twins_meet(twins, twin_moved, loss_change):
     contexts = twins["all hypotheses"].max(1)
     symbols = twins["softmax over symbols"].max(1)
-    finding = ranges(
+    found = ranges(
         {
             "apart with the softmax over contexts (SL eq. 2)": contexts,
             "with that over symbols (SL Lemma A.1)": symbols,
@@ -234,10 +225,9 @@ def twins_meet(twins, twin_moved, loss_change):
         Every(EQUAL - contexts),
         Every(EQUAL - symbols),
     )
-    moved = f"{twin_moved:.0f}"
     change = f"{loss_change['contexts']:.1g}"
-    alone = f"; with a basis alone {moved} apart, where the loss is off its least value by {change}"
-    return dataclasses.replace(finding, text=finding.text + alone)
+    found.text += f"; with a basis alone {twin_moved:.0f} apart, where the loss is off its least value by {change}"
+    return found
 
 
 @measures("sl-decay-basis")
@@ -317,22 +307,17 @@ def unrelated(shuffled, first):
 
 @measures("sl-twin-nearest")
 def nearest(words_fixed_toss):
-    share = np.array([run.twin_nearest[-1] for run in words_fixed_toss])
-    return Finding(f"{span(share, '.0%')} of them", share.mean(), (share - 0.5,))
+    share = end(words_fixed_toss, "twin_nearest")
+    return finding(f"{span(share, '.0%')} of them", share - 0.5)
 
 
 @measures("sl-same-vector")
 def same_vector(words_fixed_toss):
-    closest = np.array(
-        [
-            r.distances["injected"][-1].min() / r.distances["random, injected"][-1].mean()
-            for r in words_fixed_toss
-        ]
-    )
-    return Finding(
+    least = np.array([run.distances["injected"][-1].min() for run in words_fixed_toss])
+    closest = least / mean_distances(words_fixed_toss, "random, injected")
+    return finding(
         f"the closest pair is at {span(closest)} of it",
-        closest.mean(),
-        (Every(closest - 0.01),),
+        Every(closest - 0.01),
     )
 
 
@@ -343,23 +328,22 @@ def rarer(words_fixed_toss):
         count = run.counts[run.pairs["injected"]].min(1)
         ratio = run.distances["injected"][-1] / run.distances["random, injected"][-1]
         slopes.append(np.polyfit(np.log(count), np.log(ratio), 1)[0])
-    return Finding(
-        f"ratio ~ occurrences^p, p = {span(slopes)}", np.mean(slopes), (-np.array(slopes),)
-    )
+    return finding(f"ratio ~ occurrences^p, p = {span(slopes)}", -np.array(slopes))
 
 
 @measures("sl-fresh-coin")
 def fresh_coin(words_fresh_toss, words_fixed_toss):
-    share = np.array([run.twin_nearest[-1] for run in words_fresh_toss])
-    distance = np.array([run.distances["injected"][-1].mean() for run in words_fresh_toss])
-    fixed = np.array([run.distances["injected"][-1].mean() for run in words_fixed_toss])
+    share = end(words_fresh_toss, "twin_nearest")
+    distance = mean_distances(words_fresh_toss, "injected")
+    fixed = mean_distances(words_fixed_toss, "injected")
     ratio = pair_ratios(words_fresh_toss, "injected")
-    text = (
+    return finding(
         f"{span(share, '.0%')} of the twins; distance {span(distance)}, fixed toss {span(fixed)}; "
-        f"{span(ratio)} of that of random pairs"
+        f"{span(ratio)} of that of random pairs",
+        share - 0.9,
+        fixed - distance,
+        Every(ratio - 0.01),
     )
-    margins = (share - 0.9, fixed - distance, Every(ratio - 0.01))
-    return Finding(text, distance.mean(), margins)
 
 
 @measures("sl-theorem-4-2")
@@ -447,15 +431,14 @@ def no_answer(gap_without_answer, no_answer):
 @measures("sl-own-setting")
 def settings_of_section_5(setting):
     differ = sum(len(set(values)) > 1 for values in setting.values())
-    return Finding(f"{differ} of {len(setting)} settings differ", differ, (0.5 - differ,))
+    return finding(f"{differ} of {len(setting)} settings differ", 0.5 - differ)
 
 
 @measures("sl-fig-2a")
 def only_equivalent(first):
     ratio = over_seeds(first, "ratio")
     different = over_seeds(first, "different")
-    start = ratio[0]
-    last = ratio[-1]
+    start, *_, last = ratio
     kept = different[-1] / different[-7]
     return ranges(
         {"first ratio": start, "last": last, "different keep": kept}, start - last, kept - 0.9
@@ -467,8 +450,7 @@ def own_equivalent_close(paper):
     ratio = over_seeds(paper, "ratio")
     different = over_seeds(paper, "different")
     half = np.searchsorted(paper[0].steps, paper[0].steps[-1] / 2)
-    start = ratio[0]
-    last = ratio[-1]
+    start, *_, last = ratio
     kept = different[-1] / different[half]
     return ranges(
         {"last ratio": last, "first": start, "different keep": kept},
@@ -480,12 +462,12 @@ def own_equivalent_close(paper):
 @measures("sl-own-only")
 def own_only_equivalent(own_closest):
     equivalent, different, closer = own_closest
-    finding = ranges(
+    found = ranges(
         {"farthest equivalent pair": equivalent, "nearest different pair": different},
         Every(different - equivalent),
     )
-    counted = f"; closer than the farthest equivalent one: {listed(closer, 'd')} of 112 pairs"
-    return dataclasses.replace(finding, text=finding.text + counted)
+    found.text += f"; closer than the farthest equivalent one: {listed(closer, 'd')} of 112 pairs"
+    return found
 
 
 @measures("sl-defaults-fig-2a")
@@ -516,7 +498,7 @@ def loss_at_floor(full):
 
 @measures("sl-fig-2b")
 def trained_helps(first):
-    return better_start(first, "random")
+    return compared({"accuracy": end(first, "pretrained"), "random": end(first, "random")})
 
 
 @measures("sl-permuted")
@@ -542,8 +524,7 @@ def better(name, random, own):
 
 @measures("sl-good")
 def good_representations(oracle, long):
-    random = np.array([run.accuracy["random"].mean() for run in long])
-    return compared({"one vector a class": oracle.mean(1), "random": random})
+    return compared({"one vector a class": oracle.mean(1), "random": over_epochs(long, "random")})
 
 
 @measures("sl-perfect-early")
@@ -553,7 +534,7 @@ def perfect_early(paper):
     last = paper[0].accuracy_at[-1]
     earlier = np.minimum(random, last) - np.minimum(trained, last)
     text = f"at epochs {listed(trained, 'g')}; random {listed(random, 'g')}"
-    return Finding(text.replace("inf", "never"), earlier.mean(), (earlier,))
+    return finding(text.replace("inf", "never"), earlier)
 
 
 @measures("sl-rq1")
@@ -683,8 +664,7 @@ def large_symbols(flow_ratios):
 
 @measures("sl-own-fig-5a")
 def no_decay(own):
-    start = np.array([run.ratio[0] for run in own[WITHOUT]])
-    last = end(own[WITHOUT])
+    start, *_, last = over_seeds(own[WITHOUT], "ratio")
     with_decay = end(own[WITH])
     return ranges(
         {"ratio": last, "with decay": with_decay, "at the start": start},
@@ -796,10 +776,10 @@ def twins_closer(words_fixed_toss):
             for r in words_fixed_toss
         ]
     )
-    return Finding(
+    return finding(
         f"mean distance {span(ratio)} of that of random pairs; {span(share, '.0%')} of the pairs",
-        ratio.mean(),
-        (1 - ratio, share - 0.5),
+        1 - ratio,
+        share - 0.5,
     )
 
 
@@ -807,10 +787,10 @@ def twins_closer(words_fixed_toss):
 def converge(words_fast):
     twins = grown(words_fast, "injected")
     others = grown(words_fast, "random, injected")
-    return Finding(
+    return finding(
         f"twins end at {span(twins)} times the distance of the start, random pairs at {span(others)} times",
-        twins.mean(),
-        (0.5 - twins, others - 0.5),
+        0.5 - twins,
+        others - 0.5,
     )
 
 
@@ -819,11 +799,12 @@ def choices_decide(words_fast, words_start_1, words_fixed_toss):
     fast, slow, small = (
         grown(runs, "injected") for runs in (words_fast, words_start_1, words_fixed_toss)
     )
-    return Finding(
+    return finding(
         f"twins end at {span(fast)} times the distance of the start; at .002 at {span(slow)} times; from the small "
         f"start at {span(small)} times",
-        fast.mean(),
-        (0.5 - fast, slow - 0.5, small - 1),
+        0.5 - fast,
+        slow - 0.5,
+        small - 1,
     )
 
 
@@ -834,10 +815,10 @@ def split_by_a_coin(words_fixed_toss):
     second = counts[..., 1]
     uneven = ((first - second) ** 2 / (first + second)).sum(1)
     split = np.array([len(split_words(run)) for run in words_fixed_toss])
-    return Finding(
+    return finding(
         f"{span(split, 'd')} words, sum {span(uneven, '.0f')}",
-        uneven.mean(),
-        (split == 100, Every(3 - abs(uneven - 100) / 200**0.5)),
+        split == 100,
+        Every(3 - abs(uneven - 100) / 200**0.5),
     )
 
 
@@ -848,17 +829,13 @@ def between(words_fixed_toss):
 
 @measures("sl-softmax-side")
 def softmax_side(words_fixed_toss, words_over_symbols):
-    contexts = np.array(
-        [
-            run.ratio("injected", list(run.steps).index(words_over_symbols[0].steps[-1]))
-            for run in words_fixed_toss
-        ]
-    )
+    last = words_over_symbols[0].steps[-1]
+    frame = list(words_fixed_toss[0].steps).index(last)
+    contexts = pair_ratios(words_fixed_toss, "injected", frame)
     other = pair_ratios(words_over_symbols, "injected")
-    return Finding(
+    return finding(
         f"ratio {span(contexts)} and {span(other)}",
-        np.abs(contexts - other).max(),
-        (Every(0.05 - np.abs(contexts - other)),),
+        Every(0.05 - np.abs(contexts - other)),
     )
 
 
