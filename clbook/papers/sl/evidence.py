@@ -39,17 +39,9 @@ def definition_counts():
 
 
 @functools.cache
-def overall_gap():
-    """Semantic gap of two words that can be exchanged in one context and not in another, over both, (2, 2)."""
-    overall, _ = definitions.example()
-    return overall
-
-
-@functools.cache
-def word_gaps():
-    """The same gap in each of the two contexts, (2,)."""
-    _, each = definitions.example()
-    return each
+def example():
+    """Semantic gap of two words that can be exchanged in one context and not in another: over both, and in each."""
+    return definitions.example()
 
 
 @functools.cache
@@ -85,7 +77,7 @@ def setting():
 @functools.cache
 def classes():
     """Different rows in the tables of ModAdd and CModAdd, N = 101 and k = 10; whether they are the classes mod k."""
-    return definitions.classes(N=101, k=10)
+    return definitions.classes()
 
 
 @functools.cache
@@ -154,15 +146,9 @@ def unlabelled():
 
 
 @functools.cache
-def lemma_printed():
-    """Error of Lemma A.1 as it is printed, (batches, seeds)."""
-    return records.value("sl-lemma")[0]
-
-
-@functools.cache
-def lemma_corrected():
-    """Its error with the softmax over the batch on the left side, (batches, seeds)."""
-    return records.value("sl-lemma")[1]
+def lemma():
+    """Error of Lemma A.1 as printed, and with the softmax over the batch on the left side; (2, batches, seeds)."""
+    return records.value("sl-lemma")
 
 
 @functools.cache
@@ -207,24 +193,10 @@ def absent():
     return checks.absent()
 
 
-class Optimum:
-    """An optimum of CModAdd of which the distances are known: of equivalent symbols and of others."""
-
-    def __init__(self, known: list):
-        self.known = known
-
-    def distances(self) -> list:
-        """Those of equivalent symbols, and those of others."""
-        return self.known
-
-
 @functools.cache
 def with_decay():
-    """{decay: optima of CModAdd, one a seed}."""
-    found = {}
-    for decay, optima in records.value("sl-with-decay").items():
-        found[decay] = [Optimum(known) for known in optima]
-    return found
+    """{decay: distances of equivalent and of other symbols at the optimum of CModAdd, for each seed}."""
+    return records.value("sl-with-decay")
 
 
 @functools.cache

@@ -140,13 +140,13 @@ def agrees(name, definition_counts):
 
 
 @measures("sl-one-context")
-def one_context(overall_gap, word_gaps):
-    same, other = word_gaps
+def one_context(example):
+    overall, (same, other) = example
     return ranges(
         {"gap in one context": same, "in the other": other},
         1e-12 - same,
         other - 0.5,
-        overall_gap.max() - 0.5,
+        overall.max() - 0.5,
     )
 
 
@@ -375,10 +375,9 @@ def hypotheses_needed(twins):
 
 @measures("sl-corollary-4-3")
 def one_vector(aligned_tables, with_decay):
-    optima = [run.distances() for run in with_decay[1e-3]]
     equal, others = aligned_tables
-    equal_with = np.array([same.max() for same, _ in optima])
-    others_with = np.array([different.min() for _, different in optima])
+    equal_with = np.array([same.max() for same, _ in with_decay[1e-3]])
+    others_with = np.array([different.min() for _, different in with_decay[1e-3]])
     return ranges(
         {
             "equivalent apart": equal,
@@ -594,11 +593,11 @@ def several_tasks(several):
 
 
 @measures("sl-lemma-a-1")
-def lemma(lemma_printed, lemma_corrected):
-    error = lemma_printed.min() if lemma_corrected.max() < 0.01 else np.nan
-    return ranges(
-        {f"softmax off by {lemma_corrected.max():.0e}, exp(sim) by at least": error}, 0.01 - error
-    )
+def lemma(lemma):
+    printed, corrected = lemma
+    error = printed.min() if corrected.max() < 0.01 else np.nan
+    label = f"softmax off by {corrected.max():.0e}, exp(sim) by at least"
+    return ranges({label: error}, 0.01 - error)
 
 
 @measures("sl-fig-3")
@@ -715,8 +714,8 @@ def farther_apart(own):
 @measures("sl-one-distance")
 def one_distance(with_decay):
     errors = {}
-    for decay in (1e-4, 1e-3, 0.015):
-        ratios = [run.distances()[1] / theory.l2_distance(decay) for run in with_decay[decay]]
+    for decay, optima in with_decay.items():
+        ratios = [different / theory.l2_distance(decay) for _, different in optima]
         errors[f"decay {decay:g}: off by"] = np.array([abs(ratio - 1).max() for ratio in ratios])
     return ranges(errors, *(Every(1e-3 - error) for error in errors.values()))
 
