@@ -254,11 +254,10 @@ def random():
 @functools.cache
 def full():
     """{start and decay: runs on all samples, 1,500 epochs, one a seed} (a record)."""
-    runs = records.runs("sl-all-samples")
-    names = recipes.each(modadd.DECAYS, SEEDS)
+    runs = iter(records.runs("sl-all-samples"))
     found = {}
-    for name, run in zip(names, runs, strict=True):
-        found.setdefault(str(name), []).append(run)
+    for name in modadd.DECAYS:
+        found[name] = [next(runs) for _ in SEEDS]
     return found
 
 
