@@ -176,6 +176,7 @@ STARTED = {
 HEARD = AXES | {"steps": "run step", "distance": "run kind step"}
 FIRST = tuple(modadd.Config(seed=seed, classifier="all") for seed in TEN)
 FIXED = tuple(words.Config(seed=seed) for seed in FIVE)
+LONG = modadd.Config(classifier="pretrained", classifier_epochs=1000)
 ALL_SAMPLES = seeded(modadd.DECAYS, modadd.Config(fraction=1.0, epochs=1500), FIVE)
 OVER_SYMBOLS = tuple(words.Config(steps=750, over="symbols", seed=seed) for seed in FIVE)
 SAID = (
@@ -360,7 +361,7 @@ RECIPES["sl-starts"] = of_additions(
 RECIPES["sl-oracle"] = Recipe(
     "classifiers that start from one random vector a class, five seeds",
     training.classify,
-    seeded({"oracle": {}}, modadd.Config(classifier="pretrained", classifier_epochs=1000), FIVE),
+    seeded({"oracle": {}}, LONG, FIVE),
     functools.partial(curves, names=("accuracy",)),
     ("accuracy",),
     start=0.03,
