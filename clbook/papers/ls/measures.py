@@ -119,7 +119,11 @@ def least_curvature(result) -> float:
 
 def misprint(text: str, off: float, right: float, bar: float = EXACT) -> Finding:
     """Finding of a formula that is off as printed; it fails where its corrected form is not right."""
-    return finding(text, bar - off, verdict=None if right < bar else "fails")
+    return finding(
+        text,
+        bar - off,
+        verdict=None if right < bar else "fails",
+    )
 
 
 @measures("img-mnist-pixels")
@@ -368,7 +372,11 @@ def data_points(finite):
         closed.append(np.log(np.exp(of_places(r)) - 2 / len(r.z)))
     off = np.abs(np.subtract(losses, closed)).max()
     rise = np.diff(losses).min()
-    return finding(listed(losses, ".4f"), EXACT - off, rise)
+    return finding(
+        listed(losses, ".4f"),
+        EXACT - off,
+        rise,
+    )
 
 
 @measures("ls-remark-3-2")
@@ -395,7 +403,11 @@ def copies_part(saddles):
         said = theory.split_curvature(c.clusters, c.tau)
         errors.append(np.abs(r.split / said - 1).max())
     off = max(errors)
-    return finding(f"{listed(ways, 'd')}; curvatures off by {off:.0e}", 0.5 - wrong, 1e-9 - off)
+    return finding(
+        f"{listed(ways, 'd')}; curvatures off by {off:.0e}",
+        0.5 - wrong,
+        1e-9 - off,
+    )
 
 
 @measures("ls-arbitrary")
@@ -984,7 +996,9 @@ def growing_scale(growing):
 def multiplier(multipliers):
     off, right = np.max(multipliers, axis=0)
     return misprint(
-        f"they differ by {off:.1f} times their size; corrected, off by {right:.0e}", off, right
+        f"they differ by {off:.1f} times their size; corrected, off by {right:.0e}",
+        off,
+        right,
     )
 
 

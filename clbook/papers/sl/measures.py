@@ -190,7 +190,9 @@ def diagrams(figure_1):
 def crop_and_cutout(cropped):
     error, change = cropped
     return ranges(
-        {"largest difference": error, "change of the context": change}, error == 0, change == 0
+        {"largest difference": error, "change of the context": change},
+        error == 0,
+        change == 0,
     )
 
 
@@ -242,7 +244,9 @@ def decay_for_basis(frequencies):
 def never_appears(absent):
     moved, others = absent
     return ranges(
-        {"moved by": moved, "other twins apart": others}, moved.max() == 0, Every(EQUAL - others)
+        {"moved by": moved, "other twins apart": others},
+        moved.max() == 0,
+        Every(EQUAL - others),
     )
 
 
@@ -272,7 +276,8 @@ def perturbed(pushed):
 @measures("sl-perturbed-again")
 def perturbed_again(pushed):
     return ranges(
-        {"twins apart, minimised again": pushed[3], "before": pushed[1]}, Every(pushed[3] - EQUAL)
+        {"twins apart, minimised again": pushed[3], "before": pushed[1]},
+        Every(pushed[3] - EQUAL),
     )
 
 
@@ -350,7 +355,9 @@ def fresh_coin(words_fresh_toss, words_fixed_toss):
 def without_labels(unlabelled):
     without, labelled = unlabelled
     return ranges(
-        {"apart": without, "with labels": labelled}, Every(EQUAL - without), Every(labelled - EQUAL)
+        {"apart": without, "with labels": labelled},
+        Every(EQUAL - without),
+        Every(labelled - EQUAL),
     )
 
 
@@ -424,7 +431,11 @@ def same_data(same_columns):
 def no_answer(gap_without_answer, no_answer):
     left = np.array([run.different[-1] / run.different[0] for run in no_answer])
     label = f"largest gap {gap_without_answer:g}; of their first distance different symbols keep"
-    return ranges({label: left}, 1e-12 - gap_without_answer, Every(0.1 - left))
+    return ranges(
+        {label: left},
+        1e-12 - gap_without_answer,
+        Every(0.1 - left),
+    )
 
 
 @measures("sl-own-setting")
@@ -440,7 +451,9 @@ def only_equivalent(first):
     start, *_, last = ratio
     kept = different[-1] / different[-7]
     return ranges(
-        {"first ratio": start, "last": last, "different keep": kept}, start - last, kept - 0.9
+        {"first ratio": start, "last": last, "different keep": kept},
+        start - last,
+        kept - 0.9,
     )
 
 
@@ -570,7 +583,11 @@ def never_together(by_class, apart):
 @measures("sl-violated")
 def violated(dose):
     some, more = (end(dose[p]) for p in (0.1, 0.3))
-    return ranges({"p = .1: ratio": some, "p = .3": more}, 0.9 - some, 0.9 - more)
+    return ranges(
+        {"p = .1: ratio": some, "p = .3": more},
+        0.9 - some,
+        0.9 - more,
+    )
 
 
 @measures("sl-partial")
@@ -645,7 +662,11 @@ def own_wide_random_start(own_wide):
     trained = over_epochs(own_wide)
     random = over_epochs(own_wide, "random")
     ahead = trained - random
-    return ranges({"trained": trained, "random": random}, 0.1 + ahead, 0.1 - ahead)
+    return ranges(
+        {"trained": trained, "random": random},
+        0.1 + ahead,
+        0.1 - ahead,
+    )
 
 
 @measures("sl-imbalance-fades")
@@ -658,7 +679,10 @@ def imbalance_fades(law_errors):
 def large_symbols(flow_ratios):
     large, *others = flow_ratios
     numbers = {f"ratio, {large}": flow_ratios[large]} | {name: flow_ratios[name] for name in others}
-    return ranges(numbers, *(Every(flow_ratios[large] - flow_ratios[name]) for name in others))
+    return ranges(
+        numbers,
+        *(Every(flow_ratios[large] - flow_ratios[name]) for name in others),
+    )
 
 
 @measures("sl-own-fig-5a")
@@ -677,7 +701,11 @@ def no_decay(own):
 def no_decay_helps_little(own):
     gain = over_epochs(own[WITHOUT]) - over_epochs(own[RANDOM], "random")
     full = over_epochs(own[WITH]) - over_epochs(own[WITH], "random")
-    return ranges({"gain": gain, "with decay": full}, gain, full / 2 - gain)
+    return ranges(
+        {"gain": gain, "with decay": full},
+        gain,
+        full / 2 - gain,
+    )
 
 
 @measures("sl-own-nearest")
@@ -689,7 +717,11 @@ def decay_keeps_apart(own, own_nearest):
         "and without": own_nearest[WITHOUT] / end(own[WITHOUT], "different"),
     }
     nearest, without, share, share_without = numbers.values()
-    return ranges(numbers, nearest - without, share - share_without)
+    return ranges(
+        numbers,
+        nearest - without,
+        share - share_without,
+    )
 
 
 @measures("sl-own-fig-6a", SMALL)
@@ -738,7 +770,9 @@ def all_uneven(trained):
         "at .9": end(trained[ALL], "pretrained"),
     }
     return compared(
-        {"p = .5: ratio": half, "even": even}, {"p = .9": most, "p = .5: ratio": half}, accuracies
+        {"p = .5: ratio": half, "even": even},
+        {"p = .9": most, "p = .5: ratio": half},
+        accuracies,
     )
 
 
