@@ -30,6 +30,11 @@ def taken(results) -> np.ndarray:
     return np.array([or_never(result.separable_at) for result in results])
 
 
+def each_of(found: list[dict], name: str) -> np.ndarray:
+    """What each of some dictionaries has under a name."""
+    return np.array([one[name] for one in found])
+
+
 def of_seeds(diagram) -> list:
     """The phase diagram of each seed."""
     return [diagram.of(seed) for seed in np.unique(diagram.seed)]
@@ -115,6 +120,20 @@ def best_line(thresholds, most: float) -> tuple[float, float]:
 def least_curvature(result) -> float:
     """The second smallest curvature, as a part of the largest: above 0 where nothing but a rotation is level."""
     return result.eigenvalues[1] / np.abs(result.eigenvalues).max()
+
+
+def as_derived(variations: list[dict]) -> Finding:
+    """Finding of a formula for a derivative: as printed and corrected, beside that by autograd."""
+    derivative = each_of(variations, "autograd")
+    printed = each_of(variations, "printed")
+    corrected = each_of(variations, "corrected")
+    off = abs(printed - derivative).max()
+    right = abs(corrected - derivative).max()
+    return misprint(
+        f"{printed[0]:.4f} where the derivative is {derivative[0]:.4f}; corrected, off by {right:.0e}",
+        off,
+        right,
+    )
 
 
 def misprint(text: str, off: float, right: float, bar: float = EXACT) -> Finding:
@@ -210,8 +229,9 @@ def without_collapse(several):
 
 @measures("ls-same-distribution")
 def same_distribution(pushed):
-    kept = max(max(one["radius"], one["invariant network"]) for one in pushed)
-    lost = min(one["network"] for one in pushed)
+    radius = each_of(pushed, "radius")
+    kept = max(*radius, *each_of(pushed, "invariant network"))
+    lost = each_of(pushed, "network").min()
     return finding(
         f"apart by {kept:.0e}; where the map is not invariant by at least {lost:.2f}",
         EXACT - kept,
@@ -260,9 +280,9 @@ def indicator(finite):
 
 @measures("ls-consistent")
 def consistent(on_sphere):
-    similar = max(one["similarity"] for one in on_sphere)
-    loss = max(one["loss"] for one in on_sphere)
-    scale = min(one["scale"] for one in on_sphere)
+    similar = each_of(on_sphere, "similarity").max()
+    loss = each_of(on_sphere, "loss").max()
+    scale = each_of(on_sphere, "scale").min()
     return finding(
         f"similarities off by a part of {similar:.0e}, losses by {loss:.0e}; doubling the points changes "
         f"LS eq. 3 by {scale:.0%} or more",
@@ -494,7 +514,7 @@ def sufficient(to_the_end, overlapping, equal_means):
     last = span(to_the_end.separable_at[to_the_end.gradient == "full"], ",.0f")
     slowest = np.nanmax(at)
     at_rest = equal_means["ratio"]
-    highest = max(one["ratio"] for one in overlapping)
+    highest = each_of(overlapping, "ratio").max()
     return finding(
         f"{counted(mixed)} runs above 1 stay mixed; the slowest takes "
         f"{slowest:,.0f} iterations, the chapter's seven {last}; without the conditions nothing "
@@ -523,23 +543,17 @@ def nothing_moves(equal_means, constant, constant_slope):
 
 @measures("ls-overlap")
 def no_weights(overlapping, overlapping_moved):
-    n, ratio, best, shares = [], [], [], []
-    for one in overlapping:
-        n.append(one["n"])
-        ratio.append(one["ratio"])
-        best.append(one["best"])
-        shares.append(one["kappa"])
-    best = max(best)
-    moved = np.array([one["best"] for one in overlapping_moved])
+    n = each_of(overlapping, "n")
+    ratio = each_of(overlapping, "ratio")
+    best = each_of(overlapping, "best").max()
+    moved = each_of(overlapping_moved, "best")
     power = np.polyfit(np.log(n), np.log(ratio), 1)[0]
-    share = span(shares, ".2g")
-    large = min(ratio) - 10
-    like_root = 0.01 - abs(power - 0.5)
+    share = span(each_of(overlapping, "kappa"), ".2g")
     return finding(
         rf"ratio {listed(ratio, '.0f')}, $\kappa/\Theta$ {share}; the largest gap over all weights is {best:.2f} eps, "
-        f"with moved numbers {span(moved, '.2f')}",
-        large,
-        like_root,
+        f"with moved numbers {span(moved)}",
+        ratio.min() - 10,
+        0.01 - abs(power - 0.5),
         -best,
         Every(-moved),
     )
@@ -570,11 +584,11 @@ def repaired(promises):
     promised = promises["promised"]
     at = promises["separable_at"]
     given = np.isfinite(promised)
-    broken = (at > promised) & np.isfinite(promised)
     late = promised[given] / at[given]
-    given, broken = given.sum(), broken.sum()
+    broken = (late < 1).sum()
+    given = given.sum()
     return finding(
-        f"{broken:.0f} of {given:.0f} promises broken, in {len(at)} runs; a promise comes at "
+        f"{broken} of {given} promises broken, in {len(at)} runs; a promise comes at "
         f"{span(late, '.2f')} times the step of separation",
         0.5 - broken,
         given - 0.5,
@@ -935,14 +949,7 @@ def byol_forgets(maps):
 
 @measures("ls-eq-13")
 def eq_13(first_variations):
-    off = max(abs(one["printed"] - one["autograd"]) for one in first_variations)
-    right = max(abs(one["corrected"] - one["autograd"]) for one in first_variations)
-    one = first_variations[0]
-    return misprint(
-        f"{one['printed']:.4f} where the derivative is {one['autograd']:.4f}; corrected, off by {right:.0e}",
-        off,
-        right,
-    )
+    return as_derived(first_variations)
 
 
 @measures("ls-eq-14")
@@ -1019,14 +1026,7 @@ def lemma(within):
 
 @measures("ls-eq-21")
 def eq_21(variations):
-    off = max(abs(s.printed - s.autograd) for s in variations.values())
-    right = max(abs(s.corrected - s.autograd) for s in variations.values())
-    one = variations["random h"]
-    return misprint(
-        f"{one.printed:.4f} where the derivative is {one.autograd:.4f}; corrected, off by {right:.0e}",
-        off,
-        right,
-    )
+    return as_derived([one._asdict() for one in variations.values()])
 
 
 @measures("ls-lower-bound")
@@ -1094,11 +1094,11 @@ def growing_eigenvalue(eigenvalues):
 
 @measures("ls-step-4")
 def step_4(flows):
-    errors = [one["alpha"] for one in flows]
-    right = max(one["gap"] for one in flows)
+    errors = each_of(flows, "alpha")
+    right = each_of(flows, "gap").max()
     return misprint(
         f"off by {span(errors, '.1%')}; the difference of the means by {right:.0e}",
-        max(errors),
+        errors.max(),
         right,
         NEARLY,
     )
@@ -1106,7 +1106,7 @@ def step_4(flows):
 
 @measures("ls-step-4-bounds")
 def step_4_bounds(flows):
-    moved = max(one["rest"] for one in flows)
+    moved = each_of(flows, "rest").max()
     return finding(f"the rest moves by {moved:.0e}", NEARLY - moved)
 
 
@@ -1125,23 +1125,22 @@ def first_gap(components):
 @measures("ls-step-5")
 def step_5(printed_bounds, equal_means):
     smallest = -equal_means["eps"]
-    over = min(max(values) - smallest for values in printed_bounds.values())
+    reached = min(map(max, printed_bounds.values()))
     return finding(
-        f"the smallest distance stays at {smallest:g}; F reaches {min(max(v) for v in printed_bounds.values()):.0e}",
-        -over,
+        f"the smallest distance stays at {smallest:g}; F reaches {reached:.0e}",
+        smallest - reached,
     )
 
 
 @measures("ls-stronger-than-needed")
 def stronger(donuts, tiny):
-    runs = [*donuts["rotation"], *tiny]
-    ratio = condition.check(runs).ratio
-    below = apart(runs) & (ratio < 1)
-    turned, started = np.split(below, [5])
-    of_donuts, of_tiny = (span(part, ".2g") for part in np.split(ratio, [5]))
+    of_donuts = condition.check(donuts["rotation"]).ratio
+    of_tiny = condition.check(tiny).ratio
+    turned = apart(donuts["rotation"]) & (of_donuts < 1)
+    started = apart(tiny) & (of_tiny < 1)
     return finding(
-        f"{counted(turned)} donuts (ratio {of_donuts}) and "
-        f"{counted(started)} tiny starts ({of_tiny}): much stronger, here",
+        f"{counted(turned)} donuts (ratio {span(of_donuts, '.2g')}) and "
+        f"{counted(started)} tiny starts ({span(of_tiny, '.2g')}): much stronger, here",
         turned,
         started,
     )
@@ -1170,17 +1169,16 @@ def free_uniform(vanilla, fig6_free):
 
 @measures("ls-cap-clusters")
 def cap_clusters(cap, cap_wide_gap):
+    of_ls = [run for runs in cap.values() for run in runs]
+    at = [run.clustered_at for run in of_ls if run.clustered_at is not None]
     groups = (*cap.values(), cap_wide_gap)
-    every = [run for runs in groups for run in runs]
-    at = [run.clustered_at for runs in cap.values() for run in runs if run.clustered_at is not None]
-    ever = clustered(every)
-    parted = apart(every)
-    times = span(at or 0, "d")
+    ever = [clustered(runs) for runs in groups]
+    parted = [apart(runs) for runs in groups]
     return finding(
         f"{counted(ever)} runs cluster, those of LS's data at iterations "
-        f"{times}; {parted.sum()} are separable",
-        *map(clustered, groups),
-        *map(apart, groups),
+        f"{span(at or 0, 'd')}; {np.sum(parted)} are separable",
+        *ever,
+        *parted,
     )
 
 
