@@ -21,6 +21,7 @@ import numpy as np
 import scipy.stats
 import yaml
 
+from clbook import records
 from clbook.data import written
 from clbook.style import typeset
 
@@ -214,6 +215,27 @@ class Measures(dict):
             return function
 
         return register
+
+
+# Evidence that is a record, read once in a process.
+
+
+def of_record(name: str) -> Callable:
+    """Gives the record `name`, a Dataset."""
+    return functools.cache(lambda: records.load(name))
+
+
+def of_computed(name: str) -> Callable:
+    """Gives what the function gave of which `name` is the record."""
+    return functools.cache(lambda: records.value(name))
+
+
+def of_runs(name: str) -> Callable:
+    """Gives the Results of the runs of the record `name`."""
+    return functools.cache(lambda: records.runs(name))
+
+
+# What stands in a paper.
 
 
 def needs(measure: Callable) -> list[str]:

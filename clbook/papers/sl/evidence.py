@@ -14,6 +14,7 @@ import torch
 from clbook import records
 from clbook.experiments import modadd
 from clbook.experiments.modadd import equivalence, lookup, over_seeds
+from clbook.papers.judging import of_computed, of_record, of_runs
 from clbook.papers.sl import checks, computed, definitions, recipes, tables
 from clbook.papers.sl.measures import BOTH, ONE, WITH, WITHOUT
 from clbook.papers.sl.recipes import RANDOM
@@ -96,16 +97,14 @@ def same_columns():
 def gap_without_answer():
     """Largest conditional gap of two symbols in CModAdd without the answer."""
     hidden = equivalence.check(tables.no_answer(), equivalence.modadd_table())
-    return np.abs(hidden.conditional).max()
+    return abs(hidden.conditional).max()
 
 
 # Theorems: optima of look-up tables in float64, five seeds.
 
 
-@functools.cache
-def twins():
-    """{what is changed: distances of the twins at the optimum, (seeds, pairs)}."""
-    return records.value("sl-twins")
+# {what is changed: distances of the twins at the optimum, (seeds, pairs)}.
+twins = of_computed("sl-twins")
 
 
 @functools.cache
@@ -139,16 +138,10 @@ def loss_change():
     return change
 
 
-@functools.cache
-def unlabelled():
-    """Twins with the same contexts and other answers: largest distance without labels, smallest with; (seeds,) each."""
-    return records.value("sl-unlabelled")
-
-
-@functools.cache
-def lemma():
-    """Error of Lemma A.1 as printed, and with the softmax over the batch on the left side; (2, batches, seeds)."""
-    return records.value("sl-lemma")
+# Twins with the same contexts and other answers: largest distance without labels, smallest with; (seeds,) each.
+unlabelled = of_computed("sl-unlabelled")
+# Error of Lemma A.1 as printed, and with the softmax over the batch on the left side; (2, batches, seeds).
+lemma = of_computed("sl-lemma")
 
 
 @functools.cache
@@ -169,10 +162,8 @@ def frequencies():
     return checks.frequencies()
 
 
-@functools.cache
-def basis():
-    """Optima of random tables with more or fewer contexts (a record)."""
-    return records.load("sl-basis")
+# Optima of random tables with more or fewer contexts.
+basis = of_record("sl-basis")
 
 
 @functools.cache
@@ -193,10 +184,8 @@ def absent():
     return checks.absent()
 
 
-@functools.cache
-def with_decay():
-    """{decay: distances of equivalent and of other symbols at the optimum of CModAdd, for each seed}."""
-    return records.value("sl-with-decay")
+# {decay: distances of equivalent and of other symbols at the optimum of CModAdd, for each seed}.
+with_decay = of_computed("sl-with-decay")
 
 
 @functools.cache
@@ -223,25 +212,17 @@ def steps():
     return checks.steps()
 
 
-@functools.cache
-def law_errors():
-    """{start: by how much the imbalance is off its law, (seeds,)}."""
-    return records.value("sl-law-errors")
-
-
-@functools.cache
-def flow_ratios():
-    """{start: mean distance of equivalent symbols over that of different ones at the end, (seeds,)}."""
-    return records.value("sl-flow-ratios")
+# {start: by how much the imbalance is off its law, (seeds,)}.
+law_errors = of_computed("sl-law-errors")
+# {start: mean distance of equivalent symbols over that of different ones at the end, (seeds,)}.
+flow_ratios = of_computed("sl-flow-ratios")
 
 
 # A transformer and Adam in the book's setting.
 
 
-@functools.cache
-def first():
-    """The book's setting, ten seeds, and classifiers from three starts: Fig. 2."""
-    return records.runs("sl-first")
+# The book's setting, ten seeds, and classifiers from three starts: Fig. 2.
+first = of_runs("sl-first")
 
 
 @functools.cache
@@ -274,10 +255,8 @@ def shuffled():
     return recipes.by_name("sl-shuffled")["shuffled"]
 
 
-@functools.cache
-def sides():
-    """Runs with shared parameters, and their loss on the samples left out (a record)."""
-    return records.load("sl-shared")
+# Runs with shared parameters, and their loss on the samples left out.
+sides = of_record("sl-shared")
 
 
 @functools.cache
@@ -400,16 +379,10 @@ def own_groups():
 # Words.
 
 
-@functools.cache
-def words_fixed_toss():
-    """The chapter's runs, five seeds: one toss of a coin an occurrence says which of two twins a word is."""
-    return records.runs("sl-words-fixed")
-
-
-@functools.cache
-def words_over_symbols():
-    """The same with the softmax over symbols, 750 steps (a record)."""
-    return records.runs("sl-words-over-symbols")
+# The chapter's runs, five seeds: one toss of a coin an occurrence says which of two twins a word is.
+words_fixed_toss = of_runs("sl-words-fixed")
+# The same with the softmax over symbols, 750 steps.
+words_over_symbols = of_runs("sl-words-over-symbols")
 
 
 @functools.cache
@@ -448,7 +421,5 @@ def words_transformer():
     return _said()["transformer"]
 
 
-@functools.cache
-def words_decay():
-    """The same with weight decay, 750 steps (a record)."""
-    return records.runs("sl-words-decay")
+# The same with weight decay, 750 steps.
+words_decay = of_runs("sl-words-decay")
