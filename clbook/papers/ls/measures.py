@@ -20,14 +20,14 @@ EXACT = 1e-12  # numbers in float64 that differ by less are called equal
 NEARLY = 1e-9  # relative: after an integration or an eigenvalue problem
 
 
-def apart(results) -> np.ndarray:
-    """Whether at some time an affine rule was right on every point of each run."""
-    return np.array([result.separable_at is not None for result in results])
-
-
 def taken(results) -> np.ndarray:
     """The iterations that each run took to separate, inf where it did not."""
     return np.array([or_never(result.separable_at) for result in results])
+
+
+def apart(results) -> np.ndarray:
+    """Whether at some time an affine rule was right on every point of each run."""
+    return np.isfinite(taken(results))
 
 
 def each_of(found: list[dict], name: str) -> np.ndarray:
@@ -46,16 +46,6 @@ def times_above_one(record) -> np.ndarray:
     return record.separable_at.values[above.values]
 
 
-def until_separation(record):
-    """Which recorded times of a record's runs come before their separation."""
-    return record.recorded_steps < record.separable_at.fillna(np.inf)
-
-
-def kinds(values) -> tuple:
-    """(seeds,) for each activation and width of the start, of values along those of the record of donuts."""
-    return tuple(values.stack(kind=("activation", "eps")).T)
-
-
 def clustered(runs) -> np.ndarray:
     """Whether each run's clusters appeared at some time."""
     return np.array([run.clustered_at is not None for run in runs])
@@ -63,7 +53,7 @@ def clustered(runs) -> np.ndarray:
 
 def shuffling(losses) -> float:
     """How much it changes the losses (4,) of the four maps of `Maps` to shuffle who goes where."""
-    return np.abs(losses[0::2] - losses[1::2]).max()
+    return abs(losses[0::2] - losses[1::2]).max()
 
 
 def even_places(by_tau) -> tuple[np.ndarray, np.ndarray]:
@@ -93,7 +83,7 @@ def unlike(result) -> float:
     """How far the integrals of eq. 5 are from one multiple of their places."""
     found = integrals(result)
     along = (found * result.z).sum(1)
-    return np.abs(found - along.mean() * result.z).max()
+    return abs(found - along.mean() * result.z).max()
 
 
 def best_line(thresholds, most: float) -> tuple[float, float]:
@@ -119,7 +109,7 @@ def best_line(thresholds, most: float) -> tuple[float, float]:
 
 def least_curvature(result) -> float:
     """The second smallest curvature, as a part of the largest: above 0 where nothing but a rotation is level."""
-    return result.eigenvalues[1] / np.abs(result.eigenvalues).max()
+    return result.eigenvalues[1] / abs(result.eigenvalues).max()
 
 
 def as_derived(variations: list[dict]) -> Finding:
@@ -314,7 +304,7 @@ def same_integrals(still):
     found = integrals(still[0])
     apart = np.linalg.norm(found[:, None] - found, axis=2).max()
     outwards = (found * z).sum(1, keepdims=True)
-    along = np.abs(found - outwards * z).max()
+    along = abs(found - outwards * z).max()
     return misprint(
         f"they differ by up to {apart:.2f}; corrected, the parts along the sphere by {along:.0e}",
         apart,
@@ -364,7 +354,7 @@ def slope(by_tolerance):
         slopes.append(found.mean())
         ratio.append(found / theory.threshold_slope(r.config.tolerance))
     ratio = np.array(ratio)
-    off = np.abs(ratio - 1).max()
+    off = abs(ratio - 1).max()
     return finding(
         f"slopes {listed(slopes, '.1f')}: {ratio.min():.2f} to {ratio.max():.2f} times the formula",
         0.15 - off,
@@ -389,8 +379,9 @@ def data_points(finite):
     losses, closed = [], []
     for r in finite:
         losses.append(r.loss_mean)
-        closed.append(np.log(np.exp(of_places(r)) - 2 / len(r.z)))
-    off = np.abs(np.subtract(losses, closed)).max()
+        even = np.exp(of_places(r))
+        closed.append(np.log(even - 2 / len(r.z)))
+    off = abs(np.subtract(losses, closed)).max()
     rise = np.diff(losses).min()
     return finding(
         listed(losses, ".4f"),
@@ -402,9 +393,10 @@ def data_points(finite):
 @measures("ls-remark-3-2")
 def minimisers(alone, saddles, still):
     least = min(least_curvature(result) for result in alone)
-    *shared, one = (
-        f"{r.negative(r.eigenvalues)} of {len(r.eigenvalues)}" for r in (*saddles, still[1])
-    )
+    down = []
+    for r in (*saddles, still[1]):
+        down.append(f"{r.negative(r.eigenvalues)} of {len(r.eigenvalues)}")
+    *shared, one = down
     return finding(
         f"the second smallest is at least {least:.0e} of the largest; with several points a place "
         f"{', '.join(shared)} directions go down, at one place {one}",
@@ -421,7 +413,7 @@ def copies_part(saddles):
         ways.append(found)
         wrong += found != c.clusters * (c.copies - 1)
         said = theory.split_curvature(c.clusters, c.tau)
-        errors.append(np.abs(r.split / said - 1).max())
+        errors.append(abs(r.split / said - 1).max())
     off = max(errors)
     return finding(
         f"{listed(ways, 'd')}; curvatures off by {off:.0e}",
@@ -527,10 +519,9 @@ def sufficient(to_the_end, overlapping, equal_means):
 def nothing_moves(equal_means, constant, constant_slope):
     ratios = []
     for result in constant:
-        at_start = {name: getattr(result, name)[0] for name in ("gamma", "theta", "sigma2")}
-        left, right = theory.separation_condition(
-            0.1, result.config.tau, result.config.n, **at_start, delta=0.0
-        )
+        config = result.config
+        at_start = result.gamma[0], result.theta[0], result.sigma2[0]
+        left, right = theory.separation_condition(0.1, config.tau, config.n, *at_start, delta=0.0)
         ratios.append(left / right)
     least = min(equal_means["ratio"], *ratios)
     slope = max(equal_means["partial"], equal_means["full"], constant_slope)
@@ -543,15 +534,16 @@ def nothing_moves(equal_means, constant, constant_slope):
 
 @measures("ls-overlap")
 def no_weights(overlapping, overlapping_moved):
-    n = each_of(overlapping, "n")
     ratio = each_of(overlapping, "ratio")
+    n = each_of(overlapping, "n")
     best = each_of(overlapping, "best").max()
     moved = each_of(overlapping_moved, "best")
+    of_moved = span(moved)
     power = np.polyfit(np.log(n), np.log(ratio), 1)[0]
     share = span(each_of(overlapping, "kappa"), ".2g")
     return finding(
         rf"ratio {listed(ratio, '.0f')}, $\kappa/\Theta$ {share}; the largest gap over all weights is {best:.2f} eps, "
-        f"with moved numbers {span(moved)}",
+        f"with moved numbers {of_moved}",
         ratio.min() - 10,
         0.01 - abs(power - 0.5),
         -best,
@@ -589,7 +581,7 @@ def repaired(promises):
     given = given.sum()
     return finding(
         f"{broken} of {given} promises broken, in {len(at)} runs; a promise comes at "
-        f"{span(late, '.2f')} times the step of separation",
+        f"{span(late)} times the step of separation",
         0.5 - broken,
         given - 0.5,
     )
@@ -686,7 +678,7 @@ def cube_tells(phase_diagram):
         ordered.append(spearmanr(cube, at)[0])
         flow.append(spearmanr(cube, at * one.tau)[0])
     return finding(
-        f"rank correlation {span(ordered, '.2f')} with the iterations, {span(flow, '.2f')} with the time of the flow",
+        f"rank correlation {span(ordered)} with the iterations, {span(flow)} with the time of the flow",
         early,
         Every(np.subtract(ordered, 0.5)),
     )
@@ -696,10 +688,12 @@ def cube_tells(phase_diagram):
 def square_decides(phase_diagram):
     found = []
     for one in of_seeds(phase_diagram):
-        found.append([one.misfit(one.eps**power / one.tau) for power in (2, 3)])
+        square = one.eps**2 / one.tau
+        cube = one.eps**3 / one.tau
+        found.append([one.misfit(square), one.misfit(cube)])
     square, cube = np.transpose(found)
     return finding(
-        f"eps^3/tau misses the time by a factor of {span(cube, '.2f')}, eps^2/tau by one of {span(square, '.3f')}",
+        f"eps^3/tau misses the time by a factor of {span(cube)}, eps^2/tau by one of {span(square, '.3f')}",
         Every(1.05 - square),
         Every(cube - 1.05),
     )
@@ -711,7 +705,7 @@ def spread_squared(blocks, thetas):
     falls = sigma2[:, 1:-1] / sigma2[:, 2:]  # from one spread to the next, but for the first
     least = np.min(thetas, axis=1)
     return finding(
-        f"divided by {span(falls, '.2f')}; $\\Theta$ at least {least.min():.0f}",
+        f"divided by {span(falls)}; $\\Theta$ at least {least.min():.0f}",
         falls.min(1) - 3.5,
         least - 1,
     )
@@ -730,8 +724,8 @@ def three_pairs(fig3):
     third = fig3.moved.sel(panel="fourth")
     again = ", ".join("never" if np.isnan(at) else f"{at:,.0f}" for at in late)
     parted = counted(np.isfinite(never))
-    way = span(third, ".2f")
-    other = span(second, ".2f")
+    way = span(third)
+    other = span(second)
     first = listed(early, ".0f")
     later = late > 10 * early
     return finding(
@@ -797,7 +791,7 @@ def mnist_in_the_end(fig4_mnist):
     best = fig4_mnist.accuracy.max("step")
     return finding(
         f"{counted(parted)} runs by iteration 5,000; right for at most {listed(best)}",
-        parted.values,
+        parted,
     )
 
 
@@ -811,7 +805,7 @@ def emergence_in_the_end(emergence):
     best = emergence.accuracy.max("step")
     return finding(
         f"right for at most {listed(best)} by iteration 5,000",
-        (best >= 1).values,
+        best >= 1,
     )
 
 
@@ -827,8 +821,8 @@ def donut_gradients(shapes):
     theta = np.array([r.theta[0] for r in shapes["donut"]])
     right = donut.min() > 1 > clusters.max()
     return finding(
-        f"$\\Theta$ {span(theta, '.2f')}; corrected, $\\sigma^2/\\Theta$ {span(donut, '.1f')} on the donut, "
-        f"{span(clusters, '.2f')} on the clusters",
+        f"$\\Theta$ {span(theta)}; corrected, $\\sigma^2/\\Theta$ {span(donut, '.1f')} on the donut, "
+        f"{span(clusters)} on the clusters",
         Every(EXACT - theta),
         verdict=None if right else "fails",
     )
@@ -880,7 +874,7 @@ def alignment_rises(stories):
     rises = end > start
     return finding(
         f"{counted(rises)} runs; alignment {span(start, '.2g')} before, {span(end, '.2g')} after",
-        rises.values,
+        rises,
     )
 
 
@@ -904,6 +898,7 @@ def blocks_then_separation(stories, fig5):
     last = fig5.alignment.isel(step=inside.sum("step") - 1)
     rise = (last / fig5.alignment.isel(step=0)).where(inside.any("step"), 0.0)
     highest = fig5.alignment.where(inside, 0.0).max()
+    by_kind = (rise / 2 - 1).stack(kind=("activation", "eps")).T
     part_of_rise = span(part, ".2g")
     iterations = span(donut.separable_at, "d")
     times_start = span(rise, ".2g")
@@ -911,22 +906,24 @@ def blocks_then_separation(stories, fig5):
         f"{part_of_rise} of the rise, at iterations {iterations}; from wider starts, too, the "
         f"alignment at separation is {times_start} times that at the start, at most {highest:.2f}",
         part.max("activation") - 0.5,
-        *kinds(rise / 2 - 1),
+        *by_kind,
     )
 
 
 @measures("ls-warm-start")
 def warm_start(fig5):
-    after_start = until_separation(fig5) & (fig5.recorded_steps > 0)
+    steps = fig5.recorded_steps
+    between = (steps > 0) & (steps < fig5.separable_at.fillna(np.inf))
     first = fig5.later.isel(step=0)
-    margins = np.log(fig5.later.where(after_start).max("step")).fillna(-1.0)
+    highest = fig5.later.where(between).max("step")
+    margins = np.log(highest).fillna(-1.0)
     close = margins.sel(activation="relu").where(fig5.eps < 4, drop=True)
     met = margins > 0
     only_later = int((met & (first < 1)).sum())
     return finding(
         f"such a time in {counted(met)} runs, in {only_later} of them not "
         f"yet at the start; with ReLU up to 9 in {counted(close > 0)}",
-        Every(close.values.ravel()),
+        Every(close),
     )
 
 
@@ -965,7 +962,7 @@ def pairwise(pairwise):
 
 @measures("ls-prop-b-3-first-order")
 def constant(still):
-    slope = np.abs(still[1].gradient).max()
+    slope = abs(still[1].gradient).max()
     return finding(f"gradient {slope:.0e}", EXACT - slope)
 
 
@@ -1016,7 +1013,7 @@ def lemma(within):
         found = [s.autograd for s in variations]
         values += found
         largest.append(max(found))
-        least = min(least, min(found) / np.abs(found).max())
+        least = min(least, min(found) / max(map(abs, found)))
     return finding(
         f"positive for {counted(np.greater(values, 0))}; "
         f"at most {listed(largest, '.0e')} for K = 2 to 5",
@@ -1059,9 +1056,9 @@ def step_1(linear_errors, linear_powers):
     law = eps**3 / tau**2 + gamma / tau
     part = (error / law).max()
     return finding(
-        f"at most {part:.2f} times it; powers {span(linear_powers, '.2f')}",
+        f"at most {part:.2f} times it; powers {span(linear_powers)}",
         2 - part,
-        0.2 - np.abs(np.subtract(linear_powers, 3)).max(),
+        0.2 - abs(np.subtract(linear_powers, 3)).max(),
     )
 
 
@@ -1117,7 +1114,7 @@ def first_gap(components):
     powers = np.polyfit(np.log(n), np.log(medians), 1)[0]
     of_n = listed(np.mean(medians, 1))
     return finding(
-        rf"{of_n} $\varepsilon$ for n = {listed(n, 'd')}: powers {span(powers, '.2f')}",
+        rf"{of_n} $\varepsilon$ for n = {listed(n, 'd')}: powers {span(powers)}",
         powers - 0.25,
     )
 
@@ -1159,7 +1156,7 @@ def free_uniform(vanilla, fig6_free):
     right = np.append(accuracy, end.accuracy)
     off = np.append(gap, large)
     few = f"loss within {np.max(gap):.0e}, accuracy {span(accuracy, '.2g')}"
-    many = f"n = 2,000: {large.max():.0e}, {span(end.accuracy, '.2f')}"
+    many = f"n = 2,000: {large.max():.0e}, {span(end.accuracy)}"
     return finding(
         f"{few}; {many}",
         Every(0.005 - off),
@@ -1189,13 +1186,12 @@ def full_size(fig6, uniform_size, uniform_batches):
     at = cap.fillna(np.inf)
     early = (0.1 - cap / last).fillna(-1.0)
     uniform = np.isfinite(uniform_size.separable_at.sel(d=2, depth=1))
-    small = np.isfinite(uniform_batches.separable_at).sum("seed")
-    seeds = uniform_batches.sizes["seed"]
-    by_rate = [f"{int(small.sel(lr=lr))} of {seeds} at lr {lr:g}" for lr in small.lr.values]
+    small = np.isfinite(uniform_batches.separable_at)
+    by_rate = [f"{counted(one)} at lr {one.lr.item():g}" for one in small]
     return finding(
         f"from the cap at {listed(at, '.0f')} of {last:,.0f} iterations; from the uniform "
         f"start {counted(uniform)} within 16; in batches of 200 {', '.join(by_rate)}",
-        Every(early.values),
+        Every(early),
     )
 
 

@@ -51,7 +51,8 @@ def figure_4(results) -> dict[str, np.ndarray]:
 def raw_pixels(results) -> dict[str, np.ndarray]:
     """Whether an affine function separates the classes of the images themselves, and where the embedding starts."""
     parted = [separable(r.x, r.labels) for r in results]
-    return {"parted": np.array(parted), "embedding": np.stack([r.z[:, ::15, 0] for r in results])}
+    embedding = [r.z[:, ::15, 0] for r in results]
+    return {"parted": np.array(parted), "embedding": np.stack(embedding)}
 
 
 def overlaps(results) -> dict[str, np.ndarray]:
@@ -67,7 +68,10 @@ def overlaps(results) -> dict[str, np.ndarray]:
 def stays(results) -> dict[str, np.ndarray]:
     """`curves`, and at which recorded times the classes are whole; extent of the embedding."""
     whole = [condition.whole_classes(r, np.bincount(r.labels).tolist()) for r in results]
-    return curves(results) | {"whole": np.stack(whole), "width": extents(results)}
+    found = curves(results)
+    found["whole"] = np.stack(whole)
+    found["width"] = extents(results)
+    return found
 
 
 # Label accuracy of the nearest neighbours over time, and the loss.

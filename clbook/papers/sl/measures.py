@@ -868,7 +868,7 @@ def softmax_side(words_fixed_toss, words_over_symbols):
     other = pair_ratios(words_over_symbols, "injected")
     return finding(
         f"ratio {span(contexts)} and {span(other)}",
-        Every(0.05 - np.abs(contexts - other)),
+        Every(0.05 - abs(contexts - other)),
     )
 
 
