@@ -77,7 +77,7 @@ def positive(same=1e-7, different=2.0):
     }
 
 
-ALONE = {"twin_moved": 14.0, "loss_change": {"contexts": 1e-16}}
+ALONE = {"twin_moved": (14.0, {"contexts": 1e-16})}
 # The control of each claim, which must not pass, is the evidence for its second word.
 CASES = {
     "sl-aligned": {

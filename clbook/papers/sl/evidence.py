@@ -108,34 +108,22 @@ twins = of_computed("sl-twins")
 
 
 @functools.cache
-def _eight():
-    """A random table of 8 symbols and 8 columns; its optimal symbols for contexts C = I, which are a basis; the same
-    with 5 added to every entry of one twin."""
-    joint = equivalence.random_table(contexts=4).labelled
-    exact = torch.from_numpy(lookup.pmi(joint))
+def twin_moved():
+    """How far one of two twins is moved from the other; {what the softmax sums over: change of the loss by that}.
+
+    A random table of 8 symbols and 8 columns, with its optimal symbols for contexts C = I, which are a basis.
+    """
+    joint = torch.from_numpy(equivalence.random_table(contexts=4).labelled)
+    exact = torch.from_numpy(lookup.pmi(joint.numpy()))
     shifted = exact.clone()
     shifted[1] += 5
-    return torch.from_numpy(joint), exact, shifted
-
-
-@functools.cache
-def twin_moved():
-    """How far one of two twins is moved from the other, where the contexts are a basis."""
-    _, _, shifted = _eight()
-    return float(torch.linalg.norm(shifted[0] - shifted[1]))
-
-
-@functools.cache
-def loss_change():
-    """{what the softmax sums over: change of the loss when the twin is moved}."""
-    joint, exact, shifted = _eight()
     basis = torch.eye(8, dtype=torch.float64)
     change = {}
     for over in ("contexts", "symbols"):
-        before = lookup.infonce(exact, basis, joint, over)[0]
-        after = lookup.infonce(shifted, basis, joint, over)[0]
+        before, _ = lookup.infonce(exact, basis, joint, over)
+        after, _ = lookup.infonce(shifted, basis, joint, over)
         change[over] = abs(float(after) - float(before))
-    return change
+    return float(torch.linalg.norm(shifted[0] - shifted[1])), change
 
 
 # Twins with the same contexts and other answers: largest distance without labels, smallest with; (seeds,) each.
@@ -353,7 +341,7 @@ def own_nearest():
     found = {}
     for name, runs in own().items():
         different = [tables.distances(run.tables[-1], checks.CLASSES)[1] for run in runs]
-        found[name] = np.array([lengths[0] for lengths in different])  # they are sorted
+        found[name] = np.min(different, 1)
     return found
 
 

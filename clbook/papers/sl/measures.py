@@ -6,6 +6,7 @@ from clbook import theory
 from clbook.experiments.modadd import over_seeds
 from clbook.experiments.modadd.equivalence import SAME
 from clbook.papers.judging import Every, Finding, Measures, counted, finding, listed, span
+from clbook.papers.sl.checks import CLASSES
 from clbook.papers.sl.recipes import RANDOM
 
 measures = Measures()
@@ -25,6 +26,12 @@ def ranges(numbers: dict, *conditions) -> Finding:
     """The range of the numbers under each label."""
     text = "; ".join(f"{label} {span(values, '.2g')}" for label, values in numbers.items())
     return finding(text, *conditions)
+
+
+def below(bar: float, numbers: dict) -> Finding:
+    """Under each label every number is below the bar."""
+    margins = [Every(bar - values) for values in numbers.values()]
+    return ranges(numbers, *margins)
 
 
 def compared(*pairs: dict) -> Finding:
@@ -212,23 +219,25 @@ def shared_parameters(sides):
 def update_of_contexts(steps):
     errors = [np.array(rows)[:, 1] for rows in steps.values()]
     off = np.max(errors, 0)
-    return ranges({"off by": off}, Every(1e-12 - off))
+    return below(1e-12, {"off by": off})
 
 
 @measures("sl-theorem-3-1")
-def twins_meet(twins, twin_moved, loss_change):
+def twins_meet(twins, twin_moved):
     contexts = twins["all hypotheses"].max(1)
     symbols = twins["softmax over symbols"].max(1)
-    found = ranges(
+    found = below(
+        EQUAL,
         {
             "apart with the softmax over contexts (SL eq. 2)": contexts,
             "with that over symbols (SL Lemma A.1)": symbols,
         },
-        Every(EQUAL - contexts),
-        Every(EQUAL - symbols),
     )
-    change = f"{loss_change['contexts']:.1g}"
-    found.text += f"; with a basis alone {twin_moved:.0f} apart, where the loss is off its least value by {change}"
+    moved, change = twin_moved
+    found.text += (
+        f"; with a basis alone {moved:.0f} apart, where the loss is off its least value by "
+    )
+    found.text += f"{change['contexts']:.1g}"
     return found
 
 
@@ -363,10 +372,7 @@ def without_labels(unlabelled):
 
 @measures("sl-frozen")
 def frozen(given):
-    return ranges(
-        {f"{name}: apart": apart for name, apart in given.items()},
-        *(Every(1e-9 - apart) for apart in given.values()),
-    )
+    return below(1e-9, {f"{name}: apart": apart for name, apart in given.items()})
 
 
 @measures("sl-needed")
@@ -404,10 +410,8 @@ def one_vector(aligned_tables, with_decay):
 
 @measures("sl-aligned")
 def tasks_aligned(aligned, classes):
-    agree = np.tile(np.eye(8, dtype=bool), (2, 2))  # whether two symbols agree mod 8
-    modadd, cmodadd = (
-        ((gap <= SAME) != agree).sum() for gap in (aligned.semantic, aligned.conditional)
-    )
+    modadd = ((aligned.semantic <= SAME) != CLASSES).sum()
+    cmodadd = ((aligned.conditional <= SAME) != CLASSES).sum()
     *numbers, as_classes = classes
     return ranges(
         {
@@ -505,7 +509,7 @@ def loss_at_floor(full):
         least = end(runs, "floor")
         above.append((end(runs, "loss") - least) / (GUESSING - least))
     up = np.concatenate(above)
-    return ranges({"up by": up}, Every(0.1 - up))
+    return below(0.1, {"up by": up})
 
 
 @measures("sl-fig-2b")
@@ -671,8 +675,7 @@ def own_wide_random_start(own_wide):
 
 @measures("sl-imbalance-fades")
 def imbalance_fades(law_errors):
-    errors = {f"{name}: off by": error for name, error in law_errors.items()}
-    return ranges(errors, *(Every(0.03 - error) for error in errors.values()))
+    return below(0.03, {f"{name}: off by": error for name, error in law_errors.items()})
 
 
 @measures("sl-large-symbols")
@@ -749,7 +752,7 @@ def one_distance(with_decay):
     for decay, optima in with_decay.items():
         ratios = [different / theory.l2_distance(decay) for _, different in optima]
         errors[f"decay {decay:g}: off by"] = np.array([abs(ratio - 1).max() for ratio in ratios])
-    return ranges(errors, *(Every(1e-3 - error) for error in errors.values()))
+    return below(1e-3, errors)
 
 
 @measures("sl-own-bands")
