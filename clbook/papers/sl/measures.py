@@ -433,7 +433,8 @@ def same_data(same_columns):
 
 @measures("sl-no-answer")
 def no_answer(gap_without_answer, no_answer):
-    left = np.array([run.different[-1] / run.different[0] for run in no_answer])
+    start, *_, last = over_seeds(no_answer, "different")
+    left = last / start
     label = f"largest gap {gap_without_answer:g}; of their first distance different symbols keep"
     return ranges(
         {label: left},
@@ -450,9 +451,8 @@ def settings_of_section_5(setting):
 
 @measures("sl-fig-2a")
 def only_equivalent(first):
-    ratio = over_seeds(first, "ratio")
     different = over_seeds(first, "different")
-    start, *_, last = ratio
+    start, *_, last = over_seeds(first, "ratio")
     kept = different[-1] / different[-7]
     return ranges(
         {"first ratio": start, "last": last, "different keep": kept},
@@ -463,10 +463,9 @@ def only_equivalent(first):
 
 @measures("sl-own-fig-2a")
 def own_equivalent_close(paper):
-    ratio = over_seeds(paper, "ratio")
     different = over_seeds(paper, "different")
     half = np.searchsorted(paper[0].steps, paper[0].steps[-1] / 2)
-    start, *_, last = ratio
+    start, *_, last = over_seeds(paper, "ratio")
     kept = different[-1] / different[half]
     return ranges(
         {"last ratio": last, "first": start, "different keep": kept},
