@@ -93,17 +93,17 @@ def test_the_least_favourable_condition_decides():
         ((met, open_), "undecided"),
         ((met, open_, broken), "fails"),
     ):
-        row = made().row(Finding("text", conditions=conditions))
+        row = made().row(Finding("text", *conditions))
         assert row["verdict"] == verdict
     assert (row["margin"], row["paper"], row["item"]) == (-2.0, "LS", "Theorem 4.3")
     assert row["source"] == "LS Theorem 4.3; VA Prop. 2.1"
 
 
 def test_a_claim_has_words_of_its_own_for_a_bar_that_is_not_met():
-    row = made(verdicts=["holds", "not seen here"]).row(Finding("", conditions=(-1.0,)))
+    row = made(verdicts=["holds", "not seen here"]).row(Finding("", -1.0))
     assert row["verdict"] == "not seen here"
     claim = made(verdicts=["holds when", "fails"], condition="d is odd")
-    row = claim.row(Finding("", conditions=(1.0,)))
+    row = claim.row(Finding("", 1.0))
     assert (row["verdict"], row["condition"]) == ("holds when", "d is odd")
 
 
@@ -127,7 +127,7 @@ def test_evidence_is_found_by_the_names_of_what_a_measure_takes(monkeypatch):
     evidence.runs = lambda: 3.0
     measures = types.ModuleType("clbook.papers.toy.measures")
     measures.measures = Measures()
-    measures.measures("toy-1", 2.0)(lambda bar, runs: Finding("", conditions=(runs - bar,)))
+    measures.measures("toy-1", 2.0)(lambda bar, runs: Finding("", runs - bar))
     monkeypatch.setitem(sys.modules, evidence.__name__, evidence)
     monkeypatch.setitem(sys.modules, measures.__name__, measures)
     toy = Paper("TOY", "", [], {"toy-1": made()}, [])
@@ -138,7 +138,7 @@ def test_evidence_is_found_by_the_names_of_what_a_measure_takes(monkeypatch):
 
 
 def test_a_table_shows_its_rows():
-    row = made().row(Finding("a < b, $x^2$", conditions=(1.0,)))
+    row = made().row(Finding("a < b, $x^2$", 1.0))
     page = judging.table([row])
     assert 'id="claim-toy-1"' in page and r"a &lt; b, \(x^2\)" in page and "The bar: x." in page
 

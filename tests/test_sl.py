@@ -389,7 +389,7 @@ def test_figures_of_a_records_runs_say_its_numbers():
     )
     (line,) = [line for line in ratios.fig.axes[0].lines if line.get_gid() == "heavy"]
     assert line.get_ydata() == pytest.approx(np.mean([run.ratio for run in runs], 0))
-    pairs = figures.pairs(runs, records.load("sl-dose").table_steps.values, columns=5)
+    pairs = figures.pairs(runs, records.load("sl-dose").table_steps.values)
     assert [ax.get_title() for ax in pairs.fig.axes] == [f"seed {seed}" for seed in range(5)]
     assert [len(ax.lines) for ax in pairs.fig.axes] == [120] * 5
 

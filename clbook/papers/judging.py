@@ -12,7 +12,7 @@ import functools
 import importlib
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from html import escape
 from pathlib import Path
 
@@ -20,6 +20,7 @@ import jinja2
 import numpy as np
 import yaml
 
+from clbook import records
 from clbook.data import written
 from clbook.metrics import mean_interval
 from clbook.style import typeset
@@ -114,31 +115,26 @@ class Claim:
         return row | {"margin": margin, "interval": interval}
 
 
-@dataclasses.dataclass
 class Finding:
     """What a measure found.
 
     Attributes:
         text: what was measured, for a reader.
-        value: the number in question; the verdict does not depend on it.
         conditions: how far each of the claim's conditions is past its bar, one after the other; positive is met. A
             number where no chance enters; an array, one number a seed, of a statement about the mean; `Every(array)`,
             or an array of True and False, of a statement about every run. The least favourable condition decides.
         verdict: in place of a margin, where there can be none: "undecided" for runs cut before the event.
     """
 
-    text: str
-    value: float | None = None
-    conditions: Iterable = ()
-    verdict: str | None = None
-
-    def __post_init__(self):
-        self.conditions = tuple(self.conditions)
+    def __init__(self, text: str, *conditions, verdict: str | None = None):
+        self.text = text
+        self.conditions = conditions
+        self.verdict = verdict
 
 
 def misprint(text: str, off: float, right: float, bar: float) -> Finding:
     """Finding of a formula that is off as printed; it fails where its corrected form is not right."""
-    return Finding(text, conditions=(bar - off,), verdict=None if right < bar else "fails")
+    return Finding(text, bar - off, verdict=None if right < bar else "fails")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -206,6 +202,27 @@ class Measures(dict):
             return function
 
         return register
+
+
+# Evidence that is a record, read once in a process.
+
+
+def of_record(name: str) -> Callable:
+    """Gives the record `name`, a Dataset."""
+    return functools.cache(lambda: records.load(name))
+
+
+def of_computed(name: str) -> Callable:
+    """Gives what the function gave of which `name` is the record."""
+    return functools.cache(lambda: records.value(name))
+
+
+def of_runs(name: str) -> Callable:
+    """Gives the Results of the runs of the record `name`."""
+    return functools.cache(lambda: records.runs(name))
+
+
+# What stands in a paper.
 
 
 def needs(measure: Callable) -> list[str]:

@@ -135,8 +135,8 @@ CASES = {
     "sl-several-tasks": {"holds": several(1e-7), "fails": several(0.1)},
     "sl-shared": {"seen here": sides(), "not seen here": sides(ratio=1.2)},
     "sl-one-context": {
-        "identity": {"overall_gap": np.eye(2), "word_gaps": np.array([0.0, 1.0])},
-        "fails": {"overall_gap": np.eye(2), "word_gaps": np.array([0.3, 1.0])},
+        "identity": {"example": (np.eye(2), (0.0, 1.0))},
+        "fails": {"example": (np.eye(2), (0.3, 1.0))},
     },
     "sl-eq-1": {"holds": {"loss_errors": NEAR / 10}, "fails": {"loss_errors": LOW}},
     "sl-same-data": {"holds": {"same_columns": 0.0}, "fails": {"same_columns": 1e-9}},

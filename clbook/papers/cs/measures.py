@@ -41,7 +41,7 @@ def less_where_it_varies(linear):
         shares = style_gain(maps, 4)  # (spreads, seeds)
         found[f"{space}: style's gain over content's"] = shares
         falls += list(shares[:-1] - shares[1:])
-    return Finding(by_spread(found), conditions=falls)
+    return Finding(by_spread(found), *falls)
 
 
 @measures("cs-abstract")
@@ -56,17 +56,15 @@ def low_rank_projector(keeping):
         f"sphere: the loss is lower by {span(lead, '.3f')} without style, "
         f"whose $R^2$ is {span(style)}; "
         f"in the box the loss is higher by {span(worse)}",
-        conditions=(
-            lead,
-            np.subtract(0.1, style),
-        ),
+        lead,
+        np.subtract(0.1, style),
     )
 
 
 @measures("cs-eq-1")
 def definitions(written):
     worst = np.max(written)
-    return Finding(f"off by {worst:.0e} at most", conditions=(1e-10 - worst,))
+    return Finding(f"off by {worst:.0e} at most", 1e-10 - worst)
 
 
 def least(maps) -> np.ndarray:
@@ -81,7 +79,7 @@ def inverted(linear):
         level = least(linear[world, 0, 1.0])
         texts.append(f"{span(level)} ({world})")
         levels.append(level)
-    return Finding("; ".join(texts), conditions=np.subtract(levels, 0.8))
+    return Finding("; ".join(texts), *np.subtract(levels, 0.8))
 
 
 def style_kept(deep, world: str, sd: float, label: str, width: int = 50) -> np.ndarray:
@@ -98,7 +96,7 @@ def at_spreads(deep, world: str, label: str, sds=SDS) -> np.ndarray:
 def inverted_deep(deep):
     kept = {world: at_spreads(deep, world, "no content") for world in SPACES}
     style = np.concatenate(list(kept.values()))
-    return Finding(by_spread(kept), conditions=style - 0.9)
+    return Finding(by_spread(kept), *(style - 0.9))
 
 
 @measures("cs-eq-2")
@@ -106,17 +104,15 @@ def style_distance(split):
     off, smaller = np.array(split).T
     return Finding(
         f"off by {off.max():.0e} at most; with the longest direction gone {span(smaller)} of it",
-        conditions=(
-            1e-9 - off.max(),
-            1 - smaller.max(),
-        ),
+        1e-9 - off.max(),
+        1 - smaller.max(),
     )
 
 
 @measures("cs-without-content")
 def low_rank_distance(lowered):
     ratios = np.array(lowered)
-    return Finding(f"{span(ratios)} of the full distance", conditions=(ratios.min() - 1,))
+    return Finding(f"{span(ratios)} of the full distance", ratios.min() - 1)
 
 
 def of_classes(classes, variant) -> tuple:
@@ -139,13 +135,11 @@ def classes_collapse(classes):
     )
     return Finding(
         text,
-        conditions=(
-            0.1 - within,
-            0.1 - style,
-            0.1 - off,
-            kept_within - 0.1,
-            kept_style - 0.1,
-        ),
+        0.1 - within,
+        0.1 - style,
+        0.1 - off,
+        kept_within - 0.1,
+        kept_style - 0.1,
     )
 
 
@@ -153,8 +147,7 @@ def classes_collapse(classes):
 def near_style_stays(classes):
     within, style = of_classes(classes, "style near the old one")
     return Finding(
-        f"within over between {span(within)}; $R^2$ of style {span(style)}",
-        conditions=(within - 0.1,),
+        f"within over between {span(within)}; $R^2$ of style {span(style)}", within - 0.1
     )
 
 
@@ -178,7 +171,7 @@ def by_world(found: dict) -> str:
 def lower_content(linear):
     found = factors(linear, 0.01)
     in_boxes = np.concatenate([found[world] for world in BOXES])
-    return Finding(by_world(found), conditions=np.log(in_boxes))
+    return Finding(by_world(found), *np.log(in_boxes))
 
 
 @measures("cs-high-tau-c")
@@ -190,7 +183,7 @@ def higher_content(linear):
     helps = all(low[world].mean(1).min() > 1 for world in BOXES)
     return Finding(
         f"{by_world(found)}; tau_c = .01: {by_world(low)}",
-        conditions=(gain.min(0),),
+        gain.min(0),
         verdict=None if helps else "fails",
     )
 
@@ -199,8 +192,7 @@ def higher_content(linear):
 def shielded(shield):
     fourth = [shield[5, above].style.sel(layer="fourth") for above in range(4)]
     return Finding(
-        f"$R^2$ {listed([v.mean() for v in fourth])} under 0 to 3 layers",
-        conditions=(fourth[3] - fourth[0],),
+        f"$R^2$ {listed([v.mean() for v in fourth])} under 0 to 3 layers", fourth[3] - fourth[0]
     )
 
 
@@ -218,10 +210,8 @@ def style_falls(linear):
         f"without content the smallest is {span(level)}; "
         f"with it the largest of style {span(in_box)} (box), "
         f"{span(on_sphere)} (sphere)",
-        conditions=(
-            *(level - 0.5),
-            *(0.5 - fallen),
-        ),
+        *(level - 0.5),
+        *(0.5 - fallen),
     )
 
 
@@ -235,7 +225,7 @@ def content_grows(linear):
         style.append(gain[:, k:].mean(1))
     return Finding(
         f"content {span(content, '.1f')} times, style {span(style)} times the gain without content",
-        conditions=np.log(np.multiply(content, style)),
+        *np.log(np.multiply(content, style)),
     )
 
 
@@ -267,18 +257,16 @@ def dashed(heated, linear):
     )
     return Finding(
         text,
-        conditions=(
-            0.1 - one[0],
-            0.1 - one[1],
-            equal - 0.1,
-        ),
+        0.1 - one[0],
+        0.1 - one[1],
+        equal - 0.1,
     )
 
 
 @measures("cs-units")
 def units(unit):
     off = max(unit)
-    return Finding(f"by {off:.0e} at most", conditions=(1e-12 - off,))
+    return Finding(f"by {off:.0e} at most", 1e-12 - off)
 
 
 @measures("cs-undone")
@@ -294,7 +282,7 @@ def undo(linear):
         found[tau] = np.array(undone)
     return Finding(
         f"{span(found[0.01], '.3f')} of content's, at equal temperatures {span(found[1.0], '.3f')}",
-        conditions=np.log(found[1.0] / found[0.01]),
+        *np.log(found[1.0] / found[0.01]),
     )
 
 
@@ -303,7 +291,7 @@ def deep_box(deep):
     style = at_spreads(deep, "box", "content")
     free = at_spreads(deep, "box", "no content")
     text = by_spread({"box, content": style, "without": free})
-    return Finding(f"$R^2$ {text}", conditions=(Every(free - style),))
+    return Finding(f"$R^2$ {text}", Every(free - style))
 
 
 @measures("cs-deep-box")
@@ -312,7 +300,7 @@ def deep_box_temperature(deep):
     equal = style_kept(deep, "box", 0.15, "content")
     return Finding(
         f"$R^2$ {listed(low)} with the lower tau_c, {listed(equal)} at equal temperatures",
-        conditions=(low - equal,),
+        low - equal,
     )
 
 
@@ -324,7 +312,7 @@ def deep_narrow(rotated):
         free = style_kept(rotated, world, 0.15, "no content", 10)
         texts.append(f"{world}, content {listed(style)}; without {listed(free)}")
         less.append(free - style)
-    return Finding(f"$R^2$ {'; '.join(texts)}", conditions=less)
+    return Finding(f"$R^2$ {'; '.join(texts)}", *less)
 
 
 @measures("cs-deep-lower-tau")
@@ -334,7 +322,7 @@ def lower_temperature(deep_short):
     more = []
     for low, run in zip(halved, plain, strict=True):
         more.append(low.style_r2[-1, -1] - run.style_r2[-1, -1])
-    return Finding(f"$R^2$ higher by {span(more)}", conditions=(more,))
+    return Finding(f"$R^2$ higher by {span(more)}", more)
 
 
 @measures("cs-fig-1-right")
@@ -342,7 +330,7 @@ def deep_sphere(deep):
     style = at_spreads(deep, "sphere", "content")
     free = at_spreads(deep, "sphere", "no content")
     text = by_spread({"sphere, content": style, "without": free})
-    return Finding(text, conditions=0.5 - style / free)
+    return Finding(text, *(0.5 - style / free))
 
 
 @measures("cs-threshold-deep")
@@ -351,10 +339,8 @@ def threshold_misses(deep, predicted):
     left = [predicted[sd][0] for sd in SDS]
     return Finding(
         f"at {listed(left)} of the threshold {by_spread({'a share of': share})}",
-        conditions=(
-            1 - max(left),
-            *(0.5 - share),
-        ),
+        1 - max(left),
+        *(0.5 - share),
     )
 
 
@@ -367,10 +353,8 @@ def sphere_threshold(sphere_grid):
     bottom = below.min()
     return Finding(
         f"at most {top:.2f} of content's above, at least {bottom:.2f} below",
-        conditions=(
-            Every(bottom - above),
-            Every(below - top),
-        ),
+        Every(bottom - above),
+        Every(below - top),
     )
 
 
@@ -381,10 +365,8 @@ def beats_inverse(parts):
     return Finding(
         f"box {trained.mean():.2f} against {scaled.mean():.2f}, "
         f"sphere {on_sphere.mean():.2f} against {inverse.mean():.2f}",
-        conditions=(
-            scaled - trained,
-            inverse - on_sphere,
-        ),
+        scaled - trained,
+        inverse - on_sphere,
     )
 
 
@@ -398,12 +380,10 @@ def split_of_losses(parts):
     return Finding(
         "alignment and uniformity, inverse to trained: box {:.2f} and {:.2f} to {:.2f} and {:.2f}, sphere {:.2f} and "
         "{:.2f} to {:.2f} and {:.2f}".format(*means),
-        conditions=(
-            -on_sphere.sum(1),
-            -on_sphere[:, 0],
-            in_box[:, 0],
-            -in_box[:, 1],
-        ),
+        -on_sphere.sum(1),
+        -on_sphere[:, 0],
+        in_box[:, 0],
+        -in_box[:, 1],
     )
 
 
@@ -417,7 +397,7 @@ def totals(deep, world: str, label: str) -> np.ndarray:
 def beaten(lead: np.ndarray, free: np.ndarray) -> Finding:
     """By how much a loss is below that of the inverse (spreads, seeds); `free`: without content, for the text."""
     text = by_spread({"lower by": lead, "without content by": free})
-    return Finding(text, conditions=(Every(lead),))
+    return Finding(text, Every(lead))
 
 
 @measures("cs-table-1-deep-box")
@@ -445,11 +425,9 @@ def decoded(inverse):
     ball_near = (0.01 - abs(ball - 9.26)).min()
     return Finding(
         f"box {box.mean():.2f} (p = 2), {other.mean():.2f} (p = 1); sphere {ball.mean():.2f}",
-        conditions=(
-            near,
-            far,
-            ball_near,
-        ),
+        near,
+        far,
+        ball_near,
     )
 
 
@@ -466,7 +444,7 @@ def lost_last(deep, world: str, label: str) -> tuple[np.ndarray, np.ndarray]:
 def in_the_last_on_the_sphere(deep):
     last, before = lost_last(deep, "sphere", "content")
     text = by_spread({"in the last layer": last, "before it": before})
-    return Finding(text, conditions=last - before)
+    return Finding(text, *(last - before))
 
 
 @measures("cs-last-layer-box")
@@ -480,10 +458,8 @@ def in_the_last_in_the_box(deep):
     }
     return Finding(
         by_spread(found),
-        conditions=(
-            Every(last - before),
-            Every(last - free),
-        ),
+        Every(last - before),
+        Every(last - free),
     )
 
 
@@ -499,7 +475,7 @@ def beside(deep, label: str) -> tuple:
 def norm_too(deep):
     none, alone, both, more = beside(deep, "both")
     text = by_spread({"with neither": none, "with tau_c": alone, "with both": both})
-    return Finding(f"$R^2$ {text}", conditions=more)
+    return Finding(f"$R^2$ {text}", *more)
 
 
 @measures("cs-deep-norm")
@@ -510,7 +486,7 @@ def norm_alone(deep):
         "with it": none,
         "with it and two temperatures": alone,
     }
-    return Finding(by_spread(found), conditions=more)
+    return Finding(by_spread(found), *more)
 
 
 # Section 4.2: Figure 2 and Table 2.
@@ -527,10 +503,8 @@ def scaled_norm(heads, norms):
     on_cifar = times(ranks(norms, "z"), SCALED_OUTPUTS, NORM)
     return Finding(
         f"{span(on_digits)} times on digits, {span(on_cifar)} times on CIFAR-10",
-        conditions=(
-            0.25 - abs(on_digits - 1),
-            0.25 - abs(on_cifar - 1),
-        ),
+        0.25 - abs(on_digits - 1),
+        0.25 - abs(on_cifar - 1),
     )
 
 
@@ -540,7 +514,7 @@ def rank_after(cifar):
     after = spectral_rank(cifar.spectrum_z)
     return Finding(
         f"effective rank before {listed(before, '.1f')}, after {listed(after, '.1f')}",
-        conditions=(before - after,),
+        before - after,
     )
 
 
@@ -551,7 +525,7 @@ def photo_norm_removed(norms, slow):
     rise = without.values / norm.values - 1
     return Finding(
         f"effective rank {listed(norm, '.1f')} with the norm, {listed(without, '.1f')} without",
-        conditions=(rise - 0.25,),
+        rise - 0.25,
     )
 
 
@@ -563,7 +537,7 @@ def photo_control(norms, slow):
     plain = listed(ranks(slow, "z").sel(variant=SLOW_NORM), ".1f")
     return Finding(
         f"effective rank {steep} with the norm at 1/64, {plain} with it at 1, {standard} with variance 1",
-        conditions=(times(rank, STEEP, STANDARD) - 0.9,),
+        times(rank, STEEP, STANDARD) - 0.9,
     )
 
 
@@ -577,14 +551,14 @@ def norm_removed(digits):
         f"by {span(ratio - 1, '.0%')}, "
         f"from {regular:.1f} to {bare:.1f}; "
         f"the norm at a temperature of .5 has {half:.1f} already",
-        conditions=(ratio - 1.25,),
+        ratio - 1.25,
     )
 
 
 @measures("cs-two-spectrum")
 def two_spectrum(digits):
     ratio = times(digits["rank"].sel(place="z"), "two temperatures", "without norm")
-    return Finding(f"{span(ratio)} times", conditions=(0.1 - abs(ratio - 1),))
+    return Finding(f"{span(ratio)} times", 0.1 - abs(ratio - 1))
 
 
 @measures("cs-photo-two-spectrum")
@@ -592,10 +566,8 @@ def photo_two_spectrum(norms):
     before, after = (times(ranks(norms, place), STANDARD_TWO, STANDARD) for place in "hz")
     return Finding(
         f"ratio of effective ranks {listed(before)} before the projector, {listed(after)} after it",
-        conditions=(
-            0.1 - abs(before - 1),
-            0.1 - abs(after - 1),
-        ),
+        0.1 - abs(before - 1),
+        0.1 - abs(after - 1),
     )
 
 
@@ -604,7 +576,7 @@ def before_projector(cifar):
     before = cifar.probe
     after = cifar.probe_z
     text = f"before {listed(before)}, after {listed(after)}"
-    return Finding(text, conditions=(before - after,))
+    return Finding(text, before - after)
 
 
 # The rows of CS Table 2: regular, without norm, two temperatures. Readouts are (places, rows, seeds), first those after
@@ -635,7 +607,7 @@ def digits_before_better(digits):
     texts = []
     for name, mean in zip(TABLE_2, lead.mean(1), strict=True):
         texts.append(f"{mean:.3f} ({name})")
-    return Finding("by " + ", ".join(texts), conditions=lead)
+    return Finding("by " + ", ".join(texts), *lead)
 
 
 @measures("cs-photo-before")
@@ -643,7 +615,7 @@ def photo_before_better(norms, slow):
     after, before = photo_readouts(norms, slow)
     lead = before - after
     text = "; ".join(listed(row, ".3f") for row in lead)
-    return Finding(f"by {text}", conditions=lead)
+    return Finding(f"by {text}", *lead)
 
 
 def changed(readouts: np.ndarray, row: int) -> tuple[str, np.ndarray]:
@@ -660,32 +632,32 @@ def changed(readouts: np.ndarray, row: int) -> tuple[str, np.ndarray]:
 @measures("cs-photo-norm")
 def photo_no_gain(norms, slow):
     text, gain = changed(photo_readouts(norms, slow), 1)
-    return Finding(text, conditions=0.01 - gain)
+    return Finding(text, *(0.01 - gain))
 
 
 @measures("cs-photo-caption")
 def photo_gain(norms, slow):
     text, gain = changed(photo_readouts(norms, slow), 1)
-    return Finding(text, conditions=gain)
+    return Finding(text, *gain)
 
 
 @measures("cs-table-2-norm")
 def digits_no_gain(digits):
     text, gain = changed(digits_readouts(digits), 1)
-    return Finding(text, conditions=0.01 - gain)
+    return Finding(text, *(0.01 - gain))
 
 
 @measures("cs-table-2-caption")
 def digits_gain(digits):
     text, gain = changed(digits_readouts(digits), 1)
-    return Finding(text, conditions=gain)
+    return Finding(text, *gain)
 
 
 @measures("cs-table-2-two", 0)
 @measures("cs-table-2-two-before", 1)
 def digits_two_temperatures(place: int, digits):
     text, gain = changed(digits_readouts(digits), 2)
-    return Finding(text, conditions=(gain[place],))
+    return Finding(text, gain[place])
 
 
 @measures("cs-photo-two", 0)
@@ -693,7 +665,7 @@ def digits_two_temperatures(place: int, digits):
 def photo_two_temperatures(place: int, norms):
     rows = norms.sel(variant=[STANDARD, STANDARD_TWO])
     text, gain = changed(np.array([rows.probe_z, rows.probe]), 1)
-    return Finding(text, conditions=(gain[place],))
+    return Finding(text, gain[place])
 
 
 # Appendices A and B: matrices, classifiers, assumptions.
@@ -702,7 +674,7 @@ def photo_two_temperatures(place: int, norms):
 @measures("cs-lemma-2")
 def rank_of_product(products):
     above, *_ = np.max(products, 0)
-    return Finding(f"{above} of 81 higher", conditions=(0.5 - above,))
+    return Finding(f"{above} of 81 higher", 0.5 - above)
 
 
 @measures("cs-lemma-3")
@@ -717,8 +689,7 @@ def classifier_simplex(classifier):
     off = abs(run.cosines + 1 / 3).max("pair")
     within = run.within.isel(step=-1)
     return Finding(
-        f"cosines off by {span(off)} at most; within over between {span(within, '.4f')}",
-        conditions=(0.1 - off,),
+        f"cosines off by {span(off)} at most; within over between {span(within, '.4f')}", 0.1 - off
     )
 
 
@@ -730,11 +701,9 @@ def generators(worlds):
     apart = style.min()
     return Finding(
         f"inverse off by {off:.0e}; content differs by {differs:g}, style by at least {apart:.2f}",
-        conditions=(
-            1e-4 - off,
-            1e-12 - differs,
-            apart - 1e-6,
-        ),
+        1e-4 - off,
+        1e-12 - differs,
+        apart - 1e-6,
     )
 
 
@@ -745,7 +714,7 @@ def simultaneously_diagonal(axes):
     return Finding(
         f"{most:.0e} beside the diagonals after a rotation; for covariances without common axes no rotation "
         f"does it ($AB - BA$ has {span(commutator)} of the size of $AB$), their generalised eigenvectors do",
-        conditions=(1e-10 - most,),
+        1e-10 - most,
     )
 
 
@@ -761,10 +730,8 @@ def strong_style(dial):
     printed = smallest(dial, 1)
     return Finding(
         f"smallest {span(true, '.3f')}; with $\\Sigma_x$ once {span(printed, '.3f')}",
-        conditions=(
-            Every(true),
-            Every(-printed),
-        ),
+        Every(true),
+        Every(-printed),
     )
 
 
@@ -780,11 +747,9 @@ def only_scales(scaled):
     return Finding(
         f"at a small W cosine 1 to {lost:.0e}; at a rotation held still {span(turned)}, scaled along off "
         f"by {farthest:.0e}",
-        conditions=(
-            1e-5 - lost,
-            1e-12 - farthest,
-            1 - angle - 1e-5,
-        ),
+        1e-5 - lost,
+        1e-12 - farthest,
+        1 - angle - 1e-5,
     )
 
 
@@ -800,7 +765,7 @@ def lemma_5(errors):
     )
     return Finding(
         text,
-        conditions=(0.01 - min(printed),),
+        0.01 - min(printed),
         verdict=None if corrected < 1e-5 else "fails",
     )
 
@@ -820,10 +785,8 @@ def pull(limits):
     falls = errors[:-1] - errors[1:]
     return Finding(
         f"error {listed(errors.mean(1), '.1%')}",
-        conditions=(
-            Every(falls),
-            Every(0.01 - last),
-        ),
+        Every(falls),
+        Every(0.01 - last),
     )
 
 
@@ -834,10 +797,8 @@ def cross_term(endless, limits):
     sampled = np.mean([found[1] for found in limits[1024, 1.0]])
     return Finding(
         f"{turned:.1%} of the other term at a rotation ({sampled:.1%} with 1,024 anchors), {small:.0e} at .001 of it",
-        conditions=(
-            1e-4 - small,
-            turned - 1e-4,
-        ),
+        1e-4 - small,
+        turned - 1e-4,
     )
 
 
@@ -848,10 +809,8 @@ def even_shares(endless):
     off = max(abs(share - 1) for share in small)
     return Finding(
         f"M times a share is {least:.2f} to {most:.2f} at a rotation; off 1 by {off:.0e} at .001 of it",
-        conditions=(
-            1e-3 - off,
-            most - 1 - 1e-3,
-        ),
+        1e-3 - off,
+        most - 1 - 1e-3,
     )
 
 
@@ -879,17 +838,14 @@ def batch_size(spectra, estimates):
         f"errors {span(better, '.1f')} times smaller"
     )
     margins = (full - low, np.log(few / many), np.log(better))
-    return Finding(text, conditions=map(Every, margins))
+    return Finding(text, *map(Every, margins))
 
 
 @measures("cs-lemma-6-remark")
 def covariance_rank(estimates):
     few = [found for n, found in estimates.items() if n < 8]
     rank = np.linalg.matrix_rank(np.array(few))
-    return Finding(
-        "at most {} (data) and {} (pairs)".format(*rank.max((0, 1))),
-        conditions=(7.5 - rank.max(),),
-    )
+    return Finding("at most {} (data) and {} (pairs)".format(*rank.max((0, 1))), 7.5 - rank.max())
 
 
 @measures("cs-gradient-rank")
@@ -900,8 +856,7 @@ def gradient_rank(spectra):
         errors.append(abs(nonzero(values) - said).max())
     off = max(errors)
     return Finding(
-        f"{nonzero(spectra[5]).min()} of 8 with 5 pairs; off by {off} at most",
-        conditions=(0.5 - off,),
+        f"{nonzero(spectra[5]).min()} of 8 with 5 pairs; off by {off} at most", 0.5 - off
     )
 
 
@@ -915,10 +870,8 @@ def decomposition(forms):
         f"content {span(content, '.3f')}, "
         f"style {span(style, '.3f')}, "
         f"beside the diagonal {span(beside, '.4f')}",
-        conditions=(
-            1e-9 - most,
-            0.05 - 12 * max(beside),
-        ),
+        1e-9 - most,
+        0.05 - 12 * max(beside),
     )
 
 
@@ -931,7 +884,7 @@ def definite(dial):
     one_sign = (lowest > 0).all() or (highest < 0).all()
     return Finding(
         f"as printed {-highest.max():.3f} to {-bottom:.3f}; corrected, from {bottom:.3f} up",
-        conditions=(Every(-highest),),
+        Every(-highest),
         verdict=None if one_sign else "fails",
     )
 
@@ -948,10 +901,8 @@ def strong_augmentation(linear):
     weak = shares[:2].min(0)
     return Finding(
         f"of that without content {'; '.join(texts)}; without content it is {without} at .6 and 1",
-        conditions=(
-            *(0.5 - shares[2:]),
-            0.5 - weak,
-        ),
+        *(0.5 - shares[2:]),
+        0.5 - weak,
     )
 
 
@@ -970,10 +921,8 @@ def proportional(entries):
         f"spread {diagonal:.0e} where the matrix is diagonal; "
         f"else {spread:.1f} times the mean, "
         f"and {shrinking:.0%} of entries shrink",
-        conditions=(
-            1e-9 - diagonal,
-            spread - 1e-9,
-        ),
+        1e-9 - diagonal,
+        spread - 1e-9,
     )
 
 
@@ -986,19 +935,17 @@ def eigenvalues_decide(linear, sphere_eigenvalues):
     return Finding(
         f"smallest eigenvalue {above:.3f} and {below:.3f}: "
         f"smallest over largest singular value {span(mild)} and {span(strong, '.4f')}",
-        conditions=(
-            above,
-            -below,
-            mild - 0.3,
-            0.01 - strong,
-        ),
+        above,
+        -below,
+        mild - 0.3,
+        0.01 - strong,
     )
 
 
 @measures("cs-lemma-7")
 def content_faster(recipe):
     faster = np.array([recipe[sd, "1"][1] for sd in (0.05, 0.1, 0.15)])
-    return Finding(f"faster by {span(faster)}", conditions=faster - 1)
+    return Finding(f"faster by {span(faster)}", *(faster - 1))
 
 
 @measures("cs-lemma-7-ratio")
@@ -1006,7 +953,7 @@ def growth_ratio(ratios):
     true, law, printed = np.array(ratios).transpose(2, 0, 1)  # (spreads, seeds)
     off = abs(true / law - 1)
     text = by_spread({"autograd": true, "the law": law, "printed": printed})
-    return Finding(text.replace(";", ","), conditions=(Every(0.02 - off),))
+    return Finding(text.replace(";", ","), Every(0.02 - off))
 
 
 @measures("cs-prop-2")
@@ -1018,10 +965,8 @@ def reading(readings):
         texts.append(f"{listed(found.mean((0, 2)))} ({name})")
     return Finding(
         f"right with 800, 8,000, 40,000 pairs: {'; '.join(texts)}",
-        conditions=(
-            (right == 1).ravel(),
-            (enough == 1).ravel(),
-        ),
+        (right == 1).ravel(),
+        (enough == 1).ravel(),
     )
 
 
@@ -1033,7 +978,7 @@ def recipe_equalises(recipe):
     off = abs(np.log(scaled))
     return Finding(
         by_spread({"content faster by": scaled, "at equal temperatures by": equal}),
-        conditions=(Every(np.log(10) - off),),
+        Every(np.log(10) - off),
     )
 
 
@@ -1046,7 +991,7 @@ def equal_spectrum(linear):
         equal = [least(linear["recipe", p, sd, "1"]) for sd in sds]
         texts.append(f"{span(scaled)} (p = {p}; at equal temperatures {span(equal)})")
         levels += scaled
-    return Finding("; ".join(texts), conditions=np.subtract(levels, 0.5))
+    return Finding("; ".join(texts), *np.subtract(levels, 0.5))
 
 
 @measures("cs-stationary")
@@ -1055,7 +1000,7 @@ def only_zero(dial):
     values = np.abs(eigenvalues)  # (spreads, seeds, eigenvalues)
     size = values.min(-1) / values.max(-1)
     text = f"at least {size.min():.2f} of the largest"
-    return Finding(text, conditions=(Every(size - 0.1),))
+    return Finding(text, Every(size - 0.1))
 
 
 @measures("cs-loss-zero")
@@ -1064,10 +1009,8 @@ def zero_loss(loss_at_zero):
     off = abs(ratio - 1).max()
     return Finding(
         f"off by {off:.0e}; at the inverse of g {span(inverse)} of it",
-        conditions=(
-            1e-9 - off,
-            1 - inverse.max(),
-        ),
+        1e-9 - off,
+        1 - inverse.max(),
     )
 
 
@@ -1078,10 +1021,7 @@ def zero_loss(loss_at_zero):
 def style_optimum(surface):
     losses = np.array([*surface.values()])  # (d_c, content, style)
     best = losses.min(2) / losses[..., 0]
-    return Finding(
-        f"the best style has {span(best)} of the loss without",
-        conditions=(best.max() - 1 + 1e-9,),
-    )
+    return Finding(f"the best style has {span(best)} of the loss without", best.max() - 1 + 1e-9)
 
 
 @measures("cs-prop-4")
@@ -1095,10 +1035,8 @@ def infimum(far, collapsed, no_content):
         f"{text} with the content times 30; "
         f"{least:.0e} at 1e8, linear and not; "
         f"without content {no_content:.2f}",
-        conditions=(
-            1e-9 - least,
-            no_content - 1e-9,
-        ),
+        1e-9 - least,
+        no_content - 1e-9,
     )
 
 
@@ -1109,7 +1047,7 @@ def inverse_not_best(corner):
     doubled = losses[..., 1]
     means = losses.mean(1).T.ravel()
     text = "{:.2f} and {:.2f} fall to {:.2f} and {:.2f}".format(*means)
-    return Finding(text, conditions=(Every(inverse - doubled),))
+    return Finding(text, Every(inverse - doubled))
 
 
 @measures("cs-prop-5")
@@ -1121,10 +1059,8 @@ def low_rank(layers):
     low = max(straight.max(), bent[:, -1].max())
     return Finding(
         f"{span(straight, 'd')} (linear); {by_layer} (by layer), with content times 2 and times 30",
-        conditions=(
-            3.5 - low,
-            bent[:, 0].max() - 3.5,
-        ),
+        3.5 - low,
+        bent[:, 0].max() - 3.5,
     )
 
 
@@ -1132,13 +1068,13 @@ def low_rank(layers):
 def same_loss(sphere_identity):
     alone, through, *_ = sphere_identity["zero on style"]
     off = abs(alone - through)
-    return Finding(f"difference {off:.0e}", conditions=(1e-9 - off,))
+    return Finding(f"difference {off:.0e}", 1e-9 - off)
 
 
 @measures("cs-prop-6-rank")
 def full_rank(sphere_identity):
     _, _, rank, seen, _ = sphere_identity["zero on style"]
-    return Finding(f"rank {seen}; it is f that has rank {rank}", conditions=(seen - 7.5,))
+    return Finding(f"rank {seen}; it is f that has rank {rank}", seen - 7.5)
 
 
 # Appendix E: DirectCLR.
@@ -1156,11 +1092,9 @@ def unused_decay(weak_decay, decayed):
         f"{span(unused, '.4f')} left at a product of 8, "
         f"of the rows that the loss sees {span(used)}; "
         f"{early:.3f} left at .008",
-        conditions=(
-            0.01 - unused,
-            np.log(used / unused / 10),
-            early - 0.5,
-        ),
+        0.01 - unused,
+        np.log(used / unused / 10),
+        early - 0.5,
     )
 
 
@@ -1171,7 +1105,7 @@ def only_concatenated(decayed):
     left = unused.left.max("row")
     return Finding(
         f"at most {span(added, '.4f')} of h, with {span(left, '.4f')} of the weights left",
-        conditions=(0.01 - added,),
+        0.01 - added,
     )
 
 
@@ -1179,7 +1113,7 @@ def only_concatenated(decayed):
 def r_reads_worse(directclr):
     h, r = (directclr.readout.sel(variant="directclr", place=place).values for place in "hr")
     text = f"r {r.mean():.3f}, h {h.mean():.3f}"
-    return Finding(text, conditions=(h - r,))
+    return Finding(text, h - r)
 
 
 @measures("cs-directclr-simclr")
@@ -1187,4 +1121,4 @@ def simclr_reads_better(directclr, heads):
     r = directclr.readout.sel(variant="directclr", place="r").values
     other = heads.readout.sel(variant="regular", place="h").values
     text = f"r {r.mean():.3f}, SimCLR {other.mean():.3f}"
-    return Finding(text, conditions=(other - r,))
+    return Finding(text, other - r)

@@ -12,11 +12,17 @@ from clbook.experiments.separability import Config, condition, series
 from clbook.experiments.separability.recipes import checked
 from clbook.experiments.sphere import recipes as sphere_recipes
 from clbook.metrics import separable
+from clbook.papers.judging import of_computed, of_record
 from clbook.papers.ls import computed, drift, exact, repair, variants
 from clbook.papers.ls.recipes import each
 
 SEEDS, SPREADS, PLACES, DATA = computed.SEEDS, computed.SPREADS, computed.PLACES, computed.DATA
 FROM_CAP = ("loss", "arrows", "clustered_at", "separable_at")  # recorded of runs from a cap
+
+
+def of_seeds(run, config, record=()) -> list:
+    """Runs of five seeds."""
+    return sweep(run, each(config, seed=SEEDS), record=record)
 
 
 # What the chapter on separability shows as well.
@@ -27,22 +33,12 @@ donuts = series.donuts
 # Images (Fig. 1, Fig. 4).
 
 
-@functools.cache
-def mnist_images():
-    """SimCLR on MNIST: accuracies of pixels and features (a record)."""
-    return records.load("images-mnist")
-
-
-@functools.cache
-def cifar():
-    """SimCLR on CIFAR-10: accuracies of pixels and features, spectra (a record)."""
-    return records.load("images-cifar10")
-
-
-@functools.cache
-def emergence():
-    """Two classes of CIFAR-10 on a line, the linear readout over time (a record)."""
-    return records.load("images-emergence")
+# SimCLR on MNIST: accuracies of pixels and features.
+mnist_images = of_record("images-mnist")
+# SimCLR on CIFAR-10: accuracies of pixels and features, spectra.
+cifar = of_record("images-cifar10")
+# Two classes of CIFAR-10 on a line, the linear readout over time.
+emergence = of_record("images-emergence")
 
 
 # The losses and their landscape (Sections 2 and 3).
@@ -121,7 +117,8 @@ def solids():
 def saddles():
     """Even places of the circle that several points share."""
     pairs = ((4, 5), (8, 4), (3, 10))
-    return sweep(landscape.run, [landscape.Config(clusters=k, copies=m) for k, m in pairs])
+    configs = [landscape.Config(clusters=k, copies=m) for k, m in pairs]
+    return sweep(landscape.run, configs)
 
 
 @functools.cache
@@ -137,7 +134,8 @@ def variations():
     """{direction: the second variation at five even points, by derivative and by formula}."""
     z = landscape.even(5, 2)
     turn = torch.stack([-z[:, 1], z[:, 0]], 1)
-    draws = torch.randn(5, 1, generator=torch.Generator().manual_seed(0), dtype=z.dtype)
+    generator = torch.Generator().manual_seed(0)
+    draws = torch.randn(5, 1, generator=generator, dtype=z.dtype)
     return {
         "random h": landscape.second_variation(z, turn * draws, 0.2),
         "rotation": landscape.second_variation(z, turn, 0.2),
@@ -153,22 +151,12 @@ def within():
 # When clusters separate (Section 4, Appendix C).
 
 
-@functools.cache
-def velocity():
-    """{map: relative errors of eq. 7, five draws} for maps that are no networks."""
-    return records.value("ls-velocity")
-
-
-@functools.cache
-def followed():
-    """The record of two clusters followed on after they separate, a network and random features."""
-    return records.load("ls-lost-again")
-
-
-@functools.cache
-def to_the_end():
-    """The record of the phase diagram with the partial gradient, and of its seven slowest runs, to their end."""
-    return records.load("ls-to-the-end")
+# {map: relative errors of eq. 7, five draws} for maps that are no networks.
+velocity = of_computed("ls-velocity")
+# Two clusters followed on after they separate, a network and random features.
+followed = of_record("ls-lost-again")
+# The phase diagram with the partial gradient, and of its seven slowest runs, to their end.
+to_the_end = of_record("ls-to-the-end")
 
 
 @functools.cache
@@ -177,28 +165,14 @@ def equal_means():
     return repair.equal_means(n=100, eps=0.1, tau=1.0)
 
 
-@functools.cache
-def overlapping():
-    """Starts that meet all conditions of Theorem 4.3 and no weights separate: the clusters' gradients overlap."""
-    return records.value("ls-overlapping")
-
-
-@functools.cache
-def overlapping_moved():
-    """The same with each number moved a little, five draws."""
-    return records.value("ls-overlapping-moved")
-
-
-@functools.cache
-def overlap_runs():
-    """The record of clusters from tight to wide, so that their gradients overlap, with random features."""
-    return records.load("ls-overlap")
-
-
-@functools.cache
-def promises():
-    """When 72 runs with each step kept separate, and when the repaired theorem promises it."""
-    return records.value("ls-promises")
+# Starts that meet all conditions of Theorem 4.3 and no weights separate: the clusters' gradients overlap.
+overlapping = of_computed("ls-overlapping")
+# The same with each number moved a little, five draws.
+overlapping_moved = of_computed("ls-overlapping-moved")
+# Clusters from tight to wide, so that their gradients overlap, with random features.
+overlap_runs = of_record("ls-overlap")
+# When 72 runs with each step kept separate, and when the repaired theorem promises it.
+promises = of_computed("ls-promises")
 
 
 @functools.cache
@@ -208,20 +182,14 @@ def several():
     found = {}
     for classes, d in ((3, 2), (4, 2), (4, 3)):
         one = plain.replace(classes=classes, d=d)
-        found[f"{classes} clusters, d = {d}"] = sweep(separability.run, each(one, seed=SEEDS))
+        found[f"{classes} clusters, d = {d}"] = of_seeds(separability.run, one)
     return found
 
 
-@functools.cache
-def full_loss():
-    """The record of clusters and a donut under three losses."""
-    return records.load("ls-full-loss")
-
-
-@functools.cache
-def random_features():
-    """The record of the phase diagram with random features in place of a network."""
-    return records.load("ls-linear")
+# Clusters and a donut under three losses.
+full_loss = of_record("ls-full-loss")
+# The phase diagram with random features in place of a network.
+random_features = of_record("ls-linear")
 
 
 @functools.cache
@@ -233,20 +201,14 @@ def linear_maps():
     found = {}
     for features, rate in (("random", 0.0015), ("radial", 0.015), ("spline", 0.13)):
         one = plain.replace(features=features, lr_over_tau=rate)
-        found[features] = sweep(variants.run, each(one, seed=SEEDS), record=("theta", "drift"))
+        found[features] = of_seeds(variants.run, one, ("theta", "drift"))
     return found
 
 
-@functools.cache
-def blocks():
-    """(seeds, spreads, 2) sigma^2, and how far the kernel is from blocks, as clusters get tighter."""
-    return records.value("ls-blocks")
-
-
-@functools.cache
-def thetas():
-    """(seeds, spreads) Theta of the start as clusters get tighter."""
-    return records.value("ls-thetas")
+# (seeds, spreads, 2) sigma^2, and how far the kernel is from blocks, as clusters get tighter.
+blocks = of_computed("ls-blocks")
+# (seeds, spreads) Theta of the start as clusters get tighter.
+thetas = of_computed("ls-thetas")
 
 
 @functools.cache
@@ -255,10 +217,8 @@ def steep():
     return [exact.steepness(distance) for distance in (0.1, 1e-3, 1e-6)]
 
 
-@functools.cache
-def fig3():
-    """The record of the three settings of Figure 3."""
-    return records.load("ls-fig-3")
+# The three settings of Figure 3.
+fig3 = of_record("ls-fig-3")
 
 
 @functools.cache
@@ -268,8 +228,7 @@ def shapes():
     donut = clusters.replace(data="donut", augmentation="rotation")
     found = {}
     for name, config in (("donut", donut), ("clusters", clusters)):
-        seeds = each(config, seed=SEEDS)
-        found[name] = sweep(separability.run, seeds, record=("theta", "sigma2"))
+        found[name] = of_seeds(separability.run, config, ("theta", "sigma2"))
     return found
 
 
@@ -278,55 +237,31 @@ def affine():
     """{data: whether an affine function separates the classes of the points themselves, by draw}."""
     digits = Config(data="digits", augmentation="image", classes=3, n=99)
     draws = map(separability.dataset, each(digits, seed=SEEDS))
-    return {
-        "donut": [separable(run.x, run.labels) for run in shapes()["donut"]],
-        "digits": [separable(x, labels) for x, labels in draws],
-        "mnist": [bool(parted) for parted in records.load("ls-pixels").parted.values],
-    }
+    found = {"mnist": records.load("ls-pixels").parted.values.astype(bool)}
+    found["digits"] = [separable(x, labels) for x, labels in draws]
+    found["donut"] = [separable(run.x, run.labels) for run in shapes()["donut"]]
+    return found
 
 
-@functools.cache
-def fig4_mnist():
-    """The record of three digits of MNIST, embedded on a line."""
-    return records.load("ls-mnist")
-
-
-@functools.cache
-def photo_blocks():
-    """The record of the kernel of an encoder of images, before and after training."""
-    return records.load("photographs-blocks")
-
-
-@functools.cache
-def stories():
-    """The record of the kernel on two clusters and on a donut while networks train."""
-    return records.load("ls-fig-5-training")
-
-
-@functools.cache
-def fig5():
-    """The record of donuts from four widths of the start, with the alignment of the kernel."""
-    return records.load("ls-fig-5")
-
-
-@functools.cache
-def step_errors():
-    """{"partial": relative errors (3 rates, 5 seeds) of Prop. 4.1 for one step}, the rate falling."""
-    return records.value("ls-step-errors")
-
-
-@functools.cache
-def growth():
-    """(gradient, growth rate of the gap between the clusters, the rate predicted) of ten runs."""
-    return records.value("ls-growth")
+# Three digits of MNIST, embedded on a line.
+fig4_mnist = of_record("ls-mnist")
+# The kernel of an encoder of images, before and after training.
+photo_blocks = of_record("photographs-blocks")
+# The kernel on two clusters and on a donut while networks train.
+stories = of_record("ls-fig-5-training")
+# Donuts from four widths of the start, with the alignment of the kernel.
+fig5 = of_record("ls-fig-5")
+# {"partial": relative errors (3 rates, 5 seeds) of Prop. 4.1 for one step}, the rate falling.
+step_errors = of_computed("ls-step-errors")
+# (gradient, growth rate of the gap between the clusters, the rate predicted) of ten runs.
+growth = of_computed("ls-growth")
 
 
 @functools.cache
 def constant():
     """Five starts at which all points and views are at one place."""
     start = Config(eps=0.0, spread=0.02, steps=1)
-    seeds = each(start, seed=SEEDS)
-    return sweep(separability.run, seeds, record=("gamma", "theta", "sigma2"))
+    return of_seeds(separability.run, start, ("gamma", "theta", "sigma2"))
 
 
 @functools.cache
@@ -375,10 +310,8 @@ def parted():
     return [change for seed in SEEDS for change in exact.parted(seed)]
 
 
-@functools.cache
-def growing():
-    """{eta: the largest derivative of eq. 3 at k f as k grows}."""
-    return records.value("ls-growing")
+# {eta: the largest derivative of eq. 3 at k f as k grows}.
+growing = of_computed("ls-growing")
 
 
 @functools.cache
@@ -388,43 +321,23 @@ def multipliers():
     return [exact.multiplier(landscape.even(count, dim)) for count, dim in sets]
 
 
-@functools.cache
-def bounds():
-    """The second variation along random directions, and Lemma B.4's bounds of it; for each of `PLACES`."""
-    return records.value("ls-bounds")
-
-
-@functools.cache
-def kept():
-    """{what the network sees: distances of a view from its point after 20 steps, five seeds}."""
-    return records.value("ls-kept")
-
-
-@functools.cache
-def explicit():
-    """{activation: {(scale of the entries of A, prefactor): relative error}} of the kernel of Prop. B.5."""
-    return records.value("ls-explicit")
+# The second variation along random directions, and Lemma B.4's bounds of it; for each of `PLACES`.
+bounds = of_computed("ls-bounds")
+# {what the network sees: distances of a view from its point after 20 steps, five seeds}.
+kept = of_computed("ls-kept")
+# {activation: {(scale of the entries of A, prefactor): relative error}} of the kernel of Prop. B.5.
+explicit = of_computed("ls-explicit")
 
 
 # Appendix C: the proof of Theorem 4.3.
 
 
-@functools.cache
-def linear_errors():
-    """(eps, gamma, tau, error of the linear law of Step 1) for extents, noises, temperatures and draws."""
-    return records.value("ls-linear-errors")
-
-
-@functools.cache
-def linear_powers():
-    """p in: error of Step 1's linear law ~ eps^p without noise, from eps to 2 eps."""
-    return records.value("ls-linear-powers")
-
-
-@functools.cache
-def eigenvalues():
-    """The lowest eigenvalue of Step 3, what the proof says it is, the largest other one; `DATA` and seeds."""
-    return records.value("ls-eigenvalues")
+# (eps, gamma, tau, error of the linear law of Step 1) for extents, noises, temperatures and draws.
+linear_errors = of_computed("ls-linear-errors")
+# P in: error of Step 1's linear law ~ eps^p without noise, from eps to 2 eps.
+linear_powers = of_computed("ls-linear-powers")
+# The lowest eigenvalue of Step 3, what the proof says it is, the largest other one; `DATA` and seeds.
+eigenvalues = of_computed("ls-eigenvalues")
 
 
 @functools.cache
@@ -439,10 +352,8 @@ def flows():
     return found
 
 
-@functools.cache
-def components():
-    """{points: (seeds, starts, 2)} |alpha(0)| / eps and |z_perp(0)| / eps of Step 4 at uniform starts."""
-    return records.value("ls-components")
+# {points: (seeds, starts, 2)} |alpha(0)| / eps and |z_perp(0)| / eps of Step 4 at uniform starts.
+components = of_computed("ls-components")
 
 
 @functools.cache
@@ -474,16 +385,10 @@ def uniform_gentle():
     return gentle
 
 
-@functools.cache
-def uniform_size():
-    """The record of 2,000 points from a uniform start, all in one batch, beyond that rate."""
-    return records.load("ls-uniform-size")
-
-
-@functools.cache
-def uniform_batches():
-    """The record of 2,000 points from a uniform start in batches of 200, at two learning rates."""
-    return records.load("ls-uniform-batches")
+# 2,000 points from a uniform start, all in one batch, beyond that rate.
+uniform_size = of_record("ls-uniform-size")
+# 2,000 points from a uniform start in batches of 200, at two learning rates.
+uniform_batches = of_record("ls-uniform-batches")
 
 
 @functools.cache
@@ -493,8 +398,8 @@ def vanilla():
     found = {}
     for d in (2, 3):
         for start in ("cap", "uniform"):
-            seeds = each(free.replace(d=d, start=start), seed=SEEDS)
-            found[d, start] = sweep(sphere.run, seeds, record=("loss", "accuracy"))
+            one = free.replace(d=d, start=start)
+            found[d, start] = of_seeds(sphere.run, one, ("loss", "accuracy"))
     return found
 
 
@@ -504,8 +409,8 @@ def cap():
     found = {}
     for d in (2, 3):
         for depth in (1, 4):
-            seeds = each(sphere.Config(d=d, depth=depth, steps=100), seed=SEEDS)
-            found[d, depth] = sweep(sphere.run, seeds, record=FROM_CAP)
+            one = sphere.Config(d=d, depth=depth, steps=100)
+            found[d, depth] = of_seeds(sphere.run, one, FROM_CAP)
     return found
 
 
@@ -513,19 +418,13 @@ def cap():
 def cap_wide_gap():
     """Five seeds of a network from points close together, on clusters as far apart as VA's."""
     apart = sphere.Config(first=-3.0, gap=2.0, record_every=100)
-    return sweep(sphere.run, each(apart, seed=SEEDS), record=FROM_CAP)
+    return of_seeds(sphere.run, apart, FROM_CAP)
 
 
-@functools.cache
-def fig6():
-    """The record of Figure 6 with a network, at the paper's size."""
-    return records.load("ls-fig-6")
-
-
-@functools.cache
-def fig6_free():
-    """The record of Figure 6 without a network, at the paper's size."""
-    return records.load("ls-fig-6-free")
+# Figure 6 with a network, at the paper's size.
+fig6 = of_record("ls-fig-6")
+# Figure 6 without a network, at the paper's size.
+fig6_free = of_record("ls-fig-6-free")
 
 
 @functools.cache

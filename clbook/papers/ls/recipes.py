@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 
 import numpy as np
@@ -30,11 +31,18 @@ def readout_accuracy(result) -> np.ndarray:
     return np.array([linear_probe(z, labels, z, labels) for z in result.z])
 
 
+def curves(results, names=()) -> dict[str, np.ndarray]:
+    """When each run separated, its recorded times, and fields over time."""
+    found = {"separable_at": padded([r.separable_at for r in results])}
+    for name in ("steps", *names):
+        found[name] = over_time([getattr(r, name) for r in results])
+    return found
+
+
 def figure_4(results) -> dict[str, np.ndarray]:
-    """Accuracy of a linear readout of the embedding, and the paths of 20 points."""
-    found = {"steps": over_time([r.steps for r in results])}
+    """`curves`, the accuracy of a linear readout of the embedding, and the paths of 20 points."""
+    found = curves(results)
     found["accuracy"] = over_time([readout_accuracy(r) for r in results])
-    found["separable_at"] = padded([r.separable_at for r in results])
     found["labels"] = np.stack([r.labels[::15] for r in results])
     found["path"] = over_time([r.z[:, ::15, 0].T for r in results])
     return found
@@ -43,15 +51,8 @@ def figure_4(results) -> dict[str, np.ndarray]:
 def raw_pixels(results) -> dict[str, np.ndarray]:
     """Whether an affine function separates the classes of the images themselves, and where the embedding starts."""
     parted = [separable(r.x, r.labels) for r in results]
-    return {"parted": np.array(parted), "embedding": np.stack([r.z[:, ::15, 0] for r in results])}
-
-
-def figure_6(results) -> dict[str, np.ndarray]:
-    """Loss and label accuracy of the nearest neighbours over time, and when an affine rule was right on all points."""
-    found = {"separable_at": padded([r.separable_at for r in results])}
-    for name in ("steps", "accuracy", "loss"):
-        found[name] = over_time([getattr(r, name) for r in results])
-    return found
+    embedding = [r.z[:, ::15, 0] for r in results]
+    return {"parted": np.array(parted), "embedding": np.stack(embedding)}
 
 
 def overlaps(results) -> dict[str, np.ndarray]:
@@ -64,24 +65,18 @@ def overlaps(results) -> dict[str, np.ndarray]:
     return conditions(results) | {"kappa": np.array(shares)}
 
 
-def from_uniform(results) -> dict[str, np.ndarray]:
-    """Label accuracy of the nearest neighbours over time, and when an affine rule was right on all points."""
-    found = {"separable_at": padded([r.separable_at for r in results])}
-    for name in ("steps", "accuracy"):
-        found[name] = over_time([getattr(r, name) for r in results])
+def stays(results) -> dict[str, np.ndarray]:
+    """`curves`, and at which recorded times the classes are whole; extent of the embedding."""
+    whole = [condition.whole_classes(r, np.bincount(r.labels).tolist()) for r in results]
+    found = curves(results)
+    found["whole"] = np.stack(whole)
+    found["width"] = extents(results)
     return found
 
 
-def stays(results) -> dict[str, np.ndarray]:
-    """When each run separated, and at which recorded times its classes are whole; extent of the embedding."""
-    whole = [condition.whole_classes(r, np.bincount(r.labels).tolist()) for r in results]
-    return {
-        "steps": over_time([r.steps for r in results]),
-        "whole": np.stack(whole),
-        "width": extents(results),
-        "separable_at": padded([r.separable_at for r in results]),
-    }
-
+# Label accuracy of the nearest neighbours over time, and the loss.
+OF_NEIGHBOURS = functools.partial(curves, names=("accuracy",))
+OF_NEIGHBOURS_AND_LOSS = functools.partial(curves, names=("accuracy", "loss"))
 
 AXES = {
     **dict.fromkeys(("steps", "width", "accuracy", "loss", "whole"), "run step"),
@@ -208,7 +203,7 @@ RECIPES["ls-uniform-size"] = Recipe(
     "LS Figures 6 and 7 from the uniform start with 2,000 points, all in one batch, the loss summed, five seeds",
     sphere.run,
     each(WHOLE_BATCH, d=(2, 3), depth=(1, 4), seed=range(5)),
-    from_uniform,
+    OF_NEIGHBOURS,
     ("accuracy",),
     start=0.3,
     record=("accuracy", "separable_at"),
@@ -219,7 +214,7 @@ RECIPES["ls-uniform-batches"] = Recipe(
     "LS Figure 6 from the uniform start with 2,000 points in batches of 200, the loss a mean or a sum, five seeds",
     batches.run,
     each(IN_BATCHES, lr=(0.001, 0.2), seed=range(5)),
-    from_uniform,
+    OF_NEIGHBOURS,
     ("accuracy",),
     start=0.02,
     record=("accuracy", "separable_at"),
@@ -230,7 +225,7 @@ RECIPES["ls-fig-6"] = Recipe(
     "LS Figure 6 with 2,000 points, lr = .001 and batches of 200, three seeds",
     batches.run,
     each(FROM_CAP, seed=range(3)),
-    figure_6,
+    OF_NEIGHBOURS_AND_LOSS,
     ("accuracy", "loss"),
     start=0.005,
     record=("accuracy", "loss", "separable_at"),
@@ -241,7 +236,7 @@ RECIPES["ls-fig-6-free"] = Recipe(
     "LS Figure 6 with 2,000 points and no network, lr = .001 and batches of 200, 50,000 steps",
     batches.run,
     each(FREE, start=("uniform", "cap"), seed=range(3)),
-    figure_6,
+    OF_NEIGHBOURS_AND_LOSS,
     ("loss",),
     start=0.001,
     record=("accuracy", "loss", "separable_at"),

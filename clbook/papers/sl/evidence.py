@@ -14,6 +14,7 @@ import torch
 from clbook import records
 from clbook.experiments import modadd
 from clbook.experiments.modadd import equivalence, lookup, over_seeds
+from clbook.papers.judging import of_computed, of_record, of_runs
 from clbook.papers.sl import checks, computed, definitions, recipes, tables
 from clbook.papers.sl.measures import BOTH, ONE, WITH, WITHOUT
 from clbook.papers.sl.recipes import RANDOM
@@ -39,17 +40,9 @@ def definition_counts():
 
 
 @functools.cache
-def overall_gap():
-    """Semantic gap of two words that can be exchanged in one context and not in another, over both, (2, 2)."""
-    overall, _ = definitions.example()
-    return overall
-
-
-@functools.cache
-def word_gaps():
-    """The same gap in each of the two contexts, (2,)."""
-    _, each = definitions.example()
-    return each
+def example():
+    """Semantic gap of two words that can be exchanged in one context and not in another: over both, and in each."""
+    return definitions.example()
 
 
 @functools.cache
@@ -85,7 +78,7 @@ def setting():
 @functools.cache
 def classes():
     """Different rows in the tables of ModAdd and CModAdd, N = 101 and k = 10; whether they are the classes mod k."""
-    return definitions.classes(N=101, k=10)
+    return definitions.classes()
 
 
 @functools.cache
@@ -104,65 +97,39 @@ def same_columns():
 def gap_without_answer():
     """Largest conditional gap of two symbols in CModAdd without the answer."""
     hidden = equivalence.check(tables.no_answer(), equivalence.modadd_table())
-    return np.abs(hidden.conditional).max()
+    return abs(hidden.conditional).max()
 
 
 # Theorems: optima of look-up tables in float64, five seeds.
 
 
-@functools.cache
-def twins():
-    """{what is changed: distances of the twins at the optimum, (seeds, pairs)}."""
-    return records.value("sl-twins")
-
-
-@functools.cache
-def _eight():
-    """A random table of 8 symbols and 8 columns; its optimal symbols for contexts C = I, which are a basis; the same
-    with 5 added to every entry of one twin."""
-    joint = equivalence.random_table(contexts=4).labelled
-    exact = torch.from_numpy(lookup.pmi(joint))
-    shifted = exact.clone()
-    shifted[1] += 5
-    return torch.from_numpy(joint), exact, shifted
+# {what is changed: distances of the twins at the optimum, (seeds, pairs)}.
+twins = of_computed("sl-twins")
 
 
 @functools.cache
 def twin_moved():
-    """How far one of two twins is moved from the other, where the contexts are a basis."""
-    _, _, shifted = _eight()
-    return float(torch.linalg.norm(shifted[0] - shifted[1]))
+    """How far one of two twins is moved from the other; {what the softmax sums over: change of the loss by that}.
 
-
-@functools.cache
-def loss_change():
-    """{what the softmax sums over: change of the loss when the twin is moved}."""
-    joint, exact, shifted = _eight()
+    A random table of 8 symbols and 8 columns, with its optimal symbols for contexts C = I, which are a basis.
+    """
+    joint = torch.from_numpy(equivalence.random_table(contexts=4).labelled)
+    exact = torch.from_numpy(lookup.pmi(joint.numpy()))
+    shifted = exact.clone()
+    shifted[1] += 5
     basis = torch.eye(8, dtype=torch.float64)
     change = {}
     for over in ("contexts", "symbols"):
-        before = lookup.infonce(exact, basis, joint, over)[0]
-        after = lookup.infonce(shifted, basis, joint, over)[0]
+        before, _ = lookup.infonce(exact, basis, joint, over)
+        after, _ = lookup.infonce(shifted, basis, joint, over)
         change[over] = abs(float(after) - float(before))
-    return change
+    return float(torch.linalg.norm(shifted[0] - shifted[1])), change
 
 
-@functools.cache
-def unlabelled():
-    """Twins with the same contexts and other answers: largest distance without labels, smallest with; (seeds,) each."""
-    return records.value("sl-unlabelled")
-
-
-@functools.cache
-def lemma_printed():
-    """Error of Lemma A.1 as it is printed, (batches, seeds)."""
-    return records.value("sl-lemma")[0]
-
-
-@functools.cache
-def lemma_corrected():
-    """Its error with the softmax over the batch on the left side, (batches, seeds)."""
-    return records.value("sl-lemma")[1]
+# Twins with the same contexts and other answers: largest distance without labels, smallest with; (seeds,) each.
+unlabelled = of_computed("sl-unlabelled")
+# Error of Lemma A.1 as printed, and with the softmax over the batch on the left side; (2, batches, seeds).
+lemma = of_computed("sl-lemma")
 
 
 @functools.cache
@@ -183,10 +150,8 @@ def frequencies():
     return checks.frequencies()
 
 
-@functools.cache
-def basis():
-    """Optima of random tables with more or fewer contexts (a record)."""
-    return records.load("sl-basis")
+# Optima of random tables with more or fewer contexts.
+basis = of_record("sl-basis")
 
 
 @functools.cache
@@ -207,24 +172,8 @@ def absent():
     return checks.absent()
 
 
-class Optimum:
-    """An optimum of CModAdd of which the distances are known: of equivalent symbols and of others."""
-
-    def __init__(self, known: list):
-        self.known = known
-
-    def distances(self) -> list:
-        """Those of equivalent symbols, and those of others."""
-        return self.known
-
-
-@functools.cache
-def with_decay():
-    """{decay: optima of CModAdd, one a seed}."""
-    found = {}
-    for decay, optima in records.value("sl-with-decay").items():
-        found[decay] = [Optimum(known) for known in optima]
-    return found
+# {decay: distances of equivalent and of other symbols at the optimum of CModAdd, for each seed}.
+with_decay = of_computed("sl-with-decay")
 
 
 @functools.cache
@@ -251,25 +200,17 @@ def steps():
     return checks.steps()
 
 
-@functools.cache
-def law_errors():
-    """{start: by how much the imbalance is off its law, (seeds,)}."""
-    return records.value("sl-law-errors")
-
-
-@functools.cache
-def flow_ratios():
-    """{start: mean distance of equivalent symbols over that of different ones at the end, (seeds,)}."""
-    return records.value("sl-flow-ratios")
+# {start: by how much the imbalance is off its law, (seeds,)}.
+law_errors = of_computed("sl-law-errors")
+# {start: mean distance of equivalent symbols over that of different ones at the end, (seeds,)}.
+flow_ratios = of_computed("sl-flow-ratios")
 
 
 # A transformer and Adam in the book's setting.
 
 
-@functools.cache
-def first():
-    """The book's setting, ten seeds, and classifiers from three starts: Fig. 2."""
-    return records.runs("sl-first")
+# The book's setting, ten seeds, and classifiers from three starts: Fig. 2.
+first = of_runs("sl-first")
 
 
 @functools.cache
@@ -282,11 +223,10 @@ def random():
 @functools.cache
 def full():
     """{start and decay: runs on all samples, 1,500 epochs, one a seed} (a record)."""
-    runs = records.runs("sl-all-samples")
-    names = recipes.each(modadd.DECAYS, SEEDS)
+    runs = iter(records.runs("sl-all-samples"))
     found = {}
-    for name, run in zip(names, runs, strict=True):
-        found.setdefault(str(name), []).append(run)
+    for name in modadd.DECAYS:
+        found[name] = [next(runs) for _ in SEEDS]
     return found
 
 
@@ -303,10 +243,8 @@ def shuffled():
     return recipes.by_name("sl-shuffled")["shuffled"]
 
 
-@functools.cache
-def sides():
-    """Runs with shared parameters, and their loss on the samples left out (a record)."""
-    return records.load("sl-shared")
+# Runs with shared parameters, and their loss on the samples left out.
+sides = of_record("sl-shared")
 
 
 @functools.cache
@@ -403,7 +341,7 @@ def own_nearest():
     found = {}
     for name, runs in own().items():
         different = [tables.distances(run.tables[-1], checks.CLASSES)[1] for run in runs]
-        found[name] = np.array([lengths[0] for lengths in different])  # they are sorted
+        found[name] = np.min(different, 1)
     return found
 
 
@@ -429,16 +367,10 @@ def own_groups():
 # Words.
 
 
-@functools.cache
-def words_fixed_toss():
-    """The chapter's runs, five seeds: one toss of a coin an occurrence says which of two twins a word is."""
-    return records.runs("sl-words-fixed")
-
-
-@functools.cache
-def words_over_symbols():
-    """The same with the softmax over symbols, 750 steps (a record)."""
-    return records.runs("sl-words-over-symbols")
+# The chapter's runs, five seeds: one toss of a coin an occurrence says which of two twins a word is.
+words_fixed_toss = of_runs("sl-words-fixed")
+# The same with the softmax over symbols, 750 steps.
+words_over_symbols = of_runs("sl-words-over-symbols")
 
 
 @functools.cache
@@ -477,7 +409,5 @@ def words_transformer():
     return _said()["transformer"]
 
 
-@functools.cache
-def words_decay():
-    """The same with weight decay, 750 steps (a record)."""
-    return records.runs("sl-words-decay")
+# The same with weight decay, 750 steps.
+words_decay = of_runs("sl-words-decay")

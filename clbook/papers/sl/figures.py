@@ -7,17 +7,13 @@ from collections.abc import Sequence
 import numpy as np
 import xarray
 
-from clbook.experiments.modadd import Result, over_seeds
+from clbook.experiments.modadd import Result, figures, over_seeds
 from clbook.experiments.modadd.lookup_figures import DIFFERENT_TONE, SAME_TONE
 from clbook.metrics import mean_interval
-from clbook.style import INK, MUTED, Picture, axes, band, colour, legend, needs
+from clbook.papers.judging import listed
+from clbook.style import INK, MUTED, Picture, axes, band, colour, legend
 
-START_TONES = {
-    "pretrained": SAME_TONE,
-    "random": DIFFERENT_TONE,
-    "permuted": colour(2),
-    "one vector a class": colour(0),
-}
+START_TONES = figures.START_TONES | {"one vector a class": colour(0)}
 
 
 def lines(angles=(60, 20, 0)) -> Picture:
@@ -57,7 +53,7 @@ def lines(angles=(60, 20, 0)) -> Picture:
     )
 
 
-def basis(record: xarray.Dataset, d: int = 32) -> Picture:
+def basis(record: xarray.Dataset) -> Picture:
     """Twins' largest distance, narrowest extent of the contexts: against columns a dimension, a dot a table."""
     fig, ((left, right),) = axes(2, width=7.8, height=3.0)
     names = [name for name in record.variant.values if name.endswith("columns")]
@@ -70,7 +66,7 @@ def basis(record: xarray.Dataset, d: int = 32) -> Picture:
         for name in names:
             values = np.maximum(found.sel(variant=name), 1e-8)
             ax.scatter(
-                np.full(len(values), int(name.split()[0]) / d),
+                np.full(len(values), int(name.split()[0]) / 32),
                 values,
                 s=22,
                 color=tone,
@@ -91,25 +87,18 @@ def basis(record: xarray.Dataset, d: int = 32) -> Picture:
         says.append(f"{name} {own.min():.0e} to {own.max():.0e}")
     return Picture(
         fig,
-        f"d = {d}. Largest distance of twins, over five tables: " + "; ".join(says) + ".",
+        f"d = 32. Largest distance of twins, over five tables: {'; '.join(says)}.",
     )
 
 
-def starts(panels: dict, at, guessing: float = 0.125) -> Picture:
+def starts(panels: dict, at) -> Picture:
     """{title: {start: accuracy (S, T)}} of classifiers at the epochs at (T,): means and 95 % intervals over seeds."""
     fig, (row,) = axes(len(panels), width=7.8, height=3.2, sharey=True)
     for ax, (title, curves) in zip(row, panels.items(), strict=True):
         for name, values in curves.items():
-            band(
-                ax,
-                at,
-                values,
-                mean_interval(values.T)[1],
-                color=START_TONES[name],
-                label=name,
-                gid=name,
-            )
-        ax.axhline(guessing, color=MUTED, lw=0.8, ls=":")
+            _, half = mean_interval(values.T)
+            band(ax, at, values, half, color=START_TONES[name], label=name, gid=name)
+        ax.axhline(1 / 8, color=MUTED, lw=0.8, ls=":")
         ax.set(xlabel="epoch of the classifier", xticks=(0, at[-1] // 2, at[-1]), title=title)
     row[0].set(ylim=(0, 1.02), ylabel="accuracy on unseen pairs")
     legend(row[0], loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4)
@@ -175,15 +164,14 @@ def dose(gaps, ratio, accuracy, random) -> Picture:
     right.set(ylabel="accuracy at epoch 100")
     legend(right, loc="upper right")
     says = []
-    for gap, r, a in zip(gaps, ratio, accuracy, strict=True):
-        says.append(f"{gap:.2f}, {r.mean():.2f}, {a.mean():.2f}")
+    for numbers in zip(gaps, ratio.mean(1), accuracy.mean(1), strict=True):
+        says.append(listed(numbers))
     return Picture(
         fig,
         f"Total variation, ratio, accuracy: {'; '.join(says)}. Random start: {random.mean():.2f}.",
     )
 
 
-@needs("twin_nearest")
 def coin(fixed, fresh) -> Picture:
     """Words with one toss an occurrence and with one a draw: twins' mean distance, and how often they are nearest."""
     fig, ((left, right),) = axes(2, width=7.6, height=3.0)
@@ -260,34 +248,22 @@ def variants(sets: dict[str, Sequence[Result]], random: np.ndarray) -> Picture:
 def ratios(sets: dict[str, Sequence[Result]]) -> Picture:
     """{name: runs, a seed each}: the ratio of distances over the epochs, mean and 95 % interval over seeds."""
     fig, ((ax,),) = axes(width=7.6, height=3.4)
+    ends = []
     for k, (name, runs) in enumerate(sets.items()):
         values = over_seeds(runs, "ratio")
-        band(
-            ax,
-            runs[0].steps,
-            values.T,
-            mean_interval(values)[1],
-            color=colour(k),
-            label=name,
-            gid=name,
-        )
+        mean, half = mean_interval(values)
+        band(ax, runs[0].steps, values.T, half, color=colour(k), label=name, gid=name)
+        ends.append(f"{name} {mean[-1]:.2f}")
     ax.axhline(1, color=MUTED, lw=0.8, ls=":")
     ax.set(xlabel="epoch", ylabel="ratio: equivalent / different", ylim=(0, None))
     legend(ax, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=3)
-    return Picture(
-        fig,
-        "Ratio at the end, mean over seeds: "
-        + "; ".join(
-            f"{name} {over_seeds(runs, 'ratio')[-1].mean():.2f}" for name, runs in sets.items()
-        )
-        + ".",
-    )
+    return Picture(fig, f"Ratio at the end, mean over seeds: {'; '.join(ends)}.")
 
 
-def pairs(runs: Sequence[Result], times: np.ndarray, columns: int = 5) -> Picture:
+def pairs(runs: Sequence[Result], times: np.ndarray) -> Picture:
     """SL Fig. 7a: the distances of all pairs of symbols, a panel a run; times (T,): the epochs of the runs' tables."""
-    rows = -(-len(runs) // columns)
-    fig, panels = axes(columns, rows, width=7.8, height=0.6 + 1.9 * rows, sharex=True, sharey=True)
+    rows = -(-len(runs) // 5)
+    fig, panels = axes(5, rows, width=7.8, height=0.6 + 1.9 * rows, sharex=True, sharey=True)
     config = runs[0].config
     u, v = np.triu_indices(config.N, 1)
     for run, ax in zip(runs, panels.flat, strict=True):
@@ -297,7 +273,7 @@ def pairs(runs: Sequence[Result], times: np.ndarray, columns: int = 5) -> Pictur
                 times, lengths[:, ((u - v) % config.k == 0) == kind], color=tone, lw=0.5, alpha=0.7
             )
         ax.set(xticks=(0, config.epochs // 2), title=f"seed {run.config.seed}")
-    panels[-1, columns // 2].set(xlabel="epoch")
+    panels[-1, 2].set(xlabel="epoch")
     for ax in panels[:, 0]:
         ax.set(ylabel="distance", ylim=(0, None))  # after all panels: they share the axis
     equivalent, different = (

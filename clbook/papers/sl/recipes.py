@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
-import xarray
 
 from clbook.experiments import modadd, words
 from clbook.experiments.modadd import PAPER, VARIANTS, lookup
@@ -78,7 +79,7 @@ def trained(results: list, tables: int = TABLES) -> dict:
     first = results[0]
     at = np.unique(np.linspace(0, len(first.steps) - 1, tables).astype(int))
     accuracies = [np.array([*r.accuracy.values()]).reshape(len(r.accuracy), -1) for r in results]
-    found = contrastive(results)
+    found = curves(results, (*CURVES, "floor"))
     found["accuracy_at"] = first.accuracy_at
     found["table_steps"] = first.steps[at]
     found["tables"] = np.stack([r.tables[at] for r in results]).astype(np.float16)
@@ -86,88 +87,57 @@ def trained(results: list, tables: int = TABLES) -> dict:
     return found
 
 
-def ends(results: list) -> dict:
-    """As `trained`, with the first and the last vectors alone."""
-    return trained(results, 2)
-
-
-def contrastive(results: list) -> dict:
-    """Curves of `modadd.run`s of which the first is the longest, (runs, T), without vectors and classifiers."""
-    return {"steps": results[0].steps} | fields_over_time(results, (*CURVES, "floor"))
-
-
-def fields_over_time(results: list, names) -> dict:
-    """{name: (runs, ..., T)} of fields of the runs."""
-    found = {}
+def curves(results: list, names) -> dict:
+    """The times of the first run, which is the longest, and {name: (runs, ..., T)} of fields of the runs."""
+    found = {"steps": results[0].steps}
     for name in names:
         found[name] = over_time([getattr(result, name) for result in results])
     return found
 
 
-def two_sided(results: list) -> dict:
-    """Curves of `shared.run`s, (runs, T)."""
-    return {"steps": results[0].steps} | fields_over_time(results, SIDES)
+def runs_of(name: str, kind: type, quantities) -> dict[str, list]:
+    """{variant: the Results of this kind, a seed each} of a record; quantities(its row of a run): what a Result has.
 
-
-def classified(results: list) -> dict:
-    """Accuracies of `training.classify`, (runs, T)."""
-    found = fields_over_time(results, ("accuracy",))
-    found["steps"] = results[0].steps
-    return found
-
-
-def runs_of(record: xarray.Dataset, name: str):
-    """(name of its variant, its config, the record's row) of each run of the record `name`."""
+    The chapters' figures and measures take Results, as those of a sweep.
+    """
+    record = records.load(name)
     configs = iter(RECIPES[name].configs)
+    found = {}
     for variant in record.variant.values:
+        found[variant] = []
         for seed in record.seed.values:
-            yield variant, next(configs), record.sel(variant=variant, seed=seed)
+            own = quantities(record.sel(variant=variant, seed=seed))
+            found[variant].append(kind.__new__(kind))
+            vars(found[variant][-1]).update(own, config=next(configs))
+    return found
 
 
 def by_name(name: str) -> dict[str, list[modadd.Result]]:
-    """{variant: the Results, a seed each} of a record that `trained` made; their tables are those at `table_steps`.
+    """{variant: the Results, a seed each} of a record that `trained` made; their tables are those at `table_steps`."""
 
-    The chapter's figures and measures take Results, as those of a sweep.
-    """
-    record, found = records.load(name), {}
-    for variant, config, one in runs_of(record, name):
-        accuracy = {start: one.accuracy.sel(start=start).values for start in one.start.values}
-        curves = {curve: one[curve].values for curve in (*CURVES, "floor")}
-        result = modadd.Result(
-            config=config,
-            seconds=0.0,
-            device="cpu",
-            stopped=False,
-            steps=record.step.values,
-            accuracy=accuracy,
-            tables=one.tables.values.astype(np.float32),
-            accuracy_at=record.accuracy_at.values,
-            **curves,
-        )
-        found.setdefault(variant, []).append(result)
-    return found
+    def quantities(one):
+        found = {curve: one[curve].values for curve in (*CURVES, "floor")}
+        found["steps"] = one.step.values
+        found["tables"] = one.tables.values.astype(np.float32)
+        found["accuracy"] = {
+            start: one.accuracy.sel(start=start).values for start in one.start.values
+        }
+        found["accuracy_at"] = one.accuracy_at.values
+        return found
+
+    return runs_of(name, modadd.Result, quantities)
 
 
 def said(name: str) -> dict[str, list[words.Result]]:
     """{variant: the Results, a seed each} of a record that `spoken` made: mean distances in place of all pairs' own."""
-    record, found = records.load(name), {}
-    for variant, config, one in runs_of(record, name):
-        distances = {kind: one.distance.sel(kind=kind).values[:, None] for kind in KINDS}
-        curves = {curve: one[curve].values for curve in SPOKEN}
-        result = words.Result(
-            config=config,
-            seconds=0.0,
-            device="cpu",
-            stopped=False,
-            words=[],
-            counts=None,
-            pairs={},
-            distances=distances,
-            steps=one.recorded_steps.values,
-            **curves,
-        )
-        found.setdefault(variant, []).append(result)
-    return found
+
+    def quantities(one):
+        found = {curve: one[curve].values for curve in SPOKEN}
+        found["steps"] = one.recorded_steps.values
+        found["distances"] = {kind: one.distance.sel(kind=kind).values[:, None] for kind in KINDS}
+        return found
+
+    return runs_of(name, words.Result, quantities)
 
 
 def optima(results: list) -> dict:
@@ -184,9 +154,10 @@ def spoken(results: list) -> dict:
     means = []
     for r in results:
         means.append(np.array([r.distances[kind].mean(1) for kind in KINDS]))
-    found = {"distance": over_time(means)}
+    found = curves(results, SPOKEN)
+    found["distance"] = over_time(means)
     found["steps"] = np.stack([r.steps for r in results])
-    return found | fields_over_time(results, SPOKEN)
+    return found
 
 
 AXES = {
@@ -205,6 +176,7 @@ STARTED = {
 HEARD = AXES | {"steps": "run step", "distance": "run kind step"}
 FIRST = tuple(modadd.Config(seed=seed, classifier="all") for seed in TEN)
 FIXED = tuple(words.Config(seed=seed) for seed in FIVE)
+LONG = modadd.Config(classifier="pretrained", classifier_epochs=1000)
 ALL_SAMPLES = seeded(modadd.DECAYS, modadd.Config(fraction=1.0, epochs=1500), FIVE)
 OVER_SYMBOLS = tuple(words.Config(steps=750, over="symbols", seed=seed) for seed in FIVE)
 SAID = (
@@ -338,7 +310,7 @@ RECIPES["sl-paper-wide"] = of_additions(
     {"d = 128": {"d": 128}},
     PAPER.replace(classifier="both"),
     TEN,
-    reduce=ends,
+    reduce=functools.partial(trained, tables=2),
     start=0.001,
 )
 RECIPES["sl-variants"] = of_additions(
@@ -389,8 +361,8 @@ RECIPES["sl-starts"] = of_additions(
 RECIPES["sl-oracle"] = Recipe(
     "classifiers that start from one random vector a class, five seeds",
     training.classify,
-    seeded({"oracle": {}}, modadd.Config(classifier="pretrained", classifier_epochs=1000), FIVE),
-    classified,
+    seeded({"oracle": {}}, LONG, FIVE),
+    functools.partial(curves, names=("accuracy",)),
     ("accuracy",),
     start=0.03,
     axes={"steps": "step", "accuracy": "run step"},
@@ -401,7 +373,7 @@ RECIPES["sl-shared"] = of_variants(
     shared.run,
     {kind: {"shared": kind} for kind in SHARED},
     shared.Config(),
-    two_sided,
+    functools.partial(curves, names=SIDES),
     SIDES,
     FIVE,
     record=("floor", "held"),

@@ -23,10 +23,8 @@ def lowest_is_even(lowest):
     below = above.min()
     return Finding(
         f"lowest found less that of even points: {below:.0e} at least",
-        conditions=(
-            below + 1e-12,
-            *map(Every, 1e-6 - above),
-        ),
+        below + 1e-12,
+        *map(Every, 1e-6 - above),
     )
 
 
@@ -41,7 +39,7 @@ def clusters_live(life):
         f"start at lr = 10: {listed(other, '.1f')} times at 3,122"
     )
     worst = np.minimum(early, late)
-    return Finding(text, conditions=(Every(np.log(worst / 2)),))
+    return Finding(text, Every(np.log(worst / 2)))
 
 
 @measures("va-trivial-end")
@@ -50,8 +48,7 @@ def trivial_end(life):
     cap = above.sel(start="cap")
     uniform = above.sel(start="uniform")
     return Finding(
-        f"{listed(cap, '.3f')} above it; from a uniform start {listed(uniform, '.3f')}",
-        conditions=(cap - 0.01,),
+        f"{listed(cap, '.3f')} above it; from a uniform start {listed(uniform, '.3f')}", cap - 0.01
     )
 
 
@@ -61,10 +58,8 @@ def simclr_uncovers(cifar):
     seen = f"in the plane {listed(cifar.features_seen)} and {listed(cifar.pixels_seen)}"
     return Finding(
         f"features {listed(features)}, pixels {listed(cifar.pixels)}; {seen}",
-        conditions=(
-            features - cifar.pixels - 0.08,
-            cifar.features_seen - cifar.pixels_seen,
-        ),
+        features - cifar.pixels - 0.08,
+        cifar.features_seen - cifar.pixels_seen,
     )
 
 
@@ -72,8 +67,7 @@ def simclr_uncovers(cifar):
 def training_uncovers(cifar):
     trained = cifar.knn.isel(epoch=-1)
     return Finding(
-        f"trained {listed(trained)}, untrained {listed(cifar.untrained)}",
-        conditions=(trained - cifar.untrained,),
+        f"trained {listed(trained)}, untrained {listed(cifar.untrained)}", trained - cifar.untrained
     )
 
 
@@ -86,16 +80,13 @@ def definitions(written):
     for pairs in written:
         for ours, plain in pairs.values():
             off = max(off, abs(ours / plain - 1))
-    return Finding(f"off by a part of {off:.0e} at most", conditions=(1e-10 - off,))
+    return Finding(f"off by a part of {off:.0e} at most", 1e-10 - off)
 
 
 @measures("va-eq-3")
 def invariance(views_at_minimum):
     apart = np.array(list(views_at_minimum.values()))[..., 0]  # (tau, seeds)
-    return Finding(
-        f"views at most {apart.max():.0e} apart",
-        conditions=map(Every, 1e-4 - apart),
-    )
+    return Finding(f"views at most {apart.max():.0e} apart", *map(Every, 1e-4 - apart))
 
 
 @measures("va-prop-2-1")
@@ -108,7 +99,7 @@ def forgets(maps):
         f"losses differ by {gap:.0e}; "
         f"the classes of at least {kept.min():.0%} of the points are read right by class, "
         f"of at most {mixed.max():.0%} shuffled",
-        conditions=(EXACT - gap,),
+        EXACT - gap,
     )
 
 
@@ -141,10 +132,8 @@ def minimum(lowest, merged):
     return Finding(
         f"each by itself: at most {above.max():.0e} above the loss of even points; any to any other: "
         f"{listed(constant)} above it at tau = {taus}",
-        conditions=(
-            Every(1e-6 - above.max(0)),
-            constant.min() - 1e-6,
-        ),
+        Every(1e-6 - above.max(0)),
+        constant.min() - 1e-6,
     )
 
 
@@ -189,7 +178,7 @@ def clusters_come(net: str, depth: int, uniform) -> Finding:
         f"at the best rate {np.sum(found)} of {np.size(found)} runs cluster{when}; at all rates "
         f"{counted(came)}, and {stayed.sum():d} still have clusters at the end"
     )
-    return Finding(text, conditions=found)
+    return Finding(text, *found)
 
 
 @measures("va-uniform-eq-18")
@@ -204,7 +193,7 @@ def clusters_of_eq_18(uniform, eq_18):
         for lr, seeds in sorted(rates.items()):
             shares.append(f"{counted(np.isfinite(seeds))} at lr = {lr:g}")
         texts.append(f"d = {d}: {', '.join(shares)}")
-    return Finding("; ".join(texts), conditions=found)
+    return Finding("; ".join(texts), *found)
 
 
 @measures("va-uniform-small-steps")
@@ -215,20 +204,14 @@ def small_steps(uniform):
         runs = mine.accuracy.max("step")
         best += list(runs.values[mine.lr.isin(rates)])
     clustered = np.array(best) >= CLUSTERED
-    return Finding(
-        f"{counted(clustered)} runs; best accuracy {span(best)}",
-        conditions=(~clustered,),
-    )
+    return Finding(f"{counted(clustered)} runs; best accuracy {span(best)}", ~clustered)
 
 
 @measures("va-uniform-slow")
 def slow_steps(slow):
     best = slow.accuracy.max("step")
     end = slow.accuracy.isel(step=-1)
-    return Finding(
-        f"best accuracy {span(best)}, {span(end)} at the end",
-        conditions=(best < CLUSTERED,),
-    )
+    return Finding(f"best accuracy {span(best)}, {span(end)} at the end", best < CLUSTERED)
 
 
 # Section 4.1: the kernel and invariance.
@@ -240,7 +223,7 @@ def views_as_points(step_errors):
     fall = (errors[1:4] / errors[:3]).min(0)
     return Finding(
         f"error {errors[0].max():.0e} at lr/tau = .1; it falls at least {fall.min():.1f}-fold",
-        conditions=(Every(fall / 8 - 1),),
+        Every(fall / 8 - 1),
     )
 
 
@@ -259,7 +242,7 @@ def stays_invariant(three_flows):
     together = np.array([run.spread.max() == 0 for run in runs])
     return Finding(
         f"together in {counted(together)} seeds; points move {span(moved, '.2g')}",
-        conditions=(together & (moved > 0),),
+        together & (moved > 0),
     )
 
 
@@ -268,7 +251,7 @@ def loses_invariance(three_flows):
     first, last = np.array([flow["network"].spread[[1, -1]] for flow in three_flows]).T
     return Finding(
         f"spread {span(first, '.1e')} after one step, {span(last, '.2g')} after 120",
-        conditions=(Every(np.log(first / 1e-12)),),
+        Every(np.log(first / 1e-12)),
     )
 
 
@@ -279,7 +262,7 @@ def only_if(constant_start):
     apart = parted - 1e-4
     return Finding(
         f"gradients differ by up to {gap:.1f}, after a step points and views are {parted:.1g} apart",
-        conditions=(apart if apart > 0 else -gap,),
+        apart if apart > 0 else -gap,
     )
 
 
@@ -289,10 +272,7 @@ def only_if(constant_start):
 @measures("va-kernel-injects")
 def injects(shuffled):
     changes = np.array(list(shuffled.values()))  # (activations, seeds)
-    return Finding(
-        f"by {span(changes, '.0%')} of their size",
-        conditions=map(Every, changes - 0.01),
-    )
+    return Finding(f"by {span(changes, '.0%')} of their size", *map(Every, changes - 0.01))
 
 
 @measures("va-own-setting")
@@ -300,10 +280,8 @@ def own_setting(clean_and_places):
     clean, places = np.transpose(clean_and_places)
     return Finding(
         f"clean coordinates change by {clean.max():g}, places by {places.max():.0e}",
-        conditions=(
-            clean == 0,
-            Every(1e-4 - places),
-        ),
+        clean == 0,
+        Every(1e-4 - places),
     )
 
 
@@ -312,7 +290,7 @@ def explicit_kernel(explicit):
     right = 0.0
     for errors in explicit.values():
         right = max(right, errors["1/sqrt(M)", "1/M"], errors["1/sqrt(M D)", "1/(M D)"])
-    return Finding(f"relative error {right:.0e}", conditions=(EXACT - right,))
+    return Finding(f"relative error {right:.0e}", EXACT - right)
 
 
 @measures("va-prop-4-4")
@@ -326,10 +304,8 @@ def wide_kernel(wide):
     )
     return Finding(
         text,
-        conditions=(
-            np.log(first / last),
-            0.05 - last,
-        ),
+        np.log(first / last),
+        0.05 - last,
     )
 
 
@@ -348,10 +324,7 @@ def order_of(errors) -> Finding:
     """Errors {"delta": (deltas,), "errors": (deltas, seeds)} that are to fall like delta."""
     p = powers(errors["delta"], errors["errors"])
     smallest = span(errors["errors"][0], ".0e")
-    return Finding(
-        rf"error ~ $\delta^p$, p = {span(p)}; {smallest} at $\delta$ = .003",
-        conditions=(p - ORDER,),
-    )
+    return Finding(rf"error ~ $\delta^p$, p = {span(p)}; {smallest} at $\delta$ = .003", p - ORDER)
 
 
 @measures("va-theorem-4-5")
@@ -365,10 +338,8 @@ def own_gradient(tight):
     random = by_delta(tight["random start"], lambda run: run.error("own"))
     return Finding(
         f"p = {span(smooth, 'z.2f')} from a smooth start, {span(random, 'z.2f')} from a random one",
-        conditions=(
-            smooth - ORDER,
-            0.5 - random,
-        ),
+        smooth - ORDER,
+        0.5 - random,
     )
 
 
@@ -382,10 +353,8 @@ def one_half(corollary):
     first, *_, last = corollary[..., 1]
     return Finding(
         f"error {span(first, '.2g')} at M = 64, {span(last, '.2g')} at 4,096",
-        conditions=(
-            np.log(first / last),
-            0.05 - last,
-        ),
+        np.log(first / last),
+        0.05 - last,
     )
 
 
@@ -406,10 +375,8 @@ def small_is_slow(cluster_speeds, ratios):
         f"p = {span(p, '.2f')}; "
         f"at 1/20 of their size {span(last, '.2g')} of their speed; "
         f"of three p = {span(of_three, '.2f')}",
-        conditions=(
-            p - 0.5,
-            of_three - 0.5,
-        ),
+        p - 0.5,
+        of_three - 0.5,
     )
 
 
@@ -418,7 +385,7 @@ def two_are_equal(cluster_speeds, ratios):
     p, last = slowing(cluster_speeds[2], ratios)
     return Finding(
         f"p = {span(np.round(p, 2) + 0.0)}; at 1/20 of its size {span(last, '.2f')} of the other's speed",
-        conditions=(0.1 - abs(p),),
+        0.1 - abs(p),
     )
 
 
@@ -431,7 +398,7 @@ def small_lost(lost):
     return Finding(
         f"at best {span(best)} of its points are beside one of their own, {span(end)} at the end, where it is "
         f"{span(equal)} at equal sizes",
-        conditions=((CLUSTERED - best).max(),),
+        (CLUSTERED - best).max(),
     )
 
 
@@ -447,11 +414,9 @@ def stationary(life):
     return Finding(
         f"the median point moves by {listed(later)}; views {span(spread, '.2g')} away; gaps between clusters "
         f"{listed(gaps, '.1f')} times those within",
-        conditions=(
-            0.1 - later,
-            0.05 - spread,
-            gaps - 2,
-        ),
+        0.1 - later,
+        0.05 - spread,
+        gaps - 2,
     )
 
 
@@ -468,10 +433,8 @@ def one_velocity(tight):
     line = by_delta(tight["centres on a line"], scatter)
     return Finding(
         f"p = {span(axes, '.2f')} for orthogonal centres, {span(line, '.2f')} on a line",
-        conditions=(
-            axes - ORDER,
-            line - ORDER,
-        ),
+        axes - ORDER,
+        line - ORDER,
     )
 
 
@@ -480,10 +443,8 @@ def same_direction(pushes):
     within, together = np.moveaxis(np.array(list(pushes.values())), -1, 0)  # (dimensions, seeds)
     return Finding(
         f"{span(within, '.3f')}; of all four clusters together {span(together, '.2g')}",
-        conditions=(
-            *(within - 0.9),
-            *(within - together),
-        ),
+        *(within - 0.9),
+        *(within - together),
     )
 
 
@@ -493,7 +454,7 @@ def own_gradients(cap):
     for d in (2, 3):
         found.append([coherence(run.arrows[0], run.labels) for run in cap[d, 1]])
     found = np.array(found)
-    return Finding(span(found, ".2g"), conditions=0.5 - found)
+    return Finding(span(found, ".2g"), *(0.5 - found))
 
 
 @measures("va-fig-5-eq-21")
@@ -505,10 +466,8 @@ def on_a_line(tight):
     return Finding(
         f"error {span(errors, '.2g')}, p = {span(p, 'z.2f')}; with all blocks of the kernel "
         f"{span(blocks, '.2f')}",
-        conditions=(
-            0.5 - p,
-            blocks - ORDER,
-        ),
+        0.5 - p,
+        blocks - ORDER,
     )
 
 
@@ -522,7 +481,7 @@ def different_speeds(speeds):
     times = np.maximum(network, 1) / np.maximum(free, 1)
     return Finding(
         f"iterations {listed(network, 'd')} with, {listed(free, 'd')} without",
-        conditions=(abs(np.log(times)) - np.log(2),),
+        abs(np.log(times)) - np.log(2),
     )
 
 
@@ -551,7 +510,7 @@ def network_at_rest(uniform):
         texts.append(f"lr = {lr:g}: {text}")
         margins.append(np.minimum(0.05 - change, least - CLUSTERED))
     best = max(margins, key=np.min)
-    return Finding("; ".join(texts), conditions=(best >= 0,))
+    return Finding("; ".join(texts), best >= 0)
 
 
 @measures("va-vanilla-at-rest")
@@ -561,10 +520,8 @@ def vanilla_at_rest(speeds, free):
     return Finding(
         f"the loss changes by {span(change, '.0e')} after it; from a uniform start by {span(start, '.1e')} from "
         "iteration 200 to 1,000",
-        conditions=(
-            0.005 - change,
-            0.005 - start,
-        ),
+        0.005 - change,
+        0.005 - start,
     )
 
 
@@ -579,7 +536,7 @@ def by_15(uniform):
     trained = {"mlp": "all weights trained", "averaging": "eq. 18's network"}
     return Finding(
         f"soonest in all seeds: iteration {latest[net, lr]:g}, {trained[net]}, lr = {lr:g}",
-        conditions=(best_rate(rates, by=15),),
+        best_rate(rates, by=15),
     )
 
 
@@ -590,10 +547,8 @@ def free_uniform(free):
     gap = abs(end.recorded_loss - xarray.DataArray(plateaus, dims="d"))
     return Finding(
         f"loss within {gap.max():.0e}, accuracy {span(end.accuracy)}",
-        conditions=(
-            every_seed(0.005 - gap),
-            every_seed(0.5 - end.accuracy),
-        ),
+        every_seed(0.005 - gap),
+        every_seed(0.5 - end.accuracy),
     )
 
 
@@ -605,11 +560,11 @@ def convergence(stuck):
     gradients, changes = np.transpose(stuck)
     return Finding(
         f"gradient {gradients.max():g}, and beside it the loss is lower by {span(-changes, '.0e')}",
-        conditions=(float(np.where(gradients <= 1e-12, changes, 1.0).max()),),
+        float(np.where(gradients <= 1e-12, changes, 1.0).max()),
     )
 
 
 @measures("va-theorem-4-5-mean")
 def mean_gradient(tight):
     p = by_delta(tight["random start"], lambda run: run.error("mean"))
-    return Finding(rf"error ~ $\delta^p$, p = {span(p, '.2f')}", conditions=(p - ORDER,))
+    return Finding(rf"error ~ $\delta^p$, p = {span(p, '.2f')}", p - ORDER)
