@@ -52,26 +52,25 @@ def uniform(record: xarray.Dataset) -> tuple[xarray.Dataset, xarray.Dataset]:
 
 AXES = dict.fromkeys(CURVES, "run step")
 
-RECIPES = {
-    "ls-uniform-start": Recipe(
-        "four clusters from a uniform start, four learning rates, and half the stability limit",
-        run,
-        TRAINED + GENTLE,
-        curves,
-        ("accuracy", "loss", "reach"),
-        start=0.3,
-        record=CURVES + TIMES,
-        axes=AXES,
-    ),
-    "sphere-starts": Recipe(
-        "four clusters from a uniform start, a cap and an ordinary start, five seeds, 100 iterations",
-        run,
-        THREE_STARTS,
-        curves,
-        ("accuracy", "loss", "reach"),
-        start=0.3,
-        record=CURVES + TIMES,
-        axes=AXES,
-        dims=("d", "start", "depth", "seed"),
-    ),
-}
+RECIPES = {}
+RECIPES["ls-uniform-start"] = Recipe(
+    "four clusters from a uniform start, four learning rates, and half the stability limit",
+    run,
+    TRAINED + GENTLE,
+    curves,
+    ("accuracy", "loss", "reach"),
+    start=0.3,
+    record=CURVES + TIMES,
+    axes=AXES,
+)
+RECIPES["sphere-starts"] = Recipe(
+    "four clusters from a uniform start, a cap and an ordinary start, five seeds, 100 iterations",
+    run,
+    THREE_STARTS,
+    curves,
+    ("accuracy", "loss", "reach"),
+    start=0.3,
+    record=CURVES + TIMES,
+    axes=AXES,
+    dims=("d", "start", "depth", "seed"),
+)

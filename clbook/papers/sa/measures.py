@@ -198,7 +198,7 @@ def weight_angle(plateau):
     grown = end - angle.sel(step=5000)
     return ranges(
         {"angle in degrees": end, "grown over the last 1,000 iterations by": grown},
-        end - 80,
+        10 - abs(end - 90),
         1 - grown,
         form=".1f",
     )
@@ -337,8 +337,9 @@ def beyond_triangle(useful_steps):
             weak.append(steps)
         if steps > 0:
             others.append(steps)
+    never = sum(steps == 0 for steps in weak)
     return Finding(
-        f"in all of {len(weak)}; with 100 classes or more and tau = 1 it allows less for {span(others, 'd')} steps",
+        f"in {never} of {len(weak)}; with 100 classes or more and tau = 1 it allows less for {span(others, 'd')} steps",
         0.5 - max(weak),
     )
 

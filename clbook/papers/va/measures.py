@@ -560,7 +560,7 @@ def convergence(stuck):
     gradients, changes = np.transpose(stuck)
     return Finding(
         f"gradient {gradients.max():g}, and beside it the loss is lower by {span(-changes, '.0e')}",
-        float(np.where(gradients <= 1e-12, changes, 1.0).max()),
+        float(np.where(gradients <= 1e-12, changes, 1.0).min()),
     )
 
 
