@@ -166,10 +166,8 @@ def one_dimension():
     return checks.one_dimension()
 
 
-@functools.cache
-def absent():
-    """How far a symbol that never occurs moves, and the largest distance of the other twins, (seeds,) each."""
-    return checks.absent()
+# How far a symbol that never occurs moves, and the largest distance of the other twins, (seeds,) each.
+absent = of_computed("sl-absent")
 
 
 # {decay: distances of equivalent and of other symbols at the optimum of CModAdd, for each seed}.

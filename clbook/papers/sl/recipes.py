@@ -198,6 +198,7 @@ COMPUTED = (
     computed.flow_ratios,
     computed.with_decay,
     checks.unlabelled,
+    checks.absent,
 )
 
 
