@@ -229,20 +229,23 @@ def test_a_record_of_parts_of_its_runs_is_not_restored(toy):
 class Named(Outcome):
     words: list = quantity("names of the rows")
     rows: np.ndarray = quantity("numbers", dims="row column")
+    title: str = quantity("a text")
+    more: dict = quantity("further arrays, or none")
 
 
-def named(words, rows):
-    return Named(
-        config=None, seconds=0.0, device="cpu", stopped=False, words=words, rows=np.array(rows)
-    )
+def named(words, rows, title="", more=()):
+    head = {"config": None, "seconds": 0.0, "device": "cpu", "stopped": False}
+    return Named(**head, words=words, rows=np.array(rows), title=title, more=dict(more))
 
 
-def test_texts_and_lengths_come_back_and_other_shapes_are_refused(toy, monkeypatch):
-    results = [named(["a", "b c"], [[1.0], [2.0]]), named(["d"], [[3.0]])]
+def test_texts_and_lengths_come_back_and_other_shapes_are_refused():
+    results = [named(["a", "b c"], [[1.0], [2.0]], "one"), named(["d"], [[3.0]], "another")]
     kept = fields()(results)
     back = [records._of_run(kept, k) for k in range(2)]
     assert [one["words"] for one in back] == [["a", "b c"], ["d"]]
     assert [one["rows"].tolist() for one in back] == [[[1.0], [2.0]], [[3.0]]]
+    assert [one["title"] for one in back] == ["one", "another"]
+    assert [one["more"] for one in back] == [{}, {}]
     with pytest.raises(ValueError, match="rows is not allowed: its rows are of several shapes"):
         fields()([results[0], named(["d"], [[3.0, 4.0]])])
 

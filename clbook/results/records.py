@@ -142,6 +142,8 @@ def _quantities(result: Outcome, without: Sequence[str]) -> dict:
             found[f"{name}:lines"] = np.array("\n".join(value))
         elif isinstance(value, str):
             found[name] = np.array(value)
+        elif isinstance(value, dict) and not value:
+            found[f"{name}:empty"] = np.array(0)
         elif isinstance(value, dict):
             found |= {f"{name}.{key}": entry for key, entry in value.items()}
         elif name in vars(result) and isinstance(value, (np.ndarray, int, float, type(None))):
@@ -359,6 +361,9 @@ def _of_run(kept: dict[str, np.ndarray], run: int) -> dict:
         name, _, mark = key.partition(":")
         value = table[run]
         if mark == "length":
+            continue
+        if mark == "empty":
+            found[name] = {}
             continue
         if f"{name}:length" in kept:
             value = value[: kept[f"{name}:length"][run]]

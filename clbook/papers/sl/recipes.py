@@ -271,6 +271,15 @@ RECIPES["sl-first"] = Recipe(
     ("loss",),
     record=("floor",),
 )
+for d in (2, 8, 32):
+    RECIPES[f"sl-shape-{d}"] = Recipe(
+        f"modulus 4 and 8 in {d} dimensions, small symbols, 100 epochs",
+        modadd.run,
+        tuple(modadd.Config(lr=0.003, epochs=100, init=0.02, k=k, d=d) for k in (4, 8)),
+        fields(),
+        ("loss",),
+        record=("floor",),
+    )
 RECIPES["sl-words-fixed"] = of_distances("the chapter's runs on words, five seeds", FIXED)
 RECIPES["sl-words-starts"] = of_distances("words from a large start, two rates", STARTED_LARGE)
 RECIPES["sl-words-small"] = of_distances("a text of 4,000 sentences", SMALL_TEXT)
