@@ -67,7 +67,9 @@ def room(axis) -> tuple:
     """What decides how much room an axis takes: its scale, its label, how long the words at its ticks are and where."""
     low, high = axis.get_view_interval()
     places = axis.get_majorticklocs()
-    words = axis.get_major_formatter().format_ticks(places)
+    look = axis.get_tick_params()
+    seen = any(on for name, on in look.items() if name.startswith("label"))
+    words = axis.get_major_formatter().format_ticks(places) if seen else ()
     lengths = [len(word) for word in words]
     along = (places - low) / (high - low)  # 0 and 1 are the ends, over which a word may reach
     return axis.get_scale(), axis.get_label_text(), lengths, along.round(1).tolist()
