@@ -262,6 +262,19 @@ def of_distances(says, configs) -> Recipe:
     )
 
 
+def of_shapes(d: int) -> Recipe:
+    """The Recipe of whole runs on modular addition at two moduli, in d dimensions."""
+    small = modadd.Config(lr=0.003, epochs=100, init=0.02, d=d)
+    return Recipe(
+        f"modulus 4 and 8 in {d} dimensions, small symbols, 100 epochs",
+        modadd.run,
+        (small.replace(k=4), small.replace(k=8)),
+        fields(),
+        ("loss",),
+        record=("floor",),
+    )
+
+
 RECIPES = {f"sl-{one.__name__.replace('_', '-')}": Computed(one) for one in COMPUTED}
 RECIPES["sl-first"] = Recipe(
     "the book's setting, ten seeds, and classifiers from three starts",
@@ -272,14 +285,7 @@ RECIPES["sl-first"] = Recipe(
     record=("floor",),
 )
 for d in (2, 8, 32):
-    RECIPES[f"sl-shape-{d}"] = Recipe(
-        f"modulus 4 and 8 in {d} dimensions, small symbols, 100 epochs",
-        modadd.run,
-        tuple(modadd.Config(lr=0.003, epochs=100, init=0.02, k=k, d=d) for k in (4, 8)),
-        fields(),
-        ("loss",),
-        record=("floor",),
-    )
+    RECIPES[f"sl-shape-{d}"] = of_shapes(d)
 RECIPES["sl-words-fixed"] = of_distances("the chapter's runs on words, five seeds", FIXED)
 RECIPES["sl-words-starts"] = of_distances("words from a large start, two rates", STARTED_LARGE)
 RECIPES["sl-words-small"] = of_distances("a text of 4,000 sentences", SMALL_TEXT)
