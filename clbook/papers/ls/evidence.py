@@ -334,7 +334,7 @@ explicit = of_computed("ls-explicit")
 
 # (eps, gamma, tau, error of the linear law of Step 1) for extents, noises, temperatures and draws.
 linear_errors = of_computed("ls-linear-errors")
-# P in: error of Step 1's linear law ~ eps^p without noise, from eps to 2 eps.
+# p in: error of Step 1's linear law ~ eps^p without noise, from eps to 2 eps.
 linear_powers = of_computed("ls-linear-powers")
 # The lowest eigenvalue of Step 3, what the proof says it is, the largest other one; `DATA` and seeds.
 eigenvalues = of_computed("ls-eigenvalues")

@@ -20,9 +20,8 @@ GAPS = {"nscl": "NSCL", "supcon": "SCL"}  # the losses whose weight gap to DCL i
 
 
 def lists(numbers: dict, *conditions, form=".2f", before="", words=listed) -> Finding:
-    """Finding with all numbers under each name, or with `words` for them; its value is the mean of the first."""
+    """Finding with all numbers under each name, or with `words` for them."""
     texts = [f"{name} {words(values, form)}" for name, values in numbers.items()]
-    first, *_ = numbers.values()
     return Finding(before + "; ".join(texts), *conditions)
 
 
