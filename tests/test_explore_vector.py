@@ -123,6 +123,45 @@ def test_axes_are_laid_out_once_for_equal_surroundings():
     assert len(known) == 3 and places(taller) != places(first)
 
 
+CHANGES = {
+    "limits": lambda ax: ax.set(xlim=(0, 2)),
+    "places of ticks": lambda ax: ax.set_xticks([0.1, 0.4]),
+    "words at ticks": lambda ax: ax.set_xticks([0, 1], ["low", "high"]),
+    "no words": lambda ax: ax.tick_params(labelleft=False),
+    "an offset above": lambda ax: ax.set(ylim=(1e6, 1e6 + 1)),
+    "a scale": lambda ax: ax.set(yscale="log", ylim=(0.1, 10)),
+    "a label": lambda ax: ax.set_ylabel("height"),
+    "a label's colour": lambda ax: ax.yaxis.label.set_color("red"),
+    "no grid": lambda ax: ax.grid(False),
+    "another direction": lambda ax: ax.invert_yaxis(),
+    "none": lambda ax: ax.set_axis_off(),
+    "no axis": lambda ax: ax.xaxis.set_visible(False),
+    "another title": lambda ax: ax.set_title("two"),
+}
+
+
+def changed(change):
+    fig, ((ax,),) = style.axes()
+    ax.plot([0, 1], [0, 1])
+    ax.set(xlabel="x", ylabel="y", xlim=(0, 1), ylim=(0, 1), title="one")
+    change(ax)
+    return style.Picture(fig, "a line")
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_axes_that_look_alike_are_drawn_once_and_others_anew(what):
+    kept, drawn = vector.Pen(), {}
+    for change in (lambda ax: None, CHANGES[what]) * 2:
+        found = kept.draw(changed(change))
+        fresh = vector.Pen()
+        fresh.layout = kept.layout
+        wanted = fresh.draw(changed(change))
+        assert found.marks == wanted.marks and found.letters == wanted.letters
+        drawn[change] = found.marks
+    first, second = drawn.values()
+    assert first != second and len(kept.ticks) <= 4  # of eight axes
+
+
 def test_a_panel_without_a_label_has_that_of_the_same_axis_beside_it():
     fig, ((left, right), (below, other)) = plt.subplots(2, 2)
     for ax in (left, right, below):

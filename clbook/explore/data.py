@@ -75,6 +75,23 @@ def room(axis) -> tuple:
     return axis.get_scale(), axis.get_label_text(), lengths, along.round(1).tolist()
 
 
+def looks(axis) -> str:
+    """All that decides how the ticks and the label of an axis are drawn, in figures of one function.
+
+    What a figure function does to single ticks it does in all its figures.
+    """
+    words = []
+    for ticker, which in ((axis.major, "major"), (axis.minor, "minor")):
+        places = ticker.locator()
+        words.append((places, ticker.formatter.format_ticks(places), axis.get_tick_params(which)))
+    label = axis.get_label()
+    text = label.get_text(), label.get_color(), label.get_visible(), label.get_size()
+    corners = axis.axes.get_position().bounds
+    limits = axis.get_view_interval()
+    found = axis.axis_name, corners, limits, axis.get_scale(), axis.get_visible(), words, text
+    return repr(found)
+
+
 def surroundings(ax) -> tuple:
     """What stands around an axes and decides where it can stand: ticks, labels, titles, names beside its lines."""
     beside = []

@@ -173,6 +173,7 @@ class Pen(RendererBase):
     def __init__(self):
         super().__init__()
         self.layout = {}  # where axes stood, as `data.arrange` notes it
+        self.ticks = {}  # {how an axis looks, as `data.looks` says it: its marks and smallest letters}
 
     def draw(self, picture) -> Drawing:
         """Draw a `Picture`, and keep the numbers that its artists hold."""
@@ -189,10 +190,42 @@ class Pen(RendererBase):
         fig.canvas.get_renderer = lambda: self  # the layout engine measures text with what draws it
         with mpl.rc_context(style.RC):
             data.arrange(fig, self.layout)
+            for ax in axes:
+                if ax.name == "rectilinear":
+                    self._draw_once(ax.xaxis)
+                    self._draw_once(ax.yaxis)
             fig.draw(self)
         size = round(self.width * UNITS), round(self.height * UNITS)
         places = tuple(self._geometry(ax) for ax in axes)
         return Drawing(size, self.marks, places, data.series(axes), self.letters, picture.alt)
+
+    def _draw_once(self, axis):
+        """Let an axis that looks like an earlier one be drawn as that one was.
+
+        Ticks take matplotlib a third of the time of a frame, and between frames they rarely change.
+        """
+        looks = data.looks(axis)
+        if axis.get_major_formatter().get_offset():  # such as "1e6", for which a title makes room
+            return
+        if looks in self.ticks:
+            axis.draw = lambda renderer: self._repeat(*self.ticks[looks])
+            axis.get_tightbbox = lambda renderer, **how: None  # a title would ask, for an offset
+        else:
+            axis.draw = lambda renderer: self._draw_and_keep(axis, looks)
+
+    def _draw_and_keep(self, axis, looks):
+        """Draw an axis, and keep its marks and its smallest letters."""
+        before, letters = self.marks, self.letters
+        self.marks, self.letters = [], self.height * UNITS
+        type(axis).draw(axis, self)
+        self.ticks[looks] = self.marks, self.letters
+        self.marks, self.letters = before, letters
+        self._repeat(*self.ticks[looks])
+
+    def _repeat(self, marks, letters):
+        """Draw what was kept."""
+        self.marks += marks
+        self.letters = min(self.letters, letters)
 
     def _geometry(self, ax):
         """What `Drawing.axes` says of an axes: where it stands, its limits, and what its axes are called."""

@@ -284,7 +284,7 @@ def landscape(result: Result) -> Picture:
     config = result.config
     found = result.curves
     fig, ((where, curves, spectrum),) = axes(
-        3, width=9.0, height=3.3, width_ratios=(0.85, 1.2, 1.1)
+        3, width=9.0, height=3.0, width_ratios=(0.85, 1.2, 1.1)
     )
     # In two lines: a phone cuts between the circle and what is beside it, its title included.
     title = f"$K$ = {config.clusters}, $m$ = {config.copies}\n$\\tau$ = {config.tau:g}"
