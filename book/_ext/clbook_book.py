@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
 import os
 import platform
 import re
 import shutil
 import subprocess
 import sys
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib import metadata
 from pathlib import Path
 
 import nbformat
-from clbook_cores import share
+from clbook_kernels import AT_ONCE, MANAGER, begin, prepare
 from docutils import nodes
 from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
@@ -31,8 +30,6 @@ from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
 logger = logging.getLogger(__name__)
-
-AT_ONCE = 2  # notebooks: while one starts a kernel, imports or draws in one process, the other has the cores
 
 SOURCES = (
     "clbook/**/*.py",
@@ -120,7 +117,9 @@ def choose_cache(app, config):
     caches = Path(app.outdir).parent / ".jupyter_cache"
     cache = caches / fingerprint(root)
     record = cache / "environment.json"
+    prepare(root)
     if not record.exists():
+        begin()
         environment = probe(root)
         shutil.rmtree(caches, ignore_errors=True)
         cache.mkdir(parents=True)
@@ -145,19 +144,16 @@ def execute(app, env, docnames):
             cache.match_cache_notebook(notebook)
         except KeyError:
             new.append((path, notebook))
-    with ProcessPoolExecutor(
-        AT_ONCE, multiprocessing.get_context("spawn"), share, (AT_ONCE,)
-    ) as pool:
-        going = {
-            pool.submit(
-                single_nb_execution,
-                notebook,
-                str(path.parent),
-                app.config.nb_execution_timeout,
-                False,
-            ): path
-            for path, notebook in new
-        }
+    if not new:
+        return
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        going = {}
+        for path, notebook in new:
+            how = app.config.nb_execution_timeout, False
+            done = pool.submit(
+                single_nb_execution, notebook, str(path.parent), *how, kernel_manager_class=MANAGER
+            )
+            going[done] = path
         for done in as_completed(going):
             path = str(going[done])
             page = env.path2doc(path)

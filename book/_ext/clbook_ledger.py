@@ -1,16 +1,13 @@
 """Sphinx extension of the book: the judged claims on the chapters, on the papers' pages and in the ledger.
 
-All claims are judged before any page is read, by `python -m clbook.papers`, a process a paper. What comes out is kept
-beside the notebooks' outputs, so that a build of the same package judges nothing again.
+All claims are judged before any page is read, as `python -m clbook.papers` does it, a process a paper. What comes out
+is kept beside the notebooks' outputs, so that a build of the same package judges nothing again.
 """
 
 from __future__ import annotations
 
 import json
-import multiprocessing
 import re
-import subprocess
-import sys
 import time
 import unicodedata
 from concurrent.futures import ProcessPoolExecutor
@@ -18,13 +15,13 @@ from html import escape
 from pathlib import Path
 
 import jinja2
-from clbook_book import AT_ONCE
-from clbook_cores import share
+from clbook_kernels import AT_ONCE, PROCESSES
 from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
+from clbook.data import written
 from clbook.papers import judging
 from clbook.papers.judging import paper as read_paper
 
@@ -90,35 +87,27 @@ class PartDirective(SphinxDirective):
         return [Part(kind=self.name, paper=paper)]
 
 
-def judge_paper(name: str, target: Path, root: Path) -> float:
-    """Judge a paper's claims in a process of its own, and leave the rows in the file `target`. Returns the seconds.
-
-    Raises:
-        RuntimeError: with what the process said, where it left no rows.
-    """
+def judge_paper(name: str) -> tuple[list[dict], float]:
+    """The rows of a paper's claims, and the seconds that it took to judge them."""
     begun = time.monotonic()
-    command = [sys.executable, "-m", "clbook.papers", name.lower(), "--json", str(target)]
-    run = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
-    if not target.exists():
-        raise RuntimeError(f"{' '.join(command)} failed:\n{run.stdout}\n{run.stderr}")
-    return time.monotonic() - begun
+    rows = list(read_paper(name).judge())
+    return rows, time.monotonic() - begun
 
 
 def judge(app):
     """Judge all claims that this state of the package has not judged yet, two papers at once."""
     folder = Path(app.config.nb_execution_cache_path)
     files = {name: folder / f"claims-{name.lower()}.json" for name in judging.NAMES}
-    new = {name: file for name, file in files.items() if not file.exists()}
-    spawn = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(AT_ONCE, spawn, share, (AT_ONCE,)) as pool:
-        going = {
-            name: pool.submit(judge_paper, name, file, Path(app.srcdir))
-            for name, file in new.items()
-        }
+    new = [name for name, file in files.items() if not file.exists()]
+    with ProcessPoolExecutor(AT_ONCE, PROCESSES, max_tasks_per_child=1) as pool:
+        going = {name: pool.submit(judge_paper, name) for name in new}
         for name, done in going.items():
             if done.exception() is not None:
                 raise ExtensionError(f"the claims of {name} cannot be judged: {done.exception()}")
-            logger.info("judged the claims of %s in %.0f s", name, done.result())
+            rows, seconds = done.result()
+            with written(files[name]) as file:
+                file.write(json.dumps(rows, indent=1).encode())
+            logger.info("judged the claims of %s in %.0f s", name, seconds)
     app.clbook_rows = []
     for name, file in files.items():
         for row in json.loads(file.read_text(encoding="utf-8")):

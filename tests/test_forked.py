@@ -1,0 +1,69 @@
+"""Kernels of a build: forked, and as separate from each other as started ones."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+from jupyter_cache.executors.utils import single_nb_execution
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
+
+ROOT = Path(__file__).parent.parent
+sys.path.append(str(ROOT / "book/_ext"))
+import clbook_kernels  # noqa: E402
+
+pytestmark = pytest.mark.skipif(not clbook_kernels.FORKS, reason="kernels are forked on Linux")
+
+
+@pytest.fixture
+def executed(tmp_path, monkeypatch):
+    """`executed(*cells)`: what `single_nb_execution` gives of a notebook with these cells, in a folder of its own."""
+    for name in ("MPLBACKEND", "OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT"):
+        monkeypatch.setenv(name, "")  # so that what stood there is put back
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("CLBOOK_OWN", "of the build")
+    clbook_kernels.prepare(ROOT)
+
+    def executed(*cells, timeout=60):
+        notebook = nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(cell) for cell in cells]
+        )
+        kernels = {"kernel_manager_class": clbook_kernels.MANAGER}
+        return single_nb_execution(notebook, str(tmp_path), timeout, False, **kernels)
+
+    yield executed
+    assert not multiprocessing.active_children()
+
+
+def said(done):
+    """What each cell printed."""
+    return ["".join(output.get("text", "") for output in cell.outputs) for cell in done.nb.cells]
+
+
+LOADED = "import sys; print({'torch', 'clbook.losses', 'clbook.experiments.why.figures'} <= set(sys.modules))"
+
+
+def test_a_kernel_has_what_is_needed_and_its_own_folder_and_environment(executed, tmp_path):
+    done = executed(LOADED, "import os; print(os.getcwd(), os.environ['CLBOOK_OWN'])")
+    assert done.err is None and said(done) == ["True\n", f"{tmp_path} of the build\n"]
+
+
+def test_a_figure_of_pyplot_is_shown_below_its_cell(executed):
+    done = executed("from matplotlib import pyplot\npyplot.plot([1, 2]);")
+    (shown,) = done.nb.cells[0].outputs
+    assert "image/png" in shown["data"]
+
+
+def test_no_kernel_sees_what_another_did(executed):
+    assert executed("import clbook; clbook.mark = 1").err is None
+    assert said(executed("import clbook; print(hasattr(clbook, 'mark'))")) == ["False\n"]
+
+
+def test_errors_dead_kernels_and_late_ones_are_told(executed):
+    assert "ZeroDivisionError" in executed("1 / 0").exc_string
+    with pytest.raises(DeadKernelError):
+        executed("import os; os._exit(3)")
+    assert isinstance(executed("while True: pass", timeout=2).err, CellTimeoutError)
