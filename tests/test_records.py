@@ -238,7 +238,7 @@ def named(words, rows, title="", more=()):
     return Named(**head, words=words, rows=np.array(rows), title=title, more=dict(more))
 
 
-def test_texts_and_lengths_come_back_and_other_shapes_are_refused():
+def test_texts_and_shapes_come_back_and_other_numbers_of_axes_are_refused():
     results = [named(["a", "b c"], [[1.0], [2.0]], "one"), named(["d"], [[3.0]], "another")]
     kept = fields()(results)
     back = [records._of_run(kept, k) for k in range(2)]
@@ -246,8 +246,11 @@ def test_texts_and_lengths_come_back_and_other_shapes_are_refused():
     assert [one["rows"].tolist() for one in back] == [[[1.0], [2.0]], [[3.0]]]
     assert [one["title"] for one in back] == ["one", "another"]
     assert [one["more"] for one in back] == [{}, {}]
-    with pytest.raises(ValueError, match="rows is not allowed: its rows are of several shapes"):
-        fields()([results[0], named(["d"], [[3.0, 4.0]])])
+    kept = fields()([results[0], named(["d"], [[3.0, 4.0, 5.0]])])
+    wide = records._of_run(kept, 1)
+    assert wide["rows"].tolist() == [[3.0, 4.0, 5.0]]
+    with pytest.raises(ValueError, match="rows is not allowed: its arrays have different numbers"):
+        fields()([results[0], named(["d"], [3.0])])
 
 
 def test_processors_of_one_name_are_told_apart(tmp_path, monkeypatch):

@@ -143,7 +143,7 @@ class Drawing:
         axes: of each axes, (x0, y0, x1, y1 in units, x limits, y limits, x log, y log, *`data.names`, the time up to
             which its curves are shown or None); None if hidden.
         series: the numbers behind the marks, as `data.series` gives them.
-        letters: the smallest size of letters, in units.
+        letters: the smallest size of letters, in units; those of an axis that is drawn again are not counted.
         alt: the alt text.
     """
 
@@ -173,7 +173,7 @@ class Pen(RendererBase):
     def __init__(self):
         super().__init__()
         self.layout = {}  # where axes stood, as `data.arrange` notes it
-        self.ticks = {}  # {how an axis looks, as `data.looks` says it: its marks and smallest letters}
+        self.ticks = {}  # {how an axis looks, as `data.looks` says it: its marks}
 
     def draw(self, picture) -> Drawing:
         """Draw a `Picture`, and keep the numbers that its artists hold."""
@@ -208,24 +208,16 @@ class Pen(RendererBase):
         if axis.get_major_formatter().get_offset():  # such as "1e6", for which a title makes room
             return
         if looks in self.ticks:
-            axis.draw = lambda renderer: self._repeat(*self.ticks[looks])
+            axis.draw = lambda renderer: self.marks.extend(self.ticks[looks])
             axis.get_tightbbox = lambda renderer, **how: None  # a title would ask, for an offset
-        else:
-            axis.draw = lambda renderer: self._draw_and_keep(axis, looks)
+            return
 
-    def _draw_and_keep(self, axis, looks):
-        """Draw an axis, and keep its marks and its smallest letters."""
-        before, letters = self.marks, self.letters
-        self.marks, self.letters = [], self.height * UNITS
-        type(axis).draw(axis, self)
-        self.ticks[looks] = self.marks, self.letters
-        self.marks, self.letters = before, letters
-        self._repeat(*self.ticks[looks])
+        def draw_and_keep(renderer):
+            first = len(self.marks)
+            type(axis).draw(axis, self)
+            self.ticks[looks] = self.marks[first:]
 
-    def _repeat(self, marks, letters):
-        """Draw what was kept."""
-        self.marks += marks
-        self.letters = min(self.letters, letters)
+        axis.draw = draw_and_keep
 
     def _geometry(self, ax):
         """What `Drawing.axes` says of an axes: where it stands, its limits, and what its axes are called."""

@@ -222,6 +222,20 @@ def of_runs(name: str) -> Callable:
     return functools.cache(lambda: records.runs(name))
 
 
+def of_groups(name: str, *settings: str) -> Callable:
+    """Gives {values of these settings: the runs of the record `name` with them}; of one setting its value alone."""
+
+    def groups():
+        found = {}
+        for run in records.runs(name):
+            values = tuple(getattr(run.config, setting) for setting in settings)
+            key = values if len(values) > 1 else values[0]
+            found.setdefault(key, []).append(run)
+        return found
+
+    return functools.cache(groups)
+
+
 # What stands in a paper.
 
 

@@ -152,25 +152,26 @@ def _quantities(result: Outcome, without: Sequence[str]) -> dict:
 
 
 def _table(name: str, values: list) -> dict[str, np.ndarray]:
-    """A quantity of all runs; where their arrays are of unequal length, these are noted as name:length.
+    """A quantity of all runs; where their arrays are of unequal shape, the shapes are noted as name:length.
 
     Raises:
-        ValueError: arrays that differ in more than their length.
+        ValueError: arrays with different numbers of axes.
     """
     if not all(isinstance(value, np.ndarray) for value in values):
         missing = [np.nan if value is None else value for value in values]
         whole = all(isinstance(value, (int, type(None))) for value in values)
         return {f"{name}:whole" if whole else name: np.array(missing, float)}
-    rows = {value.shape[1:] for value in values}
-    if len(rows) > 1:
-        raise ValueError(f"{name} is not allowed: its rows are of several shapes, {rows}")
-    lengths = [len(value) if value.ndim else 0 for value in values]
-    longest = np.max([value.shape for value in values], 0).astype(int)
-    table = np.zeros((len(values), *longest), np.result_type(*values))
+    axes = {value.ndim for value in values}
+    if len(axes) > 1:
+        raise ValueError(
+            f"{name} is not allowed: its arrays have different numbers of axes, {axes}"
+        )
+    shapes = np.array([value.shape for value in values], int)
+    table = np.zeros((len(values), *shapes.max(0)), np.result_type(*values))
     for run, value in enumerate(values):
         table[run, *map(slice, value.shape)] = value
-    same = len(set(lengths)) == 1
-    return {name: table} if same else {name: table, f"{name}:length": np.array(lengths)}
+    same = (shapes == shapes[0]).all()
+    return {name: table} if same else {name: table, f"{name}:length": shapes}
 
 
 def made(record: xarray.Dataset) -> dict:
@@ -366,7 +367,10 @@ def _of_run(kept: dict[str, np.ndarray], run: int) -> dict:
             found[name] = {}
             continue
         if f"{name}:length" in kept:
-            value = value[: kept[f"{name}:length"][run]]
+            shape = np.atleast_1d(
+                kept[f"{name}:length"][run]
+            )  # of old records the first axis alone
+            value = value[tuple(map(slice, shape))]
         if mark == "lines":
             value = str(value).split("\n")
         if mark == "whole":

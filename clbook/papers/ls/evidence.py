@@ -12,12 +12,11 @@ from clbook.experiments.separability import Config, condition, series
 from clbook.experiments.separability.recipes import checked
 from clbook.experiments.sphere import recipes as sphere_recipes
 from clbook.metrics import separable
-from clbook.papers.judging import of_computed, of_record
-from clbook.papers.ls import computed, drift, exact, repair, variants
+from clbook.papers.judging import of_computed, of_groups, of_record, of_runs
+from clbook.papers.ls import computed, exact, repair
 from clbook.papers.ls.recipes import each
 
 SEEDS, SPREADS, PLACES, DATA = computed.SEEDS, computed.SPREADS, computed.PLACES, computed.DATA
-FROM_CAP = ("loss", "arrows", "clustered_at", "separable_at")  # recorded of runs from a cap
 
 
 def of_seeds(run, config, record=()) -> list:
@@ -178,12 +177,8 @@ promises = of_computed("ls-promises")
 @functools.cache
 def several():
     """{setting: runs of five seeds} of three and four clusters in two and three dimensions."""
-    plain = Config(n=120, eps=0.1, tau=1.0, steps=1000, linger=1.0)
-    found = {}
-    for classes, d in ((3, 2), (4, 2), (4, 3)):
-        one = plain.replace(classes=classes, d=d)
-        found[f"{classes} clusters, d = {d}"] = of_seeds(separability.run, one)
-    return found
+    groups = of_groups("ls-several", "classes", "d")()
+    return {f"{classes} clusters, d = {d}": runs for (classes, d), runs in groups.items()}
 
 
 # Clusters and a donut under three losses.
@@ -192,17 +187,8 @@ full_loss = of_record("ls-full-loss")
 random_features = of_record("ls-linear")
 
 
-@functools.cache
-def linear_maps():
-    """{features: runs of five seeds} from a tight start; the map is linear in its weights."""
-    plain = variants.Config(
-        hidden=(), eps=0.001, noise=0.03, steps=600, record_every=10, gradient="partial"
-    )
-    found = {}
-    for features, rate in (("random", 0.0015), ("radial", 0.015), ("spline", 0.13)):
-        one = plain.replace(features=features, lr_over_tau=rate)
-        found[features] = of_seeds(variants.run, one, ("theta", "drift"))
-    return found
+# {features: runs of five seeds} from a tight start; the map is linear in its weights.
+linear_maps = of_groups("ls-linear-maps", "features")
 
 
 # (seeds, spreads, 2) sigma^2, and how far the kernel is from blocks, as clusters get tighter.
@@ -391,34 +377,19 @@ uniform_size = of_record("ls-uniform-size")
 uniform_batches = of_record("ls-uniform-batches")
 
 
-@functools.cache
-def vanilla():
-    """{(d, start): five seeds} of free points."""
-    free = sphere.Config(network=False, gradient="partial", record_every=50)
-    found = {}
-    for d in (2, 3):
-        for start in ("cap", "uniform"):
-            one = free.replace(d=d, start=start)
-            found[d, start] = of_seeds(sphere.run, one, ("loss", "accuracy"))
-    return found
+# {(d, start): five seeds} of free points.
+vanilla = of_groups("ls-vanilla", "d", "start")
 
 
-@functools.cache
-def cap():
-    """{(d, hidden layers): five seeds} of a network from points close together."""
-    found = {}
-    for d in (2, 3):
-        for depth in (1, 4):
-            one = sphere.Config(d=d, depth=depth, steps=100)
-            found[d, depth] = of_seeds(sphere.run, one, FROM_CAP)
-    return found
+# {(d, hidden layers): five seeds} of a network from points close together.
+cap = of_groups("ls-cap", "d", "depth")
 
 
 @functools.cache
 def cap_wide_gap():
     """Five seeds of a network from points close together, on clusters as far apart as VA's."""
     apart = sphere.Config(first=-3.0, gap=2.0, record_every=100)
-    return of_seeds(sphere.run, apart, FROM_CAP)
+    return of_seeds(sphere.run, apart, ("clustered_at", "separable_at"))
 
 
 # Figure 6 with a network, at the paper's size.
@@ -427,12 +398,8 @@ fig6 = of_record("ls-fig-6")
 fig6_free = of_record("ls-fig-6-free")
 
 
-@functools.cache
-def on_circle():
-    """Runs on the circle with every step's kernel compared with that of the start, five seeds."""
-    plain = sphere.Config(steps=20, record_every=1)
-    kept = ("drift", "separable_at")
-    return [drift.run(config, record=kept) for config in each(plain, seed=SEEDS)]
+# Runs on the circle with every step's kernel compared with that of the start, five seeds.
+on_circle = of_runs("ls-on-circle")
 
 
 @functools.cache

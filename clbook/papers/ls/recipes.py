@@ -8,13 +8,13 @@ import itertools
 import numpy as np
 import torch
 
-from clbook.experiments import sphere
+from clbook.experiments import separability, sphere
 from clbook.experiments.separability import condition
 from clbook.experiments.separability.recipes import conditions, extents, grid, over_time
 from clbook.metrics import linear_probe, separable
-from clbook.papers.ls import batches, computed, repair, variants
+from clbook.papers.ls import batches, computed, drift, repair, variants
 from clbook.results.labelled import padded
-from clbook.results.records import Computed, Recipe
+from clbook.results.records import Computed, Recipe, fields
 
 SETS = {
     "clusters": {"steps": 1000},
@@ -72,6 +72,11 @@ def stays(results) -> dict[str, np.ndarray]:
     found["whole"] = np.stack(whole)
     found["width"] = extents(results)
     return found
+
+
+def first_arrows(result) -> np.ndarray:
+    """(1, n, d) what pulls the embeddings at the start; those of later times are left out."""
+    return result.arrows[:1]
 
 
 # Label accuracy of the nearest neighbours over time, and the loss.
@@ -142,6 +147,26 @@ def phase_diagram() -> tuple:
     return tuple(base.replace(**one) for one in grid(gradient="partial"))
 
 
+def several_clusters() -> tuple:
+    """Three and four clusters in two and three dimensions, five seeds."""
+    base = separability.Config(n=120, eps=0.1, tau=1.0, steps=1000, linger=1.0)
+    configs = []
+    for classes, d in ((3, 2), (4, 2), (4, 3)):
+        configs += each(base.replace(classes=classes, d=d), seed=range(5))
+    return tuple(configs)
+
+
+def linear_maps() -> tuple:
+    """Three sets of features from a tight start, five seeds; the rates suit their kernels."""
+    base = variants.Config(
+        hidden=(), eps=0.001, noise=0.03, steps=600, record_every=10, gradient="partial"
+    )
+    configs = []
+    for features, rate in (("random", 0.0015), ("radial", 0.015), ("spline", 0.13)):
+        configs += each(base.replace(features=features, lr_over_tau=rate), seed=range(5))
+    return tuple(configs)
+
+
 OVERLAPPING = variants.Config(
     features="random", hidden=(), gradient="partial", eps=0.3, tau=1.0, steps=1000, linger=1.0
 )
@@ -149,6 +174,9 @@ WHOLE_BATCH = sphere.Config(n=2000, start="uniform", lr=2.0, steps=16, record_ev
 IN_BATCHES = sphere.Config(n=2000, start="uniform", steps=400)
 FROM_CAP = sphere.Config(n=2000, lr=0.001, steps=3000)
 FREE = sphere.Config(n=2000, lr=0.001, steps=50_000, network=False, gradient="partial")
+VANILLA = sphere.Config(network=False, gradient="partial", record_every=50)
+CAP = sphere.Config(steps=100)
+OF_CAP = ("loss", "arrows", "clustered_at", "separable_at")
 MNIST = variants.Config(data="mnist", classes=3, n=300, augmentation="image")
 DEEP = MNIST.replace(hidden=(100, 100, 100), lr_over_tau=0.1, steps=5000)
 
@@ -262,4 +290,49 @@ RECIPES["ls-mnist"] = Recipe(
     start=0.002,
     axes=AXES,
     dims=("seed",),
+)
+RECIPES["ls-several"] = Recipe(
+    "three and four clusters in two and three dimensions, five seeds",
+    separability.run,
+    several_clusters(),
+    fields("x"),
+    ("loss",),
+    start=0.1,
+    record=("loss",),
+)
+RECIPES["ls-linear-maps"] = Recipe(
+    "maps linear in their weights, three sets of features, from a tight start, five seeds",
+    variants.run,
+    linear_maps(),
+    fields("x"),
+    ("theta",),
+    start=0.1,
+    record=("theta", "drift"),
+)
+RECIPES["ls-vanilla"] = Recipe(
+    "free points on circle and sphere, from a cap and from a uniform start, five seeds",
+    sphere.run,
+    each(VANILLA, d=(2, 3), start=("cap", "uniform"), seed=range(5)),
+    fields("x", "z"),
+    ("loss",),
+    start=0.2,
+    record=("loss", "accuracy"),
+)
+RECIPES["ls-cap"] = Recipe(
+    "a network from points close together on circle and sphere, one and four hidden layers, five seeds",
+    sphere.run,
+    each(CAP, d=(2, 3), depth=(1, 4), seed=range(5)),
+    fields("x", "z", "arrows", arrows=first_arrows),
+    ("loss",),
+    start=0.2,
+    record=OF_CAP,
+)
+RECIPES["ls-on-circle"] = Recipe(
+    "the kernel's drift on the circle at each of 20 steps, five seeds",
+    drift.run,
+    each(sphere.Config(steps=20, record_every=1), seed=range(5)),
+    fields("x", "z"),
+    ("drift",),
+    start=1.0,
+    record=("drift", "separable_at"),
 )
