@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import subprocess
 import sys
 from pathlib import Path
 
@@ -67,3 +68,27 @@ def test_errors_dead_kernels_and_late_ones_are_told(executed):
     with pytest.raises(DeadKernelError):
         executed("import os; os._exit(3)")
     assert isinstance(executed("while True: pass", timeout=2).err, CellTimeoutError)
+
+
+WITHOUT_GPU = f"""
+FIRST = {clbook_kernels.FIRST[1:]}
+import pkgutil, torch
+
+def refused(*arguments):
+    raise AssertionError("a GPU was asked for")
+
+torch.cuda.is_available = torch.cuda.device_count = refused
+torch.cuda._lazy_init = refused
+import clbook, importlib
+for name in FIRST:
+    importlib.import_module(name)
+for module in pkgutil.walk_packages(clbook.__path__, "clbook."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+"""
+
+
+def test_nothing_asks_for_a_gpu_when_it_is_imported():
+    # A process that has asked cannot be forked: its children would have no GPU.
+    done = subprocess.run([sys.executable, "-c", WITHOUT_GPU], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
