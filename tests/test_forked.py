@@ -58,6 +58,11 @@ def test_a_figure_of_pyplot_is_shown_below_its_cell(executed):
     assert "image/png" in shown["data"]
 
 
+def test_a_kernel_starts_processes_as_this_one_would(executed):
+    done = executed("import multiprocessing; print(multiprocessing.get_start_method())")
+    assert said(done) == [multiprocessing.get_start_method() + "\n"]
+
+
 def test_no_kernel_sees_what_another_did(executed):
     assert executed("import clbook; clbook.mark = 1").err is None
     assert said(executed("import clbook; print(hasattr(clbook, 'mark'))")) == ["False\n"]

@@ -8,6 +8,7 @@ relative whole units: already delta-coded, and the same wherever they stand. A `
 from __future__ import annotations
 
 import base64
+import contextlib
 import dataclasses
 import functools
 import gzip
@@ -190,14 +191,25 @@ class Pen(RendererBase):
         fig.canvas.get_renderer = lambda: self  # the layout engine measures text with what draws it
         with mpl.rc_context(style.RC):
             data.arrange(fig, self.layout)
-            for ax in axes:
-                if ax.name == "rectilinear":
-                    self._draw_once(ax.xaxis)
-                    self._draw_once(ax.yaxis)
-            fig.draw(self)
+            with self._drawn_once(axes):
+                fig.draw(self)
         size = round(self.width * UNITS), round(self.height * UNITS)
         places = tuple(self._geometry(ax) for ax in axes)
         return Drawing(size, self.marks, places, data.series(axes), self.letters, picture.alt)
+
+    @contextlib.contextmanager
+    def _drawn_once(self, axes):
+        """Meanwhile an axis that looks like an earlier one is drawn as that one was."""
+        plain = []
+        for ax in axes:
+            if ax.name == "rectilinear":
+                plain += [ax.xaxis, ax.yaxis]
+        for axis in plain:
+            self._draw_once(axis)
+        yield
+        for axis in plain:  # others draw the figure as ever
+            vars(axis).pop("draw", None)
+            vars(axis).pop("get_tightbbox", None)
 
     def _draw_once(self, axis):
         """Let an axis that looks like an earlier one be drawn as that one was.
