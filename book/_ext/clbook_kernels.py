@@ -75,9 +75,8 @@ def serve(command, folder, environment):
     """Be the kernel that `command` would start in a folder: what a forked process does."""
     from ipykernel.kernelapp import launch_new_instance
 
-    multiprocessing.set_start_method(
-        None, force=True
-    )  # what it starts, it starts as all kernels do
+    # What a kernel starts, it starts as all kernels do.
+    multiprocessing.set_start_method(None, force=True)
     gc.freeze()  # what is imported stays: looking through it for garbage takes as long as a picture
     os.environ.clear()
     os.environ.update(environment)

@@ -206,10 +206,12 @@ class Pen(RendererBase):
                 plain += [ax.xaxis, ax.yaxis]
         for axis in plain:
             self._draw_once(axis)
-        yield
-        for axis in plain:  # others draw the figure as ever
-            vars(axis).pop("draw", None)
-            vars(axis).pop("get_tightbbox", None)
+        try:
+            yield
+        finally:
+            for axis in plain:  # others draw the figure as ever
+                for own in ("draw", "get_tightbbox"):
+                    vars(axis).pop(own, None)
 
     def _draw_once(self, axis):
         """Let an axis that looks like an earlier one be drawn as that one was.

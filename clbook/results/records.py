@@ -367,9 +367,8 @@ def _of_run(kept: dict[str, np.ndarray], run: int) -> dict:
             found[name] = {}
             continue
         if f"{name}:length" in kept:
-            shape = np.atleast_1d(
-                kept[f"{name}:length"][run]
-            )  # of old records the first axis alone
+            # Older records say how long the first axis is, and no more.
+            shape = np.atleast_1d(kept[f"{name}:length"][run])
             value = value[tuple(map(slice, shape))]
         if mark == "lines":
             value = str(value).split("\n")
