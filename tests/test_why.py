@@ -28,6 +28,7 @@ from clbook.experiments.why import (
 from clbook.losses import symbol_context
 from clbook.metrics import nccc
 from clbook.papers import judging
+from clbook.results import records
 from clbook.style import Picture
 from clbook.training.loop import one_thread
 
@@ -301,7 +302,7 @@ def test_figures_have_axes_numbers_and_names():
         figures.against_m(
             several(alike=0.0), several(), several(hidden=3), several(looks="crossed")
         ),
-        figures.over_time(several(alike=0.0), several() + [run(SMALL.replace(sampled=False))]),
+        figures.over_time(records.load("why-over-time").ratio),
     ]
     assert "at m = 1," in pictures[4].alt and "endless" in pictures[5].alt
     for picture in pictures:

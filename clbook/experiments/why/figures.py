@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import xarray
 
 from clbook.experiments.why.experiment import Result
 from clbook.experiments.why.parts import Linked, Part
@@ -354,16 +355,18 @@ def against_m(table, layer, deep, crossed) -> Picture:
     )
 
 
-def over_time(table: Sequence[Result], layer: Sequence[Result]) -> Picture:
-    """The distance ratio over training for several numbers of occurrences: of a table (left) and of a layer (right)."""
+def over_time(ratio: xarray.DataArray) -> Picture:
+    """The distance ratio over training for several numbers of occurrences: of a table (left) and of a layer (right).
+
+    Args: ratio: along alike (0 is a table), seen (the number of occurrences, in words), seed and step.
+    """
     fig, ((left, right),) = axes(2, width=7.8, height=3.2, sharey=True)
     told = []
-    for ax, title, runs in ((left, "table", table), (right, "layer", layer)):
-        for k, name in enumerate(dict.fromkeys(_times(r) for r in runs)):
-            mine = [r for r in runs if _times(r) == name]
-            values = np.array([r.ratio() for r in mine])
+    for ax, title, alike in ((left, "table", 0.0), (right, "layer", 0.5)):
+        for k, name in enumerate(ratio.seen.values):
+            values = ratio.sel(alike=alike, seen=name).values
             tone = (colour(1), colour(4), colour(2), INK)[k % 4]
-            band(ax, mine[0].steps + 1, values, color=tone, label=name, gid=name)
+            band(ax, ratio.step.values + 1, values, color=tone, label=name, gid=name)
             least = values.min(1).mean()
             end = values[:, -1].mean()
             told.append(f"{title}, {name}: least {least:.2f}, at the end {end:.2f}")
@@ -373,7 +376,3 @@ def over_time(table: Sequence[Result], layer: Sequence[Result]) -> Picture:
     left.set_ylabel(RATIO)
     legend(left, loc="lower left")
     return Picture(fig, f"Distance within over between groups without decay. {'; '.join(told)}.")
-
-
-def _times(result: Result) -> str:
-    return f"m = {result.config.m}" if result.config.sampled else "endless"
