@@ -1,11 +1,11 @@
-"""Series of runs that the chapter shows in several places, and that the audit of the papers judges."""
+"""Series of runs that the chapter shows and the audit of the papers judges: what their records are made of."""
 
 import functools
 
 import numpy as np
 
 from clbook import sweep
-from clbook.experiments.kernel import FLOWS, Config, closed_forms, run
+from clbook.experiments.kernel import Config, closed_forms, run
 
 SEEDS = range(5)
 RATES = (0.1, 1.0, 10.0, 100.0, 1000.0)  # learning rate / tau
@@ -40,13 +40,6 @@ def step_errors():
     }
     shape = len(RATES), len(SEEDS)
     return {name: np.reshape(values, shape) for name, values in errors.items()}
-
-
-@functools.cache
-def three_flows():
-    """Five seeds of the flow through a network, through one that sees |x| alone, and without a network."""
-    pairs = [TURNING.replace(seed=seed).compared(FLOWS) for seed in range(5)]
-    return sweep(run, pairs)
 
 
 @functools.cache

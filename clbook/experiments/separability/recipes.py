@@ -241,7 +241,25 @@ def of_series(says: str, bases: dict) -> Recipe:
     )
 
 
+# What the chapter draws of the phase diagram, and the starts at which it measures how fast the extent grows.
+DRAWN = tuple(Config(steps=4000, linger=4, eps=eps, tau=tau) for eps in EPS for tau in TAU)
+TIGHT = Config(eps=0.001, lr_over_tau=0.002, record_every=10)
+GROWING = tuple(
+    TIGHT.replace(gradient=gradient, steps=steps, seed=seed)
+    for gradient, steps in (("full", 1200), ("partial", 2400))
+    for seed in range(3)
+)
+
 RECIPES = {
+    "separability-drawn": Recipe(
+        "25 pairs of eps and tau, and six starts so tight that the extent grows exponentially",
+        run,
+        DRAWN + GROWING,
+        fields(extent=extent),
+        ("extent",),
+        start=0.05,
+        record=condition.NEEDS,
+    ),
     "separability-clusters": of_series(
         "two clusters from a tight and a wide start, with and without network and views, five seeds",
         series.CLUSTERS,
