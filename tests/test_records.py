@@ -197,6 +197,18 @@ def test_restored_runs_are_found_like_runs_of_ones_own(toy, tmp_path):
     assert sweep(run, configs[:1])[0].seconds == trained[0].seconds
 
 
+def test_of_a_run_that_two_records_keep_what_either_has_is_restored(toy, tmp_path):
+    asked = [(), ("square",)]
+    for k, more in enumerate(asked):
+        toy[f"toy{k}"] = dataclasses.replace(whole(), record=more)
+        records.make(f"toy{k}")
+    for names in (("toy0", "toy1"), ("toy1", "toy0")):
+        shutil.rmtree(tmp_path / "cache")
+        records.restore(*names)
+        found = sweep(run, TOY, record=("square",))
+        assert all(result.seconds == 0.0 for result in found), names
+
+
 def test_a_record_is_not_made_of_itself(toy, tmp_path):
     toy["toy"] = whole()
     first = records.make("toy")
@@ -352,7 +364,7 @@ def test_the_first_seed_of_what_a_function_gives_is_repeated(toy):
 
 def test_runs_are_given_back_at_the_length_that_they_had(toy):
     configs = (TOY[0], TOY[1].replace(end=5))
-    toy["toy"] = Recipe("", run, configs, records.fields("z", size=lambda r: r.z), ("size",))
+    toy["toy"] = Recipe("", run, configs, records.fields("z", size=lambda r: r.z), ("square",))
     records.make("toy")
     whole, short = records.runs("toy")
     alone = run(configs[1])

@@ -386,7 +386,7 @@ def restore(*names: str) -> None:
     """Put the runs of these records into the store, where sweeps and explorers find them as if they had been made here.
 
     A record that is older than the code is left out: its runs are made when they are asked for. The command above and
-    the book's build say which records these are.
+    the book's build say which records these are. Of a run that two records keep, what either has is there.
 
     Raises:
         ValueError: a record that leaves out something of its runs.
@@ -403,7 +403,7 @@ def restore(*names: str) -> None:
             vars(result).update(seconds=0.0, device="cpu", stopped=False)  # it takes none here
             path = store.path_of(recipe.run, result.config, "cpu")
             if path is not None:
-                store.save(store.restored(path), result.config, result)
+                store.restore(path, result.config, result)
 
 
 # What has become of the code since.

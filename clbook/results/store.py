@@ -51,6 +51,16 @@ def restored(path: Path) -> Path:
     return path.with_suffix(RESTORED)
 
 
+def restore(path: Path, config: Settings, result) -> None:
+    """Keep the result of `config`, as a record has it, beside `path`, with what other records have of it."""
+    file = restored(path)
+    before = _read(file, config)
+    if before is not None:
+        for name, value in vars(before).items():
+            vars(result).setdefault(name, value)
+    save(file, config, result)
+
+
 def forget_restored() -> None:
     """Remove the runs that records have put into the store."""
     for file in (cache_folder() / "runs").glob(f"*{RESTORED}"):
