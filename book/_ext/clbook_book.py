@@ -7,6 +7,7 @@ cache of its own, and the change of that setting makes Sphinx read every page ag
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -18,6 +19,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from importlib import metadata
 from pathlib import Path
+from unittest import mock
 
 import nbformat
 from clbook_kernels import AT_ONCE, MANAGER, begin, prepare
@@ -26,6 +28,7 @@ from jupyter_cache import get_cache
 from jupyter_cache.base import CacheBundleIn
 from jupyter_cache.executors.utils import single_nb_execution
 from PIL import Image
+from sphinx.domains.std import StandardDomain
 from sphinx.errors import ExtensionError
 from sphinx.util import logging
 
@@ -212,10 +215,21 @@ def name_old_records(app):
             )
 
 
+class References(StandardDomain):
+    """Sphinx's own references; those by number read the page that they lead to once, and not once each."""
+
+    def _resolve_numref_xref(self, env, *others):
+        if not hasattr(self, "_page"):
+            self._page = functools.cache(env.get_doctree)
+        with mock.patch.object(env, "get_doctree", self._page):
+            return super()._resolve_numref_xref(env, *others)
+
+
 def setup(app):
     """Register the hooks; tell the notebooks that they run for a static page."""
     os.environ["CLBOOK_STATIC"] = "1"
     app.add_config_value("clbook_environment", {}, "env", dict)
+    app.add_domain(References, override=True)
     app.connect("config-inited", choose_cache)
     app.connect("builder-inited", name_old_records)
     app.connect("env-before-read-docs", execute)

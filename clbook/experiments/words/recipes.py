@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from clbook.experiments.words import atlas, corpus, neighbours
+from clbook.experiments.words import atlas, neighbours, sample
 from clbook.experiments.words.experiment import Config
 from clbook.results.records import Computed, Recipe, fields
 
@@ -12,25 +12,6 @@ VIEWS = tuple(
     for word in neighbours.WORDS
     for changes in neighbours.VARIANTS.values()
 )
-
-SHOWN = (1000, 20_000, 40_000, 60_000)  # sentences
-
-
-def text() -> dict:
-    """How many words, distinct words and sentences the chapter's text has, and four of its sentences."""
-    documents = corpus.load()
-    sentences = []
-    for k in SHOWN:
-        begin, end = documents.starts[k : k + 2]
-        words = [documents.words[number] for number in documents.tokens[begin:end]]
-        sentences.append(" ".join(words))
-    return {
-        "words": len(documents.tokens),
-        "distinct": len(documents.words),
-        "sentences": len(documents.starts) - 1,
-        "shown": sentences,
-    }
-
 
 RECIPES = {}
 RECIPES["words-map"] = Recipe(
@@ -49,4 +30,4 @@ RECIPES["words-neighbours"] = Recipe(
     ("nearest",),
     start=0.085,
 )
-RECIPES["words-text"] = Computed(text)
+RECIPES["words-text"] = Computed(sample.text)
