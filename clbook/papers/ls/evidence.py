@@ -209,13 +209,8 @@ fig3 = of_record("ls-fig-3")
 
 @functools.cache
 def shapes():
-    """{data: runs of five seeds} of the donut and of clusters, with Theta and sigma^2."""
-    clusters = Config(lr_over_tau=0.1, steps=300)
-    donut = clusters.replace(data="donut", augmentation="rotation")
-    found = {}
-    for name, config in (("donut", donut), ("clusters", clusters)):
-        found[name] = of_seeds(separability.run, config, ("theta", "sigma2"))
-    return found
+    """{data: runs of five seeds} of the donut and of clusters, with Theta and sigma^2 (records)."""
+    return {"donut": donuts()["rotation"], "clusters": records.runs("ls-clusters")}
 
 
 @functools.cache

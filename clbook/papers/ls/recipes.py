@@ -176,6 +176,7 @@ FROM_CAP = sphere.Config(n=2000, lr=0.001, steps=3000)
 FREE = sphere.Config(n=2000, lr=0.001, steps=50_000, network=False, gradient="partial")
 VANILLA = sphere.Config(network=False, gradient="partial", record_every=50)
 CAP = sphere.Config(steps=100)
+AS_DONUT = separability.Config(lr_over_tau=0.1, steps=300)  # rate and length of the donut's runs
 OF_CAP = ("loss", "arrows", "clustered_at", "separable_at")
 MNIST = variants.Config(data="mnist", classes=3, n=300, augmentation="image")
 DEEP = MNIST.replace(hidden=(100, 100, 100), lr_over_tau=0.1, steps=5000)
@@ -299,6 +300,15 @@ RECIPES["ls-several"] = Recipe(
     ("loss",),
     start=0.1,
     record=("loss",),
+)
+RECIPES["ls-clusters"] = Recipe(
+    "two clusters at the donut's learning rate, five seeds",
+    separability.run,
+    each(AS_DONUT, seed=range(5)),
+    fields("x", "z"),
+    ("theta",),
+    start=0.2,
+    record=("theta", "sigma2"),
 )
 RECIPES["ls-linear-maps"] = Recipe(
     "maps linear in their weights, three sets of features, from a tight start, five seeds",

@@ -55,6 +55,16 @@ OVERLAP = tuple(
     for change in NOISE.values()
     for seed in SEEDS
 )
+# The panels of VA Fig. 5 and 6 and of LS Fig. 6 and 7.
+PANELS = (
+    sphere.Config(),
+    sphere.Config(depth=4),
+    sphere.Config(first=-3.0, gap=2.0),
+    sphere.Config(d=3, depth=4),
+)
+PAIRS = tuple(config for panel in PANELS for config in panel.compared(sphere.PAIR).values())
+OF_PANELS = ("arrows", "loss", "accuracy", "clustered_at")
+SUMMED = sphere.Config(n=2000, start="uniform", lr=2.0, steps=12, record_every=6)
 CURVES = ("accuracy", "loss", "reach", "spread", "tail")
 ASKED = (*CURVES, "apart")  # what `curves` asks of a run
 
@@ -242,6 +252,24 @@ RECIPES["va-overlap"] = Recipe(
     axes=AXES,
     named={"variant": np.repeat(list(NOISE), len(SEEDS))},
     dims=("variant", "seed"),
+)
+RECIPES["va-panels"] = Recipe(
+    "four networks from a cap on circle and sphere, and the same points without a network, 300 iterations",
+    sphere.run,
+    PAIRS,
+    fields(),
+    ("loss",),
+    start=0.2,
+    record=OF_PANELS,
+)
+RECIPES["va-summed"] = Recipe(
+    "2,000 points from a uniform start at a rate beyond the stability limit, 12 iterations",
+    sphere.run,
+    (SUMMED,),
+    fields(),
+    ("loss",),
+    start=1.0,
+    record=("loss", "accuracy", "reach"),
 )
 
 
