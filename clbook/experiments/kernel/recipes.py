@@ -8,7 +8,7 @@ from clbook import kernels
 from clbook.experiments import separability
 from clbook.experiments.separability.condition import evenly_chosen
 from clbook.metrics import r2
-from clbook.results.records import Recipe
+from clbook.results.records import Recipe, fields
 
 ACTIVATIONS = ("tanh", "relu", "gelu")
 CLUSTERS = separability.Config(tau=1.0, lr_over_tau=0.05, steps=5000)
@@ -54,6 +54,14 @@ def scores(results) -> dict[str, np.ndarray]:
     }
 
 
+def at_six_times(result) -> np.ndarray:
+    """(T, n, n) the kernel at six recorded times, those that `kernel_story` draws, and NaN at the others."""
+    chosen = evenly_chosen(result, 6)
+    kept = np.full_like(result.kernel, np.nan)
+    kept[chosen] = result.kernel[chosen]
+    return kept
+
+
 def at_three_times(record) -> list:
     """Alignment of kernel and labels at the start, when a run is first seen separated, and at the end."""
     seen = (record.recorded_steps >= record.separable_at).argmax("step")
@@ -82,3 +90,12 @@ RECIPES = {
         dims=("data", "activation", "seed"),
     ),
 }
+RECIPES["ls-fig-5-kernels"] = Recipe(
+    "the kernel on two clusters and on a donut, tanh, one seed, at six of 5,000 iterations",
+    separability.run,
+    (CLUSTERS, DONUT),
+    fields("kernel", kernel=at_six_times),
+    ("alignment",),
+    start=0.02,
+    record=("kernel", "alignment", "theta", "sigma2"),
+)
