@@ -268,7 +268,7 @@ RECIPES["va-summed"] = Recipe(
     (SUMMED,),
     fields(),
     ("loss",),
-    start=1.0,
+    start=0.5,
     record=("loss", "accuracy", "reach"),
 )
 
