@@ -7,12 +7,9 @@ import csv
 import dataclasses
 import importlib
 import io
-import os
 import pkgutil
 import re
 
-import joblib
-import matplotlib as mpl
 import numpy as np
 import pytest
 import toy
@@ -30,58 +27,19 @@ GRID = {"a": [0.5, 1, 4], "b": [1, 2]}  # a slider and, of two values, a pair of
 FRAMES = 6
 
 
-# --- processes --------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def still(monkeypatch):
     monkeypatch.setenv("CLBOOK_STATIC", "1")
     monkeypatch.setattr(static, "sweep", toy.swept)
 
 
-def test_the_page_does_not_depend_on_the_number_of_processes(still, monkeypatch):
-    monkeypatch.setattr(static, "BATCH", 3)
-    monkeypatch.setattr(static.Player, "_first", None)
-    pids = set()
-
-    def shown():
-        # a function of this test alone, as one written in a notebook; its layout differs from frame to frame
-        def figure(result, frame):
-            picture = toy.draw(result, frame)
-            picture.fig.axes[0].set_ylabel("$z_2$" if frame else "two\nlines")
-            picture.alt += f" {os.getpid()}"
-            return picture
-
-        player = explore(toy.run, figure, BASE, time="steps", frames=4, a=[0.5, 1])
-        pids.update(alt.rsplit(" ", 1)[1] for *_, alt in player.scene.frames)
-        player.scene.frames = [
-            (*frame, alt.rsplit(" ", 1)[0]) for *frame, alt in player.scene.frames
-        ]
-        return player.scene.payload()
-
-    with mpl.rc_context({"xtick.labelsize": 7.5}):
-        with joblib.parallel_config(backend="sequential"):
-            alone = shown()
-        assert pids == {str(os.getpid())}
-        with joblib.parallel_config(backend="loky", n_jobs=2):
-            together = shown()
-    assert together == alone and len(pids) > 1
-    with joblib.parallel_config(backend="sequential"):
-        assert shown() != alone  # the size of the letters above went to the processes
-
-
-def test_an_error_in_a_process_is_the_readers_own(still, monkeypatch):
-    monkeypatch.setattr(static, "BATCH", 2)
-
+def test_what_a_figure_may_not_hold_is_named(still):
     def figure(result, frame):
         picture = toy.draw(result, frame)
         picture.fig.axes[1].bar([1], [1], hatch="/")
         return picture
 
-    with (
-        joblib.parallel_config(backend="loky", n_jobs=2),
-        pytest.raises(ValueError, match="hatch = '/'"),
-    ):
+    with pytest.raises(ValueError, match="hatch = '/'"):
         explore(toy.run, figure, BASE, time="steps", frames=6, a=[1])
 
 
@@ -114,10 +72,7 @@ def bare(result, frame=0):
 
 
 def test_a_figure_without_a_picture_and_a_config_without_settings_are_named(still):
-    with (
-        joblib.parallel_config(n_jobs=1),
-        pytest.raises(ValueError, match="figure returned a Figure: it must return"),
-    ):
+    with pytest.raises(ValueError, match="figure returned a Figure: it must return"):
         explore(toy.run, bare, BASE, a=[1])
     with pytest.raises(
         ValueError, match="base_config = {'a': 1} is not allowed: it must be settings"

@@ -17,7 +17,8 @@ from clbook_cores import share
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
 
-AT_ONCE = 2  # processes: while one starts, imports or draws on one core, the other has the others
+# Processes: a page is drawn on one core. On a single core one starts while the other computes.
+AT_ONCE = max(2, min(8, os.cpu_count() or 1))
 FORKS = sys.platform == "linux"
 PROCESSES = multiprocessing.get_context("forkserver" if FORKS else "spawn")
 # What kernels import besides `clbook`, and what tracing does. Multiprocessing asks for the first one.

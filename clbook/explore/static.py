@@ -9,20 +9,16 @@ import math
 from typing import Any, NamedTuple
 
 import jinja2
-import matplotlib as mpl
 import numpy as np
 
 from clbook import __version__
 from clbook.explore import controls
-from clbook.explore.data import stretch, unite
+from clbook.explore.data import stretch
 from clbook.explore.subject import combined, runs_of
 from clbook.explore.vector import Drawing, Pen, Scene
-from clbook.results.sweep import parallel, sweep
+from clbook.results.sweep import sweep
 from clbook.style import Picture, uncollected
 from clbook.training.settings import fields
-
-FEW = 3  # frames of a run whose limits are looked at before all are drawn
-BATCH = 20  # frames drawn with one pen, which is worth another process's start
 
 
 @dataclasses.dataclass(eq=False)
@@ -126,60 +122,25 @@ def thinned(count, most, stay=()) -> list[int]:
 # Drawing: all frames have the same limits, so that only the data move
 
 
+@uncollected()
 def draw_runs(subject, runs) -> tuple[list[Drawing], dict]:
     """Draw the shots of all runs with common limits of axes and colours.
 
     Returns:
         The drawings, run by run, and the limits as `data.stretch` notes them.
     """
-    # Limits that hold all frames are known only when all are drawn. So a few are looked at first: as a rule they need
-    # the most room, and the others need not be drawn twice.
-    few = [run[k] for run in runs for k in thinned(len(run), FEW)]
-    shots = [shot for run in runs for shot in run]
-    _, found = draw_all(subject, few, None)
-    limits = None
-    while found != limits:  # where a frame between those few needed more room, all are drawn again
-        limits = found
-        drawings, found = draw_all(subject, shots, limits)
-    return drawings, limits
-
-
-def draw_all(subject, shots, limits) -> tuple[list[Drawing], dict]:
-    """Draw `shots` in parallel processes; arguments and what is returned as for `draw`."""
-    # Another process has matplotlib's own settings, not those of this one. A backend it has already.
-    settings = dict(mpl.rcParams)
-    del settings["backend"]
-    tasks = []
-    for first in range(0, len(shots), BATCH):
-        tasks.append((subject, shots[first : first + BATCH], settings, limits))
-    drawings, found = [], {}
-    for some, own in parallel(draw, tasks):
-        drawings += some
-        for key, values in own.items():
-            unite(found, key, values)
-    return drawings, found
-
-
-@uncollected()
-def draw(subject, shots, settings, limits) -> tuple[list[Drawing], dict]:
-    """Draw a batch of shots by one pen.
-
-    Args:
-        settings: matplotlib's.
-        limits: what the axes have to hold, as `data.stretch` notes it; None: only the limits are looked for.
-
-    Returns:
-        The drawings, none where `limits` is None, and the limits that hold the shots too.
-    """
-    pen = Pen()
-    drawings, found = [], dict(limits or {})
-    with mpl.rc_context(settings):
-        for shot in shots:
+    pictures, limits = [], {}
+    for run in runs:
+        for shot in run:
             picture = subject.picture(shot.result, shot.frame)
-            stretch(picture.fig, found)
-            if limits is not None:
-                drawings.append(pen.draw(picture))
-    return drawings, found
+            stretch(picture.fig, limits)
+            pictures.append(picture)
+    # Limits that hold all frames are known only now.
+    pen, drawings = Pen(), []
+    for picture in pictures:
+        stretch(picture.fig, limits)
+        drawings.append(pen.draw(picture))
+    return drawings, limits
 
 
 # The page's part

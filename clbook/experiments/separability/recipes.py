@@ -250,16 +250,18 @@ GROWING = tuple(
     for seed in range(3)
 )
 
+PAGE = Recipe(
+    "25 pairs of eps and tau, and six starts so tight that the extent grows exponentially",
+    run,
+    DRAWN + GROWING,
+    fields(extent=extent),
+    ("extent",),
+    start=0.05,
+    record=condition.NEEDS,
+)
+
 RECIPES = {
-    "separability-drawn": Recipe(
-        "25 pairs of eps and tau, and six starts so tight that the extent grows exponentially",
-        run,
-        DRAWN + GROWING,
-        fields(extent=extent),
-        ("extent",),
-        start=0.05,
-        record=condition.NEEDS,
-    ),
+    "separability-drawn": PAGE,
     "separability-clusters": of_series(
         "two clusters from a tight and a wide start, with and without network and views, five seeds",
         series.CLUSTERS,

@@ -44,6 +44,8 @@ def ratios(results) -> dict[str, np.ndarray]:
     return {"steps": results[0].steps, "ratio": ratio}
 
 
+SEEN_BY_RUN = np.tile(np.repeat([*SEEN], len(SEEDS)), 2)
+
 RECIPES = {}
 RECIPES["why-counts"] = Recipe(
     "who averages: a table, a layer and two layers at nine numbers of occurrences, three seeds",
@@ -61,6 +63,6 @@ RECIPES["why-over-time"] = Recipe(
     ("ratio",),
     start=0.02,
     axes={"steps": "step", "ratio": "run step"},
-    named={"seen": np.tile(np.repeat([*SEEN], len(SEEDS)), 2)},
+    named={"seen": SEEN_BY_RUN},
     dims=("alike", "seen", "seed"),
 )
