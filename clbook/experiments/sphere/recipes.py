@@ -1,21 +1,20 @@
-"""Runs from three starts, and from a uniform one below and beyond the rate at which descent gets unstable: records."""
+"""Runs from three starts, and from a uniform one below and beyond the rate at which descent gets unstable: records.
+
+So are the runs that the chapter draws and has in its tables, which are kept whole.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import xarray
 
-from clbook.experiments.sphere import Config, run
+from clbook.experiments.sphere import PAIR, Config, limits, run
+from clbook.experiments.sphere.figures import SNAPSHOT
 from clbook.results.labelled import padded
-from clbook.results.records import Recipe, grid
+from clbook.results.records import Computed, Recipe, fields, grid
 
 RATES = (0.15, 0.5, 1.5, 5.0)
-STARTS = tuple(
-    Config(d=d, depth=depth, start="uniform", seed=seed, steps=100, record_every=20)
-    for d in (2, 3)
-    for depth in (1, 4)
-    for seed in range(3)
-)
+STARTS = limits.starts()
 # Of each start: half the rate at which descent gets unstable, 1 / sphere.sharpness_at_start(config).
 HALF = (0.115, 0.09, 0.149, 0.516, 0.441, 0.538, 0.067, 0.059, 0.073, 0.178, 0.209, 0.219)
 TRAINED = tuple(config.replace(lr=lr) for config in STARTS for lr in RATES)
@@ -30,6 +29,28 @@ THREE_STARTS = tuple(
     for depth in (1, 4)
     for seed in range(5)
 )
+# What the chapter's explorers show, through the network and point by point.
+STARTS_AND_DEPTHS = tuple(
+    Config(start=start, depth=depth) for start in ("cap", "uniform") for depth in (1, 4)
+)
+AT_RATES = tuple(Config(start="uniform", lr=lr, steps=100) for lr in RATES)
+ON_SPHERE = tuple(Config(d=3, n=120, depth=depth) for depth in (1, 4))
+CLUSTERS = tuple(
+    Config(n=120, steps=100, tau=tau, classes=classes)
+    for tau in (0.05, 0.1, 0.2)
+    for classes in (2, 4, 6)
+)
+# What stands in its tables alone.
+FREE = tuple(
+    Config(network=False, gradient="partial", record_every=50, d=d, start=start, seed=seed)
+    for d in (2, 3)
+    for start in ("cap", "uniform")
+    for seed in range(5)
+)
+LITTLE_NOISE = tuple(Config(noise=0.01, steps=100, seed=seed) for seed in range(5))
+AT_TEMPERATURES = tuple(
+    Config(tau=tau, lr=0.004, n=120, steps=60, record_every=1) for tau in (0.8, 0.4, 0.2, 0.1, 0.05)
+)
 CURVES, TIMES = ("accuracy", "loss", "reach"), ("clustered_at", "separable_at")
 
 
@@ -41,6 +62,14 @@ def curves(results) -> dict[str, np.ndarray]:
     for name in TIMES:
         found[name] = np.array([getattr(r, name) for r in results], float)
     return found
+
+
+def pairs(configs) -> tuple:
+    """Each Config through the network and point by point."""
+    found = []
+    for config in configs:
+        found += config.compared(PAIR).values()
+    return tuple(found)
 
 
 def uniform(record: xarray.Dataset) -> tuple[xarray.Dataset, xarray.Dataset]:
@@ -74,3 +103,22 @@ RECIPES["sphere-starts"] = Recipe(
     axes=AXES,
     dims=("d", "start", "depth", "seed"),
 )
+RECIPES["sphere-explorers"] = Recipe(
+    "starts and depths, learning rates, the sphere, temperatures and clusters, with and without network",
+    run,
+    pairs(STARTS_AND_DEPTHS + AT_RATES + ON_SPHERE + CLUSTERS),
+    fields(),
+    ("loss", "accuracy"),
+    start=0.3,
+    record=(*SNAPSHOT, "separable_at"),
+)
+RECIPES["sphere-tables"] = Recipe(
+    "free points from two starts, a cap with little noise, and small steps at five temperatures",
+    run,
+    FREE + LITTLE_NOISE + AT_TEMPERATURES,
+    fields(),
+    ("loss", "accuracy"),
+    start=0.3,
+    record=("loss", "accuracy", *TIMES),
+)
+RECIPES["sphere-sharpness"] = Computed(limits.sharpness)
