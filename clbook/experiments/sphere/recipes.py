@@ -104,9 +104,18 @@ RECIPES["sphere-starts"] = Recipe(
     dims=("d", "start", "depth", "seed"),
 )
 RECIPES["sphere-explorers"] = Recipe(
-    "starts and depths, learning rates, the sphere, temperatures and clusters, with and without network",
+    "starts and depths, learning rates, temperatures and clusters, with and without network",
     run,
-    pairs(STARTS_AND_DEPTHS + AT_RATES + ON_SPHERE + CLUSTERS),
+    pairs(STARTS_AND_DEPTHS + AT_RATES + CLUSTERS),
+    fields(),
+    ("loss", "accuracy"),
+    start=0.3,
+    record=SNAPSHOT,
+)
+RECIPES["sphere-turned"] = Recipe(
+    "a cap on the sphere, one hidden layer and four, with and without network",
+    run,
+    pairs(ON_SPHERE),
     fields(),
     ("loss", "accuracy"),
     start=0.3,
