@@ -21,8 +21,9 @@ from jupyter_client.provisioning import LocalProvisioner
 AT_ONCE = max(2, min(8, os.cpu_count() or 1))
 FORKS = sys.platform == "linux"
 PROCESSES = multiprocessing.get_context("forkserver" if FORKS else "spawn")
-# What kernels import besides `clbook`, and what tracing does. Multiprocessing asks for the first one.
-FIRST = ("__main__", "ipykernel.kernelapp", "torch._inductor.config")
+# What kernels import besides `clbook`: multiprocessing the program that builds, Jupyter its kernel, tracing a part of
+# torch.
+FIRST = ("jupyter_book.cli.main", "ipykernel.kernelapp", "torch._inductor.config")
 
 
 def prepare(root: Path) -> None:
