@@ -24,6 +24,7 @@ from clbook.experiments.content_style import projector
 from clbook.experiments.images import emergence
 from clbook.experiments.landscape import descent
 from clbook.experiments.modadd import lookup
+from clbook.experiments.separability import play as first
 from clbook.papers.cs import encoders
 from clbook.papers.ls import batches, drift, repair
 from clbook.papers.ls import variants as maps
@@ -111,6 +112,11 @@ CASES = {
         separability.run,
         S(data="digits", augmentation="image", n=20, steps=8, hidden=(9,)),
         ({"seed": 2}, {"tau": 1.0}),
+    ),
+    "separability, the first page": Case(
+        first.run,
+        first.Config(n=12, drawn=9, steps=8),
+        ({"seed": 2}, {"tau": 1.0}, {"eps": 0.5}),
     ),
     "sphere": Case(
         sphere.run,

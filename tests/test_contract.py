@@ -153,6 +153,21 @@ def test_a_plain_step_on_a_gpu_reads_nothing_from_it_and_mixes_no_devices(case):
 
 
 @EVERY
+def test_a_recorded_time_mixes_no_devices(case):
+    """Tensors without values stand for those of a GPU: what is measured of them meets no tensor of the CPU."""
+    training = programs(case)
+    with one_thread():
+        training.to("meta")
+        try:
+            s = learning(training.start())
+            z, losses = training.forward(s, training.draw(), 0)
+            s = s.replace(**training.watch(s, z, 0))
+            training.measure(s, z, losses, 0)
+        except (ValueError, RuntimeError) as error:  # values are asked for
+            assert "device" not in str(error), error
+
+
+@EVERY
 def test_a_plain_step_with_its_backward_pass_has_no_operation_that_waits(case):
     training = programs(case).to("cpu")
     vars(training)["times"] = set()

@@ -230,3 +230,12 @@ def test_without_a_script_a_picture_stands_there(tabs, block):
     assert "takes JavaScript" in status(opened.page)
     assert not opened.page.is_visible(".clbook-pair")
     opened.page.context.close()
+
+
+def test_kernels_are_blended_where_they_are(monkeypatch):
+    """On a GPU too: tensors without values stand for its own."""
+    flow = pull.Flow([pull.Config(n=6, width=4)]).to("meta")
+    n, d = flow.state.rest.shape[1:]
+    K = torch.ones(1, n, n, d, d, dtype=torch.float64, device="meta")
+    monkeypatch.setattr(pull.Flow, "network_kernel", lambda self, s: K)
+    assert flow.blended(flow.state).device.type == "meta"

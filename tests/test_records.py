@@ -191,7 +191,7 @@ def test_restored_runs_are_found_like_runs_of_ones_own(toy, tmp_path):
         assert vars(mine).keys() == vars(theirs).keys() and mine.config == theirs.config
         assert np.array_equal(mine.steps, theirs.steps) and np.array_equal(mine.z, theirs.z)
     # What was trained here is taken first, as it may hold more.
-    path = store.path_of(run, configs[0], "cpu")
+    path = store.path_of(run, configs[0])
     store.save(path, configs[0], trained[0])
     records.restore("toy")
     assert sweep(run, configs[:1])[0].seconds == trained[0].seconds
@@ -226,7 +226,7 @@ def test_a_record_that_is_older_than_the_code_restores_nothing(toy, tmp_path, mo
     monkeypatch.setattr(records, "fingerprint", lambda run, kind: "other code")
     assert records.older("toy")
     records.restore("toy")
-    assert not store.restored(store.path_of(run, TOY[0], "cpu")).exists()
+    assert not store.restored(store.path_of(run, TOY[0])).exists()
 
 
 def test_a_record_of_parts_of_its_runs_is_not_restored(toy):
@@ -306,7 +306,7 @@ def test_a_record_that_is_restored_holds_its_runs(name, tmp_path, monkeypatch):
     kept = {*records.load(name).data_vars}
     asked = {quantity for quantity in store.asked(recipe.run, recipe.record) if quantity in kept}
     for config in recipe.configs:
-        path = store.path_of(recipe.run, config, "cpu")
+        path = store.path_of(recipe.run, config)
         result, _ = store.load(path, config, asked)
         assert result is not None and result.config == config
         always = quantities(type(result)).keys() - on_request(type(result))

@@ -481,3 +481,14 @@ def test_a_stored_result_serves_who_asks_for_less_and_is_widened_for_who_asks_fo
     assert ask(record=("kernel",)).recorded == {"loss", "kernel"} and len(CALLS) == 2
     assert ask(record=("loss",)).recorded == {"loss", "kernel"} and len(CALLS) == 2
     assert len(stored(cache)) == 1
+
+
+def test_code_has_one_digest_in_all_versions_of_python(tmp_path):
+    """Later ones write syntax trees otherwise: a record that is made by one is known by all."""
+    path = tmp_path / "code.py"
+    path.write_text(
+        "import math\n\n\nclass Point:\n    x: float = 0.0\n\n    def far(self, *others, near=None):\n"
+        "        return [math.hypot(self.x, y) for y in others if f'{y:.1f}' != near]\n\n\nasync def nothing(): ...\n"
+    )
+    expected = "a73a6add0acb536e029af05f5e817dc578a04b1c134d864da4bee058b6970a13"
+    assert fingerprint.digest(path) == expected

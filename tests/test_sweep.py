@@ -13,6 +13,7 @@ import time
 import joblib
 import numpy as np
 import pytest
+import torch
 import toy
 import toy_program
 from dask.distributed import Client, LocalCluster
@@ -34,7 +35,10 @@ from clbook.training import loop
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
+    """A store of its own; no GPU, on which a sweep has no other processes."""
     monkeypatch.setenv("CLBOOK_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     return tmp_path / "cache"
 
 

@@ -79,7 +79,16 @@ def _content(path: Path, changed: int, size: int) -> tuple[str, list]:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest(), []
     imports = [node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom))]
-    return hashlib.sha256(ast.dump(tree).encode()).hexdigest(), imports
+    return hashlib.sha256(written(tree).encode()).hexdigest(), imports
+
+
+def written(tree: ast.AST) -> str:
+    """A syntax tree in words, as Python 3.11 writes it: records and results are known by it in later ones too."""
+    if sys.version_info >= (3, 13):
+        text = ast.dump(tree, show_empty=True)
+    else:
+        text = ast.dump(tree)
+    return text.replace(", type_params=[]", "")
 
 
 def digest(path: Path) -> str:
@@ -98,7 +107,7 @@ def _spec(module: str):
         return None
     try:
         spec = importlib.util.find_spec(module)
-    except (ImportError, ValueError):
+    except Exception:  # a package may run any code of its own to be found
         return None
     if spec is None:
         return None

@@ -386,6 +386,8 @@ def _of_run(kept: dict[str, np.ndarray], run: int) -> dict:
 def restore(*names: str) -> None:
     """Put the runs of these records into the store, where sweeps and explorers find them as if they had been made here.
 
+    They are found on every device, and say that they were made on the CPU.
+
     A record that is older than the code is left out: its runs are made when they are asked for. The command above and
     the book's build say which records these are. Of a run that two records keep, what either has is there.
 
@@ -402,7 +404,7 @@ def restore(*names: str) -> None:
             if missing := always - vars(result).keys():
                 raise ValueError(f"name = {name!r} is not allowed: it lacks {missing}")
             vars(result).update(seconds=0.0, device="cpu", stopped=False)  # it takes none here
-            path = store.path_of(recipe.run, result.config, "cpu")
+            path = store.path_of(recipe.run, result.config)
             if path is not None:
                 store.restore(path, result.config, result)
 

@@ -151,9 +151,10 @@ class Flow(Training):
         K = self.network_kernel(s)
         diagonal = K.diagonal(dim1=1, dim2=2).diagonal(dim1=1, dim2=2)
         mean = diagonal.mean((1, 2)).reshape(-1, 1, 1, 1, 1)
-        dims = torch.eye(d, dtype=K.dtype)
+        dims = torch.eye(d, dtype=K.dtype, device=K.device)
         equal = mean * dims
-        alone = equal * torch.eye(n, dtype=K.dtype)[:, :, None, None]
+        points = torch.eye(n, dtype=K.dtype, device=K.device)
+        alone = equal * points[:, :, None, None]
         to_network = alone + s.blend * (K - alone)
         beyond = s.blend - 1
         from_network = K + beyond * (equal - K)

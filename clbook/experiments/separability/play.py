@@ -94,7 +94,7 @@ def own_neighbours(z: torch.Tensor, labels: torch.Tensor, there: torch.Tensor) -
     """(R,) share of the points z (R, n, d) that are there whose nearest other one has the same of the labels (R, n)."""
     apart = z[:, :, None] - z[:, None]
     squares = apart.square().sum(-1)
-    oneself = torch.eye(z.shape[1])
+    oneself = torch.eye(z.shape[1], device=z.device)
     absent = 1 - there[:, None]
     left_out = FAR * (oneself + absent)
     nearest = (squares + left_out).argmin(-1)  # (R, n)
@@ -163,7 +163,7 @@ class Flow(experiment.Flow):
     def step(self, s, drawn, losses, t):
         gradients = self.gradients(losses, s.weights)
         moves = self.moves(s)
-        numbers = torch.arange(self.config.n)
+        numbers = torch.arange(self.config.n, device=s.order.device)
         after = {"order": numbers.expand(s.order.shape)}
         if self.config.network:
             after["R"] = s.R + moves
