@@ -33,6 +33,7 @@ NAMES = {
     "all": ("dcl", "nscl", "supcon", "ce", "cl"),
 }
 POWERS = {"linear": 1.0, "root": 0.5, "fourth root": 0.25, "constant": 0.0}
+DRAWN, SHOWN = 4, 150  # of how many networks a figure draws how many test points
 BASE_BATCH = 64  # the batch size at which all scalings of the learning rate agree
 INPUTS = 32  # dimensions of the synthetic points
 ENCODER, LAYERS = 3, 5  # layers of the encoder, and of encoder and projector together
@@ -156,6 +157,11 @@ class Result(Outcome):
     labels: np.ndarray = quantity("class of each test point, sorted", dims="point")
     z: np.ndarray = quantity(
         "embeddings, after the projector", dims="step network point dim", asked=True
+    )
+    plane: np.ndarray = quantity(
+        "some test points of the first networks, as unit vectors on two axes: see `on_plane`",
+        dims="step drawn shown axis",
+        asked=True,
     )
     cka: np.ndarray = quantity("CKA of the embeddings", dims="step network", asked=True)
     rsa: np.ndarray = quantity("RSA of the embeddings", dims="step network", asked=True)
@@ -512,7 +518,7 @@ class Copies(Training):
         encoder, z = self.of_test_points(s)
         labels = self.shared.labels_test
         row = {"finite": all_finite([*s.weights, encoder, z])}
-        if self.wants("z"):
+        if self.wants("z", "plane"):
             row["z"] = z
         if self.wants("cka"):
             row["cka"] = beside_first(metrics.linear_cka, z)
@@ -580,7 +586,45 @@ class Copies(Training):
     def result(self, i, columns, head):
         labels = self.shared.labels_test.cpu().numpy()
         kept = {name: value for name, value in columns.items() if name in self.record}
+        if self.wants("plane"):
+            kept["plane"] = on_plane(columns["z"], labels)
         return self.Result(**head, **kept, steps=columns["steps"], labels=labels)
+
+
+# What a figure draws of the embeddings of a run.
+
+
+def unit(z: np.ndarray) -> np.ndarray:
+    """Vectors z (..., d) divided by their lengths."""
+    length = np.linalg.norm(z, axis=-1, keepdims=True)
+    return z / length
+
+
+def some_points(labels: np.ndarray) -> np.ndarray:
+    """Positions of at most `SHOWN` test points, evenly spaced, so from every class."""
+    n = len(labels)
+    count = min(SHOWN, n)
+    places = np.linspace(0, n - 1, count)
+    return places.round().astype(int)
+
+
+def on_plane(z: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """(T, m, k, 2) `some_points` of the m first networks, on two principal axes of them all at the last time.
+
+    z (T, M, n, d) are the embeddings. There is one plane a run: nothing turns from one time to the next. It is not
+    centred: points stay within their network's unit disc.
+    """
+    drawn = z[:, :DRAWN, some_points(labels)]
+    points = unit(drawn.astype(np.float64))
+    end = points[-1].reshape(-1, z.shape[-1])
+    covariance = np.cov(end.T)
+    _, vectors = np.linalg.eigh(covariance)
+    top = vectors[:, -2:]
+    top = top[:, ::-1]  # the largest first
+    place = np.abs(top).argmax(0)
+    largest = top[place, [0, 1]]  # entry of each axis, positive in the end
+    top = top * np.sign(largest)
+    return np.float32(points @ top)
 
 
 # Quantities of R runs, each of M networks. The first network of a run is the reference.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.patches import Circle, Rectangle
 
+from clbook.experiments.alignment.experiment import DRAWN, some_points, unit
 from clbook.experiments.drawing import bare, between_classes
 from clbook.style import (
     INK,
@@ -25,8 +26,8 @@ TONES = {"dcl": INK, "nscl": colour(0), "supcon": colour(1), "ce": colour(2), "c
 MARKS = {"nscl": "o", "supcon": "s", "ce": "^", "cl": "D"}
 SIMILARITIES = ("cka", "rsa")
 UNIT = (0, 1.03)  # limits of a similarity
-SHOWN = 150  # most points in a scatter
-APART = 2.4  # distance of the networks in it
+SIDES = ("plane", "cka", "gap", "loss_gap")  # what `sides` draws
+APART = 2.4  # distance of the networks in a scatter
 
 
 def _about(config):
@@ -56,19 +57,6 @@ def _scores(runs, frame=-1):
     return ", ".join(said[1:])
 
 
-def _unit(z):
-    length = np.linalg.norm(z, axis=-1, keepdims=True)
-    return z / length
-
-
-def _some(labels):
-    """Positions of at most SHOWN points, evenly spaced, so from every class."""
-    n = len(labels)
-    count = min(SHOWN, n)
-    places = np.linspace(0, n - 1, count)
-    return places.round().astype(int)
-
-
 def _of_seeds(runs, key, network=1):
     """(S, T) the quantity `key` of a network over time, a row a run."""
     values = [getattr(run, key) for run in runs]
@@ -77,8 +65,8 @@ def _of_seeds(runs, key, network=1):
 
 def _cosines(ax, z, **look):
     """The cosines of all pairs of points z (n, d), as cells."""
-    unit = _unit(z)
-    cosines = unit @ unit.T
+    vectors = unit(z)
+    cosines = vectors @ vectors.T
     ax.set_xticks([])
     ax.set_yticks([])
     ax.grid(False)
@@ -90,7 +78,7 @@ def matrices(result) -> Picture:
     config = result.config
     names = config.names[:4]
     fig, (row,) = axes(len(names), width=7.8, height=2.5)
-    near = _some(result.labels)
+    near = some_points(result.labels)
     z = result.z[-1]
     cka = result.cka[-1]
     for k, name in enumerate(names):
@@ -104,33 +92,14 @@ def matrices(result) -> Picture:
     return Picture(fig, f"Cosines of test points by class, {about}. CKA with DCL: {scores}.")
 
 
-def _plane(z, last):
-    """(M, n, 2) the embeddings z (M, n, d) of all networks, as unit vectors, on two common principal axes of `last`.
-
-    One plane a run: nothing turns from one time to the next. Not centred: points stay within their network's unit disc.
-    """
-    z = _unit(z.astype(np.float64))
-    last = _unit(last.astype(np.float64))
-    flat = last.reshape(-1, z.shape[-1])
-    covariance = np.cov(flat.T)
-    _, vectors = np.linalg.eigh(covariance)
-    top = vectors[:, -2:]
-    top = top[:, ::-1]  # the largest first
-    place = np.abs(top).argmax(0)
-    largest = top[place, [0, 1]]  # entry of each axis, positive in the end
-    top = top * np.sign(largest)
-    return z @ top
-
-
-def _discs(ax, z, last, labels, names, classes):
-    """Embeddings z (M, n, d) of the networks `names`, each in its own unit disc, coloured by class."""
+def _discs(ax, plane, labels, names, classes):
+    """Points (m, k, 2) of the networks `names` on two axes, each in its own unit disc, coloured by class."""
     count = len(names)
     across = 1 if count < 3 else 2
     at = np.arange(count)
     column = at % across
     row = at // across
     centres = APART * np.stack([column, -row], axis=-1)
-    plane = _plane(z, last)
     plane = plane + centres[:, None]
     for centre, name in zip(centres, names, strict=True):
         disc = Circle(centre, 1, fill=False, color=MUTED, lw=0.5)
@@ -152,12 +121,12 @@ def _discs(ax, z, last, labels, names, classes):
     bare(ax)
 
 
-@needs("z", "cka", "gap", "loss_gap")
+@needs(*SIDES)
 def sides(result, frame=-1) -> Picture:
     """The embeddings of each network at one recorded time (left); similarity, weight and loss gap over time (right)."""
     config = result.config
     now = result.steps[frame]
-    names = config.names[:4]
+    names = config.names[:DRAWN]
     count = len(names)
     layout = [["z", "cka"], ["z", "gap"], ["z", "loss"]]
     fig, ax = mosaic(layout, width=7.4, height=4.4)
@@ -166,9 +135,7 @@ def sides(result, frame=-1) -> Picture:
     gap = ax["gap"]
     loss = ax["loss"]
     labels = result.labels
-    chosen = _some(labels)
-    z = result.z[:, :count, chosen]
-    _discs(left, z[frame], z[-1], labels[chosen], names, config.classes)
+    _discs(left, result.plane[frame], labels[some_points(labels)], names, config.classes)
     left.set_title(f"C = {config.classes}, τ = {config.tau:g}, iteration {now}")
     time = result.steps + 1
     for k, name in enumerate(config.names):

@@ -1,21 +1,34 @@
-"""Embeddings at the end of runs that the chapter shows: how their record is made."""
+"""Runs that the chapter shows, and embeddings at the end of some: how their records are made."""
 
 from __future__ import annotations
 
-from clbook.experiments.alignment import Config, run
+from clbook.experiments.alignment import Config, figures, run
 from clbook.results.records import Recipe, fields
 
 DIGITS = Config(data="digits", n=1200, noise=0.1, record_every=200)
-TWO = Config(compare="labels", classes=2, record_every=200)
+LABELS = Config(compare="labels")
+TWO = LABELS.replace(classes=2, record_every=200)
+SIDES = tuple(
+    LABELS.replace(classes=classes, tau=tau) for classes in (2, 10, 50) for tau in (0.1, 0.5, 1.0)
+)
 
 RECIPES = {
+    "alignment-sides": Recipe(
+        "points of three numbers of classes at three temperatures, four losses",
+        run,
+        SIDES,
+        fields(),
+        ("cka",),
+        start=0.1,
+        record=figures.SIDES,
+    ),
     "alignment-ends": Recipe(
-        "digits, and points of two classes with three seeds, recorded at their start and at their end",
+        "digits, and points of two classes with three seeds, at their start and at their end",
         run,
         (DIGITS, *(TWO.replace(seed=seed) for seed in range(3))),
         fields(),
         ("cka",),
         start=1.0,
         record=("z", "cka"),
-    )
+    ),
 }

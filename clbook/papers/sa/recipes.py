@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from torch.nn.functional import normalize
 
-from clbook.experiments.alignment import surrogate
+from clbook.experiments.alignment import figures, surrogate
 from clbook.experiments.alignment.experiment import BASE_BATCH, NAMES, POWERS, angle, pca_angle
 from clbook.experiments.alignment.experiment import Config as Plain
 from clbook.experiments.alignment.experiment import run as plain
@@ -14,6 +14,8 @@ from clbook.papers.sa import checks, computed, weights
 from clbook.papers.sa.variants import Config, run
 from clbook.results.records import Computed, Recipe, fields
 
+PAIR = Plain(compare="pair", width=64)
+SCALED = tuple(PAIR.replace(batch=B, scaling=law) for B in (32, 64, 128) for law in POWERS)
 SEEDS = range(3)
 TAUS = (0.1, 0.5, 1.0)
 COUNTS = (2, 3, 5, 7, 10)  # of classes
@@ -447,6 +449,15 @@ RECIPES["alignment-batch"] = Recipe(
     axes=OF_PAIRS,
     named=OF_CHAPTER,
     dims=("budget", "law", "batch", "seed"),
+)
+RECIPES["sa-scaling"] = Recipe(
+    "four scalings of the rate, B = 32, 64, 128, 200 iterations: what the explorer draws",
+    plain,
+    SCALED,
+    fields(),
+    ("cka",),
+    start=0.1,
+    record=figures.SIDES,
 )
 RECIPES["sa-start"] = Recipe(
     "digits, DCL, NSCL and a twin of DCL from a start that is 1e-6 off, momentum, 300 iterations, "
