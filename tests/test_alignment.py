@@ -9,6 +9,7 @@ import torch
 
 from clbook import augment, data, losses, metrics
 from clbook.experiments.alignment import Config, Copies, batches, dataset, experiment, figures, run
+from clbook.experiments.alignment.experiment import on_plane, some_points
 from clbook.models import MLP
 from clbook.papers.sa import definitions, recipes, record_figures, variants
 from clbook.results import records
@@ -337,6 +338,23 @@ def test_a_twin_changes_nothing_else_and_starts_a_little_off():
     assert (
         variant(twin=1e-3).names == ("dcl", "nscl", "dcl") and variant().names == plain.config.names
     )
+
+
+def test_what_is_drawn_of_embeddings_are_cosines_with_the_two_main_axes_of_the_end():
+    draws = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 100)
+    means = np.eye(3, 6)[[0, 1]] * 3  # of two classes: they differ along two axes
+    z = draws.normal(size=(4, 5, 200, 6)) + means[labels]
+    plane = on_plane(z, labels)
+    assert plane.shape == (4, 4, 150, 2) and np.linalg.norm(plane, axis=-1).max() <= 1
+    spread = plane[-1].reshape(-1, 2).var(0)
+    unit = z[-1, :4][:, some_points(labels)].reshape(-1, 6)
+    unit /= np.linalg.norm(unit, axis=1, keepdims=True)
+    assert spread == pytest.approx(np.linalg.eigvalsh(np.cov(unit.T, ddof=0))[-2:][::-1], rel=1e-5)
+    # Nothing turns: points that stay where they are are drawn where they were.
+    still = on_plane(np.repeat(z[-1:], 2, axis=0), labels)
+    np.testing.assert_array_equal(still[0], plane[-1])
+    np.testing.assert_array_equal(still[0], still[1])
 
 
 def test_a_subset_has_some_classes_with_as_many_points_each():

@@ -33,7 +33,7 @@ NAMES = {
     "all": ("dcl", "nscl", "supcon", "ce", "cl"),
 }
 POWERS = {"linear": 1.0, "root": 0.5, "fourth root": 0.25, "constant": 0.0}
-DRAWN, SHOWN = 4, 150  # of how many networks a figure draws how many test points
+DISCS, SHOWN = 4, 150  # of how many networks a figure draws how many test points
 BASE_BATCH = 64  # the batch size at which all scalings of the learning rate agree
 INPUTS = 32  # dimensions of the synthetic points
 ENCODER, LAYERS = 3, 5  # layers of the encoder, and of encoder and projector together
@@ -614,7 +614,7 @@ def on_plane(z: np.ndarray, labels: np.ndarray) -> np.ndarray:
     z (T, M, n, d) are the embeddings. There is one plane a run: nothing turns from one time to the next. It is not
     centred: points stay within their network's unit disc.
     """
-    drawn = z[:, :DRAWN, some_points(labels)]
+    drawn = z[:, :DISCS, some_points(labels)]
     points = unit(drawn.astype(np.float64))
     end = points[-1].reshape(-1, z.shape[-1])
     covariance = np.cov(end.T)

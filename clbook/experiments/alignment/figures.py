@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.patches import Circle, Rectangle
 
-from clbook.experiments.alignment.experiment import DRAWN, some_points, unit
+from clbook.experiments.alignment.experiment import DISCS, some_points, unit
 from clbook.experiments.drawing import bare, between_classes
 from clbook.style import (
     INK,
@@ -126,7 +126,7 @@ def sides(result, frame=-1) -> Picture:
     """The embeddings of each network at one recorded time (left); similarity, weight and loss gap over time (right)."""
     config = result.config
     now = result.steps[frame]
-    names = config.names[:DRAWN]
+    names = config.names[:DISCS]
     count = len(names)
     layout = [["z", "cka"], ["z", "gap"], ["z", "loss"]]
     fig, ax = mosaic(layout, width=7.4, height=4.4)

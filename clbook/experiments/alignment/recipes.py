@@ -12,23 +12,22 @@ SIDES = tuple(
     LABELS.replace(classes=classes, tau=tau) for classes in (2, 10, 50) for tau in (0.1, 0.5, 1.0)
 )
 
-RECIPES = {
-    "alignment-sides": Recipe(
-        "points of three numbers of classes at three temperatures, four losses",
-        run,
-        SIDES,
-        fields(),
-        ("cka",),
-        start=0.1,
-        record=figures.SIDES,
-    ),
-    "alignment-ends": Recipe(
-        "digits, and points of two classes with three seeds, at their start and at their end",
-        run,
-        (DIGITS, *(TWO.replace(seed=seed) for seed in range(3))),
-        fields(),
-        ("cka",),
-        start=1.0,
-        record=("z", "cka"),
-    ),
-}
+RECIPES = {}
+RECIPES["alignment-sides"] = Recipe(
+    "points of three numbers of classes at three temperatures, four losses",
+    run,
+    SIDES,
+    fields(),
+    ("cka",),
+    start=0.1,
+    record=figures.SIDES,
+)
+RECIPES["alignment-ends"] = Recipe(
+    "digits, and points of two classes with three seeds, at their start and at their end",
+    run,
+    (DIGITS, *(TWO.replace(seed=seed) for seed in range(3))),
+    fields(),
+    ("cka",),
+    start=1.0,
+    record=("z", "cka"),
+)
