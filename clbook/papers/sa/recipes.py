@@ -10,6 +10,7 @@ from clbook.experiments.alignment import figures, surrogate
 from clbook.experiments.alignment.experiment import BASE_BATCH, NAMES, POWERS, angle, pca_angle
 from clbook.experiments.alignment.experiment import Config as Plain
 from clbook.experiments.alignment.experiment import run as plain
+from clbook.experiments.alignment.recipes import nscl
 from clbook.papers.sa import checks, computed, weights
 from clbook.papers.sa.variants import Config, run
 from clbook.results.records import Computed, Recipe, fields
@@ -201,11 +202,6 @@ def changed(eta: float, replacement: bool = False) -> list:
             {"tau": 5.0, "eta": eta / 10},
         )
     return [usual.replace(**change) for change in changes]
-
-
-def nscl(result) -> np.ndarray:
-    """(T,) CKA of NSCL's table with DCL's."""
-    return result.cka[:, 1]
 
 
 def distances(result) -> np.ndarray:
@@ -454,9 +450,9 @@ RECIPES["sa-scaling"] = Recipe(
     "four scalings of the rate, B = 32, 64, 128, 200 iterations: what the explorer draws",
     plain,
     SCALED,
-    fields(),
-    ("cka",),
-    start=0.1,
+    fields(nscl=nscl),
+    ("nscl",),
+    start=0.3,
     record=figures.SIDES,
 )
 RECIPES["sa-start"] = Recipe(
